@@ -1,0 +1,27 @@
+/* Growable text. */
+#ifndef MMT_BASE_TEXT_H
+#define MMT_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Starts as {0}. `data` is NULL or terminated. Once memory runs out, `failed` is set and
+ * further additions do nothing, so that a caller checks once, at the end. */
+struct mmt_text {
+    char *data;
+    size_t length, capacity;
+    bool failed;
+};
+
+void mmt_text_add(struct mmt_text *text, const char *string);
+void mmt_text_add_bytes(struct mmt_text *text, const void *bytes, size_t length);
+__attribute__((format(printf, 2, 3)))
+void mmt_text_addf(struct mmt_text *text, const char *format, ...);
+
+/* "" rather than NULL for a text that nothing was added to. */
+const char *mmt_text_string(const struct mmt_text *text);
+
+/* Frees the characters and makes the text {0} again. */
+void mmt_text_finish(struct mmt_text *text);
+
+#endif

@@ -1,0 +1,181 @@
+/* Devices: text in, launches out. The door of the room `device`, which knows no template
+ * and no profile.
+ *
+ * Arguments are checked once, in device.c; backends assume that they are valid. */
+#ifndef MMT_DEVICE_DEVICE_H
+#define MMT_DEVICE_DEVICE_H
+
+#include "base/caps.h"
+#include "base/error.h"
+#include "base/text.h"
+
+struct mmt_backend;
+
+/* The first member of every backend's own device. */
+struct mmt_device {
+    const struct mmt_backend *backend;
+    struct mmt_caps caps;
+    char id[32];     /* "cuda:0", "opencl:1", "null:sm_90": opens it again */
+    char title[192]; /* "NVIDIA H200 (cuda:0)" */
+};
+
+/* One line of `mmtune devices`. */
+struct mmt_device_info {
+    int number; /* CUDA first, then OpenCL GPUs, then OpenCL CPUs */
+    char id[32];
+    struct mmt_caps caps;
+};
+
+/* All devices of this machine in the order of their numbers. *list is malloc'ed and the
+ * caller's; a machine with none gives *count = 0 and MMT_OK. `notes` (may be NULL) gets a
+ * sentence for each platform that is there but could not be asked, one a line. */
+mmt_status mmt_device_list(struct mmt_device_info **list, size_t *count,
+                           struct mmt_text *notes, mmt_error *err);
+
+const struct mmt_caps *mmt_device_caps(const mmt_device *device);
+
+/* ---- building ------------------------------------------------------------------------- */
+
+/* What a compiler made: a cubin, PTX or an OpenCL binary. `data` is malloc'ed. */
+struct mmt_binary {
+    void *data;
+    size_t size;
+    char *log; /* the compiler's words, malloc'ed, or NULL; not part of the binary */
+};
+
+void mmt_binary_finish(struct mmt_binary *binary);
+
+/* Adds what, beside the text, decides the binary: dialect, target, compiler and its
+ * version, options. The key of a cache. */
+void mmt_device_compiler_key(const mmt_device *device, struct mmt_text *key);
+
+/* Compiles. On failure err has the beginning of the log and binary->log all of it. */
+mmt_status mmt_device_compile(mmt_device *device, const char *source,
+                              struct mmt_binary *binary, mmt_error *err);
+
+/* A loaded binary: all of its kernels. Immutable and thread-safe once made. */
+struct mmt_module;
+mmt_status mmt_module_load(mmt_device *device, const struct mmt_binary *binary,
+                           struct mmt_module **out, mmt_error *err);
+void mmt_module_free(struct mmt_module *module);
+
+/* One kernel of a module, ready to launch: loaded, its attributes set for launches of that
+ * block and that many bytes of dynamic shared memory. Thread-safe. Freed before its module. */
+struct mmt_function;
+mmt_status mmt_function_create(struct mmt_module *module, const char *entry,
+                               const unsigned block[3], size_t shared,
+                               struct mmt_function **out, mmt_error *err);
+void mmt_function_free(struct mmt_function *function);
+
+/* What the compiler spent on a kernel; figures that a platform does not tell are -1. */
+struct mmt_usage {
+    int registers;        /* a thread */
+    int spill_bytes;      /* a thread: local memory, which is spills for our kernels */
+    long long shared;     /* bytes a block, static */
+    int max_threads;      /* a block of this kernel may have */
+};
+mmt_status mmt_function_usage(struct mmt_function *function, struct mmt_usage *out,
+                              mmt_error *err);
+
+/* ---- launching ------------------------------------------------------------------------ */
+
+/* One kernel parameter. */
+struct mmt_value {
+    enum { MMT_VALUE_BUFFER, MMT_VALUE_I32, MMT_VALUE_I64, MMT_VALUE_F32, MMT_VALUE_F64 } kind;
+    union {
+        uint64_t buffer; /* a CUdeviceptr (any offset added already), or a cl_mem; 0: null */
+        int32_t i32;
+        int64_t i64;
+        float f32;
+        double f64;
+    };
+};
+
+enum { MMT_MAX_KERNEL_VALUES = 32 };
+
+/* Queues one launch. `grid` counts blocks. `after` says that it must come after what this
+ * thread queued last, also on an out-of-order queue. Never allocates, never locks. */
+mmt_status mmt_function_launch(struct mmt_function *function, const unsigned grid[3],
+                               const struct mmt_value *values, int num_values,
+                               bool after, mmt_queue queue, mmt_error *err);
+
+/* ---- timing --------------------------------------------------------------------------- */
+
+/* A point in a queue's life. Two of them bracket work; `mmt_mark_seconds` waits for the
+ * later one and gives the device's own time between them. The queue must have been made by
+ * mmt_queue_create. */
+struct mmt_mark;
+mmt_status mmt_mark_create(mmt_device *device, struct mmt_mark **out, mmt_error *err);
+void mmt_mark_free(struct mmt_mark *mark);
+mmt_status mmt_mark_record(struct mmt_mark *mark, mmt_queue queue, mmt_error *err);
+mmt_status mmt_mark_seconds(struct mmt_mark *from, struct mmt_mark *to, double *seconds,
+                            mmt_error *err);
+
+/* A queue of our own, in order, whose work can be timed. */
+mmt_status mmt_queue_create(mmt_device *device, mmt_queue *out, mmt_error *err);
+void mmt_queue_free(mmt_device *device, mmt_queue queue);
+
+/* The current temperature, clock and throttling, where the platform tells: NVML. False
+ * where it does not. */
+struct mmt_health {
+    double celsius, clock_mhz;
+    bool throttled;
+    char why[64]; /* "power cap", "thermal"; "" where not throttled */
+};
+bool mmt_device_health(mmt_device *device, struct mmt_health *out);
+
+/* ---- the backends ---------------------------------------------------------------------- */
+
+/* One table a backend. Members marked optional may be NULL; device.c says beside each
+ * call what stands in for it. */
+struct mmt_backend {
+    const char *name;
+
+    /* Devices of this backend with their caps; appended to *list. A platform that is not
+     * installed is no error. */
+    mmt_status (*list)(struct mmt_device_info **list, size_t *count, struct mmt_text *notes,
+                       mmt_error *err);
+    /* `which` is what follows the colon of the id. */
+    mmt_status (*open)(const char *which, mmt_device **out, mmt_error *err);
+    void (*close)(mmt_device *device);
+
+    mmt_status (*buffer_create)(mmt_device *, size_t bytes, mmt_operand *, mmt_error *);
+    void (*buffer_free)(mmt_device *, mmt_operand);
+    mmt_status (*buffer_write)(mmt_device *, mmt_operand, const void *, size_t, mmt_error *);
+    mmt_status (*buffer_read)(mmt_device *, void *, mmt_operand, size_t, mmt_error *);
+    mmt_status (*finish)(mmt_device *, mmt_queue, mmt_error *);
+
+    void (*compiler_key)(const mmt_device *, struct mmt_text *);
+    mmt_status (*compile)(mmt_device *, const char *, struct mmt_binary *, mmt_error *);
+    mmt_status (*module_load)(mmt_device *, const struct mmt_binary *, struct mmt_module **,
+                              mmt_error *);
+    void (*module_free)(struct mmt_module *);
+    mmt_status (*function_create)(struct mmt_module *, const char *, const unsigned[3],
+                                  size_t, struct mmt_function **, mmt_error *);
+    void (*function_free)(struct mmt_function *);
+    mmt_status (*function_usage)(struct mmt_function *, struct mmt_usage *, mmt_error *);
+    mmt_status (*launch)(struct mmt_function *, const unsigned grid[3],
+                         const struct mmt_value *, int, bool after, mmt_queue, mmt_error *);
+
+    mmt_status (*mark_create)(mmt_device *, struct mmt_mark **, mmt_error *);
+    void (*mark_free)(struct mmt_mark *);
+    mmt_status (*mark_record)(struct mmt_mark *, mmt_queue, mmt_error *);
+    mmt_status (*mark_seconds)(struct mmt_mark *, struct mmt_mark *, double *, mmt_error *);
+    mmt_status (*queue_create)(mmt_device *, mmt_queue *, mmt_error *);
+    void (*queue_free)(mmt_device *, mmt_queue);
+
+    bool (*health)(mmt_device *, struct mmt_health *); /* optional */
+};
+
+extern const struct mmt_backend mmt_backend_cuda, mmt_backend_opencl, mmt_backend_null;
+
+/* The first members of every backend's own objects. */
+struct mmt_module { mmt_device *device; };
+struct mmt_function { mmt_device *device; unsigned block[3]; size_t shared; };
+struct mmt_mark { mmt_device *device; };
+
+/* What the null device "executed": its launches are recorded here, for tests. Counts
+ * atomically. */
+unsigned long long mmt_null_launches(const mmt_device *device);
+
+#endif

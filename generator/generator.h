@@ -1,0 +1,81 @@
+/* From a parameter space to source text. The door of the room `generator`. */
+#ifndef MMT_GENERATOR_GENERATOR_H
+#define MMT_GENERATOR_GENERATOR_H
+
+#include <stdint.h>
+
+#include "base/hash.h"
+#include "templates/template.h"
+
+/* ---- configuration: a template and a value for each of its knobs ------------------- */
+
+struct mmt_config {
+    const struct mmt_template *template;
+    int values[MMT_MAX_KNOBS]; /* the values themselves, in the knobs' order */
+};
+
+/* Adds "simt TILE_M=128 SHARED_LAYOUT=xor …", every knob, in the knobs' order. */
+void mmt_config_print(const struct mmt_config *config, struct mmt_text *text);
+
+/* Reads that, knobs in any order; knobs that are left out take the first seed's value.
+ * Refuses an unknown template, knob or value by name and says what would be right. */
+mmt_status mmt_config_parse(const char *string, struct mmt_config *out, mmt_error *err);
+
+/* Sets one knob from its spelling ("16", "xor"). */
+mmt_status mmt_config_set(struct mmt_config *config, const char *knob, const char *value,
+                          mmt_error *err);
+
+/* A knob's value as people write it: a word where the knob has words. `buffer` is used for
+ * numbers and must outlive the result. */
+const char *mmt_config_value(const struct mmt_config *config, int knob, char buffer[16]);
+
+bool mmt_config_equal(const struct mmt_config *a, const struct mmt_config *b);
+
+/* The variant of a problem: with `aligned` as given. */
+struct mmt_variant mmt_variant_of(const mmt_problem *problem, bool aligned);
+
+/* NULL if the device can run this configuration for this variant, else one sentence why
+ * not: type, dialect, f64, then what the template says. */
+const char *mmt_config_reject(const struct mmt_config *config,
+                              const struct mmt_variant *variant,
+                              const struct mmt_caps *caps);
+
+/* The same for one problem: also shape. */
+const char *mmt_config_refuse(const struct mmt_config *config, const mmt_problem *problem,
+                              const struct mmt_caps *caps);
+
+/* Whether the problem's leading dimensions and batch strides allow the aligned text. The
+ * pointers decide the rest, when executing. `alignment` gets what the text assumes. */
+bool mmt_config_may_align(const struct mmt_config *config, const mmt_problem *problem,
+                          struct mmt_alignment *alignment);
+
+/* The first legal seed for this problem over all templates meant for this kind of device,
+ * in the order of mmt_templates. False where no template serves it. */
+bool mmt_config_default(const mmt_problem *problem, const struct mmt_caps *caps,
+                        struct mmt_config *out);
+
+/* ---- space: all configurations of a template ---------------------------------------- */
+
+/* Product of the knobs' numbers of values: legal or not. */
+uint64_t mmt_space_size(const struct mmt_template *template);
+
+/* The configuration of an index below that size (mixed radix, last knob fastest). */
+void mmt_space_at(const struct mmt_template *template, uint64_t index,
+                  struct mmt_config *out);
+uint64_t mmt_space_index(const struct mmt_config *config);
+
+/* ---- emit: the source text ----------------------------------------------------------- */
+
+/* The whole text of one configuration: prelude, definitions, kernel file, with #line so
+ * that a compiler's error names the file that a person has open. It compiles outside
+ * mmtune. *text is replaced. */
+mmt_status mmt_emit(const struct mmt_config *config, const struct mmt_variant *variant,
+                    enum mmt_dialect dialect, enum mmt_kind kind, struct mmt_text *text,
+                    mmt_error *err);
+
+/* Hash of what a template's kernels are made from (its file and the preludes): a profile
+ * records it, so that a template that changed since is noticed. */
+mmt_status mmt_template_hash(const struct mmt_template *template, struct mmt_hash *hash,
+                             mmt_error *err);
+
+#endif

@@ -1,0 +1,235 @@
+/* mmtune - matrix multiplication by kernels that were tuned on the device at hand.
+ *
+ *     open a device  ->  load a profile  ->  plan a shape  ->  execute
+ *
+ * A device is a GPU or CPU reached through CUDA or OpenCL. A profile is what `mmtune
+ * --device 0` learned about it; without one, sound defaults serve. A plan binds one
+ * problem to one built kernel. Executing a plan puts its launches on the caller's own
+ * queue, with the caller's own buffers, and returns.
+ *
+ * What may be slow: opening a device (tenths of a second), and a plan whose kernel is not
+ * in the cache on disk (generated and compiled: up to seconds). mmt_execute never compiles,
+ * never allocates, never waits for the device and adds well under a microsecond.
+ *
+ * Matrices are row-major: element (i, j) of A stands at a[i * lda + j].
+ *
+ * Errors: every function that can fail takes, last, an mmt_error that the caller owns (or
+ * NULL). Functions that return mmt_status return what they put there; functions that
+ * return an object return NULL then. Nothing is printed, nothing aborts.
+ *
+ * There is no global state. Each object says how far threads may share it.
+ *
+ * This header needs no vendor's header; mmtune/cuda.h and mmtune/opencl.h name the
+ * vendors' types, and need none of their headers either.
+ */
+#ifndef MMTUNE_MMTUNE_H
+#define MMTUNE_MMTUNE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Versions before 1.0 may change the API from minor to minor; the soname says which. */
+#define MMT_VERSION_MAJOR 0
+#define MMT_VERSION_MINOR 1
+#define MMT_VERSION_PATCH 0
+
+#if defined(__GNUC__)
+#define MMT_API __attribute__((visibility("default")))
+#else
+#define MMT_API
+#endif
+
+/* ---- errors ------------------------------------------------------------------------ */
+
+typedef enum mmt_status {
+    MMT_OK = 0,
+    MMT_ERROR_ARGUMENT,    /* a value that can never be right; the text says what would be */
+    MMT_ERROR_UNSUPPORTED, /* right in itself, but not on this device or in this build */
+    MMT_ERROR_NOT_FOUND,   /* no such device, file, template, profile */
+    MMT_ERROR_FORMAT,      /* a file that is not what it should be */
+    MMT_ERROR_MEMORY,      /* host or device memory is exhausted */
+    MMT_ERROR_COMPILE,     /* a kernel does not compile; the text begins its log */
+    MMT_ERROR_DEVICE,      /* the driver refused or the device failed; `native` has its code */
+    MMT_ERROR_IO,          /* reading or writing a file failed; `native` has errno */
+} mmt_status;
+
+/* What went wrong: filled by the function that failed, untouched by one that succeeds. */
+typedef struct mmt_error {
+    mmt_status status;
+    int native;     /* the driver's or the system's own code, 0 where there is none */
+    char text[1024]; /* one or more sentences for people, always terminated */
+} mmt_error;
+
+/* A short constant name, such as "out of memory". */
+MMT_API const char *mmt_status_name(mmt_status status);
+
+/* "0.1.0": the version of the library that is loaded. */
+MMT_API const char *mmt_version(void);
+
+/* ---- problems ---------------------------------------------------------------------- */
+
+typedef enum mmt_op {
+    MMT_GEMM = 0, /* C = alpha op(A) op(B) + beta C */
+} mmt_op;
+
+/* How numbers are stored, multiplied and added. */
+typedef enum mmt_type {
+    MMT_F32 = 0,
+    MMT_F64,
+    MMT_I32, /* arithmetic mod 2^32; alpha and beta must be whole numbers */
+} mmt_type;
+
+/* One problem. op(A) is m x k, op(B) is k x n, C is m x n.
+ *
+ * A is stored m x k (lda >= k), or k x m when trans_a is set (lda >= m); B is stored k x n
+ * (ldb >= n), or n x k when trans_b is set (ldb >= k); C is stored m x n (ldc >= n).
+ * A leading dimension of 0 means "no gap". A batch of 0 means 1; strides are in elements
+ * from one matrix of the batch to the next (0 for A or B: all share one matrix; 0 for C
+ * with a batch over 1: no gap between the matrices). Where m, n or the batch is 0 there is
+ * nothing to do; where k is 0, C = beta C. Each of m, n, k and the leading dimensions is
+ * at most 2^31 - 1; a matrix may have more elements than that. */
+typedef struct mmt_problem {
+    size_t size; /* sizeof(mmt_problem): lets the struct grow */
+    mmt_op op;
+    mmt_type type;
+    int trans_a, trans_b;
+    int64_t m, n, k;
+    int64_t lda, ldb, ldc;
+    int64_t batch;
+    int64_t stride_a, stride_b, stride_c;
+} mmt_problem;
+
+/* A plain product, C = A B, to be changed further by the caller. */
+MMT_API mmt_problem mmt_gemm_problem(mmt_type type, int64_t m, int64_t n, int64_t k);
+
+/* ---- devices ----------------------------------------------------------------------- */
+
+/* A device that was opened. Thread-safe: any number of threads may use one at a time,
+ * but for closing it, which comes after everything made from it has been freed. */
+typedef struct mmt_device mmt_device;
+
+/* A queue of the device's API (CUstream, cl_command_queue), made by the functions of
+ * mmtune/cuda.h and mmtune/opencl.h. NULL is the device's own: CUDA's default stream, or
+ * an in-order OpenCL queue that mmt_device_open made. */
+typedef void *mmt_queue;
+
+/* Opens a device by its number in `mmtune devices` ("0"), or outright: "cuda:0",
+ * "opencl:1", or "null:sm_90", which compiles for a GPU that need not be there and
+ * executes nothing. NULL opens "0". A caller with a CUDA context or an OpenCL context of
+ * its own uses mmt_cuda_device or mmt_opencl_device instead. */
+MMT_API mmt_device *mmt_device_open(const char *name, mmt_error *err);
+
+/* Closes a device; NULL is allowed. */
+MMT_API void mmt_device_close(mmt_device *device);
+
+/* "NVIDIA H200 (cuda:0)". Belongs to the device. */
+MMT_API const char *mmt_device_name(const mmt_device *device);
+
+/* ---- memory, for programs that have no CUDA or OpenCL of their own -------------------- */
+
+/* Device memory as an operand: a CUdeviceptr, or a cl_mem, with an offset in bytes, which
+ * is a multiple of the element's size. */
+typedef struct mmt_operand {
+    uint64_t handle;
+    size_t offset;
+} mmt_operand;
+
+/* Device memory of that many bytes (at least 1), freed by mmt_buffer_free. */
+MMT_API mmt_status mmt_buffer_create(mmt_device *device, size_t bytes, mmt_operand *buffer,
+                                     mmt_error *err);
+MMT_API void mmt_buffer_free(mmt_device *device, mmt_operand buffer);
+
+/* Copy between host and device; both wait for the device's own queue and for the copy. */
+MMT_API mmt_status mmt_buffer_write(mmt_device *device, mmt_operand to, const void *from,
+                                    size_t bytes, mmt_error *err);
+MMT_API mmt_status mmt_buffer_read(mmt_device *device, void *to, mmt_operand from,
+                                   size_t bytes, mmt_error *err);
+
+/* Waits until all that was put on the queue is done. */
+MMT_API mmt_status mmt_finish(mmt_device *device, mmt_queue queue, mmt_error *err);
+
+/* ---- profiles ---------------------------------------------------------------------- */
+
+/* What was learned about one device. Immutable, so any number of threads may share it. A
+ * plan keeps nothing of it. */
+typedef struct mmt_profile mmt_profile;
+
+/* Reads a profile. A file of another format is refused as a whole; an entry that names an
+ * unknown template, knob or value is left out, and mmt_profile_warnings says which. */
+MMT_API mmt_profile *mmt_profile_load(const char *path, mmt_error *err);
+
+/* Reads this device's profile from its usual place, $XDG_DATA_HOME/mmtune, or among those
+ * that were installed with the library; MMT_ERROR_NOT_FOUND where there is none. */
+MMT_API mmt_profile *mmt_profile_find(const mmt_device *device, mmt_error *err);
+
+/* What was left out while reading, one sentence a line; "" where nothing was. Belongs to
+ * the profile. */
+MMT_API const char *mmt_profile_warnings(const mmt_profile *profile);
+
+/* Frees a profile; NULL is allowed. */
+MMT_API void mmt_profile_free(mmt_profile *profile);
+
+/* ---- plans ------------------------------------------------------------------------- */
+
+/* One problem bound to one built kernel. Immutable: any number of threads may execute one
+ * plan at once, on as many queues. */
+typedef struct mmt_plan mmt_plan;
+
+/* Start from mmt_plan_defaults(), which the later versions of this struct also fill. */
+typedef struct mmt_plan_options {
+    size_t size;                /* sizeof(mmt_plan_options) */
+    size_t max_workspace;       /* bytes; 0 forbids kernels that need any; default: no cap */
+    const char *configuration;  /* use this one, as `mmtune` prints it; default NULL: choose */
+    int foreign_profile;        /* nonzero: use the profile although another device made it */
+} mmt_plan_options;
+
+MMT_API mmt_plan_options mmt_plan_defaults(void);
+
+/* Chooses, builds and loads a kernel for the problem. The profile and the options may be
+ * NULL; they, and the problem, need only live until this returns. Slow where the kernel is
+ * not in the cache on disk yet. Fails where the device cannot compute the type. */
+MMT_API mmt_plan *mmt_plan_create(mmt_device *device, const mmt_profile *profile,
+                                  const mmt_problem *problem,
+                                  const mmt_plan_options *options, mmt_error *err);
+
+/* Bytes of workspace that each execution in flight needs; often 0. */
+MMT_API size_t mmt_plan_workspace(const mmt_plan *plan);
+
+/* The configuration and why it was chosen, for people. Writes at most `size` bytes, always
+ * terminated; returns the length that the whole text has. */
+MMT_API size_t mmt_plan_describe(const mmt_plan *plan, char *text, size_t size);
+
+/* Frees a plan; NULL is allowed. Executions that are in flight must be finished first. */
+MMT_API void mmt_plan_free(mmt_plan *plan);
+
+/* ---- executing --------------------------------------------------------------------- */
+
+/* The arguments of one execution. Start from mmt_args_defaults(). */
+typedef struct mmt_args {
+    size_t size;            /* sizeof(mmt_args) */
+    mmt_operand a, b, c;    /* A and B may be 0 where k or alpha is 0: they are not read */
+    double alpha, beta;     /* 1 and 0; beta = 0 never reads C. Ignored with scalars */
+    mmt_operand scalars;    /* device memory with alpha, then beta, in the plan's type; 0:
+                             * none. Read when the launch runs, not when it is queued */
+    mmt_operand workspace;  /* mmt_plan_workspace bytes, 256-byte aligned, for this
+                             * execution alone until it is done */
+} mmt_args;
+
+MMT_API mmt_args mmt_args_defaults(void);
+
+/* Puts one execution on the queue and returns. Operands may have any alignment that their
+ * type has; C may overlap neither A nor B. May be captured in a CUDA graph. The plan's
+ * launches order themselves among each other, also on an out-of-order queue. With OpenCL,
+ * a plan serves 16 threads that execute it in the same instant; one more waits until
+ * one of them has queued its launch. */
+MMT_API mmt_status mmt_execute(const mmt_plan *plan, const mmt_args *args, mmt_queue queue,
+                               mmt_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,37 @@
+/* mmtune with a caller's own OpenCL. Nothing here needs OpenCL's headers. */
+#ifndef MMTUNE_OPENCL_H
+#define MMTUNE_OPENCL_H
+
+#include <mmtune/mmtune.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct _cl_context;
+struct _cl_device_id;
+struct _cl_mem;
+struct _cl_command_queue;
+
+/* Opens a device of the caller's context, which is retained until the device is closed.
+ * The device's own queue (NULL in mmt_execute) is one that mmtune makes in that context. */
+MMT_API mmt_device *mmt_opencl_device(struct _cl_context *context,
+                                      struct _cl_device_id *id, mmt_error *err);
+
+/* A buffer as an operand, from an offset in bytes. */
+static inline mmt_operand mmt_opencl_operand(struct _cl_mem *buffer, size_t offset)
+{
+    mmt_operand operand = { (uint64_t) (uintptr_t) buffer, offset };
+    return operand;
+}
+
+/* A command queue as a queue. It may be out-of-order. */
+static inline mmt_queue mmt_opencl_queue(struct _cl_command_queue *queue)
+{
+    return (mmt_queue) queue;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,105 @@
+/* Profiles: what was learned about one device, in memory and as JSON. The door of the room
+ * `profiles`. The format is described in schema.json. */
+#ifndef MMT_PROFILES_PROFILE_H
+#define MMT_PROFILES_PROFILE_H
+
+#include "generator/generator.h"
+
+enum { MMT_PROFILE_FORMAT = 1 };
+
+/* Seconds of one configuration on one problem. */
+struct mmt_timing {
+    double median, spread; /* seconds; spread: half of the interquartile range */
+    int samples;
+};
+
+/* The fitted cost of a kernel (docs/cost-model.md), in seconds:
+ *   t = launch + max(waves * (block + steps * step), bytes / bandwidth) + reduction
+ * `fitted` is false where there were too few shapes; then the nearest shape decides. */
+struct mmt_cost {
+    bool fitted;
+    double launch, block, step, bandwidth, reduction;
+    double residual; /* root mean square of ln(model / measured) over the fitted shapes */
+};
+
+/* The best that was found for one problem. */
+struct mmt_entry {
+    mmt_problem problem; /* normalised */
+    struct mmt_config config;
+    char template_hash[33]; /* of the template as it was measured */
+    struct mmt_timing time;
+    double gflops;
+    double roofline; /* fraction of the device's measured roofline; 0 where unknown */
+    double naive;    /* seconds of the naive template on the same problem; 0: not measured */
+    char source[64]; /* "" for what was tuned here; else which profile it was tried from
+                      * (`--with`). Only entries with "" are chosen for execution */
+};
+
+/* A kernel that is kept for all shapes of a type and transposes. */
+struct mmt_kept {
+    mmt_type type;
+    bool trans_a, trans_b;
+    struct mmt_config config;
+    struct mmt_cost cost;
+};
+
+/* A published figure: `diff` and `show` read it, nothing executes it. */
+struct mmt_published {
+    mmt_problem problem;
+    char kernel[64];      /* the paper's own name for the variant, "index swap" */
+    char knobs[128];      /* the nearest configuration of ours, as text: "tiled …" */
+    double seconds;
+    bool suspect;
+    char note[256];       /* why it is suspect, or "" */
+};
+
+struct mmt_profile {
+    /* The device that it speaks of. */
+    struct mmt_caps caps;
+    /* How it was made. */
+    struct {
+        char version[32];  /* of mmtune */
+        char date[32];     /* ISO 8601, UTC */
+        uint64_t seed;
+        double budget;     /* seconds, 0: not limited by time */
+        int tried, skipped, wrong, failed;
+    } made;
+    double peak_flops[MMT_NUM_TYPES]; /* FLOP/s, measured or derived from caps; 0: unknown */
+    double bandwidth;                 /* bytes/s, measured; 0: unknown */
+    struct mmt_entry *entries;
+    size_t num_entries;
+    struct mmt_kept *kept;
+    size_t num_kept;
+    /* A profile made from a paper. */
+    char citation[512]; /* "" where it is our own */
+    struct mmt_published *published;
+    size_t num_published;
+    struct mmt_text warnings; /* what was left out on reading, one sentence a line */
+};
+
+/* An empty profile; freed with mmt_profile_free. NULL where memory is exhausted. */
+struct mmt_profile *mmt_profile_create(void);
+
+/* Append a copy. */
+mmt_status mmt_profile_add_entry(struct mmt_profile *profile, const struct mmt_entry *entry,
+                                 mmt_error *err);
+mmt_status mmt_profile_add_kept(struct mmt_profile *profile, const struct mmt_kept *kept,
+                                mmt_error *err);
+
+/* Writes the file so that a power cut leaves the old or the new one. */
+mmt_status mmt_profile_save(const struct mmt_profile *profile, const char *path,
+                            mmt_error *err);
+
+/* Reads from memory; mmt_profile_load of the public API reads a file. */
+struct mmt_profile *mmt_profile_read(const char *json, size_t length, mmt_error *err);
+
+/* Adds the usual path: $XDG_DATA_HOME/mmtune/<backend>-<device>.json, with what a file's
+ * name cannot hold replaced by '-' and letters made small. */
+void mmt_profile_path(const struct mmt_caps *caps, struct mmt_text *path);
+
+/* NULL if the profile was made on such a device (backend, name, architecture), else one
+ * sentence why not, written into `buffer`. A newer driver is no reason. */
+const char *mmt_profile_foreign(const struct mmt_profile *profile,
+                                const struct mmt_caps *caps, char buffer[512]);
+
+#endif

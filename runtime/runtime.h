@@ -1,0 +1,78 @@
+/* From a configuration to a launch. The door of the room `runtime`; the public half of it
+ * (plans) is mmtune/mmtune.h. The tuner uses both, so that what is timed is what ships. */
+#ifndef MMT_RUNTIME_RUNTIME_H
+#define MMT_RUNTIME_RUNTIME_H
+
+#include "device/device.h"
+#include "generator/generator.h"
+#include "profiles/profile.h"
+
+/* ---- cache: compiled kernels on disk ---------------------------------------------------- */
+
+/* A folder of files, one a binary, each named by the hash of its key and holding the key
+ * itself before the binary, so that a collision is a miss. Files are written whole or not
+ * at all, so any number of processes may share the folder. Mode 0700. */
+
+/* Looks a binary up. False on a miss; a file that cannot be read is a miss. */
+bool mmt_cache_get(const char *key, struct mmt_binary *binary);
+
+/* Stores a binary and, now and then, removes the least recently used files over the limit
+ * (256 MiB, or MMTUNE_CACHE_LIMIT bytes). A failure costs a recompilation, so it is silent. */
+void mmt_cache_put(const char *key, const struct mmt_binary *binary);
+
+/* ---- kernel: one configuration, built ----------------------------------------------------- */
+
+struct mmt_kernel;
+
+/* Emits and compiles without loading: fills the cache. `log` (may be NULL) gets the
+ * compiler's whole log, also on failure. *cached says that nothing had to be compiled. */
+mmt_status mmt_kernel_compile(mmt_device *device, const struct mmt_config *config,
+                              const struct mmt_variant *variant, struct mmt_text *log,
+                              bool *cached, mmt_error *err);
+
+/* Emits, compiles (or finds in the cache) and loads what one problem needs. */
+mmt_status mmt_kernel_create(mmt_device *device, const struct mmt_config *config,
+                             const mmt_problem *problem, bool aligned,
+                             struct mmt_kernel **out, mmt_error *err);
+void mmt_kernel_free(struct mmt_kernel *kernel);
+
+/* What its most expensive launch spends. */
+mmt_status mmt_kernel_usage(struct mmt_kernel *kernel, struct mmt_usage *out,
+                            mmt_error *err);
+
+/* Bytes of workspace an execution needs. */
+size_t mmt_kernel_workspace(const struct mmt_kernel *kernel);
+
+/* Queues all launches of one execution. args are checked. */
+mmt_status mmt_kernel_run(const struct mmt_kernel *kernel, const mmt_args *args,
+                          mmt_queue queue, mmt_error *err);
+
+/* ---- select: which configuration for a problem ---------------------------------------------- */
+
+struct mmt_choice {
+    struct mmt_config config;
+    enum {
+        MMT_CHOICE_EXACT,   /* this very problem was tuned */
+        MMT_CHOICE_COST,    /* least fitted cost among the kept kernels */
+        MMT_CHOICE_NEAREST, /* best for the nearest problem that was tuned */
+        MMT_CHOICE_DEFAULT, /* nothing was tuned that could tell */
+        MMT_CHOICE_GIVEN,   /* the caller named it */
+    } why;
+    double seconds;        /* expected; 0 where unknown */
+    mmt_problem nearest;   /* for MMT_CHOICE_NEAREST */
+};
+
+/* Chooses for a normalised problem; profile may be NULL. Under 10 us for a profile of
+ * usual size. Configurations that the device or the workspace cap rules out are passed
+ * over. MMT_ERROR_UNSUPPORTED where nothing serves. */
+mmt_status mmt_select(const struct mmt_profile *profile, const mmt_problem *problem,
+                      const struct mmt_caps *caps, size_t max_workspace,
+                      struct mmt_choice *out, mmt_error *err);
+
+/* The configuration that a plan uses. */
+const struct mmt_config *mmt_plan_config(const mmt_plan *plan);
+
+/* The plan's kernel for aligned operands, or, where it has none, for any alignment. */
+struct mmt_kernel *mmt_plan_kernel(const mmt_plan *plan);
+
+#endif

@@ -1,0 +1,41 @@
+// Dialect words for CUDA C++. Shared templates (.cl) are written in these words only.
+#define KERNEL      extern "C" __global__
+#define GLOBAL
+#define SHARED      __shared__
+#define SHARED_PTR
+#define DEVICE_FN   static __device__ __forceinline__
+#define RESTRICT    __restrict__
+#define BARRIER()   __syncthreads()
+#define THREAD_X    ((int) threadIdx.x)
+#define THREAD_Y    ((int) threadIdx.y)
+#define BLOCK_X     ((int) blockIdx.x)
+#define BLOCK_Y     ((int) blockIdx.y)
+#define BLOCK_Z     ((int) blockIdx.z)
+#define UNROLL      _Pragma("unroll")
+#define NO_UNROLL   _Pragma("unroll 1")
+
+// Block shape, and how many blocks a multiprocessor should hold at least.
+#define BLOCK_SIZE(x, y)                  __launch_bounds__((x) * (y))
+#define BLOCK_SIZE_RESIDENT(x, y, blocks) __launch_bounds__((x) * (y), blocks)
+
+// A block's shared memory as one array, sized by the launch: more than 48 KiB may be asked.
+#define SHARED_POOL(type, name, count)                           \
+    extern __shared__ __align__(16) unsigned char mmt_shared[];  \
+    type *name = (type *) mmt_shared
+
+#if defined(TYPE_F64)
+typedef double real;
+typedef double2 real2;
+#define MULTIPLY_ADD(a, b, c) fma(a, b, c)
+#elif defined(TYPE_I32)
+typedef unsigned int real;   // wraps, as mod 2^32 must
+typedef uint2 real2;
+typedef uint4 real4;
+#define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))
+#else
+typedef float real;
+typedef float2 real2;
+typedef float4 real4;
+#define MULTIPLY_ADD(a, b, c) fmaf(a, b, c)
+#endif
+typedef long long wide;      // offsets in elements: a matrix may have more than 2^31

@@ -1,0 +1,45 @@
+// Dialect words for OpenCL C. Shared templates (.cl) are written in these words only.
+#define KERNEL      __kernel
+#define GLOBAL      __global
+#define SHARED      __local
+#define SHARED_PTR  __local
+#define DEVICE_FN   static inline
+#define RESTRICT    restrict
+#define BARRIER()   barrier(CLK_LOCAL_MEM_FENCE)
+#define THREAD_X    ((int) get_local_id(0))
+#define THREAD_Y    ((int) get_local_id(1))
+#define BLOCK_X     ((int) get_group_id(0))
+#define BLOCK_Y     ((int) get_group_id(1))
+#define BLOCK_Z     ((int) get_group_id(2))
+#define UNROLL      _Pragma("unroll")
+#define NO_UNROLL   _Pragma("unroll 1")
+
+// Block shape; how many blocks a multiprocessor should hold cannot be said in OpenCL.
+#define BLOCK_SIZE(x, y)                  __attribute__((reqd_work_group_size(x, y, 1)))
+#define BLOCK_SIZE_RESIDENT(x, y, blocks) BLOCK_SIZE(x, y)
+
+// A block's shared memory as one array; the size stands in the text.
+#define SHARED_POOL(type, name, count) \
+    __local type name[count] __attribute__((aligned(16)))
+
+#if defined(TYPE_F64)
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+typedef double real;
+typedef double2 real2;
+#define MULTIPLY_ADD(a, b, c) fma(a, b, c)
+#elif defined(TYPE_I32)
+typedef uint real;           // wraps, as mod 2^32 must
+typedef uint2 real2;
+typedef uint4 real4;
+#define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))
+#else
+typedef float real;
+typedef float2 real2;
+typedef float4 real4;
+#ifdef FP_FAST_FMAF
+#define MULTIPLY_ADD(a, b, c) fma(a, b, c)
+#else
+#define MULTIPLY_ADD(a, b, c) mad(a, b, c)
+#endif
+#endif
+typedef long wide;           // offsets in elements: a matrix may have more than 2^31

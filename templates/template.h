@@ -1,0 +1,92 @@
+/* A template: one kernel file and its knobs. The door of the room `templates`. */
+#ifndef MMT_TEMPLATES_TEMPLATE_H
+#define MMT_TEMPLATES_TEMPLATE_H
+
+#include <stdbool.h>
+
+#include "base/caps.h"
+#include "base/launch.h"
+#include "base/problem.h"
+
+enum { MMT_MAX_KNOBS = 24, MMT_MAX_VALUES = 16 };
+
+/* One knob: a macro of the kernel file and the values it may have. A knob whose values are
+ * words (SHARED_LAYOUT plain | pad | swap | xor) has `names`, one for each value; people
+ * and files see the words, the kernel file sees the numbers. */
+struct mmt_knob {
+    const char *name;
+    const char *what; /* what it means, in a few words, for people */
+    int num_values;
+    int values[MMT_MAX_VALUES];
+    const char *const *names;
+};
+
+#define MMT_COUNT_VALUES(...) (int) (sizeof((int[]){ __VA_ARGS__ }) / sizeof(int))
+#define MMT_KNOB(name, what, ...) \
+    { name, what, MMT_COUNT_VALUES(__VA_ARGS__), { __VA_ARGS__ }, NULL }
+
+/* What a text is specialised for besides its knobs. Texts see it as
+ *   TYPE_F32 | TYPE_F64 | TYPE_I32   1 for the one in question, else undefined
+ *   real                             float, double, unsigned int
+ *   TRANS_A, TRANS_B, ALIGNED        0 or 1 */
+struct mmt_variant {
+    mmt_op op;
+    mmt_type type;
+    bool trans_a, trans_b;
+    bool aligned; /* every operand starts, and every row and batch stride steps, at a
+                   * multiple of the template's `alignment`; else only at an element */
+};
+
+/* Bytes to which a template's aligned text assumes A, B and C (their first elements, and
+ * through leading dimensions and strides every row) to be aligned. */
+struct mmt_alignment { unsigned a, b, c; };
+
+/* `v` below is always the values of this template's knobs, in the knobs' order. */
+struct mmt_template {
+    const char *name; /* "tiled" */
+    const char *what; /* one sentence for people */
+    mmt_op op;
+    unsigned types;    /* bits 1 << MMT_F32 … */
+    unsigned dialects; /* enum mmt_dialect bits */
+    unsigned kinds;    /* enum mmt_kind bits: where it is worth trying. It must be right
+                        * everywhere its dialects reach */
+    const char *file;  /* "tiled.cl": the text, embedded under that name */
+    const struct mmt_knob *knobs;
+    int num_knobs;
+
+    /* NULL if a device with these limits can run these values for this variant, else one
+     * sentence for people that says why not, with a static lifetime. Everything that a
+     * launch could be refused for is said here. */
+    const char *(*reject)(const int *v, const struct mmt_variant *variant,
+                          const struct mmt_caps *caps);
+
+    /* Optional. NULL if these values serve a problem of this shape, else one sentence why
+     * not (a kernel for m <= 16, say). Where absent, every shape is served. */
+    const char *(*refuse)(const int *v, const mmt_problem *problem);
+
+    /* The launches of one execution of a normalised, non-empty problem (k may be 0). */
+    void (*launch)(const int *v, const mmt_problem *problem, const struct mmt_caps *caps,
+                   struct mmt_launches *out);
+
+    /* Optional. Where absent, elements: then the aligned text is the only one. */
+    struct mmt_alignment (*alignment)(const int *v, const struct mmt_variant *variant);
+
+    /* Good starting points, the best first; each has num_knobs values. The first legal one
+     * is what an untuned device gets, and a search begins with them. At least one. */
+    const int (*seeds)[MMT_MAX_KNOBS];
+    int num_seeds;
+};
+
+/* The one list of them all, best guess first: an untuned device gets the first template
+ * that is meant for its kind and has a legal seed. Ends with NULL. */
+extern const struct mmt_template *const mmt_templates[];
+
+/* NULL where there is none of that name. */
+const struct mmt_template *mmt_template_find(const char *name);
+
+/* The text of a kernel file or prelude by its name ("tiled.cl"): what was embedded when
+ * the library was built, or, where MMTUNE_TEMPLATE_DIR is set, the file of that folder,
+ * read anew. The caller frees *text with mmt_text_finish. */
+mmt_status mmt_template_text(const char *file, struct mmt_text *text, mmt_error *err);
+
+#endif

@@ -1,0 +1,24 @@
+#!/usr/bin/env python3
+"""Write text files as C strings, looked up by name: embed.py OUT.c FILE..."""
+import os
+import sys
+
+
+def c_string(line):
+    return '"%s\\n"' % line.rstrip("\n").replace("\\", "\\\\").replace('"', '\\"')
+
+
+def main(out, paths):
+    with open(out, "w", encoding="utf-8") as c:
+        c.write('#include "templates/embedded.h"\n\n')
+        c.write("const struct mmt_embedded mmt_embedded[] = {\n")
+        for path in paths:
+            c.write('    { "%s",\n' % os.path.basename(path))
+            with open(path, encoding="utf-8") as text:
+                for line in text:
+                    c.write("      %s\n" % c_string(line))
+            c.write('      "" },\n')
+        c.write("    { 0, 0 }\n};\n")
+
+
+main(sys.argv[1], sys.argv[2:])
