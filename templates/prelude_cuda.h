@@ -39,3 +39,43 @@ typedef float4 real4;
 #define MULTIPLY_ADD(a, b, c) fmaf(a, b, c)
 #endif
 typedef long long wide;      // offsets in elements: a matrix may have more than 2^31
+
+// Whole vectors between memory and a private array: LOAD4(GLOBAL, to, from). They stand at
+// multiples of 16 bytes or, where they are smaller, of their size.
+#define LOAD2(space, to, from)                                  \
+    do {                                                        \
+        const real2 vector_ = *(const space real2 *) (from);    \
+        (to)[0] = vector_.x, (to)[1] = vector_.y;               \
+    } while (0)
+#define STORE2(space, to, from)                                 \
+    do {                                                        \
+        real2 vector_;                                          \
+        vector_.x = (from)[0], vector_.y = (from)[1];           \
+        *(space real2 *) (to) = vector_;                        \
+    } while (0)
+#if defined(TYPE_F64)
+#define LOAD4(space, to, from)                                  \
+    do {                                                        \
+        LOAD2(space, to, from);                                 \
+        LOAD2(space, (to) + 2, (from) + 2);                     \
+    } while (0)
+#define STORE4(space, to, from)                                 \
+    do {                                                        \
+        STORE2(space, to, from);                                \
+        STORE2(space, (to) + 2, (from) + 2);                    \
+    } while (0)
+#else
+#define LOAD4(space, to, from)                                  \
+    do {                                                        \
+        const real4 vector_ = *(const space real4 *) (from);    \
+        (to)[0] = vector_.x, (to)[1] = vector_.y;               \
+        (to)[2] = vector_.z, (to)[3] = vector_.w;               \
+    } while (0)
+#define STORE4(space, to, from)                                 \
+    do {                                                        \
+        real4 vector_;                                          \
+        vector_.x = (from)[0], vector_.y = (from)[1];           \
+        vector_.z = (from)[2], vector_.w = (from)[3];           \
+        *(space real4 *) (to) = vector_;                        \
+    } while (0)
+#endif

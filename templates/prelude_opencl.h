@@ -43,3 +43,42 @@ typedef float4 real4;
 #endif
 #endif
 typedef long wide;           // offsets in elements: a matrix may have more than 2^31
+
+// Whole vectors between memory and a private array: LOAD4(GLOBAL, to, from). They stand at
+// multiples of 16 bytes or, where they are smaller, of their size; but on a CPU a buffer
+// in the caller's memory begins where it begins.
+#if DEVICE_IS_CPU
+#define LOAD2(space, to, from)  vstore2(vload2(0, from), 0, to)
+#define LOAD4(space, to, from)  vstore4(vload4(0, from), 0, to)
+#define STORE2(space, to, from) vstore2(vload2(0, from), 0, to)
+#define STORE4(space, to, from) vstore4(vload4(0, from), 0, to)
+#else
+#define LOAD2(space, to, from)                                  \
+    do {                                                        \
+        const real2 vector_ = *(const space real2 *) (from);    \
+        (to)[0] = vector_.x, (to)[1] = vector_.y;               \
+    } while (0)
+#define STORE2(space, to, from) \
+    (*(space real2 *) (to) = (real2) ((from)[0], (from)[1]))
+#if defined(TYPE_F64)
+#define LOAD4(space, to, from)                                  \
+    do {                                                        \
+        LOAD2(space, to, from);                                 \
+        LOAD2(space, (to) + 2, (from) + 2);                     \
+    } while (0)
+#define STORE4(space, to, from)                                 \
+    do {                                                        \
+        STORE2(space, to, from);                                \
+        STORE2(space, (to) + 2, (from) + 2);                    \
+    } while (0)
+#else
+#define LOAD4(space, to, from)                                  \
+    do {                                                        \
+        const real4 vector_ = *(const space real4 *) (from);    \
+        (to)[0] = vector_.x, (to)[1] = vector_.y;               \
+        (to)[2] = vector_.z, (to)[3] = vector_.w;               \
+    } while (0)
+#define STORE4(space, to, from) \
+    (*(space real4 *) (to) = (real4) ((from)[0], (from)[1], (from)[2], (from)[3]))
+#endif
+#endif

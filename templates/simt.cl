@@ -1,0 +1,458 @@
+// simt - C = alpha*A*B + beta*C for any device, by ordinary multiply-adds.
+//
+// One block computes a TILE_M x TILE_N tile of C. Tiles of A and B, TILE_K deep, pass
+// through registers into shared memory, both stored k-major, while the tiles before them
+// are multiplied. A warp of WARP_M x WARP_N threads owns one rectangle of the tile; a
+// thread owns WORK_M x WORK_N elements of it, in pieces that shared memory hands out 16
+// bytes at a time, strided so that the threads of a warp read without bank conflicts:
+//
+//              TILE_N                        a warp's rectangle, WARP_M = 2, WARP_N = 4,
+//             [  B  ]  TILE_K                two pieces a side; the elements of thread 0:
+//     TILE_K  +-----+
+//   [   A   ] |  C  |  TILE_M                      0 . . . 0 . . .
+//             +-----+                              . . . . . . . .
+//                                                  0 . . . 0 . . .
+//                                                  . . . . . . . .
+//
+// Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), 1, batch).
+
+#ifndef TILE_M
+#define TILE_M 128            // rows of C per block
+#endif
+#ifndef TILE_N
+#define TILE_N 128            // columns of C per block
+#endif
+#ifndef TILE_K
+#define TILE_K 16             // depth of one pass through shared memory
+#endif
+#ifndef WORK_M
+#define WORK_M 8              // rows of C per thread
+#endif
+#ifndef WORK_N
+#define WORK_N 8              // columns of C per thread
+#endif
+#ifndef WARP_M
+#define WARP_M 4              // threads of a warp down the tile
+#endif
+#ifndef WARP_N
+#define WARP_N 8              // threads of a warp across the tile
+#endif
+#ifndef LANES
+#define LANES 2               // a warp's threads run: 0 along rows, 1 down columns, 2 along
+#endif                        // pairs of rows
+#ifndef A_VECTOR
+#define A_VECTOR 4            // elements of A per load from global memory
+#endif
+#ifndef B_VECTOR
+#define B_VECTOR 4            // elements of B per load from global memory
+#endif
+#ifndef C_VECTOR
+#define C_VECTOR 4            // elements of C per store to global memory
+#endif
+#ifndef SHARED_LAYOUT
+#define SHARED_LAYOUT 3       // how a tile that is turned on its way to shared memory evades
+#endif                        // bank conflicts: 0 plain, 1 pad, 2 swap, 3 xor
+#ifndef BUFFERS
+#define BUFFERS 2             // tiles of each operand in shared memory
+#endif
+#ifndef FRAGMENTS
+#define FRAGMENTS 1           // 2: fetch the operands of the next step during this one
+#endif
+#ifndef K_UNROLL
+#define K_UNROLL 16           // steps along k that are unrolled
+#endif
+#ifndef FMA_ORDER
+#define FMA_ORDER 3           // order of a step's multiply-adds: 0 rows, 1 columns,
+#endif                        // 2 rows_serpentine, 3 columns_serpentine,
+                              // 4 blocks2x2_serpentine, 5 blocks2x2_down
+#ifndef GROUP
+#define GROUP 8               // rows of tiles that neighbouring blocks share
+#endif
+#ifndef MIN_BLOCKS
+#define MIN_BLOCKS 1          // blocks that a multiprocessor should hold at least
+#endif
+
+#define LAYOUT_PAD  1
+#define LAYOUT_SWAP 2
+#define LAYOUT_XOR  3
+
+#ifdef TYPE_F64
+#define MAX_VECTOR 2          // elements in 16 bytes
+#define BANKS      16         // elements in one row of shared memory's banks
+#else
+#define MAX_VECTOR 4
+#define BANKS      32
+#endif
+
+#define PIECE(work) ((work) % MAX_VECTOR == 0 ? MAX_VECTOR : (work) % 2 == 0 ? 2 : 1)
+#define PIECE_M     PIECE(WORK_M)
+#define PIECE_N     PIECE(WORK_N)
+
+#define WARP_SIZE (WARP_M * WARP_N)
+#define WARPS_M   (TILE_M / (WARP_M * WORK_M))
+#define WARPS_N   (TILE_N / (WARP_N * WORK_N))
+#define THREADS   (WARPS_M * WARPS_N * WARP_SIZE)
+
+// Where an operand's memory runs along k, its tile is turned on its way.
+#define TURN_A !TRANS_A
+#define TURN_B TRANS_B
+
+#define PAD_A   (SHARED_LAYOUT == LAYOUT_PAD && TURN_A ? MAX_VECTOR : 0)
+#define PAD_B   (SHARED_LAYOUT == LAYOUT_PAD && TURN_B ? MAX_VECTOR : 0)
+#define LINE_A  (TILE_M + PAD_A)
+#define LINE_B  (TILE_N + PAD_B)
+#define SPACE_A (TILE_K * LINE_A)
+#define SPACE_B (TILE_K * LINE_B)
+
+#define LOADS(tile, vector) ((tile * TILE_K / vector + THREADS - 1) / THREADS)
+#define LOADS_A             LOADS(TILE_M, A_VECTOR)
+#define LOADS_B             LOADS(TILE_N, B_VECTOR)
+
+#if TILE_M % (WARP_M * WORK_M) || TILE_N % (WARP_N * WORK_N)
+#error "a tile must hold a whole number of warps' rectangles"
+#endif
+#if TILE_M % A_VECTOR || TILE_N % B_VECTOR || TILE_K % A_VECTOR || TILE_K % B_VECTOR
+#error "a tile must hold a whole number of vectors"
+#endif
+#if A_VECTOR > MAX_VECTOR || B_VECTOR > MAX_VECTOR || WORK_N % C_VECTOR || C_VECTOR > MAX_VECTOR
+#error "a vector may have 16 bytes and, for C, no more columns than a thread's piece"
+#endif
+#if TILE_K % K_UNROLL || (FRAGMENTS == 2 && K_UNROLL % 2)
+#error "K_UNROLL must divide TILE_K, and be even for two fragments"
+#endif
+#if LANES == 2 && WARP_M % 2
+#error "pairs of rows need an even WARP_M"
+#endif
+#if FMA_ORDER >= 4 && (WORK_M % 2 || WORK_N % 2)
+#error "blocks of 2x2 need an even WORK_M and WORK_N"
+#endif
+#if SHARED_LAYOUT == LAYOUT_XOR && (TILE_M % BANKS || TILE_N % BANKS)
+#error "xor needs tiles that are whole rows of banks"
+#endif
+
+// The s-th multiply-add of a step: which element of a thread's WORK_M x WORK_N it serves.
+#define BACK_IF(odd, count, x) ((odd) ? (count) - 1 - (x) : (x))
+#if FMA_ORDER == 0
+#define FMA_ROW(s)    ((s) / WORK_N)
+#define FMA_COLUMN(s) ((s) % WORK_N)
+#elif FMA_ORDER == 1
+#define FMA_ROW(s)    ((s) % WORK_M)
+#define FMA_COLUMN(s) ((s) / WORK_M)
+#elif FMA_ORDER == 2
+#define FMA_ROW(s)    ((s) / WORK_N)
+#define FMA_COLUMN(s) BACK_IF(FMA_ROW(s) % 2, WORK_N, (s) % WORK_N)
+#elif FMA_ORDER == 3
+#define FMA_ROW(s)    BACK_IF(FMA_COLUMN(s) % 2, WORK_M, (s) % WORK_M)
+#define FMA_COLUMN(s) ((s) / WORK_M)
+#elif FMA_ORDER == 4
+#define FMA_ROW(s)    ((s) / (2 * WORK_N) * 2 + (((s) + 1) / 2) % 2)
+#define FMA_COLUMN(s) BACK_IF((s) / (2 * WORK_N) % 2, WORK_N, (s) % (2 * WORK_N) / 2)
+#else
+#define FMA_ROW(s)    BACK_IF((s) / (2 * WORK_M) % 2, WORK_M, (s) % (2 * WORK_M) / 2)
+#define FMA_COLUMN(s) ((s) / (2 * WORK_M) * 2 + (((s) + 1) / 2) % 2)
+#endif
+
+// In what follows `tile`, `vector`, `turn` and `line` (the length of one in shared memory)
+// are constants: they say which operand is meant. A "line" of A is a row of op(A), one of B
+// a column of op(B).
+
+DEVICE_FN int smaller(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+// Line and depth at which the i-th vector of a tile begins.
+DEVICE_FN int vector_line(unsigned i, int tile, int vector, int turn)
+{
+    if (!turn)
+        return i % (tile / vector) * vector;
+    return SHARED_LAYOUT == LAYOUT_SWAP ? i % tile : i / (TILE_K / vector);
+}
+
+DEVICE_FN int vector_depth(unsigned i, int tile, int vector, int turn)
+{
+    if (!turn)
+        return i / (tile / vector);
+    return SHARED_LAYOUT == LAYOUT_SWAP ? i / tile * vector : i % (TILE_K / vector) * vector;
+}
+
+// Place of a line within shared memory's row of that depth. With xor, the lanes that turn
+// one line's vectors, one depth each, write to different banks.
+DEVICE_FN int place(int line, int depth, int vector, int turn)
+{
+    if (SHARED_LAYOUT != LAYOUT_XOR || !turn)
+        return line;
+    const int across = TILE_K / vector;
+    const int step = BANKS / across > MAX_VECTOR ? BANKS / across : MAX_VECTOR;
+    return line ^ (depth / vector * step % BANKS);
+}
+
+DEVICE_FN void read_global(real *to, const GLOBAL real *from, int vector)
+{
+    if (ALIGNED && vector == 4) {
+        LOAD4(GLOBAL, to, from);
+    } else if (ALIGNED && vector == 2) {
+        LOAD2(GLOBAL, to, from);
+    } else {
+        UNROLL
+        for (int e = 0; e < vector; e++)
+            to[e] = from[e];
+    }
+}
+
+DEVICE_FN void read_shared(real *to, const SHARED_PTR real *from, int vector)
+{
+    if (vector == 4)
+        LOAD4(SHARED_PTR, to, from);
+    else if (vector == 2)
+        LOAD2(SHARED_PTR, to, from);
+    else
+        to[0] = from[0];
+}
+
+DEVICE_FN void write_shared(SHARED_PTR real *to, const real *from, int vector)
+{
+    if (vector == 4)
+        STORE4(SHARED_PTR, to, from);
+    else if (vector == 2)
+        STORE2(SHARED_PTR, to, from);
+    else
+        to[0] = from[0];
+}
+
+// Point at the vectors that this thread carries. Lines past the matrix's edge are read from
+// its last line or vector, if it ends with a whole one: what they give is never stored.
+DEVICE_FN void aim(const GLOBAL real **from, const GLOBAL real *matrix, int ld, int lines,
+                   unsigned tid, int loads, int tile, int vector, int turn)
+{
+    UNROLL
+    for (int j = 0; j < loads; j++) {
+        int at = vector_line(tid + j * THREADS, tile, vector, turn);
+        int depth = vector_depth(tid + j * THREADS, tile, vector, turn);
+        if (turn)
+            from[j] = matrix + (wide) smaller(at, lines - 1) * ld + depth;
+        else if (lines % vector == 0)
+            from[j] = matrix + (wide) depth * ld + smaller(at, lines - vector);
+        else
+            from[j] = matrix + (wide) depth * ld + at;
+    }
+}
+
+// Read this thread's part of a tile into registers and go on to the next tile. `left` of
+// the matrix's depth and `lines` of its lines are left; what lies behind them is taken as 0.
+DEVICE_FN void fetch(real *to, const GLOBAL real **from, int ld, int lines, int left,
+                     unsigned tid, int loads, int tile, int vector, int turn)
+{
+    const bool whole = left >= TILE_K && (turn || lines >= tile || lines % vector == 0);
+
+    UNROLL
+    for (int j = 0; j < loads; j++) {
+        const unsigned i = tid + j * THREADS;
+        if ((j + 1) * THREADS > tile * TILE_K / vector && i >= tile * TILE_K / vector)
+            continue;
+        if (whole) {
+            read_global(to + j * vector, from[j], vector);
+        } else {
+            int depth = vector_depth(i, tile, vector, turn);
+            int at = vector_line(i, tile, vector, turn);
+            int count = turn ? (at < lines ? left - depth : 0) : (depth < left ? lines - at : 0);
+            UNROLL
+            for (int e = 0; e < vector; e++)
+                to[j * vector + e] = e < count ? from[j][e] : 0;
+        }
+    }
+    UNROLL
+    for (int j = 0; j < loads; j++)
+        from[j] += turn ? TILE_K : (wide) TILE_K * ld;
+}
+
+// Write what was fetched to shared memory.
+DEVICE_FN void deposit(SHARED_PTR real *to, const real *from, unsigned tid, int loads,
+                       int tile, int line, int vector, int turn)
+{
+    UNROLL
+    for (int j = 0; j < loads; j++) {
+        const unsigned i = tid + j * THREADS;
+        if ((j + 1) * THREADS > tile * TILE_K / vector && i >= tile * TILE_K / vector)
+            continue;
+        int depth = vector_depth(i, tile, vector, turn);
+        int at = vector_line(i, tile, vector, turn);
+        if (!turn) {
+            write_shared(to + depth * line + at, from + j * vector, vector);
+        } else {
+            UNROLL
+            for (int e = 0; e < vector; e++)
+                to[(depth + e) * line + place(at, depth, vector, turn)] = from[j * vector + e];
+        }
+    }
+}
+
+// A thread's lines of one depth, in pieces that lie `stride` lines apart.
+DEVICE_FN void take(real *to, const SHARED_PTR real *from, int first, int depth, int work,
+                    int piece, int stride, int line, int vector, int turn)
+{
+    UNROLL
+    for (int p = 0; p < work / piece; p++)
+        read_shared(to + p * piece,
+                    from + depth * line + place(first + p * stride, depth, vector, turn), piece);
+}
+
+DEVICE_FN void take_a(real *to, const SHARED_PTR real *from, int first, int depth)
+{
+    take(to, from, first, depth, WORK_M, PIECE_M, WARP_M * PIECE_M, LINE_A, A_VECTOR, TURN_A);
+}
+
+DEVICE_FN void take_b(real *to, const SHARED_PTR real *from, int first, int depth)
+{
+    take(to, from, first, depth, WORK_N, PIECE_N, WARP_N * PIECE_N, LINE_B, B_VECTOR, TURN_B);
+}
+
+// One step along k. Compilers keep this order, and a multiply-add that shares an operand
+// with the one before it spares the register file a read.
+DEVICE_FN void multiply_add(real sum[WORK_M][WORK_N], const real *a, const real *b)
+{
+    UNROLL
+    for (int s = 0; s < WORK_M * WORK_N; s++) {
+        const int i = FMA_ROW(s), j = FMA_COLUMN(s);
+        sum[i][j] = MULTIPLY_ADD(a[i], b[j], sum[i][j]);
+    }
+}
+
+DEVICE_FN void multiply(real sum[WORK_M][WORK_N], const SHARED_PTR real *tile_a,
+                        const SHARED_PTR real *tile_b, int first_m, int first_n)
+{
+    real a[FRAGMENTS][WORK_M], b[FRAGMENTS][WORK_N];
+
+    if (FRAGMENTS == 2) {
+        take_a(a[0], tile_a, first_m, 0);
+        take_b(b[0], tile_b, first_n, 0);
+    }
+    NO_UNROLL
+    for (int depth = 0; depth < TILE_K; depth += K_UNROLL) {
+        UNROLL
+        for (int u = 0; u < K_UNROLL; u++) {
+            // Two fragments: the last step takes the first again, to no use, if the compiler
+            // cannot see that it is the last.
+            const int next = (u + FRAGMENTS - 1) % FRAGMENTS;
+            const int at = (depth + u + FRAGMENTS - 1) % TILE_K;
+            if (FRAGMENTS == 1 || K_UNROLL < TILE_K || u + 1 < TILE_K) {
+                take_a(a[next], tile_a, first_m, at);
+                take_b(b[next], tile_b, first_n, at);
+            }
+            multiply_add(sum, a[u % FRAGMENTS], b[u % FRAGMENTS]);
+        }
+    }
+}
+
+// Store `vector` neighbouring elements of a row of C, of which `count` are in the matrix.
+DEVICE_FN void store(GLOBAL real *c, const real *sum, int count, real alpha, real beta)
+{
+    real out[C_VECTOR];
+
+    if (ALIGNED && C_VECTOR > 1 && count >= C_VECTOR) {
+        real old[C_VECTOR] = { 0 };
+        if (beta != 0)
+            read_global(old, c, C_VECTOR);
+        UNROLL
+        for (int e = 0; e < C_VECTOR; e++)
+            out[e] = alpha * sum[e] + beta * old[e];
+#if C_VECTOR == 4
+        STORE4(GLOBAL, c, out);
+#elif C_VECTOR == 2
+        STORE2(GLOBAL, c, out);
+#endif
+        return;
+    }
+    UNROLL
+    for (int e = 0; e < C_VECTOR; e++)
+        if (e < count)
+            c[e] = beta == 0 ? alpha * sum[e] : alpha * sum[e] + beta * c[e];
+}
+
+DEVICE_FN void store_all(GLOBAL real *c, real sum[WORK_M][WORK_N], int ldc, int rows,
+                         int columns, int first_m, int first_n, real alpha, real beta)
+{
+    UNROLL
+    for (int i = 0; i < WORK_M; i++) {
+        const int r = first_m + i / PIECE_M * WARP_M * PIECE_M + i % PIECE_M;
+        if (r < rows) {
+            UNROLL
+            for (int j = 0; j < WORK_N; j += C_VECTOR) {
+                const int q = first_n + j / PIECE_N * WARP_N * PIECE_N + j % PIECE_N;
+                store(c + (wide) r * ldc + q, sum[i] + j, columns - q, alpha, beta);
+            }
+        }
+    }
+}
+
+KERNEL BLOCK_SIZE_RESIDENT(THREADS, 1, MIN_BLOCKS)
+void mmt_gemm(int m, int n, int k, real alpha, real beta, const GLOBAL real *scalars,
+              wide scalars_start, const GLOBAL real *a, wide a_start, int lda, wide a_stride,
+              const GLOBAL real *b, wide b_start, int ldb, wide b_stride, GLOBAL real *c,
+              wide c_start, int ldc, wide c_stride)
+{
+    SHARED_POOL(real, shared, BUFFERS * (SPACE_A + SPACE_B));
+    const GLOBAL real *from_a[LOADS_A], *from_b[LOADS_B];
+    real next_a[LOADS_A * A_VECTOR], next_b[LOADS_B * B_VECTOR];
+    real sum[WORK_M][WORK_N];
+
+    if (scalars) {
+        alpha = scalars[scalars_start];
+        beta = scalars[scalars_start + 1];
+    }
+    if (alpha == 0)
+        k = 0;
+
+    // The tile of this block: GROUP rows of tiles are walked column by column.
+    const unsigned tiles_m = (m - 1) / TILE_M + 1, tiles_n = (n - 1) / TILE_N + 1;
+    const unsigned group = BLOCK_X / (GROUP * tiles_n), in_group = BLOCK_X % (GROUP * tiles_n);
+    const unsigned group_rows = smaller(GROUP, tiles_m - group * GROUP);
+    const int row = (group * GROUP + in_group % group_rows) * TILE_M;
+    const int column = in_group / group_rows * TILE_N;
+    const int rows = m - row, columns = n - column;
+
+    // This thread's first line of A and of B within the tile.
+    const unsigned tid = THREAD_X, lane = tid % WARP_SIZE, warp = tid / WARP_SIZE;
+    const unsigned lane_m = LANES == 0   ? lane / WARP_N
+                            : LANES == 1 ? lane % WARP_M
+                                         : lane / (2 * WARP_N) * 2 + lane % 2;
+    const unsigned lane_n = LANES == 0   ? lane % WARP_N
+                            : LANES == 1 ? lane / WARP_M
+                                         : lane / 2 % WARP_N;
+    const int first_m = warp / WARPS_N * (WARP_M * WORK_M) + lane_m * PIECE_M;
+    const int first_n = warp % WARPS_N * (WARP_N * WORK_N) + lane_n * PIECE_N;
+
+    a += a_start + BLOCK_Z * a_stride + row * (TRANS_A ? (wide) 1 : (wide) lda);
+    b += b_start + BLOCK_Z * b_stride + column * (TRANS_B ? (wide) ldb : (wide) 1);
+    c += c_start + BLOCK_Z * c_stride + (wide) row * ldc + column;
+
+    UNROLL
+    for (int s = 0; s < WORK_M * WORK_N; s++)
+        sum[s / WORK_N][s % WORK_N] = 0;
+
+    aim(from_a, a, lda, rows, tid, LOADS_A, TILE_M, A_VECTOR, TURN_A);
+    aim(from_b, b, ldb, columns, tid, LOADS_B, TILE_N, B_VECTOR, TURN_B);
+
+    fetch(next_a, from_a, lda, rows, k, tid, LOADS_A, TILE_M, A_VECTOR, TURN_A);
+    fetch(next_b, from_b, ldb, columns, k, tid, LOADS_B, TILE_N, B_VECTOR, TURN_B);
+
+    int now = 0;
+    NO_UNROLL
+    for (int left = k; left > 0; left -= TILE_K) {
+        SHARED_PTR real *tile_a = shared + now * (SPACE_A + SPACE_B), *tile_b = tile_a + SPACE_A;
+
+        deposit(tile_a, next_a, tid, LOADS_A, TILE_M, LINE_A, A_VECTOR, TURN_A);
+        deposit(tile_b, next_b, tid, LOADS_B, TILE_N, LINE_B, B_VECTOR, TURN_B);
+        BARRIER();
+        if (left > TILE_K) {
+            fetch(next_a, from_a, lda, rows, left - TILE_K, tid, LOADS_A, TILE_M, A_VECTOR, TURN_A);
+            fetch(next_b, from_b, ldb, columns, left - TILE_K, tid, LOADS_B, TILE_N, B_VECTOR, TURN_B);
+        }
+        multiply(sum, tile_a, tile_b, first_m, first_n);
+        if (BUFFERS == 1)
+            BARRIER();
+        now = BUFFERS - 1 - now;
+    }
+
+    store_all(c, sum, ldc, rows, columns, first_m, first_n, alpha, beta);
+}
