@@ -1,0 +1,166 @@
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "runtime/runtime.h"
+
+/* A file is: magic, the key's length, the key, the binary. Lengths are in host order: the
+ * folder belongs to one machine. */
+static const char magic[8] = "mmtune1";
+
+enum { MAX_FILE = 64 << 20, SUFFIX = 4 };
+static const char suffix[] = ".bin";
+
+static void add_path(const char *key, struct mmt_text *path)
+{
+    char name[33];
+    mmt_hash_print(mmt_hash_add(mmt_hash_start(), key, strlen(key)), name);
+    mmt_file_cache_folder(path);
+    mmt_text_addf(path, "/%s%s", name, suffix);
+}
+
+/* Only what this user alone could have written is ever loaded. */
+static bool is_ours(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+           !(st.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+/* The binary inside a file's bytes, NULL where they are not a file of this key. */
+static const char *find_binary(const struct mmt_text *file, const char *key, size_t *size)
+{
+    uint64_t key_length = strlen(key), head = sizeof magic + sizeof key_length;
+    if (file->length <= head + key_length || memcmp(file->data, magic, sizeof magic))
+        return NULL;
+    if (memcmp(file->data + sizeof magic, &key_length, sizeof key_length) ||
+        memcmp(file->data + head, key, key_length))
+        return NULL;
+    *size = file->length - head - key_length;
+    return file->data + head + key_length;
+}
+
+bool mmt_cache_get(const char *key, struct mmt_binary *binary)
+{
+    struct mmt_text path = { 0 }, file = { 0 };
+    bool found = false;
+    size_t size;
+
+    add_path(key, &path);
+    *binary = (struct mmt_binary){ 0 };
+    if (path.failed || !is_ours(path.data) ||
+        mmt_file_read(path.data, MAX_FILE, &file, NULL) != MMT_OK)
+        goto done;
+    const char *data = find_binary(&file, key, &size);
+    if (!data || !(binary->data = malloc(size)))
+        goto done;
+    memcpy(binary->data, data, size);
+    binary->size = size;
+    utimensat(AT_FDCWD, path.data, NULL, 0); /* used now: the last to be removed */
+    found = true;
+done:
+    mmt_text_finish(&path);
+    mmt_text_finish(&file);
+    return found;
+}
+
+struct cached {
+    char name[48];
+    struct timespec used;
+    off_t size;
+};
+
+static int older_first(const void *a, const void *b)
+{
+    const struct timespec *x = &((const struct cached *) a)->used;
+    const struct timespec *y = &((const struct cached *) b)->used;
+    if (x->tv_sec != y->tv_sec)
+        return x->tv_sec < y->tv_sec ? -1 : 1;
+    return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
+}
+
+/* The binaries of a folder; malloc'ed. */
+static struct cached *list_binaries(DIR *folder, size_t *count, off_t *total)
+{
+    struct cached *list = NULL;
+    struct dirent *entry;
+    size_t capacity = 0;
+
+    *count = 0;
+    *total = 0;
+    while ((entry = readdir(folder))) {
+        struct stat st;
+        size_t length = strlen(entry->d_name);
+        if (length <= SUFFIX || length >= sizeof list->name ||
+            strcmp(entry->d_name + length - SUFFIX, suffix) ||
+            fstatat(dirfd(folder), entry->d_name, &st, AT_SYMLINK_NOFOLLOW))
+            continue;
+        if (*count == capacity) {
+            struct cached *more = realloc(list, (capacity += 256) * sizeof *list);
+            if (!more)
+                break;
+            list = more;
+        }
+        struct cached *c = &list[(*count)++];
+        memcpy(c->name, entry->d_name, length + 1);
+        c->used = st.st_mtim;
+        c->size = st.st_size;
+        *total += st.st_size;
+    }
+    return list;
+}
+
+static off_t size_limit(void)
+{
+    const char *text = getenv("MMTUNE_CACHE_LIMIT");
+    char *end;
+    long long limit = text ? strtoll(text, &end, 10) : 0;
+    return text && end != text && limit >= 0 ? (off_t) limit : (off_t) 256 << 20;
+}
+
+/* Removes the least recently used binaries until the rest is within the limit. */
+static void trim(void)
+{
+    struct mmt_text path = { 0 };
+    mmt_file_cache_folder(&path);
+    DIR *folder = path.failed ? NULL : opendir(path.data);
+    mmt_text_finish(&path);
+    if (!folder)
+        return;
+
+    size_t count;
+    off_t total, limit = size_limit();
+    struct cached *list = list_binaries(folder, &count, &total);
+    if (total > limit) {
+        qsort(list, count, sizeof *list, older_first);
+        for (size_t i = 0; i < count && total > limit; i++)
+            if (unlinkat(dirfd(folder), list[i].name, 0) == 0)
+                total -= list[i].size;
+    }
+    free(list);
+    closedir(folder);
+}
+
+void mmt_cache_put(const char *key, const struct mmt_binary *binary)
+{
+    struct mmt_text path = { 0 }, file = { 0 };
+    uint64_t key_length = strlen(key);
+
+    add_path(key, &path);
+    mmt_text_add_bytes(&file, magic, sizeof magic);
+    mmt_text_add_bytes(&file, &key_length, sizeof key_length);
+    mmt_text_add_bytes(&file, key, key_length);
+    mmt_text_add_bytes(&file, binary->data, binary->size);
+    if (!path.failed && !file.failed &&
+        mmt_file_replace(path.data, file.data, file.length, NULL) == MMT_OK)
+        trim();
+    mmt_text_finish(&path);
+    mmt_text_finish(&file);
+}

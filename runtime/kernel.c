@@ -1,0 +1,352 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/runtime.h"
+
+/* The launches for a part of the batch: as many matrices as a grid may have. */
+struct part {
+    int64_t batch;
+    struct mmt_launches launches;
+};
+
+struct mmt_kernel {
+    mmt_device *device;
+    mmt_problem problem;
+    struct mmt_module *module;
+    struct mmt_function *functions[MMT_MAX_LAUNCHES];
+    struct part whole, rest; /* rest.batch is 0 where the parts come out even */
+    int64_t num_whole;
+};
+
+/* ---- building
+ * -------------------------------------------------------------------------- */
+
+static mmt_status emit(const mmt_device *device, const struct mmt_config *config,
+                       const struct mmt_variant *variant, struct mmt_text *source,
+                       struct mmt_text *key, mmt_error *err)
+{
+    mmt_status status =
+        mmt_emit(config, variant, device->caps.dialect, device->caps.kind, source, err);
+    if (status != MMT_OK)
+        return status;
+    mmt_device_compiler_key(device, key);
+    mmt_text_addf(key, "\n%s", mmt_text_string(source));
+    if (key->failed)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for a kernel's text");
+    return MMT_OK;
+}
+
+/* Finds the binary of a text in the cache or makes it and puts it there. */
+static mmt_status build(mmt_device *device, const struct mmt_config *config,
+                        const struct mmt_variant *variant, bool fresh,
+                        struct mmt_binary *binary, bool *cached, mmt_error *err)
+{
+    struct mmt_text source = { 0 }, key = { 0 };
+    mmt_status status = emit(device, config, variant, &source, &key, err);
+
+    *cached = status == MMT_OK && !fresh && mmt_cache_get(key.data, binary);
+    if (status == MMT_OK && !*cached) {
+        status = mmt_device_compile(device, source.data, binary, err);
+        if (status == MMT_OK)
+            mmt_cache_put(key.data, binary);
+    }
+    mmt_text_finish(&source);
+    mmt_text_finish(&key);
+    return status;
+}
+
+mmt_status mmt_kernel_compile(mmt_device *device, const struct mmt_config *config,
+                              const struct mmt_variant *variant, struct mmt_text *log,
+                              bool *cached, mmt_error *err)
+{
+    struct mmt_binary binary = { 0 };
+    bool found = false;
+    mmt_status status = build(device, config, variant, false, &binary, &found, err);
+
+    if (log && binary.log)
+        mmt_text_add(log, binary.log);
+    if (cached)
+        *cached = found;
+    mmt_binary_finish(&binary);
+    return status;
+}
+
+/* A driver may refuse what an older one cached: then it is made anew, once. */
+static mmt_status load(mmt_device *device, const struct mmt_config *config,
+                       const struct mmt_variant *variant, struct mmt_module **module,
+                       mmt_error *err)
+{
+    mmt_status status = MMT_OK;
+    bool cached = true;
+
+    for (int tries = 0; tries < 2 && cached; tries++) {
+        struct mmt_binary binary = { 0 };
+        status = build(device, config, variant, tries > 0, &binary, &cached, err);
+        if (status == MMT_OK) {
+            status = mmt_module_load(device, &binary, module, err);
+            if (status == MMT_OK)
+                cached = false;
+        }
+        mmt_binary_finish(&binary);
+    }
+    return status;
+}
+
+static void set_part(struct part *part, const struct mmt_config *config,
+                     const mmt_problem *problem, const struct mmt_caps *caps,
+                     int64_t batch)
+{
+    mmt_problem piece = *problem;
+    piece.batch = part->batch = batch;
+    if (batch > 0)
+        config->template->launch(config->values, &piece, caps, &part->launches);
+}
+
+static void set_parts(struct mmt_kernel *kernel, const struct mmt_config *config)
+{
+    const struct mmt_caps *caps = &kernel->device->caps;
+    int64_t batch = kernel->problem.batch,
+            most = caps->max_grid[2] ? caps->max_grid[2] : batch;
+
+    if (most > batch)
+        most = batch;
+    set_part(&kernel->whole, config, &kernel->problem, caps, most);
+    set_part(&kernel->rest, config, &kernel->problem, caps, batch % most);
+    kernel->num_whole = batch / most;
+}
+
+static mmt_status create_functions(struct mmt_kernel *kernel, mmt_error *err)
+{
+    const struct mmt_launches *launches = &kernel->whole.launches;
+    mmt_status status = MMT_OK;
+
+    for (int i = 0; i < launches->count && status == MMT_OK; i++) {
+        const struct mmt_launch *launch = &launches->launch[i];
+        status = mmt_function_create(kernel->module, launch->entry, launch->block,
+                                     launch->shared, &kernel->functions[i], err);
+    }
+    return status;
+}
+
+/* OpenCL drivers finish compiling at the first launch: do one, of a single element with
+ * k = 0, so that nobody meets that later. */
+static mmt_status warm_up(const struct mmt_kernel *kernel,
+                          const struct mmt_config *config, mmt_error *err)
+{
+    struct mmt_kernel tiny = *kernel;
+    mmt_operand memory;
+    mmt_args args = mmt_args_defaults();
+
+    tiny.problem.m = tiny.problem.n = tiny.problem.batch = 1;
+    tiny.problem.k = 0;
+    if (config->template->refuse &&
+        config->template->refuse(config->values, &tiny.problem))
+        return MMT_OK;
+    set_parts(&tiny, config);
+    mmt_status status =
+        mmt_buffer_create(tiny.device, 256 + mmt_kernel_workspace(&tiny), &memory, err);
+    if (status != MMT_OK)
+        return status;
+    args.c = args.workspace = memory;
+    args.workspace.offset += 256;
+    status = mmt_kernel_run(&tiny, &args, NULL, err);
+    if (status == MMT_OK)
+        status = mmt_finish(tiny.device, NULL, err);
+    mmt_buffer_free(tiny.device, memory);
+    return status;
+}
+
+mmt_status mmt_kernel_create(mmt_device *device, const struct mmt_config *config,
+                             const mmt_problem *problem, bool aligned,
+                             struct mmt_kernel **out, mmt_error *err)
+{
+    struct mmt_variant variant = mmt_variant_of(problem, aligned);
+    struct mmt_kernel *kernel = calloc(1, sizeof *kernel);
+    mmt_status status;
+
+    if (!kernel)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for a kernel");
+    kernel->device = device;
+    kernel->problem = *problem;
+    set_parts(kernel, config);
+    status = load(device, config, &variant, &kernel->module, err);
+    if (status == MMT_OK)
+        status = create_functions(kernel, err);
+    if (status == MMT_OK && device->caps.dialect == MMT_OPENCL_C)
+        status = warm_up(kernel, config, err);
+    if (status != MMT_OK) {
+        mmt_kernel_free(kernel);
+        return status;
+    }
+    *out = kernel;
+    return MMT_OK;
+}
+
+void mmt_kernel_free(struct mmt_kernel *kernel)
+{
+    if (!kernel)
+        return;
+    for (int i = 0; i < MMT_MAX_LAUNCHES; i++)
+        mmt_function_free(kernel->functions[i]);
+    mmt_module_free(kernel->module);
+    free(kernel);
+}
+
+mmt_status mmt_kernel_usage(struct mmt_kernel *kernel, struct mmt_usage *out,
+                            mmt_error *err)
+{
+    *out = (struct mmt_usage){ -1, -1, -1, -1 };
+    for (int i = 0; i < kernel->whole.launches.count; i++) {
+        struct mmt_usage usage;
+        mmt_status status = mmt_function_usage(kernel->functions[i], &usage, err);
+        if (status != MMT_OK)
+            return status;
+        if (usage.shared >= 0)
+            usage.shared += kernel->whole.launches.launch[i].shared;
+        if (i == 0 || usage.registers > out->registers)
+            *out = usage;
+    }
+    return MMT_OK;
+}
+
+size_t mmt_kernel_workspace(const struct mmt_kernel *kernel)
+{
+    size_t whole = kernel->whole.launches.workspace,
+           rest = kernel->rest.launches.workspace;
+    return whole > rest ? whole : rest;
+}
+
+/* ---- running
+ * ---------------------------------------------------------------------------- */
+
+/* Kernel parameters as they are being gathered for one launch. */
+struct values {
+    struct mmt_value value[MMT_MAX_KERNEL_VALUES];
+    int count;
+};
+
+static void add_i32(struct values *v, int64_t value)
+{
+    v->value[v->count++] =
+        (struct mmt_value){ .kind = MMT_VALUE_I32, .i32 = (int32_t) value };
+}
+
+static void add_i64(struct values *v, int64_t value)
+{
+    v->value[v->count++] = (struct mmt_value){ .kind = MMT_VALUE_I64, .i64 = value };
+}
+
+static void add_scalar(struct values *v, mmt_type type, double value)
+{
+    struct mmt_value *slot = &v->value[v->count++];
+    if (type == MMT_F64)
+        *slot = (struct mmt_value){ .kind = MMT_VALUE_F64, .f64 = value };
+    else if (type == MMT_F32)
+        *slot = (struct mmt_value){ .kind = MMT_VALUE_F32, .f32 = (float) value };
+    else
+        *slot = (struct mmt_value){ .kind = MMT_VALUE_I32,
+                                    .i32 = (int32_t) (uint32_t) (int64_t) value };
+}
+
+/* CUDA adds the offset to the pointer; OpenCL hands the kernel a start beside the buffer.
+ */
+static void add_buffer(struct values *v, const struct mmt_kernel *kernel,
+                       mmt_operand operand, int64_t elements)
+{
+    int64_t size = (int64_t) mmt_type_size(kernel->problem.type);
+    bool pointers = kernel->device->caps.dialect == MMT_CUDA_CXX;
+    int64_t bytes = (int64_t) operand.offset + elements * size;
+    uint64_t handle =
+        operand.handle && pointers ? operand.handle + (uint64_t) bytes : operand.handle;
+
+    v->value[v->count++] =
+        (struct mmt_value){ .kind = MMT_VALUE_BUFFER, .buffer = handle };
+    add_i64(v, pointers ? 0 : bytes / size);
+}
+
+static void add_matrix(struct values *v, const struct mmt_kernel *kernel,
+                       mmt_operand operand, int64_t ld, int64_t stride, int64_t first)
+{
+    add_buffer(v, kernel, operand, first * stride);
+    add_i32(v, ld);
+    add_i64(v, stride);
+}
+
+/* `first` is the first matrix of the batch that this launch computes. */
+static void add_argument(struct values *v, const struct mmt_kernel *kernel,
+                         enum mmt_arg arg, const mmt_args *args, int64_t first)
+{
+    const mmt_problem *p = &kernel->problem;
+    bool no_product = args->alpha == 0 && !args->scalars.handle;
+
+    switch (arg) {
+    case MMT_ARG_END:
+        return;
+    case MMT_ARG_M:
+        add_i32(v, p->m);
+        return;
+    case MMT_ARG_N:
+        add_i32(v, p->n);
+        return;
+    case MMT_ARG_K: /* as BLAS has it: A and B are not read where alpha is 0 */
+        add_i32(v, no_product ? 0 : p->k);
+        return;
+    case MMT_ARG_ALPHA:
+        add_scalar(v, p->type, args->alpha);
+        return;
+    case MMT_ARG_BETA:
+        add_scalar(v, p->type, args->beta);
+        return;
+    case MMT_ARG_SCALARS:
+        add_buffer(v, kernel, args->scalars, 0);
+        return;
+    case MMT_ARG_A:
+        add_matrix(v, kernel, args->a, p->lda, p->stride_a, first);
+        return;
+    case MMT_ARG_B:
+        add_matrix(v, kernel, args->b, p->ldb, p->stride_b, first);
+        return;
+    case MMT_ARG_C:
+        add_matrix(v, kernel, args->c, p->ldc, p->stride_c, first);
+        return;
+    case MMT_ARG_WORKSPACE:
+        add_buffer(v, kernel, args->workspace, 0);
+        return;
+    }
+}
+
+static mmt_status run_part(const struct mmt_kernel *kernel, const struct part *part,
+                           int64_t first, const mmt_args *args, mmt_queue queue,
+                           mmt_error *err)
+{
+    const struct mmt_launches *launches = &part->launches;
+
+    for (int i = 0; i < launches->count; i++) {
+        const struct mmt_launch *launch = &launches->launch[i];
+        struct values v;
+        v.count = 0;
+        for (const enum mmt_arg *arg = launch->args; *arg != MMT_ARG_END; arg++)
+            add_argument(&v, kernel, *arg, args, first);
+        /* Parts share the workspace, so that each comes after the one before. */
+        bool after = i > 0 || (first > 0 && launches->workspace > 0);
+        mmt_status status = mmt_function_launch(kernel->functions[i], launch->grid,
+                                                v.value, v.count, after, queue, err);
+        if (status != MMT_OK)
+            return status;
+    }
+    return MMT_OK;
+}
+
+mmt_status mmt_kernel_run(const struct mmt_kernel *kernel, const mmt_args *args,
+                          mmt_queue queue, mmt_error *err)
+{
+    int64_t first = 0;
+
+    for (int64_t i = 0; i < kernel->num_whole; i++, first += kernel->whole.batch) {
+        mmt_status status = run_part(kernel, &kernel->whole, first, args, queue, err);
+        if (status != MMT_OK)
+            return status;
+    }
+    return kernel->rest.batch ? run_part(kernel, &kernel->rest, first, args, queue, err)
+                              : MMT_OK;
+}

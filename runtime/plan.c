@@ -1,0 +1,343 @@
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "runtime/runtime.h"
+
+struct mmt_plan {
+    mmt_device *device;
+    mmt_problem problem;
+    struct mmt_choice choice;
+    struct mmt_alignment alignment; /* bytes that `aligned` asks of its operands */
+    struct mmt_kernel *aligned;     /* NULL where no text assumes more than elements */
+    struct mmt_kernel *any;         /* NULL where the caller promised alignment */
+    char *description;
+};
+
+mmt_plan_options mmt_plan_defaults(void)
+{
+    return (mmt_plan_options){ .size = sizeof(mmt_plan_options),
+                               .max_workspace = SIZE_MAX };
+}
+
+mmt_args mmt_args_defaults(void)
+{
+    return (mmt_args){ .size = sizeof(mmt_args), .alpha = 1 };
+}
+
+/* ---- profiles: finding one
+ * ---------------------------------------------------------------- */
+
+mmt_profile *mmt_profile_find(const mmt_device *device, mmt_error *err)
+{
+    struct mmt_text path = { 0 };
+    mmt_error first = { 0 };
+
+    mmt_profile_path(&device->caps, &path);
+    mmt_profile *profile = mmt_profile_load(mmt_text_string(&path), &first);
+    if (!profile && first.status == MMT_ERROR_NOT_FOUND) {
+        const char *slash = path.data ? strrchr(path.data, '/') : NULL;
+        struct mmt_text shipped = { 0 };
+        mmt_text_addf(&shipped, "%s/%s", MMT_SHIPPED_PROFILES, slash ? slash + 1 : "");
+        profile = mmt_profile_load(mmt_text_string(&shipped), NULL);
+        mmt_text_finish(&shipped);
+    }
+    if (!profile)
+        mmt_fail(err, first.status, "%s; `mmtune --device %s` makes a profile",
+                 first.text, device->id);
+    mmt_text_finish(&path);
+    return profile;
+}
+
+/* ---- planning
+ * ----------------------------------------------------------------------------- */
+
+/* Only the members that the caller's version of the struct has. */
+static mmt_status read_options(const mmt_plan_options *given, mmt_plan_options *out,
+                               mmt_error *err)
+{
+    *out = mmt_plan_defaults();
+    if (!given)
+        return MMT_OK;
+    if (given->size < offsetof(mmt_plan_options, configuration))
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "mmt_plan_options.size is %zu; start from mmt_plan_defaults()",
+                        given->size);
+    memcpy(out, given, given->size < sizeof *out ? given->size : sizeof *out);
+    out->size = sizeof *out;
+    return MMT_OK;
+}
+
+static mmt_status choose(struct mmt_plan *plan, const mmt_profile *profile,
+                         const mmt_plan_options *options, mmt_error *err)
+{
+    const struct mmt_caps *caps = &plan->device->caps;
+    char why[512];
+
+    if (options->configuration) {
+        plan->choice.why = MMT_CHOICE_GIVEN;
+        mmt_status status =
+            mmt_config_parse(options->configuration, &plan->choice.config, err);
+        if (status != MMT_OK)
+            return status;
+        const char *refusal =
+            mmt_config_refuse(&plan->choice.config, &plan->problem, caps);
+        if (refusal)
+            return mmt_fail(err, MMT_ERROR_UNSUPPORTED, "%s cannot run %s: %s",
+                            caps->name, options->configuration, refusal);
+        return MMT_OK;
+    }
+    if (profile && !options->foreign_profile && mmt_profile_foreign(profile, caps, why))
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "%s; set foreign_profile to use it all the same", why);
+    return mmt_select(profile, &plan->problem, caps, options->max_workspace,
+                      &plan->choice, err);
+}
+
+static mmt_status build(struct mmt_plan *plan, const mmt_plan_options *options,
+                        mmt_error *err)
+{
+    const struct mmt_config *config = &plan->choice.config;
+    unsigned element = (unsigned) mmt_type_size(plan->problem.type);
+    mmt_status status = MMT_OK;
+
+    bool may_align = mmt_config_may_align(config, &plan->problem, &plan->alignment);
+    bool differs = plan->alignment.a > element || plan->alignment.b > element ||
+                   plan->alignment.c > element;
+    if (may_align && differs)
+        status = mmt_kernel_create(plan->device, config, &plan->problem, true,
+                                   &plan->aligned, err);
+    if (status == MMT_OK && !(plan->aligned && options->aligned_only))
+        status = mmt_kernel_create(plan->device, config, &plan->problem, false,
+                                   &plan->any, err);
+    return status;
+}
+
+static void describe_choice(const struct mmt_plan *plan, const mmt_profile *profile,
+                            struct mmt_text *text)
+{
+    const struct mmt_choice *choice = &plan->choice;
+
+    switch (choice->why) {
+    case MMT_CHOICE_EXACT:
+        mmt_text_addf(text, "tuned for this very problem, %.1f us",
+                      choice->seconds * 1e6);
+        break;
+    case MMT_CHOICE_COST:
+        mmt_text_addf(text, "least fitted cost of the kernels that are kept, %.1f us",
+                      choice->seconds * 1e6);
+        break;
+    case MMT_CHOICE_NEAREST:
+        mmt_text_add(text, "tuned for the nearest problem, ");
+        mmt_problem_print(&choice->nearest, text);
+        break;
+    case MMT_CHOICE_DEFAULT:
+        mmt_text_addf(text, "a default: %s; `mmtune --device %s` would tune it",
+                      profile
+                          ? "the profile has nothing of this type and these transposes"
+                          : "there is no profile",
+                      plan->device->id);
+        break;
+    case MMT_CHOICE_GIVEN:
+        mmt_text_add(text, "named by the caller");
+        break;
+    }
+}
+
+static mmt_status describe(struct mmt_plan *plan, const mmt_profile *profile,
+                           mmt_error *err)
+{
+    struct mmt_text text = { 0 };
+    char why[512];
+
+    mmt_problem_print(&plan->problem, &text);
+    mmt_text_addf(&text, " on %s: ", plan->device->title);
+    if (plan->aligned || plan->any) {
+        mmt_config_print(&plan->choice.config, &text);
+        mmt_text_add(&text, "; ");
+        describe_choice(plan, profile, &text);
+        if (profile && mmt_profile_foreign(profile, &plan->device->caps, why))
+            mmt_text_addf(&text, "; %s", why);
+        if (!plan->aligned)
+            mmt_text_add(&text, "; for operands of any alignment");
+    } else {
+        mmt_text_add(&text, "nothing to do");
+    }
+    if (text.failed) {
+        mmt_text_finish(&text);
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for a plan's description");
+    }
+    plan->description = text.data;
+    return MMT_OK;
+}
+
+static bool is_empty(const mmt_problem *p)
+{
+    return p->m == 0 || p->n == 0 || p->batch == 0;
+}
+
+mmt_plan *mmt_plan_create(mmt_device *device, const mmt_profile *profile,
+                          const mmt_problem *problem, const mmt_plan_options *given,
+                          mmt_error *err)
+{
+    struct mmt_plan *plan = calloc(1, sizeof *plan);
+    mmt_plan_options options;
+    mmt_status status;
+
+    if (!plan) {
+        mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for a plan");
+        return NULL;
+    }
+    if (!device || !problem)
+        status = mmt_fail(err, MMT_ERROR_ARGUMENT,
+                          "mmt_plan_create needs a device and a problem");
+    else
+        status = mmt_problem_normalise(problem, &plan->problem, err);
+    plan->device = device;
+    if (status == MMT_OK)
+        status = read_options(given, &options, err);
+    if (status == MMT_OK && !is_empty(&plan->problem)) {
+        status = choose(plan, profile, &options, err);
+        if (status == MMT_OK)
+            status = build(plan, &options, err);
+    }
+    if (status == MMT_OK && mmt_plan_workspace(plan) > options.max_workspace)
+        status = mmt_fail(err, MMT_ERROR_UNSUPPORTED,
+                          "the kernel needs %zu bytes of workspace; max_workspace is %zu",
+                          mmt_plan_workspace(plan), options.max_workspace);
+    if (status == MMT_OK)
+        status = describe(plan, profile, err);
+    if (status != MMT_OK) {
+        mmt_plan_free(plan);
+        return NULL;
+    }
+    return plan;
+}
+
+void mmt_plan_free(mmt_plan *plan)
+{
+    if (!plan)
+        return;
+    mmt_kernel_free(plan->aligned);
+    mmt_kernel_free(plan->any);
+    free(plan->description);
+    free(plan);
+}
+
+size_t mmt_plan_workspace(const mmt_plan *plan)
+{
+    struct mmt_kernel *kernel = mmt_plan_kernel(plan);
+    return kernel ? mmt_kernel_workspace(kernel) : 0;
+}
+
+size_t mmt_plan_describe(const mmt_plan *plan, char *text, size_t size)
+{
+    return (size_t) snprintf(text, size, "%s", plan->description);
+}
+
+const struct mmt_config *mmt_plan_config(const mmt_plan *plan)
+{
+    return &plan->choice.config;
+}
+
+struct mmt_kernel *mmt_plan_kernel(const mmt_plan *plan)
+{
+    return plan->aligned ? plan->aligned : plan->any;
+}
+
+/* ---- executing
+ * ---------------------------------------------------------------------------- */
+
+/* A cl_mem is a handle, not an address: buffers start aligned, and the offset decides. */
+static bool is_aligned(const struct mmt_plan *plan, mmt_operand operand, unsigned bytes)
+{
+    uint64_t start = operand.offset;
+    if (plan->device->caps.dialect == MMT_CUDA_CXX)
+        start += operand.handle;
+    return start % bytes == 0;
+}
+
+static const struct mmt_kernel *pick(const struct mmt_plan *plan, const mmt_args *args)
+{
+    bool aligned = plan->aligned && is_aligned(plan, args->a, plan->alignment.a) &&
+                   is_aligned(plan, args->b, plan->alignment.b) &&
+                   is_aligned(plan, args->c, plan->alignment.c);
+    return aligned ? plan->aligned : plan->any;
+}
+
+static bool is_whole(double value)
+{
+    return value == trunc(value) && fabs(value) <= 9007199254740992.0; /* 2^53 */
+}
+
+static mmt_status check_scalars(const struct mmt_plan *plan, const mmt_args *args,
+                                mmt_error *err)
+{
+    if (plan->problem.type != MMT_I32 || args->scalars.handle)
+        return MMT_OK;
+    if (!is_whole(args->alpha))
+        return mmt_fail(err, MMT_ERROR_ARGUMENT, "alpha is %g; i32 needs a whole number",
+                        args->alpha);
+    if (!is_whole(args->beta))
+        return mmt_fail(err, MMT_ERROR_ARGUMENT, "beta is %g; i32 needs a whole number",
+                        args->beta);
+    return MMT_OK;
+}
+
+static mmt_status check_operand(const struct mmt_plan *plan, const char *name,
+                                mmt_operand operand, bool needed, mmt_error *err)
+{
+    size_t element = mmt_type_size(plan->problem.type);
+    uint64_t start = operand.offset;
+
+    if (needed && !operand.handle)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT, "%s is null, but this execution uses it",
+                        name);
+    if (plan->device->caps.dialect == MMT_CUDA_CXX)
+        start += operand.handle;
+    if (start % element)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "%s starts at byte %llu; it must be a multiple of %zu", name,
+                        (unsigned long long) start, element);
+    return MMT_OK;
+}
+
+static mmt_status check(const struct mmt_plan *plan, const mmt_args *args, mmt_error *err)
+{
+    bool product = plan->problem.k > 0 && (args->alpha != 0 || args->scalars.handle);
+    bool workspace = mmt_plan_workspace(plan) > 0;
+    mmt_status status;
+
+    if (args->size < sizeof *args)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "mmt_args.size is %zu; start from mmt_args_defaults()",
+                        args->size);
+    if ((status = check_operand(plan, "A", args->a, product, err)) != MMT_OK ||
+        (status = check_operand(plan, "B", args->b, product, err)) != MMT_OK ||
+        (status = check_operand(plan, "C", args->c, true, err)) != MMT_OK ||
+        (status = check_operand(plan, "scalars", args->scalars, false, err)) != MMT_OK)
+        return status;
+    if (workspace && (!args->workspace.handle || !is_aligned(plan, args->workspace, 256)))
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "this plan needs %zu bytes of workspace, aligned to 256 bytes",
+                        mmt_plan_workspace(plan));
+    return check_scalars(plan, args, err);
+}
+
+mmt_status mmt_execute(const mmt_plan *plan, const mmt_args *args, mmt_queue queue,
+                       mmt_error *err)
+{
+    if (!plan->any && !plan->aligned)
+        return MMT_OK;
+    mmt_status status = check(plan, args, err);
+    if (status != MMT_OK)
+        return status;
+    const struct mmt_kernel *kernel = pick(plan, args);
+    if (!kernel)
+        return mmt_fail(
+            err, MMT_ERROR_ARGUMENT,
+            "an operand is not aligned to 16 bytes, which aligned_only promised");
+    return mmt_kernel_run(kernel, args, queue, err);
+}

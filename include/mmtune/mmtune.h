@@ -185,6 +185,8 @@ typedef struct mmt_plan_options {
     size_t max_workspace;       /* bytes; 0 forbids kernels that need any; default: no cap */
     const char *configuration;  /* use this one, as `mmtune` prints it; default NULL: choose */
     int foreign_profile;        /* nonzero: use the profile although another device made it */
+    int aligned_only;           /* nonzero: a promise that operands start at multiples of 16
+                                 * bytes; spares the building of a second kernel */
 } mmt_plan_options;
 
 MMT_API mmt_plan_options mmt_plan_defaults(void);
