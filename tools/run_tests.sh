@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# All that must hold before a change lands: run_tests.sh BUILD
+#
+#   format     clang-format agrees with every C file (where clang-format is installed)
+#   tests      the suite as built
+#   sanitized  the suite's fast half under AddressSanitizer and UBSan, built with clang
+#   threads    the concurrent tests under ThreadSanitizer, on the null device
+#   fuzz       the profile reader, for a minute (MMTUNE_FUZZ_SECONDS changes that)
+#
+# Ends with one line that counts them; each step's own output stands above it.
+set -uo pipefail
+build=$1
+passed=0 failed=0 skipped=0
+
+step() {
+    local name=$1 code=0
+    shift
+    printf '\n== %s\n' "$name"
+    "$@" || code=$?
+    case $code in
+    0) passed=$((passed + 1)) ;;
+    77) skipped=$((skipped + 1)) ;;
+    *) failed=$((failed + 1)) && printf '== %s failed (exit status %d)\n' "$name" "$code" ;;
+    esac
+}
+
+check_format() {
+    command -v clang-format >/dev/null || { echo "clang-format is not installed"; return 77; }
+    git ls-files '*.c' '*.h' | grep -v '^templates/prelude_' | xargs clang-format --dry-run -Werror
+}
+
+# A second build of the same tree: name, meson options, then what to run there.
+other_build() {
+    local folder=$build-$1 options=$2
+    shift 2
+    command -v clang >/dev/null || { echo "clang is not installed"; return 77; }
+    if [ ! -f "$folder/build.ninja" ]; then
+        # shellcheck disable=SC2086
+        CC=clang CXX=clang++ meson setup "$folder" -Db_lundef=false -Dexamples=false $options || return
+    fi
+    meson compile -C "$folder" || return
+    meson test -C "$folder" --print-errorlogs "$@"
+}
+
+step format check_format
+step tests meson test -C "$build" --print-errorlogs
+# libOpenCL and PoCL keep what they allocate until the process ends.
+export ASAN_OPTIONS=detect_leaks=1 LSAN_OPTIONS=suppressions=$PWD/tests/leaks.supp
+step sanitized other_build asan "-Db_sanitize=address,undefined" --suite sanitize
+step threads other_build tsan "-Db_sanitize=thread" --suite threads
+step fuzz "$build/tests/fuzz_profile" --seconds "${MMTUNE_FUZZ_SECONDS:-60}"
+
+printf '\n%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
+[ "$failed" = 0 ]
