@@ -36,7 +36,7 @@ typedef uint4 real4;
 typedef float real;
 typedef float2 real2;
 typedef float4 real4;
-#ifdef FP_FAST_FMAF
+#if defined(FP_FAST_FMAF) || defined(__FMA__) || defined(__ARM_FEATURE_FMA)
 #define MULTIPLY_ADD(a, b, c) fma(a, b, c)
 #else
 #define MULTIPLY_ADD(a, b, c) mad(a, b, c)
