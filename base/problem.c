@@ -1,0 +1,414 @@
+#include "base/problem.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST INT32_MAX /* of a dimension or a leading dimension */
+
+/* ---- types
+ * ----------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    size_t size;
+} types[MMT_NUM_TYPES] = {
+    [MMT_F32] = { "f32", 4 },
+    [MMT_F64] = { "f64", 8 },
+    [MMT_I32] = { "i32", 4 },
+};
+
+const char *mmt_type_name(mmt_type type)
+{
+    return types[type].name;
+}
+
+int mmt_type_parse(const char *name)
+{
+    for (int i = 0; i < MMT_NUM_TYPES; i++)
+        if (!strcmp(types[i].name, name))
+            return i;
+    return -1;
+}
+
+size_t mmt_type_size(mmt_type type)
+{
+    return types[type].size;
+}
+
+/* ---- the matrices of a problem
+ * --------------------------------------------------------- */
+
+/* One operand as it is stored. */
+struct matrix {
+    char name; /* 'a', 'b', 'c' */
+    int64_t rows, cols;
+    int64_t *ld, *stride;
+};
+
+static void matrices_of(mmt_problem *p, struct matrix out[3])
+{
+    out[0] = (struct matrix){ 'a', p->m, p->k, &p->lda, &p->stride_a };
+    out[1] = (struct matrix){ 'b', p->k, p->n, &p->ldb, &p->stride_b };
+    out[2] = (struct matrix){ 'c', p->m, p->n, &p->ldc, &p->stride_c };
+    if (p->trans_a)
+        out[0].rows = p->k, out[0].cols = p->m;
+    if (p->trans_b)
+        out[1].rows = p->n, out[1].cols = p->k;
+}
+
+static int64_t tight_stride(const struct matrix *x)
+{
+    return x->rows * *x->ld;
+}
+
+/* False where the extent in bytes does not fit 63 bits. */
+static bool extent_of(const struct matrix *x, int64_t batch, size_t size, int64_t *extent)
+{
+    int64_t one, gap, bytes;
+    *extent = 0;
+    if (x->rows == 0 || x->cols == 0 || batch == 0)
+        return true;
+
+    one = (x->rows - 1) * *x->ld + x->cols;
+    return !__builtin_mul_overflow(batch - 1, *x->stride, &gap) &&
+           !__builtin_add_overflow(gap, one, extent) &&
+           !__builtin_mul_overflow(*extent, (int64_t) size, &bytes);
+}
+
+static int64_t extent_of_normalised(const mmt_problem *problem, int which)
+{
+    mmt_problem copy = *problem;
+    struct matrix all[3];
+    int64_t extent;
+    matrices_of(&copy, all);
+    extent_of(&all[which], copy.batch, mmt_type_size(copy.type), &extent);
+    return extent;
+}
+
+int64_t mmt_problem_extent_a(const mmt_problem *problem)
+{
+    return extent_of_normalised(problem, 0);
+}
+
+int64_t mmt_problem_extent_b(const mmt_problem *problem)
+{
+    return extent_of_normalised(problem, 1);
+}
+
+int64_t mmt_problem_extent_c(const mmt_problem *problem)
+{
+    return extent_of_normalised(problem, 2);
+}
+
+/* ---- checking
+ * -------------------------------------------------------------------------- */
+
+static mmt_status check_kind(const mmt_problem *in, mmt_error *err)
+{
+    if (in->size != sizeof(*in))
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "the problem's size is %zu; this library knows problems of %zu "
+                        "bytes, as mmt_gemm_problem makes them",
+                        in->size, sizeof(*in));
+    if (in->op != MMT_GEMM)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT, "op is %d; it must be %d (gemm)",
+                        (int) in->op, MMT_GEMM);
+    if ((unsigned) in->type >= MMT_NUM_TYPES)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "type is %d; it must be %d (f32), %d (f64) or %d (i32)",
+                        (int) in->type, MMT_F32, MMT_F64, MMT_I32);
+    return MMT_OK;
+}
+
+static mmt_status check_dimension(const char *name, int64_t value, mmt_error *err)
+{
+    if (value >= 0 && value <= MOST)
+        return MMT_OK;
+    return mmt_fail(err, MMT_ERROR_ARGUMENT, "%s is %" PRId64 "; it must be from 0 to %d",
+                    name, value, MOST);
+}
+
+static mmt_status check_dimensions(const mmt_problem *p, mmt_error *err)
+{
+    mmt_status status = check_dimension("m", p->m, err);
+    if (!status)
+        status = check_dimension("n", p->n, err);
+    if (!status)
+        status = check_dimension("k", p->k, err);
+    if (!status && p->batch < 0)
+        status = mmt_fail(err, MMT_ERROR_ARGUMENT,
+                          "batch is %" PRId64 "; it must not be negative", p->batch);
+    return status;
+}
+
+static mmt_status settle_ld(const struct matrix *x, mmt_error *err)
+{
+    if (*x->ld == 0)
+        *x->ld = x->cols;
+    if (*x->ld >= x->cols && *x->ld <= MOST)
+        return MMT_OK;
+    return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                    "ld%c is %" PRId64 "; %c has rows of %" PRId64
+                    " elements, so it must be from there to %d, or 0 for no gap",
+                    x->name, *x->ld, x->name - 'a' + 'A', x->cols, MOST);
+}
+
+/* The matrices of C stand one after the other, or side by side in wider rows. */
+static bool overlaps(const struct matrix *c, int64_t batch)
+{
+    int64_t stride = *c->stride, width;
+    if (batch < 2 || c->rows == 0 || c->cols == 0)
+        return false;
+    if (stride >= (c->rows - 1) * *c->ld + c->cols)
+        return false;
+    return stride < c->cols || __builtin_mul_overflow(batch - 1, stride, &width) ||
+           width > *c->ld - c->cols;
+}
+
+static mmt_status settle_stride(const struct matrix *x, int64_t batch, mmt_error *err)
+{
+    if (*x->stride < 0)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "stride_%c is %" PRId64 "; it must not be negative", x->name,
+                        *x->stride);
+    if (batch < 2)
+        *x->stride = 0;
+    else if (x->name == 'c' && *x->stride == 0)
+        *x->stride = tight_stride(x);
+    if (x->name == 'c' && overlaps(x, batch))
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "stride_c is %" PRId64 ", with which the %" PRId64
+                        " matrices of C overlap; %" PRId64 " (or 0) leaves no gap",
+                        *x->stride, batch, tight_stride(x));
+    return MMT_OK;
+}
+
+static mmt_status settle(const struct matrix *x, const mmt_problem *p, mmt_error *err)
+{
+    int64_t extent;
+    mmt_status status = settle_ld(x, err);
+    if (!status)
+        status = settle_stride(x, p->batch, err);
+    if (!status && !extent_of(x, p->batch, mmt_type_size(p->type), &extent))
+        status = mmt_fail(err, MMT_ERROR_ARGUMENT,
+                          "batch is %" PRId64 " and stride_%c %" PRId64
+                          "; the last matrix must end below 2^63 bytes",
+                          p->batch, x->name, *x->stride);
+    return status;
+}
+
+mmt_status mmt_problem_normalise(const mmt_problem *in, mmt_problem *out, mmt_error *err)
+{
+    mmt_status status = check_kind(in, err);
+    if (!status)
+        status = check_dimensions(in, err);
+    if (status)
+        return status;
+
+    mmt_problem p = *in;
+    p.trans_a = p.trans_a != 0;
+    p.trans_b = p.trans_b != 0;
+    p.batch = p.batch ? p.batch : 1;
+
+    struct matrix all[3];
+    matrices_of(&p, all);
+    for (int i = 0; i < 3; i++)
+        if ((status = settle(&all[i], &p, err)))
+            return status;
+    *out = p;
+    return MMT_OK;
+}
+
+mmt_problem mmt_gemm_problem(mmt_type type, int64_t m, int64_t n, int64_t k)
+{
+    return (mmt_problem){
+        .size = sizeof(mmt_problem),
+        .op = MMT_GEMM,
+        .type = type,
+        .m = m,
+        .n = n,
+        .k = k,
+        .batch = 1,
+    };
+}
+
+bool mmt_problem_equal(const mmt_problem *a, const mmt_problem *b)
+{
+    return a->op == b->op && a->type == b->type && a->trans_a == b->trans_a &&
+           a->trans_b == b->trans_b && a->m == b->m && a->n == b->n && a->k == b->k &&
+           a->lda == b->lda && a->ldb == b->ldb && a->ldc == b->ldc &&
+           a->batch == b->batch && a->stride_a == b->stride_a &&
+           a->stride_b == b->stride_b && a->stride_c == b->stride_c;
+}
+
+/* ---- costs
+ * ----------------------------------------------------------------------------- */
+
+double mmt_problem_flops(const mmt_problem *problem)
+{
+    return 2.0 * (double) problem->m * (double) problem->n * (double) problem->k *
+           (double) problem->batch;
+}
+
+double mmt_problem_bytes(const mmt_problem *problem)
+{
+    double m = (double) problem->m, n = (double) problem->n, k = (double) problem->k;
+    double batch = (double) problem->batch;
+    double a = m * k * (problem->stride_a ? batch : batch > 0);
+    double b = k * n * (problem->stride_b ? batch : batch > 0);
+    return (a + b + m * n * batch) * (double) mmt_type_size(problem->type);
+}
+
+/* ---- spelling
+ * -------------------------------------------------------------------------- */
+
+void mmt_problem_print(const mmt_problem *problem, struct mmt_text *text)
+{
+    mmt_problem copy = *problem;
+    struct matrix all[3];
+    matrices_of(&copy, all);
+
+    mmt_text_addf(text, "gemm %s %c%c %" PRId64 "x%" PRId64 "x%" PRId64,
+                  mmt_type_name(copy.type), copy.trans_a ? 't' : 'n',
+                  copy.trans_b ? 't' : 'n', copy.m, copy.n, copy.k);
+    for (int i = 0; i < 3; i++)
+        if (*all[i].ld != all[i].cols)
+            mmt_text_addf(text, " ld%c=%" PRId64, all[i].name, *all[i].ld);
+    if (copy.batch == 1)
+        return;
+
+    mmt_text_addf(text, " batch=%" PRId64, copy.batch);
+    for (int i = 0; i < 3; i++)
+        if (*all[i].stride != tight_stride(&all[i]))
+            mmt_text_addf(text, " stride_%c=%" PRId64, all[i].name, *all[i].stride);
+}
+
+/* Takes the next word, which may be of at most size - 1 characters; a longer one is cut,
+ * and so matches nothing. Returns false at the end. */
+static bool next_word(const char **at, char *word, size_t size)
+{
+    const char *start = *at + strspn(*at, " ");
+    size_t length = strcspn(start, " ");
+    size_t kept = length < size ? length : size - 1;
+    memcpy(word, start, kept);
+    word[kept] = 0;
+    *at = start + length;
+    return length > 0;
+}
+
+/* Digits up to the character `end`; returns what follows it, or NULL. */
+static const char *read_number(const char *at, char end, int64_t *value)
+{
+    char *stop;
+    if (*at < '0' || *at > '9')
+        return NULL;
+    errno = 0;
+    *value = strtoll(at, &stop, 10);
+    return errno || *stop != end ? NULL : stop + (end != 0);
+}
+
+static mmt_status read_type(const char *word, mmt_problem *p, mmt_error *err)
+{
+    int type = mmt_type_parse(word);
+    if (type < 0)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "'%s' is no type; there are f32, f64 and i32", word);
+    p->type = (mmt_type) type;
+    return MMT_OK;
+}
+
+static mmt_status read_transposes(const char *word, mmt_problem *p, mmt_error *err)
+{
+    if (strlen(word) != 2 || strspn(word, "nt") != 2)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "'%s' says nothing about transposes; it must be nn, nt, tn or tt",
+                        word);
+    p->trans_a = word[0] == 't';
+    p->trans_b = word[1] == 't';
+    return MMT_OK;
+}
+
+static mmt_status read_shape(const char *word, mmt_problem *p, mmt_error *err)
+{
+    const char *at = read_number(word, 'x', &p->m);
+    if (at)
+        at = read_number(at, 'x', &p->n);
+    if (at)
+        at = read_number(at, 0, &p->k);
+    if (at)
+        return MMT_OK;
+    return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                    "'%s' is no shape; it must be MxNxK, such as 512x3000x1536", word);
+}
+
+static mmt_status read_field(const char *word, mmt_problem *p, mmt_error *err)
+{
+    const struct {
+        const char *name;
+        int64_t *value;
+    } fields[] = {
+        { "lda", &p->lda },           { "ldb", &p->ldb },
+        { "ldc", &p->ldc },           { "batch", &p->batch },
+        { "stride_a", &p->stride_a }, { "stride_b", &p->stride_b },
+        { "stride_c", &p->stride_c },
+    };
+    size_t length = strcspn(word, "=");
+
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+        if (strlen(fields[i].name) != length || memcmp(fields[i].name, word, length))
+            continue;
+        if (word[length] == '=' && read_number(word + length + 1, 0, fields[i].value))
+            return MMT_OK;
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "'%s' must be %s=NUMBER, and at most 2^63 - 1", word,
+                        fields[i].name);
+    }
+    return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                    "'%s' is no field of a problem; there are lda, ldb, ldc, batch, "
+                    "stride_a, stride_b and stride_c",
+                    word);
+}
+
+/* Where a text names no stride, the matrices of a batch stand without gaps. */
+static void fill_strides(mmt_problem *p)
+{
+    struct matrix all[3];
+    matrices_of(p, all);
+    for (int i = 0; i < 3; i++) {
+        int64_t ld = *all[i].ld ? *all[i].ld : all[i].cols;
+        if (*all[i].stride < 0 && __builtin_mul_overflow(all[i].rows, ld, all[i].stride))
+            *all[i].stride = 0; /* a dimension is out of bounds, and refused for that */
+    }
+}
+
+mmt_status mmt_problem_parse(const char *string, mmt_problem *out, mmt_error *err)
+{
+    mmt_problem p = mmt_gemm_problem(MMT_F32, 0, 0, 0);
+    p.stride_a = p.stride_b = p.stride_c = -1;
+
+    char word[128];
+    const char *at = string;
+    if (!next_word(&at, word, sizeof(word)) || strcmp(word, "gemm"))
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "'%s' is no operation; a problem reads like "
+                        "'gemm f32 nn 512x3000x1536'",
+                        word);
+
+    mmt_status (*const readers[])(const char *, mmt_problem *,
+                                  mmt_error *) = { read_type, read_transposes,
+                                                   read_shape };
+    mmt_status status = MMT_OK;
+    for (int i = 0; i < 3 && !status; i++) {
+        next_word(&at, word, sizeof(word));
+        status = readers[i](word, &p, err);
+    }
+    while (!status && next_word(&at, word, sizeof(word)))
+        status = read_field(word, &p, err);
+    if (status)
+        return status;
+
+    fill_strides(&p);
+    return mmt_problem_normalise(&p, out, err);
+}

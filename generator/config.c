@@ -1,0 +1,170 @@
+#include "generator/generator.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- spelling
+ * -------------------------------------------------------------------------- */
+
+static const char *spell(const struct mmt_knob *knob, int which, char buffer[16])
+{
+    if (knob->names)
+        return knob->names[which];
+    snprintf(buffer, 16, "%d", knob->values[which]);
+    return buffer;
+}
+
+const char *mmt_config_value(const struct mmt_config *config, int knob, char buffer[16])
+{
+    const struct mmt_knob *k = &config->template->knobs[knob];
+    for (int i = 0; i < k->num_values; i++)
+        if (k->values[i] == config->values[knob])
+            return spell(k, i, buffer);
+    snprintf(buffer, 16, "%d", config->values[knob]);
+    return buffer;
+}
+
+void mmt_config_print(const struct mmt_config *config, struct mmt_text *text)
+{
+    char buffer[16];
+    mmt_text_add(text, config->template->name);
+    for (int i = 0; i < config->template->num_knobs; i++)
+        mmt_text_addf(text, " %s=%s", config->template->knobs[i].name,
+                      mmt_config_value(config, i, buffer));
+}
+
+/* ---- reading
+ * --------------------------------------------------------------------------- */
+
+static mmt_status fail_template(const char *name, mmt_error *err)
+{
+    struct mmt_text known = { 0 };
+    for (int i = 0; mmt_templates[i]; i++)
+        mmt_text_addf(&known, "%s%s", i ? ", " : "", mmt_templates[i]->name);
+    mmt_fail(err, MMT_ERROR_ARGUMENT, "there is no template '%s'; there are %s", name,
+             mmt_text_string(&known));
+    mmt_text_finish(&known);
+    return MMT_ERROR_ARGUMENT;
+}
+
+static mmt_status fail_knob(const struct mmt_template *template, const char *name,
+                            mmt_error *err)
+{
+    struct mmt_text known = { 0 };
+    for (int i = 0; i < template->num_knobs; i++)
+        mmt_text_addf(&known, "%s%s", i ? ", " : "", template->knobs[i].name);
+    mmt_fail(err, MMT_ERROR_ARGUMENT, "%s has no knob '%s'; it has %s", template->name,
+             name, template->num_knobs ? mmt_text_string(&known) : "none");
+    mmt_text_finish(&known);
+    return MMT_ERROR_ARGUMENT;
+}
+
+static mmt_status fail_value(const struct mmt_template *template,
+                             const struct mmt_knob *knob, const char *value,
+                             mmt_error *err)
+{
+    char buffer[16];
+    struct mmt_text known = { 0 };
+    for (int i = 0; i < knob->num_values; i++)
+        mmt_text_addf(&known, "%s%s", i ? ", " : "", spell(knob, i, buffer));
+    mmt_fail(err, MMT_ERROR_ARGUMENT, "%s of %s cannot be '%s'; it may be %s", knob->name,
+             template->name, value, mmt_text_string(&known));
+    mmt_text_finish(&known);
+    return MMT_ERROR_ARGUMENT;
+}
+
+/* -1 where there is none of that name. */
+static int find_knob(const struct mmt_template *template, const char *name)
+{
+    for (int i = 0; i < template->num_knobs; i++)
+        if (!strcmp(template->knobs[i].name, name))
+            return i;
+    return -1;
+}
+
+mmt_status mmt_config_set(struct mmt_config *config, const char *knob, const char *value,
+                          mmt_error *err)
+{
+    int which = find_knob(config->template, knob);
+    if (which < 0)
+        return fail_knob(config->template, knob, err);
+
+    char buffer[16];
+    const struct mmt_knob *k = &config->template->knobs[which];
+    for (int i = 0; i < k->num_values; i++) {
+        if (strcmp(spell(k, i, buffer), value))
+            continue;
+        config->values[which] = k->values[i];
+        return MMT_OK;
+    }
+    return fail_value(config->template, k, value, err);
+}
+
+/* Cuts the next word off *at, in place; NULL at the end. */
+static char *cut_word(char **at)
+{
+    char *start = *at + strspn(*at, " \t\n");
+    if (!*start)
+        return NULL;
+    char *end = start + strcspn(start, " \t\n");
+    *at = *end ? end + 1 : end;
+    *end = 0;
+    return start;
+}
+
+static mmt_status read_assignment(char *word, struct mmt_config *config, bool *given,
+                                  mmt_error *err)
+{
+    char *equals = strchr(word, '=');
+    if (!equals)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "'%s' sets no knob of %s; it must be KNOB=VALUE", word,
+                        config->template->name);
+    *equals = 0;
+    int which = find_knob(config->template, word);
+    if (which >= 0 && given[which])
+        return mmt_fail(err, MMT_ERROR_ARGUMENT, "%s is given twice", word);
+    if (which >= 0)
+        given[which] = true;
+    return mmt_config_set(config, word, equals + 1, err);
+}
+
+static mmt_status parse(char *words, struct mmt_config *out, mmt_error *err)
+{
+    const char *name = cut_word(&words);
+    if (!name)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "a configuration is empty; it must begin with a template's name");
+
+    struct mmt_config config = { .template = mmt_template_find(name) };
+    if (!config.template)
+        return fail_template(name, err);
+    memcpy(config.values, config.template->seeds[0],
+           sizeof(int) * (size_t) config.template->num_knobs);
+
+    bool given[MMT_MAX_KNOBS] = { false };
+    for (char *word; (word = cut_word(&words));) {
+        mmt_status status = read_assignment(word, &config, given, err);
+        if (status)
+            return status;
+    }
+    *out = config;
+    return MMT_OK;
+}
+
+mmt_status mmt_config_parse(const char *string, struct mmt_config *out, mmt_error *err)
+{
+    struct mmt_text copy = { 0 };
+    mmt_text_add(&copy, string);
+    mmt_status status = copy.failed ? mmt_fail(err, MMT_ERROR_MEMORY,
+                                               "out of memory reading a configuration")
+                                    : parse(copy.data, out, err);
+    mmt_text_finish(&copy);
+    return status;
+}
+
+bool mmt_config_equal(const struct mmt_config *a, const struct mmt_config *b)
+{
+    return a->template == b->template &&
+           !memcmp(a->values, b->values, sizeof(int) * (size_t) a->template->num_knobs);
+}

@@ -1,0 +1,134 @@
+#include "generator/generator.h"
+
+#include <string.h>
+
+static const char *prelude_of(enum mmt_dialect dialect)
+{
+    return dialect == MMT_CUDA_CXX ? "prelude_cuda.h" : "prelude_opencl.h";
+}
+
+static const char *language_of(enum mmt_dialect dialect)
+{
+    return dialect == MMT_CUDA_CXX ? "CUDA" : "OpenCL";
+}
+
+static const char *const type_macros[MMT_NUM_TYPES] = {
+    [MMT_F32] = "TYPE_F32",
+    [MMT_F64] = "TYPE_F64",
+    [MMT_I32] = "TYPE_I32",
+};
+
+static mmt_status check(const struct mmt_template *template,
+                        const struct mmt_variant *variant, enum mmt_dialect dialect,
+                        mmt_error *err)
+{
+    if (!(template->dialects & dialect))
+        return mmt_fail(
+            err, MMT_ERROR_UNSUPPORTED, "%s has no %s text, only %s", template->name,
+            language_of(dialect),
+            language_of(template->dialects & MMT_CUDA_CXX ? MMT_CUDA_CXX : MMT_OPENCL_C));
+    if (!(template->types & 1u << variant->type))
+        return mmt_fail(err, MMT_ERROR_UNSUPPORTED, "%s does not serve the type %s",
+                        template->name, mmt_type_name(variant->type));
+    return MMT_OK;
+}
+
+static void add_title(const struct mmt_config *config, const struct mmt_variant *variant,
+                      struct mmt_text *text)
+{
+    mmt_text_addf(text, "// mmtune %s: ", mmt_version());
+    mmt_config_print(config, text);
+    mmt_text_addf(text, "; %s %c%c %s\n", mmt_type_name(variant->type),
+                  variant->trans_a ? 't' : 'n', variant->trans_b ? 't' : 'n',
+                  variant->aligned ? "aligned" : "any alignment");
+}
+
+static void add_knobs(const struct mmt_config *config, struct mmt_text *text)
+{
+    char buffer[16];
+    for (int i = 0; i < config->template->num_knobs; i++) {
+        const struct mmt_knob *knob = &config->template->knobs[i];
+        mmt_text_addf(text, "#define %s %d", knob->name, config->values[i]);
+        if (knob->names)
+            mmt_text_addf(text, "  // %s", mmt_config_value(config, i, buffer));
+        mmt_text_add(text, "\n");
+    }
+}
+
+static void add_definitions(const struct mmt_config *config,
+                            const struct mmt_variant *variant, enum mmt_kind kind,
+                            struct mmt_text *text)
+{
+    mmt_text_addf(text, "#define %s 1\n", type_macros[variant->type]);
+    mmt_text_addf(text, "#define TRANS_A %d\n", variant->trans_a);
+    mmt_text_addf(text, "#define TRANS_B %d\n", variant->trans_b);
+    mmt_text_addf(text, "#define ALIGNED %d\n", variant->aligned);
+    mmt_text_addf(text, "#define DEVICE_IS_CPU %d\n", kind == MMT_CPU);
+    add_knobs(config, text);
+}
+
+static mmt_status add_file(const char *file, struct mmt_text *text, mmt_error *err)
+{
+    struct mmt_text body = { 0 };
+    mmt_status status = mmt_template_text(file, &body, err);
+    if (!status) {
+        mmt_text_addf(text, "#line 1 \"%s\"\n", file);
+        mmt_text_add(text, mmt_text_string(&body));
+        if (body.length && body.data[body.length - 1] != '\n')
+            mmt_text_add(text, "\n");
+    }
+    mmt_text_finish(&body);
+    return status;
+}
+
+mmt_status mmt_emit(const struct mmt_config *config, const struct mmt_variant *variant,
+                    enum mmt_dialect dialect, enum mmt_kind kind, struct mmt_text *text,
+                    mmt_error *err)
+{
+    mmt_text_finish(text);
+    mmt_status status = check(config->template, variant, dialect, err);
+    if (status)
+        return status;
+
+    add_title(config, variant, text);
+    add_definitions(config, variant, kind, text);
+    status = add_file(prelude_of(dialect), text, err);
+    if (!status)
+        status = add_file(config->template->file, text, err);
+    if (!status && text->failed)
+        status = mmt_fail(err, MMT_ERROR_MEMORY, "out of memory writing the text of %s",
+                          config->template->name);
+    if (status)
+        mmt_text_finish(text);
+    return status;
+}
+
+/* ---- hash
+ * ------------------------------------------------------------------------------ */
+
+static mmt_status hash_file(const char *file, struct mmt_hash *hash, mmt_error *err)
+{
+    struct mmt_text body = { 0 };
+    mmt_status status = mmt_template_text(file, &body, err);
+    if (!status) {
+        *hash = mmt_hash_add(*hash, file, strlen(file) + 1);
+        *hash = mmt_hash_add(*hash, mmt_text_string(&body), body.length + 1);
+    }
+    mmt_text_finish(&body);
+    return status;
+}
+
+mmt_status mmt_template_hash(const struct mmt_template *template, struct mmt_hash *hash,
+                             mmt_error *err)
+{
+    const enum mmt_dialect dialects[] = { MMT_CUDA_CXX, MMT_OPENCL_C };
+    struct mmt_hash h = mmt_hash_start();
+    mmt_status status = hash_file(template->file, &h, err);
+
+    for (int i = 0; i < 2 && !status; i++)
+        if (template->dialects & dialects[i])
+            status = hash_file(prelude_of(dialects[i]), &h, err);
+    if (!status)
+        *hash = h;
+    return status;
+}

@@ -1,0 +1,26 @@
+#include "templates/template.h"
+
+#include <string.h>
+
+/* One line a template, best guess first. */
+#define TEMPLATES(T)                                                                     \
+    T(simt)                                                                              \
+    T(tiled)                                                                             \
+    T(row_cached)                                                                        \
+    T(col_cached)                                                                        \
+    T(naive)
+
+#define DECLARE(name) extern const struct mmt_template mmt_template_##name;
+#define ADDRESS(name) &mmt_template_##name,
+
+TEMPLATES(DECLARE)
+
+const struct mmt_template *const mmt_templates[] = { TEMPLATES(ADDRESS) NULL };
+
+const struct mmt_template *mmt_template_find(const char *name)
+{
+    for (int i = 0; mmt_templates[i]; i++)
+        if (!strcmp(mmt_templates[i]->name, name))
+            return mmt_templates[i];
+    return NULL;
+}

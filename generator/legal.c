@@ -1,0 +1,97 @@
+/* Which configurations serve which device and problem. */
+#include "generator/generator.h"
+
+#include <string.h>
+
+struct mmt_variant mmt_variant_of(const mmt_problem *problem, bool aligned)
+{
+    return (struct mmt_variant){
+        .op = problem->op,
+        .type = problem->type,
+        .trans_a = problem->trans_a != 0,
+        .trans_b = problem->trans_b != 0,
+        .aligned = aligned,
+    };
+}
+
+const char *mmt_config_reject(const struct mmt_config *config,
+                              const struct mmt_variant *variant,
+                              const struct mmt_caps *caps)
+{
+    const struct mmt_template *template = config->template;
+    if (template->op != variant->op)
+        return "the template computes another operation";
+    if (!(template->types & 1u << variant->type))
+        return "the template does not serve this type";
+    if (!(template->dialects & caps->dialect))
+        return caps->dialect == MMT_OPENCL_C ? "the template is written for CUDA alone"
+                                             : "the template is written for OpenCL alone";
+    if (variant->type == MMT_F64 && !caps->f64)
+        return "the device has no double precision";
+    return template->reject(config->values, variant, caps);
+}
+
+const char *mmt_config_refuse(const struct mmt_config *config, const mmt_problem *problem,
+                              const struct mmt_caps *caps)
+{
+    const struct mmt_template *template = config->template;
+
+    /* Where there are two texts, the one for any alignment is the one that must do. */
+    struct mmt_variant variant = mmt_variant_of(problem, !template->alignment);
+    const char *why = mmt_config_reject(config, &variant, caps);
+    if (!why && template->refuse)
+        why = template->refuse(config->values, problem);
+    return why;
+}
+
+static bool steps_by(int64_t elements, size_t size, unsigned alignment)
+{
+    return elements % alignment * (int64_t) size % alignment == 0;
+}
+
+bool mmt_config_may_align(const struct mmt_config *config, const mmt_problem *problem,
+                          struct mmt_alignment *alignment)
+{
+    size_t size = mmt_type_size(problem->type);
+    struct mmt_variant variant = mmt_variant_of(problem, true);
+    struct mmt_alignment at = { (unsigned) size, (unsigned) size, (unsigned) size };
+    if (config->template->alignment)
+        at = config->template->alignment(config->values, &variant);
+
+    *alignment = at;
+    return steps_by(problem->lda, size, at.a) &&
+           steps_by(problem->stride_a, size, at.a) &&
+           steps_by(problem->ldb, size, at.b) &&
+           steps_by(problem->stride_b, size, at.b) &&
+           steps_by(problem->ldc, size, at.c) && steps_by(problem->stride_c, size, at.c);
+}
+
+static bool first_legal_seed(const struct mmt_template *template,
+                             const mmt_problem *problem, const struct mmt_caps *caps,
+                             struct mmt_config *out)
+{
+    struct mmt_config config = { .template = template };
+    for (int i = 0; i < template->num_seeds; i++) {
+        memcpy(config.values, template->seeds[i],
+               sizeof(int) * (size_t) template->num_knobs);
+        if (mmt_config_refuse(&config, problem, caps))
+            continue;
+        *out = config;
+        return true;
+    }
+    return false;
+}
+
+bool mmt_config_default(const mmt_problem *problem, const struct mmt_caps *caps,
+                        struct mmt_config *out)
+{
+    for (int i = 0; mmt_templates[i]; i++)
+        if (mmt_templates[i]->kinds & caps->kind &&
+            first_legal_seed(mmt_templates[i], problem, caps, out))
+            return true;
+
+    for (int i = 0; mmt_templates[i]; i++)
+        if (first_legal_seed(mmt_templates[i], problem, caps, out))
+            return true;
+    return false;
+}
