@@ -4,6 +4,7 @@
 
 /* One line a template, best guess first. */
 #define TEMPLATES(T)                                                                     \
+    T(panel)                                                                             \
     T(simt)                                                                              \
     T(tiled)                                                                             \
     T(row_cached)                                                                        \

@@ -1,0 +1,132 @@
+/* The knobs of panel.cl, in this order. */
+#include "templates/gemm.h"
+
+enum {
+    WORK_M,
+    WORK_N,
+    VECTOR,
+    PANELS_M,
+    PANELS_N,
+    BLOCK_K,
+    K_UNROLL,
+    PACK_A,
+    PACK_B,
+    NUM_KNOBS
+};
+
+static const struct mmt_knob knobs[NUM_KNOBS] = {
+    [WORK_M] =
+        MMT_KNOB("WORK_M", "rows of C in a register tile", 1, 2, 4, 6, 8, 10, 12, 14),
+    [WORK_N] = MMT_KNOB("WORK_N", "vectors of C in a row of a register tile", 1, 2, 3, 4),
+    [VECTOR] = MMT_KNOB("VECTOR", "elements in a vector", 2, 4, 8, 16),
+    [PANELS_M] =
+        MMT_KNOB("PANELS_M", "register tiles of a work-item along m", 1, 2, 4, 8, 16, 32),
+    [PANELS_N] =
+        MMT_KNOB("PANELS_N", "register tiles of a work-item along n", 1, 2, 4, 8),
+    [BLOCK_K] = MMT_KNOB("BLOCK_K", "depth of one pass over a work-item's tiles", 128,
+                         256, 512, 1024, 2048),
+    [K_UNROLL] = MMT_KNOB("K_UNROLL", "steps of k unrolled", 1, 2, 4),
+    [PACK_A] = MMT_KNOB("PACK_A", "copy A into panels first", 0, 1),
+    [PACK_B] = MMT_KNOB("PACK_B", "copy B into panels first", 0, 1),
+};
+
+/* For 512-bit, 256-bit and 128-bit vectors of 4-byte, then of 8-byte elements. */
+static const int seeds[][MMT_MAX_KNOBS] = {
+    { 8, 2, 16, 8, 1, 1024, 1, 1, 1 }, { 12, 2, 16, 8, 1, 256, 1, 1, 1 },
+    { 6, 4, 16, 8, 1, 256, 1, 1, 1 },  { 8, 2, 16, 8, 1, 256, 1, 0, 0 },
+    { 8, 2, 8, 8, 1, 512, 1, 1, 1 },   { 12, 2, 8, 8, 1, 256, 1, 1, 1 },
+    { 6, 2, 8, 8, 1, 256, 1, 1, 1 },   { 4, 2, 8, 8, 1, 256, 1, 0, 0 },
+    { 6, 2, 4, 8, 1, 256, 1, 1, 1 },   { 4, 2, 4, 8, 1, 256, 1, 1, 1 },
+    { 4, 2, 2, 8, 1, 256, 1, 1, 1 },
+};
+
+static const enum mmt_arg pack_a_args[] = { MMT_ARG_M, MMT_ARG_N,         MMT_ARG_K,
+                                            MMT_ARG_A, MMT_ARG_WORKSPACE, MMT_ARG_END };
+static const enum mmt_arg pack_b_args[] = { MMT_ARG_M, MMT_ARG_N,         MMT_ARG_K,
+                                            MMT_ARG_B, MMT_ARG_WORKSPACE, MMT_ARG_END };
+static const enum mmt_arg gemm_args[] = {
+    MMT_ARG_M, MMT_ARG_N, MMT_ARG_K, MMT_ARG_ALPHA,     MMT_ARG_BETA, MMT_ARG_SCALARS,
+    MMT_ARG_A, MMT_ARG_B, MMT_ARG_C, MMT_ARG_WORKSPACE, MMT_ARG_END
+};
+
+static int width(const int *v)
+{
+    return v[WORK_N] * v[VECTOR];
+}
+
+static int64_t tiles(const int *v, const mmt_problem *p)
+{
+    return mmt_gemm_pieces(p->m, v[WORK_M] * v[PANELS_M]) *
+           mmt_gemm_pieces(p->n, width(v) * v[PANELS_N]);
+}
+
+static const char *reject(const int *v, const struct mmt_variant *variant,
+                          const struct mmt_caps *caps)
+{
+    size_t vector = v[VECTOR] * mmt_type_size(variant->type);
+
+    if (variant->trans_b && !v[PACK_B])
+        return "a transposed B has no vectors along n: it must be packed";
+    if (!caps->vector_bytes)
+        return NULL;
+    if (vector > caps->vector_bytes)
+        return "VECTOR is wider than the device's own vectors";
+    if (v[WORK_M] * v[WORK_N] * vector > 28 * caps->vector_bytes)
+        return "a register tile of more than 28 of the device's vectors";
+    return NULL;
+}
+
+static const char *refuse(const int *v, const mmt_problem *problem)
+{
+    return mmt_gemm_refuse(tiles(v, problem));
+}
+
+static void add(struct mmt_launches *out, const char *entry, const enum mmt_arg *args,
+                int64_t x, int64_t y, int64_t batch)
+{
+    out->launch[out->count++] = (struct mmt_launch){
+        .entry = entry,
+        .args = args,
+        .grid = { (unsigned) x, (unsigned) y, (unsigned) batch },
+        .block = { 1, 1, 1 },
+    };
+}
+
+static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
+                   struct mmt_launches *out)
+{
+    int64_t rows = mmt_gemm_pieces(p->m, v[WORK_M]),
+            cols = mmt_gemm_pieces(p->n, width(v));
+    int64_t blocks = p->k > 0 ? mmt_gemm_pieces(p->k, v[BLOCK_K]) : 1;
+    int64_t depth = mmt_gemm_pieces(p->k, 16) * 16, elements = 0;
+
+    *out = (struct mmt_launches){ 0 };
+    if (v[PACK_A]) {
+        add(out, "pack_a", pack_a_args, rows, blocks, p->batch);
+        elements += rows * v[WORK_M] * depth;
+    }
+    if (v[PACK_B]) {
+        add(out, "pack_b", pack_b_args, cols, blocks, p->batch);
+        elements += cols * width(v) * depth;
+    }
+    add(out, "mmt_gemm", gemm_args, tiles(v, p), 1, p->batch);
+    out->workspace = (size_t) (elements * p->batch) * mmt_type_size(p->type);
+}
+
+const struct mmt_template mmt_template_panel = {
+    .name = "panel",
+    .what =
+        "one core a work-item, explicit vectors, A and B packed into panels: for CPUs",
+    .op = MMT_GEMM,
+    .types = MMT_GEMM_TYPES,
+    .dialects = MMT_OPENCL_C,
+    .kinds = MMT_CPU,
+    .file = "panel.cl",
+    .knobs = knobs,
+    .num_knobs = NUM_KNOBS,
+    .reject = reject,
+    .refuse = refuse,
+    .launch = launch,
+    .seeds = seeds,
+    .num_seeds = sizeof(seeds) / sizeof(*seeds),
+};

@@ -1,0 +1,268 @@
+// panel - C = alpha*op(A)*op(B) + beta*C on a CPU, row major.
+//
+// One work-item is one core at work: it computes PANELS_M x PANELS_N register tiles of C,
+// each WORK_M rows of WORK_N vectors. Two launches before may copy A and B into panels, so
+// that the multiplication reads both in the order in which they lie:
+//
+//   panel of A: WORK_M rows       panel of B: WIDTH = WORK_N * VECTOR columns
+//     k=0  a0 a1 a2 ...             k=0  b0 b1 b2 ...
+//     k=1  a0 a1 a2 ...             k=1  b0 b1 b2 ...
+//
+// k is taken in blocks of BLOCK_K, so that a block of a panel of B stays in the first-level
+// cache while it meets every panel of A of the work-item.
+//
+// Launch: pack_a, grid (ceil(m/WORK_M), ceil(k/BLOCK_K), batch), where PACK_A is 1;
+//         pack_b, grid (ceil(n/WIDTH), ceil(k/BLOCK_K), batch), where PACK_B is 1;
+//         mmt_gemm, grid (tiles of m x tiles of n, 1, batch); work-groups of one.
+
+#ifndef WORK_M
+#define WORK_M 8      // rows of C in a register tile
+#endif
+#ifndef WORK_N
+#define WORK_N 2      // vectors of C in a row of a register tile
+#endif
+#ifndef VECTOR
+#define VECTOR 16     // elements in a vector
+#endif
+#ifndef PANELS_M
+#define PANELS_M 8    // register tiles of a work-item along m
+#endif
+#ifndef PANELS_N
+#define PANELS_N 1    // register tiles of a work-item along n
+#endif
+#ifndef BLOCK_K
+#define BLOCK_K 256   // depth of one pass over a work-item's tiles
+#endif
+#ifndef K_UNROLL
+#define K_UNROLL 4    // steps of k unrolled
+#endif
+#ifndef PACK_A
+#define PACK_A 1      // copy A into panels first
+#endif
+#ifndef PACK_B
+#define PACK_B 1      // copy B into panels first
+#endif
+#ifndef TRANS_A
+#define TRANS_A 0
+#endif
+#ifndef TRANS_B
+#define TRANS_B 0
+#endif
+
+#if TRANS_B && !PACK_B
+#error "a transposed B has no vectors along n: it must be packed"
+#endif
+
+#define WIDTH  (WORK_N * VECTOR)
+#define TILE_M (PANELS_M * WORK_M)
+#define TILE_N (PANELS_N * WIDTH)
+
+#define PASTE_(a, b) a##b
+#define PASTE(a, b)  PASTE_(a, b)
+#if defined(TYPE_F64)
+typedef PASTE(double, VECTOR) vec;
+#elif defined(TYPE_I32)
+typedef PASTE(uint, VECTOR) vec;
+#else
+typedef PASTE(float, VECTOR) vec;
+#endif
+#define LOAD_VECTOR(p)     PASTE(vload, VECTOR)(0, p)
+#define STORE_VECTOR(v, p) PASTE(vstore, VECTOR)(v, 0, p)
+
+// Where element (i, l) of op(A) and (l, j) of op(B) lie, from the first.
+#define A_AT(i, l) (TRANS_A ? (wide) (l) * lda + (i) : (wide) (i) * lda + (l))
+#define B_AT(l, j) (TRANS_B ? (wide) (j) * ldb + (l) : (wide) (l) * ldb + (j))
+
+DEVICE_FN wide round_up(int x, int step) { return (wide) (x + step - 1) / step * step; }
+
+// Steps of k that a panel has room for: panels start at whole cache lines.
+DEVICE_FN wide panel_depth(int k) { return round_up(k, 16); }
+
+// Elements of workspace that the panels of A and of B take, for one matrix of the batch.
+DEVICE_FN wide panels_of_a(int m, int k)
+{
+    return PACK_A ? round_up(m, WORK_M) * panel_depth(k) : 0;
+}
+DEVICE_FN wide panels_of_b(int n, int k)
+{
+    return PACK_B ? round_up(n, WIDTH) * panel_depth(k) : 0;
+}
+
+#if PACK_A
+// One block of a panel; rows past the last are zeros.
+KERNEL BLOCK_SIZE(1, 1)
+void pack_a(int m, int n, int k, const GLOBAL real *RESTRICT a, wide a_start, int lda,
+            wide a_stride, GLOBAL real *RESTRICT workspace, wide workspace_start)
+{
+    const int row = BLOCK_X * WORK_M, first = BLOCK_Y * BLOCK_K;
+    const int last = min(first + BLOCK_K, k);
+    GLOBAL real *to = workspace + workspace_start + row * panel_depth(k)
+                      + BLOCK_Z * (panels_of_a(m, k) + panels_of_b(n, k));
+    a += a_start + BLOCK_Z * a_stride;
+
+    if (row + WORK_M <= m)
+        for (int l = first; l < last; l++)
+            UNROLL
+            for (int i = 0; i < WORK_M; i++)
+                to[(wide) l * WORK_M + i] = a[A_AT(row + i, l)];
+    else
+        for (int l = first; l < last; l++)
+            for (int i = 0; i < WORK_M; i++)
+                to[(wide) l * WORK_M + i] = row + i < m ? a[A_AT(row + i, l)] : 0;
+}
+#endif
+
+#if PACK_B
+// One block of a panel; columns past the last are zeros.
+KERNEL BLOCK_SIZE(1, 1)
+void pack_b(int m, int n, int k, const GLOBAL real *RESTRICT b, wide b_start, int ldb,
+            wide b_stride, GLOBAL real *RESTRICT workspace, wide workspace_start)
+{
+    const int col = BLOCK_X * WIDTH, first = BLOCK_Y * BLOCK_K;
+    const int last = min(first + BLOCK_K, k);
+    GLOBAL real *to = workspace + workspace_start + panels_of_a(m, k)
+                      + col * panel_depth(k)
+                      + BLOCK_Z * (panels_of_a(m, k) + panels_of_b(n, k));
+    b += b_start + BLOCK_Z * b_stride;
+
+    if (col + WIDTH <= n)
+        for (int l = first; l < last; l++)
+            UNROLL
+            for (int j = 0; j < WIDTH; j++)
+                to[(wide) l * WIDTH + j] = b[B_AT(l, col + j)];
+    else
+        for (int l = first; l < last; l++)
+            for (int j = 0; j < WIDTH; j++)
+                to[(wide) l * WIDTH + j] = col + j < n ? b[B_AT(l, col + j)] : 0;
+}
+#endif
+
+// C += alpha * acc (C = beta*C + alpha*acc on the first block of k), within m x n.
+DEVICE_FN void store(vec acc[WORK_M][WORK_N], real alpha, real beta, GLOBAL real *c, int ldc,
+                     int row, int col, int m, int n)
+{
+    const bool whole = col + WIDTH <= n;
+
+    UNROLL
+    for (int i = 0; i < WORK_M; i++) {
+        if (row + i >= m)
+            continue;
+        GLOBAL real *to = c + (wide) (row + i) * ldc + col;
+        UNROLL
+        for (int j = 0; j < WORK_N; j++) {
+            vec sum = (vec) alpha * acc[i][j];
+            if (whole) {
+                if (beta != 0)
+                    sum += (vec) beta * LOAD_VECTOR(to + j * VECTOR);
+                STORE_VECTOR(sum, to + j * VECTOR);
+            } else {
+                real part[VECTOR];
+                STORE_VECTOR(sum, part);
+                for (int e = 0; e < VECTOR && col + j * VECTOR + e < n; e++) {
+                    const real old = beta == 0 ? 0 : beta * to[j * VECTOR + e];
+                    to[j * VECTOR + e] = part[e] + old;
+                }
+            }
+        }
+    }
+}
+
+// One step of k: a column of A meets a row of B.
+DEVICE_FN void multiply(vec acc[WORK_M][WORK_N], const GLOBAL real *a,
+                        const wide a_rows[WORK_M], const vec b[WORK_N])
+{
+    UNROLL
+    for (int i = 0; i < WORK_M; i++) {
+        const vec x = (vec) a[a_rows[i]];
+        UNROLL
+        for (int j = 0; j < WORK_N; j++)
+            acc[i][j] = MULTIPLY_ADD(x, b[j], acc[i][j]);
+    }
+}
+
+// A vector of B of which only `count` elements exist.
+DEVICE_FN vec load_part(const GLOBAL real *b, int count)
+{
+    real part[VECTOR];
+    for (int e = 0; e < VECTOR; e++)
+        part[e] = e < count ? b[e] : 0;
+    return LOAD_VECTOR(part);
+}
+
+DEVICE_FN void multiply_whole(vec acc[WORK_M][WORK_N], const GLOBAL real *a,
+                              const wide a_rows[WORK_M], wide a_step,
+                              const GLOBAL real *b, wide b_step, int first, int last)
+{
+#pragma unroll K_UNROLL
+    for (int l = first; l < last; l++) {
+        vec row[WORK_N];
+        UNROLL
+        for (int j = 0; j < WORK_N; j++)
+            row[j] = LOAD_VECTOR(b + l * b_step + j * VECTOR);
+        multiply(acc, a + l * a_step, a_rows, row);
+    }
+}
+
+// The same where only `columns` of B exist.
+DEVICE_FN void multiply_edge(vec acc[WORK_M][WORK_N], const GLOBAL real *a,
+                             const wide a_rows[WORK_M], wide a_step, const GLOBAL real *b,
+                             wide b_step, int first, int last, int columns)
+{
+    for (int l = first; l < last; l++) {
+        vec row[WORK_N];
+        for (int j = 0; j < WORK_N; j++)
+            row[j] = load_part(b + l * b_step + j * VECTOR, columns - j * VECTOR);
+        multiply(acc, a + l * a_step, a_rows, row);
+    }
+}
+
+KERNEL BLOCK_SIZE(1, 1)
+void mmt_gemm(int m, int n, int k, real alpha, real beta,
+              const GLOBAL real *scalars, wide scalars_start,
+              const GLOBAL real *RESTRICT a, wide a_start, int lda, wide a_stride,
+              const GLOBAL real *RESTRICT b, wide b_start, int ldb, wide b_stride,
+              GLOBAL real *RESTRICT c, wide c_start, int ldc, wide c_stride,
+              const GLOBAL real *RESTRICT workspace, wide workspace_start)
+{
+    const int tiles_m = (m + TILE_M - 1) / TILE_M;
+    const int first_row = BLOCK_X % tiles_m * TILE_M, past_row = min(m, first_row + TILE_M);
+    const int first_col = BLOCK_X / tiles_m * TILE_N, past_col = min(n, first_col + TILE_N);
+
+    if (scalars) {
+        alpha = scalars[scalars_start];
+        beta = scalars[scalars_start + 1];
+    }
+    workspace += workspace_start + BLOCK_Z * (panels_of_a(m, k) + panels_of_b(n, k));
+    a += a_start + BLOCK_Z * a_stride;
+    b += b_start + BLOCK_Z * b_stride;
+    c += c_start + BLOCK_Z * c_stride;
+
+    for (int first = 0; first == 0 || first < k; first += BLOCK_K)
+        for (int col = first_col; col < past_col; col += WIDTH)
+            for (int row = first_row; row < past_row; row += WORK_M) {
+                const int last = min(first + BLOCK_K, k);
+                vec acc[WORK_M][WORK_N];
+                wide a_rows[WORK_M]; // from the tile's first row; those past m are the last
+                UNROLL
+                for (int i = 0; i < WORK_M; i++) {
+                    a_rows[i] = PACK_A ? i : A_AT(min(row + i, m - 1) - row, 0);
+                    UNROLL
+                    for (int j = 0; j < WORK_N; j++)
+                        acc[i][j] = (vec) 0;
+                }
+                const GLOBAL real *a_at = PACK_A ? workspace + row * panel_depth(k)
+                                                 : a + A_AT(row, 0);
+                const GLOBAL real *b_at =
+                    PACK_B ? workspace + panels_of_a(m, k) + col * panel_depth(k)
+                           : b + B_AT(0, col);
+                const wide a_step = PACK_A ? WORK_M : A_AT(0, 1);
+                const wide b_step = PACK_B ? WIDTH : B_AT(1, 0);
+
+                if (PACK_B || col + WIDTH <= n)
+                    multiply_whole(acc, a_at, a_rows, a_step, b_at, b_step, first, last);
+                else
+                    multiply_edge(acc, a_at, a_rows, a_step, b_at, b_step, first, last,
+                                  n - col);
+                store(acc, alpha, first == 0 ? beta : (real) 1, c, ldc, row, col, m, n);
+            }
+}
