@@ -1,0 +1,55 @@
+/* The knobs of col_cached.cl, in this order. */
+#include "templates/gemm.h"
+
+enum { THREADS, CHUNK, NUM_KNOBS };
+
+static const struct mmt_knob knobs[NUM_KNOBS] = {
+    [THREADS] = MMT_KNOB("THREADS", "threads of a block, and rows of C that it computes",
+                         64, 128, 256, 512, 1024),
+    [CHUNK] =
+        MMT_KNOB("CHUNK", "elements of the column of op(B) in shared memory at a time",
+                 64, 128, 256, 512, 1024, 2048),
+};
+
+static const int seeds[][MMT_MAX_KNOBS] = {
+    { 256, 256 }, { 64, 64 }, { 128, 512 }, { 512, 512 }, { 1024, 1024 },
+};
+
+static int64_t blocks(const int *v, const mmt_problem *problem)
+{
+    return mmt_gemm_pieces(problem->m, v[THREADS]) * problem->n;
+}
+
+static const char *reject(const int *v, const struct mmt_variant *variant,
+                          const struct mmt_caps *caps)
+{
+    return mmt_gemm_reject(v[THREADS], 1, v[CHUNK] * mmt_type_size(variant->type), caps);
+}
+
+static const char *refuse(const int *v, const mmt_problem *problem)
+{
+    return mmt_gemm_refuse(blocks(v, problem));
+}
+
+static void launch(const int *v, const mmt_problem *problem, const struct mmt_caps *caps,
+                   struct mmt_launches *out)
+{
+    mmt_gemm_launch(v[THREADS], 1, blocks(v, problem), problem->batch, out);
+}
+
+const struct mmt_template mmt_template_col_cached = {
+    .name = "col_cached",
+    .what = "one column of op(B) in shared memory, multiplied by many rows of op(A)",
+    .op = MMT_GEMM,
+    .types = MMT_GEMM_TYPES,
+    .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,
+    .kinds = MMT_GPU | MMT_CPU,
+    .file = "col_cached.cl",
+    .knobs = knobs,
+    .num_knobs = NUM_KNOBS,
+    .reject = reject,
+    .refuse = refuse,
+    .launch = launch,
+    .seeds = seeds,
+    .num_seeds = sizeof(seeds) / sizeof(*seeds),
+};

@@ -1,0 +1,72 @@
+/* The knobs of naive.cl, in this order. */
+#include "templates/gemm.h"
+
+enum { ORDER, BLOCK_M, BLOCK_N, NUM_KNOBS };
+enum { ROWS, COLUMNS };
+
+static const char *const orders[] = { "rows", "columns" };
+
+static const struct mmt_knob knobs[NUM_KNOBS] = {
+    [ORDER] = { "ORDER",
+                "neighbouring threads differ in their",
+                2,
+                { ROWS, COLUMNS },
+                orders },
+    [BLOCK_M] = MMT_KNOB("BLOCK_M", "rows of C per block", 4, 8, 16, 32, 64, 128),
+    [BLOCK_N] = MMT_KNOB("BLOCK_N", "columns of C per block", 4, 8, 16, 32, 64, 128),
+};
+
+static const int seeds[][MMT_MAX_KNOBS] = {
+    { COLUMNS, 8, 32 }, { COLUMNS, 16, 16 }, { COLUMNS, 32, 32 },
+    { ROWS, 16, 16 },   { ROWS, 32, 32 },
+};
+
+static int threads_x(const int *v)
+{
+    return v[ORDER] == ROWS ? v[BLOCK_M] : v[BLOCK_N];
+}
+
+static int threads_y(const int *v)
+{
+    return v[ORDER] == ROWS ? v[BLOCK_N] : v[BLOCK_M];
+}
+
+static int64_t blocks(const int *v, const mmt_problem *problem)
+{
+    return mmt_gemm_pieces(problem->m, v[BLOCK_M]) *
+           mmt_gemm_pieces(problem->n, v[BLOCK_N]);
+}
+
+static const char *reject(const int *v, const struct mmt_variant *variant,
+                          const struct mmt_caps *caps)
+{
+    return mmt_gemm_reject(threads_x(v), threads_y(v), 0, caps);
+}
+
+static const char *refuse(const int *v, const mmt_problem *problem)
+{
+    return mmt_gemm_refuse(blocks(v, problem));
+}
+
+static void launch(const int *v, const mmt_problem *problem, const struct mmt_caps *caps,
+                   struct mmt_launches *out)
+{
+    mmt_gemm_launch(threads_x(v), threads_y(v), blocks(v, problem), problem->batch, out);
+}
+
+const struct mmt_template mmt_template_naive = {
+    .name = "naive",
+    .what = "one thread for each element of C, everything from global memory",
+    .op = MMT_GEMM,
+    .types = MMT_GEMM_TYPES,
+    .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,
+    .kinds = MMT_GPU | MMT_CPU,
+    .file = "naive.cl",
+    .knobs = knobs,
+    .num_knobs = NUM_KNOBS,
+    .reject = reject,
+    .refuse = refuse,
+    .launch = launch,
+    .seeds = seeds,
+    .num_seeds = sizeof(seeds) / sizeof(*seeds),
+};

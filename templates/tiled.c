@@ -1,0 +1,92 @@
+/* The knobs of tiled.cl, in this order. */
+#include "templates/gemm.h"
+
+enum { TILE, SHARED_LAYOUT, WORK, WORK_ALONG, UNROLL_K, NUM_KNOBS };
+enum { PLAIN, PAD, SWAP };
+enum { ROWS, COLUMNS };
+
+static const char *const layouts[] = { "plain", "pad", "swap" };
+static const char *const directions[] = { "rows", "columns" };
+
+static const struct mmt_knob knobs[NUM_KNOBS] = {
+    [TILE] = MMT_KNOB("TILE", "rows and columns of C per block, and depth of one pass", 8,
+                      16, 32),
+    [SHARED_LAYOUT] = { "SHARED_LAYOUT",
+                        "how the tile of op(B) evades bank conflicts",
+                        3,
+                        { PLAIN, PAD, SWAP },
+                        layouts },
+    [WORK] = MMT_KNOB("WORK", "elements of C per thread", 1, 2, 4, 8),
+    [WORK_ALONG] = { "WORK_ALONG",
+                     "a thread's elements of C lie in different",
+                     2,
+                     { ROWS, COLUMNS },
+                     directions },
+    [UNROLL_K] = MMT_KNOB("UNROLL_K", "steps of the inner loop that are written out", 1,
+                          2, 4, 8, 16, 32),
+};
+
+static const int seeds[][MMT_MAX_KNOBS] = {
+    { 16, PAD, 4, ROWS, 16 },   { 32, SWAP, 8, ROWS, 32 }, { 32, SWAP, 4, ROWS, 8 },
+    { 32, PAD, 4, ROWS, 8 },    { 32, PLAIN, 4, ROWS, 8 }, { 32, PLAIN, 1, ROWS, 1 },
+    { 16, PLAIN, 1, ROWS, 16 }, { 8, SWAP, 1, ROWS, 8 },   { 32, PAD, 4, COLUMNS, 8 },
+};
+
+static int threads_x(const int *v)
+{
+    return v[WORK_ALONG] == COLUMNS ? v[TILE] / v[WORK] : v[TILE];
+}
+
+static int threads_y(const int *v)
+{
+    return v[WORK_ALONG] == ROWS ? v[TILE] / v[WORK] : v[TILE];
+}
+
+static int64_t blocks(const int *v, const mmt_problem *problem)
+{
+    return mmt_gemm_pieces(problem->m, v[TILE]) * mmt_gemm_pieces(problem->n, v[TILE]);
+}
+
+static size_t shared_bytes(const int *v, mmt_type type)
+{
+    const int line = v[TILE] + (v[SHARED_LAYOUT] == PAD);
+
+    return 2 * (size_t) v[TILE] * line * mmt_type_size(type);
+}
+
+static const char *reject(const int *v, const struct mmt_variant *variant,
+                          const struct mmt_caps *caps)
+{
+    if (v[UNROLL_K] > v[TILE])
+        return "UNROLL_K is more than the TILE steps that the inner loop has";
+    return mmt_gemm_reject(threads_x(v), threads_y(v), shared_bytes(v, variant->type),
+                           caps);
+}
+
+static const char *refuse(const int *v, const mmt_problem *problem)
+{
+    return mmt_gemm_refuse(blocks(v, problem));
+}
+
+static void launch(const int *v, const mmt_problem *problem, const struct mmt_caps *caps,
+                   struct mmt_launches *out)
+{
+    mmt_gemm_launch(threads_x(v), threads_y(v), blocks(v, problem), problem->batch, out);
+}
+
+const struct mmt_template mmt_template_tiled = {
+    .name = "tiled",
+    .what = "square tiles in shared memory, with the published cures of bank conflicts",
+    .op = MMT_GEMM,
+    .types = MMT_GEMM_TYPES,
+    .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,
+    .kinds = MMT_GPU | MMT_CPU,
+    .file = "tiled.cl",
+    .knobs = knobs,
+    .num_knobs = NUM_KNOBS,
+    .reject = reject,
+    .refuse = refuse,
+    .launch = launch,
+    .seeds = seeds,
+    .num_seeds = sizeof(seeds) / sizeof(*seeds),
+};
