@@ -1,0 +1,441 @@
+/* The OpenCL backend: finding, opening and closing devices, and its table. */
+#include "device/opencl_internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <mmtune/opencl.h>
+
+/* ---- errors
+ * ------------------------------------------------------------------------------ */
+
+#define NAME(code)                                                                       \
+    {                                                                                    \
+        code, #code                                                                      \
+    }
+static const struct {
+    cl_int code;
+    const char *name;
+} names[] = {
+    NAME(CL_SUCCESS),
+    NAME(CL_DEVICE_NOT_FOUND),
+    NAME(CL_DEVICE_NOT_AVAILABLE),
+    NAME(CL_COMPILER_NOT_AVAILABLE),
+    NAME(CL_MEM_OBJECT_ALLOCATION_FAILURE),
+    NAME(CL_OUT_OF_RESOURCES),
+    NAME(CL_OUT_OF_HOST_MEMORY),
+    NAME(CL_PROFILING_INFO_NOT_AVAILABLE),
+    NAME(CL_MEM_COPY_OVERLAP),
+    NAME(CL_BUILD_PROGRAM_FAILURE),
+    NAME(CL_MAP_FAILURE),
+    NAME(CL_MISALIGNED_SUB_BUFFER_OFFSET),
+    NAME(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST),
+    NAME(CL_COMPILE_PROGRAM_FAILURE),
+    NAME(CL_LINKER_NOT_AVAILABLE),
+    NAME(CL_LINK_PROGRAM_FAILURE),
+    NAME(CL_INVALID_VALUE),
+    NAME(CL_INVALID_DEVICE_TYPE),
+    NAME(CL_INVALID_PLATFORM),
+    NAME(CL_INVALID_DEVICE),
+    NAME(CL_INVALID_CONTEXT),
+    NAME(CL_INVALID_QUEUE_PROPERTIES),
+    NAME(CL_INVALID_COMMAND_QUEUE),
+    NAME(CL_INVALID_MEM_OBJECT),
+    NAME(CL_INVALID_BINARY),
+    NAME(CL_INVALID_BUILD_OPTIONS),
+    NAME(CL_INVALID_PROGRAM),
+    NAME(CL_INVALID_PROGRAM_EXECUTABLE),
+    NAME(CL_INVALID_KERNEL_NAME),
+    NAME(CL_INVALID_KERNEL_DEFINITION),
+    NAME(CL_INVALID_KERNEL),
+    NAME(CL_INVALID_ARG_INDEX),
+    NAME(CL_INVALID_ARG_VALUE),
+    NAME(CL_INVALID_ARG_SIZE),
+    NAME(CL_INVALID_KERNEL_ARGS),
+    NAME(CL_INVALID_WORK_DIMENSION),
+    NAME(CL_INVALID_WORK_GROUP_SIZE),
+    NAME(CL_INVALID_WORK_ITEM_SIZE),
+    NAME(CL_INVALID_GLOBAL_OFFSET),
+    NAME(CL_INVALID_EVENT_WAIT_LIST),
+    NAME(CL_INVALID_EVENT),
+    NAME(CL_INVALID_OPERATION),
+    NAME(CL_INVALID_BUFFER_SIZE),
+    NAME(CL_INVALID_GLOBAL_WORK_SIZE),
+    NAME(CL_INVALID_PROPERTY),
+    NAME(CL_INVALID_COMPILER_OPTIONS),
+    NAME(CL_INVALID_LINKER_OPTIONS),
+    NAME(CL_PLATFORM_NOT_FOUND_KHR),
+};
+#undef NAME
+
+const char *mmt_opencl_error_name(cl_int code)
+{
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (names[i].code == code)
+            return names[i].name;
+    return "an unknown code";
+}
+
+mmt_status mmt_opencl_fail(mmt_error *err, cl_int code, const char *call)
+{
+    bool memory =
+        code == CL_OUT_OF_HOST_MEMORY || code == CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    return mmt_fail_native(err, memory ? MMT_ERROR_MEMORY : MMT_ERROR_DEVICE, code,
+                           "%s failed: %s (%d)", call, mmt_opencl_error_name(code), code);
+}
+
+/* ---- finding
+ * ----------------------------------------------------------------------------- */
+
+struct found {
+    cl_device_id id;
+    int rank; /* GPUs, CPUs, the rest */
+};
+
+struct finding {
+    struct found *all;
+    size_t count;
+    struct mmt_text *notes; /* may be NULL */
+};
+
+static int rank_of(cl_device_id id)
+{
+    cl_device_type type = 0;
+    clGetDeviceInfo(id, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
+    return type & CL_DEVICE_TYPE_GPU ? 0 : type & CL_DEVICE_TYPE_CPU ? 1 : 2;
+}
+
+static bool flag(cl_device_id id, cl_device_info what)
+{
+    cl_bool value = CL_FALSE;
+    return !clGetDeviceInfo(id, what, sizeof(value), &value, NULL) && value;
+}
+
+/* NULL for a device that can serve, else what it lacks. */
+static const char *lack(cl_device_id id)
+{
+    char version[64];
+    int major = 0, minor = 0;
+    mmt_opencl_device_text(id, CL_DEVICE_VERSION, version, sizeof(version));
+    if (sscanf(version, "OpenCL %d.%d", &major, &minor) != 2 || 10 * major + minor < 12)
+        return "it is older than OpenCL 1.2";
+    if (!flag(id, CL_DEVICE_AVAILABLE))
+        return "its driver says that it is not available";
+    if (!flag(id, CL_DEVICE_COMPILER_AVAILABLE))
+        return "its driver has no compiler";
+    return NULL;
+}
+
+static void note_device(struct finding *finding, cl_device_id id, const char *why)
+{
+    char name[128];
+    mmt_opencl_device_text(id, CL_DEVICE_NAME, name, sizeof(name));
+    if (finding->notes)
+        mmt_text_addf(finding->notes, "The OpenCL device %s is left out: %s.\n", name,
+                      why);
+}
+
+static void note_platform(struct finding *finding, cl_platform_id platform, cl_int code)
+{
+    char name[128];
+    mmt_opencl_platform_text(platform, CL_PLATFORM_NAME, name, sizeof(name));
+    if (finding->notes)
+        mmt_text_addf(finding->notes,
+                      "The OpenCL platform %s does not list its devices: %s (%d).\n",
+                      name, mmt_opencl_error_name(code), code);
+}
+
+static mmt_status add_devices(struct finding *finding, const cl_device_id *ids,
+                              cl_uint count, mmt_error *err)
+{
+    struct found *grown =
+        realloc(finding->all, (finding->count + count) * sizeof(*grown));
+    if (!grown)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory to list %u OpenCL devices",
+                        count);
+    finding->all = grown;
+    for (cl_uint i = 0; i < count; i++) {
+        const char *why = lack(ids[i]);
+        if (why)
+            note_device(finding, ids[i], why);
+        else
+            grown[finding->count++] = (struct found){ ids[i], rank_of(ids[i]) };
+    }
+    return MMT_OK;
+}
+
+static mmt_status ask_platform(struct finding *finding, cl_platform_id platform,
+                               mmt_error *err)
+{
+    cl_uint count = 0;
+    cl_int code = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &count);
+    if (code && code != CL_DEVICE_NOT_FOUND)
+        note_platform(finding, platform, code);
+    if (code || !count)
+        return MMT_OK;
+
+    cl_device_id *ids = calloc(count, sizeof(*ids));
+    if (!ids)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory to list %u OpenCL devices",
+                        count);
+    mmt_status status = MMT_OK;
+    code = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, ids, NULL);
+    if (code)
+        note_platform(finding, platform, code);
+    else
+        status = add_devices(finding, ids, count, err);
+    free(ids);
+    return status;
+}
+
+/* Stable, so that a rank keeps the order of platforms and devices. */
+static void sort_by_rank(struct finding *finding)
+{
+    for (size_t i = 1; i < finding->count; i++) {
+        struct found moving = finding->all[i];
+        size_t at = i;
+        for (; at && finding->all[at - 1].rank > moving.rank; at--)
+            finding->all[at] = finding->all[at - 1];
+        finding->all[at] = moving;
+    }
+}
+
+/* Every device that can serve, in the order of its number. finding->all is the caller's,
+ * also on failure. */
+static mmt_status find_devices(struct finding *finding, mmt_error *err)
+{
+    cl_uint count = 0;
+    cl_int code = clGetPlatformIDs(0, NULL, &count);
+    if (code == CL_PLATFORM_NOT_FOUND_KHR || !count)
+        return MMT_OK;
+    if (code)
+        return mmt_opencl_fail(err, code, "clGetPlatformIDs");
+
+    cl_platform_id *platforms = calloc(count, sizeof(*platforms));
+    if (!platforms)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory to list %u OpenCL platforms",
+                        count);
+    mmt_status status = MMT_OK;
+    code = clGetPlatformIDs(count, platforms, NULL);
+    if (code)
+        status = mmt_opencl_fail(err, code, "clGetPlatformIDs");
+    for (cl_uint i = 0; !status && i < count; i++)
+        status = ask_platform(finding, platforms[i], err);
+    free(platforms);
+    sort_by_rank(finding);
+    return status;
+}
+
+static mmt_status append(const struct finding *finding, struct mmt_device_info **list,
+                         size_t *count, mmt_error *err)
+{
+    if (!finding->count)
+        return MMT_OK;
+    struct mmt_device_info *grown =
+        realloc(*list, (*count + finding->count) * sizeof(*grown));
+    if (!grown)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory to list %zu OpenCL devices",
+                        finding->count);
+    *list = grown;
+    for (size_t i = 0; i < finding->count; i++) {
+        struct mmt_device_info *info = &grown[*count];
+        info->number = (int) (*count)++;
+        snprintf(info->id, sizeof(info->id), "opencl:%zu", i);
+        mmt_opencl_caps(finding->all[i].id, &info->caps);
+    }
+    return MMT_OK;
+}
+
+static mmt_status list(struct mmt_device_info **list, size_t *count,
+                       struct mmt_text *notes, mmt_error *err)
+{
+    struct finding finding = { .notes = notes };
+    mmt_status status = find_devices(&finding, err);
+    if (!status)
+        status = append(&finding, list, count, err);
+    free(finding.all);
+    return status;
+}
+
+/* ---- opening
+ * ----------------------------------------------------------------------------- */
+
+static void close_device(mmt_device *base)
+{
+    struct opencl_device *device = mmt_opencl_of(base);
+    if (device->queue)
+        clReleaseCommandQueue(device->queue);
+    if (device->context)
+        clReleaseContext(device->context);
+    mmt_text_finish(&device->key);
+    free(device);
+}
+
+/* `number` is negative where the device has none, being a part of one, say. Takes over
+ * one reference to the context, also on failure. */
+static mmt_status make_device(cl_context context, cl_device_id id, long number,
+                              mmt_device **out, mmt_error *err)
+{
+    struct opencl_device *device = calloc(1, sizeof(*device));
+    if (!device) {
+        clReleaseContext(context);
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for an OpenCL device");
+    }
+    struct mmt_device *base = &device->base;
+    base->backend = &mmt_backend_opencl;
+    device->context = context;
+    device->id = id;
+    mmt_opencl_caps(id, &base->caps);
+    mmt_opencl_add_key(id, &device->key);
+    snprintf(base->id, sizeof(base->id), number < 0 ? "opencl" : "opencl:%ld", number);
+    snprintf(base->title, sizeof(base->title), "%s (%s)", base->caps.name, base->id);
+
+    cl_int code;
+    device->queue = clCreateCommandQueue(context, id, 0, &code);
+    if (device->queue && !device->key.failed) {
+        *out = base;
+        return MMT_OK;
+    }
+    close_device(base);
+    return code ? mmt_opencl_fail(err, code, "clCreateCommandQueue")
+                : mmt_fail(err, MMT_ERROR_MEMORY, "no memory for an OpenCL device");
+}
+
+static mmt_status open_found(const struct finding *finding, unsigned long number,
+                             mmt_device **out, mmt_error *err)
+{
+    if (!finding->count)
+        return mmt_fail(
+            err, MMT_ERROR_NOT_FOUND,
+            "there is no opencl:%lu; no OpenCL platform of this machine has a "
+            "device that can serve",
+            number);
+    if (number >= finding->count)
+        return mmt_fail(err, MMT_ERROR_NOT_FOUND,
+                        "there is no opencl:%lu; this machine has opencl:0 to opencl:%zu",
+                        number, finding->count - 1);
+    cl_int code;
+    cl_device_id id = finding->all[number].id;
+    cl_context context = clCreateContext(NULL, 1, &id, NULL, NULL, &code);
+    if (!context)
+        return mmt_opencl_fail(err, code, "clCreateContext");
+    return make_device(context, id, (long) number, out, err);
+}
+
+static mmt_status open_device(const char *which, mmt_device **out, mmt_error *err)
+{
+    char *end;
+    errno = 0;
+    unsigned long number = strtoul(which, &end, 10);
+    if (*which < '0' || *which > '9' || *end || errno)
+        return mmt_fail(
+            err, MMT_ERROR_ARGUMENT,
+            "opencl:%s names no device; a number must follow the colon, as in "
+            "opencl:0",
+            which);
+    struct finding finding = { 0 };
+    mmt_status status = find_devices(&finding, err);
+    if (!status)
+        status = open_found(&finding, number, out, err);
+    free(finding.all);
+    return status;
+}
+
+/* ---- a caller's own context
+ * ----------------------------------------------------------------- */
+
+static mmt_status check_context(cl_context context, cl_device_id id, mmt_error *err)
+{
+    size_t size = 0;
+    cl_int code = clGetContextInfo(context, CL_CONTEXT_DEVICES, 0, NULL, &size);
+    if (code)
+        return mmt_opencl_fail(err, code, "clGetContextInfo");
+    cl_device_id *ids = calloc(1, size + sizeof(*ids));
+    if (!ids)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the context's devices");
+    code = clGetContextInfo(context, CL_CONTEXT_DEVICES, size, ids, NULL);
+    bool found = false;
+    for (size_t i = 0; !code && i < size / sizeof(*ids); i++)
+        found = found || ids[i] == id;
+    free(ids);
+    if (code)
+        return mmt_opencl_fail(err, code, "clGetContextInfo");
+    if (!found)
+        return mmt_fail(
+            err, MMT_ERROR_ARGUMENT,
+            "the device is none of the context's %zu; it must be one of those "
+            "the context was made for",
+            size / sizeof(*ids));
+    const char *why = lack(id);
+    return why ? mmt_fail(err, MMT_ERROR_UNSUPPORTED, "the device cannot serve: %s", why)
+               : MMT_OK;
+}
+
+static long number_of(cl_device_id id)
+{
+    struct finding finding = { 0 };
+    long number = -1;
+    find_devices(&finding, NULL);
+    for (size_t i = 0; i < finding.count; i++)
+        if (finding.all[i].id == id)
+            number = (long) i;
+    free(finding.all);
+    return number;
+}
+
+mmt_device *mmt_opencl_device(cl_context context, cl_device_id id, mmt_error *err)
+{
+    if (!context || !id) {
+        mmt_fail(err, MMT_ERROR_ARGUMENT,
+                 "the %s is NULL; it must be one of the caller's",
+                 context ? "device" : "context");
+        return NULL;
+    }
+    if (check_context(context, id, err))
+        return NULL;
+    cl_int code = clRetainContext(context);
+    if (code) {
+        mmt_opencl_fail(err, code, "clRetainContext");
+        return NULL;
+    }
+    mmt_device *device = NULL;
+    make_device(context, id, number_of(id), &device, err);
+    return device;
+}
+
+/* ---- the table
+ * ----------------------------------------------------------------------------- */
+
+static void compiler_key(const mmt_device *device, struct mmt_text *key)
+{
+    mmt_text_addf(key, "opencl c\n%s%s\n", mmt_text_string(&mmt_opencl_of(device)->key),
+                  mmt_opencl_options);
+}
+
+const struct mmt_backend mmt_backend_opencl = {
+    .name = "opencl",
+    .list = list,
+    .open = open_device,
+    .close = close_device,
+    .buffer_create = mmt_opencl_buffer_create,
+    .buffer_free = mmt_opencl_buffer_free,
+    .buffer_write = mmt_opencl_buffer_write,
+    .buffer_read = mmt_opencl_buffer_read,
+    .finish = mmt_opencl_finish,
+    .compiler_key = compiler_key,
+    .compile = mmt_opencl_compile,
+    .module_load = mmt_opencl_module_load,
+    .module_free = mmt_opencl_module_free,
+    .function_create = mmt_opencl_function_create,
+    .function_free = mmt_opencl_function_free,
+    .function_usage = mmt_opencl_function_usage,
+    .launch = mmt_opencl_launch,
+    .mark_create = mmt_opencl_mark_create,
+    .mark_free = mmt_opencl_mark_free,
+    .mark_record = mmt_opencl_mark_record,
+    .mark_seconds = mmt_opencl_mark_seconds,
+    .queue_create = mmt_opencl_queue_create,
+    .queue_free = mmt_opencl_queue_free,
+};

@@ -1,0 +1,229 @@
+/* From text to binary and from binary to program. */
+#include "device/opencl_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char mmt_opencl_options[] = "-cl-std=CL1.2";
+
+/* Begins the "binary" of a platform that gives none: what follows is the text. It is a
+ * comment in that text. */
+static const char source_tag[] = "// mmtune: OpenCL C\n";
+
+static bool is_source(const struct mmt_binary *binary)
+{
+    size_t length = sizeof(source_tag) - 1;
+    return binary->size > length && !memcmp(binary->data, source_tag, length);
+}
+
+/* ---- compiling
+ * -------------------------------------------------------------------------- */
+
+/* Malloc'ed; NULL where there is nothing to read. */
+static char *build_log(cl_program program, cl_device_id id)
+{
+    size_t size = 0;
+    if (clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size) || !size)
+        return NULL;
+    char *log = calloc(1, size + 1);
+    if (log && clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_LOG, size, log, NULL))
+        log[0] = '\0';
+    if (log && !log[strspn(log, " \t\r\n")]) {
+        free(log);
+        log = NULL;
+    }
+    return log;
+}
+
+static bool failed_to_compile(cl_int code)
+{
+    return code == CL_BUILD_PROGRAM_FAILURE || code == CL_COMPILE_PROGRAM_FAILURE ||
+           code == CL_LINK_PROGRAM_FAILURE;
+}
+
+/* *log is malloc'ed and the caller's, NULL where the compiler said nothing. */
+static mmt_status build(struct opencl_device *device, const char *source, cl_program *out,
+                        char **log, mmt_error *err)
+{
+    cl_int code;
+    cl_program program =
+        clCreateProgramWithSource(device->context, 1, &source, NULL, &code);
+    if (!program)
+        return mmt_opencl_fail(err, code, "clCreateProgramWithSource");
+    code = clBuildProgram(program, 1, &device->id, mmt_opencl_options, NULL, NULL);
+    *log = build_log(program, device->id);
+    if (!code) {
+        *out = program;
+        return MMT_OK;
+    }
+    clReleaseProgram(program);
+    if (!failed_to_compile(code))
+        return mmt_opencl_fail(err, code, "clBuildProgram");
+    return mmt_fail_native(err, MMT_ERROR_COMPILE, code, "%s does not compile it: %s",
+                           device->base.caps.compiler,
+                           *log ? *log : "the compiler does not say why");
+}
+
+/* Where our device stands among the program's, which are all of its context's. */
+static cl_int place_of(cl_program program, cl_device_id id, size_t *count, size_t *place)
+{
+    size_t size = 0;
+    cl_int code = clGetProgramInfo(program, CL_PROGRAM_DEVICES, 0, NULL, &size);
+    if (code)
+        return code;
+    cl_device_id *ids = calloc(1, size + sizeof(*ids));
+    if (!ids)
+        return CL_OUT_OF_HOST_MEMORY;
+    code = clGetProgramInfo(program, CL_PROGRAM_DEVICES, size, ids, NULL);
+    *count = size / sizeof(*ids);
+    for (*place = 0; *place < *count && ids[*place] != id; ++*place)
+        ;
+    free(ids);
+    return code ? code : *place < *count ? CL_SUCCESS : CL_INVALID_DEVICE;
+}
+
+/* Reads one device's binary; *data stays NULL where the platform gives none. */
+static cl_int read_binary(cl_program program, size_t count, size_t place, void **data,
+                          size_t *size)
+{
+    cl_int code = CL_OUT_OF_HOST_MEMORY;
+    size_t *sizes = calloc(count, sizeof(*sizes));
+    unsigned char **parts = calloc(count, sizeof(*parts));
+    if (!sizes || !parts)
+        goto done;
+    code = clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, count * sizeof(*sizes),
+                            sizes, NULL);
+    if (code || !sizes[place])
+        goto done;
+    code = CL_OUT_OF_HOST_MEMORY;
+    parts[place] = malloc(sizes[place]);
+    if (!parts[place])
+        goto done;
+    code = clGetProgramInfo(program, CL_PROGRAM_BINARIES, count * sizeof(*parts), parts,
+                            NULL);
+    if (code) {
+        free(parts[place]);
+        goto done;
+    }
+    *data = parts[place];
+    *size = sizes[place];
+done:
+    free(parts);
+    free(sizes);
+    return code;
+}
+
+static mmt_status keep_source(const char *source, struct mmt_binary *binary,
+                              mmt_error *err)
+{
+    struct mmt_text text = { 0 };
+    mmt_text_add(&text, source_tag);
+    mmt_text_add(&text, source);
+    if (text.failed) {
+        mmt_text_finish(&text);
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory to keep a kernel's text");
+    }
+    binary->data = text.data;
+    binary->size = text.length;
+    return MMT_OK;
+}
+
+static mmt_status take_binary(struct opencl_device *device, cl_program program,
+                              const char *source, struct mmt_binary *binary,
+                              mmt_error *err)
+{
+    size_t count = 0, place = 0;
+    cl_int code = place_of(program, device->id, &count, &place);
+    if (!code)
+        code = read_binary(program, count, place, &binary->data, &binary->size);
+    if (code == CL_OUT_OF_HOST_MEMORY)
+        return mmt_opencl_fail(err, code, "clGetProgramInfo");
+    return binary->data ? MMT_OK : keep_source(source, binary, err);
+}
+
+mmt_status mmt_opencl_compile(mmt_device *base, const char *source,
+                              struct mmt_binary *binary, mmt_error *err)
+{
+    struct opencl_device *device = mmt_opencl_of(base);
+    cl_program program;
+    *binary = (struct mmt_binary){ 0 };
+    mmt_status status = build(device, source, &program, &binary->log, err);
+    if (status)
+        return status;
+    status = take_binary(device, program, source, binary, err);
+    clReleaseProgram(program);
+    return status;
+}
+
+/* ---- loading
+ * ------------------------------------------------------------------------------ */
+
+static mmt_status refuse_binary(struct opencl_device *device, cl_int code, mmt_error *err)
+{
+    if (code != CL_INVALID_BINARY && code != CL_INVALID_VALUE && !failed_to_compile(code))
+        return mmt_opencl_fail(err, code, "loading a binary");
+    return mmt_fail_native(
+        err, MMT_ERROR_FORMAT, code,
+        "%s refuses a kernel's binary: %s (%d); compiling it anew helps",
+        device->base.caps.compiler, mmt_opencl_error_name(code), code);
+}
+
+static mmt_status load_binary(struct opencl_device *device,
+                              const struct mmt_binary *binary, cl_program *out,
+                              mmt_error *err)
+{
+    cl_int code, status = CL_SUCCESS;
+    const unsigned char *data = binary->data;
+    cl_program program = clCreateProgramWithBinary(device->context, 1, &device->id,
+                                                   &binary->size, &data, &status, &code);
+    if (!program)
+        return refuse_binary(device, code ? code : status, err);
+    code = status ? status : clBuildProgram(program, 1, &device->id, "", NULL, NULL);
+    if (code) {
+        clReleaseProgram(program);
+        return refuse_binary(device, code, err);
+    }
+    *out = program;
+    return MMT_OK;
+}
+
+static mmt_status load_source(struct opencl_device *device,
+                              const struct mmt_binary *binary, cl_program *out,
+                              mmt_error *err)
+{
+    struct mmt_text text = { 0 };
+    char *log = NULL;
+    mmt_text_add_bytes(&text, binary->data, binary->size);
+    mmt_status status =
+        text.failed ? mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a kernel's text")
+                    : build(device, mmt_text_string(&text), out, &log, err);
+    free(log);
+    mmt_text_finish(&text);
+    return status;
+}
+
+mmt_status mmt_opencl_module_load(mmt_device *base, const struct mmt_binary *binary,
+                                  struct mmt_module **out, mmt_error *err)
+{
+    struct opencl_device *device = mmt_opencl_of(base);
+    struct opencl_module *module = calloc(1, sizeof(*module));
+    if (!module)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a module");
+    module->base.device = base;
+    mmt_status status = is_source(binary)
+                            ? load_source(device, binary, &module->program, err)
+                            : load_binary(device, binary, &module->program, err);
+    if (status) {
+        free(module);
+        return status;
+    }
+    *out = &module->base;
+    return MMT_OK;
+}
+
+void mmt_opencl_module_free(struct mmt_module *base)
+{
+    struct opencl_module *module = (struct opencl_module *) base;
+    clReleaseProgram(module->program);
+    free(module);
+}

@@ -1,0 +1,200 @@
+/* Memory, queues and the time between two points of a queue. */
+#include "device/opencl_internal.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+/* ---- memory
+ * -------------------------------------------------------------------------------- */
+
+static cl_mem memory_of(mmt_operand operand)
+{
+    return (cl_mem) (uintptr_t) operand.handle;
+}
+
+static mmt_status refuse_size(struct opencl_device *device, size_t bytes, cl_int code,
+                              mmt_error *err)
+{
+    cl_ulong most = 0;
+    clGetDeviceInfo(device->id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(most), &most, NULL);
+    return mmt_fail_native(
+        err, MMT_ERROR_MEMORY, code,
+        "%s cannot make a buffer of %zu bytes: %s (%d); it makes at most "
+        "%llu bytes in one, of %zu in all",
+        device->base.caps.name, bytes, mmt_opencl_error_name(code), code,
+        (unsigned long long) most, device->base.caps.memory);
+}
+
+mmt_status mmt_opencl_buffer_create(mmt_device *base, size_t bytes, mmt_operand *out,
+                                    mmt_error *err)
+{
+    struct opencl_device *device = mmt_opencl_of(base);
+    cl_int code;
+    cl_mem memory =
+        clCreateBuffer(device->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
+    if (memory) {
+        *out = (mmt_operand){ (uint64_t) (uintptr_t) memory, 0 };
+        return MMT_OK;
+    }
+    bool memory_is_out = code == CL_INVALID_BUFFER_SIZE || code == CL_OUT_OF_RESOURCES ||
+                         code == CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    return memory_is_out ? refuse_size(device, bytes, code, err)
+                         : mmt_opencl_fail(err, code, "clCreateBuffer");
+}
+
+void mmt_opencl_buffer_free(mmt_device *device, mmt_operand buffer)
+{
+    clReleaseMemObject(memory_of(buffer));
+}
+
+mmt_status mmt_opencl_buffer_write(mmt_device *device, mmt_operand to, const void *from,
+                                   size_t bytes, mmt_error *err)
+{
+    cl_int code = clEnqueueWriteBuffer(mmt_opencl_of(device)->queue, memory_of(to),
+                                       CL_TRUE, to.offset, bytes, from, 0, NULL, NULL);
+    return code ? mmt_opencl_fail(err, code, "clEnqueueWriteBuffer") : MMT_OK;
+}
+
+mmt_status mmt_opencl_buffer_read(mmt_device *device, void *to, mmt_operand from,
+                                  size_t bytes, mmt_error *err)
+{
+    cl_int code = clEnqueueReadBuffer(mmt_opencl_of(device)->queue, memory_of(from),
+                                      CL_TRUE, from.offset, bytes, to, 0, NULL, NULL);
+    return code ? mmt_opencl_fail(err, code, "clEnqueueReadBuffer") : MMT_OK;
+}
+
+/* ---- queues
+ * -------------------------------------------------------------------------------- */
+
+mmt_status mmt_opencl_finish(mmt_device *device, mmt_queue queue, mmt_error *err)
+{
+    cl_int code = clFinish(mmt_opencl_queue_of(device, queue));
+    return code ? mmt_opencl_fail(err, code, "clFinish") : MMT_OK;
+}
+
+mmt_status mmt_opencl_queue_create(mmt_device *base, mmt_queue *out, mmt_error *err)
+{
+    struct opencl_device *device = mmt_opencl_of(base);
+    cl_int code;
+    *out = clCreateCommandQueue(device->context, device->id, CL_QUEUE_PROFILING_ENABLE,
+                                &code);
+    return *out ? MMT_OK : mmt_opencl_fail(err, code, "clCreateCommandQueue");
+}
+
+void mmt_opencl_queue_free(mmt_device *device, mmt_queue queue)
+{
+    clReleaseCommandQueue(queue);
+}
+
+/* ---- marks
+ * --------------------------------------------------------------------------------- */
+
+/* A mark is a marker command whose end the device stamps, or, on platforms that stamp no
+ * markers, the host's clock after waiting for the queue. */
+struct opencl_mark {
+    struct mmt_mark base;
+    bool by_host;
+    cl_event event; /* NULL until recorded */
+    double seconds; /* by_host */
+};
+
+static struct opencl_mark *of(const struct mmt_mark *mark)
+{
+    return (struct opencl_mark *) mark;
+}
+
+static cl_int stamp(cl_event event, cl_ulong *nanoseconds)
+{
+    *nanoseconds = 0;
+    return clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof(*nanoseconds),
+                                   nanoseconds, NULL);
+}
+
+static bool stamps_markers(cl_command_queue queue)
+{
+    cl_event event = NULL;
+    cl_ulong when = 0;
+    bool stamped = !clEnqueueMarkerWithWaitList(queue, 0, NULL, &event) &&
+                   !clFinish(queue) && !stamp(event, &when) && when;
+    if (event)
+        clReleaseEvent(event);
+    return stamped;
+}
+
+mmt_status mmt_opencl_mark_create(mmt_device *device, struct mmt_mark **out,
+                                  mmt_error *err)
+{
+    mmt_queue queue;
+    mmt_status status = mmt_opencl_queue_create(device, &queue, err);
+    if (status)
+        return status;
+    struct opencl_mark *mark = calloc(1, sizeof(*mark));
+    if (mark) {
+        mark->base.device = device;
+        mark->by_host = !stamps_markers(queue);
+        *out = &mark->base;
+    }
+    mmt_opencl_queue_free(device, queue);
+    return mark ? MMT_OK : mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a mark");
+}
+
+static void forget(struct opencl_mark *mark)
+{
+    if (mark->event)
+        clReleaseEvent(mark->event);
+    mark->event = NULL;
+}
+
+void mmt_opencl_mark_free(struct mmt_mark *mark)
+{
+    forget(of(mark));
+    free(mark);
+}
+
+static mmt_status record_host(struct opencl_mark *mark, cl_command_queue queue,
+                              mmt_error *err)
+{
+    cl_int code = clFinish(queue);
+    if (code)
+        return mmt_opencl_fail(err, code, "clFinish");
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    mark->seconds = (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
+    return MMT_OK;
+}
+
+mmt_status mmt_opencl_mark_record(struct mmt_mark *base, mmt_queue given, mmt_error *err)
+{
+    struct opencl_mark *mark = of(base);
+    cl_command_queue queue = mmt_opencl_queue_of(base->device, given);
+    if (mark->by_host)
+        return record_host(mark, queue, err);
+    forget(mark);
+    cl_int code = clEnqueueMarkerWithWaitList(queue, 0, NULL, &mark->event);
+    return code ? mmt_opencl_fail(err, code, "clEnqueueMarkerWithWaitList") : MMT_OK;
+}
+
+mmt_status mmt_opencl_mark_seconds(struct mmt_mark *from, struct mmt_mark *to,
+                                   double *seconds, mmt_error *err)
+{
+    const struct opencl_mark *first = of(from), *last = of(to);
+    if (first->by_host) {
+        *seconds = last->seconds - first->seconds;
+        return MMT_OK;
+    }
+    if (!first->event || !last->event)
+        return mmt_fail(
+            err, MMT_ERROR_ARGUMENT,
+            "a mark was never recorded; both must be before their time is asked");
+    cl_ulong begin, end;
+    cl_int code = clWaitForEvents(1, &last->event);
+    if (code)
+        return mmt_opencl_fail(err, code, "clWaitForEvents");
+    code = stamp(first->event, &begin);
+    if (!code)
+        code = stamp(last->event, &end);
+    if (code)
+        return mmt_opencl_fail(err, code, "clGetEventProfilingInfo");
+    *seconds = 1e-9 * (double) (int64_t) (end - begin);
+    return MMT_OK;
+}
