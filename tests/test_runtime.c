@@ -1,0 +1,391 @@
+/* The runtime without a device: the cache, the choice of a kernel, plans and execution on
+ * the null device, from many threads. */
+#include <math.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "runtime/runtime.h"
+#include "tests/test.h"
+
+static char folder[] = "/tmp/mmtune-runtime-XXXXXX";
+
+/* ---- cache
+ * ------------------------------------------------------------------------------- */
+
+static struct mmt_binary binary_of(const char *bytes)
+{
+    return (struct mmt_binary){ .data = (void *) (uintptr_t) bytes,
+                                .size = strlen(bytes) };
+}
+
+static bool cached(const char *key, const char *bytes)
+{
+    struct mmt_binary got;
+    if (!mmt_cache_get(key, &got))
+        return false;
+    bool same = got.size == strlen(bytes) && !memcmp(got.data, bytes, got.size);
+    mmt_binary_finish(&got);
+    return same;
+}
+
+static void test_cache(void)
+{
+    struct mmt_binary one = binary_of("first binary"), two = binary_of("second binary");
+    struct mmt_text path = { 0 };
+    struct stat st;
+
+    CHECK(!cached("key 1", "first binary"));
+    mmt_cache_put("key 1", &one);
+    CHECK(cached("key 1", "first binary"));
+    CHECK(!cached("key 2", "first binary"));
+    mmt_cache_put("key 1", &two);
+    CHECK(cached("key 1", "second binary"));
+
+    mmt_file_cache_folder(&path);
+    CHECK(stat(mmt_text_string(&path), &st) == 0 && (st.st_mode & 0777) == 0700);
+    mmt_text_finish(&path);
+}
+
+/* The least recently used goes first. */
+static void test_cache_limit(void)
+{
+    static char large[4096];
+    memset(large, 'x', sizeof large - 1);
+    struct mmt_binary binary = binary_of(large);
+
+    mmt_cache_put("old", &binary);
+    usleep(20000);
+    mmt_cache_put("middle", &binary);
+    usleep(20000);
+    CHECK(cached("old", large)); /* used: now the middle one is the oldest */
+    usleep(20000);
+    setenv("MMTUNE_CACHE_LIMIT", "10000", 1);
+    mmt_cache_put("new", &binary);
+    unsetenv("MMTUNE_CACHE_LIMIT");
+    CHECK(cached("new", large));
+    CHECK(cached("old", large));
+    CHECK(!cached("middle", large));
+}
+
+/* Another user's, or a torn, file is a miss. */
+static void test_cache_damage(void)
+{
+    struct mmt_binary binary = binary_of("to be damaged");
+    struct mmt_text path = { 0 };
+    char name[33];
+
+    mmt_cache_put("damage", &binary);
+    mmt_file_cache_folder(&path);
+    mmt_hash_print(mmt_hash_add(mmt_hash_start(), "damage", 6), name);
+    mmt_text_addf(&path, "/%s.bin", name);
+    CHECK(cached("damage", "to be damaged"));
+    CHECK(chmod(path.data, 0666) == 0);
+    CHECK(!cached("damage", "to be damaged"));
+    CHECK(chmod(path.data, 0600) == 0 && truncate(path.data, 20) == 0);
+    CHECK(!cached("damage", "to be damaged"));
+    mmt_text_finish(&path);
+}
+
+/* ---- select
+ * ------------------------------------------------------------------------------ */
+
+static struct mmt_caps gpu(void)
+{
+    return (struct mmt_caps){
+        .dialect = MMT_CUDA_CXX,
+        .kind = MMT_GPU,
+        .f64 = true,
+        .max_threads = 1024,
+        .max_block = { 1024, 1024, 64 },
+        .max_grid = { INT32_MAX, 65535, 65535 },
+        .shared = 232448,
+        .shared_per_sm = 233472,
+        .registers = 65536,
+        .registers_per_thread = 255,
+        .registers_per_sm = 65536,
+        .threads_per_sm = 2048,
+        .blocks_per_sm = 32,
+        .sms = 132,
+        .warp = 32,
+    };
+}
+
+static mmt_problem normal(mmt_type type, int64_t m, int64_t n, int64_t k)
+{
+    mmt_problem problem = mmt_gemm_problem(type, m, n, k), out;
+    mmt_error err;
+    CHECK_OK(mmt_problem_normalise(&problem, &out, &err), err);
+    return out;
+}
+
+static void add(struct mmt_profile *profile, int64_t size, const char *config)
+{
+    struct mmt_entry entry = { .problem = normal(MMT_F32, size, size, size),
+                               .time = { .median = 1e-3, .samples = 5 } };
+    mmt_error err;
+    CHECK_OK(mmt_config_parse(config, &entry.config, &err), err);
+    CHECK_OK(mmt_profile_add_entry(profile, &entry, &err), err);
+}
+
+static const char *chosen(const struct mmt_profile *profile, const mmt_problem *problem,
+                          int *why)
+{
+    static char text[512];
+    struct mmt_caps caps = gpu();
+    struct mmt_choice choice;
+    struct mmt_text printed = { 0 };
+    mmt_error err;
+
+    if (!CHECK_OK(mmt_select(profile, problem, &caps, SIZE_MAX, &choice, &err), err))
+        return "";
+    mmt_config_print(&choice.config, &printed);
+    snprintf(text, sizeof text, "%s", mmt_text_string(&printed));
+    mmt_text_finish(&printed);
+    *why = choice.why;
+    return text;
+}
+
+static void test_select(void)
+{
+    struct mmt_profile *profile = mmt_profile_create();
+    mmt_problem exact = normal(MMT_F32, 512, 512, 512),
+                near = normal(MMT_F32, 600, 500, 400);
+    mmt_problem far = normal(MMT_F32, 9000, 7000, 5000),
+                other = normal(MMT_F64, 512, 512, 512);
+    int why;
+
+    add(profile, 512, "tiled TILE=16");
+    add(profile, 4096, "tiled TILE=32");
+    CHECK(strstr(chosen(profile, &exact, &why), "TILE=16") && why == MMT_CHOICE_EXACT);
+    CHECK(strstr(chosen(profile, &near, &why), "TILE=16") && why == MMT_CHOICE_NEAREST);
+    CHECK(strstr(chosen(profile, &far, &why), "TILE=32") && why == MMT_CHOICE_NEAREST);
+    chosen(profile, &other, &why);
+    CHECK(why == MMT_CHOICE_DEFAULT);
+    chosen(NULL, &exact, &why);
+    CHECK(why == MMT_CHOICE_DEFAULT);
+    mmt_profile_free(profile);
+}
+
+/* What a foreign card's winner was tried for here is no choice for this one. */
+static void test_select_foreign_entries(void)
+{
+    struct mmt_profile *profile = mmt_profile_create();
+    mmt_problem problem = normal(MMT_F32, 512, 512, 512);
+    int why;
+
+    add(profile, 512, "tiled TILE=16");
+    strcpy(profile->entries[0].source, "another card");
+    chosen(profile, &problem, &why);
+    CHECK(why == MMT_CHOICE_DEFAULT);
+    mmt_profile_free(profile);
+}
+
+static void test_no_double(void)
+{
+    struct mmt_caps caps = gpu();
+    mmt_problem problem = normal(MMT_F64, 64, 64, 64);
+    struct mmt_choice choice;
+    mmt_error err;
+
+    caps.f64 = false;
+    snprintf(caps.name, sizeof caps.name, "a card without doubles");
+    CHECK_FAILS(mmt_select(NULL, &problem, &caps, SIZE_MAX, &choice, &err), err,
+                MMT_ERROR_UNSUPPORTED, "double precision");
+}
+
+/* ---- plans on the null device
+ * -------------------------------------------------------------- */
+
+static mmt_device *open_null(void)
+{
+    mmt_error err;
+    mmt_device *device = mmt_device_open("null", &err);
+    if (!device)
+        fprintf(stderr, "%s\n", err.text);
+    return device;
+}
+
+static mmt_plan *plan_of(mmt_device *device, const mmt_problem *problem)
+{
+    mmt_error err = { 0 };
+    mmt_plan *plan = mmt_plan_create(device, NULL, problem, NULL, &err);
+    if (!CHECK(plan != NULL))
+        fprintf(stderr, "%s\n", err.text);
+    return plan;
+}
+
+static mmt_args args_of(mmt_device *device, size_t bytes)
+{
+    mmt_args args = mmt_args_defaults();
+    mmt_error err;
+    CHECK_OK(mmt_buffer_create(device, bytes, &args.a, &err), err);
+    CHECK_OK(mmt_buffer_create(device, bytes, &args.b, &err), err);
+    CHECK_OK(mmt_buffer_create(device, bytes, &args.c, &err), err);
+    return args;
+}
+
+static void free_args(mmt_device *device, const mmt_args *args)
+{
+    mmt_buffer_free(device, args->a);
+    mmt_buffer_free(device, args->b);
+    mmt_buffer_free(device, args->c);
+}
+
+static void test_bad_arguments(mmt_device *device)
+{
+    mmt_problem problem = mmt_gemm_problem(MMT_I32, 64, 64, 64);
+    mmt_plan *plan = plan_of(device, &problem);
+    mmt_args good = args_of(device, 64 * 64 * 4), args = good;
+    mmt_error err;
+
+    CHECK_OK(mmt_execute(plan, &args, NULL, &err), err);
+    args.alpha = 0.5;
+    CHECK_FAILS(mmt_execute(plan, &args, NULL, &err), err, MMT_ERROR_ARGUMENT,
+                "alpha is 0.5");
+    args = good;
+    args.beta = NAN;
+    CHECK_FAILS(mmt_execute(plan, &args, NULL, &err), err, MMT_ERROR_ARGUMENT, "beta");
+    args = good;
+    args.a.offset = 2;
+    CHECK_FAILS(mmt_execute(plan, &args, NULL, &err), err, MMT_ERROR_ARGUMENT,
+                "multiple of 4");
+    args = good;
+    args.b.handle = 0;
+    CHECK_FAILS(mmt_execute(plan, &args, NULL, &err), err, MMT_ERROR_ARGUMENT,
+                "B is null");
+    args.alpha = 0; /* then B is not read */
+    CHECK_OK(mmt_execute(plan, &args, NULL, &err), err);
+    args = good;
+    args.size = 8;
+    CHECK_FAILS(mmt_execute(plan, &args, NULL, &err), err, MMT_ERROR_ARGUMENT,
+                "mmt_args_defaults");
+    free_args(device, &good);
+    mmt_plan_free(plan);
+}
+
+static void test_empty(mmt_device *device)
+{
+    mmt_problem problem = mmt_gemm_problem(MMT_F32, 0, 64, 64);
+    mmt_plan *plan = plan_of(device, &problem);
+    mmt_args args = mmt_args_defaults();
+    mmt_error err;
+    char text[256];
+
+    unsigned long long before = mmt_null_launches(device);
+    CHECK_OK(mmt_execute(plan, &args, NULL, &err), err);
+    CHECK(mmt_null_launches(device) == before);
+    CHECK(mmt_plan_describe(plan, text, sizeof text) < sizeof text &&
+          strstr(text, "nothing to do"));
+    mmt_plan_free(plan);
+}
+
+/* A batch that no grid can hold is several launches. */
+static void test_batch_split(mmt_device *device)
+{
+    mmt_problem problem = mmt_gemm_problem(MMT_F32, 4, 4, 4);
+    problem.batch = 200000;
+    mmt_plan *plan = plan_of(device, &problem);
+    mmt_args args = args_of(device, 16 * 4 * 200000);
+    mmt_error err;
+    unsigned most = mmt_device_caps(device)->max_grid[2];
+
+    unsigned long long before = mmt_null_launches(device);
+    CHECK_OK(mmt_execute(plan, &args, NULL, &err), err);
+    CHECK(mmt_null_launches(device) - before == (200000 + most - 1) / most);
+    free_args(device, &args);
+    mmt_plan_free(plan);
+}
+
+static void test_given_configuration(mmt_device *device)
+{
+    mmt_problem problem = mmt_gemm_problem(MMT_F32, 64, 64, 64);
+    mmt_plan_options options = mmt_plan_defaults();
+    mmt_error err = { 0 };
+
+    options.configuration = "tiled TILE=17";
+    CHECK(!mmt_plan_create(device, NULL, &problem, &options, &err));
+    CHECK(err.status == MMT_ERROR_ARGUMENT && strstr(err.text, "17") &&
+          strstr(err.text, "16"));
+    options.configuration = "tiled TILE=8";
+    mmt_plan *plan = mmt_plan_create(device, NULL, &problem, &options, &err);
+    char text[512] = "";
+    if (CHECK(plan != NULL))
+        mmt_plan_describe(plan, text, sizeof text);
+    CHECK(strstr(text, "TILE=8") && strstr(text, "named by the caller"));
+    mmt_plan_free(plan);
+}
+
+/* ---- many threads, one plan
+ * ------------------------------------------------------------------ */
+
+enum { THREADS = 8, TIMES = 2000 };
+
+struct shared {
+    mmt_plan *plan;
+    mmt_args args;
+};
+
+static void *execute_often(void *context)
+{
+    struct shared *shared = context;
+    mmt_error err;
+    for (int i = 0; i < TIMES; i++)
+        CHECK_OK(mmt_execute(shared->plan, &shared->args, NULL, &err), err);
+    return NULL;
+}
+
+static void *plan_often(void *context)
+{
+    mmt_device *device = context;
+    mmt_problem problem = mmt_gemm_problem(MMT_F32, 48, 48, 48);
+    for (int i = 0; i < 10; i++)
+        mmt_plan_free(plan_of(device, &problem));
+    return NULL;
+}
+
+static void test_threads(mmt_device *device)
+{
+    mmt_problem problem = mmt_gemm_problem(MMT_F32, 64, 64, 64);
+    struct shared shared = { plan_of(device, &problem), args_of(device, 64 * 64 * 4) };
+    pthread_t executing[THREADS], planning[2];
+
+    unsigned long long before = mmt_null_launches(device);
+    for (int i = 0; i < THREADS; i++)
+        CHECK(!pthread_create(&executing[i], NULL, execute_often, &shared));
+    for (int i = 0; i < 2; i++)
+        CHECK(!pthread_create(&planning[i], NULL, plan_often, device));
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(executing[i], NULL);
+    for (int i = 0; i < 2; i++)
+        pthread_join(planning[i], NULL);
+    CHECK(mmt_null_launches(device) - before >= (unsigned long long) THREADS * TIMES);
+    free_args(device, &shared.args);
+    mmt_plan_free(shared.plan);
+}
+
+int main(void)
+{
+    if (!mkdtemp(folder))
+        return 1;
+    setenv("XDG_CACHE_HOME", folder, 1);
+    test_cache();
+    test_cache_limit();
+    test_cache_damage();
+    test_select();
+    test_select_foreign_entries();
+    test_no_double();
+
+    mmt_device *device = open_null();
+    if (CHECK(device != NULL)) {
+        test_bad_arguments(device);
+        test_empty(device);
+        test_batch_split(device);
+        test_given_configuration(device);
+        test_threads(device);
+    }
+    mmt_device_close(device);
+    return test_end("runtime");
+}
