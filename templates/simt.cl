@@ -161,30 +161,78 @@ DEVICE_FN int smaller(int a, int b)
     return a < b ? a : b;
 }
 
-// Line and depth at which the i-th vector of a tile begins.
-DEVICE_FN int vector_line(unsigned i, int tile, int vector, int turn)
+// A tile's vectors stand in runs: along k if it is turned, else along its lines; with swap,
+// those of a turned tile are counted the other way. A thread carries every THREADS-th.
+DEVICE_FN int run_length(int tile, int vector, int turn)
 {
     if (!turn)
-        return i % (tile / vector) * vector;
-    return SHARED_LAYOUT == LAYOUT_SWAP ? i % tile : i / (TILE_K / vector);
+        return tile / vector;
+    return SHARED_LAYOUT == LAYOUT_SWAP ? tile : TILE_K / vector;
 }
 
-DEVICE_FN int vector_depth(unsigned i, int tile, int vector, int turn)
+// Line and depth at which the j-th vector of a thread begins. Where THREADS is a multiple
+// of the run, one of them is the same for all of a thread's vectors.
+DEVICE_FN int vector_line(unsigned tid, int j, int tile, int vector, int turn)
 {
+    const int run = run_length(tile, vector, turn);
+    const int in_run = THREADS % run == 0 ? tid % run : (tid + j * THREADS) % run;
+    const int of_run = THREADS % run == 0 ? tid / run + j * (THREADS / run)
+                                          : (tid + j * THREADS) / run;
     if (!turn)
-        return i / (tile / vector);
-    return SHARED_LAYOUT == LAYOUT_SWAP ? i / tile * vector : i % (TILE_K / vector) * vector;
+        return in_run * vector;
+    return SHARED_LAYOUT == LAYOUT_SWAP ? in_run : of_run;
 }
 
-// Place of a line within shared memory's row of that depth. With xor, the lanes that turn
-// one line's vectors, one depth each, write to different banks.
-DEVICE_FN int place(int line, int depth, int vector, int turn)
+DEVICE_FN int vector_depth(unsigned tid, int j, int tile, int vector, int turn)
+{
+    const int run = run_length(tile, vector, turn);
+    const int in_run = THREADS % run == 0 ? tid % run : (tid + j * THREADS) % run;
+    const int of_run = THREADS % run == 0 ? tid / run + j * (THREADS / run)
+                                          : (tid + j * THREADS) / run;
+    if (!turn)
+        return of_run;
+    return (SHARED_LAYOUT == LAYOUT_SWAP ? of_run : in_run) * vector;
+}
+
+DEVICE_FN bool carries(unsigned tid, int j, int tile, int vector)
+{
+    const int all = tile * TILE_K / vector;
+    return (j + 1) * THREADS <= all || tid + j * THREADS < all;
+}
+
+// With xor, a line's place within shared memory's row depends on the row, so that the lanes
+// that turn one line's vectors write to different banks.
+DEVICE_FN int twist(int depth, int vector, int turn)
 {
     if (SHARED_LAYOUT != LAYOUT_XOR || !turn)
-        return line;
+        return 0;
     const int across = TILE_K / vector;
     const int step = BANKS / across > MAX_VECTOR ? BANKS / across : MAX_VECTOR;
-    return line ^ (depth / vector * step % BANKS);
+    return depth / vector * step % BANKS;
+}
+
+// Where the j-th vector of a thread goes in shared memory.
+DEVICE_FN int destination(unsigned tid, int j, int tile, int line, int vector, int turn)
+{
+    const int depth = vector_depth(tid, j, tile, vector, turn);
+    const int at = vector_line(tid, j, tile, vector, turn);
+    return depth * line + (at ^ twist(depth, vector, turn));
+}
+
+// How far behind the destination of a thread's first vector that is: mostly a constant.
+DEVICE_FN int distance(unsigned tid, int j, int tile, int line, int vector, int turn)
+{
+    const int run = run_length(tile, vector, turn), runs = j * (THREADS / run);
+    if (THREADS % run == 0) {
+        if (!turn)
+            return runs * line;
+        if (SHARED_LAYOUT == LAYOUT_SWAP)
+            return runs * vector * line;
+        if (SHARED_LAYOUT != LAYOUT_XOR || THREADS / run % BANKS == 0)
+            return runs;
+    }
+    return destination(tid, j, tile, line, vector, turn)
+           - destination(tid, 0, tile, line, vector, turn);
 }
 
 DEVICE_FN void read_global(real *to, const GLOBAL real *from, int vector)
@@ -227,8 +275,8 @@ DEVICE_FN void aim(const GLOBAL real **from, const GLOBAL real *matrix, int ld, 
 {
     UNROLL
     for (int j = 0; j < loads; j++) {
-        int at = vector_line(tid + j * THREADS, tile, vector, turn);
-        int depth = vector_depth(tid + j * THREADS, tile, vector, turn);
+        const int at = vector_line(tid, j, tile, vector, turn);
+        const int depth = vector_depth(tid, j, tile, vector, turn);
         if (turn)
             from[j] = matrix + (wide) smaller(at, lines - 1) * ld + depth;
         else if (lines % vector == 0)
@@ -247,54 +295,57 @@ DEVICE_FN void fetch(real *to, const GLOBAL real **from, int ld, int lines, int 
 
     UNROLL
     for (int j = 0; j < loads; j++) {
-        const unsigned i = tid + j * THREADS;
-        if ((j + 1) * THREADS > tile * TILE_K / vector && i >= tile * TILE_K / vector)
+        if (!carries(tid, j, tile, vector))
             continue;
         if (whole) {
             read_global(to + j * vector, from[j], vector);
-        } else {
-            int depth = vector_depth(i, tile, vector, turn);
-            int at = vector_line(i, tile, vector, turn);
-            int count = turn ? (at < lines ? left - depth : 0) : (depth < left ? lines - at : 0);
-            UNROLL
-            for (int e = 0; e < vector; e++)
-                to[j * vector + e] = e < count ? from[j][e] : 0;
+            continue;
         }
+        const int lines_left = lines - vector_line(tid, j, tile, vector, turn);
+        const int depth_left = left - vector_depth(tid, j, tile, vector, turn);
+        const int along = turn ? depth_left : lines_left, across = turn ? lines_left : depth_left;
+        UNROLL
+        for (int e = 0; e < vector; e++)
+            to[j * vector + e] = across > 0 && e < along ? from[j][e] : 0;
     }
     UNROLL
     for (int j = 0; j < loads; j++)
         from[j] += turn ? TILE_K : (wide) TILE_K * ld;
 }
 
-// Write what was fetched to shared memory.
+// Write what was fetched to shared memory, the first vector to `to`.
 DEVICE_FN void deposit(SHARED_PTR real *to, const real *from, unsigned tid, int loads,
                        int tile, int line, int vector, int turn)
 {
     UNROLL
     for (int j = 0; j < loads; j++) {
-        const unsigned i = tid + j * THREADS;
-        if ((j + 1) * THREADS > tile * TILE_K / vector && i >= tile * TILE_K / vector)
+        SHARED_PTR real *at = to + distance(tid, j, tile, line, vector, turn);
+        if (!carries(tid, j, tile, vector))
             continue;
-        int depth = vector_depth(i, tile, vector, turn);
-        int at = vector_line(i, tile, vector, turn);
         if (!turn) {
-            write_shared(to + depth * line + at, from + j * vector, vector);
-        } else {
-            UNROLL
-            for (int e = 0; e < vector; e++)
-                to[(depth + e) * line + place(at, depth, vector, turn)] = from[j * vector + e];
+            write_shared(at, from + j * vector, vector);
+            continue;
         }
+        UNROLL
+        for (int e = 0; e < vector; e++)
+            at[e * line] = from[j * vector + e];
     }
 }
 
-// A thread's lines of one depth, in pieces that lie `stride` lines apart.
+// A thread's lines of one depth, in pieces that lie `stride` lines apart. `first`, the place
+// of the first, is a number of whole warps' rectangles and something below `stride`; where
+// those are whole rows of banks, a twist moves `first` and the pieces apart from each other.
 DEVICE_FN void take(real *to, const SHARED_PTR real *from, int first, int depth, int work,
                     int piece, int stride, int line, int vector, int turn)
 {
+    const int bits = twist(depth, vector, turn), low = bits % stride, high = bits - low;
+    const bool apart = work / piece * stride % BANKS == 0;
+
     UNROLL
-    for (int p = 0; p < work / piece; p++)
-        read_shared(to + p * piece,
-                    from + depth * line + place(first + p * stride, depth, vector, turn), piece);
+    for (int p = 0; p < work / piece; p++) {
+        const int at = apart ? (first ^ low) + (p * stride ^ high) : first + p * stride ^ bits;
+        read_shared(to + p * piece, from + depth * line + at, piece);
+    }
 }
 
 DEVICE_FN void take_a(real *to, const SHARED_PTR real *from, int first, int depth)
@@ -318,14 +369,15 @@ DEVICE_FN void multiply_add(real sum[WORK_M][WORK_N], const real *a, const real 
     }
 }
 
-DEVICE_FN void multiply(real sum[WORK_M][WORK_N], const SHARED_PTR real *tile_a,
-                        const SHARED_PTR real *tile_b, int first_m, int first_n)
+// All steps of the tiles in `shared` where a thread's first lines are at first_m, first_n.
+DEVICE_FN void multiply(real sum[WORK_M][WORK_N], const SHARED_PTR real *shared, int first_m,
+                        int first_n)
 {
     real a[FRAGMENTS][WORK_M], b[FRAGMENTS][WORK_N];
 
     if (FRAGMENTS == 2) {
-        take_a(a[0], tile_a, first_m, 0);
-        take_b(b[0], tile_b, first_n, 0);
+        take_a(a[0], shared, first_m, 0);
+        take_b(b[0], shared, first_n, 0);
     }
     NO_UNROLL
     for (int depth = 0; depth < TILE_K; depth += K_UNROLL) {
@@ -336,8 +388,8 @@ DEVICE_FN void multiply(real sum[WORK_M][WORK_N], const SHARED_PTR real *tile_a,
             const int next = (u + FRAGMENTS - 1) % FRAGMENTS;
             const int at = (depth + u + FRAGMENTS - 1) % TILE_K;
             if (FRAGMENTS == 1 || K_UNROLL < TILE_K || u + 1 < TILE_K) {
-                take_a(a[next], tile_a, first_m, at);
-                take_b(b[next], tile_b, first_n, at);
+                take_a(a[next], shared, first_m, at);
+                take_b(b[next], shared, first_n, at);
             }
             multiply_add(sum, a[u % FRAGMENTS], b[u % FRAGMENTS]);
         }
@@ -419,8 +471,8 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta, const GLOBAL real *sca
     const unsigned lane_n = LANES == 0   ? lane % WARP_N
                             : LANES == 1 ? lane / WARP_M
                                          : lane / 2 % WARP_N;
-    const int first_m = warp / WARPS_N * (WARP_M * WORK_M) + lane_m * PIECE_M;
-    const int first_n = warp % WARPS_N * (WARP_N * WORK_N) + lane_n * PIECE_N;
+    const int in_tile_m = warp / WARPS_N * (WARP_M * WORK_M) + lane_m * PIECE_M;
+    const int in_tile_n = warp % WARPS_N * (WARP_N * WORK_N) + lane_n * PIECE_N;
 
     a += a_start + BLOCK_Z * a_stride + row * (TRANS_A ? (wide) 1 : (wide) lda);
     b += b_start + BLOCK_Z * b_stride + column * (TRANS_B ? (wide) ldb : (wide) 1);
@@ -436,23 +488,30 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta, const GLOBAL real *sca
     fetch(next_a, from_a, lda, rows, k, tid, LOADS_A, TILE_M, A_VECTOR, TURN_A);
     fetch(next_b, from_b, ldb, columns, k, tid, LOADS_B, TILE_N, B_VECTOR, TURN_B);
 
-    int now = 0;
+    // Places in shared memory; with two buffers they alternate between these and those a
+    // buffer further on.
+    int put_a = destination(tid, 0, TILE_M, LINE_A, A_VECTOR, TURN_A);
+    int put_b = destination(tid, 0, TILE_N, LINE_B, B_VECTOR, TURN_B) + SPACE_A;
+    int first_m = in_tile_m, first_n = in_tile_n + SPACE_A;
+    int other = BUFFERS == 2 ? SPACE_A + SPACE_B : 0;
+
     NO_UNROLL
     for (int left = k; left > 0; left -= TILE_K) {
-        SHARED_PTR real *tile_a = shared + now * (SPACE_A + SPACE_B), *tile_b = tile_a + SPACE_A;
-
-        deposit(tile_a, next_a, tid, LOADS_A, TILE_M, LINE_A, A_VECTOR, TURN_A);
-        deposit(tile_b, next_b, tid, LOADS_B, TILE_N, LINE_B, B_VECTOR, TURN_B);
+        deposit(shared + put_a, next_a, tid, LOADS_A, TILE_M, LINE_A, A_VECTOR, TURN_A);
+        deposit(shared + put_b, next_b, tid, LOADS_B, TILE_N, LINE_B, B_VECTOR, TURN_B);
         BARRIER();
         if (left > TILE_K) {
-            fetch(next_a, from_a, lda, rows, left - TILE_K, tid, LOADS_A, TILE_M, A_VECTOR, TURN_A);
-            fetch(next_b, from_b, ldb, columns, left - TILE_K, tid, LOADS_B, TILE_N, B_VECTOR, TURN_B);
+            fetch(next_a, from_a, lda, rows, left - TILE_K, tid, LOADS_A, TILE_M, A_VECTOR,
+                  TURN_A);
+            fetch(next_b, from_b, ldb, columns, left - TILE_K, tid, LOADS_B, TILE_N, B_VECTOR,
+                  TURN_B);
         }
-        multiply(sum, tile_a, tile_b, first_m, first_n);
+        multiply(sum, shared, first_m, first_n);
         if (BUFFERS == 1)
             BARRIER();
-        now = BUFFERS - 1 - now;
+        put_a += other, put_b += other, first_m += other, first_n += other;
+        other = -other;
     }
 
-    store_all(c, sum, ldc, rows, columns, first_m, first_n, alpha, beta);
+    store_all(c, sum, ldc, rows, columns, in_tile_m, in_tile_n, alpha, beta);
 }
