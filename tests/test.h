@@ -1,0 +1,93 @@
+/* A tiny harness. A test program is checks, and ends with `return test_end("what");`
+ *
+ *     CHECK(size == 4);
+ *     CHECK_EQ_STR(text, "expected");
+ *     CHECK_OK(mmt_f(..., &err), err);               fails with err's text
+ *     CHECK_FAILS(mmt_f(..., &err), err, MMT_ERROR_ARGUMENT, "TILE_M");
+ *     SKIP("there is no GPU");                       ends the program: skipped
+ *
+ * Checks may be made from several threads. They return whether they held. */
+#ifndef MMT_TESTS_TEST_H
+#define MMT_TESTS_TEST_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <mmtune/mmtune.h>
+
+#define TEST_UNUSED __attribute__((unused))
+
+static int test_checks, test_failures;
+
+#define CHECK(cond)        test_check((cond), __FILE__, __LINE__, #cond)
+#define CHECK_EQ_STR(a, b) test_check_eq_str((a), (b), __FILE__, __LINE__, #a)
+#define CHECK_EQ_INT(a, b) test_check_eq_int((a), (b), __FILE__, __LINE__, #a)
+#define CHECK_OK(call, err)                                                              \
+    ((err).text[0] = 0, test_check_ok((call), &(err), __FILE__, __LINE__, #call))
+#define CHECK_FAILS(call, err, status, words)                                            \
+    ((err).text[0] = 0,                                                                  \
+     test_check_fails((call), &(err), (status), (words), __FILE__, __LINE__, #call))
+#define SKIP(...) (printf("skipped: " __VA_ARGS__), printf("\n"), exit(77))
+
+static TEST_UNUSED bool test_check(bool held, const char *file, int line,
+                                   const char *what)
+{
+    __atomic_fetch_add(&test_checks, 1, __ATOMIC_RELAXED);
+    if (!held) {
+        __atomic_fetch_add(&test_failures, 1, __ATOMIC_RELAXED);
+        fprintf(stderr, "%s:%d: not so: %s\n", file, line, what);
+    }
+    return held;
+}
+
+static TEST_UNUSED bool test_check_eq_str(const char *got, const char *wanted,
+                                          const char *file, int line, const char *what)
+{
+    if (test_check(got && !strcmp(got, wanted), file, line, what))
+        return true;
+    fprintf(stderr, "    is:        \"%s\"\n    should be: \"%s\"\n",
+            got ? got : "(null)", wanted);
+    return false;
+}
+
+static TEST_UNUSED bool test_check_eq_int(long long got, long long wanted,
+                                          const char *file, int line, const char *what)
+{
+    if (test_check(got == wanted, file, line, what))
+        return true;
+    fprintf(stderr, "    is: %lld, should be: %lld\n", got, wanted);
+    return false;
+}
+
+static TEST_UNUSED bool test_check_ok(mmt_status status, const mmt_error *err,
+                                      const char *file, int line, const char *what)
+{
+    if (test_check(status == MMT_OK, file, line, what))
+        return true;
+    fprintf(stderr, "    %s: %s\n", mmt_status_name(status), err->text);
+    return false;
+}
+
+/* It fails with that status, says so in err too, and the text has the words. */
+static TEST_UNUSED bool test_check_fails(mmt_status got, const mmt_error *err,
+                                         mmt_status wanted, const char *words,
+                                         const char *file, int line, const char *what)
+{
+    if (test_check(got == wanted && err->status == wanted && strstr(err->text, words),
+                   file, line, what))
+        return true;
+    fprintf(stderr, "    is:        %s: %s\n    should be: %s, with \"%s\"\n",
+            mmt_status_name(got), err->text, mmt_status_name(wanted), words);
+    return false;
+}
+
+/* What main returns: a program that checked nothing has failed. */
+static TEST_UNUSED int test_end(const char *what)
+{
+    printf("%s: %d checks, %d failed\n", what, test_checks, test_failures);
+    return test_failures || !test_checks;
+}
+
+#endif

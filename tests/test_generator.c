@@ -1,0 +1,615 @@
+/* Configurations, spaces, emitted texts. */
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "generator/generator.h"
+#include "tests/test.h"
+
+/* ---- a template of our own, which no change of the real ones can move
+ * --------------------- */
+
+enum { ROWS, LAYOUT, DEPTH };
+
+static const char *const layouts[] = { "plain", "pad", "xor" };
+static const struct mmt_knob knobs[] = {
+    [ROWS] = MMT_KNOB("ROWS", "rows per thread", 1, 2, 4, 8),
+    [LAYOUT] = { "LAYOUT", "place of elements", 3, { 0, 1, 5 }, layouts },
+    [DEPTH] = MMT_KNOB("DEPTH", "depth", 16, 32),
+};
+
+static const char *reject(const int *v, const struct mmt_variant *variant,
+                          const struct mmt_caps *caps)
+{
+    if ((unsigned) v[ROWS] > caps->max_threads)
+        return "more rows than threads";
+    return v[LAYOUT] == 5 && variant->aligned ? "xor is for any alignment" : NULL;
+}
+
+static const char *refuse(const int *v, const mmt_problem *problem)
+{
+    return problem->m < v[ROWS] ? "fewer rows than a thread takes" : NULL;
+}
+
+static struct mmt_alignment alignment(const int *v, const struct mmt_variant *variant)
+{
+    unsigned size = (unsigned) mmt_type_size(variant->type);
+    return (struct mmt_alignment){ 16, 2 * size, (unsigned) v[ROWS] * size };
+}
+
+static const int seeds[][MMT_MAX_KNOBS] = { { 4, 0, 16 }, { 1, 5, 32 } };
+
+static const struct mmt_template sample = {
+    .name = "sample",
+    .what = "the goldens' own",
+    .op = MMT_GEMM,
+    .types = 1 << MMT_F32 | 1 << MMT_F64,
+    .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,
+    .kinds = MMT_GPU,
+    .file = "sample.cl",
+    .knobs = knobs,
+    .num_knobs = 3,
+    .reject = reject,
+    .refuse = refuse,
+    .alignment = alignment,
+    .seeds = seeds,
+    .num_seeds = 2,
+};
+
+static const struct mmt_caps gpu = {
+    .dialect = MMT_CUDA_CXX,
+    .kind = MMT_GPU,
+    .sm = 90,
+    .f64 = true,
+    .max_threads = 1024,
+    .max_block = { 1024, 1024, 64 },
+    .max_grid = { 2147483647, 65535, 65535 },
+    .shared = 227 << 10,
+    .shared_per_sm = 228 << 10,
+    .registers = 65536,
+    .registers_per_thread = 255,
+    .registers_per_sm = 65536,
+    .threads_per_sm = 2048,
+    .blocks_per_sm = 32,
+    .sms = 132,
+    .warp = 32,
+    .buffer_align = 256,
+};
+
+static struct mmt_caps opencl_cpu(void)
+{
+    struct mmt_caps caps = gpu;
+    caps.dialect = MMT_OPENCL_C;
+    caps.kind = MMT_CPU;
+    caps.sm = 0;
+    caps.warp = 1;
+    return caps;
+}
+
+/* A device on which nothing runs but a block of so few threads. */
+static struct mmt_caps tiny(unsigned threads)
+{
+    struct mmt_caps caps = opencl_cpu();
+    caps.max_threads = threads;
+    return caps;
+}
+
+static mmt_problem problem_of(const char *string)
+{
+    mmt_error err;
+    mmt_problem problem = { 0 };
+    CHECK_OK(mmt_problem_parse(string, &problem, &err), err);
+    return problem;
+}
+
+/* ---- configurations
+ * -------------------------------------------------------------------- */
+
+static void test_print(void)
+{
+    struct mmt_config config = { &sample, { 8, 5, 16 } };
+    struct mmt_text text = { 0 };
+    char buffer[16];
+    mmt_config_print(&config, &text);
+    CHECK_EQ_STR(mmt_text_string(&text), "sample ROWS=8 LAYOUT=xor DEPTH=16");
+    CHECK_EQ_STR(mmt_config_value(&config, ROWS, buffer), "8");
+    CHECK_EQ_STR(mmt_config_value(&config, LAYOUT, buffer), "xor");
+    mmt_text_finish(&text);
+}
+
+static void test_set(void)
+{
+    mmt_error err;
+    struct mmt_config config = { &sample, { 8, 5, 16 } }, same = config;
+    CHECK_OK(mmt_config_set(&config, "LAYOUT", "pad", &err), err);
+    CHECK_OK(mmt_config_set(&config, "ROWS", "2", &err), err);
+    CHECK(config.values[ROWS] == 2 && config.values[LAYOUT] == 1 &&
+          config.values[DEPTH] == 16);
+    CHECK(!mmt_config_equal(&config, &same));
+
+    same = config;
+    CHECK_FAILS(mmt_config_set(&config, "COLS", "2", &err), err, MMT_ERROR_ARGUMENT,
+                "sample has no knob 'COLS'; it has ROWS, LAYOUT, DEPTH");
+    CHECK_FAILS(mmt_config_set(&config, "ROWS", "3", &err), err, MMT_ERROR_ARGUMENT,
+                "ROWS of sample cannot be '3'; it may be 1, 2, 4, 8");
+    CHECK_FAILS(mmt_config_set(&config, "LAYOUT", "1", &err), err, MMT_ERROR_ARGUMENT,
+                "LAYOUT of sample cannot be '1'; it may be plain, pad, xor");
+    CHECK_FAILS(mmt_config_set(&config, "ROWS", "", &err), err, MMT_ERROR_ARGUMENT, "''");
+    CHECK_FAILS(mmt_config_set(&config, "ROWS", "08", &err), err, MMT_ERROR_ARGUMENT,
+                "'08'");
+    CHECK(mmt_config_equal(&config, &same));
+}
+
+/* Every template's every seed, printed and read back, also with its knobs reversed. */
+static void test_parse_seeds(const struct mmt_template *template)
+{
+    mmt_error err;
+    for (int s = 0; s < template->num_seeds; s++) {
+        struct mmt_config config = { .template = template }, read;
+        memcpy(config.values, template->seeds[s], sizeof(config.values));
+        struct mmt_text text = { 0 }, reversed = { 0 };
+        char buffer[16];
+        mmt_config_print(&config, &text);
+        mmt_text_addf(&reversed, "  %s", template->name);
+        for (int i = template->num_knobs - 1; i >= 0; i--)
+            mmt_text_addf(&reversed, "\t %s=%s ", template->knobs[i].name,
+                          mmt_config_value(&config, i, buffer));
+
+        CHECK_OK(mmt_config_parse(mmt_text_string(&text), &read, &err), err);
+        CHECK(mmt_config_equal(&config, &read));
+        CHECK_OK(mmt_config_parse(mmt_text_string(&reversed), &read, &err), err);
+        CHECK(mmt_config_equal(&config, &read));
+        mmt_text_finish(&text);
+        mmt_text_finish(&reversed);
+    }
+
+    struct mmt_config first = { .template = template }, read;
+    memcpy(first.values, template->seeds[0], sizeof(first.values));
+    CHECK_OK(mmt_config_parse(template->name, &read, &err), err);
+    CHECK(mmt_config_equal(&first, &read));
+}
+
+static void fails_with(const char *string, const char *words)
+{
+    mmt_error err;
+    struct mmt_config out = { &sample, { 1, 1, 16 } };
+    CHECK_FAILS(mmt_config_parse(string, &out, &err), err, MMT_ERROR_ARGUMENT, words);
+    CHECK(out.template == &sample && out.values[DEPTH] == 16);
+}
+
+static void test_parse_fails(void)
+{
+    const struct mmt_template *template = mmt_templates[0];
+    const struct mmt_knob *knob = &template->knobs[0];
+    char string[256], words[256];
+
+    fails_with("", "is empty");
+    fails_with(" \t", "is empty");
+    snprintf(words, sizeof(words), "there is no template 'nonesuch'; there are %s, ",
+             template->name);
+    fails_with("nonesuch TILE_M=16", words);
+
+    snprintf(string, sizeof(string), "%s NO_KNOB=1", template->name);
+    snprintf(words, sizeof(words), "%s has no knob 'NO_KNOB'; it has %s", template->name,
+             knob->name);
+    fails_with(string, words);
+
+    snprintf(string, sizeof(string), "%s %s=banana", template->name, knob->name);
+    snprintf(words, sizeof(words), "%s of %s cannot be 'banana'; it may be ", knob->name,
+             template->name);
+    fails_with(string, words);
+
+    snprintf(string, sizeof(string), "%s %s", template->name, knob->name);
+    fails_with(string, "must be KNOB=VALUE");
+
+    struct mmt_config seed = { .template = template };
+    char buffer[16];
+    memcpy(seed.values, template->seeds[0], sizeof(seed.values));
+    const char *value = mmt_config_value(&seed, 0, buffer);
+    snprintf(string, sizeof(string), "%s %s=%s %s=%s", template->name, knob->name, value,
+             knob->name, value);
+    fails_with(string, "is given twice");
+}
+
+/* ---- which is legal where
+ * ---------------------------------------------------------------- */
+
+static void test_variant(void)
+{
+    mmt_problem problem = problem_of("gemm f64 tn 8x8x8");
+    struct mmt_variant v = mmt_variant_of(&problem, true);
+    CHECK(v.op == MMT_GEMM && v.type == MMT_F64 && v.trans_a && !v.trans_b && v.aligned);
+    CHECK(!mmt_variant_of(&problem, false).aligned);
+}
+
+static void test_reject(void)
+{
+    struct mmt_variant f64 = { .type = MMT_F64, .aligned = true };
+    struct mmt_variant i32 = { .type = MMT_I32 };
+    struct mmt_config config = { &sample, { 4, 0, 16 } };
+    struct mmt_caps single = gpu, caps = opencl_cpu();
+    single.f64 = false;
+
+    CHECK(!mmt_config_reject(&config, &f64, &gpu) &&
+          !mmt_config_reject(&config, &f64, &caps));
+    CHECK_EQ_STR(mmt_config_reject(&config, &i32, &gpu),
+                 "the template does not serve this type");
+    CHECK_EQ_STR(mmt_config_reject(&config, &f64, &single),
+                 "the device has no double precision");
+
+    struct mmt_template cuda = sample;
+    cuda.dialects = MMT_CUDA_CXX;
+    config.template = &cuda;
+    CHECK(!mmt_config_reject(&config, &f64, &gpu));
+    CHECK_EQ_STR(mmt_config_reject(&config, &f64, &caps),
+                 "the template is written for CUDA alone");
+
+    caps = tiny(3);
+    config.template = &sample;
+    CHECK_EQ_STR(mmt_config_reject(&config, &f64, &caps), "more rows than threads");
+    config.values[LAYOUT] = 5;
+    CHECK_EQ_STR(mmt_config_reject(&config, &f64, &gpu), "xor is for any alignment");
+}
+
+static void test_refuse(void)
+{
+    struct mmt_config config = { &sample, { 4, 5, 16 } };
+    mmt_problem few = problem_of("gemm f32 nn 3x8x8"),
+                some = problem_of("gemm f32 nn 4x8x8");
+    mmt_problem whole = problem_of("gemm i32 nn 4x8x8");
+    CHECK(!mmt_config_refuse(&config, &some, &gpu));
+    CHECK_EQ_STR(mmt_config_refuse(&config, &few, &gpu),
+                 "fewer rows than a thread takes");
+    CHECK_EQ_STR(mmt_config_refuse(&config, &whole, &gpu),
+                 "the template does not serve this type");
+
+    /* Without an alignment of its own, the aligned text is the only one. */
+    struct mmt_template plain = sample;
+    plain.alignment = NULL;
+    config.template = &plain;
+    CHECK_EQ_STR(mmt_config_refuse(&config, &some, &gpu), "xor is for any alignment");
+}
+
+static bool may_align(const struct mmt_template *template, const char *string)
+{
+    struct mmt_config config = { template, { 2, 0, 16 } };
+    struct mmt_alignment at = { 0 };
+    mmt_problem problem = problem_of(string);
+    bool may = mmt_config_may_align(&config, &problem, &at);
+    unsigned size = (unsigned) mmt_type_size(problem.type);
+    if (template->alignment)
+        CHECK(at.a == 16 && at.b == 2 * size && at.c == 2 * size);
+    else
+        CHECK(at.a == size && at.b == size && at.c == size);
+    return may;
+}
+
+static void test_align(void)
+{
+    CHECK(may_align(&sample, "gemm f32 nn 7x6x8"));
+    CHECK(!may_align(&sample, "gemm f32 nn 7x6x6"));
+    CHECK(may_align(&sample, "gemm f64 nn 7x6x6"));
+    CHECK(!may_align(&sample, "gemm f32 nn 8x7x8"));
+    CHECK(may_align(&sample, "gemm f32 nn 8x7x8 ldb=8 ldc=8"));
+    CHECK(!may_align(&sample, "gemm f32 nn 8x7x8 ldb=8"));
+    CHECK(may_align(&sample, "gemm f32 nn 8x8x8 batch=2"));
+    CHECK(may_align(&sample, "gemm f32 nn 8x8x8 batch=2 stride_a=0"));
+    CHECK(!may_align(&sample, "gemm f32 nn 8x8x8 batch=2 stride_a=66"));
+    CHECK(!may_align(&sample, "gemm f32 nn 8x8x8 batch=2 stride_b=65"));
+    CHECK(!may_align(&sample, "gemm f32 nn 8x8x8 batch=2 stride_c=65"));
+
+    struct mmt_template plain = sample;
+    plain.alignment = NULL;
+    CHECK(may_align(&plain, "gemm f32 nn 7x7x7 batch=3"));
+}
+
+/* The first template for the kind of device; then whichever has a legal seed. */
+static void test_default(void)
+{
+    struct mmt_caps cpu = opencl_cpu(), none = tiny(0);
+    const struct mmt_caps *devices[] = { &gpu, &cpu };
+    struct mmt_config config;
+
+    for (int type = 0; type < MMT_NUM_TYPES; type++)
+        for (int i = 0; i < 2; i++) {
+            mmt_problem p = mmt_gemm_problem((mmt_type) type, 100, 100, 100), problem;
+            mmt_problem_normalise(&p, &problem, NULL);
+            if (!CHECK(mmt_config_default(&problem, devices[i], &config)))
+                continue;
+            CHECK(!mmt_config_refuse(&config, &problem, devices[i]));
+            const struct mmt_template *first = mmt_templates[0];
+            for (int t = 0; !(first->kinds & devices[i]->kind); t++)
+                first = mmt_templates[t];
+            CHECK_EQ_STR(config.template->name, first->name);
+        }
+
+    mmt_problem problem = problem_of("gemm f64 nn 8x8x8");
+    none.dialect = (enum mmt_dialect) 0;
+    CHECK(!mmt_config_default(&problem, &none, &config));
+    cpu.f64 = false;
+    CHECK(!mmt_config_default(&problem, &cpu, &config));
+}
+
+/* ---- spaces
+ * ------------------------------------------------------------------------------ */
+
+static void check_place(const struct mmt_template *template, uint64_t index)
+{
+    struct mmt_config config;
+    mmt_space_at(template, index, &config);
+    if (mmt_space_index(&config) != index)
+        CHECK_EQ_INT(mmt_space_index(&config), index);
+}
+
+static void test_space(const struct mmt_template *template)
+{
+    uint64_t size = mmt_space_size(template), step = size / 1000 + 1;
+    CHECK(size > 0);
+    for (uint64_t i = 0; i < size; i += step)
+        check_place(template, i);
+    check_place(template, size - 1);
+}
+
+static void test_space_order(void)
+{
+    struct mmt_config config;
+    struct mmt_text text = { 0 };
+    CHECK_EQ_INT(mmt_space_size(&sample), 24);
+    mmt_space_at(&sample, 0, &config);
+    mmt_config_print(&config, &text);
+    mmt_space_at(&sample, 1, &config);
+    mmt_text_add(&text, "; ");
+    mmt_config_print(&config, &text);
+    mmt_space_at(&sample, 23, &config);
+    mmt_text_add(&text, "; ");
+    mmt_config_print(&config, &text);
+    CHECK_EQ_STR(
+        mmt_text_string(&text),
+        "sample ROWS=1 LAYOUT=plain DEPTH=16; sample ROWS=1 LAYOUT=plain DEPTH=32; "
+        "sample ROWS=8 LAYOUT=xor DEPTH=32");
+    mmt_text_finish(&text);
+}
+
+/* ---- the table
+ * ---------------------------------------------------------------------------- */
+
+static void check_knob(const struct mmt_template *template, const struct mmt_knob *knob)
+{
+    CHECK(knob->what && knob->num_values >= 1 && knob->num_values <= MMT_MAX_VALUES);
+    CHECK(strspn(knob->name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") ==
+          strlen(knob->name));
+    for (const struct mmt_knob *k = template->knobs; k < knob; k++)
+        CHECK(strcmp(k->name, knob->name));
+    for (int i = 0; i < knob->num_values; i++)
+        for (int j = 0; j < i; j++) {
+            CHECK(knob->values[i] != knob->values[j]);
+            CHECK(!knob->names || strcmp(knob->names[i], knob->names[j]));
+        }
+}
+
+static void test_table(const struct mmt_template *template)
+{
+    CHECK(mmt_template_find(template->name) == template);
+    CHECK(template->what && template->reject && template->launch);
+    CHECK(template->types && template->dialects && template->kinds);
+    CHECK(template->num_knobs <= MMT_MAX_KNOBS && template->num_seeds >= 1);
+    for (int i = 0; i < template->num_knobs; i++)
+        check_knob(template, &template->knobs[i]);
+}
+
+/* ---- emitted texts
+ * ------------------------------------------------------------------------ */
+
+/* Copies the goldens' kernels and preludes. */
+static void fill_folder(const char *folder, const char *root)
+{
+    static const char *const files[] = {
+        "tests/golden/sample.cl",
+        "tests/golden/sample.cu",
+        "tests/golden/prelude_cuda.h",
+        "tests/golden/prelude_opencl.h",
+    };
+    for (int i = 0; i < 4; i++) {
+        char from[1024], to[1024];
+        mmt_error err;
+        struct mmt_text text = { 0 };
+        snprintf(from, sizeof(from), "%s/%s", root, files[i]);
+        snprintf(to, sizeof(to), "%s%s", folder, strrchr(files[i], '/'));
+        CHECK_OK(mmt_file_read(from, 1 << 20, &text, &err), err);
+        CHECK_OK(mmt_file_replace(to, mmt_text_string(&text), text.length, &err), err);
+        mmt_text_finish(&text);
+    }
+}
+
+/* The texts' first line names the version, which a release changes; "VERSION" stands for
+ * it. */
+static void hide_version(struct mmt_text *text)
+{
+    struct mmt_text hidden = { 0 };
+    char title[64];
+    int length = snprintf(title, sizeof(title), "// mmtune %s:", mmt_version());
+    if (!CHECK(!strncmp(mmt_text_string(text), title, (size_t) length)))
+        return;
+    mmt_text_addf(&hidden, "// mmtune VERSION:%s", text->data + length);
+    mmt_text_finish(text);
+    *text = hidden;
+}
+
+static void compare(const char *path, const struct mmt_text *text)
+{
+    mmt_error err;
+    struct mmt_text golden = { 0 };
+    if (getenv("MMT_WRITE_GOLDENS"))
+        CHECK_OK(mmt_file_replace(path, mmt_text_string(text), text->length, &err), err);
+    CHECK_OK(mmt_file_read(path, 1 << 20, &golden, &err), err);
+    if (!CHECK(!strcmp(mmt_text_string(&golden), mmt_text_string(text))))
+        fprintf(
+            stderr,
+            "    the emitted text is not %s\n%s    if it is right, run this test with "
+            "MMT_WRITE_GOLDENS=1 and read the difference\n",
+            path, mmt_text_string(text));
+    mmt_text_finish(&golden);
+}
+
+static void test_golden(const char *root, const char *name,
+                        const struct mmt_config *config,
+                        const struct mmt_variant *variant, enum mmt_dialect dialect,
+                        enum mmt_kind kind)
+{
+    char path[1024];
+    mmt_error err;
+    struct mmt_text text = { 0 };
+    snprintf(path, sizeof(path), "%s/tests/golden/%s", root, name);
+    mmt_text_add(&text, "replaced");
+    if (CHECK_OK(mmt_emit(config, variant, dialect, kind, &text, &err), err)) {
+        hide_version(&text);
+        compare(path, &text);
+    }
+    mmt_text_finish(&text);
+}
+
+static void test_goldens(const char *root)
+{
+    struct mmt_variant nn = { MMT_GEMM, MMT_F32, false, false, true };
+    struct mmt_variant tn = { MMT_GEMM, MMT_F64, true, false, false };
+    struct mmt_variant tt = { MMT_GEMM, MMT_I32, true, true, false };
+    struct mmt_config config = { &sample, { 4, 5, 16 } };
+    struct mmt_template cuda = sample;
+    cuda.types = 1 << MMT_I32;
+    cuda.dialects = MMT_CUDA_CXX;
+    cuda.file = "sample.cu";
+    cuda.num_knobs = 1;
+
+    test_golden(root, "f32_nn.cuda.txt", &config, &nn, MMT_CUDA_CXX, MMT_GPU);
+    test_golden(root, "f64_tn.opencl.txt", &config, &tn, MMT_OPENCL_C, MMT_CPU);
+    config.template = &cuda;
+    test_golden(root, "i32_tt.cuda.txt", &config, &tt, MMT_CUDA_CXX, MMT_GPU);
+}
+
+static void test_emit_fails(void)
+{
+    mmt_error err;
+    struct mmt_text text = { 0 };
+    struct mmt_variant f32 = { .type = MMT_F32 }, i32 = { .type = MMT_I32 };
+    struct mmt_template broken = sample;
+    struct mmt_config config = { &broken, { 4, 0, 16 } };
+
+    CHECK_FAILS(mmt_emit(&config, &i32, MMT_CUDA_CXX, MMT_GPU, &text, &err), err,
+                MMT_ERROR_UNSUPPORTED, "sample does not serve the type i32");
+    broken.dialects = MMT_CUDA_CXX;
+    CHECK_FAILS(mmt_emit(&config, &f32, MMT_OPENCL_C, MMT_GPU, &text, &err), err,
+                MMT_ERROR_UNSUPPORTED, "sample has no OpenCL text, only CUDA");
+    broken.file = "absent.cl";
+    mmt_text_add(&text, "replaced");
+    CHECK_FAILS(mmt_emit(&config, &f32, MMT_CUDA_CXX, MMT_GPU, &text, &err), err,
+                MMT_ERROR_NOT_FOUND, "absent.cl");
+    CHECK(!text.data);
+    mmt_text_finish(&text);
+}
+
+static struct mmt_hash hash_of(const struct mmt_template *template)
+{
+    mmt_error err;
+    struct mmt_hash hash = { 0, 0 };
+    CHECK_OK(mmt_template_hash(template, &hash, &err), err);
+    return hash;
+}
+
+static void test_hash(const char *folder)
+{
+    char path[1024];
+    mmt_error err;
+    struct mmt_hash before = hash_of(&sample), again = hash_of(&sample);
+    CHECK(before.high == again.high && before.low == again.low);
+
+    snprintf(path, sizeof(path), "%s/prelude_opencl.h", folder);
+    CHECK_OK(mmt_file_replace(path, "// changed\n", 11, &err), err);
+    CHECK(hash_of(&sample).low != before.low);
+
+    struct mmt_template absent = sample;
+    absent.file = "absent.cl";
+    CHECK_FAILS(mmt_template_hash(&absent, &before, &err), err, MMT_ERROR_NOT_FOUND,
+                "absent.cl");
+}
+
+/* Definitions, then the prelude, then the kernel, each as it was embedded. */
+static void test_emit_embedded(const struct mmt_template *template,
+                               enum mmt_dialect dialect)
+{
+    mmt_error err;
+    struct mmt_text text = { 0 }, prelude = { 0 }, kernel = { 0 };
+    struct mmt_config config = { .template = template };
+    struct mmt_variant variant = { .type = MMT_F32, .aligned = true };
+    memcpy(config.values, template->seeds[0], sizeof(config.values));
+    const char *file = dialect == MMT_CUDA_CXX ? "prelude_cuda.h" : "prelude_opencl.h";
+
+    CHECK_OK(mmt_emit(&config, &variant, dialect, MMT_GPU, &text, &err), err);
+    CHECK_OK(mmt_template_text(file, &prelude, &err), err);
+    CHECK_OK(mmt_template_text(template->file, &kernel, &err), err);
+    const char *first = strstr(mmt_text_string(&text), mmt_text_string(&prelude));
+    CHECK(first && prelude.length > 0 && kernel.length > 0);
+    CHECK(text.length > kernel.length &&
+          !strcmp(text.data + text.length - kernel.length, kernel.data));
+
+    for (int i = 0; i < template->num_knobs && first; i++) {
+        char define[128];
+        snprintf(define, sizeof(define), "\n#define %s %d", template->knobs[i].name,
+                 config.values[i]);
+        const char *found = strstr(text.data, define);
+        CHECK(found && found < first && strchr("\n ", found[strlen(define)]));
+    }
+    mmt_text_finish(&text);
+    mmt_text_finish(&prelude);
+    mmt_text_finish(&kernel);
+}
+
+static void test_templates(void)
+{
+    mmt_error err;
+    struct mmt_text text = { 0 };
+    CHECK(!mmt_template_find("nonesuch"));
+    CHECK_FAILS(mmt_template_text("nonesuch.cl", &text, &err), err, MMT_ERROR_NOT_FOUND,
+                "nonesuch.cl");
+    for (int i = 0; mmt_templates[i]; i++) {
+        const struct mmt_template *template = mmt_templates[i];
+        test_table(template);
+        test_parse_seeds(template);
+        test_space(template);
+        if (template->dialects & MMT_CUDA_CXX)
+            test_emit_embedded(template, MMT_CUDA_CXX);
+        if (template->dialects & MMT_OPENCL_C)
+            test_emit_embedded(template, MMT_OPENCL_C);
+    }
+}
+
+int main(void)
+{
+    char folder[] = "/tmp/mmtune-test-XXXXXX", command[64];
+    const char *root = getenv("MMT_SOURCE_ROOT");
+    unsetenv("MMTUNE_TEMPLATE_DIR");
+    if (!root)
+        SKIP("MMT_SOURCE_ROOT does not say where the goldens are");
+    if (!mkdtemp(folder))
+        SKIP("no folder can be made in /tmp: %s", strerror(errno));
+
+    test_print();
+    test_set();
+    test_parse_fails();
+    test_variant();
+    test_reject();
+    test_refuse();
+    test_align();
+    test_default();
+    test_space_order();
+    test_templates();
+
+    fill_folder(folder, root);
+    setenv("MMTUNE_TEMPLATE_DIR", folder, 1);
+    test_goldens(root);
+    test_emit_fails();
+    test_hash(folder);
+
+    snprintf(command, sizeof(command), "rm -r %s", folder);
+    CHECK_EQ_INT(system(command), 0);
+    return test_end("generator");
+}

@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+"""Hold the arrows between rooms: check_includes.py ROOT
+
+Every #include of a room must lead to a room that it may know. Prints each one that does
+not, as FILE:LINE, with the rooms that are allowed, and exits 1.
+
+check_includes.py --self-check plants wrong includes in a temporary tree and exits 1
+unless each of them, and nothing else, is found."""
+import fnmatch
+import os
+import re
+import sys
+import tempfile
+
+# tuner -> runtime -> profiles -> generator -> templates -> base -> include
+# tuner, runtime -> device -> base
+ROOMS = {
+    "include": [],
+    "base": ["include"],
+    "templates": ["base", "include"],
+    "generator": ["templates", "base", "include"],
+    "device": ["base", "include"],
+    "profiles": ["generator", "templates", "base", "include"],
+    "runtime": ["profiles", "generator", "templates", "device", "base", "include"],
+    "tuner": ["runtime", "profiles", "generator", "templates", "device", "base", "include"],
+}
+FREE = ["tests", "examples", "tools", "docs"]
+
+# Headers from outside, and the only files that may include them.
+OUTSIDE = [
+    ("jansson.h", ["profiles/*", "tuner/*"]),
+    ("cuda*.h", ["device/cuda*", "device/nvrtc*"]),
+    ("nvrtc.h", ["device/cuda*", "device/nvrtc*"]),
+    ("nvml.h", ["device/cuda*"]),
+    ("CL/*", ["device/opencl*"]),
+]
+# Headers inside the house that name a vendor's types, and the only files that may see them.
+PRIVATE = [
+    ("device/cuda*.h", ["device/cuda*", "device/nvrtc*", "tests/*"]),
+    ("device/opencl*.h", ["device/opencl*", "tests/*"]),
+]
+PUBLIC_MAY = ["stddef.h", "stdint.h"]
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include\b[ \t]*(?:"([^"\n]*)"|<([^>\n]*)>|(.*))', re.M)
+COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', re.S)
+
+
+def blank_comments(text):
+    def blank(match):
+        found = match.group()
+        return found if found[0] == '"' else re.sub(r"[^\n]", " ", found)
+
+    return COMMENT.sub(blank, text)
+
+
+def sources(root, room):
+    for folder, _, names in os.walk(os.path.join(root, room)):
+        for name in sorted(names):
+            if name.endswith((".c", ".h", ".cl", ".cu", ".fn")):
+                yield os.path.relpath(os.path.join(folder, name), root)
+
+
+def is_kernel_text(path):
+    return path.endswith((".cl", ".cu")) or fnmatch.fnmatch(path, "templates/prelude_*.h")
+
+
+def file_of(root, path, name, quoted):
+    """The file of the house that an include leads to, or None where it leads out."""
+    beside = os.path.normpath(os.path.join(os.path.dirname(path), name))
+    for inside in ([beside] if quoted else []) + [name, os.path.join("include", name)]:
+        if inside.split("/")[0] in list(ROOMS) + FREE \
+                and os.path.isfile(os.path.join(root, inside)):
+            return inside
+    return None
+
+
+def is_kept_from(path, name, table):
+    """Why a file may not include that name, by one of the tables above; else None."""
+    for pattern, allowed in table:
+        if fnmatch.fnmatch(name, pattern) and not any(fnmatch.fnmatch(path, a) for a in allowed):
+            return "%s is for %s alone" % (name, " and ".join(allowed))
+    return None
+
+
+def complaint_outside(path, room, name, quoted):
+    why = is_kept_from(path, name, OUTSIDE)
+    if why or any(fnmatch.fnmatch(name, pattern) for pattern, _ in OUTSIDE):
+        return why
+    if quoted:
+        return '"%s" is no file of the house; write it from the root, "room/file.h"' % name
+    if room == "include" and name not in PUBLIC_MAY:
+        return "<%s> in a public header, which may include %s and <mmtune/...>" % (
+            name, " and ".join("<%s>" % n for n in PUBLIC_MAY))
+    return None
+
+
+def complaint(root, path, room, match):
+    if is_kernel_text(path):
+        return "a kernel's text includes nothing: compilers at run time have no headers"
+    name, quoted = match.group(1) or match.group(2), match.group(1) is not None
+    if not name:
+        return "an include that cannot be read: %s" % match.group(0).strip()
+    target = file_of(root, path, name, quoted)
+    if target is None:
+        return complaint_outside(path, room, name, quoted)
+    allowed = [room] + ROOMS[room]
+    if target.split("/")[0] not in allowed:
+        return "%s may not know %s; allowed: %s" % (room, target, ", ".join(allowed))
+    return is_kept_from(path, target, PRIVATE)
+
+
+def check_file(root, path, room):
+    with open(os.path.join(root, path), encoding="utf-8") as f:
+        text = blank_comments(f.read())
+    for match in INCLUDE.finditer(text):
+        why = complaint(root, path, room, match)
+        if why:
+            yield "%s:%d: %s" % (path, text.count("\n", 0, match.start()) + 1, why)
+
+
+def unknown_rooms(root):
+    """Folders that the build knows and this page does not."""
+    for name in sorted(os.listdir(root)):
+        if name not in ROOMS and name not in FREE \
+                and os.path.isfile(os.path.join(root, name, "meson.build")):
+            yield "%s/meson.build:1: %s is no room; name it in tools/check_includes.py" % (
+                name, name)
+
+
+def check(root):
+    """All complaints, and how many files were read."""
+    found, files = list(unknown_rooms(root)), 0
+    for room in ROOMS:
+        for path in sources(root, room):
+            files += 1
+            found += check_file(root, path, room)
+    return found, files
+
+
+RIGHT = {
+    "include/mmtune/mmtune.h": "#include <stddef.h>\n",
+    "include/mmtune/cuda.h": "#include <mmtune/mmtune.h>\n",
+    "base/text.h": "#include <stdlib.h>\n#include <mmtune/mmtune.h>\n",
+    "templates/template.h": '#include "base/text.h"\n// #include "device/device.h"\n',
+    "generator/generator.h": '#include "templates/template.h"\n',
+    "device/device.h": '#include "base/text.h"\n',
+    "device/cuda.c": '#include <cuda.h>\n#include "device.h"\n#include "cuda.fn"\n',
+    "device/cuda.fn": "FN(cuInit)\n",
+    "device/opencl_program.c": '#include "opencl_all.h"\n',
+    "device/opencl_all.h": "#include <CL/cl.h>\n",
+    "profiles/json.c": '#include <jansson.h>\n#include "generator/generator.h"\n',
+    "runtime/runtime.h": '#include "device/device.h"\n#include "generator/generator.h"\n',
+    "tuner/main.c": '#include "runtime/runtime.h"\n#include <jansson.h>\n',
+    "tests/test.c": '#include "device/device.h"\n#include <CL/cl.h>\n',
+    "tests/meson.build": "",
+}
+WRONG = [  # file, text, line of the complaint
+    ("base/wrong.c", '\n#include "templates/template.h"\n', 2),
+    ("templates/wrong.c", '#include "../generator/generator.h"\n', 1),
+    ("generator/wrong.c", '/* a\n b */\n#  include "device/device.h"\n', 3),
+    ("device/wrong.c", '#include "templates/template.h"\n', 1),
+    ("device/wrong_2.c", "#include <CL/cl.h>\n", 1),
+    ("device/wrong_3.c", '#include "device/opencl_all.h"\n', 1),
+    ("profiles/wrong.c", '#include "runtime/runtime.h"\n', 1),
+    ("runtime/wrong.c", "#include <jansson.h>\n", 1),
+    ("runtime/wrong_2.c", "#include <cuda.h>\n", 1),
+    ("tuner/wrong.c", '#include "tests/test.c"\n', 1),
+    ("tuner/wrong_2.c", '#include "nowhere.h"\n', 1),
+    ("tuner/wrong_3.c", "#include SOMETHING\n", 1),
+    ("templates/wrong.cl", "\n\n#include <stdint.h>\n", 3),
+    ("include/mmtune/wrong.h", "#include <CL/cl.h>\n", 1),
+    ("include/mmtune/wrong_2.h", "#include <sys/types.h>\n", 1),
+    ("cellar/meson.build", "", 1),
+]
+
+
+def plant(root, path, text):
+    path = os.path.join(root, path)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+
+
+def self_check():
+    with tempfile.TemporaryDirectory() as root:
+        for path, text in RIGHT.items():
+            plant(root, path, text)
+        found, _ = check(root)
+        failures = ["complains of a right include: " + line for line in found]
+        for path, text, line in WRONG:
+            plant(root, path, text)
+            found, _ = check(root)
+            if len(found) != 1 or not found[0].startswith("%s:%d: " % (path, line)):
+                failures.append("%s:%d was planted, found: %s" % (path, line, found))
+            os.remove(os.path.join(root, path))
+    print("\n".join(failures + ["%d wrong includes planted, %d failures"
+                                % (len(WRONG), len(failures))]))
+    return bool(failures)
+
+
+def main(arguments):
+    if arguments == ["--self-check"]:
+        return self_check()
+    if len(arguments) != 1:
+        print(__doc__, file=sys.stderr)
+        return 2
+    found, files = check(arguments[0])
+    print("\n".join(found + ["%d files, %d wrong includes" % (files, len(found))]))
+    return bool(found) or files == 0
+
+
+sys.exit(main(sys.argv[1:]))
