@@ -532,6 +532,18 @@ static void test_hash(const char *folder)
                 "absent.cl");
 }
 
+/* The files of the folder and what was embedded from them are one text. */
+static void test_embedded_is_file(const char *root, const struct mmt_template *template)
+{
+    char folder[1024];
+    struct mmt_hash embedded = hash_of(template);
+    snprintf(folder, sizeof(folder), "%s/templates", root);
+    setenv("MMTUNE_TEMPLATE_DIR", folder, 1);
+    struct mmt_hash file = hash_of(template);
+    unsetenv("MMTUNE_TEMPLATE_DIR");
+    CHECK(embedded.high == file.high && embedded.low == file.low);
+}
+
 /* Definitions, then the prelude, then the kernel, each as it was embedded. */
 static void test_emit_embedded(const struct mmt_template *template,
                                enum mmt_dialect dialect)
@@ -563,7 +575,7 @@ static void test_emit_embedded(const struct mmt_template *template,
     mmt_text_finish(&kernel);
 }
 
-static void test_templates(void)
+static void test_templates(const char *root)
 {
     mmt_error err;
     struct mmt_text text = { 0 };
@@ -575,6 +587,7 @@ static void test_templates(void)
         test_table(template);
         test_parse_seeds(template);
         test_space(template);
+        test_embedded_is_file(root, template);
         if (template->dialects & MMT_CUDA_CXX)
             test_emit_embedded(template, MMT_CUDA_CXX);
         if (template->dialects & MMT_OPENCL_C)
@@ -601,7 +614,7 @@ int main(void)
     test_align();
     test_default();
     test_space_order();
-    test_templates();
+    test_templates(root);
 
     fill_folder(folder, root);
     setenv("MMTUNE_TEMPLATE_DIR", folder, 1);

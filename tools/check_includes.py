@@ -22,7 +22,8 @@ ROOMS = {
     "device": ["base", "include"],
     "profiles": ["generator", "templates", "base", "include"],
     "runtime": ["profiles", "generator", "templates", "device", "base", "include"],
-    "tuner": ["runtime", "profiles", "generator", "templates", "device", "base", "include"],
+    "tuner": ["runtime", "profiles", "generator", "templates", "device", "base",
+              "include"],
 }
 FREE = ["tests", "examples", "tools", "docs"]
 
@@ -34,14 +35,15 @@ OUTSIDE = [
     ("nvml.h", ["device/cuda*"]),
     ("CL/*", ["device/opencl*"]),
 ]
-# Headers inside the house that name a vendor's types, and the only files that may see them.
+# Headers of the house that name a vendor's types, and the only files that may see them.
 PRIVATE = [
     ("device/cuda*.h", ["device/cuda*", "device/nvrtc*", "tests/*"]),
     ("device/opencl*.h", ["device/opencl*", "tests/*"]),
 ]
 PUBLIC_MAY = ["stddef.h", "stdint.h"]
 
-INCLUDE = re.compile(r'^[ \t]*#[ \t]*include\b[ \t]*(?:"([^"\n]*)"|<([^>\n]*)>|(.*))', re.M)
+INCLUDE = re.compile(
+    r'^[ \t]*#[ \t]*include\b[ \t]*(?:"([^"\n]*)"|<([^>\n]*)>|(.*))', re.M)
 COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', re.S)
 
 
@@ -77,7 +79,8 @@ def file_of(root, path, name, quoted):
 def is_kept_from(path, name, table):
     """Why a file may not include that name, by one of the tables above; else None."""
     for pattern, allowed in table:
-        if fnmatch.fnmatch(name, pattern) and not any(fnmatch.fnmatch(path, a) for a in allowed):
+        if fnmatch.fnmatch(name, pattern) \
+                and not any(fnmatch.fnmatch(path, a) for a in allowed):
             return "%s is for %s alone" % (name, " and ".join(allowed))
     return None
 
@@ -87,7 +90,7 @@ def complaint_outside(path, room, name, quoted):
     if why or any(fnmatch.fnmatch(name, pattern) for pattern, _ in OUTSIDE):
         return why
     if quoted:
-        return '"%s" is no file of the house; write it from the root, "room/file.h"' % name
+        return '"%s" is no file here; write it from the root, "room/file.h"' % name
     if room == "include" and name not in PUBLIC_MAY:
         return "<%s> in a public header, which may include %s and <mmtune/...>" % (
             name, " and ".join("<%s>" % n for n in PUBLIC_MAY))
@@ -123,8 +126,7 @@ def unknown_rooms(root):
     for name in sorted(os.listdir(root)):
         if name not in ROOMS and name not in FREE \
                 and os.path.isfile(os.path.join(root, name, "meson.build")):
-            yield "%s/meson.build:1: %s is no room; name it in tools/check_includes.py" % (
-                name, name)
+            yield "%s/meson.build:1: no known room; name it in tools/check_includes.py" % name
 
 
 def check(root):

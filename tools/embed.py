@@ -3,9 +3,11 @@
 import os
 import sys
 
+ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "?": "\\?"}
+
 
 def c_string(line):
-    return '"%s\\n"' % line.rstrip("\n").replace("\\", "\\\\").replace('"', '\\"')
+    return '"%s"' % "".join(ESCAPES.get(c, c) for c in line)
 
 
 def main(out, paths):
@@ -14,7 +16,7 @@ def main(out, paths):
         c.write("const struct mmt_embedded mmt_embedded[] = {\n")
         for path in paths:
             c.write('    { "%s",\n' % os.path.basename(path))
-            with open(path, encoding="utf-8") as text:
+            with open(path, encoding="utf-8", newline="") as text:
                 for line in text:
                     c.write("      %s\n" % c_string(line))
             c.write('      "" },\n')
