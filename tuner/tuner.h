@@ -1,0 +1,91 @@
+/* The program `mmtune`: a table of verbs, and what they share. A client of the runtime.
+ */
+#ifndef MMT_TUNER_TUNER_H
+#define MMT_TUNER_TUNER_H
+
+#include <getopt.h>
+
+#include "runtime/runtime.h"
+
+/* ---- verbs
+ * ------------------------------------------------------------------------------ */
+
+enum {
+    MMT_EXIT_DONE = 0,
+    MMT_EXIT_FAILED = 1,
+    MMT_EXIT_USAGE = 2,
+    MMT_EXIT_INTERRUPTED = 130,
+};
+
+/* A verb gets its own words alone: argv[0] is its name. Returns the exit status. */
+int mmt_verb_tune(int argc, char **argv);
+int mmt_verb_devices(int argc, char **argv);
+int mmt_verb_suites(int argc, char **argv);
+int mmt_verb_templates(int argc, char **argv);
+int mmt_verb_emit(int argc, char **argv);
+int mmt_verb_verify(int argc, char **argv);
+int mmt_verb_show(int argc, char **argv);
+int mmt_verb_diff(int argc, char **argv);
+
+/* The hidden verb of a worker process, `mmtune --worker compile cuda:0` (worker.h). */
+int mmt_verb_worker(int argc, char **argv);
+
+/* ---- options
+ * ------------------------------------------------------------------------------ */
+
+/* The next option of a verb, by the table that ends with {0}; -1 after the last. Single
+ * letters are those options whose `val` is a letter. What is unknown, lacks its value or
+ * has one too many is said on stderr, and '?' is returned: the verb ends with
+ * MMT_EXIT_USAGE. Words that are no options stay at argv[optind …] after the end. */
+int mmt_option_next(int argc, char **argv, const struct option *options);
+
+/* Says "mmtune VERB: …" on stderr and how to get help; returns MMT_EXIT_USAGE. */
+__attribute__((format(printf, 2, 3))) int mmt_wrong_usage(const char *verb,
+                                                          const char *format, ...);
+
+/* Says the error on stderr; returns MMT_EXIT_FAILED. */
+int mmt_failed(const char *verb, const mmt_error *err);
+
+/* The same, but MMT_EXIT_USAGE for a value that can never be right. */
+int mmt_failed_or_usage(const char *verb, const mmt_error *err);
+
+/* Each refuses with the value and what would be right. Lists are separated by commas. */
+mmt_status mmt_option_types(const char *list, bool types[MMT_NUM_TYPES], mmt_error *err);
+
+enum { MMT_NN = 1 << 0, MMT_NT = 1 << 1, MMT_TN = 1 << 2, MMT_TT = 1 << 3 };
+mmt_status mmt_option_transposes(const char *list, unsigned *transposes, mmt_error *err);
+
+/* "4096x4096x4096", or with a batch, "256x256x256x64". A type and transposes are left to
+ * the caller, who normalises the problem. */
+struct mmt_shape {
+    int64_t m, n, k, batch;
+};
+mmt_status mmt_option_shape(const char *string, struct mmt_shape *out, mmt_error *err);
+
+/* A whole number between two limits. */
+mmt_status mmt_option_number(const char *name, const char *string, int64_t least,
+                             int64_t most, int64_t *out, mmt_error *err);
+
+/* "90s", "5m", "1h" are times, a plain number counts candidates. */
+struct mmt_budget {
+    double seconds;     /* 0: not limited by time */
+    int64_t candidates; /* 0: not limited by number */
+};
+mmt_status mmt_option_budget(const char *string, struct mmt_budget *out, mmt_error *err);
+
+/* Opens a device by what --device says, NULL being "0". */
+mmt_device *mmt_option_device(const char *name, mmt_error *err);
+
+/* A template by name; the error lists those there are. */
+const struct mmt_template *mmt_option_template(const char *name, mmt_error *err);
+
+/* ---- words for people
+ * ---------------------------------------------------------------------- */
+
+/* "12.3 us", "4.56 ms", "7.8 s". */
+const char *mmt_print_seconds(double seconds, char buffer[32]);
+
+/* "12.3 GFLOP/s", "45.6 TFLOP/s"; "OP/s" for whole numbers. */
+const char *mmt_print_rate(double per_second, mmt_type type, char buffer[32]);
+
+#endif
