@@ -306,12 +306,13 @@ static void test_align(void)
 /* The first template for the kind of device; then whichever has a legal seed. */
 static void test_default(void)
 {
-    struct mmt_caps cpu = opencl_cpu(), none = tiny(0);
-    const struct mmt_caps *devices[] = { &gpu, &cpu };
+    struct mmt_caps cpu = opencl_cpu(), opencl_gpu = gpu, none = tiny(0);
+    const struct mmt_caps *devices[] = { &gpu, &cpu, &opencl_gpu };
+    opencl_gpu.dialect = MMT_OPENCL_C;
     struct mmt_config config;
 
     for (int type = 0; type < MMT_NUM_TYPES; type++)
-        for (int i = 0; i < 2; i++) {
+        for (int i = 0; i < 3; i++) {
             mmt_problem p = mmt_gemm_problem((mmt_type) type, 100, 100, 100), problem;
             mmt_problem_normalise(&p, &problem, NULL);
             if (!CHECK(mmt_config_default(&problem, devices[i], &config)))

@@ -126,7 +126,7 @@ def unknown_rooms(root):
     for name in sorted(os.listdir(root)):
         if name not in ROOMS and name not in FREE \
                 and os.path.isfile(os.path.join(root, name, "meson.build")):
-            yield "%s/meson.build:1: no known room; name it in tools/check_includes.py" % name
+            yield "%s/meson.build:1: %s is no room of tools/check_includes.py" % (name, name)
 
 
 def check(root):
