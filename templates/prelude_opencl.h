@@ -3,7 +3,7 @@
 #define GLOBAL      __global
 #define SHARED      __local
 #define SHARED_PTR  __local
-#define DEVICE_FN   static inline
+#define DEVICE_FN   static inline __attribute__((always_inline))
 #define RESTRICT    restrict
 #define BARRIER()   barrier(CLK_LOCAL_MEM_FENCE)
 #define THREAD_X    ((int) get_local_id(0))

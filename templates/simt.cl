@@ -332,6 +332,28 @@ DEVICE_FN void deposit(SHARED_PTR real *to, const real *from, unsigned tid, int 
     }
 }
 
+DEVICE_FN void fetch_a(real *to, const GLOBAL real **from, int lda, int rows, int left,
+                       unsigned tid)
+{
+    fetch(to, from, lda, rows, left, tid, LOADS_A, TILE_M, A_VECTOR, TURN_A);
+}
+
+DEVICE_FN void fetch_b(real *to, const GLOBAL real **from, int ldb, int columns, int left,
+                       unsigned tid)
+{
+    fetch(to, from, ldb, columns, left, tid, LOADS_B, TILE_N, B_VECTOR, TURN_B);
+}
+
+DEVICE_FN void deposit_a(SHARED_PTR real *to, const real *from, unsigned tid)
+{
+    deposit(to, from, tid, LOADS_A, TILE_M, LINE_A, A_VECTOR, TURN_A);
+}
+
+DEVICE_FN void deposit_b(SHARED_PTR real *to, const real *from, unsigned tid)
+{
+    deposit(to, from, tid, LOADS_B, TILE_N, LINE_B, B_VECTOR, TURN_B);
+}
+
 // A thread's lines of one depth, in pieces that lie `stride` lines apart. `first`, the place
 // of the first, is a number of whole warps' rectangles and something below `stride`; where
 // those are whole rows of banks, a twist moves `first` and the pieces apart from each other.
@@ -369,30 +391,18 @@ DEVICE_FN void multiply_add(real sum[WORK_M][WORK_N], const real *a, const real 
     }
 }
 
-// All steps of the tiles in `shared` where a thread's first lines are at first_m, first_n.
-DEVICE_FN void multiply(real sum[WORK_M][WORK_N], const SHARED_PTR real *shared, int first_m,
-                        int first_n)
+// `steps` steps along k from `depth` on, in the tiles that `shared` holds. With two fragments
+// the operands of the first were taken already, and those of the step behind the last are.
+DEVICE_FN void multiply(real sum[WORK_M][WORK_N], real a[FRAGMENTS][WORK_M],
+                        real b[FRAGMENTS][WORK_N], const SHARED_PTR real *shared,
+                        int first_m, int first_n, int depth, int steps)
 {
-    real a[FRAGMENTS][WORK_M], b[FRAGMENTS][WORK_N];
-
-    if (FRAGMENTS == 2) {
-        take_a(a[0], shared, first_m, 0);
-        take_b(b[0], shared, first_n, 0);
-    }
-    NO_UNROLL
-    for (int depth = 0; depth < TILE_K; depth += K_UNROLL) {
-        UNROLL
-        for (int u = 0; u < K_UNROLL; u++) {
-            // Two fragments: the last step takes the first again, to no use, if the compiler
-            // cannot see that it is the last.
-            const int next = (u + FRAGMENTS - 1) % FRAGMENTS;
-            const int at = (depth + u + FRAGMENTS - 1) % TILE_K;
-            if (FRAGMENTS == 1 || K_UNROLL < TILE_K || u + 1 < TILE_K) {
-                take_a(a[next], shared, first_m, at);
-                take_b(b[next], shared, first_n, at);
-            }
-            multiply_add(sum, a[u % FRAGMENTS], b[u % FRAGMENTS]);
-        }
+    UNROLL
+    for (int u = 0; u < steps; u++) {
+        const int taken = u + FRAGMENTS - 1;
+        take_a(a[taken % FRAGMENTS], shared, first_m, depth + taken);
+        take_b(b[taken % FRAGMENTS], shared, first_n, depth + taken);
+        multiply_add(sum, a[u % FRAGMENTS], b[u % FRAGMENTS]);
     }
 }
 
@@ -446,6 +456,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta, const GLOBAL real *sca
     SHARED_POOL(real, shared, BUFFERS * (SPACE_A + SPACE_B));
     const GLOBAL real *from_a[LOADS_A], *from_b[LOADS_B];
     real next_a[LOADS_A * A_VECTOR], next_b[LOADS_B * B_VECTOR];
+    real now_a[FRAGMENTS][WORK_M], now_b[FRAGMENTS][WORK_N];
     real sum[WORK_M][WORK_N];
 
     if (scalars) {
@@ -485,32 +496,48 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta, const GLOBAL real *sca
     aim(from_a, a, lda, rows, tid, LOADS_A, TILE_M, A_VECTOR, TURN_A);
     aim(from_b, b, ldb, columns, tid, LOADS_B, TILE_N, B_VECTOR, TURN_B);
 
-    fetch(next_a, from_a, lda, rows, k, tid, LOADS_A, TILE_M, A_VECTOR, TURN_A);
-    fetch(next_b, from_b, ldb, columns, k, tid, LOADS_B, TILE_N, B_VECTOR, TURN_B);
-
-    // Places in shared memory; with two buffers they alternate between these and those a
-    // buffer further on.
+    // Places in shared memory, of tile A and of tile B behind it. With two buffers they
+    // alternate between these and the same `other` elements further on.
     int put_a = destination(tid, 0, TILE_M, LINE_A, A_VECTOR, TURN_A);
     int put_b = destination(tid, 0, TILE_N, LINE_B, B_VECTOR, TURN_B) + SPACE_A;
     int first_m = in_tile_m, first_n = in_tile_n + SPACE_A;
     int other = BUFFERS == 2 ? SPACE_A + SPACE_B : 0;
 
+    fetch_a(next_a, from_a, lda, rows, k, tid);
+    fetch_b(next_b, from_b, ldb, columns, k, tid);
+    deposit_a(shared + put_a, next_a, tid);
+    deposit_b(shared + put_b, next_b, tid);
+    BARRIER();
+    if (FRAGMENTS == 2) {
+        take_a(now_a[0], shared, first_m, 0);
+        take_b(now_b[0], shared, first_n, 0);
+    }
+
     NO_UNROLL
     for (int left = k; left > 0; left -= TILE_K) {
-        deposit(shared + put_a, next_a, tid, LOADS_A, TILE_M, LINE_A, A_VECTOR, TURN_A);
-        deposit(shared + put_b, next_b, tid, LOADS_B, TILE_N, LINE_B, B_VECTOR, TURN_B);
-        BARRIER();
-        if (left > TILE_K) {
-            fetch(next_a, from_a, lda, rows, left - TILE_K, tid, LOADS_A, TILE_M, A_VECTOR,
-                  TURN_A);
-            fetch(next_b, from_b, ldb, columns, left - TILE_K, tid, LOADS_B, TILE_N, B_VECTOR,
-                  TURN_B);
-        }
-        multiply(sum, shared, first_m, first_n);
+        fetch_a(next_a, from_a, lda, rows, left - TILE_K, tid);
+        fetch_b(next_b, from_b, ldb, columns, left - TILE_K, tid);
+
+        NO_UNROLL
+        for (int depth = 0; depth < TILE_K - K_UNROLL; depth += K_UNROLL)
+            multiply(sum, now_a, now_b, shared, first_m, first_n, depth, K_UNROLL);
+        multiply(sum, now_a, now_b, shared, first_m, first_n, TILE_K - K_UNROLL,
+                 K_UNROLL - (FRAGMENTS - 1));
+
         if (BUFFERS == 1)
             BARRIER();
         put_a += other, put_b += other, first_m += other, first_n += other;
         other = -other;
+        deposit_a(shared + put_a, next_a, tid);
+        deposit_b(shared + put_b, next_b, tid);
+        BARRIER();
+
+        // With two fragments the last step covers the wait for the next tile's first operands.
+        if (FRAGMENTS == 2) {
+            take_a(now_a[0], shared, first_m, 0);
+            take_b(now_b[0], shared, first_n, 0);
+            multiply_add(sum, now_a[FRAGMENTS - 1], now_b[FRAGMENTS - 1]);
+        }
     }
 
     store_all(c, sum, ldc, rows, columns, in_tile_m, in_tile_n, alpha, beta);
