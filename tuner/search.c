@@ -1,34 +1,10 @@
-#include "tuner/search.h"
+#include "tuner/strategy.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef uint8_t point[MMT_SEARCH_MAX_KNOBS];
-
-/* Points that were given or told, open addressing; `used` is at most half of `room`. */
-struct seen {
-    point *points;
-    bool *taken;
-    size_t room, used;
-};
-
-struct mmt_search {
-    struct mmt_search_space space;
-    bool (*propose)(struct mmt_search *search, int *index);
-    uint64_t random;
-    struct seen seen;
-    int (*start)[MMT_SEARCH_MAX_KNOBS];
-    int num_start, next_start;
-    int sweep[MMT_SEARCH_MAX_KNOBS]; /* the next point of the exhaustive walk */
-    bool swept;
-    int here[MMT_SEARCH_MAX_KNOBS]; /* where the local search stands */
-    double here_seconds;
-    int rejected; /* tells in a row without progress since `here` was reached */
-};
-
-/* ---- random numbers: xorshift64*, one stream a search -------------------------------
- */
+/* ---- random numbers: xorshift64*, one stream a search ----------------------------- */
 
 static uint64_t draw(struct mmt_search *s)
 {
@@ -38,42 +14,41 @@ static uint64_t draw(struct mmt_search *s)
     return s->random * 0x2545f4914f6cdd1dull;
 }
 
-static int below(struct mmt_search *s, int limit)
+int mmt_search_below(struct mmt_search *s, int limit)
 {
     return (int) ((draw(s) >> 33) % (uint64_t) limit);
 }
 
-/* ---- what was given -----------------------------------------------------------------
- */
+/* ---- what was given --------------------------------------------------------------- */
 
-static size_t slot_of(const struct seen *seen, const point p)
+static size_t slot_of(const struct mmt_search_seen *seen, const mmt_search_point p)
 {
     uint64_t hash = 0xcbf29ce484222325ull;
     for (int i = 0; i < MMT_SEARCH_MAX_KNOBS; i++)
         hash = (hash ^ p[i]) * 0x100000001b3ull;
     size_t slot = (hash ^ hash >> 29) & (seen->room - 1);
-    while (seen->taken[slot] && memcmp(seen->points[slot], p, sizeof(point)))
+    while (seen->taken[slot] && memcmp(seen->points[slot], p, sizeof(mmt_search_point)))
         slot = (slot + 1) & (seen->room - 1);
     return slot;
 }
 
-static void to_point(const struct mmt_search *s, const int *index, point p)
+static void to_point(const struct mmt_search *s, const int *index, mmt_search_point p)
 {
-    memset(p, 0, sizeof(point));
+    memset(p, 0, sizeof(mmt_search_point));
     for (int i = 0; i < s->space.num_knobs; i++)
         p[i] = (uint8_t) index[i];
 }
 
 static bool is_seen(const struct mmt_search *s, const int *index)
 {
-    point p;
+    mmt_search_point p;
     to_point(s, index, p);
     return s->seen.taken[slot_of(&s->seen, p)];
 }
 
-static bool grow(struct seen *seen)
+static bool grow(struct mmt_search_seen *seen)
 {
-    struct seen bigger = { .room = seen->room ? seen->room * 2 : 1024 };
+    struct mmt_search_seen bigger = { .room = seen->room ? seen->room * 2 : 1024 };
     bigger.points = calloc(bigger.room, sizeof *bigger.points);
     bigger.taken = calloc(bigger.room, sizeof *bigger.taken);
     if (!bigger.points || !bigger.taken) {
@@ -84,7 +59,7 @@ static bool grow(struct seen *seen)
     for (size_t i = 0; i < seen->room; i++)
         if (seen->taken[i]) {
             size_t slot = slot_of(&bigger, seen->points[i]);
-            memcpy(bigger.points[slot], seen->points[i], sizeof(point));
+            memcpy(bigger.points[slot], seen->points[i], sizeof(mmt_search_point));
             bigger.taken[slot] = true;
         }
     bigger.used = seen->used;
@@ -100,24 +75,23 @@ static bool mark_seen(struct mmt_search *s, const int *index)
 {
     if (s->seen.used * 2 >= s->seen.room && !grow(&s->seen))
         return false;
-    point p;
+    mmt_search_point p;
     to_point(s, index, p);
     size_t slot = slot_of(&s->seen, p);
     if (!s->seen.taken[slot]) {
-        memcpy(s->seen.points[slot], p, sizeof(point));
+        memcpy(s->seen.points[slot], p, sizeof(mmt_search_point));
         s->seen.taken[slot] = true;
         s->seen.used++;
     }
     return true;
 }
 
-static bool is_fresh(struct mmt_search *s, const int *index)
+bool mmt_search_is_fresh(const struct mmt_search *s, const int *index)
 {
     return !is_seen(s, index) && s->space.legal(s->space.ctx, index);
 }
 
-/* ---- exhaustive ---------------------------------------------------------------------
- */
+/* ---- exhaustive ------------------------------------------------------------------- */
 
 /* Steps to the next point, last knob fastest; false after the last. */
 static bool step(const struct mmt_search_space *space, int *index)
@@ -135,39 +109,42 @@ static bool propose_exhaustive(struct mmt_search *s, int *index)
     while (!s->swept) {
         memcpy(index, s->sweep, sizeof s->sweep);
         s->swept = !step(&s->space, s->sweep);
-        if (is_fresh(s, index))
+        if (mmt_search_is_fresh(s, index))
             return true;
     }
     return false;
 }
 
-/* ---- random -------------------------------------------------------------------------
- */
+/* ---- random ----------------------------------------------------------------------- */
 
-enum { TRIES = 20000 };
-
-static bool propose_random(struct mmt_search *s, int *index)
+bool mmt_search_try_random(struct mmt_search *s, int *index, int tries)
 {
-    for (int try = 0; try < TRIES; try++) {
+    while (tries-- > 0) {
         for (int i = 0; i < s->space.num_knobs; i++)
-            index[i] = below(s, s->space.num_values[i]);
-        if (is_fresh(s, index))
+            index[i] = mmt_search_below(s, s->space.num_values[i]);
+        if (mmt_search_is_fresh(s, index))
             return true;
     }
-    return propose_exhaustive(s, index);
+    return false;
 }
 
-/* ---- local: walk to better neighbours, restart where there are none
- * -------------------- */
+bool mmt_search_random(struct mmt_search *s, int *index)
+{
+    return mmt_search_try_random(s, index, 20000) || propose_exhaustive(s, index);
+}
+
+/* ---- local: walk to better neighbours, restart where there are none --------------- */
 
 /* One knob to a neighbouring value, or, one time in three, two knobs to any value. */
 static void move(struct mmt_search *s, int *index)
 {
-    int moves = below(s, 3) ? 1 : 2;
+    int moves = mmt_search_below(s, 3) ? 1 : 2;
     for (int i = 0; i < moves; i++) {
-        int knob = below(s, s->space.num_knobs), count = s->space.num_values[knob];
-        int to = moves == 1 && below(s, 2) ? index[knob] + (below(s, 2) ? 1 : -1)
-                                           : below(s, count);
+        int knob = mmt_search_below(s, s->space.num_knobs),
+            count = s->space.num_values[knob];
+        int to = moves == 1 && mmt_search_below(s, 2)
+                     ? index[knob] + (mmt_search_below(s, 2) ? 1 : -1)
+                     : mmt_search_below(s, count);
         index[knob] = to < 0 ? 0 : to >= count ? count - 1 : to;
     }
 }
@@ -180,31 +157,40 @@ static bool propose_local(struct mmt_search *s, int *index)
     for (int try = 0; try < 2000 && isfinite(s->here_seconds); try++) {
         memcpy(index, s->here, sizeof s->here);
         move(s, index);
-        if (is_fresh(s, index))
+        if (mmt_search_is_fresh(s, index))
             return true;
     }
-    return propose_random(s, index);
+    return mmt_search_random(s, index);
 }
 
-/* ---- the door -------------------------------------------------------------------------
- */
+/* ---- the door --------------------------------------------------------------------- */
 
-static const struct strategy {
+static const struct mmt_strategy local = { .name = "local", .propose = propose_local };
+static const struct mmt_strategy uniform = { .name = "random",
+                                             .propose = mmt_search_random };
+static const struct mmt_strategy exhaustive = { .name = "exhaustive",
+                                                .propose = propose_exhaustive };
+
+/* "auto" is the best of them by measurement (docs/measurements.md). */
+static const struct {
     const char *name;
-    bool (*propose)(struct mmt_search *search, int *index);
+    const struct mmt_strategy *strategy;
 } strategies[] = {
-    { "local", propose_local },
-    { "random", propose_random },
-    { "exhaustive", propose_exhaustive },
+    { "auto", &mmt_strategy_model },
+    { "model", &mmt_strategy_model },
+    { "local", &local },
+    { "random", &uniform },
+    { "exhaustive", &exhaustive },
 };
 
-const char *const mmt_search_names[] = { "local", "random", "exhaustive", NULL };
+const char *const mmt_search_names[] = { "auto",   "model",      "local",
+                                         "random", "exhaustive", NULL };
 
-static const struct strategy *find(const char *name)
+static const struct mmt_strategy *find(const char *name)
 {
     for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++)
         if (!strcmp(strategies[i].name, name))
-            return &strategies[i];
+            return strategies[i].strategy;
     return NULL;
 }
 
@@ -226,10 +212,11 @@ struct mmt_search *mmt_search_create(const char *strategy,
                                      const int (*start)[MMT_SEARCH_MAX_KNOBS],
                                      int num_start, mmt_error *err)
 {
-    const struct strategy *chosen = find(strategy);
+    const struct mmt_strategy *chosen = find(strategy);
     if (!chosen) {
         mmt_fail(err, MMT_ERROR_ARGUMENT,
-                 "there is no search \"%s\"; there are local, random and exhaustive",
+                 "there is no search \"%s\"; there are auto, model, local, random and "
+                 "exhaustive",
                  strategy);
         return NULL;
     }
@@ -240,25 +227,34 @@ struct mmt_search *mmt_search_create(const char *strategy,
         return NULL;
     }
     s->space = *space;
-    s->propose = chosen->propose;
+    s->strategy = chosen;
     s->random = (seed + 1) * 0x9e3779b97f4a7c15ull | 1;
     s->here_seconds = INFINITY;
     return s;
 }
 
-bool mmt_search_ask(struct mmt_search *s, int *index)
+static bool propose(struct mmt_search *s, int *index)
 {
     while (s->next_start < s->num_start) {
         memcpy(index, s->start[s->next_start++], sizeof *s->start);
-        if (is_fresh(s, index))
-            return mark_seen(s, index);
+        if (mmt_search_is_fresh(s, index))
+            return true;
     }
-    return s->propose(s, index) && mark_seen(s, index);
+    return s->strategy->propose(s, index);
+}
+
+bool mmt_search_ask(struct mmt_search *s, int *index)
+{
+    if (!propose(s, index) || !mark_seen(s, index))
+        return false;
+    return !s->strategy->given || s->strategy->given(s, index);
 }
 
 void mmt_search_tell(struct mmt_search *s, const int *index, double seconds)
 {
     mark_seen(s, index);
+    if (s->strategy->told)
+        s->strategy->told(s, index, seconds);
     s->rejected++;
     if (!(seconds < s->here_seconds))
         return;
@@ -272,6 +268,8 @@ void mmt_search_free(struct mmt_search *s)
 {
     if (!s)
         return;
+    if (s->strategy && s->strategy->finish)
+        s->strategy->finish(s);
     free(s->seen.points);
     free(s->seen.taken);
     free(s->start);
