@@ -1,0 +1,362 @@
+/* CUDA through the driver API, opened at run time. Everything happens in the device's
+ * context, which is pushed and popped where it is not the thread's current one. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <mmtune/cuda.h>
+
+#include "device/cuda_internal.h"
+#include "device/library.h"
+#include "device/nvml.h"
+#include "device/nvrtc.h"
+
+static const struct mmt_symbol symbols[] = {
+#define FN(name) { #name, offsetof(struct mmt_cuda_functions, name), false },
+#include "device/cuda.fn"
+#undef FN
+};
+
+/* ---- the driver ------------------------------------------------------------------ */
+
+/* Written once, by load_driver. */
+struct mmt_cuda_functions mmt_cu;
+static struct {
+    bool found;       /* the library is there */
+    CUresult started; /* what cuInit said */
+    int version;      /* 1000 * major + 10 * minor */
+} driver;
+
+static void load_driver(void)
+{
+    char why[256];
+    size_t count = sizeof(symbols) / sizeof(symbols[0]);
+    driver.found = mmt_library_open("libcuda.so.1", symbols, count, &mmt_cu, why);
+    if (!driver.found)
+        return;
+    driver.started = mmt_cu.cuInit(0);
+    mmt_cu.cuDriverGetVersion(&driver.version);
+}
+
+static void open_driver(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, load_driver);
+}
+
+mmt_status mmt_cuda_fail(mmt_error *err, const char *what, CUresult result)
+{
+    const char *name = NULL, *text = NULL;
+    mmt_cu.cuGetErrorName(result, &name);
+    mmt_cu.cuGetErrorString(result, &text);
+    return mmt_fail_native(
+        err, result == CUDA_ERROR_OUT_OF_MEMORY ? MMT_ERROR_MEMORY : MMT_ERROR_DEVICE,
+        (int) result, "CUDA could not %s: %s (%s)", what, text ? text : "unknown error",
+        name ? name : "no name");
+}
+
+static mmt_status start_driver(mmt_error *err)
+{
+    open_driver();
+    if (!driver.found)
+        return mmt_fail(err, MMT_ERROR_NOT_FOUND,
+                        "NVIDIA's driver library libcuda.so.1 is not on this machine");
+    if (driver.started != CUDA_SUCCESS)
+        return mmt_cuda_fail(err, "start", driver.started);
+    return MMT_OK;
+}
+
+/* ---- what a device can do -------------------------------------------------------- */
+
+/* 0 where the driver does not tell. */
+static int attribute(CUdevice device, CUdevice_attribute name)
+{
+    int value = 0;
+    if (mmt_cu.cuDeviceGetAttribute(&value, name, device) != CUDA_SUCCESS || value < 0)
+        return 0;
+    return value;
+}
+
+static int capability(CUdevice device)
+{
+    return 10 * attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
+           attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+}
+
+#define ASK(name) (unsigned) attribute(device, CU_DEVICE_ATTRIBUTE_##name)
+
+static void fill_limits(struct mmt_caps *caps, CUdevice device)
+{
+    caps->max_threads = ASK(MAX_THREADS_PER_BLOCK);
+    caps->max_block[0] = ASK(MAX_BLOCK_DIM_X);
+    caps->max_block[1] = ASK(MAX_BLOCK_DIM_Y);
+    caps->max_block[2] = ASK(MAX_BLOCK_DIM_Z);
+    caps->max_grid[0] = ASK(MAX_GRID_DIM_X);
+    caps->max_grid[1] = ASK(MAX_GRID_DIM_Y);
+    caps->max_grid[2] = ASK(MAX_GRID_DIM_Z);
+    caps->shared = ASK(MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+    if (caps->shared == 0)
+        caps->shared = ASK(MAX_SHARED_MEMORY_PER_BLOCK);
+    caps->shared_per_sm = ASK(MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
+    caps->registers = ASK(MAX_REGISTERS_PER_BLOCK);
+    caps->registers_per_thread = caps->sm < 35 ? 63 : 255;
+    caps->registers_per_sm = ASK(MAX_REGISTERS_PER_MULTIPROCESSOR);
+    caps->threads_per_sm = ASK(MAX_THREADS_PER_MULTIPROCESSOR);
+    caps->blocks_per_sm = ASK(MAX_BLOCKS_PER_MULTIPROCESSOR);
+    caps->sms = ASK(MULTIPROCESSOR_COUNT);
+    caps->warp = ASK(WARP_SIZE);
+    caps->cache = ASK(L2_CACHE_SIZE);
+    caps->clock_khz = ASK(CLOCK_RATE);
+}
+
+#undef ASK
+
+/* "580.159.03, CUDA 13.0"; the kernel module's own version is not told everywhere. */
+static void print_driver(char out[64])
+{
+    char version[32] = "";
+    FILE *file = fopen("/sys/module/nvidia/version", "r");
+    if (file) {
+        if (fscanf(file, "%31s", version) != 1)
+            version[0] = 0;
+        fclose(file);
+    }
+    snprintf(out, 64, "%s%sCUDA %d.%d", version, version[0] ? ", " : "",
+             driver.version / 1000, driver.version % 1000 / 10);
+}
+
+static void fill_caps(struct mmt_caps *caps, CUdevice device,
+                      const struct mmt_nvrtc *nvrtc)
+{
+    *caps = (struct mmt_caps){
+        .backend = "cuda",
+        .vendor = "NVIDIA",
+        .dialect = MMT_CUDA_CXX,
+        .kind = MMT_GPU,
+        .sm = capability(device),
+        .f64 = true,
+        .buffer_align = 256,
+    };
+    mmt_cu.cuDeviceGetName(caps->name, sizeof(caps->name) - 1, device);
+    mmt_cu.cuDeviceTotalMem_v2(&caps->memory, device);
+    memcpy(caps->architecture, nvrtc->architecture, sizeof(nvrtc->architecture));
+    memcpy(caps->compiler, nvrtc->name, sizeof(nvrtc->name));
+    print_driver(caps->driver);
+    fill_limits(caps, device);
+}
+
+/* ---- finding and opening --------------------------------------------------------- */
+
+static mmt_status append(struct mmt_device_info **list, size_t *count,
+                         const struct mmt_device_info *info, mmt_error *err)
+{
+    struct mmt_device_info *grown = realloc(*list, (*count + 1) * sizeof(*grown));
+    if (!grown)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "out of memory for the list of devices");
+    grown[(*count)++] = *info;
+    *list = grown;
+    return MMT_OK;
+}
+
+/* A card that nothing can be compiled for is left out, and said so. */
+static mmt_status list_one(int ordinal, struct mmt_device_info **list, size_t *count,
+                           struct mmt_text *notes, mmt_error *err)
+{
+    struct mmt_device_info info = { 0 };
+    struct mmt_nvrtc *nvrtc;
+    CUdevice device;
+    mmt_error why = { 0 };
+    CUresult result = mmt_cu.cuDeviceGet(&device, ordinal);
+    mmt_status status = result != CUDA_SUCCESS
+                            ? mmt_cuda_fail(&why, "open it", result)
+                            : mmt_nvrtc_open(capability(device), &nvrtc, &why);
+    if (status != MMT_OK) {
+        if (notes)
+            mmt_text_addf(notes, "cuda:%d cannot be used: %s\n", ordinal, why.text);
+        return MMT_OK;
+    }
+    fill_caps(&info.caps, device, nvrtc);
+    snprintf(info.id, sizeof(info.id), "cuda:%d", ordinal);
+    mmt_nvrtc_close(nvrtc);
+    return append(list, count, &info, err);
+}
+
+static mmt_status cuda_list(struct mmt_device_info **list, size_t *count,
+                            struct mmt_text *notes, mmt_error *err)
+{
+    int devices = 0;
+    mmt_error why = { 0 };
+    open_driver();
+    if (!driver.found || driver.started == CUDA_ERROR_NO_DEVICE)
+        return MMT_OK;
+    if (start_driver(&why) != MMT_OK) {
+        if (notes)
+            mmt_text_addf(notes, "%s\n", why.text);
+        return MMT_OK;
+    }
+    mmt_cu.cuDeviceGetCount(&devices);
+    for (int i = 0; i < devices; i++) {
+        mmt_status status = list_one(i, list, count, notes, err);
+        if (status != MMT_OK)
+            return status;
+    }
+    return MMT_OK;
+}
+
+static mmt_status find_device(int ordinal, CUdevice *out, mmt_error *err)
+{
+    int devices = 0;
+    mmt_status status = start_driver(err);
+    if (status != MMT_OK)
+        return status;
+    mmt_cu.cuDeviceGetCount(&devices);
+    if (ordinal < 0 || ordinal >= devices)
+        return mmt_fail(err, MMT_ERROR_NOT_FOUND,
+                        "there is no device cuda:%d; CUDA has %d here, numbered from 0",
+                        ordinal, devices);
+    CUresult result = mmt_cu.cuDeviceGet(out, ordinal);
+    return result == CUDA_SUCCESS ? MMT_OK
+                                  : mmt_cuda_fail(err, "open the device", result);
+}
+
+/* Checks that the caller's context is one of this device. */
+static mmt_status check_context(const struct cuda_device *device, mmt_error *err)
+{
+    bool pushed;
+    CUdevice of = -1;
+    CUresult result = mmt_cuda_enter(&device->base, &pushed);
+    if (result == CUDA_SUCCESS)
+        result = mmt_cu.cuCtxGetDevice(&of);
+    mmt_cuda_leave(pushed);
+    if (result != CUDA_SUCCESS)
+        return mmt_cuda_fail(err, "use the context", result);
+    if (of != device->device)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "the context is one of device %d; %s was asked for", (int) of,
+                        device->base.id);
+    return MMT_OK;
+}
+
+static mmt_status take_context(struct cuda_device *device, CUcontext context,
+                               mmt_error *err)
+{
+    device->context = context;
+    if (context)
+        return check_context(device, err);
+    CUresult result = mmt_cu.cuDevicePrimaryCtxRetain(&device->context, device->device);
+    if (result != CUDA_SUCCESS)
+        return mmt_cuda_fail(err, "make a context", result);
+    device->primary = true;
+    return MMT_OK;
+}
+
+static void cuda_close(mmt_device *base)
+{
+    struct cuda_device *device = (struct cuda_device *) base;
+    if (device->primary)
+        mmt_cu.cuDevicePrimaryCtxRelease_v2(device->device);
+    mmt_nvml_close(device->nvml);
+    mmt_nvrtc_close(device->nvrtc);
+    pthread_mutex_destroy(&device->lock);
+    free(device);
+}
+
+static mmt_status open_ordinal(int ordinal, CUcontext context, mmt_device **out,
+                               mmt_error *err)
+{
+    CUdevice found;
+    mmt_status status = find_device(ordinal, &found, err);
+    if (status != MMT_OK)
+        return status;
+    struct cuda_device *device = calloc(1, sizeof(*device));
+    if (!device)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "out of memory for a device");
+    device->base.backend = &mmt_backend_cuda;
+    device->device = found;
+    pthread_mutex_init(&device->lock, NULL);
+    snprintf(device->base.id, sizeof(device->base.id), "cuda:%d", ordinal);
+
+    status = mmt_nvrtc_open(capability(found), &device->nvrtc, err);
+    if (status == MMT_OK)
+        status = take_context(device, context, err);
+    if (status != MMT_OK) {
+        cuda_close(&device->base);
+        return status;
+    }
+    fill_caps(&device->base.caps, found, device->nvrtc);
+    snprintf(device->base.title, sizeof(device->base.title), "%s (%s)",
+             device->base.caps.name, device->base.id);
+    *out = &device->base;
+    return MMT_OK;
+}
+
+static mmt_status cuda_open(const char *which, mmt_device **out, mmt_error *err)
+{
+    size_t digits = strspn(which, "0123456789");
+    if (which[digits] || digits > 8)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "cuda:%s names no device; right would be cuda:0", which);
+    return open_ordinal(atoi(which), NULL, out, err);
+}
+
+mmt_device *mmt_cuda_device(int ordinal, struct CUctx_st *context, mmt_error *err)
+{
+    mmt_device *device;
+    return open_ordinal(ordinal, context, &device, err) == MMT_OK ? device : NULL;
+}
+
+/* ---- building and health --------------------------------------------------------- */
+
+static void cuda_compiler_key(const mmt_device *device, struct mmt_text *key)
+{
+    mmt_nvrtc_key(((const struct cuda_device *) device)->nvrtc, key);
+}
+
+static mmt_status cuda_compile(mmt_device *device, const char *source,
+                               struct mmt_binary *binary, mmt_error *err)
+{
+    return mmt_nvrtc_compile(((struct cuda_device *) device)->nvrtc, source, binary, err);
+}
+
+/* NVML is asked for at the first question: programs that only multiply never wait for it.
+ */
+static bool cuda_health(mmt_device *base, struct mmt_health *out)
+{
+    struct cuda_device *device = (struct cuda_device *) base;
+    char pci[32];
+    pthread_mutex_lock(&device->lock);
+    if (!device->asked_nvml &&
+        mmt_cu.cuDeviceGetPCIBusId(pci, sizeof(pci), device->device) == CUDA_SUCCESS)
+        device->nvml = mmt_nvml_open(pci);
+    device->asked_nvml = true;
+    bool told = device->nvml && mmt_nvml_health(device->nvml, out);
+    pthread_mutex_unlock(&device->lock);
+    return told;
+}
+
+const struct mmt_backend mmt_backend_cuda = {
+    .name = "cuda",
+    .list = cuda_list,
+    .open = cuda_open,
+    .close = cuda_close,
+    .buffer_create = mmt_cuda_buffer_create,
+    .buffer_free = mmt_cuda_buffer_free,
+    .buffer_write = mmt_cuda_buffer_write,
+    .buffer_read = mmt_cuda_buffer_read,
+    .finish = mmt_cuda_finish,
+    .compiler_key = cuda_compiler_key,
+    .compile = cuda_compile,
+    .module_load = mmt_cuda_module_load,
+    .module_free = mmt_cuda_module_free,
+    .function_create = mmt_cuda_function_create,
+    .function_free = mmt_cuda_function_free,
+    .function_usage = mmt_cuda_function_usage,
+    .launch = mmt_cuda_launch,
+    .mark_create = mmt_cuda_mark_create,
+    .mark_free = mmt_cuda_mark_free,
+    .mark_record = mmt_cuda_mark_record,
+    .mark_seconds = mmt_cuda_mark_seconds,
+    .queue_create = mmt_cuda_queue_create,
+    .queue_free = mmt_cuda_queue_free,
+    .health = cuda_health,
+};

@@ -1,0 +1,102 @@
+/* What the files of the CUDA backend share. They alone include CUDA's headers. */
+#ifndef MMT_DEVICE_CUDA_INTERNAL_H
+#define MMT_DEVICE_CUDA_INTERNAL_H
+
+#include <cuda.h>
+#include <pthread.h>
+
+#include "device/device.h"
+
+/* The driver's functions, by the names of cuda.fn; there once a device is open. */
+struct mmt_cuda_functions {
+#define FN(name) __typeof__(name) *name;
+#include "device/cuda.fn"
+#undef FN
+};
+extern struct mmt_cuda_functions mmt_cu;
+
+struct cuda_device {
+    struct mmt_device base;
+    CUdevice device;
+    CUcontext context;
+    bool primary; /* the context is the primary one, which we retained */
+    struct mmt_nvrtc *nvrtc;
+    pthread_mutex_t lock; /* of the two below */
+    struct mmt_nvml *nvml;
+    bool asked_nvml;
+};
+
+struct cuda_module {
+    struct mmt_module base;
+    CUmodule module;
+};
+
+struct cuda_function {
+    struct mmt_function base;
+    CUfunction function;
+};
+
+struct cuda_mark {
+    struct mmt_mark base;
+    CUevent event;
+};
+
+/* "CUDA could not launch a kernel: invalid argument (CUDA_ERROR_INVALID_VALUE)". */
+mmt_status mmt_cuda_fail(mmt_error *err, const char *what, CUresult result);
+
+/* Makes the device's context current; *pushed says whether mmt_cuda_leave must pop it. */
+static inline CUresult mmt_cuda_enter(const struct mmt_device *base, bool *pushed)
+{
+    CUcontext context = ((const struct cuda_device *) base)->context, current = NULL;
+    CUresult result = mmt_cu.cuCtxGetCurrent(&current);
+    *pushed = false;
+    if (result != CUDA_SUCCESS || current == context)
+        return result;
+    result = mmt_cu.cuCtxPushCurrent_v2(context);
+    *pushed = result == CUDA_SUCCESS;
+    return result;
+}
+
+static inline void mmt_cuda_leave(bool pushed)
+{
+    CUcontext popped;
+    if (pushed)
+        mmt_cu.cuCtxPopCurrent_v2(&popped);
+}
+
+/* ---- cuda_memory.c: memory, queues, marks ---------------------------------------- */
+
+mmt_status mmt_cuda_buffer_create(mmt_device *device, size_t bytes, mmt_operand *out,
+                                  mmt_error *err);
+void mmt_cuda_buffer_free(mmt_device *device, mmt_operand buffer);
+mmt_status mmt_cuda_buffer_write(mmt_device *device, mmt_operand to, const void *from,
+                                 size_t bytes, mmt_error *err);
+mmt_status mmt_cuda_buffer_read(mmt_device *device, void *to, mmt_operand from,
+                                size_t bytes, mmt_error *err);
+mmt_status mmt_cuda_finish(mmt_device *device, mmt_queue queue, mmt_error *err);
+
+mmt_status mmt_cuda_mark_create(mmt_device *device, struct mmt_mark **out,
+                                mmt_error *err);
+void mmt_cuda_mark_free(struct mmt_mark *base);
+mmt_status mmt_cuda_mark_record(struct mmt_mark *mark, mmt_queue queue, mmt_error *err);
+mmt_status mmt_cuda_mark_seconds(struct mmt_mark *from, struct mmt_mark *to,
+                                 double *seconds, mmt_error *err);
+mmt_status mmt_cuda_queue_create(mmt_device *device, mmt_queue *out, mmt_error *err);
+void mmt_cuda_queue_free(mmt_device *device, mmt_queue queue);
+
+/* ---- cuda_kernel.c: from a binary to a launch ------------------------------------ */
+
+mmt_status mmt_cuda_module_load(mmt_device *device, const struct mmt_binary *binary,
+                                struct mmt_module **out, mmt_error *err);
+void mmt_cuda_module_free(struct mmt_module *base);
+mmt_status mmt_cuda_function_create(struct mmt_module *module, const char *entry,
+                                    const unsigned block[3], size_t shared,
+                                    struct mmt_function **out, mmt_error *err);
+void mmt_cuda_function_free(struct mmt_function *function);
+mmt_status mmt_cuda_function_usage(struct mmt_function *base, struct mmt_usage *out,
+                                   mmt_error *err);
+mmt_status mmt_cuda_launch(struct mmt_function *base, const unsigned grid[3],
+                           const struct mmt_value *values, int num_values, bool after,
+                           mmt_queue queue, mmt_error *err);
+
+#endif

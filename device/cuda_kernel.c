@@ -1,0 +1,165 @@
+/* From a binary to a launch, for the CUDA backend. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "device/cuda_internal.h"
+
+/* ---- building -------------------------------------------------------------------- */
+
+/* The driver says why it refuses PTX in a log of its own. */
+static CUresult load(CUmodule *module, const void *image, char *log, size_t size)
+{
+    CUjit_option options[] = { CU_JIT_ERROR_LOG_BUFFER,
+                               CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES };
+    void *values[] = { log, (void *) (uintptr_t) size };
+    log[0] = 0;
+    return mmt_cu.cuModuleLoadDataEx(module, image, 2, options, values);
+}
+
+static mmt_status fail_load(CUresult result, const char *log, mmt_error *err)
+{
+    char what[600];
+    snprintf(what, sizeof(what), "load a compiled kernel%s%s", log[0] ? ", saying: " : "",
+             log);
+    return mmt_cuda_fail(err, what, result);
+}
+
+mmt_status mmt_cuda_module_load(mmt_device *device, const struct mmt_binary *binary,
+                                struct mmt_module **out, mmt_error *err)
+{
+    bool pushed;
+    char log[512];
+    struct cuda_module *module = calloc(1, sizeof(*module));
+    if (!module)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "out of memory for a module");
+    log[0] = 0;
+    CUresult result = mmt_cuda_enter(device, &pushed);
+    if (result == CUDA_SUCCESS)
+        result = load(&module->module, binary->data, log, sizeof(log));
+    mmt_cuda_leave(pushed);
+    if (result != CUDA_SUCCESS) {
+        free(module);
+        return fail_load(result, log, err);
+    }
+    module->base.device = device;
+    *out = &module->base;
+    return MMT_OK;
+}
+
+void mmt_cuda_module_free(struct mmt_module *base)
+{
+    struct cuda_module *module = (struct cuda_module *) base;
+    bool pushed;
+    if (mmt_cuda_enter(base->device, &pushed) == CUDA_SUCCESS)
+        mmt_cu.cuModuleUnload(module->module);
+    mmt_cuda_leave(pushed);
+    free(module);
+}
+
+/* More than 48 KiB must be asked for; so that it is there, the first-level cache, which
+ * shares the memory, gets what is left. */
+static CUresult allow_shared(CUfunction function, size_t shared)
+{
+    if (shared <= 48 * 1024)
+        return CUDA_SUCCESS;
+    CUresult result = mmt_cu.cuFuncSetAttribute(
+        function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int) shared);
+    if (result != CUDA_SUCCESS)
+        return result;
+    return mmt_cu.cuFuncSetAttribute(function,
+                                     CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+                                     CU_SHAREDMEM_CARVEOUT_MAX_SHARED);
+}
+
+static mmt_status find_function(struct mmt_module *module, const char *entry,
+                                size_t shared, CUfunction *out, mmt_error *err)
+{
+    CUmodule in = ((struct cuda_module *) module)->module;
+    CUresult result = mmt_cu.cuModuleGetFunction(out, in, entry);
+    if (result == CUDA_ERROR_NOT_FOUND)
+        return mmt_fail_native(err, MMT_ERROR_NOT_FOUND, (int) result,
+                               "the binary has no kernel %s", entry);
+    if (result != CUDA_SUCCESS)
+        return mmt_cuda_fail(err, "find a kernel", result);
+    result = allow_shared(*out, shared);
+    return result == CUDA_SUCCESS
+               ? MMT_OK
+               : mmt_cuda_fail(err, "give a kernel its shared memory", result);
+}
+
+mmt_status mmt_cuda_function_create(struct mmt_module *module, const char *entry,
+                                    const unsigned block[3], size_t shared,
+                                    struct mmt_function **out, mmt_error *err)
+{
+    bool pushed;
+    struct cuda_function *function = calloc(1, sizeof(*function));
+    if (!function)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "out of memory for the kernel %s", entry);
+    function->base =
+        (struct mmt_function){ module->device, { block[0], block[1], block[2] }, shared };
+    CUresult result = mmt_cuda_enter(module->device, &pushed);
+    mmt_status status =
+        result == CUDA_SUCCESS
+            ? find_function(module, entry, shared, &function->function, err)
+            : mmt_cuda_fail(err, "use the context", result);
+    mmt_cuda_leave(pushed);
+    if (status != MMT_OK)
+        free(function);
+    else
+        *out = &function->base;
+    return status;
+}
+
+void mmt_cuda_function_free(struct mmt_function *function)
+{
+    free(function);
+}
+
+mmt_status mmt_cuda_function_usage(struct mmt_function *base, struct mmt_usage *out,
+                                   mmt_error *err)
+{
+    CUfunction function = ((struct cuda_function *) base)->function;
+    int shared = -1;
+    bool pushed;
+    CUresult result = mmt_cuda_enter(base->device, &pushed);
+    *out = (struct mmt_usage){ -1, -1, -1, -1 };
+    const struct {
+        CUfunction_attribute name;
+        int *to;
+    } figures[] = {
+        { CU_FUNC_ATTRIBUTE_NUM_REGS, &out->registers },
+        { CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, &out->spill_bytes },
+        { CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, &shared },
+        { CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &out->max_threads },
+    };
+    for (int i = 0; i < 4 && result == CUDA_SUCCESS; i++)
+        result = mmt_cu.cuFuncGetAttribute(figures[i].to, figures[i].name, function);
+    mmt_cuda_leave(pushed);
+    out->shared = shared;
+    return result == CUDA_SUCCESS ? MMT_OK
+                                  : mmt_cuda_fail(err, "describe a kernel", result);
+}
+
+/* ---- launching ------------------------------------------------------------------- */
+
+/* A stream is in order, so `after` holds anyway. All members of a value's union begin at
+ * its first byte. */
+mmt_status mmt_cuda_launch(struct mmt_function *base, const unsigned grid[3],
+                           const struct mmt_value *values, int num_values, bool after,
+                           mmt_queue queue, mmt_error *err)
+{
+    CUfunction function = ((struct cuda_function *) base)->function;
+    const unsigned *block = base->block;
+    void *parameters[MMT_MAX_KERNEL_VALUES];
+    bool pushed;
+    for (int i = 0; i < num_values; i++)
+        parameters[i] = (void *) &values[i].buffer;
+    CUresult result = mmt_cuda_enter(base->device, &pushed);
+    if (result == CUDA_SUCCESS)
+        result = mmt_cu.cuLaunchKernel(function, grid[0], grid[1], grid[2], block[0],
+                                       block[1], block[2], (unsigned) base->shared, queue,
+                                       parameters, NULL);
+    mmt_cuda_leave(pushed);
+    return result == CUDA_SUCCESS ? MMT_OK
+                                  : mmt_cuda_fail(err, "launch a kernel", result);
+}

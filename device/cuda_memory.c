@@ -1,0 +1,164 @@
+/* Memory, queues and marks of the CUDA backend. */
+#include <stdlib.h>
+
+#include "device/cuda_internal.h"
+
+/* ---- memory ---------------------------------------------------------------------- */
+
+static mmt_status fail_allocation(size_t bytes, CUresult result, mmt_error *err)
+{
+    size_t left = 0, total = 0;
+    if (result != CUDA_ERROR_OUT_OF_MEMORY)
+        return mmt_cuda_fail(err, "make a buffer", result);
+    mmt_cu.cuMemGetInfo_v2(&left, &total);
+    return mmt_fail_native(
+        err, MMT_ERROR_MEMORY, (int) result,
+        "a buffer of %zu bytes: the device has %zu of its %zu bytes left", bytes, left,
+        total);
+}
+
+mmt_status mmt_cuda_buffer_create(mmt_device *device, size_t bytes, mmt_operand *out,
+                                  mmt_error *err)
+{
+    bool pushed;
+    CUdeviceptr memory = 0;
+    mmt_status status = MMT_OK;
+    CUresult result = mmt_cuda_enter(device, &pushed);
+    if (result == CUDA_SUCCESS)
+        result = mmt_cu.cuMemAlloc_v2(&memory, bytes);
+    if (result == CUDA_SUCCESS)
+        *out = (mmt_operand){ memory, 0 };
+    else
+        status = fail_allocation(bytes, result, err);
+    mmt_cuda_leave(pushed);
+    return status;
+}
+
+void mmt_cuda_buffer_free(mmt_device *device, mmt_operand buffer)
+{
+    bool pushed;
+    if (mmt_cuda_enter(device, &pushed) == CUDA_SUCCESS)
+        mmt_cu.cuMemFree_v2(buffer.handle);
+    mmt_cuda_leave(pushed);
+}
+
+/* A copy of pageable memory may return while its last part is under way. */
+mmt_status mmt_cuda_buffer_write(mmt_device *device, mmt_operand to, const void *from,
+                                 size_t bytes, mmt_error *err)
+{
+    bool pushed;
+    CUresult result = mmt_cuda_enter(device, &pushed);
+    if (result == CUDA_SUCCESS)
+        result = mmt_cu.cuMemcpyHtoD_v2(to.handle + to.offset, from, bytes);
+    if (result == CUDA_SUCCESS)
+        result = mmt_cu.cuStreamSynchronize(NULL);
+    mmt_cuda_leave(pushed);
+    return result == CUDA_SUCCESS ? MMT_OK
+                                  : mmt_cuda_fail(err, "write to a buffer", result);
+}
+
+mmt_status mmt_cuda_buffer_read(mmt_device *device, void *to, mmt_operand from,
+                                size_t bytes, mmt_error *err)
+{
+    bool pushed;
+    CUresult result = mmt_cuda_enter(device, &pushed);
+    if (result == CUDA_SUCCESS)
+        result = mmt_cu.cuMemcpyDtoH_v2(to, from.handle + from.offset, bytes);
+    mmt_cuda_leave(pushed);
+    return result == CUDA_SUCCESS ? MMT_OK
+                                  : mmt_cuda_fail(err, "read from a buffer", result);
+}
+
+mmt_status mmt_cuda_finish(mmt_device *device, mmt_queue queue, mmt_error *err)
+{
+    bool pushed;
+    CUresult result = mmt_cuda_enter(device, &pushed);
+    if (result == CUDA_SUCCESS)
+        result = mmt_cu.cuStreamSynchronize(queue);
+    mmt_cuda_leave(pushed);
+    return result == CUDA_SUCCESS ? MMT_OK
+                                  : mmt_cuda_fail(err, "finish its work", result);
+}
+
+/* ---- queues and marks ------------------------------------------------------------ */
+
+mmt_status mmt_cuda_mark_create(mmt_device *device, struct mmt_mark **out, mmt_error *err)
+{
+    bool pushed;
+    struct cuda_mark *mark = calloc(1, sizeof(*mark));
+    if (!mark)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "out of memory for a mark");
+    mark->base.device = device;
+    CUresult result = mmt_cuda_enter(device, &pushed);
+    if (result == CUDA_SUCCESS)
+        result = mmt_cu.cuEventCreate(&mark->event, CU_EVENT_DEFAULT);
+    mmt_cuda_leave(pushed);
+    if (result != CUDA_SUCCESS) {
+        free(mark);
+        return mmt_cuda_fail(err, "make an event", result);
+    }
+    *out = &mark->base;
+    return MMT_OK;
+}
+
+void mmt_cuda_mark_free(struct mmt_mark *base)
+{
+    struct cuda_mark *mark = (struct cuda_mark *) base;
+    bool pushed;
+    if (mmt_cuda_enter(base->device, &pushed) == CUDA_SUCCESS)
+        mmt_cu.cuEventDestroy_v2(mark->event);
+    mmt_cuda_leave(pushed);
+    free(mark);
+}
+
+mmt_status mmt_cuda_mark_record(struct mmt_mark *mark, mmt_queue queue, mmt_error *err)
+{
+    bool pushed;
+    CUresult result = mmt_cuda_enter(mark->device, &pushed);
+    if (result == CUDA_SUCCESS)
+        result = mmt_cu.cuEventRecord(((struct cuda_mark *) mark)->event, queue);
+    mmt_cuda_leave(pushed);
+    return result == CUDA_SUCCESS ? MMT_OK
+                                  : mmt_cuda_fail(err, "record an event", result);
+}
+
+mmt_status mmt_cuda_mark_seconds(struct mmt_mark *from, struct mmt_mark *to,
+                                 double *seconds, mmt_error *err)
+{
+    CUevent begin = ((struct cuda_mark *) from)->event;
+    CUevent end = ((struct cuda_mark *) to)->event;
+    float milliseconds = 0;
+    bool pushed;
+    CUresult result = mmt_cuda_enter(to->device, &pushed);
+    if (result == CUDA_SUCCESS)
+        result = mmt_cu.cuEventSynchronize(end);
+    if (result == CUDA_SUCCESS)
+        result = mmt_cu.cuEventElapsedTime(&milliseconds, begin, end);
+    mmt_cuda_leave(pushed);
+    if (result != CUDA_SUCCESS)
+        return mmt_cuda_fail(err, "time the work", result);
+    *seconds = 1e-3 * milliseconds;
+    return MMT_OK;
+}
+
+mmt_status mmt_cuda_queue_create(mmt_device *device, mmt_queue *out, mmt_error *err)
+{
+    bool pushed;
+    CUstream stream = NULL;
+    CUresult result = mmt_cuda_enter(device, &pushed);
+    if (result == CUDA_SUCCESS)
+        result = mmt_cu.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+    mmt_cuda_leave(pushed);
+    if (result != CUDA_SUCCESS)
+        return mmt_cuda_fail(err, "make a stream", result);
+    *out = stream;
+    return MMT_OK;
+}
+
+void mmt_cuda_queue_free(mmt_device *device, mmt_queue queue)
+{
+    bool pushed;
+    if (mmt_cuda_enter(device, &pushed) == CUDA_SUCCESS)
+        mmt_cu.cuStreamDestroy_v2(queue);
+    mmt_cuda_leave(pushed);
+}

@@ -1,0 +1,98 @@
+#include "device/nvml.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/library.h"
+
+/* Many toolkits come without nvml.h, so the few functions are declared here. */
+typedef struct nvml_card *nvml_card;
+int nvmlInit_v2(void);
+int nvmlShutdown(void);
+int nvmlDeviceGetHandleByPciBusId_v2(const char *pci, nvml_card *card);
+int nvmlDeviceGetTemperature(nvml_card card, int sensor, unsigned *celsius);
+int nvmlDeviceGetClockInfo(nvml_card card, int clock, unsigned *mhz);
+int nvmlDeviceGetCurrentClocksThrottleReasons(nvml_card card,
+                                              unsigned long long *reasons);
+
+enum { SENSOR_GPU = 0, CLOCK_SM = 1 };
+
+struct mmt_nvml {
+#define FN(name)       __typeof__(name) *name;
+#define OPTIONAL(name) __typeof__(name) *name;
+#include "device/nvml.fn"
+#undef FN
+#undef OPTIONAL
+    nvml_card card;
+};
+
+static const struct mmt_symbol symbols[] = {
+#define FN(name)       { #name, offsetof(struct mmt_nvml, name), false },
+#define OPTIONAL(name) { #name, offsetof(struct mmt_nvml, name), true },
+#include "device/nvml.fn"
+#undef FN
+#undef OPTIONAL
+};
+
+/* Those of NVML's reasons that slow a kernel down; the gravest first. */
+static const struct {
+    unsigned long long bit;
+    const char *why;
+} slowdowns[] = {
+    { 0x40, "thermal (hardware)" }, { 0x20, "thermal" },   { 0x80, "power brake" },
+    { 0x08, "hardware slowdown" },  { 0x04, "power cap" },
+};
+
+struct mmt_nvml *mmt_nvml_open(const char *pci)
+{
+    char why[256];
+    struct mmt_nvml *nvml = calloc(1, sizeof(*nvml));
+    size_t count = sizeof(symbols) / sizeof(symbols[0]);
+    if (!nvml || !mmt_library_open("libnvidia-ml.so.1", symbols, count, nvml, why))
+        goto fail;
+    if (nvml->nvmlInit_v2())
+        goto fail;
+    if (nvml->nvmlDeviceGetHandleByPciBusId_v2(pci, &nvml->card))
+        goto fail_shutdown;
+    return nvml;
+
+fail_shutdown:
+    nvml->nvmlShutdown();
+fail:
+    free(nvml);
+    return NULL;
+}
+
+void mmt_nvml_close(struct mmt_nvml *nvml)
+{
+    if (!nvml)
+        return;
+    nvml->nvmlShutdown();
+    free(nvml);
+}
+
+static void explain(unsigned long long reasons, struct mmt_health *out)
+{
+    for (size_t i = 0; i < sizeof(slowdowns) / sizeof(slowdowns[0]); i++) {
+        if (!(reasons & slowdowns[i].bit))
+            continue;
+        out->throttled = true;
+        strncpy(out->why, slowdowns[i].why, sizeof(out->why) - 1);
+        return;
+    }
+}
+
+bool mmt_nvml_health(const struct mmt_nvml *nvml, struct mmt_health *out)
+{
+    unsigned celsius, mhz;
+    unsigned long long reasons = 0;
+    if (nvml->nvmlDeviceGetTemperature(nvml->card, SENSOR_GPU, &celsius) ||
+        nvml->nvmlDeviceGetClockInfo(nvml->card, CLOCK_SM, &mhz))
+        return false;
+    out->celsius = celsius;
+    out->clock_mhz = mhz;
+    if (nvml->nvmlDeviceGetCurrentClocksThrottleReasons)
+        nvml->nvmlDeviceGetCurrentClocksThrottleReasons(nvml->card, &reasons);
+    explain(reasons, out);
+    return true;
+}
