@@ -17,6 +17,7 @@ static const char magic[8] = "mmtune1";
 
 enum { MAX_FILE = 64 << 20, SUFFIX = 4 };
 static const char suffix[] = ".bin";
+static const char unfinished[] = ".tmp"; /* of a process that was killed while writing */
 
 static void add_path(const char *key, struct mmt_text *path)
 {
@@ -72,7 +73,7 @@ done:
 }
 
 struct cached {
-    char name[48];
+    char name[80];
     struct timespec used;
     off_t size;
 };
@@ -84,6 +85,13 @@ static int older_first(const void *a, const void *b)
     if (x->tv_sec != y->tv_sec)
         return x->tv_sec < y->tv_sec ? -1 : 1;
     return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
+}
+
+/* Also one that was never finished. */
+static bool is_binary(const char *name, size_t length)
+{
+    return length > SUFFIX && (!strcmp(name + length - SUFFIX, suffix) ||
+                               !strcmp(name + length - SUFFIX, unfinished));
 }
 
 /* The binaries of a folder; malloc'ed. */
@@ -98,8 +106,7 @@ static struct cached *list_binaries(DIR *folder, size_t *count, off_t *total)
     while ((entry = readdir(folder))) {
         struct stat st;
         size_t length = strlen(entry->d_name);
-        if (length <= SUFFIX || length >= sizeof list->name ||
-            strcmp(entry->d_name + length - SUFFIX, suffix) ||
+        if (length >= sizeof list->name || !is_binary(entry->d_name, length) ||
             fstatat(dirfd(folder), entry->d_name, &st, AT_SYMLINK_NOFOLLOW))
             continue;
         if (*count == capacity) {

@@ -103,7 +103,9 @@ static mmt_status build(struct mmt_plan *plan, const mmt_plan_options *options,
     unsigned element = (unsigned) mmt_type_size(plan->problem.type);
     mmt_status status = MMT_OK;
 
-    bool may_align = mmt_config_may_align(config, &plan->problem, &plan->alignment);
+    struct mmt_variant variant = mmt_variant_of(&plan->problem, true);
+    bool may_align = mmt_config_may_align(config, &plan->problem, &plan->alignment) &&
+                     !mmt_config_reject(config, &variant, &plan->device->caps);
     bool differs = plan->alignment.a > element || plan->alignment.b > element ||
                    plan->alignment.c > element;
     if (may_align && differs)

@@ -89,7 +89,7 @@ typedef enum mmt_type {
  * (ldb >= n), or n x k when trans_b is set (ldb >= k); C is stored m x n (ldc >= n).
  * A leading dimension of 0 means "no gap". A batch of 0 means 1; strides are in elements
  * from one matrix of the batch to the next (0 for A or B: all share one matrix; 0 for C
- * with a batch over 1: no gap between the matrices). Where m, n or the batch is 0 there is
+ * with a batch over 1: no gap between the matrices). Where m or n is 0 there is
  * nothing to do; where k is 0, C = beta C. Each of m, n, k and the leading dimensions is
  * at most 2^31 - 1; a matrix may have more elements than that. */
 typedef struct mmt_problem {
