@@ -57,13 +57,17 @@ void mmt_cuda_module_free(struct mmt_module *base)
 }
 
 /* More than 48 KiB must be asked for; so that it is there, the first-level cache, which
- * shares the memory, gets what is left. */
+ * shares the memory, gets what is left. Another mmt_function of the same kernel may have
+ * asked for more already. */
 static CUresult allow_shared(CUfunction function, size_t shared)
 {
+    const CUfunction_attribute most = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+    int allowed = 0;
     if (shared <= 48 * 1024)
         return CUDA_SUCCESS;
-    CUresult result = mmt_cu.cuFuncSetAttribute(
-        function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int) shared);
+    CUresult result = mmt_cu.cuFuncGetAttribute(&allowed, most, function);
+    if (result == CUDA_SUCCESS && (size_t) allowed < shared)
+        result = mmt_cu.cuFuncSetAttribute(function, most, (int) shared);
     if (result != CUDA_SUCCESS)
         return result;
     return mmt_cu.cuFuncSetAttribute(function,

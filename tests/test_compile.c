@@ -1,0 +1,387 @@
+/* NVRTC compiles what a GPU would run, on a machine that need not have one: for sm_75 and
+ * sm_90 each, at least MIN_JOBS configurations of all templates, types, transposes and
+ * alignments, so that every value of every knob appears. Every kernel is then looked up
+ * as a launch would, with its block and its shared memory.
+ *
+ * Compiling takes seconds, so it is spread over processes, made before NVRTC is opened.
+ */
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "device/device.h"
+#include "generator/generator.h"
+#include "tests/test.h"
+
+enum {
+    MIN_JOBS = 200,
+    MAX_JOBS = 600,
+    MAX_PROCESSES = 8,
+    TRIES = 2000000, /* of drawing a legal configuration */
+    DRAWS = 8,       /* legal ones, of which the one with most that is new is taken */
+};
+
+static const char *const targets[] = { "null:sm_75", "null:sm_90" };
+enum { NUM_TARGETS = sizeof(targets) / sizeof(targets[0]) };
+
+struct job {
+    struct mmt_config config;
+    struct mmt_variant variant;
+};
+
+struct plan {
+    const struct mmt_caps *caps;
+    uint64_t random;
+    int count;
+    struct job jobs[MAX_JOBS];
+};
+
+/* Of one template: how often each value of each knob appears in the jobs. */
+struct cover {
+    int times[MMT_MAX_KNOBS][MMT_MAX_VALUES];
+};
+
+/* ---- choosing what to compile ---------------------------------------------------- */
+
+static uint64_t draw(struct plan *plan, uint64_t below)
+{
+    plan->random = plan->random * 6364136223846793005u + 1442695040888963407u;
+    return (plan->random >> 33) % below;
+}
+
+static void draw_config(struct plan *plan, const struct mmt_template *template,
+                        struct mmt_config *out)
+{
+    *out = (struct mmt_config){ .template = template };
+    for (int i = 0; i < template->num_knobs; i++) {
+        const struct mmt_knob *knob = &template->knobs[i];
+        out->values[i] = knob->values[draw(plan, (uint64_t) knob->num_values)];
+    }
+}
+
+/* Variants are numbered: type, then transposes, then alignment fastest. */
+enum { NUM_VARIANTS = MMT_NUM_TYPES * 2 * 2 * 2 };
+
+static struct mmt_variant variant_at(int index)
+{
+    return (struct mmt_variant){
+        .op = MMT_GEMM,
+        .type = (mmt_type) (index / 8),
+        .trans_a = index / 4 % 2,
+        .trans_b = index / 2 % 2,
+        .aligned = index % 2,
+    };
+}
+
+/* Where a template has but one text, it is the aligned one. */
+static bool has_variant(const struct mmt_template *template,
+                        const struct mmt_variant *variant)
+{
+    return (template->types & 1u << variant->type) &&
+           (variant->aligned || template->alignment);
+}
+
+static int value_index(const struct mmt_knob *knob, int value)
+{
+    int i = 0;
+    while (i < knob->num_values && knob->values[i] != value)
+        i++;
+    return i;
+}
+
+static int count_new(const struct cover *cover, const struct mmt_config *config)
+{
+    int count = 0;
+    for (int i = 0; i < config->template->num_knobs; i++) {
+        int at = value_index(&config->template->knobs[i], config->values[i]);
+        count += cover->times[i][at] == 0;
+    }
+    return count;
+}
+
+static void add_job(struct plan *plan, struct cover *cover,
+                    const struct mmt_config *config, const struct mmt_variant *variant)
+{
+    if (!CHECK(plan->count < MAX_JOBS))
+        return;
+    plan->jobs[plan->count++] = (struct job){ *config, *variant };
+    for (int i = 0; i < config->template->num_knobs; i++)
+        cover->times[i][value_index(&config->template->knobs[i], config->values[i])]++;
+}
+
+/* Adds a legal configuration of that variant with as much that is new as a few draws
+ * find. */
+static bool add_any(struct plan *plan, struct cover *cover,
+                    const struct mmt_template *template,
+                    const struct mmt_variant *variant)
+{
+    struct mmt_config config, best;
+    int most = -1;
+    for (int tries = 0, found = 0; tries < TRIES && found < DRAWS; tries++) {
+        draw_config(plan, template, &config);
+        if (mmt_config_reject(&config, variant, plan->caps))
+            continue;
+        found++;
+        int news = count_new(cover, &config);
+        if (news > most) {
+            most = news;
+            best = config;
+        }
+    }
+    if (most >= 0)
+        add_job(plan, cover, &best, variant);
+    return most >= 0;
+}
+
+/* Adds a legal configuration with one knob at one value, of any variant. */
+static bool add_value(struct plan *plan, struct cover *cover,
+                      const struct mmt_template *template, int knob, int value)
+{
+    struct mmt_config config;
+    for (int tries = 0; tries < TRIES; tries++) {
+        struct mmt_variant variant = variant_at((int) draw(plan, NUM_VARIANTS));
+        draw_config(plan, template, &config);
+        config.values[knob] = value;
+        if (!has_variant(template, &variant) ||
+            mmt_config_reject(&config, &variant, plan->caps))
+            continue;
+        add_job(plan, cover, &config, &variant);
+        return true;
+    }
+    return false;
+}
+
+static void cover_values(struct plan *plan, struct cover *cover,
+                         const struct mmt_template *template)
+{
+    for (int i = 0; i < template->num_knobs; i++) {
+        const struct mmt_knob *knob = &template->knobs[i];
+        for (int j = 0; j < knob->num_values; j++) {
+            if (cover->times[i][j] > 0 ||
+                add_value(plan, cover, template, i, knob->values[j]))
+                continue;
+            CHECK(!"every value of every knob is legal somewhere");
+            fprintf(stderr, "    %s: no legal configuration with %s = %d\n",
+                    template->name, knob->name, knob->values[j]);
+        }
+    }
+}
+
+static void plan_template(struct plan *plan, const struct mmt_template *template)
+{
+    struct cover cover = { 0 };
+    for (int i = 0; i < NUM_VARIANTS; i++) {
+        struct mmt_variant variant = variant_at(i);
+        if (!has_variant(template, &variant))
+            continue;
+        if (!CHECK(add_any(plan, &cover, template, &variant)))
+            fprintf(stderr, "    %s has no legal configuration for %s%s%s%s\n",
+                    template->name, mmt_type_name(variant.type),
+                    variant.trans_a ? ", A transposed" : "",
+                    variant.trans_b ? ", B transposed" : "",
+                    variant.aligned ? ", aligned" : "");
+    }
+    cover_values(plan, &cover, template);
+}
+
+static bool is_in_plan(const struct mmt_template *template)
+{
+    return template->op == MMT_GEMM && template->dialects & MMT_CUDA_CXX;
+}
+
+/* The templates in turn, until there are enough. */
+static void fill_up(struct plan *plan)
+{
+    struct cover none = { 0 };
+    int before = -1;
+    while (plan->count < MIN_JOBS && plan->count > before) {
+        before = plan->count;
+        for (int i = 0; mmt_templates[i] && plan->count < MIN_JOBS; i++) {
+            struct mmt_variant variant = variant_at((int) draw(plan, NUM_VARIANTS));
+            if (is_in_plan(mmt_templates[i]) && has_variant(mmt_templates[i], &variant))
+                add_any(plan, &none, mmt_templates[i], &variant);
+        }
+    }
+}
+
+static void make_plan(struct plan *plan, const struct mmt_caps *caps)
+{
+    plan->caps = caps;
+    plan->random = 2024;
+    plan->count = 0;
+    for (int i = 0; mmt_templates[i]; i++)
+        if (is_in_plan(mmt_templates[i]))
+            plan_template(plan, mmt_templates[i]);
+    fill_up(plan);
+}
+
+/* ---- compiling ------------------------------------------------------------------- */
+
+/* What a process found, summed up by its parent. */
+struct report {
+    int checks, failures, skipped;
+    int compiled, spilling, most_registers;
+};
+
+static void describe(const struct job *job, const char *what, const char *words)
+{
+    struct mmt_text text = { 0 };
+    mmt_config_print(&job->config, &text);
+    fprintf(stderr, "    %s: %s %s%s%s%s: %s\n", what, mmt_text_string(&text),
+            mmt_type_name(job->variant.type), job->variant.trans_a ? " t" : " n",
+            job->variant.trans_b ? "t" : "n", job->variant.aligned ? " aligned" : "",
+            words);
+    mmt_text_finish(&text);
+}
+
+static void note_usage(const struct mmt_usage *usage, struct report *report)
+{
+    report->spilling += usage->spill_bytes > 0;
+    if (usage->registers > report->most_registers)
+        report->most_registers = usage->registers;
+}
+
+static mmt_status look_up(const struct mmt_launch *launch, struct mmt_module *module,
+                          struct report *report, mmt_error *err)
+{
+    struct mmt_function *function;
+    struct mmt_usage usage;
+    mmt_status status = mmt_function_create(module, launch->entry, launch->block,
+                                            launch->shared, &function, err);
+    if (status != MMT_OK)
+        return status;
+    status = mmt_function_usage(function, &usage, err);
+    mmt_function_free(function);
+    if (status == MMT_OK)
+        note_usage(&usage, report);
+    return status;
+}
+
+static mmt_status look_up_all(mmt_device *device, const struct job *job,
+                              const struct mmt_binary *binary, struct report *report,
+                              mmt_error *err)
+{
+    struct mmt_launches launches;
+    struct mmt_module *module;
+    mmt_problem problem = mmt_gemm_problem(job->variant.type, 1000, 1000, 1000);
+    problem.trans_a = job->variant.trans_a;
+    problem.trans_b = job->variant.trans_b;
+    mmt_status status = mmt_problem_normalise(&problem, &problem, err);
+    if (status == MMT_OK)
+        status = mmt_module_load(device, binary, &module, err);
+    if (status != MMT_OK)
+        return status;
+    job->config.template->launch(job->config.values, &problem, mmt_device_caps(device),
+                                 &launches);
+    for (int i = 0; i < launches.count && status == MMT_OK; i++)
+        status = look_up(&launches.launch[i], module, report, err);
+    mmt_module_free(module);
+    return status;
+}
+
+static void run_job(mmt_device *device, const struct job *job, struct report *report)
+{
+    mmt_error err = { 0 };
+    struct mmt_text source = { 0 };
+    struct mmt_binary binary = { 0 };
+    const char *architecture = mmt_device_caps(device)->architecture;
+    mmt_status status =
+        mmt_emit(&job->config, &job->variant, MMT_CUDA_CXX, MMT_GPU, &source, &err);
+    if (status == MMT_OK)
+        status = mmt_device_compile(device, mmt_text_string(&source), &binary, &err);
+    if (status == MMT_OK)
+        status = look_up_all(device, job, &binary, report, &err);
+    if (!CHECK(status == MMT_OK))
+        describe(job, architecture,
+                 status == MMT_ERROR_COMPILE && binary.log ? binary.log : err.text);
+    report->compiled++;
+    mmt_binary_finish(&binary);
+    mmt_text_finish(&source);
+}
+
+/* The share of one process in the plan for one target. */
+static void run_target(const char *name, int process, int processes,
+                       struct report *report)
+{
+    static struct plan plan;
+    mmt_error err = { 0 };
+    mmt_device *device = mmt_device_open(name, &err);
+    if (!device) {
+        CHECK_EQ_INT(err.status, MMT_ERROR_UNSUPPORTED);
+        if (process == 0)
+            printf("%s left out: %s\n", name, err.text);
+        report->skipped++;
+        return;
+    }
+    make_plan(&plan, mmt_device_caps(device));
+    CHECK(plan.count >= MIN_JOBS);
+    for (int i = process; i < plan.count; i += processes)
+        run_job(device, &plan.jobs[i], report);
+    mmt_device_close(device);
+}
+
+/* ---- processes ------------------------------------------------------------------- */
+
+static void run_process(int process, int processes, int to)
+{
+    struct report report = { 0 };
+    for (int i = 0; i < NUM_TARGETS; i++)
+        run_target(targets[i], process, processes, &report);
+    report.checks = test_checks;
+    report.failures = test_failures;
+    fflush(NULL);
+    _exit(write(to, &report, sizeof(report)) != (ssize_t) sizeof(report));
+}
+
+static void add_report(struct report *sum, const struct report *one)
+{
+    test_checks += one->checks;
+    test_failures += one->failures;
+    sum->skipped += one->skipped;
+    sum->compiled += one->compiled;
+    sum->spilling += one->spilling;
+    if (one->most_registers > sum->most_registers)
+        sum->most_registers = one->most_registers;
+}
+
+static int count_processes(void)
+{
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    return cpus < 1 ? 1 : cpus > MAX_PROCESSES ? MAX_PROCESSES : (int) cpus;
+}
+
+static void run_all(int processes, struct report *sum)
+{
+    int ends[2], status;
+    struct report one;
+    if (pipe(ends))
+        exit(1);
+    for (int i = 0; i < processes; i++) {
+        pid_t child = fork();
+        if (child == 0)
+            run_process(i, processes, ends[1]);
+        CHECK(child > 0);
+    }
+    close(ends[1]);
+    while (read(ends[0], &one, sizeof(one)) == (ssize_t) sizeof(one))
+        add_report(sum, &one);
+    while (wait(&status) > 0)
+        CHECK_EQ_INT(status, 0);
+    close(ends[0]);
+}
+
+int main(void)
+{
+    struct report sum = { 0 };
+    int processes = count_processes();
+    time_t begin = time(NULL);
+    run_all(processes, &sum);
+    if (sum.skipped && !sum.compiled && !test_failures)
+        SKIP("there is no NVRTC that compiles for these targets");
+    CHECK(sum.compiled >= (NUM_TARGETS - sum.skipped / processes) * MIN_JOBS);
+    printf("%d kernels compiled by %d processes in %ld s; %d spill; at most %d "
+           "registers a thread\n",
+           sum.compiled, processes, (long) (time(NULL) - begin), sum.spilling,
+           sum.most_registers);
+    return test_end("compile");
+}
