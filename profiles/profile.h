@@ -14,11 +14,19 @@ struct mmt_timing {
 };
 
 /* The fitted cost of a kernel (docs/cost-model.md), in seconds:
- *   t = launch + max(waves * (block + steps * step), bytes / bandwidth) + reduction
+ *   t = launches * launch + max(busy, bytes / bandwidth) + workspace * reduction
+ *   busy = waves * (wave + steps * wave_step) + blocks * (block + steps * step)
+ * for the busiest multiprocessor, which runs `blocks` blocks, `resident` of them at a time
+ * in `waves` waves; each makes `steps` steps along k, of `depth`. Where the kernel's aligned
+ * text cannot serve, a step takes `unaligned` more.
  * `fitted` is false where there were too few shapes; then the nearest shape decides. */
 struct mmt_cost {
     bool fitted;
-    double launch, block, step, bandwidth, reduction;
+    double launch, block, step, bandwidth, reduction; /* bandwidth: bytes/s, 0: no bound;
+                                                       * reduction: per byte of workspace */
+    double wave, wave_step; /* what a wave takes however few its blocks are */
+    double unaligned;
+    int resident, depth;    /* at least 1 where fitted */
     double residual; /* root mean square of ln(model / measured) over the fitted shapes */
 };
 
