@@ -68,6 +68,8 @@ static int supported_archs(const struct mmt_nvrtc *nvrtc, int archs[MAX_ARCHS])
     return count;
 }
 
+/* The disk cache of versions from 13 on would swallow the log, where ptxas tells of
+ * spills; there is a cache of our own. */
 static void choose_options(struct mmt_nvrtc *nvrtc)
 {
     snprintf(nvrtc->options[0], sizeof(nvrtc->options[0]), "--gpu-architecture=%s",
@@ -78,6 +80,9 @@ static void choose_options(struct mmt_nvrtc *nvrtc)
     if (nvrtc->cubin)
         snprintf(nvrtc->options[nvrtc->num_options++], sizeof(nvrtc->options[0]),
                  "--ptxas-options=-v");
+    if (nvrtc->version >= 13000)
+        snprintf(nvrtc->options[nvrtc->num_options++], sizeof(nvrtc->options[0]),
+                 "--no-cache");
 }
 
 /* From compute capability 9.0 on, the instructions of the tensor cores stand in targets
@@ -282,7 +287,7 @@ static mmt_status read_binary(const struct mmt_nvrtc *nvrtc, nvrtcProgram progra
 static mmt_status compile(const struct mmt_nvrtc *nvrtc, nvrtcProgram program,
                           struct mmt_binary *binary, mmt_error *err)
 {
-    const char *options[3];
+    const char *options[MMT_NVRTC_OPTIONS];
     for (int i = 0; i < nvrtc->num_options; i++)
         options[i] = nvrtc->options[i];
     nvrtcResult result =

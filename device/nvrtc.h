@@ -6,6 +6,8 @@
 
 struct mmt_nvrtc_functions;
 
+enum { MMT_NVRTC_OPTIONS = 4 };
+
 /* A compiler for one architecture. Immutable and thread-safe once open. */
 struct mmt_nvrtc {
     struct mmt_nvrtc_functions *functions;
@@ -13,7 +15,7 @@ struct mmt_nvrtc {
     bool cubin;            /* makes a cubin; else PTX, which the driver finishes */
     char name[32];         /* "nvrtc 13.0" */
     char architecture[16]; /* "sm_90a", or "compute_90" for PTX */
-    char options[3][40];
+    char options[MMT_NVRTC_OPTIONS][40];
     int num_options;
 };
 

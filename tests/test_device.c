@@ -306,7 +306,8 @@ static void test_null(const char *name, const char *architecture)
     test_compile_error(device);
     if (!CHECK_OK(mmt_device_compile(device, scale_text, &binary, &err), err))
         goto done;
-    CHECK(binary.log && strstr(binary.log, "registers"));
+    if (atof(mmt_device_caps(device)->compiler + strlen("nvrtc ")) >= 13)
+        CHECK(binary.log && strstr(binary.log, "registers"));
     test_damage(&binary);
     CHECK_OK(mmt_module_load(device, &binary, &module, &err), err);
     mmt_binary_finish(&binary);
