@@ -11,7 +11,7 @@
 #include "tuner/surrogate.h"
 
 enum {
-    FIRST = 14,    /* random points before the model is asked */
+    FIRST = 8,     /* random points before the model is asked */
     LEADERS = 6,   /* the best so far, whose neighbours are looked at */
     PAIRS = 2,     /* of them, those of which two knobs are changed at once */
     MUTANTS = 150, /* points with two to four knobs of a known one changed */
