@@ -1,0 +1,81 @@
+#include "tuner/tuner.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct verb {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *what; /* NULL: not for people */
+} verbs[] = {
+    { "tune", mmt_verb_tune, "tune a device and write its profile (also with no verb)" },
+    { "devices", mmt_verb_devices, "list and number the devices of this machine" },
+    { "suites", mmt_verb_suites, "list the suites of shapes" },
+    { "templates", mmt_verb_templates,
+      "list the kernels, their knobs, and what is legal" },
+    { "emit", mmt_verb_emit, "print the source text of one configuration" },
+    { "verify", mmt_verb_verify, "run every check on configurations" },
+    { "show", mmt_verb_show, "print a profile for people" },
+    { "diff", mmt_verb_diff, "compare two profiles, problem by problem" },
+    { "--worker", mmt_verb_worker, NULL },
+};
+
+enum { NUM_VERBS = sizeof verbs / sizeof *verbs };
+
+static const struct verb *find(const char *name)
+{
+    for (int i = 0; i < NUM_VERBS; i++)
+        if (!strcmp(verbs[i].name, name))
+            return &verbs[i];
+    return NULL;
+}
+
+static int help(void)
+{
+    printf(
+        "usage: mmtune [VERB] [OPTION...]\n\n"
+        "Finds the fastest matrix multiplication kernels of a device, and keeps them in\n"
+        "a profile that libmmtune uses. `mmtune --device 0` tunes for five minutes.\n\n");
+    for (int i = 0; i < NUM_VERBS; i++)
+        if (verbs[i].what)
+            printf("  %-10s %s\n", verbs[i].name, verbs[i].what);
+    printf(
+        "\n`mmtune VERB --help` explains a verb; `mmtune --version` tells the version.\n"
+        "Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted.\n");
+    return MMT_EXIT_DONE;
+}
+
+static int unknown_verb(const char *name)
+{
+    struct mmt_text names = { 0 };
+    for (int i = 0; i < NUM_VERBS; i++)
+        if (verbs[i].what)
+            mmt_text_addf(&names, "%s%s", i ? ", " : "", verbs[i].name);
+    fprintf(stderr, "mmtune: there is no verb '%s'; there are %s\n", name,
+            mmt_text_string(&names));
+    mmt_text_finish(&names);
+    return MMT_EXIT_USAGE;
+}
+
+/* A program that is called without a verb tunes. */
+static int tune_without_verb(int argc, char **argv)
+{
+    static char name[] = "tune";
+    argv[0] = name;
+    return mmt_verb_tune(argc, argv);
+}
+
+int main(int argc, char **argv)
+{
+    const char *first = argc > 1 ? argv[1] : "--help";
+    if (!strcmp(first, "--help") || !strcmp(first, "-h") || !strcmp(first, "help"))
+        return help();
+    if (!strcmp(first, "--version")) {
+        printf("mmtune %s\n", mmt_version());
+        return MMT_EXIT_DONE;
+    }
+    const struct verb *verb = find(first);
+    if (verb)
+        return verb->run(argc - 1, argv + 1);
+    return first[0] == '-' ? tune_without_verb(argc, argv) : unknown_verb(first);
+}

@@ -1,0 +1,171 @@
+/* mmtune emit */
+#include "base/file.h"
+#include "tuner/tuner.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { DIALECT = 'd', TYPE = 't', TRANSPOSES = 256, UNALIGNED, OUTPUT = 'o', HELP = 'h' };
+
+static const struct option options[] = {
+    { "dialect", required_argument, NULL, DIALECT },
+    { "type", required_argument, NULL, TYPE },
+    { "transposes", required_argument, NULL, TRANSPOSES },
+    { "unaligned", no_argument, NULL, UNALIGNED },
+    { "kind", required_argument, NULL, 'k' },
+    { "output", required_argument, NULL, OUTPUT },
+    { "help", no_argument, NULL, HELP },
+    { 0 },
+};
+
+static int help(void)
+{
+    printf(
+        "usage: mmtune emit CONFIGURATION [OPTION...]\n\n"
+        "Prints the source text of one configuration, such as 'simt TILE_M=128', which\n"
+        "compiles outside mmtune. Knobs that are not named have the first seed's "
+        "value.\n\n"
+        "  --dialect cuda|opencl    default: what the template is written for\n"
+        "  --type f32|f64|i32       default: f32\n"
+        "  --transposes nn|nt|tn|tt default: nn\n"
+        "  --unaligned              the text for operands of any alignment\n"
+        "  --kind gpu|cpu           what it is to run on; default: the template's first\n"
+        "  -o, --output FILE        instead of standard output\n");
+    return MMT_EXIT_DONE;
+}
+
+struct request {
+    struct mmt_config config;
+    struct mmt_variant variant;
+    unsigned dialect, kind; /* 0: whatever the template is for */
+    const char *output;
+};
+
+static mmt_status read_word(const char *option, const char *given, const char *first,
+                            unsigned first_bit, const char *second, unsigned second_bit,
+                            unsigned *out, mmt_error *err)
+{
+    *out = !strcmp(given, first) ? first_bit : !strcmp(given, second) ? second_bit : 0;
+    if (*out)
+        return MMT_OK;
+    return mmt_fail(err, MMT_ERROR_ARGUMENT, "--%s is '%s'; it is %s or %s", option,
+                    given, first, second);
+}
+
+static mmt_status read_type(const char *given, mmt_type *out, mmt_error *err)
+{
+    int type = mmt_type_parse(given);
+    if (type < 0)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "there is no type '%s'; there are f32, f64 and i32", given);
+    *out = (mmt_type) type;
+    return MMT_OK;
+}
+
+static mmt_status read_transposes(const char *given, struct mmt_variant *variant,
+                                  mmt_error *err)
+{
+    unsigned bits;
+    mmt_status status = mmt_option_transposes(given, &bits, err);
+    if (status)
+        return status;
+    if (bits & (bits - 1))
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "--transposes is '%s'; one text has one pair: nn, nt, tn or tt",
+                        given);
+    variant->trans_a = bits & (MMT_TN | MMT_TT);
+    variant->trans_b = bits & (MMT_NT | MMT_TT);
+    return MMT_OK;
+}
+
+static mmt_status read_option(int option, struct request *request, mmt_error *err)
+{
+    switch (option) {
+    case DIALECT:
+        return read_word("dialect", optarg, "cuda", MMT_CUDA_CXX, "opencl", MMT_OPENCL_C,
+                         &request->dialect, err);
+    case 'k':
+        return read_word("kind", optarg, "gpu", MMT_GPU, "cpu", MMT_CPU, &request->kind,
+                         err);
+    case TYPE:
+        return read_type(optarg, &request->variant.type, err);
+    case TRANSPOSES:
+        return read_transposes(optarg, &request->variant, err);
+    case UNALIGNED:
+        request->variant.aligned = false;
+        return MMT_OK;
+    default:
+        request->output = optarg;
+        return MMT_OK;
+    }
+}
+
+/* The words that are no options are one configuration, quoted or not. */
+static mmt_status read_configuration(char **words, int count, struct mmt_config *out,
+                                     mmt_error *err)
+{
+    struct mmt_text text = { 0 };
+    for (int i = 0; i < count; i++)
+        mmt_text_addf(&text, "%s%s", i ? " " : "", words[i]);
+    mmt_status status = mmt_config_parse(mmt_text_string(&text), out, err);
+    mmt_text_finish(&text);
+    return status;
+}
+
+static mmt_status fill_in(struct request *request, mmt_error *err)
+{
+    const struct mmt_template *template = request->config.template;
+    if (!request->dialect)
+        request->dialect =
+            template->dialects & MMT_CUDA_CXX ? MMT_CUDA_CXX : MMT_OPENCL_C;
+    if (!request->kind)
+        request->kind = template->kinds & MMT_GPU ? MMT_GPU : MMT_CPU;
+    if (!(template->dialects & request->dialect))
+        return mmt_fail(err, MMT_ERROR_UNSUPPORTED,
+                        "the template %s is written for %s alone", template->name,
+                        request->dialect == MMT_CUDA_CXX ? "OpenCL" : "CUDA");
+    if (!(template->types & 1u << request->variant.type))
+        return mmt_fail(err, MMT_ERROR_UNSUPPORTED,
+                        "the template %s does not serve the type %s", template->name,
+                        mmt_type_name(request->variant.type));
+    return MMT_OK;
+}
+
+static mmt_status write_text(const struct mmt_text *text, const char *output,
+                             mmt_error *err)
+{
+    if (output)
+        return mmt_file_replace(output, text->data, text->length, err);
+    if (fwrite(text->data, 1, text->length, stdout) < text->length || fflush(stdout))
+        return mmt_fail(err, MMT_ERROR_IO, "standard output cannot be written");
+    return MMT_OK;
+}
+
+int mmt_verb_emit(int argc, char **argv)
+{
+    struct request request = { .variant = { .op = MMT_GEMM, .aligned = true } };
+    struct mmt_text text = { 0 };
+    mmt_error err = { 0 };
+    for (int option; (option = mmt_option_next(argc, argv, options)) != -1;) {
+        if (option == '?')
+            return MMT_EXIT_USAGE;
+        if (option == HELP)
+            return help();
+        if (read_option(option, &request, &err))
+            return mmt_failed_or_usage(argv[0], &err);
+    }
+    if (optind == argc)
+        return mmt_wrong_usage(argv[0], "which configuration? such as 'tiled TILE=32'");
+    mmt_status status =
+        read_configuration(argv + optind, argc - optind, &request.config, &err);
+    if (status)
+        return mmt_wrong_usage(argv[0], "%s", err.text);
+    status = fill_in(&request, &err);
+    if (!status)
+        status = mmt_emit(&request.config, &request.variant, request.dialect,
+                          request.kind, &text, &err);
+    if (!status)
+        status = write_text(&text, request.output, &err);
+    mmt_text_finish(&text);
+    return status ? mmt_failed_or_usage(argv[0], &err) : MMT_EXIT_DONE;
+}

@@ -1,0 +1,261 @@
+/* What all verbs read from the command line, and the words in which they answer. */
+#include "tuner/tuner.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- options ------------------------------------------------------------------------
+ */
+
+static void add_letters(const struct option *options, char *letters)
+{
+    *letters++ = ':';
+    for (; options->name; options++) {
+        if (options->val < 'A' || options->val > 'z')
+            continue;
+        *letters++ = (char) options->val;
+        if (options->has_arg == required_argument)
+            *letters++ = ':';
+    }
+    *letters = '\0';
+}
+
+static const struct option *find_option(const struct option *options, int value)
+{
+    for (; options->name; options++)
+        if (options->val == value)
+            return options;
+    return NULL;
+}
+
+/* getopt leaves the letter in optopt, 0 for an unknown word, or a known word's value. */
+static void say_wrong_option(const char *verb, const char *word,
+                             const struct option *options)
+{
+    const struct option *known = optopt ? find_option(options, optopt) : NULL;
+    if (known)
+        mmt_wrong_usage(verb, "option --%s takes no value, but '%s' gives one",
+                        known->name, word);
+    else if (optopt)
+        mmt_wrong_usage(verb, "there is no option -%c", optopt);
+    else
+        mmt_wrong_usage(verb, "there is no option %s, or it stands for several", word);
+}
+
+int mmt_option_next(int argc, char **argv, const struct option *options)
+{
+    char letters[128];
+    add_letters(options, letters);
+    opterr = 0;
+    int value = getopt_long(argc, argv, letters, options, NULL);
+    const char *word = optind > 0 && optind <= argc ? argv[optind - 1] : "";
+    if (value == ':')
+        mmt_wrong_usage(argv[0], "option %s needs a value", word);
+    else if (value == '?')
+        say_wrong_option(argv[0], word, options);
+    return value == ':' ? '?' : value;
+}
+
+int mmt_wrong_usage(const char *verb, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fprintf(stderr, "mmtune %s: ", verb);
+    vfprintf(stderr, format, args);
+    fprintf(stderr, "\n`mmtune %s --help` tells the options\n", verb);
+    va_end(args);
+    return MMT_EXIT_USAGE;
+}
+
+int mmt_failed(const char *verb, const mmt_error *err)
+{
+    fprintf(stderr, "mmtune %s: %s\n", verb, err->text);
+    return MMT_EXIT_FAILED;
+}
+
+int mmt_failed_or_usage(const char *verb, const mmt_error *err)
+{
+    if (err->status == MMT_ERROR_ARGUMENT)
+        return mmt_wrong_usage(verb, "%s", err->text);
+    return mmt_failed(verb, err);
+}
+
+/* ---- lists --------------------------------------------------------------------------
+ */
+
+/* Copies the next piece of a list into `piece`; false at the end. */
+static bool next_piece(const char **list, char piece[32])
+{
+    if (!**list)
+        return false;
+    size_t length = strcspn(*list, ",");
+    snprintf(piece, 32, "%.*s", (int) length, *list);
+    *list += length;
+    if (**list == ',' && (*list)[1])
+        ++*list;
+    return true;
+}
+
+mmt_status mmt_option_types(const char *list, bool types[MMT_NUM_TYPES], mmt_error *err)
+{
+    char piece[32];
+    memset(types, 0, MMT_NUM_TYPES * sizeof *types);
+    if (!*list)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "--type is empty; there are f32, f64 and i32");
+    while (next_piece(&list, piece)) {
+        int type = mmt_type_parse(piece);
+        if (type < 0)
+            return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                            "there is no type '%s'; there are f32, f64 and i32", piece);
+        types[type] = true;
+    }
+    return MMT_OK;
+}
+
+mmt_status mmt_option_transposes(const char *list, unsigned *transposes, mmt_error *err)
+{
+    static const char *const names[] = { "nn", "nt", "tn", "tt" };
+    char piece[32];
+    *transposes = 0;
+    while (next_piece(&list, piece)) {
+        unsigned bit = 0;
+        for (int i = 0; i < 4; i++)
+            if (!strcmp(piece, names[i]))
+                bit = 1u << i;
+        if (!bit)
+            return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                            "there are no transposes '%s'; there are nn, nt, tn and tt",
+                            piece);
+        *transposes |= bit;
+    }
+    if (!*transposes)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "--transposes is empty; there are nn, nt, tn and tt");
+    return MMT_OK;
+}
+
+/* ---- numbers ------------------------------------------------------------------------
+ */
+
+static bool read_extent(const char **string, int64_t *out)
+{
+    char *end;
+    if (**string < '0' || **string > '9')
+        return false;
+    errno = 0;
+    *out = strtoll(*string, &end, 10);
+    *string = end;
+    return !errno && *out >= 1 && *out <= INT32_MAX;
+}
+
+mmt_status mmt_option_shape(const char *string, struct mmt_shape *out, mmt_error *err)
+{
+    int64_t extents[4] = { 0, 0, 0, 1 };
+    const char *at = string;
+    int count = 0;
+    while (count < 4 && read_extent(&at, &extents[count])) {
+        count++;
+        if (*at != 'x' && *at != 'X')
+            break;
+        at++;
+    }
+    if (count < 3 || *at || at[-1] == 'x' || at[-1] == 'X')
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "'%s' is no shape; one is MxNxK, such as 1024x1024x512, or "
+                        "MxNxKxBATCH, each a whole number from 1 to 2147483647",
+                        string);
+    *out = (struct mmt_shape){ extents[0], extents[1], extents[2], extents[3] };
+    return MMT_OK;
+}
+
+mmt_status mmt_option_number(const char *name, const char *string, int64_t least,
+                             int64_t most, int64_t *out, mmt_error *err)
+{
+    char *end;
+    errno = 0;
+    long long value = strtoll(string, &end, 10);
+    if (errno || end == string || *end || value < least || value > most)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "%s is '%s'; it must be a whole number from %lld to %lld", name,
+                        string, (long long) least, (long long) most);
+    *out = value;
+    return MMT_OK;
+}
+
+mmt_status mmt_option_budget(const char *string, struct mmt_budget *out, mmt_error *err)
+{
+    static const struct {
+        const char *unit;
+        double seconds;
+    } units[] = { { "", 0 }, { "s", 1 }, { "m", 60 }, { "min", 60 }, { "h", 3600 } };
+    char *end;
+    double value = strtod(string, &end);
+    *out = (struct mmt_budget){ 0 };
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (end == string || strcmp(end, units[i].unit) || !(value > 0) || value > 1e9)
+            continue;
+        if (units[i].seconds > 0)
+            out->seconds = value * units[i].seconds;
+        else if (value >= 1 && value == floor(value))
+            out->candidates = (int64_t) value;
+        else
+            break;
+        return MMT_OK;
+    }
+    return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                    "--budget is '%s'; it is a time, such as 90s, 5m or 1h, or a whole "
+                    "number of candidates",
+                    string);
+}
+
+/* ---- devices and templates ------------------------------------------------------------
+ */
+
+mmt_device *mmt_option_device(const char *name, mmt_error *err)
+{
+    return mmt_device_open(name ? name : "0", err);
+}
+
+const struct mmt_template *mmt_option_template(const char *name, mmt_error *err)
+{
+    const struct mmt_template *found = mmt_template_find(name);
+    if (found)
+        return found;
+    struct mmt_text names = { 0 };
+    for (int i = 0; mmt_templates[i]; i++)
+        mmt_text_addf(&names, "%s%s", i ? ", " : "", mmt_templates[i]->name);
+    mmt_fail(err, MMT_ERROR_ARGUMENT, "there is no template '%s'; there are %s", name,
+             mmt_text_string(&names));
+    mmt_text_finish(&names);
+    return NULL;
+}
+
+/* ---- words for people ----------------------------------------------------------------
+ */
+
+const char *mmt_print_seconds(double seconds, char buffer[32])
+{
+    if (seconds < 1e-3)
+        snprintf(buffer, 32, "%.2f us", seconds * 1e6);
+    else if (seconds < 1)
+        snprintf(buffer, 32, "%.3f ms", seconds * 1e3);
+    else
+        snprintf(buffer, 32, "%.3f s", seconds);
+    return buffer;
+}
+
+const char *mmt_print_rate(double per_second, mmt_type type, char buffer[32])
+{
+    const char *unit = type == MMT_I32 ? "OP/s" : "FLOP/s";
+    if (per_second >= 1e12)
+        snprintf(buffer, 32, "%.2f T%s", per_second / 1e12, unit);
+    else
+        snprintf(buffer, 32, "%.*f G%s", per_second < 1e10 ? 2 : 1, per_second / 1e9,
+                 unit);
+    return buffer;
+}

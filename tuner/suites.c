@@ -1,0 +1,211 @@
+/* mmtune suites */
+#include "tuner/suites.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SQUARE(n)                                                                        \
+    {                                                                                    \
+        n, n, n, 1                                                                       \
+    }
+
+static const struct mmt_shape squares[] = {
+    SQUARE(1024), SQUARE(4096), SQUARE(2048), SQUARE(512),
+    SQUARE(256),  SQUARE(1000), SQUARE(3000), SQUARE(8192),
+};
+
+static const struct mmt_shape skinny[] = {
+    { 1, 4096, 4096, 1 },   { 16, 4096, 4096, 1 }, { 64, 4096, 4096, 1 },
+    { 128, 8192, 8192, 1 }, { 4096, 4096, 64, 1 }, { 8192, 8192, 128, 1 },
+    { 256, 256, 65536, 1 }, { 64, 64, 100000, 1 }, { 2560, 64, 2560, 1 },
+    { 6144, 48, 2560, 1 },  { 35, 8457, 2560, 1 }, { 5124, 700, 2048, 1 },
+    { 512, 3000, 1536, 1 },
+};
+
+/* The sizes for which the papers print times. */
+static const struct mmt_shape papers[] = {
+    SQUARE(1024), SQUARE(512), SQUARE(2048), SQUARE(256), SQUARE(4096), SQUARE(3072),
+};
+
+/* Products of a language model: one token, 128 tokens and 4096, against its weights. */
+static const struct mmt_shape llm[] = {
+    { 1, 2112, 7168, 1 },    { 1, 576, 7168, 1 },      { 1, 24576, 1536, 1 },
+    { 1, 32768, 512, 1 },    { 1, 7168, 16384, 1 },    { 1, 4096, 7168, 1 },
+    { 1, 7168, 2048, 1 },    { 1, 256, 7168, 1 },      { 1, 129280, 7168, 1 },
+    { 128, 2112, 7168, 1 },  { 128, 576, 7168, 1 },    { 128, 24576, 1536, 1 },
+    { 128, 32768, 512, 1 },  { 128, 7168, 16384, 1 },  { 128, 4096, 7168, 1 },
+    { 128, 7168, 2048, 1 },  { 128, 256, 7168, 1 },    { 128, 129280, 7168, 1 },
+    { 4096, 2112, 7168, 1 }, { 4096, 576, 7168, 1 },   { 4096, 24576, 1536, 1 },
+    { 4096, 32768, 512, 1 }, { 4096, 7168, 16384, 1 }, { 4096, 4096, 7168, 1 },
+    { 4096, 7168, 2048, 1 }, { 4096, 256, 7168, 1 },   { 4096, 129280, 7168, 1 },
+    { 4096, 7168, 2112, 1 }, { 2112, 4096, 7168, 1 },  { 4096, 7168, 576, 1 },
+    { 576, 4096, 7168, 1 },  { 4096, 1536, 24576, 1 }, { 24576, 4096, 1536, 1 },
+};
+
+static const struct mmt_shape batched[] = {
+    { 64, 64, 64, 1024 }, { 128, 128, 128, 256 }, { 256, 256, 256, 64 },
+    { 32, 32, 32, 4096 }, { 16, 16, 16, 4096 },   { 16, 16, 16, 64 },
+    { 64, 64, 64, 64 },   { 128, 128, 128, 64 },  { 256, 256, 256, 1024 },
+};
+
+#define SUITE(name, what)                                                                \
+    {                                                                                    \
+#name, what, name, sizeof name / sizeof *name                                    \
+    }
+
+static const struct mmt_suite suites[] = {
+    SUITE(squares, "square matrices, among them sizes that no tile divides"),
+    SUITE(skinny, "one extent far from the others"),
+    SUITE(papers, "the sizes for which the papers print times"),
+    SUITE(llm, "a language model's products: 1, 128 and 4096 tokens"),
+    SUITE(batched, "many small matrices at once"),
+};
+
+enum { NUM_SUITES = sizeof suites / sizeof *suites };
+
+const struct mmt_suite *mmt_suite_find(const char *name, mmt_error *err)
+{
+    struct mmt_text names = { 0 };
+    for (int i = 0; i < NUM_SUITES; i++) {
+        if (!strcmp(suites[i].name, name))
+            return &suites[i];
+        mmt_text_addf(&names, "%s, ", suites[i].name);
+    }
+    mmt_fail(err, MMT_ERROR_ARGUMENT, "there is no suite '%s'; there are %sdefault", name,
+             mmt_text_string(&names));
+    mmt_text_finish(&names);
+    return NULL;
+}
+
+/* ---- the suite that fits a device
+ * ------------------------------------------------------ */
+
+/* FMA lanes of a multiprocessor by compute capability; the table's last row that is not
+ * above the card's serves. */
+static const struct lanes {
+    int sm;
+    double f32, f64, i32;
+} cards[] = {
+    { 30, 192, 8, 32 },   { 35, 192, 64, 32 },   { 50, 128, 4, 42 },
+    { 60, 64, 32, 21 },   { 61, 128, 4, 42 },    { 70, 64, 32, 64 },
+    { 75, 64, 2, 64 },    { 80, 64, 32, 64 },    { 86, 128, 2, 64 },
+    { 90, 128, 64, 64 },  { 100, 128, 64, 128 }, { 103, 128, 2, 128 },
+    { 120, 128, 2, 128 },
+};
+
+static double cuda_peak(const struct mmt_caps *caps, mmt_type type)
+{
+    const struct lanes *card = NULL;
+    for (size_t i = 0; i < sizeof cards / sizeof *cards; i++)
+        if (cards[i].sm <= caps->sm)
+            card = &cards[i];
+    if (!card)
+        return 0;
+    double lanes = type == MMT_F32 ? card->f32 : type == MMT_F64 ? card->f64 : card->i32;
+    return lanes * 2 * caps->sms * caps->clock_khz * 1e3;
+}
+
+double mmt_derived_peak(const struct mmt_caps *caps, mmt_type type)
+{
+    if (type == MMT_F64 && !caps->f64)
+        return 0;
+    if (caps->sm)
+        return cuda_peak(caps, type);
+    if (caps->kind == MMT_CPU)
+        return 4.0 * caps->vector_bytes / (double) mmt_type_size(type) * caps->sms *
+               caps->clock_khz * 1e3;
+    return 0;
+}
+
+void mmt_suite_default(double flops, struct mmt_shape out[MMT_DEFAULT_SHAPES])
+{
+    double side = cbrt((flops > 0 ? flops : 1e12) * 5e-3 / 2);
+    int64_t n = 256;
+    while (n < 8192 && (double) n * M_SQRT2 < side)
+        n *= 2;
+    const struct mmt_shape shapes[MMT_DEFAULT_SHAPES] = {
+        SQUARE(n),     { 16, n, n, 1 }, SQUARE(n / 4),        { n, n, 64, 1 },
+        SQUARE(n / 2), { 1, n, n, 1 },  { 64, 64, 8 * n, 1 }, SQUARE(n * 125 / 128 - 3),
+    };
+    memcpy(out, shapes, sizeof shapes);
+}
+
+/* ---- the verb
+ * --------------------------------------------------------------------------- */
+
+static const struct option options[] = {
+    { "json", no_argument, NULL, 'j' },
+    { "help", no_argument, NULL, 'h' },
+    { 0 },
+};
+
+static int help(void)
+{
+    printf(
+        "usage: mmtune suites [--json]\n\n"
+        "Lists the suites of shapes that `mmtune tune --suite NAME` takes, as MxNxK or\n"
+        "MxNxKxBATCH.\n");
+    return MMT_EXIT_DONE;
+}
+
+static void print_shape(const struct mmt_shape *shape, char out[96])
+{
+    int length = snprintf(out, 96, "%lldx%lldx%lld", (long long) shape->m,
+                          (long long) shape->n, (long long) shape->k);
+    if (shape->batch > 1)
+        snprintf(out + length, 96 - (size_t) length, "x%lld", (long long) shape->batch);
+}
+
+static void print_suite(const struct mmt_suite *suite)
+{
+    char shape[96];
+    printf("%s: %s\n", suite->name, suite->what);
+    for (int i = 0; i < suite->count; i++) {
+        print_shape(&suite->shapes[i], shape);
+        printf("%s%s", i % 4 ? "  " : i ? "\n  " : "  ", shape);
+    }
+    printf("\n");
+}
+
+static void print_json(void)
+{
+    char shape[96];
+    json_t *all = json_object();
+    for (int i = 0; i < NUM_SUITES; i++) {
+        json_t *list = json_array();
+        for (int j = 0; j < suites[i].count; j++) {
+            print_shape(&suites[i].shapes[j], shape);
+            json_array_append_new(list, json_string(shape));
+        }
+        json_object_set_new(all, suites[i].name, list);
+    }
+    json_dumpf(all, stdout, JSON_INDENT(2));
+    printf("\n");
+    json_decref(all);
+}
+
+int mmt_verb_suites(int argc, char **argv)
+{
+    bool json = false;
+    for (int option; (option = mmt_option_next(argc, argv, options)) != -1;) {
+        if (option == '?')
+            return MMT_EXIT_USAGE;
+        if (option == 'h')
+            return help();
+        json = true;
+    }
+    if (optind < argc)
+        return mmt_wrong_usage(argv[0], "'%s' is one word too many", argv[optind]);
+    if (json) {
+        print_json();
+        return MMT_EXIT_DONE;
+    }
+    for (int i = 0; i < NUM_SUITES; i++)
+        print_suite(&suites[i]);
+    printf(
+        "default: scaled to the device: a square of about 5 ms, then halves, quarters, "
+        "and thin ones\n");
+    return MMT_EXIT_DONE;
+}

@@ -1,0 +1,28 @@
+/* Suites: named lists of shapes. */
+#ifndef MMT_TUNER_SUITES_H
+#define MMT_TUNER_SUITES_H
+
+#include "tuner/tuner.h"
+
+struct mmt_suite {
+    const char *name;
+    const char *what;
+    const struct mmt_shape *shapes; /* the most telling first */
+    int count;
+};
+
+/* NULL where there is none of that name; the error lists those there are. "default" is
+ * not among them: it depends on the device. */
+const struct mmt_suite *mmt_suite_find(const char *name, mmt_error *err);
+
+enum { MMT_DEFAULT_SHAPES = 8 };
+
+/* The shapes of the suite "default" on a device that computes so many FLOP/s: a square
+ * that takes about five milliseconds comes first. */
+void mmt_suite_default(double flops, struct mmt_shape out[MMT_DEFAULT_SHAPES]);
+
+/* A device's peak in FLOP/s of a type as its limits tell it (lanes x clock x 2); 0 where
+ * they do not. On a CPU, what one vector unit for each core would reach twice over. */
+double mmt_derived_peak(const struct mmt_caps *caps, mmt_type type);
+
+#endif
