@@ -38,14 +38,19 @@ static double largest_error(const float *a, const float *b, const float *c)
     return worst;
 }
 
-/* Three buffers on the device, one launch, and the result back. */
+/* Three buffers on the device, workspace if the kernel wants any, one launch, and the
+ * result back. */
 static mmt_status multiply(mmt_device *device, const mmt_plan *plan, const float *a,
                            const float *b, float *c, mmt_error *err)
 {
     mmt_args args = mmt_args_defaults();
-    mmt_status status;
+    size_t workspace = mmt_plan_workspace(plan);
+    mmt_status status = MMT_OK;
 
-    if ((status = mmt_buffer_create(device, sizeof(float) * M * K, &args.a, err)) == MMT_OK
+    if (workspace > 0)
+        status = mmt_buffer_create(device, workspace, &args.workspace, err);
+    if (status == MMT_OK
+        && ((status = mmt_buffer_create(device, sizeof(float) * M * K, &args.a, err)) == MMT_OK
         && (status = mmt_buffer_create(device, sizeof(float) * K * N, &args.b, err)) == MMT_OK
         && (status = mmt_buffer_create(device, sizeof(float) * M * N, &args.c, err)) == MMT_OK
         && (status = mmt_buffer_write(device, args.a, a, sizeof(float) * M * K, err)) == MMT_OK
@@ -56,6 +61,7 @@ static mmt_status multiply(mmt_device *device, const mmt_plan *plan, const float
     mmt_buffer_free(device, args.a);
     mmt_buffer_free(device, args.b);
     mmt_buffer_free(device, args.c);
+    mmt_buffer_free(device, args.workspace);
     return status;
 }
 

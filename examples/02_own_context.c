@@ -47,8 +47,8 @@ int main(void)
     cl_int code;
     mmt_error err;
 
-    if (clGetPlatformIDs(1, &platform, NULL) != CL_SUCCESS
-        || clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &id, NULL) != CL_SUCCESS) {
+    if (clGetPlatformIDs(1, &platform, NULL) != CL_SUCCESS ||
+        clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &id, NULL) != CL_SUCCESS) {
         printf("skipped: there is no OpenCL device\n");
         return SKIP;
     }
@@ -56,8 +56,8 @@ int main(void)
     cl_context context = clCreateContext(NULL, 1, &id, NULL, NULL, &code);
     if (code != CL_SUCCESS)
         return fail_cl("clCreateContext", code);
-    cl_command_queue queue = clCreateCommandQueue(
-        context, id, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &code);
+    cl_command_queue queue =
+        clCreateCommandQueue(context, id, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &code);
     if (code != CL_SUCCESS) /* not every device has one */
         queue = clCreateCommandQueue(context, id, 0, &code);
     if (code != CL_SUCCESS)
@@ -86,19 +86,26 @@ int main(void)
     args.b = mmt_opencl_operand(b_mem, 0);
     args.c = mmt_opencl_operand(c_mem, 0);
     args.alpha = 2;
+    cl_mem workspace = NULL;
+    if (mmt_plan_workspace(plan) > 0)
+        workspace = clCreateBuffer(context, 0, mmt_plan_workspace(plan), NULL, &code);
+    args.workspace = mmt_opencl_operand(workspace, 0);
     if (mmt_execute(plan, &args, mmt_opencl_queue(queue), &err) != MMT_OK)
         return fail(&err);
     clFinish(queue);
     clEnqueueReadBuffer(queue, c_mem, CL_TRUE, 0, sizeof c, c, 0, NULL, NULL);
 
     int wrong = count_wrong(a, b, c);
-    printf("%s: C = 2 A B, %d of %d elements wrong\n", mmt_device_name(device), wrong, COUNT);
+    printf("%s: C = 2 A B, %d of %d elements wrong\n", mmt_device_name(device), wrong,
+           COUNT);
 
     mmt_plan_free(plan);
     mmt_device_close(device);
     clReleaseMemObject(a_mem);
     clReleaseMemObject(b_mem);
     clReleaseMemObject(c_mem);
+    if (workspace)
+        clReleaseMemObject(workspace);
     clReleaseCommandQueue(queue);
     clReleaseContext(context);
     return wrong ? EXIT_FAILURE : EXIT_SUCCESS;

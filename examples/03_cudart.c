@@ -58,7 +58,8 @@ static int replay(const mmt_plan *plan, const mmt_args *args, cudaStream_t strea
     cudaGraph_t graph;
     cudaGraphExec_t exec;
 
-    must(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "begin capture");
+    must(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal),
+         "begin capture");
     mmt_status status = mmt_execute(plan, args, mmt_cuda_queue(stream), err);
     must(cudaStreamEndCapture(stream, &graph), "end capture");
     if (status != MMT_OK)
@@ -93,7 +94,9 @@ int main(void)
     if (!device)
         return fail(&err);
     mmt_problem problem = mmt_gemm_problem(MMT_F32, SIZE, SIZE, SIZE);
-    mmt_plan *plan = mmt_plan_create(device, NULL, &problem, NULL, &err);
+    mmt_plan_options options = mmt_plan_defaults();
+    options.max_workspace = 0; /* kernels that need none */
+    mmt_plan *plan = mmt_plan_create(device, NULL, &problem, &options, &err);
     if (!plan)
         return fail(&err);
 

@@ -309,7 +309,7 @@ static void test_given_configuration(mmt_device *device)
     CHECK(!mmt_plan_create(device, NULL, &problem, &options, &err));
     CHECK(err.status == MMT_ERROR_ARGUMENT && strstr(err.text, "17") &&
           strstr(err.text, "16"));
-    options.configuration = "tiled TILE=8";
+    options.configuration = "tiled TILE=8 UNROLL_K=8";
     mmt_plan *plan = mmt_plan_create(device, NULL, &problem, &options, &err);
     char text[512] = "";
     if (CHECK(plan != NULL))
