@@ -38,24 +38,33 @@ static double largest_error(const float *a, const float *b, const float *c)
     return worst;
 }
 
-/* Three buffers on the device, workspace if the kernel wants any, one launch, and the
- * result back. */
+/* Device memory with a copy of the host's. */
+static mmt_status upload(mmt_device *device, mmt_operand *to, const float *from,
+                         int count, mmt_error *err)
+{
+    mmt_status status = mmt_buffer_create(device, sizeof(float) * count, to, err);
+    if (status == MMT_OK)
+        status = mmt_buffer_write(device, *to, from, sizeof(float) * count, err);
+    return status;
+}
+
+/* Two matrices to the device, one execution, and the result back. */
 static mmt_status multiply(mmt_device *device, const mmt_plan *plan, const float *a,
                            const float *b, float *c, mmt_error *err)
 {
     mmt_args args = mmt_args_defaults();
     size_t workspace = mmt_plan_workspace(plan);
-    mmt_status status = MMT_OK;
 
-    if (workspace > 0)
+    mmt_status status = upload(device, &args.a, a, M * K, err);
+    if (status == MMT_OK)
+        status = upload(device, &args.b, b, K * N, err);
+    if (status == MMT_OK)
+        status = mmt_buffer_create(device, sizeof(float) * M * N, &args.c, err);
+    if (status == MMT_OK && workspace > 0)
         status = mmt_buffer_create(device, workspace, &args.workspace, err);
-    if (status == MMT_OK
-        && ((status = mmt_buffer_create(device, sizeof(float) * M * K, &args.a, err)) == MMT_OK
-        && (status = mmt_buffer_create(device, sizeof(float) * K * N, &args.b, err)) == MMT_OK
-        && (status = mmt_buffer_create(device, sizeof(float) * M * N, &args.c, err)) == MMT_OK
-        && (status = mmt_buffer_write(device, args.a, a, sizeof(float) * M * K, err)) == MMT_OK
-        && (status = mmt_buffer_write(device, args.b, b, sizeof(float) * K * N, err)) == MMT_OK
-        && (status = mmt_execute(plan, &args, NULL, err)) == MMT_OK)
+    if (status == MMT_OK)
+        status = mmt_execute(plan, &args, NULL, err);
+    if (status == MMT_OK)
         status = mmt_buffer_read(device, c, args.c, sizeof(float) * M * N, err);
 
     mmt_buffer_free(device, args.a);
