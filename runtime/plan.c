@@ -96,19 +96,24 @@ static mmt_status choose(struct mmt_plan *plan, const mmt_profile *profile,
                       &plan->choice, err);
 }
 
+/* Whether the template has a text for aligned operands beside the one for any. */
+static bool has_two_texts(const struct mmt_plan *plan)
+{
+    unsigned element = (unsigned) mmt_type_size(plan->problem.type);
+    return plan->alignment.a > element || plan->alignment.b > element ||
+           plan->alignment.c > element;
+}
+
 static mmt_status build(struct mmt_plan *plan, const mmt_plan_options *options,
                         mmt_error *err)
 {
     const struct mmt_config *config = &plan->choice.config;
-    unsigned element = (unsigned) mmt_type_size(plan->problem.type);
     mmt_status status = MMT_OK;
 
     struct mmt_variant variant = mmt_variant_of(&plan->problem, true);
     bool may_align = mmt_config_may_align(config, &plan->problem, &plan->alignment) &&
                      !mmt_config_reject(config, &variant, &plan->device->caps);
-    bool differs = plan->alignment.a > element || plan->alignment.b > element ||
-                   plan->alignment.c > element;
-    if (may_align && differs)
+    if (may_align && has_two_texts(plan))
         status = mmt_kernel_create(plan->device, config, &plan->problem, true,
                                    &plan->aligned, err);
     if (status == MMT_OK && !(plan->aligned && options->aligned_only))
@@ -162,8 +167,8 @@ static mmt_status describe(struct mmt_plan *plan, const mmt_profile *profile,
         describe_choice(plan, profile, &text);
         if (profile && mmt_profile_foreign(profile, &plan->device->caps, why))
             mmt_text_addf(&text, "; %s", why);
-        if (!plan->aligned)
-            mmt_text_add(&text, "; for operands of any alignment");
+        if (has_two_texts(plan) && !plan->aligned)
+            mmt_text_add(&text, "; its rows are not aligned to whole vectors");
     } else {
         mmt_text_add(&text, "nothing to do");
     }
