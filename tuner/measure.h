@@ -1,5 +1,5 @@
-/* How long a candidate takes. It is run through the public API, on random data, in buffers
- * that are rotated over at least twice the last-level cache. */
+/* How long a candidate takes. It is run through the public API, on random data, in
+ * buffers that are rotated over at least twice the last-level cache. */
 #ifndef MMT_TUNER_MEASURE_H
 #define MMT_TUNER_MEASURE_H
 
@@ -25,8 +25,9 @@ mmt_status mmt_measure_candidate(struct mmt_session *session,
 
 /* Times finalists against each other: one sample of each in turn, so that a change of the
  * clock meets all alike. Nobody is dropped; the budget is for each. */
-mmt_status mmt_measure_group(struct mmt_session *session, const struct mmt_config *configs,
-                             int count, const struct mmt_measure_limits *limits,
+mmt_status mmt_measure_group(struct mmt_session *session,
+                             const struct mmt_config *configs, int count,
+                             const struct mmt_measure_limits *limits,
                              struct mmt_timing *timings, mmt_error *err);
 
 #endif

@@ -18,7 +18,8 @@
 struct mmt_oracle {
     const mmt_problem *problem; /* normalised */
     double alpha, beta;
-    const void *a, *b, *c; /* a and b may be NULL where k or alpha is 0, c where beta is */
+    const void *a, *b,
+        *c; /* a and b may be NULL where k or alpha is 0, c where beta is */
 };
 
 struct mmt_answer {
@@ -39,21 +40,19 @@ long double mmt_oracle_number(mmt_type type, const void *element);
 /* Unit roundoff: 2^-24, 2^-53; 0 for whole numbers. */
 long double mmt_oracle_roundoff(mmt_type type);
 
-/* Multiplies C by x (Freivalds' check): rows[i] = sum over j of C(i, j) x[j], mod 2^64, for
- * a C of whole numbers. Returns false, and the place in *row and *column, where an element
- * is none or, in f32 and f64, is beyond `limit` in size. */
+/* A matrix of whole numbers in host memory, as it is stored. */
 struct mmt_matrix {
     mmt_type type;
     const void *data;
-    int64_t rows, columns, ld; /* as stored */
+    int64_t rows, columns, ld;
 };
 
-bool mmt_oracle_multiply(const struct mmt_matrix *c, const uint64_t *x, double limit,
-                         uint64_t *rows, int64_t *row, int64_t *column);
-
-/* The same with the matrix transposed: out[j] = sum over i of C(i, j) x[i]. */
-bool mmt_oracle_multiply_transposed(const struct mmt_matrix *c, const uint64_t *x,
-                                    double limit, uint64_t *out, int64_t *row,
-                                    int64_t *column);
+/* Multiplies it by x, mod 2^64 (Freivalds' check: a random sum over each row of a product
+ * must be what its factors give): out[i] = sum over j of C(i, j) x[j], or transposed,
+ * out[j] = sum over i of C(i, j) x[i]. Returns false, and the place in *row and *column,
+ * where an element is no whole number or, in f32 and f64, is beyond the limit (at most
+ * 2^31 - 1 in f32, 2^53 in f64) in size. */
+bool mmt_oracle_multiply(const struct mmt_matrix *c, bool transposed, const uint64_t *x,
+                         double limit, uint64_t *out, int64_t *row, int64_t *column);
 
 #endif

@@ -18,7 +18,8 @@ struct mmt_summary mmt_stats_summarise(double *samples, int count);
 /* The value below which that part (0 to 1) of the samples lies, linearly between them. */
 double mmt_stats_quantile(double *samples, int count, double part);
 
-/* Half of the confidence interval as a part of the median; infinite where there is none. */
+/* Half of the confidence interval as a part of the median; infinite where there is none.
+ */
 double mmt_stats_precision(const struct mmt_summary *summary);
 
 #endif

@@ -1,0 +1,22 @@
+/* Input data as a function of their place: element i of a stream is the same whoever
+ * asks, in whatever order and amount. */
+#ifndef MMT_TUNER_DATA_H
+#define MMT_TUNER_DATA_H
+
+#include "base/problem.h"
+
+/* 64 random bits for a place in a stream. */
+uint64_t mmt_data_noise(uint64_t seed, uint64_t index);
+
+struct mmt_data {
+    mmt_type type;
+    uint64_t seed;
+    int whole; /* whole numbers from -whole to whole; 0: uniform in [-1, 1), and for i32
+                * all 32 bits at random */
+};
+
+/* Elements first … first + count - 1 of the stream. */
+void mmt_data_fill(const struct mmt_data *data, uint64_t first, void *elements,
+                   size_t count);
+
+#endif

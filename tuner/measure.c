@@ -1,0 +1,240 @@
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "tuner/measure.h"
+#include "tuner/session_internal.h"
+#include "tuner/stats.h"
+
+static const double batch_seconds = 1e-3; /* a batch of launches lasts that at least */
+static const double warm_seconds = 5e-3;  /* a candidate is warmed up for */
+static const double hopeless = 2.5;       /* times slower than the best */
+static const double usual_budget = 1, usual_precision = 0.01;
+
+enum { MOST_SAMPLES = 1000, MOST_LAUNCHES = 4096, HOPELESS_SAMPLES = 3 };
+
+/* One candidate while it is being timed. */
+struct run {
+    mmt_plan *plan;
+    int64_t launches; /* of a batch */
+    int64_t next;     /* copy of the operands */
+    double spent;     /* host seconds */
+    double samples[MOST_SAMPLES];
+    int count;
+    bool done;
+};
+
+static double host_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
+}
+
+static struct mmt_measure_limits fill_limits(const struct mmt_measure_limits *given)
+{
+    struct mmt_measure_limits limits = { 0 };
+
+    if (given)
+        limits = *given;
+    if (limits.budget_seconds <= 0)
+        limits.budget_seconds = usual_budget;
+    if (limits.precision <= 0)
+        limits.precision = usual_precision;
+    return limits;
+}
+
+/* ---- launching
+ * --------------------------------------------------------------------------- */
+
+static mmt_status queue_batch(struct mmt_session *session, struct run *run,
+                              mmt_error *err)
+{
+    mmt_operand workspace;
+    mmt_status status =
+        mmt_session_workspace(session, mmt_plan_workspace(run->plan), &workspace, err);
+
+    for (int64_t i = 0; i < run->launches && status == MMT_OK; i++) {
+        mmt_args args = mmt_session_args(session, run->next++);
+        args.workspace = workspace;
+        status = mmt_execute(run->plan, &args, session->queue, err);
+    }
+    return status;
+}
+
+/* One batch; *seconds is for one execution. */
+static mmt_status time_batch(struct mmt_session *session, struct run *run,
+                             double *seconds, mmt_error *err)
+{
+    struct mmt_clock *clock = &session->clock;
+    double start = host_seconds();
+
+    mmt_status status = clock->start(clock->self, session->queue, err);
+    if (status == MMT_OK)
+        status = queue_batch(session, run, err);
+    if (status == MMT_OK)
+        status = clock->stop(clock->self, session->queue, seconds, err);
+    *seconds /= (double) run->launches;
+    run->spent += host_seconds() - start;
+    if (status == MMT_OK && !(*seconds > 0))
+        return mmt_fail(err, MMT_ERROR_DEVICE,
+                        "the device's clock says that %lld executions took no time",
+                        (long long) run->launches);
+    return status;
+}
+
+/* Warms up and finds how many launches make a batch. A candidate whose single execution
+ * uses up its budget has its only sample then. */
+static mmt_status warm_up(struct mmt_session *session, struct run *run,
+                          const struct mmt_measure_limits *limits, mmt_error *err)
+{
+    double seconds = 0, warmed = 0;
+
+    run->launches = 1;
+    for (;;) {
+        mmt_status status = time_batch(session, run, &seconds, err);
+        if (status != MMT_OK)
+            return status;
+        double batch = seconds * (double) run->launches;
+        warmed += batch;
+        if (run->spent >= limits->budget_seconds) {
+            run->samples[run->count++] = seconds;
+            run->done = true;
+            return MMT_OK;
+        }
+        if (batch >= batch_seconds || run->launches == MOST_LAUNCHES) {
+            if (warmed >= warm_seconds)
+                return MMT_OK;
+            continue;
+        }
+        double wanted = ceil(1.1 * batch_seconds / seconds);
+        double most = fmin(16.0 * (double) run->launches, MOST_LAUNCHES);
+        run->launches = (int64_t) fmin(wanted, most);
+    }
+}
+
+/* ---- sampling
+ * ------------------------------------------------------------------------------ */
+
+/* Whether this candidate has told enough. */
+static bool enough(struct run *run, const struct mmt_measure_limits *limits)
+{
+    struct mmt_summary s = mmt_stats_summarise(run->samples, run->count);
+    double best = limits->best_seconds;
+
+    if (run->spent >= limits->budget_seconds || run->count == MOST_SAMPLES)
+        return true;
+    if (best > 0 && s.median > hopeless * best)
+        return run->count >= HOPELESS_SAMPLES;
+    if (best > 0 && s.confident && s.low > 1.1 * best)
+        return true;
+    return mmt_stats_precision(&s) <= limits->precision;
+}
+
+static mmt_status take_sample(struct mmt_session *session, struct run *run,
+                              const struct mmt_measure_limits *limits, mmt_error *err)
+{
+    double seconds = 0;
+    mmt_status status = time_batch(session, run, &seconds, err);
+
+    if (status != MMT_OK)
+        return status;
+    run->samples[run->count++] = seconds;
+    run->done = enough(run, limits);
+    return MMT_OK;
+}
+
+static mmt_status conclude(struct run *run, const struct mmt_measure_limits *limits,
+                           struct mmt_timing *out, mmt_error *err)
+{
+    struct mmt_summary s = mmt_stats_summarise(run->samples, run->count);
+
+    if (s.median < limits->fastest_seconds)
+        return mmt_fail(err, MMT_ERROR_DEVICE,
+                        "%.4g us is faster than the device's roofline, which allows "
+                        "%.4g us at best; the clock or the kernel is broken",
+                        s.median * 1e6, limits->fastest_seconds * 1e6);
+    *out = (struct mmt_timing){ .median = s.median,
+                                .spread = (s.upper_quartile - s.lower_quartile) / 2,
+                                .samples = run->count };
+    return MMT_OK;
+}
+
+/* ---- one, and many in turn
+ * ------------------------------------------------------------------- */
+
+static mmt_status start_runs(struct mmt_session *session,
+                             const struct mmt_config *configs, int count,
+                             const struct mmt_measure_limits *limits, struct run *runs,
+                             mmt_error *err)
+{
+    mmt_error own;
+
+    err = err ? err : &own;
+    for (int i = 0; i < count; i++) {
+        runs[i].plan =
+            mmt_session_plan(session, &configs[i], &session->problem, false, err);
+        if (!runs[i].plan)
+            return err->status;
+        mmt_status status = warm_up(session, &runs[i], limits, err);
+        if (status != MMT_OK)
+            return status;
+    }
+    return MMT_OK;
+}
+
+static mmt_status sample_in_turn(struct mmt_session *session, struct run *runs, int count,
+                                 const struct mmt_measure_limits *limits, mmt_error *err)
+{
+    for (bool busy = true; busy;) {
+        busy = false;
+        for (int i = 0; i < count; i++) {
+            if (runs[i].done)
+                continue;
+            mmt_status status = take_sample(session, &runs[i], limits, err);
+            if (status != MMT_OK)
+                return status;
+            busy |= !runs[i].done;
+        }
+    }
+    return MMT_OK;
+}
+
+static mmt_status measure(struct mmt_session *session, const struct mmt_config *configs,
+                          int count, const struct mmt_measure_limits *limits,
+                          struct mmt_timing *timings, mmt_error *err)
+{
+    struct run *runs = calloc((size_t) count, sizeof *runs);
+    if (!runs)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for samples");
+
+    mmt_status status = start_runs(session, configs, count, limits, runs, err);
+    if (status == MMT_OK)
+        status = sample_in_turn(session, runs, count, limits, err);
+    for (int i = 0; i < count && status == MMT_OK; i++)
+        status = conclude(&runs[i], limits, &timings[i], err);
+    for (int i = 0; i < count; i++)
+        mmt_plan_free(runs[i].plan);
+    free(runs);
+    return status;
+}
+
+mmt_status mmt_measure_candidate(struct mmt_session *session,
+                                 const struct mmt_config *config,
+                                 const struct mmt_measure_limits *given,
+                                 struct mmt_timing *out, mmt_error *err)
+{
+    struct mmt_measure_limits limits = fill_limits(given);
+    return measure(session, config, 1, &limits, out, err);
+}
+
+mmt_status mmt_measure_group(struct mmt_session *session,
+                             const struct mmt_config *configs, int count,
+                             const struct mmt_measure_limits *given,
+                             struct mmt_timing *timings, mmt_error *err)
+{
+    struct mmt_measure_limits limits = fill_limits(given);
+
+    limits.best_seconds = 0;
+    return measure(session, configs, count, &limits, timings, err);
+}

@@ -1,0 +1,80 @@
+/* What a session is made of: for session*.c, verify*.c and measure.c. */
+#ifndef MMT_TUNER_SESSION_INTERNAL_H
+#define MMT_TUNER_SESSION_INTERNAL_H
+
+#include "tuner/data.h"
+#include "tuner/oracle.h"
+#include "tuner/session.h"
+#include "tuner/trials.h"
+
+/* Copies of one operand, `pitch` bytes from one to the next, the first at `first`. */
+struct mmt_copies {
+    mmt_operand memory;
+    size_t first, pitch;
+};
+
+/* One entry of C whose answer is known. */
+struct mmt_sample {
+    int64_t batch, i, j;
+    struct mmt_answer answer;
+};
+
+enum {
+    MMT_SHAPE_GUARD = 4096, /* bytes before and after the C that shape checks look at */
+    MMT_RANDOM_SAMPLES = 64,
+    MMT_MAX_SAMPLES = MMT_RANDOM_SAMPLES + 8,
+};
+
+struct mmt_session {
+    mmt_device *device;
+    mmt_problem problem;
+    uint64_t seed;
+    mmt_queue queue;
+    struct mmt_mark *from, *to;
+    struct mmt_clock clock;
+    mmt_operand workspace; /* grows to what the hungriest candidate asks */
+    size_t workspace_size;
+
+    /* Random operands, rotated through while timing. */
+    struct mmt_copies a, b, c;
+    int copies;
+
+    /* Answers on the first copy. */
+    struct mmt_sample samples[MMT_MAX_SAMPLES];
+    int num_samples;
+
+    /* Whole numbers at the session's shape, and what each row of C must sum up to. */
+    int whole; /* their largest size; 0: k is too long for sums to be exact */
+    mmt_operand whole_a, whole_b;
+    uint64_t *weights;   /* n of them */
+    uint64_t *sums;      /* batch times m */
+    uint64_t *rows;      /* m, to compute in */
+    unsigned char *back; /* C with its guards, as it was read back */
+    size_t back_size;
+
+    /* Small problems with known answers. */
+    struct mmt_trial *trials;
+    int num_trials;
+    mmt_operand small_a, small_b, small_c, scalars;
+    unsigned char *small_back;
+};
+
+/* Data at the session's shape and all that is known about it (session_shape.c). */
+mmt_status mmt_session_make_shape(struct mmt_session *session, mmt_error *err);
+
+/* Makes room for a plan's workspace. */
+mmt_status mmt_session_workspace(struct mmt_session *session, size_t bytes,
+                                 mmt_operand *out, mmt_error *err);
+
+/* A plan for a configuration; `offset` says that operands may start anywhere. */
+mmt_plan *mmt_session_plan(struct mmt_session *session, const struct mmt_config *config,
+                           const mmt_problem *problem, bool offset, mmt_error *err);
+
+/* Arguments of the plain product on copy number `copy` modulo their number. */
+mmt_args mmt_session_args(const struct mmt_session *session, int64_t copy);
+
+/* Executes once on the session's queue and waits. */
+mmt_status mmt_session_run(struct mmt_session *session, const mmt_plan *plan,
+                           mmt_args *args, mmt_error *err);
+
+#endif

@@ -1,0 +1,276 @@
+#include <math.h>
+#include <stdlib.h>
+
+#include "tuner/session_internal.h"
+
+enum { CHUNK = 8 << 20 }; /* bytes that are made and copied at a time */
+
+static const size_t unknown_cache = (size_t) 64 << 20;
+static const size_t most_on_cpu = (size_t) 1 << 30;
+
+/* The streams of noise that a session draws on. */
+enum { SEED_A = 101, SEED_B, SEED_WHOLE_A, SEED_WHOLE_B, SEED_WEIGHTS, SEED_SAMPLES };
+
+static struct mmt_data stream(const struct mmt_session *session, int which, int whole)
+{
+    return (struct mmt_data){ session->problem.type,
+                              mmt_data_noise(session->seed, (uint64_t) which), whole };
+}
+
+static size_t round_up(size_t value, size_t step)
+{
+    return (value + step - 1) / step * step;
+}
+
+static mmt_status no_memory(size_t bytes, mmt_error *err)
+{
+    return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for %zu bytes of test data",
+                    bytes);
+}
+
+/* ---- filling
+ * ------------------------------------------------------------------------------ */
+
+/* Device memory from the beginning of a stream. */
+static mmt_status fill(mmt_device *device, mmt_operand to, const struct mmt_data *data,
+                       size_t bytes, mmt_error *err)
+{
+    size_t element = mmt_type_size(data->type), step = bytes < CHUNK ? bytes : CHUNK;
+    mmt_status status = MMT_OK;
+    void *chunk = malloc(step);
+
+    if (!chunk)
+        return no_memory(step, err);
+    for (size_t done = 0; done < bytes && status == MMT_OK; done += step) {
+        size_t now = bytes - done < step ? bytes - done : step;
+        mmt_operand place = { to.handle, to.offset + done };
+        mmt_data_fill(data, done / element, chunk, now / element);
+        status = mmt_buffer_write(device, place, chunk, now, err);
+    }
+    free(chunk);
+    return status;
+}
+
+/* How often a set of operands fits twice into the last-level cache, but once at least,
+ * and within a quarter of the memory. */
+static int count_copies(const struct mmt_session *session, size_t set)
+{
+    const struct mmt_caps *caps = mmt_device_caps(session->device);
+    size_t cache = caps->cache ? caps->cache : unknown_cache;
+    size_t most = caps->memory / 4;
+
+    if (caps->kind == MMT_CPU && most > most_on_cpu)
+        most = most_on_cpu;
+    size_t copies = (2 * cache + set - 1) / set;
+    if (most && copies > most / set)
+        copies = most / set;
+    return copies ? (int) copies : 1;
+}
+
+static mmt_status make_copies(struct mmt_session *session, struct mmt_copies *copies,
+                              size_t bytes, size_t guard, const struct mmt_data *data,
+                              mmt_error *err)
+{
+    copies->pitch = round_up(bytes, 256);
+    copies->first = guard;
+    size_t size = copies->pitch * (size_t) session->copies + 2 * guard;
+    mmt_status status = mmt_buffer_create(session->device, size, &copies->memory, err);
+    if (status == MMT_OK)
+        status = fill(session->device, copies->memory, data, size, err);
+    return status;
+}
+
+static mmt_status make_operands(struct mmt_session *session, mmt_error *err)
+{
+    const mmt_problem *p = &session->problem;
+    size_t element = mmt_type_size(p->type);
+    size_t a = (size_t) mmt_problem_extent_a(p) * element;
+    size_t b = (size_t) mmt_problem_extent_b(p) * element;
+    size_t c = (size_t) mmt_problem_extent_c(p) * element;
+    struct mmt_data data_a = stream(session, SEED_A, 0),
+                    data_b = stream(session, SEED_B, 0);
+
+    a = a ? a : element; /* k may be 0 */
+    b = b ? b : element;
+    session->copies =
+        count_copies(session, round_up(a, 256) + round_up(b, 256) + round_up(c, 256));
+    mmt_status status = make_copies(session, &session->a, a, 0, &data_a, err);
+    if (status == MMT_OK)
+        status = make_copies(session, &session->b, b, 0, &data_b, err);
+    if (status == MMT_OK)
+        status = make_copies(session, &session->c, c, MMT_SHAPE_GUARD, &data_a, err);
+    if (status != MMT_OK)
+        return status;
+    session->back_size = c + 2 * MMT_SHAPE_GUARD;
+    session->back = malloc(session->back_size);
+    return session->back ? MMT_OK : no_memory(session->back_size, err);
+}
+
+/* ---- entries whose answer is known
+ * ---------------------------------------------------------- */
+
+static int64_t at_random(uint64_t seed, uint64_t index, int64_t below)
+{
+    return (int64_t) (mmt_data_noise(seed, index) % (uint64_t) below);
+}
+
+static void choose_samples(struct mmt_session *session)
+{
+    const mmt_problem *p = &session->problem;
+    uint64_t seed = stream(session, SEED_SAMPLES, 0).seed;
+    int count = 0;
+
+    for (int64_t corner = 0; corner < 8; corner++)
+        session->samples[count++] = (struct mmt_sample){
+            .batch = corner & 4 ? p->batch - 1 : 0,
+            .i = corner & 2 ? p->m - 1 : 0,
+            .j = corner & 1 ? p->n - 1 : 0,
+        };
+    for (uint64_t i = 0; i < MMT_RANDOM_SAMPLES; i++)
+        session->samples[count++] = (struct mmt_sample){
+            .batch = at_random(seed, 3 * i, p->batch),
+            .i = at_random(seed, 3 * i + 1, p->m),
+            .j = at_random(seed, 3 * i + 2, p->n),
+        };
+    session->num_samples = count;
+}
+
+/* A stream's elements in host memory; the caller frees them. */
+static void *take(const struct mmt_data *data, int64_t count, mmt_error *err)
+{
+    size_t bytes = (size_t) (count ? count : 1) * mmt_type_size(data->type);
+    void *elements = malloc(bytes);
+
+    if (!elements)
+        no_memory(bytes, err);
+    else
+        mmt_data_fill(data, 0, elements, (size_t) count);
+    return elements;
+}
+
+static mmt_status make_samples(struct mmt_session *session, mmt_error *err)
+{
+    const mmt_problem *p = &session->problem;
+    struct mmt_data data_a = stream(session, SEED_A, 0),
+                    data_b = stream(session, SEED_B, 0);
+    void *a = take(&data_a, mmt_problem_extent_a(p), err);
+    void *b = a ? take(&data_b, mmt_problem_extent_b(p), err) : NULL;
+    struct mmt_oracle oracle = { p, 1, 0, a, b, NULL };
+
+    if (b) {
+        choose_samples(session);
+        for (int i = 0; i < session->num_samples; i++) {
+            struct mmt_sample *s = &session->samples[i];
+            s->answer = mmt_oracle_entry(&oracle, s->batch, s->i, s->j);
+        }
+    }
+    free(a);
+    free(b);
+    return b ? MMT_OK : MMT_ERROR_MEMORY;
+}
+
+/* ---- Freivalds
+ * ------------------------------------------------------------------------------ */
+
+/* The largest numbers, up to 3, whose k products still sum up exactly. */
+static int largest_whole(const mmt_problem *p)
+{
+    double exact = p->type == MMT_F32 ? 0x1p24 : 0x1p53;
+    double size = floor(sqrt(exact / (double) (p->k ? p->k : 1)));
+
+    return p->type == MMT_I32 || size > 3 ? 3 : (int) size;
+}
+
+/* sums = A (B weights), for each matrix of the batch. `middle` has room for k numbers. */
+static void multiply_weights(struct mmt_session *session, const void *a, const void *b,
+                             uint64_t *middle)
+{
+    const mmt_problem *p = &session->problem;
+    size_t element = mmt_type_size(p->type);
+    int64_t row, column;
+
+    for (int64_t z = 0; z < p->batch; z++) {
+        struct mmt_matrix stored_a = {
+            p->type, (const char *) a + (size_t) (z * p->stride_a) * element,
+            p->trans_a ? p->k : p->m, p->trans_a ? p->m : p->k, p->lda
+        };
+        struct mmt_matrix stored_b = {
+            p->type, (const char *) b + (size_t) (z * p->stride_b) * element,
+            p->trans_b ? p->n : p->k, p->trans_b ? p->k : p->n, p->ldb
+        };
+        if (z == 0 || p->stride_b)
+            mmt_oracle_multiply(&stored_b, p->trans_b, session->weights, 3, middle, &row,
+                                &column);
+        mmt_oracle_multiply(&stored_a, p->trans_a, middle, 3, session->sums + z * p->m,
+                            &row, &column);
+    }
+}
+
+static mmt_status make_sums(struct mmt_session *session, const void *a, const void *b,
+                            mmt_error *err)
+{
+    const mmt_problem *p = &session->problem;
+    uint64_t seed = stream(session, SEED_WEIGHTS, 0).seed;
+    size_t numbers = (size_t) (p->n + p->batch * p->m + p->m + p->k);
+    uint64_t *middle = malloc(((size_t) p->k + 1) * sizeof *middle);
+
+    session->weights = malloc((size_t) p->n * sizeof(uint64_t));
+    session->sums = malloc((size_t) (p->batch * p->m) * sizeof(uint64_t));
+    session->rows = malloc((size_t) p->m * sizeof(uint64_t));
+    if (!middle || !session->weights || !session->sums || !session->rows) {
+        free(middle);
+        return no_memory(numbers * sizeof(uint64_t), err);
+    }
+    /* Odd, so that one wrong entry in a row always shows. */
+    for (int64_t j = 0; j < p->n; j++)
+        session->weights[j] = mmt_data_noise(seed, (uint64_t) j) | 1;
+    multiply_weights(session, a, b, middle);
+    free(middle);
+    return MMT_OK;
+}
+
+static mmt_status upload(mmt_device *device, const void *elements, int64_t count,
+                         size_t element, mmt_operand *out, mmt_error *err)
+{
+    size_t bytes = (size_t) (count ? count : 1) * element;
+    mmt_status status = mmt_buffer_create(device, bytes, out, err);
+    if (status == MMT_OK && count)
+        status = mmt_buffer_write(device, *out, elements, bytes, err);
+    return status;
+}
+
+static mmt_status make_whole(struct mmt_session *session, mmt_error *err)
+{
+    const mmt_problem *p = &session->problem;
+    size_t element = mmt_type_size(p->type);
+    int64_t size_a = mmt_problem_extent_a(p), size_b = mmt_problem_extent_b(p);
+
+    session->whole = largest_whole(p);
+    if (!session->whole)
+        return MMT_OK;
+    struct mmt_data data_a = stream(session, SEED_WHOLE_A, session->whole);
+    struct mmt_data data_b = stream(session, SEED_WHOLE_B, session->whole);
+    mmt_status status = MMT_ERROR_MEMORY;
+    void *a = take(&data_a, size_a, err);
+    void *b = a ? take(&data_b, size_b, err) : NULL;
+    if (b) {
+        status = make_sums(session, a, b, err);
+        if (status == MMT_OK)
+            status = upload(session->device, a, size_a, element, &session->whole_a, err);
+        if (status == MMT_OK)
+            status = upload(session->device, b, size_b, element, &session->whole_b, err);
+    }
+    free(a);
+    free(b);
+    return status;
+}
+
+mmt_status mmt_session_make_shape(struct mmt_session *session, mmt_error *err)
+{
+    mmt_status status = make_operands(session, err);
+    if (status == MMT_OK)
+        status = make_samples(session, err);
+    if (status == MMT_OK)
+        status = make_whole(session, err);
+    return status;
+}
