@@ -1,0 +1,499 @@
+/* The OpenCL backend on the first OpenCL device: text in, right answers out. */
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+
+#include <pthread.h>
+#include <time.h>
+
+#include <mmtune/opencl.h>
+
+#include "device/device.h"
+#include "test.h"
+
+enum { BLOCK = 64, COUNT = 1000 };
+
+static const char source[] =
+    "__kernel void add(__global int *to, long start, __global const int *from, int n,\n"
+    "                  int more)\n"
+    "{\n"
+    "    int i = (int) get_global_id(0);\n"
+    "    if (i < n)\n"
+    "        to[start + i] = (from ? from[i] : 0) + more;\n"
+    "}\n"
+    "__kernel __attribute__((reqd_work_group_size(8, 4, 1)))\n"
+    "void shaped(__global int *to)\n"
+    "{\n"
+    "    int block = (int) (get_group_id(0) + 3 * (get_group_id(1) + 2 * "
+    "get_group_id(2)));\n"
+    "    int thread = (int) (get_local_id(0) + 8 * get_local_id(1));\n"
+    "    to[32 * block + thread] = 100 * block + thread;\n"
+    "}\n"
+    "__kernel void spin(__global float *to, int rounds)\n"
+    "{\n"
+    "    float x = to[get_global_id(0)];\n"
+    "    for (int i = 0; i < rounds; i++)\n"
+    "        x = x * 0.999f + 0.25f;\n"
+    "    to[get_global_id(0)] = x;\n"
+    "}\n";
+
+static mmt_device *device;
+static struct mmt_module *module;
+static mmt_error err;
+
+/* ---- small words ---------------------------------------------------------------------
+ */
+
+static struct mmt_value buffer_value(mmt_operand operand)
+{
+    return (struct mmt_value){ MMT_VALUE_BUFFER, { .buffer = operand.handle } };
+}
+
+static struct mmt_value int_value(int value)
+{
+    return (struct mmt_value){ MMT_VALUE_I32, { .i32 = value } };
+}
+
+static struct mmt_value long_value(long long value)
+{
+    return (struct mmt_value){ MMT_VALUE_I64, { .i64 = value } };
+}
+
+static mmt_operand make(mmt_device *on, size_t bytes)
+{
+    mmt_operand operand = { 0, 0 };
+    CHECK_OK(mmt_buffer_create(on, bytes, &operand, &err), err);
+    return operand;
+}
+
+static struct mmt_function *function_of(struct mmt_module *of, const char *entry,
+                                        unsigned x, unsigned y)
+{
+    struct mmt_function *function = NULL;
+    CHECK_OK(mmt_function_create(of, entry, (unsigned[]){ x, y, 1 }, 0, &function, &err),
+             err);
+    return function;
+}
+
+static struct mmt_module *module_on(mmt_device *on, const char *text)
+{
+    struct mmt_binary binary = { 0 };
+    struct mmt_module *made = NULL;
+    if (CHECK_OK(mmt_device_compile(on, text, &binary, &err), err))
+        CHECK_OK(mmt_module_load(on, &binary, &made, &err), err);
+    mmt_binary_finish(&binary);
+    return made;
+}
+
+/* to[start + i] = from[i] + more, for i < COUNT. */
+static mmt_status add(struct mmt_function *function, mmt_operand to, int start,
+                      mmt_operand from, int more, bool after, mmt_queue queue,
+                      mmt_error *error)
+{
+    const struct mmt_value values[] = { buffer_value(to), long_value(start),
+                                        buffer_value(from), int_value(COUNT),
+                                        int_value(more) };
+    const unsigned grid[3] = { (COUNT + BLOCK - 1) / BLOCK, 1, 1 };
+    return mmt_function_launch(function, grid, values, 5, after, queue, error);
+}
+
+/* Elements of buf[start … start + COUNT) that are not first + i * step. */
+static int count_wrong(mmt_device *on, mmt_operand buffer, int start, int first, int step)
+{
+    int data[COUNT], wrong = 0;
+    buffer.offset = (size_t) start * sizeof(int);
+    CHECK_OK(mmt_buffer_read(on, data, buffer, sizeof(data), &err), err);
+    for (int i = 0; i < COUNT; i++)
+        wrong += data[i] != first + i * step;
+    return wrong;
+}
+
+static void fill(mmt_device *on, mmt_operand buffer, int first, int step)
+{
+    int data[COUNT];
+    for (int i = 0; i < COUNT; i++)
+        data[i] = first + i * step;
+    CHECK_OK(mmt_buffer_write(on, buffer, data, sizeof(data), &err), err);
+}
+
+/* ---- devices
+ * --------------------------------------------------------------------------- */
+
+static void test_list(void)
+{
+    struct mmt_device_info *list;
+    size_t count;
+    int next = 0;
+    CHECK_OK(mmt_device_list(&list, &count, NULL, &err), err);
+    for (size_t i = 0; i < count; i++) {
+        char id[32];
+        if (strcmp(list[i].caps.backend, "opencl"))
+            continue;
+        snprintf(id, sizeof(id), "opencl:%d", next++);
+        CHECK_EQ_STR(list[i].id, id);
+        CHECK(list[i].caps.name[0] && list[i].caps.driver[0] && list[i].caps.compiler[0]);
+        CHECK(list[i].caps.architecture[0] && list[i].caps.vendor[0]);
+        CHECK(list[i].caps.dialect == MMT_OPENCL_C);
+        CHECK(list[i].caps.max_threads && list[i].caps.max_block[0] &&
+              list[i].caps.shared);
+        CHECK(list[i].caps.kind != MMT_CPU || list[i].caps.warp == 1);
+        CHECK(list[i].caps.kind != MMT_CPU || list[i].caps.vector_bytes >= 4);
+    }
+    CHECK(next > 0);
+    free(list);
+}
+
+static void test_open_errors(void)
+{
+    CHECK(!mmt_device_open("opencl:99", &err));
+    CHECK(err.status == MMT_ERROR_NOT_FOUND && strstr(err.text, "opencl:99"));
+    CHECK(!mmt_device_open("opencl:x", &err));
+    CHECK(err.status == MMT_ERROR_ARGUMENT && strstr(err.text, "opencl:0"));
+    CHECK(!mmt_device_open("opencl:", &err));
+    CHECK(err.status == MMT_ERROR_ARGUMENT);
+    CHECK(!mmt_opencl_device(NULL, NULL, &err));
+    CHECK(err.status == MMT_ERROR_ARGUMENT && strstr(err.text, "context"));
+}
+
+static void test_compiler_key(void)
+{
+    struct mmt_text key = { 0 };
+    mmt_device_compiler_key(device, &key);
+    CHECK(strstr(mmt_text_string(&key), mmt_device_caps(device)->driver));
+    CHECK(strstr(mmt_text_string(&key), "-cl-std="));
+    mmt_text_finish(&key);
+}
+
+/* ---- building
+ * -------------------------------------------------------------------------- */
+
+static void test_wrong_source(void)
+{
+    struct mmt_binary binary = { 0 };
+    const char *wrong = "#line 41 \"wrong.cl\"\n"
+                        "__kernel void f(__global int *to)\n"
+                        "{ to[0] = nowhere; }\n";
+    CHECK_FAILS(mmt_device_compile(device, wrong, &binary, &err), err, MMT_ERROR_COMPILE,
+                "wrong.cl");
+    CHECK(strstr(err.text, "42"));
+    if (CHECK(binary.log))
+        CHECK(strstr(binary.log, "wrong.cl") && strstr(binary.log, "nowhere"));
+    CHECK(!binary.data);
+    mmt_binary_finish(&binary);
+}
+
+static void test_bad_binary(void)
+{
+    struct mmt_binary bad = { .data = (void *) "neither text nor binary", .size = 23 };
+    struct mmt_module *made;
+    CHECK_FAILS(mmt_module_load(device, &bad, &made, &err), err, MMT_ERROR_FORMAT,
+                "binary");
+}
+
+/* What a platform without binaries would be handed back. */
+static void test_source_as_binary(void)
+{
+    struct mmt_text text = { 0 };
+    mmt_text_add(&text, "// mmtune: OpenCL C\n");
+    mmt_text_add(&text, source);
+    struct mmt_binary binary = { .data = text.data, .size = text.length };
+    struct mmt_module *made = NULL;
+    if (CHECK_OK(mmt_module_load(device, &binary, &made, &err), err))
+        mmt_function_free(function_of(made, "add", BLOCK, 1));
+    mmt_module_free(made);
+    mmt_text_finish(&text);
+}
+
+static void test_function_errors(void)
+{
+    struct mmt_function *function;
+    const unsigned one[3] = { 1, 1, 1 }, huge[3] = { 1u << 30, 1, 1 };
+    CHECK_FAILS(mmt_function_create(module, "nothing", one, 0, &function, &err), err,
+                MMT_ERROR_NOT_FOUND, "nothing");
+    CHECK_FAILS(mmt_function_create(module, "add", huge, 0, &function, &err), err,
+                MMT_ERROR_UNSUPPORTED, "1073741824");
+    CHECK_FAILS(mmt_function_create(module, "shaped", one, 0, &function, &err), err,
+                MMT_ERROR_ARGUMENT, "8 x 4 x 1");
+}
+
+static void test_usage(void)
+{
+    struct mmt_usage usage;
+    struct mmt_function *function = function_of(module, "shaped", 8, 4);
+    CHECK_OK(mmt_function_usage(function, &usage, &err), err);
+    CHECK(usage.max_threads >= 32);
+    CHECK(usage.shared >= 0 && usage.registers == -1);
+    mmt_function_free(function);
+}
+
+/* ---- launching
+ * ------------------------------------------------------------------------- */
+
+static void test_launch(void)
+{
+    struct mmt_function *function = function_of(module, "add", BLOCK, 1);
+    mmt_operand from = make(device, COUNT * sizeof(int));
+    mmt_operand to = make(device, 2 * COUNT * sizeof(int));
+    fill(device, from, 5, 3);
+    CHECK_OK(add(function, to, 0, from, 7, false, NULL, &err), err);
+    CHECK_OK(add(function, to, COUNT, from, 9, true, NULL, &err), err);
+    CHECK(count_wrong(device, to, 0, 12, 3) == 0);
+    CHECK(count_wrong(device, to, COUNT, 14, 3) == 0);
+    CHECK(count_wrong(device, to, COUNT, 13, 3) == COUNT);
+
+    CHECK_OK(add(function, to, 0, (mmt_operand){ 0, 0 }, 4, false, NULL, &err), err);
+    CHECK_OK(add(function, to, COUNT, (mmt_operand){ 0, 0 }, 4, false, NULL, &err), err);
+    CHECK(count_wrong(device, to, 0, 4, 0) == 0);
+    CHECK(count_wrong(device, to, COUNT, 4, 0) == 0);
+    CHECK_OK(add(function, to, 0, from, 4, false, NULL, &err), err);
+    CHECK(count_wrong(device, to, 0, 9, 3) == 0);
+
+    mmt_buffer_free(device, from);
+    mmt_buffer_free(device, to);
+    mmt_function_free(function);
+}
+
+/* A driver may hand out a released buffer's handle again. */
+static void test_new_buffers(void)
+{
+    struct mmt_function *function = function_of(module, "add", BLOCK, 1);
+    for (int i = 0; i < 50; i++) {
+        mmt_operand to = make(device, (size_t) (COUNT + i) * sizeof(int));
+        CHECK_OK(add(function, to, i, (mmt_operand){ 0, 0 }, i, false, NULL, &err), err);
+        CHECK(count_wrong(device, to, i, i, 0) == 0);
+        mmt_buffer_free(device, to);
+    }
+    mmt_function_free(function);
+}
+
+static void test_grid(void)
+{
+    enum { BLOCKS = 3 * 2 * 2 };
+    struct mmt_function *function = function_of(module, "shaped", 8, 4);
+    mmt_operand to = make(device, 32 * BLOCKS * sizeof(int));
+    const struct mmt_value value = buffer_value(to);
+    int data[32 * BLOCKS], wrong = 0;
+    CHECK_OK(mmt_function_launch(function, (unsigned[]){ 3, 2, 2 }, &value, 1, false,
+                                 NULL, &err),
+             err);
+    CHECK_OK(mmt_buffer_read(device, data, to, sizeof(data), &err), err);
+    for (int i = 0; i < 32 * BLOCKS; i++)
+        wrong += data[i] != 100 * (i / 32) + i % 32;
+    CHECK(wrong == 0);
+    mmt_buffer_free(device, to);
+    mmt_function_free(function);
+}
+
+/* Two queues, each with its own chain of dependent launches. */
+static void test_two_queues(void)
+{
+    enum { STEPS = 40 };
+    struct mmt_function *function = function_of(module, "add", BLOCK, 1);
+    mmt_queue queues[2];
+    mmt_operand buffers[2];
+    for (int q = 0; q < 2; q++) {
+        CHECK_OK(mmt_queue_create(device, &queues[q], &err), err);
+        buffers[q] = make(device, COUNT * sizeof(int));
+        fill(device, buffers[q], 0, 1);
+    }
+    for (int i = 0; i < STEPS; i++)
+        for (int q = 0; q < 2; q++)
+            CHECK_OK(
+                add(function, buffers[q], 0, buffers[q], q + 1, true, queues[q], &err),
+                err);
+    for (int q = 0; q < 2; q++) {
+        CHECK_OK(mmt_finish(device, queues[q], &err), err);
+        CHECK(count_wrong(device, buffers[q], 0, STEPS * (q + 1), 1) == 0);
+        mmt_queue_free(device, queues[q]);
+        mmt_buffer_free(device, buffers[q]);
+    }
+    mmt_function_free(function);
+}
+
+/* One thread: its own buffer and numbers, the function and the queue shared. */
+struct hammer {
+    pthread_t thread;
+    struct mmt_function *function;
+    int number, failed;
+    mmt_operand buffer;
+};
+
+static void *hammer(void *of)
+{
+    struct hammer *mine = of;
+    mmt_error error;
+    for (int i = 0; i < 200; i++)
+        mine->failed += add(mine->function, mine->buffer, 0, mine->buffer, mine->number,
+                            true, NULL, &error) != MMT_OK;
+    return NULL;
+}
+
+static void test_threads(void)
+{
+    enum { THREADS = 8 };
+    struct hammer hammers[THREADS];
+    struct mmt_function *function = function_of(module, "add", BLOCK, 1);
+    for (int i = 0; i < THREADS; i++) {
+        hammers[i] = (struct hammer){ .function = function, .number = i + 1 };
+        hammers[i].buffer = make(device, COUNT * sizeof(int));
+        fill(device, hammers[i].buffer, 0, 1);
+    }
+    for (int i = 0; i < THREADS; i++)
+        CHECK(!pthread_create(&hammers[i].thread, NULL, hammer, &hammers[i]));
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(hammers[i].thread, NULL);
+        CHECK(hammers[i].failed == 0);
+    }
+    CHECK_OK(mmt_finish(device, NULL, &err), err);
+    for (int i = 0; i < THREADS; i++) {
+        CHECK(count_wrong(device, hammers[i].buffer, 0, 200 * (i + 1), 1) == 0);
+        mmt_buffer_free(device, hammers[i].buffer);
+    }
+    mmt_function_free(function);
+}
+
+/* ---- timing
+ * ------------------------------------------------------------------------------ */
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double) time.tv_sec + 1e-9 * (double) time.tv_nsec;
+}
+
+/* Device seconds of some launches; *wall is the host's view of the same. */
+static double time_spin(struct mmt_function *spin, mmt_operand data, int rounds,
+                        mmt_queue queue, struct mmt_mark *const marks[2], double *wall)
+{
+    const struct mmt_value values[] = { buffer_value(data), int_value(rounds) };
+    double begin = now(), seconds = -1;
+    CHECK_OK(mmt_mark_record(marks[0], queue, &err), err);
+    for (int i = 0; i < 4; i++)
+        CHECK_OK(mmt_function_launch(spin, (unsigned[]){ 256, 1, 1 }, values, 2, false,
+                                     queue, &err),
+                 err);
+    CHECK_OK(mmt_mark_record(marks[1], queue, &err), err);
+    CHECK_OK(mmt_mark_seconds(marks[0], marks[1], &seconds, &err), err);
+    *wall = now() - begin;
+    return seconds;
+}
+
+/* Marks agree with the host's clock and grow with the work between them. */
+static void test_marks(void)
+{
+    struct mmt_function *spin = function_of(module, "spin", BLOCK, 1);
+    mmt_operand data = make(device, 256 * BLOCK * sizeof(float));
+    struct mmt_mark *marks[2] = { NULL, NULL };
+    mmt_queue queue;
+    double seconds = 0, wall = 0;
+    CHECK_OK(mmt_queue_create(device, &queue, &err), err);
+    for (int i = 0; i < 2; i++)
+        CHECK_OK(mmt_mark_create(device, &marks[i], &err), err);
+
+    time_spin(spin, data, 100, queue, marks, &wall);
+    double less = time_spin(spin, data, 100, queue, marks, &wall);
+    int rounds = 1000;
+    do {
+        rounds *= 2;
+        seconds = time_spin(spin, data, rounds, queue, marks, &wall);
+    } while (wall < 0.05 && rounds < 1 << 28);
+    printf("%d rounds: %.2f ms between the marks, %.2f ms by the host's clock\n", rounds,
+           1e3 * seconds, 1e3 * wall);
+    CHECK(less > 0 && seconds > less);
+    CHECK(seconds <= wall && seconds > 0.7 * wall);
+
+    for (int i = 0; i < 2; i++)
+        mmt_mark_free(marks[i]);
+    mmt_queue_free(device, queue);
+    mmt_buffer_free(device, data);
+    mmt_function_free(spin);
+}
+
+/* ---- a caller's own context
+ * --------------------------------------------------------------- */
+
+/* A chain of launches on an out-of-order queue, each reading what the one before wrote.
+ */
+static void run_chain(mmt_device *ours, cl_command_queue queue, cl_mem memory)
+{
+    enum { STEPS = 100 };
+    mmt_operand operand = mmt_opencl_operand(memory, 0);
+    struct mmt_module *built = module_on(ours, source);
+    struct mmt_function *function = function_of(built, "add", BLOCK, 1);
+    fill(ours, operand, 0, 2);
+    for (int i = 0; i < STEPS; i++)
+        CHECK_OK(
+            add(function, operand, 0, operand, 3, true, mmt_opencl_queue(queue), &err),
+            err);
+    CHECK_OK(mmt_finish(ours, mmt_opencl_queue(queue), &err), err);
+    CHECK(count_wrong(ours, operand, 0, 3 * STEPS, 2) == 0);
+    mmt_function_free(function);
+    mmt_module_free(built);
+}
+
+static bool first_device(cl_device_id *id)
+{
+    cl_platform_id platforms[16];
+    cl_uint count = 0;
+    clGetPlatformIDs(16, platforms, &count);
+    for (cl_uint i = 0; i < count && i < 16; i++)
+        if (!clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, 1, id, NULL))
+            return true;
+    return false;
+}
+
+static void test_own_context(void)
+{
+    cl_device_id id;
+    if (!CHECK(first_device(&id)))
+        return;
+    cl_context context = clCreateContext(NULL, 1, &id, NULL, NULL, NULL);
+    cl_command_queue queue =
+        clCreateCommandQueue(context, id, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, NULL);
+    if (!queue) /* the platform has none out of order */
+        queue = clCreateCommandQueue(context, id, 0, NULL);
+    cl_mem memory =
+        clCreateBuffer(context, CL_MEM_READ_WRITE, COUNT * sizeof(int), NULL, NULL);
+    mmt_device *ours = mmt_opencl_device(context, id, &err);
+    if (CHECK(ours)) {
+        CHECK(strstr(mmt_device_name(ours), "opencl:"));
+        clReleaseContext(context); /* the device keeps its own reference */
+        run_chain(ours, queue, memory);
+        mmt_device_close(ours);
+    }
+    clReleaseMemObject(memory);
+    clReleaseCommandQueue(queue);
+}
+
+int main(void)
+{
+    device = mmt_device_open("opencl:0", &err);
+    if (!device && err.status == MMT_ERROR_NOT_FOUND)
+        SKIP("this machine has no OpenCL device");
+    if (!CHECK(device)) {
+        fprintf(stderr, "%s\n", err.text);
+        return test_end("opencl");
+    }
+    printf("%s\n", mmt_device_name(device));
+    test_list();
+    test_open_errors();
+    test_compiler_key();
+    test_wrong_source();
+    test_bad_binary();
+    test_source_as_binary();
+    module = module_on(device, source);
+    if (module) {
+        test_function_errors();
+        test_usage();
+        test_launch();
+        test_new_buffers();
+        test_grid();
+        test_two_queues();
+        test_threads();
+        test_marks();
+    }
+    mmt_module_free(module);
+    test_own_context();
+    mmt_device_close(device);
+    return test_end("opencl");
+}
