@@ -169,6 +169,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
         a += TRANS_A ? (wide) TILE * lda : TILE;
         b += TRANS_B ? TILE : (wide) TILE * ldb;
     }
+    BARRIER(); // without it PoCL 3.1 stores twice where k is 0 and THREADS_X is 1
 
     c += c_start + BLOCK_Z * c_stride + (wide) row * ldc + column;
     UNROLL

@@ -1,0 +1,39 @@
+/* Problems with exact answers: operands of whole numbers in guarded device memory. */
+#ifndef MMT_TESTS_EXACT_H
+#define MMT_TESTS_EXACT_H
+
+#include "base/problem.h"
+
+/* A matrix, or a batch of them, on the host and on the device. Whatever stands round and
+ * between its elements is poison: NaN, or for integers a pattern. */
+struct exact_matrix {
+    int rows, columns; /* as stored */
+    int64_t ld, stride, batch;
+    size_t start;        /* elements of poison before the first element */
+    size_t length;       /* elements, poison included */
+    uint64_t *values;    /* of each element, mod 2^64; any value for poison */
+    bool *inside;        /* whether it is an element rather than poison */
+    mmt_operand buffer;  /* the whole memory */
+    mmt_operand operand; /* the first element; 0 where the matrix is absent */
+};
+
+struct exact {
+    mmt_device *device;
+    mmt_problem problem;
+    int alpha, beta;
+    struct exact_matrix a, b, c, scalars;
+};
+
+/* Makes the operands of one execution of a normalised problem, each `offset` elements
+ * past an aligned place. Where beta is 0 the elements of C are poison; where k, or
+ * alpha on the host, is 0, A and B are absent. `data` is to be freed also on failure. */
+mmt_status exact_create(struct exact *data, mmt_device *device,
+                        const mmt_problem *problem, int alpha, int beta, bool scalars,
+                        int offset, mmt_error *err);
+void exact_free(struct exact *data);
+
+/* Reads C and compares all of it: elements with the exact answer, the rest with what
+ * stood there. False with a sentence that names the first difference, or the error. */
+bool exact_check(const struct exact *data, char *why, size_t size);
+
+#endif
