@@ -1,0 +1,364 @@
+#include "tuner/journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+static const char format[] = "mmtune journal 1";
+
+enum { MAX_BYTES = 1 << 30 };
+
+/* A template's hash, once a template. */
+struct known_hash {
+    const struct mmt_template *template;
+    char text[33];
+};
+
+struct mmt_journal {
+    char *path;
+    int fd;
+    struct mmt_record *records;
+    size_t count, room;
+    struct known_hash hashes[64];
+    int num_hashes;
+    struct mmt_text notes;
+    double synced; /* mmt_now() of the last fdatasync */
+};
+
+const char *mmt_journal_path(const struct mmt_journal *journal)
+{
+    return journal->path;
+}
+
+const char *mmt_journal_notes(const struct mmt_journal *journal)
+{
+    return mmt_text_string(&journal->notes);
+}
+
+const struct mmt_record *mmt_journal_records(const struct mmt_journal *journal,
+                                             size_t *count)
+{
+    *count = journal->count;
+    return journal->records;
+}
+
+const struct mmt_record *mmt_journal_find(const struct mmt_journal *journal,
+                                          const mmt_problem *problem,
+                                          const struct mmt_config *config)
+{
+    for (size_t i = 0; i < journal->count; i++) {
+        const struct mmt_record *r = &journal->records[i];
+        if (!r->final && mmt_config_equal(&r->config, config) &&
+            mmt_problem_equal(&r->problem, problem))
+            return r;
+    }
+    return NULL;
+}
+
+static const char *hash_of(struct mmt_journal *journal,
+                           const struct mmt_template *template)
+{
+    for (int i = 0; i < journal->num_hashes; i++)
+        if (journal->hashes[i].template == template)
+            return journal->hashes[i].text;
+    if (journal->num_hashes == (int) (sizeof journal->hashes / sizeof *journal->hashes))
+        return "";
+    struct known_hash *known = &journal->hashes[journal->num_hashes++];
+    struct mmt_hash hash;
+    known->template = template;
+    if (!mmt_template_hash(template, &hash, NULL))
+        mmt_hash_print(hash, known->text);
+    return known->text;
+}
+
+static bool keep(struct mmt_journal *journal, const struct mmt_record *record)
+{
+    if (journal->count == journal->room) {
+        size_t room = journal->room ? journal->room * 2 : 256;
+        struct mmt_record *grown = realloc(journal->records, room * sizeof *grown);
+        if (!grown)
+            return false;
+        journal->records = grown;
+        journal->room = room;
+    }
+    journal->records[journal->count++] = *record;
+    return true;
+}
+
+/* ---- writing -------------------------------------------------------------------------
+ */
+
+static mmt_status write_line(struct mmt_journal *journal, json_t *object, mmt_error *err)
+{
+    char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
+    json_decref(object);
+    if (!text)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a line of the journal");
+    size_t length = strlen(text);
+    text[length++] = '\n'; /* in the place of the terminator */
+    ssize_t written = write(journal->fd, text, length);
+    int code = errno;
+    free(text);
+    if (written != (ssize_t) length)
+        return mmt_fail_native(err, MMT_ERROR_IO, written < 0 ? code : ENOSPC,
+                               "cannot write the journal '%s': %s", journal->path,
+                               strerror(written < 0 ? code : ENOSPC));
+    if (mmt_now() - journal->synced > 2) {
+        fdatasync(journal->fd);
+        journal->synced = mmt_now();
+    }
+    return MMT_OK;
+}
+
+static mmt_status write_header(struct mmt_journal *journal, const struct mmt_caps *caps,
+                               mmt_error *err)
+{
+    return write_line(journal,
+                      json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "format", format,
+                                "backend", caps->backend, "device", caps->name,
+                                "architecture", caps->architecture, "compiler",
+                                caps->compiler, "version", mmt_version()),
+                      err);
+}
+
+static json_t *record_json(struct mmt_journal *journal, const struct mmt_record *record)
+{
+    const struct mmt_result *r = &record->result;
+    struct mmt_text problem = { 0 }, config = { 0 };
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    mmt_problem_print(&record->problem, &problem);
+    mmt_config_print(&record->config, &config);
+    json_t *line = json_pack(
+        "{s:f, s:s, s:s, s:s, s:s}", "at",
+        (double) now.tv_sec + (double) (now.tv_nsec / 1000000) * 1e-3, "problem",
+        mmt_text_string(&problem), "configuration", mmt_text_string(&config),
+        "template_hash", hash_of(journal, record->config.template), "status",
+        mmt_outcome_name(r->outcome));
+    mmt_text_finish(&problem);
+    mmt_text_finish(&config);
+    if (record->final)
+        json_object_set_new(line, "final", json_true());
+    if (*r->reason)
+        json_object_set_new(line, "reason", json_string(r->reason));
+    if (r->outcome != MMT_TIMED)
+        return line;
+    json_object_set_new(line, "seconds", json_real(r->time.median));
+    json_object_set_new(line, "spread", json_real(r->time.spread));
+    json_object_set_new(line, "samples", json_integer(r->time.samples));
+    json_object_set_new(line, "registers", json_integer(r->registers));
+    json_object_set_new(line, "spill_bytes", json_integer(r->spill_bytes));
+    json_object_set_new(line, "shared", json_integer(r->shared));
+    return line;
+}
+
+mmt_status mmt_journal_add(struct mmt_journal *journal, const struct mmt_record *record,
+                           mmt_error *err)
+{
+    mmt_status status = write_line(journal, record_json(journal, record), err);
+    if (!status && !keep(journal, record))
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a result");
+    return status;
+}
+
+/* ---- reading -------------------------------------------------------------------------
+ */
+
+static const char *word(const json_t *object, const char *key)
+{
+    const char *value = json_string_value(json_object_get(object, key));
+    return value ? value : "";
+}
+
+static double number(const json_t *object, const char *key, double otherwise)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_number(value) ? json_number_value(value) : otherwise;
+}
+
+static mmt_status check_header(const struct mmt_journal *journal, const json_t *header,
+                               const struct mmt_caps *caps, mmt_error *err)
+{
+    if (strcmp(word(header, "format"), format))
+        return mmt_fail(err, MMT_ERROR_FORMAT,
+                        "'%s' is no journal of this version of mmtune (its first line "
+                        "should have \"format\": \"%s\"); --fresh starts a new one",
+                        journal->path, format);
+    if (strcmp(word(header, "backend"), caps->backend) ||
+        strcmp(word(header, "device"), caps->name) ||
+        strcmp(word(header, "architecture"), caps->architecture))
+        return mmt_fail(
+            err, MMT_ERROR_FORMAT,
+            "the journal '%s' is of another device, %s (%s, %s), not of %s "
+            "(%s, %s); name another file with -o, or --fresh starts a new one",
+            journal->path, word(header, "device"), word(header, "backend"),
+            word(header, "architecture"), caps->name, caps->backend, caps->architecture);
+    if (strcmp(word(header, "compiler"), caps->compiler))
+        return mmt_fail(err, MMT_ERROR_FORMAT,
+                        "the journal '%s' was made with another compiler, %s, not with "
+                        "%s; --fresh starts a new one",
+                        journal->path, word(header, "compiler"), caps->compiler);
+    return MMT_OK;
+}
+
+enum verdict { RECORD, UNREADABLE, CHANGED };
+
+static enum verdict read_record(struct mmt_journal *journal, const json_t *line,
+                                struct mmt_record *out)
+{
+    int outcome = mmt_outcome_parse(word(line, "status"));
+    *out = (struct mmt_record){ .earlier = true };
+    if (outcome < 0 || mmt_problem_parse(word(line, "problem"), &out->problem, NULL))
+        return UNREADABLE;
+    if (mmt_config_parse(word(line, "configuration"), &out->config, NULL))
+        return CHANGED;
+    out->final = json_is_true(json_object_get(line, "final"));
+    out->result.outcome = (enum mmt_outcome) outcome;
+    out->result.time.median = number(line, "seconds", 0);
+    out->result.time.spread = number(line, "spread", 0);
+    out->result.time.samples = (int) number(line, "samples", 0);
+    out->result.registers = (int) number(line, "registers", -1);
+    out->result.spill_bytes = (int) number(line, "spill_bytes", -1);
+    out->result.shared = (long long) number(line, "shared", -1);
+    snprintf(out->result.reason, sizeof out->result.reason, "%s", word(line, "reason"));
+    if (outcome == MMT_TIMED && !(out->result.time.median > 0))
+        return UNREADABLE;
+    return strcmp(word(line, "template_hash"), hash_of(journal, out->config.template))
+               ? CHANGED
+               : RECORD;
+}
+
+/* Reads whole lines; *whole gets the bytes that they take. */
+static mmt_status read_lines(struct mmt_journal *journal, const struct mmt_caps *caps,
+                             const struct mmt_text *text, size_t *whole, mmt_error *err)
+{
+    int unreadable = 0, changed = 0;
+    const char *at = mmt_text_string(text), *end;
+    mmt_status status = MMT_OK;
+    for (*whole = 0; !status && (end = memchr(at, '\n', text->length - *whole));
+         at = end + 1, *whole = (size_t) (at - text->data)) {
+        json_t *line = json_loadb(at, (size_t) (end - at), 0, NULL);
+        struct mmt_record record;
+        if (*whole == 0) {
+            status = check_header(journal, line, caps, err);
+        } else {
+            enum verdict verdict =
+                line ? read_record(journal, line, &record) : UNREADABLE;
+            unreadable += verdict == UNREADABLE;
+            changed += verdict == CHANGED;
+            if (verdict == RECORD && !keep(journal, &record))
+                status = mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the journal");
+        }
+        json_decref(line);
+    }
+    if (unreadable)
+        mmt_text_addf(&journal->notes,
+                      "%d lines of '%s' cannot be read and are left out\n", unreadable,
+                      journal->path);
+    if (changed)
+        mmt_text_addf(&journal->notes,
+                      "%d results in '%s' are of templates that have changed since and "
+                      "are left out\n",
+                      changed, journal->path);
+    return status;
+}
+
+/* ---- opening
+ * --------------------------------------------------------------------------- */
+
+static mmt_status make_folder_of(const char *path, mmt_error *err)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash || slash == path)
+        return MMT_OK;
+    char *folder = strndup(path, (size_t) (slash - path));
+    mmt_status status = folder ? mmt_file_make_folder(folder, err)
+                               : mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a path");
+    free(folder);
+    return status;
+}
+
+static mmt_status open_locked(struct mmt_journal *journal, mmt_error *err)
+{
+    mmt_status status = make_folder_of(journal->path, err);
+    if (status)
+        return status;
+    journal->fd = open(journal->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (journal->fd < 0)
+        return mmt_fail_native(
+            err, MMT_ERROR_IO, errno,
+            "cannot write the journal '%s': %s; -o names another place", journal->path,
+            strerror(errno));
+    if (flock(journal->fd, LOCK_EX | LOCK_NB))
+        return mmt_fail_native(err, MMT_ERROR_IO, errno,
+                               "another mmtune is tuning into '%s'; wait for it, or name "
+                               "another file with -o",
+                               journal->path);
+    return MMT_OK;
+}
+
+static mmt_status cut(struct mmt_journal *journal, size_t length, mmt_error *err)
+{
+    if (!ftruncate(journal->fd, (off_t) length))
+        return MMT_OK;
+    return mmt_fail_native(err, MMT_ERROR_IO, errno,
+                           "cannot shorten the journal '%s': %s", journal->path,
+                           strerror(errno));
+}
+
+static mmt_status load(struct mmt_journal *journal, const struct mmt_caps *caps,
+                       bool fresh, mmt_error *err)
+{
+    struct mmt_text text = { 0 };
+    size_t whole = 0;
+    mmt_status status = MMT_OK;
+    if (!fresh)
+        status = mmt_file_read(journal->path, MAX_BYTES, &text, err);
+    if (!status && !fresh)
+        status = read_lines(journal, caps, &text, &whole, err);
+    if (!status && (fresh || whole < text.length))
+        status = cut(journal, whole, err);
+    if (!status && whole == 0)
+        status = write_header(journal, caps, err);
+    mmt_text_finish(&text);
+    return status;
+}
+
+struct mmt_journal *mmt_journal_open(const char *profile_path,
+                                     const struct mmt_caps *caps, bool fresh,
+                                     mmt_error *err)
+{
+    struct mmt_journal *journal = calloc(1, sizeof *journal);
+    if (!journal || asprintf(&journal->path, "%s.journal", profile_path) < 0) {
+        free(journal);
+        mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a journal");
+        return NULL;
+    }
+    journal->fd = -1;
+    if (!open_locked(journal, err) && !load(journal, caps, fresh, err))
+        return journal;
+    mmt_journal_close(journal);
+    return NULL;
+}
+
+void mmt_journal_close(struct mmt_journal *journal)
+{
+    if (!journal)
+        return;
+    if (journal->fd >= 0) {
+        fdatasync(journal->fd);
+        close(journal->fd);
+    }
+    mmt_text_finish(&journal->notes);
+    free(journal->records);
+    free(journal->path);
+    free(journal);
+}

@@ -1,0 +1,49 @@
+/* The journal: every result, appended as it comes, so that a crash loses nothing. It
+ * stands beside the profile, as lines of JSON: a header, then a line a result.
+ *
+ * It is locked while it is open: two tuners never write into one. */
+#ifndef MMT_TUNER_JOURNAL_H
+#define MMT_TUNER_JOURNAL_H
+
+#include "tuner/worker.h"
+
+struct mmt_record {
+    mmt_problem problem; /* normalised */
+    struct mmt_config config;
+    struct mmt_result result;
+    bool final;   /* timed again among the finalists */
+    bool earlier; /* by an earlier run, not by this one */
+};
+
+struct mmt_journal;
+
+/* Opens or makes the journal of a profile's path, reads it up to its last whole line and
+ * cuts off what is behind that. A journal of another device, compiler or format is
+ * refused; `fresh` forgets whatever is there. Results of templates whose text has changed
+ * since are left out. NULL on failure. */
+struct mmt_journal *mmt_journal_open(const char *profile_path,
+                                     const struct mmt_caps *caps, bool fresh,
+                                     mmt_error *err);
+
+/* Closes after everything is on the disk; NULL is allowed. */
+void mmt_journal_close(struct mmt_journal *journal);
+
+const char *mmt_journal_path(const struct mmt_journal *journal);
+
+/* What was left out on reading, one sentence a line; "" where nothing was. */
+const char *mmt_journal_notes(const struct mmt_journal *journal);
+
+/* All records in the order in which they came. */
+const struct mmt_record *mmt_journal_records(const struct mmt_journal *journal,
+                                             size_t *count);
+
+/* The result of a candidate that is no final; NULL where it was not tried. */
+const struct mmt_record *mmt_journal_find(const struct mmt_journal *journal,
+                                          const mmt_problem *problem,
+                                          const struct mmt_config *config);
+
+/* Appends: one write, one line. The earlier pointers into the records end to be valid. */
+mmt_status mmt_journal_add(struct mmt_journal *journal, const struct mmt_record *record,
+                           mmt_error *err);
+
+#endif

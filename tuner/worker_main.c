@@ -1,0 +1,353 @@
+/* A worker's own side: one device, one job at a time. */
+#include "tuner/worker.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tuner/measure.h"
+#include "tuner/tuner.h"
+#include "tuner/verify.h"
+
+struct worker {
+    mmt_device *device;
+    struct mmt_session *session; /* of the problem of the last job that measured */
+    uint64_t seed;
+};
+
+/* ---- talking
+ * ----------------------------------------------------------------------------- */
+
+static void say(const struct mmt_text *line)
+{
+    for (size_t at = 0; at < line->length;) {
+        ssize_t sent =
+            send(MMT_WORKER_FD, line->data + at, line->length - at, MSG_NOSIGNAL);
+        if (sent <= 0)
+            _exit(MMT_EXIT_FAILED);
+        at += (size_t) sent;
+    }
+}
+
+static void note(const char *word)
+{
+    struct mmt_text line = { 0 };
+    mmt_text_addf(&line, "{\"note\":\"%s\"}\n", word);
+    say(&line);
+    mmt_text_finish(&line);
+}
+
+/* ---- what went wrong
+ * ------------------------------------------------------------------------ */
+
+static void set_failed(struct mmt_result *result, const mmt_error *err)
+{
+    result->outcome = err->status == MMT_ERROR_UNSUPPORTED ? MMT_SKIPPED : MMT_FAILED;
+    snprintf(result->reason, sizeof result->reason, "%.*s", MMT_REASON_SIZE - 1,
+             err->text);
+}
+
+/* After these a device may be in any state: a fault poisons a CUDA context for good. */
+static bool spoils(mmt_status status)
+{
+    return status == MMT_ERROR_DEVICE || status == MMT_ERROR_MEMORY;
+}
+
+/* ---- compiling
+ * ------------------------------------------------------------------------------ */
+
+static mmt_status compile_variant(struct worker *w, const struct mmt_job *job,
+                                  bool aligned, mmt_error *err)
+{
+    struct mmt_variant variant = mmt_variant_of(&job->problem, aligned);
+    bool cached;
+    return mmt_kernel_compile(w->device, &job->configs[0], &variant, NULL, &cached, err);
+}
+
+/* Both texts: verifying needs the one for any alignment, whatever the problem is. */
+static mmt_status compile_variants(struct worker *w, const struct mmt_job *job,
+                                   mmt_error *err)
+{
+    const struct mmt_config *config = &job->configs[0];
+    struct mmt_variant aligned = mmt_variant_of(&job->problem, true);
+    mmt_status status = MMT_OK;
+    if (!mmt_config_reject(config, &aligned, mmt_device_caps(w->device)))
+        status = compile_variant(w, job, true, err);
+    if (!status && config->template->alignment)
+        status = compile_variant(w, job, false, err);
+    return status;
+}
+
+/* Platforms that compile a part at the first launch keep that part in a cache on disk:
+ * a launch here saves it there, so that the measuring worker does not compile. */
+static mmt_status launch_once(struct worker *w, const struct mmt_job *job, mmt_error *err)
+{
+    const mmt_problem *p = &job->problem;
+    mmt_problem small = mmt_gemm_problem(p->type, 16, 16, 16);
+    mmt_plan_options options = mmt_plan_defaults();
+    struct mmt_text name = { 0 };
+    mmt_args args = mmt_args_defaults();
+    size_t bytes = 256 * mmt_type_size(p->type), workspace = 0;
+    small.trans_a = p->trans_a, small.trans_b = p->trans_b;
+    mmt_config_print(&job->configs[0], &name);
+    options.configuration = mmt_text_string(&name);
+    mmt_status status = MMT_OK;
+    mmt_plan *plan = mmt_plan_create(w->device, NULL, &small, &options, err);
+    if (!plan)
+        status = err->status;
+    if (!status)
+        workspace = mmt_plan_workspace(plan);
+    if (!status && workspace)
+        status = mmt_buffer_create(w->device, workspace, &args.workspace, err);
+    if (!status)
+        status = mmt_buffer_create(w->device, 3 * bytes, &args.a, err);
+    args.b = args.c = args.a;
+    args.b.offset = bytes, args.c.offset = 2 * bytes;
+    if (!status)
+        status = mmt_execute(plan, &args, NULL, err);
+    if (!status)
+        status = mmt_finish(w->device, NULL, err);
+    if (args.a.handle)
+        mmt_buffer_free(w->device, args.a);
+    if (args.workspace.handle)
+        mmt_buffer_free(w->device, args.workspace);
+    mmt_plan_free(plan);
+    mmt_text_finish(&name);
+    return status;
+}
+
+static mmt_status compile(struct worker *w, const struct mmt_job *job,
+                          struct mmt_reply *reply, mmt_error *err)
+{
+    const struct mmt_caps *caps = mmt_device_caps(w->device);
+    note("compile");
+    mmt_status status = compile_variants(w, job, err);
+    if (!status && caps->dialect == MMT_OPENCL_C && caps->kind == MMT_CPU) {
+        note("first run");
+        status = launch_once(w, job, err);
+        if (status == MMT_ERROR_UNSUPPORTED) /* so small a problem is not served */
+            status = MMT_OK;
+    }
+    reply->results[0] = (struct mmt_result){ .outcome = MMT_TIMED };
+    return status;
+}
+
+/* ---- measuring
+ * ------------------------------------------------------------------------------- */
+
+static mmt_status enter_session(struct worker *w, const struct mmt_job *job,
+                                mmt_error *err)
+{
+    if (w->session && w->seed == job->seed &&
+        mmt_problem_equal(mmt_session_problem(w->session), &job->problem))
+        return MMT_OK;
+    note("data");
+    mmt_session_free(w->session);
+    w->session = mmt_session_create(w->device, &job->problem, job->seed, err);
+    w->seed = job->seed;
+    return w->session ? MMT_OK : err->status;
+}
+
+static mmt_status verify(struct worker *w, const struct mmt_config *config,
+                         struct mmt_result *result, mmt_error *err)
+{
+    struct mmt_verdict verdict;
+    note("verify");
+    mmt_status status = mmt_verify_candidate(w->session, config, &verdict, err);
+    if (!status && !verdict.right) {
+        result->outcome = MMT_WRONG;
+        snprintf(result->reason, sizeof result->reason, "%s: %s", verdict.check,
+                 verdict.reason);
+    }
+    return status;
+}
+
+static void ask_usage(struct worker *w, const struct mmt_job *job,
+                      const struct mmt_config *config, struct mmt_result *result)
+{
+    struct mmt_usage usage;
+    struct mmt_text name = { 0 };
+    mmt_plan_options options = mmt_plan_defaults();
+    result->registers = result->spill_bytes = -1;
+    result->shared = -1;
+    mmt_config_print(config, &name);
+    options.configuration = mmt_text_string(&name);
+    mmt_plan *plan = mmt_plan_create(w->device, NULL, &job->problem, &options, NULL);
+    if (plan && !mmt_kernel_usage(mmt_plan_kernel(plan), &usage, NULL)) {
+        result->registers = usage.registers;
+        result->spill_bytes = usage.spill_bytes;
+        result->shared = usage.shared;
+    }
+    mmt_plan_free(plan);
+    mmt_text_finish(&name);
+}
+
+static struct mmt_measure_limits limits_of(const struct mmt_job *job)
+{
+    return (struct mmt_measure_limits){ .best_seconds = job->best_seconds,
+                                        .budget_seconds = job->budget_seconds,
+                                        .fastest_seconds = job->fastest_seconds };
+}
+
+static mmt_status measure(struct worker *w, const struct mmt_job *job,
+                          struct mmt_reply *reply, mmt_error *err)
+{
+    struct mmt_result *result = &reply->results[0];
+    struct mmt_measure_limits limits = limits_of(job);
+    mmt_status status = enter_session(w, job, err);
+    if (!status && job->verify[0])
+        status = verify(w, &job->configs[0], result, err);
+    if (status || result->outcome == MMT_WRONG)
+        return status;
+    note("time");
+    status =
+        mmt_measure_candidate(w->session, &job->configs[0], &limits, &result->time, err);
+    if (!status)
+        ask_usage(w, job, &job->configs[0], result);
+    return status;
+}
+
+/* ---- finalists
+ * ------------------------------------------------------------------------------- */
+
+/* Those that are right, in their order; `places` tells where each stood in the job. */
+static mmt_status verify_finalists(struct worker *w, const struct mmt_job *job,
+                                   struct mmt_reply *reply, struct mmt_config *right,
+                                   int *places, int *count, mmt_error *err)
+{
+    for (int i = 0; i < job->count; i++) {
+        struct mmt_result *result = &reply->results[i];
+        mmt_error own = { 0 };
+        if (job->verify[i] && verify(w, &job->configs[i], result, &own)) {
+            set_failed(result, &own);
+            if (spoils(own.status))
+                return *err = own, own.status;
+        }
+        if (result->outcome != MMT_TIMED)
+            continue;
+        places[*count] = i;
+        right[(*count)++] = job->configs[i];
+    }
+    return MMT_OK;
+}
+
+static mmt_status finals(struct worker *w, const struct mmt_job *job,
+                         struct mmt_reply *reply, mmt_error *err)
+{
+    struct mmt_config right[MMT_MAX_FINALISTS];
+    struct mmt_timing times[MMT_MAX_FINALISTS];
+    struct mmt_measure_limits limits = limits_of(job);
+    int places[MMT_MAX_FINALISTS], count = 0;
+    mmt_status status = enter_session(w, job, err);
+    if (!status)
+        status = verify_finalists(w, job, reply, right, places, &count, err);
+    if (status || !count)
+        return status;
+    note("finals");
+    status = mmt_measure_group(w->session, right, count, &limits, times, err);
+    for (int i = 0; !status && i < count; i++) {
+        reply->results[places[i]].time = times[i];
+        ask_usage(w, job, &right[i], &reply->results[places[i]]);
+    }
+    return status;
+}
+
+/* ---- jobs
+ * ---------------------------------------------------------------------------------------
+ */
+
+static mmt_status work(struct worker *w, const struct mmt_job *job,
+                       struct mmt_reply *reply, mmt_error *err)
+{
+    switch (job->task) {
+    case MMT_TASK_COMPILE:
+        return compile(w, job, reply, err);
+    case MMT_TASK_MEASURE:
+        return measure(w, job, reply, err);
+    case MMT_TASK_FINALS:
+        return finals(w, job, reply, err);
+    case MMT_TASK_PROBE:
+        note("probe");
+        mmt_probe(w->device, reply->peak_flops, &reply->bandwidth);
+        return MMT_OK;
+    }
+    return MMT_OK;
+}
+
+/* False where the worker should end. */
+static bool serve(struct worker *w, const char *line)
+{
+    struct mmt_job job;
+    struct mmt_reply reply = { .count = 1 };
+    struct mmt_text answer = { 0 };
+    mmt_error err = { 0 };
+    mmt_status status;
+    if (mmt_wire_read_job(line, &job, &err)) {
+        reply.count = job.count ? job.count : 1;
+        status = work(w, &job, &reply, &err);
+    } else {
+        status = err.status;
+    }
+    for (int i = 0; status && i < reply.count; i++)
+        if (reply.results[i].outcome == MMT_TIMED)
+            set_failed(&reply.results[i], &err);
+    reply.spoilt = spoils(status);
+    if (!mmt_wire_write_reply(&reply, &answer))
+        return false;
+    say(&answer);
+    mmt_text_finish(&answer);
+    return !reply.spoilt;
+}
+
+/* Nine tenths of the machine's memory, where the driver does not map far more than it
+ * uses, and in any case the first to go when memory runs out. */
+static void limit_memory(const char *device)
+{
+    FILE *file = fopen("/proc/self/oom_score_adj", "w");
+    if (file) {
+        fputs("1000", file);
+        fclose(file);
+    }
+    if (strncmp(device, "opencl", 6))
+        return;
+    double bytes =
+        0.9 * (double) sysconf(_SC_PHYS_PAGES) * (double) sysconf(_SC_PAGESIZE);
+    struct rlimit limit = { (rlim_t) bytes, (rlim_t) bytes };
+    setrlimit(RLIMIT_DATA, &limit);
+}
+
+static void serve_all(struct worker *w)
+{
+    FILE *in = fdopen(MMT_WORKER_FD, "r");
+    char *line = NULL;
+    size_t room = 0;
+    while (in && getline(&line, &room, in) > 0 && serve(w, line))
+        ;
+    free(line);
+}
+
+int mmt_verb_worker(int argc, char **argv)
+{
+    mmt_error err = { 0 };
+    struct worker w = { 0 };
+    const struct rlimit no_core = { 0, 0 };
+    if (argc != 3)
+        return MMT_EXIT_USAGE;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    setrlimit(RLIMIT_CORE, &no_core);
+    limit_memory(argv[2]);
+    w.device = mmt_device_open(argv[2], &err);
+    if (!w.device) {
+        fprintf(stderr, "%s\n", err.text);
+        return MMT_EXIT_FAILED;
+    }
+    note("ready");
+    serve_all(&w);
+    _exit(MMT_EXIT_DONE); /* a device that is in any state is not closed, but left */
+}

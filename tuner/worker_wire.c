@@ -1,0 +1,211 @@
+/* Jobs and replies as lines of JSON. */
+#include "tuner/worker.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const outcome_names[] = { "timed",   "wrong", "failed",
+                                             "skipped", "hung",  "crashed" };
+static const char *const task_names[] = { "compile", "measure", "finals", "probe" };
+
+enum { NUM_OUTCOMES = 6, NUM_TASKS = 4 };
+
+const char *mmt_outcome_name(enum mmt_outcome outcome)
+{
+    return outcome_names[outcome];
+}
+
+static int find_word(const char *const *words, int count, const char *word)
+{
+    for (int i = 0; word && i < count; i++)
+        if (!strcmp(words[i], word))
+            return i;
+    return -1;
+}
+
+int mmt_outcome_parse(const char *name)
+{
+    return find_word(outcome_names, NUM_OUTCOMES, name);
+}
+
+/* Takes over the object. */
+static bool write_line(json_t *object, struct mmt_text *line)
+{
+    char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
+    json_decref(object);
+    if (!text)
+        return false;
+    mmt_text_addf(line, "%s\n", text);
+    free(text);
+    return !line->failed;
+}
+
+static double number(const json_t *object, const char *key)
+{
+    return json_number_value(json_object_get(object, key));
+}
+
+static const char *word(const json_t *object, const char *key)
+{
+    const char *value = json_string_value(json_object_get(object, key));
+    return value ? value : "";
+}
+
+/* ---- jobs
+ * ------------------------------------------------------------------------------ */
+
+static json_t *problem_json(const mmt_problem *problem)
+{
+    struct mmt_text text = { 0 };
+    mmt_problem_print(problem, &text);
+    json_t *out = json_string(mmt_text_string(&text));
+    mmt_text_finish(&text);
+    return out;
+}
+
+static json_t *configs_json(const struct mmt_job *job)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < job->count; i++) {
+        struct mmt_text text = { 0 };
+        mmt_config_print(&job->configs[i], &text);
+        json_array_append_new(list, json_pack("{s:s, s:b}", "configuration",
+                                              mmt_text_string(&text), "verify",
+                                              job->verify[i]));
+        mmt_text_finish(&text);
+    }
+    return list;
+}
+
+bool mmt_wire_write_job(const struct mmt_job *job, struct mmt_text *line)
+{
+    json_t *problem =
+        job->task == MMT_TASK_PROBE ? json_null() : problem_json(&job->problem);
+    return write_line(json_pack("{s:s, s:o, s:I, s:o, s:f, s:f, s:f}", "task",
+                                task_names[job->task], "problem", problem, "seed",
+                                (json_int_t) job->seed, "configurations",
+                                configs_json(job), "best", job->best_seconds, "budget",
+                                job->budget_seconds, "fastest", job->fastest_seconds),
+                      line);
+}
+
+static bool read_configs(const json_t *list, struct mmt_job *out, mmt_error *err)
+{
+    size_t count = json_array_size(list);
+    if (count > MMT_MAX_FINALISTS)
+        return !mmt_fail(err, MMT_ERROR_FORMAT, "%zu configurations in a job", count);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *one = json_array_get(list, i);
+        if (mmt_config_parse(word(one, "configuration"), &out->configs[i], err))
+            return false;
+        out->verify[i] = json_is_true(json_object_get(one, "verify"));
+    }
+    out->count = (int) count;
+    return true;
+}
+
+bool mmt_wire_read_job(const char *line, struct mmt_job *out, mmt_error *err)
+{
+    json_t *object = json_loads(line, 0, NULL);
+    int task = find_word(task_names, NUM_TASKS, word(object, "task"));
+    *out = (struct mmt_job){ 0 };
+    if (task < 0) {
+        mmt_fail(err, MMT_ERROR_FORMAT, "a worker was sent what is no job");
+        json_decref(object);
+        return false;
+    }
+    out->task = (enum mmt_task) task;
+    out->seed = (uint64_t) json_integer_value(json_object_get(object, "seed"));
+    out->best_seconds = number(object, "best");
+    out->budget_seconds = number(object, "budget");
+    out->fastest_seconds = number(object, "fastest");
+    bool good = (task == MMT_TASK_PROBE ||
+                 !mmt_problem_parse(word(object, "problem"), &out->problem, err)) &&
+                read_configs(json_object_get(object, "configurations"), out, err);
+    json_decref(object);
+    return good;
+}
+
+/* ---- replies
+ * ----------------------------------------------------------------------------- */
+
+/* A reason may hold a compiler's log in any encoding: what is not ASCII becomes '?'. */
+static void make_plain(const char *text, char out[MMT_REASON_SIZE])
+{
+    size_t length = strnlen(text, MMT_REASON_SIZE - 1);
+    for (size_t i = 0; i < length; i++)
+        out[i] = (text[i] >= ' ' && text[i] <= '~') || text[i] == '\n' ? text[i] : '?';
+    out[length] = '\0';
+}
+
+static json_t *result_json(const struct mmt_result *result)
+{
+    char reason[MMT_REASON_SIZE];
+    make_plain(result->reason, reason);
+    return json_pack("{s:s, s:s, s:f, s:f, s:i, s:i, s:i, s:I}", "outcome",
+                     mmt_outcome_name(result->outcome), "reason", reason, "median",
+                     result->time.median, "spread", result->time.spread, "samples",
+                     result->time.samples, "registers", result->registers, "spill_bytes",
+                     result->spill_bytes, "shared", (json_int_t) result->shared);
+}
+
+bool mmt_wire_write_reply(const struct mmt_reply *reply, struct mmt_text *line)
+{
+    json_t *results = json_array(), *peaks = json_array();
+    for (int i = 0; i < reply->count; i++)
+        json_array_append_new(results, result_json(&reply->results[i]));
+    for (int i = 0; i < MMT_NUM_TYPES; i++)
+        json_array_append_new(peaks, json_real(reply->peak_flops[i]));
+    return write_line(json_pack("{s:o, s:o, s:f, s:b}", "results", results, "peak_flops",
+                                peaks, "bandwidth", reply->bandwidth, "spoilt",
+                                reply->spoilt),
+                      line);
+}
+
+static bool read_result(const json_t *object, struct mmt_result *out)
+{
+    int outcome = mmt_outcome_parse(word(object, "outcome"));
+    if (outcome < 0)
+        return false;
+    *out = (struct mmt_result){
+        .outcome = (enum mmt_outcome) outcome,
+        .time = { number(object, "median"), number(object, "spread"),
+                  (int) number(object, "samples") },
+        .registers = (int) number(object, "registers"),
+        .spill_bytes = (int) number(object, "spill_bytes"),
+        .shared = (long long) number(object, "shared"),
+    };
+    make_plain(word(object, "reason"), out->reason);
+    return true;
+}
+
+bool mmt_wire_read_reply(const char *line, struct mmt_reply *out)
+{
+    json_t *object = json_loads(line, 0, NULL);
+    json_t *results = json_object_get(object, "results");
+    size_t count = json_array_size(results);
+    bool good = json_is_array(results) && count <= MMT_MAX_FINALISTS;
+    *out = (struct mmt_reply){ .count = good ? (int) count : 0 };
+    for (int i = 0; i < out->count; i++)
+        good = good && read_result(json_array_get(results, (size_t) i), &out->results[i]);
+    for (int i = 0; i < MMT_NUM_TYPES; i++)
+        out->peak_flops[i] = json_number_value(
+            json_array_get(json_object_get(object, "peak_flops"), (size_t) i));
+    out->bandwidth = number(object, "bandwidth");
+    out->spoilt = json_is_true(json_object_get(object, "spoilt"));
+    json_decref(object);
+    return good;
+}
+
+bool mmt_wire_read_note(const char *line, char note[16])
+{
+    json_t *object = json_loads(line, 0, NULL);
+    const char *said = word(object, "note");
+    bool good = *said != '\0';
+    if (good)
+        snprintf(note, 16, "%s", said);
+    json_decref(object);
+    return good;
+}
