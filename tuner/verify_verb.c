@@ -1,0 +1,293 @@
+/* mmtune verify */
+#include "tuner/tuner.h"
+#include "tuner/data.h"
+#include "tuner/verify.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEVICE = 'd', TYPE = 't', SHAPE = 's', TEMPLATE = 256, TRANSPOSES, SAMPLE, SEED };
+
+static const struct option options[] = {
+    { "device", required_argument, NULL, DEVICE },
+    { "template", required_argument, NULL, TEMPLATE },
+    { "type", required_argument, NULL, TYPE },
+    { "transposes", required_argument, NULL, TRANSPOSES },
+    { "shape", required_argument, NULL, SHAPE },
+    { "sample", required_argument, NULL, SAMPLE },
+    { "seed", required_argument, NULL, SEED },
+    { "help", no_argument, NULL, 'h' },
+    { 0 },
+};
+
+static int help(void)
+{
+    printf(
+        "usage: mmtune verify [CONFIGURATION...] [OPTION...]\n\n"
+        "Runs every check that tuning makes before it times anything. Without a\n"
+        "configuration, such as 'tiled TILE=16', it takes the starting points of every\n"
+        "template and some more at random.\n\n"
+        "  -d, --device DEVICE      default: 0\n"
+        "  --template NAME          of this template alone\n"
+        "  -t, --type LIST          of f32,f64,i32; default: all that the device has\n"
+        "  --transposes LIST        of nn,nt,tn,tt; default: all\n"
+        "  -s, --shape MxNxK[xB]    where the last checks are made; default: "
+        "512x384x640\n"
+        "  --sample COUNT           configurations at random a template; default: 4\n"
+        "  --seed NUMBER            of the data and the choice; default: 1\n");
+    return MMT_EXIT_DONE;
+}
+
+struct request {
+    const char *device;
+    const struct mmt_template *template; /* NULL: all */
+    bool types[MMT_NUM_TYPES];
+    bool types_given;
+    unsigned transposes;
+    struct mmt_shape shape;
+    int64_t sample, seed;
+    struct mmt_config *configs; /* those named */
+    int num_configs;
+};
+
+struct tally {
+    int right, wrong, failed, skipped;
+};
+
+/* ---- reading the command line
+ * ---------------------------------------------------------- */
+
+static mmt_status read_option(int option, struct request *request, mmt_error *err)
+{
+    switch (option) {
+    case DEVICE:
+        request->device = optarg;
+        return MMT_OK;
+    case TEMPLATE:
+        request->template = mmt_option_template(optarg, err);
+        return request->template ? MMT_OK : MMT_ERROR_NOT_FOUND;
+    case TYPE:
+        request->types_given = true;
+        return mmt_option_types(optarg, request->types, err);
+    case TRANSPOSES:
+        return mmt_option_transposes(optarg, &request->transposes, err);
+    case SHAPE:
+        return mmt_option_shape(optarg, &request->shape, err);
+    case SAMPLE:
+        return mmt_option_number("sample", optarg, 0, 1000000, &request->sample, err);
+    default:
+        return mmt_option_number("seed", optarg, 0, INT64_MAX, &request->seed, err);
+    }
+}
+
+static mmt_status add_config(struct request *request, const struct mmt_text *words,
+                             mmt_error *err)
+{
+    if (!words->length)
+        return MMT_OK;
+    return mmt_config_parse(mmt_text_string(words),
+                            &request->configs[request->num_configs++], err);
+}
+
+/* A word without '=' in its beginning names a template, and so begins a configuration. */
+static mmt_status read_configs(char **words, int count, struct request *request,
+                               mmt_error *err)
+{
+    struct mmt_text text = { 0 };
+    mmt_status status = MMT_OK;
+
+    request->configs = calloc((size_t) count + 1, sizeof *request->configs);
+    if (!request->configs)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for %d words", count);
+    for (int i = 0; i < count && status == MMT_OK; i++) {
+        if (words[i][strcspn(words[i], "= ")] != '=') {
+            status = add_config(request, &text, err);
+            mmt_text_finish(&text);
+        }
+        mmt_text_addf(&text, "%s%s", text.length ? " " : "", words[i]);
+    }
+    if (status == MMT_OK)
+        status = add_config(request, &text, err);
+    mmt_text_finish(&text);
+    return status;
+}
+
+/* ---- one configuration
+ * ------------------------------------------------------------------- */
+
+static void say(const char *word, const mmt_problem *p, const struct mmt_config *config,
+                const char *check, const char *reason)
+{
+    struct mmt_text text = { 0 };
+
+    mmt_config_print(config, &text);
+    printf("%-6s %s %c%c  %s%s%s%s%s\n", word, mmt_type_name(p->type),
+           p->trans_a ? 't' : 'n', p->trans_b ? 't' : 'n', mmt_text_string(&text),
+           *reason ? "\n       " : "", check, *check ? ": " : "", reason);
+    fflush(stdout);
+    mmt_text_finish(&text);
+}
+
+static void verify_one(struct mmt_session *session, const struct mmt_config *config,
+                       struct tally *tally)
+{
+    const mmt_problem *p = mmt_session_problem(session);
+    struct mmt_verdict verdict;
+    mmt_error err = { 0 };
+
+    if (mmt_verify_candidate(session, config, &verdict, &err) != MMT_OK) {
+        tally->failed++;
+        say("failed", p, config, mmt_status_name(err.status), err.text);
+    } else if (!verdict.right) {
+        tally->wrong++;
+        say("WRONG", p, config, verdict.check, verdict.reason);
+    } else {
+        tally->right++;
+        say("right", p, config, "", "");
+    }
+}
+
+/* ---- many
+ * ---------------------------------------------------------------------------------- */
+
+static bool serves(const struct mmt_config *config, const mmt_problem *problem,
+                   const struct mmt_caps *caps)
+{
+    return !mmt_config_refuse(config, problem, caps);
+}
+
+static void verify_seeds(struct mmt_session *session, const struct mmt_caps *caps,
+                         const struct mmt_template *template, struct tally *tally)
+{
+    for (int i = 0; i < template->num_seeds; i++) {
+        struct mmt_config config = { .template = template };
+        memcpy(config.values, template->seeds[i], sizeof template->seeds[i]);
+        if (serves(&config, mmt_session_problem(session), caps))
+            verify_one(session, &config, tally);
+        else
+            tally->skipped++;
+    }
+}
+
+/* Draws until there are enough that can run, but not without end. */
+static void verify_sample(struct mmt_session *session, const struct mmt_caps *caps,
+                          const struct mmt_template *template,
+                          const struct request *request, struct tally *tally)
+{
+    uint64_t size = mmt_space_size(template);
+    int64_t found = 0;
+
+    for (int64_t i = 0; i < 100 * request->sample && found < request->sample; i++) {
+        struct mmt_config config;
+        uint64_t noise = mmt_data_noise((uint64_t) request->seed, (uint64_t) i);
+        mmt_space_at(template, noise % size, &config);
+        if (!serves(&config, mmt_session_problem(session), caps))
+            continue;
+        found++;
+        verify_one(session, &config, tally);
+    }
+}
+
+static void verify_templates(struct mmt_session *session, const struct mmt_caps *caps,
+                             const struct request *request, struct tally *tally)
+{
+    for (int i = 0; mmt_templates[i]; i++) {
+        if (request->template && request->template != mmt_templates[i])
+            continue;
+        verify_seeds(session, caps, mmt_templates[i], tally);
+        verify_sample(session, caps, mmt_templates[i], request, tally);
+    }
+}
+
+static mmt_status verify_problem(mmt_device *device, const mmt_problem *problem,
+                                 const struct request *request, struct tally *tally,
+                                 mmt_error *err)
+{
+    struct mmt_session *session =
+        mmt_session_create(device, problem, (uint64_t) request->seed, err);
+    if (!session)
+        return err->status;
+    for (int i = 0; i < request->num_configs; i++)
+        verify_one(session, &request->configs[i], tally);
+    if (!request->num_configs)
+        verify_templates(session, mmt_device_caps(device), request, tally);
+    mmt_session_free(session);
+    return MMT_OK;
+}
+
+static mmt_status verify_all(mmt_device *device, const struct request *request,
+                             struct tally *tally, mmt_error *err)
+{
+    static const unsigned pairs[2][2] = { { MMT_NN, MMT_NT }, { MMT_TN, MMT_TT } };
+    const struct mmt_shape *s = &request->shape;
+    mmt_status status = MMT_OK;
+
+    for (int type = 0; type < MMT_NUM_TYPES; type++)
+        for (int pair = 0; pair < 4 && status == MMT_OK; pair++) {
+            mmt_problem problem = mmt_gemm_problem((mmt_type) type, s->m, s->n, s->k);
+            problem.batch = s->batch;
+            problem.trans_a = pair >> 1;
+            problem.trans_b = pair & 1;
+            if (request->types[type] && request->transposes & pairs[pair >> 1][pair & 1])
+                status = verify_problem(device, &problem, request, tally, err);
+        }
+    return status;
+}
+
+/* Every type, but for what this device does not have and nobody asked for. */
+static void choose_types(struct request *request, const struct mmt_caps *caps)
+{
+    if (request->types_given)
+        return;
+    for (int type = 0; type < MMT_NUM_TYPES; type++)
+        request->types[type] = type != MMT_F64 || caps->f64;
+}
+
+static int verify_on_device(struct request *request, const char *verb)
+{
+    struct tally tally = { 0 };
+    mmt_error err = { 0 };
+    mmt_device *device = mmt_option_device(request->device, &err);
+
+    if (!device)
+        return mmt_failed(verb, &err);
+    choose_types(request, mmt_device_caps(device));
+    mmt_status status = verify_all(device, request, &tally, &err);
+    mmt_device_close(device);
+    if (status != MMT_OK)
+        return mmt_failed(verb, &err);
+    printf("%d right, %d wrong, %d failed; %d cannot run on this device\n", tally.right,
+           tally.wrong, tally.failed, tally.skipped);
+    if (tally.wrong || tally.failed || !tally.right)
+        return MMT_EXIT_FAILED;
+    return MMT_EXIT_DONE;
+}
+
+int mmt_verb_verify(int argc, char **argv)
+{
+    struct request request = { .shape = { 512, 384, 640, 1 },
+                               .transposes = MMT_NN | MMT_NT | MMT_TN | MMT_TT,
+                               .sample = 4,
+                               .seed = 1 };
+    mmt_error err = { 0 };
+
+    for (int option; (option = mmt_option_next(argc, argv, options)) != -1;) {
+        if (option == '?')
+            return MMT_EXIT_USAGE;
+        if (option == 'h')
+            return help();
+        if (read_option(option, &request, &err) != MMT_OK)
+            return mmt_wrong_usage(argv[0], "%s", err.text);
+    }
+    int exit = MMT_EXIT_USAGE;
+    if (request.template && optind < argc)
+        mmt_wrong_usage(argv[0], "either --template or configurations, not both");
+    else if (read_configs(argv + optind, argc - optind, &request, &err) != MMT_OK)
+        mmt_wrong_usage(argv[0], "%s", err.text);
+    else
+        exit = verify_on_device(&request, argv[0]);
+    free(request.configs);
+    return exit;
+}
