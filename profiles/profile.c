@@ -1,0 +1,109 @@
+#include "profiles/profile.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+
+struct mmt_profile *mmt_profile_create(void)
+{
+    return calloc(1, sizeof(struct mmt_profile));
+}
+
+void mmt_profile_free(mmt_profile *profile)
+{
+    if (!profile)
+        return;
+    free(profile->entries);
+    free(profile->kept);
+    free(profile->published);
+    mmt_text_finish(&profile->warnings);
+    free(profile);
+}
+
+const char *mmt_profile_warnings(const mmt_profile *profile)
+{
+    return mmt_text_string(&profile->warnings);
+}
+
+/* Room for one more; the array doubles whenever its count is a power of two. */
+static void *make_room(void *array, size_t count, size_t size)
+{
+    if (count & (count - 1))
+        return array;
+    return reallocarray(array, count ? 2 * count : 1, size);
+}
+
+mmt_status mmt_profile_add_entry(struct mmt_profile *profile,
+                                 const struct mmt_entry *entry, mmt_error *err)
+{
+    void *room = make_room(profile->entries, profile->num_entries, sizeof *entry);
+    if (!room)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "out of memory adding to a profile");
+    profile->entries = room;
+    profile->entries[profile->num_entries++] = *entry;
+    return MMT_OK;
+}
+
+mmt_status mmt_profile_add_kept(struct mmt_profile *profile, const struct mmt_kept *kept,
+                                mmt_error *err)
+{
+    void *room = make_room(profile->kept, profile->num_kept, sizeof *kept);
+    if (!room)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "out of memory adding to a profile");
+    profile->kept = room;
+    profile->kept[profile->num_kept++] = *kept;
+    return MMT_OK;
+}
+
+/* Runs of what is neither letter, digit, point nor underscore become one '-'. */
+static void add_file_name(const char *name, struct mmt_text *path)
+{
+    bool gap = false;
+    for (const char *c = name; *c; c++) {
+        bool plain = (unsigned char) *c < 0x80 &&
+                     (isalnum((unsigned char) *c) || *c == '.' || *c == '_');
+        if (plain && gap)
+            mmt_text_add(path, "-");
+        if (plain)
+            mmt_text_addf(path, "%c", tolower((unsigned char) *c));
+        gap = !plain && (gap || c > name);
+    }
+}
+
+void mmt_profile_path(const struct mmt_caps *caps, struct mmt_text *path)
+{
+    mmt_file_data_folder(path);
+    mmt_text_add(path, "/");
+    add_file_name(caps->backend, path);
+    mmt_text_add(path, "-");
+    add_file_name(caps->name, path);
+    mmt_text_add(path, ".json");
+}
+
+const char *mmt_profile_foreign(const struct mmt_profile *profile,
+                                const struct mmt_caps *caps, char buffer[512])
+{
+    const struct mmt_caps *made_on = &profile->caps;
+    const char *const pairs[][3] = {
+        { "backend", made_on->backend, caps->backend },
+        { "device", made_on->name, caps->name },
+        { "architecture", made_on->architecture, caps->architecture },
+    };
+    if (*profile->citation) {
+        snprintf(buffer, 512,
+                 "the profile holds published figures for %s, which nothing executes",
+                 made_on->name);
+        return buffer;
+    }
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(pairs[i][1], pairs[i][2]) == 0)
+            continue;
+        snprintf(buffer, 512, "the profile was made on %s '%s', and this one is '%s'",
+                 pairs[i][0], pairs[i][1], pairs[i][2]);
+        return buffer;
+    }
+    return NULL;
+}

@@ -58,7 +58,8 @@ struct mmt_published {
     char knobs[128];      /* the nearest configuration of ours, as text: "tiled …" */
     double seconds;
     bool suspect;
-    char note[256];       /* why it is suspect, or "" */
+    char where[64];       /* the paper's table, "Table 1.4" */
+    char note[512];       /* why it is suspect, and what else a reader must know, or "" */
 };
 
 struct mmt_profile {

@@ -1,0 +1,101 @@
+/* One JSON object and one struct, held together by a table: the reader and the writer
+ * walk the same rows, so neither can know a key that the other does not. Inside
+ * `profiles`. */
+#ifndef MMT_PROFILES_FIELDS_H
+#define MMT_PROFILES_FIELDS_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+#include "profiles/profile.h"
+
+/* How a member is spelled in JSON. */
+enum mmt_field_kind {
+    MMT_FIELD_END = 0,
+    MMT_FIELD_ELSEWHERE, /* a key that the caller reads and writes itself */
+    MMT_FIELD_STRING,    /* char[size]: a string without control characters */
+    MMT_FIELD_BOOL,      /* bool: true or false */
+    MMT_FIELD_FLAG,      /* int: true or false */
+    MMT_FIELD_INT,       /* int: a whole number, not negative; so are the next three */
+    MMT_FIELD_UNSIGNED,  /* unsigned */
+    MMT_FIELD_SIZE,      /* size_t */
+    MMT_FIELD_LONG,      /* int64_t */
+    MMT_FIELD_DIGITS, /* uint64_t: a string of digits, since JSON's numbers end at 2^53 */
+    MMT_FIELD_NUMBER, /* double: a number, not negative, times `scale` in the file */
+    MMT_FIELD_POSITIVE, /* the same, above 0 */
+    MMT_FIELD_THREE,    /* unsigned[3]: an array of three whole numbers */
+    MMT_FIELD_WORD,     /* an enum: one of `words` */
+    MMT_FIELD_TYPE,     /* mmt_type: "f32" */
+    MMT_FIELD_TEMPLATE, /* struct mmt_config: its template, by name; before its knobs */
+    MMT_FIELD_KNOBS, /* struct mmt_config: {"TILE_M": 128, "SHARED_LAYOUT": "pad", ...} */
+    MMT_FIELD_OBJECT, /* a struct: `fields` */
+    MMT_FIELD_COST,   /* struct mmt_cost: `fields`, or null where nothing was fitted */
+    MMT_NUM_FIELD_KINDS,
+};
+
+struct mmt_word {
+    int value;
+    const char *name;
+};
+
+struct mmt_field {
+    const char *key;
+    enum mmt_field_kind kind;
+    size_t offset;                /* of the member in the struct */
+    size_t size;                  /* of the member */
+    double scale;                 /* the file's number for 1 in memory */
+    const struct mmt_word *words; /* ends with a NULL name */
+    const struct mmt_field *fields;
+    mmt_status (*finish)(void *object, mmt_error *err); /* optional, after reading */
+};
+
+#define MMT_MEMBER(type, member)                                                         \
+    .offset = offsetof(type, member), .size = sizeof(((type *) 0)->member)
+
+/* Reads an object into a struct. `path` names it for people ("entries[3]"). Every key
+ * must be there and right; unknown ones are told in `warnings`. */
+mmt_status mmt_fields_read(const struct mmt_field *fields, const json_t *object,
+                           const char *path, void *to, struct mmt_text *warnings,
+                           mmt_error *err);
+
+/* Adds the keys of a struct to an object, in the table's order. */
+mmt_status mmt_fields_write(const struct mmt_field *fields, json_t *object,
+                            const char *path, const void *from, mmt_error *err);
+
+/* What one member is read into or written from; given to the functions of a kind. */
+struct mmt_place {
+    const struct mmt_field *field;
+    const char *path;
+    const json_t *value; /* reading: what the file has */
+    struct mmt_text *warnings;
+    mmt_error *err;
+};
+
+/* Fails with "PATH is VALUE; it must be RIGHT". */
+mmt_status mmt_place_wrong(const struct mmt_place *at, const char *right);
+
+/* A configuration's template and knobs (knobs.c). */
+mmt_status mmt_read_template(const struct mmt_place *at, void *to);
+mmt_status mmt_read_knobs(const struct mmt_place *at, void *to);
+json_t *mmt_write_template(const struct mmt_place *at, const void *from);
+json_t *mmt_write_knobs(const struct mmt_place *at, const void *from);
+
+/* A value as JSON on one line, shortened to fit and without control characters. */
+void mmt_json_show(const json_t *value, char *out, size_t size);
+
+/* A string from bytes that a driver gave: what is not UTF-8 becomes '?'. */
+json_t *mmt_json_string(const char *bytes);
+
+/* Adds one sentence to the warnings, unless there are very many already. */
+__attribute__((format(printf, 2, 3))) void mmt_json_warn(struct mmt_text *warnings,
+                                                         const char *format, ...);
+
+/* Refuses what would cost a parser too much: deep nesting, and very many values (scan.c).
+ */
+mmt_status mmt_json_scan(const char *json, size_t length, mmt_error *err);
+
+/* Adds a value's JSON, laid out for review: containers of plain values on filled lines,
+ * all others one item a line (layout.c). */
+mmt_status mmt_json_layout(const json_t *value, struct mmt_text *text, mmt_error *err);
+
+#endif

@@ -1,0 +1,140 @@
+/* A configuration in JSON: its template by name, its knobs by name. */
+#include "profiles/fields.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+mmt_status mmt_read_template(const struct mmt_place *at, void *to)
+{
+    struct mmt_config *config = to;
+    const char *name = json_string_value(at->value);
+    config->template = name ? mmt_template_find(name) : NULL;
+    if (config->template)
+        return MMT_OK;
+
+    struct mmt_text names = { 0 };
+    for (int i = 0; mmt_templates[i]; i++)
+        mmt_text_addf(&names, "%s%s", i ? ", " : "one of ", mmt_templates[i]->name);
+    mmt_status status = mmt_place_wrong(at, mmt_text_string(&names));
+    mmt_text_finish(&names);
+    return status;
+}
+
+json_t *mmt_write_template(const struct mmt_place *at, const void *from)
+{
+    const struct mmt_config *config = from;
+    if (config->template)
+        return json_string(config->template->name);
+    mmt_fail(at->err, MMT_ERROR_ARGUMENT, "%s: the entry has no template", at->path);
+    return NULL;
+}
+
+/* Adds "one of 8, 16, 32". */
+static void list_values(const struct mmt_knob *knob, struct mmt_text *text)
+{
+    mmt_text_add(text, knob->num_values > 1 ? "one of " : "");
+    for (int i = 0; i < knob->num_values; i++)
+        if (knob->names)
+            mmt_text_addf(text, "%s%s", i ? ", " : "", knob->names[i]);
+        else
+            mmt_text_addf(text, "%s%d", i ? ", " : "", knob->values[i]);
+}
+
+/* The place of a value among a knob's, or -1. */
+static int find_value(const struct mmt_knob *knob, const json_t *value)
+{
+    for (int i = 0; i < knob->num_values; i++) {
+        if (knob->names && json_is_string(value) &&
+            strcmp(json_string_value(value), knob->names[i]) == 0)
+            return i;
+        if (!knob->names && json_is_integer(value) &&
+            json_integer_value(value) == knob->values[i])
+            return i;
+    }
+    return -1;
+}
+
+static mmt_status read_knob(const struct mmt_place *at,
+                            const struct mmt_template *template,
+                            const struct mmt_knob *knob, int *to)
+{
+    char path[160];
+    snprintf(path, sizeof path, "%s.%s", at->path, knob->name);
+    const json_t *value = json_object_get(at->value, knob->name);
+    if (!value)
+        return mmt_fail(at->err, MMT_ERROR_FORMAT, "%s is missing; %s has that knob",
+                        path, template->name);
+
+    int found = find_value(knob, value);
+    if (found >= 0) {
+        *to = knob->values[found];
+        return MMT_OK;
+    }
+    struct mmt_place place = { NULL, path, value, NULL, at->err };
+    struct mmt_text right = { 0 };
+    list_values(knob, &right);
+    mmt_status status = mmt_place_wrong(&place, mmt_text_string(&right));
+    mmt_text_finish(&right);
+    return status;
+}
+
+static mmt_status refuse_unknown(const struct mmt_place *at,
+                                 const struct mmt_template *template)
+{
+    void *iter = json_object_iter((json_t *) at->value);
+    for (; iter; iter = json_object_iter_next((json_t *) at->value, iter)) {
+        int i = 0;
+        while (i < template->num_knobs &&
+               strcmp(template->knobs[i].name, json_object_iter_key(iter)) != 0)
+            i++;
+        if (i < template->num_knobs)
+            continue;
+
+        char shown[64];
+        json_t *key = json_string(json_object_iter_key(iter));
+        mmt_json_show(key, shown, sizeof shown);
+        json_decref(key);
+        return mmt_fail(at->err, MMT_ERROR_FORMAT, "%s has %s, which is no knob of %s",
+                        at->path, shown, template->name);
+    }
+    return MMT_OK;
+}
+
+mmt_status mmt_read_knobs(const struct mmt_place *at, void *to)
+{
+    struct mmt_config *config = to;
+    const struct mmt_template *template = config->template;
+    if (!json_is_object(at->value))
+        return mmt_place_wrong(at, "an object");
+
+    mmt_status status = refuse_unknown(at, template);
+    for (int i = 0; i < template->num_knobs && !status; i++)
+        status = read_knob(at, template, &template->knobs[i], &config->values[i]);
+    return status;
+}
+
+static json_t *write_value(const struct mmt_knob *knob, int value)
+{
+    for (int i = 0; knob->names && i < knob->num_values; i++)
+        if (knob->values[i] == value)
+            return json_string(knob->names[i]);
+    return knob->names ? NULL : json_integer(value);
+}
+
+json_t *mmt_write_knobs(const struct mmt_place *at, const void *from)
+{
+    const struct mmt_config *config = from;
+    json_t *object = json_object();
+    for (int i = 0; object && i < config->template->num_knobs; i++) {
+        const struct mmt_knob *knob = &config->template->knobs[i];
+        if (!json_object_set_new(object, knob->name,
+                                 write_value(knob, config->values[i])))
+            continue;
+        mmt_fail(at->err, MMT_ERROR_ARGUMENT, "%s.%s is %d, which is none of its values",
+                 at->path, knob->name, config->values[i]);
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
