@@ -4,16 +4,56 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 const char mmt_opencl_options[] = "-cl-std=CL1.2";
 
-/* Begins the "binary" of a platform that gives none: what follows is the text. It is a
- * comment in that text. */
-static const char source_tag[] = "// mmtune: OpenCL C\n";
+/* What we hand out as a binary is one of these tags, the hash of the rest in hexadecimal
+ * digits, a line feed, and the rest: the platform's binary, or the text for a platform
+ * that gives none. Without the hash a damaged file would reach the driver, and PoCL
+ * aborts on one. */
+static const char binary_tag[] = "mmtune: OpenCL binary ";
+static const char source_tag[] = "mmtune: OpenCL source ";
+enum { TAG = sizeof(binary_tag) - 1, HEAD = TAG + 32 + 1 };
+_Static_assert(sizeof(binary_tag) == sizeof(source_tag), "one place for the hash");
 
-static bool is_source(const struct mmt_binary *binary)
+static void print_hash(const void *data, size_t size, char out[33])
 {
-    size_t length = sizeof(source_tag) - 1;
-    return binary->size > length && !memcmp(binary->data, source_tag, length);
+    mmt_hash_print(mmt_hash_add(mmt_hash_start(), data, size), out);
+}
+
+static mmt_status seal(const char *tag, const void *data, size_t size,
+                       struct mmt_binary *binary, mmt_error *err)
+{
+    char hash[33];
+    struct mmt_text text = { 0 };
+    print_hash(data, size, hash);
+    mmt_text_addf(&text, "%s%s\n", tag, hash);
+    mmt_text_add_bytes(&text, data, size);
+    if (text.failed) {
+        mmt_text_finish(&text);
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory to keep a kernel of %zu bytes",
+                        size);
+    }
+    binary->data = text.data;
+    binary->size = text.length;
+    return MMT_OK;
+}
+
+/* The data behind the head, NULL where they are not what was sealed. */
+static const unsigned char *unseal(const struct mmt_binary *binary, bool *is_source,
+                                   size_t *size)
+{
+    char hash[33];
+    const char *data = binary->data;
+    if (binary->size <= HEAD)
+        return NULL;
+    *is_source = !memcmp(data, source_tag, TAG);
+    *size = binary->size - HEAD;
+    if (!*is_source && memcmp(data, binary_tag, TAG))
+        return NULL;
+    print_hash(data + HEAD, *size, hash);
+    return memcmp(data + TAG, hash, 32) ? NULL : (const unsigned char *) data + HEAD;
 }
 
 /* ---- compiling
@@ -42,12 +82,12 @@ static bool failed_to_compile(cl_int code)
 }
 
 /* *log is malloc'ed and the caller's, NULL where the compiler said nothing. */
-static mmt_status build(struct opencl_device *device, const char *source, cl_program *out,
-                        char **log, mmt_error *err)
+static mmt_status build(struct opencl_device *device, const char *source, size_t length,
+                        cl_program *out, char **log, mmt_error *err)
 {
     cl_int code;
     cl_program program =
-        clCreateProgramWithSource(device->context, 1, &source, NULL, &code);
+        clCreateProgramWithSource(device->context, 1, &source, &length, &code);
     if (!program)
         return mmt_opencl_fail(err, code, "clCreateProgramWithSource");
     code = clBuildProgram(program, 1, &device->id, mmt_opencl_options, NULL, NULL);
@@ -113,32 +153,21 @@ done:
     return code;
 }
 
-static mmt_status keep_source(const char *source, struct mmt_binary *binary,
-                              mmt_error *err)
-{
-    struct mmt_text text = { 0 };
-    mmt_text_add(&text, source_tag);
-    mmt_text_add(&text, source);
-    if (text.failed) {
-        mmt_text_finish(&text);
-        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory to keep a kernel's text");
-    }
-    binary->data = text.data;
-    binary->size = text.length;
-    return MMT_OK;
-}
-
 static mmt_status take_binary(struct opencl_device *device, cl_program program,
                               const char *source, struct mmt_binary *binary,
                               mmt_error *err)
 {
-    size_t count = 0, place = 0;
+    size_t count = 0, place = 0, size = 0;
+    void *data = NULL;
     cl_int code = place_of(program, device->id, &count, &place);
     if (!code)
-        code = read_binary(program, count, place, &binary->data, &binary->size);
+        code = read_binary(program, count, place, &data, &size);
     if (code == CL_OUT_OF_HOST_MEMORY)
         return mmt_opencl_fail(err, code, "clGetProgramInfo");
-    return binary->data ? MMT_OK : keep_source(source, binary, err);
+    mmt_status status = data ? seal(binary_tag, data, size, binary, err)
+                             : seal(source_tag, source, strlen(source), binary, err);
+    free(data);
+    return status;
 }
 
 mmt_status mmt_opencl_compile(mmt_device *base, const char *source,
@@ -147,7 +176,8 @@ mmt_status mmt_opencl_compile(mmt_device *base, const char *source,
     struct opencl_device *device = mmt_opencl_of(base);
     cl_program program;
     *binary = (struct mmt_binary){ 0 };
-    mmt_status status = build(device, source, &program, &binary->log, err);
+    mmt_status status =
+        build(device, source, strlen(source), &program, &binary->log, err);
     if (status)
         return status;
     status = take_binary(device, program, source, binary, err);
@@ -168,14 +198,12 @@ static mmt_status refuse_binary(struct opencl_device *device, cl_int code, mmt_e
         device->base.caps.compiler, mmt_opencl_error_name(code), code);
 }
 
-static mmt_status load_binary(struct opencl_device *device,
-                              const struct mmt_binary *binary, cl_program *out,
-                              mmt_error *err)
+static mmt_status load_binary(struct opencl_device *device, const unsigned char *data,
+                              size_t size, cl_program *out, mmt_error *err)
 {
     cl_int code, status = CL_SUCCESS;
-    const unsigned char *data = binary->data;
-    cl_program program = clCreateProgramWithBinary(device->context, 1, &device->id,
-                                                   &binary->size, &data, &status, &code);
+    cl_program program = clCreateProgramWithBinary(device->context, 1, &device->id, &size,
+                                                   &data, &status, &code);
     if (!program)
         return refuse_binary(device, code ? code : status, err);
     code = status ? status : clBuildProgram(program, 1, &device->id, "", NULL, NULL);
@@ -187,18 +215,12 @@ static mmt_status load_binary(struct opencl_device *device,
     return MMT_OK;
 }
 
-static mmt_status load_source(struct opencl_device *device,
-                              const struct mmt_binary *binary, cl_program *out,
-                              mmt_error *err)
+static mmt_status load_source(struct opencl_device *device, const unsigned char *data,
+                              size_t size, cl_program *out, mmt_error *err)
 {
-    struct mmt_text text = { 0 };
     char *log = NULL;
-    mmt_text_add_bytes(&text, binary->data, binary->size);
-    mmt_status status =
-        text.failed ? mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a kernel's text")
-                    : build(device, mmt_text_string(&text), out, &log, err);
+    mmt_status status = build(device, (const char *) data, size, out, &log, err);
     free(log);
-    mmt_text_finish(&text);
     return status;
 }
 
@@ -206,13 +228,21 @@ mmt_status mmt_opencl_module_load(mmt_device *base, const struct mmt_binary *bin
                                   struct mmt_module **out, mmt_error *err)
 {
     struct opencl_device *device = mmt_opencl_of(base);
+    bool is_source = false;
+    size_t size = 0;
+    const unsigned char *data = unseal(binary, &is_source, &size);
+    if (!data)
+        return mmt_fail(err, MMT_ERROR_FORMAT,
+                        "a kernel's binary of %zu bytes is damaged, or none of ours; "
+                        "compiling it anew helps",
+                        binary->size);
     struct opencl_module *module = calloc(1, sizeof(*module));
     if (!module)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a module");
     module->base.device = base;
-    mmt_status status = is_source(binary)
-                            ? load_source(device, binary, &module->program, err)
-                            : load_binary(device, binary, &module->program, err);
+    mmt_status status = is_source
+                            ? load_source(device, data, size, &module->program, err)
+                            : load_binary(device, data, size, &module->program, err);
     if (status) {
         free(module);
         return status;

@@ -7,6 +7,7 @@
 
 #include <mmtune/opencl.h>
 
+#include "base/hash.h"
 #include "device/device.h"
 #include "test.h"
 
@@ -181,20 +182,36 @@ static void test_wrong_source(void)
     mmt_binary_finish(&binary);
 }
 
+static void test_damaged_binary(struct mmt_binary *binary, size_t size)
+{
+    struct mmt_binary cut = { .data = binary->data, .size = size };
+    struct mmt_module *made;
+    CHECK_FAILS(mmt_module_load(device, &cut, &made, &err), err, MMT_ERROR_FORMAT,
+                "binary");
+}
+
+/* Cut anywhere, or with one bit changed, it must not reach the driver. */
 static void test_bad_binary(void)
 {
-    struct mmt_binary bad = { .data = (void *) "neither text nor binary", .size = 23 };
-    struct mmt_module *made;
-    CHECK_FAILS(mmt_module_load(device, &bad, &made, &err), err, MMT_ERROR_FORMAT,
-                "binary");
+    struct mmt_binary binary = { .data = (void *) "neither text nor binary", .size = 23 };
+    test_damaged_binary(&binary, binary.size);
+    if (!CHECK_OK(mmt_device_compile(device, source, &binary, &err), err))
+        return;
+    test_damaged_binary(&binary, 1);
+    test_damaged_binary(&binary, binary.size / 2);
+    test_damaged_binary(&binary, binary.size - 1);
+    ((char *) binary.data)[binary.size / 2] ^= 1;
+    test_damaged_binary(&binary, binary.size);
+    mmt_binary_finish(&binary);
 }
 
 /* What a platform without binaries would be handed back. */
 static void test_source_as_binary(void)
 {
+    char hash[33];
     struct mmt_text text = { 0 };
-    mmt_text_add(&text, "// mmtune: OpenCL C\n");
-    mmt_text_add(&text, source);
+    mmt_hash_print(mmt_hash_add(mmt_hash_start(), source, strlen(source)), hash);
+    mmt_text_addf(&text, "mmtune: OpenCL source %s\n%s", hash, source);
     struct mmt_binary binary = { .data = text.data, .size = text.length };
     struct mmt_module *made = NULL;
     if (CHECK_OK(mmt_module_load(device, &binary, &made, &err), err))
