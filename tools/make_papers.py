@@ -57,7 +57,8 @@ def published(record):
 
 def profile(device, records):
     _, architecture = CARDS[device]
-    return {"format": 1, "citation": records[0]["source"]["citation"],
+    citation = records[0]["source"]["citation"].replace("seed text", "text at hand")
+    return {"format": 1, "citation": citation,
             "device": {"backend": "cuda", "name": device, "vendor": "NVIDIA",
                        "architecture": architecture, "driver": "", "compiler": COMPILER},
             "published": [published(record) for record in records]}
@@ -76,20 +77,21 @@ def items(value):
     return [("", item) for item in value]
 
 
-def layout(value, depth=0):
+def layout(value, depth=0, column=0):
     """The library's own layout, so that reading and writing a file changes nothing."""
     if not isinstance(value, (dict, list)):
         return plain(value)
     brackets = "[]" if isinstance(value, list) else "{}"
     pad = "\n" + "  " * (depth + 1)
     if any(isinstance(item, (dict, list)) for _, item in items(value)):
-        lines = [pad + key + layout(item, depth + 1) for key, item in items(value)]
+        lines = [pad + key + layout(item, depth + 1, len(pad) - 1 + len(key))
+                 for key, item in items(value)]
         return brackets[0] + ",".join(lines) + "\n" + "  " * depth + brackets[1]
-    return brackets[0] + fill(value, depth, pad) + brackets[1]
+    return brackets[0] + fill(value, column + 1, pad) + brackets[1]
 
 
-def fill(value, depth, pad):
-    out, column = "", 0
+def fill(value, column, pad):
+    out = ""
     for key, item in items(value):
         text = key + plain(item)
         if out and column + 1 + len(text.encode()) + 2 <= WIDTH:
@@ -97,7 +99,7 @@ def fill(value, depth, pad):
         elif out:
             out, column = out + "," + pad + text, len(pad) - 1 + len(text.encode())
         else:
-            out, column = text, len(text.encode())
+            out, column = text, column + len(text.encode())
     return out
 
 
