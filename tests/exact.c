@@ -5,10 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Elements of poison on either side; a multiple of every alignment that kernels assume.
- */
-enum { GUARD = 64 };
-
 /* ---- elements --------------------------------------------------------------------- */
 
 /* Whole numbers so small that every sum is exact; for integers all 32 bits, to see them
@@ -55,7 +51,8 @@ static double get(mmt_type type, const void *bytes, size_t at)
 /* ---- matrices --------------------------------------------------------------------- */
 
 static struct exact_matrix matrix(bool transposed, int rows, int columns, int64_t ld,
-                                  int64_t stride, int64_t batch, int offset)
+                                  int64_t stride, int64_t batch,
+                                  const struct exact_call *call)
 {
     return (struct exact_matrix){
         .rows = transposed ? columns : rows,
@@ -63,7 +60,7 @@ static struct exact_matrix matrix(bool transposed, int rows, int columns, int64_
         .ld = ld,
         .stride = stride,
         .batch = batch,
-        .start = (size_t) (GUARD + offset),
+        .start = (size_t) (call->guard + call->offset),
     };
 }
 
@@ -72,14 +69,16 @@ static size_t place(const struct exact_matrix *x, int64_t z, int64_t i, int64_t 
     return x->start + (size_t) (z * x->stride + i * x->ld + j);
 }
 
-static bool number_elements(struct exact_matrix *x, mmt_type type, uint64_t salt)
+static bool number_elements(struct exact_matrix *x, mmt_type type, int guard,
+                            uint64_t salt)
 {
     const int64_t last =
         x->batch && x->rows && x->columns
             ? (x->batch - 1) * x->stride + (x->rows - 1) * x->ld + x->columns
             : 0;
 
-    x->length = x->start + (size_t) last + GUARD;
+    x->length = x->start + (size_t) last + (size_t) guard;
+    x->length += x->length == 0; // a buffer cannot be empty
     x->values = calloc(x->length, sizeof(*x->values));
     x->inside = calloc(x->length, sizeof(*x->inside));
     if (!x->values || !x->inside)
@@ -127,45 +126,44 @@ static mmt_status upload(struct exact_matrix *x, mmt_device *device, mmt_type ty
 static mmt_status create_matrix(struct exact *data, struct exact_matrix *x, uint64_t salt,
                                 bool all_poison, mmt_error *err)
 {
-    if (!number_elements(x, data->problem.type, salt))
+    if (!number_elements(x, data->problem.type, data->call.guard, salt))
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a matrix on the host");
     return upload(x, data->device, data->problem.type, all_poison, err);
 }
 
-static mmt_status create_scalars(struct exact *data, int offset, mmt_error *err)
+static mmt_status create_scalars(struct exact *data, mmt_error *err)
 {
-    const size_t start = (size_t) (GUARD + offset);
+    struct exact_matrix *x = &data->scalars;
 
-    data->scalars = matrix(false, 1, 2, 2, 2, 1, offset);
-    if (!number_elements(&data->scalars, data->problem.type, 0))
+    *x = matrix(false, 1, 2, 2, 2, 1, &data->call);
+    if (!number_elements(x, data->problem.type, data->call.guard, 0))
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the scalars on the host");
-    data->scalars.values[start] = (uint64_t) (int64_t) data->alpha;
-    data->scalars.values[start + 1] = (uint64_t) (int64_t) data->beta;
-    return upload(&data->scalars, data->device, data->problem.type, false, err);
+    x->values[x->start] = (uint64_t) (int64_t) data->call.alpha;
+    x->values[x->start + 1] = (uint64_t) (int64_t) data->call.beta;
+    return upload(x, data->device, data->problem.type, false, err);
 }
 
 mmt_status exact_create(struct exact *data, mmt_device *device,
-                        const mmt_problem *problem, int alpha, int beta, bool scalars,
-                        int offset, mmt_error *err)
+                        const mmt_problem *problem, const struct exact_call *call,
+                        mmt_error *err)
 {
     const mmt_problem *p = problem;
     const int m = (int) p->m, n = (int) p->n, k = (int) p->k;
-    const bool used = k && (alpha || scalars);
+    const bool used = k && (call->alpha || call->scalars);
     mmt_status status = MMT_OK;
 
-    *data =
-        (struct exact){ .device = device, .problem = *p, .alpha = alpha, .beta = beta };
-    data->a = matrix(p->trans_a, m, k, p->lda, p->stride_a, p->batch, offset);
-    data->b = matrix(p->trans_b, k, n, p->ldb, p->stride_b, p->batch, offset);
-    data->c = matrix(false, m, n, p->ldc, p->stride_c, p->batch, offset);
+    *data = (struct exact){ .device = device, .problem = *p, .call = *call };
+    data->a = matrix(p->trans_a, m, k, p->lda, p->stride_a, p->batch, call);
+    data->b = matrix(p->trans_b, k, n, p->ldb, p->stride_b, p->batch, call);
+    data->c = matrix(false, m, n, p->ldc, p->stride_c, p->batch, call);
     if (used)
         status = create_matrix(data, &data->a, 1u << 20, false, err);
     if (!status && used)
         status = create_matrix(data, &data->b, 2u << 20, false, err);
     if (!status)
-        status = create_matrix(data, &data->c, 3u << 20, beta == 0, err);
-    if (!status && scalars)
-        status = create_scalars(data, offset, err);
+        status = create_matrix(data, &data->c, 3u << 20, call->beta == 0, err);
+    if (!status && call->scalars)
+        status = create_scalars(data, err);
     return status;
 }
 
@@ -197,8 +195,8 @@ static uint64_t answer(const struct exact *data, int64_t z, int64_t i, int64_t j
     for (int64_t q = 0; a->values && q < p->k; q++)
         sum += a->values[p->trans_a ? place(a, z, q, i) : place(a, z, i, q)] *
                b->values[p->trans_b ? place(b, z, j, q) : place(b, z, q, j)];
-    return (uint64_t) (int64_t) data->alpha * sum +
-           (uint64_t) (int64_t) data->beta * c->values[place(c, z, i, j)];
+    return (uint64_t) (int64_t) data->call.alpha * sum +
+           (uint64_t) (int64_t) data->call.beta * c->values[place(c, z, i, j)];
 }
 
 static bool check_elements(const struct exact *data, const void *got, char *why,

@@ -17,19 +17,28 @@ struct exact_matrix {
     mmt_operand operand; /* the first element; 0 where the matrix is absent */
 };
 
+/* Everything about an execution that its plan does not know. */
+struct exact_call {
+    int alpha, beta;
+    bool scalars; /* alpha and beta stand in device memory */
+    int offset;   /* of every operand from an aligned place, in elements */
+    int guard;    /* poison before and after each matrix, in elements; 0 where something
+                   * else watches the bounds of buffers. A multiple of 64 */
+};
+
 struct exact {
     mmt_device *device;
     mmt_problem problem;
-    int alpha, beta;
+    struct exact_call call;
     struct exact_matrix a, b, c, scalars;
 };
 
-/* Makes the operands of one execution of a normalised problem, each `offset` elements
- * past an aligned place. Where beta is 0 the elements of C are poison; where k, or
- * alpha on the host, is 0, A and B are absent. `data` is to be freed also on failure. */
+/* Makes the operands of one execution of a normalised problem. Where beta is 0 the
+ * elements of C are poison; where k, or alpha on the host, is 0, A and B are absent.
+ * `data` is to be freed also on failure. */
 mmt_status exact_create(struct exact *data, mmt_device *device,
-                        const mmt_problem *problem, int alpha, int beta, bool scalars,
-                        int offset, mmt_error *err);
+                        const mmt_problem *problem, const struct exact_call *call,
+                        mmt_error *err);
 void exact_free(struct exact *data);
 
 /* Reads C and compares all of it: elements with the exact answer, the rest with what

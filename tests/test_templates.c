@@ -5,7 +5,9 @@
  *
  *     test_templates [--few] [DEVICE [TEMPLATE]]
  *
- * --few takes one configuration of each template, for slow devices such as simulators. */
+ * --few is for simulators, which are slow and watch bounds: it takes one configuration of
+ * each template, and leaves no room round the matrices in which a stray read could hide.
+ */
 #include <math.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -18,13 +20,14 @@
 #include "generator/generator.h"
 #include "tests/exact.h"
 
-enum { TRIES = 20000, DRAWS = 20, MAX_FAILURES = 20, MAX_TEMPLATES = 64 };
+enum { TRIES = 20000, DRAWS = 20, MAX_FAILURES = 20, MAX_TEMPLATES = 64, GUARD = 8192 };
 
 struct run {
     mmt_device *device;
     const char *device_id;
     const struct mmt_caps *caps;
     uint64_t random;
+    int guard; /* enough for a kernel that forgets the edge of a tile */
     int configurations, executions, failures;
 };
 
@@ -50,17 +53,10 @@ static const struct shape shapes[] = {
     { 0, 19, 0, 34, 7, 0, 1, 2, 3, 5, true },
 };
 
-/* Everything about an execution that its plan does not know. */
-struct call {
-    int alpha, beta;
-    bool scalars;
-    int offset; /* of every operand, in elements */
-};
-
-static const struct call calls[] = {
-    { 1, 0, false, 0 }, { -2, 3, false, 1 }, { 1, 1, true, 0 },
-    { 0, 2, false, 0 }, { 3, -1, true, 1 },  { 1, 0, false, 1 },
-    { 0, 0, false, 0 }, { 0, 1, true, 0 },   { -1, 0, true, 0 },
+static const struct exact_call calls[] = {
+    { 1, 0, false, 0, 0 }, { -2, 3, false, 1, 0 }, { 1, 1, true, 0, 0 },
+    { 0, 2, false, 0, 0 }, { 3, -1, true, 1, 0 },  { 1, 0, false, 1, 0 },
+    { 0, 0, false, 0, 0 }, { 0, 1, true, 0, 0 },   { -1, 0, true, 0, 0 },
 };
 
 #define COUNT(array) (int) (sizeof(array) / sizeof(*(array)))
@@ -74,7 +70,8 @@ static unsigned draw(struct run *run, unsigned below)
 /* ---- one execution ---------------------------------------------------------------- */
 
 static void complain(struct run *run, const struct mmt_config *config,
-                     const mmt_problem *problem, const struct call *call, const char *why)
+                     const mmt_problem *problem, const struct exact_call *call,
+                     const char *why)
 {
     struct mmt_text text = { 0 };
 
@@ -89,8 +86,9 @@ static void complain(struct run *run, const struct mmt_config *config,
     mmt_text_finish(&text);
 }
 
-static mmt_status execute(struct run *run, const mmt_plan *plan, const struct call *call,
-                          const struct exact *data, mmt_error *err)
+static mmt_status execute(struct run *run, const mmt_plan *plan,
+                          const struct exact_call *call, const struct exact *data,
+                          mmt_error *err)
 {
     mmt_args args = mmt_args_defaults();
     const size_t workspace = mmt_plan_workspace(plan);
@@ -115,14 +113,15 @@ static mmt_status execute(struct run *run, const mmt_plan *plan, const struct ca
 
 static void check_call(struct run *run, const struct mmt_config *config,
                        const mmt_plan *plan, const mmt_problem *problem,
-                       const struct call *call)
+                       const struct exact_call *call)
 {
+    struct exact_call guarded = *call;
     struct exact data;
     mmt_error err = { 0 };
     char why[200];
 
-    mmt_status status = exact_create(&data, run->device, problem, call->alpha, call->beta,
-                                     call->scalars, call->offset, &err);
+    guarded.guard = run->guard;
+    mmt_status status = exact_create(&data, run->device, problem, &guarded, &err);
     if (!status)
         status = execute(run, plan, call, &data, &err);
     if (status)
@@ -368,7 +367,7 @@ static int check_one(const char *id, const char *name, bool few)
 {
     const struct mmt_template *template = mmt_template_find(name);
     mmt_error err = { 0 };
-    struct run run = { .device_id = id, .random = 1 };
+    struct run run = { .device_id = id, .random = 1, .guard = few ? 0 : GUARD };
 
     if (!template) {
         printf("there is no template '%s'\n", name);
