@@ -60,6 +60,8 @@ struct mmt_choice {
     } why;
     double seconds;        /* expected; 0 where unknown */
     mmt_problem nearest;   /* for MMT_CHOICE_NEAREST */
+    int rivals;            /* for MMT_CHOICE_COST: how many kernels were compared */
+    double residual;       /* for MMT_CHOICE_COST: the usual error of its cost, as a part */
 };
 
 /* Chooses for a normalised problem; profile may be NULL. Under 10 us for a profile of
@@ -68,6 +70,26 @@ struct mmt_choice {
 mmt_status mmt_select(const struct mmt_profile *profile, const mmt_problem *problem,
                       const struct mmt_caps *caps, size_t max_workspace,
                       struct mmt_choice *out, mmt_error *err);
+
+/* One kept kernel and what it is expected to take. */
+struct mmt_ranked {
+    const struct mmt_kept *kept; /* the profile's */
+    double seconds;
+};
+
+enum { MMT_MOST_RANKED = 16 };
+
+/* The kept kernels with a fitted cost that serve the problem, the fastest first; returns
+ * how many. This is what mmt_select chooses from where the very problem was not tuned. */
+int mmt_select_rank(const struct mmt_profile *profile, const mmt_problem *problem,
+                    const struct mmt_caps *caps, size_t max_workspace,
+                    struct mmt_ranked ranked[MMT_MOST_RANKED]);
+
+/* Adds, for people: what mmt_select chooses for a normalised problem and why, then the
+ * ranking, a line each. */
+mmt_status mmt_explain(const struct mmt_profile *profile, const mmt_problem *problem,
+                       const struct mmt_caps *caps, struct mmt_text *text,
+                       mmt_error *err);
 
 /* The configuration that a plan uses. */
 const struct mmt_config *mmt_plan_config(const mmt_plan *plan);

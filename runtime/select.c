@@ -1,5 +1,6 @@
 #include <math.h>
 
+#include "runtime/cost.h"
 #include "runtime/runtime.h"
 
 static bool same_kind(const mmt_problem *a, const mmt_problem *b)
@@ -58,6 +59,81 @@ static const struct mmt_entry *nearest(const struct mmt_profile *profile,
     return best;
 }
 
+/* ---- the fitted cost ----------------------------------------------------------------
+ */
+
+/* Shapes this many octaves apart still tell a good deal of each other: half way down the
+ * bell by which the nearest shape's time corrects the model. */
+static const double reach = 0.5;
+
+/* What the time of the nearest problem tells of a kernel: how far its model was wrong
+ * there (the logarithm), for the kernel that was the best; for another, how far its model
+ * was too good to be true, as it was no faster than the best. */
+static double correction(const struct mmt_kept *kept, const struct mmt_entry *near,
+                         const struct mmt_caps *caps)
+{
+    if (near->time.median <= 0 || mmt_config_refuse(&kept->config, &near->problem, caps))
+        return 0;
+    double wrong = log(near->time.median / mmt_cost_predict(kept, &near->problem, caps));
+    return mmt_config_equal(&kept->config, &near->config) ? wrong : fmax(wrong, 0);
+}
+
+/* How much the nearest problem's time says about this one, 0 to 1. A kernel's text for
+ * operands of any alignment is another kernel: one text's time says less of the other. */
+static double trust_in(const struct mmt_entry *near, const mmt_problem *problem)
+{
+    struct mmt_alignment unused;
+    double trust = exp2(-distance(&near->problem, problem) / (reach * reach));
+    bool same_text = mmt_config_may_align(&near->config, problem, &unused) ==
+                     mmt_config_may_align(&near->config, &near->problem, &unused);
+    return same_text ? trust : trust / 4;
+}
+
+static void insert(struct mmt_ranked *ranked, int count, struct mmt_ranked next)
+{
+    for (; count > 0 && ranked[count - 1].seconds > next.seconds; count--)
+        ranked[count] = ranked[count - 1];
+    ranked[count] = next;
+}
+
+static bool is_rival(const struct mmt_kept *kept, const mmt_problem *problem)
+{
+    return kept->cost.fitted && kept->type == problem->type &&
+           kept->trans_a == (problem->trans_a != 0) &&
+           kept->trans_b == (problem->trans_b != 0);
+}
+
+static int rank(const struct mmt_profile *profile, const struct mmt_entry *near,
+                const mmt_problem *problem, const struct mmt_caps *caps,
+                size_t max_workspace, struct mmt_ranked ranked[MMT_MOST_RANKED])
+{
+    double trust = near ? trust_in(near, problem) : 0;
+    int count = 0;
+
+    for (size_t i = 0; profile && i < profile->num_kept && count < MMT_MOST_RANKED; i++) {
+        const struct mmt_kept *kept = &profile->kept[i];
+        if (!is_rival(kept, problem) ||
+            !usable(&kept->config, problem, caps, max_workspace))
+            continue;
+        double seconds = mmt_cost_predict(kept, problem, caps);
+        if (trust > 0.01)
+            seconds *= exp(trust * correction(kept, near, caps));
+        insert(ranked, count++, (struct mmt_ranked){ kept, seconds });
+    }
+    return count;
+}
+
+int mmt_select_rank(const struct mmt_profile *profile, const mmt_problem *problem,
+                    const struct mmt_caps *caps, size_t max_workspace,
+                    struct mmt_ranked ranked[MMT_MOST_RANKED])
+{
+    const struct mmt_entry *near = nearest(profile, problem, caps, max_workspace);
+    return rank(profile, near, problem, caps, max_workspace, ranked);
+}
+
+/* ---- choosing -----------------------------------------------------------------------
+ */
+
 /* The default without its workspace, where that is more than the cap. */
 static bool find_default(const mmt_problem *problem, const struct mmt_caps *caps,
                          size_t max_workspace, struct mmt_config *out)
@@ -76,19 +152,56 @@ static bool find_default(const mmt_problem *problem, const struct mmt_caps *caps
     return false;
 }
 
+static void choose_entry(const struct mmt_entry *entry, const mmt_problem *problem,
+                         struct mmt_choice *out)
+{
+    bool exact = mmt_problem_equal(&entry->problem, problem);
+
+    out->config = entry->config;
+    out->why = exact ? MMT_CHOICE_EXACT : MMT_CHOICE_NEAREST;
+    out->seconds = exact ? entry->time.median : 0;
+    out->nearest = entry->problem;
+}
+
+/* The nearest problem's kernel was not kept, but the problem is too near to leave it. */
+static bool stands_apart(const struct mmt_entry *near, const mmt_problem *problem,
+                         const struct mmt_ranked *ranked, int count)
+{
+    if (!near || distance(&near->problem, problem) > reach * reach)
+        return false;
+    for (int i = 0; i < count; i++)
+        if (mmt_config_equal(&ranked[i].kept->config, &near->config))
+            return false;
+    return true;
+}
+
+static void choose_ranked(const struct mmt_ranked *ranked, int count,
+                          struct mmt_choice *out)
+{
+    out->config = ranked->kept->config;
+    out->why = MMT_CHOICE_COST;
+    out->seconds = ranked->seconds;
+    out->rivals = count;
+    out->residual = ranked->kept->cost.residual;
+}
+
 mmt_status mmt_select(const struct mmt_profile *profile, const mmt_problem *problem,
                       const struct mmt_caps *caps, size_t max_workspace,
                       struct mmt_choice *out, mmt_error *err)
 {
-    const struct mmt_entry *entry = nearest(profile, problem, caps, max_workspace);
+    const struct mmt_entry *near = nearest(profile, problem, caps, max_workspace);
+    struct mmt_ranked ranked[MMT_MOST_RANKED];
+    int count = 0;
 
     *out = (struct mmt_choice){ .why = MMT_CHOICE_DEFAULT };
-    if (entry) {
-        bool exact = mmt_problem_equal(&entry->problem, problem);
-        out->config = entry->config;
-        out->why = exact ? MMT_CHOICE_EXACT : MMT_CHOICE_NEAREST;
-        out->seconds = exact ? entry->time.median : 0;
-        out->nearest = entry->problem;
+    if (!near || !mmt_problem_equal(&near->problem, problem))
+        count = rank(profile, near, problem, caps, max_workspace, ranked);
+    if (count && !stands_apart(near, problem, ranked, count)) {
+        choose_ranked(ranked, count, out);
+        return MMT_OK;
+    }
+    if (near) {
+        choose_entry(near, problem, out);
         return MMT_OK;
     }
     if (find_default(problem, caps, max_workspace, &out->config))

@@ -1,0 +1,110 @@
+#include "runtime/cost.h"
+
+#include <math.h>
+#include <string.h>
+
+static int knob(const struct mmt_config *config, const char *name)
+{
+    for (int i = 0; i < config->template->num_knobs; i++)
+        if (!strcmp(config->template->knobs[i].name, name))
+            return config->values[i];
+    return 0;
+}
+
+int mmt_cost_depth(const struct mmt_config *config)
+{
+    int depth = knob(config, "TILE_K"), parts = knob(config, "SPLIT_K");
+
+    if (!depth)
+        depth = knob(config, "TILE");
+    return (depth > 0 ? depth : 1) * (parts > 0 ? parts : 1);
+}
+
+static bool takes(const struct mmt_launch *launch, enum mmt_arg wanted)
+{
+    for (const enum mmt_arg *arg = launch->args; *arg != MMT_ARG_END; arg++)
+        if (*arg == wanted)
+            return true;
+    return false;
+}
+
+/* The launch that multiplies takes both operands, or what was packed of them. Packing
+ * takes one alone, adding partial sums up takes none. */
+static const struct mmt_launch *multiplying(const struct mmt_launches *launches)
+{
+    for (int i = 0; i < launches->count; i++)
+        if (takes(&launches->launch[i], MMT_ARG_A) &&
+            takes(&launches->launch[i], MMT_ARG_B))
+            return &launches->launch[i];
+    return &launches->launch[0];
+}
+
+static int least(int a, size_t b)
+{
+    return a == 0 || b < (size_t) a ? (int) b : a;
+}
+
+/* Blocks that fit on a multiprocessor by threads, shared memory and number. */
+static int fitting(const struct mmt_launch *launch, const struct mmt_caps *caps)
+{
+    const size_t threads =
+        (size_t) launch->block[0] * launch->block[1] * launch->block[2];
+    int fit = 0;
+
+    if (caps->kind == MMT_CPU)
+        return 1;
+    if (caps->blocks_per_sm)
+        fit = least(fit, caps->blocks_per_sm);
+    if (caps->threads_per_sm)
+        fit = least(fit, caps->threads_per_sm / threads);
+    if (caps->shared_per_sm && launch->shared)
+        fit = least(fit, caps->shared_per_sm / launch->shared);
+    return fit;
+}
+
+static double blocks_of(const struct mmt_launch *launch)
+{
+    return (double) launch->grid[0] * launch->grid[1] * launch->grid[2];
+}
+
+struct mmt_load mmt_cost_load(const struct mmt_config *config, const mmt_problem *problem,
+                              const struct mmt_caps *caps, int depth)
+{
+    struct mmt_launches launches = { 0 };
+    struct mmt_alignment alignment;
+
+    config->template->launch(config->values, problem, caps, &launches);
+    const struct mmt_launch *launch = multiplying(&launches);
+    return (struct mmt_load){
+        .launches = launches.count,
+        .blocks = ceil(blocks_of(launch) / (caps->sms ? caps->sms : 1)),
+        .steps = ceil((double) problem->k / depth),
+        .bytes = mmt_problem_bytes(problem),
+        .workspace = (double) launches.workspace,
+        .unaligned = !mmt_config_may_align(config, problem, &alignment),
+        .fit = fitting(launch, caps),
+    };
+}
+
+/* A nanosecond: no cost is 0, so that every cost has a logarithm. */
+static const double shortest = 1e-9;
+
+double mmt_cost_seconds(const struct mmt_cost *cost, const struct mmt_load *load)
+{
+    double waves = ceil(load->blocks / cost->resident);
+    double step = cost->step + (load->unaligned ? cost->unaligned : 0);
+    double busy = waves * (cost->wave + load->steps * cost->wave_step) +
+                  load->blocks * (cost->block + load->steps * step);
+    double traffic = cost->bandwidth > 0 ? load->bytes / cost->bandwidth : 0;
+
+    double seconds = load->launches * cost->launch + fmax(busy, traffic) +
+                     load->workspace * cost->reduction;
+    return fmax(seconds, shortest);
+}
+
+double mmt_cost_predict(const struct mmt_kept *kept, const mmt_problem *problem,
+                        const struct mmt_caps *caps)
+{
+    struct mmt_load load = mmt_cost_load(&kept->config, problem, caps, kept->cost.depth);
+    return mmt_cost_seconds(&kept->cost, &load);
+}

@@ -1,0 +1,37 @@
+/* What a kernel is expected to take for a shape that was never measured. The model, its
+ * derivation and its residuals are in docs/cost-model.md; tuner/fit.c fits it. */
+#ifndef MMT_RUNTIME_COST_H
+#define MMT_RUNTIME_COST_H
+
+#include "profiles/profile.h"
+
+/* All that a kernel's cost depends on: what its launches put on the device. */
+struct mmt_load {
+    double launches;  /* how many */
+    double blocks;    /* of the launch that multiplies, on the busiest multiprocessor */
+    double steps;     /* of each of these blocks along k */
+    double bytes;     /* least traffic to memory */
+    double workspace; /* bytes */
+    bool unaligned;   /* the aligned text, where there is one, cannot serve */
+    int fit; /* blocks that fit on a multiprocessor as far as is known, 0: unknown;
+              * registers are not */
+};
+
+/* Elements of k that the blocks of one row of blocks advance by in one step: TILE_K, or
+ * TILE where a tile is as deep as it is wide; times SPLIT_K, whose parts run side by
+ * side; 1 where the template has none of these knobs. */
+int mmt_cost_depth(const struct mmt_config *config);
+
+/* The load of a normalised, non-empty problem that the configuration serves. */
+struct mmt_load mmt_cost_load(const struct mmt_config *config, const mmt_problem *problem,
+                              const struct mmt_caps *caps, int depth);
+
+/* Seconds by a cost that was fitted. A load costs no more than a microsecond to find and
+ * to price, without allocating. */
+double mmt_cost_seconds(const struct mmt_cost *cost, const struct mmt_load *load);
+
+/* The two together. */
+double mmt_cost_predict(const struct mmt_kept *kept, const mmt_problem *problem,
+                        const struct mmt_caps *caps);
+
+#endif

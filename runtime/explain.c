@@ -1,0 +1,66 @@
+#include "runtime/cost.h"
+#include "runtime/runtime.h"
+
+static void print_why(const struct mmt_choice *choice, struct mmt_text *text)
+{
+    switch (choice->why) {
+    case MMT_CHOICE_EXACT:
+        mmt_text_addf(text, "tuned for this very problem: %.1f us",
+                      choice->seconds * 1e6);
+        break;
+    case MMT_CHOICE_COST:
+        mmt_text_addf(text,
+                      "least expected of %d kept kernels: %.1f us, give or take %.0f %%",
+                      choice->rivals, choice->seconds * 1e6, choice->residual * 100);
+        break;
+    case MMT_CHOICE_NEAREST:
+        mmt_text_add(text, "tuned for the nearest problem, ");
+        mmt_problem_print(&choice->nearest, text);
+        break;
+    default:
+        mmt_text_add(text,
+                     "a default: nothing of this type and these transposes is tuned");
+    }
+}
+
+/* One line: what is expected, against the first, what it is made of, and the kernel. */
+static void print_ranked(const struct mmt_ranked *ranked, double first,
+                         const mmt_problem *problem, const struct mmt_caps *caps,
+                         struct mmt_text *text)
+{
+    const struct mmt_cost *cost = &ranked->kept->cost;
+    struct mmt_load load =
+        mmt_cost_load(&ranked->kept->config, problem, caps, cost->depth);
+    int64_t waves = ((int64_t) load.blocks + cost->resident - 1) / cost->resident;
+
+    mmt_text_addf(text, "%12.1f us  %5.2f  %6lld  %6.0f  %6.0f  %5.1f %%  ",
+                  ranked->seconds * 1e6, ranked->seconds / first, (long long) waves,
+                  load.blocks, load.steps, cost->residual * 100);
+    mmt_config_print(&ranked->kept->config, text);
+    mmt_text_add(text, load.unaligned ? "  (any alignment)\n" : "\n");
+}
+
+mmt_status mmt_explain(const struct mmt_profile *profile, const mmt_problem *problem,
+                       const struct mmt_caps *caps, struct mmt_text *text, mmt_error *err)
+{
+    struct mmt_ranked ranked[MMT_MOST_RANKED];
+    struct mmt_choice choice;
+    mmt_status status = mmt_select(profile, problem, caps, SIZE_MAX, &choice, err);
+
+    if (status != MMT_OK)
+        return status;
+    mmt_problem_print(problem, text);
+    mmt_text_add(text, "\nchosen: ");
+    mmt_config_print(&choice.config, text);
+    mmt_text_add(text, "\nwhy:    ");
+    print_why(&choice, text);
+    int count = mmt_select_rank(profile, problem, caps, SIZE_MAX, ranked);
+    mmt_text_addf(text, "\n\n%12s     %5s  %6s  %6s  %6s  %7s  %s\n", "expected", "ratio",
+                  "waves", "blocks", "steps", "error", "kept kernel");
+    for (int i = 0; i < count; i++)
+        print_ranked(&ranked[i], ranked[0].seconds, problem, caps, text);
+    if (!count)
+        mmt_text_add(text, "         no kept kernel has a fitted cost\n");
+    return text->failed ? mmt_fail(err, MMT_ERROR_MEMORY, "no memory left to explain")
+                        : MMT_OK;
+}

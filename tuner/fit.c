@@ -1,0 +1,269 @@
+#include "tuner/fit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/cost.h"
+#include "tuner/nnls.h"
+
+/* The unknowns, in the order of the solver. */
+enum { LAUNCH, TRAFFIC, REDUCTION, WAVE, WAVE_STEP, BLOCK, STEP, UNALIGNED, NUM_TERMS };
+_Static_assert((int) NUM_TERMS <= (int) MMT_NNLS_MAX, "the solver has room");
+
+enum { MOST_STEPS = 30, MOST_RESIDENT = 16 };
+
+struct point {
+    struct mmt_load load;
+    double seconds;
+};
+
+struct points {
+    struct point *data;
+    int count;
+};
+
+struct fit {
+    double p[NUM_TERMS];
+    int resident;
+    double loss; /* sum of the errors' penalties */
+};
+
+/* What each unknown is multiplied by, for a launch that computing or traffic bounds. */
+static void terms(const struct mmt_load *load, int resident, bool by_traffic,
+                  double x[MMT_NNLS_MAX])
+{
+    double waves = ceil(load->blocks / resident), busy = by_traffic ? 0 : 1;
+
+    memset(x, 0, MMT_NNLS_MAX * sizeof *x);
+    x[LAUNCH] = load->launches;
+    x[REDUCTION] = load->workspace;
+    x[TRAFFIC] = by_traffic ? load->bytes : 0;
+    x[WAVE] = busy * waves;
+    x[WAVE_STEP] = busy * waves * load->steps;
+    x[BLOCK] = busy * load->blocks;
+    x[STEP] = busy * load->blocks * load->steps;
+    x[UNALIGNED] = load->unaligned ? x[STEP] : 0;
+}
+
+static double dot(const double x[MMT_NNLS_MAX], const double p[NUM_TERMS])
+{
+    double sum = 0;
+    for (int i = 0; i < NUM_TERMS; i++)
+        sum += x[i] * p[i];
+    return sum;
+}
+
+/* The expected seconds; x gets the terms that they are made of. */
+static double model(const struct fit *fit, const struct mmt_load *load,
+                    double x[MMT_NNLS_MAX])
+{
+    double other[MMT_NNLS_MAX];
+    terms(load, fit->resident, false, x);
+    terms(load, fit->resident, true, other);
+    double busy = dot(x, fit->p), traffic = dot(other, fit->p);
+
+    if (traffic > busy)
+        memcpy(x, other, sizeof other);
+    return fmax(fmax(busy, traffic), 1e-12);
+}
+
+/* Squares up to a fifth, then straight: a time that was disturbed pulls no harder. */
+static const double straight = 0.2;
+
+static double penalty(double error)
+{
+    double size = fabs(error);
+    return size < straight ? size * size : straight * (2 * size - straight);
+}
+
+/* A kernel whose samples leave its speed open is taken to be as fast, when it is busy, as
+ * it was at its fastest; as one sample of this weight says it. */
+static const double prior_weight = 0.02;
+
+static double prior_step(const struct points *points)
+{
+    double fastest = INFINITY;
+    for (int i = 0; i < points->count; i++) {
+        const struct mmt_load *load = &points->data[i].load;
+        double work = load->blocks * fmax(load->steps, 1);
+        fastest = fmin(fastest, points->data[i].seconds / work);
+    }
+    return fastest;
+}
+
+static double loss_of(const struct fit *fit, const struct points *points, double step)
+{
+    double x[MMT_NNLS_MAX], sum = 0;
+    for (int i = 0; i < points->count; i++)
+        sum +=
+            penalty(log(model(fit, &points->data[i].load, x) / points->data[i].seconds));
+    double away = fit->p[STEP] / step - 1;
+    return sum + prior_weight * away * away;
+}
+
+static void solve(struct mmt_nnls *sums, double step, double p[NUM_TERMS])
+{
+    double x[MMT_NNLS_MAX] = { [STEP] = 1 / step }, solution[MMT_NNLS_MAX];
+    mmt_nnls_add(sums, x, 1, prior_weight);
+    mmt_nnls_solve(sums, solution);
+    memcpy(p, solution, NUM_TERMS * sizeof *p);
+}
+
+/* A first guess: the least relative errors of the samples that a bound on traffic of
+ * `per_byte` seconds leaves to computing. */
+static void guess(struct fit *fit, const struct points *points, double step,
+                  double per_byte)
+{
+    struct mmt_nnls sums = { 0 };
+    double x[MMT_NNLS_MAX];
+
+    for (int i = 0; i < points->count; i++) {
+        const struct point *at = &points->data[i];
+        if (per_byte * at->load.bytes > 0.7 * at->seconds)
+            continue;
+        terms(&at->load, fit->resident, false, x);
+        for (int t = 0; t < NUM_TERMS; t++)
+            x[t] /= at->seconds;
+        mmt_nnls_add(&sums, x, 1, 1);
+    }
+    solve(&sums, step, fit->p);
+    fit->p[TRAFFIC] = per_byte;
+}
+
+/* The logarithm of the error, made linear about the present fit: Gauss and Newton's step.
+ */
+static void improve(const struct fit *from, const struct points *points, double step,
+                    double p[NUM_TERMS])
+{
+    struct mmt_nnls sums = { 0 };
+    double x[MMT_NNLS_MAX];
+    bool traffic = false;
+
+    for (int i = 0; i < points->count; i++) {
+        const struct point *at = &points->data[i];
+        double expected = model(from, &at->load, x);
+        double error = log(expected / at->seconds);
+        double weight = fabs(error) < straight ? 1 : straight / fabs(error);
+        traffic = traffic || x[TRAFFIC] > 0;
+        for (int t = 0; t < NUM_TERMS; t++)
+            x[t] /= expected;
+        mmt_nnls_add(&sums, x, 1 - error, weight);
+    }
+    solve(&sums, step, p);
+    if (!traffic)
+        p[TRAFFIC] = from->p[TRAFFIC];
+}
+
+/* A whole step, or the largest half, quarter, … of it that lowers the loss. */
+static bool go(struct fit *fit, const double to[NUM_TERMS], const struct points *points,
+               double step)
+{
+    for (double part = 1; part > 1e-3; part /= 2) {
+        struct fit next = *fit;
+        for (int t = 0; t < NUM_TERMS; t++)
+            next.p[t] += part * (to[t] - fit->p[t]);
+        next.loss = loss_of(&next, points, step);
+        if (next.loss < fit->loss) {
+            bool far = next.loss < fit->loss * (1 - 1e-6);
+            *fit = next;
+            return far;
+        }
+    }
+    return false;
+}
+
+static struct fit fit_from(const struct points *points, int resident, double per_byte)
+{
+    struct fit fit = { .resident = resident };
+    double to[NUM_TERMS], step = prior_step(points);
+
+    guess(&fit, points, step, per_byte);
+    fit.loss = loss_of(&fit, points, step);
+    for (int i = 0; i < MOST_STEPS; i++) {
+        improve(&fit, points, step, to);
+        if (!go(&fit, to, points, step))
+            break;
+    }
+    return fit;
+}
+
+/* From two sides, as which samples traffic bounds is found out on the way: from no bound,
+ * and from the fastest that any time proves traffic to be. */
+static struct fit fit_resident(const struct points *points, int resident)
+{
+    double per_byte = INFINITY;
+    for (int i = 0; i < points->count; i++)
+        per_byte = fmin(per_byte, points->data[i].seconds / points->data[i].load.bytes);
+
+    struct fit bound = fit_from(points, resident, per_byte);
+    struct fit free = fit_from(points, resident, 0);
+    return bound.loss < free.loss ? bound : free;
+}
+
+/* Registers decide, unseen, how many blocks are resident: the number that fits best. */
+static struct fit fit_points(const struct points *points)
+{
+    struct fit best = { .loss = INFINITY };
+    int most = points->data[0].load.fit;
+
+    if (most < 1 || most > MOST_RESIDENT)
+        most = MOST_RESIDENT;
+    for (int resident = 1; resident <= most; resident++) {
+        struct fit fit = fit_resident(points, resident);
+        if (fit.loss < best.loss * (1 - 1e-3))
+            best = fit;
+    }
+    return best;
+}
+
+static struct mmt_cost cost_of(const struct fit *fit, const struct points *points,
+                               int depth)
+{
+    const double *p = fit->p;
+    double x[MMT_NNLS_MAX], sum = 0;
+
+    for (int i = 0; i < points->count; i++) {
+        const struct point *at = &points->data[i];
+        double error = log(model(fit, &at->load, x) / at->seconds);
+        sum += error * error;
+    }
+    return (struct mmt_cost){
+        .fitted = true,
+        .launch = p[LAUNCH],
+        .block = p[BLOCK],
+        .step = p[STEP],
+        .bandwidth = p[TRAFFIC] > 0 ? 1 / p[TRAFFIC] : 0,
+        .reduction = p[REDUCTION],
+        .wave = p[WAVE],
+        .wave_step = p[WAVE_STEP],
+        .unaligned = p[UNALIGNED],
+        .resident = fit->resident,
+        .depth = depth,
+        .residual = sqrt(sum / points->count),
+    };
+}
+
+mmt_status mmt_fit_cost(const struct mmt_config *config, const struct mmt_caps *caps,
+                        const struct mmt_fit_sample *samples, size_t count,
+                        struct mmt_cost *out, mmt_error *err)
+{
+    struct points points = { .count = (int) count };
+    int depth = mmt_cost_depth(config);
+
+    *out = (struct mmt_cost){ 0 };
+    if (count < MMT_FIT_LEAST_SHAPES)
+        return MMT_OK;
+    points.data = calloc(count, sizeof *points.data);
+    if (!points.data)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left to fit costs");
+    for (size_t i = 0; i < count; i++)
+        points.data[i] = (struct point){
+            .load = mmt_cost_load(config, &samples[i].problem, caps, depth),
+            .seconds = samples[i].seconds,
+        };
+    struct fit fit = fit_points(&points);
+    *out = cost_of(&fit, &points, depth);
+    free(points.data);
+    return MMT_OK;
+}

@@ -1,0 +1,41 @@
+/* What the times of a tuning teach about shapes that were not tuned: the cost of each
+ * kernel, and the few kernels that are worth keeping. docs/cost-model.md says how. */
+#ifndef MMT_TUNER_FIT_H
+#define MMT_TUNER_FIT_H
+
+#include "profiles/profile.h"
+
+/* A time that was measured: of a configuration that computes rightly, for a normalised
+ * problem. */
+struct mmt_fit_sample {
+    mmt_problem problem;
+    struct mmt_config config;
+    double seconds;
+};
+
+enum { MMT_FIT_MOST_KEPT = 16, MMT_FIT_LEAST_SHAPES = 6 };
+
+/* Fits one configuration's cost to its times on different problems of one type and
+ * transposes; `config` of the samples is not looked at. With fewer than
+ * MMT_FIT_LEAST_SHAPES, out->fitted stays false. */
+mmt_status mmt_fit_cost(const struct mmt_config *config, const struct mmt_caps *caps,
+                        const struct mmt_fit_sample *samples, size_t count,
+                        struct mmt_cost *out, mmt_error *err);
+
+/* Replaces profile->kept: for each type and transposes that the samples are of, at most
+ * MMT_FIT_MOST_KEPT configurations, chosen so that the worst loss over the samples'
+ * problems is least, each with its fitted cost. profile->caps must be filled in. Of
+ * several samples of one configuration and problem the last counts. Times that are
+ * missing are predicted where the configuration was timed on enough problems. */
+mmt_status mmt_fit_kept(struct mmt_profile *profile, const struct mmt_fit_sample *samples,
+                        size_t count, mmt_error *err);
+
+/* Choosing alone: of `rows` kernels, times[row * cols + col] seconds on each of `cols`
+ * problems (INFINITY: does not serve) and best[col] the least time known for each. Writes
+ * at most `most` rows, the most useful first, and returns how many. `worst` gets the
+ * worst loss that is left, 0.1 for a tenth; INFINITY where a problem is not served. -1
+ * where memory is exhausted. */
+int mmt_fit_choose(const double *times, const double *best, int rows, int cols, int most,
+                   int *chosen, double *worst);
+
+#endif

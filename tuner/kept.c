@@ -1,0 +1,400 @@
+/* The few kernels that are worth keeping: fit.h. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/cost.h"
+#include "tuner/fit.h"
+
+/* ---- choosing ---------------------------------------------------------------------- */
+
+/* How good a set of kernels is: problems that nobody serves, then the worst loss, then
+ * the mean. */
+struct merit {
+    int unserved;
+    double worst, mean;
+};
+
+/* What is no difference between two sets: a kernel that gains less is not worth keeping.
+ */
+static const double slack = 0.002;
+
+struct choice {
+    const double *times, *best;
+    int rows, cols;
+    int *chosen, count;
+};
+
+static double loss(const struct choice *choice, int row, int col)
+{
+    return choice->times[(size_t) row * choice->cols + col] / choice->best[col] - 1;
+}
+
+/* Of the chosen with `extra` (-1: none) in the place of `instead` (-1: besides them). */
+static struct merit merit_of(const struct choice *choice, int extra, int instead)
+{
+    struct merit merit = { 0 };
+    int served = 0;
+
+    for (int col = 0; col < choice->cols; col++) {
+        double least = extra < 0 ? INFINITY : loss(choice, extra, col);
+        for (int i = 0; i < choice->count; i++)
+            if (i != instead)
+                least = fmin(least, loss(choice, choice->chosen[i], col));
+        if (isinf(least)) {
+            merit.unserved++;
+            continue;
+        }
+        merit.worst = fmax(merit.worst, least);
+        merit.mean += least;
+        served++;
+    }
+    merit.mean /= served ? served : 1;
+    return merit;
+}
+
+static bool better(const struct merit *a, const struct merit *b, double by)
+{
+    if (a->unserved != b->unserved)
+        return a->unserved < b->unserved;
+    if (fabs(a->worst - b->worst) > by)
+        return a->worst < b->worst;
+    return a->mean < b->mean - by;
+}
+
+static bool covered(const struct choice *choice, int col, double tolerance)
+{
+    for (int i = 0; i < choice->count; i++)
+        if (loss(choice, choice->chosen[i], col) <= tolerance)
+            return true;
+    return false;
+}
+
+static int newly_covered(const struct choice *choice, int row, double tolerance)
+{
+    int count = 0;
+    for (int col = 0; col < choice->cols; col++)
+        count += loss(choice, row, col) <= tolerance && !covered(choice, col, tolerance);
+    return count;
+}
+
+static bool all_covered(const struct choice *choice, double tolerance)
+{
+    for (int col = 0; col < choice->cols; col++) {
+        bool served = false;
+        for (int row = 0; row < choice->rows && !served; row++)
+            served = !isinf(loss(choice, row, col));
+        if (served && !covered(choice, col, tolerance))
+            return false;
+    }
+    return true;
+}
+
+/* Serves every problem that can be served with a loss of at most `tolerance`, each time
+ * by the kernel that does so for most of what is left; false where `most` do not suffice.
+ */
+static bool cover(struct choice *choice, int most, double tolerance)
+{
+    choice->count = 0;
+    for (;;) {
+        int row = -1, gain = 0;
+        for (int r = 0; r < choice->rows; r++) {
+            int covers = newly_covered(choice, r, tolerance);
+            if (covers > gain) {
+                gain = covers;
+                row = r;
+            }
+        }
+        if (row < 0)
+            return all_covered(choice, tolerance);
+        if (choice->count == most)
+            return false;
+        choice->chosen[choice->count++] = row;
+    }
+}
+
+/* The set for the least tolerance for which covering succeeds. Tried upwards: covering
+ * may fail with a larger tolerance than one with which it succeeds. */
+static void start(struct choice *choice, int most)
+{
+    const double least = 0.002, largest = 100, ratio = 1.1;
+
+    for (double tolerance = least; tolerance < largest; tolerance *= ratio)
+        if (cover(choice, most, tolerance))
+            return;
+    choice->count = 0;
+}
+
+/* Adds the kernel that helps most; false where none helps. */
+static bool grow(struct choice *choice, struct merit *now)
+{
+    struct merit best = *now;
+    int row = -1;
+
+    for (int r = 0; r < choice->rows; r++) {
+        struct merit with = merit_of(choice, r, -1);
+        if (row < 0 ? better(&with, now, slack) : better(&with, &best, 0)) {
+            best = with;
+            row = r;
+        }
+    }
+    if (row < 0)
+        return false;
+    choice->chosen[choice->count++] = row;
+    *now = best;
+    return true;
+}
+
+/* Puts one kernel in another's place where that helps; false where no exchange does. */
+static bool exchange(struct choice *choice, struct merit *now)
+{
+    for (int i = 0; i < choice->count; i++)
+        for (int r = 0; r < choice->rows; r++) {
+            struct merit with = merit_of(choice, r, i);
+            if (better(&with, now, slack)) {
+                choice->chosen[i] = r;
+                *now = with;
+                return true;
+            }
+        }
+    return false;
+}
+
+/* Drops a kernel without which nothing is lost. */
+static bool shrink(struct choice *choice, struct merit *now)
+{
+    for (int i = 0; i < choice->count && choice->count > 1; i++) {
+        struct merit without = merit_of(choice, -1, i);
+        if (better(now, &without, slack))
+            continue;
+        memmove(choice->chosen + i, choice->chosen + i + 1,
+                (size_t) (choice->count - i - 1) * sizeof *choice->chosen);
+        choice->count--;
+        *now = without;
+        return true;
+    }
+    return false;
+}
+
+int mmt_fit_choose(const double *times, const double *best, int rows, int cols, int most,
+                   int *chosen, double *worst)
+{
+    struct choice choice = {
+        .times = times, .best = best, .rows = rows, .cols = cols, .chosen = chosen
+    };
+
+    start(&choice, most);
+    struct merit now = merit_of(&choice, -1, -1);
+    while (choice.count < most && grow(&choice, &now))
+        continue;
+    for (int round = 0; round < 4 * most && exchange(&choice, &now); round++)
+        continue;
+    while (shrink(&choice, &now))
+        continue;
+    *worst = now.unserved ? INFINITY : now.worst;
+    return choice.count;
+}
+
+/* ---- the samples of one type and transposes, as a table ------------------------------
+ */
+
+struct table {
+    const struct mmt_config **configs; /* of the rows */
+    const mmt_problem **problems;      /* of the columns */
+    int rows, cols;
+    double *times;               /* [row * cols + col] seconds, INFINITY: unknown */
+    double *best;                /* of each column, as measured */
+    struct mmt_cost *costs;      /* of each row */
+    struct mmt_fit_sample *line; /* room for one row's samples */
+};
+
+static bool same_kind(const mmt_problem *a, const mmt_problem *b)
+{
+    return a->op == b->op && a->type == b->type && !a->trans_a == !b->trans_a &&
+           !a->trans_b == !b->trans_b;
+}
+
+static int row_of(const struct table *table, const struct mmt_config *config)
+{
+    int row = 0;
+    while (row < table->rows && !mmt_config_equal(table->configs[row], config))
+        row++;
+    return row;
+}
+
+static int col_of(const struct table *table, const mmt_problem *problem)
+{
+    int col = 0;
+    while (col < table->cols && !mmt_problem_equal(table->problems[col], problem))
+        col++;
+    return col;
+}
+
+static void table_finish(struct table *table)
+{
+    free(table->configs);
+    free(table->problems);
+    free(table->times);
+    free(table->best);
+    free(table->costs);
+    free(table->line);
+}
+
+/* Which configurations and problems there are. */
+static void name_rows(struct table *table, const mmt_problem *kind,
+                      const struct mmt_fit_sample *samples, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!same_kind(&samples[i].problem, kind))
+            continue;
+        int row = row_of(table, &samples[i].config);
+        int col = col_of(table, &samples[i].problem);
+        table->configs[row] = &samples[i].config;
+        table->problems[col] = &samples[i].problem;
+        table->rows += row == table->rows;
+        table->cols += col == table->cols;
+    }
+}
+
+static void fill_times(struct table *table, const mmt_problem *kind,
+                       const struct mmt_fit_sample *samples, size_t count)
+{
+    for (int i = 0; i < table->rows * table->cols; i++)
+        table->times[i] = INFINITY;
+    for (size_t i = 0; i < count; i++)
+        if (same_kind(&samples[i].problem, kind))
+            table->times[row_of(table, &samples[i].config) * table->cols +
+                         col_of(table, &samples[i].problem)] = samples[i].seconds;
+    for (int col = 0; col < table->cols; col++) {
+        table->best[col] = INFINITY;
+        for (int row = 0; row < table->rows; row++)
+            table->best[col] =
+                fmin(table->best[col], table->times[row * table->cols + col]);
+    }
+}
+
+static bool table_make(struct table *table, const mmt_problem *kind,
+                       const struct mmt_fit_sample *samples, size_t count)
+{
+    *table = (struct table){ 0 };
+    table->configs = calloc(count, sizeof *table->configs);
+    table->problems = calloc(count, sizeof *table->problems);
+    if (!table->configs || !table->problems)
+        return false;
+    name_rows(table, kind, samples, count);
+
+    const size_t rows = (size_t) table->rows, cols = (size_t) table->cols;
+    table->times = calloc(rows * cols, sizeof *table->times);
+    table->best = calloc(cols, sizeof *table->best);
+    table->costs = calloc(rows, sizeof *table->costs);
+    table->line = calloc(cols, sizeof *table->line);
+    if (!table->times || !table->best || !table->costs || !table->line)
+        return false;
+    fill_times(table, kind, samples, count);
+    return true;
+}
+
+/* Leaves out a configuration that was timed on too few problems to be fitted and is the
+ * best on none: most of what a search tries. */
+static void drop_rows(struct table *table)
+{
+    int to = 0;
+
+    for (int row = 0; row < table->rows; row++) {
+        double *times = table->times + (size_t) row * table->cols;
+        int known = 0, wins = 0;
+        for (int col = 0; col < table->cols; col++) {
+            known += !isinf(times[col]);
+            wins += times[col] <= table->best[col];
+        }
+        if (!wins && known < MMT_FIT_LEAST_SHAPES)
+            continue;
+        memmove(table->times + (size_t) to * table->cols, times,
+                (size_t) table->cols * sizeof *times);
+        table->configs[to++] = table->configs[row];
+    }
+    table->rows = to;
+}
+
+/* Fits a row, and predicts what is missing in it: with its usual error on top, and no
+ * faster than anything that was measured. */
+static mmt_status fit_row(struct table *table, int row, const struct mmt_caps *caps,
+                          mmt_error *err)
+{
+    const struct mmt_config *config = table->configs[row];
+    double *times = table->times + (size_t) row * table->cols;
+    struct mmt_kept kept = { .config = *config };
+    size_t known = 0;
+
+    for (int col = 0; col < table->cols; col++)
+        if (!isinf(times[col]))
+            table->line[known++] =
+                (struct mmt_fit_sample){ *table->problems[col], *config, times[col] };
+    mmt_status status =
+        mmt_fit_cost(config, caps, table->line, known, &table->costs[row], err);
+    kept.cost = table->costs[row];
+    for (int col = 0; col < table->cols && kept.cost.fitted; col++)
+        if (isinf(times[col]) && !mmt_config_refuse(config, table->problems[col], caps))
+            times[col] = fmax(table->best[col],
+                              mmt_cost_predict(&kept, table->problems[col], caps) *
+                                  exp(kept.cost.residual));
+    return status;
+}
+
+static mmt_status keep_chosen(struct mmt_profile *profile, const struct table *table,
+                              mmt_error *err)
+{
+    int chosen[MMT_FIT_MOST_KEPT];
+    double worst;
+    mmt_status status = MMT_OK;
+    int count = mmt_fit_choose(table->times, table->best, table->rows, table->cols,
+                               MMT_FIT_MOST_KEPT, chosen, &worst);
+
+    for (int i = 0; i < count && status == MMT_OK; i++) {
+        const mmt_problem *kind = table->problems[0];
+        struct mmt_kept kept = {
+            .type = kind->type,
+            .trans_a = kind->trans_a != 0,
+            .trans_b = kind->trans_b != 0,
+            .config = *table->configs[chosen[i]],
+            .cost = table->costs[chosen[i]],
+        };
+        status = mmt_profile_add_kept(profile, &kept, err);
+    }
+    return status;
+}
+
+static mmt_status keep_kind(struct mmt_profile *profile, const mmt_problem *kind,
+                            const struct mmt_fit_sample *samples, size_t count,
+                            mmt_error *err)
+{
+    struct table table;
+    mmt_status status = MMT_OK;
+
+    if (!table_make(&table, kind, samples, count))
+        status = mmt_fail(err, MMT_ERROR_MEMORY, "no memory left to choose kernels");
+    if (status == MMT_OK)
+        drop_rows(&table);
+    for (int row = 0; row < table.rows && status == MMT_OK; row++)
+        status = fit_row(&table, row, &profile->caps, err);
+    if (status == MMT_OK)
+        status = keep_chosen(profile, &table, err);
+    table_finish(&table);
+    return status;
+}
+
+mmt_status mmt_fit_kept(struct mmt_profile *profile, const struct mmt_fit_sample *samples,
+                        size_t count, mmt_error *err)
+{
+    mmt_status status = MMT_OK;
+
+    profile->num_kept = 0;
+    for (size_t i = 0; i < count && status == MMT_OK; i++) {
+        size_t first = 0;
+        while (!same_kind(&samples[first].problem, &samples[i].problem))
+            first++;
+        if (first == i)
+            status = keep_kind(profile, &samples[i].problem, samples, count, err);
+    }
+    return status;
+}
