@@ -1,31 +1,24 @@
 /* The knobs of simt.cl, in the order in which that file names them. */
 #include "templates/template.h"
 
+// clang-format off
 enum {
-    TILE_M,
-    TILE_N,
-    TILE_K,
-    WORK_M,
-    WORK_N,
-    WARP_M,
-    WARP_N,
-    LANES,
-    A_VECTOR,
-    B_VECTOR,
-    C_VECTOR,
-    SHARED_LAYOUT,
-    BUFFERS,
-    FRAGMENTS,
-    K_UNROLL,
-    FMA_ORDER,
-    GROUP,
-    MIN_BLOCKS,
-    NUM_KNOBS,
+    TILE_M, TILE_N, TILE_K, WORK_M, WORK_N, WARP_M, WARP_N, LANES,
+    A_VECTOR, B_VECTOR, C_VECTOR, SHARED_LAYOUT, BUFFERS, FRAGMENTS,
+    K_UNROLL, FMA_ORDER, GROUP, MIN_BLOCKS, NUM_KNOBS,
 };
+// clang-format on
 
 enum { ROWS, COLUMNS, PAIRS };
 enum { PLAIN, PAD, SWAP, XOR };
-enum { FIRST_BLOCK_ORDER = 4 };
+enum {
+    ROWS_ON,
+    COLS_ON,
+    ROWS_BACK,
+    COLS_BACK,
+    ACROSS,
+    DOWN,
+};
 
 static const char *const lane_names[] = { "rows", "columns", "pairs" };
 static const char *const layout_names[] = { "plain", "pad", "swap", "xor" };
@@ -38,40 +31,65 @@ static const char *const order_names[] = {
     "blocks2x2_down",
 };
 
-// clang-format off
 static const struct mmt_knob knobs[NUM_KNOBS] = {
-    [TILE_M] = MMT_KNOB("TILE_M", "rows of C per block", 16, 32, 48, 64, 96, 128, 192, 256),
-    [TILE_N] = MMT_KNOB("TILE_N", "columns of C per block", 16, 32, 48, 64, 96, 128, 192, 256),
-    [TILE_K] = MMT_KNOB("TILE_K", "depth of one pass through shared memory", 4, 8, 16, 32, 64),
+    [TILE_M] =
+        MMT_KNOB("TILE_M", "rows of C per block", 16, 32, 48, 64, 96, 128, 192, 256),
+    [TILE_N] =
+        MMT_KNOB("TILE_N", "columns of C per block", 16, 32, 48, 64, 96, 128, 192, 256),
+    [TILE_K] =
+        MMT_KNOB("TILE_K", "depth of one pass through shared memory", 4, 8, 16, 32, 64),
     [WORK_M] = MMT_KNOB("WORK_M", "rows of C per thread", 1, 2, 4, 6, 8, 12, 16),
     [WORK_N] = MMT_KNOB("WORK_N", "columns of C per thread", 1, 2, 4, 6, 8, 12, 16),
     [WARP_M] = MMT_KNOB("WARP_M", "threads of a warp down the tile", 1, 2, 4, 8, 16, 32),
-    [WARP_N] = MMT_KNOB("WARP_N", "threads of a warp across the tile", 1, 2, 4, 8, 16, 32),
-    [LANES] = { "LANES", "order of a warp's threads", 3, { ROWS, COLUMNS, PAIRS }, lane_names },
+    [WARP_N] =
+        MMT_KNOB("WARP_N", "threads of a warp across the tile", 1, 2, 4, 8, 16, 32),
+    [LANES] = { "LANES",
+                "order of a warp's threads",
+                3,
+                { ROWS, COLUMNS, PAIRS },
+                lane_names },
     [A_VECTOR] = MMT_KNOB("A_VECTOR", "elements of A per global load", 1, 2, 4),
     [B_VECTOR] = MMT_KNOB("B_VECTOR", "elements of B per global load", 1, 2, 4),
     [C_VECTOR] = MMT_KNOB("C_VECTOR", "elements of C per global store", 1, 2, 4),
-    [SHARED_LAYOUT] = { "SHARED_LAYOUT", "how a turned tile evades bank conflicts", 4,
-                        { PLAIN, PAD, SWAP, XOR }, layout_names },
+    [SHARED_LAYOUT] = { "SHARED_LAYOUT",
+                        "how a turned tile evades bank conflicts",
+                        4,
+                        { PLAIN, PAD, SWAP, XOR },
+                        layout_names },
     [BUFFERS] = MMT_KNOB("BUFFERS", "tiles of each operand in shared memory", 1, 2),
     [FRAGMENTS] = MMT_KNOB("FRAGMENTS", "steps whose operands are in registers", 1, 2),
-    [K_UNROLL] = MMT_KNOB("K_UNROLL", "steps along k that are unrolled", 1, 2, 4, 8, 16, 32),
-    [FMA_ORDER] = { "FMA_ORDER", "order of a step's multiply-adds", 6,
-                    { 0, 1, 2, 3, 4, 5 }, order_names },
-    [GROUP] = MMT_KNOB("GROUP", "rows of tiles that neighbouring blocks share", 1, 4, 8, 16),
+    [K_UNROLL] =
+        MMT_KNOB("K_UNROLL", "steps along k that are unrolled", 1, 2, 4, 8, 16, 32),
+    [FMA_ORDER] = { "FMA_ORDER",
+                    "order of a step's multiply-adds",
+                    6,
+                    { ROWS_ON, COLS_ON, ROWS_BACK, COLS_BACK, ACROSS, DOWN },
+                    order_names },
+    [GROUP] =
+        MMT_KNOB("GROUP", "rows of tiles that neighbouring blocks share", 1, 4, 8, 16),
     [MIN_BLOCKS] = MMT_KNOB("MIN_BLOCKS", "least blocks on a multiprocessor", 1, 2, 3, 4),
 };
 
+// clang-format off
 static const int seeds[][MMT_MAX_KNOBS] = {
-    /* tile          work    warp    lanes  vectors  layout buf frag unroll order group min */
-    { 128, 128, 16,  8,  8,  4, 8,  PAIRS,  4, 4, 4,  XOR,   2, 1,  16,    3,    8,   2 },
-    { 128, 128, 16,  8,  8,  4, 8,  PAIRS,  4, 4, 4,  XOR,   2, 1,  16,    3,    8,   1 },
-    { 128, 256,  8,  8, 16,  4, 8,  PAIRS,  4, 4, 4,  XOR,   2, 1,   8,    4,    8,   1 },
-    {  64,  64, 16,  4,  4,  4, 8,  PAIRS,  4, 4, 4,  XOR,   2, 1,  16,    3,    8,   1 },
-    {  32,  32, 16,  4,  4,  4, 8,  PAIRS,  4, 4, 4,  XOR,   1, 1,  16,    3,    1,   1 },
-    { 128, 128,  8,  8,  8,  4, 8,  PAIRS,  2, 2, 2,  XOR,   2, 1,   8,    3,    8,   1 },
-    { 128,  64, 16,  8,  4,  4, 8,  PAIRS,  2, 2, 2,  XOR,   2, 1,  16,    3,    8,   1 },
-    {  64,  64,  8,  4,  4,  4, 8,  PAIRS,  1, 1, 1,  PAD,   1, 1,   8,    0,    1,   1 },
+    /* tile, work, warp, lanes, vectors, layout, buffers, fragments, unroll, order, group,
+     * blocks; those with vectors of 2 are for double precision */
+    { 256, 128,  8,  8, 16,  4,  8, ROWS,    4, 4, 4, PLAIN, 2, 2,  8, COLS_BACK, 4, 1 },
+    { 256, 128, 16,  8,  8,  4,  8, PAIRS,   4, 4, 4, XOR,   2, 2, 16, DOWN,      8, 1 },
+    { 256, 128,  8, 16,  8,  8,  4, COLUMNS, 4, 4, 4, XOR,   2, 2,  8, DOWN,      4, 1 },
+    { 128, 256, 16, 16,  8,  2, 16, COLUMNS, 4, 4, 4, XOR,   1, 2, 16, ACROSS,    4, 1 },
+    { 128, 128, 16,  8,  8,  4,  8, PAIRS,   4, 4, 4, XOR,   2, 1, 16, DOWN,      8, 2 },
+    {  64, 128, 16,  8,  8,  2, 16, PAIRS,   4, 4, 4, XOR,   1, 2, 16, ACROSS,    4, 1 },
+    { 128,  64, 16,  8,  4,  4,  8, PAIRS,   4, 4, 4, XOR,   2, 2, 16, COLS_BACK, 8, 1 },
+    {  64,  64, 16,  4,  4,  8,  8, PAIRS,   4, 4, 4, XOR,   2, 2, 16, COLS_BACK, 8, 1 },
+    {  32,  32, 16,  4,  2,  4,  8, PAIRS,   4, 4, 2, XOR,   2, 2, 16, COLS_BACK, 1, 1 },
+    { 128, 128, 16,  8,  8,  2, 16, COLUMNS, 2, 2, 2, XOR,   2, 2, 16, COLS_BACK, 8, 1 },
+    { 128, 128, 16,  8,  8,  4,  8, PAIRS,   2, 2, 2, XOR,   1, 2, 16, COLS_BACK, 8, 1 },
+    {  64,  64, 16,  4,  8,  4,  8, PAIRS,   2, 2, 2, XOR,   2, 2, 16, COLS_BACK, 4, 1 },
+    {  64,  64,  8,  4,  4,  8,  8, PAIRS,   2, 2, 2, PAD,   1, 1,  8, COLS_BACK, 4, 1 },
+    {  64,  64,  8,  4,  4,  8,  8, ROWS,    1, 1, 1, PAD,   1, 1,  4, ROWS_ON,   1, 1 },
+    {  32,  32,  8,  4,  4,  4,  8, ROWS,    1, 1, 1, PAD,   1, 1,  4, ROWS_ON,   1, 1 },
+    {  16,  16,  8,  2,  2,  4,  8, ROWS,    1, 1, 1, PAD,   1, 1,  4, ROWS_ON,   1, 1 },
 };
 // clang-format on
 
@@ -83,6 +101,12 @@ static int warp_size(const int *v)
 static int threads(const int *v)
 {
     return (v[TILE_M] / v[WORK_M]) * (v[TILE_N] / v[WORK_N]);
+}
+
+/* Multiply-adds that stand in the text one after the other. */
+static int unrolled(const int *v)
+{
+    return v[K_UNROLL] * v[WORK_M] * v[WORK_N];
 }
 
 static int max_vector(mmt_type type)
@@ -133,14 +157,14 @@ static const char *reject_shape(const int *v, mmt_type type)
         return "TILE_K must be a multiple of K_UNROLL";
     if (v[FRAGMENTS] == 2 && v[K_UNROLL] % 2)
         return "FRAGMENTS 2 needs an even K_UNROLL";
-    if (v[K_UNROLL] * v[WORK_M] * v[WORK_N] > 2048)
-        return "K_UNROLL * WORK_M * WORK_N may be at most 2048, or the loop outgrows the "
+    if (unrolled(v) > 4096)
+        return "K_UNROLL * WORK_M * WORK_N may be at most 4096, or the loop outgrows the "
                "instruction cache";
     if (v[LANES] == PAIRS && (v[WARP_M] % 2 || v[WARP_N] == 1))
         return "LANES pairs needs an even WARP_M and a WARP_N above 1";
     if (v[LANES] == COLUMNS && (v[WARP_M] == 1 || v[WARP_N] == 1))
         return "LANES columns is the same as rows where WARP_M or WARP_N is 1";
-    if (v[FMA_ORDER] >= FIRST_BLOCK_ORDER && (v[WORK_M] % 2 || v[WORK_N] % 2))
+    if (v[FMA_ORDER] >= ACROSS && (v[WORK_M] % 2 || v[WORK_N] % 2))
         return "FMA_ORDER in blocks of 2x2 needs an even WORK_M and WORK_N";
     if (v[SHARED_LAYOUT] == XOR && (v[TILE_M] % banks || v[TILE_N] % banks))
         return "SHARED_LAYOUT xor needs a TILE_M and TILE_N of whole rows of 128 bytes";
@@ -157,6 +181,10 @@ static const char *reject_threads(const int *v, const struct mmt_caps *caps)
         return "the tile has more threads than a block may have in a row on this device";
     if (warp_size(v) > 64)
         return "WARP_M * WARP_N may be at most 64";
+    if (caps->kind == MMT_CPU && unrolled(v) > 512)
+        return "K_UNROLL * WORK_M * WORK_N may be at most 512 on a CPU, whose compilers "
+               "take "
+               "minutes over more";
     if (caps->kind == MMT_GPU && caps->warp && warp_size(v) % caps->warp)
         return "WARP_M * WARP_N must be a multiple of this device's warp";
     return NULL;
@@ -245,7 +273,7 @@ const struct mmt_template mmt_template_simt = {
     .op = MMT_GEMM,
     .types = 1 << MMT_F32 | 1 << MMT_F64 | 1 << MMT_I32,
     .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,
-    .kinds = MMT_GPU | MMT_CPU,
+    .kinds = MMT_GPU,
     .file = "simt.cl",
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,

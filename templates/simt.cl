@@ -38,8 +38,8 @@
 #define WARP_N 8              // threads of a warp across the tile
 #endif
 #ifndef LANES
-#define LANES 2               // a warp's threads run: 0 along rows, 1 down columns, 2 along
-#endif                        // pairs of rows
+#define LANES 2               // a warp's threads run: 0 along rows, 1 down columns,
+#endif                        // 2 along pairs of rows
 #ifndef A_VECTOR
 #define A_VECTOR 4            // elements of A per load from global memory
 #endif
@@ -50,8 +50,8 @@
 #define C_VECTOR 4            // elements of C per store to global memory
 #endif
 #ifndef SHARED_LAYOUT
-#define SHARED_LAYOUT 3       // how a tile that is turned on its way to shared memory evades
-#endif                        // bank conflicts: 0 plain, 1 pad, 2 swap, 3 xor
+#define SHARED_LAYOUT 3       // how a tile that is turned on its way to shared memory
+#endif                        // evades bank conflicts: 0 plain, 1 pad, 2 swap, 3 xor
 #ifndef BUFFERS
 #define BUFFERS 2             // tiles of each operand in shared memory
 #endif
@@ -97,12 +97,12 @@
 #define TURN_A !TRANS_A
 #define TURN_B TRANS_B
 
-#define PAD_A   (SHARED_LAYOUT == LAYOUT_PAD && TURN_A ? MAX_VECTOR : 0)
-#define PAD_B   (SHARED_LAYOUT == LAYOUT_PAD && TURN_B ? MAX_VECTOR : 0)
-#define LINE_A  (TILE_M + PAD_A)
-#define LINE_B  (TILE_N + PAD_B)
-#define SPACE_A (TILE_K * LINE_A)
-#define SPACE_B (TILE_K * LINE_B)
+#define PAD_A    (SHARED_LAYOUT == LAYOUT_PAD && TURN_A ? MAX_VECTOR : 0)
+#define PAD_B    (SHARED_LAYOUT == LAYOUT_PAD && TURN_B ? MAX_VECTOR : 0)
+#define LENGTH_A (TILE_M + PAD_A)
+#define LENGTH_B (TILE_N + PAD_B)
+#define SPACE_A  (TILE_K * LENGTH_A)
+#define SPACE_B  (TILE_K * LENGTH_B)
 
 #define LOADS(tile, vector) ((tile * TILE_K / vector + THREADS - 1) / THREADS)
 #define LOADS_A             LOADS(TILE_M, A_VECTOR)
@@ -114,8 +114,11 @@
 #if TILE_M % A_VECTOR || TILE_N % B_VECTOR || TILE_K % A_VECTOR || TILE_K % B_VECTOR
 #error "a tile must hold a whole number of vectors"
 #endif
-#if A_VECTOR > MAX_VECTOR || B_VECTOR > MAX_VECTOR || WORK_N % C_VECTOR || C_VECTOR > MAX_VECTOR
-#error "a vector may have 16 bytes and, for C, no more columns than a thread's piece"
+#if A_VECTOR > MAX_VECTOR || B_VECTOR > MAX_VECTOR || C_VECTOR > MAX_VECTOR
+#error "a vector may have at most 16 bytes"
+#endif
+#if WORK_N % C_VECTOR
+#error "a thread's columns must be a whole number of C's vectors"
 #endif
 #if TILE_K % K_UNROLL || (FRAGMENTS == 2 && K_UNROLL % 2)
 #error "K_UNROLL must divide TILE_K, and be even for two fragments"
@@ -152,57 +155,72 @@
 #define FMA_COLUMN(s) ((s) / (2 * WORK_M) * 2 + (((s) + 1) / 2) % 2)
 #endif
 
-// In what follows `tile`, `vector`, `turn` and `line` (the length of one in shared memory)
-// are constants: they say which operand is meant. A "line" of A is a row of op(A), one of B
-// a column of op(B).
+// Helpers serve both operands. Which one is meant they are told by constants: how many
+// vectors a thread loads for a tile, the lines of a tile, the length of a row of it in
+// shared memory, the elements of a vector, and whether the tile is turned. A line of A is
+// a row of op(A), a line of B is a column of op(B).
+#define OPERAND   int loads, int tile, int length, int vector, int turn
+#define OPERAND_A LOADS_A, TILE_M, LENGTH_A, A_VECTOR, TURN_A
+#define OPERAND_B LOADS_B, TILE_N, LENGTH_B, B_VECTOR, TURN_B
+#define SAME      loads, tile, length, vector, turn
 
 DEVICE_FN int smaller(int a, int b)
 {
     return a < b ? a : b;
 }
 
-// A tile's vectors stand in runs: along k if it is turned, else along its lines; with swap,
-// those of a turned tile are counted the other way. A thread carries every THREADS-th.
-DEVICE_FN int run_length(int tile, int vector, int turn)
+// A tile's vectors stand in runs: along k if it is turned, else from line to line; with
+// swap, those of a turned tile are counted the other way. A thread carries every
+// THREADS-th.
+DEVICE_FN int run_length(OPERAND)
 {
     if (!turn)
         return tile / vector;
     return SHARED_LAYOUT == LAYOUT_SWAP ? tile : TILE_K / vector;
 }
 
-// Line and depth at which the j-th vector of a thread begins. Where THREADS is a multiple
-// of the run, one of them is the same for all of a thread's vectors.
-DEVICE_FN int vector_line(unsigned tid, int j, int tile, int vector, int turn)
+// The run in which a thread's j-th vector stands, and its place there: the same place for
+// all of a thread's vectors where THREADS is a multiple of the run.
+DEVICE_FN int of_run(unsigned tid, int j, OPERAND)
 {
-    const int run = run_length(tile, vector, turn);
-    const int in_run = THREADS % run == 0 ? tid % run : (tid + j * THREADS) % run;
-    const int of_run = THREADS % run == 0 ? tid / run + j * (THREADS / run)
-                                          : (tid + j * THREADS) / run;
-    if (!turn)
-        return in_run * vector;
-    return SHARED_LAYOUT == LAYOUT_SWAP ? in_run : of_run;
+    const int run = run_length(SAME);
+    return THREADS % run == 0 ? tid / run + j * (THREADS / run)
+                              : (tid + j * THREADS) / run;
 }
 
-DEVICE_FN int vector_depth(unsigned tid, int j, int tile, int vector, int turn)
+DEVICE_FN int in_run(unsigned tid, int j, OPERAND)
 {
-    const int run = run_length(tile, vector, turn);
-    const int in_run = THREADS % run == 0 ? tid % run : (tid + j * THREADS) % run;
-    const int of_run = THREADS % run == 0 ? tid / run + j * (THREADS / run)
-                                          : (tid + j * THREADS) / run;
-    if (!turn)
-        return of_run;
-    return (SHARED_LAYOUT == LAYOUT_SWAP ? of_run : in_run) * vector;
+    const int run = run_length(SAME);
+    return THREADS % run == 0 ? tid % run : (tid + j * THREADS) % run;
 }
 
-DEVICE_FN bool carries(unsigned tid, int j, int tile, int vector)
+// Line and depth at which that vector begins.
+DEVICE_FN int vector_line(unsigned tid, int j, OPERAND)
+{
+    if (!turn)
+        return in_run(tid, j, SAME) * vector;
+    return SHARED_LAYOUT == LAYOUT_SWAP ? in_run(tid, j, SAME) : of_run(tid, j, SAME);
+}
+
+DEVICE_FN int vector_depth(unsigned tid, int j, OPERAND)
+{
+    if (!turn)
+        return of_run(tid, j, SAME);
+    if (SHARED_LAYOUT == LAYOUT_SWAP)
+        return of_run(tid, j, SAME) * vector;
+    return in_run(tid, j, SAME) * vector;
+}
+
+// Whether a tile has that vector.
+DEVICE_FN bool carries(unsigned tid, int j, OPERAND)
 {
     const int all = tile * TILE_K / vector;
     return (j + 1) * THREADS <= all || tid + j * THREADS < all;
 }
 
-// With xor, a line's place within shared memory's row depends on the row, so that the lanes
-// that turn one line's vectors write to different banks.
-DEVICE_FN int twist(int depth, int vector, int turn)
+// With xor, a line's place within a row of shared memory depends on the row, so that the
+// lanes that turn one line's vectors write to different banks.
+DEVICE_FN int twist(int depth, OPERAND)
 {
     if (SHARED_LAYOUT != LAYOUT_XOR || !turn)
         return 0;
@@ -212,27 +230,25 @@ DEVICE_FN int twist(int depth, int vector, int turn)
 }
 
 // Where the j-th vector of a thread goes in shared memory.
-DEVICE_FN int destination(unsigned tid, int j, int tile, int line, int vector, int turn)
+DEVICE_FN int destination(unsigned tid, int j, OPERAND)
 {
-    const int depth = vector_depth(tid, j, tile, vector, turn);
-    const int at = vector_line(tid, j, tile, vector, turn);
-    return depth * line + (at ^ twist(depth, vector, turn));
+    const int depth = vector_depth(tid, j, SAME);
+    return depth * length + (vector_line(tid, j, SAME) ^ twist(depth, SAME));
 }
 
 // How far behind the destination of a thread's first vector that is: mostly a constant.
-DEVICE_FN int distance(unsigned tid, int j, int tile, int line, int vector, int turn)
+DEVICE_FN int distance(unsigned tid, int j, OPERAND)
 {
-    const int run = run_length(tile, vector, turn), runs = j * (THREADS / run);
+    const int run = run_length(SAME), runs = j * (THREADS / run);
     if (THREADS % run == 0) {
         if (!turn)
-            return runs * line;
+            return runs * length;
         if (SHARED_LAYOUT == LAYOUT_SWAP)
-            return runs * vector * line;
+            return runs * vector * length;
         if (SHARED_LAYOUT != LAYOUT_XOR || THREADS / run % BANKS == 0)
             return runs;
     }
-    return destination(tid, j, tile, line, vector, turn)
-           - destination(tid, 0, tile, line, vector, turn);
+    return destination(tid, j, SAME) - destination(tid, 0, SAME);
 }
 
 DEVICE_FN void read_global(real *to, const GLOBAL real *from, int vector)
@@ -268,15 +284,15 @@ DEVICE_FN void write_shared(SHARED_PTR real *to, const real *from, int vector)
         to[0] = from[0];
 }
 
-// Point at the vectors that this thread carries. Lines past the matrix's edge are read from
-// its last line or vector, if it ends with a whole one: what they give is never stored.
+// Point at the vectors that this thread carries. Lines past the matrix's edge are read
+// from its last line or vector, if it ends with a whole one: what they give is never
+// stored.
 DEVICE_FN void aim(const GLOBAL real **from, const GLOBAL real *matrix, int ld, int lines,
-                   unsigned tid, int loads, int tile, int vector, int turn)
+                   unsigned tid, OPERAND)
 {
     UNROLL
     for (int j = 0; j < loads; j++) {
-        const int at = vector_line(tid, j, tile, vector, turn);
-        const int depth = vector_depth(tid, j, tile, vector, turn);
+        const int at = vector_line(tid, j, SAME), depth = vector_depth(tid, j, SAME);
         if (turn)
             from[j] = matrix + (wide) smaller(at, lines - 1) * ld + depth;
         else if (lines % vector == 0)
@@ -287,23 +303,24 @@ DEVICE_FN void aim(const GLOBAL real **from, const GLOBAL real *matrix, int ld, 
 }
 
 // Read this thread's part of a tile into registers and go on to the next tile. `left` of
-// the matrix's depth and `lines` of its lines are left; what lies behind them is taken as 0.
+// the matrix's depth and `lines` of its lines are left; what lies behind counts as 0.
 DEVICE_FN void fetch(real *to, const GLOBAL real **from, int ld, int lines, int left,
-                     unsigned tid, int loads, int tile, int vector, int turn)
+                     unsigned tid, OPERAND)
 {
     const bool whole = left >= TILE_K && (turn || lines >= tile || lines % vector == 0);
 
     UNROLL
     for (int j = 0; j < loads; j++) {
-        if (!carries(tid, j, tile, vector))
+        if (!carries(tid, j, SAME))
             continue;
         if (whole) {
             read_global(to + j * vector, from[j], vector);
             continue;
         }
-        const int lines_left = lines - vector_line(tid, j, tile, vector, turn);
-        const int depth_left = left - vector_depth(tid, j, tile, vector, turn);
-        const int along = turn ? depth_left : lines_left, across = turn ? lines_left : depth_left;
+        const int lines_left = lines - vector_line(tid, j, SAME);
+        const int depth_left = left - vector_depth(tid, j, SAME);
+        const int along = turn ? depth_left : lines_left;
+        const int across = turn ? lines_left : depth_left;
         UNROLL
         for (int e = 0; e < vector; e++)
             to[j * vector + e] = across > 0 && e < along ? from[j][e] : 0;
@@ -314,13 +331,12 @@ DEVICE_FN void fetch(real *to, const GLOBAL real **from, int ld, int lines, int 
 }
 
 // Write what was fetched to shared memory, the first vector to `to`.
-DEVICE_FN void deposit(SHARED_PTR real *to, const real *from, unsigned tid, int loads,
-                       int tile, int line, int vector, int turn)
+DEVICE_FN void deposit(SHARED_PTR real *to, const real *from, unsigned tid, OPERAND)
 {
     UNROLL
     for (int j = 0; j < loads; j++) {
-        SHARED_PTR real *at = to + distance(tid, j, tile, line, vector, turn);
-        if (!carries(tid, j, tile, vector))
+        SHARED_PTR real *at = to + distance(tid, j, SAME);
+        if (!carries(tid, j, SAME))
             continue;
         if (!turn) {
             write_shared(at, from + j * vector, vector);
@@ -328,56 +344,33 @@ DEVICE_FN void deposit(SHARED_PTR real *to, const real *from, unsigned tid, int 
         }
         UNROLL
         for (int e = 0; e < vector; e++)
-            at[e * line] = from[j * vector + e];
+            at[e * length] = from[j * vector + e];
     }
 }
 
-DEVICE_FN void fetch_a(real *to, const GLOBAL real **from, int lda, int rows, int left,
-                       unsigned tid)
-{
-    fetch(to, from, lda, rows, left, tid, LOADS_A, TILE_M, A_VECTOR, TURN_A);
-}
-
-DEVICE_FN void fetch_b(real *to, const GLOBAL real **from, int ldb, int columns, int left,
-                       unsigned tid)
-{
-    fetch(to, from, ldb, columns, left, tid, LOADS_B, TILE_N, B_VECTOR, TURN_B);
-}
-
-DEVICE_FN void deposit_a(SHARED_PTR real *to, const real *from, unsigned tid)
-{
-    deposit(to, from, tid, LOADS_A, TILE_M, LINE_A, A_VECTOR, TURN_A);
-}
-
-DEVICE_FN void deposit_b(SHARED_PTR real *to, const real *from, unsigned tid)
-{
-    deposit(to, from, tid, LOADS_B, TILE_N, LINE_B, B_VECTOR, TURN_B);
-}
-
-// A thread's lines of one depth, in pieces that lie `stride` lines apart. `first`, the place
-// of the first, is a number of whole warps' rectangles and something below `stride`; where
-// those are whole rows of banks, a twist moves `first` and the pieces apart from each other.
+// The `work` lines of a thread at one depth, in pieces that lie `stride` lines apart. The
+// place of the first, `first`, is a number of whole warps' rectangles and something below
+// `stride`; where those are whole rows of banks, `first` and the pieces can be twisted
+// apart from each other, which leaves fewer addresses to compute.
 DEVICE_FN void take(real *to, const SHARED_PTR real *from, int first, int depth, int work,
-                    int piece, int stride, int line, int vector, int turn)
+                    int piece, int stride, OPERAND)
 {
-    const int bits = twist(depth, vector, turn), low = bits % stride, high = bits - low;
+    const int bits = twist(depth, SAME), low = bits % stride, high = bits - low;
     const bool apart = work / piece * stride % BANKS == 0;
 
     UNROLL
     for (int p = 0; p < work / piece; p++) {
-        const int at = apart ? (first ^ low) + (p * stride ^ high) : first + p * stride ^ bits;
-        read_shared(to + p * piece, from + depth * line + at, piece);
+        const int at = apart ? (first ^ low) + (p * stride ^ high)
+                             : (first + p * stride) ^ bits;
+        read_shared(to + p * piece, from + depth * length + at, piece);
     }
 }
 
-DEVICE_FN void take_a(real *to, const SHARED_PTR real *from, int first, int depth)
+DEVICE_FN void take_both(real *a, real *b, const SHARED_PTR real *shared, int first_m,
+                         int first_n, int depth)
 {
-    take(to, from, first, depth, WORK_M, PIECE_M, WARP_M * PIECE_M, LINE_A, A_VECTOR, TURN_A);
-}
-
-DEVICE_FN void take_b(real *to, const SHARED_PTR real *from, int first, int depth)
-{
-    take(to, from, first, depth, WORK_N, PIECE_N, WARP_N * PIECE_N, LINE_B, B_VECTOR, TURN_B);
+    take(a, shared, first_m, depth, WORK_M, PIECE_M, WARP_M * PIECE_M, OPERAND_A);
+    take(b, shared, first_n, depth, WORK_N, PIECE_N, WARP_N * PIECE_N, OPERAND_B);
 }
 
 // One step along k. Compilers keep this order, and a multiply-add that shares an operand
@@ -391,8 +384,9 @@ DEVICE_FN void multiply_add(real sum[WORK_M][WORK_N], const real *a, const real 
     }
 }
 
-// `steps` steps along k from `depth` on, in the tiles that `shared` holds. With two fragments
-// the operands of the first were taken already, and those of the step behind the last are.
+// `steps` steps along k from `depth` on, in the tiles that `shared` holds. With two
+// fragments the operands of the first step were taken before, and those of the step that
+// comes after the last are taken here.
 DEVICE_FN void multiply(real sum[WORK_M][WORK_N], real a[FRAGMENTS][WORK_M],
                         real b[FRAGMENTS][WORK_N], const SHARED_PTR real *shared,
                         int first_m, int first_n, int depth, int steps)
@@ -400,8 +394,8 @@ DEVICE_FN void multiply(real sum[WORK_M][WORK_N], real a[FRAGMENTS][WORK_M],
     UNROLL
     for (int u = 0; u < steps; u++) {
         const int taken = u + FRAGMENTS - 1;
-        take_a(a[taken % FRAGMENTS], shared, first_m, depth + taken);
-        take_b(b[taken % FRAGMENTS], shared, first_n, depth + taken);
+        take_both(a[taken % FRAGMENTS], b[taken % FRAGMENTS], shared, first_m, first_n,
+                  depth + taken);
         multiply_add(sum, a[u % FRAGMENTS], b[u % FRAGMENTS]);
     }
 }
@@ -448,10 +442,11 @@ DEVICE_FN void store_all(GLOBAL real *c, real sum[WORK_M][WORK_N], int ldc, int 
 }
 
 KERNEL BLOCK_SIZE_RESIDENT(THREADS, 1, MIN_BLOCKS)
-void mmt_gemm(int m, int n, int k, real alpha, real beta, const GLOBAL real *scalars,
-              wide scalars_start, const GLOBAL real *a, wide a_start, int lda, wide a_stride,
-              const GLOBAL real *b, wide b_start, int ldb, wide b_stride, GLOBAL real *c,
-              wide c_start, int ldc, wide c_stride)
+void mmt_gemm(int m, int n, int k, real alpha, real beta,
+              const GLOBAL real *scalars, wide scalars_start,
+              const GLOBAL real *a, wide a_start, int lda, wide a_stride,
+              const GLOBAL real *b, wide b_start, int ldb, wide b_stride,
+              GLOBAL real *c, wide c_start, int ldc, wide c_stride)
 {
     SHARED_POOL(real, shared, BUFFERS * (SPACE_A + SPACE_B));
     const GLOBAL real *from_a[LOADS_A], *from_b[LOADS_B];
@@ -468,7 +463,8 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta, const GLOBAL real *sca
 
     // The tile of this block: GROUP rows of tiles are walked column by column.
     const unsigned tiles_m = (m - 1) / TILE_M + 1, tiles_n = (n - 1) / TILE_N + 1;
-    const unsigned group = BLOCK_X / (GROUP * tiles_n), in_group = BLOCK_X % (GROUP * tiles_n);
+    const unsigned group = BLOCK_X / (GROUP * tiles_n);
+    const unsigned in_group = BLOCK_X % (GROUP * tiles_n);
     const unsigned group_rows = smaller(GROUP, tiles_m - group * GROUP);
     const int row = (group * GROUP + in_group % group_rows) * TILE_M;
     const int column = in_group / group_rows * TILE_N;
@@ -493,30 +489,28 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta, const GLOBAL real *sca
     for (int s = 0; s < WORK_M * WORK_N; s++)
         sum[s / WORK_N][s % WORK_N] = 0;
 
-    aim(from_a, a, lda, rows, tid, LOADS_A, TILE_M, A_VECTOR, TURN_A);
-    aim(from_b, b, ldb, columns, tid, LOADS_B, TILE_N, B_VECTOR, TURN_B);
+    aim(from_a, a, lda, rows, tid, OPERAND_A);
+    aim(from_b, b, ldb, columns, tid, OPERAND_B);
 
     // Places in shared memory, of tile A and of tile B behind it. With two buffers they
     // alternate between these and the same `other` elements further on.
-    int put_a = destination(tid, 0, TILE_M, LINE_A, A_VECTOR, TURN_A);
-    int put_b = destination(tid, 0, TILE_N, LINE_B, B_VECTOR, TURN_B) + SPACE_A;
+    int put_a = destination(tid, 0, OPERAND_A);
+    int put_b = destination(tid, 0, OPERAND_B) + SPACE_A;
     int first_m = in_tile_m, first_n = in_tile_n + SPACE_A;
     int other = BUFFERS == 2 ? SPACE_A + SPACE_B : 0;
 
-    fetch_a(next_a, from_a, lda, rows, k, tid);
-    fetch_b(next_b, from_b, ldb, columns, k, tid);
-    deposit_a(shared + put_a, next_a, tid);
-    deposit_b(shared + put_b, next_b, tid);
+    fetch(next_a, from_a, lda, rows, k, tid, OPERAND_A);
+    fetch(next_b, from_b, ldb, columns, k, tid, OPERAND_B);
+    deposit(shared + put_a, next_a, tid, OPERAND_A);
+    deposit(shared + put_b, next_b, tid, OPERAND_B);
     BARRIER();
-    if (FRAGMENTS == 2) {
-        take_a(now_a[0], shared, first_m, 0);
-        take_b(now_b[0], shared, first_n, 0);
-    }
+    if (FRAGMENTS == 2)
+        take_both(now_a[0], now_b[0], shared, first_m, first_n, 0);
 
     NO_UNROLL
     for (int left = k; left > 0; left -= TILE_K) {
-        fetch_a(next_a, from_a, lda, rows, left - TILE_K, tid);
-        fetch_b(next_b, from_b, ldb, columns, left - TILE_K, tid);
+        fetch(next_a, from_a, lda, rows, left - TILE_K, tid, OPERAND_A);
+        fetch(next_b, from_b, ldb, columns, left - TILE_K, tid, OPERAND_B);
 
         NO_UNROLL
         for (int depth = 0; depth < TILE_K - K_UNROLL; depth += K_UNROLL)
@@ -528,14 +522,13 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta, const GLOBAL real *sca
             BARRIER();
         put_a += other, put_b += other, first_m += other, first_n += other;
         other = -other;
-        deposit_a(shared + put_a, next_a, tid);
-        deposit_b(shared + put_b, next_b, tid);
+        deposit(shared + put_a, next_a, tid, OPERAND_A);
+        deposit(shared + put_b, next_b, tid, OPERAND_B);
         BARRIER();
 
-        // With two fragments the last step covers the wait for the next tile's first operands.
+        // The last of two fragments covers the wait for the next tile's first operands.
         if (FRAGMENTS == 2) {
-            take_a(now_a[0], shared, first_m, 0);
-            take_b(now_b[0], shared, first_n, 0);
+            take_both(now_a[0], now_b[0], shared, first_m, first_n, 0);
             multiply_add(sum, now_a[FRAGMENTS - 1], now_b[FRAGMENTS - 1]);
         }
     }
