@@ -26,6 +26,12 @@ struct known {
     bool pending;
 };
 
+/* A point to choose from, and the most improvement that can be expected of it. */
+struct choice {
+    int index[MMT_SEARCH_MAX_KNOBS];
+    double promise;
+};
+
 struct mmt_model {
     struct known *points;
     int count, capacity;
@@ -33,7 +39,7 @@ struct mmt_model {
     int dimensions;
     struct mmt_surrogate *surrogate;
     double *x, *y;
-    int (*pool)[MMT_SEARCH_MAX_KNOBS];
+    struct choice *pool;
     int pooled;
 };
 
@@ -182,7 +188,7 @@ static double expected_improvement(double mean, double deviation, double best)
 static void pool(struct mmt_search *search, struct mmt_model *m, const int *index)
 {
     if (m->pooled < POOL && mmt_search_is_fresh(search, index))
-        memcpy(m->pool[m->pooled++], index, sizeof *m->pool);
+        memcpy(m->pool[m->pooled++].index, index, sizeof m->pool->index);
 }
 
 /* All points that differ from `index` in one knob of `first` and up and, with `pairs`,
@@ -227,7 +233,7 @@ static void fill_pool(struct mmt_search *search, struct mmt_model *m)
     m->pooled = 0;
     for (int i = 0; i < RANDOM; i++)
         if (mmt_search_try_random(search, index, 40))
-            memcpy(m->pool[m->pooled++], index, sizeof index);
+            memcpy(m->pool[m->pooled++].index, index, sizeof index);
     pool_mutants(search, m);
     for (int i = 0; i < LEADERS && i < m->count; i++) {
         memcpy(index, m->points[i].index, sizeof index);
@@ -238,6 +244,26 @@ static void fill_pool(struct mmt_search *search, struct mmt_model *m)
 /* ---- the strategy
  * ------------------------------------------------------------------------------ */
 
+static int most_promising_first(const void *a, const void *b)
+{
+    double x = ((const struct choice *) a)->promise,
+           y = ((const struct choice *) b)->promise;
+    return (x < y) - (x > y);
+}
+
+/* The pool, ordered by what each point's mean alone could promise at most. */
+static void order_pool(struct mmt_search *search, struct mmt_model *m, double best)
+{
+    double most = mmt_surrogate_most_deviation(m->surrogate), x[MMT_SURROGATE_DIMENSIONS];
+
+    for (int i = 0; i < m->pooled; i++) {
+        add_features(&search->space, m->pool[i].index, x);
+        m->pool[i].promise =
+            expected_improvement(mmt_surrogate_mean(m->surrogate, x), most, best);
+    }
+    qsort(m->pool, (size_t) m->pooled, sizeof *m->pool, most_promising_first);
+}
+
 static bool propose(struct mmt_search *search, int *index)
 {
     struct mmt_model *m = model_of(search);
@@ -247,13 +273,15 @@ static bool propose(struct mmt_search *search, int *index)
         return mmt_search_random(search, index);
     fit(search, m);
     fill_pool(search, m);
-    for (int i = 0; i < m->pooled; i++) {
-        add_features(&search->space, m->pool[i], x);
+    double best = m->points[0].log_seconds;
+    order_pool(search, m, best);
+    for (int i = 0; i < m->pooled && m->pool[i].promise > most; i++) {
+        add_features(&search->space, m->pool[i].index, x);
         mmt_surrogate_predict(m->surrogate, x, &mean, &deviation);
-        double gain = expected_improvement(mean, deviation, m->points[0].log_seconds);
+        double gain = expected_improvement(mean, deviation, best);
         if (gain > most) {
             most = gain;
-            memcpy(index, m->pool[i], sizeof *m->pool);
+            memcpy(index, m->pool[i].index, sizeof m->pool->index);
         }
     }
     return most >= 0 || mmt_search_random(search, index);

@@ -163,6 +163,19 @@ void mmt_surrogate_fit(struct mmt_surrogate *s, const double *x, const double *y
     fit(s);
 }
 
+double mmt_surrogate_mean(const struct mmt_surrogate *s, const double *x)
+{
+    double mean = s->mean;
+    for (int i = 0; i < s->count; i++)
+        mean += s->alpha[i] * covariance(s, x, s->x + i * s->dimensions);
+    return mean;
+}
+
+double mmt_surrogate_most_deviation(const struct mmt_surrogate *s)
+{
+    return sqrt((1 + s->noise) * s->variance);
+}
+
 void mmt_surrogate_predict(const struct mmt_surrogate *s, const double *x, double *mean,
                            double *deviation)
 {

@@ -22,6 +22,11 @@ void mmt_surrogate_free(struct mmt_surrogate *surrogate);
 void mmt_surrogate_fit(struct mmt_surrogate *surrogate, const double *x, const double *y,
                        int count, bool learn);
 
+/* The expected value at a point, which is cheap, and the most that the standard deviation
+ * can be anywhere. */
+double mmt_surrogate_mean(const struct mmt_surrogate *surrogate, const double *x);
+double mmt_surrogate_most_deviation(const struct mmt_surrogate *surrogate);
+
 /* The expected value at a point and its standard deviation. */
 void mmt_surrogate_predict(const struct mmt_surrogate *surrogate, const double *x,
                            double *mean, double *deviation);
