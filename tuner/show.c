@@ -1,0 +1,270 @@
+/* mmtune show */
+#include <stdio.h>
+
+#include "tuner/rows.h"
+#include "tuner/tuner.h"
+
+static const struct option options[] = {
+    { "device", required_argument, NULL, 'd' },
+    { "json", no_argument, NULL, 'j' },
+    { "help", no_argument, NULL, 'h' },
+    { 0 },
+};
+
+static int help(void)
+{
+    printf(
+        "usage: mmtune show [FILE | --device DEVICE] [--json]\n\n"
+        "Prints a profile: the device, how the profile was made, and for each problem "
+        "the\n"
+        "best configuration, its time, its rate, its share of the roofline and how much\n"
+        "faster it is than the naive kernel. Without a file, the profile of a device (0\n"
+        "where none is named). Published figures are shown with their source; those "
+        "that\n"
+        "cannot be right are marked * and say why.\n");
+    return MMT_EXIT_DONE;
+}
+
+/* ---- for people ----------------------------------------------------------------------
+ */
+
+static void print_limits(const struct mmt_caps *caps)
+{
+    printf("  %s, driver %s, compiler %s\n", caps->architecture, caps->driver,
+           caps->compiler);
+    printf("  %u %s, %.2f GHz, %.1f GiB memory, %zu KiB shared memory a block\n",
+           caps->sms, caps->kind == MMT_CPU ? "cores" : "multiprocessors",
+           caps->clock_khz / 1e6, (double) caps->memory / (1 << 30), caps->shared >> 10);
+}
+
+static void print_roofline(const struct mmt_profile *profile)
+{
+    char buffer[32];
+    const char *before = "  at most ";
+    for (int type = 0; type < MMT_NUM_TYPES; type++) {
+        if (profile->peak_flops[type] == 0)
+            continue;
+        printf("%s%s %s", before, mmt_print_rate(profile->peak_flops[type], type, buffer),
+               mmt_type_name(type));
+        before = ", ";
+    }
+    if (profile->bandwidth > 0)
+        printf("%s%.1f GB/s memory", before, profile->bandwidth / 1e9);
+    if (profile->bandwidth > 0 || *before == ',')
+        printf("\n");
+}
+
+static void print_made(const struct mmt_profile *profile)
+{
+    char budget[32] = "no limit of time";
+    if (profile->made.budget > 0)
+        snprintf(budget, sizeof budget, "%.0f s", profile->made.budget);
+    printf("  made by mmtune %s on %s, seed %llu, budget %s: %d tried, %d skipped as "
+           "illegal, %d wrong, %d failed\n",
+           profile->made.version, profile->made.date,
+           (unsigned long long) profile->made.seed, budget, profile->made.tried,
+           profile->made.skipped, profile->made.wrong, profile->made.failed);
+}
+
+static void print_head(const struct mmt_profile *profile)
+{
+    mmt_print_card(profile);
+    printf("\n");
+    if (*profile->citation) {
+        printf("  %s, compiler %s\n  %s\n", profile->caps.architecture,
+               profile->caps.compiler, profile->citation);
+        return;
+    }
+    print_limits(&profile->caps);
+    print_roofline(profile);
+    print_made(profile);
+}
+
+/* "2.931 ms +-0.012 ms, 46.9 TFLOP/s" */
+static void print_time(const struct mmt_row *row)
+{
+    char time[32], spread[32], rate[32];
+    double flops = mmt_problem_flops(row->problem) / row->seconds;
+    printf("%10s", mmt_print_seconds(row->seconds, time));
+    if (row->spread > 0)
+        printf(" +-%s", mmt_print_seconds(row->spread, spread));
+    printf("  %s", mmt_print_rate(flops, row->problem->type, rate));
+}
+
+static void print_entry(const struct mmt_row *row)
+{
+    const struct mmt_entry *entry = row->entry;
+    print_time(row);
+    if (entry->roofline > 0)
+        printf("  %.1f %% of the roofline", 100 * entry->roofline);
+    if (entry->naive > 0)
+        printf("  %.3g times naive", entry->naive / entry->time.median);
+    printf("\n            %s\n", row->name);
+    if (entry->source[0])
+        printf("            tried from %s\n", entry->source);
+}
+
+static void print_published(const struct mmt_row *row)
+{
+    print_time(row);
+    printf("  %s%s (%s)\n", row->name, row->suspect ? " *" : "", row->published->where);
+    if (row->suspect)
+        printf("            * %s\n", row->published->note);
+}
+
+static void print_group(const struct mmt_group *group)
+{
+    printf("\n");
+    mmt_print_problem(group->row->problem);
+    printf("\n");
+    for (size_t i = 0; i < group->count; i++)
+        if (group->row[i].entry)
+            print_entry(&group->row[i]);
+        else
+            print_published(&group->row[i]);
+}
+
+static void print_kept(const struct mmt_profile *profile)
+{
+    struct mmt_text text = { 0 };
+    for (size_t i = 0; i < profile->num_kept; i++) {
+        const struct mmt_kept *kept = &profile->kept[i];
+        mmt_text_addf(&text, "  %s %c%c  ", mmt_type_name(kept->type),
+                      kept->trans_a ? 't' : 'n', kept->trans_b ? 't' : 'n');
+        mmt_config_print(&kept->config, &text);
+        if (kept->cost.fitted)
+            mmt_text_addf(&text, "  (times of other shapes within %.0f %%)",
+                          100 * kept->cost.residual);
+        mmt_text_add(&text, "\n");
+    }
+    if (profile->num_kept)
+        printf("\nkept for all other shapes\n%s", mmt_text_string(&text));
+    mmt_text_finish(&text);
+}
+
+static void print_people(const struct mmt_rows *rows)
+{
+    print_head(rows->profile);
+    for (size_t first = 0; first < rows->count;) {
+        struct mmt_group group = mmt_rows_group(rows, first);
+        print_group(&group);
+        first += group.count;
+    }
+    print_kept(rows->profile);
+    if (!rows->count)
+        printf("\nno problem was tuned\n");
+}
+
+/* ---- for programs --------------------------------------------------------------------
+ */
+
+static json_t *made_json(const struct mmt_profile *profile)
+{
+    return json_pack("{s:s, s:s, s:o, s:f, s:i, s:i, s:i, s:i}", "version",
+                     profile->made.version, "date", profile->made.date, "seed",
+                     json_sprintf("%llu", (unsigned long long) profile->made.seed),
+                     "budget_s", profile->made.budget, "tried", profile->made.tried,
+                     "skipped", profile->made.skipped, "wrong", profile->made.wrong,
+                     "failed", profile->made.failed);
+}
+
+static json_t *roofline_json(const struct mmt_profile *profile)
+{
+    json_t *json = json_object();
+    for (int type = 0; type < MMT_NUM_TYPES; type++) {
+        char key[32];
+        snprintf(key, sizeof key, "%s_gflops", mmt_type_name(type));
+        json_object_set_new(json, key, json_real(profile->peak_flops[type] / 1e9));
+    }
+    json_object_set_new(json, "bandwidth_gbs", json_real(profile->bandwidth / 1e9));
+    return json;
+}
+
+static json_t *group_json(const struct mmt_group *group)
+{
+    json_t *kernels = json_array();
+    for (size_t i = 0; i < group->count; i++)
+        json_array_append_new(kernels, mmt_row_json(&group->row[i]));
+    return json_pack("{s:o, s:o, s:o}", "problem", mmt_problem_json(group->row->problem),
+                     "best", mmt_row_json(mmt_group_best(group)), "kernels", kernels);
+}
+
+static json_t *kept_json(const struct mmt_profile *profile)
+{
+    json_t *all = json_array();
+    for (size_t i = 0; i < profile->num_kept; i++) {
+        const struct mmt_kept *kept = &profile->kept[i];
+        struct mmt_text text = { 0 };
+        mmt_config_print(&kept->config, &text);
+        json_array_append_new(
+            all, json_pack("{s:s, s:b, s:b, s:s, s:b, s:f}", "type",
+                           mmt_type_name(kept->type), "trans_a", kept->trans_a, "trans_b",
+                           kept->trans_b, "configuration", mmt_text_string(&text),
+                           "fitted", kept->cost.fitted, "residual", kept->cost.residual));
+        mmt_text_finish(&text);
+    }
+    return all;
+}
+
+static void print_programs(const struct mmt_rows *rows)
+{
+    json_t *problems = json_array();
+    for (size_t first = 0; first < rows->count;) {
+        struct mmt_group group = mmt_rows_group(rows, first);
+        json_array_append_new(problems, group_json(&group));
+        first += group.count;
+    }
+    json_t *root = json_pack("{s:o}", "device", mmt_card_json(rows->profile));
+    if (!*rows->profile->citation) {
+        json_object_set_new(root, "made", made_json(rows->profile));
+        json_object_set_new(root, "roofline", roofline_json(rows->profile));
+        json_object_set_new(root, "kept", kept_json(rows->profile));
+    }
+    json_object_set_new(root, "problems", problems);
+    mmt_print_json(root);
+}
+
+/* ---- the verb ------------------------------------------------------------------------
+ */
+
+static int show(const char *verb, const char *path, const char *device, bool json)
+{
+    mmt_error err = { 0 };
+    struct mmt_rows rows;
+    struct mmt_profile *profile = mmt_profile_of(path, device, &err);
+    if (!profile || mmt_rows_collect(profile, &rows, &err)) {
+        mmt_profile_free(profile);
+        return mmt_failed(verb, &err);
+    }
+    if (json)
+        print_programs(&rows);
+    else
+        print_people(&rows);
+    mmt_rows_finish(&rows);
+    mmt_profile_free(profile);
+    return MMT_EXIT_DONE;
+}
+
+int mmt_verb_show(int argc, char **argv)
+{
+    const char *device = NULL;
+    bool json = false;
+    for (int option; (option = mmt_option_next(argc, argv, options)) != -1;) {
+        if (option == '?')
+            return MMT_EXIT_USAGE;
+        if (option == 'h')
+            return help();
+        if (option == 'd')
+            device = optarg;
+        json |= option == 'j';
+    }
+    const char *path = optind < argc ? argv[optind] : NULL;
+    if (path && device)
+        return mmt_wrong_usage(argv[0],
+                               "there is a file, '%s', and --device %s; it must be "
+                               "one of them",
+                               path, device);
+    if (argc - optind > 1)
+        return mmt_wrong_usage(argv[0], "'%s' is one word too many", argv[optind + 1]);
+    return show(argv[0], path, device, json);
+}
