@@ -177,14 +177,25 @@ static enum mmt_heard bury(struct mmt_worker *worker, struct mmt_reply *reply)
         ;
     describe_death(worker, status, &reply->results[0]);
     worker->pid = 0;
-    worker->deaths++;
+    worker->deaths = worker->ready ? 0 : worker->deaths + 1;
     mmt_worker_stop(worker);
     return MMT_HEARD_DEATH;
 }
 
+/* Making the data takes the host a while; a first run of a small problem takes no time.
+ */
+static double patience(const struct mmt_worker *worker)
+{
+    if (!strcmp(worker->phase, "data"))
+        return 10 * worker->limit;
+    if (!strcmp(worker->phase, "first run"))
+        return fmin(worker->limit, 10);
+    return worker->limit;
+}
+
 static enum mmt_heard end_hung(struct mmt_worker *worker, struct mmt_reply *reply)
 {
-    double limit = worker->ready ? worker->limit : START_SECONDS;
+    double limit = worker->ready ? patience(worker) : START_SECONDS;
     bury(worker, reply);
     reply->results[0].outcome = MMT_HUNG;
     snprintf(reply->results[0].reason, sizeof reply->results[0].reason,
@@ -212,13 +223,13 @@ static bool hear_line(struct mmt_worker *worker, const char *line,
     if (mmt_wire_read_note(line, note)) {
         snprintf(worker->phase, sizeof worker->phase, "%s", note);
         worker->ready = true;
-        worker->deadline = worker->busy ? mmt_now() + worker->limit : INFINITY;
+        worker->deaths = 0;
+        worker->deadline = worker->busy ? mmt_now() + patience(worker) : INFINITY;
         return false;
     }
     if (!worker->busy || !mmt_wire_read_reply(line, reply))
         return false;
     worker->busy = false;
-    worker->deaths = 0;
     worker->deadline = INFINITY;
     return true;
 }

@@ -82,7 +82,7 @@ struct mmt_worker {
     double limit;    /* seconds a phase of the job may take */
     double deadline; /* mmt_now() when it is killed; INFINITY while idle */
     char phase[16];
-    int deaths; /* in a row, without a reply between them */
+    int deaths; /* in a row before it was ready */
 };
 
 /* Seconds of a clock that only goes forward. */

@@ -1,0 +1,302 @@
+/* mmtune tune */
+#include "tuner/tune.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tuner/search.h"
+
+enum {
+    DEVICE = 'd',
+    OUTPUT = 'o',
+    HELP = 'h',
+    TYPE = 't',
+    SHAPE = 's',
+    BUDGET = 'b',
+    JSON = 'j',
+    SUITE = 256,
+    TRANSPOSES,
+    TEMPLATE,
+    SEARCH,
+    SEED,
+    WITH,
+    RESUME,
+    FRESH,
+};
+
+static const struct option options[] = {
+    { "device", required_argument, NULL, DEVICE },
+    { "type", required_argument, NULL, TYPE },
+    { "shape", required_argument, NULL, SHAPE },
+    { "suite", required_argument, NULL, SUITE },
+    { "transposes", required_argument, NULL, TRANSPOSES },
+    { "template", required_argument, NULL, TEMPLATE },
+    { "search", required_argument, NULL, SEARCH },
+    { "budget", required_argument, NULL, BUDGET },
+    { "seed", required_argument, NULL, SEED },
+    { "with", required_argument, NULL, WITH },
+    { "output", required_argument, NULL, OUTPUT },
+    { "resume", no_argument, NULL, RESUME },
+    { "fresh", no_argument, NULL, FRESH },
+    { "json", no_argument, NULL, JSON },
+    { "help", no_argument, NULL, HELP },
+    { 0 },
+};
+
+static int help(void)
+{
+    struct mmt_text searches = { 0 };
+    for (int i = 0; mmt_search_names[i]; i++)
+        mmt_text_addf(&searches, "%s%s", i ? ", " : "", mmt_search_names[i]);
+    printf(
+        "usage: mmtune [tune] [OPTION...]\n\n"
+        "Tunes a device and writes what it learned into a profile. Run again, it goes "
+        "on\n"
+        "from the journal beside the profile. Ctrl-C finishes the candidate at hand and\n"
+        "writes; twice, it stops at once; nothing that was measured is lost.\n\n"
+        "  --device DEVICE      a number or id of `mmtune devices`; default: 0\n"
+        "  --type LIST          f32,f64,i32; default: all that the device has\n"
+        "  --shape MxNxK        one problem; may be repeated; MxNxKxBATCH for a batch\n"
+        "  --suite NAME         a list of them; see `mmtune suites`\n"
+        "  --transposes LIST    nn,nt,tn,tt; default: nn\n"
+        "  --template NAME      this template alone; see `mmtune templates`\n"
+        "  --search NAME        %s\n"
+        "  --budget TIME|COUNT  90s, 5m, 1h, or a number of candidates; default: 5m\n"
+        "  --seed NUMBER        of the search and of the data; default: 1\n"
+        "  --with FILE          also measure another profile's winners here\n"
+        "  -o, --output FILE    the profile; default: the place where programs look\n"
+        "  --resume             go on from the journal (the default)\n"
+        "  --fresh              forget the journal and the profile\n"
+        "  --json               events, one a line\n",
+        mmt_text_string(&searches));
+    mmt_text_finish(&searches);
+    return MMT_EXIT_DONE;
+}
+
+/* ---- options
+ * --------------------------------------------------------------------------- */
+
+static mmt_status add_shape(struct mmt_tune_options *o, mmt_error *err)
+{
+    struct mmt_shape *grown =
+        realloc(o->shapes, ((size_t) o->num_shapes + 1) * sizeof *grown);
+    if (!grown)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the shapes");
+    o->shapes = grown;
+    return mmt_option_shape(optarg, &o->shapes[o->num_shapes++], err);
+}
+
+static mmt_status set_search(struct mmt_tune_options *o, mmt_error *err)
+{
+    struct mmt_text names = { 0 };
+    for (int i = 0; mmt_search_names[i]; i++) {
+        if (!strcmp(mmt_search_names[i], optarg))
+            o->search = mmt_search_names[i];
+        mmt_text_addf(&names, "%s%s", i ? ", " : "", mmt_search_names[i]);
+    }
+    mmt_status status = MMT_OK;
+    if (!o->search || strcmp(o->search, optarg))
+        status =
+            mmt_fail(err, MMT_ERROR_ARGUMENT, "there is no search '%s'; there are %s",
+                     optarg, mmt_text_string(&names));
+    mmt_text_finish(&names);
+    return status;
+}
+
+static mmt_status set_suite(struct mmt_tune_options *o, mmt_error *err)
+{
+    o->suite = optarg;
+    return !strcmp(optarg, "default") || mmt_suite_find(optarg, err) ? MMT_OK
+                                                                     : err->status;
+}
+
+static mmt_status set_template(struct mmt_tune_options *o, mmt_error *err)
+{
+    o->template = mmt_option_template(optarg, err);
+    return o->template ? MMT_OK : err->status;
+}
+
+static mmt_status read_option(int option, struct mmt_tune_options *o, mmt_error *err)
+{
+    switch (option) {
+    case TYPE:
+        o->some_types = true;
+        return mmt_option_types(optarg, o->types, err);
+    case SHAPE:
+        return add_shape(o, err);
+    case SUITE:
+        return set_suite(o, err);
+    case TRANSPOSES:
+        return mmt_option_transposes(optarg, &o->transposes, err);
+    case TEMPLATE:
+        return set_template(o, err);
+    case SEARCH:
+        return set_search(o, err);
+    case BUDGET:
+        return mmt_option_budget(optarg, &o->budget, err);
+    case SEED:
+        return mmt_option_number("--seed", optarg, 0, INT64_MAX, &o->seed, err);
+    case DEVICE:
+        o->device = optarg;
+        break;
+    case WITH:
+        o->with = optarg;
+        break;
+    case OUTPUT:
+        o->output = optarg;
+        break;
+    case RESUME:
+    case FRESH:
+        o->fresh = option == FRESH;
+        break;
+    default:
+        o->json = true;
+    }
+    return MMT_OK;
+}
+
+/* Returns -1 where the run may begin, else the exit status. */
+static int read_options(int argc, char **argv, struct mmt_tune_options *o)
+{
+    mmt_error err = { 0 };
+    *o = (struct mmt_tune_options){ .search = mmt_search_names[0],
+                                    .budget = { .seconds = 300 },
+                                    .seed = 1 };
+    for (int option; (option = mmt_option_next(argc, argv, options)) != -1;) {
+        if (option == '?')
+            return MMT_EXIT_USAGE;
+        if (option == HELP)
+            return help();
+        if (read_option(option, o, &err))
+            return mmt_failed_or_usage(argv[0], &err);
+    }
+    if (optind < argc)
+        return mmt_wrong_usage(argv[0], "'%s' is one word too many", argv[optind]);
+    return -1;
+}
+
+/* ---- the run
+ * ----------------------------------------------------------------------------- */
+
+/* Finds the device's limits without opening it: a context in this process would be one
+ * more beside the worker's. */
+static mmt_status find_device(struct mmt_tuning *t, mmt_error *err)
+{
+    const char *name = t->options.device ? t->options.device : "0";
+    struct mmt_device_info *list = NULL;
+    size_t count = 0, found;
+    mmt_status status = mmt_device_list(&list, &count, NULL, err);
+    if (status)
+        return status;
+    for (found = 0; found < count; found++) {
+        char number[16];
+        snprintf(number, sizeof number, "%d", list[found].number);
+        if (!strcmp(name, number) || !strcmp(name, list[found].id))
+            break;
+    }
+    if (found < count) {
+        t->caps = list[found].caps;
+        snprintf(t->id, sizeof t->id, "%s", list[found].id);
+    }
+    free(list);
+    if (found < count)
+        return MMT_OK;
+    mmt_device *device = mmt_device_open(name, err);
+    if (!device)
+        return err->status;
+    mmt_device_close(device);
+    return mmt_fail(err, MMT_ERROR_UNSUPPORTED,
+                    "the device %s executes nothing, so nothing can be timed on it; "
+                    "`mmtune devices` lists those that do",
+                    name);
+}
+
+/* The roofline: what the limits tell for CUDA, what is measured for others. */
+static void probe(struct mmt_tuning *t)
+{
+    struct mmt_job job = { .task = MMT_TASK_PROBE };
+    struct mmt_event event;
+    for (int type = 0; type < MMT_NUM_TYPES; type++)
+        t->peak[type] = mmt_derived_peak(&t->caps, type);
+    if (!mmt_pool_do(&t->pool, &job, 20, &event) ||
+        event.reply.results[0].outcome != MMT_TIMED)
+        return;
+    t->bandwidth = event.reply.bandwidth;
+    for (int type = 0; type < MMT_NUM_TYPES; type++)
+        if (!t->caps.sm && event.reply.peak_flops[type] > 0)
+            t->peak[type] = event.reply.peak_flops[type];
+}
+
+static mmt_status prepare(struct mmt_tuning *t, mmt_error *err)
+{
+    mmt_status status = find_device(t, err);
+    if (!status)
+        status = mmt_tune_open_profile(t, err);
+    if (!status) {
+        t->journal = mmt_journal_open(t->path, &t->caps, t->options.fresh, err);
+        status = t->journal ? MMT_OK : err->status;
+    }
+    t->started = mmt_now();
+    t->ends =
+        t->options.budget.seconds > 0 ? t->started + t->options.budget.seconds : INFINITY;
+    t->candidates_left = t->options.budget.candidates;
+    if (!status)
+        status = mmt_pool_start(t, err);
+    if (!status)
+        probe(t);
+    if (!status && t->pool.broken.status) {
+        *err = t->pool.broken;
+        status = err->status;
+    }
+    return status ? status : mmt_tune_set_goals(t, err);
+}
+
+static mmt_status run(struct mmt_tuning *t, mmt_error *err)
+{
+    mmt_status status = MMT_OK;
+    mmt_report_start(t);
+    for (t->goal = 0; !status && t->goal < t->num_goals && !mmt_pool_interrupts();
+         t->goal++)
+        status = mmt_tune_problem(t, err);
+    /* Whatever failed, what was learned before is written. */
+    mmt_error own = { 0 };
+    mmt_status saved = mmt_tune_save(t, &own);
+    if (!status && saved) {
+        *err = own;
+        status = saved;
+    }
+    if (!status)
+        mmt_report_end(t);
+    return status;
+}
+
+static void finish(struct mmt_tuning *t)
+{
+    mmt_pool_stop(&t->pool);
+    mmt_journal_close(t->journal);
+    mmt_profile_free(t->profile);
+    mmt_profile_free(t->other);
+    free(t->goals);
+    free(t->path);
+    free(t->options.shapes);
+}
+
+int mmt_verb_tune(int argc, char **argv)
+{
+    struct mmt_tuning t = { 0 };
+    mmt_error err = { 0 };
+    int code = read_options(argc, argv, &t.options);
+    if (code >= 0) {
+        free(t.options.shapes);
+        return code;
+    }
+    mmt_status status = prepare(&t, &err);
+    if (!status)
+        status = run(&t, &err);
+    finish(&t);
+    if (mmt_pool_interrupts())
+        return MMT_EXIT_INTERRUPTED;
+    return status ? mmt_failed(argv[0], &err) : MMT_EXIT_DONE;
+}

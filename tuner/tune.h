@@ -1,0 +1,189 @@
+/* What the files of the verb `tune` share: one run of the tuner.
+ *
+ *   tune.c          the verb: its options, and the run from beginning to end
+ *   tune_goals.c    which problems, and how the budget is shared among them
+ *   tune_pool.c     the worker processes, and Ctrl-C
+ *   tune_arms.c     a problem's templates, each a space of its own to search
+ *   tune_problem.c  the loop: propose, compile, verify and time, journal
+ *   tune_finals.c   the best against each other, twice
+ *   tune_profile.c  what is written
+ *   tune_report.c   what is said */
+#ifndef MMT_TUNER_TUNE_H
+#define MMT_TUNER_TUNE_H
+
+#include "tuner/journal.h"
+#include "tuner/suites.h"
+#include "tuner/worker.h"
+
+/* ---- the run
+ * ------------------------------------------------------------------------------ */
+
+struct mmt_tune_options {
+    const char *device; /* NULL: "0" */
+    bool types[MMT_NUM_TYPES], some_types;
+    struct mmt_shape *shapes;
+    int num_shapes;
+    const char *suite;                   /* NULL: none was named */
+    unsigned transposes;                 /* 0: none were named */
+    const struct mmt_template *template; /* NULL: all */
+    const char *search;
+    struct mmt_budget budget;
+    int64_t seed;
+    const char *output; /* NULL: the usual place */
+    const char *with;
+    bool fresh, json;
+};
+
+struct mmt_counts {
+    int tried, skipped, wrong, failed; /* tried counts them all */
+};
+
+/* One worker for measuring, and the others for compiling. */
+struct mmt_pool {
+    struct mmt_worker *workers; /* the first one measures */
+    int count;
+    bool shared; /* compiling and measuring share the cores: never both at once */
+    int cores;
+    mmt_error broken; /* a worker cannot be kept alive */
+    char *folder;     /* PoCL's cache while tuning; NULL: not ours */
+};
+
+enum { MMT_MAX_TEMPLATES = 64 };
+
+struct mmt_tuning {
+    struct mmt_tune_options options;
+    struct mmt_caps caps;
+    char id[32];
+    struct mmt_journal *journal;
+    struct mmt_profile *profile, *other;
+    char *path; /* of the profile */
+    struct mmt_pool pool;
+    mmt_problem *goals;
+    int num_goals, goal;  /* how many there are, and which one is being tuned */
+    double started, ends; /* mmt_now(); INFINITY: no limit */
+    int64_t candidates_left;
+    struct mmt_counts counts;
+    double peak[MMT_NUM_TYPES], bandwidth;
+    /* By template: the least time of any template over its own, where it was last tried;
+     * 0: never. By type: what the naive template reaches, in FLOP/s; 0: unknown. */
+    double promise[MMT_NUM_TYPES][MMT_MAX_TEMPLATES];
+    double naive_rate[MMT_NUM_TYPES];
+    double last_status; /* mmt_now() when progress was last said */
+};
+
+/* The least time that the roofline allows; 0: unknown. */
+double mmt_tune_roofline(const struct mmt_tuning *t, const mmt_problem *problem);
+
+/* ---- goals
+ * --------------------------------------------------------------------------------- */
+
+/* Fills t->goals. */
+mmt_status mmt_tune_set_goals(struct mmt_tuning *t, mmt_error *err);
+
+/* The share of the goal t->goal in what is left: a time when it ends, and a number of
+ * candidates. */
+double mmt_tune_share_time(const struct mmt_tuning *t);
+int64_t mmt_tune_share_candidates(const struct mmt_tuning *t);
+
+/* ---- the pool
+ * -------------------------------------------------------------------------------- */
+
+mmt_status mmt_pool_start(struct mmt_tuning *t, mmt_error *err);
+void mmt_pool_stop(struct mmt_pool *pool);
+
+/* How often the run was interrupted: once, it ends soon; twice, at once. */
+int mmt_pool_interrupts(void);
+
+/* An idle worker of a role, or NULL. */
+struct mmt_worker *mmt_pool_idle(struct mmt_pool *pool, enum mmt_role role);
+int mmt_pool_busy(const struct mmt_pool *pool, enum mmt_role role);
+
+struct mmt_event {
+    struct mmt_job job; /* what the worker was at */
+    struct mmt_reply reply;
+};
+
+/* Waits for the next end of a job, until a time of mmt_now() or an interruption. Workers
+ * that die or hang are replaced; the job's end says what became of it. */
+bool mmt_pool_next(struct mmt_pool *pool, double until, struct mmt_event *event);
+
+/* Does one job on the measuring worker and waits for it: false where that broke the
+ * pool, or the run was interrupted twice. */
+bool mmt_pool_do(struct mmt_pool *pool, const struct mmt_job *job, double limit,
+                 struct mmt_event *event);
+
+/* ---- arms: the templates of one problem
+ * -------------------------------------------------------- */
+
+struct mmt_arm;
+
+struct mmt_arms {
+    struct mmt_tuning *t;
+    const mmt_problem *problem;
+    struct mmt_arm *list;
+    int count;
+    double best; /* INFINITY: none was timed */
+    struct mmt_config best_config;
+};
+
+/* Starts a search for each template; tells them what the journal knows of the problem. */
+mmt_status mmt_arms_create(struct mmt_tuning *t, const mmt_problem *problem,
+                           struct mmt_arms *out, mmt_error *err);
+void mmt_arms_free(struct mmt_arms *arms);
+
+/* The next candidate of the template that promises most. False where all are exhausted
+ * or must hear of what is under way. */
+bool mmt_arms_ask(struct mmt_arms *arms, struct mmt_config *out);
+
+/* What became of a configuration, whoever proposed it. */
+void mmt_arms_tell(struct mmt_arms *arms, const struct mmt_config *config,
+                   const struct mmt_result *result);
+
+/* ---- the loop, and the finals
+ * --------------------------------------------------------------------- */
+
+/* Tunes t->goals[t->goal] and puts what it found into the profile. */
+mmt_status mmt_tune_problem(struct mmt_tuning *t, mmt_error *err);
+
+/* Seconds that a phase of measuring may take. */
+double mmt_tune_limit(const struct mmt_tuning *t, const mmt_problem *problem,
+                      double best);
+
+/* Times the best of the journal against each other, within the time. *found is false
+ * where nothing serves the problem. */
+mmt_status mmt_tune_finals(struct mmt_tuning *t, const mmt_problem *problem, double ends,
+                           struct mmt_record *winner, bool *found, mmt_error *err);
+
+/* ---- the profile
+ * --------------------------------------------------------------------------------------
+ */
+
+/* Reads what stands at the path, or starts an empty one; finds out whether the place can
+ * be written to. */
+mmt_status mmt_tune_open_profile(struct mmt_tuning *t, mmt_error *err);
+
+/* Puts a winner, and what was tried --with another profile, in the place of the problem's
+ * earlier entries. */
+mmt_status mmt_tune_enter(struct mmt_tuning *t, const mmt_problem *problem,
+                          const struct mmt_record *winner, mmt_error *err);
+
+mmt_status mmt_tune_save(struct mmt_tuning *t, mmt_error *err);
+
+/* ---- reports
+ * --------------------------------------------------------------------------------------------
+ */
+
+void mmt_report_start(struct mmt_tuning *t);
+void mmt_report_problem(struct mmt_tuning *t);
+void mmt_report_result(struct mmt_tuning *t, const struct mmt_record *record,
+                       double best);
+/* What is going on now; says it a few times a second at most. */
+void mmt_report_status(struct mmt_tuning *t, const struct mmt_config *trying,
+                       double best);
+void mmt_report_winner(struct mmt_tuning *t, const struct mmt_record *winner);
+void mmt_report_end(struct mmt_tuning *t);
+/* A sentence beside the figures. */
+__attribute__((format(printf, 2, 3))) void mmt_report_note(struct mmt_tuning *t,
+                                                           const char *format, ...);
+
+#endif

@@ -1,0 +1,301 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tuner/search.h"
+#include "tuner/tune.h"
+
+/* One template's space, as the search sees it. */
+struct mmt_arm {
+    const struct mmt_arms *arms;
+    const struct mmt_template *template;
+    int place; /* in mmt_templates */
+    struct mmt_search_space space;
+    int num_values[MMT_MAX_KNOBS];
+    const char *names[MMT_MAX_KNOBS];
+    double values[MMT_MAX_KNOBS][MMT_MAX_VALUES];
+    const double *rows[MMT_MAX_KNOBS];
+    struct mmt_search *search;
+    int seeds;   /* tried whatever came of the others */
+    int asked;   /* in this run */
+    int timed;   /* in all runs */
+    double best; /* INFINITY: none was timed */
+    bool exhausted;
+};
+
+enum { MOST_SEEDS = 4, MOST_STARTS = 24, MOST_WINNERS = 6 };
+
+/* ---- between indices and configurations
+ * ------------------------------------------------- */
+
+static void to_config(const struct mmt_arm *arm, const int *index, struct mmt_config *out)
+{
+    *out = (struct mmt_config){ .template = arm->template };
+    for (int i = 0; i < arm->template->num_knobs; i++)
+        out->values[i] = arm->template->knobs[i].values[index[i]];
+}
+
+static bool to_index(const struct mmt_template *template, const int *values, int *index)
+{
+    memset(index, 0, MMT_SEARCH_MAX_KNOBS * sizeof *index);
+    for (int i = 0; i < template->num_knobs; i++) {
+        const struct mmt_knob *knob = &template->knobs[i];
+        while (index[i] < knob->num_values && knob->values[index[i]] != values[i])
+            index[i]++;
+        if (index[i] == knob->num_values)
+            return false;
+    }
+    return true;
+}
+
+static bool is_legal(void *ctx, const int *index)
+{
+    const struct mmt_arm *arm = ctx;
+    struct mmt_config config;
+    to_config(arm, index, &config);
+    return !mmt_config_refuse(&config, arm->arms->problem, &arm->arms->t->caps);
+}
+
+/* What the launch tells of any template: threads, blocks, how full the last wave is,
+ * shared memory, and blocks that a multiprocessor can hold. Logarithms, as sizes
+ * multiply. */
+static int features(void *ctx, const int *index, double *out)
+{
+    const struct mmt_arm *arm = ctx;
+    const struct mmt_caps *caps = &arm->arms->t->caps;
+    struct mmt_config config;
+    struct mmt_launches launches = { 0 };
+    to_config(arm, index, &config);
+    arm->template->launch(config.values, arm->arms->problem, caps, &launches);
+    const struct mmt_launch *main =
+        &launches.launch[launches.count ? launches.count - 1 : 0];
+    double threads = 1, blocks = 1;
+    for (int i = 0; i < 3; i++) {
+        threads *= fmax(main->block[i], 1);
+        blocks *= fmax(main->grid[i], 1);
+    }
+    double by_threads = caps->threads_per_sm ? caps->threads_per_sm / threads : 1;
+    double by_shared = caps->shared_per_sm && main->shared
+                           ? (double) caps->shared_per_sm / (double) main->shared
+                           : by_threads;
+    double resident = fmax(fmin(floor(by_threads), floor(by_shared)), 1);
+    double waves = blocks / (resident * fmax(caps->sms, 1));
+    int count = 0;
+    out[count++] = log2(threads);
+    out[count++] = log2(blocks);
+    out[count++] = log2(1 + (double) main->shared);
+    out[count++] = log2(resident);
+    out[count++] = waves / ceil(waves);
+    out[count++] = log2(ceil(waves));
+    return count;
+}
+
+static void describe_space(struct mmt_arm *arm)
+{
+    const struct mmt_template *template = arm->template;
+    for (int i = 0; i < template->num_knobs; i++) {
+        arm->num_values[i] = template->knobs[i].num_values;
+        arm->names[i] = template->knobs[i].name;
+        arm->rows[i] = arm->values[i];
+        for (int j = 0; j < arm->num_values[i]; j++)
+            arm->values[i][j] = template->knobs[i].values[j];
+    }
+    arm->space = (struct mmt_search_space){
+        .num_knobs = template->num_knobs,
+        .num_values = arm->num_values,
+        .names = arm->names,
+        .values = arm->rows,
+        .legal = is_legal,
+        .features = features,
+        .ctx = arm,
+    };
+}
+
+/* ---- where to start
+ * ------------------------------------------------------------------------ */
+
+/* How unlike two problems are, for one's winner to be tried on the other. */
+static double distance(const mmt_problem *a, const mmt_problem *b)
+{
+    return fabs(log2((double) a->m / (double) b->m)) +
+           fabs(log2((double) a->n / (double) b->n)) +
+           fabs(log2((double) a->k / (double) b->k)) +
+           0.5 * fabs(log2((double) a->batch / (double) b->batch)) +
+           (a->type != b->type) * 2 + (a->trans_a != b->trans_a) +
+           (a->trans_b != b->trans_b);
+}
+
+struct winner {
+    double distance;
+    const struct mmt_config *config;
+};
+
+static int nearer(const void *left, const void *right)
+{
+    const struct winner *a = left, *b = right;
+    return (a->distance > b->distance) - (a->distance < b->distance);
+}
+
+static int list_winners(const struct mmt_arm *arm, struct winner *out, int most)
+{
+    const struct mmt_profile *profile = arm->arms->t->profile;
+    int count = 0;
+    for (size_t i = 0; i < profile->num_entries && count < most; i++) {
+        const struct mmt_entry *entry = &profile->entries[i];
+        if (entry->config.template == arm->template && !entry->source[0])
+            out[count++] = (struct winner){ distance(&entry->problem, arm->arms->problem),
+                                            &entry->config };
+    }
+    qsort(out, (size_t) count, sizeof *out, nearer);
+    return count;
+}
+
+/* The winners of the nearest problems, then the template's seeds. */
+static int list_starts(const struct mmt_arm *arm, int (*out)[MMT_SEARCH_MAX_KNOBS])
+{
+    const struct mmt_template *template = arm->template;
+    struct winner winners[256];
+    int found = list_winners(arm, winners, 256), count = 0;
+    for (int i = 0; i < found && count < MOST_WINNERS; i++)
+        count += to_index(template, winners[i].config->values, out[count]);
+    for (int i = 0; i < template->num_seeds && count < MOST_STARTS; i++)
+        count += to_index(template, template->seeds[i], out[count]);
+    return count;
+}
+
+/* ---- making and freeing
+ * ----------------------------------------------------------------------- */
+
+static mmt_status start_arm(struct mmt_arm *arm, mmt_error *err)
+{
+    const struct mmt_tuning *t = arm->arms->t;
+    int starts[MOST_STARTS][MMT_SEARCH_MAX_KNOBS];
+    describe_space(arm);
+    int count = list_starts(arm, starts);
+    double promise = t->promise[arm->arms->problem->type][arm->place];
+    arm->best = INFINITY;
+    arm->seeds = promise == 0 ? MOST_SEEDS : promise > 0.5 ? 3 : promise > 0.1 ? 1 : 0;
+    arm->search = mmt_search_create(t->options.search, &arm->space,
+                                    (uint64_t) t->options.seed + (uint64_t) arm->place,
+                                    starts, count, err);
+    return arm->search ? MMT_OK : err->status;
+}
+
+static bool is_meant(const struct mmt_tuning *t, const struct mmt_template *template,
+                     const mmt_problem *problem)
+{
+    if (t->options.template && t->options.template != template)
+        return false;
+    return (t->options.template || template->kinds & t->caps.kind) &&
+           template->dialects & t->caps.dialect &&
+           template->types & 1u << problem->type && template->op == problem->op;
+}
+
+static void tell_journal(struct mmt_arms *arms)
+{
+    size_t count;
+    const struct mmt_record *records = mmt_journal_records(arms->t->journal, &count);
+    for (size_t i = 0; i < count; i++)
+        if (!records[i].final && mmt_problem_equal(&records[i].problem, arms->problem))
+            mmt_arms_tell(arms, &records[i].config, &records[i].result);
+}
+
+mmt_status mmt_arms_create(struct mmt_tuning *t, const mmt_problem *problem,
+                           struct mmt_arms *out, mmt_error *err)
+{
+    mmt_status status = MMT_OK;
+    *out = (struct mmt_arms){ .t = t, .problem = problem, .best = INFINITY };
+    out->list = calloc(MMT_MAX_TEMPLATES, sizeof *out->list);
+    if (!out->list)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the templates' spaces");
+    for (int i = 0; !status && mmt_templates[i] && i < MMT_MAX_TEMPLATES; i++) {
+        if (!is_meant(t, mmt_templates[i], problem))
+            continue;
+        struct mmt_arm *arm = &out->list[out->count++];
+        *arm = (struct mmt_arm){ .arms = out, .template = mmt_templates[i], .place = i };
+        status = start_arm(arm, err);
+    }
+    if (status)
+        mmt_arms_free(out);
+    else
+        tell_journal(out);
+    return status;
+}
+
+void mmt_arms_free(struct mmt_arms *arms)
+{
+    for (int i = 0; i < arms->count; i++)
+        mmt_search_free(arms->list[i].search);
+    free(arms->list);
+    arms->list = NULL;
+    arms->count = 0;
+}
+
+/* ---- asking and telling
+ * -------------------------------------------------------------------------- */
+
+/* A template's part of the tries: next to nothing where its best is far behind. */
+static double weight(const struct mmt_arm *arm)
+{
+    double promise = arm->arms->t->promise[arm->arms->problem->type][arm->place];
+    if (isfinite(arm->best))
+        promise = arm->arms->best / arm->best;
+    else if (arm->asked >= 2 * MOST_SEEDS || promise == 0)
+        promise = arm->asked >= 2 * MOST_SEEDS ? 0.1 : 1;
+    return fmax(pow(promise, 6), 0.005);
+}
+
+static struct mmt_arm *most_promising(struct mmt_arms *arms)
+{
+    struct mmt_arm *chosen = NULL;
+    double least = INFINITY;
+    for (int i = 0; i < arms->count; i++) {
+        struct mmt_arm *arm = &arms->list[i];
+        double due = arm->asked < arm->seeds ? (arm->asked + 1) * 1e-6
+                                             : (arm->asked + 1) / weight(arm);
+        if (arm->exhausted || due >= least)
+            continue;
+        least = due;
+        chosen = arm;
+    }
+    return chosen;
+}
+
+bool mmt_arms_ask(struct mmt_arms *arms, struct mmt_config *out)
+{
+    int index[MMT_SEARCH_MAX_KNOBS] = { 0 };
+    for (struct mmt_arm *arm; (arm = most_promising(arms));) {
+        arm->exhausted = !mmt_search_ask(arm->search, index);
+        if (arm->exhausted)
+            continue;
+        arm->asked++;
+        to_config(arm, index, out);
+        return true;
+    }
+    return false;
+}
+
+void mmt_arms_tell(struct mmt_arms *arms, const struct mmt_config *config,
+                   const struct mmt_result *result)
+{
+    int index[MMT_SEARCH_MAX_KNOBS];
+    double seconds = result->outcome == MMT_TIMED ? result->time.median : INFINITY;
+    for (int i = 0; i < arms->count; i++) {
+        struct mmt_arm *arm = &arms->list[i];
+        arm->exhausted = arm->exhausted && arm->template != config->template;
+        if (arm->template != config->template ||
+            !to_index(arm->template, config->values, index))
+            continue;
+        mmt_search_tell(arm->search, index, seconds);
+        arm->timed += isfinite(seconds);
+        arm->best = fmin(arm->best, seconds);
+        if (seconds < arms->best) {
+            arms->best = seconds;
+            arms->best_config = *config;
+        }
+    }
+    for (int i = 0; i < arms->count; i++)
+        if (isfinite(arms->list[i].best))
+            arms->t->promise[arms->problem->type][arms->list[i].place] =
+                arms->best / arms->list[i].best;
+}

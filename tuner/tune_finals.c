@@ -1,0 +1,222 @@
+/* The best candidates against each other: timed in turns, so that a change of the clock
+ * meets all alike; ties go to the one that spends less; and a win counts when it was seen
+ * twice. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tuner/tune.h"
+
+/* Closer than this is a tie; further behind than that is no finalist. */
+static const double tie = 0.005, behind = 1.2;
+
+/* ---- who takes part
+ * ---------------------------------------------------------------------- */
+
+static int faster(const void *left, const void *right)
+{
+    const struct mmt_record *a = left, *b = right;
+    return (a->result.time.median > b->result.time.median) -
+           (a->result.time.median < b->result.time.median);
+}
+
+/* All candidates of the problem with a time, the fastest first; malloc'ed, or NULL. */
+static struct mmt_record *list_timed(const struct mmt_tuning *t,
+                                     const mmt_problem *problem, int *count)
+{
+    size_t all;
+    const struct mmt_record *records = mmt_journal_records(t->journal, &all);
+    struct mmt_record *out = malloc((all + 1) * sizeof *out);
+    *count = 0;
+    for (size_t i = 0; out && i < all; i++)
+        if (!records[i].final && records[i].result.outcome == MMT_TIMED &&
+            mmt_problem_equal(&records[i].problem, problem))
+            out[(*count)++] = records[i];
+    if (out)
+        qsort(out, (size_t) *count, sizeof *out, faster);
+    return out;
+}
+
+static int choose_finalists(const struct mmt_record *timed, int count)
+{
+    int chosen = 0;
+    while (chosen < count && chosen < MMT_MAX_FINALISTS - 1 &&
+           (chosen < 2 ||
+            timed[chosen].result.time.median <= behind * timed[0].result.time.median))
+        chosen++;
+    return chosen;
+}
+
+/* ---- one round
+ * --------------------------------------------------------------------------------- */
+
+static void set_job(const struct mmt_tuning *t, const struct mmt_record *finalists,
+                    int count, double seconds, struct mmt_job *job)
+{
+    *job = (struct mmt_job){
+        .task = MMT_TASK_FINALS,
+        .problem = finalists[0].problem,
+        .seed = (uint64_t) t->options.seed,
+        .count = count,
+        .budget_seconds = seconds,
+    };
+    for (int i = 0; i < count; i++) {
+        job->configs[i] = finalists[i].config;
+        job->verify[i] = finalists[i].earlier;
+    }
+}
+
+static mmt_status keep(struct mmt_tuning *t, struct mmt_record *finalist,
+                       const struct mmt_result *result, mmt_error *err)
+{
+    finalist->result = *result;
+    finalist->final = true;
+    finalist->earlier = false;
+    return mmt_journal_add(t->journal, finalist, err);
+}
+
+/* Times them all in one job; *done is false where that job came to nothing. */
+static mmt_status time_together(struct mmt_tuning *t, struct mmt_record *finalists,
+                                int count, double seconds, bool *done, mmt_error *err)
+{
+    struct mmt_job job;
+    struct mmt_event event;
+    set_job(t, finalists, count, seconds, &job);
+    double limit =
+        mmt_tune_limit(t, &job.problem, finalists[count - 1].result.time.median) +
+        4 * seconds * count;
+    *done = mmt_pool_do(&t->pool, &job, limit, &event) && event.reply.count == count;
+    mmt_status status = MMT_OK;
+    for (int i = 0; *done && !status && i < count; i++)
+        status = keep(t, &finalists[i], &event.reply.results[i], err);
+    return status;
+}
+
+/* Where one of them breaks the job, each has one of its own. */
+static mmt_status time_apart(struct mmt_tuning *t, struct mmt_record *finalists,
+                             int count, double seconds, mmt_error *err)
+{
+    mmt_status status = MMT_OK;
+    for (int i = 0; !status && i < count && mmt_pool_interrupts() < 2; i++) {
+        bool done;
+        status = time_together(t, &finalists[i], 1, seconds, &done, err);
+        if (!done)
+            finalists[i].result.outcome = MMT_FAILED;
+    }
+    return status;
+}
+
+static bool all_timed(const struct mmt_record *finalists, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (finalists[i].result.outcome != MMT_TIMED)
+            return false;
+    return true;
+}
+
+/* Removes those that fell out. */
+static int sort_out(struct mmt_record *finalists, int count)
+{
+    int left = 0;
+    for (int i = 0; i < count; i++)
+        if (finalists[i].result.outcome == MMT_TIMED)
+            finalists[left++] = finalists[i];
+    qsort(finalists, (size_t) left, sizeof *finalists, faster);
+    return left;
+}
+
+static mmt_status time_round(struct mmt_tuning *t, struct mmt_record *finalists,
+                             int *count, double seconds, mmt_error *err)
+{
+    bool done = false;
+    mmt_status status = time_together(t, finalists, *count, seconds, &done, err);
+    if (!status && *count > 1 && (!done || !all_timed(finalists, *count)) &&
+        mmt_pool_interrupts() < 2 && !t->pool.broken.status) {
+        status = time_apart(t, finalists, *count, seconds, err);
+        done = true;
+    }
+    if (!status && !done) { /* a second interruption: what was measured before holds */
+        *count = 1;
+        return MMT_OK;
+    }
+    *count = sort_out(finalists, *count);
+    return status;
+}
+
+/* ---- who wins
+ * ------------------------------------------------------------------------------------ */
+
+/* Registers first, since they bound how many blocks run at once; then shared memory. */
+static bool spends_less(const struct mmt_result *a, const struct mmt_result *b)
+{
+    if (a->registers != b->registers)
+        return a->registers >= 0 && a->registers < b->registers;
+    return a->shared >= 0 && a->shared < b->shared;
+}
+
+static const struct mmt_record *pick(const struct mmt_record *sorted, int count)
+{
+    const struct mmt_record *best = &sorted[0];
+    for (int i = 1; i < count; i++)
+        if (sorted[i].result.time.median <= (1 + tie) * sorted[0].result.time.median &&
+            spends_less(&sorted[i].result, &best->result))
+            best = &sorted[i];
+    return best;
+}
+
+/* A round of the favourite and its nearest rival: the sum of both rounds decides, and in
+ * a tie the favourite stays. *winner is the favourite on entry. */
+static mmt_status confirm(struct mmt_tuning *t, const struct mmt_record *sorted,
+                          int count, double seconds, struct mmt_record *winner,
+                          mmt_error *err)
+{
+    const struct mmt_record *favourite = pick(sorted, count);
+    const struct mmt_record *rival = &sorted[favourite == sorted];
+    struct mmt_record pair[2] = { *favourite, *rival };
+    double total[2] = { favourite->result.time.median, rival->result.time.median };
+    int left = 2;
+    mmt_status status = time_round(t, pair, &left, seconds, err);
+    if (status || left == 0)
+        return status;
+    int first = mmt_config_equal(&pair[0].config, &favourite->config) ? 0 : 1;
+    *winner = pair[0];
+    if (left < 2)
+        return MMT_OK;
+    total[0] += pair[first].result.time.median;
+    total[1] += pair[!first].result.time.median;
+    *winner = total[0] <= (1 + tie) * total[1] ? pair[first] : pair[!first];
+    return MMT_OK;
+}
+
+static mmt_status hold(struct mmt_tuning *t, struct mmt_record *finalists, int *count,
+                       double ends, struct mmt_record *winner, mmt_error *err)
+{
+    double room = isfinite(ends) ? ends - mmt_now() : 10;
+    double seconds = fmin(fmax(room / (1.5 * *count + 4), 0.05), 2);
+    mmt_status status = time_round(t, finalists, count, seconds, err);
+    if (status || *count == 0)
+        return status;
+    *winner = *pick(finalists, *count);
+    if (*count > 1 && !mmt_pool_interrupts())
+        status = confirm(t, finalists, *count, seconds, winner, err);
+    return status;
+}
+
+mmt_status mmt_tune_finals(struct mmt_tuning *t, const mmt_problem *problem, double ends,
+                           struct mmt_record *winner, bool *found, mmt_error *err)
+{
+    int count;
+    struct mmt_record *timed = list_timed(t, problem, &count);
+    if (!timed)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the finals");
+    count = choose_finalists(timed, count);
+    *found = count > 0;
+    mmt_status status = MMT_OK;
+    if (*found)
+        *winner = timed[0];
+    if (*found && !mmt_pool_interrupts())
+        status = hold(t, timed, &count, ends, winner, err);
+    *found = *found && count > 0;
+    free(timed);
+    return status;
+}

@@ -1,0 +1,124 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tuner/tune.h"
+
+/* Less than this many seconds, or candidates, for a problem teach little. */
+enum { LEAST_SECONDS = 6, LEAST_CANDIDATES = 12 };
+
+static bool serves(const struct mmt_tuning *t, mmt_type type)
+{
+    return t->options.types[type] && (type != MMT_F64 || t->caps.f64);
+}
+
+static mmt_status add_goal(struct mmt_tuning *t, mmt_type type, unsigned transposes,
+                           const struct mmt_shape *shape, mmt_error *err)
+{
+    mmt_problem problem = mmt_gemm_problem(type, shape->m, shape->n, shape->k);
+    problem.batch = shape->batch;
+    problem.trans_a = (transposes & (MMT_TN | MMT_TT)) != 0;
+    problem.trans_b = (transposes & (MMT_NT | MMT_TT)) != 0;
+    mmt_problem *grown =
+        realloc(t->goals, ((size_t) t->num_goals + 1) * sizeof *t->goals);
+    if (!grown)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the list of problems");
+    t->goals = grown;
+    mmt_status status = mmt_problem_normalise(&problem, &t->goals[t->num_goals], err);
+    for (int i = 0; !status && i < t->num_goals; i++)
+        if (mmt_problem_equal(&t->goals[i], &t->goals[t->num_goals]))
+            return MMT_OK;
+    t->num_goals += status == MMT_OK;
+    return status;
+}
+
+/* Shape by shape, so that a run that is cut short has the first shapes of all types. */
+static mmt_status add_goals(struct mmt_tuning *t, const struct mmt_shape *shapes,
+                            int count, unsigned transposes, mmt_error *err)
+{
+    mmt_status status = MMT_OK;
+    for (unsigned bit = MMT_NN; !status && bit <= MMT_TT; bit <<= 1)
+        for (int i = 0; !status && i < count; i++)
+            for (int type = 0; !status && type < MMT_NUM_TYPES; type++)
+                if (transposes & bit && serves(t, type))
+                    status = add_goal(t, type, bit, &shapes[i], err);
+    return status;
+}
+
+/* As many shapes as the budget has room for; where it has room for all of them, also the
+ * other transposes of the first. */
+static mmt_status add_default(struct mmt_tuning *t, int types, mmt_error *err)
+{
+    struct mmt_shape shapes[MMT_DEFAULT_SHAPES];
+    const struct mmt_budget *budget = &t->options.budget;
+    double room = budget->seconds > 0 ? budget->seconds / LEAST_SECONDS
+                                      : (double) budget->candidates / LEAST_CANDIDATES;
+    int count = (int) fmin(fmax(room / types, 1), MMT_DEFAULT_SHAPES);
+    unsigned transposes = t->options.transposes;
+    mmt_suite_default(t->peak[MMT_F32], shapes);
+    mmt_status status =
+        add_goals(t, shapes, count, transposes ? transposes : MMT_NN, err);
+    if (!status && !transposes && room / types >= MMT_DEFAULT_SHAPES + 3)
+        status = add_goals(t, shapes, 1, MMT_NT | MMT_TN | MMT_TT, err);
+    return status;
+}
+
+static mmt_status choose_types(struct mmt_tuning *t, int *types, mmt_error *err)
+{
+    if (t->options.some_types && t->options.types[MMT_F64] && !t->caps.f64)
+        return mmt_fail(err, MMT_ERROR_UNSUPPORTED,
+                        "%s has no double precision: --type f64 cannot be tuned",
+                        t->caps.name);
+    for (int type = 0; type < MMT_NUM_TYPES; type++) {
+        if (!t->options.some_types)
+            t->options.types[type] = true;
+        *types += serves(t, type);
+    }
+    return MMT_OK;
+}
+
+mmt_status mmt_tune_set_goals(struct mmt_tuning *t, mmt_error *err)
+{
+    const struct mmt_tune_options *o = &t->options;
+    unsigned transposes = o->transposes ? o->transposes : MMT_NN;
+    const struct mmt_suite *suite = NULL;
+    int types = 0;
+    mmt_status status = choose_types(t, &types, err);
+    if (status)
+        return status;
+    if (o->suite && strcmp(o->suite, "default") &&
+        !(suite = mmt_suite_find(o->suite, err)))
+        return err->status;
+    if (o->num_shapes)
+        status = add_goals(t, o->shapes, o->num_shapes, transposes, err);
+    if (!status && suite)
+        status = add_goals(t, suite->shapes, suite->count, transposes, err);
+    if (!status && !suite && (o->suite || !o->num_shapes))
+        status = add_default(t, types, err);
+    return status;
+}
+
+double mmt_tune_share_time(const struct mmt_tuning *t)
+{
+    double now = mmt_now();
+    return isfinite(t->ends) ? now + (t->ends - now) / (t->num_goals - t->goal)
+                             : INFINITY;
+}
+
+int64_t mmt_tune_share_candidates(const struct mmt_tuning *t)
+{
+    int goals = t->num_goals - t->goal;
+    return t->options.budget.candidates ? (t->candidates_left + goals - 1) / goals
+                                        : INT64_MAX;
+}
+
+double mmt_tune_roofline(const struct mmt_tuning *t, const mmt_problem *problem)
+{
+    double peak = t->peak[problem->type];
+    double compute = peak > 0 ? mmt_problem_flops(problem) / peak : 0;
+    double move = t->bandwidth > 0 ? mmt_problem_bytes(problem) / t->bandwidth : 0;
+    /* What fits into the last-level cache may be faster than memory. */
+    if (mmt_problem_bytes(problem) < 2.0 * (double) t->caps.cache)
+        move = 0;
+    return fmax(compute, move);
+}

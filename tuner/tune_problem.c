@@ -1,0 +1,348 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tuner/tune.h"
+
+enum { MOST_UNDERWAY = 96, MOST_EXTRAS = 20 };
+
+/* A configuration between being proposed and being recorded. */
+struct candidate {
+    enum { EMPTY, PROPOSED, COMPILING, BUILT, MEASURING } state;
+    struct mmt_config config;
+    int turn; /* in the order in which they were proposed */
+};
+
+/* The tuning of one problem. */
+struct bout {
+    struct mmt_tuning *t;
+    const mmt_problem *problem;
+    struct mmt_arms arms;
+    struct candidate list[MOST_UNDERWAY];
+    int turns;
+    int most;       /* candidates under way at a time */
+    bool measuring; /* where the cores are shared: which half of the cycle it is */
+    struct mmt_config extras[MOST_EXTRAS]; /* tried before what the searches propose */
+    int num_extras, next_extra;
+    double ends, budget; /* mmt_now(); seconds for timing one candidate */
+    int64_t left;        /* candidates */
+};
+
+double mmt_tune_limit(const struct mmt_tuning *t, const mmt_problem *problem, double best)
+{
+    double least = t->caps.kind == MMT_CPU ? 10 : 5; /* seconds */
+    double host = mmt_problem_bytes(problem) / 200e6;
+    return least + host + (isfinite(best) ? 20 * best : 0);
+}
+
+/* ---- candidates under way
+ * ------------------------------------------------------------------ */
+
+static int count_under_way(const struct bout *b)
+{
+    int count = 0;
+    for (int i = 0; i < MOST_UNDERWAY; i++)
+        count += b->list[i].state != EMPTY;
+    return count;
+}
+
+static struct candidate *find(struct bout *b, const struct mmt_config *config)
+{
+    for (int i = 0; i < MOST_UNDERWAY; i++)
+        if (b->list[i].state != EMPTY && mmt_config_equal(&b->list[i].config, config))
+            return &b->list[i];
+    return NULL;
+}
+
+/* The one that waits longest in that state. */
+static struct candidate *oldest(struct bout *b, int state)
+{
+    struct candidate *found = NULL;
+    for (int i = 0; i < MOST_UNDERWAY; i++)
+        if ((int) b->list[i].state == state && (!found || b->list[i].turn < found->turn))
+            found = &b->list[i];
+    return found;
+}
+
+static void put_under_way(struct bout *b, const struct mmt_config *config)
+{
+    for (int i = 0; i < MOST_UNDERWAY; i++) {
+        if (b->list[i].state != EMPTY)
+            continue;
+        b->list[i] = (struct candidate){ PROPOSED, *config, b->turns++ };
+        return;
+    }
+}
+
+/* ---- what is tried in any case
+ * ---------------------------------------------------------------- */
+
+static bool is_known(struct bout *b, const struct mmt_config *config)
+{
+    return mmt_journal_find(b->t->journal, b->problem, config) != NULL;
+}
+
+static void add_extra(struct bout *b, const struct mmt_config *config)
+{
+    if (b->num_extras == MOST_EXTRAS || is_known(b, config) ||
+        mmt_config_refuse(config, b->problem, &b->t->caps))
+        return;
+    b->extras[b->num_extras++] = *config;
+}
+
+/* For "so many times naive", where it does not take too much of the time. */
+static void add_naive(struct bout *b)
+{
+    const struct mmt_template *naive = mmt_template_find("naive");
+    double rate = b->t->naive_rate[b->problem->type];
+    double expected = rate > 0 ? mmt_problem_flops(b->problem) / rate : 0;
+    double room = isfinite(b->ends) ? b->ends - mmt_now() : 600;
+    if (!naive || expected > fmin(3, room / 20))
+        return;
+    struct mmt_config config = { .template = naive };
+    memcpy(config.values, naive->seeds[0], (size_t) naive->num_knobs * sizeof(int));
+    add_extra(b, &config);
+}
+
+static void add_others_winners(struct bout *b)
+{
+    const struct mmt_profile *other = b->t->other;
+    for (size_t i = 0; other && i < other->num_entries; i++)
+        if (mmt_problem_equal(&other->entries[i].problem, b->problem))
+            add_extra(b, &other->entries[i].config);
+}
+
+/* ---- proposing
+ * ----------------------------------------------------------------------------------- */
+
+static bool next_proposal(struct bout *b, struct mmt_config *out)
+{
+    if (b->next_extra < b->num_extras) {
+        *out = b->extras[b->next_extra++];
+        return true;
+    }
+    return mmt_arms_ask(&b->arms, out);
+}
+
+/* False where nothing is left to propose. What the journal knows already is told to the
+ * search and passed over; so is what is under way as an extra, which will be told. */
+static bool propose(struct bout *b)
+{
+    struct mmt_config config;
+    while (next_proposal(b, &config)) {
+        const struct mmt_record *known =
+            mmt_journal_find(b->t->journal, b->problem, &config);
+        if (known) {
+            mmt_arms_tell(&b->arms, &config, &known->result);
+        } else if (!find(b, &config)) {
+            put_under_way(b, &config);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- handing out work
+ * -------------------------------------------------------------------------------- */
+
+static struct mmt_job job_for(const struct bout *b, enum mmt_task task,
+                              const struct mmt_config *config)
+{
+    return (struct mmt_job){
+        .task = task,
+        .problem = *b->problem,
+        .seed = (uint64_t) b->t->options.seed,
+        .count = 1,
+        .configs = { *config },
+        .verify = { true },
+        .best_seconds = isfinite(b->arms.best) ? b->arms.best : 0,
+        .budget_seconds = b->budget,
+        .fastest_seconds =
+            mmt_tune_roofline(b->t, b->problem) / (b->t->caps.kind == MMT_CPU ? 2 : 1.25),
+    };
+}
+
+enum { COMPILE_SECONDS = 60 };
+
+static void start_compiling(struct bout *b)
+{
+    struct mmt_worker *worker;
+    struct candidate *next;
+    while ((next = oldest(b, PROPOSED)) &&
+           (worker = mmt_pool_idle(&b->t->pool, MMT_COMPILER))) {
+        struct mmt_job job = job_for(b, MMT_TASK_COMPILE, &next->config);
+        mmt_worker_send(worker, &job, COMPILE_SECONDS);
+        next->state = COMPILING;
+    }
+}
+
+static void start_measuring(struct bout *b)
+{
+    struct mmt_worker *worker = mmt_pool_idle(&b->t->pool, MMT_MEASURER);
+    struct candidate *next = worker ? oldest(b, BUILT) : NULL;
+    if (!next)
+        return;
+    struct mmt_job job = job_for(b, MMT_TASK_MEASURE, &next->config);
+    mmt_worker_send(worker, &job, mmt_tune_limit(b->t, b->problem, b->arms.best));
+    next->state = MEASURING;
+    mmt_report_status(b->t, &next->config, b->arms.best);
+}
+
+static bool is_over(const struct bout *b)
+{
+    return mmt_pool_interrupts() || b->left <= 0 || mmt_now() >= b->ends ||
+           b->t->pool.broken.status;
+}
+
+/* Fills the list up; false where it stays empty. */
+static bool fill(struct bout *b)
+{
+    int64_t room = b->most < b->left ? b->most : b->left;
+    while (count_under_way(b) < room && propose(b))
+        ;
+    return count_under_way(b) > 0;
+}
+
+/* Where cores are shared, a batch is compiled, then all of it is measured. */
+static bool hand_out(struct bout *b)
+{
+    bool shared = b->t->pool.shared;
+    if (shared && b->measuring && !oldest(b, BUILT) && !oldest(b, MEASURING))
+        b->measuring = false;
+    if ((!shared || !b->measuring) && !fill(b))
+        return false;
+    if (!shared || !b->measuring)
+        start_compiling(b);
+    if (shared && !b->measuring && !oldest(b, PROPOSED) &&
+        !mmt_pool_busy(&b->t->pool, MMT_COMPILER))
+        b->measuring = true;
+    if (!shared || b->measuring)
+        start_measuring(b);
+    return true;
+}
+
+/* ---- taking results
+ * --------------------------------------------------------------------------------------
+ */
+
+static void count_result(struct mmt_counts *counts, enum mmt_outcome outcome)
+{
+    counts->tried++;
+    counts->skipped += outcome == MMT_SKIPPED;
+    counts->wrong += outcome == MMT_WRONG;
+    counts->failed +=
+        outcome != MMT_TIMED && outcome != MMT_WRONG && outcome != MMT_SKIPPED;
+}
+
+static mmt_status record(struct bout *b, const struct mmt_config *config,
+                         const struct mmt_result *result, mmt_error *err)
+{
+    struct mmt_tuning *t = b->t;
+    struct mmt_record line = { .problem = *b->problem,
+                               .config = *config,
+                               .result = *result };
+    mmt_status status = mmt_journal_add(t->journal, &line, err);
+    if (status)
+        return status;
+    count_result(&t->counts, result->outcome);
+    b->left--;
+    t->candidates_left--;
+    mmt_arms_tell(&b->arms, config, result);
+    if (!strcmp(config->template->name, "naive") && result->outcome == MMT_TIMED)
+        t->naive_rate[b->problem->type] =
+            mmt_problem_flops(b->problem) / result->time.median;
+    mmt_report_result(t, &line, b->arms.best);
+    return MMT_OK;
+}
+
+/* Ends of jobs that were begun for an earlier problem find no candidate here. */
+static mmt_status take(struct bout *b, const struct mmt_event *event, mmt_error *err)
+{
+    const struct mmt_config *config = &event->job.configs[0];
+    const struct mmt_result *result = &event->reply.results[0];
+    struct candidate *candidate =
+        mmt_problem_equal(&event->job.problem, b->problem) ? find(b, config) : NULL;
+    if (!candidate || event->reply.count != 1)
+        return MMT_OK;
+    if (event->job.task == MMT_TASK_COMPILE && result->outcome == MMT_TIMED) {
+        candidate->state = BUILT;
+        return MMT_OK;
+    }
+    candidate->state = EMPTY;
+    return record(b, config, result, err);
+}
+
+/* ---- the loop
+ * ---------------------------------------------------------------------------------------------
+ */
+
+static mmt_status loop(struct bout *b, mmt_error *err)
+{
+    struct mmt_event event;
+    mmt_status status = MMT_OK;
+    while (!status && !is_over(b) && hand_out(b)) {
+        if (mmt_pool_next(&b->t->pool, fmin(b->ends, mmt_now() + 0.5), &event))
+            status = take(b, &event, err);
+        mmt_report_status(b->t, NULL, b->arms.best);
+    }
+    /* What is being measured is finished, unless there is no time even for that. */
+    while (!status && oldest(b, MEASURING) && mmt_pool_interrupts() < 2 &&
+           !b->t->pool.broken.status)
+        if (mmt_pool_next(&b->t->pool, INFINITY, &event))
+            status = take(b, &event, err);
+    if (!status && b->t->pool.broken.status) {
+        *err = b->t->pool.broken;
+        status = err->status;
+    }
+    return status;
+}
+
+/* A fifth of the time is kept for the finals. */
+static void set_budget(struct bout *b, double finals_end)
+{
+    double room = finals_end - mmt_now();
+    b->ends = isfinite(room) ? mmt_now() + 0.8 * room : INFINITY;
+    b->budget = isfinite(room) ? fmin(fmax(room / 100, 0.03), 1) : 0.5;
+    b->left = mmt_tune_share_candidates(b->t);
+    int compilers = b->t->pool.count - 1;
+    b->most = b->t->pool.shared ? 2 * compilers : compilers + 4;
+    if (b->most > MOST_UNDERWAY)
+        b->most = MOST_UNDERWAY;
+}
+
+static mmt_status search(struct mmt_tuning *t, const mmt_problem *problem,
+                         double finals_end, mmt_error *err)
+{
+    struct bout *b = calloc(1, sizeof *b);
+    if (!b)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory to tune a problem");
+    b->t = t;
+    b->problem = problem;
+    mmt_status status = mmt_arms_create(t, problem, &b->arms, err);
+    if (!status) {
+        set_budget(b, finals_end);
+        add_naive(b);
+        add_others_winners(b);
+        status = loop(b, err);
+        mmt_arms_free(&b->arms);
+    }
+    free(b);
+    return status;
+}
+
+mmt_status mmt_tune_problem(struct mmt_tuning *t, mmt_error *err)
+{
+    const mmt_problem *problem = &t->goals[t->goal];
+    struct mmt_record winner;
+    bool found = false;
+    double ends = mmt_tune_share_time(t);
+    mmt_report_problem(t);
+    mmt_status status = search(t, problem, ends, err);
+    if (!status && mmt_pool_interrupts() < 2)
+        status = mmt_tune_finals(t, problem, ends, &winner, &found, err);
+    if (!status && found)
+        status = mmt_tune_enter(t, problem, &winner, err);
+    if (!status && found)
+        mmt_report_winner(t, &winner);
+    return status;
+}

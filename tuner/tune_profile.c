@@ -1,0 +1,231 @@
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "tuner/fit.h"
+#include "tuner/tune.h"
+
+/* ---- opening
+ * ------------------------------------------------------------------------------ */
+
+static mmt_status set_path(struct mmt_tuning *t, mmt_error *err)
+{
+    struct mmt_text path = { 0 };
+    if (t->options.output)
+        mmt_text_add(&path, t->options.output);
+    else
+        mmt_profile_path(&t->caps, &path);
+    t->path = path.data;
+    if (path.failed || !path.length)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT, "the profile's path is empty");
+    return MMT_OK;
+}
+
+/* Makes and removes a file beside the profile: the profile is replaced by renaming. */
+static mmt_status try_writing(const char *path, mmt_error *err)
+{
+    struct mmt_text beside = { 0 };
+    mmt_text_addf(&beside, "%s.try-%d", path, (int) getpid());
+    mmt_status status = mmt_file_replace(mmt_text_string(&beside), "\n", 1, err);
+    remove(mmt_text_string(&beside));
+    mmt_text_finish(&beside);
+    return status;
+}
+
+/* What stands at the path is gone on with; what cannot be is refused rather than lost. */
+static mmt_status load_earlier(struct mmt_tuning *t, mmt_error *err)
+{
+    char why[512];
+    mmt_error own = { 0 };
+    if (t->options.fresh || access(t->path, F_OK))
+        return MMT_OK;
+    struct mmt_profile *earlier = mmt_profile_load(t->path, &own);
+    if (!earlier)
+        return mmt_fail_native(err, own.status, own.native,
+                               "%s; name another file with -o, or --fresh replaces it",
+                               own.text);
+    if (earlier->citation[0] || mmt_profile_foreign(earlier, &t->caps, why)) {
+        mmt_fail(err, MMT_ERROR_FORMAT,
+                 "'%s' %s; name another file with -o, or --fresh "
+                 "replaces it",
+                 t->path, earlier->citation[0] ? "is a paper's profile" : why);
+        mmt_profile_free(earlier);
+        return err->status;
+    }
+    mmt_profile_free(t->profile);
+    t->profile = earlier;
+    return MMT_OK;
+}
+
+static mmt_status load_other(struct mmt_tuning *t, mmt_error *err)
+{
+    if (!t->options.with)
+        return MMT_OK;
+    t->other = mmt_profile_load(t->options.with, err);
+    return t->other ? MMT_OK : err->status;
+}
+
+static void describe_run(struct mmt_tuning *t)
+{
+    struct mmt_profile *p = t->profile;
+    time_t now = time(NULL);
+    struct tm utc;
+    snprintf(p->made.version, sizeof p->made.version, "%s", mmt_version());
+    strftime(p->made.date, sizeof p->made.date, "%Y-%m-%dT%H:%M:%SZ",
+             gmtime_r(&now, &utc));
+    p->made.seed = (uint64_t) t->options.seed;
+    p->made.budget = t->options.budget.seconds;
+    p->caps = t->caps;
+}
+
+mmt_status mmt_tune_open_profile(struct mmt_tuning *t, mmt_error *err)
+{
+    t->profile = mmt_profile_create();
+    if (!t->profile)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a profile");
+    mmt_status status = set_path(t, err);
+    if (!status)
+        status = load_earlier(t, err);
+    if (!status)
+        status = load_other(t, err);
+    if (!status)
+        status = try_writing(t->path, err);
+    if (!status)
+        describe_run(t);
+    return status;
+}
+
+/* ---- entering
+ * --------------------------------------------------------------------------------- */
+
+/* Removes the problem's entries that were made here, or those tried from a profile. */
+static void remove_entries(struct mmt_profile *profile, const mmt_problem *problem,
+                           const char *source)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < profile->num_entries; i++)
+        if (strcmp(profile->entries[i].source, source) ||
+            !mmt_problem_equal(&profile->entries[i].problem, problem))
+            profile->entries[left++] = profile->entries[i];
+    profile->num_entries = left;
+}
+
+static double naive_seconds(const struct mmt_tuning *t, const mmt_problem *problem)
+{
+    size_t count;
+    const struct mmt_record *r = mmt_journal_records(t->journal, &count);
+    double least = INFINITY;
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(r[i].config.template->name, "naive") &&
+            r[i].result.outcome == MMT_TIMED && mmt_problem_equal(&r[i].problem, problem))
+            least = fmin(least, r[i].result.time.median);
+    return isfinite(least) ? least : 0;
+}
+
+static struct mmt_entry make_entry(const struct mmt_tuning *t,
+                                   const struct mmt_record *record, const char *source)
+{
+    double seconds = record->result.time.median;
+    struct mmt_hash hash;
+    struct mmt_entry entry = {
+        .problem = record->problem,
+        .config = record->config,
+        .time = record->result.time,
+        .gflops = mmt_problem_flops(&record->problem) / seconds / 1e9,
+        .roofline = mmt_tune_roofline(t, &record->problem) / seconds,
+        .naive = naive_seconds(t, &record->problem),
+    };
+    snprintf(entry.source, sizeof entry.source, "%s", source);
+    if (!mmt_template_hash(record->config.template, &hash, NULL))
+        mmt_hash_print(hash, entry.template_hash);
+    return entry;
+}
+
+static mmt_status enter_others(struct mmt_tuning *t, const mmt_problem *problem,
+                               mmt_error *err)
+{
+    char source[64];
+    mmt_status status = MMT_OK;
+    if (!t->other)
+        return MMT_OK;
+    snprintf(source, sizeof source, "%.63s", t->other->caps.name);
+    remove_entries(t->profile, problem, source);
+    for (size_t i = 0; !status && i < t->other->num_entries; i++) {
+        const struct mmt_entry *theirs = &t->other->entries[i];
+        if (theirs->source[0] || !mmt_problem_equal(&theirs->problem, problem))
+            continue;
+        const struct mmt_record *here =
+            mmt_journal_find(t->journal, problem, &theirs->config);
+        if (!here || here->result.outcome != MMT_TIMED)
+            continue;
+        struct mmt_entry entry = make_entry(t, here, source);
+        status = mmt_profile_add_entry(t->profile, &entry, err);
+    }
+    return status;
+}
+
+mmt_status mmt_tune_enter(struct mmt_tuning *t, const mmt_problem *problem,
+                          const struct mmt_record *winner, mmt_error *err)
+{
+    struct mmt_entry entry = make_entry(t, winner, "");
+    remove_entries(t->profile, problem, "");
+    mmt_status status = mmt_profile_add_entry(t->profile, &entry, err);
+    if (!status)
+        status = enter_others(t, problem, err);
+    return status ? status : mmt_tune_save(t, err);
+}
+
+/* ---- saving
+ * --------------------------------------------------------------------------------------
+ */
+
+/* What is kept for shapes that were not tuned comes from all that was ever timed. */
+static mmt_status choose_kept(struct mmt_tuning *t, mmt_error *err)
+{
+    size_t count, timed = 0;
+    const struct mmt_record *records = mmt_journal_records(t->journal, &count);
+    struct mmt_fit_sample *samples = malloc((count + 1) * sizeof *samples);
+    if (!samples)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for what is kept");
+    for (size_t i = 0; i < count; i++)
+        if (records[i].result.outcome == MMT_TIMED)
+            samples[timed++] =
+                (struct mmt_fit_sample){ records[i].problem, records[i].config,
+                                         records[i].result.time.median };
+    mmt_status status = mmt_fit_kept(t->profile, samples, timed, err);
+    free(samples);
+    return status;
+}
+
+static void add_counts(struct mmt_tuning *t)
+{
+    t->profile->made.tried += t->counts.tried;
+    t->profile->made.skipped += t->counts.skipped;
+    t->profile->made.wrong += t->counts.wrong;
+    t->profile->made.failed += t->counts.failed;
+}
+
+mmt_status mmt_tune_save(struct mmt_tuning *t, mmt_error *err)
+{
+    struct mmt_profile *p = t->profile;
+    int tried = p->made.tried, skipped = p->made.skipped;
+    int wrong = p->made.wrong, failed = p->made.failed;
+    for (int i = 0; i < MMT_NUM_TYPES; i++)
+        if (t->peak[i] > 0)
+            p->peak_flops[i] = t->peak[i];
+    if (t->bandwidth > 0)
+        p->bandwidth = t->bandwidth;
+    add_counts(t);
+    mmt_status status = choose_kept(t, err);
+    if (!status)
+        status = mmt_profile_save(p, t->path, err);
+    /* This run's counts grow, and are added anew each time. */
+    p->made.tried = tried, p->made.skipped = skipped;
+    p->made.wrong = wrong, p->made.failed = failed;
+    return status;
+}

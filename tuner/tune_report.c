@@ -1,0 +1,330 @@
+/* What a run says: a line that changes on a terminal, plain lines elsewhere, or events as
+ * lines of JSON. */
+#include <jansson.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "tuner/tune.h"
+
+/* Seconds between two lines of progress, on a terminal and elsewhere. */
+static const double on_terminal = 0.1, elsewhere = 10;
+
+/* ---- pieces
+ * ---------------------------------------------------------------------------------- */
+
+static void emit(json_t *event)
+{
+    json_dumpf(event, stdout, JSON_COMPACT);
+    printf("\n");
+    fflush(stdout);
+    json_decref(event);
+}
+
+static char *problem_text(const mmt_problem *problem)
+{
+    struct mmt_text text = { 0 };
+    mmt_problem_print(problem, &text);
+    return text.data;
+}
+
+static char *config_text(const struct mmt_config *config)
+{
+    struct mmt_text text = { 0 };
+    mmt_config_print(config, &text);
+    return text.data;
+}
+
+/* Takes the changing line away. */
+static void clear_line(const struct mmt_tuning *t)
+{
+    if (isatty(1) && !t->options.json)
+        printf("\r\033[K");
+}
+
+static double rate(const mmt_problem *problem, double seconds)
+{
+    return mmt_problem_flops(problem) / seconds;
+}
+
+static const char *time_left(const struct mmt_tuning *t, char out[32])
+{
+    double left = fmax(t->ends - mmt_now(), 0);
+    if (isfinite(left))
+        snprintf(out, 32, "%d:%02d left", (int) left / 60, (int) left % 60);
+    else
+        snprintf(out, 32, "%lld tries left",
+                 (long long) (t->candidates_left > 0 ? t->candidates_left : 0));
+    return out;
+}
+
+static const char *percent(double part, char out[32])
+{
+    snprintf(out, 32, part > 0 ? " (%.0f %% of roofline)" : "", 100 * part);
+    return out;
+}
+
+/* ---- the beginning
+ * ---------------------------------------------------------------------------- */
+
+static json_t *problem_list(const struct mmt_tuning *t)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < t->num_goals; i++) {
+        char *text = problem_text(&t->goals[i]);
+        json_array_append_new(list, json_string(text));
+        free(text);
+    }
+    return list;
+}
+
+static void say_budget(const struct mmt_tuning *t)
+{
+    const struct mmt_budget *budget = &t->options.budget;
+    if (budget->seconds > 0)
+        printf("budget: %.0f seconds for %d problem%s, about %.0f for each\n",
+               budget->seconds, t->num_goals, t->num_goals == 1 ? "" : "s",
+               budget->seconds / t->num_goals);
+    else
+        printf("budget: %lld candidates for %d problem%s\n",
+               (long long) budget->candidates, t->num_goals,
+               t->num_goals == 1 ? "" : "s");
+}
+
+static void say_goals(const struct mmt_tuning *t)
+{
+    for (int i = 0; i < t->num_goals; i++) {
+        char *text = problem_text(&t->goals[i]);
+        printf("  %s\n", text);
+        free(text);
+    }
+}
+
+void mmt_report_start(struct mmt_tuning *t)
+{
+    size_t known;
+    mmt_journal_records(t->journal, &known);
+    if (t->options.json) {
+        emit(json_pack("{s:s, s:s, s:s, s:o, s:f, s:I, s:s, s:I}", "event", "start",
+                       "device", t->caps.name, "id", t->id, "problems", problem_list(t),
+                       "seconds", t->options.budget.seconds, "candidates",
+                       (json_int_t) t->options.budget.candidates, "profile", t->path,
+                       "known", (json_int_t) known));
+        return;
+    }
+    char peak[32];
+    printf("device: %s (%s)", t->caps.name, t->id);
+    if (t->peak[MMT_F32] > 0)
+        printf(", f32 roofline %s", mmt_print_rate(t->peak[MMT_F32], MMT_F32, peak));
+    if (t->bandwidth > 0)
+        printf(", memory %.0f GB/s", t->bandwidth / 1e9);
+    printf("\nworkers: 1 that measures, %d that compile%s\n", t->pool.count - 1,
+           t->pool.shared ? " while it rests" : "");
+    say_budget(t);
+    say_goals(t);
+    if (known)
+        printf("going on from %zu results in %s\n", known, mmt_journal_path(t->journal));
+    fputs(mmt_journal_notes(t->journal), stdout);
+    fflush(stdout);
+}
+
+void mmt_report_problem(struct mmt_tuning *t)
+{
+    char *text = problem_text(&t->goals[t->goal]);
+    t->last_status = mmt_now();
+    if (t->options.json) {
+        emit(json_pack("{s:s, s:s, s:i, s:i}", "event", "problem", "problem", text,
+                       "number", t->goal + 1, "of", t->num_goals));
+    } else if (!isatty(1)) {
+        printf("[%d/%d] %s\n", t->goal + 1, t->num_goals, text);
+        fflush(stdout);
+    }
+    free(text);
+}
+
+/* ---- on the way
+ * ----------------------------------------------------------------------------------- */
+
+/* As an event; on a terminal or in a file, only what is wrong or fails is worth a line.
+ */
+void mmt_report_result(struct mmt_tuning *t, const struct mmt_record *record, double best)
+{
+    const struct mmt_result *r = &record->result;
+    bool bad = r->outcome != MMT_TIMED && r->outcome != MMT_SKIPPED;
+    if (!t->options.json && !bad)
+        return;
+    char *config = config_text(&record->config),
+         *problem = problem_text(&record->problem);
+    if (t->options.json) {
+        json_t *event =
+            json_pack("{s:s, s:f, s:s, s:s, s:s}", "event", "result", "elapsed",
+                      mmt_now() - t->started, "problem", problem, "configuration", config,
+                      "status", mmt_outcome_name(r->outcome));
+        if (*r->reason)
+            json_object_set_new(event, "reason", json_string(r->reason));
+        if (r->outcome == MMT_TIMED)
+            json_object_set_new(event, "seconds", json_real(r->time.median));
+        if (isfinite(best))
+            json_object_set_new(event, "best", json_real(best));
+        emit(event);
+    } else {
+        clear_line(t);
+        printf("%s: %s\n  %.*s\n", mmt_outcome_name(r->outcome), config,
+               (int) strcspn(r->reason, "\n"), r->reason);
+    }
+    free(config);
+    free(problem);
+}
+
+static void add_status(struct mmt_tuning *t, const struct mmt_config *trying, double best,
+                       struct mmt_text *line)
+{
+    const mmt_problem *problem = &t->goals[t->goal];
+    char buffer[32], part[32];
+    char *name = problem_text(problem);
+    mmt_text_addf(line, "[%d/%d] %s: ", t->goal + 1, t->num_goals, name);
+    free(name);
+    if (isfinite(best))
+        mmt_text_addf(line, "best %s%s, ",
+                      mmt_print_rate(rate(problem, best), problem->type, buffer),
+                      percent(mmt_tune_roofline(t, problem) / best, part));
+    mmt_text_addf(line, "%d tried, %d skipped, %d wrong, %d failed, %s", t->counts.tried,
+                  t->counts.skipped, t->counts.wrong, t->counts.failed,
+                  time_left(t, buffer));
+    if (!trying)
+        return;
+    char *config = config_text(trying);
+    mmt_text_addf(line, ", trying %s", config);
+    free(config);
+}
+
+static int terminal_width(void)
+{
+    struct winsize size = { 0 };
+    return ioctl(1, TIOCGWINSZ, &size) || size.ws_col < 20 ? 80 : size.ws_col;
+}
+
+void mmt_report_status(struct mmt_tuning *t, const struct mmt_config *trying, double best)
+{
+    struct mmt_text line = { 0 };
+    bool terminal = isatty(1);
+    if (t->options.json ||
+        mmt_now() - t->last_status < (terminal ? on_terminal : elsewhere))
+        return;
+    if (terminal && !trying) /* nothing new but the time */
+        if (mmt_now() - t->last_status < 1)
+            return;
+    t->last_status = mmt_now();
+    add_status(t, trying, best, &line);
+    if (terminal)
+        printf("\r\033[K%.*s", terminal_width() - 1, mmt_text_string(&line));
+    else
+        printf("%s\n", mmt_text_string(&line));
+    fflush(stdout);
+    mmt_text_finish(&line);
+}
+
+void mmt_report_winner(struct mmt_tuning *t, const struct mmt_record *winner)
+{
+    const struct mmt_timing *time = &winner->result.time;
+    char *config = config_text(&winner->config),
+         *problem = problem_text(&winner->problem);
+    char buffer[32], part[32], seconds[32];
+    double share = mmt_tune_roofline(t, &winner->problem) / time->median;
+    if (t->options.json) {
+        emit(json_pack("{s:s, s:f, s:s, s:s, s:f, s:f, s:f, s:f}", "event", "winner",
+                       "elapsed", mmt_now() - t->started, "problem", problem,
+                       "configuration", config, "seconds", time->median, "spread",
+                       time->spread, "gflops", rate(&winner->problem, time->median) / 1e9,
+                       "roofline", share));
+    } else {
+        clear_line(t);
+        printf("%s: %s, %s%s: %s\n", problem, mmt_print_seconds(time->median, seconds),
+               mmt_print_rate(rate(&winner->problem, time->median), winner->problem.type,
+                              buffer),
+               percent(share, part), config);
+        fflush(stdout);
+    }
+    free(config);
+    free(problem);
+}
+
+void mmt_report_note(struct mmt_tuning *t, const char *format, ...)
+{
+    char text[1200];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (t->options.json) {
+        emit(json_pack("{s:s, s:s}", "event", "note", "text", text));
+        return;
+    }
+    clear_line(t);
+    printf("%s\n", text);
+    fflush(stdout);
+}
+
+/* ---- the end
+ * ----------------------------------------------------------------------------------------
+ */
+
+static const struct mmt_entry *entry_of(const struct mmt_tuning *t,
+                                        const mmt_problem *problem)
+{
+    for (size_t i = 0; i < t->profile->num_entries; i++)
+        if (!t->profile->entries[i].source[0] &&
+            mmt_problem_equal(&t->profile->entries[i].problem, problem))
+            return &t->profile->entries[i];
+    return NULL;
+}
+
+static void print_row(const struct mmt_entry *e)
+{
+    char *problem = problem_text(&e->problem), *config = config_text(&e->config);
+    char part[16] = "-", gain[16] = "-";
+    if (e->roofline > 0)
+        snprintf(part, sizeof part, "%.0f", 100 * e->roofline);
+    if (e->naive > 0)
+        snprintf(gain, sizeof gain, "%.1f", e->naive / e->time.median);
+    printf("%-34s %12.1f %10.1f %6s %8s  %s\n", problem, e->time.median * 1e6, e->gflops,
+           part, gain, config);
+    free(problem);
+    free(config);
+}
+
+static void print_table(const struct mmt_tuning *t)
+{
+    printf("\n%-34s %12s %10s %6s %8s  %s\n", "problem", "us", "GFLOP/s", "% roof",
+           "x naive", "configuration");
+    for (int i = 0; i < t->num_goals; i++) {
+        const struct mmt_entry *entry = entry_of(t, &t->goals[i]);
+        if (entry)
+            print_row(entry);
+    }
+}
+
+void mmt_report_end(struct mmt_tuning *t)
+{
+    const struct mmt_counts *c = &t->counts;
+    bool interrupted = mmt_pool_interrupts() > 0;
+    if (t->options.json) {
+        emit(json_pack("{s:s, s:f, s:b, s:i, s:i, s:i, s:i, s:s}", "event", "end",
+                       "elapsed", mmt_now() - t->started, "interrupted", interrupted,
+                       "tried", c->tried, "skipped", c->skipped, "wrong", c->wrong,
+                       "failed", c->failed, "profile", t->path));
+        return;
+    }
+    clear_line(t);
+    print_table(t);
+    printf("\n%d tried, %d skipped, %d wrong, %d failed, in %.0f seconds%s\n", c->tried,
+           c->skipped, c->wrong, c->failed, mmt_now() - t->started,
+           interrupted ? ", interrupted: the same command goes on" : "");
+    printf("profile: %s\njournal: %s\n", t->path, mmt_journal_path(t->journal));
+    printf("use it:  cc prog.c $(pkg-config --cflags --libs mmtune)\n");
+    fflush(stdout);
+}
