@@ -236,11 +236,12 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     a += a_start + BLOCK_Z * a_stride;
     b += b_start + BLOCK_Z * b_stride;
     c += c_start + BLOCK_Z * c_stride;
+    const int steps = alpha == 0 ? 0 : k; // then A and B do not count, whatever they hold
 
-    for (int first = 0; first == 0 || first < k; first += BLOCK_K)
+    for (int first = 0; first == 0 || first < steps; first += BLOCK_K)
         for (int col = first_col; col < past_col; col += WIDTH)
             for (int row = first_row; row < past_row; row += WORK_M) {
-                const int last = min(first + BLOCK_K, k);
+                const int last = min(first + BLOCK_K, steps);
                 vec acc[WORK_M][WORK_N];
                 wide a_rows[WORK_M]; // from the tile's first row; those past m are the last
                 UNROLL
