@@ -135,6 +135,10 @@ void mmt_arms_free(struct mmt_arms *arms);
  * or must hear of what is under way. */
 bool mmt_arms_ask(struct mmt_arms *arms, struct mmt_config *out);
 
+/* Whether a configuration's template was far behind so far, or is new to this problem
+ * while another one is not. */
+bool mmt_arms_doubt(const struct mmt_arms *arms, const struct mmt_config *config);
+
 /* What became of a configuration, whoever proposed it. */
 void mmt_arms_tell(struct mmt_arms *arms, const struct mmt_config *config,
                    const struct mmt_result *result);

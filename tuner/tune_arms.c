@@ -275,6 +275,14 @@ bool mmt_arms_ask(struct mmt_arms *arms, struct mmt_config *out)
     return false;
 }
 
+bool mmt_arms_doubt(const struct mmt_arms *arms, const struct mmt_config *config)
+{
+    for (int i = 0; i < arms->count; i++)
+        if (arms->list[i].template == config->template)
+            return isfinite(arms->best) && !(arms->list[i].best < 4 * arms->best);
+    return true;
+}
+
 void mmt_arms_tell(struct mmt_arms *arms, const struct mmt_config *config,
                    const struct mmt_result *result)
 {

@@ -41,8 +41,7 @@ static int choose_finalists(const struct mmt_record *timed, int count)
 {
     int chosen = 0;
     while (chosen < count && chosen < MMT_MAX_FINALISTS - 1 &&
-           (chosen < 2 ||
-            timed[chosen].result.time.median <= behind * timed[0].result.time.median))
+           timed[chosen].result.time.median <= behind * timed[0].result.time.median)
         chosen++;
     return chosen;
 }
@@ -62,7 +61,7 @@ static void set_job(const struct mmt_tuning *t, const struct mmt_record *finalis
     };
     for (int i = 0; i < count; i++) {
         job->configs[i] = finalists[i].config;
-        job->verify[i] = finalists[i].earlier;
+        job->verify[i] = finalists[i].earlier || finalists[i].result.time.samples < 2;
     }
 }
 
@@ -134,6 +133,10 @@ static mmt_status time_round(struct mmt_tuning *t, struct mmt_record *finalists,
         mmt_pool_interrupts() < 2 && !t->pool.broken.status) {
         status = time_apart(t, finalists, *count, seconds, err);
         done = true;
+    }
+    if (!status && t->pool.broken.status) {
+        *err = t->pool.broken;
+        return err->status;
     }
     if (!status && !done) { /* a second interruption: what was measured before holds */
         *count = 1;
@@ -209,14 +212,17 @@ mmt_status mmt_tune_finals(struct mmt_tuning *t, const mmt_problem *problem, dou
     struct mmt_record *timed = list_timed(t, problem, &count);
     if (!timed)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the finals");
-    count = choose_finalists(timed, count);
-    *found = count > 0;
     mmt_status status = MMT_OK;
+    *found = mmt_pool_interrupts() && count > 0;
     if (*found)
         *winner = timed[0];
-    if (*found && !mmt_pool_interrupts())
-        status = hold(t, timed, &count, ends, winner, err);
-    *found = *found && count > 0;
+    /* Where all finalists fall out, the next ones take their place. */
+    for (int at = 0, left; !status && !*found && at < count;) {
+        int group = left = choose_finalists(&timed[at], count - at);
+        status = hold(t, &timed[at], &left, ends, winner, err);
+        *found = left > 0;
+        at += group;
+    }
     free(timed);
     return status;
 }

@@ -95,9 +95,11 @@ static void add_naive(struct bout *b)
 {
     const struct mmt_template *naive = mmt_template_find("naive");
     double rate = b->t->naive_rate[b->problem->type];
+    if (rate == 0) /* nothing is known yet: a hundredth of the peak */
+        rate = b->t->peak[b->problem->type] / 100;
     double expected = rate > 0 ? mmt_problem_flops(b->problem) / rate : 0;
     double room = isfinite(b->ends) ? b->ends - mmt_now() : 600;
-    if (!naive || expected > fmin(3, room / 20))
+    if (!naive || expected > fmin(5, room / 10))
         return;
     struct mmt_config config = { .template = naive };
     memcpy(config.values, naive->seeds[0], (size_t) naive->num_knobs * sizeof(int));
@@ -162,7 +164,7 @@ static struct mmt_job job_for(const struct bout *b, enum mmt_task task,
     };
 }
 
-enum { COMPILE_SECONDS = 60 };
+static const double compile_seconds = 60;
 
 static void start_compiling(struct bout *b)
 {
@@ -171,9 +173,14 @@ static void start_compiling(struct bout *b)
     while ((next = oldest(b, PROPOSED)) &&
            (worker = mmt_pool_idle(&b->t->pool, MMT_COMPILER))) {
         struct mmt_job job = job_for(b, MMT_TASK_COMPILE, &next->config);
-        mmt_worker_send(worker, &job, COMPILE_SECONDS);
+        mmt_worker_send(worker, &job, compile_seconds);
         next->state = COMPILING;
     }
+}
+
+static bool is_baseline(const struct mmt_config *config)
+{
+    return !strcmp(config->template->name, "naive");
 }
 
 static void start_measuring(struct bout *b)
@@ -183,6 +190,7 @@ static void start_measuring(struct bout *b)
     if (!next)
         return;
     struct mmt_job job = job_for(b, MMT_TASK_MEASURE, &next->config);
+    job.doubtful = is_baseline(&next->config) || mmt_arms_doubt(&b->arms, &next->config);
     mmt_worker_send(worker, &job, mmt_tune_limit(b->t, b->problem, b->arms.best));
     next->state = MEASURING;
     mmt_report_status(b->t, &next->config, b->arms.best);
@@ -248,7 +256,7 @@ static mmt_status record(struct bout *b, const struct mmt_config *config,
     b->left--;
     t->candidates_left--;
     mmt_arms_tell(&b->arms, config, result);
-    if (!strcmp(config->template->name, "naive") && result->outcome == MMT_TIMED)
+    if (is_baseline(config) && result->outcome == MMT_TIMED)
         t->naive_rate[b->problem->type] =
             mmt_problem_flops(b->problem) / result->time.median;
     mmt_report_result(t, &line, b->arms.best);

@@ -37,6 +37,9 @@ struct mmt_job {
     double best_seconds;    /* of this problem so far; 0: none */
     double budget_seconds;  /* for timing one configuration */
     double fastest_seconds; /* nothing can be faster; 0: unknown */
+    /* Probably far behind: verified at a smaller shape and run once; only where that is
+     * not far behind, it is verified and timed like any other. */
+    bool doubtful;
 };
 
 enum mmt_outcome {
