@@ -327,14 +327,27 @@ static void check_variants(struct run *run, const struct mmt_template *template,
     }
 }
 
+static void tell_unseen(const struct run *run, const struct mmt_template *template,
+                        seen_values seen)
+{
+    for (int i = 0; i < template->num_knobs; i++)
+        for (int j = 0; j < template->knobs[i].num_values; j++)
+            if (!seen[i][j])
+                printf("%s on %s: no legal configuration has %s=%d\n", template->name,
+                       run->device_id, template->knobs[i].name,
+                       template->knobs[i].values[j]);
+}
+
 /* Goes on through the types and transposes until no legal value is left unseen. */
 static void check_values(struct run *run, const struct mmt_template *template,
                          seen_values seen)
 {
-    for (int i = 0, idle = 0; idle < VARIANTS && run->failures < MAX_FAILURES; i++) {
+    for (int i = 0, idle = 0; idle < VARIANTS; i++) {
         const struct mmt_variant variant = variant_at(template, i % VARIANTS);
         struct mmt_config config;
 
+        if (run->failures >= MAX_FAILURES)
+            return;
         idle++;
         if (next_unseen(run, template, &variant, seen, &config)) {
             note_values(&config, seen);
@@ -342,12 +355,8 @@ static void check_values(struct run *run, const struct mmt_template *template,
             idle = 0;
         }
     }
-    for (int i = 0; i < template->num_knobs; i++)
-        for (int j = 0; j < template->knobs[i].num_values; j++)
-            if (!seen[i][j])
-                printf("%s on %s: no legal configuration has %s=%d\n", template->name,
-                       run->device_id, template->knobs[i].name,
-                       template->knobs[i].values[j]);
+    if (run->configurations)
+        tell_unseen(run, template, seen);
 }
 
 static void check_seed(struct run *run, const struct mmt_template *template)
