@@ -16,16 +16,19 @@ struct mmt_timing {
 /* The fitted cost of a kernel (docs/cost-model.md), in seconds:
  *   t = launches * launch + max(busy, bytes / bandwidth) + workspace * reduction
  *   busy = waves * (wave + steps * wave_step) + blocks * (block + steps * step)
+ *          + cells * (cell + steps * cell_step)
  * for the busiest multiprocessor, which runs `blocks` blocks, `resident` of them at a time
- * in `waves` waves; each makes `steps` steps along k, of `depth`. Where the kernel's aligned
- * text cannot serve, a step takes `unaligned` more.
+ * in `waves` waves; each makes `steps` steps along k, of `depth`; `cells` are the elements
+ * of C that it computes. Where the kernel's aligned text cannot serve, a block's step takes
+ * `unaligned` more, and a cell takes `unaligned_cell` more.
  * `fitted` is false where there were too few shapes; then the nearest shape decides. */
 struct mmt_cost {
     bool fitted;
     double launch, block, step, bandwidth, reduction; /* bandwidth: bytes/s, 0: no bound;
                                                        * reduction: per byte of workspace */
     double wave, wave_step; /* what a wave takes however few its blocks are */
-    double unaligned;
+    double cell, cell_step;   /* what an edge, where blocks are filled in part, saves */
+    double unaligned, unaligned_cell;
     int resident, depth;    /* at least 1 where fitted */
     double residual; /* root mean square of ln(model / measured) over the fitted shapes */
 };
@@ -98,6 +101,10 @@ mmt_status mmt_profile_add_kept(struct mmt_profile *profile, const struct mmt_ke
 /* Writes the file so that a power cut leaves the old or the new one. */
 mmt_status mmt_profile_save(const struct mmt_profile *profile, const char *path,
                             mmt_error *err);
+
+/* Adds to *text what mmt_profile_save writes to a file. */
+mmt_status mmt_profile_print(const struct mmt_profile *profile, struct mmt_text *text,
+                             mmt_error *err);
 
 /* Reads from memory; mmt_profile_load of the public API reads a file. */
 struct mmt_profile *mmt_profile_read(const char *json, size_t length, mmt_error *err);

@@ -75,9 +75,13 @@ struct mmt_load mmt_cost_load(const struct mmt_config *config, const mmt_problem
 
     config->template->launch(config->values, problem, caps, &launches);
     const struct mmt_launch *launch = multiplying(&launches);
+    const double all = blocks_of(launch);
+    const double blocks = ceil(all / (caps->sms ? caps->sms : 1));
     return (struct mmt_load){
         .launches = launches.count,
-        .blocks = ceil(blocks_of(launch) / (caps->sms ? caps->sms : 1)),
+        .blocks = blocks,
+        .cells = (double) problem->m * (double) problem->n * (double) problem->batch *
+                 blocks / all,
         .steps = ceil((double) problem->k / depth),
         .bytes = mmt_problem_bytes(problem),
         .workspace = (double) launches.workspace,
@@ -93,8 +97,10 @@ double mmt_cost_seconds(const struct mmt_cost *cost, const struct mmt_load *load
 {
     double waves = ceil(load->blocks / cost->resident);
     double step = cost->step + (load->unaligned ? cost->unaligned : 0);
+    double cell = cost->cell + (load->unaligned ? cost->unaligned_cell : 0);
     double busy = waves * (cost->wave + load->steps * cost->wave_step) +
-                  load->blocks * (cost->block + load->steps * step);
+                  load->blocks * (cost->block + load->steps * step) +
+                  load->cells * (cell + load->steps * cost->cell_step);
     double traffic = cost->bandwidth > 0 ? load->bytes / cost->bandwidth : 0;
 
     double seconds = load->launches * cost->launch + fmax(busy, traffic) +

@@ -9,6 +9,7 @@
 struct mmt_load {
     double launches;  /* how many */
     double blocks;    /* of the launch that multiplies, on the busiest multiprocessor */
+    double cells;     /* elements of C in these blocks, on average */
     double steps;     /* of each of these blocks along k */
     double bytes;     /* least traffic to memory */
     double workspace; /* bytes */

@@ -103,7 +103,9 @@ static struct mmt_kept kernel(int tile_m, int tile_n, int work, double gflops,
                   .wave_step = 0.3 * step,
                   .block = 20 * step,
                   .step = 0.8 * step,
+                  .cell = 0.02 * step / (work * work),
                   .unaligned = 0.4 * step,
+                  .unaligned_cell = 0.1 * step / (work * work),
                   .bandwidth = 3e12,
                   .resident = resident,
                   .depth = 16 },
@@ -205,7 +207,7 @@ static void test_recovers(int resident)
 
     printf("no noise, %d resident: residual %.4f, unseen %.4f, resident %d\n", resident,
            cost.residual, error, cost.resident);
-    CHECK(cost.fitted && cost.residual < 0.01 && error < 0.02);
+    CHECK(cost.fitted && cost.residual < 0.01 && error < 0.05);
     CHECK_EQ_INT(cost.resident, resident);
     double fixed = cost.launch + cost.wave + cost.block;
     double truly = law.cost.launch + law.cost.wave + law.cost.block;
@@ -553,8 +555,8 @@ int main(void)
     test_recovers(1);
     test_recovers(2);
     test_recovers(4);
-    test_noise(80, 0.03, 0.03);
-    test_noise(20, 0.05, 0.1);
+    test_noise(80, 0.03, 0.05);
+    test_noise(20, 0.05, 0.15);
     test_outliers();
     test_too_few();
     test_planted();

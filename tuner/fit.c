@@ -8,7 +8,20 @@
 #include "tuner/nnls.h"
 
 /* The unknowns, in the order of the solver. */
-enum { LAUNCH, TRAFFIC, REDUCTION, WAVE, WAVE_STEP, BLOCK, STEP, UNALIGNED, NUM_TERMS };
+enum {
+    LAUNCH,
+    TRAFFIC,
+    REDUCTION,
+    WAVE,
+    WAVE_STEP,
+    BLOCK,
+    STEP,
+    CELL,
+    CELL_STEP,
+    UNALIGNED,
+    UNALIGNED_CELL,
+    NUM_TERMS,
+};
 _Static_assert((int) NUM_TERMS <= (int) MMT_NNLS_MAX, "the solver has room");
 
 enum { MOST_STEPS = 30, MOST_RESIDENT = 16 };
@@ -43,7 +56,10 @@ static void terms(const struct mmt_load *load, int resident, bool by_traffic,
     x[WAVE_STEP] = busy * waves * load->steps;
     x[BLOCK] = busy * load->blocks;
     x[STEP] = busy * load->blocks * load->steps;
+    x[CELL] = busy * load->cells;
+    x[CELL_STEP] = busy * load->cells * load->steps;
     x[UNALIGNED] = load->unaligned ? x[STEP] : 0;
+    x[UNALIGNED_CELL] = load->unaligned ? x[CELL] : 0;
 }
 
 static double dot(const double x[MMT_NNLS_MAX], const double p[NUM_TERMS])
@@ -237,7 +253,10 @@ static struct mmt_cost cost_of(const struct fit *fit, const struct points *point
         .reduction = p[REDUCTION],
         .wave = p[WAVE],
         .wave_step = p[WAVE_STEP],
+        .cell = p[CELL],
+        .cell_step = p[CELL_STEP],
         .unaligned = p[UNALIGNED],
+        .unaligned_cell = p[UNALIGNED_CELL],
         .resident = fit->resident,
         .depth = depth,
         .residual = sqrt(sum / points->count),

@@ -15,6 +15,7 @@ static const struct verb {
       "list the kernels, their knobs, and what is legal" },
     { "emit", mmt_verb_emit, "print the source text of one configuration" },
     { "verify", mmt_verb_verify, "run every check on configurations" },
+    { "regret", mmt_verb_regret, "measure what is lost on shapes never tuned" },
     { "show", mmt_verb_show, "print a profile for people" },
     { "diff", mmt_verb_diff, "compare two profiles, problem by problem" },
     { "--worker", mmt_verb_worker, NULL },

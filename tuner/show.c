@@ -7,6 +7,9 @@
 static const struct option options[] = {
     { "device", required_argument, NULL, 'd' },
     { "json", no_argument, NULL, 'j' },
+    { "explain", required_argument, NULL, 'e' },
+    { "type", required_argument, NULL, 't' },
+    { "transposes", required_argument, NULL, 'x' },
     { "help", no_argument, NULL, 'h' },
     { 0 },
 };
@@ -14,19 +17,22 @@ static const struct option options[] = {
 static int help(void)
 {
     printf(
-        "usage: mmtune show [FILE | --device DEVICE] [--json]\n\n"
+        "usage: mmtune show [FILE | --device DEVICE] [--json]\n"
+        "       mmtune show [FILE | --device DEVICE] --explain MxNxK [--type TYPE]\n"
+        "                   [--transposes nn]\n\n"
         "Prints a profile: the device, how the profile was made, and for each problem "
         "the\n"
         "best configuration, its time, its rate, its share of the roofline and how much\n"
         "faster it is than the naive kernel. Without a file, the profile of a device (0\n"
         "where none is named). Published figures are shown with their source; those "
         "that\n"
-        "cannot be right are marked * and say why.\n");
+        "cannot be right are marked * and say why.\n\n"
+        "With --explain, which kernel the library chooses for a shape, why, and what is\n"
+        "expected of each kernel that is kept.\n");
     return MMT_EXIT_DONE;
 }
 
-/* ---- for people ----------------------------------------------------------------------
- */
+/* ---- for people ---------------------------------------------------------------- */
 
 static void print_limits(const struct mmt_caps *caps)
 {
@@ -155,8 +161,7 @@ static void print_people(const struct mmt_rows *rows)
         printf("\nno problem was tuned\n");
 }
 
-/* ---- for programs --------------------------------------------------------------------
- */
+/* ---- for programs -------------------------------------------------------------- */
 
 static json_t *made_json(const struct mmt_profile *profile)
 {
@@ -224,8 +229,67 @@ static void print_programs(const struct mmt_rows *rows)
     mmt_print_json(root);
 }
 
-/* ---- the verb ------------------------------------------------------------------------
- */
+/* ---- one shape ----------------------------------------------------------------- */
+
+struct explain {
+    const char *shape; /* NULL: nothing is to be explained */
+    const char *type, *transposes;
+};
+
+/* The problems that are asked for: one of each type and transposes. */
+static mmt_status explain_all(const struct mmt_profile *profile,
+                              const struct mmt_shape *shape,
+                              const bool types[MMT_NUM_TYPES], unsigned transposes,
+                              struct mmt_text *text, mmt_error *err)
+{
+    mmt_status status = MMT_OK;
+
+    for (int i = 0; i < 4 * MMT_NUM_TYPES && status == MMT_OK; i++) {
+        int type = i / 4, kind = i % 4;
+        if (!types[type] || !(transposes & 1u << kind))
+            continue;
+        mmt_problem normal;
+        mmt_problem problem =
+            mmt_gemm_problem((mmt_type) type, shape->m, shape->n, shape->k);
+        problem.batch = shape->batch;
+        problem.trans_a = 1 << kind == MMT_TN || 1 << kind == MMT_TT;
+        problem.trans_b = 1 << kind == MMT_NT || 1 << kind == MMT_TT;
+        status = mmt_problem_normalise(&problem, &normal, err);
+        if (status == MMT_OK)
+            status = mmt_explain(profile, &normal, &profile->caps, text, err);
+        mmt_text_add(text, "\n");
+    }
+    return status;
+}
+
+static int explain(const char *verb, const char *path, const char *device,
+                   const struct explain *asked)
+{
+    bool types[MMT_NUM_TYPES] = { false };
+    unsigned transposes = MMT_NN;
+    struct mmt_shape shape;
+    struct mmt_text text = { 0 };
+    mmt_error err = { 0 };
+
+    if (mmt_option_shape(asked->shape, &shape, &err) != MMT_OK ||
+        mmt_option_types(asked->type ? asked->type : "f32", types, &err) != MMT_OK ||
+        (asked->transposes &&
+         mmt_option_transposes(asked->transposes, &transposes, &err) != MMT_OK))
+        return mmt_wrong_usage(verb, "%s", err.text);
+    if (shape.m < 1 || shape.n < 1 || shape.batch < 1)
+        return mmt_wrong_usage(verb, "there is nothing to compute for '%s'",
+                               asked->shape);
+    struct mmt_profile *profile = mmt_profile_of(path, device, &err);
+    if (!profile)
+        return mmt_failed(verb, &err);
+    mmt_status status = explain_all(profile, &shape, types, transposes, &text, &err);
+    printf("%s", mmt_text_string(&text));
+    mmt_text_finish(&text);
+    mmt_profile_free(profile);
+    return status == MMT_OK ? MMT_EXIT_DONE : mmt_failed(verb, &err);
+}
+
+/* ---- the verb ------------------------------------------------------------------ */
 
 static int show(const char *verb, const char *path, const char *device, bool json)
 {
@@ -248,6 +312,7 @@ static int show(const char *verb, const char *path, const char *device, bool jso
 int mmt_verb_show(int argc, char **argv)
 {
     const char *device = NULL;
+    struct explain asked = { 0 };
     bool json = false;
     for (int option; (option = mmt_option_next(argc, argv, options)) != -1;) {
         if (option == '?')
@@ -256,6 +321,12 @@ int mmt_verb_show(int argc, char **argv)
             return help();
         if (option == 'd')
             device = optarg;
+        if (option == 'e')
+            asked.shape = optarg;
+        if (option == 't')
+            asked.type = optarg;
+        if (option == 'x')
+            asked.transposes = optarg;
         json |= option == 'j';
     }
     const char *path = optind < argc ? argv[optind] : NULL;
@@ -266,5 +337,11 @@ int mmt_verb_show(int argc, char **argv)
                                path, device);
     if (argc - optind > 1)
         return mmt_wrong_usage(argv[0], "'%s' is one word too many", argv[optind + 1]);
+    if (json && asked.shape)
+        return mmt_wrong_usage(argv[0], "--explain has no --json");
+    if (!asked.shape && (asked.type || asked.transposes))
+        return mmt_wrong_usage(argv[0], "--type and --transposes go with --explain");
+    if (asked.shape)
+        return explain(argv[0], path, device, &asked);
     return show(argv[0], path, device, json);
 }

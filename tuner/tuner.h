@@ -24,6 +24,7 @@ int mmt_verb_suites(int argc, char **argv);
 int mmt_verb_templates(int argc, char **argv);
 int mmt_verb_emit(int argc, char **argv);
 int mmt_verb_verify(int argc, char **argv);
+int mmt_verb_regret(int argc, char **argv);
 int mmt_verb_show(int argc, char **argv);
 int mmt_verb_diff(int argc, char **argv);
 

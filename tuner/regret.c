@@ -1,0 +1,421 @@
+/* mmtune regret */
+#include "tuner/regret.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tuner/data.h"
+#include "tuner/measure.h"
+#include "tuner/stats.h"
+#include "tuner/suites.h"
+
+enum { DEVICE = 'd', TYPE = 't', SHAPES = 256, SEED, BUDGET, PROFILE, JSON };
+
+static const struct option options[] = {
+    { "device", required_argument, NULL, DEVICE },
+    { "type", required_argument, NULL, TYPE },
+    { "shapes", required_argument, NULL, SHAPES },
+    { "seed", required_argument, NULL, SEED },
+    { "budget", required_argument, NULL, BUDGET },
+    { "profile", required_argument, NULL, PROFILE },
+    { "json", no_argument, NULL, JSON },
+    { "help", no_argument, NULL, 'h' },
+    { 0 },
+};
+
+static int help(void)
+{
+    printf(
+        "usage: mmtune regret [OPTION...]\n\n"
+        "Measures what is lost on shapes that were never tuned: the kernel that the\n"
+        "library would choose for random shapes, against the best of all kernels that\n"
+        "the profile keeps, and against the best that a fresh search finds.\n\n"
+        "  -d, --device DEVICE  default: 0\n"
+        "  --profile FILE       default: the device's own\n"
+        "  -t, --type LIST      of f32,f64,i32; default: all that the profile keeps\n"
+        "  --shapes COUNT       default: 30\n"
+        "  --seed NUMBER        of the shapes and data; default: 1\n"
+        "  --budget COUNT       candidates that a fresh search tries for each shape;\n"
+        "                       default: 20; 0: no fresh search\n"
+        "  --json               a line for each shape, then one with the losses\n");
+    return MMT_EXIT_DONE;
+}
+
+struct request {
+    const char *device, *profile;
+    bool types[MMT_NUM_TYPES];
+    bool types_given, json;
+    int64_t shapes, seed, budget;
+};
+
+/* One shape's outcome. */
+struct outcome {
+    mmt_problem problem;
+    struct mmt_choice choice;
+    double chosen, kept, fresh; /* seconds; fresh: 0 where there was no fresh search */
+    int compared;
+};
+
+struct losses {
+    double *kept, *fresh; /* parts: 0.1 is a tenth slower than the best */
+    int num_kept, num_fresh;
+    int failed;
+};
+
+static mmt_status read_option(int option, struct request *request, mmt_error *err)
+{
+    switch (option) {
+    case DEVICE:
+        request->device = optarg;
+        return MMT_OK;
+    case PROFILE:
+        request->profile = optarg;
+        return MMT_OK;
+    case JSON:
+        request->json = true;
+        return MMT_OK;
+    case TYPE:
+        request->types_given = true;
+        return mmt_option_types(optarg, request->types, err);
+    case SHAPES:
+        return mmt_option_number("shapes", optarg, 1, 100000, &request->shapes, err);
+    case BUDGET:
+        return mmt_option_number("budget", optarg, 0, 100000, &request->budget, err);
+    default:
+        return mmt_option_number("seed", optarg, 0, INT64_MAX, &request->seed, err);
+    }
+}
+
+/* ---- random shapes -------------------------------------------------------------------
+ */
+
+struct dice {
+    uint64_t seed, next;
+};
+
+static double roll(struct dice *dice)
+{
+    return (double) (mmt_data_noise(dice->seed, dice->next++) >> 11) /
+           9007199254740992.0; /* 2^53 */
+}
+
+static int64_t between(struct dice *dice, double least, double most)
+{
+    return (int64_t) (least * exp(roll(dice) * log((most + 1) / least)));
+}
+
+/* Two of three are log-uniform from 1 to 8192 in every dimension; the third is skewed:
+ * one dimension up to 64, the others from 512. */
+static mmt_problem draw_shape(struct dice *dice, const struct mmt_kept *kind, bool skewed)
+{
+    int64_t size[3];
+
+    for (int i = 0; i < 3; i++)
+        size[i] = skewed ? between(dice, 512, 8192) : between(dice, 1, 8192);
+    if (skewed)
+        size[(int) (3 * roll(dice))] = between(dice, 1, 64);
+    mmt_problem problem = mmt_gemm_problem(kind->type, size[0], size[1], size[2]);
+    problem.trans_a = kind->trans_a;
+    problem.trans_b = kind->trans_b;
+    return problem;
+}
+
+/* What a device may be given: an execution at a quarter of its peak takes no more than a
+ * second, and inputs, their copies and the output take half of its memory. */
+static bool affordable(const struct mmt_profile *profile, const struct mmt_caps *caps,
+                       const mmt_problem *problem)
+{
+    double peak = profile->peak_flops[problem->type];
+
+    if (peak <= 0)
+        peak = mmt_derived_peak(caps, problem->type);
+    if (peak > 0 && mmt_problem_flops(problem) > peak / 4)
+        return false;
+    return !caps->memory || 4 * mmt_problem_bytes(problem) + 2 * (double) caps->cache <
+                                (double) caps->memory / 2;
+}
+
+static mmt_problem next_shape(struct dice *dice, const struct mmt_profile *profile,
+                              const struct mmt_caps *caps, const struct mmt_kept *kind,
+                              bool skewed)
+{
+    mmt_problem problem, normal;
+    do
+        problem = draw_shape(dice, kind, skewed);
+    while (mmt_problem_normalise(&problem, &normal, NULL) != MMT_OK ||
+           !affordable(profile, caps, &normal));
+    return normal;
+}
+
+/* ---- one shape ------------------------------------------------------------------------
+ */
+
+static void add_config(struct mmt_config *configs, int *count,
+                       const struct mmt_config *config)
+{
+    for (int i = 0; i < *count; i++)
+        if (mmt_config_equal(&configs[i], config))
+            return;
+    configs[(*count)++] = *config;
+}
+
+enum { MOST_COMPARED = 2 * MMT_MOST_RANKED };
+
+/* The choice first, then all that are kept. */
+static int list_kept(const struct mmt_profile *profile, const struct mmt_caps *caps,
+                     const struct outcome *out, struct mmt_config *configs)
+{
+    const mmt_problem *p = &out->problem;
+    int count = 0;
+
+    add_config(configs, &count, &out->choice.config);
+    for (size_t i = 0; i < profile->num_kept && count < MOST_COMPARED - 1; i++) {
+        const struct mmt_kept *kept = &profile->kept[i];
+        if (kept->type == p->type && kept->trans_a == (p->trans_a != 0) &&
+            kept->trans_b == (p->trans_b != 0) &&
+            !mmt_config_refuse(&kept->config, p, caps))
+            add_config(configs, &count, &kept->config);
+    }
+    return count;
+}
+
+static mmt_status compare(const struct request *request, mmt_device *device,
+                          const struct mmt_profile *profile, struct outcome *out,
+                          struct mmt_session *session, mmt_error *err)
+{
+    const struct mmt_measure_limits limits = { .budget_seconds = 0.5, .precision = 0.01 };
+    struct mmt_config configs[MOST_COMPARED], fresh;
+    struct mmt_timing times[MOST_COMPARED];
+    bool found = false;
+    mmt_status status = MMT_OK;
+    int kept = list_kept(profile, &device->caps, out, configs), count = kept;
+
+    if (request->budget)
+        status = mmt_regret_search(session, &device->caps, request->budget,
+                                   (uint64_t) request->seed, &fresh, &found, err);
+    if (found)
+        add_config(configs, &count, &fresh);
+    if (status == MMT_OK)
+        status = mmt_measure_group(session, configs, count, &limits, times, err);
+    if (status != MMT_OK)
+        return status;
+    out->chosen = out->kept = times[0].median;
+    for (int i = 1; i < kept; i++)
+        out->kept = fmin(out->kept, times[i].median);
+    if (request->budget)
+        out->fresh = count > kept ? fmin(out->kept, times[kept].median) : out->kept;
+    out->compared = count;
+    return MMT_OK;
+}
+
+static mmt_status do_shape(const struct request *request, mmt_device *device,
+                           const struct mmt_profile *profile, struct outcome *out,
+                           mmt_error *err)
+{
+    mmt_status status =
+        mmt_select(profile, &out->problem, &device->caps, SIZE_MAX, &out->choice, err);
+    if (status != MMT_OK)
+        return status;
+    struct mmt_session *session =
+        mmt_session_create(device, &out->problem, (uint64_t) request->seed, err);
+    if (!session)
+        return err->status;
+    status = compare(request, device, profile, out, session, err);
+    mmt_session_free(session);
+    return status;
+}
+
+/* ---- reports
+ * --------------------------------------------------------------------------- */
+
+static const char *reason(const struct mmt_choice *choice)
+{
+    static const char *const words[] = {
+        [MMT_CHOICE_EXACT] = "exact",     [MMT_CHOICE_COST] = "cost",
+        [MMT_CHOICE_NEAREST] = "nearest", [MMT_CHOICE_DEFAULT] = "default",
+        [MMT_CHOICE_GIVEN] = "given",
+    };
+    return words[choice->why];
+}
+
+static double loss(double seconds, double best)
+{
+    return fmax(seconds / best - 1, 0);
+}
+
+static void report_shape(const struct request *request, const struct outcome *out)
+{
+    struct mmt_text problem = { 0 }, config = { 0 };
+    char chosen[32], expected[32];
+
+    mmt_problem_print(&out->problem, &problem);
+    mmt_config_print(&out->choice.config, &config);
+    if (request->json) {
+        printf("{\"event\": \"shape\", \"problem\": \"%s\", \"why\": \"%s\", "
+               "\"config\": \"%s\", \"expected\": %.6g, \"chosen\": %.6g, "
+               "\"best_kept\": %.6g, \"compared\": %d",
+               mmt_text_string(&problem), reason(&out->choice), mmt_text_string(&config),
+               out->choice.seconds, out->chosen, out->kept, out->compared);
+        if (out->fresh > 0)
+            printf(", \"best_fresh\": %.6g", out->fresh);
+        printf("}\n");
+    } else {
+        printf("%-30s %-8s %10s %10s %7.1f %%", mmt_text_string(&problem),
+               reason(&out->choice),
+               out->choice.seconds > 0 ? mmt_print_seconds(out->choice.seconds, expected)
+                                       : "-",
+               mmt_print_seconds(out->chosen, chosen),
+               100 * loss(out->chosen, out->kept));
+        if (out->fresh > 0)
+            printf(" %7.1f %%", 100 * loss(out->chosen, out->fresh));
+        printf("\n");
+    }
+    fflush(stdout);
+    mmt_text_finish(&problem);
+    mmt_text_finish(&config);
+}
+
+static double mean(const double *losses, int count)
+{
+    double sum = 0;
+    for (int i = 0; i < count; i++)
+        sum += losses[i];
+    return sum / count;
+}
+
+static void report_losses(const struct request *request, const char *against,
+                          double *losses, int count)
+{
+    if (!count)
+        return;
+    double average = mean(losses, count);
+    double high = mmt_stats_quantile(losses, count, 0.95);
+    double most = mmt_stats_quantile(losses, count, 1);
+
+    if (request->json)
+        printf("{\"event\": \"regret\", \"against\": \"%s\", \"shapes\": %d, "
+               "\"mean\": %.4f, \"p95\": %.4f, \"worst\": %.4f}\n",
+               against, count, average, high, most);
+    else
+        printf("loss against the best %-12s %d shapes, mean %.1f %%, 95th percentile "
+               "%.1f %%, worst %.1f %%\n",
+               against, count, 100 * average, 100 * high, 100 * most);
+}
+
+static void report_head(const struct request *request)
+{
+    if (!request->json)
+        printf("%-30s %-8s %10s %10s %9s%s\n", "problem", "by", "expected", "takes",
+               "to kept", request->budget ? "  to fresh" : "");
+}
+
+/* ---- the verb
+ * ---------------------------------------------------------------------------- */
+
+/* One kept kernel of each type and transposes that are asked for; returns how many. */
+static int list_kinds(const struct request *request, const struct mmt_profile *profile,
+                      const struct mmt_kept *kinds[4 * MMT_NUM_TYPES])
+{
+    int count = 0;
+
+    for (size_t i = 0; i < profile->num_kept; i++) {
+        const struct mmt_kept *kept = &profile->kept[i];
+        bool known = request->types_given && !request->types[kept->type];
+        for (int k = 0; k < count && !known; k++)
+            known = kinds[k]->type == kept->type && kinds[k]->trans_a == kept->trans_a &&
+                    kinds[k]->trans_b == kept->trans_b;
+        if (!known)
+            kinds[count++] = kept;
+    }
+    return count;
+}
+
+static void take(struct losses *losses, const struct outcome *out)
+{
+    losses->kept[losses->num_kept++] = loss(out->chosen, out->kept);
+    if (out->fresh > 0)
+        losses->fresh[losses->num_fresh++] = loss(out->chosen, out->fresh);
+}
+
+static mmt_status do_shapes(const struct request *request, mmt_device *device,
+                            const struct mmt_profile *profile, struct losses *losses,
+                            mmt_error *err)
+{
+    const struct mmt_kept *kinds[4 * MMT_NUM_TYPES];
+    struct dice dice = { .seed = (uint64_t) request->seed };
+    int num_kinds = list_kinds(request, profile, kinds);
+
+    if (!num_kinds)
+        return mmt_fail(err, MMT_ERROR_NOT_FOUND,
+                        "the profile keeps no kernels of the types asked for; "
+                        "`mmtune --device %s` finds some",
+                        device->id);
+    report_head(request);
+    for (int64_t i = 0; i < request->shapes; i++) {
+        struct outcome out = { .problem = next_shape(&dice, profile, &device->caps,
+                                                     kinds[i % num_kinds], i % 3 == 2) };
+        mmt_error failed = { 0 };
+        if (do_shape(request, device, profile, &out, &failed) == MMT_OK) {
+            report_shape(request, &out);
+            take(losses, &out);
+        } else {
+            mmt_failed("regret", &failed);
+            losses->failed++;
+        }
+    }
+    report_losses(request, "kept", losses->kept, losses->num_kept);
+    report_losses(request, "fresh search", losses->fresh, losses->num_fresh);
+    return MMT_OK;
+}
+
+static int run(const struct request *request)
+{
+    size_t room = (size_t) request->shapes;
+    struct losses losses = { .kept = calloc(room, sizeof(double)),
+                             .fresh = calloc(room, sizeof(double)) };
+    mmt_error err = { 0 };
+    mmt_profile *profile = NULL;
+    mmt_status status = MMT_ERROR_MEMORY;
+    char why[512];
+
+    mmt_device *device = mmt_option_device(request->device, &err);
+    if (device)
+        profile = request->profile ? mmt_profile_load(request->profile, &err)
+                                   : mmt_profile_find(device, &err);
+    if (!device || !profile)
+        status = err.status;
+    else if (!losses.kept || !losses.fresh)
+        mmt_fail(&err, status, "no memory left for %zu shapes", room);
+    else if (mmt_profile_foreign(profile, &device->caps, why))
+        status = mmt_fail(&err, MMT_ERROR_ARGUMENT, "%s", why);
+    else
+        status = do_shapes(request, device, profile, &losses, &err);
+    mmt_profile_free(profile);
+    mmt_device_close(device);
+    free(losses.kept);
+    free(losses.fresh);
+    if (status != MMT_OK)
+        return mmt_failed_or_usage("regret", &err);
+    return losses.failed ? MMT_EXIT_FAILED : MMT_EXIT_DONE;
+}
+
+int mmt_verb_regret(int argc, char **argv)
+{
+    struct request request = { .shapes = 30, .seed = 1, .budget = 20 };
+    mmt_error err = { 0 };
+    int option;
+
+    while ((option = mmt_option_next(argc, argv, options)) != -1) {
+        if (option == 'h')
+            return help();
+        if (option == '?')
+            return MMT_EXIT_USAGE;
+        if (read_option(option, &request, &err) != MMT_OK)
+            return mmt_failed_or_usage("regret", &err);
+    }
+    if (optind < argc)
+        return mmt_wrong_usage("regret", "'%s' is not wanted", argv[optind]);
+    return run(&request);
+}
