@@ -182,13 +182,14 @@ static double measure_peak(mmt_device *device, mmt_type type)
     return seconds > 0 ? 2.0 * blocks * BLOCK * CHAINS * STEPS * width / seconds : 0;
 }
 
-/* Twice a buffer of four times the last-level cache, 64 MiB to 1 GiB. */
+/* From one buffer to another; together they are at least twice the last-level cache,
+ * where that is no more than half a gigabyte. */
 static double measure_bandwidth(mmt_device *device)
 {
     const struct mmt_caps *caps = mmt_device_caps(device);
     struct mmt_text text = { 0 };
-    size_t bytes = (size_t) 64 << 20;
-    while (bytes < 4 * caps->cache && bytes < (size_t) 1 << 30)
+    size_t bytes = (size_t) 32 << 20;
+    while (bytes < caps->cache && bytes < (size_t) 256 << 20)
         bytes *= 2;
     double seconds = 0;
     if (!write_text(caps, MMT_F32, copy_text, &text, NULL))

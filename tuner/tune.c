@@ -21,6 +21,7 @@ enum {
     TEMPLATE,
     SEARCH,
     SEED,
+    LIMIT,
     WITH,
     RESUME,
     FRESH,
@@ -36,6 +37,7 @@ static const struct option options[] = {
     { "search", required_argument, NULL, SEARCH },
     { "budget", required_argument, NULL, BUDGET },
     { "seed", required_argument, NULL, SEED },
+    { "limit", required_argument, NULL, LIMIT },
     { "with", required_argument, NULL, WITH },
     { "output", required_argument, NULL, OUTPUT },
     { "resume", no_argument, NULL, RESUME },
@@ -65,6 +67,9 @@ static int help(void)
         "  --search NAME        %s\n"
         "  --budget TIME|COUNT  90s, 5m, 1h, or a number of candidates; default: 5m\n"
         "  --seed NUMBER        of the search and of the data; default: 1\n"
+        "  --limit SECONDS      after which a candidate is killed; default: 5, and what "
+        "the\n"
+        "                       problem's size and the best so far add\n"
         "  --with FILE          also measure another profile's winners here\n"
         "  -o, --output FILE    the profile; default: the place where programs look\n"
         "  --resume             go on from the journal (the default)\n"
@@ -118,6 +123,15 @@ static mmt_status set_template(struct mmt_tune_options *o, mmt_error *err)
     return o->template ? MMT_OK : err->status;
 }
 
+static mmt_status set_limit(struct mmt_tune_options *o, mmt_error *err)
+{
+    int64_t seconds;
+    mmt_status status = mmt_option_number("--limit", optarg, 1, 3600, &seconds, err);
+    if (!status)
+        o->limit = (double) seconds;
+    return status;
+}
+
 static mmt_status read_option(int option, struct mmt_tune_options *o, mmt_error *err)
 {
     switch (option) {
@@ -138,6 +152,8 @@ static mmt_status read_option(int option, struct mmt_tune_options *o, mmt_error 
         return mmt_option_budget(optarg, &o->budget, err);
     case SEED:
         return mmt_option_number("--seed", optarg, 0, INT64_MAX, &o->seed, err);
+    case LIMIT:
+        return set_limit(o, err);
     case DEVICE:
         o->device = optarg;
         break;
@@ -161,9 +177,9 @@ static mmt_status read_option(int option, struct mmt_tune_options *o, mmt_error 
 static int read_options(int argc, char **argv, struct mmt_tune_options *o)
 {
     mmt_error err = { 0 };
-    *o = (struct mmt_tune_options){ .search = mmt_search_names[0],
-                                    .budget = { .seconds = 300 },
-                                    .seed = 1 };
+    *o = (struct mmt_tune_options){
+        .search = mmt_search_names[0], .budget = { .seconds = 300 }, .limit = 5, .seed = 1
+    };
     for (int option; (option = mmt_option_next(argc, argv, options)) != -1;) {
         if (option == '?')
             return MMT_EXIT_USAGE;

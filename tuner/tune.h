@@ -29,6 +29,8 @@ struct mmt_tune_options {
     const char *search;
     struct mmt_budget budget;
     int64_t seed;
+    double
+        limit; /* seconds for a candidate, before what its size and the best so far add */
     const char *output; /* NULL: the usual place */
     const char *with;
     bool fresh, json;

@@ -16,14 +16,13 @@ struct mmt_arm {
     double values[MMT_MAX_KNOBS][MMT_MAX_VALUES];
     const double *rows[MMT_MAX_KNOBS];
     struct mmt_search *search;
-    int seeds;   /* tried whatever came of the others */
     int asked;   /* in this run */
-    int timed;   /* in all runs */
+    int heard;   /* results, in all runs */
     double best; /* INFINITY: none was timed */
     bool exhausted;
 };
 
-enum { MOST_SEEDS = 4, MOST_STARTS = 24, MOST_WINNERS = 6 };
+enum { PATIENCE = 8, MOST_STARTS = 24, MOST_WINNERS = 6 };
 
 /* ---- between indices and configurations
  * ------------------------------------------------- */
@@ -172,9 +171,7 @@ static mmt_status start_arm(struct mmt_arm *arm, mmt_error *err)
     int starts[MOST_STARTS][MMT_SEARCH_MAX_KNOBS];
     describe_space(arm);
     int count = list_starts(arm, starts);
-    double promise = t->promise[arm->arms->problem->type][arm->place];
     arm->best = INFINITY;
-    arm->seeds = promise == 0 ? MOST_SEEDS : promise > 0.5 ? 3 : promise > 0.1 ? 1 : 0;
     arm->search = mmt_search_create(t->options.search, &arm->space,
                                     (uint64_t) t->options.seed + (uint64_t) arm->place,
                                     starts, count, err);
@@ -240,23 +237,30 @@ static double weight(const struct mmt_arm *arm)
     double promise = arm->arms->t->promise[arm->arms->problem->type][arm->place];
     if (isfinite(arm->best))
         promise = arm->arms->best / arm->best;
-    else if (arm->asked >= 2 * MOST_SEEDS || promise == 0)
-        promise = arm->asked >= 2 * MOST_SEEDS ? 0.1 : 1;
+    else if (promise == 0)
+        promise = arm->heard < PATIENCE ? 1 : 0.1;
     return fmax(pow(promise, 6), 0.005);
+}
+
+/* The template with the least is tried next. Each is tried once; then the best guess,
+ * which stands first, goes on until more is known of the others. */
+static double dues(const struct mmt_arm *arm)
+{
+    double promise = arm->arms->t->promise[arm->arms->problem->type][arm->place];
+    if (arm->asked == 0 && arm->heard == 0 && promise == 0)
+        return 0;
+    if (arm->heard == 0 && promise == 0 && arm != arm->arms->list)
+        return 1e6 * (arm->asked + 1);
+    return (arm->asked + 1) / weight(arm);
 }
 
 static struct mmt_arm *most_promising(struct mmt_arms *arms)
 {
     struct mmt_arm *chosen = NULL;
-    double least = INFINITY;
     for (int i = 0; i < arms->count; i++) {
         struct mmt_arm *arm = &arms->list[i];
-        double due = arm->asked < arm->seeds ? (arm->asked + 1) * 1e-6
-                                             : (arm->asked + 1) / weight(arm);
-        if (arm->exhausted || due >= least)
-            continue;
-        least = due;
-        chosen = arm;
+        if (!arm->exhausted && (!chosen || dues(arm) < dues(chosen)))
+            chosen = arm;
     }
     return chosen;
 }
@@ -295,7 +299,7 @@ void mmt_arms_tell(struct mmt_arms *arms, const struct mmt_config *config,
             !to_index(arm->template, config->values, index))
             continue;
         mmt_search_tell(arm->search, index, seconds);
-        arm->timed += isfinite(seconds);
+        arm->heard++;
         arm->best = fmin(arm->best, seconds);
         if (seconds < arms->best) {
             arms->best = seconds;

@@ -45,6 +45,7 @@ static void hear_signals(void)
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGHUP, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error, not the end */
 }
 
 /* ---- a folder for PoCL's own cache
@@ -257,7 +258,7 @@ bool mmt_pool_do(struct mmt_pool *pool, const struct mmt_job *job, double limit,
         if (given_up(pool))
             return false;
     }
-    mmt_worker_send(worker, job, limit);
+    mmt_worker_send(worker, job, limit, limit);
     while (!given_up(pool))
         if (mmt_pool_next(pool, INFINITY, event) && event->job.task == job->task)
             return true;

@@ -30,9 +30,8 @@ struct bout {
 
 double mmt_tune_limit(const struct mmt_tuning *t, const mmt_problem *problem, double best)
 {
-    double least = t->caps.kind == MMT_CPU ? 10 : 5; /* seconds */
     double host = mmt_problem_bytes(problem) / 200e6;
-    return least + host + (isfinite(best) ? 20 * best : 0);
+    return t->options.limit + host + (isfinite(best) ? 20 * best : 0);
 }
 
 /* ---- candidates under way
@@ -99,7 +98,7 @@ static void add_naive(struct bout *b)
         rate = b->t->peak[b->problem->type] / 100;
     double expected = rate > 0 ? mmt_problem_flops(b->problem) / rate : 0;
     double room = isfinite(b->ends) ? b->ends - mmt_now() : 600;
-    if (!naive || expected > fmin(5, room / 10))
+    if (!naive || expected > fmin(4, room / 12))
         return;
     struct mmt_config config = { .template = naive };
     memcpy(config.values, naive->seeds[0], (size_t) naive->num_knobs * sizeof(int));
@@ -119,11 +118,17 @@ static void add_others_winners(struct bout *b)
 
 static bool next_proposal(struct bout *b, struct mmt_config *out)
 {
-    if (b->next_extra < b->num_extras) {
+    /* The best guess first: then there is something to hold the others against. */
+    if (b->next_extra < b->num_extras && b->turns > 0) {
         *out = b->extras[b->next_extra++];
         return true;
     }
-    return mmt_arms_ask(&b->arms, out);
+    if (mmt_arms_ask(&b->arms, out))
+        return true;
+    if (b->next_extra == b->num_extras)
+        return false;
+    *out = b->extras[b->next_extra++];
+    return true;
 }
 
 /* False where nothing is left to propose. What the journal knows already is told to the
@@ -173,7 +178,7 @@ static void start_compiling(struct bout *b)
     while ((next = oldest(b, PROPOSED)) &&
            (worker = mmt_pool_idle(&b->t->pool, MMT_COMPILER))) {
         struct mmt_job job = job_for(b, MMT_TASK_COMPILE, &next->config);
-        mmt_worker_send(worker, &job, compile_seconds);
+        mmt_worker_send(worker, &job, compile_seconds, b->t->options.limit);
         next->state = COMPILING;
     }
 }
@@ -191,7 +196,8 @@ static void start_measuring(struct bout *b)
         return;
     struct mmt_job job = job_for(b, MMT_TASK_MEASURE, &next->config);
     job.doubtful = is_baseline(&next->config) || mmt_arms_doubt(&b->arms, &next->config);
-    mmt_worker_send(worker, &job, mmt_tune_limit(b->t, b->problem, b->arms.best));
+    double limit = mmt_tune_limit(b->t, b->problem, b->arms.best);
+    mmt_worker_send(worker, &job, limit, limit);
     next->state = MEASURING;
     mmt_report_status(b->t, &next->config, b->arms.best);
 }

@@ -113,12 +113,14 @@ void mmt_worker_stop(struct mmt_worker *worker)
 /* ---- sending
  * --------------------------------------------------------------------------- */
 
-void mmt_worker_send(struct mmt_worker *worker, const struct mmt_job *job, double limit)
+void mmt_worker_send(struct mmt_worker *worker, const struct mmt_job *job, double limit,
+                     double run_limit)
 {
     struct mmt_text line = { 0 };
     worker->job = *job;
     worker->busy = true;
     worker->limit = limit;
+    worker->run_limit = run_limit;
     worker->deadline = mmt_now() + limit;
     snprintf(worker->phase, sizeof worker->phase, "start");
     if (!mmt_wire_write_job(job, &line))
@@ -189,7 +191,7 @@ static double patience(const struct mmt_worker *worker)
     if (!strcmp(worker->phase, "data"))
         return 10 * worker->limit;
     if (!strcmp(worker->phase, "first run"))
-        return fmin(worker->limit, 10);
+        return worker->run_limit;
     return worker->limit;
 }
 

@@ -82,8 +82,8 @@ struct mmt_worker {
     struct mmt_text heard; /* not yet a whole line */
     bool ready, busy;
     struct mmt_job job;
-    double limit;    /* seconds a phase of the job may take */
-    double deadline; /* mmt_now() when it is killed; INFINITY while idle */
+    double limit, run_limit; /* seconds a phase of the job may take; its first run */
+    double deadline;         /* mmt_now() when it is killed; INFINITY while idle */
     char phase[16];
     int deaths; /* in a row before it was ready */
 };
@@ -94,9 +94,11 @@ double mmt_now(void);
 /* Starts the process. role and device must be filled in. */
 mmt_status mmt_worker_start(struct mmt_worker *worker, mmt_error *err);
 
-/* Hands over a job. Each of its phases may take `limit` seconds. A worker that cannot be
- * written to is found dead by the next mmt_worker_hear. */
-void mmt_worker_send(struct mmt_worker *worker, const struct mmt_job *job, double limit);
+/* Hands over a job. Each of its phases may take `limit` seconds, but the first run after
+ * compiling `run_limit`. A worker that cannot be written to is found dead by the next
+ * mmt_worker_hear. */
+void mmt_worker_send(struct mmt_worker *worker, const struct mmt_job *job, double limit,
+                     double run_limit);
 
 enum mmt_heard {
     MMT_HEARD_NOTHING, /* no whole reply yet */
