@@ -10,8 +10,7 @@
 
 enum { MAX_FILE = 64 << 20 };
 
-/* ---- the tables ----------------------------------------------------------------------
- */
+/* ---- the tables ---------------------------------------------------------------- */
 
 /* Times are in microseconds in the file, rates in GFLOP/s and GB/s; in memory all are in
  * the plain units. */
@@ -175,7 +174,10 @@ static const struct mmt_field cost[] = {
     ROW(NUMBER, "step_us", step, MICRO),
     ROW(NUMBER, "wave_us", wave, MICRO),
     ROW(NUMBER, "wave_step_us", wave_step, MICRO),
+    ROW(NUMBER, "cell_us", cell, MICRO),
+    ROW(NUMBER, "cell_step_us", cell_step, MICRO),
     ROW(NUMBER, "unaligned_us", unaligned, MICRO),
+    ROW(NUMBER, "unaligned_cell_us", unaligned_cell, MICRO),
     ROW(NUMBER, "reduction_us_per_byte", reduction, MICRO),
     ROW(NUMBER, "bandwidth_gbs", bandwidth, GIGA),
     ROW(INT, "resident", resident),
@@ -220,8 +222,7 @@ static const struct mmt_field published[] = {
 };
 #undef OF
 
-/* ---- reading -------------------------------------------------------------------------
- */
+/* ---- reading ------------------------------------------------------------------- */
 
 /* What is being read, and which hash each template of this library has. */
 struct reading {
@@ -426,8 +427,7 @@ mmt_profile *mmt_profile_load(const char *path, mmt_error *err)
     return profile;
 }
 
-/* ---- writing -------------------------------------------------------------------------
- */
+/* ---- writing ------------------------------------------------------------------- */
 
 /* Puts an array of structs under a key of the root. */
 static mmt_status write_array(json_t *root, const char *key,
@@ -467,17 +467,27 @@ static mmt_status write_root(const struct mmt_profile *p, json_t *root, mmt_erro
     return write_array(root, "kept", kept, p->kept, p->num_kept, sizeof *p->kept, err);
 }
 
+mmt_status mmt_profile_print(const struct mmt_profile *profile, struct mmt_text *text,
+                             mmt_error *err)
+{
+    json_t *root = json_object();
+    mmt_status status = write_root(profile, root, err);
+    if (!status)
+        status = mmt_json_layout(root, text, err);
+    json_decref(root);
+    return status;
+}
+
 mmt_status mmt_profile_save(const struct mmt_profile *profile, const char *path,
                             mmt_error *err)
 {
     struct mmt_text text = { 0 };
-    json_t *root = json_object();
-    mmt_status status = write_root(profile, root, err);
-    if (!status)
-        status = mmt_json_layout(root, &text, err);
-    if (!status)
+    mmt_error why = { 0 };
+    mmt_status status = mmt_profile_print(profile, &text, &why);
+    if (status)
+        mmt_fail(err, status, "'%s' cannot be written: %s", path, why.text);
+    else
         status = mmt_file_replace(path, mmt_text_string(&text), text.length, err);
-    json_decref(root);
     mmt_text_finish(&text);
     return status;
 }

@@ -114,12 +114,13 @@ mmt_status mmt_read_knobs(const struct mmt_place *at, void *to)
     return status;
 }
 
+/* NULL for what is none of the knob's values. */
 static json_t *write_value(const struct mmt_knob *knob, int value)
 {
-    for (int i = 0; knob->names && i < knob->num_values; i++)
+    for (int i = 0; i < knob->num_values; i++)
         if (knob->values[i] == value)
-            return json_string(knob->names[i]);
-    return knob->names ? NULL : json_integer(value);
+            return knob->names ? json_string(knob->names[i]) : json_integer(value);
+    return NULL;
 }
 
 json_t *mmt_write_knobs(const struct mmt_place *at, const void *from)

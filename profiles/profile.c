@@ -61,7 +61,7 @@ mmt_status mmt_profile_add_kept(struct mmt_profile *profile, const struct mmt_ke
 /* Runs of what is neither letter, digit, point nor underscore become one '-'. */
 static void add_file_name(const char *name, struct mmt_text *path)
 {
-    bool gap = false;
+    bool begun = false, gap = false;
     for (const char *c = name; *c; c++) {
         bool plain = (unsigned char) *c < 0x80 &&
                      (isalnum((unsigned char) *c) || *c == '.' || *c == '_');
@@ -69,7 +69,8 @@ static void add_file_name(const char *name, struct mmt_text *path)
             mmt_text_add(path, "-");
         if (plain)
             mmt_text_addf(path, "%c", tolower((unsigned char) *c));
-        gap = !plain && (gap || c > name);
+        begun |= plain;
+        gap = begun && !plain;
     }
 }
 

@@ -1,5 +1,5 @@
-/* Profiles: what was learned about one device, in memory and as JSON. The door of the room
- * `profiles`. The format is described in schema.json. */
+/* Profiles: what was learned about one device, in memory and as JSON. The door of the
+ * room `profiles`. The format is described in schema.json. */
 #ifndef MMT_PROFILES_PROFILE_H
 #define MMT_PROFILES_PROFILE_H
 
@@ -17,19 +17,20 @@ struct mmt_timing {
  *   t = launches * launch + max(busy, bytes / bandwidth) + workspace * reduction
  *   busy = waves * (wave + steps * wave_step) + blocks * (block + steps * step)
  *          + cells * (cell + steps * cell_step)
- * for the busiest multiprocessor, which runs `blocks` blocks, `resident` of them at a time
- * in `waves` waves; each makes `steps` steps along k, of `depth`; `cells` are the elements
- * of C that it computes. Where the kernel's aligned text cannot serve, a block's step takes
- * `unaligned` more, and a cell takes `unaligned_cell` more.
- * `fitted` is false where there were too few shapes; then the nearest shape decides. */
+ * for the busiest multiprocessor, which runs `blocks` blocks, `resident` of them at a
+ * time in `waves` waves; each makes `steps` steps along k, of `depth`; `cells` are the
+ * elements of C that it computes. Where the kernel's aligned text cannot serve, a block's
+ * step takes `unaligned` more, and a cell takes `unaligned_cell` more. `fitted` is false
+ * where there were too few shapes; then the nearest shape decides. */
 struct mmt_cost {
     bool fitted;
-    double launch, block, step, bandwidth, reduction; /* bandwidth: bytes/s, 0: no bound;
-                                                       * reduction: per byte of workspace */
+    double launch, block, step, bandwidth,
+        reduction;          /* bandwidth: bytes/s, 0: no bound;
+                             * reduction: per byte of workspace */
     double wave, wave_step; /* what a wave takes however few its blocks are */
-    double cell, cell_step;   /* what an edge, where blocks are filled in part, saves */
+    double cell, cell_step; /* what an edge, where blocks are filled in part, saves */
     double unaligned, unaligned_cell;
-    int resident, depth;    /* at least 1 where fitted */
+    int resident, depth; /* at least 1 where fitted */
     double residual; /* root mean square of ln(model / measured) over the fitted shapes */
 };
 
@@ -41,7 +42,7 @@ struct mmt_entry {
     struct mmt_timing time;
     double gflops;
     double roofline; /* fraction of the device's measured roofline; 0 where unknown */
-    double naive;    /* seconds of the naive template on the same problem; 0: not measured */
+    double naive; /* seconds of the naive template on the same problem; 0: not measured */
     char source[64]; /* "" for what was tuned here; else which profile it was tried from
                       * (`--with`). Only entries with "" are chosen for execution */
 };
@@ -57,12 +58,12 @@ struct mmt_kept {
 /* A published figure: `diff` and `show` read it, nothing executes it. */
 struct mmt_published {
     mmt_problem problem;
-    char kernel[64];      /* the paper's own name for the variant, "index swap" */
-    char knobs[128];      /* the nearest configuration of ours, as text: "tiled …" */
+    char kernel[64]; /* the paper's own name for the variant, "index swap" */
+    char knobs[128]; /* the nearest configuration of ours, as text: "tiled …" */
     double seconds;
     bool suspect;
-    char where[64];       /* the paper's table, "Table 1.4" */
-    char note[512];       /* why it is suspect, and what else a reader must know, or "" */
+    char where[64]; /* the paper's table, "Table 1.4" */
+    char note[512]; /* why it is suspect, and what else a reader must know, or "" */
 };
 
 struct mmt_profile {
@@ -70,14 +71,15 @@ struct mmt_profile {
     struct mmt_caps caps;
     /* How it was made. */
     struct {
-        char version[32];  /* of mmtune */
-        char date[32];     /* ISO 8601, UTC */
+        char version[32]; /* of mmtune */
+        char date[32];    /* ISO 8601, UTC */
         uint64_t seed;
-        double budget;     /* seconds, 0: not limited by time */
+        double budget; /* seconds, 0: not limited by time */
         int tried, skipped, wrong, failed;
     } made;
-    double peak_flops[MMT_NUM_TYPES]; /* FLOP/s, measured or derived from caps; 0: unknown */
-    double bandwidth;                 /* bytes/s, measured; 0: unknown */
+    double
+        peak_flops[MMT_NUM_TYPES]; /* FLOP/s, measured or derived from caps; 0: unknown */
+    double bandwidth;              /* bytes/s, measured; 0: unknown */
     struct mmt_entry *entries;
     size_t num_entries;
     struct mmt_kept *kept;
@@ -93,8 +95,8 @@ struct mmt_profile {
 struct mmt_profile *mmt_profile_create(void);
 
 /* Append a copy. */
-mmt_status mmt_profile_add_entry(struct mmt_profile *profile, const struct mmt_entry *entry,
-                                 mmt_error *err);
+mmt_status mmt_profile_add_entry(struct mmt_profile *profile,
+                                 const struct mmt_entry *entry, mmt_error *err);
 mmt_status mmt_profile_add_kept(struct mmt_profile *profile, const struct mmt_kept *kept,
                                 mmt_error *err);
 

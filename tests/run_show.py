@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""What `mmtune show` and `mmtune diff` print: run_show.py MMTUNE SOURCE_ROOT"""
+import json
+import os
+import subprocess
+import sys
+
+MMTUNE, ROOT = sys.argv[1:3]
+GTX = os.path.join(ROOT, "profiles/papers/geforce-gtx-1060.json")
+QUADRO = os.path.join(ROOT, "profiles/papers/quadro-k5000.json")
+OWN = os.path.join(ROOT, "tests/data/profiles/good/small.json")
+BAD = os.path.join(ROOT, "tests/data/profiles/bad/")
+failures = []
+
+
+def run(words, status, *said, quiet=()):
+    """Runs it; checks the exit status and what is said on either stream."""
+    done = subprocess.run([MMTUNE, *words], capture_output=True, text=True, timeout=60)
+    both = done.stdout + done.stderr
+    wrong = [f"does not say {text!r}" for text in said if text not in both]
+    wrong += [f"says {text!r}" for text in quiet if text in both]
+    if done.returncode != status:
+        wrong.append(f"exit status is {done.returncode}, should be {status}")
+    if wrong:
+        failures.append(f"{' '.join(words)}: {'; '.join(wrong)}\n{both}")
+    return done.stdout
+
+
+def check(held, what):
+    if not held:
+        failures.append(f"not so: {what}")
+
+
+run(["show", OWN], 0, "Testing", "sm_90a", "seed 18446744073709551615", "1 tried",
+    "gemm f32 nt 64x48x32", "2.50 us +-0.25 us", "78.6 GFLOP/s",
+    "50.0 % of the roofline", "2 times naive", "tiled TILE=16 SHARED_LAYOUT=pad",
+    "kept for all other shapes")
+run(["show", QUADRO], 0, "published figures", "Semenenko", "extra column *", "268.4 GFLOP/s",
+    "exactly one 1 ms timer tick", "Table 1.4")
+run(["show", BAD + "knob_range.json"], 0, "knobs.TILE is 17", "gemm f32 nt 64x48x32")
+run(["show", BAD + "format_newer.json"], 1, "its format is 2; this mmtune reads format 1")
+run(["show", "/nowhere/p.json"], 1, "/nowhere/p.json", "No such file")
+run(["show", OWN, "--device", "0"], 2, "one of them")
+run(["show", OWN, QUADRO], 2, "one word too many")
+run(["show", "--frob"], 2, "--frob")
+run(["show", "--help"], 0, "usage: mmtune show")
+
+run(["diff", GTX, QUADRO], 0,
+    "index swap wins on A, NVIDIA GeForce GTX 1060 6 GB: 3 of 3 (3 of them *",
+    "extra column wins on B, NVIDIA Quadro K5000 4 GB: 3 of 3 (1 of them *",
+    "SHARED_LAYOUT swap | pad", "B is 7.99 times as fast as A *",
+    "on B, the best of A takes 2.28 times as long as its own best\n",
+    "on A, the best of B takes 1.94 times as long as its own best *", "only in A",
+    "* A, Table 1.4, extra column:")
+run(["diff", OWN, OWN], 0, "a tie", "the same kernel is best on both",
+    quiet=["only in", "differ"])
+run(["diff", OWN, QUADRO], 0, "only in A", "only in B", "there is nothing to compare")
+run(["diff", OWN], 2, "1 file is named")
+run(["diff"], 2, "0 files are named")
+run(["diff", OWN, OWN, OWN], 2, "one word too many")
+run(["diff", OWN, BAD + "truncated.json"], 1, "truncated.json")
+run(["diff", "--help"], 0, "usage: mmtune diff")
+
+shown = json.loads(run(["show", "--json", OWN], 0))
+check(shown["made"]["seed"] == "18446744073709551615", "the seed is whole")
+check([p["problem"] for p in shown["problems"]] == ["gemm f32 nt 64x48x32"],
+      "show --json has the problem once")
+check(shown["problems"][0]["best"]["time_us"] == 2.5, "show --json has the time")
+
+told = json.loads(run(["diff", "--json", GTX, QUADRO], 0))
+check(len(told["problems"]) == 3 and len(told["only_in_a"]) == 3, "diff --json has all")
+for problem in told["problems"]:
+    check(problem["a"]["best"]["kernel"] == "index swap", "swap is best on A")
+    check(problem["b"]["best"]["kernel"] == "extra column", "padding is best on B")
+    check(problem["suspect"] and not problem["tie"], "it rests on suspect figures")
+check(told["wins_on_b"] == [{"kernel": "extra column", "problems": 3, "suspect": 1}],
+      "wins on B")
+
+print("\n".join(failures) or "show and diff say what they should")
+sys.exit(1 if failures else 0)

@@ -1,0 +1,505 @@
+/* Profiles: what is written is read again and written the same; what is wrong is refused
+ * with a sentence. */
+#include <dirent.h>
+#include <math.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "profiles/profile.h"
+#include "tests/test.h"
+
+static const char *source_root(void)
+{
+    const char *root = getenv("MMT_SOURCE_ROOT");
+    return root ? root : ".";
+}
+
+static const char *data_path(const char *folder, const char *name, char out[1024])
+{
+    snprintf(out, 1024, "%s/%s/%s", source_root(), folder, name);
+    return out;
+}
+
+/* ---- a profile with everything in it ------------------------------------------- */
+
+static const struct mmt_caps all_caps = {
+    .backend = "cuda",
+    .name = "Testing \"Card\" \xc2\xb5 9000",
+    .vendor = "Vendor",
+    .architecture = "sm_90a",
+    .driver = "580.65.06",
+    .compiler = "nvrtc 13.0",
+    .dialect = MMT_CUDA_CXX,
+    .kind = MMT_GPU,
+    .sm = 90,
+    .f64 = true,
+    .max_threads = 1024,
+    .max_block = { 1024, 1023, 64 },
+    .max_grid = { 2147483647, 65535, 65534 },
+    .shared = 232448,
+    .shared_per_sm = 233472,
+    .registers = 65536,
+    .registers_per_thread = 255,
+    .registers_per_sm = 65537,
+    .threads_per_sm = 2048,
+    .blocks_per_sm = 32,
+    .sms = 132,
+    .warp = 33,
+    .vector_bytes = 64,
+    .cache = 62914560,
+    .memory = (size_t) 150 << 30,
+    .clock_khz = 1980000,
+    .buffer_align = 256,
+};
+
+static struct mmt_entry an_entry(const struct mmt_template *template, int which)
+{
+    mmt_problem asked = mmt_gemm_problem(MMT_F32, 100 + which, 200, 300);
+    asked.trans_a = which & 1;
+    asked.trans_b = which & 2;
+    asked.lda = 512;
+    asked.batch = 1 + which;
+    struct mmt_entry entry = {
+        .config.template = template,
+        .template_hash = "00112233445566778899aabbccddeeff",
+        .time = { 123.456e-6 / (which + 1), 1.5e-6 / 3, 21 },
+        .gflops = 1e5 / 3,
+        .roofline = 2.0 / 3,
+        .naive = 1e-3 / 7,
+    };
+    mmt_error err = { 0 };
+    CHECK_OK(mmt_problem_normalise(&asked, &entry.problem, &err), err);
+    memcpy(entry.config.values, template->seeds[0], sizeof(int) * template->num_knobs);
+    if (which & 1)
+        strcpy(entry.source, "another.json");
+    struct mmt_hash hash;
+    CHECK_OK(mmt_template_hash(template, &hash, &err), err);
+    mmt_hash_print(hash, entry.template_hash);
+    return entry;
+}
+
+static struct mmt_kept a_kept(const struct mmt_template *template, bool fitted)
+{
+    struct mmt_kept kept = { .type = MMT_F64,
+                             .trans_b = true,
+                             .config.template = template };
+    memcpy(kept.config.values, template->seeds[0], sizeof(int) * template->num_knobs);
+    if (fitted)
+        kept.cost = (struct mmt_cost){ .fitted = true,
+                                       .launch = 1e-6 / 3,
+                                       .block = 2e-7,
+                                       .step = 3e-9,
+                                       .bandwidth = 4e12 / 7,
+                                       .reduction = 5e-13,
+                                       .wave = 6e-7,
+                                       .wave_step = 7e-8,
+                                       .cell = 9e-10,
+                                       .cell_step = 1e-11,
+                                       .unaligned = 8e-9,
+                                       .unaligned_cell = 2e-10,
+                                       .resident = 3,
+                                       .depth = 16,
+                                       .residual = 0.05 };
+    return kept;
+}
+
+static struct mmt_profile *everything(void)
+{
+    struct mmt_profile *profile = mmt_profile_create();
+    mmt_error err = { 0 };
+    profile->caps = all_caps;
+    strcpy(profile->made.version, "0.1.0");
+    strcpy(profile->made.date, "2026-01-02T03:04:05Z");
+    profile->made.seed = UINT64_MAX;
+    profile->made.budget = 300;
+    profile->made.tried = 1;
+    profile->made.skipped = 2;
+    profile->made.wrong = 3;
+    profile->made.failed = 4;
+    profile->peak_flops[MMT_F32] = 60e12;
+    profile->peak_flops[MMT_F64] = 30e12 / 7;
+    profile->bandwidth = 4.1e12;
+    for (int t = 0; mmt_templates[t]; t++) {
+        struct mmt_entry entry = an_entry(mmt_templates[t], t);
+        struct mmt_kept kept = a_kept(mmt_templates[t], t % 2);
+        CHECK_OK(mmt_profile_add_entry(profile, &entry, &err), err);
+        CHECK_OK(mmt_profile_add_kept(profile, &kept, &err), err);
+    }
+    return profile;
+}
+
+static char *print(const struct mmt_profile *profile)
+{
+    struct mmt_text text = { 0 };
+    mmt_error err = { 0 };
+    CHECK_OK(mmt_profile_print(profile, &text, &err), err);
+    return text.data;
+}
+
+/* ---- round trips --------------------------------------------------------------- */
+
+static bool close_to(double a, double b)
+{
+    return fabs(a - b) <= 1e-8 * fabs(a);
+}
+
+static void same_entry(const struct mmt_entry *a, const struct mmt_entry *b)
+{
+    CHECK(mmt_problem_equal(&a->problem, &b->problem));
+    CHECK(mmt_config_equal(&a->config, &b->config));
+    CHECK_EQ_STR(a->template_hash, b->template_hash);
+    CHECK_EQ_STR(a->source, b->source);
+    CHECK(close_to(a->time.median, b->time.median));
+    CHECK(close_to(a->time.spread, b->time.spread));
+    CHECK_EQ_INT(a->time.samples, b->time.samples);
+    CHECK(close_to(a->gflops, b->gflops));
+    CHECK(close_to(a->roofline, b->roofline));
+    CHECK(close_to(a->naive, b->naive));
+}
+
+static void same_cost(const struct mmt_cost *a, const struct mmt_cost *b)
+{
+    CHECK(a->fitted == b->fitted);
+    CHECK(close_to(a->launch, b->launch) && close_to(a->block, b->block));
+    CHECK(close_to(a->step, b->step) && close_to(a->bandwidth, b->bandwidth));
+    CHECK(close_to(a->reduction, b->reduction) && close_to(a->wave, b->wave));
+    CHECK(close_to(a->wave_step, b->wave_step) && close_to(a->unaligned, b->unaligned));
+    CHECK(close_to(a->cell, b->cell) && close_to(a->cell_step, b->cell_step));
+    CHECK(close_to(a->unaligned_cell, b->unaligned_cell));
+    CHECK(a->resident == b->resident && a->depth == b->depth);
+    CHECK(close_to(a->residual, b->residual));
+}
+
+static void test_memory(void)
+{
+    struct mmt_profile *a = everything();
+    char *text = print(a);
+    mmt_error err = { 0 };
+    struct mmt_profile *b = mmt_profile_read(text, strlen(text), &err);
+    if (!CHECK(b != NULL)) {
+        fprintf(stderr, "    %s\n", err.text);
+        return;
+    }
+    CHECK_EQ_STR(mmt_profile_warnings(b), "");
+    CHECK(memcmp(&a->caps, &b->caps, sizeof a->caps) == 0);
+    CHECK(memcmp(&a->made, &b->made, sizeof a->made) == 0);
+    CHECK(close_to(a->peak_flops[MMT_F64], b->peak_flops[MMT_F64]));
+    CHECK(close_to(a->bandwidth, b->bandwidth));
+    CHECK_EQ_INT(b->num_entries, a->num_entries);
+    for (size_t i = 0; i < a->num_entries && i < b->num_entries; i++)
+        same_entry(&a->entries[i], &b->entries[i]);
+    CHECK_EQ_INT(b->num_kept, a->num_kept);
+    for (size_t i = 0; i < a->num_kept && i < b->num_kept; i++) {
+        CHECK(mmt_config_equal(&a->kept[i].config, &b->kept[i].config));
+        CHECK(a->kept[i].type == b->kept[i].type);
+        CHECK(a->kept[i].trans_a == b->kept[i].trans_a);
+        CHECK(a->kept[i].trans_b == b->kept[i].trans_b);
+        same_cost(&a->kept[i].cost, &b->kept[i].cost);
+    }
+    char *again = print(b);
+    CHECK_EQ_STR(again, text);
+    free(again);
+    free(text);
+    mmt_profile_free(a);
+    mmt_profile_free(b);
+}
+
+/* Every sentence says that a template has changed, if there is any. */
+static bool only_changes(const char *warnings)
+{
+    for (; *warnings; warnings = strchr(warnings, '\n') + 1)
+        if (strncmp(warnings, "template ", 9) != 0)
+            return false;
+    return true;
+}
+
+static void round_trip(const char *path)
+{
+    struct mmt_text before = { 0 }, after = { 0 };
+    mmt_error err = { 0 };
+    char copy[] = "/tmp/mmtune-test-XXXXXX";
+    close(mkstemp(copy));
+    struct mmt_profile *profile = mmt_profile_load(path, &err);
+    if (CHECK(profile != NULL)) {
+        CHECK(only_changes(mmt_profile_warnings(profile)));
+        CHECK_OK(mmt_profile_save(profile, copy, &err), err);
+        CHECK_OK(mmt_file_read(path, 1 << 24, &before, &err), err);
+        CHECK_OK(mmt_file_read(copy, 1 << 24, &after, &err), err);
+        CHECK_EQ_STR(mmt_text_string(&after), mmt_text_string(&before));
+    } else {
+        fprintf(stderr, "    %s\n", err.text);
+    }
+    unlink(copy);
+    mmt_text_finish(&before);
+    mmt_text_finish(&after);
+    mmt_profile_free(profile);
+}
+
+/* Calls for every .json of a folder; returns how many there were. */
+static int each_file(const char *folder, void (*check)(const char *path))
+{
+    char path[1024];
+    int count = 0;
+    DIR *list = opendir(data_path(folder, "", path));
+    if (!CHECK(list != NULL))
+        return 0;
+    for (struct dirent *file; (file = readdir(list));) {
+        const char *dot = strrchr(file->d_name, '.');
+        if (!dot || strcmp(dot, ".json") != 0)
+            continue;
+        check(data_path(folder, file->d_name, path));
+        count++;
+    }
+    closedir(list);
+    return count;
+}
+
+/* ---- bad files ----------------------------------------------------------------- */
+
+/* A line of expected.txt: FILE, "refused" or how many entries (or published
+ * figures) and kept kernels are left
+ * ("1+0"), and a part of the sentence that says why. */
+static void bad_file(const char *name, const char *left, const char *words)
+{
+    char path[1024], kept[32] = "refused";
+    mmt_error err = { 0 };
+    data_path("tests/data/profiles/bad", name, path);
+    struct mmt_profile *profile = mmt_profile_load(path, &err);
+    const char *said = profile ? mmt_profile_warnings(profile) : err.text;
+    if (profile)
+        snprintf(kept, sizeof kept, "%zu+%zu",
+                 profile->num_entries + profile->num_published, profile->num_kept);
+    else
+        CHECK(strstr(err.text, path) && err.status == MMT_ERROR_FORMAT);
+
+    bool right = CHECK_EQ_STR(kept, left);
+    right &= CHECK(strstr(said, words) != NULL);
+    if (!right)
+        fprintf(stderr, "    %s says: %s\n    should say: %s\n", name, said, words);
+    mmt_profile_free(profile);
+}
+
+static int listed;
+
+static void test_bad_files(void)
+{
+    char path[1024], line[1024];
+    FILE *list = fopen(data_path("tests/data/profiles/bad", "expected.txt", path), "r");
+    if (!CHECK(list != NULL))
+        return;
+    while (fgets(line, sizeof line, list)) {
+        char *rest = line;
+        const char *name = strsep(&rest, "\t\n");
+        const char *left = strsep(&rest, "\t\n");
+        const char *words = strsep(&rest, "\t\n");
+        if (CHECK(left && words && *words))
+            bad_file(name, left, words);
+        listed++;
+    }
+    fclose(list);
+}
+
+static void count_file(const char *path)
+{
+    listed--;
+}
+
+/* ---- what is too large for a file ---------------------------------------------- */
+
+static void refuse_text(const struct mmt_text *text, const char *words)
+{
+    mmt_error err = { 0 };
+    struct mmt_profile *profile = mmt_profile_read(text->data, text->length, &err);
+    CHECK(!profile && err.status == MMT_ERROR_FORMAT);
+    if (!CHECK(strstr(err.text, words)))
+        fprintf(stderr, "    says: %s\n", err.text);
+    mmt_profile_free(profile);
+}
+
+static void test_large(void)
+{
+    struct mmt_text text = { 0 };
+    for (int i = 0; i < 1000000; i++)
+        mmt_text_add(&text, "[");
+    refuse_text(&text, "line 1 is nested more than 16 deep");
+    mmt_text_finish(&text);
+
+    mmt_text_add(&text, "{\"format\": 1, \"entries\": [1");
+    for (int i = 0; i < 1000001; i++)
+        mmt_text_add(&text, ",1");
+    refuse_text(&text, "more than 1000000 values");
+    mmt_text_finish(&text);
+}
+
+/* Thousands of entries, all of them wrong: the warnings end somewhere. */
+static void test_many_warnings(void)
+{
+    struct mmt_profile *profile = everything();
+    char *good = print(profile);
+    struct mmt_text text = { 0 };
+    char *entries = strstr(good, "\"entries\": [") + strlen("\"entries\": [");
+    mmt_text_add_bytes(&text, good, entries - good);
+    for (int i = 0; i < 20000; i++)
+        mmt_text_add(&text, "{\"problem\": 7},");
+    mmt_text_add(&text, entries);
+
+    mmt_error err = { 0 };
+    struct mmt_profile *read = mmt_profile_read(text.data, text.length, &err);
+    if (CHECK(read != NULL)) {
+        CHECK_EQ_INT(read->num_entries, profile->num_entries);
+        CHECK(strlen(mmt_profile_warnings(read)) < 80 * 1024);
+        CHECK(strstr(mmt_profile_warnings(read), "entries[0] is left out: "
+                                                 "entries[0].problem is 7; it must be an "
+                                                 "object"));
+        CHECK(
+            strstr(mmt_profile_warnings(read), "more was left out than is listed here"));
+    }
+    mmt_profile_free(read);
+    mmt_profile_free(profile);
+    mmt_text_finish(&text);
+    free(good);
+}
+
+/* ---- what cannot be written ---------------------------------------------------- */
+
+static void refuse_writing(double median, double gflops, const char *words)
+{
+    struct mmt_profile *profile = everything();
+    struct mmt_text text = { 0 };
+    mmt_error err = { 0 };
+    profile->entries[1].time.median = median;
+    profile->entries[1].gflops = gflops;
+    CHECK_FAILS(mmt_profile_print(profile, &text, &err), err, MMT_ERROR_ARGUMENT, words);
+    mmt_text_finish(&text);
+    mmt_profile_free(profile);
+}
+
+static void test_writing(void)
+{
+    refuse_writing(NAN, 1, "entries[1].time.median_us is nan");
+    refuse_writing(0, 1, "entries[1].time.median_us is 0; it must be a number above 0");
+    refuse_writing(1, INFINITY, "entries[1].gflops is inf");
+
+    struct mmt_profile *profile = everything();
+    mmt_error err = { 0 };
+    profile->entries[0].config.values[0] = 12345;
+    CHECK_FAILS(mmt_profile_save(profile, "/tmp/never-written.json", &err), err,
+                MMT_ERROR_ARGUMENT, "is 12345, which is none of its values");
+    mmt_profile_free(profile);
+
+    profile = everything();
+    CHECK_FAILS(mmt_profile_save(profile, "/proc/none/profile.json", &err), err,
+                MMT_ERROR_NOT_FOUND, "/proc/none");
+    strcpy(profile->caps.name, "Caf\xe9");
+    char *text = print(profile);
+    CHECK(strstr(text, "\"name\": \"Caf?\""));
+    free(text);
+    mmt_profile_free(profile);
+}
+
+/* ---- files, names, owners ------------------------------------------------------ */
+
+static void test_files(void)
+{
+    mmt_error err = { 0 };
+    CHECK(!mmt_profile_load("/nowhere/p.json", &err));
+    CHECK(err.status == MMT_ERROR_NOT_FOUND);
+    CHECK(strstr(err.text, "/nowhere/p.json") && strstr(err.text, "No such file"));
+    CHECK(!mmt_profile_load("/tmp", &err));
+    CHECK(err.status == MMT_ERROR_IO && strstr(err.text, "Is a directory"));
+    CHECK(!mmt_profile_load(NULL, &err));
+    CHECK(err.status == MMT_ERROR_ARGUMENT);
+    mmt_profile_free(NULL);
+}
+
+static void check_path(const char *name, const char *wanted)
+{
+    struct mmt_caps caps = { .backend = "opencl" };
+    struct mmt_text path = { 0 };
+    snprintf(caps.name, sizeof caps.name, "%s", name);
+    mmt_profile_path(&caps, &path);
+    CHECK_EQ_STR(mmt_text_string(&path), wanted);
+    mmt_text_finish(&path);
+}
+
+static void test_path(void)
+{
+    setenv("XDG_DATA_HOME", "/data", 1);
+    check_path("NVIDIA H200", "/data/mmtune/opencl-nvidia-h200.json");
+    check_path("AMD EPYC(TM) 9.5/../x ", "/data/mmtune/opencl-amd-epyc-tm-9.5-..-x.json");
+    check_path("\xc2\xb5 Card", "/data/mmtune/opencl-card.json");
+}
+
+static void test_foreign(void)
+{
+    char buffer[512];
+    struct mmt_profile *profile = everything();
+    struct mmt_caps caps = profile->caps;
+    strcpy(caps.driver, "999.1");
+    CHECK(!mmt_profile_foreign(profile, &caps, buffer));
+    strcpy(caps.name, "Another");
+    CHECK_EQ_STR(
+        mmt_profile_foreign(profile, &caps, buffer),
+        "the profile was made on device 'Testing \"Card\" \xc2\xb5 9000', and this "
+        "one is 'Another'");
+    strcpy(profile->citation, "A paper");
+    CHECK(strstr(mmt_profile_foreign(profile, &caps, buffer), "published figures"));
+    mmt_profile_free(profile);
+}
+
+/* A profile that says the times of another text: told, and kept. */
+static void test_changed(void)
+{
+    struct mmt_profile *profile = everything();
+    strcpy(profile->entries[0].template_hash, "0123");
+    char *text = print(profile);
+    mmt_error err = { 0 };
+    struct mmt_profile *read = mmt_profile_read(text, strlen(text), &err);
+    char words[128];
+    snprintf(words, sizeof words,
+             "template %s has changed since it was measured for 1 entry",
+             profile->entries[0].config.template->name);
+    if (CHECK(read != NULL)) {
+        CHECK(strstr(mmt_profile_warnings(read), words));
+        CHECK_EQ_INT(read->num_entries, profile->num_entries);
+    }
+    mmt_profile_free(read);
+    mmt_profile_free(profile);
+    free(text);
+}
+
+/* The papers' configurations are ours. */
+static void check_paper(const char *path)
+{
+    mmt_error err = { 0 };
+    struct mmt_profile *profile = mmt_profile_load(path, &err);
+    if (!CHECK(profile != NULL))
+        return;
+    CHECK(profile->num_published > 0 && profile->num_entries == 0);
+    for (size_t i = 0; i < profile->num_published; i++) {
+        struct mmt_config config;
+        CHECK_OK(mmt_config_parse(profile->published[i].knobs, &config, &err), err);
+        CHECK(!profile->published[i].suspect || *profile->published[i].note);
+    }
+    mmt_profile_free(profile);
+    round_trip(path);
+}
+
+int main(void)
+{
+    test_memory();
+    CHECK(each_file("tests/data/profiles/good", round_trip) > 0);
+    CHECK_EQ_INT(each_file("profiles/papers", check_paper), 2);
+    test_bad_files();
+    CHECK(listed > 20);
+    each_file("tests/data/profiles/bad", count_file);
+    CHECK_EQ_INT(listed, 0);
+    test_large();
+    test_many_warnings();
+    test_writing();
+    test_files();
+    test_path();
+    test_foreign();
+    test_changed();
+    return test_end("profile");
+}
