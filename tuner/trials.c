@@ -44,6 +44,7 @@ static const struct row {
     { "alpha", &tiles, 2, 0, 0 },
     { "scalars", &tiles, 2, -1, SCALARS },
     { "alpha zero", &tiles, 0, 2, NO_INPUT },
+    { "alpha zero", &tiles, 0, 2, NO_INPUT | SCALARS },
     { "offset", &tiles, 1, 1, OFFSET },
     { "edges", &odd, 2, -1, ZERO_GAPS },
     { "gaps", &odd, 1, 1, 0 },

@@ -142,8 +142,8 @@ static mmt_status set_up(struct mmt_session *session, const struct mmt_trial *tr
     args->a.offset += trial->a.start;
     args->b.offset += trial->b.start;
     args->c.offset += trial->c.start;
-    args->alpha = trial->alpha;
-    args->beta = trial->beta;
+    args->alpha = trial->scalars ? 7 : trial->alpha; /* ignored with scalars */
+    args->beta = trial->scalars ? 7 : trial->beta;
     if (trial->scalars)
         args->scalars = session->scalars;
     return status;

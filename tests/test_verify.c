@@ -1,0 +1,250 @@
+/* The harness on trial. Each kernel of tests/bad is wrong in one way, in one line, and
+ * must be rejected by the check that is meant for it, while the right twin is accepted.
+ * Takes the place of the template tiled, from which it has the launch shape.
+ *
+ *     test_verify [DEVICE]
+ *
+ * Without a device: an OpenCL CPU where there is one, since only there a missing barrier
+ * shows every time. */
+#include <ftw.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "tests/test.h"
+#include "tuner/verify.h"
+
+static const struct {
+    const char *name, *check;
+} bad[] = {
+    { "constant", "integers" },
+    { "missing_barrier", "integers" },
+    { "k_off_by_one", "integers" },
+    { "reads_c", "poison" },
+    { "beta_ignored", "beta" },
+    { "alpha_ignored", "alpha" },
+    { "scalars_ignored", "scalars" },
+    { "alpha_zero_reads", "alpha zero" },
+    { "assumes_alignment", "offset" },
+    { "skipped_edge", "edges" },
+    { "write_past_end", "guard" },
+    { "write_in_gap", "guard" },
+    { "writes_input", "guard" },
+    { "reads_past_row", "gaps" },
+    { "rounds", "random" },
+    { "batch_ignored", "batch" },
+    { "far_rows", "shape" },
+    { "far_rounds", "samples" },
+};
+
+static char folder[] = "/tmp/mmtune-bad-XXXXXX";
+static const char *source_root;
+
+/* ---- kernel files
+ * ------------------------------------------------------------------------- */
+
+static void read_source(const char *name, struct mmt_text *text)
+{
+    struct mmt_text path = { 0 };
+    mmt_error err = { 0 };
+
+    mmt_text_addf(&path, "%s/%s", source_root, name);
+    CHECK_OK(mmt_file_read(mmt_text_string(&path), 1 << 20, text, &err), err);
+    mmt_text_finish(&path);
+}
+
+static void install(const char *from, const char *as)
+{
+    struct mmt_text text = { 0 }, path = { 0 };
+    mmt_error err = { 0 };
+
+    read_source(from, &text);
+    mmt_text_addf(&path, "%s/%s", folder, as);
+    CHECK_OK(mmt_file_replace(path.data, text.data, text.length, &err), err);
+    mmt_text_finish(&text);
+    mmt_text_finish(&path);
+}
+
+static void install_kernel(const char *name)
+{
+    char from[128];
+    snprintf(from, sizeof from, "tests/bad/%s.cl", name);
+    install(from, "tiled.cl");
+}
+
+static int remove_entry(const char *path, const struct stat *status, int kind,
+                        struct FTW *where)
+{
+    return remove(path);
+}
+
+/* How many lines differ; lines that only one of them has count, too. */
+static int lines_that_differ(const char *a, const char *b)
+{
+    int count = 0;
+
+    while (*a || *b) {
+        size_t length_a = strcspn(a, "\n"), length_b = strcspn(b, "\n");
+        count += length_a != length_b || strncmp(a, b, length_a);
+        a += length_a + (a[length_a] != 0);
+        b += length_b + (b[length_b] != 0);
+    }
+    return count;
+}
+
+static void test_one_line(void)
+{
+    struct mmt_text right = { 0 }, wrong = { 0 };
+    char name[128];
+
+    read_source("tests/bad/right.cl", &right);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        snprintf(name, sizeof name, "tests/bad/%s.cl", bad[i].name);
+        read_source(name, &wrong);
+        CHECK_EQ_INT(lines_that_differ(right.data, wrong.data), 1);
+    }
+    mmt_text_finish(&right);
+    mmt_text_finish(&wrong);
+}
+
+/* ---- verdicts
+ * -------------------------------------------------------------------------------- */
+
+static struct mmt_session *open_session(mmt_device *device, mmt_type type, int trans_a,
+                                        int trans_b)
+{
+    mmt_problem problem = mmt_gemm_problem(type, 600, 200, 40);
+    mmt_error err = { 0 };
+
+    problem.trans_a = trans_a;
+    problem.trans_b = trans_b;
+    struct mmt_session *session = mmt_session_create(device, &problem, 1, &err);
+    if (!session) {
+        fprintf(stderr, "%s\n", err.text);
+        exit(1);
+    }
+    return session;
+}
+
+static struct mmt_verdict judge(struct mmt_session *session)
+{
+    struct mmt_config config;
+    struct mmt_verdict verdict = { 0 };
+    mmt_error err = { 0 };
+
+    CHECK_OK(mmt_config_parse("tiled TILE=16 WORK=1 WORK_ALONG=rows", &config, &err),
+             err);
+    CHECK_OK(mmt_verify_candidate(session, &config, &verdict, &err), err);
+    return verdict;
+}
+
+static void test_right(mmt_device *device)
+{
+    install_kernel("right");
+    for (int i = 0; i < 12; i++) {
+        if (i / 4 == MMT_F64 && !mmt_device_caps(device)->f64)
+            continue;
+        struct mmt_session *session =
+            open_session(device, (mmt_type) (i / 4), i & 2, i & 1);
+        struct mmt_verdict verdict = judge(session);
+        CHECK(verdict.right);
+        CHECK_EQ_STR(verdict.check, "");
+        CHECK_EQ_STR(verdict.reason, "");
+        mmt_session_free(session);
+    }
+}
+
+static void test_wrong(mmt_device *device)
+{
+    struct mmt_session *session = open_session(device, MMT_F32, 0, 0);
+
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        install_kernel(bad[i].name);
+        struct mmt_verdict verdict = judge(session);
+        printf("%-18s %-10s %s\n", bad[i].name, verdict.check, verdict.reason);
+        CHECK(!verdict.right);
+        CHECK(verdict.reason[0]);
+        CHECK_EQ_STR(verdict.check, bad[i].check);
+    }
+    /* One that is wrong leaves nothing behind that harms the next. */
+    install_kernel("right");
+    CHECK(judge(session).right);
+    mmt_session_free(session);
+}
+
+static void test_no_verdict(mmt_device *device)
+{
+    struct mmt_session *session = open_session(device, MMT_F32, 0, 0);
+    struct mmt_config config;
+    struct mmt_verdict verdict;
+    mmt_error err = { 0 };
+    struct mmt_text path = { 0 };
+
+    CHECK_OK(mmt_config_parse("tiled TILE=16 WORK=1 WORK_ALONG=rows", &config, &err),
+             err);
+    mmt_text_addf(&path, "%s/tiled.cl", folder);
+    CHECK_OK(mmt_file_replace(path.data, "KERNEL nonsense", 15, &err), err);
+    CHECK_FAILS(mmt_verify_candidate(session, &config, &verdict, &err), err,
+                MMT_ERROR_COMPILE, "tiled.cl");
+    mmt_text_finish(&path);
+    mmt_session_free(session);
+}
+
+static void test_no_session(mmt_device *device)
+{
+    mmt_problem empty = mmt_gemm_problem(MMT_F32, 5, 0, 7);
+    mmt_error err = { 0 };
+
+    CHECK(!mmt_session_create(device, &empty, 1, &err));
+    CHECK(err.status == MMT_ERROR_ARGUMENT && strstr(err.text, "nothing to time"));
+    mmt_device *null = mmt_device_open("null:sm_90", &err);
+    if (!null)
+        return;
+    mmt_problem problem = mmt_gemm_problem(MMT_F32, 5, 6, 7);
+    CHECK(!mmt_session_create(null, &problem, 1, &err));
+    CHECK(err.status == MMT_ERROR_UNSUPPORTED && strstr(err.text, "executes nothing"));
+    mmt_device_close(null);
+}
+
+/* ---- the device
+ * -------------------------------------------------------------------------------- */
+
+static mmt_device *open_device(const char *name)
+{
+    struct mmt_device_info *list = NULL;
+    size_t count = 0;
+    mmt_error err = { 0 };
+    mmt_device *device;
+
+    if (!name && mmt_device_list(&list, &count, NULL, &err) == MMT_OK)
+        for (size_t i = 0; i < count && !name; i++)
+            if (!strcmp(list[i].caps.backend, "opencl") && list[i].caps.kind == MMT_CPU)
+                name = list[i].id;
+    device = mmt_device_open(name, &err);
+    free(list);
+    if (!device)
+        SKIP("%s", err.text);
+    return device;
+}
+
+int main(int argc, char **argv)
+{
+    mmt_device *device = open_device(argc > 1 ? argv[1] : NULL);
+
+    source_root = getenv("MMT_SOURCE_ROOT");
+    if (!source_root || !CHECK(mkdtemp(folder)))
+        SKIP("MMT_SOURCE_ROOT does not name the source tree, or /tmp is not writable");
+    install("templates/prelude_cuda.h", "prelude_cuda.h");
+    install("templates/prelude_opencl.h", "prelude_opencl.h");
+    setenv("MMTUNE_TEMPLATE_DIR", folder, 1);
+
+    test_one_line();
+    test_right(device);
+    test_wrong(device);
+    test_no_verdict(device);
+    test_no_session(device);
+    mmt_device_close(device);
+    nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    return test_end("verify");
+}
