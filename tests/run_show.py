@@ -33,7 +33,7 @@ def check(held, what):
 
 run(["show", OWN], 0, "Testing", "sm_90a", "seed 18446744073709551615", "1 tried",
     "gemm f32 nt 64x48x32", "2.50 us +-0.25 us", "78.6 GFLOP/s",
-    "50.0 % of the roofline", "2 times naive", "tiled TILE=16 SHARED_LAYOUT=pad",
+    "50.0 % of the roofline", "2 times as fast as naive", "tiled TILE=16 SHARED_LAYOUT=pad",
     "kept for all other shapes")
 run(["show", QUADRO], 0, "published figures", "Semenenko", "extra column *", "268.4 GFLOP/s",
     "exactly one 1 ms timer tick", "Table 1.4")
@@ -48,7 +48,7 @@ run(["show", "--help"], 0, "usage: mmtune show")
 run(["diff", GTX, QUADRO], 0,
     "index swap wins on A, NVIDIA GeForce GTX 1060 6 GB: 3 of 3 (3 of them *",
     "extra column wins on B, NVIDIA Quadro K5000 4 GB: 3 of 3 (1 of them *",
-    "SHARED_LAYOUT swap | pad", "B is 7.99 times as fast as A *",
+    "SHARED_LAYOUT swap | pad", "(best on A) index swap", "B is 7.99 times as fast as A *",
     "on B, the best of A takes 2.28 times as long as its own best\n",
     "on A, the best of B takes 1.94 times as long as its own best *", "only in A",
     "* A, Table 1.4, extra column:")

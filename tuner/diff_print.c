@@ -34,8 +34,9 @@ static void print_kernel(const struct mmt_both *both, const struct mmt_row *kern
         printf("  A/B %-6.3g", a->seconds / b->seconds);
     else
         printf("  %-10s", "");
-    printf("  %s%s%s\n", kernel->name, a == both->best[0] ? "  (best on A)" : "",
-           b == both->best[1] ? "  (best on B)" : "");
+    bool best_a = a == both->best[0], best_b = b == both->best[1];
+    printf("  %s%s%s\n", best_a ? best_b ? "(best on both) " : "(best on A) " : "",
+           best_b && !best_a ? "(best on B) " : "", kernel->name);
 }
 
 /* All variants of a paper; of our own, the best and those that were tried. */

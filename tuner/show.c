@@ -104,7 +104,7 @@ static void print_entry(const struct mmt_row *row)
     if (entry->roofline > 0)
         printf("  %.1f %% of the roofline", 100 * entry->roofline);
     if (entry->naive > 0)
-        printf("  %.3g times naive", entry->naive / entry->time.median);
+        printf("  %.3g times as fast as naive", entry->naive / entry->time.median);
     printf("\n            %s\n", row->name);
     if (entry->source[0])
         printf("            tried from %s\n", entry->source);
