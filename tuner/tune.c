@@ -229,13 +229,18 @@ static mmt_status find_device(struct mmt_tuning *t, mmt_error *err)
                     name);
 }
 
-/* The roofline: what the limits tell for CUDA, what is measured for others. */
+/* The roofline: what the limits tell for CUDA, what is measured for others, once. */
 static void probe(struct mmt_tuning *t)
 {
     struct mmt_job job = { .task = MMT_TASK_PROBE };
     struct mmt_event event;
     for (int type = 0; type < MMT_NUM_TYPES; type++)
-        t->peak[type] = mmt_derived_peak(&t->caps, type);
+        t->peak[type] = t->profile->peak_flops[type] > 0
+                            ? t->profile->peak_flops[type]
+                            : mmt_derived_peak(&t->caps, type);
+    t->bandwidth = t->profile->bandwidth;
+    if (t->bandwidth > 0)
+        return;
     if (!mmt_pool_do(&t->pool, &job, 20, &event) ||
         event.reply.results[0].outcome != MMT_TIMED)
         return;

@@ -1,0 +1,364 @@
+#!/usr/bin/env python3
+"""The program from outside: run_tuner.py MMTUNE SOURCE_ROOT PART
+
+  usage      command lines that are wrong, and what is said of them
+  journal    going on, cut anywhere, of another device, on a full disk
+  killed     kill -9 and Ctrl-C in mid-search, and the same command again
+  planted    kernels that hang, crash, do not compile, compute wrongly
+
+All but `usage` tune an OpenCL device of the CPU kind and exit 77 where there is none."""
+import collections
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+MMTUNE, ROOT, PART = sys.argv[1:4]
+failures, checks = [], 0
+folder = tempfile.mkdtemp(prefix="mmtune-test-")
+environment = dict(os.environ, XDG_CACHE_HOME=folder + "/cache", XDG_DATA_HOME=folder + "/data")
+environment.pop("MMTUNE_TEMPLATE_DIR", None)
+
+
+def check(held, what):
+    global checks
+    checks += 1
+    if not held:
+        failures.append(what)
+    return held
+
+
+def run(words, status, *said, timeout=120, limit=None):
+    """Runs the program; checks its exit status and what it says on either stream."""
+    command = [MMTUNE, *words]
+    if limit:
+        command = ["sh", "-c", f"ulimit -f {limit}; exec \"$@\"", "sh", *command]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=timeout,
+                          env=environment)
+    both = done.stdout + done.stderr
+    wrong = [f"does not say {text!r}" for text in said if text not in both]
+    if done.returncode != status:
+        wrong.append(f"exit status is {done.returncode}, should be {status}")
+    check(not wrong, f"mmtune {' '.join(words)}: {'; '.join(wrong)}\n{both}")
+    return done.stdout
+
+
+def cpu_device():
+    """Its id, or None. OpenCL's CPU devices are counted after the GPUs."""
+    done = subprocess.run([MMTUNE, "devices", "--json"], capture_output=True, text=True,
+                          env=environment)
+    for device in json.loads(done.stdout or "[]"):
+        if device["backend"] == "opencl" and device["kind"] == "cpu":
+            return device["id"]
+    return None
+
+
+def need_cpu_device():
+    device = cpu_device()
+    if not device:
+        print("skipped: there is no OpenCL CPU device; pocl-opencl-icd is one")
+        sys.exit(77)
+    return device
+
+
+# ---- reading what was written ---------------------------------------------------------------
+
+def read_journal(path):
+    with open(path + ".journal", encoding="utf-8") as f:
+        lines = f.read().split("\n")
+    check(lines[-1] == "", f"{path}.journal ends with a whole line")
+    return [json.loads(line) for line in lines[:-1]]
+
+
+def candidates(path):
+    return [line for line in read_journal(path)[1:] if not line.get("final")]
+
+
+def check_unique(path):
+    seen = collections.Counter((c["problem"], c["configuration"]) for c in candidates(path))
+    twice = [key for key, count in seen.items() if count > 1]
+    check(not twice, f"measured twice: {twice}")
+
+
+def check_profile(path, problems):
+    run(["show", path], 0)
+    with open(path, encoding="utf-8") as f:
+        profile = json.load(f)
+    found = [entry["problem"] for entry in profile["entries"]]
+    check(len(found) == problems, f"{path} has {len(found)} entries, should have {problems}")
+    return profile
+
+
+# ---- usage ------------------------------------------------------------------------------------
+
+USAGE = [
+    (["--nonsense"], 2, "--nonsense"),
+    (["nonsense"], 2, "no verb 'nonsense'", "tune", "diff"),
+    (["tune", "extra"], 2, "'extra' is one word too many"),
+    (["tune", "--type"], 2, "--type needs a value"),
+    (["tune", "--json=yes"], 2, "takes no value"),
+    (["tune", "--type", "f31"], 2, "no type 'f31'", "f32, f64 and i32"),
+    (["tune", "--type", ""], 2, "--type is empty"),
+    (["tune", "--shape", "12x"], 2, "'12x' is no shape", "MxNxK"),
+    (["tune", "--shape", "0x4x4"], 2, "'0x4x4' is no shape"),
+    (["tune", "--shape", ""], 2, "'' is no shape"),
+    (["tune", "--shape", "-1x4x4"], 2, "'-1x4x4' is no shape"),
+    (["tune", "--shape", "4x4x99999999999"], 2, "2147483647"),
+    (["tune", "--shape", "4x4x4x"], 2, "'4x4x4x' is no shape"),
+    (["tune", "--suite", "cubes"], 2, "no suite 'cubes'", "squares", "default"),
+    (["tune", "--transposes", "nx"], 2, "no transposes 'nx'", "nn, nt, tn and tt"),
+    (["tune", "--template", "tilted"], 2, "no template 'tilted'", "tiled"),
+    (["tune", "--search", "magic"], 2, "no search 'magic'", "random"),
+    (["tune", "--budget", "soon"], 2, "--budget is 'soon'", "90s"),
+    (["tune", "--budget", "-5s"], 2, "--budget is '-5s'"),
+    (["tune", "--budget", "0"], 2, "--budget is '0'"),
+    (["tune", "--seed", "x"], 2, "--seed is 'x'", "whole number"),
+    (["tune", "--limit", "0"], 2, "--limit is '0'"),
+    (["--device", "99"], 1, "99"),
+    (["--device", "vulkan:0"], 1, "vulkan"),
+    (["templates", "tilted"], 2, "no template 'tilted'"),
+    (["templates", "--device", "99"], 1, "99"),
+    (["devices", "--all"], 2, "--all"),
+    (["suites", "squares"], 2, "one word too many"),
+    (["emit"], 2, "which configuration?"),
+    (["emit", "tilted"], 2, "tilted", "tiled"),
+    (["emit", "tiled TILE=17"], 2, "TILE", "17", "16"),
+    (["emit", "tiled TILES=16"], 2, "TILES"),
+    (["emit", "tiled", "--dialect", "hip"], 2, "--dialect is 'hip'", "cuda or opencl"),
+    (["emit", "tiled", "--type", "f16"], 2, "no type 'f16'"),
+    (["emit", "tiled", "--transposes", "nn,tt"], 2, "one pair"),
+    (["emit", "tiled", "-o", "/proc/none/x.cl"], 1, "/proc/none"),
+]
+
+RIGHT = [
+    (["--help"], "usage:"), (["--version"], "mmtune "), (["suites"], "skinny:"),
+    (["suites", "--json"], "\"4096x4096x64\""), (["templates"], "TILE_M"),
+    (["devices", "--json"], "["), (["tune", "--help"], "--budget"),
+    (["emit", "tiled TILE=32", "--dialect", "cuda"], "__global__"),
+    (["emit", "tiled", "TILE=32", "--dialect", "opencl"], "__kernel"),
+]
+
+
+def test_usage():
+    for words, status, *said in USAGE:
+        run(words, status, *said)
+    for words, said in RIGHT:
+        run(words, 0, said)
+    for verb in "tune devices suites templates emit verify show diff".split():
+        run([verb, "--help"], 0, f"usage: mmtune {'[tune]' if verb == 'tune' else verb}")
+    device = cpu_device()
+    if not device:
+        return
+    run(["templates", "--device", device, "--why", "tiled"], 0, "configurations are legal")
+    run(["--device", device, "-o", "/proc/none/p.json"], 1, "/proc/none")
+    run(["--device", device, "-o", folder], 1, folder)
+    with open(folder + "/other.json", "w", encoding="utf-8") as f:
+        f.write("{\"format\": 99}")
+    run(["--device", device, "-o", folder + "/other.json"], 1, "other.json", "--fresh")
+    run(["--device", device, "--with", folder + "/none.json"], 1, "none.json")
+
+
+# ---- journal ------------------------------------------------------------------------------------
+
+SMALL = ["--type", "f32", "--shape", "96x80x64", "--template", "tiled"]
+
+
+def test_journal():
+    device, path = need_cpu_device(), folder + "/p.json"
+    command = ["--device", device, "-o", path, *SMALL, "--budget"]
+    run(command + ["5"], 0, "gemm f32 nn 96x80x64", "tiled TILE=", "pkg-config")
+    check(len(candidates(path)) == 5, "five candidates were asked for")
+    first = check_profile(path, 1)
+    check(first["made"]["tried"] == 5, "the profile counts five tries")
+
+    run(command + ["3"], 0, "going on from")
+    check(len(candidates(path)) == 8, "a second run goes on")
+    check_unique(path)
+
+    # Cut anywhere, it goes on from the last whole line.
+    with open(path + ".journal", "rb") as f:
+        whole = f.read()
+    for length in (len(whole) - 1, whole.index(b"\n") + 40, 25):
+        with open(path + ".journal", "wb") as f:
+            f.write(whole[:length])
+        left = max(whole[:length].count(b"\n") - 1, 0)
+        run(command + ["1"], 0)
+        kept = [line for line in read_journal(path)[1:left + 1]]
+        check(kept == [json.loads(line) for line in whole.split(b"\n")[1:left + 1]],
+              f"cut at {length}, what stands before the cut is kept")
+        check_unique(path)
+        check_profile(path, 1)
+
+    # Of another device or format it is refused, and --fresh starts anew.
+    with open(path + ".journal", "rb") as f:
+        header, rest = f.read().split(b"\n", 1)
+    for key, value, words in (("device", "Riva 128", "another device"),
+                              ("format", "diary", "is no journal"),
+                              ("compiler", "tcc", "another compiler")):
+        changed = dict(json.loads(header), **{key: value})
+        with open(path + ".journal", "wb") as f:
+            f.write(json.dumps(changed).encode() + b"\n" + rest)
+        run(command + ["1"], 1, words, "--fresh")
+    run(command + ["2", "--fresh"], 0)
+    check(len(candidates(path)) == 2, "--fresh forgets")
+
+    # Eight blocks of 512 bytes: the disk is full in mid-search.
+    full = folder + "/full.json"
+    run(["--device", device, "-o", full, *SMALL, "--budget", "60"], 1, "full.json",
+        "cannot write the journal", limit=8)
+    run(["--device", device, "-o", full, *SMALL, "--budget", "1"], 0)
+    check_unique(full)
+    check_profile(full, 1)
+
+
+# ---- killed -------------------------------------------------------------------------------------
+
+def start(words):
+    return subprocess.Popen([MMTUNE, *words, "--json"], stdout=subprocess.PIPE, text=True,
+                            env=environment, start_new_session=True)
+
+
+def wait_for_results(process, count):
+    for line in process.stdout:
+        count -= json.loads(line)["event"] == "result"
+        if count == 0:
+            return True
+    return check(False, "the run ended before it was killed")
+
+
+def workers_of(process):
+    found = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True)
+    return [int(pid) for pid in found.stdout.split()]
+
+
+def alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
+            return f.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_killed():
+    device, path = need_cpu_device(), folder + "/p.json"
+    command = ["--device", device, "-o", path, "--type", "f32,i32", "--shape", "96x80x64",
+               "--template", "tiled"]
+    before = 0
+    for count in (1, 4):
+        process = start(command + ["--budget", "1h"])
+        wait_for_results(process, count)
+        workers = workers_of(process)
+        process.kill()
+        process.wait()
+        check(len(workers) >= 2, f"it had workers: {workers}")
+        deadline = time.time() + 5
+        while any(map(alive, workers)) and time.time() < deadline:
+            time.sleep(0.05)
+        check(not any(map(alive, workers)), "its workers die with it")
+        check(len(candidates(path)) >= before + count, "nothing that was measured is lost")
+        before = len(candidates(path))
+    run(command + ["--budget", "4"], 0, "going on from")
+    check_unique(path)
+    check_profile(path, 2)
+    left = [name for name in os.listdir(folder + "/cache/mmtune") if name.startswith("pocl-")]
+    check(not left, f"caches of killed runs are swept away: {left}")
+
+    # Ctrl-C: the candidate at hand is finished, what was found is written.
+    other = folder + "/q.json"
+    process = start(["--device", device, "-o", other, *SMALL, "--budget", "1h"])
+    wait_for_results(process, 3)
+    process.send_signal(signal.SIGINT)
+    rest = process.stdout.read()
+    check(process.wait() == 130, f"exit status 130, is {process.returncode}")
+    check('"event":"end"' in rest and '"interrupted":true' in rest, f"an end is told: {rest}")
+    check_profile(other, 1)
+    process = start(["--device", device, "-o", other, *SMALL, "--budget", "1h"])
+    wait_for_results(process, 1)
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGTERM)
+    check(process.wait(timeout=10) == 130, f"exit status 130, is {process.returncode}")
+    check_unique(other)
+    check_profile(other, 1)
+
+
+# ---- planted --------------------------------------------------------------------------------------
+
+# After the opening brace of tiled.cl's kernel; each value of a knob is wrong in its way.
+PLANTED = """
+#if TILE == 8
+#error "planted: does not compile"
+#elif WORK == 8
+    volatile int stay = 1;
+    while (stay)
+        ;
+#elif WORK == 1
+    *(volatile GLOBAL int *) (size_t) (8 + m - m) = 1;
+#elif TILE == 16
+    volatile char all[1 << 30];
+    for (int at = 0; at < 1 << 30; at += 1024) all[at] = (char) m;
+    if (all[k]) return;
+#elif WORK_ALONG == 1
+    alpha += 1;
+#endif
+"""
+EXPECTED = {  # what becomes of a configuration
+    "TILE=8 ": ("failed", "planted: does not compile"),
+    "WORK=8 ": ("hung", "killed after"),
+    "WORK=1 ": ("crashed", "died of it"),
+    "TILE=16 ": ("crashed", "died of it"),
+    "WORK_ALONG=columns": ("wrong", "should be"),
+}
+
+
+def plant():
+    templates = folder + "/templates"
+    shutil.copytree(ROOT + "/templates", templates)
+    with open(templates + "/tiled.cl", encoding="utf-8") as f:
+        text = f.read()
+    text, count = re.subn(r"(\nvoid mmt_gemm\([^)]*\)\n\{\n)", lambda m: m[1] + PLANTED, text)
+    check(count == 1, "tiled.cl has one kernel to plant into")
+    with open(templates + "/tiled.cl", "w", encoding="utf-8") as f:
+        f.write(text)
+    environment["MMTUNE_TEMPLATE_DIR"] = templates
+
+
+def test_planted():
+    device, path = need_cpu_device(), folder + "/p.json"
+    plant()
+    run(["--device", device, "-o", path, *SMALL, "--budget", "13", "--limit", "3", "--search",
+         "random"], 0)
+    kinds = collections.Counter()
+    for line in candidates(path):
+        if not line["configuration"].startswith("tiled"):
+            continue
+        words, wanted, reason = line["configuration"] + " ", "timed", ""
+        for knob, fate in EXPECTED.items():
+            if knob in words:
+                wanted, reason = fate
+                break
+        kinds[wanted] += 1
+        check(line["status"] == wanted and reason in line.get("reason", ""),
+              f"should be {wanted} ({reason}): {line}")
+    for kind in ("hung", "crashed", "failed", "wrong", "timed"):
+        check(kinds[kind], f"one of the candidates should be {kind}: {dict(kinds)}")
+    check_unique(path)
+    entry = check_profile(path, 1)["entries"][0]
+    check("tiled" in json.dumps(entry), f"the winner is one that is right: {entry}")
+    # What hung or crashed is never tried again.
+    known = len(candidates(path))
+    run(["--device", device, "-o", path, *SMALL, "--budget", "1", "--limit", "3"], 0)
+    check(len(candidates(path)) == known + 1, "one more candidate")
+    check_unique(path)
+
+
+{"usage": test_usage, "journal": test_journal, "killed": test_killed,
+ "planted": test_planted}[PART]()
+shutil.rmtree(folder, ignore_errors=True)
+print("\n".join(failures))
+print(f"tuner, {PART}: {checks} checks, {len(failures)} failed")
+sys.exit(bool(failures) or not checks)
