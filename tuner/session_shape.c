@@ -67,6 +67,7 @@ static int count_copies(const struct mmt_session *session, size_t set)
     return copies ? (int) copies : 1;
 }
 
+/* Makes and fills the copies of one operand. */
 static mmt_status make_copies(struct mmt_session *session, struct mmt_copies *copies,
                               size_t bytes, size_t guard, const struct mmt_data *data,
                               mmt_error *err)
@@ -80,28 +81,53 @@ static mmt_status make_copies(struct mmt_session *session, struct mmt_copies *co
     return status;
 }
 
+static void free_copies(mmt_device *device, struct mmt_copies *copies)
+{
+    if (copies->memory.handle)
+        mmt_buffer_free(device, copies->memory);
+    *copies = (struct mmt_copies){ 0 };
+}
+
+static mmt_status make_sets(struct mmt_session *session, const size_t bytes[3],
+                            mmt_error *err)
+{
+    struct mmt_data data_a = stream(session, SEED_A, 0);
+    struct mmt_data data_b = stream(session, SEED_B, 0);
+
+    mmt_status status = make_copies(session, &session->a, bytes[0], 0, &data_a, err);
+    if (status == MMT_OK)
+        status = make_copies(session, &session->b, bytes[1], 0, &data_b, err);
+    if (status == MMT_OK)
+        status =
+            make_copies(session, &session->c, bytes[2], MMT_SHAPE_GUARD, &data_a, err);
+    return status;
+}
+
+/* Others may use the device, too: where its memory does not suffice, fewer sets do. */
 static mmt_status make_operands(struct mmt_session *session, mmt_error *err)
 {
     const mmt_problem *p = &session->problem;
-    size_t element = mmt_type_size(p->type);
-    size_t a = (size_t) mmt_problem_extent_a(p) * element;
-    size_t b = (size_t) mmt_problem_extent_b(p) * element;
-    size_t c = (size_t) mmt_problem_extent_c(p) * element;
-    struct mmt_data data_a = stream(session, SEED_A, 0),
-                    data_b = stream(session, SEED_B, 0);
+    size_t element = mmt_type_size(p->type), set = 0;
+    int64_t extents[3] = { mmt_problem_extent_a(p), mmt_problem_extent_b(p),
+                           mmt_problem_extent_c(p) };
+    size_t bytes[3];
 
-    a = a ? a : element; /* k may be 0 */
-    b = b ? b : element;
-    session->copies =
-        count_copies(session, round_up(a, 256) + round_up(b, 256) + round_up(c, 256));
-    mmt_status status = make_copies(session, &session->a, a, 0, &data_a, err);
-    if (status == MMT_OK)
-        status = make_copies(session, &session->b, b, 0, &data_b, err);
-    if (status == MMT_OK)
-        status = make_copies(session, &session->c, c, MMT_SHAPE_GUARD, &data_a, err);
+    for (int i = 0; i < 3; i++) {
+        bytes[i] = (size_t) (extents[i] ? extents[i] : 1) * element; /* k may be 0 */
+        set += round_up(bytes[i], 256);
+    }
+    session->copies = count_copies(session, set);
+    mmt_status status = make_sets(session, bytes, err);
+    while (status == MMT_ERROR_MEMORY && session->copies > 1) {
+        free_copies(session->device, &session->a);
+        free_copies(session->device, &session->b);
+        free_copies(session->device, &session->c);
+        session->copies /= 2;
+        status = make_sets(session, bytes, err);
+    }
     if (status != MMT_OK)
         return status;
-    session->back_size = c + 2 * MMT_SHAPE_GUARD;
+    session->back_size = bytes[2] + 2 * MMT_SHAPE_GUARD;
     session->back = malloc(session->back_size);
     return session->back ? MMT_OK : no_memory(session->back_size, err);
 }
