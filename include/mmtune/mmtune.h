@@ -213,7 +213,7 @@ MMT_API void mmt_plan_free(mmt_plan *plan);
 /* The arguments of one execution. Start from mmt_args_defaults(). */
 typedef struct mmt_args {
     size_t size;            /* sizeof(mmt_args) */
-    mmt_operand a, b, c;    /* A and B may be 0 where k or the host's alpha is 0: they are not read */
+    mmt_operand a, b, c;    /* A and B may be 0 where k or the host's alpha is 0 */
     double alpha, beta;     /* 1 and 0; beta = 0 never reads C. Ignored with scalars */
     mmt_operand scalars;    /* device memory with alpha, then beta, in the plan's type; 0:
                              * none. Read when the launch runs, not when it is queued */
