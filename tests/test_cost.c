@@ -120,8 +120,7 @@ static struct mmt_fit_sample sample(const struct mmt_kept *law,
     return (struct mmt_fit_sample){ *problem, law->config, seconds };
 }
 
-/* ---- the solver
- * ------------------------------------------------------------------------ */
+/* ---- the solver --------------------------------------------------------------- */
 
 /* Worked by hand: without the sign the least squares of (1,1)p = 1, (0,1)p = -1 is
  * (2,-1); with p2 >= 0 what is left is p = (1, 0). */
@@ -163,8 +162,7 @@ static void test_nnls_optimal(void)
     }
 }
 
-/* ---- fitting
- * --------------------------------------------------------------------------- */
+/* ---- fitting ------------------------------------------------------------------ */
 
 /* Root mean square of ln(predicted / true) over shapes that the fit has not seen. */
 static double unseen_error(const struct mmt_kept *law, const struct mmt_cost *cost)
@@ -257,8 +255,30 @@ static void test_too_few(void)
     CHECK(fit(&law, MMT_FIT_LEAST_SHAPES, 0).fitted);
 }
 
-/* ---- choosing what is kept
- * --------------------------------------------------------------- */
+/* Within the limit, hardly one twice, aligned and not, square and skewed. */
+static void test_shapes(double most_flops)
+{
+    enum { SHAPES = 48 };
+    mmt_problem shapes[SHAPES], kind = shape(1, 1, 1);
+    int aligned = 0, skewed = 0, same = 0, wrong = 0;
+
+    kind.trans_b = 1;
+    mmt_fit_shapes(&kind, most_flops, shapes, SHAPES);
+    for (int i = 0; i < SHAPES; i++) {
+        const mmt_problem *p = &shapes[i];
+        int64_t least = p->m < p->n ? p->m : p->n, most = p->m > p->n ? p->m : p->n;
+        aligned += p->m % 16 == 0 && p->n % 16 == 0 && p->k % 16 == 0;
+        skewed += most > 16 * least;
+        wrong += mmt_problem_flops(p) > most_flops || p->type != MMT_F32 || !p->trans_b;
+        for (int j = 0; j < i; j++)
+            same += mmt_problem_equal(p, &shapes[j]);
+    }
+    CHECK(wrong == 0 && same <= 2);
+    CHECK(aligned > SHAPES / 8 && aligned < SHAPES * 7 / 8);
+    CHECK(skewed > SHAPES / 8);
+}
+
+/* ---- choosing what is kept ---------------------------------------------------- */
 
 enum { ROWS = 60, COLS = 24, PLANTED = 6 };
 
@@ -321,8 +341,7 @@ static void test_unserved(void)
     CHECK(isinf(worst));
 }
 
-/* ---- from samples to a choice
- * -------------------------------------------------------------- */
+/* ---- from samples to a choice ------------------------------------------------- */
 
 enum { KERNELS = 24, SUITE = 40 };
 
@@ -453,8 +472,7 @@ static void test_speed(void)
     mmt_profile_free(profile);
 }
 
-/* ---- which reason decides
- * ------------------------------------------------------------------- */
+/* ---- which reason decides ----------------------------------------------------- */
 
 static int reason(const struct mmt_profile *profile, int64_t m, int64_t n, int64_t k,
                   struct mmt_config *config)
@@ -559,6 +577,8 @@ int main(void)
     test_noise(20, 0.05, 0.15);
     test_outliers();
     test_too_few();
+    test_shapes(1e12);
+    test_shapes(1e8);
     test_planted();
     test_exchange();
     test_unserved();

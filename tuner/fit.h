@@ -30,6 +30,14 @@ mmt_status mmt_fit_cost(const struct mmt_config *config, const struct mmt_caps *
 mmt_status mmt_fit_kept(struct mmt_profile *profile, const struct mmt_fit_sample *samples,
                         size_t count, mmt_error *err);
 
+/* Shapes on which finalists are worth timing besides the tuned ones, so that their costs
+ * can be fitted: `count` problems of the kind's type and transposes, spread evenly over
+ * the logarithms of m, n and k from 1 to 8192, every third skewed, half of them in
+ * multiples of 16, each of at most that many floating-point operations (at least 1e6).
+ * The first 24 are a good set, and so are the first 100. */
+void mmt_fit_shapes(const mmt_problem *kind, double most_flops, mmt_problem *out,
+                    int count);
+
 /* Choosing alone: of `rows` kernels, times[row * cols + col] seconds on each of `cols`
  * problems (INFINITY: does not serve) and best[col] the least time known for each. Writes
  * at most `most` rows, the most useful first, and returns how many. `worst` gets the
