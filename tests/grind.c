@@ -1,0 +1,468 @@
+/* Every template under oclgrind, which simulates a device and sees what no answer shows:
+ * accesses outside a buffer, races that a missing barrier makes, and values that were
+ * never written. Buffers end where their matrices end.
+ *
+ *     grind            runs itself under oclgrind, once a template and once a planted
+ * fault grind TEMPLATE   what it runs there
+ *
+ * The planted faults show that oclgrind would have spoken. */
+#include <errno.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "device/device.h"
+#include "generator/generator.h"
+#include "tests/exact.h"
+
+enum { VARIANTS = 4 * MMT_NUM_TYPES, DRAWS = 2000, CANDIDATES = 12 };
+
+/* A simulator runs some ten million instructions a second: blocks of configurations that
+ * are tried have at most so many threads and cover at most so many elements of C. */
+enum { MAX_THREADS = 64, MAX_TILE = 32 * 64 };
+
+struct grind {
+    mmt_device *device;
+    const struct mmt_caps *caps;
+    uint64_t random;
+    bool seen[MMT_MAX_KNOBS][MMT_MAX_VALUES];
+    int executions, wrong;
+};
+
+/* ---- planted faults
+ * --------------------------------------------------------------------- */
+
+struct fault {
+    const char *name, *words; /* what oclgrind says of it */
+    const char *source;
+};
+
+/* Each is launched as one block of 16 threads, to[] having 16 elements. */
+static const struct fault faults[] = {
+    { "past-the-end", "Invalid write",
+      "__kernel void fault(__global int *to)\n"
+      "{\n"
+      "    to[get_local_id(0) + 1] = 1;\n"
+      "}\n" },
+    { "no-barrier", "data race",
+      "__kernel void fault(__global int *to)\n"
+      "{\n"
+      "    __local int shared[16];\n"
+      "    int i = (int) get_local_id(0);\n"
+      "    shared[i] = i;\n"
+      "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+      "    to[i] = shared[15 - i];\n"
+      "    shared[i] = -i;\n"
+      "}\n" },
+    { "never-written", "Uninitialized value",
+      "__kernel void fault(__global int *to)\n"
+      "{\n"
+      "    __local int shared[17];\n"
+      "    int i = (int) get_local_id(0);\n"
+      "    shared[i] = i;\n"
+      "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+      "    to[i] = shared[i + 1] > 3 ? 1 : 2;\n"
+      "}\n" },
+};
+enum { NUM_FAULTS = sizeof(faults) / sizeof(faults[0]), FAULT_THREADS = 16 };
+
+static mmt_status launch_fault(mmt_device *device, struct mmt_function *function,
+                               mmt_error *err)
+{
+    mmt_operand to;
+    mmt_status status = mmt_buffer_create(device, FAULT_THREADS * sizeof(int), &to, err);
+    if (status)
+        return status;
+    const struct mmt_value value = { MMT_VALUE_BUFFER, { .buffer = to.handle } };
+    status = mmt_function_launch(function, (unsigned[]){ 1, 1, 1 }, &value, 1, false,
+                                 NULL, err);
+    if (!status)
+        status = mmt_finish(device, NULL, err);
+    mmt_buffer_free(device, to);
+    return status;
+}
+
+static mmt_status run_fault(mmt_device *device, const char *source, mmt_error *err)
+{
+    const unsigned block[3] = { FAULT_THREADS, 1, 1 };
+    struct mmt_binary binary = { 0 };
+    struct mmt_module *module = NULL;
+    struct mmt_function *function = NULL;
+    mmt_status status = mmt_device_compile(device, source, &binary, err);
+    if (!status)
+        status = mmt_module_load(device, &binary, &module, err);
+    if (!status)
+        status = mmt_function_create(module, "fault", block, 0, &function, err);
+    if (!status)
+        status = launch_fault(device, function, err);
+    mmt_function_free(function);
+    mmt_module_free(module);
+    mmt_binary_finish(&binary);
+    return status;
+}
+
+/* ---- one execution
+ * ------------------------------------------------------------------------ */
+
+static void complain(struct grind *grind, const char *config, const mmt_problem *problem,
+                     const char *why)
+{
+    struct mmt_text text = { 0 };
+    mmt_problem_print(problem, &text);
+    printf("WRONG: %s, %s: %s\n", config, mmt_text_string(&text), why);
+    mmt_text_finish(&text);
+    grind->wrong++;
+}
+
+static mmt_status execute(struct grind *grind, const mmt_plan *plan,
+                          const struct exact *data, mmt_error *err)
+{
+    mmt_args args = mmt_args_defaults();
+    const size_t workspace = mmt_plan_workspace(plan);
+    mmt_status status = MMT_OK;
+
+    args.a = data->a.operand;
+    args.b = data->b.operand;
+    args.c = data->c.operand;
+    args.alpha = data->call.alpha;
+    args.beta = data->call.beta;
+    args.scalars = data->scalars.operand;
+    if (workspace)
+        status = mmt_buffer_create(grind->device, workspace, &args.workspace, err);
+    if (!status)
+        status = mmt_execute(plan, &args, NULL, err);
+    if (!status)
+        status = mmt_finish(grind->device, NULL, err);
+    mmt_buffer_free(grind->device, args.workspace);
+    return status;
+}
+
+static void check_call(struct grind *grind, const mmt_plan *plan, const char *config,
+                       const mmt_problem *problem, const struct exact_call *call)
+{
+    struct exact data;
+    mmt_error err = { 0 };
+    char why[200];
+    mmt_status status = exact_create(&data, grind->device, problem, call, &err);
+    if (!status)
+        status = execute(grind, plan, &data, &err);
+    if (status)
+        complain(grind, config, problem, err.text);
+    else if (!exact_check(&data, why, sizeof(why)))
+        complain(grind, config, problem, why);
+    exact_free(&data);
+    grind->executions++;
+}
+
+/* The first call takes the aligned text where there is one, the second never. */
+static void check_problem(struct grind *grind, const char *config,
+                          const mmt_problem *problem)
+{
+    static const struct exact_call calls[] = {
+        { .alpha = 1, .beta = 0 },
+        { .alpha = -2, .beta = 3, .scalars = true, .offset = 1 },
+    };
+    mmt_plan_options options = mmt_plan_defaults();
+    mmt_error err = { 0 };
+    options.configuration = config;
+    mmt_plan *plan = mmt_plan_create(grind->device, NULL, problem, &options, &err);
+    if (!plan)
+        complain(grind, config, problem, err.text);
+    for (size_t i = 0; plan && i < sizeof(calls) / sizeof(calls[0]); i++)
+        check_call(grind, plan, config, problem, &calls[i]);
+    mmt_plan_free(plan);
+}
+
+/* ---- one configuration
+ * --------------------------------------------------------------------- */
+
+static mmt_problem problem_of(const struct mmt_variant *variant, int64_t m, int64_t n,
+                              int64_t k, int64_t batch)
+{
+    mmt_problem wanted = mmt_gemm_problem(variant->type, m, n, k), problem = wanted;
+    wanted.trans_a = variant->trans_a;
+    wanted.trans_b = variant->trans_b;
+    wanted.batch = batch;
+    mmt_problem_normalise(&wanted, &problem, NULL);
+    return problem;
+}
+
+static struct mmt_launches launches_of(const struct grind *grind,
+                                       const struct mmt_config *config,
+                                       const mmt_problem *problem)
+{
+    struct mmt_launches launches = { 0 };
+    config->template->launch(config->values, problem, grind->caps, &launches);
+    return launches;
+}
+
+/* The most rows, or columns, of C that one block covers, up to a limit. */
+static int side_of(const struct grind *grind, const struct mmt_config *config,
+                   const struct mmt_variant *variant, bool rows)
+{
+    for (int side = 1; side <= MAX_TILE; side++) {
+        const mmt_problem problem =
+            problem_of(variant, rows ? side + 1 : 1, rows ? 1 : side + 1, 1, 1);
+        const struct mmt_launches launches = launches_of(grind, config, &problem);
+        const unsigned *grid = launches.launch[0].grid;
+        if (grid[0] > 1 || grid[1] > 1)
+            return side;
+    }
+    return MAX_TILE;
+}
+
+static bool is_small(const struct grind *grind, const struct mmt_config *config,
+                     const struct mmt_variant *variant)
+{
+    const mmt_problem problem = problem_of(variant, 17, 9, 5, 1);
+    const struct mmt_launches launches = launches_of(grind, config, &problem);
+    for (int i = 0; i < launches.count; i++) {
+        const unsigned *block = launches.launch[i].block;
+        if (block[0] * block[1] * block[2] > MAX_THREADS)
+            return false;
+    }
+    return side_of(grind, config, variant, true) *
+               side_of(grind, config, variant, false) <=
+           MAX_TILE;
+}
+
+/* Also one row and column more than a block covers, and one element less than rows that
+ * start at aligned places have. */
+static void check_config(struct grind *grind, const struct mmt_config *config,
+                         const struct mmt_variant *variant)
+{
+    const int m = side_of(grind, config, variant, true) % MAX_TILE;
+    const int n = side_of(grind, config, variant, false) % MAX_TILE;
+    const mmt_problem problems[] = {
+        problem_of(variant, 1, 1, 1, 1),
+        problem_of(variant, 17, 9, 5, 2),
+        problem_of(variant, m + 1, n + 1, 3, 1),
+        problem_of(variant, 16, 24, 32, 1),
+    };
+    struct mmt_text words = { 0 };
+    mmt_config_print(config, &words);
+    for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++)
+        if (!mmt_config_refuse(config, &problems[i], grind->caps))
+            check_problem(grind, mmt_text_string(&words), &problems[i]);
+    mmt_text_finish(&words);
+}
+
+/* ---- the sample
+ * ------------------------------------------------------------------------------ */
+
+static bool *seen_of(struct grind *grind, const struct mmt_config *config, int knob)
+{
+    int at = 0;
+    while (config->template->knobs[knob].values[at] != config->values[knob])
+        at++;
+    return &grind->seen[knob][at];
+}
+
+static int count_unseen(struct grind *grind, const struct mmt_config *config)
+{
+    int unseen = 0;
+    for (int i = 0; i < config->template->num_knobs; i++)
+        unseen += !*seen_of(grind, config, i);
+    return unseen;
+}
+
+static bool draw(struct grind *grind, const struct mmt_template *template,
+                 const struct mmt_variant *variant, struct mmt_config *out)
+{
+    for (int i = 0; i < DRAWS; i++) {
+        grind->random = grind->random * 6364136223846793005u + 1442695040888963407u;
+        mmt_space_at(template, (grind->random >> 24) % mmt_space_size(template), out);
+        if (!mmt_config_reject(out, variant, grind->caps) &&
+            is_small(grind, out, variant))
+            return true;
+    }
+    return false;
+}
+
+/* Of several legal ones, that with the most values that have not been seen. */
+static bool choose(struct grind *grind, const struct mmt_template *template,
+                   const struct mmt_variant *variant, struct mmt_config *out)
+{
+    struct mmt_config other;
+    if (!draw(grind, template, variant, out))
+        return false;
+    for (int i = 1; i < CANDIDATES && draw(grind, template, variant, &other); i++)
+        if (count_unseen(grind, &other) > count_unseen(grind, out))
+            *out = other;
+    for (int i = 0; i < template->num_knobs; i++)
+        *seen_of(grind, out, i) = true;
+    return true;
+}
+
+static bool serves(const struct grind *grind, const struct mmt_template *template,
+                   mmt_type type)
+{
+    return template->types & 1u << type && (type != MMT_F64 || grind->caps->f64);
+}
+
+/* One configuration for each type and transpose that the template serves. */
+static void check_template(struct grind *grind, const struct mmt_template *template)
+{
+    int configurations = 0;
+    for (int i = 0; i < VARIANTS; i++) {
+        const struct mmt_variant variant = { .op = template->op,
+                                             .type = (mmt_type) (i / 4),
+                                             .trans_a = i & 2,
+                                             .trans_b = i & 1 };
+        struct mmt_config config;
+        if (!serves(grind, template, variant.type))
+            continue;
+        if (choose(grind, template, &variant, &config)) {
+            check_config(grind, &config, &variant);
+            configurations++;
+        } else {
+            printf("WRONG: no small configuration of %s for %s %d%d was found\n",
+                   template->name, mmt_type_name(variant.type), variant.trans_a,
+                   variant.trans_b);
+            grind->wrong++;
+        }
+    }
+    printf("%s: %d configurations, %d executions, %d wrong\n", template->name,
+           configurations, grind->executions, grind->wrong);
+}
+
+/* ---- under oclgrind
+ * --------------------------------------------------------------------------- */
+
+static const struct fault *fault_of(const char *name)
+{
+    for (int i = 0; i < NUM_FAULTS; i++)
+        if (!strcmp(faults[i].name, name))
+            return &faults[i];
+    return NULL;
+}
+
+static int run_inside(const char *name)
+{
+    const struct mmt_template *template = mmt_template_find(name);
+    const struct fault *fault = fault_of(name);
+    struct grind grind = { .random = 1 };
+    mmt_error err = { .text = "there is no template or fault of that name" };
+    mmt_status status = MMT_OK;
+
+    grind.device = mmt_device_open("opencl:0", &err);
+    if (!grind.device || !strstr(mmt_device_name(grind.device), "Oclgrind")) {
+        printf("opencl:0 is not oclgrind's: %s\n",
+               grind.device ? mmt_device_name(grind.device) : err.text);
+        return 2;
+    }
+    grind.caps = mmt_device_caps(grind.device);
+    if (template)
+        check_template(&grind, template);
+    else
+        status =
+            fault ? run_fault(grind.device, fault->source, &err) : MMT_ERROR_ARGUMENT;
+    if (status)
+        printf("%s: %s\n", name, err.text);
+    mmt_device_close(grind.device);
+    return status || grind.wrong;
+}
+
+/* ---- outside
+ * ------------------------------------------------------------------------------------ */
+
+/* oclgrind's log, which stays empty while nothing is wrong. */
+struct log {
+    char path[64];
+    char text[4096];
+};
+
+static bool make_log(struct log *log)
+{
+    snprintf(log->path, sizeof(log->path), "/tmp/grind-XXXXXX");
+    int file = mkstemp(log->path);
+    if (file >= 0)
+        close(file);
+    return file >= 0;
+}
+
+static void read_log(struct log *log)
+{
+    FILE *file = fopen(log->path, "r");
+    size_t length = file ? fread(log->text, 1, sizeof(log->text) - 1, file) : 0;
+    log->text[length] = '\0';
+    if (file)
+        fclose(file);
+    unlink(log->path);
+}
+
+/* The exit status of this program under oclgrind, 77 where that is not installed. Without
+ * optimisation, or oclgrind meets instructions that it cannot watch for values never
+ * written. */
+static int run_under(char *program, const char *name, struct log *log)
+{
+    char *words[] = { "oclgrind",
+                      "--build-options",
+                      "-cl-opt-disable",
+                      "--check-api",
+                      "--data-races",
+                      "--uninitialized",
+                      "--max-errors",
+                      "2",
+                      "--log",
+                      log->path,
+                      program,
+                      (char *) name,
+                      NULL };
+    pid_t child;
+    int state;
+    if (!make_log(log)) {
+        printf("%s cannot be written: %s\n", log->path, strerror(errno));
+        return 1;
+    }
+    int code = posix_spawnp(&child, words[0], NULL, NULL, words, environ);
+    bool ended = !code && waitpid(child, &state, 0) == child;
+    read_log(log);
+    if (code)
+        printf("oclgrind cannot be run: %s\n", strerror(code));
+    if (ended && WIFSIGNALED(state))
+        printf("%s ended by signal %d\n", name, WTERMSIG(state));
+    return code == ENOENT ? 77 : ended && WIFEXITED(state) ? WEXITSTATUS(state) : 1;
+}
+
+static int grind_template(char *program, const char *name)
+{
+    struct log log;
+    int status = run_under(program, name, &log);
+    if (status != 77 && log.text[0])
+        printf("WRONG: oclgrind on %s:%s\n", name, log.text);
+    return status ? status : log.text[0] != '\0';
+}
+
+static int grind_fault(char *program, const struct fault *fault)
+{
+    struct log log;
+    int status = run_under(program, fault->name, &log);
+    if (status)
+        return status;
+    bool seen = strstr(log.text, fault->words);
+    printf("%s: %s\n", fault->name, seen ? "seen" : "WRONG: oclgrind does not see it");
+    return !seen;
+}
+
+int main(int argc, char **argv)
+{
+    int worst = 0;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (argc > 1)
+        return run_inside(argv[1]);
+    for (int i = 0; i < NUM_FAULTS && worst != 77; i++) {
+        int status = grind_fault(argv[0], &faults[i]);
+        worst = status > worst ? status : worst;
+    }
+    for (int i = 0; mmt_templates[i] && worst != 77; i++) {
+        if (!(mmt_templates[i]->dialects & MMT_OPENCL_C))
+            continue;
+        int status = grind_template(argv[0], mmt_templates[i]->name);
+        worst = status > worst ? status : worst;
+    }
+    return worst;
+}
