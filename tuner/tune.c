@@ -229,25 +229,33 @@ static mmt_status find_device(struct mmt_tuning *t, mmt_error *err)
                     name);
 }
 
-/* The roofline: what the limits tell for CUDA, what is measured for others, once. */
+/* What is derived from clocks is generous on a CPU, but a clock may be higher than what a
+ * device tells; what is measured may have been measured while others computed. */
+static void set_roofline(struct mmt_tuning *t, const double *measured)
+{
+    for (int type = 0; type < MMT_NUM_TYPES; type++) {
+        double derived = mmt_derived_peak(&t->caps, type);
+        bool exact = t->caps.sm > 0;
+        t->peak[type] = exact || !(measured[type] > 0) ? derived : measured[type];
+        t->ceiling[type] =
+            exact ? 1.25 * derived : fmax(1.5 * derived, 2 * measured[type]);
+    }
+}
+
+/* Once a profile: it remembers. */
 static void probe(struct mmt_tuning *t)
 {
     struct mmt_job job = { .task = MMT_TASK_PROBE };
     struct mmt_event event;
-    for (int type = 0; type < MMT_NUM_TYPES; type++)
-        t->peak[type] = t->profile->peak_flops[type] > 0
-                            ? t->profile->peak_flops[type]
-                            : mmt_derived_peak(&t->caps, type);
     t->bandwidth = t->profile->bandwidth;
+    set_roofline(t, t->profile->peak_flops);
     if (t->bandwidth > 0)
         return;
     if (!mmt_pool_do(&t->pool, &job, 20, &event) ||
         event.reply.results[0].outcome != MMT_TIMED)
         return;
     t->bandwidth = event.reply.bandwidth;
-    for (int type = 0; type < MMT_NUM_TYPES; type++)
-        if (!t->caps.sm && event.reply.peak_flops[type] > 0)
-            t->peak[type] = event.reply.peak_flops[type];
+    set_roofline(t, event.reply.peak_flops);
 }
 
 static mmt_status prepare(struct mmt_tuning *t, mmt_error *err)

@@ -65,7 +65,9 @@ struct mmt_tuning {
     double started, ends; /* mmt_now(); INFINITY: no limit */
     int64_t candidates_left;
     struct mmt_counts counts;
-    double peak[MMT_NUM_TYPES], bandwidth;
+    /* FLOP/s and bytes/s that the roofline is made of; and FLOP/s that nothing can
+     * exceed, so that a time beyond them is a fault. 0: unknown. */
+    double peak[MMT_NUM_TYPES], bandwidth, ceiling[MMT_NUM_TYPES];
     /* By template: the least time of any template over its own, where it was last tried;
      * 0: never. By type: what the naive template reaches, in FLOP/s; 0: unknown. */
     double promise[MMT_NUM_TYPES][MMT_MAX_TEMPLATES];

@@ -231,10 +231,21 @@ void mmt_arms_free(struct mmt_arms *arms)
 /* ---- asking and telling
  * -------------------------------------------------------------------------- */
 
+/* What earlier problems of this type, or else of any, tell of the template; 0: nothing.
+ */
+static double promise_of(const struct mmt_arm *arm)
+{
+    const struct mmt_tuning *t = arm->arms->t;
+    double promise = t->promise[arm->arms->problem->type][arm->place];
+    for (int type = 0; promise == 0 && type < MMT_NUM_TYPES; type++)
+        promise = t->promise[type][arm->place];
+    return promise;
+}
+
 /* A template's part of the tries: next to nothing where its best is far behind. */
 static double weight(const struct mmt_arm *arm)
 {
-    double promise = arm->arms->t->promise[arm->arms->problem->type][arm->place];
+    double promise = promise_of(arm);
     if (isfinite(arm->best))
         promise = arm->arms->best / arm->best;
     else if (promise == 0)
@@ -246,7 +257,7 @@ static double weight(const struct mmt_arm *arm)
  * which stands first, goes on until more is known of the others. */
 static double dues(const struct mmt_arm *arm)
 {
-    double promise = arm->arms->t->promise[arm->arms->problem->type][arm->place];
+    double promise = promise_of(arm);
     if (arm->asked == 0 && arm->heard == 0 && promise == 0)
         return 0;
     if (arm->heard == 0 && promise == 0 && arm != arm->arms->list)

@@ -4,8 +4,9 @@
 
 #include "tuner/tune.h"
 
-/* Less than this many seconds, or candidates, for a problem teach little. */
-enum { LEAST_SECONDS = 6, LEAST_CANDIDATES = 12 };
+/* Less than this many seconds, or candidates, for a problem teach little: a CPU's own
+ * compilers take seconds for a kernel. */
+enum { LEAST_SECONDS = 6, LEAST_SECONDS_CPU = 15, LEAST_CANDIDATES = 12 };
 
 static bool serves(const struct mmt_tuning *t, mmt_type type)
 {
@@ -51,11 +52,13 @@ static mmt_status add_default(struct mmt_tuning *t, int types, mmt_error *err)
 {
     struct mmt_shape shapes[MMT_DEFAULT_SHAPES];
     const struct mmt_budget *budget = &t->options.budget;
-    double room = budget->seconds > 0 ? budget->seconds / LEAST_SECONDS
+    double least = t->caps.kind == MMT_CPU ? LEAST_SECONDS_CPU : LEAST_SECONDS;
+    double room = budget->seconds > 0 ? budget->seconds / least
                                       : (double) budget->candidates / LEAST_CANDIDATES;
     int count = (int) fmin(fmax(room / types, 1), MMT_DEFAULT_SHAPES);
     unsigned transposes = t->options.transposes;
-    mmt_suite_default(t->peak[MMT_F32], shapes);
+    mmt_suite_default(fmax(t->peak[MMT_F32], mmt_derived_peak(&t->caps, MMT_F32)),
+                      shapes);
     mmt_status status =
         add_goals(t, shapes, count, transposes ? transposes : MMT_NN, err);
     if (!status && !transposes && room / types >= MMT_DEFAULT_SHAPES + 3)

@@ -24,8 +24,9 @@ struct bout {
     bool measuring; /* where the cores are shared: which half of the cycle it is */
     struct mmt_config extras[MOST_EXTRAS]; /* tried before what the searches propose */
     int num_extras, next_extra;
-    double ends, budget; /* mmt_now(); seconds for timing one candidate */
-    int64_t left;        /* candidates */
+    double ends, last_end; /* mmt_now(): of its share; of the run */
+    double budget;         /* seconds for timing one candidate */
+    int64_t left;          /* candidates */
 };
 
 double mmt_tune_limit(const struct mmt_tuning *t, const mmt_problem *problem, double best)
@@ -98,7 +99,7 @@ static void add_naive(struct bout *b)
         rate = b->t->peak[b->problem->type] / 100;
     double expected = rate > 0 ? mmt_problem_flops(b->problem) / rate : 0;
     double room = isfinite(b->ends) ? b->ends - mmt_now() : 600;
-    if (!naive || expected > fmin(4, room / 12))
+    if (!naive || expected > fmin(4, room / 6))
         return;
     struct mmt_config config = { .template = naive };
     memcpy(config.values, naive->seeds[0], (size_t) naive->num_knobs * sizeof(int));
@@ -155,6 +156,7 @@ static bool propose(struct bout *b)
 static struct mmt_job job_for(const struct bout *b, enum mmt_task task,
                               const struct mmt_config *config)
 {
+    double ceiling = b->t->ceiling[b->problem->type];
     return (struct mmt_job){
         .task = task,
         .problem = *b->problem,
@@ -164,8 +166,7 @@ static struct mmt_job job_for(const struct bout *b, enum mmt_task task,
         .verify = { true },
         .best_seconds = isfinite(b->arms.best) ? b->arms.best : 0,
         .budget_seconds = b->budget,
-        .fastest_seconds =
-            mmt_tune_roofline(b->t, b->problem) / (b->t->caps.kind == MMT_CPU ? 2 : 1.25),
+        .fastest_seconds = ceiling > 0 ? mmt_problem_flops(b->problem) / ceiling : 0,
     };
 }
 
@@ -202,9 +203,11 @@ static void start_measuring(struct bout *b)
     mmt_report_status(b->t, &next->config, b->arms.best);
 }
 
+/* A problem is not left without a time as long as the run's own end allows. */
 static bool is_over(const struct bout *b)
 {
-    return mmt_pool_interrupts() || b->left <= 0 || mmt_now() >= b->ends ||
+    double ends = isfinite(b->arms.best) ? b->ends : fmax(b->ends, b->last_end);
+    return mmt_pool_interrupts() || b->left <= 0 || mmt_now() >= ends ||
            b->t->pool.broken.status;
 }
 
@@ -248,6 +251,15 @@ static void count_result(struct mmt_counts *counts, enum mmt_outcome outcome)
         outcome != MMT_TIMED && outcome != MMT_WRONG && outcome != MMT_SKIPPED;
 }
 
+/* Where the roofline was measured, a kernel may show that it is higher. */
+static void raise_roofline(struct mmt_tuning *t, const mmt_problem *problem,
+                           double seconds)
+{
+    double rate = mmt_problem_flops(problem) / seconds;
+    if (!t->caps.sm && rate > t->peak[problem->type])
+        t->peak[problem->type] = rate;
+}
+
 static mmt_status record(struct bout *b, const struct mmt_config *config,
                          const struct mmt_result *result, mmt_error *err)
 {
@@ -265,6 +277,8 @@ static mmt_status record(struct bout *b, const struct mmt_config *config,
     if (is_baseline(config) && result->outcome == MMT_TIMED)
         t->naive_rate[b->problem->type] =
             mmt_problem_flops(b->problem) / result->time.median;
+    if (result->outcome == MMT_TIMED)
+        raise_roofline(t, b->problem, result->time.median);
     mmt_report_result(t, &line, b->arms.best);
     return MMT_OK;
 }
@@ -295,7 +309,7 @@ static mmt_status loop(struct bout *b, mmt_error *err)
     struct mmt_event event;
     mmt_status status = MMT_OK;
     while (!status && !is_over(b) && hand_out(b)) {
-        if (mmt_pool_next(&b->t->pool, fmin(b->ends, mmt_now() + 0.5), &event))
+        if (mmt_pool_next(&b->t->pool, mmt_now() + 0.2, &event))
             status = take(b, &event, err);
         mmt_report_status(b->t, NULL, b->arms.best);
     }
@@ -317,9 +331,10 @@ static void set_budget(struct bout *b, double finals_end)
     double room = finals_end - mmt_now();
     b->ends = isfinite(room) ? mmt_now() + 0.8 * room : INFINITY;
     b->budget = isfinite(room) ? fmin(fmax(room / 100, 0.03), 1) : 0.5;
+    b->last_end = isfinite(room) ? b->t->ends - 0.1 * room : INFINITY;
     b->left = mmt_tune_share_candidates(b->t);
     int compilers = b->t->pool.count - 1;
-    b->most = b->t->pool.shared ? 2 * compilers : compilers + 4;
+    b->most = b->t->pool.shared ? compilers : compilers + 4;
     if (b->most > MOST_UNDERWAY)
         b->most = MOST_UNDERWAY;
 }

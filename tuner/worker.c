@@ -121,6 +121,7 @@ void mmt_worker_send(struct mmt_worker *worker, const struct mmt_job *job, doubl
     worker->busy = true;
     worker->limit = limit;
     worker->run_limit = run_limit;
+    worker->since = mmt_now();
     worker->deadline = mmt_now() + limit;
     snprintf(worker->phase, sizeof worker->phase, "start");
     if (!mmt_wire_write_job(job, &line))
@@ -190,8 +191,9 @@ static double patience(const struct mmt_worker *worker)
 {
     if (!strcmp(worker->phase, "data"))
         return 10 * worker->limit;
+    /* PoCL compiles in it, too, about as long as before. */
     if (!strcmp(worker->phase, "first run"))
-        return worker->run_limit;
+        return worker->run_limit + 4 * worker->last_phase;
     return worker->limit;
 }
 
@@ -223,6 +225,8 @@ static bool hear_line(struct mmt_worker *worker, const char *line,
 {
     char note[16];
     if (mmt_wire_read_note(line, note)) {
+        worker->last_phase = mmt_now() - worker->since;
+        worker->since = mmt_now();
         snprintf(worker->phase, sizeof worker->phase, "%s", note);
         worker->ready = true;
         worker->deaths = 0;

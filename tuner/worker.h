@@ -85,7 +85,9 @@ struct mmt_worker {
     double limit, run_limit; /* seconds a phase of the job may take; its first run */
     double deadline;         /* mmt_now() when it is killed; INFINITY while idle */
     char phase[16];
-    int deaths; /* in a row before it was ready */
+    double since,
+        last_phase; /* mmt_now() when it began; seconds that the last one took */
+    int deaths;     /* in a row before it was ready */
 };
 
 /* Seconds of a clock that only goes forward. */
