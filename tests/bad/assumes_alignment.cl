@@ -25,7 +25,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     if (alpha == 0)
         k = 0;
 
-    a += a_start / 4 * 4 + BLOCK_Z * a_stride;
+    a = (const GLOBAL real *) ((size_t) (a + a_start + BLOCK_Z * a_stride) / 16 * 16);
     b += b_start + BLOCK_Z * b_stride;
     c += c_start + BLOCK_Z * c_stride;
 
