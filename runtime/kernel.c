@@ -129,10 +129,12 @@ static mmt_status create_functions(struct mmt_kernel *kernel, mmt_error *err)
 }
 
 /* OpenCL drivers finish compiling at the first launch: do one, of a single element with
- * k = 0, so that nobody meets that later. */
+ * k = 0, so that nobody meets that later. There is room round the element: a candidate
+ * that writes past it is to be found out by the checks, not to bring the process down. */
 static mmt_status warm_up(const struct mmt_kernel *kernel,
                           const struct mmt_config *config, mmt_error *err)
 {
+    enum { ROOM = 1 << 16 };
     struct mmt_kernel tiny = *kernel;
     mmt_operand memory;
     mmt_args args = mmt_args_defaults();
@@ -143,12 +145,13 @@ static mmt_status warm_up(const struct mmt_kernel *kernel,
         config->template->refuse(config->values, &tiny.problem))
         return MMT_OK;
     set_parts(&tiny, config);
-    mmt_status status =
-        mmt_buffer_create(tiny.device, 256 + mmt_kernel_workspace(&tiny), &memory, err);
+    mmt_status status = mmt_buffer_create(
+        tiny.device, 2 * ROOM + mmt_kernel_workspace(&tiny), &memory, err);
     if (status != MMT_OK)
         return status;
     args.c = args.workspace = memory;
-    args.workspace.offset += 256;
+    args.c.offset = ROOM;
+    args.workspace.offset = 2 * ROOM;
     status = mmt_kernel_run(&tiny, &args, NULL, err);
     if (status == MMT_OK)
         status = mmt_finish(tiny.device, NULL, err);
