@@ -1,11 +1,14 @@
-/* FNV-1a, 128 bits wide: names files and recognises texts; guards against nothing hostile. */
+/* FNV-1a, 128 bits wide: names files and recognises texts; guards against nothing
+ * hostile. */
 #ifndef MMT_BASE_HASH_H
 #define MMT_BASE_HASH_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-struct mmt_hash { uint64_t high, low; };
+struct mmt_hash {
+    uint64_t high, low;
+};
 
 /* The hash of nothing, to be added to. */
 struct mmt_hash mmt_hash_start(void);

@@ -18,30 +18,36 @@
  * Starts, leading dimensions and strides are in elements. */
 enum mmt_arg {
     MMT_ARG_END = 0,
-    MMT_ARG_M, MMT_ARG_N, MMT_ARG_K,
-    MMT_ARG_ALPHA, MMT_ARG_BETA, MMT_ARG_SCALARS,
-    MMT_ARG_A, MMT_ARG_B, MMT_ARG_C,
+    MMT_ARG_M,
+    MMT_ARG_N,
+    MMT_ARG_K,
+    MMT_ARG_ALPHA,
+    MMT_ARG_BETA,
+    MMT_ARG_SCALARS,
+    MMT_ARG_A,
+    MMT_ARG_B,
+    MMT_ARG_C,
     MMT_ARG_WORKSPACE,
 };
 
 enum { MMT_MAX_LAUNCHES = 4 };
 
 /* One launch. The grid counts blocks, not threads. Dimension z of the grid is the batch:
- * more matrices than a grid may have there are split into several launches by the runtime,
- * which moves A, B and C on. */
+ * more matrices than a grid may have there are split into several launches by the
+ * runtime, which moves A, B and C on. */
 struct mmt_launch {
-    const char *entry;          /* the kernel's name in the text */
-    const enum mmt_arg *args;   /* ends with MMT_ARG_END */
+    const char *entry;        /* the kernel's name in the text */
+    const enum mmt_arg *args; /* ends with MMT_ARG_END */
     unsigned grid[3], block[3];
-    size_t shared;              /* bytes of dynamic shared memory (CUDA); also what an
-                                 * OpenCL text declares as local memory */
+    size_t shared; /* bytes of dynamic shared memory (CUDA); also what an
+                    * OpenCL text declares as local memory */
 };
 
 /* The launches of one execution, in order, each after the one before it is done. */
 struct mmt_launches {
     int count;
     struct mmt_launch launch[MMT_MAX_LAUNCHES];
-    size_t workspace;           /* bytes, shared by all launches of the execution */
+    size_t workspace; /* bytes, shared by all launches of the execution */
 };
 
 #endif

@@ -7,9 +7,10 @@
 #include "base/error.h"
 #include "base/text.h"
 
-/* Checks a caller's problem and writes it with every default filled in (leading dimensions,
- * batch, strides), so that nobody behind this has to think of zeros. A dimension or batch
- * of 0 is right. Errors name the field, its value and what would be right. */
+/* Checks a caller's problem and writes it with every default filled in (leading
+ * dimensions, batch, strides), so that nobody behind this has to think of zeros. A
+ * dimension or batch of 0 is right. Errors name the field, its value and what would be
+ * right. */
 mmt_status mmt_problem_normalise(const mmt_problem *in, mmt_problem *out, mmt_error *err);
 
 /* Adds "gemm f32 nn 4096x4096x4096", then " lda=… ldb=… ldc=…" where they are not tight,
@@ -23,7 +24,8 @@ mmt_status mmt_problem_parse(const char *string, mmt_problem *out, mmt_error *er
 bool mmt_problem_equal(const mmt_problem *a, const mmt_problem *b);
 
 /* Multiplications and additions of one execution: 2 m n k batch (paper 000 counts
- * 2 n^3 - n^2; the difference is beneath notice and the convention of the field is kept). */
+ * 2 n^3 - n^2; the difference is beneath notice and the convention of the field is kept).
+ */
 double mmt_problem_flops(const mmt_problem *problem);
 
 /* Fewest bytes that one execution moves: A and B read once, C written once (beta = 0). */

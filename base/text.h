@@ -15,8 +15,8 @@ struct mmt_text {
 
 void mmt_text_add(struct mmt_text *text, const char *string);
 void mmt_text_add_bytes(struct mmt_text *text, const void *bytes, size_t length);
-__attribute__((format(printf, 2, 3)))
-void mmt_text_addf(struct mmt_text *text, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void mmt_text_addf(struct mmt_text *text,
+                                                         const char *format, ...);
 
 /* "" rather than NULL for a text that nothing was added to. */
 const char *mmt_text_string(const struct mmt_text *text);

@@ -34,7 +34,8 @@ mmt_status mmt_device_list(struct mmt_device_info **list, size_t *count,
 
 const struct mmt_caps *mmt_device_caps(const mmt_device *device);
 
-/* ---- building ------------------------------------------------------------------------- */
+/* ---- building -------------------------------------------------------------------------
+ */
 
 /* What a compiler made: a cubin, PTX or an OpenCL binary. `data` is malloc'ed. */
 struct mmt_binary {
@@ -59,8 +60,9 @@ mmt_status mmt_module_load(mmt_device *device, const struct mmt_binary *binary,
                            struct mmt_module **out, mmt_error *err);
 void mmt_module_free(struct mmt_module *module);
 
-/* One kernel of a module, ready to launch: loaded, its attributes set for launches of that
- * block and that many bytes of dynamic shared memory. Thread-safe. Freed before its module. */
+/* One kernel of a module, ready to launch: loaded, its attributes set for launches of
+ * that block and that many bytes of dynamic shared memory. Thread-safe. Freed before its
+ * module. */
 struct mmt_function;
 mmt_status mmt_function_create(struct mmt_module *module, const char *entry,
                                const unsigned block[3], size_t shared,
@@ -69,21 +71,29 @@ void mmt_function_free(struct mmt_function *function);
 
 /* What the compiler spent on a kernel; figures that a platform does not tell are -1. */
 struct mmt_usage {
-    int registers;        /* a thread */
-    int spill_bytes;      /* a thread: local memory, which is spills for our kernels */
-    long long shared;     /* bytes a block, static */
-    int max_threads;      /* a block of this kernel may have */
+    int registers;    /* a thread */
+    int spill_bytes;  /* a thread: local memory, which is spills for our kernels */
+    long long shared; /* bytes a block, static */
+    int max_threads;  /* a block of this kernel may have */
 };
 mmt_status mmt_function_usage(struct mmt_function *function, struct mmt_usage *out,
                               mmt_error *err);
 
-/* ---- launching ------------------------------------------------------------------------ */
+/* ---- launching ------------------------------------------------------------------------
+ */
 
 /* One kernel parameter. */
 struct mmt_value {
-    enum { MMT_VALUE_BUFFER, MMT_VALUE_I32, MMT_VALUE_I64, MMT_VALUE_F32, MMT_VALUE_F64 } kind;
+    enum {
+        MMT_VALUE_BUFFER,
+        MMT_VALUE_I32,
+        MMT_VALUE_I64,
+        MMT_VALUE_F32,
+        MMT_VALUE_F64
+    } kind;
     union {
-        uint64_t buffer; /* a CUdeviceptr (any offset added already), or a cl_mem; 0: null */
+        uint64_t
+            buffer; /* a CUdeviceptr (any offset added already), or a cl_mem; 0: null */
         int32_t i32;
         int64_t i64;
         float f32;
@@ -96,14 +106,15 @@ enum { MMT_MAX_KERNEL_VALUES = 32 };
 /* Queues one launch. `grid` counts blocks. `after` says that it must come after what this
  * thread queued last, also on an out-of-order queue. Never allocates, never locks. */
 mmt_status mmt_function_launch(struct mmt_function *function, const unsigned grid[3],
-                               const struct mmt_value *values, int num_values,
-                               bool after, mmt_queue queue, mmt_error *err);
+                               const struct mmt_value *values, int num_values, bool after,
+                               mmt_queue queue, mmt_error *err);
 
-/* ---- timing --------------------------------------------------------------------------- */
+/* ---- timing ---------------------------------------------------------------------------
+ */
 
 /* A point in a queue's life. Two of them bracket work; `mmt_mark_seconds` waits for the
- * later one and gives the device's own time between them. The queue must have been made by
- * mmt_queue_create. */
+ * later one and gives the device's own time between them. The queue must have been made
+ * by mmt_queue_create. */
 struct mmt_mark;
 mmt_status mmt_mark_create(mmt_device *device, struct mmt_mark **out, mmt_error *err);
 void mmt_mark_free(struct mmt_mark *mark);
@@ -124,7 +135,8 @@ struct mmt_health {
 };
 bool mmt_device_health(mmt_device *device, struct mmt_health *out);
 
-/* ---- the backends ---------------------------------------------------------------------- */
+/* ---- the backends
+ * ---------------------------------------------------------------------- */
 
 /* One table a backend. Members marked optional may be NULL; device.c says beside each
  * call what stands in for it. */
@@ -133,34 +145,37 @@ struct mmt_backend {
 
     /* Devices of this backend with their caps; appended to *list. A platform that is not
      * installed is no error. */
-    mmt_status (*list)(struct mmt_device_info **list, size_t *count, struct mmt_text *notes,
-                       mmt_error *err);
+    mmt_status (*list)(struct mmt_device_info **list, size_t *count,
+                       struct mmt_text *notes, mmt_error *err);
     /* `which` is what follows the colon of the id. */
     mmt_status (*open)(const char *which, mmt_device **out, mmt_error *err);
     void (*close)(mmt_device *device);
 
     mmt_status (*buffer_create)(mmt_device *, size_t bytes, mmt_operand *, mmt_error *);
     void (*buffer_free)(mmt_device *, mmt_operand);
-    mmt_status (*buffer_write)(mmt_device *, mmt_operand, const void *, size_t, mmt_error *);
+    mmt_status (*buffer_write)(mmt_device *, mmt_operand, const void *, size_t,
+                               mmt_error *);
     mmt_status (*buffer_read)(mmt_device *, void *, mmt_operand, size_t, mmt_error *);
     mmt_status (*finish)(mmt_device *, mmt_queue, mmt_error *);
 
     void (*compiler_key)(const mmt_device *, struct mmt_text *);
     mmt_status (*compile)(mmt_device *, const char *, struct mmt_binary *, mmt_error *);
-    mmt_status (*module_load)(mmt_device *, const struct mmt_binary *, struct mmt_module **,
-                              mmt_error *);
+    mmt_status (*module_load)(mmt_device *, const struct mmt_binary *,
+                              struct mmt_module **, mmt_error *);
     void (*module_free)(struct mmt_module *);
     mmt_status (*function_create)(struct mmt_module *, const char *, const unsigned[3],
                                   size_t, struct mmt_function **, mmt_error *);
     void (*function_free)(struct mmt_function *);
     mmt_status (*function_usage)(struct mmt_function *, struct mmt_usage *, mmt_error *);
     mmt_status (*launch)(struct mmt_function *, const unsigned grid[3],
-                         const struct mmt_value *, int, bool after, mmt_queue, mmt_error *);
+                         const struct mmt_value *, int, bool after, mmt_queue,
+                         mmt_error *);
 
     mmt_status (*mark_create)(mmt_device *, struct mmt_mark **, mmt_error *);
     void (*mark_free)(struct mmt_mark *);
     mmt_status (*mark_record)(struct mmt_mark *, mmt_queue, mmt_error *);
-    mmt_status (*mark_seconds)(struct mmt_mark *, struct mmt_mark *, double *, mmt_error *);
+    mmt_status (*mark_seconds)(struct mmt_mark *, struct mmt_mark *, double *,
+                               mmt_error *);
     mmt_status (*queue_create)(mmt_device *, mmt_queue *, mmt_error *);
     void (*queue_free)(mmt_device *, mmt_queue);
 
@@ -170,9 +185,17 @@ struct mmt_backend {
 extern const struct mmt_backend mmt_backend_cuda, mmt_backend_opencl, mmt_backend_null;
 
 /* The first members of every backend's own objects. */
-struct mmt_module { mmt_device *device; };
-struct mmt_function { mmt_device *device; unsigned block[3]; size_t shared; };
-struct mmt_mark { mmt_device *device; };
+struct mmt_module {
+    mmt_device *device;
+};
+struct mmt_function {
+    mmt_device *device;
+    unsigned block[3];
+    size_t shared;
+};
+struct mmt_mark {
+    mmt_device *device;
+};
 
 /* What the null device "executed": its launches are recorded here, for tests. Counts
  * atomically. */

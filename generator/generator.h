@@ -25,8 +25,8 @@ mmt_status mmt_config_parse(const char *string, struct mmt_config *out, mmt_erro
 mmt_status mmt_config_set(struct mmt_config *config, const char *knob, const char *value,
                           mmt_error *err);
 
-/* A knob's value as people write it: a word where the knob has words. `buffer` is used for
- * numbers and must outlive the result. */
+/* A knob's value as people write it: a word where the knob has words. `buffer` is used
+ * for numbers and must outlive the result. */
 const char *mmt_config_value(const struct mmt_config *config, int knob, char buffer[16]);
 
 bool mmt_config_equal(const struct mmt_config *a, const struct mmt_config *b);
@@ -54,7 +54,8 @@ bool mmt_config_may_align(const struct mmt_config *config, const mmt_problem *pr
 bool mmt_config_default(const mmt_problem *problem, const struct mmt_caps *caps,
                         struct mmt_config *out);
 
-/* ---- space: all configurations of a template ---------------------------------------- */
+/* ---- space: all configurations of a template ----------------------------------------
+ */
 
 /* Product of the knobs' numbers of values: legal or not. */
 uint64_t mmt_space_size(const struct mmt_template *template);
@@ -64,7 +65,8 @@ void mmt_space_at(const struct mmt_template *template, uint64_t index,
                   struct mmt_config *out);
 uint64_t mmt_space_index(const struct mmt_config *config);
 
-/* ---- emit: the source text ----------------------------------------------------------- */
+/* ---- emit: the source text -----------------------------------------------------------
+ */
 
 /* The whole text of one configuration: prelude, definitions, kernel file, with #line so
  * that a compiler's error names the file that a person has open. It compiles outside

@@ -1,5 +1,6 @@
 /* From a configuration to a launch. The door of the room `runtime`; the public half of it
- * (plans) is mmtune/mmtune.h. The tuner uses both, so that what is timed is what ships. */
+ * (plans) is mmtune/mmtune.h. The tuner uses both, so that what is timed is what ships.
+ */
 #ifndef MMT_RUNTIME_RUNTIME_H
 #define MMT_RUNTIME_RUNTIME_H
 
@@ -7,7 +8,8 @@
 #include "generator/generator.h"
 #include "profiles/profile.h"
 
-/* ---- cache: compiled kernels on disk ---------------------------------------------------- */
+/* ---- cache: compiled kernels on disk
+ * ---------------------------------------------------- */
 
 /* A folder of files, one a binary, each named by the hash of its key and holding the key
  * itself before the binary, so that a collision is a miss. Files are written whole or not
@@ -17,10 +19,12 @@
 bool mmt_cache_get(const char *key, struct mmt_binary *binary);
 
 /* Stores a binary and, now and then, removes the least recently used files over the limit
- * (256 MiB, or MMTUNE_CACHE_LIMIT bytes). A failure costs a recompilation, so it is silent. */
+ * (256 MiB, or MMTUNE_CACHE_LIMIT bytes). A failure costs a recompilation, so it is
+ * silent. */
 void mmt_cache_put(const char *key, const struct mmt_binary *binary);
 
-/* ---- kernel: one configuration, built ----------------------------------------------------- */
+/* ---- kernel: one configuration, built
+ * ----------------------------------------------------- */
 
 struct mmt_kernel;
 
@@ -47,7 +51,8 @@ size_t mmt_kernel_workspace(const struct mmt_kernel *kernel);
 mmt_status mmt_kernel_run(const struct mmt_kernel *kernel, const mmt_args *args,
                           mmt_queue queue, mmt_error *err);
 
-/* ---- select: which configuration for a problem ---------------------------------------------- */
+/* ---- select: which configuration for a problem
+ * ---------------------------------------------- */
 
 struct mmt_choice {
     struct mmt_config config;
@@ -58,10 +63,10 @@ struct mmt_choice {
         MMT_CHOICE_DEFAULT, /* nothing was tuned that could tell */
         MMT_CHOICE_GIVEN,   /* the caller named it */
     } why;
-    double seconds;        /* expected; 0 where unknown */
-    mmt_problem nearest;   /* for MMT_CHOICE_NEAREST */
-    int rivals;            /* for MMT_CHOICE_COST: how many kernels were compared */
-    double residual;       /* for MMT_CHOICE_COST: the usual error of its cost, as a part */
+    double seconds;      /* expected; 0 where unknown */
+    mmt_problem nearest; /* for MMT_CHOICE_NEAREST */
+    int rivals;          /* for MMT_CHOICE_COST: how many kernels were compared */
+    double residual;     /* for MMT_CHOICE_COST: the usual error of its cost, as a part */
 };
 
 /* Chooses for a normalised problem; profile may be NULL. Under 10 us for a profile of

@@ -10,9 +10,9 @@
 
 enum { MMT_MAX_KNOBS = 24, MMT_MAX_VALUES = 16 };
 
-/* One knob: a macro of the kernel file and the values it may have. A knob whose values are
- * words (SHARED_LAYOUT plain | pad | swap | xor) has `names`, one for each value; people
- * and files see the words, the kernel file sees the numbers. */
+/* One knob: a macro of the kernel file and the values it may have. A knob whose values
+ * are words (SHARED_LAYOUT plain | pad | swap | xor) has `names`, one for each value;
+ * people and files see the words, the kernel file sees the numbers. */
 struct mmt_knob {
     const char *name;
     const char *what; /* what it means, in a few words, for people */
@@ -22,8 +22,10 @@ struct mmt_knob {
 };
 
 #define MMT_COUNT_VALUES(...) (int) (sizeof((int[]){ __VA_ARGS__ }) / sizeof(int))
-#define MMT_KNOB(name, what, ...) \
-    { name, what, MMT_COUNT_VALUES(__VA_ARGS__), { __VA_ARGS__ }, NULL }
+#define MMT_KNOB(name, what, ...)                                                        \
+    {                                                                                    \
+        name, what, MMT_COUNT_VALUES(__VA_ARGS__), { __VA_ARGS__ }, NULL                 \
+    }
 
 /* What a text is specialised for besides its knobs. Texts see it as
  *   TYPE_F32 | TYPE_F64 | TYPE_I32   1 for the one in question, else undefined
@@ -39,7 +41,9 @@ struct mmt_variant {
 
 /* Bytes to which a template's aligned text assumes A, B and C (their first elements, and
  * through leading dimensions and strides every row) to be aligned. */
-struct mmt_alignment { unsigned a, b, c; };
+struct mmt_alignment {
+    unsigned a, b, c;
+};
 
 /* `v` below is always the values of this template's knobs, in the knobs' order. */
 struct mmt_template {
@@ -71,8 +75,8 @@ struct mmt_template {
     /* Optional. Where absent, elements: then the aligned text is the only one. */
     struct mmt_alignment (*alignment)(const int *v, const struct mmt_variant *variant);
 
-    /* Good starting points, the best first; each has num_knobs values. The first legal one
-     * is what an untuned device gets, and a search begins with them. At least one. */
+    /* Good starting points, the best first; each has num_knobs values. The first legal
+     * one is what an untuned device gets, and a search begins with them. At least one. */
     const int (*seeds)[MMT_MAX_KNOBS];
     int num_seeds;
 };

@@ -8,8 +8,9 @@
  * queue, with the caller's own buffers, and returns.
  *
  * What may be slow: opening a device (tenths of a second), and a plan whose kernel is not
- * in the cache on disk (generated and compiled: up to seconds). mmt_execute never compiles,
- * never allocates, never waits for the device and adds well under a microsecond.
+ * in the cache on disk (generated and compiled: up to seconds). mmt_execute never
+ * compiles, never allocates, never waits for the device and adds well under a
+ * microsecond.
  *
  * Matrices are row-major: element (i, j) of A stands at a[i * lda + j].
  *
@@ -47,20 +48,20 @@ extern "C" {
 
 typedef enum mmt_status {
     MMT_OK = 0,
-    MMT_ERROR_ARGUMENT,    /* a value that can never be right; the text says what would be */
+    MMT_ERROR_ARGUMENT, /* a value that can never be right; the text says what would be */
     MMT_ERROR_UNSUPPORTED, /* right in itself, but not on this device or in this build */
     MMT_ERROR_NOT_FOUND,   /* no such device, file, template, profile */
     MMT_ERROR_FORMAT,      /* a file that is not what it should be */
     MMT_ERROR_MEMORY,      /* host or device memory is exhausted */
     MMT_ERROR_COMPILE,     /* a kernel does not compile; the text begins its log */
-    MMT_ERROR_DEVICE,      /* the driver refused or the device failed; `native` has its code */
-    MMT_ERROR_IO,          /* reading or writing a file failed; `native` has errno */
+    MMT_ERROR_DEVICE, /* the driver refused or the device failed; `native` has its code */
+    MMT_ERROR_IO,     /* reading or writing a file failed; `native` has errno */
 } mmt_status;
 
 /* What went wrong: filled by the function that failed, untouched by one that succeeds. */
 typedef struct mmt_error {
     mmt_status status;
-    int native;     /* the driver's or the system's own code, 0 where there is none */
+    int native;      /* the driver's or the system's own code, 0 where there is none */
     char text[1024]; /* one or more sentences for people, always terminated */
 } mmt_error;
 
@@ -85,9 +86,9 @@ typedef enum mmt_type {
 
 /* One problem. op(A) is m x k, op(B) is k x n, C is m x n.
  *
- * A is stored m x k (lda >= k), or k x m when trans_a is set (lda >= m); B is stored k x n
- * (ldb >= n), or n x k when trans_b is set (ldb >= k); C is stored m x n (ldc >= n).
- * A leading dimension of 0 means "no gap". A batch of 0 means 1; strides are in elements
+ * A is stored m x k (lda >= k), or k x m when trans_a is set (lda >= m); B is stored k x
+ * n (ldb >= n), or n x k when trans_b is set (ldb >= k); C is stored m x n (ldc >= n). A
+ * leading dimension of 0 means "no gap". A batch of 0 means 1; strides are in elements
  * from one matrix of the batch to the next (0 for A or B: all share one matrix; 0 for C
  * with a batch over 1: no gap between the matrices). Where m or n is 0 there is
  * nothing to do; where k is 0, C = beta C. Each of m, n, k and the leading dimensions is
@@ -129,7 +130,8 @@ MMT_API void mmt_device_close(mmt_device *device);
 /* "NVIDIA H200 (cuda:0)". Belongs to the device. */
 MMT_API const char *mmt_device_name(const mmt_device *device);
 
-/* ---- memory, for programs that have no CUDA or OpenCL of their own -------------------- */
+/* ---- memory, for programs that have no CUDA or OpenCL of their own --------------------
+ */
 
 /* Device memory as an operand: a CUdeviceptr, or a cl_mem, with an offset in bytes, which
  * is a multiple of the element's size. */
@@ -139,8 +141,8 @@ typedef struct mmt_operand {
 } mmt_operand;
 
 /* Device memory of that many bytes (at least 1), freed by mmt_buffer_free. */
-MMT_API mmt_status mmt_buffer_create(mmt_device *device, size_t bytes, mmt_operand *buffer,
-                                     mmt_error *err);
+MMT_API mmt_status mmt_buffer_create(mmt_device *device, size_t bytes,
+                                     mmt_operand *buffer, mmt_error *err);
 MMT_API void mmt_buffer_free(mmt_device *device, mmt_operand buffer);
 
 /* Copy between host and device; both wait for the device's own queue and for the copy. */
@@ -181,19 +183,20 @@ typedef struct mmt_plan mmt_plan;
 
 /* Start from mmt_plan_defaults(), which the later versions of this struct also fill. */
 typedef struct mmt_plan_options {
-    size_t size;                /* sizeof(mmt_plan_options) */
-    size_t max_workspace;       /* bytes; 0 forbids kernels that need any; default: no cap */
-    const char *configuration;  /* use this one, as `mmtune` prints it; default NULL: choose */
-    int foreign_profile;        /* nonzero: use the profile although another device made it */
-    int aligned_only;           /* nonzero: a promise that operands start at multiples of 16
-                                 * bytes; spares the building of a second kernel */
+    size_t size;          /* sizeof(mmt_plan_options) */
+    size_t max_workspace; /* bytes; 0 forbids kernels that need any; default: no cap */
+    const char
+        *configuration;  /* use this one, as `mmtune` prints it; default NULL: choose */
+    int foreign_profile; /* nonzero: use the profile although another device made it */
+    int aligned_only;    /* nonzero: a promise that operands start at multiples of 16
+                          * bytes; spares the building of a second kernel */
 } mmt_plan_options;
 
 MMT_API mmt_plan_options mmt_plan_defaults(void);
 
 /* Chooses, builds and loads a kernel for the problem. The profile and the options may be
- * NULL; they, and the problem, need only live until this returns. Slow where the kernel is
- * not in the cache on disk yet. Fails where the device cannot compute the type. */
+ * NULL; they, and the problem, need only live until this returns. Slow where the kernel
+ * is not in the cache on disk yet. Fails where the device cannot compute the type. */
 MMT_API mmt_plan *mmt_plan_create(mmt_device *device, const mmt_profile *profile,
                                   const mmt_problem *problem,
                                   const mmt_plan_options *options, mmt_error *err);
@@ -201,8 +204,8 @@ MMT_API mmt_plan *mmt_plan_create(mmt_device *device, const mmt_profile *profile
 /* Bytes of workspace that each execution in flight needs; often 0. */
 MMT_API size_t mmt_plan_workspace(const mmt_plan *plan);
 
-/* The configuration and why it was chosen, for people. Writes at most `size` bytes, always
- * terminated; returns the length that the whole text has. */
+/* The configuration and why it was chosen, for people. Writes at most `size` bytes,
+ * always terminated; returns the length that the whole text has. */
 MMT_API size_t mmt_plan_describe(const mmt_plan *plan, char *text, size_t size);
 
 /* Frees a plan; NULL is allowed. Executions that are in flight must be finished first. */
@@ -212,13 +215,13 @@ MMT_API void mmt_plan_free(mmt_plan *plan);
 
 /* The arguments of one execution. Start from mmt_args_defaults(). */
 typedef struct mmt_args {
-    size_t size;            /* sizeof(mmt_args) */
-    mmt_operand a, b, c;    /* A and B may be 0 where k or the host's alpha is 0 */
-    double alpha, beta;     /* 1 and 0; beta = 0 never reads C. Ignored with scalars */
-    mmt_operand scalars;    /* device memory with alpha, then beta, in the plan's type; 0:
-                             * none. Read when the launch runs, not when it is queued */
-    mmt_operand workspace;  /* mmt_plan_workspace bytes, 256-byte aligned, for this
-                             * execution alone until it is done */
+    size_t size;           /* sizeof(mmt_args) */
+    mmt_operand a, b, c;   /* A and B may be 0 where k or the host's alpha is 0 */
+    double alpha, beta;    /* 1 and 0; beta = 0 never reads C. Ignored with scalars */
+    mmt_operand scalars;   /* device memory with alpha, then beta, in the plan's type; 0:
+                            * none. Read when the launch runs, not when it is queued */
+    mmt_operand workspace; /* mmt_plan_workspace bytes, 256-byte aligned, for this
+                            * execution alone until it is done */
 } mmt_args;
 
 MMT_API mmt_args mmt_args_defaults(void);
@@ -228,8 +231,8 @@ MMT_API mmt_args mmt_args_defaults(void);
  * launches order themselves among each other, also on an out-of-order queue. With OpenCL,
  * a plan serves 16 threads that execute it in the same instant; one more waits until
  * one of them has queued its launch. */
-MMT_API mmt_status mmt_execute(const mmt_plan *plan, const mmt_args *args, mmt_queue queue,
-                               mmt_error *err);
+MMT_API mmt_status mmt_execute(const mmt_plan *plan, const mmt_args *args,
+                               mmt_queue queue, mmt_error *err);
 
 #ifdef __cplusplus
 }

@@ -14,7 +14,8 @@ struct _cl_mem;
 struct _cl_command_queue;
 
 /* Opens a device of the caller's context, which is retained until the device is closed.
- * The device's own queue (NULL in mmt_execute) is one that mmtune makes in that context. */
+ * The device's own queue (NULL in mmt_execute) is one that mmtune makes in that context.
+ */
 MMT_API mmt_device *mmt_opencl_device(struct _cl_context *context,
                                       struct _cl_device_id *id, mmt_error *err);
 
