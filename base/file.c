@@ -20,8 +20,7 @@ static mmt_status fail_errno(mmt_error *err, const char *what, const char *path)
                            strerror(code));
 }
 
-/* ---- reading
- * --------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------- */
 
 static mmt_status read_all(int fd, const char *path, size_t limit, struct mmt_text *text,
                            mmt_error *err)
@@ -60,8 +59,7 @@ mmt_status mmt_file_read(const char *path, size_t limit, struct mmt_text *text,
     return status;
 }
 
-/* ---- folders
- * --------------------------------------------------------------------------- */
+/* ---- folders --------------------------------------------------------------------- */
 
 /* Whether there is a folder of that name now; else errno says why not. */
 static bool make_one(const char *path)
@@ -107,8 +105,7 @@ static char *folder_of(const char *path)
     return strndup(path, slash == path ? 1 : (size_t) (slash - path));
 }
 
-/* ---- replacing
- * ------------------------------------------------------------------------- */
+/* ---- replacing ------------------------------------------------------------------- */
 
 /* Opens a new file beside `path`; *name is malloc'ed. Its mode is what the umask leaves.
  */
@@ -205,8 +202,7 @@ mmt_status mmt_file_replace(const char *path, const void *bytes, size_t length,
     return status;
 }
 
-/* ---- where our files live
- * -------------------------------------------------------------- */
+/* ---- where our files live -------------------------------------------------------- */
 
 static void add_home(struct mmt_text *text)
 {

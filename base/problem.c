@@ -7,8 +7,7 @@
 
 #define MOST INT32_MAX /* of a dimension or a leading dimension */
 
-/* ---- types
- * ----------------------------------------------------------------------------- */
+/* ---- types ----------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
@@ -37,8 +36,7 @@ size_t mmt_type_size(mmt_type type)
     return types[type].size;
 }
 
-/* ---- the matrices of a problem
- * --------------------------------------------------------- */
+/* ---- the matrices of a problem --------------------------------------------------- */
 
 /* One operand as it is stored. */
 struct matrix {
@@ -102,8 +100,7 @@ int64_t mmt_problem_extent_c(const mmt_problem *problem)
     return extent_of_normalised(problem, 2);
 }
 
-/* ---- checking
- * -------------------------------------------------------------------------- */
+/* ---- checking -------------------------------------------------------------------- */
 
 static mmt_status check_kind(const mmt_problem *in, mmt_error *err)
 {
@@ -243,8 +240,7 @@ bool mmt_problem_equal(const mmt_problem *a, const mmt_problem *b)
            a->stride_b == b->stride_b && a->stride_c == b->stride_c;
 }
 
-/* ---- costs
- * ----------------------------------------------------------------------------- */
+/* ---- costs ----------------------------------------------------------------------- */
 
 double mmt_problem_flops(const mmt_problem *problem)
 {
@@ -261,8 +257,7 @@ double mmt_problem_bytes(const mmt_problem *problem)
     return (a + b + m * n * batch) * (double) mmt_type_size(problem->type);
 }
 
-/* ---- spelling
- * -------------------------------------------------------------------------- */
+/* ---- spelling -------------------------------------------------------------------- */
 
 void mmt_problem_print(const mmt_problem *problem, struct mmt_text *text)
 {

@@ -135,8 +135,7 @@ struct mmt_health {
 };
 bool mmt_device_health(mmt_device *device, struct mmt_health *out);
 
-/* ---- the backends
- * ---------------------------------------------------------------------- */
+/* ---- the backends ---------------------------------------------------------------- */
 
 /* One table a backend. Members marked optional may be NULL; device.c says beside each
  * call what stands in for it. */

@@ -8,8 +8,7 @@
 
 #include <mmtune/opencl.h>
 
-/* ---- errors
- * ------------------------------------------------------------------------------ */
+/* ---- errors ---------------------------------------------------------------------- */
 
 #define NAME(code)                                                                       \
     {                                                                                    \
@@ -86,8 +85,7 @@ mmt_status mmt_opencl_fail(mmt_error *err, cl_int code, const char *call)
                            "%s failed: %s (%d)", call, mmt_opencl_error_name(code), code);
 }
 
-/* ---- finding
- * ----------------------------------------------------------------------------- */
+/* ---- finding --------------------------------------------------------------------- */
 
 struct found {
     cl_device_id id;
@@ -259,8 +257,7 @@ static mmt_status list(struct mmt_device_info **list, size_t *count,
     return status;
 }
 
-/* ---- opening
- * ----------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------- */
 
 static void close_device(mmt_device *base)
 {
@@ -343,8 +340,7 @@ static mmt_status open_device(const char *which, mmt_device **out, mmt_error *er
     return status;
 }
 
-/* ---- a caller's own context
- * ----------------------------------------------------------------- */
+/* ---- a caller's own context ------------------------------------------------------ */
 
 static mmt_status check_context(cl_context context, cl_device_id id, mmt_error *err)
 {
@@ -405,8 +401,7 @@ mmt_device *mmt_opencl_device(cl_context context, cl_device_id id, mmt_error *er
     return device;
 }
 
-/* ---- the table
- * ----------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------- */
 
 static void compiler_key(const mmt_device *device, struct mmt_text *key)
 {

@@ -124,8 +124,7 @@ void mmt_opencl_add_key(cl_device_id id, struct mmt_text *key)
     }
 }
 
-/* ---- figures
- * --------------------------------------------------------------------------- */
+/* ---- figures --------------------------------------------------------------------- */
 
 static unsigned get_uint(cl_device_id id, cl_device_info what)
 {

@@ -33,8 +33,7 @@ static struct opencl_function *of(const struct mmt_function *function)
     return (struct opencl_function *) function;
 }
 
-/* ---- making
- * --------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------- */
 
 void mmt_opencl_function_free(struct mmt_function *base)
 {
@@ -172,8 +171,7 @@ mmt_status mmt_opencl_function_usage(struct mmt_function *base, struct mmt_usage
     return MMT_OK;
 }
 
-/* ---- launching
- * ------------------------------------------------------------------------------ */
+/* ---- launching ------------------------------------------------------------------- */
 
 /* Threads begin to look at different slots, each at always the same one, so that they
  * seldom meet and mostly find the arguments that they set before. */

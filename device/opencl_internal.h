@@ -33,8 +33,7 @@ mmt_status mmt_opencl_fail(mmt_error *err, cl_int code, const char *call);
 /* "CL_INVALID_VALUE"; a code that no version of OpenCL names is "an unknown code". */
 const char *mmt_opencl_error_name(cl_int code);
 
-/* ---- opencl_caps.c
- * --------------------------------------------------------------------- */
+/* ---- opencl_caps.c --------------------------------------------------------------- */
 
 void mmt_opencl_caps(cl_device_id id, struct mmt_caps *caps);
 
@@ -46,8 +45,7 @@ void mmt_opencl_device_text(cl_device_id id, cl_device_info what, char *out, siz
 void mmt_opencl_platform_text(cl_platform_id platform, cl_platform_info what, char *out,
                               size_t size);
 
-/* ---- opencl_program.c: text to binary to program
- * ---------------------------------------- */
+/* ---- opencl_program.c: text to binary to program --------------------------------- */
 
 /* How every text is compiled: IEEE arithmetic, a * b + c may become one fused operation.
  */
@@ -64,8 +62,7 @@ mmt_status mmt_opencl_module_load(mmt_device *device, const struct mmt_binary *b
                                   struct mmt_module **out, mmt_error *err);
 void mmt_opencl_module_free(struct mmt_module *module);
 
-/* ---- opencl_function.c: program to launches
- * ---------------------------------------------- */
+/* ---- opencl_function.c: program to launches -------------------------------------- */
 
 mmt_status mmt_opencl_function_create(struct mmt_module *module, const char *entry,
                                       const unsigned block[3], size_t shared,
@@ -77,8 +74,7 @@ mmt_status mmt_opencl_launch(struct mmt_function *function, const unsigned grid[
                              const struct mmt_value *values, int num_values, bool after,
                              mmt_queue queue, mmt_error *err);
 
-/* ---- opencl_queue.c: memory, queues, marks
- * ------------------------------------------------ */
+/* ---- opencl_queue.c: memory, queues, marks --------------------------------------- */
 
 mmt_status mmt_opencl_buffer_create(mmt_device *device, size_t bytes, mmt_operand *out,
                                     mmt_error *err);

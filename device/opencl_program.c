@@ -56,8 +56,7 @@ static const unsigned char *unseal(const struct mmt_binary *binary, bool *is_sou
     return memcmp(data + TAG, hash, 32) ? NULL : (const unsigned char *) data + HEAD;
 }
 
-/* ---- compiling
- * -------------------------------------------------------------------------- */
+/* ---- compiling ------------------------------------------------------------------- */
 
 /* Malloc'ed; NULL where there is nothing to read. */
 static char *build_log(cl_program program, cl_device_id id)
@@ -185,8 +184,7 @@ mmt_status mmt_opencl_compile(mmt_device *base, const char *source,
     return status;
 }
 
-/* ---- loading
- * ------------------------------------------------------------------------------ */
+/* ---- loading --------------------------------------------------------------------- */
 
 static mmt_status refuse_binary(struct opencl_device *device, cl_int code, mmt_error *err)
 {

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* ---- memory
- * -------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------- */
 
 static cl_mem memory_of(mmt_operand operand)
 {
@@ -63,8 +62,7 @@ mmt_status mmt_opencl_buffer_read(mmt_device *device, void *to, mmt_operand from
     return code ? mmt_opencl_fail(err, code, "clEnqueueReadBuffer") : MMT_OK;
 }
 
-/* ---- queues
- * -------------------------------------------------------------------------------- */
+/* ---- queues ---------------------------------------------------------------------- */
 
 mmt_status mmt_opencl_finish(mmt_device *device, mmt_queue queue, mmt_error *err)
 {
@@ -86,8 +84,7 @@ void mmt_opencl_queue_free(mmt_device *device, mmt_queue queue)
     clReleaseCommandQueue(queue);
 }
 
-/* ---- marks
- * --------------------------------------------------------------------------------- */
+/* ---- marks ----------------------------------------------------------------------- */
 
 /* A mark is a marker command whose end the device stamps, or, on platforms that stamp no
  * markers, the host's clock after waiting for the queue. */

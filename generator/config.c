@@ -3,8 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- spelling
- * -------------------------------------------------------------------------- */
+/* ---- spelling -------------------------------------------------------------------- */
 
 static const char *spell(const struct mmt_knob *knob, int which, char buffer[16])
 {
@@ -33,8 +32,7 @@ void mmt_config_print(const struct mmt_config *config, struct mmt_text *text)
                       mmt_config_value(config, i, buffer));
 }
 
-/* ---- reading
- * --------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------- */
 
 static mmt_status fail_template(const char *name, mmt_error *err)
 {

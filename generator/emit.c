@@ -103,8 +103,7 @@ mmt_status mmt_emit(const struct mmt_config *config, const struct mmt_variant *v
     return status;
 }
 
-/* ---- hash
- * ------------------------------------------------------------------------------ */
+/* ---- hash ------------------------------------------------------------------------ */
 
 static mmt_status hash_file(const char *file, struct mmt_hash *hash, mmt_error *err)
 {

@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "templates/template.h"
 
-/* ---- configuration: a template and a value for each of its knobs ------------------- */
+/* ---- configuration: a template and a value for each of its knobs ----------------- */
 
 struct mmt_config {
     const struct mmt_template *template;

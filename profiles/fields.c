@@ -76,7 +76,7 @@ mmt_status mmt_place_wrong(const struct mmt_place *at, const char *right)
                     right);
 }
 
-/* ---- text ---------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------ */
 
 static mmt_status read_string(const struct mmt_place *at, void *to)
 {
@@ -172,7 +172,7 @@ static json_t *write_word(const struct mmt_place *at, const void *from)
     return NULL;
 }
 
-/* ---- numbers ------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------- */
 
 static mmt_status read_bool(const struct mmt_place *at, void *to)
 {
@@ -308,7 +308,7 @@ static json_t *write_three(const struct mmt_place *at, const void *from)
     return json_pack("[I,I,I]", (json_int_t) v[0], (json_int_t) v[1], (json_int_t) v[2]);
 }
 
-/* ---- objects ------------------------------------------------------------------- */
+/* ---- objects --------------------------------------------------------------------- */
 
 static mmt_status read_object(const struct mmt_place *at, void *to)
 {
@@ -347,7 +347,7 @@ static json_t *write_cost(const struct mmt_place *at, const void *from)
     return cost->fitted ? write_object(at, from) : json_null();
 }
 
-/* ---- the kinds ----------------------------------------------------------------- */
+/* ---- the kinds ------------------------------------------------------------------- */
 
 static const struct {
     mmt_status (*read)(const struct mmt_place *at, void *to);

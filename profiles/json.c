@@ -10,7 +10,7 @@
 
 enum { MAX_FILE = 64 << 20 };
 
-/* ---- the tables ---------------------------------------------------------------- */
+/* ---- the tables ------------------------------------------------------------------ */
 
 /* Times are in microseconds in the file, rates in GFLOP/s and GB/s; in memory all are in
  * the plain units. */
@@ -222,7 +222,7 @@ static const struct mmt_field published[] = {
 };
 #undef OF
 
-/* ---- reading ------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------- */
 
 /* What is being read, and which hash each template of this library has. */
 struct reading {
@@ -427,7 +427,7 @@ mmt_profile *mmt_profile_load(const char *path, mmt_error *err)
     return profile;
 }
 
-/* ---- writing ------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------- */
 
 /* Puts an array of structs under a key of the root. */
 static mmt_status write_array(json_t *root, const char *key,

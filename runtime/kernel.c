@@ -18,8 +18,7 @@ struct mmt_kernel {
     int64_t num_whole;
 };
 
-/* ---- building
- * -------------------------------------------------------------------------- */
+/* ---- building -------------------------------------------------------------------- */
 
 static mmt_status emit(const mmt_device *device, const struct mmt_config *config,
                        const struct mmt_variant *variant, struct mmt_text *source,
@@ -219,8 +218,7 @@ size_t mmt_kernel_workspace(const struct mmt_kernel *kernel)
     return whole > rest ? whole : rest;
 }
 
-/* ---- running
- * ---------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------- */
 
 /* Kernel parameters as they are being gathered for one launch. */
 struct values {

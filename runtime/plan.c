@@ -27,8 +27,7 @@ mmt_args mmt_args_defaults(void)
     return (mmt_args){ .size = sizeof(mmt_args), .alpha = 1 };
 }
 
-/* ---- profiles: finding one
- * ---------------------------------------------------------------- */
+/* ---- profiles: finding one ------------------------------------------------------- */
 
 mmt_profile *mmt_profile_find(const mmt_device *device, mmt_error *err)
 {
@@ -51,8 +50,7 @@ mmt_profile *mmt_profile_find(const mmt_device *device, mmt_error *err)
     return profile;
 }
 
-/* ---- planning
- * ----------------------------------------------------------------------------- */
+/* ---- planning -------------------------------------------------------------------- */
 
 /* Only the members that the caller's version of the struct has. */
 static mmt_status read_options(const mmt_plan_options *given, mmt_plan_options *out,
@@ -254,8 +252,7 @@ struct mmt_kernel *mmt_plan_kernel(const mmt_plan *plan)
     return plan->aligned ? plan->aligned : plan->any;
 }
 
-/* ---- executing
- * ---------------------------------------------------------------------------- */
+/* ---- executing ------------------------------------------------------------------- */
 
 /* A cl_mem is a handle, not an address: buffers start aligned, and the offset decides. */
 static bool is_aligned(const struct mmt_plan *plan, mmt_operand operand, unsigned bytes)

@@ -8,8 +8,7 @@
 #include "generator/generator.h"
 #include "profiles/profile.h"
 
-/* ---- cache: compiled kernels on disk
- * ---------------------------------------------------- */
+/* ---- cache: compiled kernels on disk --------------------------------------------- */
 
 /* A folder of files, one a binary, each named by the hash of its key and holding the key
  * itself before the binary, so that a collision is a miss. Files are written whole or not
@@ -23,8 +22,7 @@ bool mmt_cache_get(const char *key, struct mmt_binary *binary);
  * silent. */
 void mmt_cache_put(const char *key, const struct mmt_binary *binary);
 
-/* ---- kernel: one configuration, built
- * ----------------------------------------------------- */
+/* ---- kernel: one configuration, built -------------------------------------------- */
 
 struct mmt_kernel;
 
@@ -51,8 +49,7 @@ size_t mmt_kernel_workspace(const struct mmt_kernel *kernel);
 mmt_status mmt_kernel_run(const struct mmt_kernel *kernel, const mmt_args *args,
                           mmt_queue queue, mmt_error *err);
 
-/* ---- select: which configuration for a problem
- * ---------------------------------------------- */
+/* ---- select: which configuration for a problem ----------------------------------- */
 
 struct mmt_choice {
     struct mmt_config config;

@@ -44,7 +44,7 @@ extern "C" {
 #define MMT_API
 #endif
 
-/* ---- errors ------------------------------------------------------------------------ */
+/* ---- errors ---------------------------------------------------------------------- */
 
 typedef enum mmt_status {
     MMT_OK = 0,
@@ -71,7 +71,7 @@ MMT_API const char *mmt_status_name(mmt_status status);
 /* "0.1.0": the version of the library that is loaded. */
 MMT_API const char *mmt_version(void);
 
-/* ---- problems ---------------------------------------------------------------------- */
+/* ---- problems -------------------------------------------------------------------- */
 
 typedef enum mmt_op {
     MMT_GEMM = 0, /* C = alpha op(A) op(B) + beta C */
@@ -107,7 +107,7 @@ typedef struct mmt_problem {
 /* A plain product, C = A B, to be changed further by the caller. */
 MMT_API mmt_problem mmt_gemm_problem(mmt_type type, int64_t m, int64_t n, int64_t k);
 
-/* ---- devices ----------------------------------------------------------------------- */
+/* ---- devices --------------------------------------------------------------------- */
 
 /* A device that was opened. Thread-safe: any number of threads may use one at a time,
  * but for closing it, which comes after everything made from it has been freed. */
@@ -154,7 +154,7 @@ MMT_API mmt_status mmt_buffer_read(mmt_device *device, void *to, mmt_operand fro
 /* Waits until all that was put on the queue is done. */
 MMT_API mmt_status mmt_finish(mmt_device *device, mmt_queue queue, mmt_error *err);
 
-/* ---- profiles ---------------------------------------------------------------------- */
+/* ---- profiles -------------------------------------------------------------------- */
 
 /* What was learned about one device. Immutable, so any number of threads may share it. A
  * plan keeps nothing of it. */
@@ -175,7 +175,7 @@ MMT_API const char *mmt_profile_warnings(const mmt_profile *profile);
 /* Frees a profile; NULL is allowed. */
 MMT_API void mmt_profile_free(mmt_profile *profile);
 
-/* ---- plans ------------------------------------------------------------------------- */
+/* ---- plans ----------------------------------------------------------------------- */
 
 /* One problem bound to one built kernel. Immutable: any number of threads may execute one
  * plan at once, on as many queues. */
@@ -211,7 +211,7 @@ MMT_API size_t mmt_plan_describe(const mmt_plan *plan, char *text, size_t size);
 /* Frees a plan; NULL is allowed. Executions that are in flight must be finished first. */
 MMT_API void mmt_plan_free(mmt_plan *plan);
 
-/* ---- executing --------------------------------------------------------------------- */
+/* ---- executing ------------------------------------------------------------------- */
 
 /* The arguments of one execution. Start from mmt_args_defaults(). */
 typedef struct mmt_args {
