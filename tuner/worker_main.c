@@ -21,8 +21,7 @@ struct worker {
     uint64_t seed;
 };
 
-/* ---- talking
- * ----------------------------------------------------------------------------- */
+/* ---- talking --------------------------------------------------------------------- */
 
 static void say(const struct mmt_text *line)
 {
@@ -43,8 +42,7 @@ static void note(const char *word)
     mmt_text_finish(&line);
 }
 
-/* ---- what went wrong
- * ------------------------------------------------------------------------ */
+/* ---- what went wrong ------------------------------------------------------------- */
 
 static void set_failed(struct mmt_result *result, const mmt_error *err)
 {
@@ -59,8 +57,7 @@ static bool spoils(mmt_status status)
     return status == MMT_ERROR_DEVICE || status == MMT_ERROR_MEMORY;
 }
 
-/* ---- compiling
- * ------------------------------------------------------------------------------ */
+/* ---- compiling ------------------------------------------------------------------- */
 
 static mmt_status compile_variant(struct worker *w, const struct mmt_job *job,
                                   bool aligned, mmt_error *err)
@@ -138,8 +135,7 @@ static mmt_status compile(struct worker *w, const struct mmt_job *job,
     return status;
 }
 
-/* ---- measuring
- * ------------------------------------------------------------------------------- */
+/* ---- measuring ------------------------------------------------------------------- */
 
 static mmt_status enter_session(struct worker *w, const struct mmt_job *job,
                                 mmt_error *err)
@@ -252,8 +248,7 @@ static mmt_status measure(struct worker *w, const struct mmt_job *job,
     return status;
 }
 
-/* ---- finalists
- * ------------------------------------------------------------------------------- */
+/* ---- finalists ------------------------------------------------------------------- */
 
 /* Those that are right, in their order; `places` tells where each stood in the job. */
 static mmt_status verify_finalists(struct worker *w, const struct mmt_job *job,
@@ -344,16 +339,16 @@ static bool serve(struct worker *w, const char *line)
     return !reply.spoilt;
 }
 
-/* Nine tenths of the machine's memory, where the driver does not map far more than it
- * uses, and in any case the first to go when memory runs out. */
-static void limit_memory(const char *device)
+/* The first to go when memory runs out; and where the device is a CPU, whose driver maps
+ * no more than it uses, nine tenths of the machine's memory at most. */
+static void limit_memory(const struct mmt_caps *caps)
 {
     FILE *file = fopen("/proc/self/oom_score_adj", "w");
     if (file) {
         fputs("1000", file);
         fclose(file);
     }
-    if (strncmp(device, "opencl", 6))
+    if (caps->kind != MMT_CPU)
         return;
     double bytes =
         0.9 * (double) sysconf(_SC_PHYS_PAGES) * (double) sysconf(_SC_PAGESIZE);
@@ -380,12 +375,12 @@ int mmt_verb_worker(int argc, char **argv)
         return MMT_EXIT_USAGE;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setrlimit(RLIMIT_CORE, &no_core);
-    limit_memory(argv[2]);
     w.device = mmt_device_open(argv[2], &err);
     if (!w.device) {
         fprintf(stderr, "%s\n", err.text);
         return MMT_EXIT_FAILED;
     }
+    limit_memory(mmt_device_caps(w.device));
     note("ready");
     serve_all(&w);
     _exit(MMT_EXIT_DONE); /* a device that is in any state is not closed, but left */
