@@ -74,8 +74,7 @@ static struct values values_of(const struct bench *bench)
                             (int64_t) SIZE * SIZE };
 }
 
-/* ---- CUDA
- * -------------------------------------------------------------------------------- */
+/* ---- CUDA ------------------------------------------------------------------------ */
 
 static void bare_cuda(struct bench *bench)
 {
@@ -116,8 +115,7 @@ static void prepare_cuda(struct bench *bench)
     bench->bare = bare_cuda;
 }
 
-/* ---- OpenCL
- * ------------------------------------------------------------------------------ */
+/* ---- OpenCL ---------------------------------------------------------------------- */
 
 #ifdef MMT_HAVE_OPENCL
 static void bare_opencl(struct bench *bench)
@@ -177,8 +175,7 @@ static void prepare_opencl(struct bench *bench)
 }
 #endif
 
-/* ---- side by side
- * ------------------------------------------------------------------------ */
+/* ---- side by side ---------------------------------------------------------------- */
 
 static void execute(struct bench *bench)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- elements --------------------------------------------------------------------- */
+/* ---- elements -------------------------------------------------------------------- */
 
 /* Whole numbers so small that every sum is exact; for integers all 32 bits, to see them
  * wrap. */
@@ -48,7 +48,7 @@ static double get(mmt_type type, const void *bytes, size_t at)
     return ((const uint32_t *) bytes)[at];
 }
 
-/* ---- matrices --------------------------------------------------------------------- */
+/* ---- matrices -------------------------------------------------------------------- */
 
 static struct exact_matrix matrix(bool transposed, int rows, int columns, int64_t ld,
                                   int64_t stride, int64_t batch,
@@ -183,7 +183,7 @@ void exact_free(struct exact *data)
     free_matrix(&data->scalars, data->device);
 }
 
-/* ---- answers ---------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------- */
 
 /* alpha op(A) op(B) + beta C for one element, mod 2^64. */
 static uint64_t answer(const struct exact *data, int64_t z, int64_t i, int64_t j)

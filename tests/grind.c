@@ -32,8 +32,7 @@ struct grind {
     int executions, wrong;
 };
 
-/* ---- planted faults
- * --------------------------------------------------------------------- */
+/* ---- planted faults -------------------------------------------------------------- */
 
 struct fault {
     const char *name, *words; /* what oclgrind says of it */
@@ -104,8 +103,7 @@ static mmt_status run_fault(mmt_device *device, const char *source, mmt_error *e
     return status;
 }
 
-/* ---- one execution
- * ------------------------------------------------------------------------ */
+/* ---- one execution --------------------------------------------------------------- */
 
 static void complain(struct grind *grind, const char *config, const mmt_problem *problem,
                      const char *why)
@@ -176,8 +174,7 @@ static void check_problem(struct grind *grind, const char *config,
     mmt_plan_free(plan);
 }
 
-/* ---- one configuration
- * --------------------------------------------------------------------- */
+/* ---- one configuration ----------------------------------------------------------- */
 
 static mmt_problem problem_of(const struct mmt_variant *variant, int64_t m, int64_t n,
                               int64_t k, int64_t batch)
@@ -244,14 +241,15 @@ static void check_config(struct grind *grind, const struct mmt_config *config,
     };
     struct mmt_text words = { 0 };
     mmt_config_print(config, &words);
+    printf("%s, %s, A %d B %d transposed\n", mmt_text_string(&words),
+           mmt_type_name(variant->type), variant->trans_a, variant->trans_b);
     for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++)
         if (!mmt_config_refuse(config, &problems[i], grind->caps))
             check_problem(grind, mmt_text_string(&words), &problems[i]);
     mmt_text_finish(&words);
 }
 
-/* ---- the sample
- * ------------------------------------------------------------------------------ */
+/* ---- the sample ------------------------------------------------------------------ */
 
 static bool *seen_of(struct grind *grind, const struct mmt_config *config, int knob)
 {
@@ -329,8 +327,7 @@ static void check_template(struct grind *grind, const struct mmt_template *templ
            configurations, grind->executions, grind->wrong);
 }
 
-/* ---- under oclgrind
- * --------------------------------------------------------------------------- */
+/* ---- under oclgrind -------------------------------------------------------------- */
 
 static const struct fault *fault_of(const char *name)
 {
@@ -366,8 +363,7 @@ static int run_inside(const char *name)
     return status || grind.wrong;
 }
 
-/* ---- outside
- * ------------------------------------------------------------------------------------ */
+/* ---- outside --------------------------------------------------------------------- */
 
 /* oclgrind's log, which stays empty while nothing is wrong. */
 struct log {

@@ -43,8 +43,7 @@ static bool legal(void *ctx, const int *index)
     return space->times[rank(space, index)] > 0;
 }
 
-/* ---- reading
- * --------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------- */
 
 static void add_knob(struct space *space, char *line)
 {
@@ -105,8 +104,7 @@ static bool read_space(const char *path, struct space *space)
     return space->times != NULL;
 }
 
-/* ---- disguise
- * ---------------------------------------------------------------------------- */
+/* ---- disguise -------------------------------------------------------------------- */
 
 static unsigned long long random_state = 1;
 
@@ -161,8 +159,7 @@ static void disguise(const struct space *from, struct space *to)
     find_best(to);
 }
 
-/* ---- judging
- * ------------------------------------------------------------------------------ */
+/* ---- judging --------------------------------------------------------------------- */
 
 /* Percentage of the optimum at each mark. */
 static void replay(const struct space *space, const char *strategy, uint64_t seed,

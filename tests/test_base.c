@@ -12,8 +12,7 @@
 
 static char scratch[] = "/tmp/mmtune-test-XXXXXX";
 
-/* ---- text and errors
- * ------------------------------------------------------------------- */
+/* ---- text and errors ------------------------------------------------------------- */
 
 static void test_text(void)
 {
@@ -62,8 +61,7 @@ static void test_errors(void)
     CHECK_EQ_STR(mmt_version(), version);
 }
 
-/* ---- hash
- * ------------------------------------------------------------------------------ */
+/* ---- hash ------------------------------------------------------------------------ */
 
 static void test_hash(void)
 {
@@ -80,8 +78,7 @@ static void test_hash(void)
     CHECK_EQ_STR(out, "343e1662793c64bf6f0d3597ba446f18");
 }
 
-/* ---- files
- * ----------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------- */
 
 static const char *in_scratch(const char *name)
 {
@@ -214,8 +211,7 @@ static void test_folders(void)
     check_folder(mmt_file_cache_folder, "/cache/mmtune");
 }
 
-/* ---- problems
- * -------------------------------------------------------------------------- */
+/* ---- problems -------------------------------------------------------------------- */
 
 static void test_normalise(void)
 {

@@ -120,7 +120,7 @@ static struct mmt_fit_sample sample(const struct mmt_kept *law,
     return (struct mmt_fit_sample){ *problem, law->config, seconds };
 }
 
-/* ---- the solver --------------------------------------------------------------- */
+/* ---- the solver ------------------------------------------------------------------ */
 
 /* Worked by hand: without the sign the least squares of (1,1)p = 1, (0,1)p = -1 is
  * (2,-1); with p2 >= 0 what is left is p = (1, 0). */
@@ -162,7 +162,7 @@ static void test_nnls_optimal(void)
     }
 }
 
-/* ---- fitting ------------------------------------------------------------------ */
+/* ---- fitting --------------------------------------------------------------------- */
 
 /* Root mean square of ln(predicted / true) over shapes that the fit has not seen. */
 static double unseen_error(const struct mmt_kept *law, const struct mmt_cost *cost)
@@ -278,7 +278,7 @@ static void test_shapes(double most_flops)
     CHECK(skewed > SHAPES / 8);
 }
 
-/* ---- choosing what is kept ---------------------------------------------------- */
+/* ---- choosing what is kept ------------------------------------------------------- */
 
 enum { ROWS = 60, COLS = 24, PLANTED = 6 };
 
@@ -341,7 +341,7 @@ static void test_unserved(void)
     CHECK(isinf(worst));
 }
 
-/* ---- from samples to a choice ------------------------------------------------- */
+/* ---- from samples to a choice ---------------------------------------------------- */
 
 enum { KERNELS = 24, SUITE = 40 };
 
@@ -472,7 +472,7 @@ static void test_speed(void)
     mmt_profile_free(profile);
 }
 
-/* ---- which reason decides ----------------------------------------------------- */
+/* ---- which reason decides -------------------------------------------------------- */
 
 static int reason(const struct mmt_profile *profile, int64_t m, int64_t n, int64_t k,
                   struct mmt_config *config)

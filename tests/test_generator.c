@@ -6,8 +6,7 @@
 #include "generator/generator.h"
 #include "tests/test.h"
 
-/* ---- a template of our own, which no change of the real ones can move
- * --------------------- */
+/* ---- a template of our own, which no change of the real ones can move ------------ */
 
 enum { ROWS, LAYOUT, DEPTH };
 
@@ -102,8 +101,7 @@ static mmt_problem problem_of(const char *string)
     return problem;
 }
 
-/* ---- configurations
- * -------------------------------------------------------------------- */
+/* ---- configurations -------------------------------------------------------------- */
 
 static void test_print(void)
 {
@@ -211,8 +209,7 @@ static void test_parse_fails(void)
     fails_with(string, "is given twice");
 }
 
-/* ---- which is legal where
- * ---------------------------------------------------------------- */
+/* ---- which is legal where -------------------------------------------------------- */
 
 static void test_variant(void)
 {
@@ -331,8 +328,7 @@ static void test_default(void)
     CHECK(!mmt_config_default(&problem, &cpu, &config));
 }
 
-/* ---- spaces
- * ------------------------------------------------------------------------------ */
+/* ---- spaces ---------------------------------------------------------------------- */
 
 static void check_place(const struct mmt_template *template, uint64_t index)
 {
@@ -371,8 +367,7 @@ static void test_space_order(void)
     mmt_text_finish(&text);
 }
 
-/* ---- the table
- * ---------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------- */
 
 static void check_knob(const struct mmt_template *template, const struct mmt_knob *knob)
 {
@@ -398,8 +393,7 @@ static void test_table(const struct mmt_template *template)
         check_knob(template, &template->knobs[i]);
 }
 
-/* ---- emitted texts
- * ------------------------------------------------------------------------ */
+/* ---- emitted texts --------------------------------------------------------------- */
 
 /* Copies the goldens' kernels and preludes. */
 static void fill_folder(const char *folder, const char *root)

@@ -116,8 +116,7 @@ static void fill(mmt_device *on, mmt_operand buffer, int first, int step)
     CHECK_OK(mmt_buffer_write(on, buffer, data, sizeof(data), &err), err);
 }
 
-/* ---- devices
- * --------------------------------------------------------------------------- */
+/* ---- devices --------------------------------------------------------------------- */
 
 static void test_list(void)
 {
@@ -164,8 +163,7 @@ static void test_compiler_key(void)
     mmt_text_finish(&key);
 }
 
-/* ---- building
- * -------------------------------------------------------------------------- */
+/* ---- building -------------------------------------------------------------------- */
 
 static void test_wrong_source(void)
 {
@@ -242,8 +240,7 @@ static void test_usage(void)
     mmt_function_free(function);
 }
 
-/* ---- launching
- * ------------------------------------------------------------------------- */
+/* ---- launching ------------------------------------------------------------------- */
 
 static void test_launch(void)
 {
@@ -368,8 +365,7 @@ static void test_threads(void)
     mmt_function_free(function);
 }
 
-/* ---- timing
- * ------------------------------------------------------------------------------ */
+/* ---- timing ---------------------------------------------------------------------- */
 
 static double now(void)
 {
@@ -426,8 +422,7 @@ static void test_marks(void)
     mmt_function_free(spin);
 }
 
-/* ---- a caller's own context
- * --------------------------------------------------------------- */
+/* ---- a caller's own context ------------------------------------------------------ */
 
 /* A chain of launches on an out-of-order queue, each reading what the one before wrote.
  */

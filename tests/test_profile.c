@@ -20,7 +20,7 @@ static const char *data_path(const char *folder, const char *name, char out[1024
     return out;
 }
 
-/* ---- a profile with everything in it ------------------------------------------- */
+/* ---- a profile with everything in it --------------------------------------------- */
 
 static const struct mmt_caps all_caps = {
     .backend = "cuda",
@@ -133,7 +133,7 @@ static char *print(const struct mmt_profile *profile)
     return text.data;
 }
 
-/* ---- round trips --------------------------------------------------------------- */
+/* ---- round trips ----------------------------------------------------------------- */
 
 static bool close_to(double a, double b)
 {
@@ -248,7 +248,7 @@ static int each_file(const char *folder, void (*check)(const char *path))
     return count;
 }
 
-/* ---- bad files ----------------------------------------------------------------- */
+/* ---- bad files ------------------------------------------------------------------- */
 
 /* A line of expected.txt: FILE, "refused" or how many entries (or published
  * figures) and kept kernels are left
@@ -298,7 +298,7 @@ static void count_file(const char *path)
     listed--;
 }
 
-/* ---- what is too large for a file ---------------------------------------------- */
+/* ---- what is too large for a file ------------------------------------------------ */
 
 static void refuse_text(const struct mmt_text *text, const char *words)
 {
@@ -354,7 +354,7 @@ static void test_many_warnings(void)
     free(good);
 }
 
-/* ---- what cannot be written ---------------------------------------------------- */
+/* ---- what cannot be written ------------------------------------------------------ */
 
 static void refuse_writing(double median, double gflops, const char *words)
 {
@@ -391,7 +391,7 @@ static void test_writing(void)
     mmt_profile_free(profile);
 }
 
-/* ---- files, names, owners ------------------------------------------------------ */
+/* ---- files, names, owners -------------------------------------------------------- */
 
 static void test_files(void)
 {

@@ -12,8 +12,7 @@
 
 static char folder[] = "/tmp/mmtune-runtime-XXXXXX";
 
-/* ---- cache
- * ------------------------------------------------------------------------------- */
+/* ---- cache ----------------------------------------------------------------------- */
 
 static struct mmt_binary binary_of(const char *bytes)
 {
@@ -89,8 +88,7 @@ static void test_cache_damage(void)
     mmt_text_finish(&path);
 }
 
-/* ---- select
- * ------------------------------------------------------------------------------ */
+/* ---- select ---------------------------------------------------------------------- */
 
 static struct mmt_caps gpu(void)
 {
@@ -196,8 +194,7 @@ static void test_no_double(void)
                 MMT_ERROR_UNSUPPORTED, "double precision");
 }
 
-/* ---- plans on the null device
- * -------------------------------------------------------------- */
+/* ---- plans on the null device ---------------------------------------------------- */
 
 static mmt_device *open_null(void)
 {
@@ -318,8 +315,7 @@ static void test_given_configuration(mmt_device *device)
     mmt_plan_free(plan);
 }
 
-/* ---- many threads, one plan
- * ------------------------------------------------------------------ */
+/* ---- many threads, one plan ------------------------------------------------------ */
 
 enum { THREADS = 8, TIMES = 2000 };
 

@@ -67,7 +67,7 @@ static unsigned draw(struct run *run, unsigned below)
     return (unsigned) (run->random >> 33) % below;
 }
 
-/* ---- one execution ---------------------------------------------------------------- */
+/* ---- one execution --------------------------------------------------------------- */
 
 static void complain(struct run *run, const struct mmt_config *config,
                      const mmt_problem *problem, const struct exact_call *call,
@@ -132,7 +132,7 @@ static void check_call(struct run *run, const struct mmt_config *config,
     run->executions++;
 }
 
-/* ---- one configuration ------------------------------------------------------------ */
+/* ---- one configuration ----------------------------------------------------------- */
 
 /* The most rows or columns of C that one block covers, found from the launches. */
 static int block_side(const struct run *run, const struct mmt_config *config,
@@ -209,7 +209,7 @@ static void check_config(struct run *run, const struct mmt_config *config,
     run->configurations++;
 }
 
-/* ---- the sample ------------------------------------------------------------------- */
+/* ---- the sample ------------------------------------------------------------------ */
 
 typedef bool seen_values[MMT_MAX_KNOBS][MMT_MAX_VALUES];
 
@@ -294,7 +294,7 @@ static bool next_seed(const struct run *run, const struct mmt_template *template
     return false;
 }
 
-/* ---- one template ----------------------------------------------------------------- */
+/* ---- one template ---------------------------------------------------------------- */
 
 enum { VARIANTS = 4 * MMT_NUM_TYPES };
 
@@ -369,7 +369,7 @@ static void check_seed(struct run *run, const struct mmt_template *template)
         check_config(run, &config, &variant);
 }
 
-/* ---- devices ---------------------------------------------------------------------- */
+/* ---- devices --------------------------------------------------------------------- */
 
 /* One template on one device: the exit status of this process. */
 static int check_one(const char *id, const char *name, bool few)

@@ -41,8 +41,7 @@ static const struct {
 static char folder[] = "/tmp/mmtune-bad-XXXXXX";
 static const char *source_root;
 
-/* ---- kernel files
- * ------------------------------------------------------------------------- */
+/* ---- kernel files ---------------------------------------------------------------- */
 
 static void read_source(const char *name, struct mmt_text *text)
 {
@@ -108,8 +107,7 @@ static void test_one_line(void)
     mmt_text_finish(&wrong);
 }
 
-/* ---- verdicts
- * -------------------------------------------------------------------------------- */
+/* ---- verdicts -------------------------------------------------------------------- */
 
 static struct mmt_session *open_session(mmt_device *device, mmt_type type, int trans_a,
                                         int trans_b)
@@ -207,8 +205,7 @@ static void test_no_session(mmt_device *device)
     mmt_device_close(null);
 }
 
-/* ---- the device
- * -------------------------------------------------------------------------------- */
+/* ---- the device ------------------------------------------------------------------ */
 
 static mmt_device *open_device(const char *name)
 {

@@ -7,7 +7,7 @@
 
 #include "tuner/tuner.h"
 
-/* ---- finding ------------------------------------------------------------------- */
+/* ---- finding --------------------------------------------------------------------- */
 
 static struct mmt_both compare(struct mmt_group a, struct mmt_group b)
 {
@@ -143,7 +143,7 @@ json_t *mmt_diff_knobs(const struct mmt_row *a, const struct mmt_row *b)
     return list;
 }
 
-/* ---- the verb ------------------------------------------------------------------ */
+/* ---- the verb -------------------------------------------------------------------- */
 
 static const struct option options[] = {
     { "json", no_argument, NULL, 'j' },

@@ -5,7 +5,7 @@
 #include "tuner/diff.h"
 #include "tuner/tuner.h"
 
-/* ---- for people ---------------------------------------------------------------- */
+/* ---- for people ------------------------------------------------------------------ */
 
 static const char *mark(bool suspect)
 {
@@ -179,7 +179,7 @@ void mmt_diff_print(const struct mmt_diff *diff)
     print_notes(diff);
 }
 
-/* ---- for programs -------------------------------------------------------------- */
+/* ---- for programs ---------------------------------------------------------------- */
 
 static json_t *side_json(const struct mmt_both *both, int side)
 {

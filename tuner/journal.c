@@ -271,8 +271,7 @@ static mmt_status read_lines(struct mmt_journal *journal, const struct mmt_caps 
     return status;
 }
 
-/* ---- opening
- * --------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------- */
 
 static mmt_status make_folder_of(const char *path, mmt_error *err)
 {

@@ -6,7 +6,7 @@
 #include "runtime/cost.h"
 #include "tuner/fit.h"
 
-/* ---- choosing ----------------------------------------------------------------- */
+/* ---- choosing -------------------------------------------------------------------- */
 
 /* How good a set of kernels is: problems that nobody serves, then the worst loss, then
  * the mean. */

@@ -44,8 +44,7 @@ static struct mmt_measure_limits fill_limits(const struct mmt_measure_limits *gi
     return limits;
 }
 
-/* ---- launching
- * --------------------------------------------------------------------------- */
+/* ---- launching ------------------------------------------------------------------- */
 
 static mmt_status queue_batch(struct mmt_session *session, struct run *run,
                               mmt_error *err)
@@ -113,8 +112,7 @@ static mmt_status warm_up(struct mmt_session *session, struct run *run,
     }
 }
 
-/* ---- sampling
- * ------------------------------------------------------------------------------ */
+/* ---- sampling -------------------------------------------------------------------- */
 
 /* Whether this candidate has told enough. */
 static bool enough(struct run *run, const struct mmt_measure_limits *limits)
@@ -160,8 +158,7 @@ static mmt_status conclude(struct run *run, const struct mmt_measure_limits *lim
     return MMT_OK;
 }
 
-/* ---- one, and many in turn
- * ------------------------------------------------------------------- */
+/* ---- one, and many in turn ------------------------------------------------------- */
 
 static mmt_status start_runs(struct mmt_session *session,
                              const struct mmt_config *configs, int count,

@@ -140,8 +140,7 @@ bool mmt_oracle_agrees(mmt_type type, const void *element, struct mmt_answer ans
     return fabsl(mmt_oracle_number(type, element) - answer.value) <= answer.bound;
 }
 
-/* ---- Freivalds
- * ------------------------------------------------------------------------- */
+/* ---- Freivalds ------------------------------------------------------------------- */
 
 enum { PART = 512 };
 

@@ -8,8 +8,7 @@
 
 enum { BLOCK = 64, CHAINS = 12, STEPS = 2048, RUNS = 5 };
 
-/* ---- texts
- * ------------------------------------------------------------------------------ */
+/* ---- texts ----------------------------------------------------------------------- */
 
 static const char copy_text[] = "KERNEL BLOCK_SIZE(64, 1)\n"
                                 "void probe(GLOBAL real4 *to, const GLOBAL real4 *from)\n"
@@ -69,8 +68,7 @@ static mmt_status write_text(const struct mmt_caps *caps, mmt_type type, const c
     return out->failed ? mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a text") : MMT_OK;
 }
 
-/* ---- running
- * ----------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------- */
 
 struct probe {
     mmt_device *device;

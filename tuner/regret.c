@@ -227,7 +227,7 @@ static mmt_status do_shape(const struct request *request, mmt_device *device,
     return status;
 }
 
-/* ---- reports ------------------------------------------------------------------ */
+/* ---- reports --------------------------------------------------------------------- */
 
 static const char *reason(const struct mmt_choice *choice)
 {
@@ -310,7 +310,7 @@ static void report_head(const struct request *request)
                "to kept", request->budget ? "  to fresh" : "");
 }
 
-/* ---- the verb ----------------------------------------------------------------- */
+/* ---- the verb -------------------------------------------------------------------- */
 
 /* One kept kernel of each type and transposes that are asked for; returns how many. */
 static int list_kinds(const struct request *request, const struct mmt_profile *profile,

@@ -6,7 +6,7 @@
 
 #include "tuner/tuner.h"
 
-/* ---- collecting ---------------------------------------------------------------- */
+/* ---- collecting ------------------------------------------------------------------ */
 
 static int compare(int64_t a, int64_t b)
 {
@@ -105,7 +105,7 @@ void mmt_rows_finish(struct mmt_rows *rows)
     *rows = (struct mmt_rows){ 0 };
 }
 
-/* ---- groups -------------------------------------------------------------------- */
+/* ---- groups ---------------------------------------------------------------------- */
 
 struct mmt_group mmt_rows_group(const struct mmt_rows *rows, size_t first)
 {
@@ -159,7 +159,7 @@ bool mmt_rows_tie(const struct mmt_row *a, const struct mmt_row *b)
     return (apart < 0 ? -apart : apart) <= a->spread + b->spread;
 }
 
-/* ---- words and JSON ------------------------------------------------------------ */
+/* ---- words and JSON -------------------------------------------------------------- */
 
 static struct mmt_profile *find_profile(const char *name, mmt_error *err)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- random numbers: xorshift64*, one stream a search ----------------------------- */
+/* ---- random numbers: xorshift64*, one stream a search ---------------------------- */
 
 static uint64_t draw(struct mmt_search *s)
 {
@@ -19,7 +19,7 @@ int mmt_search_below(struct mmt_search *s, int limit)
     return (int) ((draw(s) >> 33) % (uint64_t) limit);
 }
 
-/* ---- what was given --------------------------------------------------------------- */
+/* ---- what was given -------------------------------------------------------------- */
 
 static size_t slot_of(const struct mmt_search_seen *seen, const mmt_search_point p)
 {
@@ -91,7 +91,7 @@ bool mmt_search_is_fresh(const struct mmt_search *s, const int *index)
     return !is_seen(s, index) && s->space.legal(s->space.ctx, index);
 }
 
-/* ---- exhaustive ------------------------------------------------------------------- */
+/* ---- exhaustive ------------------------------------------------------------------ */
 
 /* Steps to the next point, last knob fastest; false after the last. */
 static bool step(const struct mmt_search_space *space, int *index)
@@ -115,7 +115,7 @@ static bool propose_exhaustive(struct mmt_search *s, int *index)
     return false;
 }
 
-/* ---- random ----------------------------------------------------------------------- */
+/* ---- random ---------------------------------------------------------------------- */
 
 bool mmt_search_try_random(struct mmt_search *s, int *index, int tries)
 {
@@ -133,7 +133,7 @@ bool mmt_search_random(struct mmt_search *s, int *index)
     return mmt_search_try_random(s, index, 20000) || propose_exhaustive(s, index);
 }
 
-/* ---- local: walk to better neighbours, restart where there are none --------------- */
+/* ---- local: walk to better neighbours, restart where there are none -------------- */
 
 /* One knob to a neighbouring value, or, one time in three, two knobs to any value. */
 static void move(struct mmt_search *s, int *index)
@@ -163,7 +163,7 @@ static bool propose_local(struct mmt_search *s, int *index)
     return mmt_search_random(s, index);
 }
 
-/* ---- the door --------------------------------------------------------------------- */
+/* ---- the door -------------------------------------------------------------------- */
 
 static const struct mmt_strategy local = { .name = "local", .propose = propose_local };
 static const struct mmt_strategy uniform = { .name = "random",

@@ -43,8 +43,7 @@ struct mmt_model {
     int pooled;
 };
 
-/* ---- features
- * ----------------------------------------------------------------------------- */
+/* ---- features -------------------------------------------------------------------- */
 
 /* Logarithms where all values are positive, else 0 to 2 over their range. */
 static double feature(const struct mmt_search_space *space, int knob, int value)
@@ -78,8 +77,7 @@ static int count_dimensions(const struct mmt_search_space *space)
            (space->features ? space->features(space->ctx, none, derived) : 0);
 }
 
-/* ---- what is known
- * -------------------------------------------------------------------------- */
+/* ---- what is known --------------------------------------------------------------- */
 
 static void finish(struct mmt_search *search)
 {
@@ -145,8 +143,7 @@ static int faster_first(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* ---- the model
- * ------------------------------------------------------------------------------- */
+/* ---- the model ------------------------------------------------------------------- */
 
 /* The slowest time that was measured stands for what was rejected. */
 static double slowest(const struct mmt_model *m)
@@ -182,8 +179,7 @@ static double expected_improvement(double mean, double deviation, double best)
            deviation * exp(-z * z / 2) / sqrt(2 * M_PI);
 }
 
-/* ---- candidates to choose from
- * ----------------------------------------------------------------- */
+/* ---- candidates to choose from --------------------------------------------------- */
 
 static void pool(struct mmt_search *search, struct mmt_model *m, const int *index)
 {
@@ -241,8 +237,7 @@ static void fill_pool(struct mmt_search *search, struct mmt_model *m)
     }
 }
 
-/* ---- the strategy
- * ------------------------------------------------------------------------------ */
+/* ---- the strategy ---------------------------------------------------------------- */
 
 static int most_promising_first(const void *a, const void *b)
 {

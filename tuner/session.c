@@ -164,8 +164,7 @@ const mmt_problem *mmt_session_problem(const struct mmt_session *session)
     return &session->problem;
 }
 
-/* ---- running
- * ---------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------- */
 
 mmt_status mmt_session_workspace(struct mmt_session *session, size_t bytes,
                                  mmt_operand *out, mmt_error *err)

@@ -28,8 +28,7 @@ static mmt_status no_memory(size_t bytes, mmt_error *err)
                     bytes);
 }
 
-/* ---- filling
- * ------------------------------------------------------------------------------ */
+/* ---- filling --------------------------------------------------------------------- */
 
 /* Device memory from the beginning of a stream. */
 static mmt_status fill(mmt_device *device, mmt_operand to, const struct mmt_data *data,
@@ -132,8 +131,7 @@ static mmt_status make_operands(struct mmt_session *session, mmt_error *err)
     return session->back ? MMT_OK : no_memory(session->back_size, err);
 }
 
-/* ---- entries whose answer is known
- * ---------------------------------------------------------- */
+/* ---- entries whose answer is known ----------------------------------------------- */
 
 static int64_t at_random(uint64_t seed, uint64_t index, int64_t below)
 {
@@ -195,8 +193,7 @@ static mmt_status make_samples(struct mmt_session *session, mmt_error *err)
     return b ? MMT_OK : MMT_ERROR_MEMORY;
 }
 
-/* ---- Freivalds
- * ------------------------------------------------------------------------------ */
+/* ---- Freivalds ------------------------------------------------------------------- */
 
 /* The largest numbers, up to 3, whose k products still sum up exactly. */
 static int largest_whole(const mmt_problem *p)

@@ -32,7 +32,7 @@ static int help(void)
     return MMT_EXIT_DONE;
 }
 
-/* ---- for people --------------------------------------------------------------- */
+/* ---- for people ------------------------------------------------------------------ */
 
 static void print_limits(const struct mmt_caps *caps)
 {
@@ -161,7 +161,7 @@ static void print_people(const struct mmt_rows *rows)
         printf("\nno problem was tuned\n");
 }
 
-/* ---- for programs ------------------------------------------------------------- */
+/* ---- for programs ---------------------------------------------------------------- */
 
 static json_t *made_json(const struct mmt_profile *profile)
 {
@@ -229,7 +229,7 @@ static void print_programs(const struct mmt_rows *rows)
     mmt_print_json(root);
 }
 
-/* ---- one shape ---------------------------------------------------------------- */
+/* ---- one shape ------------------------------------------------------------------- */
 
 struct explain {
     const char *shape; /* NULL: nothing is to be explained */
@@ -289,7 +289,7 @@ static int explain(const char *verb, const char *path, const char *device,
     return status == MMT_OK ? MMT_EXIT_DONE : mmt_failed(verb, &err);
 }
 
-/* ---- the verb ----------------------------------------------------------------- */
+/* ---- the verb -------------------------------------------------------------------- */
 
 static int show(const char *verb, const char *path, const char *device, bool json)
 {

@@ -79,8 +79,7 @@ const struct mmt_suite *mmt_suite_find(const char *name, mmt_error *err)
     return NULL;
 }
 
-/* ---- the suite that fits a device
- * ------------------------------------------------------ */
+/* ---- the suite that fits a device ------------------------------------------------ */
 
 /* FMA lanes of a multiprocessor by compute capability; the table's last row that is not
  * above the card's serves. */
@@ -132,8 +131,7 @@ void mmt_suite_default(double flops, struct mmt_shape out[MMT_DEFAULT_SHAPES])
     memcpy(out, shapes, sizeof shapes);
 }
 
-/* ---- the verb
- * --------------------------------------------------------------------------- */
+/* ---- the verb -------------------------------------------------------------------- */
 
 static const struct option options[] = {
     { "json", no_argument, NULL, 'j' },

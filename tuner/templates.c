@@ -90,8 +90,7 @@ static void take_census(const struct mmt_template *template, mmt_type type,
           more_frequent);
 }
 
-/* ---- for people
- * ------------------------------------------------------------------------- */
+/* ---- for people ------------------------------------------------------------------ */
 
 static void print_knob(const struct mmt_knob *knob)
 {
@@ -141,8 +140,7 @@ static void print_template(const struct mmt_template *template)
         print_knob(&template->knobs[i]);
 }
 
-/* ---- for programs
- * ------------------------------------------------------------------------ */
+/* ---- for programs ---------------------------------------------------------------- */
 
 static json_t *knob_json(const struct mmt_knob *knob)
 {
@@ -178,8 +176,7 @@ static json_t *census_json(const struct census *census, bool why)
     return out;
 }
 
-/* ---- the verb
- * ----------------------------------------------------------------------------- */
+/* ---- the verb -------------------------------------------------------------------- */
 
 struct request {
     const char *device;

@@ -80,8 +80,7 @@ static int help(void)
     return MMT_EXIT_DONE;
 }
 
-/* ---- options
- * --------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------- */
 
 static mmt_status add_shape(struct mmt_tune_options *o, mmt_error *err)
 {
@@ -193,8 +192,7 @@ static int read_options(int argc, char **argv, struct mmt_tune_options *o)
     return -1;
 }
 
-/* ---- the run
- * ----------------------------------------------------------------------------- */
+/* ---- the run --------------------------------------------------------------------- */
 
 /* Finds the device's limits without opening it: a context in this process would be one
  * more beside the worker's. */

@@ -24,8 +24,7 @@ struct mmt_arm {
 
 enum { PATIENCE = 8, MOST_STARTS = 24, MOST_WINNERS = 6 };
 
-/* ---- between indices and configurations
- * ------------------------------------------------- */
+/* ---- between indices and configurations ------------------------------------------ */
 
 static void to_config(const struct mmt_arm *arm, const int *index, struct mmt_config *out)
 {
@@ -110,8 +109,7 @@ static void describe_space(struct mmt_arm *arm)
     };
 }
 
-/* ---- where to start
- * ------------------------------------------------------------------------ */
+/* ---- where to start -------------------------------------------------------------- */
 
 /* How unlike two problems are, for one's winner to be tried on the other. */
 static double distance(const mmt_problem *a, const mmt_problem *b)
@@ -162,8 +160,7 @@ static int list_starts(const struct mmt_arm *arm, int (*out)[MMT_SEARCH_MAX_KNOB
     return count;
 }
 
-/* ---- making and freeing
- * ----------------------------------------------------------------------- */
+/* ---- making and freeing ---------------------------------------------------------- */
 
 static mmt_status start_arm(struct mmt_arm *arm, mmt_error *err)
 {
@@ -228,8 +225,7 @@ void mmt_arms_free(struct mmt_arms *arms)
     arms->count = 0;
 }
 
-/* ---- asking and telling
- * -------------------------------------------------------------------------- */
+/* ---- asking and telling ---------------------------------------------------------- */
 
 /* What earlier problems of this type, or else of any, tell of the template; 0: nothing.
  */

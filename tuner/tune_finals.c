@@ -10,8 +10,7 @@
 /* Closer than this is a tie; further behind than that is no finalist. */
 static const double tie = 0.005, behind = 1.2;
 
-/* ---- who takes part
- * ---------------------------------------------------------------------- */
+/* ---- who takes part -------------------------------------------------------------- */
 
 static int faster(const void *left, const void *right)
 {
@@ -46,8 +45,7 @@ static int choose_finalists(const struct mmt_record *timed, int count)
     return chosen;
 }
 
-/* ---- one round
- * --------------------------------------------------------------------------------- */
+/* ---- one round ------------------------------------------------------------------- */
 
 static void set_job(const struct mmt_tuning *t, const struct mmt_record *finalists,
                     int count, double seconds, struct mmt_job *job)
@@ -146,8 +144,7 @@ static mmt_status time_round(struct mmt_tuning *t, struct mmt_record *finalists,
     return status;
 }
 
-/* ---- who wins
- * ------------------------------------------------------------------------------------ */
+/* ---- who wins -------------------------------------------------------------------- */
 
 /* Registers first, since they bound how many blocks run at once; then shared memory. */
 static bool spends_less(const struct mmt_result *a, const struct mmt_result *b)

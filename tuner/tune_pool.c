@@ -48,8 +48,7 @@ static void hear_signals(void)
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error, not the end */
 }
 
-/* ---- a folder for PoCL's own cache
- * -------------------------------------------------------- */
+/* ---- a folder for PoCL's own cache ----------------------------------------------- */
 
 static int remove_one(const char *path, const struct stat *status, int flag,
                       struct FTW *place)
@@ -98,8 +97,7 @@ static mmt_status make_pocl_folder(struct mmt_pool *pool, mmt_error *err)
     return MMT_OK;
 }
 
-/* ---- starting and stopping
- * -------------------------------------------------------------------- */
+/* ---- starting and stopping ------------------------------------------------------- */
 
 static int cores(void)
 {

@@ -35,8 +35,7 @@ double mmt_tune_limit(const struct mmt_tuning *t, const mmt_problem *problem, do
     return t->options.limit + host + (isfinite(best) ? 20 * best : 0);
 }
 
-/* ---- candidates under way
- * ------------------------------------------------------------------ */
+/* ---- candidates under way -------------------------------------------------------- */
 
 static int count_under_way(const struct bout *b)
 {
@@ -74,8 +73,7 @@ static void put_under_way(struct bout *b, const struct mmt_config *config)
     }
 }
 
-/* ---- what is tried in any case
- * ---------------------------------------------------------------- */
+/* ---- what is tried in any case --------------------------------------------------- */
 
 static bool is_known(struct bout *b, const struct mmt_config *config)
 {
@@ -114,8 +112,7 @@ static void add_others_winners(struct bout *b)
             add_extra(b, &other->entries[i].config);
 }
 
-/* ---- proposing
- * ----------------------------------------------------------------------------------- */
+/* ---- proposing ------------------------------------------------------------------- */
 
 static bool next_proposal(struct bout *b, struct mmt_config *out)
 {
@@ -150,8 +147,7 @@ static bool propose(struct bout *b)
     return false;
 }
 
-/* ---- handing out work
- * -------------------------------------------------------------------------------- */
+/* ---- handing out work ------------------------------------------------------------ */
 
 static struct mmt_job job_for(const struct bout *b, enum mmt_task task,
                               const struct mmt_config *config)

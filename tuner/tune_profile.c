@@ -10,8 +10,7 @@
 #include "tuner/fit.h"
 #include "tuner/tune.h"
 
-/* ---- opening
- * ------------------------------------------------------------------------------ */
+/* ---- opening --------------------------------------------------------------------- */
 
 static mmt_status set_path(struct mmt_tuning *t, mmt_error *err)
 {
@@ -100,8 +99,7 @@ mmt_status mmt_tune_open_profile(struct mmt_tuning *t, mmt_error *err)
     return status;
 }
 
-/* ---- entering
- * --------------------------------------------------------------------------------- */
+/* ---- entering -------------------------------------------------------------------- */
 
 /* Removes the problem's entries that were made here, or those tried from a profile. */
 static void remove_entries(struct mmt_profile *profile, const mmt_problem *problem,

@@ -14,8 +14,7 @@
 /* Seconds between two lines of progress, on a terminal and elsewhere. */
 static const double on_terminal = 0.1, elsewhere = 10;
 
-/* ---- pieces
- * ---------------------------------------------------------------------------------- */
+/* ---- pieces ---------------------------------------------------------------------- */
 
 static void emit(json_t *event)
 {
@@ -68,8 +67,7 @@ static const char *percent(double part, char out[32])
     return out;
 }
 
-/* ---- the beginning
- * ---------------------------------------------------------------------------- */
+/* ---- the beginning --------------------------------------------------------------- */
 
 static json_t *problem_list(const struct mmt_tuning *t)
 {
@@ -146,8 +144,7 @@ void mmt_report_problem(struct mmt_tuning *t)
     free(text);
 }
 
-/* ---- on the way
- * ----------------------------------------------------------------------------------- */
+/* ---- on the way ------------------------------------------------------------------ */
 
 /* As an event; on a terminal or in a file, only what is wrong or fails is worth a line.
  */

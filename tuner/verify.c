@@ -31,8 +31,7 @@ static size_t first_change(const unsigned char *now, const unsigned char *was,
     return i;
 }
 
-/* ---- small problems
- * ------------------------------------------------------------------------ */
+/* ---- small problems -------------------------------------------------------------- */
 
 /* What a trial was, for people: "; gemm f32 nn 261x133x70 lda=73, alpha 2, beta -1". */
 static void describe(const struct mmt_trial *trial, struct mmt_text *text)
@@ -211,8 +210,7 @@ static mmt_status run_trials(struct mmt_session *session, const struct mmt_confi
     return status;
 }
 
-/* ---- the session's own shape
- * ------------------------------------------------------------------ */
+/* ---- the session's own shape ----------------------------------------------------- */
 
 static mmt_operand guarded_c(const struct mmt_session *session)
 {

@@ -56,8 +56,7 @@ struct tally {
     int right, wrong, failed, skipped;
 };
 
-/* ---- reading the command line
- * ---------------------------------------------------------- */
+/* ---- reading the command line ---------------------------------------------------- */
 
 static mmt_status read_option(int option, struct request *request, mmt_error *err)
 {
@@ -114,8 +113,7 @@ static mmt_status read_configs(char **words, int count, struct request *request,
     return status;
 }
 
-/* ---- one configuration
- * ------------------------------------------------------------------- */
+/* ---- one configuration ----------------------------------------------------------- */
 
 static void say(const char *word, const mmt_problem *p, const struct mmt_config *config,
                 const char *check, const char *reason)
@@ -149,8 +147,7 @@ static void verify_one(struct mmt_session *session, const struct mmt_config *con
     }
 }
 
-/* ---- many
- * ---------------------------------------------------------------------------------- */
+/* ---- many ------------------------------------------------------------------------ */
 
 static bool serves(const struct mmt_config *config, const mmt_problem *problem,
                    const struct mmt_caps *caps)

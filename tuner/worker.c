@@ -110,8 +110,7 @@ void mmt_worker_stop(struct mmt_worker *worker)
     mmt_text_finish(&worker->heard);
 }
 
-/* ---- sending
- * --------------------------------------------------------------------------- */
+/* ---- sending --------------------------------------------------------------------- */
 
 void mmt_worker_send(struct mmt_worker *worker, const struct mmt_job *job, double limit,
                      double run_limit)
@@ -135,8 +134,7 @@ void mmt_worker_send(struct mmt_worker *worker, const struct mmt_job *job, doubl
     mmt_text_finish(&line);
 }
 
-/* ---- hearing
- * ----------------------------------------------------------------------------- */
+/* ---- hearing --------------------------------------------------------------------- */
 
 /* The last line or two of what the worker printed, " (it said: …)", or nothing. */
 static void add_last_words(int fd, char *out, size_t size)

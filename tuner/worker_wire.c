@@ -53,8 +53,7 @@ static const char *word(const json_t *object, const char *key)
     return value ? value : "";
 }
 
-/* ---- jobs
- * ------------------------------------------------------------------------------ */
+/* ---- jobs ------------------------------------------------------------------------ */
 
 static json_t *problem_json(const mmt_problem *problem)
 {
@@ -130,8 +129,7 @@ bool mmt_wire_read_job(const char *line, struct mmt_job *out, mmt_error *err)
     return good;
 }
 
-/* ---- replies
- * ----------------------------------------------------------------------------- */
+/* ---- replies --------------------------------------------------------------------- */
 
 /* A reason may hold a compiler's log in any encoding: what is not ASCII becomes '?'. */
 static void make_plain(const char *text, char out[MMT_REASON_SIZE])
