@@ -18,7 +18,9 @@ static const struct verb {
     { "regret", mmt_verb_regret, "measure what is lost on shapes never tuned" },
     { "show", mmt_verb_show, "print a profile for people" },
     { "diff", mmt_verb_diff, "compare two profiles, problem by problem" },
+    { "bench", mmt_verb_bench, "time our kernels beside other libraries'" },
     { "--worker", mmt_verb_worker, NULL },
+    { "--openblas", mmt_verb_openblas, NULL },
 };
 
 enum { NUM_VERBS = sizeof verbs / sizeof *verbs };

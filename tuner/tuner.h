@@ -7,8 +7,7 @@
 
 #include "runtime/runtime.h"
 
-/* ---- verbs
- * ------------------------------------------------------------------------------ */
+/* ---- verbs ----------------------------------------------------------------------- */
 
 enum {
     MMT_EXIT_DONE = 0,
@@ -27,12 +26,15 @@ int mmt_verb_verify(int argc, char **argv);
 int mmt_verb_regret(int argc, char **argv);
 int mmt_verb_show(int argc, char **argv);
 int mmt_verb_diff(int argc, char **argv);
+int mmt_verb_bench(int argc, char **argv);
 
 /* The hidden verb of a worker process, `mmtune --worker compile cuda:0` (worker.h). */
 int mmt_verb_worker(int argc, char **argv);
 
-/* ---- options
- * ------------------------------------------------------------------------------ */
+/* The hidden verb of a process that holds OpenBLAS (openblas_child.h). */
+int mmt_verb_openblas(int argc, char **argv);
+
+/* ---- options --------------------------------------------------------------------- */
 
 /* The next option of a verb, by the table that ends with {0}; -1 after the last. Single
  * letters are those options whose `val` is a letter. What is unknown, lacks its value or
@@ -80,8 +82,7 @@ mmt_device *mmt_option_device(const char *name, mmt_error *err);
 /* A template by name; the error lists those there are. */
 const struct mmt_template *mmt_option_template(const char *name, mmt_error *err);
 
-/* ---- words for people
- * ---------------------------------------------------------------------- */
+/* ---- words for people ------------------------------------------------------------ */
 
 /* "12.3 us", "4.56 ms", "7.8 s". */
 const char *mmt_print_seconds(double seconds, char buffer[32]);

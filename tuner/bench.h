@@ -1,0 +1,104 @@
+/* `mmtune bench`: our kernels and other libraries' in one run, in turn, on the same data.
+ *
+ * bench_options.c reads the options, bench.c walks the problems, bench_run.c measures one
+ * problem, bench_print.c and bench_data.c say what came out. */
+#ifndef MMT_TUNER_BENCH_H
+#define MMT_TUNER_BENCH_H
+
+#include <stdio.h>
+
+#include "tuner/reference.h"
+#include "tuner/stats.h"
+#include "tuner/tuner.h"
+
+/* Who is measured: our own kernels come first, then each way of each reference. */
+enum { MMT_MOST_CONTESTANTS = 8 };
+
+struct mmt_contestant {
+    const struct mmt_reference *reference;
+    void *self;
+    int way;
+    const char *name; /* "mmtune", "cublas first" */
+};
+
+/* What became of one contestant on one problem. */
+struct mmt_bench_time {
+    char reason[1024];       /* why there is no time; "" where there is one */
+    bool wrong;              /* it computes wrongly; then there is no time either */
+    char what[1024];         /* which of its kernels was measured */
+    struct mmt_summary time; /* seconds of one product */
+    int samples;
+    double ratio;      /* its time over ours: above 1 where we are faster; 0: unknown */
+    bool tie;          /* the confidence intervals of both times overlap */
+    double difference; /* largest difference between an entry of its C and of ours */
+};
+
+struct mmt_bench_row {
+    mmt_problem problem; /* normalised */
+    char reason[1024];   /* why nothing was measured; "" where something was */
+    struct mmt_bench_time times[MMT_MOST_CONTESTANTS];
+    struct mmt_health health; /* when the last sample was taken */
+    bool has_health;
+};
+
+/* A library that was asked for. */
+struct mmt_bench_reference {
+    const struct mmt_reference *reference;
+    void *self;      /* NULL: it does not open */
+    char what[1024]; /* its version; why it does not open */
+};
+
+enum { MMT_MOST_REFERENCES = 4 };
+
+struct mmt_bench {
+    mmt_device *device;
+    mmt_profile *profile;      /* NULL: the defaults */
+    const char *profile_name;  /* its file; NULL: found in its usual place, or none */
+    const char *configuration; /* NULL: as the profile says */
+    struct mmt_bench_reference references[MMT_MOST_REFERENCES];
+    int num_references;
+    struct mmt_contestant contestants[MMT_MOST_CONTESTANTS];
+    int num_contestants;
+    double seconds; /* for one contestant on one problem */
+    uint64_t seed;
+    struct mmt_bench_row *rows;
+    int num_rows;
+};
+
+/* ---- bench_ours.c -------------------------------------------------------------------
+ */
+
+/* Enters our own kernels as a contestant, in the form of a reference. */
+mmt_status mmt_bench_enter_ours(struct mmt_bench *bench, mmt_error *err);
+
+/* ---- bench_run.c --------------------------------------------------------------------
+ */
+
+/* Set by a signal: the sampling ends, and what was measured stands. */
+extern volatile int mmt_bench_stop;
+
+/* Checks and measures all contestants on row->problem. What goes wrong is in the row. */
+void mmt_bench_measure(struct mmt_bench *bench, struct mmt_bench_row *row);
+
+/* ---- bench_print.c ------------------------------------------------------------------
+ */
+
+void mmt_bench_print_head(const struct mmt_bench *bench);
+void mmt_bench_print_row(const struct mmt_bench *bench, const struct mmt_bench_row *row);
+void mmt_bench_print_means(const struct mmt_bench *bench);
+mmt_status mmt_bench_write_json(const struct mmt_bench *bench, FILE *file,
+                                mmt_error *err);
+mmt_status mmt_bench_write_csv(const struct mmt_bench *bench, const char *path,
+                               mmt_error *err);
+
+/* The geometric mean of a contestant's ratios for one type. */
+struct mmt_bench_mean {
+    int count; /* problems that it is over */
+    double mean;
+    const struct mmt_bench_row *worst, *best;
+    double worst_ratio, best_ratio;
+};
+struct mmt_bench_mean mmt_bench_mean_of(const struct mmt_bench *bench, int contestant,
+                                        mmt_type type);
+
+#endif

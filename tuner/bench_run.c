@@ -1,0 +1,344 @@
+/* One problem: every contestant's answer is checked, then all are timed in turn. */
+#include "tuner/bench.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tuner/oracle.h"
+#include "tuner/session_internal.h"
+
+volatile int mmt_bench_stop;
+
+static const double sample_seconds = 1e-2; /* one sample takes that at least */
+static const double precision = 5e-3;      /* of the median, that is enough */
+enum { LEAST_SAMPLES = 7, MOST_SAMPLES = 200, MOST_COUNT = 8192 };
+
+/* A contestant while it is measured. */
+struct lane {
+    const struct mmt_contestant *contestant;
+    struct mmt_bench_time *time;
+    int64_t count, next; /* products in a sample; the copy that comes next */
+    double samples[MOST_SAMPLES];
+    double spent;
+    bool out;
+};
+
+struct match {
+    struct mmt_bench *bench;
+    struct mmt_session *session;
+    struct lane *lanes;
+    unsigned char *ours, *theirs; /* C as it was read back */
+    bool have_ours;
+};
+
+static void leave(struct lane *lane, const char *reason)
+{
+    snprintf(lane->time->reason, sizeof lane->time->reason, "%s", reason);
+    lane->out = true;
+}
+
+/* ---- right before fast
+ * -----------------------------------------------------------------
+ */
+
+static const void *entry_of(const mmt_problem *p, const void *c, int64_t z, int64_t i,
+                            int64_t j)
+{
+    return (const char *) c +
+           (size_t) (z * p->stride_c + i * p->ldc + j) * mmt_type_size(p->type);
+}
+
+static mmt_status poison(struct mmt_session *session, unsigned char *bytes, size_t size,
+                         mmt_error *err)
+{
+    memset(bytes, 0xff, size);
+    return mmt_buffer_write(session->device, mmt_session_args(session, 0).c, bytes, size,
+                            err);
+}
+
+/* One product on copy 0, over a C of NaN, read back into `c`. */
+static mmt_status compute(struct match *match, struct lane *lane, unsigned char *c,
+                          mmt_error *err)
+{
+    const struct mmt_contestant *who = lane->contestant;
+    const mmt_problem *p = &match->session->problem;
+    size_t size = (size_t) mmt_problem_extent_c(p) * mmt_type_size(p->type);
+    double seconds;
+    mmt_status status = poison(match->session, c, size, err);
+
+    if (status == MMT_OK)
+        status = who->reference->run(who->self, who->way, 0, 1, &seconds, err);
+    if (status == MMT_OK)
+        status = who->reference->result(who->self, c, err);
+    return status;
+}
+
+/* The entries whose answer the session knows, within the error bound. */
+static bool check_samples(struct match *match, struct lane *lane, const void *c)
+{
+    const struct mmt_session *session = match->session;
+
+    for (int i = 0; i < session->num_samples; i++) {
+        const struct mmt_sample *s = &session->samples[i];
+        const void *found = entry_of(&session->problem, c, s->batch, s->i, s->j);
+        if (mmt_oracle_agrees(session->problem.type, found, s->answer))
+            continue;
+        snprintf(lane->time->reason, sizeof lane->time->reason,
+                 "computes wrongly: C(%lld, %lld) is %.9Lg, and should be %.9Lg +- %.2Lg",
+                 (long long) s->i, (long long) s->j,
+                 mmt_oracle_number(session->problem.type, found), s->answer.value,
+                 s->answer.bound);
+        return false;
+    }
+    return true;
+}
+
+static double largest_difference(const mmt_problem *p, const void *x, const void *y)
+{
+    long double largest = 0;
+
+    for (int64_t z = 0; z < p->batch; z++)
+        for (int64_t i = 0; i < p->m; i++)
+            for (int64_t j = 0; j < p->n; j++) {
+                long double a = mmt_oracle_number(p->type, entry_of(p, x, z, i, j));
+                long double b = mmt_oracle_number(p->type, entry_of(p, y, z, i, j));
+                if (!(fabsl(a - b) <= largest))
+                    largest = fabsl(a - b);
+                if (isnan(a) || isnan(b))
+                    return NAN;
+            }
+    return (double) largest;
+}
+
+/* How far two right answers may be apart: twice the error bound, with operands up to 1;
+ * and never a hundredth of what an entry usually is, the square root of k over 3. */
+static double most_apart(const mmt_problem *p)
+{
+    double u = (double) mmt_oracle_roundoff(p->type), k = (double) p->k;
+    return fmin(4 * (k + 2) * u * k, sqrt(k) / 300);
+}
+
+/* Every entry against ours. */
+static bool check_difference(struct match *match, struct lane *lane)
+{
+    const mmt_problem *p = &match->session->problem;
+    double most = most_apart(p), found;
+
+    lane->time->difference = found = largest_difference(p, match->ours, match->theirs);
+    if (found <= most)
+        return true;
+    snprintf(
+        lane->time->reason, sizeof lane->time->reason,
+        "computes something else than mmtune: an entry of C differs by %.3g, and may "
+        "by %.3g",
+        found, most);
+    return false;
+}
+
+static void check(struct match *match, struct lane *lane)
+{
+    bool is_ours = lane == match->lanes, right;
+    unsigned char *c = is_ours ? match->ours : match->theirs;
+    mmt_error err = { 0 };
+
+    if (compute(match, lane, c, &err)) {
+        leave(lane, err.text);
+        return;
+    }
+    right = check_samples(match, lane, c);
+    if (right && !is_ours && match->have_ours)
+        right = check_difference(match, lane);
+    match->have_ours |= is_ours && right;
+    lane->time->wrong = lane->out = !right;
+}
+
+/* ---- timing
+ * ------------------------------------------------------------------------------
+ */
+
+static bool run(struct lane *lane, double *seconds)
+{
+    const struct mmt_contestant *who = lane->contestant;
+    mmt_error err = { 0 };
+
+    if (who->reference->run(who->self, who->way, lane->next, lane->count, seconds,
+                            &err)) {
+        leave(lane, err.text);
+        return false;
+    }
+    lane->next += lane->count;
+    lane->spent += *seconds;
+    return true;
+}
+
+/* Finds how many products make a sample. */
+static void calibrate(struct lane *lane)
+{
+    double seconds = 0;
+
+    for (lane->count = 1; run(lane, &seconds);) {
+        if (seconds >= sample_seconds || lane->count == MOST_COUNT)
+            break;
+        double wanted = ceil(1.1 * sample_seconds / seconds * (double) lane->count);
+        double most = fmin(16.0 * (double) lane->count, MOST_COUNT);
+        lane->count = (int64_t) fmin(wanted, most);
+    }
+    lane->spent = 0;
+}
+
+static void take_sample(struct lane *lane)
+{
+    double seconds;
+    if (!lane->out && run(lane, &seconds))
+        lane->samples[lane->time->samples++] = seconds / (double) lane->count;
+}
+
+static bool is_precise(const struct lane *lane)
+{
+    double copy[MOST_SAMPLES];
+    memcpy(copy, lane->samples, sizeof copy);
+    struct mmt_summary s = mmt_stats_summarise(copy, lane->time->samples);
+    return mmt_stats_precision(&s) <= precision;
+}
+
+/* Whether all have told enough, or the time is up. */
+static bool is_over(const struct match *match, int round)
+{
+    double spent = 0, allowed = 0;
+    bool precise = true;
+
+    if (round >= MOST_SAMPLES || mmt_bench_stop)
+        return true;
+    if (round < LEAST_SAMPLES)
+        return false;
+    for (int i = 0; i < match->bench->num_contestants; i++) {
+        const struct lane *lane = &match->lanes[i];
+        if (lane->out)
+            continue;
+        precise &= is_precise(lane);
+        spent += lane->spent;
+        allowed += match->bench->seconds;
+    }
+    return precise || spent >= allowed;
+}
+
+/* In turn, there and back, so that nobody always comes after the same neighbour. */
+static void sample_all(struct match *match)
+{
+    int count = match->bench->num_contestants;
+
+    for (int round = 0; !is_over(match, round); round++)
+        for (int i = 0; i < count; i++)
+            take_sample(&match->lanes[round % 2 ? count - 1 - i : i]);
+}
+
+/* ---- one problem
+ * ----------------------------------------------------------------------------
+ */
+
+static void describe(struct lane *lane)
+{
+    struct mmt_text text = { 0 };
+    lane->contestant->reference->describe(lane->contestant->self, lane->contestant->way,
+                                          &text);
+    snprintf(lane->time->what, sizeof lane->time->what, "%s", mmt_text_string(&text));
+    mmt_text_finish(&text);
+}
+
+/* Ways of one library are prepared once, by its first. */
+static void prepare(struct match *match, int i)
+{
+    struct lane *lane = &match->lanes[i];
+    const struct mmt_contestant *who = lane->contestant;
+    const char *why = who->reference->refuse(who->self, &match->session->problem);
+    mmt_error err = { 0 };
+
+    if (why)
+        leave(lane, why);
+    else if (who->way && match->lanes[i - 1].out)
+        leave(lane, match->lanes[i - 1].time->reason);
+    else if (!who->way && who->reference->prepare(who->self, match->session, &err))
+        leave(lane, err.text);
+    else
+        describe(lane);
+}
+
+static void conclude(struct match *match)
+{
+    const struct mmt_bench_time *ours = match->lanes[0].time;
+
+    for (int i = 0; i < match->bench->num_contestants; i++) {
+        struct lane *lane = &match->lanes[i];
+        struct mmt_bench_time *time = lane->time;
+        if (!lane->out && time->samples == 0)
+            leave(lane, "interrupted");
+        if (lane->out)
+            continue;
+        time->time = mmt_stats_summarise(lane->samples, time->samples);
+        if (i == 0 || match->lanes[0].out)
+            continue;
+        time->ratio = time->time.median / ours->time.median;
+        time->tie =
+            time->time.low <= ours->time.high && ours->time.low <= time->time.high;
+    }
+}
+
+static void play(struct match *match)
+{
+    int count = match->bench->num_contestants;
+
+    for (int i = 0; i < count; i++)
+        prepare(match, i);
+    for (int i = 0; i < count; i++)
+        if (!match->lanes[i].out)
+            check(match, &match->lanes[i]);
+    for (int i = 0; i < count && !mmt_bench_stop; i++)
+        if (!match->lanes[i].out)
+            calibrate(&match->lanes[i]);
+    sample_all(match);
+    conclude(match);
+}
+
+static bool make_match(struct match *match, struct mmt_bench_row *row, mmt_error *err)
+{
+    int count = match->bench->num_contestants;
+
+    match->session =
+        mmt_session_create(match->bench->device, &row->problem, match->bench->seed, err);
+    if (!match->session)
+        return false;
+    const mmt_problem *p = &match->session->problem;
+    size_t size = (size_t) mmt_problem_extent_c(p) * mmt_type_size(p->type);
+    match->lanes = calloc((size_t) count, sizeof *match->lanes);
+    match->ours = malloc(size);
+    match->theirs = malloc(size);
+    if (!match->lanes || !match->ours || !match->theirs) {
+        mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for two C of %zu bytes", size);
+        return false;
+    }
+    for (int i = 0; i < count; i++) {
+        match->lanes[i].contestant = &match->bench->contestants[i];
+        match->lanes[i].time = &row->times[i];
+    }
+    return true;
+}
+
+void mmt_bench_measure(struct mmt_bench *bench, struct mmt_bench_row *row)
+{
+    struct match match = { .bench = bench };
+    mmt_error err = { 0 };
+
+    if (make_match(&match, row, &err)) {
+        play(&match);
+        row->has_health = mmt_device_health(bench->device, &row->health);
+    } else {
+        snprintf(row->reason, sizeof row->reason, "%s", err.text);
+    }
+    for (int i = 0; i < bench->num_contestants; i++)
+        bench->contestants[i].reference->forget(bench->contestants[i].self);
+    mmt_session_free(match.session);
+    free(match.lanes);
+    free(match.ours);
+    free(match.theirs);
+}

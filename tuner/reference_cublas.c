@@ -1,0 +1,518 @@
+/* cuBLASLt: its first heuristic choice, and the best of all that it proposes with a
+ * workspace of 64 MiB. Types and the few values of its headers that are needed are
+ * written out here; they are part of its ABI since version 11.
+ *
+ * cuBLASLt is column-major. The row-major C = A B is the column-major C' = B' A', so its
+ * first operand is our B and its second our A. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/library.h"
+#include "tuner/reference.h"
+#include "tuner/session_internal.h"
+#include "tuner/stats.h"
+
+enum {
+    R_32F = 0, /* cudaDataType */
+    R_64F = 1,
+    COMPUTE_32F = 68, /* cublasComputeType_t: strict, no tf32 */
+    COMPUTE_64F = 70,
+    OP_T = 1,        /* cublasOperation_t */
+    DESC_TRANSA = 3, /* cublasLtMatmulDescAttributes_t */
+    DESC_TRANSB = 4,
+    LAYOUT_BATCH = 5, /* cublasLtMatrixLayoutAttribute_t */
+    LAYOUT_STRIDE = 6,
+    PREF_WORKSPACE = 1, /* cublasLtMatmulPreferenceAttributes_t */
+    STATUS_UNSUPPORTED = 15,
+};
+
+enum { MOST_CHOICES = 32, TRIALS = 5 };
+static const size_t workspace_bytes = (size_t) 64 << 20;
+static const double trial_seconds = 4e-3; /* one trial of a choice takes that at least */
+static const double hopeless = 1.3;       /* times slower than the best: tried no more */
+
+struct handle;
+struct descriptor;
+struct layout;
+struct preference;
+
+/* cublasLtMatmulHeuristicResult_t */
+struct choice {
+    uint64_t algorithm[8];
+    size_t workspace;
+    int state;
+    float waves;
+    int reserved[4];
+};
+_Static_assert(sizeof(struct choice) == 96, "cublasLtMatmulHeuristicResult_t");
+
+struct driver {
+    int (*cuDeviceGet)(int *device, int ordinal);
+    int (*cuDevicePrimaryCtxRetain)(void **context, int device);
+    int (*cuDevicePrimaryCtxRelease_v2)(int device);
+    int (*cuCtxGetCurrent)(void **context);
+    int (*cuCtxSetCurrent)(void *context);
+};
+
+struct functions {
+    size_t (*cublasLtGetVersion)(void);
+    const char *(*cublasLtGetStatusName)(int status);
+    int (*cublasLtCreate)(struct handle **);
+    int (*cublasLtDestroy)(struct handle *);
+    int (*cublasLtMatmulDescCreate)(struct descriptor **, int compute, int scale);
+    int (*cublasLtMatmulDescDestroy)(struct descriptor *);
+    int (*cublasLtMatmulDescSetAttribute)(struct descriptor *, int attribute,
+                                          const void *value, size_t size);
+    int (*cublasLtMatrixLayoutCreate)(struct layout **, int type, uint64_t rows,
+                                      uint64_t columns, int64_t ld);
+    int (*cublasLtMatrixLayoutDestroy)(struct layout *);
+    int (*cublasLtMatrixLayoutSetAttribute)(struct layout *, int attribute,
+                                            const void *value, size_t size);
+    int (*cublasLtMatmulPreferenceCreate)(struct preference **);
+    int (*cublasLtMatmulPreferenceDestroy)(struct preference *);
+    int (*cublasLtMatmulPreferenceSetAttribute)(struct preference *, int attribute,
+                                                const void *value, size_t size);
+    int (*cublasLtMatmulAlgoGetHeuristic)(struct handle *, struct descriptor *,
+                                          struct layout *a, struct layout *b,
+                                          struct layout *c, struct layout *d,
+                                          struct preference *, int wanted,
+                                          struct choice *, int *found);
+    int (*cublasLtMatmul)(struct handle *, struct descriptor *, const void *alpha,
+                          const void *a, struct layout *, const void *b, struct layout *,
+                          const void *beta, const void *c, struct layout *, void *d,
+                          struct layout *, const uint64_t algorithm[8], void *workspace,
+                          size_t workspace_size, void *stream);
+};
+
+#define FN(name)                                                                         \
+    {                                                                                    \
+#name, offsetof(struct driver, name), false                                      \
+    }
+static const struct mmt_symbol driver_symbols[] = {
+    FN(cuDeviceGet),     FN(cuDevicePrimaryCtxRetain), FN(cuDevicePrimaryCtxRelease_v2),
+    FN(cuCtxGetCurrent), FN(cuCtxSetCurrent),
+};
+#undef FN
+#define FN(name)                                                                         \
+    {                                                                                    \
+#name, offsetof(struct functions, name), false                                   \
+    }
+static const struct mmt_symbol symbols[] = {
+    FN(cublasLtGetVersion),
+    FN(cublasLtGetStatusName),
+    FN(cublasLtCreate),
+    FN(cublasLtDestroy),
+    FN(cublasLtMatmulDescCreate),
+    FN(cublasLtMatmulDescDestroy),
+    FN(cublasLtMatmulDescSetAttribute),
+    FN(cublasLtMatrixLayoutCreate),
+    FN(cublasLtMatrixLayoutDestroy),
+    FN(cublasLtMatrixLayoutSetAttribute),
+    FN(cublasLtMatmulPreferenceCreate),
+    FN(cublasLtMatmulPreferenceDestroy),
+    FN(cublasLtMatmulPreferenceSetAttribute),
+    FN(cublasLtMatmulAlgoGetHeuristic),
+    FN(cublasLtMatmul),
+};
+#undef FN
+
+struct cublas {
+    struct driver driver;
+    struct functions call;
+    mmt_device *device;
+    int ordinal, cuda_device;
+    bool retained;
+    void *before; /* the thread's context before ours */
+    struct handle *handle;
+    mmt_operand workspace;
+
+    /* The problem at hand. */
+    struct mmt_session *session;
+    struct descriptor *descriptor;
+    struct layout *first, *second, *product; /* our B, our A, C */
+    struct preference *preference;
+    struct choice choices[MOST_CHOICES];
+    int num_choices, best; /* choices that serve, in cuBLASLt's own order */
+};
+
+static mmt_status fail(const struct cublas *self, int code, const char *call,
+                       mmt_error *err)
+{
+    return mmt_fail_native(
+        err, code == STATUS_UNSUPPORTED ? MMT_ERROR_UNSUPPORTED : MMT_ERROR_DEVICE, code,
+        "%s failed: %s (%d)", call, self->call.cublasLtGetStatusName(code), code);
+}
+
+/* Calls a function of cuBLASLt; leaves the caller with an error where it fails. */
+#define TRY(name, ...)                                                                   \
+    do {                                                                                 \
+        int code_ = self->call.name(__VA_ARGS__);                                        \
+        if (code_)                                                                       \
+            return fail(self, code_, #name, err);                                        \
+    } while (0)
+
+/* ---- opening
+ * ---------------------------------------------------------------------------
+ */
+
+static mmt_status open_libraries(struct cublas *self, mmt_error *err)
+{
+    static const char *const files[] = {
+        "libcublasLt.so.13",
+        "libcublasLt.so.12",
+        "libcublasLt.so.11",
+        "/usr/local/cuda/lib64/libcublasLt.so.13",
+        "/usr/local/cuda/lib64/libcublasLt.so.12",
+    };
+    char why[256];
+
+    if (!mmt_library_open("libcuda.so.1", driver_symbols,
+                          sizeof driver_symbols / sizeof *driver_symbols, &self->driver,
+                          why))
+        return mmt_fail(err, MMT_ERROR_NOT_FOUND, "NVIDIA's driver is not there: %s",
+                        why);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (mmt_library_open(files[i], symbols, sizeof symbols / sizeof *symbols,
+                             &self->call, why))
+            return MMT_OK;
+    return mmt_fail(err, MMT_ERROR_NOT_FOUND,
+                    "cuBLASLt is not installed (%s): install libcublas of CUDA 11 or "
+                    "newer, or name its folder in LD_LIBRARY_PATH",
+                    why);
+}
+
+/* cuBLASLt works in the thread's current context, which has to be the device's. */
+static mmt_status enter_context(struct cublas *self, mmt_error *err)
+{
+    void *context = NULL;
+    int code = self->driver.cuDeviceGet(&self->cuda_device, self->ordinal);
+
+    if (!code)
+        code = self->driver.cuDevicePrimaryCtxRetain(&context, self->cuda_device);
+    self->retained = !code;
+    if (!code)
+        code = self->driver.cuCtxGetCurrent(&self->before);
+    if (!code)
+        code = self->driver.cuCtxSetCurrent(context);
+    if (code)
+        return mmt_fail_native(err, MMT_ERROR_DEVICE, code,
+                               "CUDA's driver does not give the context of device %d to "
+                               "cuBLASLt: error %d",
+                               self->ordinal, code);
+    return MMT_OK;
+}
+
+static mmt_status start(struct cublas *self, mmt_error *err)
+{
+    mmt_status status = open_libraries(self, err);
+    if (status == MMT_OK)
+        status = enter_context(self, err);
+    if (status == MMT_OK)
+        status = mmt_buffer_create(self->device, workspace_bytes, &self->workspace, err);
+    if (status != MMT_OK)
+        return status;
+    TRY(cublasLtCreate, &self->handle);
+    return MMT_OK;
+}
+
+static void forget(void *given)
+{
+    struct cublas *self = given;
+
+    if (self->preference)
+        self->call.cublasLtMatmulPreferenceDestroy(self->preference);
+    if (self->product)
+        self->call.cublasLtMatrixLayoutDestroy(self->product);
+    if (self->second)
+        self->call.cublasLtMatrixLayoutDestroy(self->second);
+    if (self->first)
+        self->call.cublasLtMatrixLayoutDestroy(self->first);
+    if (self->descriptor)
+        self->call.cublasLtMatmulDescDestroy(self->descriptor);
+    self->preference = NULL;
+    self->product = self->second = self->first = NULL;
+    self->descriptor = NULL;
+    self->session = NULL;
+    self->num_choices = self->best = 0;
+}
+
+static void close_cublas(void *given)
+{
+    struct cublas *self = given;
+
+    forget(self);
+    if (self->handle)
+        self->call.cublasLtDestroy(self->handle);
+    if (self->workspace.handle)
+        mmt_buffer_free(self->device, self->workspace);
+    if (self->retained) {
+        self->driver.cuCtxSetCurrent(self->before);
+        self->driver.cuDevicePrimaryCtxRelease_v2(self->cuda_device);
+    }
+    free(self);
+}
+
+static mmt_status open_cublas(mmt_device *device, void **out, mmt_error *err)
+{
+    int ordinal;
+    if (sscanf(device->id, "cuda:%d", &ordinal) != 1)
+        return mmt_fail(err, MMT_ERROR_UNSUPPORTED,
+                        "cuBLAS runs on CUDA devices, and %s is none; `mmtune devices` "
+                        "lists those there are",
+                        mmt_device_name(device));
+    struct cublas *self = calloc(1, sizeof *self);
+    if (!self)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for cuBLAS");
+    self->device = device;
+    self->ordinal = ordinal;
+    mmt_status status = start(self, err);
+    if (status == MMT_OK)
+        *out = self;
+    else
+        close_cublas(self);
+    return status;
+}
+
+static const char *refuse(void *self, const mmt_problem *problem)
+{
+    return problem->type == MMT_I32 ? "cuBLAS multiplies no 32-bit whole numbers" : NULL;
+}
+
+/* ---- describing the problem
+ * -------------------------------------------------------------
+ */
+
+/* A row-major matrix of rows x columns, which is column-major its own transpose. */
+static mmt_status make_layout(struct cublas *self, int64_t rows, int64_t columns,
+                              int64_t ld, int64_t stride, struct layout **out,
+                              mmt_error *err)
+{
+    const mmt_problem *p = &self->session->problem;
+    int32_t batch = (int32_t) p->batch;
+
+    TRY(cublasLtMatrixLayoutCreate, out, p->type == MMT_F32 ? R_32F : R_64F,
+        (uint64_t) columns, (uint64_t) rows, ld);
+    if (batch == 1)
+        return MMT_OK;
+    TRY(cublasLtMatrixLayoutSetAttribute, *out, LAYOUT_BATCH, &batch, sizeof batch);
+    TRY(cublasLtMatrixLayoutSetAttribute, *out, LAYOUT_STRIDE, &stride, sizeof stride);
+    return MMT_OK;
+}
+
+static mmt_status make_layouts(struct cublas *self, mmt_error *err)
+{
+    const mmt_problem *p = &self->session->problem;
+    mmt_status status =
+        make_layout(self, p->trans_b ? p->n : p->k, p->trans_b ? p->k : p->n, p->ldb,
+                    p->stride_b, &self->first, err);
+    if (status == MMT_OK)
+        status = make_layout(self, p->trans_a ? p->k : p->m, p->trans_a ? p->m : p->k,
+                             p->lda, p->stride_a, &self->second, err);
+    if (status == MMT_OK)
+        status = make_layout(self, p->m, p->n, p->ldc, p->stride_c, &self->product, err);
+    return status;
+}
+
+static mmt_status make_descriptor(struct cublas *self, mmt_error *err)
+{
+    const mmt_problem *p = &self->session->problem;
+    bool single = p->type == MMT_F32;
+    int32_t transposed = OP_T;
+
+    TRY(cublasLtMatmulDescCreate, &self->descriptor, single ? COMPUTE_32F : COMPUTE_64F,
+        single ? R_32F : R_64F);
+    if (p->trans_b)
+        TRY(cublasLtMatmulDescSetAttribute, self->descriptor, DESC_TRANSA, &transposed,
+            sizeof transposed);
+    if (p->trans_a)
+        TRY(cublasLtMatmulDescSetAttribute, self->descriptor, DESC_TRANSB, &transposed,
+            sizeof transposed);
+    return MMT_OK;
+}
+
+static mmt_status ask_choices(struct cublas *self, mmt_error *err)
+{
+    uint64_t most = workspace_bytes;
+    int found = 0;
+
+    TRY(cublasLtMatmulPreferenceCreate, &self->preference);
+    TRY(cublasLtMatmulPreferenceSetAttribute, self->preference, PREF_WORKSPACE, &most,
+        sizeof most);
+    TRY(cublasLtMatmulAlgoGetHeuristic, self->handle, self->descriptor, self->first,
+        self->second, self->product, self->product, self->preference, MOST_CHOICES,
+        self->choices, &found);
+    for (int i = 0; i < found; i++)
+        if (self->choices[i].state == 0 && self->choices[i].workspace <= workspace_bytes)
+            self->choices[self->num_choices++] = self->choices[i];
+    if (!self->num_choices)
+        return mmt_fail(err, MMT_ERROR_UNSUPPORTED,
+                        "cuBLASLt proposes no algorithm for this problem");
+    return MMT_OK;
+}
+
+/* ---- one product
+ * --------------------------------------------------------------------------
+ */
+
+static void *address(mmt_operand operand)
+{
+    return (void *) (uintptr_t) (operand.handle + operand.offset);
+}
+
+static mmt_status queue_choice(void *given, int choice, const mmt_args *args,
+                               mmt_queue stream, mmt_error *err)
+{
+    static const float one_f32 = 1, zero_f32 = 0;
+    static const double one_f64 = 1, zero_f64 = 0;
+    struct cublas *self = given;
+    bool single = self->session->problem.type == MMT_F32;
+    const void *one = single ? (const void *) &one_f32 : &one_f64;
+    const void *zero = single ? (const void *) &zero_f32 : &zero_f64;
+
+    TRY(cublasLtMatmul, self->handle, self->descriptor, one, address(args->b),
+        self->first, address(args->a), self->second, zero, address(args->c),
+        self->product, address(args->c), self->product, self->choices[choice].algorithm,
+        address(self->workspace), workspace_bytes, stream);
+    return MMT_OK;
+}
+
+/* ---- the best choice
+ * -------------------------------------------------------------------------
+ */
+
+struct trial {
+    int64_t count; /* products in one sample */
+    double samples[TRIALS];
+    int num_samples;
+    double median; /* so far */
+    bool failed;
+};
+
+/* Finds how many products make one sample. The very first loads the kernel, and its time
+ * tells nothing. */
+static void start_trial(struct cublas *self, int choice, struct trial *trial)
+{
+    mmt_error err = { 0 };
+    double seconds;
+    mmt_status status = mmt_reference_time(self->session, queue_choice, self, choice, 0,
+                                           1, &seconds, &err);
+
+    seconds = 0;
+    for (int64_t count = 1; !status && seconds < trial_seconds && count <= 4096;
+         count *= 2) {
+        status = mmt_reference_time(self->session, queue_choice, self, choice, 0, count,
+                                    &seconds, &err);
+        trial->count = count;
+        trial->median = seconds / (double) count;
+    }
+    trial->failed = status != MMT_OK;
+}
+
+static void sample_trial(struct cublas *self, int choice, struct trial *trial)
+{
+    mmt_error err = { 0 };
+    double seconds, copy[TRIALS];
+
+    if (mmt_reference_time(self->session, queue_choice, self, choice,
+                           trial->num_samples * trial->count, trial->count, &seconds,
+                           &err)) {
+        trial->failed = true;
+        return;
+    }
+    trial->samples[trial->num_samples++] = seconds / (double) trial->count;
+    memcpy(copy, trial->samples, sizeof copy);
+    trial->median = mmt_stats_quantile(copy, trial->num_samples, 0.5);
+}
+
+static int fastest(const struct trial *trials, int count)
+{
+    int best = -1;
+    for (int i = 0; i < count; i++)
+        if (!trials[i].failed && (best < 0 || trials[i].median < trials[best].median))
+            best = i;
+    return best;
+}
+
+/* Every choice in turn, so that a change of the clock meets all alike. */
+static mmt_status choose_best(struct cublas *self, mmt_error *err)
+{
+    struct trial trials[MOST_CHOICES] = { { 0 } };
+
+    for (int i = 0; i < self->num_choices; i++)
+        start_trial(self, i, &trials[i]);
+    for (int round = 0; round < TRIALS; round++) {
+        int best = fastest(trials, self->num_choices);
+        double limit = best < 0 ? 0 : hopeless * trials[best].median;
+        for (int i = 0; i < self->num_choices; i++)
+            if (!trials[i].failed && trials[i].median <= limit)
+                sample_trial(self, i, &trials[i]);
+    }
+    self->best = fastest(trials, self->num_choices);
+    if (self->best < 0)
+        return mmt_fail(err, MMT_ERROR_DEVICE,
+                        "none of the %d algorithms that cuBLASLt proposes runs",
+                        self->num_choices);
+    return MMT_OK;
+}
+
+static mmt_status prepare(void *given, struct mmt_session *session, mmt_error *err)
+{
+    struct cublas *self = given;
+
+    self->session = session;
+    mmt_status status = make_descriptor(self, err);
+    if (status == MMT_OK)
+        status = make_layouts(self, err);
+    if (status == MMT_OK)
+        status = ask_choices(self, err);
+    if (status == MMT_OK)
+        status = choose_best(self, err);
+    return status;
+}
+
+/* ---- the table
+ * ----------------------------------------------------------------------------------
+ */
+
+enum { WAY_FIRST, WAY_BEST };
+
+static mmt_status run(void *given, int way, int64_t first, int64_t count, double *seconds,
+                      mmt_error *err)
+{
+    struct cublas *self = given;
+    int choice = way == WAY_FIRST ? 0 : self->best;
+    return mmt_reference_time(self->session, queue_choice, self, choice, first, count,
+                              seconds, err);
+}
+
+static mmt_status result(void *self, void *c, mmt_error *err)
+{
+    return mmt_reference_read(((struct cublas *) self)->session, c, err);
+}
+
+static void describe(void *given, int way, struct mmt_text *text)
+{
+    struct cublas *self = given;
+    size_t version = self->call.cublasLtGetVersion();
+
+    if (!self->session)
+        mmt_text_addf(text, "cuBLASLt %zu.%zu.%zu", version / 10000, version / 100 % 100,
+                      version % 100);
+    else
+        mmt_text_addf(text, "choice %d of %d", way == WAY_FIRST ? 1 : self->best + 1,
+                      self->num_choices);
+}
+
+const struct mmt_reference mmt_reference_cublas = {
+    .name = "cublas",
+    .ways = { "cublas first", "cublas best" },
+    .open = open_cublas,
+    .refuse = refuse,
+    .prepare = prepare,
+    .forget = forget,
+    .run = run,
+    .result = result,
+    .describe = describe,
+    .close = close_cublas,
+};
