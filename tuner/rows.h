@@ -60,7 +60,7 @@ bool mmt_rows_same(const struct mmt_row *a, const struct mmt_row *b);
 /* Whether two times differ by no more than their spreads. */
 bool mmt_rows_tie(const struct mmt_row *a, const struct mmt_row *b);
 
-/* ---- words and JSON that both verbs use ---------------------------------------- */
+/* ---- words and JSON that both verbs use ------------------------------------------ */
 
 /* Reads FILE, or what was learned on a device; warnings go to stderr. */
 struct mmt_profile *mmt_profile_of(const char *path, const char *device, mmt_error *err);

@@ -15,8 +15,7 @@
 #include "tuner/suites.h"
 #include "tuner/worker.h"
 
-/* ---- the run
- * ------------------------------------------------------------------------------ */
+/* ---- the run --------------------------------------------------------------------- */
 
 struct mmt_tune_options {
     const char *device; /* NULL: "0" */
@@ -78,8 +77,7 @@ struct mmt_tuning {
 /* The least time that the roofline allows; 0: unknown. */
 double mmt_tune_roofline(const struct mmt_tuning *t, const mmt_problem *problem);
 
-/* ---- goals
- * --------------------------------------------------------------------------------- */
+/* ---- goals ----------------------------------------------------------------------- */
 
 /* Fills t->goals. */
 mmt_status mmt_tune_set_goals(struct mmt_tuning *t, mmt_error *err);
@@ -89,8 +87,7 @@ mmt_status mmt_tune_set_goals(struct mmt_tuning *t, mmt_error *err);
 double mmt_tune_share_time(const struct mmt_tuning *t);
 int64_t mmt_tune_share_candidates(const struct mmt_tuning *t);
 
-/* ---- the pool
- * -------------------------------------------------------------------------------- */
+/* ---- the pool -------------------------------------------------------------------- */
 
 mmt_status mmt_pool_start(struct mmt_tuning *t, mmt_error *err);
 void mmt_pool_stop(struct mmt_pool *pool);
@@ -116,8 +113,7 @@ bool mmt_pool_next(struct mmt_pool *pool, double until, struct mmt_event *event)
 bool mmt_pool_do(struct mmt_pool *pool, const struct mmt_job *job, double limit,
                  struct mmt_event *event);
 
-/* ---- arms: the templates of one problem
- * -------------------------------------------------------- */
+/* ---- arms: the templates of one problem ------------------------------------------ */
 
 struct mmt_arm;
 
@@ -147,8 +143,7 @@ bool mmt_arms_doubt(const struct mmt_arms *arms, const struct mmt_config *config
 void mmt_arms_tell(struct mmt_arms *arms, const struct mmt_config *config,
                    const struct mmt_result *result);
 
-/* ---- the loop, and the finals
- * --------------------------------------------------------------------- */
+/* ---- the loop, and the finals ---------------------------------------------------- */
 
 /* Tunes t->goals[t->goal] and puts what it found into the profile. */
 mmt_status mmt_tune_problem(struct mmt_tuning *t, mmt_error *err);

@@ -13,8 +13,7 @@
 
 #include "profiles/profile.h"
 
-/* ---- what is said
- * ------------------------------------------------------------------------ */
+/* ---- what is said ---------------------------------------------------------------- */
 
 enum mmt_role { MMT_COMPILER, MMT_MEASURER };
 
@@ -70,8 +69,7 @@ struct mmt_reply {
     bool spoilt; /* the worker ends itself: its device may be in any state now */
 };
 
-/* ---- the parent's side
- * --------------------------------------------------------------------- */
+/* ---- the parent's side ----------------------------------------------------------- */
 
 struct mmt_worker {
     enum mmt_role role;
@@ -115,8 +113,7 @@ enum mmt_heard mmt_worker_hear(struct mmt_worker *worker, struct mmt_reply *repl
 /* Ends the process at once; harmless where there is none. */
 void mmt_worker_stop(struct mmt_worker *worker);
 
-/* ---- the wire, for both sides
- * ------------------------------------------------------------- */
+/* ---- the wire, for both sides ---------------------------------------------------- */
 
 /* Each writes one line with its end, and reads one without. False: memory is exhausted,
  * or the line is none of ours. */
@@ -130,8 +127,7 @@ bool mmt_wire_read_note(const char *line, char note[16]);
 /* The descriptor of the socket in the worker. */
 enum { MMT_WORKER_FD = 3 };
 
-/* ---- the roofline
- * ---------------------------------------------------------------------------- */
+/* ---- the roofline ---------------------------------------------------------------- */
 
 /* Measures what the device reaches: a chain of multiply-adds for each type, and a copy.
  * Figures that cannot be had stay 0. */
