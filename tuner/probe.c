@@ -6,26 +6,26 @@
 #include "device/device.h"
 #include "tuner/worker.h"
 
-enum { BLOCK = 64, CHAINS = 12, STEPS = 2048, RUNS = 5 };
+enum { BLOCK = 256, CHAINS = 12, STEPS = 2048, RUNS = 5 };
 
 /* ---- texts ----------------------------------------------------------------------- */
 
-static const char copy_text[] = "KERNEL BLOCK_SIZE(64, 1)\n"
+static const char copy_text[] = "KERNEL BLOCK_SIZE(256, 1)\n"
                                 "void probe(GLOBAL real4 *to, const GLOBAL real4 *from)\n"
                                 "{\n"
-                                "    int i = BLOCK_X * 64 + THREAD_X;\n"
+                                "    int i = BLOCK_X * 256 + THREAD_X;\n"
                                 "    to[i] = from[i];\n"
                                 "}\n";
 
 /* Each thread carries CHAINS sums that do not wait for each other. The factor is read
  * from memory, so that no compiler knows it. */
 static const char chain_text[] =
-    "KERNEL BLOCK_SIZE(64, 1)\n"
+    "KERNEL BLOCK_SIZE(256, 1)\n"
     "void probe(GLOBAL unit *to, const GLOBAL unit *from)\n"
     "{\n"
-    "    int i = BLOCK_X * 64 + THREAD_X;\n"
+    "    int i = BLOCK_X * 256 + THREAD_X;\n"
     "    unit x = from[i], sum[CHAINS];\n"
-    "    UNROLL for (int j = 0; j < CHAINS; j++) sum[j] = from[i + j * 64];\n"
+    "    UNROLL for (int j = 0; j < CHAINS; j++) sum[j] = from[i + j * 256];\n"
     "    NO_UNROLL for (int step = 0; step < STEPS; step++) {\n"
     "        UNROLL for (int j = 0; j < CHAINS; j++)\n"
     "            sum[j] = MULTIPLY_ADD(sum[j], x, x);\n"
@@ -189,6 +189,8 @@ static double measure_bandwidth(mmt_device *device)
     size_t bytes = (size_t) 32 << 20;
     while (bytes < caps->cache && bytes < (size_t) 256 << 20)
         bytes *= 2;
+    if (caps->kind == MMT_GPU && caps->memory > (size_t) 4 << 30)
+        bytes = (size_t) 512 << 20;
     double seconds = 0;
     if (!write_text(caps, MMT_F32, copy_text, &text, NULL))
         seconds = time_text(device, &text, (unsigned) (bytes / 16 / BLOCK), bytes);

@@ -39,6 +39,8 @@ struct mmt_counts {
     int tried, skipped, wrong, failed; /* tried counts them all */
 };
 
+void mmt_counts_add(struct mmt_counts *counts, enum mmt_outcome outcome);
+
 /* One worker for measuring, and the others for compiling. */
 struct mmt_pool {
     struct mmt_worker *workers; /* the first one measures */

@@ -238,7 +238,7 @@ static bool hand_out(struct bout *b)
  * --------------------------------------------------------------------------------------
  */
 
-static void count_result(struct mmt_counts *counts, enum mmt_outcome outcome)
+void mmt_counts_add(struct mmt_counts *counts, enum mmt_outcome outcome)
 {
     counts->tried++;
     counts->skipped += outcome == MMT_SKIPPED;
@@ -266,7 +266,7 @@ static mmt_status record(struct bout *b, const struct mmt_config *config,
     mmt_status status = mmt_journal_add(t->journal, &line, err);
     if (status)
         return status;
-    count_result(&t->counts, result->outcome);
+    mmt_counts_add(&t->counts, result->outcome);
     b->left--;
     t->candidates_left--;
     mmt_arms_tell(&b->arms, config, result);
@@ -321,11 +321,11 @@ static mmt_status loop(struct bout *b, mmt_error *err)
     return status;
 }
 
-/* A fifth of the time is kept for the finals. */
+/* A fifth of the time is kept for the finals, which need no more than ten seconds. */
 static void set_budget(struct bout *b, double finals_end)
 {
     double room = finals_end - mmt_now();
-    b->ends = isfinite(room) ? mmt_now() + 0.8 * room : INFINITY;
+    b->ends = finals_end - fmin(0.2 * room, 10);
     b->budget = isfinite(room) ? fmin(fmax(room / 100, 0.03), 1) : 0.5;
     b->last_end = isfinite(room) ? b->t->ends - 0.1 * room : INFINITY;
     b->left = mmt_tune_share_candidates(b->t);

@@ -200,30 +200,29 @@ static mmt_status choose_kept(struct mmt_tuning *t, mmt_error *err)
     return status;
 }
 
-static void add_counts(struct mmt_tuning *t)
+static void count_records(struct mmt_tuning *t)
 {
-    t->profile->made.tried += t->counts.tried;
-    t->profile->made.skipped += t->counts.skipped;
-    t->profile->made.wrong += t->counts.wrong;
-    t->profile->made.failed += t->counts.failed;
+    size_t count;
+    const struct mmt_record *records = mmt_journal_records(t->journal, &count);
+    struct mmt_counts all = { 0 };
+    for (size_t i = 0; i < count; i++)
+        if (!records[i].final)
+            mmt_counts_add(&all, records[i].result.outcome);
+    t->profile->made.tried = all.tried;
+    t->profile->made.skipped = all.skipped;
+    t->profile->made.wrong = all.wrong;
+    t->profile->made.failed = all.failed;
 }
 
 mmt_status mmt_tune_save(struct mmt_tuning *t, mmt_error *err)
 {
     struct mmt_profile *p = t->profile;
-    int tried = p->made.tried, skipped = p->made.skipped;
-    int wrong = p->made.wrong, failed = p->made.failed;
     for (int i = 0; i < MMT_NUM_TYPES; i++)
         if (t->peak[i] > 0)
             p->peak_flops[i] = t->peak[i];
     if (t->bandwidth > 0)
         p->bandwidth = t->bandwidth;
-    add_counts(t);
+    count_records(t);
     mmt_status status = choose_kept(t, err);
-    if (!status)
-        status = mmt_profile_save(p, t->path, err);
-    /* This run's counts grow, and are added anew each time. */
-    p->made.tried = tried, p->made.skipped = skipped;
-    p->made.wrong = wrong, p->made.failed = failed;
-    return status;
+    return status ? status : mmt_profile_save(p, t->path, err);
 }

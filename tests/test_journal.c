@@ -1,0 +1,225 @@
+/* The journal: what is written is read again, also where a crash cut it at any byte. And
+ * the lines between the tuner and its workers. */
+#include "tests/test.h"
+
+#include <unistd.h>
+
+#include "base/file.h"
+#include "tuner/journal.h"
+
+static char path[256];
+static const struct mmt_caps caps = { .backend = "null",
+                                      .name = "Testing",
+                                      .architecture = "sm_90",
+                                      .compiler = "nvrtc 13.0" };
+
+static struct mmt_record make_record(int number)
+{
+    struct mmt_record record = { 0 };
+    mmt_problem problem = mmt_gemm_problem(MMT_F32, 64 + number, 48, 32);
+    mmt_error err;
+    CHECK_OK(mmt_problem_normalise(&problem, &record.problem, &err), err);
+    CHECK_OK(mmt_config_parse("tiled TILE=32", &record.config, &err), err);
+    record.result.outcome = (enum mmt_outcome)(number % 6);
+    snprintf(record.result.reason, sizeof record.result.reason,
+             number % 6 ? "\"%d\" was wrong,\nand so on" : "", number);
+    if (record.result.outcome == MMT_TIMED)
+        record.result.time = (struct mmt_timing){ 1e-3 * (number + 1), 1e-5, 7 };
+    record.result.registers = record.result.outcome == MMT_TIMED ? 64 : -1;
+    record.result.spill_bytes = record.result.outcome == MMT_TIMED ? 0 : -1;
+    record.result.shared = record.result.outcome == MMT_TIMED ? 4096 : -1;
+    record.final = number == 6;
+    return record;
+}
+
+static bool same(const struct mmt_record *a, const struct mmt_record *b)
+{
+    return mmt_problem_equal(&a->problem, &b->problem) &&
+           mmt_config_equal(&a->config, &b->config) && a->final == b->final &&
+           a->result.outcome == b->result.outcome &&
+           !strcmp(a->result.reason, b->result.reason) &&
+           a->result.time.median == b->result.time.median &&
+           a->result.time.samples == b->result.time.samples &&
+           a->result.registers == b->result.registers &&
+           a->result.shared == b->result.shared;
+}
+
+enum { RECORDS = 8 };
+
+static void write_journal(void)
+{
+    mmt_error err;
+    struct mmt_journal *journal = mmt_journal_open(path, &caps, true, &err);
+    if (!CHECK(journal != NULL))
+        return;
+    for (int i = 0; i < RECORDS; i++) {
+        struct mmt_record record = make_record(i);
+        CHECK_OK(mmt_journal_add(journal, &record, &err), err);
+    }
+    CHECK(mmt_journal_open(path, &caps, false, &err) == NULL); /* it is locked */
+    CHECK(strstr(err.text, "another mmtune") != NULL);
+    mmt_journal_close(journal);
+}
+
+static void put(const char *bytes, size_t length)
+{
+    char name[300];
+    snprintf(name, sizeof name, "%s.journal", path);
+    FILE *file = fopen(name, "wb");
+    if (!CHECK(file != NULL))
+        return;
+    CHECK(fwrite(bytes, 1, length, file) == length);
+    CHECK(fclose(file) == 0);
+}
+
+static int whole_lines(const char *bytes, size_t length)
+{
+    int lines = 0;
+    for (size_t i = 0; i < length; i++)
+        lines += bytes[i] == '\n';
+    return lines;
+}
+
+/* Cut there, it has the results before the cut, and goes on behind them. */
+static void check_cut(const struct mmt_text *whole, size_t length)
+{
+    mmt_error err;
+    size_t count;
+    put(whole->data, length);
+    int lines = whole_lines(whole->data, length);
+    for (int pass = 0; pass < 2; pass++) {
+        struct mmt_journal *journal = mmt_journal_open(path, &caps, false, &err);
+        if (!CHECK(journal != NULL))
+            return;
+        const struct mmt_record *records = mmt_journal_records(journal, &count);
+        size_t wanted = (size_t) (lines > 0 ? lines - 1 : 0) + (size_t) pass;
+        CHECK(count == wanted);
+        for (size_t i = 0; i < count; i++) {
+            struct mmt_record should = make_record(i + 1 == count && pass ? 99 : (int) i);
+            CHECK(same(&records[i], &should));
+        }
+        struct mmt_record more = make_record(99);
+        CHECK(pass || mmt_journal_add(journal, &more, &err) == MMT_OK);
+        CHECK_EQ_STR(mmt_journal_notes(journal), "");
+        mmt_journal_close(journal);
+    }
+}
+
+static void test_cuts(void)
+{
+    struct mmt_text whole = { 0 };
+    char name[300];
+    mmt_error err;
+    snprintf(name, sizeof name, "%s.journal", path);
+    CHECK_OK(mmt_file_read(name, 1 << 20, &whole, &err), err);
+    for (size_t length = 0; length <= whole.length; length += length % 7 ? 1 : 5)
+        check_cut(&whole, length);
+    mmt_text_finish(&whole);
+}
+
+static void test_foreign(void)
+{
+    struct mmt_caps other = caps;
+    mmt_error err;
+    snprintf(other.name, sizeof other.name, "Riva 128");
+    write_journal();
+    CHECK(!mmt_journal_open(path, &other, false, &err) &&
+          strstr(err.text, "another device, Testing") && strstr(err.text, "--fresh"));
+    put("hello\n", 6);
+    CHECK(!mmt_journal_open(path, &caps, false, &err) && strstr(err.text, "--fresh"));
+    struct mmt_journal *journal = mmt_journal_open(path, &other, true, &err);
+    CHECK(journal != NULL);
+    mmt_journal_close(journal);
+}
+
+/* Lines that are whole but make no sense are left out, and that is said. */
+static void test_damaged(void)
+{
+    static const char *const lines[] = {
+        "{}", "[1,2", "null", "{\"status\":\"timed\"}", "{\"status\":\"fine\"}",
+    };
+    mmt_error err;
+    size_t count;
+    struct mmt_text text = { 0 };
+    char name[300];
+    write_journal();
+    snprintf(name, sizeof name, "%s.journal", path);
+    CHECK_OK(mmt_file_read(name, 1 << 20, &text, &err), err);
+    for (int i = 0; i < 5; i++)
+        mmt_text_addf(&text, "%s\n", lines[i]);
+    put(text.data, text.length);
+    struct mmt_journal *journal = mmt_journal_open(path, &caps, false, &err);
+    if (CHECK(journal != NULL)) {
+        mmt_journal_records(journal, &count);
+        CHECK_EQ_INT((long long) count, RECORDS);
+        CHECK(strstr(mmt_journal_notes(journal), "5 lines") != NULL);
+    }
+    mmt_journal_close(journal);
+    mmt_text_finish(&text);
+}
+
+static void test_find(void)
+{
+    mmt_error err;
+    write_journal();
+    struct mmt_journal *journal = mmt_journal_open(path, &caps, false, &err);
+    if (!CHECK(journal != NULL))
+        return;
+    struct mmt_record there = make_record(3), absent = make_record(50),
+                      final = make_record(6);
+    const struct mmt_record *found =
+        mmt_journal_find(journal, &there.problem, &there.config);
+    CHECK(found && same(found, &there) && found->earlier);
+    CHECK(!mmt_journal_find(journal, &absent.problem, &absent.config));
+    CHECK(!mmt_journal_find(journal, &final.problem, &final.config));
+    mmt_journal_close(journal);
+}
+
+static void test_wire(void)
+{
+    struct mmt_record record = make_record(0);
+    struct mmt_job job = { .task = MMT_TASK_FINALS,
+                           .problem = record.problem,
+                           .seed = 7,
+                           .count = 2,
+                           .configs = { record.config, record.config },
+                           .verify = { true, false },
+                           .best_seconds = 0.5,
+                           .fastest_seconds = 0.25,
+                           .doubtful = true };
+    struct mmt_job back;
+    struct mmt_reply reply = { .count = 2, .bandwidth = 3e12, .spoilt = true }, heard;
+    struct mmt_text line = { 0 };
+    mmt_error err = { 0 };
+    CHECK(mmt_wire_write_job(&job, &line) && mmt_wire_read_job(line.data, &back, &err));
+    CHECK(back.task == job.task && back.count == 2 && back.verify[0] && !back.verify[1] &&
+          back.seed == 7 && back.best_seconds == 0.5 && back.fastest_seconds == 0.25 &&
+          back.doubtful && mmt_problem_equal(&back.problem, &job.problem) &&
+          mmt_config_equal(&back.configs[1], &job.configs[1]));
+    mmt_text_finish(&line);
+    reply.results[0] = record.result;
+    reply.results[1] = make_record(1).result;
+    snprintf(reply.results[1].reason, MMT_REASON_SIZE, "not \xff UTF-8");
+    CHECK(mmt_wire_write_reply(&reply, &line) && mmt_wire_read_reply(line.data, &heard));
+    CHECK(heard.count == 2 && heard.spoilt && heard.bandwidth == 3e12 &&
+          heard.results[0].time.median == record.result.time.median);
+    CHECK_EQ_STR(heard.results[1].reason, "not ? UTF-8");
+    mmt_text_finish(&line);
+    CHECK(!mmt_wire_read_job("{}", &back, &err) && !mmt_wire_read_job("x", &back, &err));
+    CHECK(!mmt_wire_read_reply("{}", &heard) && !mmt_wire_read_reply("", &heard));
+}
+
+int main(void)
+{
+    char name[300];
+    snprintf(path, sizeof path, "/tmp/mmtune-journal-%d", (int) getpid());
+    write_journal();
+    test_cuts();
+    test_foreign();
+    test_damaged();
+    test_find();
+    test_wire();
+    snprintf(name, sizeof name, "%s.journal", path);
+    remove(name);
+    return test_end("journal");
+}
