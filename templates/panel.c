@@ -71,6 +71,8 @@ static const char *reject(const int *v, const struct mmt_variant *variant,
         return NULL;
     if (vector > caps->vector_bytes)
         return "VECTOR is wider than the device's own vectors";
+    if (2 * vector < caps->vector_bytes)
+        return "VECTOR fills less than half of the device's own vectors";
     if (v[WORK_M] * v[WORK_N] * vector > 28 * caps->vector_bytes)
         return "a register tile of more than 28 of the device's vectors";
     return NULL;
