@@ -298,8 +298,8 @@ PLANTED = """
 #if TILE == 8
 #error "planted: does not compile"
 #elif WORK == 8
-    volatile int stay = 1;
-    while (stay)
+    volatile GLOBAL real *spot = c + c_start;
+    while (*spot == *spot || *spot != *spot)
         ;
 #elif WORK == 1
     *(volatile GLOBAL int *) (size_t) (8 + m - m) = 1;
@@ -357,7 +357,9 @@ def tune_planted(device, kind):
         check(found[status], f"one candidate on {device} should be {status}: {found}")
     check_unique(path)
     entry = check_profile(path, 1)["entries"][0]
-    check("tiled" in json.dumps(entry), f"the winner is one that is right: {entry}")
+    winner = " ".join([entry["template"], *(f"{k}={v}" for k, v in entry["knobs"].items())])
+    check(entry["template"] == "naive" or fate_of(winner, kind)[0] == "timed",
+          f"the winner on {device} is one that is right: {winner}")
     # What hung or crashed is never tried again.
     known = len(candidates(path))
     run(["--device", device, "-o", path, *SMALL, "--budget", "1", "--limit", "3"], 0)

@@ -346,8 +346,8 @@ static mmt_status search(struct mmt_tuning *t, const mmt_problem *problem,
     mmt_status status = mmt_arms_create(t, problem, &b->arms, err);
     if (!status) {
         set_budget(b, finals_end);
-        add_naive(b);
         add_others_winners(b);
+        add_naive(b);
         status = loop(b, err);
         mmt_arms_free(&b->arms);
     }

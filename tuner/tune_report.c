@@ -181,14 +181,14 @@ static void add_status(struct mmt_tuning *t, const struct mmt_config *trying, do
                        struct mmt_text *line)
 {
     const mmt_problem *problem = &t->goals[t->goal];
-    char buffer[32], part[32];
+    char buffer[32];
     char *name = problem_text(problem);
-    mmt_text_addf(line, "[%d/%d] %s: ", t->goal + 1, t->num_goals, name);
+    mmt_text_addf(line, "[%d/%d] %s: ", t->goal + 1, t->num_goals, strchr(name, ' ') + 1);
     free(name);
     if (isfinite(best))
-        mmt_text_addf(line, "best %s%s, ",
+        mmt_text_addf(line, "best %s (%.0f %%), ",
                       mmt_print_rate(rate(problem, best), problem->type, buffer),
-                      percent(mmt_tune_roofline(t, problem) / best, part));
+                      100 * mmt_tune_roofline(t, problem) / best);
     mmt_text_addf(line, "%d tried, %d skipped, %d wrong, %d failed, %s", t->counts.tried,
                   t->counts.skipped, t->counts.wrong, t->counts.failed,
                   time_left(t, buffer));
