@@ -27,15 +27,12 @@ struct functions {
 };
 
 static const struct mmt_symbol symbols[] = {
-#define FN(name)                                                                         \
-    {                                                                                    \
-#name, offsetof(struct functions, name), false                                   \
-    }
-    FN(cblas_sgemm),
-    FN(cblas_dgemm),
-    FN(openblas_get_config),
-    FN(openblas_get_corename),
-    FN(openblas_get_num_threads),
+#define FN(name) #name, offsetof(struct functions, name), false
+    { FN(cblas_sgemm) },
+    { FN(cblas_dgemm) },
+    { FN(openblas_get_config) },
+    { FN(openblas_get_corename) },
+    { FN(openblas_get_num_threads) },
 #undef FN
 };
 

@@ -37,15 +37,12 @@ struct functions {
 };
 
 static const struct mmt_symbol symbols[] = {
-#define FN(name)                                                                         \
-    {                                                                                    \
-#name, offsetof(struct functions, name), false                                   \
-    }
-    FN(CLBlastSgemm),
-    FN(CLBlastDgemm),
-    FN(CLBlastSgemmStridedBatched),
-    FN(CLBlastDgemmStridedBatched),
-    FN(CLBlastClearCache),
+#define FN(name) #name, offsetof(struct functions, name), false
+    { FN(CLBlastSgemm) },
+    { FN(CLBlastDgemm) },
+    { FN(CLBlastSgemmStridedBatched) },
+    { FN(CLBlastDgemmStridedBatched) },
+    { FN(CLBlastClearCache) },
 #undef FN
 };
 

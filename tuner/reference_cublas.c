@@ -1,138 +1,39 @@
 /* cuBLASLt: its first heuristic choice, and the best of all that it proposes with a
- * workspace of 64 MiB. Types and the few values of its headers that are needed are
- * written out here; they are part of its ABI since version 11.
+ * workspace of 64 MiB.
  *
  * cuBLASLt is column-major. The row-major C = A B is the column-major C' = B' A', so its
  * first operand is our B and its second our A. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/library.h"
+#include "tuner/cublas_lt.h"
 #include "tuner/reference.h"
 #include "tuner/session_internal.h"
 #include "tuner/stats.h"
 
-enum {
-    R_32F = 0, /* cudaDataType */
-    R_64F = 1,
-    COMPUTE_32F = 68, /* cublasComputeType_t: strict, no tf32 */
-    COMPUTE_64F = 70,
-    OP_T = 1,        /* cublasOperation_t */
-    DESC_TRANSA = 3, /* cublasLtMatmulDescAttributes_t */
-    DESC_TRANSB = 4,
-    LAYOUT_BATCH = 5, /* cublasLtMatrixLayoutAttribute_t */
-    LAYOUT_STRIDE = 6,
-    PREF_WORKSPACE = 1, /* cublasLtMatmulPreferenceAttributes_t */
-    STATUS_UNSUPPORTED = 15,
-};
-
 enum { MOST_CHOICES = 32, TRIALS = 5 };
 static const size_t workspace_bytes = (size_t) 64 << 20;
 static const double trial_seconds = 4e-3; /* one trial of a choice takes that at least */
-static const double hopeless = 1.3;       /* times slower than the best: tried no more */
-
-struct handle;
-struct descriptor;
-struct layout;
-struct preference;
-
-/* cublasLtMatmulHeuristicResult_t */
-struct choice {
-    uint64_t algorithm[8];
-    size_t workspace;
-    int state;
-    float waves;
-    int reserved[4];
-};
-_Static_assert(sizeof(struct choice) == 96, "cublasLtMatmulHeuristicResult_t");
-
-struct driver {
-    int (*cuDeviceGet)(int *device, int ordinal);
-    int (*cuDevicePrimaryCtxRetain)(void **context, int device);
-    int (*cuDevicePrimaryCtxRelease_v2)(int device);
-    int (*cuCtxGetCurrent)(void **context);
-    int (*cuCtxSetCurrent)(void *context);
-};
-
-struct functions {
-    size_t (*cublasLtGetVersion)(void);
-    const char *(*cublasLtGetStatusName)(int status);
-    int (*cublasLtCreate)(struct handle **);
-    int (*cublasLtDestroy)(struct handle *);
-    int (*cublasLtMatmulDescCreate)(struct descriptor **, int compute, int scale);
-    int (*cublasLtMatmulDescDestroy)(struct descriptor *);
-    int (*cublasLtMatmulDescSetAttribute)(struct descriptor *, int attribute,
-                                          const void *value, size_t size);
-    int (*cublasLtMatrixLayoutCreate)(struct layout **, int type, uint64_t rows,
-                                      uint64_t columns, int64_t ld);
-    int (*cublasLtMatrixLayoutDestroy)(struct layout *);
-    int (*cublasLtMatrixLayoutSetAttribute)(struct layout *, int attribute,
-                                            const void *value, size_t size);
-    int (*cublasLtMatmulPreferenceCreate)(struct preference **);
-    int (*cublasLtMatmulPreferenceDestroy)(struct preference *);
-    int (*cublasLtMatmulPreferenceSetAttribute)(struct preference *, int attribute,
-                                                const void *value, size_t size);
-    int (*cublasLtMatmulAlgoGetHeuristic)(struct handle *, struct descriptor *,
-                                          struct layout *a, struct layout *b,
-                                          struct layout *c, struct layout *d,
-                                          struct preference *, int wanted,
-                                          struct choice *, int *found);
-    int (*cublasLtMatmul)(struct handle *, struct descriptor *, const void *alpha,
-                          const void *a, struct layout *, const void *b, struct layout *,
-                          const void *beta, const void *c, struct layout *, void *d,
-                          struct layout *, const uint64_t algorithm[8], void *workspace,
-                          size_t workspace_size, void *stream);
-};
-
-#define FN(name)                                                                         \
-    {                                                                                    \
-#name, offsetof(struct driver, name), false                                      \
-    }
-static const struct mmt_symbol driver_symbols[] = {
-    FN(cuDeviceGet),     FN(cuDevicePrimaryCtxRetain), FN(cuDevicePrimaryCtxRelease_v2),
-    FN(cuCtxGetCurrent), FN(cuCtxSetCurrent),
-};
-#undef FN
-#define FN(name)                                                                         \
-    {                                                                                    \
-#name, offsetof(struct functions, name), false                                   \
-    }
-static const struct mmt_symbol symbols[] = {
-    FN(cublasLtGetVersion),
-    FN(cublasLtGetStatusName),
-    FN(cublasLtCreate),
-    FN(cublasLtDestroy),
-    FN(cublasLtMatmulDescCreate),
-    FN(cublasLtMatmulDescDestroy),
-    FN(cublasLtMatmulDescSetAttribute),
-    FN(cublasLtMatrixLayoutCreate),
-    FN(cublasLtMatrixLayoutDestroy),
-    FN(cublasLtMatrixLayoutSetAttribute),
-    FN(cublasLtMatmulPreferenceCreate),
-    FN(cublasLtMatmulPreferenceDestroy),
-    FN(cublasLtMatmulPreferenceSetAttribute),
-    FN(cublasLtMatmulAlgoGetHeuristic),
-    FN(cublasLtMatmul),
-};
-#undef FN
+static const double hopeless = 1.3; /* times slower than the best, twice: tried no more */
 
 struct cublas {
-    struct driver driver;
-    struct functions call;
+    struct mmt_lt_driver driver;
+    struct mmt_lt_functions call;
     mmt_device *device;
     int ordinal, cuda_device;
     bool retained;
     void *before; /* the thread's context before ours */
-    struct handle *handle;
+    struct mmt_lt_handle *handle;
     mmt_operand workspace;
 
     /* The problem at hand. */
     struct mmt_session *session;
-    struct descriptor *descriptor;
-    struct layout *first, *second, *product; /* our B, our A, C */
-    struct preference *preference;
-    struct choice choices[MOST_CHOICES];
+    struct mmt_lt_descriptor *descriptor;
+    struct mmt_lt_layout *first, *second, *product; /* our B, our A, C */
+    struct mmt_lt_preference *preference;
+    struct mmt_lt_choice choices[MOST_CHOICES];
     int num_choices, best; /* choices that serve, in cuBLASLt's own order */
 };
 
@@ -140,8 +41,8 @@ static mmt_status fail(const struct cublas *self, int code, const char *call,
                        mmt_error *err)
 {
     return mmt_fail_native(
-        err, code == STATUS_UNSUPPORTED ? MMT_ERROR_UNSUPPORTED : MMT_ERROR_DEVICE, code,
-        "%s failed: %s (%d)", call, self->call.cublasLtGetStatusName(code), code);
+        err, code == MMT_LT_NOT_SUPPORTED ? MMT_ERROR_UNSUPPORTED : MMT_ERROR_DEVICE,
+        code, "%s failed: %s (%d)", call, self->call.cublasLtGetStatusName(code), code);
 }
 
 /* Calls a function of cuBLASLt; leaves the caller with an error where it fails. */
@@ -155,32 +56,6 @@ static mmt_status fail(const struct cublas *self, int code, const char *call,
 /* ---- opening
  * ---------------------------------------------------------------------------
  */
-
-static mmt_status open_libraries(struct cublas *self, mmt_error *err)
-{
-    static const char *const files[] = {
-        "libcublasLt.so.13",
-        "libcublasLt.so.12",
-        "libcublasLt.so.11",
-        "/usr/local/cuda/lib64/libcublasLt.so.13",
-        "/usr/local/cuda/lib64/libcublasLt.so.12",
-    };
-    char why[256];
-
-    if (!mmt_library_open("libcuda.so.1", driver_symbols,
-                          sizeof driver_symbols / sizeof *driver_symbols, &self->driver,
-                          why))
-        return mmt_fail(err, MMT_ERROR_NOT_FOUND, "NVIDIA's driver is not there: %s",
-                        why);
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        if (mmt_library_open(files[i], symbols, sizeof symbols / sizeof *symbols,
-                             &self->call, why))
-            return MMT_OK;
-    return mmt_fail(err, MMT_ERROR_NOT_FOUND,
-                    "cuBLASLt is not installed (%s): install libcublas of CUDA 11 or "
-                    "newer, or name its folder in LD_LIBRARY_PATH",
-                    why);
-}
 
 /* cuBLASLt works in the thread's current context, which has to be the device's. */
 static mmt_status enter_context(struct cublas *self, mmt_error *err)
@@ -205,7 +80,7 @@ static mmt_status enter_context(struct cublas *self, mmt_error *err)
 
 static mmt_status start(struct cublas *self, mmt_error *err)
 {
-    mmt_status status = open_libraries(self, err);
+    mmt_status status = mmt_lt_open(&self->driver, &self->call, err);
     if (status == MMT_OK)
         status = enter_context(self, err);
     if (status == MMT_OK)
@@ -285,18 +160,20 @@ static const char *refuse(void *self, const mmt_problem *problem)
 
 /* A row-major matrix of rows x columns, which is column-major its own transpose. */
 static mmt_status make_layout(struct cublas *self, int64_t rows, int64_t columns,
-                              int64_t ld, int64_t stride, struct layout **out,
+                              int64_t ld, int64_t stride, struct mmt_lt_layout **out,
                               mmt_error *err)
 {
     const mmt_problem *p = &self->session->problem;
     int32_t batch = (int32_t) p->batch;
 
-    TRY(cublasLtMatrixLayoutCreate, out, p->type == MMT_F32 ? R_32F : R_64F,
+    TRY(cublasLtMatrixLayoutCreate, out, p->type == MMT_F32 ? MMT_LT_R_32F : MMT_LT_R_64F,
         (uint64_t) columns, (uint64_t) rows, ld);
     if (batch == 1)
         return MMT_OK;
-    TRY(cublasLtMatrixLayoutSetAttribute, *out, LAYOUT_BATCH, &batch, sizeof batch);
-    TRY(cublasLtMatrixLayoutSetAttribute, *out, LAYOUT_STRIDE, &stride, sizeof stride);
+    TRY(cublasLtMatrixLayoutSetAttribute, *out, MMT_LT_LAYOUT_BATCH, &batch,
+        sizeof batch);
+    TRY(cublasLtMatrixLayoutSetAttribute, *out, MMT_LT_LAYOUT_STRIDE, &stride,
+        sizeof stride);
     return MMT_OK;
 }
 
@@ -318,16 +195,17 @@ static mmt_status make_descriptor(struct cublas *self, mmt_error *err)
 {
     const mmt_problem *p = &self->session->problem;
     bool single = p->type == MMT_F32;
-    int32_t transposed = OP_T;
+    int32_t transposed = MMT_LT_OP_T;
 
-    TRY(cublasLtMatmulDescCreate, &self->descriptor, single ? COMPUTE_32F : COMPUTE_64F,
-        single ? R_32F : R_64F);
+    TRY(cublasLtMatmulDescCreate, &self->descriptor,
+        single ? MMT_LT_COMPUTE_32F : MMT_LT_COMPUTE_64F,
+        single ? MMT_LT_R_32F : MMT_LT_R_64F);
     if (p->trans_b)
-        TRY(cublasLtMatmulDescSetAttribute, self->descriptor, DESC_TRANSA, &transposed,
-            sizeof transposed);
+        TRY(cublasLtMatmulDescSetAttribute, self->descriptor, MMT_LT_DESC_TRANSA,
+            &transposed, sizeof transposed);
     if (p->trans_a)
-        TRY(cublasLtMatmulDescSetAttribute, self->descriptor, DESC_TRANSB, &transposed,
-            sizeof transposed);
+        TRY(cublasLtMatmulDescSetAttribute, self->descriptor, MMT_LT_DESC_TRANSB,
+            &transposed, sizeof transposed);
     return MMT_OK;
 }
 
@@ -337,8 +215,8 @@ static mmt_status ask_choices(struct cublas *self, mmt_error *err)
     int found = 0;
 
     TRY(cublasLtMatmulPreferenceCreate, &self->preference);
-    TRY(cublasLtMatmulPreferenceSetAttribute, self->preference, PREF_WORKSPACE, &most,
-        sizeof most);
+    TRY(cublasLtMatmulPreferenceSetAttribute, self->preference, MMT_LT_PREF_WORKSPACE,
+        &most, sizeof most);
     TRY(cublasLtMatmulAlgoGetHeuristic, self->handle, self->descriptor, self->first,
         self->second, self->product, self->product, self->preference, MOST_CHOICES,
         self->choices, &found);
@@ -385,7 +263,7 @@ struct trial {
     int64_t count; /* products in one sample */
     double samples[TRIALS];
     int num_samples;
-    double median; /* so far */
+    double median, least; /* of one product, so far */
     bool failed;
 };
 
@@ -404,7 +282,7 @@ static void start_trial(struct cublas *self, int choice, struct trial *trial)
         status = mmt_reference_time(self->session, queue_choice, self, choice, 0, count,
                                     &seconds, &err);
         trial->count = count;
-        trial->median = seconds / (double) count;
+        trial->median = trial->least = seconds / (double) count;
     }
     trial->failed = status != MMT_OK;
 }
@@ -421,6 +299,7 @@ static void sample_trial(struct cublas *self, int choice, struct trial *trial)
         return;
     }
     trial->samples[trial->num_samples++] = seconds / (double) trial->count;
+    trial->least = fmin(trial->least, seconds / (double) trial->count);
     memcpy(copy, trial->samples, sizeof copy);
     trial->median = mmt_stats_quantile(copy, trial->num_samples, 0.5);
 }
@@ -445,7 +324,7 @@ static mmt_status choose_best(struct cublas *self, mmt_error *err)
         int best = fastest(trials, self->num_choices);
         double limit = best < 0 ? 0 : hopeless * trials[best].median;
         for (int i = 0; i < self->num_choices; i++)
-            if (!trials[i].failed && trials[i].median <= limit)
+            if (!trials[i].failed && (round < 2 || trials[i].least <= limit))
                 sample_trial(self, i, &trials[i]);
     }
     self->best = fastest(trials, self->num_choices);

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""mmtune bench on an OpenCL CPU, with tiny shapes: run_bench.py MMTUNE FAKES
+
+FAKES is the folder of a wrong OpenBLAS, which must be found out."""
+import csv
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+
+program, fakes = sys.argv[1:]
+checks = failures = 0
+
+
+def check(held, what):
+    global checks, failures
+    checks += 1
+    if not held:
+        failures += 1
+        print("not so: %s" % what, file=sys.stderr)
+
+
+def bench(*words, fake=False):
+    """A build may have put the folder of the fakes on the path already."""
+    folders = os.environ.get("LD_LIBRARY_PATH", "").split(":")
+    folders = [fakes] * fake + [f for f in folders if f and not os.path.samefile(f, fakes)]
+    return subprocess.run([program, "bench", *words], capture_output=True, text=True,
+                          env=dict(os.environ, LD_LIBRARY_PATH=":".join(folders)))
+
+
+def cpu():
+    done = subprocess.run([program, "devices", "--json"], capture_output=True, text=True)
+    for device in json.loads(done.stdout or "[]"):
+        if device["kind"] == "cpu":
+            return device["id"]
+    print("skipped: there is no OpenCL CPU device")
+    sys.exit(77)
+
+
+def check_usage():
+    for words, told in ((["--shape", "3x3"], "no shape"), (["--against", "mkl"], "mkl"),
+                        (["--suite", "round"], "round"), (["--ld", "even"], "even"),
+                        (["--seconds", "0"], "--seconds"), (["word"], "word")):
+        done = bench(*words)
+        check(done.returncode == 2 and told in done.stderr, "%s is refused: %s"
+              % (words, done.stderr))
+    check(bench("--help").returncode == 0, "--help")
+
+
+def check_ratios(result):
+    for problem in result["problems"]:
+        ours = problem["times"][0]["seconds"]["median"]
+        for time in problem["times"][1:]:
+            if "ratio" in time:
+                check(math.isclose(time["ratio"], time["seconds"]["median"] / ours,
+                                   rel_tol=1e-9), "the ratio of %s" % time["name"])
+
+
+def check_means(result):
+    for mean in result["means"]:
+        ratios = [time["ratio"] for problem in result["problems"]
+                  if problem["problem"].split()[1] == mean["type"]
+                  for time in problem["times"]
+                  if time["name"] == mean["against"] and "ratio" in time]
+        check(ratios and len(ratios) == len(mean["problems"]), "problems of a mean")
+        product = math.exp(sum(map(math.log, ratios)) / len(ratios))
+        check(math.isclose(product, mean["geometric_mean"], rel_tol=1e-9), "a mean")
+        check(mean["worst"] == min(ratios) and mean["best"] == max(ratios), "worst, best")
+
+
+def check_csv(path, result):
+    with open(path, newline="") as f:
+        lines = list(csv.DictReader(f))
+    times = [time for problem in result["problems"] for time in problem["times"]]
+    check(len(lines) == len(times), "%d lines of CSV" % len(lines))
+    for line, time in zip(lines, times):
+        check(line["library"] == time["name"], "the library of a line")
+        if "seconds" in time:
+            check(math.isclose(float(line["median"]), time["seconds"]["median"],
+                               rel_tol=1e-6), "the median of a line")
+        else:
+            check(line["median"] == "" and line["what"] == time["reason"], "a reason")
+
+
+def check_libraries(device, folder, problems, *words):
+    """Every library that is there."""
+    path = os.path.join(folder, "bench.csv")
+    done = bench("--device", device, "--seconds", "0.001", "--json", "--csv", path, *words)
+    check(done.returncode == 0, "bench succeeds: %s" % done.stderr)
+    result = json.loads(done.stdout)
+    check(len(result["problems"]) == problems, "%d problems" % len(result["problems"]))
+    opened = [r["name"] for r in result["references"] if r["opened"]]
+    for problem in result["problems"]:
+        whole = " i32 " in problem["problem"]
+        check([t["name"] for t in problem["times"]] == ["mmtune"] + opened, "contestants")
+        for time in problem["times"]:
+            told = "%s on %s: %s" % (time["name"], problem["problem"], time.get("reason"))
+            check(not time["wrong"], told)
+            check(("seconds" in time) == (not whole or time["name"] == "mmtune"), told)
+    check_ratios(result)
+    check_means(result)
+    check_csv(path, result)
+    return result["references"]
+
+
+def check_missing(device):
+    done = bench("--device", device, "--against", "cublas", "--shape", "8x8x8",
+                 "--seconds", "0.001")
+    check(done.returncode == 1 and "cuBLAS runs on CUDA devices" in done.stdout,
+          "a library that was asked for and cannot be: %s" % done.stdout)
+
+
+def check_wrong(device):
+    done = bench("--device", device, "--against", "openblas", "--shape", "33x17x65",
+                 "--seconds", "0.001", "--json", fake=True)
+    result = json.loads(done.stdout)
+    ours, theirs = result["problems"][0]["times"]
+    check("OpenBLAS 9.9.9" in result["references"][0]["what"], "the fake one is found")
+    check(not ours["wrong"] and "seconds" in ours, "ours is right")
+    check(theirs["wrong"] and "seconds" not in theirs, "a wrong library has no time")
+    check(done.returncode == 1 and not result["means"], "and no mean")
+
+
+device = cpu()
+check_usage()
+with tempfile.TemporaryDirectory() as temporary:
+    for library in check_libraries(device, temporary, 8, "--shape", "33x17x65",
+                                   "--transposes", "nn,nt,tn,tt", "--ld", "tight,odd"):
+        print("%s: %s" % (library["name"], library["what"]))
+    check_libraries(device, temporary, 4, "--shape", "24x40x16x3", "--type", "f64,i32",
+                    "--transposes", "nt,tn")
+check_missing(device)
+check_wrong(device)
+print("bench: %d checks, %d failed" % (checks, failures))
+sys.exit(failures > 0)
