@@ -18,11 +18,11 @@
 #include "generator/generator.h"
 #include "tests/exact.h"
 
-enum { VARIANTS = 4 * MMT_NUM_TYPES, DRAWS = 2000, CANDIDATES = 12 };
+enum { VARIANTS = 4 * MMT_NUM_TYPES, DRAWS = 20000, CANDIDATES = 12, MAX_KEPT = 256 };
 
 /* A simulator runs some ten million instructions a second: blocks of configurations that
  * are tried have at most so many threads and cover at most so many elements of C. */
-enum { MAX_THREADS = 64, MAX_TILE = 32 * 64 };
+enum { MAX_THREADS = 64, MAX_TILE = 32 * 32, MAX_SIDE = 512 };
 
 struct grind {
     mmt_device *device;
@@ -30,6 +30,10 @@ struct grind {
     uint64_t random;
     bool seen[MMT_MAX_KNOBS][MMT_MAX_VALUES];
     int executions, wrong;
+    struct kept {
+        struct exact data;
+        mmt_operand workspace;
+    } kept[MAX_KEPT]; /* freed at the end: see keep() */
 };
 
 /* ---- planted faults -------------------------------------------------------------- */
@@ -115,49 +119,63 @@ static void complain(struct grind *grind, const char *config, const mmt_problem 
     grind->wrong++;
 }
 
-static mmt_status execute(struct grind *grind, const mmt_plan *plan,
-                          const struct exact *data, mmt_error *err)
+static mmt_status execute(struct grind *grind, const mmt_plan *plan, struct kept *kept,
+                          mmt_error *err)
 {
-    mmt_args args = mmt_args_defaults();
+    const struct exact *data = &kept->data;
     const size_t workspace = mmt_plan_workspace(plan);
+    mmt_args args = mmt_args_defaults();
     mmt_status status = MMT_OK;
 
+    if (workspace)
+        status = mmt_buffer_create(grind->device, workspace, &kept->workspace, err);
     args.a = data->a.operand;
     args.b = data->b.operand;
     args.c = data->c.operand;
     args.alpha = data->call.alpha;
     args.beta = data->call.beta;
     args.scalars = data->scalars.operand;
-    if (workspace)
-        status = mmt_buffer_create(grind->device, workspace, &args.workspace, err);
+    args.workspace = kept->workspace;
     if (!status)
         status = mmt_execute(plan, &args, NULL, err);
-    if (!status)
-        status = mmt_finish(grind->device, NULL, err);
-    mmt_buffer_free(grind->device, args.workspace);
-    return status;
+    return status ? status : mmt_finish(grind->device, NULL, err);
+}
+
+/* Where memory is to be kept that must not be freed yet: oclgrind forgets which bytes of
+ * a buffer were written where another stood there before. NULL where there is no room. */
+static struct kept *keep(struct grind *grind)
+{
+    return grind->executions < MAX_KEPT ? &grind->kept[grind->executions++] : NULL;
+}
+
+static void free_kept(struct grind *grind)
+{
+    for (int i = 0; i < grind->executions; i++) {
+        mmt_buffer_free(grind->device, grind->kept[i].workspace);
+        exact_free(&grind->kept[i].data);
+    }
 }
 
 static void check_call(struct grind *grind, const mmt_plan *plan, const char *config,
                        const mmt_problem *problem, const struct exact_call *call)
 {
-    struct exact data;
-    mmt_error err = { 0 };
+    struct kept *kept = keep(grind);
+    mmt_error err = { .text = "more executions than this test has room for" };
     char why[200];
-    mmt_status status = exact_create(&data, grind->device, problem, call, &err);
+    mmt_status status =
+        kept ? exact_create(&kept->data, grind->device, problem, call, &err)
+             : MMT_ERROR_MEMORY;
     if (!status)
-        status = execute(grind, plan, &data, &err);
+        status = execute(grind, plan, kept, &err);
     if (status)
         complain(grind, config, problem, err.text);
-    else if (!exact_check(&data, why, sizeof(why)))
+    else if (!exact_check(&kept->data, why, sizeof(why)))
         complain(grind, config, problem, why);
-    exact_free(&data);
-    grind->executions++;
 }
 
 /* The first call takes the aligned text where there is one, the second never. */
 static void check_problem(struct grind *grind, const char *config,
-                          const mmt_problem *problem)
+                          const mmt_problem *problem, int num_calls)
 {
     static const struct exact_call calls[] = {
         { .alpha = 1, .beta = 0 },
@@ -169,7 +187,7 @@ static void check_problem(struct grind *grind, const char *config,
     mmt_plan *plan = mmt_plan_create(grind->device, NULL, problem, &options, &err);
     if (!plan)
         complain(grind, config, problem, err.text);
-    for (size_t i = 0; plan && i < sizeof(calls) / sizeof(calls[0]); i++)
+    for (int i = 0; plan && i < num_calls; i++)
         check_call(grind, plan, config, problem, &calls[i]);
     mmt_plan_free(plan);
 }
@@ -183,6 +201,7 @@ static mmt_problem problem_of(const struct mmt_variant *variant, int64_t m, int6
     wanted.trans_a = variant->trans_a;
     wanted.trans_b = variant->trans_b;
     wanted.batch = batch;
+    wanted.stride_a = m * k; /* B is shared by the batch */
     mmt_problem_normalise(&wanted, &problem, NULL);
     return problem;
 }
@@ -196,19 +215,31 @@ static struct mmt_launches launches_of(const struct grind *grind,
     return launches;
 }
 
-/* The most rows, or columns, of C that one block covers, up to a limit. */
-static int side_of(const struct grind *grind, const struct mmt_config *config,
-                   const struct mmt_variant *variant, bool rows)
+/* The most rows, or columns, of C that one block of a launch covers; 0 where that is more
+ * than MAX_SIDE. */
+static int side_of_launch(const struct grind *grind, const struct mmt_config *config,
+                          const struct mmt_variant *variant, bool rows, int launch)
 {
-    for (int side = 1; side <= MAX_TILE; side++) {
+    for (int side = 1; side <= MAX_SIDE; side++) {
         const mmt_problem problem =
             problem_of(variant, rows ? side + 1 : 1, rows ? 1 : side + 1, 1, 1);
         const struct mmt_launches launches = launches_of(grind, config, &problem);
-        const unsigned *grid = launches.launch[0].grid;
-        if (grid[0] > 1 || grid[1] > 1)
+        const unsigned *grid = launches.launch[launch].grid;
+        if (grid[0] * grid[1] > 1)
             return side;
     }
-    return MAX_TILE;
+    return 0;
+}
+
+static int side_of(const struct grind *grind, const struct mmt_config *config,
+                   const struct mmt_variant *variant, bool rows)
+{
+    int most = 1;
+    for (int i = 0; i < MMT_MAX_LAUNCHES; i++) {
+        const int side = side_of_launch(grind, config, variant, rows, i);
+        most = side > most ? side : most;
+    }
+    return most;
 }
 
 static bool is_small(const struct grind *grind, const struct mmt_config *config,
@@ -226,26 +257,31 @@ static bool is_small(const struct grind *grind, const struct mmt_config *config,
            MAX_TILE;
 }
 
-/* Also one row and column more than a block covers, and one element less than rows that
- * start at aligned places have. */
+/* The smallest there is; a batch of odd sizes; one more and one less than a block covers;
+ * and rows that all start at aligned places, for the aligned text. */
 static void check_config(struct grind *grind, const struct mmt_config *config,
                          const struct mmt_variant *variant)
 {
-    const int m = side_of(grind, config, variant, true) % MAX_TILE;
-    const int n = side_of(grind, config, variant, false) % MAX_TILE;
-    const mmt_problem problems[] = {
-        problem_of(variant, 1, 1, 1, 1),
-        problem_of(variant, 17, 9, 5, 2),
-        problem_of(variant, m + 1, n + 1, 3, 1),
-        problem_of(variant, 16, 24, 32, 1),
+    const int m = side_of(grind, config, variant, true);
+    const int n = side_of(grind, config, variant, false);
+    const int more = variant->trans_a != variant->trans_b ? 1 : -1;
+    const struct {
+        mmt_problem problem;
+        int calls;
+    } checks[] = {
+        { problem_of(variant, 1, 1, 1, 1), 1 },
+        { problem_of(variant, 17, 9, 5, 2), 2 },
+        { problem_of(variant, m + more, n - more, 3, 1), 2 },
+        { problem_of(variant, 16, 24, 32, 1), 1 },
     };
     struct mmt_text words = { 0 };
     mmt_config_print(config, &words);
     printf("%s, %s, A %d B %d transposed\n", mmt_text_string(&words),
            mmt_type_name(variant->type), variant->trans_a, variant->trans_b);
-    for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++)
-        if (!mmt_config_refuse(config, &problems[i], grind->caps))
-            check_problem(grind, mmt_text_string(&words), &problems[i]);
+    for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++)
+        if (!mmt_config_refuse(config, &checks[i].problem, grind->caps))
+            check_problem(grind, mmt_text_string(&words), &checks[i].problem,
+                          checks[i].calls);
     mmt_text_finish(&words);
 }
 
@@ -341,7 +377,7 @@ static int run_inside(const char *name)
 {
     const struct mmt_template *template = mmt_template_find(name);
     const struct fault *fault = fault_of(name);
-    struct grind grind = { .random = 1 };
+    static struct grind grind = { .random = 1 };
     mmt_error err = { .text = "there is no template or fault of that name" };
     mmt_status status = MMT_OK;
 
@@ -359,6 +395,7 @@ static int run_inside(const char *name)
             fault ? run_fault(grind.device, fault->source, &err) : MMT_ERROR_ARGUMENT;
     if (status)
         printf("%s: %s\n", name, err.text);
+    free_kept(&grind);
     mmt_device_close(grind.device);
     return status || grind.wrong;
 }
