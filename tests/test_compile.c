@@ -184,9 +184,17 @@ static void plan_template(struct plan *plan, const struct mmt_template *template
     cover_values(plan, &cover, template);
 }
 
-static bool is_in_plan(const struct mmt_template *template)
+/* A template whose instructions are younger than a target has no legal seed there. */
+static bool is_in_plan(const struct mmt_template *template, const struct mmt_caps *caps)
 {
-    return template->op == MMT_GEMM && template->dialects & MMT_CUDA_CXX;
+    struct mmt_config config = { .template = template };
+    for (int i = 0; i < template->num_seeds * NUM_VARIANTS; i++) {
+        struct mmt_variant variant = variant_at(i % NUM_VARIANTS);
+        memcpy(config.values, template->seeds[i / NUM_VARIANTS], sizeof(config.values));
+        if (!mmt_config_reject(&config, &variant, caps))
+            return true;
+    }
+    return false;
 }
 
 /* The templates in turn, until there are enough. */
@@ -198,7 +206,8 @@ static void fill_up(struct plan *plan)
         before = plan->count;
         for (int i = 0; mmt_templates[i] && plan->count < MIN_JOBS; i++) {
             struct mmt_variant variant = variant_at((int) draw(plan, NUM_VARIANTS));
-            if (is_in_plan(mmt_templates[i]) && has_variant(mmt_templates[i], &variant))
+            if (is_in_plan(mmt_templates[i], plan->caps) &&
+                has_variant(mmt_templates[i], &variant))
                 add_any(plan, &none, mmt_templates[i], &variant);
         }
     }
@@ -210,7 +219,7 @@ static void make_plan(struct plan *plan, const struct mmt_caps *caps)
     plan->random = 2024;
     plan->count = 0;
     for (int i = 0; mmt_templates[i]; i++)
-        if (is_in_plan(mmt_templates[i]))
+        if (is_in_plan(mmt_templates[i], caps))
             plan_template(plan, mmt_templates[i]);
     fill_up(plan);
 }

@@ -300,7 +300,15 @@ static void test_align(void)
     CHECK(may_align(&plain, "gemm f32 nn 7x7x7 batch=3"));
 }
 
-/* The first template for the kind of device; then whichever has a legal seed. */
+static bool is_meant(const struct mmt_template *template, mmt_type type,
+                     const struct mmt_caps *caps)
+{
+    return template->kinds & caps->kind && template->types & 1u << type &&
+           template->dialects & caps->dialect;
+}
+
+/* The first template for the kind of device that serves the type; then whichever has a
+ * legal seed. */
 static void test_default(void)
 {
     struct mmt_caps cpu = opencl_cpu(), opencl_gpu = gpu, none = tiny(0);
@@ -316,7 +324,7 @@ static void test_default(void)
                 continue;
             CHECK(!mmt_config_refuse(&config, &problem, devices[i]));
             const struct mmt_template *first = mmt_templates[0];
-            for (int t = 0; !(first->kinds & devices[i]->kind); t++)
+            for (int t = 0; !is_meant(first, (mmt_type) type, devices[i]); t++)
                 first = mmt_templates[t];
             CHECK_EQ_STR(config.template->name, first->name);
         }
@@ -547,6 +555,8 @@ static void test_emit_embedded(const struct mmt_template *template,
     struct mmt_text text = { 0 }, prelude = { 0 }, kernel = { 0 };
     struct mmt_config config = { .template = template };
     struct mmt_variant variant = { .type = MMT_F32, .aligned = true };
+    if (!(template->types & 1u << MMT_F32))
+        variant.type = MMT_F64;
     memcpy(config.values, template->seeds[0], sizeof(config.values));
     const char *file = dialect == MMT_CUDA_CXX ? "prelude_cuda.h" : "prelude_opencl.h";
 
