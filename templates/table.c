@@ -5,6 +5,7 @@
 /* One line a template, best guess first. */
 #define TEMPLATES(T)                                                                     \
     T(panel)                                                                             \
+    T(dmma)                                                                              \
     T(simt)                                                                              \
     T(tiled)                                                                             \
     T(row_cached)                                                                        \
