@@ -7,6 +7,7 @@
     T(panel)                                                                             \
     T(dmma)                                                                              \
     T(simt)                                                                              \
+    T(simt_async)                                                                        \
     T(tiled)                                                                             \
     T(row_cached)                                                                        \
     T(col_cached)                                                                        \

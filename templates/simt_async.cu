@@ -1,0 +1,490 @@
+// simt_async - C = alpha*A*B + beta*C by ordinary multiply-adds on asynchronous copies.
+//
+// One block computes a TILE_M x TILE_N tile of C. Tiles of A and B, TILE_K deep, go from
+// global to shared memory without passing through registers (cp.async, compute capability
+// 8.0 on; older devices copy at once). Both are stored k-major in a ring of STAGES slots:
+// while one is multiplied, up to STAGES - 1 more are under way. One barrier a tile says
+// both that the next is there and that the last may be overwritten. A warp of
+// WARP_M x WARP_N threads owns one rectangle of the tile; a thread owns WORK_M x WORK_N
+// elements of it, in pieces that shared memory hands out 16 bytes at a time, strided so
+// that the threads of a warp read without bank conflicts:
+//
+//              TILE_N                        a warp's rectangle, WARP_M = 2, WARP_N = 4,
+//             [  B  ]  TILE_K                two pieces a side; the elements of thread 0:
+//     TILE_K  +-----+
+//   [   A   ] |  C  |  TILE_M                      0 . . . 0 . . .
+//             +-----+                              . . . . . . . .
+//                                                  0 . . . 0 . . .
+//                                                  . . . . . . . .
+//
+// Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), 1, batch).
+
+#ifndef TILE_M
+#define TILE_M 128            // rows of C per block
+#endif
+#ifndef TILE_N
+#define TILE_N 128            // columns of C per block
+#endif
+#ifndef TILE_K
+#define TILE_K 16             // depth of one slot of the ring
+#endif
+#ifndef WORK_M
+#define WORK_M 8              // rows of C per thread
+#endif
+#ifndef WORK_N
+#define WORK_N 8              // columns of C per thread
+#endif
+#ifndef WARP_M
+#define WARP_M 4              // threads of a warp down the tile
+#endif
+#ifndef WARP_N
+#define WARP_N 8              // threads of a warp across the tile
+#endif
+#ifndef LANES
+#define LANES 2               // a warp's threads run: 0 along rows, 1 down columns,
+#endif                        // 2 along pairs of rows
+#ifndef C_VECTOR
+#define C_VECTOR 2            // elements of C per store to global memory
+#endif
+#ifndef STAGES
+#define STAGES 3              // slots of the ring
+#endif
+#ifndef FRAGMENTS
+#define FRAGMENTS 2           // 2: fetch the operands of the next step during this one
+#endif
+#ifndef FMA_ORDER
+#define FMA_ORDER 3           // order of a step's multiply-adds: 0 rows, 1 columns,
+#endif                        // 2 rows_serpentine, 3 columns_serpentine,
+                              // 4 blocks2x2_serpentine, 5 blocks2x2_down
+#ifndef GROUP
+#define GROUP 8               // rows of tiles that neighbouring blocks share
+#endif
+#ifndef MIN_BLOCKS
+#define MIN_BLOCKS 1          // blocks that a multiprocessor should hold at least
+#endif
+
+#ifdef TYPE_F64
+#define MAX_VECTOR 2          // elements in 16 bytes
+#define BANKS      16         // elements in one row of shared memory's banks
+#else
+#define MAX_VECTOR 4
+#define BANKS      32
+#endif
+#define LANES_K 8             // threads that turn one line of a tile side by side
+
+#define PIECE(work) ((work) % MAX_VECTOR == 0 ? MAX_VECTOR : (work) % 2 == 0 ? 2 : 1)
+#define PIECE_M     PIECE(WORK_M)
+#define PIECE_N     PIECE(WORK_N)
+
+#define WARP_SIZE (WARP_M * WARP_N)
+#define WARPS_M   (TILE_M / (WARP_M * WORK_M))
+#define WARPS_N   (TILE_N / (WARP_N * WORK_N))
+#define THREADS   (WARPS_M * WARPS_N * WARP_SIZE)
+
+// Where an operand's memory runs along k, its tile is turned on its way, element by
+// element; else 16 bytes go at once if they may.
+#define TURN_A   !TRANS_A
+#define TURN_B   TRANS_B
+#define VECTOR_A (TURN_A || !ALIGNED ? 1 : MAX_VECTOR)
+#define VECTOR_B (TURN_B || !ALIGNED ? 1 : MAX_VECTOR)
+
+#define SPACE_A (TILE_K * TILE_M)
+#define SPACE_B (TILE_K * TILE_N)
+#define SLOT    (SPACE_A + SPACE_B)
+
+#define COPIES(tile, vector) (((tile) * TILE_K / (vector) + THREADS - 1) / THREADS)
+#define COPIES_A             COPIES(TILE_M, VECTOR_A)
+#define COPIES_B             COPIES(TILE_N, VECTOR_B)
+
+#if TILE_M % (WARP_M * WORK_M) || TILE_N % (WARP_N * WORK_N)
+#error "a tile must hold a whole number of warps' rectangles"
+#endif
+#if TILE_M % BANKS || TILE_N % BANKS || TILE_K % LANES_K
+#error "a tile must hold whole rows of banks and whole runs of LANES_K"
+#endif
+#if WORK_N % C_VECTOR || C_VECTOR > MAX_VECTOR
+#error "a thread's columns must be a whole number of C's vectors of at most 16 bytes"
+#endif
+#if LANES == 2 && WARP_M % 2
+#error "pairs of rows need an even WARP_M"
+#endif
+#if FMA_ORDER >= 4 && (WORK_M % 2 || WORK_N % 2)
+#error "blocks of 2x2 need an even WORK_M and WORK_N"
+#endif
+
+// The s-th multiply-add of a step: which element of a thread's WORK_M x WORK_N it serves.
+#define BACK_IF(odd, count, x) ((odd) ? (count) - 1 - (x) : (x))
+#if FMA_ORDER == 0
+#define FMA_ROW(s)    ((s) / WORK_N)
+#define FMA_COLUMN(s) ((s) % WORK_N)
+#elif FMA_ORDER == 1
+#define FMA_ROW(s)    ((s) % WORK_M)
+#define FMA_COLUMN(s) ((s) / WORK_M)
+#elif FMA_ORDER == 2
+#define FMA_ROW(s)    ((s) / WORK_N)
+#define FMA_COLUMN(s) BACK_IF(FMA_ROW(s) % 2, WORK_N, (s) % WORK_N)
+#elif FMA_ORDER == 3
+#define FMA_ROW(s)    BACK_IF(FMA_COLUMN(s) % 2, WORK_M, (s) % WORK_M)
+#define FMA_COLUMN(s) ((s) / WORK_M)
+#elif FMA_ORDER == 4
+#define FMA_ROW(s)    ((s) / (2 * WORK_N) * 2 + (((s) + 1) / 2) % 2)
+#define FMA_COLUMN(s) BACK_IF((s) / (2 * WORK_N) % 2, WORK_N, (s) % (2 * WORK_N) / 2)
+#else
+#define FMA_ROW(s)    BACK_IF((s) / (2 * WORK_M) % 2, WORK_M, (s) % (2 * WORK_M) / 2)
+#define FMA_COLUMN(s) ((s) / (2 * WORK_M) * 2 + (((s) + 1) / 2) % 2)
+#endif
+
+// Helpers serve both operands. Which one is meant they are told by constants: the lines
+// of its tile, the elements of a copy, and whether the tile is turned. A line of A is a
+// row of op(A), a line of B is a column of op(B).
+#define OPERAND   int tile, int vector, int turn
+#define OPERAND_A TILE_M, VECTOR_A, TURN_A
+#define OPERAND_B TILE_N, VECTOR_B, TURN_B
+#define SAME      tile, vector, turn
+
+DEVICE_FN int smaller(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+// A tile's vectors stand in runs from line to line, and a thread copies every THREADS-th.
+// LANES_K neighbouring threads share one place in the run where the tile is turned: they
+// read a line's neighbouring elements.
+DEVICE_FN int run_length(OPERAND)
+{
+    return tile / vector;
+}
+
+DEVICE_FN int run_step(OPERAND)
+{
+    return turn ? THREADS / LANES_K : THREADS;
+}
+
+DEVICE_FN int run_place(unsigned tid, OPERAND)
+{
+    return turn ? tid / LANES_K : tid;
+}
+
+// Place within its run of a thread's j-th vector, and the number of that run: mostly a
+// constant beyond those of the thread's first.
+DEVICE_FN int in_run(unsigned tid, int j, OPERAND)
+{
+    const int run = run_length(SAME), step = run_step(SAME);
+    const unsigned first = run_place(tid, SAME);
+    if (run % step == 0)
+        return first + j * step % run;
+    return step % run == 0 ? first % run : (first + j * step) % run;
+}
+
+DEVICE_FN int of_run(unsigned tid, int j, OPERAND)
+{
+    const int run = run_length(SAME), step = run_step(SAME);
+    const unsigned first = run_place(tid, SAME);
+    if (run % step == 0)
+        return j * step / run;
+    return step % run == 0 ? first / run + j * (step / run) : (first + j * step) / run;
+}
+
+// Line and depth at which that vector begins.
+DEVICE_FN int vector_line(unsigned tid, int j, OPERAND)
+{
+    return in_run(tid, j, SAME) * vector;
+}
+
+DEVICE_FN int vector_depth(unsigned tid, int j, OPERAND)
+{
+    const int run = of_run(tid, j, SAME);
+    return turn ? run * LANES_K + tid % LANES_K : run;
+}
+
+// Whether a tile has that vector.
+DEVICE_FN bool carries(unsigned tid, int j, OPERAND)
+{
+    const int all = tile * TILE_K / vector;
+    return (j + 1) * THREADS <= all || tid + j * THREADS < all;
+}
+
+// Where the tile is turned, a line's place within a row of shared memory depends on the
+// row, so that the lanes that turn one line write to different banks.
+DEVICE_FN int twist(int depth, OPERAND)
+{
+    return turn ? depth % LANES_K * MAX_VECTOR : 0;
+}
+
+// Where a thread's j-th vector goes, counted from the tile's beginning.
+DEVICE_FN int destination(unsigned tid, int j, OPERAND)
+{
+    const int depth = vector_depth(tid, j, SAME);
+    return depth * tile + (vector_line(tid, j, SAME) ^ twist(depth, SAME));
+}
+
+DEVICE_FN void copy_16(unsigned to, const real *from, int bytes)
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from),
+                 "r"(bytes));
+#else
+    real *at = (real *) __cvta_shared_to_generic(to);
+    UNROLL
+    for (int e = 0; e < MAX_VECTOR; e++)
+        at[e] = e * (int) sizeof(real) < bytes ? from[e] : 0;
+#endif
+}
+
+DEVICE_FN void copy_element(unsigned to, const real *from, int bytes)
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(from),
+                 "n"(sizeof(real)), "r"(bytes));
+#else
+    *(real *) __cvta_shared_to_generic(to) = bytes ? *from : 0;
+#endif
+}
+
+// A group is what a thread has asked for since the last; wait until all but the last
+// STAGES - 2 groups have arrived.
+DEVICE_FN void end_group(void)
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;");
+#endif
+}
+
+DEVICE_FN void wait_for_group(void)
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");
+#endif
+}
+
+// Copy the j-th vector of a thread's part of a tile: `from` is the tile's first element
+// in global memory, `to` the address of its slot. `left` of the matrix's depth and
+// `lines` of its lines are left. What lies behind the depth counts as 0; lines past the
+// edge are the last one or its last vector, and what they give is never stored.
+DEVICE_FN void copy(unsigned to, const real *from, int ld, int lines, int left,
+                    unsigned tid, int j, OPERAND)
+{
+    const int line = vector_line(tid, j, SAME), depth = vector_depth(tid, j, SAME);
+    const int at = smaller(line, vector == 1 ? lines - 1 : (lines - 1) / vector * vector);
+    const int size = sizeof(real);
+    const unsigned there = to + destination(tid, j, SAME) * size;
+
+    if (!carries(tid, j, SAME))
+        return;
+    from += turn ? (wide) at * ld + depth : (wide) depth * ld + at;
+    if (vector == 1)
+        copy_element(there, from, depth < left ? size : 0);
+    else
+        copy_16(there, from, depth < left ? smaller(lines - at, vector) * size : 0);
+}
+
+// The share of step u of TILE_K in a thread's copies of both operands' tiles.
+DEVICE_FN void copy_share(unsigned to, const real *a, int lda, int rows, const real *b,
+                          int ldb, int columns, int left, unsigned tid, int u)
+{
+    enum { ALL = COPIES_A + COPIES_B };
+    UNROLL
+    for (int j = u * ALL / TILE_K; j < (u + 1) * ALL / TILE_K; j++) {
+        if (j < COPIES_A)
+            copy(to, a, lda, rows, left, tid, j, OPERAND_A);
+        else
+            copy(to + SPACE_A * (int) sizeof(real), b, ldb, columns, left, tid,
+                 j - COPIES_A, OPERAND_B);
+    }
+}
+
+DEVICE_FN void read_global(real *to, const GLOBAL real *from, int vector)
+{
+    if (vector == 4) {
+        LOAD4(GLOBAL, to, from);
+    } else {
+        LOAD2(GLOBAL, to, from);
+    }
+}
+
+DEVICE_FN void read_shared(real *to, const SHARED_PTR real *from, int vector)
+{
+    if (vector == 4)
+        LOAD4(SHARED_PTR, to, from);
+    else if (vector == 2)
+        LOAD2(SHARED_PTR, to, from);
+    else
+        to[0] = from[0];
+}
+
+// The `work` lines of a thread at one depth, in pieces that lie `stride` lines apart. The
+// place of the first, `first`, is a number of whole warps' rectangles and something below
+// `stride`; where those are whole rows of banks, `first` and the pieces can be twisted
+// apart from each other, which leaves fewer addresses to compute.
+DEVICE_FN void take(real *to, const SHARED_PTR real *from, int first, int depth, int work,
+                    int piece, int stride, OPERAND)
+{
+    const int bits = twist(depth, SAME), low = bits % stride, high = bits - low;
+    const bool apart = work / piece * stride % BANKS == 0;
+
+    UNROLL
+    for (int p = 0; p < work / piece; p++) {
+        const int at = apart ? (first ^ low) + (p * stride ^ high)
+                             : (first + p * stride) ^ bits;
+        read_shared(to + p * piece, from + depth * tile + at, piece);
+    }
+}
+
+DEVICE_FN void take_both(real *a, real *b, const SHARED_PTR real *shared, int first_m,
+                         int first_n, int depth)
+{
+    take(a, shared, first_m, depth, WORK_M, PIECE_M, WARP_M * PIECE_M, OPERAND_A);
+    take(b, shared, first_n, depth, WORK_N, PIECE_N, WARP_N * PIECE_N, OPERAND_B);
+}
+
+// One step along k. Compilers keep this order, and a multiply-add that shares an operand
+// with the one before it spares the register file a read.
+DEVICE_FN void multiply_add(real sum[WORK_M][WORK_N], const real *a, const real *b)
+{
+    UNROLL
+    for (int s = 0; s < WORK_M * WORK_N; s++) {
+        const int i = FMA_ROW(s), j = FMA_COLUMN(s);
+        sum[i][j] = MULTIPLY_ADD(a[i], b[j], sum[i][j]);
+    }
+}
+
+// Store `vector` neighbouring elements of a row of C, of which `count` are in the matrix.
+DEVICE_FN void store(GLOBAL real *c, const real *sum, int count, real alpha, real beta)
+{
+    real out[C_VECTOR];
+
+    if (ALIGNED && C_VECTOR > 1 && count >= C_VECTOR) {
+        real old[C_VECTOR] = { 0 };
+        if (beta != 0)
+            read_global(old, c, C_VECTOR);
+        UNROLL
+        for (int e = 0; e < C_VECTOR; e++)
+            out[e] = alpha * sum[e] + beta * old[e];
+#if C_VECTOR == 4
+        STORE4(GLOBAL, c, out);
+#elif C_VECTOR == 2
+        STORE2(GLOBAL, c, out);
+#endif
+        return;
+    }
+    UNROLL
+    for (int e = 0; e < C_VECTOR; e++)
+        if (e < count)
+            c[e] = beta == 0 ? alpha * sum[e] : alpha * sum[e] + beta * c[e];
+}
+
+DEVICE_FN void store_all(GLOBAL real *c, real sum[WORK_M][WORK_N], int ldc, int rows,
+                         int columns, int first_m, int first_n, real alpha, real beta)
+{
+    UNROLL
+    for (int i = 0; i < WORK_M; i++) {
+        const int r = first_m + i / PIECE_M * WARP_M * PIECE_M + i % PIECE_M;
+        if (r < rows) {
+            UNROLL
+            for (int j = 0; j < WORK_N; j += C_VECTOR) {
+                const int q = first_n + j / PIECE_N * WARP_N * PIECE_N + j % PIECE_N;
+                store(c + (wide) r * ldc + q, sum[i] + j, columns - q, alpha, beta);
+            }
+        }
+    }
+}
+
+KERNEL BLOCK_SIZE_RESIDENT(THREADS, 1, MIN_BLOCKS)
+void mmt_gemm(int m, int n, int k, real alpha, real beta,
+              const GLOBAL real *scalars, wide scalars_start,
+              const GLOBAL real *a, wide a_start, int lda, wide a_stride,
+              const GLOBAL real *b, wide b_start, int ldb, wide b_stride,
+              GLOBAL real *c, wide c_start, int ldc, wide c_stride)
+{
+    SHARED_POOL(real, shared, STAGES * SLOT);
+    real now_a[FRAGMENTS][WORK_M], now_b[FRAGMENTS][WORK_N];
+    real sum[WORK_M][WORK_N];
+
+    if (scalars) {
+        alpha = scalars[scalars_start];
+        beta = scalars[scalars_start + 1];
+    }
+    if (alpha == 0)
+        k = 0;
+
+    // The tile of this block: GROUP rows of tiles are walked column by column.
+    const unsigned tiles_m = (m - 1) / TILE_M + 1, tiles_n = (n - 1) / TILE_N + 1;
+    const unsigned group = BLOCK_X / (GROUP * tiles_n);
+    const unsigned in_group = BLOCK_X % (GROUP * tiles_n);
+    const unsigned group_rows = smaller(GROUP, tiles_m - group * GROUP);
+    const int row = (group * GROUP + in_group % group_rows) * TILE_M;
+    const int column = in_group / group_rows * TILE_N;
+    const int rows = m - row, columns = n - column;
+
+    // This thread's first line of A and of B within the tile.
+    const unsigned tid = THREAD_X, lane = tid % WARP_SIZE, warp = tid / WARP_SIZE;
+    const unsigned lane_m = LANES == 0   ? lane / WARP_N
+                            : LANES == 1 ? lane % WARP_M
+                                         : lane / (2 * WARP_N) * 2 + lane % 2;
+    const unsigned lane_n = LANES == 0   ? lane % WARP_N
+                            : LANES == 1 ? lane / WARP_M
+                                         : lane / 2 % WARP_N;
+    const int in_tile_m = warp / WARPS_N * (WARP_M * WORK_M) + lane_m * PIECE_M;
+    const int in_tile_n = warp % WARPS_N * (WARP_N * WORK_N) + lane_n * PIECE_N;
+
+    a += a_start + BLOCK_Z * a_stride + row * (TRANS_A ? (wide) 1 : (wide) lda);
+    b += b_start + BLOCK_Z * b_stride + column * (TRANS_B ? (wide) ldb : (wide) 1);
+    c += c_start + BLOCK_Z * c_stride + (wide) row * ldc + column;
+
+    UNROLL
+    for (int s = 0; s < WORK_M * WORK_N; s++)
+        sum[s / WORK_N][s % WORK_N] = 0;
+
+    // Places of this thread's operands in the slot that is read, of that slot, and of the
+    // one that is filled, in elements of the ring.
+    int first_m = in_tile_m, first_n = in_tile_n + SPACE_A, fill = 0, read = 0;
+    const unsigned ring = (unsigned) __cvta_generic_to_shared(shared);
+    const wide step_a = TRANS_A ? (wide) TILE_K * lda : TILE_K;
+    const wide step_b = TRANS_B ? TILE_K : (wide) TILE_K * ldb;
+    int to_come = k;
+
+    NO_UNROLL
+    for (; fill < (STAGES - 1) * SLOT && k > 0; fill += SLOT) {
+        UNROLL
+        for (int u = 0; u < TILE_K; u++)
+            copy_share(ring + fill * (int) sizeof(real), a, lda, rows, b, ldb, columns,
+                       to_come, tid, u);
+        end_group();
+        a += step_a, b += step_b, to_come -= TILE_K;
+    }
+    wait_for_group();
+    BARRIER();
+    if (FRAGMENTS == 2 && k > 0)
+        take_both(now_a[0], now_b[0], shared, first_m, first_n, 0);
+
+    NO_UNROLL
+    for (int left = k; left > 0; left -= TILE_K) {
+        UNROLL
+        for (int u = 0; u < TILE_K; u++) {
+            const int taken = u + FRAGMENTS - 1;
+            copy_share(ring + fill * (int) sizeof(real), a, lda, rows, b, ldb, columns,
+                       to_come, tid, u);
+            if (taken == TILE_K)
+                break;
+            take_both(now_a[taken % FRAGMENTS], now_b[taken % FRAGMENTS], shared, first_m,
+                      first_n, taken);
+            multiply_add(sum, now_a[u % FRAGMENTS], now_b[u % FRAGMENTS]);
+        }
+        end_group();
+        a += step_a, b += step_b, to_come -= TILE_K;
+
+        const int on = read == (STAGES - 1) * SLOT ? -read : SLOT;
+        fill = read;
+        read += on, first_m += on, first_n += on;
+        wait_for_group();
+        BARRIER();
+
+        // The last of two fragments covers the wait for the next tile's first operands.
+        if (FRAGMENTS == 2) {
+            take_both(now_a[0], now_b[0], shared, first_m, first_n, 0);
+            multiply_add(sum, now_a[FRAGMENTS - 1], now_b[FRAGMENTS - 1]);
+        }
+    }
+
+    store_all(c, sum, ldc, rows, columns, in_tile_m, in_tile_n, alpha, beta);
+}
