@@ -48,7 +48,8 @@ step tests meson test -C "$build" --print-errorlogs
 export ASAN_OPTIONS=detect_leaks=1 LSAN_OPTIONS=suppressions=$PWD/tests/leaks.supp
 step sanitized other_build asan "-Db_sanitize=address,undefined" --suite sanitize
 step threads other_build tsan "-Db_sanitize=thread" --suite threads
-step fuzz "$build/tests/fuzz_profile" --seconds "${MMTUNE_FUZZ_SECONDS:-60}"
+export MMTUNE_FUZZ_SECONDS=${MMTUNE_FUZZ_SECONDS:-60}
+step fuzz "$build/tests/fuzz_profile" tests/data/profiles/good/*.json
 
 printf '\n%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
 [ "$failed" = 0 ]
