@@ -169,9 +169,11 @@ static void on_signal(int number)
     mmt_bench_stop = 1;
 }
 
+/* The first ends the run with what was measured, a second one ends the program. */
 static void hear_signals(void)
 {
-    struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+    struct sigaction action = { .sa_handler = on_signal,
+                                .sa_flags = SA_RESTART | SA_RESETHAND };
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
 }
@@ -249,9 +251,9 @@ int mmt_verb_bench(int argc, char **argv)
                                .num_references = options.num_references };
     for (int i = 0; i < bench.num_references; i++)
         bench.references[i].reference = options.references[i];
+    hear_signals();
     mmt_status status = prepare(&bench, &options, &err);
     if (status == MMT_OK) {
-        hear_signals();
         walk(&bench, options.json);
         status = write_files(&bench, &options, &err);
     }

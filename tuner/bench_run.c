@@ -271,7 +271,7 @@ static void conclude(struct match *match)
     for (int i = 0; i < match->bench->num_contestants; i++) {
         struct lane *lane = &match->lanes[i];
         struct mmt_bench_time *time = lane->time;
-        if (!lane->out && time->samples == 0)
+        if (!lane->out && time->samples < LEAST_SAMPLES)
             leave(lane, "interrupted");
         if (lane->out)
             continue;
