@@ -17,7 +17,9 @@ static mmt_status add_goal(struct mmt_tuning *t, mmt_type type, unsigned transpo
                            const struct mmt_shape *shape, mmt_error *err)
 {
     mmt_problem problem = mmt_gemm_problem(type, shape->m, shape->n, shape->k);
-    problem.batch = shape->batch;
+    problem.batch = shape->batch; /* each product has matrices of its own */
+    problem.stride_a = shape->m * shape->k;
+    problem.stride_b = shape->k * shape->n;
     problem.trans_a = (transposes & (MMT_TN | MMT_TT)) != 0;
     problem.trans_b = (transposes & (MMT_NT | MMT_TT)) != 0;
     mmt_problem *grown =
