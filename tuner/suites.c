@@ -81,16 +81,17 @@ const struct mmt_suite *mmt_suite_find(const char *name, mmt_error *err)
 
 /* ---- the suite that fits a device ------------------------------------------------ */
 
-/* FMA lanes of a multiprocessor by compute capability; the table's last row that is not
- * above the card's serves. */
+/* FMA lanes of a multiprocessor by compute capability, of the fastest unit that does the
+ * type exactly: for f64 on 8.0 and 9.0 that is the tensor cores. The table's last row
+ * that is not above the card's serves. */
 static const struct lanes {
     int sm;
     double f32, f64, i32;
 } cards[] = {
     { 30, 192, 8, 32 },   { 35, 192, 64, 32 },   { 50, 128, 4, 42 },
     { 60, 64, 32, 21 },   { 61, 128, 4, 42 },    { 70, 64, 32, 64 },
-    { 75, 64, 2, 64 },    { 80, 64, 32, 64 },    { 86, 128, 2, 64 },
-    { 90, 128, 64, 64 },  { 100, 128, 64, 128 }, { 103, 128, 2, 128 },
+    { 75, 64, 2, 64 },    { 80, 64, 64, 64 },    { 86, 128, 2, 64 },
+    { 90, 128, 128, 64 }, { 100, 128, 64, 128 }, { 103, 128, 2, 128 },
     { 120, 128, 2, 128 },
 };
 
