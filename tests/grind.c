@@ -17,12 +17,20 @@
 #include "device/device.h"
 #include "generator/generator.h"
 #include "tests/exact.h"
+#include "tests/grind_faults.h"
 
-enum { VARIANTS = 4 * MMT_NUM_TYPES, DRAWS = 20000, CANDIDATES = 12, MAX_KEPT = 256 };
+enum { VARIANTS = 4 * MMT_NUM_TYPES, DRAWS = 400000, CANDIDATES = 12, MAX_KEPT = 256 };
 
-/* A simulator runs some ten million instructions a second: blocks of configurations that
- * are tried have at most so many threads and cover at most so many elements of C. */
-enum { MAX_THREADS = 64, MAX_TILE = 32 * 32, MAX_SIDE = 512 };
+/* A simulator runs some million instructions a second: blocks of configurations that are
+ * tried have at most so many threads and bytes of shared memory, and cover at most so
+ * many elements of C. */
+enum {
+    MAX_THREADS = 64,
+    MAX_SHARED = 8192,
+    MAX_TILE = 32 * 32,
+    SMALL_TILE = 128,
+    MAX_SIDE = 512,
+};
 
 struct grind {
     mmt_device *device;
@@ -35,77 +43,6 @@ struct grind {
         mmt_operand workspace;
     } kept[MAX_KEPT]; /* freed at the end: see keep() */
 };
-
-/* ---- planted faults -------------------------------------------------------------- */
-
-struct fault {
-    const char *name, *words; /* what oclgrind says of it */
-    const char *source;
-};
-
-/* Each is launched as one block of 16 threads, to[] having 16 elements. */
-static const struct fault faults[] = {
-    { "past-the-end", "Invalid write",
-      "__kernel void fault(__global int *to)\n"
-      "{\n"
-      "    to[get_local_id(0) + 1] = 1;\n"
-      "}\n" },
-    { "no-barrier", "data race",
-      "__kernel void fault(__global int *to)\n"
-      "{\n"
-      "    __local int shared[16];\n"
-      "    int i = (int) get_local_id(0);\n"
-      "    shared[i] = i;\n"
-      "    barrier(CLK_LOCAL_MEM_FENCE);\n"
-      "    to[i] = shared[15 - i];\n"
-      "    shared[i] = -i;\n"
-      "}\n" },
-    { "never-written", "Uninitialized value",
-      "__kernel void fault(__global int *to)\n"
-      "{\n"
-      "    __local int shared[17];\n"
-      "    int i = (int) get_local_id(0);\n"
-      "    shared[i] = i;\n"
-      "    barrier(CLK_LOCAL_MEM_FENCE);\n"
-      "    to[i] = shared[i + 1] > 3 ? 1 : 2;\n"
-      "}\n" },
-};
-enum { NUM_FAULTS = sizeof(faults) / sizeof(faults[0]), FAULT_THREADS = 16 };
-
-static mmt_status launch_fault(mmt_device *device, struct mmt_function *function,
-                               mmt_error *err)
-{
-    mmt_operand to;
-    mmt_status status = mmt_buffer_create(device, FAULT_THREADS * sizeof(int), &to, err);
-    if (status)
-        return status;
-    const struct mmt_value value = { MMT_VALUE_BUFFER, { .buffer = to.handle } };
-    status = mmt_function_launch(function, (unsigned[]){ 1, 1, 1 }, &value, 1, false,
-                                 NULL, err);
-    if (!status)
-        status = mmt_finish(device, NULL, err);
-    mmt_buffer_free(device, to);
-    return status;
-}
-
-static mmt_status run_fault(mmt_device *device, const char *source, mmt_error *err)
-{
-    const unsigned block[3] = { FAULT_THREADS, 1, 1 };
-    struct mmt_binary binary = { 0 };
-    struct mmt_module *module = NULL;
-    struct mmt_function *function = NULL;
-    mmt_status status = mmt_device_compile(device, source, &binary, err);
-    if (!status)
-        status = mmt_module_load(device, &binary, &module, err);
-    if (!status)
-        status = mmt_function_create(module, "fault", block, 0, &function, err);
-    if (!status)
-        status = launch_fault(device, function, err);
-    mmt_function_free(function);
-    mmt_module_free(module);
-    mmt_binary_finish(&binary);
-    return status;
-}
 
 /* ---- one execution --------------------------------------------------------------- */
 
@@ -173,22 +110,17 @@ static void check_call(struct grind *grind, const mmt_plan *plan, const char *co
         complain(grind, config, problem, why);
 }
 
-/* The first call takes the aligned text where there is one, the second never. */
 static void check_problem(struct grind *grind, const char *config,
-                          const mmt_problem *problem, int num_calls)
+                          const mmt_problem *problem, const struct exact_call *call)
 {
-    static const struct exact_call calls[] = {
-        { .alpha = 1, .beta = 0 },
-        { .alpha = -2, .beta = 3, .scalars = true, .offset = 1 },
-    };
     mmt_plan_options options = mmt_plan_defaults();
     mmt_error err = { 0 };
     options.configuration = config;
     mmt_plan *plan = mmt_plan_create(grind->device, NULL, problem, &options, &err);
-    if (!plan)
+    if (plan)
+        check_call(grind, plan, config, problem, call);
+    else
         complain(grind, config, problem, err.text);
-    for (int i = 0; plan && i < num_calls; i++)
-        check_call(grind, plan, config, problem, &calls[i]);
     mmt_plan_free(plan);
 }
 
@@ -249,7 +181,8 @@ static bool is_small(const struct grind *grind, const struct mmt_config *config,
     const struct mmt_launches launches = launches_of(grind, config, &problem);
     for (int i = 0; i < launches.count; i++) {
         const unsigned *block = launches.launch[i].block;
-        if (block[0] * block[1] * block[2] > MAX_THREADS)
+        if (block[0] * block[1] * block[2] > MAX_THREADS ||
+            launches.launch[i].shared > MAX_SHARED)
             return false;
     }
     return side_of(grind, config, variant, true) *
@@ -257,22 +190,27 @@ static bool is_small(const struct grind *grind, const struct mmt_config *config,
            MAX_TILE;
 }
 
-/* The smallest there is; a batch of odd sizes; one more and one less than a block covers;
- * and rows that all start at aligned places, for the aligned text. */
+/* The smallest there is; a batch of odd sizes, aligned nowhere; one more and one less
+ * than a block covers, beside a C that must not be read; and rows that all start at
+ * aligned places, for the aligned text, with more than one pass along k. */
 static void check_config(struct grind *grind, const struct mmt_config *config,
                          const struct mmt_variant *variant)
 {
+    static const struct exact_call plain = { .alpha = 1, .beta = 0 };
+    static const struct exact_call odd = {
+        .alpha = -2, .beta = 3, .scalars = true, .offset = 1
+    };
     const int m = side_of(grind, config, variant, true);
     const int n = side_of(grind, config, variant, false);
     const int more = variant->trans_a != variant->trans_b ? 1 : -1;
     const struct {
         mmt_problem problem;
-        int calls;
+        const struct exact_call *call;
     } checks[] = {
-        { problem_of(variant, 1, 1, 1, 1), 1 },
-        { problem_of(variant, 17, 9, 5, 2), 2 },
-        { problem_of(variant, m + more, n - more, 3, 1), 2 },
-        { problem_of(variant, 16, 24, 32, 1), 1 },
+        { problem_of(variant, 1, 1, 1, 1), &plain },
+        { problem_of(variant, 17, 9, 5, 2), &odd },
+        { problem_of(variant, m + more, n - more, 3, 1), &plain },
+        { problem_of(variant, 8, 12, m * n > SMALL_TILE ? 72 : 140, 1), &plain },
     };
     struct mmt_text words = { 0 };
     mmt_config_print(config, &words);
@@ -281,7 +219,7 @@ static void check_config(struct grind *grind, const struct mmt_config *config,
     for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++)
         if (!mmt_config_refuse(config, &checks[i].problem, grind->caps))
             check_problem(grind, mmt_text_string(&words), &checks[i].problem,
-                          checks[i].calls);
+                          checks[i].call);
     mmt_text_finish(&words);
 }
 
@@ -364,14 +302,6 @@ static void check_template(struct grind *grind, const struct mmt_template *templ
 }
 
 /* ---- under oclgrind -------------------------------------------------------------- */
-
-static const struct fault *fault_of(const char *name)
-{
-    for (int i = 0; i < NUM_FAULTS; i++)
-        if (!strcmp(faults[i].name, name))
-            return &faults[i];
-    return NULL;
-}
 
 static int run_inside(const char *name)
 {
