@@ -152,6 +152,14 @@ done:
     return code;
 }
 
+/* PoCL keeps what it built in a cache of its own, by the text; for a binary it would
+ * build every kernel once more, for work-groups of any size, which takes longer than the
+ * rest. */
+static bool wants_binary(const struct opencl_device *device)
+{
+    return strncmp(device->base.caps.compiler, "PoCL", 4) != 0;
+}
+
 static mmt_status take_binary(struct opencl_device *device, cl_program program,
                               const char *source, struct mmt_binary *binary,
                               mmt_error *err)
@@ -159,7 +167,7 @@ static mmt_status take_binary(struct opencl_device *device, cl_program program,
     size_t count = 0, place = 0, size = 0;
     void *data = NULL;
     cl_int code = place_of(program, device->id, &count, &place);
-    if (!code)
+    if (!code && wants_binary(device))
         code = read_binary(program, count, place, &data, &size);
     if (code == CL_OUT_OF_HOST_MEMORY)
         return mmt_opencl_fail(err, code, "clGetProgramInfo");

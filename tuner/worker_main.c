@@ -81,39 +81,52 @@ static mmt_status compile_variants(struct worker *w, const struct mmt_job *job,
     return status;
 }
 
-/* Platforms that compile a part at the first launch keep that part in a cache on disk:
- * a launch here saves it there, so that the measuring worker does not compile. */
+/* Platforms that compile a part at the first launch keep that part in a cache on disk: a
+ * launch of each text here saves it there, so that the measuring worker does not compile.
+ * Operands that start one element off are for the text for any alignment. */
+static mmt_status launch_both(struct worker *w, const mmt_plan *plan, mmt_args *args,
+                              mmt_type type, mmt_error *err)
+{
+    mmt_status status = mmt_execute(plan, args, NULL, err);
+    args->a.offset += mmt_type_size(type);
+    if (!status)
+        status = mmt_execute(plan, args, NULL, err);
+    return status ? status : mmt_finish(w->device, NULL, err);
+}
+
+static mmt_status launch_small(struct worker *w, const mmt_plan *plan, mmt_type type,
+                               mmt_error *err)
+{
+    mmt_args args = mmt_args_defaults();
+    size_t bytes = 256 * mmt_type_size(type), workspace = mmt_plan_workspace(plan);
+    mmt_status status = MMT_OK;
+    if (workspace)
+        status = mmt_buffer_create(w->device, workspace, &args.workspace, err);
+    if (!status)
+        status = mmt_buffer_create(w->device, 4 * bytes, &args.a, err);
+    args.b = args.c = args.a;
+    args.b.offset = 2 * bytes, args.c.offset = 3 * bytes;
+    if (!status)
+        status = launch_both(w, plan, &args, type, err);
+    args.a.offset = 0;
+    if (args.a.handle)
+        mmt_buffer_free(w->device, args.a);
+    if (args.workspace.handle)
+        mmt_buffer_free(w->device, args.workspace);
+    return status;
+}
+
 static mmt_status launch_once(struct worker *w, const struct mmt_job *job, mmt_error *err)
 {
     const mmt_problem *p = &job->problem;
     mmt_problem small = mmt_gemm_problem(p->type, 16, 16, 16);
     mmt_plan_options options = mmt_plan_defaults();
     struct mmt_text name = { 0 };
-    mmt_args args = mmt_args_defaults();
-    size_t bytes = 256 * mmt_type_size(p->type), workspace = 0;
     small.trans_a = p->trans_a, small.trans_b = p->trans_b;
     mmt_config_print(&job->configs[0], &name);
     options.configuration = mmt_text_string(&name);
-    mmt_status status = MMT_OK;
     mmt_plan *plan = mmt_plan_create(w->device, NULL, &small, &options, err);
-    if (!plan)
-        status = err->status;
-    if (!status)
-        workspace = mmt_plan_workspace(plan);
-    if (!status && workspace)
-        status = mmt_buffer_create(w->device, workspace, &args.workspace, err);
-    if (!status)
-        status = mmt_buffer_create(w->device, 3 * bytes, &args.a, err);
-    args.b = args.c = args.a;
-    args.b.offset = bytes, args.c.offset = 2 * bytes;
-    if (!status)
-        status = mmt_execute(plan, &args, NULL, err);
-    if (!status)
-        status = mmt_finish(w->device, NULL, err);
-    if (args.a.handle)
-        mmt_buffer_free(w->device, args.a);
-    if (args.workspace.handle)
-        mmt_buffer_free(w->device, args.workspace);
+    mmt_status status = plan ? launch_small(w, plan, p->type, err) : err->status;
     mmt_plan_free(plan);
     mmt_text_finish(&name);
     return status;
