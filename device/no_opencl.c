@@ -34,3 +34,8 @@ mmt_device *mmt_opencl_device(struct _cl_context *context, struct _cl_device_id 
     fail_absent(err);
     return NULL;
 }
+
+struct _cl_device_id *mmt_opencl_device_id(const mmt_device *device)
+{
+    return NULL;
+}

@@ -401,6 +401,11 @@ mmt_device *mmt_opencl_device(cl_context context, cl_device_id id, mmt_error *er
     return device;
 }
 
+cl_device_id mmt_opencl_device_id(const mmt_device *device)
+{
+    return device->backend == &mmt_backend_opencl ? mmt_opencl_of(device)->id : NULL;
+}
+
 /* ---- the table ------------------------------------------------------------------- */
 
 static void compiler_key(const mmt_device *device, struct mmt_text *key)

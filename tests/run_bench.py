@@ -112,6 +112,38 @@ def check_missing(device):
           "a library that was asked for and cannot be: %s" % done.stdout)
 
 
+def tuned(device, folder):
+    done = bench("--device", device, "--against", "clblast", "--clblast-tuned", folder,
+                 "--shape", "64x64x64", "--seconds", "0.001", "--json")
+    return done.returncode, json.loads(done.stdout)["references"][0]["what"]
+
+
+def check_tuned(device, folder):
+    """What CLBlast's own tuner would write; the slower of two finds is of no use."""
+    if "not installed" in tuned(device, folder)[1]:
+        print("skipped: CLBlast is not installed")
+        return
+    check("clblast_tuner_xgemm" in tuned(device, folder)[1], "an empty folder is told of")
+
+    best = {"best_kernel": "Xgemm", "precision": "32", "best_time": "1.5",
+            "best_parameters": "GEMMK=0 KREG=1 KWG=32 KWI=2 MDIMA=8 MDIMC=8 MWG=64 NDIMB=8 "
+            "NDIMC=8 NWG=64 PRECISION=32 SA=1 SB=1 STRM=0 STRN=0 VWM=4 VWN=4"}
+    slow = dict(best, best_time="2.5", best_parameters="NONSENSE")
+    for name, text in (("1", json.dumps(best)), ("2", json.dumps(slow))):
+        with open(os.path.join(folder, "clblast_xgemm_%s_32.json" % name), "w") as file:
+            file.write(text)
+    code, what = tuned(device, folder)
+    check(code == 0 and folder in what, "tuned parameters are taken: %s" % what)
+
+    for text, told in (("{", "line 1"), ("{}", "best_kernel"),
+                       (json.dumps(dict(best, best_time="0.5", best_parameters="MWG=x")),
+                        "NAME=NUMBER")):
+        with open(os.path.join(folder, "clblast_xgemm_3_32.json"), "w") as file:
+            file.write(text)
+        code, what = tuned(device, folder)
+        check(code == 1 and told in what, "refused with its file: %s" % what)
+
+
 def check_wrong(device):
     done = bench("--device", device, "--against", "openblas", "--shape", "33x17x65",
                  "--seconds", "0.001", "--json", fake=True)
@@ -131,6 +163,8 @@ with tempfile.TemporaryDirectory() as temporary:
         print("%s: %s" % (library["name"], library["what"]))
     check_libraries(device, temporary, 4, "--shape", "24x40x16x3", "--type", "f64,i32",
                     "--transposes", "nt,tn")
+with tempfile.TemporaryDirectory() as temporary:
+    check_tuned(device, temporary)
 check_missing(device)
 check_wrong(device)
 print("bench: %d checks, %d failed" % (checks, failures))

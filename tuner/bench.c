@@ -34,7 +34,13 @@ static void enter_reference(struct mmt_bench *bench, struct mmt_bench_reference 
     struct mmt_text text = { 0 };
     mmt_error err = { 0 };
 
-    if (reference->open(bench->device, &slot->self, &err)) {
+    mmt_status status = reference->open(bench->device, &slot->self, &err);
+    if (status == MMT_OK && bench->parameters && reference->read_tuned) {
+        status = reference->read_tuned(slot->self, bench->parameters, &err);
+        if (status != MMT_OK)
+            reference->close(slot->self);
+    }
+    if (status != MMT_OK) {
         slot->self = NULL;
         snprintf(slot->what, sizeof slot->what, "%s", err.text);
         return;
@@ -89,10 +95,11 @@ static void separate_matrices(mmt_problem *p)
 }
 
 static mmt_problem make_problem(const struct mmt_shape *shape, mmt_type type,
-                                int transposes, bool odd)
+                                const struct mmt_wish *wish, int transposes, bool odd)
 {
     mmt_problem p = mmt_gemm_problem(type, shape->m, shape->n, shape->k);
 
+    mmt_wish_apply(wish, &p);
     p.batch = shape->batch;
     p.trans_a = transposes & (MMT_TN | MMT_TT) ? 1 : 0;
     p.trans_b = transposes & (MMT_NT | MMT_TT) ? 1 : 0;
@@ -132,7 +139,8 @@ static mmt_status add_problems(struct mmt_bench *bench,
             for (int i = 0; i < count && status == MMT_OK; i++) {
                 if (!(options->transposes & (unsigned) bit) || !options->gaps[odd])
                     continue;
-                mmt_problem problem = make_problem(&shapes[i], type, bit, odd);
+                mmt_problem problem =
+                    make_problem(&shapes[i], type, &options->wish, bit, odd);
                 status = add_row(bench, &problem, err);
             }
     return status;
@@ -246,6 +254,7 @@ int mmt_verb_bench(int argc, char **argv)
         return code;
     struct mmt_bench bench = { .profile_name = options.profile,
                                .configuration = options.configuration,
+                               .parameters = options.parameters,
                                .seconds = options.seconds,
                                .seed = (uint64_t) options.seed,
                                .num_references = options.num_references };

@@ -3,14 +3,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { AGAINST = 256, SUITE, SHAPE, TRANSPOSES, LD, PROFILE, SECONDS, SEED, CSV, JSON };
+enum {
+    AGAINST = 256,
+    SUITE,
+    OUT,
+    SHAPE,
+    TRANSPOSES,
+    LD,
+    PROFILE,
+    SECONDS,
+    SEED,
+    CSV,
+    JSON,
+    TUNED
+};
 
 static const struct option table[] = {
     { "device", required_argument, NULL, 'd' },
     { "against", required_argument, NULL, AGAINST },
+    { "clblast-tuned", required_argument, NULL, TUNED },
     { "suite", required_argument, NULL, SUITE },
     { "shape", required_argument, NULL, SHAPE },
     { "type", required_argument, NULL, 't' },
+    { "out", required_argument, NULL, OUT },
     { "transposes", required_argument, NULL, TRANSPOSES },
     { "ld", required_argument, NULL, LD },
     { "profile", required_argument, NULL, PROFILE },
@@ -33,10 +48,14 @@ static int help(void)
         "  -d, --device DEVICE     default: 0\n"
         "  --against LIST          of cublas,clblast,openblas, which must be there;\n"
         "                          or none; default: those that are there\n"
+        "  --clblast-tuned FOLDER  CLBlast with what its own tuners wrote there\n"
+        "                          (clblast_xgemm*.json)\n"
         "  --suite LIST            of those that `mmtune suites` lists\n"
         "  --shape SHAPE           MxNxK or MxNxKxBATCH; may be given several times\n"
         "                          default: the suite 'default'\n"
-        "  -t, --type LIST         of f32,f64,i32; default: f32\n"
+        "  -t, --type LIST         of f32,f64,i32,bf16,f16,tf32,f8e4m3,f8e5m2,i8;\n"
+        "                          default: f32\n"
+        "  --out TYPE              C's, where a type has a choice; default: its own\n"
         "  --transposes LIST       of nn,nt,tn,tt; default: nn\n"
         "  --ld LIST               of tight,odd: leading dimensions without gap, or odd\n"
         "                          ones that leave no row aligned; default: tight\n"
@@ -164,6 +183,8 @@ static mmt_status read_option(int option, struct mmt_bench_options *options,
         return each_piece(optarg, options, take_shape, err);
     case 't':
         return mmt_option_types(optarg, options->types, err);
+    case OUT:
+        return mmt_option_wish("out", optarg, &options->wish, err);
     case TRANSPOSES:
         return mmt_option_transposes(optarg, &options->transposes, err);
     case LD:
@@ -181,6 +202,9 @@ static mmt_status read_option(int option, struct mmt_bench_options *options,
     case 'c':
         options->configuration = optarg;
         return MMT_OK;
+    case TUNED:
+        options->parameters = optarg;
+        return MMT_OK;
     case CSV:
         options->csv = optarg;
         return MMT_OK;
@@ -192,7 +216,10 @@ static mmt_status read_option(int option, struct mmt_bench_options *options,
 
 static void fill_in(struct mmt_bench_options *options)
 {
-    if (!options->types[MMT_F32] && !options->types[MMT_F64] && !options->types[MMT_I32])
+    bool any = false;
+    for (int type = 0; type < MMT_NUM_TYPES; type++)
+        any |= options->types[type];
+    if (!any)
         options->types[MMT_F32] = true;
     if (!options->gaps[0] && !options->gaps[1])
         options->gaps[0] = true;
@@ -207,7 +234,9 @@ int mmt_bench_read_options(int argc, char **argv, struct mmt_bench_options *out)
     mmt_error err = { 0 };
     int code = -1;
 
-    *out = (struct mmt_bench_options){ .transposes = MMT_NN, .seconds = 1, .seed = 1 };
+    *out = (struct mmt_bench_options){
+        .transposes = MMT_NN, .seconds = 1, .seed = 1, .wish = MMT_WISH_NONE
+    };
     for (int option; code < 0 && (option = mmt_option_next(argc, argv, table)) != -1;) {
         if (option == '?')
             code = MMT_EXIT_USAGE;

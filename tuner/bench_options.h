@@ -7,6 +7,7 @@
 
 struct mmt_bench_options {
     const char *device, *profile, *configuration, *csv;
+    const char *parameters; /* a folder of what a library's own tuners wrote */
     const struct mmt_reference *references[MMT_MOST_REFERENCES];
     int num_references;
     bool named; /* the references were asked for by name */
@@ -14,6 +15,7 @@ struct mmt_bench_options {
     int num_shapes;
     bool usual; /* the default suite, which depends on device and type */
     bool types[MMT_NUM_TYPES];
+    struct mmt_wish wish;
     unsigned transposes;
     bool gaps[2]; /* leading dimensions: tight, odd */
     double seconds;

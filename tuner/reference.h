@@ -21,6 +21,10 @@ struct mmt_reference {
     /* Opens the library for a device. An error tells people what is missing. */
     mmt_status (*open)(mmt_device *device, void **out, mmt_error *err);
 
+    /* Optional. From now on uses the parameters that the library's own tuners wrote into
+     * files of this folder. */
+    mmt_status (*read_tuned)(void *self, const char *folder, mmt_error *err);
+
     /* NULL if the library computes this (normalised) problem, else why not. */
     const char *(*refuse)(void *self, const mmt_problem *problem);
 

@@ -4,14 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <mmtune/opencl.h>
+
 #include "device/library.h"
+#include "tuner/clblast_tuned.h"
 #include "tuner/reference.h"
 #include "tuner/session_internal.h"
 
 enum { ROW_MAJOR = 101, AS_STORED = 111, TRANSPOSED = 112 };
 
-struct _cl_mem;
-struct _cl_command_queue;
 struct _cl_event;
 
 #define GEMM(name, real)                                                                 \
@@ -34,6 +35,9 @@ struct functions {
     BATCHED(CLBlastSgemmStridedBatched, float);
     BATCHED(CLBlastDgemmStridedBatched, double);
     int (*CLBlastClearCache)(void);
+    int (*CLBlastOverrideParameters)(struct _cl_device_id *device, const char *kernel,
+                                     int precision, size_t count,
+                                     const char *const *names, const size_t *values);
 };
 
 static const struct mmt_symbol symbols[] = {
@@ -43,12 +47,15 @@ static const struct mmt_symbol symbols[] = {
     { FN(CLBlastSgemmStridedBatched) },
     { FN(CLBlastDgemmStridedBatched) },
     { FN(CLBlastClearCache) },
+    { FN(CLBlastOverrideParameters) },
 #undef FN
 };
 
 struct clblast {
     struct functions call;
+    struct _cl_device_id *device;
     struct mmt_session *session;
+    char parameters[256]; /* where they come from, for people */
 };
 
 static mmt_status open_clblast(mmt_device *device, void **out, mmt_error *err)
@@ -66,12 +73,40 @@ static mmt_status open_clblast(mmt_device *device, void **out, mmt_error *err)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for CLBlast");
     if (mmt_library_open("libclblast.so.1", symbols, sizeof symbols / sizeof *symbols,
                          &self->call, why)) {
+        self->device = mmt_opencl_device_id(device);
+        snprintf(self->parameters, sizeof self->parameters,
+                 "its own parameters for the device");
         *out = self;
         return MMT_OK;
     }
     free(self);
     return mmt_fail(err, MMT_ERROR_NOT_FOUND,
                     "CLBlast is not installed (%s): apt-get install libclblast1", why);
+}
+
+static mmt_status override(void *given, const struct mmt_clblast_tuned *tuned,
+                           mmt_error *err)
+{
+    struct clblast *self = given;
+    int code = self->call.CLBlastOverrideParameters(self->device, tuned->kernel,
+                                                    tuned->precision, tuned->count,
+                                                    tuned->names, tuned->values);
+    if (code)
+        return mmt_fail_native(err, MMT_ERROR_DEVICE, code,
+                               "CLBlast refused the parameters of %s, %d bits, with its "
+                               "status code %d",
+                               tuned->kernel, tuned->precision, code);
+    return MMT_OK;
+}
+
+static mmt_status read_tuned(void *given, const char *folder, mmt_error *err)
+{
+    struct clblast *self = given;
+    mmt_status status = mmt_clblast_tuned_each(folder, override, self, err);
+    if (status == MMT_OK)
+        snprintf(self->parameters, sizeof self->parameters,
+                 "the parameters that its own tuners wrote into %s", folder);
+    return status;
 }
 
 static const char *refuse(void *self, const mmt_problem *problem)
@@ -157,15 +192,16 @@ static mmt_status result(void *self, void *c, mmt_error *err)
     return mmt_reference_read(((struct clblast *) self)->session, c, err);
 }
 
-static void describe(void *self, int way, struct mmt_text *text)
+static void describe(void *given, int way, struct mmt_text *text)
 {
-    if (((struct clblast *) self)->session)
+    const struct clblast *self = given;
+    if (self->session)
         return;
     void *function;
     char file[128];
-    memcpy(&function, &((struct clblast *) self)->call.CLBlastSgemm, sizeof function);
+    memcpy(&function, &self->call.CLBlastSgemm, sizeof function);
     mmt_reference_file(function, file);
-    mmt_text_addf(text, "%s, its own parameters for the device", file);
+    mmt_text_addf(text, "%s, %s", file, self->parameters);
 }
 
 static void close_clblast(void *self)
@@ -178,6 +214,7 @@ const struct mmt_reference mmt_reference_clblast = {
     .name = "clblast",
     .ways = { "clblast" },
     .open = open_clblast,
+    .read_tuned = read_tuned,
     .refuse = refuse,
     .prepare = prepare,
     .forget = forget,

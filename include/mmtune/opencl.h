@@ -19,6 +19,9 @@ struct _cl_command_queue;
 MMT_API mmt_device *mmt_opencl_device(struct _cl_context *context,
                                       struct _cl_device_id *id, mmt_error *err);
 
+/* The OpenCL device behind a device, which keeps it; NULL where it is none of OpenCL. */
+MMT_API struct _cl_device_id *mmt_opencl_device_id(const mmt_device *device);
+
 /* A buffer as an operand, from an offset in bytes. */
 static inline mmt_operand mmt_opencl_operand(struct _cl_mem *buffer, size_t offset)
 {
