@@ -11,8 +11,10 @@
  *   MMT_ARG_ALPHA, _BETA  real                      (host values)
  *   MMT_ARG_SCALARS       const GLOBAL real *, long  device alpha and beta or a null
  *                                                    pointer; start in elements
- *   MMT_ARG_A, _B         const GLOBAL real *, long start, int ld, long batch stride
- *   MMT_ARG_C             GLOBAL real *, long start, int ld, long batch stride
+ *   MMT_ARG_A, _B         const GLOBAL element *, long start, int ld, long batch stride
+ *   MMT_ARG_C             GLOBAL result *, long start, int ld, long batch stride
+ *   MMT_ARG_BIAS          const GLOBAL result *, long start; a null pointer where the
+ *                         problem has none
  *   MMT_ARG_WORKSPACE     GLOBAL real *, long start
  *
  * Starts, leading dimensions and strides are in elements. */
@@ -27,6 +29,7 @@ enum mmt_arg {
     MMT_ARG_A,
     MMT_ARG_B,
     MMT_ARG_C,
+    MMT_ARG_BIAS,
     MMT_ARG_WORKSPACE,
 };
 

@@ -7,49 +7,22 @@
 
 #define MOST INT32_MAX /* of a dimension or a leading dimension */
 
-/* ---- types ----------------------------------------------------------------------- */
-
-static const struct {
-    const char *name;
-    size_t size;
-} types[MMT_NUM_TYPES] = {
-    [MMT_F32] = { "f32", 4 },
-    [MMT_F64] = { "f64", 8 },
-    [MMT_I32] = { "i32", 4 },
-};
-
-const char *mmt_type_name(mmt_type type)
-{
-    return types[type].name;
-}
-
-int mmt_type_parse(const char *name)
-{
-    for (int i = 0; i < MMT_NUM_TYPES; i++)
-        if (!strcmp(types[i].name, name))
-            return i;
-    return -1;
-}
-
-size_t mmt_type_size(mmt_type type)
-{
-    return types[type].size;
-}
-
 /* ---- the matrices of a problem --------------------------------------------------- */
 
 /* One operand as it is stored. */
 struct matrix {
-    char name; /* 'a', 'b', 'c' */
+    char name;   /* 'a', 'b', 'c' */
+    size_t size; /* bytes of one element */
     int64_t rows, cols;
     int64_t *ld, *stride;
 };
 
 static void matrices_of(mmt_problem *p, struct matrix out[3])
 {
-    out[0] = (struct matrix){ 'a', p->m, p->k, &p->lda, &p->stride_a };
-    out[1] = (struct matrix){ 'b', p->k, p->n, &p->ldb, &p->stride_b };
-    out[2] = (struct matrix){ 'c', p->m, p->n, &p->ldc, &p->stride_c };
+    size_t input = mmt_type_size(p->type), output = mmt_type_size(p->out);
+    out[0] = (struct matrix){ 'a', input, p->m, p->k, &p->lda, &p->stride_a };
+    out[1] = (struct matrix){ 'b', input, p->k, p->n, &p->ldb, &p->stride_b };
+    out[2] = (struct matrix){ 'c', output, p->m, p->n, &p->ldc, &p->stride_c };
     if (p->trans_a)
         out[0].rows = p->k, out[0].cols = p->m;
     if (p->trans_b)
@@ -62,7 +35,7 @@ static int64_t tight_stride(const struct matrix *x)
 }
 
 /* False where the extent in bytes does not fit 63 bits. */
-static bool extent_of(const struct matrix *x, int64_t batch, size_t size, int64_t *extent)
+static bool extent_of(const struct matrix *x, int64_t batch, int64_t *extent)
 {
     int64_t one, gap, bytes;
     *extent = 0;
@@ -72,7 +45,7 @@ static bool extent_of(const struct matrix *x, int64_t batch, size_t size, int64_
     one = (x->rows - 1) * *x->ld + x->cols;
     return !__builtin_mul_overflow(batch - 1, *x->stride, &gap) &&
            !__builtin_add_overflow(gap, one, extent) &&
-           !__builtin_mul_overflow(*extent, (int64_t) size, &bytes);
+           !__builtin_mul_overflow(*extent, (int64_t) x->size, &bytes);
 }
 
 static int64_t extent_of_normalised(const mmt_problem *problem, int which)
@@ -81,7 +54,7 @@ static int64_t extent_of_normalised(const mmt_problem *problem, int which)
     struct matrix all[3];
     int64_t extent;
     matrices_of(&copy, all);
-    extent_of(&all[which], copy.batch, mmt_type_size(copy.type), &extent);
+    extent_of(&all[which], copy.batch, &extent);
     return extent;
 }
 
@@ -114,8 +87,45 @@ static mmt_status check_kind(const mmt_problem *in, mmt_error *err)
                         (int) in->op, MMT_GEMM);
     if ((unsigned) in->type >= MMT_NUM_TYPES)
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "type is %d; it must be %d (f32), %d (f64) or %d (i32)",
-                        (int) in->type, MMT_F32, MMT_F64, MMT_I32);
+                        "type is %d; it must be from %d (f32) to %d (i8)", (int) in->type,
+                        MMT_F32, MMT_I8);
+    return MMT_OK;
+}
+
+static mmt_status settle_output(mmt_problem *p, mmt_error *err)
+{
+    struct mmt_text right = { 0 };
+
+    if (!mmt_type_has_choice(p->type))
+        p->out = mmt_type_own_output(p->type);
+    if ((unsigned) p->out < MMT_NUM_TYPES &&
+        mmt_type_in(p->out, mmt_type_outputs(p->type)))
+        return MMT_OK;
+    mmt_type_list(mmt_type_outputs(p->type), &right);
+    if ((unsigned) p->out < MMT_NUM_TYPES)
+        mmt_fail(err, MMT_ERROR_ARGUMENT, "out is %s; for a product of %s there are %s",
+                 mmt_type_name(p->out), mmt_type_name(p->type), mmt_text_string(&right));
+    else
+        mmt_fail(err, MMT_ERROR_ARGUMENT, "out is %d; for a product of %s there are %s",
+                 (int) p->out, mmt_type_name(p->type), mmt_text_string(&right));
+    mmt_text_finish(&right);
+    return MMT_ERROR_ARGUMENT;
+}
+
+static mmt_status check_epilogue(const mmt_problem *p, mmt_error *err)
+{
+    if ((unsigned) p->bias >= MMT_NUM_BIASES)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "bias is %d; it must be from %d (none) to %d (column)",
+                        (int) p->bias, MMT_BIAS_NONE, MMT_BIAS_COLUMN);
+    if ((unsigned) p->activation >= MMT_NUM_ACTIVATIONS)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "activation is %d; it must be from %d (none) to %d (silu)",
+                        (int) p->activation, MMT_ACTIVATION_NONE, MMT_SILU);
+    if (p->activation > MMT_RELU && mmt_type_in(p->type, MMT_WHOLE_TYPES))
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "activation is %s; of whole numbers (%s) there is relu alone",
+                        mmt_activation_name(p->activation), mmt_type_name(p->type));
     return MMT_OK;
 }
 
@@ -188,7 +198,7 @@ static mmt_status settle(const struct matrix *x, const mmt_problem *p, mmt_error
     mmt_status status = settle_ld(x, err);
     if (!status)
         status = settle_stride(x, p->batch, err);
-    if (!status && !extent_of(x, p->batch, mmt_type_size(p->type), &extent))
+    if (!status && !extent_of(x, p->batch, &extent))
         status = mmt_fail(err, MMT_ERROR_ARGUMENT,
                           "batch is %" PRId64 " and stride_%c %" PRId64
                           "; the last matrix must end below 2^63 bytes",
@@ -208,6 +218,8 @@ mmt_status mmt_problem_normalise(const mmt_problem *in, mmt_problem *out, mmt_er
     p.trans_a = p.trans_a != 0;
     p.trans_b = p.trans_b != 0;
     p.batch = p.batch ? p.batch : 1;
+    if ((status = settle_output(&p, err)) || (status = check_epilogue(&p, err)))
+        return status;
 
     struct matrix all[3];
     matrices_of(&p, all);
@@ -228,6 +240,7 @@ mmt_problem mmt_gemm_problem(mmt_type type, int64_t m, int64_t n, int64_t k)
         .n = n,
         .k = k,
         .batch = 1,
+        .out = (unsigned) type < MMT_NUM_TYPES ? mmt_type_own_output(type) : MMT_F32,
     };
 }
 
@@ -237,7 +250,8 @@ bool mmt_problem_equal(const mmt_problem *a, const mmt_problem *b)
            a->trans_b == b->trans_b && a->m == b->m && a->n == b->n && a->k == b->k &&
            a->lda == b->lda && a->ldb == b->ldb && a->ldc == b->ldc &&
            a->batch == b->batch && a->stride_a == b->stride_a &&
-           a->stride_b == b->stride_b && a->stride_c == b->stride_c;
+           a->stride_b == b->stride_b && a->stride_c == b->stride_c && a->out == b->out &&
+           a->bias == b->bias && a->activation == b->activation;
 }
 
 /* ---- costs ----------------------------------------------------------------------- */
@@ -254,7 +268,11 @@ double mmt_problem_bytes(const mmt_problem *problem)
     double batch = (double) problem->batch;
     double a = m * k * (problem->stride_a ? batch : batch > 0);
     double b = k * n * (problem->stride_b ? batch : batch > 0);
-    return (a + b + m * n * batch) * (double) mmt_type_size(problem->type);
+    double bias = problem->bias == MMT_BIAS_ROW      ? m
+                  : problem->bias == MMT_BIAS_COLUMN ? n
+                                                     : 0;
+    return (a + b) * (double) mmt_type_size(problem->type) +
+           (m * n * batch + bias) * (double) mmt_type_size(problem->out);
 }
 
 /* ---- spelling -------------------------------------------------------------------- */
@@ -268,6 +286,12 @@ void mmt_problem_print(const mmt_problem *problem, struct mmt_text *text)
     mmt_text_addf(text, "gemm %s %c%c %" PRId64 "x%" PRId64 "x%" PRId64,
                   mmt_type_name(copy.type), copy.trans_a ? 't' : 'n',
                   copy.trans_b ? 't' : 'n', copy.m, copy.n, copy.k);
+    if (copy.out != mmt_type_own_output(copy.type))
+        mmt_text_addf(text, " out=%s", mmt_type_name(copy.out));
+    if (copy.bias)
+        mmt_text_addf(text, " bias=%s", mmt_bias_name(copy.bias));
+    if (copy.activation)
+        mmt_text_addf(text, " activation=%s", mmt_activation_name(copy.activation));
     for (int i = 0; i < 3; i++)
         if (*all[i].ld != all[i].cols)
             mmt_text_addf(text, " ld%c=%" PRId64, all[i].name, *all[i].ld);
@@ -307,10 +331,16 @@ static const char *read_number(const char *at, char end, int64_t *value)
 static mmt_status read_type(const char *word, mmt_problem *p, mmt_error *err)
 {
     int type = mmt_type_parse(word);
-    if (type < 0)
-        return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "'%s' is no type; there are f32, f64 and i32", word);
+    if (type < 0) {
+        struct mmt_text right = { 0 };
+        mmt_type_list(MMT_ALL_TYPES, &right);
+        mmt_fail(err, MMT_ERROR_ARGUMENT, "'%s' is no type; there are %s", word,
+                 mmt_text_string(&right));
+        mmt_text_finish(&right);
+        return MMT_ERROR_ARGUMENT;
+    }
     p->type = (mmt_type) type;
+    p->out = mmt_type_own_output(p->type);
     return MMT_OK;
 }
 
@@ -338,31 +368,56 @@ static mmt_status read_shape(const char *word, mmt_problem *p, mmt_error *err)
                     "'%s' is no shape; it must be MxNxK, such as 512x3000x1536", word);
 }
 
-static mmt_status read_field(const char *word, mmt_problem *p, mmt_error *err)
-{
-    const struct {
-        const char *name;
-        int64_t *value;
-    } fields[] = {
-        { "lda", &p->lda },           { "ldb", &p->ldb },
-        { "ldc", &p->ldc },           { "batch", &p->batch },
-        { "stride_a", &p->stride_a }, { "stride_b", &p->stride_b },
-        { "stride_c", &p->stride_c },
-    };
-    size_t length = strcspn(word, "=");
+/* A field of a problem as it is spelled: a number, or a word. */
+struct field {
+    const char *name;
+    int64_t *number;
+    int *word; /* an enum, which `parse` reads */
+    int (*parse)(const char *);
+    const char *right;
+};
 
-    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-        if (strlen(fields[i].name) != length || memcmp(fields[i].name, word, length))
-            continue;
-        if (word[length] == '=' && read_number(word + length + 1, 0, fields[i].value))
+static mmt_status read_value(const struct field *field, const char *word,
+                             const char *value, mmt_error *err)
+{
+    if (field->number) {
+        if (read_number(value, 0, field->number))
             return MMT_OK;
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
                         "'%s' must be %s=NUMBER, and at most 2^63 - 1", word,
-                        fields[i].name);
+                        field->name);
     }
+    *field->word = field->parse(value);
+    if (*field->word >= 0)
+        return MMT_OK;
+    return mmt_fail(err, MMT_ERROR_ARGUMENT, "'%s' must be %s=%s", word, field->name,
+                    field->right);
+}
+
+static mmt_status read_field(const char *word, mmt_problem *p, mmt_error *err)
+{
+    const struct field fields[] = {
+        { "lda", .number = &p->lda },
+        { "ldb", .number = &p->ldb },
+        { "ldc", .number = &p->ldc },
+        { "batch", .number = &p->batch },
+        { "stride_a", .number = &p->stride_a },
+        { "stride_b", .number = &p->stride_b },
+        { "stride_c", .number = &p->stride_c },
+        { "out", NULL, (int *) &p->out, mmt_type_parse, "a type, such as f32" },
+        { "bias", NULL, (int *) &p->bias, mmt_bias_parse, "none, row or column" },
+        { "activation", NULL, (int *) &p->activation, mmt_activation_parse,
+          "none, relu, gelu, gelu_tanh or silu" },
+    };
+    size_t length = strcspn(word, "=");
+
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+        if (strlen(fields[i].name) == length && !memcmp(fields[i].name, word, length))
+            return read_value(&fields[i], word, word + length + (word[length] == '='),
+                              err);
     return mmt_fail(err, MMT_ERROR_ARGUMENT,
                     "'%s' is no field of a problem; there are lda, ldb, ldc, batch, "
-                    "stride_a, stride_b and stride_c",
+                    "stride_a, stride_b, stride_c, out, bias and activation",
                     word);
 }
 

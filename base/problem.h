@@ -2,10 +2,8 @@
 #ifndef MMT_BASE_PROBLEM_H
 #define MMT_BASE_PROBLEM_H
 
-#include <stdbool.h>
-
 #include "base/error.h"
-#include "base/text.h"
+#include "base/type.h"
 
 /* Checks a caller's problem and writes it with every default filled in (leading
  * dimensions, batch, strides), so that nobody behind this has to think of zeros. A
@@ -13,8 +11,10 @@
  * right. */
 mmt_status mmt_problem_normalise(const mmt_problem *in, mmt_problem *out, mmt_error *err);
 
-/* Adds "gemm f32 nn 4096x4096x4096", then " lda=… ldb=… ldc=…" where they are not tight,
- * then " batch=…" (and strides where not tight). The problem is a normalised one. */
+/* Adds "gemm f32 nn 4096x4096x4096", then " out=f32" where C is not of the type's own
+ * output, " bias=row" and " activation=gelu" where there are any, " lda=… ldb=… ldc=…"
+ * where they are not tight, " batch=…" (and strides where not tight). The problem is a
+ * normalised one. */
 void mmt_problem_print(const mmt_problem *problem, struct mmt_text *text);
 
 /* Reads what mmt_problem_print wrote. */
@@ -28,20 +28,13 @@ bool mmt_problem_equal(const mmt_problem *a, const mmt_problem *b);
  */
 double mmt_problem_flops(const mmt_problem *problem);
 
-/* Fewest bytes that one execution moves: A and B read once, C written once (beta = 0). */
+/* Fewest bytes that one execution moves: A, B and the bias read once, C written once
+ * (beta = 0). */
 double mmt_problem_bytes(const mmt_problem *problem);
 
 /* Elements from a matrix's first to one past its last, over the whole batch. */
 int64_t mmt_problem_extent_a(const mmt_problem *problem);
 int64_t mmt_problem_extent_b(const mmt_problem *problem);
 int64_t mmt_problem_extent_c(const mmt_problem *problem);
-
-/* "f32"; and back, or -1. */
-const char *mmt_type_name(mmt_type type);
-int mmt_type_parse(const char *name);
-enum { MMT_NUM_TYPES = MMT_I32 + 1 };
-
-/* Bytes of one element. */
-size_t mmt_type_size(mmt_type type);
 
 #endif

@@ -1,5 +1,6 @@
 #include "generator/generator.h"
 
+#include <ctype.h>
 #include <string.h>
 
 static const char *prelude_of(enum mmt_dialect dialect)
@@ -11,12 +12,6 @@ static const char *language_of(enum mmt_dialect dialect)
 {
     return dialect == MMT_CUDA_CXX ? "CUDA" : "OpenCL";
 }
-
-static const char *const type_macros[MMT_NUM_TYPES] = {
-    [MMT_F32] = "TYPE_F32",
-    [MMT_F64] = "TYPE_F64",
-    [MMT_I32] = "TYPE_I32",
-};
 
 static mmt_status check(const struct mmt_template *template,
                         const struct mmt_variant *variant, enum mmt_dialect dialect,
@@ -30,6 +25,12 @@ static mmt_status check(const struct mmt_template *template,
     if (!(template->types & 1u << variant->type))
         return mmt_fail(err, MMT_ERROR_UNSUPPORTED, "%s does not serve the type %s",
                         template->name, mmt_type_name(variant->type));
+    if (!template->fused && (variant->bias || variant->activation))
+        return mmt_fail(err, MMT_ERROR_UNSUPPORTED,
+                        "%s serves neither bias nor activation", template->name);
+    if (!mmt_type_in(variant->out, mmt_type_outputs(variant->type)))
+        return mmt_fail(err, MMT_ERROR_ARGUMENT, "C of a product of %s cannot be %s",
+                        mmt_type_name(variant->type), mmt_type_name(variant->out));
     return MMT_OK;
 }
 
@@ -38,9 +39,24 @@ static void add_title(const struct mmt_config *config, const struct mmt_variant 
 {
     mmt_text_addf(text, "// mmtune %s: ", mmt_version());
     mmt_config_print(config, text);
-    mmt_text_addf(text, "; %s %c%c %s\n", mmt_type_name(variant->type),
-                  variant->trans_a ? 't' : 'n', variant->trans_b ? 't' : 'n',
-                  variant->aligned ? "aligned" : "any alignment");
+    mmt_text_addf(text, "; %s %c%c ", mmt_type_name(variant->type),
+                  variant->trans_a ? 't' : 'n', variant->trans_b ? 't' : 'n');
+    if (variant->out != mmt_type_own_output(variant->type))
+        mmt_text_addf(text, "out=%s ", mmt_type_name(variant->out));
+    if (variant->bias)
+        mmt_text_addf(text, "bias=%s ", mmt_bias_name(variant->bias));
+    if (variant->activation)
+        mmt_text_addf(text, "activation=%s ", mmt_activation_name(variant->activation));
+    mmt_text_addf(text, "%s\n", variant->aligned ? "aligned" : "any alignment");
+}
+
+/* "#define TYPE_BF16 1" */
+static void add_type(const char *prefix, mmt_type type, struct mmt_text *text)
+{
+    mmt_text_addf(text, "#define %s_", prefix);
+    for (const char *c = mmt_type_name(type); *c; c++)
+        mmt_text_addf(text, "%c", toupper((unsigned char) *c));
+    mmt_text_add(text, " 1\n");
 }
 
 static void add_knobs(const struct mmt_config *config, struct mmt_text *text)
@@ -59,7 +75,10 @@ static void add_definitions(const struct mmt_config *config,
                             const struct mmt_variant *variant, enum mmt_kind kind,
                             struct mmt_text *text)
 {
-    mmt_text_addf(text, "#define %s 1\n", type_macros[variant->type]);
+    add_type("TYPE", variant->type, text);
+    add_type("OUT", variant->out, text);
+    mmt_text_addf(text, "#define BIAS %d\n", variant->bias);
+    mmt_text_addf(text, "#define ACTIVATION %d\n", variant->activation);
     mmt_text_addf(text, "#define TRANS_A %d\n", variant->trans_a);
     mmt_text_addf(text, "#define TRANS_B %d\n", variant->trans_b);
     mmt_text_addf(text, "#define ALIGNED %d\n", variant->aligned);
@@ -94,6 +113,8 @@ mmt_status mmt_emit(const struct mmt_config *config, const struct mmt_variant *v
     add_definitions(config, variant, kind, text);
     status = add_file(prelude_of(dialect), text, err);
     if (!status)
+        status = add_file("numbers.h", text, err);
+    if (!status)
         status = add_file(config->template->file, text, err);
     if (!status && text->failed)
         status = mmt_fail(err, MMT_ERROR_MEMORY, "out of memory writing the text of %s",
@@ -124,6 +145,8 @@ mmt_status mmt_template_hash(const struct mmt_template *template, struct mmt_has
     struct mmt_hash h = mmt_hash_start();
     mmt_status status = hash_file(template->file, &h, err);
 
+    if (!status)
+        status = hash_file("numbers.h", &h, err);
     for (int i = 0; i < 2 && !status; i++)
         if (template->dialects & dialects[i])
             status = hash_file(prelude_of(dialects[i]), &h, err);

@@ -49,6 +49,11 @@ const char *mmt_config_refuse(const struct mmt_config *config, const mmt_problem
 bool mmt_config_may_align(const struct mmt_config *config, const mmt_problem *problem,
                           struct mmt_alignment *alignment);
 
+/* Whether a template is worth trying for the problem: it serves it in this device's
+ * language, and is meant for the device's kind or one of few that serve it at all. */
+bool mmt_config_meant(const struct mmt_template *template, const mmt_problem *problem,
+                      const struct mmt_caps *caps);
+
 /* The first legal seed for this problem over all templates meant for this kind of device,
  * in the order of mmt_templates. False where no template serves it. */
 bool mmt_config_default(const mmt_problem *problem, const struct mmt_caps *caps,

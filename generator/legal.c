@@ -8,6 +8,9 @@ struct mmt_variant mmt_variant_of(const mmt_problem *problem, bool aligned)
     return (struct mmt_variant){
         .op = problem->op,
         .type = problem->type,
+        .out = problem->out,
+        .bias = problem->bias,
+        .activation = problem->activation,
         .trans_a = problem->trans_a != 0,
         .trans_b = problem->trans_b != 0,
         .aligned = aligned,
@@ -23,6 +26,8 @@ const char *mmt_config_reject(const struct mmt_config *config,
         return "the template computes another operation";
     if (!(template->types & 1u << variant->type))
         return "the template does not serve this type";
+    if (!template->fused && (variant->bias || variant->activation))
+        return "the template serves neither bias nor activation";
     if (!(template->dialects & caps->dialect))
         return caps->dialect == MMT_OPENCL_C ? "the template is written for CUDA alone"
                                              : "the template is written for OpenCL alone";
@@ -52,9 +57,9 @@ static bool steps_by(int64_t elements, size_t size, unsigned alignment)
 bool mmt_config_may_align(const struct mmt_config *config, const mmt_problem *problem,
                           struct mmt_alignment *alignment)
 {
-    size_t size = mmt_type_size(problem->type);
+    size_t size = mmt_type_size(problem->type), out = mmt_type_size(problem->out);
     struct mmt_variant variant = mmt_variant_of(problem, true);
-    struct mmt_alignment at = { (unsigned) size, (unsigned) size, (unsigned) size };
+    struct mmt_alignment at = { (unsigned) size, (unsigned) size, (unsigned) out };
     if (config->template->alignment)
         at = config->template->alignment(config->values, &variant);
 
@@ -62,8 +67,28 @@ bool mmt_config_may_align(const struct mmt_config *config, const mmt_problem *pr
     return steps_by(problem->lda, size, at.a) &&
            steps_by(problem->stride_a, size, at.a) &&
            steps_by(problem->ldb, size, at.b) &&
-           steps_by(problem->stride_b, size, at.b) &&
-           steps_by(problem->ldc, size, at.c) && steps_by(problem->stride_c, size, at.c);
+           steps_by(problem->stride_b, size, at.b) && steps_by(problem->ldc, out, at.c) &&
+           steps_by(problem->stride_c, out, at.c);
+}
+
+static bool serves(const struct mmt_template *template, const mmt_problem *problem,
+                   const struct mmt_caps *caps)
+{
+    bool fused = problem->bias || problem->activation;
+    return template->op == problem->op && mmt_type_in(problem->type, template->types) &&
+           template->dialects & caps->dialect && (template->fused || !fused);
+}
+
+bool mmt_config_meant(const struct mmt_template *template, const mmt_problem *problem,
+                      const struct mmt_caps *caps)
+{
+    if (!serves(template, problem, caps) || template->kinds & caps->kind)
+        return serves(template, problem, caps);
+    for (int i = 0; mmt_templates[i]; i++)
+        if (mmt_templates[i]->kinds & caps->kind &&
+            serves(mmt_templates[i], problem, caps))
+            return false;
+    return true;
 }
 
 static bool first_legal_seed(const struct mmt_template *template,

@@ -134,17 +134,28 @@ static mmt_status read_type(const struct mmt_place *at, void *to)
         return MMT_OK;
     }
 
-    char right[96] = "one of";
-    for (int t = 0; t < MMT_NUM_TYPES; t++) {
-        strcat(right, t ? ", " : " ");
-        strcat(right, mmt_type_name(t));
-    }
-    return mmt_place_wrong(at, right);
+    struct mmt_text right = { 0 };
+    mmt_text_add(&right, "one of ");
+    mmt_type_list(MMT_ALL_TYPES, &right);
+    mmt_status status = mmt_place_wrong(at, mmt_text_string(&right));
+    mmt_text_finish(&right);
+    return status;
 }
 
 static json_t *write_type(const struct mmt_place *at, const void *from)
 {
     return json_string(mmt_type_name(*(const mmt_type *) from));
+}
+
+static mmt_status read_out(const struct mmt_place *at, void *to)
+{
+    return read_type(at, &((mmt_problem *) to)->out);
+}
+
+static json_t *write_out(const struct mmt_place *at, const void *from)
+{
+    const mmt_problem *problem = from;
+    return write_type(at, &problem->out);
 }
 
 static mmt_status read_word(const struct mmt_place *at, void *to)
@@ -366,6 +377,7 @@ static const struct {
     [MMT_FIELD_THREE] = { read_three, write_three },
     [MMT_FIELD_WORD] = { read_word, write_word },
     [MMT_FIELD_TYPE] = { read_type, write_type },
+    [MMT_FIELD_OUT] = { read_out, write_out },
     [MMT_FIELD_TEMPLATE] = { mmt_read_template, mmt_write_template },
     [MMT_FIELD_KNOBS] = { mmt_read_knobs, mmt_write_knobs },
     [MMT_FIELD_OBJECT] = { read_object, write_object },
@@ -380,11 +392,23 @@ static void join(char out[MAX_PATH_TEXT], const char *path, const char *key)
 static mmt_status read_field(struct mmt_place *at, const json_t *object, void *to)
 {
     at->value = json_object_get(object, at->field->key);
+    if (!at->value && at->field->may_lack)
+        return MMT_OK;
     if (!at->value)
         return mmt_fail(at->err, MMT_ERROR_FORMAT, "%s is missing", at->path);
     if (at->field->kind == MMT_FIELD_ELSEWHERE)
         return MMT_OK;
     return kinds[at->field->kind].read(at, (char *) to + at->field->offset);
+}
+
+/* Whether a member that may lack does. */
+static bool lacks(const struct mmt_field *field, const void *from)
+{
+    static const char zeros[sizeof(double)];
+    if (field->kind == MMT_FIELD_OUT)
+        return !mmt_type_has_choice(((const mmt_problem *) from)->type);
+    return field->may_lack &&
+           !memcmp((const char *) from + field->offset, zeros, field->size);
 }
 
 static void tell_unknown(const struct mmt_field *fields, const json_t *object,
@@ -432,7 +456,7 @@ mmt_status mmt_fields_write(const struct mmt_field *fields, json_t *object,
                             const char *path, const void *from, mmt_error *err)
 {
     for (const struct mmt_field *field = fields; field->key; field++) {
-        if (field->kind == MMT_FIELD_ELSEWHERE)
+        if (field->kind == MMT_FIELD_ELSEWHERE || lacks(field, from))
             continue;
 
         char name[MAX_PATH_TEXT];

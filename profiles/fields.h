@@ -26,6 +26,7 @@ enum mmt_field_kind {
     MMT_FIELD_THREE,    /* unsigned[3]: an array of three whole numbers */
     MMT_FIELD_WORD,     /* an enum: one of `words` */
     MMT_FIELD_TYPE,     /* mmt_type: "f32" */
+    MMT_FIELD_OUT,      /* mmt_problem: its `out`, where the type has a choice */
     MMT_FIELD_TEMPLATE, /* struct mmt_config: its template, by name; before its knobs */
     MMT_FIELD_KNOBS, /* struct mmt_config: {"TILE_M": 128, "SHARED_LAYOUT": "pad", ...} */
     MMT_FIELD_OBJECT, /* a struct: `fields` */
@@ -47,13 +48,20 @@ struct mmt_field {
     const struct mmt_word *words; /* ends with a NULL name */
     const struct mmt_field *fields;
     mmt_status (*finish)(void *object, mmt_error *err); /* optional, after reading */
+    bool may_lack; /* a key that a file may lack: the member is 0 then, and where it is 0,
+                    * it is not written */
 };
+
+/* The format (tables.c): a profile of our own, one from a paper, and their items. */
+extern const struct mmt_field mmt_fields_own[], mmt_fields_paper[], mmt_fields_entry[],
+    mmt_fields_kept[], mmt_fields_published[];
 
 #define MMT_MEMBER(type, member)                                                         \
     .offset = offsetof(type, member), .size = sizeof(((type *) 0)->member)
 
 /* Reads an object into a struct. `path` names it for people ("entries[3]"). Every key
- * must be there and right; unknown ones are told in `warnings`. */
+ * but for those that may lack must be there, and right; unknown ones are told in
+ * `warnings`. */
 mmt_status mmt_fields_read(const struct mmt_field *fields, const json_t *object,
                            const char *path, void *to, struct mmt_text *warnings,
                            mmt_error *err);

@@ -148,7 +148,7 @@ static mmt_status warm_up(const struct mmt_kernel *kernel,
         tiny.device, 2 * ROOM + mmt_kernel_workspace(&tiny), &memory, err);
     if (status != MMT_OK)
         return status;
-    args.c = args.workspace = memory;
+    args.c = args.bias = args.workspace = memory;
     args.c.offset = ROOM;
     args.workspace.offset = 2 * ROOM;
     status = mmt_kernel_run(&tiny, &args, NULL, err);
@@ -240,9 +240,10 @@ static void add_i64(struct values *v, int64_t value)
 static void add_scalar(struct values *v, mmt_type type, double value)
 {
     struct mmt_value *slot = &v->value[v->count++];
-    if (type == MMT_F64)
+    mmt_type scalar = mmt_type_scalar(type);
+    if (scalar == MMT_F64)
         *slot = (struct mmt_value){ .kind = MMT_VALUE_F64, .f64 = value };
-    else if (type == MMT_F32)
+    else if (scalar == MMT_F32)
         *slot = (struct mmt_value){ .kind = MMT_VALUE_F32, .f32 = (float) value };
     else
         *slot = (struct mmt_value){ .kind = MMT_VALUE_I32,
@@ -252,9 +253,9 @@ static void add_scalar(struct values *v, mmt_type type, double value)
 /* CUDA adds the offset to the pointer; OpenCL hands the kernel a start beside the buffer.
  */
 static void add_buffer(struct values *v, const struct mmt_kernel *kernel,
-                       mmt_operand operand, int64_t elements)
+                       mmt_operand operand, mmt_type type, int64_t elements)
 {
-    int64_t size = (int64_t) mmt_type_size(kernel->problem.type);
+    int64_t size = (int64_t) mmt_type_size(type);
     bool pointers = kernel->device->caps.dialect == MMT_CUDA_CXX;
     int64_t bytes = (int64_t) operand.offset + elements * size;
     uint64_t handle =
@@ -266,9 +267,10 @@ static void add_buffer(struct values *v, const struct mmt_kernel *kernel,
 }
 
 static void add_matrix(struct values *v, const struct mmt_kernel *kernel,
-                       mmt_operand operand, int64_t ld, int64_t stride, int64_t first)
+                       mmt_operand operand, mmt_type type, int64_t ld, int64_t stride,
+                       int64_t first)
 {
-    add_buffer(v, kernel, operand, first * stride);
+    add_buffer(v, kernel, operand, type, first * stride);
     add_i32(v, ld);
     add_i64(v, stride);
 }
@@ -299,19 +301,22 @@ static void add_argument(struct values *v, const struct mmt_kernel *kernel,
         add_scalar(v, p->type, args->beta);
         return;
     case MMT_ARG_SCALARS:
-        add_buffer(v, kernel, args->scalars, 0);
+        add_buffer(v, kernel, args->scalars, mmt_type_scalar(p->type), 0);
         return;
     case MMT_ARG_A:
-        add_matrix(v, kernel, args->a, p->lda, p->stride_a, first);
+        add_matrix(v, kernel, args->a, p->type, p->lda, p->stride_a, first);
         return;
     case MMT_ARG_B:
-        add_matrix(v, kernel, args->b, p->ldb, p->stride_b, first);
+        add_matrix(v, kernel, args->b, p->type, p->ldb, p->stride_b, first);
         return;
     case MMT_ARG_C:
-        add_matrix(v, kernel, args->c, p->ldc, p->stride_c, first);
+        add_matrix(v, kernel, args->c, p->out, p->ldc, p->stride_c, first);
+        return;
+    case MMT_ARG_BIAS:
+        add_buffer(v, kernel, args->bias, p->out, 0);
         return;
     case MMT_ARG_WORKSPACE:
-        add_buffer(v, kernel, args->workspace, 0);
+        add_buffer(v, kernel, args->workspace, mmt_type_scalar(p->type), 0);
         return;
     }
 }

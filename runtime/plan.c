@@ -98,8 +98,9 @@ static mmt_status choose(struct mmt_plan *plan, const mmt_profile *profile,
 static bool has_two_texts(const struct mmt_plan *plan)
 {
     unsigned element = (unsigned) mmt_type_size(plan->problem.type);
+    unsigned result = (unsigned) mmt_type_size(plan->problem.out);
     return plan->alignment.a > element || plan->alignment.b > element ||
-           plan->alignment.c > element;
+           plan->alignment.c > result;
 }
 
 static mmt_status build(struct mmt_plan *plan, const mmt_plan_options *options,
@@ -279,21 +280,24 @@ static bool is_whole(double value)
 static mmt_status check_scalars(const struct mmt_plan *plan, const mmt_args *args,
                                 mmt_error *err)
 {
-    if (plan->problem.type != MMT_I32 || args->scalars.handle)
+    const char *type = mmt_type_name(plan->problem.type);
+
+    if (!mmt_type_in(plan->problem.type, MMT_WHOLE_TYPES) || args->scalars.handle)
         return MMT_OK;
     if (!is_whole(args->alpha))
-        return mmt_fail(err, MMT_ERROR_ARGUMENT, "alpha is %g; i32 needs a whole number",
-                        args->alpha);
+        return mmt_fail(err, MMT_ERROR_ARGUMENT, "alpha is %g; %s needs a whole number",
+                        args->alpha, type);
     if (!is_whole(args->beta))
-        return mmt_fail(err, MMT_ERROR_ARGUMENT, "beta is %g; i32 needs a whole number",
-                        args->beta);
+        return mmt_fail(err, MMT_ERROR_ARGUMENT, "beta is %g; %s needs a whole number",
+                        args->beta, type);
     return MMT_OK;
 }
 
 static mmt_status check_operand(const struct mmt_plan *plan, const char *name,
-                                mmt_operand operand, bool needed, mmt_error *err)
+                                mmt_operand operand, mmt_type type, bool needed,
+                                mmt_error *err)
 {
-    size_t element = mmt_type_size(plan->problem.type);
+    size_t element = mmt_type_size(type);
     uint64_t start = operand.offset;
 
     if (needed && !operand.handle)
@@ -310,7 +314,9 @@ static mmt_status check_operand(const struct mmt_plan *plan, const char *name,
 
 static mmt_status check(const struct mmt_plan *plan, const mmt_args *args, mmt_error *err)
 {
-    bool product = plan->problem.k > 0 && (args->alpha != 0 || args->scalars.handle);
+    const mmt_problem *p = &plan->problem;
+    mmt_type scalar = mmt_type_scalar(p->type);
+    bool product = p->k > 0 && (args->alpha != 0 || args->scalars.handle);
     bool workspace = mmt_plan_workspace(plan) > 0;
     mmt_status status;
 
@@ -318,10 +324,11 @@ static mmt_status check(const struct mmt_plan *plan, const mmt_args *args, mmt_e
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
                         "mmt_args.size is %zu; start from mmt_args_defaults()",
                         args->size);
-    if ((status = check_operand(plan, "A", args->a, product, err)) != MMT_OK ||
-        (status = check_operand(plan, "B", args->b, product, err)) != MMT_OK ||
-        (status = check_operand(plan, "C", args->c, true, err)) != MMT_OK ||
-        (status = check_operand(plan, "scalars", args->scalars, false, err)) != MMT_OK)
+    if ((status = check_operand(plan, "A", args->a, p->type, product, err)) ||
+        (status = check_operand(plan, "B", args->b, p->type, product, err)) ||
+        (status = check_operand(plan, "C", args->c, p->out, true, err)) ||
+        (status = check_operand(plan, "bias", args->bias, p->out, p->bias, err)) ||
+        (status = check_operand(plan, "scalars", args->scalars, scalar, false, err)))
         return status;
     if (workspace && (!args->workspace.handle || !is_aligned(plan, args->workspace, 256)))
         return mmt_fail(err, MMT_ERROR_ARGUMENT,

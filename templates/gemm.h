@@ -10,7 +10,13 @@ static const enum mmt_arg mmt_gemm_args[] = {
     MMT_ARG_SCALARS, MMT_ARG_A, MMT_ARG_B, MMT_ARG_C,     MMT_ARG_END,
 };
 
-enum { MMT_GEMM_TYPES = 1 << MMT_F32 | 1 << MMT_F64 | 1 << MMT_I32 };
+/* Those of one with the whole epilogue. */
+static const enum mmt_arg mmt_gemm_fused_args[] = {
+    MMT_ARG_M, MMT_ARG_N, MMT_ARG_K, MMT_ARG_ALPHA, MMT_ARG_BETA, MMT_ARG_SCALARS,
+    MMT_ARG_A, MMT_ARG_B, MMT_ARG_C, MMT_ARG_BIAS,  MMT_ARG_END,
+};
+
+enum { MMT_GEMM_TYPES = MMT_PLAIN_TYPES };
 
 /* Pieces of that size that cover `size` elements, the last one perhaps in part. */
 static inline int64_t mmt_gemm_pieces(int64_t size, int piece)

@@ -52,13 +52,15 @@ static void launch(const int *v, const mmt_problem *problem, const struct mmt_ca
                    struct mmt_launches *out)
 {
     mmt_gemm_launch(threads_x(v), threads_y(v), blocks(v, problem), problem->batch, out);
+    out->launch[0].args = mmt_gemm_fused_args;
 }
 
 const struct mmt_template mmt_template_naive = {
     .name = "naive",
     .what = "one thread for each element of C, everything from global memory",
     .op = MMT_GEMM,
-    .types = MMT_GEMM_TYPES,
+    .types = MMT_ALL_TYPES,
+    .fused = true,
     .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,
     .kinds = MMT_GPU,
     .file = "naive.cl",

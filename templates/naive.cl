@@ -1,4 +1,5 @@
-// naive - C = alpha*op(A)*op(B) + beta*C, row major: one thread for each element of C.
+// naive - C = activation(alpha*op(A)*op(B) + beta*C + bias), row major: one thread for each
+// element of C. Every type, on every device.
 //
 // One block computes a BLOCK_M x BLOCK_N piece of C. Every thread walks its own row of
 // op(A) and its own column of op(B) in global memory; the caches alone see any reuse.
@@ -62,8 +63,8 @@ DEVICE_FN int first_column(int n)
 }
 
 // One row of op(A) times one column of op(B).
-DEVICE_FN real row_by_column(const GLOBAL real *a, int lda, int row,
-                             const GLOBAL real *b, int ldb, int column, int k)
+DEVICE_FN real row_by_column(const GLOBAL element *a, int lda, int row,
+                             const GLOBAL element *b, int ldb, int column, int k)
 {
     const wide step_a = TRANS_A ? lda : 1, step_b = TRANS_B ? 1 : ldb;
     real sum = 0;
@@ -71,22 +72,26 @@ DEVICE_FN real row_by_column(const GLOBAL real *a, int lda, int row,
     a += TRANS_A ? (wide) row : (wide) row * lda;
     b += TRANS_B ? (wide) column * ldb : (wide) column;
     for (int p = 0; p < k; p++)
-        sum = MULTIPLY_ADD(a[p * step_a], b[p * step_b], sum);
+        sum = MULTIPLY_ADD(to_real(a[p * step_a]), to_real(b[p * step_b]), sum);
     return sum;
 }
 
 // beta = 0 never reads C.
-DEVICE_FN void store(GLOBAL real *c, real alpha, real sum, real beta)
+DEVICE_FN void store(GLOBAL result *c, real alpha, real sum, real beta, real bias)
 {
-    *c = beta == 0 ? alpha * sum : MULTIPLY_ADD(beta, *c, alpha * sum);
+    real x = alpha * sum;
+    if (beta != 0)
+        x = MULTIPLY_ADD(beta, from_result(*c), x);
+    *c = to_result(activate(BIAS ? x + bias : x));
 }
 
 KERNEL BLOCK_SIZE(THREADS_X, THREADS_Y)
 void mmt_gemm(int m, int n, int k, real alpha, real beta,
               const GLOBAL real *scalars, wide scalars_start,
-              const GLOBAL real *RESTRICT a, wide a_start, int lda, wide a_stride,
-              const GLOBAL real *RESTRICT b, wide b_start, int ldb, wide b_stride,
-              GLOBAL real *RESTRICT c, wide c_start, int ldc, wide c_stride)
+              const GLOBAL element *RESTRICT a, wide a_start, int lda, wide a_stride,
+              const GLOBAL element *RESTRICT b, wide b_start, int ldb, wide b_stride,
+              GLOBAL result *RESTRICT c, wide c_start, int ldc, wide c_stride,
+              const GLOBAL result *RESTRICT bias, wide bias_start)
 {
     const int row = first_row(n) + THREAD_ROW;
     const int column = first_column(n) + THREAD_COLUMN;
@@ -104,5 +109,6 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     b += b_start + BLOCK_Z * b_stride;
     c += c_start + BLOCK_Z * c_stride;
     const real sum = row_by_column(a, lda, row, b, ldb, column, k);
-    store(c + (wide) row * ldc + column, alpha, sum, beta);
+    store(c + (wide) row * ldc + column, alpha, sum, beta,
+          bias_at(bias + bias_start, row, column));
 }

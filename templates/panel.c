@@ -120,7 +120,7 @@ const struct mmt_template mmt_template_panel = {
     .what =
         "one core a work-item, explicit vectors, A and B packed into panels: for CPUs",
     .op = MMT_GEMM,
-    .types = MMT_GEMM_TYPES,
+    .types = MMT_PLAIN_TYPES,
     .dialects = MMT_OPENCL_C,
     .kinds = MMT_CPU,
     .file = "panel.cl",

@@ -27,7 +27,7 @@
 typedef double real;
 typedef double2 real2;
 #define MULTIPLY_ADD(a, b, c) fma(a, b, c)
-#elif defined(TYPE_I32)
+#elif defined(TYPE_I32) || defined(TYPE_I8)
 typedef unsigned int real;   // wraps, as mod 2^32 must
 typedef uint2 real2;
 typedef uint4 real4;
@@ -39,6 +39,8 @@ typedef float4 real4;
 #define MULTIPLY_ADD(a, b, c) fmaf(a, b, c)
 #endif
 typedef long long wide;      // offsets in elements: a matrix may have more than 2^31
+#define FLOAT_OF_BITS(x) __uint_as_float(x)
+#define BITS_OF_FLOAT(x) __float_as_uint(x)
 
 // Whole vectors between memory and a private array: LOAD4(GLOBAL, to, from). They stand at
 // multiples of 16 bytes or, where they are smaller, of their size.

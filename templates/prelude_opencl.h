@@ -27,7 +27,7 @@
 typedef double real;
 typedef double2 real2;
 #define MULTIPLY_ADD(a, b, c) fma(a, b, c)
-#elif defined(TYPE_I32)
+#elif defined(TYPE_I32) || defined(TYPE_I8)
 typedef uint real;           // wraps, as mod 2^32 must
 typedef uint2 real2;
 typedef uint4 real4;
@@ -43,6 +43,8 @@ typedef float4 real4;
 #endif
 #endif
 typedef long wide;           // offsets in elements: a matrix may have more than 2^31
+#define FLOAT_OF_BITS(x) as_float((uint) (x))
+#define BITS_OF_FLOAT(x) as_uint((float) (x))
 
 // Whole vectors between memory and a private array: LOAD4(GLOBAL, to, from). They stand at
 // multiples of 16 bytes or, where they are smaller, of their size; but on a CPU a buffer

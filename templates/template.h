@@ -28,12 +28,19 @@ struct mmt_knob {
     }
 
 /* What a text is specialised for besides its knobs. Texts see it as
- *   TYPE_F32 | TYPE_F64 | TYPE_I32   1 for the one in question, else undefined
- *   real                             float, double, unsigned int
- *   TRANS_A, TRANS_B, ALIGNED        0 or 1 */
+ *   TYPE_F32 | TYPE_BF16 …      1 for the one in question, else undefined
+ *   OUT_F32 | OUT_BF16 …        1 for C's type, else undefined
+ *   BIAS                        0 none, 1 a value a row, 2 a value a column
+ *   ACTIVATION                  0 none, 1 relu, 2 gelu, 3 gelu_tanh, 4 silu
+ *   TRANS_A, TRANS_B, ALIGNED   0 or 1
+ *   element, real, result       A's and B's elements as they are stored; what they add up
+ *                               in; C's elements as they are stored
+ *   to_real, to_result, from_result, activate    functions between them (numbers.h) */
 struct mmt_variant {
     mmt_op op;
-    mmt_type type;
+    mmt_type type, out;
+    mmt_bias bias;
+    mmt_activation activation;
     bool trans_a, trans_b;
     bool aligned; /* every operand starts, and every row and batch stride steps, at a
                    * multiple of the template's `alignment`; else only at an element */
@@ -51,6 +58,7 @@ struct mmt_template {
     const char *what; /* one sentence for people */
     mmt_op op;
     unsigned types;    /* bits 1 << MMT_F32 … */
+    bool fused;        /* serves bias and activation */
     unsigned dialects; /* enum mmt_dialect bits */
     unsigned kinds;    /* enum mmt_kind bits: where it is worth trying. It must be right
                         * everywhere its dialects reach */

@@ -282,6 +282,7 @@ static void check_template(struct grind *grind, const struct mmt_template *templ
     for (int i = 0; i < VARIANTS; i++) {
         const struct mmt_variant variant = { .op = template->op,
                                              .type = (mmt_type) (i / 4),
+                                             .out = mmt_type_own_output(i / 4),
                                              .trans_a = i & 2,
                                              .trans_b = i & 1 };
         struct mmt_config config;

@@ -107,7 +107,7 @@ USAGE = [
     (["tune", "extra"], 2, "'extra' is one word too many"),
     (["tune", "--type"], 2, "--type needs a value"),
     (["tune", "--json=yes"], 2, "takes no value"),
-    (["tune", "--type", "f31"], 2, "no type 'f31'", "f32, f64 and i32"),
+    (["tune", "--type", "f31"], 2, "no type 'f31'", "f8e5m2 and i8"),
     (["tune", "--type", ""], 2, "--type is empty"),
     (["tune", "--shape", "12x"], 2, "'12x' is no shape", "MxNxK"),
     (["tune", "--shape", "0x4x4"], 2, "'0x4x4' is no shape"),
@@ -135,7 +135,7 @@ USAGE = [
     (["emit", "tiled TILE=17"], 2, "TILE", "17", "16"),
     (["emit", "tiled TILES=16"], 2, "TILES"),
     (["emit", "tiled", "--dialect", "hip"], 2, "--dialect is 'hip'", "cuda or opencl"),
-    (["emit", "tiled", "--type", "f16"], 2, "no type 'f16'"),
+    (["emit", "tiled", "--type", "f17"], 2, "no type 'f17'"),
     (["emit", "tiled", "--transposes", "nn,tt"], 2, "one pair"),
     (["emit", "tiled", "-o", "/proc/none/x.cl"], 1, "/proc/none"),
 ]

@@ -67,6 +67,7 @@ static struct mmt_variant variant_at(int index)
     return (struct mmt_variant){
         .op = MMT_GEMM,
         .type = (mmt_type) (index / 8),
+        .out = mmt_type_own_output((mmt_type) (index / 8)),
         .trans_a = index / 4 % 2,
         .trans_b = index / 2 % 2,
         .aligned = index % 2,

@@ -221,8 +221,8 @@ static void test_variant(void)
 
 static void test_reject(void)
 {
-    struct mmt_variant f64 = { .type = MMT_F64, .aligned = true };
-    struct mmt_variant i32 = { .type = MMT_I32 };
+    struct mmt_variant f64 = { .type = MMT_F64, .out = MMT_F64, .aligned = true };
+    struct mmt_variant i32 = { .type = MMT_I32, .out = MMT_I32 };
     struct mmt_config config = { &sample, { 4, 0, 16 } };
     struct mmt_caps single = gpu, caps = opencl_cpu();
     single.f64 = false;
@@ -324,9 +324,9 @@ static void test_default(void)
                 continue;
             CHECK(!mmt_config_refuse(&config, &problem, devices[i]));
             const struct mmt_template *first = mmt_templates[0];
-            for (int t = 0; !is_meant(first, (mmt_type) type, devices[i]); t++)
+            for (int t = 0; first && !is_meant(first, (mmt_type) type, devices[i]); t++)
                 first = mmt_templates[t];
-            CHECK_EQ_STR(config.template->name, first->name);
+            CHECK_EQ_STR(config.template->name, first ? first->name : "naive");
         }
 
     mmt_problem problem = problem_of("gemm f64 nn 8x8x8");
@@ -473,9 +473,11 @@ static void test_golden(const char *root, const char *name,
 
 static void test_goldens(const char *root)
 {
-    struct mmt_variant nn = { MMT_GEMM, MMT_F32, false, false, true };
-    struct mmt_variant tn = { MMT_GEMM, MMT_F64, true, false, false };
-    struct mmt_variant tt = { MMT_GEMM, MMT_I32, true, true, false };
+    struct mmt_variant nn = { .type = MMT_F32, .out = MMT_F32, .aligned = true };
+    struct mmt_variant tn = { .type = MMT_F64, .out = MMT_F64, .trans_a = true };
+    struct mmt_variant tt = {
+        .type = MMT_I32, .out = MMT_I32, .trans_a = true, .trans_b = true
+    };
     struct mmt_config config = { &sample, { 4, 5, 16 } };
     struct mmt_template cuda = sample;
     cuda.types = 1 << MMT_I32;
@@ -493,7 +495,8 @@ static void test_emit_fails(void)
 {
     mmt_error err;
     struct mmt_text text = { 0 };
-    struct mmt_variant f32 = { .type = MMT_F32 }, i32 = { .type = MMT_I32 };
+    struct mmt_variant f32 = { .type = MMT_F32 },
+                       i32 = { .type = MMT_I32, .out = MMT_I32 };
     struct mmt_template broken = sample;
     struct mmt_config config = { &broken, { 4, 0, 16 } };
 
@@ -556,7 +559,7 @@ static void test_emit_embedded(const struct mmt_template *template,
     struct mmt_config config = { .template = template };
     struct mmt_variant variant = { .type = MMT_F32, .aligned = true };
     if (!(template->types & 1u << MMT_F32))
-        variant.type = MMT_F64;
+        variant.type = variant.out = MMT_F64;
     memcpy(config.values, template->seeds[0], sizeof(config.values));
     const char *file = dialect == MMT_CUDA_CXX ? "prelude_cuda.h" : "prelude_opencl.h";
 

@@ -302,6 +302,7 @@ static struct mmt_variant variant_at(const struct mmt_template *template, int in
 {
     return (struct mmt_variant){ .op = template->op,
                                  .type = (mmt_type) (index / 4),
+                                 .out = mmt_type_own_output((mmt_type) (index / 4)),
                                  .trans_a = index & 2,
                                  .trans_b = index & 1 };
 }

@@ -4,8 +4,8 @@
     tools/check_schema.py [--schema SCHEMA] [--complete] FILE...
 
 Says what is wrong and where, and ends with 1; with 2 for wrong usage. --complete also asks
-that every key of the schema is required, and that the files together use all of them: so
-a test learns of a key that the writer does not write. Uses the package jsonschema as a second opinion where it is
+that every key of the schema is required or has a default, and that the files together use
+all of them: so a test learns of a key that the writer does not write. Uses the package jsonschema as a second opinion where it is
 installed. Words of JSON Schema that it does not know are an error, never passed over.
 """
 import argparse
@@ -17,7 +17,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int,
          "number": (int, float), "null": type(None)}
-SAID = {"$schema", "$defs", "title", "description"}
+SAID = {"$schema", "$defs", "title", "description", "default"}
 
 
 def is_type(value, name):
@@ -147,8 +147,8 @@ def unused_keys(schema, used, where="schema"):
         return []
     keys = schema.get("properties", {})
     missing = [f"{where}: no file has the key '{k}'" for k in keys if (id(keys), k) not in used]
-    if set(keys) != set(schema.get("required", ())):
-        missing.append(f"{where}: every key must be required, and each that is must be there")
+    if {k for k in keys if "default" not in keys[k]} != set(schema.get("required", ())):
+        missing.append(f"{where}: keys without a default must be required, and there; no other")
     return missing + sum((unused_keys(v, used, f"{where}.{k}") for k, v in schema.items()), [])
 
 

@@ -5,12 +5,25 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DIALECT = 'd', TYPE = 't', TRANSPOSES = 256, UNALIGNED, OUTPUT = 'o', HELP = 'h' };
+enum {
+    DIALECT = 'd',
+    TYPE = 't',
+    TRANSPOSES = 256,
+    OUT,
+    BIAS,
+    ACTIVATION,
+    UNALIGNED,
+    OUTPUT = 'o',
+    HELP = 'h',
+};
 
 static const struct option options[] = {
     { "dialect", required_argument, NULL, DIALECT },
     { "type", required_argument, NULL, TYPE },
     { "transposes", required_argument, NULL, TRANSPOSES },
+    { "out", required_argument, NULL, OUT },
+    { "bias", required_argument, NULL, BIAS },
+    { "activation", required_argument, NULL, ACTIVATION },
     { "unaligned", no_argument, NULL, UNALIGNED },
     { "kind", required_argument, NULL, 'k' },
     { "output", required_argument, NULL, OUTPUT },
@@ -26,7 +39,10 @@ static int help(void)
         "compiles outside mmtune. Knobs that are not named have the first seed's "
         "value.\n\n"
         "  --dialect cuda|opencl    default: what the template is written for\n"
-        "  --type f32|f64|i32       default: f32\n"
+        "  --type TYPE              f32, bf16 and so on; default: f32\n"
+        "  --out TYPE               C's, where the type has a choice; default: its own\n"
+        "  --bias row|column        added to C; default: none\n"
+        "  --activation NAME        relu, gelu, gelu_tanh or silu; default: none\n"
         "  --transposes nn|nt|tn|tt default: nn\n"
         "  --unaligned              the text for operands of any alignment\n"
         "  --kind gpu|cpu           what it is to run on; default: the template's first\n"
@@ -36,7 +52,9 @@ static int help(void)
 
 struct request {
     struct mmt_config config;
-    struct mmt_variant variant;
+    mmt_type type;
+    struct mmt_wish wish;
+    bool trans_a, trans_b, unaligned;
     unsigned dialect, kind; /* 0: whatever the template is for */
     const char *output;
 };
@@ -52,17 +70,7 @@ static mmt_status read_word(const char *option, const char *given, const char *f
                     given, first, second);
 }
 
-static mmt_status read_type(const char *given, mmt_type *out, mmt_error *err)
-{
-    int type = mmt_type_parse(given);
-    if (type < 0)
-        return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "there is no type '%s'; there are f32, f64 and i32", given);
-    *out = (mmt_type) type;
-    return MMT_OK;
-}
-
-static mmt_status read_transposes(const char *given, struct mmt_variant *variant,
+static mmt_status read_transposes(const char *given, struct request *request,
                                   mmt_error *err)
 {
     unsigned bits;
@@ -73,8 +81,8 @@ static mmt_status read_transposes(const char *given, struct mmt_variant *variant
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
                         "--transposes is '%s'; one text has one pair: nn, nt, tn or tt",
                         given);
-    variant->trans_a = bits & (MMT_TN | MMT_TT);
-    variant->trans_b = bits & (MMT_NT | MMT_TT);
+    request->trans_a = bits & (MMT_TN | MMT_TT);
+    request->trans_b = bits & (MMT_NT | MMT_TT);
     return MMT_OK;
 }
 
@@ -88,11 +96,17 @@ static mmt_status read_option(int option, struct request *request, mmt_error *er
         return read_word("kind", optarg, "gpu", MMT_GPU, "cpu", MMT_CPU, &request->kind,
                          err);
     case TYPE:
-        return read_type(optarg, &request->variant.type, err);
+        return mmt_option_type(optarg, &request->type, err);
     case TRANSPOSES:
-        return read_transposes(optarg, &request->variant, err);
+        return read_transposes(optarg, request, err);
+    case OUT:
+        return mmt_option_wish("out", optarg, &request->wish, err);
+    case BIAS:
+        return mmt_option_wish("bias", optarg, &request->wish, err);
+    case ACTIVATION:
+        return mmt_option_wish("activation", optarg, &request->wish, err);
     case UNALIGNED:
-        request->variant.aligned = false;
+        request->unaligned = true;
         return MMT_OK;
     default:
         request->output = optarg;
@@ -124,11 +138,24 @@ static mmt_status fill_in(struct request *request, mmt_error *err)
         return mmt_fail(err, MMT_ERROR_UNSUPPORTED,
                         "the template %s is written for %s alone", template->name,
                         request->dialect == MMT_CUDA_CXX ? "OpenCL" : "CUDA");
-    if (!(template->types & 1u << request->variant.type))
-        return mmt_fail(err, MMT_ERROR_UNSUPPORTED,
-                        "the template %s does not serve the type %s", template->name,
-                        mmt_type_name(request->variant.type));
     return MMT_OK;
+}
+
+/* The text is the same for every shape. */
+static mmt_status emit(const struct request *request, struct mmt_text *text,
+                       mmt_error *err)
+{
+    mmt_problem problem = mmt_gemm_problem(request->type, 1, 1, 1);
+    problem.op = request->config.template->op;
+    problem.trans_a = request->trans_a;
+    problem.trans_b = request->trans_b;
+    mmt_wish_apply(&request->wish, &problem);
+    mmt_status status = mmt_problem_normalise(&problem, &problem, err);
+    if (status)
+        return status;
+    struct mmt_variant variant = mmt_variant_of(&problem, !request->unaligned);
+    return mmt_emit(&request->config, &variant, request->dialect, request->kind, text,
+                    err);
 }
 
 static mmt_status write_text(const struct mmt_text *text, const char *output,
@@ -143,7 +170,7 @@ static mmt_status write_text(const struct mmt_text *text, const char *output,
 
 int mmt_verb_emit(int argc, char **argv)
 {
-    struct request request = { .variant = { .op = MMT_GEMM, .aligned = true } };
+    struct request request = { .wish = MMT_WISH_NONE };
     struct mmt_text text = { 0 };
     mmt_error err = { 0 };
     for (int option; (option = mmt_option_next(argc, argv, options)) != -1;) {
@@ -162,8 +189,7 @@ int mmt_verb_emit(int argc, char **argv)
         return mmt_wrong_usage(argv[0], "%s", err.text);
     status = fill_in(&request, &err);
     if (!status)
-        status = mmt_emit(&request.config, &request.variant, request.dialect,
-                          request.kind, &text, &err);
+        status = emit(&request, &text, &err);
     if (!status)
         status = write_text(&text, request.output, &err);
     mmt_text_finish(&text);

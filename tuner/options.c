@@ -100,21 +100,78 @@ static bool next_piece(const char **list, char piece[32])
     return true;
 }
 
+mmt_status mmt_option_type(const char *name, mmt_type *out, mmt_error *err)
+{
+    struct mmt_text right = { 0 };
+    int type = mmt_type_parse(name);
+
+    if (type >= 0) {
+        *out = (mmt_type) type;
+        return MMT_OK;
+    }
+    mmt_type_list(MMT_ALL_TYPES, &right);
+    mmt_fail(err, MMT_ERROR_ARGUMENT, "there is no type '%s'; there are %s", name,
+             mmt_text_string(&right));
+    mmt_text_finish(&right);
+    return MMT_ERROR_ARGUMENT;
+}
+
 mmt_status mmt_option_types(const char *list, bool types[MMT_NUM_TYPES], mmt_error *err)
 {
     char piece[32];
     memset(types, 0, MMT_NUM_TYPES * sizeof *types);
     if (!*list)
-        return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "--type is empty; there are f32, f64 and i32");
+        return mmt_fail(err, MMT_ERROR_ARGUMENT, "--type is empty; say f32, or more");
     while (next_piece(&list, piece)) {
-        int type = mmt_type_parse(piece);
-        if (type < 0)
-            return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                            "there is no type '%s'; there are f32, f64 and i32", piece);
+        mmt_type type;
+        mmt_status status = mmt_option_type(piece, &type, err);
+        if (status)
+            return status;
         types[type] = true;
     }
     return MMT_OK;
+}
+
+static mmt_status read_word(const char *value, int (*parse)(const char *),
+                            const char *right, int *out, mmt_error *err)
+{
+    int found = parse(value);
+    if (found < 0)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT, "there is no '%s'; there are %s", value,
+                        right);
+    *out = found;
+    return MMT_OK;
+}
+
+mmt_status mmt_option_wish(const char *option, const char *value, struct mmt_wish *out,
+                           mmt_error *err)
+{
+    int found = 0;
+    mmt_type type;
+    mmt_status status;
+    if (!strcmp(option, "out")) {
+        status = mmt_option_type(value, &type, err);
+        if (!status)
+            out->out = (int) type;
+    } else if (!strcmp(option, "bias")) {
+        status = read_word(value, mmt_bias_parse, "none, row and column", &found, err);
+        if (!status)
+            out->bias = (mmt_bias) found;
+    } else {
+        status = read_word(value, mmt_activation_parse,
+                           "none, relu, gelu, gelu_tanh and silu", &found, err);
+        if (!status)
+            out->activation = (mmt_activation) found;
+    }
+    return status;
+}
+
+void mmt_wish_apply(const struct mmt_wish *wish, mmt_problem *problem)
+{
+    if (wish->out >= 0)
+        problem->out = (mmt_type) wish->out;
+    problem->bias = wish->bias;
+    problem->activation = wish->activation;
 }
 
 mmt_status mmt_option_transposes(const char *list, unsigned *transposes, mmt_error *err)
@@ -251,7 +308,7 @@ const char *mmt_print_seconds(double seconds, char buffer[32])
 
 const char *mmt_print_rate(double per_second, mmt_type type, char buffer[32])
 {
-    const char *unit = type == MMT_I32 ? "OP/s" : "FLOP/s";
+    const char *unit = mmt_type_in(type, MMT_WHOLE_TYPES) ? "OP/s" : "FLOP/s";
     if (per_second >= 1e12)
         snprintf(buffer, 32, "%.2f T%s", per_second / 1e12, unit);
     else

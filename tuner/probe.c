@@ -201,9 +201,12 @@ static double measure_bandwidth(mmt_device *device)
 void mmt_probe(mmt_device *device, double peak_flops[MMT_NUM_TYPES], double *bandwidth)
 {
     const struct mmt_caps *caps = mmt_device_caps(device);
+    double scalar[MMT_NUM_TYPES] = { 0 };
     for (int type = 0; type < MMT_NUM_TYPES; type++)
-        peak_flops[type] = caps->dialect == MMT_OPENCL_C && (type != MMT_F64 || caps->f64)
-                               ? measure_peak(device, type)
-                               : 0;
+        if (caps->dialect == MMT_OPENCL_C && (int) mmt_type_scalar(type) == type &&
+            (type != MMT_F64 || caps->f64))
+            scalar[type] = measure_peak(device, type);
+    for (int type = 0; type < MMT_NUM_TYPES; type++)
+        peak_flops[type] = scalar[mmt_type_scalar(type)];
     *bandwidth = measure_bandwidth(device);
 }

@@ -141,8 +141,7 @@ static int list_spaces(const mmt_problem *problem, const struct mmt_caps *caps,
     int count = 0;
     for (int i = 0; mmt_templates[i] && count < MOST_TEMPLATES; i++) {
         const struct mmt_template *template = mmt_templates[i];
-        if (template->kinds & caps->kind && template->dialects & caps->dialect &&
-            template->types & 1u << problem->type && template->op == problem->op)
+        if (mmt_config_meant(template, problem, caps))
             spaces[count++] =
                 (struct space){ .template = template, .problem = problem, .caps = caps };
     }

@@ -23,7 +23,7 @@ static int help(void)
            "Lists the templates and their knobs, and with a device how many of their\n"
            "configurations are legal on it.\n\n"
            "  --device DEVICE   a number or id of `mmtune devices`\n"
-           "  --type LIST       count for these types (f32,f64,i32); default: f32\n"
+           "  --type LIST       count for these types (f32,bf16,…); default: f32\n"
            "  --why             also why the others are not legal, and how many each\n"
            "  --json            for programs\n");
     return MMT_EXIT_DONE;
@@ -68,7 +68,10 @@ static int more_frequent(const void *left, const void *right)
 static void take_census(const struct mmt_template *template, mmt_type type,
                         const struct mmt_caps *caps, struct census *census)
 {
-    struct mmt_variant variant = { .op = template->op, .type = type, .aligned = true };
+    struct mmt_variant variant = { .op = template->op,
+                                   .type = type,
+                                   .out = mmt_type_own_output(type),
+                                   .aligned = true };
     struct mmt_config config;
     census->size = mmt_space_size(template);
     census->looked_at = census->size < 2000000 ? census->size : SAMPLES;

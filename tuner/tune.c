@@ -17,6 +17,7 @@ enum {
     BUDGET = 'b',
     JSON = 'j',
     SUITE = 256,
+    OUT,
     TRANSPOSES,
     TEMPLATE,
     SEARCH,
@@ -32,6 +33,7 @@ static const struct option options[] = {
     { "type", required_argument, NULL, TYPE },
     { "shape", required_argument, NULL, SHAPE },
     { "suite", required_argument, NULL, SUITE },
+    { "out", required_argument, NULL, OUT },
     { "transposes", required_argument, NULL, TRANSPOSES },
     { "template", required_argument, NULL, TEMPLATE },
     { "search", required_argument, NULL, SEARCH },
@@ -59,7 +61,10 @@ static int help(void)
         "from the journal beside the profile. Ctrl-C finishes the candidate at hand and\n"
         "writes; twice, it stops at once; nothing that was measured is lost.\n\n"
         "  --device DEVICE      a number or id of `mmtune devices`; default: 0\n"
-        "  --type LIST          f32,f64,i32; default: all that the device has\n"
+        "  --type LIST          f32,f64,i32,bf16,f16,tf32,f8e4m3,f8e5m2,i8; default: "
+        "those\n"
+        "                       that the device computes well\n"
+        "  --out TYPE           C's, where a type has a choice; default: its own\n"
         "  --shape MxNxK        one problem; may be repeated; MxNxKxBATCH for a batch\n"
         "  --suite NAME         a list of them; see `mmtune suites`\n"
         "  --transposes LIST    nn,nt,tn,tt; default: nn\n"
@@ -141,6 +146,8 @@ static mmt_status read_option(int option, struct mmt_tune_options *o, mmt_error 
         return add_shape(o, err);
     case SUITE:
         return set_suite(o, err);
+    case OUT:
+        return mmt_option_wish("out", optarg, &o->wish, err);
     case TRANSPOSES:
         return mmt_option_transposes(optarg, &o->transposes, err);
     case TEMPLATE:
@@ -176,9 +183,11 @@ static mmt_status read_option(int option, struct mmt_tune_options *o, mmt_error 
 static int read_options(int argc, char **argv, struct mmt_tune_options *o)
 {
     mmt_error err = { 0 };
-    *o = (struct mmt_tune_options){
-        .search = mmt_search_names[0], .budget = { .seconds = 300 }, .limit = 5, .seed = 1
-    };
+    *o = (struct mmt_tune_options){ .wish = MMT_WISH_NONE,
+                                    .search = mmt_search_names[0],
+                                    .budget = { .seconds = 300 },
+                                    .limit = 5,
+                                    .seed = 1 };
     for (int option; (option = mmt_option_next(argc, argv, options)) != -1;) {
         if (option == '?')
             return MMT_EXIT_USAGE;

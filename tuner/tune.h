@@ -20,6 +20,7 @@
 struct mmt_tune_options {
     const char *device; /* NULL: "0" */
     bool types[MMT_NUM_TYPES], some_types;
+    struct mmt_wish wish;
     struct mmt_shape *shapes;
     int num_shapes;
     const char *suite;                   /* NULL: none was named */

@@ -180,9 +180,10 @@ static bool is_meant(const struct mmt_tuning *t, const struct mmt_template *temp
 {
     if (t->options.template && t->options.template != template)
         return false;
-    return (t->options.template || template->kinds & t->caps.kind) &&
-           template->dialects & t->caps.dialect &&
-           template->types & 1u << problem->type && template->op == problem->op;
+    if (t->options.template)
+        return template->dialects & t->caps.dialect &&
+               mmt_type_in(problem->type, template->types) && template->op == problem->op;
+    return mmt_config_meant(template, problem, &t->caps);
 }
 
 static void tell_journal(struct mmt_arms *arms)

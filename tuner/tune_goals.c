@@ -22,6 +22,7 @@ static mmt_status add_goal(struct mmt_tuning *t, mmt_type type, unsigned transpo
     problem.stride_b = shape->k * shape->n;
     problem.trans_a = (transposes & (MMT_TN | MMT_TT)) != 0;
     problem.trans_b = (transposes & (MMT_NT | MMT_TT)) != 0;
+    mmt_wish_apply(&t->options.wish, &problem);
     mmt_problem *grown =
         realloc(t->goals, ((size_t) t->num_goals + 1) * sizeof *t->goals);
     if (!grown)
@@ -68,6 +69,18 @@ static mmt_status add_default(struct mmt_tuning *t, int types, mmt_error *err)
     return status;
 }
 
+/* Unless told, types for which the device has nothing but the plainest kernel are left
+ * out, but for those of which every program makes use. */
+static bool is_usual(const struct mmt_tuning *t, mmt_type type)
+{
+    mmt_problem problem = mmt_gemm_problem(type, 4096, 4096, 4096);
+    struct mmt_config config;
+    return mmt_type_in(type, MMT_PLAIN_TYPES) ||
+           (!mmt_problem_normalise(&problem, &problem, NULL) &&
+            mmt_config_default(&problem, &t->caps, &config) &&
+            strcmp(config.template->name, "naive"));
+}
+
 static mmt_status choose_types(struct mmt_tuning *t, int *types, mmt_error *err)
 {
     if (t->options.some_types && t->options.types[MMT_F64] && !t->caps.f64)
@@ -76,7 +89,7 @@ static mmt_status choose_types(struct mmt_tuning *t, int *types, mmt_error *err)
                         t->caps.name);
     for (int type = 0; type < MMT_NUM_TYPES; type++) {
         if (!t->options.some_types)
-            t->options.types[type] = true;
+            t->options.types[type] = is_usual(t, (mmt_type) type);
         *types += serves(t, type);
     }
     return MMT_OK;

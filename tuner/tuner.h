@@ -54,6 +54,22 @@ int mmt_failed_or_usage(const char *verb, const mmt_error *err);
 
 /* Each refuses with the value and what would be right. Lists are separated by commas. */
 mmt_status mmt_option_types(const char *list, bool types[MMT_NUM_TYPES], mmt_error *err);
+mmt_status mmt_option_type(const char *name, mmt_type *out, mmt_error *err);
+
+/* What --out, --bias and --activation ask for, by their last word. Starts as
+ * MMT_WISH_NONE. */
+struct mmt_wish {
+    int out; /* an mmt_type; -1: the type's own */
+    mmt_bias bias;
+    mmt_activation activation;
+};
+#define MMT_WISH_NONE                                                                    \
+    {                                                                                    \
+        .out = -1                                                                        \
+    }
+mmt_status mmt_option_wish(const char *option, const char *value, struct mmt_wish *out,
+                           mmt_error *err);
+void mmt_wish_apply(const struct mmt_wish *wish, mmt_problem *problem);
 
 enum { MMT_NN = 1 << 0, MMT_NT = 1 << 1, MMT_TN = 1 << 2, MMT_TT = 1 << 3 };
 mmt_status mmt_option_transposes(const char *list, unsigned *transposes, mmt_error *err);

@@ -8,12 +8,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEVICE = 'd', TYPE = 't', SHAPE = 's', TEMPLATE = 256, TRANSPOSES, SAMPLE, SEED };
+enum {
+    DEVICE = 'd',
+    TYPE = 't',
+    SHAPE = 's',
+    TEMPLATE = 256,
+    OUT,
+    BIAS,
+    ACTIVATION,
+    TRANSPOSES,
+    SAMPLE,
+    SEED,
+};
 
 static const struct option options[] = {
     { "device", required_argument, NULL, DEVICE },
     { "template", required_argument, NULL, TEMPLATE },
     { "type", required_argument, NULL, TYPE },
+    { "out", required_argument, NULL, OUT },
+    { "bias", required_argument, NULL, BIAS },
+    { "activation", required_argument, NULL, ACTIVATION },
     { "transposes", required_argument, NULL, TRANSPOSES },
     { "shape", required_argument, NULL, SHAPE },
     { "sample", required_argument, NULL, SAMPLE },
@@ -31,7 +45,11 @@ static int help(void)
         "every template, or all of the template that is named, and some at random.\n\n"
         "  -d, --device DEVICE      default: 0\n"
         "  --template NAME          of this template alone\n"
-        "  -t, --type LIST          of f32,f64,i32; default: all that the device has\n"
+        "  -t, --type LIST          of f32,f64,i32,bf16,f16,tf32,f8e4m3,f8e5m2,i8;\n"
+        "                           default: all that the device has\n"
+        "  --out TYPE               C's, where a type has a choice; default: its own\n"
+        "  --bias row|column        added to C; default: none\n"
+        "  --activation NAME        relu, gelu, gelu_tanh or silu; default: none\n"
         "  --transposes LIST        of nn,nt,tn,tt; default: all\n"
         "  -s, --shape MxNxK[xB]    where the last checks are made; default: "
         "512x384x640\n"
@@ -45,6 +63,7 @@ struct request {
     const struct mmt_template *template; /* NULL: all */
     bool types[MMT_NUM_TYPES];
     bool types_given;
+    struct mmt_wish wish;
     unsigned transposes;
     struct mmt_shape shape;
     int64_t sample, seed;
@@ -70,6 +89,12 @@ static mmt_status read_option(int option, struct request *request, mmt_error *er
     case TYPE:
         request->types_given = true;
         return mmt_option_types(optarg, request->types, err);
+    case OUT:
+        return mmt_option_wish("out", optarg, &request->wish, err);
+    case BIAS:
+        return mmt_option_wish("bias", optarg, &request->wish, err);
+    case ACTIVATION:
+        return mmt_option_wish("activation", optarg, &request->wish, err);
     case TRANSPOSES:
         return mmt_option_transposes(optarg, &request->transposes, err);
     case SHAPE:
@@ -232,6 +257,7 @@ static mmt_status verify_all(mmt_device *device, const struct request *request,
             problem.batch = s->batch;
             problem.trans_a = pair >> 1;
             problem.trans_b = pair & 1;
+            mmt_wish_apply(&request->wish, &problem);
             if (request->types[type] && request->transposes & pairs[pair >> 1][pair & 1])
                 status = verify_problem(device, &problem, request, tally, err);
         }
@@ -270,6 +296,7 @@ static int verify_on_device(struct request *request, const char *verb)
 int mmt_verb_verify(int argc, char **argv)
 {
     struct request request = { .shape = { 512, 384, 640, 1 },
+                               .wish = MMT_WISH_NONE,
                                .transposes = MMT_NN | MMT_NT | MMT_TN | MMT_TT,
                                .sample = 2,
                                .seed = 1 };

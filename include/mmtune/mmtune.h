@@ -74,17 +74,58 @@ MMT_API const char *mmt_version(void);
 /* ---- problems -------------------------------------------------------------------- */
 
 typedef enum mmt_op {
-    MMT_GEMM = 0, /* C = alpha op(A) op(B) + beta C */
+    MMT_GEMM = 0, /* a product of matrices */
 } mmt_op;
 
-/* How numbers are stored, multiplied and added. */
+/* How numbers are stored, multiplied and added. A device without units for a type has a
+ * plain kernel for it, so that every type but f64 serves on every device.
+ *
+ *             A and B                           adds up in   C
+ *   f32 f64   themselves                        themselves   themselves
+ *   i32       32 bits                           mod 2^32     i32
+ *   bf16 f16  16 bits: 8 or 5 of exponent       f32          f32 or the type itself
+ *   tf32      f32; of each fraction the first   f32          f32
+ *             10 bits count, the others are
+ *             rounded or cut off
+ *   f8e4m3    8 bits: 4 or 5 of exponent, as    f32          f32, f16 or bf16
+ *   f8e5m2    the Open Compute Project has it
+ *   i8        8 bits, signed                    mod 2^32     i32
+ *
+ * Matrix units may add up f8 with fewer bits than f32 has (docs/measuring.md). */
 typedef enum mmt_type {
     MMT_F32 = 0,
     MMT_F64,
-    MMT_I32, /* arithmetic mod 2^32; alpha and beta must be whole numbers */
+    MMT_I32,
+    MMT_BF16,
+    MMT_F16,
+    MMT_TF32,
+    MMT_F8E4M3,
+    MMT_F8E5M2,
+    MMT_I8,
 } mmt_type;
 
-/* One problem. op(A) is m x k, op(B) is k x n, C is m x n.
+/* A vector that is added to C: one value for each row (m of them), or for each column (n
+ * of them), in C's type; a batch shares it. */
+typedef enum mmt_bias {
+    MMT_BIAS_NONE = 0,
+    MMT_BIAS_ROW,
+    MMT_BIAS_COLUMN,
+} mmt_bias;
+
+/* What is done to each element last. */
+typedef enum mmt_activation {
+    MMT_ACTIVATION_NONE = 0,
+    MMT_RELU,      /* max(x, 0) */
+    MMT_GELU,      /* x / 2 (1 + erf(x / sqrt(2))) */
+    MMT_GELU_TANH, /* x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) */
+    MMT_SILU,      /* x / (1 + exp(-x)) */
+} mmt_activation;
+
+/* One problem: C = activation(alpha op(A) op(B) + beta C + bias). op(A) is m x k, op(B)
+ * is k x n, C is m x n. All of it is computed in the type's scalar type, which is also
+ * that of alpha and beta: f64 for f64, i32 for i32 and i8 (whole alpha and beta, bias and
+ * RELU alone), f32 for the others. Then C is rounded once, to the nearest number of its
+ * type.
  *
  * A is stored m x k (lda >= k), or k x m when trans_a is set (lda >= m); B is stored k x
  * n (ldb >= n), or n x k when trans_b is set (ldb >= k); C is stored m x n (ldc >= n). A
@@ -102,9 +143,13 @@ typedef struct mmt_problem {
     int64_t lda, ldb, ldc;
     int64_t batch;
     int64_t stride_a, stride_b, stride_c;
+    mmt_type out; /* C's; read only where the type has a choice, see there */
+    mmt_bias bias;
+    mmt_activation activation;
 } mmt_problem;
 
-/* A plain product, C = A B, to be changed further by the caller. */
+/* A plain product, C = A B, to be changed further by the caller. C is of the type itself
+ * where that can be, of bf16 for f8. */
 MMT_API mmt_problem mmt_gemm_problem(mmt_type type, int64_t m, int64_t n, int64_t k);
 
 /* ---- devices --------------------------------------------------------------------- */
@@ -196,7 +241,8 @@ MMT_API mmt_plan_options mmt_plan_defaults(void);
 
 /* Chooses, builds and loads a kernel for the problem. The profile and the options may be
  * NULL; they, and the problem, need only live until this returns. Slow where the kernel
- * is not in the cache on disk yet. Fails where the device cannot compute the type. */
+ * is not in the cache on disk yet. Fails where the device cannot compute the type (f64
+ * on one without double precision). */
 MMT_API mmt_plan *mmt_plan_create(mmt_device *device, const mmt_profile *profile,
                                   const mmt_problem *problem,
                                   const mmt_plan_options *options, mmt_error *err);
@@ -218,10 +264,11 @@ typedef struct mmt_args {
     size_t size;           /* sizeof(mmt_args) */
     mmt_operand a, b, c;   /* A and B may be 0 where k or the host's alpha is 0 */
     double alpha, beta;    /* 1 and 0; beta = 0 never reads C. Ignored with scalars */
-    mmt_operand scalars;   /* device memory with alpha, then beta, in the plan's type; 0:
+    mmt_operand scalars;   /* device memory with alpha, then beta, in the scalar type; 0:
                             * none. Read when the launch runs, not when it is queued */
     mmt_operand workspace; /* mmt_plan_workspace bytes, 256-byte aligned, for this
                             * execution alone until it is done */
+    mmt_operand bias;      /* where the problem has one */
 } mmt_args;
 
 MMT_API mmt_args mmt_args_defaults(void);

@@ -199,8 +199,14 @@ def problems():
                    within(PROBLEM, m=-1))
     change_problem("op", which + '.op is "dot"; it must be one of gemm',
                    within(PROBLEM, op="dot"))
-    change_problem("type", which + '.type is "f16"; it must be one of f32, f64, i32',
-                   within(PROBLEM, type="f16"))
+    change_problem("type", which + '.type is "f31"; it must be one of f32, f64, i32',
+                   within(PROBLEM, type="f31"))
+    change_problem("out", which + '.out is "f8"; it must be one of f32',
+                   within(PROBLEM, out="f8"))
+    change_problem("output", "entries[0].problem: out is f16; for a product of bf16",
+                   within(PROBLEM, type="bf16", out="f16"))
+    change_problem("activation", "entries[0].problem: activation is gelu; of whole numbers",
+                   within(PROBLEM, type="i32", activation="gelu"))
     change_problem("missing", which + " is missing", without(ENTRY, "problem"))
 
 

@@ -1,0 +1,108 @@
+#include "base/type.h"
+
+#include <string.h>
+
+#define BIT MMT_TYPE_BIT
+
+static const struct {
+    const char *name;
+    size_t size;
+    mmt_type scalar, own_output;
+    unsigned outputs;
+} types[MMT_NUM_TYPES] = {
+    [MMT_F32] = { "f32", 4, MMT_F32, MMT_F32, BIT(MMT_F32) },
+    [MMT_F64] = { "f64", 8, MMT_F64, MMT_F64, BIT(MMT_F64) },
+    [MMT_I32] = { "i32", 4, MMT_I32, MMT_I32, BIT(MMT_I32) },
+    [MMT_BF16] = { "bf16", 2, MMT_F32, MMT_BF16, BIT(MMT_F32) | BIT(MMT_BF16) },
+    [MMT_F16] = { "f16", 2, MMT_F32, MMT_F16, BIT(MMT_F32) | BIT(MMT_F16) },
+    [MMT_TF32] = { "tf32", 4, MMT_F32, MMT_F32, BIT(MMT_F32) },
+    [MMT_F8E4M3] = { "f8e4m3", 1, MMT_F32, MMT_BF16,
+                     BIT(MMT_F32) | BIT(MMT_BF16) | BIT(MMT_F16) },
+    [MMT_F8E5M2] = { "f8e5m2", 1, MMT_F32, MMT_BF16,
+                     BIT(MMT_F32) | BIT(MMT_BF16) | BIT(MMT_F16) },
+    [MMT_I8] = { "i8", 1, MMT_I32, MMT_I32, BIT(MMT_I32) },
+};
+
+const char *mmt_type_name(mmt_type type)
+{
+    return types[type].name;
+}
+
+int mmt_type_parse(const char *name)
+{
+    for (int i = 0; i < MMT_NUM_TYPES; i++)
+        if (!strcmp(types[i].name, name))
+            return i;
+    return -1;
+}
+
+void mmt_type_list(unsigned set, struct mmt_text *text)
+{
+    const char *before = "";
+    for (int i = 0; i < MMT_NUM_TYPES; i++) {
+        if (!mmt_type_in((mmt_type) i, set))
+            continue;
+        set &= ~BIT(i);
+        mmt_text_addf(text, "%s%s", before, types[i].name);
+        before = set & (set - 1) ? ", " : " and ";
+    }
+}
+
+size_t mmt_type_size(mmt_type type)
+{
+    return types[type].size;
+}
+
+mmt_type mmt_type_scalar(mmt_type type)
+{
+    return types[type].scalar;
+}
+
+unsigned mmt_type_outputs(mmt_type type)
+{
+    return types[type].outputs;
+}
+
+mmt_type mmt_type_own_output(mmt_type type)
+{
+    return types[type].own_output;
+}
+
+bool mmt_type_has_choice(mmt_type type)
+{
+    return types[type].outputs & (types[type].outputs - 1);
+}
+
+/* ---- what is done to C last -------------------------------------------------------- */
+
+static const char *const biases[MMT_NUM_BIASES] = { "none", "row", "column" };
+static const char *const activations[MMT_NUM_ACTIVATIONS] = { "none", "relu", "gelu",
+                                                              "gelu_tanh", "silu" };
+
+static int find(const char *const *names, int count, const char *name)
+{
+    for (int i = 0; i < count; i++)
+        if (!strcmp(names[i], name))
+            return i;
+    return -1;
+}
+
+const char *mmt_bias_name(mmt_bias bias)
+{
+    return biases[bias];
+}
+
+const char *mmt_activation_name(mmt_activation activation)
+{
+    return activations[activation];
+}
+
+int mmt_bias_parse(const char *name)
+{
+    return find(biases, MMT_NUM_BIASES, name);
+}
+
+int mmt_activation_parse(const char *name)
+{
+    return find(activations, MMT_NUM_ACTIVATIONS, name);
+}

@@ -1,0 +1,53 @@
+/* Number types: their names, sizes, and what may be done with them. */
+#ifndef MMT_BASE_TYPE_H
+#define MMT_BASE_TYPE_H
+
+#include <stdbool.h>
+
+#include "base/text.h"
+
+#include <mmtune/mmtune.h>
+
+enum { MMT_NUM_TYPES = MMT_I8 + 1 };
+
+/* Sets of types have a bit for each. */
+#define MMT_TYPE_BIT(type) (1u << (type))
+enum {
+    MMT_PLAIN_TYPES = MMT_TYPE_BIT(MMT_F32) | MMT_TYPE_BIT(MMT_F64) |
+                      MMT_TYPE_BIT(MMT_I32), /* one type for all that they do */
+    MMT_F8_TYPES = MMT_TYPE_BIT(MMT_F8E4M3) | MMT_TYPE_BIT(MMT_F8E5M2),
+    MMT_WHOLE_TYPES = MMT_TYPE_BIT(MMT_I32) | MMT_TYPE_BIT(MMT_I8),
+    MMT_ALL_TYPES = MMT_TYPE_BIT(MMT_NUM_TYPES) - 1,
+};
+
+static inline bool mmt_type_in(mmt_type type, unsigned set)
+{
+    return set >> type & 1;
+}
+
+/* "f32"; and back, or -1. */
+const char *mmt_type_name(mmt_type type);
+int mmt_type_parse(const char *name);
+
+/* Adds "f32, f64 and i32". */
+void mmt_type_list(unsigned set, struct mmt_text *text);
+
+/* Bytes of one element of A and B, or of C where the type is an output. */
+size_t mmt_type_size(mmt_type type);
+
+/* What it adds up in, and what alpha and beta are: f32, f64 or i32. */
+mmt_type mmt_type_scalar(mmt_type type);
+
+/* The types that C may have, and the one that it has unless told otherwise. */
+unsigned mmt_type_outputs(mmt_type type);
+mmt_type mmt_type_own_output(mmt_type type);
+bool mmt_type_has_choice(mmt_type type);
+
+/* "row", "gelu_tanh"; "none" for none; and back, or -1. */
+enum { MMT_NUM_BIASES = MMT_BIAS_COLUMN + 1, MMT_NUM_ACTIVATIONS = MMT_SILU + 1 };
+const char *mmt_bias_name(mmt_bias bias);
+const char *mmt_activation_name(mmt_activation activation);
+int mmt_bias_parse(const char *name);
+int mmt_activation_parse(const char *name);
+
+#endif
