@@ -81,11 +81,17 @@ def read_journal(path):
 
 
 def candidates(path):
-    return [line for line in read_journal(path)[1:] if not line.get("final")]
+    return [line for line in read_journal(path)[1:]
+            if not line.get("final") and not line.get("calibration")]
+
+
+def calibrations(path):
+    return [line for line in read_journal(path)[1:] if line.get("calibration")]
 
 
 def check_unique(path):
-    seen = collections.Counter((c["problem"], c["configuration"]) for c in candidates(path))
+    seen = collections.Counter((c["problem"], c["configuration"])
+                               for c in candidates(path) + calibrations(path))
     twice = [key for key, count in seen.items() if count > 1]
     check(not twice, f"measured twice: {twice}")
 
@@ -179,6 +185,9 @@ def test_journal():
     run(command + ["5"], 0, "gemm f32 nn 96x80x64", "tiled TILE=", "pkg-config")
     check(len(candidates(path)) == 5, "five candidates were asked for")
     first = check_profile(path, 1)
+    other = calibrations(path)
+    check(0 < len(other) <= 10 and not any("96x80x64" in line["problem"] for line in other),
+          f"at most twice as many timings on other shapes: {len(other)}")
     check(first["made"]["tried"] == 5, "the profile counts five tries")
 
     run(command + ["3"], 0, "going on from")

@@ -50,17 +50,32 @@ const struct mmt_record *mmt_journal_records(const struct mmt_journal *journal,
     return journal->records;
 }
 
+static bool is_of(const struct mmt_record *record, const mmt_problem *problem,
+                  const struct mmt_config *config)
+{
+    return mmt_config_equal(&record->config, config) &&
+           mmt_problem_equal(&record->problem, problem);
+}
+
 const struct mmt_record *mmt_journal_find(const struct mmt_journal *journal,
                                           const mmt_problem *problem,
                                           const struct mmt_config *config)
 {
     for (size_t i = 0; i < journal->count; i++) {
         const struct mmt_record *r = &journal->records[i];
-        if (!r->final && mmt_config_equal(&r->config, config) &&
-            mmt_problem_equal(&r->problem, problem))
+        if (mmt_record_is_candidate(r) && is_of(r, problem, config))
             return r;
     }
     return NULL;
+}
+
+bool mmt_journal_knows(const struct mmt_journal *journal, const mmt_problem *problem,
+                       const struct mmt_config *config)
+{
+    for (size_t i = 0; i < journal->count; i++)
+        if (is_of(&journal->records[i], problem, config))
+            return true;
+    return false;
 }
 
 static const char *hash_of(struct mmt_journal *journal,
@@ -147,6 +162,8 @@ static json_t *record_json(struct mmt_journal *journal, const struct mmt_record 
     mmt_text_finish(&config);
     if (record->final)
         json_object_set_new(line, "final", json_true());
+    if (record->calibration)
+        json_object_set_new(line, "calibration", json_true());
     if (*r->reason)
         json_object_set_new(line, "reason", json_string(r->reason));
     if (r->outcome != MMT_TIMED)
@@ -221,6 +238,7 @@ static enum verdict read_record(struct mmt_journal *journal, const json_t *line,
     if (mmt_config_parse(word(line, "configuration"), &out->config, NULL))
         return CHANGED;
     out->final = json_is_true(json_object_get(line, "final"));
+    out->calibration = json_is_true(json_object_get(line, "calibration"));
     out->result.outcome = (enum mmt_outcome) outcome;
     out->result.time.median = number(line, "seconds", 0);
     out->result.time.spread = number(line, "spread", 0);

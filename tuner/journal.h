@@ -11,9 +11,16 @@ struct mmt_record {
     mmt_problem problem; /* normalised */
     struct mmt_config config;
     struct mmt_result result;
-    bool final;   /* timed again among the finalists */
-    bool earlier; /* by an earlier run, not by this one */
+    bool final;       /* timed again among the finalists */
+    bool calibration; /* timed at a shape that is no goal, to learn what kernels cost */
+    bool earlier;     /* by an earlier run, not by this one */
 };
+
+/* Whether a search proposed it: the other records are of configurations known before. */
+static inline bool mmt_record_is_candidate(const struct mmt_record *record)
+{
+    return !record->final && !record->calibration;
+}
 
 struct mmt_journal;
 
@@ -37,10 +44,14 @@ const char *mmt_journal_notes(const struct mmt_journal *journal);
 const struct mmt_record *mmt_journal_records(const struct mmt_journal *journal,
                                              size_t *count);
 
-/* The result of a candidate that is no final; NULL where it was not tried. */
+/* The result of a candidate; NULL where it was not tried. */
 const struct mmt_record *mmt_journal_find(const struct mmt_journal *journal,
                                           const mmt_problem *problem,
                                           const struct mmt_config *config);
+
+/* Whether there is any record of a configuration on a problem. */
+bool mmt_journal_knows(const struct mmt_journal *journal, const mmt_problem *problem,
+                       const struct mmt_config *config);
 
 /* Appends: one write, one line. The earlier pointers into the records end to be valid. */
 mmt_status mmt_journal_add(struct mmt_journal *journal, const struct mmt_record *record,

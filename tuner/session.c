@@ -100,8 +100,8 @@ static mmt_status check(mmt_device *device, const mmt_problem *p, mmt_error *err
     return MMT_OK;
 }
 
-struct mmt_session *mmt_session_create(mmt_device *device, const mmt_problem *problem,
-                                       uint64_t seed, mmt_error *err)
+static struct mmt_session *create(mmt_device *device, const mmt_problem *problem,
+                                  uint64_t seed, bool bare, mmt_error *err)
 {
     struct mmt_session *session = calloc(1, sizeof *session);
     mmt_status status;
@@ -112,12 +112,13 @@ struct mmt_session *mmt_session_create(mmt_device *device, const mmt_problem *pr
     }
     session->device = device;
     session->seed = seed;
+    session->bare = bare;
     status = mmt_problem_normalise(problem, &session->problem, err);
     if (status == MMT_OK)
         status = check(device, &session->problem, err);
     if (status == MMT_OK)
         status = make_queue(session, err);
-    if (status == MMT_OK)
+    if (status == MMT_OK && !bare)
         status = make_trials(session, err);
     if (status == MMT_OK)
         status = mmt_session_make_shape(session, err);
@@ -126,6 +127,19 @@ struct mmt_session *mmt_session_create(mmt_device *device, const mmt_problem *pr
         return NULL;
     }
     return session;
+}
+
+struct mmt_session *mmt_session_create(mmt_device *device, const mmt_problem *problem,
+                                       uint64_t seed, mmt_error *err)
+{
+    return create(device, problem, seed, false, err);
+}
+
+struct mmt_session *mmt_session_create_bare(mmt_device *device,
+                                            const mmt_problem *problem, uint64_t seed,
+                                            mmt_error *err)
+{
+    return create(device, problem, seed, true, err);
 }
 
 static void free_buffer(mmt_device *device, mmt_operand buffer)

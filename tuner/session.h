@@ -17,6 +17,12 @@ struct mmt_session;
 struct mmt_session *mmt_session_create(mmt_device *device, const mmt_problem *problem,
                                        uint64_t seed, mmt_error *err);
 
+/* The same with random operands and nothing else: to time at another shape what was found
+ * right before. It cannot verify. */
+struct mmt_session *mmt_session_create_bare(mmt_device *device,
+                                            const mmt_problem *problem, uint64_t seed,
+                                            mmt_error *err);
+
 /* Frees the session; NULL is allowed. */
 void mmt_session_free(struct mmt_session *session);
 

@@ -29,6 +29,7 @@ struct mmt_session {
     mmt_device *device;
     mmt_problem problem;
     uint64_t seed;
+    bool bare; /* no answers are known: it only times */
     mmt_queue queue;
     struct mmt_mark *from, *to;
     struct mmt_clock clock;

@@ -291,9 +291,9 @@ static mmt_status make_whole(struct mmt_session *session, mmt_error *err)
 mmt_status mmt_session_make_shape(struct mmt_session *session, mmt_error *err)
 {
     mmt_status status = make_operands(session, err);
-    if (status == MMT_OK)
+    if (status == MMT_OK && !session->bare)
         status = make_samples(session, err);
-    if (status == MMT_OK)
+    if (status == MMT_OK && !session->bare)
         status = make_whole(session, err);
     return status;
 }

@@ -265,6 +265,9 @@ static void probe(struct mmt_tuning *t)
     set_roofline(t, event.reply.peak_flops);
 }
 
+/* The part of the time that goes into learning what kernels cost on other shapes. */
+static const double calibrating = 0.18;
+
 static mmt_status prepare(struct mmt_tuning *t, mmt_error *err)
 {
     mmt_status status = find_device(t, err);
@@ -277,6 +280,7 @@ static mmt_status prepare(struct mmt_tuning *t, mmt_error *err)
     t->started = mmt_now();
     t->ends =
         t->options.budget.seconds > 0 ? t->started + t->options.budget.seconds : INFINITY;
+    t->goals_end = t->ends - calibrating * t->options.budget.seconds;
     t->candidates_left = t->options.budget.candidates;
     if (!status)
         status = mmt_pool_start(t, err);
@@ -296,6 +300,8 @@ static mmt_status run(struct mmt_tuning *t, mmt_error *err)
     for (t->goal = 0; !status && t->goal < t->num_goals && !mmt_pool_interrupts();
          t->goal++)
         status = mmt_tune_problem(t, err);
+    if (!status && !mmt_pool_interrupts())
+        status = mmt_tune_calibrate(t, err);
     /* Whatever failed, what was learned before is written. */
     mmt_error own = { 0 };
     mmt_status saved = mmt_tune_save(t, &own);

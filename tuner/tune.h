@@ -6,6 +6,7 @@
  *   tune_arms.c     a problem's templates, each a space of its own to search
  *   tune_problem.c  the loop: propose, compile, verify and time, journal
  *   tune_finals.c   the best against each other, twice
+ *   tune_calibrate.c  the best on shapes that are no goals
  *   tune_profile.c  what is written
  *   tune_report.c   what is said */
 #ifndef MMT_TUNER_TUNE_H
@@ -65,6 +66,7 @@ struct mmt_tuning {
     mmt_problem *goals;
     int num_goals, goal;  /* how many there are, and which one is being tuned */
     double started, ends; /* mmt_now(); INFINITY: no limit */
+    double goals_end;     /* what is left after it is for calibrating */
     int64_t candidates_left;
     struct mmt_counts counts;
     /* FLOP/s and bytes/s that the roofline is made of; and FLOP/s that nothing can
@@ -146,6 +148,10 @@ bool mmt_arms_doubt(const struct mmt_arms *arms, const struct mmt_config *config
 void mmt_arms_tell(struct mmt_arms *arms, const struct mmt_config *config,
                    const struct mmt_result *result);
 
+/* Whether the run tries a template on such problems at all. */
+bool mmt_tune_is_meant(const struct mmt_tuning *t, const struct mmt_template *template,
+                       const mmt_problem *problem);
+
 /* ---- the loop, and the finals ---------------------------------------------------- */
 
 /* Tunes t->goals[t->goal] and puts what it found into the profile. */
@@ -159,6 +165,10 @@ double mmt_tune_limit(const struct mmt_tuning *t, const mmt_problem *problem,
  * where nothing serves the problem. */
 mmt_status mmt_tune_finals(struct mmt_tuning *t, const mmt_problem *problem, double ends,
                            struct mmt_record *winner, bool *found, mmt_error *err);
+
+/* Times the best kernels of each type and transposes among the goals on further shapes,
+ * in what is left of the time, or twice as often as candidates were tried. */
+mmt_status mmt_tune_calibrate(struct mmt_tuning *t, mmt_error *err);
 
 /* ---- the profile
  * --------------------------------------------------------------------------------------
@@ -183,6 +193,7 @@ void mmt_report_start(struct mmt_tuning *t);
 void mmt_report_problem(struct mmt_tuning *t);
 void mmt_report_result(struct mmt_tuning *t, const struct mmt_record *record,
                        double best);
+void mmt_report_calibration(struct mmt_tuning *t, const struct mmt_record *record);
 /* What is going on now; says it a few times a second at most. */
 void mmt_report_status(struct mmt_tuning *t, const struct mmt_config *trying,
                        double best);

@@ -175,8 +175,8 @@ static mmt_status start_arm(struct mmt_arm *arm, mmt_error *err)
     return arm->search ? MMT_OK : err->status;
 }
 
-static bool is_meant(const struct mmt_tuning *t, const struct mmt_template *template,
-                     const mmt_problem *problem)
+bool mmt_tune_is_meant(const struct mmt_tuning *t, const struct mmt_template *template,
+                       const mmt_problem *problem)
 {
     if (t->options.template && t->options.template != template)
         return false;
@@ -191,7 +191,8 @@ static void tell_journal(struct mmt_arms *arms)
     size_t count;
     const struct mmt_record *records = mmt_journal_records(arms->t->journal, &count);
     for (size_t i = 0; i < count; i++)
-        if (!records[i].final && mmt_problem_equal(&records[i].problem, arms->problem))
+        if (mmt_record_is_candidate(&records[i]) &&
+            mmt_problem_equal(&records[i].problem, arms->problem))
             mmt_arms_tell(arms, &records[i].config, &records[i].result);
 }
 
@@ -204,7 +205,7 @@ mmt_status mmt_arms_create(struct mmt_tuning *t, const mmt_problem *problem,
     if (!out->list)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the templates' spaces");
     for (int i = 0; !status && mmt_templates[i] && i < MMT_MAX_TEMPLATES; i++) {
-        if (!is_meant(t, mmt_templates[i], problem))
+        if (!mmt_tune_is_meant(t, mmt_templates[i], problem))
             continue;
         struct mmt_arm *arm = &out->list[out->count++];
         *arm = (struct mmt_arm){ .arms = out, .template = mmt_templates[i], .place = i };

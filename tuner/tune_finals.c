@@ -28,7 +28,8 @@ static struct mmt_record *list_timed(const struct mmt_tuning *t,
     struct mmt_record *out = malloc((all + 1) * sizeof *out);
     *count = 0;
     for (size_t i = 0; out && i < all; i++)
-        if (!records[i].final && records[i].result.outcome == MMT_TIMED &&
+        if (mmt_record_is_candidate(&records[i]) &&
+            records[i].result.outcome == MMT_TIMED &&
             mmt_problem_equal(&records[i].problem, problem))
             out[(*count)++] = records[i];
     if (out)

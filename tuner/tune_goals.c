@@ -119,8 +119,8 @@ mmt_status mmt_tune_set_goals(struct mmt_tuning *t, mmt_error *err)
 double mmt_tune_share_time(const struct mmt_tuning *t)
 {
     double now = mmt_now();
-    return isfinite(t->ends) ? now + (t->ends - now) / (t->num_goals - t->goal)
-                             : INFINITY;
+    return isfinite(t->goals_end) ? now + (t->goals_end - now) / (t->num_goals - t->goal)
+                                  : INFINITY;
 }
 
 int64_t mmt_tune_share_candidates(const struct mmt_tuning *t)

@@ -97,7 +97,7 @@ static void add_naive(struct bout *b)
         rate = b->t->peak[b->problem->type] / 100;
     double expected = rate > 0 ? mmt_problem_flops(b->problem) / rate : 0;
     double room = isfinite(b->ends) ? b->ends - mmt_now() : 600;
-    if (!naive || expected > fmin(4, room / 6))
+    if (!naive || expected > fmin(4, room / 20))
         return;
     struct mmt_config config = { .template = naive };
     memcpy(config.values, naive->seeds[0], (size_t) naive->num_knobs * sizeof(int));
@@ -327,7 +327,7 @@ static void set_budget(struct bout *b, double finals_end)
     double room = finals_end - mmt_now();
     b->ends = finals_end - fmin(0.2 * room, 10);
     b->budget = isfinite(room) ? fmin(fmax(room / 100, 0.03), 1) : 0.5;
-    b->last_end = isfinite(room) ? b->t->ends - 0.1 * room : INFINITY;
+    b->last_end = isfinite(room) ? b->t->goals_end - 0.1 * room : INFINITY;
     b->left = mmt_tune_share_candidates(b->t);
     int compilers = b->t->pool.count - 1;
     b->most = b->t->pool.shared ? compilers : compilers + 4;

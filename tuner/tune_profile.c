@@ -206,7 +206,7 @@ static void count_records(struct mmt_tuning *t)
     const struct mmt_record *records = mmt_journal_records(t->journal, &count);
     struct mmt_counts all = { 0 };
     for (size_t i = 0; i < count; i++)
-        if (!records[i].final)
+        if (mmt_record_is_candidate(&records[i]))
             mmt_counts_add(&all, records[i].result.outcome);
     t->profile->made.tried = all.tried;
     t->profile->made.skipped = all.skipped;

@@ -144,11 +144,18 @@ void mmt_report_problem(struct mmt_tuning *t)
     free(text);
 }
 
+static int terminal_width(void)
+{
+    struct winsize size = { 0 };
+    return ioctl(1, TIOCGWINSZ, &size) || size.ws_col < 20 ? 80 : size.ws_col;
+}
+
 /* ---- on the way ------------------------------------------------------------------ */
 
 /* As an event; on a terminal or in a file, only what is wrong or fails is worth a line.
  */
-void mmt_report_result(struct mmt_tuning *t, const struct mmt_record *record, double best)
+static void tell_result(struct mmt_tuning *t, const char *event_name,
+                        const struct mmt_record *record, double best)
 {
     const struct mmt_result *r = &record->result;
     bool bad = r->outcome != MMT_TIMED && r->outcome != MMT_SKIPPED;
@@ -158,7 +165,7 @@ void mmt_report_result(struct mmt_tuning *t, const struct mmt_record *record, do
          *problem = problem_text(&record->problem);
     if (t->options.json) {
         json_t *event =
-            json_pack("{s:s, s:f, s:s, s:s, s:s}", "event", "result", "elapsed",
+            json_pack("{s:s, s:f, s:s, s:s, s:s}", "event", event_name, "elapsed",
                       mmt_now() - t->started, "problem", problem, "configuration", config,
                       "status", mmt_outcome_name(r->outcome));
         if (*r->reason)
@@ -175,6 +182,41 @@ void mmt_report_result(struct mmt_tuning *t, const struct mmt_record *record, do
     }
     free(config);
     free(problem);
+}
+
+void mmt_report_result(struct mmt_tuning *t, const struct mmt_record *record, double best)
+{
+    tell_result(t, "result", record, best);
+}
+
+static void show_line(struct mmt_tuning *t, const struct mmt_text *line)
+{
+    t->last_status = mmt_now();
+    if (isatty(1))
+        printf("\r\033[K%.*s", terminal_width() - 1, mmt_text_string(line));
+    else
+        printf("%s\n", mmt_text_string(line));
+    fflush(stdout);
+}
+
+static bool is_time_for_a_line(const struct mmt_tuning *t)
+{
+    return !t->options.json &&
+           mmt_now() - t->last_status >= (isatty(1) ? on_terminal : elsewhere);
+}
+
+void mmt_report_calibration(struct mmt_tuning *t, const struct mmt_record *record)
+{
+    struct mmt_text line = { 0 };
+    char left[32];
+    tell_result(t, "calibration", record, INFINITY);
+    if (!is_time_for_a_line(t))
+        return;
+    mmt_text_add(&line, "what kernels cost on other shapes: ");
+    mmt_problem_print(&record->problem, &line);
+    mmt_text_addf(&line, ", %s", time_left(t, left));
+    show_line(t, &line);
+    mmt_text_finish(&line);
 }
 
 static void add_status(struct mmt_tuning *t, const struct mmt_config *trying, double best,
@@ -199,29 +241,15 @@ static void add_status(struct mmt_tuning *t, const struct mmt_config *trying, do
     free(config);
 }
 
-static int terminal_width(void)
-{
-    struct winsize size = { 0 };
-    return ioctl(1, TIOCGWINSZ, &size) || size.ws_col < 20 ? 80 : size.ws_col;
-}
-
 void mmt_report_status(struct mmt_tuning *t, const struct mmt_config *trying, double best)
 {
     struct mmt_text line = { 0 };
-    bool terminal = isatty(1);
-    if (t->options.json ||
-        mmt_now() - t->last_status < (terminal ? on_terminal : elsewhere))
+    if (!is_time_for_a_line(t))
         return;
-    if (terminal && !trying) /* nothing new but the time */
-        if (mmt_now() - t->last_status < 1)
-            return;
-    t->last_status = mmt_now();
+    if (!trying && mmt_now() - t->last_status < 1) /* nothing new but the time */
+        return;
     add_status(t, trying, best, &line);
-    if (terminal)
-        printf("\r\033[K%.*s", terminal_width() - 1, mmt_text_string(&line));
-    else
-        printf("%s\n", mmt_text_string(&line));
-    fflush(stdout);
+    show_line(t, &line);
     mmt_text_finish(&line);
 }
 

@@ -39,6 +39,9 @@ struct mmt_job {
     /* Probably far behind: verified at a smaller shape and run once; only where that is
      * not far behind, it is verified and timed like any other. */
     bool doubtful;
+    /* Found right before: timed with few samples on random data whose product nobody
+     * knows; where it is to be verified nevertheless, then at a smaller shape. */
+    bool brief;
 };
 
 enum mmt_outcome {

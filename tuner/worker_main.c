@@ -19,6 +19,7 @@ struct worker {
     mmt_device *device;
     struct mmt_session *session; /* of the problem of the last job that measured */
     uint64_t seed;
+    bool bare; /* the session can only time */
 };
 
 /* ---- talking --------------------------------------------------------------------- */
@@ -153,13 +154,16 @@ static mmt_status compile(struct worker *w, const struct mmt_job *job,
 static mmt_status enter_session(struct worker *w, const struct mmt_job *job,
                                 mmt_error *err)
 {
-    if (w->session && w->seed == job->seed &&
+    if (w->session && w->seed == job->seed && (!w->bare || job->brief) &&
         mmt_problem_equal(mmt_session_problem(w->session), &job->problem))
         return MMT_OK;
     note("data");
     mmt_session_free(w->session);
-    w->session = mmt_session_create(w->device, &job->problem, job->seed, err);
+    w->session = job->brief
+                     ? mmt_session_create_bare(w->device, &job->problem, job->seed, err)
+                     : mmt_session_create(w->device, &job->problem, job->seed, err);
     w->seed = job->seed;
+    w->bare = job->brief;
     return w->session ? MMT_OK : err->status;
 }
 
@@ -249,14 +253,15 @@ static mmt_status measure(struct worker *w, const struct mmt_job *job,
     if (!status && job->doubtful)
         status = glance(w, job, result, &behind, err);
     if (!status && !behind && job->verify[0])
-        status = verify(w->session, &job->configs[0], result, err);
+        status = job->brief ? verify_smaller(w, job, result, err)
+                            : verify(w->session, &job->configs[0], result, err);
     if (status || result->outcome == MMT_WRONG)
         return status;
     note("time");
     if (!behind)
         status = mmt_measure_candidate(w->session, &job->configs[0], &limits,
                                        &result->time, err);
-    if (!status)
+    if (!status && !job->brief)
         ask_usage(w, job, &job->configs[0], result);
     return status;
 }

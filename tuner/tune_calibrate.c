@@ -1,0 +1,412 @@
+/* The best few kernels of each type and transposes on shapes that are no goals, so that
+ * what they cost on any shape can be fitted (docs/cost-model.md). */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/cost.h"
+#include "tuner/fit.h"
+#include "tuner/tune.h"
+
+enum { MOST_PICKS = 24, MOST_SHAPES = 60, TIMINGS_FOR_A_TRY = 2 };
+
+/* Seconds: a timing's share in a worker's time; a new shape's data; a compilation. */
+static const double timing_seconds = 0.03, shape_seconds = 0.15, compile_seconds = 2;
+static const double compile_limit = 60;
+
+/* Slower than that many times the best, a kernel is not of interest for what it is. */
+static const double behind = 2;
+
+struct pick {
+    struct mmt_config config;
+    bool verified; /* found right and compiled by this run */
+    bool out;      /* it failed here: never again */
+};
+
+/* The calibration of one type and transposes. */
+struct calibration {
+    struct mmt_tuning *t;
+    const mmt_problem *kind; /* one of its goals */
+    struct pick picks[MOST_PICKS];
+    int count, most, strange; /* strange: how many must be compiled, and how many may */
+    int most_strange;
+    double ends;
+    int64_t left; /* timings */
+};
+
+static bool same_kind(const mmt_problem *a, const mmt_problem *b)
+{
+    return a->op == b->op && a->type == b->type && a->trans_a == b->trans_a &&
+           a->trans_b == b->trans_b;
+}
+
+static bool is_over(const struct calibration *c)
+{
+    return mmt_pool_interrupts() || c->t->pool.broken.status || c->left <= 0 ||
+           mmt_now() >= c->ends;
+}
+
+/* ---- which kernels --------------------------------------------------------------- */
+
+/* Whether two configurations cut the problem alike: then what one costs tells what the
+ * other does. */
+static bool alike(const struct calibration *c, const struct mmt_config *a,
+                  const struct mmt_config *b)
+{
+    const struct mmt_caps *caps = &c->t->caps;
+    struct mmt_launches x = { 0 }, y = { 0 };
+    if (a->template != b->template)
+        return false;
+    if (mmt_config_equal(a, b))
+        return true;
+    if (mmt_config_refuse(a, c->kind, caps) || mmt_config_refuse(b, c->kind, caps))
+        return false;
+    a->template->launch(a->values, c->kind, caps, &x);
+    b->template->launch(b->values, c->kind, caps, &y);
+    bool same = x.count == y.count && mmt_cost_depth(a) == mmt_cost_depth(b);
+    for (int i = 0; same && i < x.count; i++)
+        same = !memcmp(x.launch[i].grid, y.launch[i].grid, sizeof x.launch[i].grid) &&
+               !memcmp(x.launch[i].block, y.launch[i].block, sizeof x.launch[i].block);
+    return same;
+}
+
+static bool pick(struct calibration *c, const struct mmt_config *config, bool verified,
+                 bool even_alike)
+{
+    if (c->count == c->most || (!verified && c->strange == c->most_strange))
+        return false;
+    for (int i = 0; i < c->count; i++)
+        if (even_alike ? mmt_config_equal(&c->picks[i].config, config)
+                       : alike(c, &c->picks[i].config, config))
+            return false;
+    c->strange += !verified;
+    c->picks[c->count++] = (struct pick){ .config = *config, .verified = verified };
+    return true;
+}
+
+/* A candidate of the kind, and how far it was behind the best of its problem. */
+struct ranked {
+    double loss;
+    const struct mmt_record *record;
+};
+
+static int less_lost(const void *left, const void *right)
+{
+    const struct ranked *a = left, *b = right;
+    return (a->loss > b->loss) - (a->loss < b->loss);
+}
+
+static double best_of(const struct mmt_record *records, size_t count,
+                      const mmt_problem *problem)
+{
+    double best = INFINITY;
+    for (size_t i = 0; i < count; i++)
+        if (mmt_record_is_candidate(&records[i]) &&
+            records[i].result.outcome == MMT_TIMED &&
+            mmt_problem_equal(&records[i].problem, problem))
+            best = fmin(best, records[i].result.time.median);
+    return best;
+}
+
+/* All that were timed and not far behind, the nearest to the best first; malloc'ed. */
+static struct ranked *rank(const struct calibration *c, int *count)
+{
+    size_t all;
+    const struct mmt_record *records = mmt_journal_records(c->t->journal, &all),
+                            *of = NULL;
+    struct ranked *out = malloc((all + 1) * sizeof *out);
+    double best = INFINITY;
+    *count = 0;
+    for (size_t i = 0; out && i < all; i++) {
+        const struct mmt_record *r = &records[i];
+        if (!mmt_record_is_candidate(r) || r->result.outcome != MMT_TIMED ||
+            !same_kind(&r->problem, c->kind))
+            continue;
+        if (!of || !mmt_problem_equal(&of->problem, &r->problem))
+            best = best_of(records, all, &r->problem);
+        of = r;
+        out[(*count)++] = (struct ranked){ r->result.time.median / best, r };
+    }
+    if (out)
+        qsort(out, (size_t) *count, sizeof *out, less_lost);
+    return out;
+}
+
+static bool is_verified(const struct mmt_record *record)
+{
+    return !record->earlier && record->result.time.samples > 1;
+}
+
+static void pick_winners(struct calibration *c)
+{
+    for (int i = 0; i < c->t->num_goals; i++)
+        for (size_t e = 0; e < c->t->profile->num_entries; e++) {
+            const struct mmt_entry *entry = &c->t->profile->entries[e];
+            if (entry->source[0] || !same_kind(&c->t->goals[i], c->kind) ||
+                !mmt_problem_equal(&entry->problem, &c->t->goals[i]))
+                continue;
+            const struct mmt_record *record =
+                mmt_journal_find(c->t->journal, &entry->problem, &entry->config);
+            if (record)
+                pick(c, &entry->config, is_verified(record), true);
+        }
+}
+
+/* Of each template the one that came nearest to a best. */
+static void pick_templates(struct calibration *c, const struct ranked *ranked, int count)
+{
+    for (int i = 0; i < count; i++) {
+        int first = 0;
+        while (ranked[first].record->config.template != ranked[i].record->config.template)
+            first++;
+        if (first == i)
+            pick(c, &ranked[i].record->config, is_verified(ranked[i].record), false);
+    }
+}
+
+/* What the templates suggest and this device can run: the first suggestion of each, then
+ * the second of each, …; returns how many. */
+static int list_seeds(const struct calibration *c, struct mmt_config *out, int most)
+{
+    const struct mmt_variant variant = mmt_variant_of(c->kind, false);
+    int count = 0, more = 1;
+    for (int seed = 0; more; seed++) {
+        more = 0;
+        for (int i = 0; mmt_templates[i] && count < most; i++) {
+            const struct mmt_template *template = mmt_templates[i];
+            if (seed >= template->num_seeds ||
+                !mmt_tune_is_meant(c->t, template, c->kind))
+                continue;
+            more = 1;
+            out[count] = (struct mmt_config){ .template = template };
+            memcpy(out[count].values, template->seeds[seed],
+                   (size_t) template->num_knobs * sizeof(int));
+            count += !mmt_config_reject(&out[count], &variant, &c->t->caps);
+        }
+    }
+    return count;
+}
+
+/* Winners first; then the nearest of each template; then in turn others that came near,
+ * and suggestions for shapes that are no goals. */
+static bool pick_all(struct calibration *c)
+{
+    enum { MOST_SEEDS = 96 };
+    struct mmt_config *seeds = malloc(MOST_SEEDS * sizeof *seeds);
+    int near, num_seeds = 0;
+    struct ranked *ranked = rank(c, &near);
+    if (seeds)
+        num_seeds = list_seeds(c, seeds, MOST_SEEDS);
+    if (ranked && near) {
+        pick_winners(c);
+        pick_templates(c, ranked, near);
+        for (int i = 0, seed = 0; i < near || seed < num_seeds;) {
+            while (i < near && ranked[i].loss < behind) {
+                const struct mmt_record *r = ranked[i++].record;
+                if (pick(c, &r->config, is_verified(r), false))
+                    break;
+            }
+            if (i < near && ranked[i].loss >= behind)
+                i = near;
+            while (seed < num_seeds)
+                if (pick(c, &seeds[seed++], false, false))
+                    break;
+        }
+    }
+    free(ranked);
+    free(seeds);
+    return c->count > 0;
+}
+
+/* ---- building what this run has not built yet ------------------------------------ */
+
+static struct pick *find(struct calibration *c, const struct mmt_config *config)
+{
+    for (int i = 0; i < c->count; i++)
+        if (mmt_config_equal(&c->picks[i].config, config))
+            return &c->picks[i];
+    return NULL;
+}
+
+/* Compiles ahead on all workers; what is not ready in time stays out. */
+static void build(struct calibration *c)
+{
+    struct mmt_pool *pool = &c->t->pool;
+    struct mmt_event event;
+    struct mmt_worker *worker;
+    int next = 0, waiting = 0;
+    double ends = mmt_now() + (c->ends - mmt_now()) / 3;
+    for (;;) {
+        while (next < c->count && (worker = mmt_pool_idle(pool, MMT_COMPILER))) {
+            struct pick *p = &c->picks[next++];
+            if (p->verified)
+                continue;
+            struct mmt_job job = { .task = MMT_TASK_COMPILE,
+                                   .problem = *c->kind,
+                                   .count = 1,
+                                   .configs = { p->config } };
+            mmt_worker_send(worker, &job, compile_limit, c->t->options.limit);
+            p->out = true;
+            waiting++;
+        }
+        if (!waiting && next == c->count)
+            return;
+        bool heard = mmt_pool_next(pool, fmin(ends, mmt_now() + 0.2), &event);
+        struct pick *p = heard && event.job.task == MMT_TASK_COMPILE &&
+                                 mmt_problem_equal(&event.job.problem, c->kind)
+                             ? find(c, &event.job.configs[0])
+                             : NULL;
+        if (p && p->out) {
+            p->out = event.reply.results[0].outcome != MMT_TIMED;
+            waiting--;
+        }
+        if (is_over(c) || mmt_now() >= ends)
+            break;
+    }
+    while (next < c->count)
+        if (!c->picks[next++].verified)
+            c->picks[next - 1].out = true;
+}
+
+/* ---- timing ---------------------------------------------------------------------- */
+
+static mmt_status time_pick(struct calibration *c, struct pick *p,
+                            const mmt_problem *problem, double *best, mmt_error *err)
+{
+    struct mmt_tuning *t = c->t;
+    double ceiling = t->ceiling[problem->type];
+    struct mmt_job job = {
+        .task = MMT_TASK_MEASURE,
+        .problem = *problem,
+        .seed = (uint64_t) t->options.seed,
+        .count = 1,
+        .configs = { p->config },
+        .verify = { !p->verified },
+        .best_seconds = isfinite(*best) ? *best : 0,
+        .budget_seconds = timing_seconds / 2,
+        .fastest_seconds = ceiling > 0 ? mmt_problem_flops(problem) / ceiling : 0,
+        .brief = true,
+    };
+    struct mmt_event event;
+    if (!mmt_pool_do(&t->pool, &job, mmt_tune_limit(t, problem, *best), &event))
+        return MMT_OK;
+    struct mmt_record record = { .problem = *problem,
+                                 .config = p->config,
+                                 .result = event.reply.results[0],
+                                 .calibration = true };
+    p->verified = true;
+    p->out = record.result.outcome != MMT_TIMED && record.result.outcome != MMT_SKIPPED;
+    if (record.result.outcome == MMT_TIMED)
+        *best = fmin(*best, record.result.time.median);
+    c->left--;
+    mmt_report_calibration(t, &record);
+    return mmt_journal_add(t->journal, &record, err);
+}
+
+static mmt_status time_all(struct calibration *c, const mmt_problem *problem,
+                           mmt_error *err)
+{
+    mmt_status status = MMT_OK;
+    double best = INFINITY;
+    for (int i = 0; !status && i < c->count && !is_over(c); i++) {
+        struct pick *p = &c->picks[i];
+        if (!p->out && !mmt_config_refuse(&p->config, problem, &c->t->caps) &&
+            !mmt_journal_knows(c->t->journal, problem, &p->config))
+            status = time_pick(c, p, problem, &best, err);
+    }
+    return status;
+}
+
+/* Not the device's whole memory, and no shape that takes up all the time. */
+static bool affordable(const struct calibration *c, const mmt_problem *problem,
+                       double seconds)
+{
+    double peak = c->t->peak[problem->type], memory = (double) c->t->caps.memory;
+    if (memory > 0 &&
+        4 * mmt_problem_bytes(problem) + 2 * (double) c->t->caps.cache > memory / 4)
+        return false;
+    return peak <= 0 || mmt_problem_flops(problem) / peak * 32 * c->count <= seconds;
+}
+
+/* The same shapes in every run, so that what is known need not be timed again: rounded,
+ * as a peak that was measured is not always the same. */
+static mmt_status time_shapes(struct calibration *c, mmt_error *err)
+{
+    double peak = c->t->peak[c->kind->type], seconds = c->ends - mmt_now();
+    mmt_problem shapes[MOST_SHAPES];
+    mmt_status status = MMT_OK;
+    mmt_fit_shapes(c->kind, peak > 0 ? exp2(floor(log2(peak / 10))) : 1e9, shapes,
+                   MOST_SHAPES);
+    for (int i = 0; !status && i < MOST_SHAPES && !is_over(c); i++)
+        if (affordable(c, &shapes[i], seconds))
+            status = time_all(c, &shapes[i], err);
+    return status;
+}
+
+/* ---- all kinds ------------------------------------------------------------------- */
+
+/* So many kernels that two dozen shapes fit into the time, where it suffices for six. */
+static void set_sizes(struct calibration *c)
+{
+    double seconds = isfinite(c->ends) ? c->ends - mmt_now() : 60;
+    double room = (seconds / 24 - shape_seconds) / timing_seconds;
+    int compilers = c->t->pool.count - 1;
+    c->most = (int) fmin(fmax(room, 6), MOST_PICKS);
+    c->most_strange = (int) fmin(seconds / 4 / compile_seconds * compilers, MOST_PICKS);
+}
+
+static mmt_status calibrate(struct mmt_tuning *t, const mmt_problem *kind, double ends,
+                            int64_t left, mmt_error *err)
+{
+    struct calibration *c = calloc(1, sizeof *c);
+    mmt_status status = MMT_OK;
+    if (!c)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory to calibrate kernels");
+    *c = (struct calibration){ .t = t, .kind = kind, .ends = ends, .left = left };
+    set_sizes(c);
+    if (pick_all(c)) {
+        build(c);
+        status = time_shapes(c, err);
+    }
+    free(c);
+    return status;
+}
+
+static bool is_first(const struct mmt_tuning *t, int goal)
+{
+    for (int i = 0; i < goal; i++)
+        if (same_kind(&t->goals[i], &t->goals[goal]))
+            return false;
+    return true;
+}
+
+static int count_alike(const struct mmt_tuning *t, int goal)
+{
+    int count = 0;
+    for (int i = goal; i < t->num_goals; i++)
+        count += same_kind(&t->goals[i], &t->goals[goal]);
+    return count;
+}
+
+mmt_status mmt_tune_calibrate(struct mmt_tuning *t, mmt_error *err)
+{
+    int64_t timings =
+        t->options.budget.candidates ? TIMINGS_FOR_A_TRY * t->counts.tried : INT64_MAX;
+    mmt_status status = MMT_OK;
+    for (int i = 0, left = t->num_goals; !status && i < t->num_goals; i++) {
+        if (!is_first(t, i))
+            continue;
+        int share = count_alike(t, i);
+        double ends = isfinite(t->ends) ? mmt_now() + (t->ends - mmt_now()) * share / left
+                                        : INFINITY;
+        status = calibrate(
+            t, &t->goals[i], ends,
+            timings == INT64_MAX ? timings : timings * share / t->num_goals, err);
+        left -= share;
+    }
+    if (!status && t->pool.broken.status) {
+        *err = t->pool.broken;
+        status = err->status;
+    }
+    return status;
+}
