@@ -20,13 +20,11 @@ struct matrix {
 static void matrices_of(mmt_problem *p, struct matrix out[3])
 {
     size_t input = mmt_type_size(p->type), output = mmt_type_size(p->out);
-    out[0] = (struct matrix){ 'a', input, p->m, p->k, &p->lda, &p->stride_a };
-    out[1] = (struct matrix){ 'b', input, p->k, p->n, &p->ldb, &p->stride_b };
-    out[2] = (struct matrix){ 'c', output, p->m, p->n, &p->ldc, &p->stride_c };
-    if (p->trans_a)
-        out[0].rows = p->k, out[0].cols = p->m;
-    if (p->trans_b)
-        out[1].rows = p->n, out[1].cols = p->k;
+    struct mmt_stored s[3];
+    mmt_op_row(p->op)->stored(p, s);
+    out[0] = (struct matrix){ 'a', input, s[0].rows, s[0].cols, &p->lda, &p->stride_a };
+    out[1] = (struct matrix){ 'b', input, s[1].rows, s[1].cols, &p->ldb, &p->stride_b };
+    out[2] = (struct matrix){ 'c', output, s[2].rows, s[2].cols, &p->ldc, &p->stride_c };
 }
 
 static int64_t tight_stride(const struct matrix *x)
@@ -82,9 +80,10 @@ static mmt_status check_kind(const mmt_problem *in, mmt_error *err)
                         "the problem's size is %zu; this library knows problems of %zu "
                         "bytes, as mmt_gemm_problem makes them",
                         in->size, sizeof(*in));
-    if (in->op != MMT_GEMM)
-        return mmt_fail(err, MMT_ERROR_ARGUMENT, "op is %d; it must be %d (gemm)",
-                        (int) in->op, MMT_GEMM);
+    if ((unsigned) in->op >= MMT_NUM_OPS)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "op is %d; it must be from %d (gemm) to %d (jacobi3d)",
+                        (int) in->op, MMT_GEMM, MMT_JACOBI3D);
     if ((unsigned) in->type >= MMT_NUM_TYPES)
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
                         "type is %d; it must be from %d (f32) to %d (i8)", (int) in->type,
@@ -196,6 +195,11 @@ static mmt_status settle(const struct matrix *x, const mmt_problem *p, mmt_error
 {
     int64_t extent;
     mmt_status status = settle_ld(x, err);
+    if (!status && __builtin_mul_overflow(x->rows, *x->ld, &extent))
+        status = mmt_fail(err, MMT_ERROR_ARGUMENT,
+                          "%c has %" PRId64 " rows, %" PRId64
+                          " elements apart; it must end below 2^63 bytes",
+                          x->name - 'a' + 'A', x->rows, *x->ld);
     if (!status)
         status = settle_stride(x, p->batch, err);
     if (!status && !extent_of(x, p->batch, &extent))
@@ -218,7 +222,8 @@ mmt_status mmt_problem_normalise(const mmt_problem *in, mmt_problem *out, mmt_er
     p.trans_a = p.trans_a != 0;
     p.trans_b = p.trans_b != 0;
     p.batch = p.batch ? p.batch : 1;
-    if ((status = settle_output(&p, err)) || (status = check_epilogue(&p, err)))
+    if ((status = settle_output(&p, err)) || (status = check_epilogue(&p, err)) ||
+        (status = mmt_op_settle(&p, err)))
         return status;
 
     struct matrix all[3];
@@ -258,21 +263,25 @@ bool mmt_problem_equal(const mmt_problem *a, const mmt_problem *b)
 
 double mmt_problem_flops(const mmt_problem *problem)
 {
-    return 2.0 * (double) problem->m * (double) problem->n * (double) problem->k *
+    return mmt_op_row(problem->op)
+               ->flops((double) problem->m, (double) problem->n, (double) problem->k) *
            (double) problem->batch;
 }
 
 double mmt_problem_bytes(const mmt_problem *problem)
 {
-    double m = (double) problem->m, n = (double) problem->n, k = (double) problem->k;
-    double batch = (double) problem->batch;
-    double a = m * k * (problem->stride_a ? batch : batch > 0);
-    double b = k * n * (problem->stride_b ? batch : batch > 0);
-    double bias = problem->bias == MMT_BIAS_ROW      ? m
-                  : problem->bias == MMT_BIAS_COLUMN ? n
-                                                     : 0;
-    return (a + b) * (double) mmt_type_size(problem->type) +
-           (m * n * batch + bias) * (double) mmt_type_size(problem->out);
+    mmt_problem copy = *problem;
+    struct matrix all[3];
+    double bytes = 0;
+    matrices_of(&copy, all);
+
+    for (int i = 0; i < 3; i++)
+        bytes += (double) all[i].rows * (double) all[i].cols * (double) all[i].size *
+                 (double) (i == 2 || *all[i].stride ? copy.batch : 1);
+    if (copy.bias)
+        bytes += (double) (copy.bias == MMT_BIAS_ROW ? copy.m : copy.n) *
+                 (double) mmt_type_size(copy.out);
+    return bytes;
 }
 
 /* ---- spelling -------------------------------------------------------------------- */
@@ -283,9 +292,11 @@ void mmt_problem_print(const mmt_problem *problem, struct mmt_text *text)
     struct matrix all[3];
     matrices_of(&copy, all);
 
-    mmt_text_addf(text, "gemm %s %c%c %" PRId64 "x%" PRId64 "x%" PRId64,
-                  mmt_type_name(copy.type), copy.trans_a ? 't' : 'n',
-                  copy.trans_b ? 't' : 'n', copy.m, copy.n, copy.k);
+    const struct mmt_op_row *op = mmt_op_row(copy.op);
+    mmt_text_addf(text, "%s %s ", op->name, mmt_type_name(copy.type));
+    if (op->transposes)
+        mmt_text_addf(text, "%c%c ", copy.trans_a ? 't' : 'n', copy.trans_b ? 't' : 'n');
+    mmt_op_print_shape(&copy, text);
     if (copy.out != mmt_type_own_output(copy.type))
         mmt_text_addf(text, " out=%s", mmt_type_name(copy.out));
     if (copy.bias)
@@ -357,15 +368,33 @@ static mmt_status read_transposes(const char *word, mmt_problem *p, mmt_error *e
 
 static mmt_status read_shape(const char *word, mmt_problem *p, mmt_error *err)
 {
-    const char *at = read_number(word, 'x', &p->m);
-    if (at)
-        at = read_number(at, 'x', &p->n);
-    if (at)
-        at = read_number(at, 0, &p->k);
+    const struct mmt_op_row *op = mmt_op_row(p->op);
+    const char *at = word;
+    char form[8];
+    for (const char *d = op->dimensions; *d && at; d++)
+        at = read_number(at, d[1] ? 'x' : 0, mmt_op_dimension(p, *d));
     if (at)
         return MMT_OK;
     return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                    "'%s' is no shape; it must be MxNxK, such as 512x3000x1536", word);
+                    "'%s' is no shape of %s; it must be %s, such as %s", word, op->name,
+                    mmt_op_form(p->op, form), op->example);
+}
+
+static mmt_status read_op(const char *word, mmt_problem *p, mmt_error *err)
+{
+    struct mmt_text names = { 0 };
+    int op = mmt_op_parse(word);
+    if (op >= 0) {
+        p->op = (mmt_op) op;
+        return MMT_OK;
+    }
+    mmt_op_list(&names);
+    mmt_fail(err, MMT_ERROR_ARGUMENT,
+             "'%s' is no operation, there are %s; a problem reads like "
+             "'gemm f32 nn 512x3000x1536'",
+             word, mmt_text_string(&names));
+    mmt_text_finish(&names);
+    return MMT_ERROR_ARGUMENT;
 }
 
 /* A field of a problem as it is spelled: a number, or a word. */
@@ -440,17 +469,13 @@ mmt_status mmt_problem_parse(const char *string, mmt_problem *out, mmt_error *er
 
     char word[128];
     const char *at = string;
-    if (!next_word(&at, word, sizeof(word)) || strcmp(word, "gemm"))
-        return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "'%s' is no operation; a problem reads like "
-                        "'gemm f32 nn 512x3000x1536'",
-                        word);
-
     mmt_status (*const readers[])(const char *, mmt_problem *,
-                                  mmt_error *) = { read_type, read_transposes,
+                                  mmt_error *) = { read_op, read_type, read_transposes,
                                                    read_shape };
     mmt_status status = MMT_OK;
-    for (int i = 0; i < 3 && !status; i++) {
+    for (int i = 0; i < 4 && !status; i++) {
+        if (readers[i] == read_transposes && !mmt_op_row(p.op)->transposes)
+            continue;
         next_word(&at, word, sizeof(word));
         status = readers[i](word, &p, err);
     }

@@ -3,7 +3,7 @@
 #define MMT_BASE_PROBLEM_H
 
 #include "base/error.h"
-#include "base/type.h"
+#include "base/op.h"
 
 /* Checks a caller's problem and writes it with every default filled in (leading
  * dimensions, batch, strides), so that nobody behind this has to think of zeros. A
@@ -23,9 +23,9 @@ mmt_status mmt_problem_parse(const char *string, mmt_problem *out, mmt_error *er
 /* Whether two normalised problems are the same in every field. */
 bool mmt_problem_equal(const mmt_problem *a, const mmt_problem *b);
 
-/* Multiplications and additions of one execution: 2 m n k batch (paper 000 counts
- * 2 n^3 - n^2; the difference is beneath notice and the convention of the field is kept).
- */
+/* Multiplications and additions of one execution. A product has 2 m n k batch of them
+ * (paper 000 counts 2 n^3 - n^2; the difference is beneath notice and the convention of
+ * the field is kept); the other ops' counts stand in op.c. */
 double mmt_problem_flops(const mmt_problem *problem);
 
 /* Fewest bytes that one execution moves: A, B and the bias read once, C written once

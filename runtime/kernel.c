@@ -127,8 +127,8 @@ static mmt_status create_functions(struct mmt_kernel *kernel, mmt_error *err)
     return status;
 }
 
-/* OpenCL drivers finish compiling at the first launch: do one, of a single element with
- * k = 0, so that nobody meets that later. There is room round the element: a candidate
+/* OpenCL drivers finish compiling at the first launch: do one, of a single element and no
+ * sum, so that nobody meets that later. There is room round the element: a candidate
  * that writes past it is to be found out by the checks, not to bring the process down. */
 static mmt_status warm_up(const struct mmt_kernel *kernel,
                           const struct mmt_config *config, mmt_error *err)
@@ -139,7 +139,7 @@ static mmt_status warm_up(const struct mmt_kernel *kernel,
     mmt_args args = mmt_args_defaults();
 
     tiny.problem.m = tiny.problem.n = tiny.problem.batch = 1;
-    tiny.problem.k = 0;
+    tiny.problem.k = mmt_op_row(tiny.problem.op)->sums ? 0 : 1;
     if (config->template->refuse &&
         config->template->refuse(config->values, &tiny.problem))
         return MMT_OK;
@@ -148,8 +148,8 @@ static mmt_status warm_up(const struct mmt_kernel *kernel,
         tiny.device, 2 * ROOM + mmt_kernel_workspace(&tiny), &memory, err);
     if (status != MMT_OK)
         return status;
-    args.c = args.bias = args.workspace = memory;
-    args.c.offset = ROOM;
+    args.a = args.b = args.c = args.bias = args.workspace = memory;
+    args.a.offset = args.b.offset = args.c.offset = ROOM;
     args.workspace.offset = 2 * ROOM;
     status = mmt_kernel_run(&tiny, &args, NULL, err);
     if (status == MMT_OK)
@@ -275,9 +275,10 @@ static void add_matrix(struct values *v, const struct mmt_kernel *kernel,
     add_i64(v, stride);
 }
 
-/* `first` is the first matrix of the batch that this launch computes. */
+/* `batch` matrices from `first` on are what this launch computes. */
 static void add_argument(struct values *v, const struct mmt_kernel *kernel,
-                         enum mmt_arg arg, const mmt_args *args, int64_t first)
+                         enum mmt_arg arg, const mmt_args *args, int64_t first,
+                         int64_t batch)
 {
     const mmt_problem *p = &kernel->problem;
     bool no_product = args->alpha == 0 && !args->scalars.handle;
@@ -292,7 +293,7 @@ static void add_argument(struct values *v, const struct mmt_kernel *kernel,
         add_i32(v, p->n);
         return;
     case MMT_ARG_K: /* as BLAS has it: A and B are not read where alpha is 0 */
-        add_i32(v, no_product ? 0 : p->k);
+        add_i32(v, no_product && mmt_op_row(p->op)->sums ? 0 : p->k);
         return;
     case MMT_ARG_ALPHA:
         add_scalar(v, p->type, args->alpha);
@@ -318,6 +319,9 @@ static void add_argument(struct values *v, const struct mmt_kernel *kernel,
     case MMT_ARG_WORKSPACE:
         add_buffer(v, kernel, args->workspace, mmt_type_scalar(p->type), 0);
         return;
+    case MMT_ARG_BATCH:
+        add_i32(v, batch);
+        return;
     }
 }
 
@@ -332,7 +336,7 @@ static mmt_status run_part(const struct mmt_kernel *kernel, const struct part *p
         struct values v;
         v.count = 0;
         for (const enum mmt_arg *arg = launch->args; *arg != MMT_ARG_END; arg++)
-            add_argument(&v, kernel, *arg, args, first);
+            add_argument(&v, kernel, *arg, args, first, part->batch);
         /* Parts share the workspace, so that each comes after the one before. */
         bool after = i > 0 || (first > 0 && launches->workspace > 0);
         mmt_status status = mmt_function_launch(kernel->functions[i], launch->grid,

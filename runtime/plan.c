@@ -181,7 +181,7 @@ static mmt_status describe(struct mmt_plan *plan, const mmt_profile *profile,
 
 static bool is_empty(const mmt_problem *p)
 {
-    return p->m == 0 || p->n == 0 || p->batch == 0;
+    return mmt_problem_extent_c(p) == 0;
 }
 
 mmt_plan *mmt_plan_create(mmt_device *device, const mmt_profile *profile,
@@ -316,7 +316,9 @@ static mmt_status check(const struct mmt_plan *plan, const mmt_args *args, mmt_e
 {
     const mmt_problem *p = &plan->problem;
     mmt_type scalar = mmt_type_scalar(p->type);
-    bool product = p->k > 0 && (args->alpha != 0 || args->scalars.handle);
+    bool unknown = args->scalars.handle != 0;
+    bool a = mmt_op_needs(p, MMT_OPERAND_A, args->alpha, args->beta, unknown);
+    bool b = mmt_op_needs(p, MMT_OPERAND_B, args->alpha, args->beta, unknown);
     bool workspace = mmt_plan_workspace(plan) > 0;
     mmt_status status;
 
@@ -324,8 +326,8 @@ static mmt_status check(const struct mmt_plan *plan, const mmt_args *args, mmt_e
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
                         "mmt_args.size is %zu; start from mmt_args_defaults()",
                         args->size);
-    if ((status = check_operand(plan, "A", args->a, p->type, product, err)) ||
-        (status = check_operand(plan, "B", args->b, p->type, product, err)) ||
+    if ((status = check_operand(plan, "A", args->a, p->type, a, err)) ||
+        (status = check_operand(plan, "B", args->b, p->type, b, err)) ||
         (status = check_operand(plan, "C", args->c, p->out, true, err)) ||
         (status = check_operand(plan, "bias", args->bias, p->out, p->bias, err)) ||
         (status = check_operand(plan, "scalars", args->scalars, scalar, false, err)))

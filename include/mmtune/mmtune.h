@@ -73,8 +73,43 @@ MMT_API const char *mmt_version(void);
 
 /* ---- problems -------------------------------------------------------------------- */
 
+/* What is computed. GEMM has all types; the others have f32, f64 and i32, no transposes,
+ * no bias and no activation. A dimension or operand that an op does not have is absent
+ * from its line; such a dimension is 1, such a leading dimension or stride 0.
+ *
+ *   GEMM      C = activation(alpha op(A) op(B) + beta C + bias)      op(A) m x k, op(B)
+ *                                                                    k x n, C m x n
+ *   AXPBY     C = alpha A + beta B                                   A, B, C m x n
+ *   DOT       C(i) = alpha sum_p A(i, p) B(i, p) + beta C(i)         A, B m x k, C m x 1
+ *   HEAT2D    C = A + alpha ((N + S) + (W + E) - 4 A)                A, C m x n
+ *   JACOBI3D  C = alpha (((D + U) + (N + S)) + (W + E)) + beta B     A, B, C m x n x k
+ *
+ * AXPBY adds arrays: a plain one is a matrix of one row. C may be A or B itself, with the
+ * same start, leading dimension and stride. Where a scalar is 0 its array is not read and
+ * may be null.
+ *
+ * DOT computes m dot products in one launch, of row i of A and row i of B. ldc is what
+ * C's elements are apart (0: 1). A batch computes them for other rows; as everywhere, a
+ * stride of 0 shares rows among the batch. So for vectors x0, x1, x2, x3 that stand `p`
+ * elements apart, A = B = x0, m = 2, lda = ldb = p, batch = 3, stride_a = p, stride_b = 0
+ * gives (x0, x0), (x1, x1); (x1, x0), (x2, x1); (x2, x0), (x3, x1). A plan adds up in the
+ * same order every time: the same numbers give the same bits.
+ *
+ * HEAT2D is one explicit step of the heat equation on a grid, JACOBI3D one Jacobi sweep
+ * of Poisson's equation. An element of A has the neighbours W and E in the columns before
+ * and after its own, N and S in the rows, and D and U in the planes. The outermost
+ * elements are the border: there C = A. Every operation is rounded by itself, in the
+ * order of the formula. So C has the same bits on every device that keeps to IEEE 754,
+ * and a grid that is computed in pieces has those of the whole. beta = 0 leaves the term
+ * with B out, and B may be null. A grid has at least 3 elements in each direction. One of
+ * m x n x k is m planes of n rows: element (i, j, l) stands at row i * n + j, column l.
+ */
 typedef enum mmt_op {
-    MMT_GEMM = 0, /* a product of matrices */
+    MMT_GEMM = 0,
+    MMT_AXPBY,
+    MMT_DOT,
+    MMT_HEAT2D,
+    MMT_JACOBI3D,
 } mmt_op;
 
 /* How numbers are stored, multiplied and added. A device without units for a type has a
@@ -121,11 +156,11 @@ typedef enum mmt_activation {
     MMT_SILU,      /* x / (1 + exp(-x)) */
 } mmt_activation;
 
-/* One problem: C = activation(alpha op(A) op(B) + beta C + bias). op(A) is m x k, op(B)
- * is k x n, C is m x n. All of it is computed in the type's scalar type, which is also
- * that of alpha and beta: f64 for f64, i32 for i32 and i8 (whole alpha and beta, bias and
- * RELU alone), f32 for the others. Then C is rounded once, to the nearest number of its
- * type.
+/* One problem. For products: C = activation(alpha op(A) op(B) + beta C + bias). op(A) is
+ * m x k, op(B) is k x n, C is m x n. All of it is computed in the type's scalar type,
+ * which is also that of alpha and beta: f64 for f64, i32 for i32 and i8 (whole alpha and
+ * beta, bias and RELU alone), f32 for the others. Then C is rounded once, to the nearest
+ * number of its type.
  *
  * A is stored m x k (lda >= k), or k x m when trans_a is set (lda >= m); B is stored k x
  * n (ldb >= n), or n x k when trans_b is set (ldb >= k); C is stored m x n (ldc >= n). A
@@ -151,6 +186,12 @@ typedef struct mmt_problem {
 /* A plain product, C = A B, to be changed further by the caller. C is of the type itself
  * where that can be, of bf16 for f8. */
 MMT_API mmt_problem mmt_gemm_problem(mmt_type type, int64_t m, int64_t n, int64_t k);
+
+/* Arrays of n elements; m dot products of k elements each; grids. */
+MMT_API mmt_problem mmt_axpby_problem(mmt_type type, int64_t n);
+MMT_API mmt_problem mmt_dot_problem(mmt_type type, int64_t m, int64_t k);
+MMT_API mmt_problem mmt_heat2d_problem(mmt_type type, int64_t m, int64_t n);
+MMT_API mmt_problem mmt_jacobi3d_problem(mmt_type type, int64_t m, int64_t n, int64_t k);
 
 /* ---- devices --------------------------------------------------------------------- */
 
@@ -261,11 +302,12 @@ MMT_API void mmt_plan_free(mmt_plan *plan);
 
 /* The arguments of one execution. Start from mmt_args_defaults(). */
 typedef struct mmt_args {
-    size_t size;           /* sizeof(mmt_args) */
-    mmt_operand a, b, c;   /* A and B may be 0 where k or the host's alpha is 0 */
-    double alpha, beta;    /* 1 and 0; beta = 0 never reads C. Ignored with scalars */
-    mmt_operand scalars;   /* device memory with alpha, then beta, in the scalar type; 0:
-                            * none. Read when the launch runs, not when it is queued */
+    size_t size;         /* sizeof(mmt_args) */
+    mmt_operand a, b, c; /* A and B may be 0 where k or the host's alpha is 0; what other
+                          * ops do not read, see there */
+    double alpha, beta;  /* 1 and 0; beta = 0 never reads C. Ignored with scalars */
+    mmt_operand scalars; /* device memory with alpha, then beta, in the scalar type; 0:
+                          * none. Read when the launch runs, not when it is queued */
     mmt_operand workspace; /* mmt_plan_workspace bytes, 256-byte aligned, for this
                             * execution alone until it is done */
     mmt_operand bias;      /* where the problem has one */
@@ -274,10 +316,10 @@ typedef struct mmt_args {
 MMT_API mmt_args mmt_args_defaults(void);
 
 /* Puts one execution on the queue and returns. Operands may have any alignment that their
- * type has; C may overlap neither A nor B. May be captured in a CUDA graph. The plan's
- * launches order themselves among each other, also on an out-of-order queue. With OpenCL,
- * a plan serves 16 threads that execute it in the same instant; one more waits until
- * one of them has queued its launch. */
+ * type has; C may overlap neither A nor B, but for AXPBY as said there. May be captured
+ * in a CUDA graph. The plan's launches order themselves among each other, also on an
+ * out-of-order queue. With OpenCL, a plan serves 16 threads that execute it in the same
+ * instant; one more waits until one of them has queued its launch. */
 MMT_API mmt_status mmt_execute(const mmt_plan *plan, const mmt_args *args,
                                mmt_queue queue, mmt_error *err);
 

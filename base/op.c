@@ -1,0 +1,287 @@
+#include "base/op.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- what is stored -------------------------------------------------------------- */
+
+static void product_stored(const mmt_problem *p, struct mmt_stored out[3])
+{
+    out[MMT_OPERAND_A] = (struct mmt_stored){ p->m, p->k };
+    out[MMT_OPERAND_B] = (struct mmt_stored){ p->k, p->n };
+    out[MMT_OPERAND_C] = (struct mmt_stored){ p->m, p->n };
+    if (p->trans_a)
+        out[MMT_OPERAND_A] = (struct mmt_stored){ p->k, p->m };
+    if (p->trans_b)
+        out[MMT_OPERAND_B] = (struct mmt_stored){ p->n, p->k };
+}
+
+static void arrays_stored(const mmt_problem *p, struct mmt_stored out[3])
+{
+    for (int i = 0; i < 3; i++)
+        out[i] = (struct mmt_stored){ p->m, p->n };
+}
+
+static void vectors_stored(const mmt_problem *p, struct mmt_stored out[3])
+{
+    out[MMT_OPERAND_A] = out[MMT_OPERAND_B] = (struct mmt_stored){ p->m, p->k };
+    out[MMT_OPERAND_C] = (struct mmt_stored){ p->m, 1 };
+}
+
+static void plane_stored(const mmt_problem *p, struct mmt_stored out[3])
+{
+    arrays_stored(p, out);
+    out[MMT_OPERAND_B] = (struct mmt_stored){ 0, 0 };
+}
+
+static void space_stored(const mmt_problem *p, struct mmt_stored out[3])
+{
+    int64_t rows; /* too many only where m or n is out of bounds */
+    if (__builtin_mul_overflow(p->m, p->n, &rows))
+        rows = INT64_MAX;
+    for (int i = 0; i < 3; i++)
+        out[i] = (struct mmt_stored){ rows, p->k };
+}
+
+/* ---- multiplications and additions ----------------------------------------------- */
+
+static double product_flops(double m, double n, double k)
+{
+    return 2 * m * n * k;
+}
+
+static double arrays_flops(double m, double n, double k)
+{
+    return 3 * m * n;
+}
+
+static double plane_flops(double m, double n, double k)
+{
+    return m && n ? 7 * (m - 2) * (n - 2) : 0;
+}
+
+static double space_flops(double m, double n, double k)
+{
+    return m && n && k ? 8 * (m - 2) * (n - 2) * (k - 2) : 0;
+}
+
+/* ---- the table ------------------------------------------------------------------- */
+
+static const struct mmt_op_row rows[MMT_NUM_OPS] = {
+    [MMT_GEMM] = { .name = "gemm",
+                   .what = "C = alpha op(A) op(B) + beta C",
+                   .dimensions = "mnk",
+                   .example = "512x3000x1536",
+                   .types = MMT_ALL_TYPES,
+                   .reads = { MMT_UNLESS_ALPHA_0, MMT_UNLESS_ALPHA_0 },
+                   .sums = true,
+                   .transposes = true,
+                   .stored = product_stored,
+                   .flops = product_flops },
+    [MMT_AXPBY] = { .name = "axpby",
+                    .what = "C = alpha A + beta B",
+                    .dimensions = "mn",
+                    .example = "1x51200000",
+                    .types = MMT_PLAIN_TYPES,
+                    .reads = { MMT_UNLESS_ALPHA_0, MMT_UNLESS_BETA_0 },
+                    .stored = arrays_stored,
+                    .flops = arrays_flops },
+    [MMT_DOT] = { .name = "dot",
+                  .what = "C(i) = alpha sum_p A(i, p) B(i, p) + beta C(i)",
+                  .dimensions = "mk",
+                  .example = "5x1000000",
+                  .types = MMT_PLAIN_TYPES,
+                  .reads = { MMT_UNLESS_ALPHA_0, MMT_UNLESS_ALPHA_0 },
+                  .sums = true,
+                  .stored = vectors_stored,
+                  .flops = product_flops },
+    [MMT_HEAT2D] = { .name = "heat2d",
+                     .what = "C = A + alpha (four neighbours - 4 A), inside a border",
+                     .dimensions = "mn",
+                     .example = "4096x4096",
+                     .types = MMT_PLAIN_TYPES,
+                     .reads = { MMT_ALWAYS, MMT_NEVER },
+                     .least = 3,
+                     .stored = plane_stored,
+                     .flops = plane_flops },
+    [MMT_JACOBI3D] = { .name = "jacobi3d",
+                       .what = "C = alpha (six neighbours) + beta B, inside a border",
+                       .dimensions = "mnk",
+                       .example = "256x256x256",
+                       .types = MMT_PLAIN_TYPES,
+                       .reads = { MMT_ALWAYS, MMT_UNLESS_BETA_0 },
+                       .least = 3,
+                       .stored = space_stored,
+                       .flops = space_flops },
+};
+
+const struct mmt_op_row *mmt_op_row(mmt_op op)
+{
+    return &rows[op];
+}
+
+int mmt_op_parse(const char *name)
+{
+    for (int i = 0; i < MMT_NUM_OPS; i++)
+        if (!strcmp(rows[i].name, name))
+            return i;
+    return -1;
+}
+
+void mmt_op_list(struct mmt_text *text)
+{
+    for (int i = 0; i < MMT_NUM_OPS; i++)
+        mmt_text_addf(text, "%s%s",
+                      i == 0                ? ""
+                      : i < MMT_NUM_OPS - 1 ? ", "
+                                            : " and ",
+                      rows[i].name);
+}
+
+int64_t *mmt_op_dimension(mmt_problem *p, char letter)
+{
+    return letter == 'm' ? &p->m : letter == 'n' ? &p->n : &p->k;
+}
+
+void mmt_op_print_shape(const mmt_problem *problem, struct mmt_text *text)
+{
+    mmt_problem copy = *problem;
+    const char *separator = "";
+    for (const char *at = rows[copy.op].dimensions; *at; at++, separator = "x")
+        mmt_text_addf(text, "%s%" PRId64, separator, *mmt_op_dimension(&copy, *at));
+}
+
+const char *mmt_op_form(mmt_op op, char buffer[8])
+{
+    char *to = buffer;
+    for (const char *at = rows[op].dimensions; *at; at++) {
+        if (to > buffer)
+            *to++ = 'x';
+        *to++ = (char) toupper((unsigned char) *at);
+    }
+    *to = 0;
+    return buffer;
+}
+
+/* ---- checking -------------------------------------------------------------------- */
+
+static mmt_status check_type(const mmt_problem *p, mmt_error *err)
+{
+    struct mmt_text right = { 0 };
+    if (mmt_type_in(p->type, rows[p->op].types))
+        return MMT_OK;
+    mmt_type_list(rows[p->op].types, &right);
+    mmt_fail(err, MMT_ERROR_ARGUMENT, "type is %s; %s has %s", mmt_type_name(p->type),
+             rows[p->op].name, mmt_text_string(&right));
+    mmt_text_finish(&right);
+    return MMT_ERROR_ARGUMENT;
+}
+
+static mmt_status check_extras(const mmt_problem *p, mmt_error *err)
+{
+    const struct {
+        const char *name;
+        int value;
+    } extras[] = {
+        { "trans_a", p->trans_a },
+        { "trans_b", p->trans_b },
+        { "bias", (int) p->bias },
+        { "activation", (int) p->activation },
+    };
+    for (int i = 0; i < 4 && !rows[p->op].transposes; i++)
+        if (extras[i].value)
+            return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                            "%s is %d; %s has none, it must be 0", extras[i].name,
+                            extras[i].value, rows[p->op].name);
+    return MMT_OK;
+}
+
+static mmt_status settle_dimension(mmt_problem *p, char letter, mmt_error *err)
+{
+    const struct mmt_op_row *row = &rows[p->op];
+    int64_t *value = mmt_op_dimension(p, letter);
+
+    if (!strchr(row->dimensions, letter)) {
+        if (*value != 0 && *value != 1)
+            return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                            "%c is %" PRId64 "; %s has none, it must be 1", letter,
+                            *value, row->name);
+        *value = 1;
+    } else if (*value > 0 && *value < row->least) {
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "%c is %" PRId64
+                        "; a grid of %s has a border and something inside "
+                        "it, so it must be at least %d",
+                        letter, *value, row->name, row->least);
+    }
+    return MMT_OK;
+}
+
+static mmt_status check_layout(const mmt_problem *p, mmt_error *err)
+{
+    if (rows[p->op].reads[MMT_OPERAND_B] == MMT_NEVER && (p->ldb || p->stride_b))
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "ldb is %" PRId64 " and stride_b %" PRId64
+                        "; %s has no B, they must be 0",
+                        p->ldb, p->stride_b, rows[p->op].name);
+    return MMT_OK;
+}
+
+mmt_status mmt_op_settle(mmt_problem *problem, mmt_error *err)
+{
+    mmt_status status = check_type(problem, err);
+    if (!status)
+        status = check_extras(problem, err);
+    for (const char *letter = "mnk"; *letter && !status; letter++)
+        status = settle_dimension(problem, *letter, err);
+    return status ? status : check_layout(problem, err);
+}
+
+bool mmt_op_needs(const mmt_problem *problem, enum mmt_which operand, double alpha,
+                  double beta, bool unknown)
+{
+    const struct mmt_op_row *row = &rows[problem->op];
+    if (row->sums && problem->k == 0)
+        return false;
+    switch (row->reads[operand]) {
+    case MMT_NEVER:
+        return false;
+    case MMT_ALWAYS:
+        return true;
+    case MMT_UNLESS_ALPHA_0:
+        return unknown || alpha != 0;
+    case MMT_UNLESS_BETA_0:
+        return unknown || beta != 0;
+    }
+    return true;
+}
+
+/* ---- plain problems -------------------------------------------------------------- */
+
+static mmt_problem plain(mmt_op op, mmt_type type, int64_t m, int64_t n, int64_t k)
+{
+    mmt_problem problem = mmt_gemm_problem(type, m, n, k);
+    problem.op = op;
+    return problem;
+}
+
+mmt_problem mmt_axpby_problem(mmt_type type, int64_t n)
+{
+    return plain(MMT_AXPBY, type, 1, n, 1);
+}
+
+mmt_problem mmt_dot_problem(mmt_type type, int64_t m, int64_t k)
+{
+    return plain(MMT_DOT, type, m, 1, k);
+}
+
+mmt_problem mmt_heat2d_problem(mmt_type type, int64_t m, int64_t n)
+{
+    return plain(MMT_HEAT2D, type, m, n, 1);
+}
+
+mmt_problem mmt_jacobi3d_problem(mmt_type type, int64_t m, int64_t n, int64_t k)
+{
+    return plain(MMT_JACOBI3D, type, m, n, k);
+}
