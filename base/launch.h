@@ -16,6 +16,8 @@
  *   MMT_ARG_BIAS          const GLOBAL result *, long start; a null pointer where the
  *                         problem has none
  *   MMT_ARG_WORKSPACE     GLOBAL real *, long start
+ *   MMT_ARG_BATCH         int: the matrices of this launch, for kernels of which a block
+ *                         computes several
  *
  * Starts, leading dimensions and strides are in elements. */
 enum mmt_arg {
@@ -31,6 +33,7 @@ enum mmt_arg {
     MMT_ARG_C,
     MMT_ARG_BIAS,
     MMT_ARG_WORKSPACE,
+    MMT_ARG_BATCH,
 };
 
 enum { MMT_MAX_LAUNCHES = 4 };

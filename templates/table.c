@@ -5,6 +5,8 @@
 /* One line a template, best guess first. */
 #define TEMPLATES(T)                                                                     \
     T(panel)                                                                             \
+    T(skinny)                                                                            \
+    T(small)                                                                             \
     T(dmma)                                                                              \
     T(simt)                                                                              \
     T(simt_async)                                                                        \

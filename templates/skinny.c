@@ -1,0 +1,262 @@
+/* The knobs of skinny.cl, in this order. */
+#include "templates/gemm.h"
+
+enum {
+    SHORT,
+    WORK_SHORT,
+    WORK_LONG,
+    WORK_K,
+    THREADS_LONG,
+    THREADS_K,
+    VECTOR,
+    TILE_K,
+    BUFFERS,
+    SPLIT_K,
+    NUM_KNOBS
+};
+
+enum { ROWS, COLUMNS };
+enum { LONGEST_SHORT = 16, ADD_THREADS = 128 };
+
+static const char *const sides[] = { "rows", "columns" };
+
+static const struct mmt_knob knobs[NUM_KNOBS] = {
+    [SHORT] = { "SHORT", "what C has few of", 2, { ROWS, COLUMNS }, sides },
+    [WORK_SHORT] =
+        MMT_KNOB("WORK_SHORT", "elements of C per thread, short side", 1, 2, 4, 8, 16),
+    [WORK_LONG] =
+        MMT_KNOB("WORK_LONG", "elements of C per thread, long side", 1, 2, 4, 8, 16),
+    [WORK_K] = MMT_KNOB("WORK_K", "steps of k per thread at a time", 1, 2, 4, 8, 16),
+    [THREADS_LONG] = MMT_KNOB("THREADS_LONG", "threads along the long side", 1, 2, 4, 8,
+                              16, 32, 64, 128, 256),
+    [THREADS_K] =
+        MMT_KNOB("THREADS_K", "threads along k", 1, 2, 4, 8, 16, 32, 64, 128, 256),
+    [VECTOR] = MMT_KNOB("VECTOR", "elements of the long operand per load", 1, 2, 4),
+    [TILE_K] = MMT_KNOB("TILE_K", "depth of the short operand in shared memory", 64, 128,
+                        256, 512, 1024, 2048, 4096),
+    [BUFFERS] =
+        MMT_KNOB("BUFFERS", "pieces of the long operand in a thread's registers", 1, 2),
+    [SPLIT_K] = MMT_KNOB("SPLIT_K", "parts of k at most, each for blocks of its own", 1,
+                         2, 4, 8, 16, 32, 64),
+};
+
+/* The same for either side. */
+#define SEED(...)                                                                        \
+    { ROWS, __VA_ARGS__ },                                                               \
+    {                                                                                    \
+        COLUMNS, __VA_ARGS__                                                             \
+    }
+
+// clang-format off
+static const int seeds[][MMT_MAX_KNOBS] = {
+    /* work short, long, k, threads long, k, vector, tile, buffers, parts; first for a long
+     * operand that lies across k, then for one along it; vectors of 2 for 8-byte types */
+    SEED(16, 4,  4,  32,   8, 4,  256, 2,  8), SEED(16, 4,  4,   8,  32, 4,  512, 2, 1),
+    SEED( 8, 4,  4,  32,   8, 4,  256, 2,  8), SEED( 8, 4,  4,   8,  32, 4,  512, 2, 1),
+    SEED( 4, 4,  8,  32,   8, 4,  512, 1,  8), SEED( 4, 4,  8,   8,  32, 4, 1024, 1, 1),
+    SEED( 2, 4,  8,  32,   8, 4,  512, 1,  8), SEED( 2, 4,  8,   8,  32, 4, 1024, 1, 1),
+    SEED( 1, 4,  8,  32,   8, 4,  512, 1,  8), SEED( 1, 4,  8,   8,  32, 4, 1024, 1, 1),
+    SEED(16, 2,  4,  32,   8, 2,  256, 2,  8), SEED(16, 2,  4,   8,  32, 2,  256, 2, 1),
+    SEED( 8, 2,  4,  32,   8, 2,  256, 2,  8), SEED( 8, 4,  4,   8,  32, 2,  256, 2, 1),
+    SEED( 4, 2,  8,  32,   8, 2,  512, 1,  8), SEED( 4, 4,  8,   8,  32, 2,  512, 1, 1),
+    SEED( 2, 2,  8,  32,   8, 2,  512, 1,  8), SEED( 2, 4,  8,   8,  32, 2,  512, 1, 1),
+    SEED( 1, 2,  8,  32,   8, 2,  512, 1,  8), SEED( 1, 4,  8,   8,  32, 2,  512, 1, 1),
+    /* without a workspace */
+    SEED(16, 4,  4,   8,  32, 4,  256, 2,  1), SEED( 1, 4,  8,   8,  64, 4, 1024, 1, 1),
+    SEED(16, 2,  4,   8,  32, 2,  256, 2,  1), SEED( 1, 2,  8,   8,  64, 2, 1024, 1, 1),
+};
+// clang-format on
+
+static bool rows_are_short(const int *v)
+{
+    return v[SHORT] == ROWS;
+}
+
+/* Whether the long operand lies along k. */
+static bool along_k(const int *v, bool trans_a, bool trans_b)
+{
+    return rows_are_short(v) ? trans_b : !trans_a;
+}
+
+static int threads(const int *v)
+{
+    return v[THREADS_LONG] * v[THREADS_K];
+}
+
+static int sums(const int *v)
+{
+    return v[WORK_LONG] * v[WORK_SHORT];
+}
+
+static int piece(const int *v)
+{
+    return v[WORK_LONG] * v[WORK_K];
+}
+
+/* Elements of shared memory: for the short operand, and later for exchanged sums. */
+static int pool(const int *v)
+{
+    const int staged = v[WORK_SHORT] * (v[TILE_K] + 4);
+    const int exchanged = v[THREADS_K] > 1 ? (sums(v) + 1) / 2 * threads(v) : 0;
+    return staged > exchanged ? staged : exchanged;
+}
+
+/* 32-bit registers that a thread cannot do without. */
+static unsigned registers(const int *v, size_t size)
+{
+    enum { BESIDES = 24 };
+    return (unsigned) (size / 4) *
+               (unsigned) (sums(v) + v[BUFFERS] * piece(v) + v[VECTOR]) +
+           BESIDES;
+}
+
+static const char *reject_pieces(const int *v, bool along, size_t size)
+{
+    if (v[VECTOR] * size > 16)
+        return "VECTOR may cover at most 16 bytes";
+    if (v[WORK_K] % v[VECTOR])
+        return "WORK_K must be a multiple of VECTOR";
+    if (!along && v[WORK_LONG] % v[VECTOR])
+        return "the long operand lies across k: WORK_LONG must be a multiple of VECTOR";
+    if (v[TILE_K] % (v[THREADS_K] * v[WORK_K]))
+        return "TILE_K must be a multiple of THREADS_K * WORK_K";
+    if (sums(v) * v[WORK_K] > 1024)
+        return "WORK_SHORT * WORK_LONG * WORK_K may be at most 1024, or the loop "
+               "outgrows "
+               "the instruction cache";
+    return NULL;
+}
+
+static const char *reject_gpu(const int *v, bool along, size_t size,
+                              const struct mmt_caps *caps)
+{
+    enum { SECTOR = 32 };
+    const int neighbours = along ? v[THREADS_K] : v[THREADS_LONG];
+    const unsigned count = (unsigned) threads(v);
+    const unsigned share = caps->registers / count, needed = registers(v, size);
+
+    if (count < caps->warp)
+        return "the block has fewer threads than a warp";
+    if (neighbours * v[VECTOR] * size < SECTOR)
+        return "neighbouring threads read less of the long operand than memory hands out";
+    if (caps->registers_per_thread && needed > caps->registers_per_thread)
+        return "sums and pieces take more registers than a thread may have";
+    if (caps->registers && needed > share)
+        return "sums and pieces take more registers than a block may have";
+    return NULL;
+}
+
+static const char *reject(const int *v, const struct mmt_variant *variant,
+                          const struct mmt_caps *caps)
+{
+    const size_t size = mmt_type_size(variant->type);
+    const bool along = along_k(v, variant->trans_a, variant->trans_b);
+
+    const char *why = reject_pieces(v, along, size);
+    if (!why)
+        why = mmt_gemm_reject(threads(v), 1, size * (size_t) pool(v), caps);
+    if (!why && caps->kind == MMT_GPU)
+        why = reject_gpu(v, along, size, caps);
+    if (!why && caps->kind == MMT_CPU && sums(v) * v[WORK_K] > 256)
+        why = "WORK_SHORT * WORK_LONG * WORK_K may be at most 256 on a CPU, whose "
+              "compilers take minutes over more";
+    return why;
+}
+
+static int64_t short_side(const int *v, const mmt_problem *p)
+{
+    return rows_are_short(v) ? p->m : p->n;
+}
+
+static int64_t long_side(const int *v, const mmt_problem *p)
+{
+    return rows_are_short(v) ? p->n : p->m;
+}
+
+static int64_t tiles(const int *v, const mmt_problem *p)
+{
+    return mmt_gemm_pieces(long_side(v, p), v[THREADS_LONG] * v[WORK_LONG]) *
+           mmt_gemm_pieces(short_side(v, p), v[WORK_SHORT]);
+}
+
+/* Parts of k that are not empty. */
+static int64_t parts(const int *v, int64_t k)
+{
+    const int64_t steps = mmt_gemm_pieces(k, v[THREADS_K] * v[WORK_K]);
+    const int64_t part = mmt_gemm_pieces(steps, v[SPLIT_K]);
+    return part > 0 ? mmt_gemm_pieces(steps, (int) part) : 1;
+}
+
+static const char *refuse(const int *v, const mmt_problem *p)
+{
+    if (short_side(v, p) > LONGEST_SHORT)
+        return rows_are_short(v) ? "m is more than 16: C has too many rows"
+                                 : "n is more than 16: C has too many columns";
+    if (v[WORK_SHORT] >= 2 * short_side(v, p))
+        return "half of WORK_SHORT would be idle";
+    return mmt_gemm_refuse(tiles(v, p));
+}
+
+static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
+                   struct mmt_launches *out)
+{
+    static const enum mmt_arg args[] = { MMT_ARG_M,         MMT_ARG_N,    MMT_ARG_K,
+                                         MMT_ARG_ALPHA,     MMT_ARG_BETA, MMT_ARG_SCALARS,
+                                         MMT_ARG_A,         MMT_ARG_B,    MMT_ARG_C,
+                                         MMT_ARG_WORKSPACE, MMT_ARG_END };
+    static const enum mmt_arg add_args[] = {
+        MMT_ARG_M,       MMT_ARG_N, MMT_ARG_K,         MMT_ARG_ALPHA, MMT_ARG_BETA,
+        MMT_ARG_SCALARS, MMT_ARG_C, MMT_ARG_WORKSPACE, MMT_ARG_END,
+    };
+    const size_t size = mmt_type_size(p->type);
+    const int64_t cells = p->m * p->n;
+
+    *out = (struct mmt_launches){ .count = v[SPLIT_K] > 1 ? 2 : 1 };
+    out->launch[0] = (struct mmt_launch){
+        .entry = "mmt_gemm",
+        .args = args,
+        .grid = { (unsigned) tiles(v, p), (unsigned) parts(v, p->k),
+                  (unsigned) p->batch },
+        .block = { (unsigned) threads(v), 1, 1 },
+        .shared = size * (size_t) pool(v),
+    };
+    if (v[SPLIT_K] == 1)
+        return;
+    out->launch[1] = (struct mmt_launch){
+        .entry = "add_parts",
+        .args = add_args,
+        .grid = { (unsigned) mmt_gemm_pieces(cells, ADD_THREADS), 1,
+                  (unsigned) p->batch },
+        .block = { ADD_THREADS, 1, 1 },
+    };
+    out->workspace = size * (size_t) (v[SPLIT_K] * cells * p->batch);
+}
+
+static struct mmt_alignment alignment(const int *v, const struct mmt_variant *variant)
+{
+    const unsigned size = (unsigned) mmt_type_size(variant->type);
+    const unsigned vector = size * (unsigned) v[VECTOR];
+    return (struct mmt_alignment){
+        .a = rows_are_short(v) ? size : vector,
+        .b = rows_are_short(v) ? vector : size,
+        .c = size,
+    };
+}
+
+const struct mmt_template mmt_template_skinny = {
+    .name = "skinny",
+    .what = "one side of C is short: reads the long operand once, as fast as memory does",
+    .op = MMT_GEMM,
+    .types = MMT_PLAIN_TYPES,
+    .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,
+    .kinds = MMT_GPU,
+    .file = "skinny.cl",
+    .knobs = knobs,
+    .num_knobs = NUM_KNOBS,
+    .reject = reject,
+    .refuse = refuse,
+    .launch = launch,
+    .alignment = alignment,
+    .seeds = seeds,
+    .num_seeds = sizeof(seeds) / sizeof(*seeds),
+};

@@ -1,0 +1,162 @@
+/* The knobs of small.cl, in this order. */
+#include "templates/gemm.h"
+
+enum { TILE_M, TILE_N, TILE_K, WORK_M, WORK_N, MATRICES, VECTOR, K_UNROLL, NUM_KNOBS };
+
+static const struct mmt_knob knobs[NUM_KNOBS] = {
+    [TILE_M] =
+        MMT_KNOB("TILE_M", "rows of C per team of threads", 8, 16, 32, 48, 64, 96, 128),
+    [TILE_N] = MMT_KNOB("TILE_N", "columns of C per team of threads", 8, 16, 32, 48, 64,
+                        96, 128),
+    [TILE_K] = MMT_KNOB("TILE_K", "depth of one pass through shared memory", 8, 16, 32,
+                        64, 128, 256),
+    [WORK_M] = MMT_KNOB("WORK_M", "rows of C per thread", 1, 2, 4, 8),
+    [WORK_N] = MMT_KNOB("WORK_N", "columns of C per thread", 1, 2, 4, 8),
+    [MATRICES] = MMT_KNOB("MATRICES", "products of the batch per block", 1, 2, 4, 8, 16),
+    [VECTOR] = MMT_KNOB("VECTOR", "elements per load from global memory", 1, 2, 4),
+    [K_UNROLL] = MMT_KNOB("K_UNROLL", "vectors along k that are unrolled", 1, 2, 4),
+};
+
+// clang-format off
+static const int seeds[][MMT_MAX_KNOBS] = {
+    /* tile m, n, k, work m, n, matrices, vector, unroll; vectors of 2 for 8-byte types */
+    { 64, 64, 64, 8, 8, 1, 4, 2 }, { 64, 64, 32, 8, 8, 1, 4, 2 },
+    { 32, 32, 64, 4, 4, 2, 4, 2 }, { 32, 32, 32, 4, 4, 2, 4, 2 },
+    { 16, 16, 32, 2, 4, 4, 4, 2 }, { 16, 16, 16, 2, 4, 4, 4, 2 },
+    {  8,  8, 16, 2, 2, 8, 4, 2 }, { 64, 64, 64, 8, 4, 1, 4, 2 },
+    { 32, 64, 64, 4, 8, 1, 4, 2 }, { 16, 32, 64, 2, 4, 2, 4, 2 },
+    { 64, 64, 32, 4, 4, 1, 2, 2 }, { 32, 32, 32, 4, 2, 1, 2, 2 },
+    { 16, 16, 16, 2, 4, 4, 2, 2 }, {  8,  8, 16, 2, 2, 8, 2, 2 },
+    {  8,  8,  8, 1, 2, 4, 1, 1 },
+};
+// clang-format on
+
+enum { LARGEST = 256, LARGEST_K = 1024 };
+
+static int team(const int *v)
+{
+    return (v[TILE_M] / v[WORK_M]) * (v[TILE_N] / v[WORK_N]);
+}
+
+/* Elements per access to shared memory: 16 bytes. */
+static int step(mmt_type type)
+{
+    return 16 / (int) mmt_type_size(type);
+}
+
+/* Bytes of shared memory: a row of a tile is followed by a gap. */
+static size_t shared_bytes(const int *v, const struct mmt_variant *variant)
+{
+    const int gap = step(variant->type);
+    const int a =
+        variant->trans_a ? v[TILE_K] * (v[TILE_M] + gap) : v[TILE_M] * (v[TILE_K] + gap);
+    const int b =
+        variant->trans_b ? v[TILE_N] * (v[TILE_K] + gap) : v[TILE_K] * (v[TILE_N] + gap);
+    return mmt_type_size(variant->type) * (size_t) (v[MATRICES] * (a + b));
+}
+
+/* 32-bit registers that a thread cannot do without: sums, and operands of one step. */
+static unsigned registers(const int *v, mmt_type type)
+{
+    enum { BESIDES = 24 };
+    const int sums = v[WORK_M] * v[WORK_N], operands = v[WORK_M] + v[WORK_N];
+    return (unsigned) mmt_type_size(type) / 4 *
+               (unsigned) (sums + step(type) * operands) +
+           BESIDES;
+}
+
+static const char *reject_tile(const int *v, mmt_type type)
+{
+    if (v[TILE_M] % v[WORK_M] || v[TILE_N] % v[WORK_N])
+        return "TILE_M and TILE_N must be multiples of WORK_M and WORK_N";
+    if (v[VECTOR] > step(type))
+        return "VECTOR may cover at most 16 bytes";
+    if (v[K_UNROLL] * step(type) > v[TILE_K])
+        return "K_UNROLL vectors along k are deeper than TILE_K";
+    if (v[K_UNROLL] * step(type) * v[WORK_M] * v[WORK_N] > 1024)
+        return "more than 1024 multiplications would be unrolled";
+    if (v[TILE_M] * v[TILE_K] / team(v) > 256 || v[TILE_N] * v[TILE_K] / team(v) > 256)
+        return "a thread would copy more than 256 elements of a tile";
+    return NULL;
+}
+
+static const char *reject(const int *v, const struct mmt_variant *variant,
+                          const struct mmt_caps *caps)
+{
+    const int threads = team(v) * v[MATRICES];
+    const char *why = reject_tile(v, variant->type);
+    if (!why)
+        why = mmt_gemm_reject(team(v), v[MATRICES], shared_bytes(v, variant), caps);
+    if (why || caps->kind != MMT_GPU)
+        return why;
+    if (caps->warp && (unsigned) threads % caps->warp)
+        return "the block has no whole number of warps";
+    if (caps->registers && registers(v, variant->type) > caps->registers / threads)
+        return "sums and operands take more registers than a block may have";
+    return NULL;
+}
+
+static int64_t tiles(const int *v, const mmt_problem *p)
+{
+    return mmt_gemm_pieces(p->m, v[TILE_M]) * mmt_gemm_pieces(p->n, v[TILE_N]);
+}
+
+/* Whether half of a tile lies outside the matrix, though there are smaller tiles. */
+static bool idle(int knob, int tile, int64_t side)
+{
+    return tile > knobs[knob].values[0] && tile >= 2 * side;
+}
+
+static const char *refuse(const int *v, const mmt_problem *p)
+{
+    if (p->m > LARGEST || p->n > LARGEST || p->k > LARGEST_K)
+        return "the matrices are not small: more than 256 rows or columns of C, or a k "
+               "above 1024";
+    if (idle(TILE_M, v[TILE_M], p->m) || idle(TILE_N, v[TILE_N], p->n) ||
+        idle(TILE_K, v[TILE_K], p->k))
+        return "half of a tile would be idle";
+    if (v[MATRICES] >= 2 * p->batch)
+        return "half of MATRICES would be idle";
+    return NULL;
+}
+
+static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
+                   struct mmt_launches *out)
+{
+    static const enum mmt_arg args[] = {
+        MMT_ARG_M, MMT_ARG_N, MMT_ARG_K, MMT_ARG_ALPHA, MMT_ARG_BETA, MMT_ARG_SCALARS,
+        MMT_ARG_A, MMT_ARG_B, MMT_ARG_C, MMT_ARG_BATCH, MMT_ARG_END,
+    };
+    const struct mmt_variant variant = { .type = p->type,
+                                         .trans_a = p->trans_a != 0,
+                                         .trans_b = p->trans_b != 0 };
+    mmt_gemm_launch(team(v), v[MATRICES], tiles(v, p),
+                    mmt_gemm_pieces(p->batch, v[MATRICES]), out);
+    out->launch[0].args = args;
+    out->launch[0].shared = shared_bytes(v, &variant);
+}
+
+static struct mmt_alignment alignment(const int *v, const struct mmt_variant *variant)
+{
+    const unsigned size = (unsigned) mmt_type_size(variant->type);
+    const unsigned vector = size * (unsigned) v[VECTOR];
+    return (struct mmt_alignment){ vector, vector, variant->trans_b ? size : vector };
+}
+
+const struct mmt_template mmt_template_small = {
+    .name = "small",
+    .what = "small matrices, many to a batch: a tile as deep as k, several to a block",
+    .op = MMT_GEMM,
+    .types = MMT_PLAIN_TYPES,
+    .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,
+    .kinds = MMT_GPU,
+    .file = "small.cl",
+    .knobs = knobs,
+    .num_knobs = NUM_KNOBS,
+    .reject = reject,
+    .refuse = refuse,
+    .launch = launch,
+    .alignment = alignment,
+    .seeds = seeds,
+    .num_seeds = sizeof(seeds) / sizeof(*seeds),
+};

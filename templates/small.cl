@@ -1,0 +1,267 @@
+// small - C = alpha*op(A)*op(B) + beta*C for many small matrices at once, row major.
+//
+// A team of threads computes one tile of C, which may well be all of it, and a block has
+// teams for MATRICES neighbouring products of the batch. Where a tile is as deep as the
+// matrix, all that a block needs is on its way at once, and it waits but once:
+//
+//   one team:               TILE_N
+//                         +--------+   Both operands lie in shared memory as they lie in
+//                         |   B    |   the matrix, with a gap after each row. Vectors are
+//                TILE_K   |        |   read along their rows, so that a thread takes
+//               +-------+ +--------+   STEP steps of k at a time, whatever is transposed.
+//        TILE_M |   A   | | tile of|
+//               |       | |   C    |   A thread has WORK_M x WORK_N elements of C.
+//               +-------+ +--------+
+//
+// Launch: grid (tiles of m x tiles of n, 1, ceil(batch / MATRICES)),
+// block (team, MATRICES).
+
+#ifndef TILE_M
+#define TILE_M 32    // rows of C per team
+#endif
+#ifndef TILE_N
+#define TILE_N 32    // columns of C per team
+#endif
+#ifndef TILE_K
+#define TILE_K 32    // depth of one pass through shared memory
+#endif
+#ifndef WORK_M
+#define WORK_M 4     // rows of C per thread
+#endif
+#ifndef WORK_N
+#define WORK_N 4     // columns of C per thread
+#endif
+#ifndef MATRICES
+#define MATRICES 1   // products of the batch per block
+#endif
+#ifndef VECTOR
+#define VECTOR 4     // elements per access to global memory
+#endif
+#ifndef K_UNROLL
+#define K_UNROLL 2   // of STEP steps along k each, unrolled
+#endif
+#ifndef TRANS_A
+#define TRANS_A 0
+#endif
+#ifndef TRANS_B
+#define TRANS_B 0
+#endif
+#ifndef ALIGNED
+#define ALIGNED 0
+#endif
+
+#define TEAM_M (TILE_M / WORK_M)
+#define TEAM_N (TILE_N / WORK_N)
+#define TEAM   (TEAM_M * TEAM_N)
+
+#if TILE_M % WORK_M || TILE_N % WORK_N
+#error "a tile must hold a whole number of per-thread pieces"
+#endif
+
+// Elements per access: to shared memory at most, to global memory, to fragments of A, B.
+#if defined(TYPE_F64)
+#define STEP 2
+#else
+#define STEP 4
+#endif
+#if ALIGNED
+#define WIDE VECTOR
+#else
+#define WIDE 1
+#endif
+#if !TRANS_A || WORK_M >= STEP
+#define WIDE_A STEP
+#else
+#define WIDE_A WORK_M
+#endif
+#if TRANS_B || WORK_N >= STEP
+#define WIDE_B STEP
+#else
+#define WIDE_B WORK_N
+#endif
+#if TRANS_B || !ALIGNED
+#define WIDE_C 1
+#elif WIDE_B >= VECTOR
+#define WIDE_C VECTOR
+#else
+#define WIDE_C WIDE_B
+#endif
+
+#if TILE_K % STEP || TILE_K % VECTOR
+#error "TILE_K must consist of whole vectors"
+#endif
+
+// Tiles as they are stored: rows of so many elements.
+#define ROWS_A   (TRANS_A ? TILE_K : TILE_M)
+#define LENGTH_A (TRANS_A ? TILE_M : TILE_K)
+#define ROWS_B   (TRANS_B ? TILE_N : TILE_K)
+#define LENGTH_B (TRANS_B ? TILE_K : TILE_N)
+#define LINE_A   (LENGTH_A + STEP)
+#define LINE_B   (LENGTH_B + STEP)
+#define SIZE_A   (ROWS_A * LINE_A)
+#define SIZE_B   (ROWS_B * LINE_B)
+
+// A thread's place in its team, and where its i-th row and j-th column stand in the tile:
+// in groups as wide as a vector where vectors lie across k.
+#define THREAD_M     (THREAD_X / TEAM_N)
+#define THREAD_N     (THREAD_X % TEAM_N)
+#define GROUP_M      (TRANS_A ? WIDE_A : 1)
+#define GROUP_N      (TRANS_B ? 1 : WIDE_B)
+#define ROW_AT(i)    (((i) / GROUP_M * TEAM_M + THREAD_M) * GROUP_M + (i) % GROUP_M)
+#define COLUMN_AT(j) (((j) / GROUP_N * TEAM_N + THREAD_N) * GROUP_N + (j) % GROUP_N)
+
+#define PASTE_(a, b)            a##b
+#define PASTE(a, b)             PASTE_(a, b)
+#define LOAD1(space, to, from)  (*(to) = *(from))
+#define STORE1(space, to, from) (*(to) = *(from))
+
+// A tile, of which `rows` x `length` elements exist; the others are 0.
+DEVICE_FN void copy(SHARED_PTR real *to, int line, int tile_rows, int tile_length,
+                    const GLOBAL real *from, int ld, int rows, int length)
+{
+    if (rows >= tile_rows && length >= tile_length) {
+#pragma unroll 8
+        for (int e = THREAD_X * WIDE; e < tile_rows * tile_length; e += TEAM * WIDE) {
+            const int i = e / tile_length, j = e % tile_length;
+            real part[WIDE];
+            PASTE(LOAD, WIDE)(GLOBAL, part, from + (wide) i * ld + j);
+            PASTE(STORE, WIDE)(SHARED_PTR, to + i * line + j, part);
+        }
+    } else {
+#pragma unroll 8
+        for (int e = THREAD_X; e < tile_rows * tile_length; e += TEAM) {
+            const int i = e / tile_length, j = e % tile_length;
+            to[i * line + j] = i < rows && j < length ? from[(wide) i * ld + j] : (real) 0;
+        }
+    }
+}
+
+// STEP steps of the thread's rows of A, as fragment[step][row].
+DEVICE_FN void load_a(real fragment[STEP][WORK_M], const SHARED_PTR real *tile, int k)
+{
+#if TRANS_A
+    UNROLL
+    for (int p = 0; p < STEP; p++)
+        UNROLL
+        for (int i = 0; i < WORK_M; i += WIDE_A)
+            PASTE(LOAD, WIDE_A)(SHARED_PTR, &fragment[p][i],
+                                tile + (k + p) * LINE_A + ROW_AT(i));
+#else
+    UNROLL
+    for (int i = 0; i < WORK_M; i++) {
+        real part[STEP];
+        PASTE(LOAD, WIDE_A)(SHARED_PTR, part, tile + ROW_AT(i) * LINE_A + k);
+        UNROLL
+        for (int p = 0; p < STEP; p++)
+            fragment[p][i] = part[p];
+    }
+#endif
+}
+
+// STEP steps of the thread's columns of B, as fragment[step][column].
+DEVICE_FN void load_b(real fragment[STEP][WORK_N], const SHARED_PTR real *tile, int k)
+{
+#if TRANS_B
+    UNROLL
+    for (int j = 0; j < WORK_N; j++) {
+        real part[STEP];
+        PASTE(LOAD, WIDE_B)(SHARED_PTR, part, tile + COLUMN_AT(j) * LINE_B + k);
+        UNROLL
+        for (int p = 0; p < STEP; p++)
+            fragment[p][j] = part[p];
+    }
+#else
+    UNROLL
+    for (int p = 0; p < STEP; p++)
+        UNROLL
+        for (int j = 0; j < WORK_N; j += WIDE_B)
+            PASTE(LOAD, WIDE_B)(SHARED_PTR, &fragment[p][j],
+                                tile + (k + p) * LINE_B + COLUMN_AT(j));
+#endif
+}
+
+// Add the product of the two tiles, as deep as it is, to the thread's sums.
+DEVICE_FN void multiply(real sum[WORK_M][WORK_N], const SHARED_PTR real *tile_a,
+                        const SHARED_PTR real *tile_b, int depth)
+{
+#pragma unroll K_UNROLL
+    for (int k = 0; k < depth; k += STEP) {
+        real a[STEP][WORK_M], b[STEP][WORK_N];
+        load_a(a, tile_a, k);
+        load_b(b, tile_b, k);
+        UNROLL
+        for (int p = 0; p < STEP; p++)
+            UNROLL
+            for (int i = 0; i < WORK_M; i++)
+                UNROLL
+                for (int j = 0; j < WORK_N; j++)
+                    sum[i][j] = MULTIPLY_ADD(a[p][i], b[p][j], sum[i][j]);
+    }
+}
+
+// A group of C, of which `count` elements exist. beta = 0 never reads C.
+DEVICE_FN void store(GLOBAL real *c, real alpha, const real *sum, real beta, int count)
+{
+    real group[WIDE_C] = { 0 };
+
+    if (count >= WIDE_C) {
+        if (beta != 0)
+            PASTE(LOAD, WIDE_C)(GLOBAL, group, c);
+        UNROLL
+        for (int e = 0; e < WIDE_C; e++)
+            group[e] = beta == 0 ? alpha * sum[e] : MULTIPLY_ADD(beta, group[e], alpha * sum[e]);
+        PASTE(STORE, WIDE_C)(GLOBAL, c, group);
+    } else {
+        UNROLL
+        for (int e = 0; e < WIDE_C; e++)
+            if (e < count)
+                c[e] = beta == 0 ? alpha * sum[e] : MULTIPLY_ADD(beta, c[e], alpha * sum[e]);
+    }
+}
+
+KERNEL BLOCK_SIZE(TEAM, MATRICES)
+void mmt_gemm(int m, int n, int k, real alpha, real beta,
+              const GLOBAL real *scalars, wide scalars_start,
+              const GLOBAL real *RESTRICT a, wide a_start, int lda, wide a_stride,
+              const GLOBAL real *RESTRICT b, wide b_start, int ldb, wide b_stride,
+              GLOBAL real *RESTRICT c, wide c_start, int ldc, wide c_stride, int batch)
+{
+    SHARED_POOL(real, pool, MATRICES * (SIZE_A + SIZE_B));
+    SHARED_PTR real *tile_a = pool + THREAD_Y * (SIZE_A + SIZE_B);
+    SHARED_PTR real *tile_b = tile_a + SIZE_A;
+    const int tiles_n = (n - 1) / TILE_N + 1;
+    const int row = BLOCK_X / tiles_n * TILE_M, column = BLOCK_X % tiles_n * TILE_N;
+    const wide matrix = (wide) BLOCK_Z * MATRICES + THREAD_Y;
+    real sum[WORK_M][WORK_N] = { { 0 } };
+
+    if (scalars) {
+        alpha = scalars[scalars_start];
+        beta = scalars[scalars_start + 1];
+    }
+    if (alpha == 0)
+        k = 0; // A and B may be absent
+    if (matrix >= batch)
+        m = n = 0; // the last block's team has nothing to do, but waits with the others
+    a += a_start + matrix * a_stride + (TRANS_A ? (wide) row : (wide) row * lda);
+    b += b_start + matrix * b_stride + (TRANS_B ? (wide) column * ldb : (wide) column);
+    for (int left = k; left > 0; left -= TILE_K) {
+        BARRIER();
+        copy(tile_a, LINE_A, ROWS_A, LENGTH_A, a, lda, TRANS_A ? left : m - row,
+             TRANS_A ? m - row : left);
+        copy(tile_b, LINE_B, ROWS_B, LENGTH_B, b, ldb, TRANS_B ? n - column : left,
+             TRANS_B ? left : n - column);
+        BARRIER();
+        multiply(sum, tile_a, tile_b, left < TILE_K ? left : TILE_K);
+        a += TRANS_A ? (wide) TILE_K * lda : TILE_K;
+        b += TRANS_B ? TILE_K : (wide) TILE_K * ldb;
+    }
+
+    c += c_start + matrix * c_stride + (wide) row * ldc + column;
+    UNROLL
+    for (int i = 0; i < WORK_M; i++)
+        UNROLL
+        for (int j = 0; j < WORK_N; j += WIDE_C)
+            if (row + ROW_AT(i) < m)
+                store(c + (wide) ROW_AT(i) * ldc + COLUMN_AT(j), alpha, sum[i] + j, beta,
+                      n - column - COLUMN_AT(j));
+}
