@@ -288,7 +288,7 @@ static void refuse(mmt_problem in, const char *words)
 static void test_refused(void)
 {
     REFUSE("size is 0", p.size = 0);
-    REFUSE("op is 3", p.op = (mmt_op) 3);
+    REFUSE("op is 9", p.op = (mmt_op) 9);
     REFUSE("type is 99", p.type = (mmt_type) 99);
     REFUSE("type is -1", p.type = (mmt_type) -1);
     REFUSE("m is -1; it must be from 0 to 2147483647", p.m = -1);
