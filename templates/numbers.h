@@ -45,16 +45,16 @@ DEVICE_FN float f16_to_float(unsigned short x)
 DEVICE_FN unsigned short float_to_f16(float x)
 {
     const unsigned int bits = BITS_OF_FLOAT(x), rest = bits & 0x7fffffffu;
-    unsigned int half;
+    unsigned int bits16;
     if (rest > 0x7f800000u)
-        half = 0x7e00u;
+        bits16 = 0x7e00u;
     else if (rest >= 0x47800000u)
-        half = 0x7c00u;
+        bits16 = 0x7c00u;
     else if (rest < 0x38800000u)
-        half = BITS_OF_FLOAT(FLOAT_OF_BITS(rest) + 0.5f) - 0x3f000000u;
+        bits16 = BITS_OF_FLOAT(FLOAT_OF_BITS(rest) + 0.5f) - 0x3f000000u;
     else
-        half = (rest - (112u << 23) + 0xfff + (rest >> 13 & 1)) >> 13;
-    return (unsigned short) (half | (bits >> 16 & 0x8000u));
+        bits16 = (rest - (112u << 23) + 0xfff + (rest >> 13 & 1)) >> 13;
+    return (unsigned short) (bits16 | (bits >> 16 & 0x8000u));
 }
 
 // The upper half of an f16.
