@@ -42,6 +42,18 @@ typedef long long wide;      // offsets in elements: a matrix may have more than
 #define FLOAT_OF_BITS(x) __uint_as_float(x)
 #define BITS_OF_FLOAT(x) __float_as_uint(x)
 
+// A product that is rounded by itself: no addition is fused to it.
+DEVICE_FN real product(real a, real b)
+{
+#if defined(TYPE_F64)
+    return __dmul_rn(a, b);
+#elif defined(TYPE_I32) || defined(TYPE_I8)
+    return a * b;
+#else
+    return __fmul_rn(a, b);
+#endif
+}
+
 // Whole vectors between memory and a private array: LOAD4(GLOBAL, to, from). They stand at
 // multiples of 16 bytes or, where they are smaller, of their size.
 #define LOAD2(space, to, from)                                  \

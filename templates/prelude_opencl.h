@@ -46,6 +46,13 @@ typedef long wide;           // offsets in elements: a matrix may have more than
 #define FLOAT_OF_BITS(x) as_float((uint) (x))
 #define BITS_OF_FLOAT(x) as_uint((float) (x))
 
+// A product that is rounded by itself: no addition is fused to it.
+DEVICE_FN real product(real a, real b)
+{
+#pragma OPENCL FP_CONTRACT OFF
+    return a * b;
+}
+
 // Whole vectors between memory and a private array: LOAD4(GLOBAL, to, from). They stand at
 // multiples of 16 bytes or, where they are smaller, of their size; but on a CPU a buffer
 // in the caller's memory begins where it begins.

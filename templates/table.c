@@ -13,7 +13,11 @@
     T(tiled)                                                                             \
     T(row_cached)                                                                        \
     T(col_cached)                                                                        \
-    T(naive)
+    T(naive)                                                                             \
+    T(axpby)                                                                             \
+    T(dot)                                                                               \
+    T(heat2d)                                                                            \
+    T(jacobi3d)
 
 #define DECLARE(name) extern const struct mmt_template mmt_template_##name;
 #define ADDRESS(name) &mmt_template_##name,

@@ -1,0 +1,88 @@
+/* The knobs of dot.cl, in this order. */
+#include "templates/ops.h"
+
+enum { THREADS, ROWS, VECTOR, WORK, PARTS, NUM_KNOBS };
+
+static const struct mmt_knob knobs[NUM_KNOBS] = {
+    [THREADS] = MMT_KNOB("THREADS", "threads of a dot product in a block", 32, 64, 128,
+                         256, 512, 1024),
+    [ROWS] = MMT_KNOB("ROWS", "dot products of a block", 1, 2, 4, 8),
+    [VECTOR] = MMT_KNOB("VECTOR", "neighbouring elements of a thread, per load", 1, 2, 4),
+    [WORK] = MMT_KNOB("WORK", "vectors of a thread in a chunk", 1, 2, 4, 8),
+    [PARTS] = MMT_KNOB("PARTS", "parts of a dot product, at most", 1, 4, 16, 64, 256, 512,
+                       1024, 2048),
+};
+
+static const int seeds[][MMT_MAX_KNOBS] = {
+    { 256, 1, 4, 2, 1024 }, { 512, 1, 4, 2, 512 }, { 256, 1, 2, 4, 1024 },
+    { 128, 1, 4, 2, 64 },   { 32, 8, 4, 2, 1 },    { 32, 4, 2, 1, 4 },
+    { 64, 1, 1, 1, 16 },
+};
+
+static const enum mmt_arg dot_args[] = {
+    MMT_ARG_M, MMT_ARG_K, MMT_ARG_ALPHA, MMT_ARG_BETA,      MMT_ARG_SCALARS,
+    MMT_ARG_A, MMT_ARG_B, MMT_ARG_C,     MMT_ARG_WORKSPACE, MMT_ARG_END,
+};
+static const enum mmt_arg add_args[] = {
+    MMT_ARG_M,       MMT_ARG_K, MMT_ARG_ALPHA,     MMT_ARG_BETA,
+    MMT_ARG_SCALARS, MMT_ARG_C, MMT_ARG_WORKSPACE, MMT_ARG_END,
+};
+
+static int64_t parts(const int *v, const mmt_problem *p)
+{
+    int64_t chunks = mmt_gemm_pieces(p->k, v[WORK] * v[THREADS] * v[VECTOR]);
+    return chunks < 1 ? 1 : chunks < v[PARTS] ? chunks : v[PARTS];
+}
+
+static const char *reject(const int *v, const struct mmt_variant *variant,
+                          const struct mmt_caps *caps)
+{
+    if (v[WORK] * v[VECTOR] > 16)
+        return "more than 16 elements of each vector in a thread's registers";
+    return mmt_gemm_reject(v[THREADS], v[ROWS],
+                           v[THREADS] * v[ROWS] * mmt_type_size(variant->type), caps);
+}
+
+static const char *refuse(const int *v, const mmt_problem *p)
+{
+    return mmt_gemm_refuse(parts(v, p) * mmt_gemm_pieces(p->m, v[ROWS]));
+}
+
+static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
+                   struct mmt_launches *out)
+{
+    int64_t groups = mmt_gemm_pieces(p->m, v[ROWS]), count = parts(v, p);
+
+    *out = (struct mmt_launches){ 0 };
+    mmt_op_launch("mmt_dot", dot_args, v[THREADS], v[ROWS], count * groups, p->batch,
+                  out);
+    if (count == 1 && p->k > 0) /* with k = 0 the runtime tries all that it has built */
+        return;
+    mmt_op_launch("add_parts", add_args, v[THREADS], v[ROWS], groups, p->batch, out);
+    out->workspace = (size_t) (p->batch * p->m * count) * mmt_type_size(p->type);
+}
+
+static struct mmt_alignment alignment(const int *v, const struct mmt_variant *variant)
+{
+    unsigned bytes = mmt_op_vector_bytes(v[VECTOR], variant);
+    return (struct mmt_alignment){ bytes, bytes,
+                                   (unsigned) mmt_type_size(variant->type) };
+}
+
+const struct mmt_template mmt_template_dot = {
+    .name = "dot",
+    .what = "many dot products at once, in parts that are added up in a fixed order",
+    .op = MMT_DOT,
+    .types = MMT_PLAIN_TYPES,
+    .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,
+    .kinds = MMT_GPU | MMT_CPU,
+    .file = "dot.cl",
+    .knobs = knobs,
+    .num_knobs = NUM_KNOBS,
+    .reject = reject,
+    .refuse = refuse,
+    .launch = launch,
+    .alignment = alignment,
+    .seeds = seeds,
+    .num_seeds = sizeof(seeds) / sizeof(*seeds),
+};

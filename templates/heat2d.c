@@ -1,0 +1,84 @@
+/* The knobs of heat2d.cl, in this order. */
+#include "templates/ops.h"
+
+enum { THREADS_M, THREADS_N, WORK_M, VECTOR, SIDES, NUM_KNOBS };
+enum { MEMORY, SHARED };
+
+static const char *const sides[] = { "memory", "shared" };
+
+static const struct mmt_knob knobs[NUM_KNOBS] = {
+    [THREADS_M] = MMT_KNOB("THREADS_M", "rows of threads in a block", 1, 2, 4, 8, 16),
+    [THREADS_N] =
+        MMT_KNOB("THREADS_N", "threads of a block along n", 32, 64, 128, 256, 512),
+    [WORK_M] = MMT_KNOB("WORK_M", "rows of a thread", 1, 2, 4, 8, 16, 32),
+    [VECTOR] = MMT_KNOB("VECTOR", "columns of a thread", 1, 2, 4),
+    [SIDES] = { "SIDES", "W and E come from", 2, { MEMORY, SHARED }, sides },
+};
+
+static const int seeds[][MMT_MAX_KNOBS] = {
+    { 4, 64, 8, 4, MEMORY },  { 1, 256, 8, 4, MEMORY }, { 4, 64, 16, 2, MEMORY },
+    { 2, 128, 4, 4, SHARED }, { 8, 32, 4, 2, MEMORY },  { 1, 64, 4, 1, MEMORY },
+    { 1, 32, 1, 1, MEMORY },
+};
+
+static const enum mmt_arg args[] = {
+    MMT_ARG_M, MMT_ARG_N, MMT_ARG_ALPHA, MMT_ARG_SCALARS,
+    MMT_ARG_A, MMT_ARG_C, MMT_ARG_END,
+};
+
+static int64_t blocks(const int *v, const mmt_problem *p)
+{
+    return mmt_gemm_pieces(p->m, v[THREADS_M] * v[WORK_M]) *
+           mmt_gemm_pieces(p->n, v[THREADS_N] * v[VECTOR]);
+}
+
+static size_t shared_bytes(const int *v, mmt_type type)
+{
+    int line = v[SIDES] == SHARED ? v[THREADS_N] * v[VECTOR] : 1;
+    return (size_t) (2 * v[THREADS_M] * line) * mmt_type_size(type);
+}
+
+static const char *reject(const int *v, const struct mmt_variant *variant,
+                          const struct mmt_caps *caps)
+{
+    return mmt_gemm_reject(v[THREADS_N], v[THREADS_M], shared_bytes(v, variant->type),
+                           caps);
+}
+
+static const char *refuse(const int *v, const mmt_problem *problem)
+{
+    return mmt_gemm_refuse(blocks(v, problem));
+}
+
+static void launch(const int *v, const mmt_problem *problem, const struct mmt_caps *caps,
+                   struct mmt_launches *out)
+{
+    *out = (struct mmt_launches){ 0 };
+    mmt_op_launch("mmt_heat2d", args, v[THREADS_N], v[THREADS_M], blocks(v, problem),
+                  problem->batch, out);
+}
+
+static struct mmt_alignment alignment(const int *v, const struct mmt_variant *variant)
+{
+    unsigned bytes = mmt_op_vector_bytes(v[VECTOR], variant);
+    return (struct mmt_alignment){ bytes, (unsigned) mmt_type_size(variant->type),
+                                   bytes };
+}
+
+const struct mmt_template mmt_template_heat2d = {
+    .name = "heat2d",
+    .what = "a step on a grid: threads walk down it with three rows in registers",
+    .op = MMT_HEAT2D,
+    .types = MMT_PLAIN_TYPES,
+    .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,
+    .kinds = MMT_GPU | MMT_CPU,
+    .file = "heat2d.cl",
+    .knobs = knobs,
+    .num_knobs = NUM_KNOBS,
+    .reject = reject,
+    .refuse = refuse,
+    .launch = launch,
+    .alignment = alignment,
+    .seeds = seeds,
+    .num_seeds = sizeof(seeds) / sizeof(*seeds),
+};

@@ -1,0 +1,91 @@
+/* The knobs of jacobi3d.cl, in this order. */
+#include "templates/ops.h"
+
+enum { THREADS_N, THREADS_K, VECTOR, WORK_M, UNROLL_M, SIDES, NUM_KNOBS };
+enum { MEMORY, SHARED };
+
+static const char *const sides[] = { "memory", "shared" };
+
+static const struct mmt_knob knobs[NUM_KNOBS] = {
+    [THREADS_N] = MMT_KNOB("THREADS_N", "rows of a plane in a block", 1, 2, 4, 8, 16, 32),
+    [THREADS_K] =
+        MMT_KNOB("THREADS_K", "threads of a block along k", 16, 32, 64, 128, 256),
+    [VECTOR] = MMT_KNOB("VECTOR", "columns of a thread", 1, 2, 4),
+    [WORK_M] = MMT_KNOB("WORK_M", "planes of a block", 1, 2, 4, 8, 16, 32, 64),
+    [UNROLL_M] = MMT_KNOB("UNROLL_M", "planes unrolled", 1, 2, 4),
+    [SIDES] = { "SIDES", "N, S, W and E come from", 2, { MEMORY, SHARED }, sides },
+};
+
+static const int seeds[][MMT_MAX_KNOBS] = {
+    { 8, 32, 4, 16, 2, MEMORY }, { 4, 64, 2, 32, 4, MEMORY }, { 8, 64, 1, 16, 2, MEMORY },
+    { 8, 32, 4, 16, 2, SHARED }, { 4, 32, 4, 8, 4, MEMORY },  { 2, 32, 1, 8, 1, MEMORY },
+    { 1, 16, 1, 4, 1, MEMORY },
+};
+
+static const enum mmt_arg args[] = {
+    MMT_ARG_M,       MMT_ARG_N, MMT_ARG_K, MMT_ARG_ALPHA, MMT_ARG_BETA,
+    MMT_ARG_SCALARS, MMT_ARG_A, MMT_ARG_B, MMT_ARG_C,     MMT_ARG_END,
+};
+
+static int64_t blocks_of_plane(const int *v, const mmt_problem *p)
+{
+    return mmt_gemm_pieces(p->k, v[THREADS_K] * v[VECTOR]) *
+           mmt_gemm_pieces(p->n, v[THREADS_N]);
+}
+
+static size_t shared_bytes(const int *v, mmt_type type)
+{
+    int tile =
+        v[SIDES] == SHARED ? (v[THREADS_N] + 2) * (v[THREADS_K] * v[VECTOR] + 2) : 1;
+    return (size_t) (2 * tile) * mmt_type_size(type);
+}
+
+static const char *reject(const int *v, const struct mmt_variant *variant,
+                          const struct mmt_caps *caps)
+{
+    if (v[UNROLL_M] > v[WORK_M])
+        return "more planes are unrolled than a block has";
+    return mmt_gemm_reject(v[THREADS_K], v[THREADS_N], shared_bytes(v, variant->type),
+                           caps);
+}
+
+static const char *refuse(const int *v, const mmt_problem *p)
+{
+    int64_t planes = mmt_gemm_pieces(p->m, v[WORK_M]), blocks;
+    if (__builtin_mul_overflow(planes, blocks_of_plane(v, p), &blocks))
+        blocks = INT64_MAX;
+    return mmt_gemm_refuse(blocks);
+}
+
+static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
+                   struct mmt_launches *out)
+{
+    *out = (struct mmt_launches){ 0 };
+    mmt_op_launch("mmt_jacobi3d", args, v[THREADS_K], v[THREADS_N],
+                  mmt_gemm_pieces(p->m, v[WORK_M]) * blocks_of_plane(v, p), p->batch,
+                  out);
+}
+
+static struct mmt_alignment alignment(const int *v, const struct mmt_variant *variant)
+{
+    unsigned bytes = mmt_op_vector_bytes(v[VECTOR], variant);
+    return (struct mmt_alignment){ bytes, bytes, bytes };
+}
+
+const struct mmt_template mmt_template_jacobi3d = {
+    .name = "jacobi3d",
+    .what = "a sweep through space: blocks walk up it with three planes in registers",
+    .op = MMT_JACOBI3D,
+    .types = MMT_PLAIN_TYPES,
+    .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,
+    .kinds = MMT_GPU | MMT_CPU,
+    .file = "jacobi3d.cl",
+    .knobs = knobs,
+    .num_knobs = NUM_KNOBS,
+    .reject = reject,
+    .refuse = refuse,
+    .launch = launch,
+    .alignment = alignment,
+    .seeds = seeds,
+    .num_seeds = sizeof(seeds) / sizeof(*seeds),
+};
