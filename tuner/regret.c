@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "tuner/data.h"
-#include "tuner/measure.h"
+#include "tuner/rows.h"
+#include "tuner/search.h"
 #include "tuner/stats.h"
-#include "tuner/suites.h"
 
 enum { DEVICE = 'd', TYPE = 't', SHAPES = 256, SEED, BUDGET, PROFILE, JSON };
 
@@ -161,7 +161,8 @@ static void add_config(struct mmt_config *configs, int *count,
     configs[(*count)++] = *config;
 }
 
-enum { MOST_COMPARED = 2 * MMT_MOST_RANKED };
+enum { MOST_COMPARED = MMT_MOST_RANKED + 2 };
+_Static_assert((int) MOST_COMPARED <= (int) MMT_MAX_TOGETHER, "one job compares them");
 
 /* The choice first, then all that are kept. */
 static int list_kept(const struct mmt_profile *profile, const struct mmt_caps *caps,
@@ -181,50 +182,44 @@ static int list_kept(const struct mmt_profile *profile, const struct mmt_caps *c
     return count;
 }
 
-static mmt_status compare(const struct request *request, mmt_device *device,
-                          const struct mmt_profile *profile, struct outcome *out,
-                          struct mmt_session *session, mmt_error *err)
+static void take_times(const double *seconds, int kept, int count, struct outcome *out)
 {
-    const struct mmt_measure_limits limits = { .budget_seconds = 0.5, .precision = 0.01 };
-    struct mmt_config configs[MOST_COMPARED], fresh;
-    struct mmt_timing times[MOST_COMPARED];
-    bool found = false;
-    mmt_status status = MMT_OK;
-    int kept = list_kept(profile, &device->caps, out, configs), count = kept;
-
-    if (request->budget)
-        status = mmt_regret_search(session, &device->caps, request->budget,
-                                   (uint64_t) request->seed, &fresh, &found, err);
-    if (found)
-        add_config(configs, &count, &fresh);
-    if (status == MMT_OK)
-        status = mmt_measure_group(session, configs, count, &limits, times, err);
-    if (status != MMT_OK)
-        return status;
-    out->chosen = out->kept = times[0].median;
-    for (int i = 1; i < kept; i++)
-        out->kept = fmin(out->kept, times[i].median);
-    if (request->budget)
-        out->fresh = count > kept ? fmin(out->kept, times[kept].median) : out->kept;
+    out->chosen = seconds[0];
+    out->kept = INFINITY;
+    for (int i = 0; i < kept; i++)
+        out->kept = fmin(out->kept, seconds[i]);
+    out->fresh = out->kept;
+    for (int i = kept; i < count; i++)
+        out->fresh = fmin(out->fresh, seconds[i]);
     out->compared = count;
-    return MMT_OK;
 }
 
-static mmt_status do_shape(const struct request *request, mmt_device *device,
+static mmt_status do_shape(const struct request *request, struct mmt_tuning *t,
                            const struct mmt_profile *profile, struct outcome *out,
                            mmt_error *err)
 {
+    struct mmt_config configs[MOST_COMPARED], fresh;
+    double seconds[MOST_COMPARED];
+    bool found = false;
     mmt_status status =
-        mmt_select(profile, &out->problem, &device->caps, SIZE_MAX, &out->choice, err);
+        mmt_select(profile, &out->problem, &t->caps, SIZE_MAX, &out->choice, err);
     if (status != MMT_OK)
         return status;
-    struct mmt_session *session =
-        mmt_session_create(device, &out->problem, (uint64_t) request->seed, err);
-    if (!session)
-        return err->status;
-    status = compare(request, device, profile, out, session, err);
-    mmt_session_free(session);
-    return status;
+    int kept = list_kept(profile, &t->caps, out, configs), count = kept;
+
+    if (request->budget)
+        status =
+            mmt_regret_search(t, &out->problem, request->budget, &fresh, &found, err);
+    if (found)
+        add_config(configs, &count, &fresh);
+    if (status == MMT_OK)
+        status = mmt_regret_time(t, &out->problem, configs, count, seconds, err);
+    if (status != MMT_OK)
+        return status;
+    take_times(seconds, kept, count, out);
+    if (!request->budget)
+        out->fresh = 0;
+    return MMT_OK;
 }
 
 /* ---- reports --------------------------------------------------------------------- */
@@ -337,7 +332,7 @@ static void take(struct losses *losses, const struct outcome *out)
         losses->fresh[losses->num_fresh++] = loss(out->chosen, out->fresh);
 }
 
-static mmt_status do_shapes(const struct request *request, mmt_device *device,
+static mmt_status do_shapes(const struct request *request, struct mmt_tuning *t,
                             const struct mmt_profile *profile, struct losses *losses,
                             mmt_error *err)
 {
@@ -349,13 +344,16 @@ static mmt_status do_shapes(const struct request *request, mmt_device *device,
         return mmt_fail(err, MMT_ERROR_NOT_FOUND,
                         "the profile keeps no kernels of the types asked for; "
                         "`mmtune --device %s` finds some",
-                        device->id);
+                        t->id);
     report_head(request);
-    for (int64_t i = 0; i < request->shapes; i++) {
-        struct outcome out = { .problem = next_shape(&dice, profile, &device->caps,
+    for (int64_t i = 0; i < request->shapes && !mmt_pool_interrupts(); i++) {
+        struct outcome out = { .problem = next_shape(&dice, profile, &t->caps,
                                                      kinds[i % num_kinds], i % 3 == 2) };
         mmt_error failed = { 0 };
-        if (do_shape(request, device, profile, &out, &failed) == MMT_OK) {
+        mmt_status status = do_shape(request, t, profile, &out, &failed);
+        if (mmt_pool_interrupts())
+            break;
+        if (status == MMT_OK) {
             report_shape(request, &out);
             take(losses, &out);
         } else {
@@ -368,34 +366,50 @@ static mmt_status do_shapes(const struct request *request, mmt_device *device,
     return MMT_OK;
 }
 
+static mmt_status prepare(const struct request *request, struct mmt_tuning *t,
+                          struct mmt_profile **profile, mmt_error *err)
+{
+    char why[512];
+    t->options = (struct mmt_tune_options){ .device = request->device,
+                                            .search = mmt_search_names[0],
+                                            .seed = request->seed,
+                                            .limit = 5,
+                                            .quiet = true };
+    mmt_status status = mmt_tune_find_device(t, err);
+    if (status != MMT_OK)
+        return status;
+    *profile = mmt_profile_of(request->profile, request->device, err);
+    if (!*profile)
+        return err->status;
+    if (mmt_profile_foreign(*profile, &t->caps, why))
+        return mmt_fail(err, MMT_ERROR_ARGUMENT, "%s", why);
+    return mmt_regret_open(t, *profile, err);
+}
+
 static int run(const struct request *request)
 {
     size_t room = (size_t) request->shapes;
     struct losses losses = { .kept = calloc(room, sizeof(double)),
                              .fresh = calloc(room, sizeof(double)) };
+    struct mmt_tuning t = { 0 };
+    struct mmt_profile *profile = NULL;
     mmt_error err = { 0 };
-    mmt_profile *profile = NULL;
-    mmt_status status = MMT_ERROR_MEMORY;
-    char why[512];
+    mmt_status status = MMT_OK;
 
-    mmt_device *device = mmt_option_device(request->device, &err);
-    if (device)
-        profile = request->profile ? mmt_profile_load(request->profile, &err)
-                                   : mmt_profile_find(device, &err);
-    if (!device || !profile)
-        status = err.status;
-    else if (!losses.kept || !losses.fresh)
-        mmt_fail(&err, status, "no memory left for %zu shapes", room);
-    else if (mmt_profile_foreign(profile, &device->caps, why))
-        status = mmt_fail(&err, MMT_ERROR_ARGUMENT, "%s", why);
-    else
-        status = do_shapes(request, device, profile, &losses, &err);
+    if (!losses.kept || !losses.fresh)
+        status = mmt_fail(&err, MMT_ERROR_MEMORY, "no memory left for %zu shapes", room);
+    if (status == MMT_OK)
+        status = prepare(request, &t, &profile, &err);
+    if (status == MMT_OK)
+        status = do_shapes(request, &t, profile, &losses, &err);
+    mmt_regret_close(&t);
     mmt_profile_free(profile);
-    mmt_device_close(device);
     free(losses.kept);
     free(losses.fresh);
     if (status != MMT_OK)
         return mmt_failed_or_usage("regret", &err);
+    if (mmt_pool_interrupts())
+        return MMT_EXIT_INTERRUPTED;
     return losses.failed ? MMT_EXIT_FAILED : MMT_EXIT_DONE;
 }
 

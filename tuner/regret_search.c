@@ -1,171 +1,115 @@
 #include "tuner/regret.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "tuner/measure.h"
-#include "tuner/search.h"
-#include "tuner/verify.h"
+#include "base/file.h"
 
-enum { MOST_TEMPLATES = 32, MOST_STARTS = 16, TRIES_OF_EACH = 3 };
+/* ---- the workers ----------------------------------------------------------------- */
 
-/* One template's space. */
-struct space {
-    const struct mmt_template *template;
-    const mmt_problem *problem;
-    const struct mmt_caps *caps;
-    int num_values[MMT_MAX_KNOBS];
-    const char *names[MMT_MAX_KNOBS];
-    double values[MMT_MAX_KNOBS][MMT_MAX_VALUES];
-    const double *rows[MMT_MAX_KNOBS];
-    struct mmt_search_space space;
-    struct mmt_search *search;
-    double best; /* INFINITY: nothing was timed */
-    bool exhausted;
-};
-
-static void to_config(const struct space *space, const int *index, struct mmt_config *out)
+static mmt_status open_journal(struct mmt_tuning *t, mmt_error *err)
 {
-    *out = (struct mmt_config){ .template = space->template };
-    for (int i = 0; i < space->template->num_knobs; i++)
-        out->values[i] = space->template->knobs[i].values[index[i]];
+    struct mmt_text path = { 0 };
+    mmt_file_cache_folder(&path);
+    mmt_text_addf(&path, "/regret-%d", (int) getpid());
+    t->path = path.data;
+    if (path.failed)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a path");
+    t->journal = mmt_journal_open(t->path, &t->caps, true, err);
+    return t->journal ? MMT_OK : err->status;
 }
 
-static bool is_legal(void *ctx, const int *index)
+mmt_status mmt_regret_open(struct mmt_tuning *t, const struct mmt_profile *known,
+                           mmt_error *err)
 {
-    const struct space *space = ctx;
-    struct mmt_config config;
-    to_config(space, index, &config);
-    return !mmt_config_refuse(&config, space->problem, space->caps);
+    t->profile = mmt_profile_create();
+    t->goals = calloc(1, sizeof *t->goals);
+    if (!t->profile || !t->goals)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory to measure losses");
+    t->num_goals = 1;
+    t->started = mmt_now();
+    t->ends = t->goals_end = INFINITY;
+    t->bandwidth = known->bandwidth;
+    mmt_tune_set_roofline(t, known->peak_flops);
+    mmt_status status = open_journal(t, err);
+    return status ? status : mmt_pool_start(t, err);
 }
 
-static int list_seeds(const struct mmt_template *template,
-                      int out[MOST_STARTS][MMT_SEARCH_MAX_KNOBS])
+void mmt_regret_close(struct mmt_tuning *t)
 {
-    int count = template->num_seeds < MOST_STARTS ? template->num_seeds : MOST_STARTS;
-
-    memset(out, 0, MOST_STARTS * sizeof *out);
-    for (int s = 0; s < count; s++)
-        for (int k = 0; k < template->num_knobs; k++) {
-            const struct mmt_knob *knob = &template->knobs[k];
-            while (out[s][k] < knob->num_values - 1 &&
-                   knob->values[out[s][k]] != template->seeds[s][k])
-                out[s][k]++;
-        }
-    return count;
+    mmt_pool_stop(&t->pool);
+    if (t->journal)
+        remove(mmt_journal_path(t->journal));
+    mmt_journal_close(t->journal);
+    mmt_profile_free(t->profile);
+    free(t->goals);
+    free(t->path);
 }
 
-static mmt_status open_space(struct space *space, uint64_t seed, mmt_error *err)
+/* ---- the fresh search ------------------------------------------------------------ */
+
+mmt_status mmt_regret_search(struct mmt_tuning *t, const mmt_problem *problem,
+                             int64_t candidates, struct mmt_config *best, bool *found,
+                             mmt_error *err)
 {
-    const struct mmt_template *template = space->template;
-    int starts[MOST_STARTS][MMT_SEARCH_MAX_KNOBS];
-    int count = list_seeds(template, starts);
-
-    for (int i = 0; i < template->num_knobs; i++) {
-        space->num_values[i] = template->knobs[i].num_values;
-        space->names[i] = template->knobs[i].name;
-        space->rows[i] = space->values[i];
-        for (int j = 0; j < space->num_values[i]; j++)
-            space->values[i][j] = template->knobs[i].values[j];
-    }
-    space->space = (struct mmt_search_space){
-        .num_knobs = template->num_knobs,
-        .num_values = space->num_values,
-        .names = space->names,
-        .values = space->rows,
-        .legal = is_legal,
-        .ctx = space,
-    };
-    space->best = INFINITY;
-    space->search =
-        mmt_search_create(mmt_search_names[0], &space->space, seed,
-                          (const int(*)[MMT_SEARCH_MAX_KNOBS]) starts, count, err);
-    return space->search ? MMT_OK : err->status;
-}
-
-/* Every template a few times, then the one that holds the best; then what is left. */
-static struct space *whose_turn(struct space *spaces, int count, int64_t tried)
-{
-    struct space *best = NULL;
-
-    if (tried < (int64_t) count * TRIES_OF_EACH && !spaces[tried % count].exhausted)
-        return &spaces[tried % count];
-    for (int i = 0; i < count; i++)
-        if (!spaces[i].exhausted && (!best || spaces[i].best < best->best))
-            best = &spaces[i];
-    return best;
-}
-
-/* Builds and times one candidate; what fails is told as such and left. */
-static double time_of(struct mmt_session *session, const struct mmt_config *config,
-                      double best)
-{
-    struct mmt_measure_limits limits = { .budget_seconds = 0.2, .precision = 0.02 };
-    struct mmt_timing timing;
-
-    if (!isinf(best))
-        limits.best_seconds = best;
-    if (mmt_measure_candidate(session, config, &limits, &timing, NULL) != MMT_OK)
-        return INFINITY;
-    return timing.median;
-}
-
-static void search_all(struct mmt_session *session, struct space *spaces, int count,
-                       int64_t candidates, struct mmt_config *best, double *seconds)
-{
-    for (int64_t tried = 0; tried < candidates;) {
-        struct space *space = whose_turn(spaces, count, tried);
-        int index[MMT_SEARCH_MAX_KNOBS] = { 0 };
-        struct mmt_config config;
-        if (!space)
-            return;
-        if (!mmt_search_ask(space->search, index)) {
-            space->exhausted = true;
-            continue;
-        }
-        to_config(space, index, &config);
-        double time = time_of(session, &config, *seconds);
-        mmt_search_tell(space->search, index, time);
-        space->best = fmin(space->best, time);
-        if (time < *seconds) {
-            *seconds = time;
-            *best = config;
-        }
-        tried++;
-    }
-}
-
-static int list_spaces(const mmt_problem *problem, const struct mmt_caps *caps,
-                       struct space *spaces)
-{
-    int count = 0;
-    for (int i = 0; mmt_templates[i] && count < MOST_TEMPLATES; i++) {
-        const struct mmt_template *template = mmt_templates[i];
-        if (mmt_config_meant(template, problem, caps))
-            spaces[count++] =
-                (struct space){ .template = template, .problem = problem, .caps = caps };
-    }
-    return count;
-}
-
-mmt_status mmt_regret_search(struct mmt_session *session, const struct mmt_caps *caps,
-                             int64_t candidates, uint64_t seed, struct mmt_config *best,
-                             bool *found, mmt_error *err)
-{
-    struct space spaces[MOST_TEMPLATES];
-    int count = list_spaces(mmt_session_problem(session), caps, spaces);
-    struct mmt_verdict verdict = { 0 };
-    double seconds = INFINITY;
-    mmt_status status = MMT_OK;
-
-    for (int i = 0; i < count && status == MMT_OK; i++)
-        status = open_space(&spaces[i], seed, err);
-    if (status == MMT_OK)
-        search_all(session, spaces, count, candidates, best, &seconds);
-    for (int i = 0; i < count; i++)
-        mmt_search_free(spaces[i].search);
-    if (status == MMT_OK && !isinf(seconds))
-        status = mmt_verify_candidate(session, best, &verdict, err);
-    *found = status == MMT_OK && verdict.right;
+    struct mmt_record winner;
+    t->goals[0] = *problem;
+    t->candidates_left = t->options.budget.candidates = candidates;
+    mmt_status status = mmt_tune_find(t, problem, INFINITY, &winner, found, err);
+    if (!status && *found)
+        *best = winner.config;
     return status;
+}
+
+/* ---- timing ---------------------------------------------------------------------- */
+
+/* False where the job came to nothing: one of them broke it. */
+static bool time_together(struct mmt_tuning *t, const mmt_problem *problem,
+                          const struct mmt_config *configs, int count, double *seconds,
+                          char reason[MMT_REASON_SIZE])
+{
+    static const double budget = 0.5;
+    struct mmt_event event;
+    struct mmt_job job = {
+        .task = MMT_TASK_FINALS,
+        .problem = *problem,
+        .seed = (uint64_t) t->options.seed,
+        .count = count,
+        .budget_seconds = budget,
+        .brief = true,
+    };
+    memcpy(job.configs, configs, (size_t) count * sizeof *configs);
+    double limit = mmt_tune_limit(t, problem, INFINITY) + 4 * budget * count;
+    if (!mmt_pool_do(&t->pool, &job, limit, &event))
+        return false;
+    if (event.reply.results[0].outcome != MMT_TIMED)
+        snprintf(reason, MMT_REASON_SIZE, "%s", event.reply.results[0].reason);
+    if (event.reply.count != count)
+        return false;
+    for (int i = 0; i < count; i++)
+        seconds[i] = event.reply.results[i].outcome == MMT_TIMED
+                         ? event.reply.results[i].time.median
+                         : INFINITY;
+    return true;
+}
+
+mmt_status mmt_regret_time(struct mmt_tuning *t, const mmt_problem *problem,
+                           const struct mmt_config *configs, int count, double *seconds,
+                           mmt_error *err)
+{
+    char reason[MMT_REASON_SIZE], first[MMT_REASON_SIZE] = "";
+    bool all = time_together(t, problem, configs, count, seconds, reason);
+    for (int i = 0; all && i < count; i++)
+        all = isfinite(seconds[i]);
+    for (int i = 0; !all && i < count && !mmt_pool_interrupts(); i++)
+        if (!time_together(t, problem, &configs[i], 1, &seconds[i], i ? reason : first))
+            seconds[i] = INFINITY;
+    if (t->pool.broken.status)
+        return *err = t->pool.broken, err->status;
+    if (isinf(seconds[0]))
+        return mmt_fail(err, MMT_ERROR_DEVICE, "the chosen kernel: %s", first);
+    return MMT_OK;
 }

@@ -203,9 +203,7 @@ static int read_options(int argc, char **argv, struct mmt_tune_options *o)
 
 /* ---- the run --------------------------------------------------------------------- */
 
-/* Finds the device's limits without opening it: a context in this process would be one
- * more beside the worker's. */
-static mmt_status find_device(struct mmt_tuning *t, mmt_error *err)
+mmt_status mmt_tune_find_device(struct mmt_tuning *t, mmt_error *err)
 {
     const char *name = t->options.device ? t->options.device : "0";
     struct mmt_device_info *list = NULL;
@@ -236,9 +234,7 @@ static mmt_status find_device(struct mmt_tuning *t, mmt_error *err)
                     name);
 }
 
-/* What is derived from clocks is generous on a CPU, but a clock may be higher than what a
- * device tells; what is measured may have been measured while others computed. */
-static void set_roofline(struct mmt_tuning *t, const double *measured)
+void mmt_tune_set_roofline(struct mmt_tuning *t, const double measured[MMT_NUM_TYPES])
 {
     for (int type = 0; type < MMT_NUM_TYPES; type++) {
         double derived = mmt_derived_peak(&t->caps, type);
@@ -255,14 +251,14 @@ static void probe(struct mmt_tuning *t)
     struct mmt_job job = { .task = MMT_TASK_PROBE };
     struct mmt_event event;
     t->bandwidth = t->profile->bandwidth;
-    set_roofline(t, t->profile->peak_flops);
+    mmt_tune_set_roofline(t, t->profile->peak_flops);
     if (t->bandwidth > 0)
         return;
     if (!mmt_pool_do(&t->pool, &job, 20, &event) ||
         event.reply.results[0].outcome != MMT_TIMED)
         return;
     t->bandwidth = event.reply.bandwidth;
-    set_roofline(t, event.reply.peak_flops);
+    mmt_tune_set_roofline(t, event.reply.peak_flops);
 }
 
 /* The part of the time that goes into learning what kernels cost on other shapes. */
@@ -270,7 +266,7 @@ static const double calibrating = 0.18;
 
 static mmt_status prepare(struct mmt_tuning *t, mmt_error *err)
 {
-    mmt_status status = find_device(t, err);
+    mmt_status status = mmt_tune_find_device(t, err);
     if (!status)
         status = mmt_tune_open_profile(t, err);
     if (!status) {

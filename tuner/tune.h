@@ -34,7 +34,7 @@ struct mmt_tune_options {
         limit; /* seconds for a candidate, before what its size and the best so far add */
     const char *output; /* NULL: the usual place */
     const char *with;
-    bool fresh, json;
+    bool fresh, json, quiet;
 };
 
 struct mmt_counts {
@@ -78,6 +78,15 @@ struct mmt_tuning {
     double naive_rate[MMT_NUM_TYPES];
     double last_status; /* mmt_now() when progress was last said */
 };
+
+/* Fills t->id and t->caps by t->options.device without opening the device: a context in
+ * this process would be one more beside the worker's. */
+mmt_status mmt_tune_find_device(struct mmt_tuning *t, mmt_error *err);
+
+/* Fills t->peak and t->ceiling. What is derived from clocks is generous on a CPU, but a
+ * clock may be higher than what a device tells; what is measured may have been measured
+ * while others computed. */
+void mmt_tune_set_roofline(struct mmt_tuning *t, const double measured[MMT_NUM_TYPES]);
 
 /* The least time that the roofline allows; 0: unknown. */
 double mmt_tune_roofline(const struct mmt_tuning *t, const mmt_problem *problem);
@@ -153,6 +162,11 @@ bool mmt_tune_is_meant(const struct mmt_tuning *t, const struct mmt_template *te
                        const mmt_problem *problem);
 
 /* ---- the loop, and the finals ---------------------------------------------------- */
+
+/* Searches and holds the finals, until a time of mmt_now(). *found is false where nothing
+ * serves the problem. */
+mmt_status mmt_tune_find(struct mmt_tuning *t, const mmt_problem *problem, double ends,
+                         struct mmt_record *winner, bool *found, mmt_error *err);
 
 /* Tunes t->goals[t->goal] and puts what it found into the profile. */
 mmt_status mmt_tune_problem(struct mmt_tuning *t, mmt_error *err);

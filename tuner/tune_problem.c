@@ -355,16 +355,24 @@ static mmt_status search(struct mmt_tuning *t, const mmt_problem *problem,
     return status;
 }
 
+mmt_status mmt_tune_find(struct mmt_tuning *t, const mmt_problem *problem, double ends,
+                         struct mmt_record *winner, bool *found, mmt_error *err)
+{
+    *found = false;
+    mmt_status status = search(t, problem, ends, err);
+    if (!status && mmt_pool_interrupts() < 2)
+        status = mmt_tune_finals(t, problem, ends, winner, found, err);
+    return status;
+}
+
 mmt_status mmt_tune_problem(struct mmt_tuning *t, mmt_error *err)
 {
     const mmt_problem *problem = &t->goals[t->goal];
     struct mmt_record winner;
-    bool found = false;
-    double ends = mmt_tune_share_time(t);
+    bool found;
     mmt_report_problem(t);
-    mmt_status status = search(t, problem, ends, err);
-    if (!status && mmt_pool_interrupts() < 2)
-        status = mmt_tune_finals(t, problem, ends, &winner, &found, err);
+    mmt_status status =
+        mmt_tune_find(t, problem, mmt_tune_share_time(t), &winner, &found, err);
     if (!status && found)
         status = mmt_tune_enter(t, problem, &winner, err);
     if (!status && found)

@@ -159,7 +159,7 @@ static void tell_result(struct mmt_tuning *t, const char *event_name,
 {
     const struct mmt_result *r = &record->result;
     bool bad = r->outcome != MMT_TIMED && r->outcome != MMT_SKIPPED;
-    if (!t->options.json && !bad)
+    if (t->options.quiet || (!t->options.json && !bad))
         return;
     char *config = config_text(&record->config),
          *problem = problem_text(&record->problem);
@@ -201,7 +201,7 @@ static void show_line(struct mmt_tuning *t, const struct mmt_text *line)
 
 static bool is_time_for_a_line(const struct mmt_tuning *t)
 {
-    return !t->options.json &&
+    return !t->options.json && !t->options.quiet &&
            mmt_now() - t->last_status >= (isatty(1) ? on_terminal : elsewhere);
 }
 

@@ -17,7 +17,8 @@
 
 enum mmt_role { MMT_COMPILER, MMT_MEASURER };
 
-enum { MMT_MAX_FINALISTS = 6, MMT_REASON_SIZE = 600 };
+/* In one job; and of a problem's finals. */
+enum { MMT_MAX_TOGETHER = 20, MMT_MAX_FINALISTS = 6, MMT_REASON_SIZE = 600 };
 
 enum mmt_task {
     MMT_TASK_COMPILE, /* configs[0] for the problem: fill the caches */
@@ -31,8 +32,8 @@ struct mmt_job {
     mmt_problem problem; /* normalised */
     uint64_t seed;       /* of the data */
     int count;
-    struct mmt_config configs[MMT_MAX_FINALISTS];
-    bool verify[MMT_MAX_FINALISTS];
+    struct mmt_config configs[MMT_MAX_TOGETHER];
+    bool verify[MMT_MAX_TOGETHER];
     double best_seconds;    /* of this problem so far; 0: none */
     double budget_seconds;  /* for timing one configuration */
     double fastest_seconds; /* nothing can be faster; 0: unknown */
@@ -67,8 +68,8 @@ struct mmt_result {
 
 struct mmt_reply {
     int count;
-    struct mmt_result results[MMT_MAX_FINALISTS]; /* of the job's configurations */
-    double peak_flops[MMT_NUM_TYPES], bandwidth;  /* of a probe */
+    struct mmt_result results[MMT_MAX_TOGETHER]; /* of the job's configurations */
+    double peak_flops[MMT_NUM_TYPES], bandwidth; /* of a probe */
     bool spoilt; /* the worker ends itself: its device may be in any state now */
 };
 

@@ -292,10 +292,10 @@ static mmt_status verify_finalists(struct worker *w, const struct mmt_job *job,
 static mmt_status finals(struct worker *w, const struct mmt_job *job,
                          struct mmt_reply *reply, mmt_error *err)
 {
-    struct mmt_config right[MMT_MAX_FINALISTS];
-    struct mmt_timing times[MMT_MAX_FINALISTS];
+    struct mmt_config right[MMT_MAX_TOGETHER];
+    struct mmt_timing times[MMT_MAX_TOGETHER];
     struct mmt_measure_limits limits = limits_of(job);
-    int places[MMT_MAX_FINALISTS], count = 0;
+    int places[MMT_MAX_TOGETHER], count = 0;
     mmt_status status = enter_session(w, job, err);
     if (!status)
         status = verify_finalists(w, job, reply, right, places, &count, err);

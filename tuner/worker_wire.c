@@ -94,7 +94,7 @@ bool mmt_wire_write_job(const struct mmt_job *job, struct mmt_text *line)
 static bool read_configs(const json_t *list, struct mmt_job *out, mmt_error *err)
 {
     size_t count = json_array_size(list);
-    if (count > MMT_MAX_FINALISTS)
+    if (count > MMT_MAX_TOGETHER)
         return !mmt_fail(err, MMT_ERROR_FORMAT, "%zu configurations in a job", count);
     for (size_t i = 0; i < count; i++) {
         const json_t *one = json_array_get(list, i);
@@ -187,7 +187,7 @@ bool mmt_wire_read_reply(const char *line, struct mmt_reply *out)
     json_t *object = json_loads(line, 0, NULL);
     json_t *results = json_object_get(object, "results");
     size_t count = json_array_size(results);
-    bool good = json_is_array(results) && count <= MMT_MAX_FINALISTS;
+    bool good = json_is_array(results) && count <= MMT_MAX_TOGETHER;
     *out = (struct mmt_reply){ .count = good ? (int) count : 0 };
     for (int i = 0; i < out->count; i++)
         good = good && read_result(json_array_get(results, (size_t) i), &out->results[i]);
