@@ -114,6 +114,8 @@ mmt_status mmt_emit(const struct mmt_config *config, const struct mmt_variant *v
     status = add_file(prelude_of(dialect), text, err);
     if (!status)
         status = add_file("numbers.h", text, err);
+    if (!status && config->template->helpers)
+        status = add_file(config->template->helpers, text, err);
     if (!status)
         status = add_file(config->template->file, text, err);
     if (!status && text->failed)
@@ -147,6 +149,8 @@ mmt_status mmt_template_hash(const struct mmt_template *template, struct mmt_has
 
     if (!status)
         status = hash_file("numbers.h", &h, err);
+    if (!status && template->helpers)
+        status = hash_file(template->helpers, &h, err);
     for (int i = 0; i < 2 && !status; i++)
         if (template->dialects & dialects[i])
             status = hash_file(prelude_of(dialects[i]), &h, err);

@@ -28,9 +28,7 @@ static bool takes(const struct mmt_launch *launch, enum mmt_arg wanted)
     return false;
 }
 
-/* The launch that multiplies takes both operands, or what was packed of them. Packing
- * takes one alone, adding partial sums up takes none. */
-static const struct mmt_launch *multiplying(const struct mmt_launches *launches)
+const struct mmt_launch *mmt_cost_multiplying(const struct mmt_launches *launches)
 {
     for (int i = 0; i < launches->count; i++)
         if (takes(&launches->launch[i], MMT_ARG_A) &&
@@ -74,7 +72,7 @@ struct mmt_load mmt_cost_load(const struct mmt_config *config, const mmt_problem
     struct mmt_alignment alignment;
 
     config->template->launch(config->values, problem, caps, &launches);
-    const struct mmt_launch *launch = multiplying(&launches);
+    const struct mmt_launch *launch = mmt_cost_multiplying(&launches);
     const double all = blocks_of(launch);
     const double blocks = ceil(all / (caps->sms ? caps->sms : 1));
     return (struct mmt_load){

@@ -23,6 +23,10 @@ struct mmt_load {
  * side; 1 where the template has none of these knobs. */
 int mmt_cost_depth(const struct mmt_config *config);
 
+/* The launch that multiplies: it takes both operands. Packing takes one alone, adding
+ * partial sums up takes none. */
+const struct mmt_launch *mmt_cost_multiplying(const struct mmt_launches *launches);
+
 /* The load of a normalised, non-empty problem that the configuration serves. */
 struct mmt_load mmt_cost_load(const struct mmt_config *config, const mmt_problem *problem,
                               const struct mmt_caps *caps, int depth);

@@ -39,6 +39,71 @@ static inline const char *mmt_gemm_reject(int x, int y, size_t shared,
     return NULL;
 }
 
+/* ---- blocks that share a tile of C, as register_tile.h has it: the knob SPLIT_K -----
+ */
+
+/* Partial sums stay in the cache until they are added up, and more blocks than that serve
+ * no device. */
+enum { MMT_GEMM_MOST_PARTIAL = 1 << 24 };
+
+static inline int64_t mmt_gemm_partial_ld(const mmt_problem *p)
+{
+    return mmt_gemm_pieces(p->n, 4) * 4;
+}
+
+/* NULL if `parts` parts of k are worth adding up; 1 always is. */
+static inline const char *mmt_gemm_refuse_parts(int parts, const mmt_problem *p)
+{
+    const double sums =
+        (double) p->m * (double) mmt_gemm_partial_ld(p) * (double) p->batch * parts;
+    return parts > 1 && sums > MMT_GEMM_MOST_PARTIAL
+               ? "SPLIT_K makes more than 2^24 partial sums; C has tiles enough without"
+               : NULL;
+}
+
+static inline int mmt_gemm_adders_x(int parts)
+{
+    return parts > 16 ? 32 : 64;
+}
+
+static inline int mmt_gemm_adders_y(int parts)
+{
+    return (int) mmt_gemm_pieces(parts, 8);
+}
+
+static inline const char *mmt_gemm_reject_parts(int parts, const struct mmt_caps *caps)
+{
+    return parts > 1 && mmt_gemm_reject(mmt_gemm_adders_x(parts),
+                                        mmt_gemm_adders_y(parts), 0, caps)
+               ? "SPLIT_K needs more threads to add its parts up than a block may have"
+               : NULL;
+}
+
+/* Splits the one launch of `out` into `parts` and adds the launch that adds them up,
+ * `vector` elements a thread. */
+static inline void mmt_gemm_split(int parts, int vector, const mmt_problem *p,
+                                  struct mmt_launches *out)
+{
+    static const enum mmt_arg args[] = {
+        MMT_ARG_M,       MMT_ARG_N, MMT_ARG_ALPHA,     MMT_ARG_BETA,
+        MMT_ARG_SCALARS, MMT_ARG_C, MMT_ARG_WORKSPACE, MMT_ARG_END,
+    };
+    const int64_t sums = p->m * mmt_gemm_partial_ld(p);
+    const int x = mmt_gemm_adders_x(parts), y = mmt_gemm_adders_y(parts);
+    const int64_t blocks = mmt_gemm_pieces(sums, vector * x);
+
+    if (parts == 1)
+        return;
+    out->launch[0].grid[1] = (unsigned) parts;
+    out->launch[out->count++] = (struct mmt_launch){
+        .entry = "mmt_add_parts",
+        .args = args,
+        .grid = { (unsigned) blocks, 1, (unsigned) p->batch },
+        .block = { (unsigned) x, (unsigned) y, 1 },
+    };
+    out->workspace = (size_t) (sums * p->batch * parts) * mmt_type_size(p->type);
+}
+
 /* NULL if that many blocks can be numbered by an int. */
 static inline const char *mmt_gemm_refuse(int64_t blocks)
 {

@@ -1,11 +1,11 @@
 /* The knobs of simt.cl, in the order in which that file names them. */
-#include "templates/template.h"
+#include "templates/gemm.h"
 
 // clang-format off
 enum {
     TILE_M, TILE_N, TILE_K, WORK_M, WORK_N, WARP_M, WARP_N, LANES,
     A_VECTOR, B_VECTOR, C_VECTOR, SHARED_LAYOUT, BUFFERS, FRAGMENTS,
-    K_UNROLL, FMA_ORDER, GROUP, MIN_BLOCKS, NUM_KNOBS,
+    K_UNROLL, FMA_ORDER, GROUP, MIN_BLOCKS, SPLIT_K, NUM_KNOBS,
 };
 // clang-format on
 
@@ -68,28 +68,37 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
     [GROUP] =
         MMT_KNOB("GROUP", "rows of tiles that neighbouring blocks share", 1, 4, 8, 16),
     [MIN_BLOCKS] = MMT_KNOB("MIN_BLOCKS", "least blocks on a multiprocessor", 1, 2, 3, 4),
+    [SPLIT_K] = MMT_KNOB("SPLIT_K", "blocks that share a tile of C", 1, 2, 3, 4, 6, 8, 12,
+                         16, 24, 32, 48, 64, 128),
 };
 
 // clang-format off
 static const int seeds[][MMT_MAX_KNOBS] = {
     /* tile, work, warp, lanes, vectors, layout, buffers, fragments, unroll, order, group,
-     * blocks; those with vectors of 2 are for double precision */
-    { 256, 128,  8,  8, 16,  4,  8, ROWS,    4, 4, 4, PLAIN, 2, 2,  8, COLS_BACK, 4, 1 },
-    { 256, 128, 16,  8,  8,  4,  8, PAIRS,   4, 4, 4, XOR,   2, 2, 16, DOWN,      8, 1 },
-    { 256, 128,  8, 16,  8,  8,  4, COLUMNS, 4, 4, 4, XOR,   2, 2,  8, DOWN,      4, 1 },
-    { 128, 256, 16, 16,  8,  2, 16, COLUMNS, 4, 4, 4, XOR,   1, 2, 16, ACROSS,    4, 1 },
-    { 128, 128, 16,  8,  8,  4,  8, PAIRS,   4, 4, 4, XOR,   2, 1, 16, DOWN,      8, 2 },
-    {  64, 128, 16,  8,  8,  2, 16, PAIRS,   4, 4, 4, XOR,   1, 2, 16, ACROSS,    4, 1 },
-    { 128,  64, 16,  8,  4,  4,  8, PAIRS,   4, 4, 4, XOR,   2, 2, 16, COLS_BACK, 8, 1 },
-    {  64,  64, 16,  4,  4,  8,  8, PAIRS,   4, 4, 4, XOR,   2, 2, 16, COLS_BACK, 8, 1 },
-    {  32,  32, 16,  4,  2,  4,  8, PAIRS,   4, 4, 2, XOR,   2, 2, 16, COLS_BACK, 1, 1 },
-    { 128, 128, 16,  8,  8,  2, 16, COLUMNS, 2, 2, 2, XOR,   2, 2, 16, COLS_BACK, 8, 1 },
-    { 128, 128, 16,  8,  8,  4,  8, PAIRS,   2, 2, 2, XOR,   1, 2, 16, COLS_BACK, 8, 1 },
-    {  64,  64, 16,  4,  8,  4,  8, PAIRS,   2, 2, 2, XOR,   2, 2, 16, COLS_BACK, 4, 1 },
-    {  64,  64,  8,  4,  4,  8,  8, PAIRS,   2, 2, 2, PAD,   1, 1,  8, COLS_BACK, 4, 1 },
-    {  64,  64,  8,  4,  4,  8,  8, ROWS,    1, 1, 1, PAD,   1, 1,  4, ROWS_ON,   1, 1 },
-    {  32,  32,  8,  4,  4,  4,  8, ROWS,    1, 1, 1, PAD,   1, 1,  4, ROWS_ON,   1, 1 },
-    {  16,  16,  8,  2,  2,  4,  8, ROWS,    1, 1, 1, PAD,   1, 1,  4, ROWS_ON,   1, 1 },
+     * blocks, parts of k; those with vectors of 2 are for double precision */
+    { 256, 128,  8,  8, 16,  4,  8, ROWS,    4, 4, 4, PLAIN, 2, 2,  8, COLS_BACK, 4, 1, 1 },
+    { 256, 128, 16,  8,  8,  4,  8, PAIRS,   4, 4, 4, XOR,   2, 2, 16, DOWN,      8, 1, 1 },
+    { 256, 128,  8, 16,  8,  8,  4, COLUMNS, 4, 4, 4, XOR,   2, 2,  8, DOWN,      4, 1, 1 },
+    { 128, 256, 16, 16,  8,  2, 16, COLUMNS, 4, 4, 4, XOR,   1, 2, 16, ACROSS,    4, 1, 1 },
+    { 128, 128, 16,  8,  8,  4,  8, PAIRS,   4, 4, 4, XOR,   2, 1, 16, DOWN,      8, 2, 1 },
+    {  64, 128, 16,  8,  8,  2, 16, PAIRS,   4, 4, 4, XOR,   1, 2, 16, ACROSS,    4, 1, 1 },
+    { 128,  64, 16,  8,  4,  4,  8, PAIRS,   4, 4, 4, XOR,   2, 2, 16, COLS_BACK, 8, 1, 1 },
+    {  64,  64, 16,  4,  4,  8,  8, PAIRS,   4, 4, 4, XOR,   2, 2, 16, COLS_BACK, 8, 1, 1 },
+    {  32,  32, 16,  4,  2,  4,  8, PAIRS,   4, 4, 2, XOR,   2, 2, 16, COLS_BACK, 1, 1, 1 },
+    { 128, 128, 16,  8,  8,  4,  8, PAIRS,   4, 4, 4, XOR,   2, 1, 16, DOWN,      8, 2, 2 },
+    { 128, 128, 16,  8,  8,  4,  8, PAIRS,   4, 4, 4, XOR,   2, 1, 16, DOWN,      8, 2, 32 },
+    {  64, 128, 16,  8,  8,  2, 16, PAIRS,   4, 4, 4, XOR,   1, 2, 16, ACROSS,    4, 1, 4 },
+    {  64,  64, 16,  4,  4,  8,  8, PAIRS,   4, 4, 4, XOR,   2, 2, 16, COLS_BACK, 8, 1, 128 },
+    {  32,  32, 16,  4,  2,  4,  8, PAIRS,   4, 4, 2, XOR,   2, 2, 16, COLS_BACK, 1, 1, 32 },
+    { 128, 128, 16,  8,  8,  2, 16, COLUMNS, 2, 2, 2, XOR,   2, 2, 16, COLS_BACK, 8, 1, 1 },
+    { 128, 128, 16,  8,  8,  4,  8, PAIRS,   2, 2, 2, XOR,   1, 2, 16, COLS_BACK, 8, 1, 1 },
+    {  64,  64, 16,  4,  8,  4,  8, PAIRS,   2, 2, 2, XOR,   2, 2, 16, COLS_BACK, 4, 1, 1 },
+    {  64,  64, 16,  4,  8,  4,  8, PAIRS,   2, 2, 2, XOR,   2, 2, 16, COLS_BACK, 4, 1, 2 },
+    {  64,  64, 16,  4,  8,  4,  8, PAIRS,   2, 2, 2, XOR,   2, 2, 16, COLS_BACK, 4, 1, 64 },
+    {  64,  64,  8,  4,  4,  8,  8, PAIRS,   2, 2, 2, PAD,   1, 1,  8, COLS_BACK, 4, 1, 1 },
+    {  64,  64,  8,  4,  4,  8,  8, ROWS,    1, 1, 1, PAD,   1, 1,  4, ROWS_ON,   1, 1, 1 },
+    {  32,  32,  8,  4,  4,  4,  8, ROWS,    1, 1, 1, PAD,   1, 1,  4, ROWS_ON,   1, 1, 1 },
+    {  16,  16,  8,  2,  2,  4,  8, ROWS,    1, 1, 1, PAD,   1, 1,  4, ROWS_ON,   1, 1, 1 },
 };
 // clang-format on
 
@@ -234,30 +243,38 @@ static const char *reject(const int *v, const struct mmt_variant *variant,
         why = reject_threads(v, caps);
     if (!why)
         why = reject_resident(v, variant, caps);
+    if (!why)
+        why = mmt_gemm_reject_parts(v[SPLIT_K], caps);
     return why;
 }
 
-static unsigned tiles(int64_t length, int tile)
+static int64_t tiles(const int *v, const mmt_problem *p)
 {
-    return (unsigned) ((length + tile - 1) / tile);
+    return mmt_gemm_pieces(p->m, v[TILE_M]) * mmt_gemm_pieces(p->n, v[TILE_N]);
+}
+
+static const char *refuse(const int *v, const mmt_problem *problem)
+{
+    const char *why = mmt_gemm_refuse(tiles(v, problem));
+    return why ? why : mmt_gemm_refuse_parts(v[SPLIT_K], problem);
 }
 
 static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
                    struct mmt_launches *out)
 {
     static const enum mmt_arg args[] = {
-        MMT_ARG_M,       MMT_ARG_N, MMT_ARG_K, MMT_ARG_ALPHA, MMT_ARG_BETA,
-        MMT_ARG_SCALARS, MMT_ARG_A, MMT_ARG_B, MMT_ARG_C,     MMT_ARG_END,
+        MMT_ARG_M, MMT_ARG_N, MMT_ARG_K, MMT_ARG_ALPHA,     MMT_ARG_BETA, MMT_ARG_SCALARS,
+        MMT_ARG_A, MMT_ARG_B, MMT_ARG_C, MMT_ARG_WORKSPACE, MMT_ARG_END,
     };
     *out = (struct mmt_launches){ .count = 1 };
     out->launch[0] = (struct mmt_launch){
         .entry = "mmt_gemm",
         .args = args,
-        .grid = { tiles(p->m, v[TILE_M]) * tiles(p->n, v[TILE_N]), 1,
-                  (unsigned) p->batch },
+        .grid = { (unsigned) tiles(v, p), 1, (unsigned) p->batch },
         .block = { (unsigned) threads(v), 1, 1 },
         .shared = shared_bytes(v, p->type, p->trans_a, p->trans_b),
     };
+    mmt_gemm_split(v[SPLIT_K], v[C_VECTOR], p, out);
 }
 
 static struct mmt_alignment alignment(const int *v, const struct mmt_variant *variant)
@@ -275,9 +292,11 @@ const struct mmt_template mmt_template_simt = {
     .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,
     .kinds = MMT_GPU,
     .file = "simt.cl",
+    .helpers = "register_tile.h",
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,
     .reject = reject,
+    .refuse = refuse,
     .launch = launch,
     .alignment = alignment,
     .seeds = seeds,

@@ -63,6 +63,7 @@ struct mmt_template {
     unsigned kinds;    /* enum mmt_kind bits: where it is worth trying. It must be right
                         * everywhere its dialects reach */
     const char *file;  /* "tiled.cl": the text, embedded under that name */
+    const char *helpers; /* optional: a text that several kernels share, put before it */
     const struct mmt_knob *knobs;
     int num_knobs;
 

@@ -147,19 +147,25 @@ static struct mmt_launches launches_of(const struct grind *grind,
     return launches;
 }
 
-/* The most rows, or columns, of C that one block of a launch covers; 0 where that is more
- * than MAX_SIDE. */
+static unsigned count_blocks(const struct grind *grind, const struct mmt_config *config,
+                             const struct mmt_variant *variant, int launch, int m, int n)
+{
+    const mmt_problem problem = problem_of(variant, m, n, 1, 1);
+    const struct mmt_launches launches = launches_of(grind, config, &problem);
+    const unsigned *grid = launches.launch[launch].grid;
+    return grid[0] * grid[1];
+}
+
+/* The most rows, or columns, of C that take a launch no more blocks than one element; 0
+ * where that is more than MAX_SIDE. */
 static int side_of_launch(const struct grind *grind, const struct mmt_config *config,
                           const struct mmt_variant *variant, bool rows, int launch)
 {
-    for (int side = 1; side <= MAX_SIDE; side++) {
-        const mmt_problem problem =
-            problem_of(variant, rows ? side + 1 : 1, rows ? 1 : side + 1, 1, 1);
-        const struct mmt_launches launches = launches_of(grind, config, &problem);
-        const unsigned *grid = launches.launch[launch].grid;
-        if (grid[0] * grid[1] > 1)
+    const unsigned least = count_blocks(grind, config, variant, launch, 1, 1);
+    for (int side = 1; side <= MAX_SIDE; side++)
+        if (count_blocks(grind, config, variant, launch, rows ? side + 1 : 1,
+                         rows ? 1 : side + 1) > least)
             return side;
-    }
     return 0;
 }
 

@@ -51,6 +51,7 @@ static const struct shape shapes[] = {
     { 0, 0, 0, 5, 3, 0, 0, 0, 1, 0, false },
     { 0, 33, 0, 18, 20, 4, 8, 12, 3, 16, false },
     { 0, 19, 0, 34, 7, 0, 1, 2, 3, 5, true },
+    { 0, 11, 0, 21, 1537, 0, 0, 1, 2, 0, false },
 };
 
 static const struct exact_call calls[] = {
@@ -134,20 +135,27 @@ static void check_call(struct run *run, const struct mmt_config *config,
 
 /* ---- one configuration ----------------------------------------------------------- */
 
-/* The most rows or columns of C that one block covers, found from the launches. */
+static unsigned count_blocks(const struct run *run, const struct mmt_config *config,
+                             mmt_type type, int m, int n)
+{
+    mmt_problem problem, wanted = mmt_gemm_problem(type, m, n, 1);
+    struct mmt_launches out = { 0 };
+
+    mmt_problem_normalise(&wanted, &problem, NULL);
+    config->template->launch(config->values, &problem, run->caps, &out);
+    return out.launch[0].grid[0] * out.launch[0].grid[1];
+}
+
+/* The most rows or columns of C that need no more blocks than one element. */
 static int block_side(const struct run *run, const struct mmt_config *config,
                       mmt_type type, bool rows)
 {
-    int side = 0;
+    const unsigned least = count_blocks(run, config, type, 1, 1);
+    int side = 1;
 
-    for (struct mmt_launches out = { 0 }; side < 1024; side++) {
-        mmt_problem problem, wanted = mmt_gemm_problem(type, 1, 1, 1);
-        *(rows ? &wanted.m : &wanted.n) = side + 1;
-        mmt_problem_normalise(&wanted, &problem, NULL);
-        config->template->launch(config->values, &problem, run->caps, &out);
-        if (out.launch[0].grid[0] > 1 || out.launch[0].grid[1] > 1)
-            break;
-    }
+    while (side < 1024 && count_blocks(run, config, type, rows ? side + 1 : 1,
+                                       rows ? 1 : side + 1) == least)
+        side++;
     return side;
 }
 

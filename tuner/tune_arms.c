@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/cost.h"
 #include "tuner/search.h"
 #include "tuner/tune.h"
 
@@ -65,8 +66,7 @@ static int features(void *ctx, const int *index, double *out)
     struct mmt_launches launches = { 0 };
     to_config(arm, index, &config);
     arm->template->launch(config.values, arm->arms->problem, caps, &launches);
-    const struct mmt_launch *main =
-        &launches.launch[launches.count ? launches.count - 1 : 0];
+    const struct mmt_launch *main = mmt_cost_multiplying(&launches);
     double threads = 1, blocks = 1;
     for (int i = 0; i < 3; i++) {
         threads *= fmax(main->block[i], 1);
