@@ -19,6 +19,7 @@ static const struct verb {
     { "show", mmt_verb_show, "print a profile for people" },
     { "diff", mmt_verb_diff, "compare two profiles, problem by problem" },
     { "bench", mmt_verb_bench, "time our kernels beside other libraries'" },
+    { "study", mmt_verb_study, "do a paper's experiment again, on this device" },
     { "--worker", mmt_verb_worker, NULL },
     { "--openblas", mmt_verb_openblas, NULL },
 };

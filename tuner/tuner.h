@@ -27,6 +27,7 @@ int mmt_verb_regret(int argc, char **argv);
 int mmt_verb_show(int argc, char **argv);
 int mmt_verb_diff(int argc, char **argv);
 int mmt_verb_bench(int argc, char **argv);
+int mmt_verb_study(int argc, char **argv);
 
 /* The hidden verb of a worker process, `mmtune --worker compile cuda:0` (worker.h). */
 int mmt_verb_worker(int argc, char **argv);

@@ -1,0 +1,17 @@
+/* Bank conflicts counted on paper: which elements the threads of a warp touch together.
+ */
+#ifndef MMT_TUNER_STUDY_BANKS_H
+#define MMT_TUNER_STUDY_BANKS_H
+
+#include <stddef.h>
+
+/* How the tile of op(B) lies in the template `tiled`. */
+enum mmt_tile_layout { MMT_TILE_PLAIN, MMT_TILE_PAD, MMT_TILE_SWAP };
+
+/* In how many turns a warp of 32 threads, which differ in the column, reads one row of a
+ * `tile` x `tile` piece of op(B) from 32 banks of 4 bytes: 1 is free of conflicts, 32 is
+ * the worst. Elements of 8 bytes are read by half a warp at a time, and the greater of
+ * the halves counts; threads that read the same word share it. */
+int mmt_bank_turns(enum mmt_tile_layout layout, int tile, size_t element);
+
+#endif

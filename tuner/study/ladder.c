@@ -1,0 +1,366 @@
+/* mmtune study ladder */
+#include "tuner/study/ladder.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(array) (int) (sizeof(array) / sizeof *(array))
+
+/* ---- the papers' ladders ---------------------------------------------------------- */
+
+#define TUNED                                                                            \
+    {                                                                                    \
+        "", "tuned", NULL, "what mmtune chooses", NULL                                   \
+    }
+
+static const struct mmt_rung zatolokin[] = {
+    { "Table 1", "naive", "", "naive, threads along rows, as printed",
+      "naive ORDER=rows BLOCK_M=32 BLOCK_N=32" },
+    { "", "naive coalesced", NULL, "naive, threads along columns",
+      "naive ORDER=columns BLOCK_M=32 BLOCK_N=32" },
+    { "Table 2", "col_cached", "", "a column of B in shared memory",
+      "col_cached THREADS=%d CHUNK=%d" },
+    { "Table 3", "row_cached", "", "a row of A in shared memory",
+      "row_cached THREADS=%d CHUNK=%d" },
+    { "Table 4", "tiled", "", "32x32 tiles",
+      "tiled TILE=32 SHARED_LAYOUT=swap WORK=1 WORK_ALONG=rows UNROLL_K=32" },
+    { "Table 5", "tiled_ilp", "4", "32x32 tiles, 4 results a thread",
+      "tiled TILE=32 SHARED_LAYOUT=swap WORK=4 WORK_ALONG=rows UNROLL_K=32" },
+    TUNED,
+};
+
+#define CONFLICTS "tiled TILE=32 SHARED_LAYOUT=plain WORK=1 WORK_ALONG=rows UNROLL_K=32"
+#define PADDED    "tiled TILE=32 SHARED_LAYOUT=pad WORK=1 WORK_ALONG=rows UNROLL_K=32"
+#define SWAPPED   "tiled TILE=32 SHARED_LAYOUT=swap WORK=1 WORK_ALONG=rows UNROLL_K=32"
+
+static const struct mmt_rung semenenko[] = {
+    { "Table 1.2", "naive", NULL, "naive", "naive ORDER=columns BLOCK_M=32 BLOCK_N=32" },
+    { "Tables 1.2, 1.4", "shared_conflict", NULL, "tiles with bank conflicts",
+      CONFLICTS },
+    { "Table 1.4", "shared_padded", NULL, "an extra column", PADDED },
+    { "Tables 1.2, 1.4", "shared_index_swap", NULL, "indices exchanged", SWAPPED },
+    { "Table 1.2", "tiled_ilp", "2", "ILP 2",
+      "tiled TILE=32 SHARED_LAYOUT=plain WORK=2 WORK_ALONG=rows UNROLL_K=32" },
+    { "Table 1.2", "tiled_ilp", "4", "ILP 4",
+      "tiled TILE=32 SHARED_LAYOUT=plain WORK=4 WORK_ALONG=rows UNROLL_K=32" },
+    TUNED,
+};
+
+static const struct mmt_rung gts250[] = {
+    { "Table 2", "naive", NULL, "one thread for each element",
+      "naive ORDER=columns BLOCK_M=16 BLOCK_N=16" },
+    { "Table 2", "tiled", NULL, "16x16 tiles",
+      "tiled TILE=16 SHARED_LAYOUT=swap WORK=1 WORK_ALONG=rows UNROLL_K=16" },
+    TUNED,
+};
+
+static const int zatolokin_sizes[] = { 256, 512, 1024, 2048 };
+static const int semenenko_sizes[] = { 512, 1024, 2048 };
+static const int gts250_sizes[] = { 512, 1024, 2048, 3072, 4096, 5120, 6144, 7168 };
+
+const struct mmt_ladder_paper mmt_ladder_papers[] = {
+    { "zatolokin", "Zatolokin, Vatutin, Titov 2017, GeForce GTX 960M, with copying",
+      zatolokin_sizes, COUNT(zatolokin_sizes), 10, 1 << MMT_F32, zatolokin,
+      COUNT(zatolokin), "Table 1" },
+    { "semenenko", "Semenenko, Sesok 2017, GeForce GTX 1060, with copying",
+      semenenko_sizes, COUNT(semenenko_sizes), 20,
+      1 << MMT_F64 | 1 << MMT_F32 | 1 << MMT_I32, semenenko, COUNT(semenenko),
+      "Table 1.2" },
+    { "gts250", "GeForce GTS 250, whole program", gts250_sizes, COUNT(gts250_sizes), 100,
+      1 << MMT_I32 | 1 << MMT_F32, gts250, COUNT(gts250), "Table 1" },
+};
+const int mmt_ladder_num_papers = COUNT(mmt_ladder_papers);
+
+/* ---- data ------------------------------------------------------------------------- */
+
+struct matrices {
+    mmt_type type;
+    int64_t n;
+    void *a, *b, *c, *column;
+};
+
+static void matrices_free(struct matrices *m)
+{
+    free(m->a);
+    free(m->b);
+    free(m->c);
+    free(m->column);
+}
+
+static void set(const struct matrices *m, void *matrix, int64_t at, double value)
+{
+    if (m->type == MMT_F64)
+        ((double *) matrix)[at] = value;
+    else if (m->type == MMT_F32)
+        ((float *) matrix)[at] = (float) value;
+    else
+        ((uint32_t *) matrix)[at] = (uint32_t) (int64_t) value;
+}
+
+static double get(const struct matrices *m, const void *matrix, int64_t at)
+{
+    return m->type == MMT_F64   ? ((const double *) matrix)[at]
+           : m->type == MMT_F32 ? ((const float *) matrix)[at]
+                                : ((const int32_t *) matrix)[at];
+}
+
+static double random_number(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (double) (*state >> 40) / 0x1p24 - 0.5;
+}
+
+/* semenenko (2): a_ij = i + j, b_ij = i - j from 1 on. The other papers give no data:
+ * then numbers between -1/2 and 1/2, and whole ones from -1024 to 1024. */
+static void fill(const struct matrices *m, bool ramps, int64_t seed)
+{
+    uint64_t state = (uint64_t) seed;
+    double scale = m->type == MMT_I32 ? 2048 : 1;
+
+    for (int64_t i = 0; i < m->n; i++)
+        for (int64_t j = 0; j < m->n; j++) {
+            double a = random_number(&state), b = random_number(&state);
+            set(m, m->a, i * m->n + j, ramps ? (double) (i + j + 2) : a * scale);
+            set(m, m->b, i * m->n + j, ramps ? (double) (i - j) : b * scale);
+        }
+}
+
+static mmt_status matrices_make(mmt_type type, int64_t n, struct matrices *out,
+                                mmt_error *err)
+{
+    size_t element = mmt_type_size(type), bytes = (size_t) (n * n) * element;
+
+    *out = (struct matrices){ type,          n,
+                              malloc(bytes), malloc(bytes),
+                              malloc(bytes), malloc((size_t) n * element) };
+    if (out->a && out->b && out->c && out->column)
+        return MMT_OK;
+    matrices_free(out);
+    return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for three matrices of %lld x %lld",
+                    (long long) n, (long long) n);
+}
+
+/* ---- checking --------------------------------------------------------------------- */
+
+enum { SAMPLES = 64 };
+
+/* One element against a sum in long double, or mod 2^32. */
+static bool is_right(const struct matrices *m, int64_t i, int64_t j)
+{
+    long double sum = 0, size = 0;
+    uint32_t whole = 0;
+    double u = m->type == MMT_F64 ? 0x1p-53 : 0x1p-24;
+
+    for (int64_t k = 0; k < m->n; k++) {
+        double a = get(m, m->a, i * m->n + k), b = get(m, m->b, k * m->n + j);
+        sum += (long double) a * b;
+        size += fabsl((long double) a * b);
+        whole += (uint32_t) (int64_t) a * (uint32_t) (int64_t) b;
+    }
+    if (m->type == MMT_I32)
+        return ((const uint32_t *) m->c)[i * m->n + j] == whole;
+    double gamma = (double) m->n * u / (1 - (double) m->n * u);
+    return fabsl((long double) get(m, m->c, i * m->n + j) - sum) <= 2 * gamma * size;
+}
+
+static bool samples_are_right(const struct matrices *m, int64_t seed)
+{
+    uint64_t state = (uint64_t) seed + 1;
+    for (int s = 0; s < SAMPLES; s++) {
+        int64_t i = (int64_t) ((random_number(&state) + 0.5) * (double) m->n);
+        int64_t j = (int64_t) ((random_number(&state) + 0.5) * (double) m->n);
+        if (!is_right(m, s ? i : m->n - 1, s ? j : m->n - 1))
+            return false;
+    }
+    return true;
+}
+
+/* ---- one climb -------------------------------------------------------------------- */
+
+/* Threads of the cached kernels: n, as the paper has them, where a block may have n. */
+static int block_of(int64_t n)
+{
+    int block = 64;
+    while (block * 2 <= n && block < 1024)
+        block *= 2;
+    return block;
+}
+
+static mmt_plan *plan_for(const struct mmt_study_device *device,
+                          const struct mmt_climb *climb, mmt_error *err)
+{
+    mmt_problem problem = mmt_gemm_problem(climb->type, climb->n, climb->n, climb->n);
+    mmt_plan_options options = mmt_plan_defaults();
+    char configuration[128];
+    int block = block_of(climb->n);
+
+    if (climb->rung->configuration) {
+        snprintf(configuration, sizeof configuration, climb->rung->configuration, block,
+                 block);
+        options.configuration = configuration;
+    }
+    return mmt_plan_create(device->device, device->profile, &problem, &options, err);
+}
+
+/* The three matrices, where the study may not use more than that. */
+static bool fits_memory(const struct mmt_ladder *ladder, const struct mmt_climb *climb)
+{
+    double bytes =
+        3.0 * (double) climb->n * (double) climb->n * (double) mmt_type_size(climb->type);
+    size_t memory = mmt_device_caps(ladder->devices[climb->device].device)->memory;
+    return !memory || bytes < 0.9 * (double) memory;
+}
+
+/* A kernel that a device cannot run is left out with the reason; a wrong answer, or a
+ * device that fails, ends the study. */
+static mmt_status climb_one(const struct mmt_ladder *ladder, struct mmt_climb *climb,
+                            struct matrices *m, int repetitions, mmt_error *err)
+{
+    const struct mmt_study_device *device = &ladder->devices[climb->device];
+    size_t bytes = (size_t) (m->n * m->n) * mmt_type_size(m->type);
+    struct mmt_phases_data data = { m->a, m->b, m->c, bytes, bytes, bytes, 0 };
+    mmt_error why = { 0 };
+
+    if (!fits_memory(ladder, climb)) {
+        snprintf(climb->why, sizeof climb->why,
+                 "the matrices exceed the device's memory");
+        return MMT_OK;
+    }
+    mmt_plan *plan = plan_for(device, climb, &why);
+    if (!plan) {
+        snprintf(climb->why, sizeof climb->why, "%.*s", (int) sizeof climb->why - 1,
+                 why.text);
+        return MMT_OK;
+    }
+    memset(m->c, 0xff, bytes);
+    mmt_status status =
+        mmt_phases_run(device->device, plan, &data, repetitions, &climb->phases, err);
+    mmt_plan_free(plan);
+    if (status == MMT_OK && !samples_are_right(m, ladder->options->seed))
+        status =
+            mmt_fail(err, MMT_ERROR_DEVICE, "%s, %s, n = %lld on %s: the answer is wrong",
+                     climb->rung->what, mmt_type_name(climb->type), (long long) climb->n,
+                     device->id);
+    return status;
+}
+
+static void time_cpu(const struct mmt_ladder *ladder, struct matrices *m,
+                     struct mmt_climb_cpu *out)
+{
+    const struct mmt_climb_cpu *last = out > ladder->cpus ? out - 1 : NULL;
+
+    for (int layout = 0; layout < MMT_CPU_LAYOUTS; layout++) {
+        double grown =
+            last && last->type == m->type
+                ? last->seconds[layout] * pow((double) m->n / (double) last->n, 3)
+                : 0;
+        out->seconds[layout] = NAN;
+        if (isnan(grown) || grown > ladder->options->cpu_seconds)
+            continue;
+        double start = mmt_cpu_now();
+        mmt_cpu_gemm(m->type, layout, m->n, m->a, m->b, m->c, m->column);
+        out->seconds[layout] = mmt_cpu_now() - start;
+    }
+}
+
+/* ---- the study -------------------------------------------------------------------- */
+
+static int64_t size_at(const struct mmt_ladder *ladder, int i)
+{
+    return ladder->options->num_sizes ? ladder->options->sizes[i]
+                                      : ladder->paper->sizes[i];
+}
+
+static const struct mmt_paper_row *theirs_of(const struct mmt_ladder *ladder,
+                                             const struct mmt_climb *climb)
+{
+    struct mmt_paper_row wanted = { .paper = ladder->paper->name,
+                                    .api = ladder->devices[climb->device].api,
+                                    .type = climb->type,
+                                    .algorithm = climb->rung->algorithm,
+                                    .variant = climb->rung->variant,
+                                    .n = climb->n };
+    return mmt_paper_find(&wanted);
+}
+
+static mmt_status climb_size(struct mmt_ladder *ladder, mmt_type type, int64_t n,
+                             mmt_error *err)
+{
+    const struct mmt_study_options *o = ladder->options;
+    int repetitions = o->repetitions ? (int) o->repetitions : ladder->paper->repetitions;
+    struct matrices m;
+    mmt_status status = matrices_make(type, n, &m, err);
+    if (status != MMT_OK)
+        return status;
+
+    fill(&m, !strcmp(ladder->paper->name, "semenenko"), o->seed);
+    mmt_study_say(o, "%s, %s, n = %lld", ladder->paper->name, mmt_type_name(type),
+                  (long long) n);
+    struct mmt_climb_cpu *cpu = &ladder->cpus[ladder->num_cpus++];
+    *cpu = (struct mmt_climb_cpu){ .type = type, .n = n };
+    time_cpu(ladder, &m, cpu);
+    for (int r = 0; r < ladder->paper->num_rungs; r++)
+        for (int d = 0; d < o->num_devices && status == MMT_OK; d++) {
+            struct mmt_climb *climb = &ladder->climbs[ladder->num_climbs];
+            if (mmt_study_interrupted())
+                break;
+            *climb = (struct mmt_climb){
+                .rung = &ladder->paper->rungs[r], .type = type, .n = n, .device = d
+            };
+            climb->theirs = theirs_of(ladder, climb);
+            status = climb_one(ladder, climb, &m, repetitions, err);
+            ladder->num_climbs += status == MMT_OK;
+        }
+    matrices_free(&m);
+    return status;
+}
+
+static mmt_status climb_paper(struct mmt_ladder *ladder, mmt_error *err)
+{
+    const struct mmt_study_options *o = ladder->options;
+    int sizes = o->num_sizes ? o->num_sizes : ladder->paper->num_sizes;
+    size_t most = (size_t) (sizes * MMT_NUM_TYPES);
+    unsigned types;
+    mmt_status status = mmt_study_types(o, ladder->paper->types, &types, err);
+
+    ladder->num_climbs = ladder->num_cpus = 0;
+    ladder->climbs = calloc(most * (size_t) (ladder->paper->num_rungs * o->num_devices),
+                            sizeof *ladder->climbs);
+    ladder->cpus = calloc(most, sizeof *ladder->cpus);
+    if (!ladder->climbs || !ladder->cpus)
+        status = mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the ladder's results");
+    for (int type = 0; type < MMT_NUM_TYPES; type++)
+        for (int i = 0; i < sizes && status == MMT_OK; i++)
+            if (types >> type & 1 && !mmt_study_interrupted())
+                status = climb_size(ladder, (mmt_type) type, size_at(ladder, i), err);
+    if (status == MMT_OK)
+        status = mmt_ladder_report(ladder, err);
+    free(ladder->climbs);
+    free(ladder->cpus);
+    return status;
+}
+
+static mmt_status run(const struct mmt_study_options *options, mmt_error *err)
+{
+    struct mmt_ladder ladder = { .options = options };
+    mmt_status status = mmt_study_open(options, ladder.devices, err);
+
+    for (int i = 0; i < mmt_ladder_num_papers && status == MMT_OK; i++) {
+        ladder.paper = &mmt_ladder_papers[i];
+        if (!options->paper || !strcmp(options->paper, ladder.paper->name))
+            status = climb_paper(&ladder, err);
+    }
+    mmt_study_close(ladder.devices);
+    return status;
+}
+
+const struct mmt_study mmt_study_ladder = {
+    .name = "ladder",
+    .what = "matrix products from naive to tuned, with copying, as three papers climbed",
+    .notes = "Sizes are of square matrices. Several devices stand side by side: name one "
+             "card\nthrough CUDA and through OpenCL.\n",
+    .heeds = MMT_HEEDS_DEVICES | MMT_HEEDS_TYPES | MMT_HEEDS_SIZES |
+             MMT_HEEDS_REPETITIONS | MMT_HEEDS_PAPER | MMT_HEEDS_CPU | MMT_HEEDS_SEED,
+    .run = run,
+};
