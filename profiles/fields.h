@@ -54,7 +54,7 @@ struct mmt_field {
 
 /* The format (tables.c): a profile of our own, one from a paper, and their items. */
 extern const struct mmt_field mmt_fields_own[], mmt_fields_paper[], mmt_fields_entry[],
-    mmt_fields_kept[], mmt_fields_published[];
+    mmt_fields_kept[], mmt_fields_guide[], mmt_fields_published[];
 
 #define MMT_MEMBER(type, member)                                                         \
     .offset = offsetof(type, member), .size = sizeof(((type *) 0)->member)

@@ -75,6 +75,26 @@ static mmt_status read_kept(const struct reading *reading)
     return array ? MMT_OK : MMT_ERROR_FORMAT;
 }
 
+/* What is only advice may be missing. */
+static mmt_status read_guides(const struct reading *reading)
+{
+    if (!json_object_get(reading->root, "guides"))
+        return MMT_OK;
+    const json_t *array = get_array(reading, "guides");
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        char path[32];
+        snprintf(path, sizeof path, "guides[%zu]", i);
+        struct mmt_guide one = { 0 };
+        mmt_error why = { 0 };
+        if (mmt_fields_read(mmt_fields_guide, json_array_get(array, i), path, &one,
+                            &reading->profile->warnings, &why))
+            leave_out(reading, path, NULL, &why);
+        else if (mmt_profile_add_guide(reading->profile, &one, reading->err))
+            return MMT_ERROR_MEMORY;
+    }
+    return array ? MMT_OK : MMT_ERROR_FORMAT;
+}
+
 static mmt_status read_published(const struct reading *reading)
 {
     struct mmt_profile *profile = reading->profile;
@@ -155,6 +175,8 @@ static mmt_status read_root(const struct reading *reading)
     status = read_entries(reading);
     if (!status)
         status = read_kept(reading);
+    if (!status)
+        status = read_guides(reading);
     if (!status)
         compare_hashes(profile);
     return status;
@@ -249,10 +271,13 @@ static mmt_status write_root(const struct mmt_profile *p, json_t *root, mmt_erro
 
     status = write_array(root, "entries", mmt_fields_entry, p->entries, p->num_entries,
                          sizeof *p->entries, err);
-    if (status)
+    if (!status)
+        status = write_array(root, "kept", mmt_fields_kept, p->kept, p->num_kept,
+                             sizeof *p->kept, err);
+    if (status || !p->num_guides)
         return status;
-    return write_array(root, "kept", mmt_fields_kept, p->kept, p->num_kept,
-                       sizeof *p->kept, err);
+    return write_array(root, "guides", mmt_fields_guide, p->guides, p->num_guides,
+                       sizeof *p->guides, err);
 }
 
 mmt_status mmt_profile_print(const struct mmt_profile *profile, struct mmt_text *text,

@@ -18,6 +18,7 @@ void mmt_profile_free(mmt_profile *profile)
         return;
     free(profile->entries);
     free(profile->kept);
+    free(profile->guides);
     free(profile->published);
     mmt_text_finish(&profile->warnings);
     free(profile);
@@ -55,6 +56,17 @@ mmt_status mmt_profile_add_kept(struct mmt_profile *profile, const struct mmt_ke
         return mmt_fail(err, MMT_ERROR_MEMORY, "out of memory adding to a profile");
     profile->kept = room;
     profile->kept[profile->num_kept++] = *kept;
+    return MMT_OK;
+}
+
+mmt_status mmt_profile_add_guide(struct mmt_profile *profile,
+                                 const struct mmt_guide *guide, mmt_error *err)
+{
+    void *room = make_room(profile->guides, profile->num_guides, sizeof *guide);
+    if (!room)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "out of memory adding to a profile");
+    profile->guides = room;
+    profile->guides[profile->num_guides++] = *guide;
     return MMT_OK;
 }
 

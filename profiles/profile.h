@@ -47,6 +47,24 @@ struct mmt_entry {
                       * (`--with`). Only entries with "" are chosen for execution */
 };
 
+/* How warm and how fast the device was while it was tuned. All 0: it does not tell. */
+struct mmt_made_health {
+    double hottest;          /* degrees Celsius */
+    double slowest, fastest; /* clock, MHz */
+    int throttled;           /* results that were taken while it was slowed down */
+    char by[28];             /* what slowed it down last, "power cap" */
+};
+
+/* What the estimate of times that need no measuring (tuner/guide.h) is worth: the rank
+ * correlation of a template's estimates with the times that were measured, 0 to 1 (0 also
+ * stands for less). Candidates are ruled out by an estimate only where that is high. */
+struct mmt_guide {
+    mmt_type type;
+    char template[64];
+    double correlation;
+    int samples;
+};
+
 /* A kernel that is kept for all shapes of a type and transposes. */
 struct mmt_kept {
     mmt_type type;
@@ -76,6 +94,7 @@ struct mmt_profile {
         uint64_t seed;
         double budget; /* seconds, 0: not limited by time */
         int tried, skipped, wrong, failed;
+        struct mmt_made_health health;
     } made;
     double
         peak_flops[MMT_NUM_TYPES]; /* FLOP/s, measured or derived from caps; 0: unknown */
@@ -84,6 +103,8 @@ struct mmt_profile {
     size_t num_entries;
     struct mmt_kept *kept;
     size_t num_kept;
+    struct mmt_guide *guides;
+    size_t num_guides;
     /* A profile made from a paper. */
     char citation[512]; /* "" where it is our own */
     struct mmt_published *published;
@@ -99,6 +120,9 @@ mmt_status mmt_profile_add_entry(struct mmt_profile *profile,
                                  const struct mmt_entry *entry, mmt_error *err);
 mmt_status mmt_profile_add_kept(struct mmt_profile *profile, const struct mmt_kept *kept,
                                 mmt_error *err);
+
+mmt_status mmt_profile_add_guide(struct mmt_profile *profile,
+                                 const struct mmt_guide *guide, mmt_error *err);
 
 /* Writes the file so that a power cut leaves the old or the new one. */
 mmt_status mmt_profile_save(const struct mmt_profile *profile, const char *path,

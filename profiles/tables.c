@@ -13,7 +13,7 @@
     { .key = name, .kind = MMT_FIELD_##what, MMT_MEMBER(OF, member), __VA_ARGS__ }
 #define SELF(what, name, ...) \
     { .key = name, .kind = MMT_FIELD_##what, .size = sizeof(OF), __VA_ARGS__ }
-#define ELSEWHERE(name) { .key = name, .kind = MMT_FIELD_ELSEWHERE }
+#define ELSEWHERE(name, ...) { .key = name, .kind = MMT_FIELD_ELSEWHERE, __VA_ARGS__ }
 /* clang-format on */
 
 static const struct mmt_word dialects[] = { { MMT_CUDA_CXX, "cuda" },
@@ -67,6 +67,19 @@ static const struct mmt_field device[] = { NAMES,
 static const struct mmt_field published_device[] = { NAMES, { 0 } };
 #undef OF
 
+#define MAY_LACK .may_lack = true
+_Static_assert(sizeof(struct mmt_made_health) <= 64, "fields.c compares it with zeros");
+#define OF struct mmt_made_health
+static const struct mmt_field health[] = {
+    ROW(NUMBER, "hottest_celsius", hottest, PLAIN),
+    ROW(NUMBER, "slowest_mhz", slowest, PLAIN),
+    ROW(NUMBER, "fastest_mhz", fastest, PLAIN),
+    ROW(INT, "throttled", throttled),
+    ROW(STRING, "throttled_by", by),
+    { 0 },
+};
+#undef OF
+
 #define OF struct mmt_profile
 static const struct mmt_field made[] = {
     ROW(STRING, "version", made.version),
@@ -77,11 +90,11 @@ static const struct mmt_field made[] = {
     ROW(INT, "skipped", made.skipped),
     ROW(INT, "wrong", made.wrong),
     ROW(INT, "failed", made.failed),
+    ROW(OBJECT, "health", made.health, .fields = health, MAY_LACK),
     { 0 },
 };
 
 _Static_assert(MMT_NUM_TYPES == 9, "every type has a row in `peaks`, and in schema.json");
-#define MAY_LACK .may_lack = true
 static const struct mmt_field peaks[] = {
     ROW(NUMBER, "f32", peak_flops[MMT_F32], GIGA),
     ROW(NUMBER, "f64", peak_flops[MMT_F64], GIGA),
@@ -108,6 +121,7 @@ const struct mmt_field mmt_fields_own[] = {
     SELF(OBJECT, "roofline", .fields = roofline),
     ELSEWHERE("entries"),
     ELSEWHERE("kept"),
+    ELSEWHERE("guides", MAY_LACK),
     { 0 },
 };
 
@@ -213,6 +227,16 @@ const struct mmt_field mmt_fields_kept[] = {
     ROW(TEMPLATE, "template", config),
     ROW(KNOBS, "knobs", config),
     ROW(COST, "cost", cost, .fields = cost, .finish = check_cost),
+    { 0 },
+};
+#undef OF
+
+#define OF struct mmt_guide
+const struct mmt_field mmt_fields_guide[] = {
+    ROW(TYPE, "type", type),
+    ROW(STRING, "template", template),
+    ROW(NUMBER, "rank_correlation", correlation, PLAIN),
+    ROW(INT, "samples", samples),
     { 0 },
 };
 #undef OF

@@ -53,7 +53,15 @@ static const struct mmt_caps all_caps = {
 };
 
 static const __typeof__(((struct mmt_profile *) 0)->made) all_made = {
-    "0.1.0", "2026-01-02T03:04:05Z", UINT64_MAX, 300, 1, 2, 3, 4,
+    "0.1.0",
+    "2026-01-02T03:04:05Z",
+    UINT64_MAX,
+    300,
+    1,
+    2,
+    3,
+    4,
+    { 61, 1830, 1980, 3, "power cap" },
 };
 
 static struct mmt_entry an_entry(const struct mmt_template *template, int which)
@@ -122,6 +130,8 @@ static struct mmt_profile *everything(void)
         CHECK_OK(mmt_profile_add_entry(profile, &entry, &err), err);
         CHECK_OK(mmt_profile_add_kept(profile, &kept, &err), err);
     }
+    struct mmt_guide guide = { MMT_F64, "simt", 0.75, 123 };
+    CHECK_OK(mmt_profile_add_guide(profile, &guide, &err), err);
     return profile;
 }
 
@@ -190,6 +200,9 @@ static void test_memory(void)
               a->kept[i].trans_b == b->kept[i].trans_b);
         same_cost(&a->kept[i].cost, &b->kept[i].cost);
     }
+    if (CHECK_EQ_INT(b->num_guides, 1))
+        CHECK(b->guides->type == MMT_F64 && b->guides->correlation == 0.75 &&
+              b->guides->samples == 123 && !strcmp(b->guides->template, "simt"));
     char *again = print(b);
     CHECK_EQ_STR(again, text);
     free(again);

@@ -68,11 +68,24 @@ static void test_coverage(void)
     CHECK(covered > 0.95 * tries && covered < 0.97 * tries);
 }
 
+static void test_rank_correlation(void)
+{
+    const double up[] = { 1, 2, 3, 10 }, down[] = { 4, 3, 2, 1 }, flat[] = { 5, 5, 5, 5 };
+    const double swapped[] = { 2, 1, 3, 4 }, tied[] = { 1, 1, 2, 3 };
+    CHECK(fabs(mmt_stats_rank_correlation(up, up, 4) - 1) < 1e-12);
+    CHECK(fabs(mmt_stats_rank_correlation(up, down, 4) + 1) < 1e-12);
+    CHECK(mmt_stats_rank_correlation(up, flat, 4) == 0);
+    CHECK(mmt_stats_rank_correlation(up, down, 1) == 0);
+    CHECK(fabs(mmt_stats_rank_correlation(up, swapped, 4) - 0.8) < 1e-12);
+    CHECK(fabs(mmt_stats_rank_correlation(up, tied, 4) - 0.9486832980505138) < 1e-12);
+}
+
 int main(void)
 {
     test_by_hand();
     test_ranks();
     test_precision();
     test_coverage();
+    test_rank_correlation();
     return test_end("stats");
 }

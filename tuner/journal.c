@@ -174,6 +174,12 @@ static json_t *record_json(struct mmt_journal *journal, const struct mmt_record 
     json_object_set_new(line, "registers", json_integer(r->registers));
     json_object_set_new(line, "spill_bytes", json_integer(r->spill_bytes));
     json_object_set_new(line, "shared", json_integer(r->shared));
+    if (r->clock_mhz > 0) {
+        json_object_set_new(line, "celsius", json_real(r->celsius));
+        json_object_set_new(line, "clock_mhz", json_real(r->clock_mhz));
+    }
+    if (*r->throttled)
+        json_object_set_new(line, "throttled", json_string(r->throttled));
     return line;
 }
 
@@ -246,6 +252,10 @@ static enum verdict read_record(struct mmt_journal *journal, const json_t *line,
     out->result.registers = (int) number(line, "registers", -1);
     out->result.spill_bytes = (int) number(line, "spill_bytes", -1);
     out->result.shared = (long long) number(line, "shared", -1);
+    out->result.celsius = number(line, "celsius", 0);
+    out->result.clock_mhz = number(line, "clock_mhz", 0);
+    snprintf(out->result.throttled, sizeof out->result.throttled, "%s",
+             word(line, "throttled"));
     snprintf(out->result.reason, sizeof out->result.reason, "%s", word(line, "reason"));
     if (outcome == MMT_TIMED && !(out->result.time.median > 0))
         return UNREADABLE;

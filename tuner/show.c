@@ -72,6 +72,28 @@ static void print_made(const struct mmt_profile *profile)
            profile->made.skipped, profile->made.wrong, profile->made.failed);
 }
 
+static void print_health(const struct mmt_profile *profile)
+{
+    const struct mmt_made_health *health = &profile->made.health;
+    if (health->fastest > 0)
+        printf("  while tuning %.0f to %.0f MHz, at most %.0f degrees Celsius\n",
+               health->slowest, health->fastest, health->hottest);
+    if (health->throttled)
+        printf("  the device was slowed down while %d results were taken: %s\n",
+               health->throttled, health->by);
+}
+
+static void print_guides(const struct mmt_profile *profile)
+{
+    if (profile->num_guides)
+        printf("\nestimates before measuring: rank correlation with the times\n");
+    for (size_t i = 0; i < profile->num_guides; i++) {
+        const struct mmt_guide *guide = &profile->guides[i];
+        printf("  %s %s  %.2f of %d\n", mmt_type_name(guide->type), guide->template,
+               guide->correlation, guide->samples);
+    }
+}
+
 static void print_head(const struct mmt_profile *profile)
 {
     mmt_print_card(profile);
@@ -84,6 +106,7 @@ static void print_head(const struct mmt_profile *profile)
     print_limits(&profile->caps);
     print_roofline(profile);
     print_made(profile);
+    print_health(profile);
 }
 
 /* "2.931 ms +-0.012 ms, 46.9 TFLOP/s" */
@@ -157,6 +180,7 @@ static void print_people(const struct mmt_rows *rows)
         first += group.count;
     }
     print_kept(rows->profile);
+    print_guides(rows->profile);
     if (!rows->count)
         printf("\nno problem was tuned\n");
 }
@@ -171,6 +195,26 @@ static json_t *made_json(const struct mmt_profile *profile)
                      "budget_s", profile->made.budget, "tried", profile->made.tried,
                      "skipped", profile->made.skipped, "wrong", profile->made.wrong,
                      "failed", profile->made.failed);
+}
+
+static json_t *health_json(const struct mmt_made_health *health)
+{
+    return json_pack("{s:f, s:f, s:f, s:i, s:s}", "hottest_celsius", health->hottest,
+                     "slowest_mhz", health->slowest, "fastest_mhz", health->fastest,
+                     "throttled", health->throttled, "throttled_by", health->by);
+}
+
+static json_t *guides_json(const struct mmt_profile *profile)
+{
+    json_t *all = json_array();
+    for (size_t i = 0; i < profile->num_guides; i++) {
+        const struct mmt_guide *guide = &profile->guides[i];
+        json_array_append_new(
+            all, json_pack("{s:s, s:s, s:f, s:i}", "type", mmt_type_name(guide->type),
+                           "template", guide->template, "rank_correlation",
+                           guide->correlation, "samples", guide->samples));
+    }
+    return all;
 }
 
 static json_t *roofline_json(const struct mmt_profile *profile)
@@ -224,6 +268,8 @@ static void print_programs(const struct mmt_rows *rows)
         json_object_set_new(root, "made", made_json(rows->profile));
         json_object_set_new(root, "roofline", roofline_json(rows->profile));
         json_object_set_new(root, "kept", kept_json(rows->profile));
+        json_object_set_new(root, "guides", guides_json(rows->profile));
+        json_object_set_new(root, "health", health_json(&rows->profile->made.health));
     }
     json_object_set_new(root, "problems", problems);
     mmt_print_json(root);

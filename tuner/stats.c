@@ -62,3 +62,28 @@ double mmt_stats_precision(const struct mmt_summary *summary)
         return INFINITY;
     return (summary->high - summary->low) / 2 / summary->median;
 }
+
+/* ---- ranks ----------------------------------------------------------------------- */
+
+/* The rank of a value, from 0; those that are equal share the middle of their ranks. */
+static double rank_of(const double *values, int count, double value)
+{
+    int below = 0, equal = 0;
+    for (int i = 0; i < count; i++) {
+        below += values[i] < value;
+        equal += values[i] == value;
+    }
+    return below + (equal - 1) / 2.0;
+}
+
+double mmt_stats_rank_correlation(const double *a, const double *b, int count)
+{
+    double middle = (count - 1) / 2.0, ab = 0, aa = 0, bb = 0;
+    for (int i = 0; i < count; i++) {
+        double x = rank_of(a, count, a[i]) - middle, y = rank_of(b, count, b[i]) - middle;
+        ab += x * y;
+        aa += x * x;
+        bb += y * y;
+    }
+    return aa > 0 && bb > 0 ? ab / sqrt(aa * bb) : 0;
+}

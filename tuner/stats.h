@@ -1,5 +1,5 @@
 /* Statistics of samples that are few, positive and skewed by interruptions: order
- * statistics only. Every function sorts `samples` in place; `count` is at least 1. */
+ * statistics only. Functions sort `samples` in place; `count` is at least 1. */
 #ifndef MMT_TUNER_STATS_H
 #define MMT_TUNER_STATS_H
 
@@ -17,6 +17,10 @@ struct mmt_summary mmt_stats_summarise(double *samples, int count);
 
 /* The value below which that part (0 to 1) of the samples lies, linearly between them. */
 double mmt_stats_quantile(double *samples, int count, double part);
+
+/* Spearman's, of pairs: 1 where one order is the other, -1 where it is the reverse; 0 of
+ * fewer than two pairs, or where all are alike. Sorts nothing. */
+double mmt_stats_rank_correlation(const double *a, const double *b, int count);
 
 /* Half of the confidence interval as a part of the median; infinite where there is none.
  */

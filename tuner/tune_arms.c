@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "runtime/cost.h"
+#include "tuner/guide.h"
 #include "tuner/search.h"
 #include "tuner/tune.h"
 
@@ -17,9 +18,10 @@ struct mmt_arm {
     double values[MMT_MAX_KNOBS][MMT_MAX_VALUES];
     const double *rows[MMT_MAX_KNOBS];
     struct mmt_search *search;
-    int asked;   /* in this run */
-    int heard;   /* results, in all runs */
-    double best; /* INFINITY: none was timed */
+    int asked;    /* in this run */
+    int heard;    /* results, in all runs */
+    double best;  /* INFINITY: none was timed */
+    double limit; /* the largest estimate that is worth trying; INFINITY: all are */
     bool exhausted;
 };
 
@@ -50,9 +52,13 @@ static bool to_index(const struct mmt_template *template, const int *values, int
 static bool is_legal(void *ctx, const int *index)
 {
     const struct mmt_arm *arm = ctx;
+    const mmt_problem *problem = arm->arms->problem;
+    const struct mmt_caps *caps = &arm->arms->t->caps;
     struct mmt_config config;
     to_config(arm, index, &config);
-    return !mmt_config_refuse(&config, arm->arms->problem, &arm->arms->t->caps);
+    return !mmt_config_refuse(&config, problem, caps) &&
+           (isinf(arm->limit) ||
+            mmt_guide_estimate(&config, problem, caps) <= arm->limit);
 }
 
 /* What the launch tells of any template: threads, blocks, how full the last wave is,
@@ -85,6 +91,7 @@ static int features(void *ctx, const int *index, double *out)
     out[count++] = log2(resident);
     out[count++] = waves / ceil(waves);
     out[count++] = log2(ceil(waves));
+    out[count++] = log2(mmt_guide_estimate(&config, arm->arms->problem, caps));
     return count;
 }
 
@@ -168,7 +175,7 @@ static mmt_status start_arm(struct mmt_arm *arm, mmt_error *err)
     int starts[MOST_STARTS][MMT_SEARCH_MAX_KNOBS];
     describe_space(arm);
     int count = list_starts(arm, starts);
-    arm->best = INFINITY;
+    arm->best = arm->limit = INFINITY;
     arm->search = mmt_search_create(t->options.search, &arm->space,
                                     (uint64_t) t->options.seed + (uint64_t) arm->place,
                                     starts, count, err);
@@ -274,10 +281,20 @@ static struct mmt_arm *most_promising(struct mmt_arms *arms)
     return chosen;
 }
 
+/* Looked at anew now and then; an exhaustive search leaves nothing out. */
+static void set_limit(struct mmt_arm *arm)
+{
+    const struct mmt_tuning *t = arm->arms->t;
+    if (arm->asked % 16 == 0 && strcmp(t->options.search, "exhaustive"))
+        arm->limit =
+            mmt_guide_limit(t->journal, t->profile, arm->arms->problem, arm->template);
+}
+
 bool mmt_arms_ask(struct mmt_arms *arms, struct mmt_config *out)
 {
     int index[MMT_SEARCH_MAX_KNOBS] = { 0 };
     for (struct mmt_arm *arm; (arm = most_promising(arms));) {
+        set_limit(arm);
         arm->exhausted = !mmt_search_ask(arm->search, index);
         if (arm->exhausted)
             continue;

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "tuner/fit.h"
+#include "tuner/guide.h"
 #include "tuner/tune.h"
 
 /* ---- opening --------------------------------------------------------------------- */
@@ -200,6 +201,21 @@ static mmt_status choose_kept(struct mmt_tuning *t, mmt_error *err)
     return status;
 }
 
+static void note_health(struct mmt_made_health *health, const struct mmt_result *result)
+{
+    if (result->clock_mhz > 0) {
+        bool first = health->fastest == 0;
+        health->hottest = fmax(health->hottest, result->celsius);
+        health->fastest = fmax(health->fastest, result->clock_mhz);
+        health->slowest =
+            first ? result->clock_mhz : fmin(health->slowest, result->clock_mhz);
+    }
+    if (!*result->throttled)
+        return;
+    health->throttled++;
+    snprintf(health->by, sizeof health->by, "%s", result->throttled);
+}
+
 static void count_records(struct mmt_tuning *t)
 {
     size_t count;
@@ -212,6 +228,9 @@ static void count_records(struct mmt_tuning *t)
     t->profile->made.skipped = all.skipped;
     t->profile->made.wrong = all.wrong;
     t->profile->made.failed = all.failed;
+    t->profile->made.health = (struct mmt_made_health){ 0 };
+    for (size_t i = 0; i < count; i++)
+        note_health(&t->profile->made.health, &records[i].result);
 }
 
 mmt_status mmt_tune_save(struct mmt_tuning *t, mmt_error *err)
@@ -223,6 +242,8 @@ mmt_status mmt_tune_save(struct mmt_tuning *t, mmt_error *err)
     if (t->bandwidth > 0)
         p->bandwidth = t->bandwidth;
     count_records(t);
-    mmt_status status = choose_kept(t, err);
+    mmt_status status = mmt_guide_judge(t->journal, p, err);
+    if (!status)
+        status = choose_kept(t, err);
     return status ? status : mmt_profile_save(p, t->path, err);
 }

@@ -64,6 +64,8 @@ struct mmt_result {
     struct mmt_timing time;
     int registers, spill_bytes; /* -1: the platform does not tell */
     long long shared;
+    double celsius, clock_mhz; /* of the device just after; 0: it does not tell */
+    char throttled[28];        /* what slowed it down, "power cap"; "": nothing did */
 };
 
 struct mmt_reply {

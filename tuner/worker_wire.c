@@ -145,11 +145,13 @@ static json_t *result_json(const struct mmt_result *result)
 {
     char reason[MMT_REASON_SIZE];
     make_plain(result->reason, reason);
-    return json_pack("{s:s, s:s, s:f, s:f, s:i, s:i, s:i, s:I}", "outcome",
+    return json_pack("{s:s, s:s, s:f, s:f, s:i, s:i, s:i, s:I, s:f, s:f, s:s}", "outcome",
                      mmt_outcome_name(result->outcome), "reason", reason, "median",
                      result->time.median, "spread", result->time.spread, "samples",
                      result->time.samples, "registers", result->registers, "spill_bytes",
-                     result->spill_bytes, "shared", (json_int_t) result->shared);
+                     result->spill_bytes, "shared", (json_int_t) result->shared,
+                     "celsius", result->celsius, "clock_mhz", result->clock_mhz,
+                     "throttled", result->throttled);
 }
 
 bool mmt_wire_write_reply(const struct mmt_reply *reply, struct mmt_text *line)
@@ -177,7 +179,10 @@ static bool read_result(const json_t *object, struct mmt_result *out)
         .registers = (int) number(object, "registers"),
         .spill_bytes = (int) number(object, "spill_bytes"),
         .shared = (long long) number(object, "shared"),
+        .celsius = number(object, "celsius"),
+        .clock_mhz = number(object, "clock_mhz"),
     };
+    snprintf(out->throttled, sizeof out->throttled, "%s", word(object, "throttled"));
     make_plain(word(object, "reason"), out->reason);
     return true;
 }
