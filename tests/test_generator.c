@@ -216,7 +216,13 @@ static void test_variant(void)
     mmt_problem problem = problem_of("gemm f64 tn 8x8x8");
     struct mmt_variant v = mmt_variant_of(&problem, true);
     CHECK(v.op == MMT_GEMM && v.type == MMT_F64 && v.trans_a && !v.trans_b && v.aligned);
+    CHECK(v.out == MMT_F64 && !v.bias && !v.activation);
     CHECK(!mmt_variant_of(&problem, false).aligned);
+
+    problem = problem_of("gemm bf16 nn 8x8x8 out=f32 bias=column activation=silu");
+    v = mmt_variant_of(&problem, true);
+    CHECK(v.type == MMT_BF16 && v.out == MMT_F32);
+    CHECK(v.bias == MMT_BIAS_COLUMN && v.activation == MMT_SILU);
 }
 
 static void test_reject(void)
@@ -234,10 +240,20 @@ static void test_reject(void)
     CHECK_EQ_STR(mmt_config_reject(&config, &f64, &single),
                  "the device has no double precision");
 
+    struct mmt_variant biased = f64, active = f64;
     struct mmt_template cuda = sample;
+    biased.bias = MMT_BIAS_ROW;
+    active.activation = MMT_RELU;
+    CHECK_EQ_STR(mmt_config_reject(&config, &biased, &gpu),
+                 "the template serves neither bias nor activation");
+    CHECK_EQ_STR(mmt_config_reject(&config, &active, &gpu),
+                 "the template serves neither bias nor activation");
     cuda.dialects = MMT_CUDA_CXX;
+    cuda.fused = true;
     config.template = &cuda;
     CHECK(!mmt_config_reject(&config, &f64, &gpu));
+    CHECK(!mmt_config_reject(&config, &biased, &gpu));
+    CHECK(!mmt_config_reject(&config, &active, &gpu));
     CHECK_EQ_STR(mmt_config_reject(&config, &f64, &caps),
                  "the template is written for CUDA alone");
 
@@ -300,11 +316,22 @@ static void test_align(void)
     CHECK(may_align(&plain, "gemm f32 nn 7x7x7 batch=3"));
 }
 
-static bool is_meant(const struct mmt_template *template, mmt_type type,
+static bool has_legal_seed(const struct mmt_template *template,
+                           const mmt_problem *problem, const struct mmt_caps *caps)
+{
+    struct mmt_config config = { .template = template };
+    for (int i = 0; i < template->num_seeds; i++) {
+        memcpy(config.values, template->seeds[i], sizeof(config.values));
+        if (!mmt_config_refuse(&config, problem, caps))
+            return true;
+    }
+    return false;
+}
+
+static bool is_meant(const struct mmt_template *template, const mmt_problem *problem,
                      const struct mmt_caps *caps)
 {
-    return template->kinds & caps->kind && template->types & 1u << type &&
-           template->dialects & caps->dialect;
+    return template->kinds & caps->kind && has_legal_seed(template, problem, caps);
 }
 
 /* The first template for the kind of device that serves the type; then whichever has a
@@ -324,7 +351,7 @@ static void test_default(void)
                 continue;
             CHECK(!mmt_config_refuse(&config, &problem, devices[i]));
             const struct mmt_template *first = mmt_templates[0];
-            for (int t = 0; first && !is_meant(first, (mmt_type) type, devices[i]); t++)
+            for (int t = 0; first && !is_meant(first, &problem, devices[i]); t++)
                 first = mmt_templates[t];
             CHECK_EQ_STR(config.template->name, first ? first->name : "naive");
         }
@@ -407,12 +434,11 @@ static void test_table(const struct mmt_template *template)
 static void fill_folder(const char *folder, const char *root)
 {
     static const char *const files[] = {
-        "tests/golden/sample.cl",
-        "tests/golden/sample.cu",
-        "tests/golden/prelude_cuda.h",
-        "tests/golden/prelude_opencl.h",
+        "tests/golden/sample.cl",      "tests/golden/sample.cu",
+        "tests/golden/prelude_cuda.h", "tests/golden/prelude_opencl.h",
+        "tests/golden/numbers.h",
     };
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         char from[1024], to[1024];
         mmt_error err;
         struct mmt_text text = { 0 };
@@ -478,6 +504,10 @@ static void test_goldens(const char *root)
     struct mmt_variant tt = {
         .type = MMT_I32, .out = MMT_I32, .trans_a = true, .trans_b = true
     };
+    struct mmt_variant fused = { .type = MMT_F8E4M3,
+                                 .out = MMT_F16,
+                                 .bias = MMT_BIAS_ROW,
+                                 .activation = MMT_GELU_TANH };
     struct mmt_config config = { &sample, { 4, 5, 16 } };
     struct mmt_template cuda = sample;
     cuda.types = 1 << MMT_I32;
@@ -489,6 +519,9 @@ static void test_goldens(const char *root)
     test_golden(root, "f64_tn.opencl.txt", &config, &tn, MMT_OPENCL_C, MMT_CPU);
     config.template = &cuda;
     test_golden(root, "i32_tt.cuda.txt", &config, &tt, MMT_CUDA_CXX, MMT_GPU);
+    cuda.types = 1 << MMT_F8E4M3;
+    cuda.fused = true;
+    test_golden(root, "f8e4m3_nn_fused.cuda.txt", &config, &fused, MMT_CUDA_CXX, MMT_GPU);
 }
 
 static void test_emit_fails(void)
@@ -496,12 +529,18 @@ static void test_emit_fails(void)
     mmt_error err;
     struct mmt_text text = { 0 };
     struct mmt_variant f32 = { .type = MMT_F32 },
-                       i32 = { .type = MMT_I32, .out = MMT_I32 };
+                       i32 = { .type = MMT_I32, .out = MMT_I32 },
+                       relu = { .type = MMT_F32, .activation = MMT_RELU },
+                       odd = { .type = MMT_F32, .out = MMT_F64 };
     struct mmt_template broken = sample;
     struct mmt_config config = { &broken, { 4, 0, 16 } };
 
     CHECK_FAILS(mmt_emit(&config, &i32, MMT_CUDA_CXX, MMT_GPU, &text, &err), err,
                 MMT_ERROR_UNSUPPORTED, "sample does not serve the type i32");
+    CHECK_FAILS(mmt_emit(&config, &relu, MMT_CUDA_CXX, MMT_GPU, &text, &err), err,
+                MMT_ERROR_UNSUPPORTED, "sample serves neither bias nor activation");
+    CHECK_FAILS(mmt_emit(&config, &odd, MMT_CUDA_CXX, MMT_GPU, &text, &err), err,
+                MMT_ERROR_ARGUMENT, "C of a product of f32 cannot be f64");
     broken.dialects = MMT_CUDA_CXX;
     CHECK_FAILS(mmt_emit(&config, &f32, MMT_OPENCL_C, MMT_GPU, &text, &err), err,
                 MMT_ERROR_UNSUPPORTED, "sample has no OpenCL text, only CUDA");
@@ -557,9 +596,10 @@ static void test_emit_embedded(const struct mmt_template *template,
     mmt_error err;
     struct mmt_text text = { 0 }, prelude = { 0 }, kernel = { 0 };
     struct mmt_config config = { .template = template };
-    struct mmt_variant variant = { .type = MMT_F32, .aligned = true };
-    if (!(template->types & 1u << MMT_F32))
-        variant.type = variant.out = MMT_F64;
+    struct mmt_variant variant = { .aligned = true };
+    while (!mmt_type_in(variant.type, template->types))
+        variant.type++;
+    variant.out = mmt_type_own_output(variant.type);
     memcpy(config.values, template->seeds[0], sizeof(config.values));
     const char *file = dialect == MMT_CUDA_CXX ? "prelude_cuda.h" : "prelude_opencl.h";
 

@@ -20,16 +20,16 @@ static void test_by_hand(void)
     mmt_problem p = normal(mmt_gemm_problem(MMT_F32, 2, 2, 3));
     const float a[] = { 1, 2, 3, 4, 5, 6 }, b[] = { 7, 8, 9, 10, 11, 12 };
     const float c[] = { 1, 2, 3, NAN };
-    struct mmt_oracle o = { &p, 1, 0, a, b, NULL };
+    struct mmt_oracle o = { &p, 1, 0, a, b, NULL, NULL };
 
     CHECK(mmt_oracle_entry(&o, 0, 0, 0).value == 58);
     CHECK(mmt_oracle_entry(&o, 0, 0, 1).value == 64);
     CHECK(mmt_oracle_entry(&o, 0, 1, 0).value == 139);
     CHECK(mmt_oracle_entry(&o, 0, 1, 1).value == 154);
-    o = (struct mmt_oracle){ &p, 2, -1, a, b, c };
+    o = (struct mmt_oracle){ &p, 2, -1, a, b, c, NULL };
     CHECK(mmt_oracle_entry(&o, 0, 1, 0).value == 275);
     CHECK(isnan(mmt_oracle_entry(&o, 0, 1, 1).value));
-    o = (struct mmt_oracle){ &p, 0, 2, NULL, NULL, c };
+    o = (struct mmt_oracle){ &p, 0, 2, NULL, NULL, c, NULL };
     CHECK(mmt_oracle_entry(&o, 0, 0, 1).value == 4);
 }
 
@@ -39,7 +39,7 @@ static void test_layouts(void)
     enum { M = 3, N = 4, K = 5, BATCH = 2 };
     double a[200], b[200], x[M * K], y[K * N];
     mmt_problem plain = normal(mmt_gemm_problem(MMT_F64, M, N, K));
-    struct mmt_data data = { MMT_F64, 3, 0 };
+    struct mmt_data data = { MMT_F64, 3, 0, 0 };
 
     for (int pair = 0; pair < 4; pair++) {
         mmt_problem p = mmt_gemm_problem(MMT_F64, M, N, K);
@@ -53,8 +53,8 @@ static void test_layouts(void)
             x[i] = a[50 + (p.trans_a ? i % K * 7 + i / K : i / K * 7 + i % K)];
         for (int i = 0; i < K * N; i++)
             y[i] = b[60 + (p.trans_b ? i % N * 9 + i / N : i / N * 9 + i % N)];
-        struct mmt_oracle strided = { &p, 1, 0, a, b, NULL };
-        struct mmt_oracle tight = { &plain, 1, 0, x, y, NULL };
+        struct mmt_oracle strided = { &p, 1, 0, a, b, NULL, NULL };
+        struct mmt_oracle tight = { &plain, 1, 0, x, y, NULL, NULL };
         for (int i = 0; i < M * N; i++)
             CHECK(mmt_oracle_entry(&strided, 1, i / N, i % N).value ==
                   mmt_oracle_entry(&tight, 0, i / N, i % N).value);
@@ -65,7 +65,7 @@ static void test_whole_numbers_wrap(void)
 {
     mmt_problem p = normal(mmt_gemm_problem(MMT_I32, 1, 1, 2));
     const int32_t a[] = { INT32_MAX, 65536 }, b[] = { 2, 65536 }, c[] = { 10 };
-    struct mmt_oracle o = { &p, 3, -2, a, b, c };
+    struct mmt_oracle o = { &p, 3, -2, a, b, c, NULL };
     struct mmt_answer answer = mmt_oracle_entry(&o, 0, 0, 0);
     int32_t right = -26, wrong = -25; /* 3 (2^32 - 2 + 2^32) - 20 */
 
@@ -88,10 +88,10 @@ static void test_bound(void)
     float a[K], b[K], nan = NAN;
     int caught = 0, tries = 200;
     mmt_problem p = normal(mmt_gemm_problem(MMT_F32, 1, 1, K));
-    struct mmt_oracle o = { &p, 1, 0, a, b, NULL };
+    struct mmt_oracle o = { &p, 1, 0, a, b, NULL, NULL };
 
     for (int t = 0; t < tries; t++) {
-        struct mmt_data data = { MMT_F32, (uint64_t) t, 0 };
+        struct mmt_data data = { MMT_F32, (uint64_t) t, 0, 0 };
         mmt_data_fill(&data, 0, a, K);
         mmt_data_fill(&data, K, b, K);
         struct mmt_answer answer = mmt_oracle_entry(&o, 0, 0, 0);
@@ -112,7 +112,7 @@ static void test_multiply(mmt_type type)
     char *x = malloc(ROWS * LD * element);
     uint64_t *weights = malloc(COLUMNS * sizeof *weights);
     uint64_t *out = malloc(COLUMNS * sizeof *out);
-    struct mmt_data data = { type, 11, 3 };
+    struct mmt_data data = { type, 11, 3, 0 };
     struct mmt_matrix matrix = { type, x, ROWS, COLUMNS, LD };
     int64_t row = -1, column = -1;
 
@@ -123,16 +123,16 @@ static void test_multiply(mmt_type type)
     for (int i = 0; i < ROWS; i++) {
         uint64_t sum = 0;
         for (int j = 0; j < COLUMNS; j++)
-            sum += weights[j] * (uint64_t) (int64_t) mmt_oracle_number(
-                                    type, x + (i * LD + j) * element);
+            sum += weights[j] *
+                   (uint64_t) (int64_t) mmt_number_read(type, x + (i * LD + j) * element);
         CHECK(sum == out[i]);
     }
     CHECK(mmt_oracle_multiply(&matrix, true, weights, 3, out, &row, &column));
     for (int j = 0; j < COLUMNS; j++) {
         uint64_t sum = 0;
         for (int i = 0; i < ROWS; i++)
-            sum += weights[i] * (uint64_t) (int64_t) mmt_oracle_number(
-                                    type, x + (i * LD + j) * element);
+            sum += weights[i] *
+                   (uint64_t) (int64_t) mmt_number_read(type, x + (i * LD + j) * element);
         CHECK(sum == out[j]);
     }
     free(x);
@@ -161,7 +161,7 @@ static void test_data(void)
 {
     float all[1000], part[10];
     int32_t whole[1000];
-    struct mmt_data data = { MMT_F32, 7, 0 }, small = { MMT_I32, 7, 3 };
+    struct mmt_data data = { MMT_F32, 7, 0, 0 }, small = { MMT_I32, 7, 3, 0 };
     int seen[7] = { 0 };
     double sum = 0;
 
@@ -187,9 +187,8 @@ int main(void)
     test_layouts();
     test_whole_numbers_wrap();
     test_bound();
-    test_multiply(MMT_F32);
-    test_multiply(MMT_F64);
-    test_multiply(MMT_I32);
+    for (int type = 0; type < MMT_NUM_TYPES; type++)
+        test_multiply((mmt_type) type);
     test_not_whole();
     test_data();
     return test_end("oracle");

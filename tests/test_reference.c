@@ -32,7 +32,7 @@ static bool agrees(const struct mmt_session *session, const void *c)
     for (int i = 0; i < session->num_samples; i++) {
         const struct mmt_sample *s = &session->samples[i];
         size_t place = (size_t) (s->batch * p->stride_c + s->i * p->ldc + s->j);
-        if (!mmt_oracle_agrees(p->type, (const char *) c + place * mmt_type_size(p->type),
+        if (!mmt_oracle_agrees(p->out, (const char *) c + place * mmt_type_size(p->out),
                                s->answer))
             return false;
     }
@@ -43,7 +43,7 @@ static void check_way(void *self, struct mmt_session *session, int way)
 {
     const struct mmt_reference *cublas = &mmt_reference_cublas;
     const mmt_problem *p = &session->problem;
-    size_t size = (size_t) mmt_problem_extent_c(p) * mmt_type_size(p->type);
+    size_t size = (size_t) mmt_problem_extent_c(p) * mmt_type_size(p->out);
     unsigned char *c = malloc(size);
     mmt_error err = { 0 };
     double seconds = 0;

@@ -234,6 +234,7 @@ int main(int argc, char **argv)
         SKIP("MMT_SOURCE_ROOT does not name the source tree, or /tmp is not writable");
     install("templates/prelude_cuda.h", "prelude_cuda.h");
     install("templates/prelude_opencl.h", "prelude_opencl.h");
+    install("templates/numbers.h", "numbers.h");
     setenv("MMTUNE_TEMPLATE_DIR", folder, 1);
 
     test_one_line();

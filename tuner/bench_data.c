@@ -138,11 +138,11 @@ static void add_quoted(struct mmt_text *text, const char *string)
 
 static void add_problem(struct mmt_text *text, const mmt_problem *p)
 {
-    mmt_text_addf(text, "%s,%c%c,%lld,%lld,%lld,%lld,%lld,%lld,%lld,",
-                  mmt_type_name(p->type), p->trans_a ? 't' : 'n', p->trans_b ? 't' : 'n',
-                  (long long) p->m, (long long) p->n, (long long) p->k,
-                  (long long) p->lda, (long long) p->ldb, (long long) p->ldc,
-                  (long long) p->batch);
+    mmt_text_addf(text, "%s,%s,%c%c,%lld,%lld,%lld,%lld,%lld,%lld,%lld,",
+                  mmt_type_name(p->type), mmt_type_name(p->out), p->trans_a ? 't' : 'n',
+                  p->trans_b ? 't' : 'n', (long long) p->m, (long long) p->n,
+                  (long long) p->k, (long long) p->lda, (long long) p->ldb,
+                  (long long) p->ldc, (long long) p->batch);
 }
 
 static void add_line(struct mmt_text *text, const struct mmt_bench_row *row,
@@ -172,7 +172,7 @@ mmt_status mmt_bench_write_csv(const struct mmt_bench *bench, const char *path,
     mmt_status status = MMT_ERROR_MEMORY;
 
     mmt_text_add(&text,
-                 "type,transposes,m,n,k,lda,ldb,ldc,batch,library,median,low,high,"
+                 "type,out,transposes,m,n,k,lda,ldb,ldc,batch,library,median,low,high,"
                  "lower_quartile,upper_quartile,samples,gflops,ratio,wrong,what\n");
     for (int i = 0; i < bench->num_rows; i++)
         for (int j = 0; j < bench->num_contestants && !bench->rows[i].reason[0]; j++)

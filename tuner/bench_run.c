@@ -46,7 +46,7 @@ static const void *entry_of(const mmt_problem *p, const void *c, int64_t z, int6
                             int64_t j)
 {
     return (const char *) c +
-           (size_t) (z * p->stride_c + i * p->ldc + j) * mmt_type_size(p->type);
+           (size_t) (z * p->stride_c + i * p->ldc + j) * mmt_type_size(p->out);
 }
 
 static mmt_status poison(struct mmt_session *session, unsigned char *bytes, size_t size,
@@ -63,7 +63,7 @@ static mmt_status compute(struct match *match, struct lane *lane, unsigned char 
 {
     const struct mmt_contestant *who = lane->contestant;
     const mmt_problem *p = &match->session->problem;
-    size_t size = (size_t) mmt_problem_extent_c(p) * mmt_type_size(p->type);
+    size_t size = (size_t) mmt_problem_extent_c(p) * mmt_type_size(p->out);
     double seconds;
     mmt_status status = poison(match->session, c, size, err);
 
@@ -78,17 +78,17 @@ static mmt_status compute(struct match *match, struct lane *lane, unsigned char 
 static bool check_samples(struct match *match, struct lane *lane, const void *c)
 {
     const struct mmt_session *session = match->session;
+    mmt_type out = session->problem.out;
 
     for (int i = 0; i < session->num_samples; i++) {
         const struct mmt_sample *s = &session->samples[i];
         const void *found = entry_of(&session->problem, c, s->batch, s->i, s->j);
-        if (mmt_oracle_agrees(session->problem.type, found, s->answer))
+        if (mmt_oracle_agrees(out, found, s->answer))
             continue;
         snprintf(lane->time->reason, sizeof lane->time->reason,
                  "computes wrongly: C(%lld, %lld) is %.9Lg, and should be %.9Lg +- %.2Lg",
-                 (long long) s->i, (long long) s->j,
-                 mmt_oracle_number(session->problem.type, found), s->answer.value,
-                 s->answer.bound);
+                 (long long) s->i, (long long) s->j, mmt_number_read(out, found),
+                 s->answer.value, s->answer.bound);
         return false;
     }
     return true;
@@ -101,8 +101,8 @@ static double largest_difference(const mmt_problem *p, const void *x, const void
     for (int64_t z = 0; z < p->batch; z++)
         for (int64_t i = 0; i < p->m; i++)
             for (int64_t j = 0; j < p->n; j++) {
-                long double a = mmt_oracle_number(p->type, entry_of(p, x, z, i, j));
-                long double b = mmt_oracle_number(p->type, entry_of(p, y, z, i, j));
+                long double a = mmt_number_read(p->out, entry_of(p, x, z, i, j));
+                long double b = mmt_number_read(p->out, entry_of(p, y, z, i, j));
                 if (!(fabsl(a - b) <= largest))
                     largest = fabsl(a - b);
                 if (isnan(a) || isnan(b))
@@ -112,11 +112,19 @@ static double largest_difference(const mmt_problem *p, const void *x, const void
 }
 
 /* How far two right answers may be apart: twice the error bound, with operands up to 1;
- * and never a hundredth of what an entry usually is, the square root of k over 3. */
+ * and never a hundredth of what an entry usually is, the square root of k over 3. C's
+ * last rounding comes on top, of entries up to six times the usual. f8 may be a tenth
+ * apart. */
 static double most_apart(const mmt_problem *p)
 {
-    double u = (double) mmt_oracle_roundoff(p->type), k = (double) p->k;
-    return fmin(4 * (k + 2) * u * k, sqrt(k) / 300);
+    double u = mmt_number_roundoff(mmt_type_scalar(p->type)), k = (double) p->k;
+    double usual = sqrt(k) / 3, last = 2 * mmt_number_roundoff(p->out) * 6 * usual;
+
+    if (mmt_type_in(p->type, MMT_WHOLE_TYPES))
+        return 0;
+    if (mmt_type_in(p->type, MMT_F8_TYPES))
+        return usual / 10 + last;
+    return fmin(4 * (k + 2) * u * k, usual / 100) + last;
 }
 
 /* Every entry against ours. */
@@ -309,7 +317,7 @@ static bool make_match(struct match *match, struct mmt_bench_row *row, mmt_error
     if (!match->session)
         return false;
     const mmt_problem *p = &match->session->problem;
-    size_t size = (size_t) mmt_problem_extent_c(p) * mmt_type_size(p->type);
+    size_t size = (size_t) mmt_problem_extent_c(p) * mmt_type_size(p->out);
     match->lanes = calloc((size_t) count, sizeof *match->lanes);
     match->ours = malloc(size);
     match->theirs = malloc(size);

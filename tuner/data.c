@@ -10,59 +10,81 @@ uint64_t mmt_data_noise(uint64_t seed, uint64_t index)
     return z ^ (z >> 31);
 }
 
-/* From -limit to limit: the upper half of the noise, scaled down to the range. */
-static int whole_number(uint64_t noise, int limit)
+/* From -limit to limit: the upper half of the noise, scaled down to the range. The lower
+ * half says whether it is made 0. */
+static int whole_number(const struct mmt_data *data, uint64_t index)
 {
-    return (int) (((noise >> 32) * (uint64_t) (2 * limit + 1)) >> 32) - limit;
+    uint64_t noise = mmt_data_noise(data->seed, index);
+    if ((double) (uint32_t) noise < data->zeros * 0x1p32)
+        return 0;
+    return (int) (((noise >> 32) * (uint64_t) (2 * data->whole + 1)) >> 32) - data->whole;
+}
+
+/* 32 bits of noise: enough for every type but f64. */
+static int32_t bits_at(const struct mmt_data *data, uint64_t index)
+{
+    return (int32_t) (mmt_data_noise(data->seed, index) >> 32);
+}
+
+static void fill_whole(const struct mmt_data *data, uint64_t first, void *elements,
+                       size_t count)
+{
+    size_t size = mmt_type_size(data->type);
+    for (size_t i = 0; i < count; i++)
+        mmt_number_write(data->type, whole_number(data, first + i),
+                         (char *) elements + i * size);
 }
 
 static void fill_f32(const struct mmt_data *data, uint64_t first, float *out,
                      size_t count)
 {
-    if (data->whole)
-        for (size_t i = 0; i < count; i++)
-            out[i] =
-                (float) whole_number(mmt_data_noise(data->seed, first + i), data->whole);
-    else
-        for (size_t i = 0; i < count; i++)
-            out[i] = (float) (int32_t) (mmt_data_noise(data->seed, first + i) >> 32) *
-                     0x1p-31f;
+    for (size_t i = 0; i < count; i++)
+        out[i] = (float) bits_at(data, first + i) * 0x1p-31f;
 }
 
 static void fill_f64(const struct mmt_data *data, uint64_t first, double *out,
                      size_t count)
 {
-    if (data->whole)
-        for (size_t i = 0; i < count; i++)
-            out[i] = whole_number(mmt_data_noise(data->seed, first + i), data->whole);
-    else
-        for (size_t i = 0; i < count; i++)
-            out[i] = (double) (int64_t) mmt_data_noise(data->seed, first + i) * 0x1p-63;
+    for (size_t i = 0; i < count; i++)
+        out[i] = (double) (int64_t) mmt_data_noise(data->seed, first + i) * 0x1p-63;
 }
 
 static void fill_i32(const struct mmt_data *data, uint64_t first, int32_t *out,
                      size_t count)
 {
-    if (data->whole)
-        for (size_t i = 0; i < count; i++)
-            out[i] = whole_number(mmt_data_noise(data->seed, first + i), data->whole);
-    else
-        for (size_t i = 0; i < count; i++)
-            out[i] = (int32_t) (mmt_data_noise(data->seed, first + i) >> 32);
+    for (size_t i = 0; i < count; i++)
+        out[i] = bits_at(data, first + i);
+}
+
+static void fill_i8(const struct mmt_data *data, uint64_t first, int8_t *out,
+                    size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        out[i] = (int8_t) (bits_at(data, first + i) >> 24);
+}
+
+static void fill_rounded(const struct mmt_data *data, uint64_t first, void *elements,
+                         size_t count)
+{
+    size_t size = mmt_type_size(data->type);
+    for (size_t i = 0; i < count; i++)
+        mmt_number_write(data->type, bits_at(data, first + i) * 0x1p-31,
+                         (char *) elements + i * size);
 }
 
 void mmt_data_fill(const struct mmt_data *data, uint64_t first, void *elements,
                    size_t count)
 {
-    switch (data->type) {
-    case MMT_F32:
+    if (data->whole)
+        fill_whole(data, first, elements, count);
+    else if (data->type == MMT_F32)
         fill_f32(data, first, elements, count);
-        return;
-    case MMT_F64:
+    else if (data->type == MMT_F64)
         fill_f64(data, first, elements, count);
-        return;
-    case MMT_I32:
+    else if (data->type == MMT_I32)
         fill_i32(data, first, elements, count);
-        return;
-    }
+    else if (data->type == MMT_I8)
+        fill_i8(data, first, elements, count);
+    else
+        fill_rounded(data, first, elements, count);
 }

@@ -4,6 +4,7 @@
 #define MMT_TUNER_DATA_H
 
 #include "base/problem.h"
+#include "tuner/number.h"
 
 /* 64 random bits for a place in a stream. */
 uint64_t mmt_data_noise(uint64_t seed, uint64_t index);
@@ -11,8 +12,9 @@ uint64_t mmt_data_noise(uint64_t seed, uint64_t index);
 struct mmt_data {
     mmt_type type;
     uint64_t seed;
-    int whole; /* whole numbers from -whole to whole; 0: uniform in [-1, 1), and for i32
-                * all 32 bits at random */
+    int whole;    /* whole numbers from -whole to whole; 0: uniform in [-1, 1), rounded to
+                   * the type as the hardware rounds; for i32 and i8 all bits at random */
+    double zeros; /* this part of the whole numbers is 0 beside those that are anyway */
 };
 
 /* Elements first … first + count - 1 of the stream. */

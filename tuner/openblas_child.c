@@ -200,7 +200,7 @@ static void probe(const struct child *child, mmt_type type,
         plain = mmt_gemm_problem(type, MMT_OPENBLAS_PROBE_SIDE, MMT_OPENBLAS_PROBE_SIDE,
                                  MMT_OPENBLAS_PROBE_SIDE);
     mmt_problem_normalise(&plain, &p, NULL);
-    struct mmt_data data = { type, 1, 0 };
+    struct mmt_data data = { type, 1, 0, 0 };
     size_t elements = (size_t) mmt_problem_extent_a(&p);
     size_t bytes = elements * mmt_type_size(type);
     char *a = allocate(bytes), *b = allocate(bytes), *c = allocate(bytes);

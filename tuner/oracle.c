@@ -27,9 +27,10 @@ static struct line line_of_b(const struct mmt_oracle *o, int64_t batch, int64_t 
                       : (struct line){ o->b, start + j, p->ldb };
 }
 
-/* A sum of products, and the sum of their sizes. */
+/* A sum of products, the sum of their sizes, and that of those with a factor that has
+ * more bits than tf32. */
 struct dot {
-    long double sum, size;
+    long double sum, size, cut;
 };
 
 static struct dot dot_f32(struct line a, struct line b, int64_t k)
@@ -43,7 +44,28 @@ static struct dot dot_f32(struct line a, struct line b, int64_t k)
         sum += product;
         size += fabs(product);
     }
-    return (struct dot){ sum, size };
+    return (struct dot){ sum, size, 0 };
+}
+
+static bool is_tf32(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return !(bits & 0x1fff);
+}
+
+static struct dot dot_tf32(struct line a, struct line b, int64_t k)
+{
+    const float *x = (const float *) a.data + a.first,
+                *y = (const float *) b.data + b.first;
+    struct dot dot = dot_f32(a, b, k);
+    double cut = 0;
+
+    for (int64_t p = 0; p < k; p++)
+        if (!is_tf32(x[p * a.step]) || !is_tf32(y[p * b.step]))
+            cut += fabs((double) x[p * a.step] * y[p * b.step]);
+    dot.cut = cut;
+    return dot;
 }
 
 static struct dot dot_f64(struct line a, struct line b, int64_t k)
@@ -57,7 +79,47 @@ static struct dot dot_f64(struct line a, struct line b, int64_t k)
         sum += product;
         size += fabsl(product);
     }
-    return (struct dot){ sum, size };
+    return (struct dot){ sum, size, 0 };
+}
+
+static struct dot dot_16_bits(struct line a, struct line b, int64_t k, const float *table)
+{
+    const uint16_t *x = (const uint16_t *) a.data + a.first;
+    const uint16_t *y = (const uint16_t *) b.data + b.first;
+    double sum = 0, size = 0;
+
+    for (int64_t p = 0; p < k; p++) {
+        double product = (double) table[x[p * a.step]] * table[y[p * b.step]];
+        sum += product;
+        size += fabs(product);
+    }
+    return (struct dot){ sum, size, 0 };
+}
+
+static struct dot dot_8_bits(struct line a, struct line b, int64_t k, const float *table)
+{
+    const uint8_t *x = (const uint8_t *) a.data + a.first;
+    const uint8_t *y = (const uint8_t *) b.data + b.first;
+    double sum = 0, size = 0;
+
+    for (int64_t p = 0; p < k; p++) {
+        double product = (double) table[x[p * a.step]] * table[y[p * b.step]];
+        sum += product;
+        size += fabs(product);
+    }
+    return (struct dot){ sum, size, 0 };
+}
+
+static struct dot dot_of(mmt_type type, struct line a, struct line b, int64_t k)
+{
+    const float *table = mmt_number_table(type);
+
+    if (table)
+        return mmt_type_size(type) == 2 ? dot_16_bits(a, b, k, table)
+                                        : dot_8_bits(a, b, k, table);
+    return type == MMT_F64    ? dot_f64(a, b, k)
+           : type == MMT_TF32 ? dot_tf32(a, b, k)
+                              : dot_f32(a, b, k);
 }
 
 static uint32_t dot_i32(struct line a, struct line b, int64_t k)
@@ -71,42 +133,98 @@ static uint32_t dot_i32(struct line a, struct line b, int64_t k)
     return sum;
 }
 
-long double mmt_oracle_roundoff(mmt_type type)
+static uint32_t dot_i8(struct line a, struct line b, int64_t k)
 {
-    return type == MMT_F32 ? 0x1p-24L : type == MMT_F64 ? 0x1p-53L : 0;
+    const int8_t *x = (const int8_t *) a.data + a.first;
+    const int8_t *y = (const int8_t *) b.data + b.first;
+    uint32_t sum = 0;
+
+    for (int64_t p = 0; p < k; p++)
+        sum += (uint32_t) (x[p * a.step] * y[p * b.step]);
+    return sum;
 }
 
-long double mmt_oracle_number(mmt_type type, const void *element)
-{
-    float f32;
-    double f64;
-    int32_t i32;
+/* ---- what comes after the product ------------------------------------------------ */
 
-    switch (type) {
-    case MMT_F32:
-        memcpy(&f32, element, sizeof f32);
-        return f32;
-    case MMT_F64:
-        memcpy(&f64, element, sizeof f64);
-        return f64;
-    case MMT_I32:
-        memcpy(&i32, element, sizeof i32);
-        return i32;
+static const void *element_of_c(const struct mmt_oracle *o, int64_t batch, int64_t i,
+                                int64_t j)
+{
+    const mmt_problem *p = o->problem;
+    size_t place = (size_t) (batch * p->stride_c + i * p->ldc + j);
+    return (const char *) o->c + place * mmt_type_size(p->out);
+}
+
+static const void *element_of_bias(const struct mmt_oracle *o, int64_t i, int64_t j)
+{
+    const mmt_problem *p = o->problem;
+    size_t place = (size_t) (p->bias == MMT_BIAS_ROW ? i : j);
+    return (const char *) o->bias + place * mmt_type_size(p->out);
+}
+
+static long double activate(mmt_activation activation, long double x)
+{
+    switch (activation) {
+    case MMT_ACTIVATION_NONE:
+        return x;
+    case MMT_RELU:
+        return x < 0 ? 0 : x;
+    case MMT_GELU:
+        return x / 2 * erfcl(-x * sqrtl(0.5L));
+    case MMT_GELU_TANH: /* 1 + tanh(y) is 2 / (1 + exp(-2 y)) */
+        return x / (1 + expl(-2 * sqrtl(2 / acosl(-1)) * (x + 0.044715L * x * x * x)));
+    case MMT_SILU:
+        return x / (1 + expl(-x));
     }
     return NAN;
 }
 
-static struct mmt_answer exact_entry(const struct mmt_oracle *o, struct line a,
-                                     struct line b, const void *c)
+/* How much of the size of all products a sum may be off. */
+static long double sum_error(const mmt_problem *p, const struct dot *dot)
 {
-    uint32_t product = 0, old = 0;
+    long double u = mmt_number_roundoff(mmt_type_scalar(p->type)), ku = (p->k + 2) * u;
+    long double part = 2 * ku / (1 - ku);
+
+    if (mmt_type_in(p->type, MMT_F8_TYPES))
+        part += fminl((p->k / 32.0L + 2) * 0x1p-11L, 0x1p-8L);
+    return part * dot->size + 0x1p-9L * dot->cut;
+}
+
+static struct mmt_answer finish(const mmt_problem *p, long double x, long double bound)
+{
+    static const long double steepest = 1.13L;
+    long double u = mmt_number_roundoff(mmt_type_scalar(p->type));
+    long double v = mmt_number_roundoff(p->out);
+    struct mmt_answer answer = { activate(p->activation, x), bound };
+
+    if (p->activation > MMT_RELU)
+        answer.bound = steepest * bound + 32 * u * fabsl(answer.value);
+    answer.bound += v * (fabsl(answer.value) + answer.bound) + mmt_number_tiny(p->out);
+    return answer;
+}
+
+/* ---- an entry -------------------------------------------------------------------- */
+
+static uint32_t whole_at(const void *element)
+{
+    uint32_t value;
+    memcpy(&value, element, sizeof value);
+    return value;
+}
+
+static struct mmt_answer whole_entry(const struct mmt_oracle *o, struct line a,
+                                     struct line b, int64_t batch, int64_t i, int64_t j)
+{
+    const mmt_problem *p = o->problem;
+    uint32_t value = 0;
 
     if (o->alpha != 0)
-        product = (uint32_t) (int64_t) o->alpha * dot_i32(a, b, o->problem->k);
+        value = (uint32_t) (int64_t) o->alpha *
+                (p->type == MMT_I8 ? dot_i8(a, b, p->k) : dot_i32(a, b, p->k));
     if (o->beta != 0)
-        memcpy(&old, c, sizeof old);
-    uint32_t value = product + (uint32_t) (int64_t) o->beta * old;
-    return (struct mmt_answer){ .value = (int32_t) value };
+        value += (uint32_t) (int64_t) o->beta * whole_at(element_of_c(o, batch, i, j));
+    if (p->bias)
+        value += whole_at(element_of_bias(o, i, j));
+    return (struct mmt_answer){ .value = activate(p->activation, (int32_t) value) };
 }
 
 struct mmt_answer mmt_oracle_entry(const struct mmt_oracle *o, int64_t batch, int64_t i,
@@ -114,63 +232,91 @@ struct mmt_answer mmt_oracle_entry(const struct mmt_oracle *o, int64_t batch, in
 {
     const mmt_problem *p = o->problem;
     struct line a = line_of_a(o, batch, i), b = line_of_b(o, batch, j);
-    const char *c = NULL;
-    struct dot dot = { 0, 0 };
-    long double old = 0;
+    struct dot dot = { 0, 0, 0 };
+    long double old = 0, bias = 0, u = mmt_number_roundoff(mmt_type_scalar(p->type));
 
-    if (o->beta != 0)
-        c = (const char *) o->c +
-            (size_t) (batch * p->stride_c + i * p->ldc + j) * mmt_type_size(p->type);
-    if (p->type == MMT_I32)
-        return exact_entry(o, a, b, c);
+    if (mmt_type_in(p->type, MMT_WHOLE_TYPES))
+        return whole_entry(o, a, b, batch, i, j);
     if (o->alpha != 0)
-        dot = p->type == MMT_F64 ? dot_f64(a, b, p->k) : dot_f32(a, b, p->k);
+        dot = dot_of(p->type, a, b, p->k);
     if (o->beta != 0)
-        old = o->beta * mmt_oracle_number(p->type, c);
+        old = o->beta * mmt_number_read(p->out, element_of_c(o, batch, i, j));
+    if (p->bias)
+        bias = mmt_number_read(p->out, element_of_bias(o, i, j));
+    return finish(p, o->alpha * dot.sum + old + bias,
+                  fabs(o->alpha) * sum_error(p, &dot) +
+                      2 * u * (fabsl(old) + fabsl(bias)));
+}
 
-    long double u = mmt_oracle_roundoff(p->type), ku = (p->k + 2) * u;
-    struct mmt_answer answer = { .value = o->alpha * dot.sum + old };
-    answer.bound = 2 * fabs(o->alpha) * ku / (1 - ku) * dot.size + 2 * u * fabsl(old) +
-                   u * fabsl(answer.value);
+struct mmt_answer mmt_oracle_exact(const mmt_problem *p, struct mmt_answer answer)
+{
+    if (p->activation > MMT_RELU || mmt_type_in(p->type, MMT_WHOLE_TYPES))
+        return answer;
+    answer.value = mmt_number_round(p->out, (double) answer.value);
+    answer.bound = 0;
     return answer;
 }
 
-bool mmt_oracle_agrees(mmt_type type, const void *element, struct mmt_answer answer)
+bool mmt_oracle_agrees(mmt_type out, const void *element, struct mmt_answer answer)
 {
-    return fabsl(mmt_oracle_number(type, element) - answer.value) <= answer.bound;
+    return fabsl(mmt_number_read(out, element) - answer.value) <= answer.bound;
+}
+
+double mmt_oracle_exact_below(mmt_type type)
+{
+    return mmt_type_in(type, MMT_F8_TYPES) ? 0x1p13
+                                           : mmt_number_whole(mmt_type_scalar(type));
 }
 
 /* ---- Freivalds ------------------------------------------------------------------- */
 
 enum { PART = 512 };
 
+static int64_t whole_f32(const float *x, int64_t count, double limit, int64_t *out)
+{
+    int64_t j = 0;
+    for (; j < count && fabsf(x[j]) <= (float) limit; j++) {
+        out[j] = (int32_t) x[j];
+        if (x[j] != (float) out[j])
+            break;
+    }
+    return j;
+}
+
+static int64_t whole_f64(const double *x, int64_t count, double limit, int64_t *out)
+{
+    int64_t j = 0;
+    for (; j < count && fabs(x[j]) <= limit; j++) {
+        out[j] = (int64_t) x[j];
+        if (x[j] != (double) out[j])
+            break;
+    }
+    return j;
+}
+
 /* Columns first … first + count - 1 of a row as int64. Returns how many of them there are
  * before one that is no whole number within the limit. */
 static int64_t whole_part(const struct mmt_matrix *c, int64_t row, int64_t first,
                           int64_t count, double limit, int64_t *out)
 {
-    int64_t start = row * c->ld + first, j = 0;
+    const char *start =
+        (const char *) c->data + (size_t) (row * c->ld + first) * mmt_type_size(c->type);
+    const float *table = mmt_number_table(c->type);
+    float f32[PART];
 
-    if (c->type == MMT_F32) {
-        const float *x = (const float *) c->data + start;
-        for (; j < count && fabsf(x[j]) <= (float) limit; j++) {
-            out[j] = (int32_t) x[j];
-            if (x[j] != (float) out[j])
-                break;
-        }
-    } else if (c->type == MMT_F64) {
-        const double *x = (const double *) c->data + start;
-        for (; j < count && fabs(x[j]) <= limit; j++) {
-            out[j] = (int64_t) x[j];
-            if (x[j] != (double) out[j])
-                break;
-        }
-    } else {
-        const int32_t *x = (const int32_t *) c->data + start;
-        for (; j < count; j++)
-            out[j] = x[j];
+    if (c->type == MMT_F64)
+        return whole_f64((const double *) start, count, limit, out);
+    if (c->type == MMT_I32) {
+        for (int64_t j = 0; j < count; j++)
+            out[j] = ((const int32_t *) start)[j];
+        return count;
     }
-    return j;
+    if (!table)
+        return whole_f32((const float *) start, count, limit, out);
+    for (int64_t j = 0; j < count; j++)
+        f32[j] = table[mmt_type_size(c->type) == 2 ? ((const uint16_t *) start)[j]
+                                                   : ((const uint8_t *) start)[j]];
+    return whole_f32(f32, count, c->type == MMT_I8 ? 128 : limit, out);
 }
 
 static uint64_t multiply_part(const int64_t *part, const uint64_t *x, int64_t count)

@@ -1,44 +1,57 @@
 /* The answer that a kernel must give, computed on the host, and how far it may be off.
  *
- *   f32   summed in f64
- *   f64   summed in long double
- *   i32   exactly, mod 2^32; alpha and beta are whole numbers
+ *   f64        summed in long double
+ *   i32, i8    exactly, mod 2^32; alpha and beta are whole numbers
+ *   others     summed in f64
  *
  * The bound is that of any order of summation, with and without fused multiply-add:
  *
- *   |C - Cref| <= 2 |alpha| g(k+2) (|A| |B|) + 2 u |beta C| + u |Cref|
+ *   |X - Xref| <= 2 |alpha| g(k+2) (|A| |B|) + 2 u |beta C| + 2 u |bias| =: e
+ *   |C - Cref| <= s e + 32 u |Cref| where there is an activation, then v |Cref| + v e
  *
- * with g(n) = n u / (1 - n u) and u the unit roundoff of the type. */
+ * with g(n) = n u / (1 - n u), u the unit roundoff of the type that is added up in, v
+ * that of C's type and s the steepest slope of the activation. Two types add to g:
+ *
+ *   tf32   2^-9 of each product whose factors have more bits than tf32 keeps, as kernels
+ *          may cut them off
+ *   f8     at most 2^-8, min((k / 32 + 2) 2^-11, 2^-8): matrix units align the 32
+ * products of a step and their sum to 13 bits or so (docs/measuring.md) */
 #ifndef MMT_TUNER_ORACLE_H
 #define MMT_TUNER_ORACLE_H
 
 #include "base/problem.h"
+#include "tuner/number.h"
 
 /* Operands in host memory, laid out as the problem says; C as it was before. */
 struct mmt_oracle {
     const mmt_problem *problem; /* normalised */
     double alpha, beta;
     const void *a, *b,
-        *c; /* a and b may be NULL where k or alpha is 0, c where beta is */
+        *c;           /* a and b may be NULL where k or alpha is 0, c where beta is */
+    const void *bias; /* may be NULL where the problem has none */
 };
 
 struct mmt_answer {
-    long double value; /* i32: in the range of int32_t */
-    long double bound; /* i32: 0 */
+    long double value; /* before it is rounded to C's type; of i32: in its range */
+    long double bound; /* of i32: 0 */
 };
 
 /* Entry (i, j) of a batch's matrix. */
 struct mmt_answer mmt_oracle_entry(const struct mmt_oracle *oracle, int64_t batch,
                                    int64_t i, int64_t j);
 
-/* Whether an element in host memory agrees with the answer; a NaN never does. */
-bool mmt_oracle_agrees(mmt_type type, const void *element, struct mmt_answer answer);
+/* The answer where every sum and so every value before the last rounding is exact, as of
+ * small whole numbers: the one right element, with the bound 0. With an activation that
+ * is more than RELU, the answer as it is. */
+struct mmt_answer mmt_oracle_exact(const mmt_problem *problem, struct mmt_answer answer);
 
-/* An element in host memory as a number. */
-long double mmt_oracle_number(mmt_type type, const void *element);
+/* Whether an element of C in host memory agrees with the answer; a NaN never does. `out`
+ * is C's type. */
+bool mmt_oracle_agrees(mmt_type out, const void *element, struct mmt_answer answer);
 
-/* Unit roundoff: 2^-24, 2^-53; 0 for whole numbers. */
-long double mmt_oracle_roundoff(mmt_type type);
+/* Sums of whole numbers below that are exact in the type, whatever their order; of whole
+ * types all are. */
+double mmt_oracle_exact_below(mmt_type type);
 
 /* A matrix of whole numbers in host memory, as it is stored. */
 struct mmt_matrix {

@@ -53,7 +53,7 @@ mmt_status mmt_reference_time(struct mmt_session *session, mmt_reference_queue *
 mmt_status mmt_reference_read(struct mmt_session *session, void *c, mmt_error *err)
 {
     const mmt_problem *p = &session->problem;
-    size_t bytes = (size_t) mmt_problem_extent_c(p) * mmt_type_size(p->type);
+    size_t bytes = (size_t) mmt_problem_extent_c(p) * mmt_type_size(p->out);
     mmt_status status = mmt_finish(session->device, session->queue, err);
 
     if (status == MMT_OK)

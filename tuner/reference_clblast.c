@@ -111,7 +111,9 @@ static mmt_status read_tuned(void *given, const char *folder, mmt_error *err)
 
 static const char *refuse(void *self, const mmt_problem *problem)
 {
-    return problem->type == MMT_I32 ? "CLBlast has no i32" : NULL;
+    return problem->type == MMT_F32 || problem->type == MMT_F64
+               ? NULL
+               : "CLBlast is compared in f32 and f64 alone";
 }
 
 static mmt_status prepare(void *self, struct mmt_session *session, mmt_error *err)

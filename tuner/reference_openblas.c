@@ -274,7 +274,9 @@ static mmt_status open_openblas(mmt_device *device, void **out, mmt_error *err)
 
 static const char *refuse(void *self, const mmt_problem *problem)
 {
-    return problem->type == MMT_I32 ? "OpenBLAS has no i32" : NULL;
+    return problem->type == MMT_F32 || problem->type == MMT_F64
+               ? NULL
+               : "OpenBLAS is compared in f32 and f64 alone";
 }
 
 /* ---- a problem

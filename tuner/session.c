@@ -56,8 +56,7 @@ static size_t largest_image(const struct mmt_session *session, size_t offset)
 
 static mmt_status make_trials(struct mmt_session *session, mmt_error *err)
 {
-    const mmt_problem *p = &session->problem;
-    mmt_status status = mmt_trials_create(p->type, p->trans_a, p->trans_b, session->seed,
+    mmt_status status = mmt_trials_create(&session->problem, session->seed,
                                           &session->trials, &session->num_trials, err);
     if (status != MMT_OK)
         return status;
@@ -65,7 +64,9 @@ static mmt_status make_trials(struct mmt_session *session, mmt_error *err)
     size_t a = largest_image(session, offsetof(struct mmt_trial, a));
     size_t b = largest_image(session, offsetof(struct mmt_trial, b));
     size_t c = largest_image(session, offsetof(struct mmt_trial, c));
+    size_t bias = largest_image(session, offsetof(struct mmt_trial, bias));
     size_t most = a > b ? a : b;
+    most = most > bias ? most : bias;
     session->small_back = malloc(most > c ? most : c);
     if (!session->small_back)
         return mmt_fail(err, MMT_ERROR_MEMORY,
@@ -75,6 +76,8 @@ static mmt_status make_trials(struct mmt_session *session, mmt_error *err)
         status = mmt_buffer_create(session->device, b, &session->small_b, err);
     if (status == MMT_OK)
         status = mmt_buffer_create(session->device, c, &session->small_c, err);
+    if (status == MMT_OK)
+        status = mmt_buffer_create(session->device, bias, &session->small_bias, err);
     if (status == MMT_OK)
         status = mmt_buffer_create(session->device, 256, &session->scalars, err);
     return status;
@@ -152,9 +155,10 @@ void mmt_session_free(struct mmt_session *session)
 {
     if (!session)
         return;
-    mmt_operand buffers[] = { session->workspace, session->a.memory, session->b.memory,
-                              session->c.memory,  session->whole_a,  session->whole_b,
-                              session->small_a,   session->small_b,  session->small_c,
+    mmt_operand buffers[] = { session->workspace,  session->a.memory, session->b.memory,
+                              session->c.memory,   session->whole_a,  session->whole_b,
+                              session->small_a,    session->small_b,  session->small_c,
+                              session->small_bias, session->bias,     session->whole_bias,
                               session->scalars };
     for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
         free_buffer(session->device, buffers[i]);
@@ -230,6 +234,7 @@ mmt_args mmt_session_args(const struct mmt_session *session, int64_t copy)
     args.a = copy_of(&session->a, number);
     args.b = copy_of(&session->b, number);
     args.c = copy_of(&session->c, number);
+    args.bias = session->bias;
     return args;
 }
 

@@ -39,14 +39,16 @@ struct mmt_session {
     /* Random operands, rotated through while timing. */
     struct mmt_copies a, b, c;
     int copies;
+    mmt_operand bias; /* one for all copies; 0: the problem has none */
 
     /* Answers on the first copy. */
     struct mmt_sample samples[MMT_MAX_SAMPLES];
     int num_samples;
 
     /* Whole numbers at the session's shape, and what each row of C must sum up to. */
-    int whole; /* their largest size; 0: k is too long for sums to be exact */
-    mmt_operand whole_a, whole_b;
+    int whole;    /* their largest size; 0: k is too long for sums to be exact */
+    double zeros; /* part of them that is made 0, so that sums stay small */
+    mmt_operand whole_a, whole_b, whole_bias;
     uint64_t *weights;   /* n of them */
     uint64_t *sums;      /* batch times m */
     uint64_t *rows;      /* m, to compute in */
@@ -56,7 +58,7 @@ struct mmt_session {
     /* Small problems with known answers. */
     struct mmt_trial *trials;
     int num_trials;
-    mmt_operand small_a, small_b, small_c, scalars;
+    mmt_operand small_a, small_b, small_c, small_bias, scalars;
     unsigned char *small_back;
 };
 

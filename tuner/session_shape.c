@@ -9,12 +9,41 @@ static const size_t unknown_cache = (size_t) 64 << 20;
 static const size_t most_on_cpu = (size_t) 1 << 30;
 
 /* The streams of noise that a session draws on. */
-enum { SEED_A = 101, SEED_B, SEED_WHOLE_A, SEED_WHOLE_B, SEED_WEIGHTS, SEED_SAMPLES };
+enum {
+    SEED_A = 101,
+    SEED_B,
+    SEED_WHOLE_A,
+    SEED_WHOLE_B,
+    SEED_WEIGHTS,
+    SEED_SAMPLES,
+    SEED_BIAS,
+    SEED_WHOLE_BIAS,
+};
 
-static struct mmt_data stream(const struct mmt_session *session, int which, int whole)
+static uint64_t seed_of(const struct mmt_session *session, int which)
 {
-    return (struct mmt_data){ session->problem.type,
-                              mmt_data_noise(session->seed, (uint64_t) which), whole };
+    return mmt_data_noise(session->seed, (uint64_t) which);
+}
+
+static struct mmt_data random_of(const struct mmt_session *session, int which)
+{
+    return (struct mmt_data){ session->problem.type, seed_of(session, which), 0, 0 };
+}
+
+static struct mmt_data whole_of(const struct mmt_session *session, int which)
+{
+    return (struct mmt_data){ session->problem.type, seed_of(session, which),
+                              session->whole, session->zeros };
+}
+
+static struct mmt_data bias_of(const struct mmt_session *session, int which, int whole)
+{
+    return (struct mmt_data){ session->problem.out, seed_of(session, which), whole, 0 };
+}
+
+static int64_t length_of_bias(const mmt_problem *p)
+{
+    return p->bias == MMT_BIAS_ROW ? p->m : p->bias == MMT_BIAS_COLUMN ? p->n : 0;
 }
 
 static size_t round_up(size_t value, size_t step)
@@ -90,8 +119,8 @@ static void free_copies(mmt_device *device, struct mmt_copies *copies)
 static mmt_status make_sets(struct mmt_session *session, const size_t bytes[3],
                             mmt_error *err)
 {
-    struct mmt_data data_a = stream(session, SEED_A, 0);
-    struct mmt_data data_b = stream(session, SEED_B, 0);
+    struct mmt_data data_a = random_of(session, SEED_A);
+    struct mmt_data data_b = random_of(session, SEED_B);
 
     mmt_status status = make_copies(session, &session->a, bytes[0], 0, &data_a, err);
     if (status == MMT_OK)
@@ -106,13 +135,15 @@ static mmt_status make_sets(struct mmt_session *session, const size_t bytes[3],
 static mmt_status make_operands(struct mmt_session *session, mmt_error *err)
 {
     const mmt_problem *p = &session->problem;
-    size_t element = mmt_type_size(p->type), set = 0;
+    size_t set = 0;
+    size_t elements[3] = { mmt_type_size(p->type), mmt_type_size(p->type),
+                           mmt_type_size(p->out) };
     int64_t extents[3] = { mmt_problem_extent_a(p), mmt_problem_extent_b(p),
                            mmt_problem_extent_c(p) };
     size_t bytes[3];
 
     for (int i = 0; i < 3; i++) {
-        bytes[i] = (size_t) (extents[i] ? extents[i] : 1) * element; /* k may be 0 */
+        bytes[i] = (size_t) (extents[i] ? extents[i] : 1) * elements[i]; /* k may be 0 */
         set += round_up(bytes[i], 256);
     }
     session->copies = count_copies(session, set);
@@ -141,7 +172,7 @@ static int64_t at_random(uint64_t seed, uint64_t index, int64_t below)
 static void choose_samples(struct mmt_session *session)
 {
     const mmt_problem *p = &session->problem;
-    uint64_t seed = stream(session, SEED_SAMPLES, 0).seed;
+    uint64_t seed = seed_of(session, SEED_SAMPLES);
     int count = 0;
 
     for (int64_t corner = 0; corner < 8; corner++)
@@ -172,16 +203,45 @@ static void *take(const struct mmt_data *data, int64_t count, mmt_error *err)
     return elements;
 }
 
+static mmt_status upload(mmt_device *device, const void *elements, int64_t count,
+                         size_t element, mmt_operand *out, mmt_error *err)
+{
+    size_t bytes = (size_t) (count ? count : 1) * element;
+    mmt_status status = mmt_buffer_create(device, bytes, out, err);
+    if (status == MMT_OK && count)
+        status = mmt_buffer_write(device, *out, elements, bytes, err);
+    return status;
+}
+
+static mmt_status make_bias(struct mmt_session *session, int which, int whole,
+                            mmt_operand *out, mmt_error *err)
+{
+    const mmt_problem *p = &session->problem;
+    struct mmt_data data = bias_of(session, which, whole);
+    int64_t length = length_of_bias(p);
+
+    if (!length)
+        return MMT_OK;
+    void *bias = take(&data, length, err);
+    mmt_status status =
+        bias ? upload(session->device, bias, length, mmt_type_size(p->out), out, err)
+             : MMT_ERROR_MEMORY;
+    free(bias);
+    return status;
+}
+
 static mmt_status make_samples(struct mmt_session *session, mmt_error *err)
 {
     const mmt_problem *p = &session->problem;
-    struct mmt_data data_a = stream(session, SEED_A, 0),
-                    data_b = stream(session, SEED_B, 0);
+    struct mmt_data data_a = random_of(session, SEED_A),
+                    data_b = random_of(session, SEED_B),
+                    data_bias = bias_of(session, SEED_BIAS, 0);
     void *a = take(&data_a, mmt_problem_extent_a(p), err);
     void *b = a ? take(&data_b, mmt_problem_extent_b(p), err) : NULL;
-    struct mmt_oracle oracle = { p, 1, 0, a, b, NULL };
+    void *bias = b ? take(&data_bias, length_of_bias(p), err) : NULL;
+    struct mmt_oracle oracle = { p, 1, 0, a, b, NULL, bias };
 
-    if (b) {
+    if (bias) {
         choose_samples(session);
         for (int i = 0; i < session->num_samples; i++) {
             struct mmt_sample *s = &session->samples[i];
@@ -190,18 +250,30 @@ static mmt_status make_samples(struct mmt_session *session, mmt_error *err)
     }
     free(a);
     free(b);
-    return b ? MMT_OK : MMT_ERROR_MEMORY;
+    free(bias);
+    return bias ? MMT_OK : MMT_ERROR_MEMORY;
 }
 
 /* ---- Freivalds ------------------------------------------------------------------- */
 
-/* The largest numbers, up to 3, whose k products still sum up exactly. */
-static int largest_whole(const mmt_problem *p)
+/* Numbers, up to 3 in size, whose k products still sum up exactly, and C can hold. Where
+ * even those of size 1 do not for certain, so many of them are made 0 that a sum beyond
+ * what is exact is eight standard deviations away: 1 in 10^15. An activation that is no
+ * straight line leaves no sums to look at. */
+static void choose_whole(struct mmt_session *session)
 {
-    double exact = p->type == MMT_F32 ? 0x1p24 : 0x1p53;
-    double size = floor(sqrt(exact / (double) (p->k ? p->k : 1)));
+    static const double rare = 8, part_of_ones = 2.0 / 3;
+    const mmt_problem *p = &session->problem;
+    double k = p->k ? (double) p->k : 1, bias = p->bias ? 3 : 0;
+    double most = fmin(mmt_oracle_exact_below(p->type), mmt_number_whole(p->out)) - bias;
+    double size = fmin(floor(sqrt(most / k)), 3);
 
-    return p->type == MMT_I32 || size > 3 ? 3 : (int) size;
+    session->whole = size < 1 ? 1 : (int) size;
+    session->zeros = 0;
+    if (size < 1)
+        session->zeros = fmax(1 - most / (rare * part_of_ones * sqrt(k)), 0);
+    if (p->activation)
+        session->whole = 0;
 }
 
 /* sums = A (B weights), for each matrix of the batch. `middle` has room for k numbers. */
@@ -229,11 +301,33 @@ static void multiply_weights(struct mmt_session *session, const void *a, const v
     }
 }
 
-static mmt_status make_sums(struct mmt_session *session, const void *a, const void *b,
-                            mmt_error *err)
+/* What the bias adds to each row's sum. */
+static void add_bias(struct mmt_session *session, const void *bias)
 {
     const mmt_problem *p = &session->problem;
-    uint64_t seed = stream(session, SEED_WEIGHTS, 0).seed;
+    int64_t length = length_of_bias(p);
+    size_t element = mmt_type_size(p->out);
+    uint64_t all = 0, of_columns = 0;
+
+    for (int64_t j = 0; j < p->n; j++)
+        all += session->weights[j];
+    for (int64_t i = 0; i < length; i++) {
+        const char *at = (const char *) bias + (size_t) i * element;
+        uint64_t value = (uint64_t) (int64_t) mmt_number_read(p->out, at);
+        if (p->bias == MMT_BIAS_COLUMN)
+            of_columns += value * session->weights[i];
+        for (int64_t z = 0; p->bias == MMT_BIAS_ROW && z < p->batch; z++)
+            session->sums[z * p->m + i] += value * all;
+    }
+    for (int64_t i = 0; i < p->batch * p->m; i++)
+        session->sums[i] += of_columns;
+}
+
+static mmt_status make_sums(struct mmt_session *session, const void *a, const void *b,
+                            const void *bias, mmt_error *err)
+{
+    const mmt_problem *p = &session->problem;
+    uint64_t seed = seed_of(session, SEED_WEIGHTS);
     size_t numbers = (size_t) (p->n + p->batch * p->m + p->m + p->k);
     uint64_t *middle = malloc(((size_t) p->k + 1) * sizeof *middle);
 
@@ -248,18 +342,9 @@ static mmt_status make_sums(struct mmt_session *session, const void *a, const vo
     for (int64_t j = 0; j < p->n; j++)
         session->weights[j] = mmt_data_noise(seed, (uint64_t) j) | 1;
     multiply_weights(session, a, b, middle);
+    add_bias(session, bias);
     free(middle);
     return MMT_OK;
-}
-
-static mmt_status upload(mmt_device *device, const void *elements, int64_t count,
-                         size_t element, mmt_operand *out, mmt_error *err)
-{
-    size_t bytes = (size_t) (count ? count : 1) * element;
-    mmt_status status = mmt_buffer_create(device, bytes, out, err);
-    if (status == MMT_OK && count)
-        status = mmt_buffer_write(device, *out, elements, bytes, err);
-    return status;
 }
 
 static mmt_status make_whole(struct mmt_session *session, mmt_error *err)
@@ -268,29 +353,36 @@ static mmt_status make_whole(struct mmt_session *session, mmt_error *err)
     size_t element = mmt_type_size(p->type);
     int64_t size_a = mmt_problem_extent_a(p), size_b = mmt_problem_extent_b(p);
 
-    session->whole = largest_whole(p);
+    choose_whole(session);
     if (!session->whole)
         return MMT_OK;
-    struct mmt_data data_a = stream(session, SEED_WHOLE_A, session->whole);
-    struct mmt_data data_b = stream(session, SEED_WHOLE_B, session->whole);
+    struct mmt_data data_a = whole_of(session, SEED_WHOLE_A);
+    struct mmt_data data_b = whole_of(session, SEED_WHOLE_B);
+    struct mmt_data data_bias = bias_of(session, SEED_WHOLE_BIAS, 3);
     mmt_status status = MMT_ERROR_MEMORY;
     void *a = take(&data_a, size_a, err);
     void *b = a ? take(&data_b, size_b, err) : NULL;
-    if (b) {
-        status = make_sums(session, a, b, err);
+    void *bias = b ? take(&data_bias, length_of_bias(p), err) : NULL;
+    if (bias) {
+        status = make_sums(session, a, b, bias, err);
         if (status == MMT_OK)
             status = upload(session->device, a, size_a, element, &session->whole_a, err);
         if (status == MMT_OK)
             status = upload(session->device, b, size_b, element, &session->whole_b, err);
+        if (status == MMT_OK)
+            status = make_bias(session, SEED_WHOLE_BIAS, 3, &session->whole_bias, err);
     }
     free(a);
     free(b);
+    free(bias);
     return status;
 }
 
 mmt_status mmt_session_make_shape(struct mmt_session *session, mmt_error *err)
 {
     mmt_status status = make_operands(session, err);
+    if (status == MMT_OK)
+        status = make_bias(session, SEED_BIAS, 0, &session->bias, err);
     if (status == MMT_OK && !session->bare)
         status = make_samples(session, err);
     if (status == MMT_OK && !session->bare)

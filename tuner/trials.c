@@ -59,19 +59,17 @@ static const struct row {
     { "batch", &shared, 1, 0, POISON },
 };
 
-static mmt_problem problem_of(const struct shape *s, mmt_type type, bool trans_a,
-                              bool trans_b)
+static mmt_problem problem_of(const struct shape *s, const mmt_problem *like)
 {
-    mmt_problem p = mmt_gemm_problem(type, s->m, s->n, s->k);
+    mmt_problem p = *like;
 
-    p.trans_a = trans_a;
-    p.trans_b = trans_b;
-    p.lda = (trans_a ? s->m : s->k) + s->gap;
-    p.ldb = (trans_b ? s->k : s->n) + s->gap;
+    p.m = s->m, p.n = s->n, p.k = s->k;
+    p.lda = (p.trans_a ? s->m : s->k) + s->gap;
+    p.ldb = (p.trans_b ? s->k : s->n) + s->gap;
     p.ldc = s->n + s->gap;
     p.batch = s->batch;
-    p.stride_a = (trans_a ? s->k : s->m) * p.lda + s->gap;
-    p.stride_b = s->shared_b ? 0 : (trans_b ? s->n : s->k) * p.ldb + s->gap;
+    p.stride_a = (p.trans_a ? s->k : s->m) * p.lda + s->gap;
+    p.stride_b = s->shared_b ? 0 : (p.trans_b ? s->n : s->k) * p.ldb + s->gap;
     p.stride_c = s->m * p.ldc + s->gap;
     return p;
 }
@@ -129,7 +127,8 @@ static mmt_status make_inputs(struct mmt_trial *trial, int flags, uint64_t seed,
     const mmt_problem *p = &trial->problem;
     size_t element = mmt_type_size(p->type);
     int filler = flags & ZERO_GAPS ? 0 : OUTSIDE;
-    struct mmt_data data = { p->type, mmt_data_noise(seed, 1), flags & RANDOM ? 0 : 3 };
+    struct mmt_data data = { p->type, mmt_data_noise(seed, 1), flags & RANDOM ? 0 : 3,
+                             0 };
     struct layout a = {
         p->batch,    p->trans_a ? p->k : p->m, p->trans_a ? p->m : p->k, p->lda,
         p->stride_a, mmt_problem_extent_a(p)
@@ -156,20 +155,36 @@ static mmt_status make_output(struct mmt_trial *trial, int flags, uint64_t seed,
                               mmt_error *err)
 {
     const mmt_problem *p = &trial->problem;
-    struct mmt_data data = { p->type, mmt_data_noise(seed, 3), flags & RANDOM ? 0 : 3 };
+    struct mmt_data data = { p->out, mmt_data_noise(seed, 3), flags & RANDOM ? 0 : 3, 0 };
     struct layout c = {
         p->batch, p->m, p->n, p->ldc, p->stride_c, mmt_problem_extent_c(p)
     };
 
     mmt_status status =
-        make_image(&trial->c, &c, mmt_type_size(p->type), trial->offset, GUARD, err);
+        make_image(&trial->c, &c, mmt_type_size(p->out), trial->offset, GUARD, err);
     if (status != MMT_OK)
         return status;
     if (flags & POISON)
-        fill_bytes(&trial->c, &c, mmt_type_size(p->type), OUTSIDE);
+        fill_bytes(&trial->c, &c, mmt_type_size(p->out), OUTSIDE);
     else
         fill_image(&trial->c, &c, &data);
     return MMT_OK;
+}
+
+/* NaN stands before and behind it. */
+static mmt_status make_bias(struct mmt_trial *trial, int flags, uint64_t seed,
+                            mmt_error *err)
+{
+    const mmt_problem *p = &trial->problem;
+    struct mmt_data data = { p->out, mmt_data_noise(seed, 4), flags & RANDOM ? 0 : 3, 0 };
+    int64_t count = p->bias == MMT_BIAS_ROW ? p->m : p->bias ? p->n : 0;
+    struct layout bias = { 1, 1, count, count, 0, count };
+
+    mmt_status status = make_image(&trial->bias, &bias, mmt_type_size(p->out),
+                                   trial->offset, OUTSIDE, err);
+    if (status == MMT_OK)
+        fill_image(&trial->bias, &bias, &data);
+    return status;
 }
 
 static mmt_status make_answers(struct mmt_trial *trial, bool whole, mmt_error *err)
@@ -180,7 +195,8 @@ static mmt_status make_answers(struct mmt_trial *trial, bool whole, mmt_error *e
                                  trial->beta,
                                  trial->a.bytes + trial->a.start,
                                  trial->b.bytes + trial->b.start,
-                                 trial->c.bytes + trial->c.start };
+                                 trial->c.bytes + trial->c.start,
+                                 trial->bias.bytes + trial->bias.start };
     struct mmt_answer *answer =
         malloc((size_t) (p->batch * p->m * p->n) * sizeof *answer);
 
@@ -193,7 +209,7 @@ static mmt_status make_answers(struct mmt_trial *trial, bool whole, mmt_error *e
             for (int64_t j = 0; j < p->n; j++) {
                 *answer = mmt_oracle_entry(&oracle, z, i, j);
                 if (whole)
-                    answer->bound = 0;
+                    *answer = mmt_oracle_exact(p, *answer);
                 answer++;
             }
     return MMT_OK;
@@ -202,18 +218,18 @@ static mmt_status make_answers(struct mmt_trial *trial, bool whole, mmt_error *e
 /* What random data of a float are scaled by; whole numbers have none of that. */
 static double scale(const struct row *row, mmt_type type, double value)
 {
-    return row->flags & RANDOM && type != MMT_I32 ? value / 4 : value;
+    bool fraction = row->flags & RANDOM && !mmt_type_in(type, MMT_WHOLE_TYPES);
+    return fraction ? value / 4 : value;
 }
 
-static mmt_status make_trial(const struct row *row, mmt_type type, bool trans_a,
-                             bool trans_b, uint64_t seed, struct mmt_trial *trial,
-                             mmt_error *err)
+static mmt_status make_trial(const struct row *row, const mmt_problem *like,
+                             uint64_t seed, struct mmt_trial *trial, mmt_error *err)
 {
-    mmt_problem plain = problem_of(row->shape, type, trans_a, trans_b);
+    mmt_problem plain = problem_of(row->shape, like);
 
     trial->check = row->check;
-    trial->alpha = scale(row, type, row->alpha);
-    trial->beta = scale(row, type, row->beta);
+    trial->alpha = scale(row, like->type, row->alpha);
+    trial->beta = scale(row, like->type, row->beta);
     trial->scalars = row->flags & SCALARS;
     trial->offset = row->flags & OFFSET;
     mmt_status status = mmt_problem_normalise(&plain, &trial->problem, err);
@@ -222,11 +238,13 @@ static mmt_status make_trial(const struct row *row, mmt_type type, bool trans_a,
     if (status == MMT_OK)
         status = make_output(trial, row->flags, seed, err);
     if (status == MMT_OK)
+        status = make_bias(trial, row->flags, seed, err);
+    if (status == MMT_OK)
         status = make_answers(trial, !(row->flags & RANDOM), err);
     return status;
 }
 
-mmt_status mmt_trials_create(mmt_type type, bool trans_a, bool trans_b, uint64_t seed,
+mmt_status mmt_trials_create(const mmt_problem *like, uint64_t seed,
                              struct mmt_trial **out, int *count, mmt_error *err)
 {
     int num_rows = sizeof rows / sizeof rows[0];
@@ -237,8 +255,8 @@ mmt_status mmt_trials_create(mmt_type type, bool trans_a, bool trans_b, uint64_t
         return mmt_fail(err, MMT_ERROR_MEMORY,
                         "no memory left for the tests of a kernel");
     for (int i = 0; i < num_rows && status == MMT_OK; i++)
-        status = make_trial(&rows[i], type, trans_a, trans_b,
-                            mmt_data_noise(seed, (uint64_t) i), &trials[i], err);
+        status = make_trial(&rows[i], like, mmt_data_noise(seed, (uint64_t) i),
+                            &trials[i], err);
     if (status != MMT_OK) {
         mmt_trials_free(trials, num_rows);
         return status;
@@ -254,6 +272,7 @@ void mmt_trials_free(struct mmt_trial *trials, int count)
         free(trials[i].a.bytes);
         free(trials[i].b.bytes);
         free(trials[i].c.bytes);
+        free(trials[i].bias.bytes);
         free(trials[i].answers);
     }
     free(trials);

@@ -1,5 +1,6 @@
 /* Small problems with known answers, between guard bands: what a candidate is tried on
- * before it may touch the real shape. Made once for a type and transposes. */
+ * before it may touch the real shape. Made once for all that a problem says but its
+ * shape. */
 #ifndef MMT_TUNER_TRIALS_H
 #define MMT_TUNER_TRIALS_H
 
@@ -19,14 +20,15 @@ struct mmt_trial {
     const char *check;   /* the name it has in verify.h */
     mmt_problem problem; /* normalised */
     double alpha, beta;
-    bool scalars; /* alpha and beta are handed over in device memory */
-    bool offset;  /* the matrices start one element off any alignment */
-    struct mmt_image a, b, c;
-    struct mmt_answer *answers; /* m n of them for each matrix of the batch */
+    bool scalars;                   /* alpha and beta are handed over in device memory */
+    bool offset;                    /* the matrices start one element off any alignment */
+    struct mmt_image a, b, c, bias; /* bias: nothing between the guards without one */
+    struct mmt_answer *answers;     /* m n of them for each matrix of the batch */
 };
 
-/* *out is the caller's. Trials of one problem stand one after another. */
-mmt_status mmt_trials_create(mmt_type type, bool trans_a, bool trans_b, uint64_t seed,
+/* Problems like that one, but of other shapes. *out is the caller's. Trials of one
+ * problem stand one after another. */
+mmt_status mmt_trials_create(const mmt_problem *like, uint64_t seed,
                              struct mmt_trial **out, int *count, mmt_error *err);
 void mmt_trials_free(struct mmt_trial *trials, int count);
 

@@ -50,7 +50,7 @@ static void check_entries(const struct mmt_trial *trial, unsigned char *back,
 {
     const mmt_problem *p = &trial->problem;
     const struct mmt_answer *answer = trial->answers, *wrong = NULL;
-    size_t element = mmt_type_size(p->type), place = 0;
+    size_t element = mmt_type_size(p->out), place = 0;
     int64_t count = 0, row = 0, column = 0, matrix = 0;
     long double got = 0;
 
@@ -59,8 +59,8 @@ static void check_entries(const struct mmt_trial *trial, unsigned char *back,
             for (int64_t j = 0; j < p->n; j++, answer++) {
                 place = (size_t) (z * p->stride_c + i * p->ldc + j) * element +
                         trial->c.start;
-                if (!mmt_oracle_agrees(p->type, back + place, *answer) && count++ == 0) {
-                    got = mmt_oracle_number(p->type, back + place);
+                if (!mmt_oracle_agrees(p->out, back + place, *answer) && count++ == 0) {
+                    got = mmt_number_read(p->out, back + place);
                     wrong = answer;
                     row = i, column = j, matrix = z;
                 }
@@ -107,16 +107,13 @@ static mmt_status check_input(struct mmt_session *session, const char *name,
 static mmt_status upload_scalars(struct mmt_session *session,
                                  const struct mmt_trial *trial, mmt_error *err)
 {
-    double f64[2] = { trial->alpha, trial->beta };
-    float f32[2] = { (float) trial->alpha, (float) trial->beta };
-    int32_t i32[2] = { (int32_t) trial->alpha, (int32_t) trial->beta };
-    mmt_type type = trial->problem.type;
-    const void *from = type == MMT_F64   ? (void *) f64
-                       : type == MMT_F32 ? (void *) f32
-                                         : (void *) i32;
+    mmt_type type = mmt_type_scalar(trial->problem.type);
+    size_t size = mmt_type_size(type);
+    char both[2 * sizeof(double)];
 
-    return mmt_buffer_write(session->device, session->scalars, from,
-                            2 * mmt_type_size(type), err);
+    mmt_number_write(type, trial->alpha, both);
+    mmt_number_write(type, trial->beta, both + size);
+    return mmt_buffer_write(session->device, session->scalars, both, 2 * size, err);
 }
 
 static mmt_status set_up(struct mmt_session *session, const struct mmt_trial *trial,
@@ -131,6 +128,9 @@ static mmt_status set_up(struct mmt_session *session, const struct mmt_trial *tr
     if (status == MMT_OK)
         status = mmt_buffer_write(device, session->small_c, trial->c.bytes, trial->c.size,
                                   err);
+    if (status == MMT_OK)
+        status = mmt_buffer_write(device, session->small_bias, trial->bias.bytes,
+                                  trial->bias.size, err);
     if (status == MMT_OK && trial->scalars)
         status = upload_scalars(session, trial, err);
 
@@ -141,6 +141,9 @@ static mmt_status set_up(struct mmt_session *session, const struct mmt_trial *tr
     args->a.offset += trial->a.start;
     args->b.offset += trial->b.start;
     args->c.offset += trial->c.start;
+    if (trial->problem.bias)
+        args->bias = session->small_bias;
+    args->bias.offset += trial->bias.start;
     args->alpha = trial->scalars ? 7 : trial->alpha; /* ignored with scalars */
     args->beta = trial->scalars ? 7 : trial->beta;
     if (trial->scalars)
@@ -168,6 +171,9 @@ static mmt_status run_trial(struct mmt_session *session, const mmt_plan *plan,
     status = check_input(session, "A", session->small_a, &trial->a, verdict, err);
     if (status == MMT_OK)
         status = check_input(session, "B", session->small_b, &trial->b, verdict, err);
+    if (status == MMT_OK)
+        status = check_input(session, "the bias", session->small_bias, &trial->bias,
+                             verdict, err);
     if (!verdict->right) {
         struct mmt_text text = { 0 };
         size_t length = strlen(verdict->reason);
@@ -224,6 +230,7 @@ static mmt_status read_poisoned(struct mmt_session *session, const mmt_plan *pla
 
     args.a = session->whole_a;
     args.b = session->whole_b;
+    args.bias = session->whole_bias;
     memset(session->back, 0xff, session->back_size);
     mmt_status status = mmt_buffer_write(session->device, guarded_c(session),
                                          session->back, session->back_size, err);
@@ -239,7 +246,7 @@ static mmt_status read_poisoned(struct mmt_session *session, const mmt_plan *pla
  * say no more than their lower half. */
 static bool same_sum(mmt_type type, uint64_t a, uint64_t b)
 {
-    return type == MMT_I32 ? (uint32_t) a == (uint32_t) b : a == b;
+    return mmt_type_in(type, MMT_WHOLE_TYPES) ? (uint32_t) a == (uint32_t) b : a == b;
 }
 
 static void check_sums(struct mmt_session *session, int64_t batch,
@@ -247,20 +254,20 @@ static void check_sums(struct mmt_session *session, int64_t batch,
 {
     const mmt_problem *p = &session->problem;
     size_t start =
-        MMT_SHAPE_GUARD + (size_t) (batch * p->stride_c) * mmt_type_size(p->type);
-    struct mmt_matrix c = { p->type, session->back + start, p->m, p->n, p->ldc };
+        MMT_SHAPE_GUARD + (size_t) (batch * p->stride_c) * mmt_type_size(p->out);
+    struct mmt_matrix c = { p->out, session->back + start, p->m, p->n, p->ldc };
     const uint64_t *sums = session->sums + batch * p->m;
-    double limit = p->type == MMT_F32 ? 0x1p24 : 0x1p53;
+    double limit = mmt_number_whole(p->out);
     int64_t row, column;
 
     if (!mmt_oracle_multiply(&c, false, session->weights, limit, session->rows, &row,
                              &column)) {
         const char *entry = (const char *) c.data +
-                            (size_t) (row * p->ldc + column) * mmt_type_size(p->type);
+                            (size_t) (row * p->ldc + column) * mmt_type_size(p->out);
         reject(verdict, "shape",
                "C(%" PRId64 ", %" PRId64 ") of matrix %" PRId64
                " is %.9Lg, should be a whole number",
-               row, column, batch, mmt_oracle_number(p->type, entry));
+               row, column, batch, mmt_number_read(p->out, entry));
         return;
     }
     for (row = 0; row < p->m; row++)
@@ -278,7 +285,7 @@ static void check_sums(struct mmt_session *session, int64_t batch,
 static void check_outside(struct mmt_session *session, struct mmt_verdict *verdict)
 {
     const mmt_problem *p = &session->problem;
-    size_t element = mmt_type_size(p->type), size = session->back_size;
+    size_t element = mmt_type_size(p->out), size = session->back_size;
     unsigned char *back = session->back, *c = back + MMT_SHAPE_GUARD;
 
     for (int64_t z = 0; z < p->batch; z++)
@@ -312,7 +319,7 @@ static mmt_status check_samples(struct mmt_session *session, const mmt_plan *pla
                                 struct mmt_verdict *verdict, mmt_error *err)
 {
     const mmt_problem *p = &session->problem;
-    size_t element = mmt_type_size(p->type);
+    size_t element = mmt_type_size(p->out);
     mmt_args args = mmt_session_args(session, 0);
     mmt_status status = mmt_session_run(session, plan, &args, err);
 
@@ -322,12 +329,12 @@ static mmt_status check_samples(struct mmt_session *session, const mmt_plan *pla
         mmt_operand from = args.c;
         from.offset += (size_t) (s->batch * p->stride_c + s->i * p->ldc + s->j) * element;
         status = mmt_buffer_read(session->device, entry, from, element, err);
-        if (status == MMT_OK && !mmt_oracle_agrees(p->type, entry, s->answer))
+        if (status == MMT_OK && !mmt_oracle_agrees(p->out, entry, s->answer))
             reject(verdict, "samples",
                    "C(%" PRId64 ", %" PRId64 ") of matrix %" PRId64
                    " is %.9Lg, should be %.9Lg within %.2Lg",
-                   s->i, s->j, s->batch, mmt_oracle_number(p->type, entry),
-                   s->answer.value, s->answer.bound);
+                   s->i, s->j, s->batch, mmt_number_read(p->out, entry), s->answer.value,
+                   s->answer.bound);
     }
     return status;
 }
