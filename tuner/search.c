@@ -178,12 +178,13 @@ static const struct {
 } strategies[] = {
     { "auto", &mmt_strategy_model },
     { "model", &mmt_strategy_model },
+    { "population", &mmt_strategy_population },
     { "local", &local },
     { "random", &uniform },
     { "exhaustive", &exhaustive },
 };
 
-const char *const mmt_search_names[] = { "auto",   "model",      "local",
+const char *const mmt_search_names[] = { "auto",   "model",      "population", "local",
                                          "random", "exhaustive", NULL };
 
 static const struct mmt_strategy *find(const char *name)
@@ -215,8 +216,8 @@ struct mmt_search *mmt_search_create(const char *strategy,
     const struct mmt_strategy *chosen = find(strategy);
     if (!chosen) {
         mmt_fail(err, MMT_ERROR_ARGUMENT,
-                 "there is no search \"%s\"; there are auto, model, local, random and "
-                 "exhaustive",
+                 "there is no search \"%s\"; there are auto, model, population, local, "
+                 "random and exhaustive",
                  strategy);
         return NULL;
     }

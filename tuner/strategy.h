@@ -14,6 +14,7 @@ struct mmt_search_seen {
 };
 
 struct mmt_model;
+struct mmt_population;
 
 struct mmt_search {
     struct mmt_search_space space;
@@ -28,6 +29,7 @@ struct mmt_search {
     double here_seconds;
     int rejected; /* tells in a row without progress since `here` was reached */
     struct mmt_model *model;
+    struct mmt_population *population;
 };
 
 /* One strategy. `propose` finds a fresh point; the optional others are told what was
@@ -40,7 +42,7 @@ struct mmt_strategy {
     void (*finish)(struct mmt_search *search);
 };
 
-extern const struct mmt_strategy mmt_strategy_model;
+extern const struct mmt_strategy mmt_strategy_model, mmt_strategy_population;
 
 /* A random whole number from 0 to limit - 1. */
 int mmt_search_below(struct mmt_search *search, int limit);
