@@ -3,36 +3,11 @@
 #include <math.h>
 
 #include "tuner/study/cpu.h"
+#include "tuner/study/timer.h"
 
 struct buffers {
     mmt_operand a, b, c, workspace;
 };
-
-/* What one device offers for timing. */
-struct timer {
-    mmt_queue queue;
-    struct mmt_mark *from, *to;
-};
-
-static void close_timer(mmt_device *device, struct timer *timer)
-{
-    mmt_mark_free(timer->from);
-    mmt_mark_free(timer->to);
-    mmt_queue_free(device, timer->queue);
-}
-
-static mmt_status open_timer(mmt_device *device, struct timer *timer, mmt_error *err)
-{
-    *timer = (struct timer){ 0 };
-    mmt_status status = mmt_queue_create(device, &timer->queue, err);
-    if (status == MMT_OK)
-        status = mmt_mark_create(device, &timer->from, err);
-    if (status == MMT_OK)
-        status = mmt_mark_create(device, &timer->to, err);
-    if (status != MMT_OK)
-        close_timer(device, timer);
-    return status;
-}
 
 static void free_all(mmt_device *device, const struct buffers *buffers)
 {
@@ -73,30 +48,27 @@ static mmt_status write_all(mmt_device *device, const struct mmt_phases_data *da
     return status;
 }
 
-static mmt_status run_kernel(mmt_device *device, const mmt_plan *plan,
-                             const struct buffers *buffers, const struct timer *timer,
-                             double beta, double *marks, mmt_error *err)
+static mmt_status run_kernel(const mmt_plan *plan, const struct buffers *buffers,
+                             struct mmt_study_timer *timer, double beta, double *marks,
+                             mmt_error *err)
 {
     mmt_args args = mmt_args_defaults();
     args.a = buffers->a, args.b = buffers->b, args.c = buffers->c;
     args.workspace = buffers->workspace;
     args.beta = beta;
 
-    mmt_status status = mmt_mark_record(timer->from, timer->queue, err);
+    mmt_status status = mmt_study_timer_start(timer, err);
     if (status == MMT_OK)
         status = mmt_execute(plan, &args, timer->queue, err);
     if (status == MMT_OK)
-        status = mmt_mark_record(timer->to, timer->queue, err);
-    if (status == MMT_OK)
-        status = mmt_finish(device, timer->queue, err);
-    if (status == MMT_OK)
-        status = mmt_mark_seconds(timer->from, timer->to, marks, err);
+        status = mmt_study_timer_stop(timer, marks, err);
     return status;
 }
 
 static mmt_status run_once(mmt_device *device, const mmt_plan *plan,
-                           const struct mmt_phases_data *data, const struct timer *timer,
-                           struct mmt_phases *out, mmt_error *err)
+                           const struct mmt_phases_data *data,
+                           struct mmt_study_timer *timer, struct mmt_phases *out,
+                           mmt_error *err)
 {
     struct buffers buffers;
     double times[5] = { mmt_cpu_now() };
@@ -108,7 +80,7 @@ static mmt_status run_once(mmt_device *device, const mmt_plan *plan,
         status = write_all(device, data, &buffers, err);
     times[2] = mmt_cpu_now();
     if (status == MMT_OK)
-        status = run_kernel(device, plan, &buffers, timer, data->beta, &out->marks, err);
+        status = run_kernel(plan, &buffers, timer, data->beta, &out->marks, err);
     times[3] = mmt_cpu_now();
     if (status == MMT_OK)
         status = mmt_buffer_read(device, data->c, buffers.c, data->bytes_c, err);
@@ -151,9 +123,9 @@ mmt_status mmt_phases_run(mmt_device *device, const mmt_plan *plan,
                           struct mmt_phases *out, mmt_error *err)
 {
     struct mmt_phases one = { 0 };
-    struct timer timer;
+    struct mmt_study_timer timer;
     double squares = 0;
-    mmt_status status = open_timer(device, &timer, err);
+    mmt_status status = mmt_study_timer_open(device, &timer, err);
     if (status != MMT_OK)
         return status;
 
@@ -165,6 +137,6 @@ mmt_status mmt_phases_run(mmt_device *device, const mmt_plan *plan,
     }
     if (status == MMT_OK)
         average(out, squares);
-    close_timer(device, &timer);
+    mmt_study_timer_close(&timer);
     return status;
 }

@@ -10,6 +10,7 @@ static const struct mmt_study *const studies[] = {
     &mmt_study_ladder,
     &mmt_study_addition,
     &mmt_study_cards,
+    &mmt_study_longvector,
 };
 
 enum { NUM_STUDIES = sizeof studies / sizeof *studies };

@@ -48,7 +48,8 @@ struct mmt_study {
     mmt_status (*run)(const struct mmt_study_options *options, mmt_error *err);
 };
 
-extern const struct mmt_study mmt_study_ladder, mmt_study_addition, mmt_study_cards;
+extern const struct mmt_study mmt_study_ladder, mmt_study_addition, mmt_study_cards,
+    mmt_study_longvector;
 
 /* A device as studies need it. */
 struct mmt_study_device {

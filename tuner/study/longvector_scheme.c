@@ -1,0 +1,215 @@
+#include <math.h>
+#include <stdlib.h>
+
+#include "tuner/study/longvector.h"
+
+/* ---- the scheme ------------------------------------------------------------------- */
+
+void mmt_scheme_close(struct mmt_scheme *x)
+{
+    mmt_plan_free(x->add);
+    mmt_plan_free(x->gather);
+    mmt_plan_free(x->step);
+    mmt_plan_free(x->border);
+    mmt_plan_free(x->fused);
+    mmt_buffer_free(x->device, x->v);
+    mmt_buffer_free(x->device, x->t);
+    mmt_buffer_free(x->device, x->u);
+}
+
+mmt_status mmt_scheme_plan(const struct mmt_study_device *device,
+                           const mmt_problem *problem, mmt_plan **out, mmt_error *err)
+{
+    mmt_plan_options options = mmt_plan_defaults();
+    options.max_workspace = 0;
+    *out = mmt_plan_create(device->device, device->profile, problem, &options, err);
+    return *out ? MMT_OK : MMT_ERROR_UNSUPPORTED;
+}
+
+int64_t mmt_scheme_first(int64_t inner)
+{
+    return (inner + 1) * (inner + 2) - 1;
+}
+
+int64_t mmt_scheme_second(int64_t inner)
+{
+    return inner * (inner + 2) - 2;
+}
+
+static mmt_status make_plans(const struct mmt_study_device *device, mmt_type type,
+                             int64_t inner, struct mmt_scheme *x, mmt_error *err)
+{
+    mmt_problem add = mmt_axpby_problem(type, mmt_scheme_first(inner));
+    mmt_problem gather = mmt_axpby_problem(type, mmt_scheme_second(inner));
+    mmt_problem fused = mmt_heat2d_problem(type, x->side, x->side);
+    mmt_problem border = mmt_axpby_problem(type, 2);
+    border.m = inner + 1;
+    border.lda = border.ldb = border.ldc = x->side;
+
+    mmt_status status = mmt_scheme_plan(device, &add, &x->add, err);
+    if (status == MMT_OK)
+        status = mmt_scheme_plan(device, &gather, &x->gather, err);
+    if (status == MMT_OK)
+        status = mmt_scheme_plan(device, &gather, &x->step, err);
+    if (status == MMT_OK)
+        status = mmt_scheme_plan(device, &border, &x->border, err);
+    if (status == MMT_OK)
+        status = mmt_scheme_plan(device, &fused, &x->fused, err);
+    return status;
+}
+
+mmt_status mmt_scheme_open(const struct mmt_study_device *device, mmt_type type,
+                           int64_t inner, struct mmt_scheme *x, mmt_error *err)
+{
+    *x = (struct mmt_scheme){ .device = device->device,
+                              .side = inner + 2,
+                              .element = mmt_type_size(type) };
+    size_t bytes = (size_t) (x->side * x->side) * x->element;
+    mmt_status status = make_plans(device, type, inner, x, err);
+    if (status == MMT_OK)
+        status = mmt_buffer_create(device->device, bytes, &x->v, err);
+    if (status == MMT_OK)
+        status = mmt_buffer_create(device->device, bytes, &x->t, err);
+    if (status == MMT_OK)
+        status = mmt_buffer_create(device->device, bytes, &x->u, err);
+    if (status != MMT_OK)
+        mmt_scheme_close(x);
+    return status;
+}
+
+static mmt_operand at(const struct mmt_scheme *x, mmt_operand array, int64_t element)
+{
+    array.offset += (size_t) element * x->element;
+    return array;
+}
+
+mmt_status mmt_scheme_combine(const mmt_plan *plan, double a_times, mmt_operand a,
+                              double b_times, mmt_operand b, mmt_operand c,
+                              mmt_queue queue, mmt_error *err)
+{
+    mmt_args args = mmt_args_defaults();
+    args.alpha = a_times, args.beta = b_times;
+    args.a = a, args.b = b, args.c = c;
+    return mmt_execute(plan, &args, queue, err);
+}
+
+/* `keep` is what a node keeps of itself: 1 - 4 MMT_SCHEME_ALPHA, or as printed, 1. */
+static mmt_status scheme_step(const struct mmt_scheme *x, double keep, mmt_queue queue,
+                              mmt_error *err)
+{
+    const mmt_operand none = { 0 };
+    int64_t s = x->side;
+    mmt_status status = mmt_scheme_combine(x->add, 1, at(x, x->v, 1), 1, at(x, x->v, s),
+                                           at(x, x->t, 1), queue, err);
+    if (status == MMT_OK)
+        status = mmt_scheme_combine(x->gather, 1, at(x, x->t, 1), 1, at(x, x->t, s + 2),
+                                    at(x, x->u, s + 1), queue, err);
+    if (status == MMT_OK)
+        status = mmt_scheme_combine(x->step, MMT_SCHEME_ALPHA, at(x, x->u, s + 1), keep,
+                                    at(x, x->v, s + 1), at(x, x->v, s + 1), queue, err);
+    if (status == MMT_OK)
+        status = mmt_scheme_combine(x->border, 0, none, 0, none, at(x, x->v, s - 1),
+                                    queue, err);
+    return status;
+}
+
+/* ---- is it the heat equation? ----------------------------------------------------- */
+
+static double value_at(mmt_type type, const void *field, int64_t i)
+{
+    return type == MMT_F64 ? ((const double *) field)[i] : ((const float *) field)[i];
+}
+
+void *mmt_scheme_field(mmt_type type, int64_t side)
+{
+    void *field = calloc((size_t) (side * side), mmt_type_size(type));
+    for (int64_t i = side / 4; field && i < side - side / 4; i++)
+        for (int64_t j = side / 4; j < side - side / 4; j++) {
+            if (type == MMT_F64 && i && j && i + 1 < side && j + 1 < side)
+                ((double *) field)[i * side + j] = 100;
+            else if (i && j && i + 1 < side && j + 1 < side)
+                ((float *) field)[i * side + j] = 100;
+        }
+    return field;
+}
+
+mmt_status mmt_scheme_run(struct mmt_scheme *x, const struct mmt_study_timer *timer,
+                          double keep, int steps, void *field, mmt_error *err)
+{
+    size_t bytes = (size_t) (x->side * x->side) * x->element;
+    mmt_status status = mmt_buffer_write(x->device, x->v, field, bytes, err);
+    for (int i = 0; i < steps && status == MMT_OK; i++)
+        status = scheme_step(x, keep, timer->queue, err);
+    if (status == MMT_OK)
+        status = mmt_finish(x->device, timer->queue, err);
+    if (status == MMT_OK)
+        status = mmt_buffer_read(x->device, field, x->v, bytes, err);
+    return status;
+}
+
+static mmt_status run_fused(struct mmt_scheme *x, const struct mmt_study_timer *timer,
+                            int steps, void *field, mmt_error *err)
+{
+    size_t bytes = (size_t) (x->side * x->side) * x->element;
+    mmt_args args = mmt_args_defaults();
+    mmt_status status = mmt_buffer_write(x->device, x->v, field, bytes, err);
+    args.alpha = MMT_SCHEME_ALPHA;
+    for (int i = 0; i < steps && status == MMT_OK; i++) {
+        args.a = i % 2 ? x->t : x->v;
+        args.c = i % 2 ? x->v : x->t;
+        status = mmt_execute(x->fused, &args, timer->queue, err);
+    }
+    if (status == MMT_OK)
+        status = mmt_finish(x->device, timer->queue, err);
+    if (status == MMT_OK)
+        status = mmt_buffer_read(x->device, field, steps % 2 ? x->t : x->v, bytes, err);
+    return status;
+}
+
+/* The largest element, and with another field, the largest difference. */
+static double largest(mmt_type type, const void *x, const void *y, int64_t count)
+{
+    double most = 0;
+    for (int64_t i = 0; i < count; i++)
+        most = fmax(most, fabs(value_at(type, x, i) - (y ? value_at(type, y, i) : 0)));
+    return most;
+}
+
+/* The vectors against the fused kernel, and the form that the paper prints. */
+mmt_status mmt_scheme_check(const struct mmt_study_options *options, mmt_type type,
+                            const struct mmt_study_device *device,
+                            struct mmt_study_timer *timer, mmt_error *err)
+{
+    enum { INNER = 37, SIDE = INNER + 2, STEPS = 50 };
+    double u = type == MMT_F64 ? 0x1p-53 : 0x1p-24;
+    struct mmt_scheme x;
+    void *vectors = mmt_scheme_field(type, SIDE), *fused = mmt_scheme_field(type, SIDE),
+         *printed = mmt_scheme_field(type, SIDE);
+    mmt_status status = vectors && fused && printed
+                            ? mmt_scheme_open(device, type, INNER, &x, err)
+                            : mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a grid");
+    if (status == MMT_OK) {
+        status = mmt_scheme_run(&x, timer, 1 - 4 * MMT_SCHEME_ALPHA, STEPS, vectors, err);
+        if (status == MMT_OK)
+            status = run_fused(&x, timer, STEPS, fused, err);
+        if (status == MMT_OK)
+            status = mmt_scheme_run(&x, timer, 1, STEPS, printed, err);
+        mmt_scheme_close(&x);
+    }
+    if (status == MMT_OK) {
+        double apart = largest(type, vectors, fused, SIDE * SIDE);
+        mmt_study_say(options,
+                      "N = %d, %d steps from 100: vectors and fused kernel differ by at "
+                      "most %.2g; the form as printed (no 1 - 4 alpha) grows to %.2g",
+                      INNER, STEPS, apart, largest(type, printed, NULL, SIDE * SIDE));
+        if (apart > 100 * STEPS * 8 * u)
+            status = mmt_fail(err, MMT_ERROR_DEVICE,
+                              "the vectors differ from the fused kernel by %g, more than "
+                              "rounding can explain",
+                              apart);
+    }
+    free(vectors);
+    free(fused);
+    free(printed);
+    return status;
+}
