@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tuner/number.h"
+
 /* ---- elements -------------------------------------------------------------------- */
 
-/* Whole numbers so small that every sum is exact; for integers all 32 bits, to see them
+/* Whole numbers so small that every sum is exact; for integers all bits, to see them
  * wrap. */
 static uint64_t number(mmt_type type, uint64_t which)
 {
@@ -16,45 +18,42 @@ static uint64_t number(mmt_type type, uint64_t which)
     hash ^= hash >> 29;
     hash *= 0xbf58476d1ce4e5b9u;
     hash ^= hash >> 32;
-    return type == MMT_I32 ? hash & 0xffffffffu : hash % 7 - 3;
+    if (type == MMT_I8)
+        return (uint64_t) (int64_t) (int8_t) hash;
+    return type == MMT_I32 ? (uint64_t) (int64_t) (int32_t) hash : hash % 7 - 3;
 }
 
 static void put(mmt_type type, void *bytes, size_t at, uint64_t value)
 {
-    if (type == MMT_F32)
-        ((float *) bytes)[at] = (float) (int64_t) value;
-    else if (type == MMT_F64)
-        ((double *) bytes)[at] = (double) (int64_t) value;
-    else
-        ((uint32_t *) bytes)[at] = (uint32_t) value;
+    mmt_number_write(type, (double) (int64_t) value,
+                     (char *) bytes + at * mmt_type_size(type));
 }
 
 static void put_poison(mmt_type type, void *bytes, size_t at)
 {
-    if (type == MMT_F32)
-        ((float *) bytes)[at] = NAN;
-    else if (type == MMT_F64)
-        ((double *) bytes)[at] = NAN;
+    uint32_t pattern = 0xdeadbeefu ^ (uint32_t) at;
+    void *to = (char *) bytes + at * mmt_type_size(type);
+
+    if (mmt_type_in(type, MMT_WHOLE_TYPES))
+        memcpy(to, &pattern, mmt_type_size(type));
     else
-        ((uint32_t *) bytes)[at] = 0xdeadbeefu ^ (uint32_t) at;
+        mmt_number_write(type, NAN, to);
 }
 
 static double get(mmt_type type, const void *bytes, size_t at)
 {
-    if (type == MMT_F32)
-        return ((const float *) bytes)[at];
-    if (type == MMT_F64)
-        return ((const double *) bytes)[at];
-    return ((const uint32_t *) bytes)[at];
+    return (double) mmt_number_read(type,
+                                    (const char *) bytes + at * mmt_type_size(type));
 }
 
 /* ---- matrices -------------------------------------------------------------------- */
 
-static struct exact_matrix matrix(bool transposed, int rows, int columns, int64_t ld,
-                                  int64_t stride, int64_t batch,
+static struct exact_matrix matrix(mmt_type type, bool transposed, int rows, int columns,
+                                  int64_t ld, int64_t stride, int64_t batch,
                                   const struct exact_call *call)
 {
     return (struct exact_matrix){
+        .type = type,
         .rows = transposed ? columns : rows,
         .columns = transposed ? rows : columns,
         .ld = ld,
@@ -69,8 +68,7 @@ static size_t place(const struct exact_matrix *x, int64_t z, int64_t i, int64_t 
     return x->start + (size_t) (z * x->stride + i * x->ld + j);
 }
 
-static bool number_elements(struct exact_matrix *x, mmt_type type, int guard,
-                            uint64_t salt)
+static bool number_elements(struct exact_matrix *x, int guard, uint64_t salt)
 {
     const int64_t last =
         x->batch && x->rows && x->columns
@@ -87,30 +85,30 @@ static bool number_elements(struct exact_matrix *x, mmt_type type, int guard,
         for (int64_t i = 0; i < x->rows; i++)
             for (int64_t j = 0; j < x->columns; j++) {
                 const size_t at = place(x, z, i, j);
-                x->values[at] = number(type, salt + at);
+                x->values[at] = number(x->type, salt + at);
                 x->inside[at] = true;
             }
     return true;
 }
 
 /* The matrix in memory, as it is before the execution; malloc'ed. */
-static void *bytes_of(const struct exact_matrix *x, mmt_type type, bool all_poison)
+static void *bytes_of(const struct exact_matrix *x, bool all_poison)
 {
-    void *bytes = malloc(x->length * mmt_type_size(type));
+    void *bytes = malloc(x->length * mmt_type_size(x->type));
 
     for (size_t at = 0; bytes && at < x->length; at++)
         if (x->inside[at] && !all_poison)
-            put(type, bytes, at, x->values[at]);
+            put(x->type, bytes, at, x->values[at]);
         else
-            put_poison(type, bytes, at);
+            put_poison(x->type, bytes, at);
     return bytes;
 }
 
-static mmt_status upload(struct exact_matrix *x, mmt_device *device, mmt_type type,
-                         bool all_poison, mmt_error *err)
+static mmt_status upload(struct exact_matrix *x, mmt_device *device, bool all_poison,
+                         mmt_error *err)
 {
-    const size_t size = mmt_type_size(type);
-    void *bytes = bytes_of(x, type, all_poison);
+    const size_t size = mmt_type_size(x->type);
+    void *bytes = bytes_of(x, all_poison);
 
     if (!bytes)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a matrix on the host");
@@ -126,21 +124,30 @@ static mmt_status upload(struct exact_matrix *x, mmt_device *device, mmt_type ty
 static mmt_status create_matrix(struct exact *data, struct exact_matrix *x, uint64_t salt,
                                 bool all_poison, mmt_error *err)
 {
-    if (!number_elements(x, data->problem.type, data->call.guard, salt))
+    if (!number_elements(x, data->call.guard, salt))
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a matrix on the host");
-    return upload(x, data->device, data->problem.type, all_poison, err);
+    return upload(x, data->device, all_poison, err);
 }
 
 static mmt_status create_scalars(struct exact *data, mmt_error *err)
 {
     struct exact_matrix *x = &data->scalars;
 
-    *x = matrix(false, 1, 2, 2, 2, 1, &data->call);
-    if (!number_elements(x, data->problem.type, data->call.guard, 0))
+    *x = matrix(mmt_type_scalar(data->problem.type), false, 1, 2, 2, 2, 1, &data->call);
+    if (!number_elements(x, data->call.guard, 0))
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the scalars on the host");
     x->values[x->start] = (uint64_t) (int64_t) data->call.alpha;
     x->values[x->start + 1] = (uint64_t) (int64_t) data->call.beta;
-    return upload(x, data->device, data->problem.type, false, err);
+    return upload(x, data->device, false, err);
+}
+
+static mmt_status create_bias(struct exact *data, mmt_error *err)
+{
+    const mmt_problem *p = &data->problem;
+    const int length = (int) (p->bias == MMT_BIAS_ROW ? p->m : p->n);
+
+    data->bias = matrix(p->out, false, 1, length, length, 0, 1, &data->call);
+    return create_matrix(data, &data->bias, 4u << 20, false, err);
 }
 
 mmt_status exact_create(struct exact *data, mmt_device *device,
@@ -153,9 +160,9 @@ mmt_status exact_create(struct exact *data, mmt_device *device,
     mmt_status status = MMT_OK;
 
     *data = (struct exact){ .device = device, .problem = *p, .call = *call };
-    data->a = matrix(p->trans_a, m, k, p->lda, p->stride_a, p->batch, call);
-    data->b = matrix(p->trans_b, k, n, p->ldb, p->stride_b, p->batch, call);
-    data->c = matrix(false, m, n, p->ldc, p->stride_c, p->batch, call);
+    data->a = matrix(p->type, p->trans_a, m, k, p->lda, p->stride_a, p->batch, call);
+    data->b = matrix(p->type, p->trans_b, k, n, p->ldb, p->stride_b, p->batch, call);
+    data->c = matrix(p->out, false, m, n, p->ldc, p->stride_c, p->batch, call);
     if (used)
         status = create_matrix(data, &data->a, 1u << 20, false, err);
     if (!status && used)
@@ -164,6 +171,8 @@ mmt_status exact_create(struct exact *data, mmt_device *device,
         status = create_matrix(data, &data->c, 3u << 20, call->beta == 0, err);
     if (!status && call->scalars)
         status = create_scalars(data, err);
+    if (!status && p->bias)
+        status = create_bias(data, err);
     return status;
 }
 
@@ -180,37 +189,51 @@ void exact_free(struct exact *data)
     free_matrix(&data->a, data->device);
     free_matrix(&data->b, data->device);
     free_matrix(&data->c, data->device);
+    free_matrix(&data->bias, data->device);
     free_matrix(&data->scalars, data->device);
 }
 
 /* ---- answers --------------------------------------------------------------------- */
 
-/* alpha op(A) op(B) + beta C for one element, mod 2^64. */
+/* alpha op(A) op(B) + beta C + bias for one element, mod 2^64. */
 static uint64_t answer(const struct exact *data, int64_t z, int64_t i, int64_t j)
 {
     const mmt_problem *p = &data->problem;
     const struct exact_matrix *a = &data->a, *b = &data->b, *c = &data->c;
-    uint64_t sum = 0;
+    const struct exact_matrix *bias = &data->bias;
+    uint64_t sum = 0, added = 0;
 
     for (int64_t q = 0; a->values && q < p->k; q++)
         sum += a->values[p->trans_a ? place(a, z, q, i) : place(a, z, i, q)] *
                b->values[p->trans_b ? place(b, z, j, q) : place(b, z, q, j)];
+    if (p->bias)
+        added = bias->values[place(bias, 0, 0, p->bias == MMT_BIAS_ROW ? i : j)];
     return (uint64_t) (int64_t) data->call.alpha * sum +
-           (uint64_t) (int64_t) data->call.beta * c->values[place(c, z, i, j)];
+           (uint64_t) (int64_t) data->call.beta * c->values[place(c, z, i, j)] + added;
+}
+
+/* The same as C has it: cut to 32 bits or rounded, and without what RELU takes away. */
+static double expected(const mmt_problem *p, uint64_t value)
+{
+    double right = (double) (int64_t) value;
+
+    if (p->out == MMT_I32)
+        right = (int32_t) (uint32_t) value;
+    if (p->activation == MMT_RELU && right < 0)
+        return 0;
+    return p->out == MMT_I32 ? right : mmt_number_round(p->out, right);
 }
 
 static bool check_elements(const struct exact *data, const void *got, char *why,
                            size_t size)
 {
-    const mmt_type type = data->problem.type;
+    const mmt_type type = data->c.type;
 
     for (int64_t z = 0; z < data->c.batch; z++)
         for (int64_t i = 0; i < data->c.rows; i++)
             for (int64_t j = 0; j < data->c.columns; j++) {
                 const size_t at = place(&data->c, z, i, j);
-                const uint64_t value = answer(data, z, i, j);
-                const double right =
-                    type == MMT_I32 ? (uint32_t) value : (double) (int64_t) value;
+                const double right = expected(&data->problem, answer(data, z, i, j));
                 if (get(type, got, at) == right)
                     continue;
                 snprintf(why, size, "C(%d, %d) of matrix %d is %.17g, not %.17g", (int) i,
@@ -224,8 +247,8 @@ static bool check_elements(const struct exact *data, const void *got, char *why,
 static bool check_poison(const struct exact *data, const void *got, char *why,
                          size_t size)
 {
-    const size_t width = mmt_type_size(data->problem.type);
-    unsigned char *before = bytes_of(&data->c, data->problem.type, true);
+    const size_t width = mmt_type_size(data->c.type);
+    unsigned char *before = bytes_of(&data->c, true);
     bool right = before != NULL;
 
     if (!before)
@@ -243,7 +266,7 @@ static bool check_poison(const struct exact *data, const void *got, char *why,
 
 bool exact_check(const struct exact *data, char *why, size_t size)
 {
-    const size_t bytes = data->c.length * mmt_type_size(data->problem.type);
+    const size_t bytes = data->c.length * mmt_type_size(data->c.type);
     void *got = malloc(bytes);
     mmt_error err = { .text = "no memory for C on the host" };
     bool right = got && !mmt_buffer_read(data->device, got, data->c.buffer, bytes, &err);

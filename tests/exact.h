@@ -8,6 +8,7 @@
  * between its elements is poison: NaN, or for integers a pattern. */
 struct exact_matrix {
     int rows, columns; /* as stored */
+    mmt_type type;
     int64_t ld, stride, batch;
     size_t start;        /* elements of poison before the first element */
     size_t length;       /* elements, poison included */
@@ -30,7 +31,7 @@ struct exact {
     mmt_device *device;
     mmt_problem problem;
     struct exact_call call;
-    struct exact_matrix a, b, c, scalars;
+    struct exact_matrix a, b, c, bias, scalars;
 };
 
 /* Makes the operands of one execution of a normalised problem. Where beta is 0 the

@@ -98,6 +98,7 @@ static mmt_status execute(struct run *run, const mmt_plan *plan,
     args.a = data->a.operand;
     args.b = data->b.operand;
     args.c = data->c.operand;
+    args.bias = data->bias.operand;
     args.alpha = call->scalars ? NAN : call->alpha;
     args.beta = call->scalars ? NAN : call->beta;
     args.scalars = data->scalars.operand;
@@ -165,6 +166,9 @@ static mmt_problem make_problem(const struct shape *s, const struct mmt_variant 
     const int m = s->tiles_m * side_m + s->m, n = s->tiles_n * side_n + s->n;
     mmt_problem wanted = mmt_gemm_problem(variant->type, m, n, s->k), problem = wanted;
 
+    wanted.out = variant->out;
+    wanted.bias = variant->bias;
+    wanted.activation = variant->activation;
     wanted.trans_a = variant->trans_a;
     wanted.trans_b = variant->trans_b;
     wanted.lda = (variant->trans_a ? m : s->k) + s->gap_a;
@@ -306,13 +310,25 @@ static bool next_seed(const struct run *run, const struct mmt_template *template
 
 enum { VARIANTS = 4 * MMT_NUM_TYPES };
 
+/* Outputs, biases and activations take turns; of the activations, only RELU is exact. */
 static struct mmt_variant variant_at(const struct mmt_template *template, int index)
 {
-    return (struct mmt_variant){ .op = template->op,
-                                 .type = (mmt_type) (index / 4),
-                                 .out = mmt_type_own_output((mmt_type) (index / 4)),
-                                 .trans_a = index & 2,
-                                 .trans_b = index & 1 };
+    const mmt_type type = (mmt_type) (index / 4);
+    struct mmt_variant variant = { .op = template->op,
+                                   .type = type,
+                                   .out = mmt_type_own_output(type),
+                                   .trans_a = index & 2,
+                                   .trans_b = index & 1 };
+
+    for (int i = 0; i < index % 4; i++)
+        do
+            variant.out = (mmt_type) ((variant.out + 1) % MMT_NUM_TYPES);
+        while (!mmt_type_in(variant.out, mmt_type_outputs(type)));
+    if (template->fused) {
+        variant.bias = (mmt_bias) (index % MMT_NUM_BIASES);
+        variant.activation = index / 2 % 2 ? MMT_RELU : MMT_ACTIVATION_NONE;
+    }
+    return variant;
 }
 
 /* Each type and transpose once: a seed, or values that have not been seen, in turn. */
