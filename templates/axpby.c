@@ -4,14 +4,16 @@
 enum { THREADS, VECTOR, WORK, NUM_KNOBS };
 
 static const struct mmt_knob knobs[NUM_KNOBS] = {
-    [THREADS] = MMT_KNOB("THREADS", "threads of a block", 32, 64, 128, 256, 512, 1024),
-    [VECTOR] = MMT_KNOB("VECTOR", "neighbouring elements of a thread, per load", 1, 2, 4),
+    [THREADS] = MMT_KNOB("THREADS", "threads of a block", 1, 32, 64, 128, 256, 512, 1024),
+    [VECTOR] =
+        MMT_KNOB("VECTOR", "neighbouring elements of a thread, per load", 1, 2, 4, 8, 16),
     [WORK] = MMT_KNOB("WORK", "vectors of a thread", 1, 2, 4, 8, 16),
 };
 
+/* For a CPU, whose vectors are not for a GPU; then for GPUs. */
 static const int seeds[][MMT_MAX_KNOBS] = {
-    { 256, 4, 2 }, { 512, 4, 1 }, { 1024, 2, 4 },
-    { 256, 2, 4 }, { 128, 1, 8 }, { 64, 1, 1 },
+    { 256, 16, 4 }, { 256, 4, 2 }, { 512, 4, 1 }, { 1024, 2, 4 },
+    { 256, 2, 4 },  { 128, 1, 8 }, { 64, 1, 1 },
 };
 
 static const enum mmt_arg args[] = {
@@ -30,9 +32,9 @@ static int64_t blocks(const int *v, const mmt_problem *p)
 static const char *reject(const int *v, const struct mmt_variant *variant,
                           const struct mmt_caps *caps)
 {
-    if (v[WORK] * v[VECTOR] > 32)
-        return "more than 32 elements of each array in a thread's registers";
-    return mmt_gemm_reject(v[THREADS], 1, 0, caps);
+    if (v[WORK] * v[VECTOR] > 64)
+        return "more than 64 elements of each array in a thread's registers";
+    return mmt_op_reject(v[VECTOR], v[THREADS], 1, 0, caps);
 }
 
 static const char *refuse(const int *v, const mmt_problem *problem)

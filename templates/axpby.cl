@@ -25,15 +25,15 @@
 #define ALIGNED 0     // 1: every row starts at a whole vector
 #endif
 
-#if VECTOR != 1 && VECTOR != 2 && VECTOR != 4
-#error "VECTOR must be 1, 2 or 4"
+#if VECTOR < 1 || VECTOR > 16 || (VECTOR & (VECTOR - 1)) != 0
+#error "VECTOR must be 1, 2, 4, 8 or 16"
 #endif
 
 #define STRETCH (WORK * THREADS * VECTOR)
 
 #define PASTE_(a, b) a##b
 #define PASTE(a, b)  PASTE_(a, b)
-#if ALIGNED && VECTOR > 1
+#if ALIGNED && (VECTOR == 2 || VECTOR == 4)
 #define LOAD_VECTOR(to, from)  PASTE(LOAD, VECTOR)(GLOBAL, to, from)
 #define STORE_VECTOR(to, from) PASTE(STORE, VECTOR)(GLOBAL, to, from)
 #else

@@ -4,19 +4,21 @@
 enum { THREADS, ROWS, VECTOR, WORK, PARTS, NUM_KNOBS };
 
 static const struct mmt_knob knobs[NUM_KNOBS] = {
-    [THREADS] = MMT_KNOB("THREADS", "threads of a dot product in a block", 32, 64, 128,
+    [THREADS] = MMT_KNOB("THREADS", "threads of a dot product in a block", 1, 32, 64, 128,
                          256, 512, 1024),
     [ROWS] = MMT_KNOB("ROWS", "dot products of a block", 1, 2, 4, 8),
-    [VECTOR] = MMT_KNOB("VECTOR", "neighbouring elements of a thread, per load", 1, 2, 4),
+    [VECTOR] =
+        MMT_KNOB("VECTOR", "neighbouring elements of a thread, per load", 1, 2, 4, 8, 16),
     [WORK] = MMT_KNOB("WORK", "vectors of a thread in a chunk", 1, 2, 4, 8),
     [PARTS] = MMT_KNOB("PARTS", "parts of a dot product, at most", 1, 4, 16, 64, 256, 512,
                        1024, 2048),
 };
 
+/* For a CPU, whose vectors are not for a GPU; then for GPUs. */
 static const int seeds[][MMT_MAX_KNOBS] = {
-    { 256, 1, 4, 2, 1024 }, { 512, 1, 4, 2, 512 }, { 256, 1, 2, 4, 1024 },
-    { 128, 1, 4, 2, 64 },   { 32, 8, 4, 2, 1 },    { 32, 4, 2, 1, 4 },
-    { 64, 1, 1, 1, 16 },
+    { 1, 1, 8, 4, 64 },     { 256, 1, 4, 2, 1024 }, { 512, 1, 4, 2, 512 },
+    { 256, 1, 2, 4, 1024 }, { 128, 1, 4, 2, 64 },   { 32, 8, 4, 2, 1 },
+    { 32, 4, 2, 1, 4 },     { 64, 1, 1, 1, 16 },
 };
 
 static const enum mmt_arg dot_args[] = {
@@ -37,10 +39,10 @@ static int64_t parts(const int *v, const mmt_problem *p)
 static const char *reject(const int *v, const struct mmt_variant *variant,
                           const struct mmt_caps *caps)
 {
-    if (v[WORK] * v[VECTOR] > 16)
-        return "more than 16 elements of each vector in a thread's registers";
-    return mmt_gemm_reject(v[THREADS], v[ROWS],
-                           v[THREADS] * v[ROWS] * mmt_type_size(variant->type), caps);
+    if (v[WORK] * v[VECTOR] > 64)
+        return "more than 64 elements of each vector in a thread's registers";
+    return mmt_op_reject(v[VECTOR], v[THREADS], v[ROWS],
+                         v[THREADS] * v[ROWS] * mmt_type_size(variant->type), caps);
 }
 
 static const char *refuse(const int *v, const mmt_problem *p)

@@ -1,12 +1,12 @@
 // dot - C(i) = alpha * sum over p of A(i, p) * B(i, p) + beta * C(i): many dot products in
 // one launch, row major.
 //
-// A dot product is cut into parts, each summed up by THREADS threads of one block. A part
-// takes every parts-th chunk of WORK*THREADS*VECTOR elements:
+// A dot product is cut into parts of some chunks, each summed up by THREADS threads of one
+// block. A chunk has WORK*THREADS*VECTOR elements:
 //
 //            chunk 0   chunk 1   chunk 2   chunk 3
-//   row 0  [ part 0  | part 1  | part 0  | part 1  | ...
-//   row 1  [ part 0  | part 1  | ...
+//   row 0  [      part 0       |      part 1       | ...
+//   row 1  [      part 0       |      part 1       | ...
 //
 // Each thread keeps WORK*VECTOR sums; they are added up in halves, in shared memory. The
 // order of all additions depends on k alone, so that the same numbers always give the same
@@ -34,8 +34,8 @@
 #define ALIGNED 0     // 1: every row starts at a whole vector
 #endif
 
-#if VECTOR != 1 && VECTOR != 2 && VECTOR != 4
-#error "VECTOR must be 1, 2 or 4"
+#if VECTOR < 1 || VECTOR > 16 || (VECTOR & (VECTOR - 1)) != 0
+#error "VECTOR must be 1, 2, 4, 8 or 16"
 #endif
 #if (THREADS & (THREADS - 1)) != 0
 #error "THREADS must be a power of two: sums are added up in halves"
@@ -46,7 +46,7 @@
 
 #define PASTE_(a, b) a##b
 #define PASTE(a, b)  PASTE_(a, b)
-#if ALIGNED && VECTOR > 1
+#if ALIGNED && (VECTOR == 2 || VECTOR == 4)
 #define LOAD_VECTOR(to, from) PASTE(LOAD, VECTOR)(GLOBAL, to, from)
 #else
 #define LOAD_VECTOR(to, from)                  \
@@ -57,10 +57,20 @@
     } while (0)
 #endif
 
+DEVICE_FN int chunks_of(int k)
+{
+    return k > 0 ? (k - 1) / CHUNK + 1 : 1;
+}
+
 DEVICE_FN int parts_of(int k)
 {
-    const int chunks = k > 0 ? (k - 1) / CHUNK + 1 : 1;
-    return chunks < PARTS ? chunks : PARTS;
+    return min(chunks_of(k), PARTS);
+}
+
+// Where a part begins.
+DEVICE_FN wide start_of(int part, int parts, int k)
+{
+    return (wide) chunks_of(k) * part / parts * CHUNK;
 }
 
 // Adds the products of one whole chunk to a thread's sums.
@@ -91,13 +101,14 @@ DEVICE_FN real sum_part(const GLOBAL real *a, const GLOBAL real *b, int k, int p
         for (int e = 0; e < VECTOR; e++)
             sums[w][e] = 0;
 
-    wide first = (wide) part * CHUNK;
-    for (; first + CHUNK <= k; first += (wide) parts * CHUNK) {
+    const wide end = start_of(part + 1, parts, k) < k ? start_of(part + 1, parts, k) : k;
+    wide first = start_of(part, parts, k);
+    for (; first + CHUNK <= end; first += CHUNK) {
         const wide at = first + THREAD_X * VECTOR;
         add_chunk(sums, a + at, b + at);
     }
     real sum = 0;
-    for (wide p = first + THREAD_X; p < k; p += THREADS)
+    for (wide p = first + THREAD_X; p < end; p += THREADS)
         sum = MULTIPLY_ADD(a[p], b[p], sum);
     UNROLL
     for (int w = 0; w < WORK; w++)

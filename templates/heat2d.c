@@ -9,16 +9,17 @@ static const char *const sides[] = { "memory", "shared" };
 static const struct mmt_knob knobs[NUM_KNOBS] = {
     [THREADS_M] = MMT_KNOB("THREADS_M", "rows of threads in a block", 1, 2, 4, 8, 16),
     [THREADS_N] =
-        MMT_KNOB("THREADS_N", "threads of a block along n", 32, 64, 128, 256, 512),
+        MMT_KNOB("THREADS_N", "threads of a block along n", 1, 8, 32, 64, 128, 256, 512),
     [WORK_M] = MMT_KNOB("WORK_M", "rows of a thread", 1, 2, 4, 8, 16, 32),
-    [VECTOR] = MMT_KNOB("VECTOR", "columns of a thread", 1, 2, 4),
+    [VECTOR] = MMT_KNOB("VECTOR", "columns of a thread", 1, 2, 4, 8, 16),
     [SIDES] = { "SIDES", "W and E come from", 2, { MEMORY, SHARED }, sides },
 };
 
+/* For a CPU, whose vectors are not for a GPU; then for GPUs. */
 static const int seeds[][MMT_MAX_KNOBS] = {
-    { 4, 64, 8, 4, MEMORY },  { 1, 256, 8, 4, MEMORY }, { 4, 64, 16, 2, MEMORY },
-    { 2, 128, 4, 4, SHARED }, { 8, 32, 4, 2, MEMORY },  { 1, 64, 4, 1, MEMORY },
-    { 1, 32, 1, 1, MEMORY },
+    { 1, 64, 8, 16, MEMORY }, { 4, 64, 8, 4, MEMORY },  { 1, 256, 8, 4, MEMORY },
+    { 4, 64, 16, 2, MEMORY }, { 2, 128, 4, 4, SHARED }, { 8, 32, 4, 2, MEMORY },
+    { 1, 64, 4, 1, MEMORY },  { 1, 32, 1, 1, MEMORY },
 };
 
 static const enum mmt_arg args[] = {
@@ -41,8 +42,8 @@ static size_t shared_bytes(const int *v, mmt_type type)
 static const char *reject(const int *v, const struct mmt_variant *variant,
                           const struct mmt_caps *caps)
 {
-    return mmt_gemm_reject(v[THREADS_N], v[THREADS_M], shared_bytes(v, variant->type),
-                           caps);
+    return mmt_op_reject(v[VECTOR], v[THREADS_N], v[THREADS_M],
+                         shared_bytes(v, variant->type), caps);
 }
 
 static const char *refuse(const int *v, const mmt_problem *problem)

@@ -9,17 +9,18 @@ static const char *const sides[] = { "memory", "shared" };
 static const struct mmt_knob knobs[NUM_KNOBS] = {
     [THREADS_N] = MMT_KNOB("THREADS_N", "rows of a plane in a block", 1, 2, 4, 8, 16, 32),
     [THREADS_K] =
-        MMT_KNOB("THREADS_K", "threads of a block along k", 16, 32, 64, 128, 256),
-    [VECTOR] = MMT_KNOB("VECTOR", "columns of a thread", 1, 2, 4),
+        MMT_KNOB("THREADS_K", "threads of a block along k", 1, 4, 16, 32, 64, 128, 256),
+    [VECTOR] = MMT_KNOB("VECTOR", "columns of a thread", 1, 2, 4, 8, 16),
     [WORK_M] = MMT_KNOB("WORK_M", "planes of a block", 1, 2, 4, 8, 16, 32, 64),
     [UNROLL_M] = MMT_KNOB("UNROLL_M", "planes unrolled", 1, 2, 4),
     [SIDES] = { "SIDES", "N, S, W and E come from", 2, { MEMORY, SHARED }, sides },
 };
 
+/* For a CPU, whose vectors are not for a GPU; then for GPUs. */
 static const int seeds[][MMT_MAX_KNOBS] = {
-    { 8, 32, 4, 16, 2, MEMORY }, { 4, 64, 2, 32, 4, MEMORY }, { 8, 64, 1, 16, 2, MEMORY },
-    { 8, 32, 4, 16, 2, SHARED }, { 4, 32, 4, 8, 4, MEMORY },  { 2, 32, 1, 8, 1, MEMORY },
-    { 1, 16, 1, 4, 1, MEMORY },
+    { 8, 1, 16, 8, 1, MEMORY },  { 8, 32, 4, 16, 2, MEMORY }, { 4, 64, 2, 32, 4, MEMORY },
+    { 8, 64, 1, 16, 2, MEMORY }, { 8, 32, 4, 16, 2, SHARED }, { 4, 32, 4, 8, 4, MEMORY },
+    { 2, 32, 1, 8, 1, MEMORY },  { 1, 16, 1, 4, 1, MEMORY },
 };
 
 static const enum mmt_arg args[] = {
@@ -45,8 +46,8 @@ static const char *reject(const int *v, const struct mmt_variant *variant,
 {
     if (v[UNROLL_M] > v[WORK_M])
         return "more planes are unrolled than a block has";
-    return mmt_gemm_reject(v[THREADS_K], v[THREADS_N], shared_bytes(v, variant->type),
-                           caps);
+    return mmt_op_reject(v[VECTOR], v[THREADS_K], v[THREADS_N],
+                         shared_bytes(v, variant->type), caps);
 }
 
 static const char *refuse(const int *v, const mmt_problem *p)

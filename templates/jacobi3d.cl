@@ -3,7 +3,8 @@
 //
 //      C = alpha*(((below + above) + (north + south)) + (west + east)) + beta*B
 //
-//      below, above: (i -+ 1, j, l)   north, south: (i, j -+ 1, l)   west, east: (i, j, l -+ 1)
+//      below, above: at (i -+ 1, j, l)     north, south: at (i, j -+ 1, l)
+//      west, east:   at (i, j, l -+ 1)
 //
 // and on the border C = A. Every operation is rounded by itself, in this order, so that
 // the bits of C do not depend on the device, nor on how the sweeps are put together.
@@ -45,8 +46,8 @@
 #define ALIGNED 0     // 1: every row starts at a whole vector
 #endif
 
-#if VECTOR != 1 && VECTOR != 2 && VECTOR != 4
-#error "VECTOR must be 1, 2 or 4"
+#if VECTOR < 1 || VECTOR > 16 || (VECTOR & (VECTOR - 1)) != 0
+#error "VECTOR must be 1, 2, 4, 8 or 16"
 #endif
 
 enum { PLANES_AT_ONCE = UNROLL_M }; // a pragma does not read macros everywhere
@@ -57,7 +58,7 @@ enum { PLANES_AT_ONCE = UNROLL_M }; // a pragma does not read macros everywhere
 
 #define PASTE_(a, b) a##b
 #define PASTE(a, b)  PASTE_(a, b)
-#if ALIGNED && VECTOR > 1
+#if ALIGNED && (VECTOR == 2 || VECTOR == 4)
 #define LOAD_VECTOR(to, from)  PASTE(LOAD, VECTOR)(GLOBAL, to, from)
 #define STORE_VECTOR(to, from) PASTE(STORE, VECTOR)(GLOBAL, to, from)
 #else
@@ -78,7 +79,7 @@ DEVICE_FN wide within(wide i, int size)
 }
 
 // A thread's elements of a row, of which `count` are left.
-DEVICE_FN void load_row(real out[VECTOR], const GLOBAL real *from, wide count)
+DEVICE_FN void load_row(real out[VECTOR], const GLOBAL real *from, int count)
 {
     if (count >= VECTOR) {
         LOAD_VECTOR(out, from);
@@ -89,7 +90,7 @@ DEVICE_FN void load_row(real out[VECTOR], const GLOBAL real *from, wide count)
     }
 }
 
-DEVICE_FN void store_row(GLOBAL real *to, const real from[VECTOR], wide count)
+DEVICE_FN void store_row(GLOBAL real *to, const real from[VECTOR], int count)
 {
     if (count >= VECTOR) {
         STORE_VECTOR(to, from);
@@ -108,12 +109,12 @@ struct sides {
 
 DEVICE_FN struct sides load_sides(const real here[VECTOR], const GLOBAL real *north,
                                   const GLOBAL real *at, const GLOBAL real *south,
-                                  wide column, wide count)
+                                  bool leftmost, int count)
 {
     struct sides out;
     load_row(out.north, north, count);
     load_row(out.south, south, count);
-    out.west = column > 0 && count > 0 ? at[-1] : 0;
+    out.west = !leftmost && count > 0 ? at[-1] : 0;
     out.east = count > VECTOR ? at[VECTOR] : 0;
     return out;
 }
@@ -122,7 +123,7 @@ DEVICE_FN struct sides load_sides(const real here[VECTOR], const GLOBAL real *no
 // bring what stands round it. `tile` begins at the thread's own element.
 DEVICE_FN struct sides share_sides(const real here[VECTOR], const GLOBAL real *north,
                                    const GLOBAL real *at, const GLOBAL real *south,
-                                   wide column, wide count, SHARED_PTR real *tile)
+                                   bool leftmost, int count, SHARED_PTR real *tile)
 {
     struct sides out;
     UNROLL
@@ -141,7 +142,7 @@ DEVICE_FN struct sides share_sides(const real here[VECTOR], const GLOBAL real *n
             tile[e + SHARE_K] = out.south[e];
     }
     if (THREAD_X == 0)
-        tile[-1] = column > 0 && count > 0 ? at[-1] : 0;
+        tile[-1] = !leftmost && count > 0 ? at[-1] : 0;
     if (THREAD_X == THREADS_K - 1)
         tile[VECTOR] = count > VECTOR ? at[VECTOR] : 0;
     BARRIER();
@@ -153,9 +154,85 @@ DEVICE_FN struct sides share_sides(const real here[VECTOR], const GLOBAL real *n
     return out;
 }
 
-DEVICE_FN real sum_of_six(real below, real above, real north, real south, real west, real east)
+DEVICE_FN real around(real below, real above, real north, real south, real west, real east)
 {
     return ((below + above) + (north + south)) + (west + east);
+}
+
+// Where a thread is, and what it works on.
+struct place {
+    wide first, last, row, column; // planes from first to before last
+    int m, n, k;
+};
+
+// A thread's way up through the planes. `inside` says that nothing of the block is on the
+// four sides of the grid or beyond; it is known when compiling, and there are two texts of
+// all this.
+DEVICE_FN void walk(struct place at, real alpha, real beta, const GLOBAL real *a, int lda,
+                    const GLOBAL real *b, int ldb, GLOBAL real *c, int ldc,
+                    SHARED_PTR real *tile, bool inside)
+{
+    const wide plane = (wide) at.n * lda, row = inside ? at.row : within(at.row, at.n);
+    const wide north = inside ? row - 1 : within(at.row - 1, at.n);
+    const wide south = inside ? row + 1 : within(at.row + 1, at.n);
+    const int left = at.row < at.n ? (int) (at.k - at.column) : 0;
+    const int count = inside ? VECTOR + 1 : left;
+    const bool leftmost = !inside && at.column == 0;
+    const bool edge_of_plane = !inside && (at.row == 0 || at.row == at.n - 1);
+    real below[VECTOR], here[VECTOR], above[VECTOR], rest[VECTOR], out[VECTOR];
+
+    a += at.column;
+    b += at.column;
+    c += at.column;
+    load_row(below, a + within(at.first - 1, at.m) * plane + row * lda, count);
+    load_row(here, a + at.first * plane + row * lda, count);
+#pragma unroll PLANES_AT_ONCE
+    for (wide i = at.first; i < at.last; i++) {
+        const GLOBAL real *from = a + i * plane;
+        load_row(above, a + within(i + 1, at.m) * plane + row * lda, count);
+        if (beta != 0)
+            load_row(rest, b + (i * at.n + row) * ldb, count);
+        const struct sides sides =
+            SIDES == 1 ? share_sides(here, from + north * lda, from + row * lda,
+                                     from + south * lda, leftmost, count,
+                                     tile + i % 2 * SHARE_N * SHARE_K)
+                       : load_sides(here, from + north * lda, from + row * lda,
+                                    from + south * lda, leftmost, count);
+        const bool edge = edge_of_plane || i == 0 || i == at.m - 1;
+        UNROLL
+        for (int e = 0; e < VECTOR; e++) {
+            const real west = e > 0 ? here[(e + VECTOR - 1) % VECTOR] : sides.west;
+            const real east = e + 1 < VECTOR ? here[(e + 1) % VECTOR] : sides.east;
+            const real sum = product(alpha, around(below[e], above[e], sides.north[e],
+                                                   sides.south[e], west, east));
+            const bool border = edge || (leftmost && e == 0) || e == count - 1;
+            out[e] = border ? here[e] : beta == 0 ? sum : sum + product(beta, rest[e]);
+        }
+        store_row(c + (i * at.n + row) * ldc, out, count);
+        UNROLL
+        for (int e = 0; e < VECTOR; e++)
+            below[e] = here[e], here[e] = above[e];
+    }
+}
+
+// The same inside, as a CPU's compiler makes vectors of it.
+DEVICE_FN void sweep(struct place at, real alpha, real beta,
+                     const GLOBAL real *RESTRICT a, int lda,
+                     const GLOBAL real *RESTRICT b, int ldb,
+                     GLOBAL real *RESTRICT c, int ldc)
+{
+    for (wide i = at.first; i < at.last; i++) {
+        const wide row = i * at.n + at.row, plane = (wide) at.n * lda;
+        const GLOBAL real *from = a + row * lda + at.column;
+        const GLOBAL real *rest = b + row * ldb + at.column;
+        GLOBAL real *to = c + row * ldc + at.column;
+        for (int e = 0; e < VECTOR; e++) {
+            const real sum =
+                product(alpha, around(from[e - plane], from[e + plane], from[e - lda],
+                                      from[e + lda], from[e - 1], from[e + 1]));
+            to[e] = beta == 0 ? sum : sum + product(beta, rest[e]);
+        }
+    }
 }
 
 KERNEL BLOCK_SIZE(THREADS_K, THREADS_N)
@@ -166,51 +243,28 @@ void mmt_jacobi3d(int m, int n, int k, real alpha, real beta,
                   GLOBAL real *RESTRICT c, wide c_start, int ldc, wide c_stride)
 {
     SHARED real tiles[2][SHARE_N][SHARE_K]; // by turns
+    SHARED_PTR real *tile = SIDES == 1 ? &tiles[0][THREAD_Y + 1][THREAD_X * VECTOR + 1]
+                                       : &tiles[0][0][0];
     const int blocks_k = (k - 1) / TILE_K + 1, blocks_n = (n - 1) / THREADS_N + 1;
-    const wide column = (wide) (BLOCK_X % blocks_k) * TILE_K + THREAD_X * VECTOR;
-    const wide row = (wide) (BLOCK_X / blocks_k % blocks_n) * THREADS_N + THREAD_Y;
+    const wide column = (wide) (BLOCK_X % blocks_k) * TILE_K;
+    const wide row = (wide) (BLOCK_X / blocks_k % blocks_n) * THREADS_N;
     const wide first = (wide) (BLOCK_X / blocks_k / blocks_n) * WORK_M;
     const wide last = first + WORK_M < m ? first + WORK_M : m;
-    const wide count = row < n ? k - column : 0;
-    const int tile_row = SIDES == 1 ? THREAD_Y + 1 : 0;
-    const int tile_column = SIDES == 1 ? THREAD_X * VECTOR + 1 : 0;
-    real below[VECTOR], here[VECTOR], above[VECTOR], rest[VECTOR], out[VECTOR];
+    const struct place at = { first, last, row + THREAD_Y, column + THREAD_X * VECTOR,
+                              m, n, k };
 
     if (scalars) {
         alpha = scalars[scalars_start];
         beta = scalars[scalars_start + 1];
     }
-    a += a_start + BLOCK_Z * a_stride + column;
-    b += b_start + BLOCK_Z * b_stride + column;
-    c += c_start + BLOCK_Z * c_stride + column;
-
-    const wide plane = (wide) n * lda, at = within(row, n) * lda;
-    const wide north = within(row - 1, n) * lda, south = within(row + 1, n) * lda;
-    load_row(below, a + within(first - 1, m) * plane + at, count);
-    load_row(here, a + first * plane + at, count);
-#pragma unroll PLANES_AT_ONCE
-    for (wide i = first; i < last; i++) {
-        const GLOBAL real *from = a + i * plane;
-        load_row(above, a + within(i + 1, m) * plane + at, count);
-        if (beta != 0)
-            load_row(rest, b + (i * n + within(row, n)) * ldb, count);
-        const struct sides sides =
-            SIDES == 1 ? share_sides(here, from + north, from + at, from + south, column, count,
-                                     &tiles[i % 2][tile_row][tile_column])
-                       : load_sides(here, from + north, from + at, from + south, column, count);
-        UNROLL
-        for (int e = 0; e < VECTOR; e++) {
-            const real west = e > 0 ? here[e > 0 ? e - 1 : 0] : sides.west;
-            const real east = e < VECTOR - 1 ? here[e < VECTOR - 1 ? e + 1 : 0] : sides.east;
-            const real sum = product(alpha, sum_of_six(below[e], above[e], sides.north[e],
-                                                       sides.south[e], west, east));
-            const bool border = i == 0 || i == m - 1 || row == 0 || row == n - 1
-                                || column + e == 0 || column + e == k - 1;
-            out[e] = border ? here[e] : beta == 0 ? sum : sum + product(beta, rest[e]);
-        }
-        store_row(c + (i * n + row) * ldc, out, count);
-        UNROLL
-        for (int e = 0; e < VECTOR; e++)
-            below[e] = here[e], here[e] = above[e];
-    }
+    a += a_start + BLOCK_Z * a_stride;
+    b += b_start + BLOCK_Z * b_stride;
+    c += c_start + BLOCK_Z * c_stride;
+    const bool inside = row > 0 && row + THREADS_N < n && column > 0 && column + TILE_K < k;
+    if (!inside)
+        walk(at, alpha, beta, a, lda, b, ldb, c, ldc, tile, false);
+    else if (DEVICE_IS_CPU && first > 0 && last < m)
+        sweep(at, alpha, beta, a, lda, b, ldb, c, ldc);
+    else
+        walk(at, alpha, beta, a, lda, b, ldb, c, ldc, tile, true);
 }

@@ -17,6 +17,15 @@ static inline void mmt_op_launch(const char *entry, const enum mmt_arg *args, in
     };
 }
 
+/* NULL if a block may have that shape and shared memory, and a thread such vectors. */
+static inline const char *mmt_op_reject(int vector, int x, int y, size_t shared,
+                                        const struct mmt_caps *caps)
+{
+    if (vector > 4 && caps->kind == MMT_GPU)
+        return "vectors of more than 4 elements are for a CPU";
+    return mmt_gemm_reject(x, y, shared, caps);
+}
+
 /* Bytes that a whole vector of that many elements stands at: no load is longer. */
 static inline unsigned mmt_op_vector_bytes(int vector, const struct mmt_variant *variant)
 {
