@@ -10,10 +10,10 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
     [WORK] = MMT_KNOB("WORK", "vectors of a thread", 1, 2, 4, 8, 16),
 };
 
-/* For a CPU, whose vectors are not for a GPU; then for GPUs. */
+/* The last one is for CPUs. */
 static const int seeds[][MMT_MAX_KNOBS] = {
-    { 256, 16, 4 }, { 256, 4, 2 }, { 512, 4, 1 }, { 1024, 2, 4 },
-    { 256, 2, 4 },  { 128, 1, 8 }, { 64, 1, 1 },
+    { 256, 4, 2 }, { 512, 4, 1 }, { 1024, 2, 4 }, { 256, 2, 4 },
+    { 128, 1, 8 }, { 64, 1, 1 },  { 256, 16, 4 },
 };
 
 static const enum mmt_arg args[] = {

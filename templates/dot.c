@@ -14,11 +14,11 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
                        1024, 2048),
 };
 
-/* For a CPU, whose vectors are not for a GPU; then for GPUs. */
+/* The last one is for CPUs. */
 static const int seeds[][MMT_MAX_KNOBS] = {
-    { 1, 1, 8, 4, 64 },     { 256, 1, 4, 2, 1024 }, { 512, 1, 4, 2, 512 },
-    { 256, 1, 2, 4, 1024 }, { 128, 1, 4, 2, 64 },   { 32, 8, 4, 2, 1 },
-    { 32, 4, 2, 1, 4 },     { 64, 1, 1, 1, 16 },
+    { 256, 1, 4, 2, 1024 }, { 512, 1, 4, 2, 512 }, { 256, 1, 2, 4, 1024 },
+    { 128, 1, 4, 2, 64 },   { 32, 8, 4, 2, 1 },    { 32, 4, 2, 1, 4 },
+    { 64, 1, 1, 1, 16 },    { 1, 1, 8, 4, 64 },
 };
 
 static const enum mmt_arg dot_args[] = {

@@ -15,11 +15,11 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
     [SIDES] = { "SIDES", "W and E come from", 2, { MEMORY, SHARED }, sides },
 };
 
-/* For a CPU, whose vectors are not for a GPU; then for GPUs. */
+/* The last one is for CPUs. */
 static const int seeds[][MMT_MAX_KNOBS] = {
-    { 1, 64, 8, 16, MEMORY }, { 4, 64, 8, 4, MEMORY },  { 1, 256, 8, 4, MEMORY },
-    { 4, 64, 16, 2, MEMORY }, { 2, 128, 4, 4, SHARED }, { 8, 32, 4, 2, MEMORY },
-    { 1, 64, 4, 1, MEMORY },  { 1, 32, 1, 1, MEMORY },
+    { 4, 64, 8, 4, MEMORY },  { 1, 256, 8, 4, MEMORY }, { 4, 64, 16, 2, MEMORY },
+    { 2, 128, 4, 4, SHARED }, { 8, 32, 4, 2, MEMORY },  { 1, 64, 4, 1, MEMORY },
+    { 1, 32, 1, 1, MEMORY },  { 1, 64, 8, 16, MEMORY },
 };
 
 static const enum mmt_arg args[] = {

@@ -23,6 +23,8 @@ static inline const char *mmt_op_reject(int vector, int x, int y, size_t shared,
 {
     if (vector > 4 && caps->kind == MMT_GPU)
         return "vectors of more than 4 elements are for a CPU";
+    if (vector <= 4 && caps->kind == MMT_CPU)
+        return "vectors of up to 4 elements are for a GPU";
     return mmt_gemm_reject(x, y, shared, caps);
 }
 
