@@ -3,6 +3,7 @@
 
   usage      command lines that are wrong, and what is said of them
   journal    going on, cut anywhere, of another device, on a full disk
+  learned    shapes and types that are tuned later start from what earlier ones learned
   killed     kill -9 and Ctrl-C in mid-search, and the same command again
   planted    kernels that hang, crash, do not compile, compute wrongly
 
@@ -230,6 +231,37 @@ def test_journal():
     check_profile(full, 1)
 
 
+# ---- learned ------------------------------------------------------------------------------------
+
+def name_of(entry):
+    return " ".join([entry["template"], *(f"{k}={v}" for k, v in entry["knobs"].items())])
+
+
+def test_learned():
+    device, path = need_cpu_device(), folder + "/p.json"
+    run(["--device", device, "-o", path, "--type", "f32,i32", "--shape", "96x80x64", "--shape",
+         "120x100x80", "--template", "tiled", "--search", "random", "--budget", "24"], 0)
+    profile = check_profile(path, 4)
+    tried = collections.defaultdict(list)
+    for line in candidates(path):
+        tried[line["problem"]].append(line["configuration"])
+    goals = ["gemm f32 nn 96x80x64", "gemm i32 nn 96x80x64", "gemm f32 nn 120x100x80",
+             "gemm i32 nn 120x100x80"]
+    check(list(tried) == goals, f"the goals in their order: {list(tried)}")
+    best = {}
+    for line in candidates(path):
+        if line["status"] == "timed" and line["configuration"].startswith("tiled"):
+            known = best.get(line["problem"])
+            if not known or line["seconds"] < known["seconds"]:
+                best[line["problem"]] = line
+    nearest = {goals[1]: goals[0], goals[2]: goals[0], goals[3]: goals[1]}
+    for later, earlier in nearest.items():
+        check(tried[later][0] == best[earlier]["configuration"],
+              f"{later} begins with the best of {earlier}, {best[earlier]}: {tried[later]}")
+    check(profile["kept"] and all(kept["cost"] for kept in profile["kept"]),
+          f"what is kept has a cost: {profile['kept']}")
+
+
 # ---- killed -------------------------------------------------------------------------------------
 
 def start(words):
@@ -366,7 +398,7 @@ def tune_planted(device, kind):
         check(found[status], f"one candidate on {device} should be {status}: {found}")
     check_unique(path)
     entry = check_profile(path, 1)["entries"][0]
-    winner = " ".join([entry["template"], *(f"{k}={v}" for k, v in entry["knobs"].items())])
+    winner = name_of(entry)
     check(entry["template"] == "naive" or fate_of(winner, kind)[0] == "timed",
           f"the winner on {device} is one that is right: {winner}")
     # What hung or crashed is never tried again.
@@ -386,7 +418,7 @@ def test_planted():
         tune_planted(device["id"], device["kind"])
 
 
-{"usage": test_usage, "journal": test_journal, "killed": test_killed,
+{"usage": test_usage, "journal": test_journal, "learned": test_learned, "killed": test_killed,
  "planted": test_planted}[PART]()
 shutil.rmtree(folder, ignore_errors=True)
 print("\n".join(failures))

@@ -133,14 +133,23 @@ static mmt_status write_line(struct mmt_journal *journal, json_t *object, mmt_er
     return MMT_OK;
 }
 
+/* Seconds since 1970. */
+static double wall_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (double) now.tv_sec + (double) (now.tv_nsec / 1000000) * 1e-3;
+}
+
 static mmt_status write_header(struct mmt_journal *journal, const struct mmt_caps *caps,
                                mmt_error *err)
 {
     return write_line(journal,
-                      json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "format", format,
+                      json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:f}", "format", format,
                                 "backend", caps->backend, "device", caps->name,
                                 "architecture", caps->architecture, "compiler",
-                                caps->compiler, "version", mmt_version()),
+                                caps->compiler, "version", mmt_version(), "at",
+                                wall_clock()),
                       err);
 }
 
@@ -148,16 +157,13 @@ static json_t *record_json(struct mmt_journal *journal, const struct mmt_record 
 {
     const struct mmt_result *r = &record->result;
     struct mmt_text problem = { 0 }, config = { 0 };
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
     mmt_problem_print(&record->problem, &problem);
     mmt_config_print(&record->config, &config);
-    json_t *line = json_pack(
-        "{s:f, s:s, s:s, s:s, s:s}", "at",
-        (double) now.tv_sec + (double) (now.tv_nsec / 1000000) * 1e-3, "problem",
-        mmt_text_string(&problem), "configuration", mmt_text_string(&config),
-        "template_hash", hash_of(journal, record->config.template), "status",
-        mmt_outcome_name(r->outcome));
+    json_t *line =
+        json_pack("{s:f, s:s, s:s, s:s, s:s}", "at", wall_clock(), "problem",
+                  mmt_text_string(&problem), "configuration", mmt_text_string(&config),
+                  "template_hash", hash_of(journal, record->config.template), "status",
+                  mmt_outcome_name(r->outcome));
     mmt_text_finish(&problem);
     mmt_text_finish(&config);
     if (record->final)

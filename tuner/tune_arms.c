@@ -129,9 +129,10 @@ static double distance(const mmt_problem *a, const mmt_problem *b)
            (a->trans_b != b->trans_b);
 }
 
+/* A template's best on an earlier problem. */
 struct winner {
     double distance;
-    const struct mmt_config *config;
+    const struct mmt_record *record;
 };
 
 static int nearer(const void *left, const void *right)
@@ -140,28 +141,45 @@ static int nearer(const void *left, const void *right)
     return (a->distance > b->distance) - (a->distance < b->distance);
 }
 
+static struct winner *find_winner(struct winner *winners, int count,
+                                  const mmt_problem *problem)
+{
+    for (int i = 0; i < count; i++)
+        if (mmt_problem_equal(&winners[i].record->problem, problem))
+            return &winners[i];
+    return NULL;
+}
+
+/* One for each problem that the journal knows. */
 static int list_winners(const struct mmt_arm *arm, struct winner *out, int most)
 {
-    const struct mmt_profile *profile = arm->arms->t->profile;
+    size_t all;
+    const struct mmt_record *records = mmt_journal_records(arm->arms->t->journal, &all);
     int count = 0;
-    for (size_t i = 0; i < profile->num_entries && count < most; i++) {
-        const struct mmt_entry *entry = &profile->entries[i];
-        if (entry->config.template == arm->template && !entry->source[0])
-            out[count++] = (struct winner){ distance(&entry->problem, arm->arms->problem),
-                                            &entry->config };
+    for (size_t i = 0; i < all; i++) {
+        const struct mmt_record *r = &records[i];
+        if (r->config.template != arm->template || !mmt_record_is_candidate(r) ||
+            r->result.outcome != MMT_TIMED)
+            continue;
+        struct winner *known = find_winner(out, count, &r->problem);
+        if (known && r->result.time.median < known->record->result.time.median)
+            known->record = r;
+        else if (!known && count < most)
+            out[count++] =
+                (struct winner){ distance(&r->problem, arm->arms->problem), r };
     }
     qsort(out, (size_t) count, sizeof *out, nearer);
     return count;
 }
 
-/* The winners of the nearest problems, then the template's seeds. */
+/* The best on the nearest problems, then the template's seeds. */
 static int list_starts(const struct mmt_arm *arm, int (*out)[MMT_SEARCH_MAX_KNOBS])
 {
     const struct mmt_template *template = arm->template;
     struct winner winners[256];
     int found = list_winners(arm, winners, 256), count = 0;
     for (int i = 0; i < found && count < MOST_WINNERS; i++)
-        count += to_index(template, winners[i].config->values, out[count]);
+        count += to_index(template, winners[i].record->config.values, out[count]);
     for (int i = 0; i < template->num_seeds && count < MOST_STARTS; i++)
         count += to_index(template, template->seeds[i], out[count]);
     return count;

@@ -194,6 +194,8 @@ static void start_measuring(struct bout *b)
     struct mmt_job job = job_for(b, MMT_TASK_MEASURE, &next->config);
     job.doubtful = is_baseline(&next->config) || mmt_arms_doubt(&b->arms, &next->config);
     double limit = mmt_tune_limit(b->t, b->problem, b->arms.best);
+    if (is_baseline(&next->config)) /* it is slow, and that is to be known */
+        limit *= 4;
     mmt_worker_send(worker, &job, limit, limit);
     next->state = MEASURING;
     mmt_report_status(b->t, &next->config, b->arms.best);
