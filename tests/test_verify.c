@@ -1,6 +1,7 @@
 /* The harness on trial. Each kernel of tests/bad is wrong in one way, in one line, and
  * must be rejected by the check that is meant for it, while the right twin is accepted.
- * Takes the place of the template tiled, from which it has the launch shape.
+ * Takes the place of the template tiled, from which it has the launch shape; those with a
+ * bias and an activation that of naive.
  *
  *     test_verify [DEVICE]
  *
@@ -15,9 +16,11 @@
 #include "tests/test.h"
 #include "tuner/verify.h"
 
-static const struct {
+struct bad {
     const char *name, *check;
-} bad[] = {
+};
+
+static const struct bad bad[] = {
     { "constant", "integers" },
     { "missing_barrier", "integers" },
     { "k_off_by_one", "integers" },
@@ -36,6 +39,20 @@ static const struct {
     { "batch_ignored", "batch" },
     { "far_rows", "shape" },
     { "far_rounds", "samples" },
+    { NULL, NULL },
+};
+
+/* bf16, with a bias for each row and RELU. */
+static const struct bad fused[] = {
+    { "fused_bias_of_column", "integers" },
+    { "fused_not_activated", "integers" },
+    { "fused_activated_early", "integers" },
+    { "fused_adds_in_16_bits", "random" },
+    { "fused_bias_scaled", "alpha" },
+    { "fused_rounds_twice", "random" },
+    { "fused_cut_off", "random" },
+    { "fused_bias_in_batch", "batch" },
+    { NULL, NULL },
 };
 
 static char folder[] = "/tmp/mmtune-bad-XXXXXX";
@@ -65,11 +82,13 @@ static void install(const char *from, const char *as)
     mmt_text_finish(&path);
 }
 
+/* In the place of both templates: the configuration says which is used. */
 static void install_kernel(const char *name)
 {
     char from[128];
     snprintf(from, sizeof from, "tests/bad/%s.cl", name);
     install(from, "tiled.cl");
+    install(from, "naive.cl");
 }
 
 static int remove_entry(const char *path, const struct stat *status, int kind,
@@ -92,14 +111,14 @@ static int lines_that_differ(const char *a, const char *b)
     return count;
 }
 
-static void test_one_line(void)
+static void test_one_line(const char *twin, const struct bad *list)
 {
     struct mmt_text right = { 0 }, wrong = { 0 };
     char name[128];
 
-    read_source("tests/bad/right.cl", &right);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        snprintf(name, sizeof name, "tests/bad/%s.cl", bad[i].name);
+    read_source(twin, &right);
+    for (int i = 0; list[i].name; i++) {
+        snprintf(name, sizeof name, "tests/bad/%s.cl", list[i].name);
         read_source(name, &wrong);
         CHECK_EQ_INT(lines_that_differ(right.data, wrong.data), 1);
     }
@@ -109,14 +128,12 @@ static void test_one_line(void)
 
 /* ---- verdicts -------------------------------------------------------------------- */
 
-static struct mmt_session *open_session(mmt_device *device, mmt_type type, int trans_a,
-                                        int trans_b)
+static struct mmt_session *open_problem(mmt_device *device, const char *spelled)
 {
-    mmt_problem problem = mmt_gemm_problem(type, 600, 200, 40);
+    mmt_problem problem;
     mmt_error err = { 0 };
 
-    problem.trans_a = trans_a;
-    problem.trans_b = trans_b;
+    CHECK_OK(mmt_problem_parse(spelled, &problem, &err), err);
     struct mmt_session *session = mmt_session_create(device, &problem, 1, &err);
     if (!session) {
         fprintf(stderr, "%s\n", err.text);
@@ -125,16 +142,34 @@ static struct mmt_session *open_session(mmt_device *device, mmt_type type, int t
     return session;
 }
 
-static struct mmt_verdict judge(struct mmt_session *session)
+static struct mmt_session *open_session(mmt_device *device, mmt_type type, int trans_a,
+                                        int trans_b)
+{
+    char spelled[64];
+    snprintf(spelled, sizeof spelled, "gemm %s %c%c 600x200x40", mmt_type_name(type),
+             trans_a ? 't' : 'n', trans_b ? 't' : 'n');
+    return open_problem(device, spelled);
+}
+
+static struct mmt_verdict judge_as(struct mmt_session *session, const char *configuration)
 {
     struct mmt_config config;
     struct mmt_verdict verdict = { 0 };
     mmt_error err = { 0 };
 
-    CHECK_OK(mmt_config_parse("tiled TILE=16 WORK=1 WORK_ALONG=rows", &config, &err),
-             err);
+    CHECK_OK(mmt_config_parse(configuration, &config, &err), err);
     CHECK_OK(mmt_verify_candidate(session, &config, &verdict, &err), err);
     return verdict;
+}
+
+static struct mmt_verdict judge(struct mmt_session *session)
+{
+    return judge_as(session, "tiled TILE=16 WORK=1 WORK_ALONG=rows");
+}
+
+static struct mmt_verdict judge_fused(struct mmt_session *session)
+{
+    return judge_as(session, "naive ORDER=columns BLOCK_M=16 BLOCK_N=16");
 }
 
 static void test_right(mmt_device *device)
@@ -153,22 +188,53 @@ static void test_right(mmt_device *device)
     }
 }
 
+static void test_fused_right(mmt_device *device)
+{
+    static const char *const problems[] = {
+        "gemm bf16 nn 600x200x40 bias=row activation=relu",
+        "gemm f16 nt 60x200x400 out=f32 bias=row activation=gelu",
+        "gemm f32 tn 60x20x4000 bias=row activation=gelu_tanh",
+        "gemm f8e4m3 tt 60x200x400 out=f16 bias=row activation=silu",
+        "gemm f8e5m2 nn 60x200x40000 bias=row",
+        "gemm tf32 nt 60x200x400 bias=row",
+        "gemm i8 nt 60x200x400 bias=row activation=relu",
+        "gemm bf16 nn 60x200x3000 batch=3 bias=row",
+    };
+
+    install_kernel("fused_right");
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+        struct mmt_session *session = open_problem(device, problems[i]);
+        struct mmt_verdict verdict = judge_fused(session);
+        CHECK(verdict.right);
+        CHECK_EQ_STR(verdict.reason, "");
+        mmt_session_free(session);
+    }
+}
+
+static void check_wrong(struct mmt_session *session, const struct bad *list,
+                        struct mmt_verdict (*judge_one)(struct mmt_session *),
+                        const char *twin)
+{
+    for (int i = 0; list[i].name; i++) {
+        install_kernel(list[i].name);
+        struct mmt_verdict verdict = judge_one(session);
+        printf("%-22s %-10s %s\n", list[i].name, verdict.check, verdict.reason);
+        CHECK(!verdict.right);
+        CHECK(verdict.reason[0]);
+        CHECK_EQ_STR(verdict.check, list[i].check);
+    }
+    /* One that is wrong leaves nothing behind that harms the next. */
+    install_kernel(twin);
+    CHECK(judge_one(session).right);
+    mmt_session_free(session);
+}
+
 static void test_wrong(mmt_device *device)
 {
     struct mmt_session *session = open_session(device, MMT_F32, 0, 0);
-
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        install_kernel(bad[i].name);
-        struct mmt_verdict verdict = judge(session);
-        printf("%-18s %-10s %s\n", bad[i].name, verdict.check, verdict.reason);
-        CHECK(!verdict.right);
-        CHECK(verdict.reason[0]);
-        CHECK_EQ_STR(verdict.check, bad[i].check);
-    }
-    /* One that is wrong leaves nothing behind that harms the next. */
-    install_kernel("right");
-    CHECK(judge(session).right);
-    mmt_session_free(session);
+    check_wrong(session, bad, judge, "right");
+    session = open_problem(device, "gemm bf16 nn 600x200x40 bias=row activation=relu");
+    check_wrong(session, fused, judge_fused, "fused_right");
 }
 
 static void test_no_verdict(mmt_device *device)
@@ -237,8 +303,10 @@ int main(int argc, char **argv)
     install("templates/numbers.h", "numbers.h");
     setenv("MMTUNE_TEMPLATE_DIR", folder, 1);
 
-    test_one_line();
+    test_one_line("tests/bad/right.cl", bad);
+    test_one_line("tests/bad/fused_right.cl", fused);
     test_right(device);
+    test_fused_right(device);
     test_wrong(device);
     test_no_verdict(device);
     test_no_session(device);
