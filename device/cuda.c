@@ -12,9 +12,11 @@
 #include "device/nvrtc.h"
 
 static const struct mmt_symbol symbols[] = {
-#define FN(name) { #name, offsetof(struct mmt_cuda_functions, name), false },
+#define FN(name)       { #name, offsetof(struct mmt_cuda_functions, name), false },
+#define OPTIONAL(name) { #name, offsetof(struct mmt_cuda_functions, name), true },
 #include "device/cuda.fn"
 #undef FN
+#undef OPTIONAL
 };
 
 /* ---- the driver ------------------------------------------------------------------ */
@@ -36,6 +38,11 @@ static void load_driver(void)
         return;
     driver.started = mmt_cu.cuInit(0);
     mmt_cu.cuDriverGetVersion(&driver.version);
+}
+
+int mmt_cuda_driver_version(void)
+{
+    return driver.version;
 }
 
 static void open_driver(void)
@@ -359,4 +366,6 @@ const struct mmt_backend mmt_backend_cuda = {
     .queue_create = mmt_cuda_queue_create,
     .queue_free = mmt_cuda_queue_free,
     .health = cuda_health,
+    .resident = mmt_cuda_resident,
+    .tensor_map_encode = mmt_cuda_tensor_map_encode,
 };

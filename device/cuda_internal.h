@@ -9,11 +9,16 @@
 
 /* The driver's functions, by the names of cuda.fn; there once a device is open. */
 struct mmt_cuda_functions {
-#define FN(name) __typeof__(name) *name;
+#define FN(name)       __typeof__(name) *name;
+#define OPTIONAL(name) __typeof__(name) *name;
 #include "device/cuda.fn"
 #undef FN
+#undef OPTIONAL
 };
 extern struct mmt_cuda_functions mmt_cu;
+
+/* The version of CUDA that the driver is for, 1000 * major + 10 * minor. */
+int mmt_cuda_driver_version(void);
 
 struct cuda_device {
     struct mmt_device base;
@@ -95,6 +100,9 @@ mmt_status mmt_cuda_function_create(struct mmt_module *module, const char *entry
 void mmt_cuda_function_free(struct mmt_function *function);
 mmt_status mmt_cuda_function_usage(struct mmt_function *base, struct mmt_usage *out,
                                    mmt_error *err);
+unsigned mmt_cuda_resident(struct mmt_function *base);
+mmt_status mmt_cuda_tensor_map_encode(mmt_device *device, const struct mmt_tensor *tensor,
+                                      struct mmt_tensor_map *out, mmt_error *err);
 mmt_status mmt_cuda_launch(struct mmt_function *base, const unsigned grid[3],
                            const struct mmt_value *values, int num_values, bool after,
                            mmt_queue queue, mmt_error *err);

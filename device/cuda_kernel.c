@@ -144,10 +144,66 @@ mmt_status mmt_cuda_function_usage(struct mmt_function *base, struct mmt_usage *
                                   : mmt_cuda_fail(err, "describe a kernel", result);
 }
 
+/* How many clusters run at once depends on how the card's multiprocessors are grouped. */
+static int resident_clusters(const struct cuda_function *function, int size)
+{
+    int clusters = 0;
+#if CUDA_VERSION >= 12000
+    const unsigned *block = function->base.block;
+    CUlaunchAttribute cluster = { .id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+                                  .value.clusterDim = { (unsigned) size, 1, 1 } };
+    CUlaunchConfig config = {
+        .gridDimX = (unsigned) size * 1024,
+        .gridDimY = 1,
+        .gridDimZ = 1,
+        .blockDimX = block[0],
+        .blockDimY = block[1],
+        .blockDimZ = block[2],
+        .sharedMemBytes = (unsigned) function->base.shared,
+        .attrs = &cluster,
+        .numAttrs = 1,
+    };
+    if (!mmt_cu.cuOccupancyMaxActiveClusters ||
+        mmt_cu.cuOccupancyMaxActiveClusters(&clusters, function->function, &config))
+        return 0;
+#endif
+    return clusters;
+}
+
+static int cluster_size(CUfunction function)
+{
+    int size = 0;
+#if CUDA_VERSION >= 12000
+    if (mmt_cu.cuFuncGetAttribute(&size, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH,
+                                  function))
+        return 0;
+#endif
+    return size;
+}
+
+unsigned mmt_cuda_resident(struct mmt_function *base)
+{
+    const struct cuda_function *function = (const struct cuda_function *) base;
+    const unsigned *block = base->block;
+    int blocks = 0;
+    bool pushed;
+    CUresult result = mmt_cuda_enter(base->device, &pushed);
+    int cluster = result == CUDA_SUCCESS ? cluster_size(function->function) : 0;
+    if (cluster > 1)
+        blocks = resident_clusters(function, cluster) * cluster;
+    else if (result == CUDA_SUCCESS &&
+             !mmt_cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                 &blocks, function->function, (int) (block[0] * block[1] * block[2]),
+                 base->shared))
+        blocks *= (int) base->device->caps.sms;
+    mmt_cuda_leave(pushed);
+    return blocks > 0 ? (unsigned) blocks : 0;
+}
+
 /* ---- launching ------------------------------------------------------------------- */
 
 /* A stream is in order, so `after` holds anyway. All members of a value's union begin at
- * its first byte. */
+ * its first byte; a map's bytes are the parameter. */
 mmt_status mmt_cuda_launch(struct mmt_function *base, const unsigned grid[3],
                            const struct mmt_value *values, int num_values, bool after,
                            mmt_queue queue, mmt_error *err)
@@ -157,7 +213,8 @@ mmt_status mmt_cuda_launch(struct mmt_function *base, const unsigned grid[3],
     void *parameters[MMT_MAX_KERNEL_VALUES];
     bool pushed;
     for (int i = 0; i < num_values; i++)
-        parameters[i] = (void *) &values[i].buffer;
+        parameters[i] = values[i].kind == MMT_VALUE_MAP ? (void *) values[i].map
+                                                        : (void *) &values[i].buffer;
     CUresult result = mmt_cuda_enter(base->device, &pushed);
     if (result == CUDA_SUCCESS)
         result = mmt_cu.cuLaunchKernel(function, grid[0], grid[1], grid[2], block[0],

@@ -302,6 +302,13 @@ mmt_status mmt_function_usage(struct mmt_function *function, struct mmt_usage *o
     return function->device->backend->function_usage(function, out, err);
 }
 
+/* 0 for a backend that does not tell. */
+unsigned mmt_function_resident(struct mmt_function *function)
+{
+    const struct mmt_backend *backend = function->device->backend;
+    return backend->resident ? backend->resident(function) : 0;
+}
+
 /* ---- launching and timing -------------------------------------------------------- */
 
 /* A limit of 0 is one that the platform does not tell. */
@@ -332,6 +339,16 @@ mmt_status mmt_function_launch(struct mmt_function *function, const unsigned gri
                         "a launch with %d values; it may have from 0 to %d", num_values,
                         MMT_MAX_KERNEL_VALUES);
     return device->backend->launch(function, grid, values, num_values, after, queue, err);
+}
+
+/* A platform without the call has no copy engine. */
+mmt_status mmt_tensor_map_encode(mmt_device *device, const struct mmt_tensor *tensor,
+                                 struct mmt_tensor_map *out, mmt_error *err)
+{
+    if (!device->backend->tensor_map_encode)
+        return mmt_fail(err, MMT_ERROR_UNSUPPORTED, "%s has no copy engine for tiles",
+                        device->title);
+    return device->backend->tensor_map_encode(device, tensor, out, err);
 }
 
 mmt_status mmt_mark_create(mmt_device *device, struct mmt_mark **out, mmt_error *err)

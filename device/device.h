@@ -7,6 +7,7 @@
 
 #include "base/caps.h"
 #include "base/error.h"
+#include "base/launch.h"
 #include "base/text.h"
 
 struct mmt_backend;
@@ -79,8 +80,31 @@ struct mmt_usage {
 mmt_status mmt_function_usage(struct mmt_function *function, struct mmt_usage *out,
                               mmt_error *err);
 
+/* Blocks of this kernel that run at once, whole clusters of them; 0 where a platform does
+ * not tell. */
+unsigned mmt_function_resident(struct mmt_function *function);
+
 /* ---- launching ------------------------------------------------------------------------
  */
+
+/* A batch of matrices in memory, for a copy engine. Rows and matrices step by multiples of
+ * 16 bytes, and the first begins at one. */
+struct mmt_tensor {
+    mmt_type type;
+    uint64_t address;            /* 0: there is none, and nobody will ask */
+    int64_t inner, outer, batch; /* elements of a row, rows, matrices */
+    int64_t ld, stride;          /* bytes from row to row, from matrix to matrix */
+    struct mmt_box box;
+};
+
+struct mmt_tensor_map {
+    _Alignas(64) uint64_t opaque[16];
+};
+
+/* Writes what a kernel passes to the copy engine. Never allocates, never locks.
+ * MMT_ERROR_UNSUPPORTED where the platform has no such engine. */
+mmt_status mmt_tensor_map_encode(mmt_device *device, const struct mmt_tensor *tensor,
+                                 struct mmt_tensor_map *out, mmt_error *err);
 
 /* One kernel parameter. */
 struct mmt_value {
@@ -89,7 +113,8 @@ struct mmt_value {
         MMT_VALUE_I32,
         MMT_VALUE_I64,
         MMT_VALUE_F32,
-        MMT_VALUE_F64
+        MMT_VALUE_F64,
+        MMT_VALUE_MAP
     } kind;
     union {
         uint64_t
@@ -98,6 +123,7 @@ struct mmt_value {
         int64_t i64;
         float f32;
         double f64;
+        const struct mmt_tensor_map *map; /* lives until the launch returns */
     };
 };
 
@@ -179,6 +205,9 @@ struct mmt_backend {
     void (*queue_free)(mmt_device *, mmt_queue);
 
     bool (*health)(mmt_device *, struct mmt_health *); /* optional */
+    unsigned (*resident)(struct mmt_function *);       /* optional */
+    mmt_status (*tensor_map_encode)(mmt_device *, const struct mmt_tensor *,
+                                    struct mmt_tensor_map *, mmt_error *); /* optional */
 };
 
 extern const struct mmt_backend mmt_backend_cuda, mmt_backend_opencl, mmt_backend_null;

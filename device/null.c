@@ -370,6 +370,14 @@ static mmt_status null_queue_create(mmt_device *device, mmt_queue *out, mmt_erro
 
 static void null_queue_free(mmt_device *device, mmt_queue queue) {}
 
+static mmt_status null_tensor_map_encode(mmt_device *device,
+                                         const struct mmt_tensor *tensor,
+                                         struct mmt_tensor_map *out, mmt_error *err)
+{
+    *out = (struct mmt_tensor_map){ 0 };
+    return MMT_OK;
+}
+
 const struct mmt_backend mmt_backend_null = {
     .name = "null",
     .list = null_list,
@@ -394,4 +402,5 @@ const struct mmt_backend mmt_backend_null = {
     .mark_seconds = null_mark_seconds,
     .queue_create = null_queue_create,
     .queue_free = null_queue_free,
+    .tensor_map_encode = null_tensor_map_encode,
 };

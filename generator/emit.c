@@ -84,6 +84,8 @@ static void add_definitions(const struct mmt_config *config,
     mmt_text_addf(text, "#define ALIGNED %d\n", variant->aligned);
     mmt_text_addf(text, "#define DEVICE_IS_CPU %d\n", kind == MMT_CPU);
     add_knobs(config, text);
+    if (config->template->define)
+        config->template->define(config->values, variant, text);
 }
 
 static mmt_status add_file(const char *file, struct mmt_text *text, mmt_error *err)

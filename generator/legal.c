@@ -42,8 +42,13 @@ const char *mmt_config_refuse(const struct mmt_config *config, const mmt_problem
     const struct mmt_template *template = config->template;
 
     /* Where there are two texts, the one for any alignment is the one that must do. */
-    struct mmt_variant variant = mmt_variant_of(problem, !template->alignment);
+    bool aligned = template->aligned_only || !template->alignment;
+    struct mmt_variant variant = mmt_variant_of(problem, aligned);
+    struct mmt_alignment unused;
     const char *why = mmt_config_reject(config, &variant, caps);
+    if (!why && template->aligned_only && !mmt_config_may_align(config, problem, &unused))
+        why = "the template needs leading dimensions and strides that are multiples of 16 "
+              "bytes";
     if (!why && template->refuse)
         why = template->refuse(config->values, problem);
     return why;

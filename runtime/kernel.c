@@ -114,6 +114,13 @@ static void set_parts(struct mmt_kernel *kernel, const struct mmt_config *config
     kernel->num_whole = batch / most;
 }
 
+/* Blocks that stay are no more than run at once: more would wait for all of them. */
+static void cut_grid(struct mmt_launch *launch, unsigned resident)
+{
+    if (launch->stays && resident && launch->grid[0] > resident)
+        launch->grid[0] = resident;
+}
+
 static mmt_status create_functions(struct mmt_kernel *kernel, mmt_error *err)
 {
     const struct mmt_launches *launches = &kernel->whole.launches;
@@ -123,6 +130,11 @@ static mmt_status create_functions(struct mmt_kernel *kernel, mmt_error *err)
         const struct mmt_launch *launch = &launches->launch[i];
         status = mmt_function_create(kernel->module, launch->entry, launch->block,
                                      launch->shared, &kernel->functions[i], err);
+        if (status == MMT_OK && launch->stays) {
+            unsigned resident = mmt_function_resident(kernel->functions[i]);
+            cut_grid(&kernel->whole.launches.launch[i], resident);
+            cut_grid(&kernel->rest.launches.launch[i], resident);
+        }
     }
     return status;
 }
@@ -223,6 +235,7 @@ size_t mmt_kernel_workspace(const struct mmt_kernel *kernel)
 /* Kernel parameters as they are being gathered for one launch. */
 struct values {
     struct mmt_value value[MMT_MAX_KERNEL_VALUES];
+    struct mmt_tensor_map map[3];
     int count;
 };
 
@@ -275,6 +288,54 @@ static void add_matrix(struct values *v, const struct mmt_kernel *kernel,
     add_i64(v, stride);
 }
 
+/* A matrix as it is stored, its shape in elements, seen as `batch` of them. Where a step is
+ * between things of which there is one, any step does. */
+struct stored {
+    mmt_operand operand;
+    mmt_type type;
+    int64_t rows, columns, ld, stride;
+};
+
+static struct mmt_tensor tensor_of(const struct stored *matrix, int64_t first,
+                                   int64_t batch, const struct mmt_box *box)
+{
+    int64_t size = (int64_t) mmt_type_size(matrix->type), ld = matrix->ld * size,
+            stride = batch > 1 ? matrix->stride * size : ld * matrix->rows;
+    uint64_t start = matrix->operand.offset + (uint64_t) (first * matrix->stride * size);
+
+    return (struct mmt_tensor){
+        .type = matrix->type,
+        .address = matrix->operand.handle ? matrix->operand.handle + start : 0,
+        .inner = matrix->columns,
+        .outer = matrix->rows,
+        .batch = batch,
+        .ld = ld,
+        .stride = stride,
+        .box = *box,
+    };
+}
+
+static mmt_status add_map(struct values *v, const struct mmt_kernel *kernel,
+                          const struct mmt_launch *launch, enum mmt_arg arg,
+                          const mmt_args *args, int64_t first, int64_t batch,
+                          mmt_error *err)
+{
+    const mmt_problem *p = &kernel->problem;
+    const struct stored matrices[] = {
+        { args->a, p->type, p->trans_a ? p->k : p->m, p->trans_a ? p->m : p->k, p->lda,
+          p->stride_a },
+        { args->b, p->type, p->trans_b ? p->n : p->k, p->trans_b ? p->k : p->n, p->ldb,
+          p->stride_b },
+        { args->c, p->out, p->m, p->n, p->ldc, p->stride_c },
+    };
+    int i = (int) arg - MMT_ARG_MAP_A;
+    struct mmt_tensor tensor = tensor_of(&matrices[i], first, batch, &launch->box[i]);
+
+    v->value[v->count++] =
+        (struct mmt_value){ .kind = MMT_VALUE_MAP, .map = &v->map[i] };
+    return mmt_tensor_map_encode(kernel->device, &tensor, &v->map[i], err);
+}
+
 /* `batch` matrices from `first` on are what this launch computes. */
 static void add_argument(struct values *v, const struct mmt_kernel *kernel,
                          enum mmt_arg arg, const mmt_args *args, int64_t first,
@@ -322,7 +383,27 @@ static void add_argument(struct values *v, const struct mmt_kernel *kernel,
     case MMT_ARG_BATCH:
         add_i32(v, batch);
         return;
+    case MMT_ARG_MAP_A:
+    case MMT_ARG_MAP_B:
+    case MMT_ARG_MAP_C:
+        return; /* these can fail: gather */
     }
+}
+
+static mmt_status gather(struct values *v, const struct mmt_kernel *kernel,
+                         const struct mmt_launch *launch, const mmt_args *args,
+                         int64_t first, int64_t batch, mmt_error *err)
+{
+    mmt_status status = MMT_OK;
+
+    v->count = 0;
+    for (const enum mmt_arg *arg = launch->args; *arg != MMT_ARG_END && !status; arg++) {
+        if (*arg >= MMT_ARG_MAP_A && *arg <= MMT_ARG_MAP_C)
+            status = add_map(v, kernel, launch, *arg, args, first, batch, err);
+        else
+            add_argument(v, kernel, *arg, args, first, batch);
+    }
+    return status;
 }
 
 static mmt_status run_part(const struct mmt_kernel *kernel, const struct part *part,
@@ -334,13 +415,13 @@ static mmt_status run_part(const struct mmt_kernel *kernel, const struct part *p
     for (int i = 0; i < launches->count; i++) {
         const struct mmt_launch *launch = &launches->launch[i];
         struct values v;
-        v.count = 0;
-        for (const enum mmt_arg *arg = launch->args; *arg != MMT_ARG_END; arg++)
-            add_argument(&v, kernel, *arg, args, first, part->batch);
+        mmt_status status =
+            gather(&v, kernel, launch, args, first, part->batch, err);
         /* Parts share the workspace, so that each comes after the one before. */
         bool after = i > 0 || (first > 0 && launches->workspace > 0);
-        mmt_status status = mmt_function_launch(kernel->functions[i], launch->grid,
-                                                v.value, v.count, after, queue, err);
+        if (status == MMT_OK)
+            status = mmt_function_launch(kernel->functions[i], launch->grid, v.value,
+                                         v.count, after, queue, err);
         if (status != MMT_OK)
             return status;
     }

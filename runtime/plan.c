@@ -103,8 +103,26 @@ static bool has_two_texts(const struct mmt_plan *plan)
            plan->alignment.c > result;
 }
 
-static mmt_status build(struct mmt_plan *plan, const mmt_plan_options *options,
-                        mmt_error *err)
+/* The kernel for operands that the chosen one cannot take: the same configuration's, or
+ * where it has none that of the best one for rows that are aligned nowhere. */
+static mmt_status build_any(struct mmt_plan *plan, const mmt_profile *profile,
+                            size_t max_workspace, mmt_error *err)
+{
+    struct mmt_choice other = { .config = plan->choice.config };
+    mmt_problem odd = plan->problem;
+    mmt_status status = MMT_OK;
+
+    odd.lda++, odd.ldb++, odd.ldc++;
+    if (other.config.template->aligned_only)
+        status = mmt_select(profile, &odd, &plan->device->caps, max_workspace, &other, err);
+    if (status == MMT_OK)
+        status = mmt_kernel_create(plan->device, &other.config, &plan->problem, false,
+                                   &plan->any, err);
+    return status;
+}
+
+static mmt_status build(struct mmt_plan *plan, const mmt_profile *profile,
+                        const mmt_plan_options *options, mmt_error *err)
 {
     const struct mmt_config *config = &plan->choice.config;
     mmt_status status = MMT_OK;
@@ -116,8 +134,7 @@ static mmt_status build(struct mmt_plan *plan, const mmt_plan_options *options,
         status = mmt_kernel_create(plan->device, config, &plan->problem, true,
                                    &plan->aligned, err);
     if (status == MMT_OK && !(plan->aligned && options->aligned_only))
-        status = mmt_kernel_create(plan->device, config, &plan->problem, false,
-                                   &plan->any, err);
+        status = build_any(plan, profile, options->max_workspace, err);
     return status;
 }
 
@@ -207,7 +224,7 @@ mmt_plan *mmt_plan_create(mmt_device *device, const mmt_profile *profile,
     if (status == MMT_OK && !is_empty(&plan->problem)) {
         status = choose(plan, profile, &options, err);
         if (status == MMT_OK)
-            status = build(plan, &options, err);
+            status = build(plan, profile, &options, err);
     }
     if (status == MMT_OK && mmt_plan_workspace(plan) > options.max_workspace)
         status = mmt_fail(err, MMT_ERROR_UNSUPPORTED,
@@ -234,8 +251,9 @@ void mmt_plan_free(mmt_plan *plan)
 
 size_t mmt_plan_workspace(const mmt_plan *plan)
 {
-    struct mmt_kernel *kernel = mmt_plan_kernel(plan);
-    return kernel ? mmt_kernel_workspace(kernel) : 0;
+    size_t aligned = plan->aligned ? mmt_kernel_workspace(plan->aligned) : 0;
+    size_t any = plan->any ? mmt_kernel_workspace(plan->any) : 0;
+    return aligned > any ? aligned : any;
 }
 
 size_t mmt_plan_describe(const mmt_plan *plan, char *text, size_t size)

@@ -7,6 +7,7 @@
     T(panel)                                                                             \
     T(skinny)                                                                            \
     T(small)                                                                             \
+    T(wgmma)                                                                             \
     T(dmma)                                                                              \
     T(simt)                                                                              \
     T(simt_async)                                                                        \

@@ -7,6 +7,7 @@
 #include "base/caps.h"
 #include "base/launch.h"
 #include "base/problem.h"
+#include "base/text.h"
 
 enum { MMT_MAX_KNOBS = 24, MMT_MAX_VALUES = 16 };
 
@@ -59,6 +60,8 @@ struct mmt_template {
     mmt_op op;
     unsigned types;    /* bits 1 << MMT_F32 … */
     bool fused;        /* serves bias and activation */
+    bool aligned_only; /* has no text for any alignment: a plan takes another template's
+                        * for operands that are not aligned */
     unsigned dialects; /* enum mmt_dialect bits */
     unsigned kinds;    /* enum mmt_kind bits: where it is worth trying. It must be right
                         * everywhere its dialects reach */
@@ -83,6 +86,11 @@ struct mmt_template {
 
     /* Optional. Where absent, elements: then the aligned text is the only one. */
     struct mmt_alignment (*alignment)(const int *v, const struct mmt_variant *variant);
+
+    /* Optional. Adds definitions that the preprocessor cannot compute, such as the list of
+     * an instruction's registers. */
+    void (*define)(const int *v, const struct mmt_variant *variant,
+                   struct mmt_text *text);
 
     /* Good starting points, the best first; each has num_knobs values. The first legal
      * one is what an untuned device gets, and a search begins with them. At least one. */

@@ -79,7 +79,7 @@ static bool has_variant(const struct mmt_template *template,
                         const struct mmt_variant *variant)
 {
     return (template->types & 1u << variant->type) &&
-           (variant->aligned || template->alignment);
+           (variant->aligned || (template->alignment && !template->aligned_only));
 }
 
 static int value_index(const struct mmt_knob *knob, int value)

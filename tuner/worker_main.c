@@ -88,7 +88,7 @@ static mmt_status compile_variants(struct worker *w, const struct mmt_job *job,
     mmt_status status = MMT_OK;
     if (!mmt_config_reject(config, &aligned, mmt_device_caps(w->device)))
         status = compile_variant(w, job, true, err);
-    if (!status && config->template->alignment)
+    if (!status && config->template->alignment && !config->template->aligned_only)
         status = compile_variant(w, job, false, err);
     return status;
 }

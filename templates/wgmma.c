@@ -1,0 +1,329 @@
+/* The knobs of wgmma.cu, in the order in which that file names them. */
+#include <string.h>
+
+#include "templates/gemm.h"
+
+// clang-format off
+enum {
+    SWAP, TILE_M, TILE_N, DEPTH, STAGES, CONSUMERS, SCHEDULE, CLUSTER, WALK, GROUP,
+    IN_FLIGHT, PROMOTE, STORE_SLOTS, PROMOTION, NUM_KNOBS,
+};
+// clang-format on
+
+enum { COOPERATIVE, PINGPONG };
+enum { ROWS, COLUMNS };
+enum { ALONE = 11, BELOW = 21, BESIDE = 12 }; /* blocks of a cluster */
+
+static const char *const schedule_names[] = { "cooperative", "pingpong" };
+static const char *const cluster_names[] = { "1x1", "2x1", "1x2" };
+static const char *const walk_names[] = { "rows", "columns" };
+
+static const struct mmt_knob knobs[NUM_KNOBS] = {
+    [SWAP] = MMT_KNOB("SWAP", "compute the transpose of C", 0, 1),
+    [TILE_M] = MMT_KNOB("TILE_M", "rows of a tile", 64, 128, 192, 256),
+    [TILE_N] = MMT_KNOB("TILE_N", "columns of a tile", 8, 16, 32, 48, 64, 80, 96, 112,
+                        128, 144, 160, 176, 192, 208, 224, 256),
+    [DEPTH] = MMT_KNOB("DEPTH", "depth of a slot in units of 128 bytes", 1, 2),
+    [STAGES] = MMT_KNOB("STAGES", "slots of the ring", 2, 3, 4, 5, 6, 7, 8, 10, 12),
+    [CONSUMERS] = MMT_KNOB("CONSUMERS", "warpgroups that multiply", 1, 2, 3),
+    [SCHEDULE] = { "SCHEDULE",
+                   "how warpgroups share the work",
+                   2,
+                   { COOPERATIVE, PINGPONG },
+                   schedule_names },
+    [CLUSTER] = { "CLUSTER",
+                  "blocks that share what they fetch",
+                  3,
+                  { ALONE, BELOW, BESIDE },
+                  cluster_names },
+    [WALK] = { "WALK", "clusters are dealt along", 2, { ROWS, COLUMNS }, walk_names },
+    [GROUP] = MMT_KNOB("GROUP", "rows or columns dealt side by side", 1, 2, 4, 6, 8, 12,
+                       16, 32),
+    [IN_FLIGHT] = MMT_KNOB("IN_FLIGHT", "slots the tensor cores may be behind", 0, 1),
+    [PROMOTE] =
+        MMT_KNOB("PROMOTE", "f8: slots summed before full precision; 0: all", 0, 1, 2, 4),
+    [STORE_SLOTS] =
+        MMT_KNOB("STORE_SLOTS", "pieces of C in shared memory; 0: registers", 0, 1, 2, 4),
+    [PROMOTION] = MMT_KNOB("L2_PROMOTION", "bytes that the L2 cache fetches at once", 0,
+                           64, 128, 256),
+};
+
+// clang-format off
+static const int seeds[][MMT_MAX_KNOBS] = {
+    /* swap, tile, depth, stages, consumers, schedule, cluster, walk, group, in flight,
+     * promote, store slots, promotion */
+    { 0, 128, 256, 1,  4, 2, COOPERATIVE, BELOW,  ROWS, 8, 1, 0, 2, 128 },
+    { 0, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,  ROWS, 8, 1, 0, 2, 128 },
+    { 0, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,  ROWS, 8, 1, 1, 2, 128 },
+    { 0, 128, 192, 1,  4, 2, PINGPONG,    BELOW,  ROWS, 8, 1, 0, 2, 128 },
+    { 0, 128, 128, 1,  6, 2, PINGPONG,    ALONE,  ROWS, 8, 1, 0, 2, 128 },
+    { 0, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,  ROWS, 8, 1, 0, 0, 128 },
+    { 0, 128, 128, 1,  5, 2, COOPERATIVE, ALONE,  ROWS, 8, 1, 0, 1, 128 },
+    { 0, 128, 128, 1,  5, 2, COOPERATIVE, ALONE,  ROWS, 8, 1, 1, 0, 128 },
+    { 0,  64, 128, 1,  6, 1, COOPERATIVE, ALONE,  ROWS, 8, 1, 0, 1, 128 },
+    { 0,  64,  64, 1, 10, 1, COOPERATIVE, ALONE,  ROWS, 8, 1, 0, 1, 128 },
+    { 1,  64,  32, 2,  6, 1, COOPERATIVE, ALONE,  ROWS, 8, 1, 0, 0, 128 },
+    { 1,  64,  16, 2,  8, 1, COOPERATIVE, ALONE,  ROWS, 8, 1, 0, 0, 128 },
+    { 1, 128,  64, 1,  8, 2, COOPERATIVE, ALONE,  ROWS, 8, 1, 0, 0, 128 },
+};
+// clang-format on
+
+/* ---- what the kernel file derives too -----------------------------------------------
+ */
+
+enum { LINE = 128, BLOCK_M = 64, WARPGROUP = 128 };
+
+static int consumers_of_a_tile(const int *v)
+{
+    return v[SCHEDULE] == PINGPONG ? 1 : v[CONSUMERS];
+}
+
+static int threads(const int *v)
+{
+    return WARPGROUP * v[CONSUMERS] + (v[CONSUMERS] == 1 ? 32 : WARPGROUP);
+}
+
+static int cluster_m(const int *v)
+{
+    return v[CLUSTER] / 10;
+}
+
+static int cluster_n(const int *v)
+{
+    return v[CLUSTER] % 10;
+}
+
+/* Elements of a line of a tile. */
+static int atom(mmt_type type)
+{
+    return LINE / (int) mmt_type_size(type);
+}
+
+/* Whether the operands of the instruction run along k. */
+static bool left_deep(const int *v, bool trans_a, bool trans_b)
+{
+    return v[SWAP] ? trans_b : !trans_a;
+}
+
+static bool right_deep(const int *v, bool trans_a, bool trans_b)
+{
+    return v[SWAP] ? !trans_a : trans_b;
+}
+
+/* Bytes of an operand's tile. */
+static int tile_bytes(const int *v, int tile, mmt_type type, bool deep)
+{
+    int chunks = (tile + atom(type) - 1) / atom(type);
+    return deep ? v[DEPTH] * tile * LINE : chunks * atom(type) * v[DEPTH] * LINE;
+}
+
+/* Bytes of a line of a piece of C on its way out. */
+static int line_of_c(const int *v, mmt_type out)
+{
+    int line = LINE;
+    while (v[TILE_N] * (int) mmt_type_size(out) % line)
+        line /= 2;
+    return line;
+}
+
+static size_t shared_bytes(const int *v, mmt_type type, mmt_type out, bool trans_a,
+                           bool trans_b)
+{
+    int slot = tile_bytes(v, v[TILE_M], type, left_deep(v, trans_a, trans_b)) +
+               tile_bytes(v, v[TILE_N], type, right_deep(v, trans_a, trans_b));
+    int piece = BLOCK_M * line_of_c(v, out);
+    int barriers = 2 * (int) sizeof(uint64_t);
+    return (size_t) (v[STAGES] * (slot + barriers) +
+                     v[CONSUMERS] * v[STORE_SLOTS] * piece);
+}
+
+/* Registers for the sums of a thread. */
+static int sums(const int *v)
+{
+    int one = v[TILE_M] / BLOCK_M / consumers_of_a_tile(v) * v[TILE_N] / 2;
+    return v[PROMOTE] ? 2 * one : one;
+}
+
+/* ---- what cannot be ------------------------------------------------------------------
+ */
+
+static bool is_f8(mmt_type type)
+{
+    return type == MMT_F8E4M3 || type == MMT_F8E5M2;
+}
+
+static const char *reject_type(const int *v, const struct mmt_variant *variant)
+{
+    const bool deep = left_deep(v, variant->trans_a, variant->trans_b) &&
+                      right_deep(v, variant->trans_a, variant->trans_b);
+
+    if (!variant->aligned)
+        return "the copy engine takes operands that are aligned to 16 bytes alone";
+    if (mmt_type_size(variant->type) != 2 && !deep)
+        return "wgmma takes elements that are not of 2 bytes only where A and B run "
+               "along k (nt)";
+    if (variant->type == MMT_I8 && v[TILE_N] > 32 && v[TILE_N] % 16)
+        return "wgmma of i8 has 8, 16, 24, 32 or a multiple of 16 columns";
+    if (v[PROMOTE] && !is_f8(variant->type))
+        return "PROMOTE is for sums of 8-bit floating-point numbers";
+    return NULL;
+}
+
+static const char *reject_tile(const int *v, const struct mmt_variant *variant)
+{
+    const int blocks = v[TILE_M] / BLOCK_M, owners = consumers_of_a_tile(v);
+    const int out = (int) mmt_type_size(variant->out);
+
+    if (v[SCHEDULE] == PINGPONG && v[CONSUMERS] == 1)
+        return "pingpong takes two CONSUMERS or more";
+    if (blocks % owners)
+        return "TILE_M must give each of its CONSUMERS whole blocks of 64 rows";
+    if (cluster_m(v) > 1 && v[TILE_N] % 16)
+        return "a cluster of two blocks below each other needs a TILE_N that is a "
+               "multiple "
+               "of 16";
+    if (v[SWAP] && v[STORE_SLOTS])
+        return "with SWAP, C is stored from registers: STORE_SLOTS must be 0";
+    if (v[STORE_SLOTS] > blocks / owners * v[TILE_N] * out / line_of_c(v, variant->out))
+        return "STORE_SLOTS has more slots than a warpgroup has pieces of C";
+    if (v[PROMOTE] && v[IN_FLIGHT])
+        return "PROMOTE waits for each slot: IN_FLIGHT must be 0";
+    return NULL;
+}
+
+/* A multiprocessor's registers are dealt by role; sums leave room for the rest. */
+static const char *reject_registers(const int *v)
+{
+    const int most = v[CONSUMERS] == 3 ? 128 : 192;
+    return sums(v) > most ? "the sums take more registers than a thread may have" : NULL;
+}
+
+static const char *reject(const int *v, const struct mmt_variant *variant,
+                          const struct mmt_caps *caps)
+{
+    size_t shared =
+        shared_bytes(v, variant->type, variant->out, variant->trans_a, variant->trans_b);
+    const char *why;
+
+    if (strcmp(caps->architecture, "sm_90a"))
+        return "wgmma is an instruction of sm_90a alone";
+    if ((why = reject_type(v, variant)) || (why = reject_tile(v, variant)) ||
+        (why = reject_registers(v)))
+        return why;
+    return mmt_gemm_reject(threads(v), 1, shared, caps);
+}
+
+/* ---- launching -----------------------------------------------------------------------
+ */
+
+static int64_t clusters(const int *v, const mmt_problem *p)
+{
+    int64_t rows = v[SWAP] ? p->n : p->m, columns = v[SWAP] ? p->m : p->n;
+    return mmt_gemm_pieces(rows, v[TILE_M] * cluster_m(v)) *
+           mmt_gemm_pieces(columns, v[TILE_N] * cluster_n(v));
+}
+
+static const char *refuse(const int *v, const mmt_problem *problem)
+{
+    return mmt_gemm_refuse(clusters(v, problem) * cluster_m(v) * cluster_n(v));
+}
+
+/* A part of an operand's tile, one for each of the blocks that share it. */
+static struct mmt_box operand_box(const int *v, mmt_type type, int tile, bool deep,
+                                  int parts)
+{
+    int lines = deep ? tile : atom(type) * v[DEPTH];
+    return (struct mmt_box){ (unsigned) atom(type), (unsigned) (lines / parts), LINE,
+                             (unsigned) v[PROMOTION] };
+}
+
+static struct mmt_box result_box(const int *v, mmt_type out)
+{
+    unsigned line = (unsigned) line_of_c(v, out);
+    return (struct mmt_box){ line / (unsigned) mmt_type_size(out), BLOCK_M, line, 0 };
+}
+
+static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
+                   struct mmt_launches *out)
+{
+    static const enum mmt_arg args[] = {
+        MMT_ARG_MAP_A, MMT_ARG_MAP_B, MMT_ARG_M,    MMT_ARG_N,
+        MMT_ARG_K,     MMT_ARG_ALPHA, MMT_ARG_BETA, MMT_ARG_SCALARS,
+        MMT_ARG_C,     MMT_ARG_BIAS,  MMT_ARG_END,
+    };
+    static const enum mmt_arg store_args[] = {
+        MMT_ARG_MAP_A,   MMT_ARG_MAP_B, MMT_ARG_MAP_C, MMT_ARG_M,
+        MMT_ARG_N,       MMT_ARG_K,     MMT_ARG_ALPHA, MMT_ARG_BETA,
+        MMT_ARG_SCALARS, MMT_ARG_C,     MMT_ARG_BIAS,  MMT_ARG_END,
+    };
+    const bool left = left_deep(v, p->trans_a, p->trans_b);
+    const bool right = right_deep(v, p->trans_a, p->trans_b);
+    const struct mmt_box boxes[] = {
+        operand_box(v, p->type, v[TILE_M], left, cluster_n(v)),
+        operand_box(v, p->type, v[TILE_N], right, cluster_m(v)),
+    };
+    const int64_t blocks = clusters(v, p) * cluster_m(v) * cluster_n(v);
+
+    mmt_gemm_launch(threads(v), 1, blocks, p->batch, out);
+    out->launch[0].args = v[STORE_SLOTS] ? store_args : args;
+    out->launch[0].shared = shared_bytes(v, p->type, p->out, p->trans_a, p->trans_b);
+    out->launch[0].box[0] = boxes[v[SWAP]];
+    out->launch[0].box[1] = boxes[!v[SWAP]];
+    out->launch[0].box[2] = result_box(v, p->out);
+    out->launch[0].stays = true;
+}
+
+static struct mmt_alignment alignment(const int *v, const struct mmt_variant *variant)
+{
+    unsigned result = (unsigned) mmt_type_size(variant->out);
+    return (struct mmt_alignment){ 16, 16, v[STORE_SLOTS] ? 16 : result };
+}
+
+/* ---- straight-line text --------------------------------------------------------------
+ */
+
+static void add_list(struct mmt_text *text, const char *before, const char *format,
+                     int count, const char *after)
+{
+    mmt_text_add(text, before);
+    for (int i = 0; i < count; i++) {
+        mmt_text_add(text, i ? ", " : "");
+        mmt_text_addf(text, format, i);
+    }
+    mmt_text_add(text, after);
+}
+
+/* An instruction's names for its registers: the sums, then the operands. */
+static void define(const int *v, const struct mmt_variant *variant, struct mmt_text *text)
+{
+    const int count = v[TILE_N] / 2;
+    const char *item = variant->type == MMT_I8 ? "\"+r\"(x[%d])" : "\"+f\"(x[%d])";
+
+    add_list(text, "#define SUM_NAMES \"{", "%%%d", count, "}\"\n");
+    add_list(text, "#define SUM_LIST(x) ", item, count, "\n");
+    mmt_text_addf(text, "#define LEFT_NAME \"%%%d\"\n", count);
+    mmt_text_addf(text, "#define RIGHT_NAME \"%%%d\"\n", count + 1);
+    mmt_text_addf(text, "#define ADD_NAME \"%%%d\"\n", count + 2);
+}
+
+const struct mmt_template mmt_template_wgmma = {
+    .name = "wgmma",
+    .what = "16-bit, tf32 and 8-bit types on the tensor cores of NVIDIA's sm_90a",
+    .op = MMT_GEMM,
+    .types = 1 << MMT_BF16 | 1 << MMT_F16 | 1 << MMT_TF32 | 1 << MMT_F8E4M3 |
+             1 << MMT_F8E5M2 | 1 << MMT_I8,
+    .fused = true,
+    .aligned_only = true,
+    .dialects = MMT_CUDA_CXX,
+    .kinds = MMT_GPU,
+    .file = "wgmma.cu",
+    .knobs = knobs,
+    .num_knobs = NUM_KNOBS,
+    .reject = reject,
+    .refuse = refuse,
+    .launch = launch,
+    .alignment = alignment,
+    .define = define,
+    .seeds = seeds,
+    .num_seeds = sizeof(seeds) / sizeof(seeds[0]),
+};

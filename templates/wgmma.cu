@@ -1,0 +1,682 @@
+// wgmma - C = activation(alpha*op(A)*op(B) + beta*C + bias) on the tensor cores of sm_90a.
+//
+// Blocks stay and compute one TILE_M x TILE_N tile of C after the other. One thread asks the
+// copy engine (TMA) for tiles of A and B, TILE_K deep, which land in a ring of STAGES slots;
+// CONSUMERS warpgroups multiply straight from there and keep their sums in registers. Two
+// barriers a slot say where it stands:
+//
+//              empty[s]                          full[s]
+//       +----------------------+        +------------------------+
+//       v                      |        |                        v
+//    producer --- TMA ---> [ slot s: A tile, B tile ] ---> consumers --> sums --> C
+//
+// Cooperative consumers share a tile, TILE_M / CONSUMERS rows each. In pingpong each has a
+// tile of its own and they multiply in turn, so that one stores while the next multiplies.
+//
+// The blocks of a CLUSTER, RxC, compute neighbouring tiles: each fetches its part of what
+// they have in common, and the engine hands it to all of them.
+//
+// "Left" and "right" name the operands of the instruction: A and B, or with SWAP, which
+// computes the transpose of C, B and A: then a tile's rows are columns of C, which suits an
+// A of few rows. An operand that runs along k is "deep": its tile holds lines of 128 bytes
+// along k. The other kind holds chunks, 128 bytes wide, of TILE_K rows. The engine swizzles
+// both as the tensor cores expect it.
+//
+// Launch: block (THREADS), grid (blocks that stay, whole clusters; 1; batch).
+
+#ifndef SWAP
+#define SWAP 0                // 1: compute the transpose of C
+#endif
+#ifndef TILE_M
+#define TILE_M 128            // rows of a tile, 64 for each instruction
+#endif
+#ifndef TILE_N
+#define TILE_N 256            // columns of a tile, all of them in one instruction
+#endif
+#ifndef DEPTH
+#define DEPTH 1               // depth of a slot in units of 128 bytes
+#endif
+#ifndef STAGES
+#define STAGES 4              // slots of the ring
+#endif
+#ifndef CONSUMERS
+#define CONSUMERS 2           // warpgroups that multiply
+#endif
+#ifndef SCHEDULE
+#define SCHEDULE 0            // 0 cooperative, 1 pingpong
+#endif
+#ifndef CLUSTER
+#define CLUSTER 21            // blocks of a cluster: 10 * below each other + side by side
+#endif
+#ifndef WALK
+#define WALK 0                // clusters are dealt along 0 rows, 1 columns,
+#endif
+#ifndef GROUP
+#define GROUP 8               // so many of these side by side
+#endif
+#ifndef IN_FLIGHT
+#define IN_FLIGHT 1           // slots that the tensor cores may be behind
+#endif
+#ifndef PROMOTE
+#define PROMOTE 0             // f8: slots whose sum goes to a register of full precision;
+#endif                        // 0: the tensor cores keep all sums
+#ifndef STORE_SLOTS
+#define STORE_SLOTS 2         // pieces of C, 64 rows each, that a warpgroup has on their
+#endif                        // way through shared memory; 0: C is stored from registers
+#ifndef L2_PROMOTION
+#define L2_PROMOTION 128      // bytes that the L2 cache fetches at once: 0, 64, 128, 256;
+#endif                        // the maps of A and B say so
+
+#if defined(TYPE_TF32)
+#define SIZE 4                // bytes of an element
+#elif defined(TYPE_BF16) || defined(TYPE_F16)
+#define SIZE 2
+#else
+#define SIZE 1
+#endif
+#if defined(OUT_BF16) || defined(OUT_F16)
+#define RESULT_SIZE 2         // bytes of an element of C
+#else
+#define RESULT_SIZE 4
+#endif
+
+#define LINE      128                           // bytes of a line of a tile
+#define ATOM      (LINE / SIZE)                 // elements of a line
+#define TILE_K    (ATOM * DEPTH)
+#define WGMMA_K   (32 / SIZE)                   // depth of one instruction
+#define STEPS     (TILE_K / WGMMA_K)
+#define OWNERS    (SCHEDULE ? 1 : CONSUMERS)    // warpgroups that share a tile
+#define TURNS     (SCHEDULE ? CONSUMERS : 1)    // tiles that a block has at work
+#define BLOCKS_M  (TILE_M / 64 / OWNERS)        // instructions below each other
+#define SUMS      (TILE_N / 2)                  // registers that each of them adds to
+#define THREADS   (CONSUMERS * 128 + (CONSUMERS == 1 ? 32 : 128))
+#define CLUSTER_M (CLUSTER / 10)                // blocks that share what they need of right
+#define CLUSTER_N (CLUSTER % 10)                // and of left
+#define MATES     (CLUSTER_M * CLUSTER_N)
+
+#define LEFT_DEEP  (SWAP ? TRANS_B : !TRANS_A)
+#define RIGHT_DEEP (SWAP ? !TRANS_A : TRANS_B)
+#define CHUNKS(tile, deep) ((deep) ? DEPTH : ((tile) + ATOM - 1) / ATOM)
+#define LINES(tile, deep)  ((deep) ? (tile) : TILE_K)             // of a chunk
+#define BYTES(tile, deep)  (CHUNKS(tile, deep) * LINES(tile, deep) * LINE)
+#define BYTES_LEFT  BYTES(TILE_M, LEFT_DEEP)
+#define BYTES_SLOT  (BYTES_LEFT + BYTES(TILE_N, RIGHT_DEEP))
+
+// A piece of C on its way out: 64 lines of at most 128 bytes that divide TILE_N.
+#define LINE_C      (TILE_N * RESULT_SIZE % 128 == 0  ? 128                                \
+                     : TILE_N * RESULT_SIZE % 64 == 0 ? 64                                 \
+                     : TILE_N * RESULT_SIZE % 32 == 0 ? 32                                 \
+                                                      : 16)
+#define PIECE_N     (LINE_C / RESULT_SIZE)
+#define PIECES      (TILE_N / PIECE_N)          // beside each other
+#define BYTES_PIECE (64 * LINE_C)
+
+// Registers of a thread by role, where there is more than one consumer.
+#define REGISTERS_PRODUCER (CONSUMERS == 2 ? 40 : 32)
+#define REGISTERS_CONSUMER (CONSUMERS == 2 ? 232 : 160)
+
+#if TILE_M % (64 * OWNERS) || TILE_N % 8 || TILE_N > 256
+#error "a warpgroup needs whole blocks of 64 rows and a multiple of 8 columns up to 256"
+#endif
+#if SIZE != 2 && !(LEFT_DEEP && RIGHT_DEEP)
+#error "wgmma takes elements that are not of 2 bytes along k alone"
+#endif
+
+struct __align__(64) tensor_map {
+    unsigned long long opaque[16];
+};
+
+// A value that the compiler shall keep rather than compute again in a loop.
+DEVICE_FN unsigned keep(unsigned value)
+{
+    asm volatile("" : "+r"(value));
+    return value;
+}
+
+// ---- barriers ---------------------------------------------------------------------------
+
+DEVICE_FN void barrier_init(unsigned barrier, int arrivals)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(barrier), "r"(arrivals));
+}
+
+// Arrive, and let it wait for that many bytes besides.
+DEVICE_FN void barrier_expect(unsigned barrier, unsigned bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+                 :: "r"(barrier), "r"(bytes) : "memory");
+}
+
+// Arrive at the barrier that a block of the cluster has at the same place. Nothing is
+// ordered by it: what consumers have read they have waited for.
+DEVICE_FN void barrier_arrive(unsigned barrier, int block)
+{
+#if MATES == 1
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(barrier) : "memory");
+#else
+    asm volatile("{ .reg .b32 there;\n"
+                 "mapa.shared::cluster.u32 there, %0, %1;\n"
+                 "mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [there]; }"
+                 :: "r"(barrier), "r"(block) : "memory");
+#endif
+}
+
+DEVICE_FN void barrier_wait(unsigned barrier, unsigned parity)
+{
+    unsigned done;
+    do {
+        asm volatile("{ .reg .pred done;\n"
+                     "mbarrier.try_wait.parity.shared::cta.b64 done, [%1], %2;\n"
+                     "selp.u32 %0, 1, 0, done; }"
+                     : "=r"(done) : "r"(barrier), "r"(parity) : "memory");
+    } while (!done);
+}
+
+// Among the 128 threads of a warpgroup.
+DEVICE_FN void group_sync(int group)
+{
+    asm volatile("bar.sync %0, 128;" :: "r"(1 + group) : "memory");
+}
+
+// Pingpong: taking turns is also what keeps a warpgroup from mistaking the slots of another
+// one's tile for its own, for a barrier tells odd rounds from even ones and no more.
+DEVICE_FN void await_turn(int group)
+{
+    asm volatile("bar.sync %0, 256;" :: "r"(1 + CONSUMERS + group) : "memory");
+}
+
+DEVICE_FN void give_turn(int group)
+{
+    asm volatile("bar.arrive %0, 256;"
+                 :: "r"(1 + CONSUMERS + (group + 1) % CONSUMERS) : "memory");
+}
+
+DEVICE_FN void cluster_sync(void)
+{
+#if MATES == 1
+    __syncthreads();
+#else
+    asm volatile("barrier.cluster.arrive.release;\n"
+                 "barrier.cluster.wait.acquire;" ::: "memory");
+#endif
+}
+
+DEVICE_FN int cluster_rank(void)
+{
+    int rank = 0;
+#if MATES > 1
+    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+#endif
+    return rank;
+}
+
+// ---- the copy engine --------------------------------------------------------------------
+
+// Copy the box at (x, y) of matrix z to shared memory: to this block's, or to that of all
+// blocks in the set `blocks`.
+DEVICE_FN void copy_in(unsigned to, const tensor_map *map, int x, int y, int z,
+                       unsigned barrier, int blocks)
+{
+    if (blocks)
+        asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::"
+                     "complete_tx::bytes.multicast::cluster [%0], [%1, {%2, %3, %4}], "
+                     "[%5], %6;"
+                     :: "r"(to), "l"(map), "r"(x), "r"(y), "r"(z), "r"(barrier),
+                        "h"((short) blocks) : "memory");
+    else
+        asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::"
+                     "complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];"
+                     :: "r"(to), "l"(map), "r"(x), "r"(y), "r"(z), "r"(barrier)
+                     : "memory");
+}
+
+DEVICE_FN void copy_out(const tensor_map *map, int x, int y, int z, unsigned from)
+{
+    asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group "
+                 "[%0, {%1, %2, %3}], [%4];\n"
+                 "cp.async.bulk.commit_group;"
+                 :: "l"(map), "r"(x), "r"(y), "r"(z), "r"(from) : "memory");
+}
+
+// Until all that copy_out took has been read.
+DEVICE_FN void await_copies_out(void)
+{
+    asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+}
+
+// Fetch one of `parts` equal parts of the tile that begins at `line` and `depth`.
+DEVICE_FN void fetch(unsigned to, const tensor_map *map, int line, int depth, int z,
+                     unsigned barrier, int part, int parts, int tile, bool deep)
+{
+    const int lines = LINES(tile, deep) / parts, blocks = parts > 1 ? (1 << parts) - 1 : 0;
+    const int x = deep ? depth : line, y = (deep ? line : depth) + part * lines;
+
+    UNROLL
+    for (int c = 0; c < CHUNKS(tile, deep); c++)
+        copy_in(to + (c * LINES(tile, deep) + part * lines) * LINE, map, x + c * ATOM, y, z,
+                barrier, blocks);
+}
+
+// ---- the tensor cores -------------------------------------------------------------------
+
+#if defined(TYPE_BF16)
+#define WGMMA_TYPES "k16.f32.bf16.bf16"
+#elif defined(TYPE_F16)
+#define WGMMA_TYPES "k16.f32.f16.f16"
+#elif defined(TYPE_TF32)
+#define WGMMA_TYPES "k8.f32.tf32.tf32"
+#elif defined(TYPE_F8E4M3)
+#define WGMMA_TYPES "k32.f32.e4m3.e4m3"
+#elif defined(TYPE_F8E5M2)
+#define WGMMA_TYPES "k32.f32.e5m2.e5m2"
+#else
+#define WGMMA_TYPES "k32.s32.s8.s8"
+#endif
+#if SIZE == 2 && LEFT_DEEP && RIGHT_DEEP
+#define WGMMA_SIGNS ", 1, 1, 0, 0"     // neither is negated; which of them is not deep
+#elif SIZE == 2 && LEFT_DEEP
+#define WGMMA_SIGNS ", 1, 1, 0, 1"
+#elif SIZE == 2 && RIGHT_DEEP
+#define WGMMA_SIGNS ", 1, 1, 1, 0"
+#elif SIZE == 2
+#define WGMMA_SIGNS ", 1, 1, 1, 1"
+#elif defined(TYPE_I8)
+#define WGMMA_SIGNS ""
+#else
+#define WGMMA_SIGNS ", 1, 1"
+#endif
+#if defined(TYPE_I8)
+#define SUM_KIND "+r"
+#else
+#define SUM_KIND "+f"
+#endif
+#define TEXT_OF(x) #x
+#define TEXT(x)    TEXT_OF(x)
+
+// How the tensor cores find a swizzled tile at that address of shared memory: groups of 8
+// lines stand 1024 bytes apart, chunks as far as they are long. All in units of 16 bytes.
+DEVICE_FN unsigned long long describe(unsigned address, bool deep)
+{
+    const unsigned long long swizzled = 1ull << 62, groups = 1024 / 16,
+                             chunks = deep ? 1 : TILE_K * LINE / 16;
+    return swizzled | groups << 32 | chunks << 16 | (address & 0x3ffff) / 16;
+}
+
+// Where in a tile, in units of 16 bytes, the operand of an instruction begins.
+DEVICE_FN int operand(int block, int step, int tile, bool deep)
+{
+    if (deep)
+        return (step / 4 * tile + block * 64) * LINE / 16 + step % 4 * 2;
+    return (block * 64 / ATOM * TILE_K + step * WGMMA_K) * LINE / 16;
+}
+
+// SUM_NAMES, SUM_LIST and the names behind them come with the configuration: an instruction
+// names each of its registers.
+DEVICE_FN void wgmma(real sum[SUMS], unsigned long long left, unsigned long long right,
+                     int add)
+{
+    asm volatile("{ .reg .pred add;\n"
+                 "setp.ne.s32 add, " ADD_NAME ", 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n" TEXT(TILE_N) WGMMA_TYPES " "
+                 SUM_NAMES ", " LEFT_NAME ", " RIGHT_NAME ", add" WGMMA_SIGNS "; }"
+                 : SUM_LIST(sum) : "l"(left), "l"(right), "r"(add));
+}
+
+// Start multiplying the tiles of a slot, and add to what the sums hold if `add`.
+DEVICE_FN void multiply(real sum[BLOCKS_M][SUMS], unsigned long long left,
+                        unsigned long long right, bool add)
+{
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+    UNROLL
+    for (int s = 0; s < STEPS; s++)
+        UNROLL
+        for (int i = 0; i < BLOCKS_M; i++)
+            wgmma(sum[i], left + operand(i, s, TILE_M, LEFT_DEEP),
+                  right + operand(0, s, TILE_N, RIGHT_DEEP), add || s > 0);
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
+// Until at most `behind` slots are still being multiplied.
+#define AWAIT_WGMMA(behind) \
+    asm volatile("wgmma.wait_group.sync.aligned %0;" :: "n"(behind) : "memory")
+
+// The compiler must not look at the sums before this.
+DEVICE_FN void settle(real sum[BLOCKS_M][SUMS])
+{
+    UNROLL
+    for (int s = 0; s < BLOCKS_M * SUMS; s++)
+        asm volatile("" : SUM_KIND(sum[s / SUMS][s % SUMS]) :: "memory");
+}
+
+DEVICE_FN void clear(real sum[BLOCKS_M][SUMS])
+{
+    UNROLL
+    for (int s = 0; s < BLOCKS_M * SUMS; s++)
+        sum[s / SUMS][s % SUMS] = 0;
+}
+
+// ---- tiles ------------------------------------------------------------------------------
+
+// The product or its transpose; slots along k; clusters of tiles.
+struct problem {
+    int rows, columns, depth, clusters_m, clusters_n;
+};
+
+// Where a tile begins.
+struct place {
+    int row, column;
+};
+
+// This block's tile of the i-th cluster.
+DEVICE_FN place find_tile(const problem &p, int i, int rank)
+{
+    const int along = WALK ? p.clusters_m : p.clusters_n;
+    const int across = WALK ? p.clusters_n : p.clusters_m;
+    const int group = i / (GROUP * along), rest = i % (GROUP * along);
+    const int lanes = min(GROUP, across - group * GROUP);
+    const int x = rest / lanes, y = group * GROUP + rest % lanes;
+    const int m = WALK ? x : y, n = WALK ? y : x;
+    return { (m * CLUSTER_M + rank % CLUSTER_M) * TILE_M,
+             (n * CLUSTER_N + rank / CLUSTER_M) * TILE_N };
+}
+
+// ---- the way out ------------------------------------------------------------------------
+
+struct output {
+    int rows, columns;
+    real alpha, beta;
+    result *c;
+    const result *bias;
+    int ldc;
+    bool pairs;        // any two neighbours at an even column may be stored at once
+};
+
+// From two neighbouring sums, of row r and columns q and q + 1, to what C gets there.
+DEVICE_FN void finish(real *x, const output &out, int r, int q)
+{
+    UNROLL
+    for (int e = 0; e < 2; e++) {
+        const int i = SWAP ? q + e : r, j = SWAP ? r : q + e;
+        const bool inside = r < out.rows && q + e < out.columns;
+        x[e] *= out.alpha;
+        if (out.beta != 0 && inside)
+            x[e] = MULTIPLY_ADD(out.beta, from_result(out.c[(wide) i * out.ldc + j]), x[e]);
+        if (BIAS && inside)
+            x[e] += bias_at(out.bias, i, j);
+        x[e] = activate(x[e]);
+    }
+}
+
+// Two neighbours as words of C's type; in 16 bits both are in the first.
+DEVICE_FN uint2 pack(const real *x)
+{
+    unsigned low, high = 0;
+#if defined(OUT_BF16)
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(low) : "f"(x[1]), "f"(x[0]));
+#elif defined(OUT_F16)
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(low) : "f"(x[1]), "f"(x[0]));
+#elif defined(OUT_F32)
+    low = BITS_OF_FLOAT(x[0]), high = BITS_OF_FLOAT(x[1]);
+#else
+    low = x[0], high = x[1];
+#endif
+    return make_uint2(low, high);
+}
+
+// Store two neighbouring elements from registers.
+DEVICE_FN void store(const real *x, const output &out, int r, int q)
+{
+    if (r >= out.rows)
+        return;
+    result *c = SWAP ? out.c + (wide) q * out.ldc + r : out.c + (wide) r * out.ldc + q;
+    if (!SWAP && out.pairs && q + 1 < out.columns) {
+        if (RESULT_SIZE == 4)
+            *(uint2 *) c = pack(x);
+        else
+            *(unsigned *) c = pack(x).x;
+        return;
+    }
+    if (q < out.columns)
+        c[0] = to_result(x[0]);
+    if (q + 1 < out.columns)
+        c[SWAP ? out.ldc : 1] = to_result(x[1]);
+}
+
+// A thread's sums of one instruction: each four of them are two neighbours of a row and of
+// the row 8 further down; the next four are 8 columns further.
+#define FOR_ALL_PAIRS(sum, row, column, thread, ACTION)                                    \
+    UNROLL                                                                                 \
+    for (int i_ = 0; i_ < BLOCKS_M; i_++)                                                  \
+        UNROLL                                                                             \
+        for (int s_ = 0; s_ < SUMS; s_ += 2)                                               \
+            ACTION(&sum[i_][s_], out,                                                      \
+                   row + i_ * 64 + thread / 32 * 16 + thread % 32 / 4 + s_ % 4 * 4,        \
+                   column + s_ / 4 * 8 + thread % 4 * 2)
+
+#if STORE_SLOTS
+// A byte of a piece of C, swizzled as the engine undoes it.
+DEVICE_FN unsigned swizzle(unsigned at)
+{
+    return at ^ at / 8 % LINE_C / 16 * 16;
+}
+
+// Write a warpgroup's piece of C, whose first sum is *sum, to shared memory.
+DEVICE_FN void write_piece(unsigned to, const real *sum, int thread)
+{
+    const int lane = thread % 32, row = thread / 32 * 16;
+#if RESULT_SIZE == 2
+    const int line = (row + lane % 16) * LINE_C;
+    UNROLL
+    for (int j = 0; j < PIECE_N; j += 16, sum += 8)
+        if (PIECE_N >= 16)
+            asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
+                         :: "r"(to + swizzle(line + j * 2 + lane / 16 * 16)),
+                            "r"(pack(sum).x), "r"(pack(sum + 2).x), "r"(pack(sum + 4).x),
+                            "r"(pack(sum + 6).x) : "memory");
+        else
+            asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};"
+                         :: "r"(to + line), "r"(pack(sum).x), "r"(pack(sum + 2).x)
+                         : "memory");
+#else
+    UNROLL
+    for (int s = 0; s < PIECE_N / 2; s += 2) {
+        const int line = (row + lane / 4 + s % 4 * 4) * LINE_C;
+        const uint2 pair = pack(sum + s);
+        asm volatile("st.shared.v2.b32 [%0], {%1, %2};"
+                     :: "r"(to + swizzle(line + s / 4 * 32 + lane % 4 * 8)), "r"(pair.x),
+                        "r"(pair.y) : "memory");
+    }
+#endif
+}
+
+// Store a warpgroup's sums through its slots, as many pieces at a time.
+DEVICE_FN void store_pieces(real sum[BLOCKS_M][SUMS], const tensor_map *map, unsigned slots,
+                            int row, int column, int thread, int group)
+{
+    UNROLL
+    for (int p = 0; p < BLOCKS_M * PIECES; p++) {
+        const int slot = p % STORE_SLOTS;
+        if (slot == 0) {
+            if (thread == 0)
+                await_copies_out();
+            group_sync(group);
+        }
+        write_piece(slots + slot * BYTES_PIECE, &sum[p / PIECES][p % PIECES * PIECE_N / 2],
+                    thread);
+        if (slot < STORE_SLOTS - 1 && p < BLOCKS_M * PIECES - 1)
+            continue;
+        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+        group_sync(group);
+        if (thread == 0)
+            UNROLL
+            for (int q = p - slot; q <= p; q++)
+                copy_out(map, column + q % PIECES * PIECE_N, row + q / PIECES * 64, BLOCK_Z,
+                         slots + q % STORE_SLOTS * BYTES_PIECE);
+    }
+}
+#endif
+
+// ---- the roles --------------------------------------------------------------------------
+
+// Addresses in shared memory.
+struct ring {
+    unsigned slots, full, empty;
+};
+
+// Fetch what all tiles of this block need, slot after slot.
+DEVICE_FN void produce(const problem &p, const ring &ring, const tensor_map *left,
+                       const tensor_map *right, int rank)
+{
+    const int rank_m = rank % CLUSTER_M, rank_n = rank / CLUSTER_M;
+    unsigned number = 0;
+
+    NO_UNROLL
+    for (int i = BLOCK_X / MATES; i < p.clusters_m * p.clusters_n; i += gridDim.x / MATES) {
+        const place at = find_tile(p, i, rank);
+        NO_UNROLL
+        for (int d = 0; d < p.depth; d++, number++) {
+            const unsigned s = number % STAGES, slot = ring.slots + s * BYTES_SLOT;
+            const unsigned full = ring.full + 8 * s;
+            barrier_wait(ring.empty + 8 * s, number / STAGES % 2 ^ 1);
+            barrier_expect(full, BYTES_SLOT);
+            fetch(slot, left, at.row, d * TILE_K, BLOCK_Z, full, rank_n, CLUSTER_N, TILE_M,
+                  LEFT_DEEP);
+            fetch(slot + BYTES_LEFT, right, at.column, d * TILE_K, BLOCK_Z, full, rank_m,
+                  CLUSTER_M, TILE_N, RIGHT_DEEP);
+        }
+    }
+}
+
+// Tell all blocks that fetch for this one that the slot of that number is free.
+DEVICE_FN void release(const ring &ring, unsigned number, int lane)
+{
+    if (lane < MATES)
+        barrier_arrive(ring.empty + 8 * (number % STAGES), lane);
+}
+
+// Sum up `depth` slots from that number on.
+DEVICE_FN void consume(real sum[BLOCKS_M][SUMS], const ring &ring, unsigned long long left,
+                       unsigned long long right, unsigned number, int depth, int lane)
+{
+#if PROMOTE
+    real part[BLOCKS_M][SUMS];
+#endif
+    clear(sum);
+    NO_UNROLL
+    for (int d = 0; d < depth; d++, number++) {
+        const unsigned s = number % STAGES, at = s * (BYTES_SLOT / 16);
+        barrier_wait(ring.full + 8 * s, number / STAGES % 2);
+#if PROMOTE
+        multiply(part, left + at, right + at, d % PROMOTE);
+        AWAIT_WGMMA(0);
+        release(ring, number, lane);
+        if (d % PROMOTE < PROMOTE - 1 && d < depth - 1)
+            continue;
+        settle(part);
+        UNROLL
+        for (int i = 0; i < BLOCKS_M * SUMS; i++)
+            sum[i / SUMS][i % SUMS] += part[i / SUMS][i % SUMS];
+#else
+        multiply(sum, left + at, right + at, true);
+        AWAIT_WGMMA(IN_FLIGHT);
+        if (d >= IN_FLIGHT)
+            release(ring, number - IN_FLIGHT, lane);
+#endif
+    }
+}
+
+KERNEL __launch_bounds__(THREADS, 1)
+#if MATES > 1
+__cluster_dims__(MATES, 1, 1)
+#endif
+void mmt_gemm(const __grid_constant__ tensor_map map_a,
+              const __grid_constant__ tensor_map map_b,
+#if STORE_SLOTS
+              const __grid_constant__ tensor_map map_c,
+#endif
+              int m, int n, int k, real alpha, real beta,
+              const GLOBAL real *scalars, wide scalars_start,
+              GLOBAL result *c, wide c_start, int ldc, wide c_stride,
+              const GLOBAL result *bias, wide bias_start)
+{
+    extern __shared__ __align__(1024) unsigned char mmt_shared[];
+
+    const int thread = THREAD_X % 128, lane = THREAD_X % 32, rank = cluster_rank();
+    const int group = __shfl_sync(0xffffffff, THREAD_X / 128, 0);   // known to be uniform
+    const unsigned slots = keep((unsigned) __cvta_generic_to_shared(mmt_shared));
+    const unsigned store_slots = slots + STAGES * BYTES_SLOT;
+    const unsigned full = store_slots + CONSUMERS * STORE_SLOTS * BYTES_PIECE;
+    const ring ring = { slots, full, full + 8 * STAGES };
+
+    if (scalars) {
+        alpha = scalars[scalars_start];
+        beta = scalars[scalars_start + 1];
+    }
+    const int rows = SWAP ? n : m, columns = SWAP ? m : n;
+    const problem p = { rows, columns, alpha == 0 ? 0 : (k + TILE_K - 1) / TILE_K,
+                        (rows - 1) / (TILE_M * CLUSTER_M) + 1,
+                        (columns - 1) / (TILE_N * CLUSTER_N) + 1 };
+
+    if (THREAD_X == 0) {
+        for (int s = 0; s < STAGES; s++) {
+            barrier_init(ring.full + 8 * s, 1);
+            barrier_init(ring.empty + 8 * s, OWNERS * 4 * MATES);   // a warp each
+        }
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    cluster_sync();
+
+    if (group == CONSUMERS) {
+#if CONSUMERS > 1
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" :: "n"(REGISTERS_PRODUCER));
+#endif
+        if (thread == 0)
+            produce(p, ring, SWAP ? &map_b : &map_a, SWAP ? &map_a : &map_b, rank);
+    } else {
+#if CONSUMERS > 1
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" :: "n"(REGISTERS_CONSUMER));
+#endif
+        real sum[BLOCKS_M][SUMS];
+        const int first = SCHEDULE ? 0 : group * BLOCKS_M * 64, turn = SCHEDULE ? group : 0;
+        const int step = gridDim.x / MATES;
+        const unsigned long long left =
+            describe(ring.slots, LEFT_DEEP) + operand(first / 64, 0, TILE_M, LEFT_DEEP);
+        const unsigned long long right = describe(ring.slots + BYTES_LEFT, RIGHT_DEEP);
+        const output out = {
+            rows, columns, alpha, beta, c + c_start + BLOCK_Z * c_stride, bias + bias_start,
+            ldc, ldc % 2 == 0 && c_stride % 2 == 0 &&
+                 (unsigned long long) (c + c_start) % (2 * RESULT_SIZE) == 0
+        };
+        unsigned number = turn * p.depth;
+
+        if (SCHEDULE && group == CONSUMERS - 1)
+            give_turn(group);
+        NO_UNROLL
+        for (int i = BLOCK_X / MATES + turn * step; i < p.clusters_m * p.clusters_n;
+             i += TURNS * step, number += TURNS * p.depth) {
+            const place at = find_tile(p, i, rank);
+            const int row = at.row + first;
+            if (SCHEDULE)
+                await_turn(group);
+            consume(sum, ring, left, right, number, p.depth, lane);
+            if (SCHEDULE)
+                give_turn(group);
+            if (!PROMOTE) {
+                AWAIT_WGMMA(0);
+                settle(sum);
+                if (IN_FLIGHT && p.depth > 0)
+                    release(ring, number + p.depth - 1, lane);
+            }
+            FOR_ALL_PAIRS(sum, row, at.column, thread, finish);
+#if STORE_SLOTS
+            store_pieces(sum, &map_c, store_slots + group * STORE_SLOTS * BYTES_PIECE, row,
+                         at.column, thread, group);
+#else
+            FOR_ALL_PAIRS(sum, row, at.column, thread, store);
+#endif
+        }
+        if (STORE_SLOTS && thread == 0)
+            await_copies_out();
+    }
+    cluster_sync();   // nothing of a block that others write to may be gone
+}
