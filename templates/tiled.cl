@@ -81,7 +81,7 @@
 #endif
 
 // Element (i, j) of a tile of a stored matrix, 0 outside the matrix.
-DEVICE_FN real element(const GLOBAL real *x, int ld, int i, int j, int rows, int columns)
+DEVICE_FN real entry(const GLOBAL real *x, int ld, int i, int j, int rows, int columns)
 {
     return i < rows && j < columns ? x[(wide) i * ld + j] : (real) 0;
 }
@@ -94,9 +94,9 @@ DEVICE_FN void load_a(SHARED_PTR real (*tile)[LINE], const GLOBAL real *a, int l
     for (int w = 0; w < WORK; w++) {
         const int i = TILE_ROW(w), j = TILE_COLUMN(w);
         if (TRANS_A)
-            tile[j][i] = element(a, lda, i, j, depth, rows);
+            tile[j][i] = entry(a, lda, i, j, depth, rows);
         else
-            tile[i][j] = element(a, lda, i, j, rows, depth);
+            tile[i][j] = entry(a, lda, i, j, rows, depth);
     }
 }
 
@@ -108,9 +108,9 @@ DEVICE_FN void load_b(SHARED_PTR real (*tile)[LINE], const GLOBAL real *b, int l
     for (int w = 0; w < WORK; w++) {
         const int i = TILE_ROW(w), j = TILE_COLUMN(w);
         if (TRANS_B)
-            B_AT(tile, j, i) = element(b, ldb, i, j, columns, depth);
+            B_AT(tile, j, i) = entry(b, ldb, i, j, columns, depth);
         else
-            B_AT(tile, i, j) = element(b, ldb, i, j, depth, columns);
+            B_AT(tile, i, j) = entry(b, ldb, i, j, depth, columns);
     }
 }
 
