@@ -19,10 +19,10 @@
  *   MMT_ARG_WORKSPACE     GLOBAL real *, long start
  *   MMT_ARG_BATCH         int: the matrices of this launch, for kernels of which a block
  *                         computes several
- *   MMT_ARG_MAP_A, _B, _C const __grid_constant__ struct of 128 bytes, aligned to 64: what
- *                         the copy engine of newer NVIDIA cards is told of the matrix as
- *                         it is stored, in three dimensions: along a row, down the rows,
- *                         the batch. The launch states the box that it moves at once
+ *   MMT_ARG_MAP_A, _B, _C const __grid_constant__ struct of 128 bytes, aligned to 64:
+ * what the copy engine of newer NVIDIA cards is told of the matrix as it is stored, in
+ * three dimensions: along a row, down the rows, the batch. The launch states the box that
+ * it moves at once
  *
  * Starts, leading dimensions and strides are in elements. */
 enum mmt_arg {
@@ -45,11 +45,12 @@ enum mmt_arg {
 };
 
 /* What a copy engine moves at once: `inner` elements of each of `outer` rows. In shared
- * memory they stand row after row, in 16-byte pieces that are exchanged ("swizzled") within
- * that many bytes, the length of a row: 16 (as they are), 32, 64 or 128. */
+ * memory they stand row after row, in 16-byte pieces that are exchanged ("swizzled")
+ * within that many bytes, the length of a row: 16 (as they are), 32, 64 or 128. */
 struct mmt_box {
     unsigned inner, outer, swizzle;
-    unsigned promotion; /* bytes that the last-level cache gets at once: 0, 64, 128, 256 */
+    unsigned
+        promotion; /* bytes that the last-level cache gets at once: 0, 64, 128, 256 */
 };
 
 enum { MMT_MAX_LAUNCHES = 4 };
@@ -61,11 +62,11 @@ struct mmt_launch {
     const char *entry;        /* the kernel's name in the text */
     const enum mmt_arg *args; /* ends with MMT_ARG_END */
     unsigned grid[3], block[3];
-    size_t shared; /* bytes of dynamic shared memory (CUDA); also what an
-                    * OpenCL text declares as local memory */
+    size_t shared;         /* bytes of dynamic shared memory (CUDA); also what an
+                            * OpenCL text declares as local memory */
     struct mmt_box box[3]; /* of A, B and C, where there are maps of them */
-    bool stays;            /* a block computes one tile after another, so that the grid may
-                            * be cut to what the device runs at once */
+    bool stays; /* a block computes one tile after another, so that the grid may
+                 * be cut to what the device runs at once */
 };
 
 /* The launches of one execution, in order, each after the one before it is done. */

@@ -87,8 +87,8 @@ unsigned mmt_function_resident(struct mmt_function *function);
 /* ---- launching ------------------------------------------------------------------------
  */
 
-/* A batch of matrices in memory, for a copy engine. Rows and matrices step by multiples of
- * 16 bytes, and the first begins at one. */
+/* A batch of matrices in memory, for a copy engine. Rows and matrices step by multiples
+ * of 16 bytes, and the first begins at one. */
 struct mmt_tensor {
     mmt_type type;
     uint64_t address;            /* 0: there is none, and nobody will ask */

@@ -288,8 +288,8 @@ static void add_matrix(struct values *v, const struct mmt_kernel *kernel,
     add_i64(v, stride);
 }
 
-/* A matrix as it is stored, its shape in elements, seen as `batch` of them. Where a step is
- * between things of which there is one, any step does. */
+/* A matrix as it is stored, its shape in elements, seen as `batch` of them. Where a step
+ * is between things of which there is one, any step does. */
 struct stored {
     mmt_operand operand;
     mmt_type type;
@@ -331,8 +331,7 @@ static mmt_status add_map(struct values *v, const struct mmt_kernel *kernel,
     int i = (int) arg - MMT_ARG_MAP_A;
     struct mmt_tensor tensor = tensor_of(&matrices[i], first, batch, &launch->box[i]);
 
-    v->value[v->count++] =
-        (struct mmt_value){ .kind = MMT_VALUE_MAP, .map = &v->map[i] };
+    v->value[v->count++] = (struct mmt_value){ .kind = MMT_VALUE_MAP, .map = &v->map[i] };
     return mmt_tensor_map_encode(kernel->device, &tensor, &v->map[i], err);
 }
 
@@ -415,8 +414,7 @@ static mmt_status run_part(const struct mmt_kernel *kernel, const struct part *p
     for (int i = 0; i < launches->count; i++) {
         const struct mmt_launch *launch = &launches->launch[i];
         struct values v;
-        mmt_status status =
-            gather(&v, kernel, launch, args, first, part->batch, err);
+        mmt_status status = gather(&v, kernel, launch, args, first, part->batch, err);
         /* Parts share the workspace, so that each comes after the one before. */
         bool after = i > 0 || (first > 0 && launches->workspace > 0);
         if (status == MMT_OK)

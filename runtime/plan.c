@@ -114,7 +114,8 @@ static mmt_status build_any(struct mmt_plan *plan, const mmt_profile *profile,
 
     odd.lda++, odd.ldb++, odd.ldc++;
     if (other.config.template->aligned_only)
-        status = mmt_select(profile, &odd, &plan->device->caps, max_workspace, &other, err);
+        status =
+            mmt_select(profile, &odd, &plan->device->caps, max_workspace, &other, err);
     if (status == MMT_OK)
         status = mmt_kernel_create(plan->device, &other.config, &plan->problem, false,
                                    &plan->any, err);
