@@ -419,7 +419,7 @@ static mmt_status read_value(const struct field *field, const char *word,
     *field->word = field->parse(value);
     if (*field->word >= 0)
         return MMT_OK;
-    return mmt_fail(err, MMT_ERROR_ARGUMENT, "'%s' must be %s=%s", word, field->name,
+    return mmt_fail(err, MMT_ERROR_ARGUMENT, "'%s': %s must be %s", word, field->name,
                     field->right);
 }
 

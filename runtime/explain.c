@@ -18,8 +18,7 @@ static void print_why(const struct mmt_choice *choice, struct mmt_text *text)
         mmt_problem_print(&choice->nearest, text);
         break;
     default:
-        mmt_text_add(text,
-                     "a default: nothing of this type and these transposes is tuned");
+        mmt_text_add(text, "a default: nothing that is tuned serves it");
     }
 }
 

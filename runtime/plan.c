@@ -159,9 +159,8 @@ static void describe_choice(const struct mmt_plan *plan, const mmt_profile *prof
         break;
     case MMT_CHOICE_DEFAULT:
         mmt_text_addf(text, "a default: %s; `mmtune --device %s` would tune it",
-                      profile
-                          ? "the profile has nothing of this type and these transposes"
-                          : "there is no profile",
+                      profile ? "the profile has nothing that serves it"
+                              : "there is no profile",
                       plan->device->id);
         break;
     case MMT_CHOICE_GIVEN:

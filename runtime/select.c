@@ -15,13 +15,15 @@ static double octaves(int64_t a, int64_t b)
 }
 
 /* How unlike two shapes are: squared distance of their logarithms, with a little for
- * leading dimensions that one of them does not share. */
+ * leading dimensions and what is done to C that one of them does not share. */
 static double distance(const mmt_problem *a, const mmt_problem *b)
 {
     double m = octaves(a->m, b->m), n = octaves(a->n, b->n), k = octaves(a->k, b->k);
     double batch = octaves(a->batch, b->batch);
-    double gaps = (a->lda != b->lda) + (a->ldb != b->ldb) + (a->ldc != b->ldc);
-    return m * m + n * n + k * k + batch * batch + 1e-3 * gaps;
+    int gaps = (a->lda != b->lda) + (a->ldb != b->ldb) + (a->ldc != b->ldc);
+    int ends =
+        (a->out != b->out) + (a->bias != b->bias) + (a->activation != b->activation);
+    return m * m + n * n + k * k + batch * batch + 1e-3 * (gaps + ends);
 }
 
 /* NULL if the device, the shape and the cap on workspace allow this configuration. */

@@ -242,6 +242,39 @@ static void test_normalise(void)
     CHECK(!mmt_problem_equal(&out, &again));
 }
 
+/* Extents count elements; bytes are those of A and B, and of C and the bias. */
+static void test_normalise_types(void)
+{
+    mmt_error err;
+    mmt_problem out, in = mmt_gemm_problem(MMT_BF16, 3, 5, 7);
+    CHECK(in.out == MMT_BF16 && mmt_gemm_problem(MMT_F8E5M2, 1, 1, 1).out == MMT_BF16);
+    in.out = MMT_F32, in.bias = MMT_BIAS_COLUMN, in.activation = MMT_GELU;
+    CHECK_OK(mmt_problem_normalise(&in, &out, &err), err);
+    CHECK(out.out == MMT_F32 && out.bias == MMT_BIAS_COLUMN &&
+          out.activation == MMT_GELU);
+    CHECK(mmt_problem_extent_a(&out) == 21 && mmt_problem_extent_c(&out) == 15);
+    CHECK(mmt_problem_bytes(&out) == (21 + 35) * 2 + (15 + 5) * 4);
+    in.bias = MMT_BIAS_ROW;
+    CHECK_OK(mmt_problem_normalise(&in, &in, &err), err);
+    CHECK(mmt_problem_bytes(&in) == (21 + 35) * 2 + (15 + 3) * 4);
+    CHECK(!mmt_problem_equal(&in, &out));
+
+    /* Where there is no choice, whatever stands there is not looked at. */
+    in = mmt_gemm_problem(MMT_I8, 3, 5, 7);
+    in.out = MMT_F32, in.activation = MMT_RELU;
+    CHECK_OK(mmt_problem_normalise(&in, &out, &err), err);
+    CHECK(out.out == MMT_I32 && out.activation == MMT_RELU);
+    CHECK(mmt_problem_bytes(&out) == 21 + 35 + 15 * 4);
+
+    /* C of 4-byte elements overflows where A and B of 1 byte do not. */
+    in = mmt_gemm_problem(MMT_I8, 1, 1, 1);
+    in.batch = 2, in.stride_a = INT64_MAX / 4 + 1;
+    CHECK_OK(mmt_problem_normalise(&in, &out, &err), err);
+    in.stride_c = INT64_MAX / 4 + 1;
+    CHECK_FAILS(mmt_problem_normalise(&in, &out, &err), err, MMT_ERROR_ARGUMENT,
+                "stride_c");
+}
+
 static void test_normalise_empty(void)
 {
     mmt_error err;
@@ -291,6 +324,16 @@ static void test_refused(void)
     REFUSE("op is 9", p.op = (mmt_op) 9);
     REFUSE("type is 99", p.type = (mmt_type) 99);
     REFUSE("type is -1", p.type = (mmt_type) -1);
+    REFUSE("out is f16; for a product of bf16 there are f32 and bf16", p.type = MMT_BF16,
+           p.out = MMT_F16);
+    REFUSE("out is i8; for a product of f8e4m3", p.type = MMT_F8E4M3, p.out = MMT_I8);
+    REFUSE("out is 77; for a product of f16", p.type = MMT_F16, p.out = (mmt_type) 77);
+    REFUSE("bias is 3; it must be from 0 (none) to 2 (column)", p.bias = (mmt_bias) 3);
+    REFUSE("activation is 5; it must be", p.activation = (mmt_activation) 5);
+    REFUSE("activation is gelu; of whole numbers (i32) there is relu alone",
+           p.type = MMT_I32, p.activation = MMT_GELU);
+    REFUSE("activation is silu; of whole numbers (i8)", p.type = MMT_I8,
+           p.activation = MMT_SILU);
     REFUSE("m is -1; it must be from 0 to 2147483647", p.m = -1);
     REFUSE("n is 2147483648", p.n = 2147483648);
     REFUSE("k is 9223372036854775807", p.k = INT64_MAX);
@@ -332,6 +375,14 @@ static void test_spelling(void)
     round_trip("gemm f32 nn 64x64x64 batch=100");
     round_trip("gemm f32 nn 64x64x64 lda=65 batch=100 stride_a=0 stride_c=5000");
     round_trip("gemm f32 nn 64x0x64 batch=2 stride_a=0");
+    round_trip("gemm bf16 nt 4096x4096x4096");
+    round_trip("gemm bf16 nt 64x64x64 out=f32");
+    round_trip("gemm f8e4m3 nt 64x64x64 out=f16 bias=row activation=gelu_tanh ldc=65");
+    round_trip("gemm f8e5m2 nt 64x64x64 bias=column activation=silu batch=3");
+    round_trip("gemm f16 tn 64x64x64 activation=gelu");
+    round_trip("gemm tf32 tt 64x64x64 bias=column");
+    round_trip("gemm f64 nn 64x64x64 bias=row");
+    round_trip("gemm i8 nn 64x64x64 bias=column activation=relu");
 
     mmt_error err;
     mmt_problem p;
@@ -340,6 +391,9 @@ static void test_spelling(void)
     CHECK(p.m == 3 && p.n == 4 && p.k == 5 && !p.trans_a && p.trans_b && p.batch == 2);
     CHECK(p.lda == 5 && p.ldb == 7 && p.ldc == 4);
     CHECK(p.stride_a == 0 && p.stride_b == 28 && p.stride_c == 12);
+
+    CHECK_OK(mmt_problem_parse("gemm f16 nn 2x2x2 out=f16 bias=none", &p, &err), err);
+    CHECK(p.out == MMT_F16 && p.bias == MMT_BIAS_NONE && p.activation == 0);
 }
 
 static void test_parse_fails(void)
@@ -366,6 +420,13 @@ static void test_parse_fails(void)
         { "gemm f32 nn 1x1x1 lda=0x10", "'lda=0x10' must be" },
         { "gemm f32 nn 1x1x1 batch=-1", "'batch=-1' must be" },
         { "gemm f32 nn 9x9x9 ldc=8", "ldc is 8" },
+        { "gemm bf16 nn 9x9x9 out=f17", "'out=f17': out must be a type, such as f32" },
+        { "gemm bf16 nn 9x9x9 out=f16", "out is f16" },
+        { "gemm bf16 nn 9x9x9 bias=both",
+          "'bias=both': bias must be none, row or column" },
+        { "gemm bf16 nn 9x9x9 activation",
+          "'activation': activation must be none, relu" },
+        { "gemm i8 nn 9x9x9 activation=gelu", "relu alone" },
     };
     mmt_error err;
     mmt_problem out;
@@ -381,6 +442,30 @@ static void test_types(void)
     CHECK_EQ_INT(mmt_type_parse("float"), -1);
     CHECK(mmt_type_size(MMT_F32) == 4 && mmt_type_size(MMT_F64) == 8 &&
           mmt_type_size(MMT_I32) == 4);
+    CHECK(mmt_type_size(MMT_BF16) == 2 && mmt_type_size(MMT_TF32) == 4 &&
+          mmt_type_size(MMT_F8E5M2) == 1 && mmt_type_size(MMT_I8) == 1);
+    for (int i = 0; i < MMT_NUM_TYPES; i++) {
+        mmt_type type = (mmt_type) i, scalar = mmt_type_scalar(type);
+        CHECK(mmt_type_in(scalar, MMT_PLAIN_TYPES));
+        CHECK(mmt_type_in(mmt_type_own_output(type), mmt_type_outputs(type)));
+        CHECK(mmt_type_has_choice(type) ==
+              !mmt_type_in(type, MMT_PLAIN_TYPES | 1 << MMT_TF32 | 1 << MMT_I8));
+        CHECK(!(mmt_type_outputs(type) & MMT_F8_TYPES));
+    }
+    for (int i = 0; i < MMT_NUM_BIASES; i++)
+        CHECK_EQ_INT(mmt_bias_parse(mmt_bias_name((mmt_bias) i)), i);
+    for (int i = 0; i < MMT_NUM_ACTIVATIONS; i++)
+        CHECK_EQ_INT(mmt_activation_parse(mmt_activation_name((mmt_activation) i)), i);
+    CHECK(mmt_bias_parse("") == -1 && mmt_activation_parse("tanh") == -1);
+
+    struct mmt_text text = { 0 };
+    mmt_type_list(1 << MMT_F64, &text);
+    mmt_text_add(&text, "; ");
+    mmt_type_list(1 << MMT_F32 | 1 << MMT_BF16, &text);
+    mmt_text_add(&text, "; ");
+    mmt_type_list(MMT_PLAIN_TYPES, &text);
+    CHECK_EQ_STR(mmt_text_string(&text), "f64; f32 and bf16; f32, f64 and i32");
+    mmt_text_finish(&text);
 }
 
 int main(void)
@@ -396,6 +481,7 @@ int main(void)
     test_read_fails();
     test_folders();
     test_normalise();
+    test_normalise_types();
     test_normalise_empty();
     test_normalise_limits();
     test_refused();

@@ -167,6 +167,33 @@ static void test_select(void)
     mmt_profile_free(profile);
 }
 
+/* Entries that differ in what is done to C last are near, but not the same; a kernel that
+ * does not do it is passed over. */
+static void test_select_epilogue(void)
+{
+    struct mmt_profile *profile = mmt_profile_create();
+    mmt_problem problem = normal(MMT_BF16, 512, 512, 512), plain = problem;
+    int why;
+
+    problem.out = MMT_F32;
+    CHECK(strstr(chosen(NULL, &problem, &why), "naive") && why == MMT_CHOICE_DEFAULT);
+    add(profile, 512, "naive BLOCK_M=16");
+    profile->entries[0].problem = plain;
+    CHECK(strstr(chosen(profile, &plain, &why), "BLOCK_M=16") && why == MMT_CHOICE_EXACT);
+    CHECK(strstr(chosen(profile, &problem, &why), "BLOCK_M=16"));
+    CHECK(why == MMT_CHOICE_NEAREST);
+    add(profile, 512, "naive BLOCK_M=32");
+    profile->entries[1].problem = problem;
+    CHECK(strstr(chosen(profile, &problem, &why), "BLOCK_M=32"));
+    CHECK(why == MMT_CHOICE_EXACT);
+
+    add(profile, 256, "tiled TILE=16");
+    problem = normal(MMT_F32, 256, 256, 256);
+    problem.bias = MMT_BIAS_ROW;
+    CHECK(!strstr(chosen(profile, &problem, &why), "tiled"));
+    mmt_profile_free(profile);
+}
+
 /* What a foreign card's winner was tried for here is no choice for this one. */
 static void test_select_foreign_entries(void)
 {
@@ -260,6 +287,33 @@ static void test_bad_arguments(mmt_device *device)
     CHECK_FAILS(mmt_execute(plan, &args, NULL, &err), err, MMT_ERROR_ARGUMENT,
                 "mmt_args_defaults");
     free_args(device, &good);
+    mmt_plan_free(plan);
+}
+
+/* Each operand is held to the size of its own elements. */
+static void test_bad_epilogue(mmt_device *device)
+{
+    mmt_problem problem = mmt_gemm_problem(MMT_F8E4M3, 64, 64, 64);
+    problem.out = MMT_F16, problem.bias = MMT_BIAS_COLUMN, problem.activation = MMT_GELU;
+    mmt_plan *plan = plan_of(device, &problem);
+    mmt_args args = args_of(device, 64 * 64 * 4);
+    mmt_error err;
+
+    CHECK_FAILS(mmt_execute(plan, &args, NULL, &err), err, MMT_ERROR_ARGUMENT,
+                "bias is null");
+    args.bias = args.c;
+    args.a.offset = args.b.offset = 1;
+    CHECK_OK(mmt_execute(plan, &args, NULL, &err), err);
+    args.c.offset = 1;
+    CHECK_FAILS(mmt_execute(plan, &args, NULL, &err), err, MMT_ERROR_ARGUMENT,
+                "C starts at byte");
+    args.c.offset = 2, args.bias.offset = 3;
+    CHECK_FAILS(mmt_execute(plan, &args, NULL, &err), err, MMT_ERROR_ARGUMENT,
+                "bias starts at byte");
+    args.bias.offset = 2, args.scalars = args.c;
+    CHECK_FAILS(mmt_execute(plan, &args, NULL, &err), err, MMT_ERROR_ARGUMENT,
+                "multiple of 4");
+    free_args(device, &args);
     mmt_plan_free(plan);
 }
 
@@ -372,11 +426,13 @@ int main(void)
     test_cache_damage();
     test_select();
     test_select_foreign_entries();
+    test_select_epilogue();
     test_no_double();
 
     mmt_device *device = open_null();
     if (CHECK(device != NULL)) {
         test_bad_arguments(device);
+        test_bad_epilogue(device);
         test_empty(device);
         test_batch_split(device);
         test_given_configuration(device);
