@@ -294,20 +294,31 @@ static bool table_make(struct table *table, const mmt_problem *kind,
     return true;
 }
 
-/* Leaves out a configuration that was timed on too few problems to be fitted and is the
- * best on none: most of what a search tries. */
+/* On how many problems a row was timed, and on how many it is the best. */
+static int count_known(const struct table *table, int row, int *wins)
+{
+    const double *times = table->times + (size_t) row * table->cols;
+    int known = 0;
+    *wins = 0;
+    for (int col = 0; col < table->cols; col++) {
+        known += !isinf(times[col]);
+        *wins += times[col] <= table->best[col];
+    }
+    return known;
+}
+
+/* Leaves out a configuration that was timed on too few problems to be fitted: most of
+ * what a search tries. Where there is none that can be fitted, the best on a problem
+ * stay. */
 static void drop_rows(struct table *table)
 {
-    int to = 0;
+    int to = 0, fitting = 0, wins;
 
+    for (int row = 0; row < table->rows; row++)
+        fitting += count_known(table, row, &wins) >= MMT_FIT_LEAST_SHAPES;
     for (int row = 0; row < table->rows; row++) {
         double *times = table->times + (size_t) row * table->cols;
-        int known = 0, wins = 0;
-        for (int col = 0; col < table->cols; col++) {
-            known += !isinf(times[col]);
-            wins += times[col] <= table->best[col];
-        }
-        if (!wins && known < MMT_FIT_LEAST_SHAPES)
+        if (count_known(table, row, &wins) < MMT_FIT_LEAST_SHAPES && (fitting || !wins))
             continue;
         memmove(table->times + (size_t) to * table->cols, times,
                 (size_t) table->cols * sizeof *times);

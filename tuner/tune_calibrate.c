@@ -8,7 +8,7 @@
 #include "tuner/fit.h"
 #include "tuner/tune.h"
 
-enum { MOST_PICKS = 24, MOST_SHAPES = 60, TIMINGS_FOR_A_TRY = 2 };
+enum { MOST_PICKS = 24, MOST_SHAPES = 60, FEWEST_SHAPES = 8, TIMINGS_FOR_A_TRY = 2 };
 
 /* Seconds: a timing's share in a worker's time; a new shape's data; a compilation. */
 static const double timing_seconds = 0.03, shape_seconds = 0.15, compile_seconds = 2;
@@ -345,13 +345,16 @@ static mmt_status time_shapes(struct calibration *c, mmt_error *err)
 
 /* ---- all kinds ------------------------------------------------------------------- */
 
-/* So many kernels that two dozen shapes fit into the time, where it suffices for six. */
+/* So many kernels that two dozen shapes fit into the time; or eight shapes into the
+ * number of timings. */
 static void set_sizes(struct calibration *c)
 {
     double seconds = isfinite(c->ends) ? c->ends - mmt_now() : 60;
     double room = (seconds / 24 - shape_seconds) / timing_seconds;
     int compilers = c->t->pool.count - 1;
-    c->most = (int) fmin(fmax(room, 6), MOST_PICKS);
+    if (c->left < INT64_MAX)
+        room = (double) c->left / FEWEST_SHAPES;
+    c->most = (int) fmin(fmax(room, 3), MOST_PICKS);
     c->most_strange = (int) fmin(seconds / 4 / compile_seconds * compilers, MOST_PICKS);
 }
 
