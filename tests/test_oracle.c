@@ -74,6 +74,130 @@ static void test_whole_numbers_wrap(void)
     CHECK(!mmt_oracle_agrees(MMT_I32, &wrong, answer));
 }
 
+/* ---- other types, outputs and epilogues ------------------------------------------ */
+
+static mmt_problem parsed(const char *spelled)
+{
+    mmt_problem p;
+    mmt_error err = { 0 };
+    CHECK_OK(mmt_problem_parse(spelled, &p, &err), err);
+    return p;
+}
+
+/* Element (0, 0) of a product of 1 x 2 and 2 x 2, with C and the bias in C's type. */
+static struct mmt_answer answer_of(const char *spelled, double alpha, double beta)
+{
+    static const double a[2] = { 1.5, -2 }, b[4] = { 2, 9, 4, 9 }, c = 3,
+                        bias[2] = { 5, 7 };
+    unsigned char x[16], y[32], z[8], v[16];
+    mmt_problem p = parsed(spelled);
+    size_t in = mmt_type_size(p.type), out = mmt_type_size(p.out);
+    struct mmt_oracle o = { &p, alpha, beta, x, y, z, v };
+
+    for (int i = 0; i < 2; i++)
+        mmt_number_write(p.type, a[i], x + (size_t) i * in);
+    for (int i = 0; i < 4; i++)
+        mmt_number_write(p.type, b[i], y + (size_t) i * in);
+    for (int i = 0; i < 2; i++)
+        mmt_number_write(p.out, bias[i], v + (size_t) i * out);
+    mmt_number_write(p.out, c, z);
+    return mmt_oracle_entry(&o, 0, 0, p.bias ? 1 : 0);
+}
+
+static void test_types(void)
+{
+    static const char *const spelled[] = {
+        "gemm bf16 nn 1x2x2",   "gemm bf16 nn 1x2x2 out=f32",
+        "gemm f16 nn 1x2x2",    "gemm tf32 nn 1x2x2",
+        "gemm f8e4m3 nn 1x2x2", "gemm f8e5m2 nn 1x2x2 out=f16",
+        "gemm f64 nn 1x2x2",
+    };
+    for (size_t i = 0; i < sizeof spelled / sizeof *spelled; i++) {
+        struct mmt_answer answer = answer_of(spelled[i], 2, -1);
+        CHECK(answer.value == 2 * (1.5 * 2 - 2 * 4) - 3);
+        CHECK(answer.bound > 0 && answer.bound < 0.2);
+    }
+    /* Whole types cut 1.5 to 1. */
+    struct mmt_answer whole = answer_of("gemm i8 nn 1x2x2", 2, -1);
+    CHECK(whole.value == 2 * (2 - 8) - 3 && whole.bound == 0);
+}
+
+static void test_epilogue(void)
+{
+    /* Column 1: 1.5 * 9 - 2 * 9 is -4.5, the biases are 5 and 7. */
+    double row = answer_of("gemm f32 nn 1x2x2 bias=row", 1, 0).value;
+    double column = answer_of("gemm bf16 nn 1x2x2 bias=column", 1, 0).value;
+    CHECK(row == 0.5 && column == 2.5);
+    CHECK(answer_of("gemm f32 nn 1x2x2 bias=row activation=relu", 2, 0).value == 0);
+    CHECK(answer_of("gemm f32 nn 1x2x2 bias=row activation=relu", 1, 0).value == 0.5);
+    CHECK(answer_of("gemm i32 nn 1x2x2 bias=row activation=relu", 1, 0).value == 0);
+    CHECK(answer_of("gemm i32 nn 1x2x2 bias=row activation=relu", -1, 0).value == 14);
+
+    /* Of 0.5 and -4, from tables: the normal distribution, tanh and exp. */
+    static const struct {
+        const char *name;
+        double half, minus_four;
+    } curves[] = {
+        { "gelu", 0.3457312306370, -0.00012668496733 },
+        { "gelu_tanh", 0.3457140098251, -0.00007024594819 },
+        { "silu", 0.3112296656009, -0.0719448398482 },
+    };
+    for (int i = 0; i < 3; i++) {
+        char spelled[80];
+        snprintf(spelled, sizeof spelled, "gemm f64 nn 1x2x2 bias=row activation=%s",
+                 curves[i].name);
+        CHECK(fabs((double) answer_of(spelled, 1, 0).value - curves[i].half) < 1e-11);
+        CHECK(fabs((double) answer_of(spelled, 2, 0).value - curves[i].minus_four) <
+              1e-7);
+    }
+}
+
+/* Rounded once to C's type, an exact answer leaves nothing to chance. */
+static void test_exact(void)
+{
+    mmt_problem bf16 = parsed("gemm bf16 nn 1x1x1"), gelu = bf16, i8 = bf16;
+    struct mmt_answer answer = { 259, 3 };
+    gelu.activation = MMT_GELU;
+    i8.type = MMT_I8, i8.out = MMT_I32;
+
+    CHECK(mmt_oracle_exact(&bf16, answer).value == 260);
+    CHECK(mmt_oracle_exact(&bf16, answer).bound == 0);
+    CHECK(mmt_oracle_exact(&gelu, answer).value == 259);
+    CHECK(mmt_oracle_exact(&gelu, answer).bound == 3);
+    CHECK(mmt_oracle_exact(&i8, answer).value == 259);
+    CHECK(mmt_oracle_exact_below(MMT_BF16) == 0x1p24);
+    CHECK(mmt_oracle_exact_below(MMT_F8E5M2) == 0x1p13);
+    CHECK(mmt_oracle_exact_below(MMT_F64) == 0x1p53);
+}
+
+/* Numbers that have more bits than tf32 keeps widen the bound as far as cutting them off
+ * may be wrong, others do not. */
+static void test_tf32(void)
+{
+    enum { K = 64 };
+    float a[K], b[K], cut[K];
+    mmt_problem p = parsed("gemm tf32 nn 1x1x64");
+    struct mmt_oracle o = { &p, 1, 0, a, b, NULL, NULL };
+    struct mmt_data fine = { MMT_F32, 5, 0, 0 }, coarse = { MMT_TF32, 5, 0, 0 };
+
+    mmt_data_fill(&coarse, 0, a, K);
+    mmt_data_fill(&coarse, K, b, K);
+    struct mmt_answer narrow = mmt_oracle_entry(&o, 0, 0, 0);
+    mmt_data_fill(&fine, 0, a, K);
+    struct mmt_answer wide = mmt_oracle_entry(&o, 0, 0, 0);
+    CHECK(narrow.bound < 1e-3 && wide.bound > 20 * narrow.bound && wide.bound < 0.1);
+
+    for (int i = 0; i < K; i++) {
+        uint32_t bits;
+        memcpy(&bits, &a[i], sizeof bits);
+        bits &= 0xffffe000;
+        memcpy(&cut[i], &bits, sizeof bits);
+    }
+    o.a = cut;
+    float found = (float) mmt_oracle_entry(&o, 0, 0, 0).value;
+    CHECK(mmt_oracle_agrees(MMT_F32, &found, wide));
+}
+
 static float sum_in_float(const float *a, const float *b, int k, int skip)
 {
     float sum = 0;
@@ -179,6 +303,30 @@ static void test_data(void)
             seen[whole[i] + 3]++;
     for (int i = 0; i < 7; i++)
         CHECK(seen[i] > 90 && seen[i] < 200);
+
+    struct mmt_data sparse = { MMT_I32, 7, 1, 0.75 };
+    int zeros = 0;
+    mmt_data_fill(&sparse, 0, whole, 1000);
+    for (int i = 0; i < 1000; i++)
+        zeros += whole[i] == 0;
+    CHECK(zeros > 800 && zeros < 870); /* 3/4, and a third of the rest */
+}
+
+/* Random data are numbers of the type, spread over all sizes. */
+static void test_rounded_data(mmt_type type)
+{
+    unsigned char all[4 * 1000];
+    struct mmt_data data = { type, 7, 0, 0 };
+    double sum = 0, size = 0;
+
+    mmt_data_fill(&data, 0, all, 1000);
+    for (int i = 0; i < 1000; i++) {
+        const unsigned char *at = all + (size_t) i * mmt_type_size(type);
+        double value = (double) mmt_number_read(type, at);
+        CHECK(value >= -1 && value <= 1 && mmt_number_round(type, value) == value);
+        sum += value, size += fabs(value);
+    }
+    CHECK(fabs(sum / 1000) < 0.06 && fabs(size / 1000 - 0.5) < 0.03);
 }
 
 int main(void)
@@ -186,10 +334,16 @@ int main(void)
     test_by_hand();
     test_layouts();
     test_whole_numbers_wrap();
+    test_types();
+    test_epilogue();
+    test_exact();
+    test_tf32();
     test_bound();
     for (int type = 0; type < MMT_NUM_TYPES; type++)
         test_multiply((mmt_type) type);
     test_not_whole();
     test_data();
+    for (int type = MMT_BF16; type <= MMT_F8E5M2; type++)
+        test_rounded_data((mmt_type) type);
     return test_end("oracle");
 }
