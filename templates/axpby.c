@@ -12,8 +12,8 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
 
 /* The last one is for CPUs. */
 static const int seeds[][MMT_MAX_KNOBS] = {
-    { 256, 4, 2 }, { 512, 4, 1 }, { 1024, 2, 4 }, { 256, 2, 4 },
-    { 128, 1, 8 }, { 64, 1, 1 },  { 256, 16, 4 },
+    { 1024, 2, 2 }, { 512, 4, 1 }, { 256, 2, 2 },  { 256, 4, 2 },
+    { 128, 1, 8 },  { 64, 1, 1 },  { 256, 16, 4 },
 };
 
 static const enum mmt_arg args[] = {

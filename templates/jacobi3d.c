@@ -18,7 +18,7 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
 
 /* The last one is for CPUs. */
 static const int seeds[][MMT_MAX_KNOBS] = {
-    { 8, 32, 4, 16, 2, MEMORY }, { 4, 64, 2, 32, 4, MEMORY }, { 8, 64, 1, 16, 2, MEMORY },
+    { 4, 32, 4, 32, 2, MEMORY }, { 8, 32, 4, 16, 2, MEMORY }, { 8, 16, 4, 16, 2, MEMORY },
     { 8, 32, 4, 16, 2, SHARED }, { 4, 32, 4, 8, 4, MEMORY },  { 2, 32, 1, 8, 1, MEMORY },
     { 1, 16, 1, 4, 1, MEMORY },  { 8, 1, 16, 8, 1, MEMORY },
 };
