@@ -156,6 +156,8 @@ static mmt_status warm_up(const struct mmt_kernel *kernel,
         config->template->refuse(config->values, &tiny.problem))
         return MMT_OK;
     set_parts(&tiny, config);
+    if (tiny.whole.launches.count > kernel->whole.launches.count)
+        tiny.whole.launches.count = kernel->whole.launches.count;
     mmt_status status = mmt_buffer_create(
         tiny.device, 2 * ROOM + mmt_kernel_workspace(&tiny), &memory, err);
     if (status != MMT_OK)
