@@ -11,6 +11,8 @@ static const struct mmt_study *const studies[] = {
     &mmt_study_addition,
     &mmt_study_cards,
     &mmt_study_longvector,
+    &mmt_study_pyramid,
+    &mmt_study_cg,
 };
 
 enum { NUM_STUDIES = sizeof studies / sizeof *studies };

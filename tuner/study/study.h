@@ -49,7 +49,7 @@ struct mmt_study {
 };
 
 extern const struct mmt_study mmt_study_ladder, mmt_study_addition, mmt_study_cards,
-    mmt_study_longvector;
+    mmt_study_longvector, mmt_study_pyramid, mmt_study_cg;
 
 /* A device as studies need it. */
 struct mmt_study_device {

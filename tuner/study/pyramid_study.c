@@ -1,0 +1,508 @@
+/* mmtune study pyramid: Jacobi's method in 3-D with less device memory than the grid has,
+ * the model of its time, and the height that the model chooses.
+ *
+ *     T = blocks ((3 R - 2 h) t_copy + h (R - h - 1) t_plane)
+ *
+ * is the time of h sweeps (the paper's model (2), where t_plane is (N - 2)^2 t_a over the
+ * number of threads), so that T / h is to be least. The paper minimises T, which would
+ * always choose the least height. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tuner/study/cpu.h"
+#include "tuner/study/pyramid.h"
+#include "tuner/study/timer.h"
+
+enum { MOST_HEIGHTS = 14, RUNS = 3, USUAL_SIDE = 256 };
+
+/* What the model is made of, seconds. */
+struct costs {
+    double copy;  /* one plane, one way */
+    double plane; /* stencils of one plane */
+};
+
+static double random_number(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (double) (*state >> 40) / 0x1p24 - 0.5;
+}
+
+/* ---- the grid --------------------------------------------------------------------- */
+
+static void grid_free(struct mmt_pyramid_grid *grid)
+{
+    free((void *) grid->f);
+    free((void *) grid->now);
+    free(grid->next);
+}
+
+static void *random_array(mmt_type type, int64_t count, uint64_t *state)
+{
+    void *array = malloc((size_t) count * mmt_type_size(type));
+    for (int64_t i = 0; array && i < count; i++) {
+        double value = random_number(state);
+        if (type == MMT_F64)
+            ((double *) array)[i] = value;
+        else
+            ((float *) array)[i] = (float) value;
+    }
+    return array;
+}
+
+static mmt_status grid_make(mmt_type type, int64_t planes, int64_t side, int64_t seed,
+                            struct mmt_pyramid_grid *out, mmt_error *err)
+{
+    int64_t count = planes * side * side;
+    uint64_t state = (uint64_t) seed;
+
+    *out =
+        (struct mmt_pyramid_grid){ .type = type,
+                                   .planes = planes,
+                                   .side = side,
+                                   .scale = 1.0 / 6,
+                                   .f = random_array(type, count, &state),
+                                   .now = random_array(type, count, &state),
+                                   .next = calloc((size_t) count, mmt_type_size(type)) };
+    if (out->f && out->now && out->next)
+        return MMT_OK;
+    grid_free(out);
+    return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for grids of %" PRId64 " elements",
+                    count);
+}
+
+static size_t grid_bytes(const struct mmt_pyramid_grid *grid)
+{
+    return (size_t) (grid->planes * grid->side * grid->side) * mmt_type_size(grid->type);
+}
+
+/* ---- are the bits those of plain sweeps? ------------------------------------------ */
+
+static mmt_status check_shape(const struct mmt_study_device *device,
+                              struct mmt_pyramid_grid *grid,
+                              const struct mmt_pyramid_shape *shape, const void *plain,
+                              mmt_error *err)
+{
+    struct mmt_pyramid_counts total, interior, table;
+    struct mmt_pyramid *pyramid;
+    mmt_status status = mmt_pyramid_open(device, grid, shape, &pyramid, err);
+    if (status != MMT_OK)
+        return status;
+
+    memset(grid->next, 0xff, grid_bytes(grid));
+    status = mmt_pyramid_pass(pyramid, &total, &interior, err);
+    mmt_pyramid_close(pyramid);
+    if (status != MMT_OK)
+        return status;
+
+    if (memcmp(grid->next, plain, grid_bytes(grid)))
+        return mmt_fail(err, MMT_ERROR_DEVICE,
+                        "h = %" PRId64 ", R = %" PRId64 "%s: other bits than %" PRId64
+                        " plain sweeps",
+                        shape->height, shape->width, shape->overlap ? ", overlapped" : "",
+                        shape->height);
+    table = mmt_pyramid_table1(grid, shape);
+    if (interior.blocks &&
+        (interior.sent != table.sent || interior.received != table.received ||
+         interior.stencils != table.stencils))
+        return mmt_fail(err, MMT_ERROR_DEVICE,
+                        "h = %" PRId64 ", R = %" PRId64
+                        ": a block moves or computes something else than Table 1 says",
+                        shape->height, shape->width);
+    return MMT_OK;
+}
+
+static mmt_status check(const struct mmt_study_options *options,
+                        const struct mmt_study_device *device, mmt_type type,
+                        mmt_error *err)
+{
+    enum { PLANES = 37, SIDE = 19, HIGHEST = 5 };
+    struct mmt_pyramid_grid grid;
+    int shapes = 0;
+    mmt_status status = grid_make(type, PLANES, SIDE, options->seed, &grid, err);
+    if (status != MMT_OK)
+        return status;
+
+    void *spare = malloc(grid_bytes(&grid)), *plain = malloc(grid_bytes(&grid));
+    if (!spare || !plain)
+        status = mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a grid");
+    for (int64_t h = 1; h <= HIGHEST && status == MMT_OK; h++) {
+        struct mmt_pyramid_grid host = grid;
+        host.next = plain;
+        mmt_pyramid_plain(&host, h, spare);
+        for (int64_t width = 2 * h + 1; width <= PLANES && status == MMT_OK; width += 5)
+            for (int overlap = 0; overlap < 2 && status == MMT_OK; overlap++, shapes++)
+                status = check_shape(device, &grid,
+                                     &(struct mmt_pyramid_shape){ h, width, overlap },
+                                     plain, err);
+    }
+    if (status == MMT_OK)
+        mmt_study_say(
+            options,
+            "%d pyramids of heights 1 to %d: the bits of plain sweeps; interior "
+            "blocks move and compute what Table 1 says",
+            shapes, HIGHEST);
+    free(spare);
+    free(plain);
+    grid_free(&grid);
+    return status;
+}
+
+/* ---- calibration ------------------------------------------------------------------ */
+
+static mmt_status time_copies(const struct mmt_study_device *device,
+                              const struct mmt_pyramid_grid *grid, int64_t width,
+                              mmt_operand array, double *seconds, mmt_error *err)
+{
+    size_t bytes = (size_t) width * grid_bytes(grid) / (size_t) grid->planes;
+    mmt_status status = MMT_OK;
+
+    *seconds = INFINITY;
+    for (int run = 0; run < RUNS && status == MMT_OK; run++) {
+        double start = mmt_cpu_now();
+        status = mmt_buffer_write(device->device, array, grid->now, bytes, err);
+        if (status == MMT_OK)
+            status = mmt_buffer_read(device->device, grid->next, array, bytes, err);
+        *seconds = fmin(*seconds, (mmt_cpu_now() - start) / (2.0 * (double) width));
+    }
+    return status;
+}
+
+static mmt_status time_sweeps(const struct mmt_study_device *device,
+                              const struct mmt_pyramid_grid *grid, int64_t width,
+                              const mmt_operand arrays[3], double *seconds,
+                              mmt_error *err)
+{
+    enum { SWEEPS = 10 };
+    struct mmt_study_timer timer;
+    mmt_problem problem = mmt_jacobi3d_problem(grid->type, width, grid->side, grid->side);
+    mmt_plan *plan =
+        mmt_plan_create(device->device, device->profile, &problem, NULL, err);
+    mmt_args args = mmt_args_defaults();
+    mmt_status status =
+        plan ? mmt_study_timer_open(device->device, &timer, err) : MMT_ERROR_UNSUPPORTED;
+    if (status != MMT_OK) {
+        mmt_plan_free(plan);
+        return status;
+    }
+    args.alpha = 1.0 / 6, args.beta = grid->scale;
+    args.b = arrays[2];
+    *seconds = INFINITY;
+    for (int run = 0; run <= RUNS && status == MMT_OK; run++) {
+        double all = 0;
+        status = mmt_study_timer_start(&timer, err);
+        for (int i = 0; i < SWEEPS && status == MMT_OK; i++) {
+            args.a = arrays[i % 2], args.c = arrays[(i + 1) % 2];
+            status = mmt_execute(plan, &args, timer.queue, err);
+        }
+        if (status == MMT_OK)
+            status = mmt_study_timer_stop(&timer, &all, err);
+        if (run) /* the first warms up */
+            *seconds = fmin(*seconds, all / SWEEPS / (double) (width - 2));
+    }
+    mmt_study_timer_close(&timer);
+    mmt_plan_free(plan);
+    return status;
+}
+
+static mmt_status calibrate(const struct mmt_study_device *device,
+                            const struct mmt_pyramid_grid *grid, int64_t width,
+                            struct costs *out, mmt_error *err)
+{
+    size_t bytes = (size_t) width * grid_bytes(grid) / (size_t) grid->planes;
+    mmt_operand arrays[3] = { { 0 } };
+    mmt_status status = MMT_OK;
+
+    for (int i = 0; i < 3 && status == MMT_OK; i++)
+        status = mmt_buffer_create(device->device, bytes, &arrays[i], err);
+    if (status == MMT_OK)
+        status = mmt_buffer_write(device->device, arrays[2], grid->f, bytes, err);
+    if (status == MMT_OK)
+        status = time_copies(device, grid, width, arrays[0], &out->copy, err);
+    if (status == MMT_OK)
+        status = time_sweeps(device, grid, width, arrays, &out->plane, err);
+    for (int i = 0; i < 3; i++)
+        mmt_buffer_free(device->device, arrays[i]);
+    return status;
+}
+
+/* ---- the height ------------------------------------------------------------------- */
+
+/* Seconds of a pass by the model, for whole blocks. */
+static double predict(const struct costs *costs, int64_t planes, int64_t r, int64_t h)
+{
+    double blocks = ceil((double) (planes - 2 * h) / (double) (r - 2 * h));
+    return fmax(1, blocks) * ((double) (3 * r - 2 * h) * costs->copy +
+                              (double) (h * (r - h - 1)) * costs->plane);
+}
+
+/* Height 1 for comparison, then 10 to 15 between 2 and N / 10, as the paper says, as far
+ * as the blocks are wide enough. */
+static int choose_heights(int64_t side, int64_t width, int64_t *heights)
+{
+    int64_t most = side / 10 - 1, widest = (width - 1) / 2;
+    int count = 0;
+
+    most = most < widest ? most : widest;
+    heights[count++] = 1;
+    int64_t step = (most - 3) / (MOST_HEIGHTS - 1) + 1;
+    for (int64_t h = 3; h <= most && count <= MOST_HEIGHTS; h += step)
+        heights[count++] = h;
+    return count;
+}
+
+enum {
+    SERIES,
+    HEIGHT,
+    WIDTH,
+    BLOCKS,
+    SENT,
+    RECEIVED,
+    STENCILS,
+    TIME,
+    EACH,
+    DEVIATION,
+    NUM
+};
+
+static const struct mmt_column columns[NUM] = {
+    [SERIES] = { "series", "" },
+    [HEIGHT] = { "h", "" },
+    [WIDTH] = { "R", "planes" },
+    [BLOCKS] = { "blocks", "" },
+    [SENT] = { "sent", "million", 4 },
+    [RECEIVED] = { "received", "million", 4 },
+    [STENCILS] = { "stencils", "million", 4 },
+    [TIME] = { "T", "ms", 4 },
+    [EACH] = { "T / h", "ms", 4 },
+    [DEVIATION] = { "model", "%", 3 },
+};
+
+static void add_row(struct mmt_table *table, const char *series,
+                    const struct mmt_pyramid_shape *shape,
+                    const struct mmt_pyramid_counts *counts, double seconds, double model)
+{
+    const struct mmt_cell row[NUM] = {
+        [SERIES] = MMT_WORD(series),
+        [HEIGHT] = MMT_NUMBER((double) shape->height),
+        [WIDTH] = MMT_NUMBER((double) shape->width),
+        [BLOCKS] = MMT_NUMBER(counts ? (double) counts->blocks : NAN),
+        [SENT] = MMT_NUMBER(counts ? (double) counts->sent * 1e-6 : NAN),
+        [RECEIVED] = MMT_NUMBER(counts ? (double) counts->received * 1e-6 : NAN),
+        [STENCILS] = MMT_NUMBER(counts ? (double) counts->stencils * 1e-6 : NAN),
+        [TIME] = MMT_NUMBER(seconds * 1e3),
+        [EACH] = MMT_NUMBER(seconds * 1e3 / (double) shape->height),
+        [DEVIATION] = MMT_NUMBER(model > 0 ? (model / seconds - 1) * 100 : NAN),
+    };
+    mmt_table_add(table, row);
+}
+
+static mmt_status time_pass(const struct mmt_study_device *device,
+                            const struct mmt_pyramid_grid *grid,
+                            const struct mmt_pyramid_shape *shape,
+                            struct mmt_pyramid_counts *out, mmt_error *err)
+{
+    struct mmt_pyramid *pyramid;
+    double least = INFINITY;
+    mmt_status status = mmt_pyramid_open(device, grid, shape, &pyramid, err);
+    if (status != MMT_OK)
+        return status;
+    for (int run = 0; run <= RUNS && status == MMT_OK; run++) {
+        status = mmt_pyramid_pass(pyramid, out, NULL, err);
+        if (run) /* the first builds kernels */
+            least = fmin(least, out->seconds);
+    }
+    mmt_pyramid_close(pyramid);
+    out->seconds = least;
+    return status;
+}
+
+/* The best of what was tried. */
+struct choice {
+    int64_t by_model, by_time; /* heights */
+    double model, time; /* seconds for one sweep at by_model as measured, by_time */
+    double overlapped;  /* seconds for one sweep, the best with overlap */
+};
+
+static mmt_status try_heights(const struct mmt_study_device *device,
+                              const struct mmt_pyramid_grid *grid, int64_t width,
+                              int64_t half, const struct costs *costs,
+                              struct mmt_table *table, struct choice *out, mmt_error *err)
+{
+    int64_t heights[MOST_HEIGHTS + 2];
+    int count = choose_heights(grid->side, width, heights);
+    double least_model = INFINITY;
+
+    *out = (struct choice){ .time = INFINITY, .overlapped = INFINITY };
+    for (int i = 0; i < count && !mmt_study_interrupted(); i++) {
+        struct mmt_pyramid_shape shape = { heights[i], width, false },
+                                 both = { heights[i], half, true };
+        struct mmt_pyramid_counts counts;
+        double model = predict(costs, grid->planes, width, heights[i]),
+               h = (double) heights[i];
+        mmt_status status = time_pass(device, grid, &shape, &counts, err);
+        if (status != MMT_OK)
+            return status;
+        add_row(table, "measured", &shape, &counts, counts.seconds, model);
+        add_row(table, "model", &shape, NULL, model, 0);
+        if (counts.seconds / h < out->time)
+            out->time = counts.seconds / h, out->by_time = heights[i];
+        if (heights[i] > 1 && model / h < least_model) {
+            least_model = model / h;
+            out->by_model = heights[i], out->model = counts.seconds / h;
+        }
+        if (half <= 2 * heights[i])
+            continue;
+        status = time_pass(device, grid, &both, &counts, err);
+        if (status != MMT_OK)
+            return status;
+        add_row(table, "overlapped", &both, &counts, counts.seconds, 0);
+        out->overlapped = fmin(out->overlapped, counts.seconds / h);
+    }
+    return MMT_OK;
+}
+
+static void say_choice(const struct mmt_study_options *options,
+                       const struct choice *choice, const struct costs *costs,
+                       int64_t width)
+{
+    mmt_study_say(
+        options,
+        "t_copy = %.3f us a plane, t_plane = %.3f us; sqrt(3 R t_copy / t_plane) "
+        "= %.1f",
+        costs->copy * 1e6, costs->plane * 1e6,
+        sqrt(3 * (double) width * costs->copy / costs->plane));
+    if (choice->by_model)
+        mmt_study_say(
+            options,
+            "the model chooses h = %" PRId64 ", %.1f %% above the best that was "
+            "measured, h = %" PRId64,
+            choice->by_model, (choice->model / choice->time - 1) * 100, choice->by_time);
+    else
+        mmt_study_say(options, "blocks of %" PRId64 " planes leave height 1 alone",
+                      width);
+    if (isfinite(choice->overlapped))
+        mmt_study_say(options,
+                      "copies beside computing, in as much memory: %.2f times as fast",
+                      choice->time / choice->overlapped);
+}
+
+/* ---- the study -------------------------------------------------------------------- */
+
+/* Planes of a block in the memory that may be used, or an error that names what would
+ * do. */
+static mmt_status widths(const struct mmt_study_options *options,
+                         const struct mmt_pyramid_grid *grid, int64_t *width,
+                         int64_t *half, mmt_error *err)
+{
+    int64_t bytes = (int64_t) grid_bytes(grid), plane = bytes / grid->planes;
+    int64_t memory = options->memory ? options->memory : 3 * bytes / 4;
+
+    *width = mmt_pyramid_width(grid, memory, false);
+    *half = mmt_pyramid_width(grid, memory, true);
+    if (*width >= grid->planes)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "--memory %" PRId64 " holds the whole grid of %" PRId64
+                        "^3, and no pyramid is needed; name less than %" PRId64 " bytes",
+                        memory, grid->side, 3 * bytes);
+    if (*width < 3)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "--memory %" PRId64 " holds blocks of %" PRId64
+                        " planes; a pyramid of height 1 needs 3 planes: %" PRId64
+                        " bytes",
+                        memory, *width, 9 * plane);
+    return MMT_OK;
+}
+
+static mmt_status report(const struct mmt_study_options *options,
+                         const struct mmt_table *table, mmt_error *err)
+{
+    struct mmt_plot plot = {
+        "one sweep of a pass in pyramids", HEIGHT, EACH, { SERIES, -1 }, false, false
+    };
+    mmt_status status = mmt_study_show(options, table, "pyramid", err);
+    if (status == MMT_OK)
+        status = mmt_study_draw(options, table, &plot, "pyramid", err);
+    return status;
+}
+
+static mmt_status study_grid(const struct mmt_study_options *options,
+                             const struct mmt_study_device *device, mmt_type type,
+                             int64_t side, mmt_error *err)
+{
+    struct mmt_pyramid_grid grid;
+    struct costs costs = { 0 };
+    struct choice choice;
+    int64_t width, half;
+    char title[128];
+    mmt_status status = grid_make(type, side, side, options->seed, &grid, err);
+    if (status != MMT_OK)
+        return status;
+
+    snprintf(title, sizeof title, "passes over a grid of %" PRId64 "^3, %s", side,
+             mmt_type_name(type));
+    struct mmt_table table = mmt_table_start(title, columns, NUM);
+    status = widths(options, &grid, &width, &half, err);
+    if (status == MMT_OK)
+        status = calibrate(device, &grid, width, &costs, err);
+    if (status == MMT_OK)
+        status = try_heights(device, &grid, width, half, &costs, &table, &choice, err);
+    if (status == MMT_OK)
+        status = report(options, &table, err);
+    if (status == MMT_OK)
+        say_choice(options, &choice, &costs, width);
+    mmt_table_free(&table);
+    grid_free(&grid);
+    return status;
+}
+
+static mmt_status check_options(const struct mmt_study_options *options, mmt_type *type,
+                                mmt_error *err)
+{
+    unsigned types;
+    mmt_status status = mmt_study_types(options, 1 << MMT_F32, &types, err);
+    if (status != MMT_OK)
+        return status;
+    *type = types == 1 << MMT_F64 ? MMT_F64 : MMT_F32;
+    if (types != 1u << *type)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "--type must be f32 or f64, one of them");
+    if (options->num_sizes > 1 || options->num_devices > 1)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "this study takes one --device and one "
+                        "of --sizes");
+    if (options->num_sizes && (options->sizes[0] < 8 || options->sizes[0] > 2048))
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "--sizes is %" PRId64 "; N must be from 8 to 2048",
+                        options->sizes[0]);
+    return MMT_OK;
+}
+
+static mmt_status run(const struct mmt_study_options *options, mmt_error *err)
+{
+    struct mmt_study_device devices[MMT_STUDY_DEVICES] = { 0 };
+    int64_t side = options->num_sizes ? options->sizes[0] : USUAL_SIDE;
+    mmt_type type;
+    mmt_status status = check_options(options, &type, err);
+
+    if (status == MMT_OK)
+        status = mmt_study_open(options, devices, err);
+    if (status == MMT_OK)
+        status = check(options, &devices[0], type, err);
+    if (status == MMT_OK)
+        status = study_grid(options, &devices[0], type, side, err);
+    mmt_study_close(devices);
+    return status;
+}
+
+const struct mmt_study mmt_study_pyramid = {
+    .name = "pyramid",
+    .what = "Jacobi's method on a grid that exceeds device memory, and the best height",
+    .notes =
+        "One size, N, for a grid of N^3; default: 256. Without --memory, a quarter of "
+        "what\nthe grid would need.\n",
+    .heeds = MMT_HEEDS_DEVICES | MMT_HEEDS_TYPES | MMT_HEEDS_SIZES | MMT_HEEDS_MEMORY |
+             MMT_HEEDS_SEED,
+    .run = run,
+};
