@@ -106,8 +106,31 @@ static void check_all(mmt_device *device, void *self)
                     make_problem(type, transposes, variant & 1, variant & 2 ? 3 : 1);
                 check_problem(device, self, &p);
             }
-    mmt_problem whole = mmt_gemm_problem(MMT_I32, 4, 4, 4);
-    CHECK(mmt_reference_cublas.refuse(self, &whole) != NULL);
+    for (mmt_type type = MMT_BF16; type <= MMT_I8; type++)
+        for (mmt_type out = MMT_F32; out <= MMT_I8; out++) {
+            mmt_problem p = make_problem(type, 2, true, 1); /* nt, which f8 needs */
+            p.out = out;
+            if (type != MMT_F8E5M2 && mmt_type_in(out, mmt_type_outputs(type)))
+                check_problem(device, self, &p);
+        }
+}
+
+static void check_refused(void *self, const char *spelled, const char *words)
+{
+    mmt_problem p;
+    mmt_error err = { 0 };
+    CHECK_OK(mmt_problem_parse(spelled, &p, &err), err);
+    const char *why = mmt_reference_cublas.refuse(self, &p);
+    CHECK(why && strstr(why, words));
+}
+
+static void check_all_refused(void *self)
+{
+    check_refused(self, "gemm i32 nn 4x4x4", "32-bit whole numbers");
+    check_refused(self, "gemm f8e5m2 nt 4x4x4", "f8e5m2");
+    check_refused(self, "gemm f8e4m3 nn 4x4x4", "transposes nt alone");
+    check_refused(self, "gemm f8e4m3 tt 4x4x4", "transposes nt alone");
+    check_refused(self, "gemm bf16 nn 4x4x4 bias=row", "not compared");
 }
 
 int main(void)
@@ -121,6 +144,7 @@ int main(void)
         mmt_reference_cublas.describe(self, 0, &text);
         CHECK_EQ_STR(mmt_text_string(&text), "cuBLASLt 13.1.0");
         check_all(device, self);
+        check_all_refused(self);
         mmt_reference_cublas.close(self);
     }
     mmt_text_finish(&text);

@@ -13,10 +13,17 @@
 enum {
     MMT_LT_R_32F = 0, /* cudaDataType */
     MMT_LT_R_64F = 1,
+    MMT_LT_R_16F = 2,
+    MMT_LT_R_8I = 3,
+    MMT_LT_R_32I = 10,
+    MMT_LT_R_16BF = 14,
+    MMT_LT_R_8F_E4M3 = 28,
     MMT_LT_COMPUTE_32F = 68, /* cublasComputeType_t: strict, no tf32 */
     MMT_LT_COMPUTE_64F = 70,
-    MMT_LT_OP_T = 1,        /* cublasOperation_t */
-    MMT_LT_DESC_TRANSA = 3, /* cublasLtMatmulDescAttributes_t */
+    MMT_LT_COMPUTE_32I = 72,
+    MMT_LT_COMPUTE_TF32 = 77, /* CUBLAS_COMPUTE_32F_FAST_TF32 */
+    MMT_LT_OP_T = 1,          /* cublasOperation_t */
+    MMT_LT_DESC_TRANSA = 3,   /* cublasLtMatmulDescAttributes_t */
     MMT_LT_DESC_TRANSB = 4,
     MMT_LT_LAYOUT_BATCH = 5, /* cublasLtMatrixLayoutAttribute_t */
     MMT_LT_LAYOUT_STRIDE = 6,

@@ -151,23 +151,45 @@ static mmt_status open_cublas(mmt_device *device, void **out, mmt_error *err)
 
 static const char *refuse(void *self, const mmt_problem *problem)
 {
-    return problem->type == MMT_I32 ? "cuBLAS multiplies no 32-bit whole numbers" : NULL;
+    if (problem->type == MMT_I32)
+        return "cuBLAS multiplies no 32-bit whole numbers";
+    if (problem->type == MMT_F8E5M2)
+        return "cuBLASLt multiplies f8e5m2 with f8e4m3 alone";
+    if (problem->type == MMT_F8E4M3 && (problem->trans_a || !problem->trans_b))
+        return "cuBLASLt multiplies f8 with the transposes nt alone";
+    if (problem->bias || problem->activation)
+        return "products with a bias or an activation are not compared";
+    return NULL;
 }
 
 /* ---- describing the problem
  * -------------------------------------------------------------
  */
 
-/* A row-major matrix of rows x columns, which is column-major its own transpose. */
-static mmt_status make_layout(struct cublas *self, int64_t rows, int64_t columns,
-                              int64_t ld, int64_t stride, struct mmt_lt_layout **out,
-                              mmt_error *err)
-{
-    const mmt_problem *p = &self->session->problem;
-    int32_t batch = (int32_t) p->batch;
+/* What cuBLASLt calls a type where it is stored, and how it is to compute with it: bf16
+ * and f16 in f32, tf32 with leave to cut f32 down, f8 with its sums promoted to f32. */
+static const struct {
+    int stored, compute;
+} kinds[MMT_NUM_TYPES] = {
+    [MMT_F32] = { MMT_LT_R_32F, MMT_LT_COMPUTE_32F },
+    [MMT_F64] = { MMT_LT_R_64F, MMT_LT_COMPUTE_64F },
+    [MMT_I32] = { MMT_LT_R_32I, MMT_LT_COMPUTE_32I },
+    [MMT_BF16] = { MMT_LT_R_16BF, MMT_LT_COMPUTE_32F },
+    [MMT_F16] = { MMT_LT_R_16F, MMT_LT_COMPUTE_32F },
+    [MMT_TF32] = { MMT_LT_R_32F, MMT_LT_COMPUTE_TF32 },
+    [MMT_F8E4M3] = { MMT_LT_R_8F_E4M3, MMT_LT_COMPUTE_32F },
+    [MMT_I8] = { MMT_LT_R_8I, MMT_LT_COMPUTE_32I },
+};
 
-    TRY(cublasLtMatrixLayoutCreate, out, p->type == MMT_F32 ? MMT_LT_R_32F : MMT_LT_R_64F,
-        (uint64_t) columns, (uint64_t) rows, ld);
+/* A row-major matrix of rows x columns, which is column-major its own transpose. */
+static mmt_status make_layout(struct cublas *self, mmt_type type, int64_t rows,
+                              int64_t columns, int64_t ld, int64_t stride,
+                              struct mmt_lt_layout **out, mmt_error *err)
+{
+    int32_t batch = (int32_t) self->session->problem.batch;
+
+    TRY(cublasLtMatrixLayoutCreate, out, kinds[type].stored, (uint64_t) columns,
+        (uint64_t) rows, ld);
     if (batch == 1)
         return MMT_OK;
     TRY(cublasLtMatrixLayoutSetAttribute, *out, MMT_LT_LAYOUT_BATCH, &batch,
@@ -181,25 +203,25 @@ static mmt_status make_layouts(struct cublas *self, mmt_error *err)
 {
     const mmt_problem *p = &self->session->problem;
     mmt_status status =
-        make_layout(self, p->trans_b ? p->n : p->k, p->trans_b ? p->k : p->n, p->ldb,
-                    p->stride_b, &self->first, err);
+        make_layout(self, p->type, p->trans_b ? p->n : p->k, p->trans_b ? p->k : p->n,
+                    p->ldb, p->stride_b, &self->first, err);
     if (status == MMT_OK)
-        status = make_layout(self, p->trans_a ? p->k : p->m, p->trans_a ? p->m : p->k,
-                             p->lda, p->stride_a, &self->second, err);
+        status =
+            make_layout(self, p->type, p->trans_a ? p->k : p->m, p->trans_a ? p->m : p->k,
+                        p->lda, p->stride_a, &self->second, err);
     if (status == MMT_OK)
-        status = make_layout(self, p->m, p->n, p->ldc, p->stride_c, &self->product, err);
+        status = make_layout(self, p->out, p->m, p->n, p->ldc, p->stride_c,
+                             &self->product, err);
     return status;
 }
 
 static mmt_status make_descriptor(struct cublas *self, mmt_error *err)
 {
     const mmt_problem *p = &self->session->problem;
-    bool single = p->type == MMT_F32;
     int32_t transposed = MMT_LT_OP_T;
 
-    TRY(cublasLtMatmulDescCreate, &self->descriptor,
-        single ? MMT_LT_COMPUTE_32F : MMT_LT_COMPUTE_64F,
-        single ? MMT_LT_R_32F : MMT_LT_R_64F);
+    TRY(cublasLtMatmulDescCreate, &self->descriptor, kinds[p->type].compute,
+        kinds[mmt_type_scalar(p->type)].stored);
     if (p->trans_b)
         TRY(cublasLtMatmulDescSetAttribute, self->descriptor, MMT_LT_DESC_TRANSA,
             &transposed, sizeof transposed);
@@ -241,15 +263,14 @@ static void *address(mmt_operand operand)
 static mmt_status queue_choice(void *given, int choice, const mmt_args *args,
                                mmt_queue stream, mmt_error *err)
 {
-    static const float one_f32 = 1, zero_f32 = 0;
-    static const double one_f64 = 1, zero_f64 = 0;
     struct cublas *self = given;
-    bool single = self->session->problem.type == MMT_F32;
-    const void *one = single ? (const void *) &one_f32 : &one_f64;
-    const void *zero = single ? (const void *) &zero_f32 : &zero_f64;
+    mmt_type scalar = mmt_type_scalar(self->session->problem.type);
+    double one, zero; /* in the scalar type */
 
-    TRY(cublasLtMatmul, self->handle, self->descriptor, one, address(args->b),
-        self->first, address(args->a), self->second, zero, address(args->c),
+    mmt_number_write(scalar, 1, &one);
+    mmt_number_write(scalar, 0, &zero);
+    TRY(cublasLtMatmul, self->handle, self->descriptor, &one, address(args->b),
+        self->first, address(args->a), self->second, &zero, address(args->c),
         self->product, address(args->c), self->product, self->choices[choice].algorithm,
         address(self->workspace), workspace_bytes, stream);
     return MMT_OK;

@@ -9,8 +9,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "tuner/number.h"
+
 enum { SUCCESS, NOT_INITIALIZED, INVALID_VALUE = 7, NOT_SUPPORTED = 15 };
-enum { CUDA_R_32F = 0, CUDA_R_64F = 1, COMPUTE_32F = 68, COMPUTE_64F = 70 };
+enum { COMPUTE_32F = 68, COMPUTE_64F = 70, COMPUTE_32I = 72, COMPUTE_32F_FAST_TF32 = 77 };
 enum { SLOW = 11, UNFIT = 12, FAST = 13 };
 
 struct desc {
@@ -36,6 +38,37 @@ struct result {
     float waves;
     int reserved[4];
 };
+
+/* cudaDataType in our words; what is not here is unknown. */
+static const struct {
+    int cuda;
+    mmt_type type;
+} types[] = {
+    { 0, MMT_F32 },  { 1, MMT_F64 },   { 2, MMT_F16 },     { 3, MMT_I8 },
+    { 10, MMT_I32 }, { 14, MMT_BF16 }, { 28, MMT_F8E4M3 },
+};
+
+static int type_of(int cuda)
+{
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (types[i].cuda == cuda)
+            return (int) types[i].type;
+    return -1;
+}
+
+/* Which types of A and B, and of C, go with a way to compute and its scalars. */
+static bool goes(int compute, int scale, int input, int output)
+{
+    unsigned inputs = 1 << MMT_F32 | 1 << MMT_BF16 | 1 << MMT_F16 | 1 << MMT_F8E4M3;
+
+    if (compute == COMPUTE_32F || compute == COMPUTE_32F_FAST_TF32)
+        return scale == MMT_F32 && inputs >> input & 1 &&
+               mmt_type_outputs((mmt_type) input) >> output & 1;
+    if (compute == COMPUTE_64F)
+        return scale == MMT_F64 && input == MMT_F64 && output == MMT_F64;
+    return compute == COMPUTE_32I && scale == MMT_I32 && input == MMT_I8 &&
+           output == MMT_I32;
+}
 
 #define EXPORT(type) __attribute__((visibility("default"))) type
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
@@ -66,12 +99,10 @@ EXPORT(int) cublasLtDestroy(void *handle)
 
 EXPORT(int) cublasLtMatmulDescCreate(struct desc **out, int compute, int scale)
 {
-    bool right = (compute == COMPUTE_32F && scale == CUDA_R_32F) ||
-                 (compute == COMPUTE_64F && scale == CUDA_R_64F);
-    if (!right)
+    if (type_of(scale) < 0)
         return NOT_SUPPORTED;
     *out = calloc(1, sizeof **out);
-    **out = (struct desc){ compute, scale, { 0, 0 } };
+    **out = (struct desc){ compute, type_of(scale), { 0, 0 } };
     return SUCCESS;
 }
 
@@ -95,10 +126,10 @@ EXPORT(int)
 cublasLtMatrixLayoutCreate(struct layout **out, int type, uint64_t rows, uint64_t columns,
                            int64_t ld)
 {
-    if (ld < (int64_t) rows || (type != CUDA_R_32F && type != CUDA_R_64F))
+    if (ld < (int64_t) rows || type_of(type) < 0)
         return INVALID_VALUE;
     *out = calloc(1, sizeof **out);
-    **out = (struct layout){ type, rows, columns, ld, 0, 1 };
+    **out = (struct layout){ type_of(type), rows, columns, ld, 0, 1 };
     return SUCCESS;
 }
 
@@ -154,8 +185,8 @@ static bool fits(const struct desc *desc, const struct layout *a, const struct l
     uint64_t k = desc->transposed[0] ? a->rows : a->columns;
     uint64_t inner = desc->transposed[1] ? b->columns : b->rows;
     uint64_t n = desc->transposed[1] ? b->rows : b->columns;
-    return m == c->rows && n == c->columns && k == inner && a->type == desc->scale &&
-           b->type == desc->scale && c->type == desc->scale && a->batch == c->batch &&
+    return m == c->rows && n == c->columns && k == inner && a->type == b->type &&
+           goes(desc->compute, desc->scale, a->type, c->type) && a->batch == c->batch &&
            b->batch == c->batch;
 }
 
@@ -169,6 +200,8 @@ cublasLtMatmulAlgoGetHeuristic(void *handle, const struct desc *desc,
     if (!fits(desc, a, b, c) || d != c || wanted < 8 ||
         preference->workspace != (uint64_t) 64 << 20)
         return INVALID_VALUE;
+    if (a->type == MMT_F8E4M3 && (!desc->transposed[0] || desc->transposed[1]))
+        return NOT_SUPPORTED;
     *found = 4;
     for (int i = 0; i < 4; i++)
         results[i] = (struct result){ .algorithm = { (uint64_t) (SLOW + i) },
@@ -180,8 +213,9 @@ static double element(const struct layout *l, const void *data, uint64_t row,
                       uint64_t column, int z)
 {
     size_t place = row + column * (size_t) l->ld + (size_t) z * (size_t) l->stride;
-    return l->type == CUDA_R_32F ? (double) ((const float *) data)[place]
-                                 : ((const double *) data)[place];
+    return (double) mmt_number_read((mmt_type) l->type,
+                                    (const char *) data +
+                                        place * mmt_type_size((mmt_type) l->type));
 }
 
 static double dot(const struct desc *desc, const struct layout *la, const void *a,
@@ -202,8 +236,7 @@ static double dot(const struct desc *desc, const struct layout *la, const void *
 
 static double scalar(const struct desc *desc, const void *value)
 {
-    return desc->scale == CUDA_R_32F ? (double) *(const float *) value
-                                     : *(const double *) value;
+    return (double) mmt_number_read((mmt_type) desc->scale, value);
 }
 
 /* Whether the thread has a current context. */
@@ -244,10 +277,8 @@ cublasLtMatmul(void *handle, const struct desc *desc, const void *alpha, const v
             for (uint64_t i = 0; i < lc->rows; i++) {
                 size_t place = i + j * (size_t) lc->ld + (size_t) z * (size_t) lc->stride;
                 double sum = dot(desc, la, a, lb, b, i, j, z);
-                if (lc->type == CUDA_R_32F)
-                    ((float *) d)[place] = (float) sum;
-                else
-                    ((double *) d)[place] = sum;
+                mmt_number_write((mmt_type) lc->type, sum,
+                                 (char *) d + place * mmt_type_size((mmt_type) lc->type));
             }
     return SUCCESS;
 }
