@@ -12,7 +12,7 @@ static const int64_t usual_sizes[] = { 1,   2,   5,   10,   20,   50,   100, 200
 enum { NUM_SIZES = sizeof usual_sizes / sizeof *usual_sizes };
 
 #define TOLERANCE 1e-10
-#define CONDITION 100.0 /* largest eigenvalue over the smallest */
+#define CONDITION 10.0 /* largest eigenvalue over the smallest */
 
 /* ---- systems with a known solution ------------------------------------------------ */
 
