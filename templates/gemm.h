@@ -104,6 +104,27 @@ static inline void mmt_gemm_split(int parts, int vector, const mmt_problem *p,
     out->workspace = (size_t) (sums * p->batch * parts) * mmt_type_size(p->type);
 }
 
+/* NULL if a multiprocessor can hold that many blocks, whose threads have so many 32-bit
+ * registers each. OpenCL has no word for it. */
+static inline const char *mmt_gemm_reject_resident(int blocks, int threads,
+                                                   unsigned registers, size_t shared,
+                                                   const struct mmt_caps *caps)
+{
+    const unsigned all = (unsigned) (blocks * threads);
+
+    if (blocks > 1 && caps->dialect == MMT_OPENCL_C)
+        return "MIN_BLOCKS cannot be said in OpenCL and must be 1";
+    if (caps->shared_per_sm && (size_t) blocks * shared > caps->shared_per_sm)
+        return "MIN_BLOCKS blocks take more shared memory than a multiprocessor has";
+    if (caps->threads_per_sm && all > caps->threads_per_sm)
+        return "MIN_BLOCKS blocks have more threads than a multiprocessor holds";
+    if (caps->registers_per_thread && registers > caps->registers_per_thread)
+        return "sums and operands take more registers than a thread may have";
+    if (caps->registers && registers > caps->registers / all)
+        return "sums and operands take more registers than MIN_BLOCKS blocks may have";
+    return NULL;
+}
+
 /* NULL if that many blocks can be numbered by an int. */
 static inline const char *mmt_gemm_refuse(int64_t blocks)
 {

@@ -10,8 +10,8 @@ enum {
     THREADS_K,
     VECTOR,
     TILE_K,
-    BUFFERS,
     SPLIT_K,
+    MIN_BLOCKS,
     NUM_KNOBS
 };
 
@@ -34,10 +34,10 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
     [VECTOR] = MMT_KNOB("VECTOR", "elements of the long operand per load", 1, 2, 4),
     [TILE_K] = MMT_KNOB("TILE_K", "depth of the short operand in shared memory", 64, 128,
                         256, 512, 1024, 2048, 4096),
-    [BUFFERS] =
-        MMT_KNOB("BUFFERS", "pieces of the long operand in a thread's registers", 1, 2),
     [SPLIT_K] = MMT_KNOB("SPLIT_K", "parts of k at most, each for blocks of its own", 1,
                          2, 4, 8, 16, 32, 64),
+    [MIN_BLOCKS] =
+        MMT_KNOB("MIN_BLOCKS", "least blocks on a multiprocessor", 1, 2, 3, 4, 6, 8),
 };
 
 /* The same for either side. */
@@ -49,21 +49,22 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
 
 // clang-format off
 static const int seeds[][MMT_MAX_KNOBS] = {
-    /* work short, long, k, threads long, k, vector, tile, buffers, parts; first for a long
+    /* work short, long, k, threads long, k, vector, tile, parts, blocks; first for a long
      * operand that lies across k, then for one along it; vectors of 2 for 8-byte types */
-    SEED(16, 4,  4,  32,   8, 4,  256, 2,  8), SEED(16, 4,  4,   8,  32, 4,  512, 2, 1),
-    SEED( 8, 4,  4,  32,   8, 4,  256, 2,  8), SEED( 8, 4,  4,   8,  32, 4,  512, 2, 1),
-    SEED( 4, 4,  8,  32,   8, 4,  512, 1,  8), SEED( 4, 4,  8,   8,  32, 4, 1024, 1, 1),
-    SEED( 2, 4,  8,  32,   8, 4,  512, 1,  8), SEED( 2, 4,  8,   8,  32, 4, 1024, 1, 1),
-    SEED( 1, 4,  8,  32,   8, 4,  512, 1,  8), SEED( 1, 4,  8,   8,  32, 4, 1024, 1, 1),
-    SEED(16, 2,  4,  32,   8, 2,  256, 2,  8), SEED(16, 2,  4,   8,  32, 2,  256, 2, 1),
-    SEED( 8, 2,  4,  32,   8, 2,  256, 2,  8), SEED( 8, 4,  4,   8,  32, 2,  256, 2, 1),
-    SEED( 4, 2,  8,  32,   8, 2,  512, 1,  8), SEED( 4, 4,  8,   8,  32, 2,  512, 1, 1),
-    SEED( 2, 2,  8,  32,   8, 2,  512, 1,  8), SEED( 2, 4,  8,   8,  32, 2,  512, 1, 1),
-    SEED( 1, 2,  8,  32,   8, 2,  512, 1,  8), SEED( 1, 4,  8,   8,  32, 2,  512, 1, 1),
+    SEED(16, 4,  4,  32,   8, 4,  256,  8, 1), SEED(16, 4,  4,   8,  32, 4,  512,  1, 1),
+    SEED( 8, 4,  4,  32,   8, 4,  256,  8, 1), SEED( 8, 4,  4,   8,  32, 4,  512,  1, 1),
+    SEED( 4, 4,  8,  32,   8, 4,  512,  8, 1), SEED( 4, 4,  8,   8,  32, 4, 1024,  1, 1),
+    SEED( 2, 4,  8,  32,   8, 4,  512,  8, 1), SEED( 2, 4,  8,   8,  32, 4, 1024,  1, 1),
+    SEED( 1, 4,  8,  32,   8, 4,  512,  8, 1), SEED( 1, 4,  8,   8,  32, 4, 1024,  1, 1),
+    SEED( 1, 4, 16,   8,  32, 4, 1024,  1, 1), SEED( 1, 4,  8,   8,  32, 4, 1024,  1, 3),
+    SEED(16, 2,  4,  32,   8, 2,  256,  8, 1), SEED(16, 2,  4,   8,  32, 2,  256,  1, 1),
+    SEED( 8, 2,  4,  32,   8, 2,  256,  8, 1), SEED( 8, 4,  4,   8,  32, 2,  256,  1, 1),
+    SEED( 4, 2,  8,  32,   8, 2,  512,  8, 1), SEED( 4, 4,  8,   8,  32, 2,  512,  1, 1),
+    SEED( 2, 2,  8,  32,   8, 2,  512,  8, 1), SEED( 2, 4,  8,   8,  32, 2,  512,  1, 1),
+    SEED( 1, 2,  8,  32,   8, 2,  512,  8, 1), SEED( 1, 4,  8,   8,  32, 2,  512,  1, 1),
     /* without a workspace */
-    SEED(16, 4,  4,   8,  32, 4,  256, 2,  1), SEED( 1, 4,  8,   8,  64, 4, 1024, 1, 1),
-    SEED(16, 2,  4,   8,  32, 2,  256, 2,  1), SEED( 1, 2,  8,   8,  64, 2, 1024, 1, 1),
+    SEED(16, 4,  4,   8,  32, 4,  256,  1, 1), SEED( 1, 4,  8,   8,  64, 4, 1024,  1, 1),
+    SEED(16, 2,  4,   8,  32, 2,  256,  1, 1), SEED( 1, 2,  8,   8,  64, 2, 1024,  1, 1),
 };
 // clang-format on
 
@@ -105,9 +106,7 @@ static int pool(const int *v)
 static unsigned registers(const int *v, size_t size)
 {
     enum { BESIDES = 24 };
-    return (unsigned) (size / 4) *
-               (unsigned) (sums(v) + v[BUFFERS] * piece(v) + v[VECTOR]) +
-           BESIDES;
+    return (unsigned) (size / 4) * (unsigned) (sums(v) + piece(v) + v[VECTOR]) + BESIDES;
 }
 
 static const char *reject_pieces(const int *v, bool along, size_t size)
@@ -127,39 +126,50 @@ static const char *reject_pieces(const int *v, bool along, size_t size)
     return NULL;
 }
 
-static const char *reject_gpu(const int *v, bool along, size_t size,
-                              const struct mmt_caps *caps)
+/* Neighbouring threads should make whole warps and read whole sectors of memory. */
+static const char *reject_threads(const int *v, bool along, size_t size,
+                                  const struct mmt_caps *caps)
 {
     enum { SECTOR = 32 };
     const int neighbours = along ? v[THREADS_K] : v[THREADS_LONG];
-    const unsigned count = (unsigned) threads(v);
-    const unsigned share = caps->registers / count, needed = registers(v, size);
 
-    if (count < caps->warp)
+    if ((unsigned) threads(v) < caps->warp)
         return "the block has fewer threads than a warp";
     if (neighbours * v[VECTOR] * size < SECTOR)
         return "neighbouring threads read less of the long operand than memory hands out";
-    if (caps->registers_per_thread && needed > caps->registers_per_thread)
-        return "sums and pieces take more registers than a thread may have";
-    if (caps->registers && needed > share)
-        return "sums and pieces take more registers than a block may have";
+    return NULL;
+}
+
+/* A CPU's compilers unroll without end, and keep what all threads of a block have in
+ * registers on one stack. */
+static const char *reject_cpu(const int *v, size_t size)
+{
+    enum { UNROLLED = 256, STACK = 1 << 20 };
+
+    if (sums(v) * v[WORK_K] > UNROLLED)
+        return "WORK_SHORT * WORK_LONG * WORK_K may be at most 256 on a CPU, whose "
+               "compilers take minutes over more";
+    if (size * (size_t) ((sums(v) + piece(v)) * threads(v)) > STACK)
+        return "sums and pieces of a block may take at most 1 MiB on a CPU";
     return NULL;
 }
 
 static const char *reject(const int *v, const struct mmt_variant *variant,
                           const struct mmt_caps *caps)
 {
-    const size_t size = mmt_type_size(variant->type);
+    const size_t size = mmt_type_size(variant->type), shared = size * (size_t) pool(v);
     const bool along = along_k(v, variant->trans_a, variant->trans_b);
 
     const char *why = reject_pieces(v, along, size);
     if (!why)
-        why = mmt_gemm_reject(threads(v), 1, size * (size_t) pool(v), caps);
+        why = mmt_gemm_reject(threads(v), 1, shared, caps);
+    if (!why)
+        why = mmt_gemm_reject_resident(v[MIN_BLOCKS], threads(v), registers(v, size),
+                                       shared, caps);
     if (!why && caps->kind == MMT_GPU)
-        why = reject_gpu(v, along, size, caps);
-    if (!why && caps->kind == MMT_CPU && sums(v) * v[WORK_K] > 256)
-        why = "WORK_SHORT * WORK_LONG * WORK_K may be at most 256 on a CPU, whose "
-              "compilers take minutes over more";
+        why = reject_threads(v, along, size, caps);
+    if (!why && caps->kind == MMT_CPU)
+        why = reject_cpu(v, size);
     return why;
 }
 

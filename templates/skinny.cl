@@ -15,7 +15,8 @@
 // THREADS_K threads share an element of C and add their sums up at the end: each step
 // halves the sums that a thread still has. The long operand lies along k, and then
 // neighbouring threads are neighbours along k; or across it, and then they are neighbours
-// along the long side. The next piece of it is on its way while one is multiplied.
+// along the long side. A thread's piece of it is multiplied slice by slice, and each slice
+// makes room for the same one of the next piece: memory is never left without a request.
 //
 // Launch: mmt_gemm, grid (long tiles x short tiles, parts of k, batch);
 //         add_parts, grid (ceil(m*n/ADD_THREADS), 1, batch), where SPLIT_K > 1, adds up the
@@ -45,11 +46,11 @@
 #ifndef TILE_K
 #define TILE_K 512       // depth of the short operand in shared memory
 #endif
-#ifndef BUFFERS
-#define BUFFERS 2        // pieces of the long operand in a thread's registers
-#endif
 #ifndef SPLIT_K
 #define SPLIT_K 1        // parts of k at most, each for blocks of its own
+#endif
+#ifndef MIN_BLOCKS
+#define MIN_BLOCKS 1     // least blocks on a multiprocessor
 #endif
 #ifndef TRANS_A
 #define TRANS_A 0
@@ -96,8 +97,17 @@
 #define SUM_AT(i, s)    ((s) * WORK_LONG + (i))
 
 // A thread's place in its block.
-#define THREAD_LONG (ALONG_K ? THREAD_X / THREADS_K : THREAD_X % THREADS_LONG)
-#define THREAD_K    (ALONG_K ? THREAD_X % THREADS_K : THREAD_X / THREADS_LONG)
+#define THREAD_LONG (ALONG_K ? THREAD_X / THREADS_K : THREAD_X & (THREADS_LONG - 1))
+#define THREAD_K    (ALONG_K ? THREAD_X & (THREADS_K - 1) : THREAD_X / THREADS_LONG)
+
+// The e-th element of the short operand that is staged, in runs that lie along it; and how
+// many loads a thread has under way.
+#define RUN         (SHORT_ALONG_K ? 32 : 1)
+#define SHORT_OF(e) ((e) / RUN % WORK_SHORT)
+#define K_OF(e)     ((e) / (RUN * WORK_SHORT) * RUN + (e) % RUN)
+#define GRAIN       (STEP_K > 32 ? STEP_K : 32)
+#define ROUNDS      ((WORK_SHORT * TILE_K - 1) / THREADS + 1)
+#define BATCH       (ROUNDS < 8 ? ROUNDS : 8)
 
 // Sums that a thread has when it meets the thread `distance` further along k, and in the end.
 #define HELD(distance) \
@@ -130,26 +140,27 @@ DEVICE_FN wide part_of(int k)
     return (wide) ((steps + SPLIT_K - 1) / SPLIT_K) * STEP_K;
 }
 
-// A thread's piece of the long operand, whose tile begins at x and lies within the matrix.
-DEVICE_FN void load_whole(real *piece, const GLOBAL real *x, int ld)
+// The slice of a thread's piece that begins at step `slice`, WIDE_K steps deep, of the
+// block's piece that begins at x and lies within the matrix.
+DEVICE_FN void load_slice(real *piece, int slice, const GLOBAL real *x, int ld)
 {
     const int l = THREAD_LONG, t = THREAD_K;
 #if ALONG_K
     UNROLL
     for (int i = 0; i < WORK_LONG; i++)
-        UNROLL
-        for (int p = 0; p < WORK_K; p += WIDE)
-            LOAD_WIDE(piece + PIECE_AT(i, p), x + (wide) LONG_AT(l, i) * ld + K_AT(t, p));
+        LOAD_WIDE(piece + PIECE_AT(i, slice),
+                  x + (wide) LONG_AT(l, i) * ld + K_AT(t, slice));
 #else
     UNROLL
-    for (int p = 0; p < WORK_K; p++)
+    for (int p = slice; p < slice + WIDE_K; p++)
         UNROLL
         for (int i = 0; i < WORK_LONG; i += WIDE)
             LOAD_WIDE(piece + PIECE_AT(i, p), x + (wide) K_AT(t, p) * ld + LONG_AT(l, i));
 #endif
 }
 
-// The same where only `length` elements exist along the long side and `depth` along k.
+// A whole piece, where only `length` elements exist along the long side and `depth` along
+// k; the others are 0.
 DEVICE_FN void load_edge(real *piece, const GLOBAL real *x, int ld, int length, int depth)
 {
     UNROLL
@@ -162,43 +173,45 @@ DEVICE_FN void load_edge(real *piece, const GLOBAL real *x, int ld, int length, 
         }
 }
 
-DEVICE_FN void load_piece(real *piece, const GLOBAL real *x, int ld, int length, int depth)
-{
-    if (length >= TILE_LONG && depth >= STEP_K)
-        load_whole(piece, x, ld);
-    else
-        load_edge(piece, x, ld, length, depth);
-}
-
-// Copy the short operand's next TILE_K steps; what does not exist is 0.
+// Copy the short operand's next steps, of which `depth` exist; the others are 0. Loads go
+// out BATCH at a time; neighbouring threads are neighbours in memory.
 DEVICE_FN void stage(SHARED_PTR real *staged, const GLOBAL real *x, int ld, int width,
                      int depth)
 {
-#pragma unroll 4
-    for (int e = THREAD_X; e < WORK_SHORT * TILE_K; e += THREADS) {
-        const int s = SHORT_ALONG_K ? e / TILE_K : e % WORK_SHORT;
-        const int p = SHORT_ALONG_K ? e % TILE_K : e / WORK_SHORT;
-        const wide at = SHORT_ALONG_K ? (wide) s * ld + p : (wide) p * ld + s;
-        staged[s * LINE + p] = s < width && p < depth ? x[at] : (real) 0;
+    const int steps = depth >= TILE_K ? TILE_K : (depth - 1) / GRAIN * GRAIN + GRAIN;
+
+    NO_UNROLL
+    for (int first = THREAD_X; first < WORK_SHORT * steps; first += BATCH * THREADS) {
+        real batch[BATCH];
+        UNROLL
+        for (int i = 0; i < BATCH; i++) {
+            const int s = SHORT_OF(first + i * THREADS), p = K_OF(first + i * THREADS);
+            const wide at = SHORT_ALONG_K ? (wide) s * ld + p : (wide) p * ld + s;
+            batch[i] = s < width && p < depth ? x[at] : (real) 0;
+        }
+        UNROLL
+        for (int i = 0; i < BATCH; i++)
+            if (first + i * THREADS < WORK_SHORT * steps)
+                staged[SHORT_OF(first + i * THREADS) * LINE + K_OF(first + i * THREADS)] =
+                    batch[i];
     }
 }
 
-// Add a piece's products with the staged columns to the thread's sums.
-DEVICE_FN void multiply(real *sum, const real *piece, const SHARED_PTR real *staged)
+// Add a slice's products with the staged columns to the thread's sums.
+DEVICE_FN void multiply(real *sum, const real *piece, int slice,
+                        const SHARED_PTR real *staged)
 {
     UNROLL
-    for (int p = 0; p < WORK_K; p += WIDE_K)
+    for (int s = 0; s < WORK_SHORT; s++) {
+        real x[WIDE_K];
+        LOAD_STAGED(x, staged + s * LINE + K_AT(THREAD_K, slice));
         UNROLL
-        for (int s = 0; s < WORK_SHORT; s++) {
-            real x[WIDE_K];
-            LOAD_STAGED(x, staged + s * LINE + K_AT(THREAD_K, p));
+        for (int e = 0; e < WIDE_K; e++)
             UNROLL
-            for (int e = 0; e < WIDE_K; e++)
-                UNROLL
-                for (int i = 0; i < WORK_LONG; i++)
-                    sum[SUM_AT(i, s)] = MULTIPLY_ADD(piece[PIECE_AT(i, p + e)], x[e],
-                                                     sum[SUM_AT(i, s)]);
-        }
+            for (int i = 0; i < WORK_LONG; i++)
+                sum[SUM_AT(i, s)] = MULTIPLY_ADD(piece[PIECE_AT(i, slice + e)], x[e],
+                                                 sum[SUM_AT(i, s)]);
+    }
 }
 
 // Add up over the threads along k: of two that meet, each hands over half of its sums, or
@@ -233,7 +246,7 @@ DEVICE_FN void store(GLOBAL real *c, real alpha, real sum, real beta)
     *c = beta == 0 ? alpha * sum : MULTIPLY_ADD(beta, *c, alpha * sum);
 }
 
-KERNEL BLOCK_SIZE(THREADS, 1)
+KERNEL BLOCK_SIZE_RESIDENT(THREADS, 1, MIN_BLOCKS)
 void mmt_gemm(int m, int n, int k, real alpha, real beta,
               const GLOBAL real *scalars, wide scalars_start,
               const GLOBAL real *RESTRICT a, wide a_start, int lda, wide a_stride,
@@ -243,10 +256,11 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
 {
     SHARED_POOL(real, pool, POOL);
     const int length = ROWS_ARE_SHORT ? n : m, width = ROWS_ARE_SHORT ? m : n;
-    const int tiles = (width - 1) / WORK_SHORT + 1;
-    const int tile_long = BLOCK_X / tiles * TILE_LONG;
-    const int tile_short = BLOCK_X % tiles * WORK_SHORT;
-    real sum[SUMS] = { 0 }, piece[PIECE], next[PIECE];
+    const int tiles = width > WORK_SHORT ? (width - 1) / WORK_SHORT + 1 : 1;
+    const int tile_long = (tiles > 1 ? BLOCK_X / tiles : BLOCK_X) * TILE_LONG;
+    const int tile_short = tiles > 1 ? BLOCK_X % tiles * WORK_SHORT : 0;
+    const bool inside = length - tile_long >= TILE_LONG;
+    real sum[SUMS] = { 0 }, piece[PIECE];
 
     if (scalars) {
         alpha = scalars[scalars_start];
@@ -266,8 +280,10 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     const GLOBAL real *y = (ROWS_ARE_SHORT ? a : b) + first * step_short
                            + (wide) tile_short * (SHORT_ALONG_K ? ld_short : 1);
 
-    if (BUFFERS == 2 && depth > 0)
-        load_piece(next, x, ld_long, length - tile_long, depth);
+    if (inside && depth >= STEP_K)
+        UNROLL
+        for (int slice = 0; slice < WORK_K; slice += WIDE_K)
+            load_slice(piece, slice, x, ld_long);
     for (int left = depth; left > 0; left -= TILE_K) {
         BARRIER();
         stage(pool, y, ld_short, width - tile_short, left);
@@ -275,18 +291,17 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
         y += TILE_K * step_short;
         NO_UNROLL
         for (int p = 0; p < TILE_K && p < left; p += STEP_K) {
-            if (BUFFERS == 1) {
-                load_piece(piece, x, ld_long, length - tile_long, left - p);
-                x += STEP_K * step_long;
-            } else {
-                UNROLL
-                for (int e = 0; e < PIECE; e++)
-                    piece[e] = next[e];
-                x += STEP_K * step_long;
-                if (left - p > STEP_K)
-                    load_piece(next, x, ld_long, length - tile_long, left - p - STEP_K);
+            const bool whole = inside && left - p >= STEP_K;
+            const bool more = inside && left - p >= 2 * STEP_K;
+            if (!whole)
+                load_edge(piece, x, ld_long, length - tile_long, left - p);
+            x += STEP_K * step_long;
+            UNROLL
+            for (int slice = 0; slice < WORK_K; slice += WIDE_K) {
+                multiply(sum, piece, slice, pool + p);
+                if (more)
+                    load_slice(piece, slice, x, ld_long);
             }
-            multiply(sum, piece, pool + p);
         }
     }
     const int first_sum = add_up(sum, pool);

@@ -1,7 +1,18 @@
 /* The knobs of small.cl, in this order. */
 #include "templates/gemm.h"
 
-enum { TILE_M, TILE_N, TILE_K, WORK_M, WORK_N, MATRICES, VECTOR, K_UNROLL, NUM_KNOBS };
+enum {
+    TILE_M,
+    TILE_N,
+    TILE_K,
+    WORK_M,
+    WORK_N,
+    MATRICES,
+    VECTOR,
+    K_UNROLL,
+    MIN_BLOCKS,
+    NUM_KNOBS
+};
 
 static const struct mmt_knob knobs[NUM_KNOBS] = {
     [TILE_M] =
@@ -15,19 +26,23 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
     [MATRICES] = MMT_KNOB("MATRICES", "products of the batch per block", 1, 2, 4, 8, 16),
     [VECTOR] = MMT_KNOB("VECTOR", "elements per load from global memory", 1, 2, 4),
     [K_UNROLL] = MMT_KNOB("K_UNROLL", "vectors along k that are unrolled", 1, 2, 4),
+    [MIN_BLOCKS] =
+        MMT_KNOB("MIN_BLOCKS", "least blocks on a multiprocessor", 1, 2, 4, 6, 8, 12, 16),
 };
 
 // clang-format off
 static const int seeds[][MMT_MAX_KNOBS] = {
-    /* tile m, n, k, work m, n, matrices, vector, unroll; vectors of 2 for 8-byte types */
-    { 64, 64, 64, 8, 8, 1, 4, 2 }, { 64, 64, 32, 8, 8, 1, 4, 2 },
-    { 32, 32, 64, 4, 4, 2, 4, 2 }, { 32, 32, 32, 4, 4, 2, 4, 2 },
-    { 16, 16, 32, 2, 4, 4, 4, 2 }, { 16, 16, 16, 2, 4, 4, 4, 2 },
-    {  8,  8, 16, 2, 2, 8, 4, 2 }, { 64, 64, 64, 8, 4, 1, 4, 2 },
-    { 32, 64, 64, 4, 8, 1, 4, 2 }, { 16, 32, 64, 2, 4, 2, 4, 2 },
-    { 64, 64, 32, 4, 4, 1, 2, 2 }, { 32, 32, 32, 4, 2, 1, 2, 2 },
-    { 16, 16, 16, 2, 4, 4, 2, 2 }, {  8,  8, 16, 2, 2, 8, 2, 2 },
-    {  8,  8,  8, 1, 2, 4, 1, 1 },
+    /* tile m, n, k, work m, n, matrices, vector, unroll, blocks; those with vectors of 2
+     * are for 8-byte types */
+    { 64, 64, 64, 8, 8, 1, 4, 2, 1 }, { 64, 64, 32, 8, 8, 1, 4, 2, 1 },
+    { 32, 32, 64, 4, 4, 2, 4, 2, 1 }, { 32, 32, 32, 4, 4, 2, 4, 2, 1 },
+    { 16, 16, 32, 2, 4, 4, 4, 2, 1 }, { 16, 16, 16, 2, 4, 4, 4, 2, 1 },
+    {  8,  8, 16, 2, 2, 8, 4, 2, 1 }, { 64, 64, 64, 8, 4, 1, 4, 2, 1 },
+    { 32, 64, 64, 4, 8, 1, 4, 2, 1 }, { 16, 32, 64, 2, 4, 2, 4, 2, 1 },
+    { 64, 64, 32, 4, 4, 1, 2, 2, 1 }, { 32, 32, 32, 4, 2, 1, 2, 2, 1 },
+    { 16, 16, 16, 2, 4, 4, 2, 2, 1 }, {  8,  8, 16, 2, 2, 8, 2, 2, 1 },
+    {  8,  8,  8, 1, 2, 4, 1, 1, 1 }, { 64, 64, 32, 8, 8, 1, 4, 1, 8 },
+    { 64, 64, 64, 8, 8, 1, 4, 1, 6 }, { 64, 64, 32, 8, 4, 1, 4, 1, 6 },
 };
 // clang-format on
 
@@ -84,16 +99,17 @@ static const char *reject(const int *v, const struct mmt_variant *variant,
                           const struct mmt_caps *caps)
 {
     const int threads = team(v) * v[MATRICES];
+    const size_t shared = shared_bytes(v, variant);
+
     const char *why = reject_tile(v, variant->type);
     if (!why)
-        why = mmt_gemm_reject(team(v), v[MATRICES], shared_bytes(v, variant), caps);
-    if (why || caps->kind != MMT_GPU)
-        return why;
-    if (caps->warp && (unsigned) threads % caps->warp)
-        return "the block has no whole number of warps";
-    if (caps->registers && registers(v, variant->type) > caps->registers / threads)
-        return "sums and operands take more registers than a block may have";
-    return NULL;
+        why = mmt_gemm_reject(team(v), v[MATRICES], shared, caps);
+    if (!why)
+        why = mmt_gemm_reject_resident(v[MIN_BLOCKS], threads,
+                                       registers(v, variant->type), shared, caps);
+    if (!why && caps->kind == MMT_GPU && caps->warp && (unsigned) threads % caps->warp)
+        why = "the block has no whole number of warps";
+    return why;
 }
 
 static int64_t tiles(const int *v, const mmt_problem *p)

@@ -40,6 +40,9 @@
 #ifndef K_UNROLL
 #define K_UNROLL 2   // of STEP steps along k each, unrolled
 #endif
+#ifndef MIN_BLOCKS
+#define MIN_BLOCKS 1 // least blocks on a multiprocessor
+#endif
 #ifndef TRANS_A
 #define TRANS_A 0
 #endif
@@ -87,8 +90,8 @@
 #define WIDE_C WIDE_B
 #endif
 
-#if TILE_K % STEP || TILE_K % VECTOR
-#error "TILE_K must consist of whole vectors"
+#if TILE_K % (K_UNROLL * STEP)
+#error "TILE_K must be a multiple of K_UNROLL * STEP"
 #endif
 
 // Tiles as they are stored: rows of so many elements.
@@ -115,24 +118,33 @@
 #define LOAD1(space, to, from)  (*(to) = *(from))
 #define STORE1(space, to, from) (*(to) = *(from))
 
-// A tile, of which `rows` x `length` elements exist; the others are 0.
-DEVICE_FN void copy(SHARED_PTR real *to, int line, int tile_rows, int tile_length,
-                    const GLOBAL real *from, int ld, int rows, int length)
+// A tile that lies within the matrix.
+DEVICE_FN void copy_whole(SHARED_PTR real *to, int line, int rows, int length,
+                          const GLOBAL real *from, int ld)
 {
-    if (rows >= tile_rows && length >= tile_length) {
-#pragma unroll 8
-        for (int e = THREAD_X * WIDE; e < tile_rows * tile_length; e += TEAM * WIDE) {
-            const int i = e / tile_length, j = e % tile_length;
-            real part[WIDE];
-            PASTE(LOAD, WIDE)(GLOBAL, part, from + (wide) i * ld + j);
-            PASTE(STORE, WIDE)(SHARED_PTR, to + i * line + j, part);
+    const int vectors = length / WIDE;
+
+    UNROLL
+    for (int first = 0; first < rows * vectors; first += TEAM) {
+        const int e = first + THREAD_X, i = e / vectors, j = e % vectors;
+        real part[WIDE];
+        if (first + TEAM <= rows * vectors || e < rows * vectors) {
+            PASTE(LOAD, WIDE)(GLOBAL, part, from + (wide) i * ld + j * WIDE);
+            PASTE(STORE, WIDE)(SHARED_PTR, to + (i * (line / WIDE) + j) * WIDE, part);
         }
-    } else {
+    }
+}
+
+// A tile of which only so many rows and columns exist; the others are 0.
+DEVICE_FN void copy_edge(SHARED_PTR real *to, int line, int rows, int length,
+                         const GLOBAL real *from, int ld, int rows_left, int length_left)
+{
 #pragma unroll 8
-        for (int e = THREAD_X; e < tile_rows * tile_length; e += TEAM) {
-            const int i = e / tile_length, j = e % tile_length;
-            to[i * line + j] = i < rows && j < length ? from[(wide) i * ld + j] : (real) 0;
-        }
+    for (int first = 0; first < rows * length; first += TEAM) {
+        const int e = first + THREAD_X, i = e / length, j = e % length;
+        if (first + TEAM <= rows * length || e < rows * length)
+            to[i * line + j] =
+                i < rows_left && j < length_left ? from[(wide) i * ld + j] : (real) 0;
     }
 }
 
@@ -180,22 +192,25 @@ DEVICE_FN void load_b(real fragment[STEP][WORK_N], const SHARED_PTR real *tile, 
 #endif
 }
 
-// Add the product of the two tiles, as deep as it is, to the thread's sums.
+// Add the product of the two tiles to the thread's sums. What lies beyond `depth` is 0.
 DEVICE_FN void multiply(real sum[WORK_M][WORK_N], const SHARED_PTR real *tile_a,
                         const SHARED_PTR real *tile_b, int depth)
 {
-#pragma unroll K_UNROLL
-    for (int k = 0; k < depth; k += STEP) {
-        real a[STEP][WORK_M], b[STEP][WORK_N];
-        load_a(a, tile_a, k);
-        load_b(b, tile_b, k);
+    NO_UNROLL
+    for (int start = 0; start < depth; start += K_UNROLL * STEP) {
         UNROLL
-        for (int p = 0; p < STEP; p++)
+        for (int k = start; k < start + K_UNROLL * STEP; k += STEP) {
+            real a[STEP][WORK_M], b[STEP][WORK_N];
+            load_a(a, tile_a, k);
+            load_b(b, tile_b, k);
             UNROLL
-            for (int i = 0; i < WORK_M; i++)
+            for (int p = 0; p < STEP; p++)
                 UNROLL
-                for (int j = 0; j < WORK_N; j++)
-                    sum[i][j] = MULTIPLY_ADD(a[p][i], b[p][j], sum[i][j]);
+                for (int i = 0; i < WORK_M; i++)
+                    UNROLL
+                    for (int j = 0; j < WORK_N; j++)
+                        sum[i][j] = MULTIPLY_ADD(a[p][i], b[p][j], sum[i][j]);
+        }
     }
 }
 
@@ -219,7 +234,7 @@ DEVICE_FN void store(GLOBAL real *c, real alpha, const real *sum, real beta, int
     }
 }
 
-KERNEL BLOCK_SIZE(TEAM, MATRICES)
+KERNEL BLOCK_SIZE_RESIDENT(TEAM, MATRICES, MIN_BLOCKS)
 void mmt_gemm(int m, int n, int k, real alpha, real beta,
               const GLOBAL real *scalars, wide scalars_start,
               const GLOBAL real *RESTRICT a, wide a_start, int lda, wide a_stride,
@@ -246,10 +261,15 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     b += b_start + matrix * b_stride + (TRANS_B ? (wide) column * ldb : (wide) column);
     for (int left = k; left > 0; left -= TILE_K) {
         BARRIER();
-        copy(tile_a, LINE_A, ROWS_A, LENGTH_A, a, lda, TRANS_A ? left : m - row,
-             TRANS_A ? m - row : left);
-        copy(tile_b, LINE_B, ROWS_B, LENGTH_B, b, ldb, TRANS_B ? n - column : left,
-             TRANS_B ? left : n - column);
+        if (m - row >= TILE_M && n - column >= TILE_N && left >= TILE_K) {
+            copy_whole(tile_a, LINE_A, ROWS_A, LENGTH_A, a, lda);
+            copy_whole(tile_b, LINE_B, ROWS_B, LENGTH_B, b, ldb);
+        } else {
+            copy_edge(tile_a, LINE_A, ROWS_A, LENGTH_A, a, lda, TRANS_A ? left : m - row,
+                      TRANS_A ? m - row : left);
+            copy_edge(tile_b, LINE_B, ROWS_B, LENGTH_B, b, ldb,
+                      TRANS_B ? n - column : left, TRANS_B ? left : n - column);
+        }
         BARRIER();
         multiply(sum, tile_a, tile_b, left < TILE_K ? left : TILE_K);
         a += TRANS_A ? (wide) TILE_K * lda : TILE_K;
