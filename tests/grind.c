@@ -69,6 +69,7 @@ static mmt_status execute(struct grind *grind, const mmt_plan *plan, struct kept
     args.a = data->a.operand;
     args.b = data->b.operand;
     args.c = data->c.operand;
+    args.bias = data->bias.operand;
     args.alpha = data->call.alpha;
     args.beta = data->call.beta;
     args.scalars = data->scalars.operand;
@@ -130,6 +131,7 @@ static mmt_problem problem_of(const struct mmt_variant *variant, int64_t m, int6
                               int64_t k, int64_t batch)
 {
     mmt_problem wanted = mmt_gemm_problem(variant->type, m, n, k), problem = wanted;
+    wanted.bias = variant->bias;
     wanted.trans_a = variant->trans_a;
     wanted.trans_b = variant->trans_b;
     wanted.batch = batch;
@@ -289,6 +291,7 @@ static void check_template(struct grind *grind, const struct mmt_template *templ
         const struct mmt_variant variant = { .op = template->op,
                                              .type = (mmt_type) (i / 4),
                                              .out = mmt_type_own_output(i / 4),
+                                             .bias = template->fused ? i % 3 : 0,
                                              .trans_a = i & 2,
                                              .trans_b = i & 1 };
         struct mmt_config config;

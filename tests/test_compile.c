@@ -59,12 +59,28 @@ static void draw_config(struct plan *plan, const struct mmt_template *template,
     }
 }
 
+/* Outputs, biases and activations take turns. */
+static void vary_end(const struct mmt_template *template, int index,
+                     struct mmt_variant *variant)
+{
+    bool whole = mmt_type_in(variant->type, MMT_WHOLE_TYPES);
+
+    for (int i = 0; i < index % 8; i++)
+        do
+            variant->out = (mmt_type) ((variant->out + 1) % MMT_NUM_TYPES);
+        while (!mmt_type_in(variant->out, mmt_type_outputs(variant->type)));
+    if (!template->fused)
+        return;
+    variant->bias = (mmt_bias) (index % MMT_NUM_BIASES);
+    variant->activation = (mmt_activation) (index % (whole ? 2 : MMT_NUM_ACTIVATIONS));
+}
+
 /* Variants are numbered: type, then transposes, then alignment fastest. */
 enum { NUM_VARIANTS = MMT_NUM_TYPES * 2 * 2 * 2 };
 
-static struct mmt_variant variant_at(int index)
+static struct mmt_variant variant_at(const struct mmt_template *template, int index)
 {
-    return (struct mmt_variant){
+    struct mmt_variant variant = {
         .op = MMT_GEMM,
         .type = (mmt_type) (index / 8),
         .out = mmt_type_own_output((mmt_type) (index / 8)),
@@ -72,6 +88,8 @@ static struct mmt_variant variant_at(int index)
         .trans_b = index / 2 % 2,
         .aligned = index % 2,
     };
+    vary_end(template, index, &variant);
+    return variant;
 }
 
 /* Where a template has but one text, it is the aligned one. */
@@ -140,7 +158,7 @@ static bool add_value(struct plan *plan, struct cover *cover,
 {
     struct mmt_config config;
     for (int tries = 0; tries < TRIES; tries++) {
-        struct mmt_variant variant = variant_at((int) draw(plan, NUM_VARIANTS));
+        struct mmt_variant variant = variant_at(template, (int) draw(plan, NUM_VARIANTS));
         draw_config(plan, template, &config);
         config.values[knob] = value;
         if (!has_variant(template, &variant) ||
@@ -172,7 +190,7 @@ static void plan_template(struct plan *plan, const struct mmt_template *template
 {
     struct cover cover = { 0 };
     for (int i = 0; i < NUM_VARIANTS; i++) {
-        struct mmt_variant variant = variant_at(i);
+        struct mmt_variant variant = variant_at(template, i);
         if (!has_variant(template, &variant))
             continue;
         if (!CHECK(add_any(plan, &cover, template, &variant)))
@@ -190,7 +208,7 @@ static bool is_in_plan(const struct mmt_template *template, const struct mmt_cap
 {
     struct mmt_config config = { .template = template };
     for (int i = 0; i < template->num_seeds * NUM_VARIANTS; i++) {
-        struct mmt_variant variant = variant_at(i % NUM_VARIANTS);
+        struct mmt_variant variant = variant_at(template, i % NUM_VARIANTS);
         memcpy(config.values, template->seeds[i / NUM_VARIANTS], sizeof(config.values));
         if (!mmt_config_reject(&config, &variant, caps))
             return true;
@@ -206,10 +224,11 @@ static void fill_up(struct plan *plan)
     while (plan->count < MIN_JOBS && plan->count > before) {
         before = plan->count;
         for (int i = 0; mmt_templates[i] && plan->count < MIN_JOBS; i++) {
-            struct mmt_variant variant = variant_at((int) draw(plan, NUM_VARIANTS));
-            if (is_in_plan(mmt_templates[i], plan->caps) &&
-                has_variant(mmt_templates[i], &variant))
-                add_any(plan, &none, mmt_templates[i], &variant);
+            const struct mmt_template *template = mmt_templates[i];
+            struct mmt_variant variant =
+                variant_at(template, (int) draw(plan, NUM_VARIANTS));
+            if (is_in_plan(template, plan->caps) && has_variant(template, &variant))
+                add_any(plan, &none, template, &variant);
         }
     }
 }
@@ -276,6 +295,9 @@ static mmt_status look_up_all(mmt_device *device, const struct job *job,
     mmt_problem problem = mmt_gemm_problem(job->variant.type, 1000, 1000, 1000);
     problem.trans_a = job->variant.trans_a;
     problem.trans_b = job->variant.trans_b;
+    problem.out = job->variant.out;
+    problem.bias = job->variant.bias;
+    problem.activation = job->variant.activation;
     mmt_status status = mmt_problem_normalise(&problem, &problem, err);
     if (status == MMT_OK)
         status = mmt_module_load(device, binary, &module, err);
