@@ -85,6 +85,7 @@ static const struct mmt_op_row rows[MMT_NUM_OPS] = {
                     .example = "1x51200000",
                     .types = MMT_PLAIN_TYPES,
                     .reads = { MMT_UNLESS_ALPHA_0, MMT_UNLESS_BETA_0 },
+                    .beta = 1,
                     .stored = arrays_stored,
                     .flops = arrays_flops },
     [MMT_DOT] = { .name = "dot",
@@ -112,6 +113,7 @@ static const struct mmt_op_row rows[MMT_NUM_OPS] = {
                        .types = MMT_PLAIN_TYPES,
                        .reads = { MMT_ALWAYS, MMT_UNLESS_BETA_0 },
                        .least = 3,
+                       .beta = 1,
                        .stored = space_stored,
                        .flops = space_flops },
 };
@@ -119,6 +121,13 @@ static const struct mmt_op_row rows[MMT_NUM_OPS] = {
 const struct mmt_op_row *mmt_op_row(mmt_op op)
 {
     return &rows[op];
+}
+
+struct mmt_stored mmt_op_stored(const mmt_problem *problem, enum mmt_which operand)
+{
+    struct mmt_stored all[3];
+    rows[problem->op].stored(problem, all);
+    return all[operand];
 }
 
 int mmt_op_parse(const char *name)

@@ -29,11 +29,15 @@ struct mmt_op_row {
     bool sums;       /* over k, times alpha: where either is 0, A and B are idle */
     bool transposes; /* of A and B; bias and activation, too */
     int least;       /* in each dimension: a grid has an inside */
+    double beta;     /* of a plain execution, with alpha = 1 */
     void (*stored)(const mmt_problem *problem, struct mmt_stored out[3]);
     double (*flops)(double m, double n, double k); /* of one of the batch */
 };
 
 const struct mmt_op_row *mmt_op_row(mmt_op op);
+
+/* One operand as it is stored. */
+struct mmt_stored mmt_op_stored(const mmt_problem *problem, enum mmt_which operand);
 
 /* By name, or -1. */
 int mmt_op_parse(const char *name);

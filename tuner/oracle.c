@@ -18,11 +18,15 @@ static struct line line_of_a(const struct mmt_oracle *o, int64_t batch, int64_t 
                       : (struct line){ o->a, start + i * p->lda, 1 };
 }
 
-static struct line line_of_b(const struct mmt_oracle *o, int64_t batch, int64_t j)
+/* Of a dot product, row i of B. */
+static struct line line_of_b(const struct mmt_oracle *o, int64_t batch, int64_t i,
+                             int64_t j)
 {
     const mmt_problem *p = o->problem;
     int64_t start = batch * p->stride_b;
 
+    if (p->op == MMT_DOT)
+        return (struct line){ o->b, start + i * p->ldb, 1 };
     return p->trans_b ? (struct line){ o->b, start + j * p->ldb, 1 }
                       : (struct line){ o->b, start + j, p->ldb };
 }
@@ -181,7 +185,10 @@ static long double activate(mmt_activation activation, long double x)
 /* How much of the size of all products a sum may be off. */
 static long double sum_error(const mmt_problem *p, const struct dot *dot)
 {
-    long double u = mmt_number_roundoff(mmt_type_scalar(p->type)), ku = (p->k + 2) * u;
+    static const int64_t longest = 1 << 16;
+    int64_t one_by_one = p->k < longest ? p->k : longest;
+    long double u = mmt_number_roundoff(mmt_type_scalar(p->type)),
+                ku = (one_by_one + 2) * u;
     long double part = 2 * ku / (1 - ku);
 
     if (mmt_type_in(p->type, MMT_F8_TYPES))
@@ -231,7 +238,9 @@ struct mmt_answer mmt_oracle_entry(const struct mmt_oracle *o, int64_t batch, in
                                    int64_t j)
 {
     const mmt_problem *p = o->problem;
-    struct line a = line_of_a(o, batch, i), b = line_of_b(o, batch, j);
+    if (!mmt_op_row(p->op)->sums)
+        return mmt_oracle_grid_entry(o, batch, i, j);
+    struct line a = line_of_a(o, batch, i), b = line_of_b(o, batch, i, j);
     struct dot dot = { 0, 0, 0 };
     long double old = 0, bias = 0, u = mmt_number_roundoff(mmt_type_scalar(p->type));
 

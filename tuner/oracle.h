@@ -10,12 +10,15 @@
  *   |C - Cref| <= s e + 32 u |Cref| where there is an activation, then v |Cref| + v e
  *
  * with g(n) = n u / (1 - n u), u the unit roundoff of the type that is added up in, v
- * that of C's type and s the steepest slope of the activation. Two types add to g:
+ * that of C's type and s the steepest slope of the activation. No kernel adds up more
+ * than 2^16 numbers one by one, so n stops there. Two types add to g:
  *
  *   tf32   2^-9 of each product whose factors have more bits than tf32 keeps, as kernels
  *          may cut them off
  *   f8     at most 2^-8, min((k / 32 + 2) 2^-11, 2^-8): matrix units align the 32
- * products of a step and their sum to 13 bits or so (docs/measuring.md) */
+ * products of a step and their sum to 13 bits or so (docs/measuring.md)
+ *
+ * Steps and sweeps on grids have one right answer, to the last bit. */
 #ifndef MMT_TUNER_ORACLE_H
 #define MMT_TUNER_ORACLE_H
 
@@ -36,9 +39,13 @@ struct mmt_answer {
     long double bound; /* of i32: 0 */
 };
 
-/* Entry (i, j) of a batch's matrix. */
+/* Entry (i, j) of a batch's C as it is stored: of jacobi3d, i counts all rows. */
 struct mmt_answer mmt_oracle_entry(const struct mmt_oracle *oracle, int64_t batch,
                                    int64_t i, int64_t j);
+
+/* The same for ops that sum nothing up: arrays and grids (oracle_grids.c). */
+struct mmt_answer mmt_oracle_grid_entry(const struct mmt_oracle *oracle, int64_t batch,
+                                        int64_t i, int64_t j);
 
 /* The answer where every sum and so every value before the last rounding is exact, as of
  * small whole numbers: the one right element, with the bound 0. With an activation that

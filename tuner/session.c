@@ -92,11 +92,12 @@ static mmt_status check(mmt_device *device, const mmt_problem *p, mmt_error *err
         return mmt_fail(err, MMT_ERROR_UNSUPPORTED,
                         "%s executes nothing, so that nothing can be verified or timed",
                         mmt_device_name(device));
-    if (p->m == 0 || p->n == 0 || p->batch == 0)
+    if (mmt_problem_extent_c(p) == 0)
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "m, n and batch are %" PRId64 ", %" PRId64 " and %" PRId64
-                        "; where one is 0 there is nothing to time",
-                        p->m, p->n, p->batch);
+                        "C has %" PRId64 " rows of %" PRId64
+                        " elements; where it has none there is nothing to time",
+                        mmt_op_stored(p, MMT_OPERAND_C).rows,
+                        mmt_op_stored(p, MMT_OPERAND_C).cols);
     if (p->type == MMT_F64 && !mmt_device_caps(device)->f64)
         return mmt_fail(err, MMT_ERROR_UNSUPPORTED, "%s has no double precision",
                         mmt_device_name(device));
@@ -168,6 +169,7 @@ void mmt_session_free(struct mmt_session *session)
     free(session->sums);
     free(session->rows);
     free(session->back);
+    free(session->expected);
     if (session->from)
         mmt_mark_free(session->from);
     if (session->to)
@@ -235,6 +237,7 @@ mmt_args mmt_session_args(const struct mmt_session *session, int64_t copy)
     args.b = copy_of(&session->b, number);
     args.c = copy_of(&session->c, number);
     args.bias = session->bias;
+    args.beta = mmt_op_row(session->problem.op)->beta;
     return args;
 }
 

@@ -45,13 +45,15 @@ struct mmt_session {
     struct mmt_sample samples[MMT_MAX_SAMPLES];
     int num_samples;
 
-    /* Whole numbers at the session's shape, and what each row of C must sum up to. */
+    /* Whole numbers at the session's shape, and what each row of C must sum up to; for
+     * ops that are no products, all of C with its guards. */
     int whole;    /* their largest size; 0: k is too long for sums to be exact */
     double zeros; /* part of them that is made 0, so that sums stay small */
     mmt_operand whole_a, whole_b, whole_bias;
-    uint64_t *weights;   /* n of them */
-    uint64_t *sums;      /* batch times m */
-    uint64_t *rows;      /* m, to compute in */
+    uint64_t *weights; /* n of them */
+    uint64_t *sums;    /* batch times m */
+    uint64_t *rows;    /* m, to compute in */
+    unsigned char *expected;
     unsigned char *back; /* C with its guards, as it was read back */
     size_t back_size;
 
@@ -73,7 +75,7 @@ mmt_status mmt_session_workspace(struct mmt_session *session, size_t bytes,
 mmt_plan *mmt_session_plan(struct mmt_session *session, const struct mmt_config *config,
                            const mmt_problem *problem, bool offset, mmt_error *err);
 
-/* Arguments of the plain product on copy number `copy` modulo their number. */
+/* Arguments of a plain execution on copy number `copy` modulo their number. */
 mmt_args mmt_session_args(const struct mmt_session *session, int64_t copy);
 
 /* Executes once on the session's queue and waits. */

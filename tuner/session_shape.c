@@ -1,5 +1,6 @@
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tuner/session_internal.h"
 
@@ -172,20 +173,21 @@ static int64_t at_random(uint64_t seed, uint64_t index, int64_t below)
 static void choose_samples(struct mmt_session *session)
 {
     const mmt_problem *p = &session->problem;
+    const struct mmt_stored c = mmt_op_stored(p, MMT_OPERAND_C);
     uint64_t seed = seed_of(session, SEED_SAMPLES);
     int count = 0;
 
     for (int64_t corner = 0; corner < 8; corner++)
         session->samples[count++] = (struct mmt_sample){
             .batch = corner & 4 ? p->batch - 1 : 0,
-            .i = corner & 2 ? p->m - 1 : 0,
-            .j = corner & 1 ? p->n - 1 : 0,
+            .i = corner & 2 ? c.rows - 1 : 0,
+            .j = corner & 1 ? c.cols - 1 : 0,
         };
     for (uint64_t i = 0; i < MMT_RANDOM_SAMPLES; i++)
         session->samples[count++] = (struct mmt_sample){
             .batch = at_random(seed, 3 * i, p->batch),
-            .i = at_random(seed, 3 * i + 1, p->m),
-            .j = at_random(seed, 3 * i + 2, p->n),
+            .i = at_random(seed, 3 * i + 1, c.rows),
+            .j = at_random(seed, 3 * i + 2, c.cols),
         };
     session->num_samples = count;
 }
@@ -239,7 +241,7 @@ static mmt_status make_samples(struct mmt_session *session, mmt_error *err)
     void *a = take(&data_a, mmt_problem_extent_a(p), err);
     void *b = a ? take(&data_b, mmt_problem_extent_b(p), err) : NULL;
     void *bias = b ? take(&data_bias, length_of_bias(p), err) : NULL;
-    struct mmt_oracle oracle = { p, 1, 0, a, b, NULL, bias };
+    struct mmt_oracle oracle = { p, 1, mmt_op_row(p->op)->beta, a, b, NULL, bias };
 
     if (bias) {
         choose_samples(session);
@@ -264,7 +266,8 @@ static void choose_whole(struct mmt_session *session)
 {
     static const double rare = 8, part_of_ones = 2.0 / 3;
     const mmt_problem *p = &session->problem;
-    double k = p->k ? (double) p->k : 1, bias = p->bias ? 3 : 0;
+    bool sums = mmt_op_row(p->op)->sums && p->k;
+    double k = sums ? (double) p->k : 1, bias = p->bias ? 3 : 0;
     double most = fmin(mmt_oracle_exact_below(p->type), mmt_number_whole(p->out)) - bias;
     double size = fmin(floor(sqrt(most / k)), 3);
 
@@ -347,6 +350,30 @@ static mmt_status make_sums(struct mmt_session *session, const void *a, const vo
     return MMT_OK;
 }
 
+/* Every entry of C, where there are not so many sums to make. */
+static mmt_status make_expected(struct mmt_session *session, const void *a, const void *b,
+                                mmt_error *err)
+{
+    const mmt_problem *p = &session->problem;
+    const struct mmt_stored c = mmt_op_stored(p, MMT_OPERAND_C);
+    struct mmt_oracle oracle = { p, 1, mmt_op_row(p->op)->beta, a, b, NULL, NULL };
+    unsigned char *to = malloc(session->back_size);
+
+    session->expected = to;
+    if (!to)
+        return no_memory(session->back_size, err);
+    memset(to, 0xff, session->back_size);
+    for (int64_t z = 0; z < p->batch; z++)
+        for (int64_t i = 0; i < c.rows; i++) {
+            size_t place = (size_t) (z * p->stride_c + i * p->ldc);
+            unsigned char *row = to + MMT_SHAPE_GUARD + place * mmt_type_size(p->out);
+            for (int64_t j = 0; j < c.cols; j++, row += mmt_type_size(p->out))
+                mmt_number_write(p->out,
+                                 (double) mmt_oracle_entry(&oracle, z, i, j).value, row);
+        }
+    return MMT_OK;
+}
+
 static mmt_status make_whole(struct mmt_session *session, mmt_error *err)
 {
     const mmt_problem *p = &session->problem;
@@ -364,7 +391,8 @@ static mmt_status make_whole(struct mmt_session *session, mmt_error *err)
     void *b = a ? take(&data_b, size_b, err) : NULL;
     void *bias = b ? take(&data_bias, length_of_bias(p), err) : NULL;
     if (bias) {
-        status = make_sums(session, a, b, bias, err);
+        status = p->op == MMT_GEMM ? make_sums(session, a, b, bias, err)
+                                   : make_expected(session, a, b, err);
         if (status == MMT_OK)
             status = upload(session->device, a, size_a, element, &session->whole_a, err);
         if (status == MMT_OK)

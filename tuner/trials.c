@@ -3,81 +3,35 @@
 
 #include "tuner/data.h"
 #include "tuner/trials.h"
+#include "tuner/trials_rows.h"
 
 enum { OUTSIDE = 0xff, GUARD = 0xa5 }; /* bytes; the first are a NaN in every float */
-
-/* How a trial differs from a plain one: whole numbers; NaN wherever A and B end; in C,
- * what beta needs, or numbers that must vanish. */
-enum {
-    RANDOM = 1 << 0,    /* of any size, held to the error bound */
-    POISON = 1 << 1,    /* C is NaN */
-    NO_INPUT = 1 << 2,  /* A and B are NaN */
-    ZERO_GAPS = 1 << 3, /* 0, not NaN, wherever A and B end */
-    OFFSET = 1 << 4,
-    SCALARS = 1 << 5,
-};
-
-struct shape {
-    int64_t m, n, k, gap, batch;
-    bool shared_b;
-};
-
-static const struct shape tiles = { 256, 256, 64, 0, 1, false };
-static const struct shape odd = { 261, 133, 70, 3, 1, false };
-static const struct shape row = { 1, 131, 65, 0, 1, false };
-static const struct shape column = { 131, 1, 65, 0, 1, false };
-static const struct shape k3 = { 67, 45, 3, 8, 1, false };
-static const struct shape k1 = { 35, 52, 1, 8, 1, false };
-static const struct shape k0 = { 19, 23, 0, 8, 1, false };
-static const struct shape three = { 40, 36, 20, 8, 3, false };
-static const struct shape shared = { 40, 36, 20, 8, 3, true };
-
-static const struct row {
-    const char *check;
-    const struct shape *shape;
-    double alpha, beta;
-    int flags;
-} rows[] = {
-    { "integers", &tiles, 1, 0, 0 },
-    { "poison", &tiles, 1, 0, POISON },
-    { "beta", &tiles, 1, -1, 0 },
-    { "alpha", &tiles, 2, 0, 0 },
-    { "scalars", &tiles, 2, -1, SCALARS },
-    { "alpha zero", &tiles, 0, 2, NO_INPUT },
-    { "alpha zero", &tiles, 0, 2, NO_INPUT | SCALARS },
-    { "offset", &tiles, 1, 1, OFFSET },
-    { "edges", &odd, 2, -1, ZERO_GAPS },
-    { "gaps", &odd, 1, 1, 0 },
-    { "random", &odd, 3, -5, RANDOM },
-    { "thin", &row, 1, 0, POISON },
-    { "thin", &column, 1, 1, 0 },
-    { "short k", &k3, 2, 1, 0 },
-    { "short k", &k1, 1, 0, POISON },
-    { "short k", &k0, 1, 2, 0 },
-    { "short k", &k0, 1, 0, POISON },
-    { "batch", &three, 1, 1, 0 },
-    { "batch", &shared, 1, 0, POISON },
-};
-
-static mmt_problem problem_of(const struct shape *s, const mmt_problem *like)
-{
-    mmt_problem p = *like;
-
-    p.m = s->m, p.n = s->n, p.k = s->k;
-    p.lda = (p.trans_a ? s->m : s->k) + s->gap;
-    p.ldb = (p.trans_b ? s->k : s->n) + s->gap;
-    p.ldc = s->n + s->gap;
-    p.batch = s->batch;
-    p.stride_a = (p.trans_a ? s->k : s->m) * p.lda + s->gap;
-    p.stride_b = s->shared_b ? 0 : (p.trans_b ? s->n : s->k) * p.ldb + s->gap;
-    p.stride_c = s->m * p.ldc + s->gap;
-    return p;
-}
 
 /* Where the elements of an operand are. */
 struct layout {
     int64_t batch, rows, columns, ld, stride, extent;
 };
+
+static void widen(struct mmt_stored x, int64_t gap, int64_t *ld, int64_t *stride)
+{
+    bool exists = x.rows || x.cols;
+    *ld = exists ? x.cols + gap : 0;
+    *stride = exists ? x.rows * *ld + gap : 0;
+}
+
+static mmt_problem problem_of(const struct mmt_trial_shape *s, const mmt_problem *like)
+{
+    mmt_problem p = *like;
+
+    p.m = s->m, p.n = s->n, p.k = s->k;
+    p.batch = s->batch;
+    widen(mmt_op_stored(&p, MMT_OPERAND_A), s->gap, &p.lda, &p.stride_a);
+    widen(mmt_op_stored(&p, MMT_OPERAND_B), s->gap, &p.ldb, &p.stride_b);
+    widen(mmt_op_stored(&p, MMT_OPERAND_C), s->gap, &p.ldc, &p.stride_c);
+    if (s->shared_b)
+        p.stride_b = 0;
+    return p;
+}
 
 static mmt_status make_image(struct mmt_image *image, const struct layout *layout,
                              size_t element, bool offset, int filler, mmt_error *err)
@@ -126,48 +80,49 @@ static mmt_status make_inputs(struct mmt_trial *trial, int flags, uint64_t seed,
 {
     const mmt_problem *p = &trial->problem;
     size_t element = mmt_type_size(p->type);
-    int filler = flags & ZERO_GAPS ? 0 : OUTSIDE;
-    struct mmt_data data = { p->type, mmt_data_noise(seed, 1), flags & RANDOM ? 0 : 3,
-                             0 };
-    struct layout a = {
-        p->batch,    p->trans_a ? p->k : p->m, p->trans_a ? p->m : p->k, p->lda,
-        p->stride_a, mmt_problem_extent_a(p)
+    int filler = flags & MMT_TRIAL_ZERO_GAPS ? 0 : OUTSIDE;
+    struct mmt_stored stored_a = mmt_op_stored(p, MMT_OPERAND_A);
+    struct mmt_stored stored_b = mmt_op_stored(p, MMT_OPERAND_B);
+    struct mmt_data data = { p->type, mmt_data_noise(seed, 1),
+                             flags & MMT_TRIAL_RANDOM ? 0 : 3, 0 };
+    struct layout a = { p->batch, stored_a.rows, stored_a.cols,
+                        p->lda,   p->stride_a,   mmt_problem_extent_a(p) };
+    struct layout b = {
+        p->stride_b ? p->batch : 1, stored_b.rows, stored_b.cols, p->ldb, p->stride_b,
+        mmt_problem_extent_b(p)
     };
-    struct layout b = { p->stride_b ? p->batch : 1,
-                        p->trans_b ? p->n : p->k,
-                        p->trans_b ? p->k : p->n,
-                        p->ldb,
-                        p->stride_b,
-                        mmt_problem_extent_b(p) };
 
     mmt_status status = make_image(&trial->a, &a, element, trial->offset, filler, err);
     if (status == MMT_OK)
         status = make_image(&trial->b, &b, element, trial->offset, filler, err);
-    if (status != MMT_OK || flags & NO_INPUT)
-        return status;
-    fill_image(&trial->a, &a, &data);
+    if (status == MMT_OK && !(flags & MMT_TRIAL_NO_A))
+        fill_image(&trial->a, &a, &data);
     data.seed = mmt_data_noise(seed, 2);
-    fill_image(&trial->b, &b, &data);
-    return MMT_OK;
+    if (status == MMT_OK && !(flags & MMT_TRIAL_NO_B))
+        fill_image(&trial->b, &b, &data);
+    return status;
 }
 
 static mmt_status make_output(struct mmt_trial *trial, int flags, uint64_t seed,
                               mmt_error *err)
 {
     const mmt_problem *p = &trial->problem;
-    struct mmt_data data = { p->out, mmt_data_noise(seed, 3), flags & RANDOM ? 0 : 3, 0 };
-    struct layout c = {
-        p->batch, p->m, p->n, p->ldc, p->stride_c, mmt_problem_extent_c(p)
-    };
+    struct mmt_data data = { p->out, mmt_data_noise(seed, 3),
+                             flags & MMT_TRIAL_RANDOM ? 0 : 3, 0 };
+    struct mmt_stored stored = mmt_op_stored(p, MMT_OPERAND_C);
+    struct layout c = { p->batch, stored.rows, stored.cols,
+                        p->ldc,   p->stride_c, mmt_problem_extent_c(p) };
 
     mmt_status status =
         make_image(&trial->c, &c, mmt_type_size(p->out), trial->offset, GUARD, err);
     if (status != MMT_OK)
         return status;
-    if (flags & POISON)
+    if (flags & MMT_TRIAL_POISON)
         fill_bytes(&trial->c, &c, mmt_type_size(p->out), OUTSIDE);
     else
         fill_image(&trial->c, &c, &data);
+    if (flags & MMT_TRIAL_IN_PLACE)
+        memcpy(trial->b.bytes, trial->c.bytes, trial->c.size);
     return MMT_OK;
 }
 
@@ -176,7 +131,8 @@ static mmt_status make_bias(struct mmt_trial *trial, int flags, uint64_t seed,
                             mmt_error *err)
 {
     const mmt_problem *p = &trial->problem;
-    struct mmt_data data = { p->out, mmt_data_noise(seed, 4), flags & RANDOM ? 0 : 3, 0 };
+    struct mmt_data data = { p->out, mmt_data_noise(seed, 4),
+                             flags & MMT_TRIAL_RANDOM ? 0 : 3, 0 };
     int64_t count = p->bias == MMT_BIAS_ROW ? p->m : p->bias ? p->n : 0;
     struct layout bias = { 1, 1, count, count, 0, count };
 
@@ -197,16 +153,17 @@ static mmt_status make_answers(struct mmt_trial *trial, bool whole, mmt_error *e
                                  trial->b.bytes + trial->b.start,
                                  trial->c.bytes + trial->c.start,
                                  trial->bias.bytes + trial->bias.start };
+    struct mmt_stored c = mmt_op_stored(p, MMT_OPERAND_C);
     struct mmt_answer *answer =
-        malloc((size_t) (p->batch * p->m * p->n) * sizeof *answer);
+        malloc((size_t) (p->batch * c.rows * c.cols) * sizeof *answer);
 
     trial->answers = answer;
     if (!answer)
         return mmt_fail(err, MMT_ERROR_MEMORY,
                         "no memory left for the answers of a test");
     for (int64_t z = 0; z < p->batch; z++)
-        for (int64_t i = 0; i < p->m; i++)
-            for (int64_t j = 0; j < p->n; j++) {
+        for (int64_t i = 0; i < c.rows; i++)
+            for (int64_t j = 0; j < c.cols; j++) {
                 *answer = mmt_oracle_entry(&oracle, z, i, j);
                 if (whole)
                     *answer = mmt_oracle_exact(p, *answer);
@@ -216,22 +173,23 @@ static mmt_status make_answers(struct mmt_trial *trial, bool whole, mmt_error *e
 }
 
 /* What random data of a float are scaled by; whole numbers have none of that. */
-static double scale(const struct row *row, mmt_type type, double value)
+static double scale(const struct mmt_trial_row *row, mmt_type type, double value)
 {
-    bool fraction = row->flags & RANDOM && !mmt_type_in(type, MMT_WHOLE_TYPES);
+    bool fraction = row->flags & MMT_TRIAL_RANDOM && !mmt_type_in(type, MMT_WHOLE_TYPES);
     return fraction ? value / 4 : value;
 }
 
-static mmt_status make_trial(const struct row *row, const mmt_problem *like,
+static mmt_status make_trial(const struct mmt_trial_row *row, const mmt_problem *like,
                              uint64_t seed, struct mmt_trial *trial, mmt_error *err)
 {
-    mmt_problem plain = problem_of(row->shape, like);
+    mmt_problem plain = problem_of(&row->shape, like);
 
     trial->check = row->check;
     trial->alpha = scale(row, like->type, row->alpha);
     trial->beta = scale(row, like->type, row->beta);
-    trial->scalars = row->flags & SCALARS;
-    trial->offset = row->flags & OFFSET;
+    trial->scalars = row->flags & MMT_TRIAL_SCALARS;
+    trial->offset = row->flags & MMT_TRIAL_OFFSET;
+    trial->in_place = row->flags & MMT_TRIAL_IN_PLACE;
     mmt_status status = mmt_problem_normalise(&plain, &trial->problem, err);
     if (status == MMT_OK)
         status = make_inputs(trial, row->flags, seed, err);
@@ -240,14 +198,15 @@ static mmt_status make_trial(const struct row *row, const mmt_problem *like,
     if (status == MMT_OK)
         status = make_bias(trial, row->flags, seed, err);
     if (status == MMT_OK)
-        status = make_answers(trial, !(row->flags & RANDOM), err);
+        status = make_answers(trial, !(row->flags & MMT_TRIAL_RANDOM), err);
     return status;
 }
 
 mmt_status mmt_trials_create(const mmt_problem *like, uint64_t seed,
                              struct mmt_trial **out, int *count, mmt_error *err)
 {
-    int num_rows = sizeof rows / sizeof rows[0];
+    int num_rows;
+    const struct mmt_trial_row *rows = mmt_trial_rows(like->op, &num_rows);
     struct mmt_trial *trials = calloc((size_t) num_rows, sizeof *trials);
     mmt_status status = MMT_OK;
 

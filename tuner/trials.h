@@ -22,8 +22,9 @@ struct mmt_trial {
     double alpha, beta;
     bool scalars;                   /* alpha and beta are handed over in device memory */
     bool offset;                    /* the matrices start one element off any alignment */
+    bool in_place;                  /* B is C */
     struct mmt_image a, b, c, bias; /* bias: nothing between the guards without one */
-    struct mmt_answer *answers;     /* m n of them for each matrix of the batch */
+    struct mmt_answer *answers;     /* of all entries of C, as it is stored */
 };
 
 /* Problems like that one, but of other shapes. *out is the caller's. Trials of one

@@ -50,13 +50,14 @@ static void check_entries(const struct mmt_trial *trial, unsigned char *back,
 {
     const mmt_problem *p = &trial->problem;
     const struct mmt_answer *answer = trial->answers, *wrong = NULL;
+    struct mmt_stored c = mmt_op_stored(p, MMT_OPERAND_C);
     size_t element = mmt_type_size(p->out), place = 0;
     int64_t count = 0, row = 0, column = 0, matrix = 0;
     long double got = 0;
 
     for (int64_t z = 0; z < p->batch; z++)
-        for (int64_t i = 0; i < p->m; i++)
-            for (int64_t j = 0; j < p->n; j++, answer++) {
+        for (int64_t i = 0; i < c.rows; i++)
+            for (int64_t j = 0; j < c.cols; j++, answer++) {
                 place = (size_t) (z * p->stride_c + i * p->ldc + j) * element +
                         trial->c.start;
                 if (!mmt_oracle_agrees(p->out, back + place, *answer) && count++ == 0) {
@@ -71,7 +72,8 @@ static void check_entries(const struct mmt_trial *trial, unsigned char *back,
                "C(%" PRId64 ", %" PRId64 ")%s is %.9Lg, should be %.9Lg%s; %" PRId64
                " of %" PRId64 " entries are wrong",
                row, column, matrix ? " of a later matrix" : "", got, wrong->value,
-               wrong->bound > 0 ? " within rounding" : "", count, p->batch * p->m * p->n);
+               wrong->bound > 0 ? " within rounding" : "", count,
+               p->batch * c.rows * c.cols);
 }
 
 static void check_guards(const struct mmt_trial *trial, const unsigned char *back,
@@ -148,6 +150,8 @@ static mmt_status set_up(struct mmt_session *session, const struct mmt_trial *tr
     args->beta = trial->scalars ? 7 : trial->beta;
     if (trial->scalars)
         args->scalars = session->scalars;
+    if (trial->in_place)
+        args->b = args->c;
     return status;
 }
 
@@ -288,10 +292,11 @@ static void check_outside(struct mmt_session *session, struct mmt_verdict *verdi
     size_t element = mmt_type_size(p->out), size = session->back_size;
     unsigned char *back = session->back, *c = back + MMT_SHAPE_GUARD;
 
+    struct mmt_stored stored = mmt_op_stored(p, MMT_OPERAND_C);
     for (int64_t z = 0; z < p->batch; z++)
-        for (int64_t i = 0; i < p->m; i++)
+        for (int64_t i = 0; i < stored.rows; i++)
             memset(c + (size_t) (z * p->stride_c + i * p->ldc) * element, 0xff,
-                   (size_t) p->n * element);
+                   (size_t) stored.cols * element);
     if (back[0] == 0xff && !memcmp(back, back + 1, size - 1))
         return;
     size_t place = 0;
@@ -301,14 +306,41 @@ static void check_outside(struct mmt_session *session, struct mmt_verdict *verdi
            (ptrdiff_t) place - MMT_SHAPE_GUARD);
 }
 
+/* All of C, and what is round it, is known. */
+static void check_expected(struct mmt_session *session, struct mmt_verdict *verdict)
+{
+    const mmt_problem *p = &session->problem;
+    const struct mmt_stored c = mmt_op_stored(p, MMT_OPERAND_C);
+    size_t element = mmt_type_size(p->out);
+
+    for (int64_t z = 0; z < p->batch; z++)
+        for (int64_t i = 0; i < c.rows; i++) {
+            size_t row =
+                MMT_SHAPE_GUARD + (size_t) (z * p->stride_c + i * p->ldc) * element;
+            size_t place = first_change(session->back + row, session->expected + row,
+                                        (size_t) c.cols * element) /
+                           element;
+            if (place == (size_t) c.cols)
+                continue;
+            row += place * element;
+            reject(verdict, "shape",
+                   "C(%" PRId64 ", %zu) of matrix %" PRId64 " is %.9Lg, should be %.9Lg",
+                   i, place, z, mmt_number_read(p->out, session->back + row),
+                   mmt_number_read(p->out, session->expected + row));
+            return;
+        }
+}
+
 static mmt_status check_whole(struct mmt_session *session, const mmt_plan *plan,
                               struct mmt_verdict *verdict, mmt_error *err)
 {
     if (!session->whole)
         return MMT_OK;
     mmt_status status = read_poisoned(session, plan, err);
+    if (status == MMT_OK && session->expected)
+        check_expected(session, verdict);
     for (int64_t z = 0; z < session->problem.batch && status == MMT_OK; z++)
-        if (verdict->right)
+        if (verdict->right && session->sums)
             check_sums(session, z, verdict);
     if (status == MMT_OK)
         check_outside(session, verdict);

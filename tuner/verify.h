@@ -9,17 +9,25 @@
 /* The checks, in the order in which a candidate meets them:
  *
  *   integers    whole numbers whose sums are exact, at a shape that tiles divide
- *   guard       nothing was written outside C, A and B are as they were (with every
- * check) poison      beta = 0 while C holds NaN beta alpha  C = A B - C; C = 2 A B alpha
- * zero  C = 2 C while A and B hold NaN offset      the three matrices start one element
- * off any alignment edges       sizes that no tile divides, alpha and beta at once gaps
- * the same, with NaN behind each row of A and B random      non-symmetric random data,
- * held to the forward error bound thin        one row; one column short k     k = 3, 1
- * and 0 batch       three matrices with strides, of which B is shared in a second run
- *   shape       at the session's own shape: whole numbers, every entry taken part in a
- *               random sum over its row that must be exact (Freivalds)
- *   samples     at that shape, on the data that are timed: 64 random entries and the
- * corners
+ *   guard       with every check: nothing was written but C
+ *   poison      C holds NaN where it must not be read
+ *   beta        C = A B - C
+ *   alpha       C = 2 A B
+ *   alpha zero  C = 2 C while A and B hold NaN; of arrays, C = 2 B
+ *   beta zero   of arrays and grids, while B holds NaN
+ *   scalars     alpha and beta stand in device memory
+ *   in place    arrays of which B is C
+ *   offset      all operands start one element off any alignment
+ *   edges       sizes that no tile divides, alpha and beta at once
+ *   gaps        the same, with NaN behind each row of A and B
+ *   random      random data, held to the error bound; of grids, to the bit
+ *   thin        one row; one column; grids with one element inside
+ *   short k     k = 3, 1 and 0
+ *   batch       three of them with strides, of which B is shared in a second run
+ *   shape       at the session's own shape: whole numbers. Of a product, every entry
+ *               takes part in a random sum over its row that must be exact
+ *               (Freivalds); of other ops, every entry is compared
+ *   samples     there, on the data that are timed: 64 random entries, the corners
  */
 struct mmt_verdict {
     bool right;
