@@ -14,6 +14,8 @@
     T(tiled)                                                                             \
     T(row_cached)                                                                        \
     T(col_cached)                                                                        \
+    T(split_naive)                                                                       \
+    T(block_dot)                                                                         \
     T(naive)                                                                             \
     T(axpby)                                                                             \
     T(dot)                                                                               \

@@ -1,0 +1,46 @@
+/* The knobs of block_dot.cl, in this order. */
+#include "templates/gemm.h"
+
+enum { THREADS, NUM_KNOBS };
+
+static const struct mmt_knob knobs[NUM_KNOBS] = {
+    [THREADS] = MMT_KNOB("THREADS", "threads of a block, all for one element of C", 32,
+                         64, 128, 256, 512, 1024),
+};
+
+static const int seeds[][MMT_MAX_KNOBS] = { { 128 }, { 32 }, { 512 } };
+
+static const char *reject(const int *v, const struct mmt_variant *variant,
+                          const struct mmt_caps *caps)
+{
+    return mmt_gemm_reject(v[THREADS], 1,
+                           (size_t) v[THREADS] * mmt_type_size(variant->type), caps);
+}
+
+static const char *refuse(const int *v, const mmt_problem *problem)
+{
+    return mmt_gemm_refuse(problem->m * problem->n);
+}
+
+static void launch(const int *v, const mmt_problem *problem, const struct mmt_caps *caps,
+                   struct mmt_launches *out)
+{
+    mmt_gemm_launch(v[THREADS], 1, problem->m * problem->n, problem->batch, out);
+}
+
+const struct mmt_template mmt_template_block_dot = {
+    .name = "block_dot",
+    .what = "one block for each element of C, its threads along k",
+    .op = MMT_GEMM,
+    .types = MMT_PLAIN_TYPES,
+    .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,
+    .kinds = MMT_GPU,
+    .file = "block_dot.cl",
+    .knobs = knobs,
+    .num_knobs = NUM_KNOBS,
+    .reject = reject,
+    .refuse = refuse,
+    .launch = launch,
+    .seeds = seeds,
+    .num_seeds = sizeof(seeds) / sizeof(*seeds),
+};
