@@ -10,6 +10,7 @@
 `journal` and `killed` tune an OpenCL device of the CPU kind, `planted` every device; they
 exit 77 where there is none."""
 import collections
+import copy
 import json
 import os
 import re
@@ -406,6 +407,23 @@ def tune_planted(device, kind):
     run(["--device", device, "-o", path, *SMALL, "--budget", "1", "--limit", "3"], 0)
     check(len(candidates(path)) == known + 1, "one more candidate")
     check_unique(path)
+    regret_planted(device, path)
+
+
+def regret_planted(device, path):
+    """Losses are measured although a kernel that is kept hangs."""
+    with open(path, encoding="utf-8") as f:
+        profile = json.load(f)
+    kept = copy.deepcopy(profile["kept"][0])
+    kept.update(template="tiled", cost=None,
+                knobs={"TILE": 32, "SHARED_LAYOUT": "swap", "WORK": 8, "WORK_ALONG": "rows",
+                       "UNROLL_K": 32})
+    profile["kept"].append(kept)
+    with open(path + ".hangs", "w", encoding="utf-8") as f:
+        json.dump(profile, f)
+    said = run(["regret", "--device", device, "--profile", path + ".hangs", "--shapes", "1",
+                "--budget", "0"], 0, "loss against the best kept")
+    check(" 0.0 %" in said or "mean" in said, f"a loss is told: {said}")
 
 
 def test_planted():

@@ -294,31 +294,39 @@ static bool table_make(struct table *table, const mmt_problem *kind,
     return true;
 }
 
-/* On how many problems a row was timed, and on how many it is the best. */
-static int count_known(const struct table *table, int row, int *wins)
+static bool wins(const struct table *table, int row)
 {
     const double *times = table->times + (size_t) row * table->cols;
-    int known = 0;
-    *wins = 0;
-    for (int col = 0; col < table->cols; col++) {
-        known += !isinf(times[col]);
-        *wins += times[col] <= table->best[col];
-    }
-    return known;
+    int col = 0;
+    while (col < table->cols && times[col] > table->best[col])
+        col++;
+    return col < table->cols;
 }
 
-/* Leaves out a configuration that was timed on too few problems to be fitted: most of
- * what a search tries. Where there is none that can be fitted, the best on a problem
- * stay. */
-static void drop_rows(struct table *table)
+/* Whether a row was timed on enough problems, and on most of those that it serves: a cost
+ * that was fitted to goals alone promises too much elsewhere. */
+static bool can_be_fitted(const struct table *table, int row, const struct mmt_caps *caps)
 {
-    int to = 0, fitting = 0, wins;
+    const double *times = table->times + (size_t) row * table->cols;
+    int known = 0, served = 0;
+    for (int col = 0; col < table->cols; col++) {
+        known += !isinf(times[col]);
+        served += !mmt_config_refuse(table->configs[row], table->problems[col], caps);
+    }
+    return known >= MMT_FIT_LEAST_SHAPES && 2 * known >= served;
+}
+
+/* Leaves out a configuration that cannot be fitted: most of what a search tries. Where
+ * none can, the best on a problem stay. */
+static void drop_rows(struct table *table, const struct mmt_caps *caps)
+{
+    int to = 0, fitting = 0;
 
     for (int row = 0; row < table->rows; row++)
-        fitting += count_known(table, row, &wins) >= MMT_FIT_LEAST_SHAPES;
+        fitting += can_be_fitted(table, row, caps);
     for (int row = 0; row < table->rows; row++) {
         double *times = table->times + (size_t) row * table->cols;
-        if (count_known(table, row, &wins) < MMT_FIT_LEAST_SHAPES && (fitting || !wins))
+        if (fitting ? !can_be_fitted(table, row, caps) : !wins(table, row))
             continue;
         memmove(table->times + (size_t) to * table->cols, times,
                 (size_t) table->cols * sizeof *times);
@@ -385,7 +393,7 @@ static mmt_status keep_kind(struct mmt_profile *profile, const mmt_problem *kind
     if (!table_make(&table, kind, samples, count))
         status = mmt_fail(err, MMT_ERROR_MEMORY, "no memory left to choose kernels");
     if (status == MMT_OK)
-        drop_rows(&table);
+        drop_rows(&table, &profile->caps);
     for (int row = 0; row < table.rows && status == MMT_OK; row++)
         status = fit_row(&table, row, &profile->caps, err);
     if (status == MMT_OK)

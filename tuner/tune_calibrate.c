@@ -8,10 +8,20 @@
 #include "tuner/fit.h"
 #include "tuner/tune.h"
 
-enum { MOST_PICKS = 24, MOST_SHAPES = 60, FEWEST_SHAPES = 8, TIMINGS_FOR_A_TRY = 2 };
+enum {
+    MOST_PICKS = 24,
+    MOST_SHAPES = 60,
+    FEWEST_SHAPES = 8,
+    USUAL_SHAPES = 36,
+    FEW_GOALS = 4,
+    TIMINGS_FOR_A_TRY = 2
+};
 
-/* Seconds: a timing's share in a worker's time; a new shape's data; a compilation. */
-static const double timing_seconds = 0.03, shape_seconds = 0.15, compile_seconds = 2;
+/* Seconds: of a worker for a timing, and for a new shape's data; of a compiler. */
+static const struct pace {
+    double timing, shape, compiling;
+} pace_gpu = { 0.016, 0.05, 1 }, pace_cpu = { 0.04, 0.1, 2 };
+
 static const double compile_limit = 60;
 
 /* Slower than that many times the best, a kernel is not of interest for what it is. */
@@ -27,6 +37,7 @@ struct pick {
 struct calibration {
     struct mmt_tuning *t;
     const mmt_problem *kind; /* one of its goals */
+    int goals;
     struct pick picks[MOST_PICKS];
     int count, most, strange; /* strange: how many must be compiled, and how many may */
     int most_strange;
@@ -164,6 +175,22 @@ static void pick_templates(struct calibration *c, const struct ranked *ranked, i
     }
 }
 
+/* Those that are kept for the same type with other transposes: a set that serves all
+ * sorts of shapes. */
+static void pick_siblings(struct calibration *c)
+{
+    const struct mmt_profile *profile = c->t->profile;
+    const struct mmt_variant variant = mmt_variant_of(c->kind, false);
+    for (size_t i = 0; i < profile->num_kept; i++) {
+        const struct mmt_kept *kept = &profile->kept[i];
+        if (kept->type == c->kind->type && kept->cost.fitted &&
+            (kept->trans_a != variant.trans_a || kept->trans_b != variant.trans_b) &&
+            mmt_tune_is_meant(c->t, kept->config.template, c->kind) &&
+            !mmt_config_reject(&kept->config, &variant, &c->t->caps))
+            pick(c, &kept->config, false, false);
+    }
+}
+
 /* What the templates suggest and this device can run: the first suggestion of each, then
  * the second of each, …; returns how many. */
 static int list_seeds(const struct calibration *c, struct mmt_config *out, int most)
@@ -187,7 +214,8 @@ static int list_seeds(const struct calibration *c, struct mmt_config *out, int m
     return count;
 }
 
-/* Winners first; then the nearest of each template; then in turn others that came near,
+/* Winners first; then the nearest of each template; where there were few goals, what is
+ * kept for other transposes; then in turn others that came near,
  * and suggestions for shapes that are no goals. */
 static bool pick_all(struct calibration *c)
 {
@@ -200,6 +228,8 @@ static bool pick_all(struct calibration *c)
     if (ranked && near) {
         pick_winners(c);
         pick_templates(c, ranked, near);
+        if (c->goals < FEW_GOALS)
+            pick_siblings(c);
         for (int i = 0, seed = 0; i < near || seed < num_seeds;) {
             while (i < near && ranked[i].loss < behind) {
                 const struct mmt_record *r = ranked[i++].record;
@@ -283,7 +313,7 @@ static mmt_status time_pick(struct calibration *c, struct pick *p,
         .configs = { p->config },
         .verify = { !p->verified },
         .best_seconds = isfinite(*best) ? *best : 0,
-        .budget_seconds = timing_seconds / 2,
+        .budget_seconds = 0.015,
         .fastest_seconds = ceiling > 0 ? mmt_problem_flops(problem) / ceiling : 0,
         .brief = true,
     };
@@ -345,27 +375,30 @@ static mmt_status time_shapes(struct calibration *c, mmt_error *err)
 
 /* ---- all kinds ------------------------------------------------------------------- */
 
-/* So many kernels that two dozen shapes fit into the time; or eight shapes into the
+/* So many kernels that three dozen shapes fit into the time; or eight shapes into the
  * number of timings. */
 static void set_sizes(struct calibration *c)
 {
+    const struct pace *pace = c->t->caps.kind == MMT_CPU ? &pace_cpu : &pace_gpu;
     double seconds = isfinite(c->ends) ? c->ends - mmt_now() : 60;
-    double room = (seconds / 24 - shape_seconds) / timing_seconds;
+    double room = (seconds / USUAL_SHAPES - pace->shape) / pace->timing;
     int compilers = c->t->pool.count - 1;
     if (c->left < INT64_MAX)
         room = (double) c->left / FEWEST_SHAPES;
-    c->most = (int) fmin(fmax(room, 3), MOST_PICKS);
-    c->most_strange = (int) fmin(seconds / 4 / compile_seconds * compilers, MOST_PICKS);
+    c->most = (int) fmin(fmax(room, c->left < INT64_MAX ? 3 : 6), MOST_PICKS);
+    c->most_strange = (int) fmin(seconds / 4 / pace->compiling * compilers, MOST_PICKS);
 }
 
-static mmt_status calibrate(struct mmt_tuning *t, const mmt_problem *kind, double ends,
-                            int64_t left, mmt_error *err)
+static mmt_status calibrate(struct mmt_tuning *t, const mmt_problem *kind, int goals,
+                            double ends, int64_t left, mmt_error *err)
 {
     struct calibration *c = calloc(1, sizeof *c);
     mmt_status status = MMT_OK;
     if (!c)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory to calibrate kernels");
-    *c = (struct calibration){ .t = t, .kind = kind, .ends = ends, .left = left };
+    *c = (struct calibration){
+        .t = t, .kind = kind, .goals = goals, .ends = ends, .left = left
+    };
     set_sizes(c);
     if (pick_all(c)) {
         build(c);
@@ -391,21 +424,33 @@ static int count_alike(const struct mmt_tuning *t, int goal)
     return count;
 }
 
+/* A kind's part of the time: no kind comes off with too little to fit costs at all. */
+static int weight_of(const struct mmt_tuning *t, int goal)
+{
+    return is_first(t, goal) ? count_alike(t, goal) + 2 : 0;
+}
+
 mmt_status mmt_tune_calibrate(struct mmt_tuning *t, mmt_error *err)
 {
     int64_t timings =
         t->options.budget.candidates ? TIMINGS_FOR_A_TRY * t->counts.tried : INT64_MAX;
+    int left = 0, all;
     mmt_status status = MMT_OK;
-    for (int i = 0, left = t->num_goals; !status && i < t->num_goals; i++) {
-        if (!is_first(t, i))
+    for (int i = 0; i < t->num_goals; i++)
+        left += weight_of(t, i);
+    all = left;
+    for (int i = 0; !status && i < t->num_goals && !mmt_pool_interrupts(); i++) {
+        int weight = weight_of(t, i);
+        if (!weight)
             continue;
-        int share = count_alike(t, i);
-        double ends = isfinite(t->ends) ? mmt_now() + (t->ends - mmt_now()) * share / left
-                                        : INFINITY;
-        status = calibrate(
-            t, &t->goals[i], ends,
-            timings == INT64_MAX ? timings : timings * share / t->num_goals, err);
-        left -= share;
+        double now = mmt_now();
+        double ends =
+            isfinite(t->ends) ? now + (t->ends - now) * weight / left : INFINITY;
+        status = calibrate(t, &t->goals[i], count_alike(t, i), ends,
+                           timings == INT64_MAX ? timings : timings * weight / all, err);
+        if (!status)
+            status = mmt_tune_save(t, err);
+        left -= weight;
     }
     if (!status && t->pool.broken.status) {
         *err = t->pool.broken;
