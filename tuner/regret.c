@@ -34,7 +34,7 @@ static int help(void)
         "the profile keeps, and against the best that a fresh search finds.\n\n"
         "  -d, --device DEVICE  default: 0\n"
         "  --profile FILE       default: the device's own\n"
-        "  -t, --type LIST      of f32,bf16,…; default: all that the profile keeps\n"
+        "  -t, --type LIST      of f32,bf16 and so on; default: all that the profile keeps\n"
         "  --shapes COUNT       default: 30\n"
         "  --seed NUMBER        of the shapes and data; default: 1\n"
         "  --budget COUNT       candidates that a fresh search tries for each shape;\n"
