@@ -54,6 +54,7 @@ struct request {
 struct outcome {
     mmt_problem problem;
     struct mmt_choice choice;
+    struct mmt_config found;    /* by the fresh search; no template: nothing else */
     double chosen, kept, fresh; /* seconds; fresh: 0 where there was no fresh search */
     int compared;
 };
@@ -212,6 +213,8 @@ static mmt_status do_shape(const struct request *request, struct mmt_tuning *t,
             mmt_regret_search(t, &out->problem, request->budget, &fresh, &found, err);
     if (found)
         add_config(configs, &count, &fresh);
+    if (count > kept)
+        out->found = fresh;
     if (status == MMT_OK)
         status = mmt_regret_time(t, &out->problem, configs, count, seconds, err);
     if (status != MMT_OK)
@@ -241,11 +244,13 @@ static double loss(double seconds, double best)
 
 static void report_shape(const struct request *request, const struct outcome *out)
 {
-    struct mmt_text problem = { 0 }, config = { 0 };
+    struct mmt_text problem = { 0 }, config = { 0 }, found = { 0 };
     char chosen[32], expected[32];
 
     mmt_problem_print(&out->problem, &problem);
     mmt_config_print(&out->choice.config, &config);
+    if (out->found.template)
+        mmt_config_print(&out->found, &found);
     if (request->json) {
         printf("{\"event\": \"shape\", \"problem\": \"%s\", \"why\": \"%s\", "
                "\"config\": \"%s\", \"expected\": %.6g, \"chosen\": %.6g, "
@@ -253,7 +258,8 @@ static void report_shape(const struct request *request, const struct outcome *ou
                mmt_text_string(&problem), reason(&out->choice), mmt_text_string(&config),
                out->choice.seconds, out->chosen, out->kept, out->compared);
         if (out->fresh > 0)
-            printf(", \"best_fresh\": %.6g", out->fresh);
+            printf(", \"best_fresh\": %.6g, \"found\": \"%s\"", out->fresh,
+                   mmt_text_string(&found));
         printf("}\n");
     } else {
         printf("%-30s %-8s %10s %10s %7.1f %%", mmt_text_string(&problem),
@@ -269,6 +275,7 @@ static void report_shape(const struct request *request, const struct outcome *ou
     fflush(stdout);
     mmt_text_finish(&problem);
     mmt_text_finish(&config);
+    mmt_text_finish(&found);
 }
 
 static double mean(const double *losses, int count)
