@@ -49,8 +49,10 @@ enum mmt_arg {
  * within that many bytes, the length of a row: 16 (as they are), 32, 64 or 128. */
 struct mmt_box {
     unsigned inner, outer, swizzle;
-    unsigned
-        promotion; /* bytes that the last-level cache gets at once: 0, 64, 128, 256 */
+    unsigned promotion; /* bytes the last-level cache gets at once: 0, 64, 128, 256 */
+    bool turned; /* the matrix is the operand's transpose, which an earlier launch wrote
+                  * to the workspace; its rows begin at multiples of 16 bytes */
+    size_t at;   /* where in the workspace, bytes */
 };
 
 enum { MMT_MAX_LAUNCHES = 4 };

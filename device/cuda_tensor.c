@@ -65,6 +65,7 @@ mmt_status mmt_cuda_tensor_map_encode(mmt_device *device, const struct mmt_tenso
     const cuuint32_t box[] = { tensor->box.inner, tensor->box.outer, 1 };
     const cuuint32_t every[] = { 1, 1, 1 };
     CUtensorMap map;
+    bool pushed;
 
     memset(out, 0, sizeof(*out));
     if (!tensor->address)
@@ -74,10 +75,13 @@ mmt_status mmt_cuda_tensor_map_encode(mmt_device *device, const struct mmt_tenso
             err, MMT_ERROR_UNSUPPORTED,
             "this driver cannot describe a matrix to the copy engine; one for "
             "CUDA 12.0 or newer can");
-    CUresult result = mmt_cu.cuTensorMapEncodeTiled(
-        &map, data_type(tensor->type), 3, (void *) (uintptr_t) tensor->address, size,
-        step, box, every, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle(&tensor->box),
-        promotion(&tensor->box), CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    CUresult result = mmt_cuda_enter(device, &pushed);
+    if (result == CUDA_SUCCESS)
+        result = mmt_cu.cuTensorMapEncodeTiled(
+            &map, data_type(tensor->type), 3, (void *) (uintptr_t) tensor->address, size,
+            step, box, every, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle(&tensor->box),
+            promotion(&tensor->box), CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    mmt_cuda_leave(pushed);
     if (result != CUDA_SUCCESS)
         return mmt_cuda_fail(err, "describe a matrix to the copy engine", result);
     repair(&map, step[1] * size[2]);

@@ -55,6 +55,11 @@ void mmt_device_compiler_key(const mmt_device *device, struct mmt_text *key);
 mmt_status mmt_device_compile(mmt_device *device, const char *source,
                               struct mmt_binary *binary, mmt_error *err);
 
+/* Whether a compiler's log tells of a kernel that is right but slow: registers that spill
+ * to memory, or NVIDIA's warnings C75xx, by which instructions of the tensor cores are
+ * serialised or register limits ignored. `why` gets a sentence. NULL warns of nothing. */
+bool mmt_log_warns(const char *log, char why[256]);
+
 /* A loaded binary: all of its kernels. Immutable and thread-safe once made. */
 struct mmt_module;
 mmt_status mmt_module_load(mmt_device *device, const struct mmt_binary *binary,

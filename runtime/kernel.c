@@ -35,18 +35,20 @@ static mmt_status emit(const mmt_device *device, const struct mmt_config *config
     return MMT_OK;
 }
 
-/* Finds the binary of a text in the cache or makes it and puts it there. */
+/* Finds the binary of a text in the cache or makes it and puts it there, unless its log
+ * warns: then whoever builds it again is to be warned again. */
 static mmt_status build(mmt_device *device, const struct mmt_config *config,
                         const struct mmt_variant *variant, bool fresh,
                         struct mmt_binary *binary, bool *cached, mmt_error *err)
 {
     struct mmt_text source = { 0 }, key = { 0 };
+    char why[256];
     mmt_status status = emit(device, config, variant, &source, &key, err);
 
     *cached = status == MMT_OK && !fresh && mmt_cache_get(key.data, binary);
     if (status == MMT_OK && !*cached) {
         status = mmt_device_compile(device, source.data, binary, err);
-        if (status == MMT_OK)
+        if (status == MMT_OK && !mmt_log_warns(binary->log, why))
             mmt_cache_put(key.data, binary);
     }
     mmt_text_finish(&source);
@@ -317,6 +319,18 @@ static struct mmt_tensor tensor_of(const struct stored *matrix, int64_t first,
     };
 }
 
+/* An operand's transpose in the workspace, where every part of the batch has its turn. */
+static struct stored turned(const struct stored *matrix, const mmt_args *args,
+                            const struct mmt_box *box)
+{
+    int64_t per_line = 16 / (int64_t) mmt_type_size(matrix->type);
+    int64_t ld = (matrix->rows + per_line - 1) / per_line * per_line;
+    struct stored other = { args->workspace, matrix->type, matrix->columns,
+                            matrix->rows,    ld,           matrix->columns * ld };
+    other.operand.offset += box->at;
+    return other;
+}
+
 static mmt_status add_map(struct values *v, const struct mmt_kernel *kernel,
                           const struct mmt_launch *launch, enum mmt_arg arg,
                           const mmt_args *args, int64_t first, int64_t batch,
@@ -331,7 +345,9 @@ static mmt_status add_map(struct values *v, const struct mmt_kernel *kernel,
         { args->c, p->out, p->m, p->n, p->ldc, p->stride_c },
     };
     int i = (int) arg - MMT_ARG_MAP_A;
-    struct mmt_tensor tensor = tensor_of(&matrices[i], first, batch, &launch->box[i]);
+    const struct mmt_box *box = &launch->box[i];
+    struct stored matrix = box->turned ? turned(&matrices[i], args, box) : matrices[i];
+    struct mmt_tensor tensor = tensor_of(&matrix, box->turned ? 0 : first, batch, box);
 
     v->value[v->count++] = (struct mmt_value){ .kind = MMT_VALUE_MAP, .map = &v->map[i] };
     return mmt_tensor_map_encode(kernel->device, &tensor, &v->map[i], err);

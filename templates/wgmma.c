@@ -5,8 +5,8 @@
 
 // clang-format off
 enum {
-    SWAP, TILE_M, TILE_N, DEPTH, STAGES, CONSUMERS, SCHEDULE, CLUSTER, WALK, GROUP,
-    IN_FLIGHT, PROMOTE, STORE_SLOTS, PROMOTION, NUM_KNOBS,
+    SWAP, TILE_M, TILE_N, DEPTH, STAGES, CONSUMERS, SCHEDULE, CLUSTER, SPLIT_K, WALK,
+    GROUP, IN_FLIGHT, PROMOTE, STORE_SLOTS, PROMOTION, NUM_KNOBS,
 };
 // clang-format on
 
@@ -36,6 +36,8 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
                   3,
                   { ALONE, BELOW, BESIDE },
                   cluster_names },
+    [SPLIT_K] =
+        MMT_KNOB("SPLIT_K", "blocks that share a tile, each a part of k", 1, 2, 4, 8),
     [WALK] = { "WALK", "clusters are dealt along", 2, { ROWS, COLUMNS }, walk_names },
     [GROUP] = MMT_KNOB("GROUP", "rows or columns dealt side by side", 1, 2, 4, 6, 8, 12,
                        16, 32),
@@ -50,21 +52,21 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
 
 // clang-format off
 static const int seeds[][MMT_MAX_KNOBS] = {
-    /* swap, tile, depth, stages, consumers, schedule, cluster, walk, group, in flight,
+    /* swap, tile, depth, stages, consumers, schedule, cluster, split, walk, group, in flight,
      * promote, store slots, promotion */
-    { 0, 128, 256, 1,  4, 2, COOPERATIVE, BELOW,  ROWS, 8, 1, 0, 2, 128 },
-    { 0, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,  ROWS, 8, 1, 0, 2, 128 },
-    { 0, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,  ROWS, 8, 1, 1, 2, 128 },
-    { 0, 128, 192, 1,  4, 2, PINGPONG,    BELOW,  ROWS, 8, 1, 0, 2, 128 },
-    { 0, 128, 128, 1,  6, 2, PINGPONG,    ALONE,  ROWS, 8, 1, 0, 2, 128 },
-    { 0, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,  ROWS, 8, 1, 0, 0, 128 },
-    { 0, 128, 128, 1,  5, 2, COOPERATIVE, ALONE,  ROWS, 8, 1, 0, 1, 128 },
-    { 0, 128, 128, 1,  5, 2, COOPERATIVE, ALONE,  ROWS, 8, 1, 1, 0, 128 },
-    { 0,  64, 128, 1,  6, 1, COOPERATIVE, ALONE,  ROWS, 8, 1, 0, 1, 128 },
-    { 0,  64,  64, 1, 10, 1, COOPERATIVE, ALONE,  ROWS, 8, 1, 0, 1, 128 },
-    { 1,  64,  32, 2,  6, 1, COOPERATIVE, ALONE,  ROWS, 8, 1, 0, 0, 128 },
-    { 1,  64,  16, 2,  8, 1, COOPERATIVE, ALONE,  ROWS, 8, 1, 0, 0, 128 },
-    { 1, 128,  64, 1,  8, 2, COOPERATIVE, ALONE,  ROWS, 8, 1, 0, 0, 128 },
+    { 0, 128, 256, 1,  4, 2, COOPERATIVE, BELOW,   1, ROWS, 8, 1, 0, 2, 128 },
+    { 0, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,   1, ROWS, 8, 1, 0, 2, 128 },
+    { 0, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,   1, ROWS, 8, 1, 1, 2, 128 },
+    { 0, 128, 192, 1,  4, 2, PINGPONG,    BELOW,   1, ROWS, 8, 1, 0, 2, 128 },
+    { 0, 128, 128, 1,  6, 2, PINGPONG,    ALONE,   1, ROWS, 8, 1, 0, 2, 128 },
+    { 0, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,   1, ROWS, 8, 1, 0, 0, 128 },
+    { 0, 128, 128, 1,  5, 2, COOPERATIVE, ALONE,   1, ROWS, 8, 1, 0, 1, 128 },
+    { 0, 128, 128, 1,  5, 2, COOPERATIVE, ALONE,   1, ROWS, 8, 1, 1, 0, 128 },
+    { 0,  64, 128, 1,  6, 1, COOPERATIVE, ALONE,   1, ROWS, 8, 1, 0, 1, 128 },
+    { 0,  64,  64, 1, 10, 1, COOPERATIVE, ALONE,   1, ROWS, 8, 1, 0, 1, 128 },
+    { 1,  64,  32, 2,  6, 1, COOPERATIVE, ALONE,   1, ROWS, 8, 1, 0, 0, 128 },
+    { 1,  64,  16, 2,  8, 1, COOPERATIVE, ALONE,   1, ROWS, 8, 1, 0, 0, 128 },
+    { 1, 128,  64, 1,  8, 2, COOPERATIVE, ALONE,   1, ROWS, 8, 1, 0, 0, 128 },
 };
 // clang-format on
 
@@ -83,6 +85,12 @@ static int threads(const int *v)
     return WARPGROUP * v[CONSUMERS] + (v[CONSUMERS] == 1 ? 32 : WARPGROUP);
 }
 
+/* Blocks of a cluster. */
+static int blocks(const int *v)
+{
+    return v[CLUSTER] / 10 * (v[CLUSTER] % 10) * v[SPLIT_K];
+}
+
 static int cluster_m(const int *v)
 {
     return v[CLUSTER] / 10;
@@ -99,15 +107,22 @@ static int atom(mmt_type type)
     return LINE / (int) mmt_type_size(type);
 }
 
-/* Whether the operands of the instruction run along k. */
-static bool left_deep(const int *v, bool trans_a, bool trans_b)
+/* Whether an operand that is not stored along k is turned first: elements that are not of
+ * 2 bytes must run along it. */
+static bool turns(mmt_type type)
 {
-    return v[SWAP] ? trans_b : !trans_a;
+    return mmt_type_size(type) != 2;
 }
 
-static bool right_deep(const int *v, bool trans_a, bool trans_b)
+/* Whether the operands of the instruction run along k. */
+static bool left_deep(const int *v, mmt_type type, bool trans_a, bool trans_b)
 {
-    return v[SWAP] ? !trans_a : trans_b;
+    return turns(type) || (v[SWAP] ? trans_b : !trans_a);
+}
+
+static bool right_deep(const int *v, mmt_type type, bool trans_a, bool trans_b)
+{
+    return turns(type) || (v[SWAP] ? !trans_a : trans_b);
 }
 
 /* Bytes of an operand's tile. */
@@ -129,8 +144,8 @@ static int line_of_c(const int *v, mmt_type out)
 static size_t shared_bytes(const int *v, mmt_type type, mmt_type out, bool trans_a,
                            bool trans_b)
 {
-    int slot = tile_bytes(v, v[TILE_M], type, left_deep(v, trans_a, trans_b)) +
-               tile_bytes(v, v[TILE_N], type, right_deep(v, trans_a, trans_b));
+    int slot = tile_bytes(v, v[TILE_M], type, left_deep(v, type, trans_a, trans_b)) +
+               tile_bytes(v, v[TILE_N], type, right_deep(v, type, trans_a, trans_b));
     int piece = BLOCK_M * line_of_c(v, out);
     int barriers = 2 * (int) sizeof(uint64_t);
     return (size_t) (v[STAGES] * (slot + barriers) +
@@ -154,14 +169,8 @@ static bool is_f8(mmt_type type)
 
 static const char *reject_type(const int *v, const struct mmt_variant *variant)
 {
-    const bool deep = left_deep(v, variant->trans_a, variant->trans_b) &&
-                      right_deep(v, variant->trans_a, variant->trans_b);
-
     if (!variant->aligned)
         return "the copy engine takes operands that are aligned to 16 bytes alone";
-    if (mmt_type_size(variant->type) != 2 && !deep)
-        return "wgmma takes elements that are not of 2 bytes only where A and B run "
-               "along k (nt)";
     if (variant->type == MMT_I8 && v[TILE_N] > 32 && v[TILE_N] % 16)
         return "wgmma of i8 has 8, 16, 24, 32 or a multiple of 16 columns";
     if (v[PROMOTE] && !is_f8(variant->type))
@@ -191,11 +200,34 @@ static const char *reject_tile(const int *v, const struct mmt_variant *variant)
     return NULL;
 }
 
-/* A multiprocessor's registers are dealt by role; sums leave room for the rest. */
+/* The sums of a tile pass through the ring, each block's part of them in pairs. */
+static const char *reject_split(const int *v, const struct mmt_variant *variant)
+{
+    const int ring = v[STAGES] * (tile_bytes(v, v[TILE_M], variant->type, true) +
+                                  tile_bytes(v, v[TILE_N], variant->type, true));
+
+    if (v[SPLIT_K] == 1)
+        return NULL;
+    if (v[CLUSTER] != ALONE || v[SCHEDULE] != COOPERATIVE || v[STORE_SLOTS])
+        return "blocks that share a tile (SPLIT_K) are cooperative, in no other CLUSTER, "
+               "and "
+               "store from registers (STORE_SLOTS 0)";
+    if (sums(v) % (2 * v[SPLIT_K]))
+        return "a thread's sums must give each of SPLIT_K blocks whole pairs";
+    if (v[TILE_M] * v[TILE_N] * 4 > ring)
+        return "the sums of a tile do not fit into the ring, which SPLIT_K needs";
+    return NULL;
+}
+
+/* A multiprocessor's registers are dealt by role; sums leave room for the rest. An
+ * instruction must do with what a thread has before they are dealt. */
 static const char *reject_registers(const int *v)
 {
-    const int most = v[CONSUMERS] == 3 ? 128 : 192;
-    return sums(v) > most ? "the sums take more registers than a thread may have" : NULL;
+    if (v[CONSUMERS] == 3 && v[TILE_N] > 192)
+        return "with three CONSUMERS an instruction has registers for a TILE_N up to 192";
+    return sums(v) > (v[CONSUMERS] == 3 ? 128 : 192)
+               ? "the sums take more registers than a thread may have"
+               : NULL;
 }
 
 static const char *reject(const int *v, const struct mmt_variant *variant,
@@ -208,7 +240,7 @@ static const char *reject(const int *v, const struct mmt_variant *variant,
     if (strcmp(caps->architecture, "sm_90a"))
         return "wgmma is an instruction of sm_90a alone";
     if ((why = reject_type(v, variant)) || (why = reject_tile(v, variant)) ||
-        (why = reject_registers(v)))
+        (why = reject_registers(v)) || (why = reject_split(v, variant)))
         return why;
     return mmt_gemm_reject(threads(v), 1, shared, caps);
 }
@@ -223,28 +255,66 @@ static int64_t clusters(const int *v, const mmt_problem *p)
            mmt_gemm_pieces(columns, v[TILE_N] * cluster_n(v));
 }
 
-static const char *refuse(const int *v, const mmt_problem *problem)
+static const char *refuse(const int *v, const mmt_problem *p)
 {
-    return mmt_gemm_refuse(clusters(v, problem) * cluster_m(v) * cluster_n(v));
+    if (v[STORE_SLOTS] && p->n * (int64_t) mmt_type_size(p->out) % 16)
+        return "the copy engine stores rows of C whose length is a multiple of 16 bytes: "
+               "STORE_SLOTS must be 0";
+    return mmt_gemm_refuse(clusters(v, p) * blocks(v));
 }
 
 /* A part of an operand's tile, one for each of the blocks that share it. */
 static struct mmt_box operand_box(const int *v, mmt_type type, int tile, bool deep,
                                   int parts)
 {
-    int lines = deep ? tile : atom(type) * v[DEPTH];
-    return (struct mmt_box){ (unsigned) atom(type), (unsigned) (lines / parts), LINE,
-                             (unsigned) v[PROMOTION] };
+    const int lines = deep ? tile : atom(type) * v[DEPTH];
+    return (struct mmt_box){
+        .inner = (unsigned) atom(type),
+        .outer = (unsigned) (lines / parts),
+        .swizzle = LINE,
+        .promotion = (unsigned) v[PROMOTION],
+    };
 }
 
 static struct mmt_box result_box(const int *v, mmt_type out)
 {
-    unsigned line = (unsigned) line_of_c(v, out);
-    return (struct mmt_box){ line / (unsigned) mmt_type_size(out), BLOCK_M, line, 0 };
+    const unsigned line = (unsigned) line_of_c(v, out);
+    return (struct mmt_box){
+        .inner = line / (unsigned) mmt_type_size(out),
+        .outer = BLOCK_M,
+        .swizzle = line,
+    };
 }
 
-static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
-                   struct mmt_launches *out)
+/* Bytes of a turned matrix of so many lines along k. */
+static size_t turned_bytes(const mmt_problem *p, int64_t lines)
+{
+    int64_t line = mmt_gemm_pieces(p->k * (int64_t) mmt_type_size(p->type), 16) * 16;
+    return (size_t) (lines * line);
+}
+
+/* One launch that turns an operand, where it is not stored along k. */
+static void add_turn(const mmt_problem *p, bool of_b, struct mmt_launches *out)
+{
+    enum { TURN = 64, THREADS_TURN = 256 };
+    static const enum mmt_arg args_a[] = { MMT_ARG_M, MMT_ARG_K, MMT_ARG_A,
+                                           MMT_ARG_WORKSPACE, MMT_ARG_END };
+    static const enum mmt_arg args_b[] = { MMT_ARG_M, MMT_ARG_N,         MMT_ARG_K,
+                                           MMT_ARG_B, MMT_ARG_WORKSPACE, MMT_ARG_END };
+    const int64_t lines = of_b ? p->n : p->m;
+    const int64_t blocks =
+        mmt_gemm_pieces(p->k ? p->k : 1, TURN) * mmt_gemm_pieces(lines, TURN);
+
+    out->launch[out->count++] = (struct mmt_launch){
+        .entry = of_b ? "mmt_turn_b" : "mmt_turn_a",
+        .args = of_b ? args_b : args_a,
+        .grid = { (unsigned) blocks, 1, (unsigned) p->batch },
+        .block = { THREADS_TURN, 1, 1 },
+    };
+    out->workspace += (size_t) p->batch * turned_bytes(p, lines);
+}
+
+static void add_product(const int *v, const mmt_problem *p, struct mmt_launches *out)
 {
     static const enum mmt_arg args[] = {
         MMT_ARG_MAP_A, MMT_ARG_MAP_B, MMT_ARG_M,    MMT_ARG_N,
@@ -256,21 +326,41 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
         MMT_ARG_N,       MMT_ARG_K,     MMT_ARG_ALPHA, MMT_ARG_BETA,
         MMT_ARG_SCALARS, MMT_ARG_C,     MMT_ARG_BIAS,  MMT_ARG_END,
     };
-    const bool left = left_deep(v, p->trans_a, p->trans_b);
-    const bool right = right_deep(v, p->trans_a, p->trans_b);
+    const bool left = left_deep(v, p->type, p->trans_a, p->trans_b);
+    const bool right = right_deep(v, p->type, p->trans_a, p->trans_b);
     const struct mmt_box boxes[] = {
         operand_box(v, p->type, v[TILE_M], left, cluster_n(v)),
         operand_box(v, p->type, v[TILE_N], right, cluster_m(v)),
     };
-    const int64_t blocks = clusters(v, p) * cluster_m(v) * cluster_n(v);
 
-    mmt_gemm_launch(threads(v), 1, blocks, p->batch, out);
-    out->launch[0].args = v[STORE_SLOTS] ? store_args : args;
-    out->launch[0].shared = shared_bytes(v, p->type, p->out, p->trans_a, p->trans_b);
-    out->launch[0].box[0] = boxes[v[SWAP]];
-    out->launch[0].box[1] = boxes[!v[SWAP]];
-    out->launch[0].box[2] = result_box(v, p->out);
-    out->launch[0].stays = true;
+    out->launch[out->count++] = (struct mmt_launch){
+        .entry = "mmt_gemm",
+        .args = v[STORE_SLOTS] ? store_args : args,
+        .grid = { (unsigned) (clusters(v, p) * blocks(v)), 1, (unsigned) p->batch },
+        .block = { (unsigned) threads(v), 1, 1 },
+        .shared = shared_bytes(v, p->type, p->out, p->trans_a, p->trans_b),
+        .box = { boxes[v[SWAP]], boxes[!v[SWAP]], result_box(v, p->out) },
+        .stays = v[SPLIT_K] == 1,
+    };
+}
+
+static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
+                   struct mmt_launches *out)
+{
+    const bool turn_a = turns(p->type) && p->trans_a;
+    const bool turn_b = turns(p->type) && !p->trans_b;
+    size_t behind_a;
+
+    *out = (struct mmt_launches){ 0 };
+    if (turn_a)
+        add_turn(p, false, out);
+    behind_a = out->workspace;
+    if (turn_b)
+        add_turn(p, true, out);
+    add_product(v, p, out);
+    out->launch[out->count - 1].box[0].turned = turn_a;
+    out->launch[out->count - 1].box[1].turned = turn_b;
+    out->launch[out->count - 1].box[1].at = behind_a;
 }
 
 static struct mmt_alignment alignment(const int *v, const struct mmt_variant *variant)

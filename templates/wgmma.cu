@@ -16,13 +16,20 @@
 // The blocks of a CLUSTER, RxC, compute neighbouring tiles: each fetches its part of what
 // they have in common, and the engine hands it to all of them.
 //
+// With SPLIT_K the blocks of a cluster share one tile instead: each sums up a part of k, then
+// a part of the sums of all, read from their shared memory in the order of their ranks, so
+// that C is the same each time.
+//
 // "Left" and "right" name the operands of the instruction: A and B, or with SWAP, which
 // computes the transpose of C, B and A: then a tile's rows are columns of C, which suits an
 // A of few rows. An operand that runs along k is "deep": its tile holds lines of 128 bytes
 // along k. The other kind holds chunks, 128 bytes wide, of TILE_K rows. The engine swizzles
-// both as the tensor cores expect it.
+// both as the tensor cores expect it. Elements that are not of 2 bytes must be deep: those
+// that are stored otherwise are turned into the workspace first.
 //
-// Launch: block (THREADS), grid (blocks that stay, whole clusters; 1; batch).
+// Launch: mmt_turn_a, mmt_turn_b where they are needed, block (THREADS_TURN), grid
+// (ceil(rows/TURN) * ceil(columns/TURN), 1, batch); then mmt_gemm, block (THREADS), grid
+// (blocks that stay, whole clusters, or with SPLIT_K all of them; 1; batch).
 
 #ifndef SWAP
 #define SWAP 0                // 1: compute the transpose of C
@@ -47,6 +54,9 @@
 #endif
 #ifndef CLUSTER
 #define CLUSTER 21            // blocks of a cluster: 10 * below each other + side by side
+#endif
+#ifndef SPLIT_K
+#define SPLIT_K 1             // blocks of a cluster that share a tile, each a part of k
 #endif
 #ifndef WALK
 #define WALK 0                // clusters are dealt along 0 rows, 1 columns,
@@ -93,9 +103,12 @@
 #define CLUSTER_M (CLUSTER / 10)                // blocks that share what they need of right
 #define CLUSTER_N (CLUSTER % 10)                // and of left
 #define MATES     (CLUSTER_M * CLUSTER_N)
+#define BLOCKS    (MATES * SPLIT_K)             // of a cluster
 
-#define LEFT_DEEP  (SWAP ? TRANS_B : !TRANS_A)
-#define RIGHT_DEEP (SWAP ? !TRANS_A : TRANS_B)
+#define TURN_A     (SIZE != 2 && TRANS_A)
+#define TURN_B     (SIZE != 2 && !TRANS_B)
+#define LEFT_DEEP  (SIZE != 2 || (SWAP ? TRANS_B : !TRANS_A))
+#define RIGHT_DEEP (SIZE != 2 || (SWAP ? !TRANS_A : TRANS_B))
 #define CHUNKS(tile, deep) ((deep) ? DEPTH : ((tile) + ATOM - 1) / ATOM)
 #define LINES(tile, deep)  ((deep) ? (tile) : TILE_K)             // of a chunk
 #define BYTES(tile, deep)  (CHUNKS(tile, deep) * LINES(tile, deep) * LINE)
@@ -115,11 +128,11 @@
 #define REGISTERS_PRODUCER (CONSUMERS == 2 ? 40 : 32)
 #define REGISTERS_CONSUMER (CONSUMERS == 2 ? 232 : 160)
 
+#if SPLIT_K > 1 && (MATES > 1 || SCHEDULE || BLOCKS_M * SUMS % (2 * SPLIT_K))
+#error "blocks that share a tile share nothing else, and each stores whole pairs of sums"
+#endif
 #if TILE_M % (64 * OWNERS) || TILE_N % 8 || TILE_N > 256
 #error "a warpgroup needs whole blocks of 64 rows and a multiple of 8 columns up to 256"
-#endif
-#if SIZE != 2 && !(LEFT_DEEP && RIGHT_DEEP)
-#error "wgmma takes elements that are not of 2 bytes along k alone"
 #endif
 
 struct __align__(64) tensor_map {
@@ -193,7 +206,7 @@ DEVICE_FN void give_turn(int group)
 
 DEVICE_FN void cluster_sync(void)
 {
-#if MATES == 1
+#if BLOCKS == 1
     __syncthreads();
 #else
     asm volatile("barrier.cluster.arrive.release;\n"
@@ -204,7 +217,7 @@ DEVICE_FN void cluster_sync(void)
 DEVICE_FN int cluster_rank(void)
 {
     int rank = 0;
-#if MATES > 1
+#if BLOCKS > 1
     asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
 #endif
     return rank;
@@ -286,9 +299,13 @@ DEVICE_FN void fetch(unsigned to, const tensor_map *map, int line, int depth, in
 #define WGMMA_SIGNS ", 1, 1"
 #endif
 #if defined(TYPE_I8)
-#define SUM_KIND "+r"
+#define SUM_KIND   "+r"
+#define SUM_IN(x)  "r"(x)
+#define SUM_OUT(x) "=r"(x)
 #else
-#define SUM_KIND "+f"
+#define SUM_KIND   "+f"
+#define SUM_IN(x)  "f"(x)
+#define SUM_OUT(x) "=f"(x)
 #endif
 #define TEXT_OF(x) #x
 #define TEXT(x)    TEXT_OF(x)
@@ -357,9 +374,10 @@ DEVICE_FN void clear(real sum[BLOCKS_M][SUMS])
 
 // ---- tiles ------------------------------------------------------------------------------
 
-// The product or its transpose; slots along k; clusters of tiles.
+// The product or its transpose; this block's slots along k, so many from the first one on;
+// clusters of tiles.
 struct problem {
-    int rows, columns, depth, clusters_m, clusters_n;
+    int rows, columns, first, depth, clusters_m, clusters_n;
 };
 
 // Where a tile begins.
@@ -376,6 +394,8 @@ DEVICE_FN place find_tile(const problem &p, int i, int rank)
     const int lanes = min(GROUP, across - group * GROUP);
     const int x = rest / lanes, y = group * GROUP + rest % lanes;
     const int m = WALK ? x : y, n = WALK ? y : x;
+    if (SPLIT_K > 1)
+        rank = 0;
     return { (m * CLUSTER_M + rank % CLUSTER_M) * TILE_M,
              (n * CLUSTER_N + rank / CLUSTER_M) * TILE_N };
 }
@@ -442,16 +462,73 @@ DEVICE_FN void store(const real *x, const output &out, int r, int q)
         c[SWAP ? out.ldc : 1] = to_result(x[1]);
 }
 
-// A thread's sums of one instruction: each four of them are two neighbours of a row and of
-// the row 8 further down; the next four are 8 columns further.
-#define FOR_ALL_PAIRS(sum, row, column, thread, ACTION)                                    \
-    UNROLL                                                                                 \
-    for (int i_ = 0; i_ < BLOCKS_M; i_++)                                                  \
-        UNROLL                                                                             \
-        for (int s_ = 0; s_ < SUMS; s_ += 2)                                               \
-            ACTION(&sum[i_][s_], out,                                                      \
-                   row + i_ * 64 + thread / 32 * 16 + thread % 32 / 4 + s_ % 4 * 4,        \
-                   column + s_ / 4 * 8 + thread % 4 * 2)
+// Where the s-th of a thread's sums stands in a warpgroup's part of the tile. Each four of
+// an instruction's are two neighbours of a row and of the row 8 further down; the next four
+// are 8 columns further.
+DEVICE_FN int row_of(int s, int thread)
+{
+    return s / SUMS * 64 + thread / 32 * 16 + thread % 32 / 4 + s % 4 / 2 * 8;
+}
+
+DEVICE_FN int column_of(int s, int thread)
+{
+    return s % SUMS / 4 * 8 + thread % 4 * 2 + s % 2;
+}
+
+// Finish and, unless they go through shared memory, store all sums.
+DEVICE_FN void finish_all(real sum[BLOCKS_M][SUMS], const output &out, int row, int column,
+                          int thread)
+{
+    UNROLL
+    for (int s = 0; s < BLOCKS_M * SUMS; s += 2) {
+        real *x = &sum[s / SUMS][s % SUMS];
+        const int r = row + row_of(s, thread), q = column + column_of(s, thread);
+        finish(x, out, r, q);
+        if (STORE_SLOTS == 0)
+            store(x, out, r, q);
+    }
+}
+
+#if SPLIT_K > 1
+// Sums in shared memory: a line for each of a thread's, a column for each thread.
+DEVICE_FN void put_sums(real sum[BLOCKS_M][SUMS], unsigned to)
+{
+    UNROLL
+    for (int s = 0; s < BLOCKS_M * SUMS; s++)
+        asm volatile("st.shared.b32 [%0], %1;"
+                     :: "r"(to + 4 * (s * CONSUMERS * 128 + THREAD_X)),
+                        SUM_IN(sum[s / SUMS][s % SUMS]) : "memory");
+}
+
+DEVICE_FN real get_sum(unsigned from, int s, int block)
+{
+    real sum;
+    asm volatile("{ .reg .b32 there;\n"
+                 "mapa.shared::cluster.u32 there, %1, %2;\n"
+                 "ld.shared::cluster.b32 %0, [there]; }"
+                 : SUM_OUT(sum)
+                 : "r"(from + 4 * (s * CONSUMERS * 128 + THREAD_X)), "r"(block) : "memory");
+    return sum;
+}
+
+// Add up, finish and store this block's part of the sums of all.
+DEVICE_FN void finish_part(unsigned from, const output &out, int row, int column, int thread,
+                           int rank)
+{
+    const int part = BLOCKS_M * SUMS / SPLIT_K;
+    UNROLL
+    for (int i = 0; i < part; i += 2) {
+        const int s = rank * part + i;
+        const int r = row + row_of(s, thread), q = column + column_of(s, thread);
+        real x[2] = { 0, 0 };
+        UNROLL
+        for (int block = 0; block < SPLIT_K; block++)
+            x[0] += get_sum(from, s, block), x[1] += get_sum(from, s + 1, block);
+        finish(x, out, r, q);
+        store(x, out, r, q);
+    }
+}
+#endif
 
 #if STORE_SLOTS
 // A byte of a piece of C, swizzled as the engine undoes it.
@@ -527,11 +604,12 @@ struct ring {
 DEVICE_FN void produce(const problem &p, const ring &ring, const tensor_map *left,
                        const tensor_map *right, int rank)
 {
-    const int rank_m = rank % CLUSTER_M, rank_n = rank / CLUSTER_M;
+    const int rank_m = rank % CLUSTER_M, rank_n = rank / CLUSTER_M % CLUSTER_N;
     unsigned number = 0;
 
     NO_UNROLL
-    for (int i = BLOCK_X / MATES; i < p.clusters_m * p.clusters_n; i += gridDim.x / MATES) {
+    for (int i = BLOCK_X / BLOCKS; i < p.clusters_m * p.clusters_n;
+         i += gridDim.x / BLOCKS) {
         const place at = find_tile(p, i, rank);
         NO_UNROLL
         for (int d = 0; d < p.depth; d++, number++) {
@@ -539,10 +617,11 @@ DEVICE_FN void produce(const problem &p, const ring &ring, const tensor_map *lef
             const unsigned full = ring.full + 8 * s;
             barrier_wait(ring.empty + 8 * s, number / STAGES % 2 ^ 1);
             barrier_expect(full, BYTES_SLOT);
-            fetch(slot, left, at.row, d * TILE_K, BLOCK_Z, full, rank_n, CLUSTER_N, TILE_M,
+            const int k = (p.first + d) * TILE_K;
+            fetch(slot, left, at.row, k, BLOCK_Z, full, rank_n, CLUSTER_N, TILE_M,
                   LEFT_DEEP);
-            fetch(slot + BYTES_LEFT, right, at.column, d * TILE_K, BLOCK_Z, full, rank_m,
-                  CLUSTER_M, TILE_N, RIGHT_DEEP);
+            fetch(slot + BYTES_LEFT, right, at.column, k, BLOCK_Z, full, rank_m, CLUSTER_M,
+                  TILE_N, RIGHT_DEEP);
         }
     }
 }
@@ -585,9 +664,86 @@ DEVICE_FN void consume(real sum[BLOCKS_M][SUMS], const ring &ring, unsigned long
     }
 }
 
+// ---- turning ----------------------------------------------------------------------------
+
+#if TURN_A || TURN_B
+#define TURN         64       // rows and columns that a block turns
+#define THREADS_TURN 256
+#define WORD         (4 / SIZE)                 // elements that go at once
+
+// Rows in the workspace begin at multiples of 16 bytes.
+DEVICE_FN int turned_ld(int k)
+{
+    return (k + 16 / SIZE - 1) / (16 / SIZE) * (16 / SIZE);
+}
+
+DEVICE_FN unsigned bits_of(element x)
+{
+#if SIZE == 4
+    return BITS_OF_FLOAT(x);
+#else
+    return (unsigned char) x;
+#endif
+}
+
+// Turn a block of a matrix of `rows` x `columns`. Both sides are a whole number of words
+// long, whatever of the last one is used.
+DEVICE_FN void turn(unsigned *to, int ld_to, const unsigned *from, int ld, int rows,
+                    int columns)
+{
+    __shared__ __align__(4) element tile[TURN][TURN + WORD];
+    const int blocks = (columns - 1) / TURN + 1, words = TURN / WORD;
+    const int row = BLOCK_X / blocks * TURN, column = BLOCK_X % blocks * TURN;
+
+    for (int i = THREAD_X; i < TURN * words; i += THREADS_TURN) {
+        const int r = i / words, c = i % words;
+        if (row + r < rows && column + c * WORD < columns)
+            *(unsigned *) &tile[r][c * WORD] =
+                from[((wide) (row + r) * ld + column) / WORD + c];
+    }
+    __syncthreads();
+    for (int i = THREAD_X; i < TURN * words; i += THREADS_TURN) {
+        const int c = i / words, r = i % words * WORD;
+        unsigned word = 0;
+        if (column + c >= columns || row + r >= rows)
+            continue;
+        UNROLL
+        for (int e = 0; e < WORD; e++)
+            word |= bits_of(tile[r + e][c]) << 8 * SIZE * e;
+        to[((wide) (column + c) * ld_to + row + r) / WORD] = word;
+    }
+}
+#endif
+
+#if TURN_A
+KERNEL __launch_bounds__(THREADS_TURN)
+void mmt_turn_a(int m, int k, const GLOBAL element *a, wide a_start, int lda, wide a_stride,
+                GLOBAL real *workspace, wide workspace_start)
+{
+    const wide size = (wide) m * turned_ld(k);
+    turn((unsigned *) ((element *) workspace + BLOCK_Z * size), turned_ld(k),
+         (const unsigned *) (a + a_start + BLOCK_Z * a_stride), lda, k, m);
+}
+#endif
+
+#if TURN_B
+// Behind A where it is turned too.
+KERNEL __launch_bounds__(THREADS_TURN)
+void mmt_turn_b(int m, int n, int k, const GLOBAL element *b, wide b_start, int ldb,
+                wide b_stride, GLOBAL real *workspace, wide workspace_start)
+{
+    const wide size = (wide) n * turned_ld(k);
+    const wide before = TURN_A ? (wide) gridDim.z * m * turned_ld(k) : 0;
+    turn((unsigned *) ((element *) workspace + before + BLOCK_Z * size), turned_ld(k),
+         (const unsigned *) (b + b_start + BLOCK_Z * b_stride), ldb, k, n);
+}
+#endif
+
+// ---- the kernel -------------------------------------------------------------------------
+
 KERNEL __launch_bounds__(THREADS, 1)
-#if MATES > 1
-__cluster_dims__(MATES, 1, 1)
+#if BLOCKS > 1
+__cluster_dims__(BLOCKS, 1, 1)
 #endif
 void mmt_gemm(const __grid_constant__ tensor_map map_a,
               const __grid_constant__ tensor_map map_b,
@@ -613,7 +769,10 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
         beta = scalars[scalars_start + 1];
     }
     const int rows = SWAP ? n : m, columns = SWAP ? m : n;
-    const problem p = { rows, columns, alpha == 0 ? 0 : (k + TILE_K - 1) / TILE_K,
+    const int depth = alpha == 0 ? 0 : (k + TILE_K - 1) / TILE_K, part = rank % SPLIT_K;
+    const int begin = (int) ((wide) depth * part / SPLIT_K);
+    const int end = (int) ((wide) depth * (part + 1) / SPLIT_K);
+    const problem p = { rows, columns, begin, end - begin,
                         (rows - 1) / (TILE_M * CLUSTER_M) + 1,
                         (columns - 1) / (TILE_N * CLUSTER_N) + 1 };
 
@@ -632,13 +791,15 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
 #endif
         if (thread == 0)
             produce(p, ring, SWAP ? &map_b : &map_a, SWAP ? &map_a : &map_b, rank);
+        if (SPLIT_K > 1)
+            cluster_sync();
     } else {
 #if CONSUMERS > 1
         asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" :: "n"(REGISTERS_CONSUMER));
 #endif
         real sum[BLOCKS_M][SUMS];
         const int first = SCHEDULE ? 0 : group * BLOCKS_M * 64, turn = SCHEDULE ? group : 0;
-        const int step = gridDim.x / MATES;
+        const int step = gridDim.x / BLOCKS;
         const unsigned long long left =
             describe(ring.slots, LEFT_DEEP) + operand(first / 64, 0, TILE_M, LEFT_DEEP);
         const unsigned long long right = describe(ring.slots + BYTES_LEFT, RIGHT_DEEP);
@@ -652,7 +813,7 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
         if (SCHEDULE && group == CONSUMERS - 1)
             give_turn(group);
         NO_UNROLL
-        for (int i = BLOCK_X / MATES + turn * step; i < p.clusters_m * p.clusters_n;
+        for (int i = BLOCK_X / BLOCKS + turn * step; i < p.clusters_m * p.clusters_n;
              i += TURNS * step, number += TURNS * p.depth) {
             const place at = find_tile(p, i, rank);
             const int row = at.row + first;
@@ -667,12 +828,16 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
                 if (IN_FLIGHT && p.depth > 0)
                     release(ring, number + p.depth - 1, lane);
             }
-            FOR_ALL_PAIRS(sum, row, at.column, thread, finish);
+#if SPLIT_K > 1
+            put_sums(sum, ring.slots);   // the one tile of this block: the ring is free
+            cluster_sync();
+            finish_part(ring.slots, out, row, at.column, thread, rank);
+#else
+            finish_all(sum, out, row, at.column, thread);
+#endif
 #if STORE_SLOTS
             store_pieces(sum, &map_c, store_slots + group * STORE_SLOTS * BYTES_PIECE, row,
                          at.column, thread, group);
-#else
-            FOR_ALL_PAIRS(sum, row, at.column, thread, store);
 #endif
         }
         if (STORE_SLOTS && thread == 0)

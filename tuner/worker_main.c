@@ -75,8 +75,15 @@ static mmt_status compile_variant(struct worker *w, const struct mmt_job *job,
                                   bool aligned, mmt_error *err)
 {
     struct mmt_variant variant = mmt_variant_of(&job->problem, aligned);
+    struct mmt_text log = { 0 };
+    char why[256];
     bool cached;
-    return mmt_kernel_compile(w->device, &job->configs[0], &variant, NULL, &cached, err);
+    mmt_status status =
+        mmt_kernel_compile(w->device, &job->configs[0], &variant, &log, &cached, err);
+    if (!status && mmt_log_warns(mmt_text_string(&log), why))
+        status = mmt_fail(err, MMT_ERROR_UNSUPPORTED, "%s", why);
+    mmt_text_finish(&log);
+    return status;
 }
 
 /* Both texts: verifying needs the one for any alignment, whatever the problem is. */
