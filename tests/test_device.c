@@ -520,9 +520,46 @@ static void test_cuda(void)
     mmt_device_close(device);
 }
 
+/* Words of NVIDIA's compilers, and of nobody. */
+static void test_warnings(void)
+{
+    char why[256] = "";
+    CHECK(!mmt_log_warns(NULL, why));
+    CHECK(!mmt_log_warns("", why));
+    CHECK(!mmt_log_warns("ptxas info    : Function properties for mmt_gemm\n"
+                         "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill "
+                         "loads\nptxas info    : Used 168 registers, used 16 barriers\n",
+                         why));
+    CHECK(mmt_log_warns("ptxas info    : 0 bytes gmem\n"
+                        "    2232 bytes stack frame, 3772 bytes spill stores, 4076 bytes "
+                        "spill loads\n",
+                        why));
+    CHECK(strstr(why, "3772 bytes"));
+    CHECK(mmt_log_warns(
+        "ptxas info    : (C7511) Potential Performance Loss: wgmma.mma_async "
+        "instructions are serialized\nptxas info    : 0 bytes gmem\n",
+        why));
+    CHECK(strstr(why, "(C7511)") && !strchr(why, '\n'));
+}
+
+/* A null device has maps of nothing; OpenCL has none. */
+static void test_tensor_map(void)
+{
+    mmt_error err = { 0 };
+    mmt_device *device = mmt_device_open("null", &err);
+    struct mmt_tensor tensor = { .type = MMT_BF16, .address = 1 };
+    struct mmt_tensor_map map;
+    if (!CHECK(device))
+        return;
+    CHECK_OK(mmt_tensor_map_encode(device, &tensor, &map, &err), err);
+    mmt_device_close(device);
+}
+
 int main(void)
 {
     test_names();
+    test_warnings();
+    test_tensor_map();
     test_list();
     test_plain_null();
     test_null("null:sm_75", "sm_75");
