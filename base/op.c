@@ -275,6 +275,14 @@ static mmt_problem plain(mmt_op op, mmt_type type, int64_t m, int64_t n, int64_t
     return problem;
 }
 
+mmt_problem mmt_op_smallest(mmt_op op, mmt_type type)
+{
+    mmt_problem problem = plain(op, type, 1, 1, 1);
+    for (const char *at = rows[op].dimensions; *at && rows[op].least; at++)
+        *mmt_op_dimension(&problem, *at) = rows[op].least;
+    return problem;
+}
+
 mmt_problem mmt_axpby_problem(mmt_type type, int64_t n)
 {
     return plain(MMT_AXPBY, type, 1, n, 1);

@@ -12,7 +12,8 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
         MMT_KNOB("THREADS_K", "threads of a block along k", 1, 4, 16, 32, 64, 128, 256),
     [VECTOR] = MMT_KNOB("VECTOR", "columns of a thread", 1, 2, 4, 8, 16),
     [WORK_M] = MMT_KNOB("WORK_M", "planes of a block", 1, 2, 4, 8, 16, 32, 64),
-    [UNROLL_M] = MMT_KNOB("UNROLL_M", "planes unrolled", 1, 2, 4),
+    [UNROLL_M] =
+        MMT_KNOB("UNROLL_M", "planes unrolled, 1: as the compiler thinks", 1, 2, 4),
     [SIDES] = { "SIDES", "N, S, W and E come from", 2, { MEMORY, SHARED }, sides },
 };
 
@@ -44,6 +45,8 @@ static size_t shared_bytes(const int *v, mmt_type type)
 static const char *reject(const int *v, const struct mmt_variant *variant,
                           const struct mmt_caps *caps)
 {
+    if (v[SIDES] == SHARED && caps->kind == MMT_CPU)
+        return "a CPU's caches hold what shared memory would";
     if (v[UNROLL_M] > v[WORK_M])
         return "more planes are unrolled than a block has";
     return mmt_op_reject(v[VECTOR], v[THREADS_K], v[THREADS_N],

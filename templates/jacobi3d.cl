@@ -37,7 +37,7 @@
 #define WORK_M 16     // planes of a block
 #endif
 #ifndef UNROLL_M
-#define UNROLL_M 2    // planes unrolled
+#define UNROLL_M 2    // planes unrolled: 2, 4, or 1, as the compiler thinks right
 #endif
 #ifndef SIDES
 #define SIDES 0       // N, S, W and E come from: 0 memory, 1 shared memory
@@ -49,8 +49,6 @@
 #if VECTOR < 1 || VECTOR > 16 || (VECTOR & (VECTOR - 1)) != 0
 #error "VECTOR must be 1, 2, 4, 8 or 16"
 #endif
-
-enum { PLANES_AT_ONCE = UNROLL_M }; // a pragma does not read macros everywhere
 
 #define TILE_K  (THREADS_K * VECTOR)
 #define SHARE_N (SIDES == 1 ? THREADS_N + 2 : 1) // a plane's tile in shared memory, with
@@ -186,7 +184,11 @@ DEVICE_FN void walk(struct place at, real alpha, real beta, const GLOBAL real *a
     c += at.column;
     load_row(below, a + within(at.first - 1, at.m) * plane + row * lda, count);
     load_row(here, a + at.first * plane + row * lda, count);
-#pragma unroll PLANES_AT_ONCE
+#if UNROLL_M == 2
+#pragma unroll 2
+#elif UNROLL_M == 4
+#pragma unroll 4
+#endif
     for (wide i = at.first; i < at.last; i++) {
         const GLOBAL real *from = a + i * plane;
         load_row(above, a + within(i + 1, at.m) * plane + row * lda, count);

@@ -139,7 +139,7 @@ static mmt_status take_shape(struct mmt_bench_options *options, const char *piec
                              mmt_error *err)
 {
     struct mmt_shape shape;
-    mmt_status status = mmt_option_shape(piece, &shape, err);
+    mmt_status status = mmt_option_shape(piece, MMT_GEMM, &shape, err);
     return status ? status : add_shapes(options, &shape, 1, err);
 }
 

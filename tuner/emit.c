@@ -145,8 +145,7 @@ static mmt_status fill_in(struct request *request, mmt_error *err)
 static mmt_status emit(const struct request *request, struct mmt_text *text,
                        mmt_error *err)
 {
-    mmt_problem problem = mmt_gemm_problem(request->type, 1, 1, 1);
-    problem.op = request->config.template->op;
+    mmt_problem problem = mmt_op_smallest(request->config.template->op, request->type);
     problem.trans_a = request->trans_a;
     problem.trans_b = request->trans_b;
     mmt_wish_apply(&request->wish, &problem);

@@ -210,24 +210,71 @@ static bool read_extent(const char **string, int64_t *out)
     return !errno && *out >= 1 && *out <= INT32_MAX;
 }
 
-mmt_status mmt_option_shape(const char *string, struct mmt_shape *out, mmt_error *err)
+/* Numbers with x between them, at most four; 0 where the text is anything else. */
+static int read_extents(const char *at, int64_t extents[4])
 {
-    int64_t extents[4] = { 0, 0, 0, 1 };
-    const char *at = string;
     int count = 0;
     while (count < 4 && read_extent(&at, &extents[count])) {
         count++;
         if (*at != 'x' && *at != 'X')
-            break;
+            return *at ? 0 : count;
         at++;
     }
-    if (count < 3 || *at || at[-1] == 'x' || at[-1] == 'X')
+    return 0;
+}
+
+mmt_status mmt_option_shape(const char *string, mmt_op op, struct mmt_shape *out,
+                            mmt_error *err)
+{
+    const struct mmt_op_row *row = mmt_op_row(op);
+    int dimensions = (int) strlen(row->dimensions);
+    int64_t extents[4] = { 1, 1, 1, 1 };
+    int count = read_extents(string, extents);
+    mmt_problem problem = mmt_gemm_problem(MMT_F32, 1, 1, 1);
+    char form[8];
+
+    if (count == 1 && dimensions == 2 && !row->least) {
+        *mmt_op_dimension(&problem, row->dimensions[1]) = extents[0];
+    } else if (count == dimensions || count == dimensions + 1) {
+        for (int i = 0; i < dimensions; i++)
+            *mmt_op_dimension(&problem, row->dimensions[i]) = extents[i];
+    } else {
+        mmt_op_form(op, form);
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "'%s' is no shape; one is MxNxK, such as 1024x1024x512, or "
-                        "MxNxKxBATCH, each a whole number from 1 to 2147483647",
-                        string);
-    *out = (struct mmt_shape){ extents[0], extents[1], extents[2], extents[3] };
+                        "'%s' is no shape of %s; one is %s, such as %s, or %sxBATCH, "
+                        "each a whole number from 1 to 2147483647",
+                        string, row->name, form, row->example, form);
+    }
+    *out = (struct mmt_shape){ problem.m, problem.n, problem.k,
+                               count > dimensions ? extents[dimensions] : 1 };
     return MMT_OK;
+}
+
+mmt_problem mmt_shape_problem(mmt_op op, mmt_type type, const struct mmt_shape *shape)
+{
+    mmt_problem problem = mmt_gemm_problem(type, shape->m, shape->n, shape->k);
+    problem.op = op;
+    problem.batch = shape->batch;
+    struct mmt_stored a = mmt_op_stored(&problem, MMT_OPERAND_A),
+                      b = mmt_op_stored(&problem, MMT_OPERAND_B);
+    problem.stride_a = a.rows * a.cols;
+    problem.stride_b = b.rows * b.cols;
+    return problem;
+}
+
+mmt_status mmt_option_op(const char *name, mmt_op *out, mmt_error *err)
+{
+    struct mmt_text names = { 0 };
+    int op = mmt_op_parse(name);
+    if (op >= 0) {
+        *out = (mmt_op) op;
+        return MMT_OK;
+    }
+    mmt_op_list(&names);
+    mmt_fail(err, MMT_ERROR_ARGUMENT, "there is no operation '%s'; there are %s", name,
+             mmt_text_string(&names));
+    mmt_text_finish(&names);
+    return MMT_ERROR_ARGUMENT;
 }
 
 mmt_status mmt_option_number(const char *name, const char *string, int64_t least,

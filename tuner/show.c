@@ -317,7 +317,7 @@ static int explain(const char *verb, const char *path, const char *device,
     struct mmt_text text = { 0 };
     mmt_error err = { 0 };
 
-    if (mmt_option_shape(asked->shape, &shape, &err) != MMT_OK ||
+    if (mmt_option_shape(asked->shape, MMT_GEMM, &shape, &err) != MMT_OK ||
         mmt_option_types(asked->type ? asked->type : "f32", types, &err) != MMT_OK ||
         (asked->transposes &&
          mmt_option_transposes(asked->transposes, &transposes, &err) != MMT_OK))

@@ -152,6 +152,40 @@ void mmt_suite_default(double flops, struct mmt_shape out[MMT_DEFAULT_SHAPES])
     memcpy(out, shapes, sizeof shapes);
 }
 
+/* Arrays as paper 003 has them; grids, and vectors, that memory bounds, then smaller
+ * ones. */
+static const struct mmt_shape of_ops[MMT_NUM_OPS][MMT_DEFAULT_SHAPES] = {
+    [MMT_AXPBY] = { { 1, 51200000, 1, 1 },
+                    { 1, 5120000, 1, 1 },
+                    { 1, 512000, 1, 1 },
+                    { 1, 51200, 1, 1 } },
+    [MMT_DOT] = { { 1, 1, 1 << 24, 1 },
+                  { 5, 1, 1 << 20, 1 },
+                  { 1024, 1, 4096, 1 },
+                  { 1, 1, 1 << 16, 1 } },
+    [MMT_HEAT2D] = { { 8192, 8192, 1, 1 },
+                     { 4096, 4096, 1, 1 },
+                     { 2048, 2048, 1, 1 },
+                     { 1024, 1024, 1, 1 },
+                     { 256, 256, 1, 1 } },
+    [MMT_JACOBI3D] = { { 512, 512, 512, 1 },
+                       { 256, 256, 256, 1 },
+                       { 128, 128, 128, 1 },
+                       { 64, 64, 64, 1 } },
+};
+
+int mmt_suite_of_op(mmt_op op, size_t memory, struct mmt_shape out[MMT_DEFAULT_SHAPES])
+{
+    int count = 0;
+    for (int i = 0; i < MMT_DEFAULT_SHAPES && of_ops[op][i].m; i++) {
+        mmt_problem problem = mmt_shape_problem(op, MMT_F64, &of_ops[op][i]);
+        struct mmt_stored a = mmt_op_stored(&problem, MMT_OPERAND_A);
+        if (!memory || (double) a.rows * (double) a.cols * 8 < (double) memory / 32)
+            out[count++] = of_ops[op][i];
+    }
+    return count;
+}
+
 /* ---- the verb -------------------------------------------------------------------- */
 
 static const struct option options[] = {

@@ -21,6 +21,10 @@ enum { MMT_DEFAULT_SHAPES = 8 };
  * that takes about five milliseconds comes first. */
 void mmt_suite_default(double flops, struct mmt_shape out[MMT_DEFAULT_SHAPES]);
 
+/* Shapes of another operation, the most telling first, of which every array takes less
+ * than a thirty-second of the memory; returns how many. */
+int mmt_suite_of_op(mmt_op op, size_t memory, struct mmt_shape out[MMT_DEFAULT_SHAPES]);
+
 /* A device's peak in FLOP/s of a type as its limits tell it (lanes x clock x 2); 0 where
  * they do not. On a CPU, what one vector unit for each core would reach twice over. */
 double mmt_derived_peak(const struct mmt_caps *caps, mmt_type type);

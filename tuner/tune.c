@@ -17,6 +17,7 @@ enum {
     BUDGET = 'b',
     JSON = 'j',
     SUITE = 256,
+    OP,
     OUT,
     TRANSPOSES,
     TEMPLATE,
@@ -30,6 +31,7 @@ enum {
 
 static const struct option options[] = {
     { "device", required_argument, NULL, DEVICE },
+    { "op", required_argument, NULL, OP },
     { "type", required_argument, NULL, TYPE },
     { "shape", required_argument, NULL, SHAPE },
     { "suite", required_argument, NULL, SUITE },
@@ -61,11 +63,14 @@ static int help(void)
         "from the journal beside the profile. Ctrl-C finishes the candidate at hand and\n"
         "writes; twice, it stops at once; nothing that was measured is lost.\n\n"
         "  --device DEVICE      a number or id of `mmtune devices`; default: 0\n"
+        "  --op NAME            gemm,axpby,dot,heat2d,jacobi3d; default: gemm, or what\n"
+        "                       the template computes\n"
         "  --type LIST          f32,f64,i32,bf16,f16,tf32,f8e4m3,f8e5m2,i8; default: "
         "those\n"
         "                       that the device computes well\n"
         "  --out TYPE           C's, where a type has a choice; default: its own\n"
-        "  --shape MxNxK        one problem; may be repeated; MxNxKxBATCH for a batch\n"
+        "  --shape MxNxK        one problem; may be repeated; MxNxKxBATCH for a batch;\n"
+        "                       of axpby N or MxN, of dot K or MxK, of heat2d MxN\n"
         "  --suite NAME         a list of them; see `mmtune suites`\n"
         "  --transposes LIST    nn,nt,tn,tt; default: nn\n"
         "  --template NAME      this template alone; see `mmtune templates`\n"
@@ -89,12 +94,34 @@ static int help(void)
 
 static mmt_status add_shape(struct mmt_tune_options *o, mmt_error *err)
 {
-    struct mmt_shape *grown =
-        realloc(o->shapes, ((size_t) o->num_shapes + 1) * sizeof *grown);
+    const char **grown = realloc(o->shapes, ((size_t) o->num_shapes + 1) * sizeof *grown);
     if (!grown)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the shapes");
     o->shapes = grown;
-    return mmt_option_shape(optarg, &o->shapes[o->num_shapes++], err);
+    o->shapes[o->num_shapes++] = optarg;
+    return MMT_OK;
+}
+
+/* What can be said of the shapes and the template once the operation is known. */
+static mmt_status check_op(struct mmt_tune_options *o, mmt_error *err)
+{
+    const char *name = mmt_op_row(o->op)->name;
+    struct mmt_shape shape;
+    mmt_status status = MMT_OK;
+
+    if (o->template && o->some_op && o->template->op != o->op)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "--template %s computes %s, but --op is %s", o->template->name,
+                        mmt_op_row(o->template->op)->name, name);
+    if (o->template)
+        o->op = o->template->op;
+    if (o->op != MMT_GEMM && o->suite && strcmp(o->suite, "default"))
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "--suite %s is of products; give %s a --shape, or no suite",
+                        o->suite, name);
+    for (int i = 0; i < o->num_shapes && !status; i++)
+        status = mmt_option_shape(o->shapes[i], o->op, &shape, err);
+    return status;
 }
 
 static mmt_status set_search(struct mmt_tune_options *o, mmt_error *err)
@@ -142,6 +169,9 @@ static mmt_status read_option(int option, struct mmt_tune_options *o, mmt_error 
     case TYPE:
         o->some_types = true;
         return mmt_option_types(optarg, o->types, err);
+    case OP:
+        o->some_op = true;
+        return mmt_option_op(optarg, &o->op, err);
     case SHAPE:
         return add_shape(o, err);
     case SUITE:
@@ -196,6 +226,8 @@ static int read_options(int argc, char **argv, struct mmt_tune_options *o)
         if (read_option(option, o, &err))
             return mmt_failed_or_usage(argv[0], &err);
     }
+    if (check_op(o, &err))
+        return mmt_failed_or_usage(argv[0], &err);
     if (optind < argc)
         return mmt_wrong_usage(argv[0], "'%s' is one word too many", argv[optind]);
     return -1;

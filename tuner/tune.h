@@ -22,7 +22,9 @@ struct mmt_tune_options {
     const char *device; /* NULL: "0" */
     bool types[MMT_NUM_TYPES], some_types;
     struct mmt_wish wish;
-    struct mmt_shape *shapes;
+    mmt_op op;
+    bool some_op;
+    const char **shapes; /* as they were given */
     int num_shapes;
     const char *suite;                   /* NULL: none was named */
     unsigned transposes;                 /* 0: none were named */

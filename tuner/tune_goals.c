@@ -16,10 +16,7 @@ static bool serves(const struct mmt_tuning *t, mmt_type type)
 static mmt_status add_goal(struct mmt_tuning *t, mmt_type type, unsigned transposes,
                            const struct mmt_shape *shape, mmt_error *err)
 {
-    mmt_problem problem = mmt_gemm_problem(type, shape->m, shape->n, shape->k);
-    problem.batch = shape->batch; /* each product has matrices of its own */
-    problem.stride_a = shape->m * shape->k;
-    problem.stride_b = shape->k * shape->n;
+    mmt_problem problem = mmt_shape_problem(t->options.op, type, shape);
     problem.trans_a = (transposes & (MMT_TN | MMT_TT)) != 0;
     problem.trans_b = (transposes & (MMT_NT | MMT_TT)) != 0;
     mmt_wish_apply(&t->options.wish, &problem);
@@ -50,7 +47,7 @@ static mmt_status add_goals(struct mmt_tuning *t, const struct mmt_shape *shapes
 }
 
 /* As many shapes as the budget has room for; where it has room for all of them, also the
- * other transposes of the first. */
+ * other transposes of the first product. */
 static mmt_status add_default(struct mmt_tuning *t, int types, mmt_error *err)
 {
     struct mmt_shape shapes[MMT_DEFAULT_SHAPES];
@@ -60,6 +57,10 @@ static mmt_status add_default(struct mmt_tuning *t, int types, mmt_error *err)
                                       : (double) budget->candidates / LEAST_CANDIDATES;
     int count = (int) fmin(fmax(room / types, 1), MMT_DEFAULT_SHAPES);
     unsigned transposes = t->options.transposes;
+    if (t->options.op != MMT_GEMM) {
+        int usual = mmt_suite_of_op(t->options.op, t->caps.memory, shapes);
+        return add_goals(t, shapes, count < usual ? count : usual, MMT_NN, err);
+    }
     mmt_suite_default(fmax(t->peak[MMT_F32], mmt_derived_peak(&t->caps, MMT_F32)),
                       shapes);
     mmt_status status =
@@ -76,7 +77,8 @@ static bool is_usual(const struct mmt_tuning *t, mmt_type type)
     mmt_problem problem = mmt_gemm_problem(type, 4096, 4096, 4096);
     struct mmt_config config;
     return mmt_type_in(type, MMT_PLAIN_TYPES) ||
-           (!mmt_problem_normalise(&problem, &problem, NULL) &&
+           (t->options.op == MMT_GEMM &&
+            !mmt_problem_normalise(&problem, &problem, NULL) &&
             mmt_config_default(&problem, &t->caps, &config) &&
             strcmp(config.template->name, "naive"));
 }
@@ -107,8 +109,12 @@ mmt_status mmt_tune_set_goals(struct mmt_tuning *t, mmt_error *err)
     if (o->suite && strcmp(o->suite, "default") &&
         !(suite = mmt_suite_find(o->suite, err)))
         return err->status;
-    if (o->num_shapes)
-        status = add_goals(t, o->shapes, o->num_shapes, transposes, err);
+    for (int i = 0; i < o->num_shapes && !status; i++) {
+        struct mmt_shape shape;
+        status = mmt_option_shape(o->shapes[i], o->op, &shape, err);
+        if (!status)
+            status = add_goals(t, &shape, 1, transposes, err);
+    }
     if (!status && suite)
         status = add_goals(t, suite->shapes, suite->count, transposes, err);
     if (!status && !suite && (o->suite || !o->num_shapes))

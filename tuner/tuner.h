@@ -75,12 +75,20 @@ void mmt_wish_apply(const struct mmt_wish *wish, mmt_problem *problem);
 enum { MMT_NN = 1 << 0, MMT_NT = 1 << 1, MMT_TN = 1 << 2, MMT_TT = 1 << 3 };
 mmt_status mmt_option_transposes(const char *list, unsigned *transposes, mmt_error *err);
 
-/* "4096x4096x4096", or with a batch, "256x256x256x64". A type and transposes are left to
- * the caller, who normalises the problem. */
+/* The dimensions that the op has, "4096x4096x4096", or with a batch, "256x256x256x64"; a
+ * single number for one array, or one dot product. The others are 1. */
 struct mmt_shape {
     int64_t m, n, k, batch;
 };
-mmt_status mmt_option_shape(const char *string, struct mmt_shape *out, mmt_error *err);
+mmt_status mmt_option_shape(const char *string, mmt_op op, struct mmt_shape *out,
+                            mmt_error *err);
+
+/* A problem of that shape, of which each of a batch has operands of its own. A wish and
+ * transposes are left to the caller, who normalises it. */
+mmt_problem mmt_shape_problem(mmt_op op, mmt_type type, const struct mmt_shape *shape);
+
+/* "axpby". */
+mmt_status mmt_option_op(const char *name, mmt_op *out, mmt_error *err);
 
 /* A whole number between two limits. */
 mmt_status mmt_option_number(const char *name, const char *string, int64_t least,

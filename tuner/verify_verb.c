@@ -19,10 +19,12 @@ enum {
     TRANSPOSES,
     SAMPLE,
     SEED,
+    OP,
 };
 
 static const struct option options[] = {
     { "device", required_argument, NULL, DEVICE },
+    { "op", required_argument, NULL, OP },
     { "template", required_argument, NULL, TEMPLATE },
     { "type", required_argument, NULL, TYPE },
     { "out", required_argument, NULL, OUT },
@@ -44,6 +46,9 @@ static int help(void)
         "configuration, such as 'tiled TILE=16', it takes the first starting point of\n"
         "every template, or all of the template that is named, and some at random.\n\n"
         "  -d, --device DEVICE      default: 0\n"
+        "  --op NAME                of gemm,axpby,dot,heat2d,jacobi3d; default: all "
+        "that\n"
+        "                           what is named computes\n"
         "  --template NAME          of this template alone\n"
         "  -t, --type LIST          of f32,f64,i32,bf16,f16,tf32,f8e4m3,f8e5m2,i8;\n"
         "                           default: all that the device has\n"
@@ -52,7 +57,8 @@ static int help(void)
         "  --activation NAME        relu, gelu, gelu_tanh or silu; default: none\n"
         "  --transposes LIST        of nn,nt,tn,tt; default: all\n"
         "  -s, --shape MxNxK[xB]    where the last checks are made; default: "
-        "512x384x640\n"
+        "512x384x640,\n"
+        "                           or a usual one of the operation\n"
         "  --sample COUNT           configurations at random a template; default: 2\n"
         "  --seed NUMBER            of the data and the choice; default: 1\n");
     return MMT_EXIT_DONE;
@@ -61,11 +67,12 @@ static int help(void)
 struct request {
     const char *device;
     const struct mmt_template *template; /* NULL: all */
+    unsigned ops;                        /* a bit for each; 0: not given */
     bool types[MMT_NUM_TYPES];
     bool types_given;
     struct mmt_wish wish;
     unsigned transposes;
-    struct mmt_shape shape;
+    const char *shape; /* as it was given; NULL: the usual one */
     int64_t sample, seed;
     struct mmt_config *configs; /* those named */
     int num_configs;
@@ -79,7 +86,13 @@ struct tally {
 
 static mmt_status read_option(int option, struct request *request, mmt_error *err)
 {
+    mmt_op op;
+    mmt_status status;
     switch (option) {
+    case OP:
+        status = mmt_option_op(optarg, &op, err);
+        request->ops |= status == MMT_OK ? 1u << op : 0;
+        return status;
     case DEVICE:
         request->device = optarg;
         return MMT_OK;
@@ -98,7 +111,8 @@ static mmt_status read_option(int option, struct request *request, mmt_error *er
     case TRANSPOSES:
         return mmt_option_transposes(optarg, &request->transposes, err);
     case SHAPE:
-        return mmt_option_shape(optarg, &request->shape, err);
+        request->shape = optarg;
+        return MMT_OK;
     case SAMPLE:
         return mmt_option_number("sample", optarg, 0, 1000000, &request->sample, err);
     default:
@@ -220,8 +234,10 @@ static void verify_sample(struct mmt_session *session, const struct mmt_caps *ca
 static void verify_templates(struct mmt_session *session, const struct mmt_caps *caps,
                              const struct request *request, struct tally *tally)
 {
+    mmt_op op = mmt_session_problem(session)->op;
     for (int i = 0; mmt_templates[i]; i++) {
-        if (request->template && request->template != mmt_templates[i])
+        if (mmt_templates[i]->op != op ||
+            (request->template && request->template != mmt_templates[i]))
             continue;
         verify_seeds(session, caps, mmt_templates[i], request->template, tally);
         verify_sample(session, caps, mmt_templates[i], request, tally);
@@ -237,30 +253,77 @@ static mmt_status verify_problem(mmt_device *device, const mmt_problem *problem,
     if (!session)
         return err->status;
     for (int i = 0; i < request->num_configs; i++)
-        verify_one(session, &request->configs[i], tally);
+        if (request->configs[i].template->op == problem->op)
+            verify_one(session, &request->configs[i], tally);
     if (!request->num_configs)
         verify_templates(session, mmt_device_caps(device), request, tally);
     mmt_session_free(session);
     return MMT_OK;
 }
 
+/* All transposes that an operation has. */
+static mmt_status verify_type(mmt_device *device, mmt_op op, mmt_type type,
+                              const struct mmt_shape *shape,
+                              const struct request *request, struct tally *tally,
+                              mmt_error *err)
+{
+    static const unsigned pairs[2][2] = { { MMT_NN, MMT_NT }, { MMT_TN, MMT_TT } };
+    int count = mmt_op_row(op)->transposes ? 4 : 1;
+    mmt_status status = MMT_OK;
+
+    for (int pair = 0; pair < count && status == MMT_OK; pair++) {
+        mmt_problem problem = mmt_shape_problem(op, type, shape);
+        problem.trans_a = pair >> 1;
+        problem.trans_b = pair & 1;
+        mmt_wish_apply(&request->wish, &problem);
+        if (count == 1 || request->transposes & pairs[pair >> 1][pair & 1])
+            status = verify_problem(device, &problem, request, tally, err);
+    }
+    return status;
+}
+
+static mmt_status verify_op(mmt_device *device, mmt_op op, const struct request *request,
+                            struct tally *tally, mmt_error *err)
+{
+    static const char *const usual[MMT_NUM_OPS] = {
+        [MMT_GEMM] = "512x384x640", [MMT_AXPBY] = "1000003",      [MMT_DOT] = "5x100003",
+        [MMT_HEAT2D] = "700x1500",  [MMT_JACOBI3D] = "70x90x300",
+    };
+    const char *given = request->shape ? request->shape : usual[op];
+    struct mmt_shape shape;
+    mmt_status status = mmt_option_shape(given, op, &shape, err);
+
+    for (int type = 0; type < MMT_NUM_TYPES && status == MMT_OK; type++)
+        if (request->types[type] && mmt_type_in((mmt_type) type, mmt_op_row(op)->types))
+            status =
+                verify_type(device, op, (mmt_type) type, &shape, request, tally, err);
+    return status;
+}
+
 static mmt_status verify_all(mmt_device *device, const struct request *request,
                              struct tally *tally, mmt_error *err)
 {
-    static const unsigned pairs[2][2] = { { MMT_NN, MMT_NT }, { MMT_TN, MMT_TT } };
-    const struct mmt_shape *s = &request->shape;
     mmt_status status = MMT_OK;
+    for (int op = 0; op < MMT_NUM_OPS && status == MMT_OK; op++)
+        if (request->ops >> op & 1)
+            status = verify_op(device, (mmt_op) op, request, tally, err);
+    return status;
+}
 
-    for (int type = 0; type < MMT_NUM_TYPES; type++)
-        for (int pair = 0; pair < 4 && status == MMT_OK; pair++) {
-            mmt_problem problem = mmt_gemm_problem((mmt_type) type, s->m, s->n, s->k);
-            problem.batch = s->batch;
-            problem.trans_a = pair >> 1;
-            problem.trans_b = pair & 1;
-            mmt_wish_apply(&request->wish, &problem);
-            if (request->types[type] && request->transposes & pairs[pair >> 1][pair & 1])
-                status = verify_problem(device, &problem, request, tally, err);
-        }
+/* Those of what is named; a shape alone is that of a product. */
+static mmt_status choose_ops(struct request *request, mmt_error *err)
+{
+    struct mmt_shape shape;
+    mmt_status status = MMT_OK;
+    if (request->template)
+        request->ops = 1u << request->template->op;
+    for (int i = 0; i < request->num_configs; i++)
+        request->ops |= 1u << request->configs[i].template->op;
+    if (!request->ops)
+        request->ops = request->shape ? 1u << MMT_GEMM : (1u << MMT_NUM_OPS) - 1;
+    for (int op = 0; op < MMT_NUM_OPS && request->shape && status == MMT_OK; op++)
+        if (request->ops >> op & 1)
+            status = mmt_option_shape(request->shape, (mmt_op) op, &shape, err);
     return status;
 }
 
@@ -295,8 +358,7 @@ static int verify_on_device(struct request *request, const char *verb)
 
 int mmt_verb_verify(int argc, char **argv)
 {
-    struct request request = { .shape = { 512, 384, 640, 1 },
-                               .wish = MMT_WISH_NONE,
+    struct request request = { .wish = MMT_WISH_NONE,
                                .transposes = MMT_NN | MMT_NT | MMT_TN | MMT_TT,
                                .sample = 2,
                                .seed = 1 };
@@ -313,7 +375,8 @@ int mmt_verb_verify(int argc, char **argv)
     int exit = MMT_EXIT_USAGE;
     if (request.template && optind < argc)
         mmt_wrong_usage(argv[0], "either --template or configurations, not both");
-    else if (read_configs(argv + optind, argc - optind, &request, &err) != MMT_OK)
+    else if (read_configs(argv + optind, argc - optind, &request, &err) != MMT_OK ||
+             choose_ops(&request, &err) != MMT_OK)
         mmt_wrong_usage(argv[0], "%s", err.text);
     else
         exit = verify_on_device(&request, argv[0]);
