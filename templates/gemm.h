@@ -4,6 +4,12 @@
 
 #include "templates/template.h"
 
+/* The parameters of a gemm kernel that may need a workspace. */
+static const enum mmt_arg mmt_gemm_workspace_args[] = {
+    MMT_ARG_M, MMT_ARG_N, MMT_ARG_K, MMT_ARG_ALPHA,     MMT_ARG_BETA, MMT_ARG_SCALARS,
+    MMT_ARG_A, MMT_ARG_B, MMT_ARG_C, MMT_ARG_WORKSPACE, MMT_ARG_END,
+};
+
 /* The parameters of a gemm kernel that needs no workspace. */
 static const enum mmt_arg mmt_gemm_args[] = {
     MMT_ARG_M,       MMT_ARG_N, MMT_ARG_K, MMT_ARG_ALPHA, MMT_ARG_BETA,

@@ -69,7 +69,7 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
         MMT_KNOB("GROUP", "rows of tiles that neighbouring blocks share", 1, 4, 8, 16),
     [MIN_BLOCKS] = MMT_KNOB("MIN_BLOCKS", "least blocks on a multiprocessor", 1, 2, 3, 4),
     [SPLIT_K] = MMT_KNOB("SPLIT_K", "blocks that share a tile of C", 1, 2, 3, 4, 6, 8, 12,
-                         16, 24, 32, 48, 64, 128),
+                         16, 24, 32, 48, 64, 96, 128, 192, 256),
 };
 
 // clang-format off
@@ -85,11 +85,11 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     { 128,  64, 16,  8,  4,  4,  8, PAIRS,   4, 4, 4, XOR,   2, 2, 16, COLS_BACK, 8, 1, 1 },
     {  64,  64, 16,  4,  4,  8,  8, PAIRS,   4, 4, 4, XOR,   2, 2, 16, COLS_BACK, 8, 1, 1 },
     {  32,  32, 16,  4,  2,  4,  8, PAIRS,   4, 4, 2, XOR,   2, 2, 16, COLS_BACK, 1, 1, 1 },
-    { 128, 128, 16,  8,  8,  4,  8, PAIRS,   4, 4, 4, XOR,   2, 1, 16, DOWN,      8, 2, 2 },
-    { 128, 128, 16,  8,  8,  4,  8, PAIRS,   4, 4, 4, XOR,   2, 1, 16, DOWN,      8, 2, 32 },
-    {  64, 128, 16,  8,  8,  2, 16, PAIRS,   4, 4, 4, XOR,   1, 2, 16, ACROSS,    4, 1, 4 },
-    {  64,  64, 16,  4,  4,  8,  8, PAIRS,   4, 4, 4, XOR,   2, 2, 16, COLS_BACK, 8, 1, 128 },
-    {  32,  32, 16,  4,  2,  4,  8, PAIRS,   4, 4, 2, XOR,   2, 2, 16, COLS_BACK, 1, 1, 32 },
+    { 256, 128,  8,  8, 16,  4,  8, ROWS,    4, 4, 4, PLAIN, 2, 2,  8, COLS_BACK, 4, 1, 4 },
+    {  64, 128, 16,  8,  8,  2, 16, PAIRS,   4, 4, 4, XOR,   1, 2, 16, ACROSS,    4, 1, 2 },
+    {  64, 128, 16,  8,  8,  2, 16, PAIRS,   4, 4, 4, XOR,   1, 2, 16, ACROSS,    4, 1, 32 },
+    {  64,  64, 16,  8,  4,  4,  8, PAIRS,   4, 4, 4, XOR,   2, 2, 16, DOWN,      8, 1, 4 },
+    {  32,  32, 32,  4,  4,  4,  8, PAIRS,   4, 4, 4, XOR,   2, 2, 16, COLS_BACK, 1, 1, 128 },
     { 128, 128, 16,  8,  8,  2, 16, COLUMNS, 2, 2, 2, XOR,   2, 2, 16, COLS_BACK, 8, 1, 1 },
     { 128, 128, 16,  8,  8,  4,  8, PAIRS,   2, 2, 2, XOR,   1, 2, 16, COLS_BACK, 8, 1, 1 },
     {  64,  64, 16,  4,  8,  4,  8, PAIRS,   2, 2, 2, XOR,   2, 2, 16, COLS_BACK, 4, 1, 1 },
@@ -262,18 +262,9 @@ static const char *refuse(const int *v, const mmt_problem *problem)
 static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
                    struct mmt_launches *out)
 {
-    static const enum mmt_arg args[] = {
-        MMT_ARG_M, MMT_ARG_N, MMT_ARG_K, MMT_ARG_ALPHA,     MMT_ARG_BETA, MMT_ARG_SCALARS,
-        MMT_ARG_A, MMT_ARG_B, MMT_ARG_C, MMT_ARG_WORKSPACE, MMT_ARG_END,
-    };
-    *out = (struct mmt_launches){ .count = 1 };
-    out->launch[0] = (struct mmt_launch){
-        .entry = "mmt_gemm",
-        .args = args,
-        .grid = { (unsigned) tiles(v, p), 1, (unsigned) p->batch },
-        .block = { (unsigned) threads(v), 1, 1 },
-        .shared = shared_bytes(v, p->type, p->trans_a, p->trans_b),
-    };
+    mmt_gemm_launch(threads(v), 1, tiles(v, p), p->batch, out);
+    out->launch[0].args = mmt_gemm_workspace_args;
+    out->launch[0].shared = shared_bytes(v, p->type, p->trans_a, p->trans_b);
     mmt_gemm_split(v[SPLIT_K], v[C_VECTOR], p, out);
 }
 

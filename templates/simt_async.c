@@ -4,7 +4,7 @@
 // clang-format off
 enum {
     TILE_M, TILE_N, TILE_K, WORK_M, WORK_N, WARP_M, WARP_N, LANES,
-    C_VECTOR, STAGES, FRAGMENTS, FMA_ORDER, GROUP, MIN_BLOCKS, NUM_KNOBS,
+    C_VECTOR, STAGES, FRAGMENTS, FMA_ORDER, GROUP, MIN_BLOCKS, SPLIT_K, NUM_KNOBS,
 };
 // clang-format on
 
@@ -53,21 +53,23 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
     [GROUP] =
         MMT_KNOB("GROUP", "rows of tiles that neighbouring blocks share", 1, 4, 8, 16),
     [MIN_BLOCKS] = MMT_KNOB("MIN_BLOCKS", "least blocks on a multiprocessor", 1, 2, 3, 4),
+    [SPLIT_K] = MMT_KNOB("SPLIT_K", "blocks that share a tile of C", 1, 2, 3, 4, 6, 8, 12,
+                         16, 24, 32, 48, 64, 96, 128, 192, 256),
 };
 
 // clang-format off
 static const int seeds[][MMT_MAX_KNOBS] = {
-    /* tile, work, warp, lanes, vector, stages, fragments, order, group, blocks; those
-     * with vectors of 2 are for double precision */
-    { 256, 128,  8, 16,  8,  4,  8, PAIRS,   4, 4, 2, COLS_BACK, 8,  1 },
-    { 256, 128,  8, 16,  8,  8,  4, COLUMNS, 4, 3, 2, DOWN,      4,  1 },
-    { 256, 128, 16, 16,  8,  4,  8, PAIRS,   4, 3, 2, DOWN,      8,  1 },
-    { 128, 128, 16,  8,  8,  4,  8, PAIRS,   4, 3, 2, COLS_BACK, 8,  2 },
-    { 128, 128, 16,  8,  8,  2, 16, COLUMNS, 2, 3, 2, DOWN,      16, 1 },
-    { 128, 128, 16,  8,  8,  2, 16, COLUMNS, 2, 3, 2, COLS_BACK, 8,  1 },
-    {  64, 128,  8,  8,  8,  2, 16, COLUMNS, 2, 4, 2, COLS_BACK, 8,  2 },
-    {  64,  64, 16,  4,  8,  4,  8, PAIRS,   2, 3, 2, COLS_BACK, 4,  2 },
-    {  32,  32,  8,  4,  4,  4,  8, PAIRS,   2, 2, 1, COLS_BACK, 1,  1 },
+    /* tile, work, warp, lanes, vector, stages, fragments, order, group, blocks, parts of
+     * k; those with vectors of 2 are for double precision */
+    { 256, 128,  8, 16,  8,  4,  8, PAIRS,   4, 4, 2, COLS_BACK, 8,  1, 1 },
+    { 256, 128,  8, 16,  8,  8,  4, COLUMNS, 4, 3, 2, DOWN,      4,  1, 1 },
+    { 256, 128, 16, 16,  8,  4,  8, PAIRS,   4, 3, 2, DOWN,      8,  1, 1 },
+    { 128, 128, 16,  8,  8,  4,  8, PAIRS,   4, 3, 2, COLS_BACK, 8,  2, 1 },
+    { 128, 128, 16,  8,  8,  2, 16, COLUMNS, 2, 3, 2, DOWN,      16, 1, 1 },
+    { 128, 128, 16,  8,  8,  2, 16, COLUMNS, 2, 3, 2, COLS_BACK, 8,  1, 1 },
+    {  64, 128,  8,  8,  8,  2, 16, COLUMNS, 2, 4, 2, COLS_BACK, 8,  2, 1 },
+    {  64,  64, 16,  4,  8,  4,  8, PAIRS,   2, 3, 2, COLS_BACK, 4,  2, 1 },
+    {  32,  32,  8,  4,  4,  4,  8, PAIRS,   2, 2, 1, COLS_BACK, 1,  1, 1 },
 };
 // clang-format on
 
@@ -180,6 +182,8 @@ static const char *reject(const int *v, const struct mmt_variant *variant,
         why = reject_threads(v, caps);
     if (!why)
         why = reject_resident(v, variant->type, caps);
+    if (!why)
+        why = mmt_gemm_reject_parts(v[SPLIT_K], caps);
     return why;
 }
 
@@ -190,14 +194,17 @@ static int64_t blocks(const int *v, const mmt_problem *p)
 
 static const char *refuse(const int *v, const mmt_problem *problem)
 {
-    return mmt_gemm_refuse(blocks(v, problem));
+    const char *why = mmt_gemm_refuse(blocks(v, problem));
+    return why ? why : mmt_gemm_refuse_parts(v[SPLIT_K], problem);
 }
 
 static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
                    struct mmt_launches *out)
 {
     mmt_gemm_launch(threads(v), 1, blocks(v, p), p->batch, out);
+    out->launch[0].args = mmt_gemm_workspace_args;
     out->launch[0].shared = shared_bytes(v, p->type);
+    mmt_gemm_split(v[SPLIT_K], v[C_VECTOR], p, out);
 }
 
 /* An operand whose memory runs along k is copied element by element. */
@@ -218,6 +225,7 @@ const struct mmt_template mmt_template_simt_async = {
     .dialects = MMT_CUDA_CXX,
     .kinds = MMT_GPU,
     .file = "simt_async.cu",
+    .helpers = "register_tile.h",
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,
     .reject = reject,

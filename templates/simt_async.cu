@@ -17,7 +17,11 @@
 //                                                  0 . . . 0 . . .
 //                                                  . . . . . . . .
 //
-// Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), 1, batch).
+// Where C has few tiles, SPLIT_K blocks share one: each multiplies a part of k and leaves
+// its sums in the workspace, and mmt_add_parts adds them up.
+//
+// Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), SPLIT_K, batch); then
+// mmt_add_parts where SPLIT_K > 1. Helpers: register_tile.h.
 
 #ifndef TILE_M
 #define TILE_M 128            // rows of C per block
@@ -62,29 +66,14 @@
 #ifndef MIN_BLOCKS
 #define MIN_BLOCKS 1          // blocks that a multiprocessor should hold at least
 #endif
-
-#ifdef TYPE_F64
-#define MAX_VECTOR 2          // elements in 16 bytes
-#define BANKS      16         // elements in one row of shared memory's banks
-#else
-#define MAX_VECTOR 4
-#define BANKS      32
+#ifndef SPLIT_K
+#define SPLIT_K 1             // blocks that share a tile of C
 #endif
+
 #define LANES_K 8             // threads that turn one line of a tile side by side
 
-#define PIECE(work) ((work) % MAX_VECTOR == 0 ? MAX_VECTOR : (work) % 2 == 0 ? 2 : 1)
-#define PIECE_M     PIECE(WORK_M)
-#define PIECE_N     PIECE(WORK_N)
-
-#define WARP_SIZE (WARP_M * WARP_N)
-#define WARPS_M   (TILE_M / (WARP_M * WORK_M))
-#define WARPS_N   (TILE_N / (WARP_N * WORK_N))
-#define THREADS   (WARPS_M * WARPS_N * WARP_SIZE)
-
-// Where an operand's memory runs along k, its tile is turned on its way, element by
-// element; else 16 bytes go at once if they may.
-#define TURN_A   !TRANS_A
-#define TURN_B   TRANS_B
+// A tile that is turned on its way goes element by element; else 16 bytes go at once if
+// they may.
 #define VECTOR_A (TURN_A || !ALIGNED ? 1 : MAX_VECTOR)
 #define VECTOR_B (TURN_B || !ALIGNED ? 1 : MAX_VECTOR)
 
@@ -96,44 +85,9 @@
 #define COPIES_A             COPIES(TILE_M, VECTOR_A)
 #define COPIES_B             COPIES(TILE_N, VECTOR_B)
 
-#if TILE_M % (WARP_M * WORK_M) || TILE_N % (WARP_N * WORK_N)
-#error "a tile must hold a whole number of warps' rectangles"
-#endif
 #if TILE_M % BANKS || TILE_N % BANKS || TILE_K % LANES_K
 #error "a tile must hold whole rows of banks and whole runs of LANES_K"
 #endif
-#if WORK_N % C_VECTOR || C_VECTOR > MAX_VECTOR
-#error "a thread's columns must be a whole number of C's vectors of at most 16 bytes"
-#endif
-#if LANES == 2 && WARP_M % 2
-#error "pairs of rows need an even WARP_M"
-#endif
-#if FMA_ORDER >= 4 && (WORK_M % 2 || WORK_N % 2)
-#error "blocks of 2x2 need an even WORK_M and WORK_N"
-#endif
-
-// The s-th multiply-add of a step: which element of a thread's WORK_M x WORK_N it serves.
-#define BACK_IF(odd, count, x) ((odd) ? (count) - 1 - (x) : (x))
-#if FMA_ORDER == 0
-#define FMA_ROW(s)    ((s) / WORK_N)
-#define FMA_COLUMN(s) ((s) % WORK_N)
-#elif FMA_ORDER == 1
-#define FMA_ROW(s)    ((s) % WORK_M)
-#define FMA_COLUMN(s) ((s) / WORK_M)
-#elif FMA_ORDER == 2
-#define FMA_ROW(s)    ((s) / WORK_N)
-#define FMA_COLUMN(s) BACK_IF(FMA_ROW(s) % 2, WORK_N, (s) % WORK_N)
-#elif FMA_ORDER == 3
-#define FMA_ROW(s)    BACK_IF(FMA_COLUMN(s) % 2, WORK_M, (s) % WORK_M)
-#define FMA_COLUMN(s) ((s) / WORK_M)
-#elif FMA_ORDER == 4
-#define FMA_ROW(s)    ((s) / (2 * WORK_N) * 2 + (((s) + 1) / 2) % 2)
-#define FMA_COLUMN(s) BACK_IF((s) / (2 * WORK_N) % 2, WORK_N, (s) % (2 * WORK_N) / 2)
-#else
-#define FMA_ROW(s)    BACK_IF((s) / (2 * WORK_M) % 2, WORK_M, (s) % (2 * WORK_M) / 2)
-#define FMA_COLUMN(s) ((s) / (2 * WORK_M) * 2 + (((s) + 1) / 2) % 2)
-#endif
-
 // Helpers serve both operands. Which one is meant they are told by constants: the lines
 // of its tile, the elements of a copy, and whether the tile is turned. A line of A is a
 // row of op(A), a line of B is a column of op(B).
@@ -141,11 +95,6 @@
 #define OPERAND_A TILE_M, VECTOR_A, TURN_A
 #define OPERAND_B TILE_N, VECTOR_B, TURN_B
 #define SAME      tile, vector, turn
-
-DEVICE_FN int smaller(int a, int b)
-{
-    return a < b ? a : b;
-}
 
 // A tile's vectors stand in runs from line to line, and a thread copies every THREADS-th.
 // LANES_K neighbouring threads share one place in the run where the tile is turned: they
@@ -293,25 +242,6 @@ DEVICE_FN void copy_share(unsigned to, const real *a, int lda, int rows, const r
     }
 }
 
-DEVICE_FN void read_global(real *to, const GLOBAL real *from, int vector)
-{
-    if (vector == 4) {
-        LOAD4(GLOBAL, to, from);
-    } else {
-        LOAD2(GLOBAL, to, from);
-    }
-}
-
-DEVICE_FN void read_shared(real *to, const SHARED_PTR real *from, int vector)
-{
-    if (vector == 4)
-        LOAD4(SHARED_PTR, to, from);
-    else if (vector == 2)
-        LOAD2(SHARED_PTR, to, from);
-    else
-        to[0] = from[0];
-}
-
 // The `work` lines of a thread at one depth, in pieces that lie `stride` lines apart. The
 // place of the first, `first`, is a number of whole warps' rectangles and something below
 // `stride`; where those are whole rows of banks, `first` and the pieces can be twisted
@@ -337,64 +267,13 @@ DEVICE_FN void take_both(real *a, real *b, const SHARED_PTR real *shared, int fi
     take(b, shared, first_n, depth, WORK_N, PIECE_N, WARP_N * PIECE_N, OPERAND_B);
 }
 
-// One step along k. Compilers keep this order, and a multiply-add that shares an operand
-// with the one before it spares the register file a read.
-DEVICE_FN void multiply_add(real sum[WORK_M][WORK_N], const real *a, const real *b)
-{
-    UNROLL
-    for (int s = 0; s < WORK_M * WORK_N; s++) {
-        const int i = FMA_ROW(s), j = FMA_COLUMN(s);
-        sum[i][j] = MULTIPLY_ADD(a[i], b[j], sum[i][j]);
-    }
-}
-
-// Store `vector` neighbouring elements of a row of C, of which `count` are in the matrix.
-DEVICE_FN void store(GLOBAL real *c, const real *sum, int count, real alpha, real beta)
-{
-    real out[C_VECTOR];
-
-    if (ALIGNED && C_VECTOR > 1 && count >= C_VECTOR) {
-        real old[C_VECTOR] = { 0 };
-        if (beta != 0)
-            read_global(old, c, C_VECTOR);
-        UNROLL
-        for (int e = 0; e < C_VECTOR; e++)
-            out[e] = alpha * sum[e] + beta * old[e];
-#if C_VECTOR == 4
-        STORE4(GLOBAL, c, out);
-#elif C_VECTOR == 2
-        STORE2(GLOBAL, c, out);
-#endif
-        return;
-    }
-    UNROLL
-    for (int e = 0; e < C_VECTOR; e++)
-        if (e < count)
-            c[e] = beta == 0 ? alpha * sum[e] : alpha * sum[e] + beta * c[e];
-}
-
-DEVICE_FN void store_all(GLOBAL real *c, real sum[WORK_M][WORK_N], int ldc, int rows,
-                         int columns, int first_m, int first_n, real alpha, real beta)
-{
-    UNROLL
-    for (int i = 0; i < WORK_M; i++) {
-        const int r = first_m + i / PIECE_M * WARP_M * PIECE_M + i % PIECE_M;
-        if (r < rows) {
-            UNROLL
-            for (int j = 0; j < WORK_N; j += C_VECTOR) {
-                const int q = first_n + j / PIECE_N * WARP_N * PIECE_N + j % PIECE_N;
-                store(c + (wide) r * ldc + q, sum[i] + j, columns - q, alpha, beta);
-            }
-        }
-    }
-}
-
 KERNEL BLOCK_SIZE_RESIDENT(THREADS, 1, MIN_BLOCKS)
 void mmt_gemm(int m, int n, int k, real alpha, real beta,
               const GLOBAL real *scalars, wide scalars_start,
               const GLOBAL real *a, wide a_start, int lda, wide a_stride,
               const GLOBAL real *b, wide b_start, int ldb, wide b_stride,
-              GLOBAL real *c, wide c_start, int ldc, wide c_stride)
+              GLOBAL real *c, wide c_start, int ldc, wide c_stride,
+              GLOBAL real *workspace, wide workspace_start)
 {
     SHARED_POOL(real, shared, STAGES * SLOT);
     real now_a[FRAGMENTS][WORK_M], now_b[FRAGMENTS][WORK_N];
@@ -407,28 +286,18 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     if (alpha == 0)
         k = 0;
 
-    // The tile of this block: GROUP rows of tiles are walked column by column.
-    const unsigned tiles_m = (m - 1) / TILE_M + 1, tiles_n = (n - 1) / TILE_N + 1;
-    const unsigned group = BLOCK_X / (GROUP * tiles_n);
-    const unsigned in_group = BLOCK_X % (GROUP * tiles_n);
-    const unsigned group_rows = smaller(GROUP, tiles_m - group * GROUP);
-    const int row = (group * GROUP + in_group % group_rows) * TILE_M;
-    const int column = in_group / group_rows * TILE_N;
+    const unsigned tid = THREAD_X;
+    int row, column, in_tile_m, in_tile_n;
+    find_tile(m, n, &row, &column);
+    find_lines(tid, &in_tile_m, &in_tile_n);
     const int rows = m - row, columns = n - column;
+    const int part = SPLIT_K > 1 ? BLOCK_Y : 0, start = part_start(part, k);
+    k = part_start(part + 1, k) - start;
 
-    // This thread's first line of A and of B within the tile.
-    const unsigned tid = THREAD_X, lane = tid % WARP_SIZE, warp = tid / WARP_SIZE;
-    const unsigned lane_m = LANES == 0   ? lane / WARP_N
-                            : LANES == 1 ? lane % WARP_M
-                                         : lane / (2 * WARP_N) * 2 + lane % 2;
-    const unsigned lane_n = LANES == 0   ? lane % WARP_N
-                            : LANES == 1 ? lane / WARP_M
-                                         : lane / 2 % WARP_N;
-    const int in_tile_m = warp / WARPS_N * (WARP_M * WORK_M) + lane_m * PIECE_M;
-    const int in_tile_n = warp % WARPS_N * (WARP_N * WORK_N) + lane_n * PIECE_N;
-
-    a += a_start + BLOCK_Z * a_stride + row * (TRANS_A ? (wide) 1 : (wide) lda);
-    b += b_start + BLOCK_Z * b_stride + column * (TRANS_B ? (wide) ldb : (wide) 1);
+    a += a_start + BLOCK_Z * a_stride + (TRANS_A ? row : start) +
+         (TRANS_A ? start : row) * (wide) lda;
+    b += b_start + BLOCK_Z * b_stride + (TRANS_B ? start : column) +
+         (TRANS_B ? column : start) * (wide) ldb;
     c += c_start + BLOCK_Z * c_stride + (wide) row * ldc + column;
 
     UNROLL
@@ -486,5 +355,9 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
         }
     }
 
-    store_all(c, sum, ldc, rows, columns, in_tile_m, in_tile_n, alpha, beta);
+    if (SPLIT_K > 1)
+        store_partial(workspace + workspace_start, sum, m, n, row, column, in_tile_m,
+                      in_tile_n);
+    else
+        store_all(c, sum, ldc, rows, columns, in_tile_m, in_tile_n, ALIGNED, alpha, beta);
 }
