@@ -116,8 +116,8 @@ mmt_status mmt_emit(const struct mmt_config *config, const struct mmt_variant *v
     status = add_file(prelude_of(dialect), text, err);
     if (!status)
         status = add_file("numbers.h", text, err);
-    if (!status && config->template->helpers)
-        status = add_file(config->template->helpers, text, err);
+    for (int i = 0; i < MMT_MAX_HELPERS && !status && config->template->helpers[i]; i++)
+        status = add_file(config->template->helpers[i], text, err);
     if (!status)
         status = add_file(config->template->file, text, err);
     if (!status && text->failed)
@@ -151,8 +151,8 @@ mmt_status mmt_template_hash(const struct mmt_template *template, struct mmt_has
 
     if (!status)
         status = hash_file("numbers.h", &h, err);
-    if (!status && template->helpers)
-        status = hash_file(template->helpers, &h, err);
+    for (int i = 0; i < MMT_MAX_HELPERS && !status && template->helpers[i]; i++)
+        status = hash_file(template->helpers[i], &h, err);
     for (int i = 0; i < 2 && !status; i++)
         if (template->dialects & dialects[i])
             status = hash_file(prelude_of(dialects[i]), &h, err);

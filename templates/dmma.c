@@ -4,7 +4,7 @@
 // clang-format off
 enum {
     TILE_M, TILE_N, TILE_K, WARPS_M, WARPS_N, MMA, STAGES, FRAGMENTS, GROUP, MIN_BLOCKS,
-    NUM_KNOBS,
+    SPLIT_K, NUM_KNOBS,
 };
 // clang-format on
 
@@ -29,23 +29,28 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
     [GROUP] =
         MMT_KNOB("GROUP", "rows of tiles that neighbouring blocks share", 1, 4, 8, 16),
     [MIN_BLOCKS] = MMT_KNOB("MIN_BLOCKS", "least blocks on a multiprocessor", 1, 2, 3, 4),
+    [SPLIT_K] = MMT_KNOB("SPLIT_K", "blocks that share a tile of C", MMT_GEMM_PARTS),
 };
 
 // clang-format off
 static const int seeds[][MMT_MAX_KNOBS] = {
-    /* tile, warps, instruction, stages, fragments, group, blocks */
-    {  64, 128, 16, 2, 4, M16K8, 4, 2, 8, 1 },
-    { 128,  64, 16, 4, 2, M16K8, 4, 2, 8, 1 },
-    {  64,  64, 16, 2, 2, M16K8, 4, 2, 8, 2 },
-    {  64, 128, 32, 2, 4, M16K8, 3, 2, 8, 1 },
-    { 128, 128, 32, 4, 2, M16K16, 3, 1, 8, 1 },
-    { 128, 128, 16, 4, 2, M16K4, 3, 2, 8, 1 },
-    {  32,  32, 16, 2, 1, M16K8, 4, 1, 8, 1 },
-    { 128, 128, 16, 4, 2, M8K4,  3, 1, 8, 1 },
-    { 128,  64, 16, 2, 2, M8K4,  3, 1, 8, 2 },
-    {  64,  64, 16, 2, 2, M8K4,  4, 1, 8, 2 },
-    {  32,  32, 16, 2, 1, M8K4,  4, 1, 8, 1 },
-    {  32,  32,  8, 1, 1, M8K4,  2, 1, 1, 1 },
+    /* tile, warps, instruction, stages, fragments, group, blocks, parts of k */
+    {  64, 128, 16, 2, 4, M16K8, 4, 2, 8, 1, 1 },
+    { 128,  64, 16, 4, 2, M16K8, 4, 2, 8, 1, 1 },
+    {  64,  64, 16, 2, 2, M16K8, 4, 2, 8, 2, 1 },
+    {  64, 128, 16, 2, 4, M16K8, 4, 2, 8, 1, 16 },
+    {  64,  64, 16, 2, 2, M16K8, 4, 2, 8, 2, 4 },
+    {  64,  64, 16, 2, 2, M16K8, 4, 2, 8, 2, 128 },
+    {  64, 128, 32, 2, 4, M16K8, 3, 2, 8, 1, 1 },
+    { 128, 128, 32, 4, 2, M16K16, 3, 1, 8, 1, 1 },
+    { 128, 128, 16, 4, 2, M16K4, 3, 2, 8, 1, 1 },
+    {  32,  32, 16, 2, 1, M16K8, 4, 1, 8, 1, 1 },
+    {  32,  32, 16, 2, 1, M16K8, 4, 1, 8, 1, 4 },
+    { 128, 128, 16, 4, 2, M8K4,  3, 1, 8, 1, 1 },
+    { 128,  64, 16, 2, 2, M8K4,  3, 1, 8, 2, 1 },
+    {  64,  64, 16, 2, 2, M8K4,  4, 1, 8, 2, 1 },
+    {  32,  32, 16, 2, 1, M8K4,  4, 1, 8, 1, 1 },
+    {  32,  32,  8, 1, 1, M8K4,  2, 1, 1, 1, 1 },
 };
 // clang-format on
 
@@ -140,6 +145,8 @@ static const char *reject(const int *v, const struct mmt_variant *variant,
         why = reject_device(v, caps);
     if (!why)
         why = reject_resident(v, caps);
+    if (!why)
+        why = mmt_gemm_reject_parts(v[SPLIT_K], caps);
     return why;
 }
 
@@ -150,14 +157,17 @@ static int64_t tiles(const int *v, const mmt_problem *p)
 
 static const char *refuse(const int *v, const mmt_problem *problem)
 {
-    return mmt_gemm_refuse(tiles(v, problem));
+    const char *why = mmt_gemm_refuse(tiles(v, problem));
+    return why ? why : mmt_gemm_refuse_parts(v[SPLIT_K], problem);
 }
 
 static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
                    struct mmt_launches *out)
 {
     mmt_gemm_launch(threads(v), 1, tiles(v, p), p->batch, out);
+    out->launch[0].args = mmt_gemm_workspace_args;
     out->launch[0].shared = shared_bytes(v);
+    mmt_gemm_split(v[SPLIT_K], p, out);
 }
 
 static struct mmt_alignment alignment(const int *v, const struct mmt_variant *variant)
@@ -173,6 +183,7 @@ const struct mmt_template mmt_template_dmma = {
     .dialects = MMT_CUDA_CXX,
     .kinds = MMT_GPU,
     .file = "dmma.cu",
+    .helpers = { "tiles.h" },
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,
     .reject = reject,

@@ -17,7 +17,11 @@
 //
 // Chunks of 16 bytes are exchanged by xor, which frees all of this of bank conflicts.
 //
-// Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), 1, batch).
+// Where C has few tiles, SPLIT_K blocks share one: each multiplies a part of k and leaves
+// its sums in the workspace, and mmt_add_parts adds them up.
+//
+// Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), SPLIT_K, batch); then
+// mmt_add_parts where SPLIT_K > 1. Helpers: tiles.h.
 
 #ifndef TILE_M
 #define TILE_M 128            // rows of C per block
@@ -49,6 +53,9 @@
 #ifndef MIN_BLOCKS
 #define MIN_BLOCKS 1          // blocks that a multiprocessor should hold at least
 #endif
+#ifndef SPLIT_K
+#define SPLIT_K 1             // blocks that share a tile of C
+#endif
 
 #define MMA_M    (MMA / 100)
 #define MMA_K    (MMA % 100)
@@ -74,11 +81,6 @@
 #if FRAGMENTS == 2 && STEPS % 2
 #error "two fragments need an even number of steps in TILE_K"
 #endif
-
-DEVICE_FN int smaller(int a, int b)
-{
-    return a < b ? a : b;
-}
 
 // Where a tile in shared memory holds an element.
 DEVICE_FN int place(int line, int depth, OPERAND)
@@ -233,29 +235,9 @@ DEVICE_FN void multiply(real sum[BLOCKS_M][BLOCKS_N][2], real a[BLOCKS_M][QUARTE
     }
 }
 
-// Store two neighbouring elements of a row of C, of which `count` are in the matrix.
-DEVICE_FN void store(real *c, real x, real y, int count, real alpha, real beta)
-{
-    real out[2] = { alpha * x, alpha * y };
-
-    if (ALIGNED && count >= 2) {
-        if (beta != 0) {
-            real old[2];
-            LOAD2(GLOBAL, old, c);
-            out[0] += beta * old[0], out[1] += beta * old[1];
-        }
-        STORE2(GLOBAL, c, out);
-        return;
-    }
-    UNROLL
-    for (int e = 0; e < 2; e++)
-        if (e < count)
-            c[e] = beta == 0 ? out[e] : out[e] + beta * c[e];
-}
-
 // Store a warp's rectangle, which begins at `c`; `rows` and `columns` are left there.
 DEVICE_FN void store_all(real *c, real sum[BLOCKS_M][BLOCKS_N][2], int ldc, int rows,
-                         int columns, int lane, real alpha, real beta)
+                         int columns, int lane, bool aligned, real alpha, real beta)
 {
     const int g = lane / 4, t = lane % 4;
 
@@ -268,9 +250,9 @@ DEVICE_FN void store_all(real *c, real sum[BLOCKS_M][BLOCKS_N][2], int ldc, int 
         UNROLL
         for (int j = 0; j < BLOCKS_N; j++) {
             const int q = TRANS_B ? 8 * j + 2 * t : j / 2 * 16 + 4 * t + j % 2 * 2;
-            const real x = TRANS_B ? sum[i][j][0] : sum[i][j & ~1][j % 2];
-            const real y = TRANS_B ? sum[i][j][1] : sum[i][j | 1][j % 2];
-            store(at + q, x, y, columns - q, alpha, beta);
+            const real pair[2] = { TRANS_B ? sum[i][j][0] : sum[i][j & ~1][j % 2],
+                                   TRANS_B ? sum[i][j][1] : sum[i][j | 1][j % 2] };
+            store(at + q, pair, 2, columns - q, aligned, alpha, beta);
         }
     }
 }
@@ -280,7 +262,8 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
               const GLOBAL real *scalars, wide scalars_start,
               const GLOBAL real *a, wide a_start, int lda, wide a_stride,
               const GLOBAL real *b, wide b_start, int ldb, wide b_stride,
-              GLOBAL real *c, wide c_start, int ldc, wide c_stride)
+              GLOBAL real *c, wide c_start, int ldc, wide c_stride,
+              GLOBAL real *workspace, wide workspace_start)
 {
     SHARED_POOL(real, shared, STAGES * SPACE);
     real now_a[FRAGMENTS][BLOCKS_M][QUARTERS], now_b[FRAGMENTS][BLOCKS_N][QUARTERS];
@@ -289,21 +272,18 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     if ((scalars ? scalars[scalars_start] : alpha) == 0)
         k = 0;
 
-    // The tile of this block: GROUP rows of tiles are walked column by column.
-    const unsigned tiles_m = (m - 1) / TILE_M + 1, tiles_n = (n - 1) / TILE_N + 1;
-    const unsigned group = BLOCK_X / (GROUP * tiles_n);
-    const unsigned in_group = BLOCK_X % (GROUP * tiles_n);
-    const unsigned group_rows = smaller(GROUP, tiles_m - group * GROUP);
-    const int row = (group * GROUP + in_group % group_rows) * TILE_M;
-    const int column = in_group / group_rows * TILE_N;
+    int row, column;
+    find_tile(m, n, &row, &column);
     const int rows = m - row, columns = n - column;
+    const int part = SPLIT_K > 1 ? BLOCK_Y : 0, start = part_start(part, k);
+    k = part_start(part + 1, k) - start;
 
     const int tid = THREAD_X, lane = tid % 32, warp = tid / 32;
     const int first_m = warp / WARPS_N * (TILE_M / WARPS_M);
     const int first_n = warp % WARPS_N * (TILE_N / WARPS_N);
 
-    a += a_start + BLOCK_Z * a_stride;
-    b += b_start + BLOCK_Z * b_stride;
+    a += a_start + BLOCK_Z * a_stride + start * (TRANS_A ? (wide) lda : (wide) 1);
+    b += b_start + BLOCK_Z * b_stride + start * (TRANS_B ? (wide) 1 : (wide) ldb);
 
     // Where this thread's first vectors come from.
     const int run_a = run_length(OPERAND_A), run_b = run_length(OPERAND_B);
@@ -373,11 +353,18 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
         if (FRAGMENTS == 1)
             out = out == (STAGES - 1) * SPACE ? 0 : out + SPACE;
     }
+    if (SPLIT_K > 1) {
+        store_all(partial_at(workspace + workspace_start, m, n, row + first_m,
+                             column + first_n),
+                  sum, partial_ld(n), rows - first_m, partial_ld(n) - column - first_n,
+                  lane, true, 1, 0);
+        return;
+    }
     // What only the end needs is fetched here: registers are scarce above.
     if (scalars) {
         alpha = scalars[scalars_start];
         beta = scalars[scalars_start + 1];
     }
     c += c_start + BLOCK_Z * c_stride + (wide) (row + first_m) * ldc + column + first_n;
-    store_all(c, sum, ldc, rows - first_m, columns - first_n, lane, alpha, beta);
+    store_all(c, sum, ldc, rows - first_m, columns - first_n, lane, ALIGNED, alpha, beta);
 }

@@ -45,8 +45,10 @@ static inline const char *mmt_gemm_reject(int x, int y, size_t shared,
     return NULL;
 }
 
-/* ---- blocks that share a tile of C, as register_tile.h has it: the knob SPLIT_K -----
+/* ---- blocks that share a tile of C, as tiles.h has it: the knob SPLIT_K -----
  */
+
+#define MMT_GEMM_PARTS 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256
 
 /* Partial sums stay in the cache until they are added up, and more blocks than that serve
  * no device. */
@@ -85,18 +87,19 @@ static inline const char *mmt_gemm_reject_parts(int parts, const struct mmt_caps
                : NULL;
 }
 
-/* Splits the one launch of `out` into `parts` and adds the launch that adds them up,
- * `vector` elements a thread. */
-static inline void mmt_gemm_split(int parts, int vector, const mmt_problem *p,
+/* Splits the one launch of `out` into `parts` and adds the launch that adds them up, 16
+ * bytes a thread. */
+static inline void mmt_gemm_split(int parts, const mmt_problem *p,
                                   struct mmt_launches *out)
 {
     static const enum mmt_arg args[] = {
         MMT_ARG_M,       MMT_ARG_N, MMT_ARG_ALPHA,     MMT_ARG_BETA,
         MMT_ARG_SCALARS, MMT_ARG_C, MMT_ARG_WORKSPACE, MMT_ARG_END,
     };
+    const size_t size = mmt_type_size(p->type);
     const int64_t sums = p->m * mmt_gemm_partial_ld(p);
     const int x = mmt_gemm_adders_x(parts), y = mmt_gemm_adders_y(parts);
-    const int64_t blocks = mmt_gemm_pieces(sums, vector * x);
+    const int64_t blocks = mmt_gemm_pieces(sums, 16 / (int) size * x);
 
     if (parts == 1)
         return;
@@ -107,7 +110,7 @@ static inline void mmt_gemm_split(int parts, int vector, const mmt_problem *p,
         .grid = { (unsigned) blocks, 1, (unsigned) p->batch },
         .block = { (unsigned) x, (unsigned) y, 1 },
     };
-    out->workspace = (size_t) (sums * p->batch * parts) * mmt_type_size(p->type);
+    out->workspace = (size_t) (sums * p->batch * parts) * size;
 }
 
 /* NULL if a multiprocessor can hold that many blocks, whose threads have so many 32-bit

@@ -1,14 +1,7 @@
-// What kernels share whose threads own WORK_M x WORK_N elements of C each, in registers:
-// which ones, the order of their multiply-adds, storing them, and adding up the sums of
-// blocks that share a tile of C. Kernels name it as their helpers and stand behind it.
+// Helpers of kernels whose threads own WORK_M x WORK_N elements of C each: which ones, the
+// order of their multiply-adds, storing them. tiles.h stands before it.
 
-#ifdef TYPE_F64
-#define MAX_VECTOR 2          // elements in 16 bytes
-#define BANKS      16         // elements in one row of shared memory's banks
-#else
-#define MAX_VECTOR 4
-#define BANKS      32
-#endif
+#define BANKS (8 * MAX_VECTOR)   // elements in one row of shared memory's banks
 
 // A thread's elements come in pieces that shared memory hands out 16 bytes at a time.
 #define PIECE(work) ((work) % MAX_VECTOR == 0 ? MAX_VECTOR : (work) % 2 == 0 ? 2 : 1)
@@ -59,25 +52,6 @@
 #define FMA_COLUMN(s) ((s) / (2 * WORK_M) * 2 + (((s) + 1) / 2) % 2)
 #endif
 
-DEVICE_FN int smaller(int a, int b)
-{
-    return a < b ? a : b;
-}
-
-// `vector` elements; `aligned`: they stand at a multiple of their size.
-DEVICE_FN void read_global(real *to, const GLOBAL real *from, int vector, bool aligned)
-{
-    if (aligned && vector == 4) {
-        LOAD4(GLOBAL, to, from);
-    } else if (aligned && vector == 2) {
-        LOAD2(GLOBAL, to, from);
-    } else {
-        UNROLL
-        for (int e = 0; e < vector; e++)
-            to[e] = from[e];
-    }
-}
-
 DEVICE_FN void read_shared(real *to, const SHARED_PTR real *from, int vector)
 {
     if (vector == 4)
@@ -86,17 +60,6 @@ DEVICE_FN void read_shared(real *to, const SHARED_PTR real *from, int vector)
         LOAD2(SHARED_PTR, to, from);
     else
         to[0] = from[0];
-}
-
-// The tile of this block: GROUP rows of tiles are walked column by column.
-DEVICE_FN void find_tile(int m, int n, int *row, int *column)
-{
-    const unsigned tiles_m = (m - 1) / TILE_M + 1, tiles_n = (n - 1) / TILE_N + 1;
-    const unsigned group = BLOCK_X / (GROUP * tiles_n);
-    const unsigned in_group = BLOCK_X % (GROUP * tiles_n);
-    const unsigned group_rows = smaller(GROUP, tiles_m - group * GROUP);
-    *row = (group * GROUP + in_group % group_rows) * TILE_M;
-    *column = in_group / group_rows * TILE_N;
 }
 
 // A thread's first line of A and of B within the tile.
@@ -113,15 +76,6 @@ DEVICE_FN void find_lines(unsigned tid, int *in_tile_m, int *in_tile_n)
     *in_tile_n = warp % WARPS_N * (WARP_N * WORK_N) + lane_n * PIECE_N;
 }
 
-// Where the part-th of SPLIT_K parts of k begins: all have the same whole number of tiles
-// or one more. Of a k with fewer tiles than that, some are empty.
-DEVICE_FN int part_start(int part, int k)
-{
-    const wide tiles = ((wide) k + TILE_K - 1) / TILE_K;
-    const wide start = tiles * part / SPLIT_K * TILE_K;
-    return start < k ? (int) start : k;
-}
-
 // One step along k. Compilers keep this order, and a multiply-add that shares an operand
 // with the one before it spares the register file a read.
 DEVICE_FN void multiply_add(real sum[WORK_M][WORK_N], const real *a, const real *b)
@@ -131,32 +85,6 @@ DEVICE_FN void multiply_add(real sum[WORK_M][WORK_N], const real *a, const real 
         const int i = FMA_ROW(s), j = FMA_COLUMN(s);
         sum[i][j] = MULTIPLY_ADD(a[i], b[j], sum[i][j]);
     }
-}
-
-// Store C_VECTOR neighbouring elements of a row of C, of which `count` are in the matrix.
-DEVICE_FN void store(GLOBAL real *c, const real *sum, int count, bool aligned, real alpha,
-                     real beta)
-{
-    real out[C_VECTOR];
-
-    if (aligned && C_VECTOR > 1 && count >= C_VECTOR) {
-        real old[C_VECTOR] = { 0 };
-        if (beta != 0)
-            read_global(old, c, C_VECTOR, aligned);
-        UNROLL
-        for (int e = 0; e < C_VECTOR; e++)
-            out[e] = alpha * sum[e] + beta * old[e];
-#if C_VECTOR == 4
-        STORE4(GLOBAL, c, out);
-#elif C_VECTOR == 2
-        STORE2(GLOBAL, c, out);
-#endif
-        return;
-    }
-    UNROLL
-    for (int e = 0; e < C_VECTOR; e++)
-        if (e < count)
-            c[e] = beta == 0 ? alpha * sum[e] : alpha * sum[e] + beta * c[e];
 }
 
 DEVICE_FN void store_all(GLOBAL real *c, real sum[WORK_M][WORK_N], int ldc, int rows,
@@ -170,78 +98,17 @@ DEVICE_FN void store_all(GLOBAL real *c, real sum[WORK_M][WORK_N], int ldc, int 
             UNROLL
             for (int j = 0; j < WORK_N; j += C_VECTOR) {
                 const int q = first_n + j / PIECE_N * WARP_N * PIECE_N + j % PIECE_N;
-                store(c + (wide) r * ldc + q, sum[i] + j, columns - q, aligned, alpha,
-                      beta);
+                store(c + (wide) r * ldc + q, sum[i] + j, C_VECTOR, columns - q, aligned,
+                      alpha, beta);
             }
         }
     }
 }
 
-// Blocks that share a tile leave the sums of their parts of k in the workspace: for each
-// matrix of the batch SPLIT_K matrices like C, with rows of a multiple of 4 elements.
-DEVICE_FN int partial_ld(int n)
-{
-    return (n + 3) / 4 * 4;
-}
-
+// The same for the sums of a part of k; the tile begins at `row` and `column` of C.
 DEVICE_FN void store_partial(GLOBAL real *workspace, real sum[WORK_M][WORK_N], int m,
                              int n, int row, int column, int first_m, int first_n)
 {
-    const int ld = partial_ld(n);
-    workspace += ((wide) BLOCK_Z * SPLIT_K + BLOCK_Y) * m * ld + (wide) row * ld + column;
-    store_all(workspace, sum, ld, m - row, ld - column, first_m, first_n, true, 1, 0);
+    store_all(partial_at(workspace, m, n, row, column), sum, partial_ld(n), m - row,
+              partial_ld(n) - column, first_m, first_n, true, 1, 0);
 }
-
-#if SPLIT_K > 1
-// A thread adds PARTS_EACH parts of C_VECTOR neighbouring elements, ADDERS_Y threads all
-// of them, always in the same order.
-//
-// Launch: block (ADDERS_X, ADDERS_Y), grid (ceil(vectors of C / ADDERS_X), 1, batch).
-#define PARTS_EACH 8
-#define ADDERS_X   (SPLIT_K > 16 ? 32 : 64)
-#define ADDERS_Y   ((SPLIT_K + PARTS_EACH - 1) / PARTS_EACH)
-
-KERNEL BLOCK_SIZE(ADDERS_X, ADDERS_Y)
-void mmt_add_parts(int m, int n, real alpha, real beta,
-                   const GLOBAL real *scalars, wide scalars_start,
-                   GLOBAL real *c, wide c_start, int ldc, wide c_stride,
-                   const GLOBAL real *workspace, wide workspace_start)
-{
-    SHARED real others[ADDERS_Y][C_VECTOR][ADDERS_X];
-    const int ld = partial_ld(n), x = THREAD_X, y = THREAD_Y;
-    const wide all = (wide) m * ld, mine = ((wide) BLOCK_X * ADDERS_X + x) * C_VECTOR;
-    const wide at = mine < all ? mine : 0;
-    real sum[C_VECTOR] = { 0 };
-
-    workspace += workspace_start + BLOCK_Z * SPLIT_K * all + at;
-    UNROLL
-    for (int p = 0; p < PARTS_EACH; p++) {
-        const int part = y * PARTS_EACH + p;
-        real more[C_VECTOR] = { 0 };
-        if (part < SPLIT_K)
-            read_global(more, workspace + part * all, C_VECTOR, true);
-        UNROLL
-        for (int e = 0; e < C_VECTOR; e++)
-            sum[e] += more[e];
-    }
-    UNROLL
-    for (int e = 0; e < C_VECTOR; e++)
-        others[y][e][x] = sum[e];
-    BARRIER();
-    if (y > 0 || mine >= all)
-        return;
-    UNROLL
-    for (int other = 1; other < ADDERS_Y; other++)
-        UNROLL
-        for (int e = 0; e < C_VECTOR; e++)
-            sum[e] += others[other][e][x];
-
-    if (scalars) {
-        alpha = scalars[scalars_start];
-        beta = scalars[scalars_start + 1];
-    }
-    const int row = (int) (at / ld), column = (int) (at % ld);
-    c += c_start + BLOCK_Z * c_stride + (wide) row * ldc + column;
-    store(c, sum, n - column, ALIGNED, alpha, beta);
-}
-#endif

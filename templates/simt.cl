@@ -18,7 +18,7 @@
 // its sums in the workspace, and mmt_add_parts adds them up.
 //
 // Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), SPLIT_K, batch); then
-// mmt_add_parts where SPLIT_K > 1. Helpers: register_tile.h.
+// mmt_add_parts where SPLIT_K > 1. Helpers: tiles.h, register_tile.h.
 
 #ifndef TILE_M
 #define TILE_M 128            // rows of C per block

@@ -53,8 +53,7 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
     [GROUP] =
         MMT_KNOB("GROUP", "rows of tiles that neighbouring blocks share", 1, 4, 8, 16),
     [MIN_BLOCKS] = MMT_KNOB("MIN_BLOCKS", "least blocks on a multiprocessor", 1, 2, 3, 4),
-    [SPLIT_K] = MMT_KNOB("SPLIT_K", "blocks that share a tile of C", 1, 2, 3, 4, 6, 8, 12,
-                         16, 24, 32, 48, 64, 96, 128, 192, 256),
+    [SPLIT_K] = MMT_KNOB("SPLIT_K", "blocks that share a tile of C", MMT_GEMM_PARTS),
 };
 
 // clang-format off
@@ -204,7 +203,7 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
     mmt_gemm_launch(threads(v), 1, blocks(v, p), p->batch, out);
     out->launch[0].args = mmt_gemm_workspace_args;
     out->launch[0].shared = shared_bytes(v, p->type);
-    mmt_gemm_split(v[SPLIT_K], v[C_VECTOR], p, out);
+    mmt_gemm_split(v[SPLIT_K], p, out);
 }
 
 /* An operand whose memory runs along k is copied element by element. */
@@ -225,7 +224,7 @@ const struct mmt_template mmt_template_simt_async = {
     .dialects = MMT_CUDA_CXX,
     .kinds = MMT_GPU,
     .file = "simt_async.cu",
-    .helpers = "register_tile.h",
+    .helpers = { "tiles.h", "register_tile.h" },
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,
     .reject = reject,

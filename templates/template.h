@@ -9,7 +9,7 @@
 #include "base/problem.h"
 #include "base/text.h"
 
-enum { MMT_MAX_KNOBS = 24, MMT_MAX_VALUES = 16 };
+enum { MMT_MAX_KNOBS = 24, MMT_MAX_VALUES = 16, MMT_MAX_HELPERS = 2 };
 
 /* One knob: a macro of the kernel file and the values it may have. A knob whose values
  * are words (SHARED_LAYOUT plain | pad | swap | xor) has `names`, one for each value;
@@ -66,7 +66,8 @@ struct mmt_template {
     unsigned kinds;    /* enum mmt_kind bits: where it is worth trying. It must be right
                         * everywhere its dialects reach */
     const char *file;  /* "tiled.cl": the text, embedded under that name */
-    const char *helpers; /* optional: a text that several kernels share, put before it */
+    const char
+        *helpers[MMT_MAX_HELPERS]; /* optional: texts that kernels share, put before it */
     const struct mmt_knob *knobs;
     int num_knobs;
 
