@@ -172,16 +172,32 @@ static int list_winners(const struct mmt_arm *arm, struct winner *out, int most)
     return count;
 }
 
-/* The best on the nearest problems, then the template's seeds. */
-static int list_starts(const struct mmt_arm *arm, int (*out)[MMT_SEARCH_MAX_KNOBS])
+/* Whether a seed gives at least half of the multiprocessors something to do. */
+static bool keeps_busy(struct mmt_arm *arm, const int *index)
+{
+    struct mmt_launches launches = { 0 };
+    struct mmt_config config;
+    if (!is_legal(arm, index))
+        return false;
+    to_config(arm, index, &config);
+    arm->template->launch(config.values, arm->arms->problem, &arm->arms->t->caps,
+                          &launches);
+    const unsigned *grid = mmt_cost_multiplying(&launches)->grid;
+    return 2.0 * grid[0] * grid[1] * grid[2] >= arm->arms->t->caps.sms;
+}
+
+/* The best on the nearest problems, then the template's seeds, idle ones last. */
+static int list_starts(struct mmt_arm *arm, int (*out)[MMT_SEARCH_MAX_KNOBS])
 {
     const struct mmt_template *template = arm->template;
     struct winner winners[256];
     int found = list_winners(arm, winners, 256), count = 0;
     for (int i = 0; i < found && count < MOST_WINNERS; i++)
         count += to_index(template, winners[i].record->config.values, out[count]);
-    for (int i = 0; i < template->num_seeds && count < MOST_STARTS; i++)
-        count += to_index(template, template->seeds[i], out[count]);
+    for (int idle = 0; idle < 2; idle++)
+        for (int i = 0; i < template->num_seeds && count < MOST_STARTS; i++)
+            if (to_index(template, template->seeds[i], out[count]))
+                count += keeps_busy(arm, out[count]) != idle;
     return count;
 }
 
