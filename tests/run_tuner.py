@@ -144,6 +144,15 @@ USAGE = [
     (["emit", "tiled TILES=16"], 2, "TILES"),
     (["emit", "tiled", "--dialect", "hip"], 2, "--dialect is 'hip'", "cuda or opencl"),
     (["emit", "tiled", "--type", "f17"], 2, "no type 'f17'"),
+    (["emit", "tiled", "--type", "bf16"], 1, "tiled does not serve the type bf16"),
+    (["emit", "tiled", "--bias", "row"], 1, "tiled serves neither bias nor activation"),
+    (["emit", "naive", "--bias", "both"], 2, "no 'both'", "none, row and column"),
+    (["emit", "naive", "--activation", "tanh"], 2, "no 'tanh'", "gelu_tanh"),
+    (["emit", "naive", "--type", "bf16", "--out", "f16"], 2, "a product of bf16"),
+    (["emit", "naive", "--type", "i8", "--activation", "gelu"], 2, "relu alone"),
+    (["tune", "--type", "bf16", "--out", "f31"], 2, "no type 'f31'"),
+    (["verify", "--activation", "tanh"], 2, "no 'tanh'"),
+    (["bench", "--out", "f31"], 2, "no type 'f31'"),
     (["emit", "tiled", "--transposes", "nn,tt"], 2, "one pair"),
     (["emit", "tiled", "-o", "/proc/none/x.cl"], 1, "/proc/none"),
 ]
@@ -153,6 +162,8 @@ RIGHT = [
     (["suites", "--json"], "\"4096x4096x64\""), (["templates"], "TILE_M"),
     (["devices", "--json"], "["), (["tune", "--help"], "--budget"),
     (["emit", "tiled TILE=32", "--dialect", "cuda"], "__global__"),
+    (["emit", "naive", "--type", "f8e4m3", "--out", "f16", "--bias", "row"],
+     "#define TYPE_F8E4M3 1\n#define OUT_F16 1\n#define BIAS 1\n"),
     (["emit", "tiled", "TILE=32", "--dialect", "opencl"], "__kernel"),
 ]
 
