@@ -62,6 +62,8 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     SEED( 4, 2,  8,  32,   8, 2,  512,  8, 1), SEED( 4, 4,  8,   8,  32, 2,  512,  1, 1),
     SEED( 2, 2,  8,  32,   8, 2,  512,  8, 1), SEED( 2, 4,  8,   8,  32, 2,  512,  1, 1),
     SEED( 1, 2,  8,  32,   8, 2,  512,  8, 1), SEED( 1, 4,  8,   8,  32, 2,  512,  1, 1),
+    /* for a CPU */
+    SEED( 1, 8,  4,   4,   1, 4, 1024,  1, 1), SEED( 1, 8,  4,   4,   1, 2, 1024,  1, 1),
     /* without a workspace */
     SEED(16, 4,  4,   8,  32, 4,  256,  1, 1), SEED( 1, 4,  8,   8,  64, 4, 1024,  1, 1),
     SEED(16, 2,  4,   8,  32, 2,  256,  1, 1), SEED( 1, 2,  8,   8,  64, 2, 1024,  1, 1),
@@ -259,7 +261,7 @@ const struct mmt_template mmt_template_skinny = {
     .op = MMT_GEMM,
     .types = MMT_PLAIN_TYPES,
     .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,
-    .kinds = MMT_GPU,
+    .kinds = MMT_GPU | MMT_CPU,
     .file = "skinny.cl",
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,

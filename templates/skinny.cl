@@ -97,8 +97,9 @@
 #define SUM_AT(i, s)    ((s) * WORK_LONG + (i))
 
 // A thread's place in its block.
-#define THREAD_LONG (ALONG_K ? THREAD_X / THREADS_K : THREAD_X & (THREADS_LONG - 1))
-#define THREAD_K    (ALONG_K ? THREAD_X & (THREADS_K - 1) : THREAD_X / THREADS_LONG)
+#define THREAD      ((unsigned int) THREAD_X)
+#define THREAD_LONG ((int) (ALONG_K ? THREAD / THREADS_K : THREAD % THREADS_LONG))
+#define THREAD_K    ((int) (ALONG_K ? THREAD % THREADS_K : THREAD / THREADS_LONG))
 
 // The e-th element of the short operand that is staged, in runs that lie along it; and how
 // many loads a thread has under way.

@@ -9,44 +9,45 @@ enum {
     WORK_N,
     MATRICES,
     VECTOR,
+    AHEAD,
     K_UNROLL,
     MIN_BLOCKS,
     NUM_KNOBS
 };
 
 static const struct mmt_knob knobs[NUM_KNOBS] = {
-    [TILE_M] =
-        MMT_KNOB("TILE_M", "rows of C per team of threads", 8, 16, 32, 48, 64, 96, 128),
-    [TILE_N] = MMT_KNOB("TILE_N", "columns of C per team of threads", 8, 16, 32, 48, 64,
-                        96, 128),
+    [TILE_M] = MMT_KNOB("TILE_M", "rows of C per team of threads", 8, 16, 32, 48, 64),
+    [TILE_N] = MMT_KNOB("TILE_N", "columns of C per team of threads", 8, 16, 32, 48, 64),
     [TILE_K] = MMT_KNOB("TILE_K", "depth of one pass through shared memory", 8, 16, 32,
                         64, 128, 256),
     [WORK_M] = MMT_KNOB("WORK_M", "rows of C per thread", 1, 2, 4, 8),
     [WORK_N] = MMT_KNOB("WORK_N", "columns of C per thread", 1, 2, 4, 8),
     [MATRICES] = MMT_KNOB("MATRICES", "products of the batch per block", 1, 2, 4, 8, 16),
     [VECTOR] = MMT_KNOB("VECTOR", "elements per load from global memory", 1, 2, 4),
+    [AHEAD] = MMT_KNOB("AHEAD",
+                       "the next tiles are on their way while two are multiplied", 0, 1),
     [K_UNROLL] = MMT_KNOB("K_UNROLL", "vectors along k that are unrolled", 1, 2, 4),
-    [MIN_BLOCKS] =
-        MMT_KNOB("MIN_BLOCKS", "least blocks on a multiprocessor", 1, 2, 4, 6, 8, 12, 16),
+    [MIN_BLOCKS] = MMT_KNOB("MIN_BLOCKS", "least blocks on a multiprocessor", 1, 2, 3, 4,
+                            6, 8, 12, 16),
 };
 
 // clang-format off
 static const int seeds[][MMT_MAX_KNOBS] = {
-    /* tile m, n, k, work m, n, matrices, vector, unroll, blocks; those with vectors of 2
-     * are for 8-byte types */
-    { 64, 64, 64, 8, 8, 1, 4, 2, 1 }, { 64, 64, 32, 8, 8, 1, 4, 2, 1 },
-    { 32, 32, 64, 4, 4, 2, 4, 2, 1 }, { 32, 32, 32, 4, 4, 2, 4, 2, 1 },
-    { 16, 16, 32, 2, 4, 4, 4, 2, 1 }, { 16, 16, 16, 2, 4, 4, 4, 2, 1 },
-    {  8,  8, 16, 2, 2, 8, 4, 2, 1 }, { 64, 64, 64, 8, 4, 1, 4, 2, 1 },
-    { 32, 64, 64, 4, 8, 1, 4, 2, 1 }, { 16, 32, 64, 2, 4, 2, 4, 2, 1 },
-    { 64, 64, 32, 4, 4, 1, 2, 2, 1 }, { 32, 32, 32, 4, 2, 1, 2, 2, 1 },
-    { 16, 16, 16, 2, 4, 4, 2, 2, 1 }, {  8,  8, 16, 2, 2, 8, 2, 2, 1 },
-    {  8,  8,  8, 1, 2, 4, 1, 1, 1 }, { 64, 64, 32, 8, 8, 1, 4, 1, 8 },
-    { 64, 64, 64, 8, 8, 1, 4, 1, 6 }, { 64, 64, 32, 8, 4, 1, 4, 1, 6 },
+    /* tile m, n, k, work m, n, matrices, vector, ahead, unroll, blocks; those with vectors
+     * of 2 are for 8-byte types */
+    { 64, 64, 32, 8, 8, 1, 4, 1, 2, 1 }, { 64, 64, 64, 8, 8, 1, 4, 0, 2, 1 },
+    { 32, 64, 64, 4, 4, 1, 4, 0, 4, 1 }, { 32, 32, 64, 4, 4, 2, 4, 0, 2, 1 },
+    { 32, 32, 32, 4, 4, 2, 4, 0, 4, 1 }, { 16, 16, 32, 4, 4, 2, 4, 0, 4, 1 },
+    { 16, 16, 16, 2, 8, 8, 4, 0, 4, 1 }, { 16, 16, 16, 4, 4, 2, 4, 0, 4, 1 },
+    {  8,  8, 16, 2, 2, 8, 4, 0, 2, 1 }, { 64, 64, 32, 8, 8, 1, 4, 0, 2, 1 },
+    { 64, 64, 16, 8, 8, 1, 4, 1, 2, 1 }, { 64, 64, 32, 8, 4, 1, 4, 1, 2, 1 },
+    { 64, 64, 32, 4, 4, 1, 2, 0, 2, 1 }, { 32, 32, 32, 4, 2, 1, 2, 0, 2, 1 },
+    { 16, 16, 16, 2, 4, 4, 2, 0, 2, 1 }, {  8,  8, 16, 2, 2, 8, 2, 0, 2, 1 },
+    {  8,  8,  8, 1, 2, 4, 1, 0, 1, 1 },
 };
 // clang-format on
 
-enum { LARGEST = 256, LARGEST_K = 1024 };
+enum { LARGEST = 64, LARGEST_K = 1024 };
 
 static int team(const int *v)
 {
@@ -70,14 +71,16 @@ static size_t shared_bytes(const int *v, const struct mmt_variant *variant)
     return mmt_type_size(variant->type) * (size_t) (v[MATRICES] * (a + b));
 }
 
-/* 32-bit registers that a thread cannot do without: sums, and operands of one step. */
+/* 32-bit registers that a thread cannot do without: sums, operands of one step, and its
+ * part of the tiles that are on their way. */
 static unsigned registers(const int *v, mmt_type type)
 {
     enum { BESIDES = 24 };
-    const int sums = v[WORK_M] * v[WORK_N], operands = v[WORK_M] + v[WORK_N];
-    return (unsigned) mmt_type_size(type) / 4 *
-               (unsigned) (sums + step(type) * operands) +
-           BESIDES;
+    const int sums = v[WORK_M] * v[WORK_N];
+    const int operands = step(type) * (v[WORK_M] + v[WORK_N]);
+    const int parts = (v[TILE_M] + v[TILE_N]) * v[TILE_K] / team(v);
+    const int both = v[AHEAD] ? operands + parts : parts > operands ? parts : operands;
+    return (unsigned) mmt_type_size(type) / 4 * (unsigned) (sums + both) + BESIDES;
 }
 
 static const char *reject_tile(const int *v, mmt_type type)
@@ -90,8 +93,8 @@ static const char *reject_tile(const int *v, mmt_type type)
         return "K_UNROLL vectors along k are deeper than TILE_K";
     if (v[K_UNROLL] * step(type) * v[WORK_M] * v[WORK_N] > 1024)
         return "more than 1024 multiplications would be unrolled";
-    if (v[TILE_M] * v[TILE_K] / team(v) > 256 || v[TILE_N] * v[TILE_K] / team(v) > 256)
-        return "a thread would copy more than 256 elements of a tile";
+    if ((v[TILE_M] + v[TILE_N]) * v[TILE_K] / team(v) > 256)
+        return "more than 256 elements of a tile pass through a thread's registers";
     return NULL;
 }
 
@@ -126,13 +129,13 @@ static bool idle(int knob, int tile, int64_t side)
 static const char *refuse(const int *v, const mmt_problem *p)
 {
     if (p->m > LARGEST || p->n > LARGEST || p->k > LARGEST_K)
-        return "the matrices are not small: more than 256 rows or columns of C, or a k "
+        return "the matrices are not small: more than 64 rows or columns of C, or a k "
                "above 1024";
     if (idle(TILE_M, v[TILE_M], p->m) || idle(TILE_N, v[TILE_N], p->n) ||
         idle(TILE_K, v[TILE_K], p->k))
         return "half of a tile would be idle";
-    if (v[MATRICES] >= 2 * p->batch)
-        return "half of MATRICES would be idle";
+    if (v[MATRICES] > 8 * p->batch)
+        return "most of MATRICES would be idle";
     return NULL;
 }
 

@@ -37,6 +37,9 @@
 #ifndef VECTOR
 #define VECTOR 4     // elements per access to global memory
 #endif
+#ifndef AHEAD
+#define AHEAD 0      // the next tiles are on their way while two are multiplied
+#endif
 #ifndef K_UNROLL
 #define K_UNROLL 2   // of STEP steps along k each, unrolled
 #endif
@@ -104,6 +107,11 @@
 #define SIZE_A   (ROWS_A * LINE_A)
 #define SIZE_B   (ROWS_B * LINE_B)
 
+// Elements of a tile that pass through a thread's registers.
+#define PART(size) ((((size) / WIDE - 1) / TEAM + 1) * WIDE)
+#define PART_A     PART(ROWS_A * LENGTH_A)
+#define PART_B     PART(ROWS_B * LENGTH_B)
+
 // A thread's place in its team, and where its i-th row and j-th column stand in the tile:
 // in groups as wide as a vector where vectors lie across k.
 #define THREAD_M     (THREAD_X / TEAM_N)
@@ -118,20 +126,32 @@
 #define LOAD1(space, to, from)  (*(to) = *(from))
 #define STORE1(space, to, from) (*(to) = *(from))
 
-// A tile that lies within the matrix.
-DEVICE_FN void copy_whole(SHARED_PTR real *to, int line, int rows, int length,
-                          const GLOBAL real *from, int ld)
+// A thread's part of a tile that lies within the matrix.
+DEVICE_FN void fetch(real *part, int rows, int length, const GLOBAL real *from, int ld)
 {
     const int vectors = length / WIDE;
 
     UNROLL
-    for (int first = 0; first < rows * vectors; first += TEAM) {
-        const int e = first + THREAD_X, i = e / vectors, j = e % vectors;
-        real part[WIDE];
-        if (first + TEAM <= rows * vectors || e < rows * vectors) {
-            PASTE(LOAD, WIDE)(GLOBAL, part, from + (wide) i * ld + j * WIDE);
-            PASTE(STORE, WIDE)(SHARED_PTR, to + (i * (line / WIDE) + j) * WIDE, part);
-        }
+    for (int i = 0; i < PART(rows * length) / WIDE; i++) {
+        const int e = i * TEAM + THREAD_X;
+        if ((i + 1) * TEAM <= rows * vectors || e < rows * vectors)
+            PASTE(LOAD, WIDE)(GLOBAL, part + i * WIDE,
+                              from + (wide) (e / vectors) * ld + e % vectors * WIDE);
+    }
+}
+
+// The same on its way to shared memory.
+DEVICE_FN void put(SHARED_PTR real *to, int line, int rows, int length, const real *part)
+{
+    const int vectors = length / WIDE;
+
+    UNROLL
+    for (int i = 0; i < PART(rows * length) / WIDE; i++) {
+        const int e = i * TEAM + THREAD_X;
+        if ((i + 1) * TEAM <= rows * vectors || e < rows * vectors)
+            PASTE(STORE, WIDE)(SHARED_PTR,
+                               to + (e / vectors * (line / WIDE) + e % vectors) * WIDE,
+                               part + i * WIDE);
     }
 }
 
@@ -259,11 +279,21 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
         m = n = 0; // the last block's team has nothing to do, but waits with the others
     a += a_start + matrix * a_stride + (TRANS_A ? (wide) row : (wide) row * lda);
     b += b_start + matrix * b_stride + (TRANS_B ? (wide) column * ldb : (wide) column);
+    const bool inside = m - row >= TILE_M && n - column >= TILE_N;
+    real part_a[PART_A], part_b[PART_B];
+    if (AHEAD && inside && k >= TILE_K) {
+        fetch(part_a, ROWS_A, LENGTH_A, a, lda);
+        fetch(part_b, ROWS_B, LENGTH_B, b, ldb);
+    }
     for (int left = k; left > 0; left -= TILE_K) {
         BARRIER();
-        if (m - row >= TILE_M && n - column >= TILE_N && left >= TILE_K) {
-            copy_whole(tile_a, LINE_A, ROWS_A, LENGTH_A, a, lda);
-            copy_whole(tile_b, LINE_B, ROWS_B, LENGTH_B, b, ldb);
+        if (inside && left >= TILE_K) {
+            if (!AHEAD) {
+                fetch(part_a, ROWS_A, LENGTH_A, a, lda);
+                fetch(part_b, ROWS_B, LENGTH_B, b, ldb);
+            }
+            put(tile_a, LINE_A, ROWS_A, LENGTH_A, part_a);
+            put(tile_b, LINE_B, ROWS_B, LENGTH_B, part_b);
         } else {
             copy_edge(tile_a, LINE_A, ROWS_A, LENGTH_A, a, lda, TRANS_A ? left : m - row,
                       TRANS_A ? m - row : left);
@@ -271,9 +301,13 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
                       TRANS_B ? n - column : left, TRANS_B ? left : n - column);
         }
         BARRIER();
-        multiply(sum, tile_a, tile_b, left < TILE_K ? left : TILE_K);
         a += TRANS_A ? (wide) TILE_K * lda : TILE_K;
         b += TRANS_B ? TILE_K : (wide) TILE_K * ldb;
+        if (AHEAD && inside && left >= 2 * TILE_K) {
+            fetch(part_a, ROWS_A, LENGTH_A, a, lda);
+            fetch(part_b, ROWS_B, LENGTH_B, b, ldb);
+        }
+        multiply(sum, tile_a, tile_b, left < TILE_K ? left : TILE_K);
     }
 
     c += c_start + matrix * c_stride + (wide) row * ldc + column;
