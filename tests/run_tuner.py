@@ -4,6 +4,7 @@
   usage      command lines that are wrong, and what is said of them
   journal    going on, cut anywhere, of another device, on a full disk
   learned    shapes and types that are tuned later start from what earlier ones learned
+  seeds      two seeds end as fast as each other
   killed     kill -9 and Ctrl-C in mid-search, and the same command again
   planted    kernels that hang, crash, do not compile, compute wrongly
 
@@ -252,7 +253,8 @@ def name_of(entry):
 def test_learned():
     device, path = need_cpu_device(), folder + "/p.json"
     run(["--device", device, "-o", path, "--type", "f32,i32", "--shape", "96x80x64", "--shape",
-         "120x100x80", "--template", "tiled", "--search", "random", "--budget", "24"], 0)
+         "120x100x80", "--template", "tiled", "--search", "random", "--budget", "24"], 0,
+            timeout=900)
     profile = check_profile(path, 4)
     tried = collections.defaultdict(list)
     for line in candidates(path):
@@ -272,6 +274,31 @@ def test_learned():
               f"{later} begins with the best of {earlier}, {best[earlier]}: {tried[later]}")
     check(profile["kept"] and all(kept["cost"] for kept in profile["kept"]),
           f"what is kept has a cost: {profile['kept']}")
+
+
+# ---- seeds --------------------------------------------------------------------------------------
+
+def test_seeds():
+    """Within 2 %, and what the samples of both scatter; timed in turns, in one process."""
+    device = need_cpu_device()
+    problem = ["--device", device, "--type", "f32", "--shape", "256x256x256"]
+    paths = [folder + "/a.json", folder + "/b.json"]
+    winners = []
+    for seed, path in enumerate(paths, 1):
+        run(problem + ["-o", path, "--seed", str(seed), "--budget", "24"], 0,
+            timeout=900)
+        winners.append(name_of(check_profile(path, 1)["entries"][0]))
+    run(problem + ["-o", paths[0], "--with", paths[1], "--budget", "1"], 0, timeout=900)
+    final = {line["configuration"]: line for line in read_journal(paths[0])[1:]
+             if line.get("final") and line["status"] == "timed"}
+    if not check(all(winner in final for winner in winners),
+                 f"both winners are finalists: {winners} of {list(final)}"):
+        return
+    times = [final[winner] for winner in winners]
+    noise = sum(time["spread"] / time["seconds"] for time in times)
+    apart = abs(times[0]["seconds"] / times[1]["seconds"] - 1)
+    print(f"the winners of two seeds are {100 * apart:.1f} % apart; noise {100 * noise:.1f} %")
+    check(apart <= 0.02 + noise, f"two seeds end {apart:.3f} apart, noise {noise:.3f}: {times}")
 
 
 # ---- killed -------------------------------------------------------------------------------------
@@ -447,7 +474,7 @@ def test_planted():
         tune_planted(device["id"], device["kind"])
 
 
-{"usage": test_usage, "journal": test_journal, "learned": test_learned, "killed": test_killed,
+{"usage": test_usage, "journal": test_journal, "learned": test_learned, "seeds": test_seeds, "killed": test_killed,
  "planted": test_planted}[PART]()
 shutil.rmtree(folder, ignore_errors=True)
 print("\n".join(failures))
