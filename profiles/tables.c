@@ -28,7 +28,10 @@ static const struct mmt_word activations[] = {
     { MMT_ACTIVATION_NONE, "none" }, { MMT_RELU, "relu" }, { MMT_GELU, "gelu" },
     { MMT_GELU_TANH, "gelu_tanh" },  { MMT_SILU, "silu" }, { 0 }
 };
-static const struct mmt_word ops[] = { { MMT_GEMM, "gemm" }, { 0 } };
+static const struct mmt_word ops[] = {
+    { MMT_GEMM, "gemm" },     { MMT_AXPBY, "axpby" },       { MMT_DOT, "dot" },
+    { MMT_HEAT2D, "heat2d" }, { MMT_JACOBI3D, "jacobi3d" }, { 0 },
+};
 
 #define OF struct mmt_caps
 static const struct mmt_field limits[] = {

@@ -410,6 +410,8 @@ mmt_status mmt_fit_kept(struct mmt_profile *profile, const struct mmt_fit_sample
     profile->num_kept = 0;
     for (size_t i = 0; i < count && status == MMT_OK; i++) {
         size_t first = 0;
+        if (samples[i].problem.op != MMT_GEMM)
+            continue; /* where memory bounds, the nearest problem tells enough */
         while (!same_kind(&samples[first].problem, &samples[i].problem))
             first++;
         if (first == i)

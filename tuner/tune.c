@@ -308,7 +308,9 @@ static mmt_status prepare(struct mmt_tuning *t, mmt_error *err)
     t->started = mmt_now();
     t->ends =
         t->options.budget.seconds > 0 ? t->started + t->options.budget.seconds : INFINITY;
-    t->goals_end = t->ends - calibrating * t->options.budget.seconds;
+    t->goals_end = t->ends;
+    if (t->options.op == MMT_GEMM)
+        t->goals_end -= calibrating * t->options.budget.seconds;
     t->candidates_left = t->options.budget.candidates;
     if (!status)
         status = mmt_pool_start(t, err);

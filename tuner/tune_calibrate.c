@@ -424,10 +424,12 @@ static int count_alike(const struct mmt_tuning *t, int goal)
     return count;
 }
 
-/* A kind's part of the time: no kind comes off with too little to fit costs at all. */
+/* A kind's part of the time: no kind comes off with too little to fit costs at all. Ops
+ * that memory bounds need none: the nearest shape tells enough. */
 static int weight_of(const struct mmt_tuning *t, int goal)
 {
-    return is_first(t, goal) ? count_alike(t, goal) + 2 : 0;
+    return t->goals[goal].op == MMT_GEMM && is_first(t, goal) ? count_alike(t, goal) + 2
+                                                              : 0;
 }
 
 mmt_status mmt_tune_calibrate(struct mmt_tuning *t, mmt_error *err)

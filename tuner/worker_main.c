@@ -58,12 +58,16 @@ static bool spoils(mmt_status status)
     return status == MMT_ERROR_DEVICE || status == MMT_ERROR_MEMORY;
 }
 
-/* The same problem of another size, without gaps; a batch shares A and B. */
-static mmt_problem of_size(const mmt_problem *p, int64_t m, int64_t n, int64_t k,
-                           int64_t batch)
+/* The same problem with no dimension above `most`, without gaps; a batch shares A and B.
+ */
+static mmt_problem of_size(const mmt_problem *p, int64_t most, int64_t batch)
 {
     mmt_problem other = *p;
-    other.m = m, other.n = n, other.k = k, other.batch = batch;
+    for (const char *at = mmt_op_row(p->op)->dimensions; *at; at++) {
+        int64_t *size = mmt_op_dimension(&other, *at);
+        *size = *size < most ? *size : most;
+    }
+    other.batch = batch;
     other.lda = other.ldb = other.ldc = 0;
     other.stride_a = other.stride_b = other.stride_c = 0;
     return other;
@@ -138,7 +142,7 @@ static mmt_status launch_small(struct worker *w, const mmt_plan *plan, mmt_type 
 static mmt_status launch_once(struct worker *w, const struct mmt_job *job, mmt_error *err)
 {
     const mmt_problem *p = &job->problem;
-    mmt_problem small = of_size(p, 16, 16, 16, 1);
+    mmt_problem small = of_size(p, p->op == MMT_JACOBI3D ? 6 : 16, 1);
     mmt_plan_options options = mmt_plan_defaults();
     struct mmt_text name = { 0 };
     mmt_config_print(&job->configs[0], &name);
@@ -198,13 +202,13 @@ static mmt_status verify(struct mmt_session *session, const struct mmt_config *c
     return status;
 }
 
-/* The same problem with no extent above 256. */
+/* The same problem with no dimension above 256, or so many elements in space. */
 static mmt_status verify_smaller(struct worker *w, const struct mmt_job *job,
                                  struct mmt_result *result, mmt_error *err)
 {
     const mmt_problem *p = &job->problem;
-    mmt_problem smaller = of_size(p, p->m < 256 ? p->m : 256, p->n < 256 ? p->n : 256,
-                                  p->k < 256 ? p->k : 256, p->batch > 1 ? 2 : 1);
+    mmt_problem smaller =
+        of_size(p, p->op == MMT_JACOBI3D ? 40 : 256, p->batch > 1 ? 2 : 1);
     struct mmt_session *session = mmt_session_create(w->device, &smaller, job->seed, err);
     mmt_status status =
         session ? verify(session, &job->configs[0], result, err) : err->status;
