@@ -26,6 +26,11 @@ SAME(MMT_LT_DESC_TRANSB, CUBLASLT_MATMUL_DESC_TRANSB);
 SAME(MMT_LT_LAYOUT_BATCH, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT);
 SAME(MMT_LT_LAYOUT_STRIDE, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);
 SAME(MMT_LT_PREF_WORKSPACE, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES);
+SAME(MMT_LT_PREF_REDUCTIONS, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK);
+SAME(MMT_LT_REDUCTION_COMPUTE, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
+SAME(MMT_LT_REDUCTION_OUTPUT, CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE);
+SAME(MMT_LT_ALL_REDUCTIONS, CUBLASLT_REDUCTION_SCHEME_MASK);
+SAME(MMT_LT_CONFIG_SWIZZLING, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING);
 SAME(MMT_LT_NOT_SUPPORTED, CUBLAS_STATUS_NOT_SUPPORTED);
 
 #define PLACE(ours, theirs)                                                              \
@@ -61,6 +66,14 @@ TAKES(cublasLtMatmulAlgoGetHeuristic,
                          cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
                          cublasLtMatrixLayout_t, cublasLtMatmulPreference_t, int,
                          cublasLtMatmulHeuristicResult_t *, int *));
+TAKES(cublasLtMatmulAlgoConfigSetAttribute,
+      cublasStatus_t (*)(cublasLtMatmulAlgo_t *, cublasLtMatmulAlgoConfigAttributes_t,
+                         const void *, size_t));
+TAKES(cublasLtMatmulAlgoCheck,
+      cublasStatus_t (*)(cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatrixLayout_t,
+                         cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                         cublasLtMatrixLayout_t, const cublasLtMatmulAlgo_t *,
+                         cublasLtMatmulHeuristicResult_t *));
 TAKES(cublasLtMatmul,
       cublasStatus_t (*)(cublasLtHandle_t, cublasLtMatmulDesc_t, const void *,
                          const void *, cublasLtMatrixLayout_t, const void *,

@@ -27,6 +27,8 @@ static const struct mmt_symbol symbols[] = {
     { FN(cublasLtMatmulPreferenceDestroy) },
     { FN(cublasLtMatmulPreferenceSetAttribute) },
     { FN(cublasLtMatmulAlgoGetHeuristic) },
+    { FN(cublasLtMatmulAlgoConfigSetAttribute) },
+    { FN(cublasLtMatmulAlgoCheck) },
     { FN(cublasLtMatmul) },
 };
 #undef FN

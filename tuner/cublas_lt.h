@@ -28,7 +28,12 @@ enum {
     MMT_LT_LAYOUT_BATCH = 5, /* cublasLtMatrixLayoutAttribute_t */
     MMT_LT_LAYOUT_STRIDE = 6,
     MMT_LT_PREF_WORKSPACE = 1, /* cublasLtMatmulPreferenceAttributes_t */
-    MMT_LT_NOT_SUPPORTED = 15, /* cublasStatus_t */
+    MMT_LT_PREF_REDUCTIONS = 3,
+    MMT_LT_REDUCTION_COMPUTE = 2, /* cublasLtReductionScheme_t */
+    MMT_LT_REDUCTION_OUTPUT = 4,
+    MMT_LT_ALL_REDUCTIONS = 7,
+    MMT_LT_CONFIG_SWIZZLING = 4, /* cublasLtMatmulAlgoConfigAttributes_t */
+    MMT_LT_NOT_SUPPORTED = 15,   /* cublasStatus_t */
 };
 
 struct mmt_lt_handle;
@@ -74,6 +79,12 @@ struct mmt_lt_functions {
         struct mmt_lt_handle *, struct mmt_lt_descriptor *, struct mmt_lt_layout *a,
         struct mmt_lt_layout *b, struct mmt_lt_layout *c, struct mmt_lt_layout *d,
         struct mmt_lt_preference *, int wanted, struct mmt_lt_choice *, int *found);
+    int (*cublasLtMatmulAlgoConfigSetAttribute)(uint64_t algorithm[8], int attribute,
+                                                const void *value, size_t size);
+    int (*cublasLtMatmulAlgoCheck)(struct mmt_lt_handle *, struct mmt_lt_descriptor *,
+                                   struct mmt_lt_layout *a, struct mmt_lt_layout *b,
+                                   struct mmt_lt_layout *c, struct mmt_lt_layout *d,
+                                   const uint64_t algorithm[8], struct mmt_lt_choice *);
     int (*cublasLtMatmul)(struct mmt_lt_handle *, struct mmt_lt_descriptor *,
                           const void *alpha, const void *a, struct mmt_lt_layout *,
                           const void *b, struct mmt_lt_layout *, const void *beta,

@@ -1,5 +1,7 @@
-/* cuBLASLt: its first heuristic choice, and the best of all that it proposes with a
- * workspace of 64 MiB.
+/* cuBLASLt: its first heuristic choice with a workspace of 64 MiB, and the best of all
+ * that it proposes with that or less. It proposes few for one limit (8, where this was
+ * written), so it is asked for several, and each is also tried with its blocks walked the
+ * other way.
  *
  * cuBLASLt is column-major. The row-major C = A B is the column-major C' = B' A', so its
  * first operand is our B and its second our A. */
@@ -231,20 +233,76 @@ static mmt_status make_descriptor(struct cublas *self, mmt_error *err)
     return MMT_OK;
 }
 
+static bool is_known(const struct cublas *self, const struct mmt_lt_choice *choice)
+{
+    for (int i = 0; i < self->num_choices; i++)
+        if (!memcmp(self->choices[i].algorithm, choice->algorithm,
+                    sizeof choice->algorithm))
+            return true;
+    return false;
+}
+
+static mmt_status ask_within(struct cublas *self, uint64_t workspace, uint32_t reductions,
+                             mmt_error *err)
+{
+    struct mmt_lt_choice found[MOST_CHOICES];
+    int count = 0;
+
+    TRY(cublasLtMatmulPreferenceSetAttribute, self->preference, MMT_LT_PREF_WORKSPACE,
+        &workspace, sizeof workspace);
+    TRY(cublasLtMatmulPreferenceSetAttribute, self->preference, MMT_LT_PREF_REDUCTIONS,
+        &reductions, sizeof reductions);
+    TRY(cublasLtMatmulAlgoGetHeuristic, self->handle, self->descriptor, self->first,
+        self->second, self->product, self->product, self->preference, MOST_CHOICES, found,
+        &count);
+    for (int i = 0; i < count && self->num_choices < MOST_CHOICES; i++)
+        if (found[i].state == 0 && found[i].workspace <= workspace &&
+            !is_known(self, &found[i]))
+            self->choices[self->num_choices++] = found[i];
+    return MMT_OK;
+}
+
+static void add_other_walks(struct cublas *self)
+{
+    int proposed = self->num_choices;
+
+    for (int i = 0; i < 2 * proposed && self->num_choices < MOST_CHOICES; i++) {
+        struct mmt_lt_choice other = self->choices[i / 2], checked;
+        uint32_t swizzled = i % 2;
+        if (!self->call.cublasLtMatmulAlgoConfigSetAttribute(
+                other.algorithm, MMT_LT_CONFIG_SWIZZLING, &swizzled, sizeof swizzled) &&
+            !is_known(self, &other) &&
+            !self->call.cublasLtMatmulAlgoCheck(
+                self->handle, self->descriptor, self->first, self->second, self->product,
+                self->product, other.algorithm, &checked) &&
+            checked.state == 0 && checked.workspace <= workspace_bytes) {
+            other.workspace = checked.workspace;
+            self->choices[self->num_choices++] = other;
+        }
+    }
+}
+
+/* Its first choice is that of the first limit; for the others it may have none. */
 static mmt_status ask_choices(struct cublas *self, mmt_error *err)
 {
-    uint64_t most = workspace_bytes;
-    int found = 0;
+    static const struct {
+        unsigned part; /* of the workspace */
+        uint32_t reductions;
+    } limits[] = {
+        { 1, MMT_LT_ALL_REDUCTIONS },   { 1, 0 },
+        { 4, MMT_LT_ALL_REDUCTIONS },   { 16, MMT_LT_ALL_REDUCTIONS },
+        { 64, MMT_LT_ALL_REDUCTIONS },  { 1, MMT_LT_REDUCTION_COMPUTE },
+        { 1, MMT_LT_REDUCTION_OUTPUT },
+    };
+    mmt_error why = { 0 };
 
     TRY(cublasLtMatmulPreferenceCreate, &self->preference);
-    TRY(cublasLtMatmulPreferenceSetAttribute, self->preference, MMT_LT_PREF_WORKSPACE,
-        &most, sizeof most);
-    TRY(cublasLtMatmulAlgoGetHeuristic, self->handle, self->descriptor, self->first,
-        self->second, self->product, self->product, self->preference, MOST_CHOICES,
-        self->choices, &found);
-    for (int i = 0; i < found; i++)
-        if (self->choices[i].state == 0 && self->choices[i].workspace <= workspace_bytes)
-            self->choices[self->num_choices++] = self->choices[i];
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        if (ask_within(self, workspace_bytes / limits[i].part, limits[i].reductions,
+                       &why) &&
+            i == 0)
+            return mmt_fail_native(err, why.status, why.native, "%s", why.text);
+    add_other_walks(self);
     if (!self->num_choices)
         return mmt_fail(err, MMT_ERROR_UNSUPPORTED,
                         "cuBLASLt proposes no algorithm for this problem");

@@ -168,9 +168,37 @@ EXPORT(int)
 cublasLtMatmulPreferenceSetAttribute(struct preference *preference, int attribute,
                                      const void *value, size_t size)
 {
+    if (attribute == 3)
+        return size == sizeof(uint32_t) ? SUCCESS : INVALID_VALUE;
     if (attribute != 1 || size != sizeof preference->workspace)
         return INVALID_VALUE;
     memcpy(&preference->workspace, value, size);
+    return SUCCESS;
+}
+
+/* The blocks of the slow algorithm alone may be walked another way, which is as slow. */
+EXPORT(int)
+cublasLtMatmulAlgoConfigSetAttribute(uint64_t algorithm[8], int attribute,
+                                     const void *value, size_t size)
+{
+    uint32_t swizzled;
+
+    if (attribute != 4 || size != sizeof swizzled)
+        return INVALID_VALUE;
+    memcpy(&swizzled, value, size);
+    algorithm[1] = swizzled;
+    return SUCCESS;
+}
+
+EXPORT(int)
+cublasLtMatmulAlgoCheck(void *handle, const struct desc *desc, const struct layout *a,
+                        const struct layout *b, const struct layout *c,
+                        const struct layout *d, const uint64_t algorithm[8],
+                        struct result *result)
+{
+    if (algorithm[0] != SLOW)
+        return NOT_SUPPORTED;
+    *result = (struct result){ .algorithm = { algorithm[0], algorithm[1] } };
     return SUCCESS;
 }
 
@@ -198,7 +226,7 @@ cublasLtMatmulAlgoGetHeuristic(void *handle, const struct desc *desc,
                                struct result *results, int *found)
 {
     if (!fits(desc, a, b, c) || d != c || wanted < 8 ||
-        preference->workspace != (uint64_t) 64 << 20)
+        preference->workspace > (uint64_t) 64 << 20)
         return INVALID_VALUE;
     if (a->type == MMT_F8E4M3 && (!desc->transposed[0] || desc->transposed[1]))
         return NOT_SUPPORTED;
