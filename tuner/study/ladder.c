@@ -55,6 +55,17 @@ static const struct mmt_rung gts250[] = {
     TUNED,
 };
 
+static const struct mmt_rung ustyuzhanin[] = {
+    { "", "naive", NULL, "one thread for each element",
+      "naive ORDER=columns BLOCK_M=32 BLOCK_N=32" },
+    { "", "split", NULL, "k split over the grid, two launches",
+      "split_naive BLOCK_M=32 BLOCK_N=32 SPLIT_K=4" },
+    { "", "block", NULL, "one block for each element", "block_dot THREADS=256" },
+    { "", "tiled", NULL, "32x32 tiles", SWAPPED },
+    TUNED,
+};
+
+static const int ustyuzhanin_sizes[] = { 256, 512, 1000, 1400, 2048 };
 static const int zatolokin_sizes[] = { 256, 512, 1024, 2048 };
 static const int semenenko_sizes[] = { 512, 1024, 2048 };
 static const int gts250_sizes[] = { 512, 1024, 2048, 3072, 4096, 5120, 6144, 7168 };
@@ -69,6 +80,9 @@ const struct mmt_ladder_paper mmt_ladder_papers[] = {
       "Table 1.2" },
     { "gts250", "GeForce GTS 250, whole program", gts250_sizes, COUNT(gts250_sizes), 100,
       1 << MMT_I32 | 1 << MMT_F32, gts250, COUNT(gts250), "Table 1" },
+    { "ustyuzhanin", "Ustyuzhanin and others 2024, the alternatives; no times printed",
+      ustyuzhanin_sizes, COUNT(ustyuzhanin_sizes), 10, 1 << MMT_F64, ustyuzhanin,
+      COUNT(ustyuzhanin), "" },
 };
 const int mmt_ladder_num_papers = COUNT(mmt_ladder_papers);
 

@@ -7,12 +7,8 @@
 #include <string.h>
 
 static const struct mmt_study *const studies[] = {
-    &mmt_study_ladder,
-    &mmt_study_addition,
-    &mmt_study_cards,
-    &mmt_study_longvector,
-    &mmt_study_pyramid,
-    &mmt_study_cg,
+    &mmt_study_ladder,     &mmt_study_addition, &mmt_study_cards,
+    &mmt_study_longvector, &mmt_study_pyramid,  &mmt_study_cg,
 };
 
 enum { NUM_STUDIES = sizeof studies / sizeof *studies };
@@ -152,7 +148,8 @@ static const struct option_help {
       "  --repetitions N       default: as the paper has them\n" },
     { { "paper", required_argument, NULL, PAPER },
       MMT_HEEDS_PAPER,
-      "  --paper NAME          zatolokin, semenenko or gts250; default: all\n" },
+      "  --paper NAME          zatolokin, semenenko, gts250 or ustyuzhanin; default: "
+      "all\n" },
     { { "cpu-seconds", required_argument, NULL, CPU },
       MMT_HEEDS_CPU,
       "  --cpu-seconds N       leave out runs on one core that would take longer;\n"
@@ -234,9 +231,11 @@ static mmt_status take_size(struct mmt_study_options *options, char *piece,
 
 static mmt_status read_paper(const char *word, const char **out, mmt_error *err)
 {
-    if (strcmp(word, "zatolokin") && strcmp(word, "semenenko") && strcmp(word, "gts250"))
+    if (strcmp(word, "zatolokin") && strcmp(word, "semenenko") &&
+        strcmp(word, "gts250") && strcmp(word, "ustyuzhanin"))
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "--paper is '%s'; it must be zatolokin, semenenko or gts250",
+                        "--paper is '%s'; it must be zatolokin, semenenko, gts250 or "
+                        "ustyuzhanin",
                         word);
     *out = word;
     return MMT_OK;

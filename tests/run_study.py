@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""mmtune study on an OpenCL CPU, with small sizes: run_study.py MMTUNE PAPERS
+
+PAPERS is the folder of the papers' profiles."""
+import csv
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+program, papers = sys.argv[1:]
+checks = failures = 0
+
+
+def check(held, what):
+    global checks, failures
+    checks += 1
+    if not held:
+        failures += 1
+        print("not so: %s" % what, file=sys.stderr)
+
+
+def study(*words):
+    return subprocess.run([program, "study", *words], capture_output=True, text=True)
+
+
+def cpu():
+    done = subprocess.run([program, "devices", "--json"], capture_output=True, text=True)
+    for device in json.loads(done.stdout or "[]"):
+        if device["kind"] == "cpu":
+            return device["id"]
+    print("skipped: there is no OpenCL CPU device")
+    sys.exit(77)
+
+
+def rows(folder, name):
+    """The rows of a table, which must stand alike in its CSV and its JSON."""
+    with open(os.path.join(folder, name + ".json")) as file:
+        table = json.load(file)
+    with open(os.path.join(folder, name + ".csv"), newline="") as file:
+        lines = list(csv.reader(file))
+    heads = ["%s (%s)" % (c["name"], c["unit"]) if c["unit"] else c["name"]
+             for c in table["columns"]]
+    check(lines[0] == heads, "%s: the heads of the CSV" % name)
+    check(len(lines) == len(table["rows"]) + 1, "%s: as many lines as rows" % name)
+    for line, row in zip(lines[1:], table["rows"]):
+        for text, value in zip(line, row.values()):
+            check(text == ("" if value is None else value) if not isinstance(value, float)
+                  else abs(float(text) - value) <= 1e-6 * abs(value),
+                  "%s: '%s' is %s" % (name, text, value))
+    return table["rows"]
+
+
+def run(name, device, folder, *words):
+    out = os.path.join(folder, name)
+    done = study(name, "--device", device, "--out", out, *words)
+    check(done.returncode == 0, "%s: %s" % (name, done.stderr))
+    return out, done.stdout
+
+
+def check_usage(device):
+    for words, told in ((["ladders"], "no study"), (["ladder", "--sizes", "0"], "--sizes"),
+                        (["ladder", "--paper", "knuth"], "zatolokin"),
+                        (["ladder", "--memory", "1G"], "does not heed"),
+                        (["ladder", "--type", "bf16", "--device", device], "bf16"),
+                        (["addition", "--device", "null:sm_90"], "executes nothing"),
+                        (["cards", "one.json"], "two profiles"),
+                        (["cg", "one.json"], "one word too many"),
+                        (["pyramid", "--memory", "much"], "256M"),
+                        (["pyramid", "--device", device, "--sizes", "32", "--memory", "9K"],
+                         "a pyramid of height 1 needs 3 planes"),
+                        (["pyramid", "--device", device, "--sizes", "32", "--memory", "1G"],
+                         "holds the whole grid"),
+                        (["longvector", "--device", device, "--type", "i32"], "f32 or f64")):
+        with tempfile.TemporaryDirectory() as folder:
+            done = study(*words, "--out", folder)
+        check(done.returncode == 2 and told in done.stderr,
+              "%s is refused: %s" % (words, done.stderr))
+    check(study().returncode == 0 and study("ladder", "--help").returncode == 0, "help")
+
+
+def check_ladder(device, folder):
+    out, _ = run("ladder", device, folder, "--sizes", "64,128", "--repetitions", "2")
+    for paper in ("zatolokin", "semenenko", "gts250", "ustyuzhanin"):
+        for row in rows(out, "ladder-" + paper):
+            check(not row["left out"], "%s: %s" % (row["kernel"], row["left out"]))
+            parts = sum(row[p] for p in ("allocate", "host to device", "device to host",
+                                         "kernel, host clock"))
+            check(abs(parts - row["total"]) <= 0.02 * row["total"],
+                  "%s: the phases add up to the total" % row["kernel"])
+            check(row["kernel, device clock"] > 0, "no time is 0")
+    turns = {(r["kernel"], r["type"]): r["bank turns"]
+             for r in rows(out, "ladder-semenenko")}
+    for kernel, least in (("tiles with bank conflicts", 32), ("an extra column", 1),
+                          ("indices exchanged", 1)):
+        check(turns[kernel, "f32"] == least, "%s: %s turns" % (kernel, turns[kernel, "f32"]))
+    layouts = {r["layout"] for r in rows(out, "ladder-gts250-cpu")}
+    check(layouts == {"A*B", "A^T*B", "A*B^T", "buffered"}, "one core's layouts")
+
+
+def check_published(device, folder):
+    """At a size that the papers have, their figures stand beside ours, doubts and all."""
+    out, told = run("ladder", device, os.path.join(folder, "published"), "--sizes", "512",
+                    "--repetitions", "1", "--paper", "zatolokin", "--cpu-seconds", "0")
+    found = {r["kernel"]: r for r in rows(out, "ladder-zatolokin")}
+    naive = found["naive, threads along rows, as printed"]
+    check(naive["paper P"] == 7.9, "Table 1, OpenCL, 512: %s" % naive["paper P"])
+    column = found["a column of B in shared memory"]
+    check("0.36 s would give 0.746" in column["paper's figure is suspect"]
+          and column["paper P"] == 7.5, "Table 2, OpenCL, 512 is suspect")
+    check("* the paper's figure is suspect" in told, "which is said where people read")
+
+
+def check_addition(device, folder):
+    out, told = run("addition", device, folder, "--sizes", "512,4096", "--repetitions", "2")
+    check(len(rows(out, "addition")) == 6, "three types, two sizes")
+    check(len(re.findall("with copying: ", told)) == 3, "crossovers are told")
+
+
+def check_cards(folder):
+    out = os.path.join(folder, "cards")
+    done = study("cards", os.path.join(papers, "geforce-gtx-1060.json"),
+                 os.path.join(papers, "quadro-k5000.json"), "--out", out, "--json")
+    check(done.returncode == 0 and len(done.stdout.splitlines()) == 2, "cards --json")
+    for row in rows(out, "cards"):
+        check(abs(row["T1"] - row["T2"] - row["T1 - T2"]) < 1e-6 * row["T1"], "T1 - T2")
+        if row["kernel of the first"] == "extra column":
+            check("suspect" in row["faster"], "a doubtful figure proves nothing")
+
+
+def check_longvector(device, folder):
+    out, told = run("longvector", device, folder, "--sizes", "10,30")
+    series = {r["series"] for r in rows(out, "longvector")}
+    check(series == {"measured", "model of the paper", "model with memory"}, "its series")
+    check("grows to" in told and "delta over 2 sizes" in told, "what it says: %s" % told)
+
+
+def check_pyramid(device, folder):
+    out, told = run("pyramid", device, folder, "--sizes", "48")
+    check("the bits of plain sweeps" in told, "bits: %s" % told)
+    heights = {r["h"] for r in rows(out, "pyramid")}
+    check(heights >= {1, 3}, "heights %s" % heights)
+
+
+def check_cg(device, folder):
+    out, told = run("cg", device, folder, "--sizes", "1,2,31,90")
+    for row in rows(out, "cg"):
+        check(row["end"] == "solved" and row["error of x"] < 1e-6, "%s" % row)
+        if row["steps"]:
+            check(row["steps"] <= row["n"] + 10, "steps %s" % row)
+    check("not symmetric: A(1, 0)" in told and "not positive definite" in told, "guards")
+
+
+def check_pictures(folder):
+    found = {name for _, _, names in os.walk(folder) for name in names
+             if name.endswith((".gp", ".svg"))}
+    scripts = {name[:-3] for name in found if name.endswith(".gp")}
+    check(len(scripts) >= 8, "scripts: %s" % scripts)
+    pictures = {name[:-4] for name in found if name.endswith(".svg")}
+    if pictures:
+        check(pictures == scripts, "every script makes its picture")
+    else:
+        print("no pictures: gnuplot is not installed")
+
+
+device = cpu()
+check_usage(device)
+with tempfile.TemporaryDirectory() as temporary:
+    check_ladder(device, temporary)
+    check_published(device, temporary)
+    check_addition(device, temporary)
+    check_cards(temporary)
+    check_longvector(device, temporary)
+    check_pyramid(device, temporary)
+    check_cg(device, temporary)
+    check_pictures(temporary)
+print("study: %d checks, %d failed" % (checks, failures))
+sys.exit(failures > 0)

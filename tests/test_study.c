@@ -1,0 +1,131 @@
+/* What the studies compute without a device: bank conflicts, the papers' own figures by
+ * their own formulas, tables. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/test.h"
+#include "tuner/study/banks.h"
+#include "tuner/study/cpu.h"
+#include "tuner/study/papers.h"
+#include "tuner/study/table.h"
+
+/* Tiles of 32 x 32 take 32 turns, or one. */
+static void check_banks(void)
+{
+    CHECK(mmt_bank_turns(MMT_TILE_PLAIN, 32, 4) == 32);
+    CHECK(mmt_bank_turns(MMT_TILE_PAD, 32, 4) == 1);
+    CHECK(mmt_bank_turns(MMT_TILE_SWAP, 32, 4) == 1);
+    CHECK(mmt_bank_turns(MMT_TILE_PLAIN, 32, 8) == 16); /* half a warp at a time */
+    CHECK(mmt_bank_turns(MMT_TILE_PAD, 32, 8) == 1);
+    CHECK(mmt_bank_turns(MMT_TILE_SWAP, 32, 8) == 1);
+    CHECK(mmt_bank_turns(MMT_TILE_PLAIN, 16, 4) == 8);
+    CHECK(mmt_bank_turns(MMT_TILE_PAD, 16, 4) == 1);
+    CHECK(mmt_bank_turns(MMT_TILE_PLAIN, 8, 4) == 2);
+}
+
+/* R = 2 N^3 / T and P = V / t reproduce what is printed, up to the digits that are
+ * printed and the times that were cut; what does not fit is known as suspect. */
+static void check_rates(void)
+{
+    int count, tried = 0;
+    const struct mmt_paper_row *rows = mmt_paper_rows(&count);
+
+    for (int i = 0; i < count; i++) {
+        const struct mmt_paper_row *row = &rows[i];
+        if (row->seconds <= 0 || row->gflops <= 0)
+            continue;
+        double n = (double) row->n, rate = 2 * n * n * n / row->seconds * 1e-9;
+        bool fits =
+            fabs(rate / row->gflops - 1) < (strcmp(row->paper, "gts250") ? 0.31 : 0.005);
+        CHECK(fits || row->suspect);
+        tried++;
+    }
+    CHECK_EQ_INT(tried, 42);
+}
+
+/* The speed-ups of the GTS 250 paper are over its other kernel, not over the CPU: they
+ * are marked, and no row that is in doubt has a paper's word alone. */
+static void check_suspects(void)
+{
+    int count, suspects = 0, speed_ups = 0;
+    const struct mmt_paper_row *rows = mmt_paper_rows(&count);
+
+    CHECK(count == 166);
+    for (int i = 0; i < count; i++) {
+        suspects += rows[i].suspect != NULL;
+        if (!strcmp(rows[i].where, "Table 4 and Table 5")) {
+            CHECK(rows[i].suspect && rows[i].other > 1);
+            speed_ups++;
+        }
+    }
+    CHECK(suspects == 34);
+    CHECK(speed_ups == 4);
+    CHECK(!mmt_paper_find(&(struct mmt_paper_row){ .paper = "gts250", .n = 777 }));
+}
+
+/* All layouts give the same product, whole numbers wrapping as they must. */
+static void check_cpu(void)
+{
+    enum { N = 7 };
+    uint32_t a[N * N], b[N * N], at[N * N], bt[N * N], c[N * N], first[N * N], room[N];
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++) {
+            at[j * N + i] = a[i * N + j] = (uint32_t) i * 715827883u + (uint32_t) j;
+            bt[j * N + i] = b[i * N + j] = (uint32_t) i - (uint32_t) j * 1431655765u;
+        }
+    mmt_cpu_gemm(MMT_I32, MMT_CPU_AB, N, a, b, first, room);
+    CHECK(first[1] == a[0] * b[1] + a[1] * b[N + 1] + a[2] * b[2 * N + 1] +
+                          a[3] * b[3 * N + 1] + a[4] * b[4 * N + 1] +
+                          a[5] * b[5 * N + 1] + a[6] * b[6 * N + 1]);
+    mmt_cpu_gemm(MMT_I32, MMT_CPU_ATB, N, at, b, c, room);
+    CHECK(!memcmp(c, first, sizeof c));
+    mmt_cpu_gemm(MMT_I32, MMT_CPU_ABT, N, a, bt, c, room);
+    CHECK(!memcmp(c, first, sizeof c));
+    mmt_cpu_gemm(MMT_I32, MMT_CPU_BUFFERED, N, a, b, c, room);
+    CHECK(!memcmp(c, first, sizeof c));
+}
+
+/* Words that CSV and gnuplot would misread come back whole. */
+static void check_table(void)
+{
+    static const struct mmt_column columns[] = { { "kind, \"quoted\"", "", 0 },
+                                                 { "n", "", 0 },
+                                                 { "t", "ms", 3 } };
+    char folder[] = "/tmp/mmtune-study-XXXXXX", path[64], text[256] = "";
+    mmt_error err = { 0 };
+    struct mmt_table table = mmt_table_start("a title", columns, 3);
+    mmt_table_add(&table, (struct mmt_cell[]){ MMT_WORD("it's, so"), MMT_NUMBER(8),
+                                               MMT_NUMBER(0.125) });
+    mmt_table_add(&table,
+                  (struct mmt_cell[]){ MMT_WORD("b"), MMT_NUMBER(9), MMT_NUMBER(NAN) });
+
+    CHECK(mkdtemp(folder));
+    CHECK_OK(mmt_table_save(&table, folder, "t", &err), err);
+    snprintf(path, sizeof path, "%s/t.csv", folder);
+    FILE *file = fopen(path, "rb");
+    CHECK(file && fread(text, 1, sizeof text - 1, file) > 0);
+    CHECK(!strcmp(
+        text, "\"kind, \"\"quoted\"\"\",n,t (ms)\r\n\"it's, so\",8,0.125\r\nb,9,\r\n"));
+    fclose(file);
+    remove(path);
+    snprintf(path, sizeof path, "%s/t.json", folder);
+    remove(path);
+    rmdir(folder);
+    mmt_table_free(&table);
+
+    table = mmt_table_start("nowhere", columns, 3);
+    CHECK(mmt_table_save(&table, "/proc/nowhere", "t", &err) == MMT_ERROR_IO);
+    mmt_table_free(&table);
+}
+
+int main(void)
+{
+    check_banks();
+    check_rates();
+    check_suspects();
+    check_cpu();
+    check_table();
+    return test_end("study");
+}
