@@ -97,10 +97,9 @@ static void separate_matrices(mmt_problem *p)
 static mmt_problem make_problem(const struct mmt_shape *shape, mmt_type type,
                                 const struct mmt_wish *wish, int transposes, bool odd)
 {
-    mmt_problem p = mmt_gemm_problem(type, shape->m, shape->n, shape->k);
+    mmt_problem p = mmt_shape_problem(MMT_GEMM, type, shape);
 
     mmt_wish_apply(wish, &p);
-    p.batch = shape->batch;
     p.trans_a = transposes & (MMT_TN | MMT_TT) ? 1 : 0;
     p.trans_b = transposes & (MMT_NT | MMT_TT) ? 1 : 0;
     if (odd) {

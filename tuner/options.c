@@ -246,7 +246,7 @@ mmt_status mmt_option_shape(const char *string, mmt_op op, struct mmt_shape *out
                         string, row->name, form, row->example, form);
     }
     *out = (struct mmt_shape){ problem.m, problem.n, problem.k,
-                               count > dimensions ? extents[dimensions] : 1 };
+                               count > dimensions ? extents[dimensions] : 1, false };
     return MMT_OK;
 }
 
@@ -255,6 +255,8 @@ mmt_problem mmt_shape_problem(mmt_op op, mmt_type type, const struct mmt_shape *
     mmt_problem problem = mmt_gemm_problem(type, shape->m, shape->n, shape->k);
     problem.op = op;
     problem.batch = shape->batch;
+    if (shape->f32_out && mmt_type_has_choice(type))
+        problem.out = MMT_F32;
     struct mmt_stored a = mmt_op_stored(&problem, MMT_OPERAND_A),
                       b = mmt_op_stored(&problem, MMT_OPERAND_B);
     problem.stride_a = a.rows * a.cols;

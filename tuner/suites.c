@@ -6,10 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SQUARE(n)                                                                        \
+#define BATCH(m_, n_, k_, batch_)                                                        \
     {                                                                                    \
-        n, n, n, 1                                                                       \
+        .m = m_, .n = n_, .k = k_, .batch = batch_                                       \
     }
+#define SHAPE(m, n, k) BATCH(m, n, k, 1)
+#define SQUARE(n)      SHAPE(n, n, n)
 
 static const struct mmt_shape squares[] = {
     SQUARE(1024), SQUARE(4096), SQUARE(2048), SQUARE(512),
@@ -17,11 +19,11 @@ static const struct mmt_shape squares[] = {
 };
 
 static const struct mmt_shape skinny[] = {
-    { 1, 4096, 4096, 1 },   { 16, 4096, 4096, 1 }, { 64, 4096, 4096, 1 },
-    { 128, 8192, 8192, 1 }, { 4096, 4096, 64, 1 }, { 8192, 8192, 128, 1 },
-    { 256, 256, 65536, 1 }, { 64, 64, 100000, 1 }, { 2560, 64, 2560, 1 },
-    { 6144, 48, 2560, 1 },  { 35, 8457, 2560, 1 }, { 5124, 700, 2048, 1 },
-    { 512, 3000, 1536, 1 },
+    SHAPE(1, 4096, 4096),   SHAPE(16, 4096, 4096), SHAPE(64, 4096, 4096),
+    SHAPE(128, 8192, 8192), SHAPE(4096, 4096, 64), SHAPE(8192, 8192, 128),
+    SHAPE(256, 256, 65536), SHAPE(64, 64, 100000), SHAPE(2560, 64, 2560),
+    SHAPE(6144, 48, 2560),  SHAPE(35, 8457, 2560), SHAPE(5124, 700, 2048),
+    SHAPE(512, 3000, 1536),
 };
 
 /* The sizes for which the papers print times. */
@@ -29,25 +31,31 @@ static const struct mmt_shape papers[] = {
     SQUARE(1024), SQUARE(512), SQUARE(2048), SQUARE(256), SQUARE(4096), SQUARE(3072),
 };
 
-/* Products of a language model: one token, 128 tokens and 4096, against its weights. */
+/* Products of a language model: one token, 128 tokens and 4096, against its weights (C in
+ * the type's own output, bf16 for bf16 and f8), then what training makes of 4096:
+ * gradients of what came in, and, in f32, of the weights. */
+#define GRADIENT(m_, n_, k_)                                                             \
+    {                                                                                    \
+        .m = m_, .n = n_, .k = k_, .batch = 1, .f32_out = true                           \
+    }
 static const struct mmt_shape llm[] = {
-    { 1, 2112, 7168, 1 },    { 1, 576, 7168, 1 },      { 1, 24576, 1536, 1 },
-    { 1, 32768, 512, 1 },    { 1, 7168, 16384, 1 },    { 1, 4096, 7168, 1 },
-    { 1, 7168, 2048, 1 },    { 1, 256, 7168, 1 },      { 1, 129280, 7168, 1 },
-    { 128, 2112, 7168, 1 },  { 128, 576, 7168, 1 },    { 128, 24576, 1536, 1 },
-    { 128, 32768, 512, 1 },  { 128, 7168, 16384, 1 },  { 128, 4096, 7168, 1 },
-    { 128, 7168, 2048, 1 },  { 128, 256, 7168, 1 },    { 128, 129280, 7168, 1 },
-    { 4096, 2112, 7168, 1 }, { 4096, 576, 7168, 1 },   { 4096, 24576, 1536, 1 },
-    { 4096, 32768, 512, 1 }, { 4096, 7168, 16384, 1 }, { 4096, 4096, 7168, 1 },
-    { 4096, 7168, 2048, 1 }, { 4096, 256, 7168, 1 },   { 4096, 129280, 7168, 1 },
-    { 4096, 7168, 2112, 1 }, { 2112, 4096, 7168, 1 },  { 4096, 7168, 576, 1 },
-    { 576, 4096, 7168, 1 },  { 4096, 1536, 24576, 1 }, { 24576, 4096, 1536, 1 },
+    SHAPE(1, 2112, 7168),      SHAPE(1, 576, 7168),        SHAPE(1, 24576, 1536),
+    SHAPE(1, 32768, 512),      SHAPE(1, 7168, 16384),      SHAPE(1, 4096, 7168),
+    SHAPE(1, 7168, 2048),      SHAPE(1, 256, 7168),        SHAPE(1, 129280, 7168),
+    SHAPE(128, 2112, 7168),    SHAPE(128, 576, 7168),      SHAPE(128, 24576, 1536),
+    SHAPE(128, 32768, 512),    SHAPE(128, 7168, 16384),    SHAPE(128, 4096, 7168),
+    SHAPE(128, 7168, 2048),    SHAPE(128, 256, 7168),      SHAPE(128, 129280, 7168),
+    SHAPE(4096, 2112, 7168),   SHAPE(4096, 576, 7168),     SHAPE(4096, 24576, 1536),
+    SHAPE(4096, 32768, 512),   SHAPE(4096, 7168, 16384),   SHAPE(4096, 4096, 7168),
+    SHAPE(4096, 7168, 2048),   SHAPE(4096, 256, 7168),     SHAPE(4096, 129280, 7168),
+    SHAPE(4096, 7168, 2112),   GRADIENT(2112, 4096, 7168), SHAPE(4096, 7168, 576),
+    GRADIENT(576, 4096, 7168), SHAPE(4096, 1536, 24576),   GRADIENT(24576, 4096, 1536),
 };
 
 static const struct mmt_shape batched[] = {
-    { 64, 64, 64, 1024 }, { 128, 128, 128, 256 }, { 256, 256, 256, 64 },
-    { 32, 32, 32, 4096 }, { 16, 16, 16, 4096 },   { 16, 16, 16, 64 },
-    { 64, 64, 64, 64 },   { 128, 128, 128, 64 },  { 256, 256, 256, 1024 },
+    BATCH(64, 64, 64, 1024), BATCH(128, 128, 128, 256), BATCH(256, 256, 256, 64),
+    BATCH(32, 32, 32, 4096), BATCH(16, 16, 16, 4096),   BATCH(16, 16, 16, 64),
+    BATCH(64, 64, 64, 64),   BATCH(128, 128, 128, 64),  BATCH(256, 256, 256, 1024),
 };
 
 #define SUITE(name, what)                                                                \
@@ -59,7 +67,9 @@ static const struct mmt_suite suites[] = {
     SUITE(squares, "square matrices, among them sizes that no tile divides"),
     SUITE(skinny, "one extent far from the others"),
     SUITE(papers, "the sizes for which the papers print times"),
-    SUITE(llm, "a language model's products: 1, 128 and 4096 tokens"),
+    SUITE(llm,
+          "a language model's products: 1, 128 and 4096 tokens, and gradients; for bf16 "
+          "and f8"),
     SUITE(batched, "many small matrices at once"),
 };
 
@@ -146,8 +156,8 @@ void mmt_suite_default(double flops, struct mmt_shape out[MMT_DEFAULT_SHAPES])
     while (n < 8192 && (double) n * M_SQRT2 < side)
         n *= 2;
     const struct mmt_shape shapes[MMT_DEFAULT_SHAPES] = {
-        SQUARE(n),     { 16, n, n, 1 }, SQUARE(n / 4),        { n, n, 64, 1 },
-        SQUARE(n / 2), { 1, n, n, 1 },  { 64, 64, 8 * n, 1 }, SQUARE(n * 125 / 128 - 3),
+        SQUARE(n),     SHAPE(16, n, n), SQUARE(n / 4),        SHAPE(n, n, 64),
+        SQUARE(n / 2), SHAPE(1, n, n),  SHAPE(64, 64, 8 * n), SQUARE(n * 125 / 128 - 3),
     };
     memcpy(out, shapes, sizeof shapes);
 }
@@ -155,23 +165,14 @@ void mmt_suite_default(double flops, struct mmt_shape out[MMT_DEFAULT_SHAPES])
 /* Arrays as paper 003 has them; grids, and vectors, that memory bounds, then smaller
  * ones. */
 static const struct mmt_shape of_ops[MMT_NUM_OPS][MMT_DEFAULT_SHAPES] = {
-    [MMT_AXPBY] = { { 1, 51200000, 1, 1 },
-                    { 1, 5120000, 1, 1 },
-                    { 1, 512000, 1, 1 },
-                    { 1, 51200, 1, 1 } },
-    [MMT_DOT] = { { 1, 1, 1 << 24, 1 },
-                  { 5, 1, 1 << 20, 1 },
-                  { 1024, 1, 4096, 1 },
-                  { 1, 1, 1 << 16, 1 } },
-    [MMT_HEAT2D] = { { 8192, 8192, 1, 1 },
-                     { 4096, 4096, 1, 1 },
-                     { 2048, 2048, 1, 1 },
-                     { 1024, 1024, 1, 1 },
-                     { 256, 256, 1, 1 } },
-    [MMT_JACOBI3D] = { { 512, 512, 512, 1 },
-                       { 256, 256, 256, 1 },
-                       { 128, 128, 128, 1 },
-                       { 64, 64, 64, 1 } },
+    [MMT_AXPBY] = { SHAPE(1, 51200000, 1), SHAPE(1, 5120000, 1), SHAPE(1, 512000, 1),
+                    SHAPE(1, 51200, 1) },
+    [MMT_DOT] = { SHAPE(1, 1, 1 << 24), SHAPE(5, 1, 1 << 20), SHAPE(1024, 1, 4096),
+                  SHAPE(1, 1, 1 << 16) },
+    [MMT_HEAT2D] = { SHAPE(8192, 8192, 1), SHAPE(4096, 4096, 1), SHAPE(2048, 2048, 1),
+                     SHAPE(1024, 1024, 1), SHAPE(256, 256, 1) },
+    [MMT_JACOBI3D] = { SHAPE(512, 512, 512), SHAPE(256, 256, 256), SHAPE(128, 128, 128),
+                       SHAPE(64, 64, 64) },
 };
 
 int mmt_suite_of_op(mmt_op op, size_t memory, struct mmt_shape out[MMT_DEFAULT_SHAPES])
@@ -199,7 +200,7 @@ static int help(void)
     printf(
         "usage: mmtune suites [--json]\n\n"
         "Lists the suites of shapes that `mmtune tune --suite NAME` takes, as MxNxK or\n"
-        "MxNxKxBATCH.\n");
+        "MxNxKxBATCH; out=f32 where C is of f32 if the type leaves a choice.\n");
     return MMT_EXIT_DONE;
 }
 
@@ -208,7 +209,10 @@ static void print_shape(const struct mmt_shape *shape, char out[96])
     int length = snprintf(out, 96, "%lldx%lldx%lld", (long long) shape->m,
                           (long long) shape->n, (long long) shape->k);
     if (shape->batch > 1)
-        snprintf(out + length, 96 - (size_t) length, "x%lld", (long long) shape->batch);
+        length += snprintf(out + length, 96 - (size_t) length, "x%lld",
+                           (long long) shape->batch);
+    if (shape->f32_out)
+        snprintf(out + length, 96 - (size_t) length, " out=f32");
 }
 
 static void print_suite(const struct mmt_suite *suite)

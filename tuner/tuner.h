@@ -79,6 +79,7 @@ mmt_status mmt_option_transposes(const char *list, unsigned *transposes, mmt_err
  * single number for one array, or one dot product. The others are 1. */
 struct mmt_shape {
     int64_t m, n, k, batch;
+    bool f32_out; /* C is of f32 where the type leaves a choice, as gradients are */
 };
 mmt_status mmt_option_shape(const char *string, mmt_op op, struct mmt_shape *out,
                             mmt_error *err);
