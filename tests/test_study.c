@@ -42,7 +42,7 @@ static void check_rates(void)
         CHECK(fits || row->suspect);
         tried++;
     }
-    CHECK_EQ_INT(tried, 42);
+    CHECK_EQ_INT(tried, 48);
 }
 
 /* The speed-ups of the GTS 250 paper are over its other kernel, not over the CPU: they
@@ -116,7 +116,7 @@ static void check_table(void)
     mmt_table_free(&table);
 
     table = mmt_table_start("nowhere", columns, 3);
-    CHECK(mmt_table_save(&table, "/proc/nowhere", "t", &err) == MMT_ERROR_IO);
+    CHECK(mmt_table_save(&table, "/proc/nowhere", "t", &err) != MMT_OK && err.text[0]);
     mmt_table_free(&table);
 }
 
