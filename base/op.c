@@ -275,11 +275,14 @@ static mmt_problem plain(mmt_op op, mmt_type type, int64_t m, int64_t n, int64_t
     return problem;
 }
 
-mmt_problem mmt_op_smallest(mmt_op op, mmt_type type)
+mmt_problem mmt_op_problem(mmt_op op, mmt_type type, int64_t m, int64_t n, int64_t k)
 {
-    mmt_problem problem = plain(op, type, 1, 1, 1);
-    for (const char *at = rows[op].dimensions; *at && rows[op].least; at++)
-        *mmt_op_dimension(&problem, *at) = rows[op].least;
+    mmt_problem sizes = plain(op, type, m, n, k), problem = plain(op, type, 1, 1, 1);
+    for (const char *at = rows[op].dimensions; *at; at++) {
+        int64_t size = *mmt_op_dimension(&sizes, *at);
+        *mmt_op_dimension(&problem, *at) =
+            size > 0 && size < rows[op].least ? rows[op].least : size;
+    }
     return problem;
 }
 

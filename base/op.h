@@ -54,8 +54,9 @@ void mmt_op_print_shape(const mmt_problem *problem, struct mmt_text *text);
 /* "MxNxK", how a shape of it is spelled. */
 const char *mmt_op_form(mmt_op op, char buffer[8]);
 
-/* A problem with as little as there can be to compute. */
-mmt_problem mmt_op_smallest(mmt_op op, mmt_type type);
+/* A problem of about that size: what the op does not have is 1, and what is too small for
+ * it, but not 0, as small as can be. */
+mmt_problem mmt_op_problem(mmt_op op, mmt_type type, int64_t m, int64_t n, int64_t k);
 
 /* Refuses what the op does not do: a type, transposes, a dimension or an operand's layout
  * that it does not have, a grid without an inside. Sets dimensions that it does not have

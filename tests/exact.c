@@ -48,14 +48,14 @@ static double get(mmt_type type, const void *bytes, size_t at)
 
 /* ---- matrices -------------------------------------------------------------------- */
 
-static struct exact_matrix matrix(mmt_type type, bool transposed, int rows, int columns,
-                                  int64_t ld, int64_t stride, int64_t batch,
+static struct exact_matrix matrix(mmt_type type, struct mmt_stored stored, int64_t ld,
+                                  int64_t stride, int64_t batch,
                                   const struct exact_call *call)
 {
     return (struct exact_matrix){
         .type = type,
-        .rows = transposed ? columns : rows,
-        .columns = transposed ? rows : columns,
+        .rows = stored.rows,
+        .columns = stored.cols,
         .ld = ld,
         .stride = stride,
         .batch = batch,
@@ -133,7 +133,8 @@ static mmt_status create_scalars(struct exact *data, mmt_error *err)
 {
     struct exact_matrix *x = &data->scalars;
 
-    *x = matrix(mmt_type_scalar(data->problem.type), false, 1, 2, 2, 2, 1, &data->call);
+    *x = matrix(mmt_type_scalar(data->problem.type), (struct mmt_stored){ 1, 2 }, 2, 2, 1,
+                &data->call);
     if (!number_elements(x, data->call.guard, 0))
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the scalars on the host");
     x->values[x->start] = (uint64_t) (int64_t) data->call.alpha;
@@ -144,9 +145,10 @@ static mmt_status create_scalars(struct exact *data, mmt_error *err)
 static mmt_status create_bias(struct exact *data, mmt_error *err)
 {
     const mmt_problem *p = &data->problem;
-    const int length = (int) (p->bias == MMT_BIAS_ROW ? p->m : p->n);
+    const int64_t length = p->bias == MMT_BIAS_ROW ? p->m : p->n;
 
-    data->bias = matrix(p->out, false, 1, length, length, 0, 1, &data->call);
+    data->bias =
+        matrix(p->out, (struct mmt_stored){ 1, length }, length, 0, 1, &data->call);
     return create_matrix(data, &data->bias, 4u << 20, false, err);
 }
 
@@ -155,20 +157,22 @@ mmt_status exact_create(struct exact *data, mmt_device *device,
                         mmt_error *err)
 {
     const mmt_problem *p = problem;
-    const int m = (int) p->m, n = (int) p->n, k = (int) p->k;
-    const bool used = k && (call->alpha || call->scalars);
+    const struct mmt_stored a = mmt_op_stored(p, MMT_OPERAND_A),
+                            b = mmt_op_stored(p, MMT_OPERAND_B),
+                            c = mmt_op_stored(p, MMT_OPERAND_C);
+    const bool reads_c = mmt_op_row(p->op)->sums && call->beta;
     mmt_status status = MMT_OK;
 
     *data = (struct exact){ .device = device, .problem = *p, .call = *call };
-    data->a = matrix(p->type, p->trans_a, m, k, p->lda, p->stride_a, p->batch, call);
-    data->b = matrix(p->type, p->trans_b, k, n, p->ldb, p->stride_b, p->batch, call);
-    data->c = matrix(p->out, false, m, n, p->ldc, p->stride_c, p->batch, call);
-    if (used)
+    data->a = matrix(p->type, a, p->lda, p->stride_a, p->batch, call);
+    data->b = matrix(p->type, b, p->ldb, p->stride_b, p->batch, call);
+    data->c = matrix(p->out, c, p->ldc, p->stride_c, p->batch, call);
+    if (mmt_op_needs(p, MMT_OPERAND_A, call->alpha, call->beta, call->scalars))
         status = create_matrix(data, &data->a, 1u << 20, false, err);
-    if (!status && used)
+    if (!status && mmt_op_needs(p, MMT_OPERAND_B, call->alpha, call->beta, call->scalars))
         status = create_matrix(data, &data->b, 2u << 20, false, err);
     if (!status)
-        status = create_matrix(data, &data->c, 3u << 20, call->beta == 0, err);
+        status = create_matrix(data, &data->c, 3u << 20, !reads_c, err);
     if (!status && call->scalars)
         status = create_scalars(data, err);
     if (!status && p->bias)
@@ -195,17 +199,58 @@ void exact_free(struct exact *data)
 
 /* ---- answers --------------------------------------------------------------------- */
 
+/* An element; 0 of what is absent. */
+static uint64_t at(const struct exact_matrix *x, int64_t z, int64_t i, int64_t j)
+{
+    return x->values ? x->values[place(x, z, i, j)] : 0;
+}
+
+/* Whether an element of a grid has neighbours on all sides. */
+static bool is_inside(const mmt_problem *p, int64_t i, int64_t j)
+{
+    const int64_t row = p->op == MMT_HEAT2D ? i : i % p->n;
+    const int64_t rows = p->op == MMT_HEAT2D ? p->m : p->n;
+    const int64_t columns = p->op == MMT_HEAT2D ? p->n : p->k;
+    const bool inner = p->op == MMT_HEAT2D || (i >= p->n && i < (p->m - 1) * p->n);
+
+    return inner && row > 0 && row < rows - 1 && j > 0 && j < columns - 1;
+}
+
+/* The same for arrays and grids. */
+static uint64_t grid_answer(const struct exact *data, int64_t z, int64_t i, int64_t j)
+{
+    const mmt_problem *p = &data->problem;
+    const struct exact_matrix *a = &data->a;
+    const uint64_t alpha = (uint64_t) (int64_t) data->call.alpha;
+    const uint64_t rest = (uint64_t) (int64_t) data->call.beta * at(&data->b, z, i, j);
+
+    if (p->op == MMT_AXPBY)
+        return alpha * at(a, z, i, j) + rest;
+    if (!is_inside(p, i, j))
+        return at(a, z, i, j);
+    uint64_t around =
+        at(a, z, i - 1, j) + at(a, z, i + 1, j) + at(a, z, i, j - 1) + at(a, z, i, j + 1);
+    if (p->op == MMT_HEAT2D)
+        return at(a, z, i, j) + alpha * (around - 4 * at(a, z, i, j));
+    around += at(a, z, i - p->n, j) + at(a, z, i + p->n, j);
+    return alpha * around + rest;
+}
+
 /* alpha op(A) op(B) + beta C + bias for one element, mod 2^64. */
 static uint64_t answer(const struct exact *data, int64_t z, int64_t i, int64_t j)
 {
     const mmt_problem *p = &data->problem;
     const struct exact_matrix *a = &data->a, *b = &data->b, *c = &data->c;
     const struct exact_matrix *bias = &data->bias;
+    const bool rows_of_b = p->trans_b || p->op == MMT_DOT;
+    const int64_t row_of_b = p->op == MMT_DOT ? i : j;
     uint64_t sum = 0, added = 0;
 
+    if (!mmt_op_row(p->op)->sums)
+        return grid_answer(data, z, i, j);
     for (int64_t q = 0; a->values && q < p->k; q++)
         sum += a->values[p->trans_a ? place(a, z, q, i) : place(a, z, i, q)] *
-               b->values[p->trans_b ? place(b, z, j, q) : place(b, z, q, j)];
+               b->values[rows_of_b ? place(b, z, row_of_b, q) : place(b, z, q, j)];
     if (p->bias)
         added = bias->values[place(bias, 0, 0, p->bias == MMT_BIAS_ROW ? i : j)];
     return (uint64_t) (int64_t) data->call.alpha * sum +

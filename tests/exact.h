@@ -7,7 +7,7 @@
 /* A matrix, or a batch of them, on the host and on the device. Whatever stands round and
  * between its elements is poison: NaN, or for integers a pattern. */
 struct exact_matrix {
-    int rows, columns; /* as stored */
+    int64_t rows, columns; /* as stored */
     mmt_type type;
     int64_t ld, stride, batch;
     size_t start;        /* elements of poison before the first element */
@@ -34,8 +34,8 @@ struct exact {
     struct exact_matrix a, b, c, bias, scalars;
 };
 
-/* Makes the operands of one execution of a normalised problem. Where beta is 0 the
- * elements of C are poison; where k, or alpha on the host, is 0, A and B are absent.
+/* Makes the operands of one execution of a normalised problem. Where C is not read, its
+ * elements are poison; where A or B is not, it is absent.
  * `data` is to be freed also on failure. */
 mmt_status exact_create(struct exact *data, mmt_device *device,
                         const mmt_problem *problem, const struct exact_call *call,

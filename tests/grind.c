@@ -130,12 +130,14 @@ static void check_problem(struct grind *grind, const char *config,
 static mmt_problem problem_of(const struct mmt_variant *variant, int64_t m, int64_t n,
                               int64_t k, int64_t batch)
 {
-    mmt_problem wanted = mmt_gemm_problem(variant->type, m, n, k), problem = wanted;
+    mmt_problem wanted = mmt_op_problem(variant->op, variant->type, m, n, k);
+    mmt_problem problem = wanted;
     wanted.bias = variant->bias;
     wanted.trans_a = variant->trans_a;
     wanted.trans_b = variant->trans_b;
     wanted.batch = batch;
-    wanted.stride_a = m * k; /* B is shared by the batch */
+    const struct mmt_stored a = mmt_op_stored(&wanted, MMT_OPERAND_A);
+    wanted.stride_a = a.rows * a.cols; /* B is shared by the batch */
     mmt_problem_normalise(&wanted, &problem, NULL);
     return problem;
 }
@@ -286,14 +288,15 @@ static bool serves(const struct grind *grind, const struct mmt_template *templat
 /* One configuration for each type and transpose that the template serves. */
 static void check_template(struct grind *grind, const struct mmt_template *template)
 {
+    const bool transposes = mmt_op_row(template->op)->transposes;
     int configurations = 0;
     for (int i = 0; i < VARIANTS; i++) {
         const struct mmt_variant variant = { .op = template->op,
                                              .type = (mmt_type) (i / 4),
                                              .out = mmt_type_own_output(i / 4),
                                              .bias = template->fused ? i % 3 : 0,
-                                             .trans_a = i & 2,
-                                             .trans_b = i & 1 };
+                                             .trans_a = transposes && i & 2,
+                                             .trans_b = transposes && i & 1 };
         struct mmt_config config;
         if (!serves(grind, template, variant.type))
             continue;

@@ -80,12 +80,13 @@ enum { NUM_VARIANTS = MMT_NUM_TYPES * 2 * 2 * 2 };
 
 static struct mmt_variant variant_at(const struct mmt_template *template, int index)
 {
+    bool transposes = mmt_op_row(template->op)->transposes;
     struct mmt_variant variant = {
-        .op = MMT_GEMM,
+        .op = template->op,
         .type = (mmt_type) (index / 8),
         .out = mmt_type_own_output((mmt_type) (index / 8)),
-        .trans_a = index / 4 % 2,
-        .trans_b = index / 2 % 2,
+        .trans_a = transposes && index / 4 % 2,
+        .trans_b = transposes && index / 2 % 2,
         .aligned = index % 2,
     };
     vary_end(template, index, &variant);
@@ -292,7 +293,8 @@ static mmt_status look_up_all(mmt_device *device, const struct job *job,
 {
     struct mmt_launches launches;
     struct mmt_module *module;
-    mmt_problem problem = mmt_gemm_problem(job->variant.type, 1000, 1000, 1000);
+    mmt_problem problem =
+        mmt_op_problem(job->variant.op, job->variant.type, 1000, 1000, 1000);
     problem.trans_a = job->variant.trans_a;
     problem.trans_b = job->variant.trans_b;
     problem.out = job->variant.out;

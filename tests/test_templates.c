@@ -141,7 +141,7 @@ static void check_call(struct run *run, const struct mmt_config *config,
 static unsigned count_blocks(const struct run *run, const struct mmt_config *config,
                              mmt_type type, int m, int n)
 {
-    mmt_problem problem, wanted = mmt_gemm_problem(type, m, n, 1);
+    mmt_problem problem, wanted = mmt_op_problem(config->template->op, type, m, n, 1);
     struct mmt_launches out = { 0 };
 
     mmt_problem_normalise(&wanted, &problem, NULL);
@@ -149,41 +149,52 @@ static unsigned count_blocks(const struct run *run, const struct mmt_config *con
     return out.launch[0].grid[0] * out.launch[0].grid[1];
 }
 
-/* The most rows or columns of C that need no more blocks than one element. */
+/* The most rows or columns of C that need no more blocks than one element, up to as many
+ * as it does no harm to compute for it. */
 static int block_side(const struct run *run, const struct mmt_config *config,
                       mmt_type type, bool rows)
 {
     const unsigned least = count_blocks(run, config, type, 1, 1);
+    const int most = config->template->op == MMT_GEMM ? 1024 : 160;
     int side = 1;
 
-    while (side < 1024 && count_blocks(run, config, type, rows ? side + 1 : 1,
+    while (side < most && count_blocks(run, config, type, rows ? side + 1 : 1,
                                        rows ? 1 : side + 1) == least)
         side++;
     return side;
+}
+
+/* An operand that the op does not have stays without a layout. */
+static void widen(struct mmt_stored x, int gap, int gap_batch, int64_t *ld,
+                  int64_t *stride)
+{
+    if (!x.rows && !x.cols)
+        return;
+    *ld = x.cols + gap;
+    *stride = x.rows * *ld + gap_batch;
 }
 
 static mmt_problem make_problem(const struct shape *s, const struct mmt_variant *variant,
                                 int side_m, int side_n)
 {
     const int m = s->tiles_m * side_m + s->m, n = s->tiles_n * side_n + s->n;
-    mmt_problem wanted = mmt_gemm_problem(variant->type, m, n, s->k), problem = wanted;
+    mmt_problem wanted = mmt_op_problem(variant->op, variant->type, m, n, s->k);
+    mmt_problem problem = wanted;
 
     wanted.out = variant->out;
     wanted.bias = variant->bias;
     wanted.activation = variant->activation;
     wanted.trans_a = variant->trans_a;
     wanted.trans_b = variant->trans_b;
-    wanted.lda = (variant->trans_a ? m : s->k) + s->gap_a;
-    wanted.ldb = (variant->trans_b ? s->k : n) + s->gap_b;
-    wanted.ldc = n + s->gap_c;
     wanted.batch = s->batch;
-    if (s->batch > 1) {
-        wanted.stride_a = (variant->trans_a ? s->k : m) * wanted.lda + s->gap_batch;
-        wanted.stride_b = (variant->trans_b ? n : s->k) * wanted.ldb + s->gap_batch;
-        wanted.stride_c = m * wanted.ldc + s->gap_batch;
-        if (s->share_b)
-            wanted.stride_b = 0;
-    }
+    widen(mmt_op_stored(&wanted, MMT_OPERAND_A), s->gap_a, s->gap_batch, &wanted.lda,
+          &wanted.stride_a);
+    widen(mmt_op_stored(&wanted, MMT_OPERAND_B), s->gap_b, s->gap_batch, &wanted.ldb,
+          &wanted.stride_b);
+    widen(mmt_op_stored(&wanted, MMT_OPERAND_C), s->gap_c, s->gap_batch, &wanted.ldc,
+          &wanted.stride_c);
+    if (s->share_b)
+        wanted.stride_b = 0;
     mmt_problem_normalise(&wanted, &problem, NULL);
     return problem;
 }
@@ -316,11 +327,12 @@ enum { VARIANTS = 4 * MMT_NUM_TYPES };
 static struct mmt_variant variant_at(const struct mmt_template *template, int index)
 {
     const mmt_type type = (mmt_type) (index / 4);
+    const bool transposes = mmt_op_row(template->op)->transposes;
     struct mmt_variant variant = { .op = template->op,
                                    .type = type,
                                    .out = mmt_type_own_output(type),
-                                   .trans_a = index & 2,
-                                   .trans_b = index & 1 };
+                                   .trans_a = transposes && index & 2,
+                                   .trans_b = transposes && index & 1 };
 
     for (int i = 0; i < index % 4; i++)
         do

@@ -145,7 +145,8 @@ static mmt_status fill_in(struct request *request, mmt_error *err)
 static mmt_status emit(const struct request *request, struct mmt_text *text,
                        mmt_error *err)
 {
-    mmt_problem problem = mmt_op_smallest(request->config.template->op, request->type);
+    mmt_problem problem =
+        mmt_op_problem(request->config.template->op, request->type, 1, 1, 1);
     problem.trans_a = request->trans_a;
     problem.trans_b = request->trans_b;
     mmt_wish_apply(&request->wish, &problem);
