@@ -207,9 +207,9 @@ static mmt_status start_arm(struct mmt_arm *arm, mmt_error *err)
 {
     const struct mmt_tuning *t = arm->arms->t;
     int starts[MOST_STARTS][MMT_SEARCH_MAX_KNOBS];
+    arm->best = arm->limit = INFINITY;
     describe_space(arm);
     int count = list_starts(arm, starts);
-    arm->best = arm->limit = INFINITY;
     arm->search = mmt_search_create(t->options.search, &arm->space,
                                     (uint64_t) t->options.seed + (uint64_t) arm->place,
                                     starts, count, err);
