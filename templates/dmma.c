@@ -181,6 +181,7 @@ const struct mmt_template mmt_template_dmma = {
     .what = "double precision on the tensor cores of NVIDIA's sm_80 and newer",
     .op = MMT_GEMM,
     .types = 1 << MMT_F64,
+    .fused = true,
     .dialects = MMT_CUDA_CXX,
     .kinds = MMT_GPU,
     .file = "dmma.cu",

@@ -237,7 +237,8 @@ DEVICE_FN void multiply(real sum[BLOCKS_M][BLOCKS_N][2], real a[BLOCKS_M][QUARTE
 
 // Store a warp's rectangle, which begins at `c`; `rows` and `columns` are left there.
 DEVICE_FN void store_all(real *c, real sum[BLOCKS_M][BLOCKS_N][2], int ldc, int rows,
-                         int columns, int lane, bool aligned, real alpha, real beta)
+                         int columns, int lane, bool aligned, real alpha, real beta,
+                         const real *bias, bool last)
 {
     const int g = lane / 4, t = lane % 4;
 
@@ -252,7 +253,8 @@ DEVICE_FN void store_all(real *c, real sum[BLOCKS_M][BLOCKS_N][2], int ldc, int 
             const int q = TRANS_B ? 8 * j + 2 * t : j / 2 * 16 + 4 * t + j % 2 * 2;
             const real pair[2] = { TRANS_B ? sum[i][j][0] : sum[i][j & ~1][j % 2],
                                    TRANS_B ? sum[i][j][1] : sum[i][j | 1][j % 2] };
-            store(at + q, pair, 2, columns - q, aligned, alpha, beta);
+            store(at + q, pair, 2, columns - q, aligned, alpha, beta, bias_of(bias, r, q),
+                  last);
         }
     }
 }
@@ -263,7 +265,8 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
               const GLOBAL real *a, wide a_start, int lda, wide a_stride,
               const GLOBAL real *b, wide b_start, int ldb, wide b_stride,
               GLOBAL real *c, wide c_start, int ldc, wide c_stride,
-              GLOBAL real *workspace, wide workspace_start)
+              GLOBAL real *workspace, wide workspace_start,
+              const GLOBAL real *bias, wide bias_start)
 {
     SHARED_POOL(real, shared, STAGES * SPACE);
     real now_a[FRAGMENTS][BLOCKS_M][QUARTERS], now_b[FRAGMENTS][BLOCKS_N][QUARTERS];
@@ -357,7 +360,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
         store_all(partial_at(workspace + workspace_start, m, n, row + first_m,
                              column + first_n),
                   sum, partial_ld(n), rows - first_m, partial_ld(n) - column - first_n,
-                  lane, true, 1, 0);
+                  lane, true, 1, 0, NULL, false);
         return;
     }
     // What only the end needs is fetched here: registers are scarce above.
@@ -366,5 +369,6 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
         beta = scalars[scalars_start + 1];
     }
     c += c_start + BLOCK_Z * c_stride + (wide) (row + first_m) * ldc + column + first_n;
-    store_all(c, sum, ldc, rows - first_m, columns - first_n, lane, ALIGNED, alpha, beta);
+    store_all(c, sum, ldc, rows - first_m, columns - first_n, lane, ALIGNED, alpha, beta,
+              bias_of(bias + bias_start, row + first_m, column + first_n), true);
 }

@@ -51,8 +51,9 @@ DEVICE_FN void read_global(real *to, const GLOBAL real *from, int vector, bool a
 }
 
 // Store `vector` neighbouring elements of a row of C, of which `count` are in the matrix.
+// `last`: they are no sums of a part of k, so bias and activation follow.
 DEVICE_FN void store(GLOBAL real *c, const real *sum, int vector, int count, bool aligned,
-                     real alpha, real beta)
+                     real alpha, real beta, const GLOBAL real *bias, bool last)
 {
     real out[MAX_VECTOR];
 
@@ -67,6 +68,10 @@ DEVICE_FN void store(GLOBAL real *c, const real *sum, int vector, int count, boo
             for (int e = 0; e < vector; e++)
                 out[e] += beta * old[e];
         }
+        UNROLL
+        for (int e = 0; e < vector; e++)
+            if (last)
+                out[e] = finish(out[e], bias_of(bias, 0, e));
         if (vector == 4)
             STORE4(GLOBAL, c, out);
         else
@@ -75,8 +80,10 @@ DEVICE_FN void store(GLOBAL real *c, const real *sum, int vector, int count, boo
     }
     UNROLL
     for (int e = 0; e < vector; e++)
-        if (e < count)
-            c[e] = beta == 0 ? alpha * sum[e] : alpha * sum[e] + beta * c[e];
+        if (e < count) {
+            const real x = beta == 0 ? alpha * sum[e] : alpha * sum[e] + beta * c[e];
+            c[e] = last ? finish(x, bias_of(bias, 0, e)) : x;
+        }
 }
 
 // Blocks that share a tile leave the sums of their parts of k in the workspace: for each
@@ -106,7 +113,8 @@ KERNEL BLOCK_SIZE(ADDERS_X, ADDERS_Y)
 void mmt_add_parts(int m, int n, real alpha, real beta,
                    const GLOBAL real *scalars, wide scalars_start,
                    GLOBAL real *c, wide c_start, int ldc, wide c_stride,
-                   const GLOBAL real *workspace, wide workspace_start)
+                   const GLOBAL real *workspace, wide workspace_start,
+                   const GLOBAL real *bias, wide bias_start)
 {
     SHARED real others[ADDERS_Y][MAX_VECTOR][ADDERS_X];
     const int ld = partial_ld(n), x = THREAD_X, y = THREAD_Y;
@@ -145,6 +153,7 @@ void mmt_add_parts(int m, int n, real alpha, real beta,
     c += c_start + BLOCK_Z * c_stride + (wide) row * ldc + column;
     UNROLL
     for (int e = 0; e < MAX_VECTOR; e += C_VECTOR)
-        store(c + e, sum + e, C_VECTOR, n - column - e, ALIGNED, alpha, beta);
+        store(c + e, sum + e, C_VECTOR, n - column - e, ALIGNED, alpha, beta,
+              bias_of(bias + bias_start, row, column + e), true);
 }
 #endif
