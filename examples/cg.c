@@ -1,0 +1,199 @@
+/* Solve A x = b by conjugate gradients, everything but two numbers a step on the device.
+ *
+ *     cc cg.c $(pkg-config --cflags --libs mmtune) -lm && ./a.out [DEVICE [ORDER]]
+ *
+ * A is symmetric and positive definite. Each step is one matrix-vector product, two dot
+ * products and three sums of vectors, all by tuned kernels. */
+#include <math.h>
+#include <mmtune/mmtune.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { SKIP = 77, USUAL_ORDER = 500, MOST_STEPS = 1000 };
+
+/* The device, its plans, and the vectors. r, p and A p stand one after the other. */
+struct solver {
+    mmt_device *device;
+    mmt_profile *profile;
+    mmt_plan *times_a, *dots, *sum;
+    mmt_operand a, x, r, p, ap, results, workspace;
+    int64_t n;
+};
+
+static mmt_operand at(mmt_operand array, int64_t element)
+{
+    array.offset += (size_t) element * sizeof(double);
+    return array;
+}
+
+static mmt_status make_plans(struct solver *s, mmt_error *err)
+{
+    mmt_problem times_a = mmt_gemm_problem(MMT_F64, s->n, 1, s->n);
+    mmt_problem dots = mmt_dot_problem(MMT_F64, 2, s->n); /* (r, p), (p, A p) */
+    mmt_problem sum = mmt_axpby_problem(MMT_F64, s->n);
+    mmt_plan **plans[] = { &s->times_a, &s->dots, &s->sum };
+    const mmt_problem *problems[] = { &times_a, &dots, &sum };
+    size_t workspace = 0;
+
+    for (int i = 0; i < 3; i++) {
+        *plans[i] = mmt_plan_create(s->device, s->profile, problems[i], NULL, err);
+        if (!*plans[i])
+            return err->status;
+        if (mmt_plan_workspace(*plans[i]) > workspace)
+            workspace = mmt_plan_workspace(*plans[i]);
+    }
+    return workspace ? mmt_buffer_create(s->device, workspace, &s->workspace, err)
+                     : MMT_OK;
+}
+
+static mmt_status open_solver(struct solver *s, const char *device, mmt_error *err)
+{
+    size_t vector = (size_t) s->n * sizeof(double);
+    mmt_status status;
+
+    if (!(s->device = mmt_device_open(device, err)))
+        return err->status;
+    s->profile = mmt_profile_find(s->device, NULL); /* NULL: defaults serve */
+    status = make_plans(s, err);
+    if (status == MMT_OK)
+        status = mmt_buffer_create(s->device, (size_t) s->n * vector, &s->a, err);
+    if (status == MMT_OK)
+        status = mmt_buffer_create(s->device, vector, &s->x, err);
+    if (status == MMT_OK)
+        status = mmt_buffer_create(s->device, 3 * vector, &s->r, err);
+    if (status == MMT_OK)
+        status = mmt_buffer_create(s->device, 2 * sizeof(double), &s->results, err);
+    s->p = at(s->r, s->n);
+    s->ap = at(s->r, 2 * s->n);
+    return status;
+}
+
+static void close_solver(struct solver *s)
+{
+    mmt_operand buffers[] = { s->a, s->x, s->r, s->results, s->workspace };
+    for (int i = 0; i < 5; i++)
+        mmt_buffer_free(s->device, buffers[i]);
+    mmt_plan_free(s->times_a);
+    mmt_plan_free(s->dots);
+    mmt_plan_free(s->sum);
+    mmt_profile_free(s->profile);
+    mmt_device_close(s->device);
+}
+
+/* c = alpha a (plan's operation) b + beta … on the device's own queue. */
+static mmt_status run(const struct solver *s, const mmt_plan *plan, double alpha,
+                      mmt_operand a, double beta, mmt_operand b, mmt_operand c,
+                      mmt_error *err)
+{
+    mmt_args args = mmt_args_defaults();
+    args.alpha = alpha, args.beta = beta;
+    args.a = a, args.b = b, args.c = c;
+    args.workspace = s->workspace;
+    return mmt_execute(plan, &args, NULL, err);
+}
+
+/* Dot products of two rows of A with two of B, which stand one after the other. */
+static mmt_status dots(const struct solver *s, mmt_operand a, mmt_operand b,
+                       double out[2], mmt_error *err)
+{
+    mmt_status status = run(s, s->dots, 1, a, 0, b, s->results, err);
+    if (status == MMT_OK)
+        status = mmt_buffer_read(s->device, out, s->results, 2 * sizeof *out, err);
+    return status;
+}
+
+/* From x = 0: r = p = b. Returns the number of steps, or -1. */
+static int solve(struct solver *s, const double *b, double tolerance, mmt_error *err)
+{
+    double d[2], *zeros = calloc((size_t) s->n, sizeof *zeros);
+    size_t vector = (size_t) s->n * sizeof(double);
+    mmt_status status =
+        zeros ? mmt_buffer_write(s->device, s->x, zeros, vector, err) : MMT_ERROR_MEMORY;
+    free(zeros);
+    if (status == MMT_OK)
+        status = mmt_buffer_write(s->device, s->r, b, vector, err);
+    if (status == MMT_OK)
+        status = mmt_buffer_write(s->device, s->p, b, vector, err);
+    if (status == MMT_OK) /* (r, p) and (p, A p) of an A p that is not yet: the first */
+        status = dots(s, s->r, s->r, d, err);
+    double rr = d[0], least = tolerance * tolerance * rr;
+
+    for (int step = 0; status == MMT_OK && step < MOST_STEPS; step++) {
+        if (rr <= least)
+            return step;
+        status = run(s, s->times_a, 1, s->a, 0, s->p, s->ap, err);
+        if (status == MMT_OK) /* (r, p), (p, A p) */
+            status = dots(s, s->r, s->p, d, err);
+        if (status != MMT_OK || !(d[1] > 0))
+            break;
+        double alpha = rr / d[1];
+        status = run(s, s->sum, alpha, s->p, 1, s->x, s->x, err);
+        if (status == MMT_OK)
+            status = run(s, s->sum, -alpha, s->ap, 1, s->r, s->r, err);
+        if (status == MMT_OK) /* (r, r), (p, p) */
+            status = dots(s, s->r, s->r, d, err);
+        if (status == MMT_OK)
+            status = run(s, s->sum, 1, s->r, d[0] / rr, s->p, s->p, err);
+        rr = d[0];
+    }
+    return -1;
+}
+
+/* Diagonally dominant, so that it is positive definite; b = A times a known solution. */
+static void make_system(int64_t n, double *a, double *known, double *b)
+{
+    unsigned seed = 1;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j <= i; j++) {
+            seed = seed * 1664525u + 1013904223u;
+            a[i * n + j] = a[j * n + i] =
+                ((seed >> 8) / 16777216.0 - 0.5) / (double) n + (i == j ? 1 : 0);
+        }
+    for (int64_t i = 0; i < n; i++) {
+        known[i] = sin((double) i);
+        b[i] = 0;
+    }
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++)
+            b[i] += a[i * n + j] * known[j];
+}
+
+static int fail(const mmt_error *err)
+{
+    fprintf(stderr, "%s: %s\n", mmt_status_name(err->status), err->text);
+    return err->status == MMT_ERROR_NOT_FOUND ? SKIP : EXIT_FAILURE;
+}
+
+int main(int argc, char **argv)
+{
+    int64_t n = argc > 2 ? atoll(argv[2]) : USUAL_ORDER;
+    struct solver s = { .n = n };
+    mmt_error err = { 0 };
+    double *a = calloc((size_t) (n * n), sizeof *a), *x = calloc((size_t) n, sizeof *x),
+           *known = calloc((size_t) n, sizeof *x), *b = calloc((size_t) n, sizeof *x);
+
+    if (n < 1 || !a || !x || !known || !b) {
+        fprintf(stderr, "no memory for a system of order %lld\n", (long long) n);
+        return EXIT_FAILURE;
+    }
+    make_system(n, a, known, b);
+    if (open_solver(&s, argc > 1 ? argv[1] : NULL, &err) ||
+        mmt_buffer_write(s.device, s.a, a, (size_t) (n * n) * sizeof *a, &err))
+        return fail(&err);
+
+    int steps = solve(&s, b, 1e-12, &err);
+    if (steps < 0 ||
+        mmt_buffer_read(s.device, x, s.x, (size_t) n * sizeof *x, &err) != MMT_OK)
+        return fail(&err);
+    double worst = 0;
+    for (int64_t i = 0; i < n; i++)
+        worst = fmax(worst, fabs(x[i] - known[i]));
+    printf("%s: order %lld, %d steps, largest error %.2g\n", mmt_device_name(s.device),
+           (long long) n, steps, worst);
+    close_solver(&s);
+    free(a);
+    free(x);
+    free(known);
+    free(b);
+    return worst < 1e-9 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
