@@ -165,7 +165,8 @@ static mmt_status warm_up(const struct mmt_kernel *kernel,
     if (status != MMT_OK)
         return status;
     args.a = args.b = args.c = args.bias = args.workspace = memory;
-    args.a.offset = args.b.offset = args.c.offset = ROOM;
+    args.a.offset = args.b.offset = ROOM / 2;
+    args.c.offset = ROOM;
     args.workspace.offset = 2 * ROOM;
     status = mmt_kernel_run(&tiny, &args, NULL, err);
     if (status == MMT_OK)

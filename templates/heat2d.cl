@@ -152,8 +152,8 @@ DEVICE_FN void walk(const GLOBAL real *a, int lda, GLOBAL real *c, int ldc, int 
 }
 
 // The same inside, as a CPU's compiler makes vectors of it.
-DEVICE_FN void sweep(const GLOBAL real *RESTRICT a, int lda, GLOBAL real *RESTRICT c, int ldc,
-                     real alpha, wide first, wide column)
+DEVICE_FN void sweep(const GLOBAL real *a, int lda, GLOBAL real *c, int ldc, real alpha,
+                     wide first, wide column)
 {
     for (int w = 0; w < WORK_M; w++) {
         const GLOBAL real *at = a + (first + w) * lda + column;

@@ -218,10 +218,8 @@ DEVICE_FN void walk(struct place at, real alpha, real beta, const GLOBAL real *a
 }
 
 // The same inside, as a CPU's compiler makes vectors of it.
-DEVICE_FN void sweep(struct place at, real alpha, real beta,
-                     const GLOBAL real *RESTRICT a, int lda,
-                     const GLOBAL real *RESTRICT b, int ldb,
-                     GLOBAL real *RESTRICT c, int ldc)
+DEVICE_FN void sweep(struct place at, real alpha, real beta, const GLOBAL real *a, int lda,
+                     const GLOBAL real *b, int ldb, GLOBAL real *c, int ldc)
 {
     for (wide i = at.first; i < at.last; i++) {
         const wide row = i * at.n + at.row, plane = (wide) at.n * lda;
