@@ -59,7 +59,8 @@ static inline int64_t mmt_gemm_partial_ld(const mmt_problem *p)
     return mmt_gemm_pieces(p->n, 4) * 4;
 }
 
-/* NULL if `parts` parts of k are worth adding up; 1 always is. */
+/* NULL if `parts` parts of k are worth adding up; 1 always is. A k of fewer tiles leaves
+ * some of them empty, which is slow but right: so every check of a kernel meets it. */
 static inline const char *mmt_gemm_refuse_parts(int parts, const mmt_problem *p)
 {
     const double sums =
