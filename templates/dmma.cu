@@ -360,7 +360,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
         store_all(partial_at(workspace + workspace_start, m, n, row + first_m,
                              column + first_n),
                   sum, partial_ld(n), rows - first_m, partial_ld(n) - column - first_n,
-                  lane, true, 1, 0, NULL, false);
+                  lane, true, 1, 0, 0, false);
         return;
     }
     // What only the end needs is fetched here: registers are scarce above.

@@ -4,10 +4,10 @@
 
 #include "templates/template.h"
 
-/* The parameters of a gemm kernel that may need a workspace. */
+/* The parameters of a gemm kernel that may need a workspace, with the whole epilogue. */
 static const enum mmt_arg mmt_gemm_workspace_args[] = {
     MMT_ARG_M, MMT_ARG_N, MMT_ARG_K, MMT_ARG_ALPHA,     MMT_ARG_BETA, MMT_ARG_SCALARS,
-    MMT_ARG_A, MMT_ARG_B, MMT_ARG_C, MMT_ARG_WORKSPACE, MMT_ARG_END,
+    MMT_ARG_A, MMT_ARG_B, MMT_ARG_C, MMT_ARG_WORKSPACE, MMT_ARG_BIAS, MMT_ARG_END,
 };
 
 /* The parameters of a gemm kernel that needs no workspace. */
@@ -94,8 +94,8 @@ static inline void mmt_gemm_split(int parts, const mmt_problem *p,
                                   struct mmt_launches *out)
 {
     static const enum mmt_arg args[] = {
-        MMT_ARG_M,       MMT_ARG_N, MMT_ARG_ALPHA,     MMT_ARG_BETA,
-        MMT_ARG_SCALARS, MMT_ARG_C, MMT_ARG_WORKSPACE, MMT_ARG_END,
+        MMT_ARG_M, MMT_ARG_N,         MMT_ARG_ALPHA, MMT_ARG_BETA, MMT_ARG_SCALARS,
+        MMT_ARG_C, MMT_ARG_WORKSPACE, MMT_ARG_BIAS,  MMT_ARG_END,
     };
     const size_t size = mmt_type_size(p->type);
     const int64_t sums = p->m * mmt_gemm_partial_ld(p);

@@ -77,12 +77,13 @@ DEVICE_FN real row_by_column(const GLOBAL element *a, int lda, int row,
 }
 
 // beta = 0 never reads C.
-DEVICE_FN void store(GLOBAL result *c, real alpha, real sum, real beta, real bias)
+DEVICE_FN void store(GLOBAL result *c, real alpha, real sum, real beta,
+                     const GLOBAL result *bias)
 {
     real x = alpha * sum;
     if (beta != 0)
         x = MULTIPLY_ADD(beta, from_result(*c), x);
-    *c = to_result(activate(BIAS ? x + bias : x));
+    *c = to_result(finish(x, bias));
 }
 
 KERNEL BLOCK_SIZE(THREADS_X, THREADS_Y)
@@ -110,5 +111,5 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     c += c_start + BLOCK_Z * c_stride;
     const real sum = row_by_column(a, lda, row, b, ldb, column, k);
     store(c + (wide) row * ldc + column, alpha, sum, beta,
-          bias_at(bias + bias_start, row, column));
+          bias_of(bias + bias_start, row, column));
 }

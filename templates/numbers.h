@@ -130,15 +130,16 @@ DEVICE_FN real from_result(result x)
     return FROM_RESULT(x);
 }
 
-// The bias of one element of C, 0 where there is none.
-DEVICE_FN real bias_at(const GLOBAL result *bias, int row, int column)
+// Where the bias of an element of C stands; `bias` is that of the element from which rows
+// and columns are counted.
+DEVICE_FN const GLOBAL result *bias_of(const GLOBAL result *bias, int row, int column)
 {
 #if BIAS == 0
-    return 0;
+    return bias;
 #elif BIAS == 1
-    return from_result(bias[row]);
+    return bias + row;
 #elif BIAS == 2
-    return from_result(bias[column]);
+    return bias + column;
 #else
 #error "BIAS must be 0 (none), 1 (a value a row) or 2 (a value a column)"
 #endif
@@ -162,4 +163,16 @@ DEVICE_FN real activate(real x)
 #else
 #error "ACTIVATION must be 0 (none), 1 (relu), 2 (gelu), 3 (gelu_tanh) or 4 (silu)"
 #endif
+}
+
+// The bias itself, 0 where there is none.
+DEVICE_FN real bias_at(const GLOBAL result *bias, int row, int column)
+{
+    return BIAS ? from_result(*bias_of(bias, row, column)) : 0;
+}
+
+// The last of an element of C before it is rounded: `x` is alpha A B + beta C there.
+DEVICE_FN real finish(real x, const GLOBAL result *bias)
+{
+    return activate(BIAS ? x + bias_at(bias, 0, 0) : x);
 }

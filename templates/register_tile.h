@@ -89,7 +89,7 @@ DEVICE_FN void multiply_add(real sum[WORK_M][WORK_N], const real *a, const real 
 
 DEVICE_FN void store_all(GLOBAL real *c, real sum[WORK_M][WORK_N], int ldc, int rows,
                          int columns, int first_m, int first_n, bool aligned, real alpha,
-                         real beta)
+                         real beta, const GLOBAL real *bias, bool last)
 {
     UNROLL
     for (int i = 0; i < WORK_M; i++) {
@@ -99,7 +99,7 @@ DEVICE_FN void store_all(GLOBAL real *c, real sum[WORK_M][WORK_N], int ldc, int 
             for (int j = 0; j < WORK_N; j += C_VECTOR) {
                 const int q = first_n + j / PIECE_N * WARP_N * PIECE_N + j % PIECE_N;
                 store(c + (wide) r * ldc + q, sum[i] + j, C_VECTOR, columns - q, aligned,
-                      alpha, beta);
+                      alpha, beta, bias_of(bias, r, q), last);
             }
         }
     }
@@ -110,5 +110,5 @@ DEVICE_FN void store_partial(GLOBAL real *workspace, real sum[WORK_M][WORK_N], i
                              int n, int row, int column, int first_m, int first_n)
 {
     store_all(partial_at(workspace, m, n, row, column), sum, partial_ld(n), m - row,
-              partial_ld(n) - column, first_m, first_n, true, 1, 0);
+              partial_ld(n) - column, first_m, first_n, true, 1, 0, 0, false);
 }

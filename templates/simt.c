@@ -280,6 +280,7 @@ const struct mmt_template mmt_template_simt = {
     .what = "register and shared-memory tiles, the fast portable kernel",
     .op = MMT_GEMM,
     .types = 1 << MMT_F32 | 1 << MMT_F64 | 1 << MMT_I32,
+    .fused = true,
     .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,
     .kinds = MMT_GPU,
     .file = "simt.cl",

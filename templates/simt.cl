@@ -319,7 +319,8 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
               const GLOBAL real *a, wide a_start, int lda, wide a_stride,
               const GLOBAL real *b, wide b_start, int ldb, wide b_stride,
               GLOBAL real *c, wide c_start, int ldc, wide c_stride,
-              GLOBAL real *workspace, wide workspace_start)
+              GLOBAL real *workspace, wide workspace_start,
+              const GLOBAL real *bias, wide bias_start)
 {
     SHARED_POOL(real, shared, BUFFERS * (SPACE_A + SPACE_B));
     const GLOBAL real *from_a[LOADS_A], *from_b[LOADS_B];
@@ -400,5 +401,6 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
         store_partial(workspace + workspace_start, sum, m, n, row, column, in_tile_m,
                       in_tile_n);
     else
-        store_all(c, sum, ldc, rows, columns, in_tile_m, in_tile_n, ALIGNED, alpha, beta);
+        store_all(c, sum, ldc, rows, columns, in_tile_m, in_tile_n, ALIGNED, alpha, beta,
+                  bias_of(bias + bias_start, row, column), true);
 }

@@ -221,6 +221,7 @@ const struct mmt_template mmt_template_simt_async = {
     .what = "register tiles fed by asynchronous copies, without tensor cores",
     .op = MMT_GEMM,
     .types = MMT_PLAIN_TYPES,
+    .fused = true,
     .dialects = MMT_CUDA_CXX,
     .kinds = MMT_GPU,
     .file = "simt_async.cu",
