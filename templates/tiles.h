@@ -10,6 +10,9 @@
 #ifndef C_VECTOR
 #define C_VECTOR MAX_VECTOR   // elements of C per store to global memory
 #endif
+#ifndef CLUSTER
+#define CLUSTER 1             // blocks along y that add their parts up before they store
+#endif                        // them as one
 
 DEVICE_FN int smaller(int a, int b)
 {
@@ -27,12 +30,12 @@ DEVICE_FN void find_tile(int m, int n, int *row, int *column)
     *column = in_group / group_rows * TILE_N;
 }
 
-// Where the part-th of SPLIT_K parts of k begins: all have the same whole number of tiles
-// or one more. Of a k with fewer tiles than that, some are empty.
+// Where the part-th of SPLIT_K * CLUSTER parts of k begins: all have the same whole number
+// of tiles or one more. Of a k with fewer tiles than that, some are empty.
 DEVICE_FN int part_start(int part, int k)
 {
     const wide tiles = ((wide) k + TILE_K - 1) / TILE_K;
-    const wide start = tiles * part / SPLIT_K * TILE_K;
+    const wide start = tiles * part / (SPLIT_K * CLUSTER) * TILE_K;
     return start < k ? (int) start : k;
 }
 
@@ -96,7 +99,7 @@ DEVICE_FN int partial_ld(int n)
 DEVICE_FN GLOBAL real *partial_at(GLOBAL real *workspace, int m, int n, int row,
                                   int column)
 {
-    const wide part = (wide) BLOCK_Z * SPLIT_K + BLOCK_Y;
+    const wide part = (wide) BLOCK_Z * SPLIT_K + BLOCK_Y / CLUSTER;
     return workspace + (part * m + row) * partial_ld(n) + column;
 }
 
