@@ -24,7 +24,7 @@ static const double near = 1.25, room = 1.5;
 static double resident(const struct mmt_load *load, double threads, double cells,
                        double words, const struct mmt_caps *caps, double *spills)
 {
-    double most = caps->registers_per_thread ? caps->registers_per_thread : 255;
+    double most = caps->registers_per_thread ? caps->registers_per_thread : INFINITY;
     double wanted = cells * words + 40, fit = load->fit > 0 ? load->fit : 16;
     *spills = 1 + fmax(0, wanted - most) / 50;
     if (caps->registers_per_sm)

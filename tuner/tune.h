@@ -74,9 +74,7 @@ struct mmt_tuning {
     /* FLOP/s and bytes/s that the roofline is made of; and FLOP/s that nothing can
      * exceed, so that a time beyond them is a fault. 0: unknown. */
     double peak[MMT_NUM_TYPES], bandwidth, ceiling[MMT_NUM_TYPES];
-    /* By template: the least time of any template over its own, where it was last tried;
-     * 0: never. By type: what the naive template reaches, in FLOP/s; 0: unknown. */
-    double promise[MMT_NUM_TYPES][MMT_MAX_TEMPLATES];
+    /* By type: what the naive template reaches, in FLOP/s; 0: unknown. */
     double naive_rate[MMT_NUM_TYPES];
     double last_status; /* mmt_now() when progress was last said */
 };

@@ -21,11 +21,17 @@ struct mmt_arm {
     int asked;    /* in this run */
     int heard;    /* results, in all runs */
     double best;  /* INFINITY: none was timed */
+    double prior; /* its part of the tries as far as earlier problems tell; 0: unknown */
     double limit; /* the largest estimate that is worth trying; INFINITY: all are */
     bool exhausted;
 };
 
 enum { PATIENCE = 8, MOST_STARTS = 24, MOST_WINNERS = 6 };
+
+/* The part of the tries of a template that is behind: its ratio to the best, to that
+ * power.
+ */
+static const double steepness = 6;
 
 /* ---- between indices and configurations ------------------------------------------ */
 
@@ -172,32 +178,74 @@ static int list_winners(const struct mmt_arm *arm, struct winner *out, int most)
     return count;
 }
 
-/* Whether a seed gives at least half of the multiprocessors something to do. */
-static bool keeps_busy(struct mmt_arm *arm, const int *index)
+/* Starting points with what their launches let expect; stands behind all where illegal.
+ */
+static double expect(struct mmt_arm *arm, const int *index)
 {
-    struct mmt_launches launches = { 0 };
     struct mmt_config config;
     if (!is_legal(arm, index))
-        return false;
+        return INFINITY;
     to_config(arm, index, &config);
-    arm->template->launch(config.values, arm->arms->problem, &arm->arms->t->caps,
-                          &launches);
-    const unsigned *grid = mmt_cost_multiplying(&launches)->grid;
-    return 2.0 * grid[0] * grid[1] * grid[2] >= arm->arms->t->caps.sms;
+    return mmt_guide_estimate(&config, arm->arms->problem, &arm->arms->t->caps);
 }
 
-/* The best on the nearest problems, then the template's seeds, idle ones last. */
+/* In their order, but for those that are estimated at twice the least or more: they come
+ * later, by the power of two. So a split along k leads where C is small, and what would
+ * leave most multiprocessors idle is tried last. */
+static void sort_starts(struct mmt_arm *arm, int (*starts)[MMT_SEARCH_MAX_KNOBS],
+                        int count)
+{
+    double expected[MOST_STARTS], least = INFINITY;
+    for (int i = 0; i < count; i++)
+        least = fmin(least, expected[i] = expect(arm, starts[i]));
+    for (int i = 0; i < count; i++)
+        expected[i] = isfinite(least) ? floor(log2(expected[i] / least)) : 0;
+    for (int i = 1; i < count; i++)
+        for (int at = i; at > 0 && expected[at] < expected[at - 1]; at--) {
+            int held[MMT_SEARCH_MAX_KNOBS];
+            double key = expected[at];
+            expected[at] = expected[at - 1], expected[at - 1] = key;
+            memcpy(held, starts[at], sizeof held);
+            memcpy(starts[at], starts[at - 1], sizeof held);
+            memcpy(starts[at - 1], held, sizeof held);
+        }
+}
+
+/* The best of any template on a problem. */
+static double best_on(const struct mmt_journal *journal, const mmt_problem *problem)
+{
+    size_t all;
+    const struct mmt_record *r = mmt_journal_records(journal, &all);
+    double best = INFINITY;
+    for (size_t i = 0; i < all; i++)
+        if (mmt_record_is_candidate(&r[i]) && r[i].result.outcome == MMT_TIMED &&
+            mmt_problem_equal(&r[i].problem, problem))
+            best = fmin(best, r[i].result.time.median);
+    return best;
+}
+
+/* What the nearest problem tells of the template: less, the further it is away. */
+static void set_prior(struct mmt_arm *arm, const struct winner *nearest)
+{
+    static const double octaves = 4; /* at which it tells half as much */
+    double best = best_on(arm->arms->t->journal, &nearest->record->problem);
+    arm->prior = pow(best / nearest->record->result.time.median,
+                     steepness * exp2(-nearest->distance / octaves));
+}
+
+/* The best on the nearest problems, then the template's seeds. */
 static int list_starts(struct mmt_arm *arm, int (*out)[MMT_SEARCH_MAX_KNOBS])
 {
     const struct mmt_template *template = arm->template;
     struct winner winners[256];
     int found = list_winners(arm, winners, 256), count = 0;
+    if (found)
+        set_prior(arm, &winners[0]);
     for (int i = 0; i < found && count < MOST_WINNERS; i++)
         count += to_index(template, winners[i].record->config.values, out[count]);
-    for (int idle = 0; idle < 2; idle++)
-        for (int i = 0; i < template->num_seeds && count < MOST_STARTS; i++)
-            if (to_index(template, template->seeds[i], out[count]))
-                count += keeps_busy(arm, out[count]) != idle;
+    for (int i = 0; i < template->num_seeds && count < MOST_STARTS; i++)
+        count += to_index(template, template->seeds[i], out[count]);
+    sort_starts(arm, out, count);
     return count;
 }
 
@@ -270,36 +318,28 @@ void mmt_arms_free(struct mmt_arms *arms)
 
 /* ---- asking and telling ---------------------------------------------------------- */
 
-/* What earlier problems of this type, or else of any, tell of the template; 0: nothing.
- */
-static double promise_of(const struct mmt_arm *arm)
-{
-    const struct mmt_tuning *t = arm->arms->t;
-    double promise = t->promise[arm->arms->problem->type][arm->place];
-    for (int type = 0; promise == 0 && type < MMT_NUM_TYPES; type++)
-        promise = t->promise[type][arm->place];
-    return promise;
-}
-
-/* A template's part of the tries: next to nothing where its best is far behind. */
+/* A template's part of the tries: next to nothing where its best is far behind. A few
+ * candidates say less of it than many. */
 static double weight(const struct mmt_arm *arm)
 {
-    double promise = promise_of(arm);
+    static const double least = 0.005;
+    double share = arm->heard < PATIENCE ? 1 : 0;
     if (isfinite(arm->best))
-        promise = arm->arms->best / arm->best;
-    else if (promise == 0)
-        promise = arm->heard < PATIENCE ? 1 : 0.1;
-    return fmax(pow(promise, 6), 0.005);
+        share = pow(arm->arms->best / arm->best,
+                    steepness * fmin(1, (double) arm->heard / PATIENCE));
+    else if (arm->prior > 0)
+        share = arm->prior;
+    return fmax(share, least);
 }
 
 /* The template with the least is tried next. Each is tried once; then the best guess,
  * which stands first, goes on until more is known of the others. */
 static double dues(const struct mmt_arm *arm)
 {
-    double promise = promise_of(arm);
-    if (arm->asked == 0 && arm->heard == 0 && promise == 0)
+    bool unknown = arm->heard == 0 && arm->prior == 0;
+    if (arm->asked == 0 && unknown)
         return 0;
-    if (arm->heard == 0 && promise == 0 && arm != arm->arms->list)
+    if (unknown && arm != arm->arms->list)
         return 1e6 * (arm->asked + 1);
     return (arm->asked + 1) / weight(arm);
 }
@@ -366,8 +406,4 @@ void mmt_arms_tell(struct mmt_arms *arms, const struct mmt_config *config,
             arms->best_config = *config;
         }
     }
-    for (int i = 0; i < arms->count; i++)
-        if (isfinite(arms->list[i].best))
-            arms->t->promise[arms->problem->type][arms->list[i].place] =
-                arms->best / arms->list[i].best;
 }
