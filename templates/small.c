@@ -40,14 +40,19 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     { 32, 32, 32, 4, 4, 2, 4, 0, 4, 1 }, { 16, 16, 16, 2, 8, 8, 4, 0, 4, 1 },
     { 16, 16, 16, 4, 4, 2, 4, 0, 4, 1 }, { 16, 16, 16, 2, 1, 1, 4, 1, 4, 1 },
     {  8,  8, 16, 2, 2, 8, 4, 0, 2, 1 }, { 64, 64, 32, 8, 4, 1, 4, 1, 2, 1 },
-    { 64, 64, 16, 8, 8, 1, 2, 0, 1, 1 }, { 64, 64, 16, 8, 4, 1, 2, 0, 2, 1 },
+    { 32, 32, 16, 8, 4, 1, 2, 1, 2, 1 }, { 32, 32, 32, 4, 4, 1, 2, 0, 2, 1 },
     { 32, 32, 16, 4, 4, 1, 2, 1, 2, 1 }, { 32, 32, 32, 4, 4, 2, 2, 0, 2, 1 },
     { 16, 16, 16, 4, 4, 2, 2, 1, 1, 1 }, { 16, 16, 16, 4, 1, 1, 2, 0, 4, 1 },
     {  8,  8, 16, 2, 2, 8, 2, 0, 2, 1 }, {  8,  8,  8, 1, 2, 4, 1, 0, 1, 1 },
 };
 // clang-format on
 
-enum { LARGEST = 64, LARGEST_K = 1024 };
+/* Rows and columns of C: more than 256 bytes of them, and tensor cores or larger tiles
+ * are faster. */
+static int largest(mmt_type type)
+{
+    return 256 / (int) mmt_type_size(type);
+}
 
 static int team(const int *v)
 {
@@ -85,6 +90,8 @@ static unsigned registers(const int *v, mmt_type type)
 
 static const char *reject_tile(const int *v, mmt_type type)
 {
+    if (v[TILE_M] > largest(type) || v[TILE_N] > largest(type))
+        return "TILE_M and TILE_N may be at most 256 bytes of elements";
     if (v[TILE_M] % v[WORK_M] || v[TILE_N] % v[WORK_N])
         return "TILE_M and TILE_N must be multiples of WORK_M and WORK_N";
     if (v[VECTOR] > step(type))
@@ -128,9 +135,11 @@ static bool idle(int knob, int tile, int64_t side)
 
 static const char *refuse(const int *v, const mmt_problem *p)
 {
-    if (p->m > LARGEST || p->n > LARGEST || p->k > LARGEST_K)
-        return "the matrices are not small: more than 64 rows or columns of C, or a k "
-               "above 1024";
+    enum { LARGEST_K = 1024 };
+
+    if (p->m > largest(p->type) || p->n > largest(p->type) || p->k > LARGEST_K)
+        return "the matrices are not small: C has a side above 256 bytes, or k is above "
+               "1024";
     if (idle(TILE_M, v[TILE_M], p->m) || idle(TILE_N, v[TILE_N], p->n) ||
         idle(TILE_K, v[TILE_K], p->k))
         return "half of a tile would be idle";

@@ -310,6 +310,8 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
         multiply(sum, tile_a, tile_b, left < TILE_K ? left : TILE_K);
     }
 
+    BARRIER(); // without it PoCL 3.1 stores twice where k is 0 and TEAM is 1
+
     c += c_start + matrix * c_stride + (wide) row * ldc + column;
     UNROLL
     for (int i = 0; i < WORK_M; i++)
