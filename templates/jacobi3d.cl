@@ -105,39 +105,37 @@ struct sides {
     real north[VECTOR], south[VECTOR], west, east;
 };
 
-DEVICE_FN struct sides load_sides(const real here[VECTOR], const GLOBAL real *north,
-                                  const GLOBAL real *at, const GLOBAL real *south,
-                                  bool leftmost, int count)
+DEVICE_FN void load_sides(struct sides *out, const GLOBAL real *north,
+                          const GLOBAL real *at, const GLOBAL real *south, bool leftmost,
+                          int count)
 {
-    struct sides out;
-    load_row(out.north, north, count);
-    load_row(out.south, south, count);
-    out.west = !leftmost && count > 0 ? at[-1] : 0;
-    out.east = count > VECTOR ? at[VECTOR] : 0;
-    return out;
+    load_row(out->north, north, count);
+    load_row(out->south, south, count);
+    out->west = !leftmost && count > 0 ? at[-1] : 0;
+    out->east = count > VECTOR ? at[VECTOR] : 0;
 }
 
 // The same from a tile that the threads of the block fill together; those along its edges
 // bring what stands round it. `tile` begins at the thread's own element.
-DEVICE_FN struct sides share_sides(const real here[VECTOR], const GLOBAL real *north,
-                                   const GLOBAL real *at, const GLOBAL real *south,
-                                   bool leftmost, int count, SHARED_PTR real *tile)
+DEVICE_FN void share_sides(struct sides *out, const real here[VECTOR],
+                           const GLOBAL real *north, const GLOBAL real *at,
+                           const GLOBAL real *south, bool leftmost, int count,
+                           SHARED_PTR real *tile)
 {
-    struct sides out;
     UNROLL
     for (int e = 0; e < VECTOR; e++)
         tile[e] = here[e];
     if (THREAD_Y == 0) {
-        load_row(out.north, north, count);
+        load_row(out->north, north, count);
         UNROLL
         for (int e = 0; e < VECTOR; e++)
-            tile[e - SHARE_K] = out.north[e];
+            tile[e - SHARE_K] = out->north[e];
     }
     if (THREAD_Y == THREADS_N - 1) {
-        load_row(out.south, south, count);
+        load_row(out->south, south, count);
         UNROLL
         for (int e = 0; e < VECTOR; e++)
-            tile[e + SHARE_K] = out.south[e];
+            tile[e + SHARE_K] = out->south[e];
     }
     if (THREAD_X == 0)
         tile[-1] = !leftmost && count > 0 ? at[-1] : 0;
@@ -146,10 +144,9 @@ DEVICE_FN struct sides share_sides(const real here[VECTOR], const GLOBAL real *n
     BARRIER();
     UNROLL
     for (int e = 0; e < VECTOR; e++)
-        out.north[e] = tile[e - SHARE_K], out.south[e] = tile[e + SHARE_K];
-    out.west = tile[-1];
-    out.east = tile[VECTOR];
-    return out;
+        out->north[e] = tile[e - SHARE_K], out->south[e] = tile[e + SHARE_K];
+    out->west = tile[-1];
+    out->east = tile[VECTOR];
 }
 
 DEVICE_FN real around(real below, real above, real north, real south, real west, real east)
@@ -178,6 +175,7 @@ DEVICE_FN void walk(struct place at, real alpha, real beta, const GLOBAL real *a
     const bool leftmost = !inside && at.column == 0;
     const bool edge_of_plane = !inside && (at.row == 0 || at.row == at.n - 1);
     real below[VECTOR], here[VECTOR], above[VECTOR], rest[VECTOR], out[VECTOR];
+    struct sides sides;
 
     a += at.column;
     b += at.column;
@@ -194,12 +192,13 @@ DEVICE_FN void walk(struct place at, real alpha, real beta, const GLOBAL real *a
         load_row(above, a + within(i + 1, at.m) * plane + row * lda, count);
         if (beta != 0)
             load_row(rest, b + (i * at.n + row) * ldb, count);
-        const struct sides sides =
-            SIDES == 1 ? share_sides(here, from + north * lda, from + row * lda,
-                                     from + south * lda, leftmost, count,
-                                     tile + i % 2 * SHARE_N * SHARE_K)
-                       : load_sides(here, from + north * lda, from + row * lda,
-                                    from + south * lda, leftmost, count);
+        if (SIDES == 1)
+            share_sides(&sides, here, from + north * lda, from + row * lda,
+                        from + south * lda, leftmost, count,
+                        tile + i % 2 * SHARE_N * SHARE_K);
+        else
+            load_sides(&sides, from + north * lda, from + row * lda, from + south * lda,
+                       leftmost, count);
         const bool edge = edge_of_plane || i == 0 || i == at.m - 1;
         UNROLL
         for (int e = 0; e < VECTOR; e++) {

@@ -25,6 +25,8 @@ static inline const char *mmt_op_reject(int vector, int x, int y, size_t shared,
         return "vectors of more than 4 elements are for a CPU";
     if (vector <= 4 && caps->kind == MMT_CPU)
         return "vectors of up to 4 elements are for a GPU";
+    if (shared > 48 << 10)
+        return "more shared memory than a kernel may declare";
     return mmt_gemm_reject(x, y, shared, caps);
 }
 

@@ -171,6 +171,24 @@ static bool add_value(struct plan *plan, struct cover *cover,
     return false;
 }
 
+/* A value that CPUs alone take has no text here. */
+static bool is_for_cpus(struct plan *plan, const struct mmt_template *template, int knob,
+                        int value)
+{
+    struct mmt_caps cpu = *plan->caps;
+    struct mmt_config config;
+    cpu.kind = MMT_CPU;
+    cpu.dialect = MMT_OPENCL_C;
+    for (int tries = 0; template->kinds & MMT_CPU && tries < TRIES; tries++) {
+        struct mmt_variant variant = variant_at(template, (int) draw(plan, NUM_VARIANTS));
+        draw_config(plan, template, &config);
+        config.values[knob] = value;
+        if (!mmt_config_reject(&config, &variant, &cpu))
+            return true;
+    }
+    return false;
+}
+
 static void cover_values(struct plan *plan, struct cover *cover,
                          const struct mmt_template *template)
 {
@@ -178,7 +196,8 @@ static void cover_values(struct plan *plan, struct cover *cover,
         const struct mmt_knob *knob = &template->knobs[i];
         for (int j = 0; j < knob->num_values; j++) {
             if (cover->times[i][j] > 0 ||
-                add_value(plan, cover, template, i, knob->values[j]))
+                add_value(plan, cover, template, i, knob->values[j]) ||
+                is_for_cpus(plan, template, i, knob->values[j]))
                 continue;
             CHECK(!"every value of every knob is legal somewhere");
             fprintf(stderr, "    %s: no legal configuration with %s = %d\n",
