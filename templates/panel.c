@@ -46,7 +46,7 @@ static const enum mmt_arg pack_b_args[] = { MMT_ARG_M, MMT_ARG_N,         MMT_AR
                                             MMT_ARG_B, MMT_ARG_WORKSPACE, MMT_ARG_END };
 static const enum mmt_arg gemm_args[] = {
     MMT_ARG_M, MMT_ARG_N, MMT_ARG_K, MMT_ARG_ALPHA,     MMT_ARG_BETA, MMT_ARG_SCALARS,
-    MMT_ARG_A, MMT_ARG_B, MMT_ARG_C, MMT_ARG_WORKSPACE, MMT_ARG_END
+    MMT_ARG_A, MMT_ARG_B, MMT_ARG_C, MMT_ARG_WORKSPACE, MMT_ARG_BIAS, MMT_ARG_END,
 };
 
 static int width(const int *v)
@@ -121,6 +121,7 @@ const struct mmt_template mmt_template_panel = {
         "one core a work-item, explicit vectors, A and B packed into panels: for CPUs",
     .op = MMT_GEMM,
     .types = MMT_PLAIN_TYPES,
+    .fused = true,
     .dialects = MMT_OPENCL_C,
     .kinds = MMT_CPU,
     .file = "panel.cl",

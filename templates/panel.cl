@@ -167,6 +167,17 @@ DEVICE_FN void store(vec acc[WORK_M][WORK_N], real alpha, real beta, GLOBAL real
     }
 }
 
+// What comes after the last block of k, on elements that are in the cache still.
+DEVICE_FN void finish_all(GLOBAL real *c, int ldc, int row, int col, int m, int n,
+                          const GLOBAL real *bias)
+{
+    for (int i = row; i < min(row + WORK_M, m); i++)
+        for (int j = col; j < min(col + WIDTH, n); j++) {
+            GLOBAL real *at = c + (wide) i * ldc + j;
+            *at = finish(*at, bias_of(bias, i, j));
+        }
+}
+
 // One step of k: a column of A meets a row of B.
 DEVICE_FN void multiply(vec acc[WORK_M][WORK_N], const GLOBAL real *a,
                         const wide a_rows[WORK_M], const vec b[WORK_N])
@@ -222,7 +233,8 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
               const GLOBAL real *RESTRICT a, wide a_start, int lda, wide a_stride,
               const GLOBAL real *RESTRICT b, wide b_start, int ldb, wide b_stride,
               GLOBAL real *RESTRICT c, wide c_start, int ldc, wide c_stride,
-              const GLOBAL real *RESTRICT workspace, wide workspace_start)
+              const GLOBAL real *RESTRICT workspace, wide workspace_start,
+              const GLOBAL real *RESTRICT bias, wide bias_start)
 {
     const int tiles_m = (m + TILE_M - 1) / TILE_M;
     const int first_row = BLOCK_X % tiles_m * TILE_M, past_row = min(m, first_row + TILE_M);
@@ -265,5 +277,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
                     multiply_edge(acc, a_at, a_rows, a_step, b_at, b_step, first, last,
                                   n - col);
                 store(acc, alpha, first == 0 ? beta : (real) 1, c, ldc, row, col, m, n);
+                if ((BIAS != 0 || ACTIVATION != 0) && last == steps)
+                    finish_all(c, ldc, row, col, m, n, bias + bias_start);
             }
 }
