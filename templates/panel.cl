@@ -277,7 +277,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
                     multiply_edge(acc, a_at, a_rows, a_step, b_at, b_step, first, last,
                                   n - col);
                 store(acc, alpha, first == 0 ? beta : (real) 1, c, ldc, row, col, m, n);
-                if ((BIAS != 0 || ACTIVATION != 0) && last == steps)
+                if (BIAS + ACTIVATION > 0 && last == steps)
                     finish_all(c, ldc, row, col, m, n, bias + bias_start);
             }
 }
