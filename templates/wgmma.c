@@ -5,17 +5,17 @@
 
 // clang-format off
 enum {
-    SWAP, TILE_M, TILE_N, DEPTH, STAGES, CONSUMERS, SCHEDULE, CLUSTER, SPLIT_K, WALK,
-    GROUP, IN_FLIGHT, PROMOTE, STORE_SLOTS, PROMOTION, NUM_KNOBS,
+    SWAP, TILE_M, TILE_N, DEPTH, STAGES, CONSUMERS, SCHEDULE, CLUSTER, CLUSTER_K, SPLIT_K,
+    WALK, GROUP, IN_FLIGHT, PROMOTE, STORE_SLOTS, PROMOTION, NUM_KNOBS,
 };
 // clang-format on
 
 enum { COOPERATIVE, PINGPONG };
 enum { ROWS, COLUMNS };
-enum { ALONE = 11, BELOW = 21, BESIDE = 12 }; /* blocks of a cluster */
+enum { ALONE = 11, BELOW = 21, BESIDE = 12, FOUR_BELOW = 41, FOUR_BESIDE = 14 };
 
 static const char *const schedule_names[] = { "cooperative", "pingpong" };
-static const char *const cluster_names[] = { "1x1", "2x1", "1x2" };
+static const char *const cluster_names[] = { "1x1", "2x1", "1x2", "4x1", "1x4" };
 static const char *const walk_names[] = { "rows", "columns" };
 
 static const struct mmt_knob knobs[NUM_KNOBS] = {
@@ -32,12 +32,13 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
                    { COOPERATIVE, PINGPONG },
                    schedule_names },
     [CLUSTER] = { "CLUSTER",
-                  "blocks that share what they fetch",
-                  3,
-                  { ALONE, BELOW, BESIDE },
+                  "tiles of blocks that share what they fetch",
+                  5,
+                  { ALONE, BELOW, BESIDE, FOUR_BELOW, FOUR_BESIDE },
                   cluster_names },
-    [SPLIT_K] =
-        MMT_KNOB("SPLIT_K", "blocks that share a tile, each a part of k", 1, 2, 4, 8),
+    [CLUSTER_K] =
+        MMT_KNOB("CLUSTER_K", "blocks of a cluster that share a tile", 1, 2, 4, 8),
+    [SPLIT_K] = MMT_KNOB("SPLIT_K", "clusters that share a tile", 1, 2, 4, 8, 16, 32, 64),
     [WALK] = { "WALK", "clusters are dealt along", 2, { ROWS, COLUMNS }, walk_names },
     [GROUP] = MMT_KNOB("GROUP", "rows or columns dealt side by side", 1, 2, 4, 6, 8, 12,
                        16, 32),
@@ -52,28 +53,33 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
 
 // clang-format off
 static const int seeds[][MMT_MAX_KNOBS] = {
-    /* swap, tile, depth, stages, consumers, schedule, cluster, split, walk, group, in flight,
-     * promote, store slots, promotion */
-    { 0, 128, 256, 1,  4, 2, COOPERATIVE, BELOW,   1, ROWS, 8, 1, 0, 2, 128 },
-    { 0, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,   1, ROWS, 8, 1, 0, 2, 128 },
-    { 0, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,   1, ROWS, 8, 1, 1, 2, 128 },
-    { 0, 128, 192, 1,  4, 2, PINGPONG,    BELOW,   1, ROWS, 8, 1, 0, 2, 128 },
-    { 0, 128, 128, 1,  6, 2, PINGPONG,    ALONE,   1, ROWS, 8, 1, 0, 2, 128 },
-    { 0, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,   1, ROWS, 8, 1, 0, 0, 128 },
-    { 0, 128, 128, 1,  5, 2, COOPERATIVE, ALONE,   1, ROWS, 8, 1, 0, 1, 128 },
-    { 0, 128, 128, 1,  5, 2, COOPERATIVE, ALONE,   1, ROWS, 8, 1, 1, 0, 128 },
-    { 0,  64, 128, 1,  6, 1, COOPERATIVE, ALONE,   1, ROWS, 8, 1, 0, 1, 128 },
-    { 0,  64,  64, 1, 10, 1, COOPERATIVE, ALONE,   1, ROWS, 8, 1, 0, 1, 128 },
-    { 1,  64,  32, 2,  6, 1, COOPERATIVE, ALONE,   1, ROWS, 8, 1, 0, 0, 128 },
-    { 1,  64,  16, 2,  8, 1, COOPERATIVE, ALONE,   1, ROWS, 8, 1, 0, 0, 128 },
-    { 1, 128,  64, 1,  8, 2, COOPERATIVE, ALONE,   1, ROWS, 8, 1, 0, 0, 128 },
+    /* swap, tile, depth, stages, consumers, schedule, cluster, cluster k, split k, walk,
+     * group, in flight, promote, store slots, promotion */
+    { 0, 128, 256, 1,  4, 2, COOPERATIVE, BELOW,    1,  1, ROWS, 8, 1, 0, 2, 128 },
+    { 0, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,    1,  1, ROWS, 8, 1, 0, 2, 128 },
+    { 0, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,    1,  1, ROWS, 8, 1, 1, 2, 128 },
+    { 0, 128, 192, 1,  4, 2, PINGPONG,    BELOW,    1,  1, ROWS, 8, 1, 0, 2, 128 },
+    { 0, 128, 128, 1,  6, 2, PINGPONG,    ALONE,    1,  1, ROWS, 8, 1, 0, 2, 128 },
+    { 0, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,    1,  1, ROWS, 8, 1, 0, 0, 128 },
+    { 0, 128, 128, 1,  5, 2, COOPERATIVE, ALONE,    1,  1, ROWS, 8, 1, 0, 1, 128 },
+    { 0, 128, 128, 1,  5, 2, COOPERATIVE, ALONE,    1,  1, ROWS, 8, 1, 1, 0, 128 },
+    { 0,  64, 128, 1,  6, 1, COOPERATIVE, ALONE,    1,  1, ROWS, 8, 1, 0, 1, 128 },
+    { 0,  64,  64, 1, 10, 1, COOPERATIVE, ALONE,    1,  1, ROWS, 8, 1, 0, 1, 128 },
+    { 1,  64,  32, 2,  6, 1, COOPERATIVE, ALONE,    1,  1, ROWS, 8, 1, 0, 0, 128 },
+    { 1,  64,  16, 2,  8, 1, COOPERATIVE, ALONE,    1,  1, ROWS, 8, 1, 0, 0, 128 },
+    { 1, 128,  64, 1,  8, 2, COOPERATIVE, ALONE,    1,  1, ROWS, 8, 1, 0, 0, 128 },
+    { 1,  64,  64, 2,  4, 1, COOPERATIVE, ALONE,   4,  1, ROWS, 8, 1, 0, 0, 128 },
+    { 0,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,   4,  1, ROWS, 8, 1, 0, 0, 128 },
+    { 0, 128, 128, 1,  5, 2, COOPERATIVE, ALONE,   2,  1, ROWS, 8, 1, 0, 0, 128 },
+    { 0, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,   1, 32, ROWS, 8, 1, 0, 0, 128 },
+    { 0, 128,  64, 1,  8, 2, COOPERATIVE, BESIDE,  1,  1, ROWS, 8, 1, 0, 1, 128 },
 };
 // clang-format on
 
 /* ---- what the kernel file derives too -----------------------------------------------
  */
 
-enum { LINE = 128, BLOCK_M = 64, WARPGROUP = 128 };
+enum { LINE = 128, BLOCK_M = 64, WARPGROUP = 128, MOST_PAIRS = 1 << 24 };
 
 static int consumers_of_a_tile(const int *v)
 {
@@ -85,10 +91,9 @@ static int threads(const int *v)
     return WARPGROUP * v[CONSUMERS] + (v[CONSUMERS] == 1 ? 32 : WARPGROUP);
 }
 
-/* Blocks of a cluster. */
-static int blocks(const int *v)
+static int blocks_of_cluster(const int *v)
 {
-    return v[CLUSTER] / 10 * (v[CLUSTER] % 10) * v[SPLIT_K];
+    return v[CLUSTER] / 10 * (v[CLUSTER] % 10) * v[CLUSTER_K];
 }
 
 static int cluster_m(const int *v)
@@ -187,10 +192,10 @@ static const char *reject_tile(const int *v, const struct mmt_variant *variant)
         return "pingpong takes two CONSUMERS or more";
     if (blocks % owners)
         return "TILE_M must give each of its CONSUMERS whole blocks of 64 rows";
-    if (cluster_m(v) > 1 && v[TILE_N] % 16)
-        return "a cluster of two blocks below each other needs a TILE_N that is a "
-               "multiple "
-               "of 16";
+    if (blocks_of_cluster(v) > 8)
+        return "a cluster has eight blocks at most";
+    if (v[TILE_N] % (8 * cluster_m(v)))
+        return "blocks below each other share the columns of TILE_N by eights";
     if (v[SWAP] && v[STORE_SLOTS])
         return "with SWAP, C is stored from registers: STORE_SLOTS must be 0";
     if (v[STORE_SLOTS] > blocks / owners * v[TILE_N] * out / line_of_c(v, variant->out))
@@ -201,21 +206,21 @@ static const char *reject_tile(const int *v, const struct mmt_variant *variant)
 }
 
 /* The sums of a tile pass through the ring, each block's part of them in pairs. */
-static const char *reject_split(const int *v, const struct mmt_variant *variant)
+static const char *reject_shared_tile(const int *v, const struct mmt_variant *variant)
 {
     const int ring = v[STAGES] * (tile_bytes(v, v[TILE_M], variant->type, true) +
                                   tile_bytes(v, v[TILE_N], variant->type, true));
 
-    if (v[SPLIT_K] == 1)
+    if (v[CLUSTER_K] == 1 && v[SPLIT_K] == 1)
         return NULL;
-    if (v[CLUSTER] != ALONE || v[SCHEDULE] != COOPERATIVE || v[STORE_SLOTS])
-        return "blocks that share a tile (SPLIT_K) are cooperative, in no other CLUSTER, "
-               "and "
-               "store from registers (STORE_SLOTS 0)";
-    if (sums(v) % (2 * v[SPLIT_K]))
-        return "a thread's sums must give each of SPLIT_K blocks whole pairs";
-    if (v[TILE_M] * v[TILE_N] * 4 > ring)
-        return "the sums of a tile do not fit into the ring, which SPLIT_K needs";
+    if (v[SCHEDULE] != COOPERATIVE || v[STORE_SLOTS])
+        return "blocks that share a tile (CLUSTER_K, SPLIT_K) are cooperative and store "
+               "from "
+               "registers (STORE_SLOTS 0)";
+    if (v[CLUSTER_K] > 1 && sums(v) % (2 * v[CLUSTER_K]))
+        return "a thread's sums must give each of CLUSTER_K blocks whole pairs";
+    if (v[CLUSTER_K] > 1 && v[TILE_M] * v[TILE_N] * 4 > ring)
+        return "the sums of a tile do not fit into the ring, which CLUSTER_K needs";
     return NULL;
 }
 
@@ -240,7 +245,7 @@ static const char *reject(const int *v, const struct mmt_variant *variant,
     if (strcmp(caps->architecture, "sm_90a"))
         return "wgmma is an instruction of sm_90a alone";
     if ((why = reject_type(v, variant)) || (why = reject_tile(v, variant)) ||
-        (why = reject_registers(v)) || (why = reject_split(v, variant)))
+        (why = reject_registers(v)) || (why = reject_shared_tile(v, variant)))
         return why;
     return mmt_gemm_reject(threads(v), 1, shared, caps);
 }
@@ -255,12 +260,20 @@ static int64_t clusters(const int *v, const mmt_problem *p)
            mmt_gemm_pieces(columns, v[TILE_N] * cluster_n(v));
 }
 
+/* A thread of mmt_add_parts adds two neighbours up. */
+static int64_t pairs_of_c(const mmt_problem *p)
+{
+    return p->m * mmt_gemm_pieces(p->n, 2);
+}
+
 static const char *refuse(const int *v, const mmt_problem *p)
 {
     if (v[STORE_SLOTS] && p->n * (int64_t) mmt_type_size(p->out) % 16)
         return "the copy engine stores rows of C whose length is a multiple of 16 bytes: "
                "STORE_SLOTS must be 0";
-    return mmt_gemm_refuse(clusters(v, p) * blocks(v));
+    if (v[SPLIT_K] > 1 && v[SPLIT_K] * pairs_of_c(p) * p->batch > MOST_PAIRS)
+        return "SPLIT_K would leave more than 2^25 sums; C has tiles enough without";
+    return mmt_gemm_refuse(clusters(v, p) * blocks_of_cluster(v));
 }
 
 /* A part of an operand's tile, one for each of the blocks that share it. */
@@ -317,14 +330,14 @@ static void add_turn(const mmt_problem *p, bool of_b, struct mmt_launches *out)
 static void add_product(const int *v, const mmt_problem *p, struct mmt_launches *out)
 {
     static const enum mmt_arg args[] = {
-        MMT_ARG_MAP_A, MMT_ARG_MAP_B, MMT_ARG_M,    MMT_ARG_N,
-        MMT_ARG_K,     MMT_ARG_ALPHA, MMT_ARG_BETA, MMT_ARG_SCALARS,
-        MMT_ARG_C,     MMT_ARG_BIAS,  MMT_ARG_END,
+        MMT_ARG_MAP_A, MMT_ARG_MAP_B, MMT_ARG_M,         MMT_ARG_N,
+        MMT_ARG_K,     MMT_ARG_ALPHA, MMT_ARG_BETA,      MMT_ARG_SCALARS,
+        MMT_ARG_C,     MMT_ARG_BIAS,  MMT_ARG_WORKSPACE, MMT_ARG_END,
     };
     static const enum mmt_arg store_args[] = {
-        MMT_ARG_MAP_A,   MMT_ARG_MAP_B, MMT_ARG_MAP_C, MMT_ARG_M,
-        MMT_ARG_N,       MMT_ARG_K,     MMT_ARG_ALPHA, MMT_ARG_BETA,
-        MMT_ARG_SCALARS, MMT_ARG_C,     MMT_ARG_BIAS,  MMT_ARG_END,
+        MMT_ARG_MAP_A, MMT_ARG_MAP_B,     MMT_ARG_MAP_C, MMT_ARG_M,       MMT_ARG_N,
+        MMT_ARG_K,     MMT_ARG_ALPHA,     MMT_ARG_BETA,  MMT_ARG_SCALARS, MMT_ARG_C,
+        MMT_ARG_BIAS,  MMT_ARG_WORKSPACE, MMT_ARG_END,
     };
     const bool left = left_deep(v, p->type, p->trans_a, p->trans_b);
     const bool right = right_deep(v, p->type, p->trans_a, p->trans_b);
@@ -336,12 +349,31 @@ static void add_product(const int *v, const mmt_problem *p, struct mmt_launches 
     out->launch[out->count++] = (struct mmt_launch){
         .entry = "mmt_gemm",
         .args = v[STORE_SLOTS] ? store_args : args,
-        .grid = { (unsigned) (clusters(v, p) * blocks(v)), 1, (unsigned) p->batch },
+        .grid = { (unsigned) (clusters(v, p) * blocks_of_cluster(v)),
+                  (unsigned) v[SPLIT_K], (unsigned) p->batch },
         .block = { (unsigned) threads(v), 1, 1 },
         .shared = shared_bytes(v, p->type, p->out, p->trans_a, p->trans_b),
         .box = { boxes[v[SWAP]], boxes[!v[SWAP]], result_box(v, p->out) },
-        .stays = v[SPLIT_K] == 1,
+        .stays = v[CLUSTER_K] == 1 && v[SPLIT_K] == 1,
     };
+}
+
+static void add_parts(const int *v, const mmt_problem *p, struct mmt_launches *out)
+{
+    enum { THREADS_ADD = 128 };
+    static const enum mmt_arg args[] = {
+        MMT_ARG_M,       MMT_ARG_N, MMT_ARG_K,    MMT_ARG_ALPHA,     MMT_ARG_BETA,
+        MMT_ARG_SCALARS, MMT_ARG_C, MMT_ARG_BIAS, MMT_ARG_WORKSPACE, MMT_ARG_END,
+    };
+
+    out->launch[out->count++] = (struct mmt_launch){
+        .entry = "mmt_add_parts",
+        .args = args,
+        .grid = { (unsigned) mmt_gemm_pieces(pairs_of_c(p), THREADS_ADD), 1,
+                  (unsigned) p->batch },
+        .block = { THREADS_ADD, 1, 1 },
+    };
+    out->workspace += (size_t) (p->batch * v[SPLIT_K] * pairs_of_c(p) * 2) * 4;
 }
 
 static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
@@ -349,6 +381,7 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
 {
     const bool turn_a = turns(p->type) && p->trans_a;
     const bool turn_b = turns(p->type) && !p->trans_b;
+    struct mmt_launch *product;
     size_t behind_a;
 
     *out = (struct mmt_launches){ 0 };
@@ -357,10 +390,13 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
     behind_a = out->workspace;
     if (turn_b)
         add_turn(p, true, out);
+    product = &out->launch[out->count];
     add_product(v, p, out);
-    out->launch[out->count - 1].box[0].turned = turn_a;
-    out->launch[out->count - 1].box[1].turned = turn_b;
-    out->launch[out->count - 1].box[1].at = behind_a;
+    product->box[0].turned = turn_a;
+    product->box[1].turned = turn_b;
+    product->box[1].at = behind_a;
+    if (v[SPLIT_K] > 1)
+        add_parts(v, p, out);
 }
 
 static struct mmt_alignment alignment(const int *v, const struct mmt_variant *variant)

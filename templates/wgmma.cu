@@ -16,9 +16,10 @@
 // The blocks of a CLUSTER, RxC, compute neighbouring tiles: each fetches its part of what
 // they have in common, and the engine hands it to all of them.
 //
-// With SPLIT_K the blocks of a cluster share one tile instead: each sums up a part of k, then
-// a part of the sums of all, read from their shared memory in the order of their ranks, so
-// that C is the same each time.
+// Where C has few tiles, CLUSTER_K blocks of a cluster share each: a block sums up its part
+// of k, then its part of the sums of all, which it reads from their shared memory. SPLIT_K
+// clusters may share a tile besides: they leave their sums in the workspace, and
+// mmt_add_parts adds them up. All is added in the same order each time.
 //
 // "Left" and "right" name the operands of the instruction: A and B, or with SWAP, which
 // computes the transpose of C, B and A: then a tile's rows are columns of C, which suits an
@@ -28,8 +29,9 @@
 // that are stored otherwise are turned into the workspace first.
 //
 // Launch: mmt_turn_a, mmt_turn_b where they are needed, block (THREADS_TURN), grid
-// (ceil(rows/TURN) * ceil(columns/TURN), 1, batch); then mmt_gemm, block (THREADS), grid
-// (blocks that stay, whole clusters, or with SPLIT_K all of them; 1; batch).
+// (ceil(rows/TURN) * ceil(columns/TURN), 1, batch); mmt_gemm, block (THREADS), grid (blocks
+// that stay, whole clusters, or where tiles are shared all of them; SPLIT_K; batch);
+// mmt_add_parts where SPLIT_K > 1.
 
 #ifndef SWAP
 #define SWAP 0                // 1: compute the transpose of C
@@ -53,10 +55,13 @@
 #define SCHEDULE 0            // 0 cooperative, 1 pingpong
 #endif
 #ifndef CLUSTER
-#define CLUSTER 21            // blocks of a cluster: 10 * below each other + side by side
+#define CLUSTER 21            // tiles of a cluster: 10 * below each other + side by side
+#endif
+#ifndef CLUSTER_K
+#define CLUSTER_K 1           // blocks of a cluster that share a tile, each a part of k
 #endif
 #ifndef SPLIT_K
-#define SPLIT_K 1             // blocks of a cluster that share a tile, each a part of k
+#define SPLIT_K 1             // clusters that share a tile, each a part of k
 #endif
 #ifndef WALK
 #define WALK 0                // clusters are dealt along 0 rows, 1 columns,
@@ -103,7 +108,8 @@
 #define CLUSTER_M (CLUSTER / 10)                // blocks that share what they need of right
 #define CLUSTER_N (CLUSTER % 10)                // and of left
 #define MATES     (CLUSTER_M * CLUSTER_N)
-#define BLOCKS    (MATES * SPLIT_K)             // of a cluster
+#define BLOCKS    (MATES * CLUSTER_K)           // of a cluster
+#define PARTS     (CLUSTER_K * SPLIT_K)         // of k
 
 #define TURN_A     (SIZE != 2 && TRANS_A)
 #define TURN_B     (SIZE != 2 && !TRANS_B)
@@ -128,8 +134,8 @@
 #define REGISTERS_PRODUCER (CONSUMERS == 2 ? 40 : 32)
 #define REGISTERS_CONSUMER (CONSUMERS == 2 ? 232 : 160)
 
-#if SPLIT_K > 1 && (MATES > 1 || SCHEDULE || BLOCKS_M * SUMS % (2 * SPLIT_K))
-#error "blocks that share a tile share nothing else, and each stores whole pairs of sums"
+#if CLUSTER_K * SPLIT_K > 1 && (SCHEDULE || STORE_SLOTS || BLOCKS_M * SUMS % (2 * CLUSTER_K))
+#error "blocks that share a tile are cooperative and store pairs of sums from registers"
 #endif
 #if TILE_M % (64 * OWNERS) || TILE_N % 8 || TILE_N > 256
 #error "a warpgroup needs whole blocks of 64 rows and a multiple of 8 columns up to 256"
@@ -191,6 +197,12 @@ DEVICE_FN void group_sync(int group)
     asm volatile("bar.sync %0, 128;" :: "r"(1 + group) : "memory");
 }
 
+// Among all that multiply, who do not sync by groups besides.
+DEVICE_FN void consumers_sync(void)
+{
+    asm volatile("bar.sync 1, %0;" :: "n"(CONSUMERS * 128) : "memory");
+}
+
 // Pingpong: taking turns is also what keeps a warpgroup from mistaking the slots of another
 // one's tile for its own, for a barrier tells odd rounds from even ones and no more.
 DEVICE_FN void await_turn(int group)
@@ -225,6 +237,12 @@ DEVICE_FN int cluster_rank(void)
 
 // ---- the copy engine --------------------------------------------------------------------
 
+// Have the engine look at a map before it is needed.
+DEVICE_FN void prefetch(const tensor_map *map)
+{
+    asm volatile("prefetch.tensormap [%0];" :: "l"(map) : "memory");
+}
+
 // Copy the box at (x, y) of matrix z to shared memory: to this block's, or to that of all
 // blocks in the set `blocks`.
 DEVICE_FN void copy_in(unsigned to, const tensor_map *map, int x, int y, int z,
@@ -257,11 +275,14 @@ DEVICE_FN void await_copies_out(void)
     asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
 }
 
-// Fetch one of `parts` equal parts of the tile that begins at `line` and `depth`.
+// Fetch one of `parts` equal parts of the tile that begins at `line` and `depth`, for that
+// many blocks from the one of rank `first` on.
 DEVICE_FN void fetch(unsigned to, const tensor_map *map, int line, int depth, int z,
-                     unsigned barrier, int part, int parts, int tile, bool deep)
+                     unsigned barrier, int part, int parts, int first, int tile,
+                     bool deep)
 {
-    const int lines = LINES(tile, deep) / parts, blocks = parts > 1 ? (1 << parts) - 1 : 0;
+    const int lines = LINES(tile, deep) / parts;
+    const int blocks = parts > 1 ? ((1 << parts) - 1) << first : 0;
     const int x = deep ? depth : line, y = (deep ? line : depth) + part * lines;
 
     UNROLL
@@ -375,9 +396,10 @@ DEVICE_FN void clear(real sum[BLOCKS_M][SUMS])
 // ---- tiles ------------------------------------------------------------------------------
 
 // The product or its transpose; this block's slots along k, so many from the first one on;
-// clusters of tiles.
+// clusters of tiles; the blocks that fetch for each other: the rank of the first of them, and
+// which one this is.
 struct problem {
-    int rows, columns, first, depth, clusters_m, clusters_n;
+    int rows, columns, first, depth, clusters_m, clusters_n, mates, mate;
 };
 
 // Where a tile begins.
@@ -386,7 +408,7 @@ struct place {
 };
 
 // This block's tile of the i-th cluster.
-DEVICE_FN place find_tile(const problem &p, int i, int rank)
+DEVICE_FN place find_tile(const problem &p, int i)
 {
     const int along = WALK ? p.clusters_m : p.clusters_n;
     const int across = WALK ? p.clusters_n : p.clusters_m;
@@ -394,10 +416,29 @@ DEVICE_FN place find_tile(const problem &p, int i, int rank)
     const int lanes = min(GROUP, across - group * GROUP);
     const int x = rest / lanes, y = group * GROUP + rest % lanes;
     const int m = WALK ? x : y, n = WALK ? y : x;
-    if (SPLIT_K > 1)
-        rank = 0;
-    return { (m * CLUSTER_M + rank % CLUSTER_M) * TILE_M,
-             (n * CLUSTER_N + rank / CLUSTER_M) * TILE_N };
+    return { (m * CLUSTER_M + p.mate % CLUSTER_M) * TILE_M,
+             (n * CLUSTER_N + p.mate / CLUSTER_M) * TILE_N };
+}
+
+// ---- the workspace ----------------------------------------------------------------------
+
+// For all matrices of the batch: A turned, B turned, the sums of SPLIT_K clusters. Rows of
+// the former begin at multiples of 16 bytes, those of the latter hold pairs.
+DEVICE_FN int turned_ld(int k)
+{
+    return (k + 16 / SIZE - 1) / (16 / SIZE) * (16 / SIZE);
+}
+
+DEVICE_FN int parts_ld(int n)
+{
+    return (n + 1) / 2 * 2;
+}
+
+DEVICE_FN real *parts_at(real *workspace, int m, int n, int k, int part)
+{
+    const wide lines = (wide) gridDim.z * ((TURN_A ? m : 0) + (TURN_B ? n : 0));
+    real *parts = (real *) ((element *) workspace + lines * turned_ld(k));
+    return parts + ((wide) BLOCK_Z * SPLIT_K + part) * m * parts_ld(n);
 }
 
 // ---- the way out ------------------------------------------------------------------------
@@ -409,22 +450,28 @@ struct output {
     const result *bias;
     int ldc;
     bool pairs;        // any two neighbours at an even column may be stored at once
+    real *parts;       // SPLIT_K: where this cluster's sums go, a matrix like C
+    int ld_parts;
 };
 
-// From two neighbouring sums, of row r and columns q and q + 1, to what C gets there.
+// From a sum to what C gets in row i and column j, if it is inside.
+DEVICE_FN real finished(real x, const output &out, int i, int j, bool inside)
+{
+    x *= out.alpha;
+    if (out.beta != 0 && inside)
+        x = MULTIPLY_ADD(out.beta, from_result(out.c[(wide) i * out.ldc + j]), x);
+    if (BIAS && inside)
+        x += bias_at(out.bias, i, j);
+    return activate(x);
+}
+
+// Two neighbouring sums, of row r and columns q and q + 1 of the product or its transpose.
 DEVICE_FN void finish(real *x, const output &out, int r, int q)
 {
     UNROLL
-    for (int e = 0; e < 2; e++) {
-        const int i = SWAP ? q + e : r, j = SWAP ? r : q + e;
-        const bool inside = r < out.rows && q + e < out.columns;
-        x[e] *= out.alpha;
-        if (out.beta != 0 && inside)
-            x[e] = MULTIPLY_ADD(out.beta, from_result(out.c[(wide) i * out.ldc + j]), x[e]);
-        if (BIAS && inside)
-            x[e] += bias_at(out.bias, i, j);
-        x[e] = activate(x[e]);
-    }
+    for (int e = 0; e < 2; e++)
+        x[e] = finished(x[e], out, SWAP ? q + e : r, SWAP ? r : q + e,
+                        r < out.rows && q + e < out.columns);
 }
 
 // Two neighbours as words of C's type; in 16 bits both are in the first.
@@ -475,21 +522,38 @@ DEVICE_FN int column_of(int s, int thread)
     return s % SUMS / 4 * 8 + thread % 4 * 2 + s % 2;
 }
 
-// Finish and, unless they go through shared memory, store all sums.
-DEVICE_FN void finish_all(real sum[BLOCKS_M][SUMS], const output &out, int row, int column,
-                          int thread)
+// Leave two neighbouring sums in the workspace.
+DEVICE_FN void store_part(const real *x, const output &out, int r, int q)
 {
     UNROLL
-    for (int s = 0; s < BLOCKS_M * SUMS; s += 2) {
-        real *x = &sum[s / SUMS][s % SUMS];
-        const int r = row + row_of(s, thread), q = column + column_of(s, thread);
+    for (int e = 0; e < 2; e++)
+        if (r < out.rows && q + e < out.columns)
+            out.parts[SWAP ? (wide) (q + e) * out.ld_parts + r
+                           : (wide) r * out.ld_parts + q + e] = x[e];
+}
+
+// Finish two neighbouring sums and, unless C goes through shared memory, store them.
+DEVICE_FN void put_out(real *x, const output &out, int r, int q)
+{
+    if (SPLIT_K > 1) {
+        store_part(x, out, r, q);
+    } else {
         finish(x, out, r, q);
         if (STORE_SLOTS == 0)
             store(x, out, r, q);
     }
 }
 
-#if SPLIT_K > 1
+DEVICE_FN void put_out_all(real sum[BLOCKS_M][SUMS], const output &out, int row, int column,
+                           int thread)
+{
+    UNROLL
+    for (int s = 0; s < BLOCKS_M * SUMS; s += 2)
+        put_out(&sum[s / SUMS][s % SUMS], out, row + row_of(s, thread),
+                column + column_of(s, thread));
+}
+
+#if CLUSTER_K > 1
 // Sums in shared memory: a line for each of a thread's, a column for each thread.
 DEVICE_FN void put_sums(real sum[BLOCKS_M][SUMS], unsigned to)
 {
@@ -511,21 +575,21 @@ DEVICE_FN real get_sum(unsigned from, int s, int block)
     return sum;
 }
 
-// Add up, finish and store this block's part of the sums of all.
-DEVICE_FN void finish_part(unsigned from, const output &out, int row, int column, int thread,
-                           int rank)
+// Add up and put out this block's part of the sums of all that share its tile.
+DEVICE_FN void put_out_part(unsigned from, const problem &p, const output &out, int row,
+                            int column, int thread)
 {
-    const int part = BLOCKS_M * SUMS / SPLIT_K;
+    const int part = BLOCKS_M * SUMS / CLUSTER_K;
     UNROLL
     for (int i = 0; i < part; i += 2) {
-        const int s = rank * part + i;
-        const int r = row + row_of(s, thread), q = column + column_of(s, thread);
+        const int s = p.mates / MATES * part + i;
         real x[2] = { 0, 0 };
         UNROLL
-        for (int block = 0; block < SPLIT_K; block++)
-            x[0] += get_sum(from, s, block), x[1] += get_sum(from, s + 1, block);
-        finish(x, out, r, q);
-        store(x, out, r, q);
+        for (int b = 0; b < CLUSTER_K; b++) {
+            x[0] += get_sum(from, s, p.mate + b * MATES);
+            x[1] += get_sum(from, s + 1, p.mate + b * MATES);
+        }
+        put_out(x, out, row + row_of(s, thread), column + column_of(s, thread));
     }
 }
 #endif
@@ -602,15 +666,14 @@ struct ring {
 
 // Fetch what all tiles of this block need, slot after slot.
 DEVICE_FN void produce(const problem &p, const ring &ring, const tensor_map *left,
-                       const tensor_map *right, int rank)
+                       const tensor_map *right)
 {
-    const int rank_m = rank % CLUSTER_M, rank_n = rank / CLUSTER_M % CLUSTER_N;
     unsigned number = 0;
 
     NO_UNROLL
     for (int i = BLOCK_X / BLOCKS; i < p.clusters_m * p.clusters_n;
          i += gridDim.x / BLOCKS) {
-        const place at = find_tile(p, i, rank);
+        const place at = find_tile(p, i);
         NO_UNROLL
         for (int d = 0; d < p.depth; d++, number++) {
             const unsigned s = number % STAGES, slot = ring.slots + s * BYTES_SLOT;
@@ -618,38 +681,39 @@ DEVICE_FN void produce(const problem &p, const ring &ring, const tensor_map *lef
             barrier_wait(ring.empty + 8 * s, number / STAGES % 2 ^ 1);
             barrier_expect(full, BYTES_SLOT);
             const int k = (p.first + d) * TILE_K;
-            fetch(slot, left, at.row, k, BLOCK_Z, full, rank_n, CLUSTER_N, TILE_M,
-                  LEFT_DEEP);
-            fetch(slot + BYTES_LEFT, right, at.column, k, BLOCK_Z, full, rank_m, CLUSTER_M,
-                  TILE_N, RIGHT_DEEP);
+            fetch(slot, left, at.row, k, BLOCK_Z, full, p.mate / CLUSTER_M, CLUSTER_N,
+                  p.mates, TILE_M, LEFT_DEEP);
+            fetch(slot + BYTES_LEFT, right, at.column, k, BLOCK_Z, full, p.mate % CLUSTER_M,
+                  CLUSTER_M, p.mates, TILE_N, RIGHT_DEEP);
         }
     }
 }
 
 // Tell all blocks that fetch for this one that the slot of that number is free.
-DEVICE_FN void release(const ring &ring, unsigned number, int lane)
+DEVICE_FN void release(const problem &p, const ring &ring, unsigned number, int lane)
 {
     if (lane < MATES)
-        barrier_arrive(ring.empty + 8 * (number % STAGES), lane);
+        barrier_arrive(ring.empty + 8 * (number % STAGES), p.mates + lane);
 }
 
-// Sum up `depth` slots from that number on.
-DEVICE_FN void consume(real sum[BLOCKS_M][SUMS], const ring &ring, unsigned long long left,
-                       unsigned long long right, unsigned number, int depth, int lane)
+// Sum up one tile's slots, from that number on.
+DEVICE_FN void consume(real sum[BLOCKS_M][SUMS], const problem &p, const ring &ring,
+                       unsigned long long left, unsigned long long right, unsigned number,
+                       int lane)
 {
 #if PROMOTE
     real part[BLOCKS_M][SUMS];
 #endif
     clear(sum);
     NO_UNROLL
-    for (int d = 0; d < depth; d++, number++) {
+    for (int d = 0; d < p.depth; d++, number++) {
         const unsigned s = number % STAGES, at = s * (BYTES_SLOT / 16);
         barrier_wait(ring.full + 8 * s, number / STAGES % 2);
 #if PROMOTE
         multiply(part, left + at, right + at, d % PROMOTE);
         AWAIT_WGMMA(0);
-        release(ring, number, lane);
-        if (d % PROMOTE < PROMOTE - 1 && d < depth - 1)
+        release(p, ring, number, lane);
+        if (d % PROMOTE < PROMOTE - 1 && d < p.depth - 1)
             continue;
         settle(part);
         UNROLL
@@ -659,7 +723,7 @@ DEVICE_FN void consume(real sum[BLOCKS_M][SUMS], const ring &ring, unsigned long
         multiply(sum, left + at, right + at, true);
         AWAIT_WGMMA(IN_FLIGHT);
         if (d >= IN_FLIGHT)
-            release(ring, number - IN_FLIGHT, lane);
+            release(p, ring, number - IN_FLIGHT, lane);
 #endif
     }
 }
@@ -670,12 +734,6 @@ DEVICE_FN void consume(real sum[BLOCKS_M][SUMS], const ring &ring, unsigned long
 #define TURN         64       // rows and columns that a block turns
 #define THREADS_TURN 256
 #define WORD         (4 / SIZE)                 // elements that go at once
-
-// Rows in the workspace begin at multiples of 16 bytes.
-DEVICE_FN int turned_ld(int k)
-{
-    return (k + 16 / SIZE - 1) / (16 / SIZE) * (16 / SIZE);
-}
 
 DEVICE_FN unsigned bits_of(element x)
 {
@@ -739,6 +797,44 @@ void mmt_turn_b(int m, int n, int k, const GLOBAL element *b, wide b_start, int 
 }
 #endif
 
+// ---- adding up --------------------------------------------------------------------------
+
+#if SPLIT_K > 1
+#define THREADS_ADD 128
+
+// Two neighbours of C a thread.
+KERNEL __launch_bounds__(THREADS_ADD)
+void mmt_add_parts(int m, int n, int k, real alpha, real beta,
+                   const GLOBAL real *scalars, wide scalars_start,
+                   GLOBAL result *c, wide c_start, int ldc, wide c_stride,
+                   const GLOBAL result *bias, wide bias_start,
+                   GLOBAL real *workspace, wide workspace_start)
+{
+    const int pairs = parts_ld(n) / 2;
+    const wide at = (wide) BLOCK_X * THREADS_ADD + THREAD_X, all = (wide) m * pairs;
+    if (at >= all)
+        return;
+
+    const real2 *from = (const real2 *) parts_at(workspace, m, n, k, 0) + at;
+    real x[2] = { 0, 0 };
+    UNROLL
+    for (int part = 0; part < SPLIT_K; part++, from += all)
+        x[0] += from->x, x[1] += from->y;
+
+    if (scalars) {
+        alpha = scalars[scalars_start];
+        beta = scalars[scalars_start + 1];
+    }
+    const int row = (int) (at / pairs), column = (int) (at % pairs) * 2;
+    const output out = { m, n, alpha, beta, c + c_start + BLOCK_Z * c_stride,
+                         bias + bias_start, ldc };
+    for (int e = 0; e < 2 && column + e < n; e++) {
+        real y = finished(x[e], out, row, column + e, true);
+        out.c[(wide) row * ldc + column + e] = to_result(y);
+    }
+}
+#endif
+
 // ---- the kernel -------------------------------------------------------------------------
 
 KERNEL __launch_bounds__(THREADS, 1)
@@ -753,7 +849,8 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
               int m, int n, int k, real alpha, real beta,
               const GLOBAL real *scalars, wide scalars_start,
               GLOBAL result *c, wide c_start, int ldc, wide c_stride,
-              const GLOBAL result *bias, wide bias_start)
+              const GLOBAL result *bias, wide bias_start,
+              GLOBAL real *workspace, wide workspace_start)
 {
     extern __shared__ __align__(1024) unsigned char mmt_shared[];
 
@@ -769,14 +866,17 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
         beta = scalars[scalars_start + 1];
     }
     const int rows = SWAP ? n : m, columns = SWAP ? m : n;
-    const int depth = alpha == 0 ? 0 : (k + TILE_K - 1) / TILE_K, part = rank % SPLIT_K;
-    const int begin = (int) ((wide) depth * part / SPLIT_K);
-    const int end = (int) ((wide) depth * (part + 1) / SPLIT_K);
+    const int depth = alpha == 0 ? 0 : (k + TILE_K - 1) / TILE_K;
+    const int mate = rank % MATES, part = BLOCK_Y * CLUSTER_K + rank / MATES;
+    const int begin = (int) ((wide) depth * part / PARTS);
+    const int end = (int) ((wide) depth * (part + 1) / PARTS);
     const problem p = { rows, columns, begin, end - begin,
                         (rows - 1) / (TILE_M * CLUSTER_M) + 1,
-                        (columns - 1) / (TILE_N * CLUSTER_N) + 1 };
+                        (columns - 1) / (TILE_N * CLUSTER_N) + 1, rank - mate, mate };
 
     if (THREAD_X == 0) {
+        prefetch(&map_a);
+        prefetch(&map_b);
         for (int s = 0; s < STAGES; s++) {
             barrier_init(ring.full + 8 * s, 1);
             barrier_init(ring.empty + 8 * s, OWNERS * 4 * MATES);   // a warp each
@@ -790,8 +890,8 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
         asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" :: "n"(REGISTERS_PRODUCER));
 #endif
         if (thread == 0)
-            produce(p, ring, SWAP ? &map_b : &map_a, SWAP ? &map_a : &map_b, rank);
-        if (SPLIT_K > 1)
+            produce(p, ring, SWAP ? &map_b : &map_a, SWAP ? &map_a : &map_b);
+        if (CLUSTER_K > 1)
             cluster_sync();
     } else {
 #if CONSUMERS > 1
@@ -806,7 +906,8 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
         const output out = {
             rows, columns, alpha, beta, c + c_start + BLOCK_Z * c_stride, bias + bias_start,
             ldc, ldc % 2 == 0 && c_stride % 2 == 0 &&
-                 (unsigned long long) (c + c_start) % (2 * RESULT_SIZE) == 0
+                 (unsigned long long) (c + c_start) % (2 * RESULT_SIZE) == 0,
+            SPLIT_K > 1 ? parts_at(workspace, m, n, k, BLOCK_Y) : 0, parts_ld(n)
         };
         unsigned number = turn * p.depth;
 
@@ -815,25 +916,26 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
         NO_UNROLL
         for (int i = BLOCK_X / BLOCKS + turn * step; i < p.clusters_m * p.clusters_n;
              i += TURNS * step, number += TURNS * p.depth) {
-            const place at = find_tile(p, i, rank);
+            const place at = find_tile(p, i);
             const int row = at.row + first;
             if (SCHEDULE)
                 await_turn(group);
-            consume(sum, ring, left, right, number, p.depth, lane);
+            consume(sum, p, ring, left, right, number, lane);
             if (SCHEDULE)
                 give_turn(group);
             if (!PROMOTE) {
                 AWAIT_WGMMA(0);
                 settle(sum);
                 if (IN_FLIGHT && p.depth > 0)
-                    release(ring, number + p.depth - 1, lane);
+                    release(p, ring, number + p.depth - 1, lane);
             }
-#if SPLIT_K > 1
-            put_sums(sum, ring.slots);   // the one tile of this block: the ring is free
+#if CLUSTER_K > 1
+            consumers_sync();            // the one tile of this block: the ring is free
+            put_sums(sum, ring.slots);
             cluster_sync();
-            finish_part(ring.slots, out, row, at.column, thread, rank);
+            put_out_part(ring.slots, p, out, row, at.column, thread);
 #else
-            finish_all(sum, out, row, at.column, thread);
+            put_out_all(sum, out, row, at.column, thread);
 #endif
 #if STORE_SLOTS
             store_pieces(sum, &map_c, store_slots + group * STORE_SLOTS * BYTES_PIECE, row,
