@@ -47,8 +47,9 @@ const char *mmt_config_refuse(const struct mmt_config *config, const mmt_problem
     struct mmt_alignment unused;
     const char *why = mmt_config_reject(config, &variant, caps);
     if (!why && template->aligned_only && !mmt_config_may_align(config, problem, &unused))
-        why = "the template needs leading dimensions and strides that are multiples of 16 "
-              "bytes";
+        why =
+            "the template needs leading dimensions and strides that are multiples of 16 "
+            "bytes";
     if (!why && template->refuse)
         why = template->refuse(config->values, problem);
     return why;

@@ -88,8 +88,8 @@ struct mmt_template {
     /* Optional. Where absent, elements: then the aligned text is the only one. */
     struct mmt_alignment (*alignment)(const int *v, const struct mmt_variant *variant);
 
-    /* Optional. Adds definitions that the preprocessor cannot compute, such as the list of
-     * an instruction's registers. */
+    /* Optional. Adds definitions that the preprocessor cannot compute, such as the list
+     * of an instruction's registers. */
     void (*define)(const int *v, const struct mmt_variant *variant,
                    struct mmt_text *text);
 

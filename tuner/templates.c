@@ -19,13 +19,14 @@ static const struct option options[] = {
 
 static int help(void)
 {
-    printf("usage: mmtune templates [NAME...] [OPTION...]\n\n"
-           "Lists the templates and their knobs, and with a device how many of their\n"
-           "configurations are legal on it.\n\n"
-           "  --device DEVICE   a number or id of `mmtune devices`\n"
-           "  --type LIST       count for these types (f32,bf16 and so on); default: f32\n"
-           "  --why             also why the others are not legal, and how many each\n"
-           "  --json            for programs\n");
+    printf(
+        "usage: mmtune templates [NAME...] [OPTION...]\n\n"
+        "Lists the templates and their knobs, and with a device how many of their\n"
+        "configurations are legal on it.\n\n"
+        "  --device DEVICE   a number or id of `mmtune devices`\n"
+        "  --type LIST       count for these types (f32,bf16 and so on); default: f32\n"
+        "  --why             also why the others are not legal, and how many each\n"
+        "  --json            for programs\n");
     return MMT_EXIT_DONE;
 }
 

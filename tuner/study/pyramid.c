@@ -1,5 +1,6 @@
 #include "tuner/study/pyramid.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,59 @@ struct mmt_pyramid {
     struct slot slots[2];
     struct mmt_pyramid_counts *total, *interior;
 };
+
+static double random_number(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (double) (*state >> 40) / 0x1p24 - 0.5;
+}
+
+void mmt_pyramid_grid_free(struct mmt_pyramid_grid *grid)
+{
+    free((void *) grid->f);
+    free((void *) grid->now);
+    free(grid->next);
+}
+
+static void *random_array(mmt_type type, int64_t count, uint64_t *state)
+{
+    void *array = malloc((size_t) count * mmt_type_size(type));
+    for (int64_t i = 0; array && i < count; i++) {
+        double value = random_number(state);
+        if (type == MMT_F64)
+            ((double *) array)[i] = value;
+        else
+            ((float *) array)[i] = (float) value;
+    }
+    return array;
+}
+
+mmt_status mmt_pyramid_grid_make(mmt_type type, int64_t planes, int64_t side,
+                                 int64_t seed, struct mmt_pyramid_grid *out,
+                                 mmt_error *err)
+{
+    int64_t count = planes * side * side;
+    uint64_t state = (uint64_t) seed;
+
+    *out =
+        (struct mmt_pyramid_grid){ .type = type,
+                                   .planes = planes,
+                                   .side = side,
+                                   .scale = 1.0 / 6,
+                                   .f = random_array(type, count, &state),
+                                   .now = random_array(type, count, &state),
+                                   .next = calloc((size_t) count, mmt_type_size(type)) };
+    if (out->f && out->now && out->next)
+        return MMT_OK;
+    mmt_pyramid_grid_free(out);
+    return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for grids of %" PRId64 " elements",
+                    count);
+}
+
+size_t mmt_pyramid_bytes(const struct mmt_pyramid_grid *grid)
+{
+    return (size_t) (grid->planes * grid->side * grid->side) * mmt_type_size(grid->type);
+}
 
 int64_t mmt_pyramid_width(const struct mmt_pyramid_grid *grid, int64_t memory,
                           bool overlap)

@@ -28,6 +28,16 @@ struct mmt_pyramid_grid {
     void *next;      /* after it */
 };
 
+/* A grid of random numbers, and another as its right-hand side; `next` is zeros. Freed by
+ * mmt_pyramid_grid_free. */
+mmt_status mmt_pyramid_grid_make(mmt_type type, int64_t planes, int64_t side,
+                                 int64_t seed, struct mmt_pyramid_grid *out,
+                                 mmt_error *err);
+void mmt_pyramid_grid_free(struct mmt_pyramid_grid *grid);
+
+/* Bytes of one of its arrays. */
+size_t mmt_pyramid_bytes(const struct mmt_pyramid_grid *grid);
+
 struct mmt_pyramid_shape {
     int64_t height, width; /* h and R, planes */
     bool overlap;          /* copies beside computing: half the memory a block */

@@ -23,60 +23,6 @@ struct costs {
     double plane; /* stencils of one plane */
 };
 
-static double random_number(uint64_t *state)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return (double) (*state >> 40) / 0x1p24 - 0.5;
-}
-
-/* ---- the grid --------------------------------------------------------------------- */
-
-static void grid_free(struct mmt_pyramid_grid *grid)
-{
-    free((void *) grid->f);
-    free((void *) grid->now);
-    free(grid->next);
-}
-
-static void *random_array(mmt_type type, int64_t count, uint64_t *state)
-{
-    void *array = malloc((size_t) count * mmt_type_size(type));
-    for (int64_t i = 0; array && i < count; i++) {
-        double value = random_number(state);
-        if (type == MMT_F64)
-            ((double *) array)[i] = value;
-        else
-            ((float *) array)[i] = (float) value;
-    }
-    return array;
-}
-
-static mmt_status grid_make(mmt_type type, int64_t planes, int64_t side, int64_t seed,
-                            struct mmt_pyramid_grid *out, mmt_error *err)
-{
-    int64_t count = planes * side * side;
-    uint64_t state = (uint64_t) seed;
-
-    *out =
-        (struct mmt_pyramid_grid){ .type = type,
-                                   .planes = planes,
-                                   .side = side,
-                                   .scale = 1.0 / 6,
-                                   .f = random_array(type, count, &state),
-                                   .now = random_array(type, count, &state),
-                                   .next = calloc((size_t) count, mmt_type_size(type)) };
-    if (out->f && out->now && out->next)
-        return MMT_OK;
-    grid_free(out);
-    return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for grids of %" PRId64 " elements",
-                    count);
-}
-
-static size_t grid_bytes(const struct mmt_pyramid_grid *grid)
-{
-    return (size_t) (grid->planes * grid->side * grid->side) * mmt_type_size(grid->type);
-}
-
 /* ---- are the bits those of plain sweeps? ------------------------------------------ */
 
 static mmt_status check_shape(const struct mmt_study_device *device,
@@ -90,13 +36,13 @@ static mmt_status check_shape(const struct mmt_study_device *device,
     if (status != MMT_OK)
         return status;
 
-    memset(grid->next, 0xff, grid_bytes(grid));
+    memset(grid->next, 0xff, mmt_pyramid_bytes(grid));
     status = mmt_pyramid_pass(pyramid, &total, &interior, err);
     mmt_pyramid_close(pyramid);
     if (status != MMT_OK)
         return status;
 
-    if (memcmp(grid->next, plain, grid_bytes(grid)))
+    if (memcmp(grid->next, plain, mmt_pyramid_bytes(grid)))
         return mmt_fail(err, MMT_ERROR_DEVICE,
                         "h = %" PRId64 ", R = %" PRId64 "%s: other bits than %" PRId64
                         " plain sweeps",
@@ -120,11 +66,13 @@ static mmt_status check(const struct mmt_study_options *options,
     enum { PLANES = 37, SIDE = 19, HIGHEST = 5 };
     struct mmt_pyramid_grid grid;
     int shapes = 0;
-    mmt_status status = grid_make(type, PLANES, SIDE, options->seed, &grid, err);
+    mmt_status status =
+        mmt_pyramid_grid_make(type, PLANES, SIDE, options->seed, &grid, err);
     if (status != MMT_OK)
         return status;
 
-    void *spare = malloc(grid_bytes(&grid)), *plain = malloc(grid_bytes(&grid));
+    void *spare = malloc(mmt_pyramid_bytes(&grid)),
+         *plain = malloc(mmt_pyramid_bytes(&grid));
     if (!spare || !plain)
         status = mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a grid");
     for (int64_t h = 1; h <= HIGHEST && status == MMT_OK; h++) {
@@ -145,7 +93,7 @@ static mmt_status check(const struct mmt_study_options *options,
             shapes, HIGHEST);
     free(spare);
     free(plain);
-    grid_free(&grid);
+    mmt_pyramid_grid_free(&grid);
     return status;
 }
 
@@ -155,7 +103,7 @@ static mmt_status time_copies(const struct mmt_study_device *device,
                               const struct mmt_pyramid_grid *grid, int64_t width,
                               mmt_operand array, double *seconds, mmt_error *err)
 {
-    size_t bytes = (size_t) width * grid_bytes(grid) / (size_t) grid->planes;
+    size_t bytes = (size_t) width * mmt_pyramid_bytes(grid) / (size_t) grid->planes;
     mmt_status status = MMT_OK;
 
     *seconds = INFINITY;
@@ -210,7 +158,7 @@ static mmt_status calibrate(const struct mmt_study_device *device,
                             const struct mmt_pyramid_grid *grid, int64_t width,
                             struct costs *out, mmt_error *err)
 {
-    size_t bytes = (size_t) width * grid_bytes(grid) / (size_t) grid->planes;
+    size_t bytes = (size_t) width * mmt_pyramid_bytes(grid) / (size_t) grid->planes;
     mmt_operand arrays[3] = { { 0 } };
     mmt_status status = MMT_OK;
 
@@ -396,7 +344,7 @@ static mmt_status widths(const struct mmt_study_options *options,
                          const struct mmt_pyramid_grid *grid, int64_t *width,
                          int64_t *half, mmt_error *err)
 {
-    int64_t bytes = (int64_t) grid_bytes(grid), plane = bytes / grid->planes;
+    int64_t bytes = (int64_t) mmt_pyramid_bytes(grid), plane = bytes / grid->planes;
     int64_t memory = options->memory ? options->memory : 3 * bytes / 4;
 
     *width = mmt_pyramid_width(grid, memory, false);
@@ -436,7 +384,8 @@ static mmt_status study_grid(const struct mmt_study_options *options,
     struct choice choice;
     int64_t width, half;
     char title[128];
-    mmt_status status = grid_make(type, side, side, options->seed, &grid, err);
+    mmt_status status =
+        mmt_pyramid_grid_make(type, side, side, options->seed, &grid, err);
     if (status != MMT_OK)
         return status;
 
@@ -453,7 +402,7 @@ static mmt_status study_grid(const struct mmt_study_options *options,
     if (status == MMT_OK)
         say_choice(options, &choice, &costs, width);
     mmt_table_free(&table);
-    grid_free(&grid);
+    mmt_pyramid_grid_free(&grid);
     return status;
 }
 
