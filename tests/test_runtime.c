@@ -333,14 +333,19 @@ static void test_empty(mmt_device *device)
     mmt_plan_free(plan);
 }
 
-/* A batch that no grid can hold is several launches. */
+/* A batch that no grid can hold is several launches; without workspace, one for each part
+ * of the batch. */
 static void test_batch_split(mmt_device *device)
 {
     mmt_problem problem = mmt_gemm_problem(MMT_F32, 4, 4, 4);
+    mmt_plan_options options = mmt_plan_defaults();
+    mmt_error err = { 0 };
     problem.batch = 200000;
-    mmt_plan *plan = plan_of(device, &problem);
+    options.max_workspace = 0;
+    mmt_plan *plan = mmt_plan_create(device, NULL, &problem, &options, &err);
+    if (!CHECK_OK(plan ? MMT_OK : err.status, err))
+        return;
     mmt_args args = args_of(device, 16 * 4 * 200000);
-    mmt_error err;
     unsigned most = mmt_device_caps(device)->max_grid[2];
 
     unsigned long long before = mmt_null_launches(device);
