@@ -443,6 +443,7 @@ const struct mmt_template mmt_template_wgmma = {
     .dialects = MMT_CUDA_CXX,
     .kinds = MMT_GPU,
     .file = "wgmma.cu",
+    .helpers = { "hopper.h", "turn.h" },
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,
     .reject = reject,

@@ -31,7 +31,7 @@
 // Launch: mmt_turn_a, mmt_turn_b where they are needed, block (THREADS_TURN), grid
 // (ceil(rows/TURN) * ceil(columns/TURN), 1, batch); mmt_gemm, block (THREADS), grid (blocks
 // that stay, whole clusters, or where tiles are shared all of them; SPLIT_K; batch);
-// mmt_add_parts where SPLIT_K > 1.
+// mmt_add_parts where SPLIT_K > 1. Helpers: hopper.h, turn.h.
 
 #ifndef SWAP
 #define SWAP 0                // 1: compute the transpose of C
@@ -141,63 +141,9 @@
 #error "a warpgroup needs whole blocks of 64 rows and a multiple of 8 columns up to 256"
 #endif
 
-struct __align__(64) tensor_map {
-    unsigned long long opaque[16];
-};
+// ---- taking turns -----------------------------------------------------------------------
 
-// A value that the compiler shall keep rather than compute again in a loop.
-DEVICE_FN unsigned keep(unsigned value)
-{
-    asm volatile("" : "+r"(value));
-    return value;
-}
-
-// ---- barriers ---------------------------------------------------------------------------
-
-DEVICE_FN void barrier_init(unsigned barrier, int arrivals)
-{
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(barrier), "r"(arrivals));
-}
-
-// Arrive, and let it wait for that many bytes besides.
-DEVICE_FN void barrier_expect(unsigned barrier, unsigned bytes)
-{
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
-                 :: "r"(barrier), "r"(bytes) : "memory");
-}
-
-// Arrive at the barrier that a block of the cluster has at the same place. Nothing is
-// ordered by it: what consumers have read they have waited for.
-DEVICE_FN void barrier_arrive(unsigned barrier, int block)
-{
-#if MATES == 1
-    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(barrier) : "memory");
-#else
-    asm volatile("{ .reg .b32 there;\n"
-                 "mapa.shared::cluster.u32 there, %0, %1;\n"
-                 "mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [there]; }"
-                 :: "r"(barrier), "r"(block) : "memory");
-#endif
-}
-
-DEVICE_FN void barrier_wait(unsigned barrier, unsigned parity)
-{
-    unsigned done;
-    do {
-        asm volatile("{ .reg .pred done;\n"
-                     "mbarrier.try_wait.parity.shared::cta.b64 done, [%1], %2;\n"
-                     "selp.u32 %0, 1, 0, done; }"
-                     : "=r"(done) : "r"(barrier), "r"(parity) : "memory");
-    } while (!done);
-}
-
-// Among the 128 threads of a warpgroup.
-DEVICE_FN void group_sync(int group)
-{
-    asm volatile("bar.sync %0, 128;" :: "r"(1 + group) : "memory");
-}
-
-// Among all that multiply, who do not sync by groups besides.
+// Among all that multiply, where warpgroups do not sync by themselves besides.
 DEVICE_FN void consumers_sync(void)
 {
     asm volatile("bar.sync 1, %0;" :: "n"(CONSUMERS * 128) : "memory");
@@ -216,64 +162,7 @@ DEVICE_FN void give_turn(int group)
                  :: "r"(1 + CONSUMERS + (group + 1) % CONSUMERS) : "memory");
 }
 
-DEVICE_FN void cluster_sync(void)
-{
-#if BLOCKS == 1
-    __syncthreads();
-#else
-    asm volatile("barrier.cluster.arrive.release;\n"
-                 "barrier.cluster.wait.acquire;" ::: "memory");
-#endif
-}
-
-DEVICE_FN int cluster_rank(void)
-{
-    int rank = 0;
-#if BLOCKS > 1
-    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-#endif
-    return rank;
-}
-
-// ---- the copy engine --------------------------------------------------------------------
-
-// Have the engine look at a map before it is needed.
-DEVICE_FN void prefetch(const tensor_map *map)
-{
-    asm volatile("prefetch.tensormap [%0];" :: "l"(map) : "memory");
-}
-
-// Copy the box at (x, y) of matrix z to shared memory: to this block's, or to that of all
-// blocks in the set `blocks`.
-DEVICE_FN void copy_in(unsigned to, const tensor_map *map, int x, int y, int z,
-                       unsigned barrier, int blocks)
-{
-    if (blocks)
-        asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::"
-                     "complete_tx::bytes.multicast::cluster [%0], [%1, {%2, %3, %4}], "
-                     "[%5], %6;"
-                     :: "r"(to), "l"(map), "r"(x), "r"(y), "r"(z), "r"(barrier),
-                        "h"((short) blocks) : "memory");
-    else
-        asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::"
-                     "complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];"
-                     :: "r"(to), "l"(map), "r"(x), "r"(y), "r"(z), "r"(barrier)
-                     : "memory");
-}
-
-DEVICE_FN void copy_out(const tensor_map *map, int x, int y, int z, unsigned from)
-{
-    asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group "
-                 "[%0, {%1, %2, %3}], [%4];\n"
-                 "cp.async.bulk.commit_group;"
-                 :: "l"(map), "r"(x), "r"(y), "r"(z), "r"(from) : "memory");
-}
-
-// Until all that copy_out took has been read.
-DEVICE_FN void await_copies_out(void)
-{
-    asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
-}
+// ---- the ring ---------------------------------------------------------------------------
 
 // Fetch one of `parts` equal parts of the tile that begins at `line` and `depth`, for that
 // many blocks from the one of rank `first` on.
@@ -692,8 +581,11 @@ DEVICE_FN void produce(const problem &p, const ring &ring, const tensor_map *lef
 // Tell all blocks that fetch for this one that the slot of that number is free.
 DEVICE_FN void release(const problem &p, const ring &ring, unsigned number, int lane)
 {
-    if (lane < MATES)
-        barrier_arrive(ring.empty + 8 * (number % STAGES), p.mates + lane);
+    const unsigned empty = ring.empty + 8 * (number % STAGES);
+    if (MATES == 1 && lane == 0)
+        barrier_arrive(empty);
+    if (MATES > 1 && lane < MATES)
+        barrier_arrive_at(empty, p.mates + lane);
 }
 
 // Sum up one tile's slots, from that number on.
@@ -729,49 +621,6 @@ DEVICE_FN void consume(real sum[BLOCKS_M][SUMS], const problem &p, const ring &r
 }
 
 // ---- turning ----------------------------------------------------------------------------
-
-#if TURN_A || TURN_B
-#define TURN         64       // rows and columns that a block turns
-#define THREADS_TURN 256
-#define WORD         (4 / SIZE)                 // elements that go at once
-
-DEVICE_FN unsigned bits_of(element x)
-{
-#if SIZE == 4
-    return BITS_OF_FLOAT(x);
-#else
-    return (unsigned char) x;
-#endif
-}
-
-// Turn a block of a matrix of `rows` x `columns`. Both sides are a whole number of words
-// long, whatever of the last one is used.
-DEVICE_FN void turn(unsigned *to, int ld_to, const unsigned *from, int ld, int rows,
-                    int columns)
-{
-    __shared__ __align__(4) element tile[TURN][TURN + WORD];
-    const int blocks = (columns - 1) / TURN + 1, words = TURN / WORD;
-    const int row = BLOCK_X / blocks * TURN, column = BLOCK_X % blocks * TURN;
-
-    for (int i = THREAD_X; i < TURN * words; i += THREADS_TURN) {
-        const int r = i / words, c = i % words;
-        if (row + r < rows && column + c * WORD < columns)
-            *(unsigned *) &tile[r][c * WORD] =
-                from[((wide) (row + r) * ld + column) / WORD + c];
-    }
-    __syncthreads();
-    for (int i = THREAD_X; i < TURN * words; i += THREADS_TURN) {
-        const int c = i / words, r = i % words * WORD;
-        unsigned word = 0;
-        if (column + c >= columns || row + r >= rows)
-            continue;
-        UNROLL
-        for (int e = 0; e < WORD; e++)
-            word |= bits_of(tile[r + e][c]) << 8 * SIZE * e;
-        to[((wide) (column + c) * ld_to + row + r) / WORD] = word;
-    }
-}
-#endif
 
 #if TURN_A
 KERNEL __launch_bounds__(THREADS_TURN)
@@ -854,7 +703,7 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
 {
     extern __shared__ __align__(1024) unsigned char mmt_shared[];
 
-    const int thread = THREAD_X % 128, lane = THREAD_X % 32, rank = cluster_rank();
+    const int thread = THREAD_X % 128, lane = THREAD_X % 32, rank = cluster_rank(BLOCKS);
     const int group = __shfl_sync(0xffffffff, THREAD_X / 128, 0);   // known to be uniform
     const unsigned slots = keep((unsigned) __cvta_generic_to_shared(mmt_shared));
     const unsigned store_slots = slots + STAGES * BYTES_SLOT;
@@ -875,15 +724,17 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
                         (columns - 1) / (TILE_N * CLUSTER_N) + 1, rank - mate, mate };
 
     if (THREAD_X == 0) {
-        prefetch(&map_a);
-        prefetch(&map_b);
+        if (depth > 0) {
+            prefetch(&map_a);
+            prefetch(&map_b);
+        }
         for (int s = 0; s < STAGES; s++) {
             barrier_init(ring.full + 8 * s, 1);
             barrier_init(ring.empty + 8 * s, OWNERS * 4 * MATES);   // a warp each
         }
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
-    cluster_sync();
+    cluster_sync(BLOCKS);
 
     if (group == CONSUMERS) {
 #if CONSUMERS > 1
@@ -892,7 +743,7 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
         if (thread == 0)
             produce(p, ring, SWAP ? &map_b : &map_a, SWAP ? &map_a : &map_b);
         if (CLUSTER_K > 1)
-            cluster_sync();
+            cluster_sync(BLOCKS);
     } else {
 #if CONSUMERS > 1
         asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" :: "n"(REGISTERS_CONSUMER));
@@ -932,7 +783,7 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
 #if CLUSTER_K > 1
             consumers_sync();            // the one tile of this block: the ring is free
             put_sums(sum, ring.slots);
-            cluster_sync();
+            cluster_sync(BLOCKS);
             put_out_part(ring.slots, p, out, row, at.column, thread);
 #else
             put_out_all(sum, out, row, at.column, thread);
@@ -945,5 +796,5 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
         if (STORE_SLOTS && thread == 0)
             await_copies_out();
     }
-    cluster_sync();   // nothing of a block that others write to may be gone
+    cluster_sync(BLOCKS);   // nothing of a block that others write to may be gone
 }
