@@ -22,8 +22,6 @@ static const enum mmt_arg mmt_gemm_fused_args[] = {
     MMT_ARG_A, MMT_ARG_B, MMT_ARG_C, MMT_ARG_BIAS,  MMT_ARG_END,
 };
 
-enum { MMT_GEMM_TYPES = MMT_PLAIN_TYPES };
-
 /* Pieces of that size that cover `size` elements, the last one perhaps in part. */
 static inline int64_t mmt_gemm_pieces(int64_t size, int piece)
 {
