@@ -23,6 +23,8 @@ enum {
 #define ODD    SHAPE(261, 133, 70, 3, 1, false)
 #define ROW    SHAPE(1, 131, 65, 0, 1, false)
 #define COLUMN SHAPE(131, 1, 65, 0, 1, false)
+#define WIDE   SHAPE(13, 261, 300, 3, 1, false)
+#define HIGH   SHAPE(261, 13, 300, 3, 1, false)
 #define K3     SHAPE(67, 45, 3, 8, 1, false)
 #define K1     SHAPE(35, 52, 1, 8, 1, false)
 #define K0     SHAPE(19, 23, 0, 8, 1, false)
@@ -43,6 +45,12 @@ static const struct mmt_trial_row gemm[] = {
     { "random", ODD, 3, -5, RANDOM },
     { "thin", ROW, 1, 0, POISON },
     { "thin", COLUMN, 1, 1, 0 },
+    { "thin", WIDE, 2, -1, SCALARS },
+    { "thin", WIDE, 0, 2, NO_INPUT | SCALARS },
+    { "thin", WIDE, 1, 0, POISON | OFFSET },
+    { "thin", HIGH, 2, -1, SCALARS },
+    { "thin", HIGH, 0, 2, NO_INPUT },
+    { "thin", HIGH, 3, -5, RANDOM | OFFSET },
     { "short k", K3, 2, 1, 0 },
     { "short k", K1, 1, 0, POISON },
     { "short k", K0, 1, 2, 0 },
@@ -67,6 +75,8 @@ static const struct mmt_trial_row axpby[] = {
     { "in place", ARRAY, 3, -1, IN_PLACE },
     { "offset", ARRAY, 1, 1, OFFSET },
     { "edges", ROWS, 2, -1, ZERO_GAPS },
+    { "beta zero", ROWS, 1, 0, POISON | NO_B },
+    { "alpha zero", ROWS, 0, 1, POISON | NO_A },
     { "gaps", ROWS, 1, 1, POISON },
     { "in place", ROWS, 2, 1, IN_PLACE },
     { "random", ROWS, 3, -5, RANDOM },
@@ -116,7 +126,7 @@ static const struct mmt_trial_row heat2d[] = {
     { "offset", PLANE, 1, 0, OFFSET },
     { "edges", ODD_PLANE, 2, 0, ZERO_GAPS },
     { "gaps", ODD_PLANE, 1, 0, POISON },
-    { "random", ODD_PLANE, 1, 0, RANDOM },
+    { "random", ODD_PLANE, 3, 0, RANDOM },
     { "thin", SHAPE(3, 3, 1, 0, 1, false), 1, 0, POISON },
     { "thin", SHAPE(3, 300, 1, 0, 1, false), 1, 0, POISON },
     { "thin", SHAPE(300, 3, 1, 8, 1, false), 1, 0, POISON },
@@ -135,7 +145,7 @@ static const struct mmt_trial_row jacobi3d[] = {
     { "offset", SPACE, 1, 1, OFFSET },
     { "edges", ODD_SPACE, 2, -1, ZERO_GAPS },
     { "gaps", ODD_SPACE, 1, 1, POISON },
-    { "random", ODD_SPACE, 1, 3, RANDOM },
+    { "random", ODD_SPACE, 3, -5, RANDOM },
     { "thin", SHAPE(3, 3, 3, 0, 1, false), 1, 1, POISON },
     { "thin", SHAPE(3, 40, 3, 0, 1, false), 1, 1, POISON },
     { "thin", SHAPE(40, 3, 5, 8, 1, false), 1, 1, POISON },

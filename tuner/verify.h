@@ -21,7 +21,8 @@
  *   edges       sizes that no tile divides, alpha and beta at once
  *   gaps        the same, with NaN behind each row of A and B
  *   random      random data, held to the error bound; of grids, to the bit
- *   thin        one row; one column; grids with one element inside
+ *   thin        one row; one column; few of either, scaled, and off any alignment; grids
+ *               with one element inside
  *   short k     k = 3, 1 and 0
  *   batch       three of them with strides, of which B is shared in a second run
  *   shape       at the session's own shape: whole numbers. Of a product, every entry
