@@ -233,7 +233,7 @@ static void set_prior(struct mmt_arm *arm, const struct winner *nearest)
                      steepness * exp2(-nearest->distance / octaves));
 }
 
-/* The best on the nearest problems, then the template's seeds. */
+/* The best on the nearest problems, then the template's seeds that serve this one. */
 static int list_starts(struct mmt_arm *arm, int (*out)[MMT_SEARCH_MAX_KNOBS])
 {
     const struct mmt_template *template = arm->template;
@@ -244,7 +244,8 @@ static int list_starts(struct mmt_arm *arm, int (*out)[MMT_SEARCH_MAX_KNOBS])
     for (int i = 0; i < found && count < MOST_WINNERS; i++)
         count += to_index(template, winners[i].record->config.values, out[count]);
     for (int i = 0; i < template->num_seeds && count < MOST_STARTS; i++)
-        count += to_index(template, template->seeds[i], out[count]);
+        count += to_index(template, template->seeds[i], out[count]) &&
+                 is_legal(arm, out[count]);
     sort_starts(arm, out, count);
     return count;
 }
