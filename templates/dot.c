@@ -61,7 +61,8 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
     if (count == 1 && p->k > 0) /* with k = 0 the runtime tries all that it has built */
         return;
     mmt_op_launch("add_parts", add_args, v[THREADS], v[ROWS], groups, p->batch, out);
-    out->workspace = (size_t) (p->batch * p->m * count) * mmt_type_size(p->type);
+    if (count > 1)
+        out->workspace = (size_t) (p->batch * p->m * count) * mmt_type_size(p->type);
 }
 
 static struct mmt_alignment alignment(const int *v, const struct mmt_variant *variant)

@@ -317,6 +317,49 @@ static void test_bad_epilogue(mmt_device *device)
     mmt_plan_free(plan);
 }
 
+/* Of the operands, each operation asks for those that it reads. */
+static void test_ops(mmt_device *device)
+{
+    const struct {
+        mmt_problem problem;
+        double alpha, beta;
+        bool a, b; /* are given */
+        const char *words;
+    } calls[] = {
+        { mmt_axpby_problem(MMT_F32, 100), 1, 1, true, true, NULL },
+        { mmt_axpby_problem(MMT_F32, 100), 1, 0, true, false, NULL },
+        { mmt_axpby_problem(MMT_F32, 100), 0, 1, false, true, NULL },
+        { mmt_axpby_problem(MMT_F32, 100), 1, 1, true, false, "B is null" },
+        { mmt_axpby_problem(MMT_I32, 100), 1, 0.5, true, true, "beta is 0.5" },
+        { mmt_dot_problem(MMT_F64, 3, 30), 1, 0, true, true, NULL },
+        { mmt_dot_problem(MMT_F64, 3, 30), 0, 1, false, false, NULL },
+        { mmt_dot_problem(MMT_F64, 3, 0), 1, 1, false, false, NULL },
+        { mmt_dot_problem(MMT_F64, 3, 30), 1, 0, false, true, "A is null" },
+        { mmt_heat2d_problem(MMT_F32, 10, 10), 0, 0, true, false, NULL },
+        { mmt_heat2d_problem(MMT_F32, 10, 10), 0, 0, false, false, "A is null" },
+        { mmt_jacobi3d_problem(MMT_F32, 5, 5, 5), 1, 0, true, false, NULL },
+        { mmt_jacobi3d_problem(MMT_F32, 5, 5, 5), 1, 1, true, false, "B is null" },
+        { mmt_jacobi3d_problem(MMT_F32, 5, 0, 5), 1, 1, false, false, NULL },
+    };
+    const mmt_args given = args_of(device, 4096);
+
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        mmt_plan *plan = plan_of(device, &calls[i].problem);
+        mmt_args args = given;
+        mmt_error err = { 0 };
+        args.alpha = calls[i].alpha, args.beta = calls[i].beta;
+        args.a.handle = calls[i].a ? args.a.handle : 0;
+        args.b.handle = calls[i].b ? args.b.handle : 0;
+        if (calls[i].words)
+            CHECK_FAILS(mmt_execute(plan, &args, NULL, &err), err, MMT_ERROR_ARGUMENT,
+                        calls[i].words);
+        else
+            CHECK_OK(mmt_execute(plan, &args, NULL, &err), err);
+        mmt_plan_free(plan);
+    }
+    free_args(device, &given);
+}
+
 static void test_empty(mmt_device *device)
 {
     mmt_problem problem = mmt_gemm_problem(MMT_F32, 0, 64, 64);
@@ -438,6 +481,7 @@ int main(void)
     if (CHECK(device != NULL)) {
         test_bad_arguments(device);
         test_bad_epilogue(device);
+        test_ops(device);
         test_empty(device);
         test_batch_split(device);
         test_given_configuration(device);

@@ -1,7 +1,8 @@
 /* The harness on trial. Each kernel of tests/bad is wrong in one way, in one line, and
  * must be rejected by the check that is meant for it, while the right twin is accepted.
  * Takes the place of the template tiled, from which it has the launch shape; those with a
- * bias and an activation that of naive.
+ * bias and an activation that of naive. Of the other operations, the kernels that ship
+ * are made wrong, in one place.
  *
  *     test_verify [DEVICE]
  *
@@ -237,6 +238,85 @@ static void test_wrong(mmt_device *device)
     check_wrong(session, fused, judge_fused, "fused_right");
 }
 
+/* ---- kernels that ship, made wrong ----------------------------------------------- */
+
+/* Vectors are for the device's kind. */
+#define AXPBY    "axpby THREADS=32 WORK=1"
+#define DOT      "dot THREADS=32 ROWS=2 WORK=1 PARTS=4"
+#define HEAT2D   "heat2d THREADS_M=1 THREADS_N=8 WORK_M=2 SIDES=memory"
+#define JACOBI3D "jacobi3d THREADS_N=2 THREADS_K=4 WORK_M=4 UNROLL_M=1 SIDES=memory"
+
+static const struct mutant {
+    const char *configuration, *problem, *from, *to, *check;
+} mutants[] = {
+    { AXPBY, "axpby f32 1x70001", "beta * y[w][e]", "beta * y[w][0]", "integers" },
+    { AXPBY, "axpby f32 1x70001", "x = alpha == 0 ? 0 : a[i]", "x = a[i]", "alpha zero" },
+    { AXPBY, "axpby f32 1x70001", "y = beta == 0 ? 0 : b[i]", "y = b[i]", "beta zero" },
+    { AXPBY, "axpby i32 1x70001", "return lda == n &&", "return lda >= n ||", "guard" },
+    { DOT, "dot f32 3x70001", "THREAD_X + rest]", "rest]", "integers" },
+    { DOT, "dot f32 3x70001", "beta == 0 ? alpha * sum :", "", "poison" },
+    { DOT, "dot f64 3x70001", "p < end; p +=", "p < end - 1; p +=", "edges" },
+    { DOT, "dot f32 3x70001", "|| alpha == 0;", ";", "alpha zero" },
+    { HEAT2D, "heat2d f32 150x300", "product(4, here)", "product(3, here)", "integers" },
+    { HEAT2D, "heat2d f32 150x300", "|| e == count - 1", "", "integers" },
+    { HEAT2D, "heat2d f32 150x300",
+      "return here + product(alpha, around - product(4, here))",
+      "return MULTIPLY_ADD(alpha, around - product(4, here), here)", "random" },
+    { JACOBI3D, "jacobi3d f32 20x30x90", "row == 0 || at.row == at.n - 1", "row == 0",
+      "integers" },
+    { JACOBI3D, "jacobi3d f32 20x30x90", "return ((below + above) + (north + south)) +",
+      "return ((north + south) + (below + above)) +", "" },
+    { JACOBI3D, "jacobi3d f32 20x30x90",
+      "return ((below + above) + (north + south)) + (west + east)",
+      "return (below + above) + ((north + south) + (west + east))", "random" },
+};
+
+static void install_mutant(const char *file, const struct mutant *mutant)
+{
+    struct mmt_text text = { 0 }, path = { 0 }, from = { 0 };
+    mmt_error err = { 0 };
+
+    mmt_text_addf(&from, "templates/%s", file);
+    read_source(mmt_text_string(&from), &text);
+    mmt_text_addf(&path, "%s/%s", folder, file);
+    char *at = strstr(text.data, mutant->from);
+    if (CHECK(at)) {
+        struct mmt_text wrong = { 0 };
+        mmt_text_add_bytes(&wrong, text.data, (size_t) (at - text.data));
+        mmt_text_addf(&wrong, "%s%s", mutant->to, at + strlen(mutant->from));
+        CHECK_OK(mmt_file_replace(path.data, wrong.data, wrong.length, &err), err);
+        mmt_text_finish(&wrong);
+    }
+    mmt_text_finish(&text);
+    mmt_text_finish(&path);
+    mmt_text_finish(&from);
+}
+
+/* An empty check: the change makes no difference. */
+static void test_mutants(mmt_device *device)
+{
+    int vector = mmt_device_caps(device)->kind == MMT_CPU ? 8 : 2;
+
+    for (size_t i = 0; i < sizeof mutants / sizeof *mutants; i++) {
+        const struct mutant *m = &mutants[i];
+        char name[32], configuration[128];
+        if (strstr(m->problem, "f64") && !mmt_device_caps(device)->f64)
+            continue;
+        snprintf(name, sizeof name, "%.*s.cl", (int) strcspn(m->problem, " "),
+                 m->problem);
+        snprintf(configuration, sizeof configuration, "%s VECTOR=%d", m->configuration,
+                 vector);
+        struct mmt_session *session = open_problem(device, m->problem);
+        install_mutant(name, m);
+        struct mmt_verdict verdict = judge_as(session, configuration);
+        printf("%-22s %-10s %s\n", m->to, verdict.check, verdict.reason);
+        CHECK_EQ_STR(verdict.check, m->check);
+        install_mutant(name, &(struct mutant){ .from = "", .to = "" });
+        CHECK(!m->check[0] || judge_as(session, configuration).right);
+        mmt_session_free(session);
+    }
+}
+
 static void test_no_verdict(mmt_device *device)
 {
     struct mmt_session *session = open_session(device, MMT_F32, 0, 0);
@@ -308,6 +388,7 @@ int main(int argc, char **argv)
     test_right(device);
     test_fused_right(device);
     test_wrong(device);
+    test_mutants(device);
     test_no_verdict(device);
     test_no_session(device);
     mmt_device_close(device);

@@ -355,6 +355,15 @@ const char *mmt_print_seconds(double seconds, char buffer[32])
     return buffer;
 }
 
+const char *mmt_print_speed(const mmt_problem *problem, double seconds, char buffer[32])
+{
+    if (problem->op == MMT_GEMM)
+        return mmt_print_rate(mmt_problem_flops(problem) / seconds, problem->type,
+                              buffer);
+    snprintf(buffer, 32, "%.1f GB/s", mmt_problem_bytes(problem) / seconds / 1e9);
+    return buffer;
+}
+
 const char *mmt_print_rate(double per_second, mmt_type type, char buffer[32])
 {
     const char *unit = mmt_type_in(type, MMT_WHOLE_TYPES) ? "OP/s" : "FLOP/s";

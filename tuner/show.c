@@ -113,11 +113,10 @@ static void print_head(const struct mmt_profile *profile)
 static void print_time(const struct mmt_row *row)
 {
     char time[32], spread[32], rate[32];
-    double flops = mmt_problem_flops(row->problem) / row->seconds;
     printf("%10s", mmt_print_seconds(row->seconds, time));
     if (row->spread > 0)
         printf(" +-%s", mmt_print_seconds(row->spread, spread));
-    printf("  %s", mmt_print_rate(flops, row->problem->type, rate));
+    printf("  %s", mmt_print_speed(row->problem, row->seconds, rate));
 }
 
 static void print_entry(const struct mmt_row *row)

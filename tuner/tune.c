@@ -106,7 +106,7 @@ static mmt_status add_shape(struct mmt_tune_options *o, mmt_error *err)
 static mmt_status check_op(struct mmt_tune_options *o, mmt_error *err)
 {
     const char *name = mmt_op_row(o->op)->name;
-    struct mmt_shape shape;
+    struct mmt_shape shape = { .m = 1, .n = 1, .k = 1, .batch = 1 };
     mmt_status status = MMT_OK;
 
     if (o->template && o->some_op && o->template->op != o->op)
@@ -119,8 +119,12 @@ static mmt_status check_op(struct mmt_tune_options *o, mmt_error *err)
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
                         "--suite %s is of products; give %s a --shape, or no suite",
                         o->suite, name);
-    for (int i = 0; i < o->num_shapes && !status; i++)
+    for (int i = 0; i < o->num_shapes && !status; i++) {
         status = mmt_option_shape(o->shapes[i], o->op, &shape, err);
+        mmt_problem problem = mmt_shape_problem(o->op, MMT_F32, &shape);
+        if (!status)
+            status = mmt_problem_normalise(&problem, &problem, err);
+    }
     return status;
 }
 

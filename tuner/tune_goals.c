@@ -13,6 +13,32 @@ static bool serves(const struct mmt_tuning *t, mmt_type type)
     return t->options.types[type] && (type != MMT_F64 || t->caps.f64);
 }
 
+static double gib(double bytes)
+{
+    return bytes / (1 << 30);
+}
+
+/* Inputs are there twice: random ones, and whole numbers. */
+static mmt_status check_fits(const struct mmt_tuning *t, const mmt_problem *p,
+                             mmt_error *err)
+{
+    double elements =
+        2.0 * (double) mmt_problem_extent_a(p) + 2.0 * (double) mmt_problem_extent_b(p);
+    double bytes = elements * (double) mmt_type_size(p->type) +
+                   (double) mmt_problem_extent_c(p) * (double) mmt_type_size(p->out);
+    struct mmt_text name = { 0 };
+
+    if (!t->caps.memory || bytes <= (double) t->caps.memory)
+        return MMT_OK;
+    mmt_problem_print(p, &name);
+    mmt_fail(err, MMT_ERROR_UNSUPPORTED,
+             "%s takes %.1f GiB to tune; %s has %.1f GiB of memory",
+             mmt_text_string(&name), gib(bytes), t->caps.name,
+             gib((double) t->caps.memory));
+    mmt_text_finish(&name);
+    return MMT_ERROR_UNSUPPORTED;
+}
+
 static mmt_status add_goal(struct mmt_tuning *t, mmt_type type, unsigned transposes,
                            const struct mmt_shape *shape, mmt_error *err)
 {
@@ -26,6 +52,8 @@ static mmt_status add_goal(struct mmt_tuning *t, mmt_type type, unsigned transpo
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the list of problems");
     t->goals = grown;
     mmt_status status = mmt_problem_normalise(&problem, &t->goals[t->num_goals], err);
+    if (!status && !t->options.suite)
+        status = check_fits(t, &t->goals[t->num_goals], err);
     for (int i = 0; !status && i < t->num_goals; i++)
         if (mmt_problem_equal(&t->goals[i], &t->goals[t->num_goals]))
             return MMT_OK;

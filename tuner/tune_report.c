@@ -228,8 +228,7 @@ static void add_status(struct mmt_tuning *t, const struct mmt_config *trying, do
     mmt_text_addf(line, "[%d/%d] %s: ", t->goal + 1, t->num_goals, strchr(name, ' ') + 1);
     free(name);
     if (isfinite(best))
-        mmt_text_addf(line, "best %s (%.0f %%), ",
-                      mmt_print_rate(rate(problem, best), problem->type, buffer),
+        mmt_text_addf(line, "best %s (%.0f %%), ", mmt_print_speed(problem, best, buffer),
                       100 * mmt_tune_roofline(t, problem) / best);
     mmt_text_addf(line, "%d tried, %d skipped, %d wrong, %d failed, %s", t->counts.tried,
                   t->counts.skipped, t->counts.wrong, t->counts.failed,
@@ -269,8 +268,7 @@ void mmt_report_winner(struct mmt_tuning *t, const struct mmt_record *winner)
     } else {
         clear_line(t);
         printf("%s: %s, %s%s: %s\n", problem, mmt_print_seconds(time->median, seconds),
-               mmt_print_rate(rate(&winner->problem, time->median), winner->problem.type,
-                              buffer),
+               mmt_print_speed(&winner->problem, time->median, buffer),
                percent(share, part), config);
         fflush(stdout);
     }
@@ -312,11 +310,14 @@ static void print_row(const struct mmt_entry *e)
 {
     char *problem = problem_text(&e->problem), *config = config_text(&e->config);
     char part[16] = "-", gain[16] = "-";
+    double speed = e->gflops;
+    if (e->problem.op != MMT_GEMM)
+        speed = mmt_problem_bytes(&e->problem) / e->time.median / 1e9;
     if (e->roofline > 0)
         snprintf(part, sizeof part, "%.0f", 100 * e->roofline);
     if (e->naive > 0)
         snprintf(gain, sizeof gain, "%.1f", e->naive / e->time.median);
-    printf("%-34s %12.1f %10.1f %6s %8s  %s\n", problem, e->time.median * 1e6, e->gflops,
+    printf("%-34s %12.1f %10.1f %6s %8s  %s\n", problem, e->time.median * 1e6, speed,
            part, gain, config);
     free(problem);
     free(config);
@@ -324,8 +325,9 @@ static void print_row(const struct mmt_entry *e)
 
 static void print_table(const struct mmt_tuning *t)
 {
-    printf("\n%-34s %12s %10s %6s %8s  %s\n", "problem", "us", "GFLOP/s", "% roof",
-           "x naive", "configuration");
+    printf("\n%-34s %12s %10s %6s %8s  %s\n", "problem", "us",
+           t->options.op == MMT_GEMM ? "GFLOP/s" : "GB/s", "% roof", "x naive",
+           "configuration");
     for (int i = 0; i < t->num_goals; i++) {
         const struct mmt_entry *entry = entry_of(t, &t->goals[i]);
         if (entry)

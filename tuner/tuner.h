@@ -116,4 +116,8 @@ const char *mmt_print_seconds(double seconds, char buffer[32]);
 /* "12.3 GFLOP/s", "45.6 TFLOP/s"; "OP/s" for whole numbers. */
 const char *mmt_print_rate(double per_second, mmt_type type, char buffer[32]);
 
+/* What a problem that takes so long is said to run at: the rate of a product, or the GB/s
+ * of what memory bounds. */
+const char *mmt_print_speed(const mmt_problem *problem, double seconds, char buffer[32]);
+
 #endif
