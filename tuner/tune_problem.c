@@ -149,10 +149,20 @@ static bool propose(struct bout *b)
 
 /* ---- handing out work ------------------------------------------------------------ */
 
+/* Seconds that nothing can beat. Part of what a GPU's memory bounds may be found in its
+ * caches, but not half of it; a CPU's memory is shared with others, and says nothing. */
+static double fastest(const struct mmt_tuning *t, const mmt_problem *problem)
+{
+    double ceiling = t->ceiling[problem->type];
+    double compute = ceiling > 0 ? mmt_problem_flops(problem) / ceiling : 0;
+    if (problem->op == MMT_GEMM || t->caps.kind != MMT_GPU || t->bandwidth <= 0)
+        return compute;
+    return fmax(compute, mmt_problem_bytes(problem) / (2 * t->bandwidth));
+}
+
 static struct mmt_job job_for(const struct bout *b, enum mmt_task task,
                               const struct mmt_config *config)
 {
-    double ceiling = b->t->ceiling[b->problem->type];
     return (struct mmt_job){
         .task = task,
         .problem = *b->problem,
@@ -162,7 +172,7 @@ static struct mmt_job job_for(const struct bout *b, enum mmt_task task,
         .verify = { true },
         .best_seconds = isfinite(b->arms.best) ? b->arms.best : 0,
         .budget_seconds = b->budget,
-        .fastest_seconds = ceiling > 0 ? mmt_problem_flops(b->problem) / ceiling : 0,
+        .fastest_seconds = fastest(b->t, b->problem),
     };
 }
 
