@@ -464,6 +464,79 @@ static void test_threads(mmt_device *device)
     mmt_plan_free(shared.plan);
 }
 
+/* A template with one text, for aligned operands: pointers that are not aligned get the
+ * kernel of another, and rows that are not are refused. */
+static void test_aligned_only(mmt_device *device)
+{
+    mmt_problem problem = mmt_gemm_problem(MMT_BF16, 64, 64, 64);
+    mmt_plan_options options = mmt_plan_defaults();
+    mmt_args args = args_of(device, 64 * 64 * 4);
+    mmt_error err = { 0 };
+    options.configuration =
+        "wgmma TILE_M=64 TILE_N=64 CONSUMERS=1 CLUSTER=1x1 STORE_SLOTS=1";
+
+    mmt_plan *plan = mmt_plan_create(device, NULL, &problem, &options, &err);
+    if (!CHECK(plan != NULL))
+        fprintf(stderr, "%s\n", err.text);
+    unsigned long long before = mmt_null_launches(device);
+    CHECK_OK(mmt_execute(plan, &args, NULL, &err), err);
+    args.a.offset = 2;
+    CHECK_OK(mmt_execute(plan, &args, NULL, &err), err);
+    CHECK(mmt_null_launches(device) == before + 2);
+    mmt_plan_free(plan);
+
+    options.aligned_only = true;
+    plan = mmt_plan_create(device, NULL, &problem, &options, &err);
+    CHECK_FAILS(mmt_execute(plan, &args, NULL, &err), err, MMT_ERROR_ARGUMENT, "aligned");
+    mmt_plan_free(plan);
+
+    problem.lda = 65;
+    CHECK(!mmt_plan_create(device, NULL, &problem, &options, &err));
+    CHECK_EQ_INT(err.status, MMT_ERROR_UNSUPPORTED);
+    CHECK(strstr(err.text, "16 bytes"));
+    args.a.offset = 0;
+    free_args(device, &args);
+}
+
+/* What a turned operand and shared tiles ask for. */
+static void test_turned(mmt_device *device)
+{
+    mmt_problem problem = mmt_gemm_problem(MMT_TF32, 128, 96, 64);
+    mmt_plan_options options = mmt_plan_defaults();
+    mmt_args args = args_of(device, 128 * 128 * 4);
+    mmt_error err = { 0 };
+    problem.trans_a = 1;
+    options.configuration =
+        "wgmma TILE_M=64 TILE_N=32 CONSUMERS=1 CLUSTER=1x1 STORE_SLOTS=0 "
+        "SPLIT_K=4";
+
+    mmt_plan *plan = mmt_plan_create(device, NULL, &problem, &options, &err);
+    if (!CHECK(plan != NULL))
+        fprintf(stderr, "%s\n", err.text);
+    size_t bytes = mmt_plan_workspace(plan);
+    CHECK(bytes == 4 * (128 * 64 + 96 * 64 + 4 * 128 * 96));
+    CHECK_OK(mmt_buffer_create(device, bytes, &args.workspace, &err), err);
+    unsigned long long before = mmt_null_launches(device);
+    CHECK_OK(mmt_execute(plan, &args, NULL, &err), err);
+    CHECK(mmt_null_launches(device) == before + 4);
+    mmt_buffer_free(device, args.workspace);
+    mmt_plan_free(plan);
+    free_args(device, &args);
+}
+
+static void test_wgmma(void)
+{
+    mmt_error err = { 0 };
+    mmt_device *device = mmt_device_open("null:sm_90a", &err);
+    if (!device) {
+        printf("wgmma left out: %s\n", err.text);
+        return;
+    }
+    test_aligned_only(device);
+    test_turned(device);
+    mmt_device_close(device);
+}
+
 int main(void)
 {
     if (!mkdtemp(folder))
@@ -488,5 +561,6 @@ int main(void)
         test_threads(device);
     }
     mmt_device_close(device);
+    test_wgmma();
     return test_end("runtime");
 }
