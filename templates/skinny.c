@@ -49,8 +49,8 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
 
 // clang-format off
 static const int seeds[][MMT_MAX_KNOBS] = {
-    /* work short, long, k, threads long, k, vector, tile, parts, blocks; the first line is
-     * for a CPU, the second half, with vectors of 2, for 8-byte types */
+    /* work short, long, k, threads long, k, vector, tile, parts, blocks; the first line
+     * is for a CPU, the second half, with vectors of 2, for 8-byte types */
     SEED( 1, 8,  4,   4,   1, 4, 1024,  1, 1), SEED( 1, 8,  4,   4,   1, 2, 1024,  1, 1),
     SEED( 8, 4,  8,  64,   4, 4,  128,  8, 1), SEED( 8, 4,  4,   8,  32, 4,  512,  1, 1),
     SEED( 8, 4,  8,  32,   8, 4,  128,  4, 1), SEED(16, 4,  4,  16,  32, 4, 1024,  2, 1),

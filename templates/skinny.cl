@@ -5,22 +5,23 @@
 // In both cases a block reads one stripe of the long operand, for one part of k:
 //
 //               k, of which a block takes one of SPLIT_K parts
-//              +---------------------------------+      +----------+
-//   long side  |   [ WORK_LONG x WORK_K a thread |      | WORK_    |
-//   of C       |     at a time, in vectors ]     |  x   | SHORT,   |  k, in shared memory,
-//              |   TILE_LONG                     |      | the short|  TILE_K deep
-//              +---------------------------------+      | operand  |
-//                                                       +----------+
+//              +--------------------------------+      +----------+
+//   long side  |  [ WORK_LONG x WORK_K a thread |      | the      |
+//   of C       |    at a time, in vectors ]     |  x   | short    |  k, TILE_K of it in
+//              |  TILE_LONG                     |      | operand  |  shared memory
+//              +--------------------------------+      |          |
+//                                                      +----------+
+//                                                       WORK_SHORT
 //
 // THREADS_K threads share an element of C and add their sums up at the end: each step
 // halves the sums that a thread still has. The long operand lies along k, and then
 // neighbouring threads are neighbours along k; or across it, and then they are neighbours
-// along the long side. A thread's piece of it is multiplied slice by slice, and each slice
-// makes room for the same one of the next piece: memory is never left without a request.
+// along the long side. A thread's piece of it is multiplied slice by slice, and each
+// slice makes room for the same one of the next piece: memory always has a request.
 //
 // Launch: mmt_gemm, grid (long tiles x short tiles, parts of k, batch);
-//         add_parts, grid (ceil(m*n/ADD_THREADS), 1, batch), where SPLIT_K > 1, adds up the
-//         parts that the first has left in the workspace.
+//         add_parts, grid (ceil(m*n/ADD_THREADS), 1, batch), where SPLIT_K > 1, adds up
+//         the parts that the first has left in the workspace.
 
 #ifndef SHORT
 #define SHORT 0          // short side of C: 0 rows, 1 columns
@@ -101,8 +102,8 @@
 #define THREAD_LONG ((int) (ALONG_K ? THREAD / THREADS_K : THREAD % THREADS_LONG))
 #define THREAD_K    ((int) (ALONG_K ? THREAD % THREADS_K : THREAD / THREADS_LONG))
 
-// The e-th element of the short operand that is staged, in runs that lie along it; and how
-// many loads a thread has under way.
+// The e-th element of the short operand that is staged, in runs that lie along it; and
+// how many loads a thread has under way.
 #define RUN         (SHORT_ALONG_K ? 32 : 1)
 #define SHORT_OF(e) ((e) / RUN % WORK_SHORT)
 #define K_OF(e)     ((e) / (RUN * WORK_SHORT) * RUN + (e) % RUN)
@@ -110,10 +111,12 @@
 #define ROUNDS      ((WORK_SHORT * TILE_K - 1) / THREADS + 1)
 #define BATCH       (ROUNDS < 8 ? ROUNDS : 8)
 
-// Sums that a thread has when it meets the thread `distance` further along k, and in the end.
+// Sums that a thread has when it meets the thread `distance` further along k, and in the
+// end; and how many threads have the same ones then.
 #define HELD(distance) \
     (SUMS * 2 * (distance) > THREADS_K ? SUMS * 2 * (distance) / THREADS_K : 1)
 #define LEFT      (SUMS > THREADS_K ? SUMS / THREADS_K : 1)
+#define COPIES    (THREADS_K > SUMS ? THREADS_K / SUMS : 1)
 #define MOST_KEPT ((SUMS + 1) / 2)
 
 // Elements of shared memory: for the short operand, and later for exchanged sums.
@@ -274,8 +277,10 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
 
     a += a_start + BLOCK_Z * a_stride;
     b += b_start + BLOCK_Z * b_stride;
-    const int ld_long = ROWS_ARE_SHORT ? ldb : lda, ld_short = ROWS_ARE_SHORT ? lda : ldb;
-    const wide step_long = ALONG_K ? 1 : ld_long, step_short = SHORT_ALONG_K ? 1 : ld_short;
+    const int ld_long = ROWS_ARE_SHORT ? ldb : lda;
+    const int ld_short = ROWS_ARE_SHORT ? lda : ldb;
+    const wide step_long = ALONG_K ? 1 : ld_long;
+    const wide step_short = SHORT_ALONG_K ? 1 : ld_short;
     const GLOBAL real *x = (ROWS_ARE_SHORT ? b : a) + first * step_long
                            + (wide) tile_long * (ALONG_K ? ld_long : 1);
     const GLOBAL real *y = (ROWS_ARE_SHORT ? a : b) + first * step_short
@@ -309,7 +314,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
 
     c += c_start + BLOCK_Z * c_stride;
     workspace += workspace_start + ((wide) BLOCK_Z * SPLIT_K + BLOCK_Y) * m * n;
-    if (THREAD_K % (THREADS_K * LEFT / SUMS > 0 ? THREADS_K * LEFT / SUMS : 1) != 0)
+    if (THREAD_K % COPIES != 0)
         return; // another thread has the same sums
     UNROLL
     for (int e = 0; e < LEFT; e++) {

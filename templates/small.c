@@ -33,8 +33,8 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
 
 // clang-format off
 static const int seeds[][MMT_MAX_KNOBS] = {
-    /* tile m, n, k, work m, n, matrices, vector, ahead, unroll, blocks; those with vectors
-     * of 2 are for 8-byte types */
+    /* tile m, n, k, work m, n, matrices, vector, ahead, unroll, blocks; those with
+     * vectors of 2 are for 8-byte types */
     { 64, 64, 16, 8, 8, 1, 4, 1, 2, 1 }, { 64, 64, 32, 8, 8, 1, 4, 1, 2, 1 },
     { 32, 64, 64, 4, 4, 1, 4, 1, 4, 1 }, { 32, 32, 16, 4, 8, 1, 4, 0, 1, 1 },
     { 32, 32, 32, 4, 4, 2, 4, 0, 4, 1 }, { 16, 16, 16, 2, 8, 8, 4, 0, 4, 1 },

@@ -234,6 +234,11 @@ DEVICE_FN void multiply(real sum[WORK_M][WORK_N], const SHARED_PTR real *tile_a,
     }
 }
 
+DEVICE_FN real scaled(real alpha, real sum, real beta, real old)
+{
+    return beta == 0 ? alpha * sum : MULTIPLY_ADD(beta, old, alpha * sum);
+}
+
 // A group of C, of which `count` elements exist. beta = 0 never reads C.
 DEVICE_FN void store(GLOBAL real *c, real alpha, const real *sum, real beta, int count)
 {
@@ -244,13 +249,13 @@ DEVICE_FN void store(GLOBAL real *c, real alpha, const real *sum, real beta, int
             PASTE(LOAD, WIDE_C)(GLOBAL, group, c);
         UNROLL
         for (int e = 0; e < WIDE_C; e++)
-            group[e] = beta == 0 ? alpha * sum[e] : MULTIPLY_ADD(beta, group[e], alpha * sum[e]);
+            group[e] = scaled(alpha, sum[e], beta, group[e]);
         PASTE(STORE, WIDE_C)(GLOBAL, c, group);
     } else {
         UNROLL
         for (int e = 0; e < WIDE_C; e++)
             if (e < count)
-                c[e] = beta == 0 ? alpha * sum[e] : MULTIPLY_ADD(beta, c[e], alpha * sum[e]);
+                c[e] = scaled(alpha, sum[e], beta, beta == 0 ? (real) 0 : c[e]);
     }
 }
 
