@@ -198,6 +198,53 @@ static void test_tf32(void)
     CHECK(mmt_oracle_agrees(MMT_F32, &found, wide));
 }
 
+/* Of arrays and grids, values that were computed by hand; grids leave no room. */
+static void test_grids(void)
+{
+    float plane[3][4] = { { 1, 2, 3, 4 }, { 5, 6, 7, 8 }, { 9, 10, 11, 13 } };
+    float space[3][3][3] = { 0 }, right[27] = { 0 };
+    double a = 0.1, b = 3;
+    int32_t whole[2] = { INT32_MAX, 7 };
+
+    mmt_problem p = normal(mmt_heat2d_problem(MMT_F32, 3, 4));
+    struct mmt_oracle o = { &p, 0.1, 0, plane, NULL, NULL, NULL };
+    CHECK(mmt_oracle_entry(&o, 0, 1, 1).value == 6);
+    CHECK(mmt_oracle_entry(&o, 0, 1, 2).value == 7);
+    CHECK(mmt_oracle_entry(&o, 0, 2, 3).value == 13);
+    plane[2][2] = 13;
+    float next = 7 + 0.1f * 2;
+    CHECK(mmt_oracle_entry(&o, 0, 1, 2).value == next);
+    CHECK(mmt_oracle_entry(&o, 0, 1, 2).bound == 0);
+
+    space[1][1][0] = 1, space[0][1][1] = 2, space[1][2][1] = 4, space[1][1][1] = 100;
+    right[13] = 10;
+    p = normal(mmt_jacobi3d_problem(MMT_F32, 3, 3, 3));
+    o = (struct mmt_oracle){ &p, 2, 0.5, space, right, NULL, NULL };
+    CHECK(mmt_oracle_entry(&o, 0, 4, 1).value == 2 * (1 + 2 + 4) + 5);
+    CHECK(mmt_oracle_entry(&o, 0, 1, 1).value == 2);
+    o.beta = 0, o.b = NULL;
+    CHECK(mmt_oracle_entry(&o, 0, 4, 1).value == 14);
+
+    p = normal(mmt_axpby_problem(MMT_F64, 1));
+    o = (struct mmt_oracle){ &p, 3, -0.1, &a, &b, NULL, NULL };
+    struct mmt_answer sum = mmt_oracle_entry(&o, 0, 0, 0);
+    CHECK(fabs((double) sum.value) < 1e-16 && sum.bound > 0 && sum.bound < 1e-15);
+    p = normal(mmt_axpby_problem(MMT_I32, 1));
+    o = (struct mmt_oracle){ &p, 2, 3, whole, whole + 1, NULL, NULL };
+    CHECK(mmt_oracle_entry(&o, 0, 0, 0).value == 19);
+}
+
+/* Row i of A with row i of B. */
+static void test_dot(void)
+{
+    float a[2][3] = { { 1, 2, 3 }, { 4, 5, 6 } }, b[2][3] = { { 1, 1, 1 }, { 2, 0, -1 } };
+    float c[2] = { 10, 20 };
+    mmt_problem p = normal(mmt_dot_problem(MMT_F32, 2, 3));
+    struct mmt_oracle o = { &p, 2, 1, a, b, c, NULL };
+    CHECK(mmt_oracle_entry(&o, 0, 0, 0).value == 2 * 6 + 10);
+    CHECK(mmt_oracle_entry(&o, 0, 1, 0).value == 2 * 2 + 20);
+}
+
 static float sum_in_float(const float *a, const float *b, int k, int skip)
 {
     float sum = 0;
@@ -338,6 +385,8 @@ int main(void)
     test_epilogue();
     test_exact();
     test_tf32();
+    test_grids();
+    test_dot();
     test_bound();
     for (int type = 0; type < MMT_NUM_TYPES; type++)
         test_multiply((mmt_type) type);
