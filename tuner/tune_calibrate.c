@@ -258,44 +258,50 @@ static struct pick *find(struct calibration *c, const struct mmt_config *config)
     return NULL;
 }
 
+/* Hands out what idle workers can take; returns how much. */
+static int send_out(struct calibration *c, int *next)
+{
+    struct mmt_worker *worker;
+    int sent = 0;
+    for (; *next < c->count && (worker = mmt_pool_idle(&c->t->pool, MMT_COMPILER));
+         ++*next) {
+        struct mmt_job job = { .task = MMT_TASK_COMPILE,
+                               .problem = *c->kind,
+                               .count = 1,
+                               .configs = { c->picks[*next].config } };
+        if (c->picks[*next].verified)
+            continue;
+        mmt_worker_send(worker, &job, compile_limit, c->t->options.limit);
+        sent++;
+    }
+    return sent;
+}
+
+/* True where one of ours was built or failed to. */
+static bool take_in(struct calibration *c, const struct mmt_event *event)
+{
+    struct pick *p = find(c, &event->job.configs[0]);
+    if (event->job.task != MMT_TASK_COMPILE || !p || p->verified ||
+        !mmt_problem_equal(&event->job.problem, c->kind))
+        return false;
+    p->out = event->reply.results[0].outcome != MMT_TIMED;
+    return true;
+}
+
 /* Compiles ahead on all workers; what is not ready in time stays out. */
 static void build(struct calibration *c)
 {
-    struct mmt_pool *pool = &c->t->pool;
     struct mmt_event event;
-    struct mmt_worker *worker;
+    double now = mmt_now(), ends = now + (c->ends - now) / 3;
     int next = 0, waiting = 0;
-    double ends = mmt_now() + (c->ends - mmt_now()) / 3;
-    for (;;) {
-        while (next < c->count && (worker = mmt_pool_idle(pool, MMT_COMPILER))) {
-            struct pick *p = &c->picks[next++];
-            if (p->verified)
-                continue;
-            struct mmt_job job = { .task = MMT_TASK_COMPILE,
-                                   .problem = *c->kind,
-                                   .count = 1,
-                                   .configs = { p->config } };
-            mmt_worker_send(worker, &job, compile_limit, c->t->options.limit);
-            p->out = true;
-            waiting++;
-        }
-        if (!waiting && next == c->count)
-            return;
-        bool heard = mmt_pool_next(pool, fmin(ends, mmt_now() + 0.2), &event);
-        struct pick *p = heard && event.job.task == MMT_TASK_COMPILE &&
-                                 mmt_problem_equal(&event.job.problem, c->kind)
-                             ? find(c, &event.job.configs[0])
-                             : NULL;
-        if (p && p->out) {
-            p->out = event.reply.results[0].outcome != MMT_TIMED;
-            waiting--;
-        }
-        if (is_over(c) || mmt_now() >= ends)
-            break;
-    }
-    while (next < c->count)
-        if (!c->picks[next++].verified)
-            c->picks[next - 1].out = true;
+    for (int i = 0; i < c->count; i++)
+        c->picks[i].out = !c->picks[i].verified;
+    do {
+        waiting += send_out(c, &next);
+        if ((waiting || next < c->count) &&
+            mmt_pool_next(&c->t->pool, fmin(ends, mmt_now() + 0.2), &event))
+            waiting -= take_in(c, &event);
+    } while ((waiting || next < c->count) && !is_over(c) && mmt_now() < ends);
 }
 
 /* ---- timing ---------------------------------------------------------------------- */
