@@ -1,5 +1,6 @@
-// Words for what only sm_90 and newer can say: barriers that count bytes, clusters of blocks,
-// and the copy engine (TMA). Addresses in shared memory are 32 bits wide.
+// Words for what only sm_90 and newer can say: barriers that count bytes, clusters of
+// blocks, the copy engine (TMA), warpgroups. Addresses in shared memory are 32 bits
+// wide.
 
 struct __align__(64) tensor_map {
     unsigned long long opaque[16];
@@ -12,7 +13,7 @@ DEVICE_FN unsigned keep(unsigned value)
     return value;
 }
 
-// ---- barriers ---------------------------------------------------------------------------
+// ---- barriers -------------------------------------------------------------------------
 
 DEVICE_FN void barrier_init(unsigned barrier, int arrivals)
 {
@@ -52,10 +53,22 @@ DEVICE_FN void barrier_wait(unsigned barrier, unsigned parity)
     } while (!done);
 }
 
-// Among the 128 threads of a warpgroup; barrier 0 is that of the block.
-DEVICE_FN void group_sync(int group)
+// What barrier_init wrote is seen by the engine and by the other blocks of a cluster that
+// syncs after this.
+DEVICE_FN void barriers_ready(void)
 {
-    asm volatile("bar.sync %0, 128;" :: "r"(1 + group) : "memory");
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+// The block's barriers by number, for that many threads; __syncthreads() is number 0.
+DEVICE_FN void numbered_sync(int number, int threads)
+{
+    asm volatile("bar.sync %0, %1;" :: "r"(number), "r"(threads) : "memory");
+}
+
+DEVICE_FN void numbered_arrive(int number, int threads)
+{
+    asm volatile("bar.arrive %0, %1;" :: "r"(number), "r"(threads) : "memory");
 }
 
 // All threads of a cluster of that many blocks.
@@ -76,7 +89,7 @@ DEVICE_FN int cluster_rank(int blocks)
     return rank;
 }
 
-// ---- the copy engine --------------------------------------------------------------------
+// ---- the copy engine ------------------------------------------------------------------
 
 // Have the engine look at a map before it is needed.
 DEVICE_FN void prefetch(const tensor_map *map)
@@ -115,3 +128,71 @@ DEVICE_FN void await_copies_out(void)
 {
     asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
 }
+
+// What this thread has written to shared memory is seen by the engine and the tensor
+// cores.
+DEVICE_FN void shared_ready(void)
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+// ---- shared memory --------------------------------------------------------------------
+
+DEVICE_FN void store_word(unsigned to, unsigned word)
+{
+    asm volatile("st.shared.b32 [%0], %1;" :: "r"(to), "r"(word) : "memory");
+}
+
+DEVICE_FN void store_words(unsigned to, uint2 words)
+{
+    asm volatile("st.shared.v2.b32 [%0], {%1, %2};"
+                 :: "r"(to), "r"(words.x), "r"(words.y) : "memory");
+}
+
+// The word that a block of the cluster has at that place.
+DEVICE_FN unsigned load_word_of(unsigned from, int block)
+{
+    unsigned word;
+    asm volatile("{ .reg .b32 there;\n"
+                 "mapa.shared::cluster.u32 there, %1, %2;\n"
+                 "ld.shared::cluster.b32 %0, [there]; }"
+                 : "=r"(word) : "r"(from), "r"(block) : "memory");
+    return word;
+}
+
+// Store matrices of 8 x 8 elements of 16 bits, of which a thread holds two neighbours
+// each. Each eight threads in turn say where the rows of one go.
+DEVICE_FN void store_matrices(unsigned to, unsigned a, unsigned b)
+{
+    asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};"
+                 :: "r"(to), "r"(a), "r"(b) : "memory");
+}
+
+DEVICE_FN void store_matrices(unsigned to, unsigned a, unsigned b, unsigned c, unsigned d)
+{
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
+                 :: "r"(to), "r"(a), "r"(b), "r"(c), "r"(d) : "memory");
+}
+
+// ---- warpgroups -----------------------------------------------------------------------
+
+// Registers that each thread of a warpgroup keeps or gets: a constant.
+#define FEWER_REGISTERS(count) \
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" :: "n"(count))
+#define MORE_REGISTERS(count) \
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" :: "n"(count))
+
+// Instructions of the tensor cores stand between these two; they run on by themselves.
+DEVICE_FN void wgmma_begin(void)
+{
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+
+DEVICE_FN void wgmma_end(void)
+{
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
+// Until at most `behind` such groups, a constant, are not done.
+#define AWAIT_WGMMA(behind) \
+    asm volatile("wgmma.wait_group.sync.aligned %0;" :: "n"(behind) : "memory")

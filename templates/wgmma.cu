@@ -1,37 +1,38 @@
 // wgmma - C = activation(alpha*op(A)*op(B) + beta*C + bias) on the tensor cores of sm_90a.
 //
-// Blocks stay and compute one TILE_M x TILE_N tile of C after the other. One thread asks the
-// copy engine (TMA) for tiles of A and B, TILE_K deep, which land in a ring of STAGES slots;
-// CONSUMERS warpgroups multiply straight from there and keep their sums in registers. Two
-// barriers a slot say where it stands:
+// Blocks stay and compute one TILE_M x TILE_N tile of C after the other. One thread asks
+// the copy engine (TMA) for tiles of A and B, TILE_K deep, which land in a ring of
+// STAGES slots; CONSUMERS warpgroups multiply straight from there and keep their sums in
+// registers. Two barriers a slot say where it stands:
 //
 //              empty[s]                          full[s]
 //       +----------------------+        +------------------------+
 //       v                      |        |                        v
 //    producer --- TMA ---> [ slot s: A tile, B tile ] ---> consumers --> sums --> C
 //
-// Cooperative consumers share a tile, TILE_M / CONSUMERS rows each. In pingpong each has a
-// tile of its own and they multiply in turn, so that one stores while the next multiplies.
+// Cooperative consumers share a tile, TILE_M / CONSUMERS rows each. In pingpong each has
+// a tile of its own and they multiply in turn, so that one stores while the next
+// multiplies.
 //
 // The blocks of a CLUSTER, RxC, compute neighbouring tiles: each fetches its part of what
 // they have in common, and the engine hands it to all of them.
 //
-// Where C has few tiles, CLUSTER_K blocks of a cluster share each: a block sums up its part
-// of k, then its part of the sums of all, which it reads from their shared memory. SPLIT_K
-// clusters may share a tile besides: they leave their sums in the workspace, and
+// Where C has few tiles, CLUSTER_K blocks of a cluster share each: a block sums up its
+// part of k, then its part of the sums of all, which it reads from their shared memory.
+// SPLIT_K clusters may share a tile besides: they leave their sums in the workspace, and
 // mmt_add_parts adds them up. All is added in the same order each time.
 //
 // "Left" and "right" name the operands of the instruction: A and B, or with SWAP, which
-// computes the transpose of C, B and A: then a tile's rows are columns of C, which suits an
-// A of few rows. An operand that runs along k is "deep": its tile holds lines of 128 bytes
-// along k. The other kind holds chunks, 128 bytes wide, of TILE_K rows. The engine swizzles
-// both as the tensor cores expect it. Elements that are not of 2 bytes must be deep: those
-// that are stored otherwise are turned into the workspace first.
+// computes the transpose of C, B and A: then a tile's rows are columns of C, which suits
+// an A of few rows. An operand that runs along k is "deep": its tile holds lines of 128
+// bytes along k. The other kind holds chunks, 128 bytes wide, of TILE_K rows. The engine
+// swizzles both as the tensor cores expect it. Elements that are not of 2 bytes must be
+// deep: those that are stored otherwise are turned into the workspace first.
 //
 // Launch: mmt_turn_a, mmt_turn_b where they are needed, block (THREADS_TURN), grid
-// (ceil(rows/TURN) * ceil(columns/TURN), 1, batch); mmt_gemm, block (THREADS), grid (blocks
-// that stay, whole clusters, or where tiles are shared all of them; SPLIT_K; batch);
-// mmt_add_parts where SPLIT_K > 1. Helpers: hopper.h, turn.h.
+// (ceil(rows/TURN) * ceil(columns/TURN), 1, batch); mmt_gemm, block (THREADS), grid
+// (blocks that stay, whole clusters, or where tiles are shared all of them; SPLIT_K;
+// batch); mmt_add_parts where SPLIT_K > 1. Helpers: hopper.h, turn.h.
 
 #ifndef SWAP
 #define SWAP 0                // 1: compute the transpose of C
@@ -105,8 +106,8 @@
 #define BLOCKS_M  (TILE_M / 64 / OWNERS)        // instructions below each other
 #define SUMS      (TILE_N / 2)                  // registers that each of them adds to
 #define THREADS   (CONSUMERS * 128 + (CONSUMERS == 1 ? 32 : 128))
-#define CLUSTER_M (CLUSTER / 10)                // blocks that share what they need of right
-#define CLUSTER_N (CLUSTER % 10)                // and of left
+#define CLUSTER_M (CLUSTER / 10)                // blocks that share what they need of
+#define CLUSTER_N (CLUSTER % 10)                // right, and of left
 #define MATES     (CLUSTER_M * CLUSTER_N)
 #define BLOCKS    (MATES * CLUSTER_K)           // of a cluster
 #define PARTS     (CLUSTER_K * SPLIT_K)         // of k
@@ -134,38 +135,45 @@
 #define REGISTERS_PRODUCER (CONSUMERS == 2 ? 40 : 32)
 #define REGISTERS_CONSUMER (CONSUMERS == 2 ? 232 : 160)
 
-#if CLUSTER_K * SPLIT_K > 1 && (SCHEDULE || STORE_SLOTS || BLOCKS_M * SUMS % (2 * CLUSTER_K))
+#if CLUSTER_K * SPLIT_K > 1 && (SCHEDULE || STORE_SLOTS) ||                                \
+    CLUSTER_K > 1 && BLOCKS_M * SUMS % (2 * CLUSTER_K)
 #error "blocks that share a tile are cooperative and store pairs of sums from registers"
 #endif
 #if TILE_M % (64 * OWNERS) || TILE_N % 8 || TILE_N > 256
 #error "a warpgroup needs whole blocks of 64 rows and a multiple of 8 columns up to 256"
 #endif
 
-// ---- taking turns -----------------------------------------------------------------------
+// ---- waiting for each other -----------------------------------------------------------
 
-// Among all that multiply, where warpgroups do not sync by themselves besides.
-DEVICE_FN void consumers_sync(void)
+// Numbered barriers: among the threads of a warpgroup; among all that multiply, where
+// warpgroups do not sync by themselves besides.
+DEVICE_FN void group_sync(int group)
 {
-    asm volatile("bar.sync 1, %0;" :: "n"(CONSUMERS * 128) : "memory");
+    numbered_sync(1 + group, 128);
 }
 
-// Pingpong: taking turns is also what keeps a warpgroup from mistaking the slots of another
-// one's tile for its own, for a barrier tells odd rounds from even ones and no more.
+DEVICE_FN void consumers_sync(void)
+{
+    numbered_sync(1, CONSUMERS * 128);
+}
+
+// Pingpong: taking turns is also what keeps a warpgroup from mistaking the slots of
+// another one's tile for its own, for a barrier tells odd rounds from even ones and no
+// more.
 DEVICE_FN void await_turn(int group)
 {
-    asm volatile("bar.sync %0, 256;" :: "r"(1 + CONSUMERS + group) : "memory");
+    numbered_sync(1 + CONSUMERS + group, 256);
 }
 
 DEVICE_FN void give_turn(int group)
 {
-    asm volatile("bar.arrive %0, 256;"
-                 :: "r"(1 + CONSUMERS + (group + 1) % CONSUMERS) : "memory");
+    numbered_arrive(1 + CONSUMERS + (group + 1) % CONSUMERS, 256);
 }
 
-// ---- the ring ---------------------------------------------------------------------------
+// ---- the ring -------------------------------------------------------------------------
 
-// Fetch one of `parts` equal parts of the tile that begins at `line` and `depth`, for that
-// many blocks from the one of rank `first` on.
+// Fetch one of `parts` equal parts of the tile that begins at `line` and `depth`, for
+// that many blocks from the one of rank `first` on.
 DEVICE_FN void fetch(unsigned to, const tensor_map *map, int line, int depth, int z,
                      unsigned barrier, int part, int parts, int first, int tile,
                      bool deep)
@@ -180,7 +188,7 @@ DEVICE_FN void fetch(unsigned to, const tensor_map *map, int line, int depth, in
                 barrier, blocks);
 }
 
-// ---- the tensor cores -------------------------------------------------------------------
+// ---- the tensor cores -----------------------------------------------------------------
 
 #if defined(TYPE_BF16)
 #define WGMMA_TYPES "k16.f32.bf16.bf16"
@@ -209,13 +217,13 @@ DEVICE_FN void fetch(unsigned to, const tensor_map *map, int line, int depth, in
 #define WGMMA_SIGNS ", 1, 1"
 #endif
 #if defined(TYPE_I8)
-#define SUM_KIND   "+r"
-#define SUM_IN(x)  "r"(x)
-#define SUM_OUT(x) "=r"(x)
+#define SUM_KIND       "+r"
+#define SUM_TO_WORD(x) (x)
+#define WORD_TO_SUM(x) (x)
 #else
-#define SUM_KIND   "+f"
-#define SUM_IN(x)  "f"(x)
-#define SUM_OUT(x) "=f"(x)
+#define SUM_KIND       "+f"
+#define SUM_TO_WORD(x) BITS_OF_FLOAT(x)
+#define WORD_TO_SUM(x) FLOAT_OF_BITS(x)
 #endif
 #define TEXT_OF(x) #x
 #define TEXT(x)    TEXT_OF(x)
@@ -237,8 +245,8 @@ DEVICE_FN int operand(int block, int step, int tile, bool deep)
     return (block * 64 / ATOM * TILE_K + step * WGMMA_K) * LINE / 16;
 }
 
-// SUM_NAMES, SUM_LIST and the names behind them come with the configuration: an instruction
-// names each of its registers.
+// SUM_NAMES, SUM_LIST and the names behind them come with the configuration: an
+// instruction names each of its registers.
 DEVICE_FN void wgmma(real sum[SUMS], unsigned long long left, unsigned long long right,
                      int add)
 {
@@ -253,19 +261,15 @@ DEVICE_FN void wgmma(real sum[SUMS], unsigned long long left, unsigned long long
 DEVICE_FN void multiply(real sum[BLOCKS_M][SUMS], unsigned long long left,
                         unsigned long long right, bool add)
 {
-    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+    wgmma_begin();
     UNROLL
     for (int s = 0; s < STEPS; s++)
         UNROLL
         for (int i = 0; i < BLOCKS_M; i++)
             wgmma(sum[i], left + operand(i, s, TILE_M, LEFT_DEEP),
                   right + operand(0, s, TILE_N, RIGHT_DEEP), add || s > 0);
-    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+    wgmma_end();
 }
-
-// Until at most `behind` slots are still being multiplied.
-#define AWAIT_WGMMA(behind) \
-    asm volatile("wgmma.wait_group.sync.aligned %0;" :: "n"(behind) : "memory")
 
 // The compiler must not look at the sums before this.
 DEVICE_FN void settle(real sum[BLOCKS_M][SUMS])
@@ -282,11 +286,11 @@ DEVICE_FN void clear(real sum[BLOCKS_M][SUMS])
         sum[s / SUMS][s % SUMS] = 0;
 }
 
-// ---- tiles ------------------------------------------------------------------------------
+// ---- tiles ----------------------------------------------------------------------------
 
-// The product or its transpose; this block's slots along k, so many from the first one on;
-// clusters of tiles; the blocks that fetch for each other: the rank of the first of them, and
-// which one this is.
+// The product or its transpose; this block's slots along k, so many from the first one
+// on; clusters of tiles; the blocks that fetch for each other: the rank of the first of
+// them, and which one this is.
 struct problem {
     int rows, columns, first, depth, clusters_m, clusters_n, mates, mate;
 };
@@ -309,10 +313,10 @@ DEVICE_FN place find_tile(const problem &p, int i)
              (n * CLUSTER_N + p.mate / CLUSTER_M) * TILE_N };
 }
 
-// ---- the workspace ----------------------------------------------------------------------
+// ---- the workspace --------------------------------------------------------------------
 
-// For all matrices of the batch: A turned, B turned, the sums of SPLIT_K clusters. Rows of
-// the former begin at multiples of 16 bytes, those of the latter hold pairs.
+// For all matrices of the batch: A turned, B turned, the sums of SPLIT_K clusters. Rows
+// of the former begin at multiples of 16 bytes, those of the latter hold pairs.
 DEVICE_FN int turned_ld(int k)
 {
     return (k + 16 / SIZE - 1) / (16 / SIZE) * (16 / SIZE);
@@ -330,7 +334,7 @@ DEVICE_FN real *parts_at(real *workspace, int m, int n, int k, int part)
     return parts + ((wide) BLOCK_Z * SPLIT_K + part) * m * parts_ld(n);
 }
 
-// ---- the way out ------------------------------------------------------------------------
+// ---- the way out ----------------------------------------------------------------------
 
 struct output {
     int rows, columns;
@@ -398,9 +402,9 @@ DEVICE_FN void store(const real *x, const output &out, int r, int q)
         c[SWAP ? out.ldc : 1] = to_result(x[1]);
 }
 
-// Where the s-th of a thread's sums stands in a warpgroup's part of the tile. Each four of
-// an instruction's are two neighbours of a row and of the row 8 further down; the next four
-// are 8 columns further.
+// Where the s-th of a thread's sums stands in a warpgroup's part of the tile. Each four
+// of an instruction's are two neighbours of a row and of the row 8 further down; the
+// next four are 8 columns further.
 DEVICE_FN int row_of(int s, int thread)
 {
     return s / SUMS * 64 + thread / 32 * 16 + thread % 32 / 4 + s % 4 / 2 * 8;
@@ -444,24 +448,21 @@ DEVICE_FN void put_out_all(real sum[BLOCKS_M][SUMS], const output &out, int row,
 
 #if CLUSTER_K > 1
 // Sums in shared memory: a line for each of a thread's, a column for each thread.
+DEVICE_FN unsigned sum_at(unsigned sums, int s)
+{
+    return sums + 4 * (s * CONSUMERS * 128 + THREAD_X);
+}
+
 DEVICE_FN void put_sums(real sum[BLOCKS_M][SUMS], unsigned to)
 {
     UNROLL
     for (int s = 0; s < BLOCKS_M * SUMS; s++)
-        asm volatile("st.shared.b32 [%0], %1;"
-                     :: "r"(to + 4 * (s * CONSUMERS * 128 + THREAD_X)),
-                        SUM_IN(sum[s / SUMS][s % SUMS]) : "memory");
+        store_word(sum_at(to, s), SUM_TO_WORD(sum[s / SUMS][s % SUMS]));
 }
 
 DEVICE_FN real get_sum(unsigned from, int s, int block)
 {
-    real sum;
-    asm volatile("{ .reg .b32 there;\n"
-                 "mapa.shared::cluster.u32 there, %1, %2;\n"
-                 "ld.shared::cluster.b32 %0, [there]; }"
-                 : SUM_OUT(sum)
-                 : "r"(from + 4 * (s * CONSUMERS * 128 + THREAD_X)), "r"(block) : "memory");
-    return sum;
+    return WORD_TO_SUM(load_word_of(sum_at(from, s), block));
 }
 
 // Add up and put out this block's part of the sums of all that share its tile.
@@ -499,22 +500,15 @@ DEVICE_FN void write_piece(unsigned to, const real *sum, int thread)
     UNROLL
     for (int j = 0; j < PIECE_N; j += 16, sum += 8)
         if (PIECE_N >= 16)
-            asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
-                         :: "r"(to + swizzle(line + j * 2 + lane / 16 * 16)),
-                            "r"(pack(sum).x), "r"(pack(sum + 2).x), "r"(pack(sum + 4).x),
-                            "r"(pack(sum + 6).x) : "memory");
+            store_matrices(to + swizzle(line + j * 2 + lane / 16 * 16), pack(sum).x,
+                           pack(sum + 2).x, pack(sum + 4).x, pack(sum + 6).x);
         else
-            asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};"
-                         :: "r"(to + line), "r"(pack(sum).x), "r"(pack(sum + 2).x)
-                         : "memory");
+            store_matrices(to + line, pack(sum).x, pack(sum + 2).x);
 #else
     UNROLL
     for (int s = 0; s < PIECE_N / 2; s += 2) {
         const int line = (row + lane / 4 + s % 4 * 4) * LINE_C;
-        const uint2 pair = pack(sum + s);
-        asm volatile("st.shared.v2.b32 [%0], {%1, %2};"
-                     :: "r"(to + swizzle(line + s / 4 * 32 + lane % 4 * 8)), "r"(pair.x),
-                        "r"(pair.y) : "memory");
+        store_words(to + swizzle(line + s / 4 * 32 + lane % 4 * 8), pack(sum + s));
     }
 #endif
 }
@@ -535,7 +529,7 @@ DEVICE_FN void store_pieces(real sum[BLOCKS_M][SUMS], const tensor_map *map, uns
                     thread);
         if (slot < STORE_SLOTS - 1 && p < BLOCKS_M * PIECES - 1)
             continue;
-        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+        shared_ready();
         group_sync(group);
         if (thread == 0)
             UNROLL
@@ -546,7 +540,7 @@ DEVICE_FN void store_pieces(real sum[BLOCKS_M][SUMS], const tensor_map *map, uns
 }
 #endif
 
-// ---- the roles --------------------------------------------------------------------------
+// ---- the roles ------------------------------------------------------------------------
 
 // Addresses in shared memory.
 struct ring {
@@ -620,7 +614,7 @@ DEVICE_FN void consume(real sum[BLOCKS_M][SUMS], const problem &p, const ring &r
     }
 }
 
-// ---- turning ----------------------------------------------------------------------------
+// ---- turning --------------------------------------------------------------------------
 
 #if TURN_A
 KERNEL __launch_bounds__(THREADS_TURN)
@@ -646,7 +640,7 @@ void mmt_turn_b(int m, int n, int k, const GLOBAL element *b, wide b_start, int 
 }
 #endif
 
-// ---- adding up --------------------------------------------------------------------------
+// ---- adding up ------------------------------------------------------------------------
 
 #if SPLIT_K > 1
 #define THREADS_ADD 128
@@ -684,7 +678,7 @@ void mmt_add_parts(int m, int n, int k, real alpha, real beta,
 }
 #endif
 
-// ---- the kernel -------------------------------------------------------------------------
+// ---- the kernel -----------------------------------------------------------------------
 
 KERNEL __launch_bounds__(THREADS, 1)
 #if BLOCKS > 1
@@ -732,22 +726,20 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
             barrier_init(ring.full + 8 * s, 1);
             barrier_init(ring.empty + 8 * s, OWNERS * 4 * MATES);   // a warp each
         }
-        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+        barriers_ready();
     }
     cluster_sync(BLOCKS);
 
     if (group == CONSUMERS) {
-#if CONSUMERS > 1
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" :: "n"(REGISTERS_PRODUCER));
-#endif
+        if (CONSUMERS > 1)
+            FEWER_REGISTERS(REGISTERS_PRODUCER);
         if (thread == 0)
             produce(p, ring, SWAP ? &map_b : &map_a, SWAP ? &map_a : &map_b);
         if (CLUSTER_K > 1)
             cluster_sync(BLOCKS);
     } else {
-#if CONSUMERS > 1
-        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" :: "n"(REGISTERS_CONSUMER));
-#endif
+        if (CONSUMERS > 1)
+            MORE_REGISTERS(REGISTERS_CONSUMER);
         real sum[BLOCKS_M][SUMS];
         const int first = SCHEDULE ? 0 : group * BLOCKS_M * 64, turn = SCHEDULE ? group : 0;
         const int step = gridDim.x / BLOCKS;
