@@ -174,14 +174,15 @@ DEVICE_FN void walk(struct place at, real alpha, real beta, const GLOBAL real *a
     const int count = inside ? VECTOR + 1 : left;
     const bool leftmost = !inside && at.column == 0;
     const bool edge_of_plane = !inside && (at.row == 0 || at.row == at.n - 1);
-    real below[VECTOR], here[VECTOR], above[VECTOR], rest[VECTOR], out[VECTOR];
+    real below[VECTOR], above[VECTOR], rest[VECTOR], out[VECTOR];
+    real here[VECTOR + 2]; // with room for west and east
     struct sides sides;
 
     a += at.column;
     b += at.column;
     c += at.column;
     load_row(below, a + within(at.first - 1, at.m) * plane + row * lda, count);
-    load_row(here, a + at.first * plane + row * lda, count);
+    load_row(here + 1, a + at.first * plane + row * lda, count);
 #if UNROLL_M == 2
 #pragma unroll 2
 #elif UNROLL_M == 4
@@ -193,26 +194,26 @@ DEVICE_FN void walk(struct place at, real alpha, real beta, const GLOBAL real *a
         if (beta != 0)
             load_row(rest, b + (i * at.n + row) * ldb, count);
         if (SIDES == 1)
-            share_sides(&sides, here, from + north * lda, from + row * lda,
+            share_sides(&sides, here + 1, from + north * lda, from + row * lda,
                         from + south * lda, leftmost, count,
                         tile + i % 2 * SHARE_N * SHARE_K);
         else
             load_sides(&sides, from + north * lda, from + row * lda, from + south * lda,
                        leftmost, count);
+        here[0] = sides.west;
+        here[VECTOR + 1] = sides.east;
         const bool edge = edge_of_plane || i == 0 || i == at.m - 1;
         UNROLL
         for (int e = 0; e < VECTOR; e++) {
-            const real west = e > 0 ? here[(e + VECTOR - 1) % VECTOR] : sides.west;
-            const real east = e + 1 < VECTOR ? here[(e + 1) % VECTOR] : sides.east;
             const real sum = product(alpha, around(below[e], above[e], sides.north[e],
-                                                   sides.south[e], west, east));
+                                                   sides.south[e], here[e], here[e + 2]));
             const bool border = edge || (leftmost && e == 0) || e == count - 1;
-            out[e] = border ? here[e] : beta == 0 ? sum : sum + product(beta, rest[e]);
+            out[e] = border ? here[e + 1] : beta == 0 ? sum : sum + product(beta, rest[e]);
         }
         store_row(c + (i * at.n + row) * ldc, out, count);
         UNROLL
         for (int e = 0; e < VECTOR; e++)
-            below[e] = here[e], here[e] = above[e];
+            below[e] = here[e + 1], here[e + 1] = above[e];
     }
 }
 
