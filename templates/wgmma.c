@@ -44,7 +44,7 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
                        16, 32),
     [IN_FLIGHT] = MMT_KNOB("IN_FLIGHT", "slots the tensor cores may be behind", 0, 1),
     [PROMOTE] =
-        MMT_KNOB("PROMOTE", "f8: slots summed before full precision; 0: all", 0, 1, 2, 4),
+        MMT_KNOB("PROMOTE", "f8: slots summed before full precision; else 0", 0, 1, 2, 4),
     [STORE_SLOTS] =
         MMT_KNOB("STORE_SLOTS", "pieces of C in shared memory; 0: registers", 0, 1, 2, 4),
     [PROMOTION] = MMT_KNOB("L2_PROMOTION", "bytes that the L2 cache fetches at once", 0,
@@ -55,24 +55,30 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
 static const int seeds[][MMT_MAX_KNOBS] = {
     /* swap, tile, depth, stages, consumers, schedule, cluster, cluster k, split k, walk,
      * group, in flight, promote, store slots, promotion */
-    { 0, 128, 256, 1,  4, 2, COOPERATIVE, BELOW,    1,  1, ROWS, 8, 1, 0, 2, 128 },
-    { 0, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,    1,  1, ROWS, 8, 1, 0, 2, 128 },
-    { 0, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,    1,  1, ROWS, 8, 1, 1, 2, 128 },
-    { 0, 128, 192, 1,  4, 2, PINGPONG,    BELOW,    1,  1, ROWS, 8, 1, 0, 2, 128 },
-    { 0, 128, 128, 1,  6, 2, PINGPONG,    ALONE,    1,  1, ROWS, 8, 1, 0, 2, 128 },
-    { 0, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,    1,  1, ROWS, 8, 1, 0, 0, 128 },
-    { 0, 128, 128, 1,  5, 2, COOPERATIVE, ALONE,    1,  1, ROWS, 8, 1, 0, 1, 128 },
-    { 0, 128, 128, 1,  5, 2, COOPERATIVE, ALONE,    1,  1, ROWS, 8, 1, 1, 0, 128 },
-    { 0,  64, 128, 1,  6, 1, COOPERATIVE, ALONE,    1,  1, ROWS, 8, 1, 0, 1, 128 },
-    { 0,  64,  64, 1, 10, 1, COOPERATIVE, ALONE,    1,  1, ROWS, 8, 1, 0, 1, 128 },
-    { 1,  64,  32, 2,  6, 1, COOPERATIVE, ALONE,    1,  1, ROWS, 8, 1, 0, 0, 128 },
-    { 1,  64,  16, 2,  8, 1, COOPERATIVE, ALONE,    1,  1, ROWS, 8, 1, 0, 0, 128 },
-    { 1, 128,  64, 1,  8, 2, COOPERATIVE, ALONE,    1,  1, ROWS, 8, 1, 0, 0, 128 },
-    { 1,  64,  64, 2,  4, 1, COOPERATIVE, ALONE,   4,  1, ROWS, 8, 1, 0, 0, 128 },
-    { 0,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,   4,  1, ROWS, 8, 1, 0, 0, 128 },
-    { 0, 128, 128, 1,  5, 2, COOPERATIVE, ALONE,   2,  1, ROWS, 8, 1, 0, 0, 128 },
-    { 0, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,   1, 32, ROWS, 8, 1, 0, 0, 128 },
-    { 0, 128,  64, 1,  8, 2, COOPERATIVE, BESIDE,  1,  1, ROWS, 8, 1, 0, 1, 128 },
+    { 0, 128, 256, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROWS, 8, 1, 0, 2, 128 },
+    { 0, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, ROWS, 8, 1, 0, 2, 128 },
+    { 0, 256, 128, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROWS, 8, 1, 0, 2, 128 },
+    { 0, 128, 192, 1,  4, 2, PINGPONG,    BELOW,  1,  1, ROWS, 8, 1, 0, 2, 128 },
+    { 0, 128, 128, 1,  6, 2, PINGPONG,    BELOW,  1,  1, ROWS, 8, 1, 0, 2, 128 },
+    { 0, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, ROWS, 8, 1, 0, 0, 128 },
+    { 0, 128, 128, 1,  5, 2, COOPERATIVE, ALONE,  1,  1, ROWS, 8, 1, 0, 2, 128 },
+    { 0, 128,  64, 1,  8, 2, COOPERATIVE, ALONE,  1,  1, ROWS, 8, 1, 0, 1, 128 },
+    { 0,  64, 128, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, ROWS, 8, 1, 0, 1, 128 },
+    { 0,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, ROWS, 8, 1, 0, 1, 128 },
+    { 1,  64,  16, 2,  8, 1, COOPERATIVE, ALONE,  1,  1, ROWS, 8, 1, 0, 0, 128 },
+    { 1,  64,  64, 2,  6, 1, COOPERATIVE, ALONE,  1,  1, ROWS, 8, 1, 0, 0, 128 },
+    { 1,  64,  64, 2,  6, 1, COOPERATIVE, ALONE,  2,  1, ROWS, 8, 1, 0, 0, 128 },
+    { 0,  64,  64, 1,  6, 1, COOPERATIVE, ALONE,  4,  1, ROWS, 8, 1, 0, 0, 128 },
+    { 0, 128, 128, 1,  5, 2, COOPERATIVE, ALONE,  2,  1, ROWS, 8, 1, 0, 0, 128 },
+    { 0, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,  1, 32, ROWS, 8, 1, 0, 0, 128 },
+    { 0,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,  1, 64, ROWS, 8, 1, 0, 0, 128 },
+    /* f8 */
+    { 0, 128, 128, 1,  6, 2, COOPERATIVE, BELOW,  1,  1, ROWS, 8, 0, 4, 2, 128 },
+    { 0, 128, 192, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROWS, 8, 0, 4, 2, 128 },
+    { 0, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,  1,  1, ROWS, 8, 0, 1, 0, 128 },
+    { 0,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, ROWS, 8, 0, 4, 1, 128 },
+    { 1,  64,  16, 1, 12, 1, COOPERATIVE, ALONE,  1,  1, ROWS, 8, 0, 4, 0, 128 },
+    { 0,  64,  64, 1,  6, 1, COOPERATIVE, ALONE,  4,  1, ROWS, 8, 0, 4, 0, 128 },
 };
 // clang-format on
 
@@ -178,8 +184,8 @@ static const char *reject_type(const int *v, const struct mmt_variant *variant)
         return "the copy engine takes operands that are aligned to 16 bytes alone";
     if (variant->type == MMT_I8 && v[TILE_N] > 32 && v[TILE_N] % 16)
         return "wgmma of i8 has 8, 16, 24, 32 or a multiple of 16 columns";
-    if (v[PROMOTE] && !is_f8(variant->type))
-        return "PROMOTE is for sums of 8-bit floating-point numbers";
+    if (!v[PROMOTE] == is_f8(variant->type))
+        return "PROMOTE is for sums of 8-bit floating-point numbers, and they need it";
     return NULL;
 }
 

@@ -74,8 +74,8 @@
 #define IN_FLIGHT 1           // slots that the tensor cores may be behind
 #endif
 #ifndef PROMOTE
-#define PROMOTE 0             // f8: slots whose sum goes to a register of full precision;
-#endif                        // 0: the tensor cores keep all sums
+#define PROMOTE 0             // f8: slots that the tensor cores sum up, in 14 bits or so,
+#endif                        // before full precision takes over; other types: 0
 #ifndef STORE_SLOTS
 #define STORE_SLOTS 2         // pieces of C, 64 rows each, that a warpgroup has on their
 #endif                        // way through shared memory; 0: C is stored from registers
