@@ -83,8 +83,10 @@ static mmt_status make_inputs(struct mmt_trial *trial, int flags, uint64_t seed,
     int filler = flags & MMT_TRIAL_ZERO_GAPS ? 0 : OUTSIDE;
     struct mmt_stored stored_a = mmt_op_stored(p, MMT_OPERAND_A);
     struct mmt_stored stored_b = mmt_op_stored(p, MMT_OPERAND_B);
-    struct mmt_data data = { p->type, mmt_data_noise(seed, 1),
-                             flags & MMT_TRIAL_RANDOM ? 0 : 3, 0 };
+    bool random = flags & MMT_TRIAL_RANDOM;
+    struct mmt_data data = { p->type, mmt_data_noise(seed, 1), random ? 0 : 3, 0 };
+    if (random && p->type == MMT_TF32)
+        data.type = MMT_F32; /* with bits that tf32 does not keep */
     struct layout a = { p->batch, stored_a.rows, stored_a.cols,
                         p->lda,   p->stride_a,   mmt_problem_extent_a(p) };
     struct layout b = {
