@@ -227,6 +227,22 @@ static void print_suite(const struct mmt_suite *suite)
     printf("\n");
 }
 
+/* What `--op NAME` tunes where no shape is given. */
+static void print_op(mmt_op op)
+{
+    struct mmt_text text = { 0 };
+    struct mmt_shape shapes[MMT_DEFAULT_SHAPES];
+    int count = mmt_suite_of_op(op, 0, shapes);
+    for (int i = 0; i < count; i++) {
+        mmt_problem problem = mmt_shape_problem(op, MMT_F32, &shapes[i]);
+        mmt_text_add(&text, i ? "  " : "");
+        mmt_op_print_shape(&problem, &text);
+    }
+    printf("--op %s, as far as the device has the memory:\n  %s\n", mmt_op_row(op)->name,
+           mmt_text_string(&text));
+    mmt_text_finish(&text);
+}
+
 static void print_json(void)
 {
     char shape[96];
@@ -265,5 +281,7 @@ int mmt_verb_suites(int argc, char **argv)
     printf(
         "default: scaled to the device: a square of about 5 ms, then halves, quarters, "
         "small and thin ones\n");
+    for (int op = MMT_GEMM + 1; op < MMT_NUM_OPS; op++)
+        print_op((mmt_op) op);
     return MMT_EXIT_DONE;
 }
