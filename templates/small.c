@@ -18,8 +18,8 @@ enum {
 static const struct mmt_knob knobs[NUM_KNOBS] = {
     [TILE_M] = MMT_KNOB("TILE_M", "rows of C per team of threads", 8, 16, 32, 48, 64),
     [TILE_N] = MMT_KNOB("TILE_N", "columns of C per team of threads", 8, 16, 32, 48, 64),
-    [TILE_K] = MMT_KNOB("TILE_K", "depth of one pass through shared memory", 8, 16, 32,
-                        64, 128, 256),
+    [TILE_K] =
+        MMT_KNOB("TILE_K", "depth of one pass through shared memory", 8, 16, 32, 64, 128),
     [WORK_M] = MMT_KNOB("WORK_M", "rows of C per thread", 1, 2, 4, 8),
     [WORK_N] = MMT_KNOB("WORK_N", "columns of C per thread", 1, 2, 4, 8),
     [MATRICES] = MMT_KNOB("MATRICES", "products of the batch per block", 1, 2, 4, 8, 16),
@@ -135,11 +135,12 @@ static bool idle(int knob, int tile, int64_t side)
 
 static const char *refuse(const int *v, const mmt_problem *p)
 {
-    enum { LARGEST_K = 1024 };
+    const int64_t side = p->m > p->n ? p->m : p->n;
 
-    if (p->m > largest(p->type) || p->n > largest(p->type) || p->k > LARGEST_K)
-        return "the matrices are not small: C has a side above 256 bytes, or k is above "
-               "1024";
+    if (side > largest(p->type))
+        return "the matrices are not small: C has a side above 256 bytes";
+    if (p->k > 64 && p->k > 4 * side)
+        return "k is long beside C: a kernel that splits it is faster";
     if (idle(TILE_M, v[TILE_M], p->m) || idle(TILE_N, v[TILE_N], p->n) ||
         idle(TILE_K, v[TILE_K], p->k))
         return "half of a tile would be idle";

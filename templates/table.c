@@ -5,8 +5,8 @@
 /* One line a template, best guess first. */
 #define TEMPLATES(T)                                                                     \
     T(panel)                                                                             \
-    T(skinny)                                                                            \
     T(small)                                                                             \
+    T(skinny)                                                                            \
     T(wgmma)                                                                             \
     T(dmma)                                                                              \
     T(simt)                                                                              \
