@@ -1,0 +1,173 @@
+/* The estimate that needs no measuring: that it rules nothing out before it has earned
+ * that, and then nothing that comes near the best. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/test.h"
+#include "tuner/guide.h"
+
+enum { CANDIDATES = 120 };
+
+static char path[256];
+
+static struct mmt_caps gpu(void)
+{
+    return (struct mmt_caps){
+        .backend = "null",
+        .name = "Testing",
+        .architecture = "sm_90",
+        .compiler = "none",
+        .dialect = MMT_CUDA_CXX,
+        .kind = MMT_GPU,
+        .f64 = true,
+        .max_threads = 1024,
+        .max_block = { 1024, 1024, 64 },
+        .max_grid = { INT32_MAX, 65535, 65535 },
+        .shared = 232448,
+        .shared_per_sm = 233472,
+        .registers = 65536,
+        .registers_per_thread = 255,
+        .registers_per_sm = 65536,
+        .threads_per_sm = 2048,
+        .blocks_per_sm = 32,
+        .sms = 132,
+        .warp = 32,
+    };
+}
+
+static mmt_problem product(int64_t m, int64_t n, int64_t k)
+{
+    mmt_problem problem = mmt_gemm_problem(MMT_F32, m, n, k), normal;
+    mmt_error err;
+    CHECK_OK(mmt_problem_normalise(&problem, &normal, &err), err);
+    return normal;
+}
+
+static double uniform(void)
+{
+    static unsigned long long state = 7;
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    return (double) (state >> 11) * 0x1p-53;
+}
+
+static struct mmt_config any_config(const mmt_problem *problem,
+                                    const struct mmt_caps *caps)
+{
+    const struct mmt_template *template = mmt_template_find("simt");
+    struct mmt_config config;
+    do
+        mmt_space_at(template, (uint64_t) (uniform() * (double) mmt_space_size(template)),
+                     &config);
+    while (mmt_config_refuse(&config, problem, caps));
+    return config;
+}
+
+/* A journal of candidates whose times are the estimates, with some noise, or chance
+ * alone; as judged. */
+static struct mmt_journal *make_journal(struct mmt_profile *profile,
+                                        const mmt_problem *problem, bool telling)
+{
+    mmt_error err;
+    struct mmt_journal *journal = mmt_journal_open(path, &profile->caps, true, &err);
+    if (!CHECK(journal != NULL))
+        exit(test_end("guide"));
+    for (int i = 0; i < CANDIDATES; i++) {
+        struct mmt_record record = { .problem = *problem };
+        record.config = any_config(problem, &profile->caps);
+        double estimate = mmt_guide_estimate(&record.config, problem, &profile->caps);
+        CHECK(estimate > 0 && isfinite(estimate));
+        record.result.time.median =
+            telling ? 1e-9 * estimate * exp(0.2 * uniform()) : 1e-3 * (1 + uniform());
+        record.result.time.samples = 5;
+        CHECK_OK(mmt_journal_add(journal, &record, &err), err);
+    }
+    CHECK_OK(mmt_guide_judge(journal, profile, &err), err);
+    return journal;
+}
+
+static double limit_of(const struct mmt_journal *journal,
+                       const struct mmt_profile *profile, const mmt_problem *problem)
+{
+    return mmt_guide_limit(journal, profile, problem, mmt_template_find("simt"));
+}
+
+static void test_earned(void)
+{
+    struct mmt_profile *profile = mmt_profile_create();
+    mmt_problem problem = product(4096, 4096, 4096), other = product(512, 512, 512);
+    profile->caps = gpu();
+    struct mmt_journal *journal = make_journal(profile, &problem, true);
+    if (CHECK_EQ_INT(profile->num_guides, 1)) {
+        CHECK(profile->guides->correlation > 0.75);
+        CHECK_EQ_INT(profile->guides->samples, CANDIDATES);
+    }
+    double limit = limit_of(journal, profile, &problem), best = INFINITY;
+    size_t count;
+    const struct mmt_record *records = mmt_journal_records(journal, &count);
+    for (size_t i = 0; i < count; i++)
+        best = fmin(best, records[i].result.time.median);
+    CHECK(isfinite(limit));
+    for (size_t i = 0; i < count; i++)
+        if (records[i].result.time.median <= 1.25 * best)
+            CHECK(mmt_guide_estimate(&records[i].config, &problem, &profile->caps) *
+                      1.5 <=
+                  limit * (1 + 1e-12));
+    /* Nothing is known of another problem yet, and nothing of another template. */
+    CHECK(isinf(limit_of(journal, profile, &other)));
+    CHECK(isinf(mmt_guide_limit(journal, profile, &problem, mmt_template_find("tiled"))));
+    mmt_journal_close(journal);
+    mmt_profile_free(profile);
+}
+
+static void test_not_earned(void)
+{
+    struct mmt_profile *profile = mmt_profile_create();
+    mmt_problem problem = product(4096, 4096, 4096);
+    profile->caps = gpu();
+    struct mmt_journal *journal = make_journal(profile, &problem, false);
+    if (CHECK_EQ_INT(profile->num_guides, 1))
+        CHECK(profile->guides->correlation >= 0 && profile->guides->correlation < 0.4);
+    CHECK(isinf(limit_of(journal, profile, &problem)));
+    mmt_journal_close(journal);
+    mmt_profile_free(profile);
+}
+
+static double estimate(const char *name, const mmt_problem *problem)
+{
+    struct mmt_caps caps = gpu();
+    struct mmt_config config;
+    mmt_error err;
+    CHECK_OK(mmt_config_parse(name, &config, &err), err);
+    CHECK(!mmt_config_refuse(&config, problem, &caps));
+    return mmt_guide_estimate(&config, problem, &caps);
+}
+
+/* What anybody would say without measuring. */
+static void test_sense(void)
+{
+    mmt_problem large = product(4096, 4096, 4096), thin = product(64, 64, 32768);
+    const char *one = "simt TILE_M=64 TILE_N=64 TILE_K=16 WORK_M=4 WORK_N=4 WARP_M=8 "
+                      "WARP_N=8 SPLIT_K=1";
+    const char *split = "simt TILE_M=64 TILE_N=64 TILE_K=16 WORK_M=4 WORK_N=4 WARP_M=8 "
+                        "WARP_N=8 SPLIT_K=64";
+    CHECK(estimate(one, &thin) > 8 * estimate(split, &thin));
+    CHECK(estimate("tiled TILE=16 WORK=1", &large) > 1.5 * estimate(one, &large));
+}
+
+int main(void)
+{
+    char folder[] = "/tmp/mmtune-test-guide-XXXXXX";
+    if (!mkdtemp(folder))
+        return 77;
+    snprintf(path, sizeof path, "%s/p.json", folder);
+    test_sense();
+    test_earned();
+    test_not_earned();
+    char journal[300];
+    snprintf(journal, sizeof journal, "%s.journal", path);
+    unlink(journal);
+    rmdir(folder);
+    return test_end("guide");
+}
