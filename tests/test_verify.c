@@ -9,12 +9,14 @@
  * Without a device: an OpenCL CPU where there is one, since only there a missing barrier
  * shows every time. */
 #include <ftw.h>
+#include <math.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "tests/test.h"
+#include "tuner/data.h"
 #include "tuner/verify.h"
 
 struct bad {
@@ -317,6 +319,56 @@ static void test_mutants(mmt_device *device)
     }
 }
 
+/* ---- many dot products at once --------------------------------------------------- */
+
+enum { LENGTH = 100003 };
+
+static double dot_of(const float *x, const float *y)
+{
+    double sum = 0;
+    for (int i = 0; i < LENGTH; i++)
+        sum += (double) x[i] * y[i];
+    return sum;
+}
+
+/* Six products of four vectors in one launch, as mmtune.h lays them out, and twice the
+ * same bits. */
+static void test_dots(mmt_device *device)
+{
+    static float x[4 * LENGTH];
+    struct mmt_data data = { MMT_F32, 1, 0, 0 };
+    mmt_problem problem = mmt_dot_problem(MMT_F32, 2, LENGTH);
+    mmt_args args = mmt_args_defaults();
+    mmt_error err = { 0 };
+    float found[2][6];
+
+    install("templates/dot.cl", "dot.cl");
+    problem.batch = 3, problem.stride_a = LENGTH;
+    mmt_data_fill(&data, 0, x, 4 * LENGTH);
+    mmt_plan *plan = mmt_plan_create(device, NULL, &problem, NULL, &err);
+    if (!CHECK(plan != NULL))
+        return;
+    size_t workspace = mmt_plan_workspace(plan) + 1;
+    CHECK_OK(mmt_buffer_create(device, sizeof x, &args.a, &err), err);
+    CHECK_OK(mmt_buffer_create(device, sizeof found[0], &args.c, &err), err);
+    CHECK_OK(mmt_buffer_create(device, workspace, &args.workspace, &err), err);
+    CHECK_OK(mmt_buffer_write(device, args.a, x, sizeof x, &err), err);
+    args.b = args.a;
+    for (int i = 0; i < 2; i++) {
+        CHECK_OK(mmt_execute(plan, &args, NULL, &err), err);
+        CHECK_OK(mmt_buffer_read(device, found[i], args.c, sizeof found[i], &err), err);
+    }
+    for (int z = 0; z < 3; z++)
+        for (int i = 0; i < 2; i++)
+            CHECK(fabs(found[0][2 * z + i] -
+                       dot_of(x + (z + i) * LENGTH, x + i * LENGTH)) < 0.05);
+    CHECK(!memcmp(found[0], found[1], sizeof found[0]));
+    mmt_buffer_free(device, args.a);
+    mmt_buffer_free(device, args.c);
+    mmt_buffer_free(device, args.workspace);
+    mmt_plan_free(plan);
+}
+
 static void test_no_verdict(mmt_device *device)
 {
     struct mmt_session *session = open_session(device, MMT_F32, 0, 0);
@@ -389,6 +441,7 @@ int main(int argc, char **argv)
     test_fused_right(device);
     test_wrong(device);
     test_mutants(device);
+    test_dots(device);
     test_no_verdict(device);
     test_no_session(device);
     mmt_device_close(device);
