@@ -8,6 +8,7 @@
     T(small)                                                                             \
     T(skinny)                                                                            \
     T(wgmma)                                                                             \
+    T(mma)                                                                               \
     T(dmma)                                                                              \
     T(simt)                                                                              \
     T(simt_async)                                                                        \

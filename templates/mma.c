@@ -1,0 +1,224 @@
+/* The knobs of mma.cu, in the order in which that file names them. */
+#include "templates/gemm.h"
+
+// clang-format off
+enum {
+    TILE_M, TILE_N, DEPTH, WARPS_M, WARPS_N, STAGES, FRAGMENTS, GROUP, MIN_BLOCKS, SPLIT_K,
+    NUM_KNOBS,
+};
+// clang-format on
+
+static const struct mmt_knob knobs[NUM_KNOBS] = {
+    [TILE_M] = MMT_KNOB("TILE_M", "rows of C per block", 16, 32, 64, 96, 128, 192, 256),
+    [TILE_N] =
+        MMT_KNOB("TILE_N", "columns of C per block", 16, 32, 64, 96, 128, 192, 256),
+    [DEPTH] = MMT_KNOB("DEPTH", "depth of a tile in units of 32 bytes", 1, 2, 4),
+    [WARPS_M] = MMT_KNOB("WARPS_M", "warps down the tile", 1, 2, 4),
+    [WARPS_N] = MMT_KNOB("WARPS_N", "warps across the tile", 1, 2, 4),
+    [STAGES] =
+        MMT_KNOB("STAGES", "tiles of each operand in shared memory", 2, 3, 4, 5, 6),
+    [FRAGMENTS] = MMT_KNOB("FRAGMENTS", "steps whose operands are in registers", 1, 2),
+    [GROUP] =
+        MMT_KNOB("GROUP", "rows of tiles that neighbouring blocks share", 1, 4, 8, 16),
+    [MIN_BLOCKS] = MMT_KNOB("MIN_BLOCKS", "least blocks on a multiprocessor", 1, 2, 3, 4),
+    [SPLIT_K] =
+        MMT_KNOB("SPLIT_K", "blocks that share a tile of C", 1, 2, 3, 4, 8, 16, 32, 64),
+};
+
+// clang-format off
+static const int seeds[][MMT_MAX_KNOBS] = {
+    /* tile, depth, warps, stages, fragments, group, blocks, split */
+    { 128, 128, 2, 2, 4, 4, 2,  8, 1,  1 },
+    { 128, 128, 2, 2, 4, 3, 2,  8, 2,  1 },
+    { 128, 256, 2, 2, 4, 3, 1,  8, 1,  1 },
+    { 128, 128, 2, 2, 2, 4, 1,  8, 2,  1 },
+    { 128, 128, 4, 4, 2, 2, 2,  8, 1,  1 },
+    { 128,  64, 2, 2, 2, 4, 2,  8, 2,  1 },
+    {  64, 128, 2, 2, 2, 4, 2,  8, 2,  1 },
+    {  64,  64, 4, 2, 2, 4, 2,  8, 2,  1 },
+    {  64,  64, 2, 2, 2, 3, 2,  8, 3,  1 },
+    { 128, 128, 2, 2, 4, 4, 2,  8, 1,  4 },
+    {  64,  64, 4, 2, 2, 3, 2,  8, 2,  8 },
+    {  32,  64, 4, 1, 2, 4, 2, 16, 2,  1 },
+    {  16,  64, 4, 1, 2, 5, 2,  1, 2,  8 },
+    {  64,  64, 2, 2, 2, 2, 2,  8, 1,  1 },
+    {  32,  32, 2, 2, 1, 2, 1,  8, 1,  1 },
+};
+// clang-format on
+
+/* ---- what the kernel file derives too ---------------------------------------------- */
+
+enum { CHUNK = 32, PAIR = 2 };
+
+static int threads(const int *v)
+{
+    return 32 * v[WARPS_M] * v[WARPS_N];
+}
+
+static size_t shared_bytes(const int *v)
+{
+    return (size_t) (v[STAGES] * v[DEPTH] * CHUNK * (v[TILE_M] + v[TILE_N]));
+}
+
+static bool is_turned(const struct mmt_variant *variant, bool deep)
+{
+    return mmt_type_size(variant->type) == 1 && !deep;
+}
+
+static int piece_bytes(const struct mmt_variant *variant)
+{
+    return variant->aligned ? 16 : 4;
+}
+
+/* Threads that copy a row of a tile, or 16 where they turn it. */
+static int threads_beside(const int *v, const struct mmt_variant *variant, int tile,
+                          bool deep)
+{
+    const int row = deep ? v[DEPTH] * CHUNK : tile * (int) mmt_type_size(variant->type);
+    return is_turned(variant, deep) ? tile : row / piece_bytes(variant);
+}
+
+/* Registers of a thread for what goes through them to shared memory. */
+static int held(const int *v, const struct mmt_variant *variant, int tile, bool deep,
+                const struct mmt_caps *caps)
+{
+    const bool whole = variant->aligned && !is_turned(variant, deep);
+    if (caps->sm >= 80 && (variant->type == MMT_TF32 || whole))
+        return 0;
+    return tile * v[DEPTH] * CHUNK / 4 / threads(v);
+}
+
+/* 32-bit registers that a thread cannot do without: sums, operands, and what addresses
+ * and a loop take besides. */
+static unsigned registers(const int *v, const struct mmt_variant *variant,
+                          const struct mmt_caps *caps)
+{
+    enum { BESIDES = 40 };
+    const int blocks_m = v[TILE_M] / v[WARPS_M] / 16,
+              blocks_n = v[TILE_N] / v[WARPS_N] / 8;
+    const int operands = v[FRAGMENTS] * (4 * blocks_m + 2 * blocks_n);
+    return (unsigned) (4 * blocks_m * blocks_n + operands +
+                       held(v, variant, v[TILE_M], !variant->trans_a, caps) +
+                       held(v, variant, v[TILE_N], variant->trans_b, caps) + BESIDES);
+}
+
+/* ---- what cannot be ---------------------------------------------------------------- */
+
+static const char *reject_device(const struct mmt_variant *variant,
+                                 const struct mmt_caps *caps)
+{
+    const bool old = variant->type == MMT_F16 || variant->type == MMT_I8;
+
+    if (caps->sm < 75)
+        return "tensor cores as this template uses them need sm_75 or newer";
+    if (caps->sm < 80 && !old)
+        return "sm_75 multiplies f16 and i8 on its tensor cores; the others need newer "
+               "ones";
+    if (caps->sm < 89 && mmt_type_in(variant->type, 1 << MMT_F8E4M3 | 1 << MMT_F8E5M2))
+        return "8-bit floating-point numbers on tensor cores need sm_89 or newer";
+    return NULL;
+}
+
+static const char *reject_shape(const int *v, const struct mmt_variant *variant)
+{
+    const int beside_a = threads_beside(v, variant, v[TILE_M], !variant->trans_a);
+    const int beside_b = threads_beside(v, variant, v[TILE_N], variant->trans_b);
+
+    if (v[TILE_M] % (16 * v[WARPS_M]) || v[TILE_N] % (16 * v[WARPS_N]))
+        return "TILE_M and TILE_N must be multiples of 16 * WARPS";
+    if (v[DEPTH] % v[FRAGMENTS])
+        return "DEPTH must be a multiple of FRAGMENTS";
+    if (beside_a > threads(v) || beside_b > threads(v))
+        return "a row of a tile in memory has more pieces than the block has threads";
+    return NULL;
+}
+
+static const char *reject(const int *v, const struct mmt_variant *variant,
+                          const struct mmt_caps *caps)
+{
+    enum { RESERVED = 1024 }; /* bytes of shared memory, of every block */
+    const size_t shared = shared_bytes(v);
+    const char *why = reject_device(variant, caps);
+    if (!why)
+        why = reject_shape(v, variant);
+    if (!why)
+        why = mmt_gemm_reject(threads(v), 1, shared, caps);
+    if (!why)
+        why = mmt_gemm_reject_resident(v[MIN_BLOCKS], threads(v),
+                                       registers(v, variant, caps), shared + RESERVED,
+                                       caps);
+    return why;
+}
+
+static int64_t tiles(const int *v, const mmt_problem *p)
+{
+    return mmt_gemm_pieces(p->m, v[TILE_M]) * mmt_gemm_pieces(p->n, v[TILE_N]);
+}
+
+static const char *refuse(const int *v, const mmt_problem *problem)
+{
+    const char *why = mmt_gemm_refuse(tiles(v, problem));
+    return why ? why : mmt_gemm_refuse_parts(v[SPLIT_K], problem);
+}
+
+/* ---- launching --------------------------------------------------------------------- */
+
+/* A thread adds the parts of two neighbours of C up. */
+static void add_parts(const int *v, const mmt_problem *p, struct mmt_launches *out)
+{
+    enum { THREADS_ADD = 128 };
+    static const enum mmt_arg args[] = {
+        MMT_ARG_M, MMT_ARG_N,         MMT_ARG_ALPHA, MMT_ARG_BETA, MMT_ARG_SCALARS,
+        MMT_ARG_C, MMT_ARG_WORKSPACE, MMT_ARG_BIAS,  MMT_ARG_END,
+    };
+    const int64_t sums = p->m * mmt_gemm_partial_ld(p);
+
+    out->launch[out->count++] = (struct mmt_launch){
+        .entry = "mmt_add_parts",
+        .args = args,
+        .grid = { (unsigned) mmt_gemm_pieces(sums, PAIR * THREADS_ADD), 1,
+                  (unsigned) p->batch },
+        .block = { THREADS_ADD, 1, 1 },
+    };
+    out->workspace =
+        (size_t) (sums * p->batch * v[SPLIT_K]) * mmt_type_size(mmt_type_scalar(p->type));
+}
+
+static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
+                   struct mmt_launches *out)
+{
+    mmt_gemm_launch(threads(v), 1, tiles(v, p), p->batch, out);
+    out->launch[0].args = mmt_gemm_workspace_args;
+    out->launch[0].grid[1] = (unsigned) v[SPLIT_K];
+    out->launch[0].shared = shared_bytes(v);
+    if (v[SPLIT_K] > 1)
+        add_parts(v, p, out);
+}
+
+static struct mmt_alignment alignment(const int *v, const struct mmt_variant *variant)
+{
+    return (struct mmt_alignment){ 16, 16,
+                                   PAIR * (unsigned) mmt_type_size(variant->out) };
+}
+
+const struct mmt_template mmt_template_mma = {
+    .name = "mma",
+    .what =
+        "16-bit, tf32 and 8-bit types on the tensor cores of NVIDIA's sm_75 and newer",
+    .op = MMT_GEMM,
+    .types = 1 << MMT_BF16 | 1 << MMT_F16 | 1 << MMT_TF32 | 1 << MMT_F8E4M3 |
+             1 << MMT_F8E5M2 | 1 << MMT_I8,
+    .fused = true,
+    .dialects = MMT_CUDA_CXX,
+    .kinds = MMT_GPU,
+    .file = "mma.cu",
+    .helpers = { "ptx.h" },
+    .knobs = knobs,
+    .num_knobs = NUM_KNOBS,
+    .reject = reject,
+    .refuse = refuse,
+    .launch = launch,
+    .alignment = alignment,
+    .seeds = seeds,
+    .num_seeds = sizeof(seeds) / sizeof(seeds[0]),
+};

@@ -1,0 +1,600 @@
+// mma - C = activation(alpha*op(A)*op(B) + beta*C + bias) on NVIDIA's tensor cores, by
+// instructions of a warp: from sm_75 on, and for operands of any alignment.
+//
+// One block computes a TILE_M x TILE_N tile of C, or of one part of k; WARPS_M x WARPS_N
+// warps share it, each with a rectangle of it made of blocks of 16 x 8. STAGES pairs of
+// tiles of A and B, DEPTH * 32 bytes deep, stand in shared memory, all but one of them on
+// their way there.
+//
+//      memory --- cp.async -------------+--> stage --- ldmatrix ---> registers --- mma
+//          \----> registers --- turn ---+    (xor)                   (FRAGMENTS)
+//
+// An operand that runs along k is "deep": its tile has a row for each line, A's rows or B's
+// columns. The other kind has a row for each depth. Rows stay as they are in memory where
+// the tensor core's operands can be fetched from them: ldmatrix turns elements of 2 bytes,
+// and those of 4 are fetched one by one. Elements of 1 byte are turned on their way, four by
+// four, so that their tiles are always deep.
+//
+// Copies go by themselves where they may (ASYNC: from sm_80 on; pieces of 16 bytes, or of 4),
+// and else through registers: loaded before a stage is multiplied, stored behind it.
+//
+// Within a row chunks of 16 bytes are exchanged by xor, so that the eight rows that a warp
+// fetches at once meet in no bank.
+//
+// SPLIT_K blocks may share a tile, each a part of k: they leave their sums in the workspace,
+// and mmt_add_parts adds them up, in the same order each time.
+//
+// Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), SPLIT_K, batch); then
+// mmt_add_parts where SPLIT_K > 1. Helpers: ptx.h.
+
+#ifndef TILE_M
+#define TILE_M 128            // rows of C per block
+#endif
+#ifndef TILE_N
+#define TILE_N 128            // columns of C per block
+#endif
+#ifndef DEPTH
+#define DEPTH 2               // depth of a tile in units of 32 bytes
+#endif
+#ifndef WARPS_M
+#define WARPS_M 2             // warps down the tile
+#endif
+#ifndef WARPS_N
+#define WARPS_N 4             // warps across the tile
+#endif
+#ifndef STAGES
+#define STAGES 4              // tiles of each operand in shared memory
+#endif
+#ifndef FRAGMENTS
+#define FRAGMENTS 2           // steps of 32 bytes whose operands are in registers
+#endif
+#ifndef GROUP
+#define GROUP 8               // rows of tiles that neighbouring blocks share
+#endif
+#ifndef MIN_BLOCKS
+#define MIN_BLOCKS 1          // blocks that a multiprocessor should hold at least
+#endif
+#ifndef SPLIT_K
+#define SPLIT_K 1             // blocks that share a tile of C
+#endif
+
+#define SIZE      ((int) sizeof(element))
+#define TILE_K    (DEPTH * 32 / SIZE)
+#define STEP_K    (32 / SIZE)              // depth of a step
+#define STEPS     DEPTH
+#define AHEAD     (FRAGMENTS - 1)          // steps that operands are fetched ahead
+#define THREADS   (WARPS_M * WARPS_N * 32)
+#define BLOCKS_M  (TILE_M / WARPS_M / 16)  // of a warp
+#define BLOCKS_N  (TILE_N / WARPS_N / 8)
+#define PIECE     (ALIGNED ? 16 : 4)       // bytes that are copied at once
+#define RUN       (PIECE / SIZE)           // elements
+#define SPACE_A   (TILE_M * DEPTH * 32)    // bytes of A's tile
+#define SPACE     ((TILE_M + TILE_N) * DEPTH * 32)
+
+// Helpers serve both operands; these constants tell them which one is meant.
+#define OPERAND   int tile, bool deep
+#define OPERAND_A TILE_M, !TRANS_A
+#define OPERAND_B TILE_N, TRANS_B
+#define SAME      tile, deep
+
+#if TILE_M % (16 * WARPS_M) || TILE_N % (16 * WARPS_N)
+#error "a warp's rectangle must be a whole number of 16 x 16"
+#endif
+#if STEPS % FRAGMENTS
+#error "fetching ahead needs an even number of steps, DEPTH"
+#endif
+
+DEVICE_FN int smaller(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+// ---- a tile in shared memory ------------------------------------------------------------
+
+DEVICE_FN constexpr bool is_turned(OPERAND)
+{
+    return SIZE == 1 && !deep;
+}
+
+// Of a row in shared memory.
+DEVICE_FN constexpr int row_bytes(OPERAND)
+{
+    return deep || is_turned(SAME) ? DEPTH * 32 : tile * SIZE;
+}
+
+// Chunks of a row that are exchanged with each other: a power of two, at most 8.
+DEVICE_FN constexpr int exchanged(OPERAND)
+{
+    return row_bytes(SAME) % 128 == 0 ? 8 : row_bytes(SAME) % 64 == 0 ? 4 : 2;
+}
+
+// What the chunks of a row are exchanged by. Eight rows that follow each other meet in no
+// bank, nor do, where 4-byte elements are fetched one by one, two chunks each of four rows;
+// and neighbouring threads that turn elements store them to different banks.
+DEVICE_FN int exchange(int row, OPERAND)
+{
+    const int p = exchanged(SAME), r = row / (8 / p);
+    if (SIZE == 4 && !deep)
+        return r % (p / 2) * 2;
+    return (is_turned(SAME) ? r ^ row / 8 : r) % p;
+}
+
+// Where a tile holds a byte of a row.
+DEVICE_FN int place(int row, int byte, OPERAND)
+{
+    return row * row_bytes(SAME) + (byte ^ exchange(row, SAME) * 16);
+}
+
+// ---- from memory to shared memory -------------------------------------------------------
+
+// A thread's part in copying one operand. What it copies at once is a piece of a row, or
+// where elements are turned, four neighbours of four rows. The j-th is j * pass_of rows
+// further on.
+struct copier {
+    const element *from;       // its first piece in the tile to be copied next
+    int row, at;               // that piece's place in the tile as it stands in memory
+    int lines, ld;             // lines that the matrix has from the tile on; its ld
+};
+
+DEVICE_FN constexpr bool is_async(OPERAND)
+{
+    return ASYNC && (SIZE == 4 || (ALIGNED && !is_turned(SAME)));
+}
+
+// Rows of a tile as it stands in memory.
+DEVICE_FN constexpr int num_rows(OPERAND)
+{
+    return deep ? tile : TILE_K;
+}
+
+// Threads that copy beside each other, and the rows that they copy.
+DEVICE_FN constexpr int threads_beside(OPERAND)
+{
+    return is_turned(SAME) ? tile : (deep ? TILE_K : tile) / RUN;
+}
+DEVICE_FN constexpr int rows_beside(OPERAND)
+{
+    return is_turned(SAME) ? 16 : 1;
+}
+
+// Rows that the block copies at once; threads beyond them have nothing to copy.
+DEVICE_FN constexpr int pass_of(OPERAND)
+{
+    return THREADS / threads_beside(SAME) * rows_beside(SAME);
+}
+
+DEVICE_FN constexpr int pieces_of(OPERAND)
+{
+    return (num_rows(SAME) - 1) / pass_of(SAME) + 1;
+}
+
+// Words that a thread holds on their way through registers, all in all and of a piece.
+DEVICE_FN constexpr int held_by(OPERAND)
+{
+    return is_turned(SAME) ? 4 : PIECE / 4;
+}
+DEVICE_FN constexpr int held_of(OPERAND)
+{
+    return is_async(SAME) ? 1 : pieces_of(SAME) * held_by(SAME);
+}
+
+DEVICE_FN struct copier start_copier(const element *matrix, int ld, int line, int lines,
+                                     int depth, OPERAND)
+{
+    const int beside = threads_beside(SAME), t = THREAD_X % beside;
+    struct copier c;
+
+    c.row = THREAD_X / beside * rows_beside(SAME);
+    c.at = t * RUN;
+    if (is_turned(SAME))
+        c.row += t % 4 * 4, c.at = t / 4 * 4;
+    if (THREADS % beside && THREAD_X / beside >= THREADS / beside)
+        c.row = num_rows(SAME);
+    c.lines = lines - line, c.ld = ld;
+    c.from = matrix + (deep ? (wide) (line + c.row) * ld + depth + c.at
+                            : (wide) (depth + c.row) * ld + line + c.at);
+    return c;
+}
+
+DEVICE_FN unsigned bits_of(element x)
+{
+    unsigned bits = 0;
+    memcpy(&bits, &x, sizeof(x));
+    return bits;
+}
+
+// A word of elements, of which those behind the first `count` are 0.
+DEVICE_FN unsigned load_word(const element *from, int count)
+{
+    unsigned word = 0;
+    if (ALIGNED && count >= 4 / SIZE)
+        return *(const unsigned *) from;
+    UNROLL
+    for (int e = 0; e < 4 / SIZE; e++)
+        if (e < count)
+            word |= bits_of(from[e]) << 8 * SIZE * e;
+    return word;
+}
+
+// A piece of them.
+DEVICE_FN void load_piece(unsigned *to, const element *from, int count)
+{
+    if (ALIGNED && count >= RUN) {
+        const uint4 all = *(const uint4 *) from;
+        to[0] = all.x, to[PIECE / 16] = all.y, to[PIECE / 8] = all.z;
+        to[PIECE / 4 - 1] = all.w;
+        return;
+    }
+    UNROLL
+    for (int i = 0; i < PIECE / 4; i++)
+        to[i] = load_word(from + i * (4 / SIZE), count - i * (4 / SIZE));
+}
+
+// Turn four words of four bytes: the i-th of word j becomes the j-th of word i.
+DEVICE_FN void turn(unsigned x[4])
+{
+    const unsigned low0 = __byte_perm(x[0], x[1], 0x5140);
+    const unsigned low1 = __byte_perm(x[2], x[3], 0x5140);
+    const unsigned high0 = __byte_perm(x[0], x[1], 0x7362);
+    const unsigned high1 = __byte_perm(x[2], x[3], 0x7362);
+    x[0] = __byte_perm(low0, low1, 0x5410);
+    x[1] = __byte_perm(low0, low1, 0x7632);
+    x[2] = __byte_perm(high0, high1, 0x5410);
+    x[3] = __byte_perm(high0, high1, 0x7632);
+}
+
+// Start copying piece j to a tile in shared memory, or load it. `left` depths are left to
+// copy, and `inside` says that all of the tile is in the matrix.
+DEVICE_FN void copy_piece(const struct copier &c, int j, unsigned to, unsigned *held,
+                          int left, bool inside, OPERAND)
+{
+    const int row = c.row + j * pass_of(SAME);
+    const int across = inside ? 4 : (deep ? c.lines : left) - row;
+    const int along = inside ? RUN : (deep ? left : c.lines) - c.at;
+    const int count = across > 0 && along > 0 ? smaller(along, RUN) : 0;
+    const element *from = c.from + (wide) (j * pass_of(SAME)) * c.ld;
+
+    if (row >= num_rows(SAME))
+        return;
+    if (is_turned(SAME)) {
+        UNROLL
+        for (int i = 0; i < 4; i++)
+            held[i] = load_word(from + (wide) i * c.ld, inside       ? 4
+                                                        : i < across ? along
+                                                                     : 0);
+    } else if (!is_async(SAME)) {
+        load_piece(held, from, count);
+    } else if (ALIGNED) {
+        copy_16(to + place(row, c.at * SIZE, SAME), from, count * SIZE);
+    } else {
+        copy_4(to + place(row, c.at * SIZE, SAME), from, count * SIZE);
+    }
+}
+
+// Store piece j, as it was loaded, to a tile in shared memory.
+DEVICE_FN void put_piece(const struct copier &c, int j, unsigned char *to, unsigned *held,
+                         OPERAND)
+{
+    const int row = c.row + j * pass_of(SAME);
+
+    if (row >= num_rows(SAME))
+        return;
+    if (is_turned(SAME)) {
+        turn(held);
+        UNROLL
+        for (int i = 0; i < 4; i++)
+            *(unsigned *) (to + place(c.at + i, row, SAME)) = held[i];
+    } else if (ALIGNED) {
+        *(uint4 *) (to + place(row, c.at * SIZE, SAME)) =
+            make_uint4(held[0], held[PIECE / 16], held[PIECE / 8], held[PIECE / 4 - 1]);
+    } else {
+        *(unsigned *) (to + place(row, c.at * SIZE, SAME)) = held[0];
+    }
+}
+
+// ---- from shared memory to registers ----------------------------------------------------
+
+// Fetch 16 lines, 32 bytes deep, as the tensor core takes them: one block of A, or two of
+// B below each other. The four words a lane gets have places: of A, lines 8 further down
+// come first, and then those 16 bytes further on; of B, the other way round.
+DEVICE_FN void take(unsigned to[4], const unsigned char *tile_at, unsigned address,
+                    int line, int depth, bool of_b, OPERAND)
+{
+    const int lane = THREAD_X % 32, i = lane / 8;
+    const int further = (of_b ? i / 2 : i % 2) * 8, deeper = of_b ? i % 2 : i / 2;
+
+    if (deep || is_turned(SAME)) {
+        const int row = line + further + lane % 8, byte = depth * SIZE + deeper * 16;
+        load_matrices(to, address + place(row, byte, SAME));
+    } else if (SIZE == 2) {
+        const int row = depth + deeper * 8 + lane % 8;
+        load_transposed(to, address + place(row, (line + further) * 2, SAME));
+    } else {
+        UNROLL
+        for (int w = 0; w < 4; w++) {
+            const int row = depth + (of_b ? w % 2 : w / 2) * 4 + lane % 4;
+            const int at = line + (of_b ? w / 2 : w % 2) * 8 + lane / 4;
+            to[w] = *(const unsigned *) (tile_at + place(row, at * 4, SAME));
+        }
+    }
+}
+
+// ---- along k ----------------------------------------------------------------------------
+
+// Where a thread stands on its way along k.
+struct way {
+    struct copier a, b;
+    unsigned held_a[held_of(OPERAND_A)], held_b[held_of(OPERAND_B)];
+    unsigned char *shared;
+    unsigned address;          // the same
+    int first_m, first_n;      // its warp's rectangle in the tile
+    int coming;                // depths that have not been asked for yet
+    int in, out;               // stages that are copied to and fetched from, in bytes
+};
+
+// What a thread multiplies and adds up.
+struct work {
+    unsigned a[FRAGMENTS][BLOCKS_M][4], b[FRAGMENTS][BLOCKS_N / 2][4];
+    real sum[BLOCKS_M][BLOCKS_N][4];
+};
+
+DEVICE_FN int next_stage(int stage)
+{
+    return stage == (STAGES - 1) * SPACE ? 0 : stage + SPACE;
+}
+
+// Start copying the tiles that come next, or load them.
+DEVICE_FN void copy_stage(struct way *w, bool inside)
+{
+    const unsigned to = w->address + w->in;
+
+    UNROLL
+    for (int j = 0; j < pieces_of(OPERAND_A); j++)
+        copy_piece(w->a, j, to, is_async(OPERAND_A) ? 0 : w->held_a + j * held_by(OPERAND_A),
+                   w->coming, inside, OPERAND_A);
+    UNROLL
+    for (int j = 0; j < pieces_of(OPERAND_B); j++)
+        copy_piece(w->b, j, to + SPACE_A,
+                   is_async(OPERAND_B) ? 0 : w->held_b + j * held_by(OPERAND_B), w->coming,
+                   inside, OPERAND_B);
+    if (ASYNC)
+        end_group();
+    w->a.from += TRANS_A ? (wide) TILE_K * w->a.ld : TILE_K;
+    w->b.from += TRANS_B ? TILE_K : (wide) TILE_K * w->b.ld;
+    w->coming -= TILE_K;
+}
+
+// What of them is in registers goes to shared memory.
+DEVICE_FN void put_stage(struct way *w)
+{
+    unsigned char *to = w->shared + w->in;
+
+    UNROLL
+    for (int j = 0; j < pieces_of(OPERAND_A) && !is_async(OPERAND_A); j++)
+        put_piece(w->a, j, to, w->held_a + j * held_by(OPERAND_A), OPERAND_A);
+    UNROLL
+    for (int j = 0; j < pieces_of(OPERAND_B) && !is_async(OPERAND_B); j++)
+        put_piece(w->b, j, to + SPACE_A, w->held_b + j * held_by(OPERAND_B), OPERAND_B);
+    w->in = next_stage(w->in);
+}
+
+// Fetch the operands of a step of this stage or, from STEPS on, of the next one: then go
+// there first.
+DEVICE_FN void fetch(struct work *t, struct way *w, int step)
+{
+    const int f = step % FRAGMENTS, depth = step % STEPS * STEP_K;
+
+    if (step % STEPS == 0) {
+        put_stage(w);
+        w->out = next_stage(w->out);
+#if ASYNC
+        AWAIT_COPIES(STAGES - 2);
+#endif
+        BARRIER();
+    }
+    UNROLL
+    for (int i = 0; i < BLOCKS_M; i++)
+        take(t->a[f][i], w->shared + w->out, w->address + w->out, w->first_m + 16 * i,
+             depth, false, OPERAND_A);
+    UNROLL
+    for (int j = 0; j < BLOCKS_N / 2; j++)
+        take(t->b[f][j], w->shared + w->out + SPACE_A, w->address + w->out + SPACE_A,
+             w->first_n + 16 * j, depth, true, OPERAND_B);
+}
+
+// Multiply the tiles of a stage, and copy others into the one before it.
+DEVICE_FN void multiply_stage(struct work *t, struct way *w, bool inside)
+{
+    UNROLL
+    for (int step = 0; step < STEPS; step++) {
+        const int f = step % FRAGMENTS;
+        fetch(t, w, step + AHEAD);
+        if (step == 0)
+            copy_stage(w, inside);
+        UNROLL
+        for (int i = 0; i < BLOCKS_M; i++)
+            UNROLL
+            for (int j = 0; j < BLOCKS_N; j++)
+                multiply(t->sum[i][j], t->a[f][i], t->b[f][j / 2] + j % 2 * 2);
+    }
+}
+
+// ---- the tile of this block -------------------------------------------------------------
+
+// GROUP rows of tiles are walked column by column.
+DEVICE_FN void find_tile(int m, int n, int *row, int *column)
+{
+    const unsigned tiles_m = (m - 1) / TILE_M + 1, tiles_n = (n - 1) / TILE_N + 1;
+    const unsigned group = BLOCK_X / (GROUP * tiles_n);
+    const unsigned in_group = BLOCK_X % (GROUP * tiles_n);
+    const unsigned group_rows = smaller(GROUP, tiles_m - group * GROUP);
+    *row = (group * GROUP + in_group % group_rows) * TILE_M;
+    *column = in_group / group_rows * TILE_N;
+}
+
+// Where the part-th of SPLIT_K parts of k begins: all have the same whole number of tiles or
+// one more. Of a k with fewer tiles than that, some are empty.
+DEVICE_FN int part_start(int part, int k)
+{
+    const wide tiles = ((wide) k + TILE_K - 1) / TILE_K;
+    const wide start = tiles * part / SPLIT_K * TILE_K;
+    return start < k ? (int) start : k;
+}
+
+// ---- the way out ------------------------------------------------------------------------
+
+struct __align__(2 * sizeof(result)) result_pair {
+    result x[2];
+};
+
+// Store two neighbouring elements of a row of C, of which `count` are in the matrix.
+DEVICE_FN void store_pair(result *c, const real *sum, int count, real alpha, real beta,
+                          const result *bias)
+{
+    const bool whole = ALIGNED && count >= 2;
+    struct result_pair out;
+
+    UNROLL
+    for (int e = 0; e < 2; e++)
+        out.x[e] = 0;
+    if (beta != 0 && whole)
+        out = *(const struct result_pair *) c;
+    UNROLL
+    for (int e = 0; e < 2; e++)
+        if (e < count) {
+            real x = alpha * sum[e];
+            if (beta != 0)
+                x += beta * from_result(whole ? out.x[e] : c[e]);
+            out.x[e] = to_result(finish(x, bias_of(bias, 0, e)));
+            if (!whole)
+                c[e] = out.x[e];
+        }
+    if (whole)
+        *(struct result_pair *) c = out;
+}
+
+// Blocks that share a tile leave the sums of their parts of k in the workspace: for each
+// matrix of the batch SPLIT_K matrices like C, with rows of a multiple of 4 elements.
+DEVICE_FN int partial_ld(int n)
+{
+    return (n + 3) / 4 * 4;
+}
+
+DEVICE_FN real *partial_at(real *workspace, int m, int n, int part)
+{
+    return workspace + ((wide) BLOCK_Z * SPLIT_K + part) * m * partial_ld(n);
+}
+
+#if SPLIT_K > 1
+#define THREADS_ADD 128
+
+// Two neighbours of C a thread.
+//
+// Launch: block (THREADS_ADD), grid (ceil(m * partial_ld / 2 / THREADS_ADD), 1, batch).
+KERNEL BLOCK_SIZE(THREADS_ADD, 1)
+void mmt_add_parts(int m, int n, real alpha, real beta,
+                   const GLOBAL real *scalars, wide scalars_start,
+                   GLOBAL result *c, wide c_start, int ldc, wide c_stride,
+                   GLOBAL real *workspace, wide workspace_start,
+                   const GLOBAL result *bias, wide bias_start)
+{
+    const wide pairs = partial_ld(n) / 2, all = m * pairs;
+    const wide mine = (wide) BLOCK_X * THREADS_ADD + THREAD_X;
+    if (mine >= all)
+        return;
+
+    const real *from = partial_at(workspace + workspace_start, m, n, 0) + 2 * mine;
+    real sum[2] = { 0, 0 };
+    UNROLL
+    for (int part = 0; part < SPLIT_K; part++, from += 2 * all) {
+        real more[2];
+        LOAD2(GLOBAL, more, from);
+        sum[0] += more[0], sum[1] += more[1];
+    }
+    if (scalars) {
+        alpha = scalars[scalars_start];
+        beta = scalars[scalars_start + 1];
+    }
+    const int row = (int) (mine / pairs), column = (int) (mine % pairs) * 2;
+    store_pair(c + c_start + BLOCK_Z * c_stride + (wide) row * ldc + column, sum,
+               n - column, alpha, beta, bias_of(bias + bias_start, row, column));
+}
+#endif
+
+KERNEL BLOCK_SIZE_RESIDENT(THREADS, 1, MIN_BLOCKS)
+void mmt_gemm(int m, int n, int k, real alpha, real beta,
+              const GLOBAL real *scalars, wide scalars_start,
+              const GLOBAL element *a, wide a_start, int lda, wide a_stride,
+              const GLOBAL element *b, wide b_start, int ldb, wide b_stride,
+              GLOBAL result *c, wide c_start, int ldc, wide c_stride,
+              GLOBAL real *workspace, wide workspace_start,
+              const GLOBAL result *bias, wide bias_start)
+{
+    SHARED_POOL(unsigned char, shared, STAGES * SPACE);
+    const int warp = THREAD_X / 32, g = THREAD_X % 32 / 4, q = THREAD_X % 4;
+    struct work t;
+    struct way w;
+
+    if (scalars) {
+        alpha = scalars[scalars_start];
+        beta = scalars[scalars_start + 1];
+    }
+    if (alpha == 0)
+        k = 0;
+
+    int row, column;
+    find_tile(m, n, &row, &column);
+    const int begin = part_start(BLOCK_Y, k), end = part_start(BLOCK_Y + 1, k);
+    const int rows = m - row, columns = n - column;
+
+    w.a = start_copier(a + a_start + BLOCK_Z * a_stride, lda, row, m, begin, OPERAND_A);
+    w.b = start_copier(b + b_start + BLOCK_Z * b_stride, ldb, column, n, begin, OPERAND_B);
+    w.shared = shared, w.address = (unsigned) __cvta_generic_to_shared(shared);
+    w.first_m = warp / WARPS_N * (TILE_M / WARPS_M);
+    w.first_n = warp % WARPS_N * (TILE_N / WARPS_N);
+    w.coming = end - begin, w.in = 0, w.out = (STAGES - 1) * SPACE;
+
+    UNROLL
+    for (int s = 0; s < BLOCKS_M * BLOCKS_N * 4; s++)
+        t.sum[s / 4 / BLOCKS_N][s / 4 % BLOCKS_N][s % 4] = 0;
+
+    // Most tiles lie inside and are copied with no questions asked.
+    const bool inside = rows >= TILE_M && columns >= TILE_N;
+
+    if (end > begin) {
+        NO_UNROLL
+        for (int s = 0; s < STAGES - 1; s++) {
+            if (s > 0)
+                put_stage(&w);
+            copy_stage(&w, false);
+        }
+        UNROLL
+        for (int step = 0; step < AHEAD; step++)
+            fetch(&t, &w, step);
+    }
+    int left = end - begin;
+    NO_UNROLL
+    for (; inside && w.coming >= TILE_K; left -= TILE_K)
+        multiply_stage(&t, &w, true);
+    NO_UNROLL
+    for (; left > 0; left -= TILE_K)
+        multiply_stage(&t, &w, false);
+
+    c += c_start + BLOCK_Z * c_stride + (wide) row * ldc + column;
+    bias = bias_of(bias + bias_start, row, column);
+    real *partial = partial_at(workspace + workspace_start, m, n, BLOCK_Y) +
+                    (wide) row * partial_ld(n) + column;
+    UNROLL
+    for (int s = 0; s < BLOCKS_M * BLOCKS_N * 2; s++) {
+        const int i = s / 2 / BLOCKS_N, j = s / 2 % BLOCKS_N;
+        const int r = w.first_m + 16 * i + s % 2 * 8 + g, at = w.first_n + 8 * j + 2 * q;
+        const real *sum = &t.sum[i][j][s % 2 * 2];
+        if (r >= rows)
+            continue;
+        if (SPLIT_K == 1)
+            store_pair(c + (wide) r * ldc + at, sum, columns - at, alpha, beta,
+                       bias_of(bias, r, at));
+        else if (at < columns)
+            STORE2(GLOBAL, partial + (wide) r * partial_ld(n) + at, sum);
+    }
+}

@@ -1,0 +1,106 @@
+// What CUDA C++ has no words for: what a warp does together, and copies to shared memory
+// that go on by themselves. Addresses in shared memory are 32 bits wide.
+//
+// A warp's product is 16 x 8, and all types stand alike in it when counted in bytes. Lane
+// 4 * g + q holds of A (16 lines, 32 bytes along k), of B (8 lines) and of the sums:
+//
+//              bytes 4q ..      16 + 4q ..
+//     line g      a[0]             a[2]          b[0]  b[1]        columns 2q, 2q + 1 of
+//     line g + 8  a[1]             a[3]                            row g: c[0], c[1], of
+//                                                                  row g + 8: c[2], c[3]
+
+// From sm_80 on instructions are 32 bytes deep, and copies go by themselves.
+#if __CUDA_ARCH__ >= 800
+#define ASYNC 1
+#else
+#define ASYNC 0
+#endif
+
+// Until all but the last `behind` groups of this thread's copies are done.
+#define AWAIT_COPIES(behind) \
+    asm volatile("cp.async.wait_group %0;" :: "n"(behind) : "memory")
+
+DEVICE_FN void end_group(void)
+{
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+// Start copying so many bytes, 16 or 4, of which all behind the first `count` are 0.
+DEVICE_FN void copy_16(unsigned to, const void *from, int count)
+{
+    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;"
+                 :: "r"(to), "l"(from), "r"(count) : "memory");
+}
+
+DEVICE_FN void copy_4(unsigned to, const void *from, int count)
+{
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;"
+                 :: "r"(to), "l"(from), "r"(count) : "memory");
+}
+
+// Four matrices of 8 lines of 16 bytes. Lane 8 * i + r says where line r of the i-th is;
+// lane 4 * g + q gets bytes 4q .. of line g of each.
+DEVICE_FN void load_matrices(unsigned to[4], unsigned from)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(from) : "memory");
+}
+
+// The same, but of 16-bit elements that stand transposed: lane 4 * g + q gets the g-th of
+// lines 2q and 2q + 1.
+DEVICE_FN void load_transposed(unsigned to[4], unsigned from)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(from) : "memory");
+}
+
+// c += A * B.
+#if ASYNC
+#if defined(TYPE_F16)
+#define MMA "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+#elif defined(TYPE_BF16)
+#define MMA "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"
+#elif defined(TYPE_TF32)
+#define MMA "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"
+#elif defined(TYPE_F8E4M3)
+#define MMA "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32"
+#elif defined(TYPE_F8E5M2)
+#define MMA "mma.sync.aligned.m16n8k32.row.col.f32.e5m2.e5m2.f32"
+#else
+#define MMA "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32"
+#endif
+#if defined(TYPE_I8)
+#define SUM(x) "+r"(x)
+#else
+#define SUM(x) "+f"(x)
+#endif
+
+DEVICE_FN void multiply(real c[4], const unsigned a[4], const unsigned b[2])
+{
+    asm(MMA " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : SUM(c[0]), SUM(c[1]), SUM(c[2]), SUM(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+#elif defined(TYPE_F16)      // 16 bytes deep
+DEVICE_FN void multiply(real c[4], const unsigned a[4], const unsigned b[2])
+{
+    UNROLL
+    for (int half = 0; half < 2; half++)
+        asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 "
+            "{%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+            : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+            : "r"(a[2 * half]), "r"(a[2 * half + 1]), "r"(b[half]));
+}
+#elif defined(TYPE_I8)       // and 8 lines
+DEVICE_FN void multiply(real c[4], const unsigned a[4], const unsigned b[2])
+{
+    UNROLL
+    for (int i = 0; i < 4; i++)
+        asm("mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%0, %1}, {%2}, {%3}, {%0, %1};"
+            : "+r"(c[i % 2 * 2]), "+r"(c[i % 2 * 2 + 1]) : "r"(a[i]), "r"(b[i / 2]));
+}
+#else
+#error "bf16, tf32, f8e4m3 and f8e5m2 have no instruction before sm_80"
+#endif
