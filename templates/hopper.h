@@ -13,6 +13,11 @@ DEVICE_FN unsigned keep(unsigned value)
     return value;
 }
 
+// The launch's shared memory, which begins where a swizzle does.
+#define SHARED_TILES(name)                                                           \
+    extern __shared__ __align__(1024) unsigned char mmt_tiles[];                     \
+    const unsigned name = keep((unsigned) __cvta_generic_to_shared(mmt_tiles))
+
 // ---- barriers -------------------------------------------------------------------------
 
 DEVICE_FN void barrier_init(unsigned barrier, int arrivals)
@@ -196,3 +201,41 @@ DEVICE_FN void wgmma_end(void)
 // Until at most `behind` such groups, a constant, are not done.
 #define AWAIT_WGMMA(behind) \
     asm volatile("wgmma.wait_group.sync.aligned %0;" :: "n"(behind) : "memory")
+
+// One instruction of a warpgroup: `what` is its shape, depth and types, `signs` its last
+// operands. SUM_NAMES, SUM_LIST and the names behind them come with the configuration, for
+// it names each register of a thread's sums.
+#define WGMMA(what, signs, sum, left, right, add)                                    \
+    asm volatile("{ .reg .pred add;\n"                                               \
+                 "setp.ne.s32 add, " ADD_NAME ", 0;\n"                               \
+                 "wgmma.mma_async.sync.aligned." what " " SUM_NAMES ", " LEFT_NAME   \
+                 ", " RIGHT_NAME ", add" signs "; }"                                 \
+                 : SUM_LIST(sum) : "l"(left), "l"(right), "r"((int) (add)))
+
+// The compiler must not look at a sum before this.
+DEVICE_FN void settle_sum(float &sum)
+{
+    asm volatile("" : "+f"(sum) :: "memory");
+}
+
+DEVICE_FN void settle_sum(unsigned &sum)
+{
+    asm volatile("" : "+r"(sum) :: "memory");
+}
+
+// ---- numbers --------------------------------------------------------------------------
+
+// Two of them in a word, to the nearest.
+DEVICE_FN unsigned pair_of_bf16(float low, float high)
+{
+    unsigned pair;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+    return pair;
+}
+
+DEVICE_FN unsigned pair_of_f16(float low, float high)
+{
+    unsigned pair;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+    return pair;
+}

@@ -217,11 +217,9 @@ DEVICE_FN void fetch(unsigned to, const tensor_map *map, int line, int depth, in
 #define WGMMA_SIGNS ", 1, 1"
 #endif
 #if defined(TYPE_I8)
-#define SUM_KIND       "+r"
 #define SUM_TO_WORD(x) (x)
 #define WORD_TO_SUM(x) (x)
 #else
-#define SUM_KIND       "+f"
 #define SUM_TO_WORD(x) BITS_OF_FLOAT(x)
 #define WORD_TO_SUM(x) FLOAT_OF_BITS(x)
 #endif
@@ -245,18 +243,6 @@ DEVICE_FN int operand(int block, int step, int tile, bool deep)
     return (block * 64 / ATOM * TILE_K + step * WGMMA_K) * LINE / 16;
 }
 
-// SUM_NAMES, SUM_LIST and the names behind them come with the configuration: an
-// instruction names each of its registers.
-DEVICE_FN void wgmma(real sum[SUMS], unsigned long long left, unsigned long long right,
-                     int add)
-{
-    asm volatile("{ .reg .pred add;\n"
-                 "setp.ne.s32 add, " ADD_NAME ", 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n" TEXT(TILE_N) WGMMA_TYPES " "
-                 SUM_NAMES ", " LEFT_NAME ", " RIGHT_NAME ", add" WGMMA_SIGNS "; }"
-                 : SUM_LIST(sum) : "l"(left), "l"(right), "r"(add));
-}
-
 // Start multiplying the tiles of a slot, and add to what the sums hold if `add`.
 DEVICE_FN void multiply(real sum[BLOCKS_M][SUMS], unsigned long long left,
                         unsigned long long right, bool add)
@@ -266,17 +252,17 @@ DEVICE_FN void multiply(real sum[BLOCKS_M][SUMS], unsigned long long left,
     for (int s = 0; s < STEPS; s++)
         UNROLL
         for (int i = 0; i < BLOCKS_M; i++)
-            wgmma(sum[i], left + operand(i, s, TILE_M, LEFT_DEEP),
+            WGMMA("m64n" TEXT(TILE_N) WGMMA_TYPES, WGMMA_SIGNS, sum[i],
+                  left + operand(i, s, TILE_M, LEFT_DEEP),
                   right + operand(0, s, TILE_N, RIGHT_DEEP), add || s > 0);
     wgmma_end();
 }
 
-// The compiler must not look at the sums before this.
 DEVICE_FN void settle(real sum[BLOCKS_M][SUMS])
 {
     UNROLL
     for (int s = 0; s < BLOCKS_M * SUMS; s++)
-        asm volatile("" : SUM_KIND(sum[s / SUMS][s % SUMS]) :: "memory");
+        settle_sum(sum[s / SUMS][s % SUMS]);
 }
 
 DEVICE_FN void clear(real sum[BLOCKS_M][SUMS])
@@ -370,17 +356,13 @@ DEVICE_FN void finish(real *x, const output &out, int r, int q)
 // Two neighbours as words of C's type; in 16 bits both are in the first.
 DEVICE_FN uint2 pack(const real *x)
 {
-    unsigned low, high = 0;
 #if defined(OUT_BF16)
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(low) : "f"(x[1]), "f"(x[0]));
+    return make_uint2(pair_of_bf16(x[0], x[1]), 0);
 #elif defined(OUT_F16)
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(low) : "f"(x[1]), "f"(x[0]));
-#elif defined(OUT_F32)
-    low = BITS_OF_FLOAT(x[0]), high = BITS_OF_FLOAT(x[1]);
+    return make_uint2(pair_of_f16(x[0], x[1]), 0);
 #else
-    low = x[0], high = x[1];
+    return make_uint2(SUM_TO_WORD(x[0]), SUM_TO_WORD(x[1]));
 #endif
-    return make_uint2(low, high);
 }
 
 // Store two neighbouring elements from registers.
@@ -695,11 +677,10 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
               const GLOBAL result *bias, wide bias_start,
               GLOBAL real *workspace, wide workspace_start)
 {
-    extern __shared__ __align__(1024) unsigned char mmt_shared[];
+    SHARED_TILES(slots);
 
     const int thread = THREAD_X % 128, lane = THREAD_X % 32, rank = cluster_rank(BLOCKS);
     const int group = __shfl_sync(0xffffffff, THREAD_X / 128, 0);   // known to be uniform
-    const unsigned slots = keep((unsigned) __cvta_generic_to_shared(mmt_shared));
     const unsigned store_slots = slots + STAGES * BYTES_SLOT;
     const unsigned full = store_slots + CONSUMERS * STORE_SLOTS * BYTES_PIECE;
     const ring ring = { slots, full, full + 8 * STAGES };
