@@ -128,7 +128,10 @@ static void print_census(const struct census *census, mmt_type type, bool why)
 
 static void print_template(const struct mmt_template *template)
 {
+    const struct mmt_op_row *op = mmt_op_row(template->op);
     printf("%s: %s\n", template->name, template->what);
+    if (template->op != MMT_GEMM)
+        printf("  computes %s: %s\n", op->name, op->what);
     printf("  in %s, %s, meant for %s;", template->file,
            template->dialects == MMT_CUDA_CXX   ? "CUDA"
            : template->dialects == MMT_OPENCL_C ? "OpenCL"
@@ -161,9 +164,10 @@ static json_t *template_json(const struct mmt_template *template)
     json_t *knobs = json_array();
     for (int i = 0; i < template->num_knobs; i++)
         json_array_append_new(knobs, knob_json(&template->knobs[i]));
-    return json_pack("{s:s, s:s, s:s, s:o, s:f}", "name", template->name, "what",
-                     template->what, "file", template->file, "knobs", knobs,
-                     "configurations", (double) mmt_space_size(template));
+    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:f}", "name", template->name, "op",
+                     mmt_op_row(template->op)->name, "what", template->what, "file",
+                     template->file, "knobs", knobs, "configurations",
+                     (double) mmt_space_size(template));
 }
 
 static json_t *census_json(const struct census *census, bool why)
