@@ -139,10 +139,9 @@ static const char *refuse(const int *v, const mmt_problem *p)
 
     if (side > largest(p->type))
         return "the matrices are not small: C has a side above 256 bytes";
-    if (p->k > 64 && p->k > 4 * side)
+    if (p->k > 64 && p->k > 8 * side)
         return "k is long beside C: a kernel that splits it is faster";
-    if (idle(TILE_M, v[TILE_M], p->m) || idle(TILE_N, v[TILE_N], p->n) ||
-        idle(TILE_K, v[TILE_K], p->k))
+    if (idle(TILE_M, v[TILE_M], p->m) || idle(TILE_N, v[TILE_N], p->n))
         return "half of a tile would be idle";
     if (v[MATRICES] > 8 * p->batch)
         return "most of MATRICES would be idle";
