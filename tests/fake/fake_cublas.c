@@ -289,7 +289,7 @@ cublasLtMatmul(void *handle, const struct desc *desc, const void *alpha, const v
                const struct layout *ld, const uint64_t algorithm[8], void *workspace,
                size_t workspace_size, void *stream)
 {
-    const struct timespec pause = { 0, 20000000 }; /* a busy machine hides less */
+    const struct timespec pause = { 0, 6000000 }; /* a busy machine hides less */
 
     if (!is_ready())
         return NOT_INITIALIZED;
