@@ -8,6 +8,7 @@ static const struct option options[] = {
     { "device", required_argument, NULL, 'd' },
     { "json", no_argument, NULL, 'j' },
     { "explain", required_argument, NULL, 'e' },
+    { "op", required_argument, NULL, 'p' },
     { "type", required_argument, NULL, 't' },
     { "transposes", required_argument, NULL, 'x' },
     { "help", no_argument, NULL, 'h' },
@@ -19,7 +20,7 @@ static int help(void)
     printf(
         "usage: mmtune show [FILE | --device DEVICE] [--json]\n"
         "       mmtune show [FILE | --device DEVICE] --explain MxNxK [--type TYPE]\n"
-        "                   [--transposes nn]\n\n"
+        "                   [--transposes nn] [--op NAME]\n\n"
         "Prints a profile: the device, how the profile was made, and for each problem "
         "the\n"
         "best configuration, its time, its rate, its share of the roofline and how much\n"
@@ -278,11 +279,11 @@ static void print_programs(const struct mmt_rows *rows)
 
 struct explain {
     const char *shape; /* NULL: nothing is to be explained */
-    const char *type, *transposes;
+    const char *type, *transposes, *op;
 };
 
 /* The problems that are asked for: one of each type and transposes. */
-static mmt_status explain_all(const struct mmt_profile *profile,
+static mmt_status explain_all(const struct mmt_profile *profile, mmt_op op,
                               const struct mmt_shape *shape,
                               const bool types[MMT_NUM_TYPES], unsigned transposes,
                               struct mmt_text *text, mmt_error *err)
@@ -294,9 +295,7 @@ static mmt_status explain_all(const struct mmt_profile *profile,
         if (!types[type] || !(transposes & 1u << kind))
             continue;
         mmt_problem normal;
-        mmt_problem problem =
-            mmt_gemm_problem((mmt_type) type, shape->m, shape->n, shape->k);
-        problem.batch = shape->batch;
+        mmt_problem problem = mmt_shape_problem(op, (mmt_type) type, shape);
         problem.trans_a = 1 << kind == MMT_TN || 1 << kind == MMT_TT;
         problem.trans_b = 1 << kind == MMT_NT || 1 << kind == MMT_TT;
         status = mmt_problem_normalise(&problem, &normal, err);
@@ -315,8 +314,10 @@ static int explain(const char *verb, const char *path, const char *device,
     struct mmt_shape shape;
     struct mmt_text text = { 0 };
     mmt_error err = { 0 };
+    mmt_op op;
 
-    if (mmt_option_shape(asked->shape, MMT_GEMM, &shape, &err) != MMT_OK ||
+    if (mmt_option_op(asked->op ? asked->op : "gemm", &op, &err) != MMT_OK ||
+        mmt_option_shape(asked->shape, op, &shape, &err) != MMT_OK ||
         mmt_option_types(asked->type ? asked->type : "f32", types, &err) != MMT_OK ||
         (asked->transposes &&
          mmt_option_transposes(asked->transposes, &transposes, &err) != MMT_OK))
@@ -327,7 +328,7 @@ static int explain(const char *verb, const char *path, const char *device,
     struct mmt_profile *profile = mmt_profile_of(path, device, &err);
     if (!profile)
         return mmt_failed(verb, &err);
-    mmt_status status = explain_all(profile, &shape, types, transposes, &text, &err);
+    mmt_status status = explain_all(profile, op, &shape, types, transposes, &text, &err);
     printf("%s", mmt_text_string(&text));
     mmt_text_finish(&text);
     mmt_profile_free(profile);
@@ -372,6 +373,8 @@ int mmt_verb_show(int argc, char **argv)
             asked.type = optarg;
         if (option == 'x')
             asked.transposes = optarg;
+        if (option == 'p')
+            asked.op = optarg;
         json |= option == 'j';
     }
     const char *path = optind < argc ? argv[optind] : NULL;
@@ -384,8 +387,9 @@ int mmt_verb_show(int argc, char **argv)
         return mmt_wrong_usage(argv[0], "'%s' is one word too many", argv[optind + 1]);
     if (json && asked.shape)
         return mmt_wrong_usage(argv[0], "--explain has no --json");
-    if (!asked.shape && (asked.type || asked.transposes))
-        return mmt_wrong_usage(argv[0], "--type and --transposes go with --explain");
+    if (!asked.shape && (asked.type || asked.transposes || asked.op))
+        return mmt_wrong_usage(argv[0],
+                               "--type, --transposes and --op go with --explain");
     if (asked.shape)
         return explain(argv[0], path, device, &asked);
     return show(argv[0], path, device, json);
