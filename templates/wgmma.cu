@@ -677,10 +677,9 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
               const GLOBAL result *bias, wide bias_start,
               GLOBAL real *workspace, wide workspace_start)
 {
-    SHARED_TILES(slots);
-
     const int thread = THREAD_X % 128, lane = THREAD_X % 32, rank = cluster_rank(BLOCKS);
     const int group = __shfl_sync(0xffffffff, THREAD_X / 128, 0);   // known to be uniform
+    SHARED_TILES(slots);
     const unsigned store_slots = slots + STAGES * BYTES_SLOT;
     const unsigned full = store_slots + CONSUMERS * STORE_SLOTS * BYTES_PIECE;
     const ring ring = { slots, full, full + 8 * STAGES };
