@@ -297,8 +297,15 @@ static void probe(struct mmt_tuning *t)
     mmt_tune_set_roofline(t, event.reply.peak_flops);
 }
 
-/* The part of the time that goes into learning what kernels cost on other shapes. */
-static const double calibrating = 0.18;
+/* Seconds of the budget that go into learning what kernels cost on other shapes: less of
+ * a short one, which a CPU's compilers use up. */
+static double calibrating(const struct mmt_tuning *t)
+{
+    static const double share = 0.18;
+    double enough = t->caps.kind == MMT_CPU ? 120 : 30,
+           budget = t->options.budget.seconds;
+    return share * budget * fmin(1, budget / enough);
+}
 
 static mmt_status prepare(struct mmt_tuning *t, mmt_error *err)
 {
@@ -314,7 +321,7 @@ static mmt_status prepare(struct mmt_tuning *t, mmt_error *err)
         t->options.budget.seconds > 0 ? t->started + t->options.budget.seconds : INFINITY;
     t->goals_end = t->ends;
     if (t->options.op == MMT_GEMM)
-        t->goals_end -= calibrating * t->options.budget.seconds;
+        t->goals_end -= calibrating(t);
     t->candidates_left = t->options.budget.candidates;
     if (!status)
         status = mmt_pool_start(t, err);
