@@ -402,6 +402,21 @@ DEVICE_FN void fetch(struct work *t, struct way *w, int step)
              w->first_n + 16 * j, depth, true, OPERAND_B);
 }
 
+// A block of 16 x 8, 32 bytes deep.
+DEVICE_FN void multiply(real c[4], const unsigned a[4], const unsigned b[2])
+{
+#if ASYNC
+    mma(c, a, b);
+#elif defined(TYPE_F16)
+    mma(c, a, b);
+    mma(c, a + 2, b + 1);
+#else
+    UNROLL
+    for (int i = 0; i < 4; i++)
+        mma(c + i % 2 * 2, a + i, b + i / 2);
+#endif
+}
+
 // Multiply the tiles of a stage, and copy others into the one before it.
 DEVICE_FN void multiply_stage(struct work *t, struct way *w, bool inside)
 {

@@ -56,7 +56,7 @@ DEVICE_FN void load_transposed(unsigned to[4], unsigned from)
                  : "r"(from) : "memory");
 }
 
-// c += A * B.
+// One instruction: c += A * B, before sm_80 of half the depth, and of i8 with 8 lines of A.
 #if ASYNC
 #if defined(TYPE_F16)
 #define MMA "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
@@ -77,29 +77,25 @@ DEVICE_FN void load_transposed(unsigned to[4], unsigned from)
 #define SUM(x) "+f"(x)
 #endif
 
-DEVICE_FN void multiply(real c[4], const unsigned a[4], const unsigned b[2])
+DEVICE_FN void mma(real c[4], const unsigned a[4], const unsigned b[2])
 {
     asm(MMA " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
         : SUM(c[0]), SUM(c[1]), SUM(c[2]), SUM(c[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
-#elif defined(TYPE_F16)      // 16 bytes deep
-DEVICE_FN void multiply(real c[4], const unsigned a[4], const unsigned b[2])
+#elif defined(TYPE_F16)
+DEVICE_FN void mma(real c[4], const unsigned a[2], const unsigned b[1])
 {
-    UNROLL
-    for (int half = 0; half < 2; half++)
-        asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 "
-            "{%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
-            : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-            : "r"(a[2 * half]), "r"(a[2 * half + 1]), "r"(b[half]));
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 "
+        "{%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(b[0]));
 }
-#elif defined(TYPE_I8)       // and 8 lines
-DEVICE_FN void multiply(real c[4], const unsigned a[4], const unsigned b[2])
+#elif defined(TYPE_I8)
+DEVICE_FN void mma(real c[2], const unsigned a[1], const unsigned b[1])
 {
-    UNROLL
-    for (int i = 0; i < 4; i++)
-        asm("mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%0, %1}, {%2}, {%3}, {%0, %1};"
-            : "+r"(c[i % 2 * 2]), "+r"(c[i % 2 * 2 + 1]) : "r"(a[i]), "r"(b[i / 2]));
+    asm("mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%0, %1}, {%2}, {%3}, {%0, %1};"
+        : "+r"(c[0]), "+r"(c[1]) : "r"(a[0]), "r"(b[0]));
 }
 #else
 #error "bf16, tf32, f8e4m3 and f8e5m2 have no instruction before sm_80"

@@ -1,0 +1,243 @@
+#include "tests/emulate/block.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+
+enum { WARP = 32, MAX_THREADS = 1024, STACK = 1 << 17, MAX_COPIES = 1024 };
+
+struct emulate_index threadIdx, blockIdx, blockDim, gridDim;
+
+struct copy {
+    unsigned to;
+    const void *from;
+    int count, size, group;
+};
+
+/* Those that meet: how many are here, and how often all have been. */
+struct meeting {
+    int here, times;
+};
+
+struct thread {
+    ucontext_t context;
+    void *stack;
+    bool done;
+    const struct meeting *at; /* where it waits, if it has not happened more often */
+    int times;
+    int group;       /* of copies, that it asks for now */
+    int first, last; /* its copies on their way */
+    struct copy copies[MAX_COPIES];
+};
+
+/* The block that runs now. */
+static const struct emulate_launch *launch;
+static struct thread *threads;
+static int num_threads, current, left;
+static ucontext_t scheduler;
+static struct meeting barrier, warps[MAX_THREADS / WARP];
+static void *brought[MAX_THREADS];
+static bool late;
+static char complaint[160];
+
+static void complain(const char *what, unsigned at, int bytes)
+{
+    if (!complaint[0])
+        snprintf(complaint, sizeof(complaint),
+                 "thread %d of block %u: %s, %d bytes at %u", current, blockIdx.x, what,
+                 bytes, at);
+}
+
+/* ---- meeting --------------------------------------------------------------------- */
+
+static void wait_for(const struct meeting *meeting)
+{
+    struct thread *me = &threads[current];
+    me->at = meeting, me->times = meeting->times;
+    swapcontext(&me->context, &scheduler);
+}
+
+/* Whether all are here now; then it has happened once more. */
+static bool is_complete(struct meeting *meeting, int all)
+{
+    if (meeting->here < all)
+        return false;
+    meeting->here = 0;
+    meeting->times++;
+    return true;
+}
+
+void emulate_barrier(void)
+{
+    barrier.here++;
+    if (!is_complete(&barrier, left))
+        wait_for(&barrier);
+}
+
+void emulate_warp(void (*together)(void *const brought[32]), void *mine)
+{
+    struct meeting *warp = &warps[current / WARP];
+
+    brought[current] = mine;
+    warp->here++;
+    if (warp->here == WARP)
+        together(&brought[current / WARP * WARP]);
+    if (!is_complete(warp, WARP))
+        wait_for(warp);
+}
+
+/* ---- copying --------------------------------------------------------------------- */
+
+void emulate_check(unsigned at, int bytes)
+{
+    if (at % (unsigned) bytes)
+        complain("shared memory is not aligned", at, bytes);
+    if (at + (size_t) bytes > launch->shared_bytes)
+        complain("beyond the block's shared memory", at, bytes);
+}
+
+static void arrive(const struct copy *copy)
+{
+    char *to = (char *) launch->shared + copy->to;
+    if (copy->count)
+        memcpy(to, copy->from, (size_t) copy->count);
+    memset(to + copy->count, 0, (size_t) (copy->size - copy->count));
+}
+
+void emulate_copy(unsigned to, const void *from, int count, int size)
+{
+    struct thread *me = &threads[current];
+    const struct copy copy = { to, from, count, size, me->group };
+
+    emulate_check(to, size);
+    if (count && (size_t) from % (size_t) size)
+        complain("cp.async from memory that is not aligned", to, size);
+    if (complaint[0])
+        return;
+    if (!late)
+        arrive(&copy);
+    else if (me->last - me->first < MAX_COPIES)
+        me->copies[me->last++ % MAX_COPIES] = copy;
+    else
+        complain("more copies on their way than are emulated", to, size);
+}
+
+void emulate_end_group(void)
+{
+    threads[current].group++;
+}
+
+void emulate_await(int behind)
+{
+    struct thread *me = &threads[current];
+    while (me->first < me->last &&
+           me->copies[me->first % MAX_COPIES].group < me->group - behind)
+        arrive(&me->copies[me->first++ % MAX_COPIES]);
+}
+
+/* ---- taking turns ---------------------------------------------------------------- */
+
+static void run_thread(void)
+{
+    launch->entry(launch->args);
+    threads[current].done = true;
+    left--;
+    if (left)
+        is_complete(&barrier, left);
+    swapcontext(&threads[current].context, &scheduler);
+}
+
+static void start_thread(int i)
+{
+    struct thread *t = &threads[i];
+
+    t->done = false;
+    t->at = NULL;
+    t->group = t->first = t->last = 0;
+    getcontext(&t->context);
+    t->context.uc_stack.ss_sp = t->stack;
+    t->context.uc_stack.ss_size = STACK;
+    t->context.uc_link = &scheduler;
+    makecontext(&t->context, run_thread, 0);
+}
+
+static bool may_go_on(const struct thread *t)
+{
+    return !t->done && (!t->at || t->at->times > t->times);
+}
+
+static void let_run(int i)
+{
+    const unsigned x = blockDim.x, y = blockDim.y, number = (unsigned) i;
+
+    current = i;
+    threads[i].at = NULL;
+    threadIdx = (struct emulate_index){ number % x, number / x % y, number / x / y };
+    swapcontext(&scheduler, &threads[i].context);
+}
+
+/* Until all have returned, or none can go on. */
+static void run_block(bool backward)
+{
+    bool moved = true;
+
+    left = num_threads;
+    barrier = (struct meeting){ 0 };
+    memset(warps, 0, sizeof(warps));
+    memset(launch->shared, 0xff, launch->shared_bytes);
+    for (int i = 0; i < num_threads; i++)
+        start_thread(i);
+    while (left && moved && !complaint[0]) {
+        moved = false;
+        for (int i = 0; i < num_threads; i++) {
+            const int next = backward ? num_threads - 1 - i : i;
+            if (may_go_on(&threads[next])) {
+                let_run(next);
+                moved = true;
+            }
+        }
+    }
+    if (left && !complaint[0])
+        snprintf(complaint, sizeof(complaint), "%d threads of block %u wait for ever",
+                 left, blockIdx.x);
+}
+
+static bool make_threads(int count)
+{
+    num_threads = count;
+    threads = calloc((size_t) count, sizeof(*threads));
+    for (int i = 0; threads && i < count; i++)
+        if (!(threads[i].stack = malloc(STACK)))
+            return false;
+    return threads != NULL;
+}
+
+static void free_threads(void)
+{
+    for (int i = 0; threads && i < num_threads; i++)
+        free(threads[i].stack);
+    free(threads);
+}
+
+const char *emulate_run(const struct emulate_launch *what)
+{
+    static unsigned launches;
+    const unsigned *g = what->grid, *b = what->block, turn = launches++;
+
+    launch = what;
+    complaint[0] = 0;
+    late = turn % 2 == 0;
+    gridDim = (struct emulate_index){ g[0], g[1], g[2] };
+    blockDim = (struct emulate_index){ b[0], b[1], b[2] };
+    if (!make_threads((int) (b[0] * b[1] * b[2])))
+        snprintf(complaint, sizeof(complaint),
+                 "out of memory for the threads of a block");
+    for (unsigned i = 0; i < g[0] * g[1] * g[2] && !complaint[0]; i++) {
+        blockIdx = (struct emulate_index){ i % g[0], i / g[0] % g[1], i / g[0] / g[1] };
+        run_block(turn / 2 % 2);
+    }
+    free_threads();
+    return complaint[0] ? complaint : NULL;
+}

@@ -1,0 +1,78 @@
+/* What a CUDA text finds where it runs on the host: the words that NVIDIA's compiler knows
+ * by itself. Stands before the text; the program that loads it runs a block's threads in
+ * turns (emulate.c). C++17. */
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+#include <utility>
+
+#include "emulate/meet.h"
+
+#define __global__
+#define __device__
+#define __forceinline__ inline
+#define __restrict__
+#define __shared__             thread_local
+#define __align__(n)           __attribute__((aligned(n)))
+#define __launch_bounds__(...)
+#define __syncthreads()        emulate_barrier()
+
+struct float2 { float x, y; };
+struct float4 { float x, y, z, w; };
+struct double2 { double x, y; };
+struct uint2 { unsigned x, y; };
+struct uint4 { unsigned x, y, z, w; };
+
+static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w)
+{
+    return { x, y, z, w };
+}
+
+template <class To, class From> To emulate_bits(From x)
+{
+    To bits;
+    static_assert(sizeof(bits) == sizeof(x), "as many bits");
+    memcpy(&bits, &x, sizeof(x));
+    return bits;
+}
+
+#define __float_as_uint(x) emulate_bits<unsigned>((float) (x))
+#define __uint_as_float(x) emulate_bits<float>((unsigned) (x))
+#define __fmul_rn(a, b)    ((float) ((a) * (b)))
+#define __dmul_rn(a, b)    ((double) ((a) * (b)))
+
+/* Byte i of the result is the one of y, x that the i-th digit of `which` names. */
+static inline unsigned __byte_perm(unsigned x, unsigned y, unsigned which)
+{
+    const uint64_t both = (uint64_t) y << 32 | x;
+    unsigned bytes = 0;
+    for (int i = 0; i < 4; i++)
+        bytes |= (unsigned) (both >> 8 * (which >> 4 * i & 7) & 0xff) << 8 * i;
+    return bytes;
+}
+
+/* Shared memory as large as any block may ask for; its addresses begin at 0. */
+enum { EMULATED_SHARED = 227 * 1024 };
+alignas(1024) thread_local unsigned char mmt_shared[EMULATED_SHARED];
+
+static inline unsigned __cvta_generic_to_shared(const void *at)
+{
+    return (unsigned) ((const unsigned char *) at - mmt_shared);
+}
+
+extern "C" void emulate_entry(void **args);
+extern "C" void *emulate_shared(void)
+{
+    return mmt_shared;
+}
+
+/* Calls a kernel as a driver does: args[i] points to the i-th parameter. */
+template <class... P, size_t... I>
+void emulate_call(void (*kernel)(P...), void **args, std::index_sequence<I...>)
+{
+    kernel(*(P *) args[I]...);
+}
+template <class... P> void emulate_call(void (*kernel)(P...), void **args)
+{
+    emulate_call(kernel, args, std::index_sequence_for<P...>());
+}

@@ -1,0 +1,221 @@
+// Runs a kernel of wgmma.cu on the host and compares C with the exact product of small whole
+// numbers. KERNEL is its text; standard input has what launches.c prints; arguments are alpha
+// and beta.
+#include "machine.h"
+
+#include KERNEL
+
+enum { MOST_LAUNCHES = 4, SPARE = 64 };
+
+struct launch {
+    char entry[32];
+    int grid[3], threads;
+    size_t shared;
+    struct {
+        int inner, outer, swizzle, turned;
+        size_t at;
+    } box[3];
+};
+
+static struct {
+    long long m, n, k, lda, ldb, ldc, stride_a, stride_b, stride_c, batch;
+    int trans_a, trans_b, bias, count;
+    size_t workspace;
+    struct launch launch[MOST_LAUNCHES];
+} plan;
+
+static int alpha, beta;
+static std::vector<int> small_a, small_b, small_c, small_bias;
+static std::vector<element> a, b;
+static std::vector<result> c, bias;
+static std::vector<real> workspace;
+static struct matrix matrices[3];
+static const char *running;
+
+static void read_plan(void)
+{
+    bool read = scanf("%lld %lld %lld %d %d %lld %lld %lld %lld %lld %lld %lld %d %zu %d",
+                      &plan.m, &plan.n, &plan.k, &plan.trans_a, &plan.trans_b, &plan.lda,
+                      &plan.ldb, &plan.ldc, &plan.stride_a, &plan.stride_b, &plan.stride_c,
+                      &plan.batch, &plan.bias, &plan.workspace, &plan.count) == 15;
+    for (int i = 0; i < plan.count; i++) {
+        struct launch *l = &plan.launch[i];
+        read &= scanf("%31s %d %d %d %d %zu", l->entry, &l->grid[0], &l->grid[1],
+                      &l->grid[2], &l->threads, &l->shared) == 6;
+        for (auto &box : l->box)
+            read &= scanf("%d %d %d %d %zu", &box.inner, &box.outer, &box.swizzle,
+                          &box.turned, &box.at) == 5;
+    }
+    if (!read)
+        give_up("the plan on standard input cannot be read; launches", plan.count);
+}
+
+// ---- data ---------------------------------------------------------------------------------
+
+static int draw(void)
+{
+    static unsigned state = 1;
+    state = state * 1664525u + 1013904223u;
+    return (int) (state >> 16) % 5 - 2;
+}
+
+static element to_element(int value)
+{
+#if SIZE == 1 && !defined(TYPE_I8)
+    for (int code = 0; code < 128; code++)
+        if (to_real((element) code) == (real) abs(value))
+            return (element) (value < 0 ? code | 128 : code);
+    give_up("no 8-bit number is", value);
+#elif defined(TYPE_BF16)
+    return float_to_bf16((float) value);
+#elif defined(TYPE_F16)
+    return float_to_f16((float) value);
+#else
+    return (element) value;
+#endif
+}
+
+static result to_c(int value)
+{
+    return to_result((real) value);
+}
+
+template <class stored>
+static void fill(std::vector<int> &small, std::vector<stored> &large, size_t size,
+                 stored (*convert)(int))
+{
+    for (size_t i = 0; i < size; i++) {
+        small.push_back(draw());
+        large.push_back(convert(small.back()));
+    }
+}
+
+static void fill_all(void)
+{
+    const long long rows_a = plan.trans_a ? plan.k : plan.m;
+    const long long rows_b = plan.trans_b ? plan.n : plan.k;
+    fill(small_a, a, (plan.batch - 1) * plan.stride_a + rows_a * plan.lda + SPARE,
+         to_element);
+    fill(small_b, b, (plan.batch - 1) * plan.stride_b + rows_b * plan.ldb + SPARE,
+         to_element);
+    fill(small_c, c, (plan.batch - 1) * plan.stride_c + plan.m * plan.ldc + SPARE, to_c);
+    fill(small_bias, bias, plan.m + plan.n, to_c);
+    workspace.assign(plan.workspace / sizeof(real) + 1, (real) 77);
+}
+
+// ---- launching ----------------------------------------------------------------------------
+
+static struct matrix describe_matrix(void *start, long rows, long columns, long ld,
+                                     long stride, int size)
+{
+    return { (char *) start, columns, rows, (long) plan.batch, ld * size, stride * size,
+             size };
+}
+
+static void set_matrices(const struct launch &l)
+{
+    const long m = plan.m, n = plan.n, k = plan.k, per_line = 16 / SIZE;
+    const long turned = (k + per_line - 1) / per_line * per_line;
+    matrices[0] = describe_matrix(a.data(), plan.trans_a ? k : m, plan.trans_a ? m : k,
+                                  plan.lda, plan.stride_a, SIZE);
+    matrices[1] = describe_matrix(b.data(), plan.trans_b ? n : k, plan.trans_b ? k : n,
+                                  plan.ldb, plan.stride_b, SIZE);
+    matrices[2] = describe_matrix(c.data(), m, n, plan.ldc, plan.stride_c, RESULT_SIZE);
+    for (int i = 0; i < 3; i++) {
+        const long lines = i ? n : m;
+        if (l.box[i].turned)
+            matrices[i] = describe_matrix((char *) workspace.data() + l.box[i].at, lines, k,
+                                          turned, lines * turned, SIZE);
+        matrices[i].inner = l.box[i].inner;
+        matrices[i].outer = l.box[i].outer;
+        matrices[i].swizzle = l.box[i].swizzle;
+    }
+}
+
+static void call(void)
+{
+    const int m = (int) plan.m, n = (int) plan.n, k = (int) plan.k;
+    const result *added = plan.bias ? bias.data() : NULL;
+    const tensor_map maps[] = { { &matrices[0] }, { &matrices[1] }, { &matrices[2] } };
+    real *parts = workspace.data();
+
+#if TURN_A
+    if (!strcmp(running, "mmt_turn_a"))
+        return mmt_turn_a(m, k, a.data(), 0, plan.lda, plan.stride_a, parts, 0);
+#endif
+#if TURN_B
+    if (!strcmp(running, "mmt_turn_b"))
+        return mmt_turn_b(m, n, k, b.data(), 0, plan.ldb, plan.stride_b, parts, 0);
+#endif
+#if SPLIT_K > 1
+    if (!strcmp(running, "mmt_add_parts"))
+        return mmt_add_parts(m, n, k, alpha, beta, NULL, 0, c.data(), 0, plan.ldc,
+                             plan.stride_c, added, 0, parts, 0);
+#endif
+    mmt_gemm(maps[0], maps[1],
+#if STORE_SLOTS
+             maps[2],
+#endif
+             m, n, k, alpha, beta, NULL, 0, c.data(), 0, plan.ldc, plan.stride_c, added, 0,
+             parts, 0);
+}
+
+static void run(const struct launch &l)
+{
+    const int together = strcmp(l.entry, "mmt_gemm") ? 1 : BLOCKS;
+    running = l.entry;
+    entry = call;
+    machine.grid = { l.grid[0], l.grid[1], l.grid[2] };
+    set_matrices(l);
+    for (int z = 0; z < l.grid[2]; z++)
+        for (int y = 0; y < l.grid[1]; y++)
+            for (int x = 0; x < l.grid[0]; x += together) {
+                for (int rank = 0; rank < together; rank++)
+                    start_block(x + rank, y, z, rank, l.threads, l.shared);
+                run_cluster();
+            }
+}
+
+// ---- comparing ----------------------------------------------------------------------------
+
+static long product(long z, long i, long j)
+{
+    long sum = 0;
+    for (long p = 0; p < plan.k; p++)
+        sum += small_a[z * plan.stride_a + (plan.trans_a ? p * plan.lda + i
+                                                         : i * plan.lda + p)] *
+               small_b[z * plan.stride_b + (plan.trans_b ? j * plan.ldb + p
+                                                         : p * plan.ldb + j)];
+    return sum;
+}
+
+// What C holds at that place: between rows, what it held before.
+static result expected(long at)
+{
+    const long z = plan.stride_c ? std::min<long>(at / plan.stride_c, plan.batch - 1) : 0;
+    const long i = (at - z * plan.stride_c) / plan.ldc, j = (at - z * plan.stride_c) % plan.ldc;
+    if (i >= plan.m || j >= plan.n)
+        return to_c(small_c[at]);
+    const int added = plan.bias == 1 ? small_bias[i] : plan.bias == 2 ? small_bias[j] : 0;
+    const long x = alpha * product(z, i, j) + beta * small_c[at] + added;
+    return to_result(activate((real) x));
+}
+
+int main(int argc, char **argv)
+{
+    alpha = argc > 1 ? atoi(argv[1]) : 1;
+    beta = argc > 2 ? atoi(argv[2]) : 0;
+    read_plan();
+    fill_all();
+    for (int i = 0; i < plan.count; i++)
+        run(plan.launch[i]);
+    for (size_t i = 0; i < c.size(); i++) {
+        const result right = expected((long) i);
+        if (memcmp(&right, &c[i], sizeof(right))) {
+            printf("C differs at element %zu: %g, right would be %g\n", i,
+                   (double) from_result(c[i]), (double) from_result(right));
+            return 1;
+        }
+    }
+    return 0;
+}

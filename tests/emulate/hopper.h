@@ -1,0 +1,172 @@
+// The words of templates/hopper.h, done by hand on a host: see machine.h. Fences order
+// nothing, as fibers run one at a time and the engine is done at once.
+
+struct alignas(64) tensor_map {
+    const struct matrix *matrix;
+    unsigned long long unused[15];
+};
+
+DEVICE_FN unsigned keep(unsigned value)
+{
+    return value;
+}
+
+#define SHARED_TILES(name) const unsigned name = FIRST_BYTE
+
+// ---- barriers ---------------------------------------------------------------------------
+
+DEVICE_FN void barrier_init(unsigned barrier, int arrivals)
+{
+    *barrier_of(machine.fiber->block, barrier) = { arrivals, arrivals, 0, 0 };
+}
+
+DEVICE_FN void barrier_expect(unsigned barrier, unsigned bytes)
+{
+    barrier_count(barrier_of(machine.fiber->block, barrier), 1, bytes);
+}
+
+DEVICE_FN void barrier_arrive(unsigned barrier)
+{
+    barrier_count(barrier_of(machine.fiber->block, barrier), 1, 0);
+}
+
+DEVICE_FN void barrier_arrive_at(unsigned barrier, int block)
+{
+    barrier_count(barrier_of(block_of(block), barrier), 1, 0);
+}
+
+DEVICE_FN void barrier_wait(unsigned barrier, unsigned parity)
+{
+    while (barrier_of(machine.fiber->block, barrier)->rounds % 2 == parity)
+        yield();
+}
+
+DEVICE_FN void barriers_ready(void) {}
+
+DEVICE_FN void cluster_sync(int blocks)
+{
+    meet(&machine.cluster_barrier, blocks * machine.fiber->block->threads, true);
+}
+
+DEVICE_FN int cluster_rank(int blocks)
+{
+    return machine.fiber->block->rank;
+}
+
+// ---- the copy engine --------------------------------------------------------------------
+
+DEVICE_FN void prefetch(const tensor_map *map) {}
+
+DEVICE_FN void copy_in(unsigned to, const tensor_map *map, int x, int y, int z,
+                       unsigned barrier, int blocks)
+{
+    const int own = 1 << machine.fiber->block->rank;
+    for (int rank = 0; (blocks ? blocks : own) >> rank; rank++)
+        if ((blocks ? blocks : own) >> rank & 1)
+            copy_box_in(block_of(rank), to, *map->matrix, x, y, z, barrier);
+}
+
+DEVICE_FN void copy_out(const tensor_map *map, int x, int y, int z, unsigned from)
+{
+    copy_box_out(*map->matrix, x, y, z, from);
+}
+
+DEVICE_FN void await_copies_out(void) {}
+DEVICE_FN void shared_ready(void) {}
+
+// ---- shared memory ----------------------------------------------------------------------
+
+DEVICE_FN void store_word(unsigned to, unsigned word)
+{
+    memcpy(byte_of(machine.fiber->block, to, sizeof(word)), &word, sizeof(word));
+}
+
+DEVICE_FN void store_words(unsigned to, uint2 words)
+{
+    store_word(to, words.x);
+    store_word(to + 4, words.y);
+}
+
+DEVICE_FN unsigned load_word_of(unsigned from, int block)
+{
+    unsigned word;
+    memcpy(&word, byte_of(block_of(block), from, sizeof(word)), sizeof(word));
+    return word;
+}
+
+DEVICE_FN void store_matrices(unsigned to, std::initializer_list<unsigned> pairs)
+{
+    const unsigned *rows = tell_warp(to);
+    const int lane = THREAD_X % 32;
+    int first = 0;
+    for (unsigned pair : pairs) {
+        store_word(rows[first + lane / 4] + lane % 4 * 4, pair);
+        first += 8;
+    }
+    tell_warp(0);
+}
+
+DEVICE_FN void store_matrices(unsigned to, unsigned a, unsigned b)
+{
+    store_matrices(to, { a, b });
+}
+
+DEVICE_FN void store_matrices(unsigned to, unsigned a, unsigned b, unsigned c, unsigned d)
+{
+    store_matrices(to, { a, b, c, d });
+}
+
+// ---- warpgroups -------------------------------------------------------------------------
+
+#define FEWER_REGISTERS(count)
+#define MORE_REGISTERS(count)
+#define AWAIT_WGMMA(behind)
+DEVICE_FN void wgmma_begin(void) {}
+DEVICE_FN void wgmma_end(void) {}
+DEVICE_FN void settle_sum(real &sum) {}
+
+// An element of an operand that begins at a descriptor's address: deep, eight lines of 128
+// bytes and then the next eight; else chunks of 128 bytes, eight depths and the next eight.
+DEVICE_FN real operand_element(unsigned long long descriptor, int i, int depth, bool deep)
+{
+    const int size = sizeof(element), width = 128 / size;
+    const unsigned start = descriptor % 16384 * 16, chunks = (descriptor >> 16) % 16384 * 16,
+                   groups = (descriptor >> 32) % 16384 * 16;
+    const unsigned at = deep ? start + i / 8 * groups + i % 8 * 128 + depth * size
+                             : start + i / width * chunks + depth / 8 * groups +
+                                   depth % 8 * 128 + i % width * size;
+    element x;
+    memcpy(&x, byte_of(machine.fiber->block, swizzled(at, 128), size), size);
+    return to_real(x);
+}
+
+// This thread's sums, as the instruction deals them.
+DEVICE_FN void wgmma(real *sum, int columns, int depth, unsigned long long left,
+                     bool left_deep, unsigned long long right, bool right_deep, bool add)
+{
+    const int thread = THREAD_X % 128;
+    for (int s = 0; s < columns / 2; s++) {
+        const int row = thread / 32 * 16 + thread % 32 / 4 + s % 4 / 2 * 8;
+        const int column = s / 4 * 8 + thread % 4 * 2 + s % 2;
+        real x = add ? sum[s] : 0;
+        for (int k = 0; k < depth; k++)
+            x += operand_element(left, row, k, left_deep) *
+                 operand_element(right, column, k, right_deep);
+        sum[s] = x;
+    }
+}
+
+#define WGMMA(what, signs, sum, left, right, add) \
+    wgmma(sum, TILE_N, WGMMA_K, left, LEFT_DEEP, right, RIGHT_DEEP, add)
+
+// ---- numbers ----------------------------------------------------------------------------
+
+DEVICE_FN unsigned pair_of_bf16(float low, float high)
+{
+    return float_to_bf16(low) | (unsigned) float_to_bf16(high) << 16;
+}
+
+DEVICE_FN unsigned pair_of_f16(float low, float high)
+{
+    return float_to_f16(low) | (unsigned) float_to_f16(high) << 16;
+}

@@ -1,0 +1,60 @@
+/* Prints what a template launches for a problem, for emulate.cpp to read. */
+#include <stdio.h>
+
+#include "generator/generator.h"
+
+static const struct mmt_caps caps = {
+    .architecture = "sm_90a",
+    .sm = 90,
+    .sms = 4,
+    .shared = 232448,
+    .max_threads = 1024,
+    .max_block = { 1024, 1024, 64 },
+    .dialect = MMT_CUDA_CXX,
+    .kind = MMT_GPU,
+    .registers = 65536,
+    .registers_per_thread = 255,
+};
+
+/* Few blocks stay, so that each has several tiles. */
+static void print_launch(const struct mmt_launch *launch)
+{
+    unsigned x = launch->grid[0];
+    if (launch->stays && x > caps.sms)
+        x = caps.sms;
+    printf("%s %u %u %u %u %zu", launch->entry, x, launch->grid[1], launch->grid[2],
+           launch->block[0], launch->shared);
+    for (int i = 0; i < 3; i++) {
+        const struct mmt_box *box = &launch->box[i];
+        printf(" %u %u %u %d %zu", box->inner, box->outer, box->swizzle, box->turned,
+               box->at);
+    }
+    printf("\n");
+}
+
+int main(int argc, char **argv)
+{
+    struct mmt_config config;
+    struct mmt_launches launches;
+    mmt_problem p;
+    mmt_error err = { 0 };
+    if (argc != 3 || mmt_config_parse(argv[1], &config, &err) ||
+        mmt_problem_parse(argv[2], &p, &err) || mmt_problem_normalise(&p, &p, &err)) {
+        fprintf(stderr, "usage: launches CONFIGURATION PROBLEM; %s\n", err.text);
+        return 2;
+    }
+    const char *why = mmt_config_refuse(&config, &p, &caps);
+    if (why) {
+        fprintf(stderr, "%s: %s\n", argv[1], why);
+        return 1;
+    }
+    config.template->launch(config.values, &p, &caps, &launches);
+    printf("%lld %lld %lld %d %d %lld %lld %lld %lld %lld %lld %lld %d %zu %d\n",
+           (long long) p.m, (long long) p.n, (long long) p.k, p.trans_a, p.trans_b,
+           (long long) p.lda, (long long) p.ldb, (long long) p.ldc,
+           (long long) p.stride_a, (long long) p.stride_b, (long long) p.stride_c,
+           (long long) p.batch, (int) p.bias, launches.workspace, launches.count);
+    for (int i = 0; i < launches.count; i++)
+        print_launch(&launches.launch[i]);
+    return 0;
+}

@@ -1,0 +1,249 @@
+// A multiprocessor by hand: the blocks of one cluster, their threads as fibers that run one
+// at a time, each until it waits. Included before the text of a kernel.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <vector>
+
+using std::min;
+
+struct uint2 {
+    unsigned x, y;
+};
+static inline uint2 make_uint2(unsigned x, unsigned y)
+{
+    return { x, y };
+}
+
+enum { FIRST_BYTE = 1024, STACK = 1 << 15 };
+
+// A matrix, or a batch of them, as the engine is told of it: bytes from row to row and from
+// matrix to matrix, and the box that it moves.
+struct matrix {
+    char *start;
+    long columns, rows, batch, ld, stride;
+    int size, inner, outer, swizzle;
+};
+
+struct byte_barrier {
+    int arrivals, missing;
+    long bytes;
+    unsigned rounds;
+};
+
+struct meeting {
+    int here;
+    unsigned rounds;
+};
+
+struct block {
+    int index[3], rank, threads;
+    std::vector<unsigned char> shared;
+    std::map<unsigned, byte_barrier> barriers;
+    meeting numbered[16];
+    std::vector<meeting> warps;
+    std::vector<unsigned> told;
+};
+
+struct fiber {
+    ucontext_t context;
+    std::unique_ptr<char[]> stack;
+    struct block *block;
+    int thread;
+    bool done;
+};
+
+static struct {
+    std::vector<std::unique_ptr<block>> blocks;
+    std::vector<std::unique_ptr<struct fiber>> fibers;
+    struct fiber *fiber; // who runs
+    ucontext_t scheduler;
+    meeting cluster_barrier;
+    unsigned long events; // grows whenever somebody may go on
+    struct {
+        int x, y, z;
+    } grid;
+} machine;
+
+[[noreturn]] static void give_up(const char *why, long number)
+{
+    printf("%s: %ld\n", why, number);
+    exit(2);
+}
+
+static void yield(void)
+{
+    swapcontext(&machine.fiber->context, &machine.scheduler);
+}
+
+static struct block *block_of(int rank)
+{
+    if (rank < 0 || rank >= (int) machine.blocks.size())
+        give_up("a cluster has no block of that rank", rank);
+    return machine.blocks[rank].get();
+}
+
+static unsigned char *byte_of(struct block *block, unsigned address, int size)
+{
+    if (address < FIRST_BYTE || address + size - FIRST_BYTE > block->shared.size())
+        give_up("outside of shared memory", address);
+    if (address % size)
+        give_up("not aligned in shared memory", address);
+    return &block->shared[address - FIRST_BYTE];
+}
+
+// ---- waiting ------------------------------------------------------------------------------
+
+static void meet(meeting *meeting, int threads, bool wait)
+{
+    const unsigned round = meeting->rounds;
+    machine.events++;
+    if (++meeting->here == threads) {
+        meeting->here = 0;
+        meeting->rounds++;
+    }
+    while (wait && meeting->rounds == round)
+        yield();
+}
+
+static void numbered_sync(int number, int threads)
+{
+    meet(&machine.fiber->block->numbered[number], threads, true);
+}
+
+static void numbered_arrive(int number, int threads)
+{
+    meet(&machine.fiber->block->numbered[number], threads, false);
+}
+
+static byte_barrier *barrier_of(struct block *block, unsigned address)
+{
+    byte_of(block, address, 8);
+    return &block->barriers[address];
+}
+
+static void barrier_count(byte_barrier *barrier, int arrivals, long bytes)
+{
+    barrier->missing -= arrivals;
+    barrier->bytes += bytes;
+    if (barrier->missing < 0)
+        give_up("more arrivals at a barrier than it waits for", barrier->arrivals);
+    if (barrier->missing == 0 && barrier->bytes == 0) {
+        barrier->missing = barrier->arrivals;
+        barrier->rounds++;
+        machine.events++;
+    }
+}
+
+// What the 32 threads of a warp say, once all of them have.
+static const unsigned *tell_warp(unsigned word)
+{
+    struct block *block = machine.fiber->block;
+    block->told[machine.fiber->thread] = word;
+    meet(&block->warps[machine.fiber->thread / 32], 32, true);
+    return &block->told[machine.fiber->thread / 32 * 32];
+}
+
+// ---- the engine ---------------------------------------------------------------------------
+
+// Pieces of 16 bytes change places by their row, of as many as are `width` bytes long.
+static unsigned swizzled(unsigned address, unsigned width)
+{
+    return address ^ (address >> 3 & (width - 16));
+}
+
+static bool is_inside(const struct matrix &m, long x, long y, long z)
+{
+    return x >= 0 && x < m.columns && y >= 0 && y < m.rows && z < m.batch;
+}
+
+static void copy_box_in(struct block *block, unsigned to, const struct matrix &m, int x,
+                        int y, int z, unsigned barrier)
+{
+    if (to % 128)
+        give_up("a box goes to an address that is no multiple of 128", to);
+    for (int i = 0; i < m.inner * m.outer; i++) {
+        const long column = x + i % m.inner, row = y + i / m.inner;
+        unsigned char *cell = byte_of(block, swizzled(to + i * m.size, m.swizzle), m.size);
+        if (is_inside(m, column, row, z))
+            memcpy(cell, m.start + z * m.stride + row * m.ld + column * m.size, m.size);
+        else
+            memset(cell, 0, m.size);
+    }
+    barrier_count(barrier_of(block, barrier), 0, -(long) m.inner * m.outer * m.size);
+}
+
+// Rows end at multiples of 16 bytes, whatever the matrix says.
+static void copy_box_out(const struct matrix &m, int x, int y, int z, unsigned from)
+{
+    if (m.columns * m.size % 16)
+        give_up("the engine stores rows of multiples of 16 bytes, not", m.columns * m.size);
+    for (int i = 0; i < m.inner * m.outer; i++) {
+        const long column = x + i % m.inner, row = y + i / m.inner;
+        const unsigned at = swizzled(from + i * m.size, m.swizzle);
+        if (is_inside(m, column, row, z))
+            memcpy(m.start + z * m.stride + row * m.ld + column * m.size,
+                   byte_of(machine.fiber->block, at, m.size), m.size);
+    }
+}
+
+// ---- running ------------------------------------------------------------------------------
+
+static void (*entry)(void);
+
+static void run_fiber(void)
+{
+    entry();
+    machine.fiber->done = true;
+    machine.events++;
+    yield();
+}
+
+static void start_block(int x, int y, int z, int rank, int threads, size_t shared)
+{
+    machine.blocks.emplace_back(new block{ { x, y, z }, rank, threads });
+    struct block *block = machine.blocks.back().get();
+    block->shared.assign(shared, 0xee);
+    block->warps.resize((threads + 31) / 32);
+    block->told.resize(threads);
+    for (int thread = 0; thread < threads; thread++) {
+        machine.fibers.emplace_back(new fiber{});
+        struct fiber *fiber = machine.fibers.back().get();
+        fiber->stack.reset(new char[STACK]);
+        fiber->block = block;
+        fiber->thread = thread;
+        getcontext(&fiber->context);
+        fiber->context.uc_stack.ss_sp = fiber->stack.get();
+        fiber->context.uc_stack.ss_size = STACK;
+        makecontext(&fiber->context, run_fiber, 0);
+    }
+}
+
+// Fibers in turn, forwards and backwards, until all are done.
+static void run_cluster(void)
+{
+    size_t left = machine.fibers.size();
+    while (left) {
+        const unsigned long before = machine.events;
+        std::reverse(machine.fibers.begin(), machine.fibers.end());
+        for (auto &fiber : machine.fibers) {
+            if (fiber->done)
+                continue;
+            machine.fiber = fiber.get();
+            swapcontext(&machine.scheduler, &fiber->context);
+            left -= fiber->done;
+        }
+        if (left && machine.events == before)
+            give_up("threads wait for ever", (long) left);
+    }
+    machine.fibers.clear();
+    machine.blocks.clear();
+    machine.cluster_barrier = { 0, 0 };
+}

@@ -1,0 +1,36 @@
+/* What threads of an emulated block ask of the program that runs them. */
+#ifndef MMT_TESTS_EMULATE_MEET_H
+#define MMT_TESTS_EMULATE_MEET_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct emulate_index {
+    unsigned x, y, z;
+};
+
+/* Of the thread that runs now. */
+extern struct emulate_index threadIdx, blockIdx, blockDim, gridDim;
+
+/* Until all threads of the block are here that have not returned. */
+void emulate_barrier(void);
+
+/* Until all 32 lanes of the warp are here; the last of them calls `together` with what
+ * each has brought, which stays where it is meanwhile. */
+void emulate_warp(void (*together)(void *const brought[32]), void *mine);
+
+/* cp.async: `count` bytes and zeros up to `size`. They arrive at once, or not before they
+ * are awaited, as the launch has it. `to` counts from the start of shared memory. */
+void emulate_copy(unsigned to, const void *from, int count, int size);
+void emulate_end_group(void);
+void emulate_await(int behind);
+
+/* Complains unless so many bytes from there on are in the block's shared memory and begin
+ * at a multiple of their number. */
+void emulate_check(unsigned at, int bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

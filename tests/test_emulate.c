@@ -1,0 +1,264 @@
+/* The tensor-core products of `mma` on the host, a block's threads taking turns: every
+ * type on each generation of cards that multiplies it otherwise, all transposes, both
+ * texts, odd sizes, parts of k, the whole epilogue. Data are whole numbers, so results
+ * must be exact. Faults planted into the text must be found.
+ *
+ *     test_emulate [SM CONFIGURATION]      a configuration of any CUDA template, all
+ * types
+ */
+#include <math.h>
+
+#include "device/device.h"
+#include "generator/generator.h"
+#include "tests/emulate/emulate.h"
+#include "tests/exact.h"
+#include "tests/test.h"
+
+enum { WHY = sizeof(((mmt_error *) 0)->text) };
+
+#define COUNT(array) (int) (sizeof(array) / sizeof(*(array)))
+
+static const char *const configurations[] = {
+    "mma TILE_M=64 TILE_N=32 DEPTH=2 WARPS_M=2 WARPS_N=1 STAGES=3 FRAGMENTS=2 SPLIT_K=1",
+    "mma TILE_M=32 TILE_N=64 DEPTH=4 WARPS_M=1 WARPS_N=2 STAGES=2 FRAGMENTS=1 SPLIT_K=3",
+    "mma TILE_M=32 TILE_N=96 DEPTH=1 WARPS_M=2 WARPS_N=2 STAGES=4 FRAGMENTS=1 SPLIT_K=1",
+    "mma TILE_M=128 TILE_N=64 DEPTH=2 WARPS_M=2 WARPS_N=2 STAGES=2 FRAGMENTS=2 GROUP=1",
+    "mma TILE_M=16 TILE_N=32 DEPTH=4 WARPS_M=1 WARPS_N=1 STAGES=3 FRAGMENTS=2 SPLIT_K=2",
+};
+
+/* The generations whose instructions differ, and what is new there. */
+static const struct {
+    int sm;
+    unsigned types;
+} cards[] = {
+    { 75, 1 << MMT_F16 | 1 << MMT_I8 },
+    { 80, 1 << MMT_F16 | 1 << MMT_BF16 | 1 << MMT_TF32 | 1 << MMT_I8 },
+    { 89, 1 << MMT_F8E4M3 | 1 << MMT_F8E5M2 },
+};
+
+/* Leading dimensions and strides are made multiples of `step` elements. */
+static const struct shape {
+    int m, n, k, step, batch;
+} shapes[] = {
+    { 70, 50, 90, 16, 2 }, { 33, 17, 133, 1, 1 }, { 130, 134, 200, 16, 1 },
+    { 1, 1, 1, 1, 1 },     { 19, 35, 0, 16, 1 },  { 5, 100, 67, 16, 1 },
+};
+
+static const struct exact_call calls[] = {
+    { 1, 0, false, 0, 4096 },
+    { -2, 3, false, 1, 4096 },
+    { 3, -1, true, 0, 4096 },
+    { 0, 2, true, 0, 4096 },
+};
+
+/* ---- one execution --------------------------------------------------------------- */
+
+static mmt_status execute(mmt_device *device, const mmt_plan *plan,
+                          const struct exact_call *call, const struct exact *data,
+                          mmt_error *err)
+{
+    mmt_args args = mmt_args_defaults();
+    const size_t workspace = mmt_plan_workspace(plan);
+    mmt_status status = MMT_OK;
+
+    args.a = data->a.operand;
+    args.b = data->b.operand;
+    args.c = data->c.operand;
+    args.bias = data->bias.operand;
+    args.alpha = call->scalars ? NAN : call->alpha;
+    args.beta = call->scalars ? NAN : call->beta;
+    args.scalars = data->scalars.operand;
+    if (workspace)
+        status = mmt_buffer_create(device, workspace, &args.workspace, err);
+    if (!status)
+        status = mmt_execute(plan, &args, NULL, err);
+    if (workspace)
+        mmt_buffer_free(device, args.workspace);
+    return status;
+}
+
+/* Whether C is what it must be; else `why` says where it is not. */
+static bool is_right(mmt_device *device, const mmt_plan *plan, const mmt_problem *problem,
+                     const struct exact_call *call, char why[WHY])
+{
+    struct exact data;
+    mmt_error err = { 0 };
+    mmt_status status = exact_create(&data, device, problem, call, &err);
+
+    if (!status)
+        status = execute(device, plan, call, &data, &err);
+    snprintf(why, WHY, "%s", err.text);
+    bool right = !status && exact_check(&data, why, WHY);
+    exact_free(&data);
+    return right;
+}
+
+static int64_t rounded(int64_t size, int step)
+{
+    return (size + step - 1) / step * step;
+}
+
+static mmt_problem make_problem(const struct shape *s, const struct mmt_variant *variant)
+{
+    mmt_problem p = mmt_op_problem(MMT_GEMM, variant->type, s->m, s->n, s->k), whole;
+
+    p.out = variant->out;
+    p.bias = variant->bias;
+    p.activation = variant->activation;
+    p.trans_a = variant->trans_a;
+    p.trans_b = variant->trans_b;
+    p.batch = s->batch;
+    p.lda = rounded(p.trans_a ? s->m : s->k, s->step) + (s->step == 1);
+    p.ldb = rounded(p.trans_b ? s->k : s->n, s->step) + (s->step == 1);
+    p.ldc = rounded(s->n, s->step) + (s->step == 1);
+    p.stride_a = p.lda * (p.trans_a ? s->k : s->m);
+    p.stride_b = p.ldb * (p.trans_b ? s->n : s->k);
+    p.stride_c = p.ldc * s->m;
+    mmt_problem_normalise(&p, &whole, NULL);
+    return whole;
+}
+
+/* ---- one configuration ----------------------------------------------------------- */
+
+static void describe(const char *configuration, const mmt_problem *problem,
+                     const struct exact_call *call, const char *why)
+{
+    struct mmt_text text = { 0 };
+    mmt_problem_print(problem, &text);
+    fprintf(stderr, "    %s, %s, alpha %d beta %d offset %d: %s\n", configuration,
+            mmt_text_string(&text), call->alpha, call->beta, call->offset, why);
+    mmt_text_finish(&text);
+}
+
+/* How many executions were wrong; `tell` says which. */
+static int count_wrong(mmt_device *device, const char *configuration,
+                       const struct mmt_variant *variant, bool tell)
+{
+    mmt_plan_options options = mmt_plan_defaults();
+    char why[WHY];
+    int wrong = 0;
+
+    options.configuration = configuration;
+    for (int s = 0; s < COUNT(shapes); s++) {
+        const mmt_problem problem = make_problem(&shapes[s], variant);
+        mmt_error err = { 0 };
+        mmt_plan *plan = mmt_plan_create(device, NULL, &problem, &options, &err);
+        CHECK_OK(plan ? MMT_OK : err.status, err);
+        for (int i = 0; plan && i < 2; i++) {
+            const struct exact_call *call = &calls[(s + i) % COUNT(calls)];
+            if (is_right(device, plan, &problem, call, why))
+                continue;
+            wrong++;
+            if (tell)
+                describe(configuration, &problem, call, why);
+        }
+        mmt_plan_free(plan);
+    }
+    return wrong;
+}
+
+/* Transposes, outputs, biases and activations take turns; of the latter RELU is exact. */
+static struct mmt_variant variant_at(mmt_type type, int index)
+{
+    struct mmt_variant variant = { .op = MMT_GEMM,
+                                   .type = type,
+                                   .out = mmt_type_own_output(type),
+                                   .trans_a = index & 2,
+                                   .trans_b = index & 1,
+                                   .bias = (mmt_bias) (index % MMT_NUM_BIASES),
+                                   .activation =
+                                       index / 2 ? MMT_RELU : MMT_ACTIVATION_NONE };
+    if (index % 2 && mmt_type_in(MMT_F32, mmt_type_outputs(type)))
+        variant.out = MMT_F32;
+    return variant;
+}
+
+static void check_card(int sm, unsigned types)
+{
+    static int turn;
+    mmt_error err = { 0 };
+    mmt_device *device = emulate_open(sm, &err);
+
+    if (!CHECK(device != NULL))
+        return;
+    for (int i = 0; i < 4 * MMT_NUM_TYPES; i++) {
+        const struct mmt_variant variant = variant_at((mmt_type) (i / 4), i % 4);
+        const char *configuration = configurations[turn % COUNT(configurations)];
+        if (!mmt_type_in(variant.type, types))
+            continue;
+        CHECK_EQ_INT(count_wrong(device, configuration, &variant, true), 0);
+        turn++;
+    }
+    mmt_device_close(device);
+}
+
+/* ---- faults ---------------------------------------------------------------------- */
+
+static const struct fault {
+    const char *name, *what, *into;
+    mmt_type type;
+} faults[] = {
+    { "a fragment's words are exchanged", "of_b ? i / 2 : i % 2", "of_b ? i % 2 : i / 2",
+      MMT_BF16 },
+    { "a stage is fetched before it has arrived", "AWAIT_COPIES(STAGES - 2)",
+      "AWAIT_COPIES(STAGES - 1)", MMT_F16 },
+    { "threads do not wait for each other", "        BARRIER();", "", MMT_F16 },
+    { "4-byte elements are taken from other depths", "(of_b ? w % 2 : w / 2) * 4",
+      "(of_b ? w / 2 : w % 2) * 4", MMT_TF32 },
+    { "bytes are turned otherwise", "0x5140", "0x5410", MMT_I8 },
+    { "sums of the lower rows are stored above", "s % 2 * 8 + g", "(1 - s % 2) * 8 + g",
+      MMT_TF32 },
+    { "a stage is copied to where others fetch", "(STAGES - 1) * SPACE ? 0",
+      "(STAGES - 2) * SPACE ? 0", MMT_BF16 },
+};
+
+static void check_faults(void)
+{
+    mmt_error err = { 0 };
+    mmt_device *device = emulate_open(80, &err);
+
+    if (!CHECK(device != NULL))
+        return;
+    for (int i = 0; i < COUNT(faults); i++) {
+        const struct mmt_variant variant = variant_at(faults[i].type, 0);
+        emulate_plant(faults[i].what, faults[i].into);
+        int wrong = count_wrong(device, configurations[0], &variant, false);
+        if (!CHECK(wrong > 0) || !CHECK(emulate_planted() > 0))
+            fprintf(stderr, "    not found: %s\n", faults[i].name);
+        emulate_plant(NULL, NULL);
+    }
+    mmt_device_close(device);
+}
+
+/* ---- by hand --------------------------------------------------------------------- */
+
+static void check_given(int sm, const char *configuration)
+{
+    mmt_error err = { 0 };
+    mmt_device *device = emulate_open(sm, &err);
+    struct mmt_config config;
+
+    CHECK_OK(device ? MMT_OK : err.status, err);
+    CHECK_OK(mmt_config_parse(configuration, &config, &err), err);
+    for (int i = 0; i < 4 * MMT_NUM_TYPES && !test_failures; i++) {
+        const struct mmt_variant variant = variant_at((mmt_type) (i / 4), i % 4);
+        const char *why = mmt_config_reject(&config, &variant, mmt_device_caps(device));
+        if (!why)
+            CHECK_EQ_INT(count_wrong(device, configuration, &variant, true), 0);
+        else if (i % 4 == 0)
+            printf("%s: %s\n", mmt_type_name(variant.type), why);
+    }
+    mmt_device_close(device);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 3) {
+        check_given(atoi(argv[1]), argv[2]);
+        return test_end("emulate");
+    }
+    for (int i = 0; i < COUNT(cards); i++)
+        check_card(cards[i].sm, cards[i].types);
+    check_faults();
+    return test_end("emulate");
+}
