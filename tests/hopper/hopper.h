@@ -103,7 +103,7 @@ DEVICE_FN void store_matrices(unsigned to, std::initializer_list<unsigned> pairs
         store_word(rows[first + lane / 4] + lane % 4 * 4, pair);
         first += 8;
     }
-    tell_warp(0);
+    warp_sync();
 }
 
 DEVICE_FN void store_matrices(unsigned to, unsigned a, unsigned b)

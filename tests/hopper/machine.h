@@ -142,12 +142,17 @@ static void barrier_count(byte_barrier *barrier, int arrivals, long bytes)
     }
 }
 
-// What the 32 threads of a warp say, once all of them have.
+static void warp_sync(void)
+{
+    meet(&machine.fiber->block->warps[machine.fiber->thread / 32], 32, true);
+}
+
+// What the 32 threads of a warp say, once all of them have; it stands until they sync.
 static const unsigned *tell_warp(unsigned word)
 {
     struct block *block = machine.fiber->block;
     block->told[machine.fiber->thread] = word;
-    meet(&block->warps[machine.fiber->thread / 32], 32, true);
+    warp_sync();
     return &block->told[machine.fiber->thread / 32 * 32];
 }
 
