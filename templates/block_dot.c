@@ -34,7 +34,6 @@ const struct mmt_template mmt_template_block_dot = {
     .op = MMT_GEMM,
     .types = MMT_PLAIN_TYPES,
     .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,
-    .kinds = MMT_GPU,
     .file = "block_dot.cl",
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,

@@ -72,7 +72,6 @@ const struct mmt_template mmt_template_split_naive = {
     .op = MMT_GEMM,
     .types = MMT_PLAIN_TYPES,
     .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,
-    .kinds = MMT_GPU,
     .file = "split_naive.cl",
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,

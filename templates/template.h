@@ -63,8 +63,9 @@ struct mmt_template {
     bool aligned_only; /* has no text for any alignment: a plan takes another template's
                         * for operands that are not aligned */
     unsigned dialects; /* enum mmt_dialect bits */
-    unsigned kinds;    /* enum mmt_kind bits: where it is worth trying. It must be right
-                        * everywhere its dialects reach */
+    unsigned kinds;    /* enum mmt_kind bits: where it is worth trying; 0: only
+                        * where somebody names it. It must be right everywhere its
+                        * dialects reach */
     const char *file;  /* "tiled.cl": the text, embedded under that name */
     const char
         *helpers[MMT_MAX_HELPERS]; /* optional: texts that kernels share, put before it */

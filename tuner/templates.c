@@ -138,7 +138,8 @@ static void print_template(const struct mmt_template *template)
                                                 : "CUDA and OpenCL",
            template->kinds == MMT_GPU   ? "GPUs"
            : template->kinds == MMT_CPU ? "CPUs"
-                                        : "GPUs and CPUs");
+           : template->kinds            ? "GPUs and CPUs"
+                                        : "studies: tried where it is named");
     for (int type = 0; type < MMT_NUM_TYPES; type++)
         if (template->types & 1u << type)
             printf(" %s", mmt_type_name(type));
