@@ -3,8 +3,8 @@
 
 // clang-format off
 enum {
-    TILE_M, TILE_N, DEPTH, WARPS_M, WARPS_N, STAGES, FRAGMENTS, GROUP, MIN_BLOCKS, SPLIT_K,
-    NUM_KNOBS,
+    TILE_M, TILE_N, DEPTH, WARPS_M, WARPS_N, STAGES, FRAGMENTS, PROMOTE, GROUP, MIN_BLOCKS,
+    SPLIT_K, NUM_KNOBS,
 };
 // clang-format on
 
@@ -18,6 +18,8 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
     [STAGES] =
         MMT_KNOB("STAGES", "tiles of each operand in shared memory", 2, 3, 4, 5, 6),
     [FRAGMENTS] = MMT_KNOB("FRAGMENTS", "steps whose operands are in registers", 1, 2),
+    [PROMOTE] = MMT_KNOB("PROMOTE", "f8: stages summed before full precision; else 0", 0,
+                         1, 2, 4, 8),
     [GROUP] =
         MMT_KNOB("GROUP", "rows of tiles that neighbouring blocks share", 1, 4, 8, 16),
     [MIN_BLOCKS] = MMT_KNOB("MIN_BLOCKS", "least blocks on a multiprocessor", 1, 2, 3, 4),
@@ -27,23 +29,28 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
 
 // clang-format off
 static const int seeds[][MMT_MAX_KNOBS] = {
-    /* tile, depth, warps, stages, fragments, group, blocks, split */
-    { 128, 128, 2, 2, 4, 4, 2,  8, 1,  1 },
-    { 128, 128, 2, 2, 4, 3, 2,  8, 2,  1 },
-    { 128, 256, 2, 2, 4, 3, 1,  8, 1,  1 },
-    { 128, 128, 2, 2, 2, 4, 1,  8, 2,  1 },
-    { 128, 128, 4, 4, 2, 2, 2,  8, 1,  1 },
-    { 128, 128, 2, 2, 4, 2, 2,  8, 1,  1 },
-    { 128,  64, 2, 2, 2, 4, 2,  8, 2,  1 },
-    {  64, 128, 2, 2, 2, 4, 2,  8, 2,  1 },
-    {  64,  64, 4, 2, 2, 4, 2,  8, 2,  1 },
-    {  64,  64, 2, 2, 2, 3, 2,  8, 3,  1 },
-    { 128, 128, 2, 2, 4, 4, 2,  8, 1,  4 },
-    {  64,  64, 4, 2, 2, 3, 2,  8, 2,  8 },
-    {  32,  64, 4, 1, 2, 4, 2, 16, 2,  1 },
-    {  16,  64, 4, 1, 2, 5, 2,  1, 2,  8 },
-    {  64,  64, 2, 2, 2, 2, 2,  8, 1,  1 },
-    {  32,  32, 2, 2, 1, 2, 1,  8, 1,  1 },
+    /* tile, depth, warps, stages, fragments, promote, group, blocks, split */
+    { 128, 128, 2, 2, 4, 4, 2, 0,  8, 1,  1 },
+    { 128, 128, 2, 2, 4, 4, 1, 4,  8, 1,  1 },
+    { 128, 128, 2, 2, 4, 3, 2, 0,  8, 2,  1 },
+    { 128, 256, 2, 2, 4, 3, 1, 0,  8, 1,  1 },
+    { 128, 128, 2, 2, 2, 4, 1, 0,  8, 2,  1 },
+    { 128, 128, 4, 4, 2, 2, 2, 0,  8, 1,  1 },
+    { 128, 128, 2, 2, 4, 2, 2, 0,  8, 1,  1 },
+    { 128,  64, 2, 2, 2, 4, 2, 0,  8, 2,  1 },
+    { 128,  64, 2, 2, 2, 3, 2, 4,  8, 1,  1 },
+    {  64, 128, 2, 2, 2, 4, 2, 0,  8, 2,  1 },
+    {  64,  64, 4, 2, 2, 4, 2, 0,  8, 2,  1 },
+    {  64,  64, 2, 2, 2, 3, 2, 0,  8, 3,  1 },
+    {  64,  64, 2, 2, 2, 3, 2, 4,  8, 2,  1 },
+    { 128, 128, 2, 2, 4, 4, 2, 0,  8, 1,  4 },
+    {  64,  64, 4, 2, 2, 3, 2, 0,  8, 2,  8 },
+    {  32,  64, 4, 1, 2, 4, 2, 0, 16, 2,  1 },
+    {  16,  64, 4, 1, 2, 5, 2, 0,  1, 2,  8 },
+    {  16,  64, 4, 1, 2, 4, 2, 2,  1, 2,  8 },
+    {  64,  64, 2, 2, 2, 2, 2, 0,  8, 1,  1 },
+    {  32,  32, 2, 2, 1, 2, 1, 0,  8, 1,  1 },
+    {  32,  32, 2, 2, 1, 2, 1, 4,  8, 1,  1 },
 };
 // clang-format on
 
@@ -98,12 +105,18 @@ static unsigned registers(const int *v, const struct mmt_variant *variant,
     const int blocks_m = v[TILE_M] / v[WARPS_M] / 16,
               blocks_n = v[TILE_N] / v[WARPS_N] / 8;
     const int operands = v[FRAGMENTS] * (4 * blocks_m + 2 * blocks_n);
-    return (unsigned) (4 * blocks_m * blocks_n + operands +
+    const int sums = 4 * blocks_m * blocks_n * (v[PROMOTE] ? 2 : 1);
+    return (unsigned) (sums + operands +
                        held(v, variant, v[TILE_M], !variant->trans_a, caps) +
                        held(v, variant, v[TILE_N], variant->trans_b, caps) + BESIDES);
 }
 
 /* ---- what cannot be ---------------------------------------------------------------- */
+
+static bool is_f8(mmt_type type)
+{
+    return type == MMT_F8E4M3 || type == MMT_F8E5M2;
+}
 
 static const char *reject_device(const struct mmt_variant *variant,
                                  const struct mmt_caps *caps)
@@ -115,7 +128,7 @@ static const char *reject_device(const struct mmt_variant *variant,
     if (caps->sm < 80 && !old)
         return "sm_75 multiplies f16 and i8 on its tensor cores; the others need newer "
                "ones";
-    if (caps->sm < 89 && mmt_type_in(variant->type, 1 << MMT_F8E4M3 | 1 << MMT_F8E5M2))
+    if (caps->sm < 89 && is_f8(variant->type))
         return "8-bit floating-point numbers on tensor cores need sm_89 or newer";
     return NULL;
 }
@@ -127,6 +140,8 @@ static const char *reject_shape(const int *v, const struct mmt_variant *variant)
 
     if (v[TILE_M] % (16 * v[WARPS_M]) || v[TILE_N] % (16 * v[WARPS_N]))
         return "TILE_M and TILE_N must be multiples of 16 * WARPS";
+    if (!v[PROMOTE] == is_f8(variant->type))
+        return "PROMOTE is for sums of 8-bit floating-point numbers, and they need it";
     if (v[DEPTH] % v[FRAGMENTS])
         return "DEPTH must be a multiple of FRAGMENTS";
     if (beside_a > threads(v) || beside_b > threads(v))

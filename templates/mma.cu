@@ -48,6 +48,9 @@
 #ifndef FRAGMENTS
 #define FRAGMENTS 2           // steps of 32 bytes whose operands are in registers
 #endif
+#ifndef PROMOTE
+#define PROMOTE 0             // f8: stages that the tensor cores sum up, in 14 bits or so,
+#endif                        // before that goes to registers of full precision; else 0
 #ifndef GROUP
 #define GROUP 8               // rows of tiles that neighbouring blocks share
 #endif
@@ -336,7 +339,35 @@ struct way {
 struct work {
     unsigned a[FRAGMENTS][BLOCKS_M][4], b[FRAGMENTS][BLOCKS_N / 2][4];
     real sum[BLOCKS_M][BLOCKS_N][4];
+#if PROMOTE
+    real part[BLOCKS_M][BLOCKS_N][4];  // what the tensor cores add to meanwhile
+#endif
 };
+
+#if PROMOTE
+#define PART part
+#else
+#define PART sum
+#endif
+
+DEVICE_FN void clear(real sum[BLOCKS_M][BLOCKS_N][4])
+{
+    UNROLL
+    for (int s = 0; s < BLOCKS_M * BLOCKS_N * 4; s++)
+        sum[s / 4 / BLOCKS_N][s / 4 % BLOCKS_N][s % 4] = 0;
+}
+
+// What the tensor cores have added up goes to full precision.
+DEVICE_FN void promote(struct work *t)
+{
+#if PROMOTE
+    UNROLL
+    for (int s = 0; s < BLOCKS_M * BLOCKS_N * 4; s++)
+        t->sum[s / 4 / BLOCKS_N][s / 4 % BLOCKS_N][s % 4] +=
+            t->part[s / 4 / BLOCKS_N][s / 4 % BLOCKS_N][s % 4];
+    clear(t->part);
+#endif
+}
 
 DEVICE_FN int next_stage(int stage)
 {
@@ -417,8 +448,9 @@ DEVICE_FN void multiply(real c[4], const unsigned a[4], const unsigned b[2])
 #endif
 }
 
-// Multiply the tiles of a stage, and copy others into the one before it.
-DEVICE_FN void multiply_stage(struct work *t, struct way *w, bool inside)
+// Multiply the tiles of a stage, and copy others into the one before it. `left` depths are
+// left to multiply.
+DEVICE_FN void multiply_stage(struct work *t, struct way *w, int left, bool inside)
 {
     UNROLL
     for (int step = 0; step < STEPS; step++) {
@@ -430,8 +462,10 @@ DEVICE_FN void multiply_stage(struct work *t, struct way *w, bool inside)
         for (int i = 0; i < BLOCKS_M; i++)
             UNROLL
             for (int j = 0; j < BLOCKS_N; j++)
-                multiply(t->sum[i][j], t->a[f][i], t->b[f][j / 2] + j % 2 * 2);
+                multiply(t->PART[i][j], t->a[f][i], t->b[f][j / 2] + j % 2 * 2);
     }
+    if (PROMOTE && (left - 1) / TILE_K % (PROMOTE + !PROMOTE) == 0)
+        promote(t);
 }
 
 // ---- the tile of this block -------------------------------------------------------------
@@ -569,9 +603,8 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     w.first_n = warp % WARPS_N * (TILE_N / WARPS_N);
     w.coming = end - begin, w.in = 0, w.out = (STAGES - 1) * SPACE;
 
-    UNROLL
-    for (int s = 0; s < BLOCKS_M * BLOCKS_N * 4; s++)
-        t.sum[s / 4 / BLOCKS_N][s / 4 % BLOCKS_N][s % 4] = 0;
+    clear(t.sum);
+    clear(t.PART);
 
     // Most tiles lie inside and are copied with no questions asked.
     const bool inside = rows >= TILE_M && columns >= TILE_N;
@@ -590,10 +623,10 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     int left = end - begin;
     NO_UNROLL
     for (; inside && w.coming >= TILE_K; left -= TILE_K)
-        multiply_stage(&t, &w, true);
+        multiply_stage(&t, &w, left, true);
     NO_UNROLL
     for (; left > 0; left -= TILE_K)
-        multiply_stage(&t, &w, false);
+        multiply_stage(&t, &w, left, false);
 
     c += c_start + BLOCK_Z * c_stride + (wide) row * ldc + column;
     bias = bias_of(bias + bias_start, row, column);
