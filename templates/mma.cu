@@ -9,23 +9,16 @@
 //      memory --- cp.async -------------+--> stage --- ldmatrix ---> registers --- mma
 //          \----> registers --- turn ---+    (xor)                   (FRAGMENTS)
 //
-// An operand that runs along k is "deep": its tile has a row for each line, A's rows or B's
-// columns. The other kind has a row for each depth. Rows stay as they are in memory where
-// the tensor core's operands can be fetched from them: ldmatrix turns elements of 2 bytes,
-// and those of 4 are fetched one by one. Elements of 1 byte are turned on their way, four by
-// four, so that their tiles are always deep.
-//
-// Copies go by themselves where they may (ASYNC: from sm_80 on; pieces of 16 bytes, or of 4),
-// and else through registers: loaded before a stage is multiplied, stored behind it.
-//
-// Within a row chunks of 16 bytes are exchanged by xor, so that the eight rows that a warp
-// fetches at once meet in no bank.
+// How tiles get to a stage and stand there says stage.h. An operand that runs along k is
+// "deep": its tile has a row for each line, A's rows or B's columns. The other kind has a row
+// for each depth: ldmatrix turns elements of 2 bytes, those of 4 are fetched one by one, and
+// those of 1 are turned on their way, so that their tiles are always deep.
 //
 // SPLIT_K blocks may share a tile, each a part of k: they leave their sums in the workspace,
 // and mmt_add_parts adds them up, in the same order each time.
 //
 // Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), SPLIT_K, batch); then
-// mmt_add_parts where SPLIT_K > 1. Helpers: ptx.h.
+// mmt_add_parts where SPLIT_K > 1. Helpers: ptx.h, stage.h.
 
 #ifndef TILE_M
 #define TILE_M 128            // rows of C per block
@@ -61,24 +54,11 @@
 #define SPLIT_K 1             // blocks that share a tile of C
 #endif
 
-#define SIZE      ((int) sizeof(element))
-#define TILE_K    (DEPTH * 32 / SIZE)
 #define STEP_K    (32 / SIZE)              // depth of a step
 #define STEPS     DEPTH
 #define AHEAD     (FRAGMENTS - 1)          // steps that operands are fetched ahead
-#define THREADS   (WARPS_M * WARPS_N * 32)
 #define BLOCKS_M  (TILE_M / WARPS_M / 16)  // of a warp
 #define BLOCKS_N  (TILE_N / WARPS_N / 8)
-#define PIECE     (ALIGNED ? 16 : 4)       // bytes that are copied at once
-#define RUN       (PIECE / SIZE)           // elements
-#define SPACE_A   (TILE_M * DEPTH * 32)    // bytes of A's tile
-#define SPACE     ((TILE_M + TILE_N) * DEPTH * 32)
-
-// Helpers serve both operands; these constants tell them which one is meant.
-#define OPERAND   int tile, bool deep
-#define OPERAND_A TILE_M, !TRANS_A
-#define OPERAND_B TILE_N, TRANS_B
-#define SAME      tile, deep
 
 #if TILE_M % (16 * WARPS_M) || TILE_N % (16 * WARPS_N)
 #error "a warp's rectangle must be a whole number of 16 x 16"
@@ -86,214 +66,6 @@
 #if STEPS % FRAGMENTS
 #error "fetching ahead needs an even number of steps, DEPTH"
 #endif
-
-DEVICE_FN int smaller(int a, int b)
-{
-    return a < b ? a : b;
-}
-
-// ---- a tile in shared memory ------------------------------------------------------------
-
-DEVICE_FN constexpr bool is_turned(OPERAND)
-{
-    return SIZE == 1 && !deep;
-}
-
-// Of a row in shared memory.
-DEVICE_FN constexpr int row_bytes(OPERAND)
-{
-    return deep || is_turned(SAME) ? DEPTH * 32 : tile * SIZE;
-}
-
-// Chunks of a row that are exchanged with each other: a power of two, at most 8.
-DEVICE_FN constexpr int exchanged(OPERAND)
-{
-    return row_bytes(SAME) % 128 == 0 ? 8 : row_bytes(SAME) % 64 == 0 ? 4 : 2;
-}
-
-// What the chunks of a row are exchanged by. Eight rows that follow each other meet in no
-// bank, nor do, where 4-byte elements are fetched one by one, two chunks each of four rows;
-// and neighbouring threads that turn elements store them to different banks.
-DEVICE_FN int exchange(int row, OPERAND)
-{
-    const int p = exchanged(SAME), r = row / (8 / p);
-    if (SIZE == 4 && !deep)
-        return r % (p / 2) * 2;
-    return (is_turned(SAME) ? r ^ row / 8 : r) % p;
-}
-
-// Where a tile holds a byte of a row.
-DEVICE_FN int place(int row, int byte, OPERAND)
-{
-    return row * row_bytes(SAME) + (byte ^ exchange(row, SAME) * 16);
-}
-
-// ---- from memory to shared memory -------------------------------------------------------
-
-// A thread's part in copying one operand. What it copies at once is a piece of a row, or
-// where elements are turned, four neighbours of four rows. The j-th is j * pass_of rows
-// further on.
-struct copier {
-    const element *from;       // its first piece in the tile to be copied next
-    int row, at;               // that piece's place in the tile as it stands in memory
-    int lines, ld;             // lines that the matrix has from the tile on; its ld
-};
-
-DEVICE_FN constexpr bool is_async(OPERAND)
-{
-    return ASYNC && (SIZE == 4 || (ALIGNED && !is_turned(SAME)));
-}
-
-// Rows of a tile as it stands in memory.
-DEVICE_FN constexpr int num_rows(OPERAND)
-{
-    return deep ? tile : TILE_K;
-}
-
-// Threads that copy beside each other, and the rows that they copy.
-DEVICE_FN constexpr int threads_beside(OPERAND)
-{
-    return is_turned(SAME) ? tile : (deep ? TILE_K : tile) / RUN;
-}
-DEVICE_FN constexpr int rows_beside(OPERAND)
-{
-    return is_turned(SAME) ? 16 : 1;
-}
-
-// Rows that the block copies at once; threads beyond them have nothing to copy.
-DEVICE_FN constexpr int pass_of(OPERAND)
-{
-    return THREADS / threads_beside(SAME) * rows_beside(SAME);
-}
-
-DEVICE_FN constexpr int pieces_of(OPERAND)
-{
-    return (num_rows(SAME) - 1) / pass_of(SAME) + 1;
-}
-
-// Words that a thread holds on their way through registers, all in all and of a piece.
-DEVICE_FN constexpr int held_by(OPERAND)
-{
-    return is_turned(SAME) ? 4 : PIECE / 4;
-}
-DEVICE_FN constexpr int held_of(OPERAND)
-{
-    return is_async(SAME) ? 1 : pieces_of(SAME) * held_by(SAME);
-}
-
-DEVICE_FN struct copier start_copier(const element *matrix, int ld, int line, int lines,
-                                     int depth, OPERAND)
-{
-    const int beside = threads_beside(SAME), t = THREAD_X % beside;
-    struct copier c;
-
-    c.row = THREAD_X / beside * rows_beside(SAME);
-    c.at = t * RUN;
-    if (is_turned(SAME))
-        c.row += t % 4 * 4, c.at = t / 4 * 4;
-    if (THREADS % beside && THREAD_X / beside >= THREADS / beside)
-        c.row = num_rows(SAME);
-    c.lines = lines - line, c.ld = ld;
-    c.from = matrix + (deep ? (wide) (line + c.row) * ld + depth + c.at
-                            : (wide) (depth + c.row) * ld + line + c.at);
-    return c;
-}
-
-DEVICE_FN unsigned bits_of(element x)
-{
-    unsigned bits = 0;
-    memcpy(&bits, &x, sizeof(x));
-    return bits;
-}
-
-// A word of elements, of which those behind the first `count` are 0.
-DEVICE_FN unsigned load_word(const element *from, int count)
-{
-    unsigned word = 0;
-    if (ALIGNED && count >= 4 / SIZE)
-        return *(const unsigned *) from;
-    UNROLL
-    for (int e = 0; e < 4 / SIZE; e++)
-        if (e < count)
-            word |= bits_of(from[e]) << 8 * SIZE * e;
-    return word;
-}
-
-// A piece of them.
-DEVICE_FN void load_piece(unsigned *to, const element *from, int count)
-{
-    if (ALIGNED && count >= RUN) {
-        const uint4 all = *(const uint4 *) from;
-        to[0] = all.x, to[PIECE / 16] = all.y, to[PIECE / 8] = all.z;
-        to[PIECE / 4 - 1] = all.w;
-        return;
-    }
-    UNROLL
-    for (int i = 0; i < PIECE / 4; i++)
-        to[i] = load_word(from + i * (4 / SIZE), count - i * (4 / SIZE));
-}
-
-// Turn four words of four bytes: the i-th of word j becomes the j-th of word i.
-DEVICE_FN void turn(unsigned x[4])
-{
-    const unsigned low0 = __byte_perm(x[0], x[1], 0x5140);
-    const unsigned low1 = __byte_perm(x[2], x[3], 0x5140);
-    const unsigned high0 = __byte_perm(x[0], x[1], 0x7362);
-    const unsigned high1 = __byte_perm(x[2], x[3], 0x7362);
-    x[0] = __byte_perm(low0, low1, 0x5410);
-    x[1] = __byte_perm(low0, low1, 0x7632);
-    x[2] = __byte_perm(high0, high1, 0x5410);
-    x[3] = __byte_perm(high0, high1, 0x7632);
-}
-
-// Start copying piece j to a tile in shared memory, or load it. `left` depths are left to
-// copy, and `inside` says that all of the tile is in the matrix.
-DEVICE_FN void copy_piece(const struct copier &c, int j, unsigned to, unsigned *held,
-                          int left, bool inside, OPERAND)
-{
-    const int row = c.row + j * pass_of(SAME);
-    const int across = inside ? 4 : (deep ? c.lines : left) - row;
-    const int along = inside ? RUN : (deep ? left : c.lines) - c.at;
-    const int count = across > 0 && along > 0 ? smaller(along, RUN) : 0;
-    const element *from = c.from + (wide) (j * pass_of(SAME)) * c.ld;
-
-    if (row >= num_rows(SAME))
-        return;
-    if (is_turned(SAME)) {
-        UNROLL
-        for (int i = 0; i < 4; i++)
-            held[i] = load_word(from + (wide) i * c.ld, inside       ? 4
-                                                        : i < across ? along
-                                                                     : 0);
-    } else if (!is_async(SAME)) {
-        load_piece(held, from, count);
-    } else if (ALIGNED) {
-        copy_16(to + place(row, c.at * SIZE, SAME), from, count * SIZE);
-    } else {
-        copy_4(to + place(row, c.at * SIZE, SAME), from, count * SIZE);
-    }
-}
-
-// Store piece j, as it was loaded, to a tile in shared memory.
-DEVICE_FN void put_piece(const struct copier &c, int j, unsigned char *to, unsigned *held,
-                         OPERAND)
-{
-    const int row = c.row + j * pass_of(SAME);
-
-    if (row >= num_rows(SAME))
-        return;
-    if (is_turned(SAME)) {
-        turn(held);
-        UNROLL
-        for (int i = 0; i < 4; i++)
-            *(unsigned *) (to + place(c.at + i, row, SAME)) = held[i];
-    } else if (ALIGNED) {
-        *(uint4 *) (to + place(row, c.at * SIZE, SAME)) =
-            make_uint4(held[0], held[PIECE / 16], held[PIECE / 8], held[PIECE / 4 - 1]);
-    } else {
-        *(unsigned *) (to + place(row, c.at * SIZE, SAME)) = held[0];
-    }
-}
 
 // ---- from shared memory to registers ----------------------------------------------------
 

@@ -243,6 +243,30 @@ static void check_faults(void)
     mmt_device_close(device);
 }
 
+/* ---- who is chosen --------------------------------------------------------------- */
+
+/* Without a profile: where the copy engine takes the rows another kernel is first, and
+ * for rows that it cannot take, which is also what a plan holds beside it, this one. */
+static void check_default(void)
+{
+    mmt_error err = { 0 };
+    mmt_device *device = emulate_open(90, &err);
+    struct mmt_config config;
+
+    if (!CHECK(device != NULL))
+        return;
+    struct mmt_caps hopper = *mmt_device_caps(device);
+    snprintf(hopper.architecture, sizeof(hopper.architecture), "sm_90a");
+    for (int odd = 0; odd < 2; odd++) {
+        const struct shape shape = { 2048, 2048, 2048, odd ? 1 : 16, 1 };
+        const struct mmt_variant variant = variant_at(MMT_BF16, 0);
+        const mmt_problem problem = make_problem(&shape, &variant);
+        CHECK(mmt_config_default(&problem, &hopper, &config));
+        CHECK_EQ_STR(config.template->name, odd ? "mma" : "wgmma");
+    }
+    mmt_device_close(device);
+}
+
 /* ---- by hand --------------------------------------------------------------------- */
 
 static void check_given(int sm, const char *configuration)
@@ -273,5 +297,6 @@ int main(int argc, char **argv)
     for (int i = 0; i < COUNT(cards); i++)
         check_card(cards[i].sm, cards[i].types);
     check_faults();
+    check_default();
     return test_end("emulate");
 }
