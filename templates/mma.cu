@@ -151,15 +151,8 @@ DEVICE_FN void copy_stage(struct way *w, bool inside)
 {
     const unsigned to = w->address + w->in;
 
-    UNROLL
-    for (int j = 0; j < pieces_of(OPERAND_A); j++)
-        copy_piece(w->a, j, to, is_async(OPERAND_A) ? 0 : w->held_a + j * held_by(OPERAND_A),
-                   w->coming, inside, OPERAND_A);
-    UNROLL
-    for (int j = 0; j < pieces_of(OPERAND_B); j++)
-        copy_piece(w->b, j, to + SPACE_A,
-                   is_async(OPERAND_B) ? 0 : w->held_b + j * held_by(OPERAND_B), w->coming,
-                   inside, OPERAND_B);
+    copy_tile(w->a, to, w->held_a, w->coming, inside, OPERAND_A);
+    copy_tile(w->b, to + SPACE_A, w->held_b, w->coming, inside, OPERAND_B);
     if (ASYNC)
         end_group();
     w->a.from += TRANS_A ? (wide) TILE_K * w->a.ld : TILE_K;
@@ -172,12 +165,8 @@ DEVICE_FN void put_stage(struct way *w)
 {
     unsigned char *to = w->shared + w->in;
 
-    UNROLL
-    for (int j = 0; j < pieces_of(OPERAND_A) && !is_async(OPERAND_A); j++)
-        put_piece(w->a, j, to, w->held_a + j * held_by(OPERAND_A), OPERAND_A);
-    UNROLL
-    for (int j = 0; j < pieces_of(OPERAND_B) && !is_async(OPERAND_B); j++)
-        put_piece(w->b, j, to + SPACE_A, w->held_b + j * held_by(OPERAND_B), OPERAND_B);
+    put_tile(w->a, to, w->held_a, OPERAND_A);
+    put_tile(w->b, to + SPACE_A, w->held_b, OPERAND_B);
     w->in = next_stage(w->in);
 }
 

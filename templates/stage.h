@@ -3,8 +3,8 @@
 //
 // Rows stay as they are in memory, but for elements of 1 byte that do not run along k: these
 // are turned on their way, four by four. Copies go by themselves where they may (ASYNC; pieces
-// of 16 bytes, or of 4), and else through registers: loaded before a stage is multiplied,
-// stored behind it.
+// of 16 bytes, or of 4, which rows must begin at multiples of), and else through registers:
+// loaded before a stage is multiplied, stored behind it.
 //
 // Within a row chunks of 16 bytes are exchanged by xor, so that the eight rows that a warp
 // fetches at once meet in no bank.
@@ -73,11 +73,19 @@ struct copier {
     const element *from;       // its first piece in the tile to be copied next
     int row, at;               // that piece's place in the tile as it stands in memory
     int lines, ld;             // lines that the matrix has from the tile on; its ld
+    bool words;                // rows begin at multiples of 4 bytes
 };
 
+// Whether copies always go by themselves.
 DEVICE_FN constexpr bool is_async(OPERAND)
 {
     return ASYNC && (SIZE == 4 || (ALIGNED && !is_turned(SAME)));
+}
+
+// Whether these do.
+DEVICE_FN bool goes_async(const struct copier &c, OPERAND)
+{
+    return is_async(SAME) || (ASYNC && !is_turned(SAME) && c.words);
 }
 
 // Rows of a tile as it stands in memory.
@@ -130,6 +138,7 @@ DEVICE_FN struct copier start_copier(const element *matrix, int ld, int line, in
     if (THREADS % beside && THREAD_X / beside >= THREADS / beside)
         c.row = num_rows(SAME);
     c.lines = lines - line, c.ld = ld;
+    c.words = ALIGNED || ((size_t) matrix % 4 == 0 && ld % (4 / SIZE) == 0);
     c.from = matrix + (deep ? (wide) (line + c.row) * ld + depth + c.at
                             : (wide) (depth + c.row) * ld + line + c.at);
     return c;
@@ -143,30 +152,16 @@ DEVICE_FN unsigned bits_of(element x)
 }
 
 // A word of elements, of which those behind the first `count` are 0.
-DEVICE_FN unsigned load_word(const element *from, int count)
+DEVICE_FN unsigned load_word(const element *from, int count, bool words)
 {
     unsigned word = 0;
-    if (ALIGNED && count >= 4 / SIZE)
+    if (words && count >= 4 / SIZE)
         return *(const unsigned *) from;
     UNROLL
     for (int e = 0; e < 4 / SIZE; e++)
         if (e < count)
             word |= bits_of(from[e]) << 8 * SIZE * e;
     return word;
-}
-
-// A piece of them.
-DEVICE_FN void load_piece(unsigned *to, const element *from, int count)
-{
-    if (ALIGNED && count >= RUN) {
-        const uint4 all = *(const uint4 *) from;
-        to[0] = all.x, to[PIECE / 16] = all.y, to[PIECE / 8] = all.z;
-        to[PIECE / 4 - 1] = all.w;
-        return;
-    }
-    UNROLL
-    for (int i = 0; i < PIECE / 4; i++)
-        to[i] = load_word(from + i * (4 / SIZE), count - i * (4 / SIZE));
 }
 
 // Turn four words of four bytes: the i-th of word j becomes the j-th of word i.
@@ -182,33 +177,61 @@ DEVICE_FN void turn(unsigned x[4])
     x[3] = __byte_perm(high0, high1, 0x7632);
 }
 
-// Start copying piece j to a tile in shared memory, or load it. `left` depths are left to
-// copy, and `inside` says that all of the tile is in the matrix.
-DEVICE_FN void copy_piece(const struct copier &c, int j, unsigned to, unsigned *held,
-                          int left, bool inside, OPERAND)
+// How many elements of piece j are in the matrix, along a row, and of how many rows from
+// its first on. `left` depths are left to copy, and `inside` says that all of the tile is in
+// the matrix.
+DEVICE_FN int along(const struct copier &c, int left, bool inside, OPERAND)
 {
-    const int row = c.row + j * pass_of(SAME);
-    const int across = inside ? 4 : (deep ? c.lines : left) - row;
-    const int along = inside ? 16 : (deep ? left : c.lines) - c.at;
-    const int count = across > 0 && along > 0 ? smaller(along, RUN) : 0;
+    return inside ? 16 : (deep ? left : c.lines) - c.at;
+}
+DEVICE_FN int across(const struct copier &c, int j, int left, bool inside, OPERAND)
+{
+    return inside ? 4 : (deep ? c.lines : left) - c.row - j * pass_of(SAME);
+}
+
+// Start copying piece j to a tile in shared memory.
+DEVICE_FN void copy_piece(const struct copier &c, int j, unsigned to, int left, bool inside,
+                          OPERAND)
+{
+    const int row = c.row + j * pass_of(SAME), most = along(c, left, inside, SAME);
+    const bool none = most <= 0 || across(c, j, left, inside, SAME) <= 0;
     const element *from = c.from + (wide) (j * pass_of(SAME)) * c.ld;
+    const unsigned at = to + place(row, c.at * SIZE, SAME);
 
     if (row >= num_rows(SAME))
         return;
-    if (is_turned(SAME)) {
-        UNROLL
-        for (int i = 0; i < 4; i++)
-            held[i] = load_word(from + (wide) i * c.ld, i < across ? along : 0);
-    } else if (!is_async(SAME)) {
-        load_piece(held, from, count);
-    } else if (ALIGNED) {
-        copy_16(to + place(row, c.at * SIZE, SAME), from, count * SIZE);
-    } else {
-        copy_4(to + place(row, c.at * SIZE, SAME), from, count * SIZE);
-    }
+    if (ALIGNED)
+        copy_16(at, from, none ? 0 : smaller(most, RUN) * SIZE);
+    else
+        copy_4(at, from, none ? 0 : smaller(most, RUN) * SIZE);
 }
 
-// Store piece j, as it was loaded, to a tile in shared memory.
+// Load it, where `words` in whole words.
+DEVICE_FN void load_piece(const struct copier &c, int j, unsigned *held, int left,
+                          bool inside, bool words, OPERAND)
+{
+    const int most = along(c, left, inside, SAME);
+    const int rows = across(c, j, left, inside, SAME);
+    const element *from = c.from + (wide) (j * pass_of(SAME)) * c.ld;
+
+    if (c.row + j * pass_of(SAME) >= num_rows(SAME))
+        return;
+    if (ALIGNED && !is_turned(SAME) && rows > 0 && most >= RUN) {
+        const uint4 all = *(const uint4 *) from;
+        held[0] = all.x, held[PIECE / 16] = all.y, held[PIECE / 8] = all.z;
+        held[PIECE / 4 - 1] = all.w;
+        return;
+    }
+    UNROLL
+    for (int i = 0; i < held_by(SAME); i++)
+        if (is_turned(SAME))
+            held[i] = load_word(from + (wide) i * c.ld, i < rows ? most : 0, words);
+        else
+            held[i] = load_word(from + i * (4 / SIZE),
+                                rows > 0 ? most - i * (4 / SIZE) : 0, words);
+}
+
+// Store it, as it was loaded, to a tile in shared memory.
 DEVICE_FN void put_piece(const struct copier &c, int j, unsigned char *to, unsigned *held,
                          OPERAND)
 {
@@ -227,4 +250,33 @@ DEVICE_FN void put_piece(const struct copier &c, int j, unsigned char *to, unsig
     } else {
         *(unsigned *) (to + place(row, c.at * SIZE, SAME)) = held[0];
     }
+}
+
+// Start copying all pieces, or load them.
+DEVICE_FN void copy_tile(const struct copier &c, unsigned to, unsigned *held, int left,
+                         bool inside, OPERAND)
+{
+    if (goes_async(c, SAME)) {
+        UNROLL
+        for (int j = 0; j < pieces_of(SAME); j++)
+            copy_piece(c, j, to, left, inside, SAME);
+    } else if (c.words) {
+        UNROLL
+        for (int j = 0; j < pieces_of(SAME); j++)
+            load_piece(c, j, held + j * held_by(SAME), left, inside, true, SAME);
+    } else {
+        UNROLL
+        for (int j = 0; j < pieces_of(SAME); j++)
+            load_piece(c, j, held + j * held_by(SAME), left, inside, false, SAME);
+    }
+}
+
+// Store what was loaded of them.
+DEVICE_FN void put_tile(const struct copier &c, unsigned char *to, unsigned *held, OPERAND)
+{
+    if (goes_async(c, SAME))
+        return;
+    UNROLL
+    for (int j = 0; j < pieces_of(SAME); j++)
+        put_piece(c, j, to, held + j * held_by(SAME), SAME);
 }

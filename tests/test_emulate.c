@@ -36,12 +36,14 @@ static const struct {
     { 89, 1 << MMT_F8E4M3 | 1 << MMT_F8E5M2 },
 };
 
-/* Leading dimensions and strides are made multiples of `step` elements. */
+/* Leading dimensions and strides are made multiples of `step` elements: those of 4 are of
+ * whole words, but not aligned. */
 static const struct shape {
     int m, n, k, step, batch;
 } shapes[] = {
     { 70, 50, 90, 16, 2 }, { 33, 17, 133, 1, 1 }, { 130, 134, 200, 16, 1 },
     { 1, 1, 1, 1, 1 },     { 19, 35, 0, 16, 1 },  { 5, 100, 67, 16, 1 },
+    { 50, 42, 74, 4, 1 },
 };
 
 static const struct exact_call calls[] = {
@@ -219,6 +221,8 @@ static const struct fault {
       MMT_TF32 },
     { "a stage is copied to where others fetch", "(STAGES - 1) * SPACE ? 0",
       "(STAGES - 2) * SPACE ? 0", MMT_BF16 },
+    { "whole words are copied to the wrong chunk", "copy_4(at, from",
+      "copy_4(at ^ 16, from", MMT_F16 },
     { "what went to full precision is added again", "    clear(t->part);", "",
       MMT_F8E4M3 },
 };
