@@ -141,6 +141,23 @@ static mmt_status create_functions(struct mmt_kernel *kernel, mmt_error *err)
     return status;
 }
 
+/* Memory that was never written has no numbers in it, which a checker is right to say. */
+static mmt_status zeroed(mmt_device *device, size_t bytes, mmt_operand *out,
+                         mmt_error *err)
+{
+    void *zeros = calloc(1, bytes);
+    mmt_status status = zeros
+                            ? mmt_buffer_create(device, bytes, out, err)
+                            : mmt_fail(err, MMT_ERROR_MEMORY, "no memory to warm up in");
+    if (status == MMT_OK) {
+        status = mmt_buffer_write(device, *out, zeros, bytes, err);
+        if (status != MMT_OK)
+            mmt_buffer_free(device, *out);
+    }
+    free(zeros);
+    return status;
+}
+
 /* OpenCL drivers finish compiling at the first launch: do one, of a single element and no
  * sum, so that nobody meets that later. There is room round the element: a candidate
  * that writes past it is to be found out by the checks, not to bring the process down. */
@@ -148,7 +165,6 @@ static mmt_status warm_up(const struct mmt_kernel *kernel,
                           const struct mmt_config *config, mmt_error *err)
 {
     enum { ROOM = 1 << 16 };
-    static const double bias[2]; /* memory that was never written has no numbers in it */
     struct mmt_kernel tiny = *kernel;
     mmt_operand memory;
     mmt_args args = mmt_args_defaults();
@@ -161,17 +177,15 @@ static mmt_status warm_up(const struct mmt_kernel *kernel,
     set_parts(&tiny, config);
     if (tiny.whole.launches.count > kernel->whole.launches.count)
         tiny.whole.launches.count = kernel->whole.launches.count;
-    mmt_status status = mmt_buffer_create(
-        tiny.device, 2 * ROOM + mmt_kernel_workspace(&tiny), &memory, err);
+    mmt_status status =
+        zeroed(tiny.device, 2 * ROOM + mmt_kernel_workspace(&tiny), &memory, err);
     if (status != MMT_OK)
         return status;
     args.a = args.b = args.c = args.bias = args.workspace = memory;
     args.a.offset = args.b.offset = ROOM / 2;
     args.c.offset = ROOM;
     args.workspace.offset = 2 * ROOM;
-    status = mmt_buffer_write(tiny.device, args.bias, bias, sizeof bias, err);
-    if (status == MMT_OK)
-        status = mmt_kernel_run(&tiny, &args, NULL, err);
+    status = mmt_kernel_run(&tiny, &args, NULL, err);
     if (status == MMT_OK)
         status = mmt_finish(tiny.device, NULL, err);
     mmt_buffer_free(tiny.device, memory);

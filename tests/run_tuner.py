@@ -288,8 +288,19 @@ def test_learned():
 
 # ---- seeds --------------------------------------------------------------------------------------
 
+def time_beside(problem, device_profile, name, configurations):
+    """Seconds and spread of each configuration, timed in one run of their own."""
+    last = f"{folder}/{name}.json"
+    run(problem + ["-o", last, "--with", device_profile, "--budget", "3"], 0, timeout=900)
+    timed = {line["configuration"]: line for line in read_journal(last)[1:]
+             if not line.get("calibration") and line["status"] == "timed"}
+    check(all(c in timed for c in configurations), f"{configurations} in {list(timed)}")
+    return [timed[c] for c in configurations]
+
+
 def test_seeds():
-    """Within 2 %, and what the samples of both scatter; timed beside each other."""
+    """Within 2 %, and the noise of the machine: how far the least of three times scatters,
+    and the samples within them. A machine that is busy is slow, never fast."""
     device = need_cpu_device()
     problem = ["--device", device, "--type", "f32", "--shape", "256x256x256"]
     profiles = []
@@ -301,18 +312,14 @@ def test_seeds():
     profiles[0]["entries"] += profiles[1]["entries"]
     with open(folder + "/both.json", "w", encoding="utf-8") as f:
         json.dump(profiles[0], f)
-    last = folder + "/last.json"
-    run(problem + ["-o", last, "--with", folder + "/both.json", "--budget", "3"], 0,
-        timeout=900)
-    timed = {line["configuration"]: line for line in read_journal(last)[1:]
-             if not line.get("calibration") and line["status"] == "timed"}
-    if not check(all(winner in timed for winner in winners), f"{winners} in {list(timed)}"):
-        return
-    times = [timed[winner] for winner in winners]
-    noise = sum(time["spread"] / time["seconds"] for time in times)
-    apart = abs(times[0]["seconds"] / times[1]["seconds"] - 1)
+    rounds = [time_beside(problem, folder + "/both.json", f"round{i}", winners)
+              for i in range(3)]
+    seconds = [[r[w]["seconds"] for r in rounds] for w in range(2)]
+    spreads = [min(r[w]["spread"] / r[w]["seconds"] for r in rounds) for w in range(2)]
+    noise = sum(spreads) + sum(sorted(s)[1] / min(s) - 1 for s in seconds)
+    apart = abs(min(seconds[0]) / min(seconds[1]) - 1)
     print(f"the winners of two seeds are {100 * apart:.1f} % apart; noise {100 * noise:.1f} %")
-    check(apart <= 0.02 + noise, f"two seeds end {apart:.3f} apart, noise {noise:.3f}: {times}")
+    check(apart <= 0.02 + noise, f"two seeds end {apart:.3f} apart, noise {noise:.3f}: {seconds}")
 
 
 # ---- killed -------------------------------------------------------------------------------------
