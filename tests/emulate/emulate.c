@@ -68,27 +68,29 @@ static void add_planted(struct mmt_text *to, const char *text)
     mmt_text_add(to, text);
 }
 
+/* What the host's compiler is given. */
+static void change_text(const char *source, struct mmt_text *out)
+{
+    struct mmt_text without = { 0 };
+    add_without(&without, source, "ptx.h");
+    add_planted(out, mmt_text_string(&without));
+    mmt_text_finish(&without);
+}
+
 /* ---- building -------------------------------------------------------------------- */
 
+/* Nothing yet: a text is built when a kernel of it is asked for by name. */
 static mmt_status compile(mmt_device *device, const char *source,
                           struct mmt_binary *binary, mmt_error *err)
 {
-    struct mmt_text text = { 0 }, changed = { 0 };
-
-    add_without(&text, source, "ptx.h");
-    add_planted(&changed, mmt_text_string(&text));
-    binary->data = strdup(mmt_text_string(&changed));
-    binary->size = changed.length + 1;
-    mmt_text_finish(&text);
-    mmt_text_finish(&changed);
+    binary->data = strdup(source);
+    binary->size = strlen(source) + 1;
     return binary->data ? MMT_OK : mmt_fail(err, MMT_ERROR_MEMORY, "out of memory");
 }
 
-/* What is planted takes part: the cache must not answer for it. */
 static void compiler_key(const mmt_device *device, struct mmt_text *key)
 {
-    mmt_text_addf(key, "emulated %s %s %s", device->caps.architecture,
-                  plant_what ? plant_what : "", plant_what ? plant_into : "");
+    mmt_text_addf(key, "emulated %s", device->caps.architecture);
 }
 
 static mmt_status module_load(mmt_device *device, const struct mmt_binary *binary,
@@ -221,12 +223,15 @@ static mmt_status function_create(struct mmt_module *base, const char *entry,
 {
     struct emulated_module *module = (struct emulated_module *) base;
     struct emulated_function *function = calloc(1, sizeof(*function));
+    struct mmt_text text = { 0 };
     struct library *library;
-    mmt_status status = MMT_OK;
 
     if (!function)
         return mmt_fail(err, MMT_ERROR_MEMORY, "out of memory");
-    status = find_library(module->text, entry, base->device->caps.sm, &library, err);
+    change_text(module->text, &text);
+    mmt_status status =
+        find_library(mmt_text_string(&text), entry, base->device->caps.sm, &library, err);
+    mmt_text_finish(&text);
     if (status) {
         free(function);
         return status;
