@@ -1,6 +1,6 @@
-/* What a CUDA text finds where it runs on the host: the words that NVIDIA's compiler knows
- * by itself. Stands before the text; the program that loads it runs a block's threads in
- * turns (emulate.c). C++17. */
+/* What a CUDA text finds where it runs on the host: the words that NVIDIA's compiler
+ * knows by itself. Stands before the text; the program that loads it runs a block's
+ * threads in turns (emulate.c). C++17. */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -12,16 +12,26 @@
 #define __device__
 #define __forceinline__ inline
 #define __restrict__
-#define __shared__             thread_local
-#define __align__(n)           __attribute__((aligned(n)))
+#define __shared__   thread_local
+#define __align__(n) __attribute__((aligned(n)))
 #define __launch_bounds__(...)
-#define __syncthreads()        emulate_barrier()
+#define __syncthreads() emulate_barrier()
 
-struct float2 { float x, y; };
-struct float4 { float x, y, z, w; };
-struct double2 { double x, y; };
-struct uint2 { unsigned x, y; };
-struct uint4 { unsigned x, y, z, w; };
+struct float2 {
+    float x, y;
+};
+struct float4 {
+    float x, y, z, w;
+};
+struct double2 {
+    double x, y;
+};
+struct uint2 {
+    unsigned x, y;
+};
+struct uint4 {
+    unsigned x, y, z, w;
+};
 
 static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w)
 {

@@ -1,5 +1,5 @@
-/* templates/ptx.h for the host, written after NVIDIA's description of the instructions and
- * apart from the kernels that use them. */
+/* templates/ptx.h for the host, written after NVIDIA's description of the instructions
+ * and apart from the kernels that use them. */
 
 #if __CUDA_ARCH__ >= 800
 #define ASYNC 1
@@ -104,8 +104,8 @@ static void gather_line(real to[MMA_ELEMENTS], const unsigned *const lanes[4], i
         to[e] = to_real(line[e]);
 }
 
-/* Row r of A is with lanes 4 * (r % 8) and the next three, column j of B with 4 * j and the
- * next three; element (r, j) of C with lane 4 * (r % 8) + j / 2. */
+/* Row r of A is with lanes 4 * (r % 8) and the next three, column j of B with 4 * j and
+ * the next three; element (r, j) of C with lane 4 * (r % 8) + j / 2. */
 static void all_mma(void *const mmas[32])
 {
     const emulated_mma *const *lane = (const emulated_mma *const *) mmas;
