@@ -63,7 +63,9 @@ static inline unsigned __byte_perm(unsigned x, unsigned y, unsigned which)
 
 /* Shared memory as large as any block may ask for; its addresses begin at 0. */
 enum { EMULATED_SHARED = 227 * 1024 };
+extern "C" {
 alignas(1024) thread_local unsigned char mmt_shared[EMULATED_SHARED];
+}
 
 static inline unsigned __cvta_generic_to_shared(const void *at)
 {
