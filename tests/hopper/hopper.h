@@ -13,7 +13,8 @@ DEVICE_FN unsigned keep(unsigned value)
 
 #define SHARED_TILES(name) const unsigned name = FIRST_BYTE
 
-// ---- barriers ---------------------------------------------------------------------------
+// ---- barriers
+// ---------------------------------------------------------------------------
 
 DEVICE_FN void barrier_init(unsigned barrier, int arrivals)
 {
@@ -53,7 +54,8 @@ DEVICE_FN int cluster_rank(int blocks)
     return machine.fiber->block->rank;
 }
 
-// ---- the copy engine --------------------------------------------------------------------
+// ---- the copy engine
+// --------------------------------------------------------------------
 
 DEVICE_FN void prefetch(const tensor_map *map) {}
 
@@ -74,7 +76,8 @@ DEVICE_FN void copy_out(const tensor_map *map, int x, int y, int z, unsigned fro
 DEVICE_FN void await_copies_out(void) {}
 DEVICE_FN void shared_ready(void) {}
 
-// ---- shared memory ----------------------------------------------------------------------
+// ---- shared memory
+// ----------------------------------------------------------------------
 
 DEVICE_FN void store_word(unsigned to, unsigned word)
 {
@@ -116,7 +119,8 @@ DEVICE_FN void store_matrices(unsigned to, unsigned a, unsigned b, unsigned c, u
     store_matrices(to, { a, b, c, d });
 }
 
-// ---- warpgroups -------------------------------------------------------------------------
+// ---- warpgroups
+// -------------------------------------------------------------------------
 
 #define FEWER_REGISTERS(count)
 #define MORE_REGISTERS(count)
@@ -125,12 +129,14 @@ DEVICE_FN void wgmma_begin(void) {}
 DEVICE_FN void wgmma_end(void) {}
 DEVICE_FN void settle_sum(real &sum) {}
 
-// An element of an operand that begins at a descriptor's address: deep, eight lines of 128
-// bytes and then the next eight; else chunks of 128 bytes, eight depths and the next eight.
+// An element of an operand that begins at a descriptor's address: deep, eight lines of
+// 128 bytes and then the next eight; else chunks of 128 bytes, eight depths and the next
+// eight.
 DEVICE_FN real operand_element(unsigned long long descriptor, int i, int depth, bool deep)
 {
     const int size = sizeof(element), width = 128 / size;
-    const unsigned start = descriptor % 16384 * 16, chunks = (descriptor >> 16) % 16384 * 16,
+    const unsigned start = descriptor % 16384 * 16,
+                   chunks = (descriptor >> 16) % 16384 * 16,
                    groups = (descriptor >> 32) % 16384 * 16;
     const unsigned at = deep ? start + i / 8 * groups + i % 8 * 128 + depth * size
                              : start + i / width * chunks + depth / 8 * groups +
@@ -156,10 +162,11 @@ DEVICE_FN void wgmma(real *sum, int columns, int depth, unsigned long long left,
     }
 }
 
-#define WGMMA(what, signs, sum, left, right, add) \
+#define WGMMA(what, signs, sum, left, right, add)                                        \
     wgmma(sum, TILE_N, WGMMA_K, left, LEFT_DEEP, right, RIGHT_DEEP, add)
 
-// ---- numbers ----------------------------------------------------------------------------
+// ---- numbers
+// ----------------------------------------------------------------------------
 
 DEVICE_FN unsigned pair_of_bf16(float low, float high)
 {

@@ -1,5 +1,5 @@
-// A multiprocessor by hand: the blocks of one cluster, their threads as fibers that run one
-// at a time, each until it waits. Included before the text of a kernel.
+// A multiprocessor by hand: the blocks of one cluster, their threads as fibers that run
+// one at a time, each until it waits. Included before the text of a kernel.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +24,8 @@ static inline uint2 make_uint2(unsigned x, unsigned y)
 
 enum { FIRST_BYTE = 1024, STACK = 1 << 15 };
 
-// A matrix, or a batch of them, as the engine is told of it: bytes from row to row and from
-// matrix to matrix, and the box that it moves.
+// A matrix, or a batch of them, as the engine is told of it: bytes from row to row and
+// from matrix to matrix, and the box that it moves.
 struct matrix {
     char *start;
     long columns, rows, batch, ld, stride;
@@ -99,7 +99,8 @@ static unsigned char *byte_of(struct block *block, unsigned address, int size)
     return &block->shared[address - FIRST_BYTE];
 }
 
-// ---- waiting ------------------------------------------------------------------------------
+// ---- waiting
+// ------------------------------------------------------------------------------
 
 static void meet(meeting *meeting, int threads, bool wait)
 {
@@ -156,7 +157,8 @@ static const unsigned *tell_warp(unsigned word)
     return &block->told[machine.fiber->thread / 32 * 32];
 }
 
-// ---- the engine ---------------------------------------------------------------------------
+// ---- the engine
+// ---------------------------------------------------------------------------
 
 // Pieces of 16 bytes change places by their row, of as many as are `width` bytes long.
 static unsigned swizzled(unsigned address, unsigned width)
@@ -176,7 +178,8 @@ static void copy_box_in(struct block *block, unsigned to, const struct matrix &m
         give_up("a box goes to an address that is no multiple of 128", to);
     for (int i = 0; i < m.inner * m.outer; i++) {
         const long column = x + i % m.inner, row = y + i / m.inner;
-        unsigned char *cell = byte_of(block, swizzled(to + i * m.size, m.swizzle), m.size);
+        unsigned char *cell =
+            byte_of(block, swizzled(to + i * m.size, m.swizzle), m.size);
         if (is_inside(m, column, row, z))
             memcpy(cell, m.start + z * m.stride + row * m.ld + column * m.size, m.size);
         else
@@ -189,7 +192,8 @@ static void copy_box_in(struct block *block, unsigned to, const struct matrix &m
 static void copy_box_out(const struct matrix &m, int x, int y, int z, unsigned from)
 {
     if (m.columns * m.size % 16)
-        give_up("the engine stores rows of multiples of 16 bytes, not", m.columns * m.size);
+        give_up("the engine stores rows of multiples of 16 bytes, not",
+                m.columns * m.size);
     for (int i = 0; i < m.inner * m.outer; i++) {
         const long column = x + i % m.inner, row = y + i / m.inner;
         const unsigned at = swizzled(from + i * m.size, m.swizzle);
@@ -199,7 +203,8 @@ static void copy_box_out(const struct matrix &m, int x, int y, int z, unsigned f
     }
 }
 
-// ---- running ------------------------------------------------------------------------------
+// ---- running
+// ------------------------------------------------------------------------------
 
 static void (*entry)(void);
 
