@@ -173,27 +173,15 @@ static int side_of_launch(const struct grind *grind, const struct mmt_config *co
     return 0;
 }
 
-/* The most of all launches, but for those that take C as one long row. */
 static int side_of(const struct grind *grind, const struct mmt_config *config,
                    const struct mmt_variant *variant, bool rows)
 {
     int most = 1;
     for (int i = 0; i < MMT_MAX_LAUNCHES; i++) {
         const int side = side_of_launch(grind, config, variant, rows, i);
-        if (side * side_of_launch(grind, config, variant, !rows, i) <= MAX_TILE)
-            most = side > most ? side : most;
+        most = side > most ? side : most;
     }
     return most;
-}
-
-/* Elements of a large C for each block of a launch, of whose blocks several may share
- * them. */
-static int cover_of_launch(const struct grind *grind, const struct mmt_config *config,
-                           const struct mmt_variant *variant, int launch)
-{
-    return MAX_SIDE * MAX_SIDE /
-           (int) count_blocks(grind, config, variant, launch, MAX_SIDE, MAX_SIDE) *
-           (int) count_blocks(grind, config, variant, launch, 1, 1);
 }
 
 static bool is_small(const struct grind *grind, const struct mmt_config *config,
@@ -204,11 +192,12 @@ static bool is_small(const struct grind *grind, const struct mmt_config *config,
     for (int i = 0; i < launches.count; i++) {
         const unsigned *block = launches.launch[i].block;
         if (block[0] * block[1] * block[2] > MAX_THREADS ||
-            launches.launch[i].shared > MAX_SHARED ||
-            cover_of_launch(grind, config, variant, i) > MAX_TILE)
+            launches.launch[i].shared > MAX_SHARED)
             return false;
     }
-    return true;
+    return side_of(grind, config, variant, true) *
+               side_of(grind, config, variant, false) <=
+           MAX_TILE;
 }
 
 /* The smallest there is; a batch of odd sizes, aligned nowhere; one more and one less
