@@ -2,7 +2,7 @@
 #include "templates/gemm.h"
 
 enum { BLOCK_M, BLOCK_N, SPLIT_K, NUM_KNOBS };
-enum { ADD_THREADS = 128 };
+enum { ADD_THREADS = 32 };
 
 static const struct mmt_knob knobs[NUM_KNOBS] = {
     [BLOCK_M] = MMT_KNOB("BLOCK_M", "rows of C per block", 4, 8, 16, 32),

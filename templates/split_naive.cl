@@ -33,7 +33,7 @@
 #define TRANS_B 0     // 1: B is stored n x k
 #endif
 
-#define ADD_THREADS 128
+#define ADD_THREADS 32
 
 #if BLOCK_M < 1 || BLOCK_N < 1 || SPLIT_K < 1
 #error "a block must have rows and columns, and k at least one part"
