@@ -21,8 +21,9 @@ static struct mmt_record make_record(int number)
     CHECK_OK(mmt_problem_normalise(&problem, &record.problem, &err), err);
     CHECK_OK(mmt_config_parse("tiled TILE=32", &record.config, &err), err);
     record.result.outcome = (enum mmt_outcome)(number % 6);
-    snprintf(record.result.reason, sizeof record.result.reason,
-             number % 6 ? "\"%d\" was wrong,\nand so on" : "", number);
+    if (number % 6)
+        snprintf(record.result.reason, sizeof record.result.reason,
+                 "\"%d\" was wrong,\nand so on", number);
     if (record.result.outcome == MMT_TIMED)
         record.result.time = (struct mmt_timing){ 1e-3 * (number + 1), 1e-5, 7 };
     record.result.registers = record.result.outcome == MMT_TIMED ? 64 : -1;

@@ -65,7 +65,7 @@ struct mmt_result {
     int registers, spill_bytes; /* -1: the platform does not tell */
     long long shared;
     double celsius, clock_mhz; /* of the device just after; 0: it does not tell */
-    char throttled[28];        /* what slowed it down, "power cap"; "": nothing did */
+    char throttled[64];        /* what slowed it down, "power cap"; "": nothing did */
 };
 
 struct mmt_reply {

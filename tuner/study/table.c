@@ -129,7 +129,7 @@ static const char *value_text(const struct mmt_table *table, int row, int column
 
 void mmt_table_print(const struct mmt_table *table, FILE *file)
 {
-    int widths[MMT_MOST_COLUMNS];
+    int widths[MMT_MOST_COLUMNS] = { 0 };
     bool units = false;
 
     for (int c = 0; c < table->num_columns; c++) {
