@@ -150,7 +150,7 @@ static void test_replace_breaks_off(void)
 {
     mmt_error err;
     struct mmt_text text = { 0 };
-    struct rlimit before, small;
+    struct rlimit before = { 0 }, small;
     char *large = calloc(1, 1 << 20);
     const char *path = in_scratch("torn");
 

@@ -63,7 +63,9 @@ static const char *time_left(const struct mmt_tuning *t, char out[32])
 
 static const char *percent(double part, char out[32])
 {
-    snprintf(out, 32, part > 0 ? " (%.0f %% of roofline)" : "", 100 * part);
+    out[0] = 0;
+    if (part > 0)
+        snprintf(out, 32, " (%.0f %% of roofline)", 100 * part);
     return out;
 }
 
