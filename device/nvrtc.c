@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "device/library.h"
 
@@ -231,9 +232,23 @@ void mmt_nvrtc_close(struct mmt_nvrtc *nvrtc)
 
 /* ---- compiling ------------------------------------------------------------------- */
 
+/* NVRTC tells no more than "13.0", which all updates of that toolkit share. */
+static void add_file(const struct mmt_nvrtc *nvrtc, struct mmt_text *key)
+{
+    void *function;
+    Dl_info library;
+    struct stat st;
+    memcpy(&function, &nvrtc->functions->nvrtcVersion, sizeof(function));
+    if (dladdr(function, &library) && !stat(library.dli_fname, &st))
+        mmt_text_addf(key, " of %lld bytes and second %lld", (long long) st.st_size,
+                      (long long) st.st_mtime);
+}
+
 void mmt_nvrtc_key(const struct mmt_nvrtc *nvrtc, struct mmt_text *key)
 {
-    mmt_text_addf(key, "cuda c++, %s,", nvrtc->name);
+    mmt_text_addf(key, "cuda c++, %s", nvrtc->name);
+    add_file(nvrtc, key);
+    mmt_text_add(key, ",");
     for (int i = 0; i < nvrtc->num_options; i++)
         mmt_text_addf(key, " %s", nvrtc->options[i]);
 }

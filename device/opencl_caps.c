@@ -107,6 +107,21 @@ static void name_architecture(cl_device_id id, struct mmt_caps *caps)
              fits ? version : vendor_words(version));
 }
 
+/* Platforms add options of the environment to those that a program gives. */
+static void add_environment(struct mmt_text *key)
+{
+    static const char *const variables[] = {
+        "AMD_OCL_BUILD_OPTIONS",      "AMD_OCL_BUILD_OPTIONS_APPEND",
+        "CLOVER_EXTRA_BUILD_OPTIONS", "OCLGRIND_BUILD_OPTIONS",
+        "POCL_EXTRA_BUILD_FLAGS",
+    };
+    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+        const char *options = getenv(variables[i]);
+        if (options && *options)
+            mmt_text_addf(key, "%s=%s\n", variables[i], options);
+    }
+}
+
 void mmt_opencl_add_key(cl_device_id id, struct mmt_text *key)
 {
     static const cl_platform_info of_platform[] = { CL_PLATFORM_NAME,
@@ -122,6 +137,7 @@ void mmt_opencl_add_key(cl_device_id id, struct mmt_text *key)
         mmt_opencl_device_text(id, of_device[i], text, sizeof(text));
         mmt_text_addf(key, "%s\n", text);
     }
+    add_environment(key);
 }
 
 /* ---- figures --------------------------------------------------------------------- */

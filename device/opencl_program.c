@@ -4,31 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
-
 const char mmt_opencl_options[] = "-cl-std=CL1.2";
 
-/* What we hand out as a binary is one of these tags, the hash of the rest in hexadecimal
- * digits, a line feed, and the rest: the platform's binary, or the text for a platform
- * that gives none. Without the hash a damaged file would reach the driver, and PoCL
- * aborts on one. */
-static const char binary_tag[] = "mmtune: OpenCL binary ";
-static const char source_tag[] = "mmtune: OpenCL source ";
-enum { TAG = sizeof(binary_tag) - 1, HEAD = TAG + 32 + 1 };
-_Static_assert(sizeof(binary_tag) == sizeof(source_tag), "one place for the hash");
+/* What we hand out as a binary is one of these tags and the rest: the platform's binary,
+ * or the text for a platform that gives none. */
+static const char binary_tag[] = "mmtune: OpenCL binary\n";
+static const char source_tag[] = "mmtune: OpenCL source\n";
+enum { TAG = sizeof(binary_tag) - 1 };
+_Static_assert(sizeof(binary_tag) == sizeof(source_tag), "one place for the rest");
 
-static void print_hash(const void *data, size_t size, char out[33])
+static mmt_status add_tag(const char *tag, const void *data, size_t size,
+                          struct mmt_binary *binary, mmt_error *err)
 {
-    mmt_hash_print(mmt_hash_add(mmt_hash_start(), data, size), out);
-}
-
-static mmt_status seal(const char *tag, const void *data, size_t size,
-                       struct mmt_binary *binary, mmt_error *err)
-{
-    char hash[33];
     struct mmt_text text = { 0 };
-    print_hash(data, size, hash);
-    mmt_text_addf(&text, "%s%s\n", tag, hash);
+    mmt_text_add(&text, tag);
     mmt_text_add_bytes(&text, data, size);
     if (text.failed) {
         mmt_text_finish(&text);
@@ -40,20 +29,16 @@ static mmt_status seal(const char *tag, const void *data, size_t size,
     return MMT_OK;
 }
 
-/* The data behind the head, NULL where they are not what was sealed. */
-static const unsigned char *unseal(const struct mmt_binary *binary, bool *is_source,
-                                   size_t *size)
+/* The data behind the tag, NULL where there is none. */
+static const unsigned char *find_data(const struct mmt_binary *binary, bool *is_source,
+                                      size_t *size)
 {
-    char hash[33];
-    const char *data = binary->data;
-    if (binary->size <= HEAD)
+    const unsigned char *data = binary->data;
+    if (binary->size <= TAG)
         return NULL;
     *is_source = !memcmp(data, source_tag, TAG);
-    *size = binary->size - HEAD;
-    if (!*is_source && memcmp(data, binary_tag, TAG))
-        return NULL;
-    print_hash(data + HEAD, *size, hash);
-    return memcmp(data + TAG, hash, 32) ? NULL : (const unsigned char *) data + HEAD;
+    *size = binary->size - TAG;
+    return *is_source || !memcmp(data, binary_tag, TAG) ? data + TAG : NULL;
 }
 
 /* ---- compiling ------------------------------------------------------------------- */
@@ -171,8 +156,8 @@ static mmt_status take_binary(struct opencl_device *device, cl_program program,
         code = read_binary(program, count, place, &data, &size);
     if (code == CL_OUT_OF_HOST_MEMORY)
         return mmt_opencl_fail(err, code, "clGetProgramInfo");
-    mmt_status status = data ? seal(binary_tag, data, size, binary, err)
-                             : seal(source_tag, source, strlen(source), binary, err);
+    mmt_status status = data ? add_tag(binary_tag, data, size, binary, err)
+                             : add_tag(source_tag, source, strlen(source), binary, err);
     free(data);
     return status;
 }
@@ -236,12 +221,13 @@ mmt_status mmt_opencl_module_load(mmt_device *base, const struct mmt_binary *bin
     struct opencl_device *device = mmt_opencl_of(base);
     bool is_source = false;
     size_t size = 0;
-    const unsigned char *data = unseal(binary, &is_source, &size);
+    const unsigned char *data = find_data(binary, &is_source, &size);
     if (!data)
-        return mmt_fail(err, MMT_ERROR_FORMAT,
-                        "a kernel's binary of %zu bytes is damaged, or none of ours; "
-                        "compiling it anew helps",
-                        binary->size);
+        return mmt_fail(
+            err, MMT_ERROR_FORMAT,
+            "a kernel's binary of %zu bytes is none of ours; compiling it anew "
+            "helps",
+            binary->size);
     struct opencl_module *module = calloc(1, sizeof(*module));
     if (!module)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a module");

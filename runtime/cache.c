@@ -11,9 +11,15 @@
 #include "base/hash.h"
 #include "runtime/runtime.h"
 
-/* A file is: magic, the key's length, the key, the binary. Lengths are in host order: the
- * folder belongs to one machine. */
-static const char magic[8] = "mmtune1";
+/* A file is a head, the key, the binary. Numbers are in host order: the folder belongs to
+ * one machine. */
+static const char magic[8] = "mmtune2";
+
+struct head {
+    char magic[8];
+    uint64_t key_length;
+    struct mmt_hash hash; /* of all that follows */
+};
 
 enum { MAX_FILE = 64 << 20, SUFFIX = 4 };
 static const char suffix[] = ".bin";
@@ -35,17 +41,25 @@ static bool is_ours(const char *path)
            !(st.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* The binary inside a file's bytes, NULL where they are not a file of this key. */
+/* The binary inside a file's bytes, NULL where they are not a whole file of this key. A
+ * driver would crash on a damaged one, or run it. */
 static const char *find_binary(const struct mmt_text *file, const char *key, size_t *size)
 {
-    uint64_t key_length = strlen(key), head = sizeof magic + sizeof key_length;
-    if (file->length <= head + key_length || memcmp(file->data, magic, sizeof magic))
+    struct head head;
+    const size_t key_length = strlen(key);
+    if (file->length <= sizeof head + key_length)
         return NULL;
-    if (memcmp(file->data + sizeof magic, &key_length, sizeof key_length) ||
-        memcmp(file->data + head, key, key_length))
+    memcpy(&head, file->data, sizeof head);
+    const char *body = file->data + sizeof head;
+    if (memcmp(head.magic, magic, sizeof magic) || head.key_length != key_length ||
+        memcmp(body, key, key_length))
         return NULL;
-    *size = file->length - head - key_length;
-    return file->data + head + key_length;
+    const struct mmt_hash hash =
+        mmt_hash_add(mmt_hash_start(), body, file->length - sizeof head);
+    if (hash.high != head.hash.high || hash.low != head.hash.low)
+        return NULL;
+    *size = file->length - sizeof head - key_length;
+    return body + key_length;
 }
 
 bool mmt_cache_get(const char *key, struct mmt_binary *binary)
@@ -155,15 +169,23 @@ static void trim(void)
     closedir(folder);
 }
 
+static struct head head_of(const char *key, const struct mmt_binary *binary)
+{
+    struct head head = { .key_length = strlen(key) };
+    memcpy(head.magic, magic, sizeof magic);
+    head.hash = mmt_hash_add(mmt_hash_start(), key, strlen(key));
+    head.hash = mmt_hash_add(head.hash, binary->data, binary->size);
+    return head;
+}
+
 void mmt_cache_put(const char *key, const struct mmt_binary *binary)
 {
     struct mmt_text path = { 0 }, file = { 0 };
-    uint64_t key_length = strlen(key);
+    const struct head head = head_of(key, binary);
 
     add_path(key, &path);
-    mmt_text_add_bytes(&file, magic, sizeof magic);
-    mmt_text_add_bytes(&file, &key_length, sizeof key_length);
-    mmt_text_add_bytes(&file, key, key_length);
+    mmt_text_add_bytes(&file, &head, sizeof head);
+    mmt_text_add(&file, key);
     mmt_text_add_bytes(&file, binary->data, binary->size);
     if (!path.failed && !file.failed &&
         mmt_file_replace(path.data, file.data, file.length, NULL) == MMT_OK)

@@ -11,8 +11,9 @@
 /* ---- cache: compiled kernels on disk --------------------------------------------- */
 
 /* A folder of files, one a binary, each named by the hash of its key and holding the key
- * itself before the binary, so that a collision is a miss. Files are written whole or not
- * at all, so any number of processes may share the folder. Mode 0700. */
+ * itself before the binary, so that a collision is a miss, and a hash of both, so that a
+ * damaged file is one too. Files are written whole or not at all, so any number of
+ * processes may share the folder. Mode 0700. */
 
 /* Looks a binary up. False on a miss; a file that cannot be read is a miss. */
 bool mmt_cache_get(const char *key, struct mmt_binary *binary);

@@ -1,9 +1,8 @@
-/* The runtime without a device: the cache, the choice of a kernel, plans and execution on
- * the null device, from many threads. */
+/* The runtime without a device: the choice of a kernel, plans and execution on the null
+ * device, from many threads. */
 #include <math.h>
 #include <pthread.h>
 #include <stdint.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -11,82 +10,6 @@
 #include "tests/test.h"
 
 static char folder[] = "/tmp/mmtune-runtime-XXXXXX";
-
-/* ---- cache ----------------------------------------------------------------------- */
-
-static struct mmt_binary binary_of(const char *bytes)
-{
-    return (struct mmt_binary){ .data = (void *) (uintptr_t) bytes,
-                                .size = strlen(bytes) };
-}
-
-static bool cached(const char *key, const char *bytes)
-{
-    struct mmt_binary got;
-    if (!mmt_cache_get(key, &got))
-        return false;
-    bool same = got.size == strlen(bytes) && !memcmp(got.data, bytes, got.size);
-    mmt_binary_finish(&got);
-    return same;
-}
-
-static void test_cache(void)
-{
-    struct mmt_binary one = binary_of("first binary"), two = binary_of("second binary");
-    struct mmt_text path = { 0 };
-    struct stat st;
-
-    CHECK(!cached("key 1", "first binary"));
-    mmt_cache_put("key 1", &one);
-    CHECK(cached("key 1", "first binary"));
-    CHECK(!cached("key 2", "first binary"));
-    mmt_cache_put("key 1", &two);
-    CHECK(cached("key 1", "second binary"));
-
-    mmt_file_cache_folder(&path);
-    CHECK(stat(mmt_text_string(&path), &st) == 0 && (st.st_mode & 0777) == 0700);
-    mmt_text_finish(&path);
-}
-
-/* The least recently used goes first. */
-static void test_cache_limit(void)
-{
-    static char large[4096];
-    memset(large, 'x', sizeof large - 1);
-    struct mmt_binary binary = binary_of(large);
-
-    mmt_cache_put("old", &binary);
-    usleep(20000);
-    mmt_cache_put("middle", &binary);
-    usleep(20000);
-    CHECK(cached("old", large)); /* used: now the middle one is the oldest */
-    usleep(20000);
-    setenv("MMTUNE_CACHE_LIMIT", "10000", 1);
-    mmt_cache_put("new", &binary);
-    unsetenv("MMTUNE_CACHE_LIMIT");
-    CHECK(cached("new", large));
-    CHECK(cached("old", large));
-    CHECK(!cached("middle", large));
-}
-
-/* Another user's, or a torn, file is a miss. */
-static void test_cache_damage(void)
-{
-    struct mmt_binary binary = binary_of("to be damaged");
-    struct mmt_text path = { 0 };
-    char name[33];
-
-    mmt_cache_put("damage", &binary);
-    mmt_file_cache_folder(&path);
-    mmt_hash_print(mmt_hash_add(mmt_hash_start(), "damage", 6), name);
-    mmt_text_addf(&path, "/%s.bin", name);
-    CHECK(cached("damage", "to be damaged"));
-    CHECK(chmod(path.data, 0666) == 0);
-    CHECK(!cached("damage", "to be damaged"));
-    CHECK(chmod(path.data, 0600) == 0 && truncate(path.data, 20) == 0);
-    CHECK(!cached("damage", "to be damaged"));
-    mmt_text_finish(&path);
-}
 
 /* ---- select ---------------------------------------------------------------------- */
 
@@ -542,9 +465,6 @@ int main(void)
     if (!mkdtemp(folder))
         return 1;
     setenv("XDG_CACHE_HOME", folder, 1);
-    test_cache();
-    test_cache_limit();
-    test_cache_damage();
     test_select();
     test_select_foreign_entries();
     test_select_epilogue();
