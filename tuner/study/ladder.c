@@ -71,17 +71,17 @@ static const int semenenko_sizes[] = { 512, 1024, 2048 };
 static const int gts250_sizes[] = { 512, 1024, 2048, 3072, 4096, 5120, 6144, 7168 };
 
 const struct mmt_ladder_paper mmt_ladder_papers[] = {
-    { "zatolokin", "Zatolokin, Vatutin, Titov 2017, GeForce GTX 960M, with copying",
-      zatolokin_sizes, COUNT(zatolokin_sizes), 10, 1 << MMT_F32, zatolokin,
+    { "zatolokin", "Zatolokin, Vatutin, Titov 2017 (there: GeForce GTX 960M)",
+      zatolokin_sizes, COUNT(zatolokin_sizes), 10, 1, 1 << MMT_F32, zatolokin,
       COUNT(zatolokin), "Table 1" },
-    { "semenenko", "Semenenko, Sesok 2017, GeForce GTX 1060, with copying",
-      semenenko_sizes, COUNT(semenenko_sizes), 20,
-      1 << MMT_F64 | 1 << MMT_F32 | 1 << MMT_I32, semenenko, COUNT(semenenko),
-      "Table 1.2" },
-    { "gts250", "GeForce GTS 250, whole program", gts250_sizes, COUNT(gts250_sizes), 100,
-      1 << MMT_I32 | 1 << MMT_F32, gts250, COUNT(gts250), "Table 1" },
-    { "ustyuzhanin", "Ustyuzhanin and others 2024, the alternatives; no times printed",
-      ustyuzhanin_sizes, COUNT(ustyuzhanin_sizes), 10, 1 << MMT_F64, ustyuzhanin,
+    { "semenenko", "Semenenko, Sesok 2017 (there: GeForce GTX 1060)", semenenko_sizes,
+      COUNT(semenenko_sizes), 20, 20, 1 << MMT_F64 | 1 << MMT_F32 | 1 << MMT_I32,
+      semenenko, COUNT(semenenko), "Table 1.2" },
+    { "gts250", "efficiency of a graphics processor (there: GeForce GTS 250)",
+      gts250_sizes, COUNT(gts250_sizes), 100, 10, 1 << MMT_I32 | 1 << MMT_F32, gts250,
+      COUNT(gts250), "Table 1" },
+    { "ustyuzhanin", "Ustyuzhanin, Pitskhelauri, Nekrasov 2024 (there: GeForce RTX 3060)",
+      ustyuzhanin_sizes, COUNT(ustyuzhanin_sizes), 10, 1, 1 << MMT_F64, ustyuzhanin,
       COUNT(ustyuzhanin), "" },
 };
 const int mmt_ladder_num_papers = COUNT(mmt_ladder_papers);
@@ -217,15 +217,6 @@ static mmt_plan *plan_for(const struct mmt_study_device *device,
     return mmt_plan_create(device->device, device->profile, &problem, &options, err);
 }
 
-/* The three matrices, where the study may not use more than that. */
-static bool fits_memory(const struct mmt_ladder *ladder, const struct mmt_climb *climb)
-{
-    double bytes =
-        3.0 * (double) climb->n * (double) climb->n * (double) mmt_type_size(climb->type);
-    size_t memory = mmt_device_caps(ladder->devices[climb->device].device)->memory;
-    return !memory || bytes < 0.9 * (double) memory;
-}
-
 /* A kernel that a device cannot run is left out with the reason; a wrong answer, or a
  * device that fails, ends the study. */
 static mmt_status climb_one(const struct mmt_ladder *ladder, struct mmt_climb *climb,
@@ -236,11 +227,6 @@ static mmt_status climb_one(const struct mmt_ladder *ladder, struct mmt_climb *c
     struct mmt_phases_data data = { m->a, m->b, m->c, bytes, bytes, bytes, 0 };
     mmt_error why = { 0 };
 
-    if (!fits_memory(ladder, climb)) {
-        snprintf(climb->why, sizeof climb->why,
-                 "the matrices exceed the device's memory");
-        return MMT_OK;
-    }
     mmt_plan *plan = plan_for(device, climb, &why);
     if (!plan) {
         snprintf(climb->why, sizeof climb->why, "%.*s", (int) sizeof climb->why - 1,
@@ -248,8 +234,8 @@ static mmt_status climb_one(const struct mmt_ladder *ladder, struct mmt_climb *c
         return MMT_OK;
     }
     memset(m->c, 0xff, bytes);
-    mmt_status status =
-        mmt_phases_run(device->device, plan, &data, repetitions, &climb->phases, err);
+    mmt_status status = mmt_phases_run(device->device, plan, &data, repetitions,
+                                       ladder->options->seconds, &climb->phases, err);
     mmt_plan_free(plan);
     if (status == MMT_OK && !samples_are_right(m, ladder->options->seed))
         status =
@@ -259,33 +245,82 @@ static mmt_status climb_one(const struct mmt_ladder *ladder, struct mmt_climb *c
     return status;
 }
 
-static void time_cpu(const struct mmt_ladder *ladder, struct matrices *m,
-                     struct mmt_climb_cpu *out)
-{
-    const struct mmt_climb_cpu *last = out > ladder->cpus ? out - 1 : NULL;
+/* ---- one core --------------------------------------------------------------------- */
 
-    for (int layout = 0; layout < MMT_CPU_LAYOUTS; layout++) {
-        double grown =
-            last && last->type == m->type
-                ? last->seconds[layout] * pow((double) m->n / (double) last->n, 3)
-                : 0;
-        out->seconds[layout] = NAN;
-        if (isnan(grown) || grown > ladder->options->cpu_seconds)
-            continue;
-        double start = mmt_cpu_now();
-        mmt_cpu_gemm(m->type, layout, m->n, m->a, m->b, m->c, m->column);
-        out->seconds[layout] = mmt_cpu_now() - start;
+const struct mmt_climb_cpu *mmt_ladder_cpu(const struct mmt_ladder *ladder, mmt_type type,
+                                           int64_t n)
+{
+    for (int i = 0; i < ladder->num_cpus; i++)
+        if (ladder->cpus[i].type == type && ladder->cpus[i].n == n)
+            return &ladder->cpus[i];
+    return NULL;
+}
+
+/* The largest smaller size that was measured. */
+static const struct mmt_climb_cpu *cpu_below(const struct mmt_ladder *ladder,
+                                             mmt_type type, int64_t n, int layout)
+{
+    const struct mmt_climb_cpu *best = NULL;
+    for (int i = 0; i < ladder->num_cpus; i++) {
+        const struct mmt_climb_cpu *cpu = &ladder->cpus[i];
+        if (cpu->type == type && cpu->n < n && cpu->runs[layout] &&
+            (!best || cpu->n > best->n))
+            best = cpu;
     }
+    return best;
+}
+
+/* The mean of as many runs as the paper has, or as the time allows. */
+static void time_layout(const struct mmt_ladder *ladder, struct matrices *m, int layout,
+                        struct mmt_climb_cpu *out)
+{
+    double limit = ladder->options->cpu_seconds, start = mmt_cpu_now(), passed;
+    int runs = 0;
+
+    do {
+        mmt_cpu_gemm(m->type, layout, m->n, m->a, m->b, m->c, m->column);
+        passed = mmt_cpu_now() - start;
+        runs++;
+    } while (runs < ladder->paper->cpu_repetitions && passed * (runs + 1) / runs < limit);
+    out->seconds[layout] = passed / runs;
+    out->runs[layout] = runs;
+}
+
+static void time_cpu(struct mmt_ladder *ladder, struct matrices *m)
+{
+    struct mmt_climb_cpu cpu = { .type = m->type, .n = m->n };
+
+    if (mmt_ladder_cpu(ladder, m->type, m->n))
+        return;
+    for (int layout = 0; layout < MMT_CPU_LAYOUTS; layout++) {
+        const struct mmt_climb_cpu *below = cpu_below(ladder, m->type, m->n, layout);
+        double grown =
+            below ? below->seconds[layout] * pow((double) m->n / (double) below->n, 3)
+                  : 2e-9 * pow((double) m->n, 3); /* a slow core: 2 ns each */
+        cpu.seconds[layout] = below ? grown : NAN;
+        cpu.from[layout] = below ? below->n : 0;
+        if (grown <= ladder->options->cpu_seconds && !mmt_study_interrupted())
+            time_layout(ladder, m, layout, &cpu);
+    }
+    ladder->cpus[ladder->num_cpus++] = cpu;
 }
 
 /* ---- the study -------------------------------------------------------------------- */
 
-static int64_t size_at(const struct mmt_ladder *ladder, int i)
+const struct mmt_climb *mmt_ladder_find(const struct mmt_ladder *ladder,
+                                        const struct mmt_rung *rung, mmt_type type,
+                                        int64_t n, int device)
 {
-    return ladder->options->num_sizes ? ladder->options->sizes[i]
-                                      : ladder->paper->sizes[i];
+    for (int i = 0; i < ladder->num_climbs; i++) {
+        const struct mmt_climb *climb = &ladder->climbs[i];
+        if (climb->rung == rung && climb->type == type && climb->n == n &&
+            climb->device == device)
+            return climb;
+    }
+    return NULL;
 }
 
+/* Through the same API where the paper has it, else through the one that it has. */
 static const struct mmt_paper_row *theirs_of(const struct mmt_ladder *ladder,
                                              const struct mmt_climb *climb)
 {
@@ -295,76 +330,116 @@ static const struct mmt_paper_row *theirs_of(const struct mmt_ladder *ladder,
                                     .algorithm = climb->rung->algorithm,
                                     .variant = climb->rung->variant,
                                     .n = climb->n };
-    return mmt_paper_find(&wanted);
+    const struct mmt_paper_row *found = mmt_paper_find(&wanted);
+    wanted.api = "cuda";
+    return found ? found : mmt_paper_find(&wanted);
+}
+
+static mmt_status climb_rung(struct mmt_ladder *ladder, const struct mmt_rung *rung,
+                             struct matrices *m, int device, const char *why,
+                             mmt_error *err)
+{
+    const struct mmt_study_options *o = ladder->options;
+    int repetitions = o->repetitions ? (int) o->repetitions : ladder->paper->repetitions;
+    struct mmt_climb *climb = &ladder->climbs[ladder->num_climbs];
+    mmt_status status = MMT_OK;
+
+    *climb =
+        (struct mmt_climb){ .rung = rung, .type = m->type, .n = m->n, .device = device };
+    climb->theirs = theirs_of(ladder, climb);
+    snprintf(climb->why, sizeof climb->why, "%.255s", why);
+    if (!why[0])
+        status = climb_one(ladder, climb, m, repetitions, err);
+    ladder->num_climbs += status == MMT_OK;
+    return status;
+}
+
+/* Why not even the matrices of this size can be had on a device; "" where they can. */
+static void ask_memory(const struct mmt_ladder *ladder, mmt_type type, int64_t n,
+                       int device, char why[256])
+{
+    double bytes = 3.0 * (double) n * (double) n * (double) mmt_type_size(type);
+    mmt_error err = { 0 };
+    mmt_study_fits(&ladder->devices[device], "three matrices", bytes, bytes, &err);
+    snprintf(why, 256, "%.255s", err.text);
 }
 
 static mmt_status climb_size(struct mmt_ladder *ladder, mmt_type type, int64_t n,
                              mmt_error *err)
 {
     const struct mmt_study_options *o = ladder->options;
-    int repetitions = o->repetitions ? (int) o->repetitions : ladder->paper->repetitions;
-    struct matrices m;
-    mmt_status status = matrices_make(type, n, &m, err);
-    if (status != MMT_OK)
-        return status;
+    char why[MMT_STUDY_DEVICES][256];
+    struct matrices m = { .type = type, .n = n };
+    bool any = false;
+    mmt_status status = MMT_OK;
 
-    fill(&m, !strcmp(ladder->paper->name, "semenenko"), o->seed);
+    for (int d = 0; d < o->num_devices; d++) {
+        ask_memory(ladder, type, n, d, why[d]);
+        any |= !why[d][0];
+    }
     mmt_study_say(o, "%s, %s, n = %lld", ladder->paper->name, mmt_type_name(type),
                   (long long) n);
-    struct mmt_climb_cpu *cpu = &ladder->cpus[ladder->num_cpus++];
-    *cpu = (struct mmt_climb_cpu){ .type = type, .n = n };
-    time_cpu(ladder, &m, cpu);
+    if (any) {
+        status = matrices_make(type, n, &m, err);
+        if (status != MMT_OK)
+            return status;
+        fill(&m, !strcmp(ladder->paper->name, "semenenko"), o->seed);
+        time_cpu(ladder, &m);
+    }
     for (int r = 0; r < ladder->paper->num_rungs; r++)
-        for (int d = 0; d < o->num_devices && status == MMT_OK; d++) {
-            struct mmt_climb *climb = &ladder->climbs[ladder->num_climbs];
-            if (mmt_study_interrupted())
-                break;
-            *climb = (struct mmt_climb){
-                .rung = &ladder->paper->rungs[r], .type = type, .n = n, .device = d
-            };
-            climb->theirs = theirs_of(ladder, climb);
-            status = climb_one(ladder, climb, &m, repetitions, err);
-            ladder->num_climbs += status == MMT_OK;
-        }
+        for (int d = 0; d < o->num_devices && status == MMT_OK; d++)
+            if (!mmt_study_interrupted())
+                status = climb_rung(ladder, &ladder->paper->rungs[r], &m, d, why[d], err);
     matrices_free(&m);
     return status;
+}
+
+static void choose_sizes(struct mmt_ladder *ladder)
+{
+    const struct mmt_study_options *o = ladder->options;
+    ladder->num_sizes = o->num_sizes ? o->num_sizes : ladder->paper->num_sizes;
+    for (int i = 0; i < ladder->num_sizes; i++)
+        ladder->sizes[i] = o->num_sizes ? o->sizes[i] : ladder->paper->sizes[i];
 }
 
 static mmt_status climb_paper(struct mmt_ladder *ladder, mmt_error *err)
 {
     const struct mmt_study_options *o = ladder->options;
-    int sizes = o->num_sizes ? o->num_sizes : ladder->paper->num_sizes;
-    size_t most = (size_t) (sizes * MMT_NUM_TYPES);
-    unsigned types;
-    mmt_status status = mmt_study_types(o, ladder->paper->types, &types, err);
+    mmt_status status = mmt_study_types(o, ladder->paper->types, &ladder->types, err);
 
-    ladder->num_climbs = ladder->num_cpus = 0;
-    ladder->climbs = calloc(most * (size_t) (ladder->paper->num_rungs * o->num_devices),
+    choose_sizes(ladder);
+    ladder->num_climbs = 0;
+    ladder->climbs = calloc((size_t) (ladder->num_sizes * MMT_NUM_TYPES) *
+                                (size_t) (ladder->paper->num_rungs * o->num_devices),
                             sizeof *ladder->climbs);
-    ladder->cpus = calloc(most, sizeof *ladder->cpus);
-    if (!ladder->climbs || !ladder->cpus)
+    if (!ladder->climbs)
         status = mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the ladder's results");
     for (int type = 0; type < MMT_NUM_TYPES; type++)
-        for (int i = 0; i < sizes && status == MMT_OK; i++)
-            if (types >> type & 1 && !mmt_study_interrupted())
-                status = climb_size(ladder, (mmt_type) type, size_at(ladder, i), err);
+        for (int i = 0; i < ladder->num_sizes && status == MMT_OK; i++)
+            if (ladder->types >> type & 1 && !mmt_study_interrupted())
+                status = climb_size(ladder, (mmt_type) type, ladder->sizes[i], err);
     if (status == MMT_OK)
         status = mmt_ladder_report(ladder, err);
     free(ladder->climbs);
-    free(ladder->cpus);
     return status;
 }
 
 static mmt_status run(const struct mmt_study_options *options, mmt_error *err)
 {
     struct mmt_ladder ladder = { .options = options };
+    size_t most = (size_t) mmt_ladder_num_papers * MMT_STUDY_SIZES * MMT_NUM_TYPES;
     mmt_status status = mmt_study_open(options, ladder.devices, err);
 
+    ladder.cpus = calloc(most, sizeof *ladder.cpus);
+    if (status == MMT_OK && !ladder.cpus)
+        status = mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the ladder's results");
     for (int i = 0; i < mmt_ladder_num_papers && status == MMT_OK; i++) {
         ladder.paper = &mmt_ladder_papers[i];
-        if (!options->paper || !strcmp(options->paper, ladder.paper->name))
+        if (!mmt_study_interrupted() &&
+            (!options->paper || !strcmp(options->paper, ladder.paper->name)))
             status = climb_paper(&ladder, err);
     }
+    free(ladder.cpus);
     mmt_study_close(ladder.devices);
     return status;
 }
@@ -375,6 +450,7 @@ const struct mmt_study mmt_study_ladder = {
     .notes = "Sizes are of square matrices. Several devices stand side by side: name one "
              "card\nthrough CUDA and through OpenCL.\n",
     .heeds = MMT_HEEDS_DEVICES | MMT_HEEDS_TYPES | MMT_HEEDS_SIZES |
-             MMT_HEEDS_REPETITIONS | MMT_HEEDS_PAPER | MMT_HEEDS_CPU | MMT_HEEDS_SEED,
+             MMT_HEEDS_REPETITIONS | MMT_HEEDS_SECONDS | MMT_HEEDS_PAPER | MMT_HEEDS_CPU |
+             MMT_HEEDS_SEED,
     .run = run,
 };

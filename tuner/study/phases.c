@@ -115,12 +115,15 @@ static void average(struct mmt_phases *sum, double squares)
     sum->read /= count;
     sum->total /= count;
     sum->marks /= count;
-    sum->spread = sqrt(fmax(0, squares / count - sum->total * sum->total)) / sum->total;
+    sum->spread =
+        sum->repetitions > 1
+            ? sqrt(fmax(0, squares / count - sum->total * sum->total)) / sum->total
+            : NAN;
 }
 
 mmt_status mmt_phases_run(mmt_device *device, const mmt_plan *plan,
                           const struct mmt_phases_data *data, int repetitions,
-                          struct mmt_phases *out, mmt_error *err)
+                          double seconds, struct mmt_phases *out, mmt_error *err)
 {
     struct mmt_phases one = { 0 };
     struct mmt_study_timer timer;
@@ -131,7 +134,10 @@ mmt_status mmt_phases_run(mmt_device *device, const mmt_plan *plan,
 
     *out = (struct mmt_phases){ 0 };
     status = run_once(device, plan, data, &timer, &one, err);
+    double start = mmt_cpu_now();
     for (int i = 0; i < repetitions && status == MMT_OK; i++) {
+        if (i && seconds > 0 && mmt_cpu_now() - start > seconds)
+            break;
         status = run_once(device, plan, data, &timer, &one, err);
         add(out, &one, &squares);
     }

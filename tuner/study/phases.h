@@ -11,7 +11,7 @@ struct mmt_phases {
     double allocate, write, kernel, read;
     double total;  /* the host's clock from before allocating until C has been read */
     double marks;  /* of the kernel, by the device */
-    double spread; /* standard deviation of the total over its mean */
+    double spread; /* standard deviation of the total over its mean; NAN for one run */
     int repetitions;
 };
 
@@ -23,10 +23,11 @@ struct mmt_phases_data {
     double beta; /* 0 for a product; 1 for a sum of two arrays */
 };
 
-/* Runs the plan `repetitions` times with all phases, after one run that is not counted.
- * C is that of the last. */
+/* Runs the plan `repetitions` times with all phases, after one run that is not counted,
+ * or at least once and until `seconds` have passed (0: no limit). C is that of the last.
+ */
 mmt_status mmt_phases_run(mmt_device *device, const mmt_plan *plan,
                           const struct mmt_phases_data *data, int repetitions,
-                          struct mmt_phases *out, mmt_error *err);
+                          double seconds, struct mmt_phases *out, mmt_error *err);
 
 #endif

@@ -10,6 +10,8 @@
 
 extern char **environ;
 
+enum { MOST_POINTS = 40 }; /* of a curve, that each are drawn as a dot */
+
 static bool is_drawn(const struct mmt_table *table, const struct mmt_plot *plot, int row)
 {
     double x = mmt_table_cell(table, row, plot->x)->number;
@@ -50,30 +52,108 @@ static void add_quoted(const char *string, struct mmt_text *text)
     mmt_text_add(text, "'");
 }
 
-static void add_axis(const struct mmt_table *table, const char *axis, int column,
-                     bool log, struct mmt_text *text)
+/* ---- axes ------------------------------------------------------------------------- */
+
+struct range {
+    double least, most;
+};
+
+static struct range range_of(const struct mmt_table *table, const struct mmt_plot *plot,
+                             int column)
 {
+    struct range range = { INFINITY, -INFINITY };
+    for (int row = 0; row < table->num_rows; row++) {
+        double value = mmt_table_cell(table, row, column)->number;
+        if (!is_drawn(table, plot, row))
+            continue;
+        range.least = fmin(range.least, value);
+        range.most = fmax(range.most, value);
+    }
+    return range;
+}
+
+/* A logarithmic axis of few decades has labels at 1, 2 and 5 too. */
+static void add_decades(const char *axis, struct range range, struct mmt_text *text)
+{
+    static const int digits[] = { 1, 2, 5 };
+    const char *comma = "";
+
+    if (range.most / range.least > 2e3)
+        return;
+    mmt_text_addf(text, "set %stics (", axis);
+    for (double ten = pow(10, floor(log10(range.least)) - 1); ten <= 10 * range.most;
+         ten *= 10)
+        for (int i = 0; i < 3; i++) {
+            mmt_text_addf(text, "%s%.3g", comma, digits[i] * ten);
+            comma = ", ";
+        }
+    mmt_text_add(text, ")\n");
+}
+
+enum { MOST_TICS = 16 };
+
+/* The places themselves where they are few, but for those too near to the last label. */
+static bool add_places(const struct mmt_table *table, const struct mmt_plot *plot,
+                       struct range range, struct mmt_text *text)
+{
+    double places[MOST_TICS], span = log(range.most / range.least);
+    int count = 0;
+
+    for (int row = 0; row < table->num_rows; row++) {
+        double value = mmt_table_cell(table, row, plot->x)->number;
+        bool seen = !is_drawn(table, plot, row);
+        for (int i = 0; i < count; i++)
+            seen |= fabs(log(value / places[i])) < 0.055 * span;
+        if (!seen && count == MOST_TICS)
+            return false;
+        if (!seen)
+            places[count++] = value;
+    }
+    mmt_text_add(text, "set xtics (");
+    for (int i = 0; i < count; i++)
+        mmt_text_addf(text, "%s%.9g", i ? ", " : "", places[i]);
+    mmt_text_add(text, ")\n");
+    return true;
+}
+
+static void add_axis(const struct mmt_table *table, const struct mmt_plot *plot,
+                     const char *axis, struct mmt_text *text)
+{
+    bool is_x = *axis == 'x', log = is_x ? plot->log_x : plot->log_y;
+    int column = is_x ? plot->x : plot->y;
     const struct mmt_column *c = &table->columns[column];
+    struct range range = range_of(table, plot, column);
     char label[128];
 
     snprintf(label, sizeof label, c->unit[0] ? "%s, %s" : "%s", c->name, c->unit);
     mmt_text_addf(text, "set %slabel ", axis);
     add_quoted(label, text);
     mmt_text_add(text, " noenhanced\n");
-    if (log)
-        mmt_text_addf(text, "set logscale %s\n", axis);
+    if (!log)
+        return;
+    mmt_text_addf(text, "set logscale %s\n", axis);
+    mmt_text_addf(text, "set %srange [%.6g:%.6g]\n", axis,
+                  range.least / (is_x ? 1.06 : 1.2), range.most * (is_x ? 1.06 : 1.2));
+    if (!is_x || !add_places(table, plot, range, text))
+        add_decades(axis, range, text);
 }
 
-static void add_data(const struct mmt_table *table, const struct mmt_plot *plot,
-                     int first, int number, struct mmt_text *text)
+/* ---- curves ----------------------------------------------------------------------- */
+
+static int add_data(const struct mmt_table *table, const struct mmt_plot *plot, int first,
+                    int number, struct mmt_text *text)
 {
+    int points = 0;
     mmt_text_addf(text, "$curve%d << end\n", number);
     for (int row = first; row < table->num_rows; row++)
-        if (is_drawn(table, plot, row) && same_curve(table, plot, first, row))
-            mmt_text_addf(text, "%.9g %.9g\n",
+        if (is_drawn(table, plot, row) && same_curve(table, plot, first, row)) {
+            mmt_text_addf(text, "%.5g %.5g\n",
                           mmt_table_cell(table, row, plot->x)->number,
                           mmt_table_cell(table, row, plot->y)->number);
+            points++;
+        }
     mmt_text_add(text, "end\n");
+    return points;
 }
 
 static void add_label(const struct mmt_table *table, const struct mmt_plot *plot, int row,
@@ -86,33 +166,81 @@ static void add_label(const struct mmt_table *table, const struct mmt_plot *plot
     add_quoted(label, text);
 }
 
-static void add_script(const struct mmt_table *table, const struct mmt_plot *plot,
-                       const char *picture, struct mmt_text *text)
+/* Which of a column's words, in the order of their curves, stands in the row. */
+static int word_number(const struct mmt_table *table, const struct mmt_plot *plot,
+                       int row, int column)
 {
-    int curves = 0;
+    const char *words[32];
+    int count = 0;
 
-    mmt_text_add(text, "set terminal svg size 840,560 font 'sans,13' background 'white'\n"
-                       "set output ");
+    for (int at = 0; at <= row && count < 32; at++) {
+        int i = 0;
+        if (!is_drawn(table, plot, at))
+            continue;
+        while (i < count && strcmp(words[i], word_at(table, at, column)))
+            i++;
+        if (i == count)
+            words[count++] = word_at(table, at, column);
+        if (at == row)
+            return i;
+    }
+    return 0;
+}
+
+/* What the second column tells apart has a colour, what the first does, dashes; one
+ * column alone has colours. */
+static void add_style(const struct mmt_table *table, const struct mmt_plot *plot, int row,
+                      bool points, struct mmt_text *text)
+{
+    static const char *const colours[] = { "#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                           "#7a5c00", "#56b4e9", "#b00020", "#555555" };
+    enum { COLOURS = sizeof colours / sizeof *colours };
+    bool two = plot->by[1] >= 0;
+    int colour = word_number(table, plot, row, plot->by[two ? 1 : 0]);
+    int dash = two ? word_number(table, plot, row, plot->by[0]) : colour / COLOURS;
+
+    mmt_text_addf(text, " with %s lw 1.8 dt %d lc rgb '%s'%s title ",
+                  points ? "linespoints" : "lines", dash % 5 + 1,
+                  colours[colour % COLOURS], points ? " pt 7 ps 0.5" : "");
+    add_label(table, plot, row, text);
+}
+
+static void add_frame(const struct mmt_table *table, const struct mmt_plot *plot,
+                      const char *picture, int curves, struct mmt_text *text)
+{
+    mmt_text_addf(text,
+                  "set terminal svg size 800,%d font 'sans,13' background 'white'\n"
+                  "set output ",
+                  460 + 20 * ((curves + 1) / 2));
     add_quoted(picture, text);
     mmt_text_add(text, "\nset title ");
     add_quoted(plot->title, text);
-    mmt_text_add(text, " noenhanced\nset key outside right top noenhanced\nset grid\n");
-    add_axis(table, "x", plot->x, plot->log_x, text);
-    add_axis(table, "y", plot->y, plot->log_y, text);
-    for (int row = 0; row < table->num_rows; row++)
-        if (begins_curve(table, plot, row))
-            add_data(table, plot, row, ++curves, text);
+    mmt_text_add(text,
+                 " noenhanced\nset key outside below vertical maxcols 2 Left reverse "
+                 "noenhanced\nset grid lc rgb '#dddddd' dt 1\nset border 3\n"
+                 "set tics nomirror\n");
+    add_axis(table, plot, "x", text);
+    add_axis(table, plot, "y", text);
+}
 
-    curves = 0;
+static void add_script(const struct mmt_table *table, const struct mmt_plot *plot,
+                       const char *picture, struct mmt_text *text)
+{
+    struct mmt_text curves = { 0 }, data = { 0 };
+    int count = 0;
+
     for (int row = 0; row < table->num_rows; row++) {
         if (!begins_curve(table, plot, row))
             continue;
-        mmt_text_addf(text, "%s$curve%d with linespoints title ",
-                      curves ? ", \\\n  " : "plot ", curves + 1);
-        add_label(table, plot, row, text);
-        curves++;
+        int points = add_data(table, plot, row, ++count, &data);
+        mmt_text_addf(&curves, "%s$curve%d", count > 1 ? ", \\\n  " : "plot ", count);
+        add_style(table, plot, row, points <= MOST_POINTS, &curves);
     }
-    mmt_text_add(text, "\n");
+    add_frame(table, plot, picture, count, text);
+    mmt_text_addf(text, "%s%s\n", mmt_text_string(&data), mmt_text_string(&curves));
+    text->failed |= data.failed | curves.failed;
+    mmt_text_finish(&data);
+    mmt_text_finish(&curves);
 }
 
 static mmt_status draw(const char *script, mmt_error *err)

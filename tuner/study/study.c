@@ -1,10 +1,14 @@
 #include "tuner/study/study.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+#include "tuner/study/timer.h"
 
 static const struct mmt_study *const studies[] = {
     &mmt_study_ladder,     &mmt_study_addition, &mmt_study_cards,
@@ -77,6 +81,54 @@ void mmt_study_say(const struct mmt_study_options *options, const char *format, 
     fflush(stdout);
 }
 
+/* The least time above zero that two marks with nothing between them are apart; 0 where
+ * they are not told apart. */
+static mmt_status mark_step(mmt_device *device, double *step, mmt_error *err)
+{
+    struct mmt_study_timer timer;
+    mmt_status status = mmt_study_timer_open(device, &timer, err);
+
+    *step = 0;
+    for (int i = 0; i < 20 && status == MMT_OK; i++) {
+        double seconds;
+        status = mmt_study_timer_start(&timer, err);
+        if (status == MMT_OK)
+            status = mmt_study_timer_stop(&timer, &seconds, err);
+        if (status == MMT_OK && seconds > 0 && (*step == 0 || seconds < *step))
+            *step = seconds;
+    }
+    mmt_study_timer_close(&timer);
+    return status;
+}
+
+static double clock_step(void)
+{
+    struct timespec step;
+    clock_getres(CLOCK_MONOTONIC, &step);
+    return (double) step.tv_sec + 1e-9 * (double) step.tv_nsec;
+}
+
+static mmt_status introduce(const struct mmt_study_options *options,
+                            const struct mmt_study_device *slot, mmt_error *err)
+{
+    double step;
+    mmt_status status = mark_step(slot->device, &step, err);
+    if (status != MMT_OK)
+        return status;
+    mmt_study_say(options,
+                  "%s, %s; the host's clock steps by %.0f ns, two marks of the device's "
+                  "are %.2f us apart at the least",
+                  mmt_device_name(slot->device),
+                  slot->profile ? "with its profile" : "without a profile: defaults",
+                  clock_step() * 1e9, step * 1e6);
+    if (mmt_device_caps(slot->device)->kind == MMT_CPU)
+        mmt_study_say(options,
+                      "%s is a CPU: its memory is the host's, and what is called copying "
+                      "below is a copy within it",
+                      slot->id);
+    return MMT_OK;
+}
+
 mmt_status mmt_study_open(const struct mmt_study_options *options,
                           struct mmt_study_device devices[MMT_STUDY_DEVICES],
                           mmt_error *err)
@@ -94,8 +146,9 @@ mmt_status mmt_study_open(const struct mmt_study_options *options,
                             "--device %s executes nothing; a study needs one that does",
                             slot->id);
         slot->profile = mmt_profile_find(slot->device, NULL);
-        mmt_study_say(options, "%s, %s", mmt_device_name(slot->device),
-                      slot->profile ? "with its profile" : "without a profile: defaults");
+        mmt_status status = introduce(options, slot, err);
+        if (status != MMT_OK)
+            return status;
     }
     return MMT_OK;
 }
@@ -106,6 +159,40 @@ void mmt_study_close(struct mmt_study_device devices[MMT_STUDY_DEVICES])
         mmt_profile_free(devices[i].profile);
         mmt_device_close(devices[i].device);
     }
+}
+
+/* Bytes that programs may still take; infinite where the system does not tell. */
+static double free_memory(void)
+{
+    FILE *file = fopen("/proc/meminfo", "r");
+    double kib = INFINITY;
+    char line[128];
+
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "MemAvailable: %lf kB", &kib) == 1)
+            break;
+    if (file)
+        fclose(file);
+    return kib * 1024;
+}
+
+mmt_status mmt_study_fits(const struct mmt_study_device *device, const char *what,
+                          double host_bytes, double device_bytes, mmt_error *err)
+{
+    const struct mmt_caps *caps = mmt_device_caps(device->device);
+    const double gib = 1024.0 * 1024 * 1024;
+    double host = host_bytes + (caps->kind == MMT_CPU ? device_bytes : 0);
+
+    if (caps->memory && device_bytes > 0.95 * (double) caps->memory)
+        return mmt_fail(err, MMT_ERROR_MEMORY,
+                        "%s would take %.3g GiB on %s, which has %.3g GiB", what,
+                        device_bytes / gib, device->id, (double) caps->memory / gib);
+    if (host > 0.9 * free_memory())
+        return mmt_fail(err, MMT_ERROR_MEMORY,
+                        "%s would take %.3g GiB of the host's memory, of which %.3g GiB "
+                        "are free",
+                        what, host / gib, free_memory() / gib);
+    return MMT_OK;
 }
 
 mmt_status mmt_study_types(const struct mmt_study_options *options, unsigned usual,
@@ -127,7 +214,7 @@ mmt_status mmt_study_types(const struct mmt_study_options *options, unsigned usu
 
 /* ---- help ------------------------------------------------------------------------- */
 
-enum { SIZES = 256, REPETITIONS, PAPER, CPU, MEMORY, SEED, OUT, JSON };
+enum { SIZES = 256, REPETITIONS, SECONDS, PAPER, CPU, MEMORY, SEED, OUT, JSON };
 
 static const struct option_help {
     struct option option;
@@ -146,14 +233,18 @@ static const struct option_help {
     { { "repetitions", required_argument, NULL, REPETITIONS },
       MMT_HEEDS_REPETITIONS,
       "  --repetitions N       default: as the paper has them\n" },
+    { { "seconds", required_argument, NULL, SECONDS },
+      MMT_HEEDS_SECONDS,
+      "  --seconds N           repeat one row for no longer; default: all "
+      "repetitions\n" },
     { { "paper", required_argument, NULL, PAPER },
       MMT_HEEDS_PAPER,
       "  --paper NAME          zatolokin, semenenko, gts250 or ustyuzhanin; default: "
       "all\n" },
     { { "cpu-seconds", required_argument, NULL, CPU },
       MMT_HEEDS_CPU,
-      "  --cpu-seconds N       leave out runs on one core that would take longer;\n"
-      "                        default: 10\n" },
+      "  --cpu-seconds N       leave out what would take one core longer; default: "
+      "10\n" },
     { { "memory", required_argument, NULL, MEMORY },
       MMT_HEEDS_MEMORY,
       "  --memory SIZE         of the device that may be used, such as 256M or 2G\n" },
@@ -258,15 +349,31 @@ static mmt_status read_memory(const char *word, int64_t *out, mmt_error *err)
     return MMT_OK;
 }
 
-static mmt_status read_seconds(const char *word, double *out, mmt_error *err)
+static mmt_status read_seconds(const char *name, const char *word, double *out,
+                               mmt_error *err)
 {
     char *end;
     *out = strtod(word, &end);
     if (end == word || *end || !(*out >= 0) || *out > 1e6)
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "--cpu-seconds is '%s'; it must be a number from 0 to 1000000",
-                        word);
+                        "%s is '%s'; it must be a number from 0 to 1000000", name, word);
     return MMT_OK;
+}
+
+/* Sizes ascend, each once: times on one core are extended from the sizes below. */
+static void sort_sizes(struct mmt_study_options *o)
+{
+    int kept = 0;
+    for (int i = 1; i < o->num_sizes; i++)
+        for (int j = i; j > 0 && o->sizes[j] < o->sizes[j - 1]; j--) {
+            int64_t size = o->sizes[j];
+            o->sizes[j] = o->sizes[j - 1];
+            o->sizes[j - 1] = size;
+        }
+    for (int i = 0; i < o->num_sizes; i++)
+        if (!kept || o->sizes[i] != o->sizes[kept - 1])
+            o->sizes[kept++] = o->sizes[i];
+    o->num_sizes = kept;
 }
 
 static mmt_status read_option(int option, struct mmt_study_options *o, mmt_error *err)
@@ -285,7 +392,9 @@ static mmt_status read_option(int option, struct mmt_study_options *o, mmt_error
     case PAPER:
         return read_paper(optarg, &o->paper, err);
     case CPU:
-        return read_seconds(optarg, &o->cpu_seconds, err);
+        return read_seconds("--cpu-seconds", optarg, &o->cpu_seconds, err);
+    case SECONDS:
+        return read_seconds("--seconds", optarg, &o->seconds, err);
     case MEMORY:
         return read_memory(optarg, &o->memory, err);
     case SEED:
@@ -333,6 +442,7 @@ static int read_options(const struct mmt_study *study, int argc, char **argv,
     options->num_words = argc - optind;
     if (options->num_words && !(study->heeds & MMT_HEEDS_WORDS))
         return mmt_wrong_usage("study", "'%s' is one word too many", argv[optind]);
+    sort_sizes(options);
     if (!options->num_devices && study->heeds & MMT_HEEDS_DEVICES)
         options->device_names[options->num_devices++] = "0";
     return -1;

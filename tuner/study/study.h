@@ -14,12 +14,13 @@ struct mmt_study_options {
     const char *device_names[MMT_STUDY_DEVICES];
     int num_devices; /* at least 1, but for a study that needs none */
     bool types[MMT_NUM_TYPES], some_types;
-    int64_t sizes[MMT_STUDY_SIZES];
-    int num_sizes;       /* 0: as the paper has them */
-    int64_t repetitions; /* 0: as the paper has them */
-    const char *paper;   /* NULL: all that the study knows */
-    double cpu_seconds;  /* a run on one core that would take longer is left out */
-    int64_t memory;      /* bytes of device memory that may be used; 0: all */
+    int64_t sizes[MMT_STUDY_SIZES]; /* ascending, each once */
+    int num_sizes;                  /* 0: as the paper has them */
+    int64_t repetitions;            /* 0: as the paper has them */
+    const char *paper;              /* NULL: all that the study knows */
+    double cpu_seconds; /* a run on one core that would take longer is left out */
+    double seconds;     /* of repetitions for one row of a table; 0: all of them */
+    int64_t memory;     /* bytes of device memory that may be used; 0: all */
     int64_t seed;
     const char *folder; /* where results go; never NULL */
     bool json;          /* tables as JSON on stdout, one a line */
@@ -38,6 +39,7 @@ enum {
     MMT_HEEDS_MEMORY = 1 << 6,
     MMT_HEEDS_SEED = 1 << 7,
     MMT_HEEDS_WORDS = 1 << 8,
+    MMT_HEEDS_SECONDS = 1 << 9,
 };
 
 struct mmt_study {
@@ -58,12 +60,18 @@ struct mmt_study_device {
     mmt_profile *profile; /* NULL: it was not tuned, and the defaults serve */
 };
 
-/* Opens all that --device names, and says which; refuses one that executes nothing. What
+/* Opens all that --device names, and says which, how fine their clocks are, and where
+ * copies stay within one memory; refuses one that executes nothing. What
  * was opened is closed by mmt_study_close, also after an error. */
 mmt_status mmt_study_open(const struct mmt_study_options *options,
                           struct mmt_study_device devices[MMT_STUDY_DEVICES],
                           mmt_error *err);
 void mmt_study_close(struct mmt_study_device devices[MMT_STUDY_DEVICES]);
+
+/* Refuses what needs more memory than the host has free or the device has at all. A
+ * device that is the host's own CPU takes its bytes from the same memory. */
+mmt_status mmt_study_fits(const struct mmt_study_device *device, const char *what,
+                          double host_bytes, double device_bytes, mmt_error *err);
 
 /* The types to do: those of --type, or else `usual` (bits 1 << mmt_type). Refuses types
  * other than f32, f64 and i32, which no paper has. */
