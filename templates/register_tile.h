@@ -1,9 +1,18 @@
-// Helpers of kernels whose threads own WORK_M x WORK_N elements of C each: which ones, the
-// order of their multiply-adds, storing them. tiles.h stands before it.
+// Helpers of kernels whose threads own WORK_M x WORK_N elements of C each: which ones,
+// their operands in shared memory, the order of multiply-adds, storing them. tiles.h stands
+// before it.
+//
+// A warp of WARP_M x WARP_N threads owns one rectangle of the tile. A thread's elements come
+// in pieces that shared memory hands out 16 bytes at a time, strided so that the threads of
+// a warp read without bank conflicts:
+//
+//      a warp's rectangle, WARP_M = 2, WARP_N = 4,        0 . . . 0 . . .
+//      two pieces a side; the elements of thread 0:       . . . . . . . .
+//                                                         0 . . . 0 . . .
+//                                                         . . . . . . . .
 
 #define BANKS (8 * MAX_VECTOR)   // elements in one row of shared memory's banks
 
-// A thread's elements come in pieces that shared memory hands out 16 bytes at a time.
 #define PIECE(work) ((work) % MAX_VECTOR == 0 ? MAX_VECTOR : (work) % 2 == 0 ? 2 : 1)
 #define PIECE_M     PIECE(WORK_M)
 #define PIECE_N     PIECE(WORK_N)
@@ -62,6 +71,52 @@ DEVICE_FN void read_shared(real *to, const SHARED_PTR real *from, int vector)
         to[0] = from[0];
 }
 
+// ---- tiles of A and B ------------------------------------------------------------------
+
+// An operand's vectors stand in runs of `run` of them. A thread carries one and then every
+// step-th; `first` is the number of its first. The run in which its j-th vector stands and
+// its place there: where it can be, that of its first and a constant.
+DEVICE_FN int of_run(unsigned first, int j, int step, int run)
+{
+    if (run % step == 0)
+        return j * step / run;
+    return step % run == 0 ? first / run + j * (step / run) : (first + j * step) / run;
+}
+
+DEVICE_FN int in_run(unsigned first, int j, int step, int run)
+{
+    if (run % step == 0)
+        return first + j * step % run;
+    return step % run == 0 ? first % run : (first + j * step) % run;
+}
+
+// Whether a tile of so many vectors has a thread's j-th.
+DEVICE_FN bool carries(unsigned tid, int j, int vectors)
+{
+    return (j + 1) * THREADS <= vectors || tid + j * THREADS < vectors;
+}
+
+// The `work` lines of a thread at one depth, whose row of shared memory this is, in pieces
+// that lie `stride` lines apart. A line's place is exchanged by `bits`. That of the first,
+// `first`, is a number of whole warps' rectangles and something below `stride`; where those
+// are whole rows of banks, `first` and the pieces can be exchanged apart from each other,
+// which leaves fewer addresses to compute.
+DEVICE_FN void take(real *to, const SHARED_PTR real *row, int first, int bits, int work,
+                    int piece, int stride)
+{
+    const int low = bits % stride, high = bits - low;
+    const bool apart = work / piece * stride % BANKS == 0;
+
+    UNROLL
+    for (int p = 0; p < work / piece; p++) {
+        const int at = apart ? (first ^ low) + (p * stride ^ high)
+                             : (first + p * stride) ^ bits;
+        read_shared(to + p * piece, row + at, piece);
+    }
+}
+
+// ---- C ---------------------------------------------------------------------------------
+
 // A thread's first line of A and of B within the tile.
 DEVICE_FN void find_lines(unsigned tid, int *in_tile_m, int *in_tile_n)
 {
@@ -74,6 +129,13 @@ DEVICE_FN void find_lines(unsigned tid, int *in_tile_m, int *in_tile_n)
                                          : lane / 2 % WARP_N;
     *in_tile_m = warp / WARPS_N * (WARP_M * WORK_M) + lane_m * PIECE_M;
     *in_tile_n = warp % WARPS_N * (WARP_N * WORK_N) + lane_n * PIECE_N;
+}
+
+DEVICE_FN void start_sums(real sum[WORK_M][WORK_N])
+{
+    UNROLL
+    for (int s = 0; s < WORK_M * WORK_N; s++)
+        sum[s / WORK_N][s % WORK_N] = 0;
 }
 
 // One step along k. Compilers keep this order, and a multiply-add that shares an operand

@@ -2,17 +2,13 @@
 //
 // One block computes a TILE_M x TILE_N tile of C. Tiles of A and B, TILE_K deep, pass
 // through registers into shared memory, both stored k-major, while the tiles before them
-// are multiplied. A warp of WARP_M x WARP_N threads owns one rectangle of the tile; a
-// thread owns WORK_M x WORK_N elements of it, in pieces that shared memory hands out 16
-// bytes at a time, strided so that the threads of a warp read without bank conflicts:
+// are multiplied. A thread owns WORK_M x WORK_N elements of C (register_tile.h):
 //
-//              TILE_N                        a warp's rectangle, WARP_M = 2, WARP_N = 4,
-//             [  B  ]  TILE_K                two pieces a side; the elements of thread 0:
+//              TILE_N
+//             [  B  ]  TILE_K
 //     TILE_K  +-----+
-//   [   A   ] |  C  |  TILE_M                      0 . . . 0 . . .
-//             +-----+                              . . . . . . . .
-//                                                  0 . . . 0 . . .
-//                                                  . . . . . . . .
+//   [   A   ] |  C  |  TILE_M
+//             +-----+
 //
 // Where C has few tiles, SPLIT_K blocks share one: each multiplies a part of k and leaves
 // its sums in the workspace, and mmt_add_parts adds them up.
@@ -44,26 +40,11 @@
 #ifndef LANES
 #define LANES 2               // a warp's threads run: 0 along rows, 1 down columns,
 #endif                        // 2 along pairs of rows
-#ifndef A_VECTOR
-#define A_VECTOR 4            // elements of A per load from global memory
-#endif
-#ifndef B_VECTOR
-#define B_VECTOR 4            // elements of B per load from global memory
-#endif
 #ifndef C_VECTOR
 #define C_VECTOR 4            // elements of C per store to global memory
 #endif
-#ifndef SHARED_LAYOUT
-#define SHARED_LAYOUT 3       // how a tile that is turned on its way to shared memory
-#endif                        // evades bank conflicts: 0 plain, 1 pad, 2 swap, 3 xor
-#ifndef BUFFERS
-#define BUFFERS 2             // tiles of each operand in shared memory
-#endif
 #ifndef FRAGMENTS
 #define FRAGMENTS 1           // 2: fetch the operands of the next step during this one
-#endif
-#ifndef K_UNROLL
-#define K_UNROLL 16           // steps along k that are unrolled
 #endif
 #ifndef FMA_ORDER
 #define FMA_ORDER 3           // order of a step's multiply-adds: 0 rows, 1 columns,
@@ -77,6 +58,21 @@
 #endif
 #ifndef SPLIT_K
 #define SPLIT_K 1             // blocks that share a tile of C
+#endif
+#ifndef A_VECTOR
+#define A_VECTOR 4            // elements of A per load from global memory
+#endif
+#ifndef B_VECTOR
+#define B_VECTOR 4            // elements of B per load from global memory
+#endif
+#ifndef SHARED_LAYOUT
+#define SHARED_LAYOUT 3       // how a tile that is turned on its way to shared memory
+#endif                        // evades bank conflicts: 0 plain, 1 pad, 2 swap, 3 xor
+#ifndef BUFFERS
+#define BUFFERS 2             // tiles of each operand in shared memory
+#endif
+#ifndef K_UNROLL
+#define K_UNROLL 16           // steps along k that are unrolled
 #endif
 
 #define LAYOUT_PAD  1
@@ -126,43 +122,24 @@ DEVICE_FN int run_length(OPERAND)
     return SHARED_LAYOUT == LAYOUT_SWAP ? tile : TILE_K / vector;
 }
 
-// The run in which a thread's j-th vector stands, and its place there: the same place for
-// all of a thread's vectors where THREADS is a multiple of the run.
-DEVICE_FN int of_run(unsigned tid, int j, OPERAND)
-{
-    const int run = run_length(SAME);
-    return THREADS % run == 0 ? tid / run + j * (THREADS / run)
-                              : (tid + j * THREADS) / run;
-}
-
-DEVICE_FN int in_run(unsigned tid, int j, OPERAND)
-{
-    const int run = run_length(SAME);
-    return THREADS % run == 0 ? tid % run : (tid + j * THREADS) % run;
-}
-
-// Line and depth at which that vector begins.
+// Line and depth at which a thread's j-th vector begins.
 DEVICE_FN int vector_line(unsigned tid, int j, OPERAND)
 {
+    const int run = run_length(SAME);
     if (!turn)
-        return in_run(tid, j, SAME) * vector;
-    return SHARED_LAYOUT == LAYOUT_SWAP ? in_run(tid, j, SAME) : of_run(tid, j, SAME);
+        return in_run(tid, j, THREADS, run) * vector;
+    return SHARED_LAYOUT == LAYOUT_SWAP ? in_run(tid, j, THREADS, run)
+                                        : of_run(tid, j, THREADS, run);
 }
 
 DEVICE_FN int vector_depth(unsigned tid, int j, OPERAND)
 {
+    const int run = run_length(SAME);
     if (!turn)
-        return of_run(tid, j, SAME);
+        return of_run(tid, j, THREADS, run);
     if (SHARED_LAYOUT == LAYOUT_SWAP)
-        return of_run(tid, j, SAME) * vector;
-    return in_run(tid, j, SAME) * vector;
-}
-
-// Whether a tile has that vector.
-DEVICE_FN bool carries(unsigned tid, int j, OPERAND)
-{
-    const int all = tile * TILE_K / vector;
-    return (j + 1) * THREADS <= all || tid + j * THREADS < all;
+        return of_run(tid, j, THREADS, run) * vector;
+    return in_run(tid, j, THREADS, run) * vector;
 }
 
 // With xor, a line's place within a row of shared memory depends on the row, so that the
@@ -235,7 +212,7 @@ DEVICE_FN void fetch(real *to, const GLOBAL real **from, int ld, int lines, int 
 
     UNROLL
     for (int j = 0; j < loads; j++) {
-        if (!carries(tid, j, SAME))
+        if (!carries(tid, j, tile * TILE_K / vector))
             continue;
         if (whole) {
             read_global(to + j * vector, from[j], vector, ALIGNED);
@@ -260,7 +237,7 @@ DEVICE_FN void deposit(SHARED_PTR real *to, const real *from, unsigned tid, OPER
     UNROLL
     for (int j = 0; j < loads; j++) {
         SHARED_PTR real *at = to + distance(tid, j, SAME);
-        if (!carries(tid, j, SAME))
+        if (!carries(tid, j, tile * TILE_K / vector))
             continue;
         if (!turn) {
             write_shared(at, from + j * vector, vector);
@@ -272,29 +249,14 @@ DEVICE_FN void deposit(SHARED_PTR real *to, const real *from, unsigned tid, OPER
     }
 }
 
-// The `work` lines of a thread at one depth, in pieces that lie `stride` lines apart. The
-// place of the first, `first`, is a number of whole warps' rectangles and something below
-// `stride`; where those are whole rows of banks, `first` and the pieces can be twisted
-// apart from each other, which leaves fewer addresses to compute.
-DEVICE_FN void take(real *to, const SHARED_PTR real *from, int first, int depth, int work,
-                    int piece, int stride, OPERAND)
-{
-    const int bits = twist(depth, SAME), low = bits % stride, high = bits - low;
-    const bool apart = work / piece * stride % BANKS == 0;
-
-    UNROLL
-    for (int p = 0; p < work / piece; p++) {
-        const int at = apart ? (first ^ low) + (p * stride ^ high)
-                             : (first + p * stride) ^ bits;
-        read_shared(to + p * piece, from + depth * length + at, piece);
-    }
-}
-
+// A thread's operands at one depth.
 DEVICE_FN void take_both(real *a, real *b, const SHARED_PTR real *shared, int first_m,
                          int first_n, int depth)
 {
-    take(a, shared, first_m, depth, WORK_M, PIECE_M, WARP_M * PIECE_M, OPERAND_A);
-    take(b, shared, first_n, depth, WORK_N, PIECE_N, WARP_N * PIECE_N, OPERAND_B);
+    take(a, shared + depth * LENGTH_A, first_m, twist(depth, OPERAND_A), WORK_M, PIECE_M,
+         WARP_M * PIECE_M);
+    take(b, shared + depth * LENGTH_B, first_n, twist(depth, OPERAND_B), WORK_N, PIECE_N,
+         WARP_N * PIECE_N);
 }
 
 // `steps` steps along k from `depth` on, in the tiles that `shared` holds. With two
@@ -349,9 +311,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
          (TRANS_B ? column : start) * (wide) ldb;
     c += c_start + BLOCK_Z * c_stride + (wide) row * ldc + column;
 
-    UNROLL
-    for (int s = 0; s < WORK_M * WORK_N; s++)
-        sum[s / WORK_N][s % WORK_N] = 0;
+    start_sums(sum);
 
     aim(from_a, a, lda, rows, tid, OPERAND_A);
     aim(from_b, b, ldb, columns, tid, OPERAND_B);

@@ -4,18 +4,14 @@
 // global to shared memory without passing through registers (cp.async, compute capability
 // 8.0 on; older devices copy at once). Both are stored k-major in a ring of STAGES slots:
 // while one is multiplied, up to STAGES - 1 more are under way. One barrier a tile says
-// both that the next is there and that the last may be overwritten. A warp of
-// WARP_M x WARP_N threads owns one rectangle of the tile; a thread owns WORK_M x WORK_N
-// elements of it, in pieces that shared memory hands out 16 bytes at a time, strided so
-// that the threads of a warp read without bank conflicts:
+// both that the next is there and that the last may be overwritten. A thread owns
+// WORK_M x WORK_N elements of C (register_tile.h):
 //
-//              TILE_N                        a warp's rectangle, WARP_M = 2, WARP_N = 4,
-//             [  B  ]  TILE_K                two pieces a side; the elements of thread 0:
+//              TILE_N
+//             [  B  ]  TILE_K
 //     TILE_K  +-----+
-//   [   A   ] |  C  |  TILE_M                      0 . . . 0 . . .
-//             +-----+                              . . . . . . . .
-//                                                  0 . . . 0 . . .
-//                                                  . . . . . . . .
+//   [   A   ] |  C  |  TILE_M
+//             +-----+
 //
 // Where C has few tiles, SPLIT_K blocks share one: each multiplies a part of k and leaves
 // its sums in the workspace, and mmt_add_parts adds them up.
@@ -50,9 +46,6 @@
 #ifndef C_VECTOR
 #define C_VECTOR 2            // elements of C per store to global memory
 #endif
-#ifndef STAGES
-#define STAGES 3              // slots of the ring
-#endif
 #ifndef FRAGMENTS
 #define FRAGMENTS 2           // 2: fetch the operands of the next step during this one
 #endif
@@ -68,6 +61,9 @@
 #endif
 #ifndef SPLIT_K
 #define SPLIT_K 1             // blocks that share a tile of C
+#endif
+#ifndef STAGES
+#define STAGES 3              // slots of the ring
 #endif
 
 #define LANES_K 8             // threads that turn one line of a tile side by side
@@ -99,58 +95,26 @@
 // A tile's vectors stand in runs from line to line, and a thread copies every THREADS-th.
 // LANES_K neighbouring threads share one place in the run where the tile is turned: they
 // read a line's neighbouring elements.
-DEVICE_FN int run_length(OPERAND)
-{
-    return tile / vector;
-}
-
 DEVICE_FN int run_step(OPERAND)
 {
     return turn ? THREADS / LANES_K : THREADS;
 }
 
-DEVICE_FN int run_place(unsigned tid, OPERAND)
+DEVICE_FN int first_vector(unsigned tid, OPERAND)
 {
     return turn ? tid / LANES_K : tid;
 }
 
-// Place within its run of a thread's j-th vector, and the number of that run: mostly a
-// constant beyond those of the thread's first.
-DEVICE_FN int in_run(unsigned tid, int j, OPERAND)
-{
-    const int run = run_length(SAME), step = run_step(SAME);
-    const unsigned first = run_place(tid, SAME);
-    if (run % step == 0)
-        return first + j * step % run;
-    return step % run == 0 ? first % run : (first + j * step) % run;
-}
-
-DEVICE_FN int of_run(unsigned tid, int j, OPERAND)
-{
-    const int run = run_length(SAME), step = run_step(SAME);
-    const unsigned first = run_place(tid, SAME);
-    if (run % step == 0)
-        return j * step / run;
-    return step % run == 0 ? first / run + j * (step / run) : (first + j * step) / run;
-}
-
-// Line and depth at which that vector begins.
+// Line and depth at which a thread's j-th vector begins.
 DEVICE_FN int vector_line(unsigned tid, int j, OPERAND)
 {
-    return in_run(tid, j, SAME) * vector;
+    return in_run(first_vector(tid, SAME), j, run_step(SAME), tile / vector) * vector;
 }
 
 DEVICE_FN int vector_depth(unsigned tid, int j, OPERAND)
 {
-    const int run = of_run(tid, j, SAME);
+    const int run = of_run(first_vector(tid, SAME), j, run_step(SAME), tile / vector);
     return turn ? run * LANES_K + tid % LANES_K : run;
-}
-
-// Whether a tile has that vector.
-DEVICE_FN bool carries(unsigned tid, int j, OPERAND)
-{
-    const int all = tile * TILE_K / vector;
-    return (j + 1) * THREADS <= all || tid + j * THREADS < all;
 }
 
 // Where the tile is turned, a line's place within a row of shared memory depends on the
@@ -218,7 +182,7 @@ DEVICE_FN void copy(unsigned to, const real *from, int ld, int lines, int left,
     const int size = sizeof(real);
     const unsigned there = to + destination(tid, j, SAME) * size;
 
-    if (!carries(tid, j, SAME))
+    if (!carries(tid, j, tile * TILE_K / vector))
         return;
     from += turn ? (wide) at * ld + depth : (wide) depth * ld + at;
     if (vector == 1)
@@ -242,29 +206,14 @@ DEVICE_FN void copy_share(unsigned to, const real *a, int lda, int rows, const r
     }
 }
 
-// The `work` lines of a thread at one depth, in pieces that lie `stride` lines apart. The
-// place of the first, `first`, is a number of whole warps' rectangles and something below
-// `stride`; where those are whole rows of banks, `first` and the pieces can be twisted
-// apart from each other, which leaves fewer addresses to compute.
-DEVICE_FN void take(real *to, const SHARED_PTR real *from, int first, int depth, int work,
-                    int piece, int stride, OPERAND)
-{
-    const int bits = twist(depth, SAME), low = bits % stride, high = bits - low;
-    const bool apart = work / piece * stride % BANKS == 0;
-
-    UNROLL
-    for (int p = 0; p < work / piece; p++) {
-        const int at = apart ? (first ^ low) + (p * stride ^ high)
-                             : (first + p * stride) ^ bits;
-        read_shared(to + p * piece, from + depth * tile + at, piece);
-    }
-}
-
+// A thread's operands at one depth.
 DEVICE_FN void take_both(real *a, real *b, const SHARED_PTR real *shared, int first_m,
                          int first_n, int depth)
 {
-    take(a, shared, first_m, depth, WORK_M, PIECE_M, WARP_M * PIECE_M, OPERAND_A);
-    take(b, shared, first_n, depth, WORK_N, PIECE_N, WARP_N * PIECE_N, OPERAND_B);
+    take(a, shared + depth * TILE_M, first_m, twist(depth, OPERAND_A), WORK_M, PIECE_M,
+         WARP_M * PIECE_M);
+    take(b, shared + depth * TILE_N, first_n, twist(depth, OPERAND_B), WORK_N, PIECE_N,
+         WARP_N * PIECE_N);
 }
 
 KERNEL BLOCK_SIZE_RESIDENT(THREADS, 1, MIN_BLOCKS)
@@ -301,9 +250,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
          (TRANS_B ? column : start) * (wide) ldb;
     c += c_start + BLOCK_Z * c_stride + (wide) row * ldc + column;
 
-    UNROLL
-    for (int s = 0; s < WORK_M * WORK_N; s++)
-        sum[s / WORK_N][s % WORK_N] = 0;
+    start_sums(sum);
 
     // Places of this thread's operands in the slot that is read, of that slot, and of the
     // one that is filled, in elements of the ring.

@@ -1,0 +1,166 @@
+/* What the knobs of simt.c and simt_async.c say alike: a thread's own elements of C, as
+ * register_tile.h has them, and how tiles are dealt to blocks. */
+#ifndef MMT_TEMPLATES_SIMT_H
+#define MMT_TEMPLATES_SIMT_H
+
+#include "templates/gemm.h"
+
+/* The first knobs of both; each has others from SIMT_KNOBS on. */
+// clang-format off
+enum {
+    TILE_M, TILE_N, TILE_K, WORK_M, WORK_N, WARP_M, WARP_N, LANES,
+    C_VECTOR, FRAGMENTS, FMA_ORDER, GROUP, MIN_BLOCKS, SPLIT_K, SIMT_KNOBS,
+};
+// clang-format on
+
+enum { ROWS, COLUMNS, PAIRS };
+enum { ROWS_ON, COLS_ON, ROWS_BACK, COLS_BACK, ACROSS, DOWN };
+
+static const char *const mmt_simt_lanes[] = { "rows", "columns", "pairs" };
+static const char *const mmt_simt_orders[] = {
+    "rows",
+    "columns",
+    "rows_serpentine",
+    "columns_serpentine",
+    "blocks2x2_serpentine",
+    "blocks2x2_down",
+};
+
+/* The knobs whose values are the same in both. */
+// clang-format off
+#define MMT_SIMT_KNOBS                                                                   \
+    [WARP_M] = MMT_KNOB("WARP_M", "threads of a warp down the tile", 1, 2, 4, 8, 16,     \
+                        32),                                                             \
+    [WARP_N] = MMT_KNOB("WARP_N", "threads of a warp across the tile", 1, 2, 4, 8, 16,   \
+                        32),                                                             \
+    [LANES] = { "LANES", "order of a warp's threads", 3, { ROWS, COLUMNS, PAIRS },       \
+                mmt_simt_lanes },                                                        \
+    [C_VECTOR] = MMT_KNOB("C_VECTOR", "elements of C per global store", 1, 2, 4),        \
+    [FRAGMENTS] = MMT_KNOB("FRAGMENTS", "steps whose operands are in registers", 1, 2),  \
+    [FMA_ORDER] = { "FMA_ORDER", "order of a step's multiply-adds", 6,                   \
+                    { ROWS_ON, COLS_ON, ROWS_BACK, COLS_BACK, ACROSS, DOWN },            \
+                    mmt_simt_orders },                                                   \
+    [GROUP] = MMT_KNOB("GROUP", "rows of tiles that neighbouring blocks share", 1, 4, 8, \
+                       16),                                                              \
+    [MIN_BLOCKS] = MMT_KNOB("MIN_BLOCKS", "least blocks on a multiprocessor", 1, 2, 3,   \
+                            4),                                                          \
+    [SPLIT_K] = MMT_KNOB("SPLIT_K", "blocks that share a tile of C", MMT_GEMM_PARTS)
+// clang-format on
+
+static inline int mmt_simt_warp(const int *v)
+{
+    return v[WARP_M] * v[WARP_N];
+}
+
+static inline int mmt_simt_threads(const int *v)
+{
+    return (v[TILE_M] / v[WORK_M]) * (v[TILE_N] / v[WORK_N]);
+}
+
+/* Multiply-adds that stand in the text one after the other for so many steps along k. */
+static inline int mmt_simt_unrolled(const int *v, int steps)
+{
+    return steps * v[WORK_M] * v[WORK_N];
+}
+
+/* Elements in 16 bytes. */
+static inline int mmt_simt_vector(mmt_type type)
+{
+    return 16 / (int) mmt_type_size(type);
+}
+
+/* 32-bit registers of a thread's sums and operands. */
+static inline unsigned mmt_simt_registers(const int *v, mmt_type type)
+{
+    const int words = (int) mmt_type_size(type) / 4;
+    const int operands = v[FRAGMENTS] * (v[WORK_M] + v[WORK_N]);
+    return (unsigned) (words * (v[WORK_M] * v[WORK_N] + operands));
+}
+
+static inline const char *mmt_simt_reject_shape(const int *v, mmt_type type)
+{
+    if (v[TILE_M] % (v[WARP_M] * v[WORK_M]) || v[TILE_N] % (v[WARP_N] * v[WORK_N]))
+        return "TILE_M and TILE_N must be multiples of WARP * WORK";
+    if (v[C_VECTOR] > mmt_simt_vector(type))
+        return "C_VECTOR may cover at most 16 bytes";
+    if (v[WORK_N] % v[C_VECTOR])
+        return "WORK_N must be a multiple of C_VECTOR";
+    if (v[LANES] == PAIRS && (v[WARP_M] % 2 || v[WARP_N] == 1))
+        return "LANES pairs needs an even WARP_M and a WARP_N above 1";
+    if (v[LANES] == COLUMNS && (v[WARP_M] == 1 || v[WARP_N] == 1))
+        return "LANES columns is the same as rows where WARP_M or WARP_N is 1";
+    if (v[FMA_ORDER] >= ACROSS && (v[WORK_M] % 2 || v[WORK_N] % 2))
+        return "FMA_ORDER in blocks of 2x2 needs an even WORK_M and WORK_N";
+    return NULL;
+}
+
+static inline const char *mmt_simt_reject_threads(const int *v,
+                                                  const struct mmt_caps *caps)
+{
+    const unsigned count = (unsigned) mmt_simt_threads(v);
+
+    if (caps->max_threads && count > caps->max_threads)
+        return "the tile has more threads than a block may have on this device";
+    if (caps->max_block[0] && count > caps->max_block[0])
+        return "the tile has more threads than a block may have in a row on this device";
+    return NULL;
+}
+
+/* Registers that a thread may have where a multiprocessor holds MIN_BLOCKS blocks; 0
+ * where the device does not say. */
+static inline unsigned mmt_simt_registers_allowed(const int *v,
+                                                  const struct mmt_caps *caps)
+{
+    unsigned allowed = caps->registers_per_thread;
+    const unsigned all =
+        caps->registers_per_sm ? caps->registers_per_sm : caps->registers;
+    const unsigned share = all / (unsigned) (mmt_simt_threads(v) * v[MIN_BLOCKS]);
+    if (all && (!allowed || share < allowed))
+        allowed = share;
+    return allowed;
+}
+
+/* NULL if a multiprocessor can hold MIN_BLOCKS blocks of so much shared memory, whose
+ * threads have so many registers. */
+static inline const char *mmt_simt_reject_resident(const int *v, size_t shared,
+                                                   unsigned registers,
+                                                   const struct mmt_caps *caps)
+{
+    const unsigned blocks = (unsigned) v[MIN_BLOCKS];
+    const unsigned allowed = mmt_simt_registers_allowed(v, caps);
+
+    if (caps->shared && shared > caps->shared)
+        return "the tiles take more shared memory than a block may have on this device";
+    if (blocks > 1 && caps->dialect == MMT_OPENCL_C)
+        return "MIN_BLOCKS cannot be said in OpenCL and must be 1";
+    if (caps->shared_per_sm && shared * blocks > caps->shared_per_sm)
+        return "MIN_BLOCKS blocks take more shared memory than a multiprocessor has";
+    if (caps->threads_per_sm && mmt_simt_threads(v) * blocks > caps->threads_per_sm)
+        return "MIN_BLOCKS blocks have more threads than a multiprocessor holds";
+    if (allowed && registers > allowed)
+        return "sums, operands and the next tile take more registers than a thread may "
+               "have";
+    return mmt_gemm_reject_parts(v[SPLIT_K], caps);
+}
+
+static inline int64_t mmt_simt_tiles(const int *v, const mmt_problem *p)
+{
+    return mmt_gemm_pieces(p->m, v[TILE_M]) * mmt_gemm_pieces(p->n, v[TILE_N]);
+}
+
+static inline const char *mmt_simt_refuse(const int *v, const mmt_problem *p)
+{
+    const char *why = mmt_gemm_refuse(mmt_simt_tiles(v, p));
+    return why ? why : mmt_gemm_refuse_parts(v[SPLIT_K], p);
+}
+
+static inline void mmt_simt_launch(const int *v, const mmt_problem *p, size_t shared,
+                                   struct mmt_launches *out)
+{
+    mmt_gemm_launch(mmt_simt_threads(v), 1, mmt_simt_tiles(v, p), p->batch, out);
+    out->launch[0].args = mmt_gemm_workspace_args;
+    out->launch[0].shared = shared;
+    mmt_gemm_split(v[SPLIT_K], p, out);
+}
+
+#endif
