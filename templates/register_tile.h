@@ -73,29 +73,6 @@ DEVICE_FN void read_shared(real *to, const SHARED_PTR real *from, int vector)
 
 // ---- tiles of A and B ------------------------------------------------------------------
 
-// An operand's vectors stand in runs of `run` of them. A thread carries one and then every
-// step-th; `first` is the number of its first. The run in which its j-th vector stands and
-// its place there: where it can be, that of its first and a constant.
-DEVICE_FN int of_run(unsigned first, int j, int step, int run)
-{
-    if (run % step == 0)
-        return j * step / run;
-    return step % run == 0 ? first / run + j * (step / run) : (first + j * step) / run;
-}
-
-DEVICE_FN int in_run(unsigned first, int j, int step, int run)
-{
-    if (run % step == 0)
-        return first + j * step % run;
-    return step % run == 0 ? first % run : (first + j * step) % run;
-}
-
-// Whether a tile of so many vectors has a thread's j-th.
-DEVICE_FN bool carries(unsigned tid, int j, int vectors)
-{
-    return (j + 1) * THREADS <= vectors || tid + j * THREADS < vectors;
-}
-
 // The `work` lines of a thread at one depth, whose row of shared memory this is, in pieces
 // that lie `stride` lines apart. A line's place is exchanged by `bits`. That of the first,
 // `first`, is a number of whole warps' rectangles and something below `stride`; where those

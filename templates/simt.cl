@@ -14,7 +14,7 @@
 // its sums in the workspace, and mmt_add_parts adds them up.
 //
 // Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), SPLIT_K, batch); then
-// mmt_add_parts where SPLIT_K > 1. Helpers: tiles.h, register_tile.h.
+// mmt_add_parts where SPLIT_K > 1. Helpers: tiles.h, vectors.h, register_tile.h.
 
 #ifndef TILE_M
 #define TILE_M 128            // rows of C per block
@@ -212,7 +212,7 @@ DEVICE_FN void fetch(real *to, const GLOBAL real **from, int ld, int lines, int 
 
     UNROLL
     for (int j = 0; j < loads; j++) {
-        if (!carries(tid, j, tile * TILE_K / vector))
+        if (!carries(tid, j, THREADS, tile * TILE_K / vector))
             continue;
         if (whole) {
             read_global(to + j * vector, from[j], vector, ALIGNED);
@@ -237,7 +237,7 @@ DEVICE_FN void deposit(SHARED_PTR real *to, const real *from, unsigned tid, OPER
     UNROLL
     for (int j = 0; j < loads; j++) {
         SHARED_PTR real *at = to + distance(tid, j, SAME);
-        if (!carries(tid, j, tile * TILE_K / vector))
+        if (!carries(tid, j, THREADS, tile * TILE_K / vector))
             continue;
         if (!turn) {
             write_shared(at, from + j * vector, vector);

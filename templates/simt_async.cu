@@ -17,7 +17,7 @@
 // its sums in the workspace, and mmt_add_parts adds them up.
 //
 // Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), SPLIT_K, batch); then
-// mmt_add_parts where SPLIT_K > 1. Helpers: tiles.h, register_tile.h.
+// mmt_add_parts where SPLIT_K > 1. Helpers: tiles.h, vectors.h, register_tile.h.
 
 #ifndef TILE_M
 #define TILE_M 128            // rows of C per block
@@ -182,7 +182,7 @@ DEVICE_FN void copy(unsigned to, const real *from, int ld, int lines, int left,
     const int size = sizeof(real);
     const unsigned there = to + destination(tid, j, SAME) * size;
 
-    if (!carries(tid, j, tile * TILE_K / vector))
+    if (!carries(tid, j, THREADS, tile * TILE_K / vector))
         return;
     from += turn ? (wide) at * ld + depth : (wide) depth * ld + at;
     if (vector == 1)

@@ -8,6 +8,7 @@ enum {
     WORK_M,
     WORK_N,
     MATRICES,
+    TURNS,
     VECTOR,
     AHEAD,
     K_UNROLL,
@@ -22,7 +23,10 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
         MMT_KNOB("TILE_K", "depth of one pass through shared memory", 8, 16, 32, 64, 128),
     [WORK_M] = MMT_KNOB("WORK_M", "rows of C per thread", 1, 2, 4, 8),
     [WORK_N] = MMT_KNOB("WORK_N", "columns of C per thread", 1, 2, 4, 8),
-    [MATRICES] = MMT_KNOB("MATRICES", "products of the batch per block", 1, 2, 4, 8, 16),
+    [MATRICES] =
+        MMT_KNOB("MATRICES", "products that a block computes at once", 1, 2, 4, 8, 16),
+    [TURNS] = MMT_KNOB("TURNS", "products that a team computes one after the other", 1, 2,
+                       3, 4, 8, 16),
     [VECTOR] = MMT_KNOB("VECTOR", "elements per load from global memory", 1, 2, 4),
     [AHEAD] = MMT_KNOB("AHEAD",
                        "the next tiles are on their way while two are multiplied", 0, 1),
@@ -33,17 +37,20 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
 
 // clang-format off
 static const int seeds[][MMT_MAX_KNOBS] = {
-    /* tile m, n, k, work m, n, matrices, vector, ahead, unroll, blocks; those with
+    /* tile m, n, k, work m, n, matrices, turns, vector, ahead, unroll, blocks; those with
      * vectors of 2 are for 8-byte types */
-    { 64, 64, 16, 8, 8, 1, 4, 1, 2, 1 }, { 64, 64, 32, 8, 8, 1, 4, 1, 2, 1 },
-    { 32, 64, 64, 4, 4, 1, 4, 1, 4, 1 }, { 32, 32, 16, 4, 8, 1, 4, 0, 1, 1 },
-    { 32, 32, 32, 4, 4, 2, 4, 0, 4, 1 }, { 16, 16, 16, 2, 8, 8, 4, 0, 4, 1 },
-    { 16, 16, 16, 4, 4, 2, 4, 0, 4, 1 }, { 16, 16, 16, 2, 1, 1, 4, 1, 4, 1 },
-    {  8,  8, 16, 2, 2, 8, 4, 0, 2, 1 }, { 64, 64, 32, 8, 4, 1, 4, 1, 2, 1 },
-    { 32, 32, 16, 8, 4, 1, 2, 1, 2, 1 }, { 32, 32, 32, 4, 4, 1, 2, 0, 2, 1 },
-    { 32, 32, 16, 4, 4, 1, 2, 1, 2, 1 }, { 32, 32, 32, 4, 4, 2, 2, 0, 2, 1 },
-    { 16, 16, 16, 4, 4, 2, 2, 1, 1, 1 }, { 16, 16, 16, 4, 1, 1, 2, 0, 4, 1 },
-    {  8,  8, 16, 2, 2, 8, 2, 0, 2, 1 }, {  8,  8,  8, 1, 2, 4, 1, 0, 1, 1 },
+    { 64, 64, 16, 8, 8, 1, 1, 4, 1, 2, 1 }, { 64, 64, 32, 8, 8, 1, 1, 4, 1, 2, 1 },
+    { 32, 64, 64, 4, 4, 1, 1, 4, 1, 4, 1 }, { 32, 32, 16, 4, 8, 1, 1, 4, 0, 1, 1 },
+    { 32, 32, 32, 4, 4, 2, 1, 4, 0, 4, 1 }, { 16, 16, 16, 2, 8, 8, 1, 4, 0, 4, 1 },
+    { 16, 16, 16, 4, 4, 2, 1, 4, 0, 4, 1 }, { 16, 16, 16, 2, 1, 1, 1, 4, 1, 4, 1 },
+    { 8, 8, 16, 2, 2, 8, 1, 4, 0, 2, 1 }, { 64, 64, 32, 8, 4, 1, 1, 4, 1, 2, 1 },
+    { 32, 32, 16, 8, 4, 1, 1, 2, 1, 2, 1 }, { 32, 32, 32, 4, 4, 1, 1, 2, 0, 2, 1 },
+    { 32, 32, 16, 4, 4, 1, 1, 2, 1, 2, 1 }, { 32, 32, 32, 4, 4, 2, 1, 2, 0, 2, 1 },
+    { 16, 16, 16, 4, 4, 2, 1, 2, 1, 1, 1 }, { 16, 16, 16, 4, 1, 1, 1, 2, 0, 4, 1 },
+    { 64, 64, 16, 8, 8, 1, 4, 4, 1, 2, 2 }, { 32, 32, 32, 4, 4, 1, 8, 4, 1, 2, 8 },
+    { 16, 16, 16, 4, 4, 4, 4, 4, 1, 2, 4 }, { 32, 32, 32, 4, 4, 1, 4, 2, 1, 1, 6 },
+    { 32, 32, 16, 4, 4, 1, 8, 2, 1, 1, 6 }, { 16, 16, 16, 4, 2, 4, 4, 2, 1, 1, 3 },
+    { 8, 8, 16, 2, 2, 8, 1, 2, 0, 2, 1 }, { 8, 8, 8, 1, 2, 4, 1, 1, 0, 1, 1 },
 };
 // clang-format on
 
@@ -143,8 +150,8 @@ static const char *refuse(const int *v, const mmt_problem *p)
         return "k is long beside C: a kernel that splits it is faster";
     if (idle(TILE_M, v[TILE_M], p->m) || idle(TILE_N, v[TILE_N], p->n))
         return "half of a tile would be idle";
-    if (v[MATRICES] > 8 * p->batch)
-        return "most of MATRICES would be idle";
+    if (v[MATRICES] * v[TURNS] > 8 * p->batch)
+        return "most of MATRICES and TURNS would be idle";
     return NULL;
 }
 
@@ -159,7 +166,7 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
                                          .trans_a = p->trans_a != 0,
                                          .trans_b = p->trans_b != 0 };
     mmt_gemm_launch(team(v), v[MATRICES], tiles(v, p),
-                    mmt_gemm_pieces(p->batch, v[MATRICES]), out);
+                    mmt_gemm_pieces(p->batch, v[MATRICES] * v[TURNS]), out);
     out->launch[0].args = args;
     out->launch[0].shared = shared_bytes(v, &variant);
 }
@@ -179,6 +186,7 @@ const struct mmt_template mmt_template_small = {
     .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,
     .kinds = MMT_GPU,
     .file = "small.cl",
+    .helpers = { "vectors.h" },
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,
     .reject = reject,

@@ -2,7 +2,9 @@
 //
 // A team of threads computes one tile of C, which may well be all of it, and a block has
 // teams for MATRICES neighbouring products of the batch. Where a tile is as deep as the
-// matrix, all that a block needs is on its way at once, and it waits but once:
+// matrix, all that a block needs is on its way at once, and it waits but once. A team has
+// TURNS such products after each other; with AHEAD the tiles of the next are on their way
+// while those of this one are multiplied:
 //
 //   one team:               TILE_N
 //                         +--------+   Both operands lie in shared memory as they lie in
@@ -13,8 +15,8 @@
 //               |       | |   C    |   A thread has WORK_M x WORK_N elements of C.
 //               +-------+ +--------+
 //
-// Launch: grid (tiles of m x tiles of n, 1, ceil(batch / MATRICES)),
-// block (team, MATRICES).
+// Launch: grid (tiles of m x tiles of n, 1, ceil(batch / (MATRICES * TURNS))),
+// block (team, MATRICES). Helpers: vectors.h.
 
 #ifndef TILE_M
 #define TILE_M 32    // rows of C per team
@@ -32,7 +34,10 @@
 #define WORK_N 4     // columns of C per thread
 #endif
 #ifndef MATRICES
-#define MATRICES 1   // products of the batch per block
+#define MATRICES 1   // products of the batch that a block computes at once
+#endif
+#ifndef TURNS
+#define TURNS 1      // how often it does
 #endif
 #ifndef VECTOR
 #define VECTOR 4     // elements per access to global memory
@@ -112,46 +117,53 @@
 #define PART_A     PART(ROWS_A * LENGTH_A)
 #define PART_B     PART(ROWS_B * LENGTH_B)
 
-// A thread's place in its team, and where its i-th row and j-th column stand in the tile:
-// in groups as wide as a vector where vectors lie across k.
-#define THREAD_M     (THREAD_X / TEAM_N)
-#define THREAD_N     (THREAD_X % TEAM_N)
-#define GROUP_M      (TRANS_A ? WIDE_A : 1)
-#define GROUP_N      (TRANS_B ? 1 : WIDE_B)
-#define ROW_AT(i)    (((i) / GROUP_M * TEAM_M + THREAD_M) * GROUP_M + (i) % GROUP_M)
-#define COLUMN_AT(j) (((j) / GROUP_N * TEAM_N + THREAD_N) * GROUP_N + (j) % GROUP_N)
+// A thread's place in its team, and where its first row and column stand in the tile. Its
+// i-th row and j-th column are a constant further on: they come in groups as wide as a
+// vector where vectors lie across k.
+#define THREAD_M        ((int) ((unsigned) THREAD_X / TEAM_N))
+#define THREAD_N        ((int) ((unsigned) THREAD_X % TEAM_N))
+#define GROUP_M         (TRANS_A ? WIDE_A : 1)
+#define GROUP_N         (TRANS_B ? 1 : WIDE_B)
+#define FIRST_ROW       (THREAD_M * GROUP_M)
+#define FIRST_COLUMN    (THREAD_N * GROUP_N)
+#define ROWS_ON(i)      ((i) / GROUP_M * TEAM_M * GROUP_M + (i) % GROUP_M)
+#define COLUMNS_ON(j)   ((j) / GROUP_N * TEAM_N * GROUP_N + (j) % GROUP_N)
 
 #define PASTE_(a, b)            a##b
 #define PASTE(a, b)             PASTE_(a, b)
 #define LOAD1(space, to, from)  (*(to) = *(from))
 #define STORE1(space, to, from) (*(to) = *(from))
 
-// A thread's part of a tile that lies within the matrix.
+// A thread's part of a tile that lies within the matrix. Where rows that it reads are equally
+// far apart, so are the addresses.
 DEVICE_FN void fetch(real *part, int rows, int length, const GLOBAL real *from, int ld)
 {
-    const int vectors = length / WIDE;
+    const int run = length / WIDE, apart = TEAM % run == 0 ? TEAM / run : 0;
+    const wide stride = (wide) apart * ld;
 
+    if (apart)
+        from += (wide) of_run(THREAD_X, 0, TEAM, run) * ld;
     UNROLL
     for (int i = 0; i < PART(rows * length) / WIDE; i++) {
-        const int e = i * TEAM + THREAD_X;
-        if ((i + 1) * TEAM <= rows * vectors || e < rows * vectors)
+        const int row = of_run(THREAD_X, i, TEAM, run);
+        const int column = in_run(THREAD_X, i, TEAM, run) * WIDE;
+        if (carries(THREAD_X, i, TEAM, rows * run))
             PASTE(LOAD, WIDE)(GLOBAL, part + i * WIDE,
-                              from + (wide) (e / vectors) * ld + e % vectors * WIDE);
+                              from + (apart ? i * stride : (wide) row * ld) + column);
     }
 }
 
 // The same on its way to shared memory.
 DEVICE_FN void put(SHARED_PTR real *to, int line, int rows, int length, const real *part)
 {
-    const int vectors = length / WIDE;
+    const int run = length / WIDE;
 
     UNROLL
     for (int i = 0; i < PART(rows * length) / WIDE; i++) {
-        const int e = i * TEAM + THREAD_X;
-        if ((i + 1) * TEAM <= rows * vectors || e < rows * vectors)
-            PASTE(STORE, WIDE)(SHARED_PTR,
-                               to + (e / vectors * (line / WIDE) + e % vectors) * WIDE,
-                               part + i * WIDE);
+        const int row = of_run(THREAD_X, i, TEAM, run);
+        const int column = in_run(THREAD_X, i, TEAM, run) * WIDE;
+        if (carries(THREAD_X, i, TEAM, rows * run))
+            PASTE(STORE, WIDE)(SHARED_PTR, to + row * line + column, part + i * WIDE);
     }
 }
 
@@ -177,12 +189,13 @@ DEVICE_FN void load_a(real fragment[STEP][WORK_M], const SHARED_PTR real *tile, 
         UNROLL
         for (int i = 0; i < WORK_M; i += WIDE_A)
             PASTE(LOAD, WIDE_A)(SHARED_PTR, &fragment[p][i],
-                                tile + (k + p) * LINE_A + ROW_AT(i));
+                                tile + (k + p) * LINE_A + FIRST_ROW + ROWS_ON(i));
 #else
     UNROLL
     for (int i = 0; i < WORK_M; i++) {
         real part[STEP];
-        PASTE(LOAD, WIDE_A)(SHARED_PTR, part, tile + ROW_AT(i) * LINE_A + k);
+        PASTE(LOAD, WIDE_A)(SHARED_PTR, part,
+                            tile + (FIRST_ROW + ROWS_ON(i)) * LINE_A + k);
         UNROLL
         for (int p = 0; p < STEP; p++)
             fragment[p][i] = part[p];
@@ -197,7 +210,8 @@ DEVICE_FN void load_b(real fragment[STEP][WORK_N], const SHARED_PTR real *tile, 
     UNROLL
     for (int j = 0; j < WORK_N; j++) {
         real part[STEP];
-        PASTE(LOAD, WIDE_B)(SHARED_PTR, part, tile + COLUMN_AT(j) * LINE_B + k);
+        PASTE(LOAD, WIDE_B)(SHARED_PTR, part,
+                            tile + (FIRST_COLUMN + COLUMNS_ON(j)) * LINE_B + k);
         UNROLL
         for (int p = 0; p < STEP; p++)
             fragment[p][j] = part[p];
@@ -208,7 +222,7 @@ DEVICE_FN void load_b(real fragment[STEP][WORK_N], const SHARED_PTR real *tile, 
         UNROLL
         for (int j = 0; j < WORK_N; j += WIDE_B)
             PASTE(LOAD, WIDE_B)(SHARED_PTR, &fragment[p][j],
-                                tile + (k + p) * LINE_B + COLUMN_AT(j));
+                                tile + (k + p) * LINE_B + FIRST_COLUMN + COLUMNS_ON(j));
 #endif
 }
 
@@ -259,6 +273,22 @@ DEVICE_FN void store(GLOBAL real *c, real alpha, const real *sum, real beta, int
     }
 }
 
+// A thread's sums; `c` is the tile's first element. `inside`: all of the tile exists, else
+// so many of its rows and columns.
+DEVICE_FN void store_tile(GLOBAL real *c, int ldc, real alpha, real sum[WORK_M][WORK_N],
+                          real beta, bool inside, int rows, int columns)
+{
+    c += (wide) FIRST_ROW * ldc + FIRST_COLUMN;
+    rows -= FIRST_ROW, columns -= FIRST_COLUMN;
+    UNROLL
+    for (int i = 0; i < WORK_M; i++)
+        UNROLL
+        for (int j = 0; j < WORK_N; j += WIDE_C)
+            if (inside || ROWS_ON(i) < rows)
+                store(c + (wide) ROWS_ON(i) * ldc + COLUMNS_ON(j), alpha, sum[i] + j, beta,
+                      inside ? WIDE_C : columns - COLUMNS_ON(j));
+}
+
 KERNEL BLOCK_SIZE_RESIDENT(TEAM, MATRICES, MIN_BLOCKS)
 void mmt_gemm(int m, int n, int k, real alpha, real beta,
               const GLOBAL real *scalars, wide scalars_start,
@@ -271,8 +301,10 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     SHARED_PTR real *tile_b = tile_a + SIZE_A;
     const int tiles_n = (n - 1) / TILE_N + 1;
     const int row = BLOCK_X / tiles_n * TILE_M, column = BLOCK_X % tiles_n * TILE_N;
-    const wide matrix = (wide) BLOCK_Z * MATRICES + THREAD_Y;
-    real sum[WORK_M][WORK_N] = { { 0 } };
+    const int columns = n - column;
+    const bool whole = m - row >= TILE_M && columns >= TILE_N;
+    wide matrix = (wide) BLOCK_Z * (TURNS * MATRICES) + THREAD_Y;
+    real part_a[PART_A], part_b[PART_B];
 
     if (scalars) {
         alpha = scalars[scalars_start];
@@ -280,49 +312,56 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     }
     if (alpha == 0)
         k = 0; // A and B may be absent
-    if (matrix >= batch)
-        m = n = 0; // the last block's team has nothing to do, but waits with the others
     a += a_start + matrix * a_stride + (TRANS_A ? (wide) row : (wide) row * lda);
     b += b_start + matrix * b_stride + (TRANS_B ? (wide) column * ldb : (wide) column);
-    const bool inside = m - row >= TILE_M && n - column >= TILE_N;
-    real part_a[PART_A], part_b[PART_B];
-    if (AHEAD && inside && k >= TILE_K) {
+    c += c_start + matrix * c_stride + (wide) row * ldc + column;
+    if (AHEAD && whole && matrix < batch && k >= TILE_K) {
         fetch(part_a, ROWS_A, LENGTH_A, a, lda);
         fetch(part_b, ROWS_B, LENGTH_B, b, ldb);
     }
-    for (int left = k; left > 0; left -= TILE_K) {
-        BARRIER();
-        if (inside && left >= TILE_K) {
-            if (!AHEAD) {
-                fetch(part_a, ROWS_A, LENGTH_A, a, lda);
-                fetch(part_b, ROWS_B, LENGTH_B, b, ldb);
+    NO_UNROLL
+    for (int turn = 0; turn < TURNS; turn++) {
+        // A team for which no product is left has nothing to do, but waits with the others.
+        const int rows = matrix < batch ? m - row : 0;
+        const bool inside = whole && matrix < batch;
+        const GLOBAL real *from_a = a, *from_b = b;
+        real sum[WORK_M][WORK_N] = { { 0 } };
+
+        matrix += MATRICES;
+        a += MATRICES * a_stride, b += MATRICES * b_stride;
+        for (int left = k; left > 0; left -= TILE_K) {
+            const bool last = left <= TILE_K;
+            BARRIER();
+            if (inside && left >= TILE_K) {
+                if (!AHEAD) {
+                    fetch(part_a, ROWS_A, LENGTH_A, from_a, lda);
+                    fetch(part_b, ROWS_B, LENGTH_B, from_b, ldb);
+                }
+                put(tile_a, LINE_A, ROWS_A, LENGTH_A, part_a);
+                put(tile_b, LINE_B, ROWS_B, LENGTH_B, part_b);
+            } else {
+                copy_edge(tile_a, LINE_A, ROWS_A, LENGTH_A, from_a, lda,
+                          TRANS_A ? left : rows, TRANS_A ? rows : left);
+                copy_edge(tile_b, LINE_B, ROWS_B, LENGTH_B, from_b, ldb,
+                          TRANS_B ? columns : left, TRANS_B ? left : columns);
             }
-            put(tile_a, LINE_A, ROWS_A, LENGTH_A, part_a);
-            put(tile_b, LINE_B, ROWS_B, LENGTH_B, part_b);
-        } else {
-            copy_edge(tile_a, LINE_A, ROWS_A, LENGTH_A, a, lda, TRANS_A ? left : m - row,
-                      TRANS_A ? m - row : left);
-            copy_edge(tile_b, LINE_B, ROWS_B, LENGTH_B, b, ldb,
-                      TRANS_B ? n - column : left, TRANS_B ? left : n - column);
+            BARRIER();
+            from_a += TRANS_A ? (wide) TILE_K * lda : TILE_K;
+            from_b += TRANS_B ? TILE_K : (wide) TILE_K * ldb;
+            if (AHEAD && (last ? turn < TURNS - 1 && whole && matrix < batch && k >= TILE_K
+                               : inside && left >= 2 * TILE_K)) {
+                fetch(part_a, ROWS_A, LENGTH_A, last ? a : from_a, lda);
+                fetch(part_b, ROWS_B, LENGTH_B, last ? b : from_b, ldb);
+            }
+            multiply(sum, tile_a, tile_b, last ? left : TILE_K);
         }
-        BARRIER();
-        a += TRANS_A ? (wide) TILE_K * lda : TILE_K;
-        b += TRANS_B ? TILE_K : (wide) TILE_K * ldb;
-        if (AHEAD && inside && left >= 2 * TILE_K) {
-            fetch(part_a, ROWS_A, LENGTH_A, a, lda);
-            fetch(part_b, ROWS_B, LENGTH_B, b, ldb);
-        }
-        multiply(sum, tile_a, tile_b, left < TILE_K ? left : TILE_K);
+
+        BARRIER(); // without it PoCL 3.1 stores twice where k is 0 and TEAM is 1
+
+        if (inside)
+            store_tile(c, ldc, alpha, sum, beta, true, TILE_M, TILE_N);
+        else
+            store_tile(c, ldc, alpha, sum, beta, false, rows, columns);
+        c += MATRICES * c_stride;
     }
-
-    BARRIER(); // without it PoCL 3.1 stores twice where k is 0 and TEAM is 1
-
-    c += c_start + matrix * c_stride + (wide) row * ldc + column;
-    UNROLL
-    for (int i = 0; i < WORK_M; i++)
-        UNROLL
-        for (int j = 0; j < WORK_N; j += WIDE_C)
-            if (row + ROW_AT(i) < m)
-                store(c + (wide) ROW_AT(i) * ldc + COLUMN_AT(j), alpha, sum[i] + j, beta,
-                      n - column - COLUMN_AT(j));
 }
