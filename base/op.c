@@ -1,6 +1,5 @@
 #include "base/op.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -167,7 +166,7 @@ const char *mmt_op_form(mmt_op op, char buffer[8])
     for (const char *at = rows[op].dimensions; *at; at++) {
         if (to > buffer)
             *to++ = 'x';
-        *to++ = (char) toupper((unsigned char) *at);
+        *to++ = mmt_text_upper(*at);
     }
     *to = 0;
     return buffer;

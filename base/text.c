@@ -60,6 +60,21 @@ void mmt_text_addf(struct mmt_text *text, const char *format, ...)
     va_end(again);
 }
 
+char mmt_text_upper(char c)
+{
+    return c >= 'a' && c <= 'z' ? (char) (c - 'a' + 'A') : c;
+}
+
+char mmt_text_lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char) (c - 'A' + 'a') : c;
+}
+
+bool mmt_text_is_control(char c)
+{
+    return (c >= 0 && c < ' ') || c == 0x7f;
+}
+
 const char *mmt_text_string(const struct mmt_text *text)
 {
     return text->data ? text->data : "";

@@ -21,6 +21,13 @@ __attribute__((format(printf, 2, 3))) void mmt_text_addf(struct mmt_text *text,
 /* "" rather than NULL for a text that nothing was added to. */
 const char *mmt_text_string(const struct mmt_text *text);
 
+/* A character of ASCII as a capital, as a small letter, and whether it controls a
+ * terminal: toupper and its like do as the locale of the caller's program says, and
+ * Turkish has another i. */
+char mmt_text_upper(char c);
+char mmt_text_lower(char c);
+bool mmt_text_is_control(char c);
+
 /* Frees the characters and makes the text {0} again. */
 void mmt_text_finish(struct mmt_text *text);
 

@@ -1,6 +1,5 @@
 #include "profiles/fields.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
@@ -49,7 +48,7 @@ void mmt_json_show(const json_t *value, char *out, size_t size)
     snprintf(out, size, "%s", dump ? dump : "?");
     free(dump);
     for (char *c = out; *c; c++)
-        if (iscntrl((unsigned char) *c))
+        if (mmt_text_is_control(*c))
             *c = '?';
 }
 
@@ -90,7 +89,7 @@ static mmt_status read_string(const struct mmt_place *at, void *to)
                         "%s is %zu bytes long; it must be at most %zu", at->path, length,
                         at->field->size - 1);
     for (size_t i = 0; i < length; i++)
-        if (iscntrl((unsigned char) string[i]))
+        if (mmt_text_is_control(string[i]))
             return mmt_place_wrong(at, "a string without control characters");
     memcpy(to, string, length + 1);
     return MMT_OK;

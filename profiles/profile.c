@@ -80,7 +80,7 @@ static void add_file_name(const char *name, struct mmt_text *path)
         if (plain && gap)
             mmt_text_add(path, "-");
         if (plain)
-            mmt_text_addf(path, "%c", tolower((unsigned char) *c));
+            mmt_text_addf(path, "%c", mmt_text_lower(*c));
         begun |= plain;
         gap = begun && !plain;
     }
