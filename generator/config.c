@@ -127,7 +127,7 @@ static mmt_status read_assignment(char *word, struct mmt_config *config, bool *g
     return mmt_config_set(config, word, equals + 1, err);
 }
 
-static mmt_status parse(char *words, struct mmt_config *out, mmt_error *err)
+static mmt_status parse(char *words, int seed, struct mmt_config *out, mmt_error *err)
 {
     const char *name = cut_word(&words);
     if (!name)
@@ -137,7 +137,7 @@ static mmt_status parse(char *words, struct mmt_config *out, mmt_error *err)
     struct mmt_config config = { .template = mmt_template_find(name) };
     if (!config.template)
         return fail_template(name, err);
-    memcpy(config.values, config.template->seeds[0],
+    memcpy(config.values, config.template->seeds[seed],
            sizeof(int) * (size_t) config.template->num_knobs);
 
     bool given[MMT_MAX_KNOBS] = { false };
@@ -150,15 +150,41 @@ static mmt_status parse(char *words, struct mmt_config *out, mmt_error *err)
     return MMT_OK;
 }
 
-mmt_status mmt_config_parse(const char *string, struct mmt_config *out, mmt_error *err)
+static mmt_status parse_with(const char *string, int seed, struct mmt_config *out,
+                             mmt_error *err)
 {
     struct mmt_text copy = { 0 };
     mmt_text_add(&copy, string);
     mmt_status status = copy.failed ? mmt_fail(err, MMT_ERROR_MEMORY,
                                                "out of memory reading a configuration")
-                                    : parse(copy.data, out, err);
+                                    : parse(copy.data, seed, out, err);
     mmt_text_finish(&copy);
     return status;
+}
+
+mmt_status mmt_config_parse(const char *string, struct mmt_config *out, mmt_error *err)
+{
+    return parse_with(string, 0, out, err);
+}
+
+mmt_status mmt_config_parse_for(const char *string, const mmt_problem *problem,
+                                const struct mmt_caps *caps, struct mmt_config *out,
+                                mmt_error *err)
+{
+    struct mmt_config other;
+    mmt_status status = parse_with(string, 0, out, err);
+
+    if (status || !mmt_config_refuse(out, problem, caps))
+        return status;
+    for (int i = 1; i < out->template->num_seeds; i++) {
+        if ((status = parse_with(string, i, &other, err)))
+            return status;
+        if (mmt_config_refuse(&other, problem, caps))
+            continue;
+        *out = other;
+        break;
+    }
+    return MMT_OK;
 }
 
 bool mmt_config_equal(const struct mmt_config *a, const struct mmt_config *b)

@@ -1,6 +1,5 @@
 #include "generator/generator.h"
 
-#include <ctype.h>
 #include <string.h>
 
 static const char *prelude_of(enum mmt_dialect dialect)
@@ -13,6 +12,17 @@ static const char *language_of(enum mmt_dialect dialect)
     return dialect == MMT_CUDA_CXX ? "CUDA" : "OpenCL";
 }
 
+static mmt_status fail_type(const struct mmt_template *template, mmt_type type,
+                            mmt_error *err)
+{
+    struct mmt_text right = { 0 };
+    mmt_type_list(template->types, &right);
+    mmt_fail(err, MMT_ERROR_UNSUPPORTED, "%s does not serve the type %s; it serves %s",
+             template->name, mmt_type_name(type), mmt_text_string(&right));
+    mmt_text_finish(&right);
+    return MMT_ERROR_UNSUPPORTED;
+}
+
 static mmt_status check(const struct mmt_template *template,
                         const struct mmt_variant *variant, enum mmt_dialect dialect,
                         mmt_error *err)
@@ -23,8 +33,7 @@ static mmt_status check(const struct mmt_template *template,
             language_of(dialect),
             language_of(template->dialects & MMT_CUDA_CXX ? MMT_CUDA_CXX : MMT_OPENCL_C));
     if (!(template->types & 1u << variant->type))
-        return mmt_fail(err, MMT_ERROR_UNSUPPORTED, "%s does not serve the type %s",
-                        template->name, mmt_type_name(variant->type));
+        return fail_type(template, variant->type, err);
     if (!template->fused && (variant->bias || variant->activation))
         return mmt_fail(err, MMT_ERROR_UNSUPPORTED,
                         "%s serves neither bias nor activation", template->name);
@@ -55,7 +64,7 @@ static void add_type(const char *prefix, mmt_type type, struct mmt_text *text)
 {
     mmt_text_addf(text, "#define %s_", prefix);
     for (const char *c = mmt_type_name(type); *c; c++)
-        mmt_text_addf(text, "%c", toupper((unsigned char) *c));
+        mmt_text_addf(text, "%c", mmt_text_upper(*c));
     mmt_text_add(text, " 1\n");
 }
 

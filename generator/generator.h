@@ -21,6 +21,12 @@ void mmt_config_print(const struct mmt_config *config, struct mmt_text *text);
  * Refuses an unknown template, knob or value by name and says what would be right. */
 mmt_status mmt_config_parse(const char *string, struct mmt_config *out, mmt_error *err);
 
+/* The same for a normalised problem: knobs that are left out take the values of the first
+ * seed with which the device can run the whole; the first seed's where there is none. */
+mmt_status mmt_config_parse_for(const char *string, const mmt_problem *problem,
+                                const struct mmt_caps *caps, struct mmt_config *out,
+                                mmt_error *err);
+
 /* Sets one knob from its spelling ("16", "xor"). */
 mmt_status mmt_config_set(struct mmt_config *config, const char *knob, const char *value,
                           mmt_error *err);
