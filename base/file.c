@@ -191,14 +191,35 @@ static mmt_status replace_in(const char *folder, const char *path, const void *b
     return sync_folder(folder) ? MMT_OK : fail_errno(err, "sync folder", folder);
 }
 
+/* A terminal, a pipe, /dev/stdout: what is there stays, and takes the bytes. */
+static mmt_status write_into(const char *path, const void *bytes, size_t length,
+                             mmt_error *err)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    bool written = fd >= 0 && write_all(fd, bytes, length);
+    int code = errno;
+    if (fd >= 0)
+        close(fd);
+    errno = code;
+    return written ? MMT_OK : fail_errno(err, "write", path);
+}
+
 mmt_status mmt_file_replace(const char *path, const void *bytes, size_t length,
                             mmt_error *err)
 {
-    char *folder = folder_of(path);
-    if (!folder)
-        return mmt_fail(err, MMT_ERROR_MEMORY, "out of memory writing '%s'", path);
-    mmt_status status = replace_in(folder, path, bytes, length, err);
+    struct stat found;
+    char *target = NULL, *folder;
+    mmt_status status;
+
+    if (!stat(path, &found) && !S_ISREG(found.st_mode))
+        return write_into(path, bytes, length, err);
+    if (!lstat(path, &found) && S_ISLNK(found.st_mode))
+        target = realpath(path, NULL); /* NULL where nothing is behind the link yet */
+    folder = folder_of(target ? target : path);
+    status = folder ? replace_in(folder, target ? target : path, bytes, length, err)
+                    : mmt_fail(err, MMT_ERROR_MEMORY, "out of memory writing '%s'", path);
     free(folder);
+    free(target);
     return status;
 }
 

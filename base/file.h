@@ -10,7 +10,9 @@ mmt_status mmt_file_read(const char *path, size_t limit, struct mmt_text *text,
                          mmt_error *err);
 
 /* Writes a temporary file beside `path`, syncs it, renames it to `path` and syncs the
- * folder: afterwards the file is whole, the old or the new. Makes missing folders. */
+ * folder: afterwards the file is whole, the old or the new. Makes missing folders. A
+ * symbolic link stays, and what it leads to is replaced; what is no file (a terminal, a
+ * pipe) is written into. */
 mmt_status mmt_file_replace(const char *path, const void *bytes, size_t length,
                             mmt_error *err);
 

@@ -36,8 +36,8 @@ static int help(void)
     printf(
         "usage: mmtune emit CONFIGURATION [OPTION...]\n\n"
         "Prints the source text of one configuration, such as 'simt TILE_M=128', which\n"
-        "compiles outside mmtune. Knobs that are not named have the first seed's "
-        "value.\n\n"
+        "compiles outside mmtune. Knobs that are not named have the values of the first\n"
+        "starting point that serves the type.\n\n"
         "  --dialect cuda|opencl    default: what the template is written for\n"
         "  --type TYPE              f32, bf16 and so on; default: f32\n"
         "  --out TYPE               C's, where the type has a choice; default: its own\n"
@@ -114,18 +114,7 @@ static mmt_status read_option(int option, struct request *request, mmt_error *er
     }
 }
 
-/* The words that are no options are one configuration, quoted or not. */
-static mmt_status read_configuration(char **words, int count, struct mmt_config *out,
-                                     mmt_error *err)
-{
-    struct mmt_text text = { 0 };
-    for (int i = 0; i < count; i++)
-        mmt_text_addf(&text, "%s%s", i ? " " : "", words[i]);
-    mmt_status status = mmt_config_parse(mmt_text_string(&text), out, err);
-    mmt_text_finish(&text);
-    return status;
-}
-
+/* The dialect and kind that were not asked for. */
 static mmt_status fill_in(struct request *request, mmt_error *err)
 {
     const struct mmt_template *template = request->config.template;
@@ -141,16 +130,47 @@ static mmt_status fill_in(struct request *request, mmt_error *err)
     return MMT_OK;
 }
 
-/* The text is the same for every shape. */
-static mmt_status emit(const struct request *request, struct mmt_text *text,
-                       mmt_error *err)
+/* The text is the same for every shape; a starting point may be for large ones. */
+static mmt_status make_problem(const struct request *request, mmt_problem *problem,
+                               mmt_error *err)
 {
-    mmt_problem problem =
-        mmt_op_problem(request->config.template->op, request->type, 1, 1, 1);
-    problem.trans_a = request->trans_a;
-    problem.trans_b = request->trans_b;
-    mmt_wish_apply(&request->wish, &problem);
-    mmt_status status = mmt_problem_normalise(&problem, &problem, err);
+    *problem =
+        mmt_op_problem(request->config.template->op, request->type, 1024, 1024, 1024);
+    problem->trans_a = request->trans_a;
+    problem->trans_b = request->trans_b;
+    mmt_wish_apply(&request->wish, problem);
+    return mmt_problem_normalise(problem, problem, err);
+}
+
+/* Nothing is known of the device, so that nothing of it rules a starting point out. */
+static mmt_status read_configuration(const char *words, struct request *request,
+                                     mmt_problem *problem, mmt_error *err)
+{
+    mmt_status status = mmt_config_parse(words, &request->config, err);
+    if (!status)
+        status = fill_in(request, err);
+    if (!status)
+        status = make_problem(request, problem, err);
+    if (status)
+        return status;
+    struct mmt_caps any = { .dialect = request->dialect,
+                            .kind = request->kind,
+                            .architecture = "sm_90a",
+                            .sm = 90,
+                            .f64 = true };
+    return mmt_config_parse_for(words, problem, &any, &request->config, err);
+}
+
+/* The words that are no options are one configuration, quoted or not. */
+static mmt_status emit(char **words, int count, struct request *request,
+                       struct mmt_text *text, mmt_error *err)
+{
+    struct mmt_text all = { 0 };
+    mmt_problem problem;
+    for (int i = 0; i < count; i++)
+        mmt_text_addf(&all, "%s%s", i ? " " : "", words[i]);
+    mmt_status status = read_configuration(mmt_text_string(&all), request, &problem, err);
+    mmt_text_finish(&all);
     if (status)
         return status;
     struct mmt_variant variant = mmt_variant_of(&problem, !request->unaligned);
@@ -163,8 +183,7 @@ static mmt_status write_text(const struct mmt_text *text, const char *output,
 {
     if (output)
         return mmt_file_replace(output, text->data, text->length, err);
-    if (fwrite(text->data, 1, text->length, stdout) < text->length || fflush(stdout))
-        return mmt_fail(err, MMT_ERROR_IO, "standard output cannot be written");
+    fwrite(text->data, 1, text->length, stdout); /* main tells where that fails */
     return MMT_OK;
 }
 
@@ -183,13 +202,7 @@ int mmt_verb_emit(int argc, char **argv)
     }
     if (optind == argc)
         return mmt_wrong_usage(argv[0], "which configuration? such as 'tiled TILE=32'");
-    mmt_status status =
-        read_configuration(argv + optind, argc - optind, &request.config, &err);
-    if (status)
-        return mmt_wrong_usage(argv[0], "%s", err.text);
-    status = fill_in(&request, &err);
-    if (!status)
-        status = emit(&request, &text, &err);
+    mmt_status status = emit(argv + optind, argc - optind, &request, &text, &err);
     if (!status)
         status = write_text(&text, request.output, &err);
     mmt_text_finish(&text);

@@ -69,7 +69,7 @@ static int tune_without_verb(int argc, char **argv)
     return mmt_verb_tune(argc, argv);
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     const char *first = argc > 1 ? argv[1] : "--help";
     if (!strcmp(first, "--help") || !strcmp(first, "-h") || !strcmp(first, "help"))
@@ -82,4 +82,14 @@ int main(int argc, char **argv)
     if (verb)
         return verb->run(argc - 1, argv + 1);
     return first[0] == '-' ? tune_without_verb(argc, argv) : unknown_verb(first);
+}
+
+/* What was printed into a full disk was not printed. */
+int main(int argc, char **argv)
+{
+    int status = run(argc, argv);
+    if (!fflush(stdout) && !ferror(stdout))
+        return status;
+    fprintf(stderr, "mmtune: standard output cannot be written\n");
+    return status ? status : MMT_EXIT_FAILED;
 }
