@@ -203,10 +203,11 @@ static mmt_status settle(const struct matrix *x, const mmt_problem *p, mmt_error
     if (!status)
         status = settle_stride(x, p->batch, err);
     if (!status && !extent_of(x, p->batch, &extent))
-        status = mmt_fail(err, MMT_ERROR_ARGUMENT,
-                          "batch is %" PRId64 " and stride_%c %" PRId64
-                          "; the last matrix must end below 2^63 bytes",
-                          p->batch, x->name, *x->stride);
+        status = mmt_fail(
+            err, MMT_ERROR_ARGUMENT,
+            "%c has %" PRId64 " rows, %" PRId64 " elements apart, batch is %" PRId64
+            " and stride_%c %" PRId64 "; the last matrix must end below 2^63 bytes",
+            x->name - 'a' + 'A', x->rows, *x->ld, p->batch, x->name, *x->stride);
     return status;
 }
 

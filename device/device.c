@@ -63,6 +63,10 @@ static mmt_status fail_number(const char *name, size_t count,
             "there is no device %s: this machine has no CUDA or OpenCL device "
             "that can be used%s%s",
             name, said[0] ? "\n" : "", said);
+    if (count == 1)
+        return mmt_fail(err, MMT_ERROR_NOT_FOUND,
+                        "there is no device %s; this machine has one, which is device 0",
+                        name);
     return mmt_fail(err, MMT_ERROR_NOT_FOUND,
                     "there is no device %s; this machine has %zu, numbered from 0 to %zu",
                     name, count, count - 1);

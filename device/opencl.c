@@ -311,8 +311,10 @@ static mmt_status open_found(const struct finding *finding, unsigned long number
             number);
     if (number >= finding->count)
         return mmt_fail(err, MMT_ERROR_NOT_FOUND,
-                        "there is no opencl:%lu; this machine has opencl:0 to opencl:%zu",
-                        number, finding->count - 1);
+                        "there is no opencl:%lu; this machine has %zu OpenCL %s, "
+                        "numbered from 0",
+                        number, finding->count,
+                        finding->count == 1 ? "device" : "devices");
     cl_int code;
     cl_device_id id = finding->all[number].id;
     cl_context context = clCreateContext(NULL, 1, &id, NULL, NULL, &code);
@@ -403,7 +405,8 @@ mmt_device *mmt_opencl_device(cl_context context, cl_device_id id, mmt_error *er
 
 cl_device_id mmt_opencl_device_id(const mmt_device *device)
 {
-    return device->backend == &mmt_backend_opencl ? mmt_opencl_of(device)->id : NULL;
+    bool ours = device && device->backend == &mmt_backend_opencl;
+    return ours ? mmt_opencl_of(device)->id : NULL;
 }
 
 /* ---- the table ------------------------------------------------------------------- */

@@ -34,6 +34,10 @@ mmt_profile *mmt_profile_find(const mmt_device *device, mmt_error *err)
     struct mmt_text path = { 0 };
     mmt_error first = { 0 };
 
+    if (!device) {
+        mmt_fail(err, MMT_ERROR_ARGUMENT, "mmt_profile_find needs a device");
+        return NULL;
+    }
     mmt_profile_path(&device->caps, &path);
     mmt_profile *profile = mmt_profile_load(mmt_text_string(&path), &first);
     if (!profile && first.status == MMT_ERROR_NOT_FOUND) {
@@ -76,8 +80,8 @@ static mmt_status choose(struct mmt_plan *plan, const mmt_profile *profile,
 
     if (options->configuration) {
         plan->choice.why = MMT_CHOICE_GIVEN;
-        mmt_status status =
-            mmt_config_parse(options->configuration, &plan->choice.config, err);
+        mmt_status status = mmt_config_parse_for(options->configuration, &plan->problem,
+                                                 caps, &plan->choice.config, err);
         if (status != MMT_OK)
             return status;
         const char *refusal =
@@ -330,6 +334,22 @@ static mmt_status check_operand(const struct mmt_plan *plan, const char *name,
     return MMT_OK;
 }
 
+static mmt_status check_workspace(const struct mmt_plan *plan, const mmt_args *args,
+                                  mmt_error *err)
+{
+    size_t needed = mmt_plan_workspace(plan);
+
+    if (!needed || (args->workspace.handle && is_aligned(plan, args->workspace, 256)))
+        return MMT_OK;
+    if (!args->workspace.handle)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "workspace is null, but this plan needs %zu bytes of it", needed);
+    return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                    "the workspace's offset is %zu; it must start at a multiple of 256 "
+                    "bytes",
+                    args->workspace.offset);
+}
+
 static mmt_status check(const struct mmt_plan *plan, const mmt_args *args, mmt_error *err)
 {
     const mmt_problem *p = &plan->problem;
@@ -337,7 +357,6 @@ static mmt_status check(const struct mmt_plan *plan, const mmt_args *args, mmt_e
     bool unknown = args->scalars.handle != 0;
     bool a = mmt_op_needs(p, MMT_OPERAND_A, args->alpha, args->beta, unknown);
     bool b = mmt_op_needs(p, MMT_OPERAND_B, args->alpha, args->beta, unknown);
-    bool workspace = mmt_plan_workspace(plan) > 0;
     mmt_status status;
 
     if (args->size < sizeof *args)
@@ -350,16 +369,16 @@ static mmt_status check(const struct mmt_plan *plan, const mmt_args *args, mmt_e
         (status = check_operand(plan, "bias", args->bias, p->out, p->bias, err)) ||
         (status = check_operand(plan, "scalars", args->scalars, scalar, false, err)))
         return status;
-    if (workspace && (!args->workspace.handle || !is_aligned(plan, args->workspace, 256)))
-        return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "this plan needs %zu bytes of workspace, aligned to 256 bytes",
-                        mmt_plan_workspace(plan));
+    if ((status = check_workspace(plan, args, err)))
+        return status;
     return check_scalars(plan, args, err);
 }
 
 mmt_status mmt_execute(const mmt_plan *plan, const mmt_args *args, mmt_queue queue,
                        mmt_error *err)
 {
+    if (!plan || !args)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT, "mmt_execute needs a plan and mmt_args");
     if (!plan->any && !plan->aligned)
         return MMT_OK;
     mmt_status status = check(plan, args, err);
