@@ -141,6 +141,22 @@ def check_gts250(device, folder):
     check(abs(large["t"] / small["t"] / 512 - 1) < 1e-6, "as n^3")
 
 
+def check_memory(device, folder):
+    """What no memory holds is left out, or refused, with its size."""
+    out, told = run("ladder", device, os.path.join(folder, "large"), "--sizes", "500000",
+                    "--paper", "zatolokin", "--repetitions", "1")
+    check("left out on" in told and "GiB" in told, "the ladder: %s" % told)
+    check(all("GiB" in r["left out"] for r in rows(out, "ladder-zatolokin")), "in the table")
+    for words in (["addition", "--sizes", "2000000000000", "--type", "f32"],
+                  ["addition", "--sizes", "2147483647", "--type", "f64"],
+                  ["longvector", "--sizes", "30000", "--type", "f64"],
+                  ["pyramid", "--sizes", "2048"]):
+        done = study(*words, "--device", device, "--out", out)
+        check(done.returncode and done.stderr.startswith("mmtune study") and
+              "Traceback" not in done.stderr,
+              "%s: %d %s" % (words, done.returncode, done.stderr))
+
+
 def check_addition(device, folder):
     out, told = run("addition", device, folder, "--sizes", "4096,512,512", "--repetitions", "2")
     table = rows(out, "addition")
@@ -164,12 +180,15 @@ def check_longvector(device, folder):
     out, told = run("longvector", device, folder, "--sizes", "10,30")
     series = {r["series"] for r in rows(out, "longvector")}
     check(series == {"measured", "model of the paper", "model with memory"}, "its series")
+    check(len(re.findall("from the host's plain steps", told)) == 5, "several N: %s" % told)
     check("grows to" in told and "delta over 2 sizes" in told, "what it says: %s" % told)
 
 
 def check_pyramid(device, folder):
     out, told = run("pyramid", device, folder, "--sizes", "48")
     check("the bits of plain sweeps" in told, "bits: %s" % told)
+    ends = re.search(r"(\d+) passes of 3 sweeps, and plain sweeps need (\d+)", told)
+    check(ends and ends[1] == ends[2] and int(ends[1]) > 10, "the stop test: %s" % told)
     heights = {r["h"] for r in rows(out, "pyramid")}
     check(heights >= {1, 3}, "heights %s" % heights)
 
@@ -181,6 +200,12 @@ def check_cg(device, folder):
         if row["steps"]:
             check(row["steps"] <= row["n"] + 10, "steps %s" % row)
     check("not symmetric: A(1, 0)" in told and "not positive definite" in told, "guards")
+    check("Cramer's rule: singular; by elimination: singular" in told, "singular: %s" % told)
+    check("20 steps one by one" in told, "the same iterates")
+    methods = {r["method"] for r in rows(out, "cg")}
+    check(len(methods) == 4, "methods %s" % methods)
+    done = study("cg", "--device", device, "--sizes", "30001", "--out", out)
+    check(done.returncode == 2 and "at most 30000" in done.stderr, "an order too large")
 
 
 def check_pictures(folder):
@@ -201,6 +226,7 @@ with tempfile.TemporaryDirectory() as temporary:
     check_ladder(device, temporary)
     check_published(device, temporary)
     check_gts250(device, temporary)
+    check_memory(device, temporary)
     check_addition(device, temporary)
     check_cards(temporary)
     check_longvector(device, temporary)

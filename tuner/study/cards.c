@@ -1,6 +1,7 @@
 /* mmtune study cards: two cards compared as semenenko compares a GTX 1060 and a Quadro
  * K5000, by differences and ratios of times. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "profiles/profile.h"
@@ -98,26 +99,82 @@ static void add_pair(const struct reading *x, const struct reading *y,
     mmt_text_finish(&problem);
 }
 
+/* ---- curves ----------------------------------------------------------------------- */
+
+enum { CARD, CURVE, WORK, TIME };
+
+/* Published kernels have names; of what was tuned, the winners of a type are one curve.
+ */
+static void add_point(const struct mmt_profile *profile, const struct reading *x,
+                      bool published, struct mmt_table *curves)
+{
+    const mmt_problem *p = &x->problem;
+    struct mmt_text problem = { 0 };
+    char name[80];
+
+    mmt_problem_print(p, &problem);
+    const char *text = mmt_text_string(&problem), *shape = strrchr(text, ' ');
+    snprintf(name, sizeof name, "%.*s", shape ? (int) (shape - text) : 0, text);
+    if (published)
+        snprintf(name, sizeof name, "%.40s", x->kernel);
+    mmt_text_finish(&problem);
+    const struct mmt_cell row[] = { MMT_WORD(profile->caps.name), MMT_WORD(name),
+                                    MMT_NUMBER((double) p->m * (double) p->n *
+                                               (double) (p->k > 0 ? p->k : 1) *
+                                               (double) (p->batch > 0 ? p->batch : 1)),
+                                    MMT_NUMBER(x->seconds * 1e6) };
+    mmt_table_add(curves, row);
+}
+
+static int by_work(const void *a, const void *b)
+{
+    const struct mmt_cell *x = a, *y = b;
+    return (x[WORK].number > y[WORK].number) - (x[WORK].number < y[WORK].number);
+}
+
+static mmt_status draw_pairs(const struct mmt_study_options *options,
+                             struct mmt_table *curves, mmt_error *err)
+{
+    struct mmt_plot plot = {
+        "two cards, problem by problem", WORK, TIME, { CARD, CURVE }, true, true
+    };
+    if (curves->failed)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for curves");
+    qsort(curves->cells, (size_t) curves->num_rows, 4 * sizeof *curves->cells, by_work);
+    return mmt_study_draw(options, curves, &plot, "cards", err);
+}
+
 static mmt_status show_pairs(const struct mmt_study_options *options,
                              const struct mmt_profile *a, const struct mmt_profile *b,
                              mmt_error *err)
 {
     char title[256];
     snprintf(title, sizeof title, "T1: %.100s; T2: %.100s", a->caps.name, b->caps.name);
+    static const struct mmt_column axes[] = { { "card", "", 0 },
+                                              { "curve", "", 0 },
+                                              { "m n k", "multiplications", 0 },
+                                              { "T", "us", 0 } };
     struct mmt_table table = mmt_table_start(title, columns, NUM);
+    struct mmt_table curves = mmt_table_start(title, axes, 4);
 
     for (int i = 0; i < num_readings(a); i++)
         for (int j = 0; j < num_readings(b); j++) {
             struct reading x = reading_at(a, i), y = reading_at(b, j);
-            if (match(a, i, &x, b, j, &y))
-                add_pair(&x, &y, &table);
+            if (!match(a, i, &x, b, j, &y))
+                continue;
+            add_pair(&x, &y, &table);
+            add_point(a, &x, i >= (int) a->num_entries, &curves);
+            add_point(b, &y, j >= (int) b->num_entries, &curves);
         }
     mmt_status status = table.num_rows
                             ? mmt_study_show(options, &table, "cards", err)
                             : mmt_fail(err, MMT_ERROR_NOT_FOUND,
                                        "the two profiles have no problem in common; tune "
                                        "both with the same --suite or --shape");
+    if (status == MMT_OK)
+        status = draw_pairs(options, &curves, err);
     mmt_table_free(&table);
+    mmt_table_free(&curves);
     return status;
 }
 
@@ -148,6 +205,14 @@ static mmt_status show_differences(const struct mmt_study_options *options,
         mmt_table_add(&table, row);
     }
     mmt_status status = mmt_study_show(options, &table, "cards-published-additions", err);
+    const char *last = "";
+    for (int i = 0; i < count; i++) {
+        if (!rows[i].suspect || strcmp(rows[i].where, "Table 1.3") ||
+            !strcmp(rows[i].suspect, last))
+            continue;
+        last = rows[i].suspect;
+        mmt_study_say(options, "  %s", last);
+    }
     mmt_table_free(&table);
     return status;
 }

@@ -11,7 +11,7 @@
 const char *mmt_cg_end_name(enum mmt_cg_end end)
 {
     static const char *const names[] = { "solved", "stalled", "breakdown",
-                                         "not positive definite" };
+                                         "not positive definite", "singular" };
     return names[end];
 }
 
@@ -89,7 +89,7 @@ static void times(int64_t n, const double *a, const double *x, double *y)
         y[i] = dot(n, a + i * n, x);
 }
 
-static double residual(const struct mmt_cg_system *s, double *work)
+double mmt_cg_residual(const struct mmt_cg_system *s, double *work)
 {
     times(s->n, s->a, s->x, work);
     for (int64_t i = 0; i < s->n; i++)
@@ -137,7 +137,7 @@ mmt_status mmt_cg_host(const struct mmt_cg_system *system, int most_steps,
     double start = mmt_cpu_now();
     solve_host(system, most_steps, tolerance, work, out);
     out->seconds = mmt_cpu_now() - start;
-    out->residual = residual(system, work);
+    out->residual = mmt_cg_residual(system, work);
     free(work);
     return MMT_OK;
 }
@@ -328,73 +328,7 @@ mmt_status mmt_cg_device(const struct mmt_study_device *device,
         close_solver(&solver);
     }
     if (status == MMT_OK)
-        out->residual = residual(system, work);
+        out->residual = mmt_cg_residual(system, work);
     free(work);
     return status;
-}
-
-/* ---- Cramer ----------------------------------------------------------------------- */
-
-/* By elimination with row exchanges; destroys the matrix. The logarithm of its size and
- * the sign, since determinants overflow. */
-static double determinant(int64_t n, double *a, double *sign)
-{
-    double size = 0;
-    *sign = 1;
-    for (int64_t k = 0; k < n; k++) {
-        int64_t pivot = k;
-        for (int64_t i = k + 1; i < n; i++)
-            if (fabs(a[i * n + k]) > fabs(a[pivot * n + k]))
-                pivot = i;
-        if (a[pivot * n + k] == 0) {
-            *sign = 0;
-            return -INFINITY;
-        }
-        for (int64_t j = k; j < n && pivot != k; j++) {
-            double kept = a[k * n + j];
-            a[k * n + j] = a[pivot * n + j];
-            a[pivot * n + j] = kept;
-        }
-        *sign *= (pivot != k ? -1 : 1) * (a[k * n + k] < 0 ? -1 : 1);
-        size += log(fabs(a[k * n + k]));
-        for (int64_t i = k + 1; i < n; i++) {
-            double factor = a[i * n + k] / a[k * n + k];
-            for (int64_t j = k; j < n; j++)
-                a[i * n + j] -= factor * a[k * n + j];
-        }
-    }
-    return size;
-}
-
-static void cramer(const struct mmt_cg_system *s, double *copy, struct mmt_cg_result *out)
-{
-    int64_t n = s->n;
-    size_t bytes = (size_t) (n * n) * sizeof *copy;
-    double whole_sign, sign;
-
-    memcpy(copy, s->a, bytes);
-    double whole = determinant(n, copy, &whole_sign);
-    out->end = whole_sign == 0 ? MMT_CG_BREAKDOWN : MMT_CG_SOLVED;
-    for (int64_t column = 0; column < n && whole_sign != 0; column++) {
-        memcpy(copy, s->a, bytes);
-        for (int64_t i = 0; i < n; i++)
-            copy[i * n + column] = s->b[i];
-        double part = determinant(n, copy, &sign);
-        s->x[column] = sign * whole_sign * exp(part - whole);
-    }
-}
-
-mmt_status mmt_cg_cramer(const struct mmt_cg_system *system, struct mmt_cg_result *out,
-                         mmt_error *err)
-{
-    double *copy = malloc((size_t) (system->n * (system->n + 1)) * sizeof *copy);
-    if (!copy)
-        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a copy of the matrix");
-    *out = (struct mmt_cg_result){ 0 };
-    double start = mmt_cpu_now();
-    cramer(system, copy, out);
-    out->seconds = mmt_cpu_now() - start;
-    out->residual = residual(system, copy);
-    free(copy);
-    return MMT_OK;
 }

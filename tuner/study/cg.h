@@ -1,6 +1,6 @@
 /* The two-parameter method of conjugate gradients (Ustyuzhanin, Pitskhelauri, Nekrasov,
  * IRJ 2024 No. 143, doi 10.60797/IRJ.2024.143.115), on the device and on one core, and
- * Cramer's rule.
+ * Cramer's rule and elimination.
  *
  *     r_0 = A x_0 - b,   dx_1 = -(r_0, r_0) / (A r_0, r_0) r_0
  *     x_i = x_(i-1) + dx_i,   r_i = A x_i - b,   dx_(i+1) = alpha_i dx_i + beta_i r_i
@@ -28,6 +28,7 @@ enum mmt_cg_end {
     MMT_CG_STALLED,      /* no further within the number of steps allowed */
     MMT_CG_BREAKDOWN,    /* D vanished before the solution was reached */
     MMT_CG_NOT_DEFINITE, /* (A r, r) <= 0 */
+    MMT_CG_SINGULAR,     /* the direct methods: no pivot is left */
 };
 
 /* "solved", "stalled", … */
@@ -52,9 +53,17 @@ mmt_status mmt_cg_device(const struct mmt_study_device *device,
                          const struct mmt_cg_system *system, int most_steps,
                          double tolerance, struct mmt_cg_result *out, mmt_error *err);
 
-/* Cramer's rule, n + 1 determinants by elimination: 2/3 n^4 operations. Gives
- * MMT_CG_BREAKDOWN for a singular matrix. */
+/* |A x - b| / |b|; `work` is a vector. */
+double mmt_cg_residual(const struct mmt_cg_system *system, double *work);
+
+/* ---- cg_direct.c: MMT_CG_SINGULAR where a determinant vanishes --------------------- */
+
+/* Cramer's rule, n + 1 determinants by elimination: 2/3 n^4 operations. */
 mmt_status mmt_cg_cramer(const struct mmt_cg_system *system, struct mmt_cg_result *out,
                          mmt_error *err);
+
+/* Elimination itself, with row exchanges: 2/3 n^3. */
+mmt_status mmt_cg_eliminate(const struct mmt_cg_system *system, struct mmt_cg_result *out,
+                            mmt_error *err);
 
 #endif

@@ -217,8 +217,8 @@ static mmt_plan *plan_for(const struct mmt_study_device *device,
     return mmt_plan_create(device->device, device->profile, &problem, &options, err);
 }
 
-/* A kernel that a device cannot run is left out with the reason; a wrong answer, or a
- * device that fails, ends the study. */
+/* A kernel or a size that a device cannot have is left out with the reason; a wrong
+ * answer, or a device that fails, ends the study. */
 static mmt_status climb_one(const struct mmt_ladder *ladder, struct mmt_climb *climb,
                             struct matrices *m, int repetitions, mmt_error *err)
 {
@@ -237,6 +237,10 @@ static mmt_status climb_one(const struct mmt_ladder *ladder, struct mmt_climb *c
     mmt_status status = mmt_phases_run(device->device, plan, &data, repetitions,
                                        ladder->options->seconds, &climb->phases, err);
     mmt_plan_free(plan);
+    if (status == MMT_ERROR_MEMORY) {
+        snprintf(climb->why, sizeof climb->why, "%.255s", err->text);
+        return MMT_OK;
+    }
     if (status == MMT_OK && !samples_are_right(m, ladder->options->seed))
         status =
             mmt_fail(err, MMT_ERROR_DEVICE, "%s, %s, n = %lld on %s: the answer is wrong",
@@ -418,8 +422,11 @@ static mmt_status climb_paper(struct mmt_ladder *ladder, mmt_error *err)
         for (int i = 0; i < ladder->num_sizes && status == MMT_OK; i++)
             if (ladder->types >> type & 1 && !mmt_study_interrupted())
                 status = climb_size(ladder, (mmt_type) type, ladder->sizes[i], err);
-    if (status == MMT_OK)
-        status = mmt_ladder_report(ladder, err);
+    if (ladder->num_climbs) { /* what was measured is shown, also after a failure */
+        mmt_error later = { 0 };
+        mmt_status shown = mmt_ladder_report(ladder, status ? &later : err);
+        status = status ? status : shown;
+    }
     free(ladder->climbs);
     return status;
 }

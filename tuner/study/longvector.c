@@ -220,6 +220,9 @@ static mmt_status study_device(const struct mmt_study_options *options,
 
     for (int i = 0; i < count; i++)
         most = sizes[i] > most ? sizes[i] : most;
+    double bytes = pow((double) most + 2, 2) * (double) mmt_type_size(type);
+    if (status == MMT_OK)
+        status = mmt_study_fits(device, "the largest grid", bytes, 3 * bytes, err);
     if (status == MMT_OK)
         status = mmt_scheme_check(options, type, device, &timer, err);
     if (status == MMT_OK)

@@ -34,8 +34,8 @@ void *mmt_scheme_field(mmt_type type, int64_t side);
 mmt_status mmt_scheme_run(struct mmt_scheme *scheme, const struct mmt_study_timer *timer,
                           double keep, int steps, void *field, mmt_error *err);
 
-/* Holds the vectors against the fused kernel, tells what becomes of the form as printed,
- * and fails where more than rounding differs. */
+/* Holds vectors and fused kernel against plain steps of the host for several N, tells
+ * what becomes of the form as printed, and fails where more than rounding differs. */
 mmt_status mmt_scheme_check(const struct mmt_study_options *options, mmt_type type,
                             const struct mmt_study_device *device,
                             struct mmt_study_timer *timer, mmt_error *err);

@@ -80,7 +80,7 @@ static void add_decades(const char *axis, struct range range, struct mmt_text *t
 
     if (range.most / range.least > 2e3)
         return;
-    mmt_text_addf(text, "set %stics (", axis);
+    mmt_text_addf(text, "set format %s '%%g'\nset %stics (", axis, axis);
     for (double ten = pow(10, floor(log10(range.least)) - 1); ten <= 10 * range.most;
          ten *= 10)
         for (int i = 0; i < 3; i++) {
@@ -88,6 +88,17 @@ static void add_decades(const char *axis, struct range range, struct mmt_text *t
             comma = ", ";
         }
     mmt_text_add(text, ")\n");
+}
+
+/* 51200000 is '51.2M'. */
+static void add_place(double value, struct mmt_text *text)
+{
+    double unit = value >= 1e9 ? 1e9 : value >= 1e6 ? 1e6 : 1;
+    mmt_text_addf(text, unit > 1 ? "'%.4g%s' %.9g" : "'%.9g%s' %.9g", value / unit,
+                  unit == 1e9   ? "G"
+                  : unit == 1e6 ? "M"
+                                : "",
+                  value);
 }
 
 enum { MOST_TICS = 16 };
@@ -110,8 +121,10 @@ static bool add_places(const struct mmt_table *table, const struct mmt_plot *plo
             places[count++] = value;
     }
     mmt_text_add(text, "set xtics (");
-    for (int i = 0; i < count; i++)
-        mmt_text_addf(text, "%s%.9g", i ? ", " : "", places[i]);
+    for (int i = 0; i < count; i++) {
+        mmt_text_add(text, i ? ", " : "");
+        add_place(places[i], text);
+    }
     mmt_text_add(text, ")\n");
     return true;
 }
@@ -128,7 +141,7 @@ static void add_axis(const struct mmt_table *table, const struct mmt_plot *plot,
     snprintf(label, sizeof label, c->unit[0] ? "%s, %s" : "%s", c->name, c->unit);
     mmt_text_addf(text, "set %slabel ", axis);
     add_quoted(label, text);
-    mmt_text_add(text, " noenhanced\n");
+    mmt_text_addf(text, " noenhanced%s\n", is_x ? " offset 0,0.4" : "");
     if (!log)
         return;
     mmt_text_addf(text, "set logscale %s\n", axis);
@@ -217,7 +230,8 @@ static void add_frame(const struct mmt_table *table, const struct mmt_plot *plot
     add_quoted(plot->title, text);
     mmt_text_add(text,
                  " noenhanced\nset key outside below vertical maxcols 2 Left reverse "
-                 "noenhanced\nset grid lc rgb '#dddddd' dt 1\nset border 3\n"
+                 "noenhanced\nset grid back lt 1 lc rgb '#cccccc' lw 0.5\nset border 3\n"
+                 "set rmargin 6\n"
                  "set tics nomirror\n");
     add_axis(table, plot, "x", text);
     add_axis(table, plot, "y", text);

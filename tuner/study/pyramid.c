@@ -354,6 +354,46 @@ mmt_status mmt_pyramid_pass(struct mmt_pyramid *p, struct mmt_pyramid_counts *to
     return status;
 }
 
+/* ---- until nothing changes -------------------------------------------------------- */
+
+double mmt_pyramid_change(const struct mmt_pyramid_grid *grid)
+{
+    int64_t count = grid->planes * grid->side * grid->side;
+    double most = 0;
+    for (int64_t i = 0; i < count; i++) {
+        double gap =
+            grid->type == MMT_F64
+                ? ((const double *) grid->next)[i] - ((const double *) grid->now)[i]
+                : ((const float *) grid->next)[i] - ((const float *) grid->now)[i];
+        most = fmax(most, fabs(gap));
+    }
+    return most;
+}
+
+void mmt_pyramid_turn(struct mmt_pyramid_grid *grid)
+{
+    void *now = (void *) grid->now;
+    grid->now = grid->next;
+    grid->next = now;
+}
+
+mmt_status mmt_pyramid_solve(struct mmt_pyramid *pyramid, struct mmt_pyramid_grid *grid,
+                             double least, int most, struct mmt_pyramid_end *out,
+                             mmt_error *err)
+{
+    struct mmt_pyramid_counts counts;
+    mmt_status status = MMT_OK;
+
+    *out = (struct mmt_pyramid_end){ 0, INFINITY };
+    while (out->passes < most && out->change > least && status == MMT_OK) {
+        status = mmt_pyramid_pass(pyramid, &counts, NULL, err);
+        out->change = mmt_pyramid_change(grid);
+        out->passes++;
+        mmt_pyramid_turn(grid);
+    }
+    return status;
+}
+
 /* ---- plain sweeps ----------------------------------------------------------------- */
 
 /* In the order of jacobi3d, each operation rounded by itself. */

@@ -78,8 +78,31 @@ void mmt_pyramid_close(struct mmt_pyramid *pyramid);
 mmt_status mmt_pyramid_pass(struct mmt_pyramid *pyramid, struct mmt_pyramid_counts *total,
                             struct mmt_pyramid_counts *interior, mmt_error *err);
 
+/* Passes over `grid`, the one it was opened with, until none of its nodes, of whatever
+ * block, changes by more than `least` in a pass, but at most `most` of them. `now` and
+ * `next` take turns; afterwards `now` has the result. */
+struct mmt_pyramid_end {
+    int passes;
+    double change; /* the greatest in the last pass */
+};
+mmt_status mmt_pyramid_solve(struct mmt_pyramid *pyramid, struct mmt_pyramid_grid *grid,
+                             double least, int most, struct mmt_pyramid_end *out,
+                             mmt_error *err);
+
+/* The greatest difference between `now` and `next`. */
+double mmt_pyramid_change(const struct mmt_pyramid_grid *grid);
+void mmt_pyramid_turn(struct mmt_pyramid_grid *grid); /* exchanges them */
+
 /* The same sweeps on one core of the host, for comparing bits: now -> next. `spare` is as
  * large as the grid. */
 void mmt_pyramid_plain(const struct mmt_pyramid_grid *grid, int64_t sweeps, void *spare);
+
+/* ---- pyramid_check.c -------------------------------------------------------------- */
+
+/* Small grids in many shapes, and one until nothing changes, against plain sweeps and the
+ * paper's Table 1; says so, or fails. */
+mmt_status mmt_pyramid_check(const struct mmt_study_options *options,
+                             const struct mmt_study_device *device, mmt_type type,
+                             mmt_error *err);
 
 #endif

@@ -23,80 +23,6 @@ struct costs {
     double plane; /* stencils of one plane */
 };
 
-/* ---- are the bits those of plain sweeps? ------------------------------------------ */
-
-static mmt_status check_shape(const struct mmt_study_device *device,
-                              struct mmt_pyramid_grid *grid,
-                              const struct mmt_pyramid_shape *shape, const void *plain,
-                              mmt_error *err)
-{
-    struct mmt_pyramid_counts total, interior, table;
-    struct mmt_pyramid *pyramid;
-    mmt_status status = mmt_pyramid_open(device, grid, shape, &pyramid, err);
-    if (status != MMT_OK)
-        return status;
-
-    memset(grid->next, 0xff, mmt_pyramid_bytes(grid));
-    status = mmt_pyramid_pass(pyramid, &total, &interior, err);
-    mmt_pyramid_close(pyramid);
-    if (status != MMT_OK)
-        return status;
-
-    if (memcmp(grid->next, plain, mmt_pyramid_bytes(grid)))
-        return mmt_fail(err, MMT_ERROR_DEVICE,
-                        "h = %" PRId64 ", R = %" PRId64 "%s: other bits than %" PRId64
-                        " plain sweeps",
-                        shape->height, shape->width, shape->overlap ? ", overlapped" : "",
-                        shape->height);
-    table = mmt_pyramid_table1(grid, shape);
-    if (interior.blocks &&
-        (interior.sent != table.sent || interior.received != table.received ||
-         interior.stencils != table.stencils))
-        return mmt_fail(err, MMT_ERROR_DEVICE,
-                        "h = %" PRId64 ", R = %" PRId64
-                        ": a block moves or computes something else than Table 1 says",
-                        shape->height, shape->width);
-    return MMT_OK;
-}
-
-static mmt_status check(const struct mmt_study_options *options,
-                        const struct mmt_study_device *device, mmt_type type,
-                        mmt_error *err)
-{
-    enum { PLANES = 37, SIDE = 19, HIGHEST = 5 };
-    struct mmt_pyramid_grid grid;
-    int shapes = 0;
-    mmt_status status =
-        mmt_pyramid_grid_make(type, PLANES, SIDE, options->seed, &grid, err);
-    if (status != MMT_OK)
-        return status;
-
-    void *spare = malloc(mmt_pyramid_bytes(&grid)),
-         *plain = malloc(mmt_pyramid_bytes(&grid));
-    if (!spare || !plain)
-        status = mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a grid");
-    for (int64_t h = 1; h <= HIGHEST && status == MMT_OK; h++) {
-        struct mmt_pyramid_grid host = grid;
-        host.next = plain;
-        mmt_pyramid_plain(&host, h, spare);
-        for (int64_t width = 2 * h + 1; width <= PLANES && status == MMT_OK; width += 5)
-            for (int overlap = 0; overlap < 2 && status == MMT_OK; overlap++, shapes++)
-                status = check_shape(device, &grid,
-                                     &(struct mmt_pyramid_shape){ h, width, overlap },
-                                     plain, err);
-    }
-    if (status == MMT_OK)
-        mmt_study_say(
-            options,
-            "%d pyramids of heights 1 to %d: the bits of plain sweeps; interior "
-            "blocks move and compute what Table 1 says",
-            shapes, HIGHEST);
-    free(spare);
-    free(plain);
-    mmt_pyramid_grid_free(&grid);
-    return status;
-}
-
 /* ---- calibration ------------------------------------------------------------------ */
 
 static mmt_status time_copies(const struct mmt_study_device *device,
@@ -384,8 +310,12 @@ static mmt_status study_grid(const struct mmt_study_options *options,
     struct choice choice;
     int64_t width, half;
     char title[128];
-    mmt_status status =
-        mmt_pyramid_grid_make(type, side, side, options->seed, &grid, err);
+    double bytes = pow((double) side, 3) * (double) mmt_type_size(type);
+    mmt_status status = mmt_study_fits(
+        device, "the grid, its right-hand side and their blocks", 3 * bytes,
+        options->memory ? (double) options->memory : 3 * bytes / 4, err);
+    if (status == MMT_OK)
+        status = mmt_pyramid_grid_make(type, side, side, options->seed, &grid, err);
     if (status != MMT_OK)
         return status;
 
@@ -438,7 +368,7 @@ static mmt_status run(const struct mmt_study_options *options, mmt_error *err)
     if (status == MMT_OK)
         status = mmt_study_open(options, devices, err);
     if (status == MMT_OK)
-        status = check(options, &devices[0], type, err);
+        status = mmt_pyramid_check(options, &devices[0], type, err);
     if (status == MMT_OK)
         status = study_grid(options, &devices[0], type, side, err);
     mmt_study_close(devices);
