@@ -1,0 +1,133 @@
+#!/usr/bin/env bash
+# Does all of the papers' experiments again at the papers' sizes, within a time:
+#
+#   tools/run_studies.sh PROGRAM FOLDER SECONDS DEVICE...
+#
+#   tools/run_studies.sh build/tuner/mmtune docs/papers/h200 360 cuda:0 opencl:0
+#
+# Devices stand side by side where a study takes several: name one card through CUDA and through
+# OpenCL. FOLDER gets a folder for each study, with its tables (CSV), its curves (SVG) and what it
+# printed (TXT), and run.txt, which says what was run, how long it took and how it ended.
+#
+# A study that has used up its share of SECONDS ends after the row that it is at, and what it
+# measured is kept; what one leaves of its share, the others get. One core of the host gets a
+# hundredth of a study's share for each size and layout, and larger sizes are extended as n^3,
+# which the tables say. A study that fails is named at the end, and the others are done.
+#
+# Environment: LADDER, ADDITION, LONGVECTOR, PYRAMID, CG are sizes instead of the papers', and
+# LADDER_ZATOLOKIN and so on those of one paper's ladder; STUDIES='ladder-* cards' does these
+# alone, and adds to run.txt; KEEP=1 keeps each table as JSON and each curve's gnuplot script too.
+set -uo pipefail
+if [ $# -lt 4 ] || ! [ "$3" -gt 0 ] 2>/dev/null; then
+    sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//p}' "$0" >&2
+    exit 2
+fi
+program=$(realpath "$1") folder=$2 left=$3
+cards=$(realpath "$(dirname "$0")/../profiles/papers")
+shift 3
+devices=("$@")
+list=$(
+    IFS=,
+    echo "$*"
+)
+set -f
+mkdir -p "$folder" || exit 1
+folder=$(realpath "$folder")
+log=$folder/run.txt
+
+# ---- what is to be done: name, weight of its time, rows of its ladder, the command's words ----
+
+names=() weights=() rows=() words=()
+plan() {
+    local pattern chosen=${STUDIES+no}
+    for pattern in ${STUDIES-}; do
+        # shellcheck disable=SC2053
+        [[ $1 == $pattern ]] && chosen=yes
+    done
+    [ "$chosen" != no ] || return 0
+    names+=("$1") weights+=("$2") rows+=("$3")
+    words+=("${*:4}")
+}
+
+sizes() { echo "${1:+--sizes $1}"; }
+
+for paper in zatolokin:8:28 semenenko:16:63 gts250:40:48 ustyuzhanin:10:25; do
+    IFS=: read -r name weight count <<<"$paper"
+    own=LADDER_${name^^}
+    plan "ladder-$name" "$weight" $((count * ${#devices[@]})) \
+        "ladder --device $list --paper $name $(sizes "${!own-${LADDER-}}")"
+done
+plan addition 8 $((18 * ${#devices[@]})) "addition --device $list $(sizes "${ADDITION-}")"
+plan cards 1 0 "cards $cards/geforce-gtx-1060.json $cards/quadro-k5000.json"
+for device in "${devices[@]}"; do
+    short=${device//:/-}
+    plan "longvector-$short" 5 0 "longvector --device $device $(sizes "${LONGVECTOR-}")"
+    plan "pyramid-$short" 5 0 "pyramid --device $device --sizes ${PYRAMID-512}"
+    plan "cg-$short" 5 0 "cg --device $device $(sizes "${CG-}")"
+done
+
+# ---- one study ---------------------------------------------------------------------------------
+
+# Options that keep a study within SECONDS: limits SECONDS ROWS WORDS
+limits() {
+    case $3 in
+    ladder*) awk "BEGIN { printf \"--seconds %.3f --cpu-seconds %.3f\", 0.5 * $1 / $2, $1 / 100 }" ;;
+    addition*) awk "BEGIN { printf \"--seconds %.3f\", 0.5 * $1 / $2 }" ;;
+    cg*) awk "BEGIN { printf \"--cpu-seconds %.3f\", $1 / 20 }" ;;
+    esac
+}
+
+# Sets `state`.
+run_one() {
+    local name=$1 seconds=$2 out=$folder/$1 code=0
+    local command="study $4 $(limits "$seconds" "$3" "$4")"
+    mkdir -p "$out"
+    # shellcheck disable=SC2086
+    timeout --signal=INT --kill-after=30 "$seconds" "$program" $command --out "$out" \
+        >"$out/$name.txt" 2>&1 || code=$?
+    case $code in
+    0) state=done ;;
+    124 | 130) state="cut short" ;;
+    *) state="failed ($code)" ;;
+    esac
+    printf '%-24s %-12s %4d s   mmtune %s\n' "$name" "$state" $((SECONDS - began)) \
+        "${command//"$cards/"/}" >>"$log"
+    [ -n "${KEEP-}" ] || find "$out" \( -name "*.json" -o -name "*.gp" \) -delete
+    sed -i "s#^-> $out/#-> #; s# and \.json\$##" "$out/$name.txt"
+}
+
+[ -n "${STUDIES-}" ] || : >"$log"
+if [ ${#names[@]} = 0 ]; then
+    echo "no study is like '${STUDIES-}'" >&2
+    exit 2
+fi
+{
+    date -u '+%Y-%m-%d %H:%M UTC'
+    "$program" devices
+    echo
+} >>"$log" 2>&1
+total=0 failed=() cut=()
+for weight in "${weights[@]}"; do total=$((total + weight)); done
+for i in "${!names[@]}"; do
+    share=$((left * weights[i] / total))
+    share=$((share > 2 ? share : 2))
+    printf '[%d/%d] %s, %d s at most ... ' $((i + 1)) ${#names[@]} "${names[i]}" "$share"
+    began=$SECONDS
+    run_one "${names[i]}" "$share" "${rows[i]}" "${words[i]}"
+    left=$((left - SECONDS + began)) total=$((total - weights[i]))
+    left=$((left > 0 ? left : 0))
+    echo "$state, $((SECONDS - began)) s"
+    case $state in
+    done) ;;
+    cut*) cut+=("${names[i]}") ;;
+    *)
+        failed+=("${names[i]}")
+        tail -n 3 "$folder/${names[i]}/${names[i]}.txt"
+        ;;
+    esac
+done
+
+echo "$((${#names[@]} - ${#cut[@]} - ${#failed[@]})) studies done in $SECONDS s: see $log"
+[ ${#cut[@]} = 0 ] || echo "cut short, with what they had measured: ${cut[*]}"
+[ ${#failed[@]} = 0 ] || echo "failed: ${failed[*]}"
+[ ${#failed[@]} = 0 ]
