@@ -4,7 +4,7 @@
 // clang-format off
 enum {
     TILE_M, TILE_N, TILE_K, WARPS_M, WARPS_N, MMA, STAGES, FRAGMENTS, GROUP, MIN_BLOCKS,
-    CLUSTER, SPLIT_K, NUM_KNOBS,
+    CLUSTER, SPLIT_K, SYNC, DEAL, NUM_KNOBS,
 };
 // clang-format on
 
@@ -12,6 +12,12 @@ enum {
 enum { M8K4 = 804, M16K4 = 1604, M16K8 = 1608, M16K16 = 1616 };
 
 static const char *const mma_names[] = { "8x8x4", "16x8x4", "16x8x8", "16x8x16" };
+
+enum { BLOCK, SLOTS };
+static const char *const sync_names[] = { "block", "slots" };
+
+enum { TILES, ROUNDS, RUNS };
+static const char *const deal_names[] = { "tiles", "rounds", "runs" };
 
 static const struct mmt_knob knobs[NUM_KNOBS] = {
     [TILE_M] =
@@ -36,33 +42,44 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
     [CLUSTER] =
         MMT_KNOB("CLUSTER", "blocks that share a tile of C and their memory", 1, 2, 4, 8),
     [SPLIT_K] = MMT_KNOB("SPLIT_K", "clusters that share a tile of C", MMT_GEMM_PARTS),
+    [SYNC] = { "SYNC",
+               "whose barriers hand stages on: the block's or the slots'",
+               2,
+               { BLOCK, SLOTS },
+               sync_names },
+    [DEAL] = { "DEAL",
+               "a block's work: a tile, one after the other, or runs of what is left, "
+               "too",
+               3,
+               { TILES, ROUNDS, RUNS },
+               deal_names },
 };
 
 // clang-format off
 static const int seeds[][MMT_MAX_KNOBS] = {
-    /* tile, warps, instruction, stages, fragments, group, blocks, cluster, split */
-    { 128, 128, 16, 2, 4, M16K8,  4, 4,  8, 1, 1,  1 },
-    { 128, 128, 32, 4, 2, M16K8,  3, 4,  8, 1, 1,  1 },
-    {  64,  64, 16, 2, 4, M16K8,  6, 2,  8, 2, 1,  1 },
-    { 128,  64, 16, 2, 2, M16K8,  3, 4,  8, 2, 1,  1 },
-    {  64,  64, 16, 2, 2, M16K8,  6, 2, 16, 2, 1,  1 },
-    {  64,  64, 16, 2, 2, M16K8,  3, 2,  8, 2, 1,  1 },
-    {  64,  64, 16, 2, 4, M16K8,  5, 2,  8, 2, 2,  1 },
-    {  64,  64, 16, 2, 4, M16K8,  4, 2,  8, 2, 1,  3 },
-    {  96,  64,  8, 2, 2, M16K4,  5, 4, 16, 3, 8,  1 },
-    {  48,  64,  8, 1, 2, M16K4,  5, 4,  1, 2, 8,  1 },
-    {  32,  48, 32, 2, 1, M16K8,  3, 2,  8, 3, 2,  1 },
-    {  16,  64, 16, 1, 4, M16K8,  6, 2, 16, 2, 1,  1 },
-    {  32,  32, 32, 2, 2, M16K4,  4, 1,  1, 3, 1,  1 },
-    {  16,  64,  8, 1, 2, M16K4,  4, 4,  1, 3, 8,  1 },
-    {  64, 128, 16, 2, 4, M16K8,  4, 4,  8, 1, 1, 16 },
-    { 128, 128, 16, 2, 4, M16K8,  4, 4,  8, 1, 1, 32 },
-    {  64,  64, 16, 2, 2, M16K8,  4, 4,  8, 2, 1, 128 },
-    { 128, 128, 16, 2, 4, M8K4,   4, 4,  8, 1, 1,  1 },
-    {  64,  64, 16, 2, 2, M8K4,   4, 2,  8, 2, 1,  1 },
-    {  64,  64, 16, 2, 2, M8K4,   4, 2,  8, 2, 1,  8 },
-    {  32,  32, 16, 2, 1, M8K4,   4, 2,  8, 1, 1,  1 },
-    {  32,  32,  8, 1, 1, M8K4,   2, 1,  1, 1, 1,  1 },
+    /* tile, warps, instruction, stages, fragments, group, blocks, cluster, split, sync, deal */
+    { 128, 128, 16, 2, 4, M16K8,  4, 4,  8, 1, 1,  1, BLOCK, TILES },
+    { 128, 128, 32, 4, 2, M16K8,  3, 4,  8, 1, 1,  1, BLOCK, TILES },
+    {  64,  64, 16, 2, 4, M16K8,  6, 2,  8, 2, 1,  1, BLOCK, TILES },
+    { 128,  64, 16, 2, 2, M16K8,  3, 4,  8, 2, 1,  1, BLOCK, TILES },
+    {  64,  64, 16, 2, 2, M16K8,  6, 2, 16, 2, 1,  1, BLOCK, TILES },
+    {  64,  64, 16, 2, 2, M16K8,  3, 2,  8, 2, 1,  1, BLOCK, TILES },
+    {  64,  64, 16, 2, 4, M16K8,  5, 2,  8, 2, 2,  1, BLOCK, TILES },
+    {  64,  64, 16, 2, 4, M16K8,  4, 2,  8, 2, 1,  3, BLOCK, TILES },
+    {  96,  64,  8, 2, 2, M16K4,  5, 4, 16, 3, 8,  1, BLOCK, TILES },
+    {  48,  64,  8, 1, 2, M16K4,  5, 4,  1, 2, 8,  1, BLOCK, TILES },
+    {  32,  48, 32, 2, 1, M16K8,  3, 2,  8, 3, 2,  1, BLOCK, TILES },
+    {  16,  64, 16, 1, 4, M16K8,  6, 2, 16, 2, 1,  1, BLOCK, TILES },
+    {  32,  32, 32, 2, 2, M16K4,  4, 1,  1, 3, 1,  1, BLOCK, TILES },
+    {  16,  64,  8, 1, 2, M16K4,  4, 4,  1, 3, 8,  1, BLOCK, TILES },
+    {  64, 128, 16, 2, 4, M16K8,  4, 4,  8, 1, 1, 16, BLOCK, TILES },
+    { 128, 128, 16, 2, 4, M16K8,  4, 4,  8, 1, 1, 32, BLOCK, TILES },
+    {  64,  64, 16, 2, 2, M16K8,  4, 4,  8, 2, 1, 128, BLOCK, TILES },
+    { 128, 128, 16, 2, 4, M8K4,   4, 4,  8, 1, 1,  1, BLOCK, TILES },
+    {  64,  64, 16, 2, 2, M8K4,   4, 2,  8, 2, 1,  1, BLOCK, TILES },
+    {  64,  64, 16, 2, 2, M8K4,   4, 2,  8, 2, 1,  8, BLOCK, TILES },
+    {  32,  32, 16, 2, 1, M8K4,   4, 2,  8, 1, 1,  1, BLOCK, TILES },
+    {  32,  32,  8, 1, 1, M8K4,   2, 1,  1, 1, 1,  1, BLOCK, TILES },
 };
 // clang-format on
 
@@ -96,8 +113,9 @@ static int blocks_n(const int *v)
 /* A cluster's block keeps its sums where the stages were. */
 static size_t shared_bytes(const int *v)
 {
-    const size_t stages =
-        sizeof(double) * v[STAGES] * v[TILE_K] * (v[TILE_M] + v[TILE_N]);
+    enum { BARRIERS = 128 }; /* bytes that a stage's barriers take */
+    const size_t tiles = sizeof(double) * v[TILE_K] * (v[TILE_M] + v[TILE_N]);
+    const size_t stages = v[STAGES] * (tiles + (v[SYNC] == SLOTS ? BARRIERS : 0));
     const size_t sums = sizeof(double) * v[TILE_M] * (v[TILE_N] + 8);
     return v[CLUSTER] > 1 && sums > stages ? sums : stages;
 }
@@ -126,6 +144,10 @@ static const char *reject_shape(const int *v, const struct mmt_variant *variant)
         return "FRAGMENTS above 1 need a TILE_K of an even number of MMA's depths";
     if (blocks_n(v) % v[FRAGMENTS])
         return "a warp's columns of blocks must be a multiple of FRAGMENTS";
+    if (v[SYNC] == SLOTS && v[STAGES] < 3)
+        return "SYNC=slots needs three STAGES";
+    if (v[DEAL] != TILES && v[CLUSTER] * v[SPLIT_K] > 1)
+        return "DEAL=rounds and DEAL=runs need a CLUSTER and a SPLIT_K of 1";
     if (row_a > threads(v) || row_b > threads(v))
         return "a row of a tile in memory has more vectors than the block has threads";
     return NULL;
@@ -140,6 +162,12 @@ static const char *reject_device(const int *v, const struct mmt_caps *caps)
     if (caps->sm < 90 && v[CLUSTER] > 1)
         return "clusters of blocks need sm_90 or newer";
     return NULL;
+}
+
+/* Blocks that stay. */
+static unsigned stay(const int *v, const struct mmt_caps *caps)
+{
+    return (caps->sms ? caps->sms : 1) * (unsigned) v[MIN_BLOCKS];
 }
 
 static const char *reject(const int *v, const struct mmt_variant *variant,
@@ -157,6 +185,8 @@ static const char *reject(const int *v, const struct mmt_variant *variant,
                                        shared + RESERVED, caps);
     if (!why)
         why = mmt_gemm_reject_parts(v[SPLIT_K], caps);
+    if (!why && v[DEAL] == RUNS)
+        why = mmt_gemm_reject_runs(stay(v, caps), v[TILE_M] * v[TILE_N], caps);
     return why;
 }
 
@@ -172,17 +202,25 @@ static const char *refuse(const int *v, const mmt_problem *problem)
 
     if (!why && slices > 1 && slices > mmt_gemm_pieces(problem->k, v[TILE_K]))
         why = "k is too short for that many slices: each needs one TILE_K at least";
+    if (!why && v[DEAL] == RUNS && problem->batch > 1)
+        why = "DEAL=runs is for one product; a batch has tiles enough";
     return why ? why : mmt_gemm_refuse_parts(v[SPLIT_K], problem);
 }
 
 static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
                    struct mmt_launches *out)
 {
-    mmt_gemm_launch(threads(v), 1, tiles(v, p), p->batch, out);
+    const int64_t all = tiles(v, p), most = stay(v, caps);
+    const int64_t blocks =
+        v[DEAL] == RUNS || (v[DEAL] == ROUNDS && all > most) ? most : all;
+
+    mmt_gemm_launch(threads(v), 1, blocks, p->batch, out);
     out->launch[0].args = mmt_gemm_workspace_args;
     out->launch[0].shared = shared_bytes(v);
     mmt_gemm_split(v[SPLIT_K], p, out);
     out->launch[0].grid[1] *= (unsigned) v[CLUSTER];
+    if (v[DEAL] == RUNS)
+        mmt_gemm_share_runs(v[TILE_M] * v[TILE_N], p, out);
 }
 
 static struct mmt_alignment alignment(const int *v, const struct mmt_variant *variant)
@@ -199,7 +237,7 @@ const struct mmt_template mmt_template_dmma = {
     .dialects = MMT_CUDA_CXX,
     .kinds = MMT_GPU,
     .file = "dmma.cu",
-    .helpers = { "tiles.h" },
+    .helpers = { "ptx.h", "hopper.h", "tiles.h", "runs.h" },
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,
     .reject = reject,

@@ -10,8 +10,13 @@
 //      its blocks, one after the other   ^multiplied    ^fetched, FRAGMENTS - 1 ahead
 //
 // The operands of the next columns are under way from shared memory to registers while
-// the tensor cores work, across the end of a step and of a stage; the one barrier of a
-// stage stands where the first column of the next is fetched.
+// the tensor cores work, across the end of a step and of a stage.
+//
+// With SYNC=block the block meets once a stage, where the first column of the next one is
+// fetched, and then copies at once. With SYNC=slots each stage has two barriers behind
+// its tiles: `full` counts threads whose copies have landed, `empty` warps that have
+// fetched all. Copies are dealt out among the columns of the second half of a stage, so
+// that a warp may be half a stage ahead of the others before it waits for them.
 //
 // Tiles keep the order that they have in memory: a "deep" one (A as it is, B transposed)
 // has rows that run along k, the other kind has a row for each depth. Within a row chunks
@@ -21,10 +26,13 @@
 //
 // k may be cut into SPLIT_K * CLUSTER parts. The blocks of a cluster (sm_90 on) add up
 // their tiles through each other's shared memory; SPLIT_K sums go to the workspace, and
-// mmt_add_parts adds those up. Either has a fixed order.
+// mmt_add_parts adds those up. Either has a fixed order. Or blocks stay (DEAL, runs.h):
+// then the first tiles of the next job are on their way while the sums of the last are
+// stored.
 //
 // Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), SPLIT_K * CLUSTER,
-// batch); then mmt_add_parts where SPLIT_K > 1. Helpers: tiles.h.
+// batch); then mmt_add_parts where SPLIT_K > 1. Where blocks stay: grid (blocks, 1,
+// batch); then mmt_add_runs where DEAL is RUNS. Helpers: ptx.h, hopper.h, tiles.h, runs.h.
 
 #ifndef TILE_M
 #define TILE_M 128            // rows of C per block
@@ -62,6 +70,12 @@
 #ifndef SPLIT_K
 #define SPLIT_K 1             // such clusters that share a tile of C
 #endif
+#ifndef SYNC
+#define SYNC 0                // warps hand stages on by 0 a barrier of the block, 1 two
+#endif                        // of each stage
+#ifndef DEAL
+#define DEAL 0                // blocks get 0 one tile, 1 one after the other, 2 besides
+#endif                        // equal runs of what is left
 
 #define MMA_M    (MMA / 100)
 #define MMA_K    (MMA % 100)
@@ -88,6 +102,13 @@
 #endif
 #if FRAGMENTS > 1 && STEPS % 2
 #error "fetching ahead needs an even number of steps in TILE_K"
+#endif
+
+#if SYNC && STAGES < 3
+#error "barriers of slots need three stages"
+#endif
+#if DEAL && SPLIT_K * CLUSTER > 1
+#error "blocks that stay do not cut k into parts"
 #endif
 
 #if CLUSTER > 1
@@ -119,7 +140,8 @@ DEVICE_FN int place(int row, int at, OPERAND)
 }
 
 #define SPACE_A (TILE_M * TILE_K)
-#define SPACE   (SPACE_A + TILE_N * TILE_K)
+#define SPACE_B (TILE_N * TILE_K)
+#define SPACE   (SPACE_A + SPACE_B + (SYNC ? 16 : 0)) // whole rows of banks
 
 // A thread's part in copying one operand: vector j of it is j * `pass` rows further on.
 struct copier {
@@ -157,30 +179,6 @@ DEVICE_FN struct copier start_copier(const real *matrix, int ld, int line, int l
     return c;
 }
 
-// Start copying a vector to shared memory's address `to`.
-DEVICE_FN void copy_whole(unsigned to, const real *from)
-{
-#if ALIGNED
-    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;"
-                 :: "r"(to), "l"(from) : "memory");
-#else
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;"
-                 :: "r"(to), "l"(from) : "memory");
-#endif
-}
-
-// The same, but only its first `bytes` bytes; the rest is set to 0.
-DEVICE_FN void copy_bytes(unsigned to, const real *from, int bytes)
-{
-#if ALIGNED
-    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;"
-                 :: "r"(to), "l"(from), "r"(bytes) : "memory");
-#else
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;"
-                 :: "r"(to), "l"(from), "r"(bytes) : "memory");
-#endif
-}
-
 // Start copying vector j to the stage at byte `in`. `left` depths are left to copy, and
 // `inside` says that all of the tile is in the matrix.
 DEVICE_FN void copy_vector(const struct copier c, int j, unsigned in, int left,
@@ -192,22 +190,20 @@ DEVICE_FN void copy_vector(const struct copier c, int j, unsigned in, int left,
     const int across = (deep ? c.lines : left) - row;
     const int along = (deep ? left : c.lines) - c.at;
     const int bytes = across > 0 && along > 0 ? smaller(along, VECTOR) * 8 : 0;
-    const unsigned to = c.to + in + 8 * (place(row, c.at, SAME) - place(c.row, c.at, SAME));
+    const int further = place(row, c.at, SAME) - place(c.row, c.at, SAME);
+    const unsigned to = c.to + in + 8 * further;
     const real *from = c.from + (wide) first * c.ld;
 
     if (!all && row >= num_rows(SAME))
         return;
-    if (inside)
-        copy_whole(to, from);
+    if (ALIGNED && inside)
+        copy_16(to, from);
+    else if (ALIGNED)
+        copy_16(to, from, bytes);
+    else if (inside)
+        copy_8(to, from);
     else
-        copy_bytes(to, from, bytes);
-}
-
-// Until the copies to the stage that comes next are done and visible to all.
-DEVICE_FN void wait_for_stage(void)
-{
-    asm volatile("cp.async.wait_group %0;" :: "n"(STAGES - 2) : "memory");
-    BARRIER();
+        copy_8(to, from, bytes);
 }
 
 // Where a thread's first operand stands in a tile.
@@ -235,10 +231,12 @@ DEVICE_FN void take(real to[QUADS], const real *shared, int own, int line, int d
 struct way {
     struct copier a, b;
     const real *shared;
+    unsigned address;          // of `shared`
     int own_a, own_b;          // the thread's first operands in a stage
     int coming;                // depths that have not been asked for yet
     unsigned in;               // the stage that copies go to, in bytes
     int out;                   // the stage that operands come from, in elements
+    unsigned parity;           // how often stages have begun anew, odd or even
 };
 
 // What a thread multiplies and adds up.
@@ -247,20 +245,61 @@ struct work {
     real sum[BLOCKS_M][BLOCKS_N][2];
 };
 
-// Start copying the tiles that come next, and go on to those after them.
-DEVICE_FN void copy_stage(struct way *w, bool inside)
+// ---- stages ---------------------------------------------------------------------------
+
+#define VECTORS_A (vectors_of(OPERAND_A))
+#define VECTORS   (VECTORS_A + vectors_of(OPERAND_B))
+
+// The barriers of the stage at that byte.
+DEVICE_FN unsigned full(const struct way *w, unsigned stage)
+{
+    return w->address + stage + 8 * (SPACE_A + SPACE_B);
+}
+DEVICE_FN unsigned empty(const struct way *w, unsigned stage)
+{
+    return full(w, stage) + 8;
+}
+
+// Start copying some of the vectors of the tiles that come next.
+DEVICE_FN void copy_vectors(const struct way *w, int first, int end, bool inside)
 {
     UNROLL
-    for (int j = 0; j < vectors_of(OPERAND_A); j++)
-        copy_vector(w->a, j, w->in, w->coming, inside, OPERAND_A);
-    UNROLL
-    for (int j = 0; j < vectors_of(OPERAND_B); j++)
-        copy_vector(w->b, j, w->in, w->coming, inside, OPERAND_B);
-    asm volatile("cp.async.commit_group;" ::: "memory");
+    for (int j = first; j < end; j++)
+        if (j < VECTORS_A)
+            copy_vector(w->a, j, w->in, w->coming, inside, OPERAND_A);
+        else
+            copy_vector(w->b, j - VECTORS_A, w->in, w->coming, inside, OPERAND_B);
+}
+
+// They are all on their way: go on to the tiles after them.
+DEVICE_FN void end_copies(struct way *w)
+{
+    if (SYNC)
+        arrive_when_copied(full(w, w->in));
+    else
+        end_group();
     w->a.from += TRANS_A ? (wide) TILE_K * w->a.ld : TILE_K;
     w->b.from += TRANS_B ? TILE_K : (wide) TILE_K * w->b.ld;
     w->coming -= TILE_K;
     w->in = w->in == (STAGES - 1) * 8 * SPACE ? 0 : w->in + 8 * SPACE;
+}
+
+// Leave the stage that operands came from, and wait for the next one.
+DEVICE_FN void next_stage(struct way *w)
+{
+    if (SYNC) {
+        __syncwarp();
+        if (THREAD_X % 32 == 0)
+            barrier_arrive(empty(w, 8 * w->out));
+    }
+    w->parity ^= w->out == (STAGES - 1) * SPACE;
+    w->out = w->out == (STAGES - 1) * SPACE ? 0 : w->out + SPACE;
+    if (SYNC) {
+        barrier_wait(full(w, 8 * w->out), w->parity);
+    } else {
+        AWAIT_COPIES(STAGES - 2);
+        BARRIER();
+    }
 }
 
 // Fetch the operands of column f of this stage or, from COLUMNS on, of the next one: then
@@ -269,49 +308,49 @@ DEVICE_FN void fetch(struct work *t, struct way *w, int f)
 {
     const int step = f % COLUMNS / BLOCKS_N, depth = step * MMA_K, j = f % BLOCKS_N;
 
-    if (f % COLUMNS == 0) {
-        w->out = w->out == (STAGES - 1) * SPACE ? 0 : w->out + SPACE;
-        wait_for_stage();
-    }
+    if (f % COLUMNS == 0)
+        next_stage(w);
     UNROLL
     for (int i = 0; i < BLOCKS_M && j == 0; i++)
         take(t->a[step % 2][i], w->shared, w->own_a + w->out, 8 * i, depth, OPERAND_A);
     take(t->b[f % FRAGMENTS], w->shared, w->own_b + w->out, 8 * j, depth, OPERAND_B);
 }
 
-// One tensor-core instruction: blocks `c` and, where MMA_M is 16, `c1` below it.
+// How many vectors have been asked for before column f.
+DEVICE_FN int dealt(int f)
+{
+    const int rest = COLUMNS - COLUMNS / 2, past = f - COLUMNS / 2;
+    return past <= 0 ? 0 : VECTORS * past / rest;
+}
+
+// Among the columns of a stage, copy others to the one before it: to that of the first
+// stage nothing has been copied yet, but it is left like any other.
+DEVICE_FN void copy_beside(struct way *w, int f, bool inside)
+{
+    if (!SYNC && f == 0)
+        copy_vectors(w, 0, VECTORS, inside);
+    if (SYNC && f == COLUMNS / 2)
+        barrier_wait(empty(w, w->in), w->parity);
+    if (SYNC)
+        copy_vectors(w, dealt(f), dealt(f + 1), inside);
+    if (f == (SYNC ? COLUMNS - 1 : 0))
+        end_copies(w);
+}
+
+// One tensor-core instruction: blocks `c` and, where MMA_M is 16, `c_lower` below it.
+DEVICE_FN void mma(real *c, real *c_lower, const real *a, const real *lower,
+                   const real *b)
+{
 #if MMA == 804
-DEVICE_FN void mma(real *c, real *c1, const real *a, const real *a1, const real *b)
-{
-    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
-        : "+d"(c[0]), "+d"(c[1]) : "d"(a[0]), "d"(b[0]));
-}
+    mma_8x8x4(c, a, b);
 #elif MMA == 1604
-DEVICE_FN void mma(real *c, real *c1, const real *a, const real *a1, const real *b)
-{
-    asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, "
-        "{%6}, {%0, %1, %2, %3};"
-        : "+d"(c[0]), "+d"(c[1]), "+d"(c1[0]), "+d"(c1[1])
-        : "d"(a[0]), "d"(a1[0]), "d"(b[0]));
-}
+    mma_16x8x4(c, c_lower, a, lower, b);
 #elif MMA == 1608
-DEVICE_FN void mma(real *c, real *c1, const real *a, const real *a1, const real *b)
-{
-    asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, "
-        "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-        : "+d"(c[0]), "+d"(c[1]), "+d"(c1[0]), "+d"(c1[1])
-        : "d"(a[0]), "d"(a1[0]), "d"(a[1]), "d"(a1[1]), "d"(b[0]), "d"(b[1]));
-}
+    mma_16x8x8(c, c_lower, a, lower, b);
 #else
-DEVICE_FN void mma(real *c, real *c1, const real *a, const real *a1, const real *b)
-{
-    asm("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, "
-        "{%4, %5, %6, %7, %8, %9, %10, %11}, {%12, %13, %14, %15}, {%0, %1, %2, %3};"
-        : "+d"(c[0]), "+d"(c[1]), "+d"(c1[0]), "+d"(c1[1])
-        : "d"(a[0]), "d"(a1[0]), "d"(a[1]), "d"(a1[1]), "d"(a[2]), "d"(a1[2]),
-          "d"(a[3]), "d"(a1[3]), "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]));
-}
+    mma_16x8x16(c, c_lower, a, lower, b);
 #endif
+}
 
 // Multiply the tiles of a stage, and start copying others into the one before it.
 DEVICE_FN void multiply_stage(struct work *t, struct way *w, bool inside)
@@ -320,8 +359,7 @@ DEVICE_FN void multiply_stage(struct work *t, struct way *w, bool inside)
     for (int f = 0; f < COLUMNS; f++) {
         const int step = f / BLOCKS_N, j = f % BLOCKS_N, high = MMA_M / 8;
         fetch(t, w, f + AHEAD);
-        if (f == 0)
-            copy_stage(w, inside);
+        copy_beside(w, f, inside);
         UNROLL
         for (int i = 0; i < BLOCKS_M; i += high)
             mma(t->sum[i][j], t->sum[i + high - 1][j], t->a[step % 2][i],
@@ -329,29 +367,110 @@ DEVICE_FN void multiply_stage(struct work *t, struct way *w, bool inside)
     }
 }
 
-#if CLUSTER > 1
-// Until every block of the cluster is here and sees what the others wrote before.
-DEVICE_FN void wait_for_cluster(void)
+// ---- a tile ---------------------------------------------------------------------------
+
+// The barriers of all stages, by one thread: made, or made memory again.
+DEVICE_FN void set_barriers(const struct way *w, bool make)
 {
-    asm volatile("barrier.cluster.arrive.release.aligned;\n\t"
-                 "barrier.cluster.wait.acquire.aligned;" ::: "memory");
+    for (unsigned s = 0; s < STAGES && SYNC && THREAD_X == 0; s++)
+        if (make) {
+            barrier_init(full(w, s * 8 * SPACE), THREADS);
+            barrier_init(empty(w, s * 8 * SPACE), THREADS / 32);
+        } else {
+            barrier_end(full(w, s * 8 * SPACE));
+            barrier_end(empty(w, s * 8 * SPACE));
+        }
+    if (SYNC)
+        BARRIER();
 }
 
-// Add two neighbouring elements from shared memory's address `at` of block `rank`.
-DEVICE_FN void add_from(unsigned at, int rank, real sum[2])
+// Have the first tiles of a job copied.
+DEVICE_FN void start(struct way *w, const struct job *job, int m, int n,
+                     const real *a, int lda, const real *b, int ldb)
 {
-    real x, y;
+    const bool inside = job->row + TILE_M <= m && job->column + TILE_N <= n;
 
-    asm volatile("mapa.shared::cluster.u32 %0, %0, %1;" : "+r"(at) : "r"(rank));
-    asm volatile("ld.shared::cluster.v2.f64 {%0, %1}, [%2];"
-                 : "=d"(x), "=d"(y) : "r"(at) : "memory");
-    sum[0] += x, sum[1] += y;
+    w->a = start_copier(a, lda, job->row, m, job->begin, w->address, OPERAND_A);
+    w->b = start_copier(b, ldb, job->column, n, job->begin, w->address + 8 * SPACE_A,
+                        OPERAND_B);
+    w->coming = job->end - job->begin, w->in = 0, w->out = (STAGES - 1) * SPACE;
+    w->parity = 1;
+    set_barriers(w, true);
+    NO_UNROLL
+    for (int s = 0; s < STAGES - 1; s++) {
+        if (inside && w->coming >= TILE_K)
+            copy_vectors(w, 0, VECTORS, true);
+        else
+            copy_vectors(w, 0, VECTORS, false);
+        end_copies(w);
+    }
 }
 
-// Store this block's share of the cluster's tile, which stands in every block's shared
-// memory at `tile`, rows TILE_N + 8 apart.
-DEVICE_FN void store_shared(real *c, unsigned tile, int ldc, int rows, int columns,
-                            real alpha, real beta, const real *bias)
+// Multiply and add up all of a job. Most tiles lie inside and are copied with no
+// questions asked.
+DEVICE_FN void multiply(struct work *t, struct way *w, const struct job *job, int m,
+                        int n)
+{
+    const bool inside = job->row + TILE_M <= m && job->column + TILE_N <= n;
+    int left = job->end - job->begin;
+
+    UNROLL
+    for (int s = 0; s < BLOCKS_M * BLOCKS_N; s++)
+        t->sum[s / BLOCKS_N][s % BLOCKS_N][0] = t->sum[s / BLOCKS_N][s % BLOCKS_N][1] = 0;
+    if (left > 0) {
+        UNROLL
+        for (int f = 0; f < AHEAD; f++)
+            fetch(t, w, f);
+    }
+    NO_UNROLL
+    for (; inside && w->coming >= TILE_K; left -= TILE_K)
+        multiply_stage(t, w, true);
+    NO_UNROLL
+    for (; left > 0; left -= TILE_K)
+        multiply_stage(t, w, false);
+}
+
+// From here on the stages are free for something else.
+DEVICE_FN void end(const struct way *w)
+{
+    end_group();
+    AWAIT_COPIES(0);
+    BARRIER();
+    set_barriers(w, false);
+}
+
+// Where sums go.
+struct target {
+    real *c;                   // what the tile's first element becomes
+    const real *bias;
+    int ldc, rows, columns;
+    real alpha, beta;
+    bool aligned, last;        // as `store` has it
+};
+
+// Sums of a part of k, which stay as they are.
+DEVICE_FN struct target part_target(const struct job *job, real *workspace, int m, int n)
+{
+    const int ld = partial_ld(n);
+
+    if (DEAL)
+        return { part_of_run(workspace, BLOCK_X, job->part), 0, TILE_N, TILE_M, TILE_N, 1,
+                 0, true, false };
+    return { partial_at(workspace, m, n, job->row, job->column), 0, ld, m - job->row,
+             ld - job->column, 1, 0, true, false };
+}
+
+DEVICE_FN void store_pair(const struct target *to, const real sum[2], int row, int column)
+{
+    if (row < to->rows)
+        store(to->c + (wide) row * to->ldc + column, sum, 2, to->columns - column,
+              to->aligned, to->alpha, to->beta, bias_of(to->bias, row, column), to->last);
+}
+
+// A cluster's sums stand in every block's shared memory; store this block's share.
+#define SUMS_LD (TILE_N + 8)
+
+DEVICE_FN void store_share(const struct target *to, unsigned sums)
 {
     const int run = TILE_N / 2;
 
@@ -359,17 +478,35 @@ DEVICE_FN void store_shared(real *c, unsigned tile, int ldc, int rows, int colum
     for (int pair = BLOCK_Y % CLUSTER * THREADS + THREAD_X; pair < TILE_M * run;
          pair += CLUSTER * THREADS) {
         const int row = pair / run, column = pair % run * 2;
-        real sum[2] = { 0, 0 };
+        real sum[2] = { 0, 0 }, more[2];
         UNROLL
-        for (int i = 0; i < CLUSTER; i++)
-            add_from(tile + 8 * (row * (TILE_N + 8) + column), i, sum);
-        if (row < rows)
-            store(c + (wide) row * ldc + column, sum, 2, columns - column,
-                  SPLIT_K > 1 || ALIGNED, alpha, beta, bias_of(bias, row, column),
-                  SPLIT_K == 1);
+        for (int i = 0; i < CLUSTER; i++) {
+            load_pair_of(more, sums + 8 * (row * SUMS_LD + column), i);
+            sum[0] += more[0], sum[1] += more[1];
+        }
+        store_pair(to, sum, row, column);
     }
 }
-#endif
+
+// Store a thread's sums, of which the first stands at (row, column) of the tile.
+DEVICE_FN void store_sums(const struct target *to, const struct work *t, real *shared,
+                          int row, int column)
+{
+    UNROLL
+    for (int i = 0; i < BLOCKS_M; i++)
+        UNROLL
+        for (int j = 0; j < BLOCKS_N; j++)
+            if (CLUSTER > 1)
+                STORE2(SHARED_PTR, shared + (row + 8 * i) * SUMS_LD + column + 8 * j,
+                       t->sum[i][j]);
+            else
+                store_pair(to, t->sum[i][j], row + 8 * i, column + 8 * j);
+    if (CLUSTER > 1) {
+        cluster_sync(CLUSTER);
+        store_share(to, (unsigned) __cvta_generic_to_shared(shared));
+        cluster_sync(CLUSTER); // a block's shared memory must outlive its readers
+    }
+}
 
 KERNEL BLOCK_SIZE_RESIDENT(THREADS, 1, MIN_BLOCKS) CLUSTERED
 void mmt_gemm(int m, int n, int k, real alpha, real beta,
@@ -383,93 +520,54 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     SHARED_POOL(real, shared, STAGES * SPACE);
     struct work t;
     struct way w;
+    struct job job, next;
 
-    if ((scalars ? scalars[scalars_start] : alpha) == 0)
+    if (scalars)
+        scalars += scalars_start;
+    if ((scalars ? scalars[0] : alpha) == 0)
         k = 0;
-
-    int row, column;
-    find_tile(m, n, &row, &column);
-    const int begin = part_start(BLOCK_Y, k), end = part_start(BLOCK_Y + 1, k);
+    if (!find_job(0, m, n, k, &next))
+        return;
 
     // This warp's rectangle and this thread's place in blocks.
     const int warp = THREAD_X / 32, g = THREAD_X % 32 / 4, quad = THREAD_X % 4;
     const int first_m = warp / WARPS_N * (TILE_M / WARPS_M);
     const int first_n = warp % WARPS_N * (TILE_N / WARPS_N);
-    const unsigned address = (unsigned) __cvta_generic_to_shared(shared);
+    const int row = first_m + g, column = first_n + 2 * quad;
 
-    w.a = start_copier(a + a_start + BLOCK_Z * a_stride, lda, row, m, begin, address,
-                       OPERAND_A);
-    w.b = start_copier(b + b_start + BLOCK_Z * b_stride, ldb, column, n, begin,
-                       address + 8 * SPACE_A, OPERAND_B);
     w.shared = shared;
+    w.address = (unsigned) __cvta_generic_to_shared(shared);
     w.own_a = own_place(first_m, OPERAND_A);
     w.own_b = own_place(first_n, OPERAND_B) + SPACE_A;
-    w.coming = end - begin, w.in = 0, w.out = (STAGES - 1) * SPACE;
+    a += a_start + BLOCK_Z * a_stride;
+    b += b_start + BLOCK_Z * b_stride;
+    c += c_start + BLOCK_Z * c_stride;
+    bias += bias_start;
+    workspace += workspace_start;
 
-    UNROLL
-    for (int s = 0; s < BLOCKS_M * BLOCKS_N; s++)
-        t.sum[s / BLOCKS_N][s % BLOCKS_N][0] = t.sum[s / BLOCKS_N][s % BLOCKS_N][1] = 0;
-
-    // Most tiles lie inside and are copied with no questions asked.
-    const int rows = m - row;
-    int columns = n - column;
-    const bool inside = rows >= TILE_M && columns >= TILE_N;
-
+    start(&w, &next, m, n, a, lda, b, ldb);
     NO_UNROLL
-    for (int s = 0; s < STAGES - 1; s++)
-        if (inside && w.coming >= TILE_K)
-            copy_stage(&w, true);
-        else
-            copy_stage(&w, false);
-    if (end > begin) {
-        UNROLL
-        for (int f = 0; f < AHEAD; f++)
-            fetch(&t, &w, f);
-    }
-    int left = end - begin;
-    NO_UNROLL
-    for (; inside && w.coming >= TILE_K; left -= TILE_K)
-        multiply_stage(&t, &w, true);
-    NO_UNROLL
-    for (; left > 0; left -= TILE_K)
-        multiply_stage(&t, &w, false);
+    for (int turn = 1; turn > 0;) {
+        job = next;
+        multiply(&t, &w, &job, m, n);
 
-    // What only the end needs is fetched here: registers are scarce above.
-    if (SPLIT_K > 1) {
-        ldc = partial_ld(n), columns = ldc - column;
-        c = partial_at(workspace + workspace_start, m, n, row, column);
-        alpha = 1, beta = 0;
-    } else {
-        if (scalars) {
-            alpha = scalars[scalars_start];
-            beta = scalars[scalars_start + 1];
-        }
-        c += c_start + BLOCK_Z * c_stride + (wide) row * ldc + column;
-        bias = bias_of(bias + bias_start, row, column);
-    }
-#if CLUSTER > 1
-    asm volatile("cp.async.wait_all;" ::: "memory");
-    BARRIER();
-#endif
-    UNROLL
-    for (int i = 0; i < BLOCKS_M; i++) {
-        const int r = first_m + 8 * i + g;
-        UNROLL
-        for (int j = 0; j < BLOCKS_N; j++) {
-            const int q = first_n + 8 * j + 2 * quad;
-#if CLUSTER > 1
-            STORE2(SHARED_PTR, shared + r * (TILE_N + 8) + q, t.sum[i][j]);
-#else
-            if (r < rows)
-                store(c + (wide) r * ldc + q, t.sum[i][j], 2, columns - q,
-                      SPLIT_K > 1 || ALIGNED, alpha, beta, bias_of(bias, r, q),
-                      SPLIT_K == 1);
-#endif
+        turn = DEAL && find_job(turn, m, n, k, &next) ? turn + 1 : 0;
+        if (turn || CLUSTER > 1)
+            end(&w);
+        if (turn)
+            start(&w, &next, m, n, a, lda, b, ldb);
+
+        // What only the end needs is fetched here: registers are scarce above.
+        if (SPLIT_K > 1 || job.part >= 0) {
+            const struct target part = part_target(&job, workspace, m, n);
+            store_sums(&part, &t, shared, row, column);
+        } else {
+            const struct target whole = {
+                c + (wide) job.row * ldc + job.column, bias_of(bias, job.row, job.column),
+                ldc, m - job.row, n - job.column, scalars ? scalars[0] : alpha,
+                scalars ? scalars[1] : beta, ALIGNED, true
+            };
+            store_sums(&whole, &t, shared, row, column);
         }
     }
-#if CLUSTER > 1
-    wait_for_cluster();
-    store_shared(c, address, ldc, rows, columns, alpha, beta, bias);
-    wait_for_cluster(); // a block's shared memory must outlive its readers
-#endif
 }

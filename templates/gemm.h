@@ -112,6 +112,45 @@ static inline void mmt_gemm_split(int parts, const mmt_problem *p,
     out->workspace = (size_t) (sums * p->batch * parts) * size;
 }
 
+/* ---- blocks that stay and share what is left, as runs.h has it: the knob DEAL -----
+ */
+
+/* Sums of the two parts of each block's run, a tile each. */
+static inline int64_t mmt_gemm_run_sums(unsigned blocks, int area)
+{
+    return (int64_t) blocks * 2 * area;
+}
+
+static inline const char *mmt_gemm_reject_runs(unsigned blocks, int area,
+                                               const struct mmt_caps *caps)
+{
+    enum { ADDERS = 256 };
+    if (mmt_gemm_run_sums(blocks, area) > MMT_GEMM_MOST_PARTIAL)
+        return "DEAL=runs makes more than 2^24 partial sums; choose smaller tiles";
+    return mmt_gemm_reject(ADDERS, 1, 0, caps);
+}
+
+/* Adds the launch that adds up the parts of runs of the first launch of `out`. */
+static inline void mmt_gemm_share_runs(int area, const mmt_problem *p,
+                                       struct mmt_launches *out)
+{
+    enum { ADDERS = 256, BLOCKS_BESIDE = 8 };
+    static const enum mmt_arg args[] = {
+        MMT_ARG_M,       MMT_ARG_N, MMT_ARG_K,         MMT_ARG_ALPHA, MMT_ARG_BETA,
+        MMT_ARG_SCALARS, MMT_ARG_C, MMT_ARG_WORKSPACE, MMT_ARG_BIAS,  MMT_ARG_END,
+    };
+    const unsigned blocks = out->launch[0].grid[0];
+
+    out->launch[out->count++] = (struct mmt_launch){
+        .entry = "mmt_add_runs",
+        .args = args,
+        .grid = { blocks, BLOCKS_BESIDE, (unsigned) p->batch },
+        .block = { ADDERS, 1, 1 },
+    };
+    out->workspace =
+        (size_t) (mmt_gemm_run_sums(blocks, area) * p->batch) * mmt_type_size(p->type);
+}
+
 /* NULL if a multiprocessor can hold that many blocks, whose threads have so many 32-bit
  * registers each. OpenCL has no word for it. */
 static inline const char *mmt_gemm_reject_resident(int blocks, int threads,

@@ -32,6 +32,12 @@ DEVICE_FN void barrier_expect(unsigned barrier, unsigned bytes)
                  :: "r"(barrier), "r"(bytes) : "memory");
 }
 
+// Before its memory serves another purpose.
+DEVICE_FN void barrier_end(unsigned barrier)
+{
+    asm volatile("mbarrier.inval.shared::cta.b64 [%0];" :: "r"(barrier) : "memory");
+}
+
 DEVICE_FN void barrier_arrive(unsigned barrier)
 {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(barrier) : "memory");
@@ -47,12 +53,19 @@ DEVICE_FN void barrier_arrive_at(unsigned barrier, int block)
                  :: "r"(barrier), "r"(block) : "memory");
 }
 
+// sm_80 has barriers, too, but a thread there asks again and again.
+#if __CUDA_ARCH__ >= 900
+#define TRY_WAIT "try_wait"
+#else
+#define TRY_WAIT "test_wait"
+#endif
+
 DEVICE_FN void barrier_wait(unsigned barrier, unsigned parity)
 {
     unsigned done;
     do {
         asm volatile("{ .reg .pred done;\n"
-                     "mbarrier.try_wait.parity.shared::cta.b64 done, [%1], %2;\n"
+                     "mbarrier." TRY_WAIT ".parity.shared::cta.b64 done, [%1], %2;\n"
                      "selp.u32 %0, 1, 0, done; }"
                      : "=r"(done) : "r"(barrier), "r"(parity) : "memory");
     } while (!done);
@@ -154,6 +167,14 @@ DEVICE_FN void store_words(unsigned to, uint2 words)
                  :: "r"(to), "r"(words.x), "r"(words.y) : "memory");
 }
 
+DEVICE_FN uint2 load_words(unsigned from)
+{
+    uint2 words;
+    asm volatile("ld.shared.v2.b32 {%0, %1}, [%2];"
+                 : "=r"(words.x), "=r"(words.y) : "r"(from) : "memory");
+    return words;
+}
+
 // The word that a block of the cluster has at that place.
 DEVICE_FN unsigned load_word_of(unsigned from, int block)
 {
@@ -163,6 +184,15 @@ DEVICE_FN unsigned load_word_of(unsigned from, int block)
                  "ld.shared::cluster.b32 %0, [there]; }"
                  : "=r"(word) : "r"(from), "r"(block) : "memory");
     return word;
+}
+
+// Two neighbours that a block of the cluster has at that place.
+DEVICE_FN void load_pair_of(double to[2], unsigned from, int block)
+{
+    asm volatile("{ .reg .b32 there;\n"
+                 "mapa.shared::cluster.u32 there, %2, %3;\n"
+                 "ld.shared::cluster.v2.f64 {%0, %1}, [there]; }"
+                 : "=d"(to[0]), "=d"(to[1]) : "r"(from), "r"(block) : "memory");
 }
 
 // Store matrices of 8 x 8 elements of 16 bits, of which a thread holds two neighbours

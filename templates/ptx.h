@@ -38,6 +38,33 @@ DEVICE_FN void copy_4(unsigned to, const void *from, int count)
                  :: "r"(to), "l"(from), "r"(count) : "memory");
 }
 
+DEVICE_FN void copy_8(unsigned to, const void *from, int count)
+{
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;"
+                 :: "r"(to), "l"(from), "r"(count) : "memory");
+}
+
+// All of them.
+DEVICE_FN void copy_16(unsigned to, const void *from)
+{
+    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;"
+                 :: "r"(to), "l"(from) : "memory");
+}
+
+DEVICE_FN void copy_8(unsigned to, const void *from)
+{
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;"
+                 :: "r"(to), "l"(from) : "memory");
+}
+
+// Arrive at a barrier in shared memory once all copies that this thread has started are
+// done.
+DEVICE_FN void arrive_when_copied(unsigned barrier)
+{
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];"
+                 :: "r"(barrier) : "memory");
+}
+
 // Four matrices of 8 lines of 16 bytes. Lane 8 * i + r says where line r of the i-th is;
 // lane 4 * g + q gets bytes 4q .. of line g of each.
 DEVICE_FN void load_matrices(unsigned to[4], unsigned from)
@@ -56,6 +83,44 @@ DEVICE_FN void load_transposed(unsigned to[4], unsigned from)
                  : "r"(from) : "memory");
 }
 
+#if defined(TYPE_F64)
+// One instruction: c += A * B, of 8 or 16 lines of A. Each thread holds of every 4 depths
+// one element of line g, a[], of line g + 8, lower[], and of column g, b[]; and the sums of
+// columns 2q, 2q + 1 of these lines.
+DEVICE_FN void mma_8x8x4(real c[2], const real a[1], const real b[1])
+{
+    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+        : "+d"(c[0]), "+d"(c[1]) : "d"(a[0]), "d"(b[0]));
+}
+
+DEVICE_FN void mma_16x8x4(real c[2], real c_lower[2], const real a[1],
+                          const real lower[1], const real b[1])
+{
+    asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, "
+        "{%6}, {%0, %1, %2, %3};"
+        : "+d"(c[0]), "+d"(c[1]), "+d"(c_lower[0]), "+d"(c_lower[1])
+        : "d"(a[0]), "d"(lower[0]), "d"(b[0]));
+}
+
+DEVICE_FN void mma_16x8x8(real c[2], real c_lower[2], const real a[2],
+                          const real lower[2], const real b[2])
+{
+    asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, "
+        "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+d"(c[0]), "+d"(c[1]), "+d"(c_lower[0]), "+d"(c_lower[1])
+        : "d"(a[0]), "d"(lower[0]), "d"(a[1]), "d"(lower[1]), "d"(b[0]), "d"(b[1]));
+}
+
+DEVICE_FN void mma_16x8x16(real c[2], real c_lower[2], const real a[4],
+                           const real lower[4], const real b[4])
+{
+    asm("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, "
+        "{%4, %5, %6, %7, %8, %9, %10, %11}, {%12, %13, %14, %15}, {%0, %1, %2, %3};"
+        : "+d"(c[0]), "+d"(c[1]), "+d"(c_lower[0]), "+d"(c_lower[1])
+        : "d"(a[0]), "d"(lower[0]), "d"(a[1]), "d"(lower[1]), "d"(a[2]), "d"(lower[2]),
+          "d"(a[3]), "d"(lower[3]), "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]));
+}
+#else
 // One instruction: c += A * B, before sm_80 of half the depth, and of i8 with 8 lines of A.
 #if ASYNC
 #if defined(TYPE_F16)
@@ -99,4 +164,5 @@ DEVICE_FN void mma(real c[2], const unsigned a[1], const unsigned b[1])
 }
 #else
 #error "bf16, tf32, f8e4m3 and f8e5m2 have no instruction before sm_80"
+#endif
 #endif

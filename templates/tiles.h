@@ -19,15 +19,21 @@ DEVICE_FN int smaller(int a, int b)
     return a < b ? a : b;
 }
 
-// The tile of this block: GROUP rows of tiles are walked column by column.
-DEVICE_FN void find_tile(int m, int n, int *row, int *column)
+// Where a tile begins: GROUP rows of tiles are walked column by column.
+DEVICE_FN void place_tile(unsigned tile, int m, int n, int *row, int *column)
 {
     const unsigned tiles_m = (m - 1) / TILE_M + 1, tiles_n = (n - 1) / TILE_N + 1;
-    const unsigned group = BLOCK_X / (GROUP * tiles_n);
-    const unsigned in_group = BLOCK_X % (GROUP * tiles_n);
+    const unsigned group = tile / (GROUP * tiles_n);
+    const unsigned in_group = tile % (GROUP * tiles_n);
     const unsigned group_rows = smaller(GROUP, tiles_m - group * GROUP);
     *row = (group * GROUP + in_group % group_rows) * TILE_M;
     *column = in_group / group_rows * TILE_N;
+}
+
+// The tile of this block.
+DEVICE_FN void find_tile(int m, int n, int *row, int *column)
+{
+    place_tile(BLOCK_X, m, n, row, column);
 }
 
 // Where the part-th of SPLIT_K * CLUSTER parts of k begins: all have the same whole number

@@ -1,7 +1,7 @@
-/* The tensor-core products of `mma` on the host, a block's threads taking turns: every
- * type on each generation of cards that multiplies it otherwise, all transposes, both
- * texts, odd sizes, parts of k, the whole epilogue. Data are whole numbers, so results
- * must be exact. Faults planted into the text must be found.
+/* The tensor-core products of `mma` and `dmma` on the host, a block's threads taking
+ * turns: every type on each generation of cards that multiplies it otherwise, all
+ * transposes, both texts, odd sizes, parts of k, the whole epilogue. Data are whole
+ * numbers, so results must be exact. Faults planted into the text must be found.
  *
  *     test_emulate [SM CONFIGURATION]      a configuration of any CUDA template, all
  * types
@@ -26,14 +26,42 @@ static const char *const configurations[] = {
     "mma TILE_M=16 TILE_N=32 DEPTH=4 WARPS_M=1 WARPS_N=1 STAGES=3 FRAGMENTS=2 SPLIT_K=2",
 };
 
+/* Each once, with transposes in turn: on sm_80 those of 8x8x4. */
+static const char *const f64_configurations[] = {
+    "dmma TILE_M=32 TILE_N=32 TILE_K=8 WARPS_M=1 WARPS_N=1 MMA=8x8x4 STAGES=2 FRAGMENTS=2"
+    " SYNC=block DEAL=tiles",
+    "dmma TILE_M=64 TILE_N=32 TILE_K=16 WARPS_M=2 WARPS_N=1 MMA=8x8x4 STAGES=3 "
+    "FRAGMENTS=4"
+    " SYNC=slots DEAL=tiles",
+    "dmma TILE_M=48 TILE_N=64 TILE_K=8 WARPS_M=1 WARPS_N=2 MMA=8x8x4 STAGES=4 FRAGMENTS=1"
+    " SYNC=slots DEAL=runs GROUP=4",
+    "dmma TILE_M=32 TILE_N=64 TILE_K=16 WARPS_M=2 WARPS_N=2 MMA=8x8x4 STAGES=2 "
+    "FRAGMENTS=2"
+    " SYNC=block DEAL=runs MIN_BLOCKS=2",
+    "dmma TILE_M=64 TILE_N=64 TILE_K=16 WARPS_M=2 WARPS_N=2 MMA=16x8x8 STAGES=3 "
+    "FRAGMENTS=4"
+    " SYNC=slots DEAL=tiles SPLIT_K=3",
+    "dmma TILE_M=32 TILE_N=48 TILE_K=32 WARPS_M=2 WARPS_N=1 MMA=16x8x16 STAGES=3"
+    " FRAGMENTS=2 SYNC=slots DEAL=runs",
+    "dmma TILE_M=96 TILE_N=32 TILE_K=8 WARPS_M=2 WARPS_N=2 MMA=16x8x4 STAGES=5 "
+    "FRAGMENTS=2"
+    " SYNC=slots DEAL=rounds",
+    "dmma TILE_M=32 TILE_N=128 TILE_K=16 WARPS_M=1 WARPS_N=4 MMA=16x8x8 STAGES=2"
+    " FRAGMENTS=2 SYNC=block DEAL=rounds",
+    "dmma TILE_M=16 TILE_N=16 TILE_K=8 WARPS_M=1 WARPS_N=1 MMA=16x8x8 STAGES=6 "
+    "FRAGMENTS=1"
+    " SYNC=slots DEAL=runs GROUP=1",
+};
+
 /* The generations whose instructions differ, and what is new there. */
 static const struct {
     int sm;
     unsigned types;
 } cards[] = {
     { 75, 1 << MMT_F16 | 1 << MMT_I8 },
-    { 80, 1 << MMT_F16 | 1 << MMT_BF16 | 1 << MMT_TF32 | 1 << MMT_I8 },
+    { 80, 1 << MMT_F16 | 1 << MMT_BF16 | 1 << MMT_TF32 | 1 << MMT_I8 | 1 << MMT_F64 },
     { 89, 1 << MMT_F8E4M3 | 1 << MMT_F8E5M2 },
+    { 90, 1 << MMT_F64 },
 };
 
 /* Leading dimensions and strides are made multiples of `step` elements: those of 4 are of
@@ -132,18 +160,29 @@ static void describe(const char *configuration, const mmt_problem *problem,
     mmt_text_finish(&text);
 }
 
-/* How many executions were wrong; `tell` says which. */
+static bool is_refused(mmt_device *device, const char *configuration,
+                       const mmt_problem *problem)
+{
+    mmt_error err = { 0 };
+    struct mmt_config config;
+    CHECK_OK(mmt_config_parse(configuration, &config, &err), err);
+    return mmt_config_refuse(&config, problem, mmt_device_caps(device)) != NULL;
+}
+
+/* How many executions were wrong; `tell` says which. Few shapes may be refused. */
 static int count_wrong(mmt_device *device, const char *configuration,
                        const struct mmt_variant *variant, bool tell)
 {
     mmt_plan_options options = mmt_plan_defaults();
     char why[WHY];
-    int wrong = 0;
+    int wrong = 0, refused = 0;
 
     options.configuration = configuration;
     for (int s = 0; s < COUNT(shapes); s++) {
         const mmt_problem problem = make_problem(&shapes[s], variant);
         mmt_error err = { 0 };
+        if (is_refused(device, configuration, &problem) && ++refused)
+            continue;
         mmt_plan *plan = mmt_plan_create(device, NULL, &problem, &options, &err);
         CHECK_OK(plan ? MMT_OK : err.status, err);
         for (int i = 0; plan && i < 2; i++) {
@@ -156,6 +195,7 @@ static int count_wrong(mmt_device *device, const char *configuration,
         }
         mmt_plan_free(plan);
     }
+    CHECK(refused <= 2);
     return wrong;
 }
 
@@ -183,6 +223,18 @@ static void configuration_at(mmt_type type, int index, char words[WORDS])
              f8 ? " PROMOTE=2" : "");
 }
 
+static void check_f64(mmt_device *device)
+{
+    static int turn;
+    for (int i = 0; i < COUNT(f64_configurations); i++) {
+        const char *configuration = f64_configurations[i];
+        const struct mmt_variant variant = variant_at(MMT_F64, turn++ % 4);
+        const bool old = strstr(configuration, "MMA=8x8x4") != NULL;
+        if (old == (mmt_device_caps(device)->sm == 80))
+            CHECK_EQ_INT(count_wrong(device, configuration, &variant, true), 0);
+    }
+}
+
 static void check_card(int sm, unsigned types)
 {
     static int turn;
@@ -191,10 +243,12 @@ static void check_card(int sm, unsigned types)
 
     if (!CHECK(device != NULL))
         return;
+    if (mmt_type_in(MMT_F64, types))
+        check_f64(device);
     for (int i = 0; i < 4 * MMT_NUM_TYPES; i++) {
         const struct mmt_variant variant = variant_at((mmt_type) (i / 4), i % 4);
         char configuration[WORDS];
-        if (!mmt_type_in(variant.type, types))
+        if (variant.type == MMT_F64 || !mmt_type_in(variant.type, types))
             continue;
         configuration_at(variant.type, turn, configuration);
         CHECK_EQ_INT(count_wrong(device, configuration, &variant, true), 0);
@@ -226,6 +280,49 @@ static const struct fault {
     { "what went to full precision is added again", "    clear(t->part);", "",
       MMT_F8E4M3 },
 };
+
+/* Those of dmma, with the configuration that shows them. */
+static const struct f64_fault {
+    const char *name, *what, *into;
+    int configuration;
+} f64_faults[] = {
+    { "a stage is fetched before it is full",
+      "barrier_wait(full(w, 8 * w->out), w->parity);", "", 1 },
+    { "a stage is copied to before it is empty",
+      "barrier_wait(empty(w, w->in), w->parity);", "", 1 },
+    { "the first warp that has left a stage frees it", "THREADS / 32)", "1)", 1 },
+    { "a stage is left before it has been fetched", "THREAD_X % 32 == 0", "THREAD_X == 0",
+      1 },
+    { "a stage's copies are said to be done too early", "arrive_when_copied(",
+      "barrier_arrive(", 1 },
+    { "parities do not change", "w->parity ^=", "w->parity |=", 1 },
+    { "a stage's barrier of the block is not met",
+      "AWAIT_COPIES(STAGES - 2);\n        BARRIER();", "AWAIT_COPIES(STAGES - 2);", 3 },
+    { "late copies of a job reach the next one's stages",
+      "end_group();\n    AWAIT_COPIES(0)", "AWAIT_COPIES(0)", 2 },
+    { "the parts of a run are stored over each other", "* 2 + part", "* 2", 2 },
+    { "the last part of a tile is left out", "b + i <= last", "b + i < last", 3 },
+};
+
+static void check_f64_faults(void)
+{
+    mmt_error err = { 0 };
+    mmt_device *device = emulate_open(80, &err);
+
+    if (!CHECK(device != NULL))
+        return;
+    for (int i = 0; i < COUNT(f64_faults); i++) {
+        const struct f64_fault *fault = &f64_faults[i];
+        const struct mmt_variant variant = variant_at(MMT_F64, 0);
+        emulate_plant(fault->what, fault->into);
+        int wrong = count_wrong(device, f64_configurations[fault->configuration],
+                                &variant, false);
+        if (!CHECK(wrong > 0) || !CHECK(emulate_planted() > 0))
+            fprintf(stderr, "    not found: %s\n", fault->name);
+        emulate_plant(NULL, NULL);
+    }
+    mmt_device_close(device);
+}
 
 static void check_faults(void)
 {
@@ -301,6 +398,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < COUNT(cards); i++)
         check_card(cards[i].sm, cards[i].types);
     check_faults();
+    check_f64_faults();
     check_default();
     return test_end("emulate");
 }

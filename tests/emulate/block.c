@@ -7,6 +7,7 @@
 #include <ucontext.h>
 
 enum { WARP = 32, MAX_THREADS = 1024, STACK = 1 << 17, MAX_COPIES = 1024 };
+enum { MAX_COUNTERS = 32, MAX_ARRIVALS = 16 };
 
 struct emulate_index threadIdx, blockIdx, blockDim, gridDim;
 
@@ -21,6 +22,19 @@ struct meeting {
     int here, times;
 };
 
+/* A barrier in shared memory. */
+struct counter {
+    unsigned at;
+    int arrivals; /* that it waits for; 0: there is none */
+    struct meeting meeting;
+};
+
+/* An arrival that waits for a thread's copies before the `before`-th. */
+struct arrival {
+    struct counter *counter;
+    int before;
+};
+
 struct thread {
     ucontext_t context;
     void *stack;
@@ -30,6 +44,8 @@ struct thread {
     int group;       /* of copies, that it asks for now */
     int first, last; /* its copies on their way */
     struct copy copies[MAX_COPIES];
+    int first_arrival, last_arrival; /* those that wait */
+    struct arrival arrivals[MAX_ARRIVALS];
 };
 
 /* The block that runs now. */
@@ -39,6 +55,7 @@ static int num_threads, current, left;
 static ucontext_t scheduler;
 static struct meeting barrier, warps[MAX_THREADS / WARP];
 static void *brought[MAX_THREADS];
+static struct counter counters[MAX_COUNTERS];
 static bool late;
 static char complaint[160];
 
@@ -98,6 +115,8 @@ void emulate_check(unsigned at, int bytes)
         complain("beyond the block's shared memory", at, bytes);
 }
 
+static void count_arrivals(struct thread *of);
+
 static void arrive(const struct copy *copy)
 {
     char *to = (char *) launch->shared + copy->to;
@@ -114,6 +133,10 @@ void emulate_copy(unsigned to, const void *from, int count, int size)
     emulate_check(to, size);
     if (count && (size_t) from % (size_t) size)
         complain("cp.async from memory that is not aligned", to, size);
+    for (int i = 0; i < MAX_COUNTERS; i++)
+        if (counters[i].arrivals && counters[i].at + 8 > to &&
+            counters[i].at < to + (unsigned) size)
+            complain("cp.async over a barrier", to, size);
     if (complaint[0])
         return;
     if (!late)
@@ -135,6 +158,94 @@ void emulate_await(int behind)
     while (me->first < me->last &&
            me->copies[me->first % MAX_COPIES].group < me->group - behind)
         arrive(&me->copies[me->first++ % MAX_COPIES]);
+    count_arrivals(me);
+}
+
+/* ---- barriers in shared memory ----------------------------------------------------- */
+
+static struct counter *counter_at(unsigned at)
+{
+    static struct counter none;
+
+    for (int i = 0; i < MAX_COUNTERS; i++)
+        if (counters[i].arrivals && counters[i].at == at)
+            return &counters[i];
+    complain("there is no barrier", at, 8);
+    none = (struct counter){ .arrivals = 1 };
+    return &none;
+}
+
+void emulate_counter(unsigned at, int arrivals)
+{
+    int free = 0;
+
+    emulate_check(at, 8);
+    while (free < MAX_COUNTERS && counters[free].arrivals)
+        if (counters[free++].at == at)
+            complain("there is a barrier already", at, 8);
+    if (free < MAX_COUNTERS)
+        counters[free] = (struct counter){ .at = at, .arrivals = arrivals };
+    else
+        complain("more barriers than are emulated", at, 8);
+}
+
+void emulate_counter_end(unsigned at)
+{
+    counter_at(at)->arrivals = 0;
+}
+
+static void count(struct counter *counter)
+{
+    counter->meeting.here++;
+    is_complete(&counter->meeting, counter->arrivals);
+}
+
+void emulate_count(unsigned at)
+{
+    count(counter_at(at));
+}
+
+/* Those that have waited long enough. */
+static void count_arrivals(struct thread *of)
+{
+    while (of->first_arrival < of->last_arrival &&
+           of->arrivals[of->first_arrival % MAX_ARRIVALS].before <= of->first)
+        count(of->arrivals[of->first_arrival++ % MAX_ARRIVALS].counter);
+}
+
+void emulate_count_copied(unsigned at)
+{
+    struct thread *me = &threads[current];
+    const struct arrival mine = { counter_at(at), me->last };
+
+    if (me->last_arrival - me->first_arrival < MAX_ARRIVALS)
+        me->arrivals[me->last_arrival++ % MAX_ARRIVALS] = mine;
+    else
+        complain("more arrivals wait than are emulated", at, 8);
+    if (!late)
+        count_arrivals(me);
+}
+
+void emulate_counter_wait(unsigned at, unsigned parity)
+{
+    struct counter *counter = counter_at(at);
+    while (!complaint[0] && (unsigned) counter->meeting.times % 2 == parity)
+        wait_for(&counter->meeting);
+}
+
+/* When all threads wait, one thread's copies for which an arrival waits are done. */
+static bool copy_for_arrival(void)
+{
+    for (int i = 0; i < num_threads; i++) {
+        struct thread *t = &threads[i];
+        if (t->done || t->first_arrival == t->last_arrival)
+            continue;
+        while (t->first < t->arrivals[t->first_arrival % MAX_ARRIVALS].before)
+            arrive(&t->copies[t->first++ % MAX_COPIES]);
+        count_arrivals(t);
+        return true;
+    }
+    return false;
 }
 
 /* ---- taking turns ---------------------------------------------------------------- */
@@ -156,6 +267,7 @@ static void start_thread(int i)
     t->done = false;
     t->at = NULL;
     t->group = t->first = t->last = 0;
+    t->first_arrival = t->last_arrival = 0;
     getcontext(&t->context);
     t->context.uc_stack.ss_sp = t->stack;
     t->context.uc_stack.ss_size = STACK;
@@ -186,6 +298,7 @@ static void run_block(bool backward)
     left = num_threads;
     barrier = (struct meeting){ 0 };
     memset(warps, 0, sizeof(warps));
+    memset(counters, 0, sizeof(counters));
     memset(launch->shared, 0xff, launch->shared_bytes);
     for (int i = 0; i < num_threads; i++)
         start_thread(i);
@@ -198,6 +311,7 @@ static void run_block(bool backward)
                 moved = true;
             }
         }
+        moved = moved || copy_for_arrival();
     }
     if (left && !complaint[0])
         snprintf(complaint, sizeof(complaint), "%d threads of block %u wait for ever",

@@ -16,6 +16,9 @@
 #define __align__(n) __attribute__((aligned(n)))
 #define __launch_bounds__(...)
 #define __syncthreads() emulate_barrier()
+#define __syncwarp()    emulate_warp(emulate_nothing, NULL)
+
+static void emulate_nothing(void *const brought[32]) {}
 
 struct float2 {
     float x, y;

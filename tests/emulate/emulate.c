@@ -71,10 +71,12 @@ static void add_planted(struct mmt_text *to, const char *text)
 /* What the host's compiler is given. */
 static void change_text(const char *source, struct mmt_text *out)
 {
-    struct mmt_text without = { 0 };
-    add_without(&without, source, "ptx.h");
-    add_planted(out, mmt_text_string(&without));
-    mmt_text_finish(&without);
+    struct mmt_text one = { 0 }, both = { 0 };
+    add_without(&one, source, "ptx.h");
+    add_without(&both, mmt_text_string(&one), "hopper.h");
+    add_planted(out, mmt_text_string(&both));
+    mmt_text_finish(&one);
+    mmt_text_finish(&both);
 }
 
 /* ---- building -------------------------------------------------------------------- */
@@ -300,6 +302,8 @@ mmt_device *emulate_open(int sm, mmt_error *err)
     backend.launch = launch;
     device->backend = &backend;
     device->caps.sm = sm;
+    device->caps.sms =
+        3; /* so that blocks that stay have several tiles of small products */
     device->caps.shared = (sm < 80 ? 64 : sm == 80 || sm == 90 ? 163 : 99) * 1024;
     device->caps.shared_per_sm = device->caps.shared + (sm < 80 ? 0 : 1024);
     snprintf(device->caps.architecture, sizeof(device->caps.architecture), "sm_%d", sm);

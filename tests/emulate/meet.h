@@ -26,6 +26,15 @@ void emulate_copy(unsigned to, const void *from, int count, int size);
 void emulate_end_group(void);
 void emulate_await(int behind);
 
+/* Barriers in shared memory at `at`, which wait for that many arrivals: of a thread
+ * itself, or as soon as its copies so far have arrived. Waiting ends when phases of that
+ * parity have been completed more often than others begun. */
+void emulate_counter(unsigned at, int arrivals);
+void emulate_counter_end(unsigned at);
+void emulate_count(unsigned at);
+void emulate_count_copied(unsigned at);
+void emulate_counter_wait(unsigned at, unsigned parity);
+
 /* Complains unless so many bytes from there on are in the block's shared memory and begin
  * at a multiple of their number. */
 void emulate_check(unsigned at, int bytes);

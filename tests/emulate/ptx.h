@@ -24,6 +24,26 @@ static void copy_4(unsigned to, const void *from, int count)
 {
     emulate_copy(to, from, count, 4);
 }
+
+static void copy_8(unsigned to, const void *from, int count)
+{
+    emulate_copy(to, from, count, 8);
+}
+
+static void copy_16(unsigned to, const void *from)
+{
+    emulate_copy(to, from, 16, 16);
+}
+
+static void copy_8(unsigned to, const void *from)
+{
+    emulate_copy(to, from, 8, 8);
+}
+
+static void arrive_when_copied(unsigned barrier)
+{
+    emulate_count_copied(barrier);
+}
 #else /* these are never called there */
 void end_group(void);
 void copy_16(unsigned to, const void *from, int count);
@@ -79,6 +99,46 @@ static void load_transposed(unsigned to[4], unsigned from)
 
 /* ---- mma --------------------------------------------------------------------------- */
 
+#if defined(TYPE_F64)
+struct emulated_mma {
+    real *c[2]; /* of the upper 8 lines and of the lower ones */
+    const real *a[2], *b;
+    int blocks, quads; /* of 8 lines, of 4 depths */
+};
+
+/* Element (r, k) of A is with lane 4 * (r % 8) + k % 4, of B (k, j) with 4 * j + k % 4,
+ * and (r, j) of C with 4 * (r % 8) + j / 2. */
+static void all_mma(void *const mmas[32])
+{
+    const emulated_mma *const *lane = (const emulated_mma *const *) mmas;
+
+    for (int r = 0; r < 8 * lane[0]->blocks; r++)
+        for (int j = 0; j < 8; j++) {
+            real sum = 0;
+            for (int k = 0; k < 4 * lane[0]->quads; k++)
+                sum += lane[r % 8 * 4 + k % 4]->a[r / 8][k / 4] *
+                       lane[j * 4 + k % 4]->b[k / 4];
+            lane[r % 8 * 4 + j / 2]->c[r / 8][j % 2] += sum;
+        }
+}
+
+static void mma_8x8x4(real *c, const real *a, const real *b)
+{
+    emulated_mma mine = { { c, NULL }, { a, NULL }, b, 1, 1 };
+    emulate_warp(all_mma, &mine);
+}
+
+static void mma_16x8(real *c, real *c_lower, const real *a, const real *lower,
+                     const real *b, int quads)
+{
+    emulated_mma mine = { { c, c_lower }, { a, lower }, b, 2, quads };
+    emulate_warp(all_mma, &mine);
+}
+
+#define mma_16x8x4(c, c_lower, a, lower, b)  mma_16x8(c, c_lower, a, lower, b, 1)
+#define mma_16x8x8(c, c_lower, a, lower, b)  mma_16x8(c, c_lower, a, lower, b, 2)
+#define mma_16x8x16(c, c_lower, a, lower, b) mma_16x8(c, c_lower, a, lower, b, 4)
+#else
 #if ASYNC
 enum { MMA_ROWS = 16, MMA_BYTES = 32 };
 #elif defined(TYPE_F16)
@@ -137,3 +197,4 @@ static void mma(real *c, const unsigned *a, const unsigned *b)
     emulated_mma mine = { c, a, b };
     emulate_warp(all_mma, &mine);
 }
+#endif

@@ -1,0 +1,168 @@
+// Tiles of C dealt to blocks that stay, for kernels with the knob DEAL (CUDA).
+//
+//      DEAL tiles     a block for each tile
+//      DEAL rounds    a tile for each block, then another, and so on
+//      DEAL runs      the same, but what is left for the last round, fewer tiles than
+//                     blocks, is shared: laid end to end, their steps of k are cut into
+//                     equal runs, one a block
+//
+//           tile    |      0      |      1      |      2      |     steps ..
+//           block   |    0    |    1    |    2    |    3    |
+//
+// A run has parts of at most two tiles. Their sums go to the workspace, and mmt_add_runs
+// adds those of each tile up, always in the same order.
+//
+// Stands behind tiles.h.
+
+#define TILES  0
+#define ROUNDS 1
+#define RUNS   2
+
+#define STAY ((int) gridDim.x) // blocks, where they stay
+#define AREA (TILE_M * TILE_N)
+
+// What a block computes: depths `begin` to `end` of a tile; `part`: the first or the
+// second of its run, or -1 for a tile of its own.
+struct job {
+    int row, column, begin, end, part;
+};
+
+DEVICE_FN int count_tiles(int m, int n)
+{
+    return ((m - 1) / TILE_M + 1) * ((n - 1) / TILE_N + 1);
+}
+DEVICE_FN int count_steps(int k)
+{
+    return (int) (((wide) k + TILE_K - 1) / TILE_K);
+}
+
+// The first of `steps` steps, of all shared tiles, that belongs to the block's run.
+DEVICE_FN wide run_start(int block, wide steps)
+{
+    return steps * block / STAY;
+}
+
+// The block to whose run a step belongs.
+DEVICE_FN int run_of(wide step, wide steps)
+{
+    return (int) (((step + 1) * STAY - 1) / steps);
+}
+
+DEVICE_FN void set_job(struct job *job, int tile, int m, int n, int begin, int end,
+                       int part)
+{
+    place_tile(tile, m, n, &job->row, &job->column);
+    job->begin = begin, job->end = end, job->part = part;
+}
+
+// The two parts of this block's run, if they are not empty.
+DEVICE_FN bool find_part(int part, int tiles, int m, int n, int k, struct job *job)
+{
+    const int all = count_steps(k), shared = tiles % STAY;
+    const wide steps = (wide) all * shared, from = run_start(BLOCK_X, steps);
+    const wide to = run_start(BLOCK_X + 1, steps);
+    const int tile = from < to ? (int) (from / all) + part : 0;
+    const wide first = (wide) tile * all;
+
+    if (from >= to || first >= to)
+        return false;
+    set_job(job, tiles - shared + tile, m, n, part ? 0 : (int) (from - first) * TILE_K,
+            to - first < all ? (int) (to - first) * TILE_K : k, part);
+    return true;
+}
+
+// The turn-th job of this block; false where it has none any more. Blocks that do not stay
+// have one, for a part of k.
+DEVICE_FN bool find_job(int turn, int m, int n, int k, struct job *job)
+{
+    const int tiles = count_tiles(m, n), tile = turn * STAY + BLOCK_X;
+    const int rounds = tiles / STAY;
+
+    if (DEAL == TILES && turn == 0)
+        set_job(job, BLOCK_X, m, n, part_start(BLOCK_Y, k), part_start(BLOCK_Y + 1, k),
+                -1);
+    if (DEAL == TILES)
+        return turn == 0;
+    if (DEAL == RUNS && turn >= rounds)
+        return turn < rounds + 2 && find_part(turn - rounds, tiles, m, n, k, job);
+    if (tile < tiles)
+        set_job(job, tile, m, n, 0, k, -1);
+    return tile < tiles;
+}
+
+// Where the sums of a part of a run go: a tile, row by row.
+DEVICE_FN real *part_of_run(real *workspace, int block, int part)
+{
+    return workspace + (((wide) BLOCK_Z * STAY + block) * 2 + part) * AREA;
+}
+
+#if DEAL == RUNS
+// A thread adds 16 bytes of each part of a shared tile.
+//
+// Launch: block (ADDERS), grid (blocks that stay in mmt_gemm, any, batch).
+#define ADDERS  256
+#define AT_ONCE 8             // parts that are on their way to a thread
+
+// Add the parts of shared tile `tile`; `at` is an element of it.
+DEVICE_FN void add_run(const real *workspace, int tile, int all, wide steps, int at,
+                       real sum[MAX_VECTOR])
+{
+    const int last = run_of((wide) (tile + 1) * all - 1, steps);
+
+    NO_UNROLL
+    for (int b = run_of((wide) tile * all, steps); b <= last; b += AT_ONCE) {
+        real more[AT_ONCE][MAX_VECTOR] = { 0 };
+        UNROLL
+        for (int i = 0; i < AT_ONCE; i++) {
+            const wide from = run_start(b + i, steps);
+            if (b + i <= last && from < run_start(b + i + 1, steps))
+                read_global(more[i],
+                            part_of_run((real *) workspace, b + i,
+                                        from < (wide) tile * all) + at,
+                            MAX_VECTOR, true);
+        }
+        UNROLL
+        for (int i = 0; i < AT_ONCE; i++)
+            UNROLL
+            for (int e = 0; e < MAX_VECTOR; e++)
+                sum[e] += more[i][e];
+    }
+}
+
+KERNEL BLOCK_SIZE(ADDERS, 1)
+void mmt_add_runs(int m, int n, int k, real alpha, real beta,
+                  const real *scalars, wide scalars_start,
+                  real *c, wide c_start, int ldc, wide c_stride,
+                  const real *workspace, wide workspace_start,
+                  const real *bias, wide bias_start)
+{
+    if (scalars) {
+        alpha = scalars[scalars_start];
+        beta = scalars[scalars_start + 1];
+    }
+    if (alpha == 0)
+        k = 0;
+
+    const int tiles = count_tiles(m, n), shared = tiles % STAY, all = count_steps(k);
+    const wide steps = (wide) all * shared, vectors = (wide) shared * (AREA / MAX_VECTOR);
+    const int pace = ADDERS * STAY * gridDim.y;
+
+    NO_UNROLL
+    for (wide i = (BLOCK_Y * STAY + BLOCK_X) * ADDERS + THREAD_X; i < vectors; i += pace) {
+        const int tile = (int) (i * MAX_VECTOR / AREA);
+        const int at = (int) (i * MAX_VECTOR % AREA);
+        int row, column;
+        real sum[MAX_VECTOR] = { 0 };
+
+        place_tile(tiles - shared + tile, m, n, &row, &column);
+        row += at / TILE_N, column += at % TILE_N;
+        if (row >= m || column >= n)
+            continue;
+        if (all > 0)
+            add_run(workspace + workspace_start, tile, all, steps, at, sum);
+        store(c + c_start + BLOCK_Z * c_stride + (wide) row * ldc + column, sum,
+              MAX_VECTOR, n - column, ALIGNED, alpha, beta,
+              bias_of(bias + bias_start, row, column), true);
+    }
+}
+#endif
