@@ -80,13 +80,14 @@ limits() {
 # Sets `state`.
 run_one() {
     local name=$1 seconds=$2 out=$folder/$1 code=0
-    local command="study $4 $(limits "$seconds" "$3" "$4")"
+    local command
+    command="study $4 $(limits "$seconds" "$3" "$4")"
     mkdir -p "$out"
     # shellcheck disable=SC2086
     timeout --signal=INT --kill-after=30 "$seconds" "$program" $command --out "$out" \
         >"$out/$name.txt" 2>&1 || code=$?
     case $code in
-    0) state=done ;;
+    0) state="done" ;;
     124 | 130) state="cut short" ;;
     *) state="failed ($code)" ;;
     esac
@@ -118,7 +119,7 @@ for i in "${!names[@]}"; do
     left=$((left > 0 ? left : 0))
     echo "$state, $((SECONDS - began)) s"
     case $state in
-    done) ;;
+    "done") ;;
     cut*) cut+=("${names[i]}") ;;
     *)
         failed+=("${names[i]}")
