@@ -52,6 +52,11 @@ struct mmt_field {
                     * it is not written */
 };
 
+/* Appends a copy of an item to an array of a profile, whose pointer and count these are.
+ */
+mmt_status mmt_profile_append(void *array, size_t *count, const void *item, size_t size,
+                              mmt_error *err);
+
 /* The format (tables.c): a profile of our own, one from a paper, and their items. */
 extern const struct mmt_field mmt_fields_own[], mmt_fields_paper[], mmt_fields_entry[],
     mmt_fields_kept[], mmt_fields_guide[], mmt_fields_published[];

@@ -9,24 +9,47 @@
 
 enum { MAX_FILE = 64 << 20 };
 
+/* A list of the file and the array of a profile that it fills. */
+struct list {
+    const char *key;
+    const struct mmt_field *fields; /* of an item */
+    size_t size, array, count;      /* of an item; where its array and their number are */
+    bool may_lack;
+    bool has_problem; /* an item begins with one, which names it where it is left out */
+};
+
+#define LIST(name, items, row_fields, type)                                              \
+    .key = name, .fields = row_fields, .size = sizeof(type),                             \
+    .array = offsetof(struct mmt_profile, items),                                        \
+    .count = offsetof(struct mmt_profile, num_##items)
+static const struct list own_lists[] = {
+    { LIST("entries", entries, mmt_fields_entry, struct mmt_entry), .has_problem = true },
+    { LIST("kept", kept, mmt_fields_kept, struct mmt_kept) },
+    { LIST("guides", guides, mmt_fields_guide, struct mmt_guide), .may_lack = true },
+    { 0 },
+};
+static const struct list paper_lists[] = {
+    { LIST("published", published, mmt_fields_published, struct mmt_published),
+      .has_problem = true },
+    { 0 },
+};
+_Static_assert(!offsetof(struct mmt_entry, problem) &&
+                   !offsetof(struct mmt_published, problem),
+               "items that have a problem begin with it");
+
+static const struct list *lists_of(const struct mmt_profile *profile)
+{
+    return *profile->citation ? paper_lists : own_lists;
+}
+
 /* ---- reading --------------------------------------------------------------------- */
 
-/* What is being read, and which hash each template of this library has. */
+/* What is being read. */
 struct reading {
     const json_t *root;
     struct mmt_profile *profile;
     mmt_error *err;
 };
-
-static const json_t *get_array(const struct reading *reading, const char *key)
-{
-    const json_t *array = json_object_get(reading->root, key);
-    if (json_is_array(array))
-        return array;
-    struct mmt_place at = { NULL, key, array, NULL, reading->err };
-    mmt_place_wrong(&at, "an array");
-    return NULL;
-}
 
 /* Leaves one item out and says so; what else is there is still of use. */
 static void leave_out(const struct reading *reading, const char *path,
@@ -41,80 +64,41 @@ static void leave_out(const struct reading *reading, const char *path,
     mmt_text_finish(&name);
 }
 
-static mmt_status read_entries(const struct reading *reading)
+static mmt_status read_item(const struct reading *reading, const struct list *list,
+                            const json_t *json, const char *path, void *item)
 {
-    const json_t *array = get_array(reading, "entries");
-    for (size_t i = 0; i < json_array_size(array); i++) {
-        char path[32];
-        snprintf(path, sizeof path, "entries[%zu]", i);
-        struct mmt_entry one = { 0 };
-        mmt_error why = { 0 };
-        if (mmt_fields_read(mmt_fields_entry, json_array_get(array, i), path, &one,
-                            &reading->profile->warnings, &why))
-            leave_out(reading, path, &one.problem, &why);
-        else if (mmt_profile_add_entry(reading->profile, &one, reading->err))
-            return MMT_ERROR_MEMORY;
-    }
-    return array ? MMT_OK : MMT_ERROR_FORMAT;
+    mmt_error why = { 0 };
+    memset(item, 0, list->size);
+    if (!mmt_fields_read(list->fields, json, path, item, &reading->profile->warnings,
+                         &why))
+        return mmt_profile_append((char *) reading->profile + list->array,
+                                  (void *) ((char *) reading->profile + list->count),
+                                  item, list->size, reading->err);
+    leave_out(reading, path, list->has_problem ? item : NULL, &why);
+    return MMT_OK;
 }
 
-static mmt_status read_kept(const struct reading *reading)
+static mmt_status read_list(const struct reading *reading, const struct list *list)
 {
-    const json_t *array = get_array(reading, "kept");
-    for (size_t i = 0; i < json_array_size(array); i++) {
-        char path[32];
-        snprintf(path, sizeof path, "kept[%zu]", i);
-        struct mmt_kept one = { 0 };
-        mmt_error why = { 0 };
-        if (mmt_fields_read(mmt_fields_kept, json_array_get(array, i), path, &one,
-                            &reading->profile->warnings, &why))
-            leave_out(reading, path, NULL, &why);
-        else if (mmt_profile_add_kept(reading->profile, &one, reading->err))
-            return MMT_ERROR_MEMORY;
-    }
-    return array ? MMT_OK : MMT_ERROR_FORMAT;
-}
-
-/* What is only advice may be missing. */
-static mmt_status read_guides(const struct reading *reading)
-{
-    if (!json_object_get(reading->root, "guides"))
+    const json_t *array = json_object_get(reading->root, list->key);
+    mmt_status status = MMT_OK;
+    if (!array && list->may_lack)
         return MMT_OK;
-    const json_t *array = get_array(reading, "guides");
-    for (size_t i = 0; i < json_array_size(array); i++) {
-        char path[32];
-        snprintf(path, sizeof path, "guides[%zu]", i);
-        struct mmt_guide one = { 0 };
-        mmt_error why = { 0 };
-        if (mmt_fields_read(mmt_fields_guide, json_array_get(array, i), path, &one,
-                            &reading->profile->warnings, &why))
-            leave_out(reading, path, NULL, &why);
-        else if (mmt_profile_add_guide(reading->profile, &one, reading->err))
-            return MMT_ERROR_MEMORY;
+    if (!json_is_array(array)) {
+        struct mmt_place at = { NULL, list->key, array, NULL, reading->err };
+        return mmt_place_wrong(&at, "an array");
     }
-    return array ? MMT_OK : MMT_ERROR_FORMAT;
-}
 
-static mmt_status read_published(const struct reading *reading)
-{
-    struct mmt_profile *profile = reading->profile;
-    const json_t *array = get_array(reading, "published");
-    profile->published = calloc(json_array_size(array) + 1, sizeof *profile->published);
-    if (!profile->published)
+    void *item = malloc(list->size);
+    if (!item)
         return mmt_fail(reading->err, MMT_ERROR_MEMORY, "out of memory");
-
-    for (size_t i = 0; i < json_array_size(array); i++) {
+    for (size_t i = 0; i < json_array_size(array) && !status; i++) {
         char path[32];
-        snprintf(path, sizeof path, "published[%zu]", i);
-        struct mmt_published one = { 0 };
-        mmt_error why = { 0 };
-        if (mmt_fields_read(mmt_fields_published, json_array_get(array, i), path, &one,
-                            &profile->warnings, &why))
-            leave_out(reading, path, &one.problem, &why);
-        else
-            profile->published[profile->num_published++] = one;
+        snprintf(path, sizeof path, "%s[%zu]", list->key, i);
+        status = read_item(reading, list, json_array_get(array, i), path, item);
     }
-    return array ? MMT_OK : MMT_ERROR_FORMAT;
+    free(item);
+    return status;
 }
 
 /* Says once for each template that its kernels are no longer those that were measured. */
@@ -169,14 +153,8 @@ static mmt_status read_root(const struct reading *reading)
     if (paper && !profile->citation[0])
         return mmt_fail(reading->err, MMT_ERROR_FORMAT,
                         "citation is empty; published figures must say whose they are");
-    if (paper)
-        return read_published(reading);
-
-    status = read_entries(reading);
-    if (!status)
-        status = read_kept(reading);
-    if (!status)
-        status = read_guides(reading);
+    for (const struct list *list = lists_of(profile); list->key && !status; list++)
+        status = read_list(reading, list);
     if (!status)
         compare_hashes(profile);
     return status;
@@ -238,22 +216,28 @@ mmt_profile *mmt_profile_load(const char *path, mmt_error *err)
 
 /* ---- writing --------------------------------------------------------------------- */
 
-/* Puts an array of structs under a key of the root. */
-static mmt_status write_array(json_t *root, const char *key,
-                              const struct mmt_field *fields, const void *items,
-                              size_t count, size_t size, mmt_error *err)
+/* Puts the items of an array under the list's key; none under one that may lack. */
+static mmt_status write_list(const struct mmt_profile *profile, const struct list *list,
+                             json_t *root, mmt_error *err)
 {
-    json_t *array = json_array();
+    const char *items;
+    size_t count;
     mmt_status status = MMT_OK;
+    memcpy(&items, (const char *) profile + list->array, sizeof items);
+    memcpy(&count, (const char *) profile + list->count, sizeof count);
+    if (!count && list->may_lack)
+        return MMT_OK;
+
+    json_t *array = json_array();
     for (size_t i = 0; i < count && !status; i++) {
         char path[32];
-        snprintf(path, sizeof path, "%s[%zu]", key, i);
+        snprintf(path, sizeof path, "%s[%zu]", list->key, i);
         json_t *object = json_object();
         status =
-            mmt_fields_write(fields, object, path, (const char *) items + i * size, err);
+            mmt_fields_write(list->fields, object, path, items + i * list->size, err);
         json_array_append_new(array, object);
     }
-    if (json_object_set_new(root, key, array) && !status)
+    if (json_object_set_new(root, list->key, array) && !status)
         status = mmt_fail(err, MMT_ERROR_MEMORY, "out of memory writing a profile");
     return status;
 }
@@ -263,21 +247,9 @@ static mmt_status write_root(const struct mmt_profile *p, json_t *root, mmt_erro
     json_object_set_new(root, "format", json_integer(MMT_PROFILE_FORMAT));
     mmt_status status = mmt_fields_write(*p->citation ? mmt_fields_paper : mmt_fields_own,
                                          root, "", p, err);
-    if (status)
-        return status;
-    if (*p->citation)
-        return write_array(root, "published", mmt_fields_published, p->published,
-                           p->num_published, sizeof *p->published, err);
-
-    status = write_array(root, "entries", mmt_fields_entry, p->entries, p->num_entries,
-                         sizeof *p->entries, err);
-    if (!status)
-        status = write_array(root, "kept", mmt_fields_kept, p->kept, p->num_kept,
-                             sizeof *p->kept, err);
-    if (status || !p->num_guides)
-        return status;
-    return write_array(root, "guides", mmt_fields_guide, p->guides, p->num_guides,
-                       sizeof *p->guides, err);
+    for (const struct list *list = lists_of(p); list->key && !status; list++)
+        status = write_list(p, list, root, err);
+    return status;
 }
 
 mmt_status mmt_profile_print(const struct mmt_profile *profile, struct mmt_text *text,

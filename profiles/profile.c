@@ -1,4 +1,4 @@
-#include "profiles/profile.h"
+#include "profiles/fields.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -29,45 +29,41 @@ const char *mmt_profile_warnings(const mmt_profile *profile)
     return mmt_text_string(&profile->warnings);
 }
 
-/* Room for one more; the array doubles whenever its count is a power of two. */
-static void *make_room(void *array, size_t count, size_t size)
+/* The array doubles whenever its count is a power of two. */
+mmt_status mmt_profile_append(void *array, size_t *count, const void *item, size_t size,
+                              mmt_error *err)
 {
-    if (count & (count - 1))
-        return array;
-    return reallocarray(array, count ? 2 * count : 1, size);
+    char *room;
+    memcpy(&room, array, sizeof room);
+    if (!(*count & (*count - 1)))
+        room = reallocarray(room, *count ? 2 * *count : 1, size);
+    if (!room)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "out of memory adding to a profile");
+    memcpy(room + *count * size, item, size);
+    memcpy(array, &room, sizeof room);
+    ++*count;
+    return MMT_OK;
 }
 
 mmt_status mmt_profile_add_entry(struct mmt_profile *profile,
                                  const struct mmt_entry *entry, mmt_error *err)
 {
-    void *room = make_room(profile->entries, profile->num_entries, sizeof *entry);
-    if (!room)
-        return mmt_fail(err, MMT_ERROR_MEMORY, "out of memory adding to a profile");
-    profile->entries = room;
-    profile->entries[profile->num_entries++] = *entry;
-    return MMT_OK;
+    return mmt_profile_append(&profile->entries, &profile->num_entries, entry,
+                              sizeof *entry, err);
 }
 
 mmt_status mmt_profile_add_kept(struct mmt_profile *profile, const struct mmt_kept *kept,
                                 mmt_error *err)
 {
-    void *room = make_room(profile->kept, profile->num_kept, sizeof *kept);
-    if (!room)
-        return mmt_fail(err, MMT_ERROR_MEMORY, "out of memory adding to a profile");
-    profile->kept = room;
-    profile->kept[profile->num_kept++] = *kept;
-    return MMT_OK;
+    return mmt_profile_append(&profile->kept, &profile->num_kept, kept, sizeof *kept,
+                              err);
 }
 
 mmt_status mmt_profile_add_guide(struct mmt_profile *profile,
                                  const struct mmt_guide *guide, mmt_error *err)
 {
-    void *room = make_room(profile->guides, profile->num_guides, sizeof *guide);
-    if (!room)
-        return mmt_fail(err, MMT_ERROR_MEMORY, "out of memory adding to a profile");
-    profile->guides = room;
-    profile->guides[profile->num_guides++] = *guide;
-    return MMT_OK;
+    return mmt_profile_append(&profile->guides, &profile->num_guides, guide,
+                              sizeof *guide, err);
 }
 
 /* Runs of what is neither letter, digit, point nor underscore become one '-'. */
