@@ -34,15 +34,18 @@ void mmt_config_print(const struct mmt_config *config, struct mmt_text *text)
 
 /* ---- reading --------------------------------------------------------------------- */
 
-static mmt_status fail_template(const char *name, mmt_error *err)
+const struct mmt_template *mmt_config_template(const char *name, mmt_error *err)
 {
+    const struct mmt_template *found = mmt_template_find(name);
     struct mmt_text known = { 0 };
+    if (found)
+        return found;
     for (int i = 0; mmt_templates[i]; i++)
         mmt_text_addf(&known, "%s%s", i ? ", " : "", mmt_templates[i]->name);
     mmt_fail(err, MMT_ERROR_ARGUMENT, "there is no template '%s'; there are %s", name,
              mmt_text_string(&known));
     mmt_text_finish(&known);
-    return MMT_ERROR_ARGUMENT;
+    return NULL;
 }
 
 static mmt_status fail_knob(const struct mmt_template *template, const char *name,
@@ -134,9 +137,9 @@ static mmt_status parse(char *words, int seed, struct mmt_config *out, mmt_error
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
                         "a configuration is empty; it must begin with a template's name");
 
-    struct mmt_config config = { .template = mmt_template_find(name) };
+    struct mmt_config config = { .template = mmt_config_template(name, err) };
     if (!config.template)
-        return fail_template(name, err);
+        return MMT_ERROR_ARGUMENT;
     memcpy(config.values, config.template->seeds[seed],
            sizeof(int) * (size_t) config.template->num_knobs);
 

@@ -222,7 +222,7 @@ static bool went_well(const struct mmt_bench *bench, bool named)
 static mmt_status prepare(struct mmt_bench *bench,
                           const struct mmt_bench_options *options, mmt_error *err)
 {
-    bench->device = mmt_option_device(options->device, err);
+    bench->device = mmt_device_open(options->device, err);
     if (!bench->device)
         return err->status;
     mmt_status status = list_problems(bench, options, err);

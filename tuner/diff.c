@@ -84,7 +84,7 @@ void mmt_diff_finish(struct mmt_diff *diff)
     free(diff->both);
 }
 
-const char *mmt_diff_family(const struct mmt_row *row)
+static const char *family_of(const struct mmt_row *row)
 {
     return row->published ? row->name : row->config.template->name;
 }
@@ -102,7 +102,7 @@ size_t mmt_diff_wins(const struct mmt_diff *diff, int side,
 {
     size_t num = 0;
     for (size_t i = 0; i < diff->num_both; i++) {
-        const char *family = mmt_diff_family(diff->both[i].best[side]);
+        const char *family = family_of(diff->both[i].best[side]);
         size_t w = 0;
         while (w < num && strcmp(wins[w].family, family))
             w++;
@@ -155,14 +155,12 @@ static int help(void)
 {
     printf(
         "usage: mmtune diff A.json B.json [--json]\n\n"
-        "Compares two profiles. For each problem that both have: each side's best "
-        "kernel,\n"
-        "the knobs that differ, the ratio of the times, and, where a side also timed "
-        "the\n"
-        "other's best (`mmtune tune --with OTHER.json`), what it costs to use that one.\n"
-        "Times that differ by no more than their spreads are called a tie; conclusions "
-        "that\n"
-        "rest on published figures that cannot be right are marked *.\n");
+        "Compares two profiles. For each problem that both have: each side's best\n"
+        "kernel, the knobs that differ, the ratio of the times, and, where a side also\n"
+        "timed the other's best (`mmtune tune --with OTHER.json`), what it costs to use\n"
+        "that one. Times that differ by no more than their spreads are called a tie;\n"
+        "conclusions that rest on published figures that cannot be right are marked "
+        "*.\n");
     return MMT_EXIT_DONE;
 }
 

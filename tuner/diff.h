@@ -27,10 +27,8 @@ mmt_status mmt_diff_make(const struct mmt_profile *a, const struct mmt_profile *
                          struct mmt_diff *diff, mmt_error *err);
 void mmt_diff_finish(struct mmt_diff *diff);
 
-/* What a side's best kernels are called in a summary: a paper's name, or the template. */
-const char *mmt_diff_family(const struct mmt_row *row);
-
-/* How often a kernel is best on a side among the problems that both have. */
+/* How often a kernel is best on a side among the problems that both have: a paper's name
+ * for it, or the template. */
 struct mmt_wins {
     const char *family;
     size_t count, suspect;

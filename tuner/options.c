@@ -319,28 +319,6 @@ mmt_status mmt_option_budget(const char *string, struct mmt_budget *out, mmt_err
                     string);
 }
 
-/* ---- devices and templates ------------------------------------------------------------
- */
-
-mmt_device *mmt_option_device(const char *name, mmt_error *err)
-{
-    return mmt_device_open(name ? name : "0", err);
-}
-
-const struct mmt_template *mmt_option_template(const char *name, mmt_error *err)
-{
-    const struct mmt_template *found = mmt_template_find(name);
-    if (found)
-        return found;
-    struct mmt_text names = { 0 };
-    for (int i = 0; mmt_templates[i]; i++)
-        mmt_text_addf(&names, "%s%s", i ? ", " : "", mmt_templates[i]->name);
-    mmt_fail(err, MMT_ERROR_ARGUMENT, "there is no template '%s'; there are %s", name,
-             mmt_text_string(&names));
-    mmt_text_finish(&names);
-    return NULL;
-}
-
 /* ---- words for people ----------------------------------------------------------------
  */
 

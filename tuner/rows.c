@@ -163,7 +163,7 @@ bool mmt_rows_tie(const struct mmt_row *a, const struct mmt_row *b)
 
 static struct mmt_profile *find_profile(const char *name, mmt_error *err)
 {
-    mmt_device *device = mmt_option_device(name, err);
+    mmt_device *device = mmt_device_open(name, err);
     struct mmt_profile *profile = device ? mmt_profile_find(device, err) : NULL;
     mmt_device_close(device);
     return profile;

@@ -262,12 +262,12 @@ int mmt_verb_templates(int argc, char **argv)
             return mmt_failed_or_usage(argv[0], &err);
     }
     for (int i = optind; i < argc; i++)
-        if (!mmt_option_template(argv[i], &err))
+        if (!mmt_config_template(argv[i], &err))
             return mmt_wrong_usage(argv[0], "%s", err.text);
     if (request.why && !request.device)
         request.device = "0";
     mmt_device *device = NULL;
-    if (request.device && !(device = mmt_option_device(request.device, &err)))
+    if (request.device && !(device = mmt_device_open(request.device, &err)))
         return mmt_failed_or_usage(argv[0], &err);
     show_all(argv + optind, argc - optind, &request,
              device ? mmt_device_caps(device) : NULL);

@@ -154,7 +154,7 @@ static mmt_status set_suite(struct mmt_tune_options *o, mmt_error *err)
 
 static mmt_status set_template(struct mmt_tune_options *o, mmt_error *err)
 {
-    o->template = mmt_option_template(optarg, err);
+    o->template = mmt_config_template(optarg, err);
     return o->template ? MMT_OK : err->status;
 }
 

@@ -102,12 +102,6 @@ struct mmt_budget {
 };
 mmt_status mmt_option_budget(const char *string, struct mmt_budget *out, mmt_error *err);
 
-/* Opens a device by what --device says, NULL being "0". */
-mmt_device *mmt_option_device(const char *name, mmt_error *err);
-
-/* A template by name; the error lists those there are. */
-const struct mmt_template *mmt_option_template(const char *name, mmt_error *err);
-
 /* ---- words for people ------------------------------------------------------------ */
 
 /* "12.3 us", "4.56 ms", "7.8 s". */

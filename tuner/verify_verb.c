@@ -97,7 +97,7 @@ static mmt_status read_option(int option, struct request *request, mmt_error *er
         request->device = optarg;
         return MMT_OK;
     case TEMPLATE:
-        request->template = mmt_option_template(optarg, err);
+        request->template = mmt_config_template(optarg, err);
         return request->template ? MMT_OK : MMT_ERROR_NOT_FOUND;
     case TYPE:
         request->types_given = true;
@@ -340,7 +340,7 @@ static int verify_on_device(struct request *request, const char *verb)
 {
     struct tally tally = { 0 };
     mmt_error err = { 0 };
-    mmt_device *device = mmt_option_device(request->device, &err);
+    mmt_device *device = mmt_device_open(request->device, &err);
 
     if (!device)
         return mmt_failed(verb, &err);

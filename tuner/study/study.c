@@ -135,7 +135,7 @@ mmt_status mmt_study_open(const struct mmt_study_options *options,
 {
     for (int i = 0; i < options->num_devices; i++) {
         struct mmt_study_device *slot = &devices[i];
-        slot->device = mmt_option_device(options->device_names[i], err);
+        slot->device = mmt_device_open(options->device_names[i], err);
         if (!slot->device)
             return MMT_ERROR_ARGUMENT;
         const struct mmt_caps *caps = mmt_device_caps(slot->device);
