@@ -30,14 +30,25 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
     [PACK_B] = MMT_KNOB("PACK_B", "copy B into panels first", 0, 1),
 };
 
-/* For 512-bit, 256-bit and 128-bit vectors of 4-byte, then of 8-byte elements. */
+/* As in panel.cl. */
+enum { PACK_K = 32 };
+
+/* For 512-bit, 256-bit and 128-bit vectors of 4-byte, then of 8-byte elements. Where rows
+ * of A are a power of two long, those of a register tile share the sets of the
+ * first-level cache, and six leave room for B. */
 static const int seeds[][MMT_MAX_KNOBS] = {
-    { 8, 2, 16, 8, 1, 1024, 1, 1, 1 }, { 12, 2, 16, 8, 1, 256, 1, 1, 1 },
-    { 6, 4, 16, 8, 1, 256, 1, 1, 1 },  { 8, 2, 16, 8, 1, 256, 1, 0, 0 },
-    { 8, 2, 8, 8, 1, 512, 1, 1, 1 },   { 12, 2, 8, 8, 1, 256, 1, 1, 1 },
-    { 6, 2, 8, 8, 1, 256, 1, 1, 1 },   { 4, 2, 8, 8, 1, 256, 1, 0, 0 },
-    { 6, 2, 4, 8, 1, 256, 1, 1, 1 },   { 4, 2, 4, 8, 1, 256, 1, 1, 1 },
-    { 4, 2, 2, 8, 1, 256, 1, 1, 1 },
+    { 6, 4, 16, 8, 4, 512, 1, 0, 1 }, { 6, 4, 16, 8, 4, 512, 1, 1, 1 },
+    { 6, 4, 16, 8, 4, 512, 1, 0, 0 }, { 6, 4, 16, 16, 4, 1024, 1, 0, 1 },
+    { 8, 2, 16, 8, 4, 512, 1, 0, 1 }, { 12, 2, 16, 8, 8, 512, 1, 1, 1 },
+    { 6, 4, 8, 8, 4, 512, 1, 0, 1 },  { 6, 4, 8, 8, 4, 512, 1, 1, 1 },
+    { 6, 4, 8, 8, 4, 512, 1, 0, 0 },  { 6, 4, 8, 16, 4, 1024, 1, 0, 1 },
+    { 12, 2, 8, 8, 8, 512, 1, 1, 1 }, { 6, 2, 8, 8, 8, 256, 1, 0, 1 },
+    { 6, 2, 8, 8, 8, 256, 1, 1, 1 },  { 6, 2, 8, 8, 8, 256, 1, 0, 0 },
+    { 4, 3, 8, 8, 4, 256, 1, 0, 1 },  { 6, 2, 4, 8, 8, 256, 1, 0, 1 },
+    { 6, 2, 4, 8, 8, 256, 1, 1, 1 },  { 6, 2, 4, 8, 8, 256, 1, 0, 0 },
+    { 4, 3, 4, 8, 4, 256, 1, 0, 1 },  { 6, 4, 4, 8, 8, 256, 1, 0, 1 },
+    { 6, 2, 2, 8, 8, 256, 1, 0, 1 },  { 6, 2, 2, 8, 8, 256, 1, 1, 1 },
+    { 6, 2, 2, 8, 8, 256, 1, 0, 0 },
 };
 
 static const enum mmt_arg pack_a_args[] = { MMT_ARG_M, MMT_ARG_N,         MMT_ARG_K,
@@ -60,6 +71,12 @@ static int64_t tiles(const int *v, const mmt_problem *p)
            mmt_gemm_pieces(p->n, width(v) * v[PANELS_N]);
 }
 
+/* AVX2 has 16 vector registers; AVX-512 and Arm have 32. */
+static int registers(const struct mmt_caps *caps)
+{
+    return caps->vector_bytes == 32 ? 16 : 32;
+}
+
 static const char *reject(const int *v, const struct mmt_variant *variant,
                           const struct mmt_caps *caps)
 {
@@ -73,14 +90,21 @@ static const char *reject(const int *v, const struct mmt_variant *variant,
         return "VECTOR is wider than the device's own vectors";
     if (2 * vector < caps->vector_bytes)
         return "VECTOR fills less than half of the device's own vectors";
-    if (v[WORK_M] * v[WORK_N] * vector > 28 * caps->vector_bytes)
-        return "a register tile of more than 28 of the device's vectors";
+    if ((v[WORK_M] + 1) * v[WORK_N] + 1 > registers(caps))
+        return "a register tile, a row of B and a factor of A are more than the device "
+               "has vector registers";
     return NULL;
 }
 
-static const char *refuse(const int *v, const mmt_problem *problem)
+static const char *refuse(const int *v, const mmt_problem *p)
 {
-    return mmt_gemm_refuse(tiles(v, problem));
+    if (v[PACK_B] && !p->trans_b && p->m <= v[WORK_M])
+        return "C is no higher than a register tile: B is read once, so that packing it "
+               "gains nothing";
+    if (!v[PACK_A] && p->trans_a && p->n > width(v) * v[PANELS_N])
+        return "every tile along n would read the transposed A across its rows: it must "
+               "be packed";
+    return mmt_gemm_refuse(tiles(v, p));
 }
 
 static void add(struct mmt_launches *out, const char *entry, const enum mmt_arg *args,
@@ -99,16 +123,18 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
 {
     int64_t rows = mmt_gemm_pieces(p->m, v[WORK_M]),
             cols = mmt_gemm_pieces(p->n, width(v));
-    int64_t blocks = p->k > 0 ? mmt_gemm_pieces(p->k, v[BLOCK_K]) : 1;
+    int64_t strips = p->k > 0 ? mmt_gemm_pieces(p->k, PACK_K) : 1;
     int64_t depth = mmt_gemm_pieces(p->k, 16) * 16, elements = 0;
 
     *out = (struct mmt_launches){ 0 };
     if (v[PACK_A]) {
-        add(out, "pack_a", pack_a_args, rows, blocks, p->batch);
+        add(out, "pack_a", pack_a_args, mmt_gemm_pieces(rows, v[PANELS_M]), strips,
+            p->batch);
         elements += rows * v[WORK_M] * depth;
     }
     if (v[PACK_B]) {
-        add(out, "pack_b", pack_b_args, cols, blocks, p->batch);
+        add(out, "pack_b", pack_b_args, mmt_gemm_pieces(cols, v[PANELS_N]), strips,
+            p->batch);
         elements += cols * width(v) * depth;
     }
     add(out, "mmt_gemm", gemm_args, tiles(v, p), 1, p->batch);

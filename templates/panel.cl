@@ -8,18 +8,20 @@
 //     k=0  a0 a1 a2 ...             k=0  b0 b1 b2 ...
 //     k=1  a0 a1 a2 ...             k=1  b0 b1 b2 ...
 //
-// k is taken in blocks of BLOCK_K, so that a block of a panel of B stays in the first-level
-// cache while it meets every panel of A of the work-item.
+// k is taken in blocks of BLOCK_K: the block of A that PANELS_M register tiles read stays in
+// the second-level cache while it meets all panels of B of the work-item, one after the
+// other. Rows of A that lie as they came are read one beside the other, each element once a
+// register tile: few of them need no panel.
 //
-// Launch: pack_a, grid (ceil(m/WORK_M), ceil(k/BLOCK_K), batch), where PACK_A is 1;
-//         pack_b, grid (ceil(n/WIDTH), ceil(k/BLOCK_K), batch), where PACK_B is 1;
+// Launch: pack_a, grid (tiles along m, ceil(k/PACK_K), batch), where PACK_A is 1;
+//         pack_b, grid (tiles along n, ceil(k/PACK_K), batch), where PACK_B is 1;
 //         mmt_gemm, grid (tiles of m x tiles of n, 1, batch); work-groups of one.
 
 #ifndef WORK_M
-#define WORK_M 8      // rows of C in a register tile
+#define WORK_M 6      // rows of C in a register tile
 #endif
 #ifndef WORK_N
-#define WORK_N 2      // vectors of C in a row of a register tile
+#define WORK_N 4      // vectors of C in a row of a register tile
 #endif
 #ifndef VECTOR
 #define VECTOR 16     // elements in a vector
@@ -28,16 +30,16 @@
 #define PANELS_M 8    // register tiles of a work-item along m
 #endif
 #ifndef PANELS_N
-#define PANELS_N 1    // register tiles of a work-item along n
+#define PANELS_N 4    // register tiles of a work-item along n
 #endif
 #ifndef BLOCK_K
-#define BLOCK_K 256   // depth of one pass over a work-item's tiles
+#define BLOCK_K 512   // depth of one pass over a work-item's tiles
 #endif
 #ifndef K_UNROLL
-#define K_UNROLL 4    // steps of k unrolled
+#define K_UNROLL 1    // steps of k unrolled
 #endif
 #ifndef PACK_A
-#define PACK_A 1      // copy A into panels first
+#define PACK_A 0      // copy A into panels first
 #endif
 #ifndef PACK_B
 #define PACK_B 1      // copy B into panels first
@@ -56,6 +58,7 @@
 #define WIDTH  (WORK_N * VECTOR)
 #define TILE_M (PANELS_M * WORK_M)
 #define TILE_N (PANELS_N * WIDTH)
+#define PACK_K 32      // steps of k that a work-item copies into panels
 
 #define PASTE_(a, b) a##b
 #define PASTE(a, b)  PASTE_(a, b)
@@ -88,82 +91,86 @@ DEVICE_FN wide panels_of_b(int n, int k)
     return PACK_B ? round_up(n, WIDTH) * panel_depth(k) : 0;
 }
 
+// Copies `steps` steps of k into panels that are `width` wide and `panel` elements apart.
+// `from` has `count` elements across, which lie `across` from each other; steps of k lie
+// `step` apart. What the last panel lacks are zeros.
+DEVICE_FN void pack(GLOBAL real *to, wide panel, int width, const GLOBAL real *from,
+                    int count, wide across, wide step, int steps)
+{
+    for (; count > 0; count -= width, from += width * across, to += panel)
+        if (count < width || steps < PACK_K)
+            for (int l = 0; l < steps; l++)
+                for (int j = 0; j < width; j++)
+                    to[l * width + j] = j < count ? from[j * across + l * step] : 0;
+        else if (across == 1)
+            for (int l = 0; l < PACK_K; l++)
+                for (int j = 0; j < width; j++)
+                    to[l * width + j] = from[j + l * step];
+        else // eight neighbours at once, before their cache line is gone again
+            for (int l = 0; l < PACK_K; l += 8)
+                for (int j = 0; j < width; j++)
+                    UNROLL
+                    for (int e = l; e < l + 8; e++)
+                        to[e * width + j] = from[j * across + e * step];
+}
+
 #if PACK_A
-// One block of a panel; rows past the last are zeros.
 KERNEL BLOCK_SIZE(1, 1)
 void pack_a(int m, int n, int k, const GLOBAL real *RESTRICT a, wide a_start, int lda,
             wide a_stride, GLOBAL real *RESTRICT workspace, wide workspace_start)
 {
-    const int row = BLOCK_X * WORK_M, first = BLOCK_Y * BLOCK_K;
-    const int last = min(first + BLOCK_K, k);
-    GLOBAL real *to = workspace + workspace_start + row * panel_depth(k)
-                      + BLOCK_Z * (panels_of_a(m, k) + panels_of_b(n, k));
-    a += a_start + BLOCK_Z * a_stride;
+    const int row = BLOCK_X * TILE_M, first = BLOCK_Y * PACK_K;
+    GLOBAL real *panels = workspace + workspace_start + row * panel_depth(k)
+                          + BLOCK_Z * (panels_of_a(m, k) + panels_of_b(n, k));
 
-    if (row + WORK_M <= m)
-        for (int l = first; l < last; l++)
-            UNROLL
-            for (int i = 0; i < WORK_M; i++)
-                to[(wide) l * WORK_M + i] = a[A_AT(row + i, l)];
-    else
-        for (int l = first; l < last; l++)
-            for (int i = 0; i < WORK_M; i++)
-                to[(wide) l * WORK_M + i] = row + i < m ? a[A_AT(row + i, l)] : 0;
+    pack(panels + first * WORK_M, WORK_M * panel_depth(k), WORK_M,
+         a + a_start + BLOCK_Z * a_stride + A_AT(row, first), min(m - row, TILE_M),
+         A_AT(1, 0), A_AT(0, 1), min(PACK_K, k - first));
 }
 #endif
 
 #if PACK_B
-// One block of a panel; columns past the last are zeros.
 KERNEL BLOCK_SIZE(1, 1)
 void pack_b(int m, int n, int k, const GLOBAL real *RESTRICT b, wide b_start, int ldb,
             wide b_stride, GLOBAL real *RESTRICT workspace, wide workspace_start)
 {
-    const int col = BLOCK_X * WIDTH, first = BLOCK_Y * BLOCK_K;
-    const int last = min(first + BLOCK_K, k);
-    GLOBAL real *to = workspace + workspace_start + panels_of_a(m, k)
-                      + col * panel_depth(k)
-                      + BLOCK_Z * (panels_of_a(m, k) + panels_of_b(n, k));
-    b += b_start + BLOCK_Z * b_stride;
+    const int col = BLOCK_X * TILE_N, first = BLOCK_Y * PACK_K;
+    GLOBAL real *panels = workspace + workspace_start + panels_of_a(m, k)
+                          + col * panel_depth(k)
+                          + BLOCK_Z * (panels_of_a(m, k) + panels_of_b(n, k));
 
-    if (col + WIDTH <= n)
-        for (int l = first; l < last; l++)
-            UNROLL
-            for (int j = 0; j < WIDTH; j++)
-                to[(wide) l * WIDTH + j] = b[B_AT(l, col + j)];
-    else
-        for (int l = first; l < last; l++)
-            for (int j = 0; j < WIDTH; j++)
-                to[(wide) l * WIDTH + j] = col + j < n ? b[B_AT(l, col + j)] : 0;
+    pack(panels + first * WIDTH, WIDTH * panel_depth(k), WIDTH,
+         b + b_start + BLOCK_Z * b_stride + B_AT(first, col), min(n - col, TILE_N),
+         B_AT(0, 1), B_AT(1, 0), min(PACK_K, k - first));
 }
 #endif
 
-// C += alpha * acc (C = beta*C + alpha*acc on the first block of k), within m x n.
+// C += alpha * acc (C = beta*C + alpha*acc on the first block of k), of `rows` x `cols`.
 DEVICE_FN void store(vec acc[WORK_M][WORK_N], real alpha, real beta, GLOBAL real *c, int ldc,
-                     int row, int col, int m, int n)
+                     int rows, int cols)
 {
-    const bool whole = col + WIDTH <= n;
+    real tile[WORK_M][WIDTH];
 
     UNROLL
     for (int i = 0; i < WORK_M; i++) {
-        if (row + i >= m)
-            continue;
-        GLOBAL real *to = c + (wide) (row + i) * ldc + col;
         UNROLL
-        for (int j = 0; j < WORK_N; j++) {
-            vec sum = (vec) alpha * acc[i][j];
-            if (whole) {
-                if (beta != 0)
-                    sum += (vec) beta * LOAD_VECTOR(to + j * VECTOR);
-                STORE_VECTOR(sum, to + j * VECTOR);
-            } else {
-                real part[VECTOR];
-                STORE_VECTOR(sum, part);
-                for (int e = 0; e < VECTOR && col + j * VECTOR + e < n; e++) {
-                    const real old = beta == 0 ? 0 : beta * to[j * VECTOR + e];
-                    to[j * VECTOR + e] = part[e] + old;
-                }
-            }
+        for (int j = 0; j < WORK_N; j++)
+            STORE_VECTOR((vec) alpha * acc[i][j], tile[i] + j * VECTOR);
+    }
+    NO_UNROLL
+    for (int i = 0; i < min(rows, WORK_M); i++) {
+        GLOBAL real *to = c + (wide) i * ldc;
+        int j = 0;
+        NO_UNROLL
+        for (; j < WIDTH && j + VECTOR <= cols; j += VECTOR) {
+            vec sum = LOAD_VECTOR(tile[i] + j);
+            if (beta != 0)
+                sum += (vec) beta * LOAD_VECTOR(to + j);
+            STORE_VECTOR(sum, to + j);
         }
+        NO_UNROLL
+        for (; j < min(cols, WIDTH); j++)
+            to[j] = tile[i][j] + (beta == 0 ? 0 : beta * to[j]);
     }
 }
 
@@ -276,7 +283,8 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
                 else
                     multiply_edge(acc, a_at, a_rows, a_step, b_at, b_step, first, last,
                                   n - col);
-                store(acc, alpha, first == 0 ? beta : (real) 1, c, ldc, row, col, m, n);
+                store(acc, alpha, first == 0 ? beta : (real) 1, c + (wide) row * ldc + col,
+                      ldc, m - row, n - col);
                 if (BIAS + ACTIVATION > 0 && last == steps)
                     finish_all(c, ldc, row, col, m, n, bias + bias_start);
             }
