@@ -14,14 +14,15 @@ struct mmt_timing {
 };
 
 /* The fitted cost of a kernel (docs/cost-model.md), in seconds:
- *   t = launches * launch + max(busy, bytes / bandwidth) + workspace * reduction
- *   busy = waves * (wave + steps * wave_step) + blocks * (block + steps * step)
- *          + cells * (cell + steps * cell_step)
- * for the busiest multiprocessor, which runs `blocks` blocks, `resident` of them at a
- * time in `waves` waves; each makes `steps` steps along k, of `depth`; `cells` are the
- * elements of C that it computes. Where the kernel's aligned text cannot serve, a block's
- * step takes `unaligned` more, and a cell takes `unaligned_cell` more. `fitted` is false
- * where there were too few shapes; then the nearest shape decides. */
+ *   t = launches * launch + either(busy, bytes / bandwidth) + workspace * reduction
+ *   busy = the sum over the waves of either(wave + steps * wave_step, blocks of the wave
+ * * (block + steps * step + cells * (cell + steps * cell_step))) for the busiest
+ * multiprocessor, which runs its blocks `resident` at a time; each makes `steps` steps
+ * along k, of `depth`; `cells` are the elements of C that it computes, on average.
+ * either(a, b) is the third root of a^3 + b^3: the larger, but where they are alike.
+ * Where the kernel's aligned text cannot serve, a block's step takes `unaligned` more,
+ * and a cell takes `unaligned_cell` more. `fitted` is false where there were too few
+ * shapes; then the nearest shape decides. */
 struct mmt_cost {
     bool fitted;
     double launch, block, step, bandwidth,

@@ -88,20 +88,28 @@ struct mmt_load mmt_cost_load(const struct mmt_config *config, const mmt_problem
     };
 }
 
+double mmt_cost_bound(double a, double b)
+{
+    return cbrt(a * a * a + b * b * b);
+}
+
 /* A nanosecond: no cost is 0, so that every cost has a logarithm. */
 static const double shortest = 1e-9;
 
 double mmt_cost_seconds(const struct mmt_cost *cost, const struct mmt_load *load)
 {
-    double waves = ceil(load->blocks / cost->resident);
     double step = cost->step + (load->unaligned ? cost->unaligned : 0);
     double cell = cost->cell + (load->unaligned ? cost->unaligned_cell : 0);
-    double busy = waves * (cost->wave + load->steps * cost->wave_step) +
-                  load->blocks * (cost->block + load->steps * step) +
-                  load->cells * (cell + load->steps * cost->cell_step);
+    double wave = cost->wave + load->steps * cost->wave_step;
+    double block = cost->block + load->steps * step +
+                   load->cells / load->blocks * (cell + load->steps * cost->cell_step);
+    double full = ceil(load->blocks / cost->resident) - 1;
+    double last = load->blocks - full * cost->resident;
+    double busy = full * mmt_cost_bound(wave, cost->resident * block) +
+                  mmt_cost_bound(wave, last * block);
     double traffic = cost->bandwidth > 0 ? load->bytes / cost->bandwidth : 0;
 
-    double seconds = load->launches * cost->launch + fmax(busy, traffic) +
+    double seconds = load->launches * cost->launch + mmt_cost_bound(busy, traffic) +
                      load->workspace * cost->reduction;
     return fmax(seconds, shortest);
 }

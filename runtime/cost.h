@@ -31,6 +31,10 @@ const struct mmt_launch *mmt_cost_multiplying(const struct mmt_launches *launche
 struct mmt_load mmt_cost_load(const struct mmt_config *config, const mmt_problem *problem,
                               const struct mmt_caps *caps, int depth);
 
+/* The seconds of two things that bound a time and overlap but for the edges: the larger,
+ * and a quarter more where they are alike. */
+double mmt_cost_bound(double a, double b);
+
 /* Seconds by a cost that was fitted. A load costs no more than a microsecond to find and
  * to price, without allocating. */
 double mmt_cost_seconds(const struct mmt_cost *cost, const struct mmt_load *load);

@@ -42,22 +42,65 @@ struct fit {
     double loss; /* sum of the errors' penalties */
 };
 
-/* What each unknown is multiplied by, for a launch that computing or traffic bounds. */
-static void terms(const struct mmt_load *load, int resident, bool by_traffic,
+/* How much a time grows with what a wave takes, with what a block takes, and with what
+ * the traffic takes. */
+struct growth {
+    double wave, block, traffic;
+};
+
+/* The derivative of a bound by one of the two that it is made of; 1 where both are 0. */
+static double slope(double part, double bound)
+{
+    return bound > 0 ? part / bound * (part / bound) : 1;
+}
+
+static double cells_of_a_block(const struct mmt_load *load)
+{
+    return load->cells / load->blocks;
+}
+
+static double block_seconds(const double p[NUM_TERMS], const struct mmt_load *load)
+{
+    double step = p[STEP] + (load->unaligned ? p[UNALIGNED] : 0);
+    double cell = p[CELL] + (load->unaligned ? p[UNALIGNED_CELL] : 0);
+    return p[BLOCK] + load->steps * step +
+           cells_of_a_block(load) * (cell + load->steps * p[CELL_STEP]);
+}
+
+/* At the present unknowns. */
+static struct growth growth_of(const struct fit *fit, const struct mmt_load *load)
+{
+    const double *p = fit->p;
+    double wave = p[WAVE] + load->steps * p[WAVE_STEP], block = block_seconds(p, load);
+    double full = ceil(load->blocks / fit->resident) - 1;
+    double most = fit->resident, last = load->blocks - full * most;
+    double full_seconds = mmt_cost_bound(wave, most * block);
+    double last_seconds = mmt_cost_bound(wave, last * block);
+    double busy = full * full_seconds + last_seconds, traffic = load->bytes * p[TRAFFIC];
+    double seconds = mmt_cost_bound(busy, traffic), by_busy = slope(busy, seconds);
+
+    return (struct growth){
+        .wave = by_busy * (full * slope(wave, full_seconds) + slope(wave, last_seconds)),
+        .block = by_busy * (full * most * slope(most * block, full_seconds) +
+                            last * slope(last * block, last_seconds)),
+        .traffic = traffic > 0 ? slope(traffic, seconds) : 0,
+    };
+}
+
+/* What each unknown is multiplied by. */
+static void terms(const struct mmt_load *load, const struct growth *growth,
                   double x[MMT_NNLS_MAX])
 {
-    double waves = ceil(load->blocks / resident), busy = by_traffic ? 0 : 1;
-
     memset(x, 0, MMT_NNLS_MAX * sizeof *x);
     x[LAUNCH] = load->launches;
     x[REDUCTION] = load->workspace;
-    x[TRAFFIC] = by_traffic ? load->bytes : 0;
-    x[WAVE] = busy * waves;
-    x[WAVE_STEP] = busy * waves * load->steps;
-    x[BLOCK] = busy * load->blocks;
-    x[STEP] = busy * load->blocks * load->steps;
-    x[CELL] = busy * load->cells;
-    x[CELL_STEP] = busy * load->cells * load->steps;
+    x[TRAFFIC] = growth->traffic * load->bytes;
+    x[WAVE] = growth->wave;
+    x[WAVE_STEP] = growth->wave * load->steps;
+    x[BLOCK] = growth->block;
+    x[STEP] = growth->block * load->steps;
+    x[CELL] = growth->block * cells_of_a_block(load);
+    x[CELL_STEP] = x[CELL] * load->steps;
     x[UNALIGNED] = load->unaligned ? x[STEP] : 0;
     x[UNALIGNED_CELL] = load->unaligned ? x[CELL] : 0;
 }
@@ -70,18 +113,14 @@ static double dot(const double x[MMT_NNLS_MAX], const double p[NUM_TERMS])
     return sum;
 }
 
-/* The expected seconds; x gets the terms that they are made of. */
+/* The expected seconds; x gets their derivatives by the unknowns. Twice the unknowns are
+ * twice the time: so the unknowns times the derivatives add up to it (Euler). */
 static double model(const struct fit *fit, const struct mmt_load *load,
                     double x[MMT_NNLS_MAX])
 {
-    double other[MMT_NNLS_MAX];
-    terms(load, fit->resident, false, x);
-    terms(load, fit->resident, true, other);
-    double busy = dot(x, fit->p), traffic = dot(other, fit->p);
-
-    if (traffic > busy)
-        memcpy(x, other, sizeof other);
-    return fmax(fmax(busy, traffic), 1e-12);
+    struct growth growth = growth_of(fit, load);
+    terms(load, &growth, x);
+    return fmax(dot(x, fit->p), 1e-12);
 }
 
 /* Squares up to a fifth, then straight: a time that was disturbed pulls no harder. */
@@ -126,8 +165,8 @@ static void solve(struct mmt_nnls *sums, double step, double p[NUM_TERMS])
     memcpy(p, solution, NUM_TERMS * sizeof *p);
 }
 
-/* A first guess: the least relative errors of the samples that a bound on traffic of
- * `per_byte` seconds leaves to computing. */
+/* A first guess, as if nothing overlapped: the least relative errors of the samples that
+ * a bound on traffic of `per_byte` seconds leaves to computing. */
 static void guess(struct fit *fit, const struct points *points, double step,
                   double per_byte)
 {
@@ -138,7 +177,10 @@ static void guess(struct fit *fit, const struct points *points, double step,
         const struct point *at = &points->data[i];
         if (per_byte * at->load.bytes > 0.7 * at->seconds)
             continue;
-        terms(&at->load, fit->resident, false, x);
+        terms(
+            &at->load,
+            &(struct growth){ ceil(at->load.blocks / fit->resident), at->load.blocks, 0 },
+            x);
         for (int t = 0; t < NUM_TERMS; t++)
             x[t] /= at->seconds;
         mmt_nnls_add(&sums, x, 1, 1);
@@ -161,7 +203,7 @@ static void improve(const struct fit *from, const struct points *points, double 
         double expected = model(from, &at->load, x);
         double error = log(expected / at->seconds);
         double weight = fabs(error) < straight ? 1 : straight / fabs(error);
-        traffic = traffic || x[TRAFFIC] > 0;
+        traffic = traffic || x[TRAFFIC] * from->p[TRAFFIC] > 0.05 * expected;
         for (int t = 0; t < NUM_TERMS; t++)
             x[t] /= expected;
         mmt_nnls_add(&sums, x, 1 - error, weight);
