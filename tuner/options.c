@@ -32,18 +32,35 @@ static const struct option *find_option(const struct option *options, int value)
     return NULL;
 }
 
+/* Adds the options that an unknown word begins, "--type, --template"; how many. */
+static int add_meant(const char *word, const struct option *options,
+                     struct mmt_text *names)
+{
+    size_t length = strcspn(word, "=");
+    int count = 0;
+    for (; options->name && length > 2; options++)
+        if (!strncmp(options->name, word + 2, length - 2))
+            mmt_text_addf(names, "%s--%s", count++ ? ", " : "", options->name);
+    return count;
+}
+
 /* getopt leaves the letter in optopt, 0 for an unknown word, or a known word's value. */
 static void say_wrong_option(const char *verb, const char *word,
                              const struct option *options)
 {
     const struct option *known = optopt ? find_option(options, optopt) : NULL;
+    struct mmt_text meant = { 0 };
     if (known)
         mmt_wrong_usage(verb, "option --%s takes no value, but '%s' gives one",
                         known->name, word);
     else if (optopt)
         mmt_wrong_usage(verb, "there is no option -%c", optopt);
+    else if (add_meant(word, options, &meant) > 1)
+        mmt_wrong_usage(verb, "option %s stands for several: %s", word,
+                        mmt_text_string(&meant));
     else
-        mmt_wrong_usage(verb, "there is no option %s, or it stands for several", word);
+        mmt_wrong_usage(verb, "there is no option %s", word);
+    mmt_text_finish(&meant);
 }
 
 int mmt_option_next(int argc, char **argv, const struct option *options)
