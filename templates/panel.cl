@@ -33,7 +33,7 @@
 #define PANELS_N 4    // register tiles of a work-item along n
 #endif
 #ifndef BLOCK_K
-#define BLOCK_K 512   // depth of one pass over a work-item's tiles
+#define BLOCK_K 1024  // depth of one pass over a work-item's tiles
 #endif
 #ifndef K_UNROLL
 #define K_UNROLL 1    // steps of k unrolled
