@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SKIP = 77, USUAL_ORDER = 500, MOST_STEPS = 1000 };
+enum { SKIP = 77, USUAL_ORDER = 500, MOST_ORDER = 30000, MOST_STEPS = 1000 };
 
 /* The device, its plans, and the vectors. r, p and A p stand one after the other. */
 struct solver {
@@ -80,7 +80,8 @@ static void close_solver(struct solver *s)
     mmt_device_close(s->device);
 }
 
-/* c = alpha a (plan's operation) b + beta … on the device's own queue. */
+/* One execution on the device's own queue, in order: c = alpha a b + beta c of a product,
+ * c = alpha a + beta b of a sum. */
 static mmt_status run(const struct solver *s, const mmt_plan *plan, double alpha,
                       mmt_operand a, double beta, mmt_operand b, mmt_operand c,
                       mmt_error *err)
@@ -92,7 +93,7 @@ static mmt_status run(const struct solver *s, const mmt_plan *plan, double alpha
     return mmt_execute(plan, &args, NULL, err);
 }
 
-/* Dot products of two rows of A with two of B, which stand one after the other. */
+/* The dot products of `a` with `b` and of the vectors that stand behind them; waits. */
 static mmt_status dots(const struct solver *s, mmt_operand a, mmt_operand b,
                        double out[2], mmt_error *err)
 {
@@ -102,41 +103,64 @@ static mmt_status dots(const struct solver *s, mmt_operand a, mmt_operand b,
     return status;
 }
 
-/* From x = 0: r = p = b. Returns the number of steps, or -1. */
-static int solve(struct solver *s, const double *b, double tolerance, mmt_error *err)
+static mmt_status give_up(const char *why, double value, mmt_error *err)
 {
-    double d[2], *zeros = calloc((size_t) s->n, sizeof *zeros);
-    size_t vector = (size_t) s->n * sizeof(double);
-    mmt_status status =
-        zeros ? mmt_buffer_write(s->device, s->x, zeros, vector, err) : MMT_ERROR_MEMORY;
-    free(zeros);
-    if (status == MMT_OK)
-        status = mmt_buffer_write(s->device, s->r, b, vector, err);
-    if (status == MMT_OK)
-        status = mmt_buffer_write(s->device, s->p, b, vector, err);
-    if (status == MMT_OK) /* (r, p) and (p, A p) of an A p that is not yet: the first */
-        status = dots(s, s->r, s->r, d, err);
-    double rr = d[0], least = tolerance * tolerance * rr;
+    err->status = MMT_ERROR_ARGUMENT;
+    snprintf(err->text, sizeof err->text, why, value);
+    return err->status;
+}
 
-    for (int step = 0; status == MMT_OK && step < MOST_STEPS; step++) {
-        if (rr <= least)
-            return step;
-        status = run(s, s->times_a, 1, s->a, 0, s->p, s->ap, err);
-        if (status == MMT_OK) /* (r, p), (p, A p) */
-            status = dots(s, s->r, s->p, d, err);
-        if (status != MMT_OK || !(d[1] > 0))
-            break;
-        double alpha = rr / d[1];
+/* From x = 0: r = p = b. */
+static mmt_status start(struct solver *s, const double *b, mmt_error *err)
+{
+    size_t vector = (size_t) s->n * sizeof(double);
+    mmt_operand copies[] = { s->r, s->p, s->ap }; /* A p is written before it is read */
+    double *zeros = calloc((size_t) s->n, sizeof *zeros);
+    mmt_status status = zeros ? mmt_buffer_write(s->device, s->x, zeros, vector, err)
+                              : give_up("no memory for %g numbers", (double) s->n, err);
+    free(zeros);
+    for (int i = 0; i < 3 && status == MMT_OK; i++)
+        status = mmt_buffer_write(s->device, copies[i], b, vector, err);
+    return status;
+}
+
+/* x, r and p after a step; *rr is (r, r) before and after. */
+static mmt_status step(struct solver *s, double *rr, mmt_error *err)
+{
+    double d[2] = { 0 };
+    mmt_status status = run(s, s->times_a, 1, s->a, 0, s->p, s->ap, err);
+    if (status == MMT_OK) /* (r, p) and (p, A p) */
+        status = dots(s, s->r, s->p, d, err);
+    if (status == MMT_OK && !(d[1] > 0))
+        status = give_up("(p, A p) is %g: A is not positive definite", d[1], err);
+    double alpha = *rr / d[1];
+    if (status == MMT_OK)
         status = run(s, s->sum, alpha, s->p, 1, s->x, s->x, err);
-        if (status == MMT_OK)
-            status = run(s, s->sum, -alpha, s->ap, 1, s->r, s->r, err);
-        if (status == MMT_OK) /* (r, r), (p, p) */
-            status = dots(s, s->r, s->r, d, err);
-        if (status == MMT_OK)
-            status = run(s, s->sum, 1, s->r, d[0] / rr, s->p, s->p, err);
-        rr = d[0];
-    }
-    return -1;
+    if (status == MMT_OK)
+        status = run(s, s->sum, -alpha, s->ap, 1, s->r, s->r, err);
+    if (status == MMT_OK) /* (r, r) and (p, p) */
+        status = dots(s, s->r, s->r, d, err);
+    if (status == MMT_OK)
+        status = run(s, s->sum, 1, s->r, d[0] / *rr, s->p, s->p, err);
+    *rr = d[0];
+    return status;
+}
+
+/* Until |r| is at most `tolerance` times |b|. */
+static mmt_status solve(struct solver *s, const double *b, double tolerance, int *steps,
+                        mmt_error *err)
+{
+    double d[2] = { 0 };
+    mmt_status status = start(s, b, err);
+    if (status == MMT_OK)
+        status = dots(s, s->r, s->r, d, err);
+
+    double rr = d[0], least = tolerance * tolerance * rr;
+    for (*steps = 0; status == MMT_OK && rr > least; ++*steps)
+        status = *steps < MOST_STEPS
+                     ? step(s, &rr, err)
+                     : give_up("after all steps |r| is still %g", sqrt(rr), err);
+    return status;
 }
 
 /* Diagonally dominant, so that it is positive definite; b = A times a known solution. */
@@ -158,42 +182,51 @@ static void make_system(int64_t n, double *a, double *known, double *b)
             b[i] += a[i * n + j] * known[j];
 }
 
-static int fail(const mmt_error *err)
+/* The solution, into x; and on the way, on which device and in how many steps. */
+static mmt_status solve_on(const char *name, int64_t n, const double *a, const double *b,
+                           double *x, mmt_error *err)
 {
-    fprintf(stderr, "%s: %s\n", mmt_status_name(err->status), err->text);
-    return err->status == MMT_ERROR_NOT_FOUND ? SKIP : EXIT_FAILURE;
+    struct solver s = { .n = n };
+    int steps = 0;
+    mmt_status status = open_solver(&s, name, err);
+    if (status == MMT_OK)
+        status = mmt_buffer_write(s.device, s.a, a, (size_t) (n * n) * sizeof *a, err);
+    if (status == MMT_OK)
+        status = solve(&s, b, 1e-12, &steps, err);
+    if (status == MMT_OK)
+        status = mmt_buffer_read(s.device, x, s.x, (size_t) n * sizeof *x, err);
+    if (status == MMT_OK)
+        printf("%s: order %lld, %d steps", mmt_device_name(s.device), (long long) n,
+               steps);
+    close_solver(&s);
+    return status;
 }
 
 int main(int argc, char **argv)
 {
     int64_t n = argc > 2 ? atoll(argv[2]) : USUAL_ORDER;
-    struct solver s = { .n = n };
     mmt_error err = { 0 };
-    double *a = calloc((size_t) (n * n), sizeof *a), *x = calloc((size_t) n, sizeof *x),
-           *known = calloc((size_t) n, sizeof *x), *b = calloc((size_t) n, sizeof *x);
+    double worst = 0;
 
-    if (n < 1 || !a || !x || !known || !b) {
+    if (n < 1 || n > MOST_ORDER) {
+        fprintf(stderr, "ORDER must be from 1 to %d\n", MOST_ORDER);
+        return EXIT_FAILURE;
+    }
+    double *memory = calloc((size_t) (n * (n + 3)), sizeof *memory);
+    double *a = memory, *known = memory + n * n, *b = known + n, *x = b + n;
+    if (!memory) {
         fprintf(stderr, "no memory for a system of order %lld\n", (long long) n);
         return EXIT_FAILURE;
     }
     make_system(n, a, known, b);
-    if (open_solver(&s, argc > 1 ? argv[1] : NULL, &err) ||
-        mmt_buffer_write(s.device, s.a, a, (size_t) (n * n) * sizeof *a, &err))
-        return fail(&err);
-
-    int steps = solve(&s, b, 1e-12, &err);
-    if (steps < 0 ||
-        mmt_buffer_read(s.device, x, s.x, (size_t) n * sizeof *x, &err) != MMT_OK)
-        return fail(&err);
-    double worst = 0;
+    if (solve_on(argc > 1 ? argv[1] : NULL, n, a, b, x, &err)) {
+        fprintf(stderr, "%s: %s\n", mmt_status_name(err.status), err.text);
+        free(memory);
+        return err.status == MMT_ERROR_NOT_FOUND ? SKIP : EXIT_FAILURE;
+    }
     for (int64_t i = 0; i < n; i++)
         worst = fmax(worst, fabs(x[i] - known[i]));
-    printf("%s: order %lld, %d steps, largest error %.2g\n", mmt_device_name(s.device),
-           (long long) n, steps, worst);
-    close_solver(&s);
-    free(a);
-    free(x);
-    free(known);
-    free(b);
+    printf(", largest error %.2g\n", worst);
+    free(memory);
     return worst < 1e-9 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

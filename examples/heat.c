@@ -1,7 +1,7 @@
 /* Heat spreads over a plate: explicit steps of the heat equation on the device.
  *
- *     cc heat.c $(pkg-config --cflags --libs mmtune) -lm && ./a.out [DEVICE [SIDE
- * [STEPS]]]
+ *     cc heat.c $(pkg-config --cflags --libs mmtune) -lm
+ *     ./a.out [DEVICE [SIDE [STEPS]]]
  *
  * The plate's border is held at 0. Two grids take turns: one is read, the other written.
  */
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SKIP = 77, USUAL_SIDE = 256, USUAL_STEPS = 200 };
+enum { SKIP = 77, USUAL_SIDE = 256, MOST_SIDE = 40000, USUAL_STEPS = 200 };
 
 static const double alpha = 0.2; /* below 1/4, or the scheme is not stable */
 
@@ -66,31 +66,38 @@ static mmt_status simulate(mmt_device *device, int64_t side, int steps, float *p
     return status;
 }
 
-int main(int argc, char **argv)
+static int report(mmt_device *device, int64_t side, int steps, const float *plate)
 {
-    int64_t side = argc > 2 ? atoll(argv[2]) : USUAL_SIDE;
-    int steps = argc > 3 ? atoi(argv[3]) : USUAL_STEPS;
-    mmt_error err = { 0 };
-    mmt_device *device = mmt_device_open(argc > 1 ? argv[1] : NULL, &err);
-    float *plate = side > 2 ? calloc((size_t) (side * side), sizeof *plate) : NULL;
-
-    if (!device || !plate) {
-        fprintf(stderr, "%s\n", device ? "SIDE must be above 2" : err.text);
-        return err.status == MMT_ERROR_NOT_FOUND ? SKIP : EXIT_FAILURE;
-    }
-    for (int64_t i = 0; i < side * side; i++)
-        plate[i] = (float) wave(side, i / side, i % side);
-    if (simulate(device, side, steps, plate, &err)) {
-        fprintf(stderr, "%s: %s\n", mmt_status_name(err.status), err.text);
-        return EXIT_FAILURE;
-    }
     double left = decay(side, steps), worst = 0;
     for (int64_t i = 0; i < side * side; i++)
         worst = fmax(worst, fabs(plate[i] - left * wave(side, i / side, i % side)));
     printf("%s: %lld x %lld, %d steps: %.2f %% of the heat is left, off by %.1g\n",
            mmt_device_name(device), (long long) side, (long long) side, steps, left * 100,
            worst);
-    free(plate);
-    mmt_device_close(device);
     return worst < 1e-4 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int main(int argc, char **argv)
+{
+    int64_t side = argc > 2 ? atoll(argv[2]) : USUAL_SIDE;
+    int steps = argc > 3 ? atoi(argv[3]) : USUAL_STEPS, code = EXIT_FAILURE;
+    mmt_error err = { 0 };
+
+    if (side < 3 || side > MOST_SIDE || steps < 1) {
+        fprintf(stderr, "SIDE must be from 3 to %d, and STEPS above 0\n", MOST_SIDE);
+        return EXIT_FAILURE;
+    }
+    float *plate = calloc((size_t) (side * side), sizeof *plate);
+    mmt_device *device = mmt_device_open(argc > 1 ? argv[1] : NULL, &err);
+    for (int64_t i = 0; plate && i < side * side; i++)
+        plate[i] = (float) wave(side, i / side, i % side);
+    if (!plate)
+        fprintf(stderr, "no memory for a plate\n");
+    else if (!device || simulate(device, side, steps, plate, &err))
+        fprintf(stderr, "%s: %s\n", mmt_status_name(err.status), err.text);
+    else
+        code = report(device, side, steps, plate);
+    mmt_device_close(device);
+    free(plate);
+    return err.status == MMT_ERROR_NOT_FOUND ? SKIP : code;
 }

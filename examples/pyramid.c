@@ -1,8 +1,8 @@
 /* Jacobi sweeps over a grid that does not fit into the memory that is to be used: blocks
  * of planes go to the device, get several sweeps there, and come back.
  *
- *     cc pyramid.c $(pkg-config --cflags --libs mmtune) && ./a.out [DEVICE [SIDE
- * [HEIGHT]]]
+ *     cc pyramid.c $(pkg-config --cflags --libs mmtune)
+ *     ./a.out [DEVICE [SIDE [HEIGHT]]]
  *
  * HEIGHT is the number of sweeps for each trip. A block is sent with HEIGHT more planes
  * on either side than it returns, since in each sweep the outermost plane is computed
@@ -13,17 +13,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SKIP = 77, USUAL_SIDE = 48, USUAL_HEIGHT = 4 };
+enum { SKIP = 77, USUAL_SIDE = 48, MOST_SIDE = 1200, USUAL_HEIGHT = 4 };
 
-/* Planes of a block that is sent: as many as one third of the grid's memory has, with two
- * arrays to sweep between and one for the right-hand side. */
+/* A block is as many planes as a third of the grid's memory holds, with two arrays to
+ * sweep between and one for the right-hand side. */
 struct trip {
     mmt_device *device;
     mmt_profile *profile;
+    mmt_plan **plans; /* for so many planes; NULL where none was needed yet */
     int64_t side, height, width;
     const float *now, *f;
     float *next;
-    mmt_operand arrays[2], right;
+    mmt_operand arrays[3]; /* the last is the right-hand side */
 };
 
 static size_t bytes_of(const struct trip *t, int64_t planes)
@@ -37,28 +38,54 @@ static mmt_operand plane(const struct trip *t, mmt_operand array, int64_t which)
     return array;
 }
 
-/* One sweep over planes low to high of the block. A real program would keep its plans. */
+static mmt_status open_trip(struct trip *t, const char *device, mmt_error *err)
+{
+    mmt_status status = MMT_OK;
+    if (!(t->device = mmt_device_open(device, err)))
+        return err->status;
+    t->profile = mmt_profile_find(t->device, NULL); /* NULL: defaults serve */
+    for (int i = 0; i < 3 && status == MMT_OK; i++)
+        status = mmt_buffer_create(t->device, bytes_of(t, t->width), &t->arrays[i], err);
+    return status;
+}
+
+static void close_trip(struct trip *t)
+{
+    for (int64_t planes = 0; t->plans && planes <= t->width; planes++)
+        mmt_plan_free(t->plans[planes]);
+    for (int i = 0; i < 3; i++)
+        mmt_buffer_free(t->device, t->arrays[i]);
+    mmt_profile_free(t->profile);
+    mmt_device_close(t->device);
+}
+
+/* Plans are dear to make and cheap to keep. */
+static const mmt_plan *plan_for(const struct trip *t, int64_t planes, mmt_error *err)
+{
+    mmt_problem problem = mmt_jacobi3d_problem(MMT_F32, planes, t->side, t->side);
+    if (!t->plans[planes])
+        t->plans[planes] = mmt_plan_create(t->device, t->profile, &problem, NULL, err);
+    return t->plans[planes];
+}
+
+/* Queues one sweep over planes low to high of the block. */
 static mmt_status sweep(const struct trip *t, int64_t low, int64_t high, mmt_operand from,
                         mmt_operand to, mmt_error *err)
 {
-    mmt_problem problem = mmt_jacobi3d_problem(MMT_F32, high - low, t->side, t->side);
-    mmt_plan *plan = mmt_plan_create(t->device, t->profile, &problem, NULL, err);
+    const mmt_plan *plan = plan_for(t, high - low, err);
     mmt_args args = mmt_args_defaults();
     if (!plan)
         return err->status;
 
     args.alpha = args.beta = 1.0 / 6;
     args.a = plane(t, from, low);
-    args.b = plane(t, t->right, low);
+    args.b = plane(t, t->arrays[2], low);
     args.c = plane(t, to, low);
-    mmt_status status = mmt_execute(plan, &args, NULL, err);
-    if (status == MMT_OK)
-        status = mmt_finish(t->device, NULL, err);
-    mmt_plan_free(plan);
-    return status;
+    return mmt_execute(plan, &args, NULL, err);
 }
 
-/* Sends planes from … to, sweeps, and returns planes first … last. */
+/* Sends planes from … to, sweeps, and returns planes first … last. Reading waits for the
+ * sweeps, which are on the device's own queue. */
 static mmt_status block(const struct trip *t, int64_t from, int64_t to, int64_t first,
                         int64_t last, mmt_error *err)
 {
@@ -66,7 +93,7 @@ static mmt_status block(const struct trip *t, int64_t from, int64_t to, int64_t 
     mmt_status status = mmt_buffer_write(t->device, t->arrays[0], t->now + from * area,
                                          bytes_of(t, to - from), err);
     if (status == MMT_OK)
-        status = mmt_buffer_write(t->device, t->right, t->f + from * area,
+        status = mmt_buffer_write(t->device, t->arrays[2], t->f + from * area,
                                   bytes_of(t, to - from), err);
     for (int64_t j = 0; j < h && status == MMT_OK; j++)
         status = sweep(t, from > 0 ? j : 0, to - from - (to < t->side ? j : 0),
@@ -110,57 +137,64 @@ static void host_sweep(int64_t n, const float *a, const float *f, float *c)
             }
 }
 
-static int fail(const mmt_error *err)
+/* h plain sweeps between two arrays of the host; returns the one with the result. */
+static float *sweep_plainly(int64_t n, int64_t h, float *arrays[2], const float *f)
 {
-    fprintf(stderr, "%s: %s\n", mmt_status_name(err->status), err->text);
-    return err->status == MMT_ERROR_NOT_FOUND ? SKIP : EXIT_FAILURE;
+    for (int64_t j = 0; j < h; j++)
+        host_sweep(n, arrays[j % 2], f, arrays[(j + 1) % 2]);
+    return arrays[h % 2];
+}
+
+static int run(struct trip *t, const char *device, float *arrays[4], mmt_error *err)
+{
+    int64_t count = t->side * t->side * t->side;
+    float *plain[2] = { arrays[0], arrays[3] };
+    int blocks = 0;
+
+    t->now = arrays[0], t->f = arrays[1], t->next = arrays[2];
+    if (open_trip(t, device, err) || pass(t, &blocks, err)) {
+        fprintf(stderr, "%s: %s\n", mmt_status_name(err->status), err->text);
+        return err->status == MMT_ERROR_NOT_FOUND ? SKIP : EXIT_FAILURE;
+    }
+    const float *expected = sweep_plainly(t->side, t->height, plain, t->f);
+    bool same = !memcmp(t->next, expected, (size_t) count * sizeof(float));
+    printf("%s: %lld^3, %lld sweeps in %d blocks of %lld planes: %s\n",
+           mmt_device_name(t->device), (long long) t->side, (long long) t->height, blocks,
+           (long long) t->width, same ? "the bits of plain sweeps" : "OTHER BITS");
+    return same ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 int main(int argc, char **argv)
 {
     int64_t n = argc > 2 ? atoll(argv[2]) : USUAL_SIDE;
-    int64_t h = argc > 3 ? atoll(argv[3]) : USUAL_HEIGHT, count = n * n * n;
-    mmt_error err = { 0 };
-    int blocks = 0;
-    float *arrays[4];
-
+    int64_t h = argc > 3 ? atoll(argv[3]) : USUAL_HEIGHT;
     struct trip t = { .side = n, .height = h, .width = n / 3 };
-    if (n < 3 || h < 1 || t.width <= 2 * h) {
+    mmt_error err = { 0 };
+    float *arrays[4];
+    int code = EXIT_FAILURE;
+
+    if (n < 9 || n > MOST_SIDE || h < 1 || h > (n / 3 - 1) / 2) {
         fprintf(stderr,
-                "HEIGHT is %lld; a block of %lld planes needs one from 1 to %lld\n",
-                (long long) h, (long long) t.width, (long long) (t.width - 1) / 2);
+                "SIDE must be from 9 to %d, and HEIGHT, which is %lld, from 1 to %lld: a "
+                "block has SIDE / 3 planes, and loses 2 HEIGHT of them\n",
+                MOST_SIDE, (long long) h, (long long) (n / 3 - 1) / 2);
         return EXIT_FAILURE;
     }
+    int64_t count = n * n * n;
+    float *memory = malloc(4 * (size_t) count * sizeof *memory);
+    t.plans = calloc((size_t) t.width + 1, sizeof *t.plans);
     for (int i = 0; i < 4; i++)
-        if (!(arrays[i] = malloc((size_t) count * sizeof(float))))
-            return EXIT_FAILURE;
-    for (int64_t i = 0; i < count; i++) {
+        arrays[i] = memory + i * count;
+    for (int64_t i = 0; memory && i < count; i++) {
         arrays[0][i] = (float) (i * 7 % 101) / 101.0f;
         arrays[1][i] = (float) (i * 5 % 97) / 97.0f;
     }
-    t.now = arrays[0], t.f = arrays[1], t.next = arrays[2];
-    if (!(t.device = mmt_device_open(argc > 1 ? argv[1] : NULL, &err)))
-        return fail(&err);
-    t.profile = mmt_profile_find(t.device, NULL);
-    mmt_operand *buffers[] = { &t.arrays[0], &t.arrays[1], &t.right };
-    for (int i = 0; i < 3; i++)
-        if (mmt_buffer_create(t.device, bytes_of(&t, t.width), buffers[i], &err))
-            return fail(&err);
-    if (pass(&t, &blocks, &err))
-        return fail(&err);
-
-    /* h plain sweeps between the two arrays that are left */
-    for (int64_t j = 0; j < h; j++)
-        host_sweep(n, arrays[j % 2 ? 3 : 0], arrays[1], arrays[j % 2 ? 0 : 3]);
-    bool same = !memcmp(t.next, arrays[h % 2 ? 3 : 0], (size_t) count * sizeof(float));
-    printf("%s: %lld^3, %lld sweeps in %d blocks of %lld planes: %s\n",
-           mmt_device_name(t.device), (long long) n, (long long) h, blocks,
-           (long long) t.width, same ? "the bits of plain sweeps" : "OTHER BITS");
-    for (int i = 0; i < 3; i++)
-        mmt_buffer_free(t.device, *buffers[i]);
-    mmt_profile_free(t.profile);
-    mmt_device_close(t.device);
-    for (int i = 0; i < 4; i++)
-        free(arrays[i]);
-    return same ? EXIT_SUCCESS : EXIT_FAILURE;
+    if (memory && t.plans)
+        code = run(&t, argc > 1 ? argv[1] : NULL, arrays, &err);
+    else
+        fprintf(stderr, "no memory for four grids of %lld^3\n", (long long) n);
+    close_trip(&t);
+    free(t.plans);
+    free(memory);
+    return code;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 enum { PLANS = 32 };
+#define MOST_ELEMENTS (INT64_MAX / (int64_t) sizeof(double))
 
 /* Plans are dear to make and cheap to keep: those of the last PLANS problems are kept. */
 struct entry {
@@ -96,6 +97,15 @@ bool dense_create(struct dense_context *context, int64_t rows, int64_t columns,
         snprintf(context->err.text, sizeof context->err.text,
                  "a matrix cannot be %lld x %lld; each must be from 1 to 2147483647",
                  (long long) rows, (long long) columns);
+        return false;
+    }
+    if (rows > MOST_ELEMENTS / columns) {
+        context->err.status = MMT_ERROR_MEMORY;
+        snprintf(
+            context->err.text, sizeof context->err.text,
+            "a matrix of %lld x %lld would take %.3g GiB, more than can be addressed",
+            (long long) rows, (long long) columns,
+            (double) rows * (double) columns * sizeof(double) / 0x1p30);
         return false;
     }
     if (mmt_buffer_create(context->device, size_of(&made), &made.data, &context->err))
@@ -260,6 +270,18 @@ void dense_host_add(int64_t count, const double *a, const double *b, double *out
 {
     for (int64_t i = 0; i < count; i++)
         out[i] = a[i] + b[i];
+}
+
+void dense_host_subtract(int64_t count, const double *a, const double *b, double *out)
+{
+    for (int64_t i = 0; i < count; i++)
+        out[i] = a[i] - b[i];
+}
+
+void dense_host_scale(int64_t count, double factor, const double *a, double *out)
+{
+    for (int64_t i = 0; i < count; i++)
+        out[i] = factor * a[i];
 }
 
 void dense_host_multiply(int64_t rows, int64_t inner, int64_t columns, const double *a,

@@ -59,6 +59,8 @@ bool dense_scale(double factor, const struct dense *a, struct dense *out);
 
 /* The same on the host, one thread: what the device is held against. */
 void dense_host_add(int64_t count, const double *a, const double *b, double *out);
+void dense_host_subtract(int64_t count, const double *a, const double *b, double *out);
+void dense_host_scale(int64_t count, double factor, const double *a, double *out);
 void dense_host_multiply(int64_t rows, int64_t inner, int64_t columns, const double *a,
                          const double *b, double *out);
 

@@ -1,14 +1,19 @@
 /* A walk through the container: sums, products, moves and copies, held against the host,
  * with an account of live matrices and memory.
  *
- *     dense [DEVICE [ORDER]] */
+ *     dense [DEVICE [ORDER [MIB]]]
+ *
+ * MIB is memory of the device that three matrices are to fill, as large as they can be.
+ */
 #include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "dense.h"
 
-enum { SKIP = 77, USUAL_ORDER = 100 };
+enum { SKIP = 77, USUAL_ORDER = 100, MOST_ORDER = 20000, USUAL_MIB = 64 };
 
 static void fill(double *x, int64_t count, unsigned seed)
 {
@@ -37,46 +42,111 @@ static void expect(bool held, const char *what)
     count_failures += !held;
 }
 
-/* (a + b) a, moved along; afterwards only what still has an owner lives. */
-static void walk(struct dense_context *context, int64_t n, double *host[5])
+/* What the host computes, and room for what comes back. */
+struct host {
+    int64_t n;
+    double *a, *b, *out, *room;
+};
+
+/* Each operation against its twin on the host. */
+static void operations(const struct host *h, const struct dense *a, const struct dense *b)
 {
-    struct dense a = { 0 }, b = { 0 }, sum = { 0 }, product = { 0 }, moved, copy = { 0 };
-    struct dense odd = { 0 }, none = { 0 };
+    int64_t count = h->n * h->n;
+    struct dense out = { 0 };
 
-    expect(dense_from_host(context, n, n, host[0], &a) &&
-               dense_from_host(context, n, n, host[1], &b),
-           "two matrices from the host");
-    expect(dense_add(&a, &b, &sum) && dense_live(context) == 3,
+    expect(dense_add(a, b, &out), "A + B");
+    dense_host_add(count, h->a, h->b, h->out);
+    expect(distance(&out, h->out, h->room) == 0, "    is exact");
+    dense_free(&out);
+    expect(dense_subtract(a, b, &out), "A - B");
+    dense_host_subtract(count, h->a, h->b, h->out);
+    expect(distance(&out, h->out, h->room) == 0, "    is exact");
+    dense_free(&out);
+    expect(dense_scale(-0.75, a, &out), "-3/4 A");
+    dense_host_scale(count, -0.75, h->a, h->out);
+    expect(distance(&out, h->out, h->room) == 0, "    is exact");
+    dense_free(&out);
+    expect(dense_multiply(a, b, &out), "A B");
+    dense_host_multiply(h->n, h->n, h->n, h->a, h->b, h->out);
+    double apart = distance(&out, h->out, h->room);
+    expect(apart >= 0 && apart < 1e-13 * (double) h->n,
+           "    equals the host's but for rounding");
+    dense_free(&out);
+}
+
+/* Who owns what: sums live beside their terms, moves make nothing, copies do. */
+static void life(struct dense_context *context, const struct host *h,
+                 const struct dense *a, const struct dense *b)
+{
+    struct dense sum = { 0 }, copy = { 0 }, ones = { 0 }, odd = { 0 }, none = { 0 };
+
+    expect(dense_add(a, b, &sum) && dense_live(context) == 3,
            "C = A + B: three matrices live");
-    dense_host_add(n * n, host[0], host[1], host[2]);
-    expect(distance(&sum, host[2], host[4]) == 0, "sums are exact");
-
     expect(dense_copy(&sum, &copy) && dense_live(context) == 4,
            "with a copy of C there are four");
-    dense_free(&copy);
-    moved = dense_move(&sum);
-    expect(!sum.data.handle && dense_live(context) == 3,
+    struct dense moved = dense_move(&sum);
+    expect(!sum.data.handle && dense_live(context) == 4,
            "a move makes none, and leaves an empty matrix");
-
-    expect(dense_multiply(&moved, &a, &product), "(A + B) A");
-    dense_host_multiply(n, n, n, host[2], host[0], host[3]);
-    expect(fabs(distance(&product, host[3], host[4])) < 1e-13 * (double) n,
-           "equal to the host's product but for rounding");
-
-    expect(dense_create(context, n + 1, n, &odd) && !dense_add(&a, &odd, &none) &&
-               !dense_multiply(&a, &odd, &none),
+    for (int64_t i = 0; i < h->n * h->n; i++)
+        h->out[i] = 1;
+    expect(dense_filled(context, h->n, h->n, 1, &ones) &&
+               distance(&ones, h->out, h->room) == 0,
+           "a matrix of ones");
+    expect(dense_create(context, h->n + 1, h->n, &odd) && !dense_add(a, &odd, &none) &&
+               !dense_multiply(a, &odd, &none),
            "shapes that do not fit are refused");
     printf("    \"%s\"\n", dense_error(context));
-    struct dense *all[] = { &a, &b, &sum, &product, &moved, &odd };
-    for (int i = 0; i < 6; i++)
+    struct dense *all[] = { &sum, &copy, &moved, &ones, &odd };
+    for (int i = 0; i < 5; i++)
         dense_free(all[i]);
+}
+
+static void walk(struct dense_context *context, const struct host *h)
+{
+    struct dense a = { 0 }, b = { 0 };
+
+    expect(dense_from_host(context, h->n, h->n, h->a, &a) &&
+               dense_from_host(context, h->n, h->n, h->b, &b),
+           "two matrices from the host");
+    if (a.data.handle && b.data.handle) {
+        operations(h, &a, &b);
+        life(context, h, &a, &b);
+    }
+    dense_free(&a);
+    dense_free(&b);
     expect(dense_live(context) == 0 && dense_bytes(context) == 0, "nothing is left");
+}
+
+/* ---- how large may they be? ------------------------------------------------------- */
+
+static const double gib = 1024.0 * 1024 * 1024;
+
+/* The largest order that `memory` holds three times is there to be had, and what no
+ * device holds is refused. */
+static void allocate_most(struct dense_context *context, double memory)
+{
+    int64_t n = dense_largest(3, memory);
+    struct dense three[3] = { { 0 } }, too_large = { 0 };
+    bool all = true;
+
+    for (int i = 0; i < 3; i++)
+        all &= dense_create(context, n, n, &three[i]);
+    printf("three of order %lld in %.3f GiB\n", (long long) n, memory / gib);
+    if (!all)
+        printf("    \"%s\"\n", dense_error(context));
+    expect(all && (double) dense_bytes(context) <= memory &&
+               !dense_plan_size(n + 1, 3, memory).fits,
+           "are there, and the next order would not fit");
+    for (int i = 0; i < 3; i++)
+        dense_free(&three[i]);
+    expect(!dense_create(context, INT32_MAX, INT32_MAX, &too_large),
+           "order 2147483647 is refused");
+    printf("    \"%s\"\n", dense_error(context));
 }
 
 /* 25000 doubles squared are 4.66 GiB; three of them are not for a card of 12 GiB. */
 static void sizes(void)
 {
-    const double gib = 1024.0 * 1024 * 1024;
     struct dense_size paper = dense_plan_size(25000, 3, 12 * gib);
     struct dense_size tall = dense_plan_size(65535 * 32 + 1, 3, 1e18);
     int64_t most = dense_largest(3, 12 * gib);
@@ -94,24 +164,30 @@ static void sizes(void)
 int main(int argc, char **argv)
 {
     int64_t n = argc > 2 ? atoll(argv[2]) : USUAL_ORDER;
-    double *host[5];
-    mmt_error err;
-    struct dense_context *context = dense_open(argc > 1 ? argv[1] : NULL, &err);
+    double mib = argc > 3 ? atof(argv[3]) : USUAL_MIB;
+    mmt_error err = { 0 };
 
+    if (n < 1 || n > MOST_ORDER || !(mib >= 1)) {
+        fprintf(stderr, "ORDER must be from 1 to %d, and MIB at least 1\n", MOST_ORDER);
+        return EXIT_FAILURE;
+    }
+    struct dense_context *context = dense_open(argc > 1 ? argv[1] : NULL, &err);
     if (!context) {
         fprintf(stderr, "%s\n", err.text);
         return err.status == MMT_ERROR_NOT_FOUND ? SKIP : EXIT_FAILURE;
     }
-    for (int i = 0; i < 5; i++)
-        host[i] = malloc((size_t) (n * n) * sizeof(double));
-    if (n < 1 || !host[0] || !host[1] || !host[2] || !host[3] || !host[4])
-        return fprintf(stderr, "no memory for matrices of order %lld\n", (long long) n);
-    fill(host[0], n * n, 1);
-    fill(host[1], n * n, 2);
-    walk(context, n, host);
-    sizes();
-    for (int i = 0; i < 5; i++)
-        free(host[i]);
+    double *memory = malloc(4 * (size_t) (n * n) * sizeof *memory);
+    if (memory) {
+        struct host host = { n, memory, memory + n * n, memory + 2 * n * n,
+                             memory + 3 * n * n };
+        fill(host.a, n * n, 1);
+        fill(host.b, n * n, 2);
+        walk(context, &host);
+        allocate_most(context, mib * 1024 * 1024);
+        sizes();
+    }
+    expect(memory, "memory of the host");
+    free(memory);
     dense_close(context);
     return count_failures ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -24,6 +24,7 @@ struct form {
 struct figure {
     double here, paper;
     const struct mmt_paper_row *row;
+    int64_t from; /* `here` is what n^3 makes of this size; 0: it was measured */
 };
 
 /* ---- a table of lines ------------------------------------------------------------- */
@@ -47,7 +48,7 @@ static void start(struct form *form, const char *title, const char *key)
 {
     form->columns[0] = (struct mmt_column){ key, "", 0 };
     form->columns[1] = (struct mmt_column){ "whose", "", 0 };
-    form->columns[2 + form->count] = (struct mmt_column){ "suspect", "", 0 };
+    form->columns[2 + form->count] = (struct mmt_column){ "note", "", 0 };
     form->table = mmt_table_start(title, form->columns, form->count + 3);
 }
 
@@ -59,7 +60,7 @@ static double gain(enum kind kind, const struct figure *f)
 }
 
 static void add_words(struct form *form, struct mmt_cell key, const char *whose,
-                      const double *values, const char *suspect)
+                      const double *values, const char *note)
 {
     struct mmt_cell row[MMT_MOST_COLUMNS];
 
@@ -67,7 +68,7 @@ static void add_words(struct form *form, struct mmt_cell key, const char *whose,
     row[1] = MMT_WORD(whose);
     for (int i = 0; i < form->count; i++)
         row[2 + i] = MMT_NUMBER(values[i]);
-    row[2 + form->count] = MMT_WORD(suspect);
+    row[2 + form->count] = MMT_WORD(note);
     mmt_table_add(&form->table, row);
 }
 
@@ -86,8 +87,8 @@ static void add_paper(struct form *form, struct mmt_cell key, const char *whose,
         any |= !isnan(paper[i]);
         compared |= !isnan(gains[i]);
         if (figures[i].row && figures[i].row->suspect && !isnan(paper[i]))
-            snprintf(suspect + used, sizeof suspect - used, "%s%s", used ? "; " : "",
-                     form->names[i]);
+            snprintf(suspect + used, sizeof suspect - used, "%s%s",
+                     used ? "; " : "suspect: ", form->names[i]);
     }
     if (any)
         add_words(form, key, whose, paper, suspect);
@@ -98,9 +99,15 @@ static void add_paper(struct form *form, struct mmt_cell key, const char *whose,
 static void add_here(struct form *form, struct mmt_cell key, const struct figure *figures)
 {
     double here[MOST_FIGURES];
-    for (int i = 0; i < form->count; i++)
+    char note[256] = "";
+    for (int i = 0; i < form->count; i++) {
+        size_t used = strlen(note);
         here[i] = figures[i].here;
-    add_words(form, key, "here", here, "");
+        if (figures[i].from)
+            snprintf(note + used, sizeof note - used, "%s%s as n^3 from %" PRId64,
+                     used ? "; " : "", form->names[i], figures[i].from);
+    }
+    add_words(form, key, "here", here, note);
 }
 
 static mmt_status finish(const struct mmt_ladder *ladder, struct form *form,
@@ -124,7 +131,7 @@ static double rate(int64_t n, double seconds)
 
 static struct figure seconds_of(const struct mmt_climb *climb, double scale)
 {
-    struct figure f = { NAN, NAN, climb ? climb->theirs : NULL };
+    struct figure f = { NAN, NAN, climb ? climb->theirs : NULL, 0 };
     if (climb && !climb->why[0])
         f.here = climb->phases.total * scale;
     if (f.row && f.row->seconds > 0)
@@ -146,9 +153,11 @@ static struct figure cpu_figure(const struct mmt_ladder *ladder, mmt_type type, 
                                 int layout, double scale)
 {
     const struct mmt_climb_cpu *cpu = mmt_ladder_cpu(ladder, type, n);
-    struct figure f = { NAN, NAN, mmt_ladder_paper_cpu(ladder, type, n, layout) };
+    struct figure f = { NAN, NAN, mmt_ladder_paper_cpu(ladder, type, n, layout), 0 };
     if (cpu)
         f.here = cpu->seconds[layout] * scale;
+    if (cpu && !cpu->runs[layout])
+        f.from = cpu->from[layout];
     if (f.row)
         f.paper = f.row->seconds * scale;
     return f;
@@ -157,7 +166,7 @@ static struct figure cpu_figure(const struct mmt_ladder *ladder, mmt_type type, 
 static struct figure quotient(struct figure a, struct figure b)
 {
     const struct mmt_paper_row *doubt = a.row && a.row->suspect ? a.row : b.row;
-    return (struct figure){ a.here / b.here, a.paper / b.paper, doubt };
+    return (struct figure){ a.here / b.here, a.paper / b.paper, doubt, 0 };
 }
 
 /* ---- zatolokin: a table for each kernel, n down, APIs across ---------------------- */
@@ -182,7 +191,7 @@ static void compare_columns(const struct mmt_ladder *ladder, bool core, struct f
 static void add_compared(const struct mmt_ladder *ladder, const struct mmt_rung *rung,
                          mmt_type type, int64_t n, bool core, struct form *form)
 {
-    struct figure figures[MOST_FIGURES], first = { NAN, NAN, NULL };
+    struct figure figures[MOST_FIGURES], first = { NAN, NAN, NULL, 0 };
     struct figure time = cpu_figure(ladder, type, n, MMT_CPU_AB, 1e3), one = time;
     int count = 0;
 
@@ -401,16 +410,18 @@ static mmt_status gts250_speeds(const struct mmt_ladder *ladder, int device,
                       c = seconds_of(mmt_ladder_find(ladder, &ladder->paper->rungs[0],
                                                      MMT_F32, n, device),
                                      1),
-                      s = quotient(cpu_figure(ladder, MMT_F32, n, MMT_CPU_AB, 1), t);
+                      core = cpu_figure(ladder, MMT_F32, n, MMT_CPU_AB, 1),
+                      s = quotient(core, t);
+        s.from = core.from;
         double lanes = tiled ? mmt_ladder_lanes(ladder, tiled) : NAN;
         const struct mmt_paper_row *printed = printed_speed_up(n);
         double wrong = printed ? printed->other : NAN;
         const struct figure figures[] = {
             rate_of(tiled),
-            { c.here / t.here, wrong, printed },
-            { c.here / t.here / lanes, wrong / 128, printed },
+            { c.here / t.here, wrong, printed, 0 },
+            { c.here / t.here / lanes, wrong / 128, printed, 0 },
             s,
-            { s.here / lanes, s.paper / 128, s.row },
+            { s.here / lanes, s.paper / 128, s.row, 0 },
         };
         add_line(ladder, i, figures, &form);
     }

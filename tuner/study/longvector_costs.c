@@ -86,9 +86,10 @@ static double fit_line(const struct point *points, int count, double streams,
 }
 
 /* The number of streams under which the rounds explain the times best. Points whose three
- * arrays exceed the cache have another cause and are left out. */
-static void fit_rounds(const struct point *points, int count, size_t element,
-                       size_t cache, struct mmt_vector_costs *out)
+ * arrays exceed the cache have another cause and are left out; returns how many are not.
+ */
+static int fit_rounds(const struct point *points, int count, size_t element, size_t cache,
+                      struct mmt_vector_costs *out)
 {
     double least = INFINITY, kernel, each;
     int inside = 0;
@@ -114,6 +115,7 @@ static void fit_rounds(const struct point *points, int count, size_t element,
     out->bandwidth = inside < count ? 3.0 * (double) last->length * (double) element /
                                           (last->seconds - out->kernel)
                                     : INFINITY;
+    return inside;
 }
 
 double mmt_vector_seconds(const struct mmt_vector_costs *costs, double each,
@@ -139,26 +141,45 @@ static mmt_status time_points(const struct mmt_study_device *device,
     return MMT_OK;
 }
 
-/* t_saxpy where rounds count most: at the longest vector within the cache. */
-static mmt_status time_others(const struct mmt_study_device *device,
-                              struct mmt_study_timer *timer, mmt_type type,
-                              const mmt_operand arrays[3], int64_t most,
-                              struct mmt_vector_costs *costs, mmt_error *err)
+/* t_saxpy over the same lengths as the additions, as far as rounds explain those: the
+ * middle of what a round takes where rounds take longer than the launch. */
+static mmt_status time_saxpy(const struct mmt_study_device *device,
+                             struct mmt_study_timer *timer, mmt_type type,
+                             const mmt_operand arrays[3], const struct point *points,
+                             int count, struct mmt_vector_costs *costs, mmt_error *err)
 {
+    enum { STEP = 4 };
     const mmt_operand in_place[3] = { arrays[0], arrays[1], arrays[1] };
-    int64_t length = (int64_t) fmin((double) most, fmax(4096, 8 * costs->streams));
+    double rounds[MOST_POINTS / STEP + 1], seconds;
+    int taken = 0;
+
+    for (int i = count - 1; i >= 0; i -= STEP) {
+        double many = ceil((double) points[i].length / costs->streams);
+        bool dominant = many * costs->add > costs->kernel;
+        if (taken && !dominant)
+            break;
+        mmt_problem saxpy = mmt_axpby_problem(type, points[i].length);
+        mmt_status status = time_vector(device, timer, &saxpy, in_place, MMT_SCHEME_ALPHA,
+                                        1 - 4 * MMT_SCHEME_ALPHA, &seconds, err);
+        if (status != MMT_OK)
+            return status;
+        rounds[taken++] = fmax(0, seconds - costs->kernel) / many;
+    }
+    costs->saxpy = mmt_median_of(rounds, taken);
+    return MMT_OK;
+}
+
+static mmt_status time_border(const struct mmt_study_device *device,
+                              struct mmt_study_timer *timer, mmt_type type,
+                              const mmt_operand arrays[3], struct mmt_vector_costs *costs,
+                              mmt_error *err)
+{
+    mmt_problem border = mmt_axpby_problem(type, 2);
     double seconds;
-    mmt_problem saxpy = mmt_axpby_problem(type, length),
-                border = mmt_axpby_problem(type, 2);
-    mmt_status status = time_vector(device, timer, &saxpy, in_place, MMT_SCHEME_ALPHA,
-                                    1 - 4 * MMT_SCHEME_ALPHA, &seconds, err);
-    if (status != MMT_OK)
-        return status;
-    costs->saxpy =
-        fmax(0, seconds - costs->kernel) / ceil((double) length / costs->streams);
+
     border.m = 32;
     border.lda = border.ldb = border.ldc = 34;
-    status = time_vector(device, timer, &border, arrays, 0, 0, &seconds, err);
+    mmt_status status = time_vector(device, timer, &border, arrays, 0, 0, &seconds, err);
     costs->border = fmax(0, seconds - costs->kernel);
     return status;
 }
@@ -237,9 +258,12 @@ mmt_status mmt_vector_calibrate(const struct mmt_study_options *options,
     if (status == MMT_OK)
         status = time_points(device, timer, type, arrays, points, count, err);
     if (status == MMT_OK) {
-        fit_rounds(points, count, element, mmt_device_caps(device->device)->cache, out);
-        status = time_others(device, timer, type, arrays, most, out, err);
+        int inside = fit_rounds(points, count, element,
+                                mmt_device_caps(device->device)->cache, out);
+        status = time_saxpy(device, timer, type, arrays, points, inside, out, err);
     }
+    if (status == MMT_OK)
+        status = time_border(device, timer, type, arrays, out, err);
     if (status == MMT_OK)
         status = time_copies(device, arrays[0], bytes, out, err);
     for (int i = 0; i < 3; i++)

@@ -25,21 +25,35 @@ struct costs {
 
 /* ---- calibration ------------------------------------------------------------------ */
 
+/* One plane, one way, in a pass's own mixture: of each block the planes and their
+ * right-hand side go, and the planes come back. Block after block, as a pass walks, since
+ * memory that was just touched would be faster. */
 static mmt_status time_copies(const struct mmt_study_device *device,
                               const struct mmt_pyramid_grid *grid, int64_t width,
-                              mmt_operand array, double *seconds, mmt_error *err)
+                              const mmt_operand arrays[3], double *seconds,
+                              mmt_error *err)
 {
-    size_t bytes = (size_t) width * mmt_pyramid_bytes(grid) / (size_t) grid->planes;
+    size_t plane = mmt_pyramid_bytes(grid) / (size_t) grid->planes;
+    size_t bytes = (size_t) width * plane;
     mmt_status status = MMT_OK;
+    int blocks = 0;
 
-    *seconds = INFINITY;
-    for (int run = 0; run < RUNS && status == MMT_OK; run++) {
+    *seconds = 0;
+    for (int64_t at = 0; at + width <= grid->planes && status == MMT_OK; at += width) {
+        size_t offset = (size_t) at * plane;
         double start = mmt_cpu_now();
-        status = mmt_buffer_write(device->device, array, grid->now, bytes, err);
+        status = mmt_buffer_write(device->device, arrays[0],
+                                  (const char *) grid->now + offset, bytes, err);
         if (status == MMT_OK)
-            status = mmt_buffer_read(device->device, grid->next, array, bytes, err);
-        *seconds = fmin(*seconds, (mmt_cpu_now() - start) / (2.0 * (double) width));
+            status = mmt_buffer_write(device->device, arrays[2],
+                                      (const char *) grid->f + offset, bytes, err);
+        if (status == MMT_OK)
+            status = mmt_buffer_read(device->device, (char *) grid->next + offset,
+                                     arrays[0], bytes, err);
+        *seconds += mmt_cpu_now() - start;
+        blocks++;
     }
+    *seconds /= 3.0 * (double) width * blocks;
     return status;
 }
 
@@ -93,7 +107,9 @@ static mmt_status calibrate(const struct mmt_study_device *device,
     if (status == MMT_OK)
         status = mmt_buffer_write(device->device, arrays[2], grid->f, bytes, err);
     if (status == MMT_OK)
-        status = time_copies(device, grid, width, arrays[0], &out->copy, err);
+        status = time_copies(device, grid, width, arrays, &out->copy, err); /* warms up */
+    if (status == MMT_OK)
+        status = time_copies(device, grid, width, arrays, &out->copy, err);
     if (status == MMT_OK)
         status = time_sweeps(device, grid, width, arrays, &out->plane, err);
     for (int i = 0; i < 3; i++)
