@@ -16,7 +16,9 @@
  *
  * Errors: every function that can fail takes, last, an mmt_error that the caller owns (or
  * NULL). Functions that return mmt_status return what they put there; functions that
- * return an object return NULL then. Nothing is printed, nothing aborts.
+ * return an object return NULL then. Nothing is printed, nothing aborts; NULL where an
+ * object is needed is MMT_ERROR_ARGUMENT. What cannot fail takes NULL only where it says
+ * so.
  *
  * There is no global state. Each object says how far threads may share it.
  *
