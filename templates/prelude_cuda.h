@@ -11,6 +11,8 @@
 #define BLOCK_X     ((int) blockIdx.x)
 #define BLOCK_Y     ((int) blockIdx.y)
 #define BLOCK_Z     ((int) blockIdx.z)
+#define GRID_X      ((int) gridDim.x)
+#define GRID_Y      ((int) gridDim.y)
 #define UNROLL      _Pragma("unroll")
 #define NO_UNROLL   _Pragma("unroll 1")
 

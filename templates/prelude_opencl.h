@@ -11,6 +11,8 @@
 #define BLOCK_X     ((int) get_group_id(0))
 #define BLOCK_Y     ((int) get_group_id(1))
 #define BLOCK_Z     ((int) get_group_id(2))
+#define GRID_X      ((int) get_num_groups(0))
+#define GRID_Y      ((int) get_num_groups(1))
 #define UNROLL      _Pragma("unroll")
 #define NO_UNROLL   _Pragma("unroll 1")
 

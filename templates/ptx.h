@@ -120,7 +120,7 @@ DEVICE_FN void mma_16x8x16(real c[2], real c_lower[2], const real a[4],
         : "d"(a[0]), "d"(lower[0]), "d"(a[1]), "d"(lower[1]), "d"(a[2]), "d"(lower[2]),
           "d"(a[3]), "d"(lower[3]), "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]));
 }
-#else
+#elif !defined(TYPE_F32) && !defined(TYPE_I32)
 // One instruction: c += A * B, before sm_80 of half the depth, and of i8 with 8 lines of A.
 #if ASYNC
 #if defined(TYPE_F16)

@@ -1,10 +1,10 @@
 // Helpers of kernels whose threads own WORK_M x WORK_N elements of C each: which ones,
-// their operands in shared memory, the order of multiply-adds, storing them. tiles.h stands
-// before it.
+// their operands in shared memory, the order of multiply-adds, storing them. tiles.h and
+// runs.h stand before it.
 //
-// A warp of WARP_M x WARP_N threads owns one rectangle of the tile. A thread's elements come
-// in pieces that shared memory hands out 16 bytes at a time, strided so that the threads of
-// a warp read without bank conflicts:
+// A warp of WARP_M x WARP_N threads owns one rectangle of the tile. A thread's elements
+// come in pieces that shared memory hands out 16 bytes at a time, strided so that the
+// threads of a warp read without bank conflicts:
 //
 //      a warp's rectangle, WARP_M = 2, WARP_N = 4,        0 . . . 0 . . .
 //      two pieces a side; the elements of thread 0:       . . . . . . . .
@@ -72,6 +72,24 @@ DEVICE_FN void read_shared(real *to, const SHARED_PTR real *from, int vector)
 }
 
 // ---- tiles of A and B ------------------------------------------------------------------
+
+// Where a job's part of a matrix begins, which itself begins at element `start`.
+DEVICE_FN wide start_of_a(wide start, int lda, const struct job *job)
+{
+    return start + (TRANS_A ? job->row : job->begin) +
+           (TRANS_A ? job->begin : job->row) * (wide) lda;
+}
+
+DEVICE_FN wide start_of_b(wide start, int ldb, const struct job *job)
+{
+    return start + (TRANS_B ? job->begin : job->column) +
+           (TRANS_B ? job->column : job->begin) * (wide) ldb;
+}
+
+DEVICE_FN wide start_of_c(wide start, int ldc, const struct job *job)
+{
+    return start + (wide) job->row * ldc + job->column;
+}
 
 // The `work` lines of a thread at one depth, whose row of shared memory this is, in pieces
 // that lie `stride` lines apart. A line's place is exchanged by `bits`. That of the first,
@@ -144,10 +162,20 @@ DEVICE_FN void store_all(GLOBAL real *c, real sum[WORK_M][WORK_N], int ldc, int 
     }
 }
 
-// The same for the sums of a part of k; the tile begins at `row` and `column` of C.
-DEVICE_FN void store_partial(GLOBAL real *workspace, real sum[WORK_M][WORK_N], int m,
-                             int n, int row, int column, int first_m, int first_n)
+// The sums of a job: to C, where its part begins, or, of a part of k, to the workspace.
+DEVICE_FN void store_job(const struct job *job, GLOBAL real *c, GLOBAL real *workspace,
+                         real sum[WORK_M][WORK_N], int m, int n, int ldc, int first_m,
+                         int first_n, real alpha, real beta, const GLOBAL real *bias)
 {
-    store_all(partial_at(workspace, m, n, row, column), sum, partial_ld(n), m - row,
-              partial_ld(n) - column, first_m, first_n, true, 1, 0, 0, false);
+    const int row = job->row, column = job->column, rows = m - row;
+
+    if (SPLIT_K > 1)
+        store_all(partial_at(workspace, m, n, row, column), sum, partial_ld(n), rows,
+                  partial_ld(n) - column, first_m, first_n, true, 1, 0, 0, false);
+    else if (DEAL == RUNS && job->part >= 0)
+        store_all(part_of_run(workspace, BLOCK_X, job->part), sum, TILE_N, TILE_M, TILE_N,
+                  first_m, first_n, true, 1, 0, 0, false);
+    else
+        store_all(c, sum, ldc, rows, n - column, first_m, first_n, ALIGNED, alpha, beta,
+                  bias_of(bias, row, column), true);
 }

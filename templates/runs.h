@@ -1,4 +1,4 @@
-// Tiles of C dealt to blocks that stay, for kernels with the knob DEAL (CUDA).
+// Tiles of C dealt to blocks that stay, for kernels with the knob DEAL.
 //
 //      DEAL tiles     a block for each tile
 //      DEAL rounds    a tile for each block, then another, and so on
@@ -18,7 +18,7 @@
 #define ROUNDS 1
 #define RUNS   2
 
-#define STAY ((int) gridDim.x) // blocks, where they stay
+#define STAY GRID_X           // blocks, where they stay
 #define AREA (TILE_M * TILE_N)
 
 // What a block computes: depths `begin` to `end` of a tile; `part`: the first or the
@@ -76,11 +76,10 @@ DEVICE_FN bool find_part(int part, int tiles, int m, int n, int k, struct job *j
 DEVICE_FN bool find_job(int turn, int m, int n, int k, struct job *job)
 {
     const int tiles = count_tiles(m, n), tile = turn * STAY + BLOCK_X;
-    const int rounds = tiles / STAY;
+    const int rounds = tiles / STAY, part = SPLIT_K * CLUSTER > 1 ? BLOCK_Y : 0;
 
     if (DEAL == TILES && turn == 0)
-        set_job(job, BLOCK_X, m, n, part_start(BLOCK_Y, k), part_start(BLOCK_Y + 1, k),
-                -1);
+        set_job(job, BLOCK_X, m, n, part_start(part, k), part_start(part + 1, k), -1);
     if (DEAL == TILES)
         return turn == 0;
     if (DEAL == RUNS && turn >= rounds)
@@ -91,7 +90,7 @@ DEVICE_FN bool find_job(int turn, int m, int n, int k, struct job *job)
 }
 
 // Where the sums of a part of a run go: a tile, row by row.
-DEVICE_FN real *part_of_run(real *workspace, int block, int part)
+DEVICE_FN GLOBAL real *part_of_run(GLOBAL real *workspace, int block, int part)
 {
     return workspace + (((wide) BLOCK_Z * STAY + block) * 2 + part) * AREA;
 }
@@ -104,7 +103,7 @@ DEVICE_FN real *part_of_run(real *workspace, int block, int part)
 #define AT_ONCE 8             // parts that are on their way to a thread
 
 // Add the parts of shared tile `tile`; `at` is an element of it.
-DEVICE_FN void add_run(const real *workspace, int tile, int all, wide steps, int at,
+DEVICE_FN void add_run(const GLOBAL real *workspace, int tile, int all, wide steps, int at,
                        real sum[MAX_VECTOR])
 {
     const int last = run_of((wide) (tile + 1) * all - 1, steps);
@@ -117,7 +116,7 @@ DEVICE_FN void add_run(const real *workspace, int tile, int all, wide steps, int
             const wide from = run_start(b + i, steps);
             if (b + i <= last && from < run_start(b + i + 1, steps))
                 read_global(more[i],
-                            part_of_run((real *) workspace, b + i,
+                            part_of_run((GLOBAL real *) workspace, b + i,
                                         from < (wide) tile * all) + at,
                             MAX_VECTOR, true);
         }
@@ -131,10 +130,10 @@ DEVICE_FN void add_run(const real *workspace, int tile, int all, wide steps, int
 
 KERNEL BLOCK_SIZE(ADDERS, 1)
 void mmt_add_runs(int m, int n, int k, real alpha, real beta,
-                  const real *scalars, wide scalars_start,
-                  real *c, wide c_start, int ldc, wide c_stride,
-                  const real *workspace, wide workspace_start,
-                  const real *bias, wide bias_start)
+                  const GLOBAL real *scalars, wide scalars_start,
+                  GLOBAL real *c, wide c_start, int ldc, wide c_stride,
+                  const GLOBAL real *workspace, wide workspace_start,
+                  const GLOBAL real *bias, wide bias_start)
 {
     if (scalars) {
         alpha = scalars[scalars_start];
@@ -145,7 +144,7 @@ void mmt_add_runs(int m, int n, int k, real alpha, real beta,
 
     const int tiles = count_tiles(m, n), shared = tiles % STAY, all = count_steps(k);
     const wide steps = (wide) all * shared, vectors = (wide) shared * (AREA / MAX_VECTOR);
-    const int pace = ADDERS * STAY * gridDim.y;
+    const int pace = ADDERS * STAY * GRID_Y;
 
     NO_UNROLL
     for (wide i = (BLOCK_Y * STAY + BLOCK_X) * ADDERS + THREAD_X; i < vectors; i += pace) {

@@ -32,31 +32,37 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
 // clang-format off
 static const int seeds[][MMT_MAX_KNOBS] = {
     /* tile, work, warp, lanes, vector of C, fragments, order, group, blocks, parts of k,
-     * vectors, layout, buffers, unroll; those with vectors of 2 are for double precision */
-    { 256, 128,  8,  8, 16,  4,  8, ROWS,    4, 2, COLS_BACK, 4,  1, 1,   4, 4, PLAIN, 2,  8 },
-    { 256, 128, 16,  8,  8,  4,  8, PAIRS,   4, 2, DOWN,      8,  1, 1,   4, 4, XOR,   2, 16 },
-    { 256, 128,  8, 16,  8,  8,  4, COLUMNS, 4, 2, DOWN,      4,  1, 1,   4, 4, XOR,   2,  8 },
-    { 128, 256, 16, 16,  8,  2, 16, COLUMNS, 4, 2, ACROSS,    4,  1, 1,   4, 4, XOR,   1, 16 },
-    { 128, 128, 16,  8,  8,  4,  8, PAIRS,   4, 1, DOWN,      8,  2, 1,   4, 4, XOR,   2, 16 },
-    {  64, 128, 16,  8,  8,  2, 16, PAIRS,   4, 2, ACROSS,    4,  1, 1,   4, 4, XOR,   1, 16 },
-    { 128,  64, 16,  8,  4,  4,  8, PAIRS,   4, 2, COLS_BACK, 8,  1, 1,   4, 4, XOR,   2, 16 },
-    {  64,  64, 16,  4,  4,  8,  8, PAIRS,   4, 2, COLS_BACK, 8,  1, 1,   4, 4, XOR,   2, 16 },
-    {  32,  32, 16,  4,  2,  4,  8, PAIRS,   2, 2, COLS_BACK, 1,  1, 1,   4, 4, XOR,   2, 16 },
-    { 256, 128, 16, 16,  8,  2, 16, PAIRS,   4, 2, ACROSS,    16, 1, 64,  4, 4, XOR,   1, 16 },
-    {  64, 128, 16,  8,  8,  2, 16, PAIRS,   4, 2, ACROSS,    4,  1, 2,   4, 4, XOR,   1, 16 },
-    {  64, 128, 16,  8,  8,  2, 16, PAIRS,   4, 2, ACROSS,    4,  1, 32,  4, 4, XOR,   1, 16 },
-    {  64,  64, 16,  8,  4,  4,  8, PAIRS,   4, 2, DOWN,      8,  1, 4,   4, 4, XOR,   2, 16 },
-    {  64,  32, 16,  4,  4,  8,  4, PAIRS,   4, 2, DOWN,      16, 1, 8,   4, 4, XOR,   2,  8 },
-    {  32,  32, 32,  4,  4,  4,  8, PAIRS,   4, 2, COLS_BACK, 1,  1, 128, 4, 4, XOR,   2, 16 },
-    { 128, 128, 16,  8,  8,  2, 16, COLUMNS, 2, 2, COLS_BACK, 8,  1, 1,   2, 2, XOR,   2, 16 },
-    { 128, 128, 16,  8,  8,  4,  8, PAIRS,   2, 2, COLS_BACK, 8,  1, 1,   2, 2, XOR,   1, 16 },
-    {  64,  64, 16,  4,  8,  4,  8, PAIRS,   2, 2, COLS_BACK, 4,  1, 1,   2, 2, XOR,   2, 16 },
-    {  64,  64, 16,  4,  8,  4,  8, PAIRS,   2, 2, COLS_BACK, 4,  1, 2,   2, 2, XOR,   2, 16 },
-    {  64,  64, 16,  4,  8,  4,  8, PAIRS,   2, 2, COLS_BACK, 4,  1, 64,  2, 2, XOR,   2, 16 },
-    {  64,  64,  8,  4,  4,  8,  8, PAIRS,   2, 1, COLS_BACK, 4,  1, 1,   2, 2, PAD,   1,  8 },
-    {  64,  64,  8,  4,  4,  8,  8, ROWS,    1, 1, ROWS_ON,   1,  1, 1,   1, 1, PAD,   1,  4 },
-    {  32,  32,  8,  4,  4,  4,  8, ROWS,    1, 1, ROWS_ON,   1,  1, 1,   1, 1, PAD,   1,  4 },
-    {  16,  16,  8,  2,  2,  4,  8, ROWS,    1, 1, ROWS_ON,   1,  1, 1,   1, 1, PAD,   1,  4 },
+     * deal, vectors, layout, buffers, unroll; those with vectors of 2 are for double
+     * precision */
+    { 256, 128,  8,  8, 16, 4,  8,    ROWS, 4, 2, COLS_BACK,  4, 1,   1, TILES, 4, 4, PLAIN, 2,  8 },
+    { 256, 128, 16,  8,  8, 4,  8,   PAIRS, 4, 2,      DOWN,  8, 1,   1, TILES, 4, 4,   XOR, 2, 16 },
+    { 256, 128,  8, 16,  8, 8,  4, COLUMNS, 4, 2,      DOWN,  4, 1,   1, TILES, 4, 4,   XOR, 2,  8 },
+    { 128, 256, 16, 16,  8, 2, 16, COLUMNS, 4, 2,    ACROSS,  4, 1,   1, TILES, 4, 4,   XOR, 1, 16 },
+    { 128, 128, 16,  8,  8, 4,  8,   PAIRS, 4, 1,      DOWN,  8, 2,   1, TILES, 4, 4,   XOR, 2, 16 },
+    {  64, 128, 16,  8,  8, 2, 16,   PAIRS, 4, 2,    ACROSS,  4, 1,   1, TILES, 4, 4,   XOR, 1, 16 },
+    { 128,  64, 16,  8,  4, 4,  8,   PAIRS, 4, 2, COLS_BACK,  8, 1,   1, TILES, 4, 4,   XOR, 2, 16 },
+    {  64,  64, 16,  4,  4, 8,  8,   PAIRS, 4, 2, COLS_BACK,  8, 1,   1, TILES, 4, 4,   XOR, 2, 16 },
+    {  32,  32, 16,  4,  2, 4,  8,   PAIRS, 2, 2, COLS_BACK,  1, 1,   1, TILES, 4, 4,   XOR, 2, 16 },
+    { 256, 128, 16, 16,  8, 2, 16,   PAIRS, 4, 2,    ACROSS, 16, 1,  64, TILES, 4, 4,   XOR, 1, 16 },
+    {  64, 128, 16,  8,  8, 2, 16,   PAIRS, 4, 2,    ACROSS,  4, 1,   2, TILES, 4, 4,   XOR, 1, 16 },
+    {  64, 128, 16,  8,  8, 2, 16,   PAIRS, 4, 2,    ACROSS,  4, 1,  32, TILES, 4, 4,   XOR, 1, 16 },
+    { 256, 128,  8,  8, 16, 4,  8,    ROWS, 4, 2, COLS_BACK,  4, 1,   1,  RUNS, 4, 4, PLAIN, 2,  8 },
+    { 128, 128, 16,  8,  8, 4,  8,   PAIRS, 4, 1,      DOWN,  8, 2,   1,  RUNS, 4, 4,   XOR, 2, 16 },
+    {  64, 128, 16,  8,  8, 2, 16,   PAIRS, 4, 2,    ACROSS,  4, 2,   1,  RUNS, 4, 4,   XOR, 1, 16 },
+    {  64,  64, 16,  8,  4, 4,  8,   PAIRS, 4, 2,      DOWN,  8, 1,   4, TILES, 4, 4,   XOR, 2, 16 },
+    {  64,  32, 16,  4,  4, 8,  4,   PAIRS, 4, 2,      DOWN, 16, 1,   8, TILES, 4, 4,   XOR, 2,  8 },
+    {  32,  32, 32,  4,  4, 4,  8,   PAIRS, 4, 2, COLS_BACK,  1, 1, 128, TILES, 4, 4,   XOR, 2, 16 },
+    { 128, 128, 16,  8,  8, 2, 16, COLUMNS, 2, 2, COLS_BACK,  8, 1,   1, TILES, 2, 2,   XOR, 2, 16 },
+    { 128, 128, 16,  8,  8, 4,  8,   PAIRS, 2, 2, COLS_BACK,  8, 1,   1, TILES, 2, 2,   XOR, 1, 16 },
+    {  64,  64, 16,  4,  8, 4,  8,   PAIRS, 2, 2, COLS_BACK,  4, 1,   1, TILES, 2, 2,   XOR, 2, 16 },
+    {  64,  64, 16,  4,  8, 4,  8,   PAIRS, 2, 2, COLS_BACK,  4, 1,   2, TILES, 2, 2,   XOR, 2, 16 },
+    { 128, 128, 16,  8,  8, 2, 16, COLUMNS, 2, 2, COLS_BACK,  8, 1,   1,  RUNS, 2, 2,   XOR, 2, 16 },
+    {  64,  64, 16,  4,  8, 4,  8,   PAIRS, 2, 2, COLS_BACK,  4, 2,   1,  RUNS, 2, 2,   XOR, 2, 16 },
+    {  64,  64, 16,  4,  8, 4,  8,   PAIRS, 2, 2, COLS_BACK,  4, 1,  64, TILES, 2, 2,   XOR, 2, 16 },
+    {  64,  64,  8,  4,  4, 8,  8,   PAIRS, 2, 1, COLS_BACK,  4, 1,   1, TILES, 2, 2,   PAD, 1,  8 },
+    {  64,  64,  8,  4,  4, 8,  8,    ROWS, 1, 1,   ROWS_ON,  1, 1,   1, TILES, 1, 1,   PAD, 1,  4 },
+    {  32,  32,  8,  4,  4, 4,  8,    ROWS, 1, 1,   ROWS_ON,  1, 1,   1, TILES, 1, 1,   PAD, 1,  4 },
+    {  16,  16,  8,  2,  2, 4,  8,    ROWS, 1, 1,   ROWS_ON,  1, 1,   1, TILES, 1, 1,   PAD, 1,  4 },
 };
 // clang-format on
 
@@ -142,7 +148,7 @@ static const char *reject(const int *v, const struct mmt_variant *variant,
 static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
                    struct mmt_launches *out)
 {
-    mmt_simt_launch(v, p, shared_bytes(v, p->type, p->trans_a, p->trans_b), out);
+    mmt_simt_launch(v, p, shared_bytes(v, p->type, p->trans_a, p->trans_b), caps, out);
 }
 
 static struct mmt_alignment alignment(const int *v, const struct mmt_variant *variant)
@@ -161,7 +167,7 @@ const struct mmt_template mmt_template_simt = {
     .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,
     .kinds = MMT_GPU,
     .file = "simt.cl",
-    .helpers = { "tiles.h", "vectors.h", "register_tile.h" },
+    .helpers = { "tiles.h", "runs.h", "vectors.h", "register_tile.h" },
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,
     .reject = reject,

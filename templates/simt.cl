@@ -11,10 +11,12 @@
 //             +-----+
 //
 // Where C has few tiles, SPLIT_K blocks share one: each multiplies a part of k and leaves
-// its sums in the workspace, and mmt_add_parts adds them up.
+// its sums in the workspace, and mmt_add_parts adds them up. Or blocks stay and compute one
+// tile after the other, and share what is left in the end (DEAL, runs.h).
 //
 // Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), SPLIT_K, batch); then
-// mmt_add_parts where SPLIT_K > 1. Helpers: tiles.h, vectors.h, register_tile.h.
+// mmt_add_parts where SPLIT_K > 1. Where blocks stay: grid (blocks, 1, batch); then
+// mmt_add_runs where DEAL is RUNS. Helpers: tiles.h, runs.h, vectors.h, register_tile.h.
 
 #ifndef TILE_M
 #define TILE_M 128            // rows of C per block
@@ -59,6 +61,9 @@
 #ifndef SPLIT_K
 #define SPLIT_K 1             // blocks that share a tile of C
 #endif
+#ifndef DEAL
+#define DEAL 0                // blocks get 0 one tile, 1 one after the other, 2 equal runs
+#endif                        // of what is left in the end, besides
 #ifndef A_VECTOR
 #define A_VECTOR 4            // elements of A per load from global memory
 #endif
@@ -298,69 +303,65 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
         k = 0;
 
     const unsigned tid = THREAD_X;
-    int row, column, in_tile_m, in_tile_n;
-    find_tile(m, n, &row, &column);
+    struct job job;
+    int in_tile_m, in_tile_n;
     find_lines(tid, &in_tile_m, &in_tile_n);
-    const int rows = m - row, columns = n - column;
-    const int part = SPLIT_K > 1 ? BLOCK_Y : 0, start = part_start(part, k);
-    k = part_start(part + 1, k) - start;
-
-    a += a_start + BLOCK_Z * a_stride + (TRANS_A ? row : start) +
-         (TRANS_A ? start : row) * (wide) lda;
-    b += b_start + BLOCK_Z * b_stride + (TRANS_B ? start : column) +
-         (TRANS_B ? column : start) * (wide) ldb;
-    c += c_start + BLOCK_Z * c_stride + (wide) row * ldc + column;
-
-    start_sums(sum);
-
-    aim(from_a, a, lda, rows, tid, OPERAND_A);
-    aim(from_b, b, ldb, columns, tid, OPERAND_B);
-
-    // Places in shared memory, of tile A and of tile B behind it. With two buffers they
-    // alternate between these and the same `other` elements further on.
-    int put_a = destination(tid, 0, OPERAND_A);
-    int put_b = destination(tid, 0, OPERAND_B) + SPACE_A;
-    int first_m = in_tile_m, first_n = in_tile_n + SPACE_A;
-    int other = BUFFERS == 2 ? SPACE_A + SPACE_B : 0;
-
-    fetch(next_a, from_a, lda, rows, k, tid, OPERAND_A);
-    fetch(next_b, from_b, ldb, columns, k, tid, OPERAND_B);
-    deposit(shared + put_a, next_a, tid, OPERAND_A);
-    deposit(shared + put_b, next_b, tid, OPERAND_B);
-    BARRIER();
-    if (FRAGMENTS == 2)
-        take_both(now_a[0], now_b[0], shared, first_m, first_n, 0);
 
     NO_UNROLL
-    for (int left = k; left > 0; left -= TILE_K) {
-        fetch(next_a, from_a, lda, rows, left - TILE_K, tid, OPERAND_A);
-        fetch(next_b, from_b, ldb, columns, left - TILE_K, tid, OPERAND_B);
+    for (int turn = 0; find_job(turn, m, n, k, &job); turn++) {
+        const int rows = m - job.row, columns = n - job.column, depth = job.end - job.begin;
+        GLOBAL real *to = c + start_of_c(c_start + BLOCK_Z * c_stride, ldc, &job);
 
-        NO_UNROLL
-        for (int depth = 0; depth < TILE_K - K_UNROLL; depth += K_UNROLL)
-            multiply(sum, now_a, now_b, shared, first_m, first_n, depth, K_UNROLL);
-        multiply(sum, now_a, now_b, shared, first_m, first_n, TILE_K - K_UNROLL,
-                 K_UNROLL - (FRAGMENTS - 1));
+        start_sums(sum);
+        aim(from_a, a + start_of_a(a_start + BLOCK_Z * a_stride, lda, &job), lda, rows,
+            tid, OPERAND_A);
+        aim(from_b, b + start_of_b(b_start + BLOCK_Z * b_stride, ldb, &job), ldb, columns,
+            tid, OPERAND_B);
 
-        if (BUFFERS == 1)
-            BARRIER();
-        put_a += other, put_b += other, first_m += other, first_n += other;
-        other = -other;
+        // Places in shared memory, of tile A and of tile B behind it. With two buffers they
+        // alternate between these and the same `other` elements further on.
+        int put_a = destination(tid, 0, OPERAND_A);
+        int put_b = destination(tid, 0, OPERAND_B) + SPACE_A;
+        int first_m = in_tile_m, first_n = in_tile_n + SPACE_A;
+        int other = BUFFERS == 2 ? SPACE_A + SPACE_B : 0;
+
+        fetch(next_a, from_a, lda, rows, depth, tid, OPERAND_A);
+        fetch(next_b, from_b, ldb, columns, depth, tid, OPERAND_B);
         deposit(shared + put_a, next_a, tid, OPERAND_A);
         deposit(shared + put_b, next_b, tid, OPERAND_B);
         BARRIER();
-
-        // The last of two fragments covers the wait for the next tile's first operands.
-        if (FRAGMENTS == 2) {
+        if (FRAGMENTS == 2)
             take_both(now_a[0], now_b[0], shared, first_m, first_n, 0);
-            multiply_add(sum, now_a[FRAGMENTS - 1], now_b[FRAGMENTS - 1]);
-        }
-    }
 
-    if (SPLIT_K > 1)
-        store_partial(workspace + workspace_start, sum, m, n, row, column, in_tile_m,
-                      in_tile_n);
-    else
-        store_all(c, sum, ldc, rows, columns, in_tile_m, in_tile_n, ALIGNED, alpha, beta,
-                  bias_of(bias + bias_start, row, column), true);
+        NO_UNROLL
+        for (int left = depth; left > 0; left -= TILE_K) {
+            fetch(next_a, from_a, lda, rows, left - TILE_K, tid, OPERAND_A);
+            fetch(next_b, from_b, ldb, columns, left - TILE_K, tid, OPERAND_B);
+
+            NO_UNROLL
+            for (int at = 0; at < TILE_K - K_UNROLL; at += K_UNROLL)
+                multiply(sum, now_a, now_b, shared, first_m, first_n, at, K_UNROLL);
+            multiply(sum, now_a, now_b, shared, first_m, first_n, TILE_K - K_UNROLL,
+                     K_UNROLL - (FRAGMENTS - 1));
+
+            if (BUFFERS == 1)
+                BARRIER();
+            put_a += other, put_b += other, first_m += other, first_n += other;
+            other = -other;
+            deposit(shared + put_a, next_a, tid, OPERAND_A);
+            deposit(shared + put_b, next_b, tid, OPERAND_B);
+            BARRIER();
+
+            // The last of two fragments covers the wait for the next tile's first operands.
+            if (FRAGMENTS == 2) {
+                take_both(now_a[0], now_b[0], shared, first_m, first_n, 0);
+                multiply_add(sum, now_a[FRAGMENTS - 1], now_b[FRAGMENTS - 1]);
+            }
+        }
+
+        store_job(&job, to, workspace + workspace_start, sum, m, n, ldc, in_tile_m,
+                  in_tile_n, alpha, beta, bias + bias_start);
+        if (DEAL)
+            BARRIER();
+    }
 }

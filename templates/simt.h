@@ -9,14 +9,17 @@
 // clang-format off
 enum {
     TILE_M, TILE_N, TILE_K, WORK_M, WORK_N, WARP_M, WARP_N, LANES,
-    C_VECTOR, FRAGMENTS, FMA_ORDER, GROUP, MIN_BLOCKS, SPLIT_K, SIMT_KNOBS,
+    C_VECTOR, FRAGMENTS, FMA_ORDER, GROUP, MIN_BLOCKS, SPLIT_K, DEAL,
+    SIMT_KNOBS,
 };
 // clang-format on
 
 enum { ROWS, COLUMNS, PAIRS };
+enum { TILES, ROUNDS, RUNS };
 enum { ROWS_ON, COLS_ON, ROWS_BACK, COLS_BACK, ACROSS, DOWN };
 
 static const char *const mmt_simt_lanes[] = { "rows", "columns", "pairs" };
+static const char *const mmt_simt_deals[] = { "tiles", "rounds", "runs" };
 static const char *const mmt_simt_orders[] = {
     "rows",
     "columns",
@@ -44,7 +47,10 @@ static const char *const mmt_simt_orders[] = {
                        16),                                                              \
     [MIN_BLOCKS] = MMT_KNOB("MIN_BLOCKS", "least blocks on a multiprocessor", 1, 2, 3,   \
                             4),                                                          \
-    [SPLIT_K] = MMT_KNOB("SPLIT_K", "blocks that share a tile of C", MMT_GEMM_PARTS)
+    [SPLIT_K] = MMT_KNOB("SPLIT_K", "blocks that share a tile of C", MMT_GEMM_PARTS),    \
+    [DEAL] = { "DEAL",                                                                   \
+               "a block's work: a tile, one after the other, or runs of the rest, too",      \
+               3, { TILES, ROUNDS, RUNS }, mmt_simt_deals }
 // clang-format on
 
 static inline int mmt_simt_warp(const int *v)
@@ -120,6 +126,23 @@ static inline unsigned mmt_simt_registers_allowed(const int *v,
     return allowed;
 }
 
+/* Blocks that stay and have runs: all are resident. */
+static inline unsigned mmt_simt_stay(const int *v, const struct mmt_caps *caps)
+{
+    return (caps->sms ? caps->sms : 1) * (unsigned) v[MIN_BLOCKS];
+}
+
+static inline const char *mmt_simt_reject_parts(const int *v, const struct mmt_caps *caps)
+{
+    if (v[DEAL] != TILES && v[SPLIT_K] > 1)
+        return "DEAL=rounds and DEAL=runs need a SPLIT_K of 1";
+    if (v[DEAL] == ROUNDS && caps->dialect == MMT_OPENCL_C)
+        return "DEAL=rounds needs a platform that says how many blocks run at once";
+    if (v[DEAL] == RUNS)
+        return mmt_gemm_reject_runs(mmt_simt_stay(v, caps), v[TILE_M] * v[TILE_N], caps);
+    return mmt_gemm_reject_parts(v[SPLIT_K], caps);
+}
+
 /* NULL if a multiprocessor can hold MIN_BLOCKS blocks of so much shared memory, whose
  * threads have so many registers. */
 static inline const char *mmt_simt_reject_resident(const int *v, size_t shared,
@@ -140,7 +163,7 @@ static inline const char *mmt_simt_reject_resident(const int *v, size_t shared,
     if (allowed && registers > allowed)
         return "sums, operands and the next tile take more registers than a thread may "
                "have";
-    return mmt_gemm_reject_parts(v[SPLIT_K], caps);
+    return mmt_simt_reject_parts(v, caps);
 }
 
 static inline int64_t mmt_simt_tiles(const int *v, const mmt_problem *p)
@@ -151,16 +174,25 @@ static inline int64_t mmt_simt_tiles(const int *v, const mmt_problem *p)
 static inline const char *mmt_simt_refuse(const int *v, const mmt_problem *p)
 {
     const char *why = mmt_gemm_refuse(mmt_simt_tiles(v, p));
+
+    if (!why && v[DEAL] == RUNS && p->batch > 1)
+        why = "DEAL=runs is for one product; a batch has tiles enough";
     return why ? why : mmt_gemm_refuse_parts(v[SPLIT_K], p);
 }
 
 static inline void mmt_simt_launch(const int *v, const mmt_problem *p, size_t shared,
-                                   struct mmt_launches *out)
+                                   const struct mmt_caps *caps, struct mmt_launches *out)
 {
-    mmt_gemm_launch(mmt_simt_threads(v), 1, mmt_simt_tiles(v, p), p->batch, out);
+    const int64_t blocks =
+        v[DEAL] == RUNS ? mmt_simt_stay(v, caps) : mmt_simt_tiles(v, p);
+
+    mmt_gemm_launch(mmt_simt_threads(v), 1, blocks, p->batch, out);
     out->launch[0].args = mmt_gemm_workspace_args;
     out->launch[0].shared = shared;
+    out->launch[0].stays = v[DEAL] == ROUNDS;
     mmt_gemm_split(v[SPLIT_K], p, out);
+    if (v[DEAL] == RUNS)
+        mmt_gemm_share_runs(v[TILE_M] * v[TILE_N], p, out);
 }
 
 #endif

@@ -16,16 +16,17 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
 // clang-format off
 static const int seeds[][MMT_MAX_KNOBS] = {
     /* tile, work, warp, lanes, vector of C, fragments, order, group, blocks, parts of k,
-     * stages; those with vectors of 2 are for double precision */
-    { 256, 128,  8, 16,  8,  4,  8, PAIRS,   4, 2, COLS_BACK, 8,  1, 1, 4 },
-    { 256, 128,  8, 16,  8,  8,  4, COLUMNS, 4, 2, DOWN,      4,  1, 1, 3 },
-    { 256, 128, 16, 16,  8,  4,  8, PAIRS,   4, 2, DOWN,      8,  1, 1, 3 },
-    { 128, 128, 16,  8,  8,  4,  8, PAIRS,   4, 2, COLS_BACK, 8,  2, 1, 3 },
-    { 128, 128, 16,  8,  8,  2, 16, COLUMNS, 2, 2, DOWN,      16, 1, 1, 3 },
-    { 128, 128, 16,  8,  8,  2, 16, COLUMNS, 2, 2, COLS_BACK, 8,  1, 1, 3 },
-    {  64, 128,  8,  8,  8,  2, 16, COLUMNS, 2, 2, COLS_BACK, 8,  2, 1, 4 },
-    {  64,  64, 16,  4,  8,  4,  8, PAIRS,   2, 2, COLS_BACK, 4,  2, 1, 3 },
-    {  32,  32,  8,  4,  4,  4,  8, PAIRS,   2, 1, COLS_BACK, 1,  1, 1, 2 },
+     * deal, stages; those with vectors of 2 are for double precision */
+    { 256, 128,  8, 16, 8, 4,  8,   PAIRS, 4, 2, COLS_BACK,  8, 1, 1, TILES, 4 },
+    { 256, 128,  8, 16, 8, 4,  8,   PAIRS, 4, 2, COLS_BACK,  8, 1, 1,  RUNS, 4 },
+    { 256, 128,  8, 16, 8, 8,  4, COLUMNS, 4, 2,      DOWN,  4, 1, 1, TILES, 3 },
+    { 256, 128, 16, 16, 8, 4,  8,   PAIRS, 4, 2,      DOWN,  8, 1, 1, TILES, 3 },
+    { 128, 128, 16,  8, 8, 4,  8,   PAIRS, 4, 2, COLS_BACK,  8, 2, 1, TILES, 3 },
+    { 128, 128, 16,  8, 8, 2, 16, COLUMNS, 2, 2,      DOWN, 16, 1, 1, TILES, 3 },
+    { 128, 128, 16,  8, 8, 2, 16, COLUMNS, 2, 2, COLS_BACK,  8, 1, 1, TILES, 3 },
+    {  64, 128,  8,  8, 8, 2, 16, COLUMNS, 2, 2, COLS_BACK,  8, 2, 1, TILES, 4 },
+    {  64,  64, 16,  4, 8, 4,  8,   PAIRS, 2, 2, COLS_BACK,  4, 2, 1, TILES, 3 },
+    {  32,  32,  8,  4, 4, 4,  8,   PAIRS, 2, 1, COLS_BACK,  1, 1, 1, TILES, 2 },
 };
 // clang-format on
 
@@ -64,7 +65,7 @@ static const char *reject(const int *v, const struct mmt_variant *variant,
 static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
                    struct mmt_launches *out)
 {
-    mmt_simt_launch(v, p, shared_bytes(v, p->type), out);
+    mmt_simt_launch(v, p, shared_bytes(v, p->type), caps, out);
 }
 
 /* An operand whose memory runs along k is copied element by element. */
@@ -86,7 +87,7 @@ const struct mmt_template mmt_template_simt_async = {
     .dialects = MMT_CUDA_CXX,
     .kinds = MMT_GPU,
     .file = "simt_async.cu",
-    .helpers = { "tiles.h", "vectors.h", "register_tile.h" },
+    .helpers = { "ptx.h", "tiles.h", "runs.h", "vectors.h", "register_tile.h" },
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,
     .reject = reject,

@@ -14,10 +14,13 @@
 //             +-----+
 //
 // Where C has few tiles, SPLIT_K blocks share one: each multiplies a part of k and leaves
-// its sums in the workspace, and mmt_add_parts adds them up.
+// its sums in the workspace, and mmt_add_parts adds them up. Or blocks stay and compute one
+// tile after the other, and share what is left in the end (DEAL, runs.h).
 //
 // Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), SPLIT_K, batch); then
-// mmt_add_parts where SPLIT_K > 1. Helpers: tiles.h, vectors.h, register_tile.h.
+// mmt_add_parts where SPLIT_K > 1. Where blocks stay: grid (blocks, 1, batch); then
+// mmt_add_runs where DEAL is RUNS. Helpers: ptx.h, tiles.h, runs.h, vectors.h,
+// register_tile.h.
 
 #ifndef TILE_M
 #define TILE_M 128            // rows of C per block
@@ -62,6 +65,9 @@
 #ifndef SPLIT_K
 #define SPLIT_K 1             // blocks that share a tile of C
 #endif
+#ifndef DEAL
+#define DEAL 0                // blocks get 0 one tile, 1 one after the other, 2 equal runs
+#endif                        // of what is left in the end, besides
 #ifndef STAGES
 #define STAGES 3              // slots of the ring
 #endif
@@ -131,43 +137,21 @@ DEVICE_FN int destination(unsigned tid, int j, OPERAND)
     return depth * tile + (vector_line(tid, j, SAME) ^ twist(depth, SAME));
 }
 
-DEVICE_FN void copy_16(unsigned to, const real *from, int bytes)
+// Copy a vector, of which all behind the first `bytes` bytes is 0.
+DEVICE_FN void copy_vector(unsigned to, const real *from, int vector, int bytes)
 {
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from),
-                 "r"(bytes));
-#else
+    const int size = sizeof(real);
     real *at = (real *) __cvta_shared_to_generic(to);
+
+    if (ASYNC && vector * size == 16)
+        copy_16(to, from, bytes);
+    else if (ASYNC && vector * size == 8)
+        copy_8(to, from, bytes);
+    else if (ASYNC)
+        copy_4(to, from, bytes);
     UNROLL
-    for (int e = 0; e < MAX_VECTOR; e++)
-        at[e] = e * (int) sizeof(real) < bytes ? from[e] : 0;
-#endif
-}
-
-DEVICE_FN void copy_element(unsigned to, const real *from, int bytes)
-{
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(from),
-                 "n"(sizeof(real)), "r"(bytes));
-#else
-    *(real *) __cvta_shared_to_generic(to) = bytes ? *from : 0;
-#endif
-}
-
-// A group is what a thread has asked for since the last; wait until all but the last
-// STAGES - 2 groups have arrived.
-DEVICE_FN void end_group(void)
-{
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.commit_group;");
-#endif
-}
-
-DEVICE_FN void wait_for_group(void)
-{
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");
-#endif
+    for (int e = 0; !ASYNC && e < vector; e++)
+        at[e] = e * size < bytes ? from[e] : 0;
 }
 
 // Copy the j-th vector of a thread's part of a tile: `from` is the tile's first element
@@ -185,10 +169,8 @@ DEVICE_FN void copy(unsigned to, const real *from, int ld, int lines, int left,
     if (!carries(tid, j, THREADS, tile * TILE_K / vector))
         return;
     from += turn ? (wide) at * ld + depth : (wide) depth * ld + at;
-    if (vector == 1)
-        copy_element(there, from, depth < left ? size : 0);
-    else
-        copy_16(there, from, depth < left ? smaller(lines - at, vector) * size : 0);
+    copy_vector(there, from, vector,
+                depth < left ? smaller(lines - at, vector) * size : 0);
 }
 
 // The share of step u of TILE_K in a thread's copies of both operands' tiles.
@@ -237,76 +219,80 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
         k = 0;
 
     const unsigned tid = THREAD_X;
-    int row, column, in_tile_m, in_tile_n;
-    find_tile(m, n, &row, &column);
-    find_lines(tid, &in_tile_m, &in_tile_n);
-    const int rows = m - row, columns = n - column;
-    const int part = SPLIT_K > 1 ? BLOCK_Y : 0, start = part_start(part, k);
-    k = part_start(part + 1, k) - start;
-
-    a += a_start + BLOCK_Z * a_stride + (TRANS_A ? row : start) +
-         (TRANS_A ? start : row) * (wide) lda;
-    b += b_start + BLOCK_Z * b_stride + (TRANS_B ? start : column) +
-         (TRANS_B ? column : start) * (wide) ldb;
-    c += c_start + BLOCK_Z * c_stride + (wide) row * ldc + column;
-
-    start_sums(sum);
-
-    // Places of this thread's operands in the slot that is read, of that slot, and of the
-    // one that is filled, in elements of the ring.
-    int first_m = in_tile_m, first_n = in_tile_n + SPACE_A, fill = 0, read = 0;
     const unsigned ring = (unsigned) __cvta_generic_to_shared(shared);
     const wide step_a = TRANS_A ? (wide) TILE_K * lda : TILE_K;
     const wide step_b = TRANS_B ? TILE_K : (wide) TILE_K * ldb;
-    int to_come = k;
+    struct job job;
+    int in_tile_m, in_tile_n;
+    find_lines(tid, &in_tile_m, &in_tile_n);
 
     NO_UNROLL
-    for (; fill < (STAGES - 1) * SLOT && k > 0; fill += SLOT) {
-        UNROLL
-        for (int u = 0; u < TILE_K; u++)
-            copy_share(ring + fill * (int) sizeof(real), a, lda, rows, b, ldb, columns,
-                       to_come, tid, u);
-        end_group();
-        a += step_a, b += step_b, to_come -= TILE_K;
-    }
-    wait_for_group();
-    BARRIER();
-    if (FRAGMENTS == 2 && k > 0)
-        take_both(now_a[0], now_b[0], shared, first_m, first_n, 0);
+    for (int turn = 0; find_job(turn, m, n, k, &job); turn++) {
+        const int rows = m - job.row, columns = n - job.column, depth = job.end - job.begin;
+        GLOBAL real *to = c + start_of_c(c_start + BLOCK_Z * c_stride, ldc, &job);
+        const real *from_a = a + start_of_a(a_start + BLOCK_Z * a_stride, lda, &job);
+        const real *from_b = b + start_of_b(b_start + BLOCK_Z * b_stride, ldb, &job);
+        int to_come = depth;
 
-    NO_UNROLL
-    for (int left = k; left > 0; left -= TILE_K) {
-        UNROLL
-        for (int u = 0; u < TILE_K; u++) {
-            const int taken = u + FRAGMENTS - 1;
-            copy_share(ring + fill * (int) sizeof(real), a, lda, rows, b, ldb, columns,
-                       to_come, tid, u);
-            if (taken == TILE_K)
-                break;
-            take_both(now_a[taken % FRAGMENTS], now_b[taken % FRAGMENTS], shared, first_m,
-                      first_n, taken);
-            multiply_add(sum, now_a[u % FRAGMENTS], now_b[u % FRAGMENTS]);
+        start_sums(sum);
+
+        // Places of this thread's operands in the slot that is read, of that slot, and of
+        // the one that is filled, in elements of the ring.
+        int first_m = in_tile_m, first_n = in_tile_n + SPACE_A, fill = 0, read = 0;
+
+        NO_UNROLL
+        for (; fill < (STAGES - 1) * SLOT && depth > 0; fill += SLOT) {
+            UNROLL
+            for (int u = 0; u < TILE_K; u++)
+                copy_share(ring + fill * (int) sizeof(real), from_a, lda, rows, from_b,
+                           ldb, columns, to_come, tid, u);
+            if (ASYNC)
+                end_group();
+            from_a += step_a, from_b += step_b, to_come -= TILE_K;
         }
-        end_group();
-        a += step_a, b += step_b, to_come -= TILE_K;
-
-        const int on = read == (STAGES - 1) * SLOT ? -read : SLOT;
-        fill = read;
-        read += on, first_m += on, first_n += on;
-        wait_for_group();
+        if (ASYNC)
+            AWAIT_COPIES(STAGES - 2);
         BARRIER();
-
-        // The last of two fragments covers the wait for the next tile's first operands.
-        if (FRAGMENTS == 2) {
+        if (FRAGMENTS == 2 && depth > 0)
             take_both(now_a[0], now_b[0], shared, first_m, first_n, 0);
-            multiply_add(sum, now_a[FRAGMENTS - 1], now_b[FRAGMENTS - 1]);
+
+        NO_UNROLL
+        for (int left = depth; left > 0; left -= TILE_K) {
+            UNROLL
+            for (int u = 0; u < TILE_K; u++) {
+                const int taken = u + FRAGMENTS - 1;
+                copy_share(ring + fill * (int) sizeof(real), from_a, lda, rows, from_b,
+                           ldb, columns, to_come, tid, u);
+                if (taken == TILE_K)
+                    break;
+                take_both(now_a[taken % FRAGMENTS], now_b[taken % FRAGMENTS], shared,
+                          first_m, first_n, taken);
+                multiply_add(sum, now_a[u % FRAGMENTS], now_b[u % FRAGMENTS]);
+            }
+            if (ASYNC)
+                end_group();
+            from_a += step_a, from_b += step_b, to_come -= TILE_K;
+
+            const int on = read == (STAGES - 1) * SLOT ? -read : SLOT;
+            fill = read;
+            read += on, first_m += on, first_n += on;
+            if (ASYNC)
+                AWAIT_COPIES(STAGES - 2);
+            BARRIER();
+
+            // The last of two fragments covers the wait for the next tile's first operands.
+            if (FRAGMENTS == 2) {
+                take_both(now_a[0], now_b[0], shared, first_m, first_n, 0);
+                multiply_add(sum, now_a[FRAGMENTS - 1], now_b[FRAGMENTS - 1]);
+            }
+        }
+
+        store_job(&job, to, workspace + workspace_start, sum, m, n, ldc, in_tile_m,
+                  in_tile_n, alpha, beta, bias + bias_start);
+        if (DEAL) {
+            if (ASYNC)
+                AWAIT_COPIES(0);
+            BARRIER();
         }
     }
-
-    if (SPLIT_K > 1)
-        store_partial(workspace + workspace_start, sum, m, n, row, column, in_tile_m,
-                      in_tile_n);
-    else
-        store_all(c, sum, ldc, rows, columns, in_tile_m, in_tile_n, ALIGNED, alpha, beta,
-                  bias_of(bias + bias_start, row, column), true);
 }

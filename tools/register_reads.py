@@ -5,7 +5,7 @@
     nvcc -arch=sm_90a -cubin -o kernel.cubin kernel.cu
     tools/register_reads.py kernel.cubin ...
 
-For the loop with the most multiply-adds it prints how many there are, how many other
+For the inner loop of multiply-adds it prints how many there are, how many other
 instructions stand there, the share of multiply-adds that find 0, 1 or 2 operands kept from
 the one before, at how many the compiler lets another warp go first (such a one keeps
 nothing), and the cycles each takes by the model of docs/fp32-on-hopper.md: two banks of
@@ -62,14 +62,15 @@ def disassemble(path):
 
 
 def busiest_loop(code, labels):
-    best, most = [], 0
+    """The shortest loop with at least half as many multiply-adds as any: round it there may
+    be one over tiles, with a few more at its end."""
+    loops = []
     for end, instruction in enumerate(code):
         start = labels.get(instruction.target.group(1), end + 1) if instruction.target else end + 1
         body = code[start:end + 1]
-        count = sum(i.multiplies for i in body)
-        if count > most:
-            best, most = body, count
-    return best
+        loops.append((sum(i.multiplies for i in body), body))
+    most = max((count for count, _ in loops), default=0)
+    return min((body for count, body in loops if 2 * count >= most), key=len, default=[])
 
 
 def count_hits(body):
