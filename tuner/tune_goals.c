@@ -150,18 +150,35 @@ mmt_status mmt_tune_set_goals(struct mmt_tuning *t, mmt_error *err)
     return status;
 }
 
+/* A type's first problem is searched from nothing, the others begin where it ended. */
+static int weight_of(const struct mmt_tuning *t, int goal)
+{
+    for (int i = 0; i < goal; i++)
+        if (t->goals[i].type == t->goals[goal].type)
+            return 1;
+    return 2;
+}
+
+/* The part of t->goal in what is left. */
+static double share(const struct mmt_tuning *t)
+{
+    int left = 0;
+    for (int i = t->goal; i < t->num_goals; i++)
+        left += weight_of(t, i);
+    return (double) weight_of(t, t->goal) / left;
+}
+
 double mmt_tune_share_time(const struct mmt_tuning *t)
 {
     double now = mmt_now();
-    return isfinite(t->goals_end) ? now + (t->goals_end - now) / (t->num_goals - t->goal)
-                                  : INFINITY;
+    return isfinite(t->goals_end) ? now + (t->goals_end - now) * share(t) : INFINITY;
 }
 
 int64_t mmt_tune_share_candidates(const struct mmt_tuning *t)
 {
-    int goals = t->num_goals - t->goal;
-    return t->options.budget.candidates ? (t->candidates_left + goals - 1) / goals
-                                        : INT64_MAX;
+    return t->options.budget.candidates
+               ? (int64_t) ceil((double) t->candidates_left * share(t))
+               : INT64_MAX;
 }
 
 double mmt_tune_roofline(const struct mmt_tuning *t, const mmt_problem *problem)

@@ -137,8 +137,9 @@ void mmt_report_problem(struct mmt_tuning *t)
     char *text = problem_text(&t->goals[t->goal]);
     t->last_status = mmt_now();
     if (t->options.json) {
-        emit(json_pack("{s:s, s:s, s:i, s:i}", "event", "problem", "problem", text,
-                       "number", t->goal + 1, "of", t->num_goals));
+        emit(json_pack("{s:s, s:f, s:s, s:i, s:i}", "event", "problem", "elapsed",
+                       mmt_now() - t->started, "problem", text, "number", t->goal + 1,
+                       "of", t->num_goals));
     } else if (!isatty(1)) {
         printf("[%d/%d] %s\n", t->goal + 1, t->num_goals, text);
         fflush(stdout);

@@ -1,0 +1,140 @@
+/* Which problems a run tunes, in which order, and how its time is dealt out among them.
+ */
+#include <math.h>
+
+#include "tests/test.h"
+#include "tuner/tune.h"
+
+static struct mmt_caps hopper(void)
+{
+    mmt_error err = { 0 };
+    mmt_device *device = mmt_device_open("null:sm_90a", &err);
+    struct mmt_caps caps = { 0 };
+    if (CHECK(device != NULL))
+        caps = *mmt_device_caps(device);
+    mmt_device_close(device);
+    caps.sms = 132;
+    caps.clock_khz = 1980000;
+    return caps;
+}
+
+/* A run of `mmtune --device cuda:0` with that budget, before its first problem. */
+static struct mmt_tuning *plan(double seconds, int64_t candidates, int type)
+{
+    static const double nothing_measured[MMT_NUM_TYPES];
+    static struct mmt_tuning t;
+    mmt_error err;
+
+    t = (struct mmt_tuning){
+        .options = { .wish = MMT_WISH_NONE,
+                     .budget = { .seconds = seconds, .candidates = candidates } },
+        .caps = hopper(),
+    };
+    if (type >= 0)
+        t.options.some_types = t.options.types[type] = true;
+    mmt_tune_set_roofline(&t, nothing_measured);
+    CHECK_OK(mmt_tune_set_goals(&t, &err), err);
+    return &t;
+}
+
+static int count_types(const struct mmt_tuning *t)
+{
+    int count = 0;
+    for (int type = 0; type < MMT_NUM_TYPES; type++)
+        count += t->options.types[type];
+    return count;
+}
+
+/* The largest square of every type comes before any type's second problem. */
+static void check_order(const struct mmt_tuning *t)
+{
+    int types = count_types(t);
+    CHECK(t->num_goals >= types);
+    for (int i = 0; i < types; i++) {
+        const mmt_problem *p = &t->goals[i];
+        CHECK(p->m == p->n && p->n == p->k && p->m == t->goals[0].m && p->m >= 2048);
+        for (int j = 0; j < i; j++)
+            CHECK(t->goals[j].type != p->type);
+    }
+    for (int i = types; i < t->num_goals; i++)
+        CHECK(mmt_problem_flops(&t->goals[i]) <= mmt_problem_flops(&t->goals[0]));
+}
+
+/* Where every problem uses all that it is given: the shares add up to the time, a type's
+ * first is twice the others, and none is too short to be of use. */
+static void check_shares(struct mmt_tuning *t, double seconds, double least)
+{
+    int types = count_types(t);
+    double used = 0, first = 0;
+    for (t->goal = 0; t->goal < t->num_goals; t->goal++) {
+        t->goals_end = mmt_now() + seconds - used;
+        double share = mmt_tune_share_time(t) - mmt_now();
+        first = t->goal == 0 ? share : first;
+        double expected = t->goal < types ? first : first / 2;
+        CHECK(fabs(share / expected - 1) < 0.02 && share >= least);
+        used += share;
+    }
+    CHECK(fabs(used - seconds) < 0.02 * seconds);
+}
+
+static void test_all_types(void)
+{
+    struct mmt_tuning *t = plan(300, 0, -1);
+    int types = count_types(t), least = t->num_goals, most = 0;
+    CHECK_EQ_INT(types, MMT_NUM_TYPES);
+    check_order(t);
+    for (int type = 0; type < MMT_NUM_TYPES; type++) {
+        int count = 0;
+        for (int i = 0; i < t->num_goals; i++)
+            count += t->goals[i].type == (mmt_type) type;
+        least = count < least ? count : least;
+        most = count > most ? count : most;
+    }
+    CHECK(least == most && least > 1);
+    check_shares(t, 246, 3);
+    free(t->goals);
+}
+
+/* Too short for two problems of each: still one of each. */
+static void test_short(void)
+{
+    struct mmt_tuning *t = plan(30, 0, -1);
+    CHECK_EQ_INT(t->num_goals, MMT_NUM_TYPES);
+    check_order(t);
+    free(t->goals);
+}
+
+/* A type that is alone has the whole suite, and the other transposes of its first. */
+static void test_one_type(void)
+{
+    struct mmt_tuning *t = plan(300, 0, MMT_F32);
+    int transposed = 0;
+    CHECK_EQ_INT(t->num_goals, MMT_DEFAULT_SHAPES + 3);
+    for (int i = 0; i < t->num_goals; i++)
+        transposed += t->goals[i].trans_a || t->goals[i].trans_b;
+    CHECK_EQ_INT(transposed, 3);
+    check_order(t);
+    check_shares(t, 246, 15);
+    free(t->goals);
+}
+
+static void test_candidates(void)
+{
+    struct mmt_tuning *t = plan(0, 60, MMT_F32);
+    CHECK_EQ_INT(t->num_goals, 5);
+    t->candidates_left = 60;
+    CHECK_EQ_INT(mmt_tune_share_candidates(t), 20);
+    for (t->goal = 0; t->goal < t->num_goals; t->goal++)
+        t->candidates_left -= mmt_tune_share_candidates(t);
+    CHECK_EQ_INT(t->candidates_left, 0);
+    free(t->goals);
+}
+
+int main(void)
+{
+    test_all_types();
+    test_short();
+    test_one_type();
+    test_candidates();
+    return test_end("goals");
+}
