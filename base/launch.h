@@ -67,8 +67,10 @@ struct mmt_launch {
     size_t shared;         /* bytes of dynamic shared memory (CUDA); also what an
                             * OpenCL text declares as local memory */
     struct mmt_box box[3]; /* of A, B and C, where there are maps of them */
-    bool stays; /* a block computes one tile after another, so that the grid may
-                 * be cut to what the device runs at once */
+    unsigned rounds; /* tiles of C that each block computes, one after the other, where
+                      * the grid counts blocks that stay; else 0 */
+    bool stays;      /* a block computes one tile after another, so that the grid may
+                      * be cut to what the device runs at once */
 };
 
 /* The launches of one execution, in order, each after the one before it is done. */

@@ -39,8 +39,8 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
     [GROUP] =
         MMT_KNOB("GROUP", "rows of tiles that neighbouring blocks share", 1, 4, 8, 16),
     [MIN_BLOCKS] = MMT_KNOB("MIN_BLOCKS", "least blocks on a multiprocessor", 1, 2, 3, 4),
-    [CLUSTER] =
-        MMT_KNOB("CLUSTER", "blocks that share a tile of C and their memory", 1, 2, 4, 8),
+    [CLUSTER] = MMT_KNOB("CLUSTER", "blocks that share a tile of C and their memory", 1,
+                         2, 3, 4, 5, 6, 8),
     [SPLIT_K] = MMT_KNOB("SPLIT_K", "clusters that share a tile of C", MMT_GEMM_PARTS),
     [SYNC] = { "SYNC",
                "whose barriers hand stages on: the block's or the slots'",
@@ -57,29 +57,38 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
 
 // clang-format off
 static const int seeds[][MMT_MAX_KNOBS] = {
-    /* tile, warps, instruction, stages, fragments, group, blocks, cluster, split, sync, deal */
-    { 128, 128, 16, 2, 4, M16K8,  4, 4,  8, 1, 1,  1, BLOCK, TILES },
-    { 128, 128, 32, 4, 2, M16K8,  3, 4,  8, 1, 1,  1, BLOCK, TILES },
-    {  64,  64, 16, 2, 4, M16K8,  6, 2,  8, 2, 1,  1, BLOCK, TILES },
-    { 128,  64, 16, 2, 2, M16K8,  3, 4,  8, 2, 1,  1, BLOCK, TILES },
-    {  64,  64, 16, 2, 2, M16K8,  6, 2, 16, 2, 1,  1, BLOCK, TILES },
-    {  64,  64, 16, 2, 2, M16K8,  3, 2,  8, 2, 1,  1, BLOCK, TILES },
-    {  64,  64, 16, 2, 4, M16K8,  5, 2,  8, 2, 2,  1, BLOCK, TILES },
-    {  64,  64, 16, 2, 4, M16K8,  4, 2,  8, 2, 1,  3, BLOCK, TILES },
-    {  96,  64,  8, 2, 2, M16K4,  5, 4, 16, 3, 8,  1, BLOCK, TILES },
-    {  48,  64,  8, 1, 2, M16K4,  5, 4,  1, 2, 8,  1, BLOCK, TILES },
-    {  32,  48, 32, 2, 1, M16K8,  3, 2,  8, 3, 2,  1, BLOCK, TILES },
-    {  16,  64, 16, 1, 4, M16K8,  6, 2, 16, 2, 1,  1, BLOCK, TILES },
-    {  32,  32, 32, 2, 2, M16K4,  4, 1,  1, 3, 1,  1, BLOCK, TILES },
-    {  16,  64,  8, 1, 2, M16K4,  4, 4,  1, 3, 8,  1, BLOCK, TILES },
-    {  64, 128, 16, 2, 4, M16K8,  4, 4,  8, 1, 1, 16, BLOCK, TILES },
-    { 128, 128, 16, 2, 4, M16K8,  4, 4,  8, 1, 1, 32, BLOCK, TILES },
+    /* tile, warps, instruction, stages, fragments, group, blocks, cluster, split, sync,
+     * deal */
+    { 128, 128, 16, 2, 4, M16K8,  4, 4,  8, 1, 1,   1, BLOCK, TILES },
+    { 128, 128, 16, 2, 4, M16K8,  5, 4,  8, 1, 1,   1, SLOTS, TILES },
+    { 128, 128, 16, 2, 4, M16K8,  5, 4,  8, 1, 1,   1, SLOTS, RUNS },
+    { 128,  64, 16, 2, 2, M16K8,  4, 4,  8, 2, 1,   1, SLOTS, TILES },
+    { 128,  64, 16, 2, 2, M16K8,  3, 4,  8, 2, 1,   1, BLOCK, TILES },
+    { 192, 128, 16, 4, 2, M16K4,  4, 1,  8, 1, 1,   1, SLOTS, TILES },
+    {  64,  64, 16, 2, 4, M16K8,  6, 2,  8, 2, 1,   1, SLOTS, RUNS },
+    {  64,  64, 16, 2, 4, M16K8,  6, 2,  8, 2, 1,   1, BLOCK, TILES },
+    {  64,  64, 16, 2, 2, M16K8,  6, 2, 16, 2, 1,   1, SLOTS, TILES },
+    {  64,  64, 16, 2, 2, M16K8,  4, 2,  8, 3, 1,   1, SLOTS, ROUNDS },
+    { 128,  64, 16, 2, 2, M16K8,  4, 2,  8, 2, 1,   1, SLOTS, ROUNDS },
+    { 128, 128, 16, 2, 4, M16K8,  5, 4,  8, 1, 2,   1, SLOTS, TILES },
+    {  64,  64, 16, 2, 4, M16K8,  5, 2,  8, 2, 2,   1, SLOTS, TILES },
+    {  64,  64, 16, 2, 2, M16K8,  5, 2,  8, 2, 4,   1, SLOTS, TILES },
+    {  64,  64, 16, 2, 2, M16K8,  5, 2,  8, 2, 6,   1, SLOTS, TILES },
+    { 128,  48, 16, 4, 1, M16K8,  4, 2,  8, 2, 1,   1, SLOTS, RUNS },
+    {  96,  64,  8, 2, 2, M16K4,  5, 4, 16, 3, 8,   1, BLOCK, TILES },
+    {  48,  64,  8, 1, 2, M16K4,  5, 4,  1, 2, 8,   1, BLOCK, TILES },
+    {  32,  48, 32, 2, 1, M16K8,  3, 2,  8, 3, 2,   1, BLOCK, TILES },
+    {  16,  64, 16, 1, 4, M16K8,  6, 2, 16, 2, 1,   1, BLOCK, TILES },
+    {  32,  32, 32, 2, 2, M16K4,  4, 1,  1, 3, 1,   1, BLOCK, TILES },
+    {  16,  64,  8, 1, 2, M16K4,  4, 4,  1, 3, 8,   1, BLOCK, TILES },
+    { 128, 128, 16, 2, 4, M16K8,  4, 4,  8, 1, 1,  32, SLOTS, TILES },
     {  64,  64, 16, 2, 2, M16K8,  4, 4,  8, 2, 1, 128, BLOCK, TILES },
-    { 128, 128, 16, 2, 4, M8K4,   4, 4,  8, 1, 1,  1, BLOCK, TILES },
-    {  64,  64, 16, 2, 2, M8K4,   4, 2,  8, 2, 1,  1, BLOCK, TILES },
-    {  64,  64, 16, 2, 2, M8K4,   4, 2,  8, 2, 1,  8, BLOCK, TILES },
-    {  32,  32, 16, 2, 1, M8K4,   4, 2,  8, 1, 1,  1, BLOCK, TILES },
-    {  32,  32,  8, 1, 1, M8K4,   2, 1,  1, 1, 1,  1, BLOCK, TILES },
+    { 128, 128, 16, 2, 4, M8K4,   4, 4,  8, 1, 1,   1, BLOCK, TILES },
+    {  64,  64, 16, 2, 2, M8K4,   4, 2,  8, 2, 1,   1, SLOTS, TILES },
+    { 128, 128, 16, 2, 4, M8K4,   4, 4,  8, 1, 1,   1, SLOTS, RUNS },
+    {  64,  64, 16, 2, 2, M8K4,   4, 2,  8, 2, 1,   8, SLOTS, TILES },
+    {  32,  32, 16, 2, 1, M8K4,   4, 2,  8, 1, 1,   1, BLOCK, TILES },
+    {  32,  32,  8, 1, 1, M8K4,   2, 1,  1, 1, 1,   1, BLOCK, TILES },
 };
 // clang-format on
 
@@ -210,13 +219,12 @@ static const char *refuse(const int *v, const mmt_problem *problem)
 static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
                    struct mmt_launches *out)
 {
-    const int64_t all = tiles(v, p), most = stay(v, caps);
-    const int64_t blocks =
-        v[DEAL] == RUNS || (v[DEAL] == ROUNDS && all > most) ? most : all;
+    const int64_t blocks = v[DEAL] == RUNS ? stay(v, caps) : tiles(v, p);
 
     mmt_gemm_launch(threads(v), 1, blocks, p->batch, out);
     out->launch[0].args = mmt_gemm_workspace_args;
     out->launch[0].shared = shared_bytes(v);
+    out->launch[0].stays = v[DEAL] == ROUNDS;
     mmt_gemm_split(v[SPLIT_K], p, out);
     out->launch[0].grid[1] *= (unsigned) v[CLUSTER];
     if (v[DEAL] == RUNS)

@@ -128,7 +128,7 @@ DEVICE_FN int num_rows(OPERAND)
 }
 
 // What the places within a row are exchanged by.
-DEVICE_FN int turn(int row, OPERAND)
+DEVICE_FN int turn(unsigned row, OPERAND)
 {
     return row_length(SAME) < 16 ? row / 2 % 2 * 4 : row % 4 * 4;
 }
@@ -520,54 +520,53 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     SHARED_POOL(real, shared, STAGES * SPACE);
     struct work t;
     struct way w;
-    struct job job, next;
+    struct job job, done;
 
     if (scalars)
         scalars += scalars_start;
     if ((scalars ? scalars[0] : alpha) == 0)
         k = 0;
-    if (!find_job(0, m, n, k, &next))
+    if (!find_job(0, m, n, k, &job))
         return;
 
     // This warp's rectangle and this thread's place in blocks.
     const int warp = THREAD_X / 32, g = THREAD_X % 32 / 4, quad = THREAD_X % 4;
     const int first_m = warp / WARPS_N * (TILE_M / WARPS_M);
     const int first_n = warp % WARPS_N * (TILE_N / WARPS_N);
-    const int row = first_m + g, column = first_n + 2 * quad;
 
     w.shared = shared;
     w.address = (unsigned) __cvta_generic_to_shared(shared);
     w.own_a = own_place(first_m, OPERAND_A);
     w.own_b = own_place(first_n, OPERAND_B) + SPACE_A;
-    a += a_start + BLOCK_Z * a_stride;
-    b += b_start + BLOCK_Z * b_stride;
-    c += c_start + BLOCK_Z * c_stride;
-    bias += bias_start;
-    workspace += workspace_start;
+    start(&w, &job, m, n, a + a_start + BLOCK_Z * a_stride, lda,
+          b + b_start + BLOCK_Z * b_stride, ldb);
 
-    start(&w, &next, m, n, a, lda, b, ldb);
     NO_UNROLL
-    for (int turn = 1; turn > 0;) {
-        job = next;
+    for (unsigned turn = 0, more = 1; more; turn++) {
         multiply(&t, &w, &job, m, n);
 
-        turn = DEAL && find_job(turn, m, n, k, &next) ? turn + 1 : 0;
-        if (turn || CLUSTER > 1)
+        // What only the end needs is found here again: registers are scarce above.
+        const unsigned now = keep(turn);
+        const int batch = (int) keep(BLOCK_Z);
+        find_job(now, m, n, k, &done);
+        more = DEAL && find_job(now + 1, m, n, k, &job);
+        if (more || CLUSTER > 1)
             end(&w);
-        if (turn)
-            start(&w, &next, m, n, a, lda, b, ldb);
-
-        // What only the end needs is fetched here: registers are scarce above.
-        if (SPLIT_K > 1 || job.part >= 0) {
-            const struct target part = part_target(&job, workspace, m, n);
-            store_sums(&part, &t, shared, row, column);
+        if (more)
+            start(&w, &job, m, n, a + a_start + batch * a_stride, lda,
+                  b + b_start + batch * b_stride, ldb);
+        if (SPLIT_K > 1 || done.part >= 0) {
+            const struct target part =
+                part_target(&done, workspace + workspace_start, m, n);
+            store_sums(&part, &t, shared, first_m + g, first_n + 2 * quad);
         } else {
+            const wide at = c_start + batch * c_stride + (wide) done.row * ldc;
             const struct target whole = {
-                c + (wide) job.row * ldc + job.column, bias_of(bias, job.row, job.column),
-                ldc, m - job.row, n - job.column, scalars ? scalars[0] : alpha,
+                c + at + done.column, bias_of(bias + bias_start, done.row, done.column),
+                ldc, m - done.row, n - done.column, scalars ? scalars[0] : alpha,
                 scalars ? scalars[1] : beta, ALIGNED, true
             };
-            store_sums(&whole, &t, shared, row, column);
+            store_sums(&whole, &t, shared, first_m + g, first_n + 2 * quad);
         }
     }
 }

@@ -141,6 +141,8 @@ static inline void mmt_gemm_share_runs(int area, const mmt_problem *p,
     };
     const unsigned blocks = out->launch[0].grid[0];
 
+    out->launch[0].rounds =
+        (unsigned) ((double) p->m * (double) p->n / area / blocks) + 1;
     out->launch[out->count++] = (struct mmt_launch){
         .entry = "mmt_add_runs",
         .args = args,
