@@ -214,6 +214,13 @@ def test_journal():
           f"at most twice as many timings on other shapes: {len(other)}")
     check(first["made"]["tried"] == 5, "the profile counts five tries")
 
+    # Finalists are timed beside each other; the winner and its rival once more.
+    finals = collections.Counter(line["configuration"] for line in read_journal(path)[1:]
+                                 if line.get("final"))
+    winner = name_of(first["entries"][0])
+    check(finals[winner] == 2 and sorted(finals.values())[-2] == 2,
+          f"the winner, {winner}, was confirmed against one rival: {finals}")
+
     run(command + ["3"], 0, "going on from")
     check(len(candidates(path)) == 8, "a second run goes on")
     check_unique(path)
@@ -430,12 +437,12 @@ def fate_of(configuration, kind):
     return "timed", ""
 
 
-def plant():
-    templates = folder + "/templates"
-    shutil.copytree(ROOT + "/templates", templates)
+def plant(fault):
+    templates = tempfile.mkdtemp(prefix="templates-", dir=folder)
+    shutil.copytree(ROOT + "/templates", templates, dirs_exist_ok=True)
     with open(templates + "/tiled.cl", encoding="utf-8") as f:
         text = f.read()
-    text, count = re.subn(r"(\nvoid mmt_gemm\([^)]*\)\n\{\n)", lambda m: m[1] + PLANTED, text)
+    text, count = re.subn(r"(\nvoid mmt_gemm\([^)]*\)\n\{\n)", lambda m: m[1] + fault, text)
     check(count == 1, "tiled.cl has one kernel to plant into")
     with open(templates + "/tiled.cl", "w", encoding="utf-8") as f:
         f.write(text)
@@ -485,14 +492,48 @@ def regret_planted(device, path):
     check(" 0.0 %" in said or "mean" in said, f"a loss is told: {said}")
 
 
+# A sum of 100,000 terms: too deep for clang's stack, and clang runs in the worker itself.
+DEEP = "".join(f"#define T{i}(x) {' + '.join([f'T{i - 1}(x)'] * 10)}\n" for i in range(1, 6))
+DEEP = f"""
+#if UNROLL_K <= 4
+#define T0(x) x
+{DEEP}    int deep = m;
+    deep = T5(deep);
+    if (deep == 17)
+        return;
+#endif
+"""
+
+
+def tune_deep(device):
+    """A compiler that crashes ends its candidate alone."""
+    path = folder + "/deep.json"
+    run(["--device", device, "-o", path, *SMALL, "--budget", "10", "--search", "random"], 0)
+    ends = collections.Counter()
+    for line in candidates(path):
+        deep = re.search(r"UNROLL_K=(\d+)", line["configuration"])
+        if not deep:
+            continue
+        crashes = int(deep[1]) <= 4
+        ends[line["status"]] += 1
+        check(line["status"] == ("crashed" if crashes else "timed"), f"compiling: {line}")
+        check(not crashes or "(phase compile)" in line["reason"], f"while compiling: {line}")
+    check(ends["crashed"] and ends["timed"], f"some compilers crashed, some did not: {ends}")
+    check_unique(path)
+    check_profile(path, 1)
+
+
 def test_planted():
     found = devices()
     if not found:
         print("skipped: there is no device")
         sys.exit(77)
-    plant()
+    plant(PLANTED)
     for device in found:
         tune_planted(device["id"], device["kind"])
+    if cpu_device():
+        plant(DEEP)
+        tune_deep(cpu_device())
 
 
 {"usage": test_usage, "journal": test_journal, "learned": test_learned, "seeds": test_seeds, "killed": test_killed,

@@ -130,8 +130,35 @@ static void test_candidates(void)
     free(t->goals);
 }
 
+/* ---- the finals ------------------------------------------------------------------ */
+
+static struct mmt_record finalist(double us, int registers, int shared)
+{
+    return (struct mmt_record){ .result = { .outcome = MMT_TIMED,
+                                            .time = { .median = us * 1e-6 },
+                                            .registers = registers,
+                                            .shared = shared } };
+}
+
+/* A tie goes to the one that spends less; what is slower does not win by spending less.
+ */
+static void test_ties(void)
+{
+    const struct mmt_record apart[] = { finalist(100, 128, 0), finalist(101, 32, 0) };
+    const struct mmt_record tied[] = { finalist(100, 128, 4096),
+                                       finalist(100.2, 64, 8192),
+                                       finalist(100.4, 64, 4096), finalist(100.6, 8, 0) };
+    const struct mmt_record unknown[] = { finalist(100, 32, 0), finalist(100.1, -1, -1) };
+    CHECK(mmt_tune_pick(apart, 2) == &apart[0]);
+    CHECK(mmt_tune_pick(tied, 1) == &tied[0]);
+    CHECK(mmt_tune_pick(tied, 2) == &tied[1]);
+    CHECK(mmt_tune_pick(tied, 4) == &tied[2]);
+    CHECK(mmt_tune_pick(unknown, 2) == &unknown[0]);
+}
+
 int main(void)
 {
+    test_ties();
     test_all_types();
     test_short();
     test_one_type();

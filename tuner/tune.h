@@ -180,6 +180,11 @@ double mmt_tune_limit(const struct mmt_tuning *t, const mmt_problem *problem,
 mmt_status mmt_tune_finals(struct mmt_tuning *t, const mmt_problem *problem, double ends,
                            struct mmt_record *winner, bool *found, mmt_error *err);
 
+/* The favourite among finalists, the fastest first: of those that tie with the fastest,
+ * within half a percent, the one that needs the fewest registers, then the least shared
+ * memory. */
+const struct mmt_record *mmt_tune_pick(const struct mmt_record *sorted, int count);
+
 /* Times the best kernels of each type and transposes among the goals on further shapes,
  * in what is left of the time, or twice as often as candidates were tried. */
 mmt_status mmt_tune_calibrate(struct mmt_tuning *t, mmt_error *err);

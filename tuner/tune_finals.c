@@ -155,7 +155,7 @@ static bool spends_less(const struct mmt_result *a, const struct mmt_result *b)
     return a->shared >= 0 && a->shared < b->shared;
 }
 
-static const struct mmt_record *pick(const struct mmt_record *sorted, int count)
+const struct mmt_record *mmt_tune_pick(const struct mmt_record *sorted, int count)
 {
     const struct mmt_record *best = &sorted[0];
     for (int i = 1; i < count; i++)
@@ -171,7 +171,7 @@ static mmt_status confirm(struct mmt_tuning *t, const struct mmt_record *sorted,
                           int count, double seconds, struct mmt_record *winner,
                           mmt_error *err)
 {
-    const struct mmt_record *favourite = pick(sorted, count);
+    const struct mmt_record *favourite = mmt_tune_pick(sorted, count);
     const struct mmt_record *rival = &sorted[favourite == sorted];
     struct mmt_record pair[2] = { *favourite, *rival };
     double total[2] = { favourite->result.time.median, rival->result.time.median };
@@ -197,7 +197,7 @@ static mmt_status hold(struct mmt_tuning *t, struct mmt_record *finalists, int *
     mmt_status status = time_round(t, finalists, count, seconds, err);
     if (status || *count == 0)
         return status;
-    *winner = *pick(finalists, *count);
+    *winner = *mmt_tune_pick(finalists, *count);
     if (*count > 1 && !mmt_pool_interrupts())
         status = confirm(t, finalists, *count, seconds, winner, err);
     return status;
