@@ -18,12 +18,6 @@
 // fetched all. Copies are dealt out among the columns of the second half of a stage, so
 // that a warp may be half a stage ahead of the others before it waits for them.
 //
-// Tiles keep the order that they have in memory: a "deep" one (A as it is, B transposed)
-// has rows that run along k, the other kind has a row for each depth. Within a row chunks
-// of 32 bytes are exchanged by xor: so the 16 threads of half a warp, four rows by four
-// neighbours or the other way round, meet in no bank. Padding would do that too, but then
-// a line of 128 bytes that arrives from memory would straddle two rows of banks.
-//
 // k may be cut into SPLIT_K * CLUSTER parts. The blocks of a cluster (sm_90 on) add up
 // their tiles through each other's shared memory; SPLIT_K sums go to the workspace, and
 // mmt_add_parts adds those up. Either has a fixed order. Or blocks stay (DEAL, runs.h):
@@ -32,7 +26,8 @@
 //
 // Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), SPLIT_K * CLUSTER,
 // batch); then mmt_add_parts where SPLIT_K > 1. Where blocks stay: grid (blocks, 1,
-// batch); then mmt_add_runs where DEAL is RUNS. Helpers: ptx.h, hopper.h, tiles.h, runs.h.
+// batch); then mmt_add_runs where DEAL is RUNS. Helpers: ptx.h,
+// hopper.h, tiles.h, runs.h, dmma_tile.h.
 
 #ifndef TILE_M
 #define TILE_M 128            // rows of C per block
@@ -78,21 +73,11 @@
 #endif                        // equal runs of what is left
 
 #define MMA_M    (MMA / 100)
-#define MMA_K    (MMA % 100)
-#define QUADS    (MMA_K / 4)               // depths of an instruction that a thread holds
 #define STEPS    (TILE_K / MMA_K)
-#define THREADS  (WARPS_M * WARPS_N * 32)
-#define VECTOR   (ALIGNED ? 2 : 1)         // elements that are copied at once
 #define BLOCKS_M (TILE_M / WARPS_M / 8)
 #define BLOCKS_N (TILE_N / WARPS_N / 8)
 #define COLUMNS  (STEPS * BLOCKS_N)        // of a warp's blocks, in one stage
 #define AHEAD    (FRAGMENTS - 1)
-
-// Helpers serve both operands; these constants tell them which one is meant.
-#define OPERAND   int tile, bool deep
-#define OPERAND_A TILE_M, !TRANS_A
-#define OPERAND_B TILE_N, TRANS_B
-#define SAME      tile, deep
 
 #if TILE_M % (16 * WARPS_M) || TILE_N % (16 * WARPS_N)
 #error "a warp's rectangle must be a whole number of 16 x 16"
@@ -103,7 +88,6 @@
 #if FRAGMENTS > 1 && STEPS % 2
 #error "fetching ahead needs an even number of steps in TILE_K"
 #endif
-
 #if SYNC && STAGES < 3
 #error "barriers of slots need three stages"
 #endif
@@ -116,116 +100,6 @@
 #else
 #define CLUSTERED
 #endif
-
-// A row of a tile, as it stands in memory, and how many of them there are.
-DEVICE_FN int row_length(OPERAND)
-{
-    return deep ? TILE_K : tile;
-}
-DEVICE_FN int num_rows(OPERAND)
-{
-    return deep ? tile : TILE_K;
-}
-
-// What the places within a row are exchanged by.
-DEVICE_FN int turn(unsigned row, OPERAND)
-{
-    return row_length(SAME) < 16 ? row / 2 % 2 * 4 : row % 4 * 4;
-}
-
-// Where a tile in shared memory holds an element.
-DEVICE_FN int place(int row, int at, OPERAND)
-{
-    return row * row_length(SAME) + (at ^ turn(row, SAME));
-}
-
-#define SPACE_A (TILE_M * TILE_K)
-#define SPACE_B (TILE_N * TILE_K)
-#define SPACE   (SPACE_A + SPACE_B + (SYNC ? 16 : 0)) // whole rows of banks
-
-// A thread's part in copying one operand: vector j of it is j * `pass` rows further on.
-struct copier {
-    const real *from;         // its first vector in the tile to be copied next
-    unsigned to;              // that vector's place in a stage, an address
-    int row, at;              // that vector's place in the tile as it stands in memory
-    int lines, ld;            // lines that the matrix has from the tile on; its ld
-};
-
-// Rows of a tile that the block copies at once; threads beyond them have nothing to copy.
-DEVICE_FN int pass_of(OPERAND)
-{
-    return THREADS / (row_length(SAME) / VECTOR);
-}
-
-// Vectors that a thread copies, of a tile.
-DEVICE_FN int vectors_of(OPERAND)
-{
-    return (num_rows(SAME) - 1) / pass_of(SAME) + 1;
-}
-
-DEVICE_FN struct copier start_copier(const real *matrix, int ld, int line, int lines,
-                                     int depth, unsigned shared, OPERAND)
-{
-    const int run = row_length(SAME) / VECTOR;
-    struct copier c;
-
-    c.row = THREAD_X / run, c.at = THREAD_X % run * VECTOR;
-    c.lines = lines - line, c.ld = ld;
-    c.from = matrix + (deep ? (wide) (line + c.row) * ld + depth + c.at
-                            : (wide) (depth + c.row) * ld + line + c.at);
-    c.to = shared + 8 * place(c.row, c.at, SAME);
-    if (THREADS % run && c.row >= pass_of(SAME))
-        c.row = num_rows(SAME);
-    return c;
-}
-
-// Start copying vector j to the stage at byte `in`. `left` depths are left to copy, and
-// `inside` says that all of the tile is in the matrix.
-DEVICE_FN void copy_vector(const struct copier c, int j, unsigned in, int left,
-                           bool inside, OPERAND)
-{
-    const int first = j * pass_of(SAME), row = c.row + first;
-    const bool all = THREADS % (row_length(SAME) / VECTOR) == 0 &&
-                     first + pass_of(SAME) <= num_rows(SAME);
-    const int across = (deep ? c.lines : left) - row;
-    const int along = (deep ? left : c.lines) - c.at;
-    const int bytes = across > 0 && along > 0 ? smaller(along, VECTOR) * 8 : 0;
-    const int further = place(row, c.at, SAME) - place(c.row, c.at, SAME);
-    const unsigned to = c.to + in + 8 * further;
-    const real *from = c.from + (wide) first * c.ld;
-
-    if (!all && row >= num_rows(SAME))
-        return;
-    if (ALIGNED && inside)
-        copy_16(to, from);
-    else if (ALIGNED)
-        copy_16(to, from, bytes);
-    else if (inside)
-        copy_8(to, from);
-    else
-        copy_8(to, from, bytes);
-}
-
-// Where a thread's first operand stands in a tile.
-DEVICE_FN int own_place(int first, OPERAND)
-{
-    const int g = THREAD_X % 32 / 4, quad = THREAD_X % 4;
-
-    return deep ? place(first + g, quad, SAME) : place(quad, g, SAME) + first;
-}
-
-// Fetch this thread's part of a block of 8 lines, MMA_K deep. `own` is where its first
-// operand stands in shared memory, `line` and `depth` lead from there to the block. Rows
-// of a multiple of 4 are turned alike, and what a turn exchanges is within 16 elements.
-DEVICE_FN void take(real to[QUADS], const real *shared, int own, int line, int depth,
-                    OPERAND)
-{
-    UNROLL
-    for (int q = 0; q < QUADS; q++) {
-        const int row = deep ? line : depth + 4 * q, at = deep ? depth + 4 * q : line;
-        to[q] = shared[row * row_length(SAME) + at / 16 * 16 + (own ^ at % 16)];
-    }
-}
 
 // Where a thread stands on its way along k.
 struct way {
@@ -247,6 +121,7 @@ struct work {
 
 // ---- stages ---------------------------------------------------------------------------
 
+#define SPACE     (SPACE_A + SPACE_B + (SYNC ? 16 : 0)) // whole rows of banks
 #define VECTORS_A (vectors_of(OPERAND_A))
 #define VECTORS   (VECTORS_A + vectors_of(OPERAND_B))
 
