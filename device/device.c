@@ -60,8 +60,8 @@ static mmt_status fail_number(const char *name, size_t count,
     if (count == 0)
         return mmt_fail(
             err, MMT_ERROR_NOT_FOUND,
-            "there is no device %s: this machine has no CUDA or OpenCL device "
-            "that can be used%s%s",
+            "there is no device %s: this machine has no CUDA or OpenCL device that can "
+            "be used; Debian's pocl-opencl-icd makes the CPU one%s%s",
             name, said[0] ? "\n" : "", said);
     if (count == 1)
         return mmt_fail(err, MMT_ERROR_NOT_FOUND,

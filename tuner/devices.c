@@ -63,7 +63,7 @@ static void print_list(const struct mmt_device_info *list, size_t count)
     for (size_t i = 0; i < count; i++)
         print_device(&list[i]);
     if (!count)
-        printf("no device: neither CUDA's driver nor an OpenCL platform was found; "
+        printf("no device: neither a CUDA nor an OpenCL device was found; "
                "Debian's pocl-opencl-icd makes the CPU one\n");
 }
 
