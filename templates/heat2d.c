@@ -42,8 +42,6 @@ static size_t shared_bytes(const int *v, mmt_type type)
 static const char *reject(const int *v, const struct mmt_variant *variant,
                           const struct mmt_caps *caps)
 {
-    if (v[SIDES] == SHARED && caps->kind == MMT_CPU)
-        return "a CPU's caches hold what shared memory would";
     return mmt_op_reject(v[VECTOR], v[THREADS_N], v[THREADS_M],
                          shared_bytes(v, variant->type), caps);
 }

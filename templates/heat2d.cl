@@ -149,6 +149,8 @@ DEVICE_FN void walk(const GLOBAL real *a, int lda, GLOBAL real *c, int ldc, int 
         for (int e = 1; e <= VECTOR; e++)
             north[e] = here[e], here[e] = south[e];
     }
+    if (SIDES == 1 && DEVICE_IS_CPU)
+        BARRIER(); // without it PoCL 3.1 has all threads store what thread 0 may
 }
 
 // The same inside, as a CPU's compiler makes vectors of it.

@@ -45,8 +45,6 @@ static size_t shared_bytes(const int *v, mmt_type type)
 static const char *reject(const int *v, const struct mmt_variant *variant,
                           const struct mmt_caps *caps)
 {
-    if (v[SIDES] == SHARED && caps->kind == MMT_CPU)
-        return "a CPU's caches hold what shared memory would";
     if (v[UNROLL_M] > v[WORK_M])
         return "more planes are unrolled than a block has";
     return mmt_op_reject(v[VECTOR], v[THREADS_K], v[THREADS_N],

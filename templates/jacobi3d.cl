@@ -215,6 +215,8 @@ DEVICE_FN void walk(struct place at, real alpha, real beta, const GLOBAL real *a
         for (int e = 0; e < VECTOR; e++)
             below[e] = here[e + 1], here[e + 1] = above[e];
     }
+    if (SIDES == 1 && DEVICE_IS_CPU)
+        BARRIER(); // without it PoCL 3.1 has all threads store what thread 0 may
 }
 
 // The same inside, as a CPU's compiler makes vectors of it.

@@ -408,6 +408,32 @@ static void check_seed(struct run *run, const struct mmt_template *template)
         check_config(run, &config, &variant);
 }
 
+/* What was once wrong: stores behind a barrier, on PoCL. */
+static const struct {
+    const char *config;
+    mmt_type type;
+} once_wrong[] = {
+    { "heat2d THREADS_M=2 THREADS_N=8 WORK_M=4 VECTOR=8 SIDES=shared", MMT_F64 },
+};
+
+static void check_once_wrong(struct run *run, const struct mmt_template *template)
+{
+    for (int i = 0; i < COUNT(once_wrong); i++) {
+        const struct mmt_variant variant =
+            variant_at(template, 4 * (int) once_wrong[i].type);
+        struct mmt_config config;
+        mmt_error err = { 0 };
+
+        if (mmt_config_parse(once_wrong[i].config, &config, &err)) {
+            printf("WRONG: %s\n", err.text);
+            run->failures++;
+        } else if (config.template == template &&
+                   !mmt_config_reject(&config, &variant, run->caps)) {
+            check_config(run, &config, &variant);
+        }
+    }
+}
+
 /* ---- devices --------------------------------------------------------------------- */
 
 /* One template on one device: the exit status of this process. */
@@ -433,6 +459,7 @@ static int check_one(const char *id, const char *name, bool few)
         seen_values seen = { { false } };
         check_variants(&run, template, seen);
         check_values(&run, template, seen);
+        check_once_wrong(&run, template);
     }
     printf("%s on %s: %d configurations, %d executions, %d wrong\n", name,
            mmt_device_name(run.device), run.configurations, run.executions, run.failures);
