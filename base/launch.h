@@ -71,6 +71,8 @@ struct mmt_launch {
                       * the grid counts blocks that stay; else 0 */
     bool stays;      /* a block computes one tile after another, so that the grid may
                       * be cut to what the device runs at once */
+    bool as_wide; /* its grid has as many blocks along x as that of the launch before it
+                   * once that is cut */
 };
 
 /* The launches of one execution, in order, each after the one before it is done. */

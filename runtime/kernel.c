@@ -121,6 +121,8 @@ static void cut_grid(struct mmt_launch *launch, unsigned resident)
 {
     if (launch->stays && resident && launch->grid[0] > resident)
         launch->grid[0] = resident;
+    if (launch->as_wide)
+        launch->grid[0] = launch[-1].grid[0];
 }
 
 static mmt_status create_functions(struct mmt_kernel *kernel, mmt_error *err)
@@ -132,7 +134,7 @@ static mmt_status create_functions(struct mmt_kernel *kernel, mmt_error *err)
         const struct mmt_launch *launch = &launches->launch[i];
         status = mmt_function_create(kernel->module, launch->entry, launch->block,
                                      launch->shared, &kernel->functions[i], err);
-        if (status == MMT_OK && launch->stays) {
+        if (status == MMT_OK && (launch->stays || launch->as_wide)) {
             unsigned resident = mmt_function_resident(kernel->functions[i]);
             cut_grid(&kernel->whole.launches.launch[i], resident);
             cut_grid(&kernel->rest.launches.launch[i], resident);

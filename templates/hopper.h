@@ -167,12 +167,11 @@ DEVICE_FN void store_words(unsigned to, uint2 words)
                  :: "r"(to), "r"(words.x), "r"(words.y) : "memory");
 }
 
-DEVICE_FN uint2 load_words(unsigned from)
+DEVICE_FN unsigned load_word(unsigned from)
 {
-    uint2 words;
-    asm volatile("ld.shared.v2.b32 {%0, %1}, [%2];"
-                 : "=r"(words.x), "=r"(words.y) : "r"(from) : "memory");
-    return words;
+    unsigned word;
+    asm volatile("ld.shared.b32 %0, [%1];" : "=r"(word) : "r"(from) : "memory");
+    return word;
 }
 
 // The word that a block of the cluster has at that place.

@@ -1,12 +1,15 @@
-"""Run wgmma.cu without its card: run_hopper.py MMTUNE LAUNCHES COMPILER...
+"""Run wgmma.cu without its card: run_hopper.py MMTUNE LAUNCHES COMPILER... [SAMPLES SEED]
 
 The words of the prelude and of hopper.h are replaced by those of tests/hopper, the text is
 compiled for the host, and the product of small whole numbers must come out exactly. Threads
 are fibers in an order that lays races open; barriers, the copy engine and wgmma are done by
-hand. Every template text is otherwise what ships.
+hand. Every template text is otherwise what ships. With SAMPLES, so many configurations and
+shapes are drawn instead of those below.
 """
+import json
 import os
 import pathlib
+import random
 import shutil
 import subprocess
 import sys
@@ -16,9 +19,12 @@ SMALL = dict(TILE_M=64, TILE_N=32, STAGES=3, CONSUMERS=1, CLUSTER='1x1', STORE_S
 WIDE = dict(TILE_M=128, TILE_N=64, STAGES=3, CONSUMERS=2, CLUSTER='1x1', STORE_SLOTS=1)
 
 # knobs, those that differ, problem, alpha, beta
+SHARED = (SMALL, dict(CLUSTER_K=4), 'gemm bf16 nn 72x40x456', 2, -1)
+IN_TURN = (WIDE, dict(CLUSTER='1x2', SCHEDULE='pingpong'), 'gemm bf16 tt 600x200x456', 1, 0)
+IN_RUNS = (SMALL, dict(DEAL='runs'), 'gemm bf16 nn 136x136x1000', 2, -1)
 CASES = [
+    SHARED, IN_TURN, IN_RUNS,
     (SMALL, dict(), 'gemm bf16 nn 72x40x136', 1, 0),
-    (SMALL, dict(CLUSTER_K=4), 'gemm bf16 nn 72x40x456', 2, -1),
     (SMALL, dict(CLUSTER='2x1', CLUSTER_K=2), 'gemm bf16 nt 200x72x456', 1, 0),
     (SMALL, dict(CLUSTER='4x1', CLUSTER_K=2, SPLIT_K=2), 'gemm bf16 nn 200x72x456', 2, 1),
     (SMALL, dict(CLUSTER='1x4', SPLIT_K=4), 'gemm bf16 tt 72x203x456 ldc=205', 2, 1),
@@ -27,26 +33,51 @@ CASES = [
     (WIDE, dict(STORE_SLOTS=0, SWAP=1, TILE_N=16, CLUSTER='1x4', CLUSTER_K=2),
      'gemm bf16 tt 16x136x456', 1, -1),
     (WIDE, dict(CLUSTER='2x1'), 'gemm bf16 nn 600x200x200 lda=208 ldc=208', 2, -1),
-    (WIDE, dict(CLUSTER='1x2', SCHEDULE='pingpong'), 'gemm bf16 tt 600x200x456', 1, 0),
     (WIDE, dict(TILE_M=64, TILE_N=96, CONSUMERS=3, CLUSTER='4x1', STORE_SLOTS=2,
                 SCHEDULE='pingpong'), 'gemm f16 nt 600x200x456', 1, 0),
     (WIDE, dict(TILE_M=192, TILE_N=48, CONSUMERS=3, STAGES=2, DEPTH=2),
      'gemm bf16 tn 600x200x300', 1, 1),
     (WIDE, dict(CLUSTER='2x1', WALK='columns', GROUP=2, IN_FLIGHT=0),
      'gemm bf16 nn 600x456x72 batch=2 stride_b=0', 1, 0),
+    (WIDE, dict(DEAL='even'), 'gemm bf16 nn 600x200x200 lda=208 ldc=208', 2, -1),
+    (SMALL, dict(DEAL='tiles', CLUSTER='2x1'), 'gemm bf16 nt 200x72x456', 1, 0),
+    (SMALL, dict(DEAL='runs'), 'gemm f16 tn 264x104x1000 bias=row', 1, 1),
+    (SMALL, dict(DEAL='runs'), 'gemm bf16 nn 72x40x64 activation=relu', -1, 1),
+    (SMALL, dict(DEAL='runs'), 'gemm bf16 nn 72x104x0', 1, 2),
+    (SMALL, dict(DEAL='runs'), 'gemm bf16 nn 72x104x200', 0, 2),
+    (WIDE, dict(DEAL='runs', CLUSTER='2x1'), 'gemm bf16 nn 600x200x712', 2, -1),
+    (WIDE, dict(DEAL='runs', CLUSTER='1x2', SCHEDULE='pingpong', STORE_SLOTS=2),
+     'gemm bf16 tt 600x264x712 bias=column', 1, 0),
+    (WIDE, dict(DEAL='runs', STORE_SLOTS=0, SWAP=1, TILE_N=16, WALK='hilbert', GROUP=1),
+     'gemm f16 nt 21x456x520', 1, -1),
+    (SMALL, dict(DEAL='runs', PROMOTE=2, IN_FLIGHT=0), 'gemm f8e4m3 tn 144x112x1296', 1, 1),
+    (SMALL, dict(DEAL='runs', CLUSTER='2x1'), 'gemm i8 nn 336x112x1301 lda=1312', 3, -2),
+    (WIDE, dict(DEAL='runs', TILE_N=32), 'gemm tf32 nn 144x108x356', 2, 1),
+    (SMALL, dict(WALK='hilbert', GROUP=1), 'gemm bf16 nn 456x232x72', 1, 0),
+    (WIDE, dict(WALK='hilbert', GROUP=1, CLUSTER='1x2', SCHEDULE='pingpong'),
+     'gemm bf16 nn 400x840x136', 1, 0),
     (SMALL, dict(CLUSTER_K=2), 'gemm i8 nn 70x112x453 lda=464 ldc=113', 3, -2),
     (SMALL, dict(STORE_SLOTS=1),
      'gemm i8 tt 80x112x453 ldb=464 bias=row activation=relu', 1, 0),
+    (SMALL, dict(SPLIT_K=4), 'gemm bf16 nn 72x40x72', 1, 1),
     (SMALL, dict(SPLIT_K=4), 'gemm tf32 tn 72x36x100 bias=column batch=2', 2, -1),
     (SMALL, dict(SWAP=1, SPLIT_K=2), 'gemm tf32 nt 20x72x0', 2, -1),
     (WIDE, dict(TILE_N=32, PROMOTE=2, IN_FLIGHT=0), 'gemm f8e4m3 nn 144x48x656', 1, 1),
     (SMALL, dict(PROMOTE=4, IN_FLIGHT=0), 'gemm f8e5m2 nt 144x48x1056 out=f32', 1, 1),
 ]
 
-# Lines without which a case must come out wrong.
+# What a case must not come out right with.
 FAULTS = [
-    ('            consumers_sync();', 1),   # sums overwrite what others still multiply
-    ('                await_turn(group);', 8),   # a tile takes another's slots for its own
+    ('sums overwrite what others still multiply', SHARED,
+     '        numbered_sync(1, CONSUMERS * 128);', ''),
+    ("a tile takes another's slots for its own", IN_TURN, '            await_turn(group);', ''),
+    ('nobody says where a tile begins', IN_TURN,
+     '        tell(ring, number, job);', ''),
+    ('a run goes on where the last tile began', IN_RUNS, 'j > 0 ? 0 : begin % p.depth',
+     'begin % p.depth'),
+    ('parts of neighbouring tiles are in one place', IN_RUNS, 'w.part = p.cluster + w.tile;',
+     'w.part = p.cluster;'),
+    ('one part too few is added up', IN_RUNS, '- run + 1;', '- run;'),
 ]
 
 
@@ -72,32 +103,94 @@ def name_of(case):
     return 'wgmma ' + ' '.join(f'{name}={value}' for name, value in knobs.items())
 
 
-def run(case, mmtune, launches, compiler, folder, fault=None):
+def run(case, mmtune, launches, compiler, folder, old='', new=''):
     configuration, problem = name_of(case), case[2]
     environment = dict(os.environ, MMTUNE_TEMPLATE_DIR=str(folder))
     here = pathlib.Path(__file__).resolve().parent / 'hopper'
     text = check([mmtune, 'emit', configuration, *emit_options(problem)], env=environment)
-    if fault and fault not in text:
-        raise ValueError(f'the kernel has no line {fault.strip()}')
-    (folder / 'kernel.h').write_text(text.replace(fault, '') if fault else text)
+    if old not in text:
+        raise ValueError(f'the kernel has no {old.strip()}')
+    (folder / 'kernel.h').write_text(text.replace(old, new) if old else text)
     check([*compiler, '-std=c++17', '-O1', '-w', f'-I{here}', f'-I{folder}',
            '-DKERNEL="kernel.h"', str(here / 'emulate.cpp'), '-o', str(folder / 'kernel')])
     plan = check([launches, configuration, problem])
     check([str(folder / 'kernel'), str(case[3]), str(case[4])], input=plan)
 
 
-def is_right(case, *where, fault=None):
+def is_right(case, *where):
     try:
-        run(case, *where, fault=fault)
+        run(case, *where)
     except RuntimeError as error:
-        if not fault:
-            print(f'{case[2]}, alpha {case[3]}, beta {case[4]}: {name_of(case)}\n    {error}')
+        print(f'{case[2]}, alpha {case[3]}, beta {case[4]}: {name_of(case)}\n    {error}')
         return False
     return True
 
 
+def is_found(fault, *where):
+    name, case, old, new = fault
+    try:
+        run(case, *where, old, new)
+    except RuntimeError:
+        return True
+    print(f'not found: {name}')
+    return False
+
+
+def draw_problem(draw):
+    kind = draw.choice(['bf16', 'f16', 'tf32', 'f8e4m3', 'f8e5m2', 'i8'])
+    m, n = draw.choice([1, 8, 40, 72, 136, 264, 600]), draw.choice([8, 16, 40, 112, 264, 456])
+    words = [f'gemm {kind}', draw.choice(['nn', 'nt', 'tn', 'tt']),
+             f'{m}x{n}x{draw.choice([0, 16, 72, 328, 712, 1304])}']
+    step = 16 if kind in ('f8e4m3', 'f8e5m2', 'i8') else 8
+    k = int(words[-1].split('x')[2])
+    if words[1][0] == 't' or k % step:
+        words.append(f'lda={-(-max(m, k) // step) * step}')
+    if words[1][1] == 't' or n % step:
+        words.append(f'ldb={-(-max(n, k) // step) * step}')
+    if kind != 'i8':
+        words.append(draw.choice(['out=f32', '']))
+    words += [draw.choice(['', 'batch=2']), draw.choice(['', 'bias=row', 'bias=column']),
+              draw.choice(['', 'activation=relu'])]
+    return ' '.join(word for word in words if word)
+
+
+# Each knob as it is in one of those above, or anything.
+def draw_knobs(draw, values):
+    base = draw.choice([SMALL, WIDE, SMALL, WIDE] + [dict(c[0], **c[1]) for c in CASES])
+    return {name: base[name] if name in base and draw.random() < 0.6 else draw.choice(all)
+            for name, all in values.items()}
+
+
+def draw_case(draw, values, launches):
+    while True:
+        case = (draw_knobs(draw, values), {}, draw_problem(draw), draw.choice([1, 0, 2]),
+                draw.choice([0, 1, -1]))
+        if not subprocess.run([launches, name_of(case), case[2]], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL).returncode:
+            return case
+
+
+def sample(count, seed, mmtune, launches, compiler, folder):
+    knobs = json.loads(check([mmtune, 'templates', 'wgmma', '--json']))[0]['knobs']
+    values = {knob['name']: knob['values'] for knob in knobs}
+    draw = random.Random(seed)
+    wrong = sum(not is_right(draw_case(draw, values, launches), mmtune, launches, compiler,
+                             folder) for _ in range(count))
+    print(f'emulated: {count} drawn, {wrong} wrong')
+    return wrong > 0
+
+
+def examine(*where):
+    wrong = sum(not is_right(case, *where) for case in CASES)
+    missed = sum(not is_found(fault, *where) for fault in FAULTS)
+    print(f'emulated: {len(CASES)} products, {wrong} wrong; '
+          f'{len(FAULTS)} faults, {missed} missed')
+    return wrong + missed > 0
+
+
 def main():
     mmtune, launches, *compiler = sys.argv[1:]
+    numbers = [int(compiler.pop()) for word in compiler[1:] if word.isdigit()][::-1]
     source = pathlib.Path(__file__).resolve().parent
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -105,12 +198,7 @@ def main():
                      *(source / 'hopper').glob('*.h')]:
             shutil.copy(file, folder)
         where = mmtune, launches, compiler, folder
-        wrong = sum(not is_right(case, *where) for case in CASES)
-        missed = sum(is_right(CASES[number], *where, fault=fault)
-                     for fault, number in FAULTS)
-    print(f'emulated: {len(CASES)} products, {wrong} wrong; '
-          f'{len(FAULTS)} faults, {missed} missed')
-    return wrong + missed > 0
+        return sample(*numbers, *where) if numbers else examine(*where)
 
 
 sys.exit(main())

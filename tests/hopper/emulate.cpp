@@ -147,7 +147,7 @@ static void call(void)
     if (!strcmp(running, "mmt_turn_b"))
         return mmt_turn_b(m, n, k, b.data(), 0, plan.ldb, plan.stride_b, parts, 0);
 #endif
-#if SPLIT_K > 1
+#if LEAVES
     if (!strcmp(running, "mmt_add_parts"))
         return mmt_add_parts(m, n, k, alpha, beta, NULL, 0, c.data(), 0, plan.ldc,
                              plan.stride_c, added, 0, parts, 0);

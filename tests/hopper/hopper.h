@@ -90,6 +90,13 @@ DEVICE_FN void store_words(unsigned to, uint2 words)
     store_word(to + 4, words.y);
 }
 
+DEVICE_FN unsigned load_word(unsigned from)
+{
+    unsigned word;
+    memcpy(&word, byte_of(machine.fiber->block, from, sizeof(word)), sizeof(word));
+    return word;
+}
+
 DEVICE_FN unsigned load_word_of(unsigned from, int block)
 {
     unsigned word;

@@ -17,13 +17,17 @@ static const struct mmt_caps caps = {
 };
 
 /* Few blocks stay, so that each has several tiles. */
+static unsigned width(const struct mmt_launch *launch)
+{
+    if (launch->as_wide)
+        return width(launch - 1);
+    return launch->stays && launch->grid[0] > caps.sms ? caps.sms : launch->grid[0];
+}
+
 static void print_launch(const struct mmt_launch *launch)
 {
-    unsigned x = launch->grid[0];
-    if (launch->stays && x > caps.sms)
-        x = caps.sms;
-    printf("%s %u %u %u %u %zu", launch->entry, x, launch->grid[1], launch->grid[2],
-           launch->block[0], launch->shared);
+    printf("%s %u %u %u %u %zu", launch->entry, width(launch), launch->grid[1],
+           launch->grid[2], launch->block[0], launch->shared);
     for (int i = 0; i < 3; i++) {
         const struct mmt_box *box = &launch->box[i];
         printf(" %u %u %u %d %zu", box->inner, box->outer, box->swizzle, box->turned,

@@ -12,6 +12,7 @@
 #include <memory>
 #include <vector>
 
+using std::max;
 using std::min;
 
 struct uint2 {

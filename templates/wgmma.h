@@ -1,0 +1,121 @@
+/* wgmma.cu as its host sees it: the knobs in the order in which that file names them, and
+ * what it derives from them. For wgmma.c, what cannot be, and wgmma_launch.c. */
+#ifndef MMT_TEMPLATES_WGMMA_H
+#define MMT_TEMPLATES_WGMMA_H
+
+#include "templates/gemm.h"
+
+// clang-format off
+enum {
+    SWAP, TILE_M, TILE_N, DEPTH, STAGES, CONSUMERS, SCHEDULE, CLUSTER, CLUSTER_K, SPLIT_K,
+    DEAL, WALK, GROUP, IN_FLIGHT, PROMOTE, STORE_SLOTS, PROMOTION, NUM_KNOBS,
+};
+// clang-format on
+
+enum { COOPERATIVE, PINGPONG };
+enum { ROUNDS, EVEN, TILES, RUNS };
+enum { ROWS, COLUMNS, HILBERT };
+enum { ALONE = 11, BELOW = 21, BESIDE = 12, FOUR_BELOW = 41, FOUR_BESIDE = 14 };
+
+/* ---- what the kernel file derives too -----------------------------------------------
+ */
+
+enum { LINE = 128, BLOCK_M = 64, WARPGROUP = 128 };
+
+static inline int consumers_of_a_tile(const int *v)
+{
+    return v[SCHEDULE] == PINGPONG ? 1 : v[CONSUMERS];
+}
+
+static inline int threads(const int *v)
+{
+    return WARPGROUP * v[CONSUMERS] + (v[CONSUMERS] == 1 ? 32 : WARPGROUP);
+}
+
+static inline int blocks_of_cluster(const int *v)
+{
+    return v[CLUSTER] / 10 * (v[CLUSTER] % 10) * v[CLUSTER_K];
+}
+
+static inline int cluster_m(const int *v)
+{
+    return v[CLUSTER] / 10;
+}
+
+static inline int cluster_n(const int *v)
+{
+    return v[CLUSTER] % 10;
+}
+
+/* Elements of a line of a tile. */
+static inline int atom(mmt_type type)
+{
+    return LINE / (int) mmt_type_size(type);
+}
+
+/* Whether an operand that is not stored along k is turned first: elements that are not of
+ * 2 bytes must run along it. */
+static inline bool turns(mmt_type type)
+{
+    return mmt_type_size(type) != 2;
+}
+
+/* Whether the operands of the instruction run along k. */
+static inline bool left_deep(const int *v, mmt_type type, bool trans_a, bool trans_b)
+{
+    return turns(type) || (v[SWAP] ? trans_b : !trans_a);
+}
+
+static inline bool right_deep(const int *v, mmt_type type, bool trans_a, bool trans_b)
+{
+    return turns(type) || (v[SWAP] ? !trans_a : trans_b);
+}
+
+/* Bytes of an operand's tile. */
+static inline int tile_bytes(const int *v, int tile, mmt_type type, bool deep)
+{
+    int chunks = (tile + atom(type) - 1) / atom(type);
+    return deep ? v[DEPTH] * tile * LINE : chunks * atom(type) * v[DEPTH] * LINE;
+}
+
+/* Bytes of a line of a piece of C on its way out. */
+static inline int line_of_c(const int *v, mmt_type out)
+{
+    int line = LINE;
+    while (v[TILE_N] * (int) mmt_type_size(out) % line)
+        line /= 2;
+    return line;
+}
+
+static inline size_t shared_bytes(const int *v, mmt_type type, mmt_type out, bool trans_a,
+                                  bool trans_b)
+{
+    int slot = tile_bytes(v, v[TILE_M], type, left_deep(v, type, trans_a, trans_b)) +
+               tile_bytes(v, v[TILE_N], type, right_deep(v, type, trans_a, trans_b));
+    int piece = BLOCK_M * line_of_c(v, out);
+    int barriers = 2 * (int) sizeof(uint64_t), job = 4 * (int) sizeof(int);
+    return (size_t) (v[STAGES] * (slot + barriers + job) +
+                     v[CONSUMERS] * v[STORE_SLOTS] * piece);
+}
+
+/* Sums of a thread, and the registers that they take. */
+static inline int sums(const int *v)
+{
+    return v[TILE_M] / BLOCK_M / consumers_of_a_tile(v) * v[TILE_N] / 2;
+}
+
+static inline int registers_of_sums(const int *v)
+{
+    return v[PROMOTE] ? 2 * sums(v) : sums(v);
+}
+
+static inline bool shares_tiles(const int *v)
+{
+    return v[CLUSTER_K] > 1 || v[SPLIT_K] > 1;
+}
+
+const char *mmt_wgmma_refuse(const int *v, const mmt_problem *problem);
+void mmt_wgmma_launch(const int *v, const mmt_problem *problem,
+                      const struct mmt_caps *caps, struct mmt_launches *out);
+
+#endif

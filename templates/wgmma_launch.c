@@ -1,0 +1,213 @@
+/* How wgmma.cu is launched, and which shapes it serves. */
+#include "templates/wgmma.h"
+
+/* ---- which shapes --------------------------------------------------------------------
+ */
+
+static int64_t clusters(const int *v, const mmt_problem *p)
+{
+    int64_t rows = v[SWAP] ? p->n : p->m, columns = v[SWAP] ? p->m : p->n;
+    return mmt_gemm_pieces(rows, v[TILE_M] * cluster_m(v)) *
+           mmt_gemm_pieces(columns, v[TILE_N] * cluster_n(v));
+}
+
+/* Bytes of the sums of a cluster's tiles. */
+static size_t sum_bytes(const int *v)
+{
+    return (size_t) (cluster_m(v) * cluster_n(v) * v[TILE_M] * v[TILE_N]) * 4;
+}
+
+static int64_t slots(const int *v, const mmt_problem *p)
+{
+    return mmt_gemm_pieces(p->k, atom(p->type) * v[DEPTH]);
+}
+
+const char *mmt_wgmma_refuse(const int *v, const mmt_problem *p)
+{
+    enum { MOST_BYTES = 1 << 27, MOST_CLUSTERS = 1024, MOST_SLOTS = 1 << 20 };
+
+    if (v[STORE_SLOTS] && p->n * (int64_t) mmt_type_size(p->out) % 16)
+        return "the copy engine stores rows of C whose length is a multiple of 16 bytes: "
+               "STORE_SLOTS must be 0";
+    if (v[SPLIT_K] > 1 &&
+        (double) clusters(v, p) * (double) sum_bytes(v) * v[SPLIT_K] * (double) p->batch >
+            MOST_BYTES)
+        return "SPLIT_K would leave more than 2^25 sums; C has tiles enough without";
+    if (v[DEAL] == RUNS && p->batch > 1)
+        return "DEAL runs is for one product; a batch has tiles enough";
+    if (v[DEAL] == RUNS && clusters(v, p) > MOST_CLUSTERS)
+        return "C has so many tiles that what DEAL runs saves, a part of a round, is "
+               "little";
+    if (v[DEAL] == RUNS && slots(v, p) > MOST_SLOTS)
+        return "DEAL runs numbers the slots along k by an int, and these are more than "
+               "2^20";
+    return mmt_gemm_refuse(clusters(v, p) * blocks_of_cluster(v));
+}
+
+/* ---- launching -----------------------------------------------------------------------
+ */
+
+/* A part of an operand's tile, one for each of the blocks that share it. */
+static struct mmt_box operand_box(const int *v, mmt_type type, int tile, bool deep,
+                                  int parts)
+{
+    const int lines = deep ? tile : atom(type) * v[DEPTH];
+    return (struct mmt_box){
+        .inner = (unsigned) atom(type),
+        .outer = (unsigned) (lines / parts),
+        .swizzle = LINE,
+        .promotion = (unsigned) v[PROMOTION],
+    };
+}
+
+static struct mmt_box result_box(const int *v, mmt_type out)
+{
+    const unsigned line = (unsigned) line_of_c(v, out);
+    return (struct mmt_box){
+        .inner = line / (unsigned) mmt_type_size(out),
+        .outer = BLOCK_M,
+        .swizzle = line,
+    };
+}
+
+/* Bytes of a turned matrix of so many lines along k. */
+static size_t turned_bytes(const mmt_problem *p, int64_t lines)
+{
+    int64_t line = mmt_gemm_pieces(p->k * (int64_t) mmt_type_size(p->type), 16) * 16;
+    return (size_t) (lines * line);
+}
+
+/* One launch that turns an operand, where it is not stored along k. */
+static void add_turn(const mmt_problem *p, bool of_b, struct mmt_launches *out)
+{
+    enum { TURN = 64, THREADS_TURN = 256 };
+    static const enum mmt_arg args_a[] = { MMT_ARG_M, MMT_ARG_K, MMT_ARG_A,
+                                           MMT_ARG_WORKSPACE, MMT_ARG_END };
+    static const enum mmt_arg args_b[] = { MMT_ARG_M, MMT_ARG_N,         MMT_ARG_K,
+                                           MMT_ARG_B, MMT_ARG_WORKSPACE, MMT_ARG_END };
+    const int64_t lines = of_b ? p->n : p->m;
+    const int64_t blocks =
+        mmt_gemm_pieces(p->k ? p->k : 1, TURN) * mmt_gemm_pieces(lines, TURN);
+
+    out->launch[out->count++] = (struct mmt_launch){
+        .entry = of_b ? "mmt_turn_b" : "mmt_turn_a",
+        .args = of_b ? args_b : args_a,
+        .grid = { (unsigned) blocks, 1, (unsigned) p->batch },
+        .block = { THREADS_TURN, 1, 1 },
+    };
+    out->workspace += (size_t) p->batch * turned_bytes(p, lines);
+}
+
+/* Clusters of one block for each multiprocessor. */
+static int64_t clusters_abreast(const int *v, const struct mmt_caps *caps)
+{
+    const int64_t all = caps->sms / (unsigned) blocks_of_cluster(v);
+    return all ? all : 1;
+}
+
+/* With DEAL runs even few tiles are dealt to all multiprocessors. */
+static int64_t clusters_launched(const int *v, const mmt_problem *p,
+                                 const struct mmt_caps *caps)
+{
+    const int64_t tiles = clusters(v, p), abreast = clusters_abreast(v, caps);
+    return v[DEAL] == RUNS && tiles < abreast ? abreast : tiles;
+}
+
+/* The most parts of tiles that DEAL runs leaves: each cluster's run has one, and another
+ * one where it goes on to the next tile. No more clusters run at once than shared memory
+ * and threads allow. */
+static int64_t most_parts(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
+                          const struct mmt_launch *product)
+{
+    const size_t by_shared = caps->shared_per_sm / product->shared;
+    const size_t by_threads = caps->threads_per_sm / (unsigned) threads(v);
+    const size_t fit = by_shared < by_threads ? by_shared : by_threads;
+    const int64_t blocks = (int64_t) (caps->sms * (fit ? fit : 1));
+    const int64_t resident = blocks / blocks_of_cluster(v);
+    const int64_t launched = clusters_launched(v, p, caps), tiles = clusters(v, p);
+    const int64_t runs = launched < resident ? launched : resident;
+    return runs + (tiles < runs ? tiles : runs);
+}
+
+static void add_product(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
+                        struct mmt_launches *out)
+{
+    static const enum mmt_arg args[] = {
+        MMT_ARG_MAP_A, MMT_ARG_MAP_B, MMT_ARG_M,         MMT_ARG_N,
+        MMT_ARG_K,     MMT_ARG_ALPHA, MMT_ARG_BETA,      MMT_ARG_SCALARS,
+        MMT_ARG_C,     MMT_ARG_BIAS,  MMT_ARG_WORKSPACE, MMT_ARG_END,
+    };
+    static const enum mmt_arg store_args[] = {
+        MMT_ARG_MAP_A, MMT_ARG_MAP_B,     MMT_ARG_MAP_C, MMT_ARG_M,       MMT_ARG_N,
+        MMT_ARG_K,     MMT_ARG_ALPHA,     MMT_ARG_BETA,  MMT_ARG_SCALARS, MMT_ARG_C,
+        MMT_ARG_BIAS,  MMT_ARG_WORKSPACE, MMT_ARG_END,
+    };
+    const bool left = left_deep(v, p->type, p->trans_a, p->trans_b);
+    const bool right = right_deep(v, p->type, p->trans_a, p->trans_b);
+    const struct mmt_box boxes[] = {
+        operand_box(v, p->type, v[TILE_M], left, cluster_n(v)),
+        operand_box(v, p->type, v[TILE_N], right, cluster_m(v)),
+    };
+
+    out->launch[out->count++] = (struct mmt_launch){
+        .entry = "mmt_gemm",
+        .args = v[STORE_SLOTS] ? store_args : args,
+        .grid = { (unsigned) (clusters_launched(v, p, caps) * blocks_of_cluster(v)),
+                  (unsigned) v[SPLIT_K], (unsigned) p->batch },
+        .block = { (unsigned) threads(v), 1, 1 },
+        .shared = shared_bytes(v, p->type, p->out, p->trans_a, p->trans_b),
+        .box = { boxes[v[SWAP]], boxes[!v[SWAP]], result_box(v, p->out) },
+        .stays = !shares_tiles(v) && v[DEAL] != TILES,
+    };
+}
+
+/* Adds up what SPLIT_K clusters or, with DEAL runs, those of one launch left. */
+static void add_parts(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
+                      struct mmt_launches *out)
+{
+    enum { THREADS_ADD = 256, PAIRS_EACH = 4 };
+    static const enum mmt_arg args[] = {
+        MMT_ARG_M,       MMT_ARG_N, MMT_ARG_K,    MMT_ARG_ALPHA,     MMT_ARG_BETA,
+        MMT_ARG_SCALARS, MMT_ARG_C, MMT_ARG_BIAS, MMT_ARG_WORKSPACE, MMT_ARG_END,
+    };
+    const struct mmt_launch *product = &out->launch[out->count - 1];
+    const bool runs = v[DEAL] == RUNS;
+    const int64_t pairs = (int64_t) sum_bytes(v) / 8;
+    const int64_t parts =
+        runs ? most_parts(v, p, caps, product) : clusters(v, p) * v[SPLIT_K];
+
+    out->launch[out->count++] = (struct mmt_launch){
+        .entry = "mmt_add_parts",
+        .args = args,
+        .grid = { runs ? product->grid[0]
+                       : (unsigned) (clusters(v, p) * pairs / THREADS_ADD),
+                  runs ? (unsigned) mmt_gemm_pieces(pairs, PAIRS_EACH * THREADS_ADD) : 1,
+                  (unsigned) p->batch },
+        .block = { THREADS_ADD, 1, 1 },
+        .as_wide = runs,
+    };
+    out->workspace += (size_t) (p->batch * parts) * sum_bytes(v);
+}
+
+void mmt_wgmma_launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
+                      struct mmt_launches *out)
+{
+    const bool turn_a = turns(p->type) && p->trans_a;
+    const bool turn_b = turns(p->type) && !p->trans_b;
+    struct mmt_launch *product;
+    size_t behind_a;
+
+    *out = (struct mmt_launches){ 0 };
+    if (turn_a)
+        add_turn(p, false, out);
+    behind_a = out->workspace;
+    if (turn_b)
+        add_turn(p, true, out);
+    product = &out->launch[out->count];
+    add_product(v, p, caps, out);
+    product->box[0].turned = turn_a;
+    product->box[1].turned = turn_b;
+    product->box[1].at = behind_a;
+    if (v[SPLIT_K] > 1 || v[DEAL] == RUNS)
+        add_parts(v, p, caps, out);
+}

@@ -1,0 +1,282 @@
+// From sums to C in wgmma.cu: alpha, beta, bias and activation; the three ways to store them,
+// from registers, through shared memory, or in parts through the workspace; and the kernel
+// that adds such parts up.
+
+// A piece of C on its way out: 64 lines of at most 128 bytes that divide TILE_N.
+#define LINE_C      (TILE_N * RESULT_SIZE % 128 == 0  ? 128                                \
+                     : TILE_N * RESULT_SIZE % 64 == 0 ? 64                                 \
+                     : TILE_N * RESULT_SIZE % 32 == 0 ? 32                                 \
+                                                      : 16)
+#define PIECE_N     (LINE_C / RESULT_SIZE)
+#define PIECES      (TILE_N / PIECE_N)          // beside each other
+#define BYTES_PIECE (64 * LINE_C)
+
+struct output {
+    int rows, columns;
+    real alpha, beta;
+    result *c;
+    const result *bias;
+    int ldc;
+    bool pairs;        // any two neighbours at an even column may be stored at once
+};
+
+DEVICE_FN output find_output(const problem &p, real alpha, real beta, result *c, int ldc,
+                             wide stride, const result *bias)
+{
+    const bool pairs = ldc % 2 == 0 && stride % 2 == 0 &&
+                       (unsigned long long) c % (2 * RESULT_SIZE) == 0;
+    return { p.rows, p.columns, alpha, beta, c + BLOCK_Z * stride, bias, ldc, pairs };
+}
+
+// ---- from registers -------------------------------------------------------------------
+
+// From a sum to what C gets in row i and column j, if it is inside.
+DEVICE_FN real finished(real x, const output &out, int i, int j, bool inside)
+{
+    x *= out.alpha;
+    if (out.beta != 0 && inside)
+        x = MULTIPLY_ADD(out.beta, from_result(out.c[(wide) i * out.ldc + j]), x);
+    if (BIAS && inside)
+        x += bias_at(out.bias, i, j);
+    return activate(x);
+}
+
+// Two neighbouring sums, of row r and columns q and q + 1 of the product or its transpose.
+DEVICE_FN void finish(real *x, const output &out, int r, int q)
+{
+    UNROLL
+    for (int e = 0; e < 2; e++)
+        x[e] = finished(x[e], out, SWAP ? q + e : r, SWAP ? r : q + e,
+                        r < out.rows && q + e < out.columns);
+}
+
+// Two neighbours as words of C's type; in 16 bits both are in the first.
+DEVICE_FN uint2 pack(const real *x)
+{
+#if defined(OUT_BF16)
+    return make_uint2(pair_of_bf16(x[0], x[1]), 0);
+#elif defined(OUT_F16)
+    return make_uint2(pair_of_f16(x[0], x[1]), 0);
+#else
+    return make_uint2(SUM_TO_WORD(x[0]), SUM_TO_WORD(x[1]));
+#endif
+}
+
+// Store two neighbouring elements.
+DEVICE_FN void store(const real *x, const output &out, int r, int q)
+{
+    if (r >= out.rows)
+        return;
+    result *c = SWAP ? out.c + (wide) q * out.ldc + r : out.c + (wide) r * out.ldc + q;
+    if (!SWAP && out.pairs && q + 1 < out.columns) {
+        if (RESULT_SIZE == 4)
+            *(uint2 *) c = pack(x);
+        else
+            *(unsigned *) c = pack(x).x;
+        return;
+    }
+    if (q < out.columns)
+        c[0] = to_result(x[0]);
+    if (q + 1 < out.columns)
+        c[SWAP ? out.ldc : 1] = to_result(x[1]);
+}
+
+// ---- through shared memory ------------------------------------------------------------
+
+#if STORE_SLOTS
+// The threads of a warpgroup wait for each other.
+DEVICE_FN void group_sync(int group)
+{
+    numbered_sync(1 + group, 128);
+}
+
+// A byte of a piece of C, swizzled as the engine undoes it.
+DEVICE_FN unsigned swizzle(unsigned at)
+{
+    return at ^ at / 8 % LINE_C / 16 * 16;
+}
+
+// Write a warpgroup's piece of C, whose first sum is *sum, to shared memory.
+DEVICE_FN void write_piece(unsigned to, const real *sum, int thread)
+{
+    const int lane = thread % 32, row = thread / 32 * 16;
+#if RESULT_SIZE == 2
+    const int line = (row + lane % 16) * LINE_C;
+    UNROLL
+    for (int j = 0; j < PIECE_N; j += 16, sum += 8)
+        if (PIECE_N >= 16)
+            store_matrices(to + swizzle(line + j * 2 + lane / 16 * 16), pack(sum).x,
+                           pack(sum + 2).x, pack(sum + 4).x, pack(sum + 6).x);
+        else
+            store_matrices(to + line, pack(sum).x, pack(sum + 2).x);
+#else
+    UNROLL
+    for (int s = 0; s < PIECE_N / 2; s += 2) {
+        const int line = (row + lane / 4 + s % 4 * 4) * LINE_C;
+        store_words(to + swizzle(line + s / 4 * 32 + lane % 4 * 8), pack(sum + s));
+    }
+#endif
+}
+
+// Store a warpgroup's sums, which begin there in C, through its slots, as many pieces at a
+// time.
+DEVICE_FN void store_pieces(real sum[BLOCKS_M][SUMS], const tensor_map *map, unsigned slots,
+                            place at, int thread, int group)
+{
+    UNROLL
+    for (int p = 0; p < BLOCKS_M * PIECES; p++) {
+        const int slot = p % STORE_SLOTS;
+        if (slot == 0) {
+            if (thread == 0)
+                await_copies_out();
+            group_sync(group);
+        }
+        write_piece(slots + slot * BYTES_PIECE, &sum[p / PIECES][p % PIECES * PIECE_N / 2],
+                    thread);
+        if (slot < STORE_SLOTS - 1 && p < BLOCKS_M * PIECES - 1)
+            continue;
+        shared_ready();
+        group_sync(group);
+        if (thread == 0)
+            UNROLL
+            for (int q = p - slot; q <= p; q++)
+                copy_out(map, at.column + q % PIECES * PIECE_N, at.row + q / PIECES * 64,
+                         BLOCK_Z, slots + q % STORE_SLOTS * BYTES_PIECE);
+    }
+}
+#endif
+
+// ---- through the workspace ------------------------------------------------------------
+
+// Parts of tiles stand behind the operands that were turned, those of a matrix of the batch
+// after those of the one before. Each holds pairs of sums: for each pair of a thread a line,
+// which holds one of each thread.
+DEVICE_FN real *part_at(real *workspace, const problem &p, int m, int n, int k, int part,
+                        int mate)
+{
+    const int all = SPLIT_K > 1 ? tiles_of(p) * SPLIT_K : p.runs + p.cut;
+    const wide before = ((wide) BLOCK_Z * all + part) * MATES + mate;
+    return (real *) ((element *) workspace + turned(m, n, k)) + before * (TILE_M * TILE_N);
+}
+
+DEVICE_FN real2 *pair_at(real *part, int s, int thread)
+{
+    return (real2 *) part + s / 2 * (OWNERS * 128) + thread;
+}
+
+// What a thread does with two sums, the s-th and the next: leave them in the workspace, or
+// finish them and, unless C goes through shared memory, store them.
+DEVICE_FN void put_out(real *x, const output &out, place tile, int s, int thread, real *part)
+{
+    const int r = tile.row + row_of(s, thread), q = tile.column + column_of(s, thread);
+    if (LEAVES && part) {
+        *pair_at(part, s, thread) = { x[0], x[1] };
+        return;
+    }
+    finish(x, out, r, q);
+    if (STORE_SLOTS == 0)
+        store(x, out, r, q);
+}
+
+DEVICE_FN void put_out_all(real sum[BLOCKS_M][SUMS], const output &out, place tile,
+                           int thread, real *part)
+{
+    if (LEAVES && part) {
+        UNROLL
+        for (int s = 0; s < ALL_SUMS; s += 2)
+            put_out(&sum[s / SUMS][s % SUMS], out, tile, s, thread, part);
+        return;
+    }
+    UNROLL
+    for (int s = 0; s < ALL_SUMS; s += 2)
+        put_out(&sum[s / SUMS][s % SUMS], out, tile, s, thread, 0);
+}
+
+#if CLUSTER_K > 1
+// Sums in shared memory: a line for each of a thread's, a column for each thread.
+DEVICE_FN unsigned sum_at(unsigned sums, int s)
+{
+    return sums + 4 * (s * CONSUMERS * 128 + THREAD_X);
+}
+
+DEVICE_FN void put_sums(real sum[BLOCKS_M][SUMS], unsigned to)
+{
+    UNROLL
+    for (int s = 0; s < ALL_SUMS; s++)
+        store_word(sum_at(to, s), SUM_TO_WORD(sum[s / SUMS][s % SUMS]));
+}
+
+DEVICE_FN real get_sum(unsigned from, int s, int block)
+{
+    return WORD_TO_SUM(load_word_of(sum_at(from, s), block));
+}
+
+// Add up and put out this block's part of the sums of all that share its tile.
+DEVICE_FN void put_out_shared(unsigned from, const problem &p, const output &out, place tile,
+                              int thread, real *part)
+{
+    const int mine = ALL_SUMS / CLUSTER_K;
+    UNROLL
+    for (int i = 0; i < mine; i += 2) {
+        const int s = p.mates / MATES * mine + i;
+        real x[2] = { 0, 0 };
+        UNROLL
+        for (int b = 0; b < CLUSTER_K; b++) {
+            x[0] += get_sum(from, s, p.mate + b * MATES);
+            x[1] += get_sum(from, s + 1, p.mate + b * MATES);
+        }
+        put_out(x, out, tile, s, thread, part);
+    }
+}
+#endif
+
+// ---- adding up ------------------------------------------------------------------------
+
+#if LEAVES
+#define THREADS_ADD 256
+#define PAIRS       (TILE_M * TILE_N / 2)      // of a tile: whole blocks of threads
+
+// A thread adds up the parts of two neighbours of C, in the order of k, and goes on where
+// there are more than threads.
+//
+// Launch: block (THREADS_ADD), grid (any; with DEAL runs as many as mmt_gemm has, for
+// that is how tiles were cut; any, batch).
+KERNEL __launch_bounds__(THREADS_ADD)
+void mmt_add_parts(int m, int n, int k, real alpha, real beta,
+                   const GLOBAL real *scalars, wide scalars_start,
+                   GLOBAL result *c, wide c_start, int ldc, wide c_stride,
+                   const GLOBAL result *bias, wide bias_start,
+                   GLOBAL real *workspace, wide workspace_start)
+{
+    if (scalars) {
+        alpha = scalars[scalars_start];
+        beta = scalars[scalars_start + 1];
+    }
+    const problem p = find_problem(m, n, k, alpha);
+    const output out = find_output(p, alpha, beta, c + c_start, ldc, c_stride,
+                                   bias + bias_start);
+    const wide all = (wide) tiles_left(p) * MATES * PAIRS;
+    const wide step = (wide) gridDim.x * gridDim.y * THREADS_ADD;
+
+    for (wide i = (wide) (BLOCK_Y * gridDim.x + BLOCK_X) * THREADS_ADD + THREAD_X; i < all;
+         i += step) {
+        const int tile = (int) (i / PAIRS) / MATES, mate = (int) (i / PAIRS) % MATES;
+        const int pair = (int) (i % PAIRS), thread = pair % (OWNERS * 128);
+        const int s = pair / (OWNERS * 128) * 2;
+        const place at = find_tile(p, tile, mate);
+        const int r = at.row + row_of(s, thread), q = at.column + column_of(s, thread);
+        if (r >= out.rows || q >= out.columns)
+            continue;
+
+        int count;
+        const int first = first_part(p, tile, &count);
+        const real2 *from = pair_at(part_at(workspace, p, m, n, k, first, mate), s, thread);
+        real x[2] = { 0, 0 };
+        UNROLL
+        for (int part = 0; part < count; part++, from += MATES * PAIRS)
+            x[0] += from->x, x[1] += from->y;
+        finish(x, out, r, q);
+        store(x, out, r, q);
+    }
+}
+#endif

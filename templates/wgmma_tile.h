@@ -1,0 +1,154 @@
+// What wgmma.cu gives to the tensor cores: the sizes that follow from its knobs, how a tile of
+// an operand stands in shared memory, and multiplying two of them.
+//
+// "Left" and "right" name the operands of the instruction: A and B, or with SWAP, which
+// computes the transpose of C, B and A: then a tile's rows are columns of C, which suits
+// an A of few rows. An operand that runs along k is "deep": its tile holds lines of 128
+// bytes along k. The other kind holds chunks, 128 bytes wide, of TILE_K rows. The copy engine
+// swizzles both as the tensor cores expect it. Elements that are not of 2 bytes must be
+// deep: those that are stored otherwise are turned into the workspace first (turn.h).
+
+#if defined(TYPE_TF32)
+#define SIZE 4                // bytes of an element
+#elif defined(TYPE_BF16) || defined(TYPE_F16)
+#define SIZE 2
+#else
+#define SIZE 1
+#endif
+#if defined(OUT_BF16) || defined(OUT_F16)
+#define RESULT_SIZE 2         // bytes of an element of C
+#else
+#define RESULT_SIZE 4
+#endif
+
+#define LINE      128                           // bytes of a line of a tile
+#define ATOM      (LINE / SIZE)                 // elements of a line
+#define TILE_K    (ATOM * DEPTH)
+#define WGMMA_K   (32 / SIZE)                   // depth of one instruction
+#define STEPS     (TILE_K / WGMMA_K)
+#define OWNERS    (SCHEDULE ? 1 : CONSUMERS)    // warpgroups that share a tile
+#define TURNS     (SCHEDULE ? CONSUMERS : 1)    // tiles that a block has at work
+#define BLOCKS_M  (TILE_M / 64 / OWNERS)        // instructions below each other
+#define SUMS      (TILE_N / 2)                  // registers that each of them adds to
+#define ALL_SUMS  (BLOCKS_M * SUMS)             // of a thread
+#define THREADS   (CONSUMERS * 128 + (CONSUMERS == 1 ? 32 : 128))
+#define CLUSTER_M (CLUSTER / 10)                // blocks that share what they need of
+#define CLUSTER_N (CLUSTER % 10)                // right, and of left
+#define MATES     (CLUSTER_M * CLUSTER_N)
+#define BLOCKS    (MATES * CLUSTER_K)           // of a cluster
+
+#define TURN_A     (SIZE != 2 && TRANS_A)
+#define TURN_B     (SIZE != 2 && !TRANS_B)
+#define LEFT_DEEP  (SIZE != 2 || (SWAP ? TRANS_B : !TRANS_A))
+#define RIGHT_DEEP (SIZE != 2 || (SWAP ? !TRANS_A : TRANS_B))
+#define CHUNKS(tile, deep) ((deep) ? DEPTH : ((tile) + ATOM - 1) / ATOM)
+#define LINES(tile, deep)  ((deep) ? (tile) : TILE_K)             // of a chunk
+#define BYTES(tile, deep)  (CHUNKS(tile, deep) * LINES(tile, deep) * LINE)
+#define BYTES_LEFT  BYTES(TILE_M, LEFT_DEEP)
+#define BYTES_SLOT  (BYTES_LEFT + BYTES(TILE_N, RIGHT_DEEP))
+
+#if TILE_M % (64 * OWNERS) || TILE_N % 8 || TILE_N > 256
+#error "a warpgroup needs whole blocks of 64 rows and a multiple of 8 columns up to 256"
+#endif
+
+// ---- words for each type --------------------------------------------------------------
+
+#if defined(TYPE_BF16)
+#define WGMMA_TYPES "k16.f32.bf16.bf16"
+#elif defined(TYPE_F16)
+#define WGMMA_TYPES "k16.f32.f16.f16"
+#elif defined(TYPE_TF32)
+#define WGMMA_TYPES "k8.f32.tf32.tf32"
+#elif defined(TYPE_F8E4M3)
+#define WGMMA_TYPES "k32.f32.e4m3.e4m3"
+#elif defined(TYPE_F8E5M2)
+#define WGMMA_TYPES "k32.f32.e5m2.e5m2"
+#else
+#define WGMMA_TYPES "k32.s32.s8.s8"
+#endif
+#if SIZE == 2 && LEFT_DEEP && RIGHT_DEEP
+#define WGMMA_SIGNS ", 1, 1, 0, 0"     // neither is negated; which of them is not deep
+#elif SIZE == 2 && LEFT_DEEP
+#define WGMMA_SIGNS ", 1, 1, 0, 1"
+#elif SIZE == 2 && RIGHT_DEEP
+#define WGMMA_SIGNS ", 1, 1, 1, 0"
+#elif SIZE == 2
+#define WGMMA_SIGNS ", 1, 1, 1, 1"
+#elif defined(TYPE_I8)
+#define WGMMA_SIGNS ""
+#else
+#define WGMMA_SIGNS ", 1, 1"
+#endif
+#if defined(TYPE_I8)
+#define SUM_TO_WORD(x) (x)
+#define WORD_TO_SUM(x) (x)
+#else
+#define SUM_TO_WORD(x) BITS_OF_FLOAT(x)
+#define WORD_TO_SUM(x) FLOAT_OF_BITS(x)
+#endif
+#define TEXT_OF(x) #x
+#define TEXT(x)    TEXT_OF(x)
+
+// ---- a tile in shared memory ----------------------------------------------------------
+
+// How the tensor cores find a swizzled tile at that address of shared memory: groups of 8
+// lines stand 1024 bytes apart, chunks as far as they are long. All in units of 16 bytes.
+DEVICE_FN unsigned long long describe(unsigned address, bool deep)
+{
+    const unsigned long long swizzled = 1ull << 62, groups = 1024 / 16,
+                             chunks = deep ? 1 : TILE_K * LINE / 16;
+    return swizzled | groups << 32 | chunks << 16 | (address & 0x3ffff) / 16;
+}
+
+// Where in a tile, in units of 16 bytes, the operand of an instruction begins.
+DEVICE_FN int operand(int block, int step, int tile, bool deep)
+{
+    if (deep)
+        return (step / 4 * tile + block * 64) * LINE / 16 + step % 4 * 2;
+    return (block * 64 / ATOM * TILE_K + step * WGMMA_K) * LINE / 16;
+}
+
+// ---- sums -----------------------------------------------------------------------------
+
+// Start multiplying the tiles of a slot, and add to what the sums hold if `add`.
+DEVICE_FN void multiply(real sum[BLOCKS_M][SUMS], unsigned long long left,
+                        unsigned long long right, bool add)
+{
+    wgmma_begin();
+    UNROLL
+    for (int s = 0; s < STEPS; s++)
+        UNROLL
+        for (int i = 0; i < BLOCKS_M; i++)
+            WGMMA("m64n" TEXT(TILE_N) WGMMA_TYPES, WGMMA_SIGNS, sum[i],
+                  left + operand(i, s, TILE_M, LEFT_DEEP),
+                  right + operand(0, s, TILE_N, RIGHT_DEEP), add || s > 0);
+    wgmma_end();
+}
+
+DEVICE_FN void settle(real sum[BLOCKS_M][SUMS])
+{
+    UNROLL
+    for (int s = 0; s < ALL_SUMS; s++)
+        settle_sum(sum[s / SUMS][s % SUMS]);
+}
+
+DEVICE_FN void clear(real sum[BLOCKS_M][SUMS])
+{
+    UNROLL
+    for (int s = 0; s < ALL_SUMS; s++)
+        sum[s / SUMS][s % SUMS] = 0;
+}
+
+// Where the s-th sum of a thread of those that share a tile stands in it. Each four of an
+// instruction's are two neighbours of a row and of the row 8 further down; the next four
+// are 8 columns further.
+DEVICE_FN int row_of(int s, int thread)
+{
+    return (thread / 128 * BLOCKS_M + s / SUMS) * 64 + thread % 128 / 32 * 16 +
+           thread % 32 / 4 + s % 4 / 2 * 8;
+}
+
+DEVICE_FN int column_of(int s, int thread)
+{
+    return s % SUMS / 4 * 8 + thread % 4 * 2 + s % 2;
+}
