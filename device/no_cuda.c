@@ -13,8 +13,9 @@ static mmt_status fail_absent(mmt_error *err)
 static mmt_status cuda_list(struct mmt_device_info **list, size_t *count,
                             struct mmt_text *notes, mmt_error *err)
 {
-    mmt_text_add(notes,
-                 "no CUDA devices: this mmtune was built without CUDA's headers\n");
+    if (notes)
+        mmt_text_add(notes,
+                     "no CUDA devices: this mmtune was built without CUDA's headers\n");
     return MMT_OK;
 }
 

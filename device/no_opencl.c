@@ -14,7 +14,8 @@ static mmt_status fail_absent(mmt_error *err)
 static mmt_status opencl_list(struct mmt_device_info **list, size_t *count,
                               struct mmt_text *notes, mmt_error *err)
 {
-    mmt_text_add(notes, "no OpenCL devices: this mmtune was built without OpenCL\n");
+    if (notes)
+        mmt_text_add(notes, "no OpenCL devices: this mmtune was built without OpenCL\n");
     return MMT_OK;
 }
 
