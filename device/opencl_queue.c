@@ -46,12 +46,25 @@ void mmt_opencl_buffer_free(mmt_device *device, mmt_operand buffer)
     clReleaseMemObject(memory_of(buffer));
 }
 
+static mmt_status fail_copy(mmt_operand buffer, size_t bytes, const char *call,
+                            cl_int code, mmt_error *err)
+{
+    size_t size = 0;
+    clGetMemObjectInfo(memory_of(buffer), CL_MEM_SIZE, sizeof(size), &size, NULL);
+    if (code == CL_INVALID_VALUE &&
+        (buffer.offset > size || bytes > size - buffer.offset))
+        return mmt_fail_native(err, MMT_ERROR_ARGUMENT, code,
+                               "%zu bytes from byte %zu on do not lie in a buffer of %zu",
+                               bytes, buffer.offset, size);
+    return mmt_opencl_fail(err, code, call);
+}
+
 mmt_status mmt_opencl_buffer_write(mmt_device *device, mmt_operand to, const void *from,
                                    size_t bytes, mmt_error *err)
 {
     cl_int code = clEnqueueWriteBuffer(mmt_opencl_of(device)->queue, memory_of(to),
                                        CL_TRUE, to.offset, bytes, from, 0, NULL, NULL);
-    return code ? mmt_opencl_fail(err, code, "clEnqueueWriteBuffer") : MMT_OK;
+    return code ? fail_copy(to, bytes, "clEnqueueWriteBuffer", code, err) : MMT_OK;
 }
 
 mmt_status mmt_opencl_buffer_read(mmt_device *device, void *to, mmt_operand from,
@@ -59,7 +72,7 @@ mmt_status mmt_opencl_buffer_read(mmt_device *device, void *to, mmt_operand from
 {
     cl_int code = clEnqueueReadBuffer(mmt_opencl_of(device)->queue, memory_of(from),
                                       CL_TRUE, from.offset, bytes, to, 0, NULL, NULL);
-    return code ? mmt_opencl_fail(err, code, "clEnqueueReadBuffer") : MMT_OK;
+    return code ? fail_copy(from, bytes, "clEnqueueReadBuffer", code, err) : MMT_OK;
 }
 
 /* ---- queues ---------------------------------------------------------------------- */
