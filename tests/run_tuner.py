@@ -369,7 +369,7 @@ def test_killed():
         process.kill()
         process.wait()
         check(len(workers) >= 2, f"it had workers: {workers}")
-        deadline = time.time() + 5
+        deadline = time.time() + 60
         while any(map(alive, workers)) and time.time() < deadline:
             time.sleep(0.05)
         check(not any(map(alive, workers)), "its workers die with it")
@@ -394,7 +394,7 @@ def test_killed():
     wait_for_results(process, 1)
     process.send_signal(signal.SIGINT)
     process.send_signal(signal.SIGTERM)
-    check(process.wait(timeout=10) == 130, f"exit status 130, is {process.returncode}")
+    check(process.wait(timeout=60) == 130, f"exit status 130, is {process.returncode}")
     check_unique(other)
     check_profile(other, 1)
 
