@@ -26,7 +26,7 @@ struct fuzz_options {
 struct fuzz_options fuzz_options(int argc, char **argv);
 
 /* `accepts` says whether it took a text, and ends the program where it did wrong. False
- * where too few texts were tried or taken to tell anything, or one took seconds. */
+ * where too few texts were taken to tell anything, or one took seconds of a processor. */
 bool fuzz(const char *what, const struct fuzz_input *corpus, size_t count,
           bool (*accepts)(const char *text, size_t size), double seconds,
           unsigned long long seed);
