@@ -221,6 +221,28 @@ def check_pictures(folder):
         print("no pictures: gnuplot is not installed")
 
 
+def check_script(device, folder):
+    """All studies by one command: what fails is told, and the others are done."""
+    script = os.path.join(papers, "..", "..", "tools", "run_studies.sh")
+    small = dict(os.environ, STUDIES="ladder-z* cards cg-*", LADDER="64", CG="1,5,20")
+
+    def call(out, *devices):
+        return subprocess.run([script, program, os.path.join(folder, out), "60", *devices],
+                              env=small, capture_output=True, text=True)
+
+    done = call("all", device)
+    check(done.returncode == 0 and "3 studies done" in done.stdout, "%s" % done)
+    found = {name for _, _, names in os.walk(os.path.join(folder, "all")) for name in names}
+    check({"run.txt", "cards.csv", "cards.txt", "cg.csv", "ladder-zatolokin.csv"} <= found,
+          "%s" % found)
+    check(not any(name.endswith((".json", ".gp")) for name in found), "%s" % found)
+    done = call("part", device, "opencl:99")
+    check(done.returncode == 1 and "there is no opencl:99" in done.stdout and
+          "failed: ladder-zatolokin cg-opencl-99" in done.stdout, "%s" % done)
+    check(os.path.exists(os.path.join(folder, "part", "cards", "cards.csv")), "the others")
+    check(call("none").returncode == 2, "usage")
+
+
 device = cpu()
 check_usage(device)
 with tempfile.TemporaryDirectory() as temporary:
@@ -234,5 +256,7 @@ with tempfile.TemporaryDirectory() as temporary:
     check_pyramid(device, temporary)
     check_cg(device, temporary)
     check_pictures(temporary)
+with tempfile.TemporaryDirectory() as temporary:
+    check_script(device, temporary)
 print("study: %d checks, %d failed" % (checks, failures))
 sys.exit(failures > 0)

@@ -51,20 +51,25 @@ plan() {
 
 sizes() { echo "${1:+--sizes $1}"; }
 
-for paper in zatolokin:8:28 semenenko:16:63 gts250:40:48 ustyuzhanin:10:25; do
-    IFS=: read -r name weight count <<<"$paper"
-    own=LADDER_${name^^}
-    plan "ladder-$name" "$weight" $((count * ${#devices[@]})) \
-        "ladder --device $list --paper $name $(sizes "${!own-${LADDER-}}")"
-done
+# A paper's ladder: name, weight, rows for each device.
+plan_ladder() {
+    local own=LADDER_${1^^}
+    plan "ladder-$1" "$2" $(($3 * ${#devices[@]})) \
+        "ladder --device $list --paper $1 $(sizes "${!own-${LADDER-}}")"
+}
+
+plan_ladder zatolokin 8 28
+plan_ladder semenenko 16 63
+plan_ladder ustyuzhanin 10 25
 plan addition 8 $((18 * ${#devices[@]})) "addition --device $list $(sizes "${ADDITION-}")"
 plan cards 1 0 "cards $cards/geforce-gtx-1060.json $cards/quadro-k5000.json"
 for device in "${devices[@]}"; do
     short=${device//:/-}
-    plan "longvector-$short" 5 0 "longvector --device $device $(sizes "${LONGVECTOR-}")"
-    plan "pyramid-$short" 5 0 "pyramid --device $device --sizes ${PYRAMID-512}"
-    plan "cg-$short" 5 0 "cg --device $device $(sizes "${CG-}")"
+    plan "longvector-$short" 4 0 "longvector --device $device $(sizes "${LONGVECTOR-}")"
+    plan "pyramid-$short" 8 0 "pyramid --device $device --sizes ${PYRAMID-384}"
+    plan "cg-$short" 4 0 "cg --device $device $(sizes "${CG-}")"
 done
+plan_ladder gts250 40 48 # the longest is last, and gets what the others leave
 
 # ---- one study ---------------------------------------------------------------------------------
 
@@ -92,7 +97,7 @@ run_one() {
     *) state="failed ($code)" ;;
     esac
     printf '%-24s %-12s %4d s   mmtune %s\n' "$name" "$state" $((SECONDS - began)) \
-        "${command//"$cards/"/}" >>"$log"
+        "$(xargs <<<"${command//"$cards/"/}")" >>"$log"
     [ -n "${KEEP-}" ] || find "$out" \( -name "*.json" -o -name "*.gp" \) -delete
     sed -i "s#^-> $out/#-> #; s# and \.json\$##" "$out/$name.txt"
 }

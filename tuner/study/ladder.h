@@ -80,7 +80,7 @@ const struct mmt_paper_row *mmt_ladder_paper_cpu(const struct mmt_ladder *ladder
 /* ladder_tables.c: prints, saves and draws. */
 mmt_status mmt_ladder_report(const struct mmt_ladder *ladder, mmt_error *err);
 
-/* ladder_forms.c: the paper's tables in the paper's form, and what of them is suspect. */
+/* ladder_forms.c: the paper's tables in the paper's form. */
 mmt_status mmt_ladder_forms(const struct mmt_ladder *ladder, mmt_error *err);
 
 #endif

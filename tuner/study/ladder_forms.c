@@ -344,6 +344,13 @@ static mmt_status gts250_cpu(const struct mmt_ladder *ladder, mmt_error *err)
 }
 
 /* Time of the whole program, and what of it is not computing. */
+static void whole_and_rest(const struct mmt_climb *climb, struct figure out[2])
+{
+    out[0] = out[1] = seconds_of(climb, 1e3);
+    out[1].here = climb ? out[0].here - climb->phases.kernel * 1e3 : NAN;
+    out[1].paper = out[1].row ? out[1].row->other * 1e3 : NAN;
+}
+
 static mmt_status gts250_times(const struct mmt_ladder *ladder, int device,
                                mmt_error *err)
 {
@@ -362,16 +369,11 @@ static mmt_status gts250_times(const struct mmt_ladder *ladder, int device,
     start(&form, title, "n");
     for (int i = 0; i < ladder->num_sizes; i++) {
         struct figure figures[MOST_FIGURES];
-        for (int at = 0; at < 4; at++) {
-            const struct mmt_climb *climb =
-                mmt_ladder_find(ladder, &ladder->paper->rungs[at / 2],
-                                gts250_types[at % 2], ladder->sizes[i], device);
-            struct figure whole = seconds_of(climb, 1e3), rest = whole;
-            rest.here = climb ? whole.here - climb->phases.kernel * 1e3 : NAN;
-            rest.paper = rest.row ? rest.row->other * 1e3 : NAN;
-            figures[2 * at] = whole;
-            figures[2 * at + 1] = rest;
-        }
+        for (int at = 0; at < 4; at++)
+            whole_and_rest(mmt_ladder_find(ladder, &ladder->paper->rungs[at / 2],
+                                           gts250_types[at % 2], ladder->sizes[i],
+                                           device),
+                           &figures[2 * at]);
         add_line(ladder, i, figures, &form);
     }
     snprintf(title, sizeof title, "Table 2 %s", ladder->devices[device].id);
@@ -386,12 +388,38 @@ static const struct mmt_paper_row *printed_speed_up(int64_t n)
     return mmt_paper_find(&wanted);
 }
 
+enum { SPEEDS = 5 };
+
 /* The paper's S is its classical kernel over its tiled one, and its E that over all 128
  * processors, which both use: S over one core is what the words say. */
+static void speed_figures(const struct mmt_ladder *ladder, int device, int64_t n,
+                          struct figure out[SPEEDS])
+{
+    const struct mmt_rung *rungs = ladder->paper->rungs;
+    const struct mmt_climb *tiled =
+        mmt_ladder_find(ladder, &rungs[1], MMT_F32, n, device);
+    const struct mmt_paper_row *printed = printed_speed_up(n);
+    double lanes = tiled ? mmt_ladder_lanes(ladder, tiled) : NAN;
+    double wrong = printed ? printed->other : NAN;
+    struct figure t = seconds_of(tiled, 1),
+                  c = seconds_of(mmt_ladder_find(ladder, &rungs[0], MMT_F32, n, device),
+                                 1),
+                  core = cpu_figure(ladder, MMT_F32, n, MMT_CPU_AB, 1),
+                  s = quotient(core, t);
+
+    s.from = core.from;
+    out[0] = rate_of(tiled);
+    out[1] = (struct figure){ c.here / t.here, wrong, printed, 0 };
+    out[2] = (struct figure){ c.here / t.here / lanes, wrong / 128, printed, 0 };
+    out[3] = s;
+    out[4] = (struct figure){ s.here / lanes, s.paper / 128, s.row, 0 };
+}
+
 static mmt_status gts250_speeds(const struct mmt_ladder *ladder, int device,
                                 mmt_error *err)
 {
     struct form form = { .count = 0 };
+    struct figure figures[SPEEDS];
     char title[160];
 
     add_column(&form, GFLOPS, "R");
@@ -403,26 +431,7 @@ static mmt_status gts250_speeds(const struct mmt_ladder *ladder, int device,
              ladder->devices[device].id);
     start(&form, title, "n");
     for (int i = 0; i < ladder->num_sizes; i++) {
-        int64_t n = ladder->sizes[i];
-        const struct mmt_climb *tiled =
-            mmt_ladder_find(ladder, &ladder->paper->rungs[1], MMT_F32, n, device);
-        struct figure t = seconds_of(tiled, 1),
-                      c = seconds_of(mmt_ladder_find(ladder, &ladder->paper->rungs[0],
-                                                     MMT_F32, n, device),
-                                     1),
-                      core = cpu_figure(ladder, MMT_F32, n, MMT_CPU_AB, 1),
-                      s = quotient(core, t);
-        s.from = core.from;
-        double lanes = tiled ? mmt_ladder_lanes(ladder, tiled) : NAN;
-        const struct mmt_paper_row *printed = printed_speed_up(n);
-        double wrong = printed ? printed->other : NAN;
-        const struct figure figures[] = {
-            rate_of(tiled),
-            { c.here / t.here, wrong, printed, 0 },
-            { c.here / t.here / lanes, wrong / 128, printed, 0 },
-            s,
-            { s.here / lanes, s.paper / 128, s.row, 0 },
-        };
+        speed_figures(ladder, device, ladder->sizes[i], figures);
         add_line(ladder, i, figures, &form);
     }
     snprintf(title, sizeof title, "Tables 3 4 5 %s", ladder->devices[device].id);
@@ -440,49 +449,6 @@ static mmt_status gts250_forms(const struct mmt_ladder *ladder, mmt_error *err)
     return status;
 }
 
-/* ---- what is suspect, and what was left out --------------------------------------- */
-
-static bool climbed(const struct mmt_ladder *ladder, const struct mmt_paper_row *row)
-{
-    bool size = false;
-    for (int i = 0; i < ladder->num_sizes; i++)
-        size |= ladder->sizes[i] == row->n;
-    return size && ladder->types >> row->type & 1 &&
-           !strcmp(row->paper, ladder->paper->name) &&
-           strcmp(row->algorithm, "array_add");
-}
-
-static void say_suspects(const struct mmt_ladder *ladder)
-{
-    int count, said = 0;
-    const struct mmt_paper_row *rows = mmt_paper_rows(&count);
-
-    for (int i = 0; i < count; i++) {
-        if (!rows[i].suspect || !climbed(ladder, &rows[i]))
-            continue;
-        if (!said++)
-            mmt_study_say(ladder->options, "\nof the paper's figures these are suspect, "
-                                           "and compared with nothing:");
-        mmt_study_say(ladder->options, "  %s, n = %" PRId64 ", %s%s%s on %s: %s",
-                      rows[i].where, rows[i].n, rows[i].algorithm,
-                      rows[i].variant[0] ? " " : "", rows[i].variant, rows[i].device,
-                      rows[i].suspect + strlen("suspect: "));
-    }
-}
-
-static void say_left_out(const struct mmt_ladder *ladder)
-{
-    const char *last = "";
-    for (int i = 0; i < ladder->num_climbs; i++) {
-        const struct mmt_climb *climb = &ladder->climbs[i];
-        if (climb->why[0] && strcmp(climb->why, last))
-            mmt_study_say(ladder->options, "left out on %s: %s, %s, n = %" PRId64 ": %s",
-                          ladder->devices[climb->device].id, climb->rung->what,
-                          mmt_type_name(climb->type), climb->n, climb->why);
-        last = climb->why[0] ? climb->why : last;
-    }
-}
-
 mmt_status mmt_ladder_forms(const struct mmt_ladder *ladder, mmt_error *err)
 {
     const char *name = ladder->paper->name;
@@ -496,7 +462,5 @@ mmt_status mmt_ladder_forms(const struct mmt_ladder *ladder, mmt_error *err)
                 status = strcmp(name, "zatolokin")
                              ? kernel_forms(ladder, (mmt_type) type, err)
                              : zatolokin_forms(ladder, (mmt_type) type, err);
-    say_suspects(ladder);
-    say_left_out(ladder);
     return status;
 }

@@ -1,5 +1,6 @@
 /* The ladder's tables: all that was measured, then each paper's tables in its own form.
  */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -369,10 +370,55 @@ static mmt_status show_phases(const struct mmt_ladder *ladder, mmt_error *err)
     return status;
 }
 
+/* ---- what is suspect, and what was left out --------------------------------------- */
+
+static bool climbed(const struct mmt_ladder *ladder, const struct mmt_paper_row *row)
+{
+    bool size = false;
+    for (int i = 0; i < ladder->num_sizes; i++)
+        size |= ladder->sizes[i] == row->n;
+    return size && ladder->types >> row->type & 1 &&
+           !strcmp(row->paper, ladder->paper->name) &&
+           strcmp(row->algorithm, "array_add");
+}
+
+static void say_suspects(const struct mmt_ladder *ladder)
+{
+    int count, said = 0;
+    const struct mmt_paper_row *rows = mmt_paper_rows(&count);
+
+    for (int i = 0; i < count; i++) {
+        if (!rows[i].suspect || !climbed(ladder, &rows[i]))
+            continue;
+        if (!said++)
+            mmt_study_say(ladder->options, "\nof the paper's figures these are suspect, "
+                                           "and compared with nothing:");
+        mmt_study_say(ladder->options, "  %s, n = %" PRId64 ", %s%s%s on %s: %s",
+                      rows[i].where, rows[i].n, rows[i].algorithm,
+                      rows[i].variant[0] ? " " : "", rows[i].variant, rows[i].device,
+                      rows[i].suspect + strlen("suspect: "));
+    }
+}
+
+static void say_left_out(const struct mmt_ladder *ladder)
+{
+    const char *last = "";
+    for (int i = 0; i < ladder->num_climbs; i++) {
+        const struct mmt_climb *climb = &ladder->climbs[i];
+        if (climb->why[0] && strcmp(climb->why, last))
+            mmt_study_say(ladder->options, "left out on %s: %s, %s, n = %" PRId64 ": %s",
+                          ladder->devices[climb->device].id, climb->rung->what,
+                          mmt_type_name(climb->type), climb->n, climb->why);
+        last = climb->why[0] ? climb->why : last;
+    }
+}
+
 mmt_status mmt_ladder_report(const struct mmt_ladder *ladder, mmt_error *err)
 {
     mmt_study_say(ladder->options, "\n== %s", ladder->paper->title);
     mmt_status status = mmt_ladder_forms(ladder, err);
+    say_suspects(ladder);
+    say_left_out(ladder);
     if (status == MMT_OK)
         status = show_phases(ladder, err);
     if (status == MMT_OK)

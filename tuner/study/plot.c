@@ -80,7 +80,7 @@ static void add_decades(const char *axis, struct range range, struct mmt_text *t
 
     if (range.most / range.least > 2e3)
         return;
-    mmt_text_addf(text, "set format %s '%%g'\nset %stics (", axis, axis);
+    mmt_text_addf(text, "set %stics (", axis);
     for (double ten = pow(10, floor(log10(range.least)) - 1); ten <= 10 * range.most;
          ten *= 10)
         for (int i = 0; i < 3; i++) {
@@ -90,31 +90,32 @@ static void add_decades(const char *axis, struct range range, struct mmt_text *t
     mmt_text_add(text, ")\n");
 }
 
-/* 51200000 is '51.2M'. */
-static void add_place(double value, struct mmt_text *text)
+/* 51200000 is 51.2M. */
+static void place_label(double value, char label[24])
 {
     double unit = value >= 1e9 ? 1e9 : value >= 1e6 ? 1e6 : 1;
-    mmt_text_addf(text, unit > 1 ? "'%.4g%s' %.9g" : "'%.9g%s' %.9g", value / unit,
-                  unit == 1e9   ? "G"
-                  : unit == 1e6 ? "M"
-                                : "",
-                  value);
+    const char *letter = unit == 1e9 ? "G" : unit == 1e6 ? "M" : "";
+    snprintf(label, 24, unit > 1 ? "%.4g%s" : "%.9g%s", value / unit, letter);
 }
 
 enum { MOST_TICS = 16 };
 
-/* The places themselves where they are few, but for those too near to the last label. */
+/* The places themselves where they are few, but for those too near to another: a letter
+ * takes about a hundredth of the axis. */
 static bool add_places(const struct mmt_table *table, const struct mmt_plot *plot,
                        struct range range, struct mmt_text *text)
 {
     double places[MOST_TICS], span = log(range.most / range.least);
+    char label[24];
     int count = 0;
 
     for (int row = 0; row < table->num_rows; row++) {
         double value = mmt_table_cell(table, row, plot->x)->number;
         bool seen = !is_drawn(table, plot, row);
+        place_label(value, label);
         for (int i = 0; i < count; i++)
-            seen |= fabs(log(value / places[i])) < 0.055 * span;
+            seen |= fabs(log(value / places[i])) <
+                    0.011 * (double) (strlen(label) + 1) * span;
         if (!seen && count == MOST_TICS)
             return false;
         if (!seen)
@@ -122,8 +123,8 @@ static bool add_places(const struct mmt_table *table, const struct mmt_plot *plo
     }
     mmt_text_add(text, "set xtics (");
     for (int i = 0; i < count; i++) {
-        mmt_text_add(text, i ? ", " : "");
-        add_place(places[i], text);
+        place_label(places[i], label);
+        mmt_text_addf(text, "%s'%s' %.9g", i ? ", " : "", label, places[i]);
     }
     mmt_text_add(text, ")\n");
     return true;
@@ -144,7 +145,7 @@ static void add_axis(const struct mmt_table *table, const struct mmt_plot *plot,
     mmt_text_addf(text, " noenhanced%s\n", is_x ? " offset 0,0.4" : "");
     if (!log)
         return;
-    mmt_text_addf(text, "set logscale %s\n", axis);
+    mmt_text_addf(text, "set logscale %s\nset format %s '%%g'\n", axis, axis);
     mmt_text_addf(text, "set %srange [%.6g:%.6g]\n", axis,
                   range.least / (is_x ? 1.06 : 1.2), range.most * (is_x ? 1.06 : 1.2));
     if (!is_x || !add_places(table, plot, range, text))
