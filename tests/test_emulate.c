@@ -53,6 +53,11 @@ static const char *const f64_configurations[] = {
     " SYNC=slots DEAL=runs GROUP=1",
 };
 
+/* Asynchronous copies without tensor cores, f32, f64 and i32. */
+static const char async_configuration[] =
+    "simt_async TILE_M=32 TILE_N=64 TILE_K=8 WORK_M=4 WORK_N=4 WARP_M=4 WARP_N=8 "
+    "LANES=rows C_VECTOR=2 STAGES=3 FRAGMENTS=2 GROUP=4 DEAL=runs MIN_BLOCKS=1";
+
 /* The generations whose instructions differ, and what is new there. */
 static const struct {
     int sm;
@@ -399,6 +404,7 @@ int main(int argc, char **argv)
         check_card(cards[i].sm, cards[i].types);
     check_faults();
     check_f64_faults();
+    check_given(80, async_configuration);
     check_default();
     return test_end("emulate");
 }

@@ -75,6 +75,11 @@ static inline unsigned __cvta_generic_to_shared(const void *at)
     return (unsigned) ((const unsigned char *) at - mmt_shared);
 }
 
+static inline void *__cvta_shared_to_generic(size_t at)
+{
+    return mmt_shared + at;
+}
+
 extern "C" void emulate_entry(void **args);
 extern "C" void *emulate_shared(void)
 {
