@@ -379,7 +379,9 @@ static void add_argument(struct values *v, const struct mmt_kernel *kernel,
                          int64_t batch)
 {
     const mmt_problem *p = &kernel->problem;
-    bool no_product = args->alpha == 0 && !args->scalars.handle;
+    const bool given = !args->scalars.handle; /* else they may be anything */
+    const double alpha = given ? args->alpha : 1, beta = given ? args->beta : 0;
+    const bool no_product = alpha == 0;
 
     switch (arg) {
     case MMT_ARG_END:
@@ -394,10 +396,10 @@ static void add_argument(struct values *v, const struct mmt_kernel *kernel,
         add_i32(v, no_product && mmt_op_row(p->op)->sums ? 0 : p->k);
         return;
     case MMT_ARG_ALPHA:
-        add_scalar(v, p->type, args->alpha);
+        add_scalar(v, p->type, alpha);
         return;
     case MMT_ARG_BETA:
-        add_scalar(v, p->type, args->beta);
+        add_scalar(v, p->type, beta);
         return;
     case MMT_ARG_SCALARS:
         add_buffer(v, kernel, args->scalars, mmt_type_scalar(p->type), 0);
