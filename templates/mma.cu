@@ -18,7 +18,7 @@
 // and mmt_add_parts adds them up, in the same order each time.
 //
 // Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), SPLIT_K, batch); then
-// mmt_add_parts where SPLIT_K > 1. Helpers: ptx.h, stage.h.
+// mmt_add_parts where SPLIT_K > 1. Helpers: ptx.h, stage.h, grid.h.
 
 #ifndef TILE_M
 #define TILE_M 128            // rows of C per block
@@ -229,28 +229,6 @@ DEVICE_FN void multiply_stage(struct work *t, struct way *w, int left, bool insi
         promote(t);
 }
 
-// ---- the tile of this block -------------------------------------------------------------
-
-// GROUP rows of tiles are walked column by column.
-DEVICE_FN void find_tile(int m, int n, int *row, int *column)
-{
-    const unsigned tiles_m = (m - 1) / TILE_M + 1, tiles_n = (n - 1) / TILE_N + 1;
-    const unsigned group = BLOCK_X / (GROUP * tiles_n);
-    const unsigned in_group = BLOCK_X % (GROUP * tiles_n);
-    const unsigned group_rows = smaller(GROUP, tiles_m - group * GROUP);
-    *row = (group * GROUP + in_group % group_rows) * TILE_M;
-    *column = in_group / group_rows * TILE_N;
-}
-
-// Where the part-th of SPLIT_K parts of k begins: all have the same whole number of tiles or
-// one more. Of a k with fewer tiles than that, some are empty.
-DEVICE_FN int part_start(int part, int k)
-{
-    const wide tiles = ((wide) k + TILE_K - 1) / TILE_K;
-    const wide start = tiles * part / SPLIT_K * TILE_K;
-    return start < k ? (int) start : k;
-}
-
 // ---- the way out ------------------------------------------------------------------------
 
 struct __align__(2 * sizeof(result)) result_pair {
@@ -283,18 +261,6 @@ DEVICE_FN void store_pair(result *c, const real *sum, int count, real alpha, rea
         *(struct result_pair *) c = out;
 }
 
-// Blocks that share a tile leave the sums of their parts of k in the workspace: for each
-// matrix of the batch SPLIT_K matrices like C, with rows of a multiple of 4 elements.
-DEVICE_FN int partial_ld(int n)
-{
-    return (n + 3) / 4 * 4;
-}
-
-DEVICE_FN real *partial_at(real *workspace, int m, int n, int part)
-{
-    return workspace + ((wide) BLOCK_Z * SPLIT_K + part) * m * partial_ld(n);
-}
-
 #if SPLIT_K > 1
 #define THREADS_ADD 128
 
@@ -313,7 +279,7 @@ void mmt_add_parts(int m, int n, real alpha, real beta,
     if (mine >= all)
         return;
 
-    const real *from = partial_at(workspace + workspace_start, m, n, 0) + 2 * mine;
+    const real *from = partial_at(workspace + workspace_start, m, n, 0, 0) + 2 * mine;
     real sum[2] = { 0, 0 };
     UNROLL
     for (int part = 0; part < SPLIT_K; part++, from += 2 * all) {
@@ -391,8 +357,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
 
     c += c_start + BLOCK_Z * c_stride + (wide) row * ldc + column;
     bias = bias_of(bias + bias_start, row, column);
-    real *partial = partial_at(workspace + workspace_start, m, n, BLOCK_Y) +
-                    (wide) row * partial_ld(n) + column;
+    real *partial = partial_at(workspace + workspace_start, m, n, row, column);
     UNROLL
     for (int s = 0; s < BLOCKS_M * BLOCKS_N * 2; s++) {
         const int i = s / 2 / BLOCKS_N, j = s / 2 % BLOCKS_N;

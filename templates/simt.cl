@@ -16,7 +16,8 @@
 //
 // Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), SPLIT_K, batch); then
 // mmt_add_parts where SPLIT_K > 1. Where blocks stay: grid (blocks, 1, batch); then
-// mmt_add_runs where DEAL is RUNS. Helpers: tiles.h, runs.h, vectors.h, register_tile.h.
+// mmt_add_runs where DEAL is RUNS. Helpers: grid.h, tiles.h, runs.h, vectors.h,
+// register_tile.h.
 
 #ifndef TILE_M
 #define TILE_M 128            // rows of C per block

@@ -23,11 +23,6 @@
 #define OPERAND_B TILE_N, TRANS_B
 #define SAME      tile, deep
 
-DEVICE_FN int smaller(int a, int b)
-{
-    return a < b ? a : b;
-}
-
 // ---- a tile in shared memory ------------------------------------------------------------
 
 DEVICE_FN constexpr bool is_turned(OPERAND)
@@ -195,15 +190,16 @@ DEVICE_FN void copy_piece(const struct copier &c, int j, unsigned to, int left, 
 {
     const int row = c.row + j * pass_of(SAME), most = along(c, left, inside, SAME);
     const bool none = most <= 0 || across(c, j, left, inside, SAME) <= 0;
+    const int bytes = none ? 0 : (most < RUN ? most : RUN) * SIZE;
     const element *from = c.from + (wide) (j * pass_of(SAME)) * c.ld;
     const unsigned at = to + place(row, c.at * SIZE, SAME);
 
     if (row >= num_rows(SAME))
         return;
     if (ALIGNED)
-        copy_16(at, from, none ? 0 : smaller(most, RUN) * SIZE);
+        copy_16(at, from, bytes);
     else
-        copy_4(at, from, none ? 0 : smaller(most, RUN) * SIZE);
+        copy_4(at, from, bytes);
 }
 
 // Load it, where `words` in whole words.

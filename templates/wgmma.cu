@@ -147,7 +147,8 @@ DEVICE_FN void tell(const ring &ring, unsigned number, const job &job)
     store_word(to + 8, job.part);
 }
 
-// A word of shared memory, the same for all threads, and known to be so.
+// A word of shared memory, the same for all threads. Once one of a warp has it all have read
+// it, and its place is free.
 DEVICE_FN int hear_word(unsigned from)
 {
     return __shfl_sync(0xffffffff, (int) load_word(from), 0);

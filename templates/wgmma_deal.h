@@ -23,9 +23,9 @@
 // same is done where SPLIT_K clusters share each tile.
 
 #define DEAL_EVEN   (DEAL == 1)
-#define DEAL_RUNS (DEAL == 3)
+#define DEAL_RUNS   (DEAL == 3)
 #define HILBERT     (WALK == 2)
-#define LEAVES      (SPLIT_K > 1 || DEAL_RUNS)   // sums in the workspace
+#define LEAVES      (SPLIT_K > 1 || DEAL_RUNS)     // sums in the workspace
 #define PARTS       (CLUSTER_K * SPLIT_K)          // of k, of each tile
 #define LEAST_RUN   4                              // slots that are worth a part of a tile
 
