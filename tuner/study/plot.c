@@ -280,16 +280,21 @@ static mmt_status draw(const char *script, mmt_error *err)
     return mmt_fail(err, MMT_ERROR_IO, "gnuplot could not draw %s", script);
 }
 
+bool mmt_plot_any(const struct mmt_table *table, const struct mmt_plot *plot)
+{
+    for (int row = 0; row < table->num_rows; row++)
+        if (is_drawn(table, plot, row))
+            return true;
+    return false;
+}
+
 mmt_status mmt_plot_save(const struct mmt_table *table, const struct mmt_plot *plot,
                          const char *folder, const char *name, mmt_error *err)
 {
     struct mmt_text path = { 0 }, picture = { 0 }, script = { 0 };
     mmt_status status = MMT_OK;
-    bool any = false;
 
-    for (int row = 0; row < table->num_rows; row++)
-        any |= is_drawn(table, plot, row);
-    if (!any)
+    if (!mmt_plot_any(table, plot))
         return MMT_OK;
     mmt_text_addf(&path, "%s/%s.gp", folder, name);
     mmt_text_addf(&picture, "%s/%s.svg", folder, name);

@@ -64,7 +64,7 @@ mmt_status mmt_study_draw(const struct mmt_study_options *options,
                           const char *name, mmt_error *err)
 {
     mmt_status status = mmt_plot_save(table, plot, options->folder, name, err);
-    if (status == MMT_OK)
+    if (status == MMT_OK && mmt_plot_any(table, plot))
         mmt_study_say(options, "-> %s/%s.svg", options->folder, name);
     return status;
 }

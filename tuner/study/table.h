@@ -70,9 +70,12 @@ struct mmt_plot {
     bool log_x, log_y;
 };
 
+/* Whether there is a point to draw. */
+bool mmt_plot_any(const struct mmt_table *table, const struct mmt_plot *plot);
+
 /* Writes FOLDER/NAME.gp, a gnuplot script with the table's data in it, and has gnuplot
- * draw FOLDER/NAME.svg. Where gnuplot is not installed the script alone is written, and a
- * line on stderr says so. */
+ * draw FOLDER/NAME.svg; nothing where there is no point. Where gnuplot is not installed
+ * the script alone is written, and a line on stderr says so. */
 mmt_status mmt_plot_save(const struct mmt_table *table, const struct mmt_plot *plot,
                          const char *folder, const char *name, mmt_error *err);
 
