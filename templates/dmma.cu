@@ -303,13 +303,16 @@ DEVICE_FN void multiply(struct work *t, struct way *w, const struct job *job, in
     NO_UNROLL
     for (; left > 0; left -= TILE_K)
         multiply_stage(t, w, false);
+
+    // Nothing may land later, not even zeros, and no barrier hear of it.
+    while (SYNC && (w->out + SPACE) % (STAGES * SPACE) * 8 != w->in)
+        next_stage(w);
+    AWAIT_COPIES(0);
 }
 
 // From here on the stages are free for something else.
 DEVICE_FN void end(const struct way *w)
 {
-    end_group();
-    AWAIT_COPIES(0);
     BARRIER();
     set_barriers(w, false);
 }

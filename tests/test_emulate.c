@@ -303,8 +303,8 @@ static const struct f64_fault {
     { "parities do not change", "w->parity ^=", "w->parity |=", 1 },
     { "a stage's barrier of the block is not met",
       "AWAIT_COPIES(STAGES - 2);\n        BARRIER();", "AWAIT_COPIES(STAGES - 2);", 3 },
-    { "late copies of a job reach the next one's stages",
-      "end_group();\n    AWAIT_COPIES(0)", "AWAIT_COPIES(0)", 2 },
+    { "late copies of a job reach the next one's stages", "while (SYNC &&",
+      "while (false &&", 2 },
     { "the parts of a run are stored over each other", "* 2 + part", "* 2", 2 },
     { "the last part of a tile is left out", "b + i <= last", "b + i < last", 3 },
 };
