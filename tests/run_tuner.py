@@ -450,15 +450,17 @@ def fate_of(configuration, kind):
     return "timed", ""
 
 
-def plant(fault):
+def plant(fault, *also):
+    """A fault in tiled.cl's kernel, and in those of the same form that are named."""
     templates = tempfile.mkdtemp(prefix="templates-", dir=folder)
     shutil.copytree(ROOT + "/templates", templates, dirs_exist_ok=True)
-    with open(templates + "/tiled.cl", encoding="utf-8") as f:
-        text = f.read()
-    text, count = re.subn(r"(\nvoid mmt_gemm\([^)]*\)\n\{\n)", lambda m: m[1] + fault, text)
-    check(count == 1, "tiled.cl has one kernel to plant into")
-    with open(templates + "/tiled.cl", "w", encoding="utf-8") as f:
-        f.write(text)
+    for name in ("tiled", *also):
+        with open(f"{templates}/{name}.cl", encoding="utf-8") as f:
+            text = f.read()
+        text, count = re.subn(r"(\nvoid mmt_gemm\([^)]*\)\n\{\n)", lambda m: m[1] + fault, text)
+        check(count == 1, f"{name}.cl has one kernel to plant into")
+        with open(f"{templates}/{name}.cl", "w", encoding="utf-8") as f:
+            f.write(text)
     environment["MMTUNE_TEMPLATE_DIR"] = templates
 
 
@@ -536,6 +538,12 @@ def tune_deep(device):
     check_profile(path, 1)
 
 
+def tune_hopeless(device):
+    """Where nothing can be timed, the run says so and fails."""
+    run(["--device", device, "-o", folder + "/hopeless.json", *SMALL, "--budget", "3"], 1,
+        "candidates could be timed", "failed; '")
+
+
 def test_planted():
     found = devices()
     if not found:
@@ -547,6 +555,8 @@ def test_planted():
     if cpu_device():
         plant(DEEP)
         tune_deep(cpu_device())
+    plant('#error "planted: does not compile"\n', "naive")
+    tune_hopeless(found[0]["id"])
 
 
 {"usage": test_usage, "journal": test_journal, "learned": test_learned, "seeds": test_seeds, "killed": test_killed,

@@ -334,6 +334,21 @@ static mmt_status prepare(struct mmt_tuning *t, mmt_error *err)
     return status ? status : mmt_tune_set_goals(t, err);
 }
 
+/* A run that was interrupted may well have had no time for a winner. */
+static mmt_status require_winner(const struct mmt_tuning *t, mmt_error *err)
+{
+    for (int i = 0; i < t->num_goals; i++)
+        if (mmt_tune_winner(t, &t->goals[i]))
+            return MMT_OK;
+    if (!t->counts.tried || mmt_pool_interrupts())
+        return MMT_OK;
+    return mmt_fail(err, MMT_ERROR_COMPILE,
+                    "none of %d candidates could be timed: %d skipped, %d wrong, %d "
+                    "failed; '%s' tells why of each",
+                    t->counts.tried, t->counts.skipped, t->counts.wrong, t->counts.failed,
+                    mmt_journal_path(t->journal));
+}
+
 static mmt_status run(struct mmt_tuning *t, mmt_error *err)
 {
     mmt_status status = MMT_OK;
@@ -350,6 +365,8 @@ static mmt_status run(struct mmt_tuning *t, mmt_error *err)
         *err = own;
         status = saved;
     }
+    if (!status)
+        status = require_winner(t, err);
     if (!status)
         mmt_report_end(t);
     return status;

@@ -217,6 +217,10 @@ void mmt_report_calibration(struct mmt_tuning *t, const struct mmt_record *recor
 void mmt_report_status(struct mmt_tuning *t, const struct mmt_config *trying,
                        double best);
 void mmt_report_winner(struct mmt_tuning *t, const struct mmt_record *winner);
+
+/* The profile's entry of a problem, measured here; NULL: there is none. */
+const struct mmt_entry *mmt_tune_winner(const struct mmt_tuning *t,
+                                        const mmt_problem *problem);
 void mmt_report_end(struct mmt_tuning *t);
 /* A sentence beside the figures. */
 __attribute__((format(printf, 2, 3))) void mmt_report_note(struct mmt_tuning *t,

@@ -299,7 +299,7 @@ void mmt_report_note(struct mmt_tuning *t, const char *format, ...)
  * ----------------------------------------------------------------------------------------
  */
 
-static const struct mmt_entry *entry_of(const struct mmt_tuning *t,
+const struct mmt_entry *mmt_tune_winner(const struct mmt_tuning *t,
                                         const mmt_problem *problem)
 {
     for (size_t i = 0; i < t->profile->num_entries; i++)
@@ -332,7 +332,7 @@ static void print_table(const struct mmt_tuning *t)
            t->options.op == MMT_GEMM ? "GFLOP/s" : "GB/s", "% roof", "x naive",
            "configuration");
     for (int i = 0; i < t->num_goals; i++) {
-        const struct mmt_entry *entry = entry_of(t, &t->goals[i]);
+        const struct mmt_entry *entry = mmt_tune_winner(t, &t->goals[i]);
         if (entry)
             print_row(entry);
     }

@@ -327,13 +327,18 @@ static mmt_status choose_ops(struct request *request, mmt_error *err)
     return status;
 }
 
-/* Every type, but for what this device does not have and nobody asked for. */
+/* Every type that what is named serves, but for what this device does not have and nobody
+ * asked for. */
 static void choose_types(struct request *request, const struct mmt_caps *caps)
 {
+    unsigned served = request->num_configs ? 0 : ~0u;
+
     if (request->types_given)
         return;
+    for (int i = 0; i < request->num_configs; i++)
+        served |= request->configs[i].template->types;
     for (int type = 0; type < MMT_NUM_TYPES; type++)
-        request->types[type] = type != MMT_F64 || caps->f64;
+        request->types[type] = served >> type & 1 && (type != MMT_F64 || caps->f64);
 }
 
 static int verify_on_device(struct request *request, const char *verb)
@@ -344,6 +349,8 @@ static int verify_on_device(struct request *request, const char *verb)
 
     if (!device)
         return mmt_failed(verb, &err);
+    /* A compiler or kernel that crashes ends this process: what was said before stays. */
+    setvbuf(stdout, NULL, _IOLBF, 0);
     choose_types(request, mmt_device_caps(device));
     mmt_status status = verify_all(device, request, &tally, &err);
     mmt_device_close(device);
