@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST INT32_MAX /* of a dimension or a leading dimension */
+#define MOST_LD INT32_MAX
 
 /* ---- the matrices of a problem --------------------------------------------------- */
 
@@ -130,10 +130,10 @@ static mmt_status check_epilogue(const mmt_problem *p, mmt_error *err)
 
 static mmt_status check_dimension(const char *name, int64_t value, mmt_error *err)
 {
-    if (value >= 0 && value <= MOST)
+    if (value >= 0 && value <= MMT_MOST_DIMENSION)
         return MMT_OK;
     return mmt_fail(err, MMT_ERROR_ARGUMENT, "%s is %" PRId64 "; it must be from 0 to %d",
-                    name, value, MOST);
+                    name, value, MMT_MOST_DIMENSION);
 }
 
 static mmt_status check_dimensions(const mmt_problem *p, mmt_error *err)
@@ -153,12 +153,12 @@ static mmt_status settle_ld(const struct matrix *x, mmt_error *err)
 {
     if (*x->ld == 0)
         *x->ld = x->cols;
-    if (*x->ld >= x->cols && *x->ld <= MOST)
+    if (*x->ld >= x->cols && *x->ld <= MOST_LD)
         return MMT_OK;
     return mmt_fail(err, MMT_ERROR_ARGUMENT,
                     "ld%c is %" PRId64 "; %c has rows of %" PRId64
                     " elements, so it must be from there to %d, or 0 for no gap",
-                    x->name, *x->ld, x->name - 'a' + 'A', x->cols, MOST);
+                    x->name, *x->ld, x->name - 'a' + 'A', x->cols, MOST_LD);
 }
 
 /* The matrices of C stand one after the other, or side by side in wider rows. */

@@ -5,6 +5,10 @@
 #include "base/error.h"
 #include "base/op.h"
 
+/* The largest dimension: kernels count in 32 bits, and may count to the end of a tile or
+ * of a block of k that begins inside the matrix. */
+enum { MMT_MOST_DIMENSION = INT32_MAX - 65535 };
+
 /* Checks a caller's problem and writes it with every default filled in (leading
  * dimensions, batch, strides), so that nobody behind this has to think of zeros. A
  * dimension or batch of 0 is right. Errors name the field, its value and what would be

@@ -149,7 +149,7 @@ def check_memory(device, folder):
     check("left out on" in told and "GiB" in told, "the ladder: %s" % told)
     check(all("GiB" in r["left out"] for r in rows(out, "ladder-zatolokin")), "in the table")
     for words in (["addition", "--sizes", "2000000000000", "--type", "f32"],
-                  ["addition", "--sizes", "2147483647", "--type", "f64"],
+                  ["addition", "--sizes", "2147418112", "--type", "f64"],
                   ["longvector", "--sizes", "30000", "--type", "f64"],
                   ["pyramid", "--sizes", "2048"]):
         done = study(*words, "--device", device, "--out", out)

@@ -122,7 +122,7 @@ USAGE = [
     (["tune", "--shape", "0x4x4"], 2, "'0x4x4' is no shape"),
     (["tune", "--shape", ""], 2, "'' is no shape"),
     (["tune", "--shape", "-1x4x4"], 2, "'-1x4x4' is no shape"),
-    (["tune", "--shape", "4x4x99999999999"], 2, "2147483647"),
+    (["tune", "--shape", "4x4x99999999999"], 2, "2147418112"),
     (["tune", "--shape", "4x4x4x"], 2, "'4x4x4x' is no shape"),
     (["tune", "--op", "axpy"], 2, "no operation 'axpy'", "gemm, axpby, dot"),
     (["tune", "--op", "axpby", "--shape", "4x4x4x4"], 2, "no shape of axpby; one is MxN"),

@@ -293,9 +293,9 @@ static void test_normalise_empty(void)
 static void test_normalise_limits(void)
 {
     mmt_error err;
-    mmt_problem out, in = mmt_gemm_problem(MMT_F32, 65536, INT32_MAX, 1);
+    mmt_problem out, in = mmt_gemm_problem(MMT_F32, 65536, MMT_MOST_DIMENSION, 1);
     CHECK_OK(mmt_problem_normalise(&in, &out, &err), err);
-    CHECK_EQ_INT(mmt_problem_extent_c(&out), 65536LL * INT32_MAX);
+    CHECK_EQ_INT(mmt_problem_extent_c(&out), 65536LL * MMT_MOST_DIMENSION);
 
     in = mmt_gemm_problem(MMT_F32, 128, 64, 64);
     in.batch = 12, in.ldc = 12 * 64, in.stride_c = 64;
@@ -334,8 +334,8 @@ static void test_refused(void)
            p.type = MMT_I32, p.activation = MMT_GELU);
     REFUSE("activation is silu; of whole numbers (i8)", p.type = MMT_I8,
            p.activation = MMT_SILU);
-    REFUSE("m is -1; it must be from 0 to 2147483647", p.m = -1);
-    REFUSE("n is 2147483648", p.n = 2147483648);
+    REFUSE("m is -1; it must be from 0 to 2147418112", p.m = -1);
+    REFUSE("n is 2147418113", p.n = 2147418113);
     REFUSE("k is 9223372036854775807", p.k = INT64_MAX);
     REFUSE("batch is -2", p.batch = -2);
     REFUSE("lda is 29; A has rows of 30", p.lda = 29);

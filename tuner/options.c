@@ -224,7 +224,7 @@ static bool read_extent(const char **string, int64_t *out)
     errno = 0;
     *out = strtoll(*string, &end, 10);
     *string = end;
-    return !errno && *out >= 1 && *out <= INT32_MAX;
+    return !errno && *out >= 1 && *out <= MMT_MOST_DIMENSION;
 }
 
 /* Numbers with x between them, at most four; 0 where the text is anything else. */
@@ -259,8 +259,8 @@ mmt_status mmt_option_shape(const char *string, mmt_op op, struct mmt_shape *out
         mmt_op_form(op, form);
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
                         "'%s' is no shape of %s; one is %s, such as %s, or %sxBATCH, "
-                        "each a whole number from 1 to 2147483647",
-                        string, row->name, form, row->example, form);
+                        "each a whole number from 1 to %d",
+                        string, row->name, form, row->example, form, MMT_MOST_DIMENSION);
     }
     *out = (struct mmt_shape){ problem.m, problem.n, problem.k,
                                count > dimensions ? extents[dimensions] : 1, false };

@@ -316,7 +316,7 @@ static mmt_status take_size(struct mmt_study_options *options, char *piece,
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
                         "--sizes '%s' is one too many; there may be %d", piece,
                         MMT_STUDY_SIZES);
-    return mmt_option_number("--sizes", piece, 1, INT32_MAX,
+    return mmt_option_number("--sizes", piece, 1, MMT_MOST_DIMENSION,
                              &options->sizes[options->num_sizes++], err);
 }
 
