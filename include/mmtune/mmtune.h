@@ -170,8 +170,8 @@ typedef enum mmt_activation {
  * from one matrix of the batch to the next (0 for A or B: all share one matrix; 0 for C
  * with a batch over 1: no gap between the matrices). Where m or n is 0 there is
  * nothing to do; where k is 0, C = beta C. Each of m, n and k is at most
- * 2^31 - 65536, a leading dimension at most 2^31 - 1; a matrix may have more elements than
- * that. */
+ * 2^31 - 65536, a leading dimension at most 2^31 - 1; a matrix may have more elements
+ * than that. */
 typedef struct mmt_problem {
     size_t size; /* sizeof(mmt_problem): lets the struct grow */
     mmt_op op;
