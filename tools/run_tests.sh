@@ -28,7 +28,7 @@ check_format() {
     command -v clang-format >/dev/null || { echo "clang-format is not installed"; return 77; }
     # Headers of templates other than these are kernel text.
     git ls-files '*.c' '*.h' | grep -v '^templates/.*\.h$' | xargs clang-format --dry-run -Werror &&
-        clang-format --dry-run -Werror templates/{template,embedded,gemm,ops,wgmma}.h
+        clang-format --dry-run -Werror templates/{template,embedded,gemm,ops,simt,wgmma}.h
 }
 
 # A second build of the same tree: name, meson options, then what to run there.
