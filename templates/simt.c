@@ -120,11 +120,23 @@ static const char *reject_warp(const int *v, const struct mmt_caps *caps)
 
     if (warp > 64)
         return "WARP_M * WARP_N may be at most 64";
-    if (caps->kind == MMT_CPU && mmt_simt_unrolled(v, v[K_UNROLL]) > 512)
-        return "K_UNROLL * WORK_M * WORK_N may be at most 512 on a CPU, whose compilers "
-               "take minutes over more";
     if (caps->kind == MMT_GPU && caps->warp && warp % caps->warp)
         return "WARP_M * WARP_N must be a multiple of this device's warp";
+    return NULL;
+}
+
+/* A CPU runs a block's threads one after the other, and what each computed before a
+ * barrier waits on one stack, of 8 MiB as a rule: about twice what is counted here. */
+static const char *reject_on_cpu(const int *v, mmt_type type)
+{
+    const int unrolled = mmt_simt_unrolled(v, v[K_UNROLL]);
+
+    if (unrolled > 512)
+        return "K_UNROLL * WORK_M * WORK_N may be at most 512 on a CPU, whose compilers "
+               "take minutes over more";
+    if (mmt_type_size(type) * (size_t) (unrolled * mmt_simt_threads(v)) > 2 << 20)
+        return "K_UNROLL * WORK_M * WORK_N elements of all threads may be at most 2 MiB "
+               "on a CPU, which keeps them on one stack";
     return NULL;
 }
 
@@ -139,6 +151,8 @@ static const char *reject(const int *v, const struct mmt_variant *variant,
         why = mmt_simt_reject_threads(v, caps);
     if (!why)
         why = reject_warp(v, caps);
+    if (!why && caps->kind == MMT_CPU)
+        why = reject_on_cpu(v, type);
     if (!why)
         why = mmt_simt_reject_resident(
             v, shared_bytes(v, type, variant->trans_a, variant->trans_b),
