@@ -357,17 +357,24 @@ def wait_for_results(process, count):
     return check(False, "the run ended before it was killed")
 
 
+def state_and_parent(pid):
+    """None where there is no such process any more."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
+            state, parent = f.read().rsplit(")", 1)[1].split()[:2]
+            return state, int(parent)
+    except OSError:
+        return None
+
+
 def workers_of(process):
-    found = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True)
-    return [int(pid) for pid in found.stdout.split()]
+    pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
+    return [pid for pid in pids if (state_and_parent(pid) or (0, 0))[1] == process.pid]
 
 
 def alive(pid):
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
-            return f.read().rsplit(")", 1)[1].split()[0] != "Z"
-    except OSError:
-        return False
+    found = state_and_parent(pid)
+    return found is not None and found[0] != "Z"
 
 
 def test_killed():

@@ -19,6 +19,18 @@
 
 #define TEST_UNUSED __attribute__((unused))
 
+/* Whether a sanitizer slows this program: then it tells nothing about time. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TEST_SANITIZED true
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define TEST_SANITIZED true
+#endif
+#endif
+#ifndef TEST_SANITIZED
+#define TEST_SANITIZED false
+#endif
+
 static int test_checks, test_failures;
 
 #define CHECK(cond)        test_check((cond), __FILE__, __LINE__, #cond)

@@ -197,6 +197,8 @@ static struct mmt_cost fit(const struct mmt_kept *law, int count, double noise)
     return cost;
 }
 
+/* Times without noise give the law back: what it says of other shapes. Which `resident`
+ * says it does not matter, and latency that hides behind two blocks leaves that open. */
 static void test_recovers(int resident)
 {
     struct mmt_kept law = kernel(128, 128, 8, 350, resident);
@@ -205,8 +207,7 @@ static void test_recovers(int resident)
 
     printf("no noise, %d resident: residual %.4f, unseen %.4f, resident %d\n", resident,
            cost.residual, error, cost.resident);
-    CHECK(cost.fitted && cost.residual < 0.01 && error < 0.05);
-    CHECK_EQ_INT(cost.resident, resident);
+    CHECK(cost.fitted && cost.residual < 0.005 && error < 0.01);
     double fixed = cost.launch + mmt_cost_bound(cost.wave, cost.block);
     double truly = law.cost.launch + mmt_cost_bound(law.cost.wave, law.cost.block);
     CHECK(fabs(fixed / truly - 1) < 0.1);
@@ -444,7 +445,8 @@ static double now(void)
     return (double) at.tv_sec + 1e-9 * (double) at.tv_nsec;
 }
 
-/* Sixteen kernels to choose from, and forty entries: under 10 us, at rest. */
+/* Sixteen kernels to choose from, and forty entries: under 10 us, at rest. A machine that
+ * is busy with other things gets two seconds in which to show it. */
 static void test_speed(void)
 {
     struct mmt_profile *profile = tuned(0.03);
@@ -457,7 +459,7 @@ static void test_speed(void)
     profile->num_kept = 0;
     for (int i = 0; i < MMT_FIT_MOST_KEPT; i++)
         CHECK_OK(mmt_profile_add_kept(profile, &laws[i], &err), err);
-    for (int round = 0; round < 40; round++) {
+    for (double began = now(); now() - began < 2 && !(least < 10e-6);) {
         mmt_problem problem = any_shape();
         double start = now();
         for (int i = 0; i < CALLS; i++)
@@ -466,9 +468,7 @@ static void test_speed(void)
     }
     printf("a choice takes %.2f us\n", least * 1e6);
     CHECK(choice.why == MMT_CHOICE_COST && choice.rivals == MMT_FIT_MOST_KEPT);
-#if !defined(__SANITIZE_ADDRESS__)
-    CHECK(least < 10e-6);
-#endif
+    CHECK(least < 10e-6 || TEST_SANITIZED);
     mmt_profile_free(profile);
 }
 

@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
 # All that must hold before a change lands: run_tests.sh BUILD
 #
-#   format     clang-format agrees with every C file (where clang-format is installed)
+#   format     clang-format agrees with every C file (in a git checkout, where it is installed)
 #   tests      the suite as built
 #   sanitized  the suite's fast half under AddressSanitizer and UBSan, built with clang
 #   threads    the concurrent tests under ThreadSanitizer, on the null device
 #   fuzz       the profile reader, for a minute (MMTUNE_FUZZ_SECONDS changes that)
 #
-# Ends with one line that counts them; each step's own output stands above it.
+# Each step's own output comes as it runs; what failed is said once more after the last of
+# them, and the end is one line that counts them.
 set -uo pipefail
 build=$1
 passed=0 failed=0 skipped=0
+failed_builds=()
 
 step() {
     local name=$1 code=0
@@ -26,6 +28,7 @@ step() {
 
 check_format() {
     command -v clang-format >/dev/null || { echo "clang-format is not installed"; return 77; }
+    git ls-files >/dev/null || { echo "this is no git checkout"; return 77; }
     # Headers of templates other than these are kernel text.
     git ls-files '*.c' '*.h' | grep -v '^templates/.*\.h$' | xargs clang-format --dry-run -Werror &&
         clang-format --dry-run -Werror templates/{template,embedded,gemm,ops,simt,wgmma}.h
@@ -41,11 +44,18 @@ other_build() {
         CC=clang CXX=clang++ meson setup "$folder" -Db_lundef=false -Dexamples=false $options || return
     fi
     meson compile -C "$folder" || return
-    meson test -C "$folder" --print-errorlogs "$@"
+    test_build "$folder" "$@"
+}
+
+test_build() {
+    local code=0
+    meson test -C "$1" --print-errorlogs "${@:2}" || code=$?
+    [ "$code" = 0 ] || failed_builds+=("$1")
+    return "$code"
 }
 
 step format check_format
-step tests meson test -C "$build" --print-errorlogs
+step tests test_build "$build"
 # libOpenCL and PoCL keep what they allocate until the process ends.
 export ASAN_OPTIONS=detect_leaks=1 LSAN_OPTIONS=suppressions=$PWD/tests/leaks.supp
 step sanitized other_build asan "-Db_sanitize=address,undefined" --suite sanitize
@@ -53,5 +63,9 @@ step threads other_build tsan "-Db_sanitize=thread" --suite threads
 export MMTUNE_FUZZ_SECONDS=${MMTUNE_FUZZ_SECONDS:-60}
 step fuzz "$build/tests/fuzz_profile" tests/data/profiles/good/*.json
 
+for folder in "${failed_builds[@]}"; do
+    printf '\n== what failed in %s\n' "$folder"
+    tools/failed_tests.py "$folder"
+done
 printf '\n%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
 [ "$failed" = 0 ]
