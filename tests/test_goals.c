@@ -7,15 +7,29 @@
 
 static struct mmt_caps hopper(void)
 {
-    mmt_error err = { 0 };
-    mmt_device *device = mmt_device_open("null:sm_90a", &err);
-    struct mmt_caps caps = { 0 };
-    if (CHECK(device != NULL))
-        caps = *mmt_device_caps(device);
-    mmt_device_close(device);
-    caps.sms = 132;
-    caps.clock_khz = 1980000;
-    return caps;
+    return (struct mmt_caps){
+        .backend = "cuda",
+        .architecture = "sm_90a",
+        .dialect = MMT_CUDA_CXX,
+        .kind = MMT_GPU,
+        .sm = 90,
+        .f64 = true,
+        .max_threads = 1024,
+        .max_block = { 1024, 1024, 64 },
+        .max_grid = { 2147483647, 65535, 65535 },
+        .shared = 227 << 10,
+        .shared_per_sm = 228 << 10,
+        .registers = 65536,
+        .registers_per_thread = 255,
+        .registers_per_sm = 65536,
+        .threads_per_sm = 2048,
+        .blocks_per_sm = 32,
+        .sms = 132,
+        .warp = 32,
+        .cache = 50 << 20,
+        .memory = 141000000000,
+        .clock_khz = 1980000,
+    };
 }
 
 /* A run of `mmtune --device cuda:0` with that budget, before its first problem. */
