@@ -398,3 +398,15 @@ bool mmt_device_health(mmt_device *device, struct mmt_health *out)
     *out = (struct mmt_health){ 0 };
     return device->backend->health && device->backend->health(device, out);
 }
+
+void mmt_health_add(struct mmt_health *to, const struct mmt_health *other)
+{
+    double slowest = other->clock_mhz;
+    if (slowest <= 0 || (to->clock_mhz > 0 && to->clock_mhz < slowest))
+        slowest = to->clock_mhz;
+    double hottest = to->celsius > other->celsius ? to->celsius : other->celsius;
+    if (other->throttled > to->throttled)
+        *to = *other;
+    to->celsius = hottest;
+    to->clock_mhz = slowest;
+}

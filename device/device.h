@@ -158,13 +158,17 @@ mmt_status mmt_queue_create(mmt_device *device, mmt_queue *out, mmt_error *err);
 void mmt_queue_free(mmt_device *device, mmt_queue queue);
 
 /* The current temperature, clock and throttling, where the platform tells: NVML. False
- * where it does not. */
+ * where it tells nothing of them. It is asked while the device works: one that rests may
+ * have lowered its clock. The first question may take long: it opens a library. */
 struct mmt_health {
-    double celsius, clock_mhz;
-    bool throttled;
-    char why[64]; /* "power cap", "thermal"; "" where not throttled */
+    double celsius, clock_mhz; /* 0: it does not tell */
+    int throttled;             /* 0: nothing slows it down; else the more, the graver */
+    char why[64];              /* "power cap", "thermal"; "" where not throttled */
 };
 bool mmt_device_health(mmt_device *device, struct mmt_health *out);
+
+/* Adds what another question told: the hottest, the slowest and the gravest are kept. */
+void mmt_health_add(struct mmt_health *to, const struct mmt_health *other);
 
 /* ---- the backends ---------------------------------------------------------------- */
 

@@ -12,6 +12,7 @@ int nvmlShutdown(void);
 int nvmlDeviceGetHandleByPciBusId_v2(const char *pci, nvml_card *card);
 int nvmlDeviceGetTemperature(nvml_card card, int sensor, unsigned *celsius);
 int nvmlDeviceGetClockInfo(nvml_card card, int clock, unsigned *mhz);
+int nvmlDeviceGetCurrentClocksEventReasons(nvml_card card, unsigned long long *reasons);
 int nvmlDeviceGetCurrentClocksThrottleReasons(nvml_card card,
                                               unsigned long long *reasons);
 
@@ -71,12 +72,22 @@ void mmt_nvml_close(struct mmt_nvml *nvml)
     free(nvml);
 }
 
+/* The same question has two names: drivers before 535 know the second one alone. */
+static bool ask_reasons(const struct mmt_nvml *nvml, unsigned long long *reasons)
+{
+    if (nvml->nvmlDeviceGetCurrentClocksEventReasons)
+        return !nvml->nvmlDeviceGetCurrentClocksEventReasons(nvml->card, reasons);
+    return nvml->nvmlDeviceGetCurrentClocksThrottleReasons &&
+           !nvml->nvmlDeviceGetCurrentClocksThrottleReasons(nvml->card, reasons);
+}
+
 static void explain(unsigned long long reasons, struct mmt_health *out)
 {
-    for (size_t i = 0; i < sizeof(slowdowns) / sizeof(slowdowns[0]); i++) {
+    int count = sizeof(slowdowns) / sizeof(slowdowns[0]);
+    for (int i = 0; i < count; i++) {
         if (!(reasons & slowdowns[i].bit))
             continue;
-        out->throttled = true;
+        out->throttled = count - i;
         strncpy(out->why, slowdowns[i].why, sizeof(out->why) - 1);
         return;
     }
@@ -84,15 +95,15 @@ static void explain(unsigned long long reasons, struct mmt_health *out)
 
 bool mmt_nvml_health(const struct mmt_nvml *nvml, struct mmt_health *out)
 {
-    unsigned celsius, mhz;
+    unsigned celsius = 0, mhz = 0;
     unsigned long long reasons = 0;
-    if (nvml->nvmlDeviceGetTemperature(nvml->card, SENSOR_GPU, &celsius) ||
-        nvml->nvmlDeviceGetClockInfo(nvml->card, CLOCK_SM, &mhz))
-        return false;
-    out->celsius = celsius;
-    out->clock_mhz = mhz;
-    if (nvml->nvmlDeviceGetCurrentClocksThrottleReasons)
-        nvml->nvmlDeviceGetCurrentClocksThrottleReasons(nvml->card, &reasons);
-    explain(reasons, out);
-    return true;
+    bool warm = nvml->nvmlDeviceGetTemperature &&
+                !nvml->nvmlDeviceGetTemperature(nvml->card, SENSOR_GPU, &celsius);
+    bool runs = nvml->nvmlDeviceGetClockInfo &&
+                !nvml->nvmlDeviceGetClockInfo(nvml->card, CLOCK_SM, &mhz);
+    bool told = ask_reasons(nvml, &reasons);
+    out->celsius = warm ? celsius : 0;
+    out->clock_mhz = runs ? mhz : 0;
+    explain(told ? reasons : 0, out);
+    return warm || runs || told;
 }

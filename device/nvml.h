@@ -11,7 +11,7 @@ struct mmt_nvml;
 struct mmt_nvml *mmt_nvml_open(const char *pci);
 void mmt_nvml_close(struct mmt_nvml *nvml);
 
-/* False where the card does not tell its temperature or clock. */
+/* False where the card tells none of temperature, clock and what slows it down. */
 bool mmt_nvml_health(const struct mmt_nvml *nvml, struct mmt_health *out);
 
 #endif

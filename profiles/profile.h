@@ -53,7 +53,7 @@ struct mmt_made_health {
     double hottest;          /* degrees Celsius */
     double slowest, fastest; /* clock, MHz */
     int throttled;           /* results that were taken while it was slowed down */
-    char by[28];             /* what slowed it down last, "power cap" */
+    char by[92];             /* what slowed it down, "thermal, power cap" */
 };
 
 /* What the estimate of times that need no measuring (tuner/guide.h) is worth: the rank

@@ -71,7 +71,7 @@ static const struct mmt_field published_device[] = { NAMES, { 0 } };
 #undef OF
 
 #define MAY_LACK .may_lack = true
-_Static_assert(sizeof(struct mmt_made_health) <= 64, "fields.c compares it with zeros");
+_Static_assert(sizeof(struct mmt_made_health) <= 128, "fields.c compares it with zeros");
 #define OF struct mmt_made_health
 static const struct mmt_field health[] = {
     ROW(NUMBER, "hottest_celsius", hottest, PLAIN),

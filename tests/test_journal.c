@@ -186,6 +186,7 @@ static void test_wire(void)
                            .configs = { record.config, record.config },
                            .verify = { true, false },
                            .best_seconds = 0.5,
+                           .best_mhz = 1980,
                            .fastest_seconds = 0.25,
                            .doubtful = true };
     struct mmt_job back;
@@ -194,8 +195,9 @@ static void test_wire(void)
     mmt_error err = { 0 };
     CHECK(mmt_wire_write_job(&job, &line) && mmt_wire_read_job(line.data, &back, &err));
     CHECK(back.task == job.task && back.count == 2 && back.verify[0] && !back.verify[1] &&
-          back.seed == 7 && back.best_seconds == 0.5 && back.fastest_seconds == 0.25 &&
-          back.doubtful && mmt_problem_equal(&back.problem, &job.problem) &&
+          back.seed == 7 && back.best_seconds == 0.5 && back.best_mhz == 1980 &&
+          back.fastest_seconds == 0.25 && back.doubtful &&
+          mmt_problem_equal(&back.problem, &job.problem) &&
           mmt_config_equal(&back.configs[1], &job.configs[1]));
     mmt_text_finish(&line);
     reply.results[0] = record.result;

@@ -2,6 +2,7 @@
  *
  *     test_measure [DEVICE] */
 #include <math.h>
+#include <unistd.h>
 
 #include "device/device.h"
 #include "tests/test.h"
@@ -13,6 +14,7 @@ struct planted {
     int count, next;
     double drift; /* each batch takes that part longer than the one before */
     double factor;
+    double host_seconds; /* that each batch takes the host */
 };
 
 static mmt_status start(void *self, mmt_queue queue, mmt_error *err)
@@ -25,6 +27,7 @@ static mmt_status stop(void *self, mmt_queue queue, double *seconds, mmt_error *
     struct planted *planted = self;
     int now = planted->next < planted->count ? planted->next : planted->count - 1;
 
+    usleep((useconds_t) (1e6 * planted->host_seconds));
     planted->next++;
     planted->factor *= 1 + planted->drift;
     *seconds = planted->says[now] * planted->factor;
@@ -64,13 +67,13 @@ static void test_steady(struct mmt_session *session)
     struct planted planted = { .says = { 0.01 }, .count = 1 };
     struct mmt_measure_limits limits = { .fastest_seconds = 0.009 };
     struct mmt_config config = naive();
-    struct mmt_timing time;
+    struct mmt_measured time;
     mmt_error err = { 0 };
 
     plant(session, &planted);
     CHECK_OK(mmt_measure_candidate(session, &config, &limits, &time, &err), err);
-    CHECK(time.median == 0.01 && time.spread == 0);
-    CHECK_EQ_INT(time.samples, 6);
+    CHECK(time.time.median == 0.01 && time.time.spread == 0);
+    CHECK_EQ_INT(time.time.samples, 6);
     CHECK_EQ_INT(planted.next, 7);
 }
 
@@ -80,14 +83,14 @@ static void test_median_and_spread(struct mmt_session *session)
                                .count = 8 };
     struct mmt_measure_limits limits = { .precision = 50 };
     struct mmt_config config = naive();
-    struct mmt_timing time;
+    struct mmt_measured time;
     mmt_error err = { 0 };
 
     plant(session, &planted);
     CHECK_OK(mmt_measure_candidate(session, &config, &limits, &time, &err), err);
-    CHECK_EQ_INT(time.samples, 6);
-    CHECK(fabs(time.median - 0.0125) < 1e-12);
-    CHECK(fabs(time.spread - 0.00125) < 1e-12);
+    CHECK_EQ_INT(time.time.samples, 6);
+    CHECK(fabs(time.time.median - 0.0125) < 1e-12);
+    CHECK(fabs(time.time.spread - 0.00125) < 1e-12);
 }
 
 static void test_faster_than_the_device(struct mmt_session *session)
@@ -96,7 +99,7 @@ static void test_faster_than_the_device(struct mmt_session *session)
     struct planted stopped = { .says = { 0 }, .count = 1 };
     struct mmt_measure_limits limits = { .fastest_seconds = 0.011 };
     struct mmt_config config = naive();
-    struct mmt_timing time;
+    struct mmt_measured time;
     mmt_error err = { 0 };
 
     plant(session, &planted);
@@ -117,21 +120,21 @@ static void test_early_drop(struct mmt_session *session)
                              .count = 17 };
     struct mmt_measure_limits limits = { .precision = 0.02 };
     struct mmt_config config = naive();
-    struct mmt_timing hopeless, slower, good;
+    struct mmt_measured hopeless, slower, good;
     mmt_error err = { 0 };
 
     plant(session, &noisy);
     limits.best_seconds = 0.003;
     CHECK_OK(mmt_measure_candidate(session, &config, &limits, &hopeless, &err), err);
-    CHECK_EQ_INT(hopeless.samples, 3);
+    CHECK_EQ_INT(hopeless.time.samples, 3);
     noisy.next = 0;
     limits.best_seconds = 0.008;
     CHECK_OK(mmt_measure_candidate(session, &config, &limits, &slower, &err), err);
-    CHECK_EQ_INT(slower.samples, 6);
+    CHECK_EQ_INT(slower.time.samples, 6);
     noisy.next = 0;
     limits.best_seconds = 0.0105;
     CHECK_OK(mmt_measure_candidate(session, &config, &limits, &good, &err), err);
-    CHECK(good.samples > 16);
+    CHECK(good.time.samples > 16);
 }
 
 static void test_budget(struct mmt_session *session)
@@ -139,12 +142,12 @@ static void test_budget(struct mmt_session *session)
     struct planted wild = { .says = { .010 }, .count = 1, .drift = 0.5 };
     struct mmt_measure_limits limits = { .budget_seconds = 1e-9 };
     struct mmt_config config = naive();
-    struct mmt_timing time;
+    struct mmt_measured time;
     mmt_error err = { 0 };
 
     plant(session, &wild);
     CHECK_OK(mmt_measure_candidate(session, &config, &limits, &time, &err), err);
-    CHECK_EQ_INT(time.samples, 1);
+    CHECK_EQ_INT(time.time.samples, 1);
     CHECK_EQ_INT(wild.next, 1);
 }
 
@@ -155,13 +158,189 @@ static void test_in_turn(struct mmt_session *session)
     struct planted drifting = { .says = { .010 }, .count = 1, .drift = 0.1 };
     struct mmt_measure_limits limits = { .precision = 50 };
     struct mmt_config configs[2] = { naive(), naive() };
-    struct mmt_timing times[2];
+    struct mmt_measured times[2];
     mmt_error err = { 0 };
 
     plant(session, &drifting);
     CHECK_OK(mmt_measure_group(session, configs, 2, &limits, times, &err), err);
-    CHECK(times[0].samples == 6 && times[1].samples == 6);
-    CHECK(fabs(times[1].median / times[0].median - 1.1) < 1e-6);
+    CHECK(times[0].time.samples == 6 && times[1].time.samples == 6);
+    CHECK(fabs(times[1].time.median / times[0].time.median - 1.1) < 1e-6);
+}
+
+/* ---- a device that is slowed down ------------------------------------------------ */
+
+/* How the device fares from a batch of the planted clock on, until the next row's. */
+static const struct ail {
+    int from;
+    struct mmt_health health;
+} * ails;
+static int num_ails, asked;
+static const struct planted *ailing;
+
+static bool tell_health(mmt_device *device, struct mmt_health *out)
+{
+    int row = 0;
+
+    asked++;
+    while (row + 1 < num_ails && ails[row + 1].from <= ailing->next)
+        row++;
+    *out = ails[row].health;
+    return true;
+}
+
+/* The session's device tells its health from now on. Each batch takes so long that it is
+ * asked for in each. */
+static void ail(mmt_device *device, struct mmt_session *session, struct planted *planted,
+                const struct ail *rows, int count)
+{
+    static struct mmt_backend backend;
+
+    if (device->backend != &backend)
+        backend = *device->backend;
+    backend.health = tell_health;
+    device->backend = &backend;
+    ails = rows, num_ails = count, asked = 0, ailing = planted;
+    planted->host_seconds = 0.011;
+    plant(session, planted);
+}
+
+static const struct mmt_health fine = { .celsius = 50, .clock_mhz = 2000 };
+
+/* Nothing slows it down, from the first batch to the last: no word of it, and no time is
+ * taken twice. */
+static void test_healthy(mmt_device *device, struct mmt_session *session)
+{
+    const struct ail rows[] = { { 0, fine }, { 4, { 55, 1990 } }, { 5, { 53, 1995 } } };
+    struct planted planted = { .says = { 0.01 }, .count = 1 };
+    struct mmt_config config = naive();
+    struct mmt_measured it;
+    mmt_error err = { 0 };
+
+    ail(device, session, &planted, rows, 3);
+    CHECK_OK(mmt_measure_candidate(session, &config, NULL, &it, &err), err);
+    CHECK_EQ_INT(planted.next, 7);
+    CHECK_EQ_INT(asked, 8); /* in all batches, and once before */
+    CHECK(!it.health.throttled && !*it.health.why);
+    CHECK(it.health.celsius == 55 && it.health.clock_mhz == 1990);
+}
+
+/* What befalls it in the midst of the samples is noticed though it is over at the end,
+ * and the gravest is told; what befalls the warming up alone is not. */
+static void test_slowed_down_between(mmt_device *device, struct mmt_session *session)
+{
+    const struct ail rows[] = {
+        { 0, fine },
+        { 3, { 60, 1900, 1, "power cap" } },
+        { 4, { 95, 800, 4, "thermal" } },
+        { 5, { 60, 1900, 1, "power cap" } },
+        { 6, fine },
+    };
+    const struct ail before[] = { { 0, { 95, 800, 4, "thermal" } }, { 1, fine } };
+    struct planted planted = { .says = { 0.01 }, .count = 1 };
+    struct planted cold = { .says = { 0.002, 0.01 }, .count = 2 };
+    struct mmt_measure_limits limits = { .best_seconds = 0.001 };
+    struct mmt_config config = naive();
+    struct mmt_measured it;
+    mmt_error err = { 0 };
+
+    ail(device, session, &planted, rows, 5);
+    CHECK_OK(mmt_measure_group(session, &config, 1, &limits, &it, &err), err);
+    CHECK_EQ_INT(planted.next, 7);
+    CHECK_EQ_STR(it.health.why, "thermal");
+    CHECK(it.health.celsius == 95 && it.health.clock_mhz == 800);
+    ail(device, session, &cold, before, 2);
+    CHECK_OK(mmt_measure_candidate(session, &config, &limits, &it, &err), err);
+    CHECK(!it.health.throttled && it.health.clock_mhz == 2000);
+}
+
+/* The first time is slowed down, and seven batches of 20 ms; a rest follows. `second` is
+ * the health of the second time, `seconds` what it takes. */
+static struct mmt_measured time_twice(mmt_device *device, struct mmt_session *session,
+                                      struct mmt_health second, double seconds,
+                                      const struct mmt_measure_limits *limits,
+                                      int *batches)
+{
+    const struct ail rows[] = { { 0, { 90, 1000, 4, "thermal" } }, { 7, second } };
+    struct planted planted = { .count = 8 };
+    struct mmt_config config = naive();
+    struct mmt_measured it = { 0 };
+    mmt_error err = { 0 };
+
+    for (int i = 0; i < 8; i++)
+        planted.says[i] = i < 7 ? 0.02 : seconds;
+    ail(device, session, &planted, rows, 2);
+    CHECK_OK(mmt_measure_candidate(session, &config, limits, &it, &err), err);
+    *batches = planted.next;
+    return it;
+}
+
+/* One that might win is timed again. The second time counts where nothing slowed it down,
+ * whatever it says, or where it is better. */
+static void test_timed_again(mmt_device *device, struct mmt_session *session)
+{
+    const struct mmt_health slow = { 90, 1000, 4, "thermal" };
+    struct mmt_measured it;
+    int batches;
+
+    it = time_twice(device, session, fine, 0.01, NULL, &batches);
+    CHECK(batches == 14 && it.time.median == 0.01 && !it.health.throttled);
+    it = time_twice(device, session, fine, 0.0201, NULL, &batches);
+    CHECK(batches == 14 && it.time.median == 0.0201 && !it.health.throttled);
+    it = time_twice(device, session, slow, 0.019, NULL, &batches);
+    CHECK(batches == 14 && it.time.median == 0.019 && it.health.throttled);
+    it = time_twice(device, session, slow, 0.021, NULL, &batches);
+    CHECK(batches == 14 && it.time.median == 0.02 && it.health.throttled);
+}
+
+/* Half the clock may double the time: 20 ms then contend with 10 ms, but not with 9, and
+ * with 18 only where the best was timed at that clock, too. */
+static void test_who_contends(mmt_device *device, struct mmt_session *session)
+{
+    struct mmt_measure_limits limits = { .best_seconds = 0.010, .best_mhz = 2000 };
+    int batches;
+
+    time_twice(device, session, fine, 0.01, &limits, &batches);
+    CHECK(batches > 7);
+    limits.best_seconds = 0.009;
+    time_twice(device, session, fine, 0.01, &limits, &batches);
+    CHECK_EQ_INT(batches, 7);
+    limits.best_mhz = 1000, limits.best_seconds = 0.018;
+    time_twice(device, session, fine, 0.01, &limits, &batches);
+    CHECK_EQ_INT(batches, 7);
+    limits.best_seconds = 0.019;
+    time_twice(device, session, fine, 0.01, &limits, &batches);
+    CHECK(batches > 7);
+}
+
+/* Finalists are timed in turn: a slowdown stands beside those that it met. */
+static void test_ailing_finalist(mmt_device *device, struct mmt_session *session)
+{
+    const struct ail rows[] = { { 0, fine },
+                                { 5, { 70, 1500, 1, "power cap" } },
+                                { 6, fine } };
+    struct planted planted = { .says = { 0.01 }, .count = 1 };
+    struct mmt_config configs[2] = { naive(), naive() };
+    struct mmt_measured two[2];
+    mmt_error err = { 0 };
+
+    ail(device, session, &planted, rows, 3);
+    CHECK_OK(mmt_measure_group(session, configs, 2, NULL, two, &err), err);
+    CHECK_EQ_INT(planted.next, 14);
+    CHECK(!two[0].health.throttled && two[0].health.clock_mhz == 2000);
+    CHECK_EQ_STR(two[1].health.why, "power cap");
+    CHECK(two[1].health.clock_mhz == 1500);
+}
+
+static void test_health(mmt_device *device, struct mmt_session *session)
+{
+    const struct mmt_backend *own = device->backend;
+
+    test_healthy(device, session);
+    test_slowed_down_between(device, session);
+    test_timed_again(device, session);
+    test_who_contends(device, session);
+    test_ailing_finalist(device, session);
+    device->backend = own;
 }
 
 /* The device's own clock: 64 times the work takes longer, and the same work as long. */
@@ -171,17 +350,18 @@ static void test_real(mmt_device *device)
     struct mmt_session *large = open_session(device, 256);
     struct mmt_measure_limits limits = { .precision = 0.05 };
     struct mmt_config config = naive();
-    struct mmt_timing one, same, more;
+    struct mmt_measured one, same, more;
     mmt_error err = { 0 };
 
     CHECK_OK(mmt_measure_candidate(again, &config, &limits, &one, &err), err);
     CHECK_OK(mmt_measure_candidate(again, &config, &limits, &same, &err), err);
     CHECK_OK(mmt_measure_candidate(large, &config, &limits, &more, &err), err);
-    CHECK(one.samples >= 6 && one.median > 0 && one.spread >= 0);
-    CHECK(more.median > one.median);
-    CHECK(same.median < 10 * one.median && one.median < 10 * same.median);
-    printf("64 cubed: %.3g s and %.3g s, 256 cubed: %.3g s\n", one.median, same.median,
-           more.median);
+    CHECK(one.time.samples >= 6 && one.time.median > 0 && one.time.spread >= 0);
+    CHECK(more.time.median > one.time.median);
+    CHECK(same.time.median < 10 * one.time.median &&
+          one.time.median < 10 * same.time.median);
+    printf("64 cubed: %.3g s and %.3g s, 256 cubed: %.3g s\n", one.time.median,
+           same.time.median, more.time.median);
     mmt_session_free(again);
     mmt_session_free(large);
 }
@@ -200,6 +380,7 @@ int main(int argc, char **argv)
     test_early_drop(session);
     test_budget(session);
     test_in_turn(session);
+    test_health(device, session);
     test_real(device);
     mmt_session_free(session);
     mmt_device_close(device);

@@ -37,7 +37,7 @@ struct mmt_bench_row {
     mmt_problem problem; /* normalised */
     char reason[1024];   /* why nothing was measured; "" where something was */
     struct mmt_bench_time times[MMT_MOST_CONTESTANTS];
-    struct mmt_health health; /* when the last sample was taken */
+    struct mmt_health health; /* just after samples were taken */
     bool has_health;
 };
 

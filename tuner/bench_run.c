@@ -26,6 +26,7 @@ struct lane {
 
 struct match {
     struct mmt_bench *bench;
+    struct mmt_bench_row *row;
     struct mmt_session *session;
     struct lane *lanes;
     unsigned char *ours, *theirs; /* C as it was read back */
@@ -231,14 +232,26 @@ static bool is_over(const struct match *match, int round)
     return precise || spent >= allowed;
 }
 
+/* Just after a round, before the device has come to rest. */
+static void watch(struct match *match)
+{
+    struct mmt_health now;
+    if (!mmt_device_health(match->bench->device, &now))
+        return;
+    mmt_health_add(&match->row->health, &now);
+    match->row->has_health = true;
+}
+
 /* In turn, there and back, so that nobody always comes after the same neighbour. */
 static void sample_all(struct match *match)
 {
     int count = match->bench->num_contestants;
 
-    for (int round = 0; !is_over(match, round); round++)
+    for (int round = 0; !is_over(match, round); round++) {
         for (int i = 0; i < count; i++)
             take_sample(&match->lanes[round % 2 ? count - 1 - i : i]);
+        watch(match);
+    }
 }
 
 /* ---- one problem
@@ -334,15 +347,13 @@ static bool make_match(struct match *match, struct mmt_bench_row *row, mmt_error
 
 void mmt_bench_measure(struct mmt_bench *bench, struct mmt_bench_row *row)
 {
-    struct match match = { .bench = bench };
+    struct match match = { .bench = bench, .row = row };
     mmt_error err = { 0 };
 
-    if (make_match(&match, row, &err)) {
+    if (make_match(&match, row, &err))
         play(&match);
-        row->has_health = mmt_device_health(bench->device, &row->health);
-    } else {
+    else
         snprintf(row->reason, sizeof row->reason, "%s", err.text);
-    }
     for (int i = 0; i < bench->num_contestants; i++)
         bench->contestants[i].reference->forget(bench->contestants[i].self);
     mmt_session_free(match.session);

@@ -180,10 +180,10 @@ static json_t *record_json(struct mmt_journal *journal, const struct mmt_record 
     json_object_set_new(line, "registers", json_integer(r->registers));
     json_object_set_new(line, "spill_bytes", json_integer(r->spill_bytes));
     json_object_set_new(line, "shared", json_integer(r->shared));
-    if (r->clock_mhz > 0) {
+    if (r->celsius > 0)
         json_object_set_new(line, "celsius", json_real(r->celsius));
+    if (r->clock_mhz > 0)
         json_object_set_new(line, "clock_mhz", json_real(r->clock_mhz));
-    }
     if (*r->throttled)
         json_object_set_new(line, "throttled", json_string(r->throttled));
     return line;

@@ -3,31 +3,42 @@
 #ifndef MMT_TUNER_MEASURE_H
 #define MMT_TUNER_MEASURE_H
 
+#include "device/device.h"
 #include "profiles/profile.h"
 #include "tuner/session.h"
 
 /* Start from {0}: every 0 is "unknown" or "the usual". */
 struct mmt_measure_limits {
     double best_seconds;    /* of the best so far: what is far slower is sampled less */
+    double best_mhz;        /* the device's clock while that was timed */
     double budget_seconds;  /* for one candidate, host time; usual: 1 */
     double fastest_seconds; /* nothing can be faster than this on the device */
     double precision;       /* wanted half-width of the median's 95 % confidence interval,
                              * as a part of the median; usual: 0.01 */
 };
 
+/* How a candidate was timed, and how the device fared meanwhile. */
+struct mmt_measured {
+    struct mmt_timing time;
+    struct mmt_health health; /* all 0 where the platform does not tell */
+};
+
 /* Times one candidate. A candidate that is more than 2.5 times slower than the best gets
  * three samples, one that is surely slower no more than tell so. A median under
- * `fastest_seconds` is MMT_ERROR_DEVICE: either the clock or the kernel is broken. */
+ * `fastest_seconds` is MMT_ERROR_DEVICE: either the clock or the kernel is broken. One
+ * that was timed while something slowed the device down, and that might win at the best's
+ * clock, is timed again after a rest: the second time counts where nothing slowed it
+ * down, or where it is the better one. */
 mmt_status mmt_measure_candidate(struct mmt_session *session,
                                  const struct mmt_config *config,
                                  const struct mmt_measure_limits *limits,
-                                 struct mmt_timing *out, mmt_error *err);
+                                 struct mmt_measured *out, mmt_error *err);
 
 /* Times finalists against each other: one sample of each in turn, so that a change of the
  * clock meets all alike. Nobody is dropped; the budget is for each. */
 mmt_status mmt_measure_group(struct mmt_session *session,
                              const struct mmt_config *configs, int count,
                              const struct mmt_measure_limits *limits,
-                             struct mmt_timing *timings, mmt_error *err);
+                             struct mmt_measured *out, mmt_error *err);
 
 #endif

@@ -71,6 +71,7 @@ struct mmt_tuning {
     double goals_end;     /* what is left after it is for calibrating */
     int64_t candidates_left;
     struct mmt_counts counts;
+    struct mmt_made_health health; /* of the device in this run */
     /* FLOP/s and bytes/s that the roofline is made of; and FLOP/s that nothing can
      * exceed, so that a time beyond them is a fault. 0: unknown. */
     double peak[MMT_NUM_TYPES], bandwidth, ceiling[MMT_NUM_TYPES];
@@ -136,7 +137,8 @@ struct mmt_arms {
     const mmt_problem *problem;
     struct mmt_arm *list;
     int count;
-    double best; /* INFINITY: none was timed */
+    double best;     /* INFINITY: none was timed */
+    double best_mhz; /* the device's clock then; 0: unknown */
     struct mmt_config best_config;
 };
 
@@ -204,6 +206,10 @@ mmt_status mmt_tune_enter(struct mmt_tuning *t, const mmt_problem *problem,
 
 mmt_status mmt_tune_save(struct mmt_tuning *t, mmt_error *err);
 
+/* Adds how the device fared while a result was taken. */
+void mmt_tune_note_health(struct mmt_made_health *health,
+                          const struct mmt_result *result);
+
 /* ---- reports
  * --------------------------------------------------------------------------------------------
  */
@@ -213,6 +219,9 @@ void mmt_report_problem(struct mmt_tuning *t);
 void mmt_report_result(struct mmt_tuning *t, const struct mmt_record *record,
                        double best);
 void mmt_report_calibration(struct mmt_tuning *t, const struct mmt_record *record);
+/* Notes how the device fared while a result was taken; says so when it is slowed down for
+ * the first time. */
+void mmt_report_health(struct mmt_tuning *t, const struct mmt_result *result);
 /* What is going on now; says it a few times a second at most. */
 void mmt_report_status(struct mmt_tuning *t, const struct mmt_config *trying,
                        double best);

@@ -404,6 +404,7 @@ void mmt_arms_tell(struct mmt_arms *arms, const struct mmt_config *config,
         arm->best = fmin(arm->best, seconds);
         if (seconds < arms->best) {
             arms->best = seconds;
+            arms->best_mhz = result->clock_mhz;
             arms->best_config = *config;
         }
     }

@@ -70,6 +70,7 @@ static mmt_status keep(struct mmt_tuning *t, struct mmt_record *finalist,
     finalist->result = *result;
     finalist->final = true;
     finalist->earlier = false;
+    mmt_report_health(t, result);
     return mmt_journal_add(t->journal, finalist, err);
 }
 

@@ -171,6 +171,7 @@ static struct mmt_job job_for(const struct bout *b, enum mmt_task task,
         .configs = { *config },
         .verify = { true },
         .best_seconds = isfinite(b->arms.best) ? b->arms.best : 0,
+        .best_mhz = b->arms.best_mhz,
         .budget_seconds = b->budget,
         .fastest_seconds = fastest(b->t, b->problem),
     };

@@ -201,19 +201,30 @@ static mmt_status choose_kept(struct mmt_tuning *t, mmt_error *err)
     return status;
 }
 
-static void note_health(struct mmt_made_health *health, const struct mmt_result *result)
+/* Whether a list, "thermal, power cap", has that word. */
+static bool lists(const char *list, const char *word)
 {
-    if (result->clock_mhz > 0) {
-        bool first = health->fastest == 0;
-        health->hottest = fmax(health->hottest, result->celsius);
-        health->fastest = fmax(health->fastest, result->clock_mhz);
-        health->slowest =
-            first ? result->clock_mhz : fmin(health->slowest, result->clock_mhz);
-    }
+    size_t length = strlen(word);
+    for (const char *at = list; (at = strstr(at, word)); at += length)
+        if ((at == list || at[-1] == ' ') && (!at[length] || at[length] == ','))
+            return true;
+    return false;
+}
+
+void mmt_tune_note_health(struct mmt_made_health *health, const struct mmt_result *result)
+{
+    size_t used = strlen(health->by);
+    health->hottest = fmax(health->hottest, result->celsius);
+    health->fastest = fmax(health->fastest, result->clock_mhz);
+    if (result->clock_mhz > 0)
+        health->slowest = health->slowest > 0 ? fmin(health->slowest, result->clock_mhz)
+                                              : result->clock_mhz;
     if (!*result->throttled)
         return;
     health->throttled++;
-    snprintf(health->by, sizeof health->by, "%s", result->throttled);
+    if (!lists(health->by, result->throttled))
+        snprintf(health->by + used, sizeof health->by - used, "%s%s", used ? ", " : "",
+                 result->throttled);
 }
 
 static void count_records(struct mmt_tuning *t)
@@ -230,7 +241,7 @@ static void count_records(struct mmt_tuning *t)
     t->profile->made.failed = all.failed;
     t->profile->made.health = (struct mmt_made_health){ 0 };
     for (size_t i = 0; i < count; i++)
-        note_health(&t->profile->made.health, &records[i].result);
+        mmt_tune_note_health(&t->profile->made.health, &records[i].result);
 }
 
 mmt_status mmt_tune_save(struct mmt_tuning *t, mmt_error *err)

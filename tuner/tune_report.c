@@ -175,6 +175,8 @@ static void tell_result(struct mmt_tuning *t, const char *event_name,
             json_object_set_new(event, "reason", json_string(r->reason));
         if (r->outcome == MMT_TIMED)
             json_object_set_new(event, "seconds", json_real(r->time.median));
+        if (*r->throttled)
+            json_object_set_new(event, "throttled", json_string(r->throttled));
         if (isfinite(best))
             json_object_set_new(event, "best", json_real(best));
         emit(event);
@@ -187,8 +189,20 @@ static void tell_result(struct mmt_tuning *t, const char *event_name,
     free(problem);
 }
 
+void mmt_report_health(struct mmt_tuning *t, const struct mmt_result *result)
+{
+    bool first = *result->throttled && !t->health.throttled;
+    mmt_tune_note_health(&t->health, result);
+    if (first)
+        mmt_report_note(t,
+                        "the device is slowed down (%s; %.0f MHz, %.0f degrees Celsius): "
+                        "what is timed meanwhile is marked in the journal",
+                        result->throttled, result->clock_mhz, result->celsius);
+}
+
 void mmt_report_result(struct mmt_tuning *t, const struct mmt_record *record, double best)
 {
+    mmt_report_health(t, &record->result);
     tell_result(t, "result", record, best);
 }
 
@@ -212,6 +226,7 @@ void mmt_report_calibration(struct mmt_tuning *t, const struct mmt_record *recor
 {
     struct mmt_text line = { 0 };
     char left[32];
+    mmt_report_health(t, &record->result);
     tell_result(t, "calibration", record, INFINITY);
     if (!is_time_for_a_line(t))
         return;
@@ -262,17 +277,22 @@ void mmt_report_winner(struct mmt_tuning *t, const struct mmt_record *winner)
          *problem = problem_text(&winner->problem);
     char buffer[32], part[32], seconds[32];
     double share = mmt_tune_roofline(t, &winner->problem) / time->median;
+    const char *slowed = winner->result.throttled;
     if (t->options.json) {
-        emit(json_pack("{s:s, s:f, s:s, s:s, s:f, s:f, s:f, s:f}", "event", "winner",
-                       "elapsed", mmt_now() - t->started, "problem", problem,
-                       "configuration", config, "seconds", time->median, "spread",
-                       time->spread, "gflops", rate(&winner->problem, time->median) / 1e9,
-                       "roofline", share));
+        json_t *event = json_pack(
+            "{s:s, s:f, s:s, s:s, s:f, s:f, s:f, s:f}", "event", "winner", "elapsed",
+            mmt_now() - t->started, "problem", problem, "configuration", config,
+            "seconds", time->median, "spread", time->spread, "gflops",
+            rate(&winner->problem, time->median) / 1e9, "roofline", share);
+        if (*slowed)
+            json_object_set_new(event, "throttled", json_string(slowed));
+        emit(event);
     } else {
         clear_line(t);
-        printf("%s: %s, %s%s: %s\n", problem, mmt_print_seconds(time->median, seconds),
+        printf("%s: %s, %s%s%s%s: %s\n", problem,
+               mmt_print_seconds(time->median, seconds),
                mmt_print_speed(&winner->problem, time->median, buffer),
-               percent(share, part), config);
+               percent(share, part), *slowed ? ", slowed down by " : "", slowed, config);
         fflush(stdout);
     }
     free(config);
@@ -343,10 +363,11 @@ void mmt_report_end(struct mmt_tuning *t)
     const struct mmt_counts *c = &t->counts;
     bool interrupted = mmt_pool_interrupts() > 0;
     if (t->options.json) {
-        emit(json_pack("{s:s, s:f, s:b, s:i, s:i, s:i, s:i, s:s}", "event", "end",
+        emit(json_pack("{s:s, s:f, s:b, s:i, s:i, s:i, s:i, s:i, s:s}", "event", "end",
                        "elapsed", mmt_now() - t->started, "interrupted", interrupted,
                        "tried", c->tried, "skipped", c->skipped, "wrong", c->wrong,
-                       "failed", c->failed, "profile", t->path));
+                       "failed", c->failed, "throttled", t->health.throttled, "profile",
+                       t->path));
         return;
     }
     clear_line(t);
@@ -354,6 +375,9 @@ void mmt_report_end(struct mmt_tuning *t)
     printf("\n%d tried, %d skipped, %d wrong, %d failed, in %.0f seconds%s\n", c->tried,
            c->skipped, c->wrong, c->failed, mmt_now() - t->started,
            interrupted ? ", interrupted: the same command goes on" : "");
+    if (t->health.throttled)
+        printf("the device was slowed down while %d results were taken: %s\n",
+               t->health.throttled, t->health.by);
     printf("profile: %s\njournal: %s\n", t->path, mmt_journal_path(t->journal));
     printf("use it:  cc prog.c $(pkg-config --cflags --libs mmtune)\n");
     fflush(stdout);

@@ -35,6 +35,7 @@ struct mmt_job {
     struct mmt_config configs[MMT_MAX_TOGETHER];
     bool verify[MMT_MAX_TOGETHER];
     double best_seconds;    /* of this problem so far; 0: none */
+    double best_mhz;        /* the device's clock then; 0: unknown */
     double budget_seconds;  /* for timing one configuration */
     double fastest_seconds; /* nothing can be faster; 0: unknown */
     /* Probably far behind: verified at a smaller shape and run once; only where that is
@@ -64,7 +65,7 @@ struct mmt_result {
     struct mmt_timing time;
     int registers, spill_bytes; /* -1: the platform does not tell */
     long long shared;
-    double celsius, clock_mhz; /* of the device just after; 0: it does not tell */
+    double celsius, clock_mhz; /* the hottest and slowest meanwhile; 0: not told */
     char throttled[64];        /* what slowed it down, "power cap"; "": nothing did */
 };
 

@@ -236,45 +236,33 @@ static void ask_usage(struct worker *w, const struct mmt_job *job,
     mmt_text_finish(&name);
 }
 
-static bool ask_health(struct worker *w, struct mmt_result *result)
+static void take_measured(const struct mmt_measured *measured, struct mmt_result *result)
 {
-    struct mmt_health health = { 0 };
-    if (!mmt_device_health(w->device, &health))
-        return false;
-    result->celsius = health.celsius;
-    result->clock_mhz = health.clock_mhz;
-    snprintf(result->throttled, sizeof result->throttled, "%s", health.why);
-    return health.throttled;
+    result->time = measured->time;
+    result->celsius = measured->health.celsius;
+    result->clock_mhz = measured->health.clock_mhz;
+    snprintf(result->throttled, sizeof result->throttled, "%s", measured->health.why);
 }
 
 static struct mmt_measure_limits limits_of(const struct mmt_job *job)
 {
     return (struct mmt_measure_limits){ .best_seconds = job->best_seconds,
+                                        .best_mhz = job->best_mhz,
                                         .budget_seconds = job->budget_seconds,
                                         .fastest_seconds = job->fastest_seconds };
 }
 
-/* Times a candidate. One that might win while the device is slowed down has a second go
- * after a rest; what is slowed down even then is marked. */
 static mmt_status time_candidate(struct worker *w, const struct mmt_job *job,
+                                 const struct mmt_measure_limits *limits,
                                  struct mmt_result *result, mmt_error *err)
 {
-    static const double contends = 1.1;
-    static const useconds_t rest = 200000;
-    struct mmt_measure_limits limits = limits_of(job);
-    struct mmt_timing again;
+    struct mmt_measured measured;
+    note("time");
     mmt_status status =
-        mmt_measure_candidate(w->session, &job->configs[0], &limits, &result->time, err);
-    if (status || !ask_health(w, result) ||
-        (job->best_seconds > 0 && result->time.median > contends * job->best_seconds))
-        return status;
-    usleep(rest);
-    status = mmt_measure_candidate(w->session, &job->configs[0], &limits, &again, err);
-    if (status || again.median > result->time.median)
-        return status;
-    result->time = again;
-    ask_health(w, result);
-    return MMT_OK;
+        mmt_measure_candidate(w->session, &job->configs[0], limits, &measured, err);
+    if (!status)
+        take_measured(&measured, result);
+    return status;
 }
 
 /* One execution, of a candidate that computes rightly at a smaller shape. *behind says
@@ -288,9 +276,7 @@ static mmt_status glance(struct worker *w, const struct mmt_job *job,
     mmt_status status = verify_smaller(w, job, result, err);
     if (status || result->outcome == MMT_WRONG)
         return status;
-    note("time");
-    status =
-        mmt_measure_candidate(w->session, &job->configs[0], &once, &result->time, err);
+    status = time_candidate(w, job, &once, result, err);
     *behind = result->time.median > (job->best_seconds > 0 ? 4 * job->best_seconds : 0.1);
     return status;
 }
@@ -299,6 +285,7 @@ static mmt_status measure(struct worker *w, const struct mmt_job *job,
                           struct mmt_reply *reply, mmt_error *err)
 {
     struct mmt_result *result = &reply->results[0];
+    struct mmt_measure_limits limits = limits_of(job);
     bool behind = false;
     mmt_status status = enter_session(w, job, err);
     if (!status && job->doubtful)
@@ -308,9 +295,8 @@ static mmt_status measure(struct worker *w, const struct mmt_job *job,
                             : verify(w->session, &job->configs[0], result, err);
     if (status || result->outcome == MMT_WRONG)
         return status;
-    note("time");
     if (!behind)
-        status = time_candidate(w, job, result, err);
+        status = time_candidate(w, job, &limits, result, err);
     if (!status && !job->brief)
         ask_usage(w, job, &job->configs[0], result);
     return status;
@@ -343,7 +329,7 @@ static mmt_status finals(struct worker *w, const struct mmt_job *job,
                          struct mmt_reply *reply, mmt_error *err)
 {
     struct mmt_config right[MMT_MAX_TOGETHER];
-    struct mmt_timing times[MMT_MAX_TOGETHER];
+    struct mmt_measured measured[MMT_MAX_TOGETHER];
     struct mmt_measure_limits limits = limits_of(job);
     int places[MMT_MAX_TOGETHER], count = 0;
     mmt_status status = enter_session(w, job, err);
@@ -352,11 +338,10 @@ static mmt_status finals(struct worker *w, const struct mmt_job *job,
     if (status || !count)
         return status;
     note("finals");
-    status = mmt_measure_group(w->session, right, count, &limits, times, err);
+    status = mmt_measure_group(w->session, right, count, &limits, measured, err);
     for (int i = 0; !status && i < count; i++) {
-        reply->results[places[i]].time = times[i];
+        take_measured(&measured[i], &reply->results[places[i]]);
         ask_usage(w, job, &right[i], &reply->results[places[i]]);
-        ask_health(w, &reply->results[places[i]]);
     }
     return status;
 }

@@ -82,12 +82,13 @@ bool mmt_wire_write_job(const struct mmt_job *job, struct mmt_text *line)
 {
     json_t *problem =
         job->task == MMT_TASK_PROBE ? json_null() : problem_json(&job->problem);
-    return write_line(json_pack("{s:s, s:o, s:I, s:o, s:f, s:f, s:f, s:b, s:b}", "task",
-                                task_names[job->task], "problem", problem, "seed",
+    return write_line(json_pack("{s:s, s:o, s:I, s:o, s:f, s:f, s:f, s:f, s:b, s:b}",
+                                "task", task_names[job->task], "problem", problem, "seed",
                                 (json_int_t) job->seed, "configurations",
-                                configs_json(job), "best", job->best_seconds, "budget",
-                                job->budget_seconds, "fastest", job->fastest_seconds,
-                                "doubtful", job->doubtful, "brief", job->brief),
+                                configs_json(job), "best", job->best_seconds, "best_mhz",
+                                job->best_mhz, "budget", job->budget_seconds, "fastest",
+                                job->fastest_seconds, "doubtful", job->doubtful, "brief",
+                                job->brief),
                       line);
 }
 
@@ -119,6 +120,7 @@ bool mmt_wire_read_job(const char *line, struct mmt_job *out, mmt_error *err)
     out->task = (enum mmt_task) task;
     out->seed = (uint64_t) json_integer_value(json_object_get(object, "seed"));
     out->best_seconds = number(object, "best");
+    out->best_mhz = number(object, "best_mhz");
     out->budget_seconds = number(object, "budget");
     out->fastest_seconds = number(object, "fastest");
     out->doubtful = json_is_true(json_object_get(object, "doubtful"));
