@@ -52,29 +52,30 @@ DEVICE_FN bool is_one_row(int n, int lda, int ldb, int ldc)
     return lda == n && ldb == n && ldc == n;
 }
 
-// A thread's vectors of a whole stretch; zeros where the factor is 0 and the array may be
-// absent.
-DEVICE_FN void load_stretch(real out[WORK][VECTOR], real factor, const GLOBAL real *from)
+// A thread's first `vectors` vectors of a stretch; zeros where the factor is 0 and the array
+// may be absent.
+DEVICE_FN void load_vectors(real out[WORK][VECTOR], int vectors, real factor,
+                            const GLOBAL real *from)
 {
     UNROLL
-    for (int w = 0; w < WORK; w++)
+    for (int w = 0; w < vectors; w++)
         UNROLL
         for (int e = 0; e < VECTOR; e++)
             out[w][e] = 0;
     if (factor != 0)
         UNROLL
-        for (int w = 0; w < WORK; w++)
+        for (int w = 0; w < vectors; w++)
             LOAD_VECTOR(out[w], from + w * THREADS * VECTOR);
 }
 
-DEVICE_FN void add_stretch(real alpha, const GLOBAL real *a, real beta,
+DEVICE_FN void add_vectors(int vectors, real alpha, const GLOBAL real *a, real beta,
                            const GLOBAL real *b, GLOBAL real *c)
 {
     real x[WORK][VECTOR], y[WORK][VECTOR];
-    load_stretch(x, alpha, a);
-    load_stretch(y, beta, b);
+    load_vectors(x, vectors, alpha, a);
+    load_vectors(y, vectors, beta, b);
     UNROLL
-    for (int w = 0; w < WORK; w++) {
+    for (int w = 0; w < vectors; w++) {
         UNROLL
         for (int e = 0; e < VECTOR; e++)
             x[w][e] = MULTIPLY_ADD(alpha, x[w][e], beta * y[w][e]);
@@ -82,13 +83,28 @@ DEVICE_FN void add_stretch(real alpha, const GLOBAL real *a, real beta,
     }
 }
 
-// The last stretch of a row, `count` elements.
+DEVICE_FN void add_element(real alpha, const GLOBAL real *a, real beta,
+                           const GLOBAL real *b, GLOBAL real *c, int i)
+{
+    const real x = alpha == 0 ? 0 : a[i], y = beta == 0 ? 0 : b[i];
+    c[i] = MULTIPLY_ADD(alpha, x, beta * y);
+}
+
+// The last stretch of a row, `count` elements: one by one side by side, but on a CPU, where
+// a thread's own neighbours make a vector, whole vectors as far as there are any.
 DEVICE_FN void add_rest(real alpha, const GLOBAL real *a, real beta, const GLOBAL real *b,
                         GLOBAL real *c, int count)
 {
-    for (int i = THREAD_X; i < count; i += THREADS) {
-        const real x = alpha == 0 ? 0 : a[i], y = beta == 0 ? 0 : b[i];
-        c[i] = MULTIPLY_ADD(alpha, x, beta * y);
+    if (DEVICE_IS_CPU) {
+        for (int at = THREAD_X * VECTOR; at < count; at += THREADS * VECTOR)
+            if (at + VECTOR <= count)
+                add_vectors(1, alpha, a + at, beta, b + at, c + at);
+            else
+                for (int i = at; i < count; i++)
+                    add_element(alpha, a, beta, b, c, i);
+    } else {
+        for (int i = THREAD_X; i < count; i += THREADS)
+            add_element(alpha, a, beta, b, c, i);
     }
 }
 
@@ -114,7 +130,7 @@ void mmt_axpby(int m, int n, real alpha, real beta,
 
     if (first + STRETCH <= length) {
         const int at = THREAD_X * VECTOR;
-        add_stretch(alpha, a + at, beta, b + at, c + at);
+        add_vectors(WORK, alpha, a + at, beta, b + at, c + at);
     } else {
         add_rest(alpha, a, beta, b, c, (int) (length - first));
     }
