@@ -1,0 +1,342 @@
+/* CUDA's driver for the cards of card.h. Their memory is the host's, which runs their
+ * kernels, too (tests/emulate). By their own clock a launch takes a millisecond at 2000
+ * MHz, whatever it does, and longer where they run slower. */
+#include <cuda.h>
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/emulate/texts.h"
+#include "tests/fake/card/card.h"
+
+struct CUctx_st {
+    CUdevice device;
+};
+
+struct CUmod_st {
+    char *text;
+};
+
+struct CUfunc_st {
+    struct emulate_kernel kernel;
+    int shared; /* most bytes of dynamic shared memory */
+};
+
+struct CUevent_st {
+    double at;
+};
+
+enum { MOST_CARDS = 8, DEEPEST = 8, CAPABILITY = 75 };
+
+static struct CUctx_st contexts[MOST_CARDS];
+static CUcontext stack[DEEPEST];
+static int depth;
+static double now; /* seconds that launches have taken */
+
+/* ---- the driver and its devices -------------------------------------------------- */
+
+/* Kernels that are built later find block.c's functions here. */
+EXPORT(CUresult) cuInit(unsigned flags)
+{
+    Dl_info self;
+    if (!dladdr(contexts, &self) ||
+        !dlopen(self.dli_fname, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD))
+        return CUDA_ERROR_NOT_INITIALIZED;
+    return CUDA_SUCCESS;
+}
+
+EXPORT(CUresult) cuDriverGetVersion(int *version)
+{
+    *version = 12000;
+    return CUDA_SUCCESS;
+}
+
+EXPORT(CUresult) cuGetErrorName(CUresult error, const char **name)
+{
+    *name = "CUDA_ERROR";
+    return CUDA_SUCCESS;
+}
+
+EXPORT(CUresult) cuGetErrorString(CUresult error, const char **text)
+{
+    *text = "an error of CUDA";
+    return CUDA_SUCCESS;
+}
+
+EXPORT(CUresult) cuDeviceGetCount(int *count)
+{
+    *count = card_count();
+    return CUDA_SUCCESS;
+}
+
+EXPORT(CUresult) cuDeviceGet(CUdevice *device, int ordinal)
+{
+    *device = ordinal;
+    return ordinal < card_count() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+EXPORT(CUresult) cuDeviceGetName(char *name, int size, CUdevice device)
+{
+    snprintf(name, (size_t) size, "Card that is not there");
+    return CUDA_SUCCESS;
+}
+
+EXPORT(CUresult) cuDeviceTotalMem(size_t *bytes, CUdevice device)
+{
+    *bytes = (size_t) 1 << 30;
+    return CUDA_SUCCESS;
+}
+
+EXPORT(CUresult) cuDeviceGetPCIBusId(char *pci, int size, CUdevice device)
+{
+    struct card card;
+    if (!card_at(device, &card))
+        return CUDA_ERROR_INVALID_DEVICE;
+    snprintf(pci, (size_t) size, "%s", card.pci);
+    return CUDA_SUCCESS;
+}
+
+EXPORT(CUresult)
+cuDeviceGetAttribute(int *value, CUdevice_attribute name, CUdevice device)
+{
+    static const int values[CU_DEVICE_ATTRIBUTE_MAX] = {
+        [CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR] = CAPABILITY / 10,
+        [CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR] = CAPABILITY % 10,
+        [CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK] = 1024,
+        [CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X] = 1024,
+        [CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y] = 1024,
+        [CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z] = 64,
+        [CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X] = INT32_MAX,
+        [CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y] = 65535,
+        [CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z] = 65535,
+        [CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK] = 49152,
+        [CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN] = 65536,
+        [CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR] = 65536,
+        [CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK] = 65536,
+        [CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR] = 65536,
+        [CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR] = 1024,
+        [CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR] = 16,
+        [CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT] = 2,
+        [CU_DEVICE_ATTRIBUTE_WARP_SIZE] = 32,
+        [CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE] = 65536,
+        [CU_DEVICE_ATTRIBUTE_CLOCK_RATE] = 2000000,
+    };
+    *value = values[name];
+    return CUDA_SUCCESS;
+}
+
+/* ---- contexts -------------------------------------------------------------------- */
+
+EXPORT(CUresult) cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice device)
+{
+    *out = &contexts[device];
+    contexts[device].device = device;
+    return CUDA_SUCCESS;
+}
+
+EXPORT(CUresult) cuDevicePrimaryCtxRelease(CUdevice device)
+{
+    return CUDA_SUCCESS;
+}
+
+EXPORT(CUresult) cuCtxGetCurrent(CUcontext *out)
+{
+    *out = depth ? stack[depth - 1] : NULL;
+    return CUDA_SUCCESS;
+}
+
+EXPORT(CUresult) cuCtxGetDevice(CUdevice *device)
+{
+    if (!depth)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    *device = stack[depth - 1]->device;
+    return CUDA_SUCCESS;
+}
+
+EXPORT(CUresult) cuCtxPushCurrent(CUcontext context)
+{
+    if (depth == DEEPEST)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    stack[depth++] = context;
+    return CUDA_SUCCESS;
+}
+
+EXPORT(CUresult) cuCtxPopCurrent(CUcontext *out)
+{
+    if (!depth)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    *out = stack[--depth];
+    return CUDA_SUCCESS;
+}
+
+/* ---- memory ---------------------------------------------------------------------- */
+
+EXPORT(CUresult) cuMemGetInfo(size_t *free, size_t *all)
+{
+    *free = *all = (size_t) 1 << 30;
+    return CUDA_SUCCESS;
+}
+
+EXPORT(CUresult) cuMemAlloc(CUdeviceptr *out, size_t bytes)
+{
+    void *memory = aligned_alloc(256, (bytes + 255) / 256 * 256);
+    *out = (CUdeviceptr) (uintptr_t) memory;
+    return memory ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+EXPORT(CUresult) cuMemFree(CUdeviceptr memory)
+{
+    free((void *) (uintptr_t) memory);
+    return CUDA_SUCCESS;
+}
+
+EXPORT(CUresult) cuMemcpyHtoD(CUdeviceptr to, const void *from, size_t bytes)
+{
+    memcpy((void *) (uintptr_t) to, from, bytes);
+    return CUDA_SUCCESS;
+}
+
+EXPORT(CUresult) cuMemcpyDtoH(void *to, CUdeviceptr from, size_t bytes)
+{
+    memcpy(to, (const void *) (uintptr_t) from, bytes);
+    return CUDA_SUCCESS;
+}
+
+/* ---- kernels --------------------------------------------------------------------- */
+
+EXPORT(CUresult)
+cuModuleLoadDataEx(CUmodule *out, const void *text, unsigned count, CUjit_option *options,
+                   void **values)
+{
+    *out = malloc(sizeof **out);
+    (*out)->text = strdup(text);
+    return CUDA_SUCCESS;
+}
+
+EXPORT(CUresult) cuModuleUnload(CUmodule module)
+{
+    free(module->text);
+    free(module);
+    return CUDA_SUCCESS;
+}
+
+/* Functions stay: a module does not know its own. */
+EXPORT(CUresult) cuModuleGetFunction(CUfunction *out, CUmodule module, const char *name)
+{
+    struct emulate_kernel kernel;
+    mmt_error err = { 0 };
+    if (emulate_build(module->text, name, CAPABILITY, &kernel, &err)) {
+        fprintf(stderr, "%s\n", err.text);
+        return CUDA_ERROR_NOT_FOUND;
+    }
+    *out = calloc(1, sizeof **out);
+    (*out)->kernel = kernel;
+    return CUDA_SUCCESS;
+}
+
+EXPORT(CUresult)
+cuFuncGetAttribute(int *value, CUfunction_attribute name, CUfunction function)
+{
+    *value = name == CU_FUNC_ATTRIBUTE_NUM_REGS                        ? 32
+             : name == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK         ? 1024
+             : name == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES ? function->shared
+                                                                       : 0;
+    return CUDA_SUCCESS;
+}
+
+EXPORT(CUresult)
+cuFuncSetAttribute(CUfunction function, CUfunction_attribute name, int value)
+{
+    if (name == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
+        function->shared = value;
+    return CUDA_SUCCESS;
+}
+
+EXPORT(CUresult)
+cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction function, int threads,
+                                            size_t shared)
+{
+    *blocks = 1;
+    return CUDA_SUCCESS;
+}
+
+/* What a launch takes. */
+static double launch_seconds(void)
+{
+    struct card card;
+    bool known = depth && card_at(stack[depth - 1]->device, &card) && card.mhz > 0;
+    return 1e-3 * (known ? 2000.0 / card.mhz : 1);
+}
+
+EXPORT(CUresult)
+cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+               unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+               CUstream stream, void **args, void **extra)
+{
+    const struct emulate_launch launch = {
+        .entry = function->kernel.entry,
+        .args = args,
+        .shared = function->kernel.shared,
+        .shared_bytes = shared,
+        .grid = { grid_x, grid_y, grid_z },
+        .block = { block_x, block_y, block_z },
+    };
+    const char *why = emulate_run(&launch);
+    if (why)
+        fprintf(stderr, "%s\n", why);
+    now += launch_seconds();
+    return why ? CUDA_ERROR_LAUNCH_FAILED : CUDA_SUCCESS;
+}
+
+/* ---- streams and events ---------------------------------------------------------- */
+
+EXPORT(CUresult) cuStreamCreate(CUstream *out, unsigned flags)
+{
+    *out = malloc(1);
+    return CUDA_SUCCESS;
+}
+
+EXPORT(CUresult) cuStreamSynchronize(CUstream stream)
+{
+    return CUDA_SUCCESS;
+}
+
+EXPORT(CUresult) cuStreamDestroy(CUstream stream)
+{
+    free(stream);
+    return CUDA_SUCCESS;
+}
+
+EXPORT(CUresult) cuEventCreate(CUevent *out, unsigned flags)
+{
+    *out = calloc(1, sizeof **out);
+    return CUDA_SUCCESS;
+}
+
+EXPORT(CUresult) cuEventRecord(CUevent event, CUstream stream)
+{
+    event->at = now;
+    return CUDA_SUCCESS;
+}
+
+EXPORT(CUresult) cuEventSynchronize(CUevent event)
+{
+    return CUDA_SUCCESS;
+}
+
+/* The program asks for the first version, which new headers rename. */
+#undef cuEventElapsedTime
+CUresult cuEventElapsedTime(float *milliseconds, CUevent from, CUevent to);
+EXPORT(CUresult) cuEventElapsedTime(float *milliseconds, CUevent from, CUevent to)
+{
+    *milliseconds = (float) (1e3 * (to->at - from->at));
+    return CUDA_SUCCESS;
+}
+
+EXPORT(CUresult) cuEventDestroy(CUevent event)
+{
+    free(event);
+    return CUDA_SUCCESS;
+}
