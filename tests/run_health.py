@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Whole runs on a card that is not there and that is slowed down: run_health.py MMTUNE FAKES
+
+FAKES holds a CUDA driver whose kernels run on the host, NVRTC, and NVML in a folder of its
+own (tests/fake/card)."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+MMTUNE, FAKES = sys.argv[1:3]
+failures, checks = [], 0
+folder = tempfile.mkdtemp(prefix="mmtune-test-")
+CARDS = folder + "/cards"
+environment = dict(os.environ, XDG_CACHE_HOME=folder + "/cache", XDG_DATA_HOME=folder + "/data",
+                   MMT_FAKE_CARDS=CARDS, MMTUNE_NVRTC="")
+COOL, HOT = "0000:65:00.0 50 2000 0", "0000:65:00.0 92 1000 0x20"
+
+
+def check(held, what):
+    global checks
+    checks += 1
+    if not held:
+        failures.append(what)
+    return held
+
+
+def deal(line):
+    """How the card fares from now on."""
+    with open(CARDS + ".next", "w", encoding="utf-8") as f:
+        f.write(line + "\n")
+    os.replace(CARDS + ".next", CARDS)
+
+
+def libraries(nvml):
+    return dict(environment, LD_LIBRARY_PATH=FAKES + (f":{FAKES}/whole" if nvml else ""))
+
+
+def tune(name, budget, nvml=True, hot_after=None):
+    """Tunes with the card cool, and hot after so many candidates: the events, the journal's
+    results, the profile, and what is said of it."""
+    path = f"{folder}/{name}.json"
+    deal(COOL)
+    events = []
+    with subprocess.Popen([MMTUNE, "--json", "--device", "cuda:0", "--op", "heat2d", "--type", "f32",
+                           "--shape", "24x40", "--budget", budget, "--limit", "60", "-o", path], stdout=subprocess.PIPE, text=True,
+                          env=libraries(nvml)) as run:
+        for line in run.stdout:
+            events.append(json.loads(line))
+            if hot_after and sum(e["event"] == "result" for e in events) == hot_after:
+                deal(HOT)
+    check(run.returncode == 0, f"{name} ends with {run.returncode}")
+    with open(path + ".journal", encoding="utf-8") as f:
+        results = [json.loads(line) for line in f][1:]
+    with open(path, encoding="utf-8") as f:
+        profile = json.load(f)
+    said = subprocess.run([MMTUNE, "show", path], capture_output=True, text=True, env=environment)
+    return events, results, profile, said.stdout
+
+
+def notes(events):
+    return [e["text"] for e in events if e["event"] == "note" and "slowed down" in e["text"]]
+
+
+def test_slowed_down():
+    events, results, profile, said = tune("hot", "6", hot_after=2)
+    timed = [r for r in results if r["status"] == "timed"]
+    tried = [r for r in timed if not r.get("final") and not r.get("calibration")]
+    finals = [r for r in timed if r.get("final")]
+    marked = [r for r in timed if "throttled" in r]
+    check(len(tried) >= 5 and finals, f"candidates are timed: {results}")
+    for r in tried[:2]:  # the next one may be under way
+        check("throttled" not in r and r["clock_mhz"] == 2000 and r["celsius"] == 50, f"cool: {r}")
+    for r in tried[3:] + finals:
+        check(r.get("throttled") == "thermal" and r["clock_mhz"] == 1000 and r["celsius"] == 92
+              and 1.9e-3 < r["seconds"] < 2.1e-3, f"hot: {r}")
+    said_at_once = notes(events)
+    check(len(said_at_once) == 1 and "thermal; 1000 MHz, 92 degrees" in said_at_once[0],
+          f"it is said once: {said_at_once}")
+    check(any(e.get("throttled") == "thermal" for e in events if e["event"] == "result") and
+          all(e["throttled"] == "thermal" for e in events if e["event"] == "winner") and
+          events[-1]["throttled"] == len(marked), f"events: {events}")
+    check(profile["made"]["health"] == {"hottest_celsius": 92, "slowest_mhz": 1000,
+                                        "fastest_mhz": 2000, "throttled": len(marked),
+                                        "throttled_by": "thermal"},
+          f"profile: {profile['made']}")
+    check("while tuning 1000 to 2000 MHz, at most 92 degrees Celsius" in said and
+          f"slowed down while {len(marked)} results were taken: thermal" in said, said)
+
+
+def test_cool():
+    events, results, profile, said = tune("cool", "2")
+    check(results and not any("throttled" in r for r in results) and
+          all(r["clock_mhz"] == 2000 for r in results if r["status"] == "timed"), f"{results}")
+    check(not notes(events) and events[-1]["throttled"] == 0 and
+          not any("throttled" in e for e in events[:-1]), f"{events}")
+    check(profile["made"]["health"]["throttled"] == 0, f"{profile['made']}")
+    check("2000 to 2000 MHz" in said and "slowed" not in said, said)
+
+
+def test_untold():
+    """Without NVML nothing is known, and nothing is said."""
+    events, results, profile, said = tune("untold", "2", nvml=False)
+    check(any(r["status"] == "timed" for r in results) and
+          not any(key in r for r in results for key in ("throttled", "clock_mhz", "celsius")),
+          f"{results}")
+    check(not notes(events) and "health" not in profile["made"], f"{profile['made']}")
+    check("MHz, at most" not in said and "slowed" not in said, said)
+
+
+test_slowed_down()
+test_cool()
+test_untold()
+shutil.rmtree(folder, ignore_errors=True)
+print("\n".join(failures))
+print(f"health: {checks} checks, {len(failures)} failed")
+sys.exit(bool(failures))
