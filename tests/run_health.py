@@ -110,9 +110,20 @@ def test_untold():
     check("MHz, at most" not in said and "slowed" not in said, said)
 
 
+def test_bench():
+    """`bench` says it beside the problem."""
+    for line, said in [(HOT, "  (throttled: thermal, 1000 MHz)\n"), (COOL, "gemm f32 nn 20x12x16\n")]:
+        deal(line)
+        done = subprocess.run([MMTUNE, "bench", "--device", "cuda:0", "--shape", "20x12x16",
+                               "--configuration", "naive", "--against", "none"],
+                              capture_output=True, text=True, env=libraries(True))
+        check(done.returncode == 0 and said in done.stdout, done.stdout + done.stderr)
+
+
 test_slowed_down()
 test_cool()
 test_untold()
+test_bench()
 shutil.rmtree(folder, ignore_errors=True)
 print("\n".join(failures))
 print(f"health: {checks} checks, {len(failures)} failed")
