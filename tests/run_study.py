@@ -180,9 +180,12 @@ def check_cards(folder):
 def check_longvector(device, folder):
     out, told = run("longvector", device, folder, "--sizes", "10,30")
     series = {r["series"] for r in rows(out, "longvector")}
-    check(series == {"measured", "model of the paper", "model with memory"}, "its series")
+    check(series == {"measured", "model of the paper", "model with levels"}, "its series")
     check(len(re.findall("from the host's plain steps", told)) == 5, "several N: %s" % told)
-    check("grows to" in told and "delta over 2 sizes" in told, "what it says: %s" % told)
+    check("grows to" in told and told.count("delta over 2 sizes") == 2, "it says: %s" % told)
+    knots = {r["N"] for r in rows(out, "longvector-levels")}
+    check(len(knots) > 4 and not knots & {10, 30} and min(knots) < 10 and max(knots) > 30,
+          "what is predicted is not what was learnt from: %s" % sorted(knots))
 
 
 def check_pyramid(device, folder):

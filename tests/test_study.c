@@ -1,5 +1,5 @@
 /* What the studies compute without a device: bank conflicts, the papers' own figures by
- * their own formulas, tables. */
+ * their own formulas, a model of time learnt from a law, tables. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +8,7 @@
 #include "tests/test.h"
 #include "tuner/study/banks.h"
 #include "tuner/study/cpu.h"
+#include "tuner/study/longvector.h"
 #include "tuner/study/papers.h"
 #include "tuner/study/table.h"
 
@@ -140,8 +141,90 @@ static void check_table(void)
     mmt_table_free(&table);
 }
 
+/* ---- longvector: a made-up device, whose law is known ------------------------------ */
+
+/* 4 us for a launch and `each` for a round of 6000 elements. Beyond 1 MB of three arrays
+ * an operation takes longer, up to three times. `noise`: in turn less, none and more. */
+static double law(double each, int64_t length, double noise)
+{
+    static int turn;
+    double past = fmax(0, fmin(2, 12e-6 * (double) length - 1));
+    double seconds = 4e-6 + each * ceil((double) length / 6000) * (1 + past);
+    return seconds * (1 + (turn++ % 3 - 1) * noise);
+}
+
+/* The border takes a launch and 0.5 us for each of its rows. */
+static struct mmt_vector_knot law_of_grid(int64_t inner, double noise)
+{
+    int64_t first = mmt_scheme_first(inner), second = mmt_scheme_second(inner);
+    return (struct mmt_vector_knot){
+        .inner = inner,
+        .vectors =
+            law(2e-6, first, noise) + law(2e-6, second, noise) + law(1e-6, second, noise),
+        .border = 4e-6 + 0.5e-6 * (double) (inner + 1),
+        .copies = 1e-5 + 1e-10 * 4 * pow((double) inner + 2, 2),
+    };
+}
+
+static void check_vector_fit(void)
+{
+    struct mmt_vector_point points[MMT_VECTOR_POINTS];
+    struct mmt_vector_costs costs = { 0 };
+    int count = 0;
+
+    for (double length = 64; length < 3e6 && count < MMT_VECTOR_POINTS; length *= 1.1)
+        points[count++].length = (int64_t) length;
+    for (int i = 0; i < count; i++)
+        points[i].seconds = law(2e-6, points[i].length, 0.02);
+    int inside = mmt_vector_fit(points, count, 4, 1000000, &costs);
+    CHECK(inside < count && points[inside - 1].length * 12 < 800000 &&
+          points[inside].length * 12 >= 800000);
+    CHECK(fabs(costs.streams / 6000 - 1) < 0.03);
+    CHECK(fabs(costs.kernel / 4e-6 - 1) < 0.05 && fabs(costs.add / 2e-6 - 1) < 0.05);
+
+    for (int i = 0; i < count; i++) /* no launch, no rounds */
+        points[i].seconds = 1e-9 * (double) points[i].length;
+    CHECK(mmt_vector_fit(points, count, 4, 0, &costs) == count);
+    CHECK(costs.kernel < 1e-6);
+    CHECK(fabs(costs.add / costs.streams / 1e-9 - 1) < 0.05);
+}
+
+/* Grids that were not learnt from are predicted where memory is slower too, which the
+ * paper's constants cannot. */
+static void check_vector_levels(void)
+{
+    struct mmt_vector_costs costs = {
+        .kernel = 4e-6, .add = 2e-6, .saxpy = 1e-6, .streams = 6000
+    };
+    struct mmt_vector_knot knots[MMT_VECTOR_KNOTS];
+    double worst[2] = { 0 };
+    int count = 0;
+
+    for (double inner = 9; inner < 1200; inner *= 1.2)
+        knots[count++] = law_of_grid((int64_t) inner, 0.01);
+    mmt_vector_learn(&costs, knots, count, 4);
+    CHECK(costs.level.count == count);
+    CHECK(fabs(costs.tau_fixed / 1e-5 - 1) < 0.01);
+    CHECK(fabs(costs.tau_byte / 1e-10 - 1) < 0.01);
+    for (int64_t inner = 10; inner <= 1000; inner += 7) {
+        struct mmt_vector_knot truth = law_of_grid(inner, 0);
+        double seconds = truth.copies + 50 * (truth.vectors + truth.border);
+        for (int levels = 0; levels < 2; levels++) {
+            double model = mmt_vector_predict(&costs, inner, 4, 50, levels);
+            worst[levels] = fmax(worst[levels], fabs(model / seconds - 1));
+        }
+    }
+    CHECK(worst[1] < 0.05);
+    CHECK(worst[0] > 0.3);
+
+    mmt_vector_learn(&costs, knots, 1, 4); /* one grid's, everywhere */
+    CHECK(isfinite(mmt_vector_predict(&costs, 500, 4, 50, true)));
+}
+
 int main(void)
 {
+    check_vector_fit();
+    check_vector_levels();
     check_banks();
     check_rates();
     check_suspects();

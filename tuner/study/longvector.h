@@ -12,6 +12,7 @@ struct mmt_scheme {
     mmt_device *device;
     int64_t side; /* s = N + 2 */
     size_t element;
+    bool borrows; /* its arrays are another's */
     mmt_plan *add, *gather, *step, *border, *fused;
     mmt_operand v, t, u;
 };
@@ -22,12 +23,21 @@ struct mmt_scheme {
 int64_t mmt_scheme_first(int64_t inner);
 int64_t mmt_scheme_second(int64_t inner);
 
+/* `larger`, if not NULL, lends its arrays and must outlive the scheme. */
 mmt_status mmt_scheme_open(const struct mmt_study_device *device, mmt_type type,
-                           int64_t inner, struct mmt_scheme *out, mmt_error *err);
+                           int64_t inner, const struct mmt_scheme *larger,
+                           struct mmt_scheme *out, mmt_error *err);
 void mmt_scheme_close(struct mmt_scheme *scheme);
 
-/* A hot square in a cold field, side x side; the caller frees it. NULL: no memory. */
-void *mmt_scheme_field(mmt_type type, int64_t side);
+/* A field of side x side that is 100 but for `from` nodes along each side, which are 0.
+ */
+void mmt_scheme_fill(mmt_type type, int64_t side, int64_t from, void *field);
+
+/* The two parts of a step: both additions and the saxpy; zeros on the border. */
+mmt_status mmt_scheme_vectors(const struct mmt_scheme *scheme, double keep,
+                              mmt_queue queue, mmt_error *err);
+mmt_status mmt_scheme_border(const struct mmt_scheme *scheme, mmt_queue queue,
+                             mmt_error *err);
 
 /* Copies the field to the device, makes so many steps and copies it back. `keep` is what
  * a node keeps of itself: 1 - 4 alpha or, as printed, 1. */
@@ -49,26 +59,59 @@ mmt_status mmt_scheme_plan(const struct mmt_study_device *device,
 
 /* ---- longvector_costs.c ----------------------------------------------------------- */
 
-/* One vector operation takes kernel + max(each ceil(length / streams), bytes /
- * bandwidth), where `each` is add or saxpy. Both copies of n bytes take tau_fixed + n
- * tau_byte. */
-struct mmt_vector_costs {
-    double kernel, add, saxpy, border; /* seconds; add and saxpy for each round */
-    double streams, bandwidth;         /* elements; bytes/s, infinite: not seen */
-    double tau_fixed, tau_byte;        /* seconds; per byte, both ways */
+enum { MMT_VECTOR_KNOTS = 64, MMT_VECTOR_POINTS = 128 };
+
+/* What was measured at ascending N, straight between them on logarithmic scales. */
+struct mmt_vector_curve {
+    int count;
+    double at[MMT_VECTOR_KNOTS], value[MMT_VECTOR_KNOTS];
 };
 
-/* Measures them with vectors of up to `most` elements, and draws one addition over its
- * length beside what they make of it. */
+/* The paper's constants, in which one vector operation takes kernel + each ceil(length /
+ * streams), where `each` is add or saxpy, and both copies of n bytes tau_fixed + n
+ * tau_byte; and what they are at each N. */
+struct mmt_vector_costs {
+    double kernel, add, saxpy, border; /* seconds; add and saxpy for each round */
+    double streams;                    /* elements */
+    double tau_fixed, tau_byte;        /* seconds; per byte, both ways */
+    struct mmt_vector_curve level;     /* three operations, times as long as by (1) */
+    struct mmt_vector_curve edge;      /* the border with its launch, seconds */
+    struct mmt_vector_curve copies;    /* seconds */
+};
+
+/* One addition of so many elements. */
+struct mmt_vector_point {
+    int64_t length;
+    double seconds;
+};
+
+/* kernel, streams and add from additions of ascending length, of which those count whose
+ * three arrays fit into the cache (bytes; 0: none). Returns how many. */
+int mmt_vector_fit(const struct mmt_vector_point *points, int count, size_t element,
+                   size_t cache, struct mmt_vector_costs *out);
+
+/* What was measured on one grid: seconds of both additions and the saxpy, of the border,
+ * and of both copies. */
+struct mmt_vector_knot {
+    int64_t inner;
+    double vectors, border, copies;
+};
+
+/* Completes costs that have kernel, add, saxpy and streams; knots ascend by N. */
+void mmt_vector_learn(struct mmt_vector_costs *costs, const struct mmt_vector_knot *knots,
+                      int count, size_t element);
+
+/* Seconds of so many steps and both copies, by the paper's model or with levels. */
+double mmt_vector_predict(const struct mmt_vector_costs *costs, int64_t inner,
+                          size_t element, int steps, bool levels);
+
+/* Measures kernel, streams, add and saxpy with vectors of up to `most` elements, and
+ * draws one addition over its length beside what they make of it. */
 mmt_status mmt_vector_calibrate(const struct mmt_study_options *options,
                                 const struct mmt_study_device *device,
                                 struct mmt_study_timer *timer, mmt_type type,
                                 int64_t most, struct mmt_vector_costs *out,
                                 mmt_error *err);
-
-/* Seconds of one operation beyond its launch; by the paper's model, or with memory. */
-double mmt_vector_seconds(const struct mmt_vector_costs *costs, double each,
-                          int64_t length, size_t element, bool memory);
 
 /* The middle of `count` values, which are sorted. */
 double mmt_median_of(double *values, int count);

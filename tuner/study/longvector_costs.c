@@ -4,14 +4,9 @@
 #include "tuner/study/cpu.h"
 #include "tuner/study/longvector.h"
 
-enum { MOST_POINTS = 256, BATCH = 20, RUNS = 5 };
+enum { BATCH = 20, RUNS = 3 };
 
 /* ---- calibration ------------------------------------------------------------------ */
-
-struct point {
-    int64_t length;
-    double seconds;
-};
 
 static int compare(const void *a, const void *b)
 {
@@ -51,45 +46,49 @@ static mmt_status time_vector(const struct mmt_study_device *device,
 }
 
 /* Lengths on a logarithmic scale, close enough together to see the rounds. */
-static int choose_lengths(int64_t most, struct point points[MOST_POINTS])
+static int choose_lengths(int64_t most, struct mmt_vector_point points[MMT_VECTOR_POINTS])
 {
     int count = 0;
-    double ratio = fmax(1.06, pow((double) most / 1024, 1.0 / (MOST_POINTS - 2)));
-    for (double length = 1024; length < (double) most && count < MOST_POINTS - 1;
+    double ratio = fmax(1.06, pow((double) most / 64, 1.0 / (MMT_VECTOR_POINTS - 2)));
+    for (double length = 64; length < (double) most && count < MMT_VECTOR_POINTS - 1;
          length *= ratio)
         points[count++].length = (int64_t) length;
     points[count++].length = most;
     return count;
 }
 
-/* Weighted least squares of t = kernel + each * rounds, relative errors; returns their
- * root mean square. */
-static double fit_line(const struct point *points, int count, double streams,
-                       double *kernel, double *each)
+/* Least squares of y = fixed + each * x, relative errors; returns their root mean square,
+ * infinity where a cost is negative. */
+static double fit_line(const double *x, const double *y, int count, double *fixed,
+                       double *each)
 {
     double w = 0, wx = 0, wxx = 0, wy = 0, wxy = 0, sum = 0;
 
     for (int i = 0; i < count; i++) {
-        double y = points[i].seconds, x = ceil((double) points[i].length / streams);
-        double weight = 1 / (y * y);
-        w += weight, wx += weight * x, wxx += weight * x * x;
-        wy += weight * y, wxy += weight * x * y;
+        double weight = 1 / (y[i] * y[i]);
+        w += weight, wx += weight * x[i], wxx += weight * x[i] * x[i];
+        wy += weight * y[i], wxy += weight * x[i] * y[i];
     }
     *each = (w * wxy - wx * wy) / (w * wxx - wx * wx);
-    *kernel = (wy - *each * wx) / w;
-    for (int i = 0; i < count; i++) {
-        double rounds = ceil((double) points[i].length / streams);
-        double gap = (*kernel + *each * rounds) / points[i].seconds - 1;
-        sum += gap * gap;
-    }
-    return *each > 0 && *kernel >= 0 ? sqrt(sum / count) : INFINITY;
+    *fixed = (wy - *each * wx) / w;
+    for (int i = 0; i < count; i++)
+        sum += pow((*fixed + *each * x[i]) / y[i] - 1, 2);
+    return *each > 0 && *fixed >= 0 ? sqrt(sum / count) : INFINITY;
 }
 
-/* The number of streams under which the rounds explain the times best. Points whose three
- * arrays exceed the cache have another cause and are left out; returns how many are not.
- */
-static int fit_rounds(const struct point *points, int count, size_t element, size_t cache,
-                      struct mmt_vector_costs *out)
+static double fit_streams(const struct mmt_vector_point *points, int count,
+                          double streams, double *kernel, double *each)
+{
+    double rounds[MMT_VECTOR_POINTS], seconds[MMT_VECTOR_POINTS];
+    for (int i = 0; i < count; i++) {
+        rounds[i] = ceil((double) points[i].length / streams);
+        seconds[i] = points[i].seconds;
+    }
+    return fit_line(rounds, seconds, count, kernel, each);
+}
+
+int mmt_vector_fit(const struct mmt_vector_point *points, int count, size_t element,
+                   size_t cache, struct mmt_vector_costs *out)
 {
     double least = INFINITY, kernel, each;
     int inside = 0;
@@ -101,7 +100,7 @@ static int fit_rounds(const struct point *points, int count, size_t element, siz
     inside = inside < 8 ? count : inside;
     for (double streams = 256; streams < (double) points[inside - 1].length;
          streams *= 1.02) {
-        double error = fit_line(points, inside, floor(streams), &kernel, &each);
+        double error = fit_streams(points, inside, floor(streams), &kernel, &each);
         if (error < least) {
             least = error;
             out->streams = floor(streams), out->kernel = kernel, out->add = each;
@@ -109,27 +108,89 @@ static int fit_rounds(const struct point *points, int count, size_t element, siz
     }
     if (isinf(least)) { /* no rounds to be seen: one stream, time goes with length */
         out->streams = 1;
-        fit_line(points, inside, 1, &out->kernel, &out->add);
+        fit_streams(points, inside, 1, &out->kernel, &out->add);
     }
-    const struct point *last = &points[count - 1];
-    out->bandwidth = inside < count ? 3.0 * (double) last->length * (double) element /
-                                          (last->seconds - out->kernel)
-                                    : INFINITY;
     return inside;
 }
 
-double mmt_vector_seconds(const struct mmt_vector_costs *costs, double each,
-                          int64_t length, size_t element, bool memory)
+/* ---- the models -------------------------------------------------------------------- */
+
+static double operation(const struct mmt_vector_costs *costs, double each, int64_t length)
 {
-    double rounds = each * ceil((double) length / costs->streams);
-    double bytes = 3.0 * (double) length * (double) element / costs->bandwidth;
-    return memory ? fmax(rounds, bytes) : rounds;
+    return costs->kernel + each * ceil((double) length / costs->streams);
 }
+
+/* Both additions and the saxpy, by the paper's model. */
+static double vectors(const struct mmt_vector_costs *costs, int64_t inner)
+{
+    int64_t second = mmt_scheme_second(inner);
+    return operation(costs, costs->add, mmt_scheme_first(inner)) +
+           operation(costs, costs->add, second) + operation(costs, costs->saxpy, second);
+}
+
+static double bytes_of(int64_t inner, size_t element)
+{
+    return (double) ((inner + 2) * (inner + 2)) * (double) element;
+}
+
+/* Beyond its ends it goes on as it ended. */
+static double look_up(const struct mmt_vector_curve *curve, double at)
+{
+    const double *x = curve->at, *y = curve->value;
+    int i = 1;
+
+    if (curve->count < 2)
+        return y[0];
+    while (i < curve->count - 1 && x[i] < at)
+        i++;
+    double part = log(at / x[i - 1]) / log(x[i] / x[i - 1]);
+    return y[i - 1] * pow(y[i] / y[i - 1], part);
+}
+
+static void append(struct mmt_vector_curve *curve, int64_t inner, double value)
+{
+    curve->at[curve->count] = (double) inner;
+    curve->value[curve->count++] = value;
+}
+
+void mmt_vector_learn(struct mmt_vector_costs *costs, const struct mmt_vector_knot *knots,
+                      int count, size_t element)
+{
+    double bytes[MMT_VECTOR_KNOTS], copies[MMT_VECTOR_KNOTS], borders[MMT_VECTOR_KNOTS];
+
+    costs->level.count = costs->edge.count = costs->copies.count = 0;
+    for (int i = 0; i < count; i++) {
+        const struct mmt_vector_knot *knot = &knots[i];
+        append(&costs->level, knot->inner, knot->vectors / vectors(costs, knot->inner));
+        append(&costs->edge, knot->inner, knot->border);
+        append(&costs->copies, knot->inner, knot->copies);
+        bytes[i] = bytes_of(knot->inner, element), copies[i] = knot->copies;
+        borders[i] = knot->border;
+    }
+    if (isinf(fit_line(bytes, copies, count, &costs->tau_fixed, &costs->tau_byte))) {
+        costs->tau_fixed = 0;
+        costs->tau_byte = copies[count - 1] / bytes[count - 1];
+    }
+    costs->border = fmax(0, mmt_median_of(borders, count) - costs->kernel);
+}
+
+double mmt_vector_predict(const struct mmt_vector_costs *costs, int64_t inner,
+                          size_t element, int steps, bool levels)
+{
+    double three = vectors(costs, inner), n = (double) inner;
+    if (levels)
+        return look_up(&costs->copies, n) +
+               steps * (look_up(&costs->level, n) * three + look_up(&costs->edge, n));
+    return costs->tau_fixed + costs->tau_byte * bytes_of(inner, element) +
+           steps * (three + costs->kernel + costs->border);
+}
+
+/* ---- on the device ----------------------------------------------------------------- */
 
 static mmt_status time_points(const struct mmt_study_device *device,
                               struct mmt_study_timer *timer, mmt_type type,
-                              const mmt_operand arrays[3], struct point *points,
-                              int count, mmt_error *err)
+                              const mmt_operand arrays[3],
+                              struct mmt_vector_point *points, int count, mmt_error *err)
 {
     for (int i = 0; i < count; i++) {
         mmt_problem problem = mmt_axpby_problem(type, points[i].length);
@@ -145,12 +206,13 @@ static mmt_status time_points(const struct mmt_study_device *device,
  * middle of what a round takes where rounds take longer than the launch. */
 static mmt_status time_saxpy(const struct mmt_study_device *device,
                              struct mmt_study_timer *timer, mmt_type type,
-                             const mmt_operand arrays[3], const struct point *points,
-                             int count, struct mmt_vector_costs *costs, mmt_error *err)
+                             const mmt_operand arrays[3],
+                             const struct mmt_vector_point *points, int count,
+                             struct mmt_vector_costs *costs, mmt_error *err)
 {
     enum { STEP = 4 };
     const mmt_operand in_place[3] = { arrays[0], arrays[1], arrays[1] };
-    double rounds[MOST_POINTS / STEP + 1], seconds;
+    double rounds[MMT_VECTOR_POINTS / STEP + 1], seconds;
     int taken = 0;
 
     for (int i = count - 1; i >= 0; i -= STEP) {
@@ -169,49 +231,8 @@ static mmt_status time_saxpy(const struct mmt_study_device *device,
     return MMT_OK;
 }
 
-static mmt_status time_border(const struct mmt_study_device *device,
-                              struct mmt_study_timer *timer, mmt_type type,
-                              const mmt_operand arrays[3], struct mmt_vector_costs *costs,
-                              mmt_error *err)
-{
-    mmt_problem border = mmt_axpby_problem(type, 2);
-    double seconds;
-
-    border.m = 32;
-    border.lda = border.ldb = border.ldc = 34;
-    mmt_status status = time_vector(device, timer, &border, arrays, 0, 0, &seconds, err);
-    costs->border = fmax(0, seconds - costs->kernel);
-    return status;
-}
-
-/* Both ways, for a small and for a large vector: a straight line. */
-static mmt_status time_copies(const struct mmt_study_device *device, mmt_operand array,
-                              size_t most, struct mmt_vector_costs *costs, mmt_error *err)
-{
-    size_t sizes[2] = { 4096, most };
-    double seconds[2];
-    void *host = calloc(1, most);
-    mmt_status status =
-        host ? MMT_OK : mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a vector");
-    for (int i = 0; i < 2 && status == MMT_OK; i++) {
-        double runs[RUNS + 1];
-        for (int run = 0; run <= RUNS && status == MMT_OK; run++) {
-            double start = mmt_cpu_now();
-            status = mmt_buffer_write(device->device, array, host, sizes[i], err);
-            if (status == MMT_OK)
-                status = mmt_buffer_read(device->device, host, array, sizes[i], err);
-            runs[run] = mmt_cpu_now() - start;
-        }
-        seconds[i] = mmt_median_of(runs + 1, RUNS);
-    }
-    costs->tau_byte = fmax(0, seconds[1] - seconds[0]) / (double) (most - sizes[0]);
-    costs->tau_fixed = fmax(0, seconds[0] - costs->tau_byte * (double) sizes[0]);
-    free(host);
-    return status;
-}
-
 static mmt_status show_points(const struct mmt_study_options *options,
-                              const struct point *points, int count, size_t element,
+                              const struct mmt_vector_point *points, int count,
                               const struct mmt_vector_costs *costs, mmt_error *err)
 {
     static const struct mmt_column columns[] = { { "vector", "", 0 },
@@ -222,16 +243,13 @@ static mmt_status show_points(const struct mmt_study_options *options,
         "one addition of two vectors: rounds of streams", 1, 2, { 0, -1 }, true, true
     };
 
-    for (int which = 0; which < 3; which++)
+    for (int model = 0; model < 2; model++)
         for (int i = 0; i < count; i++) {
-            static const char *const names[] = { "measured", "model", "with memory" };
-            double model =
-                costs->kernel + mmt_vector_seconds(costs, costs->add, points[i].length,
-                                                   element, which == 2);
-            const struct mmt_cell row[] = {
-                MMT_WORD(names[which]), MMT_NUMBER((double) points[i].length),
-                MMT_NUMBER((which ? model : points[i].seconds) * 1e6)
-            };
+            double seconds = model ? operation(costs, costs->add, points[i].length)
+                                   : points[i].seconds;
+            const struct mmt_cell row[] = { MMT_WORD(model ? "model" : "measured"),
+                                            MMT_NUMBER((double) points[i].length),
+                                            MMT_NUMBER(seconds * 1e6) };
             mmt_table_add(&table, row);
         }
     mmt_status status = mmt_table_save(&table, options->folder, "longvector-add", err);
@@ -247,7 +265,7 @@ mmt_status mmt_vector_calibrate(const struct mmt_study_options *options,
                                 int64_t most, struct mmt_vector_costs *out,
                                 mmt_error *err)
 {
-    struct point points[MOST_POINTS];
+    struct mmt_vector_point points[MMT_VECTOR_POINTS];
     mmt_operand arrays[3] = { { 0 } };
     size_t element = mmt_type_size(type), bytes = (size_t) most * element;
     int count = choose_lengths(most, points);
@@ -258,15 +276,11 @@ mmt_status mmt_vector_calibrate(const struct mmt_study_options *options,
     if (status == MMT_OK)
         status = time_points(device, timer, type, arrays, points, count, err);
     if (status == MMT_OK) {
-        int inside = fit_rounds(points, count, element,
-                                mmt_device_caps(device->device)->cache, out);
+        int inside = mmt_vector_fit(points, count, element,
+                                    mmt_device_caps(device->device)->cache, out);
         status = time_saxpy(device, timer, type, arrays, points, inside, out, err);
     }
-    if (status == MMT_OK)
-        status = time_border(device, timer, type, arrays, out, err);
-    if (status == MMT_OK)
-        status = time_copies(device, arrays[0], bytes, out, err);
     for (int i = 0; i < 3; i++)
         mmt_buffer_free(device->device, arrays[i]);
-    return status ? status : show_points(options, points, count, element, out, err);
+    return status ? status : show_points(options, points, count, out, err);
 }

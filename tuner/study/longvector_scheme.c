@@ -13,6 +13,8 @@ void mmt_scheme_close(struct mmt_scheme *x)
     mmt_plan_free(x->step);
     mmt_plan_free(x->border);
     mmt_plan_free(x->fused);
+    if (x->borrows)
+        return;
     mmt_buffer_free(x->device, x->v);
     mmt_buffer_free(x->device, x->t);
     mmt_buffer_free(x->device, x->u);
@@ -60,13 +62,22 @@ static mmt_status make_plans(const struct mmt_study_device *device, mmt_type typ
 }
 
 mmt_status mmt_scheme_open(const struct mmt_study_device *device, mmt_type type,
-                           int64_t inner, struct mmt_scheme *x, mmt_error *err)
+                           int64_t inner, const struct mmt_scheme *larger,
+                           struct mmt_scheme *x, mmt_error *err)
 {
     *x = (struct mmt_scheme){ .device = device->device,
                               .side = inner + 2,
-                              .element = mmt_type_size(type) };
+                              .element = mmt_type_size(type),
+                              .borrows = larger != NULL };
     size_t bytes = (size_t) (x->side * x->side) * x->element;
+    if (larger)
+        x->v = larger->v, x->t = larger->t, x->u = larger->u;
     mmt_status status = make_plans(device, type, inner, x, err);
+    if (larger) {
+        if (status != MMT_OK)
+            mmt_scheme_close(x);
+        return status;
+    }
     if (status == MMT_OK)
         status = mmt_buffer_create(device->device, bytes, &x->v, err);
     if (status == MMT_OK)
@@ -94,11 +105,9 @@ mmt_status mmt_scheme_combine(const mmt_plan *plan, double a_times, mmt_operand 
     return mmt_execute(plan, &args, queue, err);
 }
 
-/* `keep` is what a node keeps of itself: 1 - 4 MMT_SCHEME_ALPHA, or as printed, 1. */
-static mmt_status scheme_step(const struct mmt_scheme *x, double keep, mmt_queue queue,
+mmt_status mmt_scheme_vectors(const struct mmt_scheme *x, double keep, mmt_queue queue,
                               mmt_error *err)
 {
-    const mmt_operand none = { 0 };
     int64_t s = x->side;
     mmt_status status = mmt_scheme_combine(x->add, 1, at(x, x->v, 1), 1, at(x, x->v, s),
                                            at(x, x->t, 1), queue, err);
@@ -108,10 +117,14 @@ static mmt_status scheme_step(const struct mmt_scheme *x, double keep, mmt_queue
     if (status == MMT_OK)
         status = mmt_scheme_combine(x->step, MMT_SCHEME_ALPHA, at(x, x->u, s + 1), keep,
                                     at(x, x->v, s + 1), at(x, x->v, s + 1), queue, err);
-    if (status == MMT_OK)
-        status = mmt_scheme_combine(x->border, 0, none, 0, none, at(x, x->v, s - 1),
-                                    queue, err);
     return status;
+}
+
+mmt_status mmt_scheme_border(const struct mmt_scheme *x, mmt_queue queue, mmt_error *err)
+{
+    const mmt_operand none = { 0 };
+    return mmt_scheme_combine(x->border, 0, none, 0, none, at(x, x->v, x->side - 1),
+                              queue, err);
 }
 
 /* ---- is it the heat equation? ----------------------------------------------------- */
@@ -121,16 +134,24 @@ static double value_at(mmt_type type, const void *field, int64_t i)
     return type == MMT_F64 ? ((const double *) field)[i] : ((const float *) field)[i];
 }
 
-void *mmt_scheme_field(mmt_type type, int64_t side)
+void mmt_scheme_fill(mmt_type type, int64_t side, int64_t from, void *field)
 {
-    void *field = calloc((size_t) (side * side), mmt_type_size(type));
-    for (int64_t i = side / 4; field && i < side - side / 4; i++)
-        for (int64_t j = side / 4; j < side - side / 4; j++) {
-            if (type == MMT_F64 && i && j && i + 1 < side && j + 1 < side)
+    memset(field, 0, (size_t) (side * side) * mmt_type_size(type));
+    for (int64_t i = from; i < side - from; i++)
+        for (int64_t j = from; j < side - from; j++) {
+            if (type == MMT_F64)
                 ((double *) field)[i * side + j] = 100;
-            else if (i && j && i + 1 < side && j + 1 < side)
+            else
                 ((float *) field)[i * side + j] = 100;
         }
+}
+
+/* A hot square in a cold field; the caller frees it. NULL: no memory. */
+static void *make_field(mmt_type type, int64_t side)
+{
+    void *field = malloc((size_t) (side * side) * mmt_type_size(type));
+    if (field)
+        mmt_scheme_fill(type, side, side < 4 ? 1 : side / 4, field);
     return field;
 }
 
@@ -140,7 +161,8 @@ mmt_status mmt_scheme_run(struct mmt_scheme *x, const struct mmt_study_timer *ti
     size_t bytes = (size_t) (x->side * x->side) * x->element;
     mmt_status status = mmt_buffer_write(x->device, x->v, field, bytes, err);
     for (int i = 0; i < steps && status == MMT_OK; i++)
-        status = scheme_step(x, keep, timer->queue, err);
+        if ((status = mmt_scheme_vectors(x, keep, timer->queue, err)) == MMT_OK)
+            status = mmt_scheme_border(x, timer->queue, err);
     if (status == MMT_OK)
         status = mmt_finish(x->device, timer->queue, err);
     if (status == MMT_OK)
@@ -222,9 +244,9 @@ static mmt_status compare_size(mmt_type type, const struct mmt_study_device *dev
     void *fields[4];
     bool any = true;
     for (int i = 0; i < 4; i++)
-        any &= (fields[i] = mmt_scheme_field(type, side)) != NULL;
+        any &= (fields[i] = make_field(type, side)) != NULL;
     any = any && run_host(type, side, steps, fields[3]);
-    mmt_status status = any ? mmt_scheme_open(device, type, inner, &x, err)
+    mmt_status status = any ? mmt_scheme_open(device, type, inner, NULL, &x, err)
                             : mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a grid");
     if (status == MMT_OK) {
         double keep = 1 - 4 * MMT_SCHEME_ALPHA;
