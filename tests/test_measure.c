@@ -22,7 +22,12 @@ static mmt_status start(void *self, mmt_queue queue, mmt_error *err)
     return MMT_OK;
 }
 
-static mmt_status stop(void *self, mmt_queue queue, double *seconds, mmt_error *err)
+static mmt_status stop(void *self, mmt_queue queue, mmt_error *err)
+{
+    return MMT_OK;
+}
+
+static mmt_status read_planted(void *self, double *seconds, mmt_error *err)
 {
     struct planted *planted = self;
     int now = planted->next < planted->count ? planted->next : planted->count - 1;
@@ -37,7 +42,8 @@ static mmt_status stop(void *self, mmt_queue queue, double *seconds, mmt_error *
 static void plant(struct mmt_session *session, struct planted *planted)
 {
     planted->factor = 1;
-    mmt_session_set_clock(session, (struct mmt_clock){ start, stop, planted });
+    mmt_session_set_clock(session,
+                          (struct mmt_clock){ start, stop, read_planted, planted });
 }
 
 static struct mmt_session *open_session(mmt_device *device, int64_t size)

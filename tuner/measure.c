@@ -12,7 +12,8 @@ static const double warm_seconds = 5e-3;  /* a candidate is warmed up for */
 static const double hopeless = 2.5;       /* times slower than the best */
 static const double usual_budget = 1, usual_precision = 0.01;
 static const double watch_seconds =
-    1e-2;                              /* the device's health is asked for that often */
+    1e-2;                              /* the device's health is asked for that often, */
+static const double watch_share = 10;  /* but for a tenth of the time at most */
 static const double contends = 1.1;    /* times slower than the best */
 static const useconds_t rest = 200000; /* for a device that was slowed down */
 
@@ -28,7 +29,7 @@ struct run {
     int count;
     bool done;
     struct mmt_health health; /* while it ran */
-    double asked;             /* host seconds when that was asked for last */
+    double ask_at;            /* host seconds from when that is asked for again */
 };
 
 static double host_seconds(void)
@@ -74,10 +75,10 @@ static void watch(struct mmt_session *session, struct run *run)
     struct mmt_health now;
     double at = host_seconds();
 
-    if (at - run->asked < watch_seconds || !mmt_device_health(session->device, &now))
+    if (at < run->ask_at || !mmt_device_health(session->device, &now))
         return;
     mmt_health_add(&run->health, &now);
-    run->asked = at;
+    run->ask_at = at + fmax(watch_seconds, watch_share * (host_seconds() - at));
 }
 
 /* One batch; *seconds is for one execution. */
@@ -91,9 +92,11 @@ static mmt_status time_batch(struct mmt_session *session, struct run *run,
     if (status == MMT_OK)
         status = queue_batch(session, run, err);
     if (status == MMT_OK)
+        status = clock->stop(clock->self, session->queue, err);
+    if (status == MMT_OK)
         watch(session, run);
     if (status == MMT_OK)
-        status = clock->stop(clock->self, session->queue, seconds, err);
+        status = clock->read(clock->self, seconds, err);
     *seconds /= (double) run->launches;
     run->spent += host_seconds() - start;
     if (status == MMT_OK && !(*seconds > 0))
@@ -114,7 +117,7 @@ static mmt_status warm_up(struct mmt_session *session, struct run *run,
     run->launches = 1;
     for (;;) {
         run->health = (struct mmt_health){ 0 };
-        run->asked = 0;
+        run->ask_at = 0;
         mmt_status status = time_batch(session, run, &seconds, err);
         if (status != MMT_OK)
             return status;

@@ -42,7 +42,9 @@ mmt_status mmt_reference_time(struct mmt_session *session, mmt_reference_queue *
         status = queue_one(self, way, &args, session->queue, err);
     }
     if (status == MMT_OK)
-        status = clock->stop(clock->self, session->queue, seconds, err);
+        status = clock->stop(clock->self, session->queue, err);
+    if (status == MMT_OK)
+        status = clock->read(clock->self, seconds, err);
     if (status == MMT_OK && !(*seconds > 0))
         return mmt_fail(err, MMT_ERROR_DEVICE,
                         "the device's clock says that %lld executions took no time",

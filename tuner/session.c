@@ -14,12 +14,15 @@ static mmt_status start_marks(void *self, mmt_queue queue, mmt_error *err)
     return mmt_mark_record(session->from, queue, err);
 }
 
-static mmt_status stop_marks(void *self, mmt_queue queue, double *seconds, mmt_error *err)
+static mmt_status stop_marks(void *self, mmt_queue queue, mmt_error *err)
 {
     struct mmt_session *session = self;
-    mmt_status status = mmt_mark_record(session->to, queue, err);
-    if (status != MMT_OK)
-        return status;
+    return mmt_mark_record(session->to, queue, err);
+}
+
+static mmt_status read_marks(void *self, double *seconds, mmt_error *err)
+{
+    struct mmt_session *session = self;
     return mmt_mark_seconds(session->from, session->to, seconds, err);
 }
 
@@ -35,7 +38,7 @@ static mmt_status make_queue(struct mmt_session *session, mmt_error *err)
         status = mmt_mark_create(session->device, &session->from, err);
     if (status == MMT_OK)
         status = mmt_mark_create(session->device, &session->to, err);
-    session->clock = (struct mmt_clock){ start_marks, stop_marks, session };
+    session->clock = (struct mmt_clock){ start_marks, stop_marks, read_marks, session };
     return status;
 }
 

@@ -29,11 +29,13 @@ void mmt_session_free(struct mmt_session *session);
 /* What was asked for, normalised. */
 const mmt_problem *mmt_session_problem(const struct mmt_session *session);
 
-/* Tells how long the work took that was queued between start and stop. The device's own
- * marks unless another is set, for tests. */
+/* Tells how long the work took that was queued between start and stop; `read` waits for
+ * it. What the host does between stop and read is not timed. The device's own marks
+ * unless another is set, for tests. */
 struct mmt_clock {
     mmt_status (*start)(void *self, mmt_queue queue, mmt_error *err);
-    mmt_status (*stop)(void *self, mmt_queue queue, double *seconds, mmt_error *err);
+    mmt_status (*stop)(void *self, mmt_queue queue, mmt_error *err);
+    mmt_status (*read)(void *self, double *seconds, mmt_error *err);
     void *self;
 };
 
