@@ -79,7 +79,10 @@ struct mmt_launch {
 struct mmt_launches {
     int count;
     struct mmt_launch launch[MMT_MAX_LAUNCHES];
-    size_t workspace; /* bytes, shared by all launches of the execution */
+    size_t workspace;   /* bytes, shared by all launches of the execution */
+    int tile_m, tile_n; /* what a block computes of C, it computes in whole tiles of that
+                         * size, also where C ends within one; 0: element by element, or
+                         * all of a block's share */
 };
 
 #endif

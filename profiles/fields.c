@@ -318,6 +318,38 @@ static json_t *write_three(const struct mmt_place *at, const void *from)
     return json_pack("[I,I,I]", (json_int_t) v[0], (json_int_t) v[1], (json_int_t) v[2]);
 }
 
+static mmt_status read_bend(const struct mmt_place *at, void *to)
+{
+    double *bend = to;
+
+    if (!json_is_array(at->value) || json_array_size(at->value) != MMT_BENDS)
+        return mmt_place_wrong(at, "an array of seven numbers");
+    for (size_t i = 0; i < MMT_BENDS; i++) {
+        struct mmt_place item = *at;
+        item.value = json_array_get(at->value, i);
+        bend[i] = json_number_value(item.value);
+        if (!json_is_number(item.value) || !(fabs(bend[i]) <= 10))
+            return mmt_place_wrong(&item, "a number from -10 to 10");
+    }
+    return MMT_OK;
+}
+
+static json_t *write_bend(const struct mmt_place *at, const void *from)
+{
+    const double *bend = from;
+    json_t *array = json_array();
+
+    for (int i = 0; i < MMT_BENDS; i++) {
+        if (fabs(bend[i]) <= 10 && !json_array_append_new(array, json_real(bend[i])))
+            continue;
+        mmt_fail(at->err, MMT_ERROR_ARGUMENT, "%s has %g; it must be from -10 to 10",
+                 at->path, bend[i]);
+        json_decref(array);
+        return NULL;
+    }
+    return array;
+}
+
 /* ---- objects --------------------------------------------------------------------- */
 
 static mmt_status read_object(const struct mmt_place *at, void *to)
@@ -374,6 +406,7 @@ static const struct {
     [MMT_FIELD_NUMBER] = { read_number, write_number },
     [MMT_FIELD_POSITIVE] = { read_number, write_number },
     [MMT_FIELD_THREE] = { read_three, write_three },
+    [MMT_FIELD_BEND] = { read_bend, write_bend },
     [MMT_FIELD_WORD] = { read_word, write_word },
     [MMT_FIELD_TYPE] = { read_type, write_type },
     [MMT_FIELD_OUT] = { read_out, write_out },

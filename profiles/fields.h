@@ -24,6 +24,7 @@ enum mmt_field_kind {
     MMT_FIELD_NUMBER, /* double: a number, not negative, times `scale` in the file */
     MMT_FIELD_POSITIVE, /* the same, above 0 */
     MMT_FIELD_THREE,    /* unsigned[3]: an array of three whole numbers */
+    MMT_FIELD_BEND,     /* double[MMT_BENDS]: an array of so many numbers, -10 to 10 */
     MMT_FIELD_WORD,     /* an enum: one of `words` */
     MMT_FIELD_TYPE,     /* mmt_type: "f32" */
     MMT_FIELD_OUT,      /* mmt_problem: its `out`, where the type has a choice */

@@ -13,16 +13,25 @@ struct mmt_timing {
     int samples;
 };
 
+/* Where what the law of a cost leaves over is known: at 1, 4, 16, … 4096. */
+enum { MMT_BENDS = 7, MMT_BEND_OCTAVES = 2 };
+enum { MMT_ALONG_M, MMT_ALONG_N, MMT_ALONG_K, MMT_NUM_AXES };
+
 /* The fitted cost of a kernel (docs/cost-model.md), in seconds:
- *   t = launches * launch + either(busy, bytes / bandwidth) + workspace * reduction
+ *   t = exp(bends) * (launches * launch + either(busy, bytes / bandwidth)
+ *       + workspace * reduction + a * read_a + b * read_b)
  *   busy = the sum over the waves of either(wave + steps * wave_step, blocks of the wave
- * * (block + steps * step + cells * (cell + steps * cell_step))) for the busiest
- * multiprocessor, which runs its blocks `resident` at a time; each makes `steps` steps
- * along k, of `depth`; `cells` are the elements of C that it computes, on average.
- * either(a, b) is the third root of a^3 + b^3: the larger, but where they are alike.
- * Where the kernel's aligned text cannot serve, a block's step takes `unaligned` more,
- * and a cell takes `unaligned_cell` more. `fitted` is false where there were too few
- * shapes; then the nearest shape decides. */
+ *       * (block + steps * step + cells * (cell + steps * cell_step)
+ *       + steps * (whole * whole_step + cut * cut_step)))
+ * for the busiest multiprocessor, which runs its blocks `resident` at a time; each makes
+ * `steps` steps along k, of `depth`; `cells` are the elements of C that it computes, on
+ * average. either(a, b) is the third root of a^3 + b^3: the larger, but where they are
+ * alike. `whole` are the elements of tiles that are computed whole, also where C ends in
+ * them, and `cut` those of tiles that C's last column cuts. a and b are the elements of A
+ * and B that a core of a CPU reads. Where the kernel's aligned text cannot serve, a
+ * block's step takes `unaligned` more, and a cell takes `unaligned_cell` more. The bends
+ * are what the samples still lie beside this law, along each of m, n and k. `fitted` is
+ * false where there were too few shapes; then the nearest shape decides. */
 struct mmt_cost {
     bool fitted;
     double launch, block, step, bandwidth,
@@ -31,7 +40,10 @@ struct mmt_cost {
     double wave, wave_step; /* what a wave takes however few its blocks are */
     double cell, cell_step; /* what an edge, where blocks are filled in part, saves */
     double unaligned, unaligned_cell;
-    int resident, depth; /* at least 1 where fitted */
+    double whole_step, cut_step;
+    double read_a, read_b;
+    double bend[MMT_NUM_AXES][MMT_BENDS]; /* natural logarithms, straight in between */
+    int resident, depth;                  /* at least 1 where fitted */
     double residual; /* root mean square of ln(model / measured) over the fitted shapes */
 };
 

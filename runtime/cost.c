@@ -65,6 +65,25 @@ static double blocks_of(const struct mmt_launch *launch)
     return (double) launch->grid[0] * launch->grid[1] * launch->grid[2];
 }
 
+static double rounded(int64_t size, int step)
+{
+    return step * ceil((double) size / step);
+}
+
+static double octaves(int64_t size)
+{
+    return size > 1 ? log2((double) size) : 0;
+}
+
+static void add_tiles(const mmt_problem *problem, const struct mmt_launches *launches,
+                      double share, struct mmt_load *load)
+{
+    double rows = rounded(problem->m, launches->tile_m) * share;
+
+    load->whole = rows * rounded(problem->n, launches->tile_n);
+    load->cut = problem->n % launches->tile_n ? rows * launches->tile_n : 0;
+}
+
 struct mmt_load mmt_cost_load(const struct mmt_config *config, const mmt_problem *problem,
                               const struct mmt_caps *caps, int depth)
 {
@@ -75,22 +94,48 @@ struct mmt_load mmt_cost_load(const struct mmt_config *config, const mmt_problem
     const struct mmt_launch *launch = mmt_cost_multiplying(&launches);
     const double all = blocks_of(launch);
     const double blocks = ceil(all / (caps->sms ? caps->sms : 1));
-    return (struct mmt_load){
+    const double share = (double) problem->batch * blocks / all;
+    struct mmt_load load = {
         .launches = launches.count,
         .blocks = blocks,
-        .cells = (double) problem->m * (double) problem->n * (double) problem->batch *
-                 blocks / all,
+        .cells = (double) problem->m * (double) problem->n * share,
         .steps = ceil((double) problem->k / depth),
         .bytes = mmt_problem_bytes(problem),
         .workspace = (double) launches.workspace,
         .unaligned = !mmt_config_may_align(config, problem, &alignment),
         .fit = fitting(launch, caps),
+        .octaves = { octaves(problem->m), octaves(problem->n), octaves(problem->k) },
     };
+    if (caps->kind == MMT_CPU) {
+        load.a = (double) problem->m * (double) problem->k * share;
+        load.b = (double) problem->n * (double) problem->k * share;
+    }
+    if (launches.tile_m && launches.tile_n)
+        add_tiles(problem, &launches, share, &load);
+    return load;
 }
 
 double mmt_cost_bound(double a, double b)
 {
     return cbrt(a * a * a + b * b * b);
+}
+
+struct mmt_bend_at mmt_cost_bend_at(double octaves)
+{
+    double at = fmin(octaves / MMT_BEND_OCTAVES, MMT_BENDS - 1);
+    int first = (int) fmin(at, MMT_BENDS - 2);
+    return (struct mmt_bend_at){ first, at - first };
+}
+
+static double bend(const struct mmt_cost *cost, const struct mmt_load *load)
+{
+    double sum = 0;
+    for (int axis = 0; axis < MMT_NUM_AXES; axis++) {
+        struct mmt_bend_at at = mmt_cost_bend_at(load->octaves[axis]);
+        const double *b = cost->bend[axis] + at.first;
+        sum += b[0] + at.part * (b[1] - b[0]);
+    }
+    return sum;
 }
 
 /* A nanosecond: no cost is 0, so that every cost has a logarithm. */
@@ -101,8 +146,10 @@ double mmt_cost_seconds(const struct mmt_cost *cost, const struct mmt_load *load
     double step = cost->step + (load->unaligned ? cost->unaligned : 0);
     double cell = cost->cell + (load->unaligned ? cost->unaligned_cell : 0);
     double wave = cost->wave + load->steps * cost->wave_step;
-    double block = cost->block + load->steps * step +
-                   load->cells / load->blocks * (cell + load->steps * cost->cell_step);
+    double tiles = load->whole * cost->whole_step + load->cut * cost->cut_step;
+    double cells = load->cells * (cell + load->steps * cost->cell_step);
+    double block =
+        cost->block + load->steps * step + (cells + load->steps * tiles) / load->blocks;
     double full = ceil(load->blocks / cost->resident) - 1;
     double last = load->blocks - full * cost->resident;
     double busy = full * mmt_cost_bound(wave, cost->resident * block) +
@@ -110,8 +157,9 @@ double mmt_cost_seconds(const struct mmt_cost *cost, const struct mmt_load *load
     double traffic = cost->bandwidth > 0 ? load->bytes / cost->bandwidth : 0;
 
     double seconds = load->launches * cost->launch + mmt_cost_bound(busy, traffic) +
-                     load->workspace * cost->reduction;
-    return fmax(seconds, shortest);
+                     load->workspace * cost->reduction + load->a * cost->read_a +
+                     load->b * cost->read_b;
+    return fmax(seconds, shortest) * exp(bend(cost, load));
 }
 
 double mmt_cost_predict(const struct mmt_kept *kept, const mmt_problem *problem,

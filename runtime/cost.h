@@ -10,10 +10,15 @@ struct mmt_load {
     double launches;  /* how many */
     double blocks;    /* of the launch that multiplies, on the busiest multiprocessor */
     double cells;     /* elements of C in these blocks, on average */
+    double whole;     /* elements of the tiles that cover them, where a kernel computes
+                       * whole tiles; else 0 */
+    double cut;       /* of these, elements of tiles that C's last column cuts */
     double steps;     /* of each of these blocks along k */
     double bytes;     /* least traffic to memory */
     double workspace; /* bytes */
-    bool unaligned;   /* the aligned text, where there is one, cannot serve */
+    double a, b;      /* on a CPU, elements of A and of B for one core; else 0 */
+    double octaves[MMT_NUM_AXES]; /* of m, n and k: their logarithms to base 2 */
+    bool unaligned;               /* the aligned text, where there is one, cannot serve */
     int fit; /* blocks that fit on a multiprocessor as far as is known, 0: unknown;
               * registers are not */
 };
@@ -38,6 +43,14 @@ double mmt_cost_bound(double a, double b);
 /* Seconds by a cost that was fitted. A load costs no more than a microsecond to find and
  * to price, without allocating. */
 double mmt_cost_seconds(const struct mmt_cost *cost, const struct mmt_load *load);
+
+/* Where a size lies between two points of a bend: the first of them, and how far behind
+ * it, 0 to 1. Beyond the last point nothing bends further. */
+struct mmt_bend_at {
+    int first;
+    double part;
+};
+struct mmt_bend_at mmt_cost_bend_at(double octaves);
 
 /* The two together. */
 double mmt_cost_predict(const struct mmt_kept *kept, const mmt_problem *problem,

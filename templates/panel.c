@@ -124,7 +124,7 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
     int64_t strips = p->k > 0 ? mmt_gemm_pieces(p->k, PACK_K) : 1;
     int64_t depth = mmt_gemm_pieces(p->k, 16) * 16, elements = 0;
 
-    *out = (struct mmt_launches){ 0 };
+    *out = (struct mmt_launches){ .tile_m = v[WORK_M], .tile_n = width(v) };
     if (v[PACK_A]) {
         add(out, "pack_a", pack_a_args, mmt_gemm_pieces(rows, v[PANELS_M]), strips,
             p->batch);

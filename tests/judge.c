@@ -69,6 +69,24 @@ static struct mmt_caps h200(void)
     };
 }
 
+/* Two cores with AVX-512, through PoCL. */
+static struct mmt_caps pocl(void)
+{
+    return (struct mmt_caps){
+        .dialect = MMT_OPENCL_C,
+        .kind = MMT_CPU,
+        .f64 = true,
+        .max_threads = 4096,
+        .max_block = { 4096, 4096, 4096 },
+        .max_grid = { INT32_MAX, INT32_MAX, INT32_MAX },
+        .shared = 1 << 20,
+        .sms = 2,
+        .warp = 1,
+        .vector_bytes = 64,
+        .cache = 32 << 20,
+    };
+}
+
 static void add_kernel(struct recorded *r, const char *text)
 {
     mmt_error err;
@@ -108,6 +126,8 @@ static bool read_times(const char *path, struct recorded *r)
             add_kernel(r, line + 7);
         else if (!strncmp(line, "times ", 6) && r->num_shapes < MOST_SHAPES)
             add_times(r, line + 6);
+        else if (!strcmp(line, "device pocl"))
+            r->caps = pocl();
         else if (!strncmp(line, "fitted ", 7))
             r->fitted = atoi(line + 7);
         else if (!strncmp(line, "marks ", 6))

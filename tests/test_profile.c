@@ -109,6 +109,11 @@ static struct mmt_kept a_kept(const struct mmt_template *template, bool fitted)
                                        .cell_step = 1e-11,
                                        .unaligned = 8e-9,
                                        .unaligned_cell = 2e-10,
+                                       .whole_step = 4e-11,
+                                       .cut_step = 5e-11,
+                                       .read_a = 3e-10,
+                                       .read_b = 7e-10,
+                                       .bend = { { -0.25, 0, 0.125 }, { 0 }, { 1.5 } },
                                        .resident = 3,
                                        .depth = 16,
                                        .residual = 0.05 };
@@ -172,6 +177,9 @@ static void same_cost(const struct mmt_cost *a, const struct mmt_cost *b)
     CHECK(close_to(a->wave_step, b->wave_step) && close_to(a->unaligned, b->unaligned));
     CHECK(close_to(a->cell, b->cell) && close_to(a->cell_step, b->cell_step));
     CHECK(close_to(a->unaligned_cell, b->unaligned_cell));
+    CHECK(close_to(a->whole_step, b->whole_step) && close_to(a->cut_step, b->cut_step));
+    CHECK(close_to(a->read_a, b->read_a) && close_to(a->read_b, b->read_b));
+    CHECK(!memcmp(a->bend, b->bend, sizeof a->bend));
     CHECK(a->resident == b->resident && a->depth == b->depth);
     CHECK(close_to(a->residual, b->residual));
 }

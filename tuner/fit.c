@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/cost.h"
+#include "tuner/fit_bend.h"
 #include "tuner/nnls.h"
 
 /* The unknowns, in the order of the solver. */
@@ -20,19 +20,18 @@ enum {
     CELL_STEP,
     UNALIGNED,
     UNALIGNED_CELL,
+    WHOLE_STEP,
+    CUT_STEP,
+    READ_A,
+    READ_B,
     NUM_TERMS,
 };
 _Static_assert((int) NUM_TERMS <= (int) MMT_NNLS_MAX, "the solver has room");
 
 enum { MOST_STEPS = 30, MOST_RESIDENT = 16 };
 
-struct point {
-    struct mmt_load load;
-    double seconds;
-};
-
 struct points {
-    struct point *data;
+    struct mmt_fit_point *data;
     int count;
 };
 
@@ -64,7 +63,9 @@ static double block_seconds(const double p[NUM_TERMS], const struct mmt_load *lo
     double step = p[STEP] + (load->unaligned ? p[UNALIGNED] : 0);
     double cell = p[CELL] + (load->unaligned ? p[UNALIGNED_CELL] : 0);
     return p[BLOCK] + load->steps * step +
-           cells_of_a_block(load) * (cell + load->steps * p[CELL_STEP]);
+           cells_of_a_block(load) * (cell + load->steps * p[CELL_STEP]) +
+           load->steps / load->blocks *
+               (load->whole * p[WHOLE_STEP] + load->cut * p[CUT_STEP]);
 }
 
 /* At the present unknowns. */
@@ -102,7 +103,11 @@ static void terms(const struct mmt_load *load, const struct growth *growth,
     x[CELL] = growth->block * cells_of_a_block(load);
     x[CELL_STEP] = x[CELL] * load->steps;
     x[UNALIGNED] = load->unaligned ? x[STEP] : 0;
+    x[READ_A] = load->a;
+    x[READ_B] = load->b;
     x[UNALIGNED_CELL] = load->unaligned ? x[CELL] : 0;
+    x[WHOLE_STEP] = x[STEP] * load->whole / load->blocks;
+    x[CUT_STEP] = x[STEP] * load->cut / load->blocks;
 }
 
 static double dot(const double x[MMT_NNLS_MAX], const double p[NUM_TERMS])
@@ -174,7 +179,7 @@ static void guess(struct fit *fit, const struct points *points, double step,
     double x[MMT_NNLS_MAX];
 
     for (int i = 0; i < points->count; i++) {
-        const struct point *at = &points->data[i];
+        const struct mmt_fit_point *at = &points->data[i];
         if (per_byte * at->load.bytes > 0.7 * at->seconds)
             continue;
         terms(
@@ -199,7 +204,7 @@ static void improve(const struct fit *from, const struct points *points, double 
     bool traffic = false;
 
     for (int i = 0; i < points->count; i++) {
-        const struct point *at = &points->data[i];
+        const struct mmt_fit_point *at = &points->data[i];
         double expected = model(from, &at->load, x);
         double error = log(expected / at->seconds);
         double weight = fabs(error) < straight ? 1 : straight / fabs(error);
@@ -275,17 +280,10 @@ static struct fit fit_points(const struct points *points)
     return best;
 }
 
-static struct mmt_cost cost_of(const struct fit *fit, const struct points *points,
-                               int depth)
+static struct mmt_cost cost_of(const struct fit *fit, int depth)
 {
     const double *p = fit->p;
-    double x[MMT_NNLS_MAX], sum = 0;
 
-    for (int i = 0; i < points->count; i++) {
-        const struct point *at = &points->data[i];
-        double error = log(model(fit, &at->load, x) / at->seconds);
-        sum += error * error;
-    }
     return (struct mmt_cost){
         .fitted = true,
         .launch = p[LAUNCH],
@@ -299,9 +297,12 @@ static struct mmt_cost cost_of(const struct fit *fit, const struct points *point
         .cell_step = p[CELL_STEP],
         .unaligned = p[UNALIGNED],
         .unaligned_cell = p[UNALIGNED_CELL],
+        .whole_step = p[WHOLE_STEP],
+        .cut_step = p[CUT_STEP],
+        .read_a = p[READ_A],
+        .read_b = p[READ_B],
         .resident = fit->resident,
         .depth = depth,
-        .residual = sqrt(sum / points->count),
     };
 }
 
@@ -319,12 +320,13 @@ mmt_status mmt_fit_cost(const struct mmt_config *config, const struct mmt_caps *
     if (!points.data)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left to fit costs");
     for (size_t i = 0; i < count; i++)
-        points.data[i] = (struct point){
+        points.data[i] = (struct mmt_fit_point){
             .load = mmt_cost_load(config, &samples[i].problem, caps, depth),
             .seconds = samples[i].seconds,
         };
     struct fit fit = fit_points(&points);
-    *out = cost_of(&fit, &points, depth);
+    *out = cost_of(&fit, depth);
+    mmt_fit_bend(points.data, points.count, out);
     free(points.data);
     return MMT_OK;
 }

@@ -40,7 +40,9 @@ static int help(void)
         "  --seed NUMBER        of the shapes and data; default: 1\n"
         "  --budget COUNT       candidates that a fresh search tries for each shape;\n"
         "                       default: 20; 0: no fresh search\n"
-        "  --json               a line for each shape, then one with the losses\n");
+        "  --json               a line for each shape and one for each of its times, "
+        "then\n"
+        "                       one with the losses\n");
     return MMT_EXIT_DONE;
 }
 
@@ -51,10 +53,15 @@ struct request {
     int64_t shapes, seed, budget;
 };
 
+enum { MOST_COMPARED = MMT_MOST_RANKED + 2 };
+_Static_assert((int) MOST_COMPARED <= (int) MMT_MAX_TOGETHER, "one job compares them");
+
 /* One shape's outcome. */
 struct outcome {
     mmt_problem problem;
     struct mmt_choice choice;
+    struct mmt_config configs[MOST_COMPARED]; /* the choice, then what is kept */
+    double seconds[MOST_COMPARED];            /* of each; INFINITY where it failed */
     struct mmt_config found;    /* by the fresh search; no template: nothing else */
     double chosen, kept, fresh; /* seconds; fresh: 0 where there was no fresh search */
     int compared;
@@ -163,36 +170,33 @@ static void add_config(struct mmt_config *configs, int *count,
     configs[(*count)++] = *config;
 }
 
-enum { MOST_COMPARED = MMT_MOST_RANKED + 2 };
-_Static_assert((int) MOST_COMPARED <= (int) MMT_MAX_TOGETHER, "one job compares them");
-
-/* The choice first, then all that are kept. */
+/* The choice first, then all that are kept; returns how many. */
 static int list_kept(const struct mmt_profile *profile, const struct mmt_caps *caps,
-                     const struct outcome *out, struct mmt_config *configs)
+                     struct outcome *out)
 {
     const mmt_problem *p = &out->problem;
     int count = 0;
 
-    add_config(configs, &count, &out->choice.config);
+    add_config(out->configs, &count, &out->choice.config);
     for (size_t i = 0; i < profile->num_kept && count < MOST_COMPARED - 1; i++) {
         const struct mmt_kept *kept = &profile->kept[i];
         if (kept->type == p->type && kept->trans_a == (p->trans_a != 0) &&
             kept->trans_b == (p->trans_b != 0) &&
             !mmt_config_refuse(&kept->config, p, caps))
-            add_config(configs, &count, &kept->config);
+            add_config(out->configs, &count, &kept->config);
     }
     return count;
 }
 
-static void take_times(const double *seconds, int kept, int count, struct outcome *out)
+static void take_times(int kept, int count, struct outcome *out)
 {
-    out->chosen = seconds[0];
+    out->chosen = out->seconds[0];
     out->kept = INFINITY;
     for (int i = 0; i < kept; i++)
-        out->kept = fmin(out->kept, seconds[i]);
+        out->kept = fmin(out->kept, out->seconds[i]);
     out->fresh = out->kept;
     for (int i = kept; i < count; i++)
-        out->fresh = fmin(out->fresh, seconds[i]);
+        out->fresh = fmin(out->fresh, out->seconds[i]);
     out->compared = count;
 }
 
@@ -200,27 +204,27 @@ static mmt_status do_shape(const struct request *request, struct mmt_tuning *t,
                            const struct mmt_profile *profile, struct outcome *out,
                            mmt_error *err)
 {
-    struct mmt_config configs[MOST_COMPARED], fresh;
-    double seconds[MOST_COMPARED];
+    struct mmt_config fresh;
     bool found = false;
     mmt_status status =
         mmt_select(profile, &out->problem, &t->caps, SIZE_MAX, &out->choice, err);
     if (status != MMT_OK)
         return status;
-    int kept = list_kept(profile, &t->caps, out, configs), count = kept;
+    int kept = list_kept(profile, &t->caps, out), count = kept;
 
     if (request->budget)
         status =
             mmt_regret_search(t, &out->problem, request->budget, &fresh, &found, err);
     if (found)
-        add_config(configs, &count, &fresh);
+        add_config(out->configs, &count, &fresh);
     if (count > kept)
         out->found = fresh;
     if (status == MMT_OK)
-        status = mmt_regret_time(t, &out->problem, configs, count, seconds, err);
+        status =
+            mmt_regret_time(t, &out->problem, out->configs, count, out->seconds, err);
     if (status != MMT_OK)
         return status;
-    take_times(seconds, kept, count, out);
+    take_times(kept, count, out);
     if (!request->budget)
         out->fresh = 0;
     return MMT_OK;
@@ -243,6 +247,21 @@ static double loss(double seconds, double best)
     return fmax(seconds / best - 1, 0);
 }
 
+/* What tools/record_times.py reads, as it reads a journal's lines. */
+static void report_times(const struct outcome *out, const char *problem)
+{
+    for (int i = 0; i < out->compared; i++) {
+        struct mmt_text config = { 0 };
+        if (!isfinite(out->seconds[i]))
+            continue;
+        mmt_config_print(&out->configs[i], &config);
+        printf("{\"event\": \"time\", \"problem\": \"%s\", \"status\": \"timed\", "
+               "\"configuration\": \"%s\", \"seconds\": %.6g}\n",
+               problem, mmt_text_string(&config), out->seconds[i]);
+        mmt_text_finish(&config);
+    }
+}
+
 static void report_shape(const struct request *request, const struct outcome *out)
 {
     struct mmt_text problem = { 0 }, config = { 0 }, found = { 0 };
@@ -262,6 +281,7 @@ static void report_shape(const struct request *request, const struct outcome *ou
             printf(", \"best_fresh\": %.6g, \"found\": \"%s\"", out->fresh,
                    mmt_text_string(&found));
         printf("}\n");
+        report_times(out, mmt_text_string(&problem));
     } else {
         printf("%-30s %-8s %10s %10s %7.1f %%", mmt_text_string(&problem),
                reason(&out->choice),

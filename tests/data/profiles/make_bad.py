@@ -197,8 +197,8 @@ def problems():
                    within(PROBLEM, m=3000000000))
     change_problem("negative", which + ".m is -1; it must be a whole number",
                    within(PROBLEM, m=-1))
-    change_problem("op", which + '.op is "dot"; it must be one of gemm',
-                   within(PROBLEM, op="dot"))
+    change_problem("op", which + '.op is "axpy"; it must be one of gemm',
+                   within(PROBLEM, op="axpy"))
     change_problem("type", which + '.type is "f31"; it must be one of f32, f64, i32',
                    within(PROBLEM, type="f31"))
     change_problem("out", which + '.out is "f8"; it must be one of f32',
@@ -221,6 +221,10 @@ def others():
            "of 1, 2, 4, 8", within(KEPT + ("knobs",), WORK=3))
     change("kept_resident", "2+1", "kept[0] is left out: kept[0].cost: resident is 0 and "
            "depth is 16; both must be at least 1", within(KEPT + ("cost",), resident=0))
+    change("bend_short", "2+1", "kept[0].cost.bend_m is an array; it must be an array of seven "
+           "numbers", within(KEPT + ("cost",), bend_m=[0.1, 0.2]))
+    change("bend_far", "2+1", "kept[0].cost.bend_n is 11; it must be a number from -10 to 10",
+           within(KEPT + ("cost",), bend_n=[0, 0, 0, 11, 0, 0, 0]))
     change("cost_word", "2+1", 'kept[0].cost is "low"; it must be an object',
            within(KEPT, cost="low"))
     change("citation_empty", "refused", "citation is empty; published figures must say whose "
