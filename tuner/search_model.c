@@ -1,8 +1,9 @@
 /* The model-guided strategy: a Gaussian process over the logarithms of the knobs guesses
- * the logarithm of the time, and the next candidate is the one of which most improvement
- * can be expected (Jones, Schonlau and Welch, J. Global Optimization 13, 1998), among the
- * neighbours of the best so far and random points. Points whose time is not known yet
- * count with the time that is expected of them, so that several can be under way. */
+ * how far a candidate is behind the best, and the next candidate is the one of which most
+ * improvement can be expected (Jones, Schonlau and Welch, J. Global Optimization 13,
+ * 1998), among the neighbours of the best so far and random points. Points whose time is
+ * not known yet count with the time that is expected of them, so that several can be
+ * under way. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +18,12 @@ enum {
     MUTANTS = 150, /* points with two to four knobs of a known one changed */
     RANDOM = 350,  /* points from anywhere */
     POOL = 3000,
-    LEARN_EVERY = 8 /* tells between two fits of the scales */
+    LEARN_EVERY = 8, /* tells between two fits of the scales */
+    LEARN_FROM = 128 /* points, the fastest */
 };
+
+/* Of times, as the model sees them: 0 would be their logarithms, 1 the speeds. */
+static const double power = 0.5;
 
 struct known {
     int index[MMT_SEARCH_MAX_KNOBS];
@@ -32,13 +37,21 @@ struct choice {
     double promise;
 };
 
+struct place {
+    double log_seconds;
+    int place;
+};
+
 struct mmt_model {
-    struct known *points;
+    struct known *points;  /* as they came */
+    struct place *fastest; /* their places, the fastest first */
     int count, capacity;
     int told, learned_at;
+    double log_best;
     int dimensions;
     struct mmt_surrogate *surrogate;
-    double *x, *y;
+    float *x, features[MMT_SEARCH_MAX_KNOBS][UINT8_MAX];
+    double *y;
     struct choice *pool;
     int pooled;
 };
@@ -60,13 +73,23 @@ static double feature(const struct mmt_search_space *space, int knob, int value)
     return most > least ? 2 * (values[value] - least) / (most - least) : 0;
 }
 
-static void add_features(const struct mmt_search_space *space, const int *index,
-                         double *x)
+static void add_features(const struct mmt_search_space *space, const struct mmt_model *m,
+                         const int *index, float *x)
+{
+    double derived[MMT_SEARCH_MAX_FEATURES];
+    int count = space->features ? space->features(space->ctx, index, derived) : 0;
+
+    for (int i = 0; i < space->num_knobs; i++)
+        *x++ = m->features[i][index[i]];
+    for (int i = 0; i < count; i++)
+        *x++ = (float) derived[i];
+}
+
+static void compute_features(const struct mmt_search_space *space, struct mmt_model *m)
 {
     for (int i = 0; i < space->num_knobs; i++)
-        x[i] = feature(space, i, index[i]);
-    if (space->features)
-        space->features(space->ctx, index, x + space->num_knobs);
+        for (int value = 0; value < space->num_values[i]; value++)
+            m->features[i][value] = (float) feature(space, i, value);
 }
 
 static int count_dimensions(const struct mmt_search_space *space)
@@ -86,6 +109,7 @@ static void finish(struct mmt_search *search)
         return;
     mmt_surrogate_free(m->surrogate);
     free(m->points);
+    free(m->fastest);
     free(m->x);
     free(m->y);
     free(m->pool);
@@ -107,6 +131,8 @@ static struct mmt_model *model_of(struct mmt_search *search)
     m->pool = malloc(sizeof *m->pool * POOL);
     if (!m->surrogate || !m->x || !m->y || !m->pool)
         finish(search);
+    else
+        compute_features(&search->space, m);
     return search->model;
 }
 
@@ -126,6 +152,10 @@ static struct known *add(struct mmt_model *m, const int *index, int knobs)
         if (!points)
             return NULL;
         m->points = points;
+        struct place *fastest = realloc(m->fastest, sizeof *fastest * (size_t) capacity);
+        if (!fastest)
+            return NULL;
+        m->fastest = fastest;
         m->capacity = capacity;
     }
     struct known *point = &m->points[m->count++];
@@ -134,13 +164,32 @@ static struct known *add(struct mmt_model *m, const int *index, int knobs)
     return point;
 }
 
+/* What was rejected last; equals as they came. */
 static int faster_first(const void *a, const void *b)
 {
-    double x = ((const struct known *) a)->log_seconds,
-           y = ((const struct known *) b)->log_seconds;
-    if (isnan(x) || isnan(y))
+    const struct place *one = a, *two = b;
+    double x = one->log_seconds, y = two->log_seconds;
+    if (isnan(x) != isnan(y))
         return isnan(x) - isnan(y);
-    return (x > y) - (x < y);
+    return x > y ? 1 : x < y ? -1 : one->place - two->place;
+}
+
+static int earlier_first(const void *a, const void *b)
+{
+    return ((const struct place *) a)->place - ((const struct place *) b)->place;
+}
+
+static void order_by_time(struct mmt_model *m)
+{
+    for (int i = 0; i < m->count; i++)
+        m->fastest[i] = (struct place){ m->points[i].log_seconds, i };
+    qsort(m->fastest, (size_t) m->count, sizeof *m->fastest, faster_first);
+}
+
+/* The fastest but for `rank` others. */
+static const struct known *ranked(const struct mmt_model *m, int rank)
+{
+    return &m->points[m->fastest[rank].place];
 }
 
 /* ---- the model ------------------------------------------------------------------- */
@@ -154,28 +203,60 @@ static double slowest(const struct mmt_model *m)
     return worst;
 }
 
-/* Fits what is known, the fastest first where there is more than the model can hold. */
-static void fit(struct mmt_search *search, struct mmt_model *m)
+/* What the model sees of a time, 0 for the best: between logarithm and speed (Box and
+ * Cox, J. Royal Statistical Society B 26, 1964), so that what is slow differs little. */
+static double to_loss(const struct mmt_model *m, double log_seconds)
 {
-    double worst = slowest(m);
-    int count = m->count < MMT_SURROGATE_POINTS ? m->count : MMT_SURROGATE_POINTS;
-    bool learn = m->told >= m->learned_at + LEARN_EVERY + m->told / 16;
-
-    qsort(m->points, (size_t) m->count, sizeof *m->points, faster_first);
-    for (int i = 0; i < count; i++) {
-        const struct known *point = &m->points[i];
-        add_features(&search->space, point->index, m->x + i * m->dimensions);
-        m->y[i] = isnan(point->log_seconds) ? worst : point->log_seconds;
-    }
-    if (learn)
-        m->learned_at = m->told;
-    mmt_surrogate_fit(m->surrogate, m->x, m->y, count, learn);
+    return (1 - exp(power * (m->log_best - log_seconds))) / power;
 }
 
-static double expected_improvement(double mean, double deviation, double best)
+static double from_loss(const struct mmt_model *m, double loss)
 {
-    double z = (best - mean) / deviation;
-    return (best - mean) * 0.5 * erfc(-z * M_SQRT1_2) +
+    return m->log_best - log(fmax(1 - power * loss, 1e-3)) / power;
+}
+
+static void to_rows(struct mmt_search *search, struct mmt_model *m,
+                    const struct place *places, int count, double worst)
+{
+    for (int i = 0; i < count; i++) {
+        const struct known *point = &m->points[places[i].place];
+        add_features(&search->space, m, point->index, m->x + i * m->dimensions);
+        m->y[i] = to_loss(m, isnan(point->log_seconds) ? worst : point->log_seconds);
+    }
+}
+
+static void learn(struct mmt_search *search, struct mmt_model *m, double worst)
+{
+    int count = m->count < LEARN_FROM ? m->count : LEARN_FROM;
+    if (m->told < m->learned_at + LEARN_EVERY + m->told / 16)
+        return;
+    m->learned_at = m->told;
+    to_rows(search, m, m->fastest, count, worst);
+    mmt_surrogate_learn(m->surrogate, m->x, m->y, count);
+}
+
+/* Fits what is known, the fastest where there is more than the model can hold; in the
+ * order in which it came, so that little has to be done again. */
+static void fit(struct mmt_search *search, struct mmt_model *m)
+{
+    struct place held[MMT_SURROGATE_POINTS];
+    int count = m->count < MMT_SURROGATE_POINTS ? m->count : MMT_SURROGATE_POINTS;
+    double worst = slowest(m);
+
+    order_by_time(m);
+    m->log_best = ranked(m, 0)->log_seconds;
+    learn(search, m, worst);
+    memcpy(held, m->fastest, sizeof *held * (size_t) count);
+    qsort(held, (size_t) count, sizeof *held, earlier_first);
+    to_rows(search, m, held, count, worst);
+    mmt_surrogate_fit(m->surrogate, m->x, m->y, count);
+}
+
+/* Of a loss that is expected to be `mean`. */
+static double expected_improvement(double mean, double deviation)
+{
+    double z = -mean / deviation;
+    return -mean * 0.5 * erfc(-z * M_SQRT1_2) +
            deviation * exp(-z * z / 2) / sqrt(2 * M_PI);
 }
 
@@ -213,7 +294,7 @@ static void pool_mutants(struct mmt_search *search, struct mmt_model *m)
         good = m->count < 3 * LEADERS ? m->count : 3 * LEADERS;
 
     for (int i = 0; i < MUTANTS * 4; i++) {
-        memcpy(index, m->points[mmt_search_below(search, good)].index, sizeof index);
+        memcpy(index, ranked(m, mmt_search_below(search, good))->index, sizeof index);
         for (int change = 2 + mmt_search_below(search, 3); change > 0; change--) {
             int knob = mmt_search_below(search, search->space.num_knobs);
             index[knob] = mmt_search_below(search, search->space.num_values[knob]);
@@ -232,7 +313,7 @@ static void fill_pool(struct mmt_search *search, struct mmt_model *m)
             memcpy(m->pool[m->pooled++].index, index, sizeof index);
     pool_mutants(search, m);
     for (int i = 0; i < LEADERS && i < m->count; i++) {
-        memcpy(index, m->points[i].index, sizeof index);
+        memcpy(index, ranked(m, i)->index, sizeof index);
         pool_neighbours(search, m, index, 0, i < PAIRS);
     }
 }
@@ -246,15 +327,16 @@ static int most_promising_first(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* The pool, ordered by what each point's mean alone could promise at most. */
-static void order_pool(struct mmt_search *search, struct mmt_model *m, double best)
+/* The pool, ordered by what each point could promise at most. */
+static void order_pool(struct mmt_search *search, struct mmt_model *m)
 {
-    double most = mmt_surrogate_most_deviation(m->surrogate), x[MMT_SURROGATE_DIMENSIONS];
+    float x[MMT_SURROGATE_DIMENSIONS];
+    double mean, deviation;
 
     for (int i = 0; i < m->pooled; i++) {
-        add_features(&search->space, m->pool[i].index, x);
-        m->pool[i].promise =
-            expected_improvement(mmt_surrogate_mean(m->surrogate, x), most, best);
+        add_features(&search->space, m, m->pool[i].index, x);
+        mmt_surrogate_guess(m->surrogate, x, &mean, &deviation);
+        m->pool[i].promise = expected_improvement(mean, deviation);
     }
     qsort(m->pool, (size_t) m->pooled, sizeof *m->pool, most_promising_first);
 }
@@ -262,18 +344,18 @@ static void order_pool(struct mmt_search *search, struct mmt_model *m, double be
 static bool propose(struct mmt_search *search, int *index)
 {
     struct mmt_model *m = model_of(search);
-    double most = -1, x[MMT_SURROGATE_DIMENSIONS], mean, deviation;
+    float x[MMT_SURROGATE_DIMENSIONS];
+    double most = -1, mean, deviation;
 
     if (!m || m->count < FIRST || isnan(slowest(m)))
         return mmt_search_random(search, index);
     fit(search, m);
     fill_pool(search, m);
-    double best = m->points[0].log_seconds;
-    order_pool(search, m, best);
+    order_pool(search, m);
     for (int i = 0; i < m->pooled && m->pool[i].promise > most; i++) {
-        add_features(&search->space, m->pool[i].index, x);
+        add_features(&search->space, m, m->pool[i].index, x);
         mmt_surrogate_predict(m->surrogate, x, &mean, &deviation);
-        double gain = expected_improvement(mean, deviation, best);
+        double gain = expected_improvement(mean, deviation);
         if (gain > most) {
             most = gain;
             memcpy(index, m->pool[i].index, sizeof m->pool->index);
@@ -286,14 +368,16 @@ static bool given(struct mmt_search *search, const int *index)
 {
     struct mmt_model *m = model_of(search);
     struct known *point = m ? add(m, index, search->space.num_knobs) : NULL;
-    double x[MMT_SURROGATE_DIMENSIONS], deviation;
+    float x[MMT_SURROGATE_DIMENSIONS];
+    double loss, deviation;
 
     if (!point)
         return false;
     point->pending = true;
     if (m->learned_at > 0) {
-        add_features(&search->space, index, x);
-        mmt_surrogate_predict(m->surrogate, x, &point->log_seconds, &deviation);
+        add_features(&search->space, m, index, x);
+        mmt_surrogate_predict(m->surrogate, x, &loss, &deviation);
+        point->log_seconds = from_loss(m, loss);
     }
     return true;
 }

@@ -1,21 +1,10 @@
 #include "tuner/surrogate.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
-struct mmt_surrogate {
-    int dimensions, count;
-    double weight[MMT_SURROGATE_DIMENSIONS]; /* 1 / length scale^2 */
-    double noise;                            /* variance, as a part of the signal's */
-    double mean, variance;
-    const double *y;                        /* while fitting */
-    double *x;                              /* count rows */
-    double alpha[MMT_SURROGATE_POINTS];     /* covariance^-1 (y - mean) */
-    double (*factor)[MMT_SURROGATE_POINTS]; /* lower Cholesky factor of the covariance */
-};
-
-static const double usual_weight = 0.3, usual_noise = 1e-2;
+#include "tuner/surrogate_internal.h"
 
 struct mmt_surrogate *mmt_surrogate_create(int dimensions)
 {
@@ -23,15 +12,13 @@ struct mmt_surrogate *mmt_surrogate_create(int dimensions)
     if (!s)
         return NULL;
     s->dimensions = dimensions;
-    s->x = malloc(sizeof *s->x * (size_t) dimensions * MMT_SURROGATE_POINTS);
-    s->factor = malloc(sizeof *s->factor * MMT_SURROGATE_POINTS);
+    s->x = calloc((size_t) dimensions, sizeof *s->x);
+    s->factor = calloc(MOST, sizeof *s->factor);
     if (!s->x || !s->factor) {
         mmt_surrogate_free(s);
         return NULL;
     }
-    for (int d = 0; d < dimensions; d++)
-        s->weight[d] = usual_weight;
-    s->noise = usual_noise;
+    mmt_surrogate_forget(s);
     return s;
 }
 
@@ -44,154 +31,164 @@ void mmt_surrogate_free(struct mmt_surrogate *s)
     free(s);
 }
 
-static double covariance(const struct mmt_surrogate *s, const double *a, const double *b)
+/* ---- covariance ------------------------------------------------------------------ */
+
+void mmt_surrogate_distances(const struct mmt_surrogate *s, const float *x, int stride,
+                             int from, lanes *square, lanes *alone)
 {
-    double square = 0;
-    for (int d = 0; d < s->dimensions; d++)
-        square += (a[d] - b[d]) * (a[d] - b[d]) * s->weight[d];
-    double r = sqrt(5 * square);
-    return (1 + r + 5 * square / 3) * exp(-r);
-}
+    lanes sum = splat(0), ones = splat(0);
 
-/* Factors the covariance; returns the logarithm of the factor's determinant. */
-static double factorise(struct mmt_surrogate *s)
-{
-    double log_determinant = 0;
-
-    for (int i = 0; i < s->count; i++) {
-        double *row = s->factor[i];
-        for (int j = 0; j <= i; j++) {
-            const double *other = s->factor[j];
-            double sum =
-                covariance(s, s->x + i * s->dimensions, s->x + j * s->dimensions);
-            if (i == j)
-                sum += s->noise;
-            for (int k = 0; k < j; k++)
-                sum -= row[k] * other[k];
-            row[j] = i == j ? sqrt(fmax(sum, 1e-12)) : sum / other[j];
-        }
-        log_determinant += log(row[i]);
-    }
-    return log_determinant;
-}
-
-/* Solves for alpha; returns the squared length of factor^-1 (y - mean). */
-static double solve(struct mmt_surrogate *s)
-{
-    double *z = s->alpha, square = 0;
-
-    for (int i = 0; i < s->count; i++) {
-        double sum = s->y[i] - s->mean;
-        for (int k = 0; k < i; k++)
-            sum -= s->factor[i][k] * z[k];
-        z[i] = sum / s->factor[i][i];
-        square += z[i] * z[i];
-    }
-    for (int i = s->count - 1; i >= 0; i--) {
-        double sum = z[i];
-        for (int k = i + 1; k < s->count; k++)
-            sum -= s->factor[k][i] * z[k];
-        z[i] = sum / s->factor[i][i];
-    }
-    return square;
-}
-
-/* The weights' prior: log-normal round the usual one. */
-static double log_prior(const struct mmt_surrogate *s)
-{
-    double sum = 0;
     for (int d = 0; d < s->dimensions; d++) {
-        double octaves = log(s->weight[d] / usual_weight) / 1.5;
-        sum -= octaves * octaves / 2;
+        lanes step = load(s->x[d] + from) - splat(x[d * stride]);
+        lanes part =
+            splat(s->weight[d]) * step * step + where(step != 0, splat(s->apart[d]));
+        sum += part;
+        ones += splat(1) / (splat(1) + part);
     }
-    return sum;
+    *square = sum;
+    *alone = ones * splat(1 / (float) s->dimensions);
 }
 
-/* Fits the values with the scales as they are; returns the log posterior of the scales,
- * with the signal's variance at its own optimum. */
-static double fit(struct mmt_surrogate *s)
+/* Of the first points, rounded up to LANES, and a point. */
+static void covariances(const struct mmt_surrogate *s, const float *x, int stride,
+                        int count, float *out)
 {
-    double log_determinant = factorise(s);
-    s->variance = fmax(solve(s) / s->count, 1e-12);
-    return -0.5 * s->count * log(s->variance) - log_determinant + log_prior(s);
+    lanes square, alone;
+    for (int i = 0; i < count; i += LANES) {
+        mmt_surrogate_distances(s, x, stride, i, &square, &alone);
+        lanes k = splat(1 - s->share) * mmt_surrogate_together(square) +
+                  splat(s->share) * alone;
+        memcpy(out + i, &k, sizeof k);
+    }
 }
 
-/* Tries one scale (or, past the last, the noise) a step larger and a step smaller. */
-static bool improve(struct mmt_surrogate *s, int which, double *best)
-{
-    bool is_noise = which == s->dimensions;
-    double *scale = is_noise ? &s->noise : &s->weight[which], old = *scale;
-    double least = is_noise ? 1e-5 : 1e-4, most = is_noise ? 0.3 : 20;
+/* ---- fitting --------------------------------------------------------------------- */
 
-    for (int up = 0; up < 2; up++) {
-        *scale = up ? old * 2.2 : old / 2.2;
-        if (*scale < least || *scale > most)
-            continue;
-        double posterior = fit(s);
-        if (posterior > *best) {
-            *best = posterior;
-            return true;
+double mmt_surrogate_dot(const double *a, const double *b, int count)
+{
+    typedef double pair __attribute__((vector_size(2 * sizeof(double))));
+    pair sum[4] = { 0 }, x, y;
+    double rest = 0;
+    int i = 0;
+
+    for (; i + 8 <= count; i += 8)
+        for (int j = 0; j < 4; j++) {
+            memcpy(&x, a + i + 2 * j, sizeof x);
+            memcpy(&y, b + i + 2 * j, sizeof y);
+            sum[j] += x * y;
         }
-    }
-    *scale = old;
-    return false;
+    for (; i < count; i++)
+        rest += a[i] * b[i];
+    sum[0] += sum[1] + sum[2] + sum[3];
+    return sum[0][0] + sum[0][1] + rest;
 }
 
-static void learn(struct mmt_surrogate *s)
+/* Factors the covariance's rows from `same` on. */
+static void factorise(struct mmt_surrogate *s, int same, int count)
 {
-    double best = fit(s);
-    int rounds = s->count < 48 ? 6 : 2;
+    float k[MOST];
 
-    for (bool any = true; any && rounds > 0; rounds--) {
-        any = false;
-        for (int which = 0; which <= s->dimensions; which++)
-            any |= improve(s, which, &best);
+    for (int i = same; i < count; i++) {
+        double *row = s->factor[i];
+        covariances(s, *s->x + i, MOST, i, k);
+        for (int j = 0; j < i; j++)
+            row[j] = (k[j] - mmt_surrogate_dot(row, s->factor[j], j)) / s->factor[j][j];
+        row[i] = sqrt(fmax(1 + s->noise - mmt_surrogate_dot(row, row, i), 1e-9));
     }
 }
 
-void mmt_surrogate_fit(struct mmt_surrogate *s, const double *x, const double *y,
-                       int count, bool with_learning)
+/* z becomes factor^-1 z. */
+static void solve_lower(const struct mmt_surrogate *s, double *z, int count)
 {
-    s->count = count;
-    s->y = y;
-    s->mean = 0;
-    memcpy(s->x, x, sizeof *x * (size_t) (count * s->dimensions));
     for (int i = 0; i < count; i++)
-        s->mean += y[i] / count;
-    if (with_learning)
-        learn(s);
-    fit(s);
+        z[i] = (z[i] - mmt_surrogate_dot(s->factor[i], z, i)) / s->factor[i][i];
 }
 
-double mmt_surrogate_mean(const struct mmt_surrogate *s, const double *x)
+static void solve_upper(const struct mmt_surrogate *s, double *z, int count)
 {
-    double mean = s->mean;
-    for (int i = 0; i < s->count; i++)
-        mean += s->alpha[i] * covariance(s, x, s->x + i * s->dimensions);
-    return mean;
+    for (int i = count - 1; i >= 0; i--) {
+        z[i] /= s->factor[i][i];
+        for (int k = 0; k < i; k++)
+            z[k] -= s->factor[i][k] * z[i];
+    }
 }
 
-double mmt_surrogate_most_deviation(const struct mmt_surrogate *s)
+/* The mean is the likeliest one, too. */
+double mmt_surrogate_solve(struct mmt_surrogate *s, int same, int count)
 {
-    return sqrt((1 + s->noise) * s->variance);
+    double ones[MOST], *z = s->alpha, log_determinant = 0;
+
+    factorise(s, same, count);
+    for (int i = 0; i < count; i++) {
+        ones[i] = 1;
+        z[i] = s->y[i];
+        log_determinant += log(s->factor[i][i]);
+    }
+    solve_lower(s, ones, count);
+    solve_lower(s, z, count);
+    s->mean = mmt_surrogate_dot(ones, z, count) / mmt_surrogate_dot(ones, ones, count);
+    for (int i = 0; i < count; i++)
+        z[i] -= s->mean * ones[i];
+    s->variance = fmax(mmt_surrogate_dot(z, z, count) / count, 1e-12);
+    solve_upper(s, z, count);
+    return -0.5 * count * log(s->variance) - log_determinant;
 }
 
-void mmt_surrogate_predict(const struct mmt_surrogate *s, const double *x, double *mean,
-                           double *deviation)
+/* Puts a point into its place; false where it was there already. */
+static bool put(struct mmt_surrogate *s, int place, const float *x)
 {
-    double z[MMT_SURROGATE_POINTS], known = 0;
+    bool differs = place >= s->count;
+    for (int d = 0; d < s->dimensions; d++) {
+        differs |= s->x[d][place] != x[d];
+        s->x[d][place] = x[d];
+    }
+    return differs;
+}
 
+void mmt_surrogate_fit(struct mmt_surrogate *s, const float *x, const double *y,
+                       int count)
+{
+    int same = count;
+    for (int i = count - 1; i >= 0; i--)
+        if (put(s, i, x + i * s->dimensions))
+            same = i;
+    s->y = y;
+    s->count = count;
+    mmt_surrogate_solve(s, same, count);
+}
+
+/* ---- guessing -------------------------------------------------------------------- */
+
+static double deviation_of(const struct mmt_surrogate *s, double known)
+{
+    return sqrt(fmax(1 + s->noise - known, 1e-9) * s->variance);
+}
+
+/* The deviation is at most what the nearest point alone leaves. */
+void mmt_surrogate_guess(const struct mmt_surrogate *s, const float *x, double *mean,
+                         double *most_deviation)
+{
+    float k[MOST], nearest = 0;
+
+    covariances(s, x, 1, s->count, k);
     *mean = s->mean;
     for (int i = 0; i < s->count; i++) {
-        z[i] = covariance(s, x, s->x + i * s->dimensions);
-        *mean += z[i] * s->alpha[i];
+        *mean += s->alpha[i] * k[i];
+        nearest = fmaxf(nearest, k[i]);
     }
-    for (int i = 0; i < s->count; i++) {
-        double sum = z[i];
-        for (int k = 0; k < i; k++)
-            sum -= s->factor[i][k] * z[k];
-        z[i] = sum / s->factor[i][i];
-        known += z[i] * z[i];
-    }
-    *deviation = sqrt(fmax(1 + s->noise - known, 1e-9) * s->variance);
+    *most_deviation = deviation_of(s, nearest * nearest / (1 + s->noise));
+}
+
+void mmt_surrogate_predict(const struct mmt_surrogate *s, const float *x, double *mean,
+                           double *deviation)
+{
+    float k[MOST];
+    double z[MOST];
+
+    covariances(s, x, 1, s->count, k);
+    for (int i = 0; i < s->count; i++)
+        z[i] = k[i];
+    *mean = s->mean + mmt_surrogate_dot(z, s->alpha, s->count);
+    solve_lower(s, z, s->count);
+    *deviation = deviation_of(s, mmt_surrogate_dot(z, z, s->count));
 }

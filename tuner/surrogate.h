@@ -1,12 +1,14 @@
-/* A Gaussian process: guesses a smooth function from its values at a few points, and says
- * how sure it is. Matern 5/2 covariance with a length scale for each dimension; the
- * scales and the noise maximise the marginal likelihood, under a weak prior that keeps
- * them sane while there is little to learn from (Rasmussen and Williams, Gaussian
- * Processes for Machine Learning, 2006, sections 2.2, 4.2 and 5.4). Not thread-safe. */
+/* A Gaussian process: guesses a function from its values at a few points, and says how
+ * sure it is (Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006).
+ *
+ * Two values of a dimension are as far apart as their distance, scaled, and a little more
+ * where they differ at all; so numbers that are mere names can be learned, too. The
+ * covariance is one part of what each dimension does by itself, whatever the others do,
+ * and one of what they do together. The scales, the parts and the noise are those that
+ * make the values likeliest, under a prior that keeps them sane while there is little to
+ * learn from. Not thread-safe. */
 #ifndef MMT_TUNER_SURROGATE_H
 #define MMT_TUNER_SURROGATE_H
-
-#include <stdbool.h>
 
 enum { MMT_SURROGATE_POINTS = 384, MMT_SURROGATE_DIMENSIONS = 96 };
 
@@ -16,19 +18,24 @@ struct mmt_surrogate;
 struct mmt_surrogate *mmt_surrogate_create(int dimensions);
 void mmt_surrogate_free(struct mmt_surrogate *surrogate);
 
-/* Replaces all points: count rows of x (each `dimensions` long) and their values y. At
- * most MMT_SURROGATE_POINTS. Costs count^3 / 3 multiplications; with `learn`, some dozens
- * of times that, to fit scales and noise too. */
-void mmt_surrogate_fit(struct mmt_surrogate *surrogate, const double *x, const double *y,
-                       int count, bool learn);
+/* Learns scales, parts and noise from count rows of x (each `dimensions` long) and their
+ * values y, at most MMT_SURROGATE_POINTS, and forgets the points. Costs some dozens of
+ * times count^3 multiplications. */
+void mmt_surrogate_learn(struct mmt_surrogate *surrogate, const float *x, const double *y,
+                         int count);
 
-/* The expected value at a point, which is cheap, and the most that the standard deviation
- * can be anywhere. */
-double mmt_surrogate_mean(const struct mmt_surrogate *surrogate, const double *x);
-double mmt_surrogate_most_deviation(const struct mmt_surrogate *surrogate);
+/* Replaces all points. Costs count^3 / 6 multiplications; rows before the first that is
+ * not as it was in the last fit cost nearly nothing. */
+void mmt_surrogate_fit(struct mmt_surrogate *surrogate, const float *x, const double *y,
+                       int count);
+
+/* The expected value at a point, which is cheap, and what the standard deviation does not
+ * exceed there. */
+void mmt_surrogate_guess(const struct mmt_surrogate *surrogate, const float *x,
+                         double *mean, double *most_deviation);
 
 /* The expected value at a point and its standard deviation. */
-void mmt_surrogate_predict(const struct mmt_surrogate *surrogate, const double *x,
+void mmt_surrogate_predict(const struct mmt_surrogate *surrogate, const float *x,
                            double *mean, double *deviation);
 
 #endif
