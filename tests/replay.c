@@ -204,13 +204,30 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The marks of the best public tuner on these spaces: 90, 98 and 100 % of the optimum
- * after 50, 100 and 220 tries, and a 10th percentile of 95 % after 220. */
+/* What the best public tuner reaches on these spaces: median % of the optimum after 50,
+ * 100 and 220 tries. A space that is not named has the last line's. */
+static const struct {
+    const char *name;
+    double wanted[NUM_MARKS];
+} public_tuner[] = {
+    { "RTX_2080_Ti", { 91, 99, 99.95 } },
+    { "", { 90, 98, 99.95 } },
+};
+
+static const double *wanted_of(const struct space *space)
+{
+    int i = 0;
+    while (!strstr(space->name, public_tuner[i].name))
+        i++;
+    return public_tuner[i].wanted;
+}
+
+/* Strictly: not under the public tuner, and a 10th percentile of 95 % after 220 tries. */
 static void judge(const struct space *space, const char *strategy, int repeats,
                   bool strict)
 {
     static double percent[NUM_MARKS][MAX_REPEATS];
-    static const double wanted[NUM_MARKS] = { 90, 98, 99.95 };
+    const double *wanted = wanted_of(space);
 
     for (int i = 0; i < repeats; i++) {
         double one[NUM_MARKS];
