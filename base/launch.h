@@ -50,8 +50,9 @@ enum mmt_arg {
 struct mmt_box {
     unsigned inner, outer, swizzle;
     unsigned promotion; /* bytes the last-level cache gets at once: 0, 64, 128, 256 */
-    bool turned; /* the matrix is the operand's transpose, which an earlier launch wrote
-                  * to the workspace; its rows begin at multiples of 16 bytes */
+    bool packed; /* the matrix is a copy of the operand, which an earlier launch wrote to
+                  * the workspace: the rows of A or the columns of B, one after the other,
+                  * each beginning at a multiple of 16 bytes */
     size_t at;   /* where in the workspace, bytes */
 };
 

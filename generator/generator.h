@@ -58,6 +58,11 @@ const char *mmt_config_refuse(const struct mmt_config *config, const mmt_problem
 bool mmt_config_may_align(const struct mmt_config *config, const mmt_problem *problem,
                           struct mmt_alignment *alignment);
 
+/* Whether the configuration has a text that assumes more than elements of this problem's
+ * operands, and whether it has one that assumes no more. */
+bool mmt_config_has_aligned(const struct mmt_config *config, const mmt_problem *problem);
+bool mmt_config_has_any(const struct mmt_config *config, const mmt_problem *problem);
+
 /* Whether a template is worth trying for the problem: it serves it in this device's
  * language, and is meant for the device's kind or one of few that serve it at all. */
 bool mmt_config_meant(const struct mmt_template *template, const mmt_problem *problem,

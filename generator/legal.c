@@ -42,7 +42,7 @@ const char *mmt_config_refuse(const struct mmt_config *config, const mmt_problem
     const struct mmt_template *template = config->template;
 
     /* Where there are two texts, the one for any alignment is the one that must do. */
-    bool aligned = template->aligned_only || !template->alignment;
+    bool aligned = !template->alignment || !mmt_config_has_any(config, problem);
     struct mmt_variant variant = mmt_variant_of(problem, aligned);
     struct mmt_alignment unused;
     const char *why = mmt_config_reject(config, &variant, caps);
@@ -75,6 +75,19 @@ bool mmt_config_may_align(const struct mmt_config *config, const mmt_problem *pr
            steps_by(problem->ldb, size, at.b) &&
            steps_by(problem->stride_b, size, at.b) && steps_by(problem->ldc, out, at.c) &&
            steps_by(problem->stride_c, out, at.c);
+}
+
+bool mmt_config_has_aligned(const struct mmt_config *config, const mmt_problem *problem)
+{
+    unsigned element = (unsigned) mmt_type_size(problem->type);
+    struct mmt_alignment at;
+    mmt_config_may_align(config, problem, &at);
+    return at.a > element || at.b > element || at.c > mmt_type_size(problem->out);
+}
+
+bool mmt_config_has_any(const struct mmt_config *config, const mmt_problem *problem)
+{
+    return !config->template->aligned_only || !mmt_config_has_aligned(config, problem);
 }
 
 static bool serves(const struct mmt_template *template, const mmt_problem *problem,

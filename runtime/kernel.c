@@ -339,14 +339,13 @@ static struct mmt_tensor tensor_of(const struct stored *matrix, int64_t first,
     };
 }
 
-/* An operand's transpose in the workspace, where every part of the batch has its turn. */
-static struct stored turned(const struct stored *matrix, const mmt_args *args,
+/* A packed operand in the workspace, where every part of the batch has its turn. */
+static struct stored packed(const mmt_problem *p, int64_t lines, const mmt_args *args,
                             const struct mmt_box *box)
 {
-    int64_t per_line = 16 / (int64_t) mmt_type_size(matrix->type);
-    int64_t ld = (matrix->rows + per_line - 1) / per_line * per_line;
-    struct stored other = { args->workspace, matrix->type, matrix->columns,
-                            matrix->rows,    ld,           matrix->columns * ld };
+    int64_t per_line = 16 / (int64_t) mmt_type_size(p->type);
+    int64_t ld = (p->k + per_line - 1) / per_line * per_line;
+    struct stored other = { args->workspace, p->type, lines, p->k, ld, lines * ld };
     other.operand.offset += box->at;
     return other;
 }
@@ -366,8 +365,9 @@ static mmt_status add_map(struct values *v, const struct mmt_kernel *kernel,
     };
     int i = (int) arg - MMT_ARG_MAP_A;
     const struct mmt_box *box = &launch->box[i];
-    struct stored matrix = box->turned ? turned(&matrices[i], args, box) : matrices[i];
-    struct mmt_tensor tensor = tensor_of(&matrix, box->turned ? 0 : first, batch, box);
+    struct stored matrix =
+        box->packed ? packed(p, i ? p->n : p->m, args, box) : matrices[i];
+    struct mmt_tensor tensor = tensor_of(&matrix, box->packed ? 0 : first, batch, box);
 
     v->value[v->count++] = (struct mmt_value){ .kind = MMT_VALUE_MAP, .map = &v->map[i] };
     return mmt_tensor_map_encode(kernel->device, &tensor, &v->map[i], err);

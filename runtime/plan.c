@@ -98,28 +98,21 @@ static mmt_status choose(struct mmt_plan *plan, const mmt_profile *profile,
                       &plan->choice, err);
 }
 
-/* Whether the template has a text for aligned operands beside the one for any. */
-static bool has_two_texts(const struct mmt_plan *plan)
-{
-    unsigned element = (unsigned) mmt_type_size(plan->problem.type);
-    unsigned result = (unsigned) mmt_type_size(plan->problem.out);
-    return plan->alignment.a > element || plan->alignment.b > element ||
-           plan->alignment.c > result;
-}
-
 /* The kernel for operands that the chosen one cannot take: the same configuration's, or
- * where it has none that of the best one for rows that are aligned nowhere. */
+ * where it has none that of the best one for rows that are aligned nowhere. Few programs
+ * come there, and none shall find room for it: it has the chosen one's workspace. */
 static mmt_status build_any(struct mmt_plan *plan, const mmt_profile *profile,
-                            size_t max_workspace, mmt_error *err)
+                            mmt_error *err)
 {
     struct mmt_choice other = { .config = plan->choice.config };
     mmt_problem odd = plan->problem;
     mmt_status status = MMT_OK;
 
     odd.lda++, odd.ldb++, odd.ldc++;
-    if (other.config.template->aligned_only)
+    if (!mmt_config_has_any(&other.config, &plan->problem))
         status =
-            mmt_select(profile, &odd, &plan->device->caps, max_workspace, &other, err);
+            mmt_select(profile, &odd, &plan->device->caps,
+                       mmt_kernel_workspace(plan->aligned), &other, err);
     if (status == MMT_OK)
         status = mmt_kernel_create(plan->device, &other.config, &plan->problem, false,
                                    &plan->any, err);
@@ -135,11 +128,11 @@ static mmt_status build(struct mmt_plan *plan, const mmt_profile *profile,
     struct mmt_variant variant = mmt_variant_of(&plan->problem, true);
     bool may_align = mmt_config_may_align(config, &plan->problem, &plan->alignment) &&
                      !mmt_config_reject(config, &variant, &plan->device->caps);
-    if (may_align && has_two_texts(plan))
+    if (may_align && mmt_config_has_aligned(config, &plan->problem))
         status = mmt_kernel_create(plan->device, config, &plan->problem, true,
                                    &plan->aligned, err);
     if (status == MMT_OK && !(plan->aligned && options->aligned_only))
-        status = build_any(plan, profile, options->max_workspace, err);
+        status = build_any(plan, profile, err);
     return status;
 }
 
@@ -187,7 +180,8 @@ static mmt_status describe(struct mmt_plan *plan, const mmt_profile *profile,
         describe_choice(plan, profile, &text);
         if (profile && mmt_profile_foreign(profile, &plan->device->caps, why))
             mmt_text_addf(&text, "; %s", why);
-        if (has_two_texts(plan) && !plan->aligned)
+        if (!plan->aligned &&
+            mmt_config_has_aligned(&plan->choice.config, &plan->problem))
             mmt_text_add(&text, "; its rows are not aligned to whole vectors");
     } else {
         mmt_text_add(&text, "nothing to do");

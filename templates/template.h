@@ -60,8 +60,9 @@ struct mmt_template {
     mmt_op op;
     unsigned types;    /* bits 1 << MMT_F32 … */
     bool fused;        /* serves bias and activation */
-    bool aligned_only; /* has no text for any alignment: a plan takes another template's
-                        * for operands that are not aligned */
+    bool aligned_only; /* values of which `alignment` asks more than elements have no text
+                        * for any alignment: a plan takes another configuration's for
+                        * operands that are not aligned */
     unsigned dialects; /* enum mmt_dialect bits */
     unsigned kinds;    /* enum mmt_kind bits: where it is worth trying; 0: only
                         * where somebody names it. It must be right everywhere its

@@ -10,6 +10,8 @@ static const char *const walk_names[] = { "rows", "columns", "hilbert" };
 
 static const struct mmt_knob knobs[NUM_KNOBS] = {
     [SWAP] = MMT_KNOB("SWAP", "compute the transpose of C", 0, 1),
+    [PACK_A] = MMT_KNOB("PACK_A", "A may begin anywhere, and is packed first", 0, 1),
+    [PACK_B] = MMT_KNOB("PACK_B", "B may begin anywhere, and is packed first", 0, 1),
     [TILE_M] = MMT_KNOB("TILE_M", "rows of a tile", 64, 128, 192, 256),
     [TILE_N] = MMT_KNOB("TILE_N", "columns of a tile", 8, 16, 32, 48, 64, 80, 96, 112,
                         128, 144, 160, 176, 192, 208, 224, 256),
@@ -52,36 +54,46 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
 
 // clang-format off
 static const int seeds[][MMT_MAX_KNOBS] = {
-    /* swap, tile, depth, stages, consumers, schedule, cluster, cluster k, split k, deal,
+    /* swap, pack a and b, tile, depth, stages, consumers, schedule, cluster, cluster k, split k, deal,
      * walk, group, in flight, promote, store slots, promotion */
-    { 0, 128, 256, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128 },
-    { 0, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128 },
-    { 0, 256, 128, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128 },
-    { 0, 128, 192, 1,  4, 2, PINGPONG,    BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128 },
-    { 0, 128, 128, 1,  6, 2, PINGPONG,    BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128 },
-    { 0, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
-    { 0, 128, 128, 1,  5, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128 },
-    { 0, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, RUNS,   ROWS, 8, 1, 0, 2, 128 },
-    { 0, 128, 128, 1,  5, 2, COOPERATIVE, ALONE,  1,  1, RUNS,   ROWS, 8, 1, 0, 2, 128 },
-    { 0, 128,  64, 1,  8, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 1, 128 },
-    { 0,  64, 128, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 1, 128 },
-    { 0,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 1, 128 },
-    { 1,  64,  16, 2,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
-    { 1,  64,  64, 2,  6, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
-    { 1,  64,  64, 2,  6, 1, COOPERATIVE, ALONE,  1,  1, RUNS,   ROWS, 8, 1, 0, 0, 128 },
-    { 1,  64,  64, 2,  6, 1, COOPERATIVE, ALONE,  2,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
-    { 0,  64,  64, 1,  6, 1, COOPERATIVE, ALONE,  4,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
-    { 0, 128, 128, 1,  5, 2, COOPERATIVE, ALONE,  2,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
-    { 0, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,  1, 32, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
-    { 0,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,  1, 64, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 0, 0, 0, 128, 256, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128 },
+    { 0, 0, 0, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128 },
+    { 0, 0, 0, 256, 128, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128 },
+    { 0, 0, 0, 128, 192, 1,  4, 2, PINGPONG,    BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128 },
+    { 0, 0, 0, 128, 128, 1,  6, 2, PINGPONG,    BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128 },
+    { 0, 0, 0, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 0, 0, 0, 128, 128, 1,  5, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128 },
+    { 0, 0, 0, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, RUNS,   ROWS, 8, 1, 0, 2, 128 },
+    { 0, 0, 0, 128, 128, 1,  5, 2, COOPERATIVE, ALONE,  1,  1, RUNS,   ROWS, 8, 1, 0, 2, 128 },
+    { 0, 0, 0, 128,  64, 1,  8, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 1, 128 },
+    { 0, 0, 0,  64, 128, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 1, 128 },
+    { 0, 0, 0,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 1, 128 },
+    { 1, 0, 0,  64,  16, 2,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 1, 0, 0,  64,  64, 2,  6, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 1, 0, 0,  64,  64, 2,  6, 1, COOPERATIVE, ALONE,  1,  1, RUNS,   ROWS, 8, 1, 0, 0, 128 },
+    { 1, 0, 0,  64,  64, 2,  6, 1, COOPERATIVE, ALONE,  2,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 0, 0, 0,  64,  64, 1,  6, 1, COOPERATIVE, ALONE,  4,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 0, 0, 0, 128, 128, 1,  5, 2, COOPERATIVE, ALONE,  2,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 0, 0, 0, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,  1, 32, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 0, 0, 0,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,  1, 64, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    /* rows that the copy engine cannot take */
+    { 0, 1, 1, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 0, 1, 1, 256, 128, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 0, 1, 1, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 0, 1, 1,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 0, 0, 1, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 0, 1, 0, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 1, 1, 1,  64,  64, 2,  6, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 0, 1, 1, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 0, 4, 0, 128 },
+    { 0, 1, 1,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 0, 4, 0, 128 },
     /* f8 */
-    { 0, 128, 128, 1,  6, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 0, 4, 2, 128 },
-    { 0, 128, 192, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 0, 4, 2, 128 },
-    { 0, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,  1,  1, RUNS,   ROWS, 8, 0, 4, 2, 128 },
-    { 0, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 0, 1, 0, 128 },
-    { 0,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 0, 4, 1, 128 },
-    { 1,  64,  16, 1, 12, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 0, 4, 0, 128 },
-    { 0,  64,  64, 1,  6, 1, COOPERATIVE, ALONE,  4,  1, ROUNDS, ROWS, 8, 0, 4, 0, 128 },
+    { 0, 0, 0, 128, 128, 1,  6, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 0, 4, 2, 128 },
+    { 0, 0, 0, 128, 192, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 0, 4, 2, 128 },
+    { 0, 0, 0, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,  1,  1, RUNS,   ROWS, 8, 0, 4, 2, 128 },
+    { 0, 0, 0, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 0, 1, 0, 128 },
+    { 0, 0, 0,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 0, 4, 1, 128 },
+    { 1, 0, 0,  64,  16, 1, 12, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 0, 4, 0, 128 },
+    { 0, 0, 0,  64,  64, 1,  6, 1, COOPERATIVE, ALONE,  4,  1, ROUNDS, ROWS, 8, 0, 4, 0, 128 },
 };
 // clang-format on
 
@@ -95,8 +107,14 @@ static bool is_f8(mmt_type type)
 
 static const char *reject_type(const int *v, const struct mmt_variant *variant)
 {
-    if (!variant->aligned)
-        return "the copy engine takes operands that are aligned to 16 bytes alone";
+    if (!variant->aligned && !(v[PACK_A] && v[PACK_B]))
+        return "the copy engine takes operands that are aligned to 16 bytes alone: "
+               "others "
+               "need PACK_A and PACK_B";
+    if ((v[PACK_A] || v[PACK_B]) && v[STORE_SLOTS])
+        return "with PACK_A or PACK_B, C may begin anywhere and is stored from "
+               "registers: "
+               "STORE_SLOTS must be 0";
     if (variant->type == MMT_I8 && v[TILE_N] > 32 && v[TILE_N] % 16)
         return "wgmma of i8 has 8, 16, 24, 32 or a multiple of 16 columns";
     if (!v[PROMOTE] == is_f8(variant->type))
@@ -193,8 +211,10 @@ static const char *reject(const int *v, const struct mmt_variant *variant,
 
 static struct mmt_alignment alignment(const int *v, const struct mmt_variant *variant)
 {
+    unsigned element = (unsigned) mmt_type_size(variant->type);
     unsigned result = (unsigned) mmt_type_size(variant->out);
-    return (struct mmt_alignment){ 16, 16, v[STORE_SLOTS] ? 16 : result };
+    return (struct mmt_alignment){ v[PACK_A] ? element : 16, v[PACK_B] ? element : 16,
+                                   v[STORE_SLOTS] ? 16 : result };
 }
 
 /* ---- straight-line text --------------------------------------------------------------
@@ -235,7 +255,7 @@ const struct mmt_template mmt_template_wgmma = {
     .dialects = MMT_CUDA_CXX,
     .kinds = MMT_GPU,
     .file = "wgmma.cu",
-    .helpers = { "hopper.h", "wgmma_tile.h", "turn.h", "wgmma_deal.h", "wgmma_store.h" },
+    .helpers = { "hopper.h", "wgmma_tile.h", "pack.h", "wgmma_deal.h", "wgmma_store.h" },
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,
     .reject = reject,

@@ -24,15 +24,21 @@
 // mmt_add_parts adds them up. With DEAL "runs" only those tiles are cut along k that would
 // not fill all blocks. All is added in the same order each time.
 //
-// Launch: mmt_turn_a, mmt_turn_b where they are needed (turn.h); mmt_gemm, block (THREADS),
+// Launch: mmt_pack_a, mmt_pack_b where they are needed (pack.h); mmt_gemm, block (THREADS),
 // grid (blocks that stay, whole clusters, or where tiles are shared all of them; SPLIT_K;
 // batch); mmt_add_parts where SPLIT_K > 1 or with DEAL "runs" (wgmma_store.h).
 //
-// Helpers: hopper.h, wgmma_tile.h (the tensor cores), turn.h, wgmma_deal.h (who computes
+// Helpers: hopper.h, wgmma_tile.h (the tensor cores), pack.h, wgmma_deal.h (who computes
 // what), wgmma_store.h (from sums to C).
 
 #ifndef SWAP
 #define SWAP 0                // 1: compute the transpose of C
+#endif
+#ifndef PACK_A
+#define PACK_A 0              // 1: A may begin anywhere, and so its rows: it is packed
+#endif
+#ifndef PACK_B
+#define PACK_B 0              // 1: the same of B
 #endif
 #ifndef TILE_M
 #define TILE_M 128            // rows of a tile, 64 for each instruction

@@ -7,7 +7,7 @@
 
 // clang-format off
 enum {
-    SWAP, TILE_M, TILE_N, DEPTH, STAGES, CONSUMERS, SCHEDULE, CLUSTER, CLUSTER_K, SPLIT_K,
+    SWAP, PACK_A, PACK_B, TILE_M, TILE_N, DEPTH, STAGES, CONSUMERS, SCHEDULE, CLUSTER, CLUSTER_K, SPLIT_K,
     DEAL, WALK, GROUP, IN_FLIGHT, PROMOTE, STORE_SLOTS, PROMOTION, NUM_KNOBS,
 };
 // clang-format on
@@ -53,22 +53,29 @@ static inline int atom(mmt_type type)
     return LINE / (int) mmt_type_size(type);
 }
 
-/* Whether an operand that is not stored along k is turned first: elements that are not of
- * 2 bytes must run along it. */
-static inline bool turns(mmt_type type)
+/* Whether an operand is packed first: those of any alignment are, and those that are not
+ * stored along k where elements must run along it, being not of 2 bytes. */
+static inline bool packs_a(const int *v, mmt_type type, bool trans_a)
 {
-    return mmt_type_size(type) != 2;
+    return v[PACK_A] || (mmt_type_size(type) != 2 && trans_a);
+}
+
+static inline bool packs_b(const int *v, mmt_type type, bool trans_b)
+{
+    return v[PACK_B] || (mmt_type_size(type) != 2 && !trans_b);
 }
 
 /* Whether the operands of the instruction run along k. */
 static inline bool left_deep(const int *v, mmt_type type, bool trans_a, bool trans_b)
 {
-    return turns(type) || (v[SWAP] ? trans_b : !trans_a);
+    return v[SWAP] ? trans_b || packs_b(v, type, trans_b)
+                   : !trans_a || packs_a(v, type, trans_a);
 }
 
 static inline bool right_deep(const int *v, mmt_type type, bool trans_a, bool trans_b)
 {
-    return turns(type) || (v[SWAP] ? !trans_a : trans_b);
+    return v[SWAP] ? !trans_a || packs_a(v, type, trans_a)
+                   : trans_b || packs_b(v, type, trans_b);
 }
 
 /* Bytes of an operand's tile. */

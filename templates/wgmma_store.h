@@ -148,7 +148,7 @@ DEVICE_FN void store_pieces(real sum[BLOCKS_M][SUMS], const tensor_map *map, uns
 
 // ---- through the workspace ------------------------------------------------------------
 
-// Parts of tiles stand behind the operands that were turned, those of a matrix of the batch
+// Parts of tiles stand behind the operands that were packed, those of a matrix of the batch
 // after those of the one before. Each holds pairs of sums: for each pair of a thread a line,
 // which holds one of each thread.
 DEVICE_FN real *part_at(real *workspace, const problem &p, int m, int n, int k, int part,
@@ -156,7 +156,7 @@ DEVICE_FN real *part_at(real *workspace, const problem &p, int m, int n, int k, 
 {
     const int all = SPLIT_K > 1 ? tiles_of(p) * SPLIT_K : p.runs + p.cut;
     const wide before = ((wide) BLOCK_Z * all + part) * MATES + mate;
-    return (real *) ((element *) workspace + turned(m, n, k)) + before * (TILE_M * TILE_N);
+    return (real *) ((element *) workspace + packed(m, n, k)) + before * (TILE_M * TILE_N);
 }
 
 DEVICE_FN real2 *pair_at(real *part, int s, int thread)

@@ -6,7 +6,8 @@
 // an A of few rows. An operand that runs along k is "deep": its tile holds lines of 128
 // bytes along k. The other kind holds chunks, 128 bytes wide, of TILE_K rows. The copy engine
 // swizzles both as the tensor cores expect it. Elements that are not of 2 bytes must be
-// deep: those that are stored otherwise are turned into the workspace first (turn.h).
+// deep: those that are stored otherwise are packed into the workspace first (pack.h), and so are
+// operands of any alignment (PACK_A, PACK_B).
 
 #if defined(TYPE_TF32)
 #define SIZE 4                // bytes of an element
@@ -37,10 +38,12 @@
 #define MATES     (CLUSTER_M * CLUSTER_N)
 #define BLOCKS    (MATES * CLUSTER_K)           // of a cluster
 
-#define TURN_A     (SIZE != 2 && TRANS_A)
-#define TURN_B     (SIZE != 2 && !TRANS_B)
-#define LEFT_DEEP  (SIZE != 2 || (SWAP ? TRANS_B : !TRANS_A))
-#define RIGHT_DEEP (SIZE != 2 || (SWAP ? !TRANS_A : TRANS_B))
+#define PACKED_A   (PACK_A || (SIZE != 2 && TRANS_A))
+#define PACKED_B   (PACK_B || (SIZE != 2 && !TRANS_B))
+#define A_DEEP     (PACKED_A || !TRANS_A)
+#define B_DEEP     (PACKED_B || TRANS_B)
+#define LEFT_DEEP  (SWAP ? B_DEEP : A_DEEP)
+#define RIGHT_DEEP (SWAP ? A_DEEP : B_DEEP)
 #define CHUNKS(tile, deep) ((deep) ? DEPTH : ((tile) + ATOM - 1) / ATOM)
 #define LINES(tile, deep)  ((deep) ? (tile) : TILE_K)             // of a chunk
 #define BYTES(tile, deep)  (CHUNKS(tile, deep) * LINES(tile, deep) * LINE)

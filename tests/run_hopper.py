@@ -56,6 +56,15 @@ CASES = [
     (SMALL, dict(WALK='hilbert', GROUP=1), 'gemm bf16 nn 456x232x72', 1, 0),
     (WIDE, dict(WALK='hilbert', GROUP=1, CLUSTER='1x2', SCHEDULE='pingpong'),
      'gemm bf16 nn 400x840x136', 1, 0),
+    (SMALL, dict(PACK_A=1, PACK_B=1), 'gemm bf16 nn 72x41x137', 1, 0),
+    (SMALL, dict(PACK_A=1, PACK_B=1, SPLIT_K=4), 'gemm f16 tt 71x40x137 batch=2', 2, -1),
+    (SMALL, dict(PACK_A=1, PACK_B=1), 'gemm i8 nt 71x112x453 lda=455', 3, -2),
+    (SMALL, dict(PACK_A=1, PACK_B=1), 'gemm tf32 tn 73x41x101 ldc=43 bias=row', 1, 0),
+    (SMALL, dict(PACK_A=1, PACK_B=1), 'gemm bf16 nn 72x41x0', 1, 2),
+    (WIDE, dict(PACK_B=1, STORE_SLOTS=0, CLUSTER='2x1'), 'gemm bf16 nn 600x203x136', 2, 1),
+    (WIDE, dict(PACK_A=1, STORE_SLOTS=0, SWAP=1, TILE_N=16), 'gemm bf16 nn 16x136x455', 1, -1),
+    (WIDE, dict(PACK_A=1, PACK_B=1, STORE_SLOTS=0, DEAL='runs', TILE_N=32, PROMOTE=2,
+                IN_FLIGHT=0), 'gemm f8e4m3 nn 143x47x657', 1, 1),
     (SMALL, dict(CLUSTER_K=2), 'gemm i8 nn 70x112x453 lda=464 ldc=113', 3, -2),
     (SMALL, dict(STORE_SLOTS=1),
      'gemm i8 tt 80x112x453 ldb=464 bias=row activation=relu', 1, 0),
@@ -138,7 +147,7 @@ def is_found(fault, *where):
 
 def draw_problem(draw):
     kind = draw.choice(['bf16', 'f16', 'tf32', 'f8e4m3', 'f8e5m2', 'i8'])
-    m, n = draw.choice([1, 8, 40, 72, 136, 264, 600]), draw.choice([8, 16, 40, 112, 264, 456])
+    m, n = draw.choice([1, 8, 40, 72, 136, 264, 600]), draw.choice([8, 16, 40, 112, 203, 456])
     words = [f'gemm {kind}', draw.choice(['nn', 'nt', 'tn', 'tt']),
              f'{m}x{n}x{draw.choice([0, 16, 72, 328, 712, 1304])}']
     step = 16 if kind in ('f8e4m3', 'f8e5m2', 'i8') else 8

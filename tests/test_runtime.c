@@ -421,8 +421,8 @@ static void test_aligned_only(mmt_device *device)
     free_args(device, &args);
 }
 
-/* What a turned operand and shared tiles ask for. */
-static void test_turned(mmt_device *device)
+/* What a packed operand and shared tiles ask for. */
+static void test_packed(mmt_device *device)
 {
     mmt_problem problem = mmt_gemm_problem(MMT_TF32, 128, 96, 64);
     mmt_plan_options options = mmt_plan_defaults();
@@ -456,7 +456,7 @@ static void test_wgmma(void)
         return;
     }
     test_aligned_only(device);
-    test_turned(device);
+    test_packed(device);
     mmt_device_close(device);
 }
 

@@ -72,26 +72,9 @@ static int help(void)
  * ------------------------------------------------------------------------------
  */
 
-/* Calls `take` with each piece of a list; stops at what it refuses. */
-static mmt_status each_piece(const char *list, struct mmt_bench_options *options,
-                             mmt_status (*take)(struct mmt_bench_options *,
-                                                const char *piece, mmt_error *),
-                             mmt_error *err)
+static mmt_status take_reference(void *self, const char *piece, mmt_error *err)
 {
-    mmt_status status = MMT_OK;
-    char *copy = strdup(list), *rest = copy;
-
-    if (!copy)
-        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for a list");
-    for (char *piece; status == MMT_OK && (piece = strsep(&rest, ","));)
-        status = take(options, piece, err);
-    free(copy);
-    return status;
-}
-
-static mmt_status take_reference(struct mmt_bench_options *options, const char *piece,
-                                 mmt_error *err)
-{
+    struct mmt_bench_options *options = self;
     const struct mmt_reference *reference = mmt_reference_find(piece, err);
     if (!reference)
         return MMT_ERROR_ARGUMENT;
@@ -106,7 +89,8 @@ static mmt_status read_against(struct mmt_bench_options *options, const char *li
                                mmt_error *err)
 {
     options->named = true;
-    return strcmp(list, "none") ? each_piece(list, options, take_reference, err) : MMT_OK;
+    return strcmp(list, "none") ? mmt_option_each(list, options, take_reference, err)
+                                : MMT_OK;
 }
 
 static mmt_status add_shapes(struct mmt_bench_options *options,
@@ -123,9 +107,9 @@ static mmt_status add_shapes(struct mmt_bench_options *options,
     return MMT_OK;
 }
 
-static mmt_status take_suite(struct mmt_bench_options *options, const char *piece,
-                             mmt_error *err)
+static mmt_status take_suite(void *self, const char *piece, mmt_error *err)
 {
+    struct mmt_bench_options *options = self;
     if (!strcmp(piece, "default")) {
         options->usual = true;
         return MMT_OK;
@@ -135,17 +119,17 @@ static mmt_status take_suite(struct mmt_bench_options *options, const char *piec
                  : MMT_ERROR_ARGUMENT;
 }
 
-static mmt_status take_shape(struct mmt_bench_options *options, const char *piece,
-                             mmt_error *err)
+static mmt_status take_shape(void *self, const char *piece, mmt_error *err)
 {
+    struct mmt_bench_options *options = self;
     struct mmt_shape shape;
     mmt_status status = mmt_option_shape(piece, MMT_GEMM, &shape, err);
     return status ? status : add_shapes(options, &shape, 1, err);
 }
 
-static mmt_status take_gap(struct mmt_bench_options *options, const char *piece,
-                           mmt_error *err)
+static mmt_status take_gap(void *self, const char *piece, mmt_error *err)
 {
+    struct mmt_bench_options *options = self;
     bool odd = !strcmp(piece, "odd");
     if (!odd && strcmp(piece, "tight"))
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
@@ -178,9 +162,9 @@ static mmt_status read_option(int option, struct mmt_bench_options *options,
     case AGAINST:
         return read_against(options, optarg, err);
     case SUITE:
-        return each_piece(optarg, options, take_suite, err);
+        return mmt_option_each(optarg, options, take_suite, err);
     case SHAPE:
-        return each_piece(optarg, options, take_shape, err);
+        return mmt_option_each(optarg, options, take_shape, err);
     case 't':
         return mmt_option_types(optarg, options->types, err);
     case OUT:
@@ -188,7 +172,7 @@ static mmt_status read_option(int option, struct mmt_bench_options *options,
     case TRANSPOSES:
         return mmt_option_transposes(optarg, &options->transposes, err);
     case LD:
-        return each_piece(optarg, options, take_gap, err);
+        return mmt_option_each(optarg, options, take_gap, err);
     case SECONDS:
         return read_seconds(options, optarg, err);
     case SEED:

@@ -133,6 +133,22 @@ mmt_status mmt_option_type(const char *name, mmt_type *out, mmt_error *err)
     return MMT_ERROR_ARGUMENT;
 }
 
+mmt_status mmt_option_each(const char *list, void *self,
+                           mmt_status (*take)(void *self, const char *piece,
+                                              mmt_error *err),
+                           mmt_error *err)
+{
+    mmt_status status = MMT_OK;
+    char *copy = strdup(list), *rest = copy;
+
+    if (!copy)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for a list");
+    for (char *piece; status == MMT_OK && (piece = strsep(&rest, ","));)
+        status = take(self, piece, err);
+    free(copy);
+    return status;
+}
+
 mmt_status mmt_option_types(const char *list, bool types[MMT_NUM_TYPES], mmt_error *err)
 {
     char piece[32];

@@ -71,7 +71,7 @@ static int help(void)
         "  --out TYPE           C's, where a type has a choice; default: its own\n"
         "  --shape MxNxK        one problem; may be repeated; MxNxKxBATCH for a batch;\n"
         "                       of axpby N or MxN, of dot K or MxK, of heat2d MxN\n"
-        "  --suite NAME         a list of them; see `mmtune suites`\n"
+        "  --suite LIST         of those that `mmtune suites` lists\n"
         "  --transposes LIST    nn,nt,tn,tt; default: nn\n"
         "  --template NAME      this template alone; see `mmtune templates`\n"
         "  --search NAME        %s\n"
@@ -115,10 +115,10 @@ static mmt_status check_op(struct mmt_tune_options *o, mmt_error *err)
                         mmt_op_row(o->template->op)->name, name);
     if (o->template)
         o->op = o->template->op;
-    if (o->op != MMT_GEMM && o->suite && strcmp(o->suite, "default"))
+    if (o->op != MMT_GEMM && o->suites && strcmp(o->suites, "default"))
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
                         "--suite %s is of products; give %s a --shape, or no suite",
-                        o->suite, name);
+                        o->suites, name);
     for (int i = 0; i < o->num_shapes && !status; i++) {
         status = mmt_option_shape(o->shapes[i], o->op, &shape, err);
         mmt_problem problem = mmt_shape_problem(o->op, MMT_F32, &shape);
@@ -145,11 +145,15 @@ static mmt_status set_search(struct mmt_tune_options *o, mmt_error *err)
     return status;
 }
 
-static mmt_status set_suite(struct mmt_tune_options *o, mmt_error *err)
+static mmt_status check_suite(void *self, const char *name, mmt_error *err)
 {
-    o->suite = optarg;
-    return !strcmp(optarg, "default") || mmt_suite_find(optarg, err) ? MMT_OK
-                                                                     : err->status;
+    return !strcmp(name, "default") || mmt_suite_find(name, err) ? MMT_OK : err->status;
+}
+
+static mmt_status set_suites(struct mmt_tune_options *o, mmt_error *err)
+{
+    o->suites = optarg;
+    return mmt_option_each(optarg, NULL, check_suite, err);
 }
 
 static mmt_status set_template(struct mmt_tune_options *o, mmt_error *err)
@@ -179,7 +183,7 @@ static mmt_status read_option(int option, struct mmt_tune_options *o, mmt_error 
     case SHAPE:
         return add_shape(o, err);
     case SUITE:
-        return set_suite(o, err);
+        return set_suites(o, err);
     case OUT:
         return mmt_option_wish("out", optarg, &o->wish, err);
     case TRANSPOSES:

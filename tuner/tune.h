@@ -26,7 +26,7 @@ struct mmt_tune_options {
     bool some_op;
     const char **shapes; /* as they were given */
     int num_shapes;
-    const char *suite;                   /* NULL: none was named */
+    const char *suites;                  /* NULL: none was named */
     unsigned transposes;                 /* 0: none were named */
     const struct mmt_template *template; /* NULL: all */
     const char *search;

@@ -52,7 +52,7 @@ static mmt_status add_goal(struct mmt_tuning *t, mmt_type type, unsigned transpo
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the list of problems");
     t->goals = grown;
     mmt_status status = mmt_problem_normalise(&problem, &t->goals[t->num_goals], err);
-    if (!status && !t->options.suite)
+    if (!status && !t->options.suites)
         status = check_fits(t, &t->goals[t->num_goals], err);
     for (int i = 0; !status && i < t->num_goals; i++)
         if (mmt_problem_equal(&t->goals[i], &t->goals[t->num_goals]))
@@ -76,13 +76,16 @@ static mmt_status add_goals(struct mmt_tuning *t, const struct mmt_shape *shapes
 
 /* As many shapes as the budget has room for; where it has room for all of them, also the
  * other transposes of the first product. */
-static mmt_status add_default(struct mmt_tuning *t, int types, mmt_error *err)
+static mmt_status add_default(struct mmt_tuning *t, mmt_error *err)
 {
     struct mmt_shape shapes[MMT_DEFAULT_SHAPES];
     const struct mmt_budget *budget = &t->options.budget;
     double least = t->caps.kind == MMT_CPU ? LEAST_SECONDS_CPU : LEAST_SECONDS;
     double room = budget->seconds > 0 ? budget->seconds / least
                                       : (double) budget->candidates / LEAST_CANDIDATES;
+    int types = 0;
+    for (int type = 0; type < MMT_NUM_TYPES; type++)
+        types += serves(t, type);
     int count = (int) fmin(fmax(room / types, 1), MMT_DEFAULT_SHAPES);
     unsigned transposes = t->options.transposes;
     if (t->options.op != MMT_GEMM) {
@@ -98,6 +101,17 @@ static mmt_status add_default(struct mmt_tuning *t, int types, mmt_error *err)
     return status;
 }
 
+static mmt_status add_suite(void *self, const char *name, mmt_error *err)
+{
+    struct mmt_tuning *t = self;
+    const unsigned transposes = t->options.transposes ? t->options.transposes : MMT_NN;
+    if (!strcmp(name, "default"))
+        return add_default(t, err);
+    const struct mmt_suite *suite = mmt_suite_find(name, err);
+    return suite ? add_goals(t, suite->shapes, suite->count, transposes, err)
+                 : err->status;
+}
+
 /* Unless told, types for which the device has nothing but the plainest kernel are left
  * out, but for those of which every program makes use. */
 static bool is_usual(const struct mmt_tuning *t, mmt_type type)
@@ -111,7 +125,7 @@ static bool is_usual(const struct mmt_tuning *t, mmt_type type)
             strcmp(config.template->name, "naive"));
 }
 
-static mmt_status choose_types(struct mmt_tuning *t, int *types, mmt_error *err)
+static mmt_status choose_types(struct mmt_tuning *t, mmt_error *err)
 {
     if (t->options.some_types && t->options.types[MMT_F64] && !t->caps.f64)
         return mmt_fail(err, MMT_ERROR_UNSUPPORTED,
@@ -120,7 +134,6 @@ static mmt_status choose_types(struct mmt_tuning *t, int *types, mmt_error *err)
     for (int type = 0; type < MMT_NUM_TYPES; type++) {
         if (!t->options.some_types)
             t->options.types[type] = is_usual(t, (mmt_type) type);
-        *types += serves(t, type);
     }
     return MMT_OK;
 }
@@ -129,24 +142,17 @@ mmt_status mmt_tune_set_goals(struct mmt_tuning *t, mmt_error *err)
 {
     const struct mmt_tune_options *o = &t->options;
     unsigned transposes = o->transposes ? o->transposes : MMT_NN;
-    const struct mmt_suite *suite = NULL;
-    int types = 0;
-    mmt_status status = choose_types(t, &types, err);
+    mmt_status status = choose_types(t, err);
     if (status)
         return status;
-    if (o->suite && strcmp(o->suite, "default") &&
-        !(suite = mmt_suite_find(o->suite, err)))
-        return err->status;
     for (int i = 0; i < o->num_shapes && !status; i++) {
         struct mmt_shape shape;
         status = mmt_option_shape(o->shapes[i], o->op, &shape, err);
         if (!status)
             status = add_goals(t, &shape, 1, transposes, err);
     }
-    if (!status && suite)
-        status = add_goals(t, suite->shapes, suite->count, transposes, err);
-    if (!status && !suite && (o->suite || !o->num_shapes))
-        status = add_default(t, types, err);
+    if (!status && (o->suites || !o->num_shapes))
+        status = mmt_option_each(o->suites ? o->suites : "default", t, add_suite, err);
     return status;
 }
 

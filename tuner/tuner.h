@@ -95,6 +95,12 @@ mmt_status mmt_option_op(const char *name, mmt_op *out, mmt_error *err);
 mmt_status mmt_option_number(const char *name, const char *string, int64_t least,
                              int64_t most, int64_t *out, mmt_error *err);
 
+/* Calls `take` with each piece of a list, and stops at what it refuses. */
+mmt_status mmt_option_each(const char *list, void *self,
+                           mmt_status (*take)(void *self, const char *piece,
+                                              mmt_error *err),
+                           mmt_error *err);
+
 /* "90s", "5m", "1h" are times, a plain number counts candidates. */
 struct mmt_budget {
     double seconds;     /* 0: not limited by time */

@@ -90,16 +90,18 @@ static mmt_status compile_variant(struct worker *w, const struct mmt_job *job,
     return status;
 }
 
-/* Both texts: verifying needs the one for any alignment, whatever the problem is. */
+/* All texts that a plan may take: verifying needs the one for any alignment, whatever the
+ * problem is. */
 static mmt_status compile_variants(struct worker *w, const struct mmt_job *job,
                                    mmt_error *err)
 {
     const struct mmt_config *config = &job->configs[0];
     struct mmt_variant aligned = mmt_variant_of(&job->problem, true);
     mmt_status status = MMT_OK;
-    if (!mmt_config_reject(config, &aligned, mmt_device_caps(w->device)))
+    if (mmt_config_has_aligned(config, &job->problem) &&
+        !mmt_config_reject(config, &aligned, mmt_device_caps(w->device)))
         status = compile_variant(w, job, true, err);
-    if (!status && config->template->alignment && !config->template->aligned_only)
+    if (!status && mmt_config_has_any(config, &job->problem))
         status = compile_variant(w, job, false, err);
     return status;
 }

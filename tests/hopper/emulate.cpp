@@ -12,7 +12,7 @@ struct launch {
     int grid[3], threads;
     size_t shared;
     struct {
-        int inner, outer, swizzle, turned;
+        int inner, outer, swizzle, packed;
         size_t at;
     } box[3];
 };
@@ -44,7 +44,7 @@ static void read_plan(void)
                       &l->grid[2], &l->threads, &l->shared) == 6;
         for (auto &box : l->box)
             read &= scanf("%d %d %d %d %zu", &box.inner, &box.outer, &box.swizzle,
-                          &box.turned, &box.at) == 5;
+                          &box.packed, &box.at) == 5;
     }
     if (!read)
         give_up("the plan on standard input cannot be read; launches", plan.count);
@@ -115,7 +115,7 @@ static struct matrix describe_matrix(void *start, long rows, long columns, long 
 static void set_matrices(const struct launch &l)
 {
     const long m = plan.m, n = plan.n, k = plan.k, per_line = 16 / SIZE;
-    const long turned = (k + per_line - 1) / per_line * per_line;
+    const long ld = (k + per_line - 1) / per_line * per_line;
     matrices[0] = describe_matrix(a.data(), plan.trans_a ? k : m, plan.trans_a ? m : k,
                                   plan.lda, plan.stride_a, SIZE);
     matrices[1] = describe_matrix(b.data(), plan.trans_b ? n : k, plan.trans_b ? k : n,
@@ -123,9 +123,9 @@ static void set_matrices(const struct launch &l)
     matrices[2] = describe_matrix(c.data(), m, n, plan.ldc, plan.stride_c, RESULT_SIZE);
     for (int i = 0; i < 3; i++) {
         const long lines = i ? n : m;
-        if (l.box[i].turned)
+        if (l.box[i].packed)
             matrices[i] = describe_matrix((char *) workspace.data() + l.box[i].at, lines, k,
-                                          turned, lines * turned, SIZE);
+                                          ld, lines * ld, SIZE);
         matrices[i].inner = l.box[i].inner;
         matrices[i].outer = l.box[i].outer;
         matrices[i].swizzle = l.box[i].swizzle;
@@ -139,13 +139,13 @@ static void call(void)
     const tensor_map maps[] = { { &matrices[0] }, { &matrices[1] }, { &matrices[2] } };
     real *parts = workspace.data();
 
-#if TURN_A
-    if (!strcmp(running, "mmt_turn_a"))
-        return mmt_turn_a(m, k, a.data(), 0, plan.lda, plan.stride_a, parts, 0);
+#if PACKED_A
+    if (!strcmp(running, "mmt_pack_a"))
+        return mmt_pack_a(m, k, a.data(), 0, plan.lda, plan.stride_a, parts, 0);
 #endif
-#if TURN_B
-    if (!strcmp(running, "mmt_turn_b"))
-        return mmt_turn_b(m, n, k, b.data(), 0, plan.ldb, plan.stride_b, parts, 0);
+#if PACKED_B
+    if (!strcmp(running, "mmt_pack_b"))
+        return mmt_pack_b(m, n, k, b.data(), 0, plan.ldb, plan.stride_b, parts, 0);
 #endif
 #if LEAVES
     if (!strcmp(running, "mmt_add_parts"))

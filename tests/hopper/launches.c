@@ -30,7 +30,7 @@ static void print_launch(const struct mmt_launch *launch)
            launch->grid[2], launch->block[0], launch->shared);
     for (int i = 0; i < 3; i++) {
         const struct mmt_box *box = &launch->box[i];
-        printf(" %u %u %u %d %zu", box->inner, box->outer, box->swizzle, box->turned,
+        printf(" %u %u %u %d %zu", box->inner, box->outer, box->swizzle, box->packed,
                box->at);
     }
     printf("\n");
