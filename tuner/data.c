@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "tuner/data.h"
 
 /* SplitMix64: an odd step, then a mix in which every bit of the input moves all of the
@@ -72,8 +74,8 @@ static void fill_rounded(const struct mmt_data *data, uint64_t first, void *elem
                          (char *) elements + i * size);
 }
 
-void mmt_data_fill(const struct mmt_data *data, uint64_t first, void *elements,
-                   size_t count)
+static void compute(const struct mmt_data *data, uint64_t first, void *elements,
+                    size_t count)
 {
     if (data->whole)
         fill_whole(data, first, elements, count);
@@ -87,4 +89,20 @@ void mmt_data_fill(const struct mmt_data *data, uint64_t first, void *elements,
         fill_i8(data, first, elements, count);
     else
         fill_rounded(data, first, elements, count);
+}
+
+void mmt_data_fill(const struct mmt_data *data, uint64_t first, void *elements,
+                   size_t count)
+{
+    size_t size = mmt_type_size(data->type), start = first % MMT_DATA_PERIOD;
+    size_t whole = count < MMT_DATA_PERIOD ? count : MMT_DATA_PERIOD;
+    size_t head = whole < MMT_DATA_PERIOD - start ? whole : MMT_DATA_PERIOD - start;
+    char *out = elements;
+
+    compute(data, start, out, head);
+    compute(data, 0, out + head * size, whole - head);
+    for (size_t done = whole; done < count; done += whole) {
+        size_t now = count - done < whole ? count - done : whole;
+        memcpy(out + done * size, out, now * size);
+    }
 }

@@ -17,6 +17,10 @@ struct mmt_data {
     double zeros; /* this part of the whole numbers is 0 beside those that are anyway */
 };
 
+/* After so many elements a stream begins anew: a prime number, so that no two rows or
+ * columns of a matrix are the same, and large matrices are copied, not computed. */
+enum { MMT_DATA_PERIOD = 1000003 };
+
 /* Elements first … first + count - 1 of the stream. */
 void mmt_data_fill(const struct mmt_data *data, uint64_t first, void *elements,
                    size_t count);

@@ -60,23 +60,26 @@ static mmt_status no_memory(size_t bytes, mmt_error *err)
 
 /* ---- filling --------------------------------------------------------------------- */
 
-/* Device memory from the beginning of a stream. */
+/* Device memory from the beginning of a stream, a whole number of its periods at a time:
+ * one is like the other. */
 static mmt_status fill(mmt_device *device, mmt_operand to, const struct mmt_data *data,
                        size_t bytes, mmt_error *err)
 {
-    size_t element = mmt_type_size(data->type), step = bytes < CHUNK ? bytes : CHUNK;
+    size_t element = mmt_type_size(data->type), period = MMT_DATA_PERIOD * element;
+    size_t chunk = CHUNK > period ? CHUNK / period * period : period;
+    size_t step = bytes < chunk ? bytes : chunk;
     mmt_status status = MMT_OK;
-    void *chunk = malloc(step);
+    void *elements = malloc(step);
 
-    if (!chunk)
+    if (!elements)
         return no_memory(step, err);
+    mmt_data_fill(data, 0, elements, step / element);
     for (size_t done = 0; done < bytes && status == MMT_OK; done += step) {
         size_t now = bytes - done < step ? bytes - done : step;
         mmt_operand place = { to.handle, to.offset + done };
-        mmt_data_fill(data, done / element, chunk, now / element);
-        status = mmt_buffer_write(device, place, chunk, now, err);
+        status = mmt_buffer_write(device, place, elements, now, err);
     }
-    free(chunk);
+    free(elements);
     return status;
 }
 

@@ -10,6 +10,7 @@
 
 enum {
     MOST_PICKS = 24,
+    MOST_SPECIALISTS = 4, /* besides them */
     MOST_SHAPES = 60,
     FEWEST_SHAPES = 8,
     USUAL_SHAPES = 36,
@@ -38,7 +39,7 @@ struct calibration {
     struct mmt_tuning *t;
     const mmt_problem *kind; /* one of its goals */
     int goals;
-    struct pick picks[MOST_PICKS];
+    struct pick picks[MOST_PICKS + MOST_SPECIALISTS];
     int count, most, strange; /* strange: how many must be compiled, and how many may */
     int most_strange;
     double ends;
@@ -49,6 +50,15 @@ static bool same_kind(const mmt_problem *a, const mmt_problem *b)
 {
     return a->op == b->op && a->type == b->type && a->trans_a == b->trans_a &&
            a->trans_b == b->trans_b;
+}
+
+/* The same shapes in every run, so that what is known need not be timed again: rounded,
+ * as a peak that was measured is not always the same. */
+static void list_shapes(const struct calibration *c, mmt_problem shapes[MOST_SHAPES])
+{
+    double peak = c->t->peak[c->kind->type];
+    mmt_fit_shapes(c->kind, peak > 0 ? exp2(floor(log2(peak / 10))) : 1e9, shapes,
+                   MOST_SHAPES);
 }
 
 static bool is_over(const struct calibration *c)
@@ -214,9 +224,74 @@ static int list_seeds(const struct calibration *c, struct mmt_config *out, int m
     return count;
 }
 
-/* Winners first; then the nearest of each template; where there were few goals, what is
- * kept for other transposes; then in turn others that came near,
- * and suggestions for shapes that are no goals. */
+static bool serves(const struct calibration *c, const struct mmt_template *template,
+                   const int *values, const mmt_problem *problem)
+{
+    struct mmt_config config = { .template = template };
+    memcpy(config.values, values, (size_t) template->num_knobs * sizeof(int));
+    return !mmt_config_refuse(&config, problem, &c->t->caps);
+}
+
+/* The first of a template's seeds that serves the problem; NULL where none does. */
+static const int *serving_seed(const struct calibration *c,
+                               const struct mmt_template *template,
+                               const mmt_problem *problem)
+{
+    for (int i = 0; i < template->num_seeds; i++)
+        if (serves(c, template, template->seeds[i], problem))
+            return template->seeds[i];
+    return NULL;
+}
+
+/* Whether a pick of that template serves the problem; *any: whether there are picks of
+ * it.
+ */
+static bool is_served(const struct calibration *c, const struct mmt_template *template,
+                      const mmt_problem *problem, bool *any)
+{
+    bool served = false;
+    *any = false;
+    for (int i = 0; i < c->count; i++) {
+        const struct mmt_config *config = &c->picks[i].config;
+        if (config->template != template)
+            continue;
+        *any = true;
+        served = served || serves(c, template, config->values, problem);
+    }
+    return served;
+}
+
+/* Goals tell nothing of templates that are for other shapes than theirs: of such a
+ * template, and of one that won for some shapes and refuses others, what it suggests
+ * there. */
+static void pick_specialists(struct calibration *c)
+{
+    const int most = c->most, before = c->count;
+    mmt_problem shapes[MOST_SHAPES];
+    bool any;
+
+    list_shapes(c, shapes);
+    c->most = c->count + MOST_SPECIALISTS;
+    for (int t = 0; mmt_templates[t]; t++) {
+        const struct mmt_template *template = mmt_templates[t];
+        if (!mmt_tune_is_meant(c->t, template, c->kind))
+            continue;
+        for (int i = 0; i < MOST_SHAPES; i++) {
+            struct mmt_config config = { .template = template };
+            bool served = is_served(c, template, &shapes[i], &any);
+            const int *seed = served ? NULL : serving_seed(c, template, &shapes[i]);
+            if (!seed || (!any && serving_seed(c, template, c->kind)))
+                continue;
+            memcpy(config.values, seed, (size_t) template->num_knobs * sizeof(int));
+            pick(c, &config, false, false);
+        }
+    }
+    c->most = most + c->count - before;
+}
+
+/* Winners first, and what serves where they do not; then the nearest of each template;
+ * where there were few goals, what is kept for other transposes; then in turn others that
+ * came near, and suggestions for shapes that are no goals. */
 static bool pick_all(struct calibration *c)
 {
     enum { MOST_SEEDS = 96 };
@@ -227,6 +302,7 @@ static bool pick_all(struct calibration *c)
         num_seeds = list_seeds(c, seeds, MOST_SEEDS);
     if (ranked && near) {
         pick_winners(c);
+        pick_specialists(c);
         pick_templates(c, ranked, near);
         if (c->goals < FEW_GOALS)
             pick_siblings(c);
@@ -364,15 +440,12 @@ static bool affordable(const struct calibration *c, const mmt_problem *problem,
     return peak <= 0 || mmt_problem_flops(problem) / peak * 32 * c->count <= seconds;
 }
 
-/* The same shapes in every run, so that what is known need not be timed again: rounded,
- * as a peak that was measured is not always the same. */
 static mmt_status time_shapes(struct calibration *c, mmt_error *err)
 {
-    double peak = c->t->peak[c->kind->type], seconds = c->ends - mmt_now();
+    double seconds = c->ends - mmt_now();
     mmt_problem shapes[MOST_SHAPES];
     mmt_status status = MMT_OK;
-    mmt_fit_shapes(c->kind, peak > 0 ? exp2(floor(log2(peak / 10))) : 1e9, shapes,
-                   MOST_SHAPES);
+    list_shapes(c, shapes);
     for (int i = 0; !status && i < MOST_SHAPES && !is_over(c); i++)
         if (affordable(c, &shapes[i], seconds))
             status = time_all(c, &shapes[i], err);

@@ -19,7 +19,9 @@ struct worker {
     mmt_device *device;
     struct mmt_session *session; /* of the problem of the last job that measured */
     uint64_t seed;
-    bool bare; /* the session can only time */
+    bool bare;                   /* the session can only time */
+    struct mmt_session *smaller; /* of what stands for a problem that is too large */
+    uint64_t smaller_seed;
 };
 
 /* ---- talking --------------------------------------------------------------------- */
@@ -211,11 +213,15 @@ static mmt_status verify_smaller(struct worker *w, const struct mmt_job *job,
     const mmt_problem *p = &job->problem;
     mmt_problem smaller =
         of_size(p, p->op == MMT_JACOBI3D ? 40 : 256, p->batch > 1 ? 2 : 1);
-    struct mmt_session *session = mmt_session_create(w->device, &smaller, job->seed, err);
-    mmt_status status =
-        session ? verify(session, &job->configs[0], result, err) : err->status;
-    mmt_session_free(session);
-    return status;
+    mmt_status status = mmt_problem_normalise(&smaller, &smaller, err);
+    if (!status && !(w->smaller && w->smaller_seed == job->seed &&
+                     mmt_problem_equal(mmt_session_problem(w->smaller), &smaller))) {
+        mmt_session_free(w->smaller);
+        w->smaller = mmt_session_create(w->device, &smaller, job->seed, err);
+        w->smaller_seed = job->seed;
+        status = w->smaller ? MMT_OK : err->status;
+    }
+    return status ? status : verify(w->smaller, &job->configs[0], result, err);
 }
 
 static void ask_usage(struct worker *w, const struct mmt_job *job,
