@@ -24,63 +24,80 @@ DEVICE_FN unsigned bits_of(element x)
     return bits;
 }
 
-// Lines that are stored as rows.
+#define PLACES(each) (PACK_BLOCK * PACK_BLOCK / (each) / THREADS_PACK)   // of a thread
+
+// Lines that are stored as rows. All is read before any is written, so that reads do not wait for
+// each other.
 DEVICE_FN void pack_rows(unsigned *to, int ld_to, const element *from, int ld, int lines,
                          int k)
 {
     const int blocks = k > 0 ? (k - 1) / PACK_BLOCK + 1 : 1, words = PACK_BLOCK / WORD;
     const int line = BLOCK_X / blocks * PACK_BLOCK, depth = BLOCK_X % blocks * PACK_BLOCK;
+    element read[PLACES(1)];
 
     UNROLL
-    for (int i = 0; i < PACK_BLOCK * words / THREADS_PACK; i++) {
+    for (int i = 0; i < PLACES(1); i++) {
+        const int place = i / WORD * THREADS_PACK + THREAD_X;
+        const int l = line + place / words, d = depth + place % words * WORD + i % WORD;
+        read[i] = 0;
+        if (l < lines && d < k)
+            read[i] = from[(wide) l * ld + d];
+    }
+    UNROLL
+    for (int i = 0; i < PLACES(WORD); i++) {
         const int place = i * THREADS_PACK + THREAD_X;
         const int l = line + place / words, d = depth + place % words * WORD;
         unsigned word = 0;
-        if (l >= lines || d >= k)
-            continue;
         UNROLL
         for (int e = 0; e < WORD; e++)
-            if (d + e < k)
-                word |= bits_of(from[(wide) l * ld + d + e]) << 8 * SIZE * e;
-        to[((wide) l * ld_to + d) / WORD] = word;
+            word |= bits_of(read[i * WORD + e]) << 8 * SIZE * e;
+        if (l < lines && d < k)
+            to[((wide) l * ld_to + d) / WORD] = word;
     }
 }
 
-// Lines that are stored as columns. Where these rows begin at whole words (`by_words`), they
-// are read so: whatever of the last one is used.
+// Read a block of the rows by units of `unit`, a word or an element: whatever of the last word
+// of a row is used.
+#define READ_BLOCK(unit, each)                                                            \
+    do {                                                                                  \
+        unit read[PLACES(each)];                                                          \
+        UNROLL                                                                            \
+        for (int i = 0; i < PLACES(each); i++) {                                          \
+            const int place = (i * THREADS_PACK + THREAD_X) * (each);                     \
+            const int d = place / PACK_BLOCK, l = place % PACK_BLOCK;                     \
+            if (depth + d < k && line + l < lines)                                        \
+                read[i] = *(const unit *) (from + (wide) (depth + d) * ld + line + l);    \
+        }                                                                                 \
+        UNROLL                                                                            \
+        for (int i = 0; i < PLACES(each); i++) {                                          \
+            const int place = (i * THREADS_PACK + THREAD_X) * (each);                     \
+            *(unit *) &tile[place / PACK_BLOCK][place % PACK_BLOCK] = read[i];            \
+        }                                                                                 \
+    } while (0)
+
+// Lines that are stored as columns. `by_words`: the rows begin at whole words.
 DEVICE_FN void pack_columns(unsigned *to, int ld_to, const element *from, int ld, int lines,
                             int k, bool by_words)
 {
     __shared__ __align__(4) element tile[PACK_BLOCK][PACK_BLOCK + WORD];
-    const int blocks = (lines - 1) / PACK_BLOCK + 1;
+    const int blocks = (lines - 1) / PACK_BLOCK + 1, words = PACK_BLOCK / WORD;
     const int depth = BLOCK_X / blocks * PACK_BLOCK, line = BLOCK_X % blocks * PACK_BLOCK;
-    const int read = by_words ? WORD : 1, reads = PACK_BLOCK / read;
-    const int words = PACK_BLOCK / WORD;
 
-    UNROLL
-    for (int i = 0; i < PACK_BLOCK * reads / THREADS_PACK; i++) {
-        const int place = i * THREADS_PACK + THREAD_X;
-        const int d = place / reads, l = place % reads * read;
-        const element *x = from + (wide) (depth + d) * ld + line + l;
-        if (depth + d >= k || line + l >= lines)
-            continue;
-        if (by_words)
-            *(unsigned *) &tile[d][l] = *(const unsigned *) x;
-        else
-            tile[d][l] = *x;
-    }
+    if (by_words)
+        READ_BLOCK(unsigned, WORD);
+    else
+        READ_BLOCK(element, 1);
     __syncthreads();
     UNROLL
-    for (int i = 0; i < PACK_BLOCK * words / THREADS_PACK; i++) {
+    for (int i = 0; i < PLACES(WORD); i++) {
         const int place = i * THREADS_PACK + THREAD_X;
         const int l = place / words, d = place % words * WORD;
         unsigned word = 0;
-        if (line + l >= lines || depth + d >= k)
-            continue;
         UNROLL
         for (int e = 0; e < WORD; e++)
             word |= bits_of(tile[d + e][l]) << 8 * SIZE * e;
-        to[((wide) (line + l) * ld_to + depth + d) / WORD] = word;
+        if (line + l < lines && depth + d < k)
+            to[((wide) (line + l) * ld_to + depth + d) / WORD] = word;
     }
 }
 
