@@ -62,8 +62,10 @@ static void replace(struct fuzz_input *input, size_t at, size_t cut, const char 
 
 static void flip_byte(struct fuzz_input *input)
 {
-    if (input->size)
-        input->bytes[below(input->size)] = (char) below(256);
+    if (!input->size)
+        return;
+    size_t at = below(input->size); /* before the byte, whatever the compiler */
+    input->bytes[at] = (char) below(256);
 }
 
 static void cut_piece(struct fuzz_input *input)

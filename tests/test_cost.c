@@ -69,12 +69,14 @@ static int64_t log_uniform(double most)
     return (int64_t) exp(uniform() * log(most));
 }
 
-/* Half of the shapes in multiples of 8: those of programs, and those of chance. */
+/* Half of the shapes in multiples of 8: those of programs, and those of chance. One side
+ * after the other: arguments of one call would be drawn in the order of the compiler. */
 static mmt_problem any_shape(void)
 {
-    int64_t by = uniform() < 0.5 ? 8 : 1;
-    double most = 8192.0 / (double) by;
-    return shape(by * log_uniform(most), by * log_uniform(most), by * log_uniform(most));
+    int64_t by = uniform() < 0.5 ? 8 : 1, side[3];
+    for (int i = 0; i < 3; i++)
+        side[i] = by * log_uniform(8192.0 / (double) by);
+    return shape(side[0], side[1], side[2]);
 }
 
 static struct mmt_config config_of(const char *text)
@@ -165,6 +167,10 @@ static void test_nnls_optimal(void)
 
 /* ---- fitting --------------------------------------------------------------------- */
 
+/* One draw of shapes may leave open what another tells, and a few shapes that nothing
+ * tells of weigh heavily in its error: so errors are judged by their mean over draws. */
+enum { ROUNDS = 40 };
+
 /* Root mean square of ln(predicted / true) over shapes that the fit has not seen. */
 static double unseen_error(const struct mmt_kept *law, const struct mmt_cost *cost)
 {
@@ -203,22 +209,26 @@ static struct mmt_cost fit(const struct mmt_kept *law, int count, double noise)
 static void test_recovers(int resident)
 {
     struct mmt_kept law = kernel(128, 128, 8, 350, resident);
-    struct mmt_cost cost = fit(&law, 80, 0);
-    double error = unseen_error(&law, &cost);
-
-    printf("no noise, %d resident: residual %.4f, unseen %.4f, resident %d\n", resident,
-           cost.residual, error, cost.resident);
-    CHECK(cost.fitted && cost.residual < 0.005 && error < 0.01);
-    double fixed = cost.launch + mmt_cost_bound(cost.wave, cost.block);
     double truly = law.cost.launch + mmt_cost_bound(law.cost.wave, law.cost.block);
-    CHECK(fabs(fixed / truly - 1) < 0.1);
+    double residual = 0, sum = 0;
+
+    for (int round = 0; round < ROUNDS; round++) {
+        struct mmt_cost cost = fit(&law, 80, 0);
+        double fixed = cost.launch + mmt_cost_bound(cost.wave, cost.block);
+        CHECK(cost.fitted && cost.residual < 0.005);
+        CHECK(fabs(fixed / truly - 1) < 0.1);
+        residual = fmax(residual, cost.residual);
+        sum += unseen_error(&law, &cost);
+    }
+    printf("no noise, %d resident: residual %.4f at most, unseen %.4f\n", resident,
+           residual, sum / ROUNDS);
+    CHECK(sum / ROUNDS < 0.01);
 }
 
 static void test_noise(int count, double noise, double most)
 {
     struct mmt_kept law = kernel(64, 64, 4, 250, 4);
     double worst = 0, sum = 0;
-    enum { ROUNDS = 10 };
 
     for (int round = 0; round < ROUNDS; round++) {
         struct mmt_cost cost = fit(&law, count, noise);
@@ -233,21 +243,34 @@ static void test_noise(int count, double noise, double most)
 }
 
 /* One time in ten was disturbed and is twice what it should be. */
-static void test_outliers(void)
+static struct mmt_cost fit_disturbed(const struct mmt_kept *law)
 {
-    struct mmt_kept law = kernel(128, 64, 8, 300, 2);
+    enum { SHAPES = 60 };
     struct mmt_caps caps = gpu();
-    struct mmt_fit_sample samples[60];
+    struct mmt_fit_sample samples[SHAPES];
     struct mmt_cost cost = { 0 };
     mmt_error err;
 
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < SHAPES; i++) {
         mmt_problem problem = any_shape();
-        samples[i] = sample(&law, &problem, 0.02);
+        samples[i] = sample(law, &problem, 0.02);
         samples[i].seconds *= i % 10 == 0 ? 2 : 1;
     }
-    CHECK_OK(mmt_fit_cost(&law.config, &caps, samples, 60, &cost, &err), err);
-    CHECK(unseen_error(&law, &cost) < 0.08);
+    CHECK_OK(mmt_fit_cost(&law->config, &caps, samples, SHAPES, &cost, &err), err);
+    return cost;
+}
+
+static void test_outliers(void)
+{
+    struct mmt_kept law = kernel(128, 64, 8, 300, 2);
+    double sum = 0;
+
+    for (int round = 0; round < ROUNDS; round++) {
+        struct mmt_cost cost = fit_disturbed(&law);
+        sum += unseen_error(&law, &cost);
+    }
+    printf("one time in ten disturbed: unseen %.3f\n", sum / ROUNDS);
+    CHECK(sum / ROUNDS < 0.08);
 }
 
 static void test_too_few(void)
@@ -356,30 +379,41 @@ static double cpu_error(const struct mmt_kept *law, const struct mmt_cost *cost,
     return sqrt(sum / SHAPES);
 }
 
-/* The law of a CPU comes back from times without noise; and what it does not say, that
- * more than 256 rows take `more` (a logarithm), the bends make up for in part. */
-static void test_cpu(double more)
+static struct mmt_cost fit_cpu(const struct mmt_kept *law, double more)
 {
     enum { SHAPES = 80 };
     struct mmt_caps caps = cpu();
-    struct mmt_kept law = panel();
     struct mmt_fit_sample samples[SHAPES];
     struct mmt_cost cost = { 0 };
     mmt_error err;
 
     for (int i = 0; i < SHAPES; i++) {
         mmt_problem problem = any_shape();
-        double seconds = mmt_cost_predict(&law, &problem, &caps);
-        samples[i] = (struct mmt_fit_sample){ problem, law.config,
+        double seconds = mmt_cost_predict(law, &problem, &caps);
+        samples[i] = (struct mmt_fit_sample){ problem, law->config,
                                               seconds * more_of(&problem, more) };
     }
-    CHECK_OK(mmt_fit_cost(&law.config, &caps, samples, SHAPES, &cost, &err), err);
-    struct mmt_cost straight = cost;
-    memset(straight.bend, 0, sizeof straight.bend);
-    double bent = cpu_error(&law, &cost, more), rest = cpu_error(&law, &straight, more);
-    printf("a CPU, %.2f more: residual %.4f, unseen %.4f, without bends %.4f\n", more,
-           cost.residual, bent, rest);
-    CHECK(more > 0 ? bent < 0.8 * rest : bent < 0.02);
+    CHECK_OK(mmt_fit_cost(&law->config, &caps, samples, SHAPES, &cost, &err), err);
+    return cost;
+}
+
+/* The law of a CPU comes back from times without noise; and what it does not say, that
+ * more than 256 rows take `more` (a logarithm), the bends make up for in part. */
+static void test_cpu(double more)
+{
+    struct mmt_kept law = panel();
+    double residual = 0, bent = 0, rest = 0;
+
+    for (int round = 0; round < ROUNDS; round++) {
+        struct mmt_cost cost = fit_cpu(&law, more), straight = cost;
+        memset(straight.bend, 0, sizeof straight.bend);
+        residual = fmax(residual, cost.residual);
+        bent += cpu_error(&law, &cost, more) / ROUNDS;
+        rest += cpu_error(&law, &straight, more) / ROUNDS;
+    }
+    printf("a CPU, %.2f more: residual %.4f at most, unseen %.4f, without bends %.4f\n",
+           more, residual, bent, rest);
+    CHECK(more > 0 ? bent < 0.9 * rest : bent < 0.002 && residual < 0.001);
 }
 
 /* ---- choosing what is kept ------------------------------------------------------- */
@@ -461,8 +495,9 @@ static void make_laws(void)
     for (int i = 0; i < KERNELS; i++) {
         const int *t = tiles[i / 2];
         double area = (double) t[0] * t[1], speed = 400 * area / (area + 4000);
-        laws[i] = kernel(t[0], t[1], t[2], speed * (0.85 + 0.3 * uniform()),
-                         1 + (int) (4 * uniform()));
+        double gflops = speed * (0.85 + 0.3 * uniform());
+        int resident = 1 + (int) (4 * uniform());
+        laws[i] = kernel(t[0], t[1], t[2], gflops, resident);
         if (i % 2)
             laws[i].config =
                 config_of("simt"); /* replaced below, by another loop order */
@@ -511,15 +546,13 @@ static double true_seconds(const struct mmt_config *config, const mmt_problem *p
     return INFINITY;
 }
 
-/* Mean and largest part that choosing loses against the best of all kernels, unseen. */
-static void test_regret(void)
+/* Adds up what choosing loses against the best of the kept kernels and of all: means over
+ * shapes that no fit has seen. */
+static void add_losses(const struct mmt_profile *profile, double *to_kept, double *to_all)
 {
-    struct mmt_profile *profile = tuned(0.03);
-    struct mmt_caps caps = gpu();
-    double sum = 0, against_kept = 0;
     enum { SHAPES = 400 };
+    struct mmt_caps caps = gpu();
 
-    CHECK(profile->num_kept > 1 && profile->num_kept <= MMT_FIT_MOST_KEPT);
     for (int s = 0; s < SHAPES; s++) {
         mmt_problem problem = any_shape();
         struct mmt_choice choice;
@@ -531,14 +564,29 @@ static void test_regret(void)
         for (size_t i = 0; i < profile->num_kept; i++)
             kept = fmin(kept, true_seconds(&profile->kept[i].config, &problem));
         double seconds = true_seconds(&choice.config, &problem);
-        sum += seconds / best - 1;
-        against_kept += fmax(seconds / kept - 1, 0);
+        *to_all += (seconds / best - 1) / SHAPES;
+        *to_kept += fmax(seconds / kept - 1, 0) / SHAPES;
     }
-    printf("regret: %zu kept, mean loss %.3f to the kept, %.3f to all\n",
-           profile->num_kept, against_kept / SHAPES, sum / SHAPES);
-    CHECK(against_kept / SHAPES < 0.03);
-    CHECK(sum / SHAPES < 0.08);
-    mmt_profile_free(profile);
+}
+
+/* Every round has laws of its own; the last stay for the tests below. */
+static void test_regret(void)
+{
+    enum { DEVICES = 10 };
+    double to_kept = 0, to_all = 0, num_kept = 0;
+
+    for (int round = 0; round < DEVICES; round++) {
+        make_laws();
+        struct mmt_profile *profile = tuned(0.03);
+        CHECK(profile->num_kept > 1 && profile->num_kept <= MMT_FIT_MOST_KEPT);
+        num_kept += (double) profile->num_kept;
+        add_losses(profile, &to_kept, &to_all);
+        mmt_profile_free(profile);
+    }
+    printf("regret: %.1f kept, mean loss %.4f to the kept, %.4f to all\n",
+           num_kept / DEVICES, to_kept / DEVICES, to_all / DEVICES);
+    CHECK(to_kept / DEVICES < 0.03);
+    CHECK(to_all / DEVICES < 0.08);
 }
 
 static double now(void)
@@ -676,8 +724,8 @@ int main(void)
     test_recovers(1);
     test_recovers(2);
     test_recovers(4);
-    test_noise(80, 0.03, 0.05);
-    test_noise(20, 0.05, 0.15);
+    test_noise(80, 0.03, 0.02);
+    test_noise(20, 0.05, 0.1);
     test_outliers();
     test_too_few();
     test_tiles();
@@ -688,11 +736,10 @@ int main(void)
     test_planted();
     test_exchange();
     test_unserved();
-    make_laws();
     test_regret();
-    test_speed();
     test_order();
     test_correction();
     test_explain();
+    test_speed(); /* last: how often it draws depends on the machine */
     return test_end("cost");
 }

@@ -141,39 +141,54 @@ static double penalty(double error)
  * it was at its fastest; as one sample of this weight says it. */
 static const double prior_weight = 0.02;
 
-static double prior_step(const struct points *points)
+/* Steps of blocks, or of the elements of tiles: where a kernel computes whole tiles, the
+ * shortest step is that of a block of few, which is no sign of speed. */
+static double work_of(const struct mmt_load *load)
 {
-    double fastest = INFINITY;
-    for (int i = 0; i < points->count; i++) {
-        const struct mmt_load *load = &points->data[i].load;
-        double work = load->blocks * fmax(load->steps, 1);
-        fastest = fmin(fastest, points->data[i].seconds / work);
-    }
-    return fastest;
+    return (load->whole > 0 ? load->whole : load->blocks) * fmax(load->steps, 1);
 }
 
-static double loss_of(const struct fit *fit, const struct points *points, double step)
+/* That the fastest sample's time is all steps: with the unknowns these come to 1. Tiles
+ * are part of a step; without them here, `step` would have to take their place. */
+static void prior_terms(const struct points *points, double x[MMT_NNLS_MAX])
+{
+    const struct mmt_fit_point *fastest = points->data;
+    for (int i = 1; i < points->count; i++) {
+        const struct mmt_fit_point *at = &points->data[i];
+        if (at->seconds / work_of(&at->load) < fastest->seconds / work_of(&fastest->load))
+            fastest = at;
+    }
+    double steps = fmax(fastest->load.steps, 1) / fastest->seconds;
+    memset(x, 0, MMT_NNLS_MAX * sizeof *x);
+    x[STEP] = steps * fastest->load.blocks;
+    x[WHOLE_STEP] = steps * fastest->load.whole;
+    x[CUT_STEP] = steps * fastest->load.cut;
+}
+
+static double loss_of(const struct fit *fit, const struct points *points,
+                      const double prior[MMT_NNLS_MAX])
 {
     double x[MMT_NNLS_MAX], sum = 0;
     for (int i = 0; i < points->count; i++)
         sum +=
             penalty(log(model(fit, &points->data[i].load, x) / points->data[i].seconds));
-    double away = fit->p[STEP] / step - 1;
+    double away = dot(prior, fit->p) - 1;
     return sum + prior_weight * away * away;
 }
 
-static void solve(struct mmt_nnls *sums, double step, double p[NUM_TERMS])
+static void solve(struct mmt_nnls *sums, const double prior[MMT_NNLS_MAX],
+                  double p[NUM_TERMS])
 {
-    double x[MMT_NNLS_MAX] = { [STEP] = 1 / step }, solution[MMT_NNLS_MAX];
-    mmt_nnls_add(sums, x, 1, prior_weight);
+    double solution[MMT_NNLS_MAX];
+    mmt_nnls_add(sums, prior, 1, prior_weight);
     mmt_nnls_solve(sums, solution);
     memcpy(p, solution, NUM_TERMS * sizeof *p);
 }
 
 /* A first guess, as if nothing overlapped: the least relative errors of the samples that
  * a bound on traffic of `per_byte` seconds leaves to computing. */
-static void guess(struct fit *fit, const struct points *points, double step,
-                  double per_byte)
+static void guess(struct fit *fit, const struct points *points,
+                  const double prior[MMT_NNLS_MAX], double per_byte)
 {
     struct mmt_nnls sums = { 0 };
     double x[MMT_NNLS_MAX];
@@ -190,14 +205,14 @@ static void guess(struct fit *fit, const struct points *points, double step,
             x[t] /= at->seconds;
         mmt_nnls_add(&sums, x, 1, 1);
     }
-    solve(&sums, step, fit->p);
+    solve(&sums, prior, fit->p);
     fit->p[TRAFFIC] = per_byte;
 }
 
 /* The logarithm of the error, made linear about the present fit: Gauss and Newton's step.
  */
-static void improve(const struct fit *from, const struct points *points, double step,
-                    double p[NUM_TERMS])
+static void improve(const struct fit *from, const struct points *points,
+                    const double prior[MMT_NNLS_MAX], double p[NUM_TERMS])
 {
     struct mmt_nnls sums = { 0 };
     double x[MMT_NNLS_MAX];
@@ -213,20 +228,20 @@ static void improve(const struct fit *from, const struct points *points, double 
             x[t] /= expected;
         mmt_nnls_add(&sums, x, 1 - error, weight);
     }
-    solve(&sums, step, p);
+    solve(&sums, prior, p);
     if (!traffic)
         p[TRAFFIC] = from->p[TRAFFIC];
 }
 
 /* A whole step, or the largest half, quarter, … of it that lowers the loss. */
 static bool go(struct fit *fit, const double to[NUM_TERMS], const struct points *points,
-               double step)
+               const double prior[MMT_NNLS_MAX])
 {
     for (double part = 1; part > 1e-3; part /= 2) {
         struct fit next = *fit;
         for (int t = 0; t < NUM_TERMS; t++)
             next.p[t] += part * (to[t] - fit->p[t]);
-        next.loss = loss_of(&next, points, step);
+        next.loss = loss_of(&next, points, prior);
         if (next.loss < fit->loss) {
             bool far = next.loss < fit->loss * (1 - 1e-6);
             *fit = next;
@@ -239,13 +254,14 @@ static bool go(struct fit *fit, const double to[NUM_TERMS], const struct points 
 static struct fit fit_from(const struct points *points, int resident, double per_byte)
 {
     struct fit fit = { .resident = resident };
-    double to[NUM_TERMS], step = prior_step(points);
+    double to[NUM_TERMS], prior[MMT_NNLS_MAX];
 
-    guess(&fit, points, step, per_byte);
-    fit.loss = loss_of(&fit, points, step);
+    prior_terms(points, prior);
+    guess(&fit, points, prior, per_byte);
+    fit.loss = loss_of(&fit, points, prior);
     for (int i = 0; i < MOST_STEPS; i++) {
-        improve(&fit, points, step, to);
-        if (!go(&fit, to, points, step))
+        improve(&fit, points, prior, to);
+        if (!go(&fit, to, points, prior))
             break;
     }
     return fit;
