@@ -32,6 +32,12 @@ int mmt_cost_depth(const struct mmt_config *config);
  * partial sums up takes none. */
 const struct mmt_launch *mmt_cost_multiplying(const struct mmt_launches *launches);
 
+/* What a configuration should take, before anything was built: from its launch alone, in
+ * units of its own template. Above 0; the problem is normalised, and the configuration
+ * serves it. */
+double mmt_cost_estimate(const struct mmt_config *config, const mmt_problem *problem,
+                         const struct mmt_caps *caps);
+
 /* The load of a normalised, non-empty problem that the configuration serves. */
 struct mmt_load mmt_cost_load(const struct mmt_config *config, const mmt_problem *problem,
                               const struct mmt_caps *caps, int depth);

@@ -1,4 +1,5 @@
 #include <math.h>
+#include <string.h>
 
 #include "runtime/cost.h"
 #include "runtime/runtime.h"
@@ -136,22 +137,40 @@ int mmt_select_rank(const struct mmt_profile *profile, const mmt_problem *proble
 /* ---- choosing -----------------------------------------------------------------------
  */
 
-/* The default without its workspace, where that is more than the cap. */
+/* The first of a template's starting points that is not estimated at twice what another
+ * takes: one that leaves most multiprocessors idle may take fifty times as long. */
+static bool find_seed(const struct mmt_template *template, const mmt_problem *problem,
+                      const struct mmt_caps *caps, size_t max_workspace,
+                      struct mmt_config *out)
+{
+    double best = INFINITY;
+
+    for (int s = 0; s < template->num_seeds; s++) {
+        struct mmt_config config = { .template = template };
+        memcpy(config.values, template->seeds[s],
+               (size_t) template->num_knobs * sizeof(int));
+        if (!usable(&config, problem, caps, max_workspace))
+            continue;
+        double estimate = mmt_cost_estimate(&config, problem, caps);
+        if (estimate <= best / 2) {
+            best = estimate;
+            *out = config;
+        }
+    }
+    return isfinite(best);
+}
+
+/* The default's template, or where its workspace is more than the cap, the next. */
 static bool find_default(const mmt_problem *problem, const struct mmt_caps *caps,
                          size_t max_workspace, struct mmt_config *out)
 {
-    if (mmt_config_default(problem, caps, out) &&
-        usable(out, problem, caps, max_workspace))
-        return true;
-    for (int t = 0; mmt_templates[t]; t++)
-        for (int s = 0; s < mmt_templates[t]->num_seeds; s++) {
-            out->template = mmt_templates[t];
-            for (int k = 0; k < MMT_MAX_KNOBS; k++)
-                out->values[k] = mmt_templates[t]->seeds[s][k];
-            if (usable(out, problem, caps, max_workspace))
-                return true;
-        }
-    return false;
+    struct mmt_config usual;
+    if (!mmt_config_default(problem, caps, &usual))
+        return false;
+    bool found = find_seed(usual.template, problem, caps, max_workspace, out);
+    for (int t = 0; !found && mmt_templates[t]; t++)
+        found = find_seed(mmt_templates[t], problem, caps, max_workspace, out);
+    return found;
 }
 
 static void choose_entry(const struct mmt_entry *entry, const mmt_problem *problem,

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/cost.h"
+#include "runtime/runtime.h"
 #include "tests/test.h"
 #include "tuner/guide.h"
 
@@ -76,7 +78,7 @@ static struct mmt_journal *make_journal(struct mmt_profile *profile,
     for (int i = 0; i < CANDIDATES; i++) {
         struct mmt_record record = { .problem = *problem };
         record.config = any_config(problem, &profile->caps);
-        double estimate = mmt_guide_estimate(&record.config, problem, &profile->caps);
+        double estimate = mmt_cost_estimate(&record.config, problem, &profile->caps);
         CHECK(estimate > 0 && isfinite(estimate));
         record.result.time.median =
             telling ? 1e-9 * estimate * exp(0.2 * uniform()) : 1e-3 * (1 + uniform());
@@ -111,8 +113,7 @@ static void test_earned(void)
     CHECK(isfinite(limit));
     for (size_t i = 0; i < count; i++)
         if (records[i].result.time.median <= 1.25 * best)
-            CHECK(mmt_guide_estimate(&records[i].config, &problem, &profile->caps) *
-                      1.5 <=
+            CHECK(mmt_cost_estimate(&records[i].config, &problem, &profile->caps) * 1.5 <=
                   limit * (1 + 1e-12));
     /* Nothing is known of another problem yet, and nothing of another template. */
     CHECK(isinf(limit_of(journal, profile, &other)));
@@ -141,7 +142,7 @@ static double estimate(const char *name, const mmt_problem *problem)
     mmt_error err;
     CHECK_OK(mmt_config_parse(name, &config, &err), err);
     CHECK(!mmt_config_refuse(&config, problem, &caps));
-    return mmt_guide_estimate(&config, problem, &caps);
+    return mmt_cost_estimate(&config, problem, &caps);
 }
 
 /* What anybody would say without measuring. */
@@ -156,6 +157,35 @@ static void test_sense(void)
     CHECK(estimate("tiled TILE=16 WORK=1", &large) > 1.5 * estimate(one, &large));
 }
 
+static struct mmt_config untuned(const mmt_problem *problem, size_t max_workspace)
+{
+    struct mmt_caps caps = gpu();
+    struct mmt_choice choice = { 0 };
+    mmt_error err;
+    CHECK_OK(mmt_select(NULL, problem, &caps, max_workspace, &choice, &err), err);
+    CHECK(choice.why == MMT_CHOICE_DEFAULT);
+    return choice.config;
+}
+
+/* Without a profile, the first starting point where there is work for all, and one that
+ * splits k where there is not, if it may have a workspace. */
+static void test_untuned(void)
+{
+    mmt_problem large = product(4096, 4096, 4096), thin = product(64, 64, 32768);
+    struct mmt_caps caps = gpu();
+    struct mmt_config config = untuned(&large, SIZE_MAX);
+    CHECK(!memcmp(config.values, config.template->seeds[0],
+                  (size_t) config.template->num_knobs * sizeof(int)));
+
+    struct mmt_config split = untuned(&thin, SIZE_MAX), whole = untuned(&thin, 0);
+    CHECK(split.template == config.template && whole.template == config.template);
+    CHECK(16 * mmt_cost_estimate(&split, &thin, &caps) <
+          mmt_cost_estimate(&config, &thin, &caps));
+    struct mmt_launches launches = { 0 };
+    whole.template->launch(whole.values, &thin, &caps, &launches);
+    CHECK_EQ_INT(launches.workspace, 0);
+}
+
 int main(void)
 {
     char folder[] = "/tmp/mmtune-test-guide-XXXXXX";
@@ -163,6 +193,7 @@ int main(void)
         return 77;
     snprintf(path, sizeof path, "%s/p.json", folder);
     test_sense();
+    test_untuned();
     test_earned();
     test_not_earned();
     char journal[300];

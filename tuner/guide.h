@@ -1,14 +1,9 @@
-/* What a configuration should take, before anything was built: from its launch alone, in
- * units of its own. How well that orders configurations is measured as they are timed;
- * only where it does well, the worst are not tried (docs/cost-model.md). */
+/* How well mmt_cost_estimate orders configurations is measured as they are timed; only
+ * where it does well, the worst are not tried (docs/cost-model.md). */
 #ifndef MMT_TUNER_GUIDE_H
 #define MMT_TUNER_GUIDE_H
 
 #include "tuner/journal.h"
-
-/* Above 0; the problem is normalised, and the configuration serves it. */
-double mmt_guide_estimate(const struct mmt_config *config, const mmt_problem *problem,
-                          const struct mmt_caps *caps);
 
 /* Replaces the profile's guides by what the journal's candidates tell. */
 mmt_status mmt_guide_judge(const struct mmt_journal *journal, struct mmt_profile *profile,

@@ -26,7 +26,16 @@ struct mmt_arm {
     bool exhausted;
 };
 
-enum { PATIENCE = 8, MOST_STARTS = 24, MOST_WINNERS = 6 };
+enum {
+    PATIENCE = 8,
+    MOST_LISTED = 96,
+    MOST_STARTS = 24,
+    FEWEST_STARTS = 4,
+    MOST_WINNERS = 6
+};
+
+/* Starting points that are estimated at that many times the least are left out. */
+static const double hopeless = 8;
 
 /* The part of the tries of a template that is behind: its ratio to the best, to that
  * power.
@@ -63,8 +72,7 @@ static bool is_legal(void *ctx, const int *index)
     struct mmt_config config;
     to_config(arm, index, &config);
     return !mmt_config_refuse(&config, problem, caps) &&
-           (isinf(arm->limit) ||
-            mmt_guide_estimate(&config, problem, caps) <= arm->limit);
+           (isinf(arm->limit) || mmt_cost_estimate(&config, problem, caps) <= arm->limit);
 }
 
 /* What the launch tells of any template: threads, blocks, how full the last wave is,
@@ -97,7 +105,7 @@ static int features(void *ctx, const int *index, double *out)
     out[count++] = log2(resident);
     out[count++] = waves / ceil(waves);
     out[count++] = log2(ceil(waves));
-    out[count++] = log2(mmt_guide_estimate(&config, arm->arms->problem, caps));
+    out[count++] = log2(mmt_cost_estimate(&config, arm->arms->problem, caps));
     return count;
 }
 
@@ -186,16 +194,17 @@ static double expect(struct mmt_arm *arm, const int *index)
     if (!is_legal(arm, index))
         return INFINITY;
     to_config(arm, index, &config);
-    return mmt_guide_estimate(&config, arm->arms->problem, &arm->arms->t->caps);
+    return mmt_cost_estimate(&config, arm->arms->problem, &arm->arms->t->caps);
 }
 
 /* In their order, but for those that are estimated at twice the least or more: they come
  * later, by the power of two. So a split along k leads where C is small, and what would
- * leave most multiprocessors idle is tried last. */
-static void sort_starts(struct mmt_arm *arm, int (*starts)[MMT_SEARCH_MAX_KNOBS],
-                        int count)
+ * leave most multiprocessors idle comes last. Returns how many are worth trying. */
+static int sort_starts(struct mmt_arm *arm, int (*starts)[MMT_SEARCH_MAX_KNOBS],
+                       int count)
 {
-    double expected[MOST_STARTS], least = INFINITY;
+    double expected[MOST_LISTED], least = INFINITY;
+    int worth = 0;
     for (int i = 0; i < count; i++)
         least = fmin(least, expected[i] = expect(arm, starts[i]));
     for (int i = 0; i < count; i++)
@@ -209,6 +218,10 @@ static void sort_starts(struct mmt_arm *arm, int (*starts)[MMT_SEARCH_MAX_KNOBS]
             memcpy(starts[at], starts[at - 1], sizeof held);
             memcpy(starts[at - 1], held, sizeof held);
         }
+    while (worth < count && worth < MOST_STARTS &&
+           (worth < FEWEST_STARTS || expected[worth] < log2(hopeless)))
+        worth++;
+    return worth;
 }
 
 /* The best of any template on a problem. */
@@ -243,11 +256,10 @@ static int list_starts(struct mmt_arm *arm, int (*out)[MMT_SEARCH_MAX_KNOBS])
         set_prior(arm, &winners[0]);
     for (int i = 0; i < found && count < MOST_WINNERS; i++)
         count += to_index(template, winners[i].record->config.values, out[count]);
-    for (int i = 0; i < template->num_seeds && count < MOST_STARTS; i++)
+    for (int i = 0; i < template->num_seeds && count < MOST_LISTED; i++)
         count += to_index(template, template->seeds[i], out[count]) &&
                  is_legal(arm, out[count]);
-    sort_starts(arm, out, count);
-    return count;
+    return sort_starts(arm, out, count);
 }
 
 /* ---- making and freeing ---------------------------------------------------------- */
@@ -255,7 +267,7 @@ static int list_starts(struct mmt_arm *arm, int (*out)[MMT_SEARCH_MAX_KNOBS])
 static mmt_status start_arm(struct mmt_arm *arm, mmt_error *err)
 {
     const struct mmt_tuning *t = arm->arms->t;
-    int starts[MOST_STARTS][MMT_SEARCH_MAX_KNOBS];
+    int starts[MOST_LISTED][MMT_SEARCH_MAX_KNOBS];
     arm->best = arm->limit = INFINITY;
     describe_space(arm);
     int count = list_starts(arm, starts);
