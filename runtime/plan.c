@@ -110,9 +110,8 @@ static mmt_status build_any(struct mmt_plan *plan, const mmt_profile *profile,
 
     odd.lda++, odd.ldb++, odd.ldc++;
     if (!mmt_config_has_any(&other.config, &plan->problem))
-        status =
-            mmt_select(profile, &odd, &plan->device->caps,
-                       mmt_kernel_workspace(plan->aligned), &other, err);
+        status = mmt_select(profile, &odd, &plan->device->caps,
+                            mmt_kernel_workspace(plan->aligned), &other, err);
     if (status == MMT_OK)
         status = mmt_kernel_create(plan->device, &other.config, &plan->problem, false,
                                    &plan->any, err);
