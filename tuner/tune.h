@@ -147,6 +147,9 @@ mmt_status mmt_arms_create(struct mmt_tuning *t, const mmt_problem *problem,
                            struct mmt_arms *out, mmt_error *err);
 void mmt_arms_free(struct mmt_arms *arms);
 
+/* Whether no template but that one is tried. */
+bool mmt_arms_only(const struct mmt_arms *arms, const char *template);
+
 /* The next candidate of the template that promises most. False where all are exhausted
  * or must hear of what is under way. */
 bool mmt_arms_ask(struct mmt_arms *arms, struct mmt_config *out);

@@ -320,6 +320,14 @@ mmt_status mmt_arms_create(struct mmt_tuning *t, const mmt_problem *problem,
     return status;
 }
 
+bool mmt_arms_only(const struct mmt_arms *arms, const char *template)
+{
+    for (int i = 0; i < arms->count; i++)
+        if (strcmp(arms->list[i].template->name, template))
+            return false;
+    return true;
+}
+
 void mmt_arms_free(struct mmt_arms *arms)
 {
     for (int i = 0; i < arms->count; i++)

@@ -24,6 +24,7 @@ struct bout {
     bool measuring; /* where the cores are shared: which half of the cycle it is */
     struct mmt_config extras[MOST_EXTRAS]; /* tried before what the searches propose */
     int num_extras, next_extra;
+    bool found;            /* something was timed that is no baseline */
     double ends, last_end; /* mmt_now(): of its share; of the run */
     double budget;         /* seconds for timing one candidate */
     int64_t left;          /* candidates */
@@ -212,10 +213,11 @@ static void start_measuring(struct bout *b)
     mmt_report_status(b->t, &next->config, b->arms.best);
 }
 
-/* A problem is not left without a time as long as the run's own end allows. */
+/* A problem is not left without a time, nor with the plainest kernel's alone, as long as
+ * the run's own end allows. */
 static bool is_over(const struct bout *b)
 {
-    double ends = isfinite(b->arms.best) ? b->ends : fmax(b->ends, b->last_end);
+    double ends = b->found ? b->ends : fmax(b->ends, b->last_end);
     return mmt_pool_interrupts() || b->left <= 0 || mmt_now() >= ends ||
            b->t->pool.broken.status;
 }
@@ -286,6 +288,7 @@ static mmt_status record(struct bout *b, const struct mmt_config *config,
     if (is_baseline(config) && result->outcome == MMT_TIMED)
         t->naive_rate[b->problem->type] =
             mmt_problem_flops(b->problem) / result->time.median;
+    b->found = b->found || (result->outcome == MMT_TIMED && !is_baseline(config));
     if (result->outcome == MMT_TIMED)
         raise_roofline(t, b->problem, result->time.median);
     mmt_report_result(t, &line, b->arms.best);
@@ -358,6 +361,9 @@ static mmt_status search(struct mmt_tuning *t, const mmt_problem *problem,
     b->problem = problem;
     mmt_status status = mmt_arms_create(t, problem, &b->arms, err);
     if (!status) {
+        /* From the journal; and where there is nothing else, the baseline will do. */
+        b->found = (isfinite(b->arms.best) && !is_baseline(&b->arms.best_config)) ||
+                   mmt_arms_only(&b->arms, "naive");
         set_budget(b, finals_end);
         add_others_winners(b);
         add_naive(b);
