@@ -20,10 +20,11 @@ int mmt_cost_depth(const struct mmt_config *config)
     return (depth > 0 ? depth : 1) * (parts > 0 ? parts : 1);
 }
 
-static bool takes(const struct mmt_launch *launch, enum mmt_arg wanted)
+/* A matrix itself, or a copy engine's map of it. */
+static bool takes(const struct mmt_launch *launch, enum mmt_arg matrix, enum mmt_arg map)
 {
     for (const enum mmt_arg *arg = launch->args; *arg != MMT_ARG_END; arg++)
-        if (*arg == wanted)
+        if (*arg == matrix || *arg == map)
             return true;
     return false;
 }
@@ -31,8 +32,8 @@ static bool takes(const struct mmt_launch *launch, enum mmt_arg wanted)
 const struct mmt_launch *mmt_cost_multiplying(const struct mmt_launches *launches)
 {
     for (int i = 0; i < launches->count; i++)
-        if (takes(&launches->launch[i], MMT_ARG_A) &&
-            takes(&launches->launch[i], MMT_ARG_B))
+        if (takes(&launches->launch[i], MMT_ARG_A, MMT_ARG_MAP_A) &&
+            takes(&launches->launch[i], MMT_ARG_B, MMT_ARG_MAP_B))
             return &launches->launch[i];
     return &launches->launch[0];
 }

@@ -167,6 +167,30 @@ static struct mmt_config untuned(const mmt_problem *problem, size_t max_workspac
     return choice.config;
 }
 
+/* What is packed first is not what multiplies: 64 x 64 tiles have work for more
+ * multiprocessors than 128 x 256 ones, whatever packing has. */
+static void test_packed(void)
+{
+    mmt_problem odd = product(1000, 1000, 1000);
+    struct mmt_caps caps = gpu();
+    strcpy(caps.architecture, "sm_90a");
+    odd.type = odd.out = MMT_BF16;
+    odd.lda = odd.ldb = odd.ldc = 1001;
+    const char *common = "wgmma PACK_A=1 PACK_B=1 STORE_SLOTS=0 CLUSTER=1x1";
+    const char *tiles[] = { "TILE_M=128 TILE_N=256", "TILE_M=64 TILE_N=64 CONSUMERS=1" };
+    double estimates[2];
+    for (int i = 0; i < 2; i++) {
+        char name[160];
+        struct mmt_config config;
+        mmt_error err;
+        snprintf(name, sizeof name, "%s %s", common, tiles[i]);
+        CHECK_OK(mmt_config_parse(name, &config, &err), err);
+        CHECK(!mmt_config_refuse(&config, &odd, &caps));
+        estimates[i] = mmt_cost_estimate(&config, &odd, &caps);
+    }
+    CHECK(estimates[0] > 2 * estimates[1]);
+}
+
 /* Without a profile, the first starting point where there is work for all, and one that
  * splits k where there is not, if it may have a workspace. */
 static void test_untuned(void)
@@ -193,6 +217,7 @@ int main(void)
         return 77;
     snprintf(path, sizeof path, "%s/p.json", folder);
     test_sense();
+    test_packed();
     test_untuned();
     test_earned();
     test_not_earned();
