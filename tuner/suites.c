@@ -156,9 +156,17 @@ void mmt_suite_default(double flops, struct mmt_shape out[MMT_DEFAULT_SHAPES])
     while (n < 8192 && (double) n * M_SQRT2 < side)
         n *= 2;
     const struct mmt_shape shapes[MMT_DEFAULT_SHAPES] = {
-        SQUARE(n),       SHAPE(16, n, n),      SQUARE(n / 4),
-        SHAPE(n, n, 64), SQUARE(n / 32),       SQUARE(n / 2),
-        SHAPE(1, n, n),  SHAPE(64, 64, 8 * n), SQUARE(n * 125 / 128 - 3),
+        SQUARE(n),
+        SHAPE(16, n, n),
+        SQUARE(n / 4),
+        SHAPE(n, n, 64),
+        SQUARE(n / 32),
+        SQUARE(n / 2),
+        SHAPE(1, n, n),
+        SHAPE(64, 64, 8 * n),
+        SHAPE(n, 8, n),
+        SHAPE(n, n, 4),
+        SQUARE(n * 125 / 128 - 3),
     };
     memcpy(out, shapes, sizeof shapes);
 }

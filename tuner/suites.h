@@ -15,7 +15,7 @@ struct mmt_suite {
  * not among them: it depends on the device. */
 const struct mmt_suite *mmt_suite_find(const char *name, mmt_error *err);
 
-enum { MMT_DEFAULT_SHAPES = 9 };
+enum { MMT_DEFAULT_SHAPES = 11 };
 
 /* The shapes of the suite "default" on a device that computes so many FLOP/s: a square
  * that takes about five milliseconds comes first. */
