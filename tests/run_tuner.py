@@ -135,6 +135,8 @@ USAGE = [
     (["emit", "heat2d", "--type", "bf16"], 2, "heat2d has f32, f64 and i32"),
     (["emit", "axpby", "--transposes", "nt"], 2, "trans_b is 1; axpby has none"),
     (["tune", "--suite", "cubes"], 2, "no suite 'cubes'", "squares", "default"),
+    (["tune", "--ld", "even"], 2, "--ld does not know 'even'"),
+    (["tune", "--op", "dot", "--ld", "odd"], 2, "no leading dimensions"),
     (["tune", "--suite", "squares,cubes"], 2, "no suite 'cubes'", "squares", "default"),
     (["tune", "--transposes", "nx"], 2, "no transposes 'nx'", "nn, nt, tn and tt"),
     (["tune", "--template", "tilted"], 2, "no template 'tilted'", "tiled"),

@@ -79,12 +79,6 @@ static void leave_all(struct mmt_bench *bench)
  * ----------------------------------------------------------------------------
  */
 
-/* The next odd number beyond a row's length: no row but the first is aligned. */
-static int64_t odd_beyond(int64_t length)
-{
-    return length + 1 + length % 2;
-}
-
 /* Every product of a batch has an A and a B of its own. */
 static void separate_matrices(mmt_problem *p)
 {
@@ -102,11 +96,8 @@ static mmt_problem make_problem(const struct mmt_shape *shape, mmt_type type,
     mmt_wish_apply(wish, &p);
     p.trans_a = transposes & (MMT_TN | MMT_TT) ? 1 : 0;
     p.trans_b = transposes & (MMT_NT | MMT_TT) ? 1 : 0;
-    if (odd) {
-        p.lda = odd_beyond(p.trans_a ? p.m : p.k);
-        p.ldb = odd_beyond(p.trans_b ? p.k : p.n);
-        p.ldc = odd_beyond(p.n);
-    }
+    if (odd)
+        mmt_gap_apply(&p);
     if (p.batch > 1)
         separate_matrices(&p);
     return p;

@@ -127,17 +127,6 @@ static mmt_status take_shape(void *self, const char *piece, mmt_error *err)
     return status ? status : add_shapes(options, &shape, 1, err);
 }
 
-static mmt_status take_gap(void *self, const char *piece, mmt_error *err)
-{
-    struct mmt_bench_options *options = self;
-    bool odd = !strcmp(piece, "odd");
-    if (!odd && strcmp(piece, "tight"))
-        return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "--ld does not know '%s'; there are tight and odd", piece);
-    options->gaps[odd] = true;
-    return MMT_OK;
-}
-
 static mmt_status read_seconds(struct mmt_bench_options *options, const char *string,
                                mmt_error *err)
 {
@@ -172,7 +161,7 @@ static mmt_status read_option(int option, struct mmt_bench_options *options,
     case TRANSPOSES:
         return mmt_option_transposes(optarg, &options->transposes, err);
     case LD:
-        return mmt_option_each(optarg, options, take_gap, err);
+        return mmt_option_gaps(optarg, options->gaps, err);
     case SECONDS:
         return read_seconds(options, optarg, err);
     case SEED:

@@ -149,6 +149,38 @@ mmt_status mmt_option_each(const char *list, void *self,
     return status;
 }
 
+static mmt_status take_gap(void *self, const char *piece, mmt_error *err)
+{
+    bool *gaps = self, odd = !strcmp(piece, "odd");
+    if (!odd && strcmp(piece, "tight"))
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "--ld does not know '%s'; there are tight and odd", piece);
+    gaps[odd] = true;
+    return MMT_OK;
+}
+
+mmt_status mmt_option_gaps(const char *list, bool gaps[2], mmt_error *err)
+{
+    return mmt_option_each(list, gaps, take_gap, err);
+}
+
+/* The next odd number beyond a row's length. */
+static int64_t odd_beyond(int64_t length)
+{
+    return length + 1 + length % 2;
+}
+
+void mmt_gap_apply(mmt_problem *problem)
+{
+    problem->lda = odd_beyond(problem->trans_a ? problem->m : problem->k);
+    problem->ldb = odd_beyond(problem->trans_b ? problem->k : problem->n);
+    problem->ldc = odd_beyond(problem->n);
+    if (problem->batch > 1) {
+        problem->stride_a = problem->lda * (problem->trans_a ? problem->k : problem->m);
+        problem->stride_b = problem->ldb * (problem->trans_b ? problem->n : problem->k);
+    }
+}
+
 mmt_status mmt_option_types(const char *list, bool types[MMT_NUM_TYPES], mmt_error *err)
 {
     char piece[32];

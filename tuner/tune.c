@@ -20,6 +20,7 @@ enum {
     OP,
     OUT,
     TRANSPOSES,
+    LD,
     TEMPLATE,
     SEARCH,
     SEED,
@@ -37,6 +38,7 @@ static const struct option options[] = {
     { "suite", required_argument, NULL, SUITE },
     { "out", required_argument, NULL, OUT },
     { "transposes", required_argument, NULL, TRANSPOSES },
+    { "ld", required_argument, NULL, LD },
     { "template", required_argument, NULL, TEMPLATE },
     { "search", required_argument, NULL, SEARCH },
     { "budget", required_argument, NULL, BUDGET },
@@ -73,6 +75,9 @@ static int help(void)
         "                       of axpby N or MxN, of dot K or MxK, of heat2d MxN\n"
         "  --suite LIST         of those that `mmtune suites` lists\n"
         "  --transposes LIST    nn,nt,tn,tt; default: nn\n"
+        "  --ld LIST            of tight,odd: leading dimensions without gap, or odd "
+        "ones\n"
+        "                       that leave no row of a product aligned; default: tight\n"
         "  --template NAME      this template alone; see `mmtune templates`\n"
         "  --search NAME        %s\n"
         "  --budget TIME|COUNT  90s, 5m, 1h, or a number of candidates; default: 5m\n"
@@ -119,6 +124,9 @@ static mmt_status check_op(struct mmt_tune_options *o, mmt_error *err)
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
                         "--suite %s is of products; give %s a --shape, or no suite",
                         o->suites, name);
+    if (o->op != MMT_GEMM && o->gaps[1])
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "--ld odd is of products; %s has no leading dimensions", name);
     for (int i = 0; i < o->num_shapes && !status; i++) {
         status = mmt_option_shape(o->shapes[i], o->op, &shape, err);
         mmt_problem problem = mmt_shape_problem(o->op, MMT_F32, &shape);
@@ -188,6 +196,8 @@ static mmt_status read_option(int option, struct mmt_tune_options *o, mmt_error 
         return mmt_option_wish("out", optarg, &o->wish, err);
     case TRANSPOSES:
         return mmt_option_transposes(optarg, &o->transposes, err);
+    case LD:
+        return mmt_option_gaps(optarg, o->gaps, err);
     case TEMPLATE:
         return set_template(o, err);
     case SEARCH:

@@ -28,6 +28,7 @@ struct mmt_tune_options {
     int num_shapes;
     const char *suites;                  /* NULL: none was named */
     unsigned transposes;                 /* 0: none were named */
+    bool gaps[2];                        /* leading dimensions: tight, odd */
     const struct mmt_template *template; /* NULL: all */
     const char *search;
     struct mmt_budget budget;

@@ -40,12 +40,14 @@ static mmt_status check_fits(const struct mmt_tuning *t, const mmt_problem *p,
 }
 
 static mmt_status add_goal(struct mmt_tuning *t, mmt_type type, unsigned transposes,
-                           const struct mmt_shape *shape, mmt_error *err)
+                           const struct mmt_shape *shape, bool odd, mmt_error *err)
 {
     mmt_problem problem = mmt_shape_problem(t->options.op, type, shape);
     problem.trans_a = (transposes & (MMT_TN | MMT_TT)) != 0;
     problem.trans_b = (transposes & (MMT_NT | MMT_TT)) != 0;
     mmt_wish_apply(&t->options.wish, &problem);
+    if (odd)
+        mmt_gap_apply(&problem);
     mmt_problem *grown =
         realloc(t->goals, ((size_t) t->num_goals + 1) * sizeof *t->goals);
     if (!grown)
@@ -61,6 +63,19 @@ static mmt_status add_goal(struct mmt_tuning *t, mmt_type type, unsigned transpo
     return status;
 }
 
+/* Tight leading dimensions, unless odd ones alone were asked for. */
+static mmt_status add_gaps(struct mmt_tuning *t, mmt_type type, unsigned transposes,
+                           const struct mmt_shape *shape, mmt_error *err)
+{
+    const bool *gaps = t->options.gaps;
+    mmt_status status = MMT_OK;
+    if (gaps[0] || !gaps[1])
+        status = add_goal(t, type, transposes, shape, false, err);
+    if (!status && gaps[1])
+        status = add_goal(t, type, transposes, shape, true, err);
+    return status;
+}
+
 /* Shape by shape, so that a run that is cut short has the first shapes of all types. */
 static mmt_status add_goals(struct mmt_tuning *t, const struct mmt_shape *shapes,
                             int count, unsigned transposes, mmt_error *err)
@@ -70,7 +85,7 @@ static mmt_status add_goals(struct mmt_tuning *t, const struct mmt_shape *shapes
         for (int i = 0; !status && i < count; i++)
             for (int type = 0; !status && type < MMT_NUM_TYPES; type++)
                 if (transposes & bit && serves(t, type))
-                    status = add_goal(t, type, bit, &shapes[i], err);
+                    status = add_gaps(t, (mmt_type) type, bit, &shapes[i], err);
     return status;
 }
 

@@ -75,6 +75,14 @@ void mmt_wish_apply(const struct mmt_wish *wish, mmt_problem *problem);
 enum { MMT_NN = 1 << 0, MMT_NT = 1 << 1, MMT_TN = 1 << 2, MMT_TT = 1 << 3 };
 mmt_status mmt_option_transposes(const char *list, unsigned *transposes, mmt_error *err);
 
+/* Leading dimensions of products: gaps[0] without gap ("tight"), gaps[1] odd ones that
+ * leave no row but the first aligned. */
+mmt_status mmt_option_gaps(const char *list, bool gaps[2], mmt_error *err);
+
+/* Makes them odd, with matrices of a batch behind each other; the transposes are known,
+ * and the problem is normalised later. */
+void mmt_gap_apply(mmt_problem *problem);
+
 /* The dimensions that the op has, "4096x4096x4096", or with a batch, "256x256x256x64"; a
  * single number for one array, or one dot product. The others are 1. */
 struct mmt_shape {

@@ -60,8 +60,16 @@ static bool spoils(mmt_status status)
     return status == MMT_ERROR_DEVICE || status == MMT_ERROR_MEMORY;
 }
 
-/* The same problem with no dimension above `most`, without gaps; a batch shares A and B.
- */
+/* A row of that length, and a leading dimension that is aligned as the other one is. */
+static int64_t alike(int64_t length, int64_t ld)
+{
+    enum { ALIGNED = 16 };
+    return (length + ALIGNED - 1) / ALIGNED * ALIGNED + ld % ALIGNED;
+}
+
+/* The same problem with no dimension above `most`; a batch shares A and B. Rows of a
+ * product begin at multiples of as many bytes as they do there, as not every
+ * configuration takes any; other operations have no gaps. */
 static mmt_problem of_size(const mmt_problem *p, int64_t most, int64_t batch)
 {
     mmt_problem other = *p;
@@ -72,6 +80,11 @@ static mmt_problem of_size(const mmt_problem *p, int64_t most, int64_t batch)
     other.batch = batch;
     other.lda = other.ldb = other.ldc = 0;
     other.stride_a = other.stride_b = other.stride_c = 0;
+    if (p->op == MMT_GEMM) {
+        other.lda = alike(p->trans_a ? other.m : other.k, p->lda);
+        other.ldb = alike(p->trans_b ? other.k : other.n, p->ldb);
+        other.ldc = alike(other.n, p->ldc);
+    }
     return other;
 }
 
@@ -125,7 +138,7 @@ static mmt_status launch_small(struct worker *w, const mmt_plan *plan, mmt_type 
                                mmt_error *err)
 {
     mmt_args args = mmt_args_defaults();
-    size_t bytes = 256 * sizeof(double), workspace = mmt_plan_workspace(plan);
+    size_t bytes = 16 * 32 * sizeof(double), workspace = mmt_plan_workspace(plan);
     mmt_status status = MMT_OK;
     if (workspace)
         status = mmt_buffer_create(w->device, workspace, &args.workspace, err);
