@@ -22,8 +22,9 @@ WIDE = dict(TILE_M=128, TILE_N=64, STAGES=3, CONSUMERS=2, CLUSTER='1x1', STORE_S
 SHARED = (SMALL, dict(CLUSTER_K=4), 'gemm bf16 nn 72x40x456', 2, -1)
 IN_TURN = (WIDE, dict(CLUSTER='1x2', SCHEDULE='pingpong'), 'gemm bf16 tt 600x200x456', 1, 0)
 IN_RUNS = (SMALL, dict(DEAL='runs'), 'gemm bf16 nn 136x136x1000', 2, -1)
+PACKED = (SMALL, dict(PACK_A=1, PACK_B=1), 'gemm bf16 nn 72x41x137', 1, 0)
 CASES = [
-    SHARED, IN_TURN, IN_RUNS,
+    SHARED, IN_TURN, IN_RUNS, PACKED,
     (SMALL, dict(), 'gemm bf16 nn 72x40x136', 1, 0),
     (SMALL, dict(CLUSTER='2x1', CLUSTER_K=2), 'gemm bf16 nt 200x72x456', 1, 0),
     (SMALL, dict(CLUSTER='4x1', CLUSTER_K=2, SPLIT_K=2), 'gemm bf16 nn 200x72x456', 2, 1),
@@ -56,7 +57,6 @@ CASES = [
     (SMALL, dict(WALK='hilbert', GROUP=1), 'gemm bf16 nn 456x232x72', 1, 0),
     (WIDE, dict(WALK='hilbert', GROUP=1, CLUSTER='1x2', SCHEDULE='pingpong'),
      'gemm bf16 nn 400x840x136', 1, 0),
-    (SMALL, dict(PACK_A=1, PACK_B=1), 'gemm bf16 nn 72x41x137', 1, 0),
     (SMALL, dict(PACK_A=1, PACK_B=1, SPLIT_K=4), 'gemm f16 tt 71x40x137 batch=2', 2, -1),
     (SMALL, dict(PACK_A=1, PACK_B=1), 'gemm i8 nt 71x112x453 lda=455', 3, -2),
     (SMALL, dict(PACK_A=1, PACK_B=1), 'gemm tf32 tn 73x41x101 ldc=43 bias=row', 1, 0),
@@ -86,6 +86,9 @@ FAULTS = [
      'begin % p.depth'),
     ('parts of neighbouring tiles are in one place', IN_RUNS, 'w.part = p.cluster + w.tile;',
      'w.part = p.cluster;'),
+    ('the last line is not packed', PACKED, '        if (l < lines && d < k)\n            to[',
+     '        if (l < lines - 1 && d < k)\n            to['),
+    ('columns are packed before all rows are read', PACKED, '    __syncthreads();\n    UNROLL', '    UNROLL'),
     ('one part too few is added up', IN_RUNS, '- run + 1;', '- run;'),
 ]
 
