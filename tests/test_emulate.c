@@ -10,6 +10,7 @@
 
 #include "device/device.h"
 #include "generator/generator.h"
+#include "runtime/runtime.h"
 #include "tests/emulate/emulate.h"
 #include "tests/exact.h"
 #include "tests/test.h"
@@ -351,13 +352,14 @@ static void check_faults(void)
 
 /* ---- who is chosen --------------------------------------------------------------- */
 
-/* Without a profile: where the copy engine takes the rows another kernel is first, and
- * for rows that it cannot take, which is also what a plan holds beside it, this one. */
+/* Without a profile another kernel is first, which packs rows that its copy engine cannot
+ * take; where there is no workspace for that, as beside a kernel that needs none, it is
+ * this one. */
 static void check_default(void)
 {
     mmt_error err = { 0 };
     mmt_device *device = emulate_open(90, &err);
-    struct mmt_config config;
+    struct mmt_choice choice;
 
     if (!CHECK(device != NULL))
         return;
@@ -367,8 +369,10 @@ static void check_default(void)
         const struct shape shape = { 2048, 2048, 2048, odd ? 1 : 16, 1 };
         const struct mmt_variant variant = variant_at(MMT_BF16, 0);
         const mmt_problem problem = make_problem(&shape, &variant);
-        CHECK(mmt_config_default(&problem, &hopper, &config));
-        CHECK_EQ_STR(config.template->name, odd ? "mma" : "wgmma");
+        CHECK_OK(mmt_select(NULL, &problem, &hopper, SIZE_MAX, &choice, &err), err);
+        CHECK_EQ_STR(choice.config.template->name, "wgmma");
+        CHECK_OK(mmt_select(NULL, &problem, &hopper, 0, &choice, &err), err);
+        CHECK_EQ_STR(choice.config.template->name, odd ? "mma" : "wgmma");
     }
     mmt_device_close(device);
 }
