@@ -88,9 +88,9 @@ static void add_tiles(const mmt_problem *problem, const struct mmt_launches *lau
 }
 
 /* Blocks that stay take a tile each, round by round; the steps of the tiles that are left
- * are cut into equal runs, and the sums of a tile's runs are added up one after the
- * other: that is what counts of the workspace. Steps along k of a tile are in
- * load->steps, which gets those of a block. */
+ * are cut into equal runs. The sums of a tile's runs are added up one after the other:
+ * these count of the workspace, which has room for two tiles of each block. Makes a
+ * tile's steps along k a block's, and returns how many blocks have any. */
 static double share_tiles(double tiles, double blocks, struct mmt_load *load)
 {
     const double rounds = floor(tiles / blocks), left = tiles - rounds * blocks;
@@ -99,7 +99,7 @@ static double share_tiles(double tiles, double blocks, struct mmt_load *load)
 
     load->steps = rounds * steps + ceil(left * steps / blocks);
     load->workspace = runs * area;
-    return fmin(blocks, tiles * steps);
+    return fmin(blocks, tiles * fmax(steps, 1));
 }
 
 struct mmt_load mmt_cost_load(const struct mmt_config *config, const mmt_problem *problem,
