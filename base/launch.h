@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* The arguments that a kernel of the op gemm may take, in the order in which its launch
  * lists them. One entry may stand for several kernel parameters:
@@ -68,12 +69,12 @@ struct mmt_launch {
     size_t shared;         /* bytes of dynamic shared memory (CUDA); also what an
                             * OpenCL text declares as local memory */
     struct mmt_box box[3]; /* of A, B and C, where there are maps of them */
-    unsigned rounds; /* tiles of C that each block computes, one after the other, where
-                      * the grid counts blocks that stay; else 0 */
-    bool stays;      /* a block computes one tile after another, so that the grid may
-                      * be cut to what the device runs at once */
-    bool as_wide; /* its grid has as many blocks along x as that of the launch before it
-                   * once that is cut */
+    int64_t tiles; /* of C, where blocks that stay share them and cut the last of them
+                    * along k into equal runs; else 0 */
+    bool stays;    /* a block computes one tile after another, so that the grid may
+                    * be cut to what the device runs at once */
+    bool as_wide;  /* its grid has as many blocks along x as that of the launch before it
+                    * once that is cut */
 };
 
 /* The launches of one execution, in order, each after the one before it is done. */

@@ -13,8 +13,11 @@ static int knob(const struct mmt_config *config, const char *name)
 
 int mmt_cost_depth(const struct mmt_config *config)
 {
-    int depth = knob(config, "TILE_K"), parts = knob(config, "SPLIT_K");
+    int depth = knob(config, "THREADS_K") * knob(config, "WORK_K");
+    int parts = knob(config, "SPLIT_K");
 
+    if (!depth)
+        depth = knob(config, "TILE_K");
     if (!depth)
         depth = knob(config, "TILE");
     return (depth > 0 ? depth : 1) * (parts > 0 ? parts : 1);
@@ -85,6 +88,21 @@ static void add_tiles(const mmt_problem *problem, const struct mmt_launches *lau
     load->cut = problem->n % launches->tile_n ? rows * launches->tile_n : 0;
 }
 
+/* Blocks that stay take a tile each, round by round; the steps of the tiles that are left
+ * are cut into equal runs. The sums of a tile's runs are added up one after the other:
+ * these count of the workspace, which has room for two tiles of each block. Makes a
+ * tile's steps along k a block's, and returns how many blocks have any. */
+static double share_tiles(double tiles, double blocks, struct mmt_load *load)
+{
+    const double rounds = floor(tiles / blocks), left = tiles - rounds * blocks;
+    const double steps = load->steps, area = load->workspace / (2 * blocks);
+    const double runs = left > 0 ? fmin(ceil(blocks / left) + 1, steps) : 0;
+
+    load->steps = rounds * steps + ceil(left * steps / blocks);
+    load->workspace = runs * area;
+    return fmin(blocks, tiles * fmax(steps, 1));
+}
+
 struct mmt_load mmt_cost_load(const struct mmt_config *config, const mmt_problem *problem,
                               const struct mmt_caps *caps, int depth)
 {
@@ -93,13 +111,8 @@ struct mmt_load mmt_cost_load(const struct mmt_config *config, const mmt_problem
 
     config->template->launch(config->values, problem, caps, &launches);
     const struct mmt_launch *launch = mmt_cost_multiplying(&launches);
-    const double all = blocks_of(launch);
-    const double blocks = ceil(all / (caps->sms ? caps->sms : 1));
-    const double share = (double) problem->batch * blocks / all;
     struct mmt_load load = {
         .launches = launches.count,
-        .blocks = blocks,
-        .cells = (double) problem->m * (double) problem->n * share,
         .steps = ceil((double) problem->k / depth),
         .bytes = mmt_problem_bytes(problem),
         .workspace = (double) launches.workspace,
@@ -107,6 +120,12 @@ struct mmt_load mmt_cost_load(const struct mmt_config *config, const mmt_problem
         .fit = fitting(launch, caps),
         .octaves = { octaves(problem->m), octaves(problem->n), octaves(problem->k) },
     };
+    double all = blocks_of(launch);
+    if (launch->tiles)
+        all = share_tiles((double) launch->tiles, all, &load);
+    load.blocks = ceil(all / (caps->sms ? caps->sms : 1));
+    const double share = (double) problem->batch * load.blocks / all;
+    load.cells = (double) problem->m * (double) problem->n * share;
     if (caps->kind == MMT_CPU) {
         load.a = (double) problem->m * (double) problem->k * share;
         load.b = (double) problem->n * (double) problem->k * share;

@@ -13,9 +13,9 @@ struct mmt_load {
     double whole;     /* elements of the tiles that cover them, where a kernel computes
                        * whole tiles; else 0 */
     double cut;       /* of these, elements of tiles that C's last column cuts */
-    double steps;     /* of each of these blocks along k */
+    double steps;     /* of each of these blocks along k, whatever tiles they belong to */
     double bytes;     /* least traffic to memory */
-    double workspace; /* bytes */
+    double workspace; /* bytes; where blocks share tiles, what is added up for one tile */
     double a, b;      /* on a CPU, elements of A and of B for one core; else 0 */
     double octaves[MMT_NUM_AXES]; /* of m, n and k: their logarithms to base 2 */
     bool unaligned;               /* the aligned text, where there is one, cannot serve */
@@ -23,9 +23,10 @@ struct mmt_load {
               * registers are not */
 };
 
-/* Elements of k that the blocks of one row of blocks advance by in one step: TILE_K, or
- * TILE where a tile is as deep as it is wide; times SPLIT_K, whose parts run side by
- * side; 1 where the template has none of these knobs. */
+/* Elements of k that the blocks of one row of blocks advance by in one step: what a
+ * block's threads take at once, THREADS_K times WORK_K; or TILE_K; or TILE where a tile
+ * is as deep as it is wide; times SPLIT_K, whose parts run side by side; 1 where the
+ * template has none of these knobs. */
 int mmt_cost_depth(const struct mmt_config *config);
 
 /* The launch that multiplies: it takes both operands. Packing takes one alone, adding

@@ -30,7 +30,8 @@ double mmt_cost_estimate(const struct mmt_config *config, const mmt_problem *pro
         threads =
             fmax(threads, (double) launches.launch[i].block[0] *
                               launches.launch[i].block[1] * launches.launch[i].block[2]);
-    double rounds = fmax(mmt_cost_multiplying(&launches)->rounds, 1);
+    const struct mmt_launch *launch = mmt_cost_multiplying(&launches);
+    double rounds = floor((double) launch->tiles / launch->grid[0]) + 1;
     double cells = fmax(load.cells / (load.blocks * threads * rounds), 1);
     double fit = resident(&load, threads, cells, words, caps, &spills);
     double warps = fmin(load.blocks, fit) * threads / fmax(caps->warp, 1);

@@ -228,7 +228,7 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
     mmt_gemm_split(v[SPLIT_K], p, out);
     out->launch[0].grid[1] *= (unsigned) v[CLUSTER];
     if (v[DEAL] == RUNS)
-        mmt_gemm_share_runs(v[TILE_M] * v[TILE_N], p, out);
+        mmt_gemm_share_runs(tiles(v, p), v[TILE_M] * v[TILE_N], p, out);
 }
 
 static struct mmt_alignment alignment(const int *v, const struct mmt_variant *variant)

@@ -130,8 +130,9 @@ static inline const char *mmt_gemm_reject_runs(unsigned blocks, int area,
     return mmt_gemm_reject(ADDERS, 1, 0, caps);
 }
 
-/* Adds the launch that adds up the parts of runs of the first launch of `out`. */
-static inline void mmt_gemm_share_runs(int area, const mmt_problem *p,
+/* Adds the launch that adds up the parts of runs of the first launch of `out`, whose
+ * blocks share so many tiles. */
+static inline void mmt_gemm_share_runs(int64_t tiles, int area, const mmt_problem *p,
                                        struct mmt_launches *out)
 {
     enum { ADDERS = 256, BLOCKS_BESIDE = 8 };
@@ -141,8 +142,7 @@ static inline void mmt_gemm_share_runs(int area, const mmt_problem *p,
     };
     const unsigned blocks = out->launch[0].grid[0];
 
-    out->launch[0].rounds =
-        (unsigned) ((double) p->m * (double) p->n / area / blocks) + 1;
+    out->launch[0].tiles = tiles;
     out->launch[out->count++] = (struct mmt_launch){
         .entry = "mmt_add_runs",
         .args = args,

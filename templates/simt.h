@@ -192,7 +192,7 @@ static inline void mmt_simt_launch(const int *v, const mmt_problem *p, size_t sh
     out->launch[0].stays = v[DEAL] == ROUNDS;
     mmt_gemm_split(v[SPLIT_K], p, out);
     if (v[DEAL] == RUNS)
-        mmt_gemm_share_runs(v[TILE_M] * v[TILE_N], p, out);
+        mmt_gemm_share_runs(mmt_simt_tiles(v, p), v[TILE_M] * v[TILE_N], p, out);
 }
 
 #endif

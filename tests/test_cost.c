@@ -280,6 +280,40 @@ static void test_too_few(void)
     CHECK(fit(&law, MMT_FIT_LEAST_SHAPES, 0).fitted);
 }
 
+static const char runs[] = "simt TILE_M=64 TILE_N=128 TILE_K=16 WORK_M=8 WORK_N=8 "
+                           "WARP_M=2 WARP_N=16 LANES=pairs C_VECTOR=4 FRAGMENTS=2 "
+                           "MIN_BLOCKS=2 DEAL=runs BUFFERS=1 K_UNROLL=16";
+
+/* 264 blocks, two on each multiprocessor: fewer tiles are cut into runs, more are dealt
+ * out in rounds first; a step is not cut. */
+static void test_runs(void)
+{
+    struct mmt_caps caps = gpu();
+    struct mmt_config config = config_of(runs);
+    mmt_problem one = shape(64, 128, 16 * 1056), few = shape(640, 128, 16),
+                more = shape(64, 128 * 396, 160);
+    struct mmt_load load = mmt_cost_load(&config, &one, &caps, 16);
+    CHECK(load.blocks == 2 && load.steps == 4 && load.cells == 64. * 128 / 132);
+    CHECK(load.workspace == 265. * 64 * 128 * 4);
+    load = mmt_cost_load(&config, &few, &caps, 16);
+    CHECK(load.blocks == 1 && load.steps == 1 && load.cells == 64 * 128);
+    load = mmt_cost_load(&config, &more, &caps, 16);
+    CHECK(load.blocks == 2 && load.steps == 15 && load.cells == 3 * 64 * 128);
+    CHECK(load.workspace == 3. * 64 * 128 * 4);
+}
+
+/* A block's threads take 32 times 16 of k at once, however much they stage. */
+static void test_skinny(void)
+{
+    struct mmt_caps caps = gpu();
+    struct mmt_config config =
+        config_of("skinny SHORT=columns WORK_SHORT=1 WORK_LONG=4 WORK_K=16 "
+                  "THREADS_LONG=8 THREADS_K=32 VECTOR=4 TILE_K=2048 SPLIT_K=1");
+    mmt_problem problem = shape(4096, 1, 4096);
+    int depth = mmt_cost_depth(&config);
+    CHECK(depth == 512 && mmt_cost_load(&config, &problem, &caps, depth).steps == 8);
+}
+
 /* Within the limit, hardly one twice, aligned and not, square and skewed. */
 static void test_shapes(double most_flops)
 {
@@ -292,7 +326,7 @@ static void test_shapes(double most_flops)
     for (int i = 0; i < SHAPES; i++) {
         const mmt_problem *p = &shapes[i];
         int64_t least = p->m < p->n ? p->m : p->n, most = p->m > p->n ? p->m : p->n;
-        aligned += p->m % 16 == 0 && p->n % 16 == 0 && p->k % 16 == 0;
+        aligned += p->m % 4 == 0 && p->n % 4 == 0 && p->k % 4 == 0;
         skewed += most > 16 * least;
         wrong += mmt_problem_flops(p) > most_flops || p->type != MMT_F32 || !p->trans_b;
         for (int j = 0; j < i; j++)
@@ -728,6 +762,8 @@ int main(void)
     test_noise(20, 0.05, 0.1);
     test_outliers();
     test_too_few();
+    test_runs();
+    test_skinny();
     test_tiles();
     test_cpu(0);
     test_cpu(0.4);

@@ -3,18 +3,18 @@
 
     record_times.py --type f32 --transposes nn --device "NVIDIA H200" JOURNAL... > times.txt
 
-Kernels are those that were timed on at least 20 shapes, shapes those on which two of them were;
-of several times of a kernel on a shape the first counts. One line names each kernel, one gives
+Kernels are those that were timed on at least 20 shapes, or on 6 of a calibration (some serve few
+shapes), shapes those on which two of them were; of several times of a kernel on a shape the first counts. One line names each kernel, one gives
 the times of all of them on a shape, in microseconds, - where there is none."""
 import argparse
 import collections
 import json
 
-LEAST_SHAPES, LEAST_KERNELS = 20, 2
+LEAST_SHAPES, LEAST_CALIBRATED, LEAST_KERNELS = 20, 6, 2
 
 
 def read(paths, kind):
-    times = {}
+    times, calibrated = {}, set()
     for path in paths:
         with open(path, encoding="utf-8") as f:
             for line in f:
@@ -25,7 +25,9 @@ def read(paths, kind):
                 if record.get("status") == "timed" and problem.startswith(kind):
                     key = problem[len("gemm "):], record["configuration"]
                     times.setdefault(key, record["seconds"])
-    return times
+                    if record.get("calibration"):
+                        calibrated.add(key)
+    return times, calibrated
 
 
 def main():
@@ -36,9 +38,11 @@ def main():
     parser.add_argument("journals", nargs="+")
     options = parser.parse_args()
 
-    times = read(options.journals, f"gemm {options.type} {options.transposes} ")
+    times, calibrated = read(options.journals, f"gemm {options.type} {options.transposes} ")
     shapes_of = collections.Counter(kernel for _, kernel in times)
-    kernels = [k for k, count in shapes_of.items() if count >= LEAST_SHAPES]
+    calibrated_of = collections.Counter(kernel for _, kernel in calibrated)
+    kernels = [k for k, count in shapes_of.items()
+               if count >= LEAST_SHAPES or calibrated_of[k] >= LEAST_CALIBRATED]
     shapes = [s for s in dict.fromkeys(shape for shape, _ in times)
               if sum((s, k) in times for k in kernels) >= LEAST_KERNELS]
     print(f"# {options.device}, microseconds")

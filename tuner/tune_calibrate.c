@@ -173,10 +173,11 @@ static void pick_winners(struct calibration *c)
         }
 }
 
-/* Of each template the one that came nearest to a best. */
+/* Of each template the one that came nearest to a best, if not far behind: those that are
+ * would take the places of kernels that matter. */
 static void pick_templates(struct calibration *c, const struct ranked *ranked, int count)
 {
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count && ranked[i].loss < behind; i++) {
         int first = 0;
         while (ranked[first].record->config.template != ranked[i].record->config.template)
             first++;
