@@ -83,6 +83,22 @@ void mmt_study_say(const struct mmt_study_options *options, const char *format, 
     fflush(stdout);
 }
 
+double mmt_study_until(const struct mmt_study_options *options)
+{
+    return options->seconds > 0 ? mmt_cpu_now() + options->seconds : INFINITY;
+}
+
+void mmt_study_spread(int count, int *order)
+{
+    enum { COARSEST = 16 };
+    int done = 0;
+    for (int i = 0; i < count; i += COARSEST)
+        order[done++] = count - 1 - i;
+    for (int step = COARSEST; step > 1; step /= 2)
+        for (int i = step / 2; i < count; i += step)
+            order[done++] = count - 1 - i;
+}
+
 /* The least time above zero that two marks with nothing between them are apart; 0 where
  * they are not told apart. */
 static mmt_status mark_step(mmt_device *device, double *step, mmt_error *err)
@@ -273,8 +289,9 @@ static const struct option_help {
       "  --repetitions N       default: as the paper has them\n" },
     { { "seconds", required_argument, NULL, SECONDS },
       MMT_HEEDS_SECONDS,
-      "  --seconds N           repeat one row for no longer; default: all "
-      "repetitions\n" },
+      "  --seconds N           repeat one row for no longer, or measure no longer in "
+      "all\n"
+      "                        (longvector, pyramid); default: no limit\n" },
     { { "paper", required_argument, NULL, PAPER },
       MMT_HEEDS_PAPER,
       "  --paper NAME          zatolokin, semenenko, gts250 or ustyuzhanin; default: "
