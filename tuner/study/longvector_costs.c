@@ -4,7 +4,7 @@
 #include "tuner/study/cpu.h"
 #include "tuner/study/longvector.h"
 
-enum { BATCH = 20, RUNS = 3, LEAST_POINTS = 16 };
+enum { BATCH = 20, RUNS = 3, LEAST_POINTS = 24 };
 #define LEAST 1e-12 /* of a level and of seconds: a coarse clock may say 0 */
 
 /* ---- calibration ------------------------------------------------------------------ */
