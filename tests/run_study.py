@@ -186,6 +186,15 @@ def check_longvector(device, folder):
     knots = {r["N"] for r in rows(out, "longvector-levels")}
     check(len(knots) > 4 and not knots & {10, 30} and min(knots) < 10 and max(knots) > 30,
           "what is predicted is not what was learnt from: %s" % sorted(knots))
+    check("the time" not in told, "without a limit all is measured: %s" % told)
+    out, told = run("longvector", device, os.path.join(folder, "limited"), "--sizes",
+                    "10,20,30,40", "--seconds", "0.001")
+    measured = [r for r in rows(out, "longvector") if r["series"] == "measured"]
+    check(measured and all(r["runs"] >= 1 for r in measured), "some sizes: %s" % measured)
+    check(rows(out, "longvector-levels") and len(rows(out, "longvector-costs")) == 7,
+          "all tables in whatever time")
+    check(re.search(r"over: 24 of \d+ lengths", told) and "whole rounds of 5" in told and
+          "nan" not in told, "what was left out is told: %s" % told)
 
 
 def check_pyramid(device, folder):
@@ -195,6 +204,16 @@ def check_pyramid(device, folder):
     check(ends and ends[1] == ends[2] and int(ends[1]) > 10, "the stop test: %s" % told)
     heights = {r["h"] for r in rows(out, "pyramid")}
     check(heights >= {1, 3}, "heights %s" % heights)
+    check("t_send" in told and "at equal heights" in told, "both ways: %s" % told)
+    series = {r["series"] for r in rows(out, "pyramid")}
+    check(series == {"measured", "overlapped", "model of the paper", "model with both ways"},
+          "its series")
+    out, told = run("pyramid", device, os.path.join(folder, "limited"), "--sizes", "96",
+                    "--seconds", "0.001")
+    table = rows(out, "pyramid")
+    check({r["runs"] for r in table if r["series"] == "measured"} == {1} and
+          re.search(r"over: 4 of \d+ heights were measured, in at least 1 of 3", told),
+          "fewer heights in little time: %s" % told)
 
 
 def check_cg(device, folder):

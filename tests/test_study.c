@@ -189,6 +189,68 @@ static void check_vector_fit(void)
     CHECK(fabs(costs.add / costs.streams / 1e-9 - 1) < 0.05);
 }
 
+/* A large GPU: 5 us at any length to a million elements, then as the length. What its
+ * cache holds (50 MB, as it says) shows no cost of length, and seems to fall with it. */
+static double law_of_large(int64_t length, int turn)
+{
+    double noise = 1 + (turn % 3 - 1) * 0.05 - 1e-8 * fmin(1e6, (double) length);
+    return 5e-6 * noise * fmax(1, (double) length * 1e-6);
+}
+
+static void check_vector_launch_bound(void)
+{
+    struct mmt_vector_point points[MMT_VECTOR_POINTS];
+    struct mmt_vector_knot knots[MMT_VECTOR_KNOTS];
+    struct mmt_vector_costs costs = { 0 };
+    int count = 0, grids = 0;
+
+    for (double length = 64; length < 5e7 && count < MMT_VECTOR_POINTS; length *= 1.12)
+        points[count++].length = (int64_t) length;
+    for (int i = 0; i < count; i++)
+        points[i].seconds = law_of_large(points[i].length, i);
+    CHECK(mmt_vector_fit(points, count, 4, 15000000, &costs) == count);
+    CHECK(costs.add > 0 && costs.kernel >= 0);
+    CHECK(fabs(costs.add / costs.streams / 5e-12 - 1) < 0.2);
+
+    costs.saxpy = costs.add;
+    for (double inner = 9; inner < 7200; inner *= 1.2) {
+        double one = law_of_large(mmt_scheme_first((int64_t) inner), 1);
+        knots[grids++] =
+            (struct mmt_vector_knot){ (int64_t) inner, 3 * one, 5e-6, 1e-5 + one };
+    }
+    knots[0].border = 0; /* a coarse clock */
+    mmt_vector_learn(&costs, knots, grids, 4);
+    for (int i = 0; i < grids; i++)
+        CHECK(costs.level.value[i] > 0.3 && costs.level.value[i] < 3);
+    for (int64_t inner = 2; inner <= 7000; inner += 57) {
+        double law = law_of_large(mmt_scheme_first(inner), 1), seconds = 50 * 3 * law;
+        for (int levels = 0; levels < 2; levels++)
+            CHECK(mmt_vector_predict(&costs, inner, 4, 50, levels) > 0.3 * seconds);
+    }
+
+    for (int i = 0; i < count; i++) /* nothing but launches, at all lengths */
+        points[i].seconds = 5e-6 * (1 - 1e-9 * (double) points[i].length);
+    mmt_vector_fit(points, count, 4, 0, &costs);
+    CHECK(costs.kernel > 4e-6 && costs.kernel < 6e-6 && costs.add >= 0);
+    costs.saxpy = costs.add;
+    mmt_vector_learn(&costs, knots, 1, 4);
+    CHECK(mmt_vector_predict(&costs, 7000, 4, 50, false) > 0);
+}
+
+/* Any beginning of the order is spread over all. */
+static void check_spread(void)
+{
+    int order[100], seen[100] = { 0 };
+    for (int count = 1; count <= 100; count += 9) {
+        mmt_study_spread(count, order);
+        CHECK(order[0] == count - 1);
+        for (int i = 0; i < count; i++)
+            CHECK(order[i] >= 0 && order[i] < count && ++seen[order[i]]);
+        for (int i = 0; i < count; i++)
+            CHECK(seen[i]-- == 1);
+    }
+}
+
 /* Grids that were not learnt from are predicted where memory is slower too, which the
  * paper's constants cannot. */
 static void check_vector_levels(void)
@@ -224,7 +286,9 @@ static void check_vector_levels(void)
 int main(void)
 {
     check_vector_fit();
+    check_vector_launch_bound();
     check_vector_levels();
+    check_spread();
     check_banks();
     check_rates();
     check_suspects();

@@ -10,7 +10,8 @@
 # printed (TXT), and run.txt, which says what was run, how long it took and how it ended.
 #
 # A study that has used up its share of SECONDS ends after the row that it is at, and what it
-# measured is kept; what one leaves of its share, the others get. One core of the host gets a
+# measured is kept; what one leaves of its share, the others get. `longvector` and `pyramid`
+# get two thirds of theirs for measuring, and then measure fewer sizes and rounds. One core of the host gets a
 # hundredth of a study's share for each size and layout, and larger sizes are extended as n^3,
 # which the tables say. A study that fails is named at the end, and the others are done.
 #
@@ -65,7 +66,7 @@ plan addition 8 $((18 * ${#devices[@]})) "addition --device $list $(sizes "${ADD
 plan cards 1 0 "cards $cards/geforce-gtx-1060.json $cards/quadro-k5000.json"
 for device in "${devices[@]}"; do
     short=${device//:/-}
-    plan "longvector-$short" 4 0 "longvector --device $device $(sizes "${LONGVECTOR-}")"
+    plan "longvector-$short" 8 0 "longvector --device $device $(sizes "${LONGVECTOR-}")"
     plan "pyramid-$short" 8 0 "pyramid --device $device --sizes ${PYRAMID-384}"
     plan "cg-$short" 4 0 "cg --device $device $(sizes "${CG-}")"
 done
@@ -78,6 +79,7 @@ limits() {
     case $3 in
     ladder*) awk "BEGIN { printf \"--seconds %.3f --cpu-seconds %.3f\", 0.5 * $1 / $2, $1 / 100 }" ;;
     addition*) awk "BEGIN { printf \"--seconds %.3f\", 0.5 * $1 / $2 }" ;;
+    longvector* | pyramid*) awk "BEGIN { printf \"--seconds %.3f\", 2 * $1 / 3 }" ;;
     cg*) awk "BEGIN { printf \"--cpu-seconds %.3f\", $1 / 20 }" ;;
     esac
 }

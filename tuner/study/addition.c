@@ -293,13 +293,15 @@ static void add_curves(const struct mmt_study_device *device, const struct sum *
     }
 }
 
-static mmt_status draw_curves(const struct mmt_study_options *options, mmt_type type,
+static mmt_status draw_curves(const struct mmt_study_options *options,
+                              const struct mmt_study_device *devices, mmt_type type,
                               const struct mmt_table *curves, mmt_error *err)
 {
-    char title[64], name[64];
+    char title[160], name[64];
     struct mmt_plot plot = { title, CURVE_N, CURVE_MS, { CURVE, -1 }, true, true };
 
-    snprintf(title, sizeof title, "addition of two arrays, %s", mmt_type_name(type));
+    snprintf(title, sizeof title, "addition of two arrays, %s, on %.60s",
+             mmt_type_name(type), mmt_device_caps(devices[0].device)->name);
     snprintf(name, sizeof name, "addition-%s", mmt_type_name(type));
     return curves->num_rows ? mmt_study_draw(options, curves, &plot, name, err) : MMT_OK;
 }
@@ -390,7 +392,7 @@ static mmt_status add_type(const struct mmt_study_options *options,
     for (int d = 0; d < options->num_devices && status == MMT_OK; d++)
         status = add_device(options, &devices[d], type, d == 0, table, &curves, err);
     if (status == MMT_OK)
-        status = draw_curves(options, type, &curves, err);
+        status = draw_curves(options, devices, type, &curves, err);
     mmt_table_free(&curves);
     return status;
 }

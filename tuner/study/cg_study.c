@@ -380,11 +380,14 @@ static mmt_status show_slopes(const struct mmt_study_options *options,
 }
 
 static mmt_status report(const struct mmt_study_options *options,
+                         const struct mmt_study_device *device,
                          const struct mmt_table *table, mmt_error *err)
 {
-    struct mmt_plot plot = {
-        "solving A x = b, f64, with copies", ORDER, SECONDS, { METHOD, -1 }, true, true
-    };
+    char title[160];
+    struct mmt_plot plot = { title, ORDER, SECONDS, { METHOD, -1 }, true, true };
+
+    snprintf(title, sizeof title, "solving A x = b, f64, with copies, on %.60s",
+             mmt_device_caps(device->device)->name);
     mmt_status status = mmt_study_show(options, table, "cg", err);
     if (status == MMT_OK)
         status = mmt_study_draw(options, table, &plot, "cg", err);
@@ -421,7 +424,7 @@ static mmt_status run(const struct mmt_study_options *options, mmt_error *err)
                                 sizes[i])
                      : solve_order(options, &devices[0], sizes[i], history, &table, err);
     if (status == MMT_OK)
-        status = report(options, &table, err);
+        status = report(options, &devices[0], &table, err);
     mmt_table_free(&table);
     mmt_study_close(devices);
     return status;

@@ -352,7 +352,7 @@ static mmt_status show_phases(const struct mmt_ladder *ladder, mmt_error *err)
     struct mmt_table table = mmt_table_start(
         "phases (means), S over one core's A*B and over its best layout, E = S over the "
         "lanes of the device, and the turns in which a warp reads its row of the tile of "
-        "B",
+        "B if it reads element by element; a compiler may read several at once",
         form, NUM_SHOWN);
     for (int i = 0; i < ladder->num_climbs; i++)
         if (!ladder->climbs[i].why[0])

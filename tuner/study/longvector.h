@@ -86,7 +86,9 @@ struct mmt_vector_point {
 };
 
 /* kernel, streams and add from additions of ascending length, of which those count whose
- * three arrays fit into the cache (bytes; 0: none). Returns how many. */
+ * three arrays fit into the cache (bytes; 0: none). Where these take but the time of a
+ * launch, at whatever length, all count. None of the three is below zero, and add is 0
+ * where no length makes a difference. Returns how many count. */
 int mmt_vector_fit(const struct mmt_vector_point *points, int count, size_t element,
                    size_t cache, struct mmt_vector_costs *out);
 
@@ -106,11 +108,12 @@ double mmt_vector_predict(const struct mmt_vector_costs *costs, int64_t inner,
                           size_t element, int steps, bool levels);
 
 /* Measures kernel, streams, add and saxpy with vectors of up to `most` elements, and
- * draws one addition over its length beside what they make of it. */
+ * draws one addition over its length beside what they make of it. After `until`, by
+ * mmt_cpu_now, fewer lengths are measured, spread over all. */
 mmt_status mmt_vector_calibrate(const struct mmt_study_options *options,
                                 const struct mmt_study_device *device,
                                 struct mmt_study_timer *timer, mmt_type type,
-                                int64_t most, struct mmt_vector_costs *out,
+                                int64_t most, double until, struct mmt_vector_costs *out,
                                 mmt_error *err);
 
 /* The middle of `count` values, which are sorted. */

@@ -4,7 +4,8 @@
 #include "tuner/study/cpu.h"
 #include "tuner/study/longvector.h"
 
-enum { BATCH = 20, RUNS = 3 };
+enum { BATCH = 20, RUNS = 3, LEAST_POINTS = 24 };
+#define LEAST 1e-12 /* of a level and of seconds: a coarse clock may say 0 */
 
 /* ---- calibration ------------------------------------------------------------------ */
 
@@ -87,30 +88,59 @@ static double fit_streams(const struct mmt_vector_point *points, int count,
     return fit_line(rounds, seconds, count, kernel, each);
 }
 
-int mmt_vector_fit(const struct mmt_vector_point *points, int count, size_t element,
-                   size_t cache, struct mmt_vector_costs *out)
+/* How many lengths the cache holds, if they show what length costs: at the last of them
+ * it costs as much as the launch. Else all: a large GPU is through with whatever its
+ * cache holds within the time of a launch. */
+static int lengths_that_count(const struct mmt_vector_point *points, int count,
+                              size_t element, size_t cache)
 {
-    double least = INFINITY, kernel, each;
+    double kernel, each;
     int inside = 0;
 
     while (inside < count &&
            (!cache || 3.0 * (double) points[inside].length * (double) element <
                           0.8 * (double) cache))
         inside++;
-    inside = inside < 8 ? count : inside;
-    for (double streams = 256; streams < (double) points[inside - 1].length;
+    if (inside < 8)
+        return count;
+    fit_streams(points, inside, 1, &kernel, &each);
+    return each * (double) points[inside - 1].length < kernel ? count : inside;
+}
+
+/* No rounds to be seen: one stream, and time goes with length, or not even that. */
+static void fit_without_rounds(const struct mmt_vector_point *points, int count,
+                               struct mmt_vector_costs *out)
+{
+    double all[MMT_VECTOR_POINTS];
+
+    out->streams = 1;
+    fit_streams(points, count, 1, &out->kernel, &out->add);
+    if (out->add > 0 && out->kernel >= 0)
+        return;
+    for (int i = 0; i < count; i++)
+        all[i] = points[i].seconds / (out->add > 0 ? (double) points[i].length : 1);
+    double middle = mmt_median_of(all, count);
+    out->kernel = out->add > 0 ? 0 : middle;
+    out->add = out->add > 0 ? middle : 0;
+}
+
+int mmt_vector_fit(const struct mmt_vector_point *points, int count, size_t element,
+                   size_t cache, struct mmt_vector_costs *out)
+{
+    double least = INFINITY, kernel, each;
+    int used = lengths_that_count(points, count, element, cache);
+
+    for (double streams = 256; streams < (double) points[used - 1].length;
          streams *= 1.02) {
-        double error = fit_streams(points, inside, floor(streams), &kernel, &each);
+        double error = fit_streams(points, used, floor(streams), &kernel, &each);
         if (error < least) {
             least = error;
             out->streams = floor(streams), out->kernel = kernel, out->add = each;
         }
     }
-    if (isinf(least)) { /* no rounds to be seen: one stream, time goes with length */
-        out->streams = 1;
-        fit_streams(points, inside, 1, &out->kernel, &out->add);
-    }
-    return inside;
+    if (isinf(least))
+        fit_without_rounds(points, used, out);
+    return used;
 }
 
 /* ---- the models -------------------------------------------------------------------- */
@@ -133,7 +163,7 @@ static double bytes_of(int64_t inner, size_t element)
     return (double) ((inner + 2) * (inner + 2)) * (double) element;
 }
 
-/* Beyond its ends it goes on as it ended. */
+/* Beyond its ends it goes on as it ended. Its values are above zero. */
 static double look_up(const struct mmt_vector_curve *curve, double at)
 {
     const double *x = curve->at, *y = curve->value;
@@ -150,7 +180,7 @@ static double look_up(const struct mmt_vector_curve *curve, double at)
 static void append(struct mmt_vector_curve *curve, int64_t inner, double value)
 {
     curve->at[curve->count] = (double) inner;
-    curve->value[curve->count++] = value;
+    curve->value[curve->count++] = fmax(value, LEAST);
 }
 
 void mmt_vector_learn(struct mmt_vector_costs *costs, const struct mmt_vector_knot *knots,
@@ -187,18 +217,30 @@ double mmt_vector_predict(const struct mmt_vector_costs *costs, int64_t inner,
 
 /* ---- on the device ----------------------------------------------------------------- */
 
+/* All lengths, or those that there is time for, which move to the front. */
 static mmt_status time_points(const struct mmt_study_device *device,
                               struct mmt_study_timer *timer, mmt_type type,
                               const mmt_operand arrays[3],
-                              struct mmt_vector_point *points, int count, mmt_error *err)
+                              struct mmt_vector_point *points, int *count, double until,
+                              mmt_error *err)
 {
-    for (int i = 0; i < count; i++) {
-        mmt_problem problem = mmt_axpby_problem(type, points[i].length);
+    int order[MMT_VECTOR_POINTS], kept = 0;
+    mmt_study_spread(*count, order);
+    for (int i = 0; i < *count; i++) {
+        struct mmt_vector_point *point = &points[order[i]];
+        mmt_problem problem = mmt_axpby_problem(type, point->length);
+        if (i >= LEAST_POINTS && (mmt_cpu_now() > until || mmt_study_interrupted()))
+            break;
         mmt_status status =
-            time_vector(device, timer, &problem, arrays, 1, 1, &points[i].seconds, err);
+            time_vector(device, timer, &problem, arrays, 1, 1, &point->seconds, err);
         if (status != MMT_OK)
             return status;
+        point->seconds = fmax(point->seconds, LEAST);
     }
+    for (int i = 0; i < *count; i++)
+        if (points[i].seconds > 0)
+            points[kept++] = points[i];
+    *count = kept;
     return MMT_OK;
 }
 
@@ -232,6 +274,7 @@ static mmt_status time_saxpy(const struct mmt_study_device *device,
 }
 
 static mmt_status show_points(const struct mmt_study_options *options,
+                              const struct mmt_study_device *device, mmt_type type,
                               const struct mmt_vector_point *points, int count,
                               const struct mmt_vector_costs *costs, mmt_error *err)
 {
@@ -239,10 +282,11 @@ static mmt_status show_points(const struct mmt_study_options *options,
                                                  { "length", "elements", 0 },
                                                  { "one addition", "us", 4 } };
     struct mmt_table table = mmt_table_start("one addition over its length", columns, 3);
-    struct mmt_plot plot = {
-        "one addition of two vectors: rounds of streams", 1, 2, { 0, -1 }, true, true
-    };
+    char title[160];
+    struct mmt_plot plot = { title, 1, 2, { 0, -1 }, true, true };
 
+    snprintf(title, sizeof title, "one addition of two vectors, %s, on %.60s",
+             mmt_type_name(type), mmt_device_caps(device->device)->name);
     for (int model = 0; model < 2; model++)
         for (int i = 0; i < count; i++) {
             double seconds = model ? operation(costs, costs->add, points[i].length)
@@ -262,25 +306,29 @@ static mmt_status show_points(const struct mmt_study_options *options,
 mmt_status mmt_vector_calibrate(const struct mmt_study_options *options,
                                 const struct mmt_study_device *device,
                                 struct mmt_study_timer *timer, mmt_type type,
-                                int64_t most, struct mmt_vector_costs *out,
+                                int64_t most, double until, struct mmt_vector_costs *out,
                                 mmt_error *err)
 {
-    struct mmt_vector_point points[MMT_VECTOR_POINTS];
+    struct mmt_vector_point points[MMT_VECTOR_POINTS] = { { 0 } };
     mmt_operand arrays[3] = { { 0 } };
     size_t element = mmt_type_size(type), bytes = (size_t) most * element;
-    int count = choose_lengths(most, points);
+    int all = choose_lengths(most, points), count = all;
     mmt_status status = MMT_OK;
 
     for (int i = 0; i < 3 && status == MMT_OK; i++)
         status = mmt_buffer_create(device->device, bytes, &arrays[i], err);
     if (status == MMT_OK)
-        status = time_points(device, timer, type, arrays, points, count, err);
+        status = time_points(device, timer, type, arrays, points, &count, until, err);
     if (status == MMT_OK) {
-        int inside = mmt_vector_fit(points, count, element,
-                                    mmt_device_caps(device->device)->cache, out);
-        status = time_saxpy(device, timer, type, arrays, points, inside, out, err);
+        int used = mmt_vector_fit(points, count, element,
+                                  mmt_device_caps(device->device)->cache, out);
+        status = time_saxpy(device, timer, type, arrays, points, used, out, err);
     }
     for (int i = 0; i < 3; i++)
         mmt_buffer_free(device->device, arrays[i]);
-    return status ? status : show_points(options, points, count, out, err);
+    if (status == MMT_OK && count < all)
+        mmt_study_say(options,
+                      "the time for additions was over: %d of %d lengths were measured",
+                      count, all);
+    return status ? status : show_points(options, device, type, points, count, out, err);
 }

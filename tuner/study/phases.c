@@ -17,10 +17,17 @@ static void free_all(mmt_device *device, const struct buffers *buffers)
     mmt_buffer_free(device, buffers->workspace);
 }
 
+/* Some OpenCL devices give a buffer its memory when it is used first, which a few bytes
+ * bring about: else what kernels write would be allocated within their time. */
 static mmt_status allocate(mmt_device *device, size_t bytes, mmt_operand *out,
                            mmt_error *err)
 {
-    return bytes ? mmt_buffer_create(device, bytes, out, err) : MMT_OK;
+    static const char touch[64];
+    mmt_status status = bytes ? mmt_buffer_create(device, bytes, out, err) : MMT_OK;
+    if (status == MMT_OK && bytes)
+        status = mmt_buffer_write(device, *out, touch,
+                                  bytes < sizeof touch ? bytes : sizeof touch, err);
+    return status;
 }
 
 static mmt_status allocate_all(mmt_device *device, const struct mmt_phases_data *data,

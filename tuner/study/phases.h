@@ -1,5 +1,10 @@
 /* One computation in the phases that the papers time: allocate, host to device, kernel,
- * device to host. */
+ * device to host.
+ *
+ * Allocating ends when each buffer has been written to, a few bytes that are waited for:
+ * CUDA has a buffer's memory when it is allocated, but some OpenCL devices only when it
+ * is used first, and would have that in the time of the copy or, for C, of the kernel. A
+ * CPU gives memory page by page all the same, as it is touched. */
 #ifndef MMT_TUNER_STUDY_PHASES_H
 #define MMT_TUNER_STUDY_PHASES_H
 

@@ -93,29 +93,46 @@ static void add_decades(const char *axis, struct range range, struct mmt_text *t
 /* 51200000 is 51.2M. */
 static void place_label(double value, char label[24])
 {
-    double unit = value >= 1e9 ? 1e9 : value >= 1e6 ? 1e6 : 1;
-    const char *letter = unit == 1e9 ? "G" : unit == 1e6 ? "M" : "";
+    double unit = value >= 1e9 ? 1e9 : value >= 1e6 ? 1e6 : value >= 5e4 ? 1e3 : 1;
+    const char *letter = unit == 1e9 ? "G" : unit == 1e6 ? "M" : unit == 1e3 ? "k" : "";
     snprintf(label, 24, unit > 1 ? "%.4g%s" : "%.9g%s", value / unit, letter);
 }
 
 enum { MOST_TICS = 16 };
 
-/* The places themselves where they are few, but for those too near to another: a letter
- * takes about a hundredth of the axis. */
+enum { ROWS = 2 };
+
+/* The first of two rows in which a label does not reach into another: a letter takes
+ * about a hundredth of the axis. ROWS where there is none. */
+static int row_for(const double *places, const int *rows, int at, const char *label,
+                   double span)
+{
+    int row = 0;
+    for (; row < ROWS; row++) {
+        bool near = false;
+        for (int i = 0; i < at; i++)
+            near |= rows[i] == row && fabs(log(places[at] / places[i])) <
+                                          0.011 * (double) (strlen(label) + 1) * span;
+        if (!near)
+            break;
+    }
+    return row;
+}
+
+/* The places themselves where they are few. */
 static bool add_places(const struct mmt_table *table, const struct mmt_plot *plot,
                        struct range range, struct mmt_text *text)
 {
     double places[MOST_TICS], span = log(range.most / range.least);
+    int rows[MOST_TICS];
     char label[24];
     int count = 0;
 
     for (int row = 0; row < table->num_rows; row++) {
         double value = mmt_table_cell(table, row, plot->x)->number;
         bool seen = !is_drawn(table, plot, row);
-        place_label(value, label);
         for (int i = 0; i < count; i++)
-            seen |= fabs(log(value / places[i])) <
-                    0.011 * (double) (strlen(label) + 1) * span;
+            seen |= value == places[i];
         if (!seen && count == MOST_TICS)
             return false;
         if (!seen)
@@ -123,8 +140,11 @@ static bool add_places(const struct mmt_table *table, const struct mmt_plot *plo
     }
     mmt_text_add(text, "set xtics (");
     for (int i = 0; i < count; i++) {
+        static const char *const lines[ROWS + 1] = { "", "\\n", "" };
         place_label(places[i], label);
-        mmt_text_addf(text, "%s'%s' %.9g", i ? ", " : "", label, places[i]);
+        rows[i] = row_for(places, rows, i, label, span);
+        mmt_text_addf(text, "%s\"%s%s\" %.9g", i ? ", " : "", lines[rows[i]],
+                      rows[i] < ROWS ? label : "", places[i]);
     }
     mmt_text_add(text, ")\n");
     return true;
@@ -142,7 +162,7 @@ static void add_axis(const struct mmt_table *table, const struct mmt_plot *plot,
     snprintf(label, sizeof label, c->unit[0] ? "%s, %s" : "%s", c->name, c->unit);
     mmt_text_addf(text, "set %slabel ", axis);
     add_quoted(label, text);
-    mmt_text_addf(text, " noenhanced%s\n", is_x ? " offset 0,0.4" : "");
+    mmt_text_addf(text, "%s noenhanced\n", is_x ? ".\"\\n\" offset 0,0.4" : "");
     if (!log)
         return;
     mmt_text_addf(text, "set logscale %s\nset format %s '%%g'\n", axis, axis);
@@ -202,7 +222,8 @@ static int word_number(const struct mmt_table *table, const struct mmt_plot *plo
 }
 
 /* What the second column tells apart has a colour, what the first does, dashes; one
- * column alone has colours. */
+ * column alone has both, so that a curve shows through the gaps of one that lies on it.
+ */
 static void add_style(const struct mmt_table *table, const struct mmt_plot *plot, int row,
                       bool points, struct mmt_text *text)
 {
@@ -211,7 +232,7 @@ static void add_style(const struct mmt_table *table, const struct mmt_plot *plot
     enum { COLOURS = sizeof colours / sizeof *colours };
     bool two = plot->by[1] >= 0;
     int colour = word_number(table, plot, row, plot->by[two ? 1 : 0]);
-    int dash = two ? word_number(table, plot, row, plot->by[0]) : colour / COLOURS;
+    int dash = two ? word_number(table, plot, row, plot->by[0]) : colour;
 
     mmt_text_addf(text, " with %s lw 1.8 dt %d lc rgb '%s'%s title ",
                   points ? "linespoints" : "lines", dash % 5 + 1,
@@ -225,7 +246,7 @@ static void add_frame(const struct mmt_table *table, const struct mmt_plot *plot
     mmt_text_addf(text,
                   "set terminal svg size 800,%d font 'sans,13' background 'white'\n"
                   "set output ",
-                  460 + 20 * ((curves + 1) / 2));
+                  480 + 20 * ((curves + 1) / 2));
     add_quoted(picture, text);
     mmt_text_add(text, "\nset title ");
     add_quoted(plot->title, text);

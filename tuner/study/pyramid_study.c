@@ -5,7 +5,13 @@
  *
  * is the time of h sweeps (the paper's model (2), where t_plane is (N - 2)^2 t_a over the
  * number of threads), so that T / h is to be least. The paper minimises T, which would
- * always choose the least height. */
+ * always choose the least height.
+ *
+ * To many a card a plane takes longer than back. So there is a second model, which has
+ * 2 R t_send + (R - 2 h) t_receive in the place of (3 R - 2 h) t_copy: a block sends its
+ * planes and their right-hand side, and receives what is valid. t_copy is the mean of the
+ * two as a block of R planes there and R back would have it, (2 t_send + t_receive) / 3.
+ */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -19,41 +25,65 @@ enum { MOST_HEIGHTS = 14, RUNS = 3, USUAL_SIDE = 256 };
 
 /* What the model is made of, seconds. */
 struct costs {
-    double copy;  /* one plane, one way */
-    double plane; /* stencils of one plane */
+    double send, receive; /* one plane */
+    double plane;         /* stencils of one plane */
 };
+
+/* The paper's t_copy. */
+static double copy_of(const struct costs *costs)
+{
+    return (2 * costs->send + costs->receive) / 3;
+}
 
 /* ---- calibration ------------------------------------------------------------------ */
 
-/* One plane, one way, in a pass's own mixture: of each block the planes and their
- * right-hand side go, and the planes come back. Block after block, as a pass walks, since
- * memory that was just touched would be faster. */
-static mmt_status time_copies(const struct mmt_study_device *device,
-                              const struct mmt_pyramid_grid *grid, int64_t width,
-                              const mmt_operand arrays[3], double *seconds,
-                              mmt_error *err)
+/* Sends a block's planes and their right-hand side and receives the planes; adds what a
+ * plane took. */
+static mmt_status copy_block(const struct mmt_study_device *device,
+                             const struct mmt_pyramid_grid *grid, int64_t at,
+                             int64_t width, const mmt_operand arrays[3],
+                             struct costs *sum, mmt_error *err)
 {
     size_t plane = mmt_pyramid_bytes(grid) / (size_t) grid->planes;
-    size_t bytes = (size_t) width * plane;
-    mmt_status status = MMT_OK;
-    int blocks = 0;
+    size_t bytes = (size_t) width * plane, offset = (size_t) at * plane;
+    double start = mmt_cpu_now();
+    mmt_status status = mmt_buffer_write(device->device, arrays[0],
+                                         (const char *) grid->now + offset, bytes, err);
+    if (status == MMT_OK)
+        status = mmt_buffer_write(device->device, arrays[2],
+                                  (const char *) grid->f + offset, bytes, err);
+    double sent = mmt_cpu_now();
+    if (status == MMT_OK)
+        status = mmt_buffer_read(device->device, (char *) grid->next + offset, arrays[0],
+                                 bytes, err);
+    sum->send += (sent - start) / (2 * (double) width);
+    sum->receive += (mmt_cpu_now() - sent) / (double) width;
+    return status;
+}
 
-    *seconds = 0;
-    for (int64_t at = 0; at + width <= grid->planes && status == MMT_OK; at += width) {
-        size_t offset = (size_t) at * plane;
-        double start = mmt_cpu_now();
-        status = mmt_buffer_write(device->device, arrays[0],
-                                  (const char *) grid->now + offset, bytes, err);
-        if (status == MMT_OK)
-            status = mmt_buffer_write(device->device, arrays[2],
-                                      (const char *) grid->f + offset, bytes, err);
-        if (status == MMT_OK)
-            status = mmt_buffer_read(device->device, (char *) grid->next + offset,
-                                     arrays[0], bytes, err);
-        *seconds += mmt_cpu_now() - start;
-        blocks++;
+/* The least of a few walks, as of passes, after one that warms up. Block after block, as
+ * a pass walks, since memory that was just touched would be faster. */
+static mmt_status time_copies(const struct mmt_study_device *device,
+                              const struct mmt_pyramid_grid *grid, int64_t width,
+                              const mmt_operand arrays[3], struct costs *out,
+                              mmt_error *err)
+{
+    mmt_status status = MMT_OK;
+
+    out->send = out->receive = INFINITY;
+    for (int run = 0; run <= RUNS && status == MMT_OK; run++) {
+        struct costs sum = { 0 };
+        int blocks = 0;
+        for (int64_t at = 0; at + width <= grid->planes && status == MMT_OK;
+             at += width) {
+            status = copy_block(device, grid, at, width, arrays, &sum, err);
+            blocks++;
+        }
+        if (!run)
+            continue;
+        out->send = fmin(out->send, sum.send / blocks);
+        out->receive = fmin(out->receive, sum.receive / blocks);
     }
-    *seconds /= 3.0 * (double) width * blocks;
     return status;
 }
 
@@ -107,9 +137,7 @@ static mmt_status calibrate(const struct mmt_study_device *device,
     if (status == MMT_OK)
         status = mmt_buffer_write(device->device, arrays[2], grid->f, bytes, err);
     if (status == MMT_OK)
-        status = time_copies(device, grid, width, arrays, &out->copy, err); /* warms up */
-    if (status == MMT_OK)
-        status = time_copies(device, grid, width, arrays, &out->copy, err);
+        status = time_copies(device, grid, width, arrays, out, err);
     if (status == MMT_OK)
         status = time_sweeps(device, grid, width, arrays, &out->plane, err);
     for (int i = 0; i < 3; i++)
@@ -119,12 +147,19 @@ static mmt_status calibrate(const struct mmt_study_device *device,
 
 /* ---- the height ------------------------------------------------------------------- */
 
-/* Seconds of a pass by the model, for whole blocks. */
-static double predict(const struct costs *costs, int64_t planes, int64_t r, int64_t h)
+enum { PAPER, BOTH_WAYS, MODELS };
+static const char *const model_names[MODELS] = { "model of the paper",
+                                                 "model with both ways" };
+
+/* Seconds of a pass by a model, for whole blocks. */
+static double predict(const struct costs *costs, int64_t planes, int64_t r, int64_t h,
+                      int model)
 {
     double blocks = ceil((double) (planes - 2 * h) / (double) (r - 2 * h));
-    return fmax(1, blocks) * ((double) (3 * r - 2 * h) * costs->copy +
-                              (double) (h * (r - h - 1)) * costs->plane);
+    double copies = model == PAPER ? (double) (3 * r - 2 * h) * copy_of(costs)
+                                   : (double) (2 * r) * costs->send +
+                                         (double) (r - 2 * h) * costs->receive;
+    return fmax(1, blocks) * (copies + (double) (h * (r - h - 1)) * costs->plane);
 }
 
 /* Height 1 for comparison, then 10 to 15 between 2 and N / 10, as the paper says, as far
@@ -150,6 +185,7 @@ enum {
     SENT,
     RECEIVED,
     STENCILS,
+    RAN,
     TIME,
     EACH,
     DEVIATION,
@@ -164,118 +200,230 @@ static const struct mmt_column columns[NUM] = {
     [SENT] = { "sent", "million", 4 },
     [RECEIVED] = { "received", "million", 4 },
     [STENCILS] = { "stencils", "million", 4 },
+    [RAN] = { "runs", "" },
     [TIME] = { "T", "ms", 4 },
     [EACH] = { "T / h", "ms", 4 },
-    [DEVIATION] = { "model", "%", 3 },
+    [DEVIATION] = { "deviation", "%", 3 },
 };
 
-static void add_row(struct mmt_table *table, const char *series,
-                    const struct mmt_pyramid_shape *shape,
-                    const struct mmt_pyramid_counts *counts, double seconds, double model)
+/* A shape as it was measured: the least time of so many runs. None: it was left out. */
+struct timed {
+    struct mmt_pyramid_shape shape;
+    struct mmt_pyramid_counts counts;
+    int runs;
+};
+
+/* A height in all of the memory, and beside it with overlap, in half of it a block. */
+struct attempt {
+    struct timed plain, overlapped;
+};
+
+static void add_measured(struct mmt_table *table, const char *series,
+                         const struct timed *timed)
 {
+    const struct mmt_pyramid_counts *c = &timed->counts;
     const struct mmt_cell row[NUM] = {
         [SERIES] = MMT_WORD(series),
-        [HEIGHT] = MMT_NUMBER((double) shape->height),
-        [WIDTH] = MMT_NUMBER((double) shape->width),
-        [BLOCKS] = MMT_NUMBER(counts ? (double) counts->blocks : NAN),
-        [SENT] = MMT_NUMBER(counts ? (double) counts->sent * 1e-6 : NAN),
-        [RECEIVED] = MMT_NUMBER(counts ? (double) counts->received * 1e-6 : NAN),
-        [STENCILS] = MMT_NUMBER(counts ? (double) counts->stencils * 1e-6 : NAN),
-        [TIME] = MMT_NUMBER(seconds * 1e3),
-        [EACH] = MMT_NUMBER(seconds * 1e3 / (double) shape->height),
-        [DEVIATION] = MMT_NUMBER(model > 0 ? (model / seconds - 1) * 100 : NAN),
+        [HEIGHT] = MMT_NUMBER((double) timed->shape.height),
+        [WIDTH] = MMT_NUMBER((double) timed->shape.width),
+        [BLOCKS] = MMT_NUMBER((double) c->blocks),
+        [SENT] = MMT_NUMBER((double) c->sent * 1e-6),
+        [RECEIVED] = MMT_NUMBER((double) c->received * 1e-6),
+        [STENCILS] = MMT_NUMBER((double) c->stencils * 1e-6),
+        [RAN] = MMT_NUMBER(timed->runs),
+        [TIME] = MMT_NUMBER(c->seconds * 1e3),
+        [EACH] = MMT_NUMBER(c->seconds * 1e3 / (double) timed->shape.height),
+        [DEVIATION] = MMT_NUMBER(NAN),
     };
     mmt_table_add(table, row);
 }
 
+static void add_model(struct mmt_table *table, const char *series,
+                      const struct timed *timed, double seconds)
+{
+    struct mmt_cell row[NUM];
+    for (int c = 0; c < NUM; c++)
+        row[c] = MMT_NUMBER(NAN);
+    row[SERIES] = MMT_WORD(series);
+    row[HEIGHT] = MMT_NUMBER((double) timed->shape.height);
+    row[WIDTH] = MMT_NUMBER((double) timed->shape.width);
+    row[TIME] = MMT_NUMBER(seconds * 1e3);
+    row[EACH] = MMT_NUMBER(seconds * 1e3 / (double) timed->shape.height);
+    row[DEVIATION] = MMT_NUMBER((seconds / timed->counts.seconds - 1) * 100);
+    mmt_table_add(table, row);
+}
+
+/* At least one run counts, after one that builds kernels. */
 static mmt_status time_pass(const struct mmt_study_device *device,
-                            const struct mmt_pyramid_grid *grid,
-                            const struct mmt_pyramid_shape *shape,
-                            struct mmt_pyramid_counts *out, mmt_error *err)
+                            const struct mmt_pyramid_grid *grid, double until,
+                            struct timed *timed, mmt_error *err)
 {
     struct mmt_pyramid *pyramid;
     double least = INFINITY;
-    mmt_status status = mmt_pyramid_open(device, grid, shape, &pyramid, err);
+    mmt_status status = mmt_pyramid_open(device, grid, &timed->shape, &pyramid, err);
     if (status != MMT_OK)
         return status;
     for (int run = 0; run <= RUNS && status == MMT_OK; run++) {
-        status = mmt_pyramid_pass(pyramid, out, NULL, err);
-        if (run) /* the first builds kernels */
-            least = fmin(least, out->seconds);
+        if (run > 1 && mmt_cpu_now() > until)
+            break;
+        status = mmt_pyramid_pass(pyramid, &timed->counts, NULL, err);
+        if (run)
+            least = fmin(least, timed->counts.seconds);
+        timed->runs = run;
     }
     mmt_pyramid_close(pyramid);
-    out->seconds = least;
+    timed->counts.seconds = least;
     return status;
 }
 
-/* The best of what was tried. */
-struct choice {
-    int64_t by_model, by_time; /* heights */
-    double model, time; /* seconds for one sweep at by_model as measured, by_time */
-    double overlapped;  /* seconds for one sweep, the best with overlap */
-};
-
+/* Spread over all heights, each in its share of what time there is; when it is over,
+ * those that are left are left out, but for four. */
 static mmt_status try_heights(const struct mmt_study_device *device,
-                              const struct mmt_pyramid_grid *grid, int64_t width,
-                              int64_t half, const struct costs *costs,
-                              struct mmt_table *table, struct choice *out, mmt_error *err)
+                              const struct mmt_pyramid_grid *grid, double until,
+                              struct attempt *attempts, int count, mmt_error *err)
 {
-    int64_t heights[MOST_HEIGHTS + 2];
-    int count = choose_heights(grid->side, width, heights);
-    double least_model = INFINITY;
+    enum { LEAST_HEIGHTS = 4 };
+    int order[MOST_HEIGHTS + 2];
 
-    *out = (struct choice){ .time = INFINITY, .overlapped = INFINITY };
+    mmt_study_spread(count, order);
     for (int i = 0; i < count && !mmt_study_interrupted(); i++) {
-        struct mmt_pyramid_shape shape = { heights[i], width, false },
-                                 both = { heights[i], half, true };
-        struct mmt_pyramid_counts counts;
-        double model = predict(costs, grid->planes, width, heights[i]),
-               h = (double) heights[i];
-        mmt_status status = time_pass(device, grid, &shape, &counts, err);
+        struct attempt *at = &attempts[order[i]];
+        double now = mmt_cpu_now(), share = (until - now) / (count - i) / 2;
+        if (i >= LEAST_HEIGHTS && share < 0)
+            break;
+        mmt_status status = time_pass(device, grid, now + share, &at->plain, err);
+        if (status == MMT_OK && at->overlapped.shape.width > 2 * at->plain.shape.height)
+            status = time_pass(device, grid, now + 2 * share, &at->overlapped, err);
         if (status != MMT_OK)
             return status;
-        add_row(table, "measured", &shape, &counts, counts.seconds, model);
-        add_row(table, "model", &shape, NULL, model, 0);
-        if (counts.seconds / h < out->time)
-            out->time = counts.seconds / h, out->by_time = heights[i];
-        if (heights[i] > 1 && model / h < least_model) {
-            least_model = model / h;
-            out->by_model = heights[i], out->model = counts.seconds / h;
-        }
-        if (half <= 2 * heights[i])
-            continue;
-        status = time_pass(device, grid, &both, &counts, err);
-        if (status != MMT_OK)
-            return status;
-        add_row(table, "overlapped", &both, &counts, counts.seconds, 0);
-        out->overlapped = fmin(out->overlapped, counts.seconds / h);
     }
     return MMT_OK;
 }
 
-static void say_choice(const struct mmt_study_options *options,
-                       const struct choice *choice, const struct costs *costs,
-                       int64_t width)
+static void add_rows(const struct mmt_pyramid_grid *grid, const struct costs *costs,
+                     const struct attempt *attempts, int count, struct mmt_table *table)
 {
-    mmt_study_say(
-        options,
-        "t_copy = %.3f us a plane, t_plane = %.3f us; sqrt(3 R t_copy / t_plane) "
-        "= %.1f",
-        costs->copy * 1e6, costs->plane * 1e6,
-        sqrt(3 * (double) width * costs->copy / costs->plane));
-    if (choice->by_model)
-        mmt_study_say(
-            options,
-            "the model chooses h = %" PRId64 ", %.1f %% above the best that was "
-            "measured, h = %" PRId64,
-            choice->by_model, (choice->model / choice->time - 1) * 100, choice->by_time);
-    else
+    for (const struct attempt *at = attempts; at < attempts + count; at++) {
+        const struct mmt_pyramid_shape *shape = &at->plain.shape;
+        if (!at->plain.runs)
+            continue;
+        add_measured(table, "measured", &at->plain);
+        for (int model = 0; model < MODELS; model++)
+            add_model(table, model_names[model], &at->plain,
+                      predict(costs, grid->planes, shape->width, shape->height, model));
+        if (at->overlapped.runs)
+            add_measured(table, "overlapped", &at->overlapped);
+    }
+}
+
+/* ---- what came of it --------------------------------------------------------------- */
+
+/* Seconds of one sweep; infinite where it was not measured. */
+static double each(const struct timed *timed)
+{
+    return timed->runs ? timed->counts.seconds / (double) timed->shape.height : INFINITY;
+}
+
+/* The attempt with the least time a sweep, plain or overlapped. */
+static const struct attempt *best(const struct attempt *attempts, int count,
+                                  bool overlapped)
+{
+    const struct attempt *least = attempts;
+    for (const struct attempt *at = attempts; at < attempts + count; at++)
+        if (overlapped ? each(&at->overlapped) < each(&least->overlapped)
+                       : each(&at->plain) < each(&least->plain))
+            least = at;
+    return least;
+}
+
+/* By a model, above height 1; NULL where there is none. */
+static const struct attempt *chosen(const struct mmt_pyramid_grid *grid,
+                                    const struct costs *costs,
+                                    const struct attempt *attempts, int count, int model)
+{
+    const struct attempt *least = NULL;
+    double least_each = INFINITY;
+    for (const struct attempt *at = attempts; at < attempts + count; at++) {
+        int64_t h = at->plain.shape.height;
+        double one =
+            predict(costs, grid->planes, at->plain.shape.width, h, model) / (double) h;
+        if (h > 1 && at->plain.runs && one < least_each)
+            least = at, least_each = one;
+    }
+    return least;
+}
+
+static void say_choice(const struct mmt_study_options *options,
+                       const struct mmt_pyramid_grid *grid, const struct costs *costs,
+                       const struct attempt *attempts, int count)
+{
+    const struct timed *fastest = &best(attempts, count, false)->plain;
+    int64_t width = attempts->plain.shape.width;
+
+    mmt_study_say(options,
+                  "t_send = %.3f us a plane, t_receive = %.3f us; t_copy = (2 t_send + "
+                  "t_receive) / "
+                  "3 = %.3f us, t_plane = %.3f us; sqrt(3 R t_copy / t_plane) = %.1f",
+                  costs->send * 1e6, costs->receive * 1e6, copy_of(costs) * 1e6,
+                  costs->plane * 1e6,
+                  sqrt(3 * (double) width * copy_of(costs) / costs->plane));
+    for (int model = 0; model < MODELS; model++) {
+        const struct attempt *at = chosen(grid, costs, attempts, count, model);
+        if (!at)
+            break;
+        mmt_study_say(options,
+                      "the %s chooses h = %" PRId64
+                      ", %.1f %% above the best that was measured, h = %" PRId64,
+                      model_names[model], at->plain.shape.height,
+                      (each(&at->plain) / each(fastest) - 1) * 100,
+                      fastest->shape.height);
+    }
+    if (width < 7)
         mmt_study_say(options, "blocks of %" PRId64 " planes leave height 1 alone",
                       width);
-    if (isfinite(choice->overlapped))
+}
+
+/* At its best height each, and at equal heights, where blocks of half the planes do more
+ * work over than whole ones. */
+static void say_overlap(const struct mmt_study_options *options,
+                        const struct attempt *attempts, int count)
+{
+    const struct timed *plain = &best(attempts, count, false)->plain,
+                       *both = &best(attempts, count, true)->overlapped;
+    struct mmt_text equal = { 0 };
+
+    if (!both->runs)
+        return;
+    for (const struct attempt *at = attempts; at < attempts + count; at++)
+        if (at->overlapped.runs)
+            mmt_text_addf(&equal, "%s%.2f (h = %" PRId64 ")", equal.length ? ", " : "",
+                          each(&at->plain) / each(&at->overlapped),
+                          at->plain.shape.height);
+    mmt_study_say(options,
+                  "copies beside computing, in as much memory, which halves the blocks: "
+                  "%.2f times as fast where each has its best height, h = %" PRId64
+                  " beside h = %" PRId64 "; at equal heights %s times",
+                  each(plain) / each(both), both->shape.height, plain->shape.height,
+                  mmt_text_string(&equal));
+    mmt_text_finish(&equal);
+}
+
+static void say_limit(const struct mmt_study_options *options,
+                      const struct attempt *attempts, int count)
+{
+    int tried = 0, fewest = RUNS;
+    for (const struct attempt *at = attempts; at < attempts + count; at++) {
+        tried += at->plain.runs > 0;
+        if (at->plain.runs && at->plain.runs < fewest)
+            fewest = at->plain.runs;
+        if (at->overlapped.runs && at->overlapped.runs < fewest)
+            fewest = at->overlapped.runs;
+    }
+    if (tried < count || fewest < RUNS)
         mmt_study_say(options,
-                      "copies beside computing, in as much memory: %.2f times as fast",
-                      choice->time / choice->overlapped);
+                      "the time was over: %d of %d heights were measured, in at least %d "
+                      "of %d runs",
+                      tried, count, fewest, RUNS);
 }
 
 /* ---- the study -------------------------------------------------------------------- */
@@ -306,26 +454,51 @@ static mmt_status widths(const struct mmt_study_options *options,
 }
 
 static mmt_status report(const struct mmt_study_options *options,
-                         const struct mmt_table *table, mmt_error *err)
+                         const struct mmt_study_device *device,
+                         const struct mmt_pyramid_grid *grid, const struct costs *costs,
+                         const struct attempt *attempts, int count, mmt_error *err)
 {
-    struct mmt_plot plot = {
-        "one sweep of a pass in pyramids", HEIGHT, EACH, { SERIES, -1 }, false, false
-    };
-    mmt_status status = mmt_study_show(options, table, "pyramid", err);
+    char title[128], over[160];
+    struct mmt_plot plot = { over, HEIGHT, EACH, { SERIES, -1 }, false, false };
+
+    snprintf(title, sizeof title, "passes over a grid of %" PRId64 "^3, %s", grid->side,
+             mmt_type_name(grid->type));
+    snprintf(over, sizeof over, "one sweep in pyramids, %" PRId64 "^3, %s, on %.60s",
+             grid->side, mmt_type_name(grid->type),
+             mmt_device_caps(device->device)->name);
+    struct mmt_table table = mmt_table_start(title, columns, NUM);
+    add_rows(grid, costs, attempts, count, &table);
+    mmt_status status = mmt_study_show(options, &table, "pyramid", err);
     if (status == MMT_OK)
-        status = mmt_study_draw(options, table, &plot, "pyramid", err);
+        status = mmt_study_draw(options, &table, &plot, "pyramid", err);
+    if (status == MMT_OK && table.num_rows) {
+        say_choice(options, grid, costs, attempts, count);
+        say_overlap(options, attempts, count);
+        say_limit(options, attempts, count);
+    }
+    mmt_table_free(&table);
     return status;
+}
+
+static int plan_attempts(int64_t side, int64_t width, int64_t half,
+                         struct attempt attempts[MOST_HEIGHTS + 2])
+{
+    int64_t heights[MOST_HEIGHTS + 2];
+    int count = choose_heights(side, width, heights);
+    for (int i = 0; i < count; i++)
+        attempts[i] = (struct attempt){ { .shape = { heights[i], width, false } },
+                                        { .shape = { heights[i], half, true } } };
+    return count;
 }
 
 static mmt_status study_grid(const struct mmt_study_options *options,
                              const struct mmt_study_device *device, mmt_type type,
-                             int64_t side, mmt_error *err)
+                             int64_t side, double until, mmt_error *err)
 {
     struct mmt_pyramid_grid grid;
     struct costs costs = { 0 };
-    struct choice choice;
+    struct attempt attempts[MOST_HEIGHTS + 2];
     int64_t width, half;
-    char title[128];
     double bytes = pow((double) side, 3) * (double) mmt_type_size(type);
     mmt_status status = mmt_study_fits(
         device, "the grid, its right-hand side and their blocks", 3 * bytes,
@@ -335,19 +508,14 @@ static mmt_status study_grid(const struct mmt_study_options *options,
     if (status != MMT_OK)
         return status;
 
-    snprintf(title, sizeof title, "passes over a grid of %" PRId64 "^3, %s", side,
-             mmt_type_name(type));
-    struct mmt_table table = mmt_table_start(title, columns, NUM);
     status = widths(options, &grid, &width, &half, err);
+    int count = status == MMT_OK ? plan_attempts(side, width, half, attempts) : 0;
     if (status == MMT_OK)
         status = calibrate(device, &grid, width, &costs, err);
     if (status == MMT_OK)
-        status = try_heights(device, &grid, width, half, &costs, &table, &choice, err);
+        status = try_heights(device, &grid, until, attempts, count, err);
     if (status == MMT_OK)
-        status = report(options, &table, err);
-    if (status == MMT_OK)
-        say_choice(options, &choice, &costs, width);
-    mmt_table_free(&table);
+        status = report(options, device, &grid, &costs, attempts, count, err);
     mmt_pyramid_grid_free(&grid);
     return status;
 }
@@ -378,6 +546,7 @@ static mmt_status run(const struct mmt_study_options *options, mmt_error *err)
 {
     struct mmt_study_device devices[MMT_STUDY_DEVICES] = { 0 };
     int64_t side = options->num_sizes ? options->sizes[0] : USUAL_SIDE;
+    double until = mmt_study_until(options);
     mmt_type type;
     mmt_status status = check_options(options, &type, err);
 
@@ -386,7 +555,7 @@ static mmt_status run(const struct mmt_study_options *options, mmt_error *err)
     if (status == MMT_OK)
         status = mmt_pyramid_check(options, &devices[0], type, err);
     if (status == MMT_OK)
-        status = study_grid(options, &devices[0], type, side, err);
+        status = study_grid(options, &devices[0], type, side, until, err);
     mmt_study_close(devices);
     return status;
 }
@@ -396,8 +565,9 @@ const struct mmt_study mmt_study_pyramid = {
     .what = "Jacobi's method on a grid that exceeds device memory, and the best height",
     .notes =
         "One size, N, for a grid of N^3; default: 256. Without --memory, a quarter of "
-        "what\nthe grid would need.\n",
+        "what\nthe grid would need. With --seconds fewer runs and heights are measured, "
+        "but at least\nfour heights.\n",
     .heeds = MMT_HEEDS_DEVICES | MMT_HEEDS_TYPES | MMT_HEEDS_SIZES | MMT_HEEDS_MEMORY |
-             MMT_HEEDS_SEED,
+             MMT_HEEDS_SEED | MMT_HEEDS_SECONDS,
     .run = run,
 };

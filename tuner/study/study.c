@@ -8,6 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "profiles/profile.h"
+#include "tuner/study/cpu.h"
 #include "tuner/study/timer.h"
 
 static const struct mmt_study *const studies[] = {
@@ -81,6 +83,22 @@ void mmt_study_say(const struct mmt_study_options *options, const char *format, 
     fflush(stdout);
 }
 
+double mmt_study_until(const struct mmt_study_options *options)
+{
+    return options->seconds > 0 ? mmt_cpu_now() + options->seconds : INFINITY;
+}
+
+void mmt_study_spread(int count, int *order)
+{
+    enum { COARSEST = 16 };
+    int done = 0;
+    for (int i = 0; i < count; i += COARSEST)
+        order[done++] = count - 1 - i;
+    for (int step = COARSEST; step > 1; step /= 2)
+        for (int i = step / 2; i < count; i += step)
+            order[done++] = count - 1 - i;
+}
+
 /* The least time above zero that two marks with nothing between them are apart; 0 where
  * they are not told apart. */
 static mmt_status mark_step(mmt_device *device, double *step, mmt_error *err)
@@ -108,19 +126,55 @@ static double clock_step(void)
     return (double) step.tv_sec + 1e-9 * (double) step.tv_nsec;
 }
 
+static bool tuned_for(const mmt_profile *profile, int type)
+{
+    bool found = false;
+    for (size_t i = 0; i < profile->num_entries; i++)
+        found |= profile->entries[i].problem.type == (mmt_type) type &&
+                 !profile->entries[i].source[0];
+    for (size_t i = 0; i < profile->num_kept; i++)
+        found |= profile->kept[i].type == (mmt_type) type;
+    return found;
+}
+
+/* "with a profile for f32, without one for f64, i32: defaults", of the types that may be
+ * asked for. */
+static void tell_profile(const struct mmt_study_options *options,
+                         const mmt_profile *profile, char out[128])
+{
+    static const mmt_type all[] = { MMT_F32, MMT_F64, MMT_I32 };
+    char lists[2][32] = { "", "" };
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        char *list = lists[profile && tuned_for(profile, all[i])];
+        size_t used = strlen(list);
+        if (!options->some_types || options->types[all[i]])
+            snprintf(list + used, 32 - used, "%s%s", used ? ", " : "",
+                     mmt_type_name(all[i]));
+    }
+    if (!profile)
+        snprintf(out, 128, "without a profile: defaults");
+    else if (!lists[1][0])
+        snprintf(out, 128, "without a profile for %s: defaults", lists[0]);
+    else
+        snprintf(out, 128, "with a profile for %s%s%s%s", lists[1],
+                 lists[0][0] ? ", without one for " : "", lists[0],
+                 lists[0][0] ? ": defaults" : "");
+}
+
 static mmt_status introduce(const struct mmt_study_options *options,
                             const struct mmt_study_device *slot, mmt_error *err)
 {
     double step;
+    char tuned[128];
     mmt_status status = mark_step(slot->device, &step, err);
     if (status != MMT_OK)
         return status;
+    tell_profile(options, slot->profile, tuned);
     mmt_study_say(options,
                   "%s, %s; the host's clock steps by %.0f ns, two marks of the device's "
                   "are %.2f us apart at the least",
-                  mmt_device_name(slot->device),
-                  slot->profile ? "with its profile" : "without a profile: defaults",
-                  clock_step() * 1e9, step * 1e6);
+                  mmt_device_name(slot->device), tuned, clock_step() * 1e9, step * 1e6);
     if (mmt_device_caps(slot->device)->kind == MMT_CPU)
         mmt_study_say(options,
                       "%s is a CPU: its memory is the host's, and what is called copying "
@@ -235,8 +289,9 @@ static const struct option_help {
       "  --repetitions N       default: as the paper has them\n" },
     { { "seconds", required_argument, NULL, SECONDS },
       MMT_HEEDS_SECONDS,
-      "  --seconds N           repeat one row for no longer; default: all "
-      "repetitions\n" },
+      "  --seconds N           repeat one row for no longer, or measure no longer in "
+      "all\n"
+      "                        (longvector, pyramid); default: no limit\n" },
     { { "paper", required_argument, NULL, PAPER },
       MMT_HEEDS_PAPER,
       "  --paper NAME          zatolokin, semenenko, gts250 or ustyuzhanin; default: "

@@ -19,7 +19,8 @@ struct mmt_study_options {
     int64_t repetitions;            /* 0: as the paper has them */
     const char *paper;              /* NULL: all that the study knows */
     double cpu_seconds; /* a run on one core that would take longer is left out */
-    double seconds;     /* of repetitions for one row of a table; 0: all of them */
+    double seconds;     /* of repetitions for one row of a table, or of a whole study that
+                         * measures in rounds; 0: all of them */
     int64_t memory;     /* bytes of device memory that may be used; 0: all */
     int64_t seed;
     const char *folder; /* where results go; never NULL */
@@ -91,6 +92,14 @@ mmt_status mmt_study_draw(const struct mmt_study_options *options,
 /* A line for people on what is being done; nothing with --json. */
 __attribute__((format(printf, 2, 3))) void mmt_study_say(
     const struct mmt_study_options *options, const char *format, ...);
+
+/* When the time of a whole study that starts now is over, by mmt_cpu_now; INFINITY where
+ * --seconds sets no limit. */
+double mmt_study_until(const struct mmt_study_options *options);
+
+/* 0 ... count - 1 in an order whose beginnings are spread over all: the last and every
+ * sixteenth before it, then those between, and so on. */
+void mmt_study_spread(int count, int *order);
 
 /* Whether Ctrl-C was pressed: the study ends, and what was measured is shown and saved.
  */

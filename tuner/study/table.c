@@ -50,18 +50,19 @@ const struct mmt_cell *mmt_table_cell(const struct mmt_table *table, int row, in
 
 /* ---- for people ------------------------------------------------------------------- */
 
-enum { WIDEST = 64 };
+enum { WIDEST = 64 }; /* of a number */
 
-static void cell_text(const struct mmt_table *table, int row, int column,
-                      char out[WIDEST])
+/* A word as it is; a number in `out`. */
+static const char *cell_text(const struct mmt_table *table, int row, int column,
+                             char out[WIDEST])
 {
     const struct mmt_cell *cell = mmt_table_cell(table, row, column);
     int digits = table->columns[column].digits;
     double value = cell->number, size = fabs(value);
 
     if (cell->word)
-        snprintf(out, WIDEST, "%s", cell->word);
-    else if (isnan(value))
+        return cell->word;
+    if (isnan(value))
         snprintf(out, WIDEST, "-");
     else if (!digits || value == 0)
         snprintf(out, WIDEST, "%.0f", value);
@@ -70,6 +71,7 @@ static void cell_text(const struct mmt_table *table, int row, int column,
     else
         snprintf(out, WIDEST, "%.*f", (int) fmax(0, digits - 1 - floor(log10(size))),
                  value);
+    return out;
 }
 
 static int width_of(const struct mmt_table *table, int column)
@@ -80,8 +82,8 @@ static int width_of(const struct mmt_table *table, int column)
 
     width = unit > width ? unit : width;
     for (int row = 0; row < table->num_rows; row++) {
-        cell_text(table, row, column, text);
-        width = strlen(text) > width ? strlen(text) : width;
+        size_t length = strlen(cell_text(table, row, column, text));
+        width = length > width ? length : width;
     }
     return (int) width;
 }
@@ -120,13 +122,6 @@ static const char *unit_text(const struct mmt_table *table, int row, int column,
     return table->columns[column].unit;
 }
 
-static const char *value_text(const struct mmt_table *table, int row, int column,
-                              char buffer[WIDEST])
-{
-    cell_text(table, row, column, buffer);
-    return buffer;
-}
-
 void mmt_table_print(const struct mmt_table *table, FILE *file)
 {
     int widths[MMT_MOST_COLUMNS] = { 0 };
@@ -141,7 +136,7 @@ void mmt_table_print(const struct mmt_table *table, FILE *file)
     if (units)
         print_line(table, widths, unit_text, 0, file);
     for (int row = 0; row < table->num_rows; row++)
-        print_line(table, widths, value_text, row, file);
+        print_line(table, widths, cell_text, row, file);
 }
 
 /* ---- for programs ----------------------------------------------------------------- */
