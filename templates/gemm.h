@@ -124,10 +124,10 @@ static inline int64_t mmt_gemm_run_sums(unsigned blocks, int area)
 static inline const char *mmt_gemm_reject_runs(unsigned blocks, int area,
                                                const struct mmt_caps *caps)
 {
-    enum { ADDERS = 256 };
+    enum { ADDERS_X = 32, ADDERS_Y = 8 };
     if (mmt_gemm_run_sums(blocks, area) > MMT_GEMM_MOST_PARTIAL)
         return "DEAL=runs makes more than 2^24 partial sums; choose smaller tiles";
-    return mmt_gemm_reject(ADDERS, 1, 0, caps);
+    return mmt_gemm_reject(ADDERS_X, ADDERS_Y, 0, caps);
 }
 
 /* Adds the launch that adds up the parts of runs of the first launch of `out`, whose
@@ -135,7 +135,7 @@ static inline const char *mmt_gemm_reject_runs(unsigned blocks, int area,
 static inline void mmt_gemm_share_runs(int64_t tiles, int area, const mmt_problem *p,
                                        struct mmt_launches *out)
 {
-    enum { ADDERS = 256, BLOCKS_BESIDE = 8 };
+    enum { ADDERS_X = 32, ADDERS_Y = 8, BLOCKS_BESIDE = 8 };
     static const enum mmt_arg args[] = {
         MMT_ARG_M,       MMT_ARG_N, MMT_ARG_K,         MMT_ARG_ALPHA, MMT_ARG_BETA,
         MMT_ARG_SCALARS, MMT_ARG_C, MMT_ARG_WORKSPACE, MMT_ARG_BIAS,  MMT_ARG_END,
@@ -147,7 +147,7 @@ static inline void mmt_gemm_share_runs(int64_t tiles, int area, const mmt_proble
         .entry = "mmt_add_runs",
         .args = args,
         .grid = { blocks, BLOCKS_BESIDE, (unsigned) p->batch },
-        .block = { ADDERS, 1, 1 },
+        .block = { ADDERS_X, ADDERS_Y, 1 },
     };
     out->workspace =
         (size_t) (mmt_gemm_run_sums(blocks, area) * p->batch) * mmt_type_size(p->type);

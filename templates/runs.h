@@ -96,25 +96,27 @@ DEVICE_FN GLOBAL real *part_of_run(GLOBAL real *workspace, int block, int part)
 }
 
 #if DEAL == RUNS
-// A thread adds 16 bytes of each part of a shared tile.
+// A thread adds 16 bytes of parts of a shared tile: of all of them or, where a tile has many,
+// ADDERS_Y threads share them. Either way they are added in an order that depends on nothing
+// but the sizes and the number of blocks.
 //
-// Launch: block (ADDERS), grid (blocks that stay in mmt_gemm, any, batch).
-#define ADDERS  256
-#define AT_ONCE 8             // parts that are on their way to a thread
+// Launch: block (ADDERS_X, ADDERS_Y), grid (blocks that stay in mmt_gemm, any, batch).
+#define ADDERS_X 32
+#define ADDERS_Y 8
+#define AT_ONCE  8            // parts that are on their way to a thread
 
-// Add the parts of shared tile `tile`; `at` is an element of it.
-DEVICE_FN void add_run(const GLOBAL real *workspace, int tile, int all, wide steps, int at,
-                       real sum[MAX_VECTOR])
+// Add what the blocks from `b` on, but `end`, have of shared tile `tile`; `at` is an element
+// of it.
+DEVICE_FN void add_runs(const GLOBAL real *workspace, int b, int end, int tile, int all,
+                        wide steps, int at, real sum[MAX_VECTOR])
 {
-    const int last = run_of((wide) (tile + 1) * all - 1, steps);
-
     NO_UNROLL
-    for (int b = run_of((wide) tile * all, steps); b <= last; b += AT_ONCE) {
+    for (; b < end; b += AT_ONCE) {
         real more[AT_ONCE][MAX_VECTOR] = { 0 };
         UNROLL
         for (int i = 0; i < AT_ONCE; i++) {
             const wide from = run_start(b + i, steps);
-            if (b + i <= last && from < run_start(b + i + 1, steps))
+            if (b + i < end && from < run_start(b + i + 1, steps))
                 read_global(more[i],
                             part_of_run((GLOBAL real *) workspace, b + i,
                                         from < (wide) tile * all) + at,
@@ -128,13 +130,14 @@ DEVICE_FN void add_run(const GLOBAL real *workspace, int tile, int all, wide ste
     }
 }
 
-KERNEL BLOCK_SIZE(ADDERS, 1)
+KERNEL BLOCK_SIZE(ADDERS_X, ADDERS_Y)
 void mmt_add_runs(int m, int n, int k, real alpha, real beta,
                   const GLOBAL real *scalars, wide scalars_start,
                   GLOBAL real *c, wide c_start, int ldc, wide c_stride,
                   const GLOBAL real *workspace, wide workspace_start,
                   const GLOBAL real *bias, wide bias_start)
 {
+    SHARED real others[ADDERS_Y][MAX_VECTOR][ADDERS_X];
     if (scalars) {
         alpha = scalars[scalars_start];
         beta = scalars[scalars_start + 1];
@@ -144,24 +147,45 @@ void mmt_add_runs(int m, int n, int k, real alpha, real beta,
 
     const int tiles = count_tiles(m, n), shared = tiles % STAY, all = count_steps(k);
     const wide steps = (wide) all * shared, vectors = (wide) shared * (AREA / MAX_VECTOR);
-    const int pace = ADDERS * STAY * GRID_Y;
+    const int sharers = shared > 0 && STAY / shared >= 2 * ADDERS_Y ? ADDERS_Y : 1;
+    const int x = THREAD_X, y = THREAD_Y % sharers;
+    const int width = ADDERS_X * ADDERS_Y / sharers;      // vectors that a block adds at once
+    const int place = THREAD_Y / sharers * ADDERS_X + x;
 
     NO_UNROLL
-    for (wide i = (BLOCK_Y * STAY + BLOCK_X) * ADDERS + THREAD_X; i < vectors; i += pace) {
-        const int tile = (int) (i * MAX_VECTOR / AREA);
-        const int at = (int) (i * MAX_VECTOR % AREA);
+    for (wide first = (wide) (BLOCK_Y * STAY + BLOCK_X) * width; first < vectors;
+         first += (wide) width * STAY * GRID_Y) {
+        const wide mine = first + place < vectors ? first + place : 0;
+        const int tile = (int) (mine * MAX_VECTOR / AREA);
+        const int at = (int) (mine * MAX_VECTOR % AREA);
         int row, column;
         real sum[MAX_VECTOR] = { 0 };
 
         place_tile(tiles - shared + tile, m, n, &row, &column);
         row += at / TILE_N, column += at % TILE_N;
-        if (row >= m || column >= n)
-            continue;
-        if (all > 0)
-            add_run(workspace + workspace_start, tile, all, steps, at, sum);
-        store(c + c_start + BLOCK_Z * c_stride + (wide) row * ldc + column, sum,
-              MAX_VECTOR, n - column, ALIGNED, alpha, beta,
-              bias_of(bias + bias_start, row, column), true);
+        const bool inside = first + place < vectors && row < m && column < n;
+        if (all > 0 && inside) {
+            const int begin = run_of((wide) tile * all, steps);
+            const int count = run_of((wide) (tile + 1) * all - 1, steps) + 1 - begin;
+            add_runs(workspace + workspace_start, begin + count * y / sharers,
+                     begin + count * (y + 1) / sharers, tile, all, steps, at, sum);
+        }
+        if (sharers > 1) {
+            UNROLL
+            for (int e = 0; e < MAX_VECTOR; e++)
+                others[y][e][x] = sum[e];
+            BARRIER();
+            UNROLL
+            for (int other = 1; other < ADDERS_Y; other++)
+                UNROLL
+                for (int e = 0; e < MAX_VECTOR; e++)
+                    sum[e] += others[other][e][x];
+            BARRIER();
+        }
+        if (inside && y == 0)
+            store(c + c_start + BLOCK_Z * c_stride + (wide) row * ldc + column, sum,
+                  MAX_VECTOR, n - column, ALIGNED, alpha, beta,
+                  bias_of(bias + bias_start, row, column), true);
     }
 }
 #endif

@@ -398,6 +398,46 @@ static void check_given(int sm, const char *configuration)
     mmt_device_close(device);
 }
 
+/* ---- many blocks for few tiles --------------------------------------------------- */
+
+/* So many that several threads share the parts of a tile that they add up. */
+static void check_many_blocks(void)
+{
+    static const struct shape few[] = { { 20, 30, 1500, 1, 1 }, { 33, 17, 700, 16, 2 } };
+    static const struct {
+        const char *configuration;
+        mmt_type type;
+    } kernels[] = { { async_configuration, MMT_F32 },
+                    { async_configuration, MMT_I32 },
+                    { "dmma TILE_M=48 TILE_N=64 TILE_K=8 WARPS_M=1 WARPS_N=2 MMA=8x8x4 "
+                      "STAGES=4 FRAGMENTS=1 SYNC=slots DEAL=runs",
+                      MMT_F64 } };
+    mmt_plan_options options = mmt_plan_defaults();
+    mmt_error err = { 0 };
+    mmt_device *device = emulate_open(80, &err);
+    char why[WHY];
+
+    if (!CHECK(device != NULL))
+        return;
+    emulate_widen(device, 40);
+    for (int i = 0; i < COUNT(kernels) * COUNT(few); i++) {
+        const struct mmt_variant variant = variant_at(kernels[i / 2].type, 0);
+        const mmt_problem problem = make_problem(&few[i % 2], &variant);
+        options.configuration = kernels[i / 2].configuration;
+        if (is_refused(device, options.configuration, &problem)) {
+            CHECK(problem.batch > 1); /* a batch has tiles enough */
+            continue;
+        }
+        mmt_plan *plan = mmt_plan_create(device, NULL, &problem, &options, &err);
+        CHECK_OK(plan ? MMT_OK : err.status, err);
+        for (int call = 0; plan && call < COUNT(calls); call++)
+            if (!CHECK(is_right(device, plan, &problem, &calls[call], why)))
+                describe(options.configuration, &problem, &calls[call], why);
+        mmt_plan_free(plan);
+    }
+    mmt_device_close(device);
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 3) {
@@ -410,5 +450,6 @@ int main(int argc, char **argv)
     check_f64_faults();
     check_given(80, async_configuration);
     check_default();
+    check_many_blocks();
     return test_end("emulate");
 }

@@ -139,3 +139,8 @@ mmt_device *emulate_open(int sm, mmt_error *err)
              device->id);
     return device;
 }
+
+void emulate_widen(mmt_device *device, unsigned sms)
+{
+    device->caps.sms = sms;
+}

@@ -12,6 +12,9 @@
 /* A card of that compute capability, 10 * major + minor. Closed as any device. */
 mmt_device *emulate_open(int sm, mmt_error *err);
 
+/* Gives it so many multiprocessors; it has three. */
+void emulate_widen(mmt_device *device, unsigned sms);
+
 /* From now on texts are changed before they are built: `what` becomes `into` wherever it
  * stands. NULL ends that. */
 void emulate_plant(const char *what, const char *into);
