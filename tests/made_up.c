@@ -1,0 +1,129 @@
+#include "tests/made_up.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "generator/generator.h"
+#include "runtime/cost.h"
+
+static void must(mmt_status status, const mmt_error *err)
+{
+    if (!status)
+        return;
+    fprintf(stderr, "%s\n", err->text);
+    abort();
+}
+
+/* ---- chance that is the same everywhere ----------------------------------------------
+ */
+
+static uint64_t state = 1;
+
+double made_up_uniform(void)
+{
+    state += 0x9e3779b97f4a7c15;
+    uint64_t z = state;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+    z = (z ^ z >> 27) * 0x94d049bb133111eb;
+    return (double) ((z ^ z >> 31) >> 11) / 9007199254740992.0; /* 2^53 */
+}
+
+double made_up_normal(void)
+{
+    double sum = -6;
+    for (int i = 0; i < 12; i++)
+        sum += made_up_uniform();
+    return sum;
+}
+
+/* ---- a device that is made up ---------------------------------------------------------
+ */
+
+struct mmt_caps made_up_gpu(void)
+{
+    return (struct mmt_caps){
+        .dialect = MMT_CUDA_CXX,
+        .kind = MMT_GPU,
+        .f64 = true,
+        .max_threads = 1024,
+        .max_block = { 1024, 1024, 64 },
+        .max_grid = { INT32_MAX, 65535, 65535 },
+        .shared = 232448,
+        .shared_per_sm = 233472,
+        .registers = 65536,
+        .registers_per_thread = 255,
+        .registers_per_sm = 65536,
+        .threads_per_sm = 2048,
+        .blocks_per_sm = 32,
+        .sms = 132,
+        .warp = 32,
+    };
+}
+
+mmt_problem made_up_shape(int64_t m, int64_t n, int64_t k)
+{
+    mmt_problem problem = mmt_gemm_problem(MMT_F32, m, n, k), out;
+    mmt_error err;
+    must(mmt_problem_normalise(&problem, &out, &err), &err);
+    return out;
+}
+
+static int64_t log_uniform(double most)
+{
+    return (int64_t) exp(made_up_uniform() * log(most));
+}
+
+/* Half of the shapes in multiples of 8: those of programs, and those of chance. One side
+ * after the other: arguments of one call would be drawn in the order of the compiler. */
+mmt_problem made_up_any_shape(void)
+{
+    int64_t by = made_up_uniform() < 0.5 ? 8 : 1, side[3];
+    for (int i = 0; i < 3; i++)
+        side[i] = by * log_uniform(8192.0 / (double) by);
+    return made_up_shape(side[0], side[1], side[2]);
+}
+
+struct mmt_config made_up_config(const char *text)
+{
+    struct mmt_config config = { 0 };
+    mmt_error err;
+    must(mmt_config_parse(text, &config, &err), &err);
+    return config;
+}
+
+struct mmt_kept made_up_kernel(int tile_m, int tile_n, int work, double gflops,
+                               int resident)
+{
+    char text[256];
+    snprintf(text, sizeof text,
+             "simt TILE_M=%d TILE_N=%d TILE_K=16 WORK_M=%d WORK_N=%d WARP_M=4 WARP_N=8 "
+             "LANES=rows C_VECTOR=2 SHARED_LAYOUT=pad K_UNROLL=16 MIN_BLOCKS=1",
+             tile_m, tile_n, work, work);
+    double step = 2.0 * tile_m * tile_n * 16 / (gflops * 1e9);
+    return (struct mmt_kept){
+        .type = MMT_F32,
+        .config = made_up_config(text),
+        .cost = { .fitted = true,
+                  .launch = 4e-6,
+                  .wave = 1e-6,
+                  .wave_step = 0.3 * step,
+                  .block = 20 * step,
+                  .step = 0.8 * step,
+                  .cell = 0.02 * step / (work * work),
+                  .unaligned = 0.4 * step,
+                  .unaligned_cell = 0.1 * step / (work * work),
+                  .bandwidth = 3e12,
+                  .resident = resident,
+                  .depth = 16 },
+    };
+}
+
+struct mmt_fit_sample made_up_sample(const struct mmt_kept *law,
+                                     const mmt_problem *problem, double noise)
+{
+    struct mmt_caps caps = made_up_gpu();
+    double seconds =
+        mmt_cost_predict(law, problem, &caps) * exp(noise * made_up_normal());
+    return (struct mmt_fit_sample){ *problem, law->config, seconds };
+}
