@@ -307,7 +307,7 @@ static const struct f64_fault {
     { "late copies of a job reach the next one's stages", "while (SYNC &&",
       "while (false &&", 2 },
     { "the parts of a run are stored over each other", "* 2 + part", "* 2", 2 },
-    { "the last part of a tile is left out", "b + i <= last", "b + i < last", 3 },
+    { "the last part of a tile is left out", "b + i < end &&", "b + i < end - 1 &&", 3 },
 };
 
 static void check_f64_faults(void)
