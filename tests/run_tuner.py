@@ -321,28 +321,49 @@ def time_beside(problem, device_profile, name, configurations):
     return [timed[c] for c in configurations]
 
 
-def test_seeds():
-    """Within 2 %, and the noise of the machine: how far the least of three times scatters,
-    and the samples within them. A machine that is busy is slow, never fast."""
-    device = need_cpu_device()
+QUIET = 0.15   # more noise than that, and winners cannot be told apart
+
+
+def compare_seeds(device, attempt):
+    """How far the winners of two seeds are apart, and how noisy the machine is: how far the least
+    of three times scatters, and the samples within them. A machine that is busy is slow, never
+    fast."""
     problem = ["--device", device, "--type", "f32", "--shape", "256x256x256"]
     profiles = []
     for seed in 1, 2:
-        path = f"{folder}/{seed}.json"
+        path = f"{folder}/{attempt}-{seed}.json"
         run(problem + ["-o", path, "--seed", str(seed), "--budget", "24"], 0, timeout=900)
         profiles.append(check_profile(path, 1))
     winners = [name_of(profile["entries"][0]) for profile in profiles]
     profiles[0]["entries"] += profiles[1]["entries"]
     with open(folder + "/both.json", "w", encoding="utf-8") as f:
         json.dump(profiles[0], f)
-    rounds = [time_beside(problem, folder + "/both.json", f"round{i}", winners)
+    rounds = [time_beside(problem, folder + "/both.json", f"round{attempt}-{i}", winners)
               for i in range(3)]
     seconds = [[r[w]["seconds"] for r in rounds] for w in range(2)]
     spreads = [min(r[w]["spread"] / r[w]["seconds"] for r in rounds) for w in range(2)]
     noise = sum(spreads) + sum(sorted(s)[1] / min(s) - 1 for s in seconds)
     apart = abs(min(seconds[0]) / min(seconds[1]) - 1)
-    print(f"the winners of two seeds are {100 * apart:.1f} % apart; noise {100 * noise:.1f} %")
-    check(apart <= 0.02 + noise, f"two seeds end {apart:.3f} apart, noise {noise:.3f}: {seconds}")
+    print(f"the winners of two seeds are {100 * apart:.1f} % apart; noise {100 * noise:.1f} %",
+          flush=True)
+    return apart, noise
+
+
+def test_seeds():
+    """Within 2 % and the noise of the machine, up to QUIET. Noise while a seed is tuned makes it choose
+    otherwise, so there are three attempts; a machine that is never quiet cannot tell, and says so."""
+    device = need_cpu_device()
+    told = []
+    for attempt in range(3):
+        told.append(compare_seeds(device, attempt))
+        if told[-1][0] <= 0.02 + min(told[-1][1], QUIET):
+            return
+    quiet = [apart for apart, noise in told if noise <= QUIET]
+    check(not quiet, f"two seeds end {quiet} apart on a machine that is quiet")
+    if not quiet and not failures:
+        shutil.rmtree(folder, ignore_errors=True)
+        print("skipped: this machine is too noisy to tell two winners apart")
+        sys.exit(77)
 
 
 # ---- killed -------------------------------------------------------------------------------------
