@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""mmtune study on an OpenCL CPU, with small sizes: run_study.py MMTUNE PAPERS
+"""mmtune study on an OpenCL CPU, with small sizes: run_study.py MMTUNE PAPERS [LAYER]
 
-PAPERS is the folder of the papers' profiles."""
+PAPERS is the folder of the papers' profiles, LAYER an OpenCL layer that hides double
+precision."""
 import csv
 import json
 import os
@@ -10,7 +11,8 @@ import subprocess
 import sys
 import tempfile
 
-program, papers = sys.argv[1:]
+program, papers = sys.argv[1:3]
+layer = sys.argv[3] if len(sys.argv) > 3 else None
 checks = failures = 0
 
 
@@ -22,15 +24,21 @@ def check(held, what):
         print("not so: %s" % what, file=sys.stderr)
 
 
-def study(*words):
-    return subprocess.run([program, "study", *words], capture_output=True, text=True)
+def study(*words, env=None):
+    return subprocess.run([program, "study", *words], capture_output=True, text=True,
+                          env=env)
+
+
+def devices(env=None):
+    done = subprocess.run([program, "devices", "--json"], capture_output=True, text=True,
+                          env=env)
+    return {device["id"]: device for device in json.loads(done.stdout or "[]")}
 
 
 def cpu():
-    done = subprocess.run([program, "devices", "--json"], capture_output=True, text=True)
-    for device in json.loads(done.stdout or "[]"):
+    for name, device in devices().items():
         if device["kind"] == "cpu":
-            return device["id"]
+            return name
     print("skipped: there is no OpenCL CPU device")
     sys.exit(77)
 
@@ -158,11 +166,30 @@ def check_memory(device, folder):
               "%s: %d %s" % (words, done.returncode, done.stderr))
 
 
+def check_no_double(device, folder):
+    """Without double precision what needs it is left out or refused, in words."""
+    env = dict(os.environ, OPENCL_LAYERS=layer or "")
+    if not layer or devices(env).get(device, {"f64": True})["f64"]:
+        print("no device without double: this OpenCL loader has no layers")
+        return
+    for words, code in ((["ladder", "--paper", "ustyuzhanin", "--sizes", "64"], 0),
+                        (["addition", "--sizes", "512"], 0),
+                        (["addition", "--sizes", "512", "--type", "f64"], 1),
+                        (["longvector", "--sizes", "10", "--type", "f64"], 1),
+                        (["pyramid", "--sizes", "32", "--type", "f64"], 1),
+                        (["cg", "--sizes", "5"], 1)):
+        done = study(*words, "--device", device, "--out", folder, env=env)
+        told = done.stdout + done.stderr
+        check(done.returncode == code and "no double precision" in told,
+              "without double, %s: %d %s" % (words, done.returncode, told))
+
+
 def check_addition(device, folder):
     out, told = run("addition", device, folder, "--sizes", "4096,512,512", "--repetitions", "2")
     table = rows(out, "addition")
     check(len(table) == 6, "three types, two sizes")
     check(all(r["runs"] == 2 for r in table), "repetitions as told")
+    check(not any(r["our figure is in doubt"] for r in table), "no doubts: %s" % table)
     check(len(re.findall("with copying: ", told)) == 3, "crossovers are told")
 
 
@@ -272,6 +299,7 @@ with tempfile.TemporaryDirectory() as temporary:
     check_published(device, temporary)
     check_gts250(device, temporary)
     check_memory(device, temporary)
+    check_no_double(device, temporary)
     check_addition(device, temporary)
     check_cards(temporary)
     check_longvector(device, temporary)

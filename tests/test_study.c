@@ -10,6 +10,7 @@
 #include "tuner/study/cpu.h"
 #include "tuner/study/longvector.h"
 #include "tuner/study/papers.h"
+#include "tuner/study/phases.h"
 #include "tuner/study/table.h"
 
 /* Tiles of 32 x 32 take 32 turns, or one. */
@@ -106,6 +107,17 @@ static void check_closed_form(void)
                   N * (N + 1) * (2 * N + 1) / 6 + (i - j) * N * (N + 1) / 2 - N * i * j);
         }
     }
+}
+
+/* A launch that failed unseen takes no time; none takes longer than the host waits. */
+static void check_doubt(void)
+{
+    struct mmt_phases phases = { .kernel = 1e-3, .marks = 0.9e-3 };
+    CHECK(!*mmt_phases_doubt(&phases));
+    phases.marks = 0;
+    CHECK(!strcmp(mmt_phases_doubt(&phases), "no time passed"));
+    phases.marks = 1.2e-3;
+    CHECK(strstr(mmt_phases_doubt(&phases), "exceeds"));
 }
 
 /* Words that CSV and gnuplot would misread come back whole. */
@@ -294,6 +306,7 @@ int main(void)
     check_suspects();
     check_cpu();
     check_closed_form();
+    check_doubt();
     check_table();
     return test_end("study");
 }

@@ -436,5 +436,7 @@ const struct mmt_study mmt_study_cg = {
         "conjugate gradients on the device and on one core, elimination, Cramer's rule",
     .notes = "Sizes are orders of systems.\n",
     .heeds = MMT_HEEDS_DEVICES | MMT_HEEDS_SIZES | MMT_HEEDS_CPU | MMT_HEEDS_SEED,
+    .ops = 1 << MMT_GEMM | 1 << MMT_AXPBY | 1 << MMT_DOT,
+    .types = 1 << MMT_F64,
     .run = run,
 };

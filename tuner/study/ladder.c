@@ -459,5 +459,7 @@ const struct mmt_study mmt_study_ladder = {
     .heeds = MMT_HEEDS_DEVICES | MMT_HEEDS_TYPES | MMT_HEEDS_SIZES |
              MMT_HEEDS_REPETITIONS | MMT_HEEDS_SECONDS | MMT_HEEDS_PAPER | MMT_HEEDS_CPU |
              MMT_HEEDS_SEED,
+    .ops = 1 << MMT_GEMM,
+    .types = 1 << MMT_F32 | 1 << MMT_F64 | 1 << MMT_I32,
     .run = run,
 };

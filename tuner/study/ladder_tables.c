@@ -79,13 +79,9 @@ static const char *doubt_of(const struct mmt_ladder *ladder,
     double peak = peak_of(ladder, climb, &clock_khz);
     double most = peak * (climb->type == MMT_F64 ? 2.05 : 1.05);
 
-    if (climb->phases.marks <= 0)
-        return "no time passed";
-    if (flops(climb->n) / climb->phases.marks > most)
-        return "faster than the peak";
-    return climb->phases.marks > climb->phases.kernel * 1.05 + 1e-5
-               ? "the device's clock exceeds the host's"
-               : "";
+    return climb->phases.marks > 0 && flops(climb->n) / climb->phases.marks > most
+               ? "faster than the peak"
+               : mmt_phases_doubt(&climb->phases);
 }
 
 /* Turns in which a warp reads a row of the tile of B; NAN for what has no such tile. */

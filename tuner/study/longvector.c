@@ -524,7 +524,7 @@ static mmt_status run(const struct mmt_study_options *options, mmt_error *err)
     struct mmt_study_device devices[MMT_STUDY_DEVICES] = { 0 };
     double until = mmt_study_until(options);
     unsigned types;
-    mmt_status status = mmt_study_types(options, 1 << MMT_F32, &types, err);
+    mmt_status status = mmt_study_types(options, mmt_study_longvector.types, &types, err);
 
     for (int i = 0; i < options->num_sizes && status == MMT_OK; i++)
         if (options->sizes[i] < 2 || options->sizes[i] > 30000)
@@ -554,5 +554,7 @@ const struct mmt_study mmt_study_longvector = {
         "Sizes are N, for grids of (N + 2) x (N + 2). With --seconds they are measured "
         "in\nfewer rounds, or not all of them, but at least an eighth.\n",
     .heeds = MMT_HEEDS_DEVICES | MMT_HEEDS_TYPES | MMT_HEEDS_SIZES | MMT_HEEDS_SECONDS,
+    .ops = 1 << MMT_AXPBY | 1 << MMT_HEAT2D,
+    .types = 1 << MMT_F32,
     .run = run,
 };

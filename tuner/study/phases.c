@@ -153,3 +153,12 @@ mmt_status mmt_phases_run(mmt_device *device, const mmt_plan *plan,
     mmt_study_timer_close(&timer);
     return status;
 }
+
+const char *mmt_phases_doubt(const struct mmt_phases *phases)
+{
+    if (phases->marks <= 0)
+        return "no time passed";
+    return phases->marks > phases->kernel * 1.05 + 1e-5
+               ? "the device's clock exceeds the host's"
+               : "";
+}

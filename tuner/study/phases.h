@@ -35,4 +35,7 @@ mmt_status mmt_phases_run(mmt_device *device, const mmt_plan *plan,
                           const struct mmt_phases_data *data, int repetitions,
                           double seconds, struct mmt_phases *out, mmt_error *err);
 
+/* Why the kernel's time cannot be right on any device; "" where nothing is wrong. */
+const char *mmt_phases_doubt(const struct mmt_phases *phases);
+
 #endif

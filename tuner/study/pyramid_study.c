@@ -524,7 +524,7 @@ static mmt_status check_options(const struct mmt_study_options *options, mmt_typ
                                 mmt_error *err)
 {
     unsigned types;
-    mmt_status status = mmt_study_types(options, 1 << MMT_F32, &types, err);
+    mmt_status status = mmt_study_types(options, mmt_study_pyramid.types, &types, err);
     if (status != MMT_OK)
         return status;
     *type = types == 1 << MMT_F64 ? MMT_F64 : MMT_F32;
@@ -569,5 +569,7 @@ const struct mmt_study mmt_study_pyramid = {
         "but at least\nfour heights.\n",
     .heeds = MMT_HEEDS_DEVICES | MMT_HEEDS_TYPES | MMT_HEEDS_SIZES | MMT_HEEDS_MEMORY |
              MMT_HEEDS_SEED | MMT_HEEDS_SECONDS,
+    .ops = 1 << MMT_JACOBI3D,
+    .types = 1 << MMT_F32,
     .run = run,
 };

@@ -126,55 +126,64 @@ static double clock_step(void)
     return (double) step.tv_sec + 1e-9 * (double) step.tv_nsec;
 }
 
-static bool tuned_for(const mmt_profile *profile, int type)
+static bool tuned_for(const mmt_profile *profile, mmt_op op, mmt_type type)
 {
     bool found = false;
     for (size_t i = 0; i < profile->num_entries; i++)
-        found |= profile->entries[i].problem.type == (mmt_type) type &&
+        found |= profile->entries[i].problem.op == op &&
+                 profile->entries[i].problem.type == type &&
                  !profile->entries[i].source[0];
     for (size_t i = 0; i < profile->num_kept; i++)
-        found |= profile->kept[i].type == (mmt_type) type;
+        found |=
+            profile->kept[i].config.template->op == op && profile->kept[i].type == type;
     return found;
 }
 
-/* "with a profile for f32, without one for f64, i32: defaults", of the types that may be
- * asked for. */
+/* Adds "with a profile for gemm f32, without one for gemm f64, gemm i32: defaults", of
+ * what the study runs and the types that may be asked for. */
 static void tell_profile(const struct mmt_study_options *options,
-                         const mmt_profile *profile, char out[128])
+                         const mmt_profile *profile, struct mmt_text *text)
 {
-    static const mmt_type all[] = { MMT_F32, MMT_F64, MMT_I32 };
-    char lists[2][32] = { "", "" };
+    struct mmt_text lists[2] = { { 0 }, { 0 } };
 
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        char *list = lists[profile && tuned_for(profile, all[i])];
-        size_t used = strlen(list);
-        if (!options->some_types || options->types[all[i]])
-            snprintf(list + used, 32 - used, "%s%s", used ? ", " : "",
-                     mmt_type_name(all[i]));
-    }
+    for (int op = 0; op < MMT_NUM_OPS; op++)
+        for (int type = 0; type < MMT_NUM_TYPES; type++) {
+            bool tuned = profile && tuned_for(profile, (mmt_op) op, (mmt_type) type);
+            if (options->study->ops >> op & 1 &&
+                (options->some_types ? options->types[type]
+                                     : options->study->types >> type & 1))
+                mmt_text_addf(&lists[tuned], "%s%s %s", lists[tuned].length ? ", " : "",
+                              mmt_op_row((mmt_op) op)->name,
+                              mmt_type_name((mmt_type) type));
+        }
     if (!profile)
-        snprintf(out, 128, "without a profile: defaults");
-    else if (!lists[1][0])
-        snprintf(out, 128, "without a profile for %s: defaults", lists[0]);
+        mmt_text_add(text, "without a profile: defaults");
+    else if (!lists[1].length)
+        mmt_text_addf(text, "with a profile, but not for %s: defaults",
+                      mmt_text_string(&lists[0]));
     else
-        snprintf(out, 128, "with a profile for %s%s%s%s", lists[1],
-                 lists[0][0] ? ", without one for " : "", lists[0],
-                 lists[0][0] ? ": defaults" : "");
+        mmt_text_addf(text, "with a profile for %s%s%s%s", mmt_text_string(&lists[1]),
+                      lists[0].length ? ", without one for " : "",
+                      mmt_text_string(&lists[0]), lists[0].length ? ": defaults" : "");
+    mmt_text_finish(&lists[0]);
+    mmt_text_finish(&lists[1]);
 }
 
 static mmt_status introduce(const struct mmt_study_options *options,
                             const struct mmt_study_device *slot, mmt_error *err)
 {
     double step;
-    char tuned[128];
+    struct mmt_text tuned = { 0 };
     mmt_status status = mark_step(slot->device, &step, err);
     if (status != MMT_OK)
         return status;
-    tell_profile(options, slot->profile, tuned);
+    tell_profile(options, slot->profile, &tuned);
     mmt_study_say(options,
                   "%s, %s; the host's clock steps by %.0f ns, two marks of the device's "
                   "are %.2f us apart at the least",
-                  mmt_device_name(slot->device), tuned, clock_step() * 1e9, step * 1e6);
+                  mmt_device_name(slot->device), mmt_text_string(&tuned),
+                  clock_step() * 1e9, step * 1e6);
+    mmt_text_finish(&tuned);
     if (mmt_device_caps(slot->device)->kind == MMT_CPU)
         mmt_study_say(options,
                       "%s is a CPU: its memory is the host's, and what is called copying "
@@ -530,7 +539,9 @@ int mmt_verb_study(int argc, char **argv)
     if (!study)
         return MMT_EXIT_USAGE;
     snprintf(folder, sizeof folder, "study-%s", study->name);
-    struct mmt_study_options options = { .folder = folder, .cpu_seconds = 10, .seed = 1 };
+    struct mmt_study_options options = {
+        .study = study, .folder = folder, .cpu_seconds = 10, .seed = 1
+    };
     int code = read_options(study, argc - 1, argv + 1, &options);
     if (code >= 0)
         return code;

@@ -9,8 +9,11 @@
 
 enum { MMT_STUDY_DEVICES = 4, MMT_STUDY_SIZES = 64 };
 
+struct mmt_study;
+
 /* What the command line said, with each study's defaults where it said nothing. */
 struct mmt_study_options {
+    const struct mmt_study *study;
     const char *device_names[MMT_STUDY_DEVICES];
     int num_devices; /* at least 1, but for a study that needs none */
     bool types[MMT_NUM_TYPES], some_types;
@@ -48,6 +51,8 @@ struct mmt_study {
     const char *what;  /* one line for people */
     const char *notes; /* lines of help: what sizes are, what is shown */
     unsigned heeds;
+    unsigned ops,
+        types; /* what it runs, unless --type says else: 1 << mmt_op, mmt_type */
     mmt_status (*run)(const struct mmt_study_options *options, mmt_error *err);
 };
 
