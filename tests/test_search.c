@@ -129,6 +129,45 @@ static void test_told_unasked(const char *strategy)
     mmt_search_free(search);
 }
 
+/* A point in 16^10 of a space of 16^12 is legal, in clusters: what no draw at random and
+ * no walk over all points finds. */
+static bool legal_rarely(void *ctx, const int *index)
+{
+    int *count = ctx, away = 0;
+    for (int i = 0; i < 12; i++)
+        away += index[i] != i;
+    ++*count;
+    return away <= 2;
+}
+
+/* Points are found beside those that are known, with no end of the search in sight and
+ * without many questions; nothing is told, as of candidates that wait for a compiler. */
+static void test_rare_points(const char *strategy)
+{
+    static const int sixteen[12] = { 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16 };
+    static const double value[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14 };
+    static const char *const name[12] = { "A", "B", "C", "D", "E", "F",
+                                          "G", "H", "I", "J", "K", "L" };
+    static const int first[1][MMT_SEARCH_MAX_KNOBS] = { { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9,
+                                                          10, 11 } };
+    const double *all[12];
+    int count = 0, index[MMT_SEARCH_MAX_KNOBS] = { 0 };
+    for (int i = 0; i < 12; i++)
+        all[i] = value;
+    const struct mmt_search_space space = { .num_knobs = 12,
+                                            .num_values = sixteen,
+                                            .names = name,
+                                            .values = all,
+                                            .legal = legal_rarely,
+                                            .ctx = &count };
+    mmt_error err;
+    struct mmt_search *search = mmt_search_create(strategy, &space, 5, first, 1, &err);
+    for (int i = 0; i < 60; i++)
+        CHECK(mmt_search_ask(search, index));
+    CHECK(count < 60 * 50000);
+    mmt_search_free(search);
+}
+
 int main(void)
 {
     mmt_error err;
@@ -141,6 +180,8 @@ int main(void)
         test_all_points(name);
         test_told_unasked(name);
         test_repeats_and_learns(name, guided);
+        if (strcmp(name, "exhaustive"))
+            test_rare_points(name);
     }
     return test_end("search");
 }

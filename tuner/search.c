@@ -128,13 +128,6 @@ bool mmt_search_try_random(struct mmt_search *s, int *index, int tries)
     return false;
 }
 
-bool mmt_search_random(struct mmt_search *s, int *index)
-{
-    return mmt_search_try_random(s, index, 20000) || propose_exhaustive(s, index);
-}
-
-/* ---- local: walk to better neighbours, restart where there are none -------------- */
-
 /* One knob to a neighbouring value, or, one time in three, two knobs to any value. */
 static void move(struct mmt_search *s, int *index)
 {
@@ -148,6 +141,47 @@ static void move(struct mmt_search *s, int *index)
         index[knob] = to < 0 ? 0 : to >= count ? count - 1 : to;
     }
 }
+
+/* Any point that was given or told before; false where there is none. */
+static bool draw_seen(struct mmt_search *s, int *index)
+{
+    const struct mmt_search_seen *seen = &s->seen;
+    if (seen->used == 0)
+        return false;
+    size_t slot = (size_t) (draw(s) % seen->room);
+    while (!seen->taken[slot])
+        slot = (slot + 1) % seen->room;
+    for (int i = 0; i < s->space.num_knobs; i++)
+        index[i] = seen->points[slot][i];
+    return true;
+}
+
+/* Where legal points are rare, others lie next to those that are known. */
+static bool try_beside(struct mmt_search *s, int *index, int tries)
+{
+    while (tries-- > 0 && draw_seen(s, index)) {
+        move(s, index);
+        if (mmt_search_is_fresh(s, index))
+            return true;
+    }
+    return false;
+}
+
+static bool is_small(const struct mmt_search_space *space)
+{
+    double points = 1;
+    for (int i = 0; i < space->num_knobs; i++)
+        points *= space->num_values[i];
+    return points <= 4e6;
+}
+
+bool mmt_search_random(struct mmt_search *s, int *index)
+{
+    return mmt_search_try_random(s, index, 20000) || try_beside(s, index, 5000) ||
+           (is_small(&s->space) && propose_exhaustive(s, index));
+}
+
+/* ---- local: walk to better neighbours, restart where there are none -------------- */
 
 static bool propose_local(struct mmt_search *s, int *index)
 {

@@ -50,7 +50,8 @@ int mmt_search_below(struct mmt_search *search, int limit);
 /* Whether a point is legal and was neither given nor told before. */
 bool mmt_search_is_fresh(const struct mmt_search *search, const int *index);
 
-/* A fresh point: at random, or, where those are rare, the next of all. */
+/* A fresh point: at random; where those are rare, one beside a point that is known; where
+ * those are too, the next of all, unless there are millions: then there is none. */
 bool mmt_search_random(struct mmt_search *search, int *index);
 
 /* The same, but false after that many tries at random. */
