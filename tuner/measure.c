@@ -7,10 +7,9 @@
 #include "tuner/session_internal.h"
 #include "tuner/stats.h"
 
-static const double batch_seconds = 1e-3; /* a batch of launches lasts that at least */
-static const double warm_seconds = 5e-3;  /* a candidate is warmed up for */
-static const double hopeless = 2.5;       /* times slower than the best */
+static const double hopeless = 2.5; /* times slower than the best */
 static const double usual_budget = 1, usual_precision = 0.01;
+static const double usual_warm = 5e-3, usual_batch = 1e-3;
 static const double watch_seconds =
     1e-2;                              /* the device's health is asked for that often, */
 static const double watch_share = 10;  /* but for a tenth of the time at most */
@@ -49,6 +48,10 @@ static struct mmt_measure_limits fill_limits(const struct mmt_measure_limits *gi
         limits.budget_seconds = usual_budget;
     if (limits.precision <= 0)
         limits.precision = usual_precision;
+    if (limits.warm_seconds <= 0)
+        limits.warm_seconds = usual_warm;
+    if (limits.batch_seconds <= 0)
+        limits.batch_seconds = usual_batch;
     return limits;
 }
 
@@ -128,12 +131,12 @@ static mmt_status warm_up(struct mmt_session *session, struct run *run,
             run->done = true;
             return MMT_OK;
         }
-        if (batch >= batch_seconds || run->launches == MOST_LAUNCHES) {
-            if (warmed >= warm_seconds)
+        if (batch >= limits->batch_seconds || run->launches == MOST_LAUNCHES) {
+            if (warmed >= limits->warm_seconds)
                 return MMT_OK;
             continue;
         }
-        double wanted = ceil(1.1 * batch_seconds / seconds);
+        double wanted = ceil(1.1 * limits->batch_seconds / seconds);
         double most = fmin(16.0 * (double) run->launches, MOST_LAUNCHES);
         run->launches = (int64_t) fmin(wanted, most);
     }

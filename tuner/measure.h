@@ -15,6 +15,8 @@ struct mmt_measure_limits {
     double fastest_seconds; /* nothing can be faster than this on the device */
     double precision;       /* wanted half-width of the median's 95 % confidence interval,
                              * as a part of the median; usual: 0.01 */
+    double warm_seconds;    /* executions before the first sample; usual: 5e-3 */
+    double batch_seconds;   /* executions of a sample; usual: 1e-3 */
 };
 
 /* How a candidate was timed, and how the device fared meanwhile. */
