@@ -75,18 +75,25 @@ static void check_order(const struct mmt_tuning *t)
 }
 
 /* Where every problem uses all that it is given: the shares add up to the time, a type's
- * first is twice the others, and none is too short to be of use. */
+ * first is about twice the others that set up no more data, a problem of more data has no
+ * less than one of less, and none is too short to be of use. */
 static void check_shares(struct mmt_tuning *t, double seconds, double least)
 {
     int types = count_types(t);
-    double used = 0, first = 0;
+    double used = 0, first = 0, share[1024];
+    CHECK(t->num_goals <= 1024);
     for (t->goal = 0; t->goal < t->num_goals; t->goal++) {
         t->goals_end = mmt_now() + seconds - used;
-        double share = mmt_tune_share_time(t) - mmt_now();
-        first = t->goal == 0 ? share : first;
-        double expected = t->goal < types ? first : first / 2;
-        CHECK(fabs(share / expected - 1) < 0.02 && share >= least);
-        used += share;
+        double now = mmt_tune_share_time(t) - mmt_now();
+        double bytes = mmt_problem_bytes(&t->goals[t->goal]);
+        first = t->goal == 0 ? now : first;
+        CHECK(now >= 0.8 * least);
+        if (t->goal >= types && bytes <= mmt_problem_bytes(&t->goals[0]))
+            CHECK(now < 0.65 * first);
+        for (int i = types; i < t->goal; i++)
+            CHECK(bytes < mmt_problem_bytes(&t->goals[i]) || now > 0.98 * share[i]);
+        share[t->goal] = now;
+        used += now;
     }
     CHECK(fabs(used - seconds) < 0.02 * seconds);
 }

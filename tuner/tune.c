@@ -312,11 +312,11 @@ static void probe(struct mmt_tuning *t)
 }
 
 /* Seconds of the budget that go into learning what kernels cost on other shapes: less of
- * a short one, which a CPU's compilers use up. */
+ * a short one, and of a CPU's, whose compilers use them up. */
 static double calibrating(const struct mmt_tuning *t)
 {
-    static const double share = 0.18;
-    double enough = t->caps.kind == MMT_CPU ? 120 : 30,
+    bool cpu = t->caps.kind == MMT_CPU;
+    double share = cpu ? 0.18 : 0.36, enough = cpu ? 120 : 60,
            budget = t->options.budget.seconds;
     return share * budget * fmin(1, budget / enough);
 }
@@ -337,6 +337,7 @@ static mmt_status prepare(struct mmt_tuning *t, mmt_error *err)
     if (t->options.op == MMT_GEMM)
         t->goals_end -= calibrating(t);
     t->candidates_left = t->options.budget.candidates;
+    t->compile_seconds = 1;
     if (!status)
         status = mmt_pool_start(t, err);
     if (!status)

@@ -78,7 +78,8 @@ struct mmt_tuning {
     double peak[MMT_NUM_TYPES], bandwidth, ceiling[MMT_NUM_TYPES];
     /* By type: what the naive template reaches, in FLOP/s; 0: unknown. */
     double naive_rate[MMT_NUM_TYPES];
-    double last_status; /* mmt_now() when progress was last said */
+    double compile_seconds; /* what a candidate's compiling takes, about */
+    double last_status;     /* mmt_now() when progress was last said */
 };
 
 /* Fills t->id and t->caps by t->options.device without opening the device: a context in

@@ -9,19 +9,19 @@
 #include "tuner/tune.h"
 
 enum {
-    MOST_PICKS = 24,
+    MOST_PICKS = 48,
     MOST_SPECIALISTS = 4, /* besides them */
+    MOST_SEEDS = 96,
     MOST_SHAPES = 60,
     FEWEST_SHAPES = 8,
     USUAL_SHAPES = 36,
-    FEW_GOALS = 4,
     TIMINGS_FOR_A_TRY = 2
 };
 
 /* Seconds: of a worker for a timing, and for a new shape's data; of a compiler. */
 static const struct pace {
     double timing, shape, compiling;
-} pace_gpu = { 0.016, 0.05, 1 }, pace_cpu = { 0.04, 0.1, 2 };
+} pace_gpu = { 0.008, 0.05, 1 }, pace_cpu = { 0.04, 0.1, 2 };
 
 static const double compile_limit = 60;
 
@@ -38,7 +38,6 @@ struct pick {
 struct calibration {
     struct mmt_tuning *t;
     const mmt_problem *kind; /* one of its goals */
-    int goals;
     struct pick picks[MOST_PICKS + MOST_SPECIALISTS];
     int count, most, strange; /* strange: how many must be compiled, and how many may */
     int most_strange;
@@ -290,35 +289,75 @@ static void pick_specialists(struct calibration *c)
     c->most = most + c->count - before;
 }
 
-/* Winners first, and what serves where they do not; then the nearest of each template;
- * where there were few goals, what is kept for other transposes; then in turn others that
- * came near, and suggestions for shapes that are no goals. */
+/* Seconds, in units of its own, that each of the seeds should take for each of the
+ * shapes: rows and columns of `times`; the least of each column. */
+static void estimate(const struct calibration *c, const struct mmt_config *seeds,
+                     int count, double *times, double *least)
+{
+    mmt_problem shapes[MOST_SHAPES];
+    list_shapes(c, shapes);
+    for (int col = 0; col < MOST_SHAPES; col++) {
+        least[col] = INFINITY;
+        for (int row = 0; row < count; row++) {
+            double *time = &times[row * MOST_SHAPES + col];
+            *time = mmt_config_refuse(&seeds[row], &shapes[col], &c->t->caps)
+                        ? INFINITY
+                        : mmt_cost_estimate(&seeds[row], &shapes[col], &c->t->caps);
+            least[col] = fmin(least[col], *time);
+        }
+    }
+}
+
+/* The few of what the templates suggest that together should serve all shapes well. */
+static void pick_suggested(struct calibration *c, const struct mmt_config *seeds,
+                           int count)
+{
+    int chosen[MMT_FIT_MOST_KEPT];
+    double worst, least[MOST_SHAPES],
+        *times = malloc((size_t) count * MOST_SHAPES * sizeof *times);
+    if (!times)
+        return;
+    estimate(c, seeds, count, times, least);
+    int found = mmt_fit_choose(times, least, count, MOST_SHAPES, MMT_FIT_MOST_KEPT,
+                               chosen, &worst);
+    for (int i = 0; i < found; i++)
+        pick(c, &seeds[chosen[i]], false, false);
+    free(times);
+}
+
+/* In turn one that came near to a best, and one that a template suggests. */
+static void pick_others(struct calibration *c, const struct ranked *ranked, int near,
+                        const struct mmt_config *seeds, int num_seeds)
+{
+    for (int i = 0, seed = 0; i < near || seed < num_seeds;) {
+        while (i < near && ranked[i].loss < behind) {
+            const struct mmt_record *r = ranked[i++].record;
+            if (pick(c, &r->config, is_verified(r), false))
+                break;
+        }
+        if (i < near && ranked[i].loss >= behind)
+            i = near;
+        while (seed < num_seeds)
+            if (pick(c, &seeds[seed++], false, false))
+                break;
+    }
+}
+
+/* Winners first, and what serves where they do not; then the nearest of each template,
+ * what is kept for other transposes, and suggestions for shapes that are no goals. */
 static bool pick_all(struct calibration *c)
 {
-    enum { MOST_SEEDS = 96 };
     struct mmt_config *seeds = malloc(MOST_SEEDS * sizeof *seeds);
-    int near, num_seeds = 0;
+    int near;
     struct ranked *ranked = rank(c, &near);
-    if (seeds)
-        num_seeds = list_seeds(c, seeds, MOST_SEEDS);
-    if (ranked && near) {
+    if (seeds && ranked && near) {
+        int num_seeds = list_seeds(c, seeds, MOST_SEEDS);
         pick_winners(c);
         pick_specialists(c);
         pick_templates(c, ranked, near);
-        if (c->goals < FEW_GOALS)
-            pick_siblings(c);
-        for (int i = 0, seed = 0; i < near || seed < num_seeds;) {
-            while (i < near && ranked[i].loss < behind) {
-                const struct mmt_record *r = ranked[i++].record;
-                if (pick(c, &r->config, is_verified(r), false))
-                    break;
-            }
-            if (i < near && ranked[i].loss >= behind)
-                i = near;
-            while (seed < num_seeds)
-                if (pick(c, &seeds[seed++], false, false))
-                    break;
-        }
+        pick_siblings(c);
+        pick_suggested(c, seeds, num_seeds);
+        pick_others(c, ranked, near, seeds, num_seeds);
     }
     free(ranked);
     free(seeds);
@@ -469,16 +508,14 @@ static void set_sizes(struct calibration *c)
     c->most_strange = (int) fmin(seconds / 4 / pace->compiling * compilers, MOST_PICKS);
 }
 
-static mmt_status calibrate(struct mmt_tuning *t, const mmt_problem *kind, int goals,
-                            double ends, int64_t left, mmt_error *err)
+static mmt_status calibrate(struct mmt_tuning *t, const mmt_problem *kind, double ends,
+                            int64_t left, mmt_error *err)
 {
     struct calibration *c = calloc(1, sizeof *c);
     mmt_status status = MMT_OK;
     if (!c)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory to calibrate kernels");
-    *c = (struct calibration){
-        .t = t, .kind = kind, .goals = goals, .ends = ends, .left = left
-    };
+    *c = (struct calibration){ .t = t, .kind = kind, .ends = ends, .left = left };
     set_sizes(c);
     if (pick_all(c)) {
         build(c);
@@ -496,43 +533,32 @@ static bool is_first(const struct mmt_tuning *t, int goal)
     return true;
 }
 
-static int count_alike(const struct mmt_tuning *t, int goal)
+/* Whether a goal is the first of a kind to calibrate. Ops that memory bounds need none:
+ * the nearest shape tells enough. */
+static bool opens_kind(const struct mmt_tuning *t, int goal)
 {
-    int count = 0;
-    for (int i = goal; i < t->num_goals; i++)
-        count += same_kind(&t->goals[i], &t->goals[goal]);
-    return count;
+    return t->goals[goal].op == MMT_GEMM && is_first(t, goal);
 }
 
-/* A kind's part of the time: no kind comes off with too little to fit costs at all. Ops
- * that memory bounds need none: the nearest shape tells enough. */
-static int weight_of(const struct mmt_tuning *t, int goal)
-{
-    return t->goals[goal].op == MMT_GEMM && is_first(t, goal) ? count_alike(t, goal) + 2
-                                                              : 0;
-}
-
+/* Kinds share the time evenly, however many goals they have. */
 mmt_status mmt_tune_calibrate(struct mmt_tuning *t, mmt_error *err)
 {
     int64_t timings =
         t->options.budget.candidates ? TIMINGS_FOR_A_TRY * t->counts.tried : INT64_MAX;
-    int left = 0, all;
+    int kinds = 0, done = 0;
     mmt_status status = MMT_OK;
     for (int i = 0; i < t->num_goals; i++)
-        left += weight_of(t, i);
-    all = left;
+        kinds += opens_kind(t, i);
     for (int i = 0; !status && i < t->num_goals && !mmt_pool_interrupts(); i++) {
-        int weight = weight_of(t, i);
-        if (!weight)
+        if (!opens_kind(t, i))
             continue;
         double now = mmt_now();
         double ends =
-            isfinite(t->ends) ? now + (t->ends - now) * weight / left : INFINITY;
-        status = calibrate(t, &t->goals[i], count_alike(t, i), ends,
-                           timings == INT64_MAX ? timings : timings * weight / all, err);
+            isfinite(t->ends) ? now + (t->ends - now) / (kinds - done++) : INFINITY;
+        status = calibrate(t, &t->goals[i], ends,
+                           timings == INT64_MAX ? timings : timings / kinds, err);
         if (!status)
             status = mmt_tune_save(t, err);
-        left -= weight;
     }
     if (!status && t->pool.broken.status) {
         *err = t->pool.broken;

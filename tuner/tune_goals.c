@@ -189,10 +189,23 @@ static double share(const struct mmt_tuning *t)
     return (double) weight_of(t, t->goal) / left;
 }
 
+/* Seconds that a problem's data, and their sums for verifying, take the host. */
+static double setting_up(const mmt_problem *problem)
+{
+    return mmt_problem_bytes(problem) / 0.4e9;
+}
+
+/* Each has its own time for setting up, but no more than half of all goes there; the rest
+ * is shared. */
 double mmt_tune_share_time(const struct mmt_tuning *t)
 {
-    double now = mmt_now();
-    return isfinite(t->goals_end) ? now + (t->goals_end - now) * share(t) : INFINITY;
+    double now = mmt_now(), left = t->goals_end - now, all = 0;
+    if (!isfinite(left))
+        return INFINITY;
+    for (int i = t->goal; i < t->num_goals; i++)
+        all += setting_up(&t->goals[i]);
+    double part = all > 0 ? fmin(1, fmax(left, 0) / 2 / all) : 0;
+    return now + part * setting_up(&t->goals[t->goal]) + (left - part * all) * share(t);
 }
 
 int64_t mmt_tune_share_candidates(const struct mmt_tuning *t)

@@ -4,13 +4,14 @@
 
 #include "tuner/tune.h"
 
-enum { MOST_UNDERWAY = 96, MOST_EXTRAS = 20 };
+enum { MOST_UNDERWAY = 96, MOST_EXTRAS = 20, MOST_AHEAD = 32 };
 
 /* A configuration between being proposed and being recorded. */
 struct candidate {
     enum { EMPTY, PROPOSED, COMPILING, BUILT, MEASURING } state;
     struct mmt_config config;
-    int turn; /* in the order in which they were proposed */
+    int turn;     /* in the order in which they were proposed */
+    double since; /* mmt_now() when its compiling began */
 };
 
 /* The tuning of one problem. */
@@ -24,10 +25,12 @@ struct bout {
     bool measuring; /* where the cores are shared: which half of the cycle it is */
     struct mmt_config extras[MOST_EXTRAS]; /* tried before what the searches propose */
     int num_extras, next_extra;
-    bool found;            /* something was timed that is no baseline */
-    double ends, last_end; /* mmt_now(): of its share; of the run */
-    double budget;         /* seconds for timing one candidate */
-    int64_t left;          /* candidates */
+    struct mmt_config ahead[MOST_AHEAD]; /* the next problem's first candidates */
+    int num_ahead, next_ahead;           /* num_ahead < 0: not looked at yet */
+    bool found;                          /* something was timed that is no baseline */
+    double ends, last_end;               /* mmt_now(): of its share; of the run */
+    double budget;                       /* seconds for timing one candidate */
+    int64_t left;                        /* candidates */
 };
 
 double mmt_tune_limit(const struct mmt_tuning *t, const mmt_problem *problem, double best)
@@ -69,7 +72,7 @@ static void put_under_way(struct bout *b, const struct mmt_config *config)
     for (int i = 0; i < MOST_UNDERWAY; i++) {
         if (b->list[i].state != EMPTY)
             continue;
-        b->list[i] = (struct candidate){ PROPOSED, *config, b->turns++ };
+        b->list[i] = (struct candidate){ PROPOSED, *config, b->turns++, 0 };
         return;
     }
 }
@@ -180,16 +183,85 @@ static struct mmt_job job_for(const struct bout *b, enum mmt_task task,
 
 static const double compile_seconds = 60;
 
-static void start_compiling(struct bout *b)
+static void compile(struct mmt_tuning *t, struct mmt_worker *worker,
+                    const mmt_problem *problem, const struct mmt_config *config)
+{
+    struct mmt_job job = {
+        .task = MMT_TASK_COMPILE, .problem = *problem, .count = 1, .configs = { *config }
+    };
+    mmt_worker_send(worker, &job, compile_seconds, t->options.limit);
+}
+
+/* Whether a worker is at it already: one that was sent ahead. */
+static bool is_compiling(const struct bout *b, const struct mmt_config *config)
+{
+    for (int i = 0; i < b->t->pool.count; i++) {
+        const struct mmt_worker *w = &b->t->pool.workers[i];
+        if (w->busy && w->job.task == MMT_TASK_COMPILE &&
+            mmt_problem_equal(&w->job.problem, b->problem) &&
+            mmt_config_equal(&w->job.configs[0], config))
+            return true;
+    }
+    return false;
+}
+
+static void compile_own(struct bout *b)
 {
     struct mmt_worker *worker;
     struct candidate *next;
     while ((next = oldest(b, PROPOSED)) &&
            (worker = mmt_pool_idle(&b->t->pool, MMT_COMPILER))) {
-        struct mmt_job job = job_for(b, MMT_TASK_COMPILE, &next->config);
-        mmt_worker_send(worker, &job, compile_seconds, b->t->options.limit);
+        if (!is_compiling(b, &next->config))
+            compile(b->t, worker, b->problem, &next->config);
         next->state = COMPILING;
+        next->since = mmt_now();
     }
+}
+
+/* ---- the next problem's first candidates ----------------------------------------- */
+
+static const mmt_problem *next_goal(const struct mmt_tuning *t)
+{
+    return t->goal + 1 < t->num_goals ? &t->goals[t->goal + 1] : NULL;
+}
+
+/* Whether what would be compiled from now on comes too late for this problem. */
+static bool is_closing(const struct bout *b)
+{
+    return next_goal(b->t) && b->found && !b->t->pool.shared &&
+           mmt_now() >= b->ends - b->t->compile_seconds;
+}
+
+/* What the next problem's search will begin with, as far as is known now. */
+static void look_ahead(struct bout *b)
+{
+    struct mmt_arms arms;
+    b->num_ahead = 0;
+    if (mmt_arms_create(b->t, next_goal(b->t), &arms, NULL))
+        return;
+    while (b->num_ahead < MOST_AHEAD && mmt_arms_ask(&arms, &b->ahead[b->num_ahead]))
+        b->num_ahead++;
+    mmt_arms_free(&arms);
+}
+
+/* Compilers would be idle until the next problem begins; what they build stays in the
+ * cache on disk, and nobody waits for their reports. */
+static void compile_ahead(struct bout *b)
+{
+    struct mmt_worker *worker;
+    if (b->num_ahead < 0)
+        look_ahead(b);
+    while (b->next_ahead < b->num_ahead &&
+           (worker = mmt_pool_idle(&b->t->pool, MMT_COMPILER)))
+        compile(b->t, worker, next_goal(b->t), &b->ahead[b->next_ahead++]);
+}
+
+static void start_compiling(struct bout *b)
+{
+    if (is_closing(b))
+        compile_ahead(b);
+    else
+        compile_own(b);
 }
 
 static bool is_baseline(const struct mmt_config *config)
@@ -305,6 +377,8 @@ static mmt_status take(struct bout *b, const struct mmt_event *event, mmt_error 
     if (!candidate || event->reply.count != 1)
         return MMT_OK;
     if (event->job.task == MMT_TASK_COMPILE && result->outcome == MMT_TIMED) {
+        b->t->compile_seconds +=
+            0.1 * (mmt_now() - candidate->since - b->t->compile_seconds);
         candidate->state = BUILT;
         return MMT_OK;
     }
@@ -359,6 +433,7 @@ static mmt_status search(struct mmt_tuning *t, const mmt_problem *problem,
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory to tune a problem");
     b->t = t;
     b->problem = problem;
+    b->num_ahead = -1;
     mmt_status status = mmt_arms_create(t, problem, &b->arms, err);
     if (!status) {
         /* From the journal; and where there is nothing else, the baseline will do. */
