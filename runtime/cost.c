@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-static int knob(const struct mmt_config *config, const char *name)
+int mmt_cost_knob(const struct mmt_config *config, const char *name)
 {
     for (int i = 0; i < config->template->num_knobs; i++)
         if (!strcmp(config->template->knobs[i].name, name))
@@ -13,13 +13,13 @@ static int knob(const struct mmt_config *config, const char *name)
 
 int mmt_cost_depth(const struct mmt_config *config)
 {
-    int depth = knob(config, "THREADS_K") * knob(config, "WORK_K");
-    int parts = knob(config, "SPLIT_K");
+    int depth = mmt_cost_knob(config, "THREADS_K") * mmt_cost_knob(config, "WORK_K");
+    int parts = mmt_cost_knob(config, "SPLIT_K");
 
     if (!depth)
-        depth = knob(config, "TILE_K");
+        depth = mmt_cost_knob(config, "TILE_K");
     if (!depth)
-        depth = knob(config, "TILE");
+        depth = mmt_cost_knob(config, "TILE");
     return (depth > 0 ? depth : 1) * (parts > 0 ? parts : 1);
 }
 

@@ -23,6 +23,9 @@ struct mmt_load {
               * registers are not */
 };
 
+/* A knob's value by its name; 0 where the template has none of that name. */
+int mmt_cost_knob(const struct mmt_config *config, const char *name);
+
 /* Elements of k that the blocks of one row of blocks advance by in one step: what a
  * block's threads take at once, THREADS_K times WORK_K; or TILE_K; or TILE where a tile
  * is as deep as it is wide; times SPLIT_K, whose parts run side by side; 1 where the
@@ -34,8 +37,8 @@ int mmt_cost_depth(const struct mmt_config *config);
 const struct mmt_launch *mmt_cost_multiplying(const struct mmt_launches *launches);
 
 /* What a configuration should take, before anything was built: from its launch alone, in
- * units of its own template. Above 0; the problem is normalised, and the configuration
- * serves it. */
+ * cycles, roughly; on a CPU, in units of its own template. Above 0; the problem is
+ * normalised, and the configuration serves it. */
 double mmt_cost_estimate(const struct mmt_config *config, const mmt_problem *problem,
                          const struct mmt_caps *caps);
 

@@ -3,39 +3,122 @@
 
 #include "runtime/cost.h"
 
-/* Blocks on a multiprocessor at a time, if a thread keeps its cells in registers and
- * needs some forty more; and what spilling them costs. */
-static double resident(const struct mmt_load *load, double threads, double cells,
-                       double words, const struct mmt_caps *caps, double *spills)
+static double threads_of(const struct mmt_launch *launch)
 {
-    double most = caps->registers_per_thread ? caps->registers_per_thread : INFINITY;
-    double wanted = cells * words + 40, fit = load->fit > 0 ? load->fit : 16;
-    *spills = 1 + fmax(0, wanted - most) / 50;
-    if (caps->registers_per_sm)
-        fit = fmin(fit, floor(caps->registers_per_sm / (threads * fmin(wanted, most))));
-    return fmax(fit, 1);
+    return (double) launch->block[0] * launch->block[1] * launch->block[2];
 }
 
-/* Work of the busiest multiprocessor, divided by how well it can be fed: multiplications
- * for each operand that is loaded, and warps that hide what one waits for. */
+static double or_else(int value, double otherwise)
+{
+    return value > 0 ? value : otherwise;
+}
+
+/* ---- a CPU: work of the busiest core, by how well a register tile feeds it --------- */
+
+static double on_cpu(const struct mmt_load *load, double threads, double k,
+                     const struct mmt_caps *caps)
+{
+    double cells = fmax(load->cells / (load->blocks * threads), 1);
+    double warps = load->blocks * threads / fmax(caps->warp, 1);
+    double reuse = sqrt(cells) / (sqrt(cells) + 1.5);
+    return load->cells * k / (reuse * fmin(1, warps / 8)) +
+           load->workspace / fmax(caps->sms, 1);
+}
+
+/* ---- a GPU: cycles of the busiest multiprocessor ----------------------------------- */
+
+/* What a block has to do. */
+struct share {
+    double m, n, k;    /* of C, and how deep */
+    double blocks;     /* on the busiest multiprocessor, one after another or at once */
+    double threads;    /* of a block */
+    double step;       /* elements of k between two waits */
+    double stages;     /* steps that are under way at a time */
+    double fit, spill; /* blocks that are resident; times slower as registers spill */
+};
+
+/* Registers: a thread keeps its cells in them, and needs some forty more. */
+static void find_room(struct share *s, const struct mmt_load *load, double words,
+                      const struct mmt_caps *caps)
+{
+    double most = caps->registers_per_thread ? caps->registers_per_thread : INFINITY;
+    double wanted = s->m * s->n / s->threads * words + 40;
+    s->fit = load->fit > 0 ? load->fit : 16;
+    s->spill = 1 + fmax(0, wanted - most) / 50;
+    if (caps->registers_per_sm)
+        s->fit = fmin(s->fit,
+                      floor(caps->registers_per_sm / (s->threads * fmin(wanted, most))));
+    s->fit = fmax(s->fit, 1);
+}
+
+/* Tiles are dealt out whole, but for those that are cut into runs. */
+static struct share share_of(const struct mmt_config *config, const mmt_problem *problem,
+                             const struct mmt_launches *launches,
+                             const struct mmt_load *load, const struct mmt_caps *caps)
+{
+    const struct mmt_launch *launch = mmt_cost_multiplying(launches);
+    double size = (double) mmt_type_size(problem->type), sms = fmax(caps->sms, 1);
+    double parts = or_else(mmt_cost_knob(config, "SPLIT_K"), 1) *
+                   or_else(mmt_cost_knob(config, "CLUSTER_K"), 1);
+    double cells = fmax(load->cells / fmax(load->blocks, 1), 1);
+    struct share s = {
+        .m = or_else(mmt_cost_knob(config, "TILE_M"), 0),
+        .n = or_else(mmt_cost_knob(config, "TILE_N"), 0),
+        .k = ceil(fmax((double) problem->k, 1) / parts),
+        .blocks = load->blocks,
+        .threads = threads_of(launch),
+        .step = or_else(mmt_cost_knob(config, "TILE_K"), mmt_cost_depth(config) / parts),
+        .stages = or_else(mmt_cost_knob(config, "STAGES"), 2),
+    };
+    if (s.m > 0 && s.n > 0 && !mmt_cost_knob(config, "MATRICES")) {
+        bool swap = mmt_cost_knob(config, "SWAP");
+        double rows = (double) (swap ? problem->n : problem->m);
+        double columns = (double) (swap ? problem->m : problem->n);
+        double tiles = ceil(rows / s.m) * ceil(columns / s.n) * parts *
+                       (double) problem->batch / sms;
+        s.blocks = launch->tiles ? fmax(tiles, 1) : ceil(tiles);
+    } else {
+        s.m = s.n = sqrt(cells * parts);
+    }
+    if (mmt_cost_knob(config, "DEPTH"))
+        s.step = mmt_cost_knob(config, "DEPTH") *
+                 (config->template->macs > 512 ? 128 : 32) / size;
+    find_room(&s, load, fmax(size, 4) / 4, caps);
+    return s;
+}
+
+/* The largest of what a multiprocessor computes, what it fetches from the L2 cache, what
+ * all of them fetch from memory, and what the blocks wait for step by step; and what
+ * comes before and after it. The constants are those of recent cards, within a factor of
+ * two. */
+static double on_gpu(const struct share *s, const struct mmt_load *load,
+                     const struct mmt_config *config, const mmt_problem *problem,
+                     const struct mmt_caps *caps)
+{
+    static const double l2_bytes = 64, memory_bytes = 18, latency = 800, launching = 3000,
+                        around_tile = 1500;
+    double size = (double) mmt_type_size(problem->type), sms = fmax(caps->sms, 1);
+    double lanes = or_else(config->template->macs, 128) * 4 / size;
+    double cells = fmax(s->m * s->n / s->threads, 1);
+    double feeding = 1 + (config->template->macs ? 3 : 1.5) / sqrt(cells);
+    double rounds = fmax(1, s->blocks / s->fit);
+    double compute = s->blocks * s->m * s->n * s->k / lanes * feeding * s->spill;
+    double fetch = s->blocks * (s->m + s->n) * s->k * size / l2_bytes;
+    double memory = (load->bytes + 2 * load->workspace) / sms / memory_bytes;
+    double wait = rounds * (s->k / fmax(s->step, 1) * latency / s->stages + around_tile);
+    double most = cbrt(pow(compute, 3) + pow(fetch, 3) + pow(memory, 3) + pow(wait, 3));
+    return most + launching * load->launches;
+}
+
 double mmt_cost_estimate(const struct mmt_config *config, const mmt_problem *problem,
                          const struct mmt_caps *caps)
 {
     struct mmt_launches launches = { 0 };
     struct mmt_load load = mmt_cost_load(config, problem, caps, mmt_cost_depth(config));
-    double threads = 1, spills = 1, k = fmax((double) problem->k, 1);
-    double words = (double) mmt_type_size(problem->type) / 4;
     config->template->launch(config->values, problem, caps, &launches);
-    for (int i = 0; i < launches.count; i++)
-        threads =
-            fmax(threads, (double) launches.launch[i].block[0] *
-                              launches.launch[i].block[1] * launches.launch[i].block[2]);
-    const struct mmt_launch *launch = mmt_cost_multiplying(&launches);
-    double rounds = floor((double) launch->tiles / launch->grid[0]) + 1;
-    double cells = fmax(load.cells / (load.blocks * threads * rounds), 1);
-    double fit = resident(&load, threads, cells, words, caps, &spills);
-    double warps = fmin(load.blocks, fit) * threads / fmax(caps->warp, 1);
-    double reuse = sqrt(cells) / (sqrt(cells) + 1.5);
-    return load.cells * k * spills / (reuse * fmin(1, warps / 8)) +
-           load.workspace / fmax(caps->sms, 1);
+    if (caps->kind == MMT_CPU)
+        return on_cpu(&load, threads_of(mmt_cost_multiplying(&launches)),
+                      fmax((double) problem->k, 1), caps);
+    const struct share s = share_of(config, problem, &launches, &load, caps);
+    return on_gpu(&s, &load, config, problem, caps);
 }

@@ -244,6 +244,7 @@ const struct mmt_template mmt_template_dmma = {
     .fused = true,
     .dialects = MMT_CUDA_CXX,
     .kinds = MMT_GPU,
+    .macs = 256,
     .file = "dmma.cu",
     .helpers = { "ptx.h", "hopper.h", "grid.h", "tiles.h", "runs.h", "dmma_tile.h" },
     .knobs = knobs,

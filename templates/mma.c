@@ -227,6 +227,7 @@ const struct mmt_template mmt_template_mma = {
     .fused = true,
     .dialects = MMT_CUDA_CXX,
     .kinds = MMT_GPU,
+    .macs = 512,
     .file = "mma.cu",
     .helpers = { "ptx.h", "stage.h", "grid.h" },
     .knobs = knobs,

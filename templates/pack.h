@@ -56,48 +56,88 @@ DEVICE_FN void pack_rows(unsigned *to, int ld_to, const element *from, int ld, i
     }
 }
 
-// Read a block of the rows by units of `unit`, a word or an element: whatever of the last word
-// of a row is used.
-#define READ_BLOCK(unit, each)                                                            \
-    do {                                                                                  \
-        unit read[PLACES(each)];                                                          \
-        UNROLL                                                                            \
-        for (int i = 0; i < PLACES(each); i++) {                                          \
-            const int place = (i * THREADS_PACK + THREAD_X) * (each);                     \
-            const int d = place / PACK_BLOCK, l = place % PACK_BLOCK;                     \
-            if (depth + d < k && line + l < lines)                                        \
-                read[i] = *(const unit *) (from + (wide) (depth + d) * ld + line + l);    \
-        }                                                                                 \
-        UNROLL                                                                            \
-        for (int i = 0; i < PLACES(each); i++) {                                          \
-            const int place = (i * THREADS_PACK + THREAD_X) * (each);                     \
-            *(unit *) &tile[place / PACK_BLOCK][place % PACK_BLOCK] = read[i];            \
-        }                                                                                 \
-    } while (0)
+// Lines that are stored as columns change places with the depth on the way through shared memory,
+// by words: WORD elements of one line, one from each of WORD stored rows. Each row of `tile` is one
+// word longer than a block, so that no two lanes of a warp write to one bank.
+#define TILE_WORDS (PACK_BLOCK / WORD)
 
-// Lines that are stored as columns. `by_words`: the rows begin at whole words.
-DEVICE_FN void pack_columns(unsigned *to, int ld_to, const element *from, int ld, int lines,
-                            int k, bool by_words)
+// A thread's words of the tile, element by element: rows may begin anywhere.
+DEVICE_FN void read_elements(unsigned tile[PACK_BLOCK][TILE_WORDS + 1], const element *from, int ld,
+                             int lines, int k)
 {
-    __shared__ __align__(4) element tile[PACK_BLOCK][PACK_BLOCK + WORD];
-    const int blocks = (lines - 1) / PACK_BLOCK + 1, words = PACK_BLOCK / WORD;
+    element read[PLACES(1)];
+
+    UNROLL
+    for (int i = 0; i < PLACES(1); i++) {
+        const int place = i / WORD * THREADS_PACK + THREAD_X;
+        const int l = place % PACK_BLOCK, d = place / PACK_BLOCK * WORD + i % WORD;
+        read[i] = 0;
+        if (l < lines && d < k)
+            read[i] = from[(wide) d * ld + l];
+    }
+    UNROLL
+    for (int i = 0; i < PLACES(WORD); i++) {
+        const int place = i * THREADS_PACK + THREAD_X;
+        unsigned word = 0;
+        UNROLL
+        for (int e = 0; e < WORD; e++)
+            word |= bits_of(read[i * WORD + e]) << 8 * SIZE * e;
+        tile[place % PACK_BLOCK][place / PACK_BLOCK] = word;
+    }
+}
+
+// The same where rows begin at whole words: WORD of them, below each other, are WORD words of as
+// many lines. Whatever follows a row's last line in its word is read, and not used.
+DEVICE_FN void read_words(unsigned tile[PACK_BLOCK][TILE_WORDS + 1], const element *from, int ld,
+                          int lines, int k)
+{
+    const unsigned mask = 0xffffffffu >> (32 - 8 * SIZE);
+    unsigned read[PLACES(WORD)];
+
+    // Neighbouring lanes take the words of WORD depths, then of the next lines.
+#define LINE_OF(i)  ((i) / WORD * THREADS_PACK + THREAD_X) / WORD % (PACK_BLOCK / WORD) * WORD
+#define WORD_OF(i)                                                                                 \
+    (((i) / WORD * THREADS_PACK + THREAD_X) / PACK_BLOCK * WORD +                                  \
+     ((i) / WORD * THREADS_PACK + THREAD_X) % WORD)
+    UNROLL
+    for (int i = 0; i < PLACES(WORD); i++) {
+        const int l = LINE_OF(i), d = WORD_OF(i) * WORD + i % WORD;
+        read[i] = 0;
+        if (l < lines && d < k)
+            read[i] = *(const unsigned *) (from + (wide) d * ld + l);
+    }
+    UNROLL
+    for (int i = 0; i < PLACES(WORD); i++) {
+        unsigned word = 0;
+        UNROLL
+        for (int e = 0; e < WORD; e++)
+            word |= (read[i / WORD * WORD + e] >> 8 * SIZE * (i % WORD) & mask) << 8 * SIZE * e;
+        tile[LINE_OF(i) + i % WORD][WORD_OF(i)] = word;
+    }
+#undef LINE_OF
+#undef WORD_OF
+}
+
+// `by_words`: the rows begin at whole words.
+DEVICE_FN void pack_columns(unsigned *to, int ld_to, const element *from, int ld, int lines, int k,
+                            bool by_words)
+{
+    __shared__ unsigned tile[PACK_BLOCK][TILE_WORDS + 1];
+    const int blocks = (lines - 1) / PACK_BLOCK + 1;
     const int depth = BLOCK_X / blocks * PACK_BLOCK, line = BLOCK_X % blocks * PACK_BLOCK;
 
+    from += (wide) depth * ld + line;
     if (by_words)
-        READ_BLOCK(unsigned, WORD);
+        read_words(tile, from, ld, lines - line, k - depth);
     else
-        READ_BLOCK(element, 1);
+        read_elements(tile, from, ld, lines - line, k - depth);
     __syncthreads();
     UNROLL
     for (int i = 0; i < PLACES(WORD); i++) {
         const int place = i * THREADS_PACK + THREAD_X;
-        const int l = place / words, d = place % words * WORD;
-        unsigned word = 0;
-        UNROLL
-        for (int e = 0; e < WORD; e++)
-            word |= bits_of(tile[d + e][l]) << 8 * SIZE * e;
-        if (line + l < lines && depth + d < k)
-            to[((wide) (line + l) * ld_to + depth + d) / WORD] = word;
+        const int l = line + place / TILE_WORDS, d = depth + place % TILE_WORDS * WORD;
+        if (l < lines && d < k)
+            to[((wide) l * ld_to + d) / WORD] = tile[l - line][place % TILE_WORDS];
     }
 }
 

@@ -67,7 +67,9 @@ struct mmt_template {
     unsigned kinds;    /* enum mmt_kind bits: where it is worth trying; 0: only
                         * where somebody names it. It must be right everywhere its
                         * dialects reach */
-    const char *file;  /* "tiled.cl": the text, embedded under that name */
+    int macs;         /* multiply-adds of four-byte elements that a multiprocessor does in
+                       * a cycle by this template's instruction, about; 0: 128 */
+    const char *file; /* "tiled.cl": the text, embedded under that name */
     const char
         *helpers[MMT_MAX_HELPERS]; /* optional: texts that kernels share, put before it */
     const struct mmt_knob *knobs;

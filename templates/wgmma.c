@@ -30,7 +30,8 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
                   cluster_names },
     [CLUSTER_K] =
         MMT_KNOB("CLUSTER_K", "blocks of a cluster that share a tile", 1, 2, 4, 8),
-    [SPLIT_K] = MMT_KNOB("SPLIT_K", "clusters that share a tile", 1, 2, 4, 8, 16, 32, 64),
+    [SPLIT_K] =
+        MMT_KNOB("SPLIT_K", "clusters that share a tile", 1, 2, 4, 8, 16, 32, 64, 128),
     [DEAL] = { "DEAL",
                "how many clusters there are, and what each gets",
                4,
@@ -254,6 +255,7 @@ const struct mmt_template mmt_template_wgmma = {
     .aligned_only = true,
     .dialects = MMT_CUDA_CXX,
     .kinds = MMT_GPU,
+    .macs = 1024,
     .file = "wgmma.cu",
     .helpers = { "hopper.h", "wgmma_tile.h", "pack.h", "wgmma_deal.h", "wgmma_store.h" },
     .knobs = knobs,
