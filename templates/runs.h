@@ -182,10 +182,13 @@ void mmt_add_runs(int m, int n, int k, real alpha, real beta,
                     sum[e] += others[other][e][x];
             BARRIER();
         }
-        if (inside && y == 0)
-            store(c + c_start + BLOCK_Z * c_stride + (wide) row * ldc + column, sum,
-                  MAX_VECTOR, n - column, ALIGNED, alpha, beta,
-                  bias_of(bias + bias_start, row, column), true);
+        GLOBAL real *to = c + c_start + BLOCK_Z * c_stride + (wide) row * ldc + column;
+        if (inside && y == 0) {
+            UNROLL
+            for (int e = 0; e < MAX_VECTOR; e += C_VECTOR)
+                store(to + e, sum + e, C_VECTOR, n - column - e, ALIGNED, alpha, beta,
+                      bias_of(bias + bias_start, row, column + e), true);
+        }
     }
 }
 #endif

@@ -21,6 +21,8 @@ enum {
 
 #define TILES  SHAPE(256, 256, 64, 0, 1, false)
 #define ODD    SHAPE(261, 133, 70, 3, 1, false)
+#define PAIRS  SHAPE(260, 132, 72, 2, 1, false)
+#define FOURS  SHAPE(264, 136, 72, 4, 1, false)
 #define ROW    SHAPE(1, 131, 65, 0, 1, false)
 #define COLUMN SHAPE(131, 1, 65, 0, 1, false)
 #define WIDE   SHAPE(13, 261, 300, 3, 1, false)
@@ -42,6 +44,8 @@ static const struct mmt_trial_row gemm[] = {
     { "offset", TILES, 1, 1, OFFSET },
     { "edges", ODD, 2, -1, ZERO_GAPS },
     { "gaps", ODD, 1, 1, 0 },
+    { "vectors", PAIRS, 2, -1, 0 },
+    { "vectors", FOURS, 1, 1, 0 },
     { "random", ODD, 3, -5, RANDOM },
     { "thin", ROW, 1, 0, POISON },
     { "thin", COLUMN, 1, 1, 0 },

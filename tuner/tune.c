@@ -355,8 +355,13 @@ static mmt_status require_winner(const struct mmt_tuning *t, mmt_error *err)
     for (int i = 0; i < t->num_goals; i++)
         if (mmt_tune_winner(t, &t->goals[i]))
             return MMT_OK;
-    if (!t->counts.tried || mmt_pool_interrupts())
+    if (mmt_pool_interrupts())
         return MMT_OK;
+    if (!t->counts.tried)
+        return mmt_fail(err, MMT_ERROR_NOT_FOUND,
+                        "the budget of %g s ended before a candidate was tried; a longer "
+                        "one goes on from here",
+                        t->options.budget.seconds);
     return mmt_fail(err, MMT_ERROR_COMPILE,
                     "none of %d candidates could be timed: %d skipped, %d wrong, %d "
                     "failed; '%s' tells why of each",
@@ -375,7 +380,7 @@ static mmt_status run(struct mmt_tuning *t, mmt_error *err)
         status = mmt_tune_calibrate(t, err);
     /* Whatever failed, what was learned before is written. */
     mmt_error own = { 0 };
-    mmt_status saved = mmt_tune_save(t, &own);
+    mmt_status saved = mmt_tune_save(t, true, &own);
     if (!status && saved) {
         *err = own;
         status = saved;

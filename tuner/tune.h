@@ -78,6 +78,8 @@ struct mmt_tuning {
     double peak[MMT_NUM_TYPES], bandwidth, ceiling[MMT_NUM_TYPES];
     /* By type: what the naive template reaches, in FLOP/s; 0: unknown. */
     double naive_rate[MMT_NUM_TYPES];
+    double kept_at,
+        kept_seconds;       /* when what is kept was chosen last, and what it took */
     double compile_seconds; /* what a candidate's compiling takes, about */
     double last_status;     /* mmt_now() when progress was last said */
 };
@@ -209,7 +211,9 @@ mmt_status mmt_tune_open_profile(struct mmt_tuning *t, mmt_error *err);
 mmt_status mmt_tune_enter(struct mmt_tuning *t, const mmt_problem *problem,
                           const struct mmt_record *winner, mmt_error *err);
 
-mmt_status mmt_tune_save(struct mmt_tuning *t, mmt_error *err);
+/* Writes the profile. What is kept is chosen anew the `last` time, and before that as
+ * long as it takes little of the run. */
+mmt_status mmt_tune_save(struct mmt_tuning *t, bool last, mmt_error *err);
 
 /* Adds how the device fared while a result was taken. */
 void mmt_tune_note_health(struct mmt_made_health *health,

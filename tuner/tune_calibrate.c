@@ -558,7 +558,7 @@ mmt_status mmt_tune_calibrate(struct mmt_tuning *t, mmt_error *err)
         status = calibrate(t, &t->goals[i], ends,
                            timings == INT64_MAX ? timings : timings / kinds, err);
         if (!status)
-            status = mmt_tune_save(t, err);
+            status = mmt_tune_save(t, false, err);
     }
     if (!status && t->pool.broken.status) {
         *err = t->pool.broken;

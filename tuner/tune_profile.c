@@ -176,12 +176,19 @@ mmt_status mmt_tune_enter(struct mmt_tuning *t, const mmt_problem *problem,
     mmt_status status = mmt_profile_add_entry(t->profile, &entry, err);
     if (!status)
         status = enter_others(t, problem, err);
-    return status ? status : mmt_tune_save(t, err);
+    return status ? status : mmt_tune_save(t, false, err);
 }
 
 /* ---- saving
  * --------------------------------------------------------------------------------------
  */
+
+/* Choosing takes the better part of a second where a calibration has thousands of times:
+ * between problems, a twentieth of the time at most. */
+static bool is_due(const struct mmt_tuning *t)
+{
+    return mmt_now() >= t->kept_at + 20 * t->kept_seconds;
+}
 
 /* What is kept for shapes that were not tuned comes from all that was ever timed. */
 static mmt_status choose_kept(struct mmt_tuning *t, mmt_error *err)
@@ -196,8 +203,11 @@ static mmt_status choose_kept(struct mmt_tuning *t, mmt_error *err)
             samples[timed++] =
                 (struct mmt_fit_sample){ records[i].problem, records[i].config,
                                          records[i].result.time.median };
+    double began = mmt_now();
     mmt_status status = mmt_fit_kept(t->profile, samples, timed, err);
     free(samples);
+    t->kept_at = mmt_now();
+    t->kept_seconds = t->kept_at - began;
     return status;
 }
 
@@ -244,7 +254,7 @@ static void count_records(struct mmt_tuning *t)
         mmt_tune_note_health(&t->profile->made.health, &records[i].result);
 }
 
-mmt_status mmt_tune_save(struct mmt_tuning *t, mmt_error *err)
+mmt_status mmt_tune_save(struct mmt_tuning *t, bool last, mmt_error *err)
 {
     struct mmt_profile *p = t->profile;
     for (int i = 0; i < MMT_NUM_TYPES; i++)
@@ -254,7 +264,7 @@ mmt_status mmt_tune_save(struct mmt_tuning *t, mmt_error *err)
         p->bandwidth = t->bandwidth;
     count_records(t);
     mmt_status status = mmt_guide_judge(t->journal, p, err);
-    if (!status)
+    if (!status && (last || is_due(t)))
         status = choose_kept(t, err);
     return status ? status : mmt_profile_save(p, t->path, err);
 }

@@ -20,6 +20,7 @@
  *   offset      all operands start one element off any alignment
  *   edges       sizes that no tile divides, alpha and beta at once
  *   gaps        the same, with NaN behind each row of A and B
+ *   vectors     rows that begin at multiples of two elements alone, and of four
  *   random      random data, held to the error bound; of grids, to the bit
  *   thin        one row; one column; few of either, scaled, and off any alignment; grids
  *               with one element inside
