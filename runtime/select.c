@@ -137,12 +137,14 @@ int mmt_select_rank(const struct mmt_profile *profile, const mmt_problem *proble
 /* ---- choosing -----------------------------------------------------------------------
  */
 
-/* The first of a template's starting points that is not estimated at twice what another
- * takes: one that leaves most multiprocessors idle may take fifty times as long. */
-static bool find_seed(const struct mmt_template *template, const mmt_problem *problem,
-                      const struct mmt_caps *caps, size_t max_workspace,
-                      struct mmt_config *out)
+/* The first of a template's starting points that is not estimated at more than another
+ * takes by far: one that leaves most multiprocessors idle may take fifty times as long.
+ * Returns the estimate, INFINITY where there is none. */
+static double find_seed(const struct mmt_template *template, const mmt_problem *problem,
+                        const struct mmt_caps *caps, size_t max_workspace,
+                        struct mmt_config *out)
 {
+    const double far = caps->kind == MMT_CPU ? 2 : 1.25;
     double best = INFINITY;
 
     for (int s = 0; s < template->num_seeds; s++) {
@@ -152,25 +154,36 @@ static bool find_seed(const struct mmt_template *template, const mmt_problem *pr
         if (!usable(&config, problem, caps, max_workspace))
             continue;
         double estimate = mmt_cost_estimate(&config, problem, caps);
-        if (estimate <= best / 2) {
+        if (estimate <= best / far) {
             best = estimate;
             *out = config;
         }
     }
-    return isfinite(best);
+    return best;
 }
 
-/* The default's template, or where its workspace is more than the cap, the next. */
+/* The default's template, or, on a GPU, one that is estimated at half of it; or where its
+ * workspace is more than the cap, the next. */
 static bool find_default(const mmt_problem *problem, const struct mmt_caps *caps,
                          size_t max_workspace, struct mmt_config *out)
 {
     struct mmt_config usual;
     if (!mmt_config_default(problem, caps, &usual))
         return false;
-    bool found = find_seed(usual.template, problem, caps, max_workspace, out);
-    for (int t = 0; !found && mmt_templates[t]; t++)
-        found = find_seed(mmt_templates[t], problem, caps, max_workspace, out);
-    return found;
+    double best = find_seed(usual.template, problem, caps, max_workspace, out);
+    for (int t = 0; mmt_templates[t]; t++) {
+        const struct mmt_template *template = mmt_templates[t];
+        struct mmt_config other;
+        bool meant = caps->kind == MMT_GPU && mmt_config_meant(template, problem, caps);
+        if (isfinite(best) && !meant)
+            continue;
+        double estimate = find_seed(template, problem, caps, max_workspace, &other);
+        if (estimate <= best / 2) {
+            best = estimate;
+            *out = other;
+        }
+    }
+    return isfinite(best);
 }
 
 static void choose_entry(const struct mmt_entry *entry, const mmt_problem *problem,

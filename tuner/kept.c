@@ -203,7 +203,8 @@ struct table {
     const mmt_problem **problems;      /* of the columns */
     int rows, cols;
     double *times;               /* [row * cols + col] seconds, INFINITY: unknown */
-    double *best;                /* of each column, as measured */
+    double *best;                /* of each column: the least that is known */
+    mmt_problem *imagined;       /* of the last columns, which nobody timed */
     struct mmt_cost *costs;      /* of each row */
     struct mmt_fit_sample *line; /* room for one row's samples */
 };
@@ -236,6 +237,7 @@ static void table_finish(struct table *table)
     free(table->problems);
     free(table->times);
     free(table->best);
+    free(table->imagined);
     free(table->costs);
     free(table->line);
 }
@@ -360,6 +362,74 @@ static mmt_status fit_row(struct table *table, int row, const struct mmt_caps *c
     return status;
 }
 
+/* Room for `more` columns behind those that there are. */
+static bool widen(struct table *table, int more)
+{
+    const int was = table->cols, now = was + more;
+    double *times = malloc((size_t) table->rows * (size_t) now * sizeof *times);
+    double *best = realloc(table->best, (size_t) now * sizeof *best);
+    table->best = best ? best : table->best;
+    const mmt_problem **problems =
+        realloc((void *) table->problems, (size_t) now * sizeof *problems);
+    table->problems = problems ? problems : table->problems;
+    table->imagined = malloc((size_t) more * sizeof *table->imagined);
+    if (!times || !best || !problems || !table->imagined) {
+        free(times);
+        return false;
+    }
+    for (int row = 0; row < table->rows; row++)
+        memcpy(times + (size_t) row * now, table->times + (size_t) row * was,
+               (size_t) was * sizeof *times);
+    free(table->times);
+    table->times = times;
+    table->cols = now;
+    return true;
+}
+
+/* What a fitted row should take for a problem, with its usual error on top. */
+static double imagined_time(const struct table *table, int row,
+                            const mmt_problem *problem, const struct mmt_caps *caps)
+{
+    const struct mmt_kept kept = { .config = *table->configs[row],
+                                   .cost = table->costs[row] };
+    if (!kept.cost.fitted || mmt_config_refuse(&kept.config, problem, caps))
+        return INFINITY;
+    return mmt_cost_predict(&kept, problem, caps) * exp(kept.cost.residual);
+}
+
+/* A few dozen shapes leave much between them: what the fitted costs say of twice as many
+ * others counts as if it had been timed. */
+static mmt_status imagine(struct table *table, const struct mmt_caps *caps,
+                          mmt_error *err)
+{
+    enum { IMAGINED = 120 };
+    const int first = table->cols;
+    double most = 0;
+    for (int col = 0; col < first; col++)
+        most = fmax(most, mmt_problem_flops(table->problems[col]));
+    if (!widen(table, IMAGINED))
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left to choose kernels");
+    mmt_fit_shapes(table->problems[0], most, table->imagined, IMAGINED);
+    for (int col = first; col < table->cols; col++) {
+        table->problems[col] = &table->imagined[col - first];
+        table->best[col] = INFINITY;
+        for (int row = 0; row < table->rows; row++) {
+            double *time = &table->times[(size_t) row * table->cols + col];
+            *time = imagined_time(table, row, table->problems[col], caps);
+            table->best[col] = fmin(table->best[col], *time);
+        }
+    }
+    return MMT_OK;
+}
+
+static bool any_fitted(const struct table *table)
+{
+    int row = 0;
+    while (row < table->rows && !table->costs[row].fitted)
+        row++;
+    return row < table->rows;
+}
+
 static mmt_status keep_chosen(struct mmt_profile *profile, const struct table *table,
                               mmt_error *err)
 {
@@ -396,6 +466,8 @@ static mmt_status keep_kind(struct mmt_profile *profile, const mmt_problem *kind
         drop_rows(&table, &profile->caps);
     for (int row = 0; row < table.rows && status == MMT_OK; row++)
         status = fit_row(&table, row, &profile->caps, err);
+    if (status == MMT_OK && any_fitted(&table))
+        status = imagine(&table, &profile->caps, err);
     if (status == MMT_OK)
         status = keep_chosen(profile, &table, err);
     table_finish(&table);

@@ -12,7 +12,7 @@ enum {
     MOST_PICKS = 48,
     MOST_SPECIALISTS = 4, /* besides them */
     MOST_SEEDS = 96,
-    MOST_SHAPES = 60,
+    MOST_SHAPES = 100,
     FEWEST_SHAPES = 8,
     USUAL_SHAPES = 36,
     TIMINGS_FOR_A_TRY = 2
