@@ -87,6 +87,13 @@ static struct share share_of(const struct mmt_config *config, const mmt_problem 
     return s;
 }
 
+/* Cycles where rows begin anywhere, and operands come one by one: elements of four bytes
+ * or more still by asynchronous copies, smaller ones through registers. */
+static double one_by_one(const struct share *s, double size)
+{
+    return s->blocks * (s->m + s->n) * s->k / 32 * (size < 4 ? 20 : 4);
+}
+
 /* The largest of what a multiprocessor computes, what it fetches from the L2 cache, what
  * all of them fetch from memory, and what the blocks wait for step by step; and what
  * comes before and after it. The constants are those of recent cards, within a factor of
@@ -104,6 +111,8 @@ static double on_gpu(const struct share *s, const struct mmt_load *load,
     double rounds = fmax(1, s->blocks / s->fit);
     double compute = s->blocks * s->m * s->n * s->k / lanes * feeding * s->spill;
     double fetch = s->blocks * (s->m + s->n) * s->k * size / l2_bytes;
+    if (load->unaligned)
+        fetch = fmax(fetch, one_by_one(s, size));
     double memory = (load->bytes + 2 * load->workspace) / sms / memory_bytes;
     double wait = rounds * (s->k / fmax(s->step, 1) * latency / s->stages + around_tile);
     double most = cbrt(pow(compute, 3) + pow(fetch, 3) + pow(memory, 3) + pow(wait, 3));

@@ -11,7 +11,9 @@
 enum {
     MOST_PICKS = 48,
     MOST_SPECIALISTS = 4, /* besides them */
-    MOST_SEEDS = 96,
+    MOST_SUGGESTED = 24,
+    MOST_SEEDS = 256,
+    PROPOSALS = 12, /* for each shape: one of each template, and then some */
     MOST_SHAPES = 100,
     FEWEST_SHAPES = 8,
     USUAL_SHAPES = 36,
@@ -224,6 +226,34 @@ static int list_seeds(const struct calibration *c, struct mmt_config *out, int m
     return count;
 }
 
+static bool is_listed(const struct mmt_config *list, int count,
+                      const struct mmt_config *config)
+{
+    int i = 0;
+    while (i < count && !mmt_config_equal(&list[i], config))
+        i++;
+    return i < count;
+}
+
+/* What a search would begin with on each of the shapes, behind `count` that are listed
+ * already; returns how many there are then. */
+static int list_proposals(const struct calibration *c, struct mmt_config *out, int count,
+                          int most)
+{
+    mmt_problem shapes[MOST_SHAPES];
+    struct mmt_arms arms;
+    list_shapes(c, shapes);
+    for (int i = 0; i < MOST_SHAPES && count < most; i++) {
+        if (mmt_arms_create(c->t, &shapes[i], &arms, NULL))
+            break;
+        for (int n = 0; n < PROPOSALS && count < most; n++)
+            if (mmt_arms_ask(&arms, &out[count]))
+                count += !is_listed(out, count, &out[count]);
+        mmt_arms_free(&arms);
+    }
+    return count;
+}
+
 static bool serves(const struct calibration *c, const struct mmt_template *template,
                    const int *values, const mmt_problem *problem)
 {
@@ -308,18 +338,18 @@ static void estimate(const struct calibration *c, const struct mmt_config *seeds
     }
 }
 
-/* The few of what the templates suggest that together should serve all shapes well. */
+/* The few of what is suggested that together should serve all shapes well. */
 static void pick_suggested(struct calibration *c, const struct mmt_config *seeds,
                            int count)
 {
-    int chosen[MMT_FIT_MOST_KEPT];
+    int chosen[MOST_SUGGESTED];
     double worst, least[MOST_SHAPES],
         *times = malloc((size_t) count * MOST_SHAPES * sizeof *times);
     if (!times)
         return;
     estimate(c, seeds, count, times, least);
-    int found = mmt_fit_choose(times, least, count, MOST_SHAPES, MMT_FIT_MOST_KEPT,
-                               chosen, &worst);
+    int found =
+        mmt_fit_choose(times, least, count, MOST_SHAPES, MOST_SUGGESTED, chosen, &worst);
     for (int i = 0; i < found; i++)
         pick(c, &seeds[chosen[i]], false, false);
     free(times);
@@ -351,12 +381,13 @@ static bool pick_all(struct calibration *c)
     int near;
     struct ranked *ranked = rank(c, &near);
     if (seeds && ranked && near) {
-        int num_seeds = list_seeds(c, seeds, MOST_SEEDS);
+        int num_seeds = list_seeds(c, seeds, MOST_SEEDS / 2);
+        int listed = list_proposals(c, seeds, num_seeds, MOST_SEEDS);
         pick_winners(c);
         pick_specialists(c);
         pick_templates(c, ranked, near);
         pick_siblings(c);
-        pick_suggested(c, seeds, num_seeds);
+        pick_suggested(c, seeds, listed);
         pick_others(c, ranked, near, seeds, num_seeds);
     }
     free(ranked);
