@@ -38,15 +38,17 @@ def libraries(nvml):
     return dict(environment, LD_LIBRARY_PATH=FAKES + (f":{FAKES}/whole" if nvml else ""))
 
 
-def tune(name, budget, nvml=True, hot_after=None):
+def tune(name, budget, nvml=True, hot_after=None, shapes=("24x40",)):
     """Tunes with the card cool, and hot after so many candidates: the events, the journal's
     results, the profile, and what is said of it."""
     path = f"{folder}/{name}.json"
     deal(COOL)
     events = []
-    with subprocess.Popen([MMTUNE, "--json", "--device", "cuda:0", "--op", "heat2d", "--type", "f32",
-                           "--shape", "24x40", "--budget", budget, "--limit", "60", "-o", path], stdout=subprocess.PIPE, text=True,
-                          env=libraries(nvml)) as run:
+    command = [MMTUNE, "--json", "--device", "cuda:0", "--op", "heat2d", "--type", "f32",
+               "--budget", budget, "--limit", "60", "-o", path]
+    for shape in shapes:
+        command += ["--shape", shape]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=libraries(nvml)) as run:
         for line in run.stdout:
             events.append(json.loads(line))
             if hot_after and sum(e["event"] == "result" for e in events) == hot_after:
@@ -100,6 +102,18 @@ def test_cool():
     check("2000 to 2000 MHz" in said and "slowed" not in said, said)
 
 
+def test_several():
+    """While one problem ends, compilers begin with the next: each has its own results and one
+    winner, and nothing is tried twice."""
+    shapes = ("24x40", "40x24", "32x48")
+    events, results, profile, said = tune("several", "9", shapes=shapes)
+    tried = [(r["problem"], r["configuration"]) for r in results if not r.get("final")]
+    check(len(set(tried)) == len(tried), f"twice: {tried}")
+    for shape in shapes:
+        check(sum(shape in problem for problem, _ in tried) >= 2, f"{shape}: {tried}")
+    check(sum(e["event"] == "winner" for e in events) == 3 and len(profile["entries"]) == 3, f"{events}")
+
+
 def test_untold():
     """Without NVML nothing is known, and nothing is said."""
     events, results, profile, said = tune("untold", "2", nvml=False)
@@ -122,6 +136,7 @@ def test_bench():
 
 test_slowed_down()
 test_cool()
+test_several()
 test_untold()
 test_bench()
 shutil.rmtree(folder, ignore_errors=True)

@@ -312,13 +312,15 @@ static void probe(struct mmt_tuning *t)
 }
 
 /* Seconds of the budget that go into learning what kernels cost on other shapes: less of
- * a short one, and of a CPU's, whose compilers use them up. */
+ * a short one, and of a CPU's, whose compilers use them up; and no more than makes a
+ * difference to so many types and transposes. */
 static double calibrating(const struct mmt_tuning *t)
 {
     bool cpu = t->caps.kind == MMT_CPU;
-    double share = cpu ? 0.18 : 0.36, enough = cpu ? 120 : 60,
+    double share = cpu ? 0.18 : 0.36, enough = cpu ? 120 : 60, most = cpu ? 240 : 30,
            budget = t->options.budget.seconds;
-    return share * budget * fmin(1, budget / enough);
+    return fmin(share * budget * fmin(1, budget / enough),
+                most * mmt_tune_count_kinds(t));
 }
 
 static mmt_status prepare(struct mmt_tuning *t, mmt_error *err)
@@ -333,9 +335,6 @@ static mmt_status prepare(struct mmt_tuning *t, mmt_error *err)
     t->started = mmt_now();
     t->ends =
         t->options.budget.seconds > 0 ? t->started + t->options.budget.seconds : INFINITY;
-    t->goals_end = t->ends;
-    if (t->options.op == MMT_GEMM)
-        t->goals_end -= calibrating(t);
     t->candidates_left = t->options.budget.candidates;
     t->compile_seconds = 1;
     if (!status)
@@ -346,7 +345,10 @@ static mmt_status prepare(struct mmt_tuning *t, mmt_error *err)
         *err = t->pool.broken;
         status = err->status;
     }
-    return status ? status : mmt_tune_set_goals(t, err);
+    if (!status)
+        status = mmt_tune_set_goals(t, err);
+    t->goals_end = t->ends - (isfinite(t->ends) ? calibrating(t) : 0);
+    return status;
 }
 
 /* A run that was interrupted may well have had no time for a winner. */

@@ -198,6 +198,9 @@ const struct mmt_record *mmt_tune_pick(const struct mmt_record *sorted, int coun
  * in what is left of the time, or twice as often as candidates were tried. */
 mmt_status mmt_tune_calibrate(struct mmt_tuning *t, mmt_error *err);
 
+/* Types and transposes among the goals that it serves. */
+int mmt_tune_count_kinds(const struct mmt_tuning *t);
+
 /* ---- the profile
  * --------------------------------------------------------------------------------------
  */

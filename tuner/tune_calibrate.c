@@ -571,15 +571,21 @@ static bool opens_kind(const struct mmt_tuning *t, int goal)
     return t->goals[goal].op == MMT_GEMM && is_first(t, goal);
 }
 
+int mmt_tune_count_kinds(const struct mmt_tuning *t)
+{
+    int kinds = 0;
+    for (int i = 0; i < t->num_goals; i++)
+        kinds += opens_kind(t, i);
+    return kinds;
+}
+
 /* Kinds share the time evenly, however many goals they have. */
 mmt_status mmt_tune_calibrate(struct mmt_tuning *t, mmt_error *err)
 {
     int64_t timings =
         t->options.budget.candidates ? TIMINGS_FOR_A_TRY * t->counts.tried : INT64_MAX;
-    int kinds = 0, done = 0;
+    int kinds = mmt_tune_count_kinds(t), done = 0;
     mmt_status status = MMT_OK;
-    for (int i = 0; i < t->num_goals; i++)
-        kinds += opens_kind(t, i);
     for (int i = 0; !status && i < t->num_goals && !mmt_pool_interrupts(); i++) {
         if (!opens_kind(t, i))
             continue;

@@ -28,7 +28,7 @@ struct bout {
     struct mmt_config ahead[MOST_AHEAD]; /* the next problem's first candidates */
     int num_ahead, next_ahead;           /* num_ahead < 0: not looked at yet */
     bool found;                          /* something was timed that is no baseline */
-    double ends, last_end;               /* mmt_now(): of its share; of the run */
+    double begun, ends, last_end;        /* mmt_now(): of its share; of the run */
     double budget;                       /* seconds for timing one candidate */
     int64_t left;                        /* candidates */
 };
@@ -225,11 +225,13 @@ static const mmt_problem *next_goal(const struct mmt_tuning *t)
     return t->goal + 1 < t->num_goals ? &t->goals[t->goal + 1] : NULL;
 }
 
-/* Whether what would be compiled from now on comes too late for this problem. */
+/* Whether what would be compiled from now on comes too late for this problem; but a short
+ * share is not all spent on the next one. */
 static bool is_closing(const struct bout *b)
 {
+    double last = fmin(b->t->compile_seconds, 0.3 * (b->ends - b->begun));
     return next_goal(b->t) && b->found && !b->t->pool.shared &&
-           mmt_now() >= b->ends - b->t->compile_seconds;
+           mmt_now() >= b->ends - last;
 }
 
 /* What the next problem's search will begin with, as far as is known now. */
@@ -415,6 +417,7 @@ static mmt_status loop(struct bout *b, mmt_error *err)
 static void set_budget(struct bout *b, double finals_end)
 {
     double room = finals_end - mmt_now();
+    b->begun = mmt_now();
     b->ends = finals_end - fmin(0.2 * room, 10);
     b->budget = isfinite(room) ? fmin(fmax(room / 100, 0.03), 1) : 0.5;
     b->last_end = isfinite(room) ? b->t->goals_end - 0.1 * room : INFINITY;
