@@ -114,7 +114,8 @@ static double on_gpu(const struct share *s, const struct mmt_load *load,
     if (load->unaligned)
         fetch = fmax(fetch, one_by_one(s, size));
     double memory = (load->bytes + 2 * load->workspace) / sms / memory_bytes;
-    double wait = rounds * (s->k / fmax(s->step, 1) * latency / s->stages + around_tile);
+    double wait =
+        rounds * (ceil(s->k / fmax(s->step, 1)) * latency / s->stages + around_tile);
     double most = cbrt(pow(compute, 3) + pow(fetch, 3) + pow(memory, 3) + pow(wait, 3));
     return most + launching * load->launches;
 }

@@ -54,6 +54,7 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     {  64,  32, 16,  4,  4, 8,  4,   PAIRS, 4, 2,      DOWN, 16, 1,   8, TILES, 4, 4,   XOR, 2,  8 },
     {  64,  64, 16,  4,  4, 8,  8,   PAIRS, 4, 2, COLS_BACK,  8, 1, 128, TILES, 4, 4,   XOR, 2, 16 },
     {  32,  32, 32,  4,  4, 4,  8,   PAIRS, 4, 2, COLS_BACK,  1, 1, 128, TILES, 4, 4,   XOR, 2, 16 },
+    {  32,  32, 64,  2,  4, 8,  4,   PAIRS, 4, 2,   ROWS_ON,  4, 1,   1, TILES, 4, 4,   XOR, 2, 32 },
     { 128, 128, 16,  8,  8, 2, 16, COLUMNS, 2, 2, COLS_BACK,  8, 1,   1, TILES, 2, 2,   XOR, 2, 16 },
     { 128, 128, 16,  8,  8, 4,  8,   PAIRS, 2, 2, COLS_BACK,  8, 1,   1, TILES, 2, 2,   XOR, 1, 16 },
     {  64,  64, 16,  4,  8, 4,  8,   PAIRS, 2, 2, COLS_BACK,  4, 1,   1, TILES, 2, 2,   XOR, 2, 16 },

@@ -26,6 +26,8 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     { 128, 128, 16,  8, 8, 2, 16, COLUMNS, 2, 2, COLS_BACK,  8, 1, 1, TILES, 3 },
     {  64, 128,  8,  8, 8, 2, 16, COLUMNS, 2, 2, COLS_BACK,  8, 2, 1, TILES, 4 },
     {  64,  64, 16,  4, 8, 4,  8,   PAIRS, 2, 2, COLS_BACK,  4, 2, 1, TILES, 3 },
+    {  32,  32, 16,  2, 4, 16, 2,    ROWS, 4, 2,      DOWN, 16, 4, 1, TILES, 5 },
+    {  64,  64,  8,  8, 8, 4,  8,   PAIRS, 1, 2, ROWS_BACK,  4, 2, 256, TILES, 5 },
     {  32,  32,  8,  4, 4, 4,  8,   PAIRS, 2, 1, COLS_BACK,  1, 1, 1, TILES, 2 },
 };
 // clang-format on
