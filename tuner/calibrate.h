@@ -1,0 +1,43 @@
+/* A calibration's own: which kernels it times, and on which shapes (tune_picks.c), and
+ * how (tune_calibrate.c). */
+#ifndef MMT_TUNER_CALIBRATE_H
+#define MMT_TUNER_CALIBRATE_H
+
+#include "tuner/tune.h"
+
+enum {
+    MMT_MOST_PICKS = 48,
+    MMT_MOST_SPECIALISTS = 4, /* besides them */
+    MMT_MOST_CALIBRATION_SHAPES = 100
+};
+
+struct mmt_pick {
+    struct mmt_config config;
+    bool verified; /* found right and compiled by this run */
+    bool out;      /* it failed here: never again */
+};
+
+/* The calibration of one type and transposes. */
+struct mmt_calibration {
+    struct mmt_tuning *t;
+    const mmt_problem *kind; /* one of its goals */
+    struct mmt_pick picks[MMT_MOST_PICKS + MMT_MOST_SPECIALISTS];
+    int count, most, strange; /* strange: how many must be compiled, and how many may */
+    int most_strange;
+    double ends;
+    int64_t left; /* timings */
+};
+
+/* Whether two problems differ in no more than their shape. */
+bool mmt_same_kind(const mmt_problem *a, const mmt_problem *b);
+
+/* The same shapes in every run, so that what is known need not be timed again. */
+void mmt_calibration_shapes(const struct mmt_calibration *c,
+                            mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES]);
+
+/* Fills c->picks: winners first, and what serves where they do not; then the nearest of
+ * each template, what is kept for other transposes, and what is suggested for shapes that
+ * are no goals. False where there is nothing to time. */
+bool mmt_calibration_pick(struct mmt_calibration *c);
+
+#endif

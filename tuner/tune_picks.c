@@ -1,0 +1,359 @@
+/* Which kernels a calibration times, and on which shapes: calibrate.h. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/cost.h"
+#include "tuner/calibrate.h"
+#include "tuner/fit.h"
+
+enum {
+    MOST_SUGGESTED = 24,
+    MOST_SEEDS = 256,
+    PROPOSALS = 12 /* for each shape: one of each template, and then some */
+};
+
+/* Slower than that many times the best, a kernel is not of interest for what it is. */
+static const double behind = 2;
+
+bool mmt_same_kind(const mmt_problem *a, const mmt_problem *b)
+{
+    return a->op == b->op && a->type == b->type && a->trans_a == b->trans_a &&
+           a->trans_b == b->trans_b;
+}
+
+/* Rounded, as a peak that was measured is not always the same. */
+void mmt_calibration_shapes(const struct mmt_calibration *c,
+                            mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES])
+{
+    double peak = c->t->peak[c->kind->type];
+    mmt_fit_shapes(c->kind, peak > 0 ? exp2(floor(log2(peak / 10))) : 1e9, shapes,
+                   MMT_MOST_CALIBRATION_SHAPES);
+}
+
+/* ---- which kernels --------------------------------------------------------------- */
+
+/* Whether two configurations cut the problem alike: then what one costs tells what the
+ * other does. */
+static bool alike(const struct mmt_calibration *c, const struct mmt_config *a,
+                  const struct mmt_config *b)
+{
+    const struct mmt_caps *caps = &c->t->caps;
+    struct mmt_launches x = { 0 }, y = { 0 };
+    if (a->template != b->template)
+        return false;
+    if (mmt_config_equal(a, b))
+        return true;
+    if (mmt_config_refuse(a, c->kind, caps) || mmt_config_refuse(b, c->kind, caps))
+        return false;
+    a->template->launch(a->values, c->kind, caps, &x);
+    b->template->launch(b->values, c->kind, caps, &y);
+    bool same = x.count == y.count && mmt_cost_depth(a) == mmt_cost_depth(b);
+    for (int i = 0; same && i < x.count; i++)
+        same = !memcmp(x.launch[i].grid, y.launch[i].grid, sizeof x.launch[i].grid) &&
+               !memcmp(x.launch[i].block, y.launch[i].block, sizeof x.launch[i].block);
+    return same;
+}
+
+static bool pick(struct mmt_calibration *c, const struct mmt_config *config,
+                 bool verified, bool even_alike)
+{
+    if (c->count == c->most || (!verified && c->strange == c->most_strange))
+        return false;
+    for (int i = 0; i < c->count; i++)
+        if (even_alike ? mmt_config_equal(&c->picks[i].config, config)
+                       : alike(c, &c->picks[i].config, config))
+            return false;
+    c->strange += !verified;
+    c->picks[c->count++] = (struct mmt_pick){ .config = *config, .verified = verified };
+    return true;
+}
+
+/* A candidate of the kind, and how far it was behind the best of its problem. */
+struct ranked {
+    double loss;
+    const struct mmt_record *record;
+};
+
+static int less_lost(const void *left, const void *right)
+{
+    const struct ranked *a = left, *b = right;
+    return (a->loss > b->loss) - (a->loss < b->loss);
+}
+
+static double best_of(const struct mmt_record *records, size_t count,
+                      const mmt_problem *problem)
+{
+    double best = INFINITY;
+    for (size_t i = 0; i < count; i++)
+        if (mmt_record_is_candidate(&records[i]) &&
+            records[i].result.outcome == MMT_TIMED &&
+            mmt_problem_equal(&records[i].problem, problem))
+            best = fmin(best, records[i].result.time.median);
+    return best;
+}
+
+/* All that were timed and not far behind, the nearest to the best first; malloc'ed. */
+static struct ranked *rank(const struct mmt_calibration *c, int *count)
+{
+    size_t all;
+    const struct mmt_record *records = mmt_journal_records(c->t->journal, &all),
+                            *of = NULL;
+    struct ranked *out = malloc((all + 1) * sizeof *out);
+    double best = INFINITY;
+    *count = 0;
+    for (size_t i = 0; out && i < all; i++) {
+        const struct mmt_record *r = &records[i];
+        if (!mmt_record_is_candidate(r) || r->result.outcome != MMT_TIMED ||
+            !mmt_same_kind(&r->problem, c->kind))
+            continue;
+        if (!of || !mmt_problem_equal(&of->problem, &r->problem))
+            best = best_of(records, all, &r->problem);
+        of = r;
+        out[(*count)++] = (struct ranked){ r->result.time.median / best, r };
+    }
+    if (out)
+        qsort(out, (size_t) *count, sizeof *out, less_lost);
+    return out;
+}
+
+static bool is_verified(const struct mmt_record *record)
+{
+    return !record->earlier && record->result.time.samples > 1;
+}
+
+static void pick_winners(struct mmt_calibration *c)
+{
+    for (int i = 0; i < c->t->num_goals; i++)
+        for (size_t e = 0; e < c->t->profile->num_entries; e++) {
+            const struct mmt_entry *entry = &c->t->profile->entries[e];
+            if (entry->source[0] || !mmt_same_kind(&c->t->goals[i], c->kind) ||
+                !mmt_problem_equal(&entry->problem, &c->t->goals[i]))
+                continue;
+            const struct mmt_record *record =
+                mmt_journal_find(c->t->journal, &entry->problem, &entry->config);
+            if (record)
+                pick(c, &entry->config, is_verified(record), true);
+        }
+}
+
+/* Of each template the one that came nearest to a best, if not far behind: those that are
+ * would take the places of kernels that matter. */
+static void pick_templates(struct mmt_calibration *c, const struct ranked *ranked,
+                           int count)
+{
+    for (int i = 0; i < count && ranked[i].loss < behind; i++) {
+        int first = 0;
+        while (ranked[first].record->config.template != ranked[i].record->config.template)
+            first++;
+        if (first == i)
+            pick(c, &ranked[i].record->config, is_verified(ranked[i].record), false);
+    }
+}
+
+/* Those that are kept for the same type with other transposes: a set that serves all
+ * sorts of shapes. */
+static void pick_siblings(struct mmt_calibration *c)
+{
+    const struct mmt_profile *profile = c->t->profile;
+    const struct mmt_variant variant = mmt_variant_of(c->kind, false);
+    for (size_t i = 0; i < profile->num_kept; i++) {
+        const struct mmt_kept *kept = &profile->kept[i];
+        if (kept->type == c->kind->type && kept->cost.fitted &&
+            (kept->trans_a != variant.trans_a || kept->trans_b != variant.trans_b) &&
+            mmt_tune_is_meant(c->t, kept->config.template, c->kind) &&
+            !mmt_config_reject(&kept->config, &variant, &c->t->caps))
+            pick(c, &kept->config, false, false);
+    }
+}
+
+/* What the templates suggest and this device can run: the first suggestion of each, then
+ * the second of each, …; returns how many. */
+static int list_seeds(const struct mmt_calibration *c, struct mmt_config *out, int most)
+{
+    const struct mmt_variant variant = mmt_variant_of(c->kind, false);
+    int count = 0, more = 1;
+    for (int seed = 0; more; seed++) {
+        more = 0;
+        for (int i = 0; mmt_templates[i] && count < most; i++) {
+            const struct mmt_template *template = mmt_templates[i];
+            if (seed >= template->num_seeds ||
+                !mmt_tune_is_meant(c->t, template, c->kind))
+                continue;
+            more = 1;
+            out[count] = (struct mmt_config){ .template = template };
+            memcpy(out[count].values, template->seeds[seed],
+                   (size_t) template->num_knobs * sizeof(int));
+            count += !mmt_config_reject(&out[count], &variant, &c->t->caps);
+        }
+    }
+    return count;
+}
+
+static bool is_listed(const struct mmt_config *list, int count,
+                      const struct mmt_config *config)
+{
+    int i = 0;
+    while (i < count && !mmt_config_equal(&list[i], config))
+        i++;
+    return i < count;
+}
+
+/* What a search would begin with on each of the shapes, behind `count` that are listed
+ * already; returns how many there are then. */
+static int list_proposals(const struct mmt_calibration *c, struct mmt_config *out,
+                          int count, int most)
+{
+    mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
+    struct mmt_arms arms;
+    mmt_calibration_shapes(c, shapes);
+    for (int i = 0; i < MMT_MOST_CALIBRATION_SHAPES && count < most; i++) {
+        if (mmt_arms_create(c->t, &shapes[i], &arms, NULL))
+            break;
+        for (int n = 0; n < PROPOSALS && count < most; n++)
+            if (mmt_arms_ask(&arms, &out[count]))
+                count += !is_listed(out, count, &out[count]);
+        mmt_arms_free(&arms);
+    }
+    return count;
+}
+
+static bool serves(const struct mmt_calibration *c, const struct mmt_template *template,
+                   const int *values, const mmt_problem *problem)
+{
+    struct mmt_config config = { .template = template };
+    memcpy(config.values, values, (size_t) template->num_knobs * sizeof(int));
+    return !mmt_config_refuse(&config, problem, &c->t->caps);
+}
+
+/* The first of a template's seeds that serves the problem; NULL where none does. */
+static const int *serving_seed(const struct mmt_calibration *c,
+                               const struct mmt_template *template,
+                               const mmt_problem *problem)
+{
+    for (int i = 0; i < template->num_seeds; i++)
+        if (serves(c, template, template->seeds[i], problem))
+            return template->seeds[i];
+    return NULL;
+}
+
+/* Whether a pick of that template serves the problem; *any: whether there are picks of
+ * it.
+ */
+static bool is_served(const struct mmt_calibration *c,
+                      const struct mmt_template *template, const mmt_problem *problem,
+                      bool *any)
+{
+    bool served = false;
+    *any = false;
+    for (int i = 0; i < c->count; i++) {
+        const struct mmt_config *config = &c->picks[i].config;
+        if (config->template != template)
+            continue;
+        *any = true;
+        served = served || serves(c, template, config->values, problem);
+    }
+    return served;
+}
+
+/* Goals tell nothing of templates that are for other shapes than theirs: of such a
+ * template, and of one that won for some shapes and refuses others, what it suggests
+ * there. */
+static void pick_specialists(struct mmt_calibration *c)
+{
+    const int most = c->most, before = c->count;
+    mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
+    bool any;
+
+    mmt_calibration_shapes(c, shapes);
+    c->most = c->count + MMT_MOST_SPECIALISTS;
+    for (int t = 0; mmt_templates[t]; t++) {
+        const struct mmt_template *template = mmt_templates[t];
+        if (!mmt_tune_is_meant(c->t, template, c->kind))
+            continue;
+        for (int i = 0; i < MMT_MOST_CALIBRATION_SHAPES; i++) {
+            struct mmt_config config = { .template = template };
+            bool served = is_served(c, template, &shapes[i], &any);
+            const int *seed = served ? NULL : serving_seed(c, template, &shapes[i]);
+            if (!seed || (!any && serving_seed(c, template, c->kind)))
+                continue;
+            memcpy(config.values, seed, (size_t) template->num_knobs * sizeof(int));
+            pick(c, &config, false, false);
+        }
+    }
+    c->most = most + c->count - before;
+}
+
+/* Seconds, in units of its own, that each of the seeds should take for each of the
+ * shapes: rows and columns of `times`; the least of each column. */
+static void estimate(const struct mmt_calibration *c, const struct mmt_config *seeds,
+                     int count, double *times, double *least)
+{
+    mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
+    mmt_calibration_shapes(c, shapes);
+    for (int col = 0; col < MMT_MOST_CALIBRATION_SHAPES; col++) {
+        least[col] = INFINITY;
+        for (int row = 0; row < count; row++) {
+            double *time = &times[row * MMT_MOST_CALIBRATION_SHAPES + col];
+            *time = mmt_config_refuse(&seeds[row], &shapes[col], &c->t->caps)
+                        ? INFINITY
+                        : mmt_cost_estimate(&seeds[row], &shapes[col], &c->t->caps);
+            least[col] = fmin(least[col], *time);
+        }
+    }
+}
+
+/* The few of what is suggested that together should serve all shapes well. */
+static void pick_suggested(struct mmt_calibration *c, const struct mmt_config *seeds,
+                           int count)
+{
+    int chosen[MOST_SUGGESTED];
+    double worst, least[MMT_MOST_CALIBRATION_SHAPES],
+        *times = malloc((size_t) count * MMT_MOST_CALIBRATION_SHAPES * sizeof *times);
+    if (!times)
+        return;
+    estimate(c, seeds, count, times, least);
+    int found = mmt_fit_choose(times, least, count, MMT_MOST_CALIBRATION_SHAPES,
+                               MOST_SUGGESTED, chosen, &worst);
+    for (int i = 0; i < found; i++)
+        pick(c, &seeds[chosen[i]], false, false);
+    free(times);
+}
+
+/* In turn one that came near to a best, and one that a template suggests. */
+static void pick_others(struct mmt_calibration *c, const struct ranked *ranked, int near,
+                        const struct mmt_config *seeds, int num_seeds)
+{
+    for (int i = 0, seed = 0; i < near || seed < num_seeds;) {
+        while (i < near && ranked[i].loss < behind) {
+            const struct mmt_record *r = ranked[i++].record;
+            if (pick(c, &r->config, is_verified(r), false))
+                break;
+        }
+        if (i < near && ranked[i].loss >= behind)
+            i = near;
+        while (seed < num_seeds)
+            if (pick(c, &seeds[seed++], false, false))
+                break;
+    }
+}
+
+bool mmt_calibration_pick(struct mmt_calibration *c)
+{
+    struct mmt_config *seeds = malloc(MOST_SEEDS * sizeof *seeds);
+    int near;
+    struct ranked *ranked = rank(c, &near);
+    if (seeds && ranked && near) {
+        int num_seeds = list_seeds(c, seeds, MOST_SEEDS / 2);
+        int listed = list_proposals(c, seeds, num_seeds, MOST_SEEDS);
+        pick_winners(c);
+        pick_specialists(c);
+        pick_templates(c, ranked, near);
+        pick_siblings(c);
+        pick_suggested(c, seeds, listed);
+        pick_others(c, ranked, near, seeds, num_seeds);
+    }
+    free(ranked);
+    free(seeds);
+    return c->count > 0;
+}
