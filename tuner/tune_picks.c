@@ -206,9 +206,10 @@ static int list_proposals(const struct mmt_calibration *c, struct mmt_config *ou
 {
     mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
     struct mmt_arms arms;
+    mmt_error why;
     mmt_calibration_shapes(c, shapes);
     for (int i = 0; i < MMT_MOST_CALIBRATION_SHAPES && count < most; i++) {
-        if (mmt_arms_create(c->t, &shapes[i], &arms, NULL))
+        if (mmt_arms_create(c->t, &shapes[i], &arms, &why))
             break;
         for (int n = 0; n < PROPOSALS && count < most; n++)
             if (mmt_arms_ask(&arms, &out[count]))

@@ -238,8 +238,9 @@ static bool is_closing(const struct bout *b)
 static void look_ahead(struct bout *b)
 {
     struct mmt_arms arms;
+    mmt_error why;
     b->num_ahead = 0;
-    if (mmt_arms_create(b->t, next_goal(b->t), &arms, NULL))
+    if (mmt_arms_create(b->t, next_goal(b->t), &arms, &why))
         return;
     while (b->num_ahead < MOST_AHEAD && mmt_arms_ask(&arms, &b->ahead[b->num_ahead]))
         b->num_ahead++;
@@ -379,8 +380,9 @@ static mmt_status take(struct bout *b, const struct mmt_event *event, mmt_error 
     if (!candidate || event->reply.count != 1)
         return MMT_OK;
     if (event->job.task == MMT_TASK_COMPILE && result->outcome == MMT_TIMED) {
-        b->t->compile_seconds +=
-            0.1 * (mmt_now() - candidate->since - b->t->compile_seconds);
+        if (candidate->state == COMPILING) /* not built ahead, before its turn came */
+            b->t->compile_seconds +=
+                0.1 * (mmt_now() - candidate->since - b->t->compile_seconds);
         candidate->state = BUILT;
         return MMT_OK;
     }
