@@ -221,11 +221,14 @@ static bool step_down(struct mmt_arm *arm, int *index, double *expected)
 }
 
 /* Behind the first few starts, what the estimate makes of each: a tile that leaves no
- * multiprocessor idle where C has few of the start's, say. */
+ * multiprocessor idle where C has few of the start's, say. A CPU's estimate does not tell
+ * that much, and each try there takes seconds. */
 static int better_starts(struct mmt_arm *arm, int (*starts)[MMT_SEARCH_MAX_KNOBS],
                          int count)
 {
     int first = count < MOST_BETTERED ? count : MOST_BETTERED;
+    if (arm->arms->t->caps.kind == MMT_CPU)
+        return count;
     for (int i = 0; i < first && count < MOST_LISTED; i++) {
         double expected = expect(arm, starts[i]);
         memcpy(starts[count], starts[i], sizeof *starts);
