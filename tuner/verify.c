@@ -385,40 +385,21 @@ static mmt_status check_shape(struct mmt_session *session,
     return status;
 }
 
-/* What both halves begin with. */
-static mmt_status begin(const struct mmt_session *session,
-                        const struct mmt_config *config, struct mmt_verdict *out,
-                        mmt_error *err)
-{
-    const char *refusal =
-        mmt_config_refuse(config, &session->problem, mmt_device_caps(session->device));
-
-    *out = (struct mmt_verdict){ .right = true };
-    return refusal ? mmt_fail(err, MMT_ERROR_UNSUPPORTED,
-                              "this configuration cannot run: %s", refusal)
-                   : MMT_OK;
-}
-
-mmt_status mmt_verify_small(struct mmt_session *session, const struct mmt_config *config,
-                            struct mmt_verdict *out, mmt_error *err)
-{
-    mmt_error own;
-    mmt_status status = begin(session, config, out, err ? err : &own);
-    return status ? status : run_trials(session, config, out, err ? err : &own);
-}
-
-mmt_status mmt_verify_shape(struct mmt_session *session, const struct mmt_config *config,
-                            struct mmt_verdict *out, mmt_error *err)
-{
-    mmt_error own;
-    mmt_status status = begin(session, config, out, err ? err : &own);
-    return status ? status : check_shape(session, config, out, err ? err : &own);
-}
-
 mmt_status mmt_verify_candidate(struct mmt_session *session,
                                 const struct mmt_config *config, struct mmt_verdict *out,
                                 mmt_error *err)
 {
-    mmt_status status = mmt_verify_small(session, config, out, err);
-    return status || !out->right ? status : mmt_verify_shape(session, config, out, err);
+    mmt_error own;
+    const char *refusal =
+        mmt_config_refuse(config, &session->problem, mmt_device_caps(session->device));
+
+    *out = (struct mmt_verdict){ .right = true };
+    err = err ? err : &own;
+    if (refusal)
+        return mmt_fail(err, MMT_ERROR_UNSUPPORTED, "this configuration cannot run: %s",
+                        refusal);
+    mmt_status status = run_trials(session, config, out, err);
+    if (status == MMT_OK && out->right)
+        status = check_shape(session, config, out, err);
+    return status;
 }

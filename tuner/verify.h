@@ -44,12 +44,4 @@ mmt_status mmt_verify_candidate(struct mmt_session *session,
                                 const struct mmt_config *config, struct mmt_verdict *out,
                                 mmt_error *err);
 
-/* Its two halves: the small problems, from `integers` to `batch`, which take
- * milliseconds; and the session's own shape, `shape` and `samples`, where the host reads
- * all of C. */
-mmt_status mmt_verify_small(struct mmt_session *session, const struct mmt_config *config,
-                            struct mmt_verdict *out, mmt_error *err);
-mmt_status mmt_verify_shape(struct mmt_session *session, const struct mmt_config *config,
-                            struct mmt_verdict *out, mmt_error *err);
-
 #endif

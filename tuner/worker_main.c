@@ -205,20 +205,14 @@ static mmt_status enter_session(struct worker *w, const struct mmt_job *job,
     return w->session ? MMT_OK : err->status;
 }
 
-typedef mmt_status check(struct mmt_session *, const struct mmt_config *,
-                         struct mmt_verdict *, mmt_error *);
-
-/* With mmt_verify_candidate, or one of its halves. */
-static mmt_status verify(check *check, struct mmt_session *session,
-                         const struct mmt_config *config, struct mmt_result *result,
-                         mmt_error *err)
+static mmt_status verify(struct mmt_session *session, const struct mmt_config *config,
+                         struct mmt_result *result, mmt_error *err)
 {
     struct mmt_verdict verdict;
     note("verify");
-    mmt_status status = check(session, config, &verdict, err);
+    mmt_status status = mmt_verify_candidate(session, config, &verdict, err);
     if (!status && !verdict.right) {
         result->outcome = MMT_WRONG;
-        result->time = (struct mmt_timing){ 0 };
         snprintf(result->reason, sizeof result->reason, "%s: %s", verdict.check,
                  verdict.reason);
     }
@@ -240,9 +234,7 @@ static mmt_status verify_smaller(struct worker *w, const struct mmt_job *job,
         w->smaller_seed = job->seed;
         status = w->smaller ? MMT_OK : err->status;
     }
-    return status
-               ? status
-               : verify(mmt_verify_candidate, w->smaller, &job->configs[0], result, err);
+    return status ? status : verify(w->smaller, &job->configs[0], result, err);
 }
 
 static void ask_usage(struct worker *w, const struct mmt_job *job,
@@ -310,59 +302,28 @@ static mmt_status glance(struct worker *w, const struct mmt_job *job,
     return status;
 }
 
-/* Whether it may become the winner: a finalist is within a fifth of the best. */
-static bool contends(const struct mmt_job *job, const struct mmt_result *result)
-{
-    return job->best_seconds <= 0 || result->time.median <= 1.25 * job->best_seconds;
-}
-
-/* Small problems tell a wrong kernel from a right one; what contends is looked at in the
- * problem's own shape, too, where the host reads all of C. */
-static mmt_status measure_fully(struct worker *w, const struct mmt_job *job,
-                                struct mmt_result *result, mmt_error *err)
-{
-    const struct mmt_config *config = &job->configs[0];
-    const struct mmt_measure_limits limits = limits_of(job);
-    mmt_status status = MMT_OK;
-    if (job->verify[0])
-        status = verify(mmt_verify_small, w->session, config, result, err);
-    if (!status && result->outcome != MMT_WRONG)
-        status = time_candidate(w, job, &limits, result, err);
-    if (!status && result->outcome != MMT_WRONG && job->verify[0] &&
-        contends(job, result))
-        status = verify(mmt_verify_shape, w->session, config, result, err);
-    if (!status && result->outcome != MMT_WRONG)
-        ask_usage(w, job, config, result);
-    return status;
-}
-
-/* For the fit of costs: at another shape, what is right at a smaller one. */
-static mmt_status measure_briefly(struct worker *w, const struct mmt_job *job,
-                                  struct mmt_result *result, mmt_error *err)
-{
-    struct mmt_measure_limits limits = limits_of(job);
-    mmt_status status = MMT_OK;
-    if (mmt_device_caps(w->device)->kind == MMT_GPU)
-        limits.warm_seconds = 1.5e-3, limits.batch_seconds = 0.4e-3;
-    if (job->verify[0])
-        status = verify_smaller(w, job, result, err);
-    if (!status && result->outcome != MMT_WRONG)
-        status = time_candidate(w, job, &limits, result, err);
-    return status;
-}
-
 static mmt_status measure(struct worker *w, const struct mmt_job *job,
                           struct mmt_reply *reply, mmt_error *err)
 {
     struct mmt_result *result = &reply->results[0];
+    struct mmt_measure_limits limits = limits_of(job);
     bool behind = false;
     mmt_status status = enter_session(w, job, err);
+    /* A calibration has thousands of these. */
+    if (job->brief && mmt_device_caps(w->device)->kind == MMT_GPU)
+        limits.warm_seconds = 1.5e-3, limits.batch_seconds = 0.4e-3;
     if (!status && job->doubtful)
         status = glance(w, job, result, &behind, err);
-    if (status || behind)
+    if (!status && !behind && job->verify[0])
+        status = job->brief ? verify_smaller(w, job, result, err)
+                            : verify(w->session, &job->configs[0], result, err);
+    if (status || result->outcome == MMT_WRONG)
         return status;
-    return job->brief ? measure_briefly(w, job, result, err)
-                      : measure_fully(w, job, result, err);
+    if (!behind)
+        status = time_candidate(w, job, &limits, result, err);
+    if (!status && !job->brief)
+        ask_usage(w, job, &job->configs[0], result);
+    return status;
 }
 
 /* ---- finalists ------------------------------------------------------------------- */
@@ -375,8 +336,7 @@ static mmt_status verify_finalists(struct worker *w, const struct mmt_job *job,
     for (int i = 0; i < job->count; i++) {
         struct mmt_result *result = &reply->results[i];
         mmt_error own = { 0 };
-        if (job->verify[i] &&
-            verify(mmt_verify_candidate, w->session, &job->configs[i], result, &own)) {
+        if (job->verify[i] && verify(w->session, &job->configs[i], result, &own)) {
             set_failed(result, &own);
             if (spoils(own.status))
                 return *err = own, own.status;
