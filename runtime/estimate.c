@@ -15,11 +15,12 @@ static double or_else(int value, double otherwise)
 
 /* ---- a CPU: work of the busiest core, by how well a register tile feeds it --------- */
 
+/* A core has one block at a time. */
 static double on_cpu(const struct mmt_load *load, double threads, double k,
                      const struct mmt_caps *caps)
 {
     double cells = fmax(load->cells / (load->blocks * threads), 1);
-    double warps = load->blocks * threads / fmax(caps->warp, 1);
+    double warps = threads / fmax(caps->warp, 1);
     double reuse = sqrt(cells) / (sqrt(cells) + 1.5);
     return load->cells * k / (reuse * fmin(1, warps / 8)) +
            load->workspace / fmax(caps->sms, 1);
@@ -62,8 +63,8 @@ static struct share share_of(const struct mmt_config *config, const mmt_problem 
                    or_else(mmt_cost_knob(config, "CLUSTER_K"), 1);
     double cells = fmax(load->cells / fmax(load->blocks, 1), 1);
     struct share s = {
-        .m = or_else(mmt_cost_knob(config, "TILE_M"), 0),
-        .n = or_else(mmt_cost_knob(config, "TILE_N"), 0),
+        .m = mmt_cost_knob(config, "TILE_M"),
+        .n = mmt_cost_knob(config, "TILE_N"),
         .k = ceil(fmax((double) problem->k, 1) / parts),
         .blocks = load->blocks,
         .threads = threads_of(launch),
@@ -80,6 +81,7 @@ static struct share share_of(const struct mmt_config *config, const mmt_problem 
     } else {
         s.m = s.n = sqrt(cells * parts);
     }
+    /* DEPTH counts 32 bytes, and 128 where an instruction takes whole lines of them. */
     if (mmt_cost_knob(config, "DEPTH"))
         s.step = mmt_cost_knob(config, "DEPTH") *
                  (config->template->macs > 512 ? 128 : 32) / size;

@@ -178,7 +178,7 @@ static bool find_default(const mmt_problem *problem, const struct mmt_caps *caps
         if (isfinite(best) && !meant)
             continue;
         double estimate = find_seed(template, problem, caps, max_workspace, &other);
-        if (estimate <= best / 2) {
+        if (isfinite(estimate) && estimate <= best / 2) {
             best = estimate;
             *out = other;
         }

@@ -164,11 +164,10 @@ static double fastest(const struct mmt_tuning *t, const mmt_problem *problem)
     return fmax(compute, mmt_problem_bytes(problem) / (2 * t->bandwidth));
 }
 
-static struct mmt_job job_for(const struct bout *b, enum mmt_task task,
-                              const struct mmt_config *config)
+static struct mmt_job measuring_job(const struct bout *b, const struct mmt_config *config)
 {
     return (struct mmt_job){
-        .task = task,
+        .task = MMT_TASK_MEASURE,
         .problem = *b->problem,
         .seed = (uint64_t) b->t->options.seed,
         .count = 1,
@@ -278,7 +277,7 @@ static void start_measuring(struct bout *b)
     struct candidate *next = worker ? oldest(b, BUILT) : NULL;
     if (!next)
         return;
-    struct mmt_job job = job_for(b, MMT_TASK_MEASURE, &next->config);
+    struct mmt_job job = measuring_job(b, &next->config);
     job.doubtful = is_baseline(&next->config) || mmt_arms_doubt(&b->arms, &next->config);
     double limit = mmt_tune_limit(b->t, b->problem, b->arms.best);
     if (is_baseline(&next->config)) /* it is slow, and that is to be known */
