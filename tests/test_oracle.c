@@ -311,6 +311,45 @@ static void test_multiply(mmt_type type)
     free(out);
 }
 
+/* Operands that begin anew after a period are what they are at full length. */
+static void test_period(void)
+{
+    enum { M = 30, K = 211, PERIOD = 1009 };
+    float all[M * K], one[PERIOD + MMT_MATRIX_PART];
+    uint64_t weights[K], out[2][K];
+    struct mmt_data data = { MMT_F32, 3, 3, 0 };
+    int64_t row, column;
+
+    mmt_data_fill(&data, 0, one, PERIOD);
+    for (int i = 0; i < PERIOD + MMT_MATRIX_PART; i++)
+        one[i] = one[i % PERIOD];
+    for (int i = 0; i < M * K; i++)
+        all[i] = one[i % PERIOD];
+    for (int j = 0; j < K; j++)
+        weights[j] = mmt_data_noise(5, (uint64_t) j);
+    for (int first = 0; first <= K; first += K)
+        for (int transposed = 0; transposed < 2; transposed++) {
+            struct mmt_matrix whole = { MMT_F32, all, M - 1, K, K, first, 0 };
+            struct mmt_matrix folded = { MMT_F32, one, M - 1, K, K, first, PERIOD };
+            size_t bytes = (transposed ? K : M - 1) * sizeof **out;
+            CHECK(mmt_oracle_multiply(&whole, transposed, weights, 3, out[0], &row,
+                                      &column));
+            CHECK(mmt_oracle_multiply(&folded, transposed, weights, 3, out[1], &row,
+                                      &column));
+            CHECK(!memcmp(out[0], out[1], bytes));
+        }
+    for (int transposed = 0; transposed < 2; transposed++) {
+        mmt_problem p = mmt_gemm_problem(MMT_F32, M, M, K);
+        p.trans_a = transposed, p.trans_b = transposed;
+        p = normal(p);
+        struct mmt_oracle whole = { &p, 1, 0, all, all, NULL, NULL, 0 };
+        struct mmt_oracle folded = { &p, 1, 0, one, one, NULL, NULL, PERIOD };
+        for (int i = 0; i < M; i++)
+            CHECK(mmt_oracle_entry(&whole, 0, i, M - 1 - i).value ==
+                  mmt_oracle_entry(&folded, 0, i, M - 1 - i).value);
+    }
+}
+
 static void test_not_whole(void)
 {
     float x[] = { 1, 2, 3, 4, 5, 6 };
@@ -390,6 +429,7 @@ int main(void)
     test_bound();
     for (int type = 0; type < MMT_NUM_TYPES; type++)
         test_multiply((mmt_type) type);
+    test_period();
     test_not_whole();
     test_data();
     for (int type = MMT_BF16; type <= MMT_F8E5M2; type++)

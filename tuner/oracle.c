@@ -6,16 +6,22 @@
 /* A row of A or a column of B: elements at equal steps. */
 struct line {
     const void *data;
-    int64_t first, step;
+    int64_t first, step, period;
 };
+
+static int64_t place(const struct line *line, int64_t number)
+{
+    int64_t at = line->first + number * line->step;
+    return line->period && at >= line->period ? at % line->period : at;
+}
 
 static struct line line_of_a(const struct mmt_oracle *o, int64_t batch, int64_t i)
 {
     const mmt_problem *p = o->problem;
     int64_t start = batch * p->stride_a;
 
-    return p->trans_a ? (struct line){ o->a, start + i, p->lda }
-                      : (struct line){ o->a, start + i * p->lda, 1 };
+    return p->trans_a ? (struct line){ o->a, start + i, p->lda, o->period }
+                      : (struct line){ o->a, start + i * p->lda, 1, o->period };
 }
 
 /* Of a dot product, row i of B. */
@@ -26,9 +32,9 @@ static struct line line_of_b(const struct mmt_oracle *o, int64_t batch, int64_t 
     int64_t start = batch * p->stride_b;
 
     if (p->op == MMT_DOT)
-        return (struct line){ o->b, start + i * p->ldb, 1 };
-    return p->trans_b ? (struct line){ o->b, start + j * p->ldb, 1 }
-                      : (struct line){ o->b, start + j, p->ldb };
+        return (struct line){ o->b, start + i * p->ldb, 1, o->period };
+    return p->trans_b ? (struct line){ o->b, start + j * p->ldb, 1, o->period }
+                      : (struct line){ o->b, start + j, p->ldb, o->period };
 }
 
 /* A sum of products, the sum of their sizes, and that of those with a factor that has
@@ -39,12 +45,11 @@ struct dot {
 
 static struct dot dot_f32(struct line a, struct line b, int64_t k)
 {
-    const float *x = (const float *) a.data + a.first,
-                *y = (const float *) b.data + b.first;
+    const float *x = a.data, *y = b.data;
     double sum = 0, size = 0;
 
     for (int64_t p = 0; p < k; p++) {
-        double product = (double) x[p * a.step] * y[p * b.step];
+        double product = (double) x[place(&a, p)] * y[place(&b, p)];
         sum += product;
         size += fabs(product);
     }
@@ -60,26 +65,25 @@ static bool is_tf32(float value)
 
 static struct dot dot_tf32(struct line a, struct line b, int64_t k)
 {
-    const float *x = (const float *) a.data + a.first,
-                *y = (const float *) b.data + b.first;
+    const float *x = a.data, *y = b.data;
     struct dot dot = dot_f32(a, b, k);
     double cut = 0;
 
     for (int64_t p = 0; p < k; p++)
-        if (!is_tf32(x[p * a.step]) || !is_tf32(y[p * b.step]))
-            cut += fabs((double) x[p * a.step] * y[p * b.step]);
+        if (!is_tf32(x[place(&a, p)]) || !is_tf32(y[place(&b, p)]))
+            cut += fabs((double) x[place(&a, p)] * y[place(&b, p)]);
     dot.cut = cut;
     return dot;
 }
 
 static struct dot dot_f64(struct line a, struct line b, int64_t k)
 {
-    const double *x = (const double *) a.data + a.first;
-    const double *y = (const double *) b.data + b.first;
+    const double *x = a.data;
+    const double *y = b.data;
     long double sum = 0, size = 0;
 
     for (int64_t p = 0; p < k; p++) {
-        long double product = (long double) x[p * a.step] * y[p * b.step];
+        long double product = (long double) x[place(&a, p)] * y[place(&b, p)];
         sum += product;
         size += fabsl(product);
     }
@@ -88,12 +92,12 @@ static struct dot dot_f64(struct line a, struct line b, int64_t k)
 
 static struct dot dot_16_bits(struct line a, struct line b, int64_t k, const float *table)
 {
-    const uint16_t *x = (const uint16_t *) a.data + a.first;
-    const uint16_t *y = (const uint16_t *) b.data + b.first;
+    const uint16_t *x = a.data;
+    const uint16_t *y = b.data;
     double sum = 0, size = 0;
 
     for (int64_t p = 0; p < k; p++) {
-        double product = (double) table[x[p * a.step]] * table[y[p * b.step]];
+        double product = (double) table[x[place(&a, p)]] * table[y[place(&b, p)]];
         sum += product;
         size += fabs(product);
     }
@@ -102,12 +106,12 @@ static struct dot dot_16_bits(struct line a, struct line b, int64_t k, const flo
 
 static struct dot dot_8_bits(struct line a, struct line b, int64_t k, const float *table)
 {
-    const uint8_t *x = (const uint8_t *) a.data + a.first;
-    const uint8_t *y = (const uint8_t *) b.data + b.first;
+    const uint8_t *x = a.data;
+    const uint8_t *y = b.data;
     double sum = 0, size = 0;
 
     for (int64_t p = 0; p < k; p++) {
-        double product = (double) table[x[p * a.step]] * table[y[p * b.step]];
+        double product = (double) table[x[place(&a, p)]] * table[y[place(&b, p)]];
         sum += product;
         size += fabs(product);
     }
@@ -128,23 +132,23 @@ static struct dot dot_of(mmt_type type, struct line a, struct line b, int64_t k)
 
 static uint32_t dot_i32(struct line a, struct line b, int64_t k)
 {
-    const uint32_t *x = (const uint32_t *) a.data + a.first;
-    const uint32_t *y = (const uint32_t *) b.data + b.first;
+    const uint32_t *x = a.data;
+    const uint32_t *y = b.data;
     uint32_t sum = 0;
 
     for (int64_t p = 0; p < k; p++)
-        sum += x[p * a.step] * y[p * b.step];
+        sum += x[place(&a, p)] * y[place(&b, p)];
     return sum;
 }
 
 static uint32_t dot_i8(struct line a, struct line b, int64_t k)
 {
-    const int8_t *x = (const int8_t *) a.data + a.first;
-    const int8_t *y = (const int8_t *) b.data + b.first;
+    const int8_t *x = a.data;
+    const int8_t *y = b.data;
     uint32_t sum = 0;
 
     for (int64_t p = 0; p < k; p++)
-        sum += (uint32_t) (x[p * a.step] * y[p * b.step]);
+        sum += (uint32_t) (x[place(&a, p)] * y[place(&b, p)]);
     return sum;
 }
 
@@ -279,53 +283,62 @@ double mmt_oracle_exact_below(mmt_type type)
 
 /* ---- Freivalds ------------------------------------------------------------------- */
 
-enum { PART = 512 };
+enum { PART = MMT_MATRIX_PART };
 
-static int64_t whole_f32(const float *x, int64_t count, double limit, int64_t *out)
+/* Whether a number is whole and within the limit, and as what. */
+static bool is_whole(float x, float limit, int64_t *out)
 {
+    if (!(fabsf(x) <= limit))
+        return false;
+    *out = (int32_t) x;
+    return x == (float) (int32_t) *out;
+}
+
+static bool is_whole_f64(double x, double limit, int64_t *out)
+{
+    if (!(fabs(x) <= limit))
+        return false;
+    *out = (int64_t) x;
+    return x == (double) *out;
+}
+
+/* `count` elements as int64. Returns how many of them there are before one that is no
+ * whole number within the limit. */
+static int64_t whole_part(mmt_type type, const void *elements, int64_t count, double most,
+                          int64_t *out)
+{
+    const float *table = mmt_number_table(type);
+    const float limit = (float) most;
     int64_t j = 0;
-    for (; j < count && fabsf(x[j]) <= (float) limit; j++) {
-        out[j] = (int32_t) x[j];
-        if (x[j] != (float) out[j])
-            break;
-    }
+
+    if (type == MMT_I32)
+        for (; j < count; j++)
+            out[j] = ((const int32_t *) elements)[j];
+    else if (type == MMT_I8)
+        for (; j < count; j++)
+            out[j] = ((const int8_t *) elements)[j];
+    else if (type == MMT_F64)
+        while (j < count && is_whole_f64(((const double *) elements)[j], most, out + j))
+            j++;
+    else if (!table)
+        while (j < count && is_whole(((const float *) elements)[j], limit, out + j))
+            j++;
+    else if (mmt_type_size(type) == 2)
+        while (j < count &&
+               is_whole(table[((const uint16_t *) elements)[j]], limit, out + j))
+            j++;
+    else
+        while (j < count &&
+               is_whole(table[((const uint8_t *) elements)[j]], limit, out + j))
+            j++;
     return j;
 }
 
-static int64_t whole_f64(const double *x, int64_t count, double limit, int64_t *out)
+static const void *part_at(const struct mmt_matrix *c, int64_t row, int64_t column)
 {
-    int64_t j = 0;
-    for (; j < count && fabs(x[j]) <= limit; j++) {
-        out[j] = (int64_t) x[j];
-        if (x[j] != (double) out[j])
-            break;
-    }
-    return j;
-}
-
-/* Columns first … first + count - 1 of a row as int64. Returns how many of them there are
- * before one that is no whole number within the limit. */
-static int64_t whole_part(const struct mmt_matrix *c, int64_t row, int64_t first,
-                          int64_t count, double limit, int64_t *out)
-{
-    const char *start =
-        (const char *) c->data + (size_t) (row * c->ld + first) * mmt_type_size(c->type);
-    const float *table = mmt_number_table(c->type);
-    float f32[PART];
-
-    if (c->type == MMT_F64)
-        return whole_f64((const double *) start, count, limit, out);
-    if (c->type == MMT_I32) {
-        for (int64_t j = 0; j < count; j++)
-            out[j] = ((const int32_t *) start)[j];
-        return count;
-    }
-    if (!table)
-        return whole_f32((const float *) start, count, limit, out);
-    for (int64_t j = 0; j < count; j++)
-        f32[j] = table[mmt_type_size(c->type) == 2 ? ((const uint16_t *) start)[j]
-                                                   : ((const uint8_t *) start)[j]];
-    return whole_f32(f32, count, c->type == MMT_I8 ? 128 : limit, out);
+    struct line line = { c->data, c->first + row * c->ld, 1, c->period };
+    return (const char *) c->data +
+           (size_t) place(&line, column) * mmt_type_size(c->type);
 }
 
 static uint64_t multiply_part(const int64_t *part, const uint64_t *x, int64_t count)
@@ -351,7 +364,7 @@ bool mmt_oracle_multiply(const struct mmt_matrix *c, bool transposed, const uint
     for (int64_t i = 0; i < c->rows; i++) {
         for (int64_t j = 0; j < c->columns; j += PART) {
             int64_t count = c->columns - j < PART ? c->columns - j : PART;
-            int64_t whole = whole_part(c, i, j, count, limit, part);
+            int64_t whole = whole_part(c->type, part_at(c, i, j), count, limit, part);
             if (whole < count) {
                 *row = i;
                 *column = j + whole;

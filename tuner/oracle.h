@@ -32,6 +32,8 @@ struct mmt_oracle {
     const void *a, *b,
         *c;           /* a and b may be NULL where k or alpha is 0, c where beta is */
     const void *bias; /* may be NULL where the problem has none */
+    int64_t period;   /* after so many elements a and b begin anew, of which they hold no
+                       * more then; 0: they do not. For ops that sum up */
 };
 
 struct mmt_answer {
@@ -60,11 +62,15 @@ bool mmt_oracle_agrees(mmt_type out, const void *element, struct mmt_answer answ
  * types all are. */
 double mmt_oracle_exact_below(mmt_type type);
 
-/* A matrix of whole numbers in host memory, as it is stored. */
+/* A matrix of whole numbers in host memory, as it is stored. Where its elements begin
+ * anew after a period, `data` are one period and MMT_MATRIX_PART elements more. */
+enum { MMT_MATRIX_PART = 512 };
 struct mmt_matrix {
     mmt_type type;
     const void *data;
     int64_t rows, columns, ld;
+    int64_t first;  /* which of the elements is the matrix's first */
+    int64_t period; /* in elements; 0: they do not */
 };
 
 /* Multiplies it by x, mod 2^64 (Freivalds' check: a random sum over each row of a product

@@ -208,31 +208,39 @@ static void *take(const struct mmt_data *data, int64_t count, mmt_error *err)
     return elements;
 }
 
-static mmt_status upload(mmt_device *device, const void *elements, int64_t count,
-                         size_t element, mmt_operand *out, mmt_error *err)
+/* After how many elements the operands begin anew in host memory; 0: they do not. */
+static int64_t period_of(const struct mmt_session *session)
 {
-    size_t bytes = (size_t) (count ? count : 1) * element;
+    return mmt_op_row(session->problem.op)->sums ? MMT_DATA_PERIOD : 0;
+}
+
+/* The same of an operand, up to its period and a part of a matrix: large ones would take
+ * the host longer than the device. */
+static void *take_operand(const struct mmt_session *session, const struct mmt_data *data,
+                          int64_t count, mmt_error *err)
+{
+    int64_t most = period_of(session) + MMT_MATRIX_PART;
+    return take(data, period_of(session) && count > most ? most : count, err);
+}
+
+/* A stream's elements in device memory. */
+static mmt_status upload(mmt_device *device, const struct mmt_data *data, int64_t count,
+                         mmt_operand *out, mmt_error *err)
+{
+    size_t bytes = (size_t) (count ? count : 1) * mmt_type_size(data->type);
     mmt_status status = mmt_buffer_create(device, bytes, out, err);
-    if (status == MMT_OK && count)
-        status = mmt_buffer_write(device, *out, elements, bytes, err);
+    if (status == MMT_OK)
+        status = fill(device, *out, data, bytes, err);
     return status;
 }
 
 static mmt_status make_bias(struct mmt_session *session, int which, int whole,
                             mmt_operand *out, mmt_error *err)
 {
-    const mmt_problem *p = &session->problem;
     struct mmt_data data = bias_of(session, which, whole);
-    int64_t length = length_of_bias(p);
+    int64_t length = length_of_bias(&session->problem);
 
-    if (!length)
-        return MMT_OK;
-    void *bias = take(&data, length, err);
-    mmt_status status =
-        bias ? upload(session->device, bias, length, mmt_type_size(p->out), out, err)
-             : MMT_ERROR_MEMORY;
-    free(bias);
-    return status;
+    return length ? upload(session->device, &data, length, out, err) : MMT_OK;
 }
 
 static mmt_status make_samples(struct mmt_session *session, mmt_error *err)
@@ -241,10 +249,11 @@ static mmt_status make_samples(struct mmt_session *session, mmt_error *err)
     struct mmt_data data_a = random_of(session, SEED_A),
                     data_b = random_of(session, SEED_B),
                     data_bias = bias_of(session, SEED_BIAS, 0);
-    void *a = take(&data_a, mmt_problem_extent_a(p), err);
-    void *b = a ? take(&data_b, mmt_problem_extent_b(p), err) : NULL;
+    void *a = take_operand(session, &data_a, mmt_problem_extent_a(p), err);
+    void *b = a ? take_operand(session, &data_b, mmt_problem_extent_b(p), err) : NULL;
     void *bias = b ? take(&data_bias, length_of_bias(p), err) : NULL;
-    struct mmt_oracle oracle = { p, 1, mmt_op_row(p->op)->beta, a, b, NULL, bias };
+    struct mmt_oracle oracle = { p,    1,    mmt_op_row(p->op)->beta, a, b,
+                                 NULL, bias, period_of(session) };
 
     if (bias) {
         choose_samples(session);
@@ -282,23 +291,31 @@ static void choose_whole(struct mmt_session *session)
         session->whole = 0;
 }
 
+/* The elements of a stream from `first` on as a matrix. */
+static struct mmt_matrix matrix_of(const struct mmt_session *session,
+                                   const void *elements, int64_t first, int64_t rows,
+                                   int64_t columns, int64_t ld)
+{
+    int64_t period = period_of(session);
+    return (struct mmt_matrix){
+        session->problem.type, elements, rows, columns, ld, first, period
+    };
+}
+
 /* sums = A (B weights), for each matrix of the batch. `middle` has room for k numbers. */
 static void multiply_weights(struct mmt_session *session, const void *a, const void *b,
                              uint64_t *middle)
 {
     const mmt_problem *p = &session->problem;
-    size_t element = mmt_type_size(p->type);
     int64_t row, column;
 
     for (int64_t z = 0; z < p->batch; z++) {
-        struct mmt_matrix stored_a = {
-            p->type, (const char *) a + (size_t) (z * p->stride_a) * element,
-            p->trans_a ? p->k : p->m, p->trans_a ? p->m : p->k, p->lda
-        };
-        struct mmt_matrix stored_b = {
-            p->type, (const char *) b + (size_t) (z * p->stride_b) * element,
-            p->trans_b ? p->n : p->k, p->trans_b ? p->k : p->n, p->ldb
-        };
+        struct mmt_stored in_a = mmt_op_stored(p, MMT_OPERAND_A),
+                          in_b = mmt_op_stored(p, MMT_OPERAND_B);
+        struct mmt_matrix stored_a =
+            matrix_of(session, a, z * p->stride_a, in_a.rows, in_a.cols, p->lda);
+        struct mmt_matrix stored_b =
+            matrix_of(session, b, z * p->stride_b, in_b.rows, in_b.cols, p->ldb);
         if (z == 0 || p->stride_b)
             mmt_oracle_multiply(&stored_b, p->trans_b, session->weights, 3, middle, &row,
                                 &column);
@@ -380,7 +397,6 @@ static mmt_status make_expected(struct mmt_session *session, const void *a, cons
 static mmt_status make_whole(struct mmt_session *session, mmt_error *err)
 {
     const mmt_problem *p = &session->problem;
-    size_t element = mmt_type_size(p->type);
     int64_t size_a = mmt_problem_extent_a(p), size_b = mmt_problem_extent_b(p);
 
     choose_whole(session);
@@ -390,16 +406,16 @@ static mmt_status make_whole(struct mmt_session *session, mmt_error *err)
     struct mmt_data data_b = whole_of(session, SEED_WHOLE_B);
     struct mmt_data data_bias = bias_of(session, SEED_WHOLE_BIAS, 3);
     mmt_status status = MMT_ERROR_MEMORY;
-    void *a = take(&data_a, size_a, err);
-    void *b = a ? take(&data_b, size_b, err) : NULL;
+    void *a = take_operand(session, &data_a, size_a, err);
+    void *b = a ? take_operand(session, &data_b, size_b, err) : NULL;
     void *bias = b ? take(&data_bias, length_of_bias(p), err) : NULL;
     if (bias) {
         status = p->op == MMT_GEMM ? make_sums(session, a, b, bias, err)
                                    : make_expected(session, a, b, err);
         if (status == MMT_OK)
-            status = upload(session->device, a, size_a, element, &session->whole_a, err);
+            status = upload(session->device, &data_a, size_a, &session->whole_a, err);
         if (status == MMT_OK)
-            status = upload(session->device, b, size_b, element, &session->whole_b, err);
+            status = upload(session->device, &data_b, size_b, &session->whole_b, err);
         if (status == MMT_OK)
             status = make_bias(session, SEED_WHOLE_BIAS, 3, &session->whole_bias, err);
     }
