@@ -28,9 +28,6 @@ struct mmt_calibration {
     int64_t left; /* timings */
 };
 
-/* Whether two problems differ in no more than their shape. */
-bool mmt_same_kind(const mmt_problem *a, const mmt_problem *b);
-
 /* The same shapes in every run, so that what is known need not be timed again. */
 void mmt_calibration_shapes(const struct mmt_calibration *c,
                             mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES]);

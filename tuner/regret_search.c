@@ -46,6 +46,7 @@ void mmt_regret_close(struct mmt_tuning *t)
     mmt_journal_close(t->journal);
     mmt_profile_free(t->profile);
     free(t->goals);
+    free(t->built);
     free(t->path);
 }
 

@@ -401,6 +401,7 @@ static void finish(struct mmt_tuning *t)
     mmt_profile_free(t->profile);
     mmt_profile_free(t->other);
     free(t->goals);
+    free(t->built);
     free(t->path);
     free(t->options.shapes);
 }

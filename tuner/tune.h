@@ -4,6 +4,7 @@
  *   tune_goals.c    which problems, and how the budget is shared among them
  *   tune_pool.c     the worker processes, and Ctrl-C
  *   tune_arms.c     a problem's templates, each a space of its own to search
+ *   tune_built.c    what is compiled already, for other problems too
  *   tune_problem.c  the loop: propose, compile, verify and time, journal
  *   tune_finals.c   the best against each other, twice
  *   tune_calibrate.c  the best on shapes that are no goals
@@ -58,6 +59,12 @@ struct mmt_pool {
 
 enum { MMT_MAX_TEMPLATES = 64 };
 
+/* A configuration that was compiled in this run, for a problem. */
+struct mmt_built {
+    mmt_problem problem;
+    struct mmt_config config;
+};
+
 struct mmt_tuning {
     struct mmt_tune_options options;
     struct mmt_caps caps;
@@ -81,7 +88,9 @@ struct mmt_tuning {
     double kept_at,
         kept_seconds;       /* when what is kept was chosen last, and what it took */
     double compile_seconds; /* what a candidate's compiling takes, about */
-    double last_status;     /* mmt_now() when progress was last said */
+    struct mmt_built *built;
+    int num_built;
+    double last_status; /* mmt_now() when progress was last said */
 };
 
 /* Fills t->id and t->caps by t->options.device without opening the device: a context in
@@ -100,6 +109,9 @@ double mmt_tune_roofline(const struct mmt_tuning *t, const mmt_problem *problem)
 
 /* Fills t->goals. */
 mmt_status mmt_tune_set_goals(struct mmt_tuning *t, mmt_error *err);
+
+/* Whether two problems have the same op, type and transposes. */
+bool mmt_same_kind(const mmt_problem *a, const mmt_problem *b);
 
 /* The share of the goal t->goal in what is left: a time when it ends, and a number of
  * candidates. */
@@ -169,6 +181,21 @@ void mmt_arms_tell(struct mmt_arms *arms, const struct mmt_config *config,
 /* Whether the run tries a template on such problems at all. */
 bool mmt_tune_is_meant(const struct mmt_tuning *t, const struct mmt_template *template,
                        const mmt_problem *problem);
+
+/* ---- what is compiled already --------------------------------------------------- */
+
+/* Notes that a configuration is compiled, in all texts that the problem needs. */
+void mmt_tune_add_built(struct mmt_tuning *t, const mmt_problem *problem,
+                        const struct mmt_config *config);
+
+/* Whether it is; the problem may be another one that needs the same texts. */
+bool mmt_tune_is_built(const struct mmt_tuning *t, const mmt_problem *problem,
+                       const struct mmt_config *config);
+
+/* What is compiled, serves the problem and was not tried on it, the most promising first
+ * and none that is predicted to take twice its time; returns how many. */
+int mmt_tune_list_ready(const struct mmt_tuning *t, const mmt_problem *problem,
+                        struct mmt_config *out, int most);
 
 /* ---- the loop, and the finals ---------------------------------------------------- */
 

@@ -16,12 +16,6 @@ enum {
 /* Slower than that many times the best, a kernel is not of interest for what it is. */
 static const double behind = 2;
 
-bool mmt_same_kind(const mmt_problem *a, const mmt_problem *b)
-{
-    return a->op == b->op && a->type == b->type && a->trans_a == b->trans_a &&
-           a->trans_b == b->trans_b;
-}
-
 /* Rounded, as a peak that was measured is not always the same. */
 void mmt_calibration_shapes(const struct mmt_calibration *c,
                             mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES])

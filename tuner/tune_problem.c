@@ -4,7 +4,7 @@
 
 #include "tuner/tune.h"
 
-enum { MOST_UNDERWAY = 96, MOST_EXTRAS = 20, MOST_AHEAD = 32 };
+enum { MOST_UNDERWAY = 96, MOST_EXTRAS = 20, MOST_AHEAD = 32, MOST_READY = 64 };
 
 /* A configuration between being proposed and being recorded. */
 struct candidate {
@@ -27,10 +27,13 @@ struct bout {
     int num_extras, next_extra;
     struct mmt_config ahead[MOST_AHEAD]; /* the next problem's first candidates */
     int num_ahead, next_ahead;           /* num_ahead < 0: not looked at yet */
-    bool found;                          /* something was timed that is no baseline */
-    double begun, ends, last_end;        /* mmt_now(): of its share; of the run */
-    double budget;                       /* seconds for timing one candidate */
-    int64_t left;                        /* candidates */
+    struct mmt_config ready[MOST_READY]; /* compiled for earlier problems */
+    int num_ready, next_ready;
+    int seen_built;               /* of what is compiled, that much was looked at */
+    bool found;                   /* something was timed that is no baseline */
+    double begun, ends, last_end; /* mmt_now(): of its share; of the run */
+    double budget;                /* seconds for timing one candidate */
+    int64_t left;                 /* candidates */
 };
 
 double mmt_tune_limit(const struct mmt_tuning *t, const mmt_problem *problem, double best)
@@ -67,14 +70,15 @@ static struct candidate *oldest(struct bout *b, int state)
     return found;
 }
 
-static void put_under_way(struct bout *b, const struct mmt_config *config)
+static struct candidate *put_under_way(struct bout *b, const struct mmt_config *config)
 {
     for (int i = 0; i < MOST_UNDERWAY; i++) {
         if (b->list[i].state != EMPTY)
             continue;
         b->list[i] = (struct candidate){ PROPOSED, *config, b->turns++, 0 };
-        return;
+        return &b->list[i];
     }
+    return NULL;
 }
 
 /* ---- what is tried in any case --------------------------------------------------- */
@@ -208,6 +212,10 @@ static void compile_own(struct bout *b)
 {
     struct mmt_worker *worker;
     struct candidate *next;
+    for (int i = 0; i < MOST_UNDERWAY; i++)
+        if (b->list[i].state == PROPOSED &&
+            mmt_tune_is_built(b->t, b->problem, &b->list[i].config))
+            b->list[i].state = BUILT;
     while ((next = oldest(b, PROPOSED)) &&
            (worker = mmt_pool_idle(&b->t->pool, MMT_COMPILER))) {
         if (!is_compiling(b, &next->config))
@@ -271,10 +279,36 @@ static bool is_baseline(const struct mmt_config *config)
     return !strcmp(config->template->name, "naive");
 }
 
+/* The most promising of what earlier problems had compiled; NULL where nothing is left.
+ * Where candidates are counted the search alone says what is tried. */
+static struct candidate *take_ready(struct bout *b)
+{
+    if (b->t->pool.shared || b->t->options.budget.candidates || b->turns == 0)
+        return NULL;
+    for (;;) {
+        while (b->next_ready < b->num_ready) {
+            const struct mmt_config *config = &b->ready[b->next_ready++];
+            if (find(b, config) || is_known(b, config))
+                continue;
+            struct candidate *taken = put_under_way(b, config);
+            if (taken)
+                taken->state = BUILT;
+            return taken;
+        }
+        if (b->seen_built == b->t->num_built)
+            return NULL;
+        b->seen_built = b->t->num_built;
+        b->num_ready = mmt_tune_list_ready(b->t, b->problem, b->ready, MOST_READY);
+        b->next_ready = 0;
+    }
+}
+
 static void start_measuring(struct bout *b)
 {
     struct mmt_worker *worker = mmt_pool_idle(&b->t->pool, MMT_MEASURER);
     struct candidate *next = worker ? oldest(b, BUILT) : NULL;
+    if (worker && !next)
+        next = take_ready(b);
     if (!next)
         return;
     struct mmt_job job = measuring_job(b, &next->config);
@@ -374,11 +408,15 @@ static mmt_status take(struct bout *b, const struct mmt_event *event, mmt_error 
 {
     const struct mmt_config *config = &event->job.configs[0];
     const struct mmt_result *result = &event->reply.results[0];
+    bool built = event->job.task == MMT_TASK_COMPILE && event->reply.count == 1 &&
+                 result->outcome == MMT_TIMED;
     struct candidate *candidate =
         mmt_problem_equal(&event->job.problem, b->problem) ? find(b, config) : NULL;
+    if (built && !is_baseline(config))
+        mmt_tune_add_built(b->t, &event->job.problem, config);
     if (!candidate || event->reply.count != 1)
         return MMT_OK;
-    if (event->job.task == MMT_TASK_COMPILE && result->outcome == MMT_TIMED) {
+    if (built) {
         if (candidate->state == COMPILING) /* not built ahead, before its turn came */
             b->t->compile_seconds +=
                 0.1 * (mmt_now() - candidate->since - b->t->compile_seconds);

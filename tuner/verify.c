@@ -189,6 +189,13 @@ static mmt_status run_trial(struct mmt_session *session, const mmt_plan *plan,
     return status;
 }
 
+/* Operands off any alignment are for the configuration's own text. Where it has none, a
+ * plan takes another configuration's, which is no candidate here. */
+static bool is_asked(const struct mmt_config *config, const struct mmt_trial *trial)
+{
+    return !trial->offset || mmt_config_has_any(config, &trial->problem);
+}
+
 /* Trials of one problem share a plan. */
 static mmt_status run_trials(struct mmt_session *session, const struct mmt_config *config,
                              struct mmt_verdict *verdict, mmt_error *err)
@@ -203,7 +210,7 @@ static mmt_status run_trials(struct mmt_session *session, const struct mmt_confi
         for (next = i; next < session->num_trials; next++) {
             if (!mmt_problem_equal(&trials[next].problem, &trials[i].problem))
                 break;
-            offset |= trials[next].offset;
+            offset |= trials[next].offset && is_asked(config, &trials[next]);
         }
         if (mmt_config_refuse(config, &trials[i].problem, caps))
             continue;
@@ -212,7 +219,8 @@ static mmt_status run_trials(struct mmt_session *session, const struct mmt_confi
         if (!plan)
             return err->status;
         for (int j = i; j < next && status == MMT_OK && verdict->right; j++)
-            status = run_trial(session, plan, &trials[j], verdict, err);
+            if (is_asked(config, &trials[j]))
+                status = run_trial(session, plan, &trials[j], verdict, err);
         mmt_plan_free(plan);
         if (!verdict->right)
             break;

@@ -17,7 +17,8 @@
  *   beta zero   of arrays and grids, while B holds NaN
  *   scalars     alpha and beta stand in device memory
  *   in place    arrays of which B is C
- *   offset      all operands start one element off any alignment
+ *   offset      all operands start one element off any alignment, where the configuration
+ *               has a text for that
  *   edges       sizes that no tile divides, alpha and beta at once
  *   gaps        the same, with NaN behind each row of A and B
  *   vectors     rows that begin at multiples of two elements alone, and of four

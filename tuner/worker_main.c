@@ -247,6 +247,7 @@ static void ask_usage(struct worker *w, const struct mmt_job *job,
     result->shared = -1;
     mmt_config_print(config, &name);
     options.configuration = mmt_text_string(&name);
+    options.aligned_only = 1; /* another kernel is not to be compiled for that */
     mmt_plan *plan = mmt_plan_create(w->device, NULL, &job->problem, &options, NULL);
     if (plan && !mmt_kernel_usage(mmt_plan_kernel(plan), &usage, NULL)) {
         result->registers = usage.registers;

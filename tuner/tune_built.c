@@ -1,0 +1,134 @@
+/* What compilers have built in this run. Most of it also serves the problems that come
+ * later, and can be measured there while their own candidates are still being compiled.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "runtime/cost.h"
+#include "tuner/tune.h"
+
+/* Whether a configuration's texts are the same for both problems. */
+static bool same_texts(const struct mmt_config *config, const mmt_problem *a,
+                       const mmt_problem *b)
+{
+    return mmt_same_kind(a, b) && a->out == b->out && a->bias == b->bias &&
+           a->activation == b->activation &&
+           mmt_config_has_aligned(config, a) == mmt_config_has_aligned(config, b) &&
+           mmt_config_has_any(config, a) == mmt_config_has_any(config, b);
+}
+
+bool mmt_tune_is_built(const struct mmt_tuning *t, const mmt_problem *problem,
+                       const struct mmt_config *config)
+{
+    for (int i = 0; i < t->num_built; i++)
+        if (mmt_config_equal(&t->built[i].config, config) &&
+            same_texts(config, &t->built[i].problem, problem))
+            return true;
+    return false;
+}
+
+void mmt_tune_add_built(struct mmt_tuning *t, const mmt_problem *problem,
+                        const struct mmt_config *config)
+{
+    if (mmt_tune_is_built(t, problem, config))
+        return;
+    struct mmt_built *grown =
+        realloc(t->built, ((size_t) t->num_built + 1) * sizeof *grown);
+    if (!grown) /* then it is compiled once more */
+        return;
+    t->built = grown;
+    t->built[t->num_built++] = (struct mmt_built){ *problem, *config };
+}
+
+/* ---- what it should take --------------------------------------------------------- */
+
+/* How unlike two shapes are, in octaves. */
+static double distance(const mmt_problem *a, const mmt_problem *b)
+{
+    return fabs(log2((double) a->m / (double) b->m)) +
+           fabs(log2((double) a->n / (double) b->n)) +
+           fabs(log2((double) a->k / (double) b->k)) +
+           fabs(log2((double) a->batch / (double) b->batch));
+}
+
+/* One that serves the problem, with the nearest problem on which it was timed. */
+struct ready {
+    const struct mmt_config *config;
+    const struct mmt_record *nearest; /* NULL: on none */
+    double seconds;                   /* what it should take */
+};
+
+static void find_nearest(const struct mmt_tuning *t, const mmt_problem *problem,
+                         struct ready *list, int count)
+{
+    size_t all;
+    const struct mmt_record *records = mmt_journal_records(t->journal, &all);
+    for (size_t i = 0; i < all; i++) {
+        const struct mmt_record *r = &records[i];
+        if (r->result.outcome != MMT_TIMED || !mmt_same_kind(&r->problem, problem))
+            continue;
+        int at = 0;
+        while (at < count && !mmt_config_equal(list[at].config, &r->config))
+            at++;
+        if (at < count &&
+            (!list[at].nearest || distance(&r->problem, problem) <
+                                      distance(&list[at].nearest->problem, problem)))
+            list[at].nearest = r;
+    }
+}
+
+/* Seconds for a unit of the estimate there. */
+static double unit(const struct mmt_tuning *t, const struct mmt_record *record)
+{
+    return record->result.time.median /
+           mmt_cost_estimate(&record->config, &record->problem, &t->caps);
+}
+
+/* The estimate, corrected by how it erred on the nearest problem. Those that were never
+ * timed err as others do, on average. */
+static void predict(const struct mmt_tuning *t, const mmt_problem *problem,
+                    struct ready *list, int count)
+{
+    double sum = 0;
+    int known = 0;
+    for (int i = 0; i < count; i++)
+        if (list[i].nearest)
+            sum += log(unit(t, list[i].nearest)), known++;
+    double usual = known ? exp(sum / known) : 1;
+    for (int i = 0; i < count; i++)
+        list[i].seconds = mmt_cost_estimate(list[i].config, problem, &t->caps) *
+                          (list[i].nearest ? unit(t, list[i].nearest) : usual);
+}
+
+static int sooner(const void *left, const void *right)
+{
+    const struct ready *a = left, *b = right;
+    return (a->seconds > b->seconds) - (a->seconds < b->seconds);
+}
+
+int mmt_tune_list_ready(const struct mmt_tuning *t, const mmt_problem *problem,
+                        struct mmt_config *out, int most)
+{
+    static const double behind = 2;
+    struct ready *list = malloc(((size_t) t->num_built + 1) * sizeof *list);
+    int count = 0, listed = 0;
+    for (int i = 0; list && i < t->num_built; i++) {
+        const struct mmt_config *config = &t->built[i].config;
+        if (same_texts(config, &t->built[i].problem, problem) &&
+            !mmt_config_refuse(config, problem, &t->caps) &&
+            !mmt_journal_find(t->journal, problem, config))
+            list[count++] = (struct ready){ .config = config };
+    }
+    if (list) {
+        find_nearest(t, problem, list, count);
+        predict(t, problem, list, count);
+        qsort(list, (size_t) count, sizeof *list, sooner);
+    }
+    while (listed < count && listed < most &&
+           list[listed].seconds <= behind * list[0].seconds) {
+        out[listed] = *list[listed].config;
+        listed++;
+    }
+    free(list);
+    return listed;
+}
