@@ -9,6 +9,7 @@
 #include "runtime/runtime.h"
 #include "tests/test.h"
 #include "tuner/guide.h"
+#include "tuner/tune.h"
 
 enum { CANDIDATES = 120 };
 
@@ -210,6 +211,50 @@ static void test_untuned(void)
     CHECK_EQ_INT(launches.workspace, 0);
 }
 
+/* What one problem had compiled is ready for the next one of its kind, and stands in the
+ * order of its times there, however wrong the estimate was. */
+static void test_ready(void)
+{
+    struct mmt_profile *profile = mmt_profile_create();
+    mmt_problem before = product(4096, 4096, 4096), now = product(4096, 2048, 4096);
+    mmt_problem other = now;
+    other.type = other.out = MMT_I32;
+    profile->caps = gpu();
+    struct mmt_journal *journal = make_journal(profile, &before, false);
+    struct mmt_tuning t = { .caps = profile->caps, .journal = journal };
+    size_t count;
+    const struct mmt_record *records = mmt_journal_records(journal, &count);
+    struct mmt_config ready[CANDIDATES];
+    CHECK_EQ_INT(mmt_tune_list_ready(&t, &now, ready, CANDIDATES), 0);
+    for (size_t i = 0; i < count; i++) {
+        mmt_tune_add_built(&t, &before, &records[i].config);
+        mmt_tune_add_built(&t, &before, &records[i].config); /* is there already */
+        CHECK(mmt_tune_is_built(&t, &now, &records[i].config));
+        CHECK(!mmt_tune_is_built(&t, &other, &records[i].config));
+    }
+    CHECK(t.num_built <= CANDIDATES && t.num_built > CANDIDATES / 2);
+    CHECK_EQ_INT(mmt_tune_list_ready(&t, &before, ready, CANDIDATES), 0); /* all tried */
+    CHECK_EQ_INT(mmt_tune_list_ready(&t, &other, ready, CANDIDATES), 0);
+
+    int listed = mmt_tune_list_ready(&t, &now, ready, CANDIDATES);
+    CHECK(listed > 1 && listed <= t.num_built);
+    double last = 0, first = 0;
+    for (int i = 0; i < listed; i++) {
+        const struct mmt_record *timed = mmt_journal_find(journal, &before, &ready[i]);
+        double seconds = timed->result.time.median *
+                         mmt_cost_estimate(&ready[i], &now, &t.caps) /
+                         mmt_cost_estimate(&ready[i], &before, &t.caps);
+        CHECK(seconds >= last * (1 - 1e-12));
+        first = i ? first : seconds;
+        CHECK(seconds <= 2 * first * (1 + 1e-12));
+        last = seconds;
+    }
+    CHECK_EQ_INT(mmt_tune_list_ready(&t, &now, ready, 1), 1);
+    free(t.built);
+    mmt_journal_close(journal);
+    mmt_profile_free(profile);
+}
+
 int main(void)
 {
     char folder[] = "/tmp/mmtune-test-guide-XXXXXX";
@@ -221,6 +266,7 @@ int main(void)
     test_untuned();
     test_earned();
     test_not_earned();
+    test_ready();
     char journal[300];
     snprintf(journal, sizeof journal, "%s.journal", path);
     unlink(journal);
