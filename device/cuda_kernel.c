@@ -202,24 +202,59 @@ unsigned mmt_cuda_resident(struct mmt_function *base)
 
 /* ---- launching ------------------------------------------------------------------- */
 
-/* A stream is in order, so `after` holds anyway. All members of a value's union begin at
- * its first byte; a map's bytes are the parameter. */
-mmt_status mmt_cuda_launch(struct mmt_function *base, const unsigned grid[3],
-                           const struct mmt_value *values, int num_values, bool after,
-                           mmt_queue queue, mmt_error *err)
+/* Whether the device has words by which a kernel waits for the one before, and the driver
+ * also captures such launches into graphs. */
+static bool can_begin_early(const mmt_device *device)
 {
-    CUfunction function = ((struct cuda_function *) base)->function;
+    enum { CAPTURES = 12030 };
+    return device->caps.sm >= 90 && mmt_cuda_driver_version() >= CAPTURES &&
+           mmt_cu.cuLaunchKernelEx;
+}
+
+static CUresult launch(const struct mmt_function *base, const unsigned grid[3],
+                       void **parameters, bool early, CUstream stream)
+{
+    CUfunction function = ((const struct cuda_function *) base)->function;
     const unsigned *block = base->block;
+#if CUDA_VERSION >= 12000
+    CUlaunchAttribute overlap = {
+        .id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+        .value.programmaticStreamSerializationAllowed = 1,
+    };
+    const CUlaunchConfig config = {
+        .gridDimX = grid[0],
+        .gridDimY = grid[1],
+        .gridDimZ = grid[2],
+        .blockDimX = block[0],
+        .blockDimY = block[1],
+        .blockDimZ = block[2],
+        .sharedMemBytes = (unsigned) base->shared,
+        .hStream = stream,
+        .attrs = &overlap,
+        .numAttrs = 1,
+    };
+    if (early && can_begin_early(base->device))
+        return mmt_cu.cuLaunchKernelEx(&config, function, parameters, NULL);
+#endif
+    return mmt_cu.cuLaunchKernel(function, grid[0], grid[1], grid[2], block[0], block[1],
+                                 block[2], (unsigned) base->shared, stream, parameters,
+                                 NULL);
+}
+
+/* A stream is in order anyway. All members of a value's union begin at its first byte; a
+ * map's bytes are the parameter. */
+mmt_status mmt_cuda_launch(struct mmt_function *function, const unsigned grid[3],
+                           const struct mmt_value *values, int num_values,
+                           enum mmt_order order, mmt_queue queue, mmt_error *err)
+{
     void *parameters[MMT_MAX_KERNEL_VALUES];
     bool pushed;
     for (int i = 0; i < num_values; i++)
         parameters[i] = values[i].kind == MMT_VALUE_MAP ? (void *) values[i].map
                                                         : (void *) &values[i].buffer;
-    CUresult result = mmt_cuda_enter(base->device, &pushed);
+    CUresult result = mmt_cuda_enter(function->device, &pushed);
     if (result == CUDA_SUCCESS)
-        result = mmt_cu.cuLaunchKernel(function, grid[0], grid[1], grid[2], block[0],
-                                       block[1], block[2], (unsigned) base->shared, queue,
-                                       parameters, NULL);
+        result = launch(function, grid, parameters, order == MMT_ORDER_WAITS, queue);
     mmt_cuda_leave(pushed);
     return result == CUDA_SUCCESS ? MMT_OK
                                   : mmt_cuda_fail(err, "launch a kernel", result);

@@ -331,8 +331,8 @@ static mmt_status fail_grid(const mmt_device *device, const unsigned grid[3],
 }
 
 mmt_status mmt_function_launch(struct mmt_function *function, const unsigned grid[3],
-                               const struct mmt_value *values, int num_values, bool after,
-                               mmt_queue queue, mmt_error *err)
+                               const struct mmt_value *values, int num_values,
+                               enum mmt_order order, mmt_queue queue, mmt_error *err)
 {
     const mmt_device *device = function->device;
     const unsigned *most = device->caps.max_grid;
@@ -342,7 +342,7 @@ mmt_status mmt_function_launch(struct mmt_function *function, const unsigned gri
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
                         "a launch with %d values; it may have from 0 to %d", num_values,
                         MMT_MAX_KERNEL_VALUES);
-    return device->backend->launch(function, grid, values, num_values, after, queue, err);
+    return device->backend->launch(function, grid, values, num_values, order, queue, err);
 }
 
 /* A platform without the call has no copy engine. */

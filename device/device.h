@@ -134,11 +134,19 @@ struct mmt_value {
 
 enum { MMT_MAX_KERNEL_VALUES = 32 };
 
-/* Queues one launch. `grid` counts blocks. `after` says that it must come after what this
- * thread queued last, also on an out-of-order queue. Never allocates, never locks. */
+/* When a launch may begin. */
+enum mmt_order {
+    MMT_ORDER_OF_QUEUE,
+    MMT_ORDER_AFTER, /* after what this thread queued last, also on an out-of-order queue
+                      */
+    MMT_ORDER_WAITS /* the same; but the kernel waits for that by itself, AWAIT_LAUNCH, so
+                     * that a device that can may begin it before */
+};
+
+/* Queues one launch. `grid` counts blocks. Never allocates, never locks. */
 mmt_status mmt_function_launch(struct mmt_function *function, const unsigned grid[3],
-                               const struct mmt_value *values, int num_values, bool after,
-                               mmt_queue queue, mmt_error *err);
+                               const struct mmt_value *values, int num_values,
+                               enum mmt_order order, mmt_queue queue, mmt_error *err);
 
 /* ---- timing ---------------------------------------------------------------------------
  */
@@ -202,7 +210,7 @@ struct mmt_backend {
     void (*function_free)(struct mmt_function *);
     mmt_status (*function_usage)(struct mmt_function *, struct mmt_usage *, mmt_error *);
     mmt_status (*launch)(struct mmt_function *, const unsigned grid[3],
-                         const struct mmt_value *, int, bool after, mmt_queue,
+                         const struct mmt_value *, int, enum mmt_order, mmt_queue,
                          mmt_error *);
 
     mmt_status (*mark_create)(mmt_device *, struct mmt_mark **, mmt_error *);

@@ -240,7 +240,7 @@ static mmt_status set_values(struct slot *slot, const struct mmt_value *values, 
     return MMT_OK;
 }
 
-static cl_int order(cl_command_queue queue)
+static cl_int put_barrier(cl_command_queue queue)
 {
     cl_command_queue_properties properties = 0;
     cl_int code = clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof(properties),
@@ -262,12 +262,12 @@ static cl_int enqueue(const struct opencl_function *function, cl_kernel kernel,
 }
 
 mmt_status mmt_opencl_launch(struct mmt_function *base, const unsigned grid[3],
-                             const struct mmt_value *values, int num_values, bool after,
-                             mmt_queue given, mmt_error *err)
+                             const struct mmt_value *values, int num_values,
+                             enum mmt_order order, mmt_queue given, mmt_error *err)
 {
     struct opencl_function *function = of(base);
     cl_command_queue queue = mmt_opencl_queue_of(base->device, given);
-    cl_int code = after && given ? order(queue) : CL_SUCCESS;
+    cl_int code = order != MMT_ORDER_OF_QUEUE && given ? put_barrier(queue) : CL_SUCCESS;
     if (code)
         return mmt_opencl_fail(err, code, "clEnqueueBarrierWithWaitList");
 

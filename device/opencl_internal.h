@@ -71,8 +71,8 @@ void mmt_opencl_function_free(struct mmt_function *function);
 mmt_status mmt_opencl_function_usage(struct mmt_function *function, struct mmt_usage *out,
                                      mmt_error *err);
 mmt_status mmt_opencl_launch(struct mmt_function *function, const unsigned grid[3],
-                             const struct mmt_value *values, int num_values, bool after,
-                             mmt_queue queue, mmt_error *err);
+                             const struct mmt_value *values, int num_values,
+                             enum mmt_order order, mmt_queue queue, mmt_error *err);
 
 /* ---- opencl_queue.c: memory, queues, marks --------------------------------------- */
 

@@ -445,6 +445,14 @@ static mmt_status gather(struct values *v, const struct mmt_kernel *kernel,
     return status;
 }
 
+/* Parts share the workspace, so that each comes after the one before. */
+static enum mmt_order order_of(const struct mmt_launches *launches, int i, int64_t first)
+{
+    if (i > 0)
+        return launches->launch[i].waits ? MMT_ORDER_WAITS : MMT_ORDER_AFTER;
+    return first > 0 && launches->workspace > 0 ? MMT_ORDER_AFTER : MMT_ORDER_OF_QUEUE;
+}
+
 static mmt_status run_part(const struct mmt_kernel *kernel, const struct part *part,
                            int64_t first, const mmt_args *args, mmt_queue queue,
                            mmt_error *err)
@@ -455,11 +463,10 @@ static mmt_status run_part(const struct mmt_kernel *kernel, const struct part *p
         const struct mmt_launch *launch = &launches->launch[i];
         struct values v;
         mmt_status status = gather(&v, kernel, launch, args, first, part->batch, err);
-        /* Parts share the workspace, so that each comes after the one before. */
-        bool after = i > 0 || (first > 0 && launches->workspace > 0);
         if (status == MMT_OK)
-            status = mmt_function_launch(kernel->functions[i], launch->grid, v.value,
-                                         v.count, after, queue, err);
+            status =
+                mmt_function_launch(kernel->functions[i], launch->grid, v.value, v.count,
+                                    order_of(launches, i, first), queue, err);
         if (status != MMT_OK)
             return status;
     }

@@ -400,6 +400,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     struct way w;
     struct job job, done;
 
+    NEXT_MAY_BEGIN();
     if (scalars)
         scalars += scalars_start;
     if ((scalars ? scalars[0] : alpha) == 0)

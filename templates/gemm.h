@@ -108,6 +108,7 @@ static inline void mmt_gemm_split(int parts, const mmt_problem *p,
         .args = args,
         .grid = { (unsigned) blocks, 1, (unsigned) p->batch },
         .block = { (unsigned) x, (unsigned) y, 1 },
+        .waits = true,
     };
     out->workspace = (size_t) (sums * p->batch * parts) * size;
 }
@@ -148,6 +149,7 @@ static inline void mmt_gemm_share_runs(int64_t tiles, int area, const mmt_proble
         .args = args,
         .grid = { blocks, BLOCKS_BESIDE, (unsigned) p->batch },
         .block = { ADDERS_X, ADDERS_Y, 1 },
+        .waits = true,
     };
     out->workspace =
         (size_t) (mmt_gemm_run_sums(blocks, area) * p->batch) * mmt_type_size(p->type);

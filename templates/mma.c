@@ -195,6 +195,7 @@ static void add_parts(const int *v, const mmt_problem *p, struct mmt_launches *o
         .grid = { (unsigned) mmt_gemm_pieces(sums, PAIR * THREADS_ADD), 1,
                   (unsigned) p->batch },
         .block = { THREADS_ADD, 1, 1 },
+        .waits = true,
     };
     out->workspace =
         (size_t) (sums * p->batch * v[SPLIT_K]) * mmt_type_size(mmt_type_scalar(p->type));

@@ -276,6 +276,8 @@ void mmt_add_parts(int m, int n, real alpha, real beta,
 {
     const wide pairs = partial_ld(n) / 2, all = m * pairs;
     const wide mine = (wide) BLOCK_X * THREADS_ADD + THREAD_X;
+
+    AWAIT_LAUNCH();
     if (mine >= all)
         return;
 
@@ -311,6 +313,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     struct work t;
     struct way w;
 
+    NEXT_MAY_BEGIN();
     if (scalars) {
         alpha = scalars[scalars_start];
         beta = scalars[scalars_start + 1];

@@ -152,6 +152,7 @@ void mmt_pack_a(int m, int k, const GLOBAL element *a, wide a_start, int lda, wi
     const element *from = a + a_start + BLOCK_Z * a_stride;
     unsigned *to = (unsigned *) ((element *) workspace + BLOCK_Z * size);
 
+    NEXT_MAY_BEGIN();
     if (TRANS_A)
         pack_columns(to, packed_ld(k), from, lda, m, k, !PACK_A);
     else
@@ -169,9 +170,11 @@ void mmt_pack_b(int m, int n, int k, const GLOBAL element *b, wide b_start, int 
     const element *from = b + b_start + BLOCK_Z * b_stride;
     unsigned *to = (unsigned *) ((element *) workspace + before + BLOCK_Z * size);
 
+    NEXT_MAY_BEGIN();
     if (TRANS_B)
         pack_rows(to, packed_ld(k), from, ldb, n, k);
     else
         pack_columns(to, packed_ld(k), from, ldb, n, k, !PACK_B);
+    AWAIT_LAUNCH();   // which packs A elsewhere, so that both are done when this one is
 }
 #endif

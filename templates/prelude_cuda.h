@@ -16,6 +16,17 @@
 #define UNROLL      _Pragma("unroll")
 #define NO_UNROLL   _Pragma("unroll 1")
 
+// A launch that may begin while the one before it in the same execution is at work calls
+// AWAIT_LAUNCH first of all, or at least in some thread before it ends: then that one is done.
+// It may begin once all blocks of that one have called NEXT_MAY_BEGIN or have ended.
+#if defined(__CUDACC__) && __CUDA_ARCH__ >= 900
+#define AWAIT_LAUNCH()   asm volatile("griddepcontrol.wait;" ::: "memory")
+#define NEXT_MAY_BEGIN() asm volatile("griddepcontrol.launch_dependents;" ::: "memory")
+#else
+#define AWAIT_LAUNCH()   ((void) 0)
+#define NEXT_MAY_BEGIN() ((void) 0)
+#endif
+
 // Block shape, and how many blocks a multiprocessor should hold at least.
 #define BLOCK_SIZE(x, y)                  __launch_bounds__((x) * (y))
 #define BLOCK_SIZE_RESIDENT(x, y, blocks) __launch_bounds__((x) * (y), blocks)

@@ -65,6 +65,24 @@ DEVICE_FN void arrive_when_copied(unsigned barrier)
                  :: "r"(barrier) : "memory");
 }
 
+// The 1, 2 or 4 bytes there, which is a multiple of as many, or 0. Without a branch, so that
+// many such loads are under way together.
+DEVICE_FN unsigned load_if(bool there, const void *from, int size)
+{
+    unsigned x;
+#define LOAD_IF(bits)                                                                        \
+    asm("{ .reg .pred there; setp.ne.s32 there, %2, 0; mov.b32 %0, 0;"                       \
+        "  @there ld.global.u" #bits " %0, [%1]; }" : "=r"(x) : "l"(from), "r"((int) there))
+    if (size == 1)
+        LOAD_IF(8);
+    else if (size == 2)
+        LOAD_IF(16);
+    else
+        LOAD_IF(32);
+#undef LOAD_IF
+    return x;
+}
+
 // Four matrices of 8 lines of 16 bytes. Lane 8 * i + r says where line r of the i-th is;
 // lane 4 * g + q gets bytes 4q .. of line g of each.
 DEVICE_FN void load_matrices(unsigned to[4], unsigned from)

@@ -138,6 +138,8 @@ void mmt_add_runs(int m, int n, int k, real alpha, real beta,
                   const GLOBAL real *bias, wide bias_start)
 {
     SHARED real others[ADDERS_Y][MAX_VECTOR][ADDERS_X];
+
+    AWAIT_LAUNCH();
     if (scalars) {
         alpha = scalars[scalars_start];
         beta = scalars[scalars_start + 1];

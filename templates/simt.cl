@@ -296,6 +296,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     real now_a[FRAGMENTS][WORK_M], now_b[FRAGMENTS][WORK_N];
     real sum[WORK_M][WORK_N];
 
+    NEXT_MAY_BEGIN();
     if (scalars) {
         alpha = scalars[scalars_start];
         beta = scalars[scalars_start + 1];

@@ -236,6 +236,7 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
         .grid = { (unsigned) mmt_gemm_pieces(cells, ADD_THREADS), 1,
                   (unsigned) p->batch },
         .block = { ADD_THREADS, 1, 1 },
+        .waits = true,
     };
     out->workspace = size * (size_t) (v[SPLIT_K] * cells * p->batch);
 }

@@ -266,6 +266,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     const bool inside = length - tile_long >= TILE_LONG;
     real sum[SUMS] = { 0 }, piece[PIECE];
 
+    NEXT_MAY_BEGIN();
     if (scalars) {
         alpha = scalars[scalars_start];
         beta = scalars[scalars_start + 1];
@@ -337,11 +338,12 @@ KERNEL BLOCK_SIZE(ADD_THREADS, 1)
 void add_parts(int m, int n, int k, real alpha, real beta,
                const GLOBAL real *scalars, wide scalars_start,
                GLOBAL real *RESTRICT c, wide c_start, int ldc, wide c_stride,
-               const GLOBAL real *RESTRICT workspace, wide workspace_start)
+               const GLOBAL real *workspace, wide workspace_start)
 {
     const wide size = (wide) m * n, at = (wide) BLOCK_X * ADD_THREADS + THREAD_X;
     real sum = 0;
 
+    AWAIT_LAUNCH();
     if (at >= size)
         return;
     if (scalars) {

@@ -14,6 +14,8 @@
 #define THREADS   (WARPS_M * WARPS_N * 32)
 #define PIECE     (ALIGNED ? 16 : 4)       // bytes that are copied at once
 #define RUN       (PIECE / SIZE)           // elements
+#define HALVES    (SIZE == 2 && !ALIGNED)  // pieces are held as two elements, so that nothing
+                                           // waits for a load before all are under way
 #define SPACE_A   (TILE_M * DEPTH * 32)    // bytes of A's tile
 #define SPACE     ((TILE_M + TILE_N) * DEPTH * 32)
 
@@ -113,7 +115,7 @@ DEVICE_FN constexpr int pieces_of(OPERAND)
 // Words that a thread holds on their way through registers, all in all and of a piece.
 DEVICE_FN constexpr int held_by(OPERAND)
 {
-    return is_turned(SAME) ? 4 : PIECE / 4;
+    return is_turned(SAME) ? 4 : HALVES ? 2 : PIECE / 4;
 }
 DEVICE_FN constexpr int held_of(OPERAND)
 {
@@ -139,23 +141,14 @@ DEVICE_FN struct copier start_copier(const element *matrix, int ld, int line, in
     return c;
 }
 
-DEVICE_FN unsigned bits_of(element x)
-{
-    unsigned bits = 0;
-    memcpy(&bits, &x, sizeof(x));
-    return bits;
-}
-
 // A word of elements, of which those behind the first `count` are 0.
 DEVICE_FN unsigned load_word(const element *from, int count, bool words)
 {
-    unsigned word = 0;
-    if (words && count >= 4 / SIZE)
-        return *(const unsigned *) from;
+    const bool whole = words && count >= 4 / SIZE;
+    unsigned word = words ? load_if(whole, from, 4) : 0;
     UNROLL
-    for (int e = 0; e < 4 / SIZE; e++)
-        if (e < count)
-            word |= bits_of(from[e]) << 8 * SIZE * e;
+    for (int e = 0; e < 4 / SIZE - words; e++)
+        word |= load_if(e < count && !whole, from + e, SIZE) << 8 * SIZE * e;
     return word;
 }
 
@@ -206,12 +199,11 @@ DEVICE_FN void copy_piece(const struct copier &c, int j, unsigned to, int left, 
 DEVICE_FN void load_piece(const struct copier &c, int j, unsigned *held, int left,
                           bool inside, bool words, OPERAND)
 {
+    const bool mine = c.row + j * pass_of(SAME) < num_rows(SAME);
     const int most = along(c, left, inside, SAME);
-    const int rows = across(c, j, left, inside, SAME);
+    const int rows = mine ? across(c, j, left, inside, SAME) : 0;
     const element *from = c.from + (wide) (j * pass_of(SAME)) * c.ld;
 
-    if (c.row + j * pass_of(SAME) >= num_rows(SAME))
-        return;
     if (ALIGNED && !is_turned(SAME) && rows > 0 && most >= RUN) {
         const uint4 all = *(const uint4 *) from;
         held[0] = all.x, held[PIECE / 16] = all.y, held[PIECE / 8] = all.z;
@@ -220,7 +212,9 @@ DEVICE_FN void load_piece(const struct copier &c, int j, unsigned *held, int lef
     }
     UNROLL
     for (int i = 0; i < held_by(SAME); i++)
-        if (is_turned(SAME))
+        if (HALVES)
+            held[i] = load_if(rows > 0 && most > i, from + i, SIZE);
+        else if (is_turned(SAME))
             held[i] = load_word(from + (wide) i * c.ld, i < rows ? most : 0, words);
         else
             held[i] = load_word(from + i * (4 / SIZE),
@@ -244,16 +238,24 @@ DEVICE_FN void put_piece(const struct copier &c, int j, unsigned char *to, unsig
         *(uint4 *) (to + place(row, c.at * SIZE, SAME)) =
             make_uint4(held[0], held[PIECE / 16], held[PIECE / 8], held[PIECE / 4 - 1]);
     } else {
-        *(unsigned *) (to + place(row, c.at * SIZE, SAME)) = held[0];
+        *(unsigned *) (to + place(row, c.at * SIZE, SAME)) =
+            HALVES ? held[0] | held[1] << 16 : held[0];
     }
 }
+
+// Copies of 4 bytes are many, and the addresses of all would fill the registers.
+#if ALIGNED
+#define UNROLL_COPIES UNROLL
+#else
+#define UNROLL_COPIES _Pragma("unroll 4")
+#endif
 
 // Start copying all pieces, or load them.
 DEVICE_FN void copy_tile(const struct copier &c, unsigned to, unsigned *held, int left,
                          bool inside, OPERAND)
 {
     if (goes_async(c, SAME)) {
-        UNROLL
+        UNROLL_COPIES
         for (int j = 0; j < pieces_of(SAME); j++)
             copy_piece(c, j, to, left, inside, SAME);
     } else if (c.words) {

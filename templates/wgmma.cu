@@ -352,6 +352,8 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
     SHARED_TILES(slots);
     const ring ring = find_ring(slots);
 
+    NEXT_MAY_BEGIN();
+    AWAIT_LAUNCH();   // which packs
     if (scalars) {
         alpha = scalars[scalars_start];
         beta = scalars[scalars_start + 1];

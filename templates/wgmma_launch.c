@@ -104,6 +104,7 @@ static void add_packing(const mmt_problem *p, bool of_b, struct mmt_launches *ou
         .args = of_b ? args_b : args_a,
         .grid = { (unsigned) blocks, 1, (unsigned) p->batch },
         .block = { THREADS_PACK, 1, 1 },
+        .waits = true,
     };
     out->workspace += (size_t) p->batch * packed_bytes(p, lines);
 }
@@ -168,6 +169,7 @@ static void add_product(const int *v, const mmt_problem *p, const struct mmt_cap
         .shared = shared_bytes(v, p->type, p->out, p->trans_a, p->trans_b),
         .box = { boxes[v[SWAP]], boxes[!v[SWAP]], result_box(v, p->out) },
         .stays = !shares_tiles(v) && v[DEAL] != TILES,
+        .waits = true,
     };
 }
 
@@ -195,6 +197,7 @@ static void add_parts(const int *v, const mmt_problem *p, const struct mmt_caps 
                   (unsigned) p->batch },
         .block = { THREADS_ADD, 1, 1 },
         .as_wide = runs,
+        .waits = true,
     };
     out->workspace += (size_t) (p->batch * parts) * sum_bytes(v);
 }

@@ -93,7 +93,9 @@ static mmt_status add(struct mmt_function *function, mmt_operand to, int start,
                                         buffer_value(from), int_value(COUNT),
                                         int_value(more) };
     const unsigned grid[3] = { (COUNT + BLOCK - 1) / BLOCK, 1, 1 };
-    return mmt_function_launch(function, grid, values, 5, after, queue, error);
+    return mmt_function_launch(function, grid, values, 5,
+                               after ? MMT_ORDER_AFTER : MMT_ORDER_OF_QUEUE, queue,
+                               error);
 }
 
 /* Elements of buf[start … start + COUNT) that are not first + i * step. */
@@ -291,8 +293,8 @@ static void test_grid(void)
     mmt_operand to = make(device, 32 * BLOCKS * sizeof(int));
     const struct mmt_value value = buffer_value(to);
     int data[32 * BLOCKS], wrong = 0;
-    CHECK_OK(mmt_function_launch(function, (unsigned[]){ 3, 2, 2 }, &value, 1, false,
-                                 NULL, &err),
+    CHECK_OK(mmt_function_launch(function, (unsigned[]){ 3, 2, 2 }, &value, 1,
+                                 MMT_ORDER_OF_QUEUE, NULL, &err),
              err);
     CHECK_OK(mmt_buffer_read(device, data, to, sizeof(data), &err), err);
     for (int i = 0; i < 32 * BLOCKS; i++)
@@ -387,8 +389,8 @@ static double time_spin(struct mmt_function *spin, mmt_operand data, int rounds,
     double begin = now(), seconds = -1;
     CHECK_OK(mmt_mark_record(marks[0], queue, &err), err);
     for (int i = 0; i < 4; i++)
-        CHECK_OK(mmt_function_launch(spin, (unsigned[]){ 256, 1, 1 }, values, 2, false,
-                                     queue, &err),
+        CHECK_OK(mmt_function_launch(spin, (unsigned[]){ 256, 1, 1 }, values, 2,
+                                     MMT_ORDER_OF_QUEUE, queue, &err),
                  err);
     CHECK_OK(mmt_mark_record(marks[1], queue, &err), err);
     CHECK_OK(mmt_mark_seconds(marks[0], marks[1], &seconds, &err), err);

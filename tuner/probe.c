@@ -140,7 +140,8 @@ static mmt_status run_once(struct probe *p, unsigned blocks, double *seconds,
     };
     mmt_status status = mmt_mark_record(p->from, p->queue, err);
     if (!status)
-        status = mmt_function_launch(p->function, grid, values, 2, false, p->queue, err);
+        status = mmt_function_launch(p->function, grid, values, 2, MMT_ORDER_OF_QUEUE,
+                                     p->queue, err);
     if (!status)
         status = mmt_mark_record(p->to, p->queue, err);
     return status ? status : mmt_mark_seconds(p->from, p->to, seconds, err);

@@ -50,6 +50,14 @@ void copy_16(unsigned to, const void *from, int count);
 void copy_4(unsigned to, const void *from, int count);
 #endif
 
+static unsigned load_if(bool there, const void *from, int size)
+{
+    unsigned x = 0;
+    if (there)
+        memcpy(&x, from, size);
+    return x;
+}
+
 /* ---- ldmatrix: four matrices of 8 x 8 elements of 16 bits -------------------------- */
 
 struct emulated_load {

@@ -6,6 +6,8 @@
 #define RESTRICT
 #define UNROLL
 #define NO_UNROLL
+#define AWAIT_LAUNCH()
+#define NEXT_MAY_BEGIN()
 #define BARRIER() __syncthreads()
 #define THREAD_X  (machine.fiber->thread)
 #define BLOCK_X   (machine.fiber->block->index[0])
