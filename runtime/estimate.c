@@ -93,7 +93,7 @@ static struct share share_of(const struct mmt_config *config, const mmt_problem 
  * or more still by asynchronous copies, smaller ones through registers. */
 static double one_by_one(const struct share *s, double size)
 {
-    return s->blocks * (s->m + s->n) * s->k / 32 * (size < 4 ? 20 : 4);
+    return s->blocks * (s->m + s->n) * s->k / 32 * (size < 4 ? 6 : 4);
 }
 
 /* The largest of what a multiprocessor computes, what it fetches from the L2 cache, what

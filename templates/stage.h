@@ -14,10 +14,16 @@
 #define THREADS   (WARPS_M * WARPS_N * 32)
 #define PIECE     (ALIGNED ? 16 : 4)       // bytes that are copied at once
 #define RUN       (PIECE / SIZE)           // elements
-#define HALVES    (SIZE == 2 && !ALIGNED)  // pieces are held as two elements, so that nothing
-                                           // waits for a load before all are under way
 #define SPACE_A   (TILE_M * DEPTH * 32)    // bytes of A's tile
 #define SPACE     ((TILE_M + TILE_N) * DEPTH * 32)
+
+// A thread's sums and operands, in registers. Where these leave room for it, all loads of a
+// stage are under way at once: none waits behind a branch, and pieces are held as two elements
+// of 2 bytes rather than one word, which would wait for both.
+#define HELD      (TILE_M * TILE_N / THREADS + \
+                   FRAGMENTS * (TILE_M / WARPS_M + TILE_N / WARPS_N) / 4)
+#define AT_ONCE   (HELD + SPACE / 4 / THREADS <= 160)
+#define HALVES    (SIZE == 2 && !ALIGNED && HELD + SPACE / 2 / THREADS <= 160)
 
 // Helpers serve both operands; these constants tell them which one is meant.
 #define OPERAND   int tile, bool deep
@@ -142,6 +148,7 @@ DEVICE_FN struct copier start_copier(const element *matrix, int ld, int line, in
 }
 
 // A word of elements, of which those behind the first `count` are 0.
+#if AT_ONCE
 DEVICE_FN unsigned load_word(const element *from, int count, bool words)
 {
     const bool whole = words && count >= 4 / SIZE;
@@ -151,6 +158,22 @@ DEVICE_FN unsigned load_word(const element *from, int count, bool words)
         word |= load_if(e < count && !whole, from + e, SIZE) << 8 * SIZE * e;
     return word;
 }
+#else
+DEVICE_FN unsigned load_word(const element *from, int count, bool words)
+{
+    unsigned word = 0;
+    if (words && count >= 4 / SIZE)
+        return *(const unsigned *) from;
+    UNROLL
+    for (int e = 0; e < 4 / SIZE; e++)
+        if (e < count) {
+            unsigned bits = 0;
+            memcpy(&bits, from + e, SIZE);
+            word |= bits << 8 * SIZE * e;
+        }
+    return word;
+}
+#endif
 
 // Turn four words of four bytes: the i-th of word j becomes the j-th of word i.
 DEVICE_FN void turn(unsigned x[4])
@@ -204,6 +227,8 @@ DEVICE_FN void load_piece(const struct copier &c, int j, unsigned *held, int lef
     const int rows = mine ? across(c, j, left, inside, SAME) : 0;
     const element *from = c.from + (wide) (j * pass_of(SAME)) * c.ld;
 
+    if (!AT_ONCE && !mine)
+        return;
     if (ALIGNED && !is_turned(SAME) && rows > 0 && most >= RUN) {
         const uint4 all = *(const uint4 *) from;
         held[0] = all.x, held[PIECE / 16] = all.y, held[PIECE / 8] = all.z;
@@ -243,11 +268,12 @@ DEVICE_FN void put_piece(const struct copier &c, int j, unsigned char *to, unsig
     }
 }
 
-// Copies of 4 bytes are many, and the addresses of all would fill the registers.
-#if ALIGNED
-#define UNROLL_COPIES UNROLL
-#else
+// Copies of 4 bytes are many, and the addresses of all would fill the registers. Where these are
+// full anyway, a rolled loop needs more.
+#if AT_ONCE && !ALIGNED
 #define UNROLL_COPIES _Pragma("unroll 4")
+#else
+#define UNROLL_COPIES UNROLL
 #endif
 
 // Start copying all pieces, or load them.
