@@ -68,6 +68,8 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     { 0, 0, 0, 128, 128, 1,  5, 2, COOPERATIVE, ALONE,  1,  1, RUNS,   ROWS, 8, 1, 0, 2, 128 },
     { 0, 0, 0, 128,  64, 1,  8, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 1, 128 },
     { 0, 0, 0,  64, 128, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 1, 128 },
+    { 0, 0, 0, 128,  64, 1,  8, 2, COOPERATIVE, BESIDE, 1,  1, ROUNDS, ROWS, 8, 1, 0, 1, 128 },
+    { 0, 0, 0,  64, 128, 1,  8, 1, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 1, 128 },
     { 0, 0, 0,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 1, 128 },
     { 1, 0, 0,  64,  16, 2,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
     { 1, 0, 0,  64,  64, 2,  6, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
