@@ -25,7 +25,10 @@ struct mmt_calibration {
     int count, most, strange; /* strange: how many must be compiled, and how many may */
     int most_strange;
     double ends;
-    int64_t left; /* timings */
+    int64_t left;                  /* timings */
+    struct mmt_calibration *ahead; /* the one that comes next, for compilers that are
+                                    * idle; NULL: none does */
+    int next_ahead;
 };
 
 /* The same shapes in every run, so that what is known need not be timed again. */

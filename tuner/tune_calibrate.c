@@ -30,6 +30,12 @@ static struct mmt_pick *find(struct mmt_calibration *c, const struct mmt_config 
     return NULL;
 }
 
+/* Whether a pick need not be compiled. */
+static bool is_there(const struct mmt_calibration *c, const struct mmt_pick *p)
+{
+    return p->verified || mmt_tune_is_built(c->t, c->kind, &p->config);
+}
+
 /* Hands out what idle workers can take; returns how much. */
 static int send_out(struct mmt_calibration *c, int *next)
 {
@@ -41,7 +47,7 @@ static int send_out(struct mmt_calibration *c, int *next)
                                .problem = *c->kind,
                                .count = 1,
                                .configs = { c->picks[*next].config } };
-        if (c->picks[*next].verified)
+        if (is_there(c, &c->picks[*next]))
             continue;
         mmt_worker_send(worker, &job, compile_limit, c->t->options.limit);
         sent++;
@@ -67,7 +73,7 @@ static void build(struct mmt_calibration *c)
     double now = mmt_now(), ends = now + (c->ends - now) / 3;
     int next = 0, waiting = 0;
     for (int i = 0; i < c->count; i++)
-        c->picks[i].out = !c->picks[i].verified;
+        c->picks[i].out = !is_there(c, &c->picks[i]);
     do {
         waiting += send_out(c, &next);
         if ((waiting || next < c->count) &&
@@ -111,6 +117,14 @@ static mmt_status time_pick(struct mmt_calibration *c, struct mmt_pick *p,
     return mmt_journal_add(t->journal, &record, err);
 }
 
+/* What the next calibration will time is compiled meanwhile, as far as is known now; it
+ * stays in the cache on disk, and nobody waits for the reports. */
+static void compile_ahead(struct mmt_calibration *c)
+{
+    if (c->ahead && !c->t->pool.shared)
+        send_out(c->ahead, &c->next_ahead);
+}
+
 static mmt_status time_all(struct mmt_calibration *c, const mmt_problem *problem,
                            mmt_error *err)
 {
@@ -121,6 +135,7 @@ static mmt_status time_all(struct mmt_calibration *c, const mmt_problem *problem
         if (!p->out && !mmt_config_refuse(&p->config, problem, &c->t->caps) &&
             !mmt_journal_knows(c->t->journal, problem, &p->config))
             status = time_pick(c, p, problem, &best, err);
+        compile_ahead(c);
     }
     return status;
 }
@@ -165,18 +180,32 @@ static void set_sizes(struct mmt_calibration *c)
         (int) fmin(seconds / 4 / pace->compiling * compilers, MMT_MOST_PICKS);
 }
 
-static mmt_status calibrate(struct mmt_tuning *t, const mmt_problem *kind, double ends,
-                            int64_t left, mmt_error *err)
+static struct mmt_calibration *plan(struct mmt_tuning *t, const mmt_problem *kind,
+                                    double ends, int64_t left)
 {
     struct mmt_calibration *c = calloc(1, sizeof *c);
+    if (!c)
+        return NULL;
+    *c = (struct mmt_calibration){ .t = t, .kind = kind, .ends = ends, .left = left };
+    set_sizes(c);
+    mmt_calibration_pick(c);
+    return c;
+}
+
+/* `next` is the kind that comes after it, or NULL. */
+static mmt_status calibrate(struct mmt_tuning *t, const mmt_problem *kind,
+                            const mmt_problem *next, double ends, int64_t left,
+                            mmt_error *err)
+{
+    struct mmt_calibration *c = plan(t, kind, ends, left);
     mmt_status status = MMT_OK;
     if (!c)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory to calibrate kernels");
-    *c = (struct mmt_calibration){ .t = t, .kind = kind, .ends = ends, .left = left };
-    set_sizes(c);
-    if (mmt_calibration_pick(c)) {
+    if (c->count > 0) {
         build(c);
+        c->ahead = next ? plan(t, next, ends, left) : NULL;
         status = time_shapes(c, err);
+        free(c->ahead);
     }
     free(c);
     return status;
@@ -195,6 +224,15 @@ static bool is_first(const struct mmt_tuning *t, int goal)
 static bool opens_kind(const struct mmt_tuning *t, int goal)
 {
     return t->goals[goal].op == MMT_GEMM && is_first(t, goal);
+}
+
+/* The first of the next kind, behind that goal; NULL: there is none. */
+static const mmt_problem *next_kind(const struct mmt_tuning *t, int goal)
+{
+    while (++goal < t->num_goals)
+        if (opens_kind(t, goal))
+            return &t->goals[goal];
+    return NULL;
 }
 
 int mmt_tune_count_kinds(const struct mmt_tuning *t)
@@ -218,7 +256,7 @@ mmt_status mmt_tune_calibrate(struct mmt_tuning *t, mmt_error *err)
         double now = mmt_now();
         double ends =
             isfinite(t->ends) ? now + (t->ends - now) / (kinds - done++) : INFINITY;
-        status = calibrate(t, &t->goals[i], ends,
+        status = calibrate(t, &t->goals[i], next_kind(t, i), ends,
                            timings == INT64_MAX ? timings : timings / kinds, err);
         if (!status)
             status = mmt_tune_save(t, false, err);

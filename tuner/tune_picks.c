@@ -145,6 +145,21 @@ static void pick_templates(struct mmt_calibration *c, const struct ranked *ranke
     }
 }
 
+/* On a GPU, templates of which nothing is picked yet, by what they suggest first: no goal
+ * may have shown them from their best side, as those that begin soonest where there is
+ * little to do. */
+static void pick_missing(struct mmt_calibration *c, const struct mmt_config *seeds,
+                         int count)
+{
+    for (int i = 0; i < count && c->t->caps.kind == MMT_GPU; i++) {
+        bool picked = false;
+        for (int p = 0; p < c->count; p++)
+            picked = picked || c->picks[p].config.template == seeds[i].template;
+        if (!picked)
+            pick(c, &seeds[i], false, false);
+    }
+}
+
 /* Those that are kept for the same type with other transposes: a set that serves all
  * sorts of shapes. */
 static void pick_siblings(struct mmt_calibration *c)
@@ -344,6 +359,7 @@ bool mmt_calibration_pick(struct mmt_calibration *c)
         pick_winners(c);
         pick_specialists(c);
         pick_templates(c, ranked, near);
+        pick_missing(c, seeds, num_seeds);
         pick_siblings(c);
         pick_suggested(c, seeds, listed);
         pick_others(c, ranked, near, seeds, num_seeds);
