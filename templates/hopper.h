@@ -241,6 +241,16 @@ DEVICE_FN void wgmma_end(void)
                  ", " RIGHT_NAME ", add" signs "; }"                                 \
                  : SUM_LIST(sum) : "l"(left), "l"(right), "r"((int) (add)))
 
+// The same of a left operand in registers, of which each thread has four words.
+#define WGMMA_TURNED(what, signs, sum, left, right, add)                             \
+    asm volatile("{ .reg .pred add;\n"                                               \
+                 "setp.ne.s32 add, " ADD_NAME ", 0;\n"                               \
+                 "wgmma.mma_async.sync.aligned." what " " SUM_NAMES ", " LEFT_NAME   \
+                 ", " RIGHT_NAME ", add" signs "; }"                                 \
+                 : SUM_LIST(sum)                                                     \
+                 : "r"((left)[0]), "r"((left)[1]), "r"((left)[2]), "r"((left)[3]),   \
+                   "l"(right), "r"((int) (add)))
+
 // The compiler must not look at a sum before this.
 DEVICE_FN void settle_sum(float &sum)
 {

@@ -51,12 +51,14 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
         MMT_KNOB("STORE_SLOTS", "pieces of C in shared memory; 0: registers", 0, 1, 2, 4),
     [PROMOTION] = MMT_KNOB("L2_PROMOTION", "bytes that the L2 cache fetches at once", 0,
                            64, 128, 256),
+    [TURN] = MMT_KNOB("TURN", "tf32: the left operand is turned on its way to registers",
+                      0, 1),
 };
 
 // clang-format off
 static const int seeds[][MMT_MAX_KNOBS] = {
     /* swap, pack a and b, tile, depth, stages, consumers, schedule, cluster, cluster k, split k, deal,
-     * walk, group, in flight, promote, store slots, promotion */
+     * walk, group, in flight, promote, store slots, promotion, turn (0 where it is left out) */
     { 0, 0, 0, 128, 256, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128 },
     { 0, 0, 0, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128 },
     { 0, 0, 0, 256, 128, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128 },
@@ -79,6 +81,14 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     { 0, 0, 0, 128, 128, 1,  5, 2, COOPERATIVE, ALONE,  2,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
     { 0, 0, 0, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,  1, 32, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
     { 0, 0, 0,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,  1, 64, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    /* tf32 with an operand that does not run along k */
+    { 1, 0, 0, 128, 128, 1,  5, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 0, 0, 0, 128, 1 },
+    { 1, 0, 0, 256, 128, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 0, 0, 0, 128, 1 },
+    { 1, 0, 0, 128, 128, 1,  6, 2, PINGPONG,    BELOW,  1,  1, ROUNDS, ROWS, 8, 0, 0, 0, 128, 1 },
+    { 1, 0, 0,  64, 128, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 0, 0, 0, 128, 1 },
+    { 1, 0, 0,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 0, 0, 0, 128, 1 },
+    { 1, 0, 0,  64,  16, 1, 12, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 0, 0, 0, 128, 1 },
+    { 0, 0, 0, 128, 128, 1,  5, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 0, 0, 2, 128, 1 },
     /* rows that the copy engine cannot take */
     { 0, 1, 1, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
     { 0, 1, 1, 256, 128, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
@@ -120,6 +130,11 @@ static const char *reject_type(const int *v, const struct mmt_variant *variant)
                "STORE_SLOTS must be 0";
     if (variant->type == MMT_I8 && v[TILE_N] > 32 && v[TILE_N] % 16)
         return "wgmma of i8 has 8, 16, 24, 32 or a multiple of 16 columns";
+    if (v[TURN] && (variant->type != MMT_TF32 || v[IN_FLIGHT] ||
+                    left_deep(v, variant->type, variant->trans_a, variant->trans_b)))
+        return "TURN is for a left operand of tf32 that is neither stored nor packed "
+               "along k, "
+               "with IN_FLIGHT 0";
     if (!v[PROMOTE] == is_f8(variant->type))
         return "PROMOTE is for sums of 8-bit floating-point numbers, and they need it";
     return NULL;
@@ -242,9 +257,14 @@ static void define(const int *v, const struct mmt_variant *variant, struct mmt_t
 
     add_list(text, "#define SUM_NAMES \"{", "%%%d", count, "}\"\n");
     add_list(text, "#define SUM_LIST(x) ", item, count, "\n");
-    mmt_text_addf(text, "#define LEFT_NAME \"%%%d\"\n", count);
-    mmt_text_addf(text, "#define RIGHT_NAME \"%%%d\"\n", count + 1);
-    mmt_text_addf(text, "#define ADD_NAME \"%%%d\"\n", count + 2);
+    const int left = v[TURN] ? 4 : 1; /* words of the operand, or what describes it */
+    if (v[TURN])
+        mmt_text_addf(text, "#define LEFT_NAME \"{%%%d, %%%d, %%%d, %%%d}\"\n", count,
+                      count + 1, count + 2, count + 3);
+    else
+        mmt_text_addf(text, "#define LEFT_NAME \"%%%d\"\n", count);
+    mmt_text_addf(text, "#define RIGHT_NAME \"%%%d\"\n", count + left);
+    mmt_text_addf(text, "#define ADD_NAME \"%%%d\"\n", count + left + 1);
 }
 
 const struct mmt_template mmt_template_wgmma = {

@@ -89,6 +89,9 @@
 #ifndef L2_PROMOTION
 #define L2_PROMOTION 128      // bytes that the L2 cache fetches at once: 0, 64, 128, 256;
 #endif                        // the maps of A and B say so
+#ifndef TURN
+#define TURN 0                // the left operand is turned on its way to registers, not packed
+#endif
 
 // Registers of a thread by role, where there is more than one consumer.
 #define REGISTERS_PRODUCER (CONSUMERS == 2 ? 40 : 32)
@@ -240,6 +243,38 @@ DEVICE_FN void give_turn(int group)
     numbered_arrive(1 + CONSUMERS + (group + 1) % CONSUMERS, 256);
 }
 
+#if TURN
+// Sum up so many slots, from that number on, and release all but the last one. While the tensor
+// cores multiply one, the next one's left tile comes to registers. `block`: this warpgroup's
+// first of 64 rows.
+DEVICE_FN void consume_turned(real sum[BLOCKS_M][SUMS], const problem &p, const ring &ring,
+                              int block, unsigned long long right, unsigned number,
+                              int depth, int lane)
+{
+    const unsigned tiles = ring.slots + block * (64 / ATOM) * TILE_K * LINE;
+    unsigned now[STEPS][BLOCKS_M][4], next[STEPS][BLOCKS_M][4], at[4];
+
+    clear(sum);
+    find_words(at, THREAD_X % 128);
+    take_words(now, tiles + number % STAGES * BYTES_SLOT, at);
+    NO_UNROLL
+    for (int d = 0; d < depth; d++, number++) {
+        multiply_words(sum, now, right + number % STAGES * (BYTES_SLOT / 16));
+        if (d < depth - 1) {
+            await_slot(ring, number + 1);
+            take_words(next, tiles + (number + 1) % STAGES * BYTES_SLOT, at);
+        }
+        AWAIT_WGMMA(0);
+        if (d < depth - 1)
+            release(p, ring, number, lane);
+        UNROLL
+        for (int w = 0; w < STEPS * BLOCKS_M * 4; w++)
+            now[w / 4 / BLOCKS_M][w / 4 % BLOCKS_M][w % 4] =
+                next[w / 4 / BLOCKS_M][w / 4 % BLOCKS_M][w % 4];
+    }
+}
+#endif
+
 // Sum up so many slots, from that number on, and release all but the last one.
 DEVICE_FN void consume(real sum[BLOCKS_M][SUMS], const problem &p, const ring &ring,
                        unsigned long long left, unsigned long long right, unsigned number,
@@ -299,7 +334,11 @@ DEVICE_FN void multiply_all(const problem &p, const ring &ring, const output &ou
         if (SCHEDULE)
             await_turn(group);
         await_slot(ring, first);
+#if TURN
+        consume_turned(sum, p, ring, block, right, first, depth, lane);
+#else
         consume(sum, p, ring, left, right, first, depth, lane);
+#endif
         if (SCHEDULE)
             give_turn(group);
         if (!PROMOTE) {

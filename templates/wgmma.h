@@ -8,7 +8,8 @@
 // clang-format off
 enum {
     SWAP, PACK_A, PACK_B, TILE_M, TILE_N, DEPTH, STAGES, CONSUMERS, SCHEDULE, CLUSTER, CLUSTER_K, SPLIT_K,
-    DEAL, WALK, GROUP, IN_FLIGHT, PROMOTE, STORE_SLOTS, PROMOTION, NUM_KNOBS,
+    DEAL, WALK, GROUP, IN_FLIGHT, PROMOTE, STORE_SLOTS, PROMOTION,
+    TURN, NUM_KNOBS,
 };
 // clang-format on
 
@@ -54,15 +55,18 @@ static inline int atom(mmt_type type)
 }
 
 /* Whether an operand is packed first: those of any alignment are, and those that are not
- * stored along k where elements must run along it, being not of 2 bytes. */
+ * stored along k where elements must run along it, being not of 2 bytes; but the
+ * instruction's left one may be turned on its way to registers. */
 static inline bool packs_a(const int *v, mmt_type type, bool trans_a)
 {
-    return v[PACK_A] || (mmt_type_size(type) != 2 && trans_a);
+    bool turned = v[TURN] && !v[SWAP];
+    return v[PACK_A] || (mmt_type_size(type) != 2 && trans_a && !turned);
 }
 
 static inline bool packs_b(const int *v, mmt_type type, bool trans_b)
 {
-    return v[PACK_B] || (mmt_type_size(type) != 2 && !trans_b);
+    bool turned = v[TURN] && v[SWAP];
+    return v[PACK_B] || (mmt_type_size(type) != 2 && !trans_b && !turned);
 }
 
 /* Whether the operands of the instruction run along k. */
@@ -111,9 +115,11 @@ static inline int sums(const int *v)
     return v[TILE_M] / BLOCK_M / consumers_of_a_tile(v) * v[TILE_N] / 2;
 }
 
+/* And those of operands that are turned: of one slot, and of the next one. */
 static inline int registers_of_sums(const int *v)
 {
-    return v[PROMOTE] ? 2 * sums(v) : sums(v);
+    const int steps = 4 * v[DEPTH], blocks = v[TILE_M] / BLOCK_M / consumers_of_a_tile(v);
+    return (v[PROMOTE] ? 2 * sums(v) : sums(v)) + (v[TURN] ? 2 * 4 * steps * blocks : 0);
 }
 
 static inline bool shares_tiles(const int *v)

@@ -7,7 +7,8 @@
 // bytes along k. The other kind holds chunks, 128 bytes wide, of TILE_K rows. The copy engine
 // swizzles both as the tensor cores expect it. Elements that are not of 2 bytes must be
 // deep: those that are stored otherwise are packed into the workspace first (pack.h), and so are
-// operands of any alignment (PACK_A, PACK_B).
+// operands of any alignment (PACK_A, PACK_B). Or, with TURN, the left one is turned on its way to
+// registers, from which the instruction takes it as well.
 
 #if defined(TYPE_TF32)
 #define SIZE 4                // bytes of an element
@@ -38,8 +39,8 @@
 #define MATES     (CLUSTER_M * CLUSTER_N)
 #define BLOCKS    (MATES * CLUSTER_K)           // of a cluster
 
-#define PACKED_A   (PACK_A || (SIZE != 2 && TRANS_A))
-#define PACKED_B   (PACK_B || (SIZE != 2 && !TRANS_B))
+#define PACKED_A   (PACK_A || (SIZE != 2 && TRANS_A && !(TURN && !SWAP)))
+#define PACKED_B   (PACK_B || (SIZE != 2 && !TRANS_B && !(TURN && SWAP)))
 #define A_DEEP     (PACKED_A || !TRANS_A)
 #define B_DEEP     (PACKED_B || TRANS_B)
 #define LEFT_DEEP  (SWAP ? B_DEEP : A_DEEP)
@@ -127,6 +128,50 @@ DEVICE_FN void multiply(real sum[BLOCKS_M][SUMS], unsigned long long left,
                   right + operand(0, s, TILE_N, RIGHT_DEEP), add || s > 0);
     wgmma_end();
 }
+
+#if TURN
+// Where in a left tile the first block's words of this thread stand: the w-th is of 8 lines
+// further down for every odd w, and of 4 depths further on from w = 2 on. Eight depths are a
+// multiple of what a swizzle goes by.
+DEVICE_FN void find_words(unsigned at[4], int thread)
+{
+    const int warp = thread / 32, lane = thread % 32;
+    UNROLL
+    for (int w = 0; w < 4; w++) {
+        const int line = warp % 2 * 16 + w % 2 * 8 + lane / 4, depth = lane % 4 + w / 2 * 4;
+        at[w] = (warp / 2 * TILE_K + depth) * LINE + (line * SIZE ^ depth * 16);
+    }
+}
+
+// All words of a slot's tile, which stands at that address.
+DEVICE_FN void take_words(unsigned words[STEPS][BLOCKS_M][4], unsigned tile,
+                          const unsigned at[4])
+{
+    UNROLL
+    for (int s = 0; s < STEPS; s++)
+        UNROLL
+        for (int i = 0; i < BLOCKS_M; i++)
+            UNROLL
+            for (int w = 0; w < 4; w++)
+                words[s][i][w] = load_word(tile + at[w] + s * WGMMA_K * LINE +
+                                           i * (64 / ATOM) * TILE_K * LINE);
+}
+
+// As above, with the left tile in registers.
+DEVICE_FN void multiply_words(real sum[BLOCKS_M][SUMS],
+                              const unsigned words[STEPS][BLOCKS_M][4],
+                              unsigned long long right)
+{
+    wgmma_begin();
+    UNROLL
+    for (int s = 0; s < STEPS; s++)
+        UNROLL
+        for (int i = 0; i < BLOCKS_M; i++)
+            WGMMA_TURNED("m64n" TEXT(TILE_N) WGMMA_TYPES, WGMMA_SIGNS, sum[i], words[s][i],
+                         right + operand(0, s, TILE_N, RIGHT_DEEP), true);
+    wgmma_end();
+}
+#endif
 
 DEVICE_FN void settle(real sum[BLOCKS_M][SUMS])
 {

@@ -169,6 +169,35 @@ DEVICE_FN void wgmma(real *sum, int columns, int depth, unsigned long long left,
     }
 }
 
+// A left operand that the threads of a warpgroup hold: of each, two lines eight apart and two
+// depths four apart.
+DEVICE_FN void wgmma_turned(real *sum, int columns, const unsigned left[4],
+                            unsigned long long right, bool right_deep, bool add)
+{
+    static std::map<const void *, std::array<std::array<unsigned, 4>, 384>> held;
+    const int thread = THREAD_X % 128, group = THREAD_X / 128;
+    auto &words = held[machine.fiber->block];
+
+    for (int w = 0; w < 4; w++)
+        words[THREAD_X][w] = left[w];
+    numbered_sync(12 + group, 128);
+    for (int s = 0; s < columns / 2; s++) {
+        const int column = s / 4 * 8 + thread % 4 * 2 + s % 2;
+        real x = add ? sum[s] : 0;
+        for (int k = 0; k < 8; k++) {
+            const unsigned word = words[THREAD_X / 4 * 4 + k % 4][s % 4 / 2 + k / 4 * 2];
+            element a;
+            memcpy(&a, &word, sizeof(a));
+            x += to_real(a) * operand_element(right, column, k, right_deep);
+        }
+        sum[s] = x;
+    }
+    numbered_sync(12 + group, 128);
+}
+
+#define WGMMA_TURNED(what, signs, sum, left, right, add)                                 \
+    wgmma_turned(sum, TILE_N, left, right, RIGHT_DEEP, add)
+
 #define WGMMA(what, signs, sum, left, right, add)                                        \
     wgmma(sum, TILE_N, WGMMA_K, left, LEFT_DEEP, right, RIGHT_DEEP, add)
 
