@@ -58,7 +58,7 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
 // clang-format off
 static const int seeds[][MMT_MAX_KNOBS] = {
     /* swap, pack a and b, tile, depth, stages, consumers, schedule, cluster, cluster k, split k, deal,
-     * walk, group, in flight, promote, store slots, promotion, turn (0 where it is left out) */
+     * walk, group, in flight, promote, store slots, promotion; turn is 0 in all */
     { 0, 0, 0, 128, 256, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128 },
     { 0, 0, 0, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128 },
     { 0, 0, 0, 256, 128, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128 },
@@ -81,14 +81,6 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     { 0, 0, 0, 128, 128, 1,  5, 2, COOPERATIVE, ALONE,  2,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
     { 0, 0, 0, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,  1, 32, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
     { 0, 0, 0,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,  1, 64, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
-    /* tf32 with an operand that does not run along k */
-    { 1, 0, 0, 128, 128, 1,  5, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 0, 0, 0, 128, 1 },
-    { 1, 0, 0, 256, 128, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 0, 0, 0, 128, 1 },
-    { 1, 0, 0, 128, 128, 1,  6, 2, PINGPONG,    BELOW,  1,  1, ROUNDS, ROWS, 8, 0, 0, 0, 128, 1 },
-    { 1, 0, 0,  64, 128, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 0, 0, 0, 128, 1 },
-    { 1, 0, 0,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 0, 0, 0, 128, 1 },
-    { 1, 0, 0,  64,  16, 1, 12, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 0, 0, 0, 128, 1 },
-    { 0, 0, 0, 128, 128, 1,  5, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 0, 0, 2, 128, 1 },
     /* rows that the copy engine cannot take */
     { 0, 1, 1, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
     { 0, 1, 1, 256, 128, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },

@@ -169,8 +169,8 @@ DEVICE_FN void wgmma(real *sum, int columns, int depth, unsigned long long left,
     }
 }
 
-// A left operand that the threads of a warpgroup hold: of each, two lines eight apart and two
-// depths four apart.
+// A left operand that the threads of a warpgroup hold: of each, two lines eight apart and
+// two depths four apart.
 DEVICE_FN void wgmma_turned(real *sum, int columns, const unsigned left[4],
                             unsigned long long right, bool right_deep, bool add)
 {
