@@ -202,6 +202,7 @@ unsigned mmt_cuda_resident(struct mmt_function *base)
 
 /* ---- launching ------------------------------------------------------------------- */
 
+#if CUDA_VERSION >= 12000
 /* Whether the device has words by which a kernel waits for the one before, and the driver
  * also captures such launches into graphs. */
 static bool can_begin_early(const mmt_device *device)
@@ -210,6 +211,7 @@ static bool can_begin_early(const mmt_device *device)
     return device->caps.sm >= 90 && mmt_cuda_driver_version() >= CAPTURES &&
            mmt_cu.cuLaunchKernelEx;
 }
+#endif
 
 static CUresult launch(const struct mmt_function *base, const unsigned grid[3],
                        void **parameters, bool early, CUstream stream)
