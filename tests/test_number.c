@@ -275,6 +275,25 @@ static void test_device(const char *id)
     mmt_device_close(bench.device);
 }
 
+/* Many at once are what they are one by one: every pattern of 16 bits, in all places. */
+static void test_reading_all(mmt_type type)
+{
+    enum { BYTES = 1 << 17 };
+    static _Alignas(double) uint16_t patterns[BYTES / 2];
+    static double all[BYTES];
+    const int64_t size = (int64_t) mmt_type_size(type), count = BYTES / size;
+    int64_t wrong = 0;
+
+    for (int i = 0; i < BYTES / 2; i++)
+        patterns[i] = (uint16_t) (i * 40503u);
+    mmt_number_read_all(type, patterns, count, all);
+    for (int64_t i = 0; i < count; i++) {
+        double one = (double) mmt_number_read(type, (char *) patterns + i * size);
+        wrong += isnan(one) ? !isnan(all[i]) : one != all[i];
+    }
+    CHECK_EQ_INT(wrong, 0);
+}
+
 int main(int argc, char **argv)
 {
     struct mmt_device_info *list = NULL;
@@ -288,6 +307,8 @@ int main(int argc, char **argv)
         test_limits(&formats[i]);
     }
     test_tf32();
+    for (int type = 0; type < MMT_NUM_TYPES; type++)
+        test_reading_all((mmt_type) type);
     CHECK_OK(mmt_device_list(&list, &count, &notes, &err), err);
     for (size_t i = 0; i < count; i++)
         if (argc < 2 || !strcmp(argv[1], list[i].id))

@@ -127,6 +127,26 @@ long double mmt_number_read(mmt_type type, const void *element)
     return f32;
 }
 
+void mmt_number_read_all(mmt_type type, const void *elements, int64_t count, double *out)
+{
+    const float *table = mmt_number_table(type);
+
+    if (table && mmt_type_size(type) == 1)
+        for (int64_t i = 0; i < count; i++)
+            out[i] = table[((const uint8_t *) elements)[i]];
+    else if (table)
+        for (int64_t i = 0; i < count; i++)
+            out[i] = table[((const uint16_t *) elements)[i]];
+    else if (type == MMT_F64)
+        memcpy(out, elements, (size_t) count * sizeof *out);
+    else if (type == MMT_I32)
+        for (int64_t i = 0; i < count; i++)
+            out[i] = ((const int32_t *) elements)[i];
+    else
+        for (int64_t i = 0; i < count; i++)
+            out[i] = ((const float *) elements)[i];
+}
+
 void mmt_number_write(mmt_type type, double value, void *element)
 {
     uint32_t code;

@@ -10,6 +10,10 @@
 /* An element in host memory as a number, exactly; tf32 with all bits that it has. */
 long double mmt_number_read(mmt_type type, const void *element);
 
+/* `count` elements that follow each other, aligned to their size; a double holds each
+ * exactly. */
+void mmt_number_read_all(mmt_type type, const void *elements, int64_t count, double *out);
+
 /* Writes the nearest number of the type, ties to even; beyond the largest infinity, or,
  * where the type has none (f8e4m3), NaN. tf32 keeps 10 bits of its fraction. Whole types
  * take whole numbers within their range. */
