@@ -178,6 +178,10 @@ bool mmt_arms_doubt(const struct mmt_arms *arms, const struct mmt_config *config
 void mmt_arms_tell(struct mmt_arms *arms, const struct mmt_config *config,
                    const struct mmt_result *result);
 
+/* How unlike two problems are, in octaves or so, for one's winner to be tried on the
+ * other. */
+double mmt_tune_distance(const mmt_problem *a, const mmt_problem *b);
+
 /* Whether the run tries a template on such problems at all. */
 bool mmt_tune_is_meant(const struct mmt_tuning *t, const struct mmt_template *template,
                        const mmt_problem *problem);

@@ -133,8 +133,7 @@ static void describe_space(struct mmt_arm *arm)
 
 /* ---- where to start -------------------------------------------------------------- */
 
-/* How unlike two problems are, for one's winner to be tried on the other. */
-static double distance(const mmt_problem *a, const mmt_problem *b)
+double mmt_tune_distance(const mmt_problem *a, const mmt_problem *b)
 {
     return fabs(log2((double) a->m / (double) b->m)) +
            fabs(log2((double) a->n / (double) b->n)) +
@@ -181,7 +180,7 @@ static int list_winners(const struct mmt_arm *arm, struct winner *out, int most)
             known->record = r;
         else if (!known && count < most)
             out[count++] =
-                (struct winner){ distance(&r->problem, arm->arms->problem), r };
+                (struct winner){ mmt_tune_distance(&r->problem, arm->arms->problem), r };
     }
     qsort(out, (size_t) count, sizeof *out, nearer);
     return count;

@@ -42,15 +42,6 @@ void mmt_tune_add_built(struct mmt_tuning *t, const mmt_problem *problem,
 
 /* ---- what it should take --------------------------------------------------------- */
 
-/* How unlike two shapes are, in octaves. */
-static double distance(const mmt_problem *a, const mmt_problem *b)
-{
-    return fabs(log2((double) a->m / (double) b->m)) +
-           fabs(log2((double) a->n / (double) b->n)) +
-           fabs(log2((double) a->k / (double) b->k)) +
-           fabs(log2((double) a->batch / (double) b->batch));
-}
-
 /* One that serves the problem, with the nearest problem on which it was timed. */
 struct ready {
     const struct mmt_config *config;
@@ -70,9 +61,9 @@ static void find_nearest(const struct mmt_tuning *t, const mmt_problem *problem,
         int at = 0;
         while (at < count && !mmt_config_equal(list[at].config, &r->config))
             at++;
-        if (at < count &&
-            (!list[at].nearest || distance(&r->problem, problem) <
-                                      distance(&list[at].nearest->problem, problem)))
+        if (at < count && (!list[at].nearest ||
+                           mmt_tune_distance(&r->problem, problem) <
+                               mmt_tune_distance(&list[at].nearest->problem, problem)))
             list[at].nearest = r;
     }
 }
