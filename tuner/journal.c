@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +68,18 @@ const struct mmt_record *mmt_journal_find(const struct mmt_journal *journal,
             return r;
     }
     return NULL;
+}
+
+double mmt_journal_best(const struct mmt_journal *journal, const mmt_problem *problem)
+{
+    double best = INFINITY;
+    for (size_t i = 0; i < journal->count; i++) {
+        const struct mmt_record *r = &journal->records[i];
+        if (mmt_record_is_candidate(r) && r->result.outcome == MMT_TIMED &&
+            mmt_problem_equal(&r->problem, problem))
+            best = fmin(best, r->result.time.median);
+    }
+    return best;
 }
 
 bool mmt_journal_knows(const struct mmt_journal *journal, const mmt_problem *problem,

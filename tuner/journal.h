@@ -44,6 +44,9 @@ const char *mmt_journal_notes(const struct mmt_journal *journal);
 const struct mmt_record *mmt_journal_records(const struct mmt_journal *journal,
                                              size_t *count);
 
+/* The least time of a problem's candidates, in seconds; INFINITY where none was timed. */
+double mmt_journal_best(const struct mmt_journal *journal, const mmt_problem *problem);
+
 /* The result of a candidate; NULL where it was not tried. */
 const struct mmt_record *mmt_journal_find(const struct mmt_journal *journal,
                                           const mmt_problem *problem,

@@ -270,24 +270,11 @@ static int sort_starts(struct mmt_arm *arm, int (*starts)[MMT_SEARCH_MAX_KNOBS],
     return worth;
 }
 
-/* The best of any template on a problem. */
-static double best_on(const struct mmt_journal *journal, const mmt_problem *problem)
-{
-    size_t all;
-    const struct mmt_record *r = mmt_journal_records(journal, &all);
-    double best = INFINITY;
-    for (size_t i = 0; i < all; i++)
-        if (mmt_record_is_candidate(&r[i]) && r[i].result.outcome == MMT_TIMED &&
-            mmt_problem_equal(&r[i].problem, problem))
-            best = fmin(best, r[i].result.time.median);
-    return best;
-}
-
 /* What the nearest problem tells of the template: less, the further it is away. */
 static void set_prior(struct mmt_arm *arm, const struct winner *nearest)
 {
     static const double octaves = 4; /* at which it tells half as much */
-    double best = best_on(arm->arms->t->journal, &nearest->record->problem);
+    double best = mmt_journal_best(arm->arms->t->journal, &nearest->record->problem);
     arm->prior = pow(best / nearest->record->result.time.median,
                      steepness * exp2(-nearest->distance / octaves));
 }

@@ -75,18 +75,6 @@ static int less_lost(const void *left, const void *right)
     return (a->loss > b->loss) - (a->loss < b->loss);
 }
 
-static double best_of(const struct mmt_record *records, size_t count,
-                      const mmt_problem *problem)
-{
-    double best = INFINITY;
-    for (size_t i = 0; i < count; i++)
-        if (mmt_record_is_candidate(&records[i]) &&
-            records[i].result.outcome == MMT_TIMED &&
-            mmt_problem_equal(&records[i].problem, problem))
-            best = fmin(best, records[i].result.time.median);
-    return best;
-}
-
 /* All that were timed and not far behind, the nearest to the best first; malloc'ed. */
 static struct ranked *rank(const struct mmt_calibration *c, int *count)
 {
@@ -102,7 +90,7 @@ static struct ranked *rank(const struct mmt_calibration *c, int *count)
             !mmt_same_kind(&r->problem, c->kind))
             continue;
         if (!of || !mmt_problem_equal(&of->problem, &r->problem))
-            best = best_of(records, all, &r->problem);
+            best = mmt_journal_best(c->t->journal, &r->problem);
         of = r;
         out[(*count)++] = (struct ranked){ r->result.time.median / best, r };
     }
