@@ -251,15 +251,16 @@ DEVICE_FN void wgmma_end(void)
                  : "r"((left)[0]), "r"((left)[1]), "r"((left)[2]), "r"((left)[3]),   \
                    "l"(right), "r"((int) (add)))
 
-// The compiler must not look at a sum before this.
-DEVICE_FN void settle_sum(float &sum)
+// The tensor cores are done with a register: the compiler must not look at it, nor put anything
+// else there, before this.
+DEVICE_FN void settle_register(float &x)
 {
-    asm volatile("" : "+f"(sum) :: "memory");
+    asm volatile("" : "+f"(x) :: "memory");
 }
 
-DEVICE_FN void settle_sum(unsigned &sum)
+DEVICE_FN void settle_register(unsigned &x)
 {
-    asm volatile("" : "+r"(sum) :: "memory");
+    asm volatile("" : "+r"(x) :: "memory");
 }
 
 // ---- numbers --------------------------------------------------------------------------

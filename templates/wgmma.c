@@ -58,7 +58,7 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
 // clang-format off
 static const int seeds[][MMT_MAX_KNOBS] = {
     /* swap, pack a and b, tile, depth, stages, consumers, schedule, cluster, cluster k, split k, deal,
-     * walk, group, in flight, promote, store slots, promotion; turn is 0 in all */
+     * walk, group, in flight, promote, store slots, promotion, turn (0 where it is left out) */
     { 0, 0, 0, 128, 256, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128 },
     { 0, 0, 0, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128 },
     { 0, 0, 0, 256, 128, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128 },
@@ -81,6 +81,16 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     { 0, 0, 0, 128, 128, 1,  5, 2, COOPERATIVE, ALONE,  2,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
     { 0, 0, 0, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,  1, 32, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
     { 0, 0, 0,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,  1, 64, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    /* tf32 with an operand that does not run along k */
+    { 1, 0, 0, 128, 256, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128, 1 },
+    { 1, 0, 0, 128, 128, 1,  5, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128, 1 },
+    { 1, 0, 0, 256, 128, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128, 1 },
+    { 1, 0, 0, 128, 192, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128, 1 },
+    { 1, 0, 0, 128,  64, 1,  8, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128, 1 },
+    { 1, 0, 0,  64, 128, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128, 1 },
+    { 1, 0, 0,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128, 1 },
+    { 1, 0, 0,  64,  16, 1, 12, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128, 1 },
+    { 0, 0, 0, 128, 128, 1,  5, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128, 1 },
     /* rows that the copy engine cannot take */
     { 0, 1, 1, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
     { 0, 1, 1, 256, 128, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
@@ -122,11 +132,10 @@ static const char *reject_type(const int *v, const struct mmt_variant *variant)
                "STORE_SLOTS must be 0";
     if (variant->type == MMT_I8 && v[TILE_N] > 32 && v[TILE_N] % 16)
         return "wgmma of i8 has 8, 16, 24, 32 or a multiple of 16 columns";
-    if (v[TURN] && (variant->type != MMT_TF32 || v[IN_FLIGHT] ||
+    if (v[TURN] && (variant->type != MMT_TF32 || !v[IN_FLIGHT] ||
                     left_deep(v, variant->type, variant->trans_a, variant->trans_b)))
         return "TURN is for a left operand of tf32 that is neither stored nor packed "
-               "along k, "
-               "with IN_FLIGHT 0";
+               "along k, with IN_FLIGHT 1";
     if (!v[PROMOTE] == is_f8(variant->type))
         return "PROMOTE is for sums of 8-bit floating-point numbers, and they need it";
     return NULL;

@@ -244,34 +244,48 @@ DEVICE_FN void give_turn(int group)
 }
 
 #if TURN
-// Sum up so many slots, from that number on, and release all but the last one. While the tensor
-// cores multiply one, the next one's left tile comes to registers. `block`: this warpgroup's
-// first of 64 rows.
+// Multiply the slot of that number, whose left tile is in `now`. Once the slot before it is done
+// with, it is released and the next one's left tile comes to where that one's was.
+DEVICE_FN void multiply_turned(real sum[BLOCKS_M][SUMS], unsigned now[STEPS][BLOCKS_M][4],
+                               unsigned next[STEPS][BLOCKS_M][4], const unsigned at[4],
+                               const problem &p, const ring &ring, unsigned tiles,
+                               unsigned long long right, unsigned number, bool first, bool last,
+                               int lane)
+{
+    multiply_words(sum, now, right + number % STAGES * (BYTES_SLOT / 16));
+    AWAIT_WGMMA(1);
+    settle_words(next);
+    if (!first)
+        release(p, ring, number - 1, lane);
+    if (!last) {
+        await_slot(ring, number + 1);
+        take_words(next, tiles + (number + 1) % STAGES * BYTES_SLOT, at);
+    }
+}
+
+// Sum up so many slots, from that number on, and release all but the last one. `block`: this
+// warpgroup's first of 64 rows.
 DEVICE_FN void consume_turned(real sum[BLOCKS_M][SUMS], const problem &p, const ring &ring,
                               int block, unsigned long long right, unsigned number,
                               int depth, int lane)
 {
     const unsigned tiles = ring.slots + block * (64 / ATOM) * TILE_K * LINE;
-    unsigned now[STEPS][BLOCKS_M][4], next[STEPS][BLOCKS_M][4], at[4];
+    unsigned even[STEPS][BLOCKS_M][4], odd[STEPS][BLOCKS_M][4], at[4];
 
     clear(sum);
     find_words(at, THREAD_X % 128);
-    take_words(now, tiles + number % STAGES * BYTES_SLOT, at);
+    take_words(even, tiles + number % STAGES * BYTES_SLOT, at);
     NO_UNROLL
-    for (int d = 0; d < depth; d++, number++) {
-        multiply_words(sum, now, right + number % STAGES * (BYTES_SLOT / 16));
-        if (d < depth - 1) {
-            await_slot(ring, number + 1);
-            take_words(next, tiles + (number + 1) % STAGES * BYTES_SLOT, at);
-        }
-        AWAIT_WGMMA(0);
+    for (int d = 0; d < depth; d += 2) {
+        multiply_turned(sum, even, odd, at, p, ring, tiles, right, number + d, d == 0,
+                        d == depth - 1, lane);
         if (d < depth - 1)
-            release(p, ring, number, lane);
-        UNROLL
-        for (int w = 0; w < STEPS * BLOCKS_M * 4; w++)
-            now[w / 4 / BLOCKS_M][w / 4 % BLOCKS_M][w % 4] =
-                next[w / 4 / BLOCKS_M][w / 4 % BLOCKS_M][w % 4];
+            multiply_turned(sum, odd, even, at, p, ring, tiles, right, number + d + 1, false,
+                            d == depth - 2, lane);
     }
+    AWAIT_WGMMA(0);
+    settle_words(even);
+    settle_words(odd);
 }
 #endif
 

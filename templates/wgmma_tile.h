@@ -171,13 +171,20 @@ DEVICE_FN void multiply_words(real sum[BLOCKS_M][SUMS],
                          right + operand(0, s, TILE_N, RIGHT_DEEP), true);
     wgmma_end();
 }
+
+DEVICE_FN void settle_words(unsigned words[STEPS][BLOCKS_M][4])
+{
+    UNROLL
+    for (int w = 0; w < STEPS * BLOCKS_M * 4; w++)
+        settle_register(words[w / 4 / BLOCKS_M][w / 4 % BLOCKS_M][w % 4]);
+}
 #endif
 
 DEVICE_FN void settle(real sum[BLOCKS_M][SUMS])
 {
     UNROLL
     for (int s = 0; s < ALL_SUMS; s++)
-        settle_sum(sum[s / SUMS][s % SUMS]);
+        settle_register(sum[s / SUMS][s % SUMS]);
 }
 
 DEVICE_FN void clear(real sum[BLOCKS_M][SUMS])

@@ -134,7 +134,7 @@ DEVICE_FN void store_matrices(unsigned to, unsigned a, unsigned b, unsigned c, u
 #define AWAIT_WGMMA(behind)
 DEVICE_FN void wgmma_begin(void) {}
 DEVICE_FN void wgmma_end(void) {}
-DEVICE_FN void settle_sum(real &sum) {}
+template <typename T> DEVICE_FN void settle_register(T &) {}
 
 // An element of an operand that begins at a descriptor's address: deep, eight lines of
 // 128 bytes and then the next eight; else chunks of 128 bytes, eight depths and the next
