@@ -32,7 +32,7 @@ struct mmt_calibration {
 };
 
 /* The same shapes in every run, so that what is known need not be timed again. */
-void mmt_calibration_shapes(const struct mmt_calibration *c,
+void mmt_calibration_shapes(const struct mmt_tuning *t, const mmt_problem *kind,
                             mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES]);
 
 /* Fills c->picks: winners first, and what serves where they do not; then the nearest of

@@ -317,7 +317,7 @@ static void probe(struct mmt_tuning *t)
 static double calibrating(const struct mmt_tuning *t)
 {
     bool cpu = t->caps.kind == MMT_CPU;
-    double share = cpu ? 0.18 : 0.36, enough = cpu ? 120 : 60, most = cpu ? 240 : 30,
+    double share = cpu ? 0.18 : 0.45, enough = cpu ? 120 : 60, most = cpu ? 240 : 40,
            budget = t->options.budget.seconds;
     return fmin(share * budget * fmin(1, budget / enough),
                 most * mmt_tune_count_kinds(t));
@@ -348,7 +348,7 @@ static mmt_status prepare(struct mmt_tuning *t, mmt_error *err)
     if (!status)
         status = mmt_tune_set_goals(t, err);
     t->goals_end = t->ends - (isfinite(t->ends) ? calibrating(t) : 0);
-    return status;
+    return status ? status : mmt_tune_plan_practice(t, err);
 }
 
 /* A run that was interrupted may well have had no time for a winner. */
@@ -378,6 +378,8 @@ static mmt_status run(struct mmt_tuning *t, mmt_error *err)
     for (t->goal = 0; !status && t->goal < t->num_goals && !mmt_pool_interrupts();
          t->goal++)
         status = mmt_tune_problem(t, err);
+    if (!status && !mmt_pool_interrupts())
+        status = mmt_tune_practise(t, err);
     if (!status && !mmt_pool_interrupts())
         status = mmt_tune_calibrate(t, err);
     /* Whatever failed, what was learned before is written. */

@@ -7,7 +7,8 @@
  *   tune_built.c    what is compiled already, for other problems too
  *   tune_problem.c  the loop: propose, compile, verify and time, journal
  *   tune_finals.c   the best against each other, twice
- *   tune_calibrate.c  the best on shapes that are no goals
+ *   tune_practice.c  short searches on shapes that are no goals
+ *   tune_calibrate.c  the best on many of these
  *   tune_profile.c  what is written
  *   tune_report.c   what is said */
 #ifndef MMT_TUNER_TUNE_H
@@ -75,8 +76,10 @@ struct mmt_tuning {
     struct mmt_pool pool;
     mmt_problem *goals;
     int num_goals, goal;  /* how many there are, and which one is being tuned */
+    int num_practice;     /* problems behind them that are searched, but not entered */
     double started, ends; /* mmt_now(); INFINITY: no limit */
-    double goals_end;     /* what is left after it is for calibrating */
+    double goals_end;     /* what is left after it is for practising and calibrating */
+    double practice_end;
     int64_t candidates_left;
     struct mmt_counts counts;
     struct mmt_made_health health; /* of the device in this run */
@@ -110,8 +113,18 @@ double mmt_tune_roofline(const struct mmt_tuning *t, const mmt_problem *problem)
 /* Fills t->goals. */
 mmt_status mmt_tune_set_goals(struct mmt_tuning *t, mmt_error *err);
 
+bool mmt_tune_is_goal(const struct mmt_tuning *t, const mmt_problem *problem);
+
 /* Whether two problems have the same op, type and transposes. */
 bool mmt_same_kind(const mmt_problem *a, const mmt_problem *b);
+
+/* Whether a goal is the first of a kind to calibrate, and how many kinds there are. Ops
+ * that memory bounds need none: the nearest shape tells enough. */
+bool mmt_tune_opens_kind(const struct mmt_tuning *t, int goal);
+int mmt_tune_count_kinds(const struct mmt_tuning *t);
+
+/* Seconds that a problem's data, and their sums for verifying, take the host. */
+double mmt_tune_setting_up(const mmt_problem *problem);
 
 /* The share of the goal t->goal in what is left: a time when it ends, and a number of
  * candidates. */
@@ -203,6 +216,10 @@ int mmt_tune_list_ready(const struct mmt_tuning *t, const mmt_problem *problem,
 
 /* ---- the loop, and the finals ---------------------------------------------------- */
 
+/* Searches until a time of mmt_now(). */
+mmt_status mmt_tune_search(struct mmt_tuning *t, const mmt_problem *problem, double ends,
+                           mmt_error *err);
+
 /* Searches and holds the finals, until a time of mmt_now(). *found is false where nothing
  * serves the problem. */
 mmt_status mmt_tune_find(struct mmt_tuning *t, const mmt_problem *problem, double ends,
@@ -225,12 +242,16 @@ mmt_status mmt_tune_finals(struct mmt_tuning *t, const mmt_problem *problem, dou
  * memory. */
 const struct mmt_record *mmt_tune_pick(const struct mmt_record *sorted, int count);
 
+/* Appends to t->goals the shapes that are searched briefly once these are tuned, on a GPU
+ * and where there is a limit of time: t->practice_end. */
+mmt_status mmt_tune_plan_practice(struct mmt_tuning *t, mmt_error *err);
+
+/* Searches there. */
+mmt_status mmt_tune_practise(struct mmt_tuning *t, mmt_error *err);
+
 /* Times the best kernels of each type and transposes among the goals on further shapes,
  * in what is left of the time, or twice as often as candidates were tried. */
 mmt_status mmt_tune_calibrate(struct mmt_tuning *t, mmt_error *err);
-
-/* Types and transposes among the goals that it serves. */
-int mmt_tune_count_kinds(const struct mmt_tuning *t);
 
 /* ---- the profile
  * --------------------------------------------------------------------------------------

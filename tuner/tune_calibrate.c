@@ -156,7 +156,7 @@ static mmt_status time_shapes(struct mmt_calibration *c, mmt_error *err)
     double seconds = c->ends - mmt_now();
     mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
     mmt_status status = MMT_OK;
-    mmt_calibration_shapes(c, shapes);
+    mmt_calibration_shapes(c->t, c->kind, shapes);
     for (int i = 0; !status && i < MMT_MOST_CALIBRATION_SHAPES && !is_over(c); i++)
         if (affordable(c, &shapes[i], seconds))
             status = time_all(c, &shapes[i], err);
@@ -211,36 +211,13 @@ static mmt_status calibrate(struct mmt_tuning *t, const mmt_problem *kind,
     return status;
 }
 
-static bool is_first(const struct mmt_tuning *t, int goal)
-{
-    for (int i = 0; i < goal; i++)
-        if (mmt_same_kind(&t->goals[i], &t->goals[goal]))
-            return false;
-    return true;
-}
-
-/* Whether a goal is the first of a kind to calibrate. Ops that memory bounds need none:
- * the nearest shape tells enough. */
-static bool opens_kind(const struct mmt_tuning *t, int goal)
-{
-    return t->goals[goal].op == MMT_GEMM && is_first(t, goal);
-}
-
 /* The first of the next kind, behind that goal; NULL: there is none. */
 static const mmt_problem *next_kind(const struct mmt_tuning *t, int goal)
 {
     while (++goal < t->num_goals)
-        if (opens_kind(t, goal))
+        if (mmt_tune_opens_kind(t, goal))
             return &t->goals[goal];
     return NULL;
-}
-
-int mmt_tune_count_kinds(const struct mmt_tuning *t)
-{
-    int kinds = 0;
-    for (int i = 0; i < t->num_goals; i++)
-        kinds += opens_kind(t, i);
-    return kinds;
 }
 
 /* Kinds share the time evenly, however many goals they have. */
@@ -251,7 +228,7 @@ mmt_status mmt_tune_calibrate(struct mmt_tuning *t, mmt_error *err)
     int kinds = mmt_tune_count_kinds(t), done = 0;
     mmt_status status = MMT_OK;
     for (int i = 0; !status && i < t->num_goals && !mmt_pool_interrupts(); i++) {
-        if (!opens_kind(t, i))
+        if (!mmt_tune_opens_kind(t, i))
             continue;
         double now = mmt_now();
         double ends =

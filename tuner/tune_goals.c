@@ -177,6 +177,35 @@ mmt_status mmt_tune_set_goals(struct mmt_tuning *t, mmt_error *err)
     return status;
 }
 
+bool mmt_tune_is_goal(const struct mmt_tuning *t, const mmt_problem *problem)
+{
+    for (int i = 0; i < t->num_goals; i++)
+        if (mmt_problem_equal(&t->goals[i], problem))
+            return true;
+    return false;
+}
+
+static bool is_first(const struct mmt_tuning *t, int goal)
+{
+    for (int i = 0; i < goal; i++)
+        if (mmt_same_kind(&t->goals[i], &t->goals[goal]))
+            return false;
+    return true;
+}
+
+bool mmt_tune_opens_kind(const struct mmt_tuning *t, int goal)
+{
+    return t->goals[goal].op == MMT_GEMM && is_first(t, goal);
+}
+
+int mmt_tune_count_kinds(const struct mmt_tuning *t)
+{
+    int kinds = 0;
+    for (int i = 0; i < t->num_goals; i++)
+        kinds += mmt_tune_opens_kind(t, i);
+    return kinds;
+}
+
 /* A type's first problem is searched from nothing, the others begin where it ended. */
 static int weight_of(const struct mmt_tuning *t, int goal)
 {
@@ -195,8 +224,7 @@ static double share(const struct mmt_tuning *t)
     return (double) weight_of(t, t->goal) / left;
 }
 
-/* Seconds that a problem's data, and their sums for verifying, take the host. */
-static double setting_up(const mmt_problem *problem)
+double mmt_tune_setting_up(const mmt_problem *problem)
 {
     return mmt_problem_bytes(problem) / 0.4e9;
 }
@@ -209,9 +237,10 @@ double mmt_tune_share_time(const struct mmt_tuning *t)
     if (!isfinite(left))
         return INFINITY;
     for (int i = t->goal; i < t->num_goals; i++)
-        all += setting_up(&t->goals[i]);
+        all += mmt_tune_setting_up(&t->goals[i]);
     double part = all > 0 ? fmin(1, fmax(left, 0) / 2 / all) : 0;
-    return now + part * setting_up(&t->goals[t->goal]) + (left - part * all) * share(t);
+    return now + part * mmt_tune_setting_up(&t->goals[t->goal]) +
+           (left - part * all) * share(t);
 }
 
 int64_t mmt_tune_share_candidates(const struct mmt_tuning *t)

@@ -17,11 +17,11 @@ enum {
 static const double behind = 2;
 
 /* Rounded, as a peak that was measured is not always the same. */
-void mmt_calibration_shapes(const struct mmt_calibration *c,
+void mmt_calibration_shapes(const struct mmt_tuning *t, const mmt_problem *kind,
                             mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES])
 {
-    double peak = c->t->peak[c->kind->type];
-    mmt_fit_shapes(c->kind, peak > 0 ? exp2(floor(log2(peak / 10))) : 1e9, shapes,
+    double peak = t->peak[kind->type];
+    mmt_fit_shapes(kind, peak > 0 ? exp2(floor(log2(peak / 10))) : 1e9, shapes,
                    MMT_MOST_CALIBRATION_SHAPES);
 }
 
@@ -119,6 +119,15 @@ static void pick_winners(struct mmt_calibration *c)
         }
 }
 
+/* What was best on problems that are no goals: where a run practised, or an earlier one
+ * had its own goals. */
+static void pick_bests(struct mmt_calibration *c, const struct ranked *ranked, int count)
+{
+    for (int i = 0; i < count && ranked[i].loss <= 1; i++)
+        if (!mmt_tune_is_goal(c->t, &ranked[i].record->problem))
+            pick(c, &ranked[i].record->config, is_verified(ranked[i].record), true);
+}
+
 /* Of each template the one that came nearest to a best, if not far behind: those that are
  * would take the places of kernels that matter. */
 static void pick_templates(struct mmt_calibration *c, const struct ranked *ranked,
@@ -204,7 +213,7 @@ static int list_proposals(const struct mmt_calibration *c, struct mmt_config *ou
     mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
     struct mmt_arms arms;
     mmt_error why;
-    mmt_calibration_shapes(c, shapes);
+    mmt_calibration_shapes(c->t, c->kind, shapes);
     for (int i = 0; i < MMT_MOST_CALIBRATION_SHAPES && count < most; i++) {
         if (mmt_arms_create(c->t, &shapes[i], &arms, &why))
             break;
@@ -263,7 +272,7 @@ static void pick_specialists(struct mmt_calibration *c)
     mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
     bool any;
 
-    mmt_calibration_shapes(c, shapes);
+    mmt_calibration_shapes(c->t, c->kind, shapes);
     c->most = c->count + MMT_MOST_SPECIALISTS;
     for (int t = 0; mmt_templates[t]; t++) {
         const struct mmt_template *template = mmt_templates[t];
@@ -288,7 +297,7 @@ static void estimate(const struct mmt_calibration *c, const struct mmt_config *s
                      int count, double *times, double *least)
 {
     mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
-    mmt_calibration_shapes(c, shapes);
+    mmt_calibration_shapes(c->t, c->kind, shapes);
     for (int col = 0; col < MMT_MOST_CALIBRATION_SHAPES; col++) {
         least[col] = INFINITY;
         for (int row = 0; row < count; row++) {
@@ -345,6 +354,7 @@ bool mmt_calibration_pick(struct mmt_calibration *c)
         int num_seeds = list_seeds(c, seeds, MOST_SEEDS / 2);
         int listed = list_proposals(c, seeds, num_seeds, MOST_SEEDS);
         pick_winners(c);
+        pick_bests(c, ranked, near);
         pick_specialists(c);
         pick_templates(c, ranked, near);
         pick_missing(c, seeds, num_seeds);

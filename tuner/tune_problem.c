@@ -229,7 +229,7 @@ static void compile_own(struct bout *b)
 
 static const mmt_problem *next_goal(const struct mmt_tuning *t)
 {
-    return t->goal + 1 < t->num_goals ? &t->goals[t->goal + 1] : NULL;
+    return t->goal + 1 < t->num_goals + t->num_practice ? &t->goals[t->goal + 1] : NULL;
 }
 
 /* Whether what would be compiled from now on comes too late for this problem; but a short
@@ -452,13 +452,12 @@ static mmt_status loop(struct bout *b, mmt_error *err)
     return status;
 }
 
-/* A fifth of the time is kept for the finals, which need no more than ten seconds. */
-static void set_budget(struct bout *b, double finals_end)
+static void set_budget(struct bout *b, double ends)
 {
-    double room = finals_end - mmt_now();
+    double room = ends - mmt_now();
     b->begun = mmt_now();
-    b->ends = finals_end - fmin(0.2 * room, 10);
-    b->budget = isfinite(room) ? fmin(fmax(room / 100, 0.03), 1) : 0.5;
+    b->ends = ends;
+    b->budget = isfinite(room) ? fmin(fmax(room / 80, 0.03), 1) : 0.5;
     b->last_end = isfinite(room) ? b->t->goals_end - 0.1 * room : INFINITY;
     b->left = mmt_tune_share_candidates(b->t);
     int compilers = b->t->pool.count - 1;
@@ -467,8 +466,8 @@ static void set_budget(struct bout *b, double finals_end)
         b->most = MOST_UNDERWAY;
 }
 
-static mmt_status search(struct mmt_tuning *t, const mmt_problem *problem,
-                         double finals_end, mmt_error *err)
+mmt_status mmt_tune_search(struct mmt_tuning *t, const mmt_problem *problem, double ends,
+                           mmt_error *err)
 {
     struct bout *b = calloc(1, sizeof *b);
     if (!b)
@@ -481,7 +480,7 @@ static mmt_status search(struct mmt_tuning *t, const mmt_problem *problem,
         /* From the journal; and where there is nothing else, the baseline will do. */
         b->found = (isfinite(b->arms.best) && !is_baseline(&b->arms.best_config)) ||
                    mmt_arms_only(&b->arms, "naive");
-        set_budget(b, finals_end);
+        set_budget(b, ends);
         add_others_winners(b);
         add_naive(b);
         status = loop(b, err);
@@ -494,8 +493,10 @@ static mmt_status search(struct mmt_tuning *t, const mmt_problem *problem,
 mmt_status mmt_tune_find(struct mmt_tuning *t, const mmt_problem *problem, double ends,
                          struct mmt_record *winner, bool *found, mmt_error *err)
 {
+    /* A fifth of the time is kept for the finals, which need no more than ten seconds. */
+    double finals = fmin(0.2 * (ends - mmt_now()), 10);
     *found = false;
-    mmt_status status = search(t, problem, ends, err);
+    mmt_status status = mmt_tune_search(t, problem, ends - finals, err);
     if (!status && mmt_pool_interrupts() < 2)
         status = mmt_tune_finals(t, problem, ends, winner, found, err);
     return status;

@@ -132,17 +132,42 @@ void mmt_report_start(struct mmt_tuning *t)
     fflush(stdout);
 }
 
+/* Where a run is: at one of its goals, or at one of the shapes behind them. */
+struct place {
+    bool practice;
+    int number, of;
+};
+
+static struct place place_of(const struct mmt_tuning *t)
+{
+    if (t->goal < t->num_goals)
+        return (struct place){ false, t->goal + 1, t->num_goals };
+    return (struct place){ true, t->goal - t->num_goals + 1, t->num_practice };
+}
+
+static void add_place(const struct mmt_tuning *t, struct mmt_text *line)
+{
+    struct place place = place_of(t);
+    mmt_text_addf(line, "[%s%d/%d] ", place.practice ? "other shapes, " : "",
+                  place.number, place.of);
+}
+
 void mmt_report_problem(struct mmt_tuning *t)
 {
+    struct place place = place_of(t);
     char *text = problem_text(&t->goals[t->goal]);
     t->last_status = mmt_now();
     if (t->options.json) {
-        emit(json_pack("{s:s, s:f, s:s, s:i, s:i}", "event", "problem", "elapsed",
-                       mmt_now() - t->started, "problem", text, "number", t->goal + 1,
-                       "of", t->num_goals));
+        emit(json_pack("{s:s, s:f, s:s, s:i, s:i}", "event",
+                       place.practice ? "practice" : "problem", "elapsed",
+                       mmt_now() - t->started, "problem", text, "number", place.number,
+                       "of", place.of));
     } else if (!isatty(1)) {
-        printf("[%d/%d] %s\n", t->goal + 1, t->num_goals, text);
+        struct mmt_text line = { 0 };
+        add_place(t, &line);
+        printf("%s%s\n", mmt_text_string(&line), text);
         fflush(stdout);
+        mmt_text_finish(&line);
     }
     free(text);
 }
@@ -243,7 +268,8 @@ static void add_status(struct mmt_tuning *t, const struct mmt_config *trying, do
     const mmt_problem *problem = &t->goals[t->goal];
     char buffer[32];
     char *name = problem_text(problem);
-    mmt_text_addf(line, "[%d/%d] %s: ", t->goal + 1, t->num_goals, strchr(name, ' ') + 1);
+    add_place(t, line);
+    mmt_text_addf(line, "%s: ", strchr(name, ' ') + 1);
     free(name);
     if (isfinite(best))
         mmt_text_addf(line, "best %s (%.0f %%), ", mmt_print_speed(problem, best, buffer),

@@ -1,0 +1,73 @@
+/* Short searches on a few of the shapes on which kernels are calibrated. What wins there
+ * is calibrated too: kernels that no goal has called for. They make no entries. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "tuner/calibrate.h"
+
+/* Of the time behind the goals, and seconds for a shape: what its data may take, and all.
+ */
+static const double share = 0.4, data_seconds = 0.2, shape_seconds = 1.3;
+
+enum { MOST_SHAPES = 12 /* of a type and transposes */ };
+
+static mmt_status add(struct mmt_tuning *t, const mmt_problem *problem, mmt_error *err)
+{
+    size_t count = (size_t) t->num_goals + (size_t) t->num_practice;
+    mmt_problem *grown = realloc(t->goals, (count + 1) * sizeof *grown);
+    if (!grown)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the list of problems");
+    t->goals = grown;
+    t->goals[count] = *problem;
+    t->num_practice++;
+    return MMT_OK;
+}
+
+/* The first so many of the kind's shapes: they are spread evenly, however many. */
+static mmt_status add_shapes(struct mmt_tuning *t, const mmt_problem *kind, int count,
+                             mmt_error *err)
+{
+    mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
+    mmt_status status = MMT_OK;
+    mmt_calibration_shapes(t, kind, shapes);
+    for (int i = 0; !status && i < MMT_MOST_CALIBRATION_SHAPES && count > 0; i++) {
+        if (mmt_tune_is_goal(t, &shapes[i]) || mmt_tune_setting_up(&shapes[i]) > data_seconds)
+            continue;
+        status = add(t, &shapes[i], err);
+        count--;
+    }
+    return status;
+}
+
+mmt_status mmt_tune_plan_practice(struct mmt_tuning *t, mmt_error *err)
+{
+    const int kinds = mmt_tune_count_kinds(t);
+    mmt_status status = MMT_OK;
+
+    t->practice_end = t->goals_end;
+    if (!isfinite(t->ends) || t->caps.kind != MMT_GPU || kinds == 0)
+        return MMT_OK;
+    double seconds = share * (t->ends - t->goals_end);
+    int each = (int) fmin(seconds / shape_seconds / kinds, MOST_SHAPES);
+    t->practice_end += each * kinds * shape_seconds;
+    for (int i = 0; !status && i < t->num_goals; i++) {
+        const mmt_problem kind = t->goals[i]; /* the list moves as it grows */
+        if (mmt_tune_opens_kind(t, i))
+            status = add_shapes(t, &kind, each, err);
+    }
+    return status;
+}
+
+mmt_status mmt_tune_practise(struct mmt_tuning *t, mmt_error *err)
+{
+    const int end = t->num_goals + t->num_practice;
+    mmt_status status = MMT_OK;
+    for (; !status && t->goal < end && !mmt_pool_interrupts(); t->goal++) {
+        const mmt_problem problem = t->goals[t->goal];
+        double now = mmt_now(), left = t->practice_end - now;
+        mmt_report_problem(t);
+        if (left > 0)
+            status = mmt_tune_search(t, &problem, now + left / (end - t->goal), err);
+    }
+    return status;
+}
