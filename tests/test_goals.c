@@ -151,6 +151,60 @@ static void test_candidates(void)
     free(t->goals);
 }
 
+/* ---- practice -------------------------------------------------------------------- */
+
+/* With so many seconds behind the goals; returns how many shapes are searched there. */
+static int practise(struct mmt_tuning *t, double seconds)
+{
+    mmt_error err;
+    t->goals_end = mmt_now() + 100;
+    t->ends = t->goals_end + seconds;
+    CHECK_OK(mmt_tune_plan_practice(t, &err), err);
+    CHECK(t->practice_end >= t->goals_end &&
+          t->practice_end < t->goals_end + seconds / 2);
+    return t->num_practice;
+}
+
+/* As many of each type and transposes of the goals; none is a goal, none twice, and none
+ * takes long to set up. Goals stay what they were. */
+static void test_practice(void)
+{
+    struct mmt_tuning *t = plan(300, 0, MMT_F32);
+    const int goals = t->num_goals, kinds = mmt_tune_count_kinds(t);
+    CHECK_EQ_INT(kinds, 4);
+    CHECK_EQ_INT(practise(t, 135) % kinds, 0);
+    CHECK(t->num_practice >= 8 * kinds);
+    CHECK_EQ_INT(t->num_goals, goals);
+    for (int i = goals; i < goals + t->num_practice; i++) {
+        int alike = 0;
+        for (int j = goals; j < goals + t->num_practice; j++) {
+            alike += mmt_same_kind(&t->goals[i], &t->goals[j]);
+            CHECK(i == j || !mmt_problem_equal(&t->goals[i], &t->goals[j]));
+        }
+        CHECK_EQ_INT(alike, t->num_practice / kinds);
+        CHECK(!mmt_tune_is_goal(t, &t->goals[i]));
+        CHECK(mmt_tune_setting_up(&t->goals[i]) < 0.5);
+    }
+    free(t->goals);
+}
+
+/* Little time is for the goals, counted candidates too, and a CPU's compilers are slow.
+ */
+static void test_no_practice(void)
+{
+    struct mmt_tuning *t = plan(300, 0, MMT_F32);
+    CHECK_EQ_INT(practise(t, 6), 0);
+    t->caps.kind = MMT_CPU;
+    CHECK_EQ_INT(practise(t, 135), 0);
+    free(t->goals);
+    t = plan(0, 60, MMT_F32);
+    t->ends = t->goals_end = INFINITY;
+    mmt_error err;
+    CHECK_OK(mmt_tune_plan_practice(t, &err), err);
+    CHECK_EQ_INT(t->num_practice, 0);
+    free(t->goals);
+}
+
 /* ---- the finals ------------------------------------------------------------------ */
 
 static struct mmt_record finalist(double us, int registers, int shared)
@@ -184,5 +238,7 @@ int main(void)
     test_short();
     test_one_type();
     test_candidates();
+    test_practice();
+    test_no_practice();
     return test_end("goals");
 }
