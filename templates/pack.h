@@ -25,86 +25,89 @@ DEVICE_FN unsigned bits_of(element x)
 }
 
 #define PLACES(each) (PACK_BLOCK * PACK_BLOCK / (each) / THREADS_PACK)   // of a thread
+#define TILE_WORDS   (PACK_BLOCK / WORD)                                 // of a line in a block
+#define LINES_APART  (THREADS_PACK / TILE_WORDS)   // between two that a thread writes words of
 
-// Lines that are stored as rows. All is read before any is written, so that reads do not wait for
-// each other.
-DEVICE_FN void pack_rows(unsigned *to, int ld_to, const element *from, int ld, int lines,
-                         int k)
+// A word of elements that stand in WORD places.
+DEVICE_FN unsigned word_of(const element *x)
 {
-    const int blocks = k > 0 ? (k - 1) / PACK_BLOCK + 1 : 1, words = PACK_BLOCK / WORD;
-    const int line = BLOCK_X / blocks * PACK_BLOCK, depth = BLOCK_X % blocks * PACK_BLOCK;
+    unsigned word = 0;
+    UNROLL
+    for (int e = 0; e < WORD; e++)
+        word |= bits_of(x[e]) << 8 * SIZE * e;
+    return word;
+}
+
+// Below, `lines` and `k` are what is left of a matrix from the block on, and with `all` they are
+// whole blocks, of which nothing need be asked. A thread's places differ by constants, and all
+// is read before any is written, so that reads do not wait for each other.
+
+// Lines that are stored as rows.
+DEVICE_FN void pack_rows(unsigned *to, int ld_to, const element *from, int ld, int lines, int k,
+                         bool all)
+{
+    const int line = THREAD_X / TILE_WORDS, depth = THREAD_X % TILE_WORDS * WORD;
     element read[PLACES(1)];
 
+    from += (wide) line * ld + depth;
+    to += ((wide) line * ld_to + depth) / WORD;
     UNROLL
     for (int i = 0; i < PLACES(1); i++) {
-        const int place = i / WORD * THREADS_PACK + THREAD_X;
-        const int l = line + place / words, d = depth + place % words * WORD + i % WORD;
+        const int below = i / WORD * LINES_APART, e = i % WORD;
         read[i] = 0;
-        if (l < lines && d < k)
-            read[i] = from[(wide) l * ld + d];
+        if (all || (line + below < lines && depth + e < k))
+            read[i] = from[(wide) below * ld + e];
     }
     UNROLL
-    for (int i = 0; i < PLACES(WORD); i++) {
-        const int place = i * THREADS_PACK + THREAD_X;
-        const int l = line + place / words, d = depth + place % words * WORD;
-        unsigned word = 0;
-        UNROLL
-        for (int e = 0; e < WORD; e++)
-            word |= bits_of(read[i * WORD + e]) << 8 * SIZE * e;
-        if (l < lines && d < k)
-            to[((wide) l * ld_to + d) / WORD] = word;
-    }
+    for (int i = 0; i < PLACES(WORD); i++)
+        if (all || (line + i * LINES_APART < lines && depth < k))
+            to[(wide) (i * LINES_APART) * (ld_to / WORD)] = word_of(read + i * WORD);
 }
 
 // Lines that are stored as columns change places with the depth on the way through shared memory,
 // by words: WORD elements of one line, one from each of WORD stored rows. Each row of `tile` is one
 // word longer than a block, so that no two lanes of a warp write to one bank.
-#define TILE_WORDS (PACK_BLOCK / WORD)
 
 // A thread's words of the tile, element by element: rows may begin anywhere.
 DEVICE_FN void read_elements(unsigned tile[PACK_BLOCK][TILE_WORDS + 1], const element *from, int ld,
-                             int lines, int k)
+                             int lines, int k, bool all)
 {
+    const int rows_apart = THREADS_PACK / PACK_BLOCK;   // of words
+    const int line = THREAD_X % PACK_BLOCK, row = THREAD_X / PACK_BLOCK;
     element read[PLACES(1)];
 
+    from += (wide) (row * WORD) * ld + line;
     UNROLL
     for (int i = 0; i < PLACES(1); i++) {
-        const int place = i / WORD * THREADS_PACK + THREAD_X;
-        const int l = place % PACK_BLOCK, d = place / PACK_BLOCK * WORD + i % WORD;
+        const int below = i / WORD * rows_apart * WORD + i % WORD;
         read[i] = 0;
-        if (l < lines && d < k)
-            read[i] = from[(wide) d * ld + l];
+        if (all || (line < lines && row * WORD + below < k))
+            read[i] = from[(wide) below * ld];
     }
     UNROLL
-    for (int i = 0; i < PLACES(WORD); i++) {
-        const int place = i * THREADS_PACK + THREAD_X;
-        unsigned word = 0;
-        UNROLL
-        for (int e = 0; e < WORD; e++)
-            word |= bits_of(read[i * WORD + e]) << 8 * SIZE * e;
-        tile[place % PACK_BLOCK][place / PACK_BLOCK] = word;
-    }
+    for (int i = 0; i < PLACES(WORD); i++)
+        tile[line][row + i * rows_apart] = word_of(read + i * WORD);
 }
 
 // The same where rows begin at whole words: WORD of them, below each other, are WORD words of as
-// many lines. Whatever follows a row's last line in its word is read, and not used.
+// many lines. Neighbouring lanes take the words of WORD depths, then of the next lines. Whatever
+// follows a row's last line in its word is read, and not used.
 DEVICE_FN void read_words(unsigned tile[PACK_BLOCK][TILE_WORDS + 1], const element *from, int ld,
-                          int lines, int k)
+                          int lines, int k, bool all)
 {
+    const int rows_apart = THREADS_PACK / PACK_BLOCK * WORD;
+    const int line = THREAD_X / WORD % TILE_WORDS * WORD;
+    const int row = THREAD_X / PACK_BLOCK * WORD + THREAD_X % WORD;
     const unsigned mask = 0xffffffffu >> (32 - 8 * SIZE);
     unsigned read[PLACES(WORD)];
 
-    // Neighbouring lanes take the words of WORD depths, then of the next lines.
-#define LINE_OF(i)  ((i) / WORD * THREADS_PACK + THREAD_X) / WORD % (PACK_BLOCK / WORD) * WORD
-#define WORD_OF(i)                                                                                 \
-    (((i) / WORD * THREADS_PACK + THREAD_X) / PACK_BLOCK * WORD +                                  \
-     ((i) / WORD * THREADS_PACK + THREAD_X) % WORD)
+    from += (wide) (row * WORD) * ld + line;
     UNROLL
     for (int i = 0; i < PLACES(WORD); i++) {
-        const int l = LINE_OF(i), d = WORD_OF(i) * WORD + i % WORD;
+        const int below = i / WORD * rows_apart * WORD + i % WORD;
         read[i] = 0;
-        if (l < lines && d < k)
-            read[i] = *(const unsigned *) (from + (wide) d * ld + l);
+        if (all || (line < lines && row * WORD + below < k))
+            read[i] = *(const unsigned *) (from + (wide) below * ld);
     }
     UNROLL
     for (int i = 0; i < PLACES(WORD); i++) {
@@ -112,33 +115,55 @@ DEVICE_FN void read_words(unsigned tile[PACK_BLOCK][TILE_WORDS + 1], const eleme
         UNROLL
         for (int e = 0; e < WORD; e++)
             word |= (read[i / WORD * WORD + e] >> 8 * SIZE * (i % WORD) & mask) << 8 * SIZE * e;
-        tile[LINE_OF(i) + i % WORD][WORD_OF(i)] = word;
+        tile[line + i % WORD][row + i / WORD * rows_apart] = word;
     }
-#undef LINE_OF
-#undef WORD_OF
 }
 
-// `by_words`: the rows begin at whole words.
+DEVICE_FN void write_words(unsigned *to, int ld_to, unsigned tile[PACK_BLOCK][TILE_WORDS + 1],
+                           int lines, int k, bool all)
+{
+    const int line = THREAD_X / TILE_WORDS, word = THREAD_X % TILE_WORDS;
+
+    to += (wide) line * (ld_to / WORD) + word;
+    UNROLL
+    for (int i = 0; i < PLACES(WORD); i++)
+        if (all || (line + i * LINES_APART < lines && word * WORD < k))
+            to[(wide) (i * LINES_APART) * (ld_to / WORD)] = tile[line + i * LINES_APART][word];
+}
+
 DEVICE_FN void pack_columns(unsigned *to, int ld_to, const element *from, int ld, int lines, int k,
-                            bool by_words)
+                            bool by_words, bool all)
 {
     __shared__ unsigned tile[PACK_BLOCK][TILE_WORDS + 1];
-    const int blocks = (lines - 1) / PACK_BLOCK + 1;
-    const int depth = BLOCK_X / blocks * PACK_BLOCK, line = BLOCK_X % blocks * PACK_BLOCK;
 
-    from += (wide) depth * ld + line;
     if (by_words)
-        read_words(tile, from, ld, lines - line, k - depth);
+        read_words(tile, from, ld, lines, k, all);
     else
-        read_elements(tile, from, ld, lines - line, k - depth);
+        read_elements(tile, from, ld, lines, k, all);
     __syncthreads();
-    UNROLL
-    for (int i = 0; i < PLACES(WORD); i++) {
-        const int place = i * THREADS_PACK + THREAD_X;
-        const int l = line + place / TILE_WORDS, d = depth + place % TILE_WORDS * WORD;
-        if (l < lines && d < k)
-            to[((wide) l * ld_to + d) / WORD] = tile[l - line][place % TILE_WORDS];
-    }
+    write_words(to, ld_to, tile, lines, k, all);
+}
+
+// A block's part of an operand. `by_words`: rows begin at whole words. Blocks beside each other
+// read what is stored side by side.
+DEVICE_FN void pack(unsigned *to, const element *from, int ld, int lines, int k, bool columns,
+                    bool by_words)
+{
+    const int beside = columns ? lines : max(k, 1), blocks = (beside - 1) / PACK_BLOCK + 1;
+    const int above = BLOCK_X / blocks * PACK_BLOCK, left = BLOCK_X % blocks * PACK_BLOCK;
+    const int line = columns ? left : above, depth = columns ? above : left;
+    const bool all = lines - line >= PACK_BLOCK && k - depth >= PACK_BLOCK;
+
+    from += (wide) above * ld + left;
+    to += ((wide) line * packed_ld(k) + depth) / WORD;
+    if (columns && all)
+        pack_columns(to, packed_ld(k), from, ld, PACK_BLOCK, PACK_BLOCK, by_words, true);
+    else if (columns)
+        pack_columns(to, packed_ld(k), from, ld, lines - line, k - depth, by_words, false);
+    else if (all)
+        pack_rows(to, packed_ld(k), from, ld, PACK_BLOCK, PACK_BLOCK, true);
+    else
+        pack_rows(to, packed_ld(k), from, ld, lines - line, k - depth, false);
 }
 
 // Launch of both: block (THREADS_PACK), grid (ceil(lines/PACK_BLOCK) * ceil(k/PACK_BLOCK), 1,
@@ -153,10 +178,7 @@ void mmt_pack_a(int m, int k, const GLOBAL element *a, wide a_start, int lda, wi
     unsigned *to = (unsigned *) ((element *) workspace + BLOCK_Z * size);
 
     NEXT_MAY_BEGIN();
-    if (TRANS_A)
-        pack_columns(to, packed_ld(k), from, lda, m, k, !PACK_A);
-    else
-        pack_rows(to, packed_ld(k), from, lda, m, k);
+    pack(to, from, lda, m, k, TRANS_A, !PACK_A);
 }
 #endif
 
@@ -171,10 +193,7 @@ void mmt_pack_b(int m, int n, int k, const GLOBAL element *b, wide b_start, int 
     unsigned *to = (unsigned *) ((element *) workspace + before + BLOCK_Z * size);
 
     NEXT_MAY_BEGIN();
-    if (TRANS_B)
-        pack_rows(to, packed_ld(k), from, ldb, n, k);
-    else
-        pack_columns(to, packed_ld(k), from, ldb, n, k, !PACK_B);
+    pack(to, from, ldb, n, k, !TRANS_B, !PACK_B);
     AWAIT_LAUNCH();   // which packs A elsewhere, so that both are done when this one is
 }
 #endif

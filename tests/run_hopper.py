@@ -23,8 +23,9 @@ SHARED = (SMALL, dict(CLUSTER_K=4), 'gemm bf16 nn 72x40x456', 2, -1)
 IN_TURN = (WIDE, dict(CLUSTER='1x2', SCHEDULE='pingpong'), 'gemm bf16 tt 600x200x456', 1, 0)
 IN_RUNS = (SMALL, dict(DEAL='runs'), 'gemm bf16 nn 136x136x1000', 2, -1)
 PACKED = (SMALL, dict(PACK_A=1, PACK_B=1), 'gemm bf16 nn 72x41x137', 1, 0)
+WHOLE = (SMALL, dict(PACK_A=1, PACK_B=1), 'gemm bf16 nn 136x72x137', 1, 0)
 CASES = [
-    SHARED, IN_TURN, IN_RUNS, PACKED,
+    SHARED, IN_TURN, IN_RUNS, PACKED, WHOLE,
     (SMALL, dict(), 'gemm bf16 nn 72x40x136', 1, 0),
     (SMALL, dict(CLUSTER='2x1', CLUSTER_K=2), 'gemm bf16 nt 200x72x456', 1, 0),
     (SMALL, dict(CLUSTER='4x1', CLUSTER_K=2, SPLIT_K=2), 'gemm bf16 nn 200x72x456', 2, 1),
@@ -95,9 +96,11 @@ FAULTS = [
      'begin % p.depth'),
     ('parts of neighbouring tiles are in one place', IN_RUNS, 'w.part = p.cluster + w.tile;',
      'w.part = p.cluster;'),
-    ('the last line is not packed', PACKED, '        if (l < lines && d < k)\n            to[',
-     '        if (l < lines - 1 && d < k)\n            to['),
-    ('columns are packed before all rows are read', PACKED, '    __syncthreads();\n    UNROLL', '    UNROLL'),
+    ('the last line is not packed', PACKED, 'line + i * LINES_APART < lines && word',
+     'line + i * LINES_APART < lines - 1 && word'),
+    ('columns are packed before all rows are read', PACKED, '    __syncthreads();\n    write_words',
+     '    write_words'),
+    ("whole blocks' words are a row apart", WHOLE, 'row * WORD) * ld + line', 'row) * ld + line'),
     ('one part too few is added up', IN_RUNS, '- run + 1;', '- run;'),
 ]
 
