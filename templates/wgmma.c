@@ -76,6 +76,7 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     { 1, 0, 0,  64,  16, 2,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
     { 1, 0, 0,  64,  64, 2,  6, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
     { 1, 0, 0,  64,  64, 2,  6, 1, COOPERATIVE, ALONE,  1,  1, RUNS,   ROWS, 8, 1, 0, 0, 128 },
+    { 1, 0, 0, 128, 144, 1,  5, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
     { 1, 0, 0,  64,  64, 2,  6, 1, COOPERATIVE, ALONE,  2,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
     { 0, 0, 0,  64,  64, 1,  6, 1, COOPERATIVE, ALONE,  4,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
     { 0, 0, 0, 128, 128, 1,  5, 2, COOPERATIVE, ALONE,  2,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
@@ -99,6 +100,8 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     { 0, 0, 1, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
     { 0, 1, 0, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
     { 1, 1, 1,  64,  64, 2,  6, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 1, 1, 1,  64,  48, 2,  4, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 1, 0, 1,  64,  48, 2,  4, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
     { 0, 1, 1, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 0, 4, 0, 128 },
     { 0, 1, 1,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 0, 4, 0, 128 },
     /* f8 */

@@ -7,9 +7,9 @@
 
 /* Of the time behind the goals, and seconds for a shape: what its data may take, and all.
  */
-static const double share = 0.4, data_seconds = 0.2, shape_seconds = 1.3;
+static const double share = 0.45, data_seconds = 0.2, shape_seconds = 1.1;
 
-enum { MOST_SHAPES = 12 /* of a type and transposes */ };
+enum { MOST_SHAPES = 14 /* of a type and transposes */ };
 
 static mmt_status add(struct mmt_tuning *t, const mmt_problem *problem, mmt_error *err)
 {
