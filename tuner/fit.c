@@ -171,6 +171,7 @@ static double loss_of(const struct fit *fit, const struct points *points,
     double x[MMT_NNLS_MAX], sum = 0;
     for (int i = 0; i < points->count; i++)
         sum +=
+            points->data[i].weight *
             penalty(log(model(fit, &points->data[i].load, x) / points->data[i].seconds));
     double away = dot(prior, fit->p) - 1;
     return sum + prior_weight * away * away;
@@ -203,7 +204,7 @@ static void guess(struct fit *fit, const struct points *points,
             x);
         for (int t = 0; t < NUM_TERMS; t++)
             x[t] /= at->seconds;
-        mmt_nnls_add(&sums, x, 1, 1);
+        mmt_nnls_add(&sums, x, 1, at->weight);
     }
     solve(&sums, prior, fit->p);
     fit->p[TRAFFIC] = per_byte;
@@ -226,7 +227,7 @@ static void improve(const struct fit *from, const struct points *points,
         traffic = traffic || x[TRAFFIC] * from->p[TRAFFIC] > 0.05 * expected;
         for (int t = 0; t < NUM_TERMS; t++)
             x[t] /= expected;
-        mmt_nnls_add(&sums, x, 1 - error, weight);
+        mmt_nnls_add(&sums, x, 1 - error, weight * at->weight);
     }
     solve(&sums, prior, p);
     if (!traffic)
@@ -339,6 +340,7 @@ mmt_status mmt_fit_cost(const struct mmt_config *config, const struct mmt_caps *
         points.data[i] = (struct mmt_fit_point){
             .load = mmt_cost_load(config, &samples[i].problem, caps, depth),
             .seconds = samples[i].seconds,
+            .weight = samples[i].weight > 0 ? samples[i].weight : 1,
         };
     struct fit fit = fit_points(&points);
     *out = cost_of(&fit, depth);

@@ -11,6 +11,7 @@ struct mmt_fit_sample {
     mmt_problem problem;
     struct mmt_config config;
     double seconds;
+    double weight; /* of its error in a fit, against others'; 0 is 1 */
 };
 
 enum { MMT_FIT_MOST_KEPT = 16, MMT_FIT_LEAST_SHAPES = 6 };

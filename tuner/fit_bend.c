@@ -105,7 +105,7 @@ void mmt_fit_bend(const struct mmt_fit_point *points, int count, struct mmt_cost
             double left = fabs(error_of(cost, &points[i]));
             terms(&points[i].load, x);
             add(&sums, x, error_of(&law, &points[i]),
-                left < straight ? 1 : straight / left);
+                points[i].weight * (left < straight ? 1 : straight / left));
         }
         solve(&sums, p);
         take(p, cost);

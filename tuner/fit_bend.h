@@ -7,7 +7,7 @@
 
 struct mmt_fit_point {
     struct mmt_load load;
-    double seconds;
+    double seconds, weight;
 };
 
 /* Fills in the bends of a cost whose law is fitted, and its residual. A bend is drawn

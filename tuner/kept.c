@@ -338,7 +338,8 @@ static void drop_rows(struct table *table, const struct mmt_caps *caps)
 }
 
 /* Fits a row, and predicts what is missing in it: with its usual error on top, and no
- * faster than anything that was measured. */
+ * faster than anything that was measured. Where it is far behind the best, what it costs
+ * matters less. */
 static mmt_status fit_row(struct table *table, int row, const struct mmt_caps *caps,
                           mmt_error *err)
 {
@@ -350,7 +351,8 @@ static mmt_status fit_row(struct table *table, int row, const struct mmt_caps *c
     for (int col = 0; col < table->cols; col++)
         if (!isinf(times[col]))
             table->line[known++] =
-                (struct mmt_fit_sample){ *table->problems[col], *config, times[col] };
+                (struct mmt_fit_sample){ *table->problems[col], *config, times[col],
+                                         sqrt(table->best[col] / times[col]) };
     mmt_status status =
         mmt_fit_cost(config, caps, table->line, known, &table->costs[row], err);
     kept.cost = table->costs[row];
