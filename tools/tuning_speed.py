@@ -7,10 +7,17 @@
 Writes OUT.csv (run, seconds since the journal was begun, best so far in microseconds, and
 its percentage of the best known) and, with gnuplot, OUT.svg. The best known is the best of
 all the journals, or --best where other runs found better. Also prints, for each run, what
-it had after 10, 30, 60 and 90 seconds, and how many candidates it timed."""
+it had after 10, 30, 60 and 90 seconds, and how many candidates it timed.
+
+    tools/tuning_speed.py --all NAME=JOURNAL...
+
+prints instead, for each run and type, the geometric mean over its problems of the best
+known (of all the journals) over what it found, and the worst of them: how much a run was
+short of what others, or more time, find."""
 import argparse
 import csv
 import json
+import math
 import shutil
 import subprocess
 import sys
@@ -99,18 +106,55 @@ def report(name, found, best):
     print(f"{name}: {after}; {len(found)} candidates timed in {found[-1][0]:.0f} s")
 
 
+def read_all(path):
+    """The best time of each problem, and the seconds until the last of them."""
+    best, last = {}, 0
+    with open(path, encoding="utf-8") as file:
+        lines = [json.loads(line) for line in file if line.endswith("\n")]
+    for line in lines[1:]:
+        if line["status"] == "timed" and not line.get("calibration"):
+            problem = line["problem"]
+            best[problem] = min(best.get(problem, float("inf")), line["seconds"])
+            last = line["at"] - lines[0]["at"]
+    return best, last
+
+
+def report_all(journals):
+    """Problems that no other journal has say nothing, and are left out."""
+    runs = {name: read_all(path) for name, path in journals.items()}
+    for name, (found, last) in runs.items():
+        others = [best for other, (best, _) in runs.items() if other != name]
+        shared = [p for p in found if any(p in best for best in others)]
+        for kind in sorted({p.split()[1] for p in shared}):
+            parts = {p: min([found[p]] + [best[p] for best in others if p in best]) / found[p]
+                     for p in shared if p.split()[1] == kind}
+            mean = math.exp(sum(map(math.log, parts.values())) / len(parts))
+            worst = min(parts, key=parts.get)
+            print(f"{name}: {kind}, {len(parts)} problems in {last:.0f} s: "
+                  f"{100 * mean:.1f} % of the best known, worst {100 * parts[worst]:.1f} % ({worst})")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("-o", "--out", required=True, help="path without .csv and .svg")
+    parser.add_argument("-o", "--out", help="path without .csv and .svg")
+    parser.add_argument("--all", action="store_true", help="all problems, as a mean; no picture")
     parser.add_argument("--title", default="")
     parser.add_argument("--problem", help="default: the first of the first journal")
     parser.add_argument("--best", type=float, help="microseconds, of the best known")
     parser.add_argument("journals", nargs="+", metavar="NAME=JOURNAL")
     args = parser.parse_args()
-    runs, problem = {}, args.problem
+    journals = {}
     for word in args.journals:
         name, _, path = word.rpartition("=")
-        runs[name or path], problem = read(path, problem)
+        journals[name or path] = path
+    if args.all:
+        report_all(journals)
+        return
+    if not args.out:
+        parser.error("-o says where data and picture go")
+    runs, problem = {}, args.problem
+    for name, path in journals.items():
+        runs[name], problem = read(path, problem)
     best = min(seconds for found in runs.values() for _, seconds in found)
     if args.best:
         best = min(best, args.best * 1e-6)
