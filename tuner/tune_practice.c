@@ -5,9 +5,12 @@
 
 #include "tuner/calibrate.h"
 
-/* Of the time behind the goals, and seconds for a shape: what its data may take, and all.
+/* Of the time behind the goals; and seconds for a shape: what its data may take, and all.
  */
 static const double share = 0.45, data_seconds = 0.2, shape_seconds = 1.1;
+
+/* Seconds by the roofline: what takes less is all launch. */
+static const double least_seconds = 0.3e-6;
 
 enum { MOST_SHAPES = 14 /* of a type and transposes */ };
 
@@ -23,17 +26,27 @@ static mmt_status add(struct mmt_tuning *t, const mmt_problem *problem, mmt_erro
     return MMT_OK;
 }
 
-/* The first so many of the kind's shapes: they are spread evenly, however many. */
+/* Whether it takes long enough for kernels to differ, and not long to set up. */
+static bool is_suitable(const struct mmt_tuning *t, const mmt_problem *problem)
+{
+    return mmt_tune_roofline(t, problem) > least_seconds &&
+           mmt_tune_setting_up(problem) < data_seconds;
+}
+
+/* So many of the kind's shapes from *next on: they are spread evenly, wherever one
+ * begins. Each kind has its own, as what wins for one is calibrated for the others too.
+ */
 static mmt_status add_shapes(struct mmt_tuning *t, const mmt_problem *kind, int count,
-                             mmt_error *err)
+                             int *next, mmt_error *err)
 {
     mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
     mmt_status status = MMT_OK;
     mmt_calibration_shapes(t, kind, shapes);
     for (int i = 0; !status && i < MMT_MOST_CALIBRATION_SHAPES && count > 0; i++) {
-        if (mmt_tune_is_goal(t, &shapes[i]) || mmt_tune_setting_up(&shapes[i]) > data_seconds)
+        const mmt_problem *shape = &shapes[(*next)++ % MMT_MOST_CALIBRATION_SHAPES];
+        if (mmt_tune_is_goal(t, shape) || !is_suitable(t, shape))
             continue;
-        status = add(t, &shapes[i], err);
+        status = add(t, shape, err);
         count--;
     }
     return status;
@@ -43,6 +56,7 @@ mmt_status mmt_tune_plan_practice(struct mmt_tuning *t, mmt_error *err)
 {
     const int kinds = mmt_tune_count_kinds(t);
     mmt_status status = MMT_OK;
+    int next = 0;
 
     t->practice_end = t->goals_end;
     if (!isfinite(t->ends) || t->caps.kind != MMT_GPU || kinds == 0)
@@ -53,7 +67,7 @@ mmt_status mmt_tune_plan_practice(struct mmt_tuning *t, mmt_error *err)
     for (int i = 0; !status && i < t->num_goals; i++) {
         const mmt_problem kind = t->goals[i]; /* the list moves as it grows */
         if (mmt_tune_opens_kind(t, i))
-            status = add_shapes(t, &kind, each, err);
+            status = add_shapes(t, &kind, each, &next, err);
     }
     return status;
 }
