@@ -73,6 +73,7 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     { 0, 0, 0, 128,  64, 1,  8, 2, COOPERATIVE, BESIDE, 1,  1, ROUNDS, ROWS, 8, 1, 0, 1, 128 },
     { 0, 0, 0,  64, 128, 1,  8, 1, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 1, 128 },
     { 0, 0, 0,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 1, 128 },
+    { 0, 0, 0,  64, 144, 1,  7, 1, COOPERATIVE, FOUR_BELOW,  1, 1, ROUNDS, ROWS, 8, 1, 0, 1, 128 },
     { 0, 0, 0,  64, 160, 1,  6, 1, COOPERATIVE, FOUR_BELOW,  1, 1, ROUNDS, ROWS, 8, 1, 0, 1, 128 },
     { 0, 0, 0, 128,  96, 1,  6, 2, COOPERATIVE, FOUR_BESIDE, 1, 1, ROUNDS, ROWS, 8, 1, 0, 1, 128 },
     { 0, 0, 0,  64,  64, 1, 12, 1, COOPERATIVE, FOUR_BESIDE, 1, 1, ROUNDS, ROWS, 8, 1, 0, 1, 128 },
@@ -179,8 +180,11 @@ static const char *reject_tile(const int *v, const struct mmt_variant *variant)
         return "TILE_M must give each of its CONSUMERS whole blocks of 64 rows";
     if (blocks_of_cluster(v) > 8)
         return "a cluster has eight blocks at most";
-    if (v[TILE_N] % (8 * cluster_m(v)))
-        return "blocks below each other share the columns of TILE_N by eights";
+    if (v[TILE_N] % (8 * cluster_m(v)) &&
+        right_deep(v, variant->type, variant->trans_a, variant->trans_b))
+        return "blocks below each other share the columns of TILE_N by eights where "
+               "these "
+               "are stored along k";
     if (v[SWAP] && v[STORE_SLOTS])
         return "with SWAP, C is stored from registers: STORE_SLOTS must be 0";
     if (v[STORE_SLOTS] > blocks / owners * v[TILE_N] * out / line_of_c(v, variant->out))

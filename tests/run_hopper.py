@@ -29,6 +29,7 @@ CASES = [
     (SMALL, dict(), 'gemm bf16 nn 72x40x136', 1, 0),
     (SMALL, dict(CLUSTER='2x1', CLUSTER_K=2), 'gemm bf16 nt 200x72x456', 1, 0),
     (SMALL, dict(CLUSTER='4x1', CLUSTER_K=2, SPLIT_K=2), 'gemm bf16 nn 200x72x456', 2, 1),
+    (SMALL, dict(CLUSTER='4x1', TILE_N=48), 'gemm bf16 nn 300x200x456', 1, 0),
     (SMALL, dict(CLUSTER='1x4', SPLIT_K=4), 'gemm bf16 tt 72x203x456 ldc=205', 2, 1),
     (SMALL, dict(TILE_N=16, SWAP=1, CLUSTER='2x1', CLUSTER_K=2, SPLIT_K=2),
      'gemm bf16 nt 21x135x456 ldc=136', 1, -1),
