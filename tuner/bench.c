@@ -2,7 +2,6 @@
 #include "tuner/bench.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -162,27 +161,13 @@ static mmt_status list_problems(struct mmt_bench *bench,
  * --------------------------------------------------------------------------------
  */
 
-static void on_signal(int number)
-{
-    mmt_bench_stop = 1;
-}
-
-/* The first ends the run with what was measured, a second one ends the program. */
-static void hear_signals(void)
-{
-    struct sigaction action = { .sa_handler = on_signal,
-                                .sa_flags = SA_RESTART | SA_RESETHAND };
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
-
 static void walk(struct mmt_bench *bench, bool quiet)
 {
     int done = 0;
 
     if (!quiet)
         mmt_bench_print_head(bench);
-    for (; done < bench->num_rows && !mmt_bench_stop; done++) {
+    for (; done < bench->num_rows && !mmt_interrupted; done++) {
         mmt_bench_measure(bench, &bench->rows[done]);
         if (!quiet)
             mmt_bench_print_row(bench, &bench->rows[done]);
@@ -250,14 +235,14 @@ int mmt_verb_bench(int argc, char **argv)
                                .num_references = options.num_references };
     for (int i = 0; i < bench.num_references; i++)
         bench.references[i].reference = options.references[i];
-    hear_signals();
+    mmt_hear_interrupts();
     mmt_status status = prepare(&bench, &options, &err);
     if (status == MMT_OK) {
         walk(&bench, options.json);
         status = write_files(&bench, &options, &err);
     }
     code = status                             ? mmt_failed_or_usage(argv[0], &err)
-           : mmt_bench_stop                   ? MMT_EXIT_INTERRUPTED
+           : mmt_interrupted                  ? MMT_EXIT_INTERRUPTED
            : went_well(&bench, options.named) ? MMT_EXIT_DONE
                                               : MMT_EXIT_FAILED;
     leave_all(&bench);

@@ -75,9 +75,6 @@ mmt_status mmt_bench_enter_ours(struct mmt_bench *bench, mmt_error *err);
 /* ---- bench_run.c --------------------------------------------------------------------
  */
 
-/* Set by a signal: the sampling ends, and what was measured stands. */
-extern volatile int mmt_bench_stop;
-
 /* Checks and measures all contestants on row->problem. What goes wrong is in the row. */
 void mmt_bench_measure(struct mmt_bench *bench, struct mmt_bench_row *row);
 

@@ -8,8 +8,6 @@
 #include "tuner/oracle.h"
 #include "tuner/session_internal.h"
 
-volatile int mmt_bench_stop;
-
 static const double sample_seconds = 1e-2; /* one sample takes that at least */
 static const double precision = 5e-3;      /* of the median, that is enough */
 enum { LEAST_SAMPLES = 7, MOST_SAMPLES = 200, MOST_COUNT = 8192 };
@@ -236,7 +234,7 @@ static bool is_over(const struct match *match, int round)
     double spent = 0, allowed = 0;
     bool precise = true;
 
-    if (round >= MOST_SAMPLES || mmt_bench_stop)
+    if (round >= MOST_SAMPLES || mmt_interrupted)
         return true;
     if (round < LEAST_SAMPLES)
         return false;
@@ -333,7 +331,7 @@ static void play(struct match *match)
     for (int i = 0; i < count; i++)
         if (!match->lanes[i].out)
             check(match, &match->lanes[i]);
-    for (int i = 0; i < count && !mmt_bench_stop; i++)
+    for (int i = 0; i < count && !mmt_interrupted; i++)
         if (!match->lanes[i].out)
             calibrate(&match->lanes[i]);
     sample_all(match);

@@ -29,6 +29,12 @@ int mmt_verb_diff(int argc, char **argv);
 int mmt_verb_bench(int argc, char **argv);
 int mmt_verb_study(int argc, char **argv);
 
+/* Until it is called a signal ends the program. From then on the first SIGINT or SIGTERM
+ * sets the number: the verb says what it has so far and returns MMT_EXIT_INTERRUPTED. The
+ * second ends the program. */
+extern volatile int mmt_interrupted;
+void mmt_hear_interrupts(void);
+
 /* The hidden verb of a worker process, `mmtune --worker compile cuda:0` (worker.h). */
 int mmt_verb_worker(int argc, char **argv);
 

@@ -174,6 +174,8 @@ static void verify_one(struct mmt_session *session, const struct mmt_config *con
     struct mmt_verdict verdict;
     mmt_error err = { 0 };
 
+    if (mmt_interrupted)
+        return;
     if (mmt_verify_candidate(session, config, &verdict, &err) != MMT_OK) {
         tally->failed++;
         say("failed", p, config, mmt_status_name(err.status), err.text);
@@ -248,6 +250,8 @@ static mmt_status verify_problem(mmt_device *device, const mmt_problem *problem,
                                  const struct request *request, struct tally *tally,
                                  mmt_error *err)
 {
+    if (mmt_interrupted)
+        return MMT_OK;
     struct mmt_session *session =
         mmt_session_create(device, problem, (uint64_t) request->seed, err);
     if (!session)
@@ -351,13 +355,17 @@ static int verify_on_device(struct request *request, const char *verb)
         return mmt_failed(verb, &err);
     /* A compiler or kernel that crashes ends this process: what was said before stays. */
     setvbuf(stdout, NULL, _IOLBF, 0);
+    mmt_hear_interrupts();
     choose_types(request, mmt_device_caps(device));
     mmt_status status = verify_all(device, request, &tally, &err);
     mmt_device_close(device);
     if (status != MMT_OK)
         return mmt_failed(verb, &err);
-    printf("%d right, %d wrong, %d failed; %d cannot run on this device\n", tally.right,
-           tally.wrong, tally.failed, tally.skipped);
+    printf("%s%d right, %d wrong, %d failed; %d cannot run on this device\n",
+           mmt_interrupted ? "interrupted: " : "", tally.right, tally.wrong, tally.failed,
+           tally.skipped);
+    if (mmt_interrupted)
+        return MMT_EXIT_INTERRUPTED;
     if (tally.wrong || tally.failed || !tally.right)
         return MMT_EXIT_FAILED;
     return MMT_EXIT_DONE;
