@@ -79,9 +79,10 @@ mmt_status mmt_tune_practise(struct mmt_tuning *t, mmt_error *err)
     for (; !status && t->goal < end && !mmt_pool_interrupts(); t->goal++) {
         const mmt_problem problem = t->goals[t->goal];
         double now = mmt_now(), left = t->practice_end - now;
+        if (left <= 0)
+            break;
         mmt_report_problem(t);
-        if (left > 0)
-            status = mmt_tune_search(t, &problem, now + left / (end - t->goal), err);
+        status = mmt_tune_search(t, &problem, now + left / (end - t->goal), err);
     }
     return status;
 }
