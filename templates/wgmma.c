@@ -182,9 +182,8 @@ static const char *reject_tile(const int *v, const struct mmt_variant *variant)
         return "a cluster has eight blocks at most";
     if (v[TILE_N] % (8 * cluster_m(v)) &&
         right_deep(v, variant->type, variant->trans_a, variant->trans_b))
-        return "blocks below each other share the columns of TILE_N by eights where "
-               "these "
-               "are stored along k";
+        return "blocks below each other share columns that are stored along k by "
+               "eights: TILE_N must be a multiple of 8 for each of them";
     if (v[SWAP] && v[STORE_SLOTS])
         return "with SWAP, C is stored from registers: STORE_SLOTS must be 0";
     if (v[STORE_SLOTS] > blocks / owners * v[TILE_N] * out / line_of_c(v, variant->out))
