@@ -66,8 +66,8 @@ static struct mmt_config naive(void)
     return config;
 }
 
-/* The clock says 10 ms whatever is done: warming up takes one batch of one launch, six
- * samples settle it. */
+/* The clock says 10 ms whatever is done: after the first execution, warming up takes one
+ * batch of one launch, six samples settle it. */
 static void test_steady(struct mmt_session *session)
 {
     struct planted planted = { .says = { 0.01 }, .count = 1 };
@@ -80,7 +80,7 @@ static void test_steady(struct mmt_session *session)
     CHECK_OK(mmt_measure_candidate(session, &config, &limits, &time, &err), err);
     CHECK(time.time.median == 0.01 && time.time.spread == 0);
     CHECK_EQ_INT(time.time.samples, 6);
-    CHECK_EQ_INT(planted.next, 7);
+    CHECK_EQ_INT(planted.next, 8);
 }
 
 static void test_median_and_spread(struct mmt_session *session)
@@ -154,7 +154,26 @@ static void test_budget(struct mmt_session *session)
     plant(session, &wild);
     CHECK_OK(mmt_measure_candidate(session, &config, &limits, &time, &err), err);
     CHECK_EQ_INT(time.time.samples, 1);
-    CHECK_EQ_INT(wild.next, 1);
+    CHECK_EQ_INT(wild.next, 2);
+}
+
+/* What the first execution takes to get going is no sample, and no part of the budget; one
+ * that was long at work is a sample like any other. */
+static void test_first_execution(struct mmt_session *session)
+{
+    struct planted loading = { .says = { .015, .001 }, .count = 2 };
+    struct planted slow = { .says = { .03, .001 }, .count = 2 };
+    struct mmt_measure_limits limits = { .budget_seconds = 1e-9 };
+    struct mmt_config config = naive();
+    struct mmt_measured time;
+    mmt_error err = { 0 };
+
+    plant(session, &loading);
+    CHECK_OK(mmt_measure_candidate(session, &config, &limits, &time, &err), err);
+    CHECK(time.time.median == .001 && time.time.samples == 1);
+    plant(session, &slow);
+    CHECK_OK(mmt_measure_candidate(session, &config, &limits, &time, &err), err);
+    CHECK(time.time.median == .03 && time.time.samples == 1);
 }
 
 /* The clock drifts by a tenth a batch. One after the other, the second of two equal
@@ -224,8 +243,8 @@ static void test_healthy(mmt_device *device, struct mmt_session *session)
 
     ail(device, session, &planted, rows, 3);
     CHECK_OK(mmt_measure_candidate(session, &config, NULL, &it, &err), err);
-    CHECK_EQ_INT(planted.next, 7);
-    CHECK_EQ_INT(asked, 8); /* in all batches, and once before */
+    CHECK_EQ_INT(planted.next, 8);
+    CHECK_EQ_INT(asked, 9); /* in all batches, and once before */
     CHECK(!it.health.throttled && !*it.health.why);
     CHECK(it.health.celsius == 55 && it.health.clock_mhz == 1990);
 }
@@ -251,7 +270,7 @@ static void test_slowed_down_between(mmt_device *device, struct mmt_session *ses
 
     ail(device, session, &planted, rows, 5);
     CHECK_OK(mmt_measure_group(session, &config, 1, &limits, &it, &err), err);
-    CHECK_EQ_INT(planted.next, 7);
+    CHECK_EQ_INT(planted.next, 8);
     CHECK_EQ_STR(it.health.why, "thermal");
     CHECK(it.health.celsius == 95 && it.health.clock_mhz == 800);
     ail(device, session, &cold, before, 2);
@@ -259,7 +278,8 @@ static void test_slowed_down_between(mmt_device *device, struct mmt_session *ses
     CHECK(!it.health.throttled && it.health.clock_mhz == 2000);
 }
 
-/* The first time is slowed down, and seven batches of 20 ms; a rest follows. `second` is
+/* The first time is slowed down, and seven batches of 20 ms, which is so long that the
+ * first counts; a rest follows. `second` is
  * the health of the second time, `seconds` what it takes. */
 static struct mmt_measured time_twice(mmt_device *device, struct mmt_session *session,
                                       struct mmt_health second, double seconds,
@@ -289,11 +309,11 @@ static void test_timed_again(mmt_device *device, struct mmt_session *session)
     int batches;
 
     it = time_twice(device, session, fine, 0.01, NULL, &batches);
-    CHECK(batches == 14 && it.time.median == 0.01 && !it.health.throttled);
+    CHECK(batches == 15 && it.time.median == 0.01 && !it.health.throttled);
     it = time_twice(device, session, fine, 0.0201, NULL, &batches);
     CHECK(batches == 14 && it.time.median == 0.0201 && !it.health.throttled);
     it = time_twice(device, session, slow, 0.019, NULL, &batches);
-    CHECK(batches == 14 && it.time.median == 0.019 && it.health.throttled);
+    CHECK(batches == 15 && it.time.median == 0.019 && it.health.throttled);
     it = time_twice(device, session, slow, 0.021, NULL, &batches);
     CHECK(batches == 14 && it.time.median == 0.02 && it.health.throttled);
 }
@@ -331,7 +351,7 @@ static void test_ailing_finalist(mmt_device *device, struct mmt_session *session
 
     ail(device, session, &planted, rows, 3);
     CHECK_OK(mmt_measure_group(session, configs, 2, NULL, two, &err), err);
-    CHECK_EQ_INT(planted.next, 14);
+    CHECK_EQ_INT(planted.next, 16);
     CHECK(!two[0].health.throttled && two[0].health.clock_mhz == 2000);
     CHECK_EQ_STR(two[1].health.why, "power cap");
     CHECK(two[1].health.clock_mhz == 1500);
@@ -385,6 +405,7 @@ int main(int argc, char **argv)
     test_faster_than_the_device(session);
     test_early_drop(session);
     test_budget(session);
+    test_first_execution(session);
     test_in_turn(session);
     test_health(device, session);
     test_real(device);

@@ -15,6 +15,7 @@ static const double watch_seconds =
 static const double watch_share = 10;  /* but for a tenth of the time at most */
 static const double contends = 1.1;    /* times slower than the best */
 static const useconds_t rest = 200000; /* for a device that was slowed down */
+static const double lasts = 2e-2; /* a first execution that took that long was at work */
 
 enum { MOST_SAMPLES = 1000, MOST_LAUNCHES = 4096, HOPELESS_SAMPLES = 3 };
 
@@ -110,12 +111,14 @@ static mmt_status time_batch(struct mmt_session *session, struct run *run,
 }
 
 /* Warms up and finds how many launches make a batch. A candidate whose single execution
- * uses up its budget has its only sample then. Of the device's health, only that of the
- * last batch counts. */
+ * uses up its budget has its only sample then. The first execution loads the code and
+ * makes the workspace while the clock runs: it neither counts nor costs, unless it is a
+ * long one. Of the device's health, only that of the last batch counts. */
 static mmt_status warm_up(struct mmt_session *session, struct run *run,
                           const struct mmt_measure_limits *limits, mmt_error *err)
 {
     double seconds = 0, warmed = 0;
+    bool first = true;
 
     run->launches = 1;
     for (;;) {
@@ -124,6 +127,12 @@ static mmt_status warm_up(struct mmt_session *session, struct run *run,
         mmt_status status = time_batch(session, run, &seconds, err);
         if (status != MMT_OK)
             return status;
+        const bool loads = first && seconds < lasts;
+        first = false;
+        if (loads) {
+            run->spent = 0;
+            continue;
+        }
         double batch = seconds * (double) run->launches;
         warmed += batch;
         if (run->spent >= limits->budget_seconds) {
