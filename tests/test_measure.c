@@ -157,8 +157,8 @@ static void test_budget(struct mmt_session *session)
     CHECK_EQ_INT(wild.next, 2);
 }
 
-/* What the first execution takes to get going is no sample, and no part of the budget; one
- * that was long at work is a sample like any other. */
+/* What the first execution takes to get going is no sample, and no part of the budget;
+ * one that was long at work is a sample like any other. */
 static void test_first_execution(struct mmt_session *session)
 {
     struct planted loading = { .says = { .015, .001 }, .count = 2 };
@@ -190,6 +190,21 @@ static void test_in_turn(struct mmt_session *session)
     CHECK_OK(mmt_measure_group(session, configs, 2, &limits, times, &err), err);
     CHECK(times[0].time.samples == 6 && times[1].time.samples == 6);
     CHECK(fabs(times[1].time.median / times[0].time.median - 1.1) < 1e-6);
+}
+
+/* Each is executed in turn before the samples, whatever that takes the clock to say. */
+static void test_heat(struct mmt_session *session)
+{
+    struct planted planted = { .says = { .010 }, .count = 1, .host_seconds = 1e-3 };
+    struct mmt_measure_limits limits = { .precision = 50, .heat_seconds = 0.03 };
+    struct mmt_config configs[2] = { naive(), naive() };
+    struct mmt_measured times[2];
+    mmt_error err = { 0 };
+
+    plant(session, &planted);
+    CHECK_OK(mmt_measure_group(session, configs, 2, &limits, times, &err), err);
+    CHECK(times[0].time.samples == 6 && times[1].time.samples == 6);
+    CHECK(planted.next > 2 * (2 + 6) && planted.next <= 2 * (2 + 6) + 30);
 }
 
 /* ---- a device that is slowed down ------------------------------------------------ */
@@ -407,6 +422,7 @@ int main(int argc, char **argv)
     test_budget(session);
     test_first_execution(session);
     test_in_turn(session);
+    test_heat(session);
     test_health(device, session);
     test_real(device);
     mmt_session_free(session);

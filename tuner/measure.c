@@ -220,6 +220,22 @@ static mmt_status start_runs(struct mmt_session *session,
     return MMT_OK;
 }
 
+/* Executes them all in turn, for so long. */
+static mmt_status heat(struct mmt_session *session, struct run *runs, int count,
+                       double seconds, mmt_error *err)
+{
+    const double ends = host_seconds() + seconds;
+    double each;
+    mmt_status status = MMT_OK;
+
+    for (int i = 0; status == MMT_OK && host_seconds() < ends; i = (i + 1) % count) {
+        status = time_batch(session, &runs[i], &each, err);
+        runs[i].health = (struct mmt_health){ 0 };
+        runs[i].spent = 0;
+    }
+    return status;
+}
+
 static mmt_status sample_in_turn(struct mmt_session *session, struct run *runs, int count,
                                  const struct mmt_measure_limits *limits, mmt_error *err)
 {
@@ -248,6 +264,8 @@ static mmt_status measure(struct mmt_session *session, const struct mmt_config *
 
     mmt_device_health(session->device, &now); /* the first question costs no budget */
     mmt_status status = start_runs(session, configs, count, limits, runs, err);
+    if (status == MMT_OK)
+        status = heat(session, runs, count, limits->heat_seconds, err);
     if (status == MMT_OK)
         status = sample_in_turn(session, runs, count, limits, err);
     for (int i = 0; i < count && status == MMT_OK; i++)

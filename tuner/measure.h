@@ -17,6 +17,9 @@ struct mmt_measure_limits {
                              * as a part of the median; usual: 0.01 */
     double warm_seconds;    /* executions before the first sample; usual: 5e-3 */
     double batch_seconds;   /* executions of a sample; usual: 1e-3 */
+    double heat_seconds;    /* a group runs so long in turn before its first samples: a
+                             * device at its power limit runs slower than a cool one, and
+                             * other kernels win there; usual: 0 */
 };
 
 /* How a candidate was timed, and how the device fared meanwhile. */

@@ -7,8 +7,9 @@
 
 #include "tuner/tune.h"
 
-/* Closer than this is a tie; further behind than that is no finalist. */
-static const double tie = 0.005, behind = 1.2;
+/* Closer than this is a tie; further behind than that is no finalist; and what reaches
+ * that share of the roofline's operations may draw all the power that there is. */
+static const double tie = 0.005, behind = 1.2, hard = 0.4;
 
 /* ---- who takes part -------------------------------------------------------------- */
 
@@ -37,10 +38,21 @@ static struct mmt_record *list_timed(const struct mmt_tuning *t,
     return out;
 }
 
-static int choose_finalists(const struct mmt_record *timed, int count)
+/* A problem that is entered, on a GPU, and whose arithmetic keeps it busy. */
+static bool is_hot(const struct mmt_tuning *t, const struct mmt_record *best)
 {
+    const double ceiling = t->ceiling[best->problem.type];
+    return t->goal < t->num_goals && t->caps.kind == MMT_GPU && ceiling > 0 &&
+           mmt_problem_flops(&best->problem) / ceiling > hard * best->result.time.median;
+}
+
+/* A hot device ranks kernels in another order than a cool one, so that more take part. */
+static int choose_finalists(const struct mmt_tuning *t, const struct mmt_record *timed,
+                            int count)
+{
+    const int most = is_hot(t, timed) ? 8 : 5;
     int chosen = 0;
-    while (chosen < count && chosen < MMT_MAX_FINALISTS - 1 &&
+    while (chosen < count && chosen < most &&
            timed[chosen].result.time.median <= behind * timed[0].result.time.median)
         chosen++;
     return chosen;
@@ -81,6 +93,7 @@ static mmt_status time_together(struct mmt_tuning *t, struct mmt_record *finalis
     struct mmt_job job;
     struct mmt_event event;
     set_job(t, finalists, count, seconds, &job);
+    job.hot = is_hot(t, &finalists[0]);
     double limit =
         mmt_tune_limit(t, &job.problem, finalists[count - 1].result.time.median) +
         4 * seconds * count;
@@ -217,7 +230,7 @@ mmt_status mmt_tune_finals(struct mmt_tuning *t, const mmt_problem *problem, dou
         *winner = timed[0];
     /* Where all finalists fall out, the next ones take their place. */
     for (int at = 0, left; !status && !*found && at < count;) {
-        int group = left = choose_finalists(&timed[at], count - at);
+        int group = left = choose_finalists(t, &timed[at], count - at);
         status = hold(t, &timed[at], &left, ends, winner, err);
         *found = left > 0;
         at += group;

@@ -18,7 +18,7 @@
 enum mmt_role { MMT_COMPILER, MMT_MEASURER };
 
 /* In one job; and of a problem's finals. */
-enum { MMT_MAX_TOGETHER = 20, MMT_MAX_FINALISTS = 6, MMT_REASON_SIZE = 600 };
+enum { MMT_MAX_TOGETHER = 20, MMT_REASON_SIZE = 600 };
 
 enum mmt_task {
     MMT_TASK_COMPILE, /* configs[0] for the problem: fill the caches */
@@ -44,6 +44,9 @@ struct mmt_job {
     /* Found right before: timed with few samples on random data whose product nobody
      * knows; where it is to be verified nevertheless, then at a smaller shape. */
     bool brief;
+    /* Finals of what computes so hard that it may run at the device's power limit: held
+     * there, with longer samples. */
+    bool hot;
 };
 
 enum mmt_outcome {
