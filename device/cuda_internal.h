@@ -104,7 +104,7 @@ unsigned mmt_cuda_resident(struct mmt_function *base);
 mmt_status mmt_cuda_tensor_map_encode(mmt_device *device, const struct mmt_tensor *tensor,
                                       struct mmt_tensor_map *out, mmt_error *err);
 mmt_status mmt_cuda_launch(struct mmt_function *base, const unsigned grid[3],
-                           const struct mmt_value *values, int num_values,
-                           enum mmt_order order, mmt_queue queue, mmt_error *err);
+                           const struct mmt_value *values, int num_values, unsigned order,
+                           mmt_queue queue, mmt_error *err);
 
 #endif

@@ -246,8 +246,8 @@ static CUresult launch(const struct mmt_function *base, const unsigned grid[3],
 /* A stream is in order anyway. All members of a value's union begin at its first byte; a
  * map's bytes are the parameter. */
 mmt_status mmt_cuda_launch(struct mmt_function *function, const unsigned grid[3],
-                           const struct mmt_value *values, int num_values,
-                           enum mmt_order order, mmt_queue queue, mmt_error *err)
+                           const struct mmt_value *values, int num_values, unsigned order,
+                           mmt_queue queue, mmt_error *err)
 {
     void *parameters[MMT_MAX_KERNEL_VALUES];
     bool pushed;
@@ -256,7 +256,7 @@ mmt_status mmt_cuda_launch(struct mmt_function *function, const unsigned grid[3]
                                                         : (void *) &values[i].buffer;
     CUresult result = mmt_cuda_enter(function->device, &pushed);
     if (result == CUDA_SUCCESS)
-        result = launch(function, grid, parameters, order == MMT_ORDER_WAITS, queue);
+        result = launch(function, grid, parameters, order & MMT_ORDER_WAITS, queue);
     mmt_cuda_leave(pushed);
     return result == CUDA_SUCCESS ? MMT_OK
                                   : mmt_cuda_fail(err, "launch a kernel", result);

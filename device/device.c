@@ -332,7 +332,7 @@ static mmt_status fail_grid(const mmt_device *device, const unsigned grid[3],
 
 mmt_status mmt_function_launch(struct mmt_function *function, const unsigned grid[3],
                                const struct mmt_value *values, int num_values,
-                               enum mmt_order order, mmt_queue queue, mmt_error *err)
+                               unsigned order, mmt_queue queue, mmt_error *err)
 {
     const mmt_device *device = function->device;
     const unsigned *most = device->caps.max_grid;

@@ -134,19 +134,20 @@ struct mmt_value {
 
 enum { MMT_MAX_KERNEL_VALUES = 32 };
 
-/* When a launch may begin. */
+/* When a launch may begin: as the queue has it, and what else is true of it. */
 enum mmt_order {
-    MMT_ORDER_OF_QUEUE,
-    MMT_ORDER_AFTER, /* after what this thread queued last, also on an out-of-order queue
-                      */
-    MMT_ORDER_WAITS /* the same; but the kernel waits for that by itself, AWAIT_LAUNCH, so
-                     * that a device that can may begin it before */
+    MMT_ORDER_OF_QUEUE = 0,
+    MMT_ORDER_AFTER = 1, /* after what this thread queued last, also on an out-of-order
+                          * queue */
+    MMT_ORDER_WAITS = 2  /* the kernel waits for what comes before it by itself,
+                          * AWAIT_LAUNCH, so that a device that can may begin it early */
 };
 
-/* Queues one launch. `grid` counts blocks. Never allocates, never locks. */
+/* Queues one launch. `grid` counts blocks, `order` is of MMT_ORDER_…. Never allocates,
+ * never locks. */
 mmt_status mmt_function_launch(struct mmt_function *function, const unsigned grid[3],
                                const struct mmt_value *values, int num_values,
-                               enum mmt_order order, mmt_queue queue, mmt_error *err);
+                               unsigned order, mmt_queue queue, mmt_error *err);
 
 /* ---- timing ---------------------------------------------------------------------------
  */

@@ -263,11 +263,11 @@ static cl_int enqueue(const struct opencl_function *function, cl_kernel kernel,
 
 mmt_status mmt_opencl_launch(struct mmt_function *base, const unsigned grid[3],
                              const struct mmt_value *values, int num_values,
-                             enum mmt_order order, mmt_queue given, mmt_error *err)
+                             unsigned order, mmt_queue given, mmt_error *err)
 {
     struct opencl_function *function = of(base);
     cl_command_queue queue = mmt_opencl_queue_of(base->device, given);
-    cl_int code = order != MMT_ORDER_OF_QUEUE && given ? put_barrier(queue) : CL_SUCCESS;
+    cl_int code = order & MMT_ORDER_AFTER && given ? put_barrier(queue) : CL_SUCCESS;
     if (code)
         return mmt_opencl_fail(err, code, "clEnqueueBarrierWithWaitList");
 

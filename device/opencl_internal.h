@@ -72,7 +72,7 @@ mmt_status mmt_opencl_function_usage(struct mmt_function *function, struct mmt_u
                                      mmt_error *err);
 mmt_status mmt_opencl_launch(struct mmt_function *function, const unsigned grid[3],
                              const struct mmt_value *values, int num_values,
-                             enum mmt_order order, mmt_queue queue, mmt_error *err);
+                             unsigned order, mmt_queue queue, mmt_error *err);
 
 /* ---- opencl_queue.c: memory, queues, marks --------------------------------------- */
 

@@ -446,11 +446,11 @@ static mmt_status gather(struct values *v, const struct mmt_kernel *kernel,
 }
 
 /* Parts share the workspace, so that each comes after the one before. */
-static enum mmt_order order_of(const struct mmt_launches *launches, int i, int64_t first)
+static unsigned order_of(const struct mmt_launches *launches, int i, int64_t first)
 {
-    if (i > 0)
-        return launches->launch[i].waits ? MMT_ORDER_WAITS : MMT_ORDER_AFTER;
-    return first > 0 && launches->workspace > 0 ? MMT_ORDER_AFTER : MMT_ORDER_OF_QUEUE;
+    const bool after = i > 0 || (first > 0 && launches->workspace > 0);
+    return (after ? MMT_ORDER_AFTER : MMT_ORDER_OF_QUEUE) |
+           (launches->launch[i].waits ? MMT_ORDER_WAITS : MMT_ORDER_OF_QUEUE);
 }
 
 static mmt_status run_part(const struct mmt_kernel *kernel, const struct part *part,

@@ -224,6 +224,7 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
     mmt_gemm_launch(threads(v), 1, blocks, p->batch, out);
     out->launch[0].args = mmt_gemm_workspace_args;
     out->launch[0].shared = shared_bytes(v);
+    out->launch[0].waits = true;
     out->launch[0].stays = v[DEAL] == ROUNDS;
     mmt_gemm_split(v[SPLIT_K], p, out);
     out->launch[0].grid[1] *= (unsigned) v[CLUSTER];

@@ -401,6 +401,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     struct job job, done;
 
     NEXT_MAY_BEGIN();
+    AWAIT_LAUNCH();
     if (scalars)
         scalars += scalars_start;
     if ((scalars ? scalars[0] : alpha) == 0)

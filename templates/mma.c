@@ -212,6 +212,7 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
     out->launch[0].args = mmt_gemm_workspace_args;
     out->launch[0].grid[1] = (unsigned) v[SPLIT_K];
     out->launch[0].shared = shared_bytes(v);
+    out->launch[0].waits = true;
     if (v[SPLIT_K] > 1)
         add_parts(v, p, out);
 }

@@ -277,6 +277,7 @@ void mmt_add_parts(int m, int n, real alpha, real beta,
     const wide pairs = partial_ld(n) / 2, all = m * pairs;
     const wide mine = (wide) BLOCK_X * THREADS_ADD + THREAD_X;
 
+    NEXT_MAY_BEGIN();
     AWAIT_LAUNCH();
     if (mine >= all)
         return;
@@ -314,6 +315,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     struct way w;
 
     NEXT_MAY_BEGIN();
+    AWAIT_LAUNCH();
     if (scalars) {
         alpha = scalars[scalars_start];
         beta = scalars[scalars_start + 1];

@@ -177,7 +177,8 @@ void mmt_pack_a(int m, int k, const GLOBAL element *a, wide a_start, int lda, wi
     const element *from = a + a_start + BLOCK_Z * a_stride;
     unsigned *to = (unsigned *) ((element *) workspace + BLOCK_Z * size);
 
-    NEXT_MAY_BEGIN();
+    AWAIT_LAUNCH();
+    NEXT_MAY_BEGIN();   // which packs B: nothing older is at work then
     pack(to, from, lda, m, k, TRANS_A, !PACK_A);
 }
 #endif
@@ -192,8 +193,11 @@ void mmt_pack_b(int m, int n, int k, const GLOBAL element *b, wide b_start, int 
     const element *from = b + b_start + BLOCK_Z * b_stride;
     unsigned *to = (unsigned *) ((element *) workspace + before + BLOCK_Z * size);
 
+    if (!PACKED_A)
+        AWAIT_LAUNCH();
     NEXT_MAY_BEGIN();
     pack(to, from, ldb, n, k, !TRANS_B, !PACK_B);
-    AWAIT_LAUNCH();   // which packs A elsewhere, so that both are done when this one is
+    if (PACKED_A)
+        AWAIT_LAUNCH();   // which packs A elsewhere, so that both are done when this one is
 }
 #endif

@@ -16,9 +16,11 @@
 #define UNROLL      _Pragma("unroll")
 #define NO_UNROLL   _Pragma("unroll 1")
 
-// A launch that may begin while the one before it in the same execution is at work calls
-// AWAIT_LAUNCH first of all, or at least in some thread before it ends: then that one is done.
-// It may begin once all blocks of that one have called NEXT_MAY_BEGIN or have ended.
+// A launch may begin while the one before it in the stream, of another execution or not ours at
+// all, is at work: once all blocks of that one have called NEXT_MAY_BEGIN or have ended. It calls
+// AWAIT_LAUNCH before it touches memory that others write to or read: then that one is done, and
+// what it wrote is seen. Every kernel calls it before it ends, so that all the ones before are
+// done as well.
 #if defined(__CUDACC__) && __CUDA_ARCH__ >= 900
 #define AWAIT_LAUNCH()   asm volatile("griddepcontrol.wait;" ::: "memory")
 #define NEXT_MAY_BEGIN() asm volatile("griddepcontrol.launch_dependents;" ::: "memory")

@@ -139,6 +139,7 @@ void mmt_add_runs(int m, int n, int k, real alpha, real beta,
 {
     SHARED real others[ADDERS_Y][MAX_VECTOR][ADDERS_X];
 
+    NEXT_MAY_BEGIN();
     AWAIT_LAUNCH();
     if (scalars) {
         alpha = scalars[scalars_start];

@@ -297,6 +297,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     real sum[WORK_M][WORK_N];
 
     NEXT_MAY_BEGIN();
+    AWAIT_LAUNCH();
     if (scalars) {
         alpha = scalars[scalars_start];
         beta = scalars[scalars_start + 1];

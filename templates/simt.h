@@ -189,6 +189,7 @@ static inline void mmt_simt_launch(const int *v, const mmt_problem *p, size_t sh
     mmt_gemm_launch(mmt_simt_threads(v), 1, blocks, p->batch, out);
     out->launch[0].args = mmt_gemm_workspace_args;
     out->launch[0].shared = shared;
+    out->launch[0].waits = true;
     out->launch[0].stays = v[DEAL] == ROUNDS;
     mmt_gemm_split(v[SPLIT_K], p, out);
     if (v[DEAL] == RUNS)

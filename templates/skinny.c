@@ -227,6 +227,7 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
                   (unsigned) p->batch },
         .block = { (unsigned) threads(v), 1, 1 },
         .shared = size * (size_t) pool(v),
+        .waits = true,
     };
     if (v[SPLIT_K] == 1)
         return;

@@ -253,10 +253,10 @@ DEVICE_FN void store(GLOBAL real *c, real alpha, real sum, real beta)
 KERNEL BLOCK_SIZE_RESIDENT(THREADS, 1, MIN_BLOCKS)
 void mmt_gemm(int m, int n, int k, real alpha, real beta,
               const GLOBAL real *scalars, wide scalars_start,
-              const GLOBAL real *RESTRICT a, wide a_start, int lda, wide a_stride,
-              const GLOBAL real *RESTRICT b, wide b_start, int ldb, wide b_stride,
-              GLOBAL real *RESTRICT c, wide c_start, int ldc, wide c_stride,
-              GLOBAL real *RESTRICT workspace, wide workspace_start)
+              const GLOBAL real *a, wide a_start, int lda, wide a_stride,
+              const GLOBAL real *b, wide b_start, int ldb, wide b_stride,
+              GLOBAL real *c, wide c_start, int ldc, wide c_stride,
+              GLOBAL real *workspace, wide workspace_start)
 {
     SHARED_POOL(real, pool, POOL);
     const int length = ROWS_ARE_SHORT ? n : m, width = ROWS_ARE_SHORT ? m : n;
@@ -267,6 +267,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     real sum[SUMS] = { 0 }, piece[PIECE];
 
     NEXT_MAY_BEGIN();
+    AWAIT_LAUNCH();
     if (scalars) {
         alpha = scalars[scalars_start];
         beta = scalars[scalars_start + 1];
@@ -337,12 +338,13 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
 KERNEL BLOCK_SIZE(ADD_THREADS, 1)
 void add_parts(int m, int n, int k, real alpha, real beta,
                const GLOBAL real *scalars, wide scalars_start,
-               GLOBAL real *RESTRICT c, wide c_start, int ldc, wide c_stride,
+               GLOBAL real *c, wide c_start, int ldc, wide c_stride,
                const GLOBAL real *workspace, wide workspace_start)
 {
     const wide size = (wide) m * n, at = (wide) BLOCK_X * ADD_THREADS + THREAD_X;
     real sum = 0;
 
+    NEXT_MAY_BEGIN();
     AWAIT_LAUNCH();
     if (at >= size)
         return;

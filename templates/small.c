@@ -169,6 +169,7 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
                     mmt_gemm_pieces(p->batch, v[MATRICES] * v[TURNS]), out);
     out->launch[0].args = args;
     out->launch[0].shared = shared_bytes(v, &variant);
+    out->launch[0].waits = true;
 }
 
 static struct mmt_alignment alignment(const int *v, const struct mmt_variant *variant)

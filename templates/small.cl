@@ -292,9 +292,9 @@ DEVICE_FN void store_tile(GLOBAL real *c, int ldc, real alpha, real sum[WORK_M][
 KERNEL BLOCK_SIZE_RESIDENT(TEAM, MATRICES, MIN_BLOCKS)
 void mmt_gemm(int m, int n, int k, real alpha, real beta,
               const GLOBAL real *scalars, wide scalars_start,
-              const GLOBAL real *RESTRICT a, wide a_start, int lda, wide a_stride,
-              const GLOBAL real *RESTRICT b, wide b_start, int ldb, wide b_stride,
-              GLOBAL real *RESTRICT c, wide c_start, int ldc, wide c_stride, int batch)
+              const GLOBAL real *a, wide a_start, int lda, wide a_stride,
+              const GLOBAL real *b, wide b_start, int ldb, wide b_stride,
+              GLOBAL real *c, wide c_start, int ldc, wide c_stride, int batch)
 {
     SHARED_POOL(real, pool, MATRICES * (SIZE_A + SIZE_B));
     SHARED_PTR real *tile_a = pool + THREAD_Y * (SIZE_A + SIZE_B);
@@ -306,6 +306,8 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     wide matrix = (wide) BLOCK_Z * (TURNS * MATRICES) + THREAD_Y;
     real part_a[PART_A], part_b[PART_B];
 
+    NEXT_MAY_BEGIN();
+    AWAIT_LAUNCH();
     if (scalars) {
         alpha = scalars[scalars_start];
         beta = scalars[scalars_start + 1];

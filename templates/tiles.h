@@ -81,6 +81,7 @@ void mmt_add_parts(int m, int n, real alpha, real beta,
     const wide at = mine < all ? mine : 0;
     real sum[MAX_VECTOR] = { 0 };
 
+    NEXT_MAY_BEGIN();
     AWAIT_LAUNCH();
     workspace += workspace_start + BLOCK_Z * SPLIT_K * all + at;
     UNROLL

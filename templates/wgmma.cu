@@ -406,22 +406,21 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
     const ring ring = find_ring(slots);
 
     NEXT_MAY_BEGIN();
-    AWAIT_LAUNCH();   // which packs
-    if (scalars) {
-        alpha = scalars[scalars_start];
-        beta = scalars[scalars_start + 1];
-    }
-    const problem p = find_problem(m, n, k, alpha);
-
     if (THREAD_X == 0) {
-        if (p.depth > 0) {
+        if (!scalars && alpha != 0 && k > 0) {
             prefetch(&map_a);
             prefetch(&map_b);
         }
         start_ring(ring);
     }
     cluster_sync(BLOCKS);
+    AWAIT_LAUNCH();   // which packs, or made A, B or C
 
+    if (scalars) {
+        alpha = scalars[scalars_start];
+        beta = scalars[scalars_start + 1];
+    }
+    const problem p = find_problem(m, n, k, alpha);
     if (group == CONSUMERS) {
         if (CONSUMERS > 1)
             FEWER_REGISTERS(REGISTERS_PRODUCER);

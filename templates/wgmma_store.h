@@ -248,6 +248,7 @@ void mmt_add_parts(int m, int n, int k, real alpha, real beta,
                    const GLOBAL result *bias, wide bias_start,
                    GLOBAL real *workspace, wide workspace_start)
 {
+    NEXT_MAY_BEGIN();
     AWAIT_LAUNCH();
     if (scalars) {
         alpha = scalars[scalars_start];

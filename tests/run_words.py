@@ -5,14 +5,13 @@ wgmma reads its left operand from registers after the instruction was issued, un
 been waited for. A host that does it at once cannot see a register overwritten too early, so
 this looks for such writes in the PTX that NVRTC makes of kernels that turn their operand
 on its way to registers (TURN). Exits with 77 where there is no NVRTC."""
-import ctypes
 import re
 import subprocess
 import sys
 
+from nvrtc_ptx import compile_ptx
+
 MMTUNE = sys.argv[1]
-LIBRARIES = [folder + name for name in ("libnvrtc.so.13", "libnvrtc.so.12")
-             for folder in ("", "/usr/local/cuda/lib64/")]
 KERNELS = [
     ("nn", "SWAP=1 STORE_SLOTS=0 TILE_M=128 TILE_N=128 STAGES=5"),
     ("nn", "SWAP=1 STORE_SLOTS=0 TILE_M=128 TILE_N=256 STAGES=4 CLUSTER=2x1"),
@@ -23,34 +22,6 @@ KERNELS = [
 ]
 WAIT = "    AWAIT_WGMMA(1);\n    settle_words(next);\n"
 failures = []
-
-
-def load_nvrtc():
-    for name in LIBRARIES:
-        try:
-            return ctypes.CDLL(name)
-        except OSError:
-            pass
-    print("skipped: there is no NVRTC here")
-    sys.exit(77)
-
-
-NVRTC = load_nvrtc()
-
-
-def compile_ptx(text):
-    """The PTX of a source text for sm_90a."""
-    program, size = ctypes.c_void_p(), ctypes.c_size_t()
-    option = (ctypes.c_char_p * 1)(b"--gpu-architecture=compute_90a")
-    NVRTC.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"words.cu", 0, None, None)
-    status = NVRTC.nvrtcCompileProgram(program, 1, option)
-    if status:
-        sys.exit(f"NVRTC refuses the kernel: {status}")
-    NVRTC.nvrtcGetPTXSize(program, ctypes.byref(size))
-    ptx = ctypes.create_string_buffer(size.value)
-    NVRTC.nvrtcGetPTX(program, ptx)
-    NVRTC.nvrtcDestroyProgram(ctypes.byref(program))
-    return ptx.value.decode()
 
 
 def early_writes(ptx):
