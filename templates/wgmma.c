@@ -79,6 +79,7 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     { 0, 0, 0,  64,  64, 1, 12, 1, COOPERATIVE, FOUR_BESIDE, 1, 1, ROUNDS, ROWS, 8, 1, 0, 1, 128 },
     { 1, 0, 0,  64,  16, 2,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
     { 1, 0, 0,  64,  64, 2,  6, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 1, 0, 0,  64,  32, 2,  8, 1, COOPERATIVE, FOUR_BESIDE, 1, 1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
     { 1, 0, 0,  64,  80, 1, 12, 1, COOPERATIVE, FOUR_BESIDE, 1, 1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
     { 1, 0, 0,  64,  64, 2,  6, 1, COOPERATIVE, ALONE,  1,  1, RUNS,   ROWS, 8, 1, 0, 0, 128 },
     { 1, 0, 0, 128, 144, 1,  5, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
@@ -107,16 +108,32 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     { 1, 1, 1,  64,  64, 2,  6, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
     { 1, 1, 1,  64,  48, 2,  4, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
     { 1, 0, 1,  64,  48, 2,  4, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
-    { 0, 1, 1, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 0, 4, 0, 128 },
-    { 0, 1, 1,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 0, 4, 0, 128 },
+    { 0, 1, 1, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 4, 0, 128 },
+    { 0, 1, 1,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 4, 0, 128 },
     /* f8 */
-    { 0, 0, 0, 128, 128, 1,  6, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 0, 4, 2, 128 },
-    { 0, 0, 0, 128, 192, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 0, 4, 2, 128 },
-    { 0, 0, 0, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,  1,  1, RUNS,   ROWS, 8, 0, 4, 2, 128 },
+    { 0, 0, 0, 128, 128, 1,  6, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 4, 2, 128 },
+    { 0, 0, 0, 128, 192, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 4, 2, 128 },
+    { 0, 0, 0, 128, 192, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 4, 2, 128 },
+    { 0, 0, 0, 128,  96, 1,  6, 2, PINGPONG,    BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 4, 2, 128 },
+    { 0, 0, 0,  64, 192, 1,  6, 2, PINGPONG,    BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 4, 2, 128 },
+    { 0, 0, 0, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,  1,  1, RUNS,   ROWS, 8, 1, 4, 2, 128 },
     { 0, 0, 0, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 0, 1, 0, 128 },
-    { 0, 0, 0,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 0, 4, 1, 128 },
-    { 1, 0, 0,  64,  16, 1, 12, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 0, 4, 0, 128 },
-    { 0, 0, 0,  64,  64, 1,  6, 1, COOPERATIVE, ALONE,  4,  1, ROUNDS, ROWS, 8, 0, 4, 0, 128 },
+    { 0, 0, 0, 128,  64, 1,  8, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 4, 1, 128 },
+    { 0, 0, 0,  64, 128, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 4, 1, 128 },
+    { 0, 0, 0, 128,  64, 1,  8, 2, COOPERATIVE, BESIDE, 1,  1, ROUNDS, ROWS, 8, 1, 4, 1, 128 },
+    { 0, 0, 0,  64, 128, 1,  8, 1, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 4, 1, 128 },
+    { 0, 0, 0,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 4, 1, 128 },
+    { 0, 0, 0,  64,  64, 1, 12, 1, COOPERATIVE, FOUR_BESIDE, 1, 1, ROUNDS, ROWS, 8, 1, 4, 1, 128 },
+    { 1, 0, 0,  64,  16, 2,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 4, 0, 128 },
+    { 1, 0, 0,  64,  32, 2,  8, 1, COOPERATIVE, FOUR_BESIDE, 1, 1, ROUNDS, ROWS, 8, 1, 4, 0, 128 },
+    { 1, 0, 0,  64,  64, 2,  6, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 4, 0, 128 },
+    { 1, 0, 0,  64,  80, 1, 12, 1, COOPERATIVE, FOUR_BESIDE, 1, 1, ROUNDS, ROWS, 8, 1, 4, 0, 128 },
+    { 1, 0, 0,  64,  64, 2,  6, 1, COOPERATIVE, ALONE,  1,  1, RUNS,   ROWS, 8, 1, 4, 0, 128 },
+    { 1, 0, 0, 128, 144, 1,  5, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 4, 0, 128 },
+    { 0, 0, 0,  64,  64, 1,  6, 1, COOPERATIVE, ALONE,  4,  1, ROUNDS, ROWS, 8, 1, 4, 0, 128 },
+    { 0, 0, 0, 128, 128, 1,  5, 2, COOPERATIVE, ALONE,  2,  1, ROUNDS, ROWS, 8, 1, 4, 0, 128 },
+    { 0, 0, 0, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,  1, 32, ROUNDS, ROWS, 8, 1, 4, 0, 128 },
+    { 0, 0, 0,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,  1, 64, ROUNDS, ROWS, 8, 1, 4, 0, 128 },
 };
 // clang-format on
 
@@ -188,8 +205,8 @@ static const char *reject_tile(const int *v, const struct mmt_variant *variant)
         return "with SWAP, C is stored from registers: STORE_SLOTS must be 0";
     if (v[STORE_SLOTS] > blocks / owners * v[TILE_N] * out / line_of_c(v, variant->out))
         return "STORE_SLOTS has more slots than a warpgroup has pieces of C";
-    if (v[PROMOTE] && v[IN_FLIGHT])
-        return "PROMOTE waits for each slot: IN_FLIGHT must be 0";
+    if (v[PROMOTE] == 1 && v[IN_FLIGHT])
+        return "PROMOTE 1 waits for each slot: IN_FLIGHT must be 0";
     return NULL;
 }
 

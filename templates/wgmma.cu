@@ -289,37 +289,48 @@ DEVICE_FN void consume_turned(real sum[BLOCKS_M][SUMS], const problem &p, const 
 }
 #endif
 
-// Sum up so many slots, from that number on, and release all but the last one.
-DEVICE_FN void consume(real sum[BLOCKS_M][SUMS], const problem &p, const ring &ring,
-                       unsigned long long left, unsigned long long right, unsigned number,
-                       int depth, int lane)
+// Add up so many slots, from that number on, to what the sums hold if `add`, and release all but
+// the last one. They are under way still.
+DEVICE_FN void add_slots(real sum[BLOCKS_M][SUMS], const problem &p, const ring &ring,
+                         unsigned long long left, unsigned long long right, unsigned number,
+                         int depth, bool add, int lane)
 {
-#if PROMOTE
-    real part[BLOCKS_M][SUMS];
-#endif
-    clear(sum);
     NO_UNROLL
     for (int d = 0; d < depth; d++, number++) {
         const unsigned at = number % STAGES * (BYTES_SLOT / 16);
         await_slot(ring, number);
-#if PROMOTE
-        multiply(part, left + at, right + at, d % PROMOTE);
-        AWAIT_WGMMA(0);
-        if (d < depth - 1)
-            release(p, ring, number, lane);
-        if (d % PROMOTE < PROMOTE - 1 && d < depth - 1)
-            continue;
-        settle(part);
-        UNROLL
-        for (int i = 0; i < ALL_SUMS; i++)
-            sum[i / SUMS][i % SUMS] += part[i / SUMS][i % SUMS];
-#else
-        multiply(sum, left + at, right + at, true);
+        multiply(sum, left + at, right + at, add || d > 0);
         AWAIT_WGMMA(IN_FLIGHT);
         if (IN_FLIGHT ? d > 0 : d < depth - 1)
             release(p, ring, number - IN_FLIGHT, lane);
-#endif
     }
+}
+
+// The same from nothing. With PROMOTE the tensor cores sum up so many slots at a time, and all but
+// the last one are done when it is.
+DEVICE_FN void consume(real sum[BLOCKS_M][SUMS], const problem &p, const ring &ring,
+                       unsigned long long left, unsigned long long right, unsigned number,
+                       int depth, int lane)
+{
+    clear(sum);
+#if PROMOTE
+    real part[BLOCKS_M][SUMS];
+    NO_UNROLL
+    for (int rest = depth; rest > 0; rest -= PROMOTE) {
+        const int slots = min(rest, PROMOTE);
+        add_slots(part, p, ring, left, right, number, slots, false, lane);
+        AWAIT_WGMMA(0);
+        settle(part);
+        number += slots;
+        if (rest > PROMOTE)
+            release(p, ring, number - 1, lane);
+        UNROLL
+        for (int i = 0; i < ALL_SUMS; i++)
+            sum[i / SUMS][i % SUMS] += part[i / SUMS][i % SUMS];
+    }
+#else
+    add_slots(sum, p, ring, left, right, number, depth, true, lane);
+#endif
 }
 
 // Multiply this warpgroup's tiles, or its rows of the block's, and put them out.

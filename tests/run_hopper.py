@@ -53,7 +53,7 @@ CASES = [
      'gemm bf16 tt 600x264x712 bias=column', 1, 0),
     (WIDE, dict(DEAL='runs', STORE_SLOTS=0, SWAP=1, TILE_N=16, WALK='hilbert', GROUP=1),
      'gemm f16 nt 21x456x520', 1, -1),
-    (SMALL, dict(DEAL='runs', PROMOTE=2, IN_FLIGHT=0), 'gemm f8e4m3 tn 144x112x1296', 1, 1),
+    (SMALL, dict(DEAL='runs', PROMOTE=2), 'gemm f8e4m3 tn 144x112x1296', 1, 1),
     (SMALL, dict(DEAL='runs', CLUSTER='2x1'), 'gemm i8 nn 336x112x1301 lda=1312', 3, -2),
     (WIDE, dict(DEAL='runs', TILE_N=32), 'gemm tf32 nn 144x108x356', 2, 1),
     (SMALL, dict(WALK='hilbert', GROUP=1), 'gemm bf16 nn 456x232x72', 1, 0),
@@ -83,7 +83,7 @@ CASES = [
     (SMALL, dict(SWAP=1, TURN=1, IN_FLIGHT=1), 'gemm tf32 nn 40x72x0', 1, 2),
     (SMALL, dict(SWAP=1, SPLIT_K=2), 'gemm tf32 nt 20x72x0', 2, -1),
     (WIDE, dict(TILE_N=32, PROMOTE=2, IN_FLIGHT=0), 'gemm f8e4m3 nn 144x48x656', 1, 1),
-    (SMALL, dict(PROMOTE=4, IN_FLIGHT=0), 'gemm f8e5m2 nt 144x48x1056 out=f32', 1, 1),
+    (SMALL, dict(PROMOTE=4), 'gemm f8e5m2 nt 144x48x1056 out=f32', 1, 1),
 ]
 
 # What a case must not come out right with.
