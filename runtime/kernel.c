@@ -125,6 +125,30 @@ static void cut_grid(struct mmt_launch *launch, unsigned resident)
         launch->grid[0] = launch[-1].grid[0];
 }
 
+size_t mmt_launch_spread(const struct mmt_launch *launch, const struct mmt_caps *caps,
+                         unsigned resident)
+{
+    enum { OF_A_BLOCK = 1024, MOST_EACH = 8 }; /* what a block has besides; blocks */
+    const uint64_t blocks =
+        (uint64_t) launch->grid[0] * launch->grid[1] * launch->grid[2];
+    const uint64_t each = caps->sms ? (blocks + caps->sms - 1) / caps->sms : 0;
+
+    if (!launch->waits || !launch->shared || caps->sm < 90 || each > MOST_EACH ||
+        each * caps->sms >= resident)
+        return launch->shared;
+    size_t apart = caps->shared_per_sm / (size_t) (each + 1);
+    apart = (apart + OF_A_BLOCK - 1) / OF_A_BLOCK * OF_A_BLOCK;
+    return apart > launch->shared && apart <= caps->shared ? apart : launch->shared;
+}
+
+static mmt_status create_function(struct mmt_kernel *kernel, int i, size_t shared,
+                                  mmt_error *err)
+{
+    const struct mmt_launch *launch = &kernel->whole.launches.launch[i];
+    return mmt_function_create(kernel->module, launch->entry, launch->block, shared,
+                               &kernel->functions[i], err);
+}
+
 static mmt_status create_functions(struct mmt_kernel *kernel, mmt_error *err)
 {
     const struct mmt_launches *launches = &kernel->whole.launches;
@@ -132,12 +156,17 @@ static mmt_status create_functions(struct mmt_kernel *kernel, mmt_error *err)
 
     for (int i = 0; i < launches->count && status == MMT_OK; i++) {
         const struct mmt_launch *launch = &launches->launch[i];
-        status = mmt_function_create(kernel->module, launch->entry, launch->block,
-                                     launch->shared, &kernel->functions[i], err);
-        if (status == MMT_OK && (launch->stays || launch->as_wide)) {
-            unsigned resident = mmt_function_resident(kernel->functions[i]);
-            cut_grid(&kernel->whole.launches.launch[i], resident);
-            cut_grid(&kernel->rest.launches.launch[i], resident);
+        status = create_function(kernel, i, launch->shared, err);
+        if (status)
+            return status;
+        unsigned resident = mmt_function_resident(kernel->functions[i]);
+        cut_grid(&kernel->whole.launches.launch[i], resident);
+        cut_grid(&kernel->rest.launches.launch[i], resident);
+        size_t shared = mmt_launch_spread(launch, &kernel->device->caps, resident);
+        if (shared != launch->shared) {
+            mmt_function_free(kernel->functions[i]);
+            kernel->functions[i] = NULL;
+            status = create_function(kernel, i, shared, err);
         }
     }
     return status;

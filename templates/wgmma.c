@@ -79,7 +79,8 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     { 0, 0, 0,  64,  64, 1, 12, 1, COOPERATIVE, FOUR_BESIDE, 1, 1, ROUNDS, ROWS, 8, 1, 0, 1, 128 },
     { 1, 0, 0,  64,  16, 2,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
     { 1, 0, 0,  64,  64, 2,  6, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
-    { 1, 0, 0,  64,  32, 2,  8, 1, COOPERATIVE, FOUR_BESIDE, 1, 1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 1, 0, 0,  64,  32, 2,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 1, 0, 0,  64,  64, 1,  8, 1, COOPERATIVE, FOUR_BESIDE, 1, 1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
     { 1, 0, 0,  64,  80, 1, 12, 1, COOPERATIVE, FOUR_BESIDE, 1, 1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
     { 1, 0, 0,  64,  64, 2,  6, 1, COOPERATIVE, ALONE,  1,  1, RUNS,   ROWS, 8, 1, 0, 0, 128 },
     { 1, 0, 0, 128, 144, 1,  5, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
@@ -87,6 +88,7 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     { 0, 0, 0,  64,  64, 1,  6, 1, COOPERATIVE, ALONE,  4,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
     { 0, 0, 0, 128, 128, 1,  5, 2, COOPERATIVE, ALONE,  2,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
     { 0, 0, 0, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,  1, 32, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 0, 0, 0,  64, 128, 1,  8, 1, COOPERATIVE, BELOW,  1, 16, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
     { 0, 0, 0,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,  1, 64, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
     /* tf32 with an operand that does not run along k */
     { 1, 0, 0, 128, 256, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128, 1 },
@@ -125,7 +127,8 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     { 0, 0, 0,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 4, 1, 128 },
     { 0, 0, 0,  64,  64, 1, 12, 1, COOPERATIVE, FOUR_BESIDE, 1, 1, ROUNDS, ROWS, 8, 1, 4, 1, 128 },
     { 1, 0, 0,  64,  16, 2,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 4, 0, 128 },
-    { 1, 0, 0,  64,  32, 2,  8, 1, COOPERATIVE, FOUR_BESIDE, 1, 1, ROUNDS, ROWS, 8, 1, 4, 0, 128 },
+    { 1, 0, 0,  64,  32, 2,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 4, 0, 128 },
+    { 1, 0, 0,  64,  64, 1,  8, 1, COOPERATIVE, FOUR_BESIDE, 1, 1, ROUNDS, ROWS, 8, 1, 4, 0, 128 },
     { 1, 0, 0,  64,  64, 2,  6, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 4, 0, 128 },
     { 1, 0, 0,  64,  80, 1, 12, 1, COOPERATIVE, FOUR_BESIDE, 1, 1, ROUNDS, ROWS, 8, 1, 4, 0, 128 },
     { 1, 0, 0,  64,  64, 2,  6, 1, COOPERATIVE, ALONE,  1,  1, RUNS,   ROWS, 8, 1, 4, 0, 128 },
@@ -133,6 +136,7 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     { 0, 0, 0,  64,  64, 1,  6, 1, COOPERATIVE, ALONE,  4,  1, ROUNDS, ROWS, 8, 1, 4, 0, 128 },
     { 0, 0, 0, 128, 128, 1,  5, 2, COOPERATIVE, ALONE,  2,  1, ROUNDS, ROWS, 8, 1, 4, 0, 128 },
     { 0, 0, 0, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,  1, 32, ROUNDS, ROWS, 8, 1, 4, 0, 128 },
+    { 0, 0, 0,  64, 128, 1,  8, 1, COOPERATIVE, BELOW,  1, 16, ROUNDS, ROWS, 8, 1, 4, 0, 128 },
     { 0, 0, 0,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,  1, 64, ROUNDS, ROWS, 8, 1, 4, 0, 128 },
 };
 // clang-format on

@@ -144,6 +144,39 @@ static void test_no_double(void)
                 MMT_ERROR_UNSUPPORTED, "double precision");
 }
 
+/* ---- launches that begin early --------------------------------------------------- */
+
+/* How many blocks with that memory a multiprocessor of the card above has room for. */
+static size_t fit(size_t shared)
+{
+    return gpu().shared_per_sm / (shared + 1024);
+}
+
+static void test_spread(void)
+{
+    struct mmt_caps caps = gpu();
+    struct mmt_launch launch = { .grid = { 64, 2, 1 }, .shared = 40000, .waits = true };
+    const unsigned five = 5 * 132; /* at once */
+
+    caps.sm = 90;
+    CHECK_EQ_INT(fit(mmt_launch_spread(&launch, &caps, five)), 1);
+    launch.grid[2] = 2; /* 256 blocks: two for each */
+    CHECK_EQ_INT(fit(mmt_launch_spread(&launch, &caps, five)), 2);
+    launch.grid[2] = 4;
+    CHECK_EQ_INT(fit(mmt_launch_spread(&launch, &caps, five)), 4);
+    launch.grid[2] = 5; /* they fill all but a few places */
+    CHECK_EQ_INT(mmt_launch_spread(&launch, &caps, five), 40000);
+    launch.grid[2] = 1;
+    CHECK_EQ_INT(mmt_launch_spread(&launch, &caps, 132), 40000);
+    CHECK_EQ_INT(mmt_launch_spread(&launch, &caps, 0), 40000);
+    launch.shared = 0; /* not a product */
+    CHECK_EQ_INT(mmt_launch_spread(&launch, &caps, five), 0);
+    launch.shared = 40000, launch.waits = false;
+    CHECK_EQ_INT(mmt_launch_spread(&launch, &caps, five), 40000);
+    launch.waits = true, caps.sm = 86;
+    CHECK_EQ_INT(mmt_launch_spread(&launch, &caps, five), 40000);
+}
+
 /* ---- plans on the null device ---------------------------------------------------- */
 
 static mmt_device *open_null(void)
@@ -469,6 +502,7 @@ int main(void)
     test_select_foreign_entries();
     test_select_epilogue();
     test_no_double();
+    test_spread();
 
     mmt_device *device = open_null();
     if (CHECK(device != NULL)) {
