@@ -71,7 +71,7 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     {  64,  64, 16, 2, 2, M16K8,  4, 2,  8, 3, 1,   1, SLOTS, ROUNDS },
     { 128,  64, 16, 2, 2, M16K8,  4, 2,  8, 2, 1,   1, SLOTS, ROUNDS },
     {  64,  64, 16, 2, 2, M16K8,  4, 2,  8, 3, 1,   1, BLOCK, TILES },
-    {  64,  64, 16, 2, 2, M16K8,  4, 2,  8, 3, 1,   1, SLOTS, RUNS },
+    {  64,  64, 16, 2, 2, M16K8,  4, 2,  8, 3, 1,   1, BLOCK, RUNS },
     {  64,  64, 16, 2, 2, M16K8,  4, 2,  8, 3, 1,   4, BLOCK, TILES },
     {  32,  64, 32, 2, 2, M16K8,  3, 2,  8, 3, 1,   1, BLOCK, TILES },
     { 128, 128, 16, 2, 4, M16K8,  5, 4,  8, 1, 2,   1, SLOTS, TILES },

@@ -75,8 +75,20 @@ static int less_lost(const void *left, const void *right)
     return (a->loss > b->loss) - (a->loss < b->loss);
 }
 
-/* All that were timed and not far behind, the nearest to the best first; malloc'ed. */
-static struct ranked *rank(const struct mmt_calibration *c, int *count)
+/* Whether a problem is of the kind, or of its type with other transposes. */
+static bool is_of_kind(const struct mmt_calibration *c, const mmt_problem *problem,
+                       bool sibling)
+{
+    mmt_problem like = *problem;
+    if (!sibling)
+        return mmt_same_kind(problem, c->kind);
+    like.trans_a = c->kind->trans_a, like.trans_b = c->kind->trans_b;
+    return mmt_same_kind(&like, c->kind) && !mmt_same_kind(problem, c->kind);
+}
+
+/* All that were timed for problems of the kind, or of its siblings, the nearest to the
+ * best first; malloc'ed. */
+static struct ranked *rank(const struct mmt_calibration *c, bool siblings, int *count)
 {
     size_t all;
     const struct mmt_record *records = mmt_journal_records(c->t->journal, &all),
@@ -87,7 +99,7 @@ static struct ranked *rank(const struct mmt_calibration *c, int *count)
     for (size_t i = 0; out && i < all; i++) {
         const struct mmt_record *r = &records[i];
         if (!mmt_record_is_candidate(r) || r->result.outcome != MMT_TIMED ||
-            !mmt_same_kind(&r->problem, c->kind))
+            !is_of_kind(c, &r->problem, siblings))
             continue;
         if (!of || !mmt_problem_equal(&of->problem, &r->problem))
             best = mmt_journal_best(c->t->journal, &r->problem);
@@ -171,6 +183,22 @@ static void pick_siblings(struct mmt_calibration *c)
             !mmt_config_reject(&kept->config, &variant, &c->t->caps))
             pick(c, &kept->config, false, false);
     }
+}
+
+/* What was best on their problems: each has shapes of its own to practise on, so that
+ * together they have many. */
+static void pick_sibling_bests(struct mmt_calibration *c)
+{
+    const struct mmt_variant variant = mmt_variant_of(c->kind, false);
+    int count;
+    struct ranked *ranked = rank(c, true, &count);
+    for (int i = 0; ranked && i < count && ranked[i].loss <= 1; i++) {
+        const struct mmt_config *config = &ranked[i].record->config;
+        if (mmt_tune_is_meant(c->t, config->template, c->kind) &&
+            !mmt_config_reject(config, &variant, &c->t->caps))
+            pick(c, config, false, false);
+    }
+    free(ranked);
 }
 
 /* What the templates suggest and this device can run: the first suggestion of each, then
@@ -349,7 +377,7 @@ bool mmt_calibration_pick(struct mmt_calibration *c)
 {
     struct mmt_config *seeds = malloc(MOST_SEEDS * sizeof *seeds);
     int near;
-    struct ranked *ranked = rank(c, &near);
+    struct ranked *ranked = rank(c, false, &near);
     if (seeds && ranked && near) {
         int num_seeds = list_seeds(c, seeds, MOST_SEEDS / 2);
         int listed = list_proposals(c, seeds, num_seeds, MOST_SEEDS);
@@ -359,6 +387,7 @@ bool mmt_calibration_pick(struct mmt_calibration *c)
         pick_templates(c, ranked, near);
         pick_missing(c, seeds, num_seeds);
         pick_siblings(c);
+        pick_sibling_bests(c);
         pick_suggested(c, seeds, listed);
         pick_others(c, ranked, near, seeds, num_seeds);
     }
