@@ -7,7 +7,8 @@
 
 enum {
     MMT_MOST_PICKS = 64,
-    MMT_MOST_SPECIALISTS = 4, /* besides them */
+    MMT_MOST_SPECIALISTS = 4,    /* besides them */
+    MMT_MOST_RARELY_SERVED = 32, /* and besides these */
     MMT_MOST_CALIBRATION_SHAPES = 100
 };
 
@@ -21,7 +22,7 @@ struct mmt_pick {
 struct mmt_calibration {
     struct mmt_tuning *t;
     const mmt_problem *kind; /* one of its goals */
-    struct mmt_pick picks[MMT_MOST_PICKS + MMT_MOST_SPECIALISTS];
+    struct mmt_pick picks[MMT_MOST_PICKS + MMT_MOST_SPECIALISTS + MMT_MOST_RARELY_SERVED];
     int count, most, strange; /* strange: how many must be compiled, and how many may */
     int most_strange;
     double ends;

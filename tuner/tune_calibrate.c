@@ -176,8 +176,8 @@ static void set_sizes(struct mmt_calibration *c)
     if (c->left < INT64_MAX)
         room = (double) c->left / FEWEST_SHAPES;
     c->most = (int) fmin(fmax(room, c->left < INT64_MAX ? 3 : 6), MMT_MOST_PICKS);
-    c->most_strange =
-        (int) fmin(seconds / 4 / pace->compiling * compilers, MMT_MOST_PICKS);
+    c->most_strange = (int) fmin(seconds / 4 / pace->compiling * compilers,
+                                 MMT_MOST_PICKS + MMT_MOST_RARELY_SERVED);
 }
 
 static struct mmt_calibration *plan(struct mmt_tuning *t, const mmt_problem *kind,

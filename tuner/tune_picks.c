@@ -319,6 +319,46 @@ static void pick_specialists(struct mmt_calibration *c)
     c->most = most + c->count - before;
 }
 
+/* How many of the shapes a template serves. */
+static int count_served(const struct mmt_calibration *c,
+                        const struct mmt_template *template,
+                        const mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES])
+{
+    int served = 0;
+    for (int i = 0; i < MMT_MOST_CALIBRATION_SHAPES; i++)
+        served += serving_seed(c, template, &shapes[i]) != NULL;
+    return served;
+}
+
+/* On a GPU, with time to spend, all that is suggested by templates that serve less than
+ * half of the shapes: few of them are practised on, and a kernel costs little where it is
+ * timed on few. Fresh searches won by these most where the choice lost most. */
+static void pick_rarely_served(struct mmt_calibration *c)
+{
+    const struct mmt_variant variant = mmt_variant_of(c->kind, false);
+    const int most = c->most, before = c->count;
+    mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
+
+    if (c->t->caps.kind != MMT_GPU || c->left < INT64_MAX)
+        return;
+    mmt_calibration_shapes(c->t, c->kind, shapes);
+    c->most = c->count + MMT_MOST_RARELY_SERVED;
+    for (int t = 0; mmt_templates[t]; t++) {
+        const struct mmt_template *template = mmt_templates[t];
+        if (!mmt_tune_is_meant(c->t, template, c->kind) ||
+            2 * count_served(c, template, shapes) > MMT_MOST_CALIBRATION_SHAPES)
+            continue;
+        for (int i = 0; i < template->num_seeds; i++) {
+            struct mmt_config config = { .template = template };
+            memcpy(config.values, template->seeds[i],
+                   (size_t) template->num_knobs * sizeof(int));
+            if (!mmt_config_reject(&config, &variant, &c->t->caps))
+                pick(c, &config, false, false);
+        }
+    }
+    c->most = most + c->count - before;
+}
+
 /* Seconds, in units of its own, that each of the seeds should take for each of the
  * shapes: rows and columns of `times`; the least of each column. */
 static void estimate(const struct mmt_calibration *c, const struct mmt_config *seeds,
@@ -388,6 +428,7 @@ bool mmt_calibration_pick(struct mmt_calibration *c)
         pick_missing(c, seeds, num_seeds);
         pick_siblings(c);
         pick_sibling_bests(c);
+        pick_rarely_served(c);
         pick_suggested(c, seeds, listed);
         pick_others(c, ranked, near, seeds, num_seeds);
     }
