@@ -177,7 +177,7 @@ static void test_first_execution(struct mmt_session *session)
 }
 
 /* The clock drifts by a tenth a batch. One after the other, the second of two equal
- * candidates would look 1.9 times as slow; in turn they differ by one step. */
+ * candidates would look 1.9 times as slow; in turn, there and back, they are alike. */
 static void test_in_turn(struct mmt_session *session)
 {
     struct planted drifting = { .says = { .010 }, .count = 1, .drift = 0.1 };
@@ -189,7 +189,7 @@ static void test_in_turn(struct mmt_session *session)
     plant(session, &drifting);
     CHECK_OK(mmt_measure_group(session, configs, 2, &limits, times, &err), err);
     CHECK(times[0].time.samples == 6 && times[1].time.samples == 6);
-    CHECK(fabs(times[1].time.median / times[0].time.median - 1.1) < 1e-6);
+    CHECK(fabs(times[1].time.median / times[0].time.median - 1) < 0.02);
 }
 
 /* Each is executed in turn before the samples, whatever that takes the clock to say. */

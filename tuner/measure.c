@@ -236,18 +236,23 @@ static mmt_status heat(struct mmt_session *session, struct run *runs, int count,
     return status;
 }
 
+/* There and back, so that nobody always comes after the same neighbour, which leaves the
+ * device hotter or cooler than another. */
 static mmt_status sample_in_turn(struct mmt_session *session, struct run *runs, int count,
                                  const struct mmt_measure_limits *limits, mmt_error *err)
 {
-    for (bool busy = true; busy;) {
+    bool busy = true;
+
+    for (int round = 0; busy; round++) {
         busy = false;
         for (int i = 0; i < count; i++) {
-            if (runs[i].done)
+            struct run *run = &runs[round % 2 ? count - 1 - i : i];
+            if (run->done)
                 continue;
-            mmt_status status = take_sample(session, &runs[i], limits, err);
+            mmt_status status = take_sample(session, run, limits, err);
             if (status != MMT_OK)
                 return status;
-            busy |= !runs[i].done;
+            busy |= !run->done;
         }
     }
     return MMT_OK;

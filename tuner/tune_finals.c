@@ -207,7 +207,8 @@ static mmt_status hold(struct mmt_tuning *t, struct mmt_record *finalists, int *
                        double ends, struct mmt_record *winner, mmt_error *err)
 {
     double room = isfinite(ends) ? ends - mmt_now() : 10;
-    double seconds = fmin(fmax(room / (1.5 * *count + 4), 0.05), 2);
+    double least = is_hot(t, finalists) ? 0.1 : 0.05;
+    double seconds = fmin(fmax(room / (1.5 * *count + 4), least), 2);
     mmt_status status = time_round(t, finalists, count, seconds, err);
     if (status || *count == 0)
         return status;
