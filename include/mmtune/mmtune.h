@@ -320,7 +320,9 @@ MMT_API mmt_args mmt_args_defaults(void);
 
 /* Puts one execution on the queue and returns. Operands may have any alignment that their
  * type has; C may overlap neither A nor B, but for AXPBY as said there. May be captured
- * in a CUDA graph. The plan's launches order themselves among each other, also on an
+ * in a CUDA graph. On cards from sm_90 on it may begin while the kernel that the stream
+ * has before it ends, if that one lets others begin, but reads and writes nothing until
+ * it has ended. The plan's launches order themselves among each other, also on an
  * out-of-order queue. With OpenCL, a plan serves 16 threads that execute it in the same
  * instant; one more waits until one of them has queued its launch. */
 MMT_API mmt_status mmt_execute(const mmt_plan *plan, const mmt_args *args,
