@@ -141,11 +141,9 @@ DEVICE_FN void copy_out(const tensor_map *map, int x, int y, int z, unsigned fro
                  :: "l"(map), "r"(x), "r"(y), "r"(z), "r"(from) : "memory");
 }
 
-// Until all that copy_out took has been read.
-DEVICE_FN void await_copies_out(void)
-{
-    asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
-}
+// Until all that copy_out took has been read, but for that many, a constant, of the last ones.
+#define AWAIT_COPIES_OUT(behind) \
+    asm volatile("cp.async.bulk.wait_group.read %0;" :: "n"(behind) : "memory")
 
 // What this thread has written to shared memory is seen by the engine and the tensor
 // cores.

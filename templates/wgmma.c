@@ -53,15 +53,19 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
                            64, 128, 256),
     [TURN] = MMT_KNOB("TURN", "tf32: the left operand is turned on its way to registers",
                       0, 1),
+    [STORE_LATE] =
+        MMT_KNOB("STORE_LATE", "C is stored while the next tile is multiplied", 0, 1),
 };
 
 // clang-format off
 static const int seeds[][MMT_MAX_KNOBS] = {
     /* swap, pack a and b, tile, depth, stages, consumers, schedule, cluster, cluster k, split k, deal,
-     * walk, group, in flight, promote, store slots, promotion, turn (0 where it is left out) */
+     * walk, group, in flight, promote, store slots, promotion, turn, store late (0 where left out) */
     { 0, 0, 0, 128, 256, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128 },
     { 0, 0, 0, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128 },
     { 0, 0, 0, 256, 128, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128 },
+    { 0, 0, 0, 128, 256, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128, 0, 1 },
+    { 0, 0, 0, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128, 0, 1 },
     { 0, 0, 0, 128, 192, 1,  4, 2, PINGPONG,    BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128 },
     { 0, 0, 0, 128, 128, 1,  6, 2, PINGPONG,    BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128 },
     { 0, 0, 0, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
@@ -209,6 +213,12 @@ static const char *reject_tile(const int *v, const struct mmt_variant *variant)
         return "with SWAP, C is stored from registers: STORE_SLOTS must be 0";
     if (v[STORE_SLOTS] > blocks / owners * v[TILE_N] * out / line_of_c(v, variant->out))
         return "STORE_SLOTS has more slots than a warpgroup has pieces of C";
+    if (v[STORE_LATE] &&
+        (out != 2 || v[SCHEDULE] != COOPERATIVE || !v[STORE_SLOTS] || v[PROMOTE] ||
+         v[TURN] || (v[DEAL] != ROUNDS && v[DEAL] != EVEN)))
+        return "STORE_LATE is for C of 16 bits that goes through STORE_SLOTS, of "
+               "cooperative "
+               "CONSUMERS that stay (DEAL rounds or even), without PROMOTE and TURN";
     if (v[PROMOTE] == 1 && v[IN_FLIGHT])
         return "PROMOTE 1 waits for each slot: IN_FLIGHT must be 0";
     return NULL;

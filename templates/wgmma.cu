@@ -12,7 +12,8 @@
 //
 // Cooperative consumers share a tile, TILE_M / CONSUMERS rows each. In pingpong each has
 // a tile of its own and they multiply in turn, so that one stores while the next
-// multiplies.
+// multiplies. With STORE_LATE cooperative ones, too, store a tile of C, in words of two, while
+// the tensor cores are at the next.
 //
 // The blocks of a CLUSTER, RxC, compute neighbouring tiles: each fetches its part of what
 // they have in common, and the engine hands it to all of them. WALK and DEAL say which
@@ -91,6 +92,9 @@
 #endif                        // the maps of A and B say so
 #ifndef TURN
 #define TURN 0                // the left operand is turned on its way to registers, not packed
+#endif
+#ifndef STORE_LATE
+#define STORE_LATE 0          // C is stored while the next tile is multiplied
 #endif
 
 // Registers of a thread by role, where there is more than one consumer.
@@ -289,6 +293,15 @@ DEVICE_FN void consume_turned(real sum[BLOCKS_M][SUMS], const problem &p, const 
 }
 #endif
 
+// Start multiplying the slot of that number.
+DEVICE_FN void start_slot(real sum[BLOCKS_M][SUMS], const ring &ring, unsigned long long left,
+                          unsigned long long right, unsigned number, bool add)
+{
+    const unsigned at = number % STAGES * (BYTES_SLOT / 16);
+    await_slot(ring, number);
+    multiply(sum, left + at, right + at, add);
+}
+
 // Add up so many slots, from that number on, to what the sums hold if `add`, and release all but
 // the last one. They are under way still.
 DEVICE_FN void add_slots(real sum[BLOCKS_M][SUMS], const problem &p, const ring &ring,
@@ -297,9 +310,7 @@ DEVICE_FN void add_slots(real sum[BLOCKS_M][SUMS], const problem &p, const ring 
 {
     NO_UNROLL
     for (int d = 0; d < depth; d++, number++) {
-        const unsigned at = number % STAGES * (BYTES_SLOT / 16);
-        await_slot(ring, number);
-        multiply(sum, left + at, right + at, add || d > 0);
+        start_slot(sum, ring, left, right, number, add || d > 0);
         AWAIT_WGMMA(IN_FLIGHT);
         if (IN_FLIGHT ? d > 0 : d < depth - 1)
             release(p, ring, number - IN_FLIGHT, lane);
@@ -333,6 +344,36 @@ DEVICE_FN void consume(real sum[BLOCKS_M][SUMS], const problem &p, const ring &r
 #endif
 }
 
+#if STORE_LATE
+// The same, and the last tile's C goes out meanwhile, a piece with each of the first slots, or
+// first of all where there are fewer slots than pieces. Each of these slots is waited for: ptxas
+// lets no two ways meet while sums are under way.
+DEVICE_FN void consume_and_store(real sum[BLOCKS_M][SUMS], const problem &p, const ring &ring,
+                                 unsigned long long left, unsigned long long right,
+                                 unsigned number, int depth, int lane, parcel &last,
+                                 const tensor_map *map, unsigned slots, int thread, int group)
+{
+    const int first = depth < PARCEL_PIECES ? 0 : PARCEL_PIECES;
+
+    clear(sum);
+    if (first > 0) {
+        UNROLL
+        for (int d = 0; d < PARCEL_PIECES; d++) {
+            start_slot(sum, ring, left, right, number + d, true);
+            store_piece(last, d, map, slots, thread, group);
+            AWAIT_WGMMA(0);
+            if (d < depth - 1)
+                release(p, ring, number + d, lane);
+        }
+        settle(sum);
+        last.full = false;
+    } else {
+        store_parcel(last, map, slots, thread, group);
+    }
+    add_slots(sum, p, ring, left, right, number + first, depth - first, true, lane);
+}
+#endif
+
 // Multiply this warpgroup's tiles, or its rows of the block's, and put them out.
 DEVICE_FN void multiply_all(const problem &p, const ring &ring, const output &out,
                             const tensor_map *map_c, real *workspace, int m, int n, int k,
@@ -347,6 +388,11 @@ DEVICE_FN void multiply_all(const problem &p, const ring &ring, const output &ou
     const share mine = find_share(p);
     real sum[BLOCKS_M][SUMS];
     unsigned number = 0, first;
+#if STORE_LATE
+    const unsigned pieces = ring.pieces + group * STORE_SLOTS * BYTES_PIECE;
+    parcel last;
+    last.full = false;
+#endif
 
     if (SCHEDULE && group == CONSUMERS - 1)
         give_turn(group);
@@ -361,6 +407,9 @@ DEVICE_FN void multiply_all(const problem &p, const ring &ring, const output &ou
         await_slot(ring, first);
 #if TURN
         consume_turned(sum, p, ring, block, right, first, depth, lane);
+#elif STORE_LATE
+        consume_and_store(sum, p, ring, left, right, first, depth, lane, last, map_c, pieces,
+                          thread, group);
 #else
         consume(sum, p, ring, left, right, first, depth, lane);
 #endif
@@ -385,14 +434,19 @@ DEVICE_FN void multiply_all(const problem &p, const ring &ring, const output &ou
 #else
         put_out_all(sum, out, tile, member, part);
 #endif
-#if STORE_SLOTS
+#if STORE_LATE
+        fill_parcel(last, sum, { tile.row + block * 64, tile.column });
+#elif STORE_SLOTS
         if (!part)
             store_pieces(sum, map_c, ring.pieces + group * STORE_SLOTS * BYTES_PIECE,
                          { tile.row + block * 64, tile.column }, thread, group);
 #endif
     }
+#if STORE_LATE
+    store_parcel(last, map_c, pieces, thread, group);
+#endif
     if (STORE_SLOTS && thread == 0)
-        await_copies_out();
+        AWAIT_COPIES_OUT(0);
 }
 
 // ---- the kernel -----------------------------------------------------------------------

@@ -9,7 +9,7 @@
 enum {
     SWAP, PACK_A, PACK_B, TILE_M, TILE_N, DEPTH, STAGES, CONSUMERS, SCHEDULE, CLUSTER, CLUSTER_K, SPLIT_K,
     DEAL, WALK, GROUP, IN_FLIGHT, PROMOTE, STORE_SLOTS, PROMOTION,
-    TURN, NUM_KNOBS,
+    TURN, STORE_LATE, NUM_KNOBS,
 };
 // clang-format on
 
@@ -115,11 +115,13 @@ static inline int sums(const int *v)
     return v[TILE_M] / BLOCK_M / consumers_of_a_tile(v) * v[TILE_N] / 2;
 }
 
-/* And those of operands that are turned: of one slot, and of the next one. */
+/* And those of operands that are turned, of one slot and of the next one; and of C, two
+ * elements in each, that is stored late. */
 static inline int registers_of_sums(const int *v)
 {
     const int steps = 4 * v[DEPTH], blocks = v[TILE_M] / BLOCK_M / consumers_of_a_tile(v);
-    return (v[PROMOTE] ? 2 * sums(v) : sums(v)) + (v[TURN] ? 2 * 4 * steps * blocks : 0);
+    return (v[PROMOTE] ? 2 * sums(v) : sums(v)) + (v[TURN] ? 2 * 4 * steps * blocks : 0) +
+           (v[STORE_LATE] ? sums(v) / 2 : 0);
 }
 
 static inline bool shares_tiles(const int *v)

@@ -96,27 +96,41 @@ DEVICE_FN unsigned swizzle(unsigned at)
     return at ^ at / 8 % LINE_C / 16 * 16;
 }
 
-// Write a warpgroup's piece of C, whose first sum is *sum, to shared memory.
+#if RESULT_SIZE == 2
+// The i-th pair of C's elements, of sums or of what they were packed to.
+DEVICE_FN unsigned pair_of(const real *sum, int i)
+{
+    return pack(sum + 2 * i).x;
+}
+
+DEVICE_FN unsigned pair_of(const unsigned *packed, int i)
+{
+    return packed[i];
+}
+
+// Write a warpgroup's piece of C, whose first sum or pair is *from, to shared memory.
+template <typename T> DEVICE_FN void write_piece(unsigned to, const T *from, int thread)
+{
+    const int lane = thread % 32, line = (thread / 32 * 16 + lane % 16) * LINE_C;
+    UNROLL
+    for (int i = 0; i < PIECE_N / 4; i += 4)
+        if (PIECE_N >= 16)
+            store_matrices(to + swizzle(line + i * 8 + lane / 16 * 16), pair_of(from, i),
+                           pair_of(from, i + 1), pair_of(from, i + 2), pair_of(from, i + 3));
+        else
+            store_matrices(to + line, pair_of(from, 0), pair_of(from, 1));
+}
+#else
 DEVICE_FN void write_piece(unsigned to, const real *sum, int thread)
 {
     const int lane = thread % 32, row = thread / 32 * 16;
-#if RESULT_SIZE == 2
-    const int line = (row + lane % 16) * LINE_C;
-    UNROLL
-    for (int j = 0; j < PIECE_N; j += 16, sum += 8)
-        if (PIECE_N >= 16)
-            store_matrices(to + swizzle(line + j * 2 + lane / 16 * 16), pack(sum).x,
-                           pack(sum + 2).x, pack(sum + 4).x, pack(sum + 6).x);
-        else
-            store_matrices(to + line, pack(sum).x, pack(sum + 2).x);
-#else
     UNROLL
     for (int s = 0; s < PIECE_N / 2; s += 2) {
         const int line = (row + lane / 4 + s % 4 * 4) * LINE_C;
         store_words(to + swizzle(line + s / 4 * 32 + lane % 4 * 8), pack(sum + s));
     }
-#endif
 }
+#endif
 
 // Store a warpgroup's sums, which begin there in C, through its slots, as many pieces at a
 // time.
@@ -128,7 +142,7 @@ DEVICE_FN void store_pieces(real sum[BLOCKS_M][SUMS], const tensor_map *map, uns
         const int slot = p % STORE_SLOTS;
         if (slot == 0) {
             if (thread == 0)
-                await_copies_out();
+                AWAIT_COPIES_OUT(0);
             group_sync(group);
         }
         write_piece(slots + slot * BYTES_PIECE, &sum[p / PIECES][p % PIECES * PIECE_N / 2],
@@ -143,6 +157,56 @@ DEVICE_FN void store_pieces(real sum[BLOCKS_M][SUMS], const tensor_map *map, uns
                 copy_out(map, at.column + q % PIECES * PIECE_N, at.row + q / PIECES * 64,
                          BLOCK_Z, slots + q % STORE_SLOTS * BYTES_PIECE);
     }
+}
+#endif
+
+// ---- the same, late -------------------------------------------------------------------
+
+#if STORE_LATE
+#define PARCEL_PIECES (BLOCKS_M * PIECES)
+
+// A thread's part of a finished tile of C, pairs of elements, and where the warpgroup's begins.
+struct parcel {
+    unsigned pairs[BLOCKS_M][SUMS / 2];
+    place at;
+    bool full;
+};
+
+DEVICE_FN void fill_parcel(parcel &parcel, const real sum[BLOCKS_M][SUMS], place at)
+{
+    UNROLL
+    for (int i = 0; i < ALL_SUMS / 2; i++)
+        parcel.pairs[i / (SUMS / 2)][i % (SUMS / 2)] =
+            pair_of(sum[i / (SUMS / 2)], i % (SUMS / 2));
+    parcel.at = at;
+    parcel.full = true;
+}
+
+// The p-th of its pieces, if it is full. Slots take turns: that one was read long ago.
+DEVICE_FN void store_piece(const parcel &parcel, int p, const tensor_map *map, unsigned slots,
+                           int thread, int group)
+{
+    const unsigned slot = slots + p % STORE_SLOTS * BYTES_PIECE;
+    if (!parcel.full)
+        return;
+    if (thread == 0)
+        AWAIT_COPIES_OUT(STORE_SLOTS - 1);
+    group_sync(group);
+    write_piece(slot, &parcel.pairs[p / PIECES][p % PIECES * (PIECE_N / 4)], thread);
+    shared_ready();
+    group_sync(group);
+    if (thread == 0)
+        copy_out(map, parcel.at.column + p % PIECES * PIECE_N, parcel.at.row + p / PIECES * 64,
+                 BLOCK_Z, slot);
+}
+
+DEVICE_FN void store_parcel(parcel &parcel, const tensor_map *map, unsigned slots, int thread,
+                            int group)
+{
+    UNROLL
+    for (int p = 0; p < PARCEL_PIECES; p++)
+        store_piece(parcel, p, map, slots, thread, group);
+    parcel.full = false;
 }
 #endif
 

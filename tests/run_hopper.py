@@ -24,8 +24,9 @@ IN_TURN = (WIDE, dict(CLUSTER='1x2', SCHEDULE='pingpong'), 'gemm bf16 tt 600x200
 IN_RUNS = (SMALL, dict(DEAL='runs'), 'gemm bf16 nn 136x136x1000', 2, -1)
 PACKED = (SMALL, dict(PACK_A=1, PACK_B=1), 'gemm bf16 nn 72x41x137', 1, 0)
 WHOLE = (SMALL, dict(PACK_A=1, PACK_B=1), 'gemm bf16 nn 136x72x137', 1, 0)
+LATE = (WIDE, dict(STORE_LATE=1, TILE_N=128, STORE_SLOTS=2), 'gemm bf16 nn 840x600x456', 2, -1)
 CASES = [
-    SHARED, IN_TURN, IN_RUNS, PACKED, WHOLE,
+    SHARED, IN_TURN, IN_RUNS, PACKED, WHOLE, LATE,
     (SMALL, dict(), 'gemm bf16 nn 72x40x136', 1, 0),
     (SMALL, dict(CLUSTER='2x1', CLUSTER_K=2), 'gemm bf16 nt 200x72x456', 1, 0),
     (SMALL, dict(CLUSTER='4x1', CLUSTER_K=2, SPLIT_K=2), 'gemm bf16 nn 200x72x456', 2, 1),
@@ -43,6 +44,11 @@ CASES = [
     (WIDE, dict(CLUSTER='2x1', WALK='columns', GROUP=2, IN_FLIGHT=0),
      'gemm bf16 nn 600x456x72 batch=2 stride_b=0', 1, 0),
     (WIDE, dict(DEAL='even'), 'gemm bf16 nn 600x200x200 lda=208 ldc=208', 2, -1),
+    (WIDE, dict(STORE_LATE=1, TILE_N=192, CLUSTER='2x1'), 'gemm bf16 nt 1100x600x128 bias=row', 1, 1),
+    (WIDE, dict(STORE_LATE=1, TILE_N=128, DEAL='even', IN_FLIGHT=0), 'gemm f16 tn 840x600x200', 1, 0),
+    (WIDE, dict(STORE_LATE=1, TILE_N=128, STORE_SLOTS=2), 'gemm bf16 nn 840x600x40', 1, 0),
+    (WIDE, dict(STORE_LATE=1, TILE_N=128, STORE_SLOTS=2), 'gemm bf16 nn 840x600x200', 0, 2),
+    (SMALL, dict(STORE_LATE=1, TILE_N=128, STORE_SLOTS=1), 'gemm bf16 nn 264x264x200 batch=2', 1, 1),
     (SMALL, dict(DEAL='tiles', CLUSTER='2x1'), 'gemm bf16 nt 200x72x456', 1, 0),
     (SMALL, dict(DEAL='runs'), 'gemm f16 tn 264x104x1000 bias=row', 1, 1),
     (SMALL, dict(DEAL='runs'), 'gemm bf16 nn 72x40x64 activation=relu', -1, 1),
@@ -103,6 +109,10 @@ FAULTS = [
      '    write_words'),
     ("whole blocks' words are a row apart", WHOLE, 'row * WORD) * ld + line', 'row) * ld + line'),
     ('one part too few is added up', IN_RUNS, '- run + 1;', '- run;'),
+    ("a block's last tile stays in registers", LATE,
+     '    store_parcel(last, map_c, pieces, thread, group);', ''),
+    ('a piece takes the sums of another', LATE, '[p % PIECES * (PIECE_N / 4)]',
+     '[(p + 1) % PIECES * (PIECE_N / 4)]'),
 ]
 
 

@@ -73,7 +73,7 @@ DEVICE_FN void copy_out(const tensor_map *map, int x, int y, int z, unsigned fro
     copy_box_out(*map->matrix, x, y, z, from);
 }
 
-DEVICE_FN void await_copies_out(void) {}
+#define AWAIT_COPIES_OUT(behind)
 DEVICE_FN void shared_ready(void) {}
 
 // ---- shared memory
