@@ -161,14 +161,26 @@ static bool add_any(struct plan *plan, struct cover *cover,
     return most >= 0;
 }
 
-/* Adds a legal configuration with one knob at one value, of any variant. */
+static void draw_seed(struct plan *plan, const struct mmt_template *template,
+                      struct mmt_config *config)
+{
+    config->template = template;
+    memcpy(config->values, template->seeds[draw(plan, (unsigned) template->num_seeds)],
+           sizeof config->values);
+}
+
+/* Adds a legal configuration with one knob at one value, of any variant: the others
+ * drawn, or a starting point's, as some values go with few of the others. */
 static bool add_value(struct plan *plan, struct cover *cover,
                       const struct mmt_template *template, int knob, int value)
 {
     struct mmt_config config;
     for (int tries = 0; tries < TRIES; tries++) {
         struct mmt_variant variant = variant_at(template, (int) draw(plan, NUM_VARIANTS));
-        draw_config(plan, template, &config);
+        if (tries % 2 && template->num_seeds > 0)
+            draw_seed(plan, template, &config);
+        else
+            draw_config(plan, template, &config);
         config.values[knob] = value;
         if (!has_variant(template, &variant) ||
             mmt_config_reject(&config, &variant, plan->caps))
