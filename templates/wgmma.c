@@ -217,8 +217,8 @@ static const char *reject_tile(const int *v, const struct mmt_variant *variant)
         (out != 2 || v[SCHEDULE] != COOPERATIVE || !v[STORE_SLOTS] || v[PROMOTE] ||
          v[TURN] || (v[DEAL] != ROUNDS && v[DEAL] != EVEN)))
         return "STORE_LATE is for C of 16 bits that goes through STORE_SLOTS, of "
-               "cooperative "
-               "CONSUMERS that stay (DEAL rounds or even), without PROMOTE and TURN";
+               "cooperative CONSUMERS that stay (DEAL rounds or even), without "
+               "PROMOTE and TURN";
     if (v[PROMOTE] == 1 && v[IN_FLIGHT])
         return "PROMOTE 1 waits for each slot: IN_FLIGHT must be 0";
     return NULL;

@@ -67,13 +67,13 @@ static void draw_config(struct plan *plan, const struct mmt_template *template,
     }
 }
 
-/* Outputs, biases and activations take turns. */
+/* Outputs, biases and activations take turns, outputs whatever the alignment. */
 static void vary_end(const struct mmt_template *template, int index,
                      struct mmt_variant *variant)
 {
     bool whole = mmt_type_in(variant->type, MMT_WHOLE_TYPES);
 
-    for (int i = 0; i < index % 8; i++)
+    for (int i = 0; i < index / 2 % 4; i++)
         do
             variant->out = (mmt_type) ((variant->out + 1) % MMT_NUM_TYPES);
         while (!mmt_type_in(variant->out, mmt_type_outputs(variant->type)));
