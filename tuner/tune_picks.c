@@ -201,6 +201,13 @@ static void pick_sibling_bests(struct mmt_calibration *c)
     free(ranked);
 }
 
+static struct mmt_config config_of(const struct mmt_template *template, const int *values)
+{
+    struct mmt_config config = { .template = template };
+    memcpy(config.values, values, (size_t) template->num_knobs * sizeof(int));
+    return config;
+}
+
 /* What the templates suggest and this device can run: the first suggestion of each, then
  * the second of each, …; returns how many. */
 static int list_seeds(const struct mmt_calibration *c, struct mmt_config *out, int most)
@@ -215,9 +222,7 @@ static int list_seeds(const struct mmt_calibration *c, struct mmt_config *out, i
                 !mmt_tune_is_meant(c->t, template, c->kind))
                 continue;
             more = 1;
-            out[count] = (struct mmt_config){ .template = template };
-            memcpy(out[count].values, template->seeds[seed],
-                   (size_t) template->num_knobs * sizeof(int));
+            out[count] = config_of(template, template->seeds[seed]);
             count += !mmt_config_reject(&out[count], &variant, &c->t->caps);
         }
     }
@@ -256,8 +261,7 @@ static int list_proposals(const struct mmt_calibration *c, struct mmt_config *ou
 static bool serves(const struct mmt_calibration *c, const struct mmt_template *template,
                    const int *values, const mmt_problem *problem)
 {
-    struct mmt_config config = { .template = template };
-    memcpy(config.values, values, (size_t) template->num_knobs * sizeof(int));
+    const struct mmt_config config = config_of(template, values);
     return !mmt_config_refuse(&config, problem, &c->t->caps);
 }
 
@@ -307,12 +311,11 @@ static void pick_specialists(struct mmt_calibration *c)
         if (!mmt_tune_is_meant(c->t, template, c->kind))
             continue;
         for (int i = 0; i < MMT_MOST_CALIBRATION_SHAPES; i++) {
-            struct mmt_config config = { .template = template };
             bool served = is_served(c, template, &shapes[i], &any);
             const int *seed = served ? NULL : serving_seed(c, template, &shapes[i]);
             if (!seed || (!any && serving_seed(c, template, c->kind)))
                 continue;
-            memcpy(config.values, seed, (size_t) template->num_knobs * sizeof(int));
+            const struct mmt_config config = config_of(template, seed);
             pick(c, &config, false, false);
         }
     }
@@ -349,9 +352,7 @@ static void pick_rarely_served(struct mmt_calibration *c)
             2 * count_served(c, template, shapes) > MMT_MOST_CALIBRATION_SHAPES)
             continue;
         for (int i = 0; i < template->num_seeds; i++) {
-            struct mmt_config config = { .template = template };
-            memcpy(config.values, template->seeds[i],
-                   (size_t) template->num_knobs * sizeof(int));
+            const struct mmt_config config = config_of(template, template->seeds[i]);
             if (!mmt_config_reject(&config, &variant, &c->t->caps))
                 pick(c, &config, false, false);
         }
