@@ -117,6 +117,10 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     { 0, 1, 1, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 4, 0, 128 },
     { 0, 1, 1,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 4, 0, 128 },
     /* f8 */
+    { 0, 0, 0, 256, 128, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 2, 2, 128 },
+    { 0, 0, 0, 256, 128, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 4, 2, 128 },
+    { 0, 0, 0, 256, 128, 1,  4, 2, COOPERATIVE, BESIDE, 1,  1, ROUNDS, ROWS, 8, 1, 2, 2, 128 },
+    { 0, 0, 0, 256, 128, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 2, 2, 128 },
     { 0, 0, 0, 128, 128, 1,  6, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 4, 2, 128 },
     { 0, 0, 0, 128, 192, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 4, 2, 128 },
     { 0, 0, 0, 128, 192, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 4, 2, 128 },
@@ -221,6 +225,9 @@ static const char *reject_tile(const int *v, const struct mmt_variant *variant)
                "PROMOTE and TURN";
     if (v[PROMOTE] == 1 && v[IN_FLIGHT])
         return "PROMOTE 1 waits for each slot: IN_FLIGHT must be 0";
+    if (blocks / owners > 1 && v[STAGES] < v[PROMOTE])
+        return "blocks of 64 rows below each other read PROMOTE slots in turn: STAGES "
+               "must be as many";
     return NULL;
 }
 

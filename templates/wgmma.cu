@@ -294,7 +294,7 @@ DEVICE_FN void consume_turned(real sum[BLOCKS_M][SUMS], const problem &p, const 
 #endif
 
 // Start multiplying the slot of that number.
-DEVICE_FN void start_slot(real sum[BLOCKS_M][SUMS], const ring &ring, unsigned long long left,
+DEVICE_FN void start_slot(real sum[AT_ONCE][SUMS], const ring &ring, unsigned long long left,
                           unsigned long long right, unsigned number, bool add)
 {
     const unsigned at = number % STAGES * (BYTES_SLOT / 16);
@@ -302,47 +302,60 @@ DEVICE_FN void start_slot(real sum[BLOCKS_M][SUMS], const ring &ring, unsigned l
     multiply(sum, left + at, right + at, add);
 }
 
-// Add up so many slots, from that number on, to what the sums hold if `add`, and release all but
-// the last one. They are under way still.
-DEVICE_FN void add_slots(real sum[BLOCKS_M][SUMS], const problem &p, const ring &ring,
+// Add up so many slots, from that number on, to what the sums hold if `add`; they are under way
+// still. If nobody reads them `again`, all but the last one are released.
+DEVICE_FN void add_slots(real sum[AT_ONCE][SUMS], const problem &p, const ring &ring,
                          unsigned long long left, unsigned long long right, unsigned number,
-                         int depth, bool add, int lane)
+                         int depth, bool add, bool again, int lane)
 {
     NO_UNROLL
     for (int d = 0; d < depth; d++, number++) {
         start_slot(sum, ring, left, right, number, add || d > 0);
+        if (again)
+            continue;
         AWAIT_WGMMA(IN_FLIGHT);
         if (IN_FLIGHT ? d > 0 : d < depth - 1)
             release(p, ring, number - IN_FLIGHT, lane);
     }
 }
 
-// The same from nothing. With PROMOTE the tensor cores sum up so many slots at a time, and all but
-// the last one are done when it is.
+#if PROMOTE
+// The same from nothing. The tensor cores sum up PROMOTE slots at a time for each 64 rows in
+// turn, and the last slot is done with, too.
 DEVICE_FN void consume(real sum[BLOCKS_M][SUMS], const problem &p, const ring &ring,
                        unsigned long long left, unsigned long long right, unsigned number,
                        int depth, int lane)
 {
     clear(sum);
-#if PROMOTE
-    real part[BLOCKS_M][SUMS];
     NO_UNROLL
-    for (int rest = depth; rest > 0; rest -= PROMOTE) {
+    for (int rest = depth; rest > 0; rest -= PROMOTE, number += PROMOTE) {
         const int slots = min(rest, PROMOTE);
-        add_slots(part, p, ring, left, right, number, slots, false, lane);
-        AWAIT_WGMMA(0);
-        settle(part);
-        number += slots;
-        if (rest > PROMOTE)
-            release(p, ring, number - 1, lane);
         UNROLL
-        for (int i = 0; i < ALL_SUMS; i++)
-            sum[i / SUMS][i % SUMS] += part[i / SUMS][i % SUMS];
+        for (int i = 0; i < BLOCKS_M; i++) {
+            const bool again = i < BLOCKS_M - 1;
+            real part[1][SUMS];
+            add_slots(part, p, ring, left + operand(i, 0, TILE_M, LEFT_DEEP), right, number,
+                      slots, false, again, lane);
+            AWAIT_WGMMA(0);
+            settle(part);
+            if (!again && rest > PROMOTE)
+                release(p, ring, number + PROMOTE - 1, lane);
+            UNROLL
+            for (int s = 0; s < SUMS; s++)
+                sum[i][s] += part[0][s];
+        }
     }
-#else
-    add_slots(sum, p, ring, left, right, number, depth, true, lane);
-#endif
 }
+#else
+// The same from nothing.
+DEVICE_FN void consume(real sum[BLOCKS_M][SUMS], const problem &p, const ring &ring,
+                       unsigned long long left, unsigned long long right, unsigned number,
+                       int depth, int lane)
+{
+    clear(sum);
+    add_slots(sum, p, ring, left, right, number, depth, true, false, lane);
+}
+#endif
 
 #if STORE_LATE
 // The same, and the last tile's C goes out meanwhile, a piece with each of the first slots, or
@@ -370,7 +383,7 @@ DEVICE_FN void consume_and_store(real sum[BLOCKS_M][SUMS], const problem &p, con
     } else {
         store_parcel(last, map, slots, thread, group);
     }
-    add_slots(sum, p, ring, left, right, number + first, depth - first, true, lane);
+    add_slots(sum, p, ring, left, right, number + first, depth - first, true, false, lane);
 }
 #endif
 

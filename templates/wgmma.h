@@ -109,18 +109,25 @@ static inline size_t shared_bytes(const int *v, mmt_type type, mmt_type out, boo
                      v[CONSUMERS] * v[STORE_SLOTS] * piece);
 }
 
-/* Sums of a thread, and the registers that they take. */
-static inline int sums(const int *v)
+/* Instructions below each other in a consumer's part of a tile. */
+static inline int blocks_of_consumer(const int *v)
 {
-    return v[TILE_M] / BLOCK_M / consumers_of_a_tile(v) * v[TILE_N] / 2;
+    return v[TILE_M] / BLOCK_M / consumers_of_a_tile(v);
 }
 
-/* And those of operands that are turned, of one slot and of the next one; and of C, two
- * elements in each, that is stored late. */
+/* Sums of a thread. */
+static inline int sums(const int *v)
+{
+    return blocks_of_consumer(v) * v[TILE_N] / 2;
+}
+
+/* Sums, and one instruction's that are promoted; operands that are turned, of one slot
+ * and of the next one; and C, two elements in each, that is stored late. */
 static inline int registers_of_sums(const int *v)
 {
-    const int steps = 4 * v[DEPTH], blocks = v[TILE_M] / BLOCK_M / consumers_of_a_tile(v);
-    return (v[PROMOTE] ? 2 * sums(v) : sums(v)) + (v[TURN] ? 2 * 4 * steps * blocks : 0) +
+    const int steps = 4 * v[DEPTH];
+    return sums(v) + (v[PROMOTE] ? v[TILE_N] / 2 : 0) +
+           (v[TURN] ? 2 * 4 * steps * blocks_of_consumer(v) : 0) +
            (v[STORE_LATE] ? sums(v) / 2 : 0);
 }
 

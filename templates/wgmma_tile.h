@@ -33,6 +33,7 @@
 #define BLOCKS_M  (TILE_M / 64 / OWNERS)        // instructions below each other
 #define SUMS      (TILE_N / 2)                  // registers that each of them adds to
 #define ALL_SUMS  (BLOCKS_M * SUMS)             // of a thread
+#define AT_ONCE   (PROMOTE ? 1 : BLOCKS_M)      // instructions' sums that grow at once
 #define THREADS   (CONSUMERS * 128 + (CONSUMERS == 1 ? 32 : 128))
 #define CLUSTER_M (CLUSTER / 10)                // blocks that share what they need of
 #define CLUSTER_N (CLUSTER % 10)                // right, and of left
@@ -115,14 +116,14 @@ DEVICE_FN int operand(int block, int step, int tile, bool deep)
 // ---- sums -----------------------------------------------------------------------------
 
 // Start multiplying the tiles of a slot, and add to what the sums hold if `add`.
-DEVICE_FN void multiply(real sum[BLOCKS_M][SUMS], unsigned long long left,
+DEVICE_FN void multiply(real sum[AT_ONCE][SUMS], unsigned long long left,
                         unsigned long long right, bool add)
 {
     wgmma_begin();
     UNROLL
     for (int s = 0; s < STEPS; s++)
         UNROLL
-        for (int i = 0; i < BLOCKS_M; i++)
+        for (int i = 0; i < AT_ONCE; i++)
             WGMMA("m64n" TEXT(TILE_N) WGMMA_TYPES, WGMMA_SIGNS, sum[i],
                   left + operand(i, s, TILE_M, LEFT_DEEP),
                   right + operand(0, s, TILE_N, RIGHT_DEEP), add || s > 0);
@@ -180,10 +181,10 @@ DEVICE_FN void settle_words(unsigned words[STEPS][BLOCKS_M][4])
 }
 #endif
 
-DEVICE_FN void settle(real sum[BLOCKS_M][SUMS])
+DEVICE_FN void settle(real sum[AT_ONCE][SUMS])
 {
     UNROLL
-    for (int s = 0; s < ALL_SUMS; s++)
+    for (int s = 0; s < AT_ONCE * SUMS; s++)
         settle_register(sum[s / SUMS][s % SUMS]);
 }
 

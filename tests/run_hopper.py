@@ -25,8 +25,9 @@ IN_RUNS = (SMALL, dict(DEAL='runs'), 'gemm bf16 nn 136x136x1000', 2, -1)
 PACKED = (SMALL, dict(PACK_A=1, PACK_B=1), 'gemm bf16 nn 72x41x137', 1, 0)
 WHOLE = (SMALL, dict(PACK_A=1, PACK_B=1), 'gemm bf16 nn 136x72x137', 1, 0)
 LATE = (WIDE, dict(STORE_LATE=1, TILE_N=128, STORE_SLOTS=2), 'gemm bf16 nn 840x600x456', 2, -1)
+PROMOTED = (WIDE, dict(TILE_M=256, TILE_N=128, PROMOTE=2), 'gemm f8e4m3 nt 600x272x1936', 1, 1)
 CASES = [
-    SHARED, IN_TURN, IN_RUNS, PACKED, WHOLE, LATE,
+    SHARED, IN_TURN, IN_RUNS, PACKED, WHOLE, LATE, PROMOTED,
     (SMALL, dict(), 'gemm bf16 nn 72x40x136', 1, 0),
     (SMALL, dict(CLUSTER='2x1', CLUSTER_K=2), 'gemm bf16 nt 200x72x456', 1, 0),
     (SMALL, dict(CLUSTER='4x1', CLUSTER_K=2, SPLIT_K=2), 'gemm bf16 nn 200x72x456', 2, 1),
@@ -90,6 +91,10 @@ CASES = [
     (SMALL, dict(SWAP=1, SPLIT_K=2), 'gemm tf32 nt 20x72x0', 2, -1),
     (WIDE, dict(TILE_N=32, PROMOTE=2, IN_FLIGHT=0), 'gemm f8e4m3 nn 144x48x656', 1, 1),
     (SMALL, dict(PROMOTE=4), 'gemm f8e5m2 nt 144x48x1056 out=f32', 1, 1),
+    (WIDE, dict(TILE_M=256, TILE_N=32, PROMOTE=4, STAGES=4, CLUSTER='2x1', DEAL='runs'),
+     'gemm f8e4m3 nt 528x160x1424', 1, 0),
+    (WIDE, dict(TILE_M=128, TILE_N=48, PROMOTE=1, STAGES=2, SCHEDULE='pingpong', IN_FLIGHT=0),
+     'gemm f8e5m2 nt 400x160x912', 2, -1),
 ]
 
 # What a case must not come out right with.
@@ -103,6 +108,8 @@ FAULTS = [
      'begin % p.depth'),
     ('parts of neighbouring tiles are in one place', IN_RUNS, 'w.part = p.cluster + w.tile;',
      'w.part = p.cluster;'),
+    ('slots are released before the rows below have read them', PROMOTED,
+     'again = i < BLOCKS_M - 1', 'again = false'),
     ('the last line is not packed', PACKED, 'line + i * LINES_APART < lines && word',
      'line + i * LINES_APART < lines - 1 && word'),
     ('columns are packed before all rows are read', PACKED, '    __syncthreads();\n    write_words',
