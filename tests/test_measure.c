@@ -161,8 +161,8 @@ static void test_budget(struct mmt_session *session)
  * one that was long at work is a sample like any other. */
 static void test_first_execution(struct mmt_session *session)
 {
-    struct planted loading = { .says = { .015, .001 }, .count = 2 };
-    struct planted slow = { .says = { .03, .001 }, .count = 2 };
+    struct planted loading = { .says = { .155, .001 }, .count = 2 };
+    struct planted slow = { .says = { .3, .001 }, .count = 2 };
     struct mmt_measure_limits limits = { .budget_seconds = 1e-9 };
     struct mmt_config config = naive();
     struct mmt_measured time;
@@ -173,7 +173,7 @@ static void test_first_execution(struct mmt_session *session)
     CHECK(time.time.median == .001 && time.time.samples == 1);
     plant(session, &slow);
     CHECK_OK(mmt_measure_candidate(session, &config, &limits, &time, &err), err);
-    CHECK(time.time.median == .03 && time.time.samples == 1);
+    CHECK(time.time.median == .3 && time.time.samples == 1);
 }
 
 /* The clock drifts by a tenth a batch. One after the other, the second of two equal
@@ -293,22 +293,22 @@ static void test_slowed_down_between(mmt_device *device, struct mmt_session *ses
     CHECK(!it.health.throttled && it.health.clock_mhz == 2000);
 }
 
-/* The first time is slowed down, and seven batches of 20 ms, which is so long that the
- * first counts; a rest follows. `second` is
- * the health of the second time, `seconds` what it takes. */
+/* The first time is slowed down, and eight batches of 20 ms, the first of which does not
+ * count; a rest follows. `second` is the health of the second time, `seconds` what it
+ * takes. */
 static struct mmt_measured time_twice(mmt_device *device, struct mmt_session *session,
                                       struct mmt_health second, double seconds,
                                       const struct mmt_measure_limits *limits,
                                       int *batches)
 {
-    const struct ail rows[] = { { 0, { 90, 1000, 4, "thermal" } }, { 7, second } };
-    struct planted planted = { .count = 8 };
+    const struct ail rows[] = { { 0, { 90, 1000, 4, "thermal" } }, { 8, second } };
+    struct planted planted = { .count = 9 };
     struct mmt_config config = naive();
     struct mmt_measured it = { 0 };
     mmt_error err = { 0 };
 
-    for (int i = 0; i < 8; i++)
-        planted.says[i] = i < 7 ? 0.02 : seconds;
+    for (int i = 0; i < 9; i++)
+        planted.says[i] = i < 8 ? 0.02 : seconds;
     ail(device, session, &planted, rows, 2);
     CHECK_OK(mmt_measure_candidate(session, &config, limits, &it, &err), err);
     *batches = planted.next;
@@ -324,13 +324,13 @@ static void test_timed_again(mmt_device *device, struct mmt_session *session)
     int batches;
 
     it = time_twice(device, session, fine, 0.01, NULL, &batches);
-    CHECK(batches == 15 && it.time.median == 0.01 && !it.health.throttled);
+    CHECK(batches == 16 && it.time.median == 0.01 && !it.health.throttled);
     it = time_twice(device, session, fine, 0.0201, NULL, &batches);
-    CHECK(batches == 14 && it.time.median == 0.0201 && !it.health.throttled);
+    CHECK(batches == 16 && it.time.median == 0.0201 && !it.health.throttled);
     it = time_twice(device, session, slow, 0.019, NULL, &batches);
-    CHECK(batches == 15 && it.time.median == 0.019 && it.health.throttled);
+    CHECK(batches == 16 && it.time.median == 0.019 && it.health.throttled);
     it = time_twice(device, session, slow, 0.021, NULL, &batches);
-    CHECK(batches == 14 && it.time.median == 0.02 && it.health.throttled);
+    CHECK(batches == 16 && it.time.median == 0.02 && it.health.throttled);
 }
 
 /* Half the clock may double the time: 20 ms then contend with 10 ms, but not with 9, and
@@ -341,16 +341,16 @@ static void test_who_contends(mmt_device *device, struct mmt_session *session)
     int batches;
 
     time_twice(device, session, fine, 0.01, &limits, &batches);
-    CHECK(batches > 7);
+    CHECK(batches > 8);
     limits.best_seconds = 0.009;
     time_twice(device, session, fine, 0.01, &limits, &batches);
-    CHECK_EQ_INT(batches, 7);
+    CHECK_EQ_INT(batches, 8);
     limits.best_mhz = 1000, limits.best_seconds = 0.018;
     time_twice(device, session, fine, 0.01, &limits, &batches);
-    CHECK_EQ_INT(batches, 7);
+    CHECK_EQ_INT(batches, 8);
     limits.best_seconds = 0.019;
     time_twice(device, session, fine, 0.01, &limits, &batches);
-    CHECK(batches > 7);
+    CHECK(batches > 8);
 }
 
 /* Finalists are timed in turn: a slowdown stands beside those that it met. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/cost.h"
 #include "tuner/tune.h"
 
 /* Closer than this is a tie; further behind than that is no finalist; and what reaches
@@ -46,14 +47,45 @@ static bool is_hot(const struct mmt_tuning *t, const struct mmt_record *best)
            mmt_problem_flops(&best->problem) / ceiling > hard * best->result.time.median;
 }
 
-/* A hot device ranks kernels in another order than a cool one, so that more take part. */
-static int choose_finalists(const struct mmt_tuning *t, const struct mmt_record *timed,
+static bool same_tile(const struct mmt_config *a, const struct mmt_config *b)
+{
+    return a->template == b->template &&
+           mmt_cost_knob(a, "TILE_M") == mmt_cost_knob(b, "TILE_M") &&
+           mmt_cost_knob(a, "TILE_N") == mmt_cost_knob(b, "TILE_N");
+}
+
+/* Brings forward the first record that has the tile of fewer than SAME of those before
+ * `at` and is not too far behind; false if there is none. */
+static bool bring_forward(struct mmt_record *timed, int count, int at, double slowest)
+{
+    enum { SAME = 3 };
+    for (int i = at; i < count && timed[i].result.time.median <= slowest; i++) {
+        int same = 0;
+        for (int j = 0; j < at; j++)
+            same += same_tile(&timed[i].config, &timed[j].config);
+        if (same >= SAME)
+            continue;
+        const struct mmt_record next = timed[i];
+        memmove(&timed[at + 1], &timed[at], (size_t) (i - at) * sizeof *timed);
+        timed[at] = next;
+        return true;
+    }
+    return false;
+}
+
+/* A hot device ranks kernels in another order than a cool one, so that more take part,
+ * and of more than two tiles where the fast ones have them. */
+static int choose_finalists(const struct mmt_tuning *t, struct mmt_record *timed,
                             int count)
 {
-    const int most = is_hot(t, timed) ? 8 : 5;
+    const bool hot = is_hot(t, timed);
+    const int most = hot ? 8 : 5;
+    const double slowest = behind * timed[0].result.time.median;
     int chosen = 0;
-    while (chosen < count && chosen < most &&
-           timed[chosen].result.time.median <= behind * timed[0].result.time.median)
+
+    while (hot && chosen < most && bring_forward(timed, count, chosen, slowest))
+        chosen++;
+    while (chosen < count && chosen < most && timed[chosen].result.time.median <= slowest)
         chosen++;
     return chosen;
 }
