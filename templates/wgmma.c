@@ -117,9 +117,12 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     { 0, 1, 1, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 4, 0, 128 },
     { 0, 1, 1,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 4, 0, 128 },
     /* f8 */
+    { 0, 0, 0, 128, 128, 1,  6, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 1, 2, 128 },
+    { 0, 0, 0, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 1, 2, 128 },
+    { 0, 0, 0, 256,  96, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 1, 2, 128 },
+    { 0, 0, 0, 256, 128, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 0, 1, 2, 128 },
+    { 0, 0, 0, 256, 128, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 0, 1, 2, 128 },
     { 0, 0, 0, 256, 128, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 2, 2, 128 },
-    { 0, 0, 0, 256, 128, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 4, 2, 128 },
-    { 0, 0, 0, 256, 128, 1,  4, 2, COOPERATIVE, BESIDE, 1,  1, ROUNDS, ROWS, 8, 1, 2, 2, 128 },
     { 0, 0, 0, 256, 128, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 2, 2, 128 },
     { 0, 0, 0, 128, 128, 1,  6, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 4, 2, 128 },
     { 0, 0, 0, 128, 192, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 4, 2, 128 },
@@ -223,8 +226,9 @@ static const char *reject_tile(const int *v, const struct mmt_variant *variant)
         return "STORE_LATE is for C of 16 bits that goes through STORE_SLOTS, of "
                "cooperative CONSUMERS that stay (DEAL rounds or even), without "
                "PROMOTE and TURN";
-    if (v[PROMOTE] == 1 && v[IN_FLIGHT])
-        return "PROMOTE 1 waits for each slot: IN_FLIGHT must be 0";
+    if (has_two_parts(v) && blocks / owners > 2)
+        return "PROMOTE 1 with IN_FLIGHT 1 has parts for two blocks of 64 rows of a "
+               "warpgroup's";
     if (blocks / owners > 1 && v[STAGES] < v[PROMOTE])
         return "blocks of 64 rows below each other read PROMOTE slots in turn: STAGES "
                "must be as many";

@@ -83,7 +83,8 @@
 #endif
 #ifndef PROMOTE
 #define PROMOTE 0             // f8: slots that the tensor cores sum up, in 14 bits or so,
-#endif                        // before full precision takes over; other types: 0
+#endif                        // before full precision takes over; 1 with IN_FLIGHT 1: it
+                              // does while they are at the next 64 rows; other types: 0
 #ifndef STORE_SLOTS
 #define STORE_SLOTS 2         // pieces of C, 64 rows each, that a warpgroup has on their
 #endif                        // way through shared memory; 0: C is stored from registers
@@ -302,24 +303,90 @@ DEVICE_FN void start_slot(real sum[AT_ONCE][SUMS], const ring &ring, unsigned lo
     multiply(sum, left + at, right + at, add);
 }
 
-// Add up so many slots, from that number on, to what the sums hold if `add`; they are under way
-// still. If nobody reads them `again`, all but the last one are released.
+// Of a piece's `depth` slots, from that number on, add up those that follow the `first` ones, to
+// what the sums hold if `add`; they are under way still. If nobody reads them `again`, all but
+// the last one are released.
 DEVICE_FN void add_slots(real sum[AT_ONCE][SUMS], const problem &p, const ring &ring,
                          unsigned long long left, unsigned long long right, unsigned number,
-                         int depth, bool add, bool again, int lane)
+                         int first, int depth, bool add, bool again, int lane)
 {
     NO_UNROLL
-    for (int d = 0; d < depth; d++, number++) {
-        start_slot(sum, ring, left, right, number, add || d > 0);
+    for (int d = first; d < depth; d++) {
+        start_slot(sum, ring, left, right, number + d, add || d > 0);
         if (again)
             continue;
         AWAIT_WGMMA(IN_FLIGHT);
         if (IN_FLIGHT ? d > 0 : d < depth - 1)
-            release(p, ring, number - IN_FLIGHT, lane);
+            release(p, ring, number + d - IN_FLIGHT, lane);
     }
 }
 
-#if PROMOTE
+#if PROMOTE == 1 && IN_FLIGHT
+// A piece's units of work are its slots, each for one 64 rows after the other. Even ones and odd
+// ones have registers of their own for their part of the sums. Start a unit; `number` is that of
+// the piece's first slot.
+DEVICE_FN void start_unit(real part[1][SUMS], const ring &ring, unsigned long long left,
+                          unsigned long long right, unsigned number, int unit, bool odd)
+{
+    const int block = odd % BLOCKS_M;
+    const unsigned slot = number + unit / BLOCKS_M, at = slot % STAGES * (BYTES_SLOT / 16);
+    if (block == 0)
+        await_slot(ring, slot);
+    multiply(part, left + operand(block, 0, TILE_M, LEFT_DEEP) + at, right + at, false);
+}
+
+DEVICE_FN void add_part(real sum[SUMS], real part[1][SUMS])
+{
+    settle(part);
+    UNROLL
+    for (int s = 0; s < SUMS; s++)
+        sum[s] += part[0][s];
+}
+
+// Start the unit after that one, and add up that one's part while the tensor cores are at it.
+DEVICE_FN void pass_unit(real sum[BLOCKS_M][SUMS], real part[1][SUMS], real next[1][SUMS],
+                         const problem &p, const ring &ring, unsigned long long left,
+                         unsigned long long right, unsigned number, int unit, bool odd,
+                         int lane)
+{
+    const int block = odd % BLOCKS_M;
+    start_unit(next, ring, left, right, number, unit + 1, !odd);
+    AWAIT_WGMMA(1);
+    if (block == BLOCKS_M - 1)
+        release(p, ring, number + unit / BLOCKS_M, lane);
+    add_part(sum[block], part);
+}
+
+// The same from nothing, and the last slot is done with, too. An even unit is under way where
+// the loop begins and where it ends: ways that meet must agree on it. With two blocks of 64 rows
+// the last unit is never even; yet without that way ptxas has each unit waited for.
+DEVICE_FN void consume(real sum[BLOCKS_M][SUMS], const problem &p, const ring &ring,
+                       unsigned long long left, unsigned long long right, unsigned number,
+                       int depth, int lane)
+{
+    const int units = depth * BLOCKS_M;
+    real even[1][SUMS], odd[1][SUMS];
+    int unit = 0;
+
+    clear(sum);
+    if (depth == 0)
+        return;
+    start_unit(even, ring, left, right, number, unit, false);
+    NO_UNROLL
+    for (; unit < units - 2; unit += 2) {
+        pass_unit(sum, even, odd, p, ring, left, right, number, unit, false, lane);
+        pass_unit(sum, odd, even, p, ring, left, right, number, unit + 1, true, lane);
+    }
+    if (unit < units - 1) {
+        pass_unit(sum, even, odd, p, ring, left, right, number, unit, false, lane);
+        AWAIT_WGMMA(0);
+        add_part(sum[BLOCKS_M - 1], odd);
+    } else {
+        AWAIT_WGMMA(0);
+        add_part(sum[0], even);
+    }
+}
+#elif PROMOTE
 // The same from nothing. The tensor cores sum up PROMOTE slots at a time for each 64 rows in
 // turn, and the last slot is done with, too.
 DEVICE_FN void consume(real sum[BLOCKS_M][SUMS], const problem &p, const ring &ring,
@@ -334,7 +401,7 @@ DEVICE_FN void consume(real sum[BLOCKS_M][SUMS], const problem &p, const ring &r
         for (int i = 0; i < BLOCKS_M; i++) {
             const bool again = i < BLOCKS_M - 1;
             real part[1][SUMS];
-            add_slots(part, p, ring, left + operand(i, 0, TILE_M, LEFT_DEEP), right, number,
+            add_slots(part, p, ring, left + operand(i, 0, TILE_M, LEFT_DEEP), right, number, 0,
                       slots, false, again, lane);
             AWAIT_WGMMA(0);
             settle(part);
@@ -353,37 +420,38 @@ DEVICE_FN void consume(real sum[BLOCKS_M][SUMS], const problem &p, const ring &r
                        int depth, int lane)
 {
     clear(sum);
-    add_slots(sum, p, ring, left, right, number, depth, true, false, lane);
+    add_slots(sum, p, ring, left, right, number, 0, depth, true, false, lane);
 }
 #endif
 
 #if STORE_LATE
 // The same, and the last tile's C goes out meanwhile, a piece with each of the first slots, or
-// first of all where there are fewer slots than pieces. Each of these slots is waited for: ptxas
-// lets no two ways meet while sums are under way.
+// first of all where there are fewer slots than pieces. All slots are done with: ptxas lets no
+// two ways meet while sums are under way.
 DEVICE_FN void consume_and_store(real sum[BLOCKS_M][SUMS], const problem &p, const ring &ring,
                                  unsigned long long left, unsigned long long right,
-                                 unsigned number, int depth, int lane, parcel &last,
+                                 unsigned number, int depth, int lane, const parcel &last,
                                  const tensor_map *map, unsigned slots, int thread, int group)
 {
-    const int first = depth < PARCEL_PIECES ? 0 : PARCEL_PIECES;
-
-    clear(sum);
-    if (first > 0) {
-        UNROLL
-        for (int d = 0; d < PARCEL_PIECES; d++) {
-            start_slot(sum, ring, left, right, number + d, true);
-            store_piece(last, d, map, slots, thread, group);
-            AWAIT_WGMMA(0);
-            if (d < depth - 1)
-                release(p, ring, number + d, lane);
-        }
-        settle(sum);
-        last.full = false;
-    } else {
+    if (depth < PARCEL_PIECES) {
         store_parcel(last, map, slots, thread, group);
+        clear(sum);
+        add_slots(sum, p, ring, left, right, number, 0, depth, true, false, lane);
+        AWAIT_WGMMA(0);
+        settle(sum);
+        return;
     }
-    add_slots(sum, p, ring, left, right, number + first, depth - first, true, false, lane);
+    UNROLL
+    for (int d = 0; d < PARCEL_PIECES; d++) {
+        start_slot(sum, ring, left, right, number + d, d > 0);
+        store_piece(last, d, map, slots, thread, group);
+        AWAIT_WGMMA(IN_FLIGHT);
+        if (IN_FLIGHT ? d > 0 : d < depth - 1)
+            release(p, ring, number + d - IN_FLIGHT, lane);
+    }
+    add_slots(sum, p, ring, left, right, number, PARCEL_PIECES, depth, true, false, lane);
+    AWAIT_WGMMA(0);
+    settle(sum);
 }
 #endif
 
@@ -403,8 +471,7 @@ DEVICE_FN void multiply_all(const problem &p, const ring &ring, const output &ou
     unsigned number = 0, first;
 #if STORE_LATE
     const unsigned pieces = ring.pieces + group * STORE_SLOTS * BYTES_PIECE;
-    parcel last;
-    last.full = false;
+    parcel last = {};   // not full
 #endif
 
     if (SCHEDULE && group == CONSUMERS - 1)
@@ -428,7 +495,7 @@ DEVICE_FN void multiply_all(const problem &p, const ring &ring, const output &ou
 #endif
         if (SCHEDULE)
             give_turn(group);
-        if (!PROMOTE) {
+        if (!PROMOTE && !STORE_LATE) {
             AWAIT_WGMMA(0);
             settle(sum);
         }

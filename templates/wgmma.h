@@ -121,12 +121,18 @@ static inline int sums(const int *v)
     return blocks_of_consumer(v) * v[TILE_N] / 2;
 }
 
-/* Sums, and one instruction's that are promoted; operands that are turned, of one slot
- * and of the next one; and C, two elements in each, that is stored late. */
+/* Whether an instruction's sums are promoted while the next one runs. */
+static inline bool has_two_parts(const int *v)
+{
+    return v[PROMOTE] == 1 && v[IN_FLIGHT];
+}
+
+/* Sums, and one or two instructions' that are promoted; operands that are turned, of one
+ * slot and of the next one; and C, two elements in each, that is stored late. */
 static inline int registers_of_sums(const int *v)
 {
     const int steps = 4 * v[DEPTH];
-    return sums(v) + (v[PROMOTE] ? v[TILE_N] / 2 : 0) +
+    return sums(v) + (v[PROMOTE] ? v[TILE_N] / 2 << has_two_parts(v) : 0) +
            (v[TURN] ? 2 * 4 * steps * blocks_of_consumer(v) : 0) +
            (v[STORE_LATE] ? sums(v) / 2 : 0);
 }

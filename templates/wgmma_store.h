@@ -132,30 +132,22 @@ DEVICE_FN void write_piece(unsigned to, const real *sum, int thread)
 }
 #endif
 
-// Store a warpgroup's sums, which begin there in C, through its slots, as many pieces at a
-// time.
+// Store a warpgroup's sums, which begin there in C, through its slots in turn.
 DEVICE_FN void store_pieces(real sum[BLOCKS_M][SUMS], const tensor_map *map, unsigned slots,
                             place at, int thread, int group)
 {
     UNROLL
     for (int p = 0; p < BLOCKS_M * PIECES; p++) {
-        const int slot = p % STORE_SLOTS;
-        if (slot == 0) {
-            if (thread == 0)
-                AWAIT_COPIES_OUT(0);
-            group_sync(group);
-        }
-        write_piece(slots + slot * BYTES_PIECE, &sum[p / PIECES][p % PIECES * PIECE_N / 2],
-                    thread);
-        if (slot < STORE_SLOTS - 1 && p < BLOCKS_M * PIECES - 1)
-            continue;
+        const unsigned slot = slots + p % STORE_SLOTS * BYTES_PIECE;
+        if (thread == 0)
+            AWAIT_COPIES_OUT(STORE_SLOTS - 1);
+        group_sync(group);
+        write_piece(slot, &sum[p / PIECES][p % PIECES * PIECE_N / 2], thread);
         shared_ready();
         group_sync(group);
         if (thread == 0)
-            UNROLL
-            for (int q = p - slot; q <= p; q++)
-                copy_out(map, at.column + q % PIECES * PIECE_N, at.row + q / PIECES * 64,
-                         BLOCK_Z, slots + q % STORE_SLOTS * BYTES_PIECE);
+            copy_out(map, at.column + p % PIECES * PIECE_N, at.row + p / PIECES * 64, BLOCK_Z,
+                     slot);
     }
 }
 #endif
@@ -182,31 +174,29 @@ DEVICE_FN void fill_parcel(parcel &parcel, const real sum[BLOCKS_M][SUMS], place
     parcel.full = true;
 }
 
-// The p-th of its pieces, if it is full. Slots take turns: that one was read long ago.
+// Store the p-th of its pieces. Slots take turns: that one was read long ago. If the parcel is
+// not full, all but the copy is done, so that ptxas need not follow two ways.
 DEVICE_FN void store_piece(const parcel &parcel, int p, const tensor_map *map, unsigned slots,
                            int thread, int group)
 {
     const unsigned slot = slots + p % STORE_SLOTS * BYTES_PIECE;
-    if (!parcel.full)
-        return;
     if (thread == 0)
         AWAIT_COPIES_OUT(STORE_SLOTS - 1);
     group_sync(group);
     write_piece(slot, &parcel.pairs[p / PIECES][p % PIECES * (PIECE_N / 4)], thread);
     shared_ready();
     group_sync(group);
-    if (thread == 0)
+    if (parcel.full && thread == 0)
         copy_out(map, parcel.at.column + p % PIECES * PIECE_N, parcel.at.row + p / PIECES * 64,
                  BLOCK_Z, slot);
 }
 
-DEVICE_FN void store_parcel(parcel &parcel, const tensor_map *map, unsigned slots, int thread,
-                            int group)
+DEVICE_FN void store_parcel(const parcel &parcel, const tensor_map *map, unsigned slots,
+                            int thread, int group)
 {
     UNROLL
     for (int p = 0; p < PARCEL_PIECES; p++)
         store_piece(parcel, p, map, slots, thread, group);
-    parcel.full = false;
 }
 #endif
 

@@ -19,15 +19,16 @@ SMALL = dict(TILE_M=64, TILE_N=32, STAGES=3, CONSUMERS=1, CLUSTER='1x1', STORE_S
 WIDE = dict(TILE_M=128, TILE_N=64, STAGES=3, CONSUMERS=2, CLUSTER='1x1', STORE_SLOTS=1)
 
 # knobs, those that differ, problem, alpha, beta
-SHARED = (SMALL, dict(CLUSTER_K=4), 'gemm bf16 nn 72x40x456', 2, -1)
+SHARED = (SMALL, dict(CLUSTER_K=4), 'gemm bf16 nn 72x40x840', 2, -1)   # ends in the first slot
 IN_TURN = (WIDE, dict(CLUSTER='1x2', SCHEDULE='pingpong'), 'gemm bf16 tt 600x200x456', 1, 0)
 IN_RUNS = (SMALL, dict(DEAL='runs'), 'gemm bf16 nn 136x136x1000', 2, -1)
 PACKED = (SMALL, dict(PACK_A=1, PACK_B=1), 'gemm bf16 nn 72x41x137', 1, 0)
 WHOLE = (SMALL, dict(PACK_A=1, PACK_B=1), 'gemm bf16 nn 136x72x137', 1, 0)
 LATE = (WIDE, dict(STORE_LATE=1, TILE_N=128, STORE_SLOTS=2), 'gemm bf16 nn 840x600x456', 2, -1)
 PROMOTED = (WIDE, dict(TILE_M=256, TILE_N=128, PROMOTE=2), 'gemm f8e4m3 nt 600x272x1936', 1, 1)
+UNITS = (WIDE, dict(TILE_M=256, PROMOTE=1, STAGES=2), 'gemm f8e4m3 nt 600x272x640', 1, 1)
 CASES = [
-    SHARED, IN_TURN, IN_RUNS, PACKED, WHOLE, LATE, PROMOTED,
+    SHARED, IN_TURN, IN_RUNS, PACKED, WHOLE, LATE, PROMOTED, UNITS,
     (SMALL, dict(), 'gemm bf16 nn 72x40x136', 1, 0),
     (SMALL, dict(CLUSTER='2x1', CLUSTER_K=2), 'gemm bf16 nt 200x72x456', 1, 0),
     (SMALL, dict(CLUSTER='4x1', CLUSTER_K=2, SPLIT_K=2), 'gemm bf16 nn 200x72x456', 2, 1),
@@ -95,6 +96,20 @@ CASES = [
      'gemm f8e4m3 nt 528x160x1424', 1, 0),
     (WIDE, dict(TILE_M=128, TILE_N=48, PROMOTE=1, STAGES=2, SCHEDULE='pingpong', IN_FLIGHT=0),
      'gemm f8e5m2 nt 400x160x912', 2, -1),
+    (WIDE, dict(PROMOTE=1), 'gemm f8e4m3 nt 400x136x640', 2, -1),
+    (WIDE, dict(PROMOTE=1, CLUSTER='2x1'), 'gemm f8e4m3 nt 600x136x720 out=f32', 1, 1),
+    (WIDE, dict(PROMOTE=1, CLUSTER='1x2', STAGES=2), 'gemm f8e5m2 nt 600x200x128', 1, 0),
+    (WIDE, dict(PROMOTE=1, TILE_N=112), 'gemm f8e4m3 nt 600x232x256', 1, 1),
+    (WIDE, dict(TILE_M=256, PROMOTE=1, CLUSTER='2x1'), 'gemm f8e4m3 nt 1100x200x128', 1, 0),
+    (WIDE, dict(TILE_M=256, TILE_N=32, PROMOTE=1, DEAL='runs'), 'gemm f8e4m3 nt 528x160x912', 2, 1),
+    (WIDE, dict(TILE_N=32, PROMOTE=1, DEAL='runs', CLUSTER='2x1'),
+     'gemm f8e5m2 nt 600x104x912', 1, 0),
+    (WIDE, dict(PROMOTE=1), 'gemm f8e4m3 nt 600x200x0', 1, 2),
+    (SMALL, dict(PROMOTE=1, TILE_N=128, SPLIT_K=4), 'gemm f8e4m3 nt 144x112x272', 1, 1),
+    (WIDE, dict(TILE_M=64, PROMOTE=1, SCHEDULE='pingpong', CLUSTER='2x1'),
+     'gemm f8e4m3 nt 400x160x656', 1, 1),
+    (WIDE, dict(TILE_N=96, PROMOTE=1, SCHEDULE='pingpong', DEAL='runs'),
+     'gemm f8e4m3 nt 400x200x656', 2, -1),
 ]
 
 # What a case must not come out right with.
@@ -110,6 +125,18 @@ FAULTS = [
      'w.part = p.cluster;'),
     ('slots are released before the rows below have read them', PROMOTED,
      'again = i < BLOCKS_M - 1', 'again = false'),
+    ('a slot is released before its last rows are multiplied', UNITS,
+     '    AWAIT_WGMMA(1);\n    if (block == BLOCKS_M - 1)\n'
+     '        release(p, ring, number + unit / BLOCKS_M, lane);',
+     '    if (block == BLOCKS_M - 1)\n'
+     '        release(p, ring, number + unit / BLOCKS_M, lane);\n    AWAIT_WGMMA(1);'),
+    ('a part is added while it is under way', UNITS, '    AWAIT_WGMMA(1);', '    AWAIT_WGMMA(2);'),
+    ('units multiply to where the one before them did', UNITS,
+     'pass_unit(sum, odd, even,', 'pass_unit(sum, odd, odd,'),
+    ('a slot is released while it is multiplied', LATE, '        AWAIT_WGMMA(IN_FLIGHT);',
+     '        AWAIT_WGMMA(IN_FLIGHT + 1);'),
+    ('a piece takes the place of one that has not gone out', LATE,
+     'AWAIT_COPIES_OUT(STORE_SLOTS - 1)', 'AWAIT_COPIES_OUT(STORE_SLOTS)'),
     ('the last line is not packed', PACKED, 'line + i * LINES_APART < lines && word',
      'line + i * LINES_APART < lines - 1 && word'),
     ('columns are packed before all rows are read', PACKED, '    __syncthreads();\n    write_words',
@@ -153,7 +180,7 @@ def run(case, mmtune, launches, compiler, folder, old='', new=''):
     if old not in text:
         raise ValueError(f'the kernel has no {old.strip()}')
     (folder / 'kernel.h').write_text(text.replace(old, new) if old else text)
-    check([*compiler, '-std=c++17', '-O1', '-w', f'-I{here}', f'-I{folder}',
+    check([*compiler, '-std=c++17', '-O2', '-w', f'-I{here}', f'-I{folder}',
            '-DKERNEL="kernel.h"', str(here / 'emulate.cpp'), '-o', str(folder / 'kernel')])
     plan = check([launches, configuration, problem])
     check([str(folder / 'kernel'), str(case[3]), str(case[4])], input=plan)

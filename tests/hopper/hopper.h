@@ -1,5 +1,6 @@
 // The words of templates/hopper.h, done by hand on a host: see machine.h. Fences order
-// nothing, as fibers run one at a time and the engine is done at once.
+// nothing, as fibers run one at a time. What is copied in is there at once, but what goes
+// out and what the tensor cores are told is done when somebody waits for it.
 
 struct alignas(64) tensor_map {
     const struct matrix *matrix;
@@ -70,10 +71,10 @@ DEVICE_FN void copy_in(unsigned to, const tensor_map *map, int x, int y, int z,
 
 DEVICE_FN void copy_out(const tensor_map *map, int x, int y, int z, unsigned from)
 {
-    copy_box_out(*map->matrix, x, y, z, from);
+    machine.fiber->copies.push_back([=] { copy_box_out(*map->matrix, x, y, z, from); });
 }
 
-#define AWAIT_COPIES_OUT(behind)
+#define AWAIT_COPIES_OUT(behind) await_work(machine.fiber->copies, behind)
 DEVICE_FN void shared_ready(void) {}
 
 // ---- shared memory
@@ -131,10 +132,34 @@ DEVICE_FN void store_matrices(unsigned to, unsigned a, unsigned b, unsigned c, u
 
 #define FEWER_REGISTERS(count)
 #define MORE_REGISTERS(count)
-#define AWAIT_WGMMA(behind)
+#define AWAIT_WGMMA(behind) await_work(machine.fiber->groups, behind)
 DEVICE_FN void wgmma_begin(void) {}
-DEVICE_FN void wgmma_end(void) {}
 template <typename T> DEVICE_FN void settle_register(T &) {}
+
+DEVICE_FN void wgmma_end(void)
+{
+    machine.fiber->groups.push_back([group = std::move(machine.fiber->instructions)] {
+        for (const auto &instruction : group)
+            instruction();
+    });
+    machine.fiber->instructions.clear();
+}
+
+// What an instruction adds to a thread's sums, or puts there, is seen when it is done.
+// When it reads its operands is not known: each other one does at once, the rest at last.
+template <typename P>
+static void start_instruction(real *sum, int sums, bool add, P product)
+{
+    auto &instructions = machine.fiber->instructions;
+    std::vector<real> products;
+    if (instructions.size() % 2 == 0)
+        for (int s = 0; s < sums; s++)
+            products.push_back(product(s));
+    instructions.push_back([=] {
+        for (int s = 0; s < sums; s++)
+            sum[s] = (add ? sum[s] : 0) + (products.empty() ? product(s) : products[s]);
+    });
+}
 
 // An element of an operand that begins at a descriptor's address: deep, eight lines of
 // 128 bytes and then the next eight; else chunks of 128 bytes, eight depths and the next
@@ -158,15 +183,15 @@ DEVICE_FN void wgmma(real *sum, int columns, int depth, unsigned long long left,
                      bool left_deep, unsigned long long right, bool right_deep, bool add)
 {
     const int thread = THREAD_X % 128;
-    for (int s = 0; s < columns / 2; s++) {
+    start_instruction(sum, columns / 2, add, [=](int s) {
         const int row = thread / 32 * 16 + thread % 32 / 4 + s % 4 / 2 * 8;
         const int column = s / 4 * 8 + thread % 4 * 2 + s % 2;
-        real x = add ? sum[s] : 0;
+        real x = 0;
         for (int k = 0; k < depth; k++)
             x += operand_element(left, row, k, left_deep) *
                  operand_element(right, column, k, right_deep);
-        sum[s] = x;
-    }
+        return x;
+    });
 }
 
 // A left operand that the threads of a warpgroup hold: of each, two lines eight apart and
@@ -181,18 +206,20 @@ DEVICE_FN void wgmma_turned(real *sum, int columns, const unsigned left[4],
     for (int w = 0; w < 4; w++)
         words[THREAD_X][w] = left[w];
     numbered_sync(12 + group, 128);
-    for (int s = 0; s < columns / 2; s++) {
+    std::array<std::array<unsigned, 4>, 4> row;
+    for (int t = 0; t < 4; t++)
+        row[t] = words[THREAD_X / 4 * 4 + t];
+    numbered_sync(12 + group, 128);
+    start_instruction(sum, columns / 2, add, [=](int s) {
         const int column = s / 4 * 8 + thread % 4 * 2 + s % 2;
-        real x = add ? sum[s] : 0;
+        real x = 0;
         for (int k = 0; k < 8; k++) {
-            const unsigned word = words[THREAD_X / 4 * 4 + k % 4][s % 4 / 2 + k / 4 * 2];
             element a;
-            memcpy(&a, &word, sizeof(a));
+            memcpy(&a, &row[k % 4][s % 4 / 2 + k / 4 * 2], sizeof(a));
             x += to_real(a) * operand_element(right, column, k, right_deep);
         }
-        sum[s] = x;
-    }
-    numbered_sync(12 + group, 128);
+        return x;
+    });
 }
 
 #define WGMMA_TURNED(what, signs, sum, left, right, add)                                 \

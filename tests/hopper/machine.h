@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
+#include <functional>
 #include <initializer_list>
 #include <map>
 #include <memory>
@@ -54,12 +56,15 @@ struct block {
     std::vector<unsigned> told;
 };
 
+typedef std::deque<std::function<void()>> work;
+
 struct fiber {
     ucontext_t context;
     std::unique_ptr<char[]> stack;
     struct block *block;
     int thread;
     bool done;
+    work instructions, groups, copies; // of the tensor cores and the engine, under way
 };
 
 static struct {
@@ -205,6 +210,23 @@ static void copy_box_out(const struct matrix &m, int x, int y, int z, unsigned f
     }
 }
 
+// ---- what runs by itself
+// ------------------------------------------------------------------
+
+// Until at most so many are not done. Others come first.
+static void await_work(work &work, size_t behind)
+{
+    if (work.size() > behind) {
+        machine.events++;
+        yield();
+    }
+    while (work.size() > behind) {
+        const auto first = std::move(work.front());
+        work.pop_front();
+        first();
+    }
+}
+
 // ---- running
 // ------------------------------------------------------------------------------
 
@@ -213,6 +235,9 @@ static void (*entry)(void);
 static void run_fiber(void)
 {
     entry();
+    if (!machine.fiber->groups.empty() || !machine.fiber->copies.empty())
+        give_up("sums or copies are under way at the end of thread",
+                machine.fiber->thread);
     machine.fiber->done = true;
     machine.events++;
     yield();
