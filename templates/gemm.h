@@ -76,7 +76,7 @@ static inline int mmt_gemm_adders_x(int split_k)
 
 static inline int mmt_gemm_adders_y(int split_k)
 {
-    return split_k == 0 ? 16 : (int) mmt_gemm_pieces(split_k, 8);
+    return split_k == 0 ? 8 : (int) mmt_gemm_pieces(split_k, 8);
 }
 
 static inline const char *mmt_gemm_reject_parts(int split_k, const struct mmt_caps *caps)

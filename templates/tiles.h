@@ -67,7 +67,7 @@ DEVICE_FN void store(GLOBAL real *c, const real *sum, int vector, int count, boo
 // y is 1 or, where SPLIT_K is 0, how many parts there are.
 #define PARTS_EACH 8
 #define ADDERS_X   (SPLIT_K == 0 || SPLIT_K > 16 ? 32 : 64)
-#define ADDERS_Y   (SPLIT_K == 0 ? 16 : (SPLIT_K + PARTS_EACH - 1) / PARTS_EACH)
+#define ADDERS_Y   (SPLIT_K == 0 ? 8 : (SPLIT_K + PARTS_EACH - 1) / PARTS_EACH)
 
 KERNEL BLOCK_SIZE(ADDERS_X, ADDERS_Y)
 void mmt_add_parts(int m, int n, real alpha, real beta,
