@@ -84,7 +84,6 @@ struct mmt_launches {
     int count;
     struct mmt_launch launch[MMT_MAX_LAUNCHES];
     size_t workspace;   /* bytes, shared by all launches of the execution */
-    int parts;          /* of k, where the launch chose how many: SPLIT_K is 0; else 0 */
     int tile_m, tile_n; /* what a block computes of C, it computes in whole tiles of that
                          * size, also where C ends within one; 0: element by element, or
                          * all of a block's share */

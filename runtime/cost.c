@@ -113,7 +113,7 @@ struct mmt_load mmt_cost_load(const struct mmt_config *config, const mmt_problem
     const struct mmt_launch *launch = mmt_cost_multiplying(&launches);
     struct mmt_load load = {
         .launches = launches.count,
-        .steps = ceil((double) problem->k / depth / fmax(launches.parts, 1)),
+        .steps = ceil((double) problem->k / depth),
         .bytes = mmt_problem_bytes(problem),
         .workspace = (double) launches.workspace,
         .unaligned = !mmt_config_may_align(config, problem, &alignment),

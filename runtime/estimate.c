@@ -59,9 +59,8 @@ static struct share share_of(const struct mmt_config *config, const mmt_problem 
 {
     const struct mmt_launch *launch = mmt_cost_multiplying(launches);
     double size = (double) mmt_type_size(problem->type), sms = fmax(caps->sms, 1);
-    double split = or_else(mmt_cost_knob(config, "SPLIT_K"), 1);
-    double parts =
-        split * fmax(launches->parts, 1) * or_else(mmt_cost_knob(config, "CLUSTER_K"), 1);
+    double parts = or_else(mmt_cost_knob(config, "SPLIT_K"), 1) *
+                   or_else(mmt_cost_knob(config, "CLUSTER_K"), 1);
     double cells = fmax(load->cells / fmax(load->blocks, 1), 1);
     struct share s = {
         .m = mmt_cost_knob(config, "TILE_M"),
@@ -69,7 +68,7 @@ static struct share share_of(const struct mmt_config *config, const mmt_problem 
         .k = ceil(fmax((double) problem->k, 1) / parts),
         .blocks = load->blocks,
         .threads = threads_of(launch),
-        .step = or_else(mmt_cost_knob(config, "TILE_K"), mmt_cost_depth(config) / split),
+        .step = or_else(mmt_cost_knob(config, "TILE_K"), mmt_cost_depth(config) / parts),
         .stages = or_else(mmt_cost_knob(config, "STAGES"), 2),
     };
     if (s.m > 0 && s.n > 0 && !mmt_cost_knob(config, "MATRICES")) {

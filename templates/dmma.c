@@ -230,7 +230,7 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
     out->launch[0].shared = shared_bytes(v);
     out->launch[0].waits = true;
     out->launch[0].stays = v[DEAL] == ROUNDS;
-    mmt_gemm_split(v[SPLIT_K], v[SPLIT_K], p, out);
+    mmt_gemm_split(v[SPLIT_K], p, out);
     out->launch[0].grid[1] *= (unsigned) v[CLUSTER];
     if (v[DEAL] == RUNS)
         mmt_gemm_share_runs(tiles(v, p), v[TILE_M] * v[TILE_N], p, out);

@@ -43,8 +43,7 @@ static inline const char *mmt_gemm_reject(int x, int y, size_t shared,
     return NULL;
 }
 
-/* ---- blocks that share a tile of C, as tiles.h has it: the knob SPLIT_K, 0 where the
- * launch chooses how many -----
+/* ---- blocks that share a tile of C, as tiles.h has it: the knob SPLIT_K -----
  */
 
 #define MMT_GEMM_PARTS 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256
@@ -69,28 +68,27 @@ static inline const char *mmt_gemm_refuse_parts(int parts, const mmt_problem *p)
                : NULL;
 }
 
-static inline int mmt_gemm_adders_x(int split_k)
+static inline int mmt_gemm_adders_x(int parts)
 {
-    return split_k == 0 || split_k > 16 ? 32 : 64;
+    return parts > 16 ? 32 : 64;
 }
 
-static inline int mmt_gemm_adders_y(int split_k)
+static inline int mmt_gemm_adders_y(int parts)
 {
-    return split_k == 0 ? 8 : (int) mmt_gemm_pieces(split_k, 8);
+    return (int) mmt_gemm_pieces(parts, 8);
 }
 
-static inline const char *mmt_gemm_reject_parts(int split_k, const struct mmt_caps *caps)
+static inline const char *mmt_gemm_reject_parts(int parts, const struct mmt_caps *caps)
 {
-    return split_k != 1 && mmt_gemm_reject(mmt_gemm_adders_x(split_k),
-                                           mmt_gemm_adders_y(split_k), 0, caps)
+    return parts > 1 && mmt_gemm_reject(mmt_gemm_adders_x(parts),
+                                        mmt_gemm_adders_y(parts), 0, caps)
                ? "SPLIT_K needs more threads to add its parts up than a block may have"
                : NULL;
 }
 
 /* Splits the one launch of `out` into `parts` and adds the launch that adds them up, 16
- * bytes a thread. Where the launch chose how many, that one's grid is as high as there
- * are parts, and so tells. */
-static inline void mmt_gemm_split(int split_k, int parts, const mmt_problem *p,
+ * bytes a thread. */
+static inline void mmt_gemm_split(int parts, const mmt_problem *p,
                                   struct mmt_launches *out)
 {
     static const enum mmt_arg args[] = {
@@ -99,9 +97,8 @@ static inline void mmt_gemm_split(int split_k, int parts, const mmt_problem *p,
     };
     const size_t size = mmt_type_size(p->type);
     const int64_t sums = p->m * mmt_gemm_partial_ld(p);
-    const int x = mmt_gemm_adders_x(split_k), y = mmt_gemm_adders_y(split_k);
-    const int high = split_k ? 1 : parts;
-    const int64_t blocks = mmt_gemm_pieces(sums, 16 / (int) size * x * high);
+    const int x = mmt_gemm_adders_x(parts), y = mmt_gemm_adders_y(parts);
+    const int64_t blocks = mmt_gemm_pieces(sums, 16 / (int) size * x);
 
     if (parts == 1)
         return;
@@ -109,7 +106,7 @@ static inline void mmt_gemm_split(int split_k, int parts, const mmt_problem *p,
     out->launch[out->count++] = (struct mmt_launch){
         .entry = "mmt_add_parts",
         .args = args,
-        .grid = { (unsigned) blocks, (unsigned) high, (unsigned) p->batch },
+        .grid = { (unsigned) blocks, 1, (unsigned) p->batch },
         .block = { (unsigned) x, (unsigned) y, 1 },
         .waits = true,
     };

@@ -169,7 +169,7 @@ DEVICE_FN void store_job(const struct job *job, GLOBAL real *c, GLOBAL real *wor
 {
     const int row = job->row, column = job->column, rows = m - row;
 
-    if (PARTS > 1)
+    if (SPLIT_K > 1)
         store_all(partial_at(workspace, m, n, row, column), sum, partial_ld(n), rows,
                   partial_ld(n) - column, first_m, first_n, true, 1, 0, 0, false);
     else if (DEAL == RUNS && job->part >= 0)

@@ -76,7 +76,7 @@ DEVICE_FN bool find_part(int part, int tiles, int m, int n, int k, struct job *j
 DEVICE_FN bool find_job(int turn, int m, int n, int k, struct job *job)
 {
     const int tiles = count_tiles(m, n), tile = turn * STAY + BLOCK_X;
-    const int rounds = tiles / STAY, part = SPLIT_K * CLUSTER != 1 ? BLOCK_Y : 0;
+    const int rounds = tiles / STAY, part = SPLIT_K * CLUSTER > 1 ? BLOCK_Y : 0;
 
     if (DEAL == TILES && turn == 0)
         set_job(job, BLOCK_X, m, n, part_start(part, k), part_start(part + 1, k), -1);

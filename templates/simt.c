@@ -44,24 +44,21 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     {  64,  64, 16,  4,  4, 8,  8,   PAIRS, 4, 2, COLS_BACK,  8, 1,   1, TILES, 4, 4,   XOR, 2, 16 },
     {  32,  32, 16,  4,  2, 4,  8,   PAIRS, 2, 2, COLS_BACK,  1, 1,   1, TILES, 4, 4,   XOR, 2, 16 },
     { 256, 128, 16, 16,  8, 2, 16,   PAIRS, 4, 2,    ACROSS, 16, 1,  64, TILES, 4, 4,   XOR, 1, 16 },
-    {  64, 128, 16,  8,  8, 2, 16,   PAIRS, 4, 2,    ACROSS,  4, 1,   0, TILES, 4, 4,   XOR, 1, 16 },
-    { 128, 128, 16,  8,  8, 4,  8,   PAIRS, 4, 2,      DOWN,  8, 1,   0, TILES, 4, 4,   XOR, 2, 16 },
+    {  64, 128, 16,  8,  8, 2, 16,   PAIRS, 4, 2,    ACROSS,  4, 1,   2, TILES, 4, 4,   XOR, 1, 16 },
     {  64, 128, 16,  8,  8, 2, 16,   PAIRS, 4, 2,    ACROSS,  4, 1,  32, TILES, 4, 4,   XOR, 1, 16 },
     { 256, 128, 16,  8, 16, 4,  8,    ROWS, 4, 2,    ACROSS,  4, 1,   1,  RUNS, 4, 4, PLAIN, 2,  8 },
     { 256, 128,  8,  8, 16, 4,  8,    ROWS, 4, 2, COLS_BACK,  4, 1,   1,  RUNS, 4, 4, PLAIN, 2,  8 },
     { 128, 128, 16,  8,  8, 4,  8,   PAIRS, 4, 1,      DOWN,  8, 2,   1,  RUNS, 4, 4,   XOR, 2, 16 },
     {  64, 128, 16,  8,  8, 2, 16,   PAIRS, 4, 2,    ACROSS,  4, 2,   1,  RUNS, 4, 4,   XOR, 1, 16 },
-    {  64,  64, 16,  8,  4, 4,  8,   PAIRS, 4, 2,      DOWN,  8, 1,   0, TILES, 4, 4,   XOR, 2, 16 },
-    {  64,  32, 16,  4,  4, 8,  4,   PAIRS, 4, 2,      DOWN, 16, 1,   0, TILES, 4, 4,   XOR, 2,  8 },
+    {  64,  64, 16,  8,  4, 4,  8,   PAIRS, 4, 2,      DOWN,  8, 1,   4, TILES, 4, 4,   XOR, 2, 16 },
+    {  64,  32, 16,  4,  4, 8,  4,   PAIRS, 4, 2,      DOWN, 16, 1,   8, TILES, 4, 4,   XOR, 2,  8 },
     {  64,  64, 16,  4,  4, 8,  8,   PAIRS, 4, 2, COLS_BACK,  8, 1, 128, TILES, 4, 4,   XOR, 2, 16 },
-    {  32,  32, 16,  4,  2, 4,  8,   PAIRS, 2, 2, COLS_BACK,  1, 1,   0, TILES, 4, 4,   XOR, 2, 16 },
-    {  32,  32, 32,  4,  4, 4,  8,   PAIRS, 4, 2, COLS_BACK,  1, 1,   0, TILES, 4, 4,   XOR, 2, 16 },
-    {  32,  32, 64,  2,  4, 8,  4,   PAIRS, 4, 2,   ROWS_ON,  4, 1,   0, TILES, 4, 4,   XOR, 2, 32 },
+    {  32,  32, 32,  4,  4, 4,  8,   PAIRS, 4, 2, COLS_BACK,  1, 1, 128, TILES, 4, 4,   XOR, 2, 16 },
     {  32,  32, 64,  2,  4, 8,  4,   PAIRS, 4, 2,   ROWS_ON,  4, 1,   1, TILES, 4, 4,   XOR, 2, 32 },
     { 128, 128, 16,  8,  8, 2, 16, COLUMNS, 2, 2, COLS_BACK,  8, 1,   1, TILES, 2, 2,   XOR, 2, 16 },
     { 128, 128, 16,  8,  8, 4,  8,   PAIRS, 2, 2, COLS_BACK,  8, 1,   1, TILES, 2, 2,   XOR, 1, 16 },
     {  64,  64, 16,  4,  8, 4,  8,   PAIRS, 2, 2, COLS_BACK,  4, 1,   1, TILES, 2, 2,   XOR, 2, 16 },
-    {  64,  64, 16,  4,  8, 4,  8,   PAIRS, 2, 2, COLS_BACK,  4, 1,   0, TILES, 2, 2,   XOR, 2, 16 },
+    {  64,  64, 16,  4,  8, 4,  8,   PAIRS, 2, 2, COLS_BACK,  4, 1,   2, TILES, 2, 2,   XOR, 2, 16 },
     { 128, 128, 16,  8,  8, 2, 16, COLUMNS, 2, 2, COLS_BACK,  8, 1,   1,  RUNS, 2, 2,   XOR, 2, 16 },
     {  64,  64, 16,  4,  8, 4,  8,   PAIRS, 2, 2, COLS_BACK,  4, 2,   1,  RUNS, 2, 2,   XOR, 2, 16 },
     {  64,  64, 16,  4,  8, 4,  8,   PAIRS, 2, 2, COLS_BACK,  4, 1,  64, TILES, 2, 2,   XOR, 2, 16 },
@@ -168,7 +165,7 @@ static const char *reject(const int *v, const struct mmt_variant *variant,
 static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
                    struct mmt_launches *out)
 {
-    mmt_simt_launch(v, p, shared_bytes(v, p->type, p->trans_a, p->trans_b), 2, caps, out);
+    mmt_simt_launch(v, p, shared_bytes(v, p->type, p->trans_a, p->trans_b), caps, out);
 }
 
 static struct mmt_alignment alignment(const int *v, const struct mmt_variant *variant)

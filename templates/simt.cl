@@ -10,13 +10,12 @@
 //   [   A   ] |  C  |  TILE_M
 //             +-----+
 //
-// Where C has few tiles, SPLIT_K blocks, or as many as fill the device, share one: each
-// multiplies a part of k and leaves
+// Where C has few tiles, SPLIT_K blocks share one: each multiplies a part of k and leaves
 // its sums in the workspace, and mmt_add_parts adds them up. Or blocks stay and compute one
 // tile after the other, and share what is left in the end (DEAL, runs.h).
 //
 // Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), SPLIT_K, batch); then
-// mmt_add_parts where there are parts. Where blocks stay: grid (blocks, 1, batch); then
+// mmt_add_parts where SPLIT_K > 1. Where blocks stay: grid (blocks, 1, batch); then
 // mmt_add_runs where DEAL is RUNS. Helpers: grid.h, tiles.h, runs.h, vectors.h,
 // register_tile.h.
 
@@ -61,7 +60,7 @@
 #define MIN_BLOCKS 1          // blocks that a multiprocessor should hold at least
 #endif
 #ifndef SPLIT_K
-#define SPLIT_K 1             // blocks that share a tile of C; 0: as many as are launched
+#define SPLIT_K 1             // blocks that share a tile of C
 #endif
 #ifndef DEAL
 #define DEAL 0                // blocks get 0 one tile, 1 one after the other, 2 equal runs

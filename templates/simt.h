@@ -3,7 +3,7 @@
 #ifndef MMT_TEMPLATES_SIMT_H
 #define MMT_TEMPLATES_SIMT_H
 
-#include "templates/fill.h"
+#include "templates/gemm.h"
 
 /* The first knobs of both; each has others from SIMT_KNOBS on. */
 // clang-format off
@@ -47,7 +47,7 @@ static const char *const mmt_simt_orders[] = {
                        16),                                                              \
     [MIN_BLOCKS] = MMT_KNOB("MIN_BLOCKS", "least blocks on a multiprocessor", 1, 2, 3,   \
                             4),                                                          \
-    [SPLIT_K] = MMT_KNOB("SPLIT_K", "blocks that share a tile of C; 0: what fills the device", 0, MMT_GEMM_PARTS), \
+    [SPLIT_K] = MMT_KNOB("SPLIT_K", "blocks that share a tile of C", MMT_GEMM_PARTS),    \
     [DEAL] = { "DEAL",                                                                   \
                "a block's work: a tile, one after the other, or runs of the rest, too",      \
                3, { TILES, ROUNDS, RUNS }, mmt_simt_deals }
@@ -134,7 +134,7 @@ static inline unsigned mmt_simt_stay(const int *v, const struct mmt_caps *caps)
 
 static inline const char *mmt_simt_reject_parts(const int *v, const struct mmt_caps *caps)
 {
-    if (v[DEAL] != TILES && v[SPLIT_K] != 1)
+    if (v[DEAL] != TILES && v[SPLIT_K] > 1)
         return "DEAL=rounds and DEAL=runs need a SPLIT_K of 1";
     if (v[DEAL] == ROUNDS && caps->dialect == MMT_OPENCL_C)
         return "DEAL=rounds needs a platform that says how many blocks run at once";
@@ -180,30 +180,9 @@ static inline const char *mmt_simt_refuse(const int *v, const mmt_problem *p)
     return why ? why : mmt_gemm_refuse_parts(v[SPLIT_K], p);
 }
 
-/* As many parts of k as fill the device. A step's operands come from the L2 cache, some
- * 700 cycles away, STAGES of them at a time. */
-static inline int mmt_simt_fill(const int *v, const mmt_problem *p, size_t shared,
-                                int stages, const struct mmt_caps *caps)
-{
-    enum { BESIDES = 30 };
-    const unsigned registers = mmt_simt_registers(v, p->type) + BESIDES;
-    const struct mmt_fill fill = {
-        .blocks = mmt_simt_tiles(v, p) * p->batch,
-        .depth = v[TILE_K],
-        .busy = v[TILE_M] * v[TILE_N] * v[TILE_K] / 128.0,
-        .waits = 700.0 / (stages - 1),
-        .adding = 1800,
-        .fit = mmt_fill_fit(mmt_simt_threads(v), registers, shared, caps),
-    };
-    return mmt_fill_parts(&fill, p, caps);
-}
-
-/* `stages`: tiles that are on their way or multiplied at once, 2 or more. */
 static inline void mmt_simt_launch(const int *v, const mmt_problem *p, size_t shared,
-                                   int stages, const struct mmt_caps *caps,
-                                   struct mmt_launches *out)
+                                   const struct mmt_caps *caps, struct mmt_launches *out)
 {
-    const int parts = v[SPLIT_K] ? v[SPLIT_K] : mmt_simt_fill(v, p, shared, stages, caps);
     const int64_t blocks =
         v[DEAL] == RUNS ? mmt_simt_stay(v, caps) : mmt_simt_tiles(v, p);
 
@@ -212,8 +191,7 @@ static inline void mmt_simt_launch(const int *v, const mmt_problem *p, size_t sh
     out->launch[0].shared = shared;
     out->launch[0].waits = true;
     out->launch[0].stays = v[DEAL] == ROUNDS;
-    mmt_gemm_split(v[SPLIT_K], parts, p, out);
-    out->parts = v[SPLIT_K] ? 0 : parts;
+    mmt_gemm_split(v[SPLIT_K], p, out);
     if (v[DEAL] == RUNS)
         mmt_gemm_share_runs(mmt_simt_tiles(v, p), v[TILE_M] * v[TILE_N], p, out);
 }

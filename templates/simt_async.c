@@ -27,8 +27,6 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     {  64, 128,  8,  8, 8, 2, 16, COLUMNS, 2, 2, COLS_BACK,  8, 2, 1, TILES, 4 },
     {  64,  64, 16,  4, 8, 4,  8,   PAIRS, 2, 2, COLS_BACK,  4, 2, 1, TILES, 3 },
     {  32,  32, 16,  2, 4, 16, 2,    ROWS, 4, 2,      DOWN, 16, 4, 1, TILES, 5 },
-    {  32,  32, 32,  2, 4, 16, 2,    ROWS, 4, 2,      DOWN, 16, 1, 0, TILES, 5 },
-    {  64,  64, 16,  4, 8, 4,  8,   PAIRS, 2, 2, COLS_BACK,  4, 2, 0, TILES, 3 },
     {  64,  64,  8,  8, 8, 4,  8,   PAIRS, 1, 2, ROWS_BACK,  4, 2, 256, TILES, 5 },
     {  32,  32,  8,  4, 4, 4,  8,   PAIRS, 2, 1, COLS_BACK,  1, 1, 1, TILES, 2 },
 };
@@ -69,7 +67,7 @@ static const char *reject(const int *v, const struct mmt_variant *variant,
 static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
                    struct mmt_launches *out)
 {
-    mmt_simt_launch(v, p, shared_bytes(v, p->type), v[STAGES], caps, out);
+    mmt_simt_launch(v, p, shared_bytes(v, p->type), caps, out);
 }
 
 /* An operand whose memory runs along k is copied element by element. */

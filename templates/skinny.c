@@ -1,5 +1,5 @@
 /* The knobs of skinny.cl, in this order. */
-#include "templates/fill.h"
+#include "templates/gemm.h"
 
 enum {
     SHORT,
@@ -34,7 +34,7 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
     [VECTOR] = MMT_KNOB("VECTOR", "elements of the long operand per load", 1, 2, 4),
     [TILE_K] = MMT_KNOB("TILE_K", "depth of the short operand in shared memory", 64, 128,
                         256, 512, 1024, 2048, 4096),
-    [SPLIT_K] = MMT_KNOB("SPLIT_K", "parts of k at most; 0: what fills the device", 0, 1,
+    [SPLIT_K] = MMT_KNOB("SPLIT_K", "parts of k at most, each for blocks of its own", 1,
                          2, 4, 8, 16, 32, 64),
     [MIN_BLOCKS] =
         MMT_KNOB("MIN_BLOCKS", "least blocks on a multiprocessor", 1, 2, 3, 4, 6, 8),
@@ -53,17 +53,16 @@ static const int seeds[][MMT_MAX_KNOBS] = {
      * is for a CPU, the second half, with vectors of 2, for 8-byte types */
     SEED( 1, 8,  4,   4,   1, 4, 1024,  1, 1), SEED( 1, 8,  4,   4,   1, 2, 1024,  1, 1),
     SEED( 8, 4,  8,  64,   4, 4,  128,  8, 1), SEED( 8, 4,  4,   8,  32, 4,  512,  1, 1),
-    SEED( 8, 4,  8,  32,   8, 4,  128,  0, 1), SEED(16, 4,  4,  16,  32, 4, 1024,  0, 1),
-    SEED( 4, 4,  8,  32,   8, 4,  512,  0, 1), SEED( 4, 4,  8,   8,  32, 4, 1024,  0, 1),
-    SEED( 2, 4,  8,   8,  32, 4, 1024,  0, 1), SEED( 1, 4, 16,   8,  32, 4, 2048,  1, 1),
+    SEED( 8, 4,  8,  32,   8, 4,  128,  4, 1), SEED(16, 4,  4,  16,  32, 4, 1024,  2, 1),
+    SEED( 4, 4,  8,  32,   8, 4,  512,  8, 1), SEED( 4, 4,  8,   8,  32, 4, 1024,  1, 1),
+    SEED( 2, 4,  8,   8,  32, 4, 1024,  1, 1), SEED( 1, 4, 16,   8,  32, 4, 2048,  1, 1),
     SEED( 1, 8,  4,   4, 128, 4, 2048,  1, 1), SEED( 1, 2, 16,   2, 128, 4, 2048,  1, 1),
-    SEED( 1, 1, 16,   8,  32, 4,  512,  1, 1), SEED( 1, 4,  8,  32,   8, 4,  512,  0, 1),
-    SEED( 1, 4,  8,  16,  16, 4,  512,  0, 1), SEED( 8, 4,  4,   8,  32, 4,  256,  0, 2),
+    SEED( 1, 1, 16,   8,  32, 4,  512,  1, 1), SEED( 1, 4,  8,  32,   8, 4,  512,  8, 1),
     SEED( 8, 4, 16, 128,   1, 2,  128, 16, 1), SEED( 8, 2,  4,   8,  32, 2,  256,  1, 1),
-    SEED( 4, 2,  8,  32,   8, 2,  512,  0, 1), SEED( 4, 4,  8,   8,  32, 2,  512,  1, 1),
-    SEED( 2, 2,  8,  32,   8, 2,  512,  0, 1), SEED( 2, 4,  8,   8,  32, 2,  512,  1, 1),
+    SEED( 4, 2,  8,  32,   8, 2,  512,  8, 1), SEED( 4, 4,  8,   8,  32, 2,  512,  1, 1),
+    SEED( 2, 2,  8,  32,   8, 2,  512,  8, 1), SEED( 2, 4,  8,   8,  32, 2,  512,  1, 1),
     SEED( 1, 4,  4,   8,  64, 2, 4096,  1, 1), SEED( 1, 2,  8,   2, 128, 2, 1024,  1, 1),
-    SEED( 1, 2, 16,   4,  32, 2,  512,  1, 1), SEED( 1, 4,  8,  32,   8, 2,  512,  0, 1),
+    SEED( 1, 2, 16,   4,  32, 2,  512,  1, 1), SEED( 1, 4,  8,  32,   8, 2,  512,  8, 1),
 };
 // clang-format on
 
@@ -188,29 +187,11 @@ static int64_t tiles(const int *v, const mmt_problem *p)
            mmt_gemm_pieces(short_side(v, p), v[WORK_SHORT]);
 }
 
-/* As many parts of k as fill the device. A step's piece of the long operand comes from
- * memory, some 24 bytes a cycle for each multiprocessor. */
-static int fill(const int *v, const mmt_problem *p, const struct mmt_caps *caps)
-{
-    const size_t size = mmt_type_size(p->type);
-    const int depth = v[THREADS_K] * v[WORK_K];
-    const struct mmt_fill fill = {
-        .blocks = tiles(v, p) * p->batch,
-        .depth = depth,
-        .busy = (double) size * v[THREADS_LONG] * v[WORK_LONG] * depth / 24,
-        .waits = 700,
-        .adding = 3600,
-        .fit =
-            mmt_fill_fit(threads(v), registers(v, size), size * (size_t) pool(v), caps),
-    };
-    return mmt_fill_parts(&fill, p, caps);
-}
-
-/* Parts of k that are not empty, of so many. */
-static int64_t filled(const int *v, int parts, int64_t k)
+/* Parts of k that are not empty. */
+static int64_t parts(const int *v, int64_t k)
 {
     const int64_t steps = mmt_gemm_pieces(k, v[THREADS_K] * v[WORK_K]);
-    const int64_t part = mmt_gemm_pieces(steps, parts);
+    const int64_t part = mmt_gemm_pieces(steps, v[SPLIT_K]);
     return part > 0 ? mmt_gemm_pieces(steps, (int) part) : 1;
 }
 
@@ -237,34 +218,28 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
     };
     const size_t size = mmt_type_size(p->type);
     const int64_t cells = p->m * p->n;
-    const int most = v[SPLIT_K] ? v[SPLIT_K] : fill(v, p, caps);
-    const int64_t parts = filled(v, most, p->k);
-    const int high = v[SPLIT_K] ? 1 : (int) parts;
-    const bool whole = v[SPLIT_K] ? most == 1 : parts == 1;
 
-    *out = (struct mmt_launches){
-        .count = whole ? 1 : 2,
-        .parts = v[SPLIT_K] ? 0 : (int) parts,
-    };
+    *out = (struct mmt_launches){ .count = v[SPLIT_K] > 1 ? 2 : 1 };
     out->launch[0] = (struct mmt_launch){
         .entry = "mmt_gemm",
         .args = args,
-        .grid = { (unsigned) tiles(v, p), (unsigned) parts, (unsigned) p->batch },
+        .grid = { (unsigned) tiles(v, p), (unsigned) parts(v, p->k),
+                  (unsigned) p->batch },
         .block = { (unsigned) threads(v), 1, 1 },
         .shared = size * (size_t) pool(v),
         .waits = true,
     };
-    if (whole)
+    if (v[SPLIT_K] == 1)
         return;
     out->launch[1] = (struct mmt_launch){
         .entry = "add_parts",
         .args = add_args,
-        .grid = { (unsigned) mmt_gemm_pieces(cells, ADD_THREADS * high), (unsigned) high,
+        .grid = { (unsigned) mmt_gemm_pieces(cells, ADD_THREADS), 1,
                   (unsigned) p->batch },
         .block = { ADD_THREADS, 1, 1 },
         .waits = true,
     };
-    out->workspace = size * (size_t) (most * cells * p->batch);
+    out->workspace = size * (size_t) (v[SPLIT_K] * cells * p->batch);
 }
 
 static struct mmt_alignment alignment(const int *v, const struct mmt_variant *variant)

@@ -4,7 +4,7 @@
 // the pace. With SHORT rows, m is short and B is long; with SHORT columns it is n and A.
 // In both cases a block reads one stripe of the long operand, for one part of k:
 //
-//               k, of which a block takes one part
+//               k, of which a block takes one of SPLIT_K parts
 //              +--------------------------------+      +----------+
 //   long side  |  [ WORK_LONG x WORK_K a thread |      | the      |
 //   of C       |    at a time, in vectors ]     |  x   | short    |  k, TILE_K of it in
@@ -20,9 +20,8 @@
 // slice makes room for the same one of the next piece: memory always has a request.
 //
 // Launch: mmt_gemm, grid (long tiles x short tiles, parts of k, batch);
-//         add_parts, where there are parts, adds up what they have left in the
-//         workspace: grid (x, y, batch) with x * y * ADD_THREADS elements of C; y is 1 or,
-//         where SPLIT_K is 0, how many parts there are.
+//         add_parts, grid (ceil(m*n/ADD_THREADS), 1, batch), where SPLIT_K > 1, adds up
+//         the parts that the first has left in the workspace.
 
 #ifndef SHORT
 #define SHORT 0          // short side of C: 0 rows, 1 columns
@@ -49,8 +48,7 @@
 #define TILE_K 512       // depth of the short operand in shared memory
 #endif
 #ifndef SPLIT_K
-#define SPLIT_K 1        // parts of k at most, each for blocks of its own; 0: as many as
-                         // are launched
+#define SPLIT_K 1        // parts of k at most, each for blocks of its own
 #endif
 #ifndef MIN_BLOCKS
 #define MIN_BLOCKS 1     // least blocks on a multiprocessor
@@ -69,7 +67,6 @@
 #define ALONG_K        (ROWS_ARE_SHORT ? TRANS_B : !TRANS_A)  // the long operand's rows
 #define SHORT_ALONG_K  (ROWS_ARE_SHORT ? !TRANS_A : TRANS_B)  // the short operand's rows
 
-#define PARTS       (SPLIT_K ? SPLIT_K : GRID_Y)
 #define THREADS     (THREADS_LONG * THREADS_K)
 #define ADD_THREADS 128
 #define TILE_LONG   (THREADS_LONG * WORK_LONG)
@@ -144,7 +141,7 @@
 DEVICE_FN wide part_of(int k)
 {
     const int steps = k > 0 ? (k - 1) / STEP_K + 1 : 0;
-    return (wide) ((steps + PARTS - 1) / PARTS) * STEP_K;
+    return (wide) ((steps + SPLIT_K - 1) / SPLIT_K) * STEP_K;
 }
 
 // The slice of a thread's piece that begins at step `slice`, WIDE_K steps deep, of the
@@ -318,7 +315,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     const int first_sum = add_up(sum, pool);
 
     c += c_start + BLOCK_Z * c_stride;
-    workspace += workspace_start + ((wide) BLOCK_Z * PARTS + BLOCK_Y) * m * n;
+    workspace += workspace_start + ((wide) BLOCK_Z * SPLIT_K + BLOCK_Y) * m * n;
     if (THREAD_K % COPIES != 0)
         return; // another thread has the same sums
     UNROLL
@@ -329,14 +326,14 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
         const int j = ROWS_ARE_SHORT ? at_long : at_short;
         if (i >= m || j >= n)
             continue;
-        if (PARTS == 1)
+        if (SPLIT_K == 1)
             store(c + (wide) i * ldc + j, alpha, sum[e], beta);
         else
             workspace[(wide) i * n + j] = sum[e];
     }
 }
 
-#if SPLIT_K != 1
+#if SPLIT_K > 1
 // One element of C is the sum of its parts, always in the same order.
 KERNEL BLOCK_SIZE(ADD_THREADS, 1)
 void add_parts(int m, int n, int k, real alpha, real beta,
@@ -344,8 +341,7 @@ void add_parts(int m, int n, int k, real alpha, real beta,
                GLOBAL real *c, wide c_start, int ldc, wide c_stride,
                const GLOBAL real *workspace, wide workspace_start)
 {
-    const wide block = (wide) BLOCK_Y * GRID_X + BLOCK_X;
-    const wide size = (wide) m * n, at = block * ADD_THREADS + THREAD_X;
+    const wide size = (wide) m * n, at = (wide) BLOCK_X * ADD_THREADS + THREAD_X;
     real sum = 0;
 
     NEXT_MAY_BEGIN();
@@ -356,10 +352,10 @@ void add_parts(int m, int n, int k, real alpha, real beta,
         alpha = scalars[scalars_start];
         beta = scalars[scalars_start + 1];
     }
-    workspace += workspace_start + (wide) BLOCK_Z * PARTS * size + at;
+    workspace += workspace_start + BLOCK_Z * SPLIT_K * size + at;
     const wide part = part_of(k);
     UNROLL
-    for (int p = 0; p < PARTS; p++)
+    for (int p = 0; p < SPLIT_K; p++)
         sum += p * part < k ? workspace[p * size] : (real) 0;
     store(c + c_start + BLOCK_Z * c_stride + at / n * ldc + at % n, alpha, sum, beta);
 }

@@ -59,15 +59,14 @@ DEVICE_FN void store(GLOBAL real *c, const real *sum, int vector, int count, boo
         }
 }
 
-#if SPLIT_K != 1
-// A thread adds PARTS_EACH parts of MAX_VECTOR neighbouring elements, or as many again and
-// again where there are more; ADDERS_Y threads add all of them, always in the same order.
+#if SPLIT_K > 1
+// A thread adds PARTS_EACH parts of MAX_VECTOR neighbouring elements, ADDERS_Y threads all
+// of them, always in the same order.
 //
-// Launch: block (ADDERS_X, ADDERS_Y), grid (x, y, batch) with x * y * ADDERS_X vectors of C;
-// y is 1 or, where SPLIT_K is 0, how many parts there are.
+// Launch: block (ADDERS_X, ADDERS_Y), grid (ceil(vectors of C / ADDERS_X), 1, batch).
 #define PARTS_EACH 8
-#define ADDERS_X   (SPLIT_K == 0 || SPLIT_K > 16 ? 32 : 64)
-#define ADDERS_Y   (SPLIT_K == 0 ? 8 : (SPLIT_K + PARTS_EACH - 1) / PARTS_EACH)
+#define ADDERS_X   (SPLIT_K > 16 ? 32 : 64)
+#define ADDERS_Y   ((SPLIT_K + PARTS_EACH - 1) / PARTS_EACH)
 
 KERNEL BLOCK_SIZE(ADDERS_X, ADDERS_Y)
 void mmt_add_parts(int m, int n, real alpha, real beta,
@@ -78,25 +77,23 @@ void mmt_add_parts(int m, int n, real alpha, real beta,
 {
     SHARED real others[ADDERS_Y][MAX_VECTOR][ADDERS_X];
     const int ld = partial_ld(n), x = THREAD_X, y = THREAD_Y;
-    const wide block = (wide) BLOCK_Y * GRID_X + BLOCK_X;
-    const wide all = (wide) m * ld, mine = (block * ADDERS_X + x) * MAX_VECTOR;
+    const wide all = (wide) m * ld, mine = ((wide) BLOCK_X * ADDERS_X + x) * MAX_VECTOR;
     const wide at = mine < all ? mine : 0;
     real sum[MAX_VECTOR] = { 0 };
 
     NEXT_MAY_BEGIN();
     AWAIT_LAUNCH();
-    workspace += workspace_start + (wide) BLOCK_Z * PARTS * all + at;
-    NO_UNROLL
-    for (int first = y * PARTS_EACH; first < PARTS; first += ADDERS_Y * PARTS_EACH)
+    workspace += workspace_start + BLOCK_Z * SPLIT_K * all + at;
+    UNROLL
+    for (int p = 0; p < PARTS_EACH; p++) {
+        const int part = y * PARTS_EACH + p;
+        real more[MAX_VECTOR] = { 0 };
+        if (part < SPLIT_K)
+            read_global(more, workspace + part * all, MAX_VECTOR, true);
         UNROLL
-        for (int part = first; part < first + PARTS_EACH; part++) {
-            real more[MAX_VECTOR] = { 0 };
-            if (part < PARTS)
-                read_global(more, workspace + part * all, MAX_VECTOR, true);
-            UNROLL
-            for (int e = 0; e < MAX_VECTOR; e++)
-                sum[e] += more[e];
-        }
+        for (int e = 0; e < MAX_VECTOR; e++)
+            sum[e] += more[e];
+    }
     UNROLL
     for (int e = 0; e < MAX_VECTOR; e++)
         others[y][e][x] = sum[e];

@@ -199,51 +199,6 @@ static void test_skinny(void)
     CHECK(depth == 512 && mmt_cost_load(&config, &problem, &caps, depth).steps == 8);
 }
 
-/* Where SPLIT_K is 0, k has as many parts as the launch chose, none of them empty: one
- * where C has tiles enough or k is no deeper than a step, and more where a device would
- * idle. */
-static void check_parts(const struct mmt_config *config, int64_t m, int64_t n, int64_t k,
-                        bool cut)
-{
-    struct mmt_caps caps = made_up_gpu();
-    mmt_problem problem = made_up_shape(m, n, k);
-    struct mmt_launches launches = { 0 };
-    int depth = mmt_cost_depth(config);
-    int64_t steps = (k + depth - 1) / depth;
-
-    config->template->launch(config->values, &problem, &caps, &launches);
-    CHECK(cut ? launches.parts > 1 : launches.parts == 1);
-    CHECK(launches.parts <= steps || launches.parts == 1);
-    CHECK_EQ_INT(launches.launch[0].grid[1], launches.parts);
-    CHECK_EQ_INT(launches.count, cut ? 2 : 1);
-    CHECK(!cut == !launches.workspace && launches.workspace <= 4 << 24);
-    if (cut) /* the launch that adds up tells its kernel by its grid */
-        CHECK_EQ_INT(launches.launch[1].grid[1], launches.parts);
-    double load = mmt_cost_load(config, &problem, &caps, depth).steps;
-    CHECK(load == ceil((double) k / depth / launches.parts));
-}
-
-static void test_parts(void)
-{
-    struct mmt_config tiles =
-        made_up_config("simt TILE_M=64 TILE_N=64 TILE_K=16 WORK_M=8 WORK_N=4 WARP_M=4 "
-                       "WARP_N=8 SPLIT_K=0 DEAL=tiles");
-    struct mmt_config row =
-        made_up_config("skinny SHORT=rows WORK_SHORT=4 WORK_LONG=4 WORK_K=8 "
-                       "THREADS_LONG=32 THREADS_K=8 VECTOR=4 TILE_K=512 SPLIT_K=0");
-
-    check_parts(&tiles, 64, 64, 100000, true);
-    check_parts(&tiles, 256, 256, 65536, true);
-    check_parts(&tiles, 500, 70, 4000, true);
-    check_parts(&tiles, 8192, 8192, 8192, false);
-    check_parts(&tiles, 64, 64, 16, false);
-    check_parts(&tiles, 1, 1, 1, false);
-    check_parts(&row, 4, 128, 100000, true);
-    check_parts(&row, 3, 4096, 4001, true);
-    check_parts(&row, 4, 129280, 7168, false);
-    check_parts(&row, 4, 128, 64, false);
-}
-
 /* Within the limit, hardly one twice, aligned and not, square and skewed. */
 static void test_shapes(double most_flops)
 {
@@ -394,7 +349,6 @@ int main(void)
     test_too_few();
     test_runs();
     test_skinny();
-    test_parts();
     test_tiles();
     test_cpu(0);
     test_cpu(0.4);

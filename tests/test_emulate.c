@@ -59,11 +59,6 @@ static const char async_configuration[] =
     "simt_async TILE_M=32 TILE_N=64 TILE_K=8 WORK_M=4 WORK_N=4 WARP_M=4 WARP_N=8 "
     "LANES=rows C_VECTOR=2 STAGES=3 FRAGMENTS=2 GROUP=4 DEAL=runs MIN_BLOCKS=1";
 
-/* The same, and the launch chooses how many parts k has. */
-static const char filled_configuration[] =
-    "simt_async TILE_M=32 TILE_N=32 TILE_K=8 WORK_M=2 WORK_N=4 WARP_M=16 WARP_N=2 "
-    "LANES=rows C_VECTOR=2 STAGES=3 FRAGMENTS=1 GROUP=4 SPLIT_K=0 DEAL=tiles";
-
 /* The generations whose instructions differ, and what is new there. */
 static const struct {
     int sm;
@@ -454,7 +449,6 @@ int main(int argc, char **argv)
     check_faults();
     check_f64_faults();
     check_given(80, async_configuration);
-    check_given(80, filled_configuration);
     check_default();
     check_many_blocks();
     return test_end("emulate");

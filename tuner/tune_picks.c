@@ -42,8 +42,7 @@ static bool alike(const struct mmt_calibration *c, const struct mmt_config *a,
         return false;
     a->template->launch(a->values, c->kind, caps, &x);
     b->template->launch(b->values, c->kind, caps, &y);
-    bool same = x.count == y.count && !x.parts == !y.parts &&
-                mmt_cost_depth(a) == mmt_cost_depth(b);
+    bool same = x.count == y.count && mmt_cost_depth(a) == mmt_cost_depth(b);
     for (int i = 0; same && i < x.count; i++)
         same = !memcmp(x.launch[i].grid, y.launch[i].grid, sizeof x.launch[i].grid) &&
                !memcmp(x.launch[i].block, y.launch[i].block, sizeof x.launch[i].block);
