@@ -132,7 +132,17 @@ DEVICE_FN void write_piece(unsigned to, const real *sum, int thread)
 }
 #endif
 
-// Store a warpgroup's sums, which begin there in C, through its slots in turn.
+// Until the slot of the p-th piece of a tile is free: slots take turns, from the first one on for
+// each tile.
+DEVICE_FN void await_place(int p)
+{
+    if (p == 0 && BLOCKS_M * PIECES % STORE_SLOTS != 0)
+        AWAIT_COPIES_OUT(0);
+    else
+        AWAIT_COPIES_OUT(STORE_SLOTS - 1);
+}
+
+// Store a warpgroup's sums, which begin there in C, through its slots.
 DEVICE_FN void store_pieces(real sum[BLOCKS_M][SUMS], const tensor_map *map, unsigned slots,
                             place at, int thread, int group)
 {
@@ -140,7 +150,7 @@ DEVICE_FN void store_pieces(real sum[BLOCKS_M][SUMS], const tensor_map *map, uns
     for (int p = 0; p < BLOCKS_M * PIECES; p++) {
         const unsigned slot = slots + p % STORE_SLOTS * BYTES_PIECE;
         if (thread == 0)
-            AWAIT_COPIES_OUT(STORE_SLOTS - 1);
+            await_place(p);
         group_sync(group);
         write_piece(slot, &sum[p / PIECES][p % PIECES * PIECE_N / 2], thread);
         shared_ready();
@@ -174,14 +184,14 @@ DEVICE_FN void fill_parcel(parcel &parcel, const real sum[BLOCKS_M][SUMS], place
     parcel.full = true;
 }
 
-// Store the p-th of its pieces. Slots take turns: that one was read long ago. If the parcel is
-// not full, all but the copy is done, so that ptxas need not follow two ways.
+// Store the p-th of its pieces. If the parcel is not full, all but the copy is done, so that
+// ptxas need not follow two ways.
 DEVICE_FN void store_piece(const parcel &parcel, int p, const tensor_map *map, unsigned slots,
                            int thread, int group)
 {
     const unsigned slot = slots + p % STORE_SLOTS * BYTES_PIECE;
     if (thread == 0)
-        AWAIT_COPIES_OUT(STORE_SLOTS - 1);
+        await_place(p);
     group_sync(group);
     write_piece(slot, &parcel.pairs[p / PIECES][p % PIECES * (PIECE_N / 4)], thread);
     shared_ready();

@@ -27,8 +27,9 @@ WHOLE = (SMALL, dict(PACK_A=1, PACK_B=1), 'gemm bf16 nn 136x72x137', 1, 0)
 LATE = (WIDE, dict(STORE_LATE=1, TILE_N=128, STORE_SLOTS=2), 'gemm bf16 nn 840x600x456', 2, -1)
 PROMOTED = (WIDE, dict(TILE_M=256, TILE_N=128, PROMOTE=2), 'gemm f8e4m3 nt 600x272x1936', 1, 1)
 UNITS = (WIDE, dict(TILE_M=256, PROMOTE=1, STAGES=2), 'gemm f8e4m3 nt 600x272x640', 1, 1)
+THREE_PIECES = (WIDE, dict(TILE_N=96, STORE_SLOTS=2), 'gemm f16 nt 840x600x200', 1, 0)
 CASES = [
-    SHARED, IN_TURN, IN_RUNS, PACKED, WHOLE, LATE, PROMOTED, UNITS,
+    THREE_PIECES, SHARED, IN_TURN, IN_RUNS, PACKED, WHOLE, LATE, PROMOTED, UNITS,
     (SMALL, dict(), 'gemm bf16 nn 72x40x136', 1, 0),
     (SMALL, dict(CLUSTER='2x1', CLUSTER_K=2), 'gemm bf16 nt 200x72x456', 1, 0),
     (SMALL, dict(CLUSTER='4x1', CLUSTER_K=2, SPLIT_K=2), 'gemm bf16 nn 200x72x456', 2, 1),
@@ -49,6 +50,7 @@ CASES = [
     (WIDE, dict(STORE_LATE=1, TILE_N=192, CLUSTER='2x1'), 'gemm bf16 nt 1100x600x128 bias=row', 1, 1),
     (WIDE, dict(STORE_LATE=1, TILE_N=128, DEAL='even', IN_FLIGHT=0), 'gemm f16 tn 840x600x200', 1, 0),
     (WIDE, dict(STORE_LATE=1, TILE_N=128, STORE_SLOTS=2), 'gemm bf16 nn 840x600x40', 1, 0),
+    (WIDE, dict(STORE_LATE=1, TILE_N=192, STORE_SLOTS=2), 'gemm bf16 nt 840x600x264', 1, 0),
     (WIDE, dict(STORE_LATE=1, TILE_N=128, STORE_SLOTS=2), 'gemm bf16 nn 840x600x200', 0, 2),
     (SMALL, dict(STORE_LATE=1, TILE_N=128, STORE_SLOTS=1), 'gemm bf16 nn 264x264x200 batch=2', 1, 1),
     (SMALL, dict(DEAL='tiles', CLUSTER='2x1'), 'gemm bf16 nt 200x72x456', 1, 0),
@@ -137,6 +139,8 @@ FAULTS = [
      '        AWAIT_WGMMA(IN_FLIGHT + 1);'),
     ('a piece takes the place of one that has not gone out', LATE,
      'AWAIT_COPIES_OUT(STORE_SLOTS - 1)', 'AWAIT_COPIES_OUT(STORE_SLOTS)'),
+    ("a tile's first piece takes the place of the last one's", THREE_PIECES,
+     'BLOCKS_M * PIECES % STORE_SLOTS != 0', 'false'),
     ('the last line is not packed', PACKED, 'line + i * LINES_APART < lines && word',
      'line + i * LINES_APART < lines - 1 && word'),
     ('columns are packed before all rows are read', PACKED, '    __syncthreads();\n    write_words',
