@@ -321,6 +321,18 @@ DEVICE_FN void add_slots(real sum[AT_ONCE][SUMS], const problem &p, const ring &
     }
 }
 
+#if PROMOTE
+// From what the tensor cores have summed up to full precision.
+DEVICE_FN void add_part(real sum[SUMS], real part[1][SUMS])
+{
+    settle(part);
+    UNROLL
+    for (int s = 0; s < SUMS; s++)
+        sum[s] += part[0][s];
+}
+
+#endif
+
 #if PROMOTE == 1 && IN_FLIGHT
 // A piece's units of work are its slots, each for one 64 rows after the other. Even ones and odd
 // ones have registers of their own for their part of the sums. Start a unit; `number` is that of
@@ -333,14 +345,6 @@ DEVICE_FN void start_unit(real part[1][SUMS], const ring &ring, unsigned long lo
     if (block == 0)
         await_slot(ring, slot);
     multiply(part, left + operand(block, 0, TILE_M, LEFT_DEEP) + at, right + at, false);
-}
-
-DEVICE_FN void add_part(real sum[SUMS], real part[1][SUMS])
-{
-    settle(part);
-    UNROLL
-    for (int s = 0; s < SUMS; s++)
-        sum[s] += part[0][s];
 }
 
 // Start the unit after that one, and add up that one's part while the tensor cores are at it.
@@ -404,12 +408,9 @@ DEVICE_FN void consume(real sum[BLOCKS_M][SUMS], const problem &p, const ring &r
             add_slots(part, p, ring, left + operand(i, 0, TILE_M, LEFT_DEEP), right, number, 0,
                       slots, false, again, lane);
             AWAIT_WGMMA(0);
-            settle(part);
             if (!again && rest > PROMOTE)
                 release(p, ring, number + PROMOTE - 1, lane);
-            UNROLL
-            for (int s = 0; s < SUMS; s++)
-                sum[i][s] += part[0][s];
+            add_part(sum[i], part);
         }
     }
 }
