@@ -210,8 +210,7 @@ static void copy_box_out(const struct matrix &m, int x, int y, int z, unsigned f
     }
 }
 
-// ---- what runs by itself
-// ------------------------------------------------------------------
+// ---- what runs by itself --------------------------------------------------------
 
 // Until at most so many are not done. Others come first.
 static void await_work(work &work, size_t behind)
