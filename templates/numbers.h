@@ -23,27 +23,38 @@ DEVICE_FN float bf16_to_float(unsigned short x)
 // To the nearest, ties to even.
 DEVICE_FN unsigned short float_to_bf16(float x)
 {
+#ifdef ROUND_TO_BF16
+    return ROUND_TO_BF16(x);
+#else
     const unsigned int bits = BITS_OF_FLOAT(x);
     if (x != x)
         return (unsigned short) (bits >> 16 | 0x40);
     return (unsigned short) ((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+#endif
 }
 
 // An exponent of 5 bits has bias 15 and that of f32 127; the last one is infinity and NaN.
 // Numbers without the leading 1 are multiples of 2^-24.
 DEVICE_FN float f16_to_float(unsigned short x)
 {
+#ifdef WIDEN_F16
+    return WIDEN_F16(x);
+#else
     const unsigned int sign = (x & 0x8000u) << 16, rest = x & 0x7fffu;
     if (rest < 0x0400u)
         return FLOAT_OF_BITS(BITS_OF_FLOAT((float) (int) rest * 0x1p-24f) | sign);
     if (rest >= 0x7c00u)
         return FLOAT_OF_BITS(sign | 0x7f800000u | rest << 13);
     return FLOAT_OF_BITS(sign | ((rest << 13) + (112u << 23)));
+#endif
 }
 
 // Adding 0.5 to a number below 2^-14 rounds it to a multiple of 2^-24.
 DEVICE_FN unsigned short float_to_f16(float x)
 {
+#ifdef ROUND_TO_F16
+    return ROUND_TO_F16(x);
+#else
     const unsigned int bits = BITS_OF_FLOAT(x), rest = bits & 0x7fffffffu;
     unsigned int bits16;
     if (rest > 0x7f800000u)
@@ -55,6 +66,7 @@ DEVICE_FN unsigned short float_to_f16(float x)
     else
         bits16 = (rest - (112u << 23) + 0xfff + (rest >> 13 & 1)) >> 13;
     return (unsigned short) (bits16 | (bits >> 16 & 0x8000u));
+#endif
 }
 
 // The upper half of an f16.

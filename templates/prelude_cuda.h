@@ -57,6 +57,34 @@ typedef long long wide;      // offsets in elements: a matrix may have more than
 #define FLOAT_OF_BITS(x) __uint_as_float(x)
 #define BITS_OF_FLOAT(x) __float_as_uint(x)
 
+// What the device rounds and widens by itself; numbers.h spells the others out.
+#if defined(__CUDACC__)
+DEVICE_FN unsigned short round_to_f16(float x)
+{
+    unsigned short y;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y) : "f"(x));
+    return y;
+}
+
+DEVICE_FN float widen_f16(unsigned short x)
+{
+    float y;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x));
+    return y;
+}
+#define ROUND_TO_F16(x) round_to_f16(x)
+#define WIDEN_F16(x)    widen_f16(x)
+#endif
+#if defined(__CUDACC__) && __CUDA_ARCH__ >= 800
+DEVICE_FN unsigned short round_to_bf16(float x)
+{
+    unsigned short y;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(y) : "f"(x));
+    return y;
+}
+#define ROUND_TO_BF16(x) round_to_bf16(x)
+#endif
+
 // A product that is rounded by itself: no addition is fused to it.
 DEVICE_FN real product(real a, real b)
 {

@@ -62,23 +62,71 @@ DEVICE_FN uint2 pack(const real *x)
 #endif
 }
 
-// Store two neighbouring elements.
+// Where C has row r and column q of the product or its transpose.
+DEVICE_FN result *place_in(const output &out, int r, int q)
+{
+    return SWAP ? out.c + (wide) q * out.ldc + r : out.c + (wide) r * out.ldc + q;
+}
+
+// Store two neighbours that may be stored at once, or one after the other.
+DEVICE_FN void store_pair(result *c, const real *x)
+{
+    if (RESULT_SIZE == 4)
+        *(uint2 *) c = pack(x);
+    else
+        *(unsigned *) c = pack(x).x;
+}
+
+DEVICE_FN void store_both(result *c, const output &out, const real *x)
+{
+    c[0] = to_result(x[0]);
+    c[SWAP ? out.ldc : 1] = to_result(x[1]);
+}
+
+// Store two neighbouring elements, or what is inside of them.
 DEVICE_FN void store(const real *x, const output &out, int r, int q)
 {
-    if (r >= out.rows)
+    if (r >= out.rows || q >= out.columns)
         return;
-    result *c = SWAP ? out.c + (wide) q * out.ldc + r : out.c + (wide) r * out.ldc + q;
-    if (!SWAP && out.pairs && q + 1 < out.columns) {
-        if (RESULT_SIZE == 4)
-            *(uint2 *) c = pack(x);
-        else
-            *(unsigned *) c = pack(x).x;
-        return;
-    }
-    if (q < out.columns)
+    result *c = place_in(out, r, q);
+    if (q + 1 == out.columns)
         c[0] = to_result(x[0]);
-    if (q + 1 < out.columns)
-        c[SWAP ? out.ldc : 1] = to_result(x[1]);
+    else if (!SWAP && out.pairs)
+        store_pair(c, x);
+    else
+        store_both(c, out, x);
+}
+
+// Where every column of a tile is inside, neighbours may be stored at once or never are, and C is
+// not read, nothing is asked of an element but whether its row is inside.
+DEVICE_FN bool whole_columns(const output &out, place tile)
+{
+    return out.beta == 0 && (SWAP || out.pairs) && tile.column + TILE_N <= out.columns;
+}
+
+// Finish and store `count` sums of the same 64 rows of such a tile, from the s-th on.
+template <int count>
+DEVICE_FN void store_rows(real *x, const output &out, place tile, int s, int thread)
+{
+    const output unread = { out.rows, out.columns, out.alpha, 0, out.c, out.bias, out.ldc, true };
+    const wide step = SWAP ? 8 * (wide) out.ldc : 8;
+    const int q = tile.column + column_of(s, thread);
+
+    UNROLL
+    for (int first = 0; first < 4; first += 2) {
+        const int r = tile.row + row_of(s + first, thread);
+        if (r >= out.rows)
+            continue;
+        result *c = place_in(out, r, q);
+        UNROLL
+        for (int i = first; i < count; i += 4, c += step) {
+            finish(x + i, unread, r, q + i / 4 * 8);
+            if (SWAP)
+                store_both(c, unread, x + i);
+            else
+                store_pair(c, x + i);
+        }
+    }
 }
 
 // ---- through shared memory ------------------------------------------------------------
@@ -251,6 +299,12 @@ DEVICE_FN void put_out_all(real sum[BLOCKS_M][SUMS], const output &out, place ti
             put_out(&sum[s / SUMS][s % SUMS], out, tile, s, thread, part);
         return;
     }
+    if (STORE_SLOTS == 0 && whole_columns(out, tile)) {
+        UNROLL
+        for (int i = 0; i < BLOCKS_M; i++)
+            store_rows<SUMS>(sum[i], out, tile, i * SUMS, thread);
+        return;
+    }
     UNROLL
     for (int s = 0; s < ALL_SUMS; s += 2)
         put_out(&sum[s / SUMS][s % SUMS], out, tile, s, thread, 0);
@@ -279,18 +333,20 @@ DEVICE_FN real get_sum(unsigned from, int s, int block)
 DEVICE_FN void put_out_shared(unsigned from, const problem &p, const output &out, place tile,
                               int thread, real *part)
 {
-    const int mine = ALL_SUMS / CLUSTER_K;
+    const int mine = ALL_SUMS / CLUSTER_K, first = p.mates / MATES * mine;
+    real x[mine] = {};
     UNROLL
-    for (int i = 0; i < mine; i += 2) {
-        const int s = p.mates / MATES * mine + i;
-        real x[2] = { 0, 0 };
+    for (int i = 0; i < mine; i++)
         UNROLL
-        for (int b = 0; b < CLUSTER_K; b++) {
-            x[0] += get_sum(from, s, p.mate + b * MATES);
-            x[1] += get_sum(from, s + 1, p.mate + b * MATES);
-        }
-        put_out(x, out, tile, s, thread, part);
+        for (int b = 0; b < CLUSTER_K; b++)
+            x[i] += get_sum(from, first + i, p.mate + b * MATES);
+    if (mine % 4 == 0 && SUMS % mine == 0 && !part && whole_columns(out, tile)) {
+        store_rows<mine>(x, out, tile, first, thread);
+        return;
     }
+    UNROLL
+    for (int i = 0; i < mine; i += 2)
+        put_out(x + i, out, tile, first + i, thread, part);
 }
 #endif
 
