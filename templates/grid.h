@@ -10,6 +10,11 @@ DEVICE_FN int smaller(int a, int b)
     return a < b ? a : b;
 }
 
+DEVICE_FN int larger(int a, int b)
+{
+    return a > b ? a : b;
+}
+
 // Where a tile begins: GROUP rows of tiles are walked column by column.
 DEVICE_FN void place_tile(unsigned tile, int m, int n, int *row, int *column)
 {

@@ -156,21 +156,20 @@ DEVICE_FN void copy_vector(unsigned to, const real *from, int vector, int bytes)
 
 // Copy the j-th vector of a thread's part of a tile: `from` is the tile's first element
 // in global memory, `to` the address of its slot. `left` of the matrix's depth and
-// `lines` of its lines are left. What lies behind the depth counts as 0; lines past the
-// edge are the last one or its last vector, and what they give is never stored.
+// `lines` of its lines are left. What lies behind either counts as 0 and is not read: the copies
+// of all blocks of a thin matrix would meet in its last line.
 DEVICE_FN void copy(unsigned to, const real *from, int ld, int lines, int left,
                     unsigned tid, int j, OPERAND)
 {
     const int line = vector_line(tid, j, SAME), depth = vector_depth(tid, j, SAME);
     const int at = smaller(line, vector == 1 ? lines - 1 : (lines - 1) / vector * vector);
-    const int size = sizeof(real);
+    const int inside = larger(smaller(lines - line, vector), 0), size = sizeof(real);
     const unsigned there = to + destination(tid, j, SAME) * size;
 
     if (!carries(tid, j, THREADS, tile * TILE_K / vector))
         return;
     from += turn ? (wide) at * ld + depth : (wide) depth * ld + at;
-    copy_vector(there, from, vector,
-                depth < left ? smaller(lines - at, vector) * size : 0);
+    copy_vector(there, from, vector, depth < left ? inside * size : 0);
 }
 
 // The share of step u of TILE_K in a thread's copies of both operands' tiles.
