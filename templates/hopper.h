@@ -193,17 +193,27 @@ DEVICE_FN void load_pair_of(double to[2], unsigned from, int block)
 }
 
 // Store matrices of 8 x 8 elements of 16 bits, of which a thread holds two neighbours
-// each. Each eight threads in turn say where the rows of one go.
-DEVICE_FN void store_matrices(unsigned to, unsigned a, unsigned b)
+// each. Each eight threads in turn say where the rows of one go or, if it is turned, its
+// columns.
+template <bool turned> DEVICE_FN void store_matrices(unsigned to, unsigned a, unsigned b)
 {
-    asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};"
-                 :: "r"(to), "r"(a), "r"(b) : "memory");
+    if (turned)
+        asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};"
+                     :: "r"(to), "r"(a), "r"(b) : "memory");
+    else
+        asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};"
+                     :: "r"(to), "r"(a), "r"(b) : "memory");
 }
 
+template <bool turned>
 DEVICE_FN void store_matrices(unsigned to, unsigned a, unsigned b, unsigned c, unsigned d)
 {
-    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
-                 :: "r"(to), "r"(a), "r"(b), "r"(c), "r"(d) : "memory");
+    if (turned)
+        asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};"
+                     :: "r"(to), "r"(a), "r"(b), "r"(c), "r"(d) : "memory");
+    else
+        asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
+                     :: "r"(to), "r"(a), "r"(b), "r"(c), "r"(d) : "memory");
 }
 
 // ---- warpgroups -----------------------------------------------------------------------

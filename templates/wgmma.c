@@ -65,7 +65,12 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     { 0, 0, 0, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128 },
     { 0, 0, 0, 256, 128, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128 },
     { 0, 0, 0, 128, 256, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128, 0, 1 },
-    { 0, 0, 0, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128, 0, 1 },
+    { 0, 0, 0, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 12, 1, 0, 2, 128, 0, 1 },
+    { 1, 0, 0, 128, 256, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128, 0, 1 },
+    { 1, 0, 0, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 12, 1, 0, 2, 128, 0, 1 },
+    { 1, 0, 0, 128, 192, 1,  4, 2, PINGPONG,    BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128 },
+    { 1, 0, 0, 128, 128, 1,  6, 2, PINGPONG,    BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128 },
+    { 1, 0, 0,  64,  64, 1,  8, 1, COOPERATIVE, FOUR_BESIDE, 1, 1, ROUNDS, ROWS, 8, 1, 0, 1, 128 },
     { 0, 0, 0, 128, 192, 1,  4, 2, PINGPONG,    BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128 },
     { 0, 0, 0, 128, 128, 1,  6, 2, PINGPONG,    BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128 },
     { 0, 0, 0, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
@@ -216,9 +221,9 @@ static const char *reject_tile(const int *v, const struct mmt_variant *variant)
         right_deep(v, variant->type, variant->trans_a, variant->trans_b))
         return "blocks below each other share columns that are stored along k by "
                "eights: TILE_N must be a multiple of 8 for each of them";
-    if (v[SWAP] && v[STORE_SLOTS])
-        return "with SWAP, C is stored from registers: STORE_SLOTS must be 0";
-    if (v[STORE_SLOTS] > blocks / owners * v[TILE_N] * out / line_of_c(v, variant->out))
+    if (v[SWAP] && v[STORE_SLOTS] && out != 2)
+        return "with SWAP, C of 4 bytes is stored from registers: STORE_SLOTS must be 0";
+    if (v[STORE_SLOTS] > blocks / owners * v[TILE_N] / columns_of_piece(v, variant->out))
         return "STORE_SLOTS has more slots than a warpgroup has pieces of C";
     if (v[STORE_LATE] &&
         (out != 2 || v[SCHEDULE] != COOPERATIVE || !v[STORE_SLOTS] || v[PROMOTE] ||

@@ -89,13 +89,13 @@ static inline int tile_bytes(const int *v, int tile, mmt_type type, bool deep)
     return deep ? v[DEPTH] * tile * LINE : chunks * atom(type) * v[DEPTH] * LINE;
 }
 
-/* Bytes of a line of a piece of C on its way out. */
-static inline int line_of_c(const int *v, mmt_type out)
+/* Columns of a tile in a piece of C on its way out, of 64 rows. */
+static inline int columns_of_piece(const int *v, mmt_type out)
 {
-    int line = LINE;
-    while (v[TILE_N] * (int) mmt_type_size(out) % line)
-        line /= 2;
-    return line;
+    int bytes = LINE;
+    while (v[TILE_N] * (int) mmt_type_size(out) % bytes)
+        bytes /= 2;
+    return bytes / (int) mmt_type_size(out);
 }
 
 static inline size_t shared_bytes(const int *v, mmt_type type, mmt_type out, bool trans_a,
@@ -103,7 +103,7 @@ static inline size_t shared_bytes(const int *v, mmt_type type, mmt_type out, boo
 {
     int slot = tile_bytes(v, v[TILE_M], type, left_deep(v, type, trans_a, trans_b)) +
                tile_bytes(v, v[TILE_N], type, right_deep(v, type, trans_a, trans_b));
-    int piece = BLOCK_M * line_of_c(v, out);
+    int piece = BLOCK_M * columns_of_piece(v, out) * (int) mmt_type_size(out);
     int barriers = 2 * (int) sizeof(uint64_t), job = 4 * (int) sizeof(int);
     return (size_t) (v[STAGES] * (slot + barriers + job) +
                      v[CONSUMERS] * v[STORE_SLOTS] * piece);

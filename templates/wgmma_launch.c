@@ -73,11 +73,12 @@ static struct mmt_box operand_box(const int *v, mmt_type type, int tile, bool de
 
 static struct mmt_box result_box(const int *v, mmt_type out)
 {
-    const unsigned line = (unsigned) line_of_c(v, out);
+    const unsigned columns = (unsigned) columns_of_piece(v, out);
+    const unsigned inner = v[SWAP] ? BLOCK_M : columns;
     return (struct mmt_box){
-        .inner = line / (unsigned) mmt_type_size(out),
-        .outer = BLOCK_M,
-        .swizzle = line,
+        .inner = inner,
+        .outer = v[SWAP] ? columns : BLOCK_M,
+        .swizzle = inner * (unsigned) mmt_type_size(out),
     };
 }
 

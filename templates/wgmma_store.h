@@ -2,14 +2,16 @@
 // from registers, through shared memory, or in parts through the workspace; and the kernel
 // that adds such parts up.
 
-// A piece of C on its way out: 64 lines of at most 128 bytes that divide TILE_N.
-#define LINE_C      (TILE_N * RESULT_SIZE % 128 == 0  ? 128                                \
+// A piece of C on its way out: 64 rows of a tile and PIECE_N of its columns, which divide
+// TILE_N and have at most 128 bytes. Its lines are rows of C, with SWAP the tile's columns.
+#define BYTES_WIDE  (TILE_N * RESULT_SIZE % 128 == 0  ? 128                                \
                      : TILE_N * RESULT_SIZE % 64 == 0 ? 64                                 \
                      : TILE_N * RESULT_SIZE % 32 == 0 ? 32                                 \
                                                       : 16)
-#define PIECE_N     (LINE_C / RESULT_SIZE)
+#define PIECE_N     (BYTES_WIDE / RESULT_SIZE)
 #define PIECES      (TILE_N / PIECE_N)          // beside each other
-#define BYTES_PIECE (64 * LINE_C)
+#define BYTES_PIECE (64 * BYTES_WIDE)
+#define LINE_C      (SWAP ? 64 * RESULT_SIZE : BYTES_WIDE)
 
 struct output {
     int rows, columns;
@@ -30,24 +32,27 @@ DEVICE_FN output find_output(const problem &p, real alpha, real beta, result *c,
 
 // ---- from registers -------------------------------------------------------------------
 
-// From a sum to what C gets in row i and column j, if it is inside.
-DEVICE_FN real finished(real x, const output &out, int i, int j, bool inside)
+// Where C has row r and column q of the product or its transpose.
+DEVICE_FN result *place_in(const output &out, int r, int q)
 {
-    x *= out.alpha;
-    if (out.beta != 0 && inside)
-        x = MULTIPLY_ADD(out.beta, from_result(out.c[(wide) i * out.ldc + j]), x);
-    if (BIAS && inside)
-        x += bias_at(out.bias, i, j);
-    return activate(x);
+    return SWAP ? out.c + (wide) q * out.ldc + r : out.c + (wide) r * out.ldc + q;
 }
 
-// Two neighbouring sums, of row r and columns q and q + 1 of the product or its transpose.
+// From two neighbouring sums, of row r and columns q and q + 1 of the product or its transpose,
+// to what C gets there; what is outside is read nowhere.
 DEVICE_FN void finish(real *x, const output &out, int r, int q)
 {
+    const result *c = place_in(out, r, q);
     UNROLL
-    for (int e = 0; e < 2; e++)
-        x[e] = finished(x[e], out, SWAP ? q + e : r, SWAP ? r : q + e,
-                        r < out.rows && q + e < out.columns);
+    for (int e = 0; e < 2; e++, c += SWAP ? out.ldc : 1) {
+        const bool inside = r < out.rows && q + e < out.columns;
+        x[e] *= out.alpha;
+        if (out.beta != 0 && inside)
+            x[e] = MULTIPLY_ADD(out.beta, from_result(*c), x[e]);
+        if (BIAS && inside)
+            x[e] += bias_at(out.bias, SWAP ? q + e : r, SWAP ? r : q + e);
+        x[e] = activate(x[e]);
+    }
 }
 
 // Two neighbours as words of C's type; in 16 bits both are in the first.
@@ -60,12 +65,6 @@ DEVICE_FN uint2 pack(const real *x)
 #else
     return make_uint2(SUM_TO_WORD(x[0]), SUM_TO_WORD(x[1]));
 #endif
-}
-
-// Where C has row r and column q of the product or its transpose.
-DEVICE_FN result *place_in(const output &out, int r, int q)
-{
-    return SWAP ? out.c + (wide) q * out.ldc + r : out.c + (wide) r * out.ldc + q;
 }
 
 // Store two neighbours that may be stored at once, or one after the other.
@@ -156,17 +155,22 @@ DEVICE_FN unsigned pair_of(const unsigned *packed, int i)
     return packed[i];
 }
 
-// Write a warpgroup's piece of C, whose first sum or pair is *from, to shared memory.
+// Write a warpgroup's piece of C, whose first sum or pair is *from, to shared memory: matrices
+// of 8 x 8, those of 16 rows of the tile below each other. With SWAP they are turned.
 template <typename T> DEVICE_FN void write_piece(unsigned to, const T *from, int thread)
 {
-    const int lane = thread % 32, line = (thread / 32 * 16 + lane % 16) * LINE_C;
+    const int lane = thread % 32, row = thread / 32 * 16;
     UNROLL
-    for (int i = 0; i < PIECE_N / 4; i += 4)
+    for (int i = 0; i < PIECE_N / 4; i += 4) {
+        const int line = SWAP ? i * 4 + lane / 16 * 8 + lane % 8 : row + lane % 16;
+        const int at = SWAP ? row + lane / 8 % 2 * 8 : i * 4 + lane / 16 * 8;
+        const unsigned place = to + swizzle(line * LINE_C + at * RESULT_SIZE);
         if (PIECE_N >= 16)
-            store_matrices(to + swizzle(line + i * 8 + lane / 16 * 16), pair_of(from, i),
-                           pair_of(from, i + 1), pair_of(from, i + 2), pair_of(from, i + 3));
+            store_matrices<SWAP>(place, pair_of(from, i), pair_of(from, i + 1),
+                                 pair_of(from, i + 2), pair_of(from, i + 3));
         else
-            store_matrices(to + line, pair_of(from, 0), pair_of(from, 1));
+            store_matrices<SWAP>(place, pair_of(from, 0), pair_of(from, 1));
+    }
 }
 #else
 DEVICE_FN void write_piece(unsigned to, const real *sum, int thread)
@@ -179,6 +183,13 @@ DEVICE_FN void write_piece(unsigned to, const real *sum, int thread)
     }
 }
 #endif
+
+// Have the p-th piece copied to C, to which the warpgroup's part of the tile begins at `at`.
+DEVICE_FN void send_piece(const tensor_map *map, place at, int p, unsigned slot)
+{
+    const int row = at.row + p / PIECES * 64, column = at.column + p % PIECES * PIECE_N;
+    copy_out(map, SWAP ? row : column, SWAP ? column : row, BLOCK_Z, slot);
+}
 
 // Until the slot of the p-th piece of a tile is free: slots take turns, from the first one on for
 // each tile.
@@ -204,8 +215,7 @@ DEVICE_FN void store_pieces(real sum[BLOCKS_M][SUMS], const tensor_map *map, uns
         shared_ready();
         group_sync(group);
         if (thread == 0)
-            copy_out(map, at.column + p % PIECES * PIECE_N, at.row + p / PIECES * 64, BLOCK_Z,
-                     slot);
+            send_piece(map, at, p, slot);
     }
 }
 #endif
@@ -245,8 +255,7 @@ DEVICE_FN void store_piece(const parcel &parcel, int p, const tensor_map *map, u
     shared_ready();
     group_sync(group);
     if (parcel.full && thread == 0)
-        copy_out(map, parcel.at.column + p % PIECES * PIECE_N, parcel.at.row + p / PIECES * 64,
-                 BLOCK_Z, slot);
+        send_piece(map, parcel.at, p, slot);
 }
 
 DEVICE_FN void store_parcel(const parcel &parcel, const tensor_map *map, unsigned slots,
@@ -306,8 +315,13 @@ DEVICE_FN void put_out_all(real sum[BLOCKS_M][SUMS], const output &out, place ti
         return;
     }
     UNROLL
-    for (int s = 0; s < ALL_SUMS; s += 2)
-        put_out(&sum[s / SUMS][s % SUMS], out, tile, s, thread, 0);
+    for (int i = 0; i < BLOCKS_M; i++) {
+        // Where C's columns begin is found anew for each 64 rows: registers are scarce here.
+        const place own = { tile.row, SWAP ? (int) keep(tile.column) : tile.column };
+        UNROLL
+        for (int s = 0; s < SUMS; s += 2)
+            put_out(&sum[i][s], out, own, i * SUMS + s, thread, 0);
+    }
 }
 
 #if CLUSTER_K > 1

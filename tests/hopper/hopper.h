@@ -105,26 +105,38 @@ DEVICE_FN unsigned load_word_of(unsigned from, int block)
     return word;
 }
 
-DEVICE_FN void store_matrices(unsigned to, std::initializer_list<unsigned> pairs)
+DEVICE_FN void store_half(unsigned to, unsigned half)
 {
-    const unsigned *rows = tell_warp(to);
-    const int lane = THREAD_X % 32;
+    const unsigned short bits = (unsigned short) half;
+    memcpy(byte_of(machine.fiber->block, to, sizeof(bits)), &bits, sizeof(bits));
+}
+
+// A thread holds row lane / 4 and columns lane % 4 * 2 and the next of each matrix.
+template <bool turned>
+DEVICE_FN void store_all(unsigned to, std::initializer_list<unsigned> pairs)
+{
+    const unsigned *lines = tell_warp(to);
+    const int row = THREAD_X % 32 / 4, column = THREAD_X % 4 * 2;
     int first = 0;
     for (unsigned pair : pairs) {
-        store_word(rows[first + lane / 4] + lane % 4 * 4, pair);
+        for (int e = 0; e < 2; e++) {
+            const int line = turned ? column + e : row, at = turned ? row : column + e;
+            store_half(lines[first + line] + 2 * at, pair >> 16 * e);
+        }
         first += 8;
     }
     warp_sync();
 }
 
-DEVICE_FN void store_matrices(unsigned to, unsigned a, unsigned b)
+template <bool turned> DEVICE_FN void store_matrices(unsigned to, unsigned a, unsigned b)
 {
-    store_matrices(to, { a, b });
+    store_all<turned>(to, { a, b });
 }
 
+template <bool turned>
 DEVICE_FN void store_matrices(unsigned to, unsigned a, unsigned b, unsigned c, unsigned d)
 {
-    store_matrices(to, { a, b, c, d });
+    store_all<turned>(to, { a, b, c, d });
 }
 
 // ---- warpgroups
