@@ -2,6 +2,7 @@
  */
 #include <math.h>
 
+#include "runtime/cost.h"
 #include "tests/test.h"
 #include "tuner/tune.h"
 
@@ -219,6 +220,48 @@ static struct mmt_record finalist(double us, int registers, int shared)
                                             .shared = shared } };
 }
 
+enum { ENTRANTS = 12 };
+
+/* Twelve that are timed for f32 4096^3, each a hundredth behind the one before: ten of
+ * one tile, one of another, and one that is far behind. */
+static void enter(struct mmt_record entrants[ENTRANTS])
+{
+    mmt_error err;
+    struct mmt_config one, other;
+    CHECK_OK(mmt_config_parse("simt TILE_M=128 TILE_N=128", &one, &err), err);
+    CHECK_OK(mmt_config_parse("simt TILE_M=256 TILE_N=128", &other, &err), err);
+    for (int i = 0; i < ENTRANTS; i++) {
+        entrants[i] = finalist(2600 * (1 + 0.01 * i), 128, 0);
+        entrants[i].problem = mmt_gemm_problem(MMT_F32, 4096, 4096, 4096);
+        entrants[i].config = i == 10 ? other : one;
+    }
+    entrants[11].result.time.median *= 2;
+}
+
+/* On a device that runs hot another tile takes part before a fourth of the same; else the
+ * five fastest do. */
+static void test_finalists(void)
+{
+    struct mmt_tuning *t = plan(60, 0, MMT_F32);
+    struct mmt_record entrants[ENTRANTS];
+
+    enter(entrants);
+    t->ceiling[MMT_F32] = 66.9e12;
+    CHECK_EQ_INT(mmt_tune_choose_finalists(t, entrants, ENTRANTS), 8);
+    CHECK(mmt_cost_knob(&entrants[2].config, "TILE_M") == 128);
+    CHECK(mmt_cost_knob(&entrants[3].config, "TILE_M") == 256);
+    for (int i = 4; i < 8; i++)
+        CHECK(mmt_cost_knob(&entrants[i].config, "TILE_M") == 128);
+    CHECK(entrants[11].result.time.median > 2 * entrants[0].result.time.median);
+
+    enter(entrants);
+    t->ceiling[MMT_F32] = 669e12; /* a tenth of that: cool */
+    CHECK_EQ_INT(mmt_tune_choose_finalists(t, entrants, ENTRANTS), 5);
+    for (int i = 0; i < 5; i++)
+        CHECK(mmt_cost_knob(&entrants[i].config, "TILE_M") == 128);
+    free(t->goals);
+}
+
 /* A tie goes to the one that spends less; what is slower does not win by spending less.
  */
 static void test_ties(void)
@@ -238,6 +281,7 @@ static void test_ties(void)
 int main(void)
 {
     test_ties();
+    test_finalists();
     test_all_types();
     test_short();
     test_one_type();

@@ -237,6 +237,13 @@ double mmt_tune_limit(const struct mmt_tuning *t, const mmt_problem *problem,
 mmt_status mmt_tune_finals(struct mmt_tuning *t, const mmt_problem *problem, double ends,
                            struct mmt_record *winner, bool *found, mmt_error *err);
 
+/* Who takes part, of records of one problem, the fastest first: they come to the front,
+ * and their number is returned. Those that are not far behind, five at most; but a device
+ * that runs hot ranks kernels in another order than a cool one, and there eight take
+ * part, of more than two tiles where the fast ones have them. */
+int mmt_tune_choose_finalists(const struct mmt_tuning *t, struct mmt_record *timed,
+                              int count);
+
 /* The favourite among finalists, the fastest first: of those that tie with the fastest,
  * within half a percent, the one that needs the fewest registers, then the least shared
  * memory. */

@@ -73,10 +73,8 @@ static bool bring_forward(struct mmt_record *timed, int count, int at, double sl
     return false;
 }
 
-/* A hot device ranks kernels in another order than a cool one, so that more take part,
- * and of more than two tiles where the fast ones have them. */
-static int choose_finalists(const struct mmt_tuning *t, struct mmt_record *timed,
-                            int count)
+int mmt_tune_choose_finalists(const struct mmt_tuning *t, struct mmt_record *timed,
+                              int count)
 {
     const bool hot = is_hot(t, timed);
     const int most = hot ? 8 : 5;
@@ -263,7 +261,7 @@ mmt_status mmt_tune_finals(struct mmt_tuning *t, const mmt_problem *problem, dou
         *winner = timed[0];
     /* Where all finalists fall out, the next ones take their place. */
     for (int at = 0, left; !status && !*found && at < count;) {
-        int group = left = choose_finalists(t, &timed[at], count - at);
+        int group = left = mmt_tune_choose_finalists(t, &timed[at], count - at);
         status = hold(t, &timed[at], &left, ends, winner, err);
         *found = left > 0;
         at += group;
