@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 
 program, fakes = sys.argv[1:]
 checks = failures = 0
@@ -105,6 +106,36 @@ def check_libraries(device, folder, problems, *words):
     return result["references"]
 
 
+def lines_of(path):
+    if not os.path.exists(path):
+        return []
+    with open(path, newline="") as f:
+        return list(csv.DictReader(f))
+
+
+def check_killed(device, folder):
+    """What was measured before is in the CSV, each problem as a whole."""
+    path = os.path.join(folder, "killed.csv")
+    shapes = ["--shape=%dx16x16" % m for m in range(16, 32)]
+    running = subprocess.Popen([program, "bench", "--device", device, "--against", "none",
+                                "--seconds", "0.001", "--csv", path, *shapes],
+                               stdout=subprocess.DEVNULL)
+    end = time.monotonic() + 60
+    while len(lines_of(path)) < 3 and running.poll() is None and time.monotonic() < end:
+        time.sleep(0.01)
+    running.kill()
+    running.wait()
+    sizes = [int(line["m"]) for line in lines_of(path)]
+    check(3 <= len(sizes) <= 16 and sizes == list(range(16, 16 + len(sizes))), "rows %s" % sizes)
+
+
+def check_unwritable(device, folder):
+    path = os.path.join(folder, "killed.csv", "bench.csv")   # below a file
+    done = bench("--device", device, "--against", "none", "--shape", "8x8x8", "--csv", path)
+    check(done.returncode != 0 and "killed.csv" in done.stderr and "8x8x8" not in done.stdout,
+          "a CSV that cannot be written is told of first: %s" % done.stderr)
+
+
 def check_missing(device):
     done = bench("--device", device, "--against", "cublas", "--shape", "8x8x8",
                  "--seconds", "0.001")
@@ -165,6 +196,8 @@ with tempfile.TemporaryDirectory() as temporary:
                     "--transposes", "nt,tn")
 with tempfile.TemporaryDirectory() as temporary:
     check_tuned(device, temporary)
+    check_killed(device, temporary)
+    check_unwritable(device, temporary)
 check_missing(device)
 check_wrong(device)
 print("bench: %d checks, %d failed" % (checks, failures))

@@ -161,20 +161,30 @@ static mmt_status list_problems(struct mmt_bench *bench,
  * --------------------------------------------------------------------------------
  */
 
-static void walk(struct mmt_bench *bench, bool quiet)
+/* The CSV is whole after each problem, and one that cannot be written is told of before
+ * the first. */
+static mmt_status walk(struct mmt_bench *bench, const struct mmt_bench_options *options,
+                       mmt_error *err)
 {
-    int done = 0;
+    const int all = bench->num_rows;
+    mmt_status status = MMT_OK;
 
-    if (!quiet)
+    bench->num_rows = 0;
+    if (options->csv)
+        status = mmt_bench_write_csv(bench, options->csv, err);
+    if (!options->json && status == MMT_OK)
         mmt_bench_print_head(bench);
-    for (; done < bench->num_rows && !mmt_interrupted; done++) {
-        mmt_bench_measure(bench, &bench->rows[done]);
-        if (!quiet)
-            mmt_bench_print_row(bench, &bench->rows[done]);
+    while (status == MMT_OK && bench->num_rows < all && !mmt_interrupted) {
+        struct mmt_bench_row *row = &bench->rows[bench->num_rows++];
+        mmt_bench_measure(bench, row);
+        if (!options->json)
+            mmt_bench_print_row(bench, row);
+        if (options->csv)
+            status = mmt_bench_write_csv(bench, options->csv, err);
     }
-    bench->num_rows = done;
-    if (!quiet)
+    if (!options->json && status == MMT_OK)
         mmt_bench_print_means(bench);
+    return status;
 }
 
 /* Something was measured, all answers were right, and all libraries that were asked for
@@ -207,18 +217,6 @@ static mmt_status prepare(struct mmt_bench *bench,
     return status;
 }
 
-static mmt_status write_files(const struct mmt_bench *bench,
-                              const struct mmt_bench_options *options, mmt_error *err)
-{
-    mmt_status status = MMT_OK;
-
-    if (options->json)
-        status = mmt_bench_write_json(bench, stdout, err);
-    if (status == MMT_OK && options->csv)
-        status = mmt_bench_write_csv(bench, options->csv, err);
-    return status;
-}
-
 int mmt_verb_bench(int argc, char **argv)
 {
     struct mmt_bench_options options;
@@ -237,10 +235,10 @@ int mmt_verb_bench(int argc, char **argv)
         bench.references[i].reference = options.references[i];
     mmt_hear_interrupts();
     mmt_status status = prepare(&bench, &options, &err);
-    if (status == MMT_OK) {
-        walk(&bench, options.json);
-        status = write_files(&bench, &options, &err);
-    }
+    if (status == MMT_OK)
+        status = walk(&bench, &options, &err);
+    if (status == MMT_OK && options.json)
+        status = mmt_bench_write_json(&bench, stdout, &err);
     code = status                             ? mmt_failed_or_usage(argv[0], &err)
            : mmt_interrupted                  ? MMT_EXIT_INTERRUPTED
            : went_well(&bench, options.named) ? MMT_EXIT_DONE
