@@ -67,7 +67,7 @@ DEVICE_FN uint2 pack(const real *x)
 #endif
 }
 
-// Store two neighbours that may be stored at once, or one after the other.
+// Store two neighbours of a row of C at once.
 DEVICE_FN void store_pair(result *c, const real *x)
 {
     if (RESULT_SIZE == 4)
@@ -76,6 +76,7 @@ DEVICE_FN void store_pair(result *c, const real *x)
         *(unsigned *) c = pack(x).x;
 }
 
+// Store two neighbours, with SWAP of a column, one after the other.
 DEVICE_FN void store_both(result *c, const output &out, const real *x)
 {
     c[0] = to_result(x[0]);
