@@ -97,6 +97,9 @@
 #ifndef STORE_LATE
 #define STORE_LATE 0          // C is stored while the next tile is multiplied
 #endif
+#ifndef STORE_LAST
+#define STORE_LAST 0          // the last tile of C goes out through the ring, all at once
+#endif
 
 // Registers of a thread by role, where there is more than one consumer.
 #define REGISTERS_PRODUCER (CONSUMERS == 2 ? 40 : 32)
@@ -518,13 +521,19 @@ DEVICE_FN void multiply_all(const problem &p, const ring &ring, const output &ou
 #if STORE_LATE
         fill_parcel(last, sum, { tile.row + block * 64, tile.column });
 #elif STORE_SLOTS
-        if (!part)
-            store_pieces(sum, map_c, ring.pieces + group * STORE_SLOTS * BYTES_PIECE,
-                         { tile.row + block * 64, tile.column }, thread, group);
+        const place own = { tile.row + block * 64, tile.column };
+        if (STORE_LAST && !part && j == mine.pieces - 1)
+            store_at_once(sum, map_c, ring.slots, own, thread, group);
+        else if (!part)
+            store_pieces(sum, map_c, ring.pieces + group * STORE_SLOTS * BYTES_PIECE, own,
+                         thread, group);
 #endif
     }
 #if STORE_LATE
-    store_parcel(last, map_c, pieces, thread, group);
+    if (!STORE_LAST)
+        store_parcel(last, map_c, pieces, thread, group);
+    else if (last.full)
+        store_at_once(last.pairs, map_c, ring.slots, last.at, thread, group);
 #endif
     if (STORE_SLOTS && thread == 0)
         AWAIT_COPIES_OUT(0);

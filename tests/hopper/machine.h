@@ -262,19 +262,45 @@ static void start_block(int x, int y, int z, int rank, int threads, size_t share
     }
 }
 
-// Fibers in turn, forwards and backwards, until all are done.
-static void run_cluster(void)
+// The fibers of a warpgroup in turn: once, or until none of them can go on and it is as
+// far ahead of the others as it may be.
+static size_t run_group(size_t first, size_t end, bool far)
 {
-    size_t left = machine.fibers.size();
-    while (left) {
-        const unsigned long before = machine.events;
-        std::reverse(machine.fibers.begin(), machine.fibers.end());
-        for (auto &fiber : machine.fibers) {
+    size_t done = 0;
+    unsigned long before;
+    do {
+        before = machine.events;
+        for (size_t i = first; i < end; i++) {
+            struct fiber *fiber = machine.fibers[i].get();
             if (fiber->done)
                 continue;
-            machine.fiber = fiber.get();
+            machine.fiber = fiber;
             swapcontext(&machine.scheduler, &fiber->context);
-            left -= fiber->done;
+            done += fiber->done;
+        }
+    } while (far && machine.events != before);
+    return done;
+}
+
+static bool same_group(const struct fiber &a, const struct fiber &b)
+{
+    return a.block == b.block && a.thread / 128 == b.thread / 128;
+}
+
+// Warpgroups in turn, forwards and backwards, until all are done: four times side by
+// side, four times one far ahead of the next.
+static void run_cluster(void)
+{
+    const size_t all = machine.fibers.size();
+    size_t left = all;
+    for (unsigned turn = 0; left; turn++) {
+        const unsigned long before = machine.events;
+        std::reverse(machine.fibers.begin(), machine.fibers.end());
+        for (size_t first = 0, end; first < all; first = end) {
+            for (end = first + 1;
+                 end < all && same_group(*machine.fibers[first], *machine.fibers[end]);)
+                end++;
+            left -= run_group(first, end, turn / 4 % 2);
         }
         if (left && machine.events == before)
             give_up("threads wait for ever", (long) left);
