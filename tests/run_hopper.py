@@ -19,7 +19,7 @@ SMALL = dict(TILE_M=64, TILE_N=32, STAGES=3, CONSUMERS=1, CLUSTER='1x1', STORE_S
 WIDE = dict(TILE_M=128, TILE_N=64, STAGES=3, CONSUMERS=2, CLUSTER='1x1', STORE_SLOTS=1)
 
 # knobs, those that differ, problem, alpha, beta
-SHARED = (SMALL, dict(CLUSTER_K=4), 'gemm bf16 nn 72x40x840', 2, -1)   # ends in the first slot
+SHARED = (SMALL, dict(CLUSTER_K=4), 'gemm bf16 nn 72x40x840', 2, -1)   # ends in the first slot of the ring
 IN_TURN = (WIDE, dict(CLUSTER='1x2', SCHEDULE='pingpong'), 'gemm bf16 tt 600x200x456', 1, 0)
 IN_RUNS = (SMALL, dict(DEAL='runs'), 'gemm bf16 nn 136x136x1000', 2, -1)
 PACKED = (SMALL, dict(PACK_A=1, PACK_B=1), 'gemm bf16 nn 72x41x137', 1, 0)
@@ -27,7 +27,7 @@ WHOLE = (SMALL, dict(PACK_A=1, PACK_B=1), 'gemm bf16 nn 136x72x137', 1, 0)
 LATE = (WIDE, dict(STORE_LATE=1, TILE_N=128, STORE_SLOTS=2), 'gemm bf16 nn 840x600x456', 2, -1)
 PROMOTED = (WIDE, dict(TILE_M=256, TILE_N=128, PROMOTE=2), 'gemm f8e4m3 nt 600x272x1936', 1, 1)
 UNITS = (WIDE, dict(TILE_M=256, PROMOTE=1, STAGES=2), 'gemm f8e4m3 nt 600x272x640', 1, 1)
-LAST = (WIDE, dict(STORE_LAST=1, TILE_N=128), 'gemm bf16 nn 128x128x200', 2, -1)   # the same
+LAST = (WIDE, dict(STORE_LAST=1, TILE_N=128), 'gemm bf16 nn 128x128x200', 2, -1)   # ends there, too
 LAST_OF_MANY = (WIDE, dict(STORE_LAST=1, TILE_N=128), 'gemm bf16 nn 840x600x456', 1, 0)
 THREE_PIECES = (WIDE, dict(TILE_N=96, STORE_SLOTS=2), 'gemm f16 nt 840x600x200', 1, 0)
 CASES = [
