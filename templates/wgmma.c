@@ -55,15 +55,12 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
                       0, 1),
     [STORE_LATE] =
         MMT_KNOB("STORE_LATE", "C is stored while the next tile is multiplied", 0, 1),
-    [STORE_LAST] = MMT_KNOB(
-        "STORE_LAST", "the last tile of C goes out through the ring, all at once", 0, 1),
 };
 
 // clang-format off
 static const int seeds[][MMT_MAX_KNOBS] = {
     /* swap, pack a and b, tile, depth, stages, consumers, schedule, cluster, cluster k, split k, deal,
-     * walk, group, in flight, promote, store slots, promotion, turn, store late, store last (0 where
-     * left out) */
+     * walk, group, in flight, promote, store slots, promotion, turn, store late (0 where left out) */
     { 0, 0, 0, 128, 256, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128 },
     { 0, 0, 0, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128 },
     { 0, 0, 0, 256, 128, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128 },
@@ -213,8 +210,6 @@ static const char *reject_tile(const int *v, const struct mmt_variant *variant)
 {
     const int blocks = v[TILE_M] / BLOCK_M, owners = consumers_of_a_tile(v);
     const int out = (int) mmt_type_size(variant->out);
-    const int ring =
-        v[STAGES] * slot_bytes(v, variant->type, variant->trans_a, variant->trans_b);
 
     if (v[SCHEDULE] == PINGPONG && v[CONSUMERS] == 1)
         return "pingpong takes two CONSUMERS or more";
@@ -236,10 +231,6 @@ static const char *reject_tile(const int *v, const struct mmt_variant *variant)
         return "STORE_LATE is for C of 16 bits that goes through STORE_SLOTS, of "
                "cooperative CONSUMERS that stay (DEAL rounds or even), without "
                "PROMOTE and TURN";
-    if (v[STORE_LAST] && (!v[STORE_SLOTS] || v[SCHEDULE] != COOPERATIVE ||
-                          v[TILE_M] * v[TILE_N] * out > ring))
-        return "STORE_LAST is for C that goes through STORE_SLOTS, of cooperative "
-               "CONSUMERS whose ring has room for a tile of C";
     if (has_two_parts(v) && blocks / owners > 2)
         return "PROMOTE 1 with IN_FLIGHT 1 has parts for two blocks of 64 rows of a "
                "warpgroup's";

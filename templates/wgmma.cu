@@ -97,9 +97,6 @@
 #ifndef STORE_LATE
 #define STORE_LATE 0          // C is stored while the next tile is multiplied
 #endif
-#ifndef STORE_LAST
-#define STORE_LAST 0          // the last tile of C goes out through the ring, all at once
-#endif
 
 // Registers of a thread by role, where there is more than one consumer.
 #define REGISTERS_PRODUCER (CONSUMERS == 2 ? 40 : 32)
@@ -521,19 +518,13 @@ DEVICE_FN void multiply_all(const problem &p, const ring &ring, const output &ou
 #if STORE_LATE
         fill_parcel(last, sum, { tile.row + block * 64, tile.column });
 #elif STORE_SLOTS
-        const place own = { tile.row + block * 64, tile.column };
-        if (STORE_LAST && !part && j == mine.pieces - 1)
-            store_at_once(sum, map_c, ring.slots, own, thread, group);
-        else if (!part)
-            store_pieces(sum, map_c, ring.pieces + group * STORE_SLOTS * BYTES_PIECE, own,
-                         thread, group);
+        if (!part)
+            store_pieces(sum, map_c, ring.pieces + group * STORE_SLOTS * BYTES_PIECE,
+                         { tile.row + block * 64, tile.column }, thread, group);
 #endif
     }
 #if STORE_LATE
-    if (!STORE_LAST)
-        store_parcel(last, map_c, pieces, thread, group);
-    else if (last.full)
-        store_at_once(last.pairs, map_c, ring.slots, last.at, thread, group);
+    store_parcel(last, map_c, pieces, thread, group);
 #endif
     if (STORE_SLOTS && thread == 0)
         AWAIT_COPIES_OUT(0);

@@ -9,7 +9,7 @@
 enum {
     SWAP, PACK_A, PACK_B, TILE_M, TILE_N, DEPTH, STAGES, CONSUMERS, SCHEDULE, CLUSTER, CLUSTER_K, SPLIT_K,
     DEAL, WALK, GROUP, IN_FLIGHT, PROMOTE, STORE_SLOTS, PROMOTION,
-    TURN, STORE_LATE, STORE_LAST, NUM_KNOBS,
+    TURN, STORE_LATE, NUM_KNOBS,
 };
 // clang-format on
 
@@ -98,17 +98,11 @@ static inline int columns_of_piece(const int *v, mmt_type out)
     return bytes / (int) mmt_type_size(out);
 }
 
-/* Bytes of the tiles of a slot. */
-static inline int slot_bytes(const int *v, mmt_type type, bool trans_a, bool trans_b)
-{
-    return tile_bytes(v, v[TILE_M], type, left_deep(v, type, trans_a, trans_b)) +
-           tile_bytes(v, v[TILE_N], type, right_deep(v, type, trans_a, trans_b));
-}
-
 static inline size_t shared_bytes(const int *v, mmt_type type, mmt_type out, bool trans_a,
                                   bool trans_b)
 {
-    int slot = slot_bytes(v, type, trans_a, trans_b);
+    int slot = tile_bytes(v, v[TILE_M], type, left_deep(v, type, trans_a, trans_b)) +
+               tile_bytes(v, v[TILE_N], type, right_deep(v, type, trans_a, trans_b));
     int piece = BLOCK_M * columns_of_piece(v, out) * (int) mmt_type_size(out);
     int barriers = 2 * (int) sizeof(uint64_t), job = 4 * (int) sizeof(int);
     return (size_t) (v[STAGES] * (slot + barriers + job) +

@@ -138,12 +138,6 @@ DEVICE_FN void group_sync(int group)
     numbered_sync(1 + group, 128);
 }
 
-// All that share a tile do.
-DEVICE_FN void consumers_sync(void)
-{
-    numbered_sync(1 + CONSUMERS, CONSUMERS * 128);
-}
-
 // A byte of a piece of C, swizzled as the engine undoes it.
 DEVICE_FN unsigned swizzle(unsigned at)
 {
@@ -224,26 +218,6 @@ DEVICE_FN void store_pieces(real sum[BLOCKS_M][SUMS], const tensor_map *map, uns
         if (thread == 0)
             send_piece(map, at, p, slot);
     }
-}
-
-// The same at once, from sums or what they were packed to, where the ring has been read for the
-// last time: no piece waits for another one to leave.
-template <typename T, int count>
-DEVICE_FN void store_at_once(T (&from)[BLOCKS_M][count], const tensor_map *map, unsigned ring,
-                             place at, int thread, int group)
-{
-    const unsigned to = ring + group * BLOCKS_M * PIECES * BYTES_PIECE;
-    consumers_sync();
-    UNROLL
-    for (int p = 0; p < BLOCKS_M * PIECES; p++)
-        write_piece(to + p * BYTES_PIECE, &from[p / PIECES][p % PIECES * (count / PIECES)],
-                    thread);
-    shared_ready();
-    group_sync(group);
-    UNROLL
-    for (int p = 0; p < BLOCKS_M * PIECES; p++)
-        if (thread == 0)
-            send_piece(map, at, p, to + p * BYTES_PIECE);
 }
 #endif
 

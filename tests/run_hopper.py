@@ -27,11 +27,9 @@ WHOLE = (SMALL, dict(PACK_A=1, PACK_B=1), 'gemm bf16 nn 136x72x137', 1, 0)
 LATE = (WIDE, dict(STORE_LATE=1, TILE_N=128, STORE_SLOTS=2), 'gemm bf16 nn 840x600x456', 2, -1)
 PROMOTED = (WIDE, dict(TILE_M=256, TILE_N=128, PROMOTE=2), 'gemm f8e4m3 nt 600x272x1936', 1, 1)
 UNITS = (WIDE, dict(TILE_M=256, PROMOTE=1, STAGES=2), 'gemm f8e4m3 nt 600x272x640', 1, 1)
-LAST = (WIDE, dict(STORE_LAST=1, TILE_N=128), 'gemm bf16 nn 128x128x200', 2, -1)   # ends there, too
-LAST_OF_MANY = (WIDE, dict(STORE_LAST=1, TILE_N=128), 'gemm bf16 nn 840x600x456', 1, 0)
 THREE_PIECES = (WIDE, dict(TILE_N=96, STORE_SLOTS=2), 'gemm f16 nt 840x600x200', 1, 0)
 CASES = [
-    THREE_PIECES, LAST, LAST_OF_MANY, SHARED, IN_TURN, IN_RUNS, PACKED, WHOLE, LATE, PROMOTED, UNITS,
+    THREE_PIECES, SHARED, IN_TURN, IN_RUNS, PACKED, WHOLE, LATE, PROMOTED, UNITS,
     (SMALL, dict(), 'gemm bf16 nn 72x40x136', 1, 0),
     (SMALL, dict(CLUSTER='2x1', CLUSTER_K=2), 'gemm bf16 nt 200x72x456', 1, 0),
     (SMALL, dict(CLUSTER='4x1', CLUSTER_K=2, SPLIT_K=2), 'gemm bf16 nn 200x72x456', 2, 1),
@@ -56,14 +54,6 @@ CASES = [
     (WIDE, dict(STORE_LATE=1, TILE_N=128, STORE_SLOTS=2), 'gemm bf16 nn 840x600x200', 0, 2),
     (SMALL, dict(STORE_LATE=1, TILE_N=128, STORE_SLOTS=1), 'gemm bf16 nn 264x264x200 batch=2', 1, 1),
     (SMALL, dict(DEAL='tiles', CLUSTER='2x1'), 'gemm bf16 nt 200x72x456', 1, 0),
-    (WIDE, dict(STORE_LAST=1, STORE_LATE=1, TILE_N=128, CLUSTER='2x1', STORE_SLOTS=2),
-     'gemm f16 nn 840x600x200', 1, 0),
-    (WIDE, dict(STORE_LAST=1, STORE_LATE=1, TILE_N=128, SWAP=1), 'gemm bf16 nn 200x136x40', 1, 1),
-    (WIDE, dict(STORE_LAST=1, DEAL='runs'), 'gemm bf16 nt 600x200x712', 2, -1),
-    (WIDE, dict(STORE_LAST=1, CONSUMERS=3, TILE_M=192), 'gemm i8 nt 600x208x400', 3, -2),
-    (SMALL, dict(STORE_LAST=1, TILE_N=96, STORE_SLOTS=1, DEAL='tiles'),
-     'gemm bf16 tn 264x200x200 batch=2 out=f32', 1, 0),
-    (WIDE, dict(STORE_LAST=1, PROMOTE=1, TILE_N=128), 'gemm f8e4m3 nt 400x264x640', 1, 0),
     (SMALL, dict(SWAP=1, TILE_N=48, STORE_SLOTS=1), 'gemm bf16 nn 200x136x456', 2, 1),
     (SMALL, dict(SWAP=1, TILE_N=8, STORE_SLOTS=1), 'gemm f16 nt 21x136x72 batch=2', 1, 0),
     (WIDE, dict(SWAP=1, TILE_N=80, CLUSTER='2x1', SCHEDULE='pingpong', STORE_SLOTS=2),
@@ -167,10 +157,6 @@ FAULTS = [
     ('one part too few is added up', IN_RUNS, '- run + 1;', '- run;'),
     ("a block's last tile stays in registers", LATE,
      'store_parcel(last, map_c, pieces, thread, group);', '(void) last;'),
-    ('the last tile goes to the ring while another warpgroup multiplies from it', LAST,
-     '    consumers_sync();\n', ''),
-    ('the last tile of a block is taken for the others, too', LAST_OF_MANY,
-     'STORE_LAST && !part && j == mine.pieces - 1', 'STORE_LAST && !part'),
     ('a piece takes the sums of another', LATE, '[p % PIECES * (PIECE_N / 4)]',
      '[(p + 1) % PIECES * (PIECE_N / 4)]'),
 ]
