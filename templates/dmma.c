@@ -35,7 +35,7 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
     [STAGES] =
         MMT_KNOB("STAGES", "tiles of each operand in shared memory", 2, 3, 4, 5, 6),
     [FRAGMENTS] = MMT_KNOB(
-        "FRAGMENTS", "columns of blocks whose operands are in registers", 1, 2, 4, 8),
+        "FRAGMENTS", "columns of blocks whose operands are in registers", 1, 2, 4, 8, 16),
     [GROUP] =
         MMT_KNOB("GROUP", "rows of tiles that neighbouring blocks share", 1, 4, 8, 16),
     [MIN_BLOCKS] = MMT_KNOB("MIN_BLOCKS", "least blocks on a multiprocessor", 1, 2, 3, 4),
@@ -155,8 +155,8 @@ static const char *reject_shape(const int *v, const struct mmt_variant *variant)
         return "TILE_K must be a multiple of the depth of MMA";
     if (v[FRAGMENTS] > 1 && v[TILE_K] / mma_depth(v) % 2)
         return "FRAGMENTS above 1 need a TILE_K of an even number of MMA's depths";
-    if (blocks_n(v) % v[FRAGMENTS])
-        return "a warp's columns of blocks must be a multiple of FRAGMENTS";
+    if (blocks_n(v) % v[FRAGMENTS] && v[FRAGMENTS] != 2 * blocks_n(v))
+        return "a warp's columns of blocks must be a multiple of FRAGMENTS, or half of them";
     if (v[SYNC] == SLOTS && v[STAGES] < 3)
         return "SYNC=slots needs three STAGES";
     if (v[DEAL] != TILES && v[CLUSTER] * v[SPLIT_K] > 1)

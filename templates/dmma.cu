@@ -77,13 +77,15 @@
 #define BLOCKS_M (TILE_M / WARPS_M / 8)
 #define BLOCKS_N (TILE_N / WARPS_N / 8)
 #define COLUMNS  (STEPS * BLOCKS_N)        // of a warp's blocks, in one stage
-#define AHEAD    (FRAGMENTS - 1)
+#define WHOLE    (FRAGMENTS > BLOCKS_N)    // operands of a whole step are fetched ahead
+#define AHEAD    (WHOLE ? BLOCKS_N : FRAGMENTS - 1)
+#define PAIRS_M  (BLOCKS_M * 8 / MMA_M)    // instructions for a column
 
 #if TILE_M % (16 * WARPS_M) || TILE_N % (16 * WARPS_N)
 #error "a warp's rectangle must be a whole number of 16 x 16"
 #endif
-#if BLOCKS_N % FRAGMENTS
-#error "a warp's columns of blocks must be a multiple of FRAGMENTS"
+#if BLOCKS_N % FRAGMENTS && FRAGMENTS != 2 * BLOCKS_N
+#error "a warp's columns of blocks must be a multiple of FRAGMENTS, or half of them"
 #endif
 #if FRAGMENTS > 1 && STEPS % 2
 #error "fetching ahead needs an even number of steps in TILE_K"
@@ -177,18 +179,30 @@ DEVICE_FN void next_stage(struct way *w)
     }
 }
 
+// Fetch the operands of blocks [first, end) of rows and of column j, if there is one, of a
+// step of this stage or, from STEPS on, of the next one.
+DEVICE_FN void fetch_rows(struct work *t, const struct way *w, int step, int first, int end)
+{
+    UNROLL
+    for (int i = first; i < end; i++)
+        take(t->a[step % 2][i], w->shared, w->own_a + w->out, 8 * i, step % STEPS * MMA_K,
+             OPERAND_A);
+}
+DEVICE_FN void fetch_column(struct work *t, const struct way *w, int f)
+{
+    take(t->b[f % FRAGMENTS], w->shared, w->own_b + w->out, 8 * (f % BLOCKS_N),
+         f % COLUMNS / BLOCKS_N * MMA_K, OPERAND_B);
+}
+
 // Fetch the operands of column f of this stage or, from COLUMNS on, of the next one: then
-// go there first.
+// go there first. The rows, too, where a step begins.
 DEVICE_FN void fetch(struct work *t, struct way *w, int f)
 {
-    const int step = f % COLUMNS / BLOCKS_N, depth = step * MMA_K, j = f % BLOCKS_N;
-
     if (f % COLUMNS == 0)
         next_stage(w);
-    UNROLL
-    for (int i = 0; i < BLOCKS_M && j == 0; i++)
-        take(t->a[step % 2][i], w->shared, w->own_a + w->out, 8 * i, depth, OPERAND_A);
-    take(t->b[f % FRAGMENTS], w->shared, w->own_b + w->out, 8 * j, depth, OPERAND_B);
+    if (f % BLOCKS_N == 0)
+        fetch_rows(t, w, f / BLOCKS_N, 0, BLOCKS_M);
+    fetch_column(t, w, f);
 }
 
 // How many vectors have been asked for before column f.
@@ -227,18 +241,47 @@ DEVICE_FN void mma(real *c, real *c_lower, const real *a, const real *lower,
 #endif
 }
 
+// The q-th instruction of a step, column by column; row by row where all operands of the
+// step are there: so none of them is needed any more soon after the step has begun, and what
+// comes in its place does not wait for the tensor cores.
+DEVICE_FN void multiply_blocks(struct work *t, int step, int q)
+{
+    const int high = MMA_M / 8, i = high * (WHOLE ? q / BLOCKS_N : q % PAIRS_M);
+    const int j = WHOLE ? q % BLOCKS_N : q / PAIRS_M, f = step * BLOCKS_N + j;
+
+    mma(t->sum[i][j], t->sum[i + high - 1][j], t->a[step % 2][i],
+        t->a[step % 2][i + high - 1], t->b[f % FRAGMENTS]);
+}
+
+// What the next step needs of the places that the q-th instruction of this one, and those
+// before it, have no use for.
+DEVICE_FN void fetch_beside(struct work *t, struct way *w, int step, int q)
+{
+    const int high = MMA_M / 8, i = high * (q / BLOCKS_N);
+
+    if (q == 0 && step == STEPS - 1)
+        next_stage(w);
+    if (q % BLOCKS_N == 0)
+        fetch_rows(t, w, step + 1, i, i + high);
+    if (q < BLOCKS_N)
+        fetch_column(t, w, (step + 1) * BLOCKS_N + q);
+}
+
 // Multiply the tiles of a stage, and start copying others into the one before it.
 DEVICE_FN void multiply_stage(struct work *t, struct way *w, bool inside)
 {
     UNROLL
     for (int f = 0; f < COLUMNS; f++) {
-        const int step = f / BLOCKS_N, j = f % BLOCKS_N, high = MMA_M / 8;
-        fetch(t, w, f + AHEAD);
+        const int step = f / BLOCKS_N;
+        if (!WHOLE)
+            fetch(t, w, f + AHEAD);
         copy_beside(w, f, inside);
         UNROLL
-        for (int i = 0; i < BLOCKS_M; i += high)
-            mma(t->sum[i][j], t->sum[i + high - 1][j], t->a[step % 2][i],
-                t->a[step % 2][i + high - 1], t->b[f % FRAGMENTS]);
+        for (int q = f % BLOCKS_N * PAIRS_M; q < (f % BLOCKS_N + 1) * PAIRS_M; q++) {
+            if (WHOLE)
+                fetch_beside(t, w, step, q);
+            multiply_blocks(t, step, q);
+        }
     }
 }
 
@@ -281,27 +324,32 @@ DEVICE_FN void start(struct way *w, const struct job *job, int m, int n,
     }
 }
 
+// Whether there is a tile to multiply: all stages but one are ahead.
+DEVICE_FN bool is_left(const struct way *w)
+{
+    return w->coming > -(STAGES - 1) * TILE_K;
+}
+
 // Multiply and add up all of a job. Most tiles lie inside and are copied with no
 // questions asked.
 DEVICE_FN void multiply(struct work *t, struct way *w, const struct job *job, int m,
                         int n)
 {
     const bool inside = job->row + TILE_M <= m && job->column + TILE_N <= n;
-    int left = job->end - job->begin;
 
     UNROLL
     for (int s = 0; s < BLOCKS_M * BLOCKS_N; s++)
         t->sum[s / BLOCKS_N][s % BLOCKS_N][0] = t->sum[s / BLOCKS_N][s % BLOCKS_N][1] = 0;
-    if (left > 0) {
+    if (is_left(w)) {
         UNROLL
         for (int f = 0; f < AHEAD; f++)
             fetch(t, w, f);
     }
     NO_UNROLL
-    for (; inside && w->coming >= TILE_K; left -= TILE_K)
+    while (inside && w->coming >= TILE_K)
         multiply_stage(t, w, true);
     NO_UNROLL
-    for (; left > 0; left -= TILE_K)
+    while (is_left(w))
         multiply_stage(t, w, false);
 
     // Nothing may land later, not even zeros, and no barrier hear of it.
@@ -366,10 +414,23 @@ DEVICE_FN void store_share(const struct target *to, unsigned sums)
     }
 }
 
-// Store a thread's sums, of which the first stands at (row, column) of the tile.
-DEVICE_FN void store_sums(const struct target *to, const struct work *t, real *shared,
-                          int row, int column)
+// Where the rectangle of a thread's warp begins in the tile.
+DEVICE_FN int warp_row(unsigned thread)
 {
+    return thread / 32 / WARPS_N * (TILE_M / WARPS_M);
+}
+DEVICE_FN int warp_column(unsigned thread)
+{
+    return thread / 32 % WARPS_N * (TILE_N / WARPS_N);
+}
+
+// Store a thread's sums.
+DEVICE_FN void store_sums(const struct target *to, const struct work *t, real *shared)
+{
+    const unsigned thread = keep(THREAD_X);
+    const int row = warp_row(thread) + thread % 32 / 4;
+    const int column = warp_column(thread) + thread % 4 * 2;
+
     UNROLL
     for (int i = 0; i < BLOCKS_M; i++)
         UNROLL
@@ -402,22 +463,15 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
 
     NEXT_MAY_BEGIN();
     AWAIT_LAUNCH();
-    if (scalars)
-        scalars += scalars_start;
-    if ((scalars ? scalars[0] : alpha) == 0)
+    if ((scalars ? scalars[scalars_start] : alpha) == 0)
         k = 0;
     if (!find_job(0, m, n, k, &job))
         return;
 
-    // This warp's rectangle and this thread's place in blocks.
-    const int warp = THREAD_X / 32, g = THREAD_X % 32 / 4, quad = THREAD_X % 4;
-    const int first_m = warp / WARPS_N * (TILE_M / WARPS_M);
-    const int first_n = warp % WARPS_N * (TILE_N / WARPS_N);
-
     w.shared = shared;
     w.address = (unsigned) __cvta_generic_to_shared(shared);
-    w.own_a = own_place(first_m, OPERAND_A);
-    w.own_b = own_place(first_n, OPERAND_B) + SPACE_A;
+    w.own_a = own_place(warp_row(THREAD_X), OPERAND_A);
+    w.own_b = own_place(warp_column(THREAD_X), OPERAND_B) + SPACE_A;
     start(&w, &job, m, n, a + a_start + BLOCK_Z * a_stride, lda,
           b + b_start + BLOCK_Z * b_stride, ldb);
 
@@ -438,15 +492,16 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
         if (SPLIT_K > 1 || done.part >= 0) {
             const struct target part =
                 part_target(&done, workspace + workspace_start, m, n);
-            store_sums(&part, &t, shared, first_m + g, first_n + 2 * quad);
+            store_sums(&part, &t, shared);
         } else {
             const wide at = c_start + batch * c_stride + (wide) done.row * ldc;
             const struct target whole = {
                 c + at + done.column, bias_of(bias + bias_start, done.row, done.column),
-                ldc, m - done.row, n - done.column, scalars ? scalars[0] : alpha,
-                scalars ? scalars[1] : beta, ALIGNED, true
+                ldc, m - done.row, n - done.column,
+                scalars ? scalars[scalars_start] : alpha,
+                scalars ? scalars[scalars_start + 1] : beta, ALIGNED, true
             };
-            store_sums(&whole, &t, shared, first_m + g, first_n + 2 * quad);
+            store_sums(&whole, &t, shared);
         }
     }
 }

@@ -67,7 +67,7 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     { 0, 0, 0, 128, 256, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128, 0, 1 },
     { 0, 0, 0, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 12, 1, 0, 2, 128, 0, 1 },
     { 1, 0, 0, 128, 256, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128, 0, 1 },
-    { 1, 0, 0, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 12, 1, 0, 2, 128, 0, 1 },
+    { 1, 0, 0, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, EVEN,   ROWS, 16, 1, 0, 2, 128, 0, 1 },
     { 1, 0, 0, 128, 192, 1,  4, 2, PINGPONG,    BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128 },
     { 1, 0, 0, 128, 128, 1,  6, 2, PINGPONG,    BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128 },
     { 1, 0, 0,  64,  64, 1,  8, 1, COOPERATIVE, FOUR_BESIDE, 1, 1, ROUNDS, ROWS, 8, 1, 0, 1, 128 },

@@ -52,6 +52,16 @@ static const char *const f64_configurations[] = {
     "dmma TILE_M=16 TILE_N=16 TILE_K=8 WARPS_M=1 WARPS_N=1 MMA=16x8x8 STAGES=6 "
     "FRAGMENTS=1"
     " SYNC=slots DEAL=runs GROUP=1",
+    /* operands of whole steps */
+    "dmma TILE_M=64 TILE_N=64 TILE_K=16 WARPS_M=2 WARPS_N=2 MMA=16x8x8 STAGES=4 "
+    "FRAGMENTS=8"
+    " SYNC=block DEAL=tiles",
+    "dmma TILE_M=96 TILE_N=32 TILE_K=16 WARPS_M=2 WARPS_N=2 MMA=16x8x4 STAGES=3 "
+    "FRAGMENTS=4"
+    " SYNC=slots DEAL=runs",
+    "dmma TILE_M=32 TILE_N=64 TILE_K=8 WARPS_M=2 WARPS_N=1 MMA=8x8x4 STAGES=2 "
+    "FRAGMENTS=16"
+    " SYNC=block DEAL=rounds",
 };
 
 /* Asynchronous copies without tensor cores, f32, f64 and i32. */

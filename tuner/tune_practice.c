@@ -12,7 +12,7 @@ static const double share = 0.45, data_seconds = 0.2, shape_seconds = 1.1;
 /* Seconds by the roofline: what takes less is all launch. */
 static const double least_seconds = 0.3e-6;
 
-enum { MOST_SHAPES = 14 /* of a type and transposes */ };
+enum { MOST_SHAPES = 40 /* of a type and transposes */ };
 
 static mmt_status add(struct mmt_tuning *t, const mmt_problem *problem, mmt_error *err)
 {
