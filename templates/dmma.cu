@@ -110,6 +110,7 @@ struct way {
     unsigned address;          // of `shared`
     int own_a, own_b;          // the thread's first operands in a stage
     int coming;                // depths that have not been asked for yet
+    int stop;                  // tiles are copied whole, or not at all, until it is less
     unsigned in;               // the stage that copies go to, in bytes
     int out;                   // the stage that operands come from, in elements
     unsigned parity;           // how often stages have begun anew, odd or even
@@ -138,26 +139,29 @@ DEVICE_FN unsigned empty(const struct way *w, unsigned stage)
 }
 
 // Start copying some of the vectors of the tiles that come next.
-DEVICE_FN void copy_vectors(const struct way *w, int first, int end, bool inside)
+DEVICE_FN void copy_vectors(const struct way *w, int first, int end, int depth, bool whole)
 {
     UNROLL
     for (int j = first; j < end; j++)
         if (j < VECTORS_A)
-            copy_vector(w->a, j, w->in, w->coming, inside, OPERAND_A);
+            copy_vector(w->a, j, w->in, depth, whole, OPERAND_A);
         else
-            copy_vector(w->b, j - VECTORS_A, w->in, w->coming, inside, OPERAND_B);
+            copy_vector(w->b, j - VECTORS_A, w->in, depth, whole, OPERAND_B);
 }
 
-// They are all on their way: go on to the tiles after them.
-DEVICE_FN void end_copies(struct way *w)
+// They are all on their way, so many steps deep: go on to the tiles after them, if there
+// are any.
+DEVICE_FN void end_copies(struct way *w, int depth)
 {
     if (SYNC)
         arrive_when_copied(full(w, w->in));
     else
         end_group();
-    w->a.from += TRANS_A ? (wide) TILE_K * w->a.ld : TILE_K;
-    w->b.from += TRANS_B ? TILE_K : (wide) TILE_K * w->b.ld;
-    w->coming -= TILE_K;
+    w->a.from += TRANS_A ? (wide) depth * w->a.ld : depth;
+    w->b.from += TRANS_B ? depth : (wide) depth * w->b.ld;
+    w->coming -= depth;
+    if (w->coming <= 0)
+        w->a.limit = w->b.limit = 0;
     w->in = w->in == (STAGES - 1) * 8 * SPACE ? 0 : w->in + 8 * SPACE;
 }
 
@@ -214,16 +218,16 @@ DEVICE_FN int dealt(int f)
 
 // Among the columns of a stage, copy others to the one before it: to that of the first
 // stage nothing has been copied yet, but it is left like any other.
-DEVICE_FN void copy_beside(struct way *w, int f, bool inside)
+DEVICE_FN void copy_beside(struct way *w, int f, bool whole)
 {
     if (!SYNC && f == 0)
-        copy_vectors(w, 0, VECTORS, inside);
+        copy_vectors(w, 0, VECTORS, w->coming, whole);
     if (SYNC && f == COLUMNS / 2)
         barrier_wait(empty(w, w->in), w->parity);
     if (SYNC)
-        copy_vectors(w, dealt(f), dealt(f + 1), inside);
+        copy_vectors(w, dealt(f), dealt(f + 1), w->coming, whole);
     if (f == (SYNC ? COLUMNS - 1 : 0))
-        end_copies(w);
+        end_copies(w, TILE_K);
 }
 
 // One tensor-core instruction: blocks `c` and, where MMA_M is 16, `c_lower` below it.
@@ -268,14 +272,14 @@ DEVICE_FN void fetch_beside(struct work *t, struct way *w, int step, int q)
 }
 
 // Multiply the tiles of a stage, and start copying others into the one before it.
-DEVICE_FN void multiply_stage(struct work *t, struct way *w, bool inside)
+DEVICE_FN void multiply_stage(struct work *t, struct way *w, bool whole)
 {
     UNROLL
     for (int f = 0; f < COLUMNS; f++) {
         const int step = f / BLOCKS_N;
         if (!WHOLE)
             fetch(t, w, f + AHEAD);
-        copy_beside(w, f, inside);
+        copy_beside(w, f, whole);
         UNROLL
         for (int q = f % BLOCKS_N * PAIRS_M; q < (f % BLOCKS_N + 1) * PAIRS_M; q++) {
             if (WHOLE)
@@ -302,25 +306,39 @@ DEVICE_FN void set_barriers(const struct way *w, bool make)
         BARRIER();
 }
 
-// Have the first tiles of a job copied.
-DEVICE_FN void start(struct way *w, const struct job *job, int m, int n,
+// Whether a tile ends within a vector that runs along its lines.
+DEVICE_FN bool is_odd(int line, int lines, OPERAND)
+{
+    return !deep && line + tile > lines && lines % VECTOR;
+}
+
+// Have the first tiles of a job copied. What is no whole number of tiles comes first, so that
+// all others are whole; but last where the next ones would not begin with a vector.
+DEVICE_FN void start(struct way *w, const struct job *job, unsigned thread, int m, int n,
                      const real *a, int lda, const real *b, int ldb)
 {
-    const bool inside = job->row + TILE_M <= m && job->column + TILE_N <= n;
+    const int depth = job->end - job->begin, rest = depth % TILE_K;
+    const bool odd = is_odd(job->row, m, OPERAND_A) || is_odd(job->column, n, OPERAND_B);
+    int first = rest && rest % VECTOR == 0 ? rest : TILE_K;
 
-    w->a = start_copier(a, lda, job->row, m, job->begin, w->address, OPERAND_A);
-    w->b = start_copier(b, ldb, job->column, n, job->begin, w->address + 8 * SPACE_A,
-                        OPERAND_B);
-    w->coming = job->end - job->begin, w->in = 0, w->out = (STAGES - 1) * SPACE;
+    w->a = start_copier(thread, a, lda, job->row, m, job->begin, w->address,
+                        OPERAND_A);
+    w->b = start_copier(thread, b, ldb, job->column, n, job->begin,
+                        w->address + 8 * SPACE_A, OPERAND_B);
+    w->coming = depth, w->in = 0, w->out = (STAGES - 1) * SPACE;
+    w->stop = odd ? depth + 1 : rest % VECTOR ? TILE_K : 1 - (STAGES - 1) * TILE_K;
     w->parity = 1;
+    if (depth == 0)
+        w->a.limit = w->b.limit = 0;
     set_barriers(w, true);
     NO_UNROLL
     for (int s = 0; s < STAGES - 1; s++) {
-        if (inside && w->coming >= TILE_K)
-            copy_vectors(w, 0, VECTORS, true);
+        if (first == TILE_K && w->coming >= w->stop)
+            copy_vectors(w, 0, VECTORS, TILE_K, true);
         else
-            copy_vectors(w, 0, VECTORS, false);
-        end_copies(w);
+            copy_vectors(w, 0, VECTORS, smaller(first, w->coming), false);
+        end_copies(w, first);
+        first = TILE_K;
     }
 }
 
@@ -330,13 +348,9 @@ DEVICE_FN bool is_left(const struct way *w)
     return w->coming > -(STAGES - 1) * TILE_K;
 }
 
-// Multiply and add up all of a job. Most tiles lie inside and are copied with no
-// questions asked.
-DEVICE_FN void multiply(struct work *t, struct way *w, const struct job *job, int m,
-                        int n)
+// Multiply and add up all of a job.
+DEVICE_FN void multiply(struct work *t, struct way *w)
 {
-    const bool inside = job->row + TILE_M <= m && job->column + TILE_N <= n;
-
     UNROLL
     for (int s = 0; s < BLOCKS_M * BLOCKS_N; s++)
         t->sum[s / BLOCKS_N][s % BLOCKS_N][0] = t->sum[s / BLOCKS_N][s % BLOCKS_N][1] = 0;
@@ -346,7 +360,7 @@ DEVICE_FN void multiply(struct work *t, struct way *w, const struct job *job, in
             fetch(t, w, f);
     }
     NO_UNROLL
-    while (inside && w->coming >= TILE_K)
+    while (w->coming >= w->stop)
         multiply_stage(t, w, true);
     NO_UNROLL
     while (is_left(w))
@@ -472,22 +486,22 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     w.address = (unsigned) __cvta_generic_to_shared(shared);
     w.own_a = own_place(warp_row(THREAD_X), OPERAND_A);
     w.own_b = own_place(warp_column(THREAD_X), OPERAND_B) + SPACE_A;
-    start(&w, &job, m, n, a + a_start + BLOCK_Z * a_stride, lda,
+    start(&w, &job, THREAD_X, m, n, a + a_start + BLOCK_Z * a_stride, lda,
           b + b_start + BLOCK_Z * b_stride, ldb);
 
     NO_UNROLL
     for (unsigned turn = 0, more = 1; more; turn++) {
-        multiply(&t, &w, &job, m, n);
+        multiply(&t, &w);
 
         // What only the end needs is found here again: registers are scarce above.
         const unsigned now = keep(turn);
-        const int batch = (int) keep(BLOCK_Z);
-        find_job(now, m, n, k, &done);
-        more = DEAL && find_job(now + 1, m, n, k, &job);
+        const int batch = (int) keep(BLOCK_Z), rows = (int) keep(m);
+        find_job(now, rows, n, k, &done);
+        more = DEAL && find_job(now + 1, rows, n, k, &job);
         if (more || CLUSTER > 1)
             end(&w);
         if (more)
-            start(&w, &job, m, n, a + a_start + batch * a_stride, lda,
+            start(&w, &job, keep(THREAD_X), m, n, a + a_start + batch * a_stride, lda,
                   b + b_start + batch * b_stride, ldb);
         if (SPLIT_K > 1 || done.part >= 0) {
             const struct target part =

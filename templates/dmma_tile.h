@@ -49,7 +49,8 @@ struct copier {
     const real *from;         // its first vector in the tile to be copied next
     unsigned to;              // that vector's place in a stage, an address
     int row, at;              // that vector's place in the tile as it stands in memory
-    int lines, ld;            // lines that the matrix has from the tile on; its ld
+    int limit;                // lines that the matrix has from that vector on
+    int ld;
 };
 
 // Vectors of a row that a thread copies: several where the block could not copy four rows
@@ -78,14 +79,14 @@ DEVICE_FN int vectors_of(OPERAND)
     return ((num_rows(SAME) - 1) / pass_of(SAME) + 1) * across_of(SAME);
 }
 
-DEVICE_FN struct copier start_copier(const real *matrix, int ld, int line, int lines,
-                                     int depth, unsigned shared, OPERAND)
+DEVICE_FN struct copier start_copier(unsigned thread, const real *matrix, int ld, int line,
+                                     int lines, int depth, unsigned shared, OPERAND)
 {
     const int run = beside(SAME);
     struct copier c;
 
-    c.row = THREAD_X / run, c.at = THREAD_X % run * VECTOR;
-    c.lines = lines - line, c.ld = ld;
+    c.row = thread / run, c.at = thread % run * VECTOR;
+    c.limit = lines - line - (deep ? c.row : c.at), c.ld = ld;
     c.from = matrix + (deep ? (wide) (line + c.row) * ld + depth + c.at
                             : (wide) (depth + c.row) * ld + line + c.at);
     c.to = shared + 8 * place(c.row, c.at, SAME);
@@ -94,17 +95,18 @@ DEVICE_FN struct copier start_copier(const real *matrix, int ld, int line, int l
     return c;
 }
 
-// Start copying vector j to the stage at byte `in`. `left` depths are left to copy, and
-// `inside` says that all of the tile is in the matrix.
-DEVICE_FN void copy_vector(const struct copier c, int j, unsigned in, int left,
-                           bool inside, OPERAND)
+// Start copying vector j to the stage at byte `in`, of a tile that has so many depths; the
+// others become 0. `whole`: it has all of them, or is not wanted, and of lines outside the
+// matrix, on which only sums outside of C depend, nothing is copied.
+DEVICE_FN void copy_vector(const struct copier c, int j, unsigned in, int depth, bool whole,
+                           OPERAND)
 {
     const int first = j / across_of(SAME) * pass_of(SAME), row = c.row + first;
     const int next = j % across_of(SAME) * beside(SAME) * VECTOR, at = c.at + next;
     const bool all =
         THREADS % beside(SAME) == 0 && first + pass_of(SAME) <= num_rows(SAME);
-    const int rows = (deep ? c.lines : left) - row;
-    const int along = (deep ? left : c.lines) - at;
+    const int rows = deep ? c.limit - first : depth - row;
+    const int along = deep ? depth - at : c.limit - next;
     const int bytes = rows > 0 && along > 0 ? smaller(along, VECTOR) * 8 : 0;
     const int further = place(row, at, SAME) - place(c.row, c.at, SAME);
     const unsigned to = c.to + in + 8 * further;
@@ -112,12 +114,12 @@ DEVICE_FN void copy_vector(const struct copier c, int j, unsigned in, int left,
 
     if (!all && row >= num_rows(SAME))
         return;
-    if (ALIGNED && inside)
-        copy_16(to, from);
+    if (ALIGNED && whole)
+        copy_16_if(c.limit > (deep ? first : next), to, from);
     else if (ALIGNED)
         copy_16(to, from, bytes);
-    else if (inside)
-        copy_8(to, from);
+    else if (whole)
+        copy_8_if(c.limit > (deep ? first : next), to, from);
     else
         copy_8(to, from, bytes);
 }

@@ -44,17 +44,19 @@ DEVICE_FN void copy_8(unsigned to, const void *from, int count)
                  :: "r"(to), "l"(from), "r"(count) : "memory");
 }
 
-// All of them.
-DEVICE_FN void copy_16(unsigned to, const void *from)
+// All of them where they are wanted, and else nothing. Without a branch.
+DEVICE_FN void copy_16_if(bool wanted, unsigned to, const void *from)
 {
-    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;"
-                 :: "r"(to), "l"(from) : "memory");
+    asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0;\n"
+                 "@p cp.async.cg.shared.global.L2::128B [%0], [%1], 16; }"
+                 :: "r"(to), "l"(from), "r"((unsigned) wanted) : "memory");
 }
 
-DEVICE_FN void copy_8(unsigned to, const void *from)
+DEVICE_FN void copy_8_if(bool wanted, unsigned to, const void *from)
 {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;"
-                 :: "r"(to), "l"(from) : "memory");
+    asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0;\n"
+                 "@p cp.async.ca.shared.global [%0], [%1], 8; }"
+                 :: "r"(to), "l"(from), "r"((unsigned) wanted) : "memory");
 }
 
 // Arrive at a barrier in shared memory once all copies that this thread has started are

@@ -30,14 +30,16 @@ static void copy_8(unsigned to, const void *from, int count)
     emulate_copy(to, from, count, 8);
 }
 
-static void copy_16(unsigned to, const void *from)
+static void copy_16_if(bool wanted, unsigned to, const void *from)
 {
-    emulate_copy(to, from, 16, 16);
+    if (wanted)
+        emulate_copy(to, from, 16, 16);
 }
 
-static void copy_8(unsigned to, const void *from)
+static void copy_8_if(bool wanted, unsigned to, const void *from)
 {
-    emulate_copy(to, from, 8, 8);
+    if (wanted)
+        emulate_copy(to, from, 8, 8);
 }
 
 static void arrive_when_copied(unsigned barrier)
