@@ -161,7 +161,8 @@ static const char *reject_shape(const int *v, const struct mmt_variant *variant)
     if (v[FRAGMENTS] > 1 && v[TILE_K] / mma_depth(v) % 2)
         return "FRAGMENTS above 1 need a TILE_K of an even number of MMA's depths";
     if (blocks_n(v) % v[FRAGMENTS] && v[FRAGMENTS] != 2 * blocks_n(v))
-        return "a warp's columns of blocks must be a multiple of FRAGMENTS, or half of them";
+        return "a warp's columns of blocks must be a multiple of FRAGMENTS, or half of "
+               "them";
     if (v[SYNC] == SLOTS && v[STAGES] < 3)
         return "SYNC=slots needs three STAGES";
     if (v[DEAL] != TILES && v[CLUSTER] * v[SPLIT_K] > 1)

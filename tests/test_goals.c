@@ -1,10 +1,14 @@
 /* Which problems a run tunes, in which order, and how its time is dealt out among them.
  */
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "runtime/cost.h"
 #include "tests/test.h"
 #include "tuner/tune.h"
+
+static char path[256];
 
 static struct mmt_caps hopper(void)
 {
@@ -154,10 +158,12 @@ static void test_candidates(void)
 
 /* ---- practice -------------------------------------------------------------------- */
 
-/* With so many seconds behind the goals; returns how many shapes are searched there. */
-static int practise(struct mmt_tuning *t, double seconds)
+/* With so many seconds behind the goals, and what earlier runs have left in the journal;
+ * returns how many shapes are searched there. */
+static int practise(struct mmt_tuning *t, double seconds, struct mmt_journal *journal)
 {
     mmt_error err;
+    t->journal = journal;
     t->bandwidth = 4e12;
     t->goals_end = mmt_now() + 100;
     t->ends = t->goals_end + seconds;
@@ -170,12 +176,12 @@ static int practise(struct mmt_tuning *t, double seconds)
 /* As many of each type and transposes of the goals; none is a goal, none is another's
  * transpose, none is nothing but a launch, and none takes long to set up. Goals stay what
  * they were. */
-static void test_practice(void)
+static void test_practice(struct mmt_journal *journal)
 {
     struct mmt_tuning *t = plan(300, 0, MMT_F32);
     const int goals = t->num_goals, kinds = mmt_tune_count_kinds(t);
     CHECK_EQ_INT(kinds, 4);
-    CHECK_EQ_INT(practise(t, 135) % kinds, 0);
+    CHECK_EQ_INT(practise(t, 135, journal) % kinds, 0);
     CHECK(t->num_practice >= 8 * kinds);
     CHECK_EQ_INT(t->num_goals, goals);
     for (int i = goals; i < goals + t->num_practice; i++) {
@@ -193,14 +199,52 @@ static void test_practice(void)
     free(t->goals);
 }
 
+/* Five candidates were tried at each of those shapes: the next run searches at others. */
+static void try_all(struct mmt_journal *journal, const mmt_problem *problems, int count)
+{
+    mmt_error err;
+    for (int i = 0; i < 5 * count; i++) {
+        struct mmt_record record = { .problem = problems[i / 5] };
+        record.config.template = mmt_template_find("simt");
+        memcpy(record.config.values, record.config.template->seeds[i % 5],
+               sizeof record.config.values);
+        record.result.time.median = 1e-5;
+        record.result.time.samples = 5;
+        CHECK_OK(mmt_journal_add(journal, &record, &err), err);
+    }
+}
+
+static void test_next_practice(struct mmt_journal *journal)
+{
+    enum { MOST = 64 };
+    struct mmt_tuning *t = plan(300, 0, MMT_F32);
+    const int goals = t->num_goals, before = practise(t, 135, journal);
+    mmt_problem known[MOST];
+    if (!CHECK(before > 0 && before <= MOST))
+        return;
+    memcpy(known, t->goals + goals, (size_t) before * sizeof *known);
+    free(t->goals);
+    try_all(journal, known, before);
+
+    t = plan(300, 0, MMT_F32);
+    const int after = practise(t, 135, journal);
+    int again = 0;
+    CHECK_EQ_INT(after, before);
+    for (int i = goals; i < goals + after; i++)
+        for (int j = 0; j < before; j++)
+            again += mmt_problem_equal(&t->goals[i], &known[j]);
+    CHECK_EQ_INT(again, 0);
+    free(t->goals);
+}
+
 /* Little time is for the goals, counted candidates too, and a CPU's compilers are slow.
  */
-static void test_no_practice(void)
+static void test_no_practice(struct mmt_journal *journal)
 {
     struct mmt_tuning *t = plan(300, 0, MMT_F32);
-    CHECK_EQ_INT(practise(t, 6), 0);
+    CHECK_EQ_INT(practise(t, 6, journal), 0);
     t->caps.kind = MMT_CPU;
-    CHECK_EQ_INT(practise(t, 135), 0);
+    CHECK_EQ_INT(practise(t, 135, journal), 0);
     free(t->goals);
     t = plan(0, 60, MMT_F32);
     t->ends = t->goals_end = INFINITY;
@@ -286,7 +330,21 @@ int main(void)
     test_short();
     test_one_type();
     test_candidates();
-    test_practice();
-    test_no_practice();
+    const struct mmt_caps caps = hopper();
+    char folder[] = "/tmp/mmtune-test-goals-XXXXXX", file[300];
+    mmt_error err;
+    if (!CHECK(mkdtemp(folder)))
+        return test_end("goals");
+    snprintf(path, sizeof path, "%s/p.json", folder);
+    struct mmt_journal *journal = mmt_journal_open(path, &caps, true, &err);
+    if (CHECK(journal != NULL)) {
+        test_practice(journal);
+        test_no_practice(journal);
+        test_next_practice(journal);
+    }
+    mmt_journal_close(journal);
+    snprintf(file, sizeof file, "%s.journal", path);
+    remove(file);
+    remove(folder);
     return test_end("goals");
 }

@@ -12,7 +12,7 @@ static const double share = 0.45, data_seconds = 0.2, shape_seconds = 1.1;
 /* Seconds by the roofline: what takes less is all launch. */
 static const double least_seconds = 0.3e-6;
 
-enum { MOST_SHAPES = 40 /* of a type and transposes */ };
+enum { MOST_SHAPES = 40 /* of a type and transposes */, ENOUGH_TRIES = 5 };
 
 static mmt_status add(struct mmt_tuning *t, const mmt_problem *problem, mmt_error *err)
 {
@@ -33,9 +33,21 @@ static bool is_suitable(const struct mmt_tuning *t, const mmt_problem *problem)
            mmt_tune_setting_up(problem) < data_seconds;
 }
 
-/* So many of the kind's shapes from *next on: they are spread evenly, wherever one
- * begins. Each kind has its own, as what wins for one is calibrated for the others too.
- */
+/* Whether an earlier run has searched there. */
+static bool is_practised(const struct mmt_tuning *t, const mmt_problem *problem)
+{
+    size_t count;
+    const struct mmt_record *records = mmt_journal_records(t->journal, &count);
+    int tried = 0;
+    for (size_t i = 0; i < count && tried < ENOUGH_TRIES; i++)
+        tried += mmt_record_is_candidate(&records[i]) &&
+                 mmt_problem_equal(&records[i].problem, problem);
+    return tried == ENOUGH_TRIES;
+}
+
+/* So many of the kind's shapes from *next on, but those of earlier runs: they are spread
+ * evenly, wherever one begins. Each kind has its own, as what wins for one is calibrated
+ * for the others too. */
 static mmt_status add_shapes(struct mmt_tuning *t, const mmt_problem *kind, int count,
                              int *next, mmt_error *err)
 {
@@ -44,7 +56,8 @@ static mmt_status add_shapes(struct mmt_tuning *t, const mmt_problem *kind, int 
     mmt_calibration_shapes(t, kind, shapes);
     for (int i = 0; !status && i < MMT_MOST_CALIBRATION_SHAPES && count > 0; i++) {
         const mmt_problem *shape = &shapes[(*next)++ % MMT_MOST_CALIBRATION_SHAPES];
-        if (mmt_tune_is_goal(t, shape) || !is_suitable(t, shape))
+        if (mmt_tune_is_goal(t, shape) || !is_suitable(t, shape) ||
+            is_practised(t, shape))
             continue;
         status = add(t, shape, err);
         count--;
