@@ -10,7 +10,10 @@
 //      its blocks, one after the other   ^multiplied    ^fetched, FRAGMENTS - 1 ahead
 //
 // The operands of the next columns are under way from shared memory to registers while
-// the tensor cores work, across the end of a step and of a stage.
+// the tensor cores work, across the end of a step and of a stage. Where FRAGMENTS is twice
+// a warp's columns they are those of the whole next step, and blocks are multiplied row by
+// row: so no operand is replaced soon after its last use, which would wait until the tensor
+// cores have read it.
 //
 // With SYNC=block the block meets once a stage, where the first column of the next one is
 // fetched, and then copies at once. With SYNC=slots each stage has two barriers behind
@@ -23,6 +26,10 @@
 // mmt_add_parts adds those up. Either has a fixed order. Or blocks stay (DEAL, runs.h):
 // then the first tiles of the next job are on their way while the sums of the last are
 // stored.
+//
+// What is no whole number of tiles along k is copied first, element by element; from then on
+// nobody asks how deep a tile is, and lines outside the matrix, which have to do with nothing
+// inside C, stay whatever they are.
 //
 // Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), SPLIT_K * CLUSTER,
 // batch); then mmt_add_parts where SPLIT_K > 1. Where blocks stay: grid (blocks, 1,
@@ -183,8 +190,8 @@ DEVICE_FN void next_stage(struct way *w)
     }
 }
 
-// Fetch the operands of blocks [first, end) of rows and of column j, if there is one, of a
-// step of this stage or, from STEPS on, of the next one.
+// Fetch the operands of some blocks of rows in a step of this stage or, from STEPS on, of the
+// next one; and of a column of blocks, counted through all steps.
 DEVICE_FN void fetch_rows(struct work *t, const struct way *w, int step, int first, int end)
 {
     UNROLL
@@ -245,9 +252,8 @@ DEVICE_FN void mma(real *c, real *c_lower, const real *a, const real *lower,
 #endif
 }
 
-// The q-th instruction of a step, column by column; row by row where all operands of the
-// step are there: so none of them is needed any more soon after the step has begun, and what
-// comes in its place does not wait for the tensor cores.
+// The q-th instruction of a step: column by column or, where all operands of the step are
+// there, row by row.
 DEVICE_FN void multiply_blocks(struct work *t, int step, int q)
 {
     const int high = MMA_M / 8, i = high * (WHOLE ? q / BLOCKS_N : q % PAIRS_M);
@@ -257,8 +263,9 @@ DEVICE_FN void multiply_blocks(struct work *t, int step, int q)
         t->a[step % 2][i + high - 1], t->b[f % FRAGMENTS]);
 }
 
-// What the next step needs of the places that the q-th instruction of this one, and those
-// before it, have no use for.
+// Fetch a part of what the next step needs, beside the q-th instruction of this one. Its
+// places were last used in the step before, rows by as many instructions earlier as there
+// are columns.
 DEVICE_FN void fetch_beside(struct work *t, struct way *w, int step, int q)
 {
     const int high = MMA_M / 8, i = high * (q / BLOCKS_N);

@@ -80,8 +80,9 @@ static void check_order(const struct mmt_tuning *t)
 }
 
 /* Where every problem uses all that it is given: the shares add up to the time, a type's
- * first is about twice the others that set up no more data, a problem of more data has no
- * less than one of less, and none is too short to be of use. */
+ * first is about twice the others that set up no more data, of a type a problem of more
+ * data and more arithmetic has no less than one of less, and none is too short to be of
+ * use. */
 static void check_shares(struct mmt_tuning *t, double seconds, double least)
 {
     int types = count_types(t);
@@ -90,17 +91,45 @@ static void check_shares(struct mmt_tuning *t, double seconds, double least)
     for (t->goal = 0; t->goal < t->num_goals; t->goal++) {
         t->goals_end = mmt_now() + seconds - used;
         double now = mmt_tune_share_time(t) - mmt_now();
-        double bytes = mmt_problem_bytes(&t->goals[t->goal]);
+        const mmt_problem *p = &t->goals[t->goal];
+        double bytes = mmt_problem_bytes(p);
         first = t->goal == 0 ? now : first;
         CHECK(now >= 0.8 * least);
         if (t->goal >= types && bytes <= mmt_problem_bytes(&t->goals[0]))
             CHECK(now < 0.65 * first);
         for (int i = types; i < t->goal; i++)
-            CHECK(bytes < mmt_problem_bytes(&t->goals[i]) || now > 0.98 * share[i]);
+            CHECK(p->type != t->goals[i].type ||
+                  bytes < mmt_problem_bytes(&t->goals[i]) ||
+                  mmt_problem_flops(p) < mmt_problem_flops(&t->goals[i]) ||
+                  now > 0.98 * share[i]);
         share[t->goal] = now;
         used += now;
     }
     CHECK(fabs(used - seconds) < 0.02 * seconds);
+}
+
+/* Of problems with as much data the one that keeps the arithmetic busy has more time: its
+ * finals are held hot. */
+static void test_hot_share(void)
+{
+    struct mmt_tuning *t = plan(300, 0, MMT_F32);
+    mmt_problem goals[] = { mmt_gemm_problem(MMT_F32, 512, 512, 512),
+                            mmt_gemm_problem(MMT_F32, 4096, 4096, 4096),
+                            mmt_gemm_problem(MMT_F32, 1, 7093, 7093) };
+    double shares[2];
+    free(t->goals);
+    t->goals = goals;
+    t->num_goals = 3;
+    t->bandwidth = 4e12;
+    for (int i = 0; i < 2; i++) {
+        const mmt_problem second = goals[1];
+        t->goal = 1;
+        t->goals_end = mmt_now() + 30;
+        shares[i] = mmt_tune_share_time(t) - mmt_now();
+        goals[1] = goals[2];
+        goals[2] = second;
+    }
+    CHECK(shares[0] > shares[1] + 1 && shares[0] < shares[1] + 2);
 }
 
 static void test_all_types(void)
@@ -327,6 +356,7 @@ int main(void)
     test_ties();
     test_finalists();
     test_all_types();
+    test_hot_share();
     test_short();
     test_one_type();
     test_candidates();
