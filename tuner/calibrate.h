@@ -9,7 +9,7 @@ enum {
     MMT_MOST_PICKS = 96,
     MMT_MOST_SPECIALISTS = 4,    /* besides them */
     MMT_MOST_RARELY_SERVED = 32, /* and besides these */
-    MMT_MOST_CALIBRATION_SHAPES = 100
+    MMT_MOST_CALIBRATION_SHAPES = 200
 };
 
 struct mmt_pick {

@@ -10,6 +10,7 @@
 enum {
     MOST_SUGGESTED = 24,
     MOST_SEEDS = 256,
+    ESTIMATED_SHAPES = 100,
     PROPOSALS = 12 /* for each shape: one of each template, and then some */
 };
 
@@ -361,16 +362,16 @@ static void pick_rarely_served(struct mmt_calibration *c)
 }
 
 /* Seconds, in units of its own, that each of the seeds should take for each of the
- * shapes: rows and columns of `times`; the least of each column. */
+ * first shapes: rows and columns of `times`; the least of each column. */
 static void estimate(const struct mmt_calibration *c, const struct mmt_config *seeds,
                      int count, double *times, double *least)
 {
     mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
     mmt_calibration_shapes(c->t, c->kind, shapes);
-    for (int col = 0; col < MMT_MOST_CALIBRATION_SHAPES; col++) {
+    for (int col = 0; col < ESTIMATED_SHAPES; col++) {
         least[col] = INFINITY;
         for (int row = 0; row < count; row++) {
-            double *time = &times[row * MMT_MOST_CALIBRATION_SHAPES + col];
+            double *time = &times[row * ESTIMATED_SHAPES + col];
             *time = mmt_config_refuse(&seeds[row], &shapes[col], &c->t->caps)
                         ? INFINITY
                         : mmt_cost_estimate(&seeds[row], &shapes[col], &c->t->caps);
@@ -384,13 +385,13 @@ static void pick_suggested(struct mmt_calibration *c, const struct mmt_config *s
                            int count)
 {
     int chosen[MOST_SUGGESTED];
-    double worst, least[MMT_MOST_CALIBRATION_SHAPES],
-        *times = malloc((size_t) count * MMT_MOST_CALIBRATION_SHAPES * sizeof *times);
+    double worst, least[ESTIMATED_SHAPES],
+        *times = malloc((size_t) count * ESTIMATED_SHAPES * sizeof *times);
     if (!times)
         return;
     estimate(c, seeds, count, times, least);
-    int found = mmt_fit_choose(times, least, count, MMT_MOST_CALIBRATION_SHAPES,
-                               MOST_SUGGESTED, chosen, &worst);
+    int found = mmt_fit_choose(times, least, count, ESTIMATED_SHAPES, MOST_SUGGESTED,
+                               chosen, &worst);
     for (int i = 0; i < found; i++)
         pick(c, &seeds[chosen[i]], false, false);
     free(times);
