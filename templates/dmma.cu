@@ -27,9 +27,9 @@
 // then the first tiles of the next job are on their way while the sums of the last are
 // stored.
 //
-// What is no whole number of tiles along k is copied first, element by element; from then on
-// nobody asks how deep a tile is, and lines outside the matrix, which have to do with nothing
-// inside C, stay whatever they are.
+// What is no whole number of tiles along k is copied first, with zeros behind it; from then on
+// nobody asks how deep a tile is, and where lines are outside the matrix nothing is copied:
+// they have to do with no sum inside C.
 //
 // Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), SPLIT_K * CLUSTER,
 // batch); then mmt_add_parts where SPLIT_K > 1. Where blocks stay: grid (blocks, 1,
