@@ -209,6 +209,14 @@ void mmt_tune_add_built(struct mmt_tuning *t, const mmt_problem *problem,
 bool mmt_tune_is_built(const struct mmt_tuning *t, const mmt_problem *problem,
                        const struct mmt_config *config);
 
+/* Has an idle worker compile a configuration, in all texts that the problem needs. */
+void mmt_tune_compile(struct mmt_tuning *t, struct mmt_worker *worker,
+                      const mmt_problem *problem, const struct mmt_config *config);
+
+/* Compiles what is not built yet of these on all workers that compile, and waits for it. */
+void mmt_tune_build(struct mmt_tuning *t, const mmt_problem *problem,
+                    const struct mmt_config *configs, int count);
+
 /* What is compiled, serves the problem and was not tried on it, the most promising first
  * and none that is predicted to take twice its time; returns how many. */
 int mmt_tune_list_ready(const struct mmt_tuning *t, const mmt_problem *problem,
@@ -232,8 +240,9 @@ mmt_status mmt_tune_problem(struct mmt_tuning *t, mmt_error *err);
 double mmt_tune_limit(const struct mmt_tuning *t, const mmt_problem *problem,
                       double best);
 
-/* Times the best of the journal against each other, within the time. *found is false
- * where nothing serves the problem. */
+/* Times the best of the journal against each other, within the time. Where an earlier run
+ * has timed the same ones, what it entered stands. *found is false where nothing serves
+ * the problem. */
 mmt_status mmt_tune_finals(struct mmt_tuning *t, const mmt_problem *problem, double ends,
                            struct mmt_record *winner, bool *found, mmt_error *err);
 

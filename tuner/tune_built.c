@@ -40,6 +40,52 @@ void mmt_tune_add_built(struct mmt_tuning *t, const mmt_problem *problem,
     t->built[t->num_built++] = (struct mmt_built){ *problem, *config };
 }
 
+/* ---- compiling ------------------------------------------------------------------- */
+
+void mmt_tune_compile(struct mmt_tuning *t, struct mmt_worker *worker,
+                      const mmt_problem *problem, const struct mmt_config *config)
+{
+    static const double most_seconds = 60;
+    struct mmt_job job = {
+        .task = MMT_TASK_COMPILE, .problem = *problem, .count = 1, .configs = { *config }
+    };
+    mmt_worker_send(worker, &job, most_seconds, t->options.limit);
+}
+
+/* Notes what was built; true where it is the end of one of those jobs. */
+static bool take_built(struct mmt_tuning *t, const struct mmt_event *event,
+                       const mmt_problem *problem, const struct mmt_config *configs,
+                       int count)
+{
+    const struct mmt_config *config = &event->job.configs[0];
+    int i = 0;
+    if (event->job.task != MMT_TASK_COMPILE)
+        return false;
+    if (event->reply.count == 1 && event->reply.results[0].outcome == MMT_TIMED)
+        mmt_tune_add_built(t, &event->job.problem, config);
+    while (i < count && !mmt_config_equal(&configs[i], config))
+        i++;
+    return i < count && mmt_problem_equal(&event->job.problem, problem);
+}
+
+void mmt_tune_build(struct mmt_tuning *t, const mmt_problem *problem,
+                    const struct mmt_config *configs, int count)
+{
+    struct mmt_worker *worker;
+    struct mmt_event event;
+    int next = 0, out = 0;
+    do {
+        for (; next < count && (worker = mmt_pool_idle(&t->pool, MMT_COMPILER)); next++)
+            if (!mmt_tune_is_built(t, problem, &configs[next])) {
+                mmt_tune_compile(t, worker, problem, &configs[next]);
+                out++;
+            }
+        if ((out || next < count) && mmt_pool_next(&t->pool, mmt_now() + 0.2, &event))
+            out -= take_built(t, &event, problem, configs, count);
+    } while ((out || next < count) && t->pool.count > 1 && !t->pool.broken.status &&
+             !mmt_pool_interrupts());
+}
+
 /* ---- what it should take --------------------------------------------------------- */
 
 /* One that serves the problem, with the nearest problem on which it was timed. */

@@ -12,8 +12,6 @@ static const struct pace {
     double timing, shape, compiling;
 } pace_gpu = { 0.008, 0.05, 1 }, pace_cpu = { 0.04, 0.1, 2 };
 
-static const double compile_limit = 60;
-
 static bool is_over(const struct mmt_calibration *c)
 {
     return mmt_pool_interrupts() || c->t->pool.broken.status || c->left <= 0 ||
@@ -43,13 +41,9 @@ static int send_out(struct mmt_calibration *c, int *next)
     int sent = 0;
     for (; *next < c->count && (worker = mmt_pool_idle(&c->t->pool, MMT_COMPILER));
          ++*next) {
-        struct mmt_job job = { .task = MMT_TASK_COMPILE,
-                               .problem = *c->kind,
-                               .count = 1,
-                               .configs = { c->picks[*next].config } };
         if (is_there(c, &c->picks[*next]))
             continue;
-        mmt_worker_send(worker, &job, compile_limit, c->t->options.limit);
+        mmt_tune_compile(c->t, worker, c->kind, &c->picks[*next].config);
         sent++;
     }
     return sent;

@@ -12,6 +12,8 @@
  * that share of the roofline's operations may draw all the power that there is. */
 static const double tie = 0.005, behind = 1.2, hard = 0.4;
 
+enum { MOST_FINALISTS = 8 };
+
 /* ---- who takes part -------------------------------------------------------------- */
 
 static int faster(const void *left, const void *right)
@@ -77,7 +79,7 @@ int mmt_tune_choose_finalists(const struct mmt_tuning *t, struct mmt_record *tim
                               int count)
 {
     const bool hot = is_hot(t, timed);
-    const int most = hot ? 8 : 5;
+    const int most = hot ? MOST_FINALISTS : 5;
     const double slowest = behind * timed[0].result.time.median;
     int chosen = 0;
 
@@ -86,6 +88,43 @@ int mmt_tune_choose_finalists(const struct mmt_tuning *t, struct mmt_record *tim
     while (chosen < count && chosen < most && timed[chosen].result.time.median <= slowest)
         chosen++;
     return chosen;
+}
+
+/* ---- what an earlier run has decided ---------------------------------------------- */
+
+/* The last time that a configuration took part in finals; NULL: never. */
+static const struct mmt_record *last_final(const struct mmt_tuning *t,
+                                           const mmt_problem *problem,
+                                           const struct mmt_config *config)
+{
+    size_t i;
+    const struct mmt_record *r = mmt_journal_records(t->journal, &i);
+    while (i-- > 0)
+        if (r[i].final && mmt_config_equal(&r[i].config, config) &&
+            mmt_problem_equal(&r[i].problem, problem))
+            return &r[i];
+    return NULL;
+}
+
+/* Whether all of them took part in finals of earlier runs, whose winner the profile has:
+ * then *winner is that one, as it was timed last. */
+static bool is_decided(const struct mmt_tuning *t, const struct mmt_record *finalists,
+                       int count, struct mmt_record *winner)
+{
+    const mmt_problem *problem = &finalists[0].problem;
+    const struct mmt_entry *entry = mmt_tune_winner(t, problem);
+    bool decided = false;
+    for (int i = 0; entry && i < count; i++) {
+        const struct mmt_record *last = last_final(t, problem, &finalists[i].config);
+        if (!finalists[i].earlier || !last)
+            return false;
+        if (last->result.outcome == MMT_TIMED &&
+            mmt_config_equal(&entry->config, &finalists[i].config)) {
+            *winner = *last;
+            decided = true;
+        }
+    }
+    return decided;
 }
 
 /* ---- one round ------------------------------------------------------------------- */
@@ -233,9 +272,19 @@ static mmt_status confirm(struct mmt_tuning *t, const struct mmt_record *sorted,
     return MMT_OK;
 }
 
+/* Compiled on all workers at once: what an earlier run found may have to be. */
+static void build(struct mmt_tuning *t, const struct mmt_record *finalists, int count)
+{
+    struct mmt_config configs[MOST_FINALISTS];
+    for (int i = 0; i < count; i++)
+        configs[i] = finalists[i].config;
+    mmt_tune_build(t, &finalists[0].problem, configs, count);
+}
+
 static mmt_status hold(struct mmt_tuning *t, struct mmt_record *finalists, int *count,
                        double ends, struct mmt_record *winner, mmt_error *err)
 {
+    build(t, finalists, *count);
     double room = isfinite(ends) ? ends - mmt_now() : 10;
     double least = is_hot(t, finalists) ? 0.1 : 0.05;
     double seconds = fmin(fmax(room / (1.5 * *count + 4), least), 2);
@@ -262,7 +311,8 @@ mmt_status mmt_tune_finals(struct mmt_tuning *t, const mmt_problem *problem, dou
     /* Where all finalists fall out, the next ones take their place. */
     for (int at = 0, left; !status && !*found && at < count;) {
         int group = left = mmt_tune_choose_finalists(t, &timed[at], count - at);
-        status = hold(t, &timed[at], &left, ends, winner, err);
+        if (at > 0 || !is_decided(t, timed, group, winner))
+            status = hold(t, &timed[at], &left, ends, winner, err);
         *found = left > 0;
         at += group;
     }

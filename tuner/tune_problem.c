@@ -184,17 +184,6 @@ static struct mmt_job measuring_job(const struct bout *b, const struct mmt_confi
     };
 }
 
-static const double compile_seconds = 60;
-
-static void compile(struct mmt_tuning *t, struct mmt_worker *worker,
-                    const mmt_problem *problem, const struct mmt_config *config)
-{
-    struct mmt_job job = {
-        .task = MMT_TASK_COMPILE, .problem = *problem, .count = 1, .configs = { *config }
-    };
-    mmt_worker_send(worker, &job, compile_seconds, t->options.limit);
-}
-
 /* Whether a worker is at it already: one that was sent ahead. */
 static bool is_compiling(const struct bout *b, const struct mmt_config *config)
 {
@@ -219,7 +208,7 @@ static void compile_own(struct bout *b)
     while ((next = oldest(b, PROPOSED)) &&
            (worker = mmt_pool_idle(&b->t->pool, MMT_COMPILER))) {
         if (!is_compiling(b, &next->config))
-            compile(b->t, worker, b->problem, &next->config);
+            mmt_tune_compile(b->t, worker, b->problem, &next->config);
         next->state = COMPILING;
         next->since = mmt_now();
     }
@@ -263,7 +252,7 @@ static void compile_ahead(struct bout *b)
         look_ahead(b);
     while (b->next_ahead < b->num_ahead &&
            (worker = mmt_pool_idle(&b->t->pool, MMT_COMPILER)))
-        compile(b->t, worker, next_goal(b->t), &b->ahead[b->next_ahead++]);
+        mmt_tune_compile(b->t, worker, next_goal(b->t), &b->ahead[b->next_ahead++]);
 }
 
 static void start_compiling(struct bout *b)
