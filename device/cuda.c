@@ -265,6 +265,7 @@ static void cuda_close(mmt_device *base)
     mmt_nvml_close(device->nvml);
     mmt_nvrtc_close(device->nvrtc);
     pthread_mutex_destroy(&device->lock);
+    sem_destroy(&device->released);
     free(device);
 }
 
@@ -281,6 +282,7 @@ static mmt_status open_ordinal(int ordinal, CUcontext context, mmt_device **out,
     device->base.backend = &mmt_backend_cuda;
     device->device = found;
     pthread_mutex_init(&device->lock, NULL);
+    sem_init(&device->released, 0, 0);
     snprintf(device->base.id, sizeof(device->base.id), "cuda:%d", ordinal);
 
     status = mmt_nvrtc_open(capability(found), &device->nvrtc, err);
@@ -365,6 +367,8 @@ const struct mmt_backend mmt_backend_cuda = {
     .mark_seconds = mmt_cuda_mark_seconds,
     .queue_create = mmt_cuda_queue_create,
     .queue_free = mmt_cuda_queue_free,
+    .queue_hold = mmt_cuda_queue_hold,
+    .queue_release = mmt_cuda_queue_release,
     .health = cuda_health,
     .resident = mmt_cuda_resident,
     .tensor_map_encode = mmt_cuda_tensor_map_encode,

@@ -4,6 +4,7 @@
 
 #include <cuda.h>
 #include <pthread.h>
+#include <semaphore.h>
 
 #include "device/device.h"
 
@@ -29,6 +30,7 @@ struct cuda_device {
     pthread_mutex_t lock; /* of the two below */
     struct mmt_nvml *nvml;
     bool asked_nvml;
+    sem_t released; /* what a queue that is held waits for */
 };
 
 struct cuda_module {
@@ -88,6 +90,8 @@ mmt_status mmt_cuda_mark_seconds(struct mmt_mark *from, struct mmt_mark *to,
                                  double *seconds, mmt_error *err);
 mmt_status mmt_cuda_queue_create(mmt_device *device, mmt_queue *out, mmt_error *err);
 void mmt_cuda_queue_free(mmt_device *device, mmt_queue queue);
+bool mmt_cuda_queue_hold(mmt_device *device, mmt_queue queue);
+void mmt_cuda_queue_release(mmt_device *device);
 
 /* ---- cuda_kernel.c: from a binary to a launch ------------------------------------ */
 

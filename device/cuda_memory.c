@@ -162,3 +162,39 @@ void mmt_cuda_queue_free(mmt_device *device, mmt_queue queue)
         mmt_cu.cuStreamDestroy_v2(queue);
     mmt_cuda_leave(pushed);
 }
+
+#if CUDA_VERSION >= 10000
+
+static void CUDA_CB wait_for_release(void *released)
+{
+    while (sem_wait(released))
+        continue; /* a signal came */
+}
+
+bool mmt_cuda_queue_hold(mmt_device *base, mmt_queue queue)
+{
+    struct cuda_device *device = (struct cuda_device *) base;
+    CUresult result = CUDA_ERROR_NOT_SUPPORTED;
+    bool pushed;
+    while (!sem_trywait(&device->released))
+        continue; /* of a hold that the device never came to */
+    if (mmt_cu.cuLaunchHostFunc && mmt_cuda_enter(base, &pushed) == CUDA_SUCCESS) {
+        result = mmt_cu.cuLaunchHostFunc(queue, wait_for_release, &device->released);
+        mmt_cuda_leave(pushed);
+    }
+    return result == CUDA_SUCCESS;
+}
+
+#else
+
+bool mmt_cuda_queue_hold(mmt_device *base, mmt_queue queue)
+{
+    return false;
+}
+
+#endif
+
+void mmt_cuda_queue_release(mmt_device *device)
+{
+    sem_post(&((struct cuda_device *) device)->released);
+}

@@ -392,6 +392,17 @@ void mmt_queue_free(mmt_device *device, mmt_queue queue)
         device->backend->queue_free(device, queue);
 }
 
+/* Where a backend cannot hold a queue, what is queued begins at once. */
+bool mmt_queue_hold(mmt_device *device, mmt_queue queue)
+{
+    return device->backend->queue_hold && device->backend->queue_hold(device, queue);
+}
+
+void mmt_queue_release(mmt_device *device)
+{
+    device->backend->queue_release(device);
+}
+
 /* Where a backend has no health, nothing is known of it. */
 bool mmt_device_health(mmt_device *device, struct mmt_health *out)
 {

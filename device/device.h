@@ -166,6 +166,14 @@ mmt_status mmt_mark_seconds(struct mmt_mark *from, struct mmt_mark *to, double *
 mmt_status mmt_queue_create(mmt_device *device, mmt_queue *out, mmt_error *err);
 void mmt_queue_free(mmt_device *device, mmt_queue queue);
 
+/* Keeps the device from what is queued from now on until it is released: a device that is
+ * done with a small kernel before the host has queued the next one would wait, and the
+ * host would be timed. Between the two no call may wait for the queue, and no more than
+ * some hundred launches may be queued. One queue of a device at a time. False where the
+ * backend cannot; then there is nothing to release. */
+bool mmt_queue_hold(mmt_device *device, mmt_queue queue);
+void mmt_queue_release(mmt_device *device);
+
 /* The current temperature, clock and throttling, where the platform tells: NVML. False
  * where it tells nothing of them. It is asked while the device works: one that rests may
  * have lowered its clock. The first question may take long: it opens a library. */
@@ -222,6 +230,8 @@ struct mmt_backend {
     mmt_status (*queue_create)(mmt_device *, mmt_queue *, mmt_error *);
     void (*queue_free)(mmt_device *, mmt_queue);
 
+    bool (*queue_hold)(mmt_device *, mmt_queue);       /* optional, both or none */
+    void (*queue_release)(mmt_device *);
     bool (*health)(mmt_device *, struct mmt_health *); /* optional */
     unsigned (*resident)(struct mmt_function *);       /* optional */
     mmt_status (*tensor_map_encode)(mmt_device *, const struct mmt_tensor *,
