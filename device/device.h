@@ -230,7 +230,7 @@ struct mmt_backend {
     mmt_status (*queue_create)(mmt_device *, mmt_queue *, mmt_error *);
     void (*queue_free)(mmt_device *, mmt_queue);
 
-    bool (*queue_hold)(mmt_device *, mmt_queue);       /* optional, both or none */
+    bool (*queue_hold)(mmt_device *, mmt_queue); /* optional, both or none */
     void (*queue_release)(mmt_device *);
     bool (*health)(mmt_device *, struct mmt_health *); /* optional */
     unsigned (*resident)(struct mmt_function *);       /* optional */

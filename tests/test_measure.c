@@ -384,6 +384,49 @@ static void test_health(mmt_device *device, struct mmt_session *session)
     device->backend = own;
 }
 
+static int holds, releases;
+
+static bool hold(mmt_device *device, mmt_queue queue)
+{
+    CHECK_EQ_INT(releases, holds);
+    holds++;
+    return true;
+}
+
+static void release(mmt_device *device)
+{
+    releases++;
+}
+
+/* On a device that can hold its queue back and takes no time to speak of, an execution
+ * takes what queueing it does. A batch of one that lasts is not held. */
+static void test_held(mmt_device *device, struct mmt_session *session)
+{
+    struct mmt_backend holding = *device->backend;
+    const struct mmt_backend *own = device->backend;
+    struct planted idle = { .says = { 1e-6 }, .count = 1 };
+    struct planted busy = { .says = { 0.01 }, .count = 1 };
+    struct mmt_config config = naive();
+    struct mmt_measured time;
+    mmt_error err = { 0 };
+
+    holding.queue_hold = hold;
+    holding.queue_release = release;
+    device->backend = &holding;
+    holds = releases = 0;
+    plant(session, &busy);
+    CHECK_OK(mmt_measure_candidate(session, &config, NULL, &time, &err), err);
+    CHECK_EQ_INT(holds, 0);
+    CHECK(time.time.median == 0.01);
+
+    plant(session, &idle);
+    CHECK_OK(mmt_measure_candidate(session, &config, NULL, &time, &err), err);
+    CHECK(holds > 0);
+    CHECK_EQ_INT(releases, holds);
+    CHECK(time.time.median > 1e-7 && time.time.median < 1e-2);
+    device->backend = own;
+}
+
 /* The device's own clock: 64 times the work takes longer, and the same work as long. */
 static void test_real(mmt_device *device)
 {
@@ -424,6 +467,7 @@ int main(int argc, char **argv)
     test_in_turn(session);
     test_heat(session);
     test_health(device, session);
+    test_held(device, session);
     test_real(device);
     mmt_session_free(session);
     mmt_device_close(device);

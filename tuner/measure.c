@@ -128,8 +128,8 @@ static mmt_status time_batch(struct mmt_session *session, struct run *run,
     struct mmt_clock *clock = &session->clock;
     double start = host_seconds();
 
-    run->held = run->launches >= LEAST_TO_HOLD &&
-                mmt_queue_hold(session->device, session->queue);
+    run->held =
+        run->launches >= LEAST_TO_HOLD && mmt_queue_hold(session->device, session->queue);
     mmt_status status = clock->start(clock->self, session->queue, err);
     if (status == MMT_OK)
         status = queue_batch(session, run, err);
