@@ -268,19 +268,6 @@ def test_journal():
     results = [e for e in events if e["event"] == "result"]
     check(all("seconds" in e or "reason" in e for e in results), f"times or reasons: {results}")
 
-    # Finals of the same candidates are held once, unless their winner is lost.
-    known = folder + "/known.json"
-    command = ["--device", device, "-o", known, "--type", "f32", "--shape", "96x80x64",
-               "--template", "block_dot", "--search", "exhaustive", "--budget", "100"]
-    held = []
-    for lose in (False, False, True):
-        if lose:
-            os.remove(known)
-        run(command, 0)
-        held.append(sum(line.get("final", False) for line in read_journal(known)[1:]))
-        check_profile(known, 1)
-    check(0 < held[0] == held[1] < held[2], f"finals held: {held}")
-
     # Eight blocks of 512 bytes: the disk is full in mid-search.
     full = folder + "/full.json"
     run(["--device", device, "-o", full, *SMALL, "--budget", "60"], 1, "full.json",

@@ -335,6 +335,56 @@ static void test_finalists(void)
     free(t->goals);
 }
 
+/* Three that were timed for a problem, of which the first two were in finals twice. */
+static void hold_finals(struct mmt_journal *journal, struct mmt_record tried[3])
+{
+    static const double final_us[] = { 10, 11, 12, 11.5 };
+    mmt_error err;
+    for (int i = 0; i < 3; i++) {
+        tried[i] = finalist(10 + i, 128, 0);
+        tried[i].result.time.samples = 5;
+        tried[i].problem = mmt_gemm_problem(MMT_F32, 512, 512, 512);
+        tried[i].config.template = mmt_template_find("simt");
+        memcpy(tried[i].config.values, tried[i].config.template->seeds[i],
+               sizeof tried[i].config.values);
+        CHECK_OK(mmt_problem_normalise(&tried[i].problem, &tried[i].problem, &err), err);
+        CHECK_OK(mmt_journal_add(journal, &tried[i], &err), err);
+        tried[i].earlier = true;
+    }
+    for (int i = 0; i < 4; i++) {
+        struct mmt_record again = tried[i % 2];
+        again.final = true;
+        again.result.time.median = final_us[i] * 1e-6;
+        CHECK_OK(mmt_journal_add(journal, &again, &err), err);
+    }
+}
+
+/* The same finals are not held again, as long as the profile has the winner. */
+static void test_decided(struct mmt_journal *journal)
+{
+    struct mmt_tuning *t = plan(60, 0, MMT_F32);
+    struct mmt_record tried[3], winner;
+    mmt_error err;
+
+    hold_finals(journal, tried);
+    t->journal = journal;
+    t->profile = mmt_profile_create();
+    CHECK(!mmt_tune_is_decided(t, tried, 2, &winner));
+
+    struct mmt_entry entry = { .problem = tried[1].problem, .config = tried[1].config };
+    entry.time.median = 11e-6;
+    CHECK_OK(mmt_profile_add_entry(t->profile, &entry, &err), err);
+    CHECK(mmt_tune_is_decided(t, tried, 2, &winner));
+    CHECK(mmt_config_equal(&winner.config, &tried[1].config));
+    CHECK(winner.final && winner.result.time.median == 11.5 * 1e-6);
+    CHECK(!mmt_tune_is_decided(t, tried, 1, &winner)); /* the winner is not among them */
+    CHECK(!mmt_tune_is_decided(t, tried, 3, &winner)); /* one was in no finals */
+    tried[0].earlier = false;
+    CHECK(!mmt_tune_is_decided(t, tried, 2, &winner));
+    mmt_profile_free(t->profile);
+    free(t->goals);
+}
+
 /* A tie goes to the one that spends less; what is slower does not win by spending less.
  */
 static void test_ties(void)
@@ -371,6 +421,7 @@ int main(void)
         test_practice(journal);
         test_no_practice(journal);
         test_next_practice(journal);
+        test_decided(journal);
     }
     mmt_journal_close(journal);
     snprintf(file, sizeof file, "%s.journal", path);

@@ -37,7 +37,7 @@ struct run {
     double spent;     /* host seconds */
     double samples[MOST_SAMPLES];
     int count;
-    bool held; /* the batch that is being queued, at first */
+    bool held; /* the device is kept from the first executions of this batch */
     bool done;
     struct mmt_health health; /* while it ran */
     double ask_at;            /* host seconds from when that is asked for again */

@@ -213,7 +213,8 @@ bool mmt_tune_is_built(const struct mmt_tuning *t, const mmt_problem *problem,
 void mmt_tune_compile(struct mmt_tuning *t, struct mmt_worker *worker,
                       const mmt_problem *problem, const struct mmt_config *config);
 
-/* Compiles what is not built yet of these on all workers that compile, and waits for it. */
+/* Compiles what is not built yet of these on all workers that compile, and waits for it.
+ */
 void mmt_tune_build(struct mmt_tuning *t, const mmt_problem *problem,
                     const struct mmt_config *configs, int count);
 
@@ -252,6 +253,11 @@ mmt_status mmt_tune_finals(struct mmt_tuning *t, const mmt_problem *problem, dou
  * part, of more than two tiles where the fast ones have them. */
 int mmt_tune_choose_finalists(const struct mmt_tuning *t, struct mmt_record *timed,
                               int count);
+
+/* Whether all finalists, of one problem, took part in finals of earlier runs, whose
+ * winner the profile has: then *winner is that one, as it was timed last. */
+bool mmt_tune_is_decided(const struct mmt_tuning *t, const struct mmt_record *finalists,
+                         int count, struct mmt_record *winner);
 
 /* The favourite among finalists, the fastest first: of those that tie with the fastest,
  * within half a percent, the one that needs the fewest registers, then the least shared

@@ -80,9 +80,11 @@ void mmt_tune_build(struct mmt_tuning *t, const mmt_problem *problem,
                 mmt_tune_compile(t, worker, problem, &configs[next]);
                 out++;
             }
-        if ((out || next < count) && mmt_pool_next(&t->pool, mmt_now() + 0.2, &event))
-            out -= take_built(t, &event, problem, configs, count);
-    } while ((out || next < count) && t->pool.count > 1 && !t->pool.broken.status &&
+        if ((out > 0 || next < count) &&
+            mmt_pool_next(&t->pool, mmt_now() + 0.2, &event) &&
+            take_built(t, &event, problem, configs, count))
+            out--; /* below 0 by one that was begun before: then that one was in time */
+    } while ((out > 0 || next < count) && t->pool.count > 1 && !t->pool.broken.status &&
              !mmt_pool_interrupts());
 }
 

@@ -106,10 +106,8 @@ static const struct mmt_record *last_final(const struct mmt_tuning *t,
     return NULL;
 }
 
-/* Whether all of them took part in finals of earlier runs, whose winner the profile has:
- * then *winner is that one, as it was timed last. */
-static bool is_decided(const struct mmt_tuning *t, const struct mmt_record *finalists,
-                       int count, struct mmt_record *winner)
+bool mmt_tune_is_decided(const struct mmt_tuning *t, const struct mmt_record *finalists,
+                         int count, struct mmt_record *winner)
 {
     const mmt_problem *problem = &finalists[0].problem;
     const struct mmt_entry *entry = mmt_tune_winner(t, problem);
@@ -311,7 +309,7 @@ mmt_status mmt_tune_finals(struct mmt_tuning *t, const mmt_problem *problem, dou
     /* Where all finalists fall out, the next ones take their place. */
     for (int at = 0, left; !status && !*found && at < count;) {
         int group = left = mmt_tune_choose_finalists(t, &timed[at], count - at);
-        if (at > 0 || !is_decided(t, timed, group, winner))
+        if (at > 0 || !mmt_tune_is_decided(t, timed, group, winner))
             status = hold(t, &timed[at], &left, ends, winner, err);
         *found = left > 0;
         at += group;
