@@ -199,12 +199,13 @@ static void test_skinny(void)
     CHECK(depth == 512 && mmt_cost_load(&config, &problem, &caps, depth).steps == 8);
 }
 
-/* Within the limit, hardly one twice, aligned and not, square and skewed. */
+/* Within the limit, hardly one twice, aligned and not, square and skewed; and one side in
+ * twelve at least is 1 or 2. */
 static void test_shapes(double most_flops)
 {
     enum { SHAPES = 48 };
     mmt_problem shapes[SHAPES], kind = made_up_shape(1, 1, 1);
-    int aligned = 0, skewed = 0, same = 0, wrong = 0;
+    int aligned = 0, skewed = 0, same = 0, wrong = 0, thin = 0;
 
     kind.trans_b = 1;
     mmt_fit_shapes(&kind, most_flops, shapes, SHAPES);
@@ -213,6 +214,7 @@ static void test_shapes(double most_flops)
         int64_t least = p->m < p->n ? p->m : p->n, most = p->m > p->n ? p->m : p->n;
         aligned += p->m % 4 == 0 && p->n % 4 == 0 && p->k % 4 == 0;
         skewed += most > 16 * least;
+        thin += (p->m <= 2) + (p->n <= 2) + (p->k <= 2);
         wrong += mmt_problem_flops(p) > most_flops || p->type != MMT_F32 || !p->trans_b;
         for (int j = 0; j < i; j++)
             same += mmt_problem_equal(p, &shapes[j]);
@@ -220,6 +222,7 @@ static void test_shapes(double most_flops)
     CHECK(wrong == 0 && same <= 2);
     CHECK(aligned > SHAPES / 8 && aligned < SHAPES * 7 / 8);
     CHECK(skewed > SHAPES / 8);
+    CHECK(thin >= 3 * SHAPES / 12);
 }
 
 /* ---- a CPU ------------------------------------------------------------------------ */

@@ -22,7 +22,7 @@ static int64_t between(double part, double least, double most)
 /* A thin side stays thin: many kernels are for such alone. */
 static int64_t round_up(int64_t size)
 {
-    const int64_t step = size < 16 ? 4 : 16;
+    const int64_t step = size < 4 ? 1 : size < 16 ? 4 : 16;
     return (size + step - 1) / step * step;
 }
 
