@@ -213,10 +213,10 @@ bool mmt_tune_is_built(const struct mmt_tuning *t, const mmt_problem *problem,
 void mmt_tune_compile(struct mmt_tuning *t, struct mmt_worker *worker,
                       const mmt_problem *problem, const struct mmt_config *config);
 
-/* Compiles what is not built yet of these on all workers that compile, and waits for it.
- */
+/* Compiles what is not built yet of these on all workers that compile, and waits for it,
+ * until a time of mmt_now(). */
 void mmt_tune_build(struct mmt_tuning *t, const mmt_problem *problem,
-                    const struct mmt_config *configs, int count);
+                    const struct mmt_config *configs, int count, double ends);
 
 /* What is compiled, serves the problem and was not tried on it, the most promising first
  * and none that is predicted to take twice its time; returns how many. */

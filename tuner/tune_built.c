@@ -69,7 +69,7 @@ static bool take_built(struct mmt_tuning *t, const struct mmt_event *event,
 }
 
 void mmt_tune_build(struct mmt_tuning *t, const mmt_problem *problem,
-                    const struct mmt_config *configs, int count)
+                    const struct mmt_config *configs, int count, double ends)
 {
     struct mmt_worker *worker;
     struct mmt_event event;
@@ -81,11 +81,11 @@ void mmt_tune_build(struct mmt_tuning *t, const mmt_problem *problem,
                 out++;
             }
         if ((out > 0 || next < count) &&
-            mmt_pool_next(&t->pool, mmt_now() + 0.2, &event) &&
+            mmt_pool_next(&t->pool, fmin(ends, mmt_now() + 0.2), &event) &&
             take_built(t, &event, problem, configs, count))
             out--; /* below 0 by one that was begun before: then that one was in time */
     } while ((out > 0 || next < count) && t->pool.count > 1 && !t->pool.broken.status &&
-             !mmt_pool_interrupts());
+             !mmt_pool_interrupts() && mmt_now() < ends);
 }
 
 /* ---- what it should take --------------------------------------------------------- */

@@ -20,60 +20,24 @@ static bool is_over(const struct mmt_calibration *c)
 
 /* ---- building what this run has not built yet ------------------------------------ */
 
-static struct mmt_pick *find(struct mmt_calibration *c, const struct mmt_config *config)
-{
-    for (int i = 0; i < c->count; i++)
-        if (mmt_config_equal(&c->picks[i].config, config))
-            return &c->picks[i];
-    return NULL;
-}
-
 /* Whether a pick need not be compiled. */
 static bool is_there(const struct mmt_calibration *c, const struct mmt_pick *p)
 {
     return p->verified || mmt_tune_is_built(c->t, c->kind, &p->config);
 }
 
-/* Hands out what idle workers can take; returns how much. */
-static int send_out(struct mmt_calibration *c, int *next)
-{
-    struct mmt_worker *worker;
-    int sent = 0;
-    for (; *next < c->count && (worker = mmt_pool_idle(&c->t->pool, MMT_COMPILER));
-         ++*next) {
-        if (is_there(c, &c->picks[*next]))
-            continue;
-        mmt_tune_compile(c->t, worker, c->kind, &c->picks[*next].config);
-        sent++;
-    }
-    return sent;
-}
-
-/* True where one of ours was built or failed to. */
-static bool take_in(struct mmt_calibration *c, const struct mmt_event *event)
-{
-    struct mmt_pick *p = find(c, &event->job.configs[0]);
-    if (event->job.task != MMT_TASK_COMPILE || !p || p->verified ||
-        !mmt_problem_equal(&event->job.problem, c->kind))
-        return false;
-    p->out = event->reply.results[0].outcome != MMT_TIMED;
-    return true;
-}
-
 /* Compiles ahead on all workers; what is not ready in time stays out. */
 static void build(struct mmt_calibration *c)
 {
-    struct mmt_event event;
-    double now = mmt_now(), ends = now + (c->ends - now) / 3;
-    int next = 0, waiting = 0;
+    struct mmt_config missing[sizeof c->picks / sizeof *c->picks];
+    const double now = mmt_now();
+    int count = 0;
+    for (int i = 0; i < c->count; i++)
+        if (!is_there(c, &c->picks[i]))
+            missing[count++] = c->picks[i].config;
+    mmt_tune_build(c->t, c->kind, missing, count, now + (c->ends - now) / 3);
     for (int i = 0; i < c->count; i++)
         c->picks[i].out = !is_there(c, &c->picks[i]);
-    do {
-        waiting += send_out(c, &next);
-        if ((waiting || next < c->count) &&
-            mmt_pool_next(&c->t->pool, fmin(ends, mmt_now() + 0.2), &event))
-            waiting -= take_in(c, &event);
-    } while ((waiting || next < c->count) && !is_over(c) && mmt_now() < ends);
 }
 
 /* ---- timing ---------------------------------------------------------------------- */
@@ -115,8 +79,17 @@ static mmt_status time_pick(struct mmt_calibration *c, struct mmt_pick *p,
  * stays in the cache on disk, and nobody waits for the reports. */
 static void compile_ahead(struct mmt_calibration *c)
 {
-    if (c->ahead && !c->t->pool.shared)
-        send_out(c->ahead, &c->next_ahead);
+    struct mmt_calibration *next = c->ahead;
+    struct mmt_worker *worker;
+    if (!next || c->t->pool.shared)
+        return;
+    for (; c->next_ahead < next->count &&
+           (worker = mmt_pool_idle(&c->t->pool, MMT_COMPILER));
+         c->next_ahead++) {
+        const struct mmt_pick *p = &next->picks[c->next_ahead];
+        if (!is_there(next, p))
+            mmt_tune_compile(c->t, worker, next->kind, &p->config);
+    }
 }
 
 static mmt_status time_all(struct mmt_calibration *c, const mmt_problem *problem,

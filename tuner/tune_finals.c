@@ -276,7 +276,7 @@ static void build(struct mmt_tuning *t, const struct mmt_record *finalists, int 
     struct mmt_config configs[MOST_FINALISTS];
     for (int i = 0; i < count; i++)
         configs[i] = finalists[i].config;
-    mmt_tune_build(t, &finalists[0].problem, configs, count);
+    mmt_tune_build(t, &finalists[0].problem, configs, count, INFINITY);
 }
 
 static mmt_status hold(struct mmt_tuning *t, struct mmt_record *finalists, int *count,
