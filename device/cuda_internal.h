@@ -27,7 +27,7 @@ struct cuda_device {
     CUcontext context;
     bool primary; /* the context is the primary one, which we retained */
     struct mmt_nvrtc *nvrtc;
-    pthread_mutex_t lock; /* of the two below */
+    pthread_mutex_t lock; /* of the two below, and of a kernel's attributes */
     struct mmt_nvml *nvml;
     bool asked_nvml;
     sem_t released; /* what a queue that is held waits for */

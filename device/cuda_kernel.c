@@ -85,7 +85,10 @@ static mmt_status find_function(struct mmt_module *module, const char *entry,
                                "the binary has no kernel %s", entry);
     if (result != CUDA_SUCCESS)
         return mmt_cuda_fail(err, "find a kernel", result);
+    struct cuda_device *device = (struct cuda_device *) module->device;
+    pthread_mutex_lock(&device->lock);
     result = allow_shared(*out, shared);
+    pthread_mutex_unlock(&device->lock);
     return result == CUDA_SUCCESS
                ? MMT_OK
                : mmt_cuda_fail(err, "give a kernel its shared memory", result);

@@ -125,8 +125,10 @@ mmt_device *mmt_device_open(const char *name, mmt_error *err)
 
 void mmt_device_close(mmt_device *device)
 {
-    if (device)
-        device->backend->close(device);
+    if (!device)
+        return;
+    mmt_modules_unload(device);
+    device->backend->close(device);
 }
 
 const char *mmt_device_name(const mmt_device *device)
@@ -223,12 +225,6 @@ mmt_status mmt_module_load(mmt_device *device, const struct mmt_binary *binary,
     if (!binary->data || binary->size == 0)
         return mmt_fail(err, MMT_ERROR_ARGUMENT, "the binary to load is empty");
     return device->backend->module_load(device, binary, out, err);
-}
-
-void mmt_module_free(struct mmt_module *module)
-{
-    if (module)
-        module->device->backend->module_free(module);
 }
 
 /* A limit of 0 is one that the platform does not tell. */

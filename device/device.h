@@ -7,6 +7,7 @@
 
 #include "base/caps.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/launch.h"
 #include "base/text.h"
 
@@ -16,8 +17,9 @@ struct mmt_backend;
 struct mmt_device {
     const struct mmt_backend *backend;
     struct mmt_caps caps;
-    char id[32];     /* "cuda:0", "opencl:1", "null:sm_90": opens it again */
-    char title[192]; /* "NVIDIA H200 (cuda:0)" */
+    char id[32];                /* "cuda:0", "opencl:1", "null:sm_90": opens it again */
+    char title[192];            /* "NVIDIA H200 (cuda:0)" */
+    struct mmt_module *modules; /* that are shared, the one used last first */
 };
 
 /* One line of `mmtune devices`. */
@@ -65,6 +67,16 @@ struct mmt_module;
 mmt_status mmt_module_load(mmt_device *device, const struct mmt_binary *binary,
                            struct mmt_module **out, mmt_error *err);
 void mmt_module_free(struct mmt_module *module);
+
+/* From now on the module is found by that key, which says what it was made from. When all
+ * have freed it, it stays loaded for a while: until a number of others were used later,
+ * or the device is closed. A key is given once; where two threads load the same at a time
+ * both may share theirs, and one of them is found. */
+void mmt_module_share(struct mmt_module *module, struct mmt_hash key);
+
+/* A module that is shared under that key, to be freed like one that was loaded; NULL
+ * where there is none. */
+struct mmt_module *mmt_module_find(mmt_device *device, struct mmt_hash key);
 
 /* One kernel of a module, ready to launch: loaded, its attributes set for launches of
  * that block and that many bytes of dynamic shared memory. Thread-safe. Freed before its
@@ -240,9 +252,14 @@ struct mmt_backend {
 
 extern const struct mmt_backend mmt_backend_cuda, mmt_backend_opencl, mmt_backend_null;
 
-/* The first members of every backend's own objects. */
+/* The first members of every backend's own objects. A backend sets `device`, and leaves
+ * the rest 0. */
 struct mmt_module {
     mmt_device *device;
+    bool shared;
+    struct mmt_hash key; /* of a shared one, like what follows: modules.c */
+    int users;
+    struct mmt_module *next;
 };
 struct mmt_function {
     mmt_device *device;
@@ -252,6 +269,9 @@ struct mmt_function {
 struct mmt_mark {
     mmt_device *device;
 };
+
+/* Unloads what is shared; all of it must have been freed. */
+void mmt_modules_unload(mmt_device *device);
 
 /* What the null device "executed": its launches are recorded here, for tests. Counts
  * atomically. */

@@ -242,7 +242,7 @@ static mmt_status null_module_load(mmt_device *device, const struct mmt_binary *
     if (!module)
         return mmt_fail(err, MMT_ERROR_MEMORY, "out of memory for a module of %zu bytes",
                         binary->size);
-    module->base.device = device;
+    module->base = (struct mmt_module){ .device = device };
     module->size = binary->size;
     memcpy(module->binary, binary->data, binary->size);
     module->binary[binary->size] = 0;

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "runtime/runtime.h"
 
 /* The launches for a part of the batch: as many matrices as a grid may have. */
@@ -37,22 +38,18 @@ static mmt_status emit(const mmt_device *device, const struct mmt_config *config
 
 /* Finds the binary of a text in the cache or makes it and puts it there, unless its log
  * warns: then whoever builds it again is to be warned again. */
-static mmt_status build(mmt_device *device, const struct mmt_config *config,
-                        const struct mmt_variant *variant, bool fresh,
-                        struct mmt_binary *binary, bool *cached, mmt_error *err)
+static mmt_status build(mmt_device *device, const char *source, const char *key,
+                        bool fresh, struct mmt_binary *binary, bool *cached,
+                        mmt_error *err)
 {
-    struct mmt_text source = { 0 }, key = { 0 };
     char why[256];
-    mmt_status status = emit(device, config, variant, &source, &key, err);
 
-    *cached = status == MMT_OK && !fresh && mmt_cache_get(key.data, binary);
-    if (status == MMT_OK && !*cached) {
-        status = mmt_device_compile(device, source.data, binary, err);
-        if (status == MMT_OK && !mmt_log_warns(binary->log, why))
-            mmt_cache_put(key.data, binary);
-    }
-    mmt_text_finish(&source);
-    mmt_text_finish(&key);
+    *cached = !fresh && mmt_cache_get(key, binary);
+    if (*cached)
+        return MMT_OK;
+    mmt_status status = mmt_device_compile(device, source, binary, err);
+    if (status == MMT_OK && !mmt_log_warns(binary->log, why))
+        mmt_cache_put(key, binary);
     return status;
 }
 
@@ -60,29 +57,33 @@ mmt_status mmt_kernel_compile(mmt_device *device, const struct mmt_config *confi
                               const struct mmt_variant *variant, struct mmt_text *log,
                               bool *cached, mmt_error *err)
 {
+    struct mmt_text source = { 0 }, key = { 0 };
     struct mmt_binary binary = { 0 };
     bool found = false;
-    mmt_status status = build(device, config, variant, false, &binary, &found, err);
+    mmt_status status = emit(device, config, variant, &source, &key, err);
 
+    if (status == MMT_OK)
+        status = build(device, source.data, key.data, false, &binary, &found, err);
     if (log && binary.log)
         mmt_text_add(log, binary.log);
     if (cached)
         *cached = found;
     mmt_binary_finish(&binary);
+    mmt_text_finish(&source);
+    mmt_text_finish(&key);
     return status;
 }
 
 /* A driver may refuse what an older one cached: then it is made anew, once. */
-static mmt_status load(mmt_device *device, const struct mmt_config *config,
-                       const struct mmt_variant *variant, struct mmt_module **module,
-                       mmt_error *err)
+static mmt_status load_binary(mmt_device *device, const char *source, const char *key,
+                              struct mmt_module **module, mmt_error *err)
 {
     mmt_status status = MMT_OK;
     bool cached = true;
 
     for (int tries = 0; tries < 2 && cached; tries++) {
         struct mmt_binary binary = { 0 };
-        status = build(device, config, variant, tries > 0, &binary, &cached, err);
+        status = build(device, source, key, tries > 0, &binary, &cached, err);
         if (status == MMT_OK) {
             status = mmt_module_load(device, &binary, module, err);
             if (status == MMT_OK)
@@ -90,6 +91,28 @@ static mmt_status load(mmt_device *device, const struct mmt_config *config,
         }
         mmt_binary_finish(&binary);
     }
+    return status;
+}
+
+/* What is loaded already, for another plan, is shared with it. */
+static mmt_status load(mmt_device *device, const struct mmt_config *config,
+                       const struct mmt_variant *variant, struct mmt_module **module,
+                       mmt_error *err)
+{
+    struct mmt_text source = { 0 }, key = { 0 };
+    mmt_status status = emit(device, config, variant, &source, &key, err);
+
+    if (status == MMT_OK) {
+        const struct mmt_hash hash = mmt_hash_add(mmt_hash_start(), key.data, key.length);
+        *module = mmt_module_find(device, hash);
+        if (!*module) {
+            status = load_binary(device, source.data, key.data, module, err);
+            if (status == MMT_OK)
+                mmt_module_share(*module, hash);
+        }
+    }
+    mmt_text_finish(&source);
+    mmt_text_finish(&key);
     return status;
 }
 
