@@ -174,20 +174,23 @@ mmt_status mmt_config_parse_for(const char *string, const mmt_problem *problem,
                                 const struct mmt_caps *caps, struct mmt_config *out,
                                 mmt_error *err)
 {
+    const struct mmt_variant variant = mmt_variant_of(problem, true);
     struct mmt_config other;
+    bool runs = false;
     mmt_status status = parse_with(string, 0, out, err);
 
-    if (status || !mmt_config_refuse(out, problem, caps))
-        return status;
-    for (int i = 1; i < out->template->num_seeds; i++) {
+    for (int i = 0; !status && i < out->template->num_seeds; i++) {
         if ((status = parse_with(string, i, &other, err)))
-            return status;
-        if (mmt_config_refuse(&other, problem, caps))
-            continue;
-        *out = other;
-        break;
+            break;
+        const bool serves = !mmt_config_refuse(&other, problem, caps);
+        if (serves || (!runs && !mmt_config_reject(&other, &variant, caps))) {
+            *out = other;
+            runs = true;
+        }
+        if (serves)
+            break;
     }
-    return MMT_OK;
+    return status;
 }
 
 bool mmt_config_equal(const struct mmt_config *a, const struct mmt_config *b)

@@ -22,7 +22,8 @@ void mmt_config_print(const struct mmt_config *config, struct mmt_text *text);
 mmt_status mmt_config_parse(const char *string, struct mmt_config *out, mmt_error *err);
 
 /* The same for a normalised problem: knobs that are left out take the values of the first
- * seed with which the device can run the whole; the first seed's where there is none. */
+ * seed with which the device can run the whole for it; where there is none, for another
+ * shape of its type and transposes; else the first seed's. */
 mmt_status mmt_config_parse_for(const char *string, const mmt_problem *problem,
                                 const struct mmt_caps *caps, struct mmt_config *out,
                                 mmt_error *err);

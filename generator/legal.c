@@ -64,10 +64,9 @@ bool mmt_config_may_align(const struct mmt_config *config, const mmt_problem *pr
                           struct mmt_alignment *alignment)
 {
     size_t size = mmt_type_size(problem->type), out = mmt_type_size(problem->out);
-    struct mmt_variant variant = mmt_variant_of(problem, true);
     struct mmt_alignment at = { (unsigned) size, (unsigned) size, (unsigned) out };
     if (config->template->alignment)
-        at = config->template->alignment(config->values, &variant);
+        at = config->template->alignment(config->values, problem);
 
     *alignment = at;
     return steps_by(problem->lda, size, at.a) &&

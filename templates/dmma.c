@@ -242,7 +242,7 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
         mmt_gemm_share_runs(tiles(v, p), v[TILE_M] * v[TILE_N], p, out);
 }
 
-static struct mmt_alignment alignment(const int *v, const struct mmt_variant *variant)
+static struct mmt_alignment alignment(const int *v, const mmt_problem *problem)
 {
     return (struct mmt_alignment){ 16, 16, 16 };
 }

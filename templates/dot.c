@@ -65,11 +65,11 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
         out->workspace = (size_t) (p->batch * p->m * count) * mmt_type_size(p->type);
 }
 
-static struct mmt_alignment alignment(const int *v, const struct mmt_variant *variant)
+static struct mmt_alignment alignment(const int *v, const mmt_problem *problem)
 {
-    unsigned bytes = mmt_op_vector_bytes(v[VECTOR], variant);
+    unsigned bytes = mmt_op_vector_bytes(v[VECTOR], problem->type);
     return (struct mmt_alignment){ bytes, bytes,
-                                   (unsigned) mmt_type_size(variant->type) };
+                                   (unsigned) mmt_type_size(problem->type) };
 }
 
 const struct mmt_template mmt_template_dot = {

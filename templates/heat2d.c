@@ -59,10 +59,10 @@ static void launch(const int *v, const mmt_problem *problem, const struct mmt_ca
                   problem->batch, out);
 }
 
-static struct mmt_alignment alignment(const int *v, const struct mmt_variant *variant)
+static struct mmt_alignment alignment(const int *v, const mmt_problem *problem)
 {
-    unsigned bytes = mmt_op_vector_bytes(v[VECTOR], variant);
-    return (struct mmt_alignment){ bytes, (unsigned) mmt_type_size(variant->type),
+    unsigned bytes = mmt_op_vector_bytes(v[VECTOR], problem->type);
+    return (struct mmt_alignment){ bytes, (unsigned) mmt_type_size(problem->type),
                                    bytes };
 }
 

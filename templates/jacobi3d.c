@@ -68,9 +68,9 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
                   out);
 }
 
-static struct mmt_alignment alignment(const int *v, const struct mmt_variant *variant)
+static struct mmt_alignment alignment(const int *v, const mmt_problem *problem)
 {
-    unsigned bytes = mmt_op_vector_bytes(v[VECTOR], variant);
+    unsigned bytes = mmt_op_vector_bytes(v[VECTOR], problem->type);
     return (struct mmt_alignment){ bytes, bytes, bytes };
 }
 

@@ -218,10 +218,10 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
         add_parts(v, p, out);
 }
 
-static struct mmt_alignment alignment(const int *v, const struct mmt_variant *variant)
+static struct mmt_alignment alignment(const int *v, const mmt_problem *problem)
 {
     return (struct mmt_alignment){ 16, 16,
-                                   PAIR * (unsigned) mmt_type_size(variant->out) };
+                                   PAIR * (unsigned) mmt_type_size(problem->out) };
 }
 
 const struct mmt_template mmt_template_mma = {

@@ -31,9 +31,9 @@ static inline const char *mmt_op_reject(int vector, int x, int y, size_t shared,
 }
 
 /* Bytes that a whole vector of that many elements stands at: no load is longer. */
-static inline unsigned mmt_op_vector_bytes(int vector, const struct mmt_variant *variant)
+static inline unsigned mmt_op_vector_bytes(int vector, mmt_type type)
 {
-    size_t bytes = (size_t) vector * mmt_type_size(variant->type);
+    size_t bytes = (size_t) vector * mmt_type_size(type);
     return bytes < 16 ? (unsigned) bytes : 16;
 }
 

@@ -168,9 +168,9 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
     mmt_simt_launch(v, p, shared_bytes(v, p->type, p->trans_a, p->trans_b), caps, out);
 }
 
-static struct mmt_alignment alignment(const int *v, const struct mmt_variant *variant)
+static struct mmt_alignment alignment(const int *v, const mmt_problem *problem)
 {
-    const unsigned size = (unsigned) mmt_type_size(variant->type);
+    const unsigned size = (unsigned) mmt_type_size(problem->type);
     return (struct mmt_alignment){ size * v[A_VECTOR], size * v[B_VECTOR],
                                    size * v[C_VECTOR] };
 }

@@ -71,12 +71,12 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
 }
 
 /* An operand whose memory runs along k is copied element by element. */
-static struct mmt_alignment alignment(const int *v, const struct mmt_variant *variant)
+static struct mmt_alignment alignment(const int *v, const mmt_problem *problem)
 {
     enum { WHOLE = 16 };
-    const unsigned size = (unsigned) mmt_type_size(variant->type);
-    return (struct mmt_alignment){ variant->trans_a ? WHOLE : size,
-                                   variant->trans_b ? size : WHOLE,
+    const unsigned size = (unsigned) mmt_type_size(problem->type);
+    return (struct mmt_alignment){ problem->trans_a ? WHOLE : size,
+                                   problem->trans_b ? size : WHOLE,
                                    size * (unsigned) v[C_VECTOR] };
 }
 

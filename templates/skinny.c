@@ -15,13 +15,13 @@ enum {
     NUM_KNOBS
 };
 
-enum { ROWS, COLUMNS };
+enum { ROWS, COLUMNS, EITHER };
 enum { LONGEST_SHORT = 16, ADD_THREADS = 128 };
 
-static const char *const sides[] = { "rows", "columns" };
+static const char *const sides[] = { "rows", "columns", "either" };
 
 static const struct mmt_knob knobs[NUM_KNOBS] = {
-    [SHORT] = { "SHORT", "what C has few of", 2, { ROWS, COLUMNS }, sides },
+    [SHORT] = { "SHORT", "what C has few of", 3, { ROWS, COLUMNS, EITHER }, sides },
     [WORK_SHORT] =
         MMT_KNOB("WORK_SHORT", "elements of C per thread, short side", 1, 2, 4, 8, 16),
     [WORK_LONG] =
@@ -40,9 +40,9 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
         MMT_KNOB("MIN_BLOCKS", "least blocks on a multiprocessor", 1, 2, 3, 4, 6, 8),
 };
 
-/* The same for either side. */
+/* The same for all sides; a problem's transposes leave either, or the other two. */
 #define SEED(...)                                                                        \
-    { ROWS, __VA_ARGS__ },                                                               \
+    { EITHER, __VA_ARGS__ }, { ROWS, __VA_ARGS__ },                                      \
     {                                                                                    \
         COLUMNS, __VA_ARGS__                                                             \
     }
@@ -66,15 +66,21 @@ static const int seeds[][MMT_MAX_KNOBS] = {
 };
 // clang-format on
 
-static bool rows_are_short(const int *v)
+static bool rows_are_short(const int *v, const mmt_problem *p)
 {
-    return v[SHORT] == ROWS;
+    return v[SHORT] == EITHER ? p->m <= p->n : v[SHORT] == ROWS;
+}
+
+/* Whether A and B lie alike, both along k or both across it. */
+static bool lie_alike(bool trans_a, bool trans_b)
+{
+    return trans_a != trans_b;
 }
 
 /* Whether the long operand lies along k. */
 static bool along_k(const int *v, bool trans_a, bool trans_b)
 {
-    return rows_are_short(v) ? trans_b : !trans_a;
+    return v[SHORT] == COLUMNS ? !trans_a : trans_b;
 }
 
 static int threads(const int *v)
@@ -158,7 +164,12 @@ static const char *reject(const int *v, const struct mmt_variant *variant,
     const size_t size = mmt_type_size(variant->type), shared = size * (size_t) pool(v);
     const bool along = along_k(v, variant->trans_a, variant->trans_b);
 
+    const bool alike = lie_alike(variant->trans_a, variant->trans_b);
     const char *why = reject_pieces(v, along, size);
+    if (!why && alike && v[SHORT] != EITHER)
+        why = "A and B lie alike: SHORT=either serves rows and columns";
+    if (!why && !alike && v[SHORT] == EITHER)
+        why = "SHORT=either needs an A and a B that lie alike: one of them transposed";
     if (!why)
         why = mmt_gemm_reject(threads(v), 1, shared, caps);
     if (!why)
@@ -173,12 +184,12 @@ static const char *reject(const int *v, const struct mmt_variant *variant,
 
 static int64_t short_side(const int *v, const mmt_problem *p)
 {
-    return rows_are_short(v) ? p->m : p->n;
+    return rows_are_short(v, p) ? p->m : p->n;
 }
 
 static int64_t long_side(const int *v, const mmt_problem *p)
 {
-    return rows_are_short(v) ? p->n : p->m;
+    return rows_are_short(v, p) ? p->n : p->m;
 }
 
 static int64_t tiles(const int *v, const mmt_problem *p)
@@ -198,10 +209,10 @@ static int64_t parts(const int *v, int64_t k)
 static const char *refuse(const int *v, const mmt_problem *p)
 {
     if (short_side(v, p) > LONGEST_SHORT)
-        return rows_are_short(v) ? "m is more than 16: C has too many rows"
-                                 : "n is more than 16: C has too many columns";
-    if (v[WORK_SHORT] >= 2 * short_side(v, p))
-        return "half of WORK_SHORT would be idle";
+        return rows_are_short(v, p) ? "m is more than 16: C has too many rows"
+                                    : "n is more than 16: C has too many columns";
+    if (v[WORK_SHORT] >= 4 * short_side(v, p))
+        return "three quarters of WORK_SHORT would be idle";
     return mmt_gemm_refuse(tiles(v, p));
 }
 
@@ -242,13 +253,13 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
     out->workspace = size * (size_t) (v[SPLIT_K] * cells * p->batch);
 }
 
-static struct mmt_alignment alignment(const int *v, const struct mmt_variant *variant)
+static struct mmt_alignment alignment(const int *v, const mmt_problem *problem)
 {
-    const unsigned size = (unsigned) mmt_type_size(variant->type);
+    const unsigned size = (unsigned) mmt_type_size(problem->type);
     const unsigned vector = size * (unsigned) v[VECTOR];
     return (struct mmt_alignment){
-        .a = rows_are_short(v) ? size : vector,
-        .b = rows_are_short(v) ? vector : size,
+        .a = rows_are_short(v, problem) ? size : vector,
+        .b = rows_are_short(v, problem) ? vector : size,
         .c = size,
     };
 }

@@ -1,8 +1,9 @@
 // skinny - C = alpha*op(A)*op(B) + beta*C where one side of C is short, row major.
 //
 // Such a product reads its long operand once and does little with it, so that memory sets
-// the pace. With SHORT rows, m is short and B is long; with SHORT columns it is n and A.
-// In both cases a block reads one stripe of the long operand, for one part of k:
+// the pace. With SHORT rows, m is short and B is long; with SHORT columns it is n and A;
+// with SHORT either, for an A and a B that lie alike, whichever it is. A block reads one
+// stripe of the long operand, for one part of k:
 //
 //               k, of which a block takes one of SPLIT_K parts
 //              +--------------------------------+      +----------+
@@ -24,7 +25,7 @@
 //         the parts that the first has left in the workspace.
 
 #ifndef SHORT
-#define SHORT 0          // short side of C: 0 rows, 1 columns
+#define SHORT 0          // short side of C: 0 rows, 1 columns, 2 the shorter of both
 #endif
 #ifndef WORK_SHORT
 #define WORK_SHORT 1     // elements of C per thread, along the short side
@@ -63,9 +64,8 @@
 #define ALIGNED 0
 #endif
 
-#define ROWS_ARE_SHORT (SHORT == 0)
-#define ALONG_K        (ROWS_ARE_SHORT ? TRANS_B : !TRANS_A)  // the long operand's rows
-#define SHORT_ALONG_K  (ROWS_ARE_SHORT ? !TRANS_A : TRANS_B)  // the short operand's rows
+#define ALONG_K       (SHORT == 1 ? !TRANS_A : TRANS_B)  // the long operand's rows
+#define SHORT_ALONG_K (SHORT == 1 ? TRANS_B : !TRANS_A)  // the short operand's rows
 
 #define THREADS     (THREADS_LONG * THREADS_K)
 #define ADD_THREADS 128
@@ -132,6 +132,9 @@
 
 #if WORK_K % VECTOR || (!ALONG_K && WORK_LONG % VECTOR)
 #error "a thread's piece must consist of whole vectors"
+#endif
+#if SHORT == 2 && TRANS_A == TRANS_B
+#error "either side may be short where A and B lie alike"
 #endif
 #if TILE_K % STEP_K
 #error "TILE_K must be a multiple of THREADS_K * WORK_K"
@@ -259,7 +262,8 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
               GLOBAL real *workspace, wide workspace_start)
 {
     SHARED_POOL(real, pool, POOL);
-    const int length = ROWS_ARE_SHORT ? n : m, width = ROWS_ARE_SHORT ? m : n;
+    const bool rows_short = SHORT == 2 ? m <= n : SHORT == 0;
+    const int length = rows_short ? n : m, width = rows_short ? m : n;
     const int tiles = width > WORK_SHORT ? (width - 1) / WORK_SHORT + 1 : 1;
     const int tile_long = (tiles > 1 ? BLOCK_X / tiles : BLOCK_X) * TILE_LONG;
     const int tile_short = tiles > 1 ? BLOCK_X % tiles * WORK_SHORT : 0;
@@ -279,13 +283,13 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
 
     a += a_start + BLOCK_Z * a_stride;
     b += b_start + BLOCK_Z * b_stride;
-    const int ld_long = ROWS_ARE_SHORT ? ldb : lda;
-    const int ld_short = ROWS_ARE_SHORT ? lda : ldb;
+    const int ld_long = rows_short ? ldb : lda;
+    const int ld_short = rows_short ? lda : ldb;
     const wide step_long = ALONG_K ? 1 : ld_long;
     const wide step_short = SHORT_ALONG_K ? 1 : ld_short;
-    const GLOBAL real *x = (ROWS_ARE_SHORT ? b : a) + first * step_long
+    const GLOBAL real *x = (rows_short ? b : a) + first * step_long
                            + (wide) tile_long * (ALONG_K ? ld_long : 1);
-    const GLOBAL real *y = (ROWS_ARE_SHORT ? a : b) + first * step_short
+    const GLOBAL real *y = (rows_short ? a : b) + first * step_short
                            + (wide) tile_short * (SHORT_ALONG_K ? ld_short : 1);
 
     if (inside && depth >= STEP_K)
@@ -322,8 +326,8 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     for (int e = 0; e < LEFT; e++) {
         const int at_long = tile_long + LONG_AT(THREAD_LONG, (first_sum + e) % WORK_LONG);
         const int at_short = tile_short + (first_sum + e) / WORK_LONG;
-        const int i = ROWS_ARE_SHORT ? at_short : at_long;
-        const int j = ROWS_ARE_SHORT ? at_long : at_short;
+        const int i = rows_short ? at_short : at_long;
+        const int j = rows_short ? at_long : at_short;
         if (i >= m || j >= n)
             continue;
         if (SPLIT_K == 1)

@@ -172,11 +172,11 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
     out->launch[0].waits = true;
 }
 
-static struct mmt_alignment alignment(const int *v, const struct mmt_variant *variant)
+static struct mmt_alignment alignment(const int *v, const mmt_problem *problem)
 {
-    const unsigned size = (unsigned) mmt_type_size(variant->type);
+    const unsigned size = (unsigned) mmt_type_size(problem->type);
     const unsigned vector = size * (unsigned) v[VECTOR];
-    return (struct mmt_alignment){ vector, vector, variant->trans_b ? size : vector };
+    return (struct mmt_alignment){ vector, vector, problem->trans_b ? size : vector };
 }
 
 const struct mmt_template mmt_template_small = {

@@ -90,7 +90,7 @@ struct mmt_template {
                    struct mmt_launches *out);
 
     /* Optional. Where absent, elements: then the aligned text is the only one. */
-    struct mmt_alignment (*alignment)(const int *v, const struct mmt_variant *variant);
+    struct mmt_alignment (*alignment)(const int *v, const mmt_problem *problem);
 
     /* Optional. Adds definitions that the preprocessor cannot compute, such as the list
      * of an instruction's registers. */

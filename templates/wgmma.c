@@ -285,10 +285,10 @@ static const char *reject(const int *v, const struct mmt_variant *variant,
     return mmt_gemm_reject(threads(v), 1, shared, caps);
 }
 
-static struct mmt_alignment alignment(const int *v, const struct mmt_variant *variant)
+static struct mmt_alignment alignment(const int *v, const mmt_problem *problem)
 {
-    unsigned element = (unsigned) mmt_type_size(variant->type);
-    unsigned result = (unsigned) mmt_type_size(variant->out);
+    unsigned element = (unsigned) mmt_type_size(problem->type);
+    unsigned result = (unsigned) mmt_type_size(problem->out);
     return (struct mmt_alignment){ v[PACK_A] ? element : 16, v[PACK_B] ? element : 16,
                                    v[STORE_SLOTS] ? 16 : result };
 }

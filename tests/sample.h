@@ -26,9 +26,9 @@ static const char *refuse(const int *v, const mmt_problem *problem)
     return problem->m < v[ROWS] ? "fewer rows than a thread takes" : NULL;
 }
 
-static struct mmt_alignment alignment(const int *v, const struct mmt_variant *variant)
+static struct mmt_alignment alignment(const int *v, const mmt_problem *problem)
 {
-    unsigned size = (unsigned) mmt_type_size(variant->type);
+    unsigned size = (unsigned) mmt_type_size(problem->type);
     return (struct mmt_alignment){ 16, 2 * size, (unsigned) v[ROWS] * size };
 }
 
