@@ -8,7 +8,7 @@
 enum {
     MMT_MOST_PICKS = 96,
     MMT_MOST_SPECIALISTS = 4,    /* besides them */
-    MMT_MOST_RARELY_SERVED = 32, /* and besides these */
+    MMT_MOST_RARELY_SERVED = 48, /* and besides these */
     MMT_MOST_CALIBRATION_SHAPES = 200
 };
 
@@ -16,6 +16,7 @@ struct mmt_pick {
     struct mmt_config config;
     bool verified; /* found right and compiled by this run */
     bool out;      /* it failed here: never again */
+    bool rare;     /* it serves less than half of the shapes */
 };
 
 /* The calibration of one type and transposes. */

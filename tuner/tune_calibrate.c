@@ -5,12 +5,15 @@
 
 #include "tuner/calibrate.h"
 
-enum { FEWEST_SHAPES = 8, USUAL_SHAPES = 36, TIMINGS_FOR_A_TRY = 2 };
+enum { FEWEST_SHAPES = 8, USUAL_SHAPES = 48, TIMINGS_FOR_A_TRY = 2 };
+
+/* Between one shape and the one that comes next to it for kernels that serve few. */
+enum { FURTHER = MMT_MOST_CALIBRATION_SHAPES / 2 };
 
 /* Seconds: of a worker for a timing, and for a new shape's data; of a compiler. */
 static const struct pace {
     double timing, shape, compiling;
-} pace_gpu = { 0.008, 0.05, 1 }, pace_cpu = { 0.04, 0.1, 2 };
+} pace_gpu = { 0.0055, 0.05, 1 }, pace_cpu = { 0.04, 0.1, 2 };
 
 static bool is_over(const struct mmt_calibration *c)
 {
@@ -92,14 +95,16 @@ static void compile_ahead(struct mmt_calibration *c)
     }
 }
 
-static mmt_status time_all(struct mmt_calibration *c, const mmt_problem *problem,
-                           mmt_error *err)
+/* Times what serves the problem, all of it or what serves few shapes. */
+static mmt_status time_picks(struct mmt_calibration *c, const mmt_problem *problem,
+                             bool all, mmt_error *err)
 {
     mmt_status status = MMT_OK;
     double best = INFINITY;
     for (int i = 0; !status && i < c->count && !is_over(c); i++) {
         struct mmt_pick *p = &c->picks[i];
-        if (!p->out && !mmt_config_refuse(&p->config, problem, &c->t->caps) &&
+        if ((all || p->rare) && !p->out &&
+            !mmt_config_refuse(&p->config, problem, &c->t->caps) &&
             !mmt_journal_knows(c->t->journal, problem, &p->config))
             status = time_pick(c, p, problem, &best, err);
         compile_ahead(c);
@@ -118,21 +123,41 @@ static bool affordable(const struct mmt_calibration *c, const mmt_problem *probl
     return peak <= 0 || mmt_problem_flops(problem) / peak * 32 * c->count <= seconds;
 }
 
+/* Where timings are counted, there are none to spare. */
+static void find_rare(struct mmt_calibration *c, const mmt_problem *shapes)
+{
+    const bool spare = c->left == INT64_MAX;
+    for (int i = 0; i < c->count; i++) {
+        int served = 0;
+        for (int s = 0; s < MMT_MOST_CALIBRATION_SHAPES; s++)
+            served += !mmt_config_refuse(&c->picks[i].config, &shapes[s], &c->t->caps);
+        c->picks[i].rare = spare && 2 * served < MMT_MOST_CALIBRATION_SHAPES;
+    }
+}
+
+/* A kernel that serves few shapes would be timed on too few to be fitted: after each
+ * shape comes a further one for such alone. */
 static mmt_status time_shapes(struct mmt_calibration *c, mmt_error *err)
 {
     double seconds = c->ends - mmt_now();
     mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
     mmt_status status = MMT_OK;
     mmt_calibration_shapes(c->t, c->kind, shapes);
-    for (int i = 0; !status && i < MMT_MOST_CALIBRATION_SHAPES && !is_over(c); i++)
+    find_rare(c, shapes);
+    for (int i = 0; !status && i < MMT_MOST_CALIBRATION_SHAPES && !is_over(c); i++) {
+        const int further = i + FURTHER;
         if (affordable(c, &shapes[i], seconds))
-            status = time_all(c, &shapes[i], err);
+            status = time_picks(c, &shapes[i], true, err);
+        if (!status && further < MMT_MOST_CALIBRATION_SHAPES &&
+            affordable(c, &shapes[further], seconds))
+            status = time_picks(c, &shapes[further], false, err);
+    }
     return status;
 }
 
 /* ---- all kinds ------------------------------------------------------------------- */
 
-/* So many kernels that three dozen shapes fit into the time; or eight shapes into the
+/* So many kernels that four dozen shapes fit into the time; or eight shapes into the
  * number of timings. */
 static void set_sizes(struct mmt_calibration *c)
 {
@@ -143,7 +168,7 @@ static void set_sizes(struct mmt_calibration *c)
     if (c->left < INT64_MAX)
         room = (double) c->left / FEWEST_SHAPES;
     c->most = (int) fmin(fmax(room, c->left < INT64_MAX ? 3 : 6), MMT_MOST_PICKS);
-    c->most_strange = (int) fmin(seconds / 4 / pace->compiling * compilers,
+    c->most_strange = (int) fmin(seconds / 3 / pace->compiling * compilers,
                                  MMT_MOST_PICKS + MMT_MOST_RARELY_SERVED);
 }
 
