@@ -34,7 +34,8 @@ check_format() {
         clang-format --dry-run -Werror templates/{template,embedded,gemm,ops,simt,wgmma}.h
 }
 
-# A second build of the same tree: name, meson options, then what to run there.
+# A second build of the same tree: name, meson options, then what to run there; no more than
+# that is built.
 other_build() {
     local folder=$build-$1 options=$2
     shift 2
@@ -43,7 +44,6 @@ other_build() {
         # shellcheck disable=SC2086
         CC=clang CXX=clang++ meson setup "$folder" -Db_lundef=false -Dexamples=false $options || return
     fi
-    meson compile -C "$folder" || return
     test_build "$folder" "$@"
 }
 
