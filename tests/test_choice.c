@@ -182,6 +182,45 @@ static void test_regret(void)
     CHECK(to_all / DEVICES < 0.08);
 }
 
+static bool is_kept(const struct mmt_profile *profile, const struct mmt_kept *law)
+{
+    for (size_t i = 0; i < profile->num_kept; i++)
+        if (mmt_config_equal(&profile->kept[i].config, &law->config))
+            return true;
+    return false;
+}
+
+/* What a calibration timed may be kept, though most problems met others: here those that
+ * a slow kernel alone was timed on. What goals alone met may not, however fast it was. */
+static void test_common(void)
+{
+    enum { COMMON = 20, GOALS_MET = 8, OTHERS = 60, SLOW = 4, MET = 6 };
+    struct mmt_fit_sample samples[COMMON * (SLOW + 1) + OTHERS + GOALS_MET];
+    struct mmt_profile *profile = mmt_profile_create();
+    size_t count = 0;
+    mmt_error err;
+
+    make_laws();
+    profile->caps = made_up_gpu();
+    for (int s = 0; s < COMMON + OTHERS; s++) {
+        const mmt_problem problem = made_up_any_shape();
+        for (int i = s < COMMON ? 0 : SLOW; i <= SLOW; i++) {
+            samples[count] = made_up_sample(&laws[2 * i], &problem, 0.01);
+            samples[count++].seconds *= i == SLOW ? 4 : 1;
+        }
+        if (s >= COMMON && s < COMMON + GOALS_MET) {
+            samples[count] = made_up_sample(&laws[2 * MET], &problem, 0.01);
+            samples[count++].seconds /= 100;
+        }
+    }
+    CHECK_OK(mmt_fit_kept(profile, samples, count, &err), err);
+    bool any = false;
+    for (int i = 0; i < SLOW; i++)
+        any = any || is_kept(profile, &laws[2 * i]);
+    CHECK(any && !is_kept(profile, &laws[2 * MET]));
+    mmt_profile_free(profile);
+}
+
 static double now(void)
 {
     struct timespec at;
@@ -316,6 +355,7 @@ int main(void)
     test_exchange();
     test_unserved();
     test_regret();
+    test_common();
     test_order();
     test_correction();
     test_explain();

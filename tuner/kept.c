@@ -204,6 +204,9 @@ struct table {
     int rows, cols;
     double *times;               /* [row * cols + col] seconds, INFINITY: unknown */
     double *best;                /* of each column: the least that is known */
+    int *known;                  /* of each row: problems that it was timed on */
+    bool *fits;                  /* of each row: it can be fitted */
+    bool *common;                /* of each column: most rows were timed on it */
     mmt_problem *imagined;       /* of the last columns, which nobody timed */
     struct mmt_cost *costs;      /* of each row */
     struct mmt_fit_sample *line; /* room for one row's samples */
@@ -237,6 +240,9 @@ static void table_finish(struct table *table)
     free(table->problems);
     free(table->times);
     free(table->best);
+    free(table->known);
+    free(table->fits);
+    free(table->common);
     free(table->imagined);
     free(table->costs);
     free(table->line);
@@ -288,9 +294,13 @@ static bool table_make(struct table *table, const mmt_problem *kind,
     const size_t rows = (size_t) table->rows, cols = (size_t) table->cols;
     table->times = calloc(rows * cols, sizeof *table->times);
     table->best = calloc(cols, sizeof *table->best);
+    table->known = calloc(rows, sizeof *table->known);
+    table->fits = calloc(rows, sizeof *table->fits);
+    table->common = calloc(cols, sizeof *table->common);
     table->costs = calloc(rows, sizeof *table->costs);
     table->line = calloc(cols, sizeof *table->line);
-    if (!table->times || !table->best || !table->costs || !table->line)
+    if (!table->times || !table->best || !table->known || !table->fits ||
+        !table->common || !table->costs || !table->line)
         return false;
     fill_times(table, kind, samples, count);
     return true;
@@ -305,30 +315,70 @@ static bool wins(const struct table *table, int row)
     return col < table->cols;
 }
 
-/* Whether a row was timed on enough problems, and on most of those that it serves: a cost
- * that was fitted to goals alone promises too much elsewhere. */
+/* So many problems a row was timed on. */
+static int count_known(const struct table *table, int row)
+{
+    const double *times = table->times + (size_t) row * table->cols;
+    int known = 0;
+    for (int col = 0; col < table->cols; col++)
+        known += !isinf(times[col]);
+    return known;
+}
+
+/* Whether most of the rows that serve a problem were timed on it, of those that were
+ * timed on enough at all: it is a shape of a calibration. A goal met what its own search
+ * proposed, and some shapes are for kernels that serve few. */
+static bool is_common(const struct table *table, int col, const struct mmt_caps *caps)
+{
+    int known = 0, served = 0;
+    for (int row = 0; row < table->rows; row++) {
+        if (table->known[row] < MMT_FIT_LEAST_SHAPES)
+            continue;
+        known += !isinf(table->times[(size_t) row * table->cols + col]);
+        served += !mmt_config_refuse(table->configs[row], table->problems[col], caps);
+    }
+    return 2 * known >= served;
+}
+
+/* Whether a row was timed on enough problems, and on most of the common ones that it
+ * serves: a cost that was fitted to goals alone promises too much elsewhere. */
 static bool can_be_fitted(const struct table *table, int row, const struct mmt_caps *caps)
 {
     const double *times = table->times + (size_t) row * table->cols;
     int known = 0, served = 0;
+    if (table->known[row] < MMT_FIT_LEAST_SHAPES)
+        return false;
     for (int col = 0; col < table->cols; col++) {
+        if (!table->common[col])
+            continue;
         known += !isinf(times[col]);
         served += !mmt_config_refuse(table->configs[row], table->problems[col], caps);
     }
-    return known >= MMT_FIT_LEAST_SHAPES && 2 * known >= served;
+    return 2 * known >= served;
+}
+
+static int count_fitting(struct table *table, const struct mmt_caps *caps)
+{
+    int fitting = 0;
+    for (int row = 0; row < table->rows; row++)
+        table->known[row] = count_known(table, row);
+    for (int col = 0; col < table->cols; col++)
+        table->common[col] = is_common(table, col, caps);
+    for (int row = 0; row < table->rows; row++)
+        fitting += table->fits[row] = can_be_fitted(table, row, caps);
+    return fitting;
 }
 
 /* Leaves out a configuration that cannot be fitted: most of what a search tries. Where
  * none can, the best on a problem stay. */
 static void drop_rows(struct table *table, const struct mmt_caps *caps)
 {
-    int to = 0, fitting = 0;
+    const int fitting = count_fitting(table, caps);
+    int to = 0;
 
-    for (int row = 0; row < table->rows; row++)
-        fitting += can_be_fitted(table, row, caps);
     for (int row = 0; row < table->rows; row++) {
         double *times = table->times + (size_t) row * table->cols;
-        if (fitting ? !can_be_fitted(table, row, caps) : !wins(table, row))
+        if (fitting ? !table->fits[row] : !wins(table, row))
             continue;
         memmove(table->times + (size_t) to * table->cols, times,
                 (size_t) table->cols * sizeof *times);
