@@ -8,9 +8,9 @@
  * queue, with the caller's own buffers, and returns.
  *
  * What may be slow: opening a device (tenths of a second), and a plan whose kernel is not
- * in the cache on disk (generated and compiled: up to seconds). mmt_execute never
- * compiles, never allocates, never waits for the device and adds well under a
- * microsecond.
+ * in the cache on disk (generated and compiled: up to seconds). A kernel that was loaded
+ * for one plan of a device is there for the next. mmt_execute never compiles, never
+ * allocates, never waits for the device and adds well under a microsecond.
  *
  * Matrices are row-major: element (i, j) of A stands at a[i * lda + j].
  *
