@@ -451,6 +451,12 @@ def test_killed():
     check(process.returncode == 130, f"exit status 130, is {process.returncode}")
     check(re.match(r"interrupted: [1-9]\d* right, 0 wrong", last), f"what verify has: {last}")
 
+    # Kernels that the usual shape is not for are verified on one that they serve.
+    said = subprocess.run([MMTUNE, "verify", "--device", device, "--type", "i32", "--transposes", "nn",
+                           "skinny SHORT=columns"], text=True, capture_output=True, env=environment)
+    check(said.returncode == 0 and said.stdout.splitlines()[-1].startswith("1 right, 0 wrong"),
+          f"few columns are verified: {said.stdout}{said.stderr}")
+
 
 # ---- planted --------------------------------------------------------------------------------------
 

@@ -56,9 +56,11 @@ static int help(void)
         "  --bias row|column        added to C; default: none\n"
         "  --activation NAME        relu, gelu, gelu_tanh or silu; default: none\n"
         "  --transposes LIST        of nn,nt,tn,tt; default: all\n"
-        "  -s, --shape MxNxK[xB]    where the last checks are made; default: "
-        "512x384x640,\n"
-        "                           or a usual one of the operation\n"
+        "  -s, --shape MxNxK[xB]    where the last checks are made; default: the first "
+        "of "
+        "some\n"
+        "                           usual ones of the operation that a configuration "
+        "serves\n"
         "  --sample COUNT           configurations at random a template; default: 2\n"
         "  --seed NUMBER            of the data and the choice; default: 1\n");
     return MMT_EXIT_DONE;
@@ -190,14 +192,26 @@ static void verify_one(struct mmt_session *session, const struct mmt_config *con
 
 /* ---- many ------------------------------------------------------------------------ */
 
-static bool serves(const struct mmt_config *config, const mmt_problem *problem,
-                   const struct mmt_caps *caps)
+/* The problems of one type and transposes, the usual one first; a configuration is
+ * verified on the first that it serves. */
+struct problems {
+    const mmt_problem *problem;
+    int count, at; /* `at`: the one that is being verified on */
+};
+
+/* Of the problems, `count` if it serves none. */
+static int first_served(const struct mmt_config *config, const struct problems *problems,
+                        const struct mmt_caps *caps)
 {
-    return !mmt_config_refuse(config, problem, caps);
+    int i = 0;
+    while (i < problems->count && mmt_config_refuse(config, &problems->problem[i], caps))
+        i++;
+    return i;
 }
 
 /* All of them where the template was named, else the first that can run. */
 static void verify_seeds(struct mmt_session *session, const struct mmt_caps *caps,
+                         const struct problems *problems,
                          const struct mmt_template *template, bool all,
                          struct tally *tally)
 {
@@ -206,16 +220,18 @@ static void verify_seeds(struct mmt_session *session, const struct mmt_caps *cap
     for (int i = 0; i < template->num_seeds && (all || !found); i++) {
         struct mmt_config config = { .template = template };
         memcpy(config.values, template->seeds[i], sizeof template->seeds[i]);
-        found = serves(&config, mmt_session_problem(session), caps);
-        if (found)
+        const int first = first_served(&config, problems, caps);
+        found = first < problems->count;
+        if (first == problems->at)
             verify_one(session, &config, tally);
-        else
+        else if (!found && problems->at == 0)
             tally->skipped++;
     }
 }
 
 /* Draws until there are enough that can run, but not without end. */
 static void verify_sample(struct mmt_session *session, const struct mmt_caps *caps,
+                          const struct problems *problems,
                           const struct mmt_template *template,
                           const struct request *request, struct tally *tally)
 {
@@ -226,7 +242,7 @@ static void verify_sample(struct mmt_session *session, const struct mmt_caps *ca
         struct mmt_config config;
         uint64_t noise = mmt_data_noise((uint64_t) request->seed, (uint64_t) i);
         mmt_space_at(template, noise % size, &config);
-        if (!serves(&config, mmt_session_problem(session), caps))
+        if (first_served(&config, problems, caps) != problems->at)
             continue;
         found++;
         verify_one(session, &config, tally);
@@ -234,6 +250,7 @@ static void verify_sample(struct mmt_session *session, const struct mmt_caps *ca
 }
 
 static void verify_templates(struct mmt_session *session, const struct mmt_caps *caps,
+                             const struct problems *problems,
                              const struct request *request, struct tally *tally)
 {
     mmt_op op = mmt_session_problem(session)->op;
@@ -241,33 +258,69 @@ static void verify_templates(struct mmt_session *session, const struct mmt_caps 
         if (mmt_templates[i]->op != op ||
             (request->template && request->template != mmt_templates[i]))
             continue;
-        verify_seeds(session, caps, mmt_templates[i], request->template, tally);
-        verify_sample(session, caps, mmt_templates[i], request, tally);
+        verify_seeds(session, caps, problems, mmt_templates[i], request->template, tally);
+        verify_sample(session, caps, problems, mmt_templates[i], request, tally);
     }
 }
 
-static mmt_status verify_problem(mmt_device *device, const mmt_problem *problem,
+/* What none of the problems is served by fails on the first, with the reason. */
+static void verify_named(struct mmt_session *session, const struct mmt_caps *caps,
+                         const struct problems *problems, const struct request *request,
+                         struct tally *tally)
+{
+    for (int i = 0; i < request->num_configs; i++) {
+        const struct mmt_config *config = &request->configs[i];
+        if (config->template->op == problems->problem->op &&
+            first_served(config, problems, caps) % problems->count == problems->at)
+            verify_one(session, config, tally);
+    }
+}
+
+static mmt_status verify_problem(mmt_device *device, const struct problems *problems,
                                  const struct request *request, struct tally *tally,
                                  mmt_error *err)
 {
     if (mmt_interrupted)
         return MMT_OK;
-    struct mmt_session *session =
-        mmt_session_create(device, problem, (uint64_t) request->seed, err);
+    struct mmt_session *session = mmt_session_create(
+        device, &problems->problem[problems->at], (uint64_t) request->seed, err);
     if (!session)
         return err->status;
-    for (int i = 0; i < request->num_configs; i++)
-        if (request->configs[i].template->op == problem->op)
-            verify_one(session, &request->configs[i], tally);
-    if (!request->num_configs)
-        verify_templates(session, mmt_device_caps(device), request, tally);
+    const struct mmt_caps *caps = mmt_device_caps(device);
+    if (request->num_configs)
+        verify_named(session, caps, problems, request, tally);
+    else
+        verify_templates(session, caps, problems, request, tally);
     mmt_session_free(session);
     return MMT_OK;
 }
 
+enum { MOST_SHAPES = 4 };
+
+static mmt_status verify_variant(mmt_device *device, const mmt_problem *like,
+                                 const struct mmt_shape *shapes, int count,
+                                 const struct request *request, struct tally *tally,
+                                 mmt_error *err)
+{
+    mmt_problem each[MOST_SHAPES];
+    struct problems problems = { each, count, 0 };
+    mmt_status status = MMT_OK;
+
+    for (int i = 0; i < count && status == MMT_OK; i++) {
+        each[i] = mmt_shape_problem(like->op, like->type, &shapes[i]);
+        each[i].trans_a = like->trans_a;
+        each[i].trans_b = like->trans_b;
+        mmt_wish_apply(&request->wish, &each[i]);
+        status = mmt_problem_normalise(&each[i], &each[i], err);
+    }
+    for (; problems.at < count && status == MMT_OK; problems.at++)
+        status = verify_problem(device, &problems, request, tally, err);
+    return status;
+}
+
 /* All transposes that an operation has. */
 static mmt_status verify_type(mmt_device *device, mmt_op op, mmt_type type,
-                              const struct mmt_shape *shape,
+                              const struct mmt_shape *shapes, int num_shapes,
                               const struct request *request, struct tally *tally,
                               mmt_error *err)
 {
@@ -276,31 +329,40 @@ static mmt_status verify_type(mmt_device *device, mmt_op op, mmt_type type,
     mmt_status status = MMT_OK;
 
     for (int pair = 0; pair < count && status == MMT_OK; pair++) {
-        mmt_problem problem = mmt_shape_problem(op, type, shape);
-        problem.trans_a = pair >> 1;
-        problem.trans_b = pair & 1;
-        mmt_wish_apply(&request->wish, &problem);
+        const mmt_problem like = {
+            .op = op, .type = type, .trans_a = pair >> 1, .trans_b = pair & 1
+        };
         if (count == 1 || request->transposes & pairs[pair >> 1][pair & 1])
-            status = verify_problem(device, &problem, request, tally, err);
+            status =
+                verify_variant(device, &like, shapes, num_shapes, request, tally, err);
     }
     return status;
 }
 
+/* The shape that was asked for, or usual ones: of products also few rows, few columns,
+ * and a batch of small ones, which kernels of their own are for. */
 static mmt_status verify_op(mmt_device *device, mmt_op op, const struct request *request,
                             struct tally *tally, mmt_error *err)
 {
-    static const char *const usual[MMT_NUM_OPS] = {
-        [MMT_GEMM] = "512x384x640", [MMT_AXPBY] = "1000003",      [MMT_DOT] = "5x100003",
-        [MMT_HEAT2D] = "700x1500",  [MMT_JACOBI3D] = "70x90x300",
+    static const char *const usual[MMT_NUM_OPS][MOST_SHAPES] = {
+        [MMT_GEMM] = { "512x384x640", "13x1000x640", "1000x13x640", "24x20x28x96" },
+        [MMT_AXPBY] = { "1000003" },
+        [MMT_DOT] = { "5x100003" },
+        [MMT_HEAT2D] = { "700x1500" },
+        [MMT_JACOBI3D] = { "70x90x300" },
     };
-    const char *given = request->shape ? request->shape : usual[op];
-    struct mmt_shape shape;
-    mmt_status status = mmt_option_shape(given, op, &shape, err);
+    const char *const *given = request->shape ? &request->shape : usual[op];
+    const int most = request->shape ? 1 : MOST_SHAPES;
+    struct mmt_shape shapes[MOST_SHAPES];
+    mmt_status status = MMT_OK;
+    int count = 0;
 
+    for (; count < most && given[count] && status == MMT_OK; count++)
+        status = mmt_option_shape(given[count], op, &shapes[count], err);
     for (int type = 0; type < MMT_NUM_TYPES && status == MMT_OK; type++)
         if (request->types[type] && mmt_type_in((mmt_type) type, mmt_op_row(op)->types))
-            status =
-                verify_type(device, op, (mmt_type) type, &shape, request, tally, err);
+            status = verify_type(device, op, (mmt_type) type, shapes, count, request,
+                                 tally, err);
     return status;
 }
 
