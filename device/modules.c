@@ -1,6 +1,5 @@
 /* Modules that stay loaded, for the next kernel of the same text: device.h. */
 #include <pthread.h>
-#include <string.h>
 
 #include "device/device.h"
 
