@@ -54,14 +54,28 @@ test_build() {
     return "$code"
 }
 
+# A minute of one core, beside the builds that follow.
+start_fuzz() {
+    MMTUNE_FUZZ_SECONDS=${MMTUNE_FUZZ_SECONDS:-60} \
+        "$build/tests/fuzz_profile" tests/data/profiles/good/*.json >"$build/fuzz.txt" 2>&1 &
+    fuzz=$!
+}
+
+end_fuzz() {
+    local code=0
+    wait "$fuzz" || code=$?
+    cat "$build/fuzz.txt"
+    return "$code"
+}
+
 step format check_format
 step tests test_build "$build"
+start_fuzz
 # libOpenCL and PoCL keep what they allocate until the process ends.
 export ASAN_OPTIONS=detect_leaks=1 LSAN_OPTIONS=suppressions=$PWD/tests/leaks.supp
 step sanitized other_build asan "-Db_sanitize=address,undefined" --suite sanitize
 step threads other_build tsan "-Db_sanitize=thread" --suite threads
-export MMTUNE_FUZZ_SECONDS=${MMTUNE_FUZZ_SECONDS:-60}
-step fuzz "$build/tests/fuzz_profile" tests/data/profiles/good/*.json
+step fuzz end_fuzz
 
 for folder in "${failed_builds[@]}"; do
     printf '\n== what failed in %s\n' "$folder"
