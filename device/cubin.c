@@ -164,3 +164,86 @@ bool mmt_cubin_usage(const void *data, size_t size, const char *entry,
     }
     return true;
 }
+
+/* ---- operands that are kept ------------------------------------------------------ */
+
+struct instruction {
+    uint64_t lower, upper;
+};
+
+/* An instruction's bits: in `lower` the opcode with the kinds of its operands, the
+ * predicate, the registers of the result and of the first two operands; in `upper` the
+ * third operand and, from STALL on, what the scheduler is told. */
+enum {
+    OPCODE = 0xfff,
+    DFMA = 0x22b, /* of registers alone */
+    LDS = 0x984,
+    PREDICATE = 12,
+    RESULT = 16,
+    STALL = 41, /* four bits: cycles until the warp's next instruction */
+    STAYS = 45, /* 0: another warp goes first */
+    KEPT = 58,  /* a bit for each operand */
+    ALWAYS = 7,
+    ZERO_REGISTER = 255,
+    WIDEST_LOAD = 4,   /* registers, the first at a multiple */
+    LONGEST_STAY = 11, /* cycles; those that stall for longer always yield */
+};
+
+static unsigned operand(const struct instruction *i, int place)
+{
+    uint64_t word = place < 2 ? i->lower >> (24 + 8 * place) : i->upper;
+    return word & 0xff;
+}
+
+static bool multiplies(const struct instruction *i)
+{
+    return (i->lower & OPCODE) == DFMA && (i->lower >> PREDICATE & 0xf) == ALWAYS;
+}
+
+static unsigned result(const struct instruction *i)
+{
+    return i->lower >> RESULT & 0xff;
+}
+
+/* `load` is what stands between the two, or NULL. */
+static void keep_operands(struct instruction *i, const struct instruction *load,
+                          const struct instruction *next)
+{
+    for (int place = 0; place < 3; place++) {
+        unsigned r = operand(i, place);
+        bool loaded = load && r / WIDEST_LOAD == result(load) / WIDEST_LOAD;
+        if (r == operand(next, place) && r != ZERO_REGISTER && r != result(i) && !loaded)
+            i->upper |= 1ull << (KEPT + place);
+    }
+    if ((i->upper >> STALL & 0xf) <= LONGEST_STAY)
+        i->upper |= 1ull << STAYS;
+}
+
+static void keep_in_section(unsigned char *code, size_t count)
+{
+    struct instruction run[3];
+    for (size_t n = 0; n + 1 < count; n++) {
+        size_t seen = count - n < 3 ? count - n : 3;
+        memcpy(run, code + n * sizeof(run[0]), seen * sizeof(run[0]));
+        const struct instruction *load =
+            seen == 3 && (run[1].lower & OPCODE) == LDS ? &run[1] : NULL;
+        const struct instruction *next = load ? &run[2] : &run[1];
+        if (!multiplies(&run[0]) || !multiplies(next))
+            continue;
+        keep_operands(&run[0], load, next);
+        memcpy(code + n * sizeof(run[0]), &run[0], sizeof(run[0]));
+    }
+}
+
+void mmt_cubin_keep_operands(void *data, size_t size)
+{
+    struct file file;
+    Elf64_Shdr section;
+    if (!open_file(&file, data, size))
+        return;
+    for (unsigned i = 0; i < file.header.e_shnum && section_at(&file, i, &section); i++) {
+        if (section.sh_type == SHT_PROGBITS && section.sh_flags & SHF_EXECINSTR)
+            keep_in_section((unsigned char *) data + section.sh_offset,
+                            section.sh_size / sizeof(struct instruction));
+    }
+}

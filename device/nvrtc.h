@@ -13,6 +13,7 @@ struct mmt_nvrtc {
     struct mmt_nvrtc_functions *functions;
     int version;           /* 1000 * major + 10 * minor, as CUDA counts */
     bool cubin;            /* makes a cubin; else PTX, which the driver finishes */
+    bool keeps_operands;   /* mmt_cubin_keep_operands is for this device's cubins */
     char name[32];         /* "nvrtc 13.0" */
     char architecture[16]; /* "sm_90a", or "compute_90" for PTX */
     char options[MMT_NVRTC_OPTIONS][40];
