@@ -22,8 +22,8 @@ bool mmt_cubin_usage(const void *data, size_t size, const char *entry,
  *
  * NVIDIA documents neither mark. Where they are: Jia, Maggioni, Staiger and Scarpazza,
  * "Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking", 2018, on control
- * information; nvdisasm prints the one, and both were seen to work on an H200. A file that
- * is damaged is left as it is from there on. */
+ * information; nvdisasm prints the one, and both were seen to work on an H200. A file
+ * that is damaged is left as it is from there on. */
 void mmt_cubin_keep_operands(void *data, size_t size);
 
 #endif
