@@ -28,7 +28,8 @@ void mmt_cache_put(const char *key, const struct mmt_binary *binary);
 struct mmt_kernel;
 
 /* Emits and compiles without loading: fills the cache. `log` (may be NULL) gets the
- * compiler's whole log, also on failure. *cached says that nothing had to be compiled. */
+ * compiler's whole log, also on failure. *cached says that nothing had to be compiled;
+ * then `log` gets a log that warned (mmt_log_warns), and no other. */
 mmt_status mmt_kernel_compile(mmt_device *device, const struct mmt_config *config,
                               const struct mmt_variant *variant, struct mmt_text *log,
                               bool *cached, mmt_error *err);

@@ -160,6 +160,50 @@ static void test_cache_of_many_processes(void)
     }
 }
 
+/* ---- warnings -------------------------------------------------------------------- */
+
+static bool warns(mmt_device *device, const struct mmt_config *config, bool *found)
+{
+    mmt_problem problem = mmt_gemm_problem(MMT_F64, 4096, 4096, 4096);
+    struct mmt_variant variant = mmt_variant_of(&problem, true);
+    struct mmt_text log = { 0 };
+    mmt_error err = { 0 };
+    char why[256];
+    CHECK_OK(mmt_kernel_compile(device, config, &variant, &log, found, &err), err);
+    bool warned = mmt_log_warns(mmt_text_string(&log), why);
+    mmt_text_finish(&log);
+    return warned;
+}
+
+/* A kernel whose registers spill, and one whose do not: the compiler says so once, the
+ * cache each time. */
+static void test_warnings_are_kept(void)
+{
+    mmt_error err = { 0 };
+    struct mmt_config spills, fits;
+    bool found;
+    mmt_device *device = mmt_device_open("null:sm_90", &err);
+    if (!device) {
+        printf("warnings left out: %s\n", err.text);
+        return;
+    }
+    CHECK_OK(mmt_config_parse("simt TILE_M=128 TILE_N=128 TILE_K=8 WORK_M=16 WORK_N=8 "
+                              "C_VECTOR=2 A_VECTOR=2 B_VECTOR=2",
+                              &spills, &err),
+             err);
+    CHECK_OK(mmt_config_parse("simt TILE_M=64 TILE_N=64 TILE_K=8 WORK_M=4 WORK_N=4 "
+                              "C_VECTOR=2 A_VECTOR=2 B_VECTOR=2",
+                              &fits, &err),
+             err);
+    for (int round = 0; round < 2; round++) {
+        CHECK(warns(device, &spills, &found));
+        CHECK_EQ_INT(found, round);
+        CHECK(!warns(device, &fits, &found));
+        CHECK_EQ_INT(found, round);
+    }
+    mmt_device_close(device);
+}
+
 int main(void)
 {
     if (!mkdtemp(folder))
@@ -170,5 +214,6 @@ int main(void)
     test_cache_rights();
     test_cache_damage();
     test_cache_of_many_processes();
+    test_warnings_are_kept();
     return test_end("cache");
 }

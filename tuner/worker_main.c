@@ -90,8 +90,9 @@ static mmt_problem of_size(const mmt_problem *p, int64_t most, int64_t batch)
 
 /* ---- compiling ------------------------------------------------------------------- */
 
+/* What the compiler warns of counts in the text that serves the problem. */
 static mmt_status compile_variant(struct worker *w, const struct mmt_job *job,
-                                  bool aligned, mmt_error *err)
+                                  bool aligned, bool serves, mmt_error *err)
 {
     struct mmt_variant variant = mmt_variant_of(&job->problem, aligned);
     struct mmt_text log = { 0 };
@@ -99,7 +100,7 @@ static mmt_status compile_variant(struct worker *w, const struct mmt_job *job,
     bool cached;
     mmt_status status =
         mmt_kernel_compile(w->device, &job->configs[0], &variant, &log, &cached, err);
-    if (!status && mmt_log_warns(mmt_text_string(&log), why))
+    if (!status && serves && mmt_log_warns(mmt_text_string(&log), why))
         status = mmt_fail(err, MMT_ERROR_UNSUPPORTED, "%s", why);
     mmt_text_finish(&log);
     return status;
@@ -112,12 +113,15 @@ static mmt_status compile_variants(struct worker *w, const struct mmt_job *job,
 {
     const struct mmt_config *config = &job->configs[0];
     struct mmt_variant aligned = mmt_variant_of(&job->problem, true);
+    struct mmt_alignment alignment;
+    bool has_aligned = mmt_config_has_aligned(config, &job->problem) &&
+                       !mmt_config_reject(config, &aligned, mmt_device_caps(w->device));
+    bool serves = has_aligned && mmt_config_may_align(config, &job->problem, &alignment);
     mmt_status status = MMT_OK;
-    if (mmt_config_has_aligned(config, &job->problem) &&
-        !mmt_config_reject(config, &aligned, mmt_device_caps(w->device)))
-        status = compile_variant(w, job, true, err);
+    if (has_aligned)
+        status = compile_variant(w, job, true, serves, err);
     if (!status && mmt_config_has_any(config, &job->problem))
-        status = compile_variant(w, job, false, err);
+        status = compile_variant(w, job, false, !serves, err);
     return status;
 }
 
