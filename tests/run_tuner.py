@@ -443,7 +443,7 @@ def test_killed():
     check_profile(other, 1)
 
     # verify, too, says what it has.
-    with subprocess.Popen([MMTUNE, "verify", "--device", device, "--sample", "1000000"], text=True,
+    with subprocess.Popen([MMTUNE, "verify", "--device", device, "--sample", "1000"], text=True,
                           stdout=subprocess.PIPE, env=environment) as process:
         check(process.stdout.readline().startswith("right"), "the first candidate is right")
         process.send_signal(signal.SIGINT)
