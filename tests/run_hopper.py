@@ -162,6 +162,9 @@ FAULTS = [
 ]
 
 
+FLAGS = ['-std=c++17', '-O2', '-w']
+
+
 class Wrong(Exception):
     """The kernel was built, and ran, and what it computed is not right."""
 
@@ -191,13 +194,12 @@ def name_of(case):
 def run(case, mmtune, launches, compiler, folder, old='', new=''):
     configuration, problem = name_of(case), case[2]
     environment = dict(os.environ, MMTUNE_TEMPLATE_DIR=str(folder))
-    here = pathlib.Path(__file__).resolve().parent / 'hopper'
     text = check([mmtune, 'emit', configuration, *emit_options(problem)], env=environment)
     if old not in text:
         raise ValueError(f'the kernel has no {old.strip()}')
     (folder / 'kernel.h').write_text(text.replace(old, new) if old else text)
-    check([*compiler, '-std=c++17', '-O2', '-w', f'-I{here}', f'-I{folder}',
-           '-DKERNEL="kernel.h"', str(here / 'emulate.cpp'), '-o', str(folder / 'kernel')])
+    check([*compiler, *FLAGS, '-DKERNEL="kernel.h"', str(folder / 'emulate.cpp'),
+           '-o', str(folder / 'kernel')])
     plan = check([launches, configuration, problem])
     check([str(folder / 'kernel'), str(case[3]), str(case[4])], Wrong, input=plan)
 
@@ -280,8 +282,11 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         for file in [*(source.parent / 'templates').glob('*.[ch]*'),
-                     *(source / 'hopper').glob('*.h')]:
+                     *(source / 'hopper').glob('*.[ch]*')]:
             shutil.copy(file, folder)
+        # What all kernels include first is read once; a compiler that keeps no such file reads it again.
+        check([*compiler, *FLAGS, '-x', 'c++-header', str(folder / 'machine.h'),
+               '-o', str(folder / 'machine.h.gch')])
         where = mmtune, launches, compiler, folder
         return sample(*numbers, *where) if numbers else examine(*where)
 

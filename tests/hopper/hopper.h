@@ -159,18 +159,16 @@ DEVICE_FN void wgmma_end(void)
 
 // What an instruction adds to a thread's sums, or puts there, is seen when it is done.
 // When it reads its operands is not known: each other one does at once, the rest at last.
-template <typename P>
-static void start_instruction(real *sum, int sums, bool add, P product)
+template <typename P> static void start_instruction(real *sum, bool add, P products)
 {
     auto &instructions = machine.fiber->instructions;
-    std::vector<real> products;
-    if (instructions.size() % 2 == 0)
-        for (int s = 0; s < sums; s++)
-            products.push_back(product(s));
-    instructions.push_back([=] {
-        for (int s = 0; s < sums; s++)
-            sum[s] = (add ? sum[s] : 0) + (products.empty() ? product(s) : products[s]);
-    });
+    const bool at_once = instructions.size() % 2 == 0;
+    instructions.push_back(
+        [=, early = at_once ? products() : std::vector<real>()] {
+            const std::vector<real> all = at_once ? early : products();
+            for (size_t s = 0; s < all.size(); s++)
+                sum[s] = (add ? sum[s] : 0) + all[s];
+        });
 }
 
 // An element of an operand that begins at a descriptor's address: deep, eight lines of
@@ -190,19 +188,40 @@ DEVICE_FN real operand_element(unsigned long long descriptor, int i, int depth, 
     return to_real(x);
 }
 
-// This thread's sums, as the instruction deals them.
+// A thread's products, as the instruction deals them: of two rows, whose elements are
+// left(0, k) and left(1, k), and two of every eight columns. Each element is read once.
+enum { DEEPEST = 32 };
+template <typename L>
+static std::vector<real> multiply(int columns, int depth, L left,
+                                  unsigned long long right, bool right_deep)
+{
+    const int column = THREAD_X % 4 * 2;
+    real rows[2][DEEPEST];
+    for (int k = 0; k < depth; k++)
+        rows[0][k] = left(0, k), rows[1][k] = left(1, k);
+    std::vector<real> sums(columns / 2);
+    for (int s = 0; s < columns / 2; s += s % 2 ? 3 : 1) {
+        real upper = 0, lower = 0;
+        for (int k = 0; k < depth; k++) {
+            const real x = operand_element(right, s / 4 * 8 + s % 2 + column, k, right_deep);
+            upper += rows[0][k] * x;
+            lower += rows[1][k] * x;
+        }
+        sums[s] = upper;
+        sums[s + 2] = lower;
+    }
+    return sums;
+}
+
 DEVICE_FN void wgmma(real *sum, int columns, int depth, unsigned long long left,
                      bool left_deep, unsigned long long right, bool right_deep, bool add)
 {
-    const int thread = THREAD_X % 128;
-    start_instruction(sum, columns / 2, add, [=](int s) {
-        const int row = thread / 32 * 16 + thread % 32 / 4 + s % 4 / 2 * 8;
-        const int column = s / 4 * 8 + thread % 4 * 2 + s % 2;
-        real x = 0;
-        for (int k = 0; k < depth; k++)
-            x += operand_element(left, row, k, left_deep) *
-                 operand_element(right, column, k, right_deep);
-        return x;
+    const int row = THREAD_X % 128 / 32 * 16 + THREAD_X % 32 / 4;
+    const auto element_of = [=](int lower, int k) {
+        return operand_element(left, row + 8 * lower, k, left_deep);
+    };
+    start_instruction(sum, add, [=] {
+        return multiply(columns, depth, element_of, right, right_deep);
     });
 }
 
@@ -212,7 +231,7 @@ DEVICE_FN void wgmma_turned(real *sum, int columns, const unsigned left[4],
                             unsigned long long right, bool right_deep, bool add)
 {
     static std::map<const void *, std::array<std::array<unsigned, 4>, 384>> held;
-    const int thread = THREAD_X % 128, group = THREAD_X / 128;
+    const int group = THREAD_X / 128;
     auto &words = held[machine.fiber->block];
 
     for (int w = 0; w < 4; w++)
@@ -222,15 +241,13 @@ DEVICE_FN void wgmma_turned(real *sum, int columns, const unsigned left[4],
     for (int t = 0; t < 4; t++)
         row[t] = words[THREAD_X / 4 * 4 + t];
     numbered_sync(12 + group, 128);
-    start_instruction(sum, columns / 2, add, [=](int s) {
-        const int column = s / 4 * 8 + thread % 4 * 2 + s % 2;
-        real x = 0;
-        for (int k = 0; k < 8; k++) {
-            element a;
-            memcpy(&a, &row[k % 4][s % 4 / 2 + k / 4 * 2], sizeof(a));
-            x += to_real(a) * operand_element(right, column, k, right_deep);
-        }
-        return x;
+    const auto element_of = [=](int lower, int k) {
+        element a;
+        memcpy(&a, &row[k % 4][lower + k / 4 * 2], sizeof(a));
+        return to_real(a);
+    };
+    start_instruction(sum, add, [=] {
+        return multiply(columns, 8, element_of, right, right_deep);
     });
 }
 
