@@ -1,10 +1,12 @@
+#undef _FORTIFY_SOURCE
 #include "tests/emulate/block.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <ucontext.h>
+
+#include "tests/fiber.h"
 
 enum { WARP = 32, MAX_THREADS = 1024, STACK = 1 << 17, MAX_COPIES = 1024 };
 enum { MAX_COUNTERS = 32, MAX_ARRIVALS = 16 };
@@ -36,7 +38,7 @@ struct arrival {
 };
 
 struct thread {
-    ucontext_t context;
+    struct fiber fiber;
     void *stack;
     bool done;
     const struct meeting *at; /* where it waits, if it has not happened more often */
@@ -52,7 +54,7 @@ struct thread {
 static const struct emulate_launch *launch;
 static struct thread *threads;
 static int num_threads, current, left;
-static ucontext_t scheduler;
+static jmp_buf scheduler;
 static struct meeting barrier, warps[MAX_THREADS / WARP];
 static void *brought[MAX_THREADS];
 static struct counter counters[MAX_COUNTERS];
@@ -73,7 +75,7 @@ static void wait_for(const struct meeting *meeting)
 {
     struct thread *me = &threads[current];
     me->at = meeting, me->times = meeting->times;
-    swapcontext(&me->context, &scheduler);
+    fiber_leave(&me->fiber, scheduler);
 }
 
 /* Whether all are here now; then it has happened once more. */
@@ -257,7 +259,7 @@ static void run_thread(void)
     left--;
     if (left)
         is_complete(&barrier, left);
-    swapcontext(&threads[current].context, &scheduler);
+    fiber_leave(&threads[current].fiber, scheduler);
 }
 
 static void start_thread(int i)
@@ -268,11 +270,7 @@ static void start_thread(int i)
     t->at = NULL;
     t->group = t->first = t->last = 0;
     t->first_arrival = t->last_arrival = 0;
-    getcontext(&t->context);
-    t->context.uc_stack.ss_sp = t->stack;
-    t->context.uc_stack.ss_size = STACK;
-    t->context.uc_link = &scheduler;
-    makecontext(&t->context, run_thread, 0);
+    fiber_create(&t->fiber, t->stack, STACK, run_thread);
 }
 
 static bool may_go_on(const struct thread *t)
@@ -287,7 +285,7 @@ static void let_run(int i)
     current = i;
     threads[i].at = NULL;
     threadIdx = (struct emulate_index){ number % x, number / x % y, number / x / y };
-    swapcontext(&scheduler, &threads[i].context);
+    fiber_enter(&threads[i].fiber, scheduler);
 }
 
 /* Until all have returned, or none can go on. */

@@ -1,7 +1,11 @@
 /* What a CUDA text finds where it runs on the host: the words that NVIDIA's compiler
  * knows by itself. Stands before the text; the program that loads it runs a block's
  * threads in turns (emulate.c). C++17. */
+
+/* C's alone: what C++ adds takes as long to read as the kernel. */
+#define _GLIBCXX_INCLUDE_NEXT_C_HEADERS
 #include <math.h>
+#undef _GLIBCXX_INCLUDE_NEXT_C_HEADERS
 #include <stdint.h>
 #include <string.h>
 #include <utility>

@@ -163,12 +163,11 @@ template <typename P> static void start_instruction(real *sum, bool add, P produ
 {
     auto &instructions = machine.fiber->instructions;
     const bool at_once = instructions.size() % 2 == 0;
-    instructions.push_back(
-        [=, early = at_once ? products() : std::vector<real>()] {
-            const std::vector<real> all = at_once ? early : products();
-            for (size_t s = 0; s < all.size(); s++)
-                sum[s] = (add ? sum[s] : 0) + all[s];
-        });
+    instructions.push_back([=, early = at_once ? products() : std::vector<real>()] {
+        const std::vector<real> all = at_once ? early : products();
+        for (size_t s = 0; s < all.size(); s++)
+            sum[s] = (add ? sum[s] : 0) + all[s];
+    });
 }
 
 // An element of an operand that begins at a descriptor's address: deep, eight lines of
@@ -203,7 +202,8 @@ static std::vector<real> multiply(int columns, int depth, L left,
     for (int s = 0; s < columns / 2; s += s % 2 ? 3 : 1) {
         real upper = 0, lower = 0;
         for (int k = 0; k < depth; k++) {
-            const real x = operand_element(right, s / 4 * 8 + s % 2 + column, k, right_deep);
+            const real x =
+                operand_element(right, s / 4 * 8 + s % 2 + column, k, right_deep);
             upper += rows[0][k] * x;
             lower += rows[1][k] * x;
         }
@@ -246,9 +246,8 @@ DEVICE_FN void wgmma_turned(real *sum, int columns, const unsigned left[4],
         memcpy(&a, &row[k % 4][lower + k / 4 * 2], sizeof(a));
         return to_real(a);
     };
-    start_instruction(sum, add, [=] {
-        return multiply(columns, 8, element_of, right, right_deep);
-    });
+    start_instruction(
+        sum, add, [=] { return multiply(columns, 8, element_of, right, right_deep); });
 }
 
 #define WGMMA_TURNED(what, signs, sum, left, right, add)                                 \

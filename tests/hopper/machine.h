@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <ucontext.h>
 
 #include <algorithm>
 #include <array>
@@ -14,6 +13,8 @@
 #include <map>
 #include <memory>
 #include <vector>
+
+#include "fiber.h"
 
 using std::max;
 using std::min;
@@ -58,8 +59,7 @@ struct block {
 
 typedef std::deque<std::function<void()>> work;
 
-struct fiber {
-    ucontext_t context;
+struct runner : fiber {
     std::unique_ptr<char[]> stack;
     struct block *block;
     int thread;
@@ -69,9 +69,9 @@ struct fiber {
 
 static struct {
     std::vector<std::unique_ptr<block>> blocks;
-    std::vector<std::unique_ptr<struct fiber>> fibers;
-    struct fiber *fiber; // who runs
-    ucontext_t scheduler;
+    std::vector<std::unique_ptr<runner>> fibers;
+    runner *fiber; // who runs
+    jmp_buf scheduler;
     meeting cluster_barrier;
     unsigned long events; // grows whenever somebody may go on
     struct {
@@ -87,7 +87,7 @@ static struct {
 
 static void yield(void)
 {
-    swapcontext(&machine.fiber->context, &machine.scheduler);
+    fiber_leave(machine.fiber, machine.scheduler);
 }
 
 static struct block *block_of(int rank)
@@ -250,15 +250,12 @@ static void start_block(int x, int y, int z, int rank, int threads, size_t share
     block->warps.resize((threads + 31) / 32);
     block->told.resize(threads);
     for (int thread = 0; thread < threads; thread++) {
-        machine.fibers.emplace_back(new fiber{});
-        struct fiber *fiber = machine.fibers.back().get();
+        machine.fibers.emplace_back(new runner{});
+        runner *fiber = machine.fibers.back().get();
         fiber->stack.reset(new char[STACK]);
         fiber->block = block;
         fiber->thread = thread;
-        getcontext(&fiber->context);
-        fiber->context.uc_stack.ss_sp = fiber->stack.get();
-        fiber->context.uc_stack.ss_size = STACK;
-        makecontext(&fiber->context, run_fiber, 0);
+        fiber_create(fiber, fiber->stack.get(), STACK, run_fiber);
     }
 }
 
@@ -271,18 +268,18 @@ static size_t run_group(size_t first, size_t end, bool far)
     do {
         before = machine.events;
         for (size_t i = first; i < end; i++) {
-            struct fiber *fiber = machine.fibers[i].get();
+            runner *fiber = machine.fibers[i].get();
             if (fiber->done)
                 continue;
             machine.fiber = fiber;
-            swapcontext(&machine.scheduler, &fiber->context);
+            fiber_enter(fiber, machine.scheduler);
             done += fiber->done;
         }
     } while (far && machine.events != before);
     return done;
 }
 
-static bool same_group(const struct fiber &a, const struct fiber &b)
+static bool same_group(const runner &a, const runner &b)
 {
     return a.block == b.block && a.thread / 128 == b.thread / 128;
 }
