@@ -6,6 +6,8 @@
  *
  * Compiling takes seconds, so it is spread over processes, made before NVRTC is opened.
  */
+#include <stdatomic.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -412,8 +414,9 @@ static void run_job(mmt_device *device, const struct job *job, struct report *re
     mmt_text_finish(&source);
 }
 
-/* The share of one process in the plan for one target. */
-static void run_target(const struct target *target, int process, int processes,
+/* What is left of the plan for one target: all processes make the same, and share how
+ * many of its jobs are taken. */
+static void run_target(const struct target *target, int process, atomic_int *taken,
                        struct report *report)
 {
     static struct plan plan;
@@ -430,18 +433,18 @@ static void run_target(const struct target *target, int process, int processes,
     const int least = target->whole ? MIN_JOBS : 1;
     CHECK(plan.count >= least);
     report->wanted += process == 0 ? least : 0;
-    for (int i = process; i < plan.count; i += processes)
+    for (int i; (i = atomic_fetch_add(taken, 1)) < plan.count;)
         run_job(device, &plan.jobs[i], report);
     mmt_device_close(device);
 }
 
 /* ---- processes ------------------------------------------------------------------- */
 
-static void run_process(int process, int processes, int to)
+static void run_process(int process, atomic_int taken[NUM_TARGETS], int to)
 {
     struct report report = { 0 };
     for (int i = 0; i < NUM_TARGETS; i++)
-        run_target(&targets[i], process, processes, &report);
+        run_target(&targets[i], process, &taken[i], &report);
     report.checks = test_checks;
     report.failures = test_failures;
     fflush(NULL);
@@ -470,12 +473,14 @@ static void run_all(int processes, struct report *sum)
 {
     int ends[2], status;
     struct report one;
-    if (pipe(ends))
+    atomic_int *taken = mmap(NULL, NUM_TARGETS * sizeof(*taken), PROT_READ | PROT_WRITE,
+                             MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (taken == MAP_FAILED || pipe(ends))
         exit(1);
     for (int i = 0; i < processes; i++) {
         pid_t child = fork();
         if (child == 0)
-            run_process(i, processes, ends[1]);
+            run_process(i, taken, ends[1]);
         CHECK(child > 0);
     }
     close(ends[1]);
