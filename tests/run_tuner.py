@@ -452,12 +452,14 @@ def test_killed():
     check_unique(other)
     check_profile(other, 1)
 
-    # verify, too, says what it has.
-    with subprocess.Popen([MMTUNE, "verify", "--device", device, "--sample", "1000"], text=True,
+    # verify, too, says what it has, at once.
+    with subprocess.Popen([MMTUNE, "verify", "--device", device, "--sample", "1000000"], text=True,
                           stdout=subprocess.PIPE, env=environment) as process:
         check(process.stdout.readline().startswith("right"), "the first candidate is right")
         process.send_signal(signal.SIGINT)
+        began = time.time()
         last = process.stdout.read().splitlines()[-1]
+        check(time.time() - began < 30, f"verify ends {time.time() - began:.0f} s after Ctrl-C")
     check(process.returncode == 130, f"exit status 130, is {process.returncode}")
     check(re.match(r"interrupted: [1-9]\d* right, 0 wrong", last), f"what verify has: {last}")
 

@@ -238,7 +238,8 @@ static void verify_sample(struct mmt_session *session, const struct mmt_caps *ca
     uint64_t size = mmt_space_size(template);
     int64_t found = 0;
 
-    for (int64_t i = 0; i < 100 * request->sample && found < request->sample; i++) {
+    for (int64_t i = 0;
+         i < 100 * request->sample && found < request->sample && !mmt_interrupted; i++) {
         struct mmt_config config;
         uint64_t noise = mmt_data_noise((uint64_t) request->seed, (uint64_t) i);
         mmt_space_at(template, noise % size, &config);
