@@ -18,6 +18,10 @@ DEVICE_FN unsigned keep(unsigned value)
     extern __shared__ __align__(1024) unsigned char mmt_tiles[];                     \
     const unsigned name = keep((unsigned) __cvta_generic_to_shared(mmt_tiles))
 
+#define SHARED_RING(type, name)                                                      \
+    extern __shared__ __align__(1024) unsigned char mmt_tiles[];                     \
+    type *name = (type *) mmt_tiles
+
 // ---- barriers -------------------------------------------------------------------------
 
 DEVICE_FN void barrier_init(unsigned barrier, int arrivals)
@@ -146,7 +150,7 @@ DEVICE_FN void copy_out(const tensor_map *map, int x, int y, int z, unsigned fro
     asm volatile("cp.async.bulk.wait_group.read %0;" :: "n"(behind) : "memory")
 
 // What this thread has written to shared memory is seen by the engine and the tensor
-// cores.
+// cores; what it has read there comes before what the engine writes after this.
 DEVICE_FN void shared_ready(void)
 {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");

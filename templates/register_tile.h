@@ -14,8 +14,12 @@
 #define BANKS (8 * MAX_VECTOR)   // elements in one row of shared memory's banks
 
 #define PIECE(work) ((work) % MAX_VECTOR == 0 ? MAX_VECTOR : (work) % 2 == 0 ? 2 : 1)
+#ifndef PIECE_M
 #define PIECE_M     PIECE(WORK_M)
+#endif
+#ifndef PIECE_N
 #define PIECE_N     PIECE(WORK_N)
+#endif
 
 #define WARP_SIZE (WARP_M * WARP_N)
 #define WARPS_M   (TILE_M / (WARP_M * WORK_M))

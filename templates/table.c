@@ -12,6 +12,7 @@
     T(dmma)                                                                              \
     T(simt)                                                                              \
     T(simt_async)                                                                        \
+    T(simt_tma)                                                                          \
     T(tiled)                                                                             \
     T(row_cached)                                                                        \
     T(col_cached)                                                                        \

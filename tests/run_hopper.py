@@ -1,4 +1,4 @@
-"""Run wgmma.cu without its card: run_hopper.py MMTUNE LAUNCHES COMPILER... [SAMPLES SEED]
+"""Run wgmma.cu and simt_tma.cu without their card: run_hopper.py MMTUNE LAUNCHES COMPILER... [SAMPLES SEED]
 
 The words of the prelude and of hopper.h are replaced by those of tests/hopper, the text is
 compiled for the host, and the product of small whole numbers must come out exactly. Threads
@@ -18,7 +18,13 @@ import tempfile
 SMALL = dict(TILE_M=64, TILE_N=32, STAGES=3, CONSUMERS=1, CLUSTER='1x1', STORE_SLOTS=0)
 WIDE = dict(TILE_M=128, TILE_N=64, STAGES=3, CONSUMERS=2, CLUSTER='1x1', STORE_SLOTS=1)
 
+# Of simt_tma.cu, which is named.
+LANES = dict(template='simt_tma', TILE_M=32, TILE_N=64, TILE_K=8, WORK_M=4, WORK_N=4, WARP_M=4,
+             WARP_N=8, FRAGMENTS=2, STAGES=3, C_VECTOR=1)
+
 # knobs, those that differ, problem, alpha, beta
+RING = (LANES, dict(), 'gemm f32 nn 40x72x104', 2, -1)
+FLAT = (LANES, dict(), 'gemm f64 tn 40x72x104', 2, -1)
 SHARED = (SMALL, dict(CLUSTER_K=4), 'gemm bf16 nn 72x40x840', 2, -1)   # ends in the first slot of the ring
 IN_TURN = (WIDE, dict(CLUSTER='1x2', SCHEDULE='pingpong'), 'gemm bf16 tt 600x200x456', 1, 0)
 IN_RUNS = (SMALL, dict(DEAL='runs'), 'gemm bf16 nn 136x136x1000', 2, -1)
@@ -118,6 +124,22 @@ CASES = [
     (SMALL, dict(PROMOTE=1, TILE_N=128, SPLIT_K=4), 'gemm f8e4m3 nt 144x112x272', 1, 1),
     (WIDE, dict(TILE_M=64, PROMOTE=1, SCHEDULE='pingpong', CLUSTER='2x1'),
      'gemm f8e4m3 nt 400x160x656', 1, 1),
+    RING, FLAT,
+    (LANES, dict(TILE_K=16, STAGES=2), 'gemm f32 nt 72x136x200', 1, 0),
+    (LANES, dict(TILE_K=32), 'gemm f32 tt 40x72x200 ldb=204 bias=row', 1, 1),
+    (LANES, dict(TILE_K=16), 'gemm f64 nn 40x72x50 batch=2', 2, 1),
+    (LANES, dict(TILE_K=16, FRAGMENTS=1), 'gemm f64 tt 40x72x102', 1, -1),
+    (LANES, dict(FRAGMENTS=1, STAGES=2, WORK_N=8, C_VECTOR=4), 'gemm i32 nn 72x136x104', 3, -2),
+    (LANES, dict(TILE_M=64, WORK_M=8, WARP_M=8, WARP_N=4, LANES='columns'),
+     'gemm f32 nn 72x72x104 lda=108', 1, 0),
+    (LANES, dict(TILE_M=96, WORK_M=6, LANES='pairs'), 'gemm f32 tn 100x72x40', 1, 1),
+    (LANES, dict(SPLIT_K=4), 'gemm f32 nn 40x72x104 bias=column', 2, -1),
+    (LANES, dict(SPLIT_K=8), 'gemm f64 nt 40x72x20', 2, 1),
+    (LANES, dict(DEAL='rounds', STAGES=4), 'gemm f32 nn 136x200x72 batch=2', 1, 1),
+    (LANES, dict(DEAL='runs'), 'gemm f32 tn 136x200x200 activation=relu', 1, 1),
+    (LANES, dict(DEAL='runs', STAGES=5), 'gemm f64 nt 72x72x104', 2, -1),
+    (LANES, dict(DEAL='runs'), 'gemm i32 nn 72x136x0', 1, 2),
+    (LANES, dict(), 'gemm f32 nn 72x136x104', 0, 2),
     (WIDE, dict(TILE_N=96, PROMOTE=1, SCHEDULE='pingpong', DEAL='runs'),
      'gemm f8e4m3 nt 400x200x656', 2, -1),
 ]
@@ -155,6 +177,12 @@ FAULTS = [
      '    write_words'),
     ("whole blocks' words are a row apart", WHOLE, 'row * WORD) * ld + line', 'row) * ld + line'),
     ('one part too few is added up', IN_RUNS, '- run + 1;', '- run;'),
+    ('a slot is filled before all have read it', RING,
+     '                    shared_ready();\n                    BARRIER();\n', ''),
+    ('a slot is filled with what it held', RING, 'depth + STAGES * TILE_K);',
+     'depth + (STAGES - 1) * TILE_K);'),
+    ('pieces stay where they are', RING, 'return line * TILE_K / BANKS % PIECES;', 'return 0;'),
+    ("a slot's last step has the first operands of it again", FLAT, 'first_m + (wraps_a ? on : 0)', 'first_m'),
     ("a block's last tile stays in registers", LATE,
      'store_parcel(last, map_c, pieces, thread, group);', '(void) last;'),
     ('a piece takes the sums of another', LATE, '[p % PIECES * (PIECE_N / 4)]',
@@ -188,7 +216,8 @@ def emit_options(problem):
 
 def name_of(case):
     knobs = dict(case[0], **case[1])
-    return 'wgmma ' + ' '.join(f'{name}={value}' for name, value in knobs.items())
+    template = knobs.pop('template', 'wgmma')
+    return template + ''.join(f' {name}={value}' for name, value in knobs.items())
 
 
 def run(case, mmtune, launches, compiler, folder, old='', new=''):

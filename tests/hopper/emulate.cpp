@@ -1,5 +1,5 @@
-// Runs a kernel of wgmma.cu on the host and compares C with the exact product of small whole
-// numbers. KERNEL is its text; standard input has what launches.c prints; arguments are alpha
+// Runs a kernel of wgmma.cu or simt_tma.cu on the host and compares C with the exact product
+// of small whole numbers. KERNEL is its text; standard input has what launches.c prints; arguments are alpha
 // and beta.
 #include "machine.h"
 
@@ -9,7 +9,7 @@ enum { MOST_LAUNCHES = 4, SPARE = 64 };
 
 struct launch {
     char entry[32];
-    int grid[3], threads;
+    int grid[3], block[2];
     size_t shared;
     struct {
         int inner, outer, swizzle, packed;
@@ -40,8 +40,8 @@ static void read_plan(void)
                       &plan.batch, &plan.bias, &plan.workspace, &plan.count) == 15;
     for (int i = 0; i < plan.count; i++) {
         struct launch *l = &plan.launch[i];
-        read &= scanf("%31s %d %d %d %d %zu", l->entry, &l->grid[0], &l->grid[1],
-                      &l->grid[2], &l->threads, &l->shared) == 6;
+        read &= scanf("%31s %d %d %d %d %d %zu", l->entry, &l->grid[0], &l->grid[1],
+                      &l->grid[2], &l->block[0], &l->block[1], &l->shared) == 7;
         for (auto &box : l->box)
             read &= scanf("%d %d %d %d %zu", &box.inner, &box.outer, &box.swizzle,
                           &box.packed, &box.at) == 5;
@@ -61,7 +61,7 @@ static int draw(void)
 
 static element to_element(int value)
 {
-#if SIZE == 1 && !defined(TYPE_I8)
+#if defined(TYPE_F8E4M3) || defined(TYPE_F8E5M2)
     for (int code = 0; code < 128; code++)
         if (to_real((element) code) == (real) abs(value))
             return (element) (value < 0 ? code | 128 : code);
@@ -114,24 +114,49 @@ static struct matrix describe_matrix(void *start, long rows, long columns, long 
 
 static void set_matrices(const struct launch &l)
 {
-    const long m = plan.m, n = plan.n, k = plan.k, per_line = 16 / SIZE;
+    const long m = plan.m, n = plan.n, k = plan.k, size = sizeof(element);
+    const long per_line = 16 / size;
     const long ld = (k + per_line - 1) / per_line * per_line;
     matrices[0] = describe_matrix(a.data(), plan.trans_a ? k : m, plan.trans_a ? m : k,
-                                  plan.lda, plan.stride_a, SIZE);
+                                  plan.lda, plan.stride_a, size);
     matrices[1] = describe_matrix(b.data(), plan.trans_b ? n : k, plan.trans_b ? k : n,
-                                  plan.ldb, plan.stride_b, SIZE);
-    matrices[2] = describe_matrix(c.data(), m, n, plan.ldc, plan.stride_c, RESULT_SIZE);
+                                  plan.ldb, plan.stride_b, size);
+    matrices[2] = describe_matrix(c.data(), m, n, plan.ldc, plan.stride_c, sizeof(result));
     for (int i = 0; i < 3; i++) {
         const long lines = i ? n : m;
         if (l.box[i].packed)
             matrices[i] = describe_matrix((char *) workspace.data() + l.box[i].at, lines, k,
-                                          ld, lines * ld, SIZE);
+                                          ld, lines * ld, size);
         matrices[i].inner = l.box[i].inner;
         matrices[i].outer = l.box[i].outer;
         matrices[i].swizzle = l.box[i].swizzle;
     }
 }
 
+#ifdef WORK_M // simt_tma.cu
+#define BLOCKS 1
+
+static void call(void)
+{
+    const int m = (int) plan.m, n = (int) plan.n, k = (int) plan.k;
+    const result *added = plan.bias ? bias.data() : NULL;
+    const tensor_map maps[] = { { &matrices[0] }, { &matrices[1] } };
+    real *parts = workspace.data();
+
+#if SPLIT_K > 1
+    if (!strcmp(running, "mmt_add_parts"))
+        return mmt_add_parts(m, n, alpha, beta, NULL, 0, c.data(), 0, plan.ldc,
+                             plan.stride_c, parts, 0, added, 0);
+#endif
+#if DEAL == RUNS
+    if (!strcmp(running, "mmt_add_runs"))
+        return mmt_add_runs(m, n, k, alpha, beta, NULL, 0, c.data(), 0, plan.ldc,
+                            plan.stride_c, parts, 0, added, 0);
+#endif
+    mmt_gemm(maps[0], maps[1], m, n, k, alpha, beta, NULL, 0, c.data(), 0, plan.ldc,
+             plan.stride_c, parts, 0, added, 0);
+}
+#else
 static void call(void)
 {
     const int m = (int) plan.m, n = (int) plan.n, k = (int) plan.k;
@@ -159,19 +184,22 @@ static void call(void)
              m, n, k, alpha, beta, NULL, 0, c.data(), 0, plan.ldc, plan.stride_c, added, 0,
              parts, 0);
 }
+#endif
 
 static void run(const struct launch &l)
 {
     const int together = strcmp(l.entry, "mmt_gemm") ? 1 : BLOCKS;
+    const int threads = l.block[0] * l.block[1];
     running = l.entry;
     entry = call;
     machine.grid = { l.grid[0], l.grid[1], l.grid[2] };
+    machine.width = l.block[0];
     set_matrices(l);
     for (int z = 0; z < l.grid[2]; z++)
         for (int y = 0; y < l.grid[1]; y++)
             for (int x = 0; x < l.grid[0]; x += together) {
                 for (int rank = 0; rank < together; rank++)
-                    start_block(x + rank, y, z, rank, l.threads, l.shared);
+                    start_block(x + rank, y, z, rank, threads, l.shared);
                 run_cluster();
             }
 }

@@ -6,6 +6,7 @@
 static const struct mmt_caps caps = {
     .architecture = "sm_90a",
     .sm = 90,
+    .f64 = true,
     .sms = 4,
     .shared = 232448,
     .max_threads = 1024,
@@ -26,8 +27,8 @@ static unsigned width(const struct mmt_launch *launch)
 
 static void print_launch(const struct mmt_launch *launch)
 {
-    printf("%s %u %u %u %u %zu", launch->entry, width(launch), launch->grid[1],
-           launch->grid[2], launch->block[0], launch->shared);
+    printf("%s %u %u %u %u %u %zu", launch->entry, width(launch), launch->grid[1],
+           launch->grid[2], launch->block[0], launch->block[1], launch->shared);
     for (int i = 0; i < 3; i++) {
         const struct mmt_box *box = &launch->box[i];
         printf(" %u %u %u %d %zu", box->inner, box->outer, box->swizzle, box->packed,

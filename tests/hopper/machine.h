@@ -77,6 +77,7 @@ static struct {
     struct {
         int x, y, z;
     } grid;
+    int width; // threads of a block along x
 } machine;
 
 [[noreturn]] static void give_up(const char *why, long number)
@@ -104,6 +105,11 @@ static unsigned char *byte_of(struct block *block, unsigned address, int size)
     if (address % size)
         give_up("not aligned in shared memory", address);
     return &block->shared[address - FIRST_BYTE];
+}
+
+static unsigned address_of(struct block *block, const void *pointer)
+{
+    return FIRST_BYTE + (unsigned) ((const unsigned char *) pointer - block->shared.data());
 }
 
 // ---- waiting

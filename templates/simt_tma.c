@@ -1,0 +1,163 @@
+/* The knobs of simt_tma.cu, in the order in which that file names them. */
+#include "templates/simt.h"
+
+enum { STAGES = SIMT_KNOBS, NUM_KNOBS };
+
+static const struct mmt_knob knobs[NUM_KNOBS] = {
+    [TILE_M] = MMT_KNOB("TILE_M", "rows of C per block", 32, 64, 96, 128, 192, 256),
+    [TILE_N] = MMT_KNOB("TILE_N", "columns of C per block", 32, 64, 96, 128, 192, 256),
+    [TILE_K] = MMT_KNOB("TILE_K", "depth of one slot of the ring", 8, 16, 32),
+    [WORK_M] = MMT_KNOB("WORK_M", "rows of C per thread", 2, 4, 6, 8, 12, 16),
+    [WORK_N] = MMT_KNOB("WORK_N", "columns of C per thread", 2, 4, 6, 8, 12, 16),
+    MMT_SIMT_KNOBS,
+    [STAGES] = MMT_KNOB("STAGES", "slots of the ring in shared memory", 2, 3, 4, 5),
+};
+
+// clang-format off
+static const int seeds[][MMT_MAX_KNOBS] = {
+    /* tile, work, warp, lanes, vector of C, fragments, order, group, blocks, parts of k,
+     * deal, stages; those with vectors of 2 are for double precision */
+    { 256,  64, 32, 16, 8, 16, 2, PAIRS, 4, 1,   ROWS_ON, 16, 2, 1, TILES, 2 },
+    { 256, 128, 16, 8, 16,  8, 4,  ROWS, 4, 1, COLS_BACK,  8, 1, 1, TILES, 3 },
+    { 128, 128, 16, 8,  8, 16, 2, PAIRS, 2, 1, COLS_BACK, 16, 1, 1,  RUNS, 4 },
+    { 128, 128, 16, 8,  8,  8, 4,  ROWS, 2, 1, COLS_BACK, 16, 1, 1, TILES, 3 },
+    {  64,  64, 16, 8,  8,  8, 4, PAIRS, 2, 1, COLS_BACK, 16, 3, 1, TILES, 3 },
+    { 256, 128, 16, 8, 16,  8, 4,  ROWS, 1, 1, COLS_BACK,  8, 1, 1, TILES, 3 },
+    { 128, 128, 16, 8,  8,  8, 4,  ROWS, 1, 1, COLS_BACK,  8, 1, 1, TILES, 3 },
+    {  64,  64, 16, 8,  8,  8, 4,  ROWS, 1, 1, COLS_BACK,  8, 2, 1, TILES, 3 },
+    {  64,  64, 16, 8,  4,  4, 8,  ROWS, 1, 1, COLS_BACK,  4, 2, 4, TILES, 3 },
+    {  32,  32,  8, 4,  4,  8, 4,  ROWS, 1, 1, COLS_BACK,  1, 1, 1, TILES, 2 },
+};
+// clang-format on
+
+/* Bytes of a line of TILE_K elements. */
+static unsigned line_bytes(const int *v, mmt_type type)
+{
+    return (unsigned) v[TILE_K] * (unsigned) mmt_type_size(type);
+}
+
+/* Bytes of shared memory: the ring, and a barrier a slot. */
+static size_t shared_bytes(const int *v, mmt_type type)
+{
+    enum { BARRIER = 8 };
+    const size_t slot = line_bytes(v, type) * (size_t) (v[TILE_M] + v[TILE_N]);
+    return (size_t) v[STAGES] * (slot + BARRIER);
+}
+
+/* 32-bit registers that a thread cannot do without: sums, operands, of which a deep one
+ * has 16 bytes a line, and what a loop takes besides. */
+static unsigned registers(const int *v, const struct mmt_variant *variant)
+{
+    enum { BESIDES = 20, WORDS_OF_PIECE = 4 };
+    const int words = (int) mmt_type_size(variant->type) / 4;
+    const int a = v[WORK_M] * (variant->trans_a ? words * v[FRAGMENTS] : WORDS_OF_PIECE);
+    const int b = v[WORK_N] * (variant->trans_b ? WORDS_OF_PIECE : words * v[FRAGMENTS]);
+    return (unsigned) (words * v[WORK_M] * v[WORK_N] + a + b + BESIDES);
+}
+
+static const char *reject_deep(const int *v, const struct mmt_variant *variant)
+{
+    enum { PERIOD = 8 };
+    const bool deep_a = !variant->trans_a, deep_b = variant->trans_b;
+
+    if ((deep_a && v[WARP_M] * v[WORK_M] % PERIOD) ||
+        (deep_b && v[WARP_N] * v[WORK_N] % PERIOD))
+        return "a warp must own a multiple of 8 lines of an operand that runs along k";
+    if (deep_b && v[C_VECTOR] > 1)
+        return "where B runs along k a thread's columns are apart: C_VECTOR must be 1";
+    return NULL;
+}
+
+static const char *reject(const int *v, const struct mmt_variant *variant,
+                          const struct mmt_caps *caps)
+{
+    const mmt_type type = variant->type;
+    const char *why = mmt_simt_reject_shape(v, type);
+
+    if (caps->sm < 90)
+        return "the copy engine comes with sm_90";
+    if (!variant->aligned)
+        return "the copy engine takes operands that are aligned to 16 bytes alone";
+    if (!why && line_bytes(v, type) > 128)
+        why = "TILE_K elements may be at most 128 bytes, which the copy engine exchanges";
+    if (!why && mmt_simt_unrolled(v, v[TILE_K]) > 4096)
+        why = "TILE_K * WORK_M * WORK_N may be at most 4096, or the loop outgrows the "
+              "instruction cache";
+    if (!why)
+        why = mmt_simt_reject_threads(v, caps);
+    if (!why && mmt_simt_warp(v) != 32)
+        why = "WARP_M * WARP_N must be 32, a warp of CUDA";
+    if (!why)
+        why = reject_deep(v, variant);
+    if (!why)
+        why = mmt_simt_reject_resident(v, shared_bytes(v, type), registers(v, variant),
+                                       caps);
+    return why;
+}
+
+/* A tile of an operand, as it is stored. */
+static struct mmt_box box(const int *v, mmt_type type, int tile, bool deep)
+{
+    enum { AS_IT_IS = 16, PROMOTION = 128 };
+    const unsigned lines = (unsigned) tile, depth = (unsigned) v[TILE_K];
+    return (struct mmt_box){
+        .inner = deep ? depth : lines,
+        .outer = deep ? lines : depth,
+        .swizzle = deep ? line_bytes(v, type) : AS_IT_IS,
+        .promotion = PROMOTION,
+    };
+}
+
+static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
+                   struct mmt_launches *out)
+{
+    static const enum mmt_arg args[] = {
+        MMT_ARG_MAP_A, MMT_ARG_MAP_B,     MMT_ARG_M,    MMT_ARG_N,
+        MMT_ARG_K,     MMT_ARG_ALPHA,     MMT_ARG_BETA, MMT_ARG_SCALARS,
+        MMT_ARG_C,     MMT_ARG_WORKSPACE, MMT_ARG_BIAS, MMT_ARG_END,
+    };
+
+    mmt_simt_launch(v, p, shared_bytes(v, p->type), caps, out);
+    out->launch[0].args = args;
+    out->launch[0].box[0] = box(v, p->type, v[TILE_M], !p->trans_a);
+    out->launch[0].box[1] = box(v, p->type, v[TILE_N], p->trans_b);
+}
+
+static struct mmt_alignment alignment(const int *v, const mmt_problem *problem)
+{
+    enum { WHOLE = 16 };
+    const unsigned size = (unsigned) mmt_type_size(problem->type);
+    return (struct mmt_alignment){ WHOLE, WHOLE, size * (unsigned) v[C_VECTOR] };
+}
+
+/* Where a thread reads an operand along k, its lines come one by one, not in pieces. */
+static void define(const int *v, const struct mmt_variant *variant, struct mmt_text *text)
+{
+    (void) v;
+    if (!variant->trans_a)
+        mmt_text_add(text, "#define PIECE_M 1\n");
+    if (variant->trans_b)
+        mmt_text_add(text, "#define PIECE_N 1\n");
+}
+
+const struct mmt_template mmt_template_simt_tma = {
+    .name = "simt_tma",
+    .what = "register tiles fed by the copy engine of sm_90, without tensor cores",
+    .op = MMT_GEMM,
+    .types = MMT_PLAIN_TYPES,
+    .fused = true,
+    .aligned_only = true,
+    .dialects = MMT_CUDA_CXX,
+    .kinds = MMT_GPU,
+    .file = "simt_tma.cu",
+    .helpers = { "hopper.h", "grid.h", "tiles.h", "runs.h", "register_tile.h" },
+    .knobs = knobs,
+    .num_knobs = NUM_KNOBS,
+    .reject = reject,
+    .refuse = mmt_simt_refuse,
+    .launch = launch,
+    .alignment = alignment,
+    .define = define,
+    .seeds = seeds,
+    .num_seeds = sizeof(seeds) / sizeof(seeds[0]),
+};

@@ -1,0 +1,306 @@
+// simt_tma - C = alpha*A*B + beta*C by ordinary multiply-adds on what the copy engine brings.
+//
+// One block computes a TILE_M x TILE_N tile of C. One of its threads asks the copy engine
+// (TMA, sm_90 on) for tiles of A and B, TILE_K deep, which land in a ring of STAGES slots as
+// they are stored; no other thread has anything to do with it. A barrier a slot says that it has
+// landed, and the block's, each time, that all have read it: not only asked for it, since the
+// engine does not stand in line with what threads ask of shared memory, but for a fence. A thread
+// owns WORK_M x WORK_N elements of C (register_tile.h):
+//
+//              TILE_N
+//             [  B  ]  TILE_K
+//     TILE_K  +-----+
+//   [   A   ] |  C  |  TILE_M
+//             +-----+
+//
+// An operand stored along k is deep: a line of the tile, TILE_K elements, is a row of at most
+// 128 bytes, whose 16-byte pieces are exchanged so that neighbouring lines have the same depths
+// in different banks. A thread reads one piece of each of its lines, which serves MAX_VECTOR
+// steps. An operand stored across k is flat, and read step by step.
+//
+// Where C has few tiles, SPLIT_K blocks share one: each multiplies a part of k and leaves
+// its sums in the workspace, and mmt_add_parts adds them up. Or blocks stay and compute one
+// tile after the other, and share what is left in the end (DEAL, runs.h).
+//
+// Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), SPLIT_K, batch); then
+// mmt_add_parts where SPLIT_K > 1. Where blocks stay: grid (blocks, 1, batch); then
+// mmt_add_runs where DEAL is RUNS. Helpers: hopper.h, grid.h, tiles.h, runs.h,
+// register_tile.h.
+
+#ifndef TILE_M
+#define TILE_M 128            // rows of C per block
+#endif
+#ifndef TILE_N
+#define TILE_N 128            // columns of C per block
+#endif
+#ifndef TILE_K
+#define TILE_K 16             // depth of one slot of the ring
+#endif
+#ifndef WORK_M
+#define WORK_M 8              // rows of C per thread
+#endif
+#ifndef WORK_N
+#define WORK_N 8              // columns of C per thread
+#endif
+#ifndef WARP_M
+#define WARP_M 8              // threads of a warp down the tile
+#endif
+#ifndef WARP_N
+#define WARP_N 4              // threads of a warp across the tile
+#endif
+#ifndef LANES
+#define LANES 0               // a warp's threads run: 0 along rows, 1 down columns,
+#endif                        // 2 along pairs of rows
+#ifndef C_VECTOR
+#define C_VECTOR 1            // elements of C per store to global memory
+#endif
+#ifndef FRAGMENTS
+#define FRAGMENTS 2           // 2: fetch the operands of the next step during this one
+#endif
+#ifndef FMA_ORDER
+#define FMA_ORDER 3           // order of a step's multiply-adds: 0 rows, 1 columns,
+#endif                        // 2 rows_serpentine, 3 columns_serpentine,
+                              // 4 blocks2x2_serpentine, 5 blocks2x2_down
+#ifndef GROUP
+#define GROUP 8               // rows of tiles that neighbouring blocks share
+#endif
+#ifndef MIN_BLOCKS
+#define MIN_BLOCKS 1          // blocks that a multiprocessor should hold at least
+#endif
+#ifndef SPLIT_K
+#define SPLIT_K 1             // blocks that share a tile of C
+#endif
+#ifndef DEAL
+#define DEAL 0                // blocks get 0 one tile, 1 one after the other, 2 equal runs
+#endif                        // of what is left in the end, besides
+#ifndef STAGES
+#define STAGES 3              // slots of the ring
+#endif
+
+#define DEEP_A TURN_A
+#define DEEP_B TURN_B
+
+// Steps for which a thread holds an operand at once.
+#define SPAN(deep) ((deep) ? MAX_VECTOR : 1)
+#define SPAN_A     SPAN(DEEP_A)
+#define SPAN_B     SPAN(DEEP_B)
+#define LONGER     (SPAN_A > SPAN_B ? SPAN_A : SPAN_B)
+
+#define BYTES_REAL ((int) sizeof(real))
+#define SPACE_A    (TILE_K * TILE_M)
+#define SPACE_B    (TILE_K * TILE_N)
+#define SLOT       (SPACE_A + SPACE_B)
+#define PIECES     (TILE_K / MAX_VECTOR)   // 16-byte pieces of a line of a deep operand
+
+// The step at which the next slot's first operands are wanted, and at which this slot's last
+// ones are read.
+#define WANTS_NEXT (TILE_K - LONGER)
+#define READS_LAST (TILE_K - FRAGMENTS)
+
+#if TILE_M % BANKS || TILE_N % BANKS || TILE_K % 8 || PIECES > 8
+#error "a tile must hold whole rows of banks, and at most 128 bytes along k"
+#endif
+
+// ---- the ring -------------------------------------------------------------------------
+
+// The slot that is read next, and whether the ring has been round an odd number of times.
+struct place {
+    int slot;
+    unsigned odd;
+};
+
+DEVICE_FN place after(place at)
+{
+    return at.slot == STAGES - 1 ? place{ 0, at.odd ^ 1 } : place{ at.slot + 1, at.odd };
+}
+
+// Address in shared memory of a slot's barrier.
+DEVICE_FN unsigned full(unsigned ring, int slot)
+{
+    return ring + STAGES * SLOT * BYTES_REAL + 8 * slot;
+}
+
+DEVICE_FN void start_ring(unsigned ring)
+{
+    for (int s = 0; s < STAGES; s++)
+        barrier_init(full(ring, s), 1);
+    barriers_ready();
+}
+
+DEVICE_FN void await_slot(unsigned ring, place at)
+{
+    barrier_wait(full(ring, at.slot), at.odd);
+}
+
+// Ask for the tiles of a job that begin at that depth, if there are any. Nobody reads the slot.
+DEVICE_FN void ask(unsigned ring, int slot, const tensor_map *a, const tensor_map *b,
+                   const struct job *job, int depth)
+{
+    const unsigned to = ring + slot * (SLOT * BYTES_REAL), landed = full(ring, slot);
+
+    if (depth >= job->end)
+        return;
+    barrier_expect(landed, SLOT * BYTES_REAL);
+    copy_in(to, a, DEEP_A ? depth : job->row, DEEP_A ? job->row : depth, BLOCK_Z, landed, 0);
+    copy_in(to + SPACE_A * BYTES_REAL, b, DEEP_B ? depth : job->column,
+            DEEP_B ? job->column : depth, BLOCK_Z, landed, 0);
+}
+
+// ---- operands -------------------------------------------------------------------------
+
+// The engine exchanges the pieces of a deep operand's line by this number of it, in shared
+// memory's rows of 128 bytes.
+DEVICE_FN int exchange(int line)
+{
+    return line * TILE_K / BANKS % PIECES;
+}
+
+// Where a thread's first line is in its operand's tile, in elements; of a deep one, its first
+// piece.
+DEVICE_FN int first_element(int line, bool deep)
+{
+    return deep ? line * TILE_K + exchange(line) * MAX_VECTOR : line;
+}
+
+// One of SPAN equal shares of a thread's operands for the SPAN steps of a group. Constants: the
+// lines of the tile, the thread's, those in a piece of 16 bytes, and a warp's threads.
+template <int tile, int work, int piece, int warp, bool deep>
+DEVICE_FN void take_share(real now[SPAN(deep)][work], const SHARED_PTR real *shared, int first,
+                          int group, int share)
+{
+    if (!deep) {
+        take(now[0], shared + group * tile, first, 0, work, piece, warp * piece);
+        return;
+    }
+    UNROLL
+    for (int l = 0; l < work; l += SPAN(deep)) {
+        const int i = smaller(l + share, work - 1);
+        const int bits = (exchange(i * warp) ^ group) * MAX_VECTOR;
+        real line[MAX_VECTOR];
+        read_shared(line, shared + (first ^ bits) + i * warp * TILE_K, MAX_VECTOR);
+        UNROLL
+        for (int u = 0; u < SPAN(deep); u++)
+            now[u][i] = line[u];
+    }
+}
+
+// A thread's operands: `now` for steps that come, of `group` groups from its place in a slot on.
+DEVICE_FN void take_a(real now[SPAN_A][WORK_M], const SHARED_PTR real *shared, int first,
+                      int group, int share)
+{
+    take_share<TILE_M, WORK_M, PIECE_M, WARP_M, DEEP_A>(now, shared, first, group, share);
+}
+
+DEVICE_FN void take_b(real now[SPAN_B][WORK_N], const SHARED_PTR real *shared, int first,
+                      int group, int share)
+{
+    take_share<TILE_N, WORK_N, PIECE_N, WARP_N, DEEP_B>(now, shared, first, group, share);
+}
+
+// Whether the share is read at step u: one after the other for the next group, or, with one
+// fragment, all at once for the group that begins.
+DEVICE_FN bool is_due(int share, int u, int span)
+{
+    return FRAGMENTS == 2 ? share == u % span : u % span == 0;
+}
+
+// ---- the kernel -----------------------------------------------------------------------
+
+KERNEL BLOCK_SIZE_RESIDENT(THREADS, 1, MIN_BLOCKS)
+void mmt_gemm(const __grid_constant__ tensor_map map_a,
+              const __grid_constant__ tensor_map map_b,
+              int m, int n, int k, real alpha, real beta,
+              const GLOBAL real *scalars, wide scalars_start,
+              GLOBAL real *c, wide c_start, int ldc, wide c_stride,
+              GLOBAL real *workspace, wide workspace_start,
+              const GLOBAL real *bias, wide bias_start)
+{
+    SHARED_RING(real, shared);
+    const unsigned ring = (unsigned) __cvta_generic_to_shared(shared), tid = THREAD_X;
+    real now_a[FRAGMENTS][SPAN_A][WORK_M], now_b[FRAGMENTS][SPAN_B][WORK_N];
+    real sum[WORK_M][WORK_N];
+
+    NEXT_MAY_BEGIN();
+    if (tid == 0)
+        start_ring(ring);
+    BARRIER();
+    AWAIT_LAUNCH();
+    if (scalars) {
+        alpha = scalars[scalars_start];
+        beta = scalars[scalars_start + 1];
+    }
+    if (alpha == 0)
+        k = 0;
+
+    struct job job;
+    struct place at = { 0, 0 };
+    int in_tile_m, in_tile_n;
+    find_lines(tid, &in_tile_m, &in_tile_n);
+
+    NO_UNROLL
+    for (int turn = 0; find_job(turn, m, n, k, &job); turn++) {
+        GLOBAL real *to = c + start_of_c(c_start + BLOCK_Z * c_stride, ldc, &job);
+
+        start_sums(sum);
+        if (tid == 0) {
+            struct place to_fill = at;
+            NO_UNROLL
+            for (int s = 0; s < STAGES; s++, to_fill = after(to_fill))
+                ask(ring, to_fill.slot, &map_a, &map_b, &job, job.begin + s * TILE_K);
+        }
+
+        // Places of this thread's operands in the slot that is read, in elements of the ring.
+        int first_m = at.slot * SLOT + first_element(in_tile_m, DEEP_A);
+        int first_n = at.slot * SLOT + SPACE_A + first_element(in_tile_n, DEEP_B);
+
+        if (FRAGMENTS == 2 && job.begin < job.end) {
+            await_slot(ring, at);
+            UNROLL
+            for (int s = 0; s < SPAN_A; s++)
+                take_a(now_a[0], shared, first_m, 0, s);
+            UNROLL
+            for (int s = 0; s < SPAN_B; s++)
+                take_b(now_b[0], shared, first_n, 0, s);
+        }
+
+        NO_UNROLL
+        for (int depth = job.begin; depth < job.end; depth += TILE_K) {
+            const place next = after(at);
+            const int on = (next.slot - at.slot) * SLOT;
+            UNROLL
+            for (int u = 0; u < TILE_K; u++) {
+                if (FRAGMENTS == 1 && u == 0)
+                    await_slot(ring, at);
+                if (FRAGMENTS == 2 && u == WANTS_NEXT && depth + TILE_K < job.end)
+                    await_slot(ring, next);
+
+                const int group_a = u / SPAN_A + FRAGMENTS - 1;
+                const int group_b = u / SPAN_B + FRAGMENTS - 1;
+                const bool wraps_a = group_a == TILE_K / SPAN_A;
+                const bool wraps_b = group_b == TILE_K / SPAN_B;
+                UNROLL
+                for (int s = 0; s < SPAN_A; s++)
+                    if (is_due(s, u, SPAN_A))
+                        take_a(now_a[group_a % FRAGMENTS], shared,
+                           first_m + (wraps_a ? on : 0), wraps_a ? 0 : group_a, s);
+                UNROLL
+                for (int s = 0; s < SPAN_B; s++)
+                    if (is_due(s, u, SPAN_B))
+                        take_b(now_b[group_b % FRAGMENTS], shared,
+                           first_n + (wraps_b ? on : 0), wraps_b ? 0 : group_b, s);
+                multiply_add(sum, now_a[u / SPAN_A % FRAGMENTS][u % SPAN_A],
+                             now_b[u / SPAN_B % FRAGMENTS][u % SPAN_B]);
+                if (u == READS_LAST) {
+                    shared_ready();
+                    BARRIER();
+                    if (tid == 0)
+                        ask(ring, at.slot, &map_a, &map_b, &job, depth + STAGES * TILE_K);
+                }
+            }
+            at = next, first_m += on, first_n += on;
+        }
+
+        store_job(&job, to, workspace + workspace_start, sum, m, n, ldc, in_tile_m,
+                  in_tile_n, alpha, beta, bias + bias_start);
+    }
+}
