@@ -62,12 +62,11 @@ static void remember(const struct mmt_binary *binary, const char *key)
     char why[256];
 
     warning_key(key, &name);
-    if (name.failed)
-        return;
-    if (mmt_log_warns(binary->log, why))
+    if (!name.failed && mmt_log_warns(binary->log, why))
         mmt_cache_put(name.data, &(struct mmt_binary){ .data = binary->log,
                                                        .size = strlen(binary->log) + 1 });
-    mmt_cache_put(key, binary);
+    if (!name.failed)
+        mmt_cache_put(key, binary);
     mmt_text_finish(&name);
 }
 

@@ -18,6 +18,7 @@ DEVICE_FN unsigned keep(unsigned value)
     extern __shared__ __align__(1024) unsigned char mmt_tiles[];                     \
     const unsigned name = keep((unsigned) __cvta_generic_to_shared(mmt_tiles))
 
+// The same as an array.
 #define SHARED_RING(type, name)                                                      \
     extern __shared__ __align__(1024) unsigned char mmt_tiles[];                     \
     type *name = (type *) mmt_tiles

@@ -14,7 +14,7 @@
 #define BANKS (8 * MAX_VECTOR)   // elements in one row of shared memory's banks
 
 #define PIECE(work) ((work) % MAX_VECTOR == 0 ? MAX_VECTOR : (work) % 2 == 0 ? 2 : 1)
-#ifndef PIECE_M
+#ifndef PIECE_M                  // a kernel whose tiles stand otherwise says 1
 #define PIECE_M     PIECE(WORK_M)
 #endif
 #ifndef PIECE_N

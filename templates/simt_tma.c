@@ -17,8 +17,9 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
 static const int seeds[][MMT_MAX_KNOBS] = {
     /* tile, work, warp, lanes, vector of C, fragments, order, group, blocks, parts of k,
      * deal, stages; those with vectors of 2 are for double precision */
+    { 256, 128, 16, 8, 16,  8, 4,  ROWS, 4, 2, ROWS_BACK,  8, 1, 1, TILES, 3 },
+    {  64, 128, 16, 8, 16,  8, 4,  ROWS, 4, 2, ROWS_BACK, 16, 1, 1, TILES, 3 },
     { 256,  64, 32, 16, 8, 16, 2, PAIRS, 4, 1,   ROWS_ON, 16, 2, 1, TILES, 2 },
-    { 256, 128, 16, 8, 16,  8, 4,  ROWS, 4, 1, COLS_BACK,  8, 1, 1, TILES, 3 },
     { 128, 128, 16, 8,  8, 16, 2, PAIRS, 2, 1, COLS_BACK, 16, 1, 1,  RUNS, 4 },
     { 128, 128, 16, 8,  8,  8, 4,  ROWS, 2, 1, COLS_BACK, 16, 1, 1, TILES, 3 },
     {  64,  64, 16, 8,  8,  8, 4, PAIRS, 2, 1, COLS_BACK, 16, 3, 1, TILES, 3 },
@@ -140,6 +141,9 @@ static void define(const int *v, const struct mmt_variant *variant, struct mmt_t
         mmt_text_add(text, "#define PIECE_N 1\n");
 }
 
+/* Tried only where it is named: cards of sm_90 have tensor cores for f64, `simt` serves
+ * f32 and i32 as well but where both operands are flat, and a search that tried it for
+ * each of these found less else. */
 const struct mmt_template mmt_template_simt_tma = {
     .name = "simt_tma",
     .what = "register tiles fed by the copy engine of sm_90, without tensor cores",
@@ -148,7 +152,6 @@ const struct mmt_template mmt_template_simt_tma = {
     .fused = true,
     .aligned_only = true,
     .dialects = MMT_CUDA_CXX,
-    .kinds = MMT_GPU,
     .file = "simt_tma.cu",
     .helpers = { "hopper.h", "grid.h", "tiles.h", "runs.h", "register_tile.h" },
     .knobs = knobs,

@@ -162,18 +162,17 @@ DEVICE_FN int first_element(int line, bool deep)
     return deep ? line * TILE_K + exchange(line) * MAX_VECTOR : line;
 }
 
-// One of SPAN equal shares of a thread's operands for the SPAN steps of a group. Constants: the
-// lines of the tile, the thread's, those in a piece of 16 bytes, and a warp's threads.
+// Every SPAN-th of a thread's operands, from that one on, for the SPAN steps of a group; the last
+// of them once more where they are fewer. Constants: the lines of the tile, the thread's, those in
+// a piece of 16 bytes, and a warp's threads.
 template <int tile, int work, int piece, int warp, bool deep>
 DEVICE_FN void take_share(real now[SPAN(deep)][work], const SHARED_PTR real *shared, int first,
                           int group, int share)
 {
-    if (!deep) {
+    if (!deep)
         take(now[0], shared + group * tile, first, 0, work, piece, warp * piece);
-        return;
-    }
     UNROLL
-    for (int l = 0; l < work; l += SPAN(deep)) {
+    for (int l = 0; deep && l < work; l += SPAN(deep)) {
         const int i = smaller(l + share, work - 1);
         const int bits = (exchange(i * warp) ^ group) * MAX_VECTOR;
         real line[MAX_VECTOR];
@@ -184,7 +183,6 @@ DEVICE_FN void take_share(real now[SPAN(deep)][work], const SHARED_PTR real *sha
     }
 }
 
-// A thread's operands: `now` for steps that come, of `group` groups from its place in a slot on.
 DEVICE_FN void take_a(real now[SPAN_A][WORK_M], const SHARED_PTR real *shared, int first,
                       int group, int share)
 {
@@ -274,20 +272,18 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
                 if (FRAGMENTS == 2 && u == WANTS_NEXT && depth + TILE_K < job.end)
                     await_slot(ring, next);
 
-                const int group_a = u / SPAN_A + FRAGMENTS - 1;
-                const int group_b = u / SPAN_B + FRAGMENTS - 1;
-                const bool wraps_a = group_a == TILE_K / SPAN_A;
-                const bool wraps_b = group_b == TILE_K / SPAN_B;
+                // Those that are read now; behind a slot's last group, the next one's first.
+                const int a = u / SPAN_A + FRAGMENTS - 1, b = u / SPAN_B + FRAGMENTS - 1;
+                const int from_a = first_m + (a == TILE_K / SPAN_A ? on : 0);
+                const int from_b = first_n + (b == TILE_K / SPAN_B ? on : 0);
                 UNROLL
                 for (int s = 0; s < SPAN_A; s++)
                     if (is_due(s, u, SPAN_A))
-                        take_a(now_a[group_a % FRAGMENTS], shared,
-                           first_m + (wraps_a ? on : 0), wraps_a ? 0 : group_a, s);
+                        take_a(now_a[a % FRAGMENTS], shared, from_a, a % (TILE_K / SPAN_A), s);
                 UNROLL
                 for (int s = 0; s < SPAN_B; s++)
                     if (is_due(s, u, SPAN_B))
-                        take_b(now_b[group_b % FRAGMENTS], shared,
-                           first_n + (wraps_b ? on : 0), wraps_b ? 0 : group_b, s);
+                        take_b(now_b[b % FRAGMENTS], shared, from_b, b % (TILE_K / SPAN_B), s);
                 multiply_add(sum, now_a[u / SPAN_A % FRAGMENTS][u % SPAN_A],
                              now_b[u / SPAN_B % FRAGMENTS][u % SPAN_B]);
                 if (u == READS_LAST) {

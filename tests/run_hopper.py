@@ -182,7 +182,7 @@ FAULTS = [
     ('a slot is filled with what it held', RING, 'depth + STAGES * TILE_K);',
      'depth + (STAGES - 1) * TILE_K);'),
     ('pieces stay where they are', RING, 'return line * TILE_K / BANKS % PIECES;', 'return 0;'),
-    ("a slot's last step has the first operands of it again", FLAT, 'first_m + (wraps_a ? on : 0)', 'first_m'),
+    ("a slot's last step has the first operands of it again", FLAT, 'a == TILE_K / SPAN_A ? on : 0', '0'),
     ("a block's last tile stays in registers", LATE,
      'store_parcel(last, map_c, pieces, thread, group);', '(void) last;'),
     ('a piece takes the sums of another', LATE, '[p % PIECES * (PIECE_N / 4)]',

@@ -15,6 +15,7 @@ MMTUNE = sys.argv[1]
 KERNELS = [
     ("f32", "nn", "simt"), ("f32", "tt", "simt SPLIT_K=4"), ("f64", "nn", "simt DEAL=runs"),
     ("f32", "nn", "simt_async"), ("f32", "tn", "simt_async SPLIT_K=2"),
+    ("f64", "nn", "simt_tma"), ("f32", "tn", "simt_tma DEAL=runs"), ("f64", "nt", "simt_tma SPLIT_K=2"),
     ("f64", "nn", "dmma"), ("f64", "nt", "dmma SPLIT_K=2"),
     ("bf16", "nn", "mma"), ("tf32", "nn", "mma SPLIT_K=2"),
     ("f32", "nn", "skinny"), ("f32", "nt", "skinny SPLIT_K=4"), ("f32", "nn", "small"),

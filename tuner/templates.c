@@ -132,14 +132,14 @@ static void print_template(const struct mmt_template *template)
     printf("%s: %s\n", template->name, template->what);
     if (template->op != MMT_GEMM)
         printf("  computes %s: %s\n", op->name, op->what);
-    printf("  in %s, %s, meant for %s;", template->file,
+    printf("  in %s, %s, %s;", template->file,
            template->dialects == MMT_CUDA_CXX   ? "CUDA"
            : template->dialects == MMT_OPENCL_C ? "OpenCL"
                                                 : "CUDA and OpenCL",
-           template->kinds == MMT_GPU   ? "GPUs"
-           : template->kinds == MMT_CPU ? "CPUs"
-           : template->kinds            ? "GPUs and CPUs"
-                                        : "studies: tried where it is named");
+           template->kinds == MMT_GPU   ? "meant for GPUs"
+           : template->kinds == MMT_CPU ? "meant for CPUs"
+           : template->kinds            ? "meant for GPUs and CPUs"
+                                        : "tried only where it is named");
     for (int type = 0; type < MMT_NUM_TYPES; type++)
         if (template->types & 1u << type)
             printf(" %s", mmt_type_name(type));

@@ -12,7 +12,7 @@ DEVICE_FN unsigned keep(unsigned value)
     return value;
 }
 
-#define SHARED_TILES(name) const unsigned name = FIRST_BYTE
+#define SHARED_TILES(name)      const unsigned name = FIRST_BYTE
 #define SHARED_RING(type, name) type *name = (type *) machine.fiber->block->shared.data()
 
 // ---- barriers

@@ -109,7 +109,8 @@ static unsigned char *byte_of(struct block *block, unsigned address, int size)
 
 static unsigned address_of(struct block *block, const void *pointer)
 {
-    return FIRST_BYTE + (unsigned) ((const unsigned char *) pointer - block->shared.data());
+    return FIRST_BYTE +
+           (unsigned) ((const unsigned char *) pointer - block->shared.data());
 }
 
 // ---- waiting

@@ -26,10 +26,10 @@
 #define __grid_constant__
 #define __launch_bounds__(...)
 #define __cluster_dims__(...)
-#define __shfl_sync(mask, value, lane) (value) // of values that are the same in a warp
-#define __syncthreads()                numbered_sync(0, machine.fiber->block->threads)
-#define __syncwarp()                   warp_sync()
-#define gridDim                        machine.grid
+#define __shfl_sync(mask, value, lane)    (value) // of values that are the same in a warp
+#define __syncthreads()                   numbered_sync(0, machine.fiber->block->threads)
+#define __syncwarp()                      warp_sync()
+#define gridDim                           machine.grid
 #define __cvta_generic_to_shared(pointer) address_of(machine.fiber->block, pointer)
 
 #if defined(TYPE_I8) || defined(TYPE_I32)
