@@ -101,7 +101,7 @@ static bool choose_target(struct mmt_nvrtc *nvrtc, int sm, char why[256])
     }
     nvrtc->cubin = best == sm && nvrtc->functions->nvrtcGetCUBIN &&
                    nvrtc->functions->nvrtcGetCUBINSize;
-    nvrtc->keeps_operands = nvrtc->cubin && best == 90;
+    nvrtc->keeps_operands = nvrtc->cubin && best == 90 && !getenv("MMTUNE_AS_COMPILED");
     snprintf(nvrtc->architecture, sizeof(nvrtc->architecture), "%s_%d%s",
              nvrtc->cubin ? "sm" : "compute", best,
              nvrtc->cubin && best >= 90 && nvrtc->version >= 12000 ? "a" : "");

@@ -22,7 +22,8 @@ struct mmt_nvrtc {
 
 /* Opens the newest NVRTC of this machine that compiles for devices of compute capability
  * sm / 10 and is not newer than the driver. MMTUNE_NVRTC names one outright. A device
- * that is newer than the compiler gets PTX. MMT_ERROR_UNSUPPORTED, with a sentence, where
+ * that is newer than the compiler gets PTX. With MMTUNE_AS_COMPILED in the environment
+ * cubins stay as they are made. MMT_ERROR_UNSUPPORTED, with a sentence, where
  * there is none, or where all are too new for the device. */
 mmt_status mmt_nvrtc_open(int sm, struct mmt_nvrtc **out, mmt_error *err);
 void mmt_nvrtc_close(struct mmt_nvrtc *nvrtc);

@@ -206,5 +206,7 @@ int main(void)
     test_left_alone();
     test_compiled("null:sm_90", true);
     test_compiled("null:sm_80", false);
+    setenv("MMTUNE_AS_COMPILED", "1", 1);
+    test_compiled("null:sm_90", false);
     return test_end("cubin");
 }
