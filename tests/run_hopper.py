@@ -190,7 +190,7 @@ FAULTS = [
 ]
 
 
-FLAGS = ['-std=c++17', '-O2', '-w', '-U_FORTIFY_SOURCE']
+FLAGS = ['-std=c++17', '-O1', '-w', '-U_FORTIFY_SOURCE']
 
 
 class Wrong(Exception):
