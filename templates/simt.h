@@ -1,16 +1,17 @@
-/* What the knobs of simt.c and simt_async.c say alike: a thread's own elements of C, as
- * register_tile.h has them, and how tiles are dealt to blocks. */
+/* What the knobs of simt.c, simt_async.c and simt_tma.c say alike: a thread's own
+ * elements of C, as register_tile.h has them, and how tiles are dealt to blocks. */
 #ifndef MMT_TEMPLATES_SIMT_H
 #define MMT_TEMPLATES_SIMT_H
 
 #include "templates/gemm.h"
 
-/* The first knobs of both; each has others from SIMT_KNOBS on. */
+/* The first knobs of all; each has others from SIMT_KNOBS on, those with a ring one. */
 // clang-format off
 enum {
     TILE_M, TILE_N, TILE_K, WORK_M, WORK_N, WARP_M, WARP_N, LANES,
     C_VECTOR, FRAGMENTS, FMA_ORDER, GROUP, MIN_BLOCKS, SPLIT_K, DEAL,
     SIMT_KNOBS,
+    STAGES = SIMT_KNOBS, RING_KNOBS,
 };
 // clang-format on
 
@@ -29,7 +30,7 @@ static const char *const mmt_simt_orders[] = {
     "blocks2x2_down",
 };
 
-/* The knobs whose values are the same in both. */
+/* The knobs whose values are the same in all. */
 // clang-format off
 #define MMT_SIMT_KNOBS                                                                   \
     [WARP_M] = MMT_KNOB("WARP_M", "threads of a warp down the tile", 1, 2, 4, 8, 16,     \
@@ -51,6 +52,16 @@ static const char *const mmt_simt_orders[] = {
     [DEAL] = { "DEAL",                                                                   \
                "a block's work: a tile, one after the other, or runs of the rest, too",      \
                3, { TILES, ROUNDS, RUNS }, mmt_simt_deals }
+
+/* All knobs of kernels whose tiles come through a ring in shared memory. */
+#define MMT_SIMT_RING_KNOBS                                                              \
+    [TILE_M] = MMT_KNOB("TILE_M", "rows of C per block", 32, 64, 96, 128, 192, 256),     \
+    [TILE_N] = MMT_KNOB("TILE_N", "columns of C per block", 32, 64, 96, 128, 192, 256),  \
+    [TILE_K] = MMT_KNOB("TILE_K", "depth of one slot of the ring", 8, 16, 32),           \
+    [WORK_M] = MMT_KNOB("WORK_M", "rows of C per thread", 2, 4, 6, 8, 12, 16),           \
+    [WORK_N] = MMT_KNOB("WORK_N", "columns of C per thread", 2, 4, 6, 8, 12, 16),        \
+    MMT_SIMT_KNOBS,                                                                      \
+    [STAGES] = MMT_KNOB("STAGES", "slots of the ring in shared memory", 2, 3, 4, 5)
 // clang-format on
 
 static inline int mmt_simt_warp(const int *v)

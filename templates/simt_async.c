@@ -1,17 +1,7 @@
 /* The knobs of simt_async.cu, in the order in which that file names them. */
 #include "templates/simt.h"
 
-enum { STAGES = SIMT_KNOBS, NUM_KNOBS };
-
-static const struct mmt_knob knobs[NUM_KNOBS] = {
-    [TILE_M] = MMT_KNOB("TILE_M", "rows of C per block", 32, 64, 96, 128, 192, 256),
-    [TILE_N] = MMT_KNOB("TILE_N", "columns of C per block", 32, 64, 96, 128, 192, 256),
-    [TILE_K] = MMT_KNOB("TILE_K", "depth of one slot of the ring", 8, 16, 32),
-    [WORK_M] = MMT_KNOB("WORK_M", "rows of C per thread", 2, 4, 6, 8, 12, 16),
-    [WORK_N] = MMT_KNOB("WORK_N", "columns of C per thread", 2, 4, 6, 8, 12, 16),
-    MMT_SIMT_KNOBS,
-    [STAGES] = MMT_KNOB("STAGES", "slots of the ring in shared memory", 2, 3, 4, 5),
-};
+static const struct mmt_knob knobs[RING_KNOBS] = { MMT_SIMT_RING_KNOBS };
 
 // clang-format off
 static const int seeds[][MMT_MAX_KNOBS] = {
@@ -91,7 +81,7 @@ const struct mmt_template mmt_template_simt_async = {
     .file = "simt_async.cu",
     .helpers = { "ptx.h", "grid.h", "tiles.h", "runs.h", "vectors.h", "register_tile.h" },
     .knobs = knobs,
-    .num_knobs = NUM_KNOBS,
+    .num_knobs = RING_KNOBS,
     .reject = reject,
     .refuse = mmt_simt_refuse,
     .launch = launch,
