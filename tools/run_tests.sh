@@ -47,10 +47,9 @@ other_build() {
     test_build "$folder" "$@"
 }
 
-# One more at a time than there are cores: some tests wait for most of their time.
 test_build() {
     local code=0
-    meson test -C "$1" --num-processes "$(($(nproc) + 1))" --print-errorlogs "${@:2}" || code=$?
+    meson test -C "$1" --print-errorlogs "${@:2}" || code=$?
     [ "$code" = 0 ] || failed_builds+=("$1")
     return "$code"
 }
