@@ -97,8 +97,8 @@ static mmt_problem make_problem(mmt_type type, int transposes, bool odd, int64_t
     return p;
 }
 
-/* Every layout in f32, and for the other types one that has everything; each problem takes
- * a quarter of a second to choose for. */
+/* Every layout in f32, and for the other types one that has everything; each problem
+ * takes a quarter of a second to choose for. */
 static void check_all(mmt_device *device, void *self)
 {
     for (int transposes = 0; transposes < 4; transposes++) {
