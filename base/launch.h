@@ -45,16 +45,22 @@ enum mmt_arg {
     MMT_ARG_MAP_C,
 };
 
+/* What a map of A or B describes: the operand, or a copy of it in the workspace that an
+ * earlier launch made, whose rows begin at multiples of 16 bytes. */
+enum mmt_packed {
+    MMT_AS_STORED,
+    MMT_PACKED_DEEP, /* the rows of A or the columns of B, one after the other */
+    MMT_PACKED_FLAT, /* the columns of A or the rows of B, one after the other */
+};
+
 /* What a copy engine moves at once: `inner` elements of each of `outer` rows. In shared
  * memory they stand row after row, in 16-byte pieces that are exchanged ("swizzled")
  * within that many bytes, the length of a row: 16 (as they are), 32, 64 or 128. */
 struct mmt_box {
     unsigned inner, outer, swizzle;
     unsigned promotion; /* bytes the last-level cache gets at once: 0, 64, 128, 256 */
-    bool packed; /* the matrix is a copy of the operand, which an earlier launch wrote to
-                  * the workspace: the rows of A or the columns of B, one after the other,
-                  * each beginning at a multiple of 16 bytes */
-    size_t at;   /* where in the workspace, bytes */
+    enum mmt_packed packed;
+    size_t at; /* of a copy: where in the workspace, bytes */
 };
 
 enum { MMT_MAX_LAUNCHES = 4 };
@@ -66,6 +72,7 @@ struct mmt_launch {
     const char *entry;        /* the kernel's name in the text */
     const enum mmt_arg *args; /* ends with MMT_ARG_END */
     unsigned grid[3], block[3];
+    size_t workspace_at;   /* where MMT_ARG_WORKSPACE begins in the workspace, bytes */
     size_t shared;         /* bytes of dynamic shared memory (CUDA); also what an
                             * OpenCL text declares as local memory */
     struct mmt_box box[3]; /* of A, B and C, where there are maps of them */

@@ -424,13 +424,16 @@ static struct mmt_tensor tensor_of(const struct stored *matrix, int64_t first,
     };
 }
 
-/* A packed operand in the workspace, where every part of the batch has its turn. */
+/* The copy of an operand of so many lines along k, in the workspace, where every part of
+ * the batch has its turn. */
 static struct stored packed(const mmt_problem *p, int64_t lines, const mmt_args *args,
                             const struct mmt_box *box)
 {
-    int64_t per_line = 16 / (int64_t) mmt_type_size(p->type);
-    int64_t ld = (p->k + per_line - 1) / per_line * per_line;
-    struct stored other = { args->workspace, p->type, lines, p->k, ld, lines * ld };
+    const bool flat = box->packed == MMT_PACKED_FLAT;
+    const int64_t rows = flat ? p->k : lines, columns = flat ? lines : p->k;
+    const int64_t per_piece = 16 / (int64_t) mmt_type_size(p->type);
+    const int64_t ld = (columns + per_piece - 1) / per_piece * per_piece;
+    struct stored other = { args->workspace, p->type, rows, columns, ld, rows * ld };
     other.operand.offset += box->at;
     return other;
 }
@@ -518,14 +521,16 @@ static mmt_status gather(struct values *v, const struct mmt_kernel *kernel,
                          const struct mmt_launch *launch, const mmt_args *args,
                          int64_t first, int64_t batch, mmt_error *err)
 {
+    mmt_args own = *args; /* with the launch's part of the workspace */
     mmt_status status = MMT_OK;
 
+    own.workspace.offset += launch->workspace_at;
     v->count = 0;
     for (const enum mmt_arg *arg = launch->args; *arg != MMT_ARG_END && !status; arg++) {
         if (*arg >= MMT_ARG_MAP_A && *arg <= MMT_ARG_MAP_C)
             status = add_map(v, kernel, launch, *arg, args, first, batch, err);
         else
-            add_argument(v, kernel, *arg, args, first, batch);
+            add_argument(v, kernel, *arg, &own, first, batch);
     }
     return status;
 }

@@ -155,6 +155,54 @@ static inline void mmt_gemm_share_runs(int64_t tiles, int area, const mmt_proble
         (size_t) (mmt_gemm_run_sums(blocks, area) * p->batch) * mmt_type_size(p->type);
 }
 
+/* ---- operands that are copied first, as pack.h has it -------------------------------- */
+
+/* Whether the copy engine could take an operand's rows, if they begin where they may. */
+static inline bool mmt_gemm_rows_fit(mmt_type type, int64_t ld, int64_t stride)
+{
+    const int64_t size = (int64_t) mmt_type_size(type);
+    return ld * size % 16 == 0 && stride * size % 16 == 0;
+}
+
+/* Adds the launch that copies A, or B, to the workspace, behind what is there. Returns
+ * where the copy begins, in bytes. */
+static inline size_t mmt_gemm_pack(const mmt_problem *p, bool is_b, enum mmt_packed how,
+                                   struct mmt_launches *out)
+{
+    enum { PACK_BLOCK = 64, THREADS_PACK = 256, PIECE = 16, LINE_OF_CACHE = 128 };
+    static const enum mmt_arg args_a[] = { MMT_ARG_M, MMT_ARG_K, MMT_ARG_A,
+                                           MMT_ARG_WORKSPACE, MMT_ARG_END };
+    static const enum mmt_arg args_b[] = { MMT_ARG_N, MMT_ARG_K, MMT_ARG_B,
+                                           MMT_ARG_WORKSPACE, MMT_ARG_END };
+    const int64_t across = is_b ? p->n : p->m;
+    const int64_t lines = how == MMT_PACKED_FLAT ? p->k : across;
+    const int64_t length = how == MMT_PACKED_FLAT ? across : p->k;
+    const int64_t pieces =
+        mmt_gemm_pieces(length * (int64_t) mmt_type_size(p->type), PIECE);
+    const size_t at =
+        (size_t) mmt_gemm_pieces((int64_t) out->workspace, LINE_OF_CACHE) * LINE_OF_CACHE;
+    const int64_t blocks = mmt_gemm_pieces(lines ? lines : 1, PACK_BLOCK) *
+                           mmt_gemm_pieces(length ? length : 1, PACK_BLOCK);
+
+    out->launch[out->count++] = (struct mmt_launch){
+        .entry = is_b ? "mmt_pack_b" : "mmt_pack_a",
+        .args = is_b ? args_b : args_a,
+        .grid = { (unsigned) blocks, 1, (unsigned) p->batch },
+        .block = { THREADS_PACK, 1, 1 },
+        .workspace_at = at,
+        .waits = true,
+    };
+    out->workspace = at + (size_t) (p->batch * lines * pieces * PIECE);
+    return at;
+}
+
+static inline void mmt_gemm_use_packed(struct mmt_box *box, enum mmt_packed how,
+                                       size_t at)
+{
+    box->packed = how;
+    box->at = at;
+}
+
 /* NULL if a multiprocessor can hold that many blocks, whose threads have so many 32-bit
  * registers each. OpenCL has no word for it. */
 static inline const char *mmt_gemm_reject_resident(int blocks, int threads,

@@ -1,16 +1,28 @@
 /* The knobs of simt_tma.cu, in the order in which that file names them. */
 #include "templates/simt.h"
 
-static const struct mmt_knob knobs[RING_KNOBS] = { MMT_SIMT_RING_KNOBS };
+enum { PACK_A = RING_KNOBS, PACK_B, NUM_KNOBS };
+
+static const struct mmt_knob knobs[NUM_KNOBS] = {
+    MMT_SIMT_RING_KNOBS,
+    [PACK_A] = MMT_KNOB("PACK_A", "A may begin anywhere, and is copied flat first", 0, 1),
+    [PACK_B] = MMT_KNOB("PACK_B", "B may begin anywhere, and is copied flat first", 0, 1),
+};
 
 // clang-format off
 static const int seeds[][MMT_MAX_KNOBS] = {
     /* tile, work, warp, lanes, vector of C, fragments, order, group, blocks, parts of k,
-     * deal, stages; those with vectors of 2 are for double precision */
+     * deal, stages, packed a and b (0 where left out); those with vectors of 2 are for
+     * double precision */
     { 256, 128, 16, 8, 16,  8, 4,  ROWS, 4, 2, ROWS_BACK,  8, 1, 1, TILES, 3 },
     {  64, 128, 16, 8, 16,  8, 4,  ROWS, 4, 2, ROWS_BACK, 16, 1, 1, TILES, 3 },
     { 256,  64, 32, 16, 8, 16, 2, PAIRS, 4, 1,   ROWS_ON, 16, 2, 1, TILES, 2 },
     { 128, 128, 16, 8,  8, 16, 2, PAIRS, 2, 1, COLS_BACK, 16, 1, 1,  RUNS, 4 },
+    { 256, 128, 16, 8, 16,  8, 4,  ROWS, 4, 2, ROWS_BACK,  8, 1, 1, TILES, 3, 1, 0 },
+    { 256, 128, 16, 8, 16,  8, 4,  ROWS, 4, 2, ROWS_BACK,  8, 1, 1,  RUNS, 3, 1, 0 },
+    { 256, 128, 16, 8, 16,  8, 4,  ROWS, 4, 2, ROWS_BACK,  8, 1, 1,  RUNS, 3, 1, 1 },
+    { 256, 128, 16, 8, 16,  8, 4,  ROWS, 4, 2, ROWS_BACK,  8, 1, 1,  RUNS, 3, 0, 1 },
+    { 256, 128, 16, 8, 16,  8, 4,  ROWS, 4, 2, ROWS_BACK,  8, 1, 1,  RUNS, 3 },
     { 128, 128, 16, 8,  8,  8, 4,  ROWS, 2, 1, COLS_BACK, 16, 1, 1, TILES, 3 },
     {  64,  64, 16, 8,  8,  8, 4, PAIRS, 2, 1, COLS_BACK, 16, 3, 1, TILES, 3 },
     { 256, 128, 16, 8, 16,  8, 4,  ROWS, 1, 1, COLS_BACK,  8, 1, 1, TILES, 3 },
@@ -35,21 +47,34 @@ static size_t shared_bytes(const int *v, mmt_type type)
     return (size_t) v[STAGES] * (slot + BARRIER);
 }
 
+/* Whether an operand's tile runs along k. */
+static bool is_deep_a(const int *v, bool trans_a)
+{
+    return !trans_a && !v[PACK_A];
+}
+
+static bool is_deep_b(const int *v, bool trans_b)
+{
+    return trans_b && !v[PACK_B];
+}
+
 /* 32-bit registers that a thread cannot do without: sums, operands, of which a deep one
  * has 16 bytes a line, and what a loop takes besides. */
 static unsigned registers(const int *v, const struct mmt_variant *variant)
 {
     enum { BESIDES = 20, WORDS_OF_PIECE = 4 };
     const int words = (int) mmt_type_size(variant->type) / 4;
-    const int a = v[WORK_M] * (variant->trans_a ? words * v[FRAGMENTS] : WORDS_OF_PIECE);
-    const int b = v[WORK_N] * (variant->trans_b ? WORDS_OF_PIECE : words * v[FRAGMENTS]);
+    const int flat = words * v[FRAGMENTS];
+    const int a = v[WORK_M] * (is_deep_a(v, variant->trans_a) ? WORDS_OF_PIECE : flat);
+    const int b = v[WORK_N] * (is_deep_b(v, variant->trans_b) ? WORDS_OF_PIECE : flat);
     return (unsigned) (words * v[WORK_M] * v[WORK_N] + a + b + BESIDES);
 }
 
 static const char *reject_deep(const int *v, const struct mmt_variant *variant)
 {
     enum { PERIOD = 8 };
-    const bool deep_a = !variant->trans_a, deep_b = variant->trans_b;
+    const bool deep_a = is_deep_a(v, variant->trans_a);
+    const bool deep_b = is_deep_b(v, variant->trans_b);
 
     if ((deep_a && v[WARP_M] * v[WORK_M] % PERIOD) ||
         (deep_b && v[WARP_N] * v[WORK_N] % PERIOD))
@@ -67,8 +92,9 @@ static const char *reject(const int *v, const struct mmt_variant *variant,
 
     if (caps->sm < 90)
         return "the copy engine comes with sm_90";
-    if (!variant->aligned)
-        return "the copy engine takes operands that are aligned to 16 bytes alone";
+    if (!variant->aligned && !(v[PACK_A] && v[PACK_B]))
+        return "the copy engine takes operands that are aligned to 16 bytes alone: others "
+               "need PACK_A and PACK_B";
     if (!why && line_bytes(v, type) > 128)
         why = "TILE_K elements may be at most 128 bytes, which the copy engine exchanges";
     if (!why && mmt_simt_unrolled(v, v[TILE_K]) > 4096)
@@ -84,6 +110,15 @@ static const char *reject(const int *v, const struct mmt_variant *variant,
         why = mmt_simt_reject_resident(v, shared_bytes(v, type), registers(v, variant),
                                        caps);
     return why;
+}
+
+static const char *refuse(const int *v, const mmt_problem *p)
+{
+    if (v[PACK_A] && p->trans_a && mmt_gemm_rows_fit(p->type, p->lda, p->stride_a))
+        return "A is flat, and the copy engine takes its rows: PACK_A must be 0";
+    if (v[PACK_B] && !p->trans_b && mmt_gemm_rows_fit(p->type, p->ldb, p->stride_b))
+        return "B is flat, and the copy engine takes its rows: PACK_B must be 0";
+    return mmt_simt_refuse(v, p);
 }
 
 /* A tile of an operand, as it is stored. */
@@ -108,26 +143,41 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
         MMT_ARG_C,     MMT_ARG_WORKSPACE, MMT_ARG_BIAS, MMT_ARG_END,
     };
 
-    mmt_simt_launch(v, p, shared_bytes(v, p->type), caps, out);
-    out->launch[0].args = args;
-    out->launch[0].box[0] = box(v, p->type, v[TILE_M], !p->trans_a);
-    out->launch[0].box[1] = box(v, p->type, v[TILE_N], p->trans_b);
+    struct mmt_launches behind; /* the product, and what follows */
+    struct mmt_box *boxes = behind.launch[0].box;
+
+    mmt_simt_launch(v, p, shared_bytes(v, p->type), caps, &behind);
+    behind.launch[0].args = args;
+    boxes[0] = box(v, p->type, v[TILE_M], is_deep_a(v, p->trans_a));
+    boxes[1] = box(v, p->type, v[TILE_N], is_deep_b(v, p->trans_b));
+
+    *out = behind;
+    out->count = 0;
+    if (v[PACK_A])
+        mmt_gemm_use_packed(&boxes[0], MMT_PACKED_FLAT,
+                            mmt_gemm_pack(p, false, MMT_PACKED_FLAT, out));
+    if (v[PACK_B])
+        mmt_gemm_use_packed(&boxes[1], MMT_PACKED_FLAT,
+                            mmt_gemm_pack(p, true, MMT_PACKED_FLAT, out));
+    for (int i = 0; i < behind.count; i++)
+        out->launch[out->count++] = behind.launch[i];
 }
 
 static struct mmt_alignment alignment(const int *v, const mmt_problem *problem)
 {
     enum { WHOLE = 16 };
     const unsigned size = (unsigned) mmt_type_size(problem->type);
-    return (struct mmt_alignment){ WHOLE, WHOLE, size * (unsigned) v[C_VECTOR] };
+    return (struct mmt_alignment){ v[PACK_A] ? size : WHOLE, v[PACK_B] ? size : WHOLE,
+                                   size * (unsigned) v[C_VECTOR] };
 }
 
 /* Where a thread reads an operand along k, its lines come one by one, not in pieces. */
 static void define(const int *v, const struct mmt_variant *variant, struct mmt_text *text)
 {
-    (void) v;
-    if (!variant->trans_a)
+    mmt_text_add(text, "#define PACK_FLAT 1\n");
+    if (is_deep_a(v, variant->trans_a))
         mmt_text_add(text, "#define PIECE_M 1\n");
-    if (variant->trans_b)
+    if (is_deep_b(v, variant->trans_b))
         mmt_text_add(text, "#define PIECE_N 1\n");
 }
 
@@ -143,11 +193,11 @@ const struct mmt_template mmt_template_simt_tma = {
     .aligned_only = true,
     .dialects = MMT_CUDA_CXX,
     .file = "simt_tma.cu",
-    .helpers = { "hopper.h", "grid.h", "tiles.h", "runs.h", "register_tile.h" },
+    .helpers = { "hopper.h", "pack.h", "grid.h", "tiles.h", "runs.h", "register_tile.h" },
     .knobs = knobs,
-    .num_knobs = RING_KNOBS,
+    .num_knobs = NUM_KNOBS,
     .reject = reject,
-    .refuse = mmt_simt_refuse,
+    .refuse = refuse,
     .launch = launch,
     .alignment = alignment,
     .define = define,

@@ -16,7 +16,9 @@
 // An operand stored along k is deep: a line of the tile, TILE_K elements, is a row of at most
 // 128 bytes, whose 16-byte pieces are exchanged so that neighbouring lines have the same depths
 // in different banks. A thread reads one piece of each of its lines, which serves MAX_VECTOR
-// steps. An operand stored across k is flat, and read step by step.
+// steps. An operand stored across k is flat, and read step by step, which takes fewer
+// instructions: with PACK_A or PACK_B a launch before this one writes such a copy of the operand
+// to the workspace (pack.h), wherever it begins.
 //
 // Where C has few tiles, SPLIT_K blocks share one: each multiplies a part of k and leaves
 // its sums in the workspace, and mmt_add_parts adds them up. Or blocks stay and compute one
@@ -24,8 +26,8 @@
 //
 // Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), SPLIT_K, batch); then
 // mmt_add_parts where SPLIT_K > 1. Where blocks stay: grid (blocks, 1, batch); then
-// mmt_add_runs where DEAL is RUNS. Helpers: hopper.h, grid.h, tiles.h, runs.h,
-// register_tile.h.
+// mmt_add_runs where DEAL is RUNS. Before it mmt_pack_a and mmt_pack_b. Helpers: hopper.h,
+// pack.h, grid.h, tiles.h, runs.h, register_tile.h.
 
 #ifndef TILE_M
 #define TILE_M 128            // rows of C per block
@@ -76,9 +78,15 @@
 #ifndef STAGES
 #define STAGES 3              // slots of the ring
 #endif
+#ifndef PACK_A
+#define PACK_A 0              // 1: A may begin anywhere, and is copied so that it is flat
+#endif
+#ifndef PACK_B
+#define PACK_B 0              // 1: the same of B
+#endif
 
-#define DEEP_A TURN_A
-#define DEEP_B TURN_B
+#define DEEP_A (TURN_A && !PACK_A)
+#define DEEP_B (TURN_B && !PACK_B)
 
 // Steps for which a thread holds an operand at once.
 #define SPAN(deep) ((deep) ? MAX_VECTOR : 1)

@@ -458,8 +458,7 @@ DEVICE_FN void consume_and_store(real sum[BLOCKS_M][SUMS], const problem &p, con
 
 // Multiply this warpgroup's tiles, or its rows of the block's, and put them out.
 DEVICE_FN void multiply_all(const problem &p, const ring &ring, const output &out,
-                            const tensor_map *map_c, real *workspace, int m, int n, int k,
-                            int group)
+                            const tensor_map *map_c, real *workspace, int group)
 {
     const int thread = THREAD_X % 128, lane = THREAD_X % 32;
     const int member = SCHEDULE ? thread : THREAD_X;      // of those that share a tile
@@ -506,7 +505,7 @@ DEVICE_FN void multiply_all(const problem &p, const ring &ring, const output &ou
         const place tile = { job.row, job.column };
         real *part = 0;
         if (LEAVES && job.part >= 0)
-            part = part_at(workspace, p, m, n, k, job.part, p.mate);
+            part = part_at(workspace, p, job.part, p.mate);
 #if CLUSTER_K > 1
         numbered_sync(1, CONSUMERS * 128);   // the one tile of this block: the ring is free
         put_sums(sum, ring.slots);
@@ -580,9 +579,9 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
         const output out = find_output(p, alpha, beta, c + c_start, ldc, c_stride,
                                        bias + bias_start);
 #if STORE_SLOTS
-        multiply_all(p, ring, out, &map_c, workspace, m, n, k, group);
+        multiply_all(p, ring, out, &map_c, workspace, group);
 #else
-        multiply_all(p, ring, out, 0, workspace, m, n, k, group);
+        multiply_all(p, ring, out, 0, workspace, group);
 #endif
     }
     cluster_sync(BLOCKS);   // nothing of a block that others write to may be gone

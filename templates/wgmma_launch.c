@@ -22,19 +22,12 @@ static int64_t slots(const int *v, const mmt_problem *p)
     return mmt_gemm_pieces(p->k, atom(p->type) * v[DEPTH]);
 }
 
-/* Whether the copy engine could take an operand's rows, if they begin where they may. */
-static bool rows_fit(const mmt_problem *p, int64_t ld, int64_t stride)
-{
-    const int64_t size = (int64_t) mmt_type_size(p->type);
-    return ld * size % 16 == 0 && stride * size % 16 == 0;
-}
-
 const char *mmt_wgmma_refuse(const int *v, const mmt_problem *p)
 {
     enum { MOST_BYTES = 1 << 27, MOST_CLUSTERS = 1024, MOST_SLOTS = 1 << 20 };
 
-    if ((v[PACK_A] || v[PACK_B]) && rows_fit(p, p->lda, p->stride_a) &&
-        rows_fit(p, p->ldb, p->stride_b))
+    if ((v[PACK_A] || v[PACK_B]) && mmt_gemm_rows_fit(p->type, p->lda, p->stride_a) &&
+        mmt_gemm_rows_fit(p->type, p->ldb, p->stride_b))
         return "the copy engine takes the rows of A and B as they are: PACK_A and PACK_B "
                "must be 0";
     if (v[STORE_SLOTS] && p->n * (int64_t) mmt_type_size(p->out) % 16)
@@ -80,34 +73,6 @@ static struct mmt_box result_box(const int *v, mmt_type out)
         .outer = v[SWAP] ? columns : BLOCK_M,
         .swizzle = inner * (unsigned) mmt_type_size(out),
     };
-}
-
-/* Bytes of a packed matrix of so many lines along k. */
-static size_t packed_bytes(const mmt_problem *p, int64_t lines)
-{
-    int64_t line = mmt_gemm_pieces(p->k * (int64_t) mmt_type_size(p->type), 16) * 16;
-    return (size_t) (lines * line);
-}
-
-static void add_packing(const mmt_problem *p, bool of_b, struct mmt_launches *out)
-{
-    enum { PACK_BLOCK = 64, THREADS_PACK = 256 };
-    static const enum mmt_arg args_a[] = { MMT_ARG_M, MMT_ARG_K, MMT_ARG_A,
-                                           MMT_ARG_WORKSPACE, MMT_ARG_END };
-    static const enum mmt_arg args_b[] = { MMT_ARG_M, MMT_ARG_N,         MMT_ARG_K,
-                                           MMT_ARG_B, MMT_ARG_WORKSPACE, MMT_ARG_END };
-    const int64_t lines = of_b ? p->n : p->m;
-    const int64_t blocks =
-        mmt_gemm_pieces(p->k ? p->k : 1, PACK_BLOCK) * mmt_gemm_pieces(lines, PACK_BLOCK);
-
-    out->launch[out->count++] = (struct mmt_launch){
-        .entry = of_b ? "mmt_pack_b" : "mmt_pack_a",
-        .args = of_b ? args_b : args_a,
-        .grid = { (unsigned) blocks, 1, (unsigned) p->batch },
-        .block = { THREADS_PACK, 1, 1 },
-        .waits = true,
-    };
-    out->workspace += (size_t) p->batch * packed_bytes(p, lines);
 }
 
 /* Clusters of one block for each multiprocessor. */
@@ -167,6 +132,7 @@ static void add_product(const int *v, const mmt_problem *p, const struct mmt_cap
         .grid = { (unsigned) (clusters_launched(v, p, caps) * blocks_of_cluster(v)),
                   (unsigned) v[SPLIT_K], (unsigned) p->batch },
         .block = { (unsigned) threads(v), 1, 1 },
+        .workspace_at = out->workspace,
         .shared = shared_bytes(v, p->type, p->out, p->trans_a, p->trans_b),
         .box = { boxes[v[SWAP]], boxes[!v[SWAP]], result_box(v, p->out) },
         .stays = !shares_tiles(v) && v[DEAL] != TILES,
@@ -197,6 +163,7 @@ static void add_parts(const int *v, const mmt_problem *p, const struct mmt_caps 
                   runs ? (unsigned) mmt_gemm_pieces(pairs, PAIRS_EACH * THREADS_ADD) : 1,
                   (unsigned) p->batch },
         .block = { THREADS_ADD, 1, 1 },
+        .workspace_at = product->workspace_at,
         .as_wide = runs,
         .waits = true,
     };
@@ -209,19 +176,19 @@ void mmt_wgmma_launch(const int *v, const mmt_problem *p, const struct mmt_caps 
     const bool pack_a = packs_a(v, p->type, p->trans_a);
     const bool pack_b = packs_b(v, p->type, p->trans_b);
     struct mmt_launch *product;
-    size_t behind_a;
+    size_t at_a = 0, at_b = 0;
 
     *out = (struct mmt_launches){ 0 };
     if (pack_a)
-        add_packing(p, false, out);
-    behind_a = out->workspace;
+        at_a = mmt_gemm_pack(p, false, MMT_PACKED_DEEP, out);
     if (pack_b)
-        add_packing(p, true, out);
+        at_b = mmt_gemm_pack(p, true, MMT_PACKED_DEEP, out);
     product = &out->launch[out->count];
     add_product(v, p, caps, out);
-    product->box[0].packed = pack_a;
-    product->box[1].packed = pack_b;
-    product->box[1].at = behind_a;
+    if (pack_a)
+        mmt_gemm_use_packed(&product->box[0], MMT_PACKED_DEEP, at_a);
+    if (pack_b)
+        mmt_gemm_use_packed(&product->box[1], MMT_PACKED_DEEP, at_b);
     if (v[SPLIT_K] > 1 || v[DEAL] == RUNS)
         add_parts(v, p, caps, out);
 }

@@ -270,15 +270,14 @@ DEVICE_FN void store_parcel(const parcel &parcel, const tensor_map *map, unsigne
 
 // ---- through the workspace ------------------------------------------------------------
 
-// Parts of tiles stand behind the operands that were packed, those of a matrix of the batch
-// after those of the one before. Each holds pairs of sums: for each pair of a thread a line,
-// which holds one of each thread.
-DEVICE_FN real *part_at(real *workspace, const problem &p, int m, int n, int k, int part,
-                        int mate)
+// Parts of tiles stand in the workspace, those of a matrix of the batch after those of the one
+// before. Each holds pairs of sums: for each pair of a thread a line, which holds one of each
+// thread.
+DEVICE_FN real *part_at(real *workspace, const problem &p, int part, int mate)
 {
     const int all = SPLIT_K > 1 ? tiles_of(p) * SPLIT_K : p.runs + p.cut;
     const wide before = ((wide) BLOCK_Z * all + part) * MATES + mate;
-    return (real *) ((element *) workspace + packed(m, n, k)) + before * (TILE_M * TILE_N);
+    return workspace + before * (TILE_M * TILE_N);
 }
 
 DEVICE_FN real2 *pair_at(real *part, int s, int thread)
@@ -407,7 +406,7 @@ void mmt_add_parts(int m, int n, int k, real alpha, real beta,
 
         int count;
         const int first = first_part(p, tile, &count);
-        const real2 *from = pair_at(part_at(workspace, p, m, n, k, first, mate), s, thread);
+        const real2 *from = pair_at(part_at(workspace, p, first, mate), s, thread);
         real x[2] = { 0, 0 };
         UNROLL
         for (int part = 0; part < count; part++, from += MATES * PAIRS)

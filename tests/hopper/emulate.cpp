@@ -6,11 +6,12 @@
 #include KERNEL
 
 enum { MOST_LAUNCHES = 4, SPARE = 64 };
+enum { MMT_PACKED_FLAT = 2 };   // base/launch.h
 
 struct launch {
     char entry[32];
     int grid[3], block[2];
-    size_t shared;
+    size_t shared, workspace_at;
     struct {
         int inner, outer, swizzle, packed;
         size_t at;
@@ -30,7 +31,7 @@ static std::vector<element> a, b;
 static std::vector<result> c, bias;
 static std::vector<real> workspace;
 static struct matrix matrices[3];
-static const char *running;
+static const struct launch *running;
 
 static void read_plan(void)
 {
@@ -40,8 +41,9 @@ static void read_plan(void)
                       &plan.batch, &plan.bias, &plan.workspace, &plan.count) == 15;
     for (int i = 0; i < plan.count; i++) {
         struct launch *l = &plan.launch[i];
-        read &= scanf("%31s %d %d %d %d %d %zu", l->entry, &l->grid[0], &l->grid[1],
-                      &l->grid[2], &l->block[0], &l->block[1], &l->shared) == 7;
+        read &= scanf("%31s %d %d %d %d %d %zu %zu", l->entry, &l->grid[0], &l->grid[1],
+                      &l->grid[2], &l->block[0], &l->block[1], &l->shared,
+                      &l->workspace_at) == 8;
         for (auto &box : l->box)
             read &= scanf("%d %d %d %d %zu", &box.inner, &box.outer, &box.swizzle,
                           &box.packed, &box.at) == 5;
@@ -115,22 +117,47 @@ static struct matrix describe_matrix(void *start, long rows, long columns, long 
 static void set_matrices(const struct launch &l)
 {
     const long m = plan.m, n = plan.n, k = plan.k, size = sizeof(element);
-    const long per_line = 16 / size;
-    const long ld = (k + per_line - 1) / per_line * per_line;
+    const long per_piece = 16 / size;
     matrices[0] = describe_matrix(a.data(), plan.trans_a ? k : m, plan.trans_a ? m : k,
                                   plan.lda, plan.stride_a, size);
     matrices[1] = describe_matrix(b.data(), plan.trans_b ? n : k, plan.trans_b ? k : n,
                                   plan.ldb, plan.stride_b, size);
     matrices[2] = describe_matrix(c.data(), m, n, plan.ldc, plan.stride_c, sizeof(result));
     for (int i = 0; i < 3; i++) {
-        const long lines = i ? n : m;
+        const bool flat = l.box[i].packed == MMT_PACKED_FLAT;
+        const long lines = i ? n : m, rows = flat ? k : lines, columns = flat ? lines : k;
+        const long ld = (columns + per_piece - 1) / per_piece * per_piece;
         if (l.box[i].packed)
-            matrices[i] = describe_matrix((char *) workspace.data() + l.box[i].at, lines, k,
-                                          ld, lines * ld, size);
+            matrices[i] = describe_matrix((char *) workspace.data() + l.box[i].at, rows,
+                                          columns, ld, rows * ld, size);
         matrices[i].inner = l.box[i].inner;
         matrices[i].outer = l.box[i].outer;
         matrices[i].swizzle = l.box[i].swizzle;
     }
+}
+
+static real *own_workspace(void)
+{
+    return (real *) ((char *) workspace.data() + running->workspace_at);
+}
+
+static bool runs(const char *entry)
+{
+    return !strcmp(running->entry, entry);
+}
+
+// Whether the launch copies an operand, and is done.
+static bool call_pack(void)
+{
+#if PACKED_A
+    if (runs("mmt_pack_a"))
+        mmt_pack_a(plan.m, plan.k, a.data(), 0, plan.lda, plan.stride_a, own_workspace(), 0);
+#endif
+#if PACKED_B
+    if (runs("mmt_pack_b"))
+        mmt_pack_b(plan.n, plan.k, b.data(), 0, plan.ldb, plan.stride_b, own_workspace(), 0);
+#endif
+    return runs("mmt_pack_a") || runs("mmt_pack_b");
 }
 
 #ifdef WORK_M // simt_tma.cu
@@ -141,15 +168,17 @@ static void call(void)
     const int m = (int) plan.m, n = (int) plan.n, k = (int) plan.k;
     const result *added = plan.bias ? bias.data() : NULL;
     const tensor_map maps[] = { { &matrices[0] }, { &matrices[1] } };
-    real *parts = workspace.data();
+    real *parts = own_workspace();
 
+    if (call_pack())
+        return;
 #if SPLIT_K > 1
-    if (!strcmp(running, "mmt_add_parts"))
+    if (runs("mmt_add_parts"))
         return mmt_add_parts(m, n, alpha, beta, NULL, 0, c.data(), 0, plan.ldc,
                              plan.stride_c, parts, 0, added, 0);
 #endif
 #if DEAL == RUNS
-    if (!strcmp(running, "mmt_add_runs"))
+    if (runs("mmt_add_runs"))
         return mmt_add_runs(m, n, k, alpha, beta, NULL, 0, c.data(), 0, plan.ldc,
                             plan.stride_c, parts, 0, added, 0);
 #endif
@@ -162,18 +191,12 @@ static void call(void)
     const int m = (int) plan.m, n = (int) plan.n, k = (int) plan.k;
     const result *added = plan.bias ? bias.data() : NULL;
     const tensor_map maps[] = { { &matrices[0] }, { &matrices[1] }, { &matrices[2] } };
-    real *parts = workspace.data();
+    real *parts = own_workspace();
 
-#if PACKED_A
-    if (!strcmp(running, "mmt_pack_a"))
-        return mmt_pack_a(m, k, a.data(), 0, plan.lda, plan.stride_a, parts, 0);
-#endif
-#if PACKED_B
-    if (!strcmp(running, "mmt_pack_b"))
-        return mmt_pack_b(m, n, k, b.data(), 0, plan.ldb, plan.stride_b, parts, 0);
-#endif
+    if (call_pack())
+        return;
 #if LEAVES
-    if (!strcmp(running, "mmt_add_parts"))
+    if (runs("mmt_add_parts"))
         return mmt_add_parts(m, n, k, alpha, beta, NULL, 0, c.data(), 0, plan.ldc,
                              plan.stride_c, added, 0, parts, 0);
 #endif
@@ -190,7 +213,7 @@ static void run(const struct launch &l)
 {
     const int together = strcmp(l.entry, "mmt_gemm") ? 1 : BLOCKS;
     const int threads = l.block[0] * l.block[1];
-    running = l.entry;
+    running = &l;
     entry = call;
     machine.grid = { l.grid[0], l.grid[1], l.grid[2] };
     machine.width = l.block[0];

@@ -27,11 +27,12 @@ static unsigned width(const struct mmt_launch *launch)
 
 static void print_launch(const struct mmt_launch *launch)
 {
-    printf("%s %u %u %u %u %u %zu", launch->entry, width(launch), launch->grid[1],
-           launch->grid[2], launch->block[0], launch->block[1], launch->shared);
+    printf("%s %u %u %u %u %u %zu %zu", launch->entry, width(launch), launch->grid[1],
+           launch->grid[2], launch->block[0], launch->block[1], launch->shared,
+           launch->workspace_at);
     for (int i = 0; i < 3; i++) {
         const struct mmt_box *box = &launch->box[i];
-        printf(" %u %u %u %d %zu", box->inner, box->outer, box->swizzle, box->packed,
+        printf(" %u %u %u %d %zu", box->inner, box->outer, box->swizzle, (int) box->packed,
                box->at);
     }
     printf("\n");
