@@ -100,8 +100,10 @@ static bool serves(const struct mmt_template *template, const mmt_problem *probl
 bool mmt_config_meant(const struct mmt_template *template, const mmt_problem *problem,
                       const struct mmt_caps *caps)
 {
-    if (!serves(template, problem, caps) || template->kinds & caps->kind)
-        return serves(template, problem, caps);
+    if (!serves(template, problem, caps))
+        return false;
+    if (template->kinds & caps->kind)
+        return !template->worth || template->worth(problem);
     for (int i = 0; mmt_templates[i]; i++)
         if (mmt_templates[i]->kinds & caps->kind &&
             serves(mmt_templates[i], problem, caps))

@@ -155,7 +155,7 @@ static inline void mmt_gemm_share_runs(int64_t tiles, int area, const mmt_proble
         (size_t) (mmt_gemm_run_sums(blocks, area) * p->batch) * mmt_type_size(p->type);
 }
 
-/* ---- operands that are copied first, as pack.h has it -------------------------------- */
+/* ---- operands that are copied first, as pack.h has it ---- */
 
 /* Whether the copy engine could take an operand's rows, if they begin where they may. */
 static inline bool mmt_gemm_rows_fit(mmt_type type, int64_t ld, int64_t stride)

@@ -6,11 +6,20 @@ struct __align__(64) tensor_map {
     unsigned long long opaque[16];
 };
 
-// A value that the compiler shall keep rather than compute again in a loop.
+// A value that the compiler shall keep rather than compute again in a loop; or, said where it is
+// used, find there rather than keep through a loop.
 DEVICE_FN unsigned keep(unsigned value)
 {
     asm volatile("" : "+r"(value));
     return value;
+}
+
+// THREAD_X, found where this stands.
+DEVICE_FN unsigned own_thread(void)
+{
+    unsigned thread;
+    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
+    return thread;
 }
 
 // The launch's shared memory, which begins where a swizzle does.
@@ -158,6 +167,22 @@ DEVICE_FN void shared_ready(void)
 }
 
 // ---- shared memory --------------------------------------------------------------------
+
+// One, two or four words, read in the order of the text: the compiler moves no such load past
+// another one.
+DEVICE_FN void load_in_order(unsigned *words, const void *place, int count)
+{
+    const unsigned from = (unsigned) __cvta_generic_to_shared(place);
+    if (count == 4)
+        asm volatile("ld.volatile.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+                     : "r"(from));
+    else if (count == 2)
+        asm volatile("ld.volatile.shared.v2.b32 {%0, %1}, [%2];"
+                     : "=r"(words[0]), "=r"(words[1]) : "r"(from));
+    else
+        asm volatile("ld.volatile.shared.b32 %0, [%1];" : "=r"(words[0]) : "r"(from));
+}
 
 DEVICE_FN void store_word(unsigned to, unsigned word)
 {

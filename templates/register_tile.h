@@ -12,6 +12,9 @@
 //                                                         . . . . . . . .
 
 #define BANKS (8 * MAX_VECTOR)   // elements in one row of shared memory's banks
+#ifndef LOADS
+#define LOADS 0                  // 1: loads from shared memory keep the text's order (hopper.h)
+#endif
 
 #define PIECE(work) ((work) % MAX_VECTOR == 0 ? MAX_VECTOR : (work) % 2 == 0 ? 2 : 1)
 #ifndef PIECE_M                  // a kernel whose tiles stand otherwise says 1
@@ -67,6 +70,12 @@
 
 DEVICE_FN void read_shared(real *to, const SHARED_PTR real *from, int vector)
 {
+#if LOADS
+    unsigned words[4];
+    load_in_order(words, from, vector * sizeof(real) / 4);
+    memcpy(to, words, vector * sizeof(real));
+    return;
+#endif
     if (vector == 4)
         LOAD4(SHARED_PTR, to, from);
     else if (vector == 2)

@@ -105,21 +105,21 @@ DEVICE_FN GLOBAL real *part_of_run(GLOBAL real *workspace, int block, int part)
 #define ADDERS_Y 8
 #define AT_ONCE  8            // parts that are on their way to a thread
 
-// Add what the blocks from `b` on, but `end`, have of shared tile `tile`; `at` is an element
-// of it.
-DEVICE_FN void add_runs(const GLOBAL real *workspace, int b, int end, int tile, int all,
-                        wide steps, int at, real sum[MAX_VECTOR])
+// Add what the blocks from `b` on, but `end`, have of a shared tile; `at` is an element of it,
+// `split` the block whose second part it is, if any's. Divisions take as long as reading, so
+// whether a run is empty is asked where there are fewer steps than blocks alone.
+DEVICE_FN void add_runs(const GLOBAL real *workspace, int b, int end, int split, wide steps,
+                        int at, real sum[MAX_VECTOR])
 {
     NO_UNROLL
     for (; b < end; b += AT_ONCE) {
         real more[AT_ONCE][MAX_VECTOR] = { 0 };
         UNROLL
         for (int i = 0; i < AT_ONCE; i++) {
-            const wide from = run_start(b + i, steps);
-            if (b + i < end && from < run_start(b + i + 1, steps))
+            if (b + i < end && (steps >= (wide) STAY ||
+                                run_start(b + i, steps) < run_start(b + i + 1, steps)))
                 read_global(more[i],
-                            part_of_run((GLOBAL real *) workspace, b + i,
-                                        from < (wide) tile * all) + at,
+                            part_of_run((GLOBAL real *) workspace, b + i, b + i == split) + at,
                             MAX_VECTOR, true);
         }
         UNROLL
@@ -168,10 +168,12 @@ void mmt_add_runs(int m, int n, int k, real alpha, real beta,
         row += at / TILE_N, column += at % TILE_N;
         const bool inside = first + place < vectors && row < m && column < n;
         if (all > 0 && inside) {
-            const int begin = run_of((wide) tile * all, steps);
-            const int count = run_of((wide) (tile + 1) * all - 1, steps) + 1 - begin;
+            const wide from = (wide) tile * all;
+            const int begin = run_of(from, steps);
+            const int count = run_of(from + all - 1, steps) + 1 - begin;
             add_runs(workspace + workspace_start, begin + count * y / sharers,
-                     begin + count * (y + 1) / sharers, tile, all, steps, at, sum);
+                     begin + count * (y + 1) / sharers,
+                     run_start(begin, steps) < from ? begin : -1, steps, at, sum);
         }
         if (sharers > 1) {
             UNROLL

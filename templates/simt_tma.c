@@ -1,10 +1,19 @@
 /* The knobs of simt_tma.cu, in the order in which that file names them. */
 #include "templates/simt.h"
 
-enum { PACK_A = RING_KNOBS, PACK_B, NUM_KNOBS };
+enum { PASSES = RING_KNOBS, LOADS, PACK_A, PACK_B, NUM_KNOBS };
+enum { FREE, IN_ORDER };
+
+static const char *const load_names[] = { "free", "in_order" };
 
 static const struct mmt_knob knobs[NUM_KNOBS] = {
     MMT_SIMT_RING_KNOBS,
+    [PASSES] = MMT_KNOB("PASSES", "passes of the loop for a slot", 1, 2, 4),
+    [LOADS] = { "LOADS",
+                "order of loads from shared memory",
+                2,
+                { FREE, IN_ORDER },
+                load_names },
     [PACK_A] = MMT_KNOB("PACK_A", "A may begin anywhere, and is copied flat first", 0, 1),
     [PACK_B] = MMT_KNOB("PACK_B", "B may begin anywhere, and is copied flat first", 0, 1),
 };
@@ -12,24 +21,27 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
 // clang-format off
 static const int seeds[][MMT_MAX_KNOBS] = {
     /* tile, work, warp, lanes, vector of C, fragments, order, group, blocks, parts of k,
-     * deal, stages, packed a and b (0 where left out); those with vectors of 2 are for
-     * double precision */
-    { 256, 128, 16, 8, 16,  8, 4,  ROWS, 4, 2, ROWS_BACK,  8, 1, 1, TILES, 3 },
-    {  64, 128, 16, 8, 16,  8, 4,  ROWS, 4, 2, ROWS_BACK, 16, 1, 1, TILES, 3 },
-    { 256,  64, 32, 16, 8, 16, 2, PAIRS, 4, 1,   ROWS_ON, 16, 2, 1, TILES, 2 },
-    { 128, 128, 16, 8,  8, 16, 2, PAIRS, 2, 1, COLS_BACK, 16, 1, 1,  RUNS, 4 },
-    { 256, 128, 16, 8, 16,  8, 4,  ROWS, 4, 2, ROWS_BACK,  8, 1, 1, TILES, 3, 1, 0 },
-    { 256, 128, 16, 8, 16,  8, 4,  ROWS, 4, 2, ROWS_BACK,  8, 1, 1,  RUNS, 3, 1, 0 },
-    { 256, 128, 16, 8, 16,  8, 4,  ROWS, 4, 2, ROWS_BACK,  8, 1, 1,  RUNS, 3, 1, 1 },
-    { 256, 128, 16, 8, 16,  8, 4,  ROWS, 4, 2, ROWS_BACK,  8, 1, 1,  RUNS, 3, 0, 1 },
-    { 256, 128, 16, 8, 16,  8, 4,  ROWS, 4, 2, ROWS_BACK,  8, 1, 1,  RUNS, 3 },
-    { 128, 128, 16, 8,  8,  8, 4,  ROWS, 2, 1, COLS_BACK, 16, 1, 1, TILES, 3 },
-    {  64,  64, 16, 8,  8,  8, 4, PAIRS, 2, 1, COLS_BACK, 16, 3, 1, TILES, 3 },
-    { 256, 128, 16, 8, 16,  8, 4,  ROWS, 1, 1, COLS_BACK,  8, 1, 1, TILES, 3 },
-    { 128, 128, 16, 8,  8,  8, 4,  ROWS, 1, 1, COLS_BACK,  8, 1, 1, TILES, 3 },
-    {  64,  64, 16, 8,  8,  8, 4,  ROWS, 1, 1, COLS_BACK,  8, 2, 1, TILES, 3 },
-    {  64,  64, 16, 8,  4,  4, 8,  ROWS, 1, 1, COLS_BACK,  4, 2, 4, TILES, 3 },
-    {  32,  32,  8, 4,  4,  8, 4,  ROWS, 1, 1, COLS_BACK,  1, 1, 1, TILES, 2 },
+     * deal, stages, passes, loads, packed a and b (0 where left out); those with vectors
+     * of 2 are for double precision */
+    { 256, 128, 16, 8, 16,  8, 4,  ROWS, 4, 2, ROWS_BACK,  8, 1, 1, TILES, 3, 1, FREE },
+    {  64, 128, 16, 8, 16,  8, 4,  ROWS, 4, 2, ROWS_BACK, 16, 1, 1, TILES, 3, 1, FREE },
+    { 256,  64, 32, 16, 8, 16, 2, PAIRS, 4, 1,   ROWS_ON, 16, 2, 1, TILES, 2, 1, FREE },
+    { 128, 128, 16, 8,  8, 16, 2, PAIRS, 2, 1, COLS_BACK, 16, 1, 1,  RUNS, 4, 1, FREE },
+    { 128, 256, 32, 8, 16,  8, 4,  ROWS, 4, 2, COLS_BACK,  8, 1, 1,  RUNS, 3, 2, IN_ORDER },
+    { 256, 128, 32, 8, 16,  8, 4,  ROWS, 4, 2, COLS_BACK,  8, 1, 1, TILES, 3, 2, IN_ORDER },
+    { 256, 128, 32, 8, 16,  8, 4,  ROWS, 4, 2, COLS_BACK,  8, 1, 1, TILES, 2, 1, IN_ORDER },
+    { 128, 256, 32, 8, 16,  8, 4,  ROWS, 4, 2, COLS_BACK,  8, 1, 1,  RUNS, 3, 2, IN_ORDER, 1, 0 },
+    { 256, 128, 32, 8, 16,  8, 4,  ROWS, 4, 2, COLS_BACK,  8, 1, 1, TILES, 3, 2, IN_ORDER, 1, 0 },
+    { 256, 128, 32, 8, 16,  8, 4,  ROWS, 4, 2, COLS_BACK,  8, 1, 1, TILES, 2, 1, IN_ORDER, 1, 0 },
+    { 128, 256, 32, 8, 16,  8, 4,  ROWS, 4, 2, COLS_BACK,  8, 1, 1,  RUNS, 3, 2, IN_ORDER, 1, 1 },
+    { 128, 256, 32, 8, 16,  8, 4,  ROWS, 4, 2, COLS_BACK,  8, 1, 1,  RUNS, 3, 2, IN_ORDER, 0, 1 },
+    { 128, 128, 16, 8,  8,  8, 4,  ROWS, 2, 1, COLS_BACK, 16, 1, 1, TILES, 3, 1, FREE },
+    {  64,  64, 16, 8,  8,  8, 4, PAIRS, 2, 1, COLS_BACK, 16, 3, 1, TILES, 3, 1, FREE },
+    { 256, 128, 16, 8, 16,  8, 4,  ROWS, 1, 1, COLS_BACK,  8, 1, 1, TILES, 3, 1, FREE },
+    { 128, 128, 16, 8,  8,  8, 4,  ROWS, 1, 1, COLS_BACK,  8, 1, 1, TILES, 3, 1, FREE },
+    {  64,  64, 16, 8,  8,  8, 4,  ROWS, 1, 1, COLS_BACK,  8, 2, 1, TILES, 3, 1, FREE },
+    {  64,  64, 16, 8,  4,  4, 8,  ROWS, 1, 1, COLS_BACK,  4, 2, 4, TILES, 3, 1, FREE },
+    {  32,  32,  8, 4,  4,  8, 4,  ROWS, 1, 1, COLS_BACK,  1, 1, 1, TILES, 2, 1, FREE },
 };
 // clang-format on
 
@@ -79,6 +91,9 @@ static const char *reject_deep(const int *v, const struct mmt_variant *variant)
     if ((deep_a && v[WARP_M] * v[WORK_M] % PERIOD) ||
         (deep_b && v[WARP_N] * v[WORK_N] % PERIOD))
         return "a warp must own a multiple of 8 lines of an operand that runs along k";
+    if ((deep_a || deep_b) && v[PASSES] > 1)
+        return "an operand that runs along k has a slot's lines in one pass: PASSES must "
+               "be 1";
     if (deep_b && v[C_VECTOR] > 1)
         return "where B runs along k a thread's columns are apart: C_VECTOR must be 1";
     return NULL;
@@ -93,13 +108,15 @@ static const char *reject(const int *v, const struct mmt_variant *variant,
     if (caps->sm < 90)
         return "the copy engine comes with sm_90";
     if (!variant->aligned && !(v[PACK_A] && v[PACK_B]))
-        return "the copy engine takes operands that are aligned to 16 bytes alone: others "
-               "need PACK_A and PACK_B";
+        return "the copy engine takes operands that are aligned to 16 bytes: others need "
+               "PACK_A and PACK_B";
     if (!why && line_bytes(v, type) > 128)
         why = "TILE_K elements may be at most 128 bytes, which the copy engine exchanges";
-    if (!why && mmt_simt_unrolled(v, v[TILE_K]) > 4096)
-        why = "TILE_K * WORK_M * WORK_N may be at most 4096, or the loop outgrows the "
-              "instruction cache";
+    if (!why && v[TILE_K] % (8 * v[PASSES]))
+        why = "TILE_K must give each of PASSES a multiple of 8 steps";
+    if (!why && mmt_simt_unrolled(v, v[TILE_K] / v[PASSES]) > 4096)
+        why = "TILE_K / PASSES * WORK_M * WORK_N may be at most 4096, or the loop "
+              "outgrows the instruction cache";
     if (!why)
         why = mmt_simt_reject_threads(v, caps);
     if (!why && mmt_simt_warp(v) != 32)
@@ -181,9 +198,15 @@ static void define(const int *v, const struct mmt_variant *variant, struct mmt_t
         mmt_text_add(text, "#define PIECE_N 1\n");
 }
 
-/* Tried only where it is named: cards of sm_90 have tensor cores for f64, `simt` serves
- * f32 and i32 as well but where both operands are flat, and a search that tried it for
- * each of these found less else. */
+/* Cards of sm_90 have tensor cores for f64, and smaller products leave too few tiles to
+ * pay for packing: `simt` serves these as well, and a search that tried both found less.
+ */
+static bool worth(const mmt_problem *p)
+{
+    enum { WIDE = 2048, DEEP = 512 };
+    return p->type != MMT_F64 && p->m >= WIDE && p->n >= WIDE && p->k >= DEEP;
+}
+
 const struct mmt_template mmt_template_simt_tma = {
     .name = "simt_tma",
     .what = "register tiles fed by the copy engine of sm_90, without tensor cores",
@@ -192,6 +215,8 @@ const struct mmt_template mmt_template_simt_tma = {
     .fused = true,
     .aligned_only = true,
     .dialects = MMT_CUDA_CXX,
+    .kinds = MMT_GPU,
+    .worth = worth,
     .file = "simt_tma.cu",
     .helpers = { "hopper.h", "pack.h", "grid.h", "tiles.h", "runs.h", "register_tile.h" },
     .knobs = knobs,

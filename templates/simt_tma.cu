@@ -78,6 +78,12 @@
 #ifndef STAGES
 #define STAGES 3              // slots of the ring
 #endif
+#ifndef PASSES
+#define PASSES 1              // of the loop for a slot, whose steps stand in the text
+#endif
+#ifndef LOADS
+#define LOADS 0               // loads from shared memory come 0 as the compiler has them, 1 in
+#endif                        // the text's order
 #ifndef PACK_A
 #define PACK_A 0              // 1: A may begin anywhere, and is copied so that it is flat
 #endif
@@ -100,13 +106,21 @@
 #define SLOT       (SPACE_A + SPACE_B)
 #define PIECES     (TILE_K / MAX_VECTOR)   // 16-byte pieces of a line of a deep operand
 
-// The step at which the next slot's first operands are wanted, and at which this slot's last
-// ones are read.
-#define WANTS_NEXT (TILE_K - LONGER)
-#define READS_LAST (TILE_K - FRAGMENTS)
+#define STEPS      (TILE_K / PASSES)        // of a pass
+#define PASS_M     (STEPS * TILE_M)         // elements of a flat operand for it
+#define PASS_N     (STEPS * TILE_N)
 
-#if TILE_M % BANKS || TILE_N % BANKS || TILE_K % 8 || PIECES > 8
-#error "a tile must hold whole rows of banks, and at most 128 bytes along k"
+// The step of a slot's last pass at which the next one's first operands are wanted, and the one
+// behind which this slot may be filled: where its last operands are asked for or, with loads in
+// order, are there.
+#define WANTS_NEXT (STEPS - LONGER)
+#define LETS_GO    (LOADS ? STEPS - 1 : STEPS - FRAGMENTS)
+
+#if TILE_M % BANKS || TILE_N % BANKS || TILE_K % (8 * PASSES)
+#error "a tile must hold whole rows of banks, and a pass a multiple of 8 steps"
+#endif
+#if (DEEP_A || DEEP_B) && (PIECES > 8 || PASSES > 1)
+#error "an operand along k has at most 128 bytes of each line in a slot, read in one pass"
 #endif
 
 // ---- the ring -------------------------------------------------------------------------
@@ -210,6 +224,35 @@ DEVICE_FN bool is_due(int share, int u, int span)
     return FRAGMENTS == 2 ? share == u % span : u % span == 0;
 }
 
+DEVICE_FN unsigned low_bits(real x)
+{
+    unsigned bits;
+    memcpy(&bits, &x, sizeof(bits));
+    return bits;
+}
+
+// All threads have read what they asked this slot for: the engine may write there. It does not
+// stand in line with what has only been asked for. A fence waits for all of that. Where loads keep
+// the text's order, so does whoever needs the last ones of the slot: here the number of threads
+// that meet, in which their bits make no difference, as a leading dimension is not negative.
+DEVICE_FN void let_go(const real last_a[SPAN_A][WORK_M], const real last_b[SPAN_B][WORK_N],
+                      int ld)
+{
+#if LOADS
+    unsigned all = 0;
+    UNROLL
+    for (int i = 0; i < WORK_M; i += PIECE_M)
+        all |= low_bits(last_a[0][i]);
+    UNROLL
+    for (int j = 0; j < WORK_N; j += PIECE_N)
+        all |= low_bits(last_b[0][j]);
+    numbered_sync(0, THREADS | (all & (unsigned) ld >> 31));
+#else
+    shared_ready();
+    BARRIER();
+#endif
+}
+
 // ---- the kernel -----------------------------------------------------------------------
 
 KERNEL BLOCK_SIZE_RESIDENT(THREADS, 1, MIN_BLOCKS)
@@ -240,12 +283,12 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
 
     struct job job;
     struct place at = { 0, 0 };
-    int in_tile_m, in_tile_n;
-    find_lines(tid, &in_tile_m, &in_tile_n);
 
     NO_UNROLL
     for (int turn = 0; find_job(turn, m, n, k, &job); turn++) {
-        GLOBAL real *to = c + start_of_c(c_start + BLOCK_Z * c_stride, ldc, &job);
+        const int slots = (job.end - job.begin + TILE_K - 1) / TILE_K;
+        const int end = PASSES == 1 ? job.end : job.begin + slots * TILE_K;
+        int in_tile_m, in_tile_n;
 
         start_sums(sum);
         if (tid == 0) {
@@ -255,7 +298,8 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
                 ask(ring, to_fill.slot, &map_a, &map_b, &job, job.begin + s * TILE_K);
         }
 
-        // Places of this thread's operands in the slot that is read, in elements of the ring.
+        // Places of this thread's operands in the pass at hand, in elements of the ring.
+        find_lines(DEAL == TILES ? tid : own_thread(), &in_tile_m, &in_tile_n);
         int first_m = at.slot * SLOT + first_element(in_tile_m, DEEP_A);
         int first_n = at.slot * SLOT + SPACE_A + first_element(in_tile_n, DEEP_B);
 
@@ -269,42 +313,57 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
                 take_b(now_b[0], shared, first_n, 0, s);
         }
 
+        int pass = 0;   // of the slot
         NO_UNROLL
-        for (int depth = job.begin; depth < job.end; depth += TILE_K) {
-            const place next = after(at);
-            const int on = (next.slot - at.slot) * SLOT;
+        for (int depth = job.begin; depth < end; depth += STEPS) {
+            const bool last = ++pass == PASSES;
+            place next = at;
+            int on_m = PASS_M, on_n = PASS_N;   // to the next pass's operands
             UNROLL
-            for (int u = 0; u < TILE_K; u++) {
-                if (FRAGMENTS == 1 && u == 0)
+            for (int u = 0; u < STEPS; u++) {
+                if (FRAGMENTS == 1 && u == 0 && pass == 1)
                     await_slot(ring, at);
-                if (FRAGMENTS == 2 && u == WANTS_NEXT && depth + TILE_K < job.end)
-                    await_slot(ring, next);
+                if (u == WANTS_NEXT && last) {
+                    next = after(at);
+                    on_m = (next.slot - at.slot) * SLOT - (PASSES - 1) * PASS_M;
+                    on_n = (next.slot - at.slot) * SLOT - (PASSES - 1) * PASS_N;
+                    if (FRAGMENTS == 2 && depth + STEPS < end)
+                        await_slot(ring, next);
+                }
 
-                // Those that are read now; behind a slot's last group, the next one's first.
+                // Those that are read now; behind a pass's last group, the next one's first.
                 const int a = u / SPAN_A + FRAGMENTS - 1, b = u / SPAN_B + FRAGMENTS - 1;
-                const int from_a = first_m + (a == TILE_K / SPAN_A ? on : 0);
-                const int from_b = first_n + (b == TILE_K / SPAN_B ? on : 0);
+                const int from_a = first_m + (a == STEPS / SPAN_A ? on_m : 0);
+                const int from_b = first_n + (b == STEPS / SPAN_B ? on_n : 0);
                 UNROLL
                 for (int s = 0; s < SPAN_A; s++)
                     if (is_due(s, u, SPAN_A))
-                        take_a(now_a[a % FRAGMENTS], shared, from_a, a % (TILE_K / SPAN_A), s);
+                        take_a(now_a[a % FRAGMENTS], shared, from_a, a % (STEPS / SPAN_A), s);
                 UNROLL
                 for (int s = 0; s < SPAN_B; s++)
                     if (is_due(s, u, SPAN_B))
-                        take_b(now_b[b % FRAGMENTS], shared, from_b, b % (TILE_K / SPAN_B), s);
+                        take_b(now_b[b % FRAGMENTS], shared, from_b, b % (STEPS / SPAN_B), s);
                 multiply_add(sum, now_a[u / SPAN_A % FRAGMENTS][u % SPAN_A],
                              now_b[u / SPAN_B % FRAGMENTS][u % SPAN_B]);
-                if (u == READS_LAST) {
-                    shared_ready();
-                    BARRIER();
+                if (u == LETS_GO && last) {
+                    let_go(now_a[(STEPS / SPAN_A - 1) % FRAGMENTS],
+                           now_b[(STEPS / SPAN_B - 1) % FRAGMENTS], ldc);
                     if (tid == 0)
-                        ask(ring, at.slot, &map_a, &map_b, &job, depth + STAGES * TILE_K);
+                        ask(ring, at.slot, &map_a, &map_b, &job,
+                            depth - (PASSES - 1) * STEPS + STAGES * TILE_K);
+                    pass = 0;
                 }
             }
-            at = next, first_m += on, first_n += on;
+            at = next, first_m += on_m, first_n += on_n;
         }
 
-        store_job(&job, to, workspace + workspace_start, sum, m, n, ldc, in_tile_m,
-                  in_tile_n, alpha, beta, bias + bias_start);
+        // Found once more, so that the loop has the registers.
+        if (DEAL != TILES) {
+            find_job(keep(turn), m, n, k, &job);
+            find_lines(own_thread(), &in_tile_m, &in_tile_n);
+        }
+        store_job(&job, c + start_of_c(c_start + BLOCK_Z * c_stride, ldc, &job),
+                  workspace + workspace_start, sum, m, n, ldc, in_tile_m, in_tile_n, alpha,
+                  beta, bias + bias_start);
     }
 }

@@ -67,6 +67,8 @@ struct mmt_template {
     unsigned kinds;    /* enum mmt_kind bits: where it is worth trying; 0: only
                         * where somebody names it. It must be right everywhere its
                         * dialects reach */
+    bool (*worth)(const mmt_problem *problem); /* optional: whether it is worth trying for
+                                                * such a problem where nobody names it */
     int macs;         /* multiply-adds of four-byte elements that a multiprocessor does in
                        * a cycle by this template's instruction, about; 0: 128 */
     const char *file; /* "tiled.cl": the text, embedded under that name */

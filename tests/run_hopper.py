@@ -24,6 +24,7 @@ LANES = dict(template='simt_tma', TILE_M=32, TILE_N=64, TILE_K=8, WORK_M=4, WORK
 
 # knobs, those that differ, problem, alpha, beta
 RING = (LANES, dict(), 'gemm f32 nn 40x72x104', 2, -1)
+IN_PASSES = (LANES, dict(TILE_K=32, PASSES=4, LOADS='in_order'), 'gemm f32 tn 40x72x200', 2, -1)
 FLAT = (LANES, dict(), 'gemm f64 tn 40x72x104', 2, -1)
 SHARED = (SMALL, dict(CLUSTER_K=4), 'gemm bf16 nn 72x40x840', 2, -1)   # ends in the first slot of the ring
 IN_TURN = (WIDE, dict(CLUSTER='1x2', SCHEDULE='pingpong'), 'gemm bf16 tt 600x200x456', 1, 0)
@@ -124,7 +125,9 @@ CASES = [
     (SMALL, dict(PROMOTE=1, TILE_N=128, SPLIT_K=4), 'gemm f8e4m3 nt 144x112x272', 1, 1),
     (WIDE, dict(TILE_M=64, PROMOTE=1, SCHEDULE='pingpong', CLUSTER='2x1'),
      'gemm f8e4m3 nt 400x160x656', 1, 1),
-    RING, FLAT,
+    RING, FLAT, IN_PASSES,
+    (LANES, dict(TILE_K=16, PASSES=2, LOADS='in_order', DEAL='runs', PACK_A=1), 'gemm f32 nn 136x200x203 lda=205', 1, 1),
+    (LANES, dict(TILE_K=16, LOADS='in_order'), 'gemm f64 nt 72x72x102', 2, -1),
     (LANES, dict(TILE_K=32), 'gemm f32 tt 40x72x200 ldb=204 bias=row', 1, 1),
     (LANES, dict(TILE_K=16), 'gemm f64 nn 40x72x50 batch=2', 2, 1),
     (LANES, dict(TILE_K=16, FRAGMENTS=1), 'gemm f64 tt 40x72x102', 1, -1),
@@ -179,11 +182,14 @@ FAULTS = [
     ("whole blocks' words are a row apart", WHOLE, 'row * WORD) * ld + line', 'row) * ld + line'),
     ('one part too few is added up', IN_RUNS, '- run + 1;', '- run;'),
     ('a slot is filled before all have read it', RING,
-     '                    shared_ready();\n                    BARRIER();\n', ''),
-    ('a slot is filled with what it held', RING, 'depth + STAGES * TILE_K);',
-     'depth + (STAGES - 1) * TILE_K);'),
+     '    shared_ready();\n    BARRIER();\n', ''),
+    ('a slot is filled with what it held', RING, 'STEPS + STAGES * TILE_K);',
+     'STEPS + (STAGES - 1) * TILE_K);'),
     ('pieces stay where they are', RING, 'return line * TILE_K / BANKS % PIECES;', 'return 0;'),
-    ("a slot's last step has the first operands of it again", FLAT, 'a == TILE_K / SPAN_A ? on : 0', '0'),
+    ("a slot's last step has the first operands of it again", FLAT, 'a == STEPS / SPAN_A ? on_m', 'false ? on_m'),
+    ('a pass begins where the slot does', IN_PASSES, 'int on_m = PASS_M', 'int on_m = 0'),
+    ('nobody waits for all threads to have read', IN_PASSES,
+     '    numbered_sync(0, THREADS | (all & (unsigned) ld >> 31));', '    (void) all;'),
     ("a block's last tile stays in registers", LATE,
      'store_parcel(last, map_c, pieces, thread, group);', '(void) last;'),
     ('a piece takes the sums of another', LATE, '[p % PIECES * (PIECE_N / 4)]',

@@ -12,6 +12,11 @@ DEVICE_FN unsigned keep(unsigned value)
     return value;
 }
 
+DEVICE_FN unsigned own_thread(void)
+{
+    return THREAD_X;
+}
+
 #define SHARED_TILES(name)      const unsigned name = FIRST_BYTE
 #define SHARED_RING(type, name) type *name = (type *) machine.fiber->block->shared.data()
 
@@ -80,6 +85,11 @@ DEVICE_FN void shared_ready(void) {}
 
 // ---- shared memory
 // ----------------------------------------------------------------------
+
+DEVICE_FN void load_in_order(unsigned *words, const void *place, int count)
+{
+    memcpy(words, place, count * sizeof(*words));
+}
 
 DEVICE_FN void store_word(unsigned to, unsigned word)
 {
