@@ -65,7 +65,8 @@ bool mmt_config_has_aligned(const struct mmt_config *config, const mmt_problem *
 bool mmt_config_has_any(const struct mmt_config *config, const mmt_problem *problem);
 
 /* Whether a template is worth trying for the problem: it serves it in this device's
- * language, and is meant for the device's kind or one of few that serve it at all. */
+ * language, and is meant for the device's kind, and there for such a shape, or one of few
+ * that serve it at all. */
 bool mmt_config_meant(const struct mmt_template *template, const mmt_problem *problem,
                       const struct mmt_caps *caps);
 

@@ -68,7 +68,9 @@ struct mmt_template {
                         * where somebody names it. It must be right everywhere its
                         * dialects reach */
     bool (*worth)(const mmt_problem *problem); /* optional: whether it is worth trying for
-                                                * such a problem where nobody names it */
+                                                * such a problem where nobody names it; it
+                                                * is then chosen where it won, not for
+                                                * shapes that were never tuned */
     int macs;         /* multiply-adds of four-byte elements that a multiprocessor does in
                        * a cycle by this template's instruction, about; 0: 128 */
     const char *file; /* "tiled.cl": the text, embedded under that name */

@@ -311,6 +311,22 @@ static void test_default(void)
     CHECK(!mmt_config_default(&problem, &cpu, &config));
 }
 
+/* Some templates are worth trying for some problems alone. */
+static void test_meant(void)
+{
+    const struct mmt_template *tma = mmt_template_find("simt_tma");
+    const mmt_problem large = problem_of("gemm f32 nn 4096x4096x4096");
+    const mmt_problem narrow = problem_of("gemm f32 nn 4096x64x4096");
+    const mmt_problem tensor_cores = problem_of("gemm f64 nn 4096x4096x4096");
+    const struct mmt_caps cpu = opencl_cpu();
+
+    CHECK(mmt_config_meant(tma, &large, &gpu));
+    CHECK(!mmt_config_meant(tma, &narrow, &gpu));
+    CHECK(!mmt_config_meant(tma, &tensor_cores, &gpu));
+    CHECK(!mmt_config_meant(tma, &large, &cpu));
+    CHECK(mmt_config_meant(mmt_template_find("simt"), &narrow, &gpu));
+}
+
 /* ---- spaces ---------------------------------------------------------------------- */
 
 static void check_place(const struct mmt_template *template, uint64_t index)
@@ -397,6 +413,7 @@ int main(void)
     test_refuse();
     test_align();
     test_default();
+    test_meant();
     test_space_order();
     test_templates();
     return test_end("generator");

@@ -50,9 +50,19 @@ static bool alike(const struct mmt_calibration *c, const struct mmt_config *a,
     return same;
 }
 
+/* A template that is worth trying for some problems alone is chosen where it won: among
+ * the few that serve all sorts of shapes it would take another's place. */
+static bool is_for_all_sorts(const struct mmt_calibration *c,
+                             const struct mmt_template *template)
+{
+    return !template->worth || c->t->options.template == template;
+}
+
 static bool pick(struct mmt_calibration *c, const struct mmt_config *config,
                  bool verified, bool even_alike)
 {
+    if (!is_for_all_sorts(c, config->template))
+        return false;
     if (c->count == c->most || (!verified && c->strange == c->most_strange))
         return false;
     for (int i = 0; i < c->count; i++)
