@@ -7,6 +7,33 @@
 #include "runtime/runtime.h"
 #include "tests/made_up.h"
 #include "tests/test.h"
+#include "tuner/calibrate.h"
+
+/* ---- which kernels are timed further ---------------------------------------------- */
+
+/* Compares one on so many shapes, on which it takes `behind` times the best, and as long
+ * as the best on the shape `good` (-1: none). */
+static bool is_out(int shapes, double behind, int good)
+{
+    struct mmt_pick pick = { .rare = true };
+    for (int i = 0; i < shapes; i++) {
+        pick.took = i == good ? 2e-6 : 2e-6 * behind;
+        mmt_pick_compare(&pick, 2e-6);
+        pick.took = INFINITY; /* a shape that it does not serve tells nothing */
+        mmt_pick_compare(&pick, 1e-6);
+    }
+    return pick.out;
+}
+
+static void test_compare(void)
+{
+    CHECK(!is_out(9, 1.5, -1)); /* it may still show what it is for */
+    CHECK(is_out(10, 1.5, -1));
+    CHECK(is_out(10, 1.2, -1));
+    CHECK(!is_out(60, 1.1, -1));                   /* never the best, but near */
+    CHECK(!is_out(60, 3, 0) && !is_out(60, 3, 9)); /* the best once */
+    CHECK(is_out(60, 3, 10));                      /* too late: nobody times it then */
+}
 
 /* ---- choosing what is kept ------------------------------------------------------- */
 
@@ -351,6 +378,7 @@ static void test_explain(void)
 
 int main(void)
 {
+    test_compare();
     test_planted();
     test_exchange();
     test_unserved();

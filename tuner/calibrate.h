@@ -14,9 +14,12 @@ enum {
 
 struct mmt_pick {
     struct mmt_config config;
-    bool verified; /* found right and compiled by this run */
-    bool out;      /* it failed here: never again */
-    bool rare;     /* it serves less than half of the shapes */
+    bool verified;  /* found right and compiled by this run */
+    bool out;       /* it failed here, or is never near the best: never again */
+    bool rare;      /* it serves less than half of the shapes */
+    int met;        /* shapes that it was compared on */
+    double took;    /* seconds, on the shape at hand; INFINITY: unknown */
+    double nearest; /* to the best on any of them: 1 where it was the best */
 };
 
 /* The calibration of one type and transposes. */
@@ -41,5 +44,10 @@ void mmt_calibration_shapes(const struct mmt_tuning *t, const mmt_problem *kind,
  * each template, what is kept for other transposes, and what is suggested for shapes that
  * are no goals. False where there is nothing to time. */
 bool mmt_calibration_pick(struct mmt_calibration *c);
+
+/* Once all have met a shape: a pick that took `took` there, where `best` seconds were the
+ * least, is out if it met enough shapes and was near the best on none. What its timings
+ * would take is worth more to the others. */
+void mmt_pick_compare(struct mmt_pick *pick, double best);
 
 #endif

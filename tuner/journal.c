@@ -82,13 +82,14 @@ double mmt_journal_best(const struct mmt_journal *journal, const mmt_problem *pr
     return best;
 }
 
-bool mmt_journal_knows(const struct mmt_journal *journal, const mmt_problem *problem,
-                       const struct mmt_config *config)
+const struct mmt_record *mmt_journal_find_any(const struct mmt_journal *journal,
+                                              const mmt_problem *problem,
+                                              const struct mmt_config *config)
 {
     for (size_t i = 0; i < journal->count; i++)
         if (is_of(&journal->records[i], problem, config))
-            return true;
-    return false;
+            return &journal->records[i];
+    return NULL;
 }
 
 static const char *hash_of(struct mmt_journal *journal,

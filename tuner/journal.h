@@ -52,9 +52,11 @@ const struct mmt_record *mmt_journal_find(const struct mmt_journal *journal,
                                           const mmt_problem *problem,
                                           const struct mmt_config *config);
 
-/* Whether there is any record of a configuration on a problem. */
-bool mmt_journal_knows(const struct mmt_journal *journal, const mmt_problem *problem,
-                       const struct mmt_config *config);
+/* The first record of a configuration on a problem, a candidate's or another; NULL: there
+ * is none. Valid like the one above. */
+const struct mmt_record *mmt_journal_find_any(const struct mmt_journal *journal,
+                                              const mmt_problem *problem,
+                                              const struct mmt_config *config);
 
 /* Appends: one write, one line. The earlier pointers into the records end to be valid. */
 mmt_status mmt_journal_add(struct mmt_journal *journal, const struct mmt_record *record,

@@ -72,7 +72,8 @@ static mmt_status time_pick(struct mmt_calibration *c, struct mmt_pick *p,
     p->verified = true;
     p->out = record.result.outcome != MMT_TIMED && record.result.outcome != MMT_SKIPPED;
     if (record.result.outcome == MMT_TIMED)
-        *best = fmin(*best, record.result.time.median);
+        p->took = record.result.time.median;
+    *best = fmin(*best, p->took);
     c->left--;
     mmt_report_calibration(t, &record);
     return mmt_journal_add(t->journal, &record, err);
@@ -95,20 +96,37 @@ static void compile_ahead(struct mmt_calibration *c)
     }
 }
 
+/* The same, or what an earlier run has found. */
+static mmt_status meet(struct mmt_calibration *c, struct mmt_pick *p,
+                       const mmt_problem *problem, double *best, mmt_error *err)
+{
+    const struct mmt_record *known =
+        mmt_journal_find_any(c->t->journal, problem, &p->config);
+    if (!known)
+        return time_pick(c, p, problem, best, err);
+    if (known->result.outcome == MMT_TIMED)
+        p->took = known->result.time.median;
+    *best = fmin(*best, p->took);
+    return MMT_OK;
+}
+
 /* Times what serves the problem, all of it or what serves few shapes. */
 static mmt_status time_picks(struct mmt_calibration *c, const mmt_problem *problem,
                              bool all, mmt_error *err)
 {
     mmt_status status = MMT_OK;
     double best = INFINITY;
+    for (int i = 0; i < c->count; i++)
+        c->picks[i].took = INFINITY;
     for (int i = 0; !status && i < c->count && !is_over(c); i++) {
         struct mmt_pick *p = &c->picks[i];
         if ((all || p->rare) && !p->out &&
-            !mmt_config_refuse(&p->config, problem, &c->t->caps) &&
-            !mmt_journal_knows(c->t->journal, problem, &p->config))
-            status = time_pick(c, p, problem, &best, err);
+            !mmt_config_refuse(&p->config, problem, &c->t->caps))
+            status = meet(c, p, problem, &best, err);
         compile_ahead(c);
     }
+    for (int i = 0; i < c->count; i++)
+        mmt_pick_compare(&c->picks[i], best);
     return status;
 }
 

@@ -425,6 +425,17 @@ static void pick_others(struct mmt_calibration *c, const struct ranked *ranked, 
     }
 }
 
+void mmt_pick_compare(struct mmt_pick *pick, double best)
+{
+    enum { ENOUGH_SHAPES = 10 };
+    const double near = 1.15, behind_by = pick->took / best;
+
+    if (isinf(pick->took))
+        return;
+    pick->nearest = pick->met++ ? fmin(pick->nearest, behind_by) : behind_by;
+    pick->out = pick->out || (pick->met >= ENOUGH_SHAPES && pick->nearest > near);
+}
+
 bool mmt_calibration_pick(struct mmt_calibration *c)
 {
     struct mmt_config *seeds = malloc(MOST_SEEDS * sizeof *seeds);
