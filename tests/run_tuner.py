@@ -549,6 +549,24 @@ def tune_planted(device, kind):
     regret_planted(device, path)
 
 
+def verify_planted(device, kind):
+    """Each fault ends a candidate alone; the last one is verified after them all."""
+    knobs = ["TILE=8 WORK=2 UNROLL_K=8", "TILE=32 WORK=8", "TILE=32 WORK=1", "TILE=16 WORK=2",
+             "TILE=32 WORK=4 WORK_ALONG=columns", "TILE=32 WORK=4"]
+    shape = ["--type", "f32", "--transposes", "nn", "--shape", "96x80x64", "--limit", "3"]
+    said = run(["verify", "--device", device, *shape, *(w for k in knobs for w in ("tiled", *k.split()))],
+               1, "1 right, 1 wrong, 4 failed").split("\n")
+    lines = [at for at, line in enumerate(said) if line.startswith(("right", "WRONG", "failed"))]
+    check(len(lines) == len(knobs), f"each is told on {device}: {said}")
+    for at, knob in zip(lines, knobs):
+        wanted, reason = fate_of("tiled " + knob, kind)
+        word = {"timed": "right", "wrong": "WRONG"}.get(wanted, "failed")
+        more = "" if wanted == "timed" else said[at + 1]
+        named = wanted in more or wanted not in ("hung", "crashed")
+        check(said[at].startswith(word) and reason in more and named,
+              f"{knob} on {device}, should be {wanted} ({reason}): {said[at]} {more}")
+
+
 def regret_planted(device, path):
     """Losses are measured although a kernel that is kept hangs."""
     with open(path, encoding="utf-8") as f:
@@ -610,6 +628,7 @@ def test_planted():
     plant(PLANTED)
     for device in found:
         tune_planted(device["id"], device["kind"])
+        verify_planted(device["id"], device["kind"])
     if cpu_device():
         plant(DEEP)
         tune_deep(cpu_device())

@@ -35,7 +35,7 @@ mmt_status mmt_regret_open(struct mmt_tuning *t, const struct mmt_profile *known
     t->bandwidth = known->bandwidth;
     mmt_tune_set_roofline(t, known->peak_flops);
     mmt_status status = open_journal(t, err);
-    return status ? status : mmt_pool_start(t, err);
+    return status ? status : mmt_pool_start(t, false, err);
 }
 
 void mmt_regret_close(struct mmt_tuning *t)

@@ -338,7 +338,7 @@ static mmt_status prepare(struct mmt_tuning *t, mmt_error *err)
     t->candidates_left = t->options.budget.candidates;
     t->compile_seconds = 1;
     if (!status)
-        status = mmt_pool_start(t, err);
+        status = mmt_pool_start(t, false, err);
     if (!status)
         probe(t);
     if (!status && t->pool.broken.status) {

@@ -133,7 +133,8 @@ int64_t mmt_tune_share_candidates(const struct mmt_tuning *t);
 
 /* ---- the pool -------------------------------------------------------------------- */
 
-mmt_status mmt_pool_start(struct mmt_tuning *t, mmt_error *err);
+/* One worker that measures on t->id and, if not `alone`, those that compile for it. */
+mmt_status mmt_pool_start(struct mmt_tuning *t, bool alone, mmt_error *err);
 void mmt_pool_stop(struct mmt_pool *pool);
 
 /* How often the run was interrupted: once, it ends soon; twice, at once. */

@@ -1,9 +1,9 @@
-/* mmtune verify */
+/* mmtune verify: each candidate in a worker, so that one that crashes or hangs ends
+ * alone. */
 #include "tuner/tuner.h"
 #include "tuner/data.h"
-#include "tuner/verify.h"
+#include "tuner/tune.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +19,7 @@ enum {
     TRANSPOSES,
     SAMPLE,
     SEED,
+    LIMIT,
     OP,
 };
 
@@ -34,6 +35,7 @@ static const struct option options[] = {
     { "shape", required_argument, NULL, SHAPE },
     { "sample", required_argument, NULL, SAMPLE },
     { "seed", required_argument, NULL, SEED },
+    { "limit", required_argument, NULL, LIMIT },
     { "help", no_argument, NULL, 'h' },
     { 0 },
 };
@@ -62,7 +64,9 @@ static int help(void)
         "                           usual ones of the operation that a configuration "
         "serves\n"
         "  --sample COUNT           configurations at random a template; default: 2\n"
-        "  --seed NUMBER            of the data and the choice; default: 1\n");
+        "  --seed NUMBER            of the data and the choice; default: 1\n"
+        "  --limit SECONDS          for building, and for checking, one configuration;\n"
+        "                           default: 120\n");
     return MMT_EXIT_DONE;
 }
 
@@ -75,14 +79,22 @@ struct request {
     struct mmt_wish wish;
     unsigned transposes;
     const char *shape; /* as it was given; NULL: the usual one */
-    int64_t sample, seed;
+    int64_t sample, seed, limit;
     struct mmt_config *configs; /* those named */
     int num_configs;
 };
 
-struct tally {
+/* What is asked, who does it, and what came of it. */
+struct run {
+    const struct request *request;
+    struct mmt_tuning t; /* of which the device and one worker are used */
     int right, wrong, failed, skipped;
 };
+
+static bool is_over(const struct run *run)
+{
+    return mmt_pool_interrupts() || run->t.pool.broken.status;
+}
 
 /* ---- reading the command line ---------------------------------------------------- */
 
@@ -117,6 +129,8 @@ static mmt_status read_option(int option, struct request *request, mmt_error *er
         return MMT_OK;
     case SAMPLE:
         return mmt_option_number("sample", optarg, 0, 1000000, &request->sample, err);
+    case LIMIT:
+        return mmt_option_number("limit", optarg, 1, 86400, &request->limit, err);
     default:
         return mmt_option_number("seed", optarg, 0, INT64_MAX, &request->seed, err);
     }
@@ -169,25 +183,44 @@ static void say(const char *word, const mmt_problem *p, const struct mmt_config 
     mmt_text_finish(&text);
 }
 
-static void verify_one(struct mmt_session *session, const struct mmt_config *config,
-                       struct tally *tally)
+static void count(struct run *run, const mmt_problem *problem,
+                  const struct mmt_config *config, const struct mmt_result *result)
 {
-    const mmt_problem *p = mmt_session_problem(session);
-    struct mmt_verdict verdict;
-    mmt_error err = { 0 };
-
-    if (mmt_interrupted)
+    switch (result->outcome) {
+    case MMT_TIMED:
+        run->right++;
+        say("right", problem, config, "", "");
         return;
-    if (mmt_verify_candidate(session, config, &verdict, &err) != MMT_OK) {
-        tally->failed++;
-        say("failed", p, config, mmt_status_name(err.status), err.text);
-    } else if (!verdict.right) {
-        tally->wrong++;
-        say("WRONG", p, config, verdict.check, verdict.reason);
-    } else {
-        tally->right++;
-        say("right", p, config, "", "");
+    case MMT_WRONG:
+        run->wrong++;
+        say("WRONG", problem, config, "", result->reason);
+        return;
+    case MMT_HUNG:
+    case MMT_CRASHED:
+        run->failed++;
+        say("failed", problem, config, mmt_outcome_name(result->outcome), result->reason);
+        return;
+    default:
+        run->failed++;
+        say("failed", problem, config, "", result->reason);
     }
+}
+
+static void verify_one(struct run *run, const mmt_problem *problem,
+                       const struct mmt_config *config)
+{
+    const double limit = (double) run->request->limit;
+    struct mmt_job job = {
+        .task = MMT_TASK_VERIFY,
+        .problem = *problem,
+        .seed = (uint64_t) run->request->seed,
+        .count = 1,
+        .configs = { *config },
+    };
+    struct mmt_event event;
+
+    if (!is_over(run) && mmt_pool_do(&run->t.pool, &job, limit, &event))
+        count(run, problem, config, &event.reply.results[0]);
 }
 
 /* ---- many ------------------------------------------------------------------------ */
@@ -210,120 +243,101 @@ static int first_served(const struct mmt_config *config, const struct problems *
 }
 
 /* All of them where the template was named, else the first that can run. */
-static void verify_seeds(struct mmt_session *session, const struct mmt_caps *caps,
-                         const struct problems *problems,
-                         const struct mmt_template *template, bool all,
-                         struct tally *tally)
+static void verify_seeds(struct run *run, const struct problems *problems,
+                         const struct mmt_template *template)
 {
+    const bool all = run->request->template;
     bool found = false;
 
     for (int i = 0; i < template->num_seeds && (all || !found); i++) {
         struct mmt_config config = { .template = template };
         memcpy(config.values, template->seeds[i], sizeof template->seeds[i]);
-        const int first = first_served(&config, problems, caps);
+        const int first = first_served(&config, problems, &run->t.caps);
         found = first < problems->count;
         if (first == problems->at)
-            verify_one(session, &config, tally);
+            verify_one(run, &problems->problem[first], &config);
         else if (!found && problems->at == 0)
-            tally->skipped++;
+            run->skipped++;
     }
 }
 
 /* Draws until there are enough that can run, but not without end. */
-static void verify_sample(struct mmt_session *session, const struct mmt_caps *caps,
-                          const struct problems *problems,
-                          const struct mmt_template *template,
-                          const struct request *request, struct tally *tally)
+static void verify_sample(struct run *run, const struct problems *problems,
+                          const struct mmt_template *template)
 {
+    const struct request *request = run->request;
     uint64_t size = mmt_space_size(template);
     int64_t found = 0;
 
     for (int64_t i = 0;
-         i < 100 * request->sample && found < request->sample && !mmt_interrupted; i++) {
+         i < 100 * request->sample && found < request->sample && !is_over(run); i++) {
         struct mmt_config config;
         uint64_t noise = mmt_data_noise((uint64_t) request->seed, (uint64_t) i);
         mmt_space_at(template, noise % size, &config);
-        if (first_served(&config, problems, caps) != problems->at)
+        if (first_served(&config, problems, &run->t.caps) != problems->at)
             continue;
         found++;
-        verify_one(session, &config, tally);
+        verify_one(run, &problems->problem[problems->at], &config);
     }
 }
 
-static void verify_templates(struct mmt_session *session, const struct mmt_caps *caps,
-                             const struct problems *problems,
-                             const struct request *request, struct tally *tally)
+static void verify_templates(struct run *run, const struct problems *problems)
 {
-    mmt_op op = mmt_session_problem(session)->op;
+    const struct mmt_template *only = run->request->template;
     for (int i = 0; mmt_templates[i]; i++) {
-        if (mmt_templates[i]->op != op ||
-            (request->template && request->template != mmt_templates[i]))
+        if (mmt_templates[i]->op != problems->problem->op ||
+            (only && only != mmt_templates[i]))
             continue;
-        verify_seeds(session, caps, problems, mmt_templates[i], request->template, tally);
-        verify_sample(session, caps, problems, mmt_templates[i], request, tally);
+        verify_seeds(run, problems, mmt_templates[i]);
+        verify_sample(run, problems, mmt_templates[i]);
     }
 }
 
 /* What none of the problems is served by fails on the first, with the reason. */
-static void verify_named(struct mmt_session *session, const struct mmt_caps *caps,
-                         const struct problems *problems, const struct request *request,
-                         struct tally *tally)
+static void verify_named(struct run *run, const struct problems *problems)
 {
-    for (int i = 0; i < request->num_configs; i++) {
-        const struct mmt_config *config = &request->configs[i];
+    for (int i = 0; i < run->request->num_configs; i++) {
+        const struct mmt_config *config = &run->request->configs[i];
         if (config->template->op == problems->problem->op &&
-            first_served(config, problems, caps) % problems->count == problems->at)
-            verify_one(session, config, tally);
+            first_served(config, problems, &run->t.caps) % problems->count ==
+                problems->at)
+            verify_one(run, &problems->problem[problems->at], config);
     }
-}
-
-static mmt_status verify_problem(mmt_device *device, const struct problems *problems,
-                                 const struct request *request, struct tally *tally,
-                                 mmt_error *err)
-{
-    if (mmt_interrupted)
-        return MMT_OK;
-    struct mmt_session *session = mmt_session_create(
-        device, &problems->problem[problems->at], (uint64_t) request->seed, err);
-    if (!session)
-        return err->status;
-    const struct mmt_caps *caps = mmt_device_caps(device);
-    if (request->num_configs)
-        verify_named(session, caps, problems, request, tally);
-    else
-        verify_templates(session, caps, problems, request, tally);
-    mmt_session_free(session);
-    return MMT_OK;
 }
 
 enum { MOST_SHAPES = 4 };
 
-static mmt_status verify_variant(mmt_device *device, const mmt_problem *like,
-                                 const struct mmt_shape *shapes, int count,
-                                 const struct request *request, struct tally *tally,
-                                 mmt_error *err)
+/* The usual shapes, or the one that was asked for. */
+struct shapes {
+    struct mmt_shape each[MOST_SHAPES];
+    int count;
+};
+
+static mmt_status verify_variant(struct run *run, const mmt_problem *like,
+                                 const struct shapes *shapes, mmt_error *err)
 {
     mmt_problem each[MOST_SHAPES];
-    struct problems problems = { each, count, 0 };
+    struct problems problems = { each, shapes->count, 0 };
     mmt_status status = MMT_OK;
 
-    for (int i = 0; i < count && status == MMT_OK; i++) {
-        each[i] = mmt_shape_problem(like->op, like->type, &shapes[i]);
+    for (int i = 0; i < shapes->count && status == MMT_OK; i++) {
+        each[i] = mmt_shape_problem(like->op, like->type, &shapes->each[i]);
         each[i].trans_a = like->trans_a;
         each[i].trans_b = like->trans_b;
-        mmt_wish_apply(&request->wish, &each[i]);
+        mmt_wish_apply(&run->request->wish, &each[i]);
         status = mmt_problem_normalise(&each[i], &each[i], err);
     }
-    for (; problems.at < count && status == MMT_OK; problems.at++)
-        status = verify_problem(device, &problems, request, tally, err);
+    for (; problems.at < shapes->count && status == MMT_OK; problems.at++)
+        if (run->request->num_configs)
+            verify_named(run, &problems);
+        else
+            verify_templates(run, &problems);
     return status;
 }
 
 /* All transposes that an operation has. */
-static mmt_status verify_type(mmt_device *device, mmt_op op, mmt_type type,
-                              const struct mmt_shape *shapes, int num_shapes,
-                              const struct request *request, struct tally *tally,
-                              mmt_error *err)
+static mmt_status verify_type(struct run *run, mmt_op op, mmt_type type,
+                              const struct shapes *shapes, mmt_error *err)
 {
     static const unsigned pairs[2][2] = { { MMT_NN, MMT_NT }, { MMT_TN, MMT_TT } };
     int count = mmt_op_row(op)->transposes ? 4 : 1;
@@ -333,17 +347,15 @@ static mmt_status verify_type(mmt_device *device, mmt_op op, mmt_type type,
         const mmt_problem like = {
             .op = op, .type = type, .trans_a = pair >> 1, .trans_b = pair & 1
         };
-        if (count == 1 || request->transposes & pairs[pair >> 1][pair & 1])
-            status =
-                verify_variant(device, &like, shapes, num_shapes, request, tally, err);
+        if (count == 1 || run->request->transposes & pairs[pair >> 1][pair & 1])
+            status = verify_variant(run, &like, shapes, err);
     }
     return status;
 }
 
 /* The shape that was asked for, or usual ones: of products also few rows, few columns,
  * and a batch of small ones, which kernels of their own are for. */
-static mmt_status verify_op(mmt_device *device, mmt_op op, const struct request *request,
-                            struct tally *tally, mmt_error *err)
+static mmt_status verify_op(struct run *run, mmt_op op, mmt_error *err)
 {
     static const char *const usual[MMT_NUM_OPS][MOST_SHAPES] = {
         [MMT_GEMM] = { "512x384x640", "13x1000x640", "1000x13x640", "24x20x28x96" },
@@ -352,28 +364,29 @@ static mmt_status verify_op(mmt_device *device, mmt_op op, const struct request 
         [MMT_HEAT2D] = { "700x1500" },
         [MMT_JACOBI3D] = { "70x90x300" },
     };
+    const struct request *request = run->request;
     const char *const *given = request->shape ? &request->shape : usual[op];
     const int most = request->shape ? 1 : MOST_SHAPES;
-    struct mmt_shape shapes[MOST_SHAPES];
+    struct shapes shapes = { .count = 0 };
     mmt_status status = MMT_OK;
-    int count = 0;
 
-    for (; count < most && given[count] && status == MMT_OK; count++)
-        status = mmt_option_shape(given[count], op, &shapes[count], err);
+    for (; shapes.count < most && given[shapes.count] && status == MMT_OK; shapes.count++)
+        status =
+            mmt_option_shape(given[shapes.count], op, &shapes.each[shapes.count], err);
     for (int type = 0; type < MMT_NUM_TYPES && status == MMT_OK; type++)
         if (request->types[type] && mmt_type_in((mmt_type) type, mmt_op_row(op)->types))
-            status = verify_type(device, op, (mmt_type) type, shapes, count, request,
-                                 tally, err);
+            status = verify_type(run, op, (mmt_type) type, &shapes, err);
     return status;
 }
 
-static mmt_status verify_all(mmt_device *device, const struct request *request,
-                             struct tally *tally, mmt_error *err)
+static mmt_status verify_all(struct run *run, mmt_error *err)
 {
     mmt_status status = MMT_OK;
     for (int op = 0; op < MMT_NUM_OPS && status == MMT_OK; op++)
-        if (request->ops >> op & 1)
-            status = verify_op(device, (mmt_op) op, request, tally, err);
+        if (run->request->ops >> op & 1)
+            status = verify_op(run, (mmt_op) op, err);
+    if (status == MMT_OK && run->t.pool.broken.status)
+        *err = run->t.pool.broken, status = err->status;
     return status;
 }
 
@@ -410,26 +423,24 @@ static void choose_types(struct request *request, const struct mmt_caps *caps)
 
 static int verify_on_device(struct request *request, const char *verb)
 {
-    struct tally tally = { 0 };
+    struct run run = { .request = request, .t.options.device = request->device };
     mmt_error err = { 0 };
-    mmt_device *device = mmt_device_open(request->device, &err);
 
-    if (!device)
-        return mmt_failed(verb, &err);
-    /* A compiler or kernel that crashes ends this process: what was said before stays. */
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    mmt_hear_interrupts();
-    choose_types(request, mmt_device_caps(device));
-    mmt_status status = verify_all(device, request, &tally, &err);
-    mmt_device_close(device);
+    mmt_status status = mmt_tune_find_device(&run.t, &err);
+    if (status == MMT_OK)
+        status = mmt_pool_start(&run.t, true, &err);
+    choose_types(request, &run.t.caps);
+    if (status == MMT_OK)
+        status = verify_all(&run, &err);
+    mmt_pool_stop(&run.t.pool);
     if (status != MMT_OK)
         return mmt_failed(verb, &err);
     printf("%s%d right, %d wrong, %d failed; %d cannot run on this device\n",
-           mmt_interrupted ? "interrupted: " : "", tally.right, tally.wrong, tally.failed,
-           tally.skipped);
-    if (mmt_interrupted)
+           mmt_pool_interrupts() ? "interrupted: " : "", run.right, run.wrong, run.failed,
+           run.skipped);
+    if (mmt_pool_interrupts())
         return MMT_EXIT_INTERRUPTED;
-    if (tally.wrong || tally.failed || !tally.right)
+    if (run.wrong || run.failed || !run.right)
         return MMT_EXIT_FAILED;
     return MMT_EXIT_DONE;
 }
@@ -439,7 +450,8 @@ int mmt_verb_verify(int argc, char **argv)
     struct request request = { .wish = MMT_WISH_NONE,
                                .transposes = MMT_NN | MMT_NT | MMT_TN | MMT_TT,
                                .sample = 2,
-                               .seed = 1 };
+                               .seed = 1,
+                               .limit = 120 };
     mmt_error err = { 0 };
 
     for (int option; (option = mmt_option_next(argc, argv, options)) != -1;) {

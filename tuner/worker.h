@@ -23,6 +23,7 @@ enum { MMT_MAX_TOGETHER = 20, MMT_REASON_SIZE = 600 };
 enum mmt_task {
     MMT_TASK_COMPILE, /* configs[0] for the problem: fill the caches */
     MMT_TASK_MEASURE, /* configs[0]: verify, then time */
+    MMT_TASK_VERIFY,  /* configs[0]: verify alone */
     MMT_TASK_FINALS,  /* all of configs, timed in turns; verified before where asked */
     MMT_TASK_PROBE,   /* what the device can reach: peak_flops and bandwidth */
 };
@@ -50,7 +51,7 @@ struct mmt_job {
 };
 
 enum mmt_outcome {
-    MMT_TIMED,   /* or built, or probed: it went well */
+    MMT_TIMED,   /* or built, verified, probed: it went well */
     MMT_WRONG,   /* it computes wrongly */
     MMT_FAILED,  /* it does not compile, does not load, or the driver refused */
     MMT_SKIPPED, /* the device or the problem rules it out */

@@ -331,6 +331,14 @@ static mmt_status measure(struct worker *w, const struct mmt_job *job,
     return status;
 }
 
+static mmt_status verify_alone(struct worker *w, const struct mmt_job *job,
+                               struct mmt_reply *reply, mmt_error *err)
+{
+    mmt_status status = enter_session(w, job, err);
+    return status ? status
+                  : verify(w->session, &job->configs[0], &reply->results[0], err);
+}
+
 /* ---- finalists ------------------------------------------------------------------- */
 
 /* Those that are right, in their order; `places` tells where each stood in the job. */
@@ -389,6 +397,8 @@ static mmt_status work(struct worker *w, const struct mmt_job *job,
         return compile(w, job, reply, err);
     case MMT_TASK_MEASURE:
         return measure(w, job, reply, err);
+    case MMT_TASK_VERIFY:
+        return verify_alone(w, job, reply, err);
     case MMT_TASK_FINALS:
         return finals(w, job, reply, err);
     case MMT_TASK_PROBE:
