@@ -11,9 +11,9 @@
 #include "base/hash.h"
 #include "runtime/runtime.h"
 
-/* A file is a head, the key, the binary. Numbers are in host order: the folder belongs to
- * one machine. */
-static const char magic[8] = "mmtune2";
+/* A file is a head, the key, the log as a string ("" where there is none), the binary.
+ * Numbers are in host order: the folder belongs to one machine. */
+static const char magic[8] = "mmtune3";
 
 struct head {
     char magic[8];
@@ -41,9 +41,9 @@ static bool is_ours(const char *path)
            !(st.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* The binary inside a file's bytes, NULL where they are not a whole file of this key. A
- * driver would crash on a damaged one, or run it. */
-static const char *find_binary(const struct mmt_text *file, const char *key, size_t *size)
+/* The log inside a file's bytes, with the binary behind it, `size` bytes; NULL where they
+ * are not a whole file of this key. A driver would crash on a damaged one, or run it. */
+static const char *find_log(const struct mmt_text *file, const char *key, size_t *size)
 {
     struct head head;
     const size_t key_length = strlen(key);
@@ -58,8 +58,28 @@ static const char *find_binary(const struct mmt_text *file, const char *key, siz
         mmt_hash_add(mmt_hash_start(), body, file->length - sizeof head);
     if (hash.high != head.hash.high || hash.low != head.hash.low)
         return NULL;
-    *size = file->length - sizeof head - key_length;
-    return body + key_length;
+    const char *log = body + key_length, *end = file->data + file->length;
+    const char *last = memchr(log, 0, (size_t) (end - log));
+    if (!last || last + 1 == end)
+        return NULL;
+    *size = (size_t) (end - last - 1);
+    return log;
+}
+
+static bool take(struct mmt_binary *binary, const char *log, size_t size)
+{
+    const size_t length = strlen(log);
+    binary->data = malloc(size);
+    binary->log = length ? malloc(length + 1) : NULL;
+    if (!binary->data || (length && !binary->log)) {
+        mmt_binary_finish(binary);
+        return false;
+    }
+    memcpy(binary->data, log + length + 1, size);
+    if (length)
+        memcpy(binary->log, log, length + 1);
+    binary->size = size;
+    return true;
 }
 
 bool mmt_cache_get(const char *key, struct mmt_binary *binary)
@@ -73,11 +93,9 @@ bool mmt_cache_get(const char *key, struct mmt_binary *binary)
     if (path.failed || !is_ours(path.data) ||
         mmt_file_read(path.data, MAX_FILE, &file, NULL) != MMT_OK)
         goto done;
-    const char *data = find_binary(&file, key, &size);
-    if (!data || !(binary->data = malloc(size)))
+    const char *log = find_log(&file, key, &size);
+    if (!log || !take(binary, log, size))
         goto done;
-    memcpy(binary->data, data, size);
-    binary->size = size;
     utimensat(AT_FDCWD, path.data, NULL, 0); /* used now: the last to be removed */
     found = true;
 done:
@@ -169,23 +187,20 @@ static void trim(void)
     closedir(folder);
 }
 
-static struct head head_of(const char *key, const struct mmt_binary *binary)
-{
-    struct head head = { .key_length = strlen(key) };
-    memcpy(head.magic, magic, sizeof magic);
-    head.hash = mmt_hash_add(mmt_hash_start(), key, strlen(key));
-    head.hash = mmt_hash_add(head.hash, binary->data, binary->size);
-    return head;
-}
-
 void mmt_cache_put(const char *key, const struct mmt_binary *binary)
 {
     struct mmt_text path = { 0 }, file = { 0 };
-    const struct head head = head_of(key, binary);
+    struct head head = { .key_length = strlen(key) };
+    const char *log = binary->log ? binary->log : "";
 
+    memcpy(head.magic, magic, sizeof magic);
+    head.hash = mmt_hash_add(mmt_hash_start(), key, strlen(key));
+    head.hash = mmt_hash_add(head.hash, log, strlen(log) + 1);
+    head.hash = mmt_hash_add(head.hash, binary->data, binary->size);
     add_path(key, &path);
     mmt_text_add_bytes(&file, &head, sizeof head);
     mmt_text_add(&file, key);
+    mmt_text_add_bytes(&file, log, strlen(log) + 1);
     mmt_text_add_bytes(&file, binary->data, binary->size);
     if (!path.failed && !file.failed &&
         mmt_file_replace(path.data, file.data, file.length, NULL) == MMT_OK)

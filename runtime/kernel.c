@@ -36,38 +36,15 @@ static mmt_status emit(const mmt_device *device, const struct mmt_config *config
     return MMT_OK;
 }
 
-/* What the compiler warned of when it made a binary is in the cache, too, under a key of
- * its own: whoever builds it again is warned again. */
-static void warning_key(const char *key, struct mmt_text *out)
-{
-    mmt_text_add(out, key);
-    mmt_text_add(out, "\nwarnings");
-}
-
-static void recall_warnings(struct mmt_binary *binary, const char *key)
-{
-    struct mmt_text name = { 0 };
-    struct mmt_binary warnings;
-
-    warning_key(key, &name);
-    if (!name.failed && mmt_cache_get(name.data, &warnings))
-        binary->log = warnings.data;
-    mmt_text_finish(&name);
-}
-
-/* The warnings first: a binary without them is one that nobody warned of. */
+/* With what the compiler warned of: whoever builds it again is warned again. */
 static void remember(const struct mmt_binary *binary, const char *key)
 {
-    struct mmt_text name = { 0 };
+    struct mmt_binary kept = *binary;
     char why[256];
 
-    warning_key(key, &name);
-    if (!name.failed && mmt_log_warns(binary->log, why))
-        mmt_cache_put(name.data, &(struct mmt_binary){ .data = binary->log,
-                                                       .size = strlen(binary->log) + 1 });
-    if (!name.failed)
-        mmt_cache_put(key, binary);
-    mmt_text_finish(&name);
+    if (!mmt_log_warns(binary->log, why))
+        kept.log = NULL;
+    mmt_cache_put(key, &kept);
 }
 
 /* Finds the binary of a text in the cache or makes it and puts it there. */
@@ -76,10 +53,8 @@ static mmt_status build(mmt_device *device, const char *source, const char *key,
                         mmt_error *err)
 {
     *cached = !fresh && mmt_cache_get(key, binary);
-    if (*cached) {
-        recall_warnings(binary, key);
+    if (*cached)
         return MMT_OK;
-    }
     mmt_status status = mmt_device_compile(device, source, binary, err);
     if (status == MMT_OK)
         remember(binary, key);

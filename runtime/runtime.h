@@ -10,17 +10,17 @@
 
 /* ---- cache: compiled kernels on disk --------------------------------------------- */
 
-/* A folder of files, one a binary, each named by the hash of its key and holding the key
- * itself before the binary, so that a collision is a miss, and a hash of both, so that a
- * damaged file is one too. Files are written whole or not at all, so any number of
- * processes may share the folder. Mode 0700. */
+/* A folder of files, one a binary with its log, each named by the hash of its key and
+ * holding the key itself before them, so that a collision is a miss, and a hash of all,
+ * so that a damaged file is one too. Files are written whole or not at all, so any number
+ * of processes may share the folder. Mode 0700. */
 
 /* Looks a binary up. False on a miss; a file that cannot be read is a miss. */
 bool mmt_cache_get(const char *key, struct mmt_binary *binary);
 
-/* Stores a binary and, now and then, removes the least recently used files over the limit
- * (256 MiB, or MMTUNE_CACHE_LIMIT bytes). A failure costs a recompilation, so it is
- * silent. */
+/* Stores a binary, with its log if it has one, and, now and then, removes the least
+ * recently used files over the limit (256 MiB, or MMTUNE_CACHE_LIMIT bytes). A failure
+ * costs a recompilation, so it is silent. */
 void mmt_cache_put(const char *key, const struct mmt_binary *binary);
 
 /* ---- kernel: one configuration, built -------------------------------------------- */

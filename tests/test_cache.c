@@ -44,6 +44,23 @@ static void test_cache(void)
     mmt_text_finish(&path);
 }
 
+/* What the compiler said stays with its binary. */
+static void test_cache_log(void)
+{
+    char said[] = "spills";
+    struct mmt_binary binary = binary_of("warned of"), got = { 0 };
+
+    binary.log = said;
+    mmt_cache_put("warned", &binary);
+    CHECK(mmt_cache_get("warned", &got) && got.log && !strcmp(got.log, said));
+    CHECK(got.size == strlen("warned of") && !memcmp(got.data, "warned of", got.size));
+    mmt_binary_finish(&got);
+    binary.log = NULL;
+    mmt_cache_put("warned", &binary);
+    CHECK(mmt_cache_get("warned", &got) && !got.log);
+    mmt_binary_finish(&got);
+}
+
 /* The least recently used goes first. */
 static void test_cache_limit(void)
 {
@@ -210,6 +227,7 @@ int main(void)
         return 1;
     setenv("XDG_CACHE_HOME", folder, 1);
     test_cache();
+    test_cache_log();
     test_cache_limit();
     test_cache_rights();
     test_cache_damage();
