@@ -206,7 +206,7 @@ struct table {
     double *best;                /* of each column: the least that is known */
     int *known;                  /* of each row: problems that it was timed on */
     bool *fits;                  /* of each row: it can be fitted */
-    bool *common;                /* of each column: most rows were timed on it */
+    bool *common;                /* of each column: many rows were timed on it */
     mmt_problem *imagined;       /* of the last columns, which nobody timed */
     struct mmt_cost *costs;      /* of each row */
     struct mmt_fit_sample *line; /* room for one row's samples */
@@ -325,9 +325,10 @@ static int count_known(const struct table *table, int row)
     return known;
 }
 
-/* Whether most of the rows that serve a problem were timed on it, of those that were
- * timed on enough at all: it is a shape of a calibration. A goal met what its own search
- * proposed, and some shapes are for kernels that serve few. */
+/* Whether a third of the rows that serve a problem were timed on it, of those that were
+ * timed on enough at all: it is a shape of a calibration, which may have left half of its
+ * kernels behind. A goal met what its own search proposed, and some shapes are for
+ * kernels that serve few. */
 static bool is_common(const struct table *table, int col, const struct mmt_caps *caps)
 {
     int known = 0, served = 0;
@@ -337,7 +338,7 @@ static bool is_common(const struct table *table, int col, const struct mmt_caps 
         known += !isinf(table->times[(size_t) row * table->cols + col]);
         served += !mmt_config_refuse(table->configs[row], table->problems[col], caps);
     }
-    return 2 * known >= served;
+    return 3 * known >= served;
 }
 
 /* Whether a row was timed on enough problems, and on most of the common ones that it
