@@ -175,19 +175,6 @@ DEVICE_FN unsigned load_word(const element *from, int count, bool words)
 }
 #endif
 
-// Turn four words of four bytes: the i-th of word j becomes the j-th of word i.
-DEVICE_FN void turn(unsigned x[4])
-{
-    const unsigned low0 = __byte_perm(x[0], x[1], 0x5140);
-    const unsigned low1 = __byte_perm(x[2], x[3], 0x5140);
-    const unsigned high0 = __byte_perm(x[0], x[1], 0x7362);
-    const unsigned high1 = __byte_perm(x[2], x[3], 0x7362);
-    x[0] = __byte_perm(low0, low1, 0x5410);
-    x[1] = __byte_perm(low0, low1, 0x7632);
-    x[2] = __byte_perm(high0, high1, 0x5410);
-    x[3] = __byte_perm(high0, high1, 0x7632);
-}
-
 // How many elements of piece j are in the matrix, along a row, and of how many rows from
 // its first on. `left` depths are left to copy, and `inside` says that all of the tile is in
 // the matrix.

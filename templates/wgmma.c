@@ -51,8 +51,7 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
         MMT_KNOB("STORE_SLOTS", "pieces of C in shared memory; 0: registers", 0, 1, 2, 4),
     [PROMOTION] = MMT_KNOB("L2_PROMOTION", "bytes that the L2 cache fetches at once", 0,
                            64, 128, 256),
-    [TURN] = MMT_KNOB("TURN", "tf32: the left operand is turned on its way to registers",
-                      0, 1),
+    [TURN] = MMT_KNOB("TURN", "the left operand is turned on its way to registers", 0, 1),
     [STORE_LATE] =
         MMT_KNOB("STORE_LATE", "C is stored while the next tile is multiplied", 0, 1),
 };
@@ -109,6 +108,11 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     { 1, 0, 0,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128, 1 },
     { 1, 0, 0,  64,  16, 1, 12, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128, 1 },
     { 0, 0, 0, 128, 128, 1,  5, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128, 1 },
+    /* the same of i8, and of tf32 */
+    { 1, 0, 0, 256, 128, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128, 1 },
+    { 0, 0, 0, 256, 128, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128, 1 },
+    { 1, 0, 0, 128, 128, 1,  6, 2, PINGPONG,    ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128, 1 },
+    { 1, 0, 0, 128,  64, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128, 1 },
     /* rows that the copy engine cannot take */
     { 0, 1, 1, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
     { 0, 1, 1, 256, 128, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
@@ -177,12 +181,22 @@ static const char *reject_type(const int *v, const struct mmt_variant *variant)
                "STORE_SLOTS must be 0";
     if (variant->type == MMT_I8 && v[TILE_N] > 32 && v[TILE_N] % 16)
         return "wgmma of i8 has 8, 16, 24, 32 or a multiple of 16 columns";
-    if (v[TURN] && (variant->type != MMT_TF32 || !v[IN_FLIGHT] ||
-                    left_deep(v, variant->type, variant->trans_a, variant->trans_b)))
-        return "TURN is for a left operand of tf32 that is neither stored nor packed "
-               "along k, with IN_FLIGHT 1";
     if (!v[PROMOTE] == is_f8(variant->type))
         return "PROMOTE is for sums of 8-bit floating-point numbers, and they need it";
+    return NULL;
+}
+
+static const char *reject_turn(const int *v, const struct mmt_variant *variant)
+{
+    if (!v[TURN])
+        return NULL;
+    if ((variant->type != MMT_TF32 && variant->type != MMT_I8) || !v[IN_FLIGHT] ||
+        left_deep(v, variant->type, variant->trans_a, variant->trans_b))
+        return "TURN is for a left operand of tf32 or i8 that is neither stored nor "
+               "packed along k, with IN_FLIGHT 1";
+    if (variant->type == MMT_I8 && (v[STORE_SLOTS] || blocks_of_consumer(v) % 2))
+        return "TURN of i8 takes two blocks of 64 rows of a warpgroup's at a time, and "
+               "stores C from registers (STORE_SLOTS 0)";
     return NULL;
 }
 
@@ -279,8 +293,8 @@ static const char *reject(const int *v, const struct mmt_variant *variant,
     if (strcmp(caps->architecture, "sm_90a"))
         return "wgmma is an instruction of sm_90a alone";
     if ((why = reject_type(v, variant)) || (why = reject_tile(v, variant)) ||
-        (why = reject_registers(v)) || (why = reject_shared_tile(v, variant)) ||
-        (why = reject_deal(v)))
+        (why = reject_turn(v, variant)) || (why = reject_registers(v)) ||
+        (why = reject_shared_tile(v, variant)) || (why = reject_deal(v)))
         return why;
     return mmt_gemm_reject(threads(v), 1, shared, caps);
 }
@@ -337,7 +351,8 @@ const struct mmt_template mmt_template_wgmma = {
     .kinds = MMT_GPU,
     .macs = 1024,
     .file = "wgmma.cu",
-    .helpers = { "hopper.h", "wgmma_tile.h", "pack.h", "wgmma_deal.h", "wgmma_store.h" },
+    .helpers = { "hopper.h", "turn.h", "wgmma_tile.h", "pack.h", "wgmma_deal.h",
+                 "wgmma_store.h" },
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,
     .reject = reject,

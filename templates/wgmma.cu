@@ -249,48 +249,43 @@ DEVICE_FN void give_turn(int group)
 }
 
 #if TURN
-// Multiply the slot of that number, whose left tile is in `now`. Once the slot before it is done
-// with, it is released and the next one's left tile comes to where that one's was.
-DEVICE_FN void multiply_turned(real sum[BLOCKS_M][SUMS], unsigned now[STEPS][BLOCKS_M][4],
-                               unsigned next[STEPS][BLOCKS_M][4], const unsigned at[4],
-                               const problem &p, const ring &ring, unsigned tiles,
-                               unsigned long long right, unsigned number, bool first, bool last,
-                               int lane)
-{
-    multiply_words(sum, now, right + number % STAGES * (BYTES_SLOT / 16));
-    AWAIT_WGMMA(1);
-    settle_words(next);
-    if (!first)
-        release(p, ring, number - 1, lane);
-    if (!last) {
-        await_slot(ring, number + 1);
-        take_words(next, tiles + (number + 1) % STAGES * BYTES_SLOT, at);
-    }
-}
-
 // Sum up so many slots, from that number on, and release all but the last one. `block`: this
-// warpgroup's first of 64 rows.
+// warpgroup's first of 64 rows. The left tile comes to registers by halves: one while the tensor
+// cores are at the other.
 DEVICE_FN void consume_turned(real sum[BLOCKS_M][SUMS], const problem &p, const ring &ring,
                               int block, unsigned long long right, unsigned number,
                               int depth, int lane)
 {
-    const unsigned tiles = ring.slots + block * (64 / ATOM) * TILE_K * LINE;
-    unsigned even[STEPS][BLOCKS_M][4], odd[STEPS][BLOCKS_M][4], at[4];
+    const unsigned tiles = ring.slots + block * 64 / ATOM * TILE_K * LINE;
+    unsigned upper[HALF][BLOCKS_M][4], lower[HALF][BLOCKS_M][4], at[4];
 
     clear(sum);
     find_words(at, THREAD_X % 128);
-    take_words(even, tiles + number % STAGES * BYTES_SLOT, at);
+    take_words(upper, tiles + number % STAGES * BYTES_SLOT, 0, at);
     NO_UNROLL
-    for (int d = 0; d < depth; d += 2) {
-        multiply_turned(sum, even, odd, at, p, ring, tiles, right, number + d, d == 0,
-                        d == depth - 1, lane);
-        if (d < depth - 1)
-            multiply_turned(sum, odd, even, at, p, ring, tiles, right, number + d + 1, false,
-                            d == depth - 2, lane);
+    for (int d = 0; d < depth; d++, number++) {
+        const unsigned tile = tiles + number % STAGES * BYTES_SLOT;
+        const unsigned next = tiles + (number + 1) % STAGES * BYTES_SLOT;
+        const unsigned long long other = right + number % STAGES * (BYTES_SLOT / 16);
+
+        multiply_words(sum, upper, other, 0);
+        AWAIT_WGMMA(1);
+        settle_words(lower);
+        if (d > 0)
+            release(p, ring, number - 1, lane);
+        take_words(lower, tile, HALF, at);
+
+        multiply_words(sum, lower, other, HALF);
+        AWAIT_WGMMA(1);
+        settle_words(upper);
+        if (d < depth - 1) {
+            await_slot(ring, number + 1);
+            take_words(upper, next, 0, at);
+        }
     }
     AWAIT_WGMMA(0);
-    settle_words(even);
-    settle_words(odd);
+    settle_words(upper);
+    settle_words(lower);
 }
 #endif
 

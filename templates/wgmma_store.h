@@ -20,6 +20,7 @@ struct output {
     const result *bias;
     int ldc;
     bool pairs;        // any two neighbours at an even column may be stored at once
+    bool fours;        // any four of a row of C at a multiple of 4
 };
 
 DEVICE_FN output find_output(const problem &p, real alpha, real beta, result *c, int ldc,
@@ -27,7 +28,9 @@ DEVICE_FN output find_output(const problem &p, real alpha, real beta, result *c,
 {
     const bool pairs = ldc % 2 == 0 && stride % 2 == 0 &&
                        (unsigned long long) c % (2 * RESULT_SIZE) == 0;
-    return { p.rows, p.columns, alpha, beta, c + BLOCK_Z * stride, bias, ldc, pairs };
+    const bool fours = ldc % 4 == 0 && stride % 4 == 0 &&
+                       (unsigned long long) c % (4 * RESULT_SIZE) == 0;
+    return { p.rows, p.columns, alpha, beta, c + BLOCK_Z * stride, bias, ldc, pairs, fours };
 }
 
 // ---- from registers -------------------------------------------------------------------
@@ -104,11 +107,17 @@ DEVICE_FN bool whole_columns(const output &out, place tile)
     return out.beta == 0 && (SWAP || out.pairs) && tile.column + TILE_N <= out.columns;
 }
 
+// What is known of C then.
+DEVICE_FN output as_unread(const output &out)
+{
+    return { out.rows, out.columns, out.alpha, 0, out.c, out.bias, out.ldc, true, out.fours };
+}
+
 // Finish and store `count` sums of the same 64 rows of such a tile, from the s-th on.
 template <int count>
 DEVICE_FN void store_rows(real *x, const output &out, place tile, int s, int thread)
 {
-    const output unread = { out.rows, out.columns, out.alpha, 0, out.c, out.bias, out.ldc, true };
+    const output unread = as_unread(out);
     const wide step = SWAP ? 8 * (wide) out.ldc : 8;
     const int q = tile.column + column_of(s, thread);
 
@@ -128,6 +137,32 @@ DEVICE_FN void store_rows(real *x, const output &out, place tile, int s, int thr
         }
     }
 }
+
+#if PAIRED && SWAP
+// Finish and store the sums of two blocks of such a tile, whose first is the s-th: a thread has
+// four neighbours of a row of C, where C has them all.
+DEVICE_FN void store_fours(real upper[SUMS], real lower[SUMS], const output &out, place tile,
+                           int s, int thread)
+{
+    const output unread = as_unread(out);
+    const int r = tile.row + row_of(s, thread), q = tile.column + column_of(s, thread);
+    result *c = place_in(out, r, q);
+
+    if (r >= out.rows)
+        return;
+    UNROLL
+    for (int i = 0; i < SUMS; i += 4, c += 8 * (wide) out.ldc) {
+        UNROLL
+        for (int w = 0; w < 4; w++)
+            finish((w < 2 ? upper : lower) + i + w % 2 * 2, unread, r + w, q + i / 4 * 8);
+        UNROLL
+        for (int e = i; e < i + 2; e++)
+            *(uint4 *) (c + (wide) (e - i) * out.ldc) =
+                make_uint4(SUM_TO_WORD(upper[e]), SUM_TO_WORD(upper[e + 2]),
+                           SUM_TO_WORD(lower[e]), SUM_TO_WORD(lower[e + 2]));
+    }
+}
+#endif
 
 // ---- through shared memory ------------------------------------------------------------
 
@@ -308,6 +343,14 @@ DEVICE_FN void put_out_all(real sum[BLOCKS_M][SUMS], const output &out, place ti
             put_out(&sum[s / SUMS][s % SUMS], out, tile, s, thread, part);
         return;
     }
+#if PAIRED && SWAP
+    if (whole_columns(out, tile) && out.fours && out.rows % 4 == 0) {
+        UNROLL
+        for (int i = 0; i < BLOCKS_M; i += 2)
+            store_fours(sum[i], sum[i + 1], out, tile, i * SUMS, thread);
+        return;
+    }
+#endif
     if (STORE_SLOTS == 0 && whole_columns(out, tile)) {
         UNROLL
         for (int i = 0; i < BLOCKS_M; i++)

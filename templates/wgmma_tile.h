@@ -7,8 +7,8 @@
 // bytes along k. The other kind holds chunks, 128 bytes wide, of TILE_K rows. The copy engine
 // swizzles both as the tensor cores expect it. Elements that are not of 2 bytes must be
 // deep: those that are stored otherwise are packed into the workspace first (pack.h), and so are
-// operands of any alignment (PACK_A, PACK_B). Or, with TURN, the left one is turned on its way to
-// registers, from which the instruction takes it as well.
+// operands of any alignment (PACK_A, PACK_B). Or, with TURN, the left one of tf32 or i8 is turned on
+// its way to registers, from which the instruction takes it as well.
 
 #if defined(TYPE_TF32)
 #define SIZE 4                // bytes of an element
@@ -28,6 +28,7 @@
 #define TILE_K    (ATOM * DEPTH)
 #define WGMMA_K   (32 / SIZE)                   // depth of one instruction
 #define STEPS     (TILE_K / WGMMA_K)
+#define HALF      (STEPS / 2)                   // of a slot's steps: they are even
 #define OWNERS    (SCHEDULE ? 1 : CONSUMERS)    // warpgroups that share a tile
 #define TURNS     (SCHEDULE ? CONSUMERS : 1)    // tiles that a block has at work
 #define BLOCKS_M  (TILE_M / 64 / OWNERS)        // instructions below each other
@@ -39,6 +40,7 @@
 #define CLUSTER_N (CLUSTER % 10)                // right, and of left
 #define MATES     (CLUSTER_M * CLUSTER_N)
 #define BLOCKS    (MATES * CLUSTER_K)           // of a cluster
+#define PAIRED    (TURN && SIZE == 1)           // two blocks of 64 rows share 128 lines
 
 #define PACKED_A   (PACK_A || (SIZE != 2 && TRANS_A && !(TURN && !SWAP)))
 #define PACKED_B   (PACK_B || (SIZE != 2 && !TRANS_B && !(TURN && SWAP)))
@@ -130,7 +132,47 @@ DEVICE_FN void multiply(real sum[AT_ONCE][SUMS], unsigned long long left,
     wgmma_end();
 }
 
-#if TURN
+#if PAIRED
+// The operand's words are of four depths of a line, those of the tile of four lines at a depth:
+// a thread turns four at a time, two for a block of 64 rows and two for the one below it. It
+// finds the w-th at[w]. Half of the threads begin with the third of four depths: then no two
+// of a warp meet in a bank.
+DEVICE_FN void find_words(unsigned at[4], int thread)
+{
+    const int line = thread / 4 * 4, depths = thread % 4;
+    UNROLL
+    for (int w = 0; w < 4; w++) {
+        const int depth = depths * 4 + (w ^ depths / 2 * 2);
+        at[w] = depth * LINE + (line ^ depth % 8 * 16);
+    }
+}
+
+// A pair of blocks' words for half a step, whose depths of the tile begin there.
+DEVICE_FN void take_pair(unsigned *upper, unsigned *lower, unsigned depths, const unsigned at[4])
+{
+    unsigned x[4];
+    UNROLL
+    for (int w = 0; w < 4; w++)
+        x[w] = load_word(depths + at[w]);
+    turn(x, THREAD_X % 4 / 2);
+    upper[0] = x[0], upper[1] = x[1];
+    lower[0] = x[2], lower[1] = x[3];
+}
+
+// The words of a slot's steps from the first one on. The slot's tile stands at that address.
+DEVICE_FN void take_words(unsigned words[HALF][BLOCKS_M][4], unsigned tile, int first,
+                          const unsigned at[4])
+{
+    UNROLL
+    for (int s = 0; s < HALF; s++)
+        UNROLL
+        for (int i = 0; i < BLOCKS_M; i += 2) {
+            const unsigned depths = tile + (i / 2 * TILE_K + (first + s) * WGMMA_K) * LINE;
+            take_pair(words[s][i], words[s][i + 1], depths, at);
+            take_pair(words[s][i] + 2, words[s][i + 1] + 2, depths + WGMMA_K / 2 * LINE, at);
+        }
+}
+#elif TURN
 // Where in a left tile the first block's words of this thread stand: the w-th is of 8 lines
 // further down for every odd w, and of 4 depths further on from w = 2 on. Eight depths are a
 // multiple of what a swizzle goes by.
@@ -144,39 +186,41 @@ DEVICE_FN void find_words(unsigned at[4], int thread)
     }
 }
 
-// All words of a slot's tile, which stands at that address.
-DEVICE_FN void take_words(unsigned words[STEPS][BLOCKS_M][4], unsigned tile,
+// The words of a slot's steps from the first one on. The slot's tile stands at that address.
+DEVICE_FN void take_words(unsigned words[HALF][BLOCKS_M][4], unsigned tile, int first,
                           const unsigned at[4])
 {
     UNROLL
-    for (int s = 0; s < STEPS; s++)
+    for (int s = 0; s < HALF; s++)
         UNROLL
         for (int i = 0; i < BLOCKS_M; i++)
             UNROLL
             for (int w = 0; w < 4; w++)
-                words[s][i][w] = load_word(tile + at[w] + s * WGMMA_K * LINE +
+                words[s][i][w] = load_word(tile + at[w] + (first + s) * WGMMA_K * LINE +
                                            i * (64 / ATOM) * TILE_K * LINE);
 }
+#endif
 
-// As above, with the left tile in registers.
+#if TURN
+// As above, those steps alone, with their left words in registers.
 DEVICE_FN void multiply_words(real sum[BLOCKS_M][SUMS],
-                              const unsigned words[STEPS][BLOCKS_M][4],
-                              unsigned long long right)
+                              const unsigned words[HALF][BLOCKS_M][4],
+                              unsigned long long right, int first)
 {
     wgmma_begin();
     UNROLL
-    for (int s = 0; s < STEPS; s++)
+    for (int s = 0; s < HALF; s++)
         UNROLL
         for (int i = 0; i < BLOCKS_M; i++)
             WGMMA_TURNED("m64n" TEXT(TILE_N) WGMMA_TYPES, WGMMA_SIGNS, sum[i], words[s][i],
-                         right + operand(0, s, TILE_N, RIGHT_DEEP), true);
+                         right + operand(0, first + s, TILE_N, RIGHT_DEEP), true);
     wgmma_end();
 }
 
-DEVICE_FN void settle_words(unsigned words[STEPS][BLOCKS_M][4])
+DEVICE_FN void settle_words(unsigned words[HALF][BLOCKS_M][4])
 {
     UNROLL
-    for (int w = 0; w < STEPS * BLOCKS_M * 4; w++)
+    for (int w = 0; w < HALF * BLOCKS_M * 4; w++)
         settle_register(words[w / 4 / BLOCKS_M][w / 4 % BLOCKS_M][w % 4]);
 }
 #endif
@@ -196,12 +240,14 @@ DEVICE_FN void clear(real sum[BLOCKS_M][SUMS])
 }
 
 // Where the s-th sum of a thread of those that share a tile stands in it. Each four of an
-// instruction's are two neighbours of a row and of the row 8 further down; the next four
-// are 8 columns further.
+// instruction's are two neighbours of a row and of the row 8 further down, of paired blocks
+// those of the next; the next four are 8 columns further.
 DEVICE_FN int row_of(int s, int thread)
 {
-    return (thread / 128 * BLOCKS_M + s / SUMS) * 64 + thread % 128 / 32 * 16 +
-           thread % 32 / 4 + s % 4 / 2 * 8;
+    const int block = thread / 128 * BLOCKS_M + s / SUMS, lower = s % 4 / 2;
+    if (PAIRED)
+        return block / 2 * 128 + thread % 128 / 4 * 4 + block % 2 * 2 + lower;
+    return block * 64 + thread % 128 / 32 * 16 + thread % 32 / 4 + lower * 8;
 }
 
 DEVICE_FN int column_of(int s, int thread)

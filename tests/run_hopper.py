@@ -106,6 +106,15 @@ CASES = [
     (WIDE, dict(TURN=1, IN_FLIGHT=1, DEAL='runs'), 'gemm tf32 tn 300x136x676', 1, 0),
     (SMALL, dict(SWAP=1, TURN=1, IN_FLIGHT=1, SPLIT_K=4), 'gemm tf32 nn 40x72x36', 1, 1),
     (SMALL, dict(SWAP=1, TURN=1, IN_FLIGHT=1), 'gemm tf32 nn 40x72x0', 1, 2),
+    (WIDE, dict(SWAP=1, TURN=1, IN_FLIGHT=1, STORE_SLOTS=0, TILE_M=256), 'gemm i8 nn 136x608x464', 2, 0),
+    (WIDE, dict(SWAP=1, TURN=1, IN_FLIGHT=1, STORE_SLOTS=0, TILE_M=256, TILE_N=32, CLUSTER='2x1'),
+     'gemm i8 nn 72x603x336 ldb=608 bias=column', 1, 1),
+    (WIDE, dict(TURN=1, IN_FLIGHT=1, STORE_SLOTS=0, TILE_M=256, TILE_N=32, DEAL='runs'),
+     'gemm i8 tt 304x72x592', 1, 0),
+    (SMALL, dict(TILE_M=128, SWAP=1, TURN=1, IN_FLIGHT=1, SPLIT_K=2), 'gemm i8 nn 40x160x400', 3, -2),
+    (SMALL, dict(TILE_M=256, SWAP=1, TURN=1, IN_FLIGHT=1, TILE_N=16, DEPTH=2), 'gemm i8 nn 40x272x560', 1, 0),
+    (WIDE, dict(SWAP=1, TURN=1, IN_FLIGHT=1, STORE_SLOTS=0, CLUSTER='1x2', SCHEDULE='pingpong'),
+     'gemm i8 nn 136x304x336 ldc=305 batch=2', 1, 0),
     (SMALL, dict(SWAP=1, SPLIT_K=2), 'gemm tf32 nt 20x72x0', 2, -1),
     (WIDE, dict(TILE_N=32, PROMOTE=2, IN_FLIGHT=0), 'gemm f8e4m3 nn 144x48x656', 1, 1),
     (SMALL, dict(PROMOTE=4), 'gemm f8e5m2 nt 144x48x1056 out=f32', 1, 1),
@@ -318,7 +327,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         for file in [*(source.parent / 'templates').glob('*.[ch]*'),
-                     *(source / 'hopper').glob('*.[ch]*'), source / 'fiber.h']:
+                     *(source / 'hopper').glob('*.[ch]*'), source / 'fiber.h', source / 'words.h']:
             shutil.copy(file, folder)
         # What all kernels include first is read once; a compiler that keeps no such file reads it again.
         check([*compiler, *FLAGS, '-x', 'c++-header', str(folder / 'machine.h'),

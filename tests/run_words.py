@@ -13,24 +13,32 @@ from nvrtc_ptx import compile_ptx
 
 MMTUNE = sys.argv[1]
 KERNELS = [
-    ("nn", "SWAP=1 STORE_SLOTS=0 TILE_M=128 TILE_N=128 STAGES=5"),
-    ("nn", "SWAP=1 STORE_SLOTS=0 TILE_M=128 TILE_N=256 STAGES=4 CLUSTER=2x1"),
-    ("nn", "SWAP=1 STORE_SLOTS=0 TILE_M=256 TILE_N=64 STAGES=3 DEPTH=2 CLUSTER=1x1"),
-    ("nn", "SWAP=1 STORE_SLOTS=0 TILE_M=128 TILE_N=128 STAGES=6 SCHEDULE=pingpong"),
-    ("nn", "SWAP=1 STORE_SLOTS=0 TILE_M=64 TILE_N=16 STAGES=12 CONSUMERS=1"),
-    ("tt", "TILE_M=128 TILE_N=128 STAGES=5 DEAL=runs CLUSTER=1x1"),
+    ("tf32 nn", "SWAP=1 STORE_SLOTS=0 TILE_M=128 TILE_N=128 STAGES=5"),
+    ("tf32 nn", "SWAP=1 STORE_SLOTS=0 TILE_M=128 TILE_N=256 STAGES=4 CLUSTER=2x1"),
+    ("tf32 nn", "SWAP=1 STORE_SLOTS=0 TILE_M=256 TILE_N=64 STAGES=3 DEPTH=2 CLUSTER=1x1"),
+    ("tf32 nn", "SWAP=1 STORE_SLOTS=0 TILE_M=64 TILE_N=16 STAGES=12 CONSUMERS=1"),
+    ("tf32 tt", "TILE_M=128 TILE_N=128 STAGES=5 DEAL=runs CLUSTER=1x1"),
+    ("i8 nn", "SWAP=1 STORE_SLOTS=0 TILE_M=256 TILE_N=128 STAGES=4 CLUSTER=2x1"),
+    ("i8 nn", "SWAP=1 STORE_SLOTS=0 TILE_M=128 TILE_N=128 STAGES=6 SCHEDULE=pingpong"),
 ]
-WAIT = "    AWAIT_WGMMA(1);\n    settle_words(next);\n"
+WAITS = [f"        AWAIT_WGMMA(1);\n        settle_words({half});\n" for half in ("lower", "upper")]
 failures = []
 
 
 def early_writes(ptx):
     """Instructions that write what an instruction under way reads, line after line; and how
-    many instructions read registers. Loops are gone through once: two sets of words take
-    turns in one round, so that the second set's part of it tells what the next round would."""
+    many instructions read registers. Loops are gone through twice, as what is under way where
+    a round ends is met in the next."""
     groups, open_group, readers, found = [], set(), 0, []
-    for line in ptx.splitlines():
-        line = re.sub(r"^@!?%p\d+\s+", "", line.strip())
+    lines, labels, at = ptx.splitlines(), {}, 0
+    while at < len(lines):
+        line = re.sub(r"^@!?%p\d+\s+", "", lines[at].strip())
+        at += 1
+        if re.match(r"\$\w+:", line):
+            labels.setdefault(line.rstrip(":"), at)
+        back = re.match(r"bra\S*\s+(\$\w+);", line)
+        if back and back.group(1) in labels:
+            at = labels.pop(back.group(1))
         left = re.match(r"wgmma\.mma_async\S*\s*\{[^}]*\},\s*\{([^}]*)\}", line)
         if left:
             readers += 1
@@ -48,8 +56,9 @@ def early_writes(ptx):
     return found, readers
 
 
-for transposes, knobs in KERNELS:
-    source = subprocess.run([MMTUNE, "emit", "--type", "tf32", "--transposes", transposes,
+for kind, knobs in KERNELS:
+    number, transposes = kind.split()
+    source = subprocess.run([MMTUNE, "emit", "--type", number, "--transposes", transposes,
                              "wgmma TURN=1 IN_FLIGHT=1 " + knobs], check=True,
                             capture_output=True, text=True).stdout
     writes, readers = early_writes(compile_ptx(source))
@@ -57,10 +66,11 @@ for transposes, knobs in KERNELS:
         failures.append(f"{knobs}: no instruction reads registers")
     if writes:
         failures.append(f"{knobs}: {len(writes)} early writes, the first: {writes[0]}")
-    if WAIT not in source:
-        failures.append(f"{knobs}: the wait that the test takes away is not there")
-    elif not early_writes(compile_ptx(source.replace(WAIT, "")))[0]:
-        failures.append(f"{knobs}: without its wait no early write is found")
+    for wait in WAITS:
+        if wait not in source:
+            failures.append(f"{knobs}: a wait that the test takes away is not there")
+        elif not early_writes(compile_ptx(source.replace(wait, "")))[0]:
+            failures.append(f"{knobs}: without a wait no early write is found")
 for failure in failures:
     print("not so:", failure)
 print(f"words: {len(KERNELS)} kernels, {len(failures)} failed")

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "emulate/meet.h"
+#include "words.h"
 
 #define __global__
 #define __device__
@@ -33,17 +34,6 @@ struct float4 {
 struct double2 {
     double x, y;
 };
-struct uint2 {
-    unsigned x, y;
-};
-struct uint4 {
-    unsigned x, y, z, w;
-};
-
-static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w)
-{
-    return { x, y, z, w };
-}
 
 template <class To, class From> To emulate_bits(From x)
 {
@@ -57,16 +47,6 @@ template <class To, class From> To emulate_bits(From x)
 #define __uint_as_float(x) emulate_bits<float>((unsigned) (x))
 #define __fmul_rn(a, b)    ((float) ((a) * (b)))
 #define __dmul_rn(a, b)    ((double) ((a) * (b)))
-
-/* Byte i of the result is the one of y, x that the i-th digit of `which` names. */
-static inline unsigned __byte_perm(unsigned x, unsigned y, unsigned which)
-{
-    const uint64_t both = (uint64_t) y << 32 | x;
-    unsigned bytes = 0;
-    for (int i = 0; i < 4; i++)
-        bytes |= (unsigned) (both >> 8 * (which >> 4 * i & 7) & 0xff) << 8 * i;
-    return bytes;
-}
 
 /* Shared memory as large as any block may ask for; its addresses begin at 0. */
 enum { EMULATED_SHARED = 227 * 1024 };

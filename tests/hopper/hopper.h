@@ -236,9 +236,9 @@ DEVICE_FN void wgmma(real *sum, int columns, int depth, unsigned long long left,
     });
 }
 
-// A left operand that the threads of a warpgroup hold: of each, two lines eight apart and
-// two depths four apart.
-DEVICE_FN void wgmma_turned(real *sum, int columns, const unsigned left[4],
+// A left operand that the threads of a warpgroup hold: of each, words of two lines eight
+// apart and of depths four words apart.
+DEVICE_FN void wgmma_turned(real *sum, int columns, int depth, const unsigned left[4],
                             unsigned long long right, bool right_deep, bool add)
 {
     static std::map<const void *, std::array<std::array<unsigned, 4>, 384>> held;
@@ -253,16 +253,19 @@ DEVICE_FN void wgmma_turned(real *sum, int columns, const unsigned left[4],
         row[t] = words[THREAD_X / 4 * 4 + t];
     numbered_sync(12 + group, 128);
     const auto element_of = [=](int lower, int k) {
+        const int size = sizeof(element), word = k * size / 4;
         element a;
-        memcpy(&a, &row[k % 4][lower + k / 4 * 2], sizeof(a));
+        memcpy(&a, (const char *) &row[word % 4][lower + word / 4 * 2] + k * size % 4,
+               size);
         return to_real(a);
     };
-    start_instruction(
-        sum, add, [=] { return multiply(columns, 8, element_of, right, right_deep); });
+    start_instruction(sum, add, [=] {
+        return multiply(columns, depth, element_of, right, right_deep);
+    });
 }
 
 #define WGMMA_TURNED(what, signs, sum, left, right, add)                                 \
-    wgmma_turned(sum, TILE_N, left, right, RIGHT_DEEP, add)
+    wgmma_turned(sum, TILE_N, WGMMA_K, left, right, RIGHT_DEEP, add)
 
 #define WGMMA(what, signs, sum, left, right, add)                                        \
     wgmma(sum, TILE_N, WGMMA_K, left, LEFT_DEEP, right, RIGHT_DEEP, add)

@@ -15,17 +15,10 @@
 #include <vector>
 
 #include "fiber.h"
+#include "words.h"
 
 using std::max;
 using std::min;
-
-struct uint2 {
-    unsigned x, y;
-};
-static inline uint2 make_uint2(unsigned x, unsigned y)
-{
-    return { x, y };
-}
 
 enum { FIRST_BYTE = 1024, STACK = 1 << 15 };
 
