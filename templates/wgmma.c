@@ -98,7 +98,7 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     { 0, 0, 0, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,  1, 32, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
     { 0, 0, 0,  64, 128, 1,  8, 1, COOPERATIVE, BELOW,  1, 16, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
     { 0, 0, 0,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,  1, 64, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
-    /* tf32 with an operand that does not run along k */
+    /* tf32 with an operand that does not run along k, turned */
     { 1, 0, 0, 128, 256, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128, 1 },
     { 1, 0, 0, 128, 128, 1,  5, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128, 1 },
     { 1, 0, 0, 256, 128, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128, 1 },
@@ -108,7 +108,7 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     { 1, 0, 0,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128, 1 },
     { 1, 0, 0,  64,  16, 1, 12, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128, 1 },
     { 0, 0, 0, 128, 128, 1,  5, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128, 1 },
-    /* the same of i8, and of tf32 */
+    /* i8 and tf32 that do not */
     { 1, 0, 0, 256, 128, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128, 1 },
     { 0, 0, 0, 256, 128, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128, 1 },
     { 1, 0, 0, 128, 128, 1,  6, 2, PINGPONG,    ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128, 1 },
@@ -158,6 +158,13 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     { 0, 0, 0, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,  1, 32, ROUNDS, ROWS, 8, 1, 4, 0, 128 },
     { 0, 0, 0,  64, 128, 1,  8, 1, COOPERATIVE, BELOW,  1, 16, ROUNDS, ROWS, 8, 1, 4, 0, 128 },
     { 0, 0, 0,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,  1, 64, ROUNDS, ROWS, 8, 1, 4, 0, 128 },
+    /* f8 with one that does not run along k, turned */
+    { 1, 0, 0, 256,  80, 1,  4, 2, COOPERATIVE, BESIDE, 1,  1, ROUNDS, ROWS, 8, 1, 1, 0, 128, 1 },
+    { 1, 0, 0, 256,  64, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 1, 0, 128, 1 },
+    { 0, 0, 0, 256,  64, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 1, 0, 128, 1 },
+    { 1, 0, 0, 128,  64, 1,  6, 2, PINGPONG,    ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 1, 0, 128, 1 },
+    { 1, 0, 0, 128,  64, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 1, 0, 128, 1 },
+    { 1, 0, 0, 128,  16, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 1, 0, 128, 1 },
 };
 // clang-format on
 
@@ -190,13 +197,16 @@ static const char *reject_turn(const int *v, const struct mmt_variant *variant)
 {
     if (!v[TURN])
         return NULL;
-    if ((variant->type != MMT_TF32 && variant->type != MMT_I8) || !v[IN_FLIGHT] ||
+    const size_t size = mmt_type_size(variant->type);
+    if (size == 2 || !v[IN_FLIGHT] ||
         left_deep(v, variant->type, variant->trans_a, variant->trans_b))
-        return "TURN is for a left operand of tf32 or i8 that is neither stored nor "
+        return "TURN is for a left operand of tf32, f8 or i8 that is neither stored nor "
                "packed along k, with IN_FLIGHT 1";
-    if (variant->type == MMT_I8 && (v[STORE_SLOTS] || blocks_of_consumer(v) % 2))
-        return "TURN of i8 takes two blocks of 64 rows of a warpgroup's at a time, and "
-               "stores C from registers (STORE_SLOTS 0)";
+    if (size == 1 && (v[STORE_SLOTS] || blocks_of_consumer(v) % 2))
+        return "TURN of 8-bit types takes two blocks of 64 rows of a warpgroup's at a "
+               "time, and stores C from registers (STORE_SLOTS 0)";
+    if (v[PROMOTE] > 1)
+        return "TURN of f8 promotes each slot: PROMOTE must be 1";
     return NULL;
 }
 

@@ -248,47 +248,6 @@ DEVICE_FN void give_turn(int group)
     numbered_arrive(1 + CONSUMERS + (group + 1) % CONSUMERS, 256);
 }
 
-#if TURN
-// Sum up so many slots, from that number on, and release all but the last one. `block`: this
-// warpgroup's first of 64 rows. The left tile comes to registers by halves: one while the tensor
-// cores are at the other.
-DEVICE_FN void consume_turned(real sum[BLOCKS_M][SUMS], const problem &p, const ring &ring,
-                              int block, unsigned long long right, unsigned number,
-                              int depth, int lane)
-{
-    const unsigned tiles = ring.slots + block * 64 / ATOM * TILE_K * LINE;
-    unsigned upper[HALF][BLOCKS_M][4], lower[HALF][BLOCKS_M][4], at[4];
-
-    clear(sum);
-    find_words(at, THREAD_X % 128);
-    take_words(upper, tiles + number % STAGES * BYTES_SLOT, 0, at);
-    NO_UNROLL
-    for (int d = 0; d < depth; d++, number++) {
-        const unsigned tile = tiles + number % STAGES * BYTES_SLOT;
-        const unsigned next = tiles + (number + 1) % STAGES * BYTES_SLOT;
-        const unsigned long long other = right + number % STAGES * (BYTES_SLOT / 16);
-
-        multiply_words(sum, upper, other, 0);
-        AWAIT_WGMMA(1);
-        settle_words(lower);
-        if (d > 0)
-            release(p, ring, number - 1, lane);
-        take_words(lower, tile, HALF, at);
-
-        multiply_words(sum, lower, other, HALF);
-        AWAIT_WGMMA(1);
-        settle_words(upper);
-        if (d < depth - 1) {
-            await_slot(ring, number + 1);
-            take_words(upper, next, 0, at);
-        }
-    }
-    AWAIT_WGMMA(0);
-    settle_words(upper);
-    settle_words(lower);
-}
-#endif
-
 // Start multiplying the slot of that number.
 DEVICE_FN void start_slot(real sum[AT_ONCE][SUMS], const ring &ring, unsigned long long left,
                           unsigned long long right, unsigned number, bool add)
@@ -326,6 +285,58 @@ DEVICE_FN void add_part(real sum[SUMS], real part[1][SUMS])
         sum[s] += part[0][s];
 }
 
+#endif
+
+#if TURN
+// The same from nothing, with a left tile that comes to registers by halves: one while the tensor
+// cores are at the other. All slots but the last one are released. `block`: this warpgroup's
+// first of 64 rows.
+DEVICE_FN void consume_turned(real sum[BLOCKS_M][SUMS], const problem &p, const ring &ring,
+                              int block, unsigned long long right, unsigned number,
+                              int depth, int lane)
+{
+    const unsigned tiles = ring.slots + block * 64 / ATOM * TILE_K * LINE;
+    unsigned upper[HALF][BLOCKS_M][4], lower[HALF][BLOCKS_M][4], at[4];
+#if PROMOTE
+    real part[BLOCKS_M][SUMS];
+#else
+    real(&part)[BLOCKS_M][SUMS] = *(real(*)[BLOCKS_M][SUMS]) sum;
+#endif
+
+    clear(sum);
+    find_words(at, THREAD_X % 128);
+    take_words(upper, tiles + number % STAGES * BYTES_SLOT, 0, at);
+    NO_UNROLL
+    for (int d = 0; d < depth; d++, number++) {
+        const unsigned tile = tiles + number % STAGES * BYTES_SLOT;
+        const unsigned next = tiles + (number + 1) % STAGES * BYTES_SLOT;
+        const unsigned long long other = right + number % STAGES * (BYTES_SLOT / 16);
+
+        multiply_words(part, upper, other, 0, !PROMOTE);
+        AWAIT_WGMMA(1);
+        settle_words(lower);
+        if (d > 0)
+            release(p, ring, number - 1, lane);
+        take_words(lower, tile, HALF, at);
+
+        multiply_words(part, lower, other, HALF, true);
+        AWAIT_WGMMA(1);
+        settle_words(upper);
+        if (d < depth - 1) {
+            await_slot(ring, number + 1);
+            take_words(upper, next, 0, at);
+        }
+#if PROMOTE
+        AWAIT_WGMMA(0);
+        UNROLL
+        for (int i = 0; i < BLOCKS_M; i++)
+            add_part(sum[i], &part[i]);
+#endif
+    }
+    AWAIT_WGMMA(0);
+    settle_words(upper);
+    settle_words(lower);
+}
 #endif
 
 #if PROMOTE == 1 && IN_FLIGHT

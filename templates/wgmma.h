@@ -127,13 +127,20 @@ static inline bool has_two_parts(const int *v)
     return v[PROMOTE] == 1 && v[IN_FLIGHT];
 }
 
-/* Sums, and one or two instructions' that are promoted; operands that are turned, as many
- * words as a slot has; and C, two elements in each, that is stored late. */
+/* Of these, sums that are promoted: one or two instructions', with TURN all. */
+static inline int parts(const int *v)
+{
+    if (!v[PROMOTE])
+        return 0;
+    return v[TURN] ? sums(v) : v[TILE_N] / 2 << has_two_parts(v);
+}
+
+/* Sums, and parts of them; operands that are turned, as many words as a slot has; and C,
+ * two elements in each, that is stored late. */
 static inline int registers_of_sums(const int *v)
 {
     const int steps = 4 * v[DEPTH];
-    return sums(v) + (v[PROMOTE] ? v[TILE_N] / 2 << has_two_parts(v) : 0) +
-           (v[TURN] ? 4 * steps * blocks_of_consumer(v) : 0) +
+    return sums(v) + parts(v) + (v[TURN] ? 4 * steps * blocks_of_consumer(v) : 0) +
            (v[STORE_LATE] ? sums(v) / 2 : 0);
 }
 

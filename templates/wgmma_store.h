@@ -156,10 +156,15 @@ DEVICE_FN void store_fours(real upper[SUMS], real lower[SUMS], const output &out
         for (int w = 0; w < 4; w++)
             finish((w < 2 ? upper : lower) + i + w % 2 * 2, unread, r + w, q + i / 4 * 8);
         UNROLL
-        for (int e = i; e < i + 2; e++)
-            *(uint4 *) (c + (wide) (e - i) * out.ldc) =
-                make_uint4(SUM_TO_WORD(upper[e]), SUM_TO_WORD(upper[e + 2]),
-                           SUM_TO_WORD(lower[e]), SUM_TO_WORD(lower[e + 2]));
+        for (int e = 0; e < 2; e++) {
+            const real x[] = { upper[i + e], upper[i + e + 2], lower[i + e], lower[i + e + 2] };
+            const uint2 first = pack(x), second = pack(x + 2);
+            result *to = c + (wide) e * out.ldc;
+            if (RESULT_SIZE == 4)
+                *(uint4 *) to = make_uint4(first.x, first.y, second.x, second.y);
+            else
+                *(uint2 *) to = make_uint2(first.x, second.x);
+        }
     }
 }
 #endif

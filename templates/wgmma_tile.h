@@ -7,8 +7,8 @@
 // bytes along k. The other kind holds chunks, 128 bytes wide, of TILE_K rows. The copy engine
 // swizzles both as the tensor cores expect it. Elements that are not of 2 bytes must be
 // deep: those that are stored otherwise are packed into the workspace first (pack.h), and so are
-// operands of any alignment (PACK_A, PACK_B). Or, with TURN, the left one of tf32 or i8 is turned on
-// its way to registers, from which the instruction takes it as well.
+// operands of any alignment (PACK_A, PACK_B). Or, with TURN, the left one is turned on its way to
+// registers, from which the instruction takes it as well.
 
 #if defined(TYPE_TF32)
 #define SIZE 4                // bytes of an element
@@ -202,10 +202,10 @@ DEVICE_FN void take_words(unsigned words[HALF][BLOCKS_M][4], unsigned tile, int 
 #endif
 
 #if TURN
-// As above, those steps alone, with their left words in registers.
+// As above, half of the steps from the first one on, with their left words in registers.
 DEVICE_FN void multiply_words(real sum[BLOCKS_M][SUMS],
                               const unsigned words[HALF][BLOCKS_M][4],
-                              unsigned long long right, int first)
+                              unsigned long long right, int first, bool add)
 {
     wgmma_begin();
     UNROLL
@@ -213,7 +213,7 @@ DEVICE_FN void multiply_words(real sum[BLOCKS_M][SUMS],
         UNROLL
         for (int i = 0; i < BLOCKS_M; i++)
             WGMMA_TURNED("m64n" TEXT(TILE_N) WGMMA_TYPES, WGMMA_SIGNS, sum[i], words[s][i],
-                         right + operand(0, first + s, TILE_N, RIGHT_DEEP), true);
+                         right + operand(0, first + s, TILE_N, RIGHT_DEEP), add || s > 0);
     wgmma_end();
 }
 
