@@ -296,35 +296,35 @@ DEVICE_FN void consume_turned(real sum[BLOCKS_M][SUMS], const problem &p, const 
                               int depth, int lane)
 {
     const unsigned tiles = ring.slots + block * 64 / ATOM * TILE_K * LINE;
-    unsigned upper[HALF][BLOCKS_M][4], lower[HALF][BLOCKS_M][4], at[4];
+    unsigned front[HALF][BLOCKS_M][4], back[HALF][BLOCKS_M][4], at[4];
 #if PROMOTE
     real part[BLOCKS_M][SUMS];
 #else
-    real(&part)[BLOCKS_M][SUMS] = *(real(*)[BLOCKS_M][SUMS]) sum;
+    real(*part)[SUMS] = sum;
 #endif
 
     clear(sum);
     find_words(at, THREAD_X % 128);
-    take_words(upper, tiles + number % STAGES * BYTES_SLOT, 0, at);
+    take_words(front, tiles + number % STAGES * BYTES_SLOT, 0, at);
     NO_UNROLL
     for (int d = 0; d < depth; d++, number++) {
         const unsigned tile = tiles + number % STAGES * BYTES_SLOT;
         const unsigned next = tiles + (number + 1) % STAGES * BYTES_SLOT;
         const unsigned long long other = right + number % STAGES * (BYTES_SLOT / 16);
 
-        multiply_words(part, upper, other, 0, !PROMOTE);
+        multiply_words(part, front, other, 0, !PROMOTE);
         AWAIT_WGMMA(1);
-        settle_words(lower);
+        settle_words(back);
         if (d > 0)
             release(p, ring, number - 1, lane);
-        take_words(lower, tile, HALF, at);
+        take_words(back, tile, HALF, at);
 
-        multiply_words(part, lower, other, HALF, true);
+        multiply_words(part, back, other, HALF, true);
         AWAIT_WGMMA(1);
-        settle_words(upper);
+        settle_words(front);
         if (d < depth - 1) {
             await_slot(ring, number + 1);
-            take_words(upper, next, 0, at);
+            take_words(front, next, 0, at);
         }
 #if PROMOTE
         AWAIT_WGMMA(0);
@@ -334,8 +334,8 @@ DEVICE_FN void consume_turned(real sum[BLOCKS_M][SUMS], const problem &p, const 
 #endif
     }
     AWAIT_WGMMA(0);
-    settle_words(upper);
-    settle_words(lower);
+    settle_words(front);
+    settle_words(back);
 }
 #endif
 

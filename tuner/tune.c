@@ -317,7 +317,7 @@ static void probe(struct mmt_tuning *t)
 static double calibrating(const struct mmt_tuning *t)
 {
     bool cpu = t->caps.kind == MMT_CPU;
-    double share = cpu ? 0.18 : 0.5, enough = cpu ? 120 : 60, most = cpu ? 240 : 40,
+    double share = cpu ? 0.18 : 0.5, enough = cpu ? 120 : 60, most = cpu ? 240 : 120,
            budget = t->options.budget.seconds;
     return fmin(share * budget * fmin(1, budget / enough),
                 most * mmt_tune_count_kinds(t));
