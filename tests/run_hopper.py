@@ -34,9 +34,10 @@ WHOLE = (SMALL, dict(PACK_A=1, PACK_B=1), 'gemm bf16 nn 136x72x137', 1, 0)
 LATE = (WIDE, dict(STORE_LATE=1, TILE_N=128, STORE_SLOTS=2), 'gemm bf16 nn 840x600x456', 2, -1)
 PROMOTED = (WIDE, dict(TILE_M=256, TILE_N=128, PROMOTE=2), 'gemm f8e4m3 nt 600x272x1936', 1, 1)
 UNITS = (WIDE, dict(TILE_M=256, PROMOTE=1, STAGES=2), 'gemm f8e4m3 nt 600x272x640', 1, 1)
+TURNED = (WIDE, dict(SWAP=1, TURN=1, IN_FLIGHT=1, STORE_SLOTS=0, TILE_M=256), 'gemm i8 nn 136x608x464', 2, 0)
 THREE_PIECES = (WIDE, dict(TILE_N=96, STORE_SLOTS=2), 'gemm f16 nt 840x600x200', 1, 0)
 CASES = [
-    THREE_PIECES, SHARED, IN_TURN, IN_RUNS, PACKED, WHOLE, LATE, PROMOTED, UNITS,
+    THREE_PIECES, SHARED, IN_TURN, IN_RUNS, PACKED, WHOLE, LATE, PROMOTED, UNITS, TURNED,
     (SMALL, dict(), 'gemm bf16 nn 72x40x136', 1, 0),
     (SMALL, dict(CLUSTER='2x1', CLUSTER_K=2), 'gemm bf16 nt 200x72x456', 1, 0),
     (SMALL, dict(CLUSTER='4x1', CLUSTER_K=2, SPLIT_K=2), 'gemm bf16 nn 200x72x456', 2, 1),
@@ -106,7 +107,6 @@ CASES = [
     (WIDE, dict(TURN=1, IN_FLIGHT=1, DEAL='runs'), 'gemm tf32 tn 300x136x676', 1, 0),
     (SMALL, dict(SWAP=1, TURN=1, IN_FLIGHT=1, SPLIT_K=4), 'gemm tf32 nn 40x72x36', 1, 1),
     (SMALL, dict(SWAP=1, TURN=1, IN_FLIGHT=1), 'gemm tf32 nn 40x72x0', 1, 2),
-    (WIDE, dict(SWAP=1, TURN=1, IN_FLIGHT=1, STORE_SLOTS=0, TILE_M=256), 'gemm i8 nn 136x608x464', 2, 0),
     (WIDE, dict(SWAP=1, TURN=1, IN_FLIGHT=1, STORE_SLOTS=0, TILE_M=256, TILE_N=32, CLUSTER='2x1'),
      'gemm i8 nn 72x603x336 ldb=608 bias=column', 1, 1),
     (WIDE, dict(TURN=1, IN_FLIGHT=1, STORE_SLOTS=0, TILE_M=256, TILE_N=32, DEAL='runs'),
@@ -205,6 +205,10 @@ FAULTS = [
     ('a pass begins where the slot does', IN_PASSES, 'int on_m = PASS_M', 'int on_m = 0'),
     ('nobody waits for all threads to have read', IN_PASSES,
      '    numbered_sync(0, THREADS | (all & (unsigned) ld >> 31));', '    (void) all;'),
+    ('words that came in another order are turned as the others are', TURNED,
+     'turn(x, THREAD_X % 4 / 2);', 'turn(x);'),
+    ('a half of a slot has the words of the other', TURNED, 'take_words(back, tile, HALF, at);',
+     'take_words(back, tile, 0, at);'),
     ("a block's last tile stays in registers", LATE,
      'store_parcel(last, map_c, pieces, thread, group);', '(void) last;'),
     ('a piece takes the sums of another', LATE, '[p % PIECES * (PIECE_N / 4)]',
