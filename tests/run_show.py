@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""What `mmtune show` and `mmtune diff` print: run_show.py MMTUNE SOURCE_ROOT"""
+"""What `mmtune show`, `diff` and `merge` print: run_show.py MMTUNE SOURCE_ROOT"""
 import json
 import os
 import subprocess
 import sys
+import tempfile
 
 MMTUNE, ROOT = sys.argv[1:3]
 GTX = os.path.join(ROOT, "profiles/papers/geforce-gtx-1060.json")
@@ -76,5 +77,34 @@ for problem in told["problems"]:
 check(told["wins_on_b"] == [{"kernel": "extra column", "problems": 3, "suspect": 1}],
       "wins on B")
 
-print("\n".join(failures) or "show and diff say what they should")
+own = json.load(open(OWN))
+first, *others = own["entries"]
+with tempfile.TemporaryDirectory() as folder:
+    faster, foreign, out = (os.path.join(folder, name) for name in ("faster", "foreign", "out"))
+    longer = dict(first, problem=dict(first["problem"], m=65))
+    quicker = dict(first, time=dict(first["time"], median_us=2.0))
+    newer = dict(own["kept"][0], cost=dict(own["kept"][0]["cost"], residual=0.5))
+    json.dump(dict(own, entries=[quicker, longer], kept=[newer]), open(faster, "w"))
+    json.dump(dict(own, device=dict(own["device"], name="Another")), open(foreign, "w"))
+
+    run(["merge", OWN, faster, "--out", out], 0)
+    merged = json.load(open(out))
+    times = {(e["problem"]["m"], e["template"], e["source"]): e["time"]["median_us"]
+             for e in merged["entries"]}
+    check(times[64, first["template"], ""] == 2.0, "the faster entry stays")
+    check(times[65, first["template"], ""] == 2.5, "an entry of the second profile alone is there")
+    check(len(merged["entries"]) == len(own["entries"]) + 1, "no entry is there twice")
+    check({k["type"]: k["cost"] and k["cost"]["residual"] for k in merged["kept"]} ==
+          {"f32": 0.5, "i32": None}, "of each kind the last profile's kept kernels stay")
+    check(merged["made"]["tried"] == 2 * own["made"]["tried"], "what was tried is added up")
+    check(json.loads(run(["merge", faster, OWN], 0))["entries"][0]["time"]["median_us"] == 2.0,
+          "the order does not matter to entries, and standard output gets it")
+    run(["merge", OWN, faster, "--out", OWN + "/nowhere"], 1, "Not a directory")
+    run(["merge", OWN, foreign, "--out", out], 1, "foreign", "'Another'", "Testing")
+    check(json.load(open(out)) == merged, "what cannot be merged leaves the file as it is")
+run(["merge", GTX, QUADRO], 1, "published figures")
+run(["merge", OWN], 2, "1 file is named")
+run(["merge", "--help"], 0, "usage: mmtune merge")
+
+print("\n".join(failures) or "show, diff and merge say what they should")
 sys.exit(1 if failures else 0)

@@ -18,6 +18,7 @@ static const struct verb {
     { "regret", mmt_verb_regret, "measure what is lost on shapes never tuned" },
     { "show", mmt_verb_show, "print a profile for people" },
     { "diff", mmt_verb_diff, "compare two profiles, problem by problem" },
+    { "merge", mmt_verb_merge, "make one profile of several of one device" },
     { "bench", mmt_verb_bench, "time our kernels beside other libraries'" },
     { "study", mmt_verb_study, "do a paper's experiment again, on this device" },
     { "--worker", mmt_verb_worker, NULL },

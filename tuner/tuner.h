@@ -26,6 +26,7 @@ int mmt_verb_verify(int argc, char **argv);
 int mmt_verb_regret(int argc, char **argv);
 int mmt_verb_show(int argc, char **argv);
 int mmt_verb_diff(int argc, char **argv);
+int mmt_verb_merge(int argc, char **argv);
 int mmt_verb_bench(int argc, char **argv);
 int mmt_verb_study(int argc, char **argv);
 

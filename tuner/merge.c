@@ -1,0 +1,209 @@
+/* Profiles of one device as one: of several runs, or of several machines that have the
+ * same card. */
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tuner/rows.h"
+#include "tuner/tuner.h"
+
+/* ---- merging --------------------------------------------------------------------- */
+
+/* What is chosen for execution is one for each problem; what was tried from another
+ * profile (`--with`) is one for each problem and configuration. */
+static bool same_entry(const struct mmt_entry *a, const struct mmt_entry *b)
+{
+    if (!mmt_problem_equal(&a->problem, &b->problem) || !a->source[0] != !b->source[0])
+        return false;
+    return !a->source[0] || mmt_config_equal(&a->config, &b->config);
+}
+
+static mmt_status merge_entry(struct mmt_profile *into, const struct mmt_entry *entry,
+                              mmt_error *err)
+{
+    for (size_t i = 0; i < into->num_entries; i++) {
+        struct mmt_entry *known = &into->entries[i];
+        if (!same_entry(known, entry))
+            continue;
+        if (entry->time.median < known->time.median)
+            *known = *entry;
+        return MMT_OK;
+    }
+    return mmt_profile_add_entry(into, entry, err);
+}
+
+static bool same_kind(const struct mmt_kept *a, const struct mmt_kept *b)
+{
+    return a->type == b->type && a->trans_a == b->trans_a && a->trans_b == b->trans_b;
+}
+
+static bool keeps(const struct mmt_profile *profile, const struct mmt_kept *kind)
+{
+    size_t i = 0;
+    while (i < profile->num_kept && !same_kind(&profile->kept[i], kind))
+        i++;
+    return i < profile->num_kept;
+}
+
+/* Kernels are chosen together, by costs that were fitted to the times of one run: a set
+ * of them is taken whole, or not. */
+static mmt_status merge_kept(struct mmt_profile *into, const struct mmt_profile *from,
+                             mmt_error *err)
+{
+    mmt_status status = MMT_OK;
+    size_t left = 0;
+    for (size_t i = 0; i < into->num_kept; i++)
+        if (!keeps(from, &into->kept[i]))
+            into->kept[left++] = into->kept[i];
+    into->num_kept = left;
+    for (size_t i = 0; i < from->num_kept && !status; i++)
+        status = mmt_profile_add_kept(into, &from->kept[i], err);
+    return status;
+}
+
+/* The one that rests on more times. */
+static mmt_status merge_guide(struct mmt_profile *into, const struct mmt_guide *guide,
+                              mmt_error *err)
+{
+    for (size_t i = 0; i < into->num_guides; i++) {
+        struct mmt_guide *known = &into->guides[i];
+        if (known->type != guide->type || strcmp(known->template, guide->template))
+            continue;
+        if (guide->samples > known->samples)
+            *known = *guide;
+        return MMT_OK;
+    }
+    return mmt_profile_add_guide(into, guide, err);
+}
+
+static void merge_health(struct mmt_made_health *into, const struct mmt_made_health *from)
+{
+    into->hottest = fmax(into->hottest, from->hottest);
+    into->fastest = fmax(into->fastest, from->fastest);
+    if (from->slowest > 0)
+        into->slowest =
+            into->slowest > 0 ? fmin(into->slowest, from->slowest) : from->slowest;
+    into->throttled += from->throttled;
+    if (from->by[0])
+        memcpy(into->by, from->by, sizeof into->by);
+}
+
+/* The date, version and seed are those of the last one. */
+static void merge_made(struct mmt_profile *into, const struct mmt_profile *from)
+{
+    struct mmt_made_health health = into->made.health;
+    const double budget = into->made.budget + from->made.budget;
+    const int tried = into->made.tried + from->made.tried,
+              skipped = into->made.skipped + from->made.skipped,
+              wrong = into->made.wrong + from->made.wrong,
+              failed = into->made.failed + from->made.failed;
+
+    merge_health(&health, &from->made.health);
+    into->made = from->made;
+    into->made.budget = budget;
+    into->made.tried = tried, into->made.skipped = skipped;
+    into->made.wrong = wrong, into->made.failed = failed;
+    into->made.health = health;
+    into->caps = from->caps;
+    into->bandwidth = fmax(into->bandwidth, from->bandwidth);
+    for (int type = 0; type < MMT_NUM_TYPES; type++)
+        into->peak_flops[type] = fmax(into->peak_flops[type], from->peak_flops[type]);
+}
+
+static mmt_status merge(struct mmt_profile *into, const struct mmt_profile *from,
+                        mmt_error *err)
+{
+    mmt_status status = MMT_OK;
+    for (size_t i = 0; i < from->num_entries && !status; i++)
+        status = merge_entry(into, &from->entries[i], err);
+    if (!status)
+        status = merge_kept(into, from, err);
+    for (size_t i = 0; i < from->num_guides && !status; i++)
+        status = merge_guide(into, &from->guides[i], err);
+    merge_made(into, from);
+    return status;
+}
+
+/* ---- the verb -------------------------------------------------------------------- */
+
+static const struct option options[] = {
+    { "out", required_argument, NULL, 'o' },
+    { "help", no_argument, NULL, 'h' },
+    { 0 },
+};
+
+static int help(void)
+{
+    printf("usage: mmtune merge A.json B.json [C.json...] [--out FILE]\n\n"
+           "Makes one profile of several of the same device: of runs on different types, "
+           "or\n"
+           "on machines that have the same card. Of each problem's kernels the fastest "
+           "stays.\n"
+           "The kernels that are kept for all other shapes of a type and transposes are "
+           "those\n"
+           "of the last profile that has any, since they were chosen together.\n\n"
+           "  -o, --out FILE  written whole or not at all; may be one of those that are "
+           "read\n"
+           "                  default: standard output\n");
+    return MMT_EXIT_DONE;
+}
+
+static mmt_status put(const struct mmt_profile *profile, const char *out, mmt_error *err)
+{
+    struct mmt_text text = { 0 };
+    if (out)
+        return mmt_profile_save(profile, out, err);
+    mmt_status status = mmt_profile_print(profile, &text, err);
+    if (!status)
+        fputs(mmt_text_string(&text), stdout);
+    mmt_text_finish(&text);
+    return status;
+}
+
+static mmt_status merge_file(struct mmt_profile *into, const char *path, mmt_error *err)
+{
+    char why[512];
+    struct mmt_profile *from = mmt_profile_of(path, NULL, err);
+    if (!from)
+        return err->status;
+    mmt_status status = mmt_profile_foreign(from, &into->caps, why)
+                            ? mmt_fail(err, MMT_ERROR_ARGUMENT, "%s: %s", path, why)
+                            : merge(into, from, err);
+    mmt_profile_free(from);
+    return status;
+}
+
+static int run(const char *verb, char **paths, int count, const char *out)
+{
+    mmt_error err = { 0 };
+    struct mmt_profile *all = mmt_profile_of(paths[0], NULL, &err);
+    mmt_status status = all ? MMT_OK : err.status;
+    char why[512];
+
+    if (all && mmt_profile_foreign(all, &all->caps, why))
+        status = mmt_fail(&err, MMT_ERROR_ARGUMENT, "%s: %s", paths[0], why);
+    for (int i = 1; i < count && !status; i++)
+        status = merge_file(all, paths[i], &err);
+    if (!status)
+        status = put(all, out, &err);
+    mmt_profile_free(all);
+    return status ? mmt_failed(verb, &err) : MMT_EXIT_DONE;
+}
+
+int mmt_verb_merge(int argc, char **argv)
+{
+    const char *out = NULL;
+    for (int option; (option = mmt_option_next(argc, argv, options)) != -1;) {
+        if (option == '?')
+            return MMT_EXIT_USAGE;
+        if (option == 'h')
+            return help();
+        out = optarg;
+    }
+    int count = argc - optind;
+    if (count < 2)
+        return mmt_wrong_usage(argv[0], "%d %s named; it must be two profiles or more",
+                               count, count == 1 ? "file is" : "files are");
+    return run(argv[0], argv + optind, count, out);
+}
