@@ -108,11 +108,12 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     { 1, 0, 0,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128, 1 },
     { 1, 0, 0,  64,  16, 1, 12, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128, 1 },
     { 0, 0, 0, 128, 128, 1,  5, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 2, 128, 1 },
-    /* i8 and tf32 that do not */
+    /* i8, turned, and tf32 */
     { 1, 0, 0, 256, 128, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128, 1 },
-    { 0, 0, 0, 256, 128, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128, 1 },
-    { 1, 0, 0, 128, 128, 1,  6, 2, PINGPONG,    ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128, 1 },
+    { 1, 0, 0, 128,  64, 2,  4, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128, 1 },
     { 1, 0, 0, 128,  64, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128, 1 },
+    { 1, 0, 0, 128,  16, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128, 1 },
+    { 0, 0, 0, 128,  64, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128, 1 },
     /* rows that the copy engine cannot take */
     { 0, 1, 1, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
     { 0, 1, 1, 256, 128, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
@@ -158,13 +159,12 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     { 0, 0, 0, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,  1, 32, ROUNDS, ROWS, 8, 1, 4, 0, 128 },
     { 0, 0, 0,  64, 128, 1,  8, 1, COOPERATIVE, BELOW,  1, 16, ROUNDS, ROWS, 8, 1, 4, 0, 128 },
     { 0, 0, 0,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,  1, 64, ROUNDS, ROWS, 8, 1, 4, 0, 128 },
-    /* f8 with one that does not run along k, turned */
-    { 1, 0, 0, 256,  80, 1,  4, 2, COOPERATIVE, BESIDE, 1,  1, ROUNDS, ROWS, 8, 1, 1, 0, 128, 1 },
-    { 1, 0, 0, 256,  64, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 1, 0, 128, 1 },
-    { 0, 0, 0, 256,  64, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 1, 0, 128, 1 },
-    { 1, 0, 0, 128,  64, 1,  6, 2, PINGPONG,    ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 1, 0, 128, 1 },
+    /* f8, turned */
     { 1, 0, 0, 128,  64, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 1, 0, 128, 1 },
     { 1, 0, 0, 128,  16, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 1, 0, 128, 1 },
+    { 1, 0, 0, 128,  16, 1,  8, 1, COOPERATIVE, ALONE,  4,  1, ROUNDS, ROWS, 8, 1, 1, 0, 128, 1 },
+    { 1, 0, 0, 128,  64, 1,  8, 1, COOPERATIVE, ALONE,  1, 16, ROUNDS, ROWS, 8, 1, 1, 0, 128, 1 },
+    { 0, 0, 0, 128,  64, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 1, 0, 128, 1 },
 };
 // clang-format on
 
