@@ -96,9 +96,9 @@ DEVICE_FN GLOBAL real *part_of_run(GLOBAL real *workspace, int block, int part)
 }
 
 #if DEAL == RUNS
-// A thread adds 16 bytes of parts of a shared tile: of all of them or, where a tile has many,
-// ADDERS_Y threads share them. Either way they are added in an order that depends on nothing
-// but the sizes and the number of blocks.
+// A block adds the parts of a slice of a shared tile, a thread 16 bytes of all of them or, where
+// a tile has many, ADDERS_Y threads share them. Either way they are added in an order that
+// depends on nothing but the sizes and the number of blocks.
 //
 // Launch: block (ADDERS_X, ADDERS_Y), grid (blocks that stay in mmt_gemm, any, batch).
 #define ADDERS_X 32
@@ -149,50 +149,57 @@ void mmt_add_runs(int m, int n, int k, real alpha, real beta,
         k = 0;
 
     const int tiles = count_tiles(m, n), shared = tiles % STAY, all = count_steps(k);
-    const wide steps = (wide) all * shared, vectors = (wide) shared * (AREA / MAX_VECTOR);
+    const wide steps = (wide) all * shared;
     const int sharers = shared > 0 && STAY / shared >= 2 * ADDERS_Y ? ADDERS_Y : 1;
     const int x = THREAD_X, y = THREAD_Y % sharers;
     const int width = ADDERS_X * ADDERS_Y / sharers;      // vectors that a block adds at once
     const int place = THREAD_Y / sharers * ADDERS_X + x;
+    const int rounds = (AREA / MAX_VECTOR - 1) / width + 1;   // of a tile
+    const int blocks = STAY * GRID_Y;
+    const int each = larger((shared * rounds + blocks - 1) / blocks, 1);    // of a slice
+    const int slices = (rounds + each - 1) / each;
 
     NO_UNROLL
-    for (wide first = (wide) (BLOCK_Y * STAY + BLOCK_X) * width; first < vectors;
-         first += (wide) width * STAY * GRID_Y) {
-        const wide mine = first + place < vectors ? first + place : 0;
-        const int tile = (int) (mine * MAX_VECTOR / AREA);
-        const int at = (int) (mine * MAX_VECTOR % AREA);
-        int row, column;
-        real sum[MAX_VECTOR] = { 0 };
+    for (int slice = BLOCK_Y * STAY + BLOCK_X; slice < shared * slices; slice += blocks) {
+        const int tile = slice / slices, first = slice % slices * each;
+        const wide from = (wide) tile * all;
+        int top, left, begin = 0, count = 0, split = -1;
 
-        place_tile(tiles - shared + tile, m, n, &row, &column);
-        row += at / TILE_N, column += at % TILE_N;
-        const bool inside = first + place < vectors && row < m && column < n;
-        if (all > 0 && inside) {
-            const wide from = (wide) tile * all;
-            const int begin = run_of(from, steps);
-            const int count = run_of(from + all - 1, steps) + 1 - begin;
-            add_runs(workspace + workspace_start, begin + count * y / sharers,
-                     begin + count * (y + 1) / sharers,
-                     run_start(begin, steps) < from ? begin : -1, steps, at, sum);
+        place_tile(tiles - shared + tile, m, n, &top, &left);
+        if (all > 0) {
+            begin = run_of(from, steps);
+            count = run_of(from + all - 1, steps) + 1 - begin;
+            split = run_start(begin, steps) < from ? begin : -1;
         }
-        if (sharers > 1) {
-            UNROLL
-            for (int e = 0; e < MAX_VECTOR; e++)
-                others[y][e][x] = sum[e];
-            BARRIER();
-            UNROLL
-            for (int other = 1; other < ADDERS_Y; other++)
+        NO_UNROLL
+        for (int round = first; round < smaller(first + each, rounds); round++) {
+            const int at = (round * width + place) * MAX_VECTOR;
+            const int row = top + at / TILE_N, column = left + at % TILE_N;
+            const bool inside = at < AREA && row < m && column < n;
+            real sum[MAX_VECTOR] = { 0 };
+
+            if (inside)
+                add_runs(workspace + workspace_start, begin + count * y / sharers,
+                         begin + count * (y + 1) / sharers, split, steps, at, sum);
+            if (sharers > 1) {
                 UNROLL
                 for (int e = 0; e < MAX_VECTOR; e++)
-                    sum[e] += others[other][e][x];
-            BARRIER();
-        }
-        GLOBAL real *to = c + c_start + BLOCK_Z * c_stride + (wide) row * ldc + column;
-        if (inside && y == 0) {
-            UNROLL
-            for (int e = 0; e < MAX_VECTOR; e += C_VECTOR)
-                store(to + e, sum + e, C_VECTOR, n - column - e, ALIGNED, alpha, beta,
-                      bias_of(bias + bias_start, row, column + e), true);
+                    others[y][e][x] = sum[e];
+                BARRIER();
+                UNROLL
+                for (int other = 1; other < ADDERS_Y; other++)
+                    UNROLL
+                    for (int e = 0; e < MAX_VECTOR; e++)
+                        sum[e] += others[other][e][x];
+                BARRIER();
+            }
+            GLOBAL real *to = c + c_start + BLOCK_Z * c_stride + (wide) row * ldc + column;
+            if (inside && y == 0) {
+                UNROLL
+                for (int e = 0; e < MAX_VECTOR; e += C_VECTOR)
+                    store(to + e, sum + e, C_VECTOR, n - column - e, ALIGNED, alpha, beta,
+                          bias_of(bias + bias_start, row, column + e), true);
+            }
         }
     }
 }

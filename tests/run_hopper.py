@@ -26,6 +26,8 @@ LANES = dict(template='simt_tma', TILE_M=32, TILE_N=64, TILE_K=8, WORK_M=4, WORK
 RING = (LANES, dict(), 'gemm f32 nn 40x72x104', 2, -1)
 IN_PASSES = (LANES, dict(TILE_K=32, PASSES=4, LOADS='in_order'), 'gemm f32 tn 40x72x200', 2, -1)
 FLAT = (LANES, dict(), 'gemm f64 tn 40x72x104', 2, -1)
+SLICED = (LANES, dict(DEAL='runs', TILE_M=128, TILE_N=128, WORK_M=8, WORK_N=8, WARP_M=8, WARP_N=4),
+          'gemm f32 nn 264x101x72 ldb=104 bias=row', 1, -1)
 SHARED = (SMALL, dict(CLUSTER_K=4), 'gemm bf16 nn 72x40x840', 2, -1)   # ends in the first slot of the ring
 IN_TURN = (WIDE, dict(CLUSTER='1x2', SCHEDULE='pingpong'), 'gemm bf16 tt 600x200x456', 1, 0)
 IN_RUNS = (SMALL, dict(DEAL='runs'), 'gemm bf16 nn 136x136x1000', 2, -1)
@@ -140,7 +142,7 @@ CASES = [
     (SMALL, dict(PROMOTE=1, TILE_N=128, SPLIT_K=4), 'gemm f8e4m3 nt 144x112x272', 1, 1),
     (WIDE, dict(TILE_M=64, PROMOTE=1, SCHEDULE='pingpong', CLUSTER='2x1'),
      'gemm f8e4m3 nt 400x160x656', 1, 1),
-    RING, FLAT, IN_PASSES,
+    RING, FLAT, IN_PASSES, SLICED,
     (LANES, dict(TILE_K=16, PASSES=2, LOADS='in_order', DEAL='runs', PACK_A=1), 'gemm f32 nn 136x200x203 lda=205', 1, 1),
     (LANES, dict(TILE_K=16, LOADS='in_order'), 'gemm f64 nt 72x72x102', 2, -1),
     (LANES, dict(TILE_K=32), 'gemm f32 tt 40x72x200 ldb=204 bias=row', 1, 1),
@@ -196,6 +198,7 @@ FAULTS = [
      '    write_words'),
     ("whole blocks' words are a row apart", WHOLE, 'row * WORD) * ld + line', 'row) * ld + line'),
     ('one part too few is added up', IN_RUNS, '- run + 1;', '- run;'),
+    ('of a slice all but the first round are left out', SLICED, 'smaller(first + each, rounds)', 'first + 1'),
     ('a slot is filled before all have read it', RING,
      '    shared_ready();\n    BARRIER();\n', ''),
     ('a slot is filled with what it held', RING, 'STEPS + STAGES * TILE_K);',
