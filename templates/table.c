@@ -7,6 +7,7 @@
     T(panel)                                                                             \
     T(small)                                                                             \
     T(skinny)                                                                            \
+    T(thin)                                                                              \
     T(wgmma)                                                                             \
     T(mma)                                                                               \
     T(dmma)                                                                              \

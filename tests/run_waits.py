@@ -18,7 +18,7 @@ KERNELS = [
     ("f64", "nn", "simt_tma"), ("f32", "tn", "simt_tma DEAL=runs"), ("f64", "nt", "simt_tma SPLIT_K=2"),
     ("f64", "nn", "dmma"), ("f64", "nt", "dmma SPLIT_K=2"),
     ("bf16", "nn", "mma"), ("tf32", "nn", "mma SPLIT_K=2"),
-    ("f32", "nn", "skinny"), ("f32", "nt", "skinny SPLIT_K=4"), ("f32", "nn", "small"),
+    ("f32", "nn", "thin"), ("f32", "nn", "skinny"), ("f32", "nt", "skinny SPLIT_K=4"), ("f32", "nn", "small"),
     ("bf16", "nn", "wgmma"), ("bf16", "nn", "wgmma STORE_SLOTS=0 CLUSTER=1x1 SPLIT_K=4"),
     ("tf32", "nn", "wgmma STORE_SLOTS=0"), ("tf32", "tt", "wgmma STORE_SLOTS=0"),
     ("bf16", "nn", "wgmma PACK_A=1 PACK_B=1 STORE_SLOTS=0"),

@@ -305,7 +305,7 @@ static void verify_named(struct run *run, const struct problems *problems)
     }
 }
 
-enum { MOST_SHAPES = 4 };
+enum { MOST_SHAPES = 5 };
 
 /* The usual shapes, or the one that was asked for. */
 struct shapes {
@@ -353,12 +353,13 @@ static mmt_status verify_type(struct run *run, mmt_op op, mmt_type type,
     return status;
 }
 
-/* The shape that was asked for, or usual ones: of products also few rows, few columns,
- * and a batch of small ones, which kernels of their own are for. */
+/* The shape that was asked for, or usual ones: of products also few rows, few columns, a
+ * batch of small ones and little k, which kernels of their own are for. */
 static mmt_status verify_op(struct run *run, mmt_op op, mmt_error *err)
 {
     static const char *const usual[MMT_NUM_OPS][MOST_SHAPES] = {
-        [MMT_GEMM] = { "512x384x640", "13x1000x640", "1000x13x640", "24x20x28x96" },
+        [MMT_GEMM] = { "512x384x640", "13x1000x640", "1000x13x640", "24x20x28x96",
+                       "500x700x13" },
         [MMT_AXPBY] = { "1000003" },
         [MMT_DOT] = { "5x100003" },
         [MMT_HEAT2D] = { "700x1500" },

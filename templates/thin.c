@@ -1,0 +1,130 @@
+/* The knobs of thin.cl, in the order in which that file names them. */
+#include "templates/gemm.h"
+
+enum { THREADS_M, THREADS_N, WORK_M, WORK_N, C_VECTOR, TILE_K, NUM_KNOBS };
+
+/* Steps of k with which a product does little more than write C. */
+enum { DEEPEST = 16 };
+
+static const struct mmt_knob knobs[NUM_KNOBS] = {
+    [THREADS_M] =
+        MMT_KNOB("THREADS_M", "threads of a block down the tile", 1, 2, 4, 8, 16),
+    [THREADS_N] =
+        MMT_KNOB("THREADS_N", "threads of a block across the tile", 16, 32, 64, 128),
+    [WORK_M] = MMT_KNOB("WORK_M", "rows of C per thread", 1, 2, 4, 8, 16),
+    [WORK_N] = MMT_KNOB("WORK_N", "columns of C per thread", 1, 2, 4, 8),
+    [C_VECTOR] = MMT_KNOB("C_VECTOR", "elements of C per global store", 1, 2, 4),
+    [TILE_K] = MMT_KNOB("TILE_K", "steps of k in shared memory", 4, 8, 16),
+};
+
+static const int seeds[][MMT_MAX_KNOBS] = {
+    { 8, 32, 4, 4, 4, 8 },  { 8, 32, 4, 4, 2, 4 }, { 4, 32, 4, 4, 4, 4 },
+    { 16, 16, 4, 4, 4, 8 }, { 4, 32, 4, 2, 2, 8 }, { 8, 16, 4, 2, 2, 8 },
+    { 8, 32, 16, 4, 2, 4 }, { 4, 32, 8, 4, 4, 8 }, { 16, 16, 2, 4, 4, 8 },
+    { 4, 32, 2, 2, 1, 8 },  { 4, 32, 4, 1, 1, 4 }, { 4, 32, 4, 2, 2, 16 },
+    { 8, 16, 4, 2, 2, 16 },
+};
+
+static int threads(const int *v)
+{
+    return v[THREADS_M] * v[THREADS_N];
+}
+
+static int tile_m(const int *v)
+{
+    return v[THREADS_M] * v[WORK_M];
+}
+
+static int tile_n(const int *v)
+{
+    return v[THREADS_N] * v[WORK_N];
+}
+
+/* Stripes of A and B; a step of each is 4 elements apart from the next. */
+static size_t shared_bytes(const int *v, size_t size)
+{
+    enum { APART = 4 };
+    return size * (size_t) (v[TILE_K] * (tile_m(v) + tile_n(v) + 2 * APART));
+}
+
+static const char *reject(const int *v, const struct mmt_variant *variant,
+                          const struct mmt_caps *caps)
+{
+    enum { MOST_SUMS = 64, MOST_SHARE = 32, MOST_SHARED = 48 << 10, STACK = 1 << 20 };
+    const size_t size = mmt_type_size(variant->type), shared = shared_bytes(v, size);
+    const int sums = v[WORK_M] * v[WORK_N];
+
+    if (v[C_VECTOR] * size > 16)
+        return "C_VECTOR may cover at most 16 bytes";
+    if (v[WORK_N] % v[C_VECTOR])
+        return "WORK_N must be a multiple of C_VECTOR";
+    if (sums * size > MOST_SUMS * sizeof(float))
+        return "WORK_M * WORK_N sums may take at most 64 registers, so that many blocks "
+               "fit on a multiprocessor";
+    if (v[TILE_K] * (tile_m(v) + tile_n(v)) * size >
+        MOST_SHARE * sizeof(float) * (size_t) threads(v))
+        return "a thread's share of the stripes may take at most 32 registers";
+    if (shared > MOST_SHARED)
+        return "the stripes take more than 48 KiB of shared memory";
+    if (caps->kind == MMT_GPU && (unsigned) threads(v) < caps->warp)
+        return "the block has fewer threads than a warp";
+    if (caps->kind == MMT_CPU && size * (size_t) (sums * threads(v)) > STACK)
+        return "sums of a block may take at most 1 MiB on a CPU";
+    return mmt_gemm_reject(threads(v), 1, shared, caps);
+}
+
+static int64_t tiles(const int *v, const mmt_problem *p)
+{
+    return mmt_gemm_pieces(p->m, tile_m(v)) * mmt_gemm_pieces(p->n, tile_n(v));
+}
+
+static const char *refuse(const int *v, const mmt_problem *p)
+{
+    if (p->k > DEEPEST)
+        return "k is more than 16: there is more to do than writing C";
+    return mmt_gemm_refuse(tiles(v, p));
+}
+
+static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
+                   struct mmt_launches *out)
+{
+    (void) caps;
+    mmt_gemm_launch(threads(v), 1, tiles(v, p), p->batch, out);
+    out->launch[0].args = mmt_gemm_fused_args;
+    out->launch[0].waits = true;
+}
+
+static struct mmt_alignment alignment(const int *v, const mmt_problem *problem)
+{
+    const unsigned size = (unsigned) mmt_type_size(problem->type);
+    return (struct mmt_alignment){ size, size, size * (unsigned) v[C_VECTOR] };
+}
+
+/* The tile, which helpers ask for before the kernel's own file stands there. */
+static void define(const int *v, const struct mmt_variant *variant, struct mmt_text *text)
+{
+    (void) variant;
+    mmt_text_addf(text, "#define TILE_M %d\n#define TILE_N %d\n", tile_m(v), tile_n(v));
+    mmt_text_add(text, "#define SPLIT_K 1\n#define GROUP 1\n");
+}
+
+const struct mmt_template mmt_template_thin = {
+    .name = "thin",
+    .what = "k is small: writes C once, as fast as memory does",
+    .op = MMT_GEMM,
+    .types = MMT_PLAIN_TYPES,
+    .fused = true,
+    .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,
+    .kinds = MMT_GPU,
+    .file = "thin.cl",
+    .helpers = { "grid.h", "tiles.h" },
+    .knobs = knobs,
+    .num_knobs = NUM_KNOBS,
+    .reject = reject,
+    .refuse = refuse,
+    .launch = launch,
+    .alignment = alignment,
+    .define = define,
+    .seeds = seeds,
+    .num_seeds = sizeof(seeds) / sizeof(seeds[0]),
+};
