@@ -91,6 +91,7 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
     (void) caps;
     mmt_gemm_launch(threads(v), 1, tiles(v, p), p->batch, out);
     out->launch[0].args = mmt_gemm_fused_args;
+    out->launch[0].shared = shared_bytes(v, mmt_type_size(p->type));
     out->launch[0].waits = true;
 }
 

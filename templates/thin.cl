@@ -136,8 +136,8 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
               GLOBAL real *c, wide c_start, int ldc, wide c_stride,
               const GLOBAL real *bias, wide bias_start)
 {
-    SHARED real lines_a[TILE_K * PITCH(TILE_M)];
-    SHARED real lines_b[TILE_K * PITCH(TILE_N)];
+    SHARED_POOL(real, stripes, TILE_K * (PITCH(TILE_M) + PITCH(TILE_N)));
+    SHARED_PTR real *lines_a = stripes, *lines_b = stripes + TILE_K * PITCH(TILE_M);
     const int across = THREAD_X % THREADS_N, down = THREAD_X / THREADS_N * WORK_M;
     real sum[WORK_M][WORK_N];
     int row, column;
