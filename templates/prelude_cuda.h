@@ -6,6 +6,7 @@
 #define DEVICE_FN   static __device__ __forceinline__
 #define RESTRICT    __restrict__
 #define BARRIER()   __syncthreads()
+#define WARP_BARRIER() __syncwarp()
 #define THREAD_X    ((int) threadIdx.x)
 #define THREAD_Y    ((int) threadIdx.y)
 #define BLOCK_X     ((int) blockIdx.x)

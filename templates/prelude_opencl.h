@@ -6,6 +6,7 @@
 #define DEVICE_FN   static inline __attribute__((always_inline))
 #define RESTRICT    restrict
 #define BARRIER()   barrier(CLK_LOCAL_MEM_FENCE)
+#define WARP_BARRIER() BARRIER() // a warp's size is not known
 #define THREAD_X    ((int) get_local_id(0))
 #define THREAD_Y    ((int) get_local_id(1))
 #define BLOCK_X     ((int) get_group_id(0))

@@ -25,9 +25,11 @@
 #endif
 
 #define WARP_SIZE (WARP_M * WARP_N)
+#define MEET()    (WARP_SIZE == 32 ? WARP_BARRIER() : BARRIER()) // those of a warp
 #define WARPS_M   (TILE_M / (WARP_M * WORK_M))
 #define WARPS_N   (TILE_N / (WARP_N * WORK_N))
 #define THREADS   (WARPS_M * WARPS_N * WARP_SIZE)
+#define ROW_OF_SUMS (THREADS * WORK_N) // one row of all threads' sums
 
 // Where an operand's memory runs along k, its tile is turned on its way.
 #define TURN_A !TRANS_A
@@ -80,6 +82,16 @@ DEVICE_FN void read_shared(real *to, const SHARED_PTR real *from, int vector)
         LOAD4(SHARED_PTR, to, from);
     else if (vector == 2)
         LOAD2(SHARED_PTR, to, from);
+    else
+        to[0] = from[0];
+}
+
+DEVICE_FN void write_shared(SHARED_PTR real *to, const real *from, int vector)
+{
+    if (vector == 4)
+        STORE4(SHARED_PTR, to, from);
+    else if (vector == 2)
+        STORE2(SHARED_PTR, to, from);
     else
         to[0] = from[0];
 }
@@ -175,20 +187,65 @@ DEVICE_FN void store_all(GLOBAL real *c, real sum[WORK_M][WORK_N], int ldc, int 
     }
 }
 
+// The same where no vector can be stored: each element of a piece would be stored by itself,
+// PIECE_N away from those of the neighbouring threads, and every store of a warp touch
+// PIECE_N times the lines that it fills. So a warp's threads hand their columns on through
+// `scratch`, a row at a time, and neighbours store neighbouring columns. With two rows of
+// scratch one is written while the other may still be read.
+DEVICE_FN void store_in_turn(GLOBAL real *c, SHARED_PTR real *scratch, bool two,
+                             real sum[WORK_M][WORK_N], int ldc, int rows, int columns,
+                             int first_m, int first_n, real alpha, real beta,
+                             const GLOBAL real *bias)
+{
+    enum { ACROSS = WARP_N * WORK_N };
+    const int lane = (unsigned) THREAD_X % WARP_SIZE;
+    const int lane_m = first_m % (WARP_M * PIECE_M), in_warp_n = first_n % ACROSS;
+    const int own = lane_m / PIECE_M * ACROSS + in_warp_n;
+
+    first_m -= lane_m, first_n -= in_warp_n;
+    scratch += (THREAD_X - lane) * WORK_N;
+    BARRIER(); // tiles have been here
+    UNROLL
+    for (int i = 0; i < WORK_M; i++) {
+        SHARED_PTR real *row = scratch + (two ? i % 2 * ROW_OF_SUMS : 0);
+        UNROLL
+        for (int j = 0; j < WORK_N; j += PIECE_N)
+            write_shared(row + own + j * WARP_N, sum[i] + j, PIECE_N);
+        MEET();
+        UNROLL
+        for (int e = 0; e < WORK_N; e++) {
+            const int at = e * WARP_SIZE + lane, q = first_n + at % ACROSS;
+            const int r = first_m + (i / PIECE_M * WARP_M + at / ACROSS) * PIECE_M + i % PIECE_M;
+            const real x = row[at];
+            if (r < rows && q < columns)
+                store(c + (wide) r * ldc + q, &x, 1, 1, false, alpha, beta,
+                      bias_of(bias, r, q), true);
+        }
+        if (!two)
+            MEET();
+    }
+}
+
 // The sums of a job: to C, where its part begins, or, of a part of k, to the workspace.
+// `scratch` has room for so many elements; it and they are free once all threads are here.
 DEVICE_FN void store_job(const struct job *job, GLOBAL real *c, GLOBAL real *workspace,
-                         real sum[WORK_M][WORK_N], int m, int n, int ldc, int first_m,
-                         int first_n, real alpha, real beta, const GLOBAL real *bias)
+                         SHARED_PTR real *scratch, int room, real sum[WORK_M][WORK_N], int m,
+                         int n, int ldc, int first_m, int first_n, real alpha, real beta,
+                         const GLOBAL real *bias)
 {
     const int row = job->row, column = job->column, rows = m - row;
 
+    bias = bias_of(bias, row, column);
     if (SPLIT_K > 1)
         store_all(partial_at(workspace, m, n, row, column), sum, partial_ld(n), rows,
                   partial_ld(n) - column, first_m, first_n, true, 1, 0, 0, false);
     else if (DEAL == RUNS && job->part >= 0)
         store_all(part_of_run(workspace, BLOCK_X, job->part), sum, TILE_N, TILE_M, TILE_N,
                   first_m, first_n, true, 1, 0, 0, false);
+    else if ((ALIGNED && C_VECTOR > 1) || PIECE_N < 4 || room < ROW_OF_SUMS)
+        store_all(c, sum, ldc, rows, n - column, first_m, first_n, ALIGNED, alpha, beta, bias,
+                  true);
     else
-        store_all(c, sum, ldc, rows, n - column, first_m, first_n, ALIGNED, alpha, beta,
-                  bias_of(bias, row, column), true);
+        store_in_turn(c, scratch, room >= 2 * ROW_OF_SUMS, sum, ldc, rows, n - column,
+                      first_m, first_n, alpha, beta, bias);
 }

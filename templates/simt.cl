@@ -91,6 +91,7 @@
 #define LENGTH_B (TILE_N + PAD_B)
 #define SPACE_A  (TILE_K * LENGTH_A)
 #define SPACE_B  (TILE_K * LENGTH_B)
+#define SPACE    (BUFFERS * (SPACE_A + SPACE_B))
 
 #define LOADS(tile, vector) ((tile * TILE_K / vector + THREADS - 1) / THREADS)
 #define LOADS_A             LOADS(TILE_M, A_VECTOR)
@@ -179,16 +180,6 @@ DEVICE_FN int distance(unsigned tid, int j, OPERAND)
             return runs;
     }
     return destination(tid, j, SAME) - destination(tid, 0, SAME);
-}
-
-DEVICE_FN void write_shared(SHARED_PTR real *to, const real *from, int vector)
-{
-    if (vector == 4)
-        STORE4(SHARED_PTR, to, from);
-    else if (vector == 2)
-        STORE2(SHARED_PTR, to, from);
-    else
-        to[0] = from[0];
 }
 
 // Point at the vectors that this thread carries. Lines past the matrix's edge are read
@@ -290,7 +281,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
               GLOBAL real *workspace, wide workspace_start,
               const GLOBAL real *bias, wide bias_start)
 {
-    SHARED_POOL(real, shared, BUFFERS * (SPACE_A + SPACE_B));
+    SHARED_POOL(real, shared, SPACE);
     const GLOBAL real *from_a[LOADS_A], *from_b[LOADS_B];
     real next_a[LOADS_A * A_VECTOR], next_b[LOADS_B * B_VECTOR];
     real now_a[FRAGMENTS][WORK_M], now_b[FRAGMENTS][WORK_N];
@@ -362,8 +353,8 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
             }
         }
 
-        store_job(&job, to, workspace + workspace_start, sum, m, n, ldc, in_tile_m,
-                  in_tile_n, alpha, beta, bias + bias_start);
+        store_job(&job, to, workspace + workspace_start, shared, SPACE, sum, m, n, ldc,
+                  in_tile_m, in_tile_n, alpha, beta, bias + bias_start);
         if (DEAL)
             BARRIER();
     }

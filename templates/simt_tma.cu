@@ -363,7 +363,7 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
             find_lines(own_thread(), &in_tile_m, &in_tile_n);
         }
         store_job(&job, c + start_of_c(c_start + BLOCK_Z * c_stride, ldc, &job),
-                  workspace + workspace_start, sum, m, n, ldc, in_tile_m, in_tile_n, alpha,
-                  beta, bias + bias_start);
+                  workspace + workspace_start, (real *) 0, 0, sum, m, n, ldc, in_tile_m, in_tile_n,
+                  alpha, beta, bias + bias_start);
     }
 }

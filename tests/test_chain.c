@@ -23,8 +23,9 @@ static const mmt_type types[] = {
 static const struct shape {
     int m, n, batch;
     bool left;
-} shapes[] = { { 200, 264, 1, false }, { 200, 264, 1, true }, { 8, 1000, 1, false },
-               { 1000, 8, 1, true },   { 24, 24, 60, false }, { 1000, 1000, 1, false } };
+} shapes[] = { { 200, 264, 1, false }, { 200, 264, 1, true },   { 8, 1000, 1, false },
+               { 1000, 8, 1, true },   { 8, 1000, 1, true },    { 1000, 8, 1, false },
+               { 24, 24, 60, false },  { 1000, 1000, 1, false } };
 
 struct chain {
     mmt_device *device;

@@ -69,6 +69,11 @@ static const char async_configuration[] =
     "simt_async TILE_M=32 TILE_N=64 TILE_K=8 WORK_M=4 WORK_N=4 WARP_M=4 WARP_N=8 "
     "LANES=rows C_VECTOR=2 STAGES=3 FRAGMENTS=2 GROUP=4 DEAL=runs MIN_BLOCKS=1";
 
+/* The same, whose warps hand their sums on wherever rows of C begin. */
+static const char store_configuration[] =
+    "simt_async TILE_M=64 TILE_N=64 TILE_K=8 WORK_M=4 WORK_N=8 WARP_M=8 WARP_N=4 "
+    "LANES=rows C_VECTOR=1 STAGES=3 FRAGMENTS=2 GROUP=4 DEAL=rounds MIN_BLOCKS=1";
+
 /* The generations whose instructions differ, and what is new there. */
 static const struct {
     int sm;
@@ -320,43 +325,51 @@ static const struct f64_fault {
     { "the last part of a tile is left out", "b + i < end &&", "b + i < end - 1 &&", 3 },
 };
 
-static void check_f64_faults(void)
-{
-    mmt_error err = { 0 };
-    mmt_device *device = emulate_open(80, &err);
+/* Those of storing to rows that begin anywhere, by simt_async. */
+static const struct fault store_faults[] = {
+    { "sums are taken before they are handed on", "        MEET();\n        UNROLL",
+      "        UNROLL", MMT_F32 },
+    { "sums are handed on while others take the last ones", "i % 2 * ROW_OF_SUMS", "0",
+      MMT_F32 },
+    { "sums are handed on where a tile is still read", "BARRIER(); // tiles", "// tiles",
+      MMT_F32 },
+};
 
-    if (!CHECK(device != NULL))
-        return;
-    for (int i = 0; i < COUNT(f64_faults); i++) {
-        const struct f64_fault *fault = &f64_faults[i];
-        const struct mmt_variant variant = variant_at(MMT_F64, 0);
-        emulate_plant(fault->what, fault->into);
-        int wrong = count_wrong(device, f64_configurations[fault->configuration],
-                                &variant, false);
-        if (!CHECK(wrong > 0) || !CHECK(emulate_planted() > 0))
-            fprintf(stderr, "    not found: %s\n", fault->name);
-        emulate_plant(NULL, NULL);
-    }
-    mmt_device_close(device);
+static void check_fault(mmt_device *device, const char *configuration, mmt_type type,
+                        const char *name, const char *what, const char *into)
+{
+    const struct mmt_variant variant = variant_at(type, 0);
+
+    emulate_plant(what, into);
+    const int wrong = count_wrong(device, configuration, &variant, false);
+    if (!CHECK(wrong > 0) || !CHECK(emulate_planted() > 0))
+        fprintf(stderr, "    not found: %s\n", name);
+    emulate_plant(NULL, NULL);
 }
 
 static void check_faults(void)
 {
     mmt_error err = { 0 };
-    mmt_device *device = emulate_open(89, &err);
+    mmt_device *device = emulate_open(89, &err), *older = emulate_open(80, &err);
 
-    if (!CHECK(device != NULL))
+    if (!CHECK(device != NULL) || !CHECK(older != NULL))
         return;
     for (int i = 0; i < COUNT(faults); i++) {
-        const struct mmt_variant variant = variant_at(faults[i].type, 0);
+        const struct fault *f = &faults[i];
         char configuration[WORDS];
-        configuration_at(faults[i].type, 0, configuration);
-        emulate_plant(faults[i].what, faults[i].into);
-        int wrong = count_wrong(device, configuration, &variant, false);
-        if (!CHECK(wrong > 0) || !CHECK(emulate_planted() > 0))
-            fprintf(stderr, "    not found: %s\n", faults[i].name);
-        emulate_plant(NULL, NULL);
+        configuration_at(f->type, 0, configuration);
+        check_fault(device, configuration, f->type, f->name, f->what, f->into);
     }
+    for (int i = 0; i < COUNT(f64_faults); i++) {
+        const struct f64_fault *f = &f64_faults[i];
+        check_fault(older, f64_configurations[f->configuration], MMT_F64, f->name,
+                    f->what, f->into);
+    }
+    for (int i = 0; i < COUNT(store_faults); i++) {
+        const struct fault *f = &store_faults[i];
+        check_fault(older, store_configuration, f->type, f->name, f->what, f->into);
+    }
+    mmt_device_close(older);
     mmt_device_close(device);
 }
 
@@ -457,8 +470,8 @@ int main(int argc, char **argv)
     for (int i = 0; i < COUNT(cards); i++)
         check_card(cards[i].sm, cards[i].types);
     check_faults();
-    check_f64_faults();
     check_given(80, async_configuration);
+    check_given(80, store_configuration);
     check_default();
     check_many_blocks();
     return test_end("emulate");
