@@ -209,8 +209,13 @@ DEVICE_FN void store_in_turn(GLOBAL real *c, SHARED_PTR real *scratch, bool two,
     for (int i = 0; i < WORK_M; i++) {
         SHARED_PTR real *row = scratch + (two ? i % 2 * ROW_OF_SUMS : 0);
         UNROLL
-        for (int j = 0; j < WORK_N; j += PIECE_N)
-            write_shared(row + own + j * WARP_N, sum[i] + j, PIECE_N);
+        for (int j = 0; j < WORK_N; j += PIECE_N) {
+            real piece[PIECE_N];
+            UNROLL
+            for (int e = 0; e < PIECE_N; e++)
+                piece[e] = alpha * sum[i][j + e];
+            write_shared(row + own + j * WARP_N, piece, PIECE_N);
+        }
         MEET();
         UNROLL
         for (int e = 0; e < WORK_N; e++) {
@@ -218,7 +223,7 @@ DEVICE_FN void store_in_turn(GLOBAL real *c, SHARED_PTR real *scratch, bool two,
             const int r = first_m + (i / PIECE_M * WARP_M + at / ACROSS) * PIECE_M + i % PIECE_M;
             const real x = row[at];
             if (r < rows && q < columns)
-                store(c + (wide) r * ldc + q, &x, 1, 1, false, alpha, beta,
+                store(c + (wide) r * ldc + q, &x, 1, 1, false, 1, beta,
                       bias_of(bias, r, q), true);
         }
         if (!two)
@@ -234,14 +239,17 @@ DEVICE_FN void store_job(const struct job *job, GLOBAL real *c, GLOBAL real *wor
                          const GLOBAL real *bias)
 {
     const int row = job->row, column = job->column, rows = m - row;
+    // 1, which the compiler cannot know: what is stored in vectors stands in registers that follow
+    // each other, and if those were the sums' own, multiply-adds would meet in their banks.
+    const real one = m > 0 ? 1 : 0;
 
     bias = bias_of(bias, row, column);
     if (SPLIT_K > 1)
         store_all(partial_at(workspace, m, n, row, column), sum, partial_ld(n), rows,
-                  partial_ld(n) - column, first_m, first_n, true, 1, 0, 0, false);
+                  partial_ld(n) - column, first_m, first_n, true, one, 0, 0, false);
     else if (DEAL == RUNS && job->part >= 0)
         store_all(part_of_run(workspace, BLOCK_X, job->part), sum, TILE_N, TILE_M, TILE_N,
-                  first_m, first_n, true, 1, 0, 0, false);
+                  first_m, first_n, true, one, 0, 0, false);
     else if ((ALIGNED && C_VECTOR > 1) || PIECE_N < 4 || room < ROW_OF_SUMS)
         store_all(c, sum, ldc, rows, n - column, first_m, first_n, ALIGNED, alpha, beta, bias,
                   true);
