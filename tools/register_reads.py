@@ -7,7 +7,7 @@
 
 For the inner loop of multiply-adds it prints how many there are, how many other
 instructions stand there, the share of multiply-adds that find 0, 1 or 2 operands kept from
-the one before, at how many the compiler lets another warp go first (such a one keeps
+the one before, how many find none and have all three in one bank, at how many the compiler lets another warp go first (such a one keeps
 nothing), and the cycles each takes by the model of docs/fp32-on-hopper.md: two banks of
 registers, odd and even, one read a cycle each, a queue two cycles deep. Waiting for memory
 and for barriers is not in it."""
@@ -82,6 +82,16 @@ def count_hits(body):
     return hits
 
 
+def count_meeting(body):
+    """How many multiply-adds find nothing kept and read three registers of one bank."""
+    kept, meeting = [None] * 3, 0
+    for i in (i for i in body if i.multiplies):
+        read = {r for slot, r in enumerate(i.reads) if kept[slot] != r}
+        meeting += len(read) == 3 and len({r % 2 for r in read}) == 1
+        kept = [i.reads[slot] if i.reused[slot] else None for slot in range(3)]
+    return meeting
+
+
 def cycles(body, queue=2, passes=6):
     """Cycles a multiply-add, other instructions counted as one each that reads nothing."""
     free, now, kept, marks = [0, 0], 0, [None] * 3, []
@@ -121,7 +131,7 @@ def main():
         yields = sum(i.multiplies and i.yields for i in body)
         print(f"{path}: {total} multiply-adds, {len(body) - total} others; operands kept: "
               f"none {hits[0] / total:.0%}, one {hits[1] / total:.0%}, two {hits[2] / total:.0%}; "
-              f"{yields} yields; {cycles(body):.2f} cycles each")
+              f"{count_meeting(body)} in one bank; {yields} yields; {cycles(body):.2f} cycles each")
 
 
 if __name__ == "__main__":
