@@ -29,7 +29,9 @@
 #define WARPS_M   (TILE_M / (WARP_M * WORK_M))
 #define WARPS_N   (TILE_N / (WARP_N * WORK_N))
 #define THREADS   (WARPS_M * WARPS_N * WARP_SIZE)
-#define ROW_OF_SUMS (THREADS * WORK_N) // one row of all threads' sums
+
+#define ROW_OF_SUMS (THREADS * WORK_N)                          // one row of all threads' sums
+#define IN_TURN     (ALIGNED * C_VECTOR > 1 ? 0 : PIECE_N == 4) // store_in_turn is worth it
 
 // Where an operand's memory runs along k, its tile is turned on its way.
 #define TURN_A !TRANS_A
@@ -250,10 +252,10 @@ DEVICE_FN void store_job(const struct job *job, GLOBAL real *c, GLOBAL real *wor
     else if (DEAL == RUNS && job->part >= 0)
         store_all(part_of_run(workspace, BLOCK_X, job->part), sum, TILE_N, TILE_M, TILE_N,
                   first_m, first_n, true, one, 0, 0, false);
-    else if ((ALIGNED && C_VECTOR > 1) || PIECE_N < 4 || room < ROW_OF_SUMS)
-        store_all(c, sum, ldc, rows, n - column, first_m, first_n, ALIGNED, alpha, beta, bias,
-                  true);
-    else
+    else if (IN_TURN && room >= ROW_OF_SUMS)
         store_in_turn(c, scratch, room >= 2 * ROW_OF_SUMS, sum, ldc, rows, n - column,
                       first_m, first_n, alpha, beta, bias);
+    else
+        store_all(c, sum, ldc, rows, n - column, first_m, first_n, ALIGNED, alpha, beta, bias,
+                  true);
 }

@@ -93,9 +93,9 @@
 #define SPACE_B  (TILE_K * LENGTH_B)
 #define SPACE    (BUFFERS * (SPACE_A + SPACE_B))
 
-#define LOADS(tile, vector) ((tile * TILE_K / vector + THREADS - 1) / THREADS)
-#define LOADS_A             LOADS(TILE_M, A_VECTOR)
-#define LOADS_B             LOADS(TILE_N, B_VECTOR)
+#define LOADS_OF(tile, vector) ((tile * TILE_K / vector + THREADS - 1) / THREADS)
+#define LOADS_A                LOADS_OF(TILE_M, A_VECTOR)
+#define LOADS_B                LOADS_OF(TILE_N, B_VECTOR)
 
 #if TILE_M % A_VECTOR || TILE_N % B_VECTOR || TILE_K % A_VECTOR || TILE_K % B_VECTOR
 #error "a tile must hold a whole number of vectors"

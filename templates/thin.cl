@@ -106,7 +106,7 @@ DEVICE_FN void read_shared(real *to, const SHARED_PTR real *from, int count)
     for (int e = 0; e < count; e += MAX_VECTOR)
         if (count - e < 2)
             to[e] = from[e];
-        else if (count - e < 4 || MAX_VECTOR == 2)
+        else if (MAX_VECTOR == 2 || count - e < 4)
             LOAD2(SHARED_PTR, to + e, from + e);
         else
             LOAD4(SHARED_PTR, to + e, from + e);
