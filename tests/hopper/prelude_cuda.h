@@ -11,6 +11,7 @@
 #define AWAIT_LAUNCH()
 #define NEXT_MAY_BEGIN()
 #define BARRIER() __syncthreads()
+#define WARP_BARRIER() __syncwarp()
 #define THREAD_X  (machine.fiber->thread % machine.width)
 #define THREAD_Y  (machine.fiber->thread / machine.width)
 #define BLOCK_X   (machine.fiber->block->index[0])
