@@ -30,8 +30,9 @@
 #define WARPS_N   (TILE_N / (WARP_N * WORK_N))
 #define THREADS   (WARPS_M * WARPS_N * WARP_SIZE)
 
-#define ROW_OF_SUMS (THREADS * WORK_N)                          // one row of all threads' sums
-#define IN_TURN     (ALIGNED * C_VECTOR > 1 ? 0 : PIECE_N == 4) // store_in_turn is worth it
+#define ROW_OF_SUMS (THREADS * WORK_N) // one row of all threads' sums
+// Whether store_side_by_side is worth it.
+#define SIDE_BY_SIDE (ALIGNED * C_VECTOR > 1 ? 0 : PIECE_N == 4)
 
 // Where an operand's memory runs along k, its tile is turned on its way.
 #define TURN_A !TRANS_A
@@ -189,27 +190,27 @@ DEVICE_FN void store_all(GLOBAL real *c, real sum[WORK_M][WORK_N], int ldc, int 
     }
 }
 
-// The same where no vector can be stored: each element of a piece would be stored by itself,
-// PIECE_N away from those of the neighbouring threads, and every store of a warp touch
-// PIECE_N times the lines that it fills. So a warp's threads hand their columns on through
-// `scratch`, a row at a time, and neighbours store neighbouring columns. With two rows of
-// scratch one is written while the other may still be read.
-DEVICE_FN void store_in_turn(GLOBAL real *c, SHARED_PTR real *scratch, bool two,
-                             real sum[WORK_M][WORK_N], int ldc, int rows, int columns,
-                             int first_m, int first_n, real alpha, real beta,
-                             const GLOBAL real *bias)
+// The same where no vector can be stored: each element of a piece would be stored by
+// itself, PIECE_N away from those of the neighbouring threads, and every store of a warp
+// touch PIECE_N times the lines that it fills. So a warp's threads hand their columns on
+// through `scratch`, a row at a time, and neighbours store neighbouring columns. With two
+// rows of scratch one is written while the other may still be read.
+DEVICE_FN void store_side_by_side(GLOBAL real *c, SHARED_PTR real *scratch, bool two_rows,
+                                  real sum[WORK_M][WORK_N], int ldc, int rows,
+                                  int columns, int first_m, int first_n, real alpha,
+                                  real beta, const GLOBAL real *bias)
 {
     enum { ACROSS = WARP_N * WORK_N };
     const int lane = (unsigned) THREAD_X % WARP_SIZE;
-    const int lane_m = first_m % (WARP_M * PIECE_M), in_warp_n = first_n % ACROSS;
-    const int own = lane_m / PIECE_M * ACROSS + in_warp_n;
+    const int in_warp_m = first_m % (WARP_M * PIECE_M), in_warp_n = first_n % ACROSS;
+    const int own = in_warp_m / PIECE_M * ACROSS + in_warp_n;
 
-    first_m -= lane_m, first_n -= in_warp_n;
+    first_m -= in_warp_m, first_n -= in_warp_n;
     scratch += (THREAD_X - lane) * WORK_N;
     BARRIER(); // tiles have been here
     UNROLL
     for (int i = 0; i < WORK_M; i++) {
-        SHARED_PTR real *row = scratch + (two ? i % 2 * ROW_OF_SUMS : 0);
+        SHARED_PTR real *row = scratch + (two_rows ? i % 2 * ROW_OF_SUMS : 0);
         UNROLL
         for (int j = 0; j < WORK_N; j += PIECE_N) {
             real piece[PIECE_N];
@@ -222,27 +223,30 @@ DEVICE_FN void store_in_turn(GLOBAL real *c, SHARED_PTR real *scratch, bool two,
         UNROLL
         for (int e = 0; e < WORK_N; e++) {
             const int at = e * WARP_SIZE + lane, q = first_n + at % ACROSS;
-            const int r = first_m + (i / PIECE_M * WARP_M + at / ACROSS) * PIECE_M + i % PIECE_M;
+            const int r =
+                first_m + (i / PIECE_M * WARP_M + at / ACROSS) * PIECE_M + i % PIECE_M;
             const real x = row[at];
             if (r < rows && q < columns)
                 store(c + (wide) r * ldc + q, &x, 1, 1, false, 1, beta,
                       bias_of(bias, r, q), true);
         }
-        if (!two)
+        if (!two_rows)
             MEET();
     }
 }
 
 // The sums of a job: to C, where its part begins, or, of a part of k, to the workspace.
-// `scratch` has room for so many elements; it and they are free once all threads are here.
+// `scratch` has room for so many elements; it and they are free once all threads are
+// here.
 DEVICE_FN void store_job(const struct job *job, GLOBAL real *c, GLOBAL real *workspace,
-                         SHARED_PTR real *scratch, int room, real sum[WORK_M][WORK_N], int m,
-                         int n, int ldc, int first_m, int first_n, real alpha, real beta,
-                         const GLOBAL real *bias)
+                         SHARED_PTR real *scratch, int room, real sum[WORK_M][WORK_N],
+                         int m, int n, int ldc, int first_m, int first_n, real alpha,
+                         real beta, const GLOBAL real *bias)
 {
     const int row = job->row, column = job->column, rows = m - row;
-    // 1, which the compiler cannot know: what is stored in vectors stands in registers that follow
-    // each other, and if those were the sums' own, multiply-adds would meet in their banks.
+    // 1, which the compiler cannot know: what is stored in vectors stands in registers
+    // that follow each other, and if those were the sums' own, multiply-adds would meet
+    // in their banks.
     const real one = m > 0 ? 1 : 0;
 
     bias = bias_of(bias, row, column);
@@ -252,10 +256,10 @@ DEVICE_FN void store_job(const struct job *job, GLOBAL real *c, GLOBAL real *wor
     else if (DEAL == RUNS && job->part >= 0)
         store_all(part_of_run(workspace, BLOCK_X, job->part), sum, TILE_N, TILE_M, TILE_N,
                   first_m, first_n, true, one, 0, 0, false);
-    else if (IN_TURN && room >= ROW_OF_SUMS)
-        store_in_turn(c, scratch, room >= 2 * ROW_OF_SUMS, sum, ldc, rows, n - column,
-                      first_m, first_n, alpha, beta, bias);
+    else if (SIDE_BY_SIDE && room >= ROW_OF_SUMS)
+        store_side_by_side(c, scratch, room >= 2 * ROW_OF_SUMS, sum, ldc, rows,
+                           n - column, first_m, first_n, alpha, beta, bias);
     else
-        store_all(c, sum, ldc, rows, n - column, first_m, first_n, ALIGNED, alpha, beta, bias,
-                  true);
+        store_all(c, sum, ldc, rows, n - column, first_m, first_n, ALIGNED, alpha, beta,
+                  bias, true);
 }

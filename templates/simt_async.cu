@@ -290,8 +290,8 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
 
         if (ASYNC)
             AWAIT_COPIES(0);
-        store_job(&job, to, workspace + workspace_start, shared, STAGES * SLOT, sum, m, n, ldc,
-                  in_tile_m, in_tile_n, alpha, beta, bias + bias_start);
+        store_job(&job, to, workspace + workspace_start, shared, STAGES * SLOT, sum, m, n,
+                  ldc, in_tile_m, in_tile_n, alpha, beta, bias + bias_start);
         if (DEAL)
             BARRIER();
     }
