@@ -140,6 +140,14 @@
 #error "TILE_K must be a multiple of THREADS_K * WORK_K"
 #endif
 
+// Where the tile begins whose own elements begin at `own`: the last one reaches back into
+// its neighbour, if it then lies within the matrix and its vectors stay aligned.
+DEVICE_FN int begin_inside(int own, int length)
+{
+    const int last = length - TILE_LONG;
+    return own > last && last >= 0 && last % WIDE_LONG == 0 ? last : own;
+}
+
 // Steps of k in a part; the last part may have fewer.
 DEVICE_FN wide part_of(int k)
 {
@@ -166,18 +174,36 @@ DEVICE_FN void load_slice(real *piece, int slice, const GLOBAL real *x, int ld)
 #endif
 }
 
-// A whole piece, where only `length` elements exist along the long side and `depth` along
-// k; the others are 0.
-DEVICE_FN void load_edge(real *piece, const GLOBAL real *x, int ld, int length, int depth)
+// The same where only `length` elements exist along the long side and `depth` along k;
+// the others are 0.
+DEVICE_FN void load_edge(real *piece, int slice, const GLOBAL real *x, int ld, int length,
+                         int depth)
 {
     UNROLL
-    for (int i = 0; i < WORK_LONG; i++)
+    for (int p = slice; p < slice + WIDE_K; p += ALONG_K ? WIDE : 1)
         UNROLL
-        for (int p = 0; p < WORK_K; p++) {
+        for (int i = 0; i < WORK_LONG; i += WIDE_LONG) {
             const int l = LONG_AT(THREAD_LONG, i), t = K_AT(THREAD_K, p);
             const wide at = ALONG_K ? (wide) l * ld + t : (wide) t * ld + l;
-            piece[PIECE_AT(i, p)] = l < length && t < depth ? x[at] : (real) 0;
+            real *to = piece + PIECE_AT(i, p);
+            if (l + WIDE_LONG <= length && t + (ALONG_K ? WIDE : 1) <= depth)
+                LOAD_WIDE(to, x + at);
+            else
+                UNROLL
+                for (int e = 0; e < WIDE; e++)
+                    to[e] = (ALONG_K ? l < length && t + e < depth
+                                     : l + e < length && t < depth)
+                                ? x[at + e] : (real) 0;
         }
+}
+
+DEVICE_FN void load(real *piece, int slice, const GLOBAL real *x, int ld, int length,
+                    int depth)
+{
+    if (length >= TILE_LONG && depth >= STEP_K)
+        load_slice(piece, slice, x, ld);
+    else
+        load_edge(piece, slice, x, ld, length, depth);
 }
 
 // Copy the short operand's next steps, of which `depth` exist; the others are 0. Loads go
@@ -265,9 +291,9 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     const bool rows_short = SHORT == 2 ? m <= n : SHORT == 0;
     const int length = rows_short ? n : m, width = rows_short ? m : n;
     const int tiles = width > WORK_SHORT ? (width - 1) / WORK_SHORT + 1 : 1;
-    const int tile_long = (tiles > 1 ? BLOCK_X / tiles : BLOCK_X) * TILE_LONG;
+    const int own_long = (tiles > 1 ? BLOCK_X / tiles : BLOCK_X) * TILE_LONG;
+    const int tile_long = begin_inside(own_long, length);
     const int tile_short = tiles > 1 ? BLOCK_X % tiles * WORK_SHORT : 0;
-    const bool inside = length - tile_long >= TILE_LONG;
     real sum[SUMS] = { 0 }, piece[PIECE];
 
     NEXT_MAY_BEGIN();
@@ -292,10 +318,9 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     const GLOBAL real *y = (rows_short ? a : b) + first * step_short
                            + (wide) tile_short * (SHORT_ALONG_K ? ld_short : 1);
 
-    if (inside && depth >= STEP_K)
-        UNROLL
-        for (int slice = 0; slice < WORK_K; slice += WIDE_K)
-            load_slice(piece, slice, x, ld_long);
+    UNROLL
+    for (int slice = 0; slice < WORK_K; slice += WIDE_K)
+        load(piece, slice, x, ld_long, length - tile_long, depth);
     for (int left = depth; left > 0; left -= TILE_K) {
         BARRIER();
         stage(pool, y, ld_short, width - tile_short, left);
@@ -303,16 +328,13 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
         y += TILE_K * step_short;
         NO_UNROLL
         for (int p = 0; p < TILE_K && p < left; p += STEP_K) {
-            const bool whole = inside && left - p >= STEP_K;
-            const bool more = inside && left - p >= 2 * STEP_K;
-            if (!whole)
-                load_edge(piece, x, ld_long, length - tile_long, left - p);
+            const int beyond = left - p - STEP_K;
             x += STEP_K * step_long;
             UNROLL
             for (int slice = 0; slice < WORK_K; slice += WIDE_K) {
                 multiply(sum, piece, slice, pool + p);
-                if (more)
-                    load_slice(piece, slice, x, ld_long);
+                if (beyond > 0)
+                    load(piece, slice, x, ld_long, length - tile_long, beyond);
             }
         }
     }
@@ -328,7 +350,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
         const int at_short = tile_short + (first_sum + e) / WORK_LONG;
         const int i = rows_short ? at_short : at_long;
         const int j = rows_short ? at_long : at_short;
-        if (i >= m || j >= n)
+        if (i >= m || j >= n || at_long < own_long)
             continue;
         if (SPLIT_K == 1)
             store(c + (wide) i * ldc + j, alpha, sum[e], beta);
