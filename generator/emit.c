@@ -120,8 +120,11 @@ mmt_status mmt_emit(const struct mmt_config *config, const struct mmt_variant *v
     if (status)
         return status;
 
-    add_title(config, variant, text);
-    add_definitions(config, variant, kind, text);
+    const mmt_problem element = mmt_variant_element(variant);
+    const struct mmt_caps any = { .kind = kind, .dialect = dialect };
+    const struct mmt_config settled = mmt_config_settle(config, &element, &any);
+    add_title(&settled, variant, text);
+    add_definitions(&settled, variant, kind, text);
     status = add_file(prelude_of(dialect), text, err);
     if (!status)
         status = add_file("numbers.h", text, err);

@@ -44,8 +44,23 @@ bool mmt_config_equal(const struct mmt_config *a, const struct mmt_config *b);
 /* The variant of a problem: with `aligned` as given. */
 struct mmt_variant mmt_variant_of(const mmt_problem *problem, bool aligned);
 
+/* The least problem of a variant: a C of one element, and a k of 1. */
+mmt_problem mmt_variant_element(const struct mmt_variant *variant);
+
+/* The configuration as it serves a normalised problem: knobs that are left to the problem
+ * have the values that the template finds best for it. A text, a launch and a check are
+ * always of such a one; files and people keep what was left. */
+struct mmt_config mmt_config_settle(const struct mmt_config *config,
+                                    const mmt_problem *problem,
+                                    const struct mmt_caps *caps);
+
+/* The launches of one execution of a normalised problem that is not empty. */
+void mmt_config_launch(const struct mmt_config *config, const mmt_problem *problem,
+                       const struct mmt_caps *caps, struct mmt_launches *out);
+
 /* NULL if the device can run this configuration for this variant, else one sentence why
- * not: type, dialect, f64, then what the template says. */
+ * not: type, dialect, f64, then what the template says. What is left to the problem is as
+ * for a C of one element. */
 const char *mmt_config_reject(const struct mmt_config *config,
                               const struct mmt_variant *variant,
                               const struct mmt_caps *caps);
@@ -91,7 +106,8 @@ uint64_t mmt_space_index(const struct mmt_config *config);
 
 /* The whole text of one configuration: prelude, definitions, kernel file, with #line so
  * that a compiler's error names the file that a person has open. It compiles outside
- * mmtune. *text is replaced. */
+ * mmtune. What is left to the problem is as for a C of one element: settle it before.
+ * *text is replaced. */
 mmt_status mmt_emit(const struct mmt_config *config, const struct mmt_variant *variant,
                     enum mmt_dialect dialect, enum mmt_kind kind, struct mmt_text *text,
                     mmt_error *err);

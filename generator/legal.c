@@ -17,11 +17,49 @@ struct mmt_variant mmt_variant_of(const mmt_problem *problem, bool aligned)
     };
 }
 
+mmt_problem mmt_variant_element(const struct mmt_variant *variant)
+{
+    return (mmt_problem){
+        .op = variant->op,
+        .type = variant->type,
+        .out = variant->out,
+        .bias = variant->bias,
+        .activation = variant->activation,
+        .m = 1,
+        .n = 1,
+        .k = 1,
+        .trans_a = variant->trans_a,
+        .trans_b = variant->trans_b,
+        .lda = 1,
+        .ldb = 1,
+        .ldc = 1,
+        .batch = 1,
+    };
+}
+
+struct mmt_config mmt_config_settle(const struct mmt_config *config,
+                                    const mmt_problem *problem,
+                                    const struct mmt_caps *caps)
+{
+    struct mmt_config settled = *config;
+    if (config->template->settle)
+        config->template->settle(settled.values, problem, caps);
+    return settled;
+}
+
+void mmt_config_launch(const struct mmt_config *config, const mmt_problem *problem,
+                       const struct mmt_caps *caps, struct mmt_launches *out)
+{
+    const struct mmt_config settled = mmt_config_settle(config, problem, caps);
+    config->template->launch(settled.values, problem, caps, out);
+}
+
 const char *mmt_config_reject(const struct mmt_config *config,
                               const struct mmt_variant *variant,
                               const struct mmt_caps *caps)
 {
     const struct mmt_template *template = config->template;
+    const mmt_problem element = mmt_variant_element(variant);
     if (template->op != variant->op)
         return "the template computes another operation";
     if (!(template->types & 1u << variant->type))
@@ -33,25 +71,27 @@ const char *mmt_config_reject(const struct mmt_config *config,
                                              : "the template is written for OpenCL alone";
     if (variant->type == MMT_F64 && !caps->f64)
         return "the device has no double precision";
-    return template->reject(config->values, variant, caps);
+    const struct mmt_config settled = mmt_config_settle(config, &element, caps);
+    return template->reject(settled.values, variant, caps);
 }
 
 const char *mmt_config_refuse(const struct mmt_config *config, const mmt_problem *problem,
                               const struct mmt_caps *caps)
 {
     const struct mmt_template *template = config->template;
+    const struct mmt_config settled = mmt_config_settle(config, problem, caps);
 
     /* Where there are two texts, the one for any alignment is the one that must do. */
     bool aligned = !template->alignment || !mmt_config_has_any(config, problem);
     struct mmt_variant variant = mmt_variant_of(problem, aligned);
     struct mmt_alignment unused;
-    const char *why = mmt_config_reject(config, &variant, caps);
+    const char *why = mmt_config_reject(&settled, &variant, caps);
     if (!why && template->aligned_only && !mmt_config_may_align(config, problem, &unused))
         why =
             "the template needs leading dimensions and strides that are multiples of 16 "
             "bytes";
     if (!why && template->refuse)
-        why = template->refuse(config->values, problem);
+        why = template->refuse(settled.values, problem);
     return why;
 }
 

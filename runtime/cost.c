@@ -109,7 +109,7 @@ struct mmt_load mmt_cost_load(const struct mmt_config *config, const mmt_problem
     struct mmt_launches launches = { 0 };
     struct mmt_alignment alignment;
 
-    config->template->launch(config->values, problem, caps, &launches);
+    mmt_config_launch(config, problem, caps, &launches);
     const struct mmt_launch *launch = mmt_cost_multiplying(&launches);
     struct mmt_load load = {
         .launches = launches.count,

@@ -127,7 +127,7 @@ double mmt_cost_estimate(const struct mmt_config *config, const mmt_problem *pro
 {
     struct mmt_launches launches = { 0 };
     struct mmt_load load = mmt_cost_load(config, problem, caps, mmt_cost_depth(config));
-    config->template->launch(config->values, problem, caps, &launches);
+    mmt_config_launch(config, problem, caps, &launches);
     if (caps->kind == MMT_CPU)
         return on_cpu(&load, threads_of(mmt_cost_multiplying(&launches)),
                       fmax((double) problem->k, 1), caps);

@@ -254,10 +254,11 @@ static mmt_status warm_up(const struct mmt_kernel *kernel,
     return status;
 }
 
-mmt_status mmt_kernel_create(mmt_device *device, const struct mmt_config *config,
+mmt_status mmt_kernel_create(mmt_device *device, const struct mmt_config *given,
                              const mmt_problem *problem, bool aligned,
                              struct mmt_kernel **out, mmt_error *err)
 {
+    const struct mmt_config config = mmt_config_settle(given, problem, &device->caps);
     struct mmt_variant variant = mmt_variant_of(problem, aligned);
     struct mmt_kernel *kernel = calloc(1, sizeof *kernel);
     mmt_status status;
@@ -266,12 +267,12 @@ mmt_status mmt_kernel_create(mmt_device *device, const struct mmt_config *config
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for a kernel");
     kernel->device = device;
     kernel->problem = *problem;
-    set_parts(kernel, config);
-    status = load(device, config, &variant, &kernel->module, err);
+    set_parts(kernel, &config);
+    status = load(device, &config, &variant, &kernel->module, err);
     if (status == MMT_OK)
         status = create_functions(kernel, err);
     if (status == MMT_OK && device->caps.dialect == MMT_OPENCL_C)
-        status = warm_up(kernel, config, err);
+        status = warm_up(kernel, &config, err);
     if (status != MMT_OK) {
         mmt_kernel_free(kernel);
         return status;

@@ -174,7 +174,9 @@ static mmt_status describe(struct mmt_plan *plan, const mmt_profile *profile,
     mmt_problem_print(&plan->problem, &text);
     mmt_text_addf(&text, " on %s: ", plan->device->title);
     if (plan->aligned || plan->any) {
-        mmt_config_print(&plan->choice.config, &text);
+        const struct mmt_config runs =
+            mmt_config_settle(&plan->choice.config, &plan->problem, &plan->device->caps);
+        mmt_config_print(&runs, &text);
         mmt_text_add(&text, "; ");
         describe_choice(plan, profile, &text);
         if (profile && mmt_profile_foreign(profile, &plan->device->caps, why))

@@ -19,8 +19,8 @@
 bool mmt_cache_get(const char *key, struct mmt_binary *binary);
 
 /* Stores a binary, with its log if it has one, and, now and then, removes the least
- * recently used files over the limit (256 MiB, or MMTUNE_CACHE_LIMIT bytes). A failure
- * costs a recompilation, so it is silent. */
+ * recently used files over the limit (256 MiB, or MMTUNE_CACHE_LIMIT bytes; 2 GiB while
+ * tuning). A failure costs a recompilation, so it is silent. */
 void mmt_cache_put(const char *key, const struct mmt_binary *binary);
 
 /* ---- kernel: one configuration, built -------------------------------------------- */

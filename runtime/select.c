@@ -37,7 +37,7 @@ static bool usable(const struct mmt_config *config, const mmt_problem *problem,
         return false;
     if (max_workspace == SIZE_MAX)
         return true;
-    config->template->launch(config->values, problem, caps, &launches);
+    mmt_config_launch(config, problem, caps, &launches);
     return launches.workspace <= max_workspace;
 }
 

@@ -22,8 +22,12 @@ static const char *const sides[] = { "rows", "columns", "either" };
 
 static const struct mmt_knob knobs[NUM_KNOBS] = {
     [SHORT] = { "SHORT", "what C has few of", 3, { ROWS, COLUMNS, EITHER }, sides },
-    [WORK_SHORT] =
-        MMT_KNOB("WORK_SHORT", "elements of C per thread, short side", 1, 2, 4, 8, 16),
+    [WORK_SHORT] = { "WORK_SHORT",
+                     "elements of C per thread, short side; 0: all, as far as they fit",
+                     6,
+                     { 0, 1, 2, 4, 8, 16 },
+                     NULL,
+                     true },
     [WORK_LONG] =
         MMT_KNOB("WORK_LONG", "elements of C per thread, long side", 1, 2, 4, 8, 16),
     [WORK_K] = MMT_KNOB("WORK_K", "steps of k per thread at a time", 1, 2, 4, 8, 16),
@@ -49,25 +53,23 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
 
 // clang-format off
 static const int seeds[][MMT_MAX_KNOBS] = {
-    /* work short, long, k, threads long, k, vector, tile, parts, blocks. The first line is for
-     * a CPU, the last for 8-byte types. Of the others those on the left are for a long operand
-     * that lies across k, those on the right along k: on an H200 in f32 they were together the
-     * nearest to the best of some 70 and 90 on as many shapes (docs/measurements.md). */
-    SEED( 1, 8,  4,  4,   1, 4, 1024,  1, 1), SEED( 1, 8,  4,  4,   1, 2, 1024,  1, 1),
-    SEED( 2, 4,  8,  8,  32, 4, 1024,  1, 1), SEED( 1, 2, 16,  4,  32, 2, 2048,  1, 2),
-    SEED( 4, 2,  8, 32,   8, 2,  512,  8, 1), SEED( 8, 2,  8, 16,  16, 1,  256,  8, 3),
-    SEED( 4, 2,  8, 32,   4, 2,  512,  1, 4), SEED( 1, 1, 16,  2,  64, 2, 1024,  1, 1),
-    SEED( 1, 4, 16,  4,  64, 4, 2048,  1, 1), SEED( 8, 4,  4,  8,  32, 2,  512,  1, 1),
-    SEED( 4, 4,  8, 32,   8, 4,  512,  8, 1), SEED( 8, 4,  8,  8,  32, 4, 1024, 16, 1),
-    SEED( 1, 2, 16,  8,  32, 2,  512, 16, 1), SEED( 2, 2,  8,  4,  32, 2,  512,  1, 1),
-    SEED( 4, 2, 16, 32,  16, 2,  256, 16, 1), SEED( 1, 1, 16,  2, 256, 2, 4096,  1, 1),
-    SEED( 8, 4,  8, 32,   8, 2,  512,  8, 1), SEED( 1, 2, 16,  2, 128, 4, 2048,  1, 1),
-    SEED( 1, 4, 16,  8,  32, 4, 2048,  1, 1), SEED( 4, 4,  8,  8,  32, 2,  512,  1, 1),
-    SEED( 4, 4, 16, 32,   8, 1,  512,  1, 1), SEED( 1, 4, 16,  2, 256, 2, 4096,  1, 1),
-    SEED( 4, 2,  8,  8,  16, 2, 4096,  1, 1), SEED( 2, 1, 16,  8,  16, 2,  256,  1, 1),
-    SEED( 1, 1, 16,  8,  64, 1, 2048,  1, 1), SEED( 2, 4,  8,  8,  32, 2,  512,  1, 1),
-    SEED(16, 4, 16, 32,   8, 4,  256, 16, 1), SEED( 1, 1,  8,  2, 128, 2, 4096,  1, 4),
-    SEED( 8, 2,  4,  8,  32, 2,  256,  1, 1), SEED( 1, 4,  8, 32,   8, 2,  512,  8, 1),
+    /* work short, long, k, threads long, k, vector, tile, parts, blocks. The first two are for
+     * a CPU, the last for 8-byte types. On an H200 in f32 the others were together the nearest
+     * to the best of some 160 on as many shapes (docs/measurements.md). */
+    SEED(1, 8,  4,  4,   1, 4, 1024,  1, 1), SEED(1, 8,  4,  4,   1, 2, 1024,  1, 1),
+    SEED(0, 4,  8,  8,  32, 4, 1024,  1, 1), SEED(0, 2, 16,  4,  32, 2, 2048,  1, 2),
+    SEED(0, 4, 16, 32,   8, 4,  256, 16, 1), SEED(0, 2,  8, 32,   8, 2,  512,  8, 1),
+    SEED(0, 2,  8, 16,  16, 1,  256,  8, 3), SEED(0, 2,  8, 32,   4, 2,  512,  1, 4),
+    SEED(0, 1, 16,  2,  64, 2, 1024,  1, 1), SEED(0, 4, 16,  4,  64, 4, 2048,  1, 1),
+    SEED(0, 4,  4,  8,  32, 2,  512,  1, 1), SEED(0, 4,  8, 32,   8, 4,  512,  8, 1),
+    SEED(0, 4,  8,  8,  32, 4, 1024, 16, 1), SEED(0, 2, 16,  8,  32, 2,  512, 16, 1),
+    SEED(0, 2,  8,  4,  32, 2,  512,  1, 1), SEED(0, 2, 16, 32,  16, 2,  256, 16, 1),
+    SEED(0, 1, 16,  2, 256, 2, 4096,  1, 1), SEED(0, 4,  8, 32,   8, 2,  512,  8, 1),
+    SEED(0, 2, 16,  2, 128, 4, 2048,  1, 1), SEED(0, 4, 16,  8,  32, 4, 2048,  1, 1),
+    SEED(0, 4,  8,  8,  32, 2,  512,  1, 1), SEED(0, 4, 16, 32,   8, 1,  512,  1, 1),
+    SEED(0, 4, 16,  2, 256, 2, 4096,  1, 1), SEED(0, 2,  8,  8,  16, 2, 4096,  1, 1),
+    SEED(0, 1, 16,  8,  16, 2,  256,  1, 1), SEED(0, 1, 16,  8,  64, 1, 2048,  1, 1),
+    SEED(0, 1,  8,  2, 128, 2, 4096,  1, 4), SEED(0, 2,  4,  8,  32, 2,  256,  1, 1),
 };
 // clang-format on
 
@@ -211,6 +213,21 @@ static int64_t parts(const int *v, int64_t k)
     return part > 0 ? mmt_gemm_pieces(steps, (int) part) : 1;
 }
 
+static void settle(int *v, const mmt_problem *p, const struct mmt_caps *caps)
+{
+    const struct mmt_variant variant = { .type = p->type,
+                                         .trans_a = p->trans_a != 0,
+                                         .trans_b = p->trans_b != 0 };
+    const int64_t needed = short_side(v, p);
+
+    if (v[WORK_SHORT])
+        return;
+    for (v[WORK_SHORT] = 1; v[WORK_SHORT] < needed && v[WORK_SHORT] < LONGEST_SHORT;)
+        v[WORK_SHORT] *= 2;
+    while (v[WORK_SHORT] > 1 && reject(v, &variant, caps))
+        v[WORK_SHORT] /= 2;
+}
+
 static const char *refuse(const int *v, const mmt_problem *p)
 {
     if (short_side(v, p) > LONGEST_SHORT)
@@ -279,6 +296,7 @@ const struct mmt_template mmt_template_skinny = {
     .file = "skinny.cl",
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,
+    .settle = settle,
     .reject = reject,
     .refuse = refuse,
     .launch = launch,

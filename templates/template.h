@@ -20,12 +20,13 @@ struct mmt_knob {
     int num_values;
     int values[MMT_MAX_VALUES];
     const char *const *names;
+    bool fits; /* its first value leaves it to the problem, by the template's `settle` */
 };
 
 #define MMT_COUNT_VALUES(...) (int) (sizeof((int[]){ __VA_ARGS__ }) / sizeof(int))
 #define MMT_KNOB(name, what, ...)                                                        \
     {                                                                                    \
-        name, what, MMT_COUNT_VALUES(__VA_ARGS__), { __VA_ARGS__ }, NULL                 \
+        name, what, MMT_COUNT_VALUES(__VA_ARGS__), { __VA_ARGS__ }, NULL, false          \
     }
 
 /* What a text is specialised for besides its knobs. Texts see it as
@@ -53,7 +54,8 @@ struct mmt_alignment {
     unsigned a, b, c;
 };
 
-/* `v` below is always the values of this template's knobs, in the knobs' order. */
+/* `v` below is always the values of this template's knobs, in the knobs' order; but for
+ * `settle` and `alignment`, none of them is left to the problem. */
 struct mmt_template {
     const char *name; /* "tiled" */
     const char *what; /* one sentence for people */
@@ -79,6 +81,10 @@ struct mmt_template {
     const struct mmt_knob *knobs;
     int num_knobs;
 
+    /* Where knobs may be left to the problem: replaces such values by those that serve it
+     * best, in no time. What is left alone, and done twice, stays as it is. */
+    void (*settle)(int *v, const mmt_problem *problem, const struct mmt_caps *caps);
+
     /* NULL if a device with these limits can run these values for this variant, else one
      * sentence for people that says why not, with a static lifetime. Everything that a
      * launch could be refused for is said here. */
@@ -93,7 +99,8 @@ struct mmt_template {
     void (*launch)(const int *v, const mmt_problem *problem, const struct mmt_caps *caps,
                    struct mmt_launches *out);
 
-    /* Optional. Where absent, elements: then the aligned text is the only one. */
+    /* Optional. Where absent, elements: then the aligned text is the only one. The same
+     * before and after `settle`. */
     struct mmt_alignment (*alignment)(const int *v, const mmt_problem *problem);
 
     /* Optional. Adds definitions that the preprocessor cannot compute, such as the list

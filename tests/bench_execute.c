@@ -222,7 +222,7 @@ static void prepare(struct bench *bench, const char *name)
 
     must(mmt_config_parse("naive", &config, &err) == MMT_OK, err.text);
     must(mmt_problem_normalise(&asked, &problem, &err) == MMT_OK, err.text);
-    config.template->launch(config.values, &problem, caps, &launches);
+    mmt_config_launch(&config, &problem, caps, &launches);
     bench->launch = launches.launch[0];
     struct mmt_variant variant = mmt_variant_of(&problem, false);
     must(mmt_emit(&config, &variant, caps->dialect, caps->kind, &bench->source, &err) ==

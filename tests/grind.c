@@ -147,7 +147,7 @@ static struct mmt_launches launches_of(const struct grind *grind,
                                        const mmt_problem *problem)
 {
     struct mmt_launches launches = { 0 };
-    config->template->launch(config->values, problem, grind->caps, &launches);
+    mmt_config_launch(config, problem, grind->caps, &launches);
     return launches;
 }
 

@@ -19,7 +19,7 @@
 #include "tuner/fit.h"
 #include "tuner/stats.h"
 
-enum { GOALS = 8, MOST_KERNELS = 64, MOST_SHAPES = 256, MOST_SPLITS = 100 };
+enum { GOALS = 8, MOST_KERNELS = 128, MOST_SHAPES = 256, MOST_SPLITS = 100 };
 
 struct recorded {
     struct mmt_config kernels[MOST_KERNELS];

@@ -386,8 +386,7 @@ static mmt_status look_up_all(mmt_device *device, const struct job *job,
         status = mmt_module_load(device, binary, &module, err);
     if (status != MMT_OK)
         return status;
-    job->config.template->launch(job->config.values, &problem, mmt_device_caps(device),
-                                 &launches);
+    mmt_config_launch(&job->config, &problem, mmt_device_caps(device), &launches);
     for (int i = 0; i < launches.count && status == MMT_OK; i++)
         status = look_up(&launches.launch[i], module, report, err);
     mmt_module_free(module);

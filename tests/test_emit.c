@@ -178,6 +178,9 @@ static void test_emit_embedded(const struct mmt_template *template,
         variant.type++;
     variant.out = mmt_type_own_output(variant.type);
     memcpy(config.values, template->seeds[0], sizeof(config.values));
+    const mmt_problem element = mmt_variant_element(&variant);
+    const struct mmt_caps caps = { .kind = MMT_GPU, .dialect = dialect };
+    const struct mmt_config settled = mmt_config_settle(&config, &element, &caps);
     const char *file = dialect == MMT_CUDA_CXX ? "prelude_cuda.h" : "prelude_opencl.h";
 
     CHECK_OK(mmt_emit(&config, &variant, dialect, MMT_GPU, &text, &err), err);
@@ -191,7 +194,7 @@ static void test_emit_embedded(const struct mmt_template *template,
     for (int i = 0; i < template->num_knobs && first; i++) {
         char define[128];
         snprintf(define, sizeof(define), "\n#define %s %d", template->knobs[i].name,
-                 config.values[i]);
+                 settled.values[i]);
         const char *found = strstr(text.data, define);
         CHECK(found && found < first && strchr("\n ", found[strlen(define)]));
     }

@@ -403,8 +403,47 @@ static void test_templates(void)
     }
 }
 
+/* ---- knobs that are left to the problem -------------------------------------------- */
+
+static int settled(const char *words, int64_t n, mmt_type type)
+{
+    const struct mmt_caps caps = { .dialect = MMT_CUDA_CXX,
+                                   .kind = MMT_GPU,
+                                   .f64 = true,
+                                   .warp = 32,
+                                   .shared = 49152,
+                                   .registers_per_thread = 255 };
+    mmt_problem problem = mmt_gemm_problem(type, 1000, n, 3000);
+    struct mmt_config config;
+    mmt_error err = { 0 };
+    CHECK_OK(mmt_problem_normalise(&problem, &problem, &err), err);
+    CHECK_OK(mmt_config_parse(words, &config, &err), err);
+    const struct mmt_config once = mmt_config_settle(&config, &problem, &caps);
+    const struct mmt_config twice = mmt_config_settle(&once, &problem, &caps);
+    CHECK(mmt_config_equal(&once, &twice));
+    CHECK((mmt_config_refuse(&config, &problem, &caps) == NULL) ==
+          (mmt_config_refuse(&once, &problem, &caps) == NULL));
+    return once.values[1];
+}
+
+/* WORK_SHORT=0 of skinny covers the short side, as far as registers and shared memory
+ * go; what is given stays. */
+static void test_settle(void)
+{
+#define SKINNY "skinny SHORT=columns WORK_LONG=2 WORK_K=4 THREADS_LONG=4 THREADS_K=32 "
+    CHECK_EQ_INT(settled(SKINNY "TILE_K=512 WORK_SHORT=0", 1, MMT_F32), 1);
+    CHECK_EQ_INT(settled(SKINNY "TILE_K=512 WORK_SHORT=0", 3, MMT_F32), 4);
+    CHECK_EQ_INT(settled(SKINNY "TILE_K=512 WORK_SHORT=0", 16, MMT_F32), 16);
+    CHECK_EQ_INT(settled(SKINNY "TILE_K=512 WORK_SHORT=0", 17, MMT_F32), 16);
+    CHECK_EQ_INT(settled(SKINNY "TILE_K=1024 WORK_SHORT=0", 16, MMT_F32), 8);
+    CHECK_EQ_INT(settled(SKINNY "TILE_K=1024 VECTOR=2 WORK_SHORT=0", 16, MMT_F64), 4);
+    CHECK_EQ_INT(settled(SKINNY "TILE_K=512 WORK_SHORT=2", 8, MMT_F32), 2);
+#undef SKINNY
+}
+
 int main(void)
 {
+    test_settle();
     test_print();
     test_set();
     test_parse_fails();

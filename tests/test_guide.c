@@ -207,7 +207,7 @@ static void test_untuned(void)
     CHECK(16 * mmt_cost_estimate(&split, &thin, &caps) <
           mmt_cost_estimate(&config, &thin, &caps));
     struct mmt_launches launches = { 0 };
-    whole.template->launch(whole.values, &thin, &caps, &launches);
+    mmt_config_launch(&whole, &thin, &caps, &launches);
     CHECK_EQ_INT(launches.workspace, 0);
 }
 

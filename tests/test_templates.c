@@ -145,7 +145,7 @@ static unsigned count_blocks(const struct run *run, const struct mmt_config *con
     struct mmt_launches out = { 0 };
 
     mmt_problem_normalise(&wanted, &problem, NULL);
-    config->template->launch(config->values, &problem, run->caps, &out);
+    mmt_config_launch(config, &problem, run->caps, &out);
     return out.launch[0].grid[0] * out.launch[0].grid[1];
 }
 

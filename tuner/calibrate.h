@@ -9,12 +9,20 @@ enum {
     MMT_MOST_PICKS = 96,
     MMT_MOST_SPECIALISTS = 4,    /* besides them */
     MMT_MOST_RARELY_SERVED = 48, /* and besides these */
-    MMT_MOST_CALIBRATION_SHAPES = 200
+    MMT_MOST_CALIBRATION_SHAPES = 200,
+    MMT_MOST_FORMS = 5
+};
+
+/* What a pick is for some of the shapes. */
+struct mmt_form {
+    struct mmt_config config; /* settled */
+    bool verified;            /* found right and compiled by this run */
 };
 
 struct mmt_pick {
     struct mmt_config config;
-    bool verified;  /* found right and compiled by this run */
+    struct mmt_form forms[MMT_MOST_FORMS]; /* one, unless knobs are left to the problem */
+    int num_forms;
     bool out;       /* it failed here, or is never near the best: never again */
     bool rare;      /* it serves less than half of the shapes */
     int met;        /* shapes that it was compared on */
@@ -27,8 +35,8 @@ struct mmt_calibration {
     struct mmt_tuning *t;
     const mmt_problem *kind; /* one of its goals */
     struct mmt_pick picks[MMT_MOST_PICKS + MMT_MOST_SPECIALISTS + MMT_MOST_RARELY_SERVED];
-    int count, most, strange; /* strange: how many must be compiled, and how many may */
-    int most_strange;
+    int count, most;
+    int strange, most_strange; /* forms that must be compiled, and how many may be */
     double ends;
     int64_t left;                  /* timings */
     struct mmt_calibration *ahead; /* the one that comes next, for compilers that are

@@ -244,8 +244,8 @@ static mmt_status conclude(struct run *run, const struct mmt_measure_limits *lim
 static int count_parts(const struct mmt_session *session, const struct mmt_config *config)
 {
     struct mmt_launches launches = { 0 };
-    config->template->launch(config->values, &session->problem,
-                             mmt_device_caps(session->device), &launches);
+    mmt_config_launch(config, &session->problem, mmt_device_caps(session->device),
+                      &launches);
     return launches.count;
 }
 

@@ -63,7 +63,7 @@ enum { MMT_MAX_TEMPLATES = 64 };
 /* A configuration that was compiled in this run, for a problem. */
 struct mmt_built {
     mmt_problem problem;
-    struct mmt_config config;
+    struct mmt_config config, settled;
 };
 
 struct mmt_tuning {

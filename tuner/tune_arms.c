@@ -65,6 +65,30 @@ static bool to_index(const struct mmt_template *template, const int *values, int
     return true;
 }
 
+static struct mmt_config settled(const struct mmt_arm *arm,
+                                 const struct mmt_config *config)
+{
+    return mmt_config_settle(config, arm->arms->problem, &arm->arms->t->caps);
+}
+
+/* The same kernel for this problem, with as much as possible left to the problem. */
+static struct mmt_config freed(const struct mmt_arm *arm, const struct mmt_config *config)
+{
+    const struct mmt_config same = settled(arm, config);
+    struct mmt_config free = *config;
+    for (int i = 0; i < arm->template->num_knobs; i++) {
+        const int held = free.values[i];
+        if (!arm->template->knobs[i].fits)
+            continue;
+        free.values[i] = arm->template->knobs[i].values[0];
+        const struct mmt_config now = settled(arm, &free);
+        if (!mmt_config_equal(&now, &same))
+            free.values[i] = held;
+    }
+    return free;
+}
+
+/* What a problem would choose anyway is tried as its choice, and not once more. */
 static bool is_legal(void *ctx, const int *index)
 {
     const struct mmt_arm *arm = ctx;
@@ -72,7 +96,9 @@ static bool is_legal(void *ctx, const int *index)
     const struct mmt_caps *caps = &arm->arms->t->caps;
     struct mmt_config config;
     to_config(arm, index, &config);
+    const struct mmt_config free = freed(arm, &config);
     return !mmt_config_refuse(&config, problem, caps) &&
+           mmt_config_equal(&free, &config) &&
            (isinf(arm->limit) || mmt_cost_estimate(&config, problem, caps) <= arm->limit);
 }
 
@@ -86,7 +112,7 @@ static int features(void *ctx, const int *index, double *out)
     struct mmt_config config;
     struct mmt_launches launches = { 0 };
     to_config(arm, index, &config);
-    arm->template->launch(config.values, arm->arms->problem, caps, &launches);
+    mmt_config_launch(&config, arm->arms->problem, caps, &launches);
     const struct mmt_launch *main = mmt_cost_multiplying(&launches);
     double threads = 1, blocks = 1;
     for (int i = 0; i < 3; i++) {
@@ -110,6 +136,17 @@ static int features(void *ctx, const int *index, double *out)
     return count;
 }
 
+/* To a search, what is left to the problem is as large as the problem makes it. */
+static double value_of(const struct mmt_arm *arm, int knob, int place)
+{
+    struct mmt_config config = { .template = arm->template };
+    if (!arm->template->knobs[knob].fits)
+        return arm->template->knobs[knob].values[place];
+    memcpy(config.values, arm->template->seeds[0], sizeof config.values);
+    config.values[knob] = arm->template->knobs[knob].values[place];
+    return settled(arm, &config).values[knob];
+}
+
 static void describe_space(struct mmt_arm *arm)
 {
     const struct mmt_template *template = arm->template;
@@ -118,7 +155,7 @@ static void describe_space(struct mmt_arm *arm)
         arm->names[i] = template->knobs[i].name;
         arm->rows[i] = arm->values[i];
         for (int j = 0; j < arm->num_values[i]; j++)
-            arm->values[i][j] = template->knobs[i].values[j];
+            arm->values[i][j] = value_of(arm, i, j);
     }
     arm->space = (struct mmt_search_space){
         .num_knobs = template->num_knobs,
@@ -287,8 +324,10 @@ static int list_starts(struct mmt_arm *arm, int (*out)[MMT_SEARCH_MAX_KNOBS])
     int found = list_winners(arm, winners, 256), count = 0;
     if (found)
         set_prior(arm, &winners[0]);
-    for (int i = 0; i < found && count < MOST_WINNERS; i++)
-        count += to_index(template, winners[i].record->config.values, out[count]);
+    for (int i = 0; i < found && count < MOST_WINNERS; i++) {
+        const struct mmt_config free = freed(arm, &winners[i].record->config);
+        count += to_index(template, free.values, out[count]);
+    }
     for (int i = 0; i < template->num_seeds && count < MOST_LISTED; i++)
         count += to_index(template, template->seeds[i], out[count]) &&
                  is_legal(arm, out[count]);

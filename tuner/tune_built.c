@@ -20,8 +20,9 @@ static bool same_texts(const struct mmt_config *config, const mmt_problem *a,
 bool mmt_tune_is_built(const struct mmt_tuning *t, const mmt_problem *problem,
                        const struct mmt_config *config)
 {
+    const struct mmt_config settled = mmt_config_settle(config, problem, &t->caps);
     for (int i = 0; i < t->num_built; i++)
-        if (mmt_config_equal(&t->built[i].config, config) &&
+        if (mmt_config_equal(&t->built[i].settled, &settled) &&
             same_texts(config, &t->built[i].problem, problem))
             return true;
     return false;
@@ -37,7 +38,9 @@ void mmt_tune_add_built(struct mmt_tuning *t, const mmt_problem *problem,
     if (!grown) /* then it is compiled once more */
         return;
     t->built = grown;
-    t->built[t->num_built++] = (struct mmt_built){ *problem, *config };
+    t->built[t->num_built++] =
+        (struct mmt_built){ *problem, *config,
+                            mmt_config_settle(config, problem, &t->caps) };
 }
 
 /* ---- compiling ------------------------------------------------------------------- */
@@ -145,6 +148,15 @@ static int sooner(const void *left, const void *right)
     return (a->seconds > b->seconds) - (a->seconds < b->seconds);
 }
 
+/* Of those that leave knobs to the problem there are several, built for several. */
+static bool is_first(const struct mmt_tuning *t, int built)
+{
+    int i = 0;
+    while (!mmt_config_equal(&t->built[i].config, &t->built[built].config))
+        i++;
+    return i == built;
+}
+
 int mmt_tune_list_ready(const struct mmt_tuning *t, const mmt_problem *problem,
                         struct mmt_config *out, int most)
 {
@@ -153,7 +165,7 @@ int mmt_tune_list_ready(const struct mmt_tuning *t, const mmt_problem *problem,
     int count = 0, listed = 0;
     for (int i = 0; list && i < t->num_built; i++) {
         const struct mmt_config *config = &t->built[i].config;
-        if (same_texts(config, &t->built[i].problem, problem) &&
+        if (is_first(t, i) && mmt_tune_is_built(t, problem, config) &&
             !mmt_config_refuse(config, problem, &t->caps) &&
             !mmt_journal_find(t->journal, problem, config))
             list[count++] = (struct ready){ .config = config };

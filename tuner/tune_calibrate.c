@@ -23,32 +23,53 @@ static bool is_over(const struct mmt_calibration *c)
 
 /* ---- building what this run has not built yet ------------------------------------ */
 
-/* Whether a pick need not be compiled. */
-static bool is_there(const struct mmt_calibration *c, const struct mmt_pick *p)
+/* Whether a form need not be compiled. */
+static bool is_there(const struct mmt_calibration *c, const struct mmt_form *form)
 {
-    return p->verified || mmt_tune_is_built(c->t, c->kind, &p->config);
+    return form->verified || mmt_tune_is_built(c->t, c->kind, &form->config);
+}
+
+static int count_missing(const struct mmt_calibration *c, const struct mmt_pick *p)
+{
+    int missing = 0;
+    for (int i = 0; i < p->num_forms; i++)
+        missing += !is_there(c, &p->forms[i]);
+    return missing;
 }
 
 /* Compiles ahead on all workers; what is not ready in time stays out. */
 static void build(struct mmt_calibration *c)
 {
-    struct mmt_config missing[sizeof c->picks / sizeof *c->picks];
+    struct mmt_config missing[sizeof c->picks / sizeof *c->picks * MMT_MOST_FORMS];
     const double now = mmt_now();
     int count = 0;
     for (int i = 0; i < c->count; i++)
-        if (!is_there(c, &c->picks[i]))
-            missing[count++] = c->picks[i].config;
+        for (int j = 0; j < c->picks[i].num_forms; j++)
+            if (!is_there(c, &c->picks[i].forms[j]))
+                missing[count++] = c->picks[i].forms[j].config;
     mmt_tune_build(c->t, c->kind, missing, count, now + (c->ends - now) / 3);
     for (int i = 0; i < c->count; i++)
-        c->picks[i].out = !is_there(c, &c->picks[i]);
+        c->picks[i].out = count_missing(c, &c->picks[i]) > 0;
 }
 
 /* ---- timing ---------------------------------------------------------------------- */
+
+/* The form that serves a problem; NULL where none was foreseen. */
+static struct mmt_form *find_form(const struct mmt_calibration *c, struct mmt_pick *p,
+                                  const mmt_problem *problem)
+{
+    const struct mmt_config config = mmt_config_settle(&p->config, problem, &c->t->caps);
+    for (int i = 0; i < p->num_forms; i++)
+        if (mmt_config_equal(&p->forms[i].config, &config))
+            return &p->forms[i];
+    return NULL;
+}
 
 static mmt_status time_pick(struct mmt_calibration *c, struct mmt_pick *p,
                             const mmt_problem *problem, double *best, mmt_error *err)
 {
     struct mmt_tuning *t = c->t;
+    struct mmt_form *form = find_form(c, p, problem);
     double ceiling = t->ceiling[problem->type];
     struct mmt_job job = {
         .task = MMT_TASK_MEASURE,
@@ -56,7 +77,7 @@ static mmt_status time_pick(struct mmt_calibration *c, struct mmt_pick *p,
         .seed = (uint64_t) t->options.seed,
         .count = 1,
         .configs = { p->config },
-        .verify = { !p->verified },
+        .verify = { !form || !form->verified },
         .best_seconds = isfinite(*best) ? *best : 0,
         .budget_seconds = 0.015,
         .fastest_seconds = ceiling > 0 ? mmt_problem_flops(problem) / ceiling : 0,
@@ -69,7 +90,8 @@ static mmt_status time_pick(struct mmt_calibration *c, struct mmt_pick *p,
                                  .config = p->config,
                                  .result = event.reply.results[0],
                                  .calibration = true };
-    p->verified = true;
+    if (form)
+        form->verified = true;
     p->out = record.result.outcome != MMT_TIMED && record.result.outcome != MMT_SKIPPED;
     if (record.result.outcome == MMT_TIMED)
         p->took = record.result.time.median;
@@ -87,12 +109,13 @@ static void compile_ahead(struct mmt_calibration *c)
     struct mmt_worker *worker;
     if (!next || c->t->pool.shared)
         return;
-    for (; c->next_ahead < next->count &&
+    for (; c->next_ahead < next->count * MMT_MOST_FORMS &&
            (worker = mmt_pool_idle(&c->t->pool, MMT_COMPILER));
          c->next_ahead++) {
-        const struct mmt_pick *p = &next->picks[c->next_ahead];
-        if (!is_there(next, p))
-            mmt_tune_compile(c->t, worker, next->kind, &p->config);
+        const struct mmt_pick *p = &next->picks[c->next_ahead / MMT_MOST_FORMS];
+        const int i = c->next_ahead % MMT_MOST_FORMS;
+        if (i < p->num_forms && !is_there(next, &p->forms[i]))
+            mmt_tune_compile(c->t, worker, next->kind, &p->forms[i].config);
     }
 }
 

@@ -41,8 +41,8 @@ static bool alike(const struct mmt_calibration *c, const struct mmt_config *a,
         return true;
     if (mmt_config_refuse(a, c->kind, caps) || mmt_config_refuse(b, c->kind, caps))
         return false;
-    a->template->launch(a->values, c->kind, caps, &x);
-    b->template->launch(b->values, c->kind, caps, &y);
+    mmt_config_launch(a, c->kind, caps, &x);
+    mmt_config_launch(b, c->kind, caps, &y);
     bool same = x.count == y.count && mmt_cost_depth(a) == mmt_cost_depth(b);
     for (int i = 0; same && i < x.count; i++)
         same = !memcmp(x.launch[i].grid, y.launch[i].grid, sizeof x.launch[i].grid) &&
@@ -58,19 +58,62 @@ static bool is_for_all_sorts(const struct mmt_calibration *c,
     return !template->worth || c->t->options.template == template;
 }
 
+static void add_form(struct mmt_pick *pick, const struct mmt_config *config,
+                     bool verified)
+{
+    int i = 0;
+    while (i < pick->num_forms && !mmt_config_equal(&pick->forms[i].config, config))
+        i++;
+    if (i == pick->num_forms && i < MMT_MOST_FORMS)
+        pick->forms[pick->num_forms++] = (struct mmt_form){ *config, verified };
+}
+
+/* Which of the forms of a configuration that leaves knobs to the problem is verified,
+ * nobody has noted. */
+static void add_forms(const struct mmt_calibration *c, struct mmt_pick *pick,
+                      bool verified)
+{
+    const struct mmt_config *config = &pick->config;
+    mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
+    if (!config->template->settle) {
+        add_form(pick, config, verified);
+        return;
+    }
+    mmt_calibration_shapes(c->t, c->kind, shapes);
+    for (int i = 0; i < MMT_MOST_CALIBRATION_SHAPES; i++) {
+        const struct mmt_config form = mmt_config_settle(config, &shapes[i], &c->t->caps);
+        if (!mmt_config_refuse(&form, &shapes[i], &c->t->caps))
+            add_form(pick, &form, verified && mmt_config_equal(&form, config));
+    }
+}
+
+static int count_strange(const struct mmt_pick *pick)
+{
+    int strange = 0;
+    for (int i = 0; i < pick->num_forms; i++)
+        strange += !pick->forms[i].verified;
+    return strange;
+}
+
 static bool pick(struct mmt_calibration *c, const struct mmt_config *config,
                  bool verified, bool even_alike)
 {
     if (!is_for_all_sorts(c, config->template))
         return false;
-    if (c->count == c->most || (!verified && c->strange == c->most_strange))
+    if (c->count == c->most)
         return false;
     for (int i = 0; i < c->count; i++)
         if (even_alike ? mmt_config_equal(&c->picks[i].config, config)
                        : alike(c, &c->picks[i].config, config))
             return false;
-    c->strange += !verified;
-    c->picks[c->count++] = (struct mmt_pick){ .config = *config, .verified = verified };
+    struct mmt_pick *next = &c->picks[c->count];
+    *next = (struct mmt_pick){ .config = *config };
+    add_forms(c, next, verified);
+    const int strange = c->strange + count_strange(next);
+    if (strange > c->strange && strange > c->most_strange)
+        return false;
+    c->strange = strange;
+    c->count++;
     return true;
 }
 
@@ -219,9 +262,10 @@ static struct mmt_config config_of(const struct mmt_template *template, const in
     return config;
 }
 
-/* What the templates suggest and this device can run: the first suggestion of each, then
- * the second of each, …; returns how many. */
-static int list_seeds(const struct mmt_calibration *c, struct mmt_config *out, int most)
+/* What the templates (`of`: of those that are marked; NULL: all) suggest and this device
+ * can run: the first suggestion of each, then the second of each, …; returns how many. */
+static int list_seeds(const struct mmt_calibration *c, const bool *of,
+                      struct mmt_config *out, int most)
 {
     const struct mmt_variant variant = mmt_variant_of(c->kind, false);
     int count = 0, more = 1;
@@ -229,7 +273,7 @@ static int list_seeds(const struct mmt_calibration *c, struct mmt_config *out, i
         more = 0;
         for (int i = 0; mmt_templates[i] && count < most; i++) {
             const struct mmt_template *template = mmt_templates[i];
-            if (seed >= template->num_seeds ||
+            if (seed >= template->num_seeds || (of && !of[i]) ||
                 !mmt_tune_is_meant(c->t, template, c->kind))
                 continue;
             more = 1;
@@ -349,7 +393,8 @@ static int count_served(const struct mmt_calibration *c,
  * timed on few. Fresh searches won by these most where the choice lost most. */
 static void pick_rarely_served(struct mmt_calibration *c)
 {
-    const struct mmt_variant variant = mmt_variant_of(c->kind, false);
+    struct mmt_config seeds[MOST_SEEDS];
+    bool rare[MMT_MAX_TEMPLATES] = { false };
     const int most = c->most, before = c->count;
     mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
 
@@ -357,17 +402,12 @@ static void pick_rarely_served(struct mmt_calibration *c)
         return;
     mmt_calibration_shapes(c->t, c->kind, shapes);
     c->most = c->count + MMT_MOST_RARELY_SERVED;
-    for (int t = 0; mmt_templates[t]; t++) {
-        const struct mmt_template *template = mmt_templates[t];
-        if (!mmt_tune_is_meant(c->t, template, c->kind) ||
-            2 * count_served(c, template, shapes) > MMT_MOST_CALIBRATION_SHAPES)
-            continue;
-        for (int i = 0; i < template->num_seeds; i++) {
-            const struct mmt_config config = config_of(template, template->seeds[i]);
-            if (!mmt_config_reject(&config, &variant, &c->t->caps))
-                pick(c, &config, false, false);
-        }
-    }
+    for (int t = 0; mmt_templates[t]; t++)
+        rare[t] =
+            2 * count_served(c, mmt_templates[t], shapes) <= MMT_MOST_CALIBRATION_SHAPES;
+    const int num_seeds = list_seeds(c, rare, seeds, MOST_SEEDS);
+    for (int i = 0; i < num_seeds; i++)
+        pick(c, &seeds[i], false, false);
     c->most = most + c->count - before;
 }
 
@@ -442,7 +482,7 @@ bool mmt_calibration_pick(struct mmt_calibration *c)
     int near;
     struct ranked *ranked = rank(c, false, &near);
     if (seeds && ranked && near) {
-        int num_seeds = list_seeds(c, seeds, MOST_SEEDS / 2);
+        int num_seeds = list_seeds(c, NULL, seeds, MOST_SEEDS / 2);
         int listed = list_proposals(c, seeds, num_seeds, MOST_SEEDS);
         pick_winners(c);
         pick_bests(c, ranked, near);

@@ -97,6 +97,13 @@ static mmt_status make_pocl_folder(struct mmt_pool *pool, mmt_error *err)
     return MMT_OK;
 }
 
+/* A run builds many times what programs ever use, some hundred megabytes, and needs what
+ * was near a best once more at its end. */
+static void keep_binaries(void)
+{
+    setenv("MMTUNE_CACHE_LIMIT", "2147483648", 0);
+}
+
 /* ---- starting and stopping ------------------------------------------------------- */
 
 static int cores(void)
@@ -121,6 +128,7 @@ static void name_device(const struct mmt_tuning *t, struct mmt_worker *worker)
 mmt_status mmt_pool_start(struct mmt_tuning *t, bool alone, mmt_error *err)
 {
     struct mmt_pool *pool = &t->pool;
+    keep_binaries();
     pool->cores = cores();
     pool->shared = t->caps.kind == MMT_CPU;
     int all = pool->shared || pool->cores == 1 ? pool->cores : pool->cores - 1;

@@ -409,6 +409,14 @@ static mmt_status work(struct worker *w, const struct mmt_job *job,
     return MMT_OK;
 }
 
+/* What is checked, at whatever shape, is what will be timed. */
+static void settle(const struct worker *w, struct mmt_job *job)
+{
+    for (int i = 0; i < job->count; i++)
+        job->configs[i] = mmt_config_settle(&job->configs[i], &job->problem,
+                                            mmt_device_caps(w->device));
+}
+
 /* False where the worker should end. */
 static bool serve(struct worker *w, const char *line)
 {
@@ -418,6 +426,7 @@ static bool serve(struct worker *w, const char *line)
     mmt_error err = { 0 };
     mmt_status status;
     if (mmt_wire_read_job(line, &job, &err)) {
+        settle(w, &job);
         reply.count = job.count ? job.count : 1;
         status = work(w, &job, &reply, &err);
     } else {

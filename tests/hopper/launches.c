@@ -54,7 +54,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s: %s\n", argv[1], why);
         return 1;
     }
-    config.template->launch(config.values, &p, &caps, &launches);
+    mmt_config_launch(&config, &p, &caps, &launches);
     printf("%lld %lld %lld %d %d %lld %lld %lld %lld %lld %lld %lld %d %zu %d\n",
            (long long) p.m, (long long) p.n, (long long) p.k, p.trans_a, p.trans_b,
            (long long) p.lda, (long long) p.ldb, (long long) p.ldc,
