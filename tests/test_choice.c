@@ -248,6 +248,34 @@ static void test_common(void)
     mmt_profile_free(profile);
 }
 
+/* Long searches meet the same goals with many kernels, more of them than a calibration
+ * has: none of these may be kept, however fast it was there. */
+static void test_searched(void)
+{
+    enum { COMMON = 20, CALIBRATED = 4, GOALS_MET = 8 };
+    struct mmt_fit_sample samples[(COMMON + GOALS_MET) * KERNELS];
+    struct mmt_profile *profile = mmt_profile_create();
+    size_t count = 0;
+    mmt_error err;
+
+    make_laws();
+    profile->caps = made_up_gpu();
+    for (int s = 0; s < COMMON + GOALS_MET; s++) {
+        const mmt_problem problem = made_up_any_shape();
+        const bool goal = s >= COMMON;
+        for (int i = goal ? CALIBRATED : 0; i < (goal ? KERNELS : CALIBRATED); i++) {
+            samples[count] = made_up_sample(&laws[i], &problem, 0.01);
+            samples[count].seconds /= goal ? 100 : 1;
+            samples[count++].calibration = !goal;
+        }
+    }
+    CHECK_OK(mmt_fit_kept(profile, samples, count, &err), err);
+    CHECK(profile->num_kept > 0);
+    for (int i = CALIBRATED; i < KERNELS; i++)
+        CHECK(!is_kept(profile, &laws[i]));
+    mmt_profile_free(profile);
+}
+
 static double now(void)
 {
     struct timespec at;
@@ -384,6 +412,7 @@ int main(void)
     test_unserved();
     test_regret();
     test_common();
+    test_searched();
     test_order();
     test_correction();
     test_explain();

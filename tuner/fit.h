@@ -11,7 +11,9 @@ struct mmt_fit_sample {
     mmt_problem problem;
     struct mmt_config config;
     double seconds;
-    double weight; /* of its error in a fit, against others'; 0 is 1 */
+    double weight;    /* of its error in a fit, against others'; 0 is 1 */
+    bool calibration; /* by a calibration, which times the same kernels on many shapes;
+                       * else by a search, which times what it proposes */
 };
 
 enum { MMT_FIT_MOST_KEPT = 16, MMT_FIT_LEAST_SHAPES = 6 };

@@ -16,6 +16,7 @@ struct table {
     double *times;               /* [row * cols + col] seconds, INFINITY: unknown */
     double *best;                /* of each column: the least that is known */
     int *known;                  /* of each row: problems that it was timed on */
+    int *calibrated;             /* of each row: those by a calibration */
     bool *fits;                  /* of each row: it can be fitted */
     bool *common;                /* of each column: many rows were timed on it */
     mmt_problem *imagined;       /* of the last columns, which nobody timed */
@@ -52,6 +53,7 @@ static void table_finish(struct table *table)
     free(table->times);
     free(table->best);
     free(table->known);
+    free(table->calibrated);
     free(table->fits);
     free(table->common);
     free(table->imagined);
@@ -80,10 +82,14 @@ static void fill_times(struct table *table, const mmt_problem *kind,
 {
     for (int i = 0; i < table->rows * table->cols; i++)
         table->times[i] = INFINITY;
-    for (size_t i = 0; i < count; i++)
-        if (same_kind(&samples[i].problem, kind))
-            table->times[row_of(table, &samples[i].config) * table->cols +
-                         col_of(table, &samples[i].problem)] = samples[i].seconds;
+    for (size_t i = 0; i < count; i++) {
+        if (!same_kind(&samples[i].problem, kind))
+            continue;
+        const int row = row_of(table, &samples[i].config);
+        table->times[row * table->cols + col_of(table, &samples[i].problem)] =
+            samples[i].seconds;
+        table->calibrated[row] += samples[i].calibration;
+    }
     for (int col = 0; col < table->cols; col++) {
         table->best[col] = INFINITY;
         for (int row = 0; row < table->rows; row++)
@@ -106,12 +112,13 @@ static bool table_make(struct table *table, const mmt_problem *kind,
     table->times = calloc(rows * cols, sizeof *table->times);
     table->best = calloc(cols, sizeof *table->best);
     table->known = calloc(rows, sizeof *table->known);
+    table->calibrated = calloc(rows, sizeof *table->calibrated);
     table->fits = calloc(rows, sizeof *table->fits);
     table->common = calloc(cols, sizeof *table->common);
     table->costs = calloc(rows, sizeof *table->costs);
     table->line = calloc(cols, sizeof *table->line);
-    if (!table->times || !table->best || !table->known || !table->fits ||
-        !table->common || !table->costs || !table->line)
+    if (!table->times || !table->best || !table->known || !table->calibrated ||
+        !table->fits || !table->common || !table->costs || !table->line)
         return false;
     fill_times(table, kind, samples, count);
     return true;
@@ -136,15 +143,25 @@ static int count_known(const struct table *table, int row)
     return known;
 }
 
-/* Whether a third of the rows that serve a problem were timed on it, of those that were
- * timed on enough at all: it is a shape of a calibration, which may have left half of its
- * kernels behind. A goal met what its own search proposed, and some shapes are for
- * kernels that serve few. */
-static bool is_common(const struct table *table, int col, const struct mmt_caps *caps)
+/* Whether any row was calibrated. */
+static bool any_calibrated(const struct table *table)
+{
+    int row = 0;
+    while (row < table->rows && table->calibrated[row] < MMT_FIT_LEAST_SHAPES)
+        row++;
+    return row < table->rows;
+}
+
+/* Whether a third of the rows that serve a problem were timed on it, of those that a
+ * calibration timed (`counts`; where there was none, that were timed on enough): it is a
+ * shape of a calibration, which may have left half of its kernels behind. A goal met what
+ * its own search proposed, and some shapes are for kernels that serve few. */
+static bool is_common(const struct table *table, int col, const int *counts,
+                      const struct mmt_caps *caps)
 {
     int known = 0, served = 0;
     for (int row = 0; row < table->rows; row++) {
-        if (table->known[row] < MMT_FIT_LEAST_SHAPES)
+        if (counts[row] < MMT_FIT_LEAST_SHAPES)
             continue;
         known += !isinf(table->times[(size_t) row * table->cols + col]);
         served += !mmt_config_refuse(table->configs[row], table->problems[col], caps);
@@ -174,8 +191,9 @@ static int count_fitting(struct table *table, const struct mmt_caps *caps)
     int fitting = 0;
     for (int row = 0; row < table->rows; row++)
         table->known[row] = count_known(table, row);
+    const int *counts = any_calibrated(table) ? table->calibrated : table->known;
     for (int col = 0; col < table->cols; col++)
-        table->common[col] = is_common(table, col, caps);
+        table->common[col] = is_common(table, col, counts, caps);
     for (int row = 0; row < table->rows; row++)
         fitting += table->fits[row] = can_be_fitted(table, row, caps);
     return fitting;

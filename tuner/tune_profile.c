@@ -201,8 +201,10 @@ static mmt_status choose_kept(struct mmt_tuning *t, mmt_error *err)
     for (size_t i = 0; i < count; i++)
         if (records[i].result.outcome == MMT_TIMED)
             samples[timed++] =
-                (struct mmt_fit_sample){ records[i].problem, records[i].config,
-                                         records[i].result.time.median };
+                (struct mmt_fit_sample){ .problem = records[i].problem,
+                                         .config = records[i].config,
+                                         .seconds = records[i].result.time.median,
+                                         .calibration = records[i].calibration };
     double began = mmt_now();
     mmt_status status = mmt_fit_kept(t->profile, samples, timed, err);
     free(samples);
