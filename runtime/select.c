@@ -81,15 +81,20 @@ static double correction(const struct mmt_kept *kept, const struct mmt_entry *ne
     return mmt_config_equal(&kept->config, &near->config) ? wrong : fmax(wrong, 0);
 }
 
-/* How much the nearest problem's time says about this one, 0 to 1. A kernel's text for
- * operands of any alignment is another kernel: one text's time says less of the other. */
-static double trust_in(const struct mmt_entry *near, const mmt_problem *problem)
+/* A kernel's text for operands of any alignment is another kernel. */
+static bool is_same_text(const struct mmt_entry *near, const mmt_problem *problem)
 {
     struct mmt_alignment unused;
+    return mmt_config_may_align(&near->config, problem, &unused) ==
+           mmt_config_may_align(&near->config, &near->problem, &unused);
+}
+
+/* How much the nearest problem's time says about this one, 0 to 1; less where it is
+ * another text's. */
+static double trust_in(const struct mmt_entry *near, const mmt_problem *problem)
+{
     double trust = exp2(-distance(&near->problem, problem) / (reach * reach));
-    bool same_text = mmt_config_may_align(&near->config, problem, &unused) ==
-                     mmt_config_may_align(&near->config, &near->problem, &unused);
-    return same_text ? trust : trust / 4;
+    return is_same_text(near, problem) ? trust : trust / 4;
 }
 
 static void insert(struct mmt_ranked *ranked, int count, struct mmt_ranked next)
@@ -197,11 +202,13 @@ static void choose_entry(const struct mmt_entry *entry, const mmt_problem *probl
     out->nearest = entry->problem;
 }
 
-/* The nearest problem's kernel was not kept, but the problem is too near to leave it. */
+/* The nearest problem's kernel was not kept, but the problem is too near to leave it; not
+ * where it would run its other text, whose time nobody knows. */
 static bool stands_apart(const struct mmt_entry *near, const mmt_problem *problem,
                          const struct mmt_ranked *ranked, int count)
 {
-    if (!near || distance(&near->problem, problem) > reach * reach)
+    if (!near || distance(&near->problem, problem) > reach * reach ||
+        !is_same_text(near, problem))
         return false;
     for (int i = 0; i < count; i++)
         if (mmt_config_equal(&ranked[i].kept->config, &near->config))

@@ -8,31 +8,61 @@
 #include "tests/made_up.h"
 #include "tests/test.h"
 #include "tuner/calibrate.h"
+#include "tuner/fit.h"
 
 /* ---- which kernels are timed further ---------------------------------------------- */
 
-/* Compares one on so many shapes, on which it takes `behind` times the best, and as long
- * as the best on the shape `good` (-1: none). */
-static bool is_out(int shapes, double behind, int good)
+static bool is_large(const mmt_problem *p)
 {
-    struct mmt_pick pick = { .rare = true };
-    for (int i = 0; i < shapes; i++) {
-        pick.took = i == good ? 2e-6 : 2e-6 * behind;
-        mmt_pick_compare(&pick, 2e-6);
-        pick.took = INFINITY; /* a shape that it does not serve tells nothing */
-        mmt_pick_compare(&pick, 1e-6);
-    }
-    return pick.out;
+    return p->m >= 256 && p->n >= 256 && p->k >= 256;
 }
 
-static void test_compare(void)
+/* How often a kernel meets the shapes of a calibration, and the large among them, that
+ * takes `behind` times the best, for large ones `behind_large` times. */
+static int count_met(double behind, double behind_large, int *large)
 {
-    CHECK(!is_out(9, 1.5, -1)); /* it may still show what it is for */
-    CHECK(is_out(10, 1.5, -1));
-    CHECK(is_out(10, 1.2, -1));
-    CHECK(!is_out(60, 1.1, -1));                   /* never the best, but near */
-    CHECK(!is_out(60, 3, 0) && !is_out(60, 3, 9)); /* the best once */
-    CHECK(is_out(60, 3, 10));                      /* too late: nobody times it then */
+    static mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
+    struct mmt_pick pick = { 0 };
+    const mmt_problem kind = made_up_shape(1, 1, 1);
+    int met = 0;
+
+    *large = 0;
+    mmt_fit_shapes(&kind, 1e12, shapes, MMT_MOST_CALIBRATION_SHAPES);
+    for (int i = 0; i < MMT_MOST_CALIBRATION_SHAPES; i++) {
+        if (mmt_pick_is_hopeless(&pick, shapes, i))
+            continue;
+        pick.took = 2e-6 * (is_large(&shapes[i]) ? behind_large : behind);
+        mmt_pick_compare(&pick, i, 2e-6);
+        met++;
+        *large += is_large(&shapes[i]);
+    }
+    return met;
+}
+
+/* One that is for large problems meets them, though there are few of them and none among
+ * the first shapes; one that is for none is left. */
+static void test_hopeless(void)
+{
+    enum { LARGE = 7 };
+    int large;
+    CHECK_EQ_INT(count_met(1.4, 1.4, &large), MMT_MOST_CALIBRATION_SHAPES);
+    CHECK_EQ_INT(large, LARGE);
+    CHECK(count_met(3, 3, &large) < MMT_MOST_CALIBRATION_SHAPES / 5);
+    CHECK(count_met(3, 1, &large) < MMT_MOST_CALIBRATION_SHAPES / 2);
+    CHECK_EQ_INT(large, LARGE);
+}
+
+/* A shape that it does not serve tells nothing. */
+static void test_not_met(void)
+{
+    const mmt_problem shape = made_up_shape(8, 8, 8);
+    mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
+    struct mmt_pick pick = { .took = INFINITY };
+    for (int i = 0; i < MMT_MOST_CALIBRATION_SHAPES; i++) {
+        shapes[i] = shape;
+        mmt_pick_compare(&pick, i, 1e-6);
+    }
+    CHECK(!mmt_pick_is_hopeless(&pick, shapes, 0));
 }
 
 /* ---- choosing what is kept ------------------------------------------------------- */
@@ -354,6 +384,8 @@ static void test_order(void)
     CHECK(mmt_config_equal(&config, &small->config));
     /* What was found for a shape so near is not given up for kernels that were kept. */
     CHECK_EQ_INT(reason(profile, 1040, 1024, 1024, &config), MMT_CHOICE_NEAREST);
+    /* It was found for its text for aligned operands, which these are not. */
+    CHECK_EQ_INT(reason(profile, 1040, 1023, 1023, &config), MMT_CHOICE_COST);
     mmt_profile_free(profile);
 }
 
@@ -406,7 +438,8 @@ static void test_explain(void)
 
 int main(void)
 {
-    test_compare();
+    test_hopeless();
+    test_not_met();
     test_planted();
     test_exchange();
     test_unserved();

@@ -8,7 +8,7 @@
 enum {
     MMT_MOST_PICKS = 96,
     MMT_MOST_SPECIALISTS = 4,    /* besides them */
-    MMT_MOST_RARELY_SERVED = 48, /* and besides these */
+    MMT_MOST_RARELY_SERVED = 72, /* and besides these */
     MMT_MOST_CALIBRATION_SHAPES = 200,
     MMT_MOST_FORMS = 5
 };
@@ -23,11 +23,11 @@ struct mmt_pick {
     struct mmt_config config;
     struct mmt_form forms[MMT_MOST_FORMS]; /* one, unless knobs are left to the problem */
     int num_forms;
-    bool out;       /* it failed here, or is never near the best: never again */
-    bool rare;      /* it serves less than half of the shapes */
-    int met;        /* shapes that it was compared on */
-    double took;    /* seconds, on the shape at hand; INFINITY: unknown */
-    double nearest; /* to the best on any of them: 1 where it was the best */
+    bool out;    /* it failed here: never again */
+    bool rare;   /* it serves less than half of the shapes */
+    double took; /* seconds, on the shape at hand; INFINITY: unknown */
+    float behind[MMT_MOST_CALIBRATION_SHAPES]; /* times the best's, on each of the shapes
+                                                * that it met; 0: on none */
 };
 
 /* The calibration of one type and transposes. */
@@ -53,9 +53,13 @@ void mmt_calibration_shapes(const struct mmt_tuning *t, const mmt_problem *kind,
  * are no goals. False where there is nothing to time. */
 bool mmt_calibration_pick(struct mmt_calibration *c);
 
-/* Once all have met a shape: a pick that took `took` there, where `best` seconds were the
- * least, is out if it met enough shapes and was near the best on none. What its timings
- * would take is worth more to the others. */
-void mmt_pick_compare(struct mmt_pick *pick, double best);
+/* Notes, once all have met a shape, how far behind the `best` seconds a pick was. */
+void mmt_pick_compare(struct mmt_pick *pick, int shape, double best);
+
+/* Whether a pick was far behind the best on the shapes next to this one, of those that it
+ * met: what its timing would take is worth more to others. Further away it may be the
+ * best: large tiles are for large problems, and most shapes are small or thin. */
+bool mmt_pick_is_hopeless(const struct mmt_pick *pick, const mmt_problem *shapes,
+                          int shape);
 
 #endif

@@ -18,7 +18,8 @@ struct table {
     int *known;                  /* of each row: problems that it was timed on */
     int *calibrated;             /* of each row: those by a calibration */
     bool *fits;                  /* of each row: it can be fitted */
-    bool *common;                /* of each column: many rows were timed on it */
+    bool *common;                /* of each column: a calibration timed a row on it; or,
+                                  * without any, many rows were timed on it */
     mmt_problem *imagined;       /* of the last columns, which nobody timed */
     struct mmt_cost *costs;      /* of each row */
     struct mmt_fit_sample *line; /* room for one row's samples */
@@ -86,9 +87,10 @@ static void fill_times(struct table *table, const mmt_problem *kind,
         if (!same_kind(&samples[i].problem, kind))
             continue;
         const int row = row_of(table, &samples[i].config);
-        table->times[row * table->cols + col_of(table, &samples[i].problem)] =
-            samples[i].seconds;
+        const int col = col_of(table, &samples[i].problem);
+        table->times[row * table->cols + col] = samples[i].seconds;
         table->calibrated[row] += samples[i].calibration;
+        table->common[col] = table->common[col] || samples[i].calibration;
     }
     for (int col = 0; col < table->cols; col++) {
         table->best[col] = INFINITY;
@@ -152,16 +154,13 @@ static bool any_calibrated(const struct table *table)
     return row < table->rows;
 }
 
-/* Whether a third of the rows that serve a problem were timed on it, of those that a
- * calibration timed (`counts`; where there was none, that were timed on enough): it is a
- * shape of a calibration, which may have left half of its kernels behind. A goal met what
- * its own search proposed, and some shapes are for kernels that serve few. */
-static bool is_common(const struct table *table, int col, const int *counts,
-                      const struct mmt_caps *caps)
+/* Without a calibration: whether a third of the rows that serve a problem were timed on
+ * it, of those that were timed on enough. A goal met what its own search proposed. */
+static bool is_common(const struct table *table, int col, const struct mmt_caps *caps)
 {
     int known = 0, served = 0;
     for (int row = 0; row < table->rows; row++) {
-        if (counts[row] < MMT_FIT_LEAST_SHAPES)
+        if (table->known[row] < MMT_FIT_LEAST_SHAPES)
             continue;
         known += !isinf(table->times[(size_t) row * table->cols + col]);
         served += !mmt_config_refuse(table->configs[row], table->problems[col], caps);
@@ -169,33 +168,43 @@ static bool is_common(const struct table *table, int col, const int *counts,
     return 3 * known >= served;
 }
 
-/* Whether a row was timed on enough problems, and on most of the common ones that it
- * serves: a cost that was fitted to goals alone promises too much elsewhere. */
-static bool can_be_fitted(const struct table *table, int row, const struct mmt_caps *caps)
+/* Whether a row was timed on enough of the common problems that it serves, one in
+ * `share`: a cost that was fitted to goals alone promises too much elsewhere. */
+static bool can_be_fitted(const struct table *table, int row, int times, int share,
+                          const struct mmt_caps *caps)
 {
-    const double *times = table->times + (size_t) row * table->cols;
-    int known = 0, served = 0;
+    int served = 0;
     if (table->known[row] < MMT_FIT_LEAST_SHAPES)
         return false;
-    for (int col = 0; col < table->cols; col++) {
-        if (!table->common[col])
-            continue;
-        known += !isinf(times[col]);
-        served += !mmt_config_refuse(table->configs[row], table->problems[col], caps);
-    }
-    return 2 * known >= served;
+    for (int col = 0; col < table->cols; col++)
+        served += table->common[col] &&
+                  !mmt_config_refuse(table->configs[row], table->problems[col], caps);
+    return share * times >= served;
 }
 
+static int known_common(const struct table *table, int row)
+{
+    const double *times = table->times + (size_t) row * table->cols;
+    int known = 0;
+    for (int col = 0; col < table->cols; col++)
+        known += table->common[col] && !isinf(times[col]);
+    return known;
+}
+
+/* A calibration passes over the shapes on which a kernel would be far behind, which may
+ * be most of them. */
 static int count_fitting(struct table *table, const struct mmt_caps *caps)
 {
+    const bool calibrated = any_calibrated(table);
     int fitting = 0;
     for (int row = 0; row < table->rows; row++)
         table->known[row] = count_known(table, row);
-    const int *counts = any_calibrated(table) ? table->calibrated : table->known;
-    for (int col = 0; col < table->cols; col++)
-        table->common[col] = is_common(table, col, counts, caps);
+    for (int col = 0; col < table->cols && !calibrated; col++)
+        table->common[col] = is_common(table, col, caps);
     for (int row = 0; row < table->rows; row++)
-        fitting += table->fits[row] = can_be_fitted(table, row, caps);
+        fitting += table->fits[row] =
+            calibrated ? can_be_fitted(table, row, table->calibrated[row], 8, caps)
+                       : can_be_fitted(table, row, known_common(table, row), 2, caps);
     return fitting;
 }
 

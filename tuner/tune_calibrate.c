@@ -13,7 +13,7 @@ enum { FURTHER = MMT_MOST_CALIBRATION_SHAPES / 2 };
 /* Seconds: of a worker for a timing, and for a new shape's data; of a compiler. */
 static const struct pace {
     double timing, shape, compiling;
-} pace_gpu = { 0.0055, 0.05, 1 }, pace_cpu = { 0.04, 0.1, 2 };
+} pace_gpu = { 0.0055, 0.05, 0.6 }, pace_cpu = { 0.04, 0.1, 2 };
 
 static bool is_over(const struct mmt_calibration *c)
 {
@@ -133,10 +133,11 @@ static mmt_status meet(struct mmt_calibration *c, struct mmt_pick *p,
     return MMT_OK;
 }
 
-/* Times what serves the problem, all of it or what serves few shapes. */
-static mmt_status time_picks(struct mmt_calibration *c, const mmt_problem *problem,
-                             bool all, mmt_error *err)
+/* Times what serves the shape, all of it or what serves few shapes. */
+static mmt_status time_picks(struct mmt_calibration *c, const mmt_problem *shapes,
+                             int shape, bool all, mmt_error *err)
 {
+    const mmt_problem *problem = &shapes[shape];
     mmt_status status = MMT_OK;
     double best = INFINITY;
     for (int i = 0; i < c->count; i++)
@@ -144,12 +145,13 @@ static mmt_status time_picks(struct mmt_calibration *c, const mmt_problem *probl
     for (int i = 0; !status && i < c->count && !is_over(c); i++) {
         struct mmt_pick *p = &c->picks[i];
         if ((all || p->rare) && !p->out &&
-            !mmt_config_refuse(&p->config, problem, &c->t->caps))
+            !mmt_config_refuse(&p->config, problem, &c->t->caps) &&
+            !mmt_pick_is_hopeless(p, shapes, shape))
             status = meet(c, p, problem, &best, err);
         compile_ahead(c);
     }
     for (int i = 0; i < c->count; i++)
-        mmt_pick_compare(&c->picks[i], best);
+        mmt_pick_compare(&c->picks[i], shape, best);
     return status;
 }
 
@@ -188,10 +190,10 @@ static mmt_status time_shapes(struct mmt_calibration *c, mmt_error *err)
     for (int i = 0; !status && i < MMT_MOST_CALIBRATION_SHAPES && !is_over(c); i++) {
         const int further = i + FURTHER;
         if (affordable(c, &shapes[i], seconds))
-            status = time_picks(c, &shapes[i], true, err);
+            status = time_picks(c, shapes, i, true, err);
         if (!status && further < MMT_MOST_CALIBRATION_SHAPES &&
             affordable(c, &shapes[further], seconds))
-            status = time_picks(c, &shapes[further], false, err);
+            status = time_picks(c, shapes, further, false, err);
     }
     return status;
 }

@@ -465,15 +465,45 @@ static void pick_others(struct mmt_calibration *c, const struct ranked *ranked, 
     }
 }
 
-void mmt_pick_compare(struct mmt_pick *pick, double best)
-{
-    enum { ENOUGH_SHAPES = 10 };
-    const double near = 1.15, behind_by = pick->took / best;
+/* ---- which of them on which shape ------------------------------------------------ */
 
-    if (isinf(pick->took))
-        return;
-    pick->nearest = pick->met++ ? fmin(pick->nearest, behind_by) : behind_by;
-    pick->out = pick->out || (pick->met >= ENOUGH_SHAPES && pick->nearest > near);
+void mmt_pick_compare(struct mmt_pick *pick, int shape, double best)
+{
+    if (!isinf(pick->took))
+        pick->behind[shape] = (float) (pick->took / best);
+}
+
+static double octaves_between(const mmt_problem *a, const mmt_problem *b)
+{
+    double m = log2((double) a->m / (double) b->m),
+           n = log2((double) a->n / (double) b->n),
+           k = log2((double) a->k / (double) b->k);
+    return sqrt(m * m + n * n + k * k);
+}
+
+bool mmt_pick_is_hopeless(const struct mmt_pick *pick, const mmt_problem *shapes,
+                          int shape)
+{
+    enum { NEIGHBOURS = 3 };
+    const double far = 6, hopeless = 1.5;
+    struct {
+        double octaves, behind;
+    } next[NEIGHBOURS + 1] = { { far, 0 }, { far, 0 }, { far, 0 } };
+
+    for (int i = 0; i < MMT_MOST_CALIBRATION_SHAPES; i++) {
+        if (pick->behind[i] == 0)
+            continue;
+        double octaves = octaves_between(&shapes[i], &shapes[shape]);
+        int at = NEIGHBOURS;
+        for (; at > 0 && next[at - 1].octaves > octaves; at--)
+            next[at] = next[at - 1];
+        next[at].octaves = octaves;
+        next[at].behind = pick->behind[i];
+    }
+    bool all = true;
+    for (int i = 0; i < NEIGHBOURS; i++)
+        all = all && next[i].behind > hopeless;
+    return all;
 }
 
 bool mmt_calibration_pick(struct mmt_calibration *c)
