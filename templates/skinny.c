@@ -252,8 +252,12 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
     };
     const size_t size = mmt_type_size(p->type);
     const int64_t cells = p->m * p->n;
+    const int along = v[THREADS_LONG] * v[WORK_LONG];
+    const bool rows = rows_are_short(v, p);
 
-    *out = (struct mmt_launches){ .count = v[SPLIT_K] > 1 ? 2 : 1 };
+    *out = (struct mmt_launches){ .count = v[SPLIT_K] > 1 ? 2 : 1,
+                                  .tile_m = rows ? v[WORK_SHORT] : along,
+                                  .tile_n = rows ? along : v[WORK_SHORT] };
     out->launch[0] = (struct mmt_launch){
         .entry = "mmt_gemm",
         .args = args,
@@ -273,7 +277,8 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
         .block = { ADD_THREADS, 1, 1 },
         .waits = true,
     };
-    out->workspace = size * (size_t) (v[SPLIT_K] * cells * p->batch);
+    out->workspace =
+        size * (size_t) ((v[SPLIT_K] * (p->batch - 1) + parts(v, p->k)) * cells);
 }
 
 static struct mmt_alignment alignment(const int *v, const mmt_problem *problem)

@@ -201,8 +201,10 @@ static struct mmt_profile *fit(const struct recorded *r, const int *order)
         for (int i = 0; i < r->num_kernels; i++)
             if (!isinf(r->seconds[shape][i]))
                 samples[count++] =
-                    (struct mmt_fit_sample){ r->shapes[shape], r->kernels[i],
-                                             r->seconds[shape][i] };
+                    (struct mmt_fit_sample){ .problem = r->shapes[shape],
+                                             .config = r->kernels[i],
+                                             .seconds = r->seconds[shape][i],
+                                             .calibration = true };
     }
     CHECK_OK(mmt_fit_kept(profile, samples, count, &err), err);
     return profile;

@@ -4,16 +4,19 @@
 
 #include "tuner/fit.h"
 
-/* How good a set of kernels is: problems that nobody serves, then the worst loss, then
- * the mean. */
+/* How good a set of kernels is: problems that nobody serves, then what is lost. */
 struct merit {
     int unserved;
     double worst, mean;
 };
 
+/* The worst loss counts besides the mean as if it were so much of all problems. Alone, it
+ * would let one that no kernel but its own serves well decide for all others. */
+static const double share_of_worst = 0.1;
+
 /* What is no difference between two sets: a kernel that gains less is not worth keeping.
  */
-static const double slack = 0.002;
+static const double slack = 0.0002;
 
 struct choice {
     const double *times, *best;
@@ -49,13 +52,16 @@ static struct merit merit_of(const struct choice *choice, int extra, int instead
     return merit;
 }
 
+static double lost(const struct merit *merit)
+{
+    return merit->mean + share_of_worst * merit->worst;
+}
+
 static bool better(const struct merit *a, const struct merit *b, double by)
 {
     if (a->unserved != b->unserved)
         return a->unserved < b->unserved;
-    if (fabs(a->worst - b->worst) > by)
-        return a->worst < b->worst;
-    return a->mean < b->mean - by;
+    return lost(a) < lost(b) - by;
 }
 
 static bool covered(const struct choice *choice, int col, double tolerance)
