@@ -103,6 +103,14 @@ static double share_tiles(double tiles, double blocks, struct mmt_load *load)
     return fmin(blocks, tiles * fmax(steps, 1));
 }
 
+/* What a step takes on average, of one that k fills: of what it lacks, half is saved. The
+ * threads that have no element of k wait for the others. */
+static double filling(int64_t k, int depth)
+{
+    const double steps = (double) k / depth;
+    return (1 + steps / ceil(steps)) / 2;
+}
+
 struct mmt_load mmt_cost_load(const struct mmt_config *config, const mmt_problem *problem,
                               const struct mmt_caps *caps, int depth)
 {
@@ -123,6 +131,7 @@ struct mmt_load mmt_cost_load(const struct mmt_config *config, const mmt_problem
     double all = blocks_of(launch);
     if (launch->tiles)
         all = share_tiles((double) launch->tiles, all, &load);
+    load.work = load.steps * filling(problem->k, depth);
     load.blocks = ceil(all / (caps->sms ? caps->sms : 1));
     const double share = (double) problem->batch * load.blocks / all;
     load.cells = (double) problem->m * (double) problem->n * share;
@@ -167,9 +176,9 @@ double mmt_cost_seconds(const struct mmt_cost *cost, const struct mmt_load *load
     double cell = cost->cell + (load->unaligned ? cost->unaligned_cell : 0);
     double wave = cost->wave + load->steps * cost->wave_step;
     double tiles = load->whole * cost->whole_step + load->cut * cost->cut_step;
-    double cells = load->cells * (cell + load->steps * cost->cell_step);
+    double cells = load->cells * (cell + load->work * cost->cell_step);
     double block =
-        cost->block + load->steps * step + (cells + load->steps * tiles) / load->blocks;
+        cost->block + load->work * step + (cells + load->work * tiles) / load->blocks;
     double full = ceil(load->blocks / cost->resident) - 1;
     double last = load->blocks - full * cost->resident;
     double busy = full * mmt_cost_bound(wave, cost->resident * block) +

@@ -14,6 +14,7 @@ struct mmt_load {
                        * whole tiles; else 0 */
     double cut;       /* of these, elements of tiles that C's last column cuts */
     double steps;     /* of each of these blocks along k, whatever tiles they belong to */
+    double work;      /* the same, but less where k does not fill them */
     double bytes;     /* least traffic to memory */
     double workspace; /* bytes; where blocks share tiles, what is added up for one tile */
     double a, b;      /* on a CPU, elements of A and of B for one core; else 0 */

@@ -62,9 +62,9 @@ static double block_seconds(const double p[NUM_TERMS], const struct mmt_load *lo
 {
     double step = p[STEP] + (load->unaligned ? p[UNALIGNED] : 0);
     double cell = p[CELL] + (load->unaligned ? p[UNALIGNED_CELL] : 0);
-    return p[BLOCK] + load->steps * step +
-           cells_of_a_block(load) * (cell + load->steps * p[CELL_STEP]) +
-           load->steps / load->blocks *
+    return p[BLOCK] + load->work * step +
+           cells_of_a_block(load) * (cell + load->work * p[CELL_STEP]) +
+           load->work / load->blocks *
                (load->whole * p[WHOLE_STEP] + load->cut * p[CUT_STEP]);
 }
 
@@ -99,9 +99,9 @@ static void terms(const struct mmt_load *load, const struct growth *growth,
     x[WAVE] = growth->wave;
     x[WAVE_STEP] = growth->wave * load->steps;
     x[BLOCK] = growth->block;
-    x[STEP] = growth->block * load->steps;
+    x[STEP] = growth->block * load->work;
     x[CELL] = growth->block * cells_of_a_block(load);
-    x[CELL_STEP] = x[CELL] * load->steps;
+    x[CELL_STEP] = x[CELL] * load->work;
     x[UNALIGNED] = load->unaligned ? x[STEP] : 0;
     x[READ_A] = load->a;
     x[READ_B] = load->b;
