@@ -21,12 +21,12 @@ enum { MMT_ALONG_M, MMT_ALONG_N, MMT_ALONG_K, MMT_NUM_AXES };
  *   t = exp(bends) * (launches * launch + either(busy, bytes / bandwidth)
  *       + workspace * reduction + a * read_a + b * read_b)
  *   busy = the sum over the waves of either(wave + steps * wave_step, blocks of the wave
- *       * (block + steps * step + cells * (cell + steps * cell_step)
- *       + steps * (whole * whole_step + cut * cut_step)))
+ *       * (block + work * step + cells * (cell + work * cell_step)
+ *       + work * (whole * whole_step + cut * cut_step)))
  * for the busiest multiprocessor, which runs its blocks `resident` at a time; each makes
- * `steps` steps along k, of `depth`; `cells` are the elements of C that it computes, on
- * average. either(a, b) is the third root of a^3 + b^3: the larger, but where they are
- * alike. `whole` are the elements of tiles that are computed whole, also where C ends in
+ * `steps` steps along k, of `depth`, which are less `work` where k does not fill them;
+ * `cells` are the elements of C that it computes, on average. either(a, b) is the third
+ * root of a^3 + b^3: the larger, but where they are alike. `whole` are the elements of tiles that are computed whole, also where C ends in
  * them, and `cut` those of tiles that C's last column cuts. a and b are the elements of A
  * and B that a core of a CPU reads. Where the kernel's aligned text cannot serve, a
  * block's step takes `unaligned` more, and a cell takes `unaligned_cell` more. The bends
