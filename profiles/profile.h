@@ -26,12 +26,13 @@ enum { MMT_ALONG_M, MMT_ALONG_N, MMT_ALONG_K, MMT_NUM_AXES };
  * for the busiest multiprocessor, which runs its blocks `resident` at a time; each makes
  * `steps` steps along k, of `depth`, which are less `work` where k does not fill them;
  * `cells` are the elements of C that it computes, on average. either(a, b) is the third
- * root of a^3 + b^3: the larger, but where they are alike. `whole` are the elements of tiles that are computed whole, also where C ends in
- * them, and `cut` those of tiles that C's last column cuts. a and b are the elements of A
- * and B that a core of a CPU reads. Where the kernel's aligned text cannot serve, a
- * block's step takes `unaligned` more, and a cell takes `unaligned_cell` more. The bends
- * are what the samples still lie beside this law, along each of m, n and k. `fitted` is
- * false where there were too few shapes; then the nearest shape decides. */
+ * root of a^3 + b^3: the larger, but where they are alike. `whole` are the elements of
+ * tiles that are computed whole, also where C ends in them, and `cut` those of tiles that
+ * C's last column cuts. a and b are the elements of A and B that a core of a CPU reads.
+ * Where the kernel's aligned text cannot serve, a block's step takes `unaligned` more,
+ * and a cell takes `unaligned_cell` more. The bends are what the samples still lie beside
+ * this law, along each of m, n and k. `fitted` is false where there were too few shapes;
+ * then the nearest shape decides. */
 struct mmt_cost {
     bool fitted;
     double launch, block, step, bandwidth,
