@@ -49,8 +49,10 @@ enum mmt_arg {
  * earlier launch made, whose rows begin at multiples of 16 bytes. */
 enum mmt_packed {
     MMT_AS_STORED,
-    MMT_PACKED_DEEP, /* the rows of A or the columns of B, one after the other */
-    MMT_PACKED_FLAT, /* the columns of A or the rows of B, one after the other */
+    MMT_PACKED_DEEP,   /* the rows of A or the columns of B, one after the other */
+    MMT_PACKED_FLAT,   /* the columns of A or the rows of B, one after the other */
+    MMT_PACKED_THIRDS, /* of f32, deep: three matrices of bf16, which add up to it, for
+                        * each of the batch */
 };
 
 /* What a copy engine moves at once: `inner` elements of each of `outer` rows. In shared

@@ -406,10 +406,11 @@ static struct stored packed(const mmt_problem *p, int64_t lines, const mmt_args 
                             const struct mmt_box *box)
 {
     const bool flat = box->packed == MMT_PACKED_FLAT;
+    const mmt_type type = box->packed == MMT_PACKED_THIRDS ? MMT_BF16 : p->type;
     const int64_t rows = flat ? p->k : lines, columns = flat ? lines : p->k;
-    const int64_t per_piece = 16 / (int64_t) mmt_type_size(p->type);
+    const int64_t per_piece = 16 / (int64_t) mmt_type_size(type);
     const int64_t ld = (columns + per_piece - 1) / per_piece * per_piece;
-    struct stored other = { args->workspace, p->type, rows, columns, ld, rows * ld };
+    struct stored other = { args->workspace, type, rows, columns, ld, rows * ld };
     other.operand.offset += box->at;
     return other;
 }
@@ -431,7 +432,9 @@ static mmt_status add_map(struct values *v, const struct mmt_kernel *kernel,
     const struct mmt_box *box = &launch->box[i];
     struct stored matrix =
         box->packed ? packed(p, i ? p->n : p->m, args, box) : matrices[i];
-    struct mmt_tensor tensor = tensor_of(&matrix, box->packed ? 0 : first, batch, box);
+    const int64_t matrices_of_one = box->packed == MMT_PACKED_THIRDS ? 3 : 1;
+    struct mmt_tensor tensor =
+        tensor_of(&matrix, box->packed ? 0 : first, batch * matrices_of_one, box);
 
     v->value[v->count++] = (struct mmt_value){ .kind = MMT_VALUE_MAP, .map = &v->map[i] };
     return mmt_tensor_map_encode(kernel->device, &tensor, &v->map[i], err);

@@ -177,8 +177,10 @@ static inline size_t mmt_gemm_pack(const mmt_problem *p, bool is_b, enum mmt_pac
     const int64_t across = is_b ? p->n : p->m;
     const int64_t lines = how == MMT_PACKED_FLAT ? p->k : across;
     const int64_t length = how == MMT_PACKED_FLAT ? across : p->k;
-    const int64_t pieces =
-        mmt_gemm_pieces(length * (int64_t) mmt_type_size(p->type), PIECE);
+    const bool thirds = how == MMT_PACKED_THIRDS;
+    const mmt_type type = thirds ? MMT_BF16 : p->type;
+    const int64_t matrices = p->batch * (thirds ? 3 : 1);
+    const int64_t pieces = mmt_gemm_pieces(length * (int64_t) mmt_type_size(type), PIECE);
     const size_t at =
         (size_t) mmt_gemm_pieces((int64_t) out->workspace, LINE_OF_CACHE) * LINE_OF_CACHE;
     const int64_t blocks = mmt_gemm_pieces(lines ? lines : 1, PACK_BLOCK) *
@@ -192,7 +194,7 @@ static inline size_t mmt_gemm_pack(const mmt_problem *p, bool is_b, enum mmt_pac
         .workspace_at = at,
         .waits = true,
     };
-    out->workspace = at + (size_t) (p->batch * lines * pieces * PIECE);
+    out->workspace = at + (size_t) (matrices * lines * pieces * PIECE);
     return at;
 }
 

@@ -2,9 +2,16 @@
 // Lines are the rows of A or the columns of B, which run along k, or with PACK_FLAT the columns of
 // A or the rows of B, which run across it. Kernels do that to operands that the copy engine cannot
 // take, or not in the order they want, A first, then B, for all matrices of the batch.
+//
+// For tensor cores that take no f32, numbers are taken apart on the way: into three bf16, their
+// thirds, which together are the number itself. A matrix's upper thirds are packed first, then
+// the middle and the lower ones.
 
 #ifndef SIZE
-#define SIZE ((int) sizeof(element))
+#define SIZE ((int) sizeof(element))   // bytes of an element that is packed
+#endif
+#ifndef THIRDS
+#define THIRDS 1
 #endif
 #ifndef PACKED_A
 #define PACKED_A PACK_A
@@ -40,23 +47,39 @@ DEVICE_FN word bits_of(element x)
 #define TILE_WORDS   (PACK_BLOCK / WORD)                                 // of a line in a block
 #define LINES_APART  (THREADS_PACK / TILE_WORDS)   // between two that a thread writes words of
 
-// A word of elements that stand in WORD places.
-DEVICE_FN word word_of(const element *x)
+#if THIRDS > 1
+// Of two numbers each third, the nearest to what those above it leave, which is exact: 24 bits are
+// three times 8. Numbers below 2^-109 leave what is below 2^-133, the least bf16, to nobody; what
+// is not finite has a NaN among its thirds.
+DEVICE_FN void words_of(word words[THIRDS], const element *x)
 {
-    word all = 0;
+    float low = x[0], high = x[1];
+    UNROLL
+    for (int third = 0; third < THIRDS; third++) {
+        words[third] = pair_of_bf16(low, high);
+        low -= FLOAT_OF_BITS(words[third] << 16);
+        high -= FLOAT_OF_BITS(words[third] & 0xffff0000u);
+    }
+}
+#else
+// A word of elements that stand in WORD places.
+DEVICE_FN void words_of(word words[THIRDS], const element *x)
+{
+    words[0] = 0;
     UNROLL
     for (int e = 0; e < WORD; e++)
-        all |= bits_of(x[e]) << 8 * SIZE * e;
-    return all;
+        words[0] |= bits_of(x[e]) << 8 * SIZE * e;
 }
+#endif
 
 // Below, `lines` and their `length` are what is left of a matrix from the block on, and with `all`
-// they are whole blocks, of which nothing need be asked. A thread's places differ by constants,
-// and all is read before any is written, so that reads do not wait for each other.
+// they are whole blocks, of which nothing need be asked. Thirds are `apart` words apart. A thread's
+// places differ by constants, and all is read before any is written, so that reads do not wait for
+// each other.
 
 // Lines that are stored as rows.
-DEVICE_FN void pack_rows(word *to, int ld_to, const element *from, int ld, int lines, int length,
-                         bool all)
+DEVICE_FN void pack_rows(word *to, int ld_to, wide apart, const element *from, int ld, int lines,
+                         int length, bool all)
 {
     const int line = THREAD_X / TILE_WORDS, depth = THREAD_X % TILE_WORDS * WORD;
     element read[PLACES(1)];
@@ -71,18 +94,24 @@ DEVICE_FN void pack_rows(word *to, int ld_to, const element *from, int ld, int l
             read[i] = from[(wide) below * ld + e];
     }
     UNROLL
-    for (int i = 0; i < PLACES(WORD); i++)
-        if (all || (line + i * LINES_APART < lines && depth < length))
-            to[(wide) (i * LINES_APART) * (ld_to / WORD)] = word_of(read + i * WORD);
+    for (int i = 0; i < PLACES(WORD); i++) {
+        word words[THIRDS];
+        words_of(words, read + i * WORD);
+        UNROLL
+        for (int third = 0; third < THIRDS; third++)
+            if (all || (line + i * LINES_APART < lines && depth < length))
+                to[third * apart + (wide) (i * LINES_APART) * (ld_to / WORD)] = words[third];
+    }
 }
 
 // Lines that are stored as columns change places with the depth on the way through shared memory,
 // by words: WORD elements of one line, one from each of WORD stored rows. Each row of `tile` is one
 // word longer than a block, so that no two lanes of a warp write to one bank.
+typedef word word_tile[PACK_BLOCK][TILE_WORDS + 1];
 
 // A thread's words of the tile, element by element: rows may begin anywhere.
-DEVICE_FN void read_elements(word tile[PACK_BLOCK][TILE_WORDS + 1], const element *from, int ld,
-                             int lines, int length, bool all)
+DEVICE_FN void read_elements(word_tile tile[THIRDS], const element *from, int ld, int lines,
+                             int length, bool all)
 {
     const int rows_apart = THREADS_PACK / PACK_BLOCK;   // of words
     const int line = THREAD_X % PACK_BLOCK, row = THREAD_X / PACK_BLOCK;
@@ -97,15 +126,20 @@ DEVICE_FN void read_elements(word tile[PACK_BLOCK][TILE_WORDS + 1], const elemen
             read[i] = from[(wide) below * ld];
     }
     UNROLL
-    for (int i = 0; i < PLACES(WORD); i++)
-        tile[line][row + i * rows_apart] = word_of(read + i * WORD);
+    for (int i = 0; i < PLACES(WORD); i++) {
+        word words[THIRDS];
+        words_of(words, read + i * WORD);
+        UNROLL
+        for (int third = 0; third < THIRDS; third++)
+            tile[third][line][row + i * rows_apart] = words[third];
+    }
 }
 
 // The same where rows begin at whole words: WORD of them, below each other, are WORD words of as
 // many lines. Neighbouring lanes take the words of WORD depths, then of the next lines. Whatever
-// follows a row's last line in its word is read, and not used.
-DEVICE_FN void read_words(word tile[PACK_BLOCK][TILE_WORDS + 1], const element *from, int ld,
-                          int lines, int length, bool all)
+// follows a row's last line in its word is read, and not used. Not for thirds.
+DEVICE_FN void read_words(word_tile tile, const element *from, int ld, int lines, int length,
+                          bool all)
 {
     const int rows_apart = THREADS_PACK / PACK_BLOCK * WORD;
     const int line = THREAD_X / WORD % TILE_WORDS * WORD;
@@ -131,8 +165,8 @@ DEVICE_FN void read_words(word tile[PACK_BLOCK][TILE_WORDS + 1], const element *
     }
 }
 
-DEVICE_FN void write_words(word *to, int ld_to, word tile[PACK_BLOCK][TILE_WORDS + 1],
-                           int lines, int length, bool all)
+DEVICE_FN void write_words(word *to, int ld_to, const word_tile tile, int lines, int length,
+                           bool all)
 {
     const int line = THREAD_X / TILE_WORDS, first = THREAD_X % TILE_WORDS;
 
@@ -143,17 +177,19 @@ DEVICE_FN void write_words(word *to, int ld_to, word tile[PACK_BLOCK][TILE_WORDS
             to[(wide) (i * LINES_APART) * (ld_to / WORD)] = tile[line + i * LINES_APART][first];
 }
 
-DEVICE_FN void pack_columns(word *to, int ld_to, const element *from, int ld, int lines, int length,
-                            bool by_words, bool all)
+DEVICE_FN void pack_columns(word *to, int ld_to, wide apart, const element *from, int ld, int lines,
+                            int length, bool by_words, bool all)
 {
-    __shared__ word tile[PACK_BLOCK][TILE_WORDS + 1];
+    __shared__ word_tile tile[THIRDS];
 
     if (by_words)
-        read_words(tile, from, ld, lines, length, all);
+        read_words(tile[0], from, ld, lines, length, all);
     else
         read_elements(tile, from, ld, lines, length, all);
     __syncthreads();
-    write_words(to, ld_to, tile, lines, length, all);
+    UNROLL
+    for (int third = 0; third < THIRDS; third++)
+        write_words(to + third * apart, ld_to, tile[third], lines, length, all);
 }
 
 // A block's part of an operand. `by_words`: rows begin at whole words. Blocks beside each other
@@ -165,18 +201,19 @@ DEVICE_FN void pack(word *to, const element *from, int ld, int lines, int length
     const int above = BLOCK_X / blocks * PACK_BLOCK, left = BLOCK_X % blocks * PACK_BLOCK;
     const int line = columns ? left : above, depth = columns ? above : left;
     const int ld_to = packed_ld(length);
+    const wide apart = (wide) lines * (ld_to / WORD);
     const bool all = lines - line >= PACK_BLOCK && length - depth >= PACK_BLOCK;
 
     from += (wide) above * ld + left;
     to += ((wide) line * ld_to + depth) / WORD;
     if (columns && all)
-        pack_columns(to, ld_to, from, ld, PACK_BLOCK, PACK_BLOCK, by_words, true);
+        pack_columns(to, ld_to, apart, from, ld, PACK_BLOCK, PACK_BLOCK, by_words, true);
     else if (columns)
-        pack_columns(to, ld_to, from, ld, lines - line, length - depth, by_words, false);
+        pack_columns(to, ld_to, apart, from, ld, lines - line, length - depth, by_words, false);
     else if (all)
-        pack_rows(to, ld_to, from, ld, PACK_BLOCK, PACK_BLOCK, true);
+        pack_rows(to, ld_to, apart, from, ld, PACK_BLOCK, PACK_BLOCK, true);
     else
-        pack_rows(to, ld_to, from, ld, lines - line, length - depth, false);
+        pack_rows(to, ld_to, apart, from, ld, lines - line, length - depth, false);
 }
 
 // The same of an operand with `across` lines along k, which are stored one after the other unless
@@ -185,9 +222,9 @@ DEVICE_FN void pack_operand(GLOBAL real *workspace, const element *from, int ld,
                             bool beside, bool by_words)
 {
     const int lines = PACK_FLAT ? k : across, length = PACK_FLAT ? across : k;
-    element *to = (element *) workspace + BLOCK_Z * ((wide) lines * packed_ld(length));
+    const wide before = BLOCK_Z * ((wide) lines * packed_ld(length) * THIRDS);
 
-    pack((word *) to, from, ld, lines, length, PACK_FLAT ? !beside : beside, by_words);
+    pack((word *) workspace + before / WORD, from, ld, lines, length, PACK_FLAT ? !beside : beside, by_words);
 }
 
 // Launch of both: block (THREADS_PACK), grid (ceil(lines/PACK_BLOCK) * ceil(length/PACK_BLOCK), 1,

@@ -45,8 +45,8 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
     [GROUP] = MMT_KNOB("GROUP", "rows or columns dealt side by side", 1, 2, 4, 6, 8, 12,
                        16, 32),
     [IN_FLIGHT] = MMT_KNOB("IN_FLIGHT", "slots the tensor cores may be behind", 0, 1),
-    [PROMOTE] =
-        MMT_KNOB("PROMOTE", "f8: slots summed before full precision; else 0", 0, 1, 2, 4),
+    [PROMOTE] = MMT_KNOB("PROMOTE", "f8, f32: slots summed before full precision; else 0",
+                         0, 1, 2, 4),
     [STORE_SLOTS] =
         MMT_KNOB("STORE_SLOTS", "pieces of C in shared memory; 0: registers", 0, 1, 2, 4),
     [PROMOTION] = MMT_KNOB("L2_PROMOTION", "bytes that the L2 cache fetches at once", 0,
@@ -165,6 +165,25 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     { 1, 0, 0, 128,  16, 1,  8, 1, COOPERATIVE, ALONE,  4,  1, ROUNDS, ROWS, 8, 1, 1, 0, 128, 1 },
     { 1, 0, 0, 128,  64, 1,  8, 1, COOPERATIVE, ALONE,  1, 16, ROUNDS, ROWS, 8, 1, 1, 0, 128, 1 },
     { 0, 0, 0, 128,  64, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 1, 0, 128, 1 },
+    /* f32 */
+    { 0, 1, 1, 128, 128, 1,  2, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 1, 0, 128 },
+    { 0, 1, 1, 128, 128, 1,  2, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 1, 0, 128 },
+    { 0, 1, 1, 128, 160, 1,  2, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 0, 1, 0, 128 },
+    { 0, 1, 1, 128, 160, 1,  2, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 0, 2, 0, 128 },
+    { 0, 1, 1, 128, 128, 1,  2, 2, PINGPONG,    ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 2, 0, 128 },
+    { 0, 1, 1, 128, 128, 1,  2, 2, COOPERATIVE, ALONE,  1,  1, RUNS,   ROWS, 8, 1, 1, 0, 128 },
+    { 0, 1, 1, 128,  96, 1,  2, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 1, 0, 128 },
+    { 0, 1, 1, 128,  64, 1,  3, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 1, 0, 128 },
+    { 0, 1, 1,  64,  64, 1,  2, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 1, 0, 128 },
+    { 0, 1, 1,  64,  64, 1,  4, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 1, 0, 128 },
+    { 0, 1, 1,  64, 128, 1,  2, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 1, 0, 128 },
+    { 0, 1, 1, 128, 128, 1,  2, 2, COOPERATIVE, ALONE,  1,  4, ROUNDS, ROWS, 8, 1, 1, 0, 128 },
+    { 0, 1, 1, 128, 128, 1,  2, 2, COOPERATIVE, ALONE,  1, 16, ROUNDS, ROWS, 8, 1, 1, 0, 128 },
+    { 0, 1, 1,  64,  64, 1,  4, 1, COOPERATIVE, ALONE,  1,  8, ROUNDS, ROWS, 8, 1, 1, 0, 128 },
+    { 0, 1, 1,  64,  64, 1,  4, 1, COOPERATIVE, ALONE,  1, 64, ROUNDS, ROWS, 8, 1, 1, 0, 128 },
+    { 0, 1, 1,  64,  64, 1,  3, 1, COOPERATIVE, ALONE,  1,  1, RUNS,   ROWS, 8, 1, 1, 0, 128 },
+    { 1, 1, 1,  64,  16, 1,  6, 1, COOPERATIVE, ALONE,  1,  1, RUNS,   ROWS, 8, 1, 1, 0, 128 },
+    { 1, 1, 1,  64,  32, 1,  5, 1, COOPERATIVE, ALONE,  1, 16, ROUNDS, ROWS, 8, 1, 1, 0, 128 },
 };
 // clang-format on
 
@@ -188,8 +207,12 @@ static const char *reject_type(const int *v, const struct mmt_variant *variant)
                "STORE_SLOTS must be 0";
     if (variant->type == MMT_I8 && v[TILE_N] > 32 && v[TILE_N] % 16)
         return "wgmma of i8 has 8, 16, 24, 32 or a multiple of 16 columns";
-    if (!v[PROMOTE] == is_f8(variant->type))
-        return "PROMOTE is for sums of 8-bit floating-point numbers, and they need it";
+    if (!v[PROMOTE] == (is_f8(variant->type) || variant->type == MMT_F32))
+        return "PROMOTE is for sums of f32 and of 8-bit floating-point numbers, and they "
+               "need it";
+    if (variant->type == MMT_F32 && !(v[PACK_A] && v[PACK_B]))
+        return "f32 is taken apart into three bf16 on the way to the workspace: PACK_A "
+               "and PACK_B must be 1";
     return NULL;
 }
 
@@ -197,7 +220,7 @@ static const char *reject_turn(const int *v, const struct mmt_variant *variant)
 {
     if (!v[TURN])
         return NULL;
-    const size_t size = mmt_type_size(variant->type);
+    const int size = element_bytes(variant->type);
     if (size == 2 || !v[IN_FLIGHT] ||
         left_deep(v, variant->type, variant->trans_a, variant->trans_b))
         return "TURN is for a left operand of tf32, f8 or i8 that is neither stored nor "
@@ -351,10 +374,10 @@ static void define(const int *v, const struct mmt_variant *variant, struct mmt_t
 
 const struct mmt_template mmt_template_wgmma = {
     .name = "wgmma",
-    .what = "16-bit, tf32 and 8-bit types on the tensor cores of NVIDIA's sm_90a",
+    .what = "16-bit, tf32, 8-bit types and f32 on the tensor cores of NVIDIA's sm_90a",
     .op = MMT_GEMM,
     .types = 1 << MMT_BF16 | 1 << MMT_F16 | 1 << MMT_TF32 | 1 << MMT_F8E4M3 |
-             1 << MMT_F8E5M2 | 1 << MMT_I8,
+             1 << MMT_F8E5M2 | 1 << MMT_I8 | 1 << MMT_F32,
     .fused = true,
     .aligned_only = true,
     .dialects = MMT_CUDA_CXX,

@@ -25,6 +25,9 @@
 // mmt_add_parts adds them up. With DEAL "runs" only those tiles are cut along k that would
 // not fill all blocks. All is added in the same order each time.
 //
+// Of f32 the tensor cores multiply three bf16 for each number (pack.h, wgmma_tile.h). What does
+// not come out finite is computed again as it is written (wgmma_store.h).
+//
 // Launch: mmt_pack_a, mmt_pack_b where they are needed (pack.h); mmt_gemm, block (THREADS),
 // grid (blocks that stay, whole clusters, or where tiles are shared all of them; SPLIT_K;
 // batch); mmt_add_parts where SPLIT_K > 1 or with DEAL "runs" (wgmma_store.h).
@@ -82,9 +85,10 @@
 #define IN_FLIGHT 1           // slots that the tensor cores may be behind
 #endif
 #ifndef PROMOTE
-#define PROMOTE 0             // f8: slots that the tensor cores sum up, in 14 bits or so,
-#endif                        // before full precision takes over; 1 with IN_FLIGHT 1: it
-                              // does while they are at the next 64 rows; other types: 0
+#define PROMOTE 0             // f8, f32: slots that the tensor cores sum up, in 14 bits or so
+#endif                        // and without rounding, before full precision takes over; 1 with
+                              // IN_FLIGHT 1: it does while they are at the next 64 rows;
+                              // other types: 0
 #ifndef STORE_SLOTS
 #define STORE_SLOTS 2         // pieces of C, 64 rows each, that a warpgroup has on their
 #endif                        // way through shared memory; 0: C is stored from registers
@@ -177,7 +181,7 @@ DEVICE_FN job hear(const ring &ring, unsigned number)
 // ---- the producer ---------------------------------------------------------------------
 
 // Fetch one of `parts` equal parts of the tile that begins at `line` and `depth`, for
-// that many blocks from the one of rank `first` on.
+// that many blocks from the one of rank `first` on; of f32 that of each third.
 DEVICE_FN void fetch(unsigned to, const tensor_map *map, int line, int depth, int z,
                      unsigned barrier, int part, int parts, int first, int tile,
                      bool deep)
@@ -187,9 +191,12 @@ DEVICE_FN void fetch(unsigned to, const tensor_map *map, int line, int depth, in
     const int x = deep ? depth : line, y = (deep ? line : depth) + part * lines;
 
     UNROLL
-    for (int c = 0; c < CHUNKS(tile, deep); c++)
-        copy_in(to + (c * LINES(tile, deep) + part * lines) * LINE, map, x + c * ATOM, y, z,
-                barrier, blocks);
+    for (int third = 0; third < THIRDS; third++)
+        UNROLL
+        for (int c = 0; c < CHUNKS(tile, deep); c++)
+            copy_in(to + third * BYTES(tile, deep) +
+                        (c * LINES(tile, deep) + part * lines) * LINE,
+                    map, x + c * ATOM, y, z * THIRDS + third, barrier, blocks);
 }
 
 // Fetch the slots of a piece, from that number on. Where nothing is multiplied, one is filled
@@ -548,6 +555,7 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
 #endif
               int m, int n, int k, real alpha, real beta,
               const GLOBAL real *scalars, wide scalars_start,
+              STORED_PARAMETERS
               GLOBAL result *c, wide c_start, int ldc, wide c_stride,
               const GLOBAL result *bias, wide bias_start,
               GLOBAL real *workspace, wide workspace_start)
@@ -583,7 +591,7 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
         if (CONSUMERS > 1)
             MORE_REGISTERS(REGISTERS_CONSUMER);
         const output out = find_output(p, alpha, beta, c + c_start, ldc, c_stride,
-                                       bias + bias_start);
+                                       bias + bias_start STORED_ARGUMENTS);
 #if STORE_SLOTS
         multiply_all(p, ring, out, &map_c, workspace, group);
 #else

@@ -48,10 +48,22 @@ static inline int cluster_n(const int *v)
     return v[CLUSTER] % 10;
 }
 
+/* Bytes of an element in a tile, and the tiles that a slot has of an operand: f32 is
+ * taken apart into three bf16, its thirds. */
+static inline int element_bytes(mmt_type type)
+{
+    return type == MMT_F32 ? 2 : (int) mmt_type_size(type);
+}
+
+static inline int thirds(mmt_type type)
+{
+    return type == MMT_F32 ? 3 : 1;
+}
+
 /* Elements of a line of a tile. */
 static inline int atom(mmt_type type)
 {
-    return LINE / (int) mmt_type_size(type);
+    return LINE / element_bytes(type);
 }
 
 /* Whether an operand is packed first: those of any alignment are, and those that are not
@@ -60,13 +72,13 @@ static inline int atom(mmt_type type)
 static inline bool packs_a(const int *v, mmt_type type, bool trans_a)
 {
     bool turned = v[TURN] && !v[SWAP];
-    return v[PACK_A] || (mmt_type_size(type) != 2 && trans_a && !turned);
+    return v[PACK_A] || (element_bytes(type) != 2 && trans_a && !turned);
 }
 
 static inline bool packs_b(const int *v, mmt_type type, bool trans_b)
 {
     bool turned = v[TURN] && v[SWAP];
-    return v[PACK_B] || (mmt_type_size(type) != 2 && !trans_b && !turned);
+    return v[PACK_B] || (element_bytes(type) != 2 && !trans_b && !turned);
 }
 
 /* Whether the operands of the instruction run along k. */
@@ -82,11 +94,12 @@ static inline bool right_deep(const int *v, mmt_type type, bool trans_a, bool tr
                    : trans_b || packs_b(v, type, trans_b);
 }
 
-/* Bytes of an operand's tile. */
+/* Bytes of an operand's tiles in a slot. */
 static inline int tile_bytes(const int *v, int tile, mmt_type type, bool deep)
 {
     int chunks = (tile + atom(type) - 1) / atom(type);
-    return deep ? v[DEPTH] * tile * LINE : chunks * atom(type) * v[DEPTH] * LINE;
+    int lines = deep ? v[DEPTH] * tile : chunks * atom(type) * v[DEPTH];
+    return thirds(type) * lines * LINE;
 }
 
 /* Columns of a tile in a piece of C on its way out, of 64 rows. */

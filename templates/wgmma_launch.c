@@ -26,7 +26,8 @@ const char *mmt_wgmma_refuse(const int *v, const mmt_problem *p)
 {
     enum { MOST_BYTES = 1 << 27, MOST_CLUSTERS = 1024, MOST_SLOTS = 1 << 20 };
 
-    if ((v[PACK_A] || v[PACK_B]) && mmt_gemm_rows_fit(p->type, p->lda, p->stride_a) &&
+    if (p->type != MMT_F32 && (v[PACK_A] || v[PACK_B]) &&
+        mmt_gemm_rows_fit(p->type, p->lda, p->stride_a) &&
         mmt_gemm_rows_fit(p->type, p->ldb, p->stride_b))
         return "the copy engine takes the rows of A and B as they are: PACK_A and PACK_B "
                "must be 0";
@@ -114,6 +115,11 @@ static void add_product(const int *v, const mmt_problem *p, const struct mmt_cap
         MMT_ARG_K,     MMT_ARG_ALPHA, MMT_ARG_BETA,      MMT_ARG_SCALARS,
         MMT_ARG_C,     MMT_ARG_BIAS,  MMT_ARG_WORKSPACE, MMT_ARG_END,
     };
+    static const enum mmt_arg f32_args[] = {
+        MMT_ARG_MAP_A, MMT_ARG_MAP_B, MMT_ARG_M,         MMT_ARG_N,   MMT_ARG_K,
+        MMT_ARG_ALPHA, MMT_ARG_BETA,  MMT_ARG_SCALARS,   MMT_ARG_A,   MMT_ARG_B,
+        MMT_ARG_C,     MMT_ARG_BIAS,  MMT_ARG_WORKSPACE, MMT_ARG_END,
+    };
     static const enum mmt_arg store_args[] = {
         MMT_ARG_MAP_A, MMT_ARG_MAP_B,     MMT_ARG_MAP_C, MMT_ARG_M,       MMT_ARG_N,
         MMT_ARG_K,     MMT_ARG_ALPHA,     MMT_ARG_BETA,  MMT_ARG_SCALARS, MMT_ARG_C,
@@ -128,7 +134,9 @@ static void add_product(const int *v, const mmt_problem *p, const struct mmt_cap
 
     out->launch[out->count++] = (struct mmt_launch){
         .entry = "mmt_gemm",
-        .args = v[STORE_SLOTS] ? store_args : args,
+        .args = p->type == MMT_F32 ? f32_args
+                : v[STORE_SLOTS]   ? store_args
+                                   : args,
         .grid = { (unsigned) (clusters_launched(v, p, caps) * blocks_of_cluster(v)),
                   (unsigned) v[SPLIT_K], (unsigned) p->batch },
         .block = { (unsigned) threads(v), 1, 1 },
@@ -149,6 +157,11 @@ static void add_parts(const int *v, const mmt_problem *p, const struct mmt_caps 
         MMT_ARG_M,       MMT_ARG_N, MMT_ARG_K,    MMT_ARG_ALPHA,     MMT_ARG_BETA,
         MMT_ARG_SCALARS, MMT_ARG_C, MMT_ARG_BIAS, MMT_ARG_WORKSPACE, MMT_ARG_END,
     };
+    static const enum mmt_arg f32_args[] = {
+        MMT_ARG_M,    MMT_ARG_N,       MMT_ARG_K,         MMT_ARG_ALPHA,
+        MMT_ARG_BETA, MMT_ARG_SCALARS, MMT_ARG_A,         MMT_ARG_B,
+        MMT_ARG_C,    MMT_ARG_BIAS,    MMT_ARG_WORKSPACE, MMT_ARG_END,
+    };
     const struct mmt_launch *product = &out->launch[out->count - 1];
     const bool runs = v[DEAL] == RUNS;
     const int64_t pairs = (int64_t) sum_bytes(v) / 8;
@@ -157,7 +170,7 @@ static void add_parts(const int *v, const mmt_problem *p, const struct mmt_caps 
 
     out->launch[out->count++] = (struct mmt_launch){
         .entry = "mmt_add_parts",
-        .args = args,
+        .args = p->type == MMT_F32 ? f32_args : args,
         .grid = { runs ? product->grid[0]
                        : (unsigned) (clusters(v, p) * pairs / THREADS_ADD),
                   runs ? (unsigned) mmt_gemm_pieces(pairs, PAIRS_EACH * THREADS_ADD) : 1,
@@ -175,20 +188,21 @@ void mmt_wgmma_launch(const int *v, const mmt_problem *p, const struct mmt_caps 
 {
     const bool pack_a = packs_a(v, p->type, p->trans_a);
     const bool pack_b = packs_b(v, p->type, p->trans_b);
+    const enum mmt_packed how = p->type == MMT_F32 ? MMT_PACKED_THIRDS : MMT_PACKED_DEEP;
     struct mmt_launch *product;
     size_t at_a = 0, at_b = 0;
 
     *out = (struct mmt_launches){ 0 };
     if (pack_a)
-        at_a = mmt_gemm_pack(p, false, MMT_PACKED_DEEP, out);
+        at_a = mmt_gemm_pack(p, false, how, out);
     if (pack_b)
-        at_b = mmt_gemm_pack(p, true, MMT_PACKED_DEEP, out);
+        at_b = mmt_gemm_pack(p, true, how, out);
     product = &out->launch[out->count];
     add_product(v, p, caps, out);
     if (pack_a)
-        mmt_gemm_use_packed(&product->box[0], MMT_PACKED_DEEP, at_a);
+        mmt_gemm_use_packed(&product->box[0], how, at_a);
     if (pack_b)
-        mmt_gemm_use_packed(&product->box[1], MMT_PACKED_DEEP, at_b);
+        mmt_gemm_use_packed(&product->box[1], how, at_b);
     if (v[SPLIT_K] > 1 || v[DEAL] == RUNS)
         add_parts(v, p, caps, out);
 }

@@ -13,6 +13,12 @@
 #define BYTES_PIECE (64 * BYTES_WIDE)
 #define LINE_C      (SWAP ? 64 * RESULT_SIZE : BYTES_WIDE)
 
+// A and B as they are stored, from this matrix of the batch on.
+struct operands {
+    const element *a, *b;
+    int lda, ldb, k;
+};
+
 struct output {
     int rows, columns;
     real alpha, beta;
@@ -21,16 +27,31 @@ struct output {
     int ldc;
     bool pairs;        // any two neighbours at an even column may be stored at once
     bool fours;        // any four of a row of C at a multiple of 4
+    operands stored;   // f32 alone
 };
 
+// Parameters of kernels that put C out, and how they become its operands.
+#if THIRDS > 1
+#define STORED_PARAMETERS                                                             \
+    const GLOBAL element *a, wide a_start, int lda, wide a_stride,                   \
+    const GLOBAL element *b, wide b_start, int ldb, wide b_stride,
+#define STORED_ARGUMENTS                                                              \
+    , { a + a_start + BLOCK_Z * a_stride, b + b_start + BLOCK_Z * b_stride, lda, ldb, k }
+#else
+#define STORED_PARAMETERS
+#define STORED_ARGUMENTS
+#endif
+
 DEVICE_FN output find_output(const problem &p, real alpha, real beta, result *c, int ldc,
-                             wide stride, const result *bias)
+                             wide stride, const result *bias,
+                             const operands &stored = {})
 {
     const bool pairs = ldc % 2 == 0 && stride % 2 == 0 &&
                        (unsigned long long) c % (2 * RESULT_SIZE) == 0;
     const bool fours = ldc % 4 == 0 && stride % 4 == 0 &&
                        (unsigned long long) c % (4 * RESULT_SIZE) == 0;
-    return { p.rows, p.columns, alpha, beta, c + BLOCK_Z * stride, bias, ldc, pairs, fours };
+    return { p.rows, p.columns, alpha, beta, c + BLOCK_Z * stride, bias, ldc, pairs, fours,
+             stored };
 }
 
 // ---- from registers -------------------------------------------------------------------
@@ -110,7 +131,8 @@ DEVICE_FN bool whole_columns(const output &out, place tile)
 // What is known of C then.
 DEVICE_FN output as_unread(const output &out)
 {
-    return { out.rows, out.columns, out.alpha, 0, out.c, out.bias, out.ldc, true, out.fours };
+    return { out.rows, out.columns, out.alpha, 0, out.c, out.bias, out.ldc, true, out.fours,
+             out.stored };
 }
 
 // Finish and store `count` sums of the same 64 rows of such a tile, from the s-th on.
@@ -165,6 +187,59 @@ DEVICE_FN void store_fours(real upper[SUMS], real lower[SUMS], const output &out
             else
                 *(uint2 *) to = make_uint2(first.x, second.x);
         }
+    }
+}
+#endif
+
+// ---- in plain arithmetic ----------------------------------------------------------------
+
+#if THIRDS > 1
+// Of a number that is not finite the thirds are not either, and their products are NaN where its
+// own may be infinite. So sums that are not finite are computed once more, from A and B
+// themselves: C has infinities and NaN where plain arithmetic has them.
+
+DEVICE_FN bool all_finite(const real *x, int count)
+{
+    real none = 0;
+    UNROLL
+    for (int s = 0; s < count; s++)
+        none += x[s] * 0;
+    return none == 0;
+}
+
+// The sum of row r and column q of the product or its transpose, in the order of k.
+DEVICE_FN real sum_plainly(const operands &from, int r, int q)
+{
+    const element *a = from.a + (wide) (SWAP ? q : r) * (TRANS_A ? 1 : from.lda);
+    const element *b = from.b + (wide) (SWAP ? r : q) * (TRANS_B ? from.ldb : 1);
+    const wide step_a = TRANS_A ? from.lda : 1, step_b = TRANS_B ? 1 : from.ldb;
+    real sum = 0;
+
+    NO_UNROLL
+    for (int p = 0; p < from.k; p++, a += step_a, b += step_b)
+        sum = MULTIPLY_ADD(*a, *b, sum);
+    return sum;
+}
+
+// Two neighbouring sums, as far as they are inside.
+DEVICE_FN void sum_both_plainly(real x[2], const output &out, int r, int q)
+{
+    UNROLL
+    for (int e = 0; e < 2; e++)
+        if (r < out.rows && q + e < out.columns)
+            x[e] = sum_plainly(out.stored, r, q + e);
+}
+
+// Sum up plainly, finish and store a thread's `count` sums of a tile, from the s-th on.
+DEVICE_FN void put_out_plainly(const output &out, place tile, int s, int count, int thread)
+{
+    NO_UNROLL
+    for (const int end = s + count; s < end; s += 2) {
+        const int r = tile.row + row_of(s, thread), q = tile.column + column_of(s, thread);
+        real x[2] = { 0, 0 };
+        sum_both_plainly(x, out, r, q);
+        finish(x, out, r, q);
+        store(x, out, r, q);
     }
 }
 #endif
@@ -348,6 +423,12 @@ DEVICE_FN void put_out_all(real sum[BLOCKS_M][SUMS], const output &out, place ti
             put_out(&sum[s / SUMS][s % SUMS], out, tile, s, thread, part);
         return;
     }
+#if THIRDS > 1
+    if (!all_finite(sum[0], ALL_SUMS)) {
+        put_out_plainly(out, tile, 0, ALL_SUMS, thread);
+        return;
+    }
+#endif
 #if PAIRED && SWAP
     if (whole_columns(out, tile) && out.fours && out.rows % 4 == 0) {
         UNROLL
@@ -402,6 +483,12 @@ DEVICE_FN void put_out_shared(unsigned from, const problem &p, const output &out
         UNROLL
         for (int b = 0; b < CLUSTER_K; b++)
             x[i] += get_sum(from, first + i, p.mate + b * MATES);
+#if THIRDS > 1
+    if (!part && !all_finite(x, mine)) {
+        put_out_plainly(out, tile, first, mine, thread);
+        return;
+    }
+#endif
     if (mine % 4 == 0 && SUMS % mine == 0 && !part && whole_columns(out, tile)) {
         store_rows<mine>(x, out, tile, first, thread);
         return;
@@ -426,6 +513,7 @@ DEVICE_FN void put_out_shared(unsigned from, const problem &p, const output &out
 KERNEL __launch_bounds__(THREADS_ADD)
 void mmt_add_parts(int m, int n, int k, real alpha, real beta,
                    const GLOBAL real *scalars, wide scalars_start,
+                   STORED_PARAMETERS
                    GLOBAL result *c, wide c_start, int ldc, wide c_stride,
                    const GLOBAL result *bias, wide bias_start,
                    GLOBAL real *workspace, wide workspace_start)
@@ -438,7 +526,7 @@ void mmt_add_parts(int m, int n, int k, real alpha, real beta,
     }
     const problem p = find_problem(m, n, k, alpha);
     const output out = find_output(p, alpha, beta, c + c_start, ldc, c_stride,
-                                   bias + bias_start);
+                                   bias + bias_start STORED_ARGUMENTS);
     const wide all = (wide) tiles_left(p) * MATES * PAIRS;
     const wide step = (wide) gridDim.x * gridDim.y * THREADS_ADD;
 
@@ -459,6 +547,10 @@ void mmt_add_parts(int m, int n, int k, real alpha, real beta,
         UNROLL
         for (int part = 0; part < count; part++, from += MATES * PAIRS)
             x[0] += from->x, x[1] += from->y;
+#if THIRDS > 1
+        if (!all_finite(x, 2))
+            sum_both_plainly(x, out, r, q);
+#endif
         finish(x, out, r, q);
         store(x, out, r, q);
     }

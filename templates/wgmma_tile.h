@@ -9,13 +9,23 @@
 // deep: those that are stored otherwise are packed into the workspace first (pack.h), and so are
 // operands of any alignment (PACK_A, PACK_B). Or, with TURN, the left one is turned on its way to
 // registers, from which the instruction takes it as well.
+//
+// Of f32 the tensor cores know nothing: its operands are packed as three of bf16 each, their
+// thirds (pack.h), a slot has three tiles of either, and six products of them are one of f32.
 
 #if defined(TYPE_TF32)
 #define SIZE 4                // bytes of an element
-#elif defined(TYPE_BF16) || defined(TYPE_F16)
+#elif defined(TYPE_BF16) || defined(TYPE_F16) || defined(TYPE_F32)
 #define SIZE 2
 #else
 #define SIZE 1
+#endif
+#if defined(TYPE_F32)
+#define THIRDS   3            // tiles of an operand in a slot
+#define PRODUCTS 6            // of thirds
+#else
+#define THIRDS   1
+#define PRODUCTS 1
 #endif
 #if defined(OUT_BF16) || defined(OUT_F16)
 #define RESULT_SIZE 2         // bytes of an element of C
@@ -51,8 +61,8 @@
 #define CHUNKS(tile, deep) ((deep) ? DEPTH : ((tile) + ATOM - 1) / ATOM)
 #define LINES(tile, deep)  ((deep) ? (tile) : TILE_K)             // of a chunk
 #define BYTES(tile, deep)  (CHUNKS(tile, deep) * LINES(tile, deep) * LINE)
-#define BYTES_LEFT  BYTES(TILE_M, LEFT_DEEP)
-#define BYTES_SLOT  (BYTES_LEFT + BYTES(TILE_N, RIGHT_DEEP))
+#define BYTES_LEFT  (THIRDS * BYTES(TILE_M, LEFT_DEEP))
+#define BYTES_SLOT  (BYTES_LEFT + THIRDS * BYTES(TILE_N, RIGHT_DEEP))
 
 #if TILE_M % (64 * OWNERS) || TILE_N % 8 || TILE_N > 256
 #error "a warpgroup needs whole blocks of 64 rows and a multiple of 8 columns up to 256"
@@ -60,7 +70,7 @@
 
 // ---- words for each type --------------------------------------------------------------
 
-#if defined(TYPE_BF16)
+#if defined(TYPE_BF16) || defined(TYPE_F32)
 #define WGMMA_TYPES "k16.f32.bf16.bf16"
 #elif defined(TYPE_F16)
 #define WGMMA_TYPES "k16.f32.f16.f16"
@@ -117,18 +127,41 @@ DEVICE_FN int operand(int block, int step, int tile, bool deep)
 
 // ---- sums -----------------------------------------------------------------------------
 
+// Of which thirds the i-th product is: the smallest come first, and what is below them, at most
+// 2^-26 of the whole, is left out. 0 are the upper thirds, all there is of other types.
+//
+//      i        0  1  2  3  4  5
+//      left     2  1  0  1  0  0
+//      right    0  1  2  0  1  0
+DEVICE_FN constexpr int left_third(int i)
+{
+    return i < 3 ? 2 - i : i < 5 ? 4 - i : 0;
+}
+
+DEVICE_FN constexpr int right_third(int i)
+{
+    return (i < 3 ? 2 : i < 5 ? 1 : 0) - left_third(i);
+}
+
 // Start multiplying the tiles of a slot, and add to what the sums hold if `add`.
 DEVICE_FN void multiply(real sum[AT_ONCE][SUMS], unsigned long long left,
                         unsigned long long right, bool add)
 {
+    const int last = 5, first = last + 1 - PRODUCTS;   // of the products, as numbered above
+
     wgmma_begin();
     UNROLL
-    for (int s = 0; s < STEPS; s++)
+    for (int j = first; j <= last; j++)
         UNROLL
-        for (int i = 0; i < AT_ONCE; i++)
-            WGMMA("m64n" TEXT(TILE_N) WGMMA_TYPES, WGMMA_SIGNS, sum[i],
-                  left + operand(i, s, TILE_M, LEFT_DEEP),
-                  right + operand(0, s, TILE_N, RIGHT_DEEP), add || s > 0);
+        for (int s = 0; s < STEPS; s++)
+            UNROLL
+            for (int i = 0; i < AT_ONCE; i++)
+                WGMMA("m64n" TEXT(TILE_N) WGMMA_TYPES, WGMMA_SIGNS, sum[i],
+                      left + operand(i, s, TILE_M, LEFT_DEEP) +
+                          left_third(j) * (BYTES(TILE_M, LEFT_DEEP) / 16),
+                      right + operand(0, s, TILE_N, RIGHT_DEEP) +
+                          right_third(j) * (BYTES(TILE_N, RIGHT_DEEP) / 16),
+                      add || j > first || s > 0);
     wgmma_end();
 }
 

@@ -37,9 +37,12 @@ LATE = (WIDE, dict(STORE_LATE=1, TILE_N=128, STORE_SLOTS=2), 'gemm bf16 nn 840x6
 PROMOTED = (WIDE, dict(TILE_M=256, TILE_N=128, PROMOTE=2), 'gemm f8e4m3 nt 600x272x1936', 1, 1)
 UNITS = (WIDE, dict(TILE_M=256, PROMOTE=1, STAGES=2), 'gemm f8e4m3 nt 600x272x640', 1, 1)
 TURNED = (WIDE, dict(SWAP=1, TURN=1, IN_FLIGHT=1, STORE_SLOTS=0, TILE_M=256), 'gemm i8 nn 136x608x464', 2, 0)
+APART = dict(PACK_A=1, PACK_B=1, STORE_SLOTS=0, STAGES=2, PROMOTE=1)   # f32 as three bf16
+THIRDS = (WIDE, APART, 'gemm f32 nn 136x136x200 lda=203', 2, -1)
+TO_SUM_UP = (SMALL, dict(APART, SPLIT_K=2), 'gemm f32 tt 71x40x200', 1, 1)
 THREE_PIECES = (WIDE, dict(TILE_N=96, STORE_SLOTS=2), 'gemm f16 nt 840x600x200', 1, 0)
 CASES = [
-    THREE_PIECES, SHARED, IN_TURN, IN_RUNS, PACKED, WHOLE, LATE, PROMOTED, UNITS, TURNED,
+    THIRDS, TO_SUM_UP, THREE_PIECES, SHARED, IN_TURN, IN_RUNS, PACKED, WHOLE, LATE, PROMOTED, UNITS, TURNED,
     (SMALL, dict(), 'gemm bf16 nn 72x40x136', 1, 0),
     (SMALL, dict(CLUSTER='2x1', CLUSTER_K=2), 'gemm bf16 nt 200x72x456', 1, 0),
     (SMALL, dict(CLUSTER='4x1', CLUSTER_K=2, SPLIT_K=2), 'gemm bf16 nn 200x72x456', 2, 1),
@@ -142,6 +145,15 @@ CASES = [
     (SMALL, dict(PROMOTE=1, TILE_N=128, SPLIT_K=4), 'gemm f8e4m3 nt 144x112x272', 1, 1),
     (WIDE, dict(TILE_M=64, PROMOTE=1, SCHEDULE='pingpong', CLUSTER='2x1'),
      'gemm f8e4m3 nt 400x160x656', 1, 1),
+    (WIDE, dict(APART, IN_FLIGHT=0, TILE_N=160), 'gemm f32 nt 300x203x72 batch=2 bias=row', 1, 0),
+    (WIDE, dict(APART, TILE_M=128, SCHEDULE='pingpong', PROMOTE=2), 'gemm f32 tn 400x160x329 activation=relu', 1, 1),
+    (WIDE, dict(APART, CLUSTER='2x1', DEAL='runs'), 'gemm f32 nn 600x136x457', 1, 0),
+    (SMALL, dict(APART, SWAP=1, TILE_N=16, DEAL='runs'), 'gemm f32 nn 21x136x457 bias=column', 2, 1),
+    (SMALL, dict(APART, CLUSTER_K=4), 'gemm f32 nn 72x41x457', 1, -1),
+    (SMALL, dict(APART, CLUSTER_K=2, SPLIT_K=2, SWAP=1), 'gemm f32 tt 72x104x457', 1, 0),
+    (SMALL, dict(APART, DEPTH=2, PROMOTE=2), 'gemm f32 nt 73x40x300', -1, 0),
+    (SMALL, APART, 'gemm f32 nn 72x40x0', 1, 2),
+    (SMALL, APART, 'gemm f32 nn 72x40x72', 0, 2),
     RING, FLAT, IN_PASSES, SLICED,
     (LANES, dict(TILE_K=16, PASSES=2, LOADS='in_order', DEAL='runs', PACK_A=1), 'gemm f32 nn 136x200x203 lda=205', 1, 1),
     (LANES, dict(TILE_K=16, LOADS='in_order'), 'gemm f64 nt 72x72x102', 2, -1),
@@ -194,8 +206,8 @@ FAULTS = [
      'BLOCKS_M * PIECES % STORE_SLOTS != 0', 'false'),
     ('the last line is not packed', PACKED, 'line + i * LINES_APART < lines && first',
      'line + i * LINES_APART < lines - 1 && first'),
-    ('columns are packed before all rows are read', PACKED, '    __syncthreads();\n    write_words',
-     '    write_words'),
+    ('columns are packed before all rows are read', PACKED, '    __syncthreads();\n    UNROLL',
+     '    UNROLL'),
     ("whole blocks' words are a row apart", WHOLE, 'row * WORD) * ld + line', 'row) * ld + line'),
     ('one part too few is added up', IN_RUNS, '- run + 1;', '- run;'),
     ('of a slice all but the first round are left out', SLICED, 'smaller(first + each, rounds)', 'first + 1'),
@@ -214,6 +226,15 @@ FAULTS = [
      'take_words(back, tile, 0, at);'),
     ("a block's last tile stays in registers", LATE,
      'store_parcel(last, map_c, pieces, thread, group);', '(void) last;'),
+    ('a product of thirds is left out', THIRDS, 'first = last + 1 - PRODUCTS;',
+     'first = last + 2 - PRODUCTS;'),
+    ('thirds are multiplied with the wrong ones', THIRDS, ' - left_third(i);', ';'),
+    ('a third is what the one above it was', THIRDS, '        low -= FLOAT_OF_BITS(words[third] << 16);', ''),
+    ('thirds are packed to one place', THIRDS, 'tile[third], lines', 'tile[0], lines'),
+    ('what is not finite stays as it is', THIRDS, '    if (!all_finite(sum[0], ALL_SUMS)) {',
+     '    if (false) {'),
+    ('nor is it summed up anew from parts', TO_SUM_UP, '        if (!all_finite(x, 2))',
+     '        if (false)'),
     ('a piece takes the sums of another', LATE, '[p % PIECES * (PIECE_N / 4)]',
      '[(p + 1) % PIECES * (PIECE_N / 4)]'),
 ]

@@ -149,6 +149,14 @@ double mmt_derived_peak(const struct mmt_caps *caps, mmt_type type)
     return 0;
 }
 
+double mmt_derived_roof(const struct mmt_caps *caps, mmt_type type)
+{
+    double peak = mmt_derived_peak(caps, type);
+    if (type == MMT_F32 && caps->sm == 90)
+        peak = fmax(peak, mmt_derived_peak(caps, MMT_BF16) / 6);
+    return peak;
+}
+
 void mmt_suite_default(double flops, struct mmt_shape out[MMT_DEFAULT_SHAPES])
 {
     double side = cbrt((flops > 0 ? flops : 1e12) * 5e-3 / 2);

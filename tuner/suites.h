@@ -29,4 +29,8 @@ int mmt_suite_of_op(mmt_op op, size_t memory, struct mmt_shape out[MMT_DEFAULT_S
  * they do not. On a CPU, what one vector unit for each core would reach twice over. */
 double mmt_derived_peak(const struct mmt_caps *caps, mmt_type type);
 
+/* The same of all that templates do: where wgmma multiplies f32 as six products of bf16
+ * (its head), those bound it. */
+double mmt_derived_roof(const struct mmt_caps *caps, mmt_type type);
+
 #endif

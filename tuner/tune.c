@@ -287,7 +287,7 @@ mmt_status mmt_tune_find_device(struct mmt_tuning *t, mmt_error *err)
 void mmt_tune_set_roofline(struct mmt_tuning *t, const double measured[MMT_NUM_TYPES])
 {
     for (int type = 0; type < MMT_NUM_TYPES; type++) {
-        double derived = mmt_derived_peak(&t->caps, type);
+        double derived = mmt_derived_roof(&t->caps, type);
         bool exact = t->caps.sm > 0;
         t->peak[type] = exact || !(measured[type] > 0) ? derived : measured[type];
         t->ceiling[type] =

@@ -113,8 +113,8 @@ static mmt_status add_default(struct mmt_tuning *t, mmt_error *err)
         int usual = mmt_suite_of_op(t->options.op, t->caps.memory, shapes);
         return add_goals(t, shapes, count < usual ? count : usual, MMT_NN, err);
     }
-    mmt_suite_default(fmax(t->peak[MMT_F32], mmt_derived_peak(&t->caps, MMT_F32)),
-                      shapes);
+    double measured = t->caps.sm ? 0 : t->peak[MMT_F32];
+    mmt_suite_default(fmax(measured, mmt_derived_peak(&t->caps, MMT_F32)), shapes);
     mmt_status status =
         add_goals(t, shapes, count, transposes ? transposes : MMT_NN, err);
     if (!status && !transposes && room / types >= MMT_DEFAULT_SHAPES + 3)

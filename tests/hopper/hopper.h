@@ -181,21 +181,30 @@ template <typename P> static void start_instruction(real *sum, bool add, P produ
     });
 }
 
+// Operands as they stand in shared memory: of f32 the tensor cores see bf16.
+#if defined(TYPE_F32)
+typedef unsigned short staged;
+#define STAGED_TO_REAL(x) bf16_to_float(x)
+#else
+typedef element staged;
+#define STAGED_TO_REAL(x) to_real(x)
+#endif
+
 // An element of an operand that begins at a descriptor's address: deep, eight lines of
 // 128 bytes and then the next eight; else chunks of 128 bytes, eight depths and the next
 // eight.
 DEVICE_FN real operand_element(unsigned long long descriptor, int i, int depth, bool deep)
 {
-    const int size = sizeof(element), width = 128 / size;
+    const int size = sizeof(staged), width = 128 / size;
     const unsigned start = descriptor % 16384 * 16,
                    chunks = (descriptor >> 16) % 16384 * 16,
                    groups = (descriptor >> 32) % 16384 * 16;
     const unsigned at = deep ? start + i / 8 * groups + i % 8 * 128 + depth * size
                              : start + i / width * chunks + depth / 8 * groups +
                                    depth % 8 * 128 + i % width * size;
-    element x;
+    staged x;
     memcpy(&x, byte_of(machine.fiber->block, swizzled(at, 128), size), size);
-    return to_real(x);
+    return STAGED_TO_REAL(x);
 }
 
 // A thread's products, as the instruction deals them: of two rows, whose elements are
