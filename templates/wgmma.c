@@ -166,14 +166,17 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     { 1, 0, 0, 128,  64, 1,  8, 1, COOPERATIVE, ALONE,  1, 16, ROUNDS, ROWS, 8, 1, 1, 0, 128, 1 },
     { 0, 0, 0, 128,  64, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 1, 0, 128, 1 },
     /* f32 */
+    { 1, 1, 1, 128, 112, 1,  2, 2, COOPERATIVE, BELOW,  1,  1, EVEN,   ROWS, 4, 0, 1, 0, 256 },
+    { 0, 1, 1, 128, 160, 1,  2, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 4, 0, 1, 0, 256 },
+    { 0, 1, 1, 128, 144, 1,  2, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 4, 0, 1, 0, 128 },
+    { 1, 1, 1, 128, 128, 1,  2, 2, COOPERATIVE, BESIDE, 1,  1, EVEN,   ROWS, 16, 0, 1, 0, 256 },
     { 0, 1, 1, 128, 128, 1,  2, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 1, 0, 128 },
-    { 0, 1, 1, 128, 128, 1,  2, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 1, 0, 128 },
-    { 0, 1, 1, 128, 160, 1,  2, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 0, 1, 0, 128 },
-    { 0, 1, 1, 128, 160, 1,  2, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 0, 2, 0, 128 },
-    { 0, 1, 1, 128, 128, 1,  2, 2, PINGPONG,    ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 2, 0, 128 },
+    { 0, 1, 1, 128, 160, 1,  2, 2, COOPERATIVE, FOUR_BELOW, 1, 1, ROUNDS, ROWS, 8, 0, 1, 0, 128 },
     { 0, 1, 1, 128, 128, 1,  2, 2, COOPERATIVE, ALONE,  1,  1, RUNS,   ROWS, 8, 1, 1, 0, 128 },
-    { 0, 1, 1, 128,  96, 1,  2, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 1, 0, 128 },
-    { 0, 1, 1, 128,  64, 1,  3, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 1, 0, 128 },
+    { 0, 1, 1, 128,  96, 1,  2, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, COLUMNS, 2, 0, 1, 0, 128 },
+    { 0, 1, 1, 128,  64, 1,  3, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 0, 1, 0, 128 },
+    { 0, 1, 1, 128,  64, 1,  3, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 1, 0, 128 },
+    { 0, 1, 1, 128,  64, 1,  3, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 2, 1, 1, 0, 128 },
     { 0, 1, 1,  64,  64, 1,  2, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 1, 0, 128 },
     { 0, 1, 1,  64,  64, 1,  4, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 1, 0, 128 },
     { 0, 1, 1,  64, 128, 1,  2, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 1, 0, 128 },
@@ -182,7 +185,6 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     { 0, 1, 1,  64,  64, 1,  4, 1, COOPERATIVE, ALONE,  1,  8, ROUNDS, ROWS, 8, 1, 1, 0, 128 },
     { 0, 1, 1,  64,  64, 1,  4, 1, COOPERATIVE, ALONE,  1, 64, ROUNDS, ROWS, 8, 1, 1, 0, 128 },
     { 0, 1, 1,  64,  64, 1,  3, 1, COOPERATIVE, ALONE,  1,  1, RUNS,   ROWS, 8, 1, 1, 0, 128 },
-    { 1, 1, 1,  64,  16, 1,  6, 1, COOPERATIVE, ALONE,  1,  1, RUNS,   ROWS, 8, 1, 1, 0, 128 },
     { 1, 1, 1,  64,  32, 1,  5, 1, COOPERATIVE, ALONE,  1, 16, ROUNDS, ROWS, 8, 1, 1, 0, 128 },
 };
 // clang-format on
@@ -210,6 +212,9 @@ static const char *reject_type(const int *v, const struct mmt_variant *variant)
     if (!v[PROMOTE] == (is_f8(variant->type) || variant->type == MMT_F32))
         return "PROMOTE is for sums of f32 and of 8-bit floating-point numbers, and they "
                "need it";
+    if (variant->type == MMT_F32 && v[PROMOTE] != 1)
+        return "f32 promotes each slot, or would be less exact than multiply-adds are: "
+               "PROMOTE must be 1";
     if (variant->type == MMT_F32 && !(v[PACK_A] && v[PACK_B]))
         return "f32 is taken apart into three bf16 on the way to the workspace: PACK_A "
                "and PACK_B must be 1";
