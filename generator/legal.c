@@ -37,6 +37,11 @@ mmt_problem mmt_variant_element(const struct mmt_variant *variant)
     };
 }
 
+bool mmt_config_in_thirds(const struct mmt_config *config, mmt_type type)
+{
+    return config->template->macs && type == MMT_F32;
+}
+
 struct mmt_config mmt_config_settle(const struct mmt_config *config,
                                     const mmt_problem *problem,
                                     const struct mmt_caps *caps)

@@ -28,15 +28,12 @@ static double on_cpu(const struct mmt_load *load, double threads, double k,
 
 /* ---- a GPU: cycles of the busiest multiprocessor ----------------------------------- */
 
-/* Whether matrix units compute f32, each number as three of 16 bits. */
-static bool in_thirds(const struct mmt_config *config, const mmt_problem *problem)
-{
-    return config->template->macs && problem->type == MMT_F32;
-}
-
+/* Of an operand where a multiprocessor has it. */
 static double element_bytes(const struct mmt_config *config, const mmt_problem *problem)
 {
-    return in_thirds(config, problem) ? 2 : (double) mmt_type_size(problem->type);
+    return mmt_config_in_thirds(config, problem->type)
+               ? 2
+               : (double) mmt_type_size(problem->type);
 }
 
 /* What a block has to do. */
@@ -118,13 +115,15 @@ static double on_gpu(const struct share *s, const struct mmt_load *load,
     static const double l2_bytes = 64, memory_bytes = 18, latency = 800, launching = 3000,
                         around_tile = 1500;
     double size = element_bytes(config, problem), sms = fmax(caps->sms, 1);
-    double products = in_thirds(config, problem) ? 6 : 1;
+    double products = mmt_config_in_thirds(config, problem->type) ? 6 : 1;
     double lanes = or_else(config->template->macs, 128) * 4 / size / products;
     double cells = fmax(s->m * s->n / s->threads, 1);
     double feeding = 1 + (config->template->macs ? 3 : 1.5) / sqrt(cells);
     double rounds = fmax(1, s->blocks / s->fit);
     double compute = s->blocks * s->m * s->n * s->k / lanes * feeding * s->spill;
-    double tiles = in_thirds(config, problem) ? 3 : 1; /* of an operand at a depth */
+    double tiles = mmt_config_in_thirds(config, problem->type)
+                       ? 3
+                       : 1; /* of an operand at a depth */
     double fetch = s->blocks * (s->m + s->n) * s->k * size * tiles / l2_bytes;
     if (load->unaligned)
         fetch = fmax(fetch, one_by_one(s, size));

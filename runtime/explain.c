@@ -44,7 +44,7 @@ mmt_status mmt_explain(const struct mmt_profile *profile, const mmt_problem *pro
 {
     struct mmt_ranked ranked[MMT_MOST_RANKED];
     struct mmt_choice choice;
-    mmt_status status = mmt_select(profile, problem, caps, SIZE_MAX, &choice, err);
+    mmt_status status = mmt_select(profile, problem, caps, NULL, &choice, err);
 
     if (status != MMT_OK)
         return status;
@@ -53,7 +53,7 @@ mmt_status mmt_explain(const struct mmt_profile *profile, const mmt_problem *pro
     mmt_config_print(&choice.config, text);
     mmt_text_add(text, "\nwhy:    ");
     print_why(&choice, text);
-    int count = mmt_select_rank(profile, problem, caps, SIZE_MAX, ranked);
+    int count = mmt_select_rank(profile, problem, caps, NULL, ranked);
     mmt_text_addf(text, "\n\n%12s     %5s  %6s  %6s  %6s  %7s  %s\n", "expected", "ratio",
                   "waves", "blocks", "steps", "error", "kept kernel");
     for (int i = 0; i < count; i++)

@@ -94,24 +94,26 @@ static mmt_status choose(struct mmt_plan *plan, const mmt_profile *profile,
     if (profile && !options->foreign_profile && mmt_profile_foreign(profile, caps, why))
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
                         "%s; set foreign_profile to use it all the same", why);
-    return mmt_select(profile, &plan->problem, caps, options->max_workspace,
-                      &plan->choice, err);
+    const struct mmt_terms terms = { options->max_workspace, options->plain_f32 != 0 };
+    return mmt_select(profile, &plan->problem, caps, &terms, &plan->choice, err);
 }
 
 /* The kernel for operands that the chosen one cannot take: the same configuration's, or
  * where it has none that of the best one for rows that are aligned nowhere. Few programs
  * come there, and none shall find room for it: it has the chosen one's workspace. */
 static mmt_status build_any(struct mmt_plan *plan, const mmt_profile *profile,
-                            mmt_error *err)
+                            const mmt_plan_options *options, mmt_error *err)
 {
+    struct mmt_terms terms = { .plain_f32 = options->plain_f32 != 0 };
     struct mmt_choice other = { .config = plan->choice.config };
     mmt_problem odd = plan->problem;
     mmt_status status = MMT_OK;
 
     odd.lda++, odd.ldb++, odd.ldc++;
-    if (!mmt_config_has_any(&other.config, &plan->problem))
-        status = mmt_select(profile, &odd, &plan->device->caps,
-                            mmt_kernel_workspace(plan->aligned), &other, err);
+    if (!mmt_config_has_any(&other.config, &plan->problem)) {
+        terms.max_workspace = mmt_kernel_workspace(plan->aligned);
+        status = mmt_select(profile, &odd, &plan->device->caps, &terms, &other, err);
+    }
     if (status == MMT_OK)
         status = mmt_kernel_create(plan->device, &other.config, &plan->problem, false,
                                    &plan->any, err);
@@ -131,7 +133,7 @@ static mmt_status build(struct mmt_plan *plan, const mmt_profile *profile,
         status = mmt_kernel_create(plan->device, config, &plan->problem, true,
                                    &plan->aligned, err);
     if (status == MMT_OK && !(plan->aligned && options->aligned_only))
-        status = build_any(plan, profile, err);
+        status = build_any(plan, profile, options, err);
     return status;
 }
 

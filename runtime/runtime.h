@@ -75,11 +75,17 @@ struct mmt_choice {
     double residual;     /* for MMT_CHOICE_COST: the usual error of its cost, as a part */
 };
 
-/* Chooses for a normalised problem; profile may be NULL. Under 10 us for a profile of
- * usual size. Configurations that the device or the workspace cap rules out are passed
+/* What a program asks of a kernel besides the right answer. */
+struct mmt_terms {
+    size_t max_workspace; /* bytes; SIZE_MAX: any */
+    bool plain_f32;       /* f32 by multiply-adds of f32 alone */
+};
+
+/* Chooses for a normalised problem; profile and terms may be NULL. Under 10 us for a
+ * profile of usual size. Configurations that the device or the terms rule out are passed
  * over. MMT_ERROR_UNSUPPORTED where nothing serves. */
 mmt_status mmt_select(const struct mmt_profile *profile, const mmt_problem *problem,
-                      const struct mmt_caps *caps, size_t max_workspace,
+                      const struct mmt_caps *caps, const struct mmt_terms *terms,
                       struct mmt_choice *out, mmt_error *err);
 
 /* One kept kernel and what it is expected to take. */
@@ -93,7 +99,7 @@ enum { MMT_MOST_RANKED = 16 };
 /* The kept kernels with a fitted cost that serve the problem, the fastest first; returns
  * how many. This is what mmt_select chooses from where the very problem was not tuned. */
 int mmt_select_rank(const struct mmt_profile *profile, const mmt_problem *problem,
-                    const struct mmt_caps *caps, size_t max_workspace,
+                    const struct mmt_caps *caps, const struct mmt_terms *terms,
                     struct mmt_ranked ranked[MMT_MOST_RANKED]);
 
 /* Adds, for people: what mmt_select chooses for a normalised problem and why, then the

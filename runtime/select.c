@@ -27,24 +27,29 @@ static double distance(const mmt_problem *a, const mmt_problem *b)
     return m * m + n * n + k * k + batch * batch + 1e-3 * (gaps + ends);
 }
 
-/* NULL if the device, the shape and the cap on workspace allow this configuration. */
+/* NULL if the device, the shape and the terms allow this configuration. */
 static bool usable(const struct mmt_config *config, const mmt_problem *problem,
-                   const struct mmt_caps *caps, size_t max_workspace)
+                   const struct mmt_caps *caps, const struct mmt_terms *terms)
 {
     struct mmt_launches launches = { 0 };
 
     if (mmt_config_refuse(config, problem, caps))
         return false;
-    if (max_workspace == SIZE_MAX)
+    if (!terms)
+        return true;
+    if (terms->plain_f32 && mmt_config_in_thirds(config, problem->type))
+        return false;
+    if (terms->max_workspace == SIZE_MAX)
         return true;
     mmt_config_launch(config, problem, caps, &launches);
-    return launches.workspace <= max_workspace;
+    return launches.workspace <= terms->max_workspace;
 }
 
 /* The entry of the nearest shape that was tuned here, NULL where there is none. */
 static const struct mmt_entry *nearest(const struct mmt_profile *profile,
                                        const mmt_problem *problem,
-                                       const struct mmt_caps *caps, size_t max_workspace)
+                                       const struct mmt_caps *caps,
+                                       const struct mmt_terms *terms)
 {
     const struct mmt_entry *best = NULL;
     double least = INFINITY;
@@ -54,7 +59,7 @@ static const struct mmt_entry *nearest(const struct mmt_profile *profile,
         if (entry->source[0] || !same_kind(&entry->problem, problem))
             continue;
         double d = distance(&entry->problem, problem);
-        if (d < least && usable(&entry->config, problem, caps, max_workspace)) {
+        if (d < least && usable(&entry->config, problem, caps, terms)) {
             least = d;
             best = entry;
         }
@@ -113,15 +118,14 @@ static bool is_rival(const struct mmt_kept *kept, const mmt_problem *problem)
 
 static int rank(const struct mmt_profile *profile, const struct mmt_entry *near,
                 const mmt_problem *problem, const struct mmt_caps *caps,
-                size_t max_workspace, struct mmt_ranked ranked[MMT_MOST_RANKED])
+                const struct mmt_terms *terms, struct mmt_ranked ranked[MMT_MOST_RANKED])
 {
     double trust = near ? trust_in(near, problem) : 0;
     int count = 0;
 
     for (size_t i = 0; profile && i < profile->num_kept && count < MMT_MOST_RANKED; i++) {
         const struct mmt_kept *kept = &profile->kept[i];
-        if (!is_rival(kept, problem) ||
-            !usable(&kept->config, problem, caps, max_workspace))
+        if (!is_rival(kept, problem) || !usable(&kept->config, problem, caps, terms))
             continue;
         double seconds = mmt_cost_predict(kept, problem, caps);
         if (trust > 0.01)
@@ -132,11 +136,11 @@ static int rank(const struct mmt_profile *profile, const struct mmt_entry *near,
 }
 
 int mmt_select_rank(const struct mmt_profile *profile, const mmt_problem *problem,
-                    const struct mmt_caps *caps, size_t max_workspace,
+                    const struct mmt_caps *caps, const struct mmt_terms *terms,
                     struct mmt_ranked ranked[MMT_MOST_RANKED])
 {
-    const struct mmt_entry *near = nearest(profile, problem, caps, max_workspace);
-    return rank(profile, near, problem, caps, max_workspace, ranked);
+    const struct mmt_entry *near = nearest(profile, problem, caps, terms);
+    return rank(profile, near, problem, caps, terms, ranked);
 }
 
 /* ---- choosing -----------------------------------------------------------------------
@@ -146,7 +150,7 @@ int mmt_select_rank(const struct mmt_profile *profile, const mmt_problem *proble
  * takes by far: one that leaves most multiprocessors idle may take fifty times as long.
  * Returns the estimate, INFINITY where there is none. */
 static double find_seed(const struct mmt_template *template, const mmt_problem *problem,
-                        const struct mmt_caps *caps, size_t max_workspace,
+                        const struct mmt_caps *caps, const struct mmt_terms *terms,
                         struct mmt_config *out)
 {
     const double far = caps->kind == MMT_CPU ? 2 : 1.25;
@@ -156,7 +160,7 @@ static double find_seed(const struct mmt_template *template, const mmt_problem *
         struct mmt_config config = { .template = template };
         memcpy(config.values, template->seeds[s],
                (size_t) template->num_knobs * sizeof(int));
-        if (!usable(&config, problem, caps, max_workspace))
+        if (!usable(&config, problem, caps, terms))
             continue;
         double estimate = mmt_cost_estimate(&config, problem, caps);
         if (estimate <= best / far) {
@@ -170,19 +174,19 @@ static double find_seed(const struct mmt_template *template, const mmt_problem *
 /* The default's template, or, on a GPU, one that is estimated at half of it; or where its
  * workspace is more than the cap, the next. */
 static bool find_default(const mmt_problem *problem, const struct mmt_caps *caps,
-                         size_t max_workspace, struct mmt_config *out)
+                         const struct mmt_terms *terms, struct mmt_config *out)
 {
     struct mmt_config usual;
     if (!mmt_config_default(problem, caps, &usual))
         return false;
-    double best = find_seed(usual.template, problem, caps, max_workspace, out);
+    double best = find_seed(usual.template, problem, caps, terms, out);
     for (int t = 0; mmt_templates[t]; t++) {
         const struct mmt_template *template = mmt_templates[t];
         struct mmt_config other;
         bool meant = caps->kind == MMT_GPU && mmt_config_meant(template, problem, caps);
         if (isfinite(best) && !meant)
             continue;
-        double estimate = find_seed(template, problem, caps, max_workspace, &other);
+        double estimate = find_seed(template, problem, caps, terms, &other);
         if (isfinite(estimate) && estimate <= best / 2) {
             best = estimate;
             *out = other;
@@ -227,16 +231,16 @@ static void choose_ranked(const struct mmt_ranked *ranked, int count,
 }
 
 mmt_status mmt_select(const struct mmt_profile *profile, const mmt_problem *problem,
-                      const struct mmt_caps *caps, size_t max_workspace,
+                      const struct mmt_caps *caps, const struct mmt_terms *terms,
                       struct mmt_choice *out, mmt_error *err)
 {
-    const struct mmt_entry *near = nearest(profile, problem, caps, max_workspace);
+    const struct mmt_entry *near = nearest(profile, problem, caps, terms);
     struct mmt_ranked ranked[MMT_MOST_RANKED];
     int count = 0;
 
     *out = (struct mmt_choice){ .why = MMT_CHOICE_DEFAULT };
     if (!near || !mmt_problem_equal(&near->problem, problem))
-        count = rank(profile, near, problem, caps, max_workspace, ranked);
+        count = rank(profile, near, problem, caps, terms, ranked);
     if (count && !stands_apart(near, problem, ranked, count)) {
         choose_ranked(ranked, count, out);
         return MMT_OK;
@@ -245,12 +249,13 @@ mmt_status mmt_select(const struct mmt_profile *profile, const mmt_problem *prob
         choose_entry(near, problem, out);
         return MMT_OK;
     }
-    if (find_default(problem, caps, max_workspace, &out->config))
+    if (find_default(problem, caps, terms, &out->config))
         return MMT_OK;
     if (problem->type == MMT_F64 && !caps->f64)
         return mmt_fail(err, MMT_ERROR_UNSUPPORTED, "%s has no double precision",
                         caps->name);
     return mmt_fail(err, MMT_ERROR_UNSUPPORTED,
                     "no template serves %s on %s with at most %zu bytes of workspace",
-                    mmt_type_name(problem->type), caps->name, max_workspace);
+                    mmt_type_name(problem->type), caps->name,
+                    terms ? terms->max_workspace : SIZE_MAX);
 }

@@ -207,7 +207,7 @@ static void add_losses(const struct mmt_profile *profile, double *to_kept, doubl
         mmt_problem problem = made_up_any_shape();
         struct mmt_choice choice;
         mmt_error err;
-        CHECK_OK(mmt_select(profile, &problem, &caps, SIZE_MAX, &choice, &err), err);
+        CHECK_OK(mmt_select(profile, &problem, &caps, NULL, &choice, &err), err);
         double best = INFINITY, kept = INFINITY;
         for (int i = 0; i < KERNELS; i++)
             best = fmin(best, true_seconds(&laws[i].config, &problem));
@@ -331,7 +331,7 @@ static void test_speed(void)
         mmt_problem problem = made_up_any_shape();
         double start = now();
         for (int i = 0; i < CALLS; i++)
-            mmt_select(profile, &problem, &caps, SIZE_MAX, &choice, &err);
+            mmt_select(profile, &problem, &caps, NULL, &choice, &err);
         least = fmin(least, (now() - start) / CALLS);
     }
     printf("a choice takes %.2f us\n", least * 1e6);
@@ -349,7 +349,7 @@ static int reason(const struct mmt_profile *profile, int64_t m, int64_t n, int64
     struct mmt_choice choice = { 0 };
     mmt_problem problem = made_up_shape(m, n, k);
     mmt_error err;
-    CHECK_OK(mmt_select(profile, &problem, &caps, SIZE_MAX, &choice, &err), err);
+    CHECK_OK(mmt_select(profile, &problem, &caps, NULL, &choice, &err), err);
     *config = choice.config;
     return (int) choice.why;
 }
@@ -421,7 +421,7 @@ static void test_explain(void)
     mmt_error err;
 
     CHECK_OK(mmt_explain(profile, &problem, &caps, &text, &err), err);
-    CHECK_OK(mmt_select(profile, &problem, &caps, SIZE_MAX, &choice, &err), err);
+    CHECK_OK(mmt_select(profile, &problem, &caps, NULL, &choice, &err), err);
     mmt_text_add(&chosen, "chosen: ");
     mmt_config_print(&choice.config, &chosen);
     CHECK(strstr(mmt_text_string(&text), chosen.data));

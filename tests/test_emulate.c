@@ -375,6 +375,21 @@ static void check_faults(void)
 
 /* ---- who is chosen --------------------------------------------------------------- */
 
+/* f32 has tensor cores, too, unless a program wants it plain. */
+static void check_default_f32(const struct shape *shape, const struct mmt_caps *hopper)
+{
+    const struct mmt_terms plain = { .max_workspace = SIZE_MAX, .plain_f32 = true };
+    const struct mmt_variant variant = variant_at(MMT_F32, 0);
+    const mmt_problem problem = make_problem(shape, &variant);
+    struct mmt_choice choice;
+    mmt_error err = { 0 };
+
+    CHECK_OK(mmt_select(NULL, &problem, hopper, NULL, &choice, &err), err);
+    CHECK_EQ_STR(choice.config.template->name, "wgmma");
+    CHECK_OK(mmt_select(NULL, &problem, hopper, &plain, &choice, &err), err);
+    CHECK(!mmt_config_in_thirds(&choice.config, MMT_F32));
+}
+
 /* Without a profile another kernel is first, which packs rows that its copy engine cannot
  * take; where there is no workspace for that, as beside a kernel that needs none, it is
  * this one. */
@@ -392,10 +407,12 @@ static void check_default(void)
         const struct shape shape = { 2048, 2048, 2048, odd ? 1 : 16, 1 };
         const struct mmt_variant variant = variant_at(MMT_BF16, 0);
         const mmt_problem problem = make_problem(&shape, &variant);
-        CHECK_OK(mmt_select(NULL, &problem, &hopper, SIZE_MAX, &choice, &err), err);
+        CHECK_OK(mmt_select(NULL, &problem, &hopper, NULL, &choice, &err), err);
         CHECK_EQ_STR(choice.config.template->name, "wgmma");
-        CHECK_OK(mmt_select(NULL, &problem, &hopper, 0, &choice, &err), err);
+        const struct mmt_terms no_workspace = { .max_workspace = 0 };
+        CHECK_OK(mmt_select(NULL, &problem, &hopper, &no_workspace, &choice, &err), err);
         CHECK_EQ_STR(choice.config.template->name, odd ? "mma" : "wgmma");
+        check_default_f32(&shape, &hopper);
     }
     mmt_device_close(device);
 }

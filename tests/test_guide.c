@@ -163,7 +163,8 @@ static struct mmt_config untuned(const mmt_problem *problem, size_t max_workspac
     struct mmt_caps caps = gpu();
     struct mmt_choice choice = { 0 };
     mmt_error err;
-    CHECK_OK(mmt_select(NULL, problem, &caps, max_workspace, &choice, &err), err);
+    const struct mmt_terms terms = { .max_workspace = max_workspace };
+    CHECK_OK(mmt_select(NULL, problem, &caps, &terms, &choice, &err), err);
     CHECK(choice.why == MMT_CHOICE_DEFAULT);
     return choice.config;
 }

@@ -60,7 +60,7 @@ static const char *chosen(const struct mmt_profile *profile, const mmt_problem *
     struct mmt_text printed = { 0 };
     mmt_error err;
 
-    if (!CHECK_OK(mmt_select(profile, problem, &caps, SIZE_MAX, &choice, &err), err))
+    if (!CHECK_OK(mmt_select(profile, problem, &caps, NULL, &choice, &err), err))
         return "";
     mmt_config_print(&choice.config, &printed);
     snprintf(text, sizeof text, "%s", mmt_text_string(&printed));
@@ -140,7 +140,7 @@ static void test_no_double(void)
 
     caps.f64 = false;
     snprintf(caps.name, sizeof caps.name, "a card without doubles");
-    CHECK_FAILS(mmt_select(NULL, &problem, &caps, SIZE_MAX, &choice, &err), err,
+    CHECK_FAILS(mmt_select(NULL, &problem, &caps, NULL, &choice, &err), err,
                 MMT_ERROR_UNSUPPORTED, "double precision");
 }
 
@@ -480,6 +480,31 @@ static void test_packed(mmt_device *device)
     free_args(device, &args);
 }
 
+/* f32 has three bf16 in the workspace for each number, of every matrix of the batch. */
+static void test_thirds(mmt_device *device)
+{
+    mmt_problem problem = mmt_gemm_problem(MMT_F32, 100, 72, 61);
+    mmt_plan_options options = mmt_plan_defaults();
+    mmt_args args = args_of(device, 2 * 100 * 100 * 4);
+    mmt_error err = { 0 };
+    problem.batch = 2;
+    options.configuration = "wgmma TILE_M=64 TILE_N=32 CONSUMERS=1 CLUSTER=1x1 STAGES=2 "
+                            "STORE_SLOTS=0 PACK_A=1 PACK_B=1 PROMOTE=1";
+
+    mmt_plan *plan = mmt_plan_create(device, NULL, &problem, &options, &err);
+    if (!CHECK_OK(plan ? MMT_OK : err.status, err))
+        return;
+    size_t bytes = mmt_plan_workspace(plan), one_a = 2 * 3 * 100 * 64;
+    CHECK_EQ_INT(bytes, (2 * one_a + 127) / 128 * 128 + 2 * 2 * 3 * 72 * 64);
+    CHECK_OK(mmt_buffer_create(device, bytes, &args.workspace, &err), err);
+    unsigned long long before = mmt_null_launches(device);
+    CHECK_OK(mmt_execute(plan, &args, NULL, &err), err);
+    CHECK(mmt_null_launches(device) == before + 3);
+    mmt_buffer_free(device, args.workspace);
+    mmt_plan_free(plan);
+    free_args(device, &args);
+}
+
 static void test_wgmma(void)
 {
     mmt_error err = { 0 };
@@ -490,6 +515,7 @@ static void test_wgmma(void)
     }
     test_aligned_only(device);
     test_packed(device);
+    test_thirds(device);
     mmt_device_close(device);
 }
 

@@ -207,7 +207,7 @@ static mmt_status do_shape(const struct request *request, struct mmt_tuning *t,
     struct mmt_config fresh;
     bool found = false;
     mmt_status status =
-        mmt_select(profile, &out->problem, &t->caps, SIZE_MAX, &out->choice, err);
+        mmt_select(profile, &out->problem, &t->caps, NULL, &out->choice, err);
     if (status != MMT_OK)
         return status;
     int kept = list_kept(profile, &t->caps, out), count = kept;

@@ -279,6 +279,11 @@ typedef struct mmt_plan_options {
     int foreign_profile; /* nonzero: use the profile although another device made it */
     int aligned_only;    /* nonzero: a promise that operands start at multiples of 16
                           * bytes; spares the building of a second kernel */
+    int plain_f32;       /* nonzero: f32 by multiply-adds of f32 alone. Else tensor cores
+                          * may compute it, where they are of sm_90a: each number as three
+                          * of bf16, six products for one. C is then nearer to the exact
+                          * product, and infinities and NaN are where they would be; but
+                          * of numbers below 2^-109 what is below 2^-134 is lost */
 } mmt_plan_options;
 
 MMT_API mmt_plan_options mmt_plan_defaults(void);
