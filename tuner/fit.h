@@ -26,9 +26,9 @@ mmt_status mmt_fit_cost(const struct mmt_config *config, const struct mmt_caps *
                         struct mmt_cost *out, mmt_error *err);
 
 /* Replaces profile->kept: for each type and transposes that the samples are of, at most
- * MMT_FIT_MOST_KEPT configurations, chosen so that the mean loss over the samples'
- * problems and a tenth of the worst are least, each with its fitted cost. profile->caps
- * must be filled in. Of several samples of one configuration and problem the last counts.
+ * MMT_FIT_MOST_KEPT configurations, chosen so that the worst loss over the samples'
+ * problems is least, then the mean, each with its fitted cost. profile->caps must be
+ * filled in. Of several samples of one configuration and problem the last counts.
  * Times that are missing are predicted where the configuration was timed on enough
  * problems. */
 mmt_status mmt_fit_kept(struct mmt_profile *profile, const struct mmt_fit_sample *samples,

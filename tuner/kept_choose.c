@@ -4,15 +4,12 @@
 
 #include "tuner/fit.h"
 
-/* How good a set of kernels is: problems that nobody serves, then what is lost. */
+/* How good a set of kernels is: problems that nobody serves, then the worst loss, then
+ * the mean. */
 struct merit {
     int unserved;
     double worst, mean;
 };
-
-/* The worst loss counts besides the mean as if it were so much of all problems. Alone, it
- * would let one that no kernel but its own serves well decide for all others. */
-static const double share_of_worst = 0.1;
 
 /* What is no difference between two sets: a kernel that gains less is not worth keeping.
  */
@@ -52,16 +49,13 @@ static struct merit merit_of(const struct choice *choice, int extra, int instead
     return merit;
 }
 
-static double lost(const struct merit *merit)
-{
-    return merit->mean + share_of_worst * merit->worst;
-}
-
 static bool better(const struct merit *a, const struct merit *b, double by)
 {
     if (a->unserved != b->unserved)
         return a->unserved < b->unserved;
-    return lost(a) < lost(b) - by;
+    if (fabs(a->worst - b->worst) > by)
+        return a->worst < b->worst;
+    return a->mean < b->mean - by;
 }
 
 static bool covered(const struct choice *choice, int col, double tolerance)
