@@ -20,6 +20,7 @@
  *   MMT_ARG_WORKSPACE     GLOBAL real *, long start
  *   MMT_ARG_BATCH         int: the matrices of this launch, for kernels of which a block
  *                         computes several
+ *   MMT_ARG_PARTS         int: the launch's `parts`, for a kernel that adds them up
  *   MMT_ARG_MAP_A, _B, _C const __grid_constant__ struct of 128 bytes, aligned to 64:
  * what the copy engine of newer NVIDIA cards is told of the matrix as it is stored, in
  * three dimensions: along a row, down the rows, the batch. The launch states the box that
@@ -40,6 +41,7 @@ enum mmt_arg {
     MMT_ARG_BIAS,
     MMT_ARG_WORKSPACE,
     MMT_ARG_BATCH,
+    MMT_ARG_PARTS,
     MMT_ARG_MAP_A,
     MMT_ARG_MAP_B,
     MMT_ARG_MAP_C,
@@ -78,6 +80,7 @@ struct mmt_launch {
     size_t shared;         /* bytes of dynamic shared memory (CUDA); also what an
                             * OpenCL text declares as local memory */
     struct mmt_box box[3]; /* of A, B and C, where there are maps of them */
+    int parts;             /* of k, whose sums are in the workspace: MMT_ARG_PARTS */
     int64_t tiles; /* of C, where blocks that stay share them and cut the last of them
                     * along k into equal runs; else 0 */
     bool stays;    /* a block computes one tile after another, so that the grid may

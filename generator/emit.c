@@ -76,6 +76,8 @@ static void add_knobs(const struct mmt_config *config, struct mmt_text *text)
         mmt_text_addf(text, "#define %s %d", knob->name, config->values[i]);
         if (knob->names)
             mmt_text_addf(text, "  // %s", mmt_config_value(config, i, buffer));
+        if (knob->counted && config->values[i] > 1)
+            mmt_text_add(text, "  // or more: the launch tells");
         mmt_text_add(text, "\n");
     }
 }
@@ -123,8 +125,9 @@ mmt_status mmt_emit(const struct mmt_config *config, const struct mmt_variant *v
     const mmt_problem element = mmt_variant_element(variant);
     const struct mmt_caps any = { .kind = kind, .dialect = dialect };
     const struct mmt_config settled = mmt_config_settle(config, &element, &any);
-    add_title(&settled, variant, text);
-    add_definitions(&settled, variant, kind, text);
+    const struct mmt_config seen = mmt_config_in_text(&settled);
+    add_title(&seen, variant, text);
+    add_definitions(&seen, variant, kind, text);
     status = add_file(prelude_of(dialect), text, err);
     if (!status)
         status = add_file("numbers.h", text, err);

@@ -57,6 +57,10 @@ struct mmt_config mmt_config_settle(const struct mmt_config *config,
 /* Whether matrix units compute this f32, each number as three of bf16 (wgmma.cu). */
 bool mmt_config_in_thirds(const struct mmt_config *config, mmt_type type);
 
+/* A settled configuration as its texts see it. Those of which this is the same share
+ * their texts, whatever their launches are. */
+struct mmt_config mmt_config_in_text(const struct mmt_config *settled);
+
 /* The launches of one execution of a normalised problem that is not empty. */
 void mmt_config_launch(const struct mmt_config *config, const mmt_problem *problem,
                        const struct mmt_caps *caps, struct mmt_launches *out);

@@ -52,6 +52,15 @@ struct mmt_config mmt_config_settle(const struct mmt_config *config,
     return settled;
 }
 
+struct mmt_config mmt_config_in_text(const struct mmt_config *settled)
+{
+    struct mmt_config seen = *settled;
+    for (int i = 0; i < seen.template->num_knobs; i++)
+        if (seen.template->knobs[i].counted && seen.values[i] > 2)
+            seen.values[i] = 2;
+    return seen;
+}
+
 void mmt_config_launch(const struct mmt_config *config, const mmt_problem *problem,
                        const struct mmt_caps *caps, struct mmt_launches *out)
 {

@@ -442,8 +442,8 @@ static mmt_status add_map(struct values *v, const struct mmt_kernel *kernel,
 
 /* `batch` matrices from `first` on are what this launch computes. */
 static void add_argument(struct values *v, const struct mmt_kernel *kernel,
-                         enum mmt_arg arg, const mmt_args *args, int64_t first,
-                         int64_t batch)
+                         const struct mmt_launch *launch, enum mmt_arg arg,
+                         const mmt_args *args, int64_t first, int64_t batch)
 {
     const mmt_problem *p = &kernel->problem;
     const bool given = !args->scalars.handle; /* else they may be anything */
@@ -489,6 +489,9 @@ static void add_argument(struct values *v, const struct mmt_kernel *kernel,
     case MMT_ARG_BATCH:
         add_i32(v, batch);
         return;
+    case MMT_ARG_PARTS:
+        add_i32(v, launch->parts);
+        return;
     case MMT_ARG_MAP_A:
     case MMT_ARG_MAP_B:
     case MMT_ARG_MAP_C:
@@ -509,7 +512,7 @@ static mmt_status gather(struct values *v, const struct mmt_kernel *kernel,
         if (*arg >= MMT_ARG_MAP_A && *arg <= MMT_ARG_MAP_C)
             status = add_map(v, kernel, launch, *arg, args, first, batch, err);
         else
-            add_argument(v, kernel, *arg, &own, first, batch);
+            add_argument(v, kernel, launch, *arg, &own, first, batch);
     }
     return status;
 }

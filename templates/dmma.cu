@@ -34,7 +34,7 @@
 // Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), SPLIT_K * CLUSTER,
 // batch); then mmt_add_parts where SPLIT_K > 1. Where blocks stay: grid (blocks, 1,
 // batch); then mmt_add_runs where DEAL is RUNS. Helpers: ptx.h,
-// hopper.h, tiles.h, runs.h, dmma_tile.h.
+// hopper.h, parts.h, grid.h, tiles.h, runs.h, dmma_tile.h.
 
 #ifndef TILE_M
 #define TILE_M 128            // rows of C per block
@@ -70,7 +70,7 @@
 #define CLUSTER 1             // blocks that share a tile of C and each other's memory
 #endif
 #ifndef SPLIT_K
-#define SPLIT_K 1             // such clusters that share a tile of C
+#define SPLIT_K 1             // such clusters that share a tile of C: 1, or 2 for any more
 #endif
 #ifndef SYNC
 #define SYNC 0                // warps hand stages on by 0 a barrier of the block, 1 two

@@ -46,6 +46,10 @@ static inline const char *mmt_gemm_reject(int x, int y, size_t shared,
 /* ---- blocks that share a tile of C, as tiles.h has it: the knob SPLIT_K -----
  */
 
+#define MMT_GEMM_KNOB_PARTS(what, ...)                                                   \
+    {                                                                                    \
+        "SPLIT_K", what, MMT_COUNT_VALUES(__VA_ARGS__), { __VA_ARGS__ }, .counted = true \
+    }
 #define MMT_GEMM_PARTS 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256
 
 /* Partial sums stay in the cache until they are added up, and more blocks than that serve
@@ -68,20 +72,21 @@ static inline const char *mmt_gemm_refuse_parts(int parts, const mmt_problem *p)
                : NULL;
 }
 
-static inline int mmt_gemm_adders_x(int parts)
-{
-    return parts > 16 ? 32 : 64;
-}
+enum { MMT_GEMM_ADDERS = 128 }; /* threads of a block that adds parts up */
 
-static inline int mmt_gemm_adders_y(int parts)
+/* Of these, how many share an element's parts, eight each. */
+static inline int mmt_gemm_sharers(int parts)
 {
-    return (int) mmt_gemm_pieces(parts, 8);
+    enum { EACH = 8, MOST = 16 };
+    int sharers = 1;
+    while (sharers < MOST && sharers * EACH < parts)
+        sharers *= 2;
+    return sharers;
 }
 
 static inline const char *mmt_gemm_reject_parts(int parts, const struct mmt_caps *caps)
 {
-    return parts > 1 && mmt_gemm_reject(mmt_gemm_adders_x(parts),
-                                        mmt_gemm_adders_y(parts), 0, caps)
+    return parts > 1 && mmt_gemm_reject(MMT_GEMM_ADDERS, 1, 0, caps)
                ? "SPLIT_K needs more threads to add its parts up than a block may have"
                : NULL;
 }
@@ -92,13 +97,13 @@ static inline void mmt_gemm_split(int parts, const mmt_problem *p,
                                   struct mmt_launches *out)
 {
     static const enum mmt_arg args[] = {
-        MMT_ARG_M, MMT_ARG_N,         MMT_ARG_ALPHA, MMT_ARG_BETA, MMT_ARG_SCALARS,
-        MMT_ARG_C, MMT_ARG_WORKSPACE, MMT_ARG_BIAS,  MMT_ARG_END,
+        MMT_ARG_M,       MMT_ARG_N, MMT_ARG_PARTS,     MMT_ARG_ALPHA, MMT_ARG_BETA,
+        MMT_ARG_SCALARS, MMT_ARG_C, MMT_ARG_WORKSPACE, MMT_ARG_BIAS,  MMT_ARG_END,
     };
     const size_t size = mmt_type_size(p->type);
     const int64_t sums = p->m * mmt_gemm_partial_ld(p);
-    const int x = mmt_gemm_adders_x(parts), y = mmt_gemm_adders_y(parts);
-    const int64_t blocks = mmt_gemm_pieces(sums, 16 / (int) size * x);
+    const int width = MMT_GEMM_ADDERS / mmt_gemm_sharers(parts);
+    const int64_t blocks = mmt_gemm_pieces(sums, 16 / (int) size * width);
 
     if (parts == 1)
         return;
@@ -107,7 +112,8 @@ static inline void mmt_gemm_split(int parts, const mmt_problem *p,
         .entry = "mmt_add_parts",
         .args = args,
         .grid = { (unsigned) blocks, 1, (unsigned) p->batch },
-        .block = { (unsigned) x, (unsigned) y, 1 },
+        .block = { MMT_GEMM_ADDERS, 1, 1 },
+        .parts = parts,
         .waits = true,
     };
     out->workspace = (size_t) (sums * p->batch * parts) * size;

@@ -4,6 +4,9 @@
 #ifndef CLUSTER
 #define CLUSTER 1             // blocks along y that add their parts up before they store
 #endif                        // them as one
+#ifndef PARTS
+#define PARTS SPLIT_K         // of k that leave their sums in the workspace
+#endif
 
 DEVICE_FN int smaller(int a, int b)
 {
@@ -32,17 +35,17 @@ DEVICE_FN void find_tile(int m, int n, int *row, int *column)
     place_tile(BLOCK_X, m, n, row, column);
 }
 
-// Where the part-th of SPLIT_K * CLUSTER parts of k begins: all have the same whole number
+// Where the part-th of PARTS * CLUSTER parts of k begins: all have the same whole number
 // of tiles or one more. Of a k with fewer tiles than that, some are empty.
 DEVICE_FN int part_start(int part, int k)
 {
     const wide tiles = ((wide) k + TILE_K - 1) / TILE_K;
-    const wide start = tiles * part / (SPLIT_K * CLUSTER) * TILE_K;
+    const wide start = tiles * part / (PARTS * CLUSTER) * TILE_K;
     return start < k ? (int) start : k;
 }
 
 // Blocks that share a tile leave the sums of their parts of k in the workspace: for each
-// matrix of the batch SPLIT_K matrices like C, with rows of a multiple of 4 elements.
+// matrix of the batch PARTS matrices like C, with rows of a multiple of 4 elements.
 DEVICE_FN int partial_ld(int n)
 {
     return (n + 3) / 4 * 4;
@@ -51,6 +54,6 @@ DEVICE_FN int partial_ld(int n)
 DEVICE_FN GLOBAL real *partial_at(GLOBAL real *workspace, int m, int n, int row,
                                   int column)
 {
-    const wide part = (wide) BLOCK_Z * SPLIT_K + BLOCK_Y / CLUSTER;
+    const wide part = (wide) BLOCK_Z * PARTS + BLOCK_Y / CLUSTER;
     return workspace + (part * m + row) * partial_ld(n) + column;
 }

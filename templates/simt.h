@@ -48,7 +48,7 @@ static const char *const mmt_simt_orders[] = {
                        16),                                                              \
     [MIN_BLOCKS] = MMT_KNOB("MIN_BLOCKS", "least blocks on a multiprocessor", 1, 2, 3,   \
                             4),                                                          \
-    [SPLIT_K] = MMT_KNOB("SPLIT_K", "blocks that share a tile of C", MMT_GEMM_PARTS),    \
+    [SPLIT_K] = MMT_GEMM_KNOB_PARTS("blocks that share a tile of C", MMT_GEMM_PARTS),    \
     [DEAL] = { "DEAL",                                                                   \
                "a block's work: a tile, one after the other, or runs of the rest, too",      \
                3, { TILES, ROUNDS, RUNS }, mmt_simt_deals }

@@ -19,8 +19,8 @@
 //
 // Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), SPLIT_K, batch); then
 // mmt_add_parts where SPLIT_K > 1. Where blocks stay: grid (blocks, 1, batch); then
-// mmt_add_runs where DEAL is RUNS. Helpers: ptx.h, grid.h, tiles.h, runs.h, vectors.h,
-// register_tile.h.
+// mmt_add_runs where DEAL is RUNS. Helpers: ptx.h, parts.h, grid.h, tiles.h,
+// runs.h, vectors.h, register_tile.h.
 
 #ifndef TILE_M
 #define TILE_M 128            // rows of C per block
@@ -63,7 +63,7 @@
 #define MIN_BLOCKS 1          // blocks that a multiprocessor should hold at least
 #endif
 #ifndef SPLIT_K
-#define SPLIT_K 1             // blocks that share a tile of C
+#define SPLIT_K 1             // blocks that share a tile of C: 1, or 2 for any more
 #endif
 #ifndef DEAL
 #define DEAL 0                // blocks get 0 one tile, 1 one after the other, 2 equal runs

@@ -16,7 +16,7 @@ enum {
 };
 
 enum { ROWS, COLUMNS, EITHER };
-enum { LONGEST_SHORT = 16, ADD_THREADS = 128 };
+enum { LONGEST_SHORT = 16 };
 
 static const char *const sides[] = { "rows", "columns", "either" };
 
@@ -38,8 +38,8 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
     [VECTOR] = MMT_KNOB("VECTOR", "elements of the long operand per load", 1, 2, 4),
     [TILE_K] = MMT_KNOB("TILE_K", "depth of the short operand in shared memory", 64, 128,
                         256, 512, 1024, 2048, 4096),
-    [SPLIT_K] = MMT_KNOB("SPLIT_K", "parts of k at most, each for blocks of its own", 1,
-                         2, 4, 8, 16, 32, 64),
+    [SPLIT_K] = MMT_GEMM_KNOB_PARTS("parts of k at most, each for blocks of its own", 1,
+                                    2, 4, 8, 16, 32, 64),
     [MIN_BLOCKS] =
         MMT_KNOB("MIN_BLOCKS", "least blocks on a multiprocessor", 1, 2, 3, 4, 6, 8),
 };
@@ -247,12 +247,13 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
                                          MMT_ARG_A,         MMT_ARG_B,    MMT_ARG_C,
                                          MMT_ARG_WORKSPACE, MMT_ARG_END };
     static const enum mmt_arg add_args[] = {
-        MMT_ARG_M,       MMT_ARG_N, MMT_ARG_K,         MMT_ARG_ALPHA, MMT_ARG_BETA,
+        MMT_ARG_M,       MMT_ARG_N, MMT_ARG_PARTS,     MMT_ARG_ALPHA, MMT_ARG_BETA,
         MMT_ARG_SCALARS, MMT_ARG_C, MMT_ARG_WORKSPACE, MMT_ARG_END,
     };
     const size_t size = mmt_type_size(p->type);
-    const int64_t cells = p->m * p->n;
+    const int64_t cells = p->m * p->n, not_empty = parts(v, p->k);
     const int along = v[THREADS_LONG] * v[WORK_LONG];
+    const int adders = MMT_GEMM_ADDERS / mmt_gemm_sharers((int) not_empty);
     const bool rows = rows_are_short(v, p);
 
     *out = (struct mmt_launches){ .count = v[SPLIT_K] > 1 ? 2 : 1,
@@ -261,8 +262,7 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
     out->launch[0] = (struct mmt_launch){
         .entry = "mmt_gemm",
         .args = args,
-        .grid = { (unsigned) tiles(v, p), (unsigned) parts(v, p->k),
-                  (unsigned) p->batch },
+        .grid = { (unsigned) tiles(v, p), (unsigned) not_empty, (unsigned) p->batch },
         .block = { (unsigned) threads(v), 1, 1 },
         .shared = size * (size_t) pool(v),
         .waits = true,
@@ -272,13 +272,12 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
     out->launch[1] = (struct mmt_launch){
         .entry = "add_parts",
         .args = add_args,
-        .grid = { (unsigned) mmt_gemm_pieces(cells, ADD_THREADS), 1,
-                  (unsigned) p->batch },
-        .block = { ADD_THREADS, 1, 1 },
+        .grid = { (unsigned) mmt_gemm_pieces(cells, adders), 1, (unsigned) p->batch },
+        .block = { MMT_GEMM_ADDERS, 1, 1 },
+        .parts = (int) not_empty,
         .waits = true,
     };
-    out->workspace =
-        size * (size_t) ((v[SPLIT_K] * (p->batch - 1) + parts(v, p->k)) * cells);
+    out->workspace = size * (size_t) (not_empty * p->batch * cells);
 }
 
 static struct mmt_alignment alignment(const int *v, const mmt_problem *problem)

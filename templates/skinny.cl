@@ -5,7 +5,7 @@
 // with SHORT either, for an A and a B that lie alike, whichever it is. A block reads one
 // stripe of the long operand, for one part of k:
 //
-//               k, of which a block takes one of SPLIT_K parts
+//               k, of which a block takes one part of as many as the grid has
 //              +--------------------------------+      +----------+
 //   long side  |  [ WORK_LONG x WORK_K a thread |      | the      |
 //   of C       |    at a time, in vectors ]     |  x   | short    |  k, TILE_K of it in
@@ -20,9 +20,9 @@
 // along the long side. A thread's piece of it is multiplied slice by slice, and each
 // slice makes room for the same one of the next piece: memory always has a request.
 //
-// Launch: mmt_gemm, grid (long tiles x short tiles, parts of k, batch);
-//         add_parts, grid (ceil(m*n/ADD_THREADS), 1, batch), where SPLIT_K > 1, adds up
-//         the parts that the first has left in the workspace.
+// Launch: mmt_gemm, grid (long tiles x short tiles, parts of k that are not empty, batch);
+//         add_parts, grid (ceil(m*n * sharers / ADD_THREADS), 1, batch), where SPLIT_K > 1,
+//         adds up the parts that the first has left in the workspace.
 
 #ifndef SHORT
 #define SHORT 0          // short side of C: 0 rows, 1 columns, 2 the shorter of both
@@ -49,7 +49,7 @@
 #define TILE_K 512       // depth of the short operand in shared memory
 #endif
 #ifndef SPLIT_K
-#define SPLIT_K 1        // parts of k at most, each for blocks of its own
+#define SPLIT_K 1        // parts of k, each for blocks of its own: 1, or 2 for any more
 #endif
 #ifndef MIN_BLOCKS
 #define MIN_BLOCKS 1     // least blocks on a multiprocessor
@@ -67,13 +67,16 @@
 #define ALONG_K       (SHORT == 1 ? !TRANS_A : TRANS_B)  // the long operand's rows
 #define SHORT_ALONG_K (SHORT == 1 ? TRANS_B : !TRANS_A)  // the short operand's rows
 
-#define THREADS     (THREADS_LONG * THREADS_K)
-#define ADD_THREADS 128
-#define TILE_LONG   (THREADS_LONG * WORK_LONG)
-#define STEP_K      (THREADS_K * WORK_K)
-#define SUMS        (WORK_LONG * WORK_SHORT)
-#define PIECE       (WORK_LONG * WORK_K)
-#define LINE        (TILE_K + 4)  // of a staged row: columns evade bank conflicts
+#define THREADS      (THREADS_LONG * THREADS_K)
+#define TILE_LONG    (THREADS_LONG * WORK_LONG)
+#define STEP_K       (THREADS_K * WORK_K)
+#define SUMS         (WORK_LONG * WORK_SHORT)
+#define PIECE        (WORK_LONG * WORK_K)
+#define LINE         (TILE_K + 4)  // of a staged row: columns evade bank conflicts
+#define PARTS        (SPLIT_K > 1 ? GRID_Y : 1)
+#define ADD_THREADS  128
+#define PARTS_EACH   8             // that a thread adds up at once
+#define MOST_SHARERS 16            // threads that share an element's parts
 
 // Elements that neighbour each other in a thread's piece.
 #if ALIGNED
@@ -152,7 +155,7 @@ DEVICE_FN int begin_inside(int own, int length)
 DEVICE_FN wide part_of(int k)
 {
     const int steps = k > 0 ? (k - 1) / STEP_K + 1 : 0;
-    return (wide) ((steps + SPLIT_K - 1) / SPLIT_K) * STEP_K;
+    return (wide) ((steps + PARTS - 1) / PARTS) * STEP_K;
 }
 
 // The slice of a thread's piece that begins at step `slice`, WIDE_K steps deep, of the
@@ -341,7 +344,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     const int first_sum = add_up(sum, pool);
 
     c += c_start + BLOCK_Z * c_stride;
-    workspace += workspace_start + ((wide) BLOCK_Z * SPLIT_K + BLOCK_Y) * m * n;
+    workspace += workspace_start + ((wide) BLOCK_Z * PARTS + BLOCK_Y) * m * n;
     if (THREAD_K % COPIES != 0)
         return; // another thread has the same sums
     UNROLL
@@ -360,29 +363,48 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
 }
 
 #if SPLIT_K > 1
-// One element of C is the sum of its parts, always in the same order.
+// One element of C is the sum of its parts, always in the same order: a thread adds PARTS_EACH
+// at once, and where there are more, threads apart share them.
 KERNEL BLOCK_SIZE(ADD_THREADS, 1)
-void add_parts(int m, int n, int k, real alpha, real beta,
+void add_parts(int m, int n, int parts, real alpha, real beta,
                const GLOBAL real *scalars, wide scalars_start,
                GLOBAL real *c, wide c_start, int ldc, wide c_stride,
                const GLOBAL real *workspace, wide workspace_start)
 {
-    const wide size = (wide) m * n, at = (wide) BLOCK_X * ADD_THREADS + THREAD_X;
+    SHARED real others[ADD_THREADS];
+    int sharers = 1;
+    while (sharers < MOST_SHARERS && sharers * PARTS_EACH < parts)
+        sharers *= 2;
+    const int width = ADD_THREADS / sharers, x = THREAD_X % width, y = THREAD_X / width;
+    const wide size = (wide) m * n, mine = (wide) BLOCK_X * width + x;
+    const wide at = mine < size ? mine : 0;
     real sum = 0;
 
     NEXT_MAY_BEGIN();
     AWAIT_LAUNCH();
-    if (at >= size)
+    workspace += workspace_start + (wide) BLOCK_Z * parts * size + at;
+    NO_UNROLL
+    for (int first = y * PARTS_EACH; first < parts; first += sharers * PARTS_EACH) {
+        real more[PARTS_EACH];
+        UNROLL
+        for (int p = 0; p < PARTS_EACH; p++)
+            more[p] = first + p < parts ? workspace[(first + p) * size] : (real) 0;
+        UNROLL
+        for (int p = 0; p < PARTS_EACH; p++)
+            sum += more[p];
+    }
+    if (sharers > 1) {
+        others[THREAD_X] = sum;
+        BARRIER();
+    }
+    if (y > 0 || mine >= size)
         return;
+    for (int other = 1; other < sharers; other++)
+        sum += others[other * width + x];
     if (scalars) {
         alpha = scalars[scalars_start];
         beta = scalars[scalars_start + 1];
     }
-    workspace += workspace_start + BLOCK_Z * SPLIT_K * size + at;
-    const wide part = part_of(k);
-    UNROLL
-    for (int p = 0; p < SPLIT_K; p++)
-        sum += p * part < k ? workspace[p * size] : (real) 0;
     store(c + c_start + BLOCK_Z * c_stride + at / n * ldc + at % n, alpha, sum, beta);
 }
 #endif

@@ -9,7 +9,7 @@
 #include "base/problem.h"
 #include "base/text.h"
 
-enum { MMT_MAX_KNOBS = 24, MMT_MAX_VALUES = 16, MMT_MAX_HELPERS = 6 };
+enum { MMT_MAX_KNOBS = 24, MMT_MAX_VALUES = 16, MMT_MAX_HELPERS = 7 };
 
 /* One knob: a macro of the kernel file and the values it may have. A knob whose values
  * are words (SHARED_LAYOUT plain | pad | swap | xor) has `names`, one for each value;
@@ -21,12 +21,15 @@ struct mmt_knob {
     int values[MMT_MAX_VALUES];
     const char *const *names;
     bool fits; /* its first value leaves it to the problem, by the template's `settle` */
+    bool
+        counted; /* texts know of it whether it is above 1, and see a 2 then: their launch
+                  * tells how much it is, so that one text serves all of these values */
 };
 
 #define MMT_COUNT_VALUES(...) (int) (sizeof((int[]){ __VA_ARGS__ }) / sizeof(int))
 #define MMT_KNOB(name, what, ...)                                                        \
     {                                                                                    \
-        name, what, MMT_COUNT_VALUES(__VA_ARGS__), { __VA_ARGS__ }, NULL, false          \
+        name, what, MMT_COUNT_VALUES(__VA_ARGS__), { __VA_ARGS__ }, NULL, false, false   \
     }
 
 /* What a text is specialised for besides its knobs. Texts see it as
@@ -104,7 +107,7 @@ struct mmt_template {
     struct mmt_alignment (*alignment)(const int *v, const mmt_problem *problem);
 
     /* Optional. Adds definitions that the preprocessor cannot compute, such as the list
-     * of an instruction's registers. */
+     * of an instruction's registers. `v` is what the text sees. */
     void (*define)(const int *v, const struct mmt_variant *variant,
                    struct mmt_text *text);
 

@@ -60,51 +60,66 @@ DEVICE_FN void store(GLOBAL real *c, const real *sum, int vector, int count, boo
 }
 
 #if SPLIT_K > 1
-// A thread adds PARTS_EACH parts of MAX_VECTOR neighbouring elements, ADDERS_Y threads all
-// of them, always in the same order.
+// A thread adds PARTS_EACH parts of MAX_VECTOR neighbouring elements, all on their way to it at
+// once; where there are more, neighbours of other vectors share them. Always in the same order.
 //
-// Launch: block (ADDERS_X, ADDERS_Y), grid (ceil(vectors of C / ADDERS_X), 1, batch).
-#define PARTS_EACH 8
-#define ADDERS_X   (SPLIT_K > 16 ? 32 : 64)
-#define ADDERS_Y   ((SPLIT_K + PARTS_EACH - 1) / PARTS_EACH)
+// Launch: block (ADDERS), grid (ceil(vectors of C * sharers / ADDERS), 1, batch).
+#define ADDERS       128
+#define PARTS_EACH   8
+#define MOST_SHARERS 16
 
-KERNEL BLOCK_SIZE(ADDERS_X, ADDERS_Y)
-void mmt_add_parts(int m, int n, real alpha, real beta,
+// Add PARTS_EACH of `parts` parts of a vector of C, from the `first` on, which are `apart`.
+DEVICE_FN void add_some(real sum[MAX_VECTOR], const GLOBAL real *from, int first, int parts,
+                        wide apart)
+{
+    real more[PARTS_EACH][MAX_VECTOR] = { 0 };
+
+    UNROLL
+    for (int p = 0; p < PARTS_EACH; p++)
+        if (first + p < parts)
+            read_global(more[p], from + (first + p) * apart, MAX_VECTOR, true);
+    UNROLL
+    for (int p = 0; p < PARTS_EACH; p++)
+        UNROLL
+        for (int e = 0; e < MAX_VECTOR; e++)
+            sum[e] += more[p][e];
+}
+
+KERNEL BLOCK_SIZE(ADDERS, 1)
+void mmt_add_parts(int m, int n, int parts, real alpha, real beta,
                    const GLOBAL real *scalars, wide scalars_start,
                    GLOBAL real *c, wide c_start, int ldc, wide c_stride,
                    const GLOBAL real *workspace, wide workspace_start,
                    const GLOBAL real *bias, wide bias_start)
 {
-    SHARED real others[ADDERS_Y][MAX_VECTOR][ADDERS_X];
-    const int ld = partial_ld(n), x = THREAD_X, y = THREAD_Y;
-    const wide all = (wide) m * ld, mine = ((wide) BLOCK_X * ADDERS_X + x) * MAX_VECTOR;
+    SHARED real others[MAX_VECTOR][ADDERS];
+    int sharers = 1;
+    while (sharers < MOST_SHARERS && sharers * PARTS_EACH < parts)
+        sharers *= 2;
+    const int width = ADDERS / sharers, x = THREAD_X % width, y = THREAD_X / width;
+    const int ld = partial_ld(n);
+    const wide all = (wide) m * ld, mine = ((wide) BLOCK_X * width + x) * MAX_VECTOR;
     const wide at = mine < all ? mine : 0;
     real sum[MAX_VECTOR] = { 0 };
 
     NEXT_MAY_BEGIN();
     AWAIT_LAUNCH();
-    workspace += workspace_start + BLOCK_Z * SPLIT_K * all + at;
-    UNROLL
-    for (int p = 0; p < PARTS_EACH; p++) {
-        const int part = y * PARTS_EACH + p;
-        real more[MAX_VECTOR] = { 0 };
-        if (part < SPLIT_K)
-            read_global(more, workspace + part * all, MAX_VECTOR, true);
+    workspace += workspace_start + (wide) BLOCK_Z * parts * all + at;
+    NO_UNROLL
+    for (int first = y * PARTS_EACH; first < parts; first += sharers * PARTS_EACH)
+        add_some(sum, workspace, first, parts, all);
+    if (sharers > 1) {
         UNROLL
         for (int e = 0; e < MAX_VECTOR; e++)
-            sum[e] += more[e];
+            others[e][THREAD_X] = sum[e];
+        BARRIER();
     }
-    UNROLL
-    for (int e = 0; e < MAX_VECTOR; e++)
-        others[y][e][x] = sum[e];
-    BARRIER();
     if (y > 0 || mine >= all)
         return;
-    UNROLL
-    for (int other = 1; other < ADDERS_Y; other++)
+    for (int other = 1; other < sharers; other++)
         UNROLL
         for (int e = 0; e < MAX_VECTOR; e++)
-            sum[e] += others[other][e][x];
+            sum[e] += others[e][other * width + x];
 
     if (scalars) {
         alpha = scalars[scalars_start];

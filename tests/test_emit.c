@@ -181,6 +181,7 @@ static void test_emit_embedded(const struct mmt_template *template,
     const mmt_problem element = mmt_variant_element(&variant);
     const struct mmt_caps caps = { .kind = MMT_GPU, .dialect = dialect };
     const struct mmt_config settled = mmt_config_settle(&config, &element, &caps);
+    const struct mmt_config seen = mmt_config_in_text(&settled);
     const char *file = dialect == MMT_CUDA_CXX ? "prelude_cuda.h" : "prelude_opencl.h";
 
     CHECK_OK(mmt_emit(&config, &variant, dialect, MMT_GPU, &text, &err), err);
@@ -194,13 +195,41 @@ static void test_emit_embedded(const struct mmt_template *template,
     for (int i = 0; i < template->num_knobs && first; i++) {
         char define[128];
         snprintf(define, sizeof(define), "\n#define %s %d", template->knobs[i].name,
-                 settled.values[i]);
+                 seen.values[i]);
         const char *found = strstr(text.data, define);
         CHECK(found && found < first && strchr("\n ", found[strlen(define)]));
     }
     mmt_text_finish(&text);
     mmt_text_finish(&prelude);
     mmt_text_finish(&kernel);
+}
+
+static void emit_first(const char *words, struct mmt_text *text)
+{
+    const struct mmt_variant variant = { .type = MMT_F32, .out = MMT_F32 };
+    struct mmt_config config;
+    mmt_error err;
+    if (CHECK_OK(mmt_config_parse(words, &config, &err), err))
+        CHECK_OK(mmt_emit(&config, &variant, MMT_CUDA_CXX, MMT_GPU, text, &err), err);
+}
+
+/* Where the launch tells how many parts k has, all texts but that for a whole k are one.
+ */
+static void test_one_text(const char *template)
+{
+    const char *const values[] = { "1", "2", "8", "64" };
+    struct mmt_text text[4] = { 0 };
+    for (int i = 0; i < 4; i++) {
+        char words[64];
+        snprintf(words, sizeof words, "%s SPLIT_K=%s", template, values[i]);
+        emit_first(words, &text[i]);
+    }
+    CHECK(strcmp(mmt_text_string(&text[0]), mmt_text_string(&text[1])));
+    CHECK(!strcmp(mmt_text_string(&text[1]), mmt_text_string(&text[2])));
+    CHECK(!strcmp(mmt_text_string(&text[1]), mmt_text_string(&text[3])));
+    CHECK(strstr(mmt_text_string(&text[3]), "#define SPLIT_K 2  // or more"));
+    for (int i = 0; i < 4; i++)
+        mmt_text_finish(&text[i]);
 }
 
 static void test_templates(const char *root)
@@ -230,6 +259,10 @@ int main(void)
         SKIP("no folder can be made in /tmp: %s", strerror(errno));
 
     test_templates(root);
+    test_one_text("simt");
+    test_one_text("simt_async");
+    test_one_text("simt_tma");
+    test_one_text("skinny");
 
     fill_folder(folder, root);
     setenv("MMTUNE_TEMPLATE_DIR", folder, 1);

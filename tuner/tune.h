@@ -63,7 +63,8 @@ enum { MMT_MAX_TEMPLATES = 64 };
 /* A configuration that was compiled in this run, for a problem. */
 struct mmt_built {
     mmt_problem problem;
-    struct mmt_config config, settled;
+    struct mmt_config config,
+        seen; /* as it is left to the problem; as its texts see it */
 };
 
 struct mmt_tuning {

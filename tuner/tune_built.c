@@ -17,12 +17,20 @@ static bool same_texts(const struct mmt_config *config, const mmt_problem *a,
            mmt_config_has_any(config, a) == mmt_config_has_any(config, b);
 }
 
+static struct mmt_config seen_by_texts(const struct mmt_tuning *t,
+                                       const mmt_problem *problem,
+                                       const struct mmt_config *config)
+{
+    const struct mmt_config settled = mmt_config_settle(config, problem, &t->caps);
+    return mmt_config_in_text(&settled);
+}
+
 bool mmt_tune_is_built(const struct mmt_tuning *t, const mmt_problem *problem,
                        const struct mmt_config *config)
 {
-    const struct mmt_config settled = mmt_config_settle(config, problem, &t->caps);
+    const struct mmt_config seen = seen_by_texts(t, problem, config);
     for (int i = 0; i < t->num_built; i++)
-        if (mmt_config_equal(&t->built[i].settled, &settled) &&
+        if (mmt_config_equal(&t->built[i].seen, &seen) &&
             same_texts(config, &t->built[i].problem, problem))
             return true;
     return false;
@@ -39,8 +47,7 @@ void mmt_tune_add_built(struct mmt_tuning *t, const mmt_problem *problem,
         return;
     t->built = grown;
     t->built[t->num_built++] =
-        (struct mmt_built){ *problem, *config,
-                            mmt_config_settle(config, problem, &t->caps) };
+        (struct mmt_built){ *problem, *config, seen_by_texts(t, problem, config) };
 }
 
 /* ---- compiling ------------------------------------------------------------------- */
