@@ -57,13 +57,24 @@ struct mmt_config mmt_config_settle(const struct mmt_config *config,
 /* Whether matrix units compute this f32, each number as three of bf16 (wgmma.cu). */
 bool mmt_config_in_thirds(const struct mmt_config *config, mmt_type type);
 
-/* A settled configuration as its texts see it. Those of which this is the same share
+/* A settled configuration as its texts see it; and whether two that see the same share
  * their texts, whatever their launches are. */
 struct mmt_config mmt_config_in_text(const struct mmt_config *settled);
+bool mmt_config_same_text(const struct mmt_config *a, const struct mmt_config *b);
 
 /* The launches of one execution of a normalised problem that is not empty. */
 void mmt_config_launch(const struct mmt_config *config, const mmt_problem *problem,
                        const struct mmt_caps *caps, struct mmt_launches *out);
+
+/* The configuration itself, if it needs no more workspace than that for the problem; else
+ * the same with the largest number, of those that are left to the problem and counted by
+ * the launch, that does, or with the least. */
+struct mmt_config mmt_config_within(const struct mmt_config *config,
+                                    const mmt_problem *problem,
+                                    const struct mmt_caps *caps, size_t workspace);
+
+/* Whether a number that the launch counts is left to the problem. */
+bool mmt_config_leaves_count(const struct mmt_config *config, int knob);
 
 /* NULL if the device can run this configuration for this variant, else one sentence why
  * not: type, dialect, f64, then what the template says. What is left to the problem is as

@@ -68,6 +68,44 @@ void mmt_config_launch(const struct mmt_config *config, const mmt_problem *probl
     config->template->launch(settled.values, problem, caps, out);
 }
 
+bool mmt_config_leaves_count(const struct mmt_config *config, int knob)
+{
+    const struct mmt_knob *k = &config->template->knobs[knob];
+    return k->counted && k->fits && config->values[knob] == k->values[0];
+}
+
+bool mmt_config_same_text(const struct mmt_config *a, const struct mmt_config *b)
+{
+    const struct mmt_config x = mmt_config_in_text(a), y = mmt_config_in_text(b);
+    return mmt_config_equal(&x, &y);
+}
+
+static size_t workspace_of(const struct mmt_config *config, const mmt_problem *problem,
+                           const struct mmt_caps *caps)
+{
+    struct mmt_launches launches = { 0 };
+    mmt_config_launch(config, problem, caps, &launches);
+    return launches.workspace;
+}
+
+struct mmt_config mmt_config_within(const struct mmt_config *config,
+                                    const mmt_problem *problem,
+                                    const struct mmt_caps *caps, size_t workspace)
+{
+    struct mmt_config less = *config;
+    if (workspace == SIZE_MAX)
+        return less;
+    const struct mmt_config settled = mmt_config_settle(config, problem, caps);
+    for (int i = 0; i < config->template->num_knobs; i++) {
+        const struct mmt_knob *knob = &config->template->knobs[i];
+        int place = mmt_config_leaves_count(config, i) ? knob->num_values : 0;
+        while (--place > 0 && workspace_of(&less, problem, caps) > workspace)
+            if (knob->values[place] < settled.values[i])
+                less.values[i] = knob->values[place];
+    }
+    return less;
+}
+
 const char *mmt_config_reject(const struct mmt_config *config,
                               const struct mmt_variant *variant,
                               const struct mmt_caps *caps)

@@ -20,7 +20,7 @@ int mmt_cost_depth(const struct mmt_config *config)
         depth = mmt_cost_knob(config, "TILE_K");
     if (!depth)
         depth = mmt_cost_knob(config, "TILE");
-    return (depth > 0 ? depth : 1) * (parts > 0 ? parts : 1);
+    return (depth > 0 ? depth : 1) * (parts > 0 ? parts : 1); /* 0 where they are left */
 }
 
 /* A matrix itself, or a copy engine's map of it. */
@@ -111,13 +111,24 @@ static double filling(int64_t k, int depth)
     return (1 + steps / ceil(steps)) / 2;
 }
 
-struct mmt_load mmt_cost_load(const struct mmt_config *config, const mmt_problem *problem,
-                              const struct mmt_caps *caps, int depth)
+/* Parts that run side by side of which a depth knows nothing, as their number is left to
+ * the problem. */
+static int parts_left(const struct mmt_config *left, const struct mmt_config *settled)
+{
+    for (int i = 0; i < left->template->num_knobs; i++)
+        if (mmt_config_leaves_count(left, i))
+            return settled->values[i];
+    return 1;
+}
+
+static struct mmt_load load_of(const struct mmt_config *config,
+                               const mmt_problem *problem, const struct mmt_caps *caps,
+                               int depth)
 {
     struct mmt_launches launches = { 0 };
     struct mmt_alignment alignment;
 
-    mmt_config_launch(config, problem, caps, &launches);
+    config->template->launch(config->values, problem, caps, &launches);
     const struct mmt_launch *launch = mmt_cost_multiplying(&launches);
     struct mmt_load load = {
         .launches = launches.count,
@@ -142,6 +153,13 @@ struct mmt_load mmt_cost_load(const struct mmt_config *config, const mmt_problem
     if (launches.tile_m && launches.tile_n)
         add_tiles(problem, &launches, share, &load);
     return load;
+}
+
+struct mmt_load mmt_cost_load(const struct mmt_config *config, const mmt_problem *problem,
+                              const struct mmt_caps *caps, int depth)
+{
+    const struct mmt_config settled = mmt_config_settle(config, problem, caps);
+    return load_of(&settled, problem, caps, depth * parts_left(config, &settled));
 }
 
 double mmt_cost_bound(double a, double b)
@@ -191,9 +209,17 @@ double mmt_cost_seconds(const struct mmt_cost *cost, const struct mmt_load *load
     return fmax(seconds, shortest) * exp(bend(cost, load));
 }
 
+double mmt_cost_predict_as(const struct mmt_kept *kept, const struct mmt_config *as,
+                           const mmt_problem *problem, const struct mmt_caps *caps)
+{
+    const struct mmt_config settled = mmt_config_settle(as, problem, caps);
+    int depth = kept->cost.depth * parts_left(&kept->config, &settled);
+    struct mmt_load load = load_of(&settled, problem, caps, depth);
+    return mmt_cost_seconds(&kept->cost, &load);
+}
+
 double mmt_cost_predict(const struct mmt_kept *kept, const mmt_problem *problem,
                         const struct mmt_caps *caps)
 {
-    struct mmt_load load = mmt_cost_load(&kept->config, problem, caps, kept->cost.depth);
-    return mmt_cost_seconds(&kept->cost, &load);
+    return mmt_cost_predict_as(kept, &kept->config, problem, caps);
 }

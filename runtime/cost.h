@@ -29,8 +29,8 @@ int mmt_cost_knob(const struct mmt_config *config, const char *name);
 
 /* Elements of k that the blocks of one row of blocks advance by in one step: what a
  * block's threads take at once, THREADS_K times WORK_K; or TILE_K; or TILE where a tile
- * is as deep as it is wide; times SPLIT_K, whose parts run side by side; 1 where the
- * template has none of these knobs. */
+ * is as deep as it is wide; times SPLIT_K, whose parts run side by side, unless their
+ * number is left to the problem; 1 where the template has none of these knobs. */
 int mmt_cost_depth(const struct mmt_config *config);
 
 /* The launch that multiplies: it takes both operands. Packing takes one alone, adding
@@ -43,7 +43,8 @@ const struct mmt_launch *mmt_cost_multiplying(const struct mmt_launches *launche
 double mmt_cost_estimate(const struct mmt_config *config, const mmt_problem *problem,
                          const struct mmt_caps *caps);
 
-/* The load of a normalised, non-empty problem that the configuration serves. */
+/* The load of a normalised, non-empty problem that the configuration serves. `depth` is
+ * the configuration's; parts that are left to the problem are counted here. */
 struct mmt_load mmt_cost_load(const struct mmt_config *config, const mmt_problem *problem,
                               const struct mmt_caps *caps, int depth);
 
@@ -66,5 +67,10 @@ struct mmt_bend_at mmt_cost_bend_at(double octaves);
 /* The two together. */
 double mmt_cost_predict(const struct mmt_kept *kept, const mmt_problem *problem,
                         const struct mmt_caps *caps);
+
+/* The same where `as` serves the problem, the kept configuration with knobs settled that
+ * it leaves to the problem. */
+double mmt_cost_predict_as(const struct mmt_kept *kept, const struct mmt_config *as,
+                           const mmt_problem *problem, const struct mmt_caps *caps);
 
 #endif

@@ -134,9 +134,11 @@ static double on_gpu(const struct share *s, const struct mmt_load *load,
     return most + launching * load->launches;
 }
 
-double mmt_cost_estimate(const struct mmt_config *config, const mmt_problem *problem,
+double mmt_cost_estimate(const struct mmt_config *given, const mmt_problem *problem,
                          const struct mmt_caps *caps)
 {
+    const struct mmt_config settled = mmt_config_settle(given, problem, caps),
+                            *config = &settled;
     struct mmt_launches launches = { 0 };
     struct mmt_load load = mmt_cost_load(config, problem, caps, mmt_cost_depth(config));
     mmt_config_launch(config, problem, caps, &launches);

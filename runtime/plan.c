@@ -89,6 +89,8 @@ static mmt_status choose(struct mmt_plan *plan, const mmt_profile *profile,
         if (refusal)
             return mmt_fail(err, MMT_ERROR_UNSUPPORTED, "%s cannot run %s: %s",
                             caps->name, options->configuration, refusal);
+        plan->choice.config = mmt_config_within(&plan->choice.config, &plan->problem,
+                                                caps, options->max_workspace);
         return MMT_OK;
     }
     if (profile && !options->foreign_profile && mmt_profile_foreign(profile, caps, why))

@@ -27,9 +27,9 @@ static double distance(const mmt_problem *a, const mmt_problem *b)
     return m * m + n * n + k * k + batch * batch + 1e-3 * (gaps + ends);
 }
 
-/* NULL if the device, the shape and the terms allow this configuration. */
-static bool usable(const struct mmt_config *config, const mmt_problem *problem,
-                   const struct mmt_caps *caps, const struct mmt_terms *terms)
+/* Whether the device, the shape and the terms allow this configuration, settled. */
+static bool allowed(const struct mmt_config *config, const mmt_problem *problem,
+                    const struct mmt_caps *caps, const struct mmt_terms *terms)
 {
     struct mmt_launches launches = { 0 };
 
@@ -43,6 +43,32 @@ static bool usable(const struct mmt_config *config, const mmt_problem *problem,
         return true;
     mmt_config_launch(config, problem, caps, &launches);
     return launches.workspace <= terms->max_workspace;
+}
+
+/* With fewer parts of k where the terms leave less workspace. */
+static struct mmt_config within(const struct mmt_config *config,
+                                const mmt_problem *problem, const struct mmt_caps *caps,
+                                const struct mmt_terms *terms)
+{
+    return mmt_config_within(config, problem, caps,
+                             terms ? terms->max_workspace : SIZE_MAX);
+}
+
+static struct mmt_config settled_within(const struct mmt_config *config,
+                                        const mmt_problem *problem,
+                                        const struct mmt_caps *caps,
+                                        const struct mmt_terms *terms)
+{
+    const struct mmt_config less = within(config, problem, caps, terms);
+    return mmt_config_settle(&less, problem, caps);
+}
+
+/* The same for one that may leave knobs to the problem. */
+static bool usable(const struct mmt_config *config, const mmt_problem *problem,
+                   const struct mmt_caps *caps, const struct mmt_terms *terms)
+{
+    const struct mmt_config runs = settled_within(config, problem, caps, terms);
+    return allowed(&runs, problem, caps, terms);
 }
 
 /* The entry of the nearest shape that was tuned here, NULL where there is none. */
@@ -80,9 +106,12 @@ static const double reach = 0.5;
 static double correction(const struct mmt_kept *kept, const struct mmt_entry *near,
                          const struct mmt_caps *caps)
 {
-    if (near->time.median <= 0 || mmt_config_refuse(&kept->config, &near->problem, caps))
+    const struct mmt_config there =
+        mmt_config_settle(&kept->config, &near->problem, caps);
+    if (near->time.median <= 0 || mmt_config_refuse(&there, &near->problem, caps))
         return 0;
-    double wrong = log(near->time.median / mmt_cost_predict(kept, &near->problem, caps));
+    double wrong =
+        log(near->time.median / mmt_cost_predict_as(kept, &there, &near->problem, caps));
     return mmt_config_equal(&kept->config, &near->config) ? wrong : fmax(wrong, 0);
 }
 
@@ -125,9 +154,13 @@ static int rank(const struct mmt_profile *profile, const struct mmt_entry *near,
 
     for (size_t i = 0; profile && i < profile->num_kept && count < MMT_MOST_RANKED; i++) {
         const struct mmt_kept *kept = &profile->kept[i];
-        if (!is_rival(kept, problem) || !usable(&kept->config, problem, caps, terms))
+        if (!is_rival(kept, problem))
             continue;
-        double seconds = mmt_cost_predict(kept, problem, caps);
+        const struct mmt_config runs =
+            settled_within(&kept->config, problem, caps, terms);
+        if (!allowed(&runs, problem, caps, terms))
+            continue;
+        double seconds = mmt_cost_predict_as(kept, &runs, problem, caps);
         if (trust > 0.01)
             seconds *= exp(trust * correction(kept, near, caps));
         insert(ranked, count++, (struct mmt_ranked){ kept, seconds });
@@ -162,6 +195,7 @@ static double find_seed(const struct mmt_template *template, const mmt_problem *
                (size_t) template->num_knobs * sizeof(int));
         if (!usable(&config, problem, caps, terms))
             continue;
+        config = within(&config, problem, caps, terms);
         double estimate = mmt_cost_estimate(&config, problem, caps);
         if (estimate <= best / far) {
             best = estimate;
@@ -241,12 +275,12 @@ mmt_status mmt_select(const struct mmt_profile *profile, const mmt_problem *prob
     *out = (struct mmt_choice){ .why = MMT_CHOICE_DEFAULT };
     if (!near || !mmt_problem_equal(&near->problem, problem))
         count = rank(profile, near, problem, caps, terms, ranked);
-    if (count && !stands_apart(near, problem, ranked, count)) {
+    if (count && !stands_apart(near, problem, ranked, count))
         choose_ranked(ranked, count, out);
-        return MMT_OK;
-    }
-    if (near) {
+    else if (near)
         choose_entry(near, problem, out);
+    if (out->config.template) {
+        out->config = within(&out->config, problem, caps, terms);
         return MMT_OK;
     }
     if (find_default(problem, caps, terms, &out->config))

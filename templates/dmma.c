@@ -41,7 +41,8 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
     [MIN_BLOCKS] = MMT_KNOB("MIN_BLOCKS", "least blocks on a multiprocessor", 1, 2, 3, 4),
     [CLUSTER] = MMT_KNOB("CLUSTER", "blocks that share a tile of C and their memory", 1,
                          2, 3, 4, 5, 6, 8),
-    [SPLIT_K] = MMT_GEMM_KNOB_PARTS("clusters that share a tile of C", MMT_GEMM_PARTS),
+    [SPLIT_K] =
+        MMT_GEMM_KNOB_PARTS("clusters that share a tile of C", false, MMT_GEMM_PARTS),
     [SYNC] = { "SYNC",
                "whose barriers hand stages on: the block's or the slots'",
                2,

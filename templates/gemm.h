@@ -46,9 +46,11 @@ static inline const char *mmt_gemm_reject(int x, int y, size_t shared,
 /* ---- blocks that share a tile of C, as tiles.h has it: the knob SPLIT_K -----
  */
 
-#define MMT_GEMM_KNOB_PARTS(what, ...)                                                   \
+/* `left`: the first of the values, a 0, leaves the number to the problem. */
+#define MMT_GEMM_KNOB_PARTS(what, left, ...)                                             \
     {                                                                                    \
-        "SPLIT_K", what, MMT_COUNT_VALUES(__VA_ARGS__), { __VA_ARGS__ }, .counted = true \
+        "SPLIT_K", what, MMT_COUNT_VALUES(__VA_ARGS__), { __VA_ARGS__ }, .fits = left,   \
+                                                                         .counted = true \
     }
 #define MMT_GEMM_PARTS 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256
 
@@ -61,13 +63,17 @@ static inline int64_t mmt_gemm_partial_ld(const mmt_problem *p)
     return mmt_gemm_pieces(p->n, 4) * 4;
 }
 
+/* Sums that are left of each part of k. */
+static inline double mmt_gemm_partial_sums(const mmt_problem *p)
+{
+    return (double) p->m * (double) mmt_gemm_partial_ld(p) * (double) p->batch;
+}
+
 /* NULL if `parts` parts of k are worth adding up; 1 always is. A k of fewer tiles leaves
  * some of them empty, which is slow but right: so every check of a kernel meets it. */
 static inline const char *mmt_gemm_refuse_parts(int parts, const mmt_problem *p)
 {
-    const double sums =
-        (double) p->m * (double) mmt_gemm_partial_ld(p) * (double) p->batch * parts;
-    return parts > 1 && sums > MMT_GEMM_MOST_PARTIAL
+    return parts > 1 && mmt_gemm_partial_sums(p) * parts > MMT_GEMM_MOST_PARTIAL
                ? "SPLIT_K makes more than 2^24 partial sums; C has tiles enough without"
                : NULL;
 }

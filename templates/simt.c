@@ -31,41 +31,36 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
 
 // clang-format off
 static const int seeds[][MMT_MAX_KNOBS] = {
-    /* tile, work, warp, lanes, vector of C, fragments, order, group, blocks, parts of k,
-     * deal, vectors, layout, buffers, unroll; those with vectors of 2 are for double
-     * precision */
-    { 256, 128,  8,  8, 16, 4,  8,    ROWS, 4, 2, COLS_BACK,  4, 1,   1, TILES, 4, 4, PLAIN, 2,  8 },
-    { 256, 128, 16,  8,  8, 4,  8,   PAIRS, 4, 2,      DOWN,  8, 1,   1, TILES, 4, 4,   XOR, 2, 16 },
-    { 256, 128,  8, 16,  8, 8,  4, COLUMNS, 4, 2,      DOWN,  4, 1,   1, TILES, 4, 4,   XOR, 2,  8 },
-    { 128, 256, 16, 16,  8, 2, 16, COLUMNS, 4, 2,    ACROSS,  4, 1,   1, TILES, 4, 4,   XOR, 1, 16 },
-    { 128, 128, 16,  8,  8, 4,  8,   PAIRS, 4, 1,      DOWN,  8, 2,   1, TILES, 4, 4,   XOR, 2, 16 },
-    {  64, 128, 16,  8,  8, 2, 16,   PAIRS, 4, 2,    ACROSS,  4, 1,   1, TILES, 4, 4,   XOR, 1, 16 },
-    { 128,  64, 16,  8,  4, 4,  8,   PAIRS, 4, 2, COLS_BACK,  8, 1,   1, TILES, 4, 4,   XOR, 2, 16 },
-    {  64,  64, 16,  4,  4, 8,  8,   PAIRS, 4, 2, COLS_BACK,  8, 1,   1, TILES, 4, 4,   XOR, 2, 16 },
-    {  32,  32, 16,  4,  2, 4,  8,   PAIRS, 2, 2, COLS_BACK,  1, 1,   1, TILES, 4, 4,   XOR, 2, 16 },
-    { 256, 128, 16, 16,  8, 2, 16,   PAIRS, 4, 2,    ACROSS, 16, 1,  64, TILES, 4, 4,   XOR, 1, 16 },
-    {  64, 128, 16,  8,  8, 2, 16,   PAIRS, 4, 2,    ACROSS,  4, 1,   2, TILES, 4, 4,   XOR, 1, 16 },
-    {  64, 128, 16,  8,  8, 2, 16,   PAIRS, 4, 2,    ACROSS,  4, 1,  32, TILES, 4, 4,   XOR, 1, 16 },
-    { 256, 128, 16,  8, 16, 4,  8,    ROWS, 4, 2,    ACROSS,  4, 1,   1,  RUNS, 4, 4, PLAIN, 2,  8 },
-    { 256, 128,  8,  8, 16, 4,  8,    ROWS, 4, 2, COLS_BACK,  4, 1,   1,  RUNS, 4, 4, PLAIN, 2,  8 },
-    { 128, 128, 16,  8,  8, 4,  8,   PAIRS, 4, 1,      DOWN,  8, 2,   1,  RUNS, 4, 4,   XOR, 2, 16 },
-    {  64, 128, 16,  8,  8, 2, 16,   PAIRS, 4, 2,    ACROSS,  4, 2,   1,  RUNS, 4, 4,   XOR, 1, 16 },
-    {  64,  64, 16,  8,  4, 4,  8,   PAIRS, 4, 2,      DOWN,  8, 1,   4, TILES, 4, 4,   XOR, 2, 16 },
-    {  64,  32, 16,  4,  4, 8,  4,   PAIRS, 4, 2,      DOWN, 16, 1,   8, TILES, 4, 4,   XOR, 2,  8 },
-    {  64,  64, 16,  4,  4, 8,  8,   PAIRS, 4, 2, COLS_BACK,  8, 1, 128, TILES, 4, 4,   XOR, 2, 16 },
-    {  32,  32, 32,  4,  4, 4,  8,   PAIRS, 4, 2, COLS_BACK,  1, 1, 128, TILES, 4, 4,   XOR, 2, 16 },
-    {  32,  32, 64,  2,  4, 8,  4,   PAIRS, 4, 2,   ROWS_ON,  4, 1,   1, TILES, 4, 4,   XOR, 2, 32 },
-    { 128, 128, 16,  8,  8, 2, 16, COLUMNS, 2, 2, COLS_BACK,  8, 1,   1, TILES, 2, 2,   XOR, 2, 16 },
-    { 128, 128, 16,  8,  8, 4,  8,   PAIRS, 2, 2, COLS_BACK,  8, 1,   1, TILES, 2, 2,   XOR, 1, 16 },
-    {  64,  64, 16,  4,  8, 4,  8,   PAIRS, 2, 2, COLS_BACK,  4, 1,   1, TILES, 2, 2,   XOR, 2, 16 },
-    {  64,  64, 16,  4,  8, 4,  8,   PAIRS, 2, 2, COLS_BACK,  4, 1,   2, TILES, 2, 2,   XOR, 2, 16 },
-    { 128, 128, 16,  8,  8, 2, 16, COLUMNS, 2, 2, COLS_BACK,  8, 1,   1,  RUNS, 2, 2,   XOR, 2, 16 },
-    {  64,  64, 16,  4,  8, 4,  8,   PAIRS, 2, 2, COLS_BACK,  4, 2,   1,  RUNS, 2, 2,   XOR, 2, 16 },
-    {  64,  64, 16,  4,  8, 4,  8,   PAIRS, 2, 2, COLS_BACK,  4, 1,  64, TILES, 2, 2,   XOR, 2, 16 },
-    {  64,  64,  8,  4,  4, 8,  8,   PAIRS, 2, 1, COLS_BACK,  4, 1,   1, TILES, 2, 2,   PAD, 1,  8 },
-    {  64,  64,  8,  4,  4, 8,  8,    ROWS, 1, 1,   ROWS_ON,  1, 1,   1, TILES, 1, 1,   PAD, 1,  4 },
-    {  32,  32,  8,  4,  4, 4,  8,    ROWS, 1, 1,   ROWS_ON,  1, 1,   1, TILES, 1, 1,   PAD, 1,  4 },
-    {  16,  16,  8,  2,  2, 4,  8,    ROWS, 1, 1,   ROWS_ON,  1, 1,   1, TILES, 1, 1,   PAD, 1,  4 },
+    /* tile, work, warp, lanes, vector of C, fragments, order, group, blocks, parts of k
+     * (left to the problem), deal, vectors, layout, buffers, unroll; those with vectors of 2
+     * are for double precision */
+    { 256, 128,  8,  8, 16, 4,  8,    ROWS, 4, 2, COLS_BACK,  4, 1, 0, TILES, 4, 4, PLAIN, 2,  8 },
+    { 256, 128, 16,  8,  8, 4,  8,   PAIRS, 4, 2,      DOWN,  8, 1, 0, TILES, 4, 4,   XOR, 2, 16 },
+    { 256, 128,  8, 16,  8, 8,  4, COLUMNS, 4, 2,      DOWN,  4, 1, 0, TILES, 4, 4,   XOR, 2,  8 },
+    { 128, 256, 16, 16,  8, 2, 16, COLUMNS, 4, 2,    ACROSS,  4, 1, 0, TILES, 4, 4,   XOR, 1, 16 },
+    { 128, 128, 16,  8,  8, 4,  8,   PAIRS, 4, 1,      DOWN,  8, 2, 0, TILES, 4, 4,   XOR, 2, 16 },
+    {  64, 128, 16,  8,  8, 2, 16,   PAIRS, 4, 2,    ACROSS,  4, 1, 0, TILES, 4, 4,   XOR, 1, 16 },
+    { 128,  64, 16,  8,  4, 4,  8,   PAIRS, 4, 2, COLS_BACK,  8, 1, 0, TILES, 4, 4,   XOR, 2, 16 },
+    {  64,  64, 16,  4,  4, 8,  8,   PAIRS, 4, 2, COLS_BACK,  8, 1, 0, TILES, 4, 4,   XOR, 2, 16 },
+    {  32,  32, 16,  4,  2, 4,  8,   PAIRS, 2, 2, COLS_BACK,  1, 1, 0, TILES, 4, 4,   XOR, 2, 16 },
+    { 256, 128, 16, 16,  8, 2, 16,   PAIRS, 4, 2,    ACROSS, 16, 1, 0, TILES, 4, 4,   XOR, 1, 16 },
+    { 256, 128, 16,  8, 16, 4,  8,    ROWS, 4, 2,    ACROSS,  4, 1, 0,  RUNS, 4, 4, PLAIN, 2,  8 },
+    { 256, 128,  8,  8, 16, 4,  8,    ROWS, 4, 2, COLS_BACK,  4, 1, 0,  RUNS, 4, 4, PLAIN, 2,  8 },
+    { 128, 128, 16,  8,  8, 4,  8,   PAIRS, 4, 1,      DOWN,  8, 2, 0,  RUNS, 4, 4,   XOR, 2, 16 },
+    {  64, 128, 16,  8,  8, 2, 16,   PAIRS, 4, 2,    ACROSS,  4, 2, 0,  RUNS, 4, 4,   XOR, 1, 16 },
+    {  64,  64, 16,  8,  4, 4,  8,   PAIRS, 4, 2,      DOWN,  8, 1, 0, TILES, 4, 4,   XOR, 2, 16 },
+    {  64,  32, 16,  4,  4, 8,  4,   PAIRS, 4, 2,      DOWN, 16, 1, 0, TILES, 4, 4,   XOR, 2,  8 },
+    {  32,  32, 32,  4,  4, 4,  8,   PAIRS, 4, 2, COLS_BACK,  1, 1, 0, TILES, 4, 4,   XOR, 2, 16 },
+    {  32,  32, 64,  2,  4, 8,  4,   PAIRS, 4, 2,   ROWS_ON,  4, 1, 0, TILES, 4, 4,   XOR, 2, 32 },
+    { 128, 128, 16,  8,  8, 2, 16, COLUMNS, 2, 2, COLS_BACK,  8, 1, 0, TILES, 2, 2,   XOR, 2, 16 },
+    { 128, 128, 16,  8,  8, 4,  8,   PAIRS, 2, 2, COLS_BACK,  8, 1, 0, TILES, 2, 2,   XOR, 1, 16 },
+    {  64,  64, 16,  4,  8, 4,  8,   PAIRS, 2, 2, COLS_BACK,  4, 1, 0, TILES, 2, 2,   XOR, 2, 16 },
+    { 128, 128, 16,  8,  8, 2, 16, COLUMNS, 2, 2, COLS_BACK,  8, 1, 0,  RUNS, 2, 2,   XOR, 2, 16 },
+    {  64,  64, 16,  4,  8, 4,  8,   PAIRS, 2, 2, COLS_BACK,  4, 2, 0,  RUNS, 2, 2,   XOR, 2, 16 },
+    {  64,  64,  8,  4,  4, 8,  8,   PAIRS, 2, 1, COLS_BACK,  4, 1, 0, TILES, 2, 2,   PAD, 1,  8 },
+    {  64,  64,  8,  4,  4, 8,  8,    ROWS, 1, 1,   ROWS_ON,  1, 1, 0, TILES, 1, 1,   PAD, 1,  4 },
+    {  32,  32,  8,  4,  4, 4,  8,    ROWS, 1, 1,   ROWS_ON,  1, 1, 0, TILES, 1, 1,   PAD, 1,  4 },
+    {  16,  16,  8,  2,  2, 4,  8,    ROWS, 1, 1,   ROWS_ON,  1, 1, 0, TILES, 1, 1,   PAD, 1,  4 },
 };
 // clang-format on
 
@@ -162,6 +157,14 @@ static const char *reject(const int *v, const struct mmt_variant *variant,
     return why;
 }
 
+static void settle(int *v, const mmt_problem *p, const struct mmt_caps *caps)
+{
+    enum { IN_REGISTERS_AND_SHARED = 2 };
+    mmt_simt_settle(v, knobs, IN_REGISTERS_AND_SHARED,
+                    shared_bytes(v, p->type, p->trans_a, p->trans_b),
+                    registers(v, p->type), p, caps);
+}
+
 static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
                    struct mmt_launches *out)
 {
@@ -188,6 +191,7 @@ const struct mmt_template mmt_template_simt = {
                  "register_tile.h" },
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,
+    .settle = settle,
     .reject = reject,
     .refuse = mmt_simt_refuse,
     .launch = launch,

@@ -4,6 +4,7 @@
 #define MMT_TEMPLATES_SIMT_H
 
 #include "templates/gemm.h"
+#include "templates/split.h"
 
 /* The first knobs of all; each has others from SIMT_KNOBS on, those with a ring one. */
 // clang-format off
@@ -48,7 +49,8 @@ static const char *const mmt_simt_orders[] = {
                        16),                                                              \
     [MIN_BLOCKS] = MMT_KNOB("MIN_BLOCKS", "least blocks on a multiprocessor", 1, 2, 3,   \
                             4),                                                          \
-    [SPLIT_K] = MMT_GEMM_KNOB_PARTS("blocks that share a tile of C", MMT_GEMM_PARTS),    \
+    [SPLIT_K] = MMT_GEMM_KNOB_PARTS("blocks that share a tile of C; 0: as suits it",     \
+                                    true, 0, MMT_GEMM_PARTS),                            \
     [DEAL] = { "DEAL",                                                                   \
                "a block's work: a tile, one after the other, or runs of the rest, too",      \
                3, { TILES, ROUNDS, RUNS }, mmt_simt_deals }
@@ -180,6 +182,37 @@ static inline const char *mmt_simt_reject_resident(const int *v, size_t shared,
 static inline int64_t mmt_simt_tiles(const int *v, const mmt_problem *p)
 {
     return mmt_gemm_pieces(p->m, v[TILE_M]) * mmt_gemm_pieces(p->n, v[TILE_N]);
+}
+
+/* Leaves as many parts of k as suit the problem, where that is asked for. A step moves
+ * two tiles to shared memory, which have `stages` places there. Blocks that stay share
+ * what is left anyway. */
+static inline void mmt_simt_settle(int *v, const struct mmt_knob *knobs, int stages,
+                                   size_t shared, unsigned registers,
+                                   const mmt_problem *p, const struct mmt_caps *caps)
+{
+    /* Cycles in which a step's operands come, and those before and after all steps; bytes
+     * that are multiplied, and that are stored, in a cycle. */
+    enum { FETCH = 2000, AROUND = 400, MULTIPLIED = 512, STORED = 40 };
+
+    if (v[SPLIT_K])
+        return;
+    v[SPLIT_K] = 1;
+    if (v[DEAL] != TILES)
+        return;
+    const double size = (double) mmt_type_size(p->type), area = v[TILE_M] * v[TILE_N];
+    const double feeding = 1 + 0.75 / v[WORK_M] + 0.75 / v[WORK_N];
+    const struct mmt_split split = {
+        .tiles = (double) mmt_simt_tiles(v, p) * (double) p->batch,
+        .steps = (double) mmt_gemm_pieces(p->k, v[TILE_K]),
+        .resident = mmt_split_resident(mmt_simt_threads(v), shared, registers, caps),
+        .step = area * v[TILE_K] * size / MULTIPLIED * feeding,
+        .latency = (double) FETCH / stages,
+        .block = AROUND + area * size / STORED,
+        .sums = mmt_gemm_partial_sums(p) * size,
+        .most = MMT_GEMM_MOST_PARTIAL / mmt_gemm_partial_sums(p),
+    };
+    v[SPLIT_K] = mmt_split_parts(&split, &knobs[SPLIT_K], caps);
 }
 
 static inline const char *mmt_simt_refuse(const int *v, const mmt_problem *p)

@@ -7,18 +7,18 @@ static const struct mmt_knob knobs[RING_KNOBS] = { MMT_SIMT_RING_KNOBS };
 static const int seeds[][MMT_MAX_KNOBS] = {
     /* tile, work, warp, lanes, vector of C, fragments, order, group, blocks, parts of k,
      * deal, stages; those with vectors of 2 are for double precision */
-    { 256, 128,  8, 16, 8, 4,  8,   PAIRS, 4, 2, COLS_BACK,  8, 1, 1, TILES, 4 },
-    { 256, 128,  8, 16, 8, 4,  8,   PAIRS, 4, 2, COLS_BACK,  8, 1, 1,  RUNS, 4 },
-    { 256, 128,  8, 16, 8, 8,  4, COLUMNS, 4, 2,      DOWN,  4, 1, 1, TILES, 3 },
-    { 256, 128, 16, 16, 8, 4,  8,   PAIRS, 4, 2,      DOWN,  8, 1, 1, TILES, 3 },
-    { 128, 128, 16,  8, 8, 4,  8,   PAIRS, 4, 2, COLS_BACK,  8, 2, 1, TILES, 3 },
-    { 128, 128, 16,  8, 8, 2, 16, COLUMNS, 2, 2,      DOWN, 16, 1, 1, TILES, 3 },
-    { 128, 128, 16,  8, 8, 2, 16, COLUMNS, 2, 2, COLS_BACK,  8, 1, 1, TILES, 3 },
-    {  64, 128,  8,  8, 8, 2, 16, COLUMNS, 2, 2, COLS_BACK,  8, 2, 1, TILES, 4 },
-    {  64,  64, 16,  4, 8, 4,  8,   PAIRS, 2, 2, COLS_BACK,  4, 2, 1, TILES, 3 },
-    {  32,  32, 16,  2, 4, 16, 2,    ROWS, 4, 2,      DOWN, 16, 4, 1, TILES, 5 },
-    {  64,  64,  8,  8, 8, 4,  8,   PAIRS, 1, 2, ROWS_BACK,  4, 2, 256, TILES, 5 },
-    {  32,  32,  8,  4, 4, 4,  8,   PAIRS, 2, 1, COLS_BACK,  1, 1, 1, TILES, 2 },
+    { 256, 128,  8, 16, 8, 4,  8,   PAIRS, 4, 2, COLS_BACK,  8, 1, 0, TILES, 4 },
+    { 256, 128,  8, 16, 8, 4,  8,   PAIRS, 4, 2, COLS_BACK,  8, 1, 0,  RUNS, 4 },
+    { 256, 128,  8, 16, 8, 8,  4, COLUMNS, 4, 2,      DOWN,  4, 1, 0, TILES, 3 },
+    { 256, 128, 16, 16, 8, 4,  8,   PAIRS, 4, 2,      DOWN,  8, 1, 0, TILES, 3 },
+    { 128, 128, 16,  8, 8, 4,  8,   PAIRS, 4, 2, COLS_BACK,  8, 2, 0, TILES, 3 },
+    { 128, 128, 16,  8, 8, 2, 16, COLUMNS, 2, 2,      DOWN, 16, 1, 0, TILES, 3 },
+    { 128, 128, 16,  8, 8, 2, 16, COLUMNS, 2, 2, COLS_BACK,  8, 1, 0, TILES, 3 },
+    {  64, 128,  8,  8, 8, 2, 16, COLUMNS, 2, 2, COLS_BACK,  8, 2, 0, TILES, 4 },
+    {  64,  64, 16,  4, 8, 4,  8,   PAIRS, 2, 2, COLS_BACK,  4, 2, 0, TILES, 3 },
+    {  32,  32, 16,  2, 4, 16, 2,    ROWS, 4, 2,      DOWN, 16, 4, 0, TILES, 5 },
+    {  64,  64,  8,  8, 8, 4,  8,   PAIRS, 1, 2, ROWS_BACK,  4, 2, 0, TILES, 5 },
+    {  32,  32,  8,  4, 4, 4,  8,   PAIRS, 2, 1, COLS_BACK,  1, 1, 0, TILES, 2 },
 };
 // clang-format on
 
@@ -54,6 +54,12 @@ static const char *reject(const int *v, const struct mmt_variant *variant,
     return why;
 }
 
+static void settle(int *v, const mmt_problem *p, const struct mmt_caps *caps)
+{
+    mmt_simt_settle(v, knobs, v[STAGES], shared_bytes(v, p->type), registers(v, p->type),
+                    p, caps);
+}
+
 static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
                    struct mmt_launches *out)
 {
@@ -83,6 +89,7 @@ const struct mmt_template mmt_template_simt_async = {
                  "register_tile.h" },
     .knobs = knobs,
     .num_knobs = RING_KNOBS,
+    .settle = settle,
     .reject = reject,
     .refuse = mmt_simt_refuse,
     .launch = launch,

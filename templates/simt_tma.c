@@ -23,25 +23,25 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     /* tile, work, warp, lanes, vector of C, fragments, order, group, blocks, parts of k,
      * deal, stages, passes, loads, packed a and b (0 where left out); those with vectors
      * of 2 are for double precision */
-    { 256, 128, 16, 8, 16,  8, 4,  ROWS, 4, 2, ROWS_BACK,  8, 1, 1, TILES, 3, 1, FREE },
-    {  64, 128, 16, 8, 16,  8, 4,  ROWS, 4, 2, ROWS_BACK, 16, 1, 1, TILES, 3, 1, FREE },
-    { 256,  64, 32, 16, 8, 16, 2, PAIRS, 4, 1,   ROWS_ON, 16, 2, 1, TILES, 2, 1, FREE },
-    { 128, 128, 16, 8,  8, 16, 2, PAIRS, 2, 1, COLS_BACK, 16, 1, 1,  RUNS, 4, 1, FREE },
-    { 128, 256, 32, 8, 16,  8, 4,  ROWS, 4, 2, COLS_BACK,  8, 1, 1,  RUNS, 3, 2, IN_ORDER },
-    { 256, 128, 32, 8, 16,  8, 4,  ROWS, 4, 2, COLS_BACK,  8, 1, 1, TILES, 3, 2, IN_ORDER },
-    { 256, 128, 32, 8, 16,  8, 4,  ROWS, 4, 2, COLS_BACK,  8, 1, 1, TILES, 2, 1, IN_ORDER },
-    { 128, 256, 32, 8, 16,  8, 4,  ROWS, 4, 2, COLS_BACK,  8, 1, 1,  RUNS, 3, 2, IN_ORDER, 1, 0 },
-    { 256, 128, 32, 8, 16,  8, 4,  ROWS, 4, 2, COLS_BACK,  8, 1, 1, TILES, 3, 2, IN_ORDER, 1, 0 },
-    { 256, 128, 32, 8, 16,  8, 4,  ROWS, 4, 2, COLS_BACK,  8, 1, 1, TILES, 2, 1, IN_ORDER, 1, 0 },
-    { 128, 256, 32, 8, 16,  8, 4,  ROWS, 4, 2, COLS_BACK,  8, 1, 1,  RUNS, 3, 2, IN_ORDER, 1, 1 },
-    { 128, 256, 32, 8, 16,  8, 4,  ROWS, 4, 2, COLS_BACK,  8, 1, 1,  RUNS, 3, 2, IN_ORDER, 0, 1 },
-    { 128, 128, 16, 8,  8,  8, 4,  ROWS, 2, 1, COLS_BACK, 16, 1, 1, TILES, 3, 1, FREE },
-    {  64,  64, 16, 8,  8,  8, 4, PAIRS, 2, 1, COLS_BACK, 16, 3, 1, TILES, 3, 1, FREE },
-    { 256, 128, 16, 8, 16,  8, 4,  ROWS, 1, 1, COLS_BACK,  8, 1, 1, TILES, 3, 1, FREE },
-    { 128, 128, 16, 8,  8,  8, 4,  ROWS, 1, 1, COLS_BACK,  8, 1, 1, TILES, 3, 1, FREE },
-    {  64,  64, 16, 8,  8,  8, 4,  ROWS, 1, 1, COLS_BACK,  8, 2, 1, TILES, 3, 1, FREE },
-    {  64,  64, 16, 8,  4,  4, 8,  ROWS, 1, 1, COLS_BACK,  4, 2, 4, TILES, 3, 1, FREE },
-    {  32,  32,  8, 4,  4,  8, 4,  ROWS, 1, 1, COLS_BACK,  1, 1, 1, TILES, 2, 1, FREE },
+    { 256, 128, 16, 8, 16,  8, 4,  ROWS, 4, 2, ROWS_BACK,  8, 1, 0, TILES, 3, 1, FREE },
+    {  64, 128, 16, 8, 16,  8, 4,  ROWS, 4, 2, ROWS_BACK, 16, 1, 0, TILES, 3, 1, FREE },
+    { 256,  64, 32, 16, 8, 16, 2, PAIRS, 4, 1,   ROWS_ON, 16, 2, 0, TILES, 2, 1, FREE },
+    { 128, 128, 16, 8,  8, 16, 2, PAIRS, 2, 1, COLS_BACK, 16, 1, 0,  RUNS, 4, 1, FREE },
+    { 128, 256, 32, 8, 16,  8, 4,  ROWS, 4, 2, COLS_BACK,  8, 1, 0,  RUNS, 3, 2, IN_ORDER },
+    { 256, 128, 32, 8, 16,  8, 4,  ROWS, 4, 2, COLS_BACK,  8, 1, 0, TILES, 3, 2, IN_ORDER },
+    { 256, 128, 32, 8, 16,  8, 4,  ROWS, 4, 2, COLS_BACK,  8, 1, 0, TILES, 2, 1, IN_ORDER },
+    { 128, 256, 32, 8, 16,  8, 4,  ROWS, 4, 2, COLS_BACK,  8, 1, 0,  RUNS, 3, 2, IN_ORDER, 1, 0 },
+    { 256, 128, 32, 8, 16,  8, 4,  ROWS, 4, 2, COLS_BACK,  8, 1, 0, TILES, 3, 2, IN_ORDER, 1, 0 },
+    { 256, 128, 32, 8, 16,  8, 4,  ROWS, 4, 2, COLS_BACK,  8, 1, 0, TILES, 2, 1, IN_ORDER, 1, 0 },
+    { 128, 256, 32, 8, 16,  8, 4,  ROWS, 4, 2, COLS_BACK,  8, 1, 0,  RUNS, 3, 2, IN_ORDER, 1, 1 },
+    { 128, 256, 32, 8, 16,  8, 4,  ROWS, 4, 2, COLS_BACK,  8, 1, 0,  RUNS, 3, 2, IN_ORDER, 0, 1 },
+    { 128, 128, 16, 8,  8,  8, 4,  ROWS, 2, 1, COLS_BACK, 16, 1, 0, TILES, 3, 1, FREE },
+    {  64,  64, 16, 8,  8,  8, 4, PAIRS, 2, 1, COLS_BACK, 16, 3, 0, TILES, 3, 1, FREE },
+    { 256, 128, 16, 8, 16,  8, 4,  ROWS, 1, 1, COLS_BACK,  8, 1, 0, TILES, 3, 1, FREE },
+    { 128, 128, 16, 8,  8,  8, 4,  ROWS, 1, 1, COLS_BACK,  8, 1, 0, TILES, 3, 1, FREE },
+    {  64,  64, 16, 8,  8,  8, 4,  ROWS, 1, 1, COLS_BACK,  8, 2, 0, TILES, 3, 1, FREE },
+    {  64,  64, 16, 8,  4,  4, 8,  ROWS, 1, 1, COLS_BACK,  4, 2, 0, TILES, 3, 1, FREE },
+    {  32,  32,  8, 4,  4,  8, 4,  ROWS, 1, 1, COLS_BACK,  1, 1, 0, TILES, 2, 1, FREE },
 };
 // clang-format on
 
@@ -151,6 +151,15 @@ static struct mmt_box box(const int *v, mmt_type type, int tile, bool deep)
     };
 }
 
+static void settle(int *v, const mmt_problem *p, const struct mmt_caps *caps)
+{
+    const struct mmt_variant variant = { .type = p->type,
+                                         .trans_a = p->trans_a != 0,
+                                         .trans_b = p->trans_b != 0 };
+    mmt_simt_settle(v, knobs, v[STAGES], shared_bytes(v, p->type), registers(v, &variant),
+                    p, caps);
+}
+
 static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
                    struct mmt_launches *out)
 {
@@ -222,6 +231,7 @@ const struct mmt_template mmt_template_simt_tma = {
                  "register_tile.h" },
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,
+    .settle = settle,
     .reject = reject,
     .refuse = refuse,
     .launch = launch,

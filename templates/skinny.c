@@ -1,5 +1,8 @@
 /* The knobs of skinny.cl, in this order. */
+#include <string.h>
+
 #include "templates/gemm.h"
+#include "templates/split.h"
 
 enum {
     SHORT,
@@ -38,8 +41,9 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
     [VECTOR] = MMT_KNOB("VECTOR", "elements of the long operand per load", 1, 2, 4),
     [TILE_K] = MMT_KNOB("TILE_K", "depth of the short operand in shared memory", 64, 128,
                         256, 512, 1024, 2048, 4096),
-    [SPLIT_K] = MMT_GEMM_KNOB_PARTS("parts of k at most, each for blocks of its own", 1,
-                                    2, 4, 8, 16, 32, 64),
+    [SPLIT_K] = MMT_GEMM_KNOB_PARTS(
+        "parts of k at most, each for blocks of its own; 0: as suits it", true, 0, 1, 2,
+        3, 4, 6, 8, 12, 16, 24, 32, 48, 64),
     [MIN_BLOCKS] =
         MMT_KNOB("MIN_BLOCKS", "least blocks on a multiprocessor", 1, 2, 3, 4, 6, 8),
 };
@@ -55,22 +59,23 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
 static const int seeds[][MMT_MAX_KNOBS] = {
     /* work short, long, k, threads long, k, vector, tile, parts, blocks. The first two are for
      * a CPU, the last for 8-byte types. On an H200 in f32 the others, each with a work short
-     * of its own, were the nearest to the best of some 70 kernels where the long operand lies
-     * across k and of some 90 where it lies along k (docs/measurements.md). */
-    SEED(1, 8,  4,  4,   1, 4, 1024,  1, 1), SEED(1, 8,  4,  4,   1, 2, 1024,  1, 1),
-    SEED(0, 4,  8,  8,  32, 4, 1024,  1, 1), SEED(0, 2, 16,  4,  32, 2, 2048,  1, 2),
-    SEED(0, 4, 16, 32,   8, 4,  256, 16, 1), SEED(0, 2,  8, 32,   8, 2,  512,  8, 1),
-    SEED(0, 2,  8, 16,  16, 1,  256,  8, 3), SEED(0, 2,  8, 32,   4, 2,  512,  1, 4),
-    SEED(0, 1, 16,  2,  64, 2, 1024,  1, 1), SEED(0, 4, 16,  4,  64, 4, 2048,  1, 1),
-    SEED(0, 4,  4,  8,  32, 2,  512,  1, 1), SEED(0, 4,  8, 32,   8, 4,  512,  8, 1),
-    SEED(0, 4,  8,  8,  32, 4, 1024, 16, 1), SEED(0, 2, 16,  8,  32, 2,  512, 16, 1),
-    SEED(0, 2,  8,  4,  32, 2,  512,  1, 1), SEED(0, 2, 16, 32,  16, 2,  256, 16, 1),
-    SEED(0, 1, 16,  2, 256, 2, 4096,  1, 1), SEED(0, 4,  8, 32,   8, 2,  512,  8, 1),
-    SEED(0, 2, 16,  2, 128, 4, 2048,  1, 1), SEED(0, 4, 16,  8,  32, 4, 2048,  1, 1),
-    SEED(0, 4,  8,  8,  32, 2,  512,  1, 1), SEED(0, 4, 16, 32,   8, 1,  512,  1, 1),
-    SEED(0, 4, 16,  2, 256, 2, 4096,  1, 1), SEED(0, 2,  8,  8,  16, 2, 4096,  1, 1),
-    SEED(0, 1, 16,  8,  16, 2,  256,  1, 1), SEED(0, 1, 16,  8,  64, 1, 2048,  1, 1),
-    SEED(0, 1,  8,  2, 128, 2, 4096,  1, 4), SEED(0, 2,  4,  8,  32, 2,  256,  1, 1),
+     * and with 1, 8 or 16 parts of its own, were the nearest to the best of some 70 kernels
+     * where the long operand lies across k and of some 90 where it lies along k
+     * (docs/measurements.md). */
+    SEED(1, 8,  4,  4,   1, 4, 1024, 0, 1), SEED(1, 8,  4,  4,   1, 2, 1024, 0, 1),
+    SEED(0, 4,  8,  8,  32, 4, 1024, 0, 1), SEED(0, 2, 16,  4,  32, 2, 2048, 0, 2),
+    SEED(0, 4, 16, 32,   8, 4,  256, 0, 1), SEED(0, 2,  8, 32,   8, 2,  512, 0, 1),
+    SEED(0, 2,  8, 16,  16, 1,  256, 0, 3), SEED(0, 2,  8, 32,   4, 2,  512, 0, 4),
+    SEED(0, 1, 16,  2,  64, 2, 1024, 0, 1), SEED(0, 4, 16,  4,  64, 4, 2048, 0, 1),
+    SEED(0, 4,  4,  8,  32, 2,  512, 0, 1), SEED(0, 4,  8, 32,   8, 4,  512, 0, 1),
+    SEED(0, 2, 16,  8,  32, 2,  512, 0, 1), SEED(0, 2,  8,  4,  32, 2,  512, 0, 1),
+    SEED(0, 2, 16, 32,  16, 2,  256, 0, 1), SEED(0, 1, 16,  2, 256, 2, 4096, 0, 1),
+    SEED(0, 4,  8, 32,   8, 2,  512, 0, 1), SEED(0, 2, 16,  2, 128, 4, 2048, 0, 1),
+    SEED(0, 4, 16,  8,  32, 4, 2048, 0, 1), SEED(0, 4,  8,  8,  32, 2,  512, 0, 1),
+    SEED(0, 4, 16, 32,   8, 1,  512, 0, 1), SEED(0, 4, 16,  2, 256, 2, 4096, 0, 1),
+    SEED(0, 2,  8,  8,  16, 2, 4096, 0, 1), SEED(0, 1, 16,  8,  16, 2,  256, 0, 1),
+    SEED(0, 1, 16,  8,  64, 1, 2048, 0, 1), SEED(0, 1,  8,  2, 128, 2, 4096, 0, 4),
+    SEED(0, 2,  4,  8,  32, 2,  256, 0, 1),
 };
 // clang-format on
 
@@ -214,19 +219,52 @@ static int64_t parts(const int *v, int64_t k)
     return part > 0 ? mmt_gemm_pieces(steps, (int) part) : 1;
 }
 
-static void settle(int *v, const mmt_problem *p, const struct mmt_caps *caps)
+/* All of the short side, as far as it fits. */
+static int find_work(const int *given, const mmt_problem *p, const struct mmt_caps *caps)
 {
     const struct mmt_variant variant = { .type = p->type,
                                          .trans_a = p->trans_a != 0,
                                          .trans_b = p->trans_b != 0 };
-    const int64_t needed = short_side(v, p);
+    const int64_t needed = short_side(given, p);
+    int v[NUM_KNOBS];
 
-    if (v[WORK_SHORT])
-        return;
+    memcpy(v, given, sizeof v);
     for (v[WORK_SHORT] = 1; v[WORK_SHORT] < needed && v[WORK_SHORT] < LONGEST_SHORT;)
         v[WORK_SHORT] *= 2;
     while (v[WORK_SHORT] > 1 && reject(v, &variant, caps))
         v[WORK_SHORT] /= 2;
+    return v[WORK_SHORT];
+}
+
+/* As many parts of k as memory needs to be asked by all multiprocessors, all the time. */
+static int find_parts(const int *v, const mmt_problem *p, const struct mmt_caps *caps)
+{
+    /* Cycles in which a step's elements come, and those before and after all steps; bytes
+     * that come, and that are multiplied, in a cycle. */
+    enum { FETCH = 1600, AROUND = 600, COMING = 40, MULTIPLIED = 400 };
+    const double size = (double) mmt_type_size(p->type);
+    const double bytes = size * piece(v) * threads(v);
+    const double coming = bytes / COMING, multiplied = bytes * v[WORK_SHORT] / MULTIPLIED;
+    const struct mmt_split split = {
+        .tiles = (double) tiles(v, p) * (double) p->batch,
+        .steps = (double) mmt_gemm_pieces(p->k, v[THREADS_K] * v[WORK_K]),
+        .resident = mmt_split_resident(threads(v), mmt_type_size(p->type) * pool(v),
+                                       registers(v, mmt_type_size(p->type)), caps),
+        .step = coming > multiplied ? coming : multiplied,
+        .latency = FETCH,
+        .block = AROUND,
+        .sums = mmt_gemm_partial_sums(p) * size,
+        .most = MMT_GEMM_MOST_PARTIAL / mmt_gemm_partial_sums(p),
+    };
+    return mmt_split_parts(&split, &knobs[SPLIT_K], caps);
+}
+
+static void settle(int *v, const mmt_problem *p, const struct mmt_caps *caps)
+{
+    if (!v[WORK_SHORT])
+        v[WORK_SHORT] = find_work(v, p, caps);
+    if (!v[SPLIT_K])
+        v[SPLIT_K] = find_parts(v, p, caps);
 }
 
 static const char *refuse(const int *v, const mmt_problem *p)

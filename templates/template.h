@@ -9,7 +9,7 @@
 #include "base/problem.h"
 #include "base/text.h"
 
-enum { MMT_MAX_KNOBS = 24, MMT_MAX_VALUES = 16, MMT_MAX_HELPERS = 7 };
+enum { MMT_MAX_KNOBS = 24, MMT_MAX_VALUES = 20, MMT_MAX_HELPERS = 7 };
 
 /* One knob: a macro of the kernel file and the values it may have. A knob whose values
  * are words (SHARED_LAYOUT plain | pad | swap | xor) has `names`, one for each value;

@@ -98,7 +98,7 @@ struct mmt_kept made_up_kernel(int tile_m, int tile_n, int work, double gflops,
     char text[256];
     snprintf(text, sizeof text,
              "simt TILE_M=%d TILE_N=%d TILE_K=16 WORK_M=%d WORK_N=%d WARP_M=4 WARP_N=8 "
-             "LANES=rows C_VECTOR=2 SHARED_LAYOUT=pad K_UNROLL=16 MIN_BLOCKS=1",
+             "LANES=rows C_VECTOR=2 SHARED_LAYOUT=pad K_UNROLL=16 MIN_BLOCKS=1 SPLIT_K=0",
              tile_m, tile_n, work, work);
     double step = 2.0 * tile_m * tile_n * 16 / (gflops * 1e9);
     return (struct mmt_kept){
@@ -114,6 +114,7 @@ struct mmt_kept made_up_kernel(int tile_m, int tile_n, int work, double gflops,
                   .unaligned = 0.4 * step,
                   .unaligned_cell = 0.1 * step / (work * work),
                   .bandwidth = 3e12,
+                  .reduction = 2.5e-13,
                   .resident = resident,
                   .depth = 16 },
     };

@@ -199,6 +199,40 @@ static void test_skinny(void)
     CHECK(depth == 512 && mmt_cost_load(&config, &problem, &caps, depth).steps == 8);
 }
 
+static struct mmt_config with(const struct mmt_config *config, const char *knob,
+                              int value)
+{
+    struct mmt_config other = *config;
+    char word[16];
+    mmt_error err;
+    snprintf(word, sizeof word, "%d", value);
+    CHECK_OK(mmt_config_set(&other, knob, word, &err), err);
+    return other;
+}
+
+/* As many parts of k as the problem is served with, for each problem by itself: what is
+ * loaded is the same as if they had been named. */
+static void test_parts(const char *words, int64_t m, int64_t n, int64_t k)
+{
+    struct mmt_caps caps = made_up_gpu();
+    struct mmt_config config = made_up_config(words);
+    mmt_problem problem = made_up_shape(m, n, k);
+    const struct mmt_config settled = mmt_config_settle(&config, &problem, &caps);
+    const int parts = mmt_cost_knob(&settled, "SPLIT_K");
+    const struct mmt_config left = with(&config, "SPLIT_K", 0),
+                            named = with(&config, "SPLIT_K", parts);
+    const int depth = mmt_cost_depth(&left);
+    CHECK(parts > 1 && mmt_cost_depth(&named) == depth * parts);
+    struct mmt_load a = mmt_cost_load(&left, &problem, &caps, depth),
+                    b = mmt_cost_load(&named, &problem, &caps, depth * parts);
+    CHECK(a.launches == 2 && a.steps == ceil((double) k / (depth * parts)));
+    CHECK(a.launches == b.launches && a.blocks == b.blocks && a.steps == b.steps &&
+          a.work == b.work && a.workspace == b.workspace && a.cells == b.cells &&
+          a.whole == b.whole);
+    CHECK(mmt_cost_estimate(&left, &problem, &caps) ==
+          mmt_cost_estimate(&named, &problem, &caps));
+}
+
 /* Within the limit, hardly one twice, aligned and not, square and skewed; and one side in
  * twelve at least is 1 or 2. */
 static void test_shapes(double most_flops)
@@ -352,6 +386,9 @@ int main(void)
     test_too_few();
     test_runs();
     test_skinny();
+    test_parts("simt", 64, 64, 100000);
+    test_parts("simt TILE_M=64 TILE_N=64", 100, 300, 2000);
+    test_parts("skinny SHORT=columns", 1000, 5, 30000);
     test_tiles();
     test_cpu(0);
     test_cpu(0.4);

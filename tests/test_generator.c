@@ -441,9 +441,112 @@ static void test_settle(void)
 #undef SKINNY
 }
 
+static struct mmt_caps large_gpu(void)
+{
+    return (struct mmt_caps){ .dialect = MMT_CUDA_CXX,
+                              .kind = MMT_GPU,
+                              .f64 = true,
+                              .max_threads = 1024,
+                              .shared = 232448,
+                              .shared_per_sm = 233472,
+                              .registers = 65536,
+                              .registers_per_thread = 255,
+                              .registers_per_sm = 65536,
+                              .threads_per_sm = 2048,
+                              .sms = 132,
+                              .warp = 32 };
+}
+
+static mmt_problem product(int64_t m, int64_t n, int64_t k)
+{
+    mmt_problem problem = mmt_gemm_problem(MMT_F32, m, n, k);
+    mmt_error err = { 0 };
+    CHECK_OK(mmt_problem_normalise(&problem, &problem, &err), err);
+    return problem;
+}
+
+static int knob_of(const struct mmt_config *config, const char *name)
+{
+    int i = 0;
+    while (strcmp(config->template->knobs[i].name, name))
+        i++;
+    return config->values[i];
+}
+
+static int parts(const char *words, int64_t m, int64_t n, int64_t k)
+{
+    const struct mmt_caps caps = large_gpu();
+    const mmt_problem problem = product(m, n, k);
+    struct mmt_config config;
+    mmt_error err = { 0 };
+    CHECK_OK(mmt_config_parse(words, &config, &err), err);
+    const struct mmt_config once = mmt_config_settle(&config, &problem, &caps);
+    const struct mmt_config twice = mmt_config_settle(&once, &problem, &caps);
+    CHECK(mmt_config_equal(&once, &twice));
+    return knob_of(&once, "SPLIT_K");
+}
+
+/* SPLIT_K=0 is 1 where C has tiles for all multiprocessors, and more the fewer it has and
+ * the longer k is; what is given stays, and blocks that stay share k without. */
+static void test_settle_parts(void)
+{
+    const char *const words[] = { "simt SPLIT_K=0", "simt_async SPLIT_K=0",
+                                  "simt_tma SPLIT_K=0" };
+    for (int i = 0; i < 3; i++) {
+        CHECK_EQ_INT(parts(words[i], 8192, 8192, 8192), 1);
+        CHECK_EQ_INT(parts(words[i], 64, 64, 16), 1);
+        CHECK_EQ_INT(parts(words[i], 64, 64, 0), 1);
+        const int some = parts(words[i], 500, 500, 4000);
+        const int many = parts(words[i], 64, 64, 100000);
+        CHECK(some > 1 && some < many);
+        CHECK(many >= 64);
+    }
+    CHECK_EQ_INT(parts("simt SPLIT_K=12", 64, 64, 100000), 12);
+    CHECK_EQ_INT(parts("simt SPLIT_K=0 DEAL=runs", 64, 64, 100000), 1);
+    CHECK_EQ_INT(parts("skinny SHORT=columns WORK_SHORT=0 SPLIT_K=0", 1 << 20, 4, 64), 1);
+    CHECK(parts("skinny SHORT=columns WORK_SHORT=0 SPLIT_K=0", 200, 4, 50000) > 4);
+    CHECK(parts("skinny SHORT=columns WORK_SHORT=4 SPLIT_K=0", 200, 4, 50000) ==
+          parts("skinny SHORT=columns WORK_SHORT=0 SPLIT_K=0", 200, 4, 50000));
+}
+
+static size_t workspace_of(const struct mmt_config *config, const mmt_problem *problem,
+                           const struct mmt_caps *caps)
+{
+    struct mmt_launches launches = { 0 };
+    mmt_config_launch(config, problem, caps, &launches);
+    return launches.workspace;
+}
+
+/* Where the caller has less room than the parts need, there are fewer. */
+static void test_within(void)
+{
+    const struct mmt_caps caps = large_gpu();
+    const mmt_problem problem = product(64, 64, 100000);
+    struct mmt_config left, named;
+    mmt_error err = { 0 };
+    CHECK_OK(mmt_config_parse("simt SPLIT_K=0", &left, &err), err);
+    CHECK_OK(mmt_config_parse("simt SPLIT_K=8", &named, &err), err);
+    const size_t all = workspace_of(&left, &problem, &caps);
+    const size_t eight = workspace_of(&named, &problem, &caps);
+    CHECK(all > eight && eight == 8 * 64 * 64 * 4);
+
+    struct mmt_config within = mmt_config_within(&left, &problem, &caps, SIZE_MAX);
+    CHECK(mmt_config_equal(&within, &left));
+    within = mmt_config_within(&left, &problem, &caps, all);
+    CHECK(mmt_config_equal(&within, &left));
+    within = mmt_config_within(&left, &problem, &caps, eight + 1);
+    CHECK(mmt_config_equal(&within, &named));
+    within = mmt_config_within(&left, &problem, &caps, 0);
+    CHECK_EQ_INT(knob_of(&within, "SPLIT_K"), 1);
+    within = mmt_config_within(&named, &problem, &caps, 0);
+    CHECK(mmt_config_equal(&within, &named));
+}
+
 int main(void)
 {
     test_settle();
+    test_settle_parts();
+    test_within();
     test_print();
     test_set();
     test_parse_fails();

@@ -1,0 +1,97 @@
+#include "templates/split.h"
+
+#include "templates/gemm.h"
+
+/* Adding the parts up: cycles of a second launch and of its way to the first one's sums,
+ * and bytes of these that a multiprocessor takes in a cycle. */
+struct adding {
+    double launch, bytes;
+};
+
+static const struct adding on_gpu = { 4000, 17 }, on_cpu = { 40000, 4 };
+
+/* More parts must promise to save so much, as what is counted is not that exact. */
+static const double worth = 0.98;
+
+static unsigned least(unsigned a, size_t b)
+{
+    return b < a ? (unsigned) b : a;
+}
+
+int mmt_split_resident(int threads, size_t shared, unsigned registers,
+                       const struct mmt_caps *caps)
+{
+    enum { MOST = 16 };
+    unsigned resident = MOST;
+
+    if (caps->kind == MMT_CPU)
+        return 1;
+    if (caps->threads_per_sm)
+        resident = least(resident, caps->threads_per_sm / (unsigned) threads);
+    if (caps->shared_per_sm && shared)
+        resident = least(resident, caps->shared_per_sm / shared);
+    if (caps->registers_per_sm)
+        resident =
+            least(resident, caps->registers_per_sm / ((unsigned) threads * registers));
+    return resident ? (int) resident : 1;
+}
+
+/* What two things that overlap take, but for the edges: the longer, and a quarter more
+ * where they are alike. */
+static double bound(double a, double b)
+{
+    const double most = a > b ? a : b, part = (a > b ? b : a) / most;
+    return most * (1 + 0.26 * part * part * part);
+}
+
+/* Blocks that are there at a time wait side by side, and keep the multiprocessor busy one
+ * after the other. */
+static double wave(const struct mmt_split *split, double blocks, double steps)
+{
+    return bound(steps * split->latency, blocks * (steps * split->step + split->block));
+}
+
+static double pieces(double size, double piece)
+{
+    const double whole = (double) (int64_t) (size / piece);
+    return whole * piece < size ? whole + 1 : whole;
+}
+
+/* Of the busiest multiprocessor. */
+static double cycles(const struct mmt_split *split, int parts, double sms)
+{
+    const double blocks = pieces(split->tiles * parts, sms);
+    const double steps = pieces(split->steps, parts);
+    const double full = pieces(blocks, split->resident) - 1;
+    const double last = wave(split, blocks - full * split->resident, steps);
+
+    return full > 0 ? full * wave(split, split->resident, steps) + last : last;
+}
+
+int mmt_split_parts(const struct mmt_split *split, const struct mmt_knob *knob,
+                    const struct mmt_caps *caps)
+{
+    enum { FULL = 64 }; /* blocks of a multiprocessor that leave nothing to be gained */
+    const struct adding *adding = caps->kind == MMT_CPU ? &on_cpu : &on_gpu;
+    const double sms = caps->sms;
+    int parts = 1;
+
+    if (!caps->sms || mmt_gemm_reject_parts(2, caps) || split->tiles > FULL * sms)
+        return 1;
+    const double busy = split->tiles * split->steps * split->step / sms;
+    const double around = split->tiles * split->block / sms;
+    const double added = split->sums / (sms * adding->bytes);
+    double best = cycles(split, 1, sms);
+    for (int i = 1; i < knob->num_values && knob->values[i - 1] < split->steps; i++) {
+        const int more = knob->values[i];
+        if (more < 2)
+            continue;
+        if (more > split->most ||
+            adding->launch + busy + more * (around + added) > worth * best)
+            break; /* nor would more parts be worth it */
+        const double now = adding->launch + more * added + cycles(split, more, sms);
+        if (now < worth * best)
+            best = now, parts = more;
+    }
+    return parts;
+}

@@ -1,0 +1,30 @@
+/* Into how many parts k is best cut: the knob SPLIT_K where it is left to the problem. */
+#ifndef MMT_TEMPLATES_SPLIT_H
+#define MMT_TEMPLATES_SPLIT_H
+
+#include "templates/template.h"
+
+/* A launch where k is whole. Cycles are a multiprocessor's, or those of a core of a CPU;
+ * they need be right within a factor of two. */
+struct mmt_split {
+    double tiles;   /* blocks: tiles of C, of the whole batch */
+    double steps;   /* of each along k */
+    int resident;   /* blocks that a multiprocessor has at a time */
+    double step;    /* cycles for which a block's step keeps a multiprocessor busy */
+    double latency; /* cycles that a step takes a block, however little runs beside it */
+    double block;   /* cycles for which a block keeps it busy besides its steps */
+    double sums;    /* bytes that all blocks of a part leave in the workspace */
+    double most;    /* parts that it has room for */
+};
+
+/* Blocks that a multiprocessor has at a time, as far as is known; registers are those of
+ * a thread, of 32 bits. At least 1. */
+int mmt_split_resident(int threads, size_t shared, unsigned registers,
+                       const struct mmt_caps *caps);
+
+/* The knob's value that should take least: counted in some hundred nanoseconds at most,
+ * and in ten where C alone fills the device. 1 where nothing is known of it. */
+int mmt_split_parts(const struct mmt_split *split, const struct mmt_knob *knob,
+                    const struct mmt_caps *caps);
+
+#endif
