@@ -10,12 +10,12 @@ enum {
     MMT_MOST_SPECIALISTS = 4,    /* besides them */
     MMT_MOST_RARELY_SERVED = 72, /* and besides these */
     MMT_MOST_CALIBRATION_SHAPES = 200,
-    MMT_MOST_FORMS = 5
+    MMT_MOST_FORMS = 10
 };
 
-/* What a pick is for some of the shapes. */
+/* What a pick is for some of the shapes: those for which its texts are the same. */
 struct mmt_form {
-    struct mmt_config config; /* settled */
+    struct mmt_config config; /* settled for one of them */
     bool verified;            /* found right and compiled by this run */
 };
 

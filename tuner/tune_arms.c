@@ -328,9 +328,12 @@ static int list_starts(struct mmt_arm *arm, int (*out)[MMT_SEARCH_MAX_KNOBS])
         const struct mmt_config free = freed(arm, &winners[i].record->config);
         count += to_index(template, free.values, out[count]);
     }
-    for (int i = 0; i < template->num_seeds && count < MOST_LISTED; i++)
-        count += to_index(template, template->seeds[i], out[count]) &&
-                 is_legal(arm, out[count]);
+    for (int i = 0; i < template->num_seeds && count < MOST_LISTED; i++) {
+        struct mmt_config seed = { .template = template };
+        memcpy(seed.values, template->seeds[i], sizeof seed.values);
+        const struct mmt_config free = freed(arm, &seed);
+        count += to_index(template, free.values, out[count]) && is_legal(arm, out[count]);
+    }
     return sort_starts(arm, out, better_starts(arm, out, count));
 }
 

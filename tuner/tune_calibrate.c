@@ -60,7 +60,7 @@ static struct mmt_form *find_form(const struct mmt_calibration *c, struct mmt_pi
 {
     const struct mmt_config config = mmt_config_settle(&p->config, problem, &c->t->caps);
     for (int i = 0; i < p->num_forms; i++)
-        if (mmt_config_equal(&p->forms[i].config, &config))
+        if (mmt_config_same_text(&p->forms[i].config, &config))
             return &p->forms[i];
     return NULL;
 }

@@ -58,32 +58,48 @@ static bool is_for_all_sorts(const struct mmt_calibration *c,
     return !template->worth || c->t->options.template == template;
 }
 
+/* The same with all numbers left to the problem that the launch counts and that can be:
+ * several kernels that differ in such a number alone would take several places for what
+ * one of them does. */
+static struct mmt_config leave_counts(const struct mmt_config *config)
+{
+    struct mmt_config left = *config;
+    for (int i = 0; i < left.template->num_knobs; i++) {
+        const struct mmt_knob *knob = &left.template->knobs[i];
+        if (knob->counted && knob->fits)
+            left.values[i] = knob->values[0];
+    }
+    return left;
+}
+
 static void add_form(struct mmt_pick *pick, const struct mmt_config *config,
                      bool verified)
 {
     int i = 0;
-    while (i < pick->num_forms && !mmt_config_equal(&pick->forms[i].config, config))
+    while (i < pick->num_forms && !mmt_config_same_text(&pick->forms[i].config, config))
         i++;
     if (i == pick->num_forms && i < MMT_MOST_FORMS)
         pick->forms[pick->num_forms++] = (struct mmt_form){ *config, verified };
 }
 
-/* Which of the forms of a configuration that leaves knobs to the problem is verified,
- * nobody has noted. */
+/* `on`: the problem for which the configuration was found right; NULL: for none. */
 static void add_forms(const struct mmt_calibration *c, struct mmt_pick *pick,
-                      bool verified)
+                      const struct mmt_config *config, const mmt_problem *on)
 {
-    const struct mmt_config *config = &pick->config;
+    const struct mmt_caps *caps = &c->t->caps;
+    struct mmt_config right = *config;
     mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
+    if (on)
+        right = mmt_config_settle(config, on, caps);
     if (!config->template->settle) {
-        add_form(pick, config, verified);
+        add_form(pick, config, on != NULL);
         return;
     }
     mmt_calibration_shapes(c->t, c->kind, shapes);
     for (int i = 0; i < MMT_MOST_CALIBRATION_SHAPES; i++) {
-        const struct mmt_config form = mmt_config_settle(config, &shapes[i], &c->t->caps);
-        if (!mmt_config_refuse(&form, &shapes[i], &c->t->caps))
-            add_form(pick, &form, verified && mmt_config_equal(&form, config));
+        const struct mmt_config form = mmt_config_settle(&pick->config, &shapes[i], caps);
+        if (!mmt_config_refuse(&form, &shapes[i], caps))
+            add_form(pick, &form, on && mmt_config_same_text(&form, &right));
     }
 }
 
@@ -96,19 +112,20 @@ static int count_strange(const struct mmt_pick *pick)
 }
 
 static bool pick(struct mmt_calibration *c, const struct mmt_config *config,
-                 bool verified, bool even_alike)
+                 const mmt_problem *verified_on, bool even_alike)
 {
+    const struct mmt_config left = leave_counts(config);
     if (!is_for_all_sorts(c, config->template))
         return false;
     if (c->count == c->most)
         return false;
     for (int i = 0; i < c->count; i++)
-        if (even_alike ? mmt_config_equal(&c->picks[i].config, config)
-                       : alike(c, &c->picks[i].config, config))
+        if (even_alike ? mmt_config_equal(&c->picks[i].config, &left)
+                       : alike(c, &c->picks[i].config, &left))
             return false;
     struct mmt_pick *next = &c->picks[c->count];
-    *next = (struct mmt_pick){ .config = *config };
-    add_forms(c, next, verified);
+    *next = (struct mmt_pick){ .config = left };
+    add_forms(c, next, config, verified_on);
     const int strange = c->strange + count_strange(next);
     if (strange > c->strange && strange > c->most_strange)
         return false;
@@ -165,9 +182,10 @@ static struct ranked *rank(const struct mmt_calibration *c, bool siblings, int *
     return out;
 }
 
-static bool is_verified(const struct mmt_record *record)
+/* The record's problem, if the configuration was found right for it; else NULL. */
+static const mmt_problem *verified_on(const struct mmt_record *record)
 {
-    return !record->earlier && record->result.time.samples > 1;
+    return !record->earlier && record->result.time.samples > 1 ? &record->problem : NULL;
 }
 
 static void pick_winners(struct mmt_calibration *c)
@@ -181,7 +199,7 @@ static void pick_winners(struct mmt_calibration *c)
             const struct mmt_record *record =
                 mmt_journal_find(c->t->journal, &entry->problem, &entry->config);
             if (record)
-                pick(c, &entry->config, is_verified(record), true);
+                pick(c, &entry->config, verified_on(record), true);
         }
 }
 
@@ -191,7 +209,7 @@ static void pick_bests(struct mmt_calibration *c, const struct ranked *ranked, i
 {
     for (int i = 0; i < count && ranked[i].loss <= 1; i++)
         if (!mmt_tune_is_goal(c->t, &ranked[i].record->problem))
-            pick(c, &ranked[i].record->config, is_verified(ranked[i].record), true);
+            pick(c, &ranked[i].record->config, verified_on(ranked[i].record), true);
 }
 
 /* Of each template the one that came nearest to a best, if not far behind: those that are
@@ -204,7 +222,7 @@ static void pick_templates(struct mmt_calibration *c, const struct ranked *ranke
         while (ranked[first].record->config.template != ranked[i].record->config.template)
             first++;
         if (first == i)
-            pick(c, &ranked[i].record->config, is_verified(ranked[i].record), false);
+            pick(c, &ranked[i].record->config, verified_on(ranked[i].record), false);
     }
 }
 
@@ -219,7 +237,7 @@ static void pick_missing(struct mmt_calibration *c, const struct mmt_config *see
         for (int p = 0; p < c->count; p++)
             picked = picked || c->picks[p].config.template == seeds[i].template;
         if (!picked)
-            pick(c, &seeds[i], false, false);
+            pick(c, &seeds[i], NULL, false);
     }
 }
 
@@ -235,7 +253,7 @@ static void pick_siblings(struct mmt_calibration *c)
             (kept->trans_a != variant.trans_a || kept->trans_b != variant.trans_b) &&
             mmt_tune_is_meant(c->t, kept->config.template, c->kind) &&
             !mmt_config_reject(&kept->config, &variant, &c->t->caps))
-            pick(c, &kept->config, false, false);
+            pick(c, &kept->config, NULL, false);
     }
 }
 
@@ -250,7 +268,7 @@ static void pick_sibling_bests(struct mmt_calibration *c)
         const struct mmt_config *config = &ranked[i].record->config;
         if (mmt_tune_is_meant(c->t, config->template, c->kind) &&
             !mmt_config_reject(config, &variant, &c->t->caps))
-            pick(c, config, false, false);
+            pick(c, config, NULL, false);
     }
     free(ranked);
 }
@@ -371,7 +389,7 @@ static void pick_specialists(struct mmt_calibration *c)
             if (!seed || (!any && serving_seed(c, template, c->kind)))
                 continue;
             const struct mmt_config config = config_of(template, seed);
-            pick(c, &config, false, false);
+            pick(c, &config, NULL, false);
         }
     }
     c->most = most + c->count - before;
@@ -407,7 +425,7 @@ static void pick_rarely_served(struct mmt_calibration *c)
             2 * count_served(c, mmt_templates[t], shapes) <= MMT_MOST_CALIBRATION_SHAPES;
     const int num_seeds = list_seeds(c, rare, seeds, MOST_SEEDS);
     for (int i = 0; i < num_seeds; i++)
-        pick(c, &seeds[i], false, false);
+        pick(c, &seeds[i], NULL, false);
     c->most = most + c->count - before;
 }
 
@@ -443,7 +461,7 @@ static void pick_suggested(struct mmt_calibration *c, const struct mmt_config *s
     int found = mmt_fit_choose(times, least, count, ESTIMATED_SHAPES, MOST_SUGGESTED,
                                chosen, &worst);
     for (int i = 0; i < found; i++)
-        pick(c, &seeds[chosen[i]], false, false);
+        pick(c, &seeds[chosen[i]], NULL, false);
     free(times);
 }
 
@@ -454,13 +472,13 @@ static void pick_others(struct mmt_calibration *c, const struct ranked *ranked, 
     for (int i = 0, seed = 0; i < near || seed < num_seeds;) {
         while (i < near && ranked[i].loss < behind) {
             const struct mmt_record *r = ranked[i++].record;
-            if (pick(c, &r->config, is_verified(r), false))
+            if (pick(c, &r->config, verified_on(r), false))
                 break;
         }
         if (i < near && ranked[i].loss >= behind)
             i = near;
         while (seed < num_seeds)
-            if (pick(c, &seeds[seed++], false, false))
+            if (pick(c, &seeds[seed++], NULL, false))
                 break;
     }
 }
