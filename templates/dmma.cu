@@ -21,9 +21,9 @@
 // fetched all. Copies are dealt out among the columns of the second half of a stage, so
 // that a warp may be half a stage ahead of the others before it waits for them.
 //
-// k may be cut into SPLIT_K * CLUSTER parts. The blocks of a cluster (sm_90 on) add up
-// their tiles through each other's shared memory; SPLIT_K sums go to the workspace, and
-// mmt_add_parts adds those up. Either has a fixed order. Or blocks stay (DEAL, runs.h):
+// k may be cut into parts. The blocks of a cluster (sm_90 on) add theirs up through each
+// other's shared memory; what several clusters have of a tile goes to the workspace, and
+// mmt_add_parts adds it up. Either has a fixed order. Or blocks stay (DEAL, runs.h):
 // then the first tiles of the next job are on their way while the sums of the last are
 // stored.
 //
@@ -31,7 +31,7 @@
 // nobody asks how deep a tile is, and where lines are outside the matrix nothing is copied:
 // they have to do with no sum inside C.
 //
-// Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), SPLIT_K * CLUSTER,
+// Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), parts of k * CLUSTER,
 // batch); then mmt_add_parts where SPLIT_K > 1. Where blocks stay: grid (blocks, 1,
 // batch); then mmt_add_runs where DEAL is RUNS. Helpers: ptx.h,
 // hopper.h, parts.h, grid.h, tiles.h, runs.h, dmma_tile.h.

@@ -10,12 +10,12 @@
 //   [   A   ] |  C  |  TILE_M
 //             +-----+
 //
-// Where C has few tiles, SPLIT_K blocks share one: each multiplies a part of k and leaves
+// Where C has few tiles, several blocks share one: each multiplies a part of k and leaves
 // its sums in the workspace, and mmt_add_parts adds them up. Or blocks stay and compute one
 // tile after the other, and share what is left in the end (DEAL, runs.h).
 //
-// Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), SPLIT_K, batch); then
-// mmt_add_parts where SPLIT_K > 1. Where blocks stay: grid (blocks, 1, batch); then
+// Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), parts of k, batch);
+// then mmt_add_parts where SPLIT_K > 1. Where blocks stay: grid (blocks, 1, batch); then
 // mmt_add_runs where DEAL is RUNS. Helpers: parts.h, grid.h, tiles.h, runs.h,
 // vectors.h, register_tile.h.
 

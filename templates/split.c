@@ -10,6 +10,9 @@ struct adding {
 
 static const struct adding on_gpu = { 4000, 17 }, on_cpu = { 40000, 4 };
 
+/* Cycles in which a core does what a multiprocessor does in one. */
+static const double core = 8;
+
 /* More parts must promise to save so much, as what is counted is not that exact. */
 static const double worth = 0.98;
 
@@ -24,8 +27,6 @@ int mmt_split_resident(int threads, size_t shared, unsigned registers,
     enum { MOST = 16 };
     unsigned resident = MOST;
 
-    if (caps->kind == MMT_CPU)
-        return 1;
     if (caps->threads_per_sm)
         resident = least(resident, caps->threads_per_sm / (unsigned) threads);
     if (caps->shared_per_sm && shared)
@@ -68,30 +69,50 @@ static double cycles(const struct mmt_split *split, int parts, double sms)
     return full > 0 ? full * wave(split, split->resident, steps) + last : last;
 }
 
-int mmt_split_parts(const struct mmt_split *split, const struct mmt_knob *knob,
-                    const struct mmt_caps *caps)
+/* A core has one block at a time, which waits for nothing. */
+static struct mmt_split for_cores(struct mmt_split split)
 {
-    enum { FULL = 64 }; /* blocks of a multiprocessor that leave nothing to be gained */
-    const struct adding *adding = caps->kind == MMT_CPU ? &on_cpu : &on_gpu;
-    const double sms = caps->sms;
-    int parts = 1;
+    split.resident = 1;
+    split.step *= core;
+    split.block *= core;
+    split.latency = 0;
+    return split;
+}
 
-    if (!caps->sms || mmt_gemm_reject_parts(2, caps) || split->tiles > FULL * sms)
-        return 1;
+/* Whatever the waves are, every part takes what it keeps a multiprocessor busy with. */
+static int find_parts(const struct mmt_split *split, const struct mmt_knob *knob,
+                      const struct adding *adding, double sms)
+{
     const double busy = split->tiles * split->steps * split->step / sms;
     const double around = split->tiles * split->block / sms;
     const double added = split->sums / (sms * adding->bytes);
     double best = cycles(split, 1, sms);
+    int parts = 1;
+
     for (int i = 1; i < knob->num_values && knob->values[i - 1] < split->steps; i++) {
         const int more = knob->values[i];
         if (more < 2)
             continue;
         if (more > split->most ||
             adding->launch + busy + more * (around + added) > worth * best)
-            break; /* nor would more parts be worth it */
+            break;
         const double now = adding->launch + more * added + cycles(split, more, sms);
         if (now < worth * best)
             best = now, parts = more;
     }
     return parts;
+}
+
+int mmt_split_parts(const struct mmt_split *split, const struct mmt_knob *knob,
+                    const struct mmt_caps *caps)
+{
+    enum { FULL = 64 }; /* blocks of a multiprocessor that leave nothing to be gained */
+
+    if (!caps->sms || mmt_gemm_reject_parts(2, caps) || split->tiles > FULL * caps->sms)
+        return 1;
+    if (caps->kind == MMT_CPU) {
+        const struct mmt_split cores = for_cores(*split);
+        return find_parts(&cores, knob, &on_cpu, caps->sms);
+    }
+    return find_parts(split, knob, &on_gpu, caps->sms);
 }

@@ -4,8 +4,8 @@
 
 #include "templates/template.h"
 
-/* A launch where k is whole. Cycles are a multiprocessor's, or those of a core of a CPU;
- * they need be right within a factor of two. */
+/* A launch where k is whole, as a GPU has it: what a CPU makes of it is found here.
+ * Cycles are a multiprocessor's, and need be right within a factor of two. */
 struct mmt_split {
     double tiles;   /* blocks: tiles of C, of the whole batch */
     double steps;   /* of each along k */
