@@ -368,12 +368,9 @@ static mmt_status look_up(const struct mmt_launch *launch, struct mmt_module *mo
     return status;
 }
 
-static mmt_status look_up_all(mmt_device *device, const struct job *job,
-                              const struct mmt_binary *binary, struct report *report,
-                              mmt_error *err)
+/* What the text is compiled for, and launched. */
+static mmt_status make_problem(const struct job *job, mmt_problem *out, mmt_error *err)
 {
-    struct mmt_launches launches;
-    struct mmt_module *module;
     mmt_problem problem =
         mmt_op_problem(job->variant.op, job->variant.type, 1000, 1000, 1000);
     problem.trans_a = job->variant.trans_a;
@@ -381,12 +378,19 @@ static mmt_status look_up_all(mmt_device *device, const struct job *job,
     problem.out = job->variant.out;
     problem.bias = job->variant.bias;
     problem.activation = job->variant.activation;
-    mmt_status status = mmt_problem_normalise(&problem, &problem, err);
-    if (status == MMT_OK)
-        status = mmt_module_load(device, binary, &module, err);
+    return mmt_problem_normalise(&problem, out, err);
+}
+
+static mmt_status look_up_all(mmt_device *device, const struct mmt_config *settled,
+                              const mmt_problem *problem, const struct mmt_binary *binary,
+                              struct report *report, mmt_error *err)
+{
+    struct mmt_launches launches;
+    struct mmt_module *module;
+    mmt_status status = mmt_module_load(device, binary, &module, err);
     if (status != MMT_OK)
         return status;
-    mmt_config_launch(&job->config, &problem, mmt_device_caps(device), &launches);
+    mmt_config_launch(settled, problem, mmt_device_caps(device), &launches);
     for (int i = 0; i < launches.count && status == MMT_OK; i++)
         status = look_up(&launches.launch[i], module, report, err);
     mmt_module_free(module);
@@ -398,15 +402,20 @@ static void run_job(mmt_device *device, const struct job *job, struct report *re
     mmt_error err = { 0 };
     struct mmt_text source = { 0 };
     struct mmt_binary binary = { 0 };
-    const char *architecture = mmt_device_caps(device)->architecture;
-    mmt_status status =
-        mmt_emit(&job->config, &job->variant, MMT_CUDA_CXX, MMT_GPU, &source, &err);
+    const struct mmt_caps *caps = mmt_device_caps(device);
+    mmt_problem problem;
+    struct mmt_config settled = job->config;
+    mmt_status status = make_problem(job, &problem, &err);
+    if (status == MMT_OK) {
+        settled = mmt_config_settle(&job->config, &problem, caps);
+        status = mmt_emit(&settled, &job->variant, MMT_CUDA_CXX, MMT_GPU, &source, &err);
+    }
     if (status == MMT_OK)
         status = mmt_device_compile(device, mmt_text_string(&source), &binary, &err);
     if (status == MMT_OK)
-        status = look_up_all(device, job, &binary, report, &err);
+        status = look_up_all(device, &settled, &problem, &binary, report, &err);
     if (!CHECK(status == MMT_OK))
-        describe(job, architecture,
+        describe(job, caps->architecture,
                  status == MMT_ERROR_COMPILE && binary.log ? binary.log : err.text);
     report->compiled++;
     mmt_binary_finish(&binary);
