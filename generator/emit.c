@@ -76,7 +76,7 @@ static void add_knobs(const struct mmt_config *config, struct mmt_text *text)
         mmt_text_addf(text, "#define %s %d", knob->name, config->values[i]);
         if (knob->names)
             mmt_text_addf(text, "  // %s", mmt_config_value(config, i, buffer));
-        if (knob->counted && config->values[i] > 1)
+        if (knob->counted && config->values[i] >= knob->counted)
             mmt_text_add(text, "  // or more: the launch tells");
         mmt_text_add(text, "\n");
     }

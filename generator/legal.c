@@ -56,8 +56,9 @@ struct mmt_config mmt_config_in_text(const struct mmt_config *settled)
 {
     struct mmt_config seen = *settled;
     for (int i = 0; i < seen.template->num_knobs; i++)
-        if (seen.template->knobs[i].counted && seen.values[i] > 2)
-            seen.values[i] = 2;
+        if (seen.template->knobs[i].counted &&
+            seen.values[i] > seen.template->knobs[i].counted)
+            seen.values[i] = seen.template->knobs[i].counted;
     return seen;
 }
 

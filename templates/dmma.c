@@ -42,7 +42,7 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
     [CLUSTER] = MMT_KNOB("CLUSTER", "blocks that share a tile of C and their memory", 1,
                          2, 3, 4, 5, 6, 8),
     [SPLIT_K] =
-        MMT_GEMM_KNOB_PARTS("clusters that share a tile of C", false, MMT_GEMM_PARTS),
+        MMT_GEMM_KNOB_PARTS("clusters that share a tile of C", 2, false, MMT_GEMM_PARTS),
     [SYNC] = { "SYNC",
                "whose barriers hand stages on: the block's or the slots'",
                2,

@@ -46,11 +46,12 @@ static inline const char *mmt_gemm_reject(int x, int y, size_t shared,
 /* ---- blocks that share a tile of C, as tiles.h has it: the knob SPLIT_K -----
  */
 
-/* `left`: the first of the values, a 0, leaves the number to the problem. */
-#define MMT_GEMM_KNOB_PARTS(what, left, ...)                                             \
+/* `seen`: what texts see at most; `left`: the first of the values, a 0, leaves the number
+ * to the problem. */
+#define MMT_GEMM_KNOB_PARTS(what, seen, left, ...)                                       \
     {                                                                                    \
         "SPLIT_K", what, MMT_COUNT_VALUES(__VA_ARGS__), { __VA_ARGS__ }, .fits = left,   \
-                                                                         .counted = true \
+                                                                         .counted = seen \
     }
 #define MMT_GEMM_PARTS 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256
 

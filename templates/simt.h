@@ -49,7 +49,7 @@ static const char *const mmt_simt_orders[] = {
                        16),                                                              \
     [MIN_BLOCKS] = MMT_KNOB("MIN_BLOCKS", "least blocks on a multiprocessor", 1, 2, 3,   \
                             4),                                                          \
-    [SPLIT_K] = MMT_GEMM_KNOB_PARTS("blocks that share a tile of C; 0: as suits it",     \
+    [SPLIT_K] = MMT_GEMM_KNOB_PARTS("blocks that share a tile of C; 0: as suits it", 2,     \
                                     true, 0, MMT_GEMM_PARTS),                            \
     [DEAL] = { "DEAL",                                                                   \
                "a block's work: a tile, one after the other, or runs of the rest, too",      \

@@ -42,8 +42,8 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
     [TILE_K] = MMT_KNOB("TILE_K", "depth of the short operand in shared memory", 64, 128,
                         256, 512, 1024, 2048, 4096),
     [SPLIT_K] = MMT_GEMM_KNOB_PARTS(
-        "parts of k at most, each for blocks of its own; 0: as suits it", true, 0, 1, 2,
-        3, 4, 6, 8, 12, 16, 24, 32, 48, 64),
+        "parts of k at most, each for blocks of its own; 0: as suits it", 1, true, 0, 1,
+        2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64),
     [MIN_BLOCKS] =
         MMT_KNOB("MIN_BLOCKS", "least blocks on a multiprocessor", 1, 2, 3, 4, 6, 8),
 };
@@ -294,7 +294,7 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
     const int adders = MMT_GEMM_ADDERS / mmt_gemm_sharers((int) not_empty);
     const bool rows = rows_are_short(v, p);
 
-    *out = (struct mmt_launches){ .count = v[SPLIT_K] > 1 ? 2 : 1,
+    *out = (struct mmt_launches){ .count = not_empty > 1 ? 2 : 1,
                                   .tile_m = rows ? v[WORK_SHORT] : along,
                                   .tile_n = rows ? along : v[WORK_SHORT] };
     out->launch[0] = (struct mmt_launch){
@@ -305,7 +305,7 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
         .shared = size * (size_t) pool(v),
         .waits = true,
     };
-    if (v[SPLIT_K] == 1)
+    if (not_empty == 1)
         return;
     out->launch[1] = (struct mmt_launch){
         .entry = "add_parts",

@@ -21,7 +21,7 @@
 // slice makes room for the same one of the next piece: memory always has a request.
 //
 // Launch: mmt_gemm, grid (long tiles x short tiles, parts of k that are not empty, batch);
-//         add_parts, grid (ceil(m*n * sharers / ADD_THREADS), 1, batch), where SPLIT_K > 1,
+//         add_parts, grid (ceil(m*n * sharers / ADD_THREADS), 1, batch), where k has several,
 //         adds up the parts that the first has left in the workspace.
 
 #ifndef SHORT
@@ -48,9 +48,6 @@
 #ifndef TILE_K
 #define TILE_K 512       // depth of the short operand in shared memory
 #endif
-#ifndef SPLIT_K
-#define SPLIT_K 1        // parts of k, each for blocks of its own: 1, or 2 for any more
-#endif
 #ifndef MIN_BLOCKS
 #define MIN_BLOCKS 1     // least blocks on a multiprocessor
 #endif
@@ -73,7 +70,7 @@
 #define SUMS         (WORK_LONG * WORK_SHORT)
 #define PIECE        (WORK_LONG * WORK_K)
 #define LINE         (TILE_K + 4)  // of a staged row: columns evade bank conflicts
-#define PARTS        (SPLIT_K > 1 ? GRID_Y : 1)
+#define PARTS        GRID_Y  // of k, each for blocks of its own
 #define ADD_THREADS  128
 #define PARTS_EACH   8             // that a thread adds up at once
 #define MOST_SHARERS 16            // threads that share an element's parts
@@ -355,14 +352,13 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
         const int j = rows_short ? at_long : at_short;
         if (i >= m || j >= n || at_long < own_long)
             continue;
-        if (SPLIT_K == 1)
+        if (PARTS == 1)
             store(c + (wide) i * ldc + j, alpha, sum[e], beta);
         else
             workspace[(wide) i * n + j] = sum[e];
     }
 }
 
-#if SPLIT_K > 1
 // One element of C is the sum of its parts, always in the same order: a thread adds PARTS_EACH
 // at once, and where there are more, threads apart share them.
 KERNEL BLOCK_SIZE(ADD_THREADS, 1)
@@ -407,4 +403,3 @@ void add_parts(int m, int n, int parts, real alpha, real beta,
     }
     store(c + c_start + BLOCK_Z * c_stride + at / n * ldc + at % n, alpha, sum, beta);
 }
-#endif

@@ -21,15 +21,14 @@ struct mmt_knob {
     int values[MMT_MAX_VALUES];
     const char *const *names;
     bool fits; /* its first value leaves it to the problem, by the template's `settle` */
-    bool
-        counted; /* texts know of it whether it is above 1, and see a 2 then: their launch
-                  * tells how much it is, so that one text serves all of these values */
+    int counted; /* above 0: texts see no more than that, as their launch tells how much
+                  * it is, so that one text serves all of these values */
 };
 
 #define MMT_COUNT_VALUES(...) (int) (sizeof((int[]){ __VA_ARGS__ }) / sizeof(int))
 #define MMT_KNOB(name, what, ...)                                                        \
     {                                                                                    \
-        name, what, MMT_COUNT_VALUES(__VA_ARGS__), { __VA_ARGS__ }, NULL, false, false   \
+        name, what, MMT_COUNT_VALUES(__VA_ARGS__), { __VA_ARGS__ }, NULL, false, 0       \
     }
 
 /* What a text is specialised for besides its knobs. Texts see it as
