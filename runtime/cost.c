@@ -11,16 +11,32 @@ int mmt_cost_knob(const struct mmt_config *config, const char *name)
     return 0;
 }
 
-int mmt_cost_depth(const struct mmt_config *config)
+int mmt_cost_element(const struct mmt_config *config, mmt_type type)
+{
+    return mmt_config_in_thirds(config, type) ? 2 : (int) mmt_type_size(type);
+}
+
+/* DEPTH counts 32 bytes, and 128 where an instruction takes whole lines of them. */
+static int depth_of_lines(const struct mmt_config *config, mmt_type type)
+{
+    const int bytes = config->template->macs > 512 ? 128 : 32;
+    return mmt_cost_knob(config, "DEPTH") * bytes / mmt_cost_element(config, type);
+}
+
+int mmt_cost_depth(const struct mmt_config *config, mmt_type type)
 {
     int depth = mmt_cost_knob(config, "THREADS_K") * mmt_cost_knob(config, "WORK_K");
     int parts = mmt_cost_knob(config, "SPLIT_K");
+    int cluster = mmt_cost_knob(config, "CLUSTER_K");
 
     if (!depth)
         depth = mmt_cost_knob(config, "TILE_K");
     if (!depth)
+        depth = depth_of_lines(config, type);
+    if (!depth)
         depth = mmt_cost_knob(config, "TILE");
-    return (depth > 0 ? depth : 1) * (parts > 0 ? parts : 1); /* 0 where they are left */
+    return (depth > 0 ? depth : 1) * (parts > 0 ? parts : 1) * /* 0 where they are left */
+           (cluster > 0 ? cluster : 1);
 }
 
 /* A matrix itself, or a copy engine's map of it. */

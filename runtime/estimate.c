@@ -28,14 +28,6 @@ static double on_cpu(const struct mmt_load *load, double threads, double k,
 
 /* ---- a GPU: cycles of the busiest multiprocessor ----------------------------------- */
 
-/* Of an operand where a multiprocessor has it. */
-static double element_bytes(const struct mmt_config *config, const mmt_problem *problem)
-{
-    return mmt_config_in_thirds(config, problem->type)
-               ? 2
-               : (double) mmt_type_size(problem->type);
-}
-
 /* What a block has to do. */
 struct share {
     double m, n, k;    /* of C, and how deep */
@@ -66,7 +58,7 @@ static struct share share_of(const struct mmt_config *config, const mmt_problem 
                              const struct mmt_load *load, const struct mmt_caps *caps)
 {
     const struct mmt_launch *launch = mmt_cost_multiplying(launches);
-    double size = element_bytes(config, problem), sms = fmax(caps->sms, 1);
+    double size = mmt_cost_element(config, problem->type), sms = fmax(caps->sms, 1);
     double parts = or_else(mmt_cost_knob(config, "SPLIT_K"), 1) *
                    or_else(mmt_cost_knob(config, "CLUSTER_K"), 1);
     double cells = fmax(load->cells / fmax(load->blocks, 1), 1);
@@ -76,7 +68,8 @@ static struct share share_of(const struct mmt_config *config, const mmt_problem 
         .k = ceil(fmax((double) problem->k, 1) / parts),
         .blocks = load->blocks,
         .threads = threads_of(launch),
-        .step = or_else(mmt_cost_knob(config, "TILE_K"), mmt_cost_depth(config) / parts),
+        .step = or_else(mmt_cost_knob(config, "TILE_K"),
+                        mmt_cost_depth(config, problem->type) / parts),
         .stages = or_else(mmt_cost_knob(config, "STAGES"), 2),
     };
     if (s.m > 0 && s.n > 0 && !mmt_cost_knob(config, "MATRICES")) {
@@ -89,10 +82,6 @@ static struct share share_of(const struct mmt_config *config, const mmt_problem 
     } else {
         s.m = s.n = sqrt(cells * parts);
     }
-    /* DEPTH counts 32 bytes, and 128 where an instruction takes whole lines of them. */
-    if (mmt_cost_knob(config, "DEPTH"))
-        s.step = mmt_cost_knob(config, "DEPTH") *
-                 (config->template->macs > 512 ? 128 : 32) / size;
     find_room(&s, load, fmax(size, 4) / 4, caps);
     return s;
 }
@@ -114,7 +103,7 @@ static double on_gpu(const struct share *s, const struct mmt_load *load,
 {
     static const double l2_bytes = 64, memory_bytes = 18, latency = 800, launching = 3000,
                         around_tile = 1500;
-    double size = element_bytes(config, problem), sms = fmax(caps->sms, 1);
+    double size = mmt_cost_element(config, problem->type), sms = fmax(caps->sms, 1);
     double products = mmt_config_in_thirds(config, problem->type) ? 6 : 1;
     double lanes = or_else(config->template->macs, 128) * 4 / size / products;
     double cells = fmax(s->m * s->n / s->threads, 1);
@@ -140,7 +129,8 @@ double mmt_cost_estimate(const struct mmt_config *given, const mmt_problem *prob
     const struct mmt_config settled = mmt_config_settle(given, problem, caps),
                             *config = &settled;
     struct mmt_launches launches = { 0 };
-    struct mmt_load load = mmt_cost_load(config, problem, caps, mmt_cost_depth(config));
+    struct mmt_load load =
+        mmt_cost_load(config, problem, caps, mmt_cost_depth(config, problem->type));
     mmt_config_launch(config, problem, caps, &launches);
     if (caps->kind == MMT_CPU)
         return on_cpu(&load, threads_of(mmt_cost_multiplying(&launches)),

@@ -195,7 +195,7 @@ static void test_skinny(void)
         made_up_config("skinny SHORT=columns WORK_SHORT=1 WORK_LONG=4 WORK_K=16 "
                        "THREADS_LONG=8 THREADS_K=32 VECTOR=4 TILE_K=2048 SPLIT_K=1");
     mmt_problem problem = made_up_shape(4096, 1, 4096);
-    int depth = mmt_cost_depth(&config);
+    int depth = mmt_cost_depth(&config, MMT_F32);
     CHECK(depth == 512 && mmt_cost_load(&config, &problem, &caps, depth).steps == 8);
 }
 
@@ -221,8 +221,8 @@ static void test_parts(const char *words, int64_t m, int64_t n, int64_t k)
     const int parts = mmt_cost_knob(&settled, "SPLIT_K");
     const struct mmt_config left = with(&config, "SPLIT_K", 0),
                             named = with(&config, "SPLIT_K", parts);
-    const int depth = mmt_cost_depth(&left);
-    CHECK(parts > 1 && mmt_cost_depth(&named) == depth * parts);
+    const int depth = mmt_cost_depth(&left, MMT_F32);
+    CHECK(parts > 1 && mmt_cost_depth(&named, MMT_F32) == depth * parts);
     struct mmt_load a = mmt_cost_load(&left, &problem, &caps, depth),
                     b = mmt_cost_load(&named, &problem, &caps, depth * parts);
     CHECK(a.launches == 2 && a.steps == ceil((double) k / (depth * parts)));

@@ -328,11 +328,11 @@ mmt_status mmt_fit_cost(const struct mmt_config *config, const struct mmt_caps *
                         struct mmt_cost *out, mmt_error *err)
 {
     struct points points = { .count = (int) count };
-    int depth = mmt_cost_depth(config);
 
     *out = (struct mmt_cost){ 0 };
     if (count < MMT_FIT_LEAST_SHAPES)
         return MMT_OK;
+    const int depth = mmt_cost_depth(config, samples[0].problem.type);
     points.data = calloc(count, sizeof *points.data);
     if (!points.data)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left to fit costs");

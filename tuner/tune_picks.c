@@ -43,7 +43,8 @@ static bool alike(const struct mmt_calibration *c, const struct mmt_config *a,
         return false;
     mmt_config_launch(a, c->kind, caps, &x);
     mmt_config_launch(b, c->kind, caps, &y);
-    bool same = x.count == y.count && mmt_cost_depth(a) == mmt_cost_depth(b);
+    bool same = x.count == y.count &&
+                mmt_cost_depth(a, c->kind->type) == mmt_cost_depth(b, c->kind->type);
     for (int i = 0; same && i < x.count; i++)
         same = !memcmp(x.launch[i].grid, y.launch[i].grid, sizeof x.launch[i].grid) &&
                !memcmp(x.launch[i].block, y.launch[i].block, sizeof x.launch[i].block);
