@@ -20,7 +20,7 @@ WIDE = dict(TILE_M=128, TILE_N=64, STAGES=3, CONSUMERS=2, CLUSTER='1x1', STORE_S
 
 # Of simt_tma.cu, which is named.
 LANES = dict(template='simt_tma', TILE_M=32, TILE_N=64, TILE_K=8, WORK_M=4, WORK_N=4, WARP_M=4,
-             WARP_N=8, FRAGMENTS=2, STAGES=3, C_VECTOR=1)
+             WARP_N=8, FRAGMENTS=2, STAGES=3, C_VECTOR=1, SPLIT_K=1)
 
 # knobs, those that differ, problem, alpha, beta
 RING = (LANES, dict(), 'gemm f32 nn 40x72x104', 2, -1)

@@ -210,6 +210,23 @@ static struct mmt_config with(const struct mmt_config *config, const char *knob,
     return other;
 }
 
+/* A cost that was fitted with parts left to the problem tells of any number of them. */
+static void test_fewer_parts(const struct mmt_config *left, const mmt_problem *problem,
+                             int depth)
+{
+    struct mmt_caps caps = made_up_gpu();
+    struct mmt_kept kept = made_up_kernel(64, 64, 4, 250, 4), whole = kept;
+    kept.config = *left;
+    kept.cost.depth = whole.cost.depth = depth;
+    whole.config = with(left, "SPLIT_K", 1);
+    CHECK(mmt_cost_predict_as(&kept, &whole.config, problem, &caps) ==
+          mmt_cost_predict(&whole, problem, &caps));
+    CHECK(mmt_cost_predict_as(&kept, &kept.config, problem, &caps) ==
+          mmt_cost_predict(&kept, problem, &caps));
+    CHECK(mmt_cost_predict(&kept, problem, &caps) <
+          mmt_cost_predict(&whole, problem, &caps));
+}
+
 /* As many parts of k as the problem is served with, for each problem by itself: what is
  * loaded is the same as if they had been named. */
 static void test_parts(const char *words, int64_t m, int64_t n, int64_t k)
@@ -231,6 +248,7 @@ static void test_parts(const char *words, int64_t m, int64_t n, int64_t k)
           a.whole == b.whole);
     CHECK(mmt_cost_estimate(&left, &problem, &caps) ==
           mmt_cost_estimate(&named, &problem, &caps));
+    test_fewer_parts(&left, &problem, depth);
 }
 
 /* Within the limit, hardly one twice, aligned and not, square and skewed; and one side in

@@ -10,7 +10,7 @@ enum { MMT_PACKED_FLAT = 2, MMT_PACKED_THIRDS = 3 };   // base/launch.h
 
 struct launch {
     char entry[32];
-    int grid[3], block[2];
+    int grid[3], block[2], parts;
     size_t shared, workspace_at;
     struct {
         int inner, outer, swizzle, packed;
@@ -41,9 +41,9 @@ static void read_plan(void)
                       &plan.batch, &plan.bias, &plan.workspace, &plan.count) == 15;
     for (int i = 0; i < plan.count; i++) {
         struct launch *l = &plan.launch[i];
-        read &= scanf("%31s %d %d %d %d %d %zu %zu", l->entry, &l->grid[0], &l->grid[1],
+        read &= scanf("%31s %d %d %d %d %d %zu %zu %d", l->entry, &l->grid[0], &l->grid[1],
                       &l->grid[2], &l->block[0], &l->block[1], &l->shared,
-                      &l->workspace_at) == 8;
+                      &l->workspace_at, &l->parts) == 9;
         for (auto &box : l->box)
             read &= scanf("%d %d %d %d %zu", &box.inner, &box.outer, &box.swizzle,
                           &box.packed, &box.at) == 5;
@@ -196,7 +196,7 @@ static void call(void)
         return;
 #if SPLIT_K > 1
     if (runs("mmt_add_parts"))
-        return mmt_add_parts(m, n, alpha, beta, NULL, 0, c.data(), 0, plan.ldc,
+        return mmt_add_parts(m, n, running->parts, alpha, beta, NULL, 0, c.data(), 0, plan.ldc,
                              plan.stride_c, parts, 0, added, 0);
 #endif
 #if DEAL == RUNS
