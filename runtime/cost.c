@@ -137,6 +137,16 @@ static int parts_left(const struct mmt_config *left, const struct mmt_config *se
     return 1;
 }
 
+/* What matrix units leave a thread of C are pairs, which eight rows share a store of:
+ * they fill the pieces that memory takes at once only where each row begins with one. */
+static bool breaks_sectors(const struct mmt_config *config, const mmt_problem *problem,
+                           const struct mmt_alignment *alignment)
+{
+    enum { SECTOR = 32, VECTOR = 16 };
+    return config->template->macs && alignment->c < VECTOR &&
+           problem->ldc * (int64_t) mmt_type_size(problem->out) % SECTOR != 0;
+}
+
 static struct mmt_load load_of(const struct mmt_config *config,
                                const mmt_problem *problem, const struct mmt_caps *caps,
                                int depth)
@@ -155,6 +165,7 @@ static struct mmt_load load_of(const struct mmt_config *config,
         .fit = fitting(launch, caps),
         .octaves = { octaves(problem->m), octaves(problem->n), octaves(problem->k) },
     };
+    load.apart = load.unaligned || breaks_sectors(config, problem, &alignment);
     double all = blocks_of(launch);
     if (launch->tiles)
         all = share_tiles((double) launch->tiles, all, &load);
@@ -207,7 +218,7 @@ static const double shortest = 1e-9;
 double mmt_cost_seconds(const struct mmt_cost *cost, const struct mmt_load *load)
 {
     double step = cost->step + (load->unaligned ? cost->unaligned : 0);
-    double cell = cost->cell + (load->unaligned ? cost->unaligned_cell : 0);
+    double cell = cost->cell + (load->apart ? cost->unaligned_cell : 0);
     double wave = cost->wave + load->steps * cost->wave_step;
     double tiles = load->whole * cost->whole_step + load->cut * cost->cut_step;
     double cells = load->cells * (cell + load->work * cost->cell_step);

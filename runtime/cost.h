@@ -20,8 +20,9 @@ struct mmt_load {
     double a, b;      /* on a CPU, elements of A and of B for one core; else 0 */
     double octaves[MMT_NUM_AXES]; /* of m, n and k: their logarithms to base 2 */
     bool unaligned;               /* the aligned text, where there is one, cannot serve */
-    int fit; /* blocks that fit on a multiprocessor as far as is known, 0: unknown;
-              * registers are not */
+    bool apart; /* so it is, or rows of C begin within a piece of memory */
+    int fit;    /* blocks that fit on a multiprocessor as far as is known, 0: unknown;
+                 * registers are not */
 };
 
 /* A knob's value by its name; 0 where the template has none of that name. */

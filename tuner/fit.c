@@ -61,7 +61,7 @@ static double cells_of_a_block(const struct mmt_load *load)
 static double block_seconds(const double p[NUM_TERMS], const struct mmt_load *load)
 {
     double step = p[STEP] + (load->unaligned ? p[UNALIGNED] : 0);
-    double cell = p[CELL] + (load->unaligned ? p[UNALIGNED_CELL] : 0);
+    double cell = p[CELL] + (load->apart ? p[UNALIGNED_CELL] : 0);
     return p[BLOCK] + load->work * step +
            cells_of_a_block(load) * (cell + load->work * p[CELL_STEP]) +
            load->work / load->blocks *
@@ -105,7 +105,7 @@ static void terms(const struct mmt_load *load, const struct growth *growth,
     x[UNALIGNED] = load->unaligned ? x[STEP] : 0;
     x[READ_A] = load->a;
     x[READ_B] = load->b;
-    x[UNALIGNED_CELL] = load->unaligned ? x[CELL] : 0;
+    x[UNALIGNED_CELL] = load->apart ? x[CELL] : 0;
     x[WHOLE_STEP] = x[STEP] * load->whole / load->blocks;
     x[CUT_STEP] = x[STEP] * load->cut / load->blocks;
 }
