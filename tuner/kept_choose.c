@@ -4,20 +4,25 @@
 
 #include "tuner/fit.h"
 
-/* How good a set of kernels is: problems that nobody serves, then the worst loss, then
- * the mean. */
+/* How good a set of kernels is: problems that nobody serves, then by how much the worst
+ * loss is above what is allowed, then the mean. */
 struct merit {
     int unserved;
-    double worst, mean;
+    double worst, above, mean;
 };
 
 /* What is no difference between two sets: a kernel that gains less is not worth keeping.
  */
 static const double slack = 0.0002;
 
+/* Once the least worst loss is known, a tenth more is allowed for the sake of the others:
+ * it hangs on one problem, and the mean on all. */
+static const double spare = 0.1;
+
 struct choice {
     const double *times, *best;
     int rows, cols;
+    double allowed; /* the worst loss that is as good as none */
     int *chosen, count;
 };
 
@@ -45,6 +50,7 @@ static struct merit merit_of(const struct choice *choice, int extra, int instead
         merit.mean += least;
         served++;
     }
+    merit.above = fmax(merit.worst - choice->allowed, 0);
     merit.mean /= served ? served : 1;
     return merit;
 }
@@ -53,8 +59,8 @@ static bool better(const struct merit *a, const struct merit *b, double by)
 {
     if (a->unserved != b->unserved)
         return a->unserved < b->unserved;
-    if (fabs(a->worst - b->worst) > by)
-        return a->worst < b->worst;
+    if (fabs(a->above - b->above) > by)
+        return a->above < b->above;
     return a->mean < b->mean - by;
 }
 
@@ -172,6 +178,20 @@ static bool shrink(struct choice *choice, struct merit *now)
     return false;
 }
 
+/* Until nothing helps. */
+static struct merit improve(struct choice *choice, int most)
+{
+    struct merit now = merit_of(choice, -1, -1);
+
+    while (choice->count < most && grow(choice, &now))
+        continue;
+    for (int round = 0; round < 4 * most && exchange(choice, &now); round++)
+        continue;
+    while (shrink(choice, &now))
+        continue;
+    return now;
+}
+
 int mmt_fit_choose(const double *times, const double *best, int rows, int cols, int most,
                    int *chosen, double *worst)
 {
@@ -180,13 +200,9 @@ int mmt_fit_choose(const double *times, const double *best, int rows, int cols, 
     };
 
     start(&choice, most);
-    struct merit now = merit_of(&choice, -1, -1);
-    while (choice.count < most && grow(&choice, &now))
-        continue;
-    for (int round = 0; round < 4 * most && exchange(&choice, &now); round++)
-        continue;
-    while (shrink(&choice, &now))
-        continue;
+    struct merit now = improve(&choice, most);
+    choice.allowed = (1 + spare) * now.worst;
+    now = improve(&choice, most);
     *worst = now.unserved ? INFINITY : now.worst;
     return choice.count;
 }
