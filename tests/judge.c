@@ -248,8 +248,7 @@ static void judge_shape(const struct recorded *r, const struct options *o,
 {
     struct mmt_choice choice;
     mmt_error err;
-    CHECK_OK(mmt_select(profile, &r->shapes[shape], &r->caps, NULL, &choice, &err),
-             err);
+    CHECK_OK(mmt_select(profile, &r->shapes[shape], &r->caps, NULL, &choice, &err), err);
     int chosen = find_kernel(r, &choice.config);
     double took = chosen < r->num_kernels ? r->seconds[shape][chosen] : INFINITY;
     if (isinf(took)) /* chosen, but never timed there: nobody knows */
