@@ -57,6 +57,8 @@ enum mmt_packed {
                         * each of the batch */
 };
 
+enum { MMT_THIRDS = 3 }; /* bf16 that a number of f32 is taken apart into */
+
 /* What a copy engine moves at once: `inner` elements of each of `outer` rows. In shared
  * memory they stand row after row, in 16-byte pieces that are exchanged ("swizzled")
  * within that many bytes, the length of a row: 16 (as they are), 32, 64 or 128. */

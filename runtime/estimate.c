@@ -104,15 +104,13 @@ static double on_gpu(const struct share *s, const struct mmt_load *load,
     static const double l2_bytes = 64, memory_bytes = 18, latency = 800, launching = 3000,
                         around_tile = 1500;
     double size = mmt_cost_element(config, problem->type), sms = fmax(caps->sms, 1);
-    double products = mmt_config_in_thirds(config, problem->type) ? 6 : 1;
+    bool thirds = mmt_config_in_thirds(config, problem->type);
+    double products = thirds ? 6 : 1, tiles = thirds ? MMT_THIRDS : 1; /* of an operand */
     double lanes = or_else(config->template->macs, 128) * 4 / size / products;
     double cells = fmax(s->m * s->n / s->threads, 1);
     double feeding = 1 + (config->template->macs ? 3 : 1.5) / sqrt(cells);
     double rounds = fmax(1, s->blocks / s->fit);
     double compute = s->blocks * s->m * s->n * s->k / lanes * feeding * s->spill;
-    double tiles = mmt_config_in_thirds(config, problem->type)
-                       ? 3
-                       : 1; /* of an operand at a depth */
     double fetch = s->blocks * (s->m + s->n) * s->k * size * tiles / l2_bytes;
     if (load->unaligned)
         fetch = fmax(fetch, one_by_one(s, size));

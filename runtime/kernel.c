@@ -432,7 +432,7 @@ static mmt_status add_map(struct values *v, const struct mmt_kernel *kernel,
     const struct mmt_box *box = &launch->box[i];
     struct stored matrix =
         box->packed ? packed(p, i ? p->n : p->m, args, box) : matrices[i];
-    const int64_t matrices_of_one = box->packed == MMT_PACKED_THIRDS ? 3 : 1;
+    const int64_t matrices_of_one = box->packed == MMT_PACKED_THIRDS ? MMT_THIRDS : 1;
     struct mmt_tensor tensor =
         tensor_of(&matrix, box->packed ? 0 : first, batch * matrices_of_one, box);
 

@@ -57,7 +57,7 @@ static inline int element_bytes(mmt_type type)
 
 static inline int thirds(mmt_type type)
 {
-    return type == MMT_F32 ? 3 : 1;
+    return type == MMT_F32 ? MMT_THIRDS : 1;
 }
 
 /* Elements of a line of a tile. */
