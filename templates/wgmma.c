@@ -204,8 +204,7 @@ static const char *reject_type(const int *v, const struct mmt_variant *variant)
                "others "
                "need PACK_A and PACK_B";
     if ((v[PACK_A] || v[PACK_B]) && v[STORE_SLOTS])
-        return "with PACK_A or PACK_B, C may begin anywhere and is stored from "
-               "registers: "
+        return "with PACK_A or PACK_B, C may begin anywhere and is stored by rows: "
                "STORE_SLOTS must be 0";
     if (variant->type == MMT_I8 && v[TILE_N] > 32 && v[TILE_N] % 16)
         return "wgmma of i8 has 8, 16, 24, 32 or a multiple of 16 columns";

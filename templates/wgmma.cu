@@ -91,7 +91,8 @@
                               // other types: 0
 #ifndef STORE_SLOTS
 #define STORE_SLOTS 2         // pieces of C, 64 rows each, that a warpgroup has on their
-#endif                        // way through shared memory; 0: C is stored from registers
+#endif                        // way through shared memory; 0: C is stored from registers, or
+                              // with PACK_A or PACK_B by rows (wgmma_store.h)
 #ifndef L2_PROMOTION
 #define L2_PROMOTION 128      // bytes that the L2 cache fetches at once: 0, 64, 128, 256;
 #endif                        // the maps of A and B say so
@@ -109,7 +110,7 @@
 // ---- the ring -------------------------------------------------------------------------
 
 // Addresses in shared memory: of the slots, of two barriers each, of what the producer tells
-// beside each, and of the pieces of C on their way out.
+// beside each, and of the pieces, or each warp's patch, of C on their way out.
 struct ring {
     unsigned slots, full, empty, jobs, pieces;
 };
@@ -117,7 +118,7 @@ struct ring {
 DEVICE_FN ring find_ring(unsigned slots)
 {
     const unsigned pieces = slots + STAGES * BYTES_SLOT;
-    const unsigned full = pieces + CONSUMERS * STORE_SLOTS * BYTES_PIECE;
+    const unsigned full = pieces + CONSUMERS * (STORE_SLOTS * BYTES_PIECE + 4 * BYTES_PATCH);
     return { slots, full, full + 8 * STAGES, full + 16 * STAGES, pieces };
 }
 
@@ -525,7 +526,7 @@ DEVICE_FN void multiply_all(const problem &p, const ring &ring, const output &ou
         cluster_sync(BLOCKS);
         put_out_shared(ring.slots, p, out, tile, member, part);
 #else
-        put_out_all(sum, out, tile, member, part);
+        put_out_all(sum, out, tile, ring.pieces + THREAD_X / 32 * BYTES_PATCH, member, part);
 #endif
 #if STORE_LATE
         fill_parcel(last, sum, { tile.row + block * 64, tile.column });

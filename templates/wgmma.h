@@ -111,6 +111,14 @@ static inline int columns_of_piece(const int *v, mmt_type out)
     return bytes / (int) mmt_type_size(out);
 }
 
+/* Bytes of shared memory through which a warp's sums go to rows of C that begin
+ * anywhere. */
+static inline int bytes_of_patch(const int *v)
+{
+    const bool by_rows = (v[PACK_A] || v[PACK_B]) && !v[TURN] && v[CLUSTER_K] == 1;
+    return by_rows ? 8 * (32 + 8) * 4 : 0;
+}
+
 static inline size_t shared_bytes(const int *v, mmt_type type, mmt_type out, bool trans_a,
                                   bool trans_b)
 {
@@ -119,7 +127,8 @@ static inline size_t shared_bytes(const int *v, mmt_type type, mmt_type out, boo
     int piece = BLOCK_M * columns_of_piece(v, out) * (int) mmt_type_size(out);
     int barriers = 2 * (int) sizeof(uint64_t), job = 4 * (int) sizeof(int);
     return (size_t) (v[STAGES] * (slot + barriers + job) +
-                     v[CONSUMERS] * v[STORE_SLOTS] * piece);
+                     v[CONSUMERS] * (v[STORE_SLOTS] * piece +
+                                     WARPGROUP / 32 * bytes_of_patch(v)));
 }
 
 /* Instructions below each other in a consumer's part of a tile. */

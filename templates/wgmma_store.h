@@ -1,6 +1,6 @@
-// From sums to C in wgmma.cu: alpha, beta, bias and activation; the three ways to store them,
-// from registers, through shared memory, or in parts through the workspace; and the kernel
-// that adds such parts up.
+// From sums to C in wgmma.cu: alpha, beta, bias and activation; the four ways to store them,
+// from registers, to rows that begin anywhere, through shared memory, or in parts through the
+// workspace; and the kernel that adds such parts up.
 
 // A piece of C on its way out: 64 rows of a tile and PIECE_N of its columns, which divide
 // TILE_N and have at most 128 bytes. Its lines are rows of C, with SWAP the tile's columns.
@@ -12,6 +12,7 @@
 #define PIECES      (TILE_N / PIECE_N)          // beside each other
 #define BYTES_PIECE (64 * BYTES_WIDE)
 #define LINE_C      (SWAP ? 64 * RESULT_SIZE : BYTES_WIDE)
+#define SECTOR      32        // bytes that memory takes at once
 
 // A and B as they are stored, from this matrix of the batch on.
 struct operands {
@@ -27,12 +28,13 @@ struct output {
     int ldc;
     bool pairs;        // any two neighbours at an even column may be stored at once
     bool fours;        // any four of a row of C at a multiple of 4
+    bool sectors;      // rows of C begin with a sector of memory
     operands stored;   // f32 alone
 };
 
 // Parameters of kernels that put C out, and how they become its operands.
 #if THIRDS > 1
-#define STORED_PARAMETERS                                                             \
+#define STORED_PARAMETERS                                                            \
     const GLOBAL element *a, wide a_start, int lda, wide a_stride,                   \
     const GLOBAL element *b, wide b_start, int ldb, wide b_stride,
 #define STORED_ARGUMENTS                                                              \
@@ -50,8 +52,11 @@ DEVICE_FN output find_output(const problem &p, real alpha, real beta, result *c,
                        (unsigned long long) c % (2 * RESULT_SIZE) == 0;
     const bool fours = ldc % 4 == 0 && stride % 4 == 0 &&
                        (unsigned long long) c % (4 * RESULT_SIZE) == 0;
-    return { p.rows, p.columns, alpha, beta, c + BLOCK_Z * stride, bias, ldc, pairs, fours,
-             stored };
+    const int line = SECTOR / RESULT_SIZE;
+    const bool sectors = ldc % line == 0 && stride % line == 0 &&
+                         (unsigned long long) c % SECTOR == 0;
+    return { p.rows, p.columns, alpha, beta,    c + BLOCK_Z * stride, bias, ldc,
+             pairs,  fours,     sectors, stored };
 }
 
 // ---- from registers -------------------------------------------------------------------
@@ -62,21 +67,25 @@ DEVICE_FN result *place_in(const output &out, int r, int q)
     return SWAP ? out.c + (wide) q * out.ldc + r : out.c + (wide) r * out.ldc + q;
 }
 
-// From two neighbouring sums, of row r and columns q and q + 1 of the product or its transpose,
+// From a sum, of row r and column q of the product or its transpose, to what C gets at *c.
+DEVICE_FN real finished(real x, const output &out, const result *c, int r, int q, bool inside)
+{
+    x *= out.alpha;
+    if (out.beta != 0 && inside)
+        x = MULTIPLY_ADD(out.beta, from_result(*c), x);
+    if (BIAS && inside)
+        x += bias_at(out.bias, SWAP ? q : r, SWAP ? r : q);
+    return activate(x);
+}
+
+// The same of two neighbours, of row r and columns q and q + 1 of the product or its transpose,
 // to what C gets there; what is outside is read nowhere.
 DEVICE_FN void finish(real *x, const output &out, int r, int q)
 {
     const result *c = place_in(out, r, q);
     UNROLL
-    for (int e = 0; e < 2; e++, c += SWAP ? out.ldc : 1) {
-        const bool inside = r < out.rows && q + e < out.columns;
-        x[e] *= out.alpha;
-        if (out.beta != 0 && inside)
-            x[e] = MULTIPLY_ADD(out.beta, from_result(*c), x[e]);
-        if (BIAS && inside)
-            x[e] += bias_at(out.bias, SWAP ? q + e : r, SWAP ? r : q + e);
-        x[e] = activate(x[e]);
-    }
+    for (int e = 0; e < 2; e++, c += SWAP ? out.ldc : 1)
+        x[e] = finished(x[e], out, c, r, q + e, r < out.rows && q + e < out.columns);
 }
 
 // Two neighbours as words of C's type; in 16 bits both are in the first.
@@ -131,8 +140,8 @@ DEVICE_FN bool whole_columns(const output &out, place tile)
 // What is known of C then.
 DEVICE_FN output as_unread(const output &out)
 {
-    return { out.rows, out.columns, out.alpha, 0, out.c, out.bias, out.ldc, true, out.fours,
-             out.stored };
+    return { out.rows, out.columns, out.alpha,   0,         out.c, out.bias, out.ldc,
+             true,     out.fours,   out.sectors, out.stored };
 }
 
 // Finish and store `count` sums of the same 64 rows of such a tile, from the s-th on.
@@ -189,6 +198,82 @@ DEVICE_FN void store_fours(real upper[SUMS], real lower[SUMS], const output &out
         }
     }
 }
+#endif
+
+// ---- to rows that begin anywhere --------------------------------------------------------
+
+// A product whose operands may begin anywhere has a C that may, too: what eight rows share a store
+// of would break the sectors of memory. So a warp's sums pass through a patch of shared memory of
+// its own, in which they change threads, and neighbouring threads store neighbours in C. A patch is
+//
+//      8 rows of 32 elements in C, or with SWAP 16 rows of 16
+//
+// and its rows are a few words longer, so that no two threads meet in a bank.
+#define BY_ROWS ((PACK_A || PACK_B) && !TURN && CLUSTER_K == 1)
+#if BY_ROWS
+#define PATCH_WIDE  (SWAP ? 16 : 32)
+#define PATCH_LINE  (PATCH_WIDE + (SWAP ? 4 : 8))      // words
+#define PATCH_SUMS  8                                  // of a thread
+#define PATCHES     (SWAP ? (SUMS + 7) / 8 : (SUMS + 15) / 16 * 2)   // of 64 rows of a tile
+#define BYTES_PATCH (PATCH_SUMS * 32 / PATCH_WIDE * PATCH_LINE * 4)
+
+// Write a thread's sums of the p-th patch of 64 rows, whose sums these are.
+DEVICE_FN void write_patch(unsigned to, const real sum[SUMS], int p, int lane)
+{
+    UNROLL
+    for (int i = 0; i < PATCH_SUMS; i += 2) {
+        const int s = SWAP ? p * 8 + i : p / 2 * 16 + p % 2 * 2 + i * 2;
+        const int row = lane / 4 + (SWAP ? i % 4 * 4 : 0);
+        const int column = lane % 4 * 2 + (SWAP ? i / 4 * 8 : i * 4);
+        if (s >= SUMS)
+            continue;
+        const uint2 words = make_uint2(SUM_TO_WORD(sum[s]), SUM_TO_WORD(sum[s + 1]));
+        if (SWAP) {
+            store_word(to + (column * PATCH_LINE + row) * 4, words.x);
+            store_word(to + ((column + 1) * PATCH_LINE + row) * 4, words.y);
+        } else {
+            store_words(to + (row * PATCH_LINE + column) * 4, words);
+        }
+    }
+}
+
+// Finish and store a patch that begins at that row and column of the product or its transpose, as
+// far as it is in the tile, which has columns below `end`.
+DEVICE_FN void store_patch(unsigned from, const output &out, int row, int column, int end,
+                           int lane)
+{
+    const int across = lane % PATCH_WIDE, above = lane / PATCH_WIDE * 4;
+    UNROLL
+    for (int i = 0; i < PATCH_SUMS; i++) {
+        const int line = SWAP ? i / 4 * 8 + above + i % 4 : i;
+        const int r = row + (SWAP ? across : line), q = column + (SWAP ? line : across);
+        const real x = WORD_TO_SUM(load_word(from + (line * PATCH_LINE + across) * 4));
+        result *c = place_in(out, r, q);
+        if (r < out.rows && q < end)
+            *c = to_result(finished(x, out, c, r, q, true));
+    }
+}
+
+// Finish and store a thread's sums of a tile.
+DEVICE_FN void store_by_rows(real sum[BLOCKS_M][SUMS], const output &out, place tile,
+                             unsigned patch, int thread)
+{
+    const int lane = thread % 32, end = min(out.columns, tile.column + TILE_N);
+    UNROLL
+    for (int i = 0; i < BLOCKS_M; i++) {
+        const int row = tile.row + row_of(i * SUMS, thread - lane);
+        UNROLL
+        for (int p = 0; p < PATCHES; p++) {
+            WARP_BARRIER();
+            write_patch(patch, sum[i], p, lane);
+            WARP_BARRIER();
+            store_patch(patch, out, row + (SWAP ? 0 : p % 2 * 8),
+                        tile.column + (SWAP ? p * 16 : p / 2 * 32), end, lane);
+        }
+    }
+}
+#else
+#define BYTES_PATCH 0
 #endif
 
 // ---- in plain arithmetic ----------------------------------------------------------------
@@ -414,8 +499,9 @@ DEVICE_FN void put_out(real *x, const output &out, place tile, int s, int thread
         store(x, out, r, q);
 }
 
+// `patch`: this warp's, where C is stored by rows.
 DEVICE_FN void put_out_all(real sum[BLOCKS_M][SUMS], const output &out, place tile,
-                           int thread, real *part)
+                           unsigned patch, int thread, real *part)
 {
     if (LEAVES && part) {
         UNROLL
@@ -424,7 +510,7 @@ DEVICE_FN void put_out_all(real sum[BLOCKS_M][SUMS], const output &out, place ti
         return;
     }
 #if THIRDS > 1
-    if (!all_finite(sum[0], ALL_SUMS)) {
+    if (__any_sync(0xffffffff, !all_finite(sum[0], ALL_SUMS))) {   // patches take whole warps
         put_out_plainly(out, tile, 0, ALL_SUMS, thread);
         return;
     }
@@ -437,12 +523,15 @@ DEVICE_FN void put_out_all(real sum[BLOCKS_M][SUMS], const output &out, place ti
         return;
     }
 #endif
-    if (STORE_SLOTS == 0 && whole_columns(out, tile)) {
+    if (STORE_SLOTS == 0 && whole_columns(out, tile) && (!BY_ROWS || out.sectors)) {
         UNROLL
         for (int i = 0; i < BLOCKS_M; i++)
             store_rows<SUMS>(sum[i], out, tile, i * SUMS, thread);
         return;
     }
+#if BY_ROWS
+    store_by_rows(sum, out, tile, patch, thread);
+#else
     UNROLL
     for (int i = 0; i < BLOCKS_M; i++) {
         // Where C's columns begin is found anew for each 64 rows: registers are scarce here.
@@ -451,6 +540,7 @@ DEVICE_FN void put_out_all(real sum[BLOCKS_M][SUMS], const output &out, place ti
         for (int s = 0; s < SUMS; s += 2)
             put_out(&sum[i][s], out, own, i * SUMS + s, thread, 0);
     }
+#endif
 }
 
 #if CLUSTER_K > 1

@@ -40,9 +40,11 @@ TURNED = (WIDE, dict(SWAP=1, TURN=1, IN_FLIGHT=1, STORE_SLOTS=0, TILE_M=256), 'g
 APART = dict(PACK_A=1, PACK_B=1, STORE_SLOTS=0, STAGES=2, PROMOTE=1)   # f32 as three bf16
 THIRDS = (WIDE, APART, 'gemm f32 nn 136x136x200 lda=203', 2, -1)
 TO_SUM_UP = (SMALL, dict(APART, SPLIT_K=2), 'gemm f32 tt 71x40x200', 1, 1)
+BY_ROWS = (WIDE, dict(PACK_A=1, PACK_B=1, STORE_SLOTS=0, TILE_N=80), 'gemm bf16 nn 200x243x72', 2, -1)
+BY_COLUMNS = (WIDE, dict(APART, SWAP=1, TILE_N=48), 'gemm f32 nt 101x200x72 ldc=202', 1, 0)
 THREE_PIECES = (WIDE, dict(TILE_N=96, STORE_SLOTS=2), 'gemm f16 nt 840x600x200', 1, 0)
 CASES = [
-    THIRDS, TO_SUM_UP, THREE_PIECES, SHARED, IN_TURN, IN_RUNS, PACKED, WHOLE, LATE, PROMOTED, UNITS, TURNED,
+    THIRDS, TO_SUM_UP, BY_ROWS, BY_COLUMNS, THREE_PIECES, SHARED, IN_TURN, IN_RUNS, PACKED, WHOLE, LATE, PROMOTED, UNITS, TURNED,
     (SMALL, dict(), 'gemm bf16 nn 72x40x136', 1, 0),
     (SMALL, dict(CLUSTER='2x1', CLUSTER_K=2), 'gemm bf16 nt 200x72x456', 1, 0),
     (SMALL, dict(CLUSTER='4x1', CLUSTER_K=2, SPLIT_K=2), 'gemm bf16 nn 200x72x456', 2, 1),
@@ -153,6 +155,9 @@ CASES = [
     (SMALL, dict(APART, CLUSTER_K=2, SPLIT_K=2, SWAP=1), 'gemm f32 tt 72x104x457', 1, 0),
     (SMALL, dict(APART, DEPTH=2), 'gemm f32 nt 73x40x300', -1, 0),
     (SMALL, APART, 'gemm f32 nn 72x40x0', 1, 2),
+    (SMALL, APART, 'gemm f32 tn 72x41x40 ldc=42 bias=row', 1, 0),
+    (WIDE, dict(APART, TILE_M=256, TILE_N=32), 'gemm f32 tn 520x67x40 batch=2', 1, 0),
+    (SMALL, dict(PACK_A=1, PACK_B=1, SWAP=1, TILE_N=8), 'gemm f16 tt 21x135x72 bias=column out=f32', 1, 1),
     (SMALL, APART, 'gemm f32 nn 72x40x72', 0, 2),
     RING, FLAT, IN_PASSES, SLICED,
     (LANES, dict(TILE_K=16, PASSES=2, LOADS='in_order', DEAL='runs', PACK_A=1), 'gemm f32 nn 136x200x203 lda=205', 1, 1),
@@ -231,8 +236,15 @@ FAULTS = [
     ('thirds are multiplied with the wrong ones', THIRDS, ' - left_third(i);', ';'),
     ('a third is what the one above it was', THIRDS, '        low -= FLOAT_OF_BITS(words[third] << 16);', ''),
     ('thirds are packed to one place', THIRDS, 'tile[third], lines', 'tile[0], lines'),
-    ('what is not finite stays as it is', THIRDS, '    if (!all_finite(sum[0], ALL_SUMS)) {',
-     '    if (false) {'),
+    ('what is not finite stays as it is', THIRDS, '!all_finite(sum[0], ALL_SUMS)', 'false'),
+    ('a patch is stored before all have written it', BY_ROWS,
+     '            WARP_BARRIER();\n            store_patch', '            store_patch'),
+    ('a patch is written before all have stored it', BY_ROWS,
+     '            WARP_BARRIER();\n            write_patch', '            write_patch'),
+    ('lower rows are stored over the upper ones', BY_ROWS, 'p % 2 * 8),', '0),'),
+    ('a patch at the edge of a tile reaches into the next', BY_ROWS,
+     'min(out.columns, tile.column + TILE_N)', 'out.columns'),
+    ("a patch's lower rows are written over its upper ones", BY_COLUMNS, '(SWAP ? i % 4 * 4 : 0)', '0'),
     ('nor is it summed up anew from parts', TO_SUM_UP, '        if (!all_finite(x, 2))',
      '        if (false)'),
     ('a piece takes the sums of another', LATE, '[p % PIECES * (PIECE_N / 4)]',

@@ -164,6 +164,17 @@ static const unsigned *tell_warp(unsigned word)
     return &block->told[machine.fiber->thread / 32 * 32];
 }
 
+// Whether any of a warp says so.
+static bool any_of_warp(bool word)
+{
+    const unsigned *told = tell_warp(word);
+    bool any = false;
+    for (int lane = 0; lane < 32; lane++)
+        any |= told[lane] != 0;
+    warp_sync();
+    return any;
+}
+
 // ---- the engine
 // ---------------------------------------------------------------------------
 

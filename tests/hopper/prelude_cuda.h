@@ -28,6 +28,7 @@
 #define __launch_bounds__(...)
 #define __cluster_dims__(...)
 #define __shfl_sync(mask, value, lane)    (value) // of values that are the same in a warp
+#define __any_sync(mask, word)            any_of_warp(word)
 #define __syncthreads()                   numbered_sync(0, machine.fiber->block->threads)
 #define __syncwarp()                      warp_sync()
 #define gridDim                           machine.grid
