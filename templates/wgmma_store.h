@@ -67,25 +67,33 @@ DEVICE_FN result *place_in(const output &out, int r, int q)
     return SWAP ? out.c + (wide) q * out.ldc + r : out.c + (wide) r * out.ldc + q;
 }
 
-// From a sum, of row r and column q of the product or its transpose, to what C gets at *c.
-DEVICE_FN real finished(real x, const output &out, const result *c, int r, int q, bool inside)
+// From a sum, of row r and column q of the product or its transpose, and what C has there before
+// to what it gets; what is outside has no bias.
+DEVICE_FN real finished(real x, const output &out, real before, int r, int q, bool inside)
 {
     x *= out.alpha;
-    if (out.beta != 0 && inside)
-        x = MULTIPLY_ADD(out.beta, from_result(*c), x);
+    if (out.beta != 0)
+        x = MULTIPLY_ADD(out.beta, before, x);
     if (BIAS && inside)
         x += bias_at(out.bias, SWAP ? q : r, SWAP ? r : q);
     return activate(x);
 }
 
-// The same of two neighbours, of row r and columns q and q + 1 of the product or its transpose,
-// to what C gets there; what is outside is read nowhere.
+// What C has there, where anybody asks.
+DEVICE_FN real read_before(const output &out, const result *c, bool inside)
+{
+    return out.beta != 0 && inside ? from_result(*c) : (real) 0;
+}
+
+// The same of two neighbours, of columns q and q + 1; what is outside is read nowhere.
 DEVICE_FN void finish(real *x, const output &out, int r, int q)
 {
     const result *c = place_in(out, r, q);
     UNROLL
-    for (int e = 0; e < 2; e++, c += SWAP ? out.ldc : 1)
-        x[e] = finished(x[e], out, c, r, q + e, r < out.rows && q + e < out.columns);
+    for (int e = 0; e < 2; e++, c += SWAP ? out.ldc : 1) {
+        const bool inside = r < out.rows && q + e < out.columns;
+        x[e] = finished(x[e], out, read_before(out, c, inside), r, q + e, inside);
+    }
 }
 
 // Two neighbours as words of C's type; in 16 bits both are in the first.
@@ -238,24 +246,35 @@ DEVICE_FN void write_patch(unsigned to, const real sum[SUMS], int p, int lane)
 }
 
 // Finish and store a patch that begins at that row and column of the product or its transpose, as
-// far as it is in the tile, which has columns below `end`.
+// far as it is in the tile, which has columns below `end`. All is read before any is written, so
+// that reads do not wait for each other.
 DEVICE_FN void store_patch(unsigned from, const output &out, int row, int column, int end,
                            int lane)
 {
     const int across = lane % PATCH_WIDE, above = lane / PATCH_WIDE * 4;
+    const int r = row + (SWAP ? across : 0), q = column + (SWAP ? above : across);
+    const int lines = r < out.rows && q < end ? (SWAP ? end - q : out.rows - r) : 0;
+    result *c = place_in(out, r, q);
+    real before[PATCH_SUMS];
+
     UNROLL
     for (int i = 0; i < PATCH_SUMS; i++) {
-        const int line = SWAP ? i / 4 * 8 + above + i % 4 : i;
-        const int r = row + (SWAP ? across : line), q = column + (SWAP ? line : across);
-        const real x = WORD_TO_SUM(load_word(from + (line * PATCH_LINE + across) * 4));
-        result *c = place_in(out, r, q);
-        if (r < out.rows && q < end)
-            *c = to_result(finished(x, out, c, r, q, true));
+        const int line = SWAP ? i / 4 * 8 + i % 4 : i;
+        before[i] = read_before(out, c + (wide) line * out.ldc, line < lines);
+    }
+    UNROLL
+    for (int i = 0; i < PATCH_SUMS; i++) {
+        const int line = SWAP ? i / 4 * 8 + i % 4 : i;
+        const unsigned word = load_word(from + ((above + line) * PATCH_LINE + across) * 4);
+        if (line < lines)
+            c[(wide) line * out.ldc] =
+                to_result(finished(WORD_TO_SUM(word), out, before[i], r + (SWAP ? 0 : line),
+                                   q + (SWAP ? line : 0), true));
     }
 }
 
 // Finish and store a thread's sums of a tile.
-DEVICE_FN void store_by_rows(real sum[BLOCKS_M][SUMS], const output &out, place tile,
+DEVICE_FN void store_patches(real sum[BLOCKS_M][SUMS], const output &out, place tile,
                              unsigned patch, int thread)
 {
     const int lane = thread % 32, end = min(out.columns, tile.column + TILE_N);
@@ -271,6 +290,15 @@ DEVICE_FN void store_by_rows(real sum[BLOCKS_M][SUMS], const output &out, place 
                         tile.column + (SWAP ? p * 16 : p / 2 * 32), end, lane);
         }
     }
+}
+
+DEVICE_FN void store_by_rows(real sum[BLOCKS_M][SUMS], const output &out, place tile,
+                             unsigned patch, int thread)
+{
+    if (out.beta == 0)
+        store_patches(sum, as_unread(out), tile, patch, thread);
+    else
+        store_patches(sum, out, tile, patch, thread);
 }
 #else
 #define BYTES_PATCH 0
