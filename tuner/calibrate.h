@@ -23,6 +23,7 @@ struct mmt_pick {
     struct mmt_config config;
     struct mmt_form forms[MMT_MOST_FORMS]; /* one, unless knobs are left to the problem */
     int num_forms;
+    bool ready;  /* all of them are compiled */
     bool out;    /* it failed here: never again */
     bool rare;   /* it serves less than half of the shapes */
     double took; /* seconds, on the shape at hand; INFINITY: unknown */
@@ -39,9 +40,9 @@ struct mmt_calibration {
     int strange, most_strange; /* forms that must be compiled, and how many may be */
     double ends;
     int64_t left;                  /* timings */
+    int next;                      /* form of a pick that a compiler is to have */
     struct mmt_calibration *ahead; /* the one that comes next, for compilers that are
                                     * idle; NULL: none does */
-    int next_ahead;
 };
 
 /* The same shapes in every run, so that what is known need not be timed again. */

@@ -84,7 +84,7 @@ static bool time_together(struct mmt_tuning *t, const mmt_problem *problem,
     };
     memcpy(job.configs, configs, (size_t) count * sizeof *configs);
     double limit = mmt_tune_limit(t, problem, INFINITY) + 4 * budget * count;
-    if (!mmt_pool_do(&t->pool, &job, limit, &event))
+    if (!mmt_pool_do(t, &job, limit, &event))
         return false;
     if (event.reply.results[0].outcome != MMT_TIMED)
         snprintf(reason, MMT_REASON_SIZE, "%s", event.reply.results[0].reason);

@@ -154,9 +154,9 @@ struct mmt_event {
  * that die or hang are replaced; the job's end says what became of it. */
 bool mmt_pool_next(struct mmt_pool *pool, double until, struct mmt_event *event);
 
-/* Does one job on the measuring worker and waits for it: false where that broke the
- * pool, or the run was interrupted twice. */
-bool mmt_pool_do(struct mmt_pool *pool, const struct mmt_job *job, double limit,
+/* Does one job on the measuring worker and waits for it, and notes what compilers report
+ * meanwhile: false where that broke the pool, or the run was interrupted twice. */
+bool mmt_pool_do(struct mmt_tuning *t, const struct mmt_job *job, double limit,
                  struct mmt_event *event);
 
 /* ---- arms: the templates of one problem ------------------------------------------ */
@@ -206,6 +206,9 @@ bool mmt_tune_is_meant(const struct mmt_tuning *t, const struct mmt_template *te
 /* Notes that a configuration is compiled, in all texts that the problem needs. */
 void mmt_tune_add_built(struct mmt_tuning *t, const mmt_problem *problem,
                         const struct mmt_config *config);
+
+/* The same of what a compiler reports, unless that failed. Other reports say nothing. */
+void mmt_tune_note_built(struct mmt_tuning *t, const struct mmt_event *event);
 
 /* Whether it is; the problem may be another one that needs the same texts. */
 bool mmt_tune_is_built(const struct mmt_tuning *t, const mmt_problem *problem,

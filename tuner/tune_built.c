@@ -62,6 +62,13 @@ void mmt_tune_compile(struct mmt_tuning *t, struct mmt_worker *worker,
     mmt_worker_send(worker, &job, most_seconds, t->options.limit);
 }
 
+void mmt_tune_note_built(struct mmt_tuning *t, const struct mmt_event *event)
+{
+    if (event->job.task == MMT_TASK_COMPILE && event->reply.count == 1 &&
+        event->reply.results[0].outcome == MMT_TIMED)
+        mmt_tune_add_built(t, &event->job.problem, &event->job.configs[0]);
+}
+
 /* Notes what was built; true where it is the end of one of those jobs. */
 static bool take_built(struct mmt_tuning *t, const struct mmt_event *event,
                        const mmt_problem *problem, const struct mmt_config *configs,
@@ -71,8 +78,7 @@ static bool take_built(struct mmt_tuning *t, const struct mmt_event *event,
     int i = 0;
     if (event->job.task != MMT_TASK_COMPILE)
         return false;
-    if (event->reply.count == 1 && event->reply.results[0].outcome == MMT_TIMED)
-        mmt_tune_add_built(t, &event->job.problem, config);
+    mmt_tune_note_built(t, event);
     while (i < count && !mmt_config_equal(&configs[i], config))
         i++;
     return i < count && mmt_problem_equal(&event->job.problem, problem);

@@ -13,7 +13,7 @@ enum { FURTHER = MMT_MOST_CALIBRATION_SHAPES / 2 };
 /* Seconds: of a worker for a timing, and for a new shape's data; of a compiler. */
 static const struct pace {
     double timing, shape, compiling;
-} pace_gpu = { 0.0055, 0.05, 0.6 }, pace_cpu = { 0.04, 0.1, 2 };
+} pace_gpu = { 0.004, 0.05, 0.6 }, pace_cpu = { 0.04, 0.1, 2 };
 
 static bool is_over(const struct mmt_calibration *c)
 {
@@ -29,17 +29,20 @@ static bool is_there(const struct mmt_calibration *c, const struct mmt_form *for
     return form->verified || mmt_tune_is_built(c->t, c->kind, &form->config);
 }
 
-static int count_missing(const struct mmt_calibration *c, const struct mmt_pick *p)
+static bool is_ready(const struct mmt_calibration *c, struct mmt_pick *p)
 {
-    int missing = 0;
-    for (int i = 0; i < p->num_forms; i++)
-        missing += !is_there(c, &p->forms[i]);
-    return missing;
+    int i = 0;
+    while (!p->ready && i < p->num_forms && is_there(c, &p->forms[i]))
+        i++;
+    return p->ready = p->ready || i == p->num_forms;
 }
 
-/* Compiles ahead on all workers; what is not ready in time stays out. */
+/* Compiles a part of what is missing on all workers, and waits for it; the device then
+ * has enough to do until the rest is there (compile_some). A device that computes where
+ * compilers do needs all of it before. */
 static void build(struct mmt_calibration *c)
 {
+    enum { PART = 3 };
     struct mmt_config missing[sizeof c->picks / sizeof *c->picks * MMT_MOST_FORMS];
     const double now = mmt_now();
     int count = 0;
@@ -47,9 +50,34 @@ static void build(struct mmt_calibration *c)
         for (int j = 0; j < c->picks[i].num_forms; j++)
             if (!is_there(c, &c->picks[i].forms[j]))
                 missing[count++] = c->picks[i].forms[j].config;
+    if (!c->t->pool.shared)
+        count = (count + PART - 1) / PART;
     mmt_tune_build(c->t, c->kind, missing, count, now + (c->ends - now) / 3);
-    for (int i = 0; i < c->count; i++)
-        c->picks[i].out = count_missing(c, &c->picks[i]) > 0;
+}
+
+/* Gives idle compilers what is missing. */
+static void compile_some(struct mmt_calibration *c)
+{
+    struct mmt_worker *worker;
+    for (; c->next < c->count * MMT_MOST_FORMS &&
+           (worker = mmt_pool_idle(&c->t->pool, MMT_COMPILER));
+         c->next++) {
+        const struct mmt_pick *p = &c->picks[c->next / MMT_MOST_FORMS];
+        const int i = c->next % MMT_MOST_FORMS;
+        if (i < p->num_forms && !is_there(c, &p->forms[i]))
+            mmt_tune_compile(c->t, worker, c->kind, &p->forms[i].config);
+    }
+}
+
+/* The same while the device is at work, and behind it what the next calibration will
+ * time, as far as is known now. */
+static void compile_meanwhile(struct mmt_calibration *c)
+{
+    if (c->t->pool.shared)
+        return;
+    compile_some(c);
+    if (c->ahead)
+        compile_some(c->ahead);
 }
 
 /* ---- timing ---------------------------------------------------------------------- */
@@ -84,7 +112,7 @@ static mmt_status time_pick(struct mmt_calibration *c, struct mmt_pick *p,
         .brief = true,
     };
     struct mmt_event event;
-    if (!mmt_pool_do(&t->pool, &job, mmt_tune_limit(t, problem, *best), &event))
+    if (!mmt_pool_do(t, &job, mmt_tune_limit(t, problem, *best), &event))
         return MMT_OK;
     struct mmt_record record = { .problem = *problem,
                                  .config = p->config,
@@ -99,24 +127,6 @@ static mmt_status time_pick(struct mmt_calibration *c, struct mmt_pick *p,
     c->left--;
     mmt_report_calibration(t, &record);
     return mmt_journal_add(t->journal, &record, err);
-}
-
-/* What the next calibration will time is compiled meanwhile, as far as is known now; it
- * stays in the cache on disk, and nobody waits for the reports. */
-static void compile_ahead(struct mmt_calibration *c)
-{
-    struct mmt_calibration *next = c->ahead;
-    struct mmt_worker *worker;
-    if (!next || c->t->pool.shared)
-        return;
-    for (; c->next_ahead < next->count * MMT_MOST_FORMS &&
-           (worker = mmt_pool_idle(&c->t->pool, MMT_COMPILER));
-         c->next_ahead++) {
-        const struct mmt_pick *p = &next->picks[c->next_ahead / MMT_MOST_FORMS];
-        const int i = c->next_ahead % MMT_MOST_FORMS;
-        if (i < p->num_forms && !is_there(next, &p->forms[i]))
-            mmt_tune_compile(c->t, worker, next->kind, &p->forms[i].config);
-    }
 }
 
 /* The same, or what an earlier run has found. */
@@ -144,11 +154,11 @@ static mmt_status time_picks(struct mmt_calibration *c, const mmt_problem *shape
         c->picks[i].took = INFINITY;
     for (int i = 0; !status && i < c->count && !is_over(c); i++) {
         struct mmt_pick *p = &c->picks[i];
-        if ((all || p->rare) && !p->out &&
+        if ((all || p->rare) && !p->out && is_ready(c, p) &&
             !mmt_config_refuse(&p->config, problem, &c->t->caps) &&
             !mmt_pick_is_hopeless(p, shapes, shape))
             status = meet(c, p, problem, &best, err);
-        compile_ahead(c);
+        compile_meanwhile(c);
     }
     for (int i = 0; i < c->count; i++)
         mmt_pick_compare(&c->picks[i], shape, best);

@@ -164,7 +164,7 @@ static mmt_status time_together(struct mmt_tuning *t, struct mmt_record *finalis
     double limit =
         mmt_tune_limit(t, &job.problem, finalists[count - 1].result.time.median) +
         4 * seconds * count;
-    *done = mmt_pool_do(&t->pool, &job, limit, &event) && event.reply.count == count;
+    *done = mmt_pool_do(t, &job, limit, &event) && event.reply.count == count;
     mmt_status status = MMT_OK;
     for (int i = 0; *done && !status && i < count; i++)
         status = keep(t, &finalists[i], &event.reply.results[i], err);

@@ -312,8 +312,8 @@ static bool is_listed(const struct mmt_config *list, int count,
     return i < count;
 }
 
-/* What a search would begin with on each of the shapes, behind `count` that are listed
- * already; returns how many there are then. */
+/* What a search would begin with on each of the shapes that are estimated, behind `count`
+ * that are listed already; returns how many there are then. */
 static int list_proposals(const struct mmt_calibration *c, struct mmt_config *out,
                           int count, int most)
 {
@@ -321,7 +321,7 @@ static int list_proposals(const struct mmt_calibration *c, struct mmt_config *ou
     struct mmt_arms arms;
     mmt_error why;
     mmt_calibration_shapes(c->t, c->kind, shapes);
-    for (int i = 0; i < MMT_MOST_CALIBRATION_SHAPES && count < most; i++) {
+    for (int i = 0; i < ESTIMATED_SHAPES && count < most; i++) {
         if (mmt_arms_create(c->t, &shapes[i], &arms, &why))
             break;
         for (int n = 0; n < PROPOSALS && count < most; n++)

@@ -256,18 +256,24 @@ static bool given_up(const struct mmt_pool *pool)
     return pool->broken.status || interrupts > 1;
 }
 
-bool mmt_pool_do(struct mmt_pool *pool, const struct mmt_job *job, double limit,
+bool mmt_pool_do(struct mmt_tuning *t, const struct mmt_job *job, double limit,
                  struct mmt_event *event)
 {
+    struct mmt_pool *pool = &t->pool;
     struct mmt_worker *worker;
     while (!(worker = mmt_pool_idle(pool, MMT_MEASURER))) {
-        mmt_pool_next(pool, mmt_now() + 0.1, event);
+        if (mmt_pool_next(pool, mmt_now() + 0.1, event))
+            mmt_tune_note_built(t, event);
         if (given_up(pool))
             return false;
     }
     mmt_worker_send(worker, job, limit, limit);
-    while (!given_up(pool))
-        if (mmt_pool_next(pool, INFINITY, event) && event->job.task == job->task)
+    while (!given_up(pool)) {
+        if (!mmt_pool_next(pool, INFINITY, event))
+            continue;
+        if (event->job.task == job->task)
             return true;
+        mmt_tune_note_built(t, event);
+    }
     return false;
 }

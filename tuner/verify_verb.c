@@ -219,7 +219,7 @@ static void verify_one(struct run *run, const mmt_problem *problem,
     };
     struct mmt_event event;
 
-    if (!is_over(run) && mmt_pool_do(&run->t.pool, &job, limit, &event))
+    if (!is_over(run) && mmt_pool_do(&run->t, &job, limit, &event))
         count(run, problem, config, &event.reply.results[0]);
 }
 

@@ -316,7 +316,7 @@ static mmt_status measure(struct worker *w, const struct mmt_job *job,
     mmt_status status = enter_session(w, job, err);
     /* A calibration has thousands of these. */
     if (job->brief && mmt_device_caps(w->device)->kind == MMT_GPU)
-        limits.warm_seconds = 0.75e-3, limits.batch_seconds = 0.2e-3;
+        limits.warm_seconds = 0.4e-3, limits.batch_seconds = 0.1e-3;
     if (!status && job->doubtful)
         status = glance(w, job, result, &behind, err);
     if (!status && !behind && job->verify[0])
