@@ -209,6 +209,7 @@ static inline void mmt_simt_settle(int *v, const struct mmt_knob *knobs, int sta
         .step = area * v[TILE_K] * size / MULTIPLIED * feeding,
         .latency = (double) FETCH / stages,
         .block = AROUND + area * size / STORED,
+        .adding = MMT_SPLIT_ADDING,
         .sums = mmt_gemm_partial_sums(p) * size,
         .most = MMT_GEMM_MOST_PARTIAL / mmt_gemm_partial_sums(p),
     };

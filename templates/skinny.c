@@ -253,6 +253,7 @@ static int find_parts(const int *v, const mmt_problem *p, const struct mmt_caps 
         .step = coming > multiplied ? coming : multiplied,
         .latency = FETCH,
         .block = AROUND,
+        .adding = MMT_SPLIT_ADDING,
         .sums = mmt_gemm_partial_sums(p) * size,
         .most = MMT_GEMM_MOST_PARTIAL / mmt_gemm_partial_sums(p),
     };

@@ -2,13 +2,9 @@
 
 #include "templates/gemm.h"
 
-/* Adding the parts up: cycles of a second launch and of its way to the first one's sums,
- * and bytes of these that a multiprocessor takes in a cycle. */
-struct adding {
-    double launch, bytes;
-};
-
-static const struct adding on_gpu = { 4000, 17 }, on_cpu = { 40000, 4 };
+/* Adding the parts up: on a CPU, cycles of the launch; bytes of sums that a
+ * multiprocessor, or a core, takes in a cycle. */
+static const double adding_on_cpu = 40000, added_on_gpu = 17, added_on_cpu = 4;
 
 /* Cycles in which a core does what a multiprocessor does in one. */
 static const double core = 8;
@@ -76,16 +72,17 @@ static struct mmt_split for_cores(struct mmt_split split)
     split.step *= core;
     split.block *= core;
     split.latency = 0;
+    split.adding = adding_on_cpu;
     return split;
 }
 
 /* Whatever the waves are, every part takes what it keeps a multiprocessor busy with. */
 static int find_parts(const struct mmt_split *split, const struct mmt_knob *knob,
-                      const struct adding *adding, double sms)
+                      double bytes, double sms)
 {
     const double busy = split->tiles * split->steps * split->step / sms;
     const double around = split->tiles * split->block / sms;
-    const double added = split->sums / (sms * adding->bytes);
+    const double added = split->sums / (sms * bytes);
     double best = cycles(split, 1, sms);
     int parts = 1;
 
@@ -94,9 +91,9 @@ static int find_parts(const struct mmt_split *split, const struct mmt_knob *knob
         if (more < 2)
             continue;
         if (more > split->most ||
-            adding->launch + busy + more * (around + added) > worth * best)
+            split->adding + busy + more * (around + added) > worth * best)
             break;
-        const double now = adding->launch + more * added + cycles(split, more, sms);
+        const double now = split->adding + more * added + cycles(split, more, sms);
         if (now < worth * best)
             best = now, parts = more;
     }
@@ -112,7 +109,7 @@ int mmt_split_parts(const struct mmt_split *split, const struct mmt_knob *knob,
         return 1;
     if (caps->kind == MMT_CPU) {
         const struct mmt_split cores = for_cores(*split);
-        return find_parts(&cores, knob, &on_cpu, caps->sms);
+        return find_parts(&cores, knob, added_on_cpu, caps->sms);
     }
-    return find_parts(split, knob, &on_gpu, caps->sms);
+    return find_parts(split, knob, added_on_gpu, caps->sms);
 }

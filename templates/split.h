@@ -4,6 +4,9 @@
 
 #include "templates/template.h"
 
+/* Cycles of a launch that adds up what one launch has left, as a GPU has it. */
+enum { MMT_SPLIT_ADDING = 4000 };
+
 /* A launch where k is whole, as a GPU has it: what a CPU makes of it is found here.
  * Cycles are a multiprocessor's, and need be right within a factor of two. */
 struct mmt_split {
@@ -13,6 +16,8 @@ struct mmt_split {
     double step;    /* cycles for which a block's step keeps a multiprocessor busy */
     double latency; /* cycles that a step takes a block, however little runs beside it */
     double block;   /* cycles for which a block keeps it busy besides its steps */
+    double adding;  /* cycles of a further launch that adds parts up, and of its way to
+                     * the first one's sums; on a CPU that is known here */
     double sums;    /* bytes that all blocks of a part leave in the workspace */
     double most;    /* parts that it has room for */
 };

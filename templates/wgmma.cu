@@ -69,7 +69,7 @@
 #define CLUSTER_K 1           // blocks of a cluster that share a tile, each a part of k
 #endif
 #ifndef SPLIT_K
-#define SPLIT_K 1             // clusters that share a tile, each a part of k
+#define SPLIT_K 1             // clusters that share a tile, each a part of k: 1, or 2 for any more
 #endif
 #ifndef DEAL
 #define DEAL 0                // clusters there are: 0 as many as run at once, 1 as few of
@@ -580,7 +580,7 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
         alpha = scalars[scalars_start];
         beta = scalars[scalars_start + 1];
     }
-    const problem p = find_problem(m, n, k, alpha);
+    const problem p = find_problem(m, n, k, alpha, gridDim.y);
     if (group == CONSUMERS) {
         if (CONSUMERS > 1)
             FEWER_REGISTERS(REGISTERS_PRODUCER);

@@ -21,6 +21,7 @@ enum { ALONE = 11, BELOW = 21, BESIDE = 12, FOUR_BELOW = 41, FOUR_BESIDE = 14 };
 /* ---- what the kernel file derives too -----------------------------------------------
  */
 
+enum { PRODUCTS_OF_F32 = 6 }; /* of thirds */
 enum { LINE = 128, BLOCK_M = 64, WARPGROUP = 128 };
 
 static inline int consumers_of_a_tile(const int *v)
@@ -127,8 +128,8 @@ static inline size_t shared_bytes(const int *v, mmt_type type, mmt_type out, boo
     int piece = BLOCK_M * columns_of_piece(v, out) * (int) mmt_type_size(out);
     int barriers = 2 * (int) sizeof(uint64_t), job = 4 * (int) sizeof(int);
     return (size_t) (v[STAGES] * (slot + barriers + job) +
-                     v[CONSUMERS] * (v[STORE_SLOTS] * piece +
-                                     WARPGROUP / 32 * bytes_of_patch(v)));
+                     v[CONSUMERS] *
+                         (v[STORE_SLOTS] * piece + WARPGROUP / 32 * bytes_of_patch(v)));
 }
 
 /* Instructions below each other in a consumer's part of a tile. */
@@ -172,6 +173,8 @@ static inline bool shares_tiles(const int *v)
 }
 
 const char *mmt_wgmma_refuse(const int *v, const mmt_problem *problem);
+void mmt_wgmma_settle(int *v, const struct mmt_knob *knobs, const mmt_problem *problem,
+                      const struct mmt_caps *caps);
 void mmt_wgmma_launch(const int *v, const mmt_problem *problem,
                       const struct mmt_caps *caps, struct mmt_launches *out);
 

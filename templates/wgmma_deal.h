@@ -26,10 +26,9 @@
 #define DEAL_RUNS   (DEAL == 3)
 #define HILBERT     (WALK == 2)
 #define LEAVES      (SPLIT_K > 1 || DEAL_RUNS)     // sums in the workspace
-#define PARTS       (CLUSTER_K * SPLIT_K)          // of k, of each tile
 #define LEAST_RUN   4                              // slots that are worth a part of a tile
 
-#if PARTS > 1 && (SCHEDULE || STORE_SLOTS || DEAL)
+#if (CLUSTER_K > 1 || SPLIT_K > 1) && (SCHEDULE || STORE_SLOTS || DEAL)
 #error "blocks that share a tile are cooperative, have one, and store from registers"
 #endif
 #if CLUSTER_K > 1 && BLOCKS_M * SUMS % (2 * CLUSTER_K)
@@ -43,7 +42,8 @@ struct problem {
     int cluster, clusters;       // this one, of so many that deal with tiles
     int mates, mate;             // rank of the first block of those that fetch for each
                                  // other, and which one of them this is
-    int part;                    // this block's part of k
+    int split;                   // clusters that share a tile
+    int part, parts;             // this block's part of k, of so many of each tile
     int cut, runs;               // runs: tiles that are cut, into so many runs
 };
 
@@ -63,7 +63,8 @@ DEVICE_FN int tiles_of(const problem &p)
     return p.clusters_m * p.clusters_n;
 }
 
-DEVICE_FN problem find_problem(int m, int n, int k, real alpha)
+// `split`: clusters that share a tile, which a text that lets them share one does not know.
+DEVICE_FN problem find_problem(int m, int n, int k, real alpha, int split)
 {
     const int rank = cluster_rank(BLOCKS);
     problem p;
@@ -77,7 +78,9 @@ DEVICE_FN problem find_problem(int m, int n, int k, real alpha)
     p.clusters = gridDim.x / BLOCKS;
     p.mate = rank % MATES;
     p.mates = rank - p.mate;
+    p.split = SPLIT_K > 1 ? split : 1;
     p.part = BLOCK_Y * CLUSTER_K + rank / MATES;
+    p.parts = p.split * CLUSTER_K;
     p.cut = p.runs = 0;
     if (DEAL_EVEN) {
         const int rounds = (tiles_of(p) - 1) / p.clusters + 1;
@@ -90,10 +93,10 @@ DEVICE_FN problem find_problem(int m, int n, int k, real alpha)
     return p;
 }
 
-// Where the part-th of PARTS parts of k begins.
+// Where the part-th part of k begins.
 DEVICE_FN int part_begin(const problem &p, int part)
 {
-    return (int) ((wide) p.depth * part / PARTS);
+    return (int) ((wide) p.depth * part / p.parts);
 }
 
 // ---- runs -----------------------------------------------------------------------------
@@ -158,7 +161,7 @@ DEVICE_FN piece find_piece(const problem &p, const share &mine, int j)
     } else {
         w.tile = p.cut + p.cluster + (j - mine.cut) * p.clusters;
         w.first = part_begin(p, p.part);
-        w.part = SPLIT_K > 1 ? w.tile * SPLIT_K + p.part / CLUSTER_K : -1;
+        w.part = SPLIT_K > 1 ? w.tile * p.split + p.part / CLUSTER_K : -1;
     }
     return w;
 }
@@ -173,8 +176,8 @@ DEVICE_FN int tiles_left(const problem &p)
 DEVICE_FN int first_part(const problem &p, int tile, int *count)
 {
     if (!DEAL_RUNS) {
-        *count = SPLIT_K;
-        return tile * SPLIT_K;
+        *count = p.split;
+        return tile * p.split;
     }
     const int run = run_of(p, tile * p.depth);
     *count = run_of(p, (tile + 1) * p.depth - 1) - run + 1;

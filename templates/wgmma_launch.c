@@ -1,5 +1,8 @@
 /* How wgmma.cu is launched, and which shapes it serves. */
+#include "templates/split.h"
 #include "templates/wgmma.h"
+
+enum { MOST_BYTES = 1 << 27 }; /* of sums in the workspace */
 
 /* ---- which shapes --------------------------------------------------------------------
  */
@@ -24,7 +27,7 @@ static int64_t slots(const int *v, const mmt_problem *p)
 
 const char *mmt_wgmma_refuse(const int *v, const mmt_problem *p)
 {
-    enum { MOST_BYTES = 1 << 27, MOST_CLUSTERS = 1024, MOST_SLOTS = 1 << 20 };
+    enum { MOST_CLUSTERS = 1024, MOST_SLOTS = 1 << 20 };
 
     if (p->type != MMT_F32 && (v[PACK_A] || v[PACK_B]) &&
         mmt_gemm_rows_fit(p->type, p->lda, p->stride_a) &&
@@ -47,6 +50,58 @@ const char *mmt_wgmma_refuse(const int *v, const mmt_problem *p)
         return "DEAL runs numbers the slots along k by an int, and these are more than "
                "2^20";
     return mmt_gemm_refuse(clusters(v, p) * blocks_of_cluster(v));
+}
+
+/* Whether blocks may share a tile through the workspace at all. */
+static bool may_split(const int *v)
+{
+    return v[SCHEDULE] == COOPERATIVE && v[DEAL] == ROUNDS && !v[STORE_SLOTS];
+}
+
+/* Registers of a thread, roughly: one block takes all where roles have their own. */
+static unsigned registers(const int *v, const struct mmt_caps *caps)
+{
+    enum { BESIDES = 64 };
+    return v[CONSUMERS] > 1 ? caps->registers_per_sm / (unsigned) threads(v)
+                            : (unsigned) registers_of_sums(v) + BESIDES;
+}
+
+/* Parts of k that suit the problem. */
+static int find_parts(const int *v, const struct mmt_knob *knob, const mmt_problem *p,
+                      const struct mmt_caps *caps)
+{
+    /* Cycles in which a slot's tiles come, those before and after all of them, and those
+     * of adding up, which took longer behind these launches than behind others; bytes
+     * that come, and that are stored, in a cycle; products of bytes in a cycle, as far as
+     * tensor cores are kept busy. */
+    enum { FETCH = 1500, AROUND = 2000, ADDING = 3 * MMT_SPLIT_ADDING };
+    enum { COMING = 32, STORED = 32, MULTIPLIED = 3000 };
+    const size_t shared = shared_bytes(v, p->type, p->out, p->trans_a, p->trans_b);
+    const double area = v[TILE_M] * v[TILE_N], size = element_bytes(p->type);
+    const double coming = (double) shared / v[STAGES] / COMING;
+    const double multiplied = area * v[DEPTH] * atom(p->type) * size / MULTIPLIED *
+                              (p->type == MMT_F32 ? PRODUCTS_OF_F32 : 1);
+    const double sums =
+        (double) clusters(v, p) * (double) sum_bytes(v) * (double) p->batch;
+    const struct mmt_split split = {
+        .tiles = (double) (clusters(v, p) * blocks_of_cluster(v)) * (double) p->batch,
+        .steps = (double) mmt_gemm_pieces(slots(v, p), v[CLUSTER_K]),
+        .resident = mmt_split_resident(threads(v), shared, registers(v, caps), caps),
+        .step = coming > multiplied ? coming : multiplied,
+        .latency = (double) FETCH / v[STAGES],
+        .block = AROUND + area * 4 / STORED,
+        .adding = ADDING,
+        .sums = sums,
+        .most = MOST_BYTES / sums,
+    };
+    return mmt_split_parts(&split, knob, caps);
+}
+
+void mmt_wgmma_settle(int *v, const struct mmt_knob *knobs, const mmt_problem *p,
+                      const struct mmt_caps *caps)
+{
+    if (!v[SPLIT_K])
+        v[SPLIT_K] = may_split(v) ? find_parts(v, &knobs[SPLIT_K], p, caps) : 1;
 }
 
 /* ---- launching -----------------------------------------------------------------------
@@ -154,13 +209,14 @@ static void add_parts(const int *v, const mmt_problem *p, const struct mmt_caps 
 {
     enum { THREADS_ADD = 256, PAIRS_EACH = 4 };
     static const enum mmt_arg args[] = {
-        MMT_ARG_M,       MMT_ARG_N, MMT_ARG_K,    MMT_ARG_ALPHA,     MMT_ARG_BETA,
-        MMT_ARG_SCALARS, MMT_ARG_C, MMT_ARG_BIAS, MMT_ARG_WORKSPACE, MMT_ARG_END,
+        MMT_ARG_M,     MMT_ARG_N,         MMT_ARG_K,       MMT_ARG_PARTS,
+        MMT_ARG_ALPHA, MMT_ARG_BETA,      MMT_ARG_SCALARS, MMT_ARG_C,
+        MMT_ARG_BIAS,  MMT_ARG_WORKSPACE, MMT_ARG_END,
     };
     static const enum mmt_arg f32_args[] = {
-        MMT_ARG_M,    MMT_ARG_N,       MMT_ARG_K,         MMT_ARG_ALPHA,
-        MMT_ARG_BETA, MMT_ARG_SCALARS, MMT_ARG_A,         MMT_ARG_B,
-        MMT_ARG_C,    MMT_ARG_BIAS,    MMT_ARG_WORKSPACE, MMT_ARG_END,
+        MMT_ARG_M,    MMT_ARG_N,         MMT_ARG_K,   MMT_ARG_PARTS, MMT_ARG_ALPHA,
+        MMT_ARG_BETA, MMT_ARG_SCALARS,   MMT_ARG_A,   MMT_ARG_B,     MMT_ARG_C,
+        MMT_ARG_BIAS, MMT_ARG_WORKSPACE, MMT_ARG_END,
     };
     const struct mmt_launch *product = &out->launch[out->count - 1];
     const bool runs = v[DEAL] == RUNS;
@@ -176,6 +232,7 @@ static void add_parts(const int *v, const mmt_problem *p, const struct mmt_caps 
                   runs ? (unsigned) mmt_gemm_pieces(pairs, PAIRS_EACH * THREADS_ADD) : 1,
                   (unsigned) p->batch },
         .block = { THREADS_ADD, 1, 1 },
+        .parts = v[SPLIT_K],
         .workspace_at = product->workspace_at,
         .as_wide = runs,
         .waits = true,

@@ -503,7 +503,7 @@ DEVICE_FN void store_parcel(const parcel &parcel, const tensor_map *map, unsigne
 // thread.
 DEVICE_FN real *part_at(real *workspace, const problem &p, int part, int mate)
 {
-    const int all = SPLIT_K > 1 ? tiles_of(p) * SPLIT_K : p.runs + p.cut;
+    const int all = SPLIT_K > 1 ? tiles_of(p) * p.split : p.runs + p.cut;
     const wide before = ((wide) BLOCK_Z * all + part) * MATES + mate;
     return workspace + before * (TILE_M * TILE_N);
 }
@@ -622,14 +622,29 @@ DEVICE_FN void put_out_shared(unsigned from, const problem &p, const output &out
 #if LEAVES
 #define THREADS_ADD 256
 #define PAIRS       (TILE_M * TILE_N / 2)      // of a tile: whole blocks of threads
+#define PARTS_EACH  8                          // that are read at once
 
-// A thread adds up the parts of two neighbours of C, in the order of k, and goes on where
-// there are more than threads.
+// Add the next parts of a pair, at most PARTS_EACH of those that are left.
+DEVICE_FN void add_some(real x[2], const real2 *from, int left)
+{
+    real2 more[PARTS_EACH] = {};
+
+    UNROLL
+    for (int part = 0; part < PARTS_EACH; part++)
+        if (part < left)
+            more[part] = from[part * MATES * PAIRS];
+    UNROLL
+    for (int part = 0; part < PARTS_EACH; part++)
+        x[0] += more[part].x, x[1] += more[part].y;
+}
+
+// A thread adds up the parts of two neighbours of C, in the order of k, some of them on their way
+// to it at once, and goes on where there are more than threads.
 //
 // Launch: block (THREADS_ADD), grid (any; with DEAL runs as many as mmt_gemm has, for
 // that is how tiles were cut; any, batch).
 KERNEL __launch_bounds__(THREADS_ADD)
-void mmt_add_parts(int m, int n, int k, real alpha, real beta,
+void mmt_add_parts(int m, int n, int k, int parts, real alpha, real beta,
                    const GLOBAL real *scalars, wide scalars_start,
                    STORED_PARAMETERS
                    GLOBAL result *c, wide c_start, int ldc, wide c_stride,
@@ -642,7 +657,7 @@ void mmt_add_parts(int m, int n, int k, real alpha, real beta,
         alpha = scalars[scalars_start];
         beta = scalars[scalars_start + 1];
     }
-    const problem p = find_problem(m, n, k, alpha);
+    const problem p = find_problem(m, n, k, alpha, parts);
     const output out = find_output(p, alpha, beta, c + c_start, ldc, c_stride,
                                    bias + bias_start STORED_ARGUMENTS);
     const wide all = (wide) tiles_left(p) * MATES * PAIRS;
@@ -662,9 +677,9 @@ void mmt_add_parts(int m, int n, int k, real alpha, real beta,
         const int first = first_part(p, tile, &count);
         const real2 *from = pair_at(part_at(workspace, p, first, mate), s, thread);
         real x[2] = { 0, 0 };
-        UNROLL
-        for (int part = 0; part < count; part++, from += MATES * PAIRS)
-            x[0] += from->x, x[1] += from->y;
+        NO_UNROLL
+        for (int part = 0; part < count; part += PARTS_EACH, from += PARTS_EACH * MATES * PAIRS)
+            add_some(x, from, count - part);
 #if THIRDS > 1
         if (!all_finite(x, 2))
             sum_both_plainly(x, out, r, q);

@@ -39,12 +39,13 @@ UNITS = (WIDE, dict(TILE_M=256, PROMOTE=1, STAGES=2), 'gemm f8e4m3 nt 600x272x64
 TURNED = (WIDE, dict(SWAP=1, TURN=1, IN_FLIGHT=1, STORE_SLOTS=0, TILE_M=256), 'gemm i8 nn 136x608x464', 2, 0)
 APART = dict(PACK_A=1, PACK_B=1, STORE_SLOTS=0, STAGES=2, PROMOTE=1)   # f32 as three bf16
 THIRDS = (WIDE, APART, 'gemm f32 nn 136x136x200 lda=203', 2, -1)
+MANY_PARTS = (SMALL, dict(SPLIT_K=12), 'gemm bf16 nn 72x40x1000', 1, 0)
 TO_SUM_UP = (SMALL, dict(APART, SPLIT_K=2), 'gemm f32 tt 71x40x200', 1, 1)
 BY_ROWS = (WIDE, dict(PACK_A=1, PACK_B=1, STORE_SLOTS=0, TILE_N=80), 'gemm bf16 nn 200x243x72', 2, -1)
 BY_COLUMNS = (WIDE, dict(APART, SWAP=1, TILE_N=48), 'gemm f32 nt 101x200x72 ldc=202', 1, 0)
 THREE_PIECES = (WIDE, dict(TILE_N=96, STORE_SLOTS=2), 'gemm f16 nt 840x600x200', 1, 0)
 CASES = [
-    THIRDS, TO_SUM_UP, BY_ROWS, BY_COLUMNS, THREE_PIECES, SHARED, IN_TURN, IN_RUNS, PACKED, WHOLE, LATE, PROMOTED, UNITS, TURNED,
+    THIRDS, TO_SUM_UP, MANY_PARTS, BY_ROWS, BY_COLUMNS, THREE_PIECES, SHARED, IN_TURN, IN_RUNS, PACKED, WHOLE, LATE, PROMOTED, UNITS, TURNED,
     (SMALL, dict(), 'gemm bf16 nn 72x40x136', 1, 0),
     (SMALL, dict(CLUSTER='2x1', CLUSTER_K=2), 'gemm bf16 nt 200x72x456', 1, 0),
     (SMALL, dict(CLUSTER='4x1', CLUSTER_K=2, SPLIT_K=2), 'gemm bf16 nn 200x72x456', 2, 1),
@@ -154,6 +155,8 @@ CASES = [
     (SMALL, dict(APART, CLUSTER_K=4), 'gemm f32 nn 72x41x457', 1, -1),
     (SMALL, dict(APART, CLUSTER_K=2, SPLIT_K=2, SWAP=1), 'gemm f32 tt 72x104x457', 1, 0),
     (SMALL, dict(APART, DEPTH=2), 'gemm f32 nt 73x40x300', -1, 0),
+    (SMALL, dict(APART, SPLIT_K=3), 'gemm f32 nn 72x41x457 bias=row', 2, 1),
+    (SMALL, dict(SPLIT_K=12, CLUSTER='2x1', CLUSTER_K=2), 'gemm bf16 nn 200x72x3000', 1, 0),
     (SMALL, APART, 'gemm f32 nn 72x40x0', 1, 2),
     (SMALL, APART, 'gemm f32 tn 72x41x40 ldc=42 bias=row', 1, 0),
     (WIDE, dict(APART, TILE_M=256, TILE_N=32), 'gemm f32 tn 520x67x40 batch=2', 1, 0),
@@ -214,6 +217,7 @@ FAULTS = [
     ('columns are packed before all rows are read', PACKED, '    __syncthreads();\n    UNROLL',
      '    UNROLL'),
     ("whole blocks' words are a row apart", WHOLE, 'row * WORD) * ld + line', 'row) * ld + line'),
+    ('of many parts all but the first few are left out', MANY_PARTS, 'part < count; part', 'part < min(count, PARTS_EACH); part'),
     ('one part too few is added up', IN_RUNS, '- run + 1;', '- run;'),
     ('of a slice all but the first round are left out', SLICED, 'smaller(first + each, rounds)', 'first + 1'),
     ('a slot is filled before all have read it', RING,

@@ -226,8 +226,8 @@ static void call(void)
         return;
 #if LEAVES
     if (runs("mmt_add_parts"))
-        return mmt_add_parts(m, n, k, alpha, beta, NULL, 0, STORED c.data(), 0, plan.ldc,
-                             plan.stride_c, added, 0, parts, 0);
+        return mmt_add_parts(m, n, k, running->parts, alpha, beta, NULL, 0, STORED c.data(), 0,
+                             plan.ldc, plan.stride_c, added, 0, parts, 0);
 #endif
     mmt_gemm(maps[0], maps[1],
 #if STORE_SLOTS
