@@ -61,11 +61,13 @@ static struct share share_of(const struct mmt_config *config, const mmt_problem 
     double size = mmt_cost_element(config, problem->type), sms = fmax(caps->sms, 1);
     double parts = or_else(mmt_cost_knob(config, "SPLIT_K"), 1) *
                    or_else(mmt_cost_knob(config, "CLUSTER_K"), 1);
+    bool passes_of_i32 = problem->type == MMT_I32 && mmt_config_in_digits(config, MMT_I32);
+    double passes = passes_of_i32 ? 10 : 1; /* through k, a product of bytes each */
     double cells = fmax(load->cells / fmax(load->blocks, 1), 1);
     struct share s = {
         .m = mmt_cost_knob(config, "TILE_M"),
         .n = mmt_cost_knob(config, "TILE_N"),
-        .k = ceil(fmax((double) problem->k, 1) / parts),
+        .k = ceil(fmax((double) problem->k, 1) / parts) * passes,
         .blocks = load->blocks,
         .threads = threads_of(launch),
         .step = or_else(mmt_cost_knob(config, "TILE_K"),
@@ -104,8 +106,8 @@ static double on_gpu(const struct share *s, const struct mmt_load *load,
     static const double l2_bytes = 64, memory_bytes = 18, latency = 800, launching = 3000,
                         around_tile = 1500;
     double size = mmt_cost_element(config, problem->type), sms = fmax(caps->sms, 1);
-    bool thirds = mmt_config_in_thirds(config, problem->type);
-    double products = thirds ? 6 : 1, tiles = thirds ? MMT_THIRDS : 1; /* of an operand */
+    bool thirds = problem->type == MMT_F32 && mmt_config_in_digits(config, MMT_F32);
+    double products = thirds ? 6 : 1, tiles = thirds ? 3 : 1; /* of an operand */
     double lanes = or_else(config->template->macs, 128) * 4 / size / products;
     double cells = fmax(s->m * s->n / s->threads, 1);
     double feeding = 1 + (config->template->macs ? 3 : 1.5) / sqrt(cells);

@@ -207,17 +207,20 @@ static const char *reject_type(const int *v, const struct mmt_variant *variant)
         return "with PACK_A or PACK_B, C may begin anywhere and is stored from "
                "registers: "
                "STORE_SLOTS must be 0";
-    if (variant->type == MMT_I8 && v[TILE_N] > 32 && v[TILE_N] % 16)
-        return "wgmma of i8 has 8, 16, 24, 32 or a multiple of 16 columns";
+    if (mmt_type_in(variant->type, MMT_WHOLE_TYPES) && v[TILE_N] > 32 && v[TILE_N] % 16)
+        return "wgmma of bytes has 8, 16, 24, 32 or a multiple of 16 columns";
     if (!v[PROMOTE] == (is_f8(variant->type) || variant->type == MMT_F32))
         return "PROMOTE is for sums of f32 and of 8-bit floating-point numbers, and they "
                "need it";
     if (variant->type == MMT_F32 && v[PROMOTE] != 1)
         return "f32 promotes each slot, or would be less exact than multiply-adds are: "
                "PROMOTE must be 1";
-    if (variant->type == MMT_F32 && !(v[PACK_A] && v[PACK_B]))
-        return "f32 is taken apart into three bf16 on the way to the workspace: PACK_A "
-               "and PACK_B must be 1";
+    if (in_digits(variant->type) && !(v[PACK_A] && v[PACK_B]))
+        return "f32 is taken apart into three bf16 and i32 into four bytes on the way to "
+               "the workspace: PACK_A and PACK_B must be 1";
+    if (variant->type == MMT_I32 && !v[IN_FLIGHT])
+        return "i32 waits for the tensor cores between products of two weights alone: "
+               "IN_FLIGHT must be 1";
     return NULL;
 }
 
@@ -363,7 +366,8 @@ static void add_list(struct mmt_text *text, const char *before, const char *form
 static void define(const int *v, const struct mmt_variant *variant, struct mmt_text *text)
 {
     const int count = v[TILE_N] / 2;
-    const char *item = variant->type == MMT_I8 ? "\"+r\"(x[%d])" : "\"+f\"(x[%d])";
+    const bool whole = mmt_type_in(variant->type, MMT_WHOLE_TYPES);
+    const char *item = whole ? "\"+r\"(x[%d])" : "\"+f\"(x[%d])";
 
     add_list(text, "#define SUM_NAMES \"{", "%%%d", count, "}\"\n");
     add_list(text, "#define SUM_LIST(x) ", item, count, "\n");
@@ -379,10 +383,10 @@ static void define(const int *v, const struct mmt_variant *variant, struct mmt_t
 
 const struct mmt_template mmt_template_wgmma = {
     .name = "wgmma",
-    .what = "16-bit, tf32, 8-bit types and f32 on the tensor cores of NVIDIA's sm_90a",
+    .what = "16-bit, tf32, 8-bit types, f32 and i32 on the tensor cores of NVIDIA's sm_90a",
     .op = MMT_GEMM,
     .types = 1 << MMT_BF16 | 1 << MMT_F16 | 1 << MMT_TF32 | 1 << MMT_F8E4M3 |
-             1 << MMT_F8E5M2 | 1 << MMT_I8 | 1 << MMT_F32,
+             1 << MMT_F8E5M2 | 1 << MMT_I8 | 1 << MMT_F32 | 1 << MMT_I32,
     .fused = true,
     .aligned_only = true,
     .dialects = MMT_CUDA_CXX,

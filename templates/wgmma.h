@@ -48,16 +48,27 @@ static inline int cluster_n(const int *v)
     return v[CLUSTER] % 10;
 }
 
-/* Bytes of an element in a tile, and the tiles that a slot has of an operand: f32 is
- * taken apart into three bf16, its thirds. */
-static inline int element_bytes(mmt_type type)
+/* f32 and i32 are taken apart into digits, which tensor cores take: a slot has a tile of
+ * each digit of f32; of i32 it has one, and k is gone through once for each product. */
+static inline bool in_digits(mmt_type type)
 {
-    return type == MMT_F32 ? 2 : (int) mmt_type_size(type);
+    return mmt_type_digits(type) > 1;
 }
 
-static inline int thirds(mmt_type type)
+/* Bytes of an element in a tile, tiles that a slot has of an operand, passes through k. */
+static inline int element_bytes(mmt_type type)
 {
-    return type == MMT_F32 ? MMT_THIRDS : 1;
+    return (int) mmt_type_size(mmt_type_digit(type));
+}
+
+static inline int tiles_of_operand(mmt_type type)
+{
+    return type == MMT_F32 ? mmt_type_digits(type) : 1;
+}
+
+static inline int passes(mmt_type type)
+{
+    return type == MMT_I32 ? 10 : 1;
 }
 
 /* Elements of a line of a tile. */
@@ -99,7 +110,7 @@ static inline int tile_bytes(const int *v, int tile, mmt_type type, bool deep)
 {
     int chunks = (tile + atom(type) - 1) / atom(type);
     int lines = deep ? v[DEPTH] * tile : chunks * atom(type) * v[DEPTH];
-    return thirds(type) * lines * LINE;
+    return tiles_of_operand(type) * lines * LINE;
 }
 
 /* Columns of a tile in a piece of C on its way out, of 64 rows. */

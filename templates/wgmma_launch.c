@@ -19,14 +19,14 @@ static size_t sum_bytes(const int *v)
 
 static int64_t slots(const int *v, const mmt_problem *p)
 {
-    return mmt_gemm_pieces(p->k, atom(p->type) * v[DEPTH]);
+    return mmt_gemm_pieces(p->k, atom(p->type) * v[DEPTH]) * passes(p->type);
 }
 
 const char *mmt_wgmma_refuse(const int *v, const mmt_problem *p)
 {
     enum { MOST_BYTES = 1 << 27, MOST_CLUSTERS = 1024, MOST_SLOTS = 1 << 20 };
 
-    if (p->type != MMT_F32 && (v[PACK_A] || v[PACK_B]) &&
+    if (!in_digits(p->type) && (v[PACK_A] || v[PACK_B]) &&
         mmt_gemm_rows_fit(p->type, p->lda, p->stride_a) &&
         mmt_gemm_rows_fit(p->type, p->ldb, p->stride_b))
         return "the copy engine takes the rows of A and B as they are: PACK_A and PACK_B "
@@ -188,7 +188,7 @@ void mmt_wgmma_launch(const int *v, const mmt_problem *p, const struct mmt_caps 
 {
     const bool pack_a = packs_a(v, p->type, p->trans_a);
     const bool pack_b = packs_b(v, p->type, p->trans_b);
-    const enum mmt_packed how = p->type == MMT_F32 ? MMT_PACKED_THIRDS : MMT_PACKED_DEEP;
+    const enum mmt_packed how = in_digits(p->type) ? MMT_PACKED_DIGITS : MMT_PACKED_DEEP;
     struct mmt_launch *product;
     size_t at_a = 0, at_b = 0;
 

@@ -31,7 +31,7 @@ struct output {
 };
 
 // Parameters of kernels that put C out, and how they become its operands.
-#if THIRDS > 1
+#if defined(TYPE_F32)
 #define STORED_PARAMETERS                                                             \
     const GLOBAL element *a, wide a_start, int lda, wide a_stride,                   \
     const GLOBAL element *b, wide b_start, int ldb, wide b_stride,
@@ -193,7 +193,7 @@ DEVICE_FN void store_fours(real upper[SUMS], real lower[SUMS], const output &out
 
 // ---- in plain arithmetic ----------------------------------------------------------------
 
-#if THIRDS > 1
+#if defined(TYPE_F32)
 // Of a number that is not finite the thirds are not either, and their products are NaN where its
 // own may be infinite. So sums that are not finite are computed once more, from A and B
 // themselves: C has infinities and NaN where plain arithmetic has them.
@@ -423,7 +423,7 @@ DEVICE_FN void put_out_all(real sum[BLOCKS_M][SUMS], const output &out, place ti
             put_out(&sum[s / SUMS][s % SUMS], out, tile, s, thread, part);
         return;
     }
-#if THIRDS > 1
+#if defined(TYPE_F32)
     if (!all_finite(sum[0], ALL_SUMS)) {
         put_out_plainly(out, tile, 0, ALL_SUMS, thread);
         return;
@@ -483,7 +483,7 @@ DEVICE_FN void put_out_shared(unsigned from, const problem &p, const output &out
         UNROLL
         for (int b = 0; b < CLUSTER_K; b++)
             x[i] += get_sum(from, first + i, p.mate + b * MATES);
-#if THIRDS > 1
+#if defined(TYPE_F32)
     if (!part && !all_finite(x, mine)) {
         put_out_plainly(out, tile, first, mine, thread);
         return;
@@ -547,7 +547,7 @@ void mmt_add_parts(int m, int n, int k, real alpha, real beta,
         UNROLL
         for (int part = 0; part < count; part++, from += MATES * PAIRS)
             x[0] += from->x, x[1] += from->y;
-#if THIRDS > 1
+#if defined(TYPE_F32)
         if (!all_finite(x, 2))
             sum_both_plainly(x, out, r, q);
 #endif

@@ -387,7 +387,7 @@ static void check_default_f32(const struct shape *shape, const struct mmt_caps *
     CHECK_OK(mmt_select(NULL, &problem, hopper, NULL, &choice, &err), err);
     CHECK_EQ_STR(choice.config.template->name, "wgmma");
     CHECK_OK(mmt_select(NULL, &problem, hopper, &plain, &choice, &err), err);
-    CHECK(!mmt_config_in_thirds(&choice.config, MMT_F32));
+    CHECK(!mmt_config_in_digits(&choice.config, MMT_F32));
 }
 
 /* Without a profile another kernel is first, which packs rows that its copy engine cannot
