@@ -52,6 +52,17 @@ static void find_room(struct share *s, const struct mmt_load *load, double words
     s->fit = fmax(s->fit, 1);
 }
 
+/* How deep a block's part of a tile is. Of i32 in digits, k is gone through ten times,
+ * once for each product of bytes (wgmma.cu), in whole steps. */
+static double part_of_k(const struct mmt_config *config, const mmt_problem *problem,
+                        double parts, double step)
+{
+    double k = fmax((double) problem->k, 1);
+    if (problem->type == MMT_I32 && mmt_config_in_digits(config, MMT_I32))
+        k = 10 * ceil(k / step) * step;
+    return ceil(k / parts);
+}
+
 /* Tiles are dealt out whole, but for those that are cut into runs. */
 static struct share share_of(const struct mmt_config *config, const mmt_problem *problem,
                              const struct mmt_launches *launches,
@@ -61,17 +72,16 @@ static struct share share_of(const struct mmt_config *config, const mmt_problem 
     double size = mmt_cost_element(config, problem->type), sms = fmax(caps->sms, 1);
     double parts = or_else(mmt_cost_knob(config, "SPLIT_K"), 1) *
                    or_else(mmt_cost_knob(config, "CLUSTER_K"), 1);
-    bool passes_of_i32 = problem->type == MMT_I32 && mmt_config_in_digits(config, MMT_I32);
-    double passes = passes_of_i32 ? 10 : 1; /* through k, a product of bytes each */
+    double step = or_else(mmt_cost_knob(config, "TILE_K"),
+                          mmt_cost_depth(config, problem->type) / parts);
     double cells = fmax(load->cells / fmax(load->blocks, 1), 1);
     struct share s = {
         .m = mmt_cost_knob(config, "TILE_M"),
         .n = mmt_cost_knob(config, "TILE_N"),
-        .k = ceil(fmax((double) problem->k, 1) / parts) * passes,
+        .k = part_of_k(config, problem, parts, fmax(step, 1)),
         .blocks = load->blocks,
         .threads = threads_of(launch),
-        .step = or_else(mmt_cost_knob(config, "TILE_K"),
-                        mmt_cost_depth(config, problem->type) / parts),
+        .step = step,
         .stages = or_else(mmt_cost_knob(config, "STAGES"), 2),
     };
     if (s.m > 0 && s.n > 0 && !mmt_cost_knob(config, "MATRICES")) {

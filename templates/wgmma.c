@@ -186,6 +186,20 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     { 0, 1, 1,  64,  64, 1,  4, 1, COOPERATIVE, ALONE,  1, 64, ROUNDS, ROWS, 8, 1, 1, 0, 128 },
     { 0, 1, 1,  64,  64, 1,  3, 1, COOPERATIVE, ALONE,  1,  1, RUNS,   ROWS, 8, 1, 1, 0, 128 },
     { 1, 1, 1,  64,  32, 1,  5, 1, COOPERATIVE, ALONE,  1, 16, ROUNDS, ROWS, 8, 1, 1, 0, 128 },
+    /* i32, beside those for rows that the copy engine cannot take */
+    { 0, 1, 1, 128, 256, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 0, 1, 1, 128, 192, 1,  4, 2, PINGPONG,    BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 0, 1, 1, 128, 128, 1,  6, 2, PINGPONG,    BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 0, 1, 1, 128, 176, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 256 },
+    { 0, 1, 1, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, RUNS,   ROWS, 8, 1, 0, 0, 128 },
+    { 0, 1, 1, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,  1,  1, RUNS,   ROWS, 8, 1, 0, 0, 128 },
+    { 0, 1, 1,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, RUNS,   ROWS, 8, 1, 0, 0, 128 },
+    { 0, 1, 1, 128,  64, 1,  8, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 0, 1, 1,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,  4,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 0, 1, 1, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,  1,  8, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 0, 1, 1,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,  1, 64, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 1, 1, 1,  64,  32, 2,  8, 1, COOPERATIVE, ALONE,  1,  8, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 1, 1, 1,  64,  16, 2,  8, 1, COOPERATIVE, ALONE,  1,  4, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
 };
 // clang-format on
 
@@ -383,7 +397,8 @@ static void define(const int *v, const struct mmt_variant *variant, struct mmt_t
 
 const struct mmt_template mmt_template_wgmma = {
     .name = "wgmma",
-    .what = "16-bit, tf32, 8-bit types, f32 and i32 on the tensor cores of NVIDIA's sm_90a",
+    .what =
+        "16-bit, tf32, 8-bit types, f32 and i32 on the tensor cores of NVIDIA's sm_90a",
     .op = MMT_GEMM,
     .types = 1 << MMT_BF16 | 1 << MMT_F16 | 1 << MMT_TF32 | 1 << MMT_F8E4M3 |
              1 << MMT_F8E5M2 | 1 << MMT_I8 | 1 << MMT_F32 | 1 << MMT_I32,

@@ -55,7 +55,8 @@ static inline bool in_digits(mmt_type type)
     return mmt_type_digits(type) > 1;
 }
 
-/* Bytes of an element in a tile, tiles that a slot has of an operand, passes through k. */
+/* Bytes of an element in a tile, tiles that a slot has of an operand, passes through k.
+ */
 static inline int element_bytes(mmt_type type)
 {
     return (int) mmt_type_size(mmt_type_digit(type));
