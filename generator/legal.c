@@ -42,6 +42,11 @@ bool mmt_config_in_digits(const struct mmt_config *config, mmt_type type)
     return config->template->macs && mmt_type_digits(type) > 1;
 }
 
+int mmt_config_passes(const struct mmt_config *config, mmt_type type)
+{
+    return config->template->passes ? config->template->passes(config->values, type) : 1;
+}
+
 struct mmt_config mmt_config_settle(const struct mmt_config *config,
                                     const mmt_problem *problem,
                                     const struct mmt_caps *caps)

@@ -186,20 +186,25 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     { 0, 1, 1,  64,  64, 1,  4, 1, COOPERATIVE, ALONE,  1, 64, ROUNDS, ROWS, 8, 1, 1, 0, 128 },
     { 0, 1, 1,  64,  64, 1,  3, 1, COOPERATIVE, ALONE,  1,  1, RUNS,   ROWS, 8, 1, 1, 0, 128 },
     { 1, 1, 1,  64,  32, 1,  5, 1, COOPERATIVE, ALONE,  1, 16, ROUNDS, ROWS, 8, 1, 1, 0, 128 },
-    /* i32, beside those for rows that the copy engine cannot take */
+    /* i32 in passes, beside those for rows that the copy engine cannot take */
     { 0, 1, 1, 128, 256, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 0, 1, 1, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, RUNS,   ROWS, 8, 1, 0, 0, 128 },
+    { 0, 1, 1, 128, 176, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 256 },
     { 0, 1, 1, 128, 192, 1,  4, 2, PINGPONG,    BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
     { 0, 1, 1, 128, 128, 1,  6, 2, PINGPONG,    BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
-    { 0, 1, 1, 128, 176, 1,  4, 2, COOPERATIVE, BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 256 },
-    { 0, 1, 1, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, RUNS,   ROWS, 8, 1, 0, 0, 128 },
-    { 0, 1, 1, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,  1,  1, RUNS,   ROWS, 8, 1, 0, 0, 128 },
-    { 0, 1, 1,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,  1,  1, RUNS,   ROWS, 8, 1, 0, 0, 128 },
-    { 0, 1, 1, 128,  64, 1,  8, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
-    { 0, 1, 1,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,  4,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
-    { 0, 1, 1, 128, 128, 1,  6, 2, COOPERATIVE, ALONE,  1,  8, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
-    { 0, 1, 1,  64,  64, 1,  8, 1, COOPERATIVE, ALONE,  1, 64, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
-    { 1, 1, 1,  64,  32, 2,  8, 1, COOPERATIVE, ALONE,  1,  8, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
-    { 1, 1, 1,  64,  16, 2,  8, 1, COOPERATIVE, ALONE,  1,  4, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    /* with a sum for each weight */
+    { 0, 1, 1, 128,  96, 1,  2, 2, COOPERATIVE, BESIDE, 1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 0, 1, 1, 128,  96, 1,  2, 2, COOPERATIVE, BELOW,  1,  1, RUNS,   ROWS, 8, 1, 0, 0, 128 },
+    { 0, 1, 1, 128,  96, 1,  2, 2, COOPERATIVE, ALONE,  1,  1, RUNS,   ROWS, 8, 1, 0, 0, 128 },
+    { 0, 1, 1, 128,  96, 1,  2, 2, COOPERATIVE, ALONE,  1,  8, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 0, 1, 1, 128,  64, 1,  2, 2, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 0, 1, 1,  64,  64, 1,  3, 1, COOPERATIVE, ALONE,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 0, 1, 1,  64,  64, 1,  3, 1, COOPERATIVE, ALONE,  1,  1, RUNS,   ROWS, 8, 1, 0, 0, 128 },
+    { 0, 1, 1,  64,  64, 1,  3, 1, COOPERATIVE, ALONE,  4,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 0, 1, 1,  64,  64, 1,  3, 1, COOPERATIVE, ALONE,  1, 64, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 0, 1, 1,  64,  32, 1,  2, 1, COOPERATIVE, ALONE,  1,  1, TILES,  ROWS, 8, 1, 0, 0, 128 },
+    { 1, 1, 1,  64,  32, 1,  4, 1, COOPERATIVE, ALONE,  1,  8, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 1, 1, 1,  64,  16, 1,  5, 1, COOPERATIVE, ALONE,  1,  8, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
 };
 // clang-format on
 
@@ -232,9 +237,10 @@ static const char *reject_type(const int *v, const struct mmt_variant *variant)
     if (in_digits(variant->type) && !(v[PACK_A] && v[PACK_B]))
         return "f32 is taken apart into three bf16 and i32 into four bytes on the way to "
                "the workspace: PACK_A and PACK_B must be 1";
-    if (variant->type == MMT_I32 && !v[IN_FLIGHT])
-        return "i32 waits for the tensor cores between products of two weights alone: "
-               "IN_FLIGHT must be 1";
+    if (passes(v, variant->type) > 1 && !v[IN_FLIGHT])
+        return "i32 with tiles of this size waits for the tensor cores between products "
+               "of "
+               "two weights alone: IN_FLIGHT must be 1";
     return NULL;
 }
 
@@ -333,7 +339,7 @@ static const char *reject_registers(const int *v)
 {
     if (v[CONSUMERS] == 3 && v[TILE_N] > 192)
         return "with three CONSUMERS an instruction has registers for a TILE_N up to 192";
-    return registers_of_sums(v) > (v[CONSUMERS] == 3 ? 128 : 192)
+    return registers_of_sums(v) > most_sums(v)
                ? "the sums take more registers than a thread may have"
                : NULL;
 }
@@ -415,6 +421,7 @@ const struct mmt_template mmt_template_wgmma = {
     .reject = reject,
     .refuse = mmt_wgmma_refuse,
     .launch = mmt_wgmma_launch,
+    .passes = passes,
     .alignment = alignment,
     .define = define,
     .seeds = seeds,

@@ -258,7 +258,7 @@ DEVICE_FN void give_turn(int group)
 }
 
 // Start multiplying the slot of that number.
-DEVICE_FN void start_slot(real sum[AT_ONCE][SUMS], const ring &ring, unsigned long long left,
+DEVICE_FN void start_slot(real sum[GROWING][SUMS], const ring &ring, unsigned long long left,
                           unsigned long long right, unsigned number, bool add)
 {
     const unsigned at = number % STAGES * (BYTES_SLOT / 16);
@@ -269,7 +269,7 @@ DEVICE_FN void start_slot(real sum[AT_ONCE][SUMS], const ring &ring, unsigned lo
 // Of a piece's `depth` slots, from that number on, add up those that follow the `first` ones, to
 // what the sums hold if `add`; they are under way still. If nobody reads them `again`, all but
 // the last one are released.
-DEVICE_FN void add_slots(real sum[AT_ONCE][SUMS], const problem &p, const ring &ring,
+DEVICE_FN void add_slots(real sum[GROWING][SUMS], const problem &p, const ring &ring,
                          unsigned long long left, unsigned long long right, unsigned number,
                          int first, int depth, bool add, bool again, int lane)
 {
@@ -453,7 +453,7 @@ DEVICE_FN void consume(real sum[BLOCKS_M][SUMS], const problem &p, const ring &r
 }
 #else
 // The same from nothing.
-DEVICE_FN void consume(real sum[BLOCKS_M][SUMS], const problem &p, const ring &ring,
+DEVICE_FN void consume(real sum[GROWING][SUMS], const problem &p, const ring &ring,
                        unsigned long long left, unsigned long long right, unsigned number,
                        int depth, int lane)
 {
@@ -504,7 +504,7 @@ DEVICE_FN void multiply_all(const problem &p, const ring &ring, const output &ou
         describe(ring.slots, LEFT_DEEP) + operand(block, 0, TILE_M, LEFT_DEEP);
     const unsigned long long right = describe(ring.slots + BYTES_LEFT, RIGHT_DEEP);
     const share mine = find_share(p);
-    real sum[BLOCKS_M][SUMS];
+    real sum[WEIGHTS * BLOCKS_M][SUMS];
     unsigned number = 0, first;
 #if STORE_LATE
     const unsigned pieces = ring.pieces + group * STORE_SLOTS * BYTES_PIECE;
@@ -540,6 +540,9 @@ DEVICE_FN void multiply_all(const problem &p, const ring &ring, const output &ou
         }
         const job job = hear(ring, number - 1);
         release(p, ring, number - 1, lane);
+#if WEIGHTS > 1
+        add_weights(sum);
+#endif
 
         const place tile = { job.row, job.column };
         real *part = 0;

@@ -48,28 +48,48 @@ static inline int cluster_n(const int *v)
     return v[CLUSTER] % 10;
 }
 
-/* f32 and i32 are taken apart into digits, which tensor cores take: a slot has a tile of
- * each digit of f32; of i32 it has one, and k is gone through once for each product. */
+/* Instructions below each other in a consumer's part of a tile. */
+static inline int blocks_of_consumer(const int *v)
+{
+    return v[TILE_M] / BLOCK_M / consumers_of_a_tile(v);
+}
+
+/* Sums of a thread. */
+static inline int sums(const int *v)
+{
+    return blocks_of_consumer(v) * v[TILE_N] / 2;
+}
+
+/* Sums of which a thread has registers, beside all else. */
+static inline int most_sums(const int *v)
+{
+    return v[CONSUMERS] == 3 ? 128 : 192;
+}
+
+/* f32 and i32 are taken apart into digits, which tensor cores take. */
 static inline bool in_digits(mmt_type type)
 {
     return mmt_type_digits(type) > 1;
 }
 
-/* Bytes of an element in a tile, tiles that a slot has of an operand, passes through k.
- */
+/* Bytes of an element in a tile. */
 static inline int element_bytes(mmt_type type)
 {
     return (int) mmt_type_size(mmt_type_digit(type));
 }
 
-static inline int tiles_of_operand(mmt_type type)
+/* Tiles that a slot has of an operand: one of each digit of f32, and of i32 where a
+ * thread has room for as many sums. Else k is gone through once for each product of
+ * digits. */
+static inline int tiles_of_operand(const int *v, mmt_type type)
 {
-    return type == MMT_F32 ? mmt_type_digits(type) : 1;
+    bool room = type != MMT_I32 || mmt_type_digits(type) * sums(v) <= most_sums(v);
+    return room ? mmt_type_digits(type) : 1;
 }
 
-static inline int passes(mmt_type type)
+static inline int passes(const int *v, mmt_type type)
 {
-    return type == MMT_I32 ? 10 : 1;
+    return tiles_of_operand(v, type) == mmt_type_digits(type) ? 1 : 10;
 }
 
 /* Elements of a line of a tile. */
@@ -111,7 +131,7 @@ static inline int tile_bytes(const int *v, int tile, mmt_type type, bool deep)
 {
     int chunks = (tile + atom(type) - 1) / atom(type);
     int lines = deep ? v[DEPTH] * tile : chunks * atom(type) * v[DEPTH];
-    return tiles_of_operand(type) * lines * LINE;
+    return tiles_of_operand(v, type) * lines * LINE;
 }
 
 /* Columns of a tile in a piece of C on its way out, of 64 rows. */
@@ -132,18 +152,6 @@ static inline size_t shared_bytes(const int *v, mmt_type type, mmt_type out, boo
     int barriers = 2 * (int) sizeof(uint64_t), job = 4 * (int) sizeof(int);
     return (size_t) (v[STAGES] * (slot + barriers + job) +
                      v[CONSUMERS] * v[STORE_SLOTS] * piece);
-}
-
-/* Instructions below each other in a consumer's part of a tile. */
-static inline int blocks_of_consumer(const int *v)
-{
-    return v[TILE_M] / BLOCK_M / consumers_of_a_tile(v);
-}
-
-/* Sums of a thread. */
-static inline int sums(const int *v)
-{
-    return blocks_of_consumer(v) * v[TILE_N] / 2;
 }
 
 /* Whether an instruction's sums are promoted while the next one runs. */

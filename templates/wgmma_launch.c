@@ -19,7 +19,7 @@ static size_t sum_bytes(const int *v)
 
 static int64_t slots(const int *v, const mmt_problem *p)
 {
-    return mmt_gemm_pieces(p->k, atom(p->type) * v[DEPTH]) * passes(p->type);
+    return mmt_gemm_pieces(p->k, atom(p->type) * v[DEPTH]) * passes(v, p->type);
 }
 
 const char *mmt_wgmma_refuse(const int *v, const mmt_problem *p)

@@ -13,13 +13,16 @@
 // Of f32 and i32 the tensor cores know nothing: their numbers are packed as digits (pack.h), f32 as
 // three bf16, its thirds, and i32 as its four bytes, and multiplied as on paper, but for what is
 // below the last place of f32 or above 2^32. A slot has three tiles of either operand of f32, one
-// of each third, and their six products are added up from the smallest on. Of i32 all of k is gone
-// through ten times, each time for one product of digits, from the greatest weight to the least:
+// of each third, and their six products are added up from the smallest on. The ten of i32 are of
+// four weights:
 //
 //      sum = (((a3 b0 + a2 b1 + a1 b2 + a0 b3) << 8)
 //                     + a2 b0 + a1 b1 + a0 b2) << 8) + ...
 //
-// so that a slot has one tile of either operand, as it has of i8, and nothing else waits.
+// Where a thread has registers for four sums at each of its places in C, one for each weight, a slot
+// has a tile of each byte. Else it has one tile of either operand, as of i8, and k is gone through
+// ten times, for one product each, from the greatest weight on: between two weights the sums are
+// shifted.
 
 #if defined(TYPE_TF32)
 #define SIZE 4                // bytes of an element
@@ -29,18 +32,19 @@
 #define SIZE 1
 #endif
 #if defined(TYPE_F32)
-#define DIGITS 3              // of a number
-#define TILES  3              // of an operand in a slot: of all digits or of one
-#define PASSES 1              // through k
+#define DIGITS  3             // of a number
+#define TILES   3             // of an operand in a slot: of all digits or of one
+#define WEIGHTS 1             // that have sums of their own
 #elif defined(TYPE_I32)
-#define DIGITS 4
-#define TILES  1
-#define PASSES 10
+#define DIGITS  4
+#define WEIGHTS (4 * ALL_SUMS <= (CONSUMERS == 3 ? 128 : 192) ? 4 : 1)
+#define TILES   WEIGHTS
 #else
-#define DIGITS 1
-#define TILES  1
-#define PASSES 1
+#define DIGITS  1
+#define TILES   1
+#define WEIGHTS 1
 #endif
+#define PASSES  (TILES == DIGITS ? 1 : 10)     // through k
 #if defined(OUT_BF16) || defined(OUT_F16)
 #define RESULT_SIZE 2         // bytes of an element of C
 #else
@@ -58,7 +62,8 @@
 #define BLOCKS_M  (TILE_M / 64 / OWNERS)        // instructions below each other
 #define SUMS      (TILE_N / 2)                  // registers that each of them adds to
 #define ALL_SUMS  (BLOCKS_M * SUMS)             // of a thread
-#define AT_ONCE   (PROMOTE ? 1 : BLOCKS_M)      // instructions' sums that grow at once
+#define AT_ONCE   (PROMOTE ? 1 : BLOCKS_M)      // instructions below each other at a time
+#define GROWING   (WEIGHTS * AT_ONCE)           // whose sums are so many instructions'
 #define THREADS   (CONSUMERS * 128 + (CONSUMERS == 1 ? 32 : 128))
 #define CLUSTER_M (CLUSTER / 10)                // blocks that share what they need of
 #define CLUSTER_N (CLUSTER % 10)                // right, and of left
@@ -145,8 +150,8 @@ DEVICE_FN int operand(int block, int step, int tile, bool deep)
 
 // Start multiplying the tiles of a slot, and add to what the sums hold if `add`. Of thirds, the
 // smallest products come first, and what is below them, at most 2^-26 of the whole, is left out: 0
-// are the upper ones.
-DEVICE_FN void multiply(real sum[AT_ONCE][SUMS], unsigned long long left,
+// are the upper ones. Bytes are numbered from the lowest one on.
+DEVICE_FN void multiply(real sum[GROWING][SUMS], unsigned long long left,
                         unsigned long long right, bool add)
 {
     wgmma_begin();
@@ -158,12 +163,13 @@ DEVICE_FN void multiply(real sum[AT_ONCE][SUMS], unsigned long long left,
             for (int s = 0; s < STEPS; s++)
                 UNROLL
                 for (int i = 0; i < AT_ONCE; i++)
-                    WGMMA("m64n" TEXT(TILE_N) WGMMA_TYPES, WGMMA_SIGNS, sum[i],
+                    WGMMA("m64n" TEXT(TILE_N) WGMMA_TYPES, WGMMA_SIGNS,
+                          sum[(WEIGHTS > 1 ? both * AT_ONCE : 0) + i],
                           left + operand(i, s, TILE_M, LEFT_DEEP) +
                               l * (BYTES(TILE_M, LEFT_DEEP) / 16),
                           right + operand(0, s, TILE_N, RIGHT_DEEP) +
                               r * (BYTES(TILE_N, RIGHT_DEEP) / 16),
-                          add || both < TILES - 1 || r > 0 || s > 0);
+                          add || both < TILES / WEIGHTS - 1 || r > 0 || s > 0);
     wgmma_end();
 }
 
@@ -260,21 +266,29 @@ DEVICE_FN void settle_words(unsigned words[HALF][BLOCKS_M][4])
 }
 #endif
 
-DEVICE_FN void settle(real sum[AT_ONCE][SUMS])
+DEVICE_FN void settle(real sum[GROWING][SUMS])
 {
     UNROLL
-    for (int s = 0; s < AT_ONCE * SUMS; s++)
+    for (int s = 0; s < GROWING * SUMS; s++)
         settle_register(sum[s / SUMS][s % SUMS]);
 }
 
-DEVICE_FN void clear(real sum[BLOCKS_M][SUMS])
+DEVICE_FN void clear(real sum[WEIGHTS * BLOCKS_M][SUMS])
 {
     UNROLL
-    for (int s = 0; s < ALL_SUMS; s++)
+    for (int s = 0; s < WEIGHTS * ALL_SUMS; s++)
         sum[s / SUMS][s % SUMS] = 0;
 }
 
-#if PASSES > 1
+#if WEIGHTS > 1
+// Add to the sums of the least weight, which come first, those of the others.
+DEVICE_FN void add_weights(real sum[WEIGHTS * BLOCKS_M][SUMS])
+{
+    UNROLL
+    for (int s = ALL_SUMS; s < WEIGHTS * ALL_SUMS; s++)
+        sum[s % ALL_SUMS / SUMS][s % SUMS] += sum[s / SUMS][s % SUMS] << s / ALL_SUMS * 8;
+}
+#elif PASSES > 1
 // To the weight of the next digit above.
 DEVICE_FN void shift(real sum[BLOCKS_M][SUMS])
 {

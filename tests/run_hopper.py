@@ -39,13 +39,15 @@ UNITS = (WIDE, dict(TILE_M=256, PROMOTE=1, STAGES=2), 'gemm f8e4m3 nt 600x272x64
 TURNED = (WIDE, dict(SWAP=1, TURN=1, IN_FLIGHT=1, STORE_SLOTS=0, TILE_M=256), 'gemm i8 nn 136x608x464', 2, 0)
 APART = dict(PACK_A=1, PACK_B=1, STORE_SLOTS=0, STAGES=2, PROMOTE=1)   # f32 as three bf16
 THIRDS = (WIDE, APART, 'gemm f32 nn 136x136x200 lda=203', 2, -1)
-BYTES = dict(PACK_A=1, PACK_B=1, STORE_SLOTS=0)   # i32 as four of them
-PASSES = (WIDE, BYTES, 'gemm i32 nn 136x136x200 lda=203', 3, -2)
-CUT_PASSES = (SMALL, dict(BYTES, DEAL='runs'), 'gemm i32 nt 136x136x457', 1, 1)
+BYTES = dict(PACK_A=1, PACK_B=1, STORE_SLOTS=0, STAGES=2)   # i32 as four of them, with a sum for each weight
+ONE = dict(BYTES, TILE_N=112, STAGES=3)   # or with one, in passes
+WEIGHTS = (WIDE, BYTES, 'gemm i32 nn 136x136x200 lda=203', 3, -2)
+PASSES = (WIDE, ONE, 'gemm i32 nn 136x136x200 lda=203', 3, -2)
+CUT_PASSES = (SMALL, dict(ONE, DEAL='runs'), 'gemm i32 nt 264x216x457', 1, 1)
 TO_SUM_UP = (SMALL, dict(APART, SPLIT_K=2), 'gemm f32 tt 71x40x200', 1, 1)
 THREE_PIECES = (WIDE, dict(TILE_N=96, STORE_SLOTS=2), 'gemm f16 nt 840x600x200', 1, 0)
 CASES = [
-    THIRDS, PASSES, CUT_PASSES, TO_SUM_UP, THREE_PIECES, SHARED, IN_TURN, IN_RUNS, PACKED, WHOLE, LATE, PROMOTED, UNITS, TURNED,
+    THIRDS, WEIGHTS, PASSES, CUT_PASSES, TO_SUM_UP, THREE_PIECES, SHARED, IN_TURN, IN_RUNS, PACKED, WHOLE, LATE, PROMOTED, UNITS, TURNED,
     (SMALL, dict(), 'gemm bf16 nn 72x40x136', 1, 0),
     (SMALL, dict(CLUSTER='2x1', CLUSTER_K=2), 'gemm bf16 nt 200x72x456', 1, 0),
     (SMALL, dict(CLUSTER='4x1', CLUSTER_K=2, SPLIT_K=2), 'gemm bf16 nn 200x72x456', 2, 1),
@@ -157,16 +159,22 @@ CASES = [
     (SMALL, dict(APART, DEPTH=2), 'gemm f32 nt 73x40x300', -1, 0),
     (SMALL, APART, 'gemm f32 nn 72x40x0', 1, 2),
     (SMALL, APART, 'gemm f32 nn 72x40x72', 0, 2),
-    (WIDE, dict(BYTES, TILE_N=112, TILE_M=256, CLUSTER='2x1'), 'gemm i32 tn 600x203x329 activation=relu', 1, 1),
-    (WIDE, dict(BYTES, SCHEDULE='pingpong', CLUSTER='1x2'), 'gemm i32 nt 400x160x72 batch=2 bias=row', 1, 0),
-    (WIDE, dict(BYTES, CLUSTER='2x1', DEAL='runs'), 'gemm i32 nn 600x136x457', 1, 0),
-    (SMALL, dict(BYTES, SWAP=1, TILE_N=16, DEAL='runs'), 'gemm i32 nn 21x136x457 bias=column', 2, 1),
-    (SMALL, dict(BYTES, CLUSTER_K=4), 'gemm i32 nn 72x41x457', 1, -1),
-    (SMALL, dict(BYTES, CLUSTER_K=2, SPLIT_K=2, SWAP=1), 'gemm i32 tt 72x104x457', 1, 0),
-    (SMALL, dict(BYTES, SPLIT_K=64), 'gemm i32 tt 71x40x300', 1, 1),
-    (SMALL, dict(BYTES, DEPTH=2), 'gemm i32 nt 73x40x300 ldc=43', -1, 0),
+    (WIDE, dict(ONE, TILE_M=256, CLUSTER='2x1'), 'gemm i32 tn 600x203x329 activation=relu', 1, 1),
+    (WIDE, dict(ONE, TILE_N=64, SCHEDULE='pingpong', CLUSTER='1x2'), 'gemm i32 nt 400x160x72 batch=2 bias=row', 1, 0),
+    (WIDE, dict(ONE, CLUSTER='2x1', DEAL='runs'), 'gemm i32 nn 600x240x329', 1, 0),
+    (SMALL, dict(ONE, CLUSTER_K=4), 'gemm i32 nn 72x41x457', 1, -1),
+    (SMALL, dict(ONE, CLUSTER_K=2, SPLIT_K=2, SWAP=1), 'gemm i32 tt 72x104x457', 1, 0),
+    (SMALL, dict(ONE, SPLIT_K=64), 'gemm i32 tt 71x40x300', 1, 1),
+    (SMALL, dict(ONE, DEPTH=2), 'gemm i32 nt 73x40x300 ldc=43', -1, 0),
+    (SMALL, ONE, 'gemm i32 nn 72x40x0', 1, 2),
+    (SMALL, ONE, 'gemm i32 nn 72x40x72', 0, 2),
+    (WIDE, dict(BYTES, TILE_N=96, CLUSTER='1x2'), 'gemm i32 tn 264x203x329 activation=relu', 1, 1),
+    (WIDE, dict(BYTES, TILE_N=32, SCHEDULE='pingpong', IN_FLIGHT=0), 'gemm i32 nt 400x72x200 batch=2 bias=row', 1, 0),
+    (SMALL, dict(BYTES, TILE_M=128, SWAP=1, TILE_N=16, DEAL='runs'), 'gemm i32 nn 21x136x457 bias=column', 2, 1),
+    (SMALL, dict(BYTES, CLUSTER_K=4, STAGES=3), 'gemm i32 nn 72x41x457', 1, -1),
+    (SMALL, dict(BYTES, CLUSTER='2x1', DEAL='runs', DEPTH=2), 'gemm i32 tt 264x136x457', 1, 0),
+    (SMALL, dict(BYTES, SPLIT_K=4, CLUSTER='4x1'), 'gemm i32 tt 71x40x300', 1, 1),
     (SMALL, BYTES, 'gemm i32 nn 72x40x0', 1, 2),
-    (SMALL, BYTES, 'gemm i32 nn 72x40x72', 0, 2),
     RING, FLAT, IN_PASSES, SLICED,
     (LANES, dict(TILE_K=16, PASSES=2, LOADS='in_order', DEAL='runs', PACK_A=1), 'gemm f32 nn 136x200x203 lda=205', 1, 1),
     (LANES, dict(TILE_K=16, LOADS='in_order'), 'gemm f64 nt 72x72x102', 2, -1),
@@ -247,8 +255,10 @@ FAULTS = [
      '    if (false) {'),
     ('nor is it summed up anew from parts', TO_SUM_UP, '        if (!all_finite(x, 2))',
      '        if (false)'),
-    ('bytes stand as they were', PASSES, '    turn(words);', ''),
+    ('bytes stand as they were', WEIGHTS, '    turn(words);', ''),
     ('bytes are multiplied with the wrong ones', PASSES, '{ both - pass, pass }', '{ both - pass, both }'),
+    ('weights are added up where they were', WEIGHTS, ' << s / ALL_SUMS * 8;', ';'),
+    ("a product is added to the sums of another weight", WEIGHTS, 'both * AT_ONCE : 0', 'l * AT_ONCE : 0'),
     ('all products have one weight', PASSES, '        shift(sum);', ''),
     ('a pass goes on where the one before it ended', PASSES, 'slot % slots_of_pass(p)', 'slot'),
     ("a piece's first pass is the tile's", CUT_PASSES, 'end = -begin;', 'end = 0;'),
