@@ -53,11 +53,9 @@ enum mmt_packed {
     MMT_AS_STORED,
     MMT_PACKED_DEEP,   /* the rows of A or the columns of B, one after the other */
     MMT_PACKED_FLAT,   /* the columns of A or the rows of B, one after the other */
-    MMT_PACKED_THIRDS, /* of f32, deep: three matrices of bf16, which add up to it, for
-                        * each of the batch */
+    MMT_PACKED_DIGITS, /* of f32 and i32, deep: for each of the batch as many matrices as
+                        * a number has digits */
 };
-
-enum { MMT_THIRDS = 3 }; /* bf16 that a number of f32 is taken apart into */
 
 /* What a copy engine moves at once: `inner` elements of each of `outer` rows. In shared
  * memory they stand row after row, in 16-byte pieces that are exchanged ("swizzled")

@@ -35,6 +35,12 @@ void mmt_type_list(unsigned set, struct mmt_text *text);
 /* Bytes of one element of A and B, or of C where the type is an output. */
 size_t mmt_type_size(mmt_type type);
 
+/* Digits that a number is taken apart into for tensor cores that do not take it whole,
+ * and what each of them is: three of bf16, which add up to a number of f32, or the four
+ * bytes of i32, of which only the size is told. Of other types one, the number itself. */
+int mmt_type_digits(mmt_type type);
+mmt_type mmt_type_digit(mmt_type type);
+
 /* What it adds up in, and what alpha and beta are: f32, f64 or i32. */
 mmt_type mmt_type_scalar(mmt_type type);
 

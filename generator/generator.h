@@ -54,8 +54,11 @@ struct mmt_config mmt_config_settle(const struct mmt_config *config,
                                     const mmt_problem *problem,
                                     const struct mmt_caps *caps);
 
-/* Whether matrix units compute this f32, each number as three of bf16 (wgmma.cu). */
-bool mmt_config_in_thirds(const struct mmt_config *config, mmt_type type);
+/* Whether matrix units compute this f32 or i32, each number as its digits (wgmma.cu). */
+bool mmt_config_in_digits(const struct mmt_config *config, mmt_type type);
+
+/* How often it goes through k. */
+int mmt_config_passes(const struct mmt_config *config, mmt_type type);
 
 /* A settled configuration as its texts see it; and whether two that see the same share
  * their texts, whatever their launches are. */

@@ -37,9 +37,14 @@ mmt_problem mmt_variant_element(const struct mmt_variant *variant)
     };
 }
 
-bool mmt_config_in_thirds(const struct mmt_config *config, mmt_type type)
+bool mmt_config_in_digits(const struct mmt_config *config, mmt_type type)
 {
-    return config->template->macs && type == MMT_F32;
+    return config->template->macs && mmt_type_digits(type) > 1;
+}
+
+int mmt_config_passes(const struct mmt_config *config, mmt_type type)
+{
+    return config->template->passes ? config->template->passes(config->values, type) : 1;
 }
 
 struct mmt_config mmt_config_settle(const struct mmt_config *config,

@@ -13,7 +13,8 @@ int mmt_cost_knob(const struct mmt_config *config, const char *name)
 
 int mmt_cost_element(const struct mmt_config *config, mmt_type type)
 {
-    return mmt_config_in_thirds(config, type) ? 2 : (int) mmt_type_size(type);
+    return (int) mmt_type_size(mmt_config_in_digits(config, type) ? mmt_type_digit(type)
+                                                                  : type);
 }
 
 /* DEPTH counts 32 bytes, and 128 where an instruction takes whole lines of them. */

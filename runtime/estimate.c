@@ -52,6 +52,17 @@ static void find_room(struct share *s, const struct mmt_load *load, double words
     s->fit = fmax(s->fit, 1);
 }
 
+/* How deep a block's part of a tile is: of digits whole steps, as they are many times the
+ * work (wgmma.cu). */
+static double part_of_k(const struct mmt_config *config, const mmt_problem *problem,
+                        double parts, double step)
+{
+    double k = fmax((double) problem->k, 1);
+    if (problem->type == MMT_I32 && mmt_config_in_digits(config, MMT_I32))
+        k = ceil(k / step) * step;
+    return ceil(k / parts);
+}
+
 /* Tiles are dealt out whole, but for those that are cut into runs. */
 static struct share share_of(const struct mmt_config *config, const mmt_problem *problem,
                              const struct mmt_launches *launches,
@@ -61,15 +72,16 @@ static struct share share_of(const struct mmt_config *config, const mmt_problem 
     double size = mmt_cost_element(config, problem->type), sms = fmax(caps->sms, 1);
     double parts = or_else(mmt_cost_knob(config, "SPLIT_K"), 1) *
                    or_else(mmt_cost_knob(config, "CLUSTER_K"), 1);
+    double step = or_else(mmt_cost_knob(config, "TILE_K"),
+                          mmt_cost_depth(config, problem->type) / parts);
     double cells = fmax(load->cells / fmax(load->blocks, 1), 1);
     struct share s = {
         .m = mmt_cost_knob(config, "TILE_M"),
         .n = mmt_cost_knob(config, "TILE_N"),
-        .k = ceil(fmax((double) problem->k, 1) / parts),
+        .k = part_of_k(config, problem, parts, fmax(step, 1)),
         .blocks = load->blocks,
         .threads = threads_of(launch),
-        .step = or_else(mmt_cost_knob(config, "TILE_K"),
-                        mmt_cost_depth(config, problem->type) / parts),
+        .step = step,
         .stages = or_else(mmt_cost_knob(config, "STAGES"), 2),
     };
     if (s.m > 0 && s.n > 0 && !mmt_cost_knob(config, "MATRICES")) {
@@ -104,8 +116,11 @@ static double on_gpu(const struct share *s, const struct mmt_load *load,
     static const double l2_bytes = 64, memory_bytes = 18, latency = 800, launching = 3000,
                         around_tile = 1500;
     double size = mmt_cost_element(config, problem->type), sms = fmax(caps->sms, 1);
-    bool thirds = mmt_config_in_thirds(config, problem->type);
-    double products = thirds ? 6 : 1, tiles = thirds ? MMT_THIRDS : 1; /* of an operand */
+    double passes = mmt_config_passes(config, problem->type);
+    double digits =
+        mmt_config_in_digits(config, problem->type) ? mmt_type_digits(problem->type) : 1;
+    double products = digits * (digits + 1) / 2;
+    double tiles = passes > 1 ? passes : digits; /* of an operand, for each step of k */
     double lanes = or_else(config->template->macs, 128) * 4 / size / products;
     double cells = fmax(s->m * s->n / s->threads, 1);
     double feeding = 1 + (config->template->macs ? 3 : 1.5) / sqrt(cells);
@@ -115,8 +130,8 @@ static double on_gpu(const struct share *s, const struct mmt_load *load,
     if (load->unaligned)
         fetch = fmax(fetch, one_by_one(s, size));
     double memory = (load->bytes + 2 * load->workspace) / sms / memory_bytes;
-    double wait =
-        rounds * (ceil(s->k / fmax(s->step, 1)) * latency / s->stages + around_tile);
+    double wait = rounds * (ceil(passes * s->k / fmax(s->step, 1)) * latency / s->stages +
+                            around_tile);
     double most = cbrt(pow(compute, 3) + pow(fetch, 3) + pow(memory, 3) + pow(wait, 3));
     return most + launching * load->launches;
 }

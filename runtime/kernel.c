@@ -406,7 +406,8 @@ static struct stored packed(const mmt_problem *p, int64_t lines, const mmt_args 
                             const struct mmt_box *box)
 {
     const bool flat = box->packed == MMT_PACKED_FLAT;
-    const mmt_type type = box->packed == MMT_PACKED_THIRDS ? MMT_BF16 : p->type;
+    const mmt_type type =
+        box->packed == MMT_PACKED_DIGITS ? mmt_type_digit(p->type) : p->type;
     const int64_t rows = flat ? p->k : lines, columns = flat ? lines : p->k;
     const int64_t per_piece = 16 / (int64_t) mmt_type_size(type);
     const int64_t ld = (columns + per_piece - 1) / per_piece * per_piece;
@@ -432,7 +433,8 @@ static mmt_status add_map(struct values *v, const struct mmt_kernel *kernel,
     const struct mmt_box *box = &launch->box[i];
     struct stored matrix =
         box->packed ? packed(p, i ? p->n : p->m, args, box) : matrices[i];
-    const int64_t matrices_of_one = box->packed == MMT_PACKED_THIRDS ? MMT_THIRDS : 1;
+    const int64_t matrices_of_one =
+        box->packed == MMT_PACKED_DIGITS ? mmt_type_digits(p->type) : 1;
     struct mmt_tensor tensor =
         tensor_of(&matrix, box->packed ? 0 : first, batch * matrices_of_one, box);
 

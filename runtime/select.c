@@ -37,7 +37,8 @@ static bool allowed(const struct mmt_config *config, const mmt_problem *problem,
         return false;
     if (!terms)
         return true;
-    if (terms->plain_f32 && mmt_config_in_thirds(config, problem->type))
+    if (terms->plain_f32 && problem->type == MMT_F32 &&
+        mmt_config_in_digits(config, problem->type))
         return false;
     if (terms->max_workspace == SIZE_MAX)
         return true;

@@ -190,9 +190,9 @@ static inline size_t mmt_gemm_pack(const mmt_problem *p, bool is_b, enum mmt_pac
     const int64_t across = is_b ? p->n : p->m;
     const int64_t lines = how == MMT_PACKED_FLAT ? p->k : across;
     const int64_t length = how == MMT_PACKED_FLAT ? across : p->k;
-    const bool thirds = how == MMT_PACKED_THIRDS;
-    const mmt_type type = thirds ? MMT_BF16 : p->type;
-    const int64_t matrices = p->batch * (thirds ? MMT_THIRDS : 1);
+    const bool digits = how == MMT_PACKED_DIGITS;
+    const mmt_type type = digits ? mmt_type_digit(p->type) : p->type;
+    const int64_t matrices = p->batch * (digits ? mmt_type_digits(p->type) : 1);
     const int64_t pieces = mmt_gemm_pieces(length * (int64_t) mmt_type_size(type), PIECE);
     const size_t at =
         (size_t) mmt_gemm_pieces((int64_t) out->workspace, LINE_OF_CACHE) * LINE_OF_CACHE;

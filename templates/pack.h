@@ -3,15 +3,15 @@
 // A or the rows of B, which run across it. Kernels do that to operands that the copy engine cannot
 // take, or not in the order they want, A first, then B, for all matrices of the batch.
 //
-// For tensor cores that take no f32, numbers are taken apart on the way: into three bf16, their
-// thirds, which together are the number itself. A matrix's upper thirds are packed first, then
-// the middle and the lower ones.
+// For tensor cores that take no f32 and no i32, numbers are taken apart on the way, into digits: f32
+// into three bf16, its thirds, which together are the number itself, the upper one first; i32 into
+// its four bytes, the lowest one first. A matrix's first digits are packed first, then the others.
 
 #ifndef SIZE
 #define SIZE ((int) sizeof(element))   // bytes of an element that is packed
 #endif
-#ifndef THIRDS
-#define THIRDS 1
+#ifndef DIGITS
+#define DIGITS 1              // of a number, of SIZE bytes each
 #endif
 #ifndef PACKED_A
 #define PACKED_A PACK_A
@@ -47,23 +47,32 @@ DEVICE_FN word bits_of(element x)
 #define TILE_WORDS   (PACK_BLOCK / WORD)                                 // of a line in a block
 #define LINES_APART  (THREADS_PACK / TILE_WORDS)   // between two that a thread writes words of
 
-#if THIRDS > 1
+#if DIGITS > 1 && defined(TYPE_F32)
 // Of two numbers each third, the nearest to what those above it leave, which is exact: 24 bits are
 // three times 8. Numbers below 2^-109 leave what is below 2^-133, the least bf16, to nobody; what
 // is not finite has a NaN among its thirds.
-DEVICE_FN void words_of(word words[THIRDS], const element *x)
+DEVICE_FN void words_of(word words[DIGITS], const element *x)
 {
     float low = x[0], high = x[1];
     UNROLL
-    for (int third = 0; third < THIRDS; third++) {
+    for (int third = 0; third < DIGITS; third++) {
         words[third] = pair_of_bf16(low, high);
         low -= FLOAT_OF_BITS(words[third] << 16);
         high -= FLOAT_OF_BITS(words[third] & 0xffff0000u);
     }
 }
+#elif DIGITS > 1
+// Of four numbers each byte.
+DEVICE_FN void words_of(word words[DIGITS], const element *x)
+{
+    UNROLL
+    for (int e = 0; e < DIGITS; e++)
+        words[e] = x[e];
+    turn(words);
+}
 #else
 // A word of elements that stand in WORD places.
-DEVICE_FN void words_of(word words[THIRDS], const element *x)
+DEVICE_FN void words_of(word words[DIGITS], const element *x)
 {
     words[0] = 0;
     UNROLL
@@ -73,7 +82,7 @@ DEVICE_FN void words_of(word words[THIRDS], const element *x)
 #endif
 
 // Below, `lines` and their `length` are what is left of a matrix from the block on, and with `all`
-// they are whole blocks, of which nothing need be asked. Thirds are `apart` words apart. A thread's
+// they are whole blocks, of which nothing need be asked. Digits are `apart` words apart. A thread's
 // places differ by constants, and all is read before any is written, so that reads do not wait for
 // each other.
 
@@ -95,12 +104,12 @@ DEVICE_FN void pack_rows(word *to, int ld_to, wide apart, const element *from, i
     }
     UNROLL
     for (int i = 0; i < PLACES(WORD); i++) {
-        word words[THIRDS];
+        word words[DIGITS];
         words_of(words, read + i * WORD);
         UNROLL
-        for (int third = 0; third < THIRDS; third++)
+        for (int digit = 0; digit < DIGITS; digit++)
             if (all || (line + i * LINES_APART < lines && depth < length))
-                to[third * apart + (wide) (i * LINES_APART) * (ld_to / WORD)] = words[third];
+                to[digit * apart + (wide) (i * LINES_APART) * (ld_to / WORD)] = words[digit];
     }
 }
 
@@ -110,7 +119,7 @@ DEVICE_FN void pack_rows(word *to, int ld_to, wide apart, const element *from, i
 typedef word word_tile[PACK_BLOCK][TILE_WORDS + 1];
 
 // A thread's words of the tile, element by element: rows may begin anywhere.
-DEVICE_FN void read_elements(word_tile tile[THIRDS], const element *from, int ld, int lines,
+DEVICE_FN void read_elements(word_tile tile[DIGITS], const element *from, int ld, int lines,
                              int length, bool all)
 {
     const int rows_apart = THREADS_PACK / PACK_BLOCK;   // of words
@@ -127,17 +136,17 @@ DEVICE_FN void read_elements(word_tile tile[THIRDS], const element *from, int ld
     }
     UNROLL
     for (int i = 0; i < PLACES(WORD); i++) {
-        word words[THIRDS];
+        word words[DIGITS];
         words_of(words, read + i * WORD);
         UNROLL
-        for (int third = 0; third < THIRDS; third++)
-            tile[third][line][row + i * rows_apart] = words[third];
+        for (int digit = 0; digit < DIGITS; digit++)
+            tile[digit][line][row + i * rows_apart] = words[digit];
     }
 }
 
 // The same where rows begin at whole words: WORD of them, below each other, are WORD words of as
 // many lines. Neighbouring lanes take the words of WORD depths, then of the next lines. Whatever
-// follows a row's last line in its word is read, and not used. Not for thirds.
+// follows a row's last line in its word is read, and not used. Not for digits.
 DEVICE_FN void read_words(word_tile tile, const element *from, int ld, int lines, int length,
                           bool all)
 {
@@ -180,7 +189,7 @@ DEVICE_FN void write_words(word *to, int ld_to, const word_tile tile, int lines,
 DEVICE_FN void pack_columns(word *to, int ld_to, wide apart, const element *from, int ld, int lines,
                             int length, bool by_words, bool all)
 {
-    __shared__ word_tile tile[THIRDS];
+    __shared__ word_tile tile[DIGITS];
 
     if (by_words)
         read_words(tile[0], from, ld, lines, length, all);
@@ -188,8 +197,8 @@ DEVICE_FN void pack_columns(word *to, int ld_to, wide apart, const element *from
         read_elements(tile, from, ld, lines, length, all);
     __syncthreads();
     UNROLL
-    for (int third = 0; third < THIRDS; third++)
-        write_words(to + third * apart, ld_to, tile[third], lines, length, all);
+    for (int digit = 0; digit < DIGITS; digit++)
+        write_words(to + digit * apart, ld_to, tile[digit], lines, length, all);
 }
 
 // A block's part of an operand. `by_words`: rows begin at whole words. Blocks beside each other
@@ -222,7 +231,7 @@ DEVICE_FN void pack_operand(GLOBAL real *workspace, const element *from, int ld,
                             bool beside, bool by_words)
 {
     const int lines = PACK_FLAT ? k : across, length = PACK_FLAT ? across : k;
-    const wide before = BLOCK_Z * ((wide) lines * packed_ld(length) * THIRDS);
+    const wide before = BLOCK_Z * ((wide) lines * packed_ld(length) * DIGITS);
 
     pack((word *) workspace + before / WORD, from, ld, lines, length, PACK_FLAT ? !beside : beside, by_words);
 }

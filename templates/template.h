@@ -101,6 +101,9 @@ struct mmt_template {
     void (*launch)(const int *v, const mmt_problem *problem, const struct mmt_caps *caps,
                    struct mmt_launches *out);
 
+    /* Optional. How often a kernel goes through k; where absent, once. */
+    int (*passes)(const int *v, mmt_type type);
+
     /* Optional. Where absent, elements: then the aligned text is the only one. The same
      * before and after `settle`. */
     struct mmt_alignment (*alignment)(const int *v, const mmt_problem *problem);

@@ -182,6 +182,24 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     { 0, 1, 1,  64, 128, 1,  2, 1, COOPERATIVE, ALONE,  1,  0, ROUNDS, ROWS, 8, 1, 1, 0, 128 },
     { 0, 1, 1,  64,  64, 1,  3, 1, COOPERATIVE, ALONE,  1,  1, RUNS,   ROWS, 8, 1, 1, 0, 128 },
     { 1, 1, 1,  64,  32, 1,  5, 1, COOPERATIVE, ALONE,  1,  0, ROUNDS, ROWS, 8, 1, 1, 0, 128 },
+    /* i32 in passes, beside those for rows that the copy engine cannot take */
+    { 0, 1, 1, 128, 256, 1,  4, 2, COOPERATIVE, BELOW,  1,  0, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 0, 1, 1, 128, 256, 1,  4, 2, COOPERATIVE, ALONE,  1,  1, RUNS,   ROWS, 8, 1, 0, 0, 128 },
+    { 0, 1, 1, 128, 176, 1,  4, 2, COOPERATIVE, BELOW,  1,  0, ROUNDS, ROWS, 8, 1, 0, 0, 256 },
+    { 0, 1, 1, 128, 192, 1,  4, 2, PINGPONG,    BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 0, 1, 1, 128, 128, 1,  6, 2, PINGPONG,    BELOW,  1,  1, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    /* with a sum for each weight */
+    { 0, 1, 1, 128,  96, 1,  2, 2, COOPERATIVE, BESIDE, 1,  0, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 0, 1, 1, 128,  96, 1,  2, 2, COOPERATIVE, BELOW,  1,  1, RUNS,   ROWS, 8, 1, 0, 0, 128 },
+    { 0, 1, 1, 128,  96, 1,  2, 2, COOPERATIVE, ALONE,  1,  1, RUNS,   ROWS, 8, 1, 0, 0, 128 },
+    { 0, 1, 1, 128,  96, 1,  2, 2, COOPERATIVE, ALONE,  1,  0, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 0, 1, 1, 128,  64, 1,  2, 2, COOPERATIVE, ALONE,  1,  0, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 0, 1, 1,  64,  64, 1,  3, 1, COOPERATIVE, ALONE,  1,  0, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 0, 1, 1,  64,  64, 1,  3, 1, COOPERATIVE, ALONE,  1,  1, RUNS,   ROWS, 8, 1, 0, 0, 128 },
+    { 0, 1, 1,  64,  64, 1,  3, 1, COOPERATIVE, ALONE,  4,  0, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 0, 1, 1,  64,  32, 1,  2, 1, COOPERATIVE, ALONE,  1,  1, TILES,  ROWS, 8, 1, 0, 0, 128 },
+    { 1, 1, 1,  64,  32, 1,  4, 1, COOPERATIVE, ALONE,  1,  0, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
+    { 1, 1, 1,  64,  16, 1,  5, 1, COOPERATIVE, ALONE,  1,  0, ROUNDS, ROWS, 8, 1, 0, 0, 128 },
 };
 // clang-format on
 
@@ -202,17 +220,21 @@ static const char *reject_type(const int *v, const struct mmt_variant *variant)
     if ((v[PACK_A] || v[PACK_B]) && v[STORE_SLOTS])
         return "with PACK_A or PACK_B, C may begin anywhere and is stored by rows: "
                "STORE_SLOTS must be 0";
-    if (variant->type == MMT_I8 && v[TILE_N] > 32 && v[TILE_N] % 16)
-        return "wgmma of i8 has 8, 16, 24, 32 or a multiple of 16 columns";
+    if (mmt_type_in(variant->type, MMT_WHOLE_TYPES) && v[TILE_N] > 32 && v[TILE_N] % 16)
+        return "wgmma of bytes has 8, 16, 24, 32 or a multiple of 16 columns";
     if (!v[PROMOTE] == (is_f8(variant->type) || variant->type == MMT_F32))
         return "PROMOTE is for sums of f32 and of 8-bit floating-point numbers, and they "
                "need it";
     if (variant->type == MMT_F32 && v[PROMOTE] != 1)
         return "f32 promotes each slot, or would be less exact than multiply-adds are: "
                "PROMOTE must be 1";
-    if (variant->type == MMT_F32 && !(v[PACK_A] && v[PACK_B]))
-        return "f32 is taken apart into three bf16 on the way to the workspace: PACK_A "
-               "and PACK_B must be 1";
+    if (in_digits(variant->type) && !(v[PACK_A] && v[PACK_B]))
+        return "f32 is taken apart into three bf16 and i32 into four bytes on the way to "
+               "the workspace: PACK_A and PACK_B must be 1";
+    if (passes(v, variant->type) > 1 && !v[IN_FLIGHT])
+        return "i32 with tiles of this size waits for the tensor cores between products "
+               "of "
+               "two weights alone: IN_FLIGHT must be 1";
     return NULL;
 }
 
@@ -311,7 +333,7 @@ static const char *reject_registers(const int *v)
 {
     if (v[CONSUMERS] == 3 && v[TILE_N] > 192)
         return "with three CONSUMERS an instruction has registers for a TILE_N up to 192";
-    return registers_of_sums(v) > (v[CONSUMERS] == 3 ? 128 : 192)
+    return registers_of_sums(v) > most_sums(v)
                ? "the sums take more registers than a thread may have"
                : NULL;
 }
@@ -358,7 +380,8 @@ static void add_list(struct mmt_text *text, const char *before, const char *form
 static void define(const int *v, const struct mmt_variant *variant, struct mmt_text *text)
 {
     const int count = v[TILE_N] / 2;
-    const char *item = variant->type == MMT_I8 ? "\"+r\"(x[%d])" : "\"+f\"(x[%d])";
+    const bool whole = mmt_type_in(variant->type, MMT_WHOLE_TYPES);
+    const char *item = whole ? "\"+r\"(x[%d])" : "\"+f\"(x[%d])";
 
     add_list(text, "#define SUM_NAMES \"{", "%%%d", count, "}\"\n");
     add_list(text, "#define SUM_LIST(x) ", item, count, "\n");
@@ -379,10 +402,11 @@ static void settle(int *v, const mmt_problem *problem, const struct mmt_caps *ca
 
 const struct mmt_template mmt_template_wgmma = {
     .name = "wgmma",
-    .what = "16-bit, tf32, 8-bit types and f32 on the tensor cores of NVIDIA's sm_90a",
+    .what =
+        "16-bit, tf32, 8-bit types, f32 and i32 on the tensor cores of NVIDIA's sm_90a",
     .op = MMT_GEMM,
     .types = 1 << MMT_BF16 | 1 << MMT_F16 | 1 << MMT_TF32 | 1 << MMT_F8E4M3 |
-             1 << MMT_F8E5M2 | 1 << MMT_I8 | 1 << MMT_F32,
+             1 << MMT_F8E5M2 | 1 << MMT_I8 | 1 << MMT_F32 | 1 << MMT_I32,
     .fused = true,
     .aligned_only = true,
     .dialects = MMT_CUDA_CXX,
@@ -397,6 +421,7 @@ const struct mmt_template mmt_template_wgmma = {
     .reject = reject,
     .refuse = mmt_wgmma_refuse,
     .launch = mmt_wgmma_launch,
+    .passes = passes,
     .alignment = alignment,
     .define = define,
     .seeds = seeds,

@@ -25,8 +25,8 @@
 // mmt_add_parts adds them up. With DEAL "runs" only those tiles are cut along k that would
 // not fill all blocks. All is added in the same order each time.
 //
-// Of f32 the tensor cores multiply three bf16 for each number (pack.h, wgmma_tile.h). What does
-// not come out finite is computed again as it is written (wgmma_store.h).
+// Of f32 the tensor cores multiply three bf16 for each number, and of i32 four bytes (pack.h,
+// wgmma_tile.h). What does not come out finite is computed again as it is written (wgmma_store.h).
 //
 // Launch: mmt_pack_a, mmt_pack_b where they are needed (pack.h); mmt_gemm, block (THREADS),
 // grid (blocks that stay, whole clusters, or where tiles are shared all of them; SPLIT_K;
@@ -182,7 +182,8 @@ DEVICE_FN job hear(const ring &ring, unsigned number)
 // ---- the producer ---------------------------------------------------------------------
 
 // Fetch one of `parts` equal parts of the tile that begins at `line` and `depth`, for
-// that many blocks from the one of rank `first` on; of f32 that of each third.
+// that many blocks from the one of rank `first` on; of f32 that of each third. `z` is the matrix
+// that the map has there: of the first digits, where there are several.
 DEVICE_FN void fetch(unsigned to, const tensor_map *map, int line, int depth, int z,
                      unsigned barrier, int part, int parts, int first, int tile,
                      bool deep)
@@ -192,12 +193,12 @@ DEVICE_FN void fetch(unsigned to, const tensor_map *map, int line, int depth, in
     const int x = deep ? depth : line, y = (deep ? line : depth) + part * lines;
 
     UNROLL
-    for (int third = 0; third < THIRDS; third++)
+    for (int t = 0; t < TILES; t++)
         UNROLL
         for (int c = 0; c < CHUNKS(tile, deep); c++)
-            copy_in(to + third * BYTES(tile, deep) +
+            copy_in(to + t * BYTES(tile, deep) +
                         (c * LINES(tile, deep) + part * lines) * LINE,
-                    map, x + c * ATOM, y, z * THIRDS + third, barrier, blocks);
+                    map, x + c * ATOM, y, z + t, barrier, blocks);
 }
 
 // Fetch the slots of a piece, from that number on. Where nothing is multiplied, one is filled
@@ -217,14 +218,15 @@ DEVICE_FN void fetch_piece(const problem &p, const ring &ring, const piece &w,
     for (int d = 0; d < w.depth; d++, number++) {
         const unsigned slot = ring.slots + number % STAGES * BYTES_SLOT;
         const unsigned full = ring.full + 8 * (number % STAGES);
-        const int k = (w.first + d) * TILE_K;
+        const int k = place_along_k(p, w.first + d);
+        const digits first = first_digits(p, w.first + d);
         await_free(ring, number);
         tell(ring, number, job);
         barrier_expect(full, BYTES_SLOT);
-        fetch(slot, left, at.row, k, BLOCK_Z, full, p.mate / CLUSTER_M, CLUSTER_N, p.mates,
-              TILE_M, LEFT_DEEP);
-        fetch(slot + BYTES_LEFT, right, at.column, k, BLOCK_Z, full, p.mate % CLUSTER_M,
-              CLUSTER_M, p.mates, TILE_N, RIGHT_DEEP);
+        fetch(slot, left, at.row, k, BLOCK_Z * DIGITS + first.left, full, p.mate / CLUSTER_M,
+              CLUSTER_N, p.mates, TILE_M, LEFT_DEEP);
+        fetch(slot + BYTES_LEFT, right, at.column, k, BLOCK_Z * DIGITS + first.right, full,
+              p.mate % CLUSTER_M, CLUSTER_M, p.mates, TILE_N, RIGHT_DEEP);
     }
 }
 
@@ -257,7 +259,7 @@ DEVICE_FN void give_turn(int group)
 }
 
 // Start multiplying the slot of that number.
-DEVICE_FN void start_slot(real sum[AT_ONCE][SUMS], const ring &ring, unsigned long long left,
+DEVICE_FN void start_slot(real sum[GROWING][SUMS], const ring &ring, unsigned long long left,
                           unsigned long long right, unsigned number, bool add)
 {
     const unsigned at = number % STAGES * (BYTES_SLOT / 16);
@@ -268,7 +270,7 @@ DEVICE_FN void start_slot(real sum[AT_ONCE][SUMS], const ring &ring, unsigned lo
 // Of a piece's `depth` slots, from that number on, add up those that follow the `first` ones, to
 // what the sums hold if `add`; they are under way still. If nobody reads them `again`, all but
 // the last one are released.
-DEVICE_FN void add_slots(real sum[AT_ONCE][SUMS], const problem &p, const ring &ring,
+DEVICE_FN void add_slots(real sum[GROWING][SUMS], const problem &p, const ring &ring,
                          unsigned long long left, unsigned long long right, unsigned number,
                          int first, int depth, bool add, bool again, int lane)
 {
@@ -428,9 +430,31 @@ DEVICE_FN void consume(real sum[BLOCKS_M][SUMS], const problem &p, const ring &r
         }
     }
 }
+#elif PASSES > 1
+// The same from nothing, of a piece that has its tile's slots from the `begin`-th on, and the last
+// slot is done with, too. The products of one weight follow those of the weight above, 256 times
+// as much, and so the sums grow by that in between.
+DEVICE_FN void consume(real sum[BLOCKS_M][SUMS], const problem &p, const ring &ring,
+                       unsigned long long left, unsigned long long right, unsigned number,
+                       int begin, int depth, int lane)
+{
+    int done = 0, end = -begin;   // of the piece's slots; of those of a weight
+
+    clear(sum);
+    NO_UNROLL
+    for (int products = DIGITS; products > 0; products--) {
+        end += products * slots_of_pass(p);
+        const int next = min(max(end, 0), depth);
+        shift(sum);
+        add_slots(sum, p, ring, left, right, number, done, next, true, false, lane);
+        AWAIT_WGMMA(0);
+        settle(sum);
+        done = next;
+    }
+}
 #else
 // The same from nothing.
-DEVICE_FN void consume(real sum[BLOCKS_M][SUMS], const problem &p, const ring &ring,
+DEVICE_FN void consume(real sum[GROWING][SUMS], const problem &p, const ring &ring,
                        unsigned long long left, unsigned long long right, unsigned number,
                        int depth, int lane)
 {
@@ -481,7 +505,7 @@ DEVICE_FN void multiply_all(const problem &p, const ring &ring, const output &ou
         describe(ring.slots, LEFT_DEEP) + operand(block, 0, TILE_M, LEFT_DEEP);
     const unsigned long long right = describe(ring.slots + BYTES_LEFT, RIGHT_DEEP);
     const share mine = find_share(p);
-    real sum[BLOCKS_M][SUMS];
+    real sum[WEIGHTS * BLOCKS_M][SUMS];
     unsigned number = 0, first;
 #if STORE_LATE
     const unsigned pieces = ring.pieces + group * STORE_SLOTS * BYTES_PIECE;
@@ -504,6 +528,8 @@ DEVICE_FN void multiply_all(const problem &p, const ring &ring, const output &ou
 #elif STORE_LATE
         consume_and_store(sum, p, ring, left, right, first, depth, lane, last, map_c, pieces,
                           thread, group);
+#elif PASSES > 1
+        consume(sum, p, ring, left, right, first, find_piece(p, mine, j).first, depth, lane);
 #else
         consume(sum, p, ring, left, right, first, depth, lane);
 #endif
@@ -515,6 +541,9 @@ DEVICE_FN void multiply_all(const problem &p, const ring &ring, const output &ou
         }
         const job job = hear(ring, number - 1);
         release(p, ring, number - 1, lane);
+#if WEIGHTS > 1
+        add_weights(sum);
+#endif
 
         const place tile = { job.row, job.column };
         real *part = 0;

@@ -21,7 +21,6 @@ enum { ALONE = 11, BELOW = 21, BESIDE = 12, FOUR_BELOW = 41, FOUR_BESIDE = 14 };
 /* ---- what the kernel file derives too -----------------------------------------------
  */
 
-enum { PRODUCTS_OF_F32 = 6 }; /* of thirds */
 enum { LINE = 128, BLOCK_M = 64, WARPGROUP = 128 };
 
 static inline int consumers_of_a_tile(const int *v)
@@ -49,16 +48,48 @@ static inline int cluster_n(const int *v)
     return v[CLUSTER] % 10;
 }
 
-/* Bytes of an element in a tile, and the tiles that a slot has of an operand: f32 is
- * taken apart into three bf16, its thirds. */
-static inline int element_bytes(mmt_type type)
+/* Instructions below each other in a consumer's part of a tile. */
+static inline int blocks_of_consumer(const int *v)
 {
-    return type == MMT_F32 ? 2 : (int) mmt_type_size(type);
+    return v[TILE_M] / BLOCK_M / consumers_of_a_tile(v);
 }
 
-static inline int thirds(mmt_type type)
+/* Sums of a thread. */
+static inline int sums(const int *v)
 {
-    return type == MMT_F32 ? MMT_THIRDS : 1;
+    return blocks_of_consumer(v) * v[TILE_N] / 2;
+}
+
+/* Sums of which a thread has registers, beside all else. */
+static inline int most_sums(const int *v)
+{
+    return v[CONSUMERS] == 3 ? 128 : 192;
+}
+
+/* f32 and i32 are taken apart into digits, which tensor cores take. */
+static inline bool in_digits(mmt_type type)
+{
+    return mmt_type_digits(type) > 1;
+}
+
+/* Bytes of an element in a tile. */
+static inline int element_bytes(mmt_type type)
+{
+    return (int) mmt_type_size(mmt_type_digit(type));
+}
+
+/* Tiles that a slot has of an operand: one of each digit of f32, and of i32 where a
+ * thread has room for as many sums. Else k is gone through once for each product of
+ * digits. */
+static inline int tiles_of_operand(const int *v, mmt_type type)
+{
+    bool room = type != MMT_I32 || mmt_type_digits(type) * sums(v) <= most_sums(v);
+    return room ? mmt_type_digits(type) : 1;
+}
+
+static inline int passes(const int *v, mmt_type type)
+{
+    return tiles_of_operand(v, type) == mmt_type_digits(type) ? 1 : 10;
 }
 
 /* Elements of a line of a tile. */
@@ -100,7 +131,7 @@ static inline int tile_bytes(const int *v, int tile, mmt_type type, bool deep)
 {
     int chunks = (tile + atom(type) - 1) / atom(type);
     int lines = deep ? v[DEPTH] * tile : chunks * atom(type) * v[DEPTH];
-    return thirds(type) * lines * LINE;
+    return tiles_of_operand(v, type) * lines * LINE;
 }
 
 /* Columns of a tile in a piece of C on its way out, of 64 rows. */
@@ -112,12 +143,13 @@ static inline int columns_of_piece(const int *v, mmt_type out)
     return bytes / (int) mmt_type_size(out);
 }
 
-/* Bytes of shared memory through which a warp's sums go to rows of C that begin
- * anywhere. */
-static inline int bytes_of_patch(const int *v)
+/* Bytes of shared memory through which sums go to rows of C that begin anywhere, if the
+ * ring leaves so much; a warp has a patch of its own. */
+static inline int bytes_of_patches(const int *v, int ring)
 {
+    const int bytes = WARPGROUP / 32 * v[CONSUMERS] * 8 * (32 + 8) * 4;
     const bool by_rows = (v[PACK_A] || v[PACK_B]) && !v[TURN] && v[CLUSTER_K] == 1;
-    return by_rows ? 8 * (32 + 8) * 4 : 0;
+    return by_rows && ring + bytes <= 227 * 1024 ? bytes : 0;
 }
 
 static inline size_t shared_bytes(const int *v, mmt_type type, mmt_type out, bool trans_a,
@@ -127,21 +159,9 @@ static inline size_t shared_bytes(const int *v, mmt_type type, mmt_type out, boo
                tile_bytes(v, v[TILE_N], type, right_deep(v, type, trans_a, trans_b));
     int piece = BLOCK_M * columns_of_piece(v, out) * (int) mmt_type_size(out);
     int barriers = 2 * (int) sizeof(uint64_t), job = 4 * (int) sizeof(int);
-    return (size_t) (v[STAGES] * (slot + barriers + job) +
-                     v[CONSUMERS] *
-                         (v[STORE_SLOTS] * piece + WARPGROUP / 32 * bytes_of_patch(v)));
-}
-
-/* Instructions below each other in a consumer's part of a tile. */
-static inline int blocks_of_consumer(const int *v)
-{
-    return v[TILE_M] / BLOCK_M / consumers_of_a_tile(v);
-}
-
-/* Sums of a thread. */
-static inline int sums(const int *v)
-{
-    return blocks_of_consumer(v) * v[TILE_N] / 2;
+    int ring = v[STAGES] * (slot + barriers + job);
+    return (size_t) (ring + v[CONSUMERS] * v[STORE_SLOTS] * piece +
+                     bytes_of_patches(v, ring));
 }
 
 /* Whether an instruction's sums are promoted while the next one runs. */

@@ -37,7 +37,7 @@
 
 struct problem {
     int rows, columns;           // of the product or its transpose
-    int depth;                   // slots along k
+    int depth;                   // slots along k, of all passes through it
     int clusters_m, clusters_n;  // clusters of tiles
     int cluster, clusters;       // this one, of so many that deal with tiles
     int mates, mate;             // rank of the first block of those that fetch for each
@@ -71,7 +71,7 @@ DEVICE_FN problem find_problem(int m, int n, int k, real alpha, int split)
 
     p.rows = SWAP ? n : m;
     p.columns = SWAP ? m : n;
-    p.depth = alpha == 0 ? 0 : (k + TILE_K - 1) / TILE_K;
+    p.depth = alpha == 0 ? 0 : (k + TILE_K - 1) / TILE_K * PASSES;
     p.clusters_m = (p.rows - 1) / (TILE_M * CLUSTER_M) + 1;
     p.clusters_n = (p.columns - 1) / (TILE_N * CLUSTER_N) + 1;
     p.cluster = BLOCK_X / BLOCKS;
@@ -97,6 +97,42 @@ DEVICE_FN problem find_problem(int m, int n, int k, real alpha, int split)
 DEVICE_FN int part_begin(const problem &p, int part)
 {
     return (int) ((wide) p.depth * part / p.parts);
+}
+
+// ---- passes through k -----------------------------------------------------------------
+
+// Digits of an operand are numbered from 0 on. In each pass one of either is multiplied: those whose
+// numbers add up to the most come first, and to more than the last digit's number none do.
+//
+//      pass     0  1  2  3  4  5  6  7  8  9
+//      left     3  2  1  0  2  1  0  1  0  0
+//      right    0  1  2  3  0  1  2  0  1  0
+struct digits {
+    int left, right;
+};
+
+DEVICE_FN digits digits_of(int pass)
+{
+    int both = DIGITS - 1;
+    for (; pass > both; both--)
+        pass -= both + 1;
+    return { both - pass, pass };
+}
+
+DEVICE_FN int slots_of_pass(const problem &p)
+{
+    return p.depth / PASSES;
+}
+
+// Where along k a tile's slot begins, and of which digits: the first ones, where it has several.
+DEVICE_FN int place_along_k(const problem &p, int slot)
+{
+    return (PASSES > 1 ? slot % slots_of_pass(p) : slot) * TILE_K;
+}
+
+DEVICE_FN digits first_digits(const problem &p, int slot)
+{
+    return PASSES > 1 ? digits_of(slot / slots_of_pass(p)) : digits{ 0, 0 };
 }
 
 // ---- runs -----------------------------------------------------------------------------

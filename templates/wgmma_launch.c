@@ -22,14 +22,14 @@ static size_t sum_bytes(const int *v)
 
 static int64_t slots(const int *v, const mmt_problem *p)
 {
-    return mmt_gemm_pieces(p->k, atom(p->type) * v[DEPTH]);
+    return mmt_gemm_pieces(p->k, atom(p->type) * v[DEPTH]) * passes(v, p->type);
 }
 
 const char *mmt_wgmma_refuse(const int *v, const mmt_problem *p)
 {
     enum { MOST_CLUSTERS = 1024, MOST_SLOTS = 1 << 20 };
 
-    if (p->type != MMT_F32 && (v[PACK_A] || v[PACK_B]) &&
+    if (!in_digits(p->type) && (v[PACK_A] || v[PACK_B]) &&
         mmt_gemm_rows_fit(p->type, p->lda, p->stride_a) &&
         mmt_gemm_rows_fit(p->type, p->ldb, p->stride_b))
         return "the copy engine takes the rows of A and B as they are: PACK_A and PACK_B "
@@ -79,8 +79,9 @@ static int find_parts(const int *v, const struct mmt_knob *knob, const mmt_probl
     const size_t shared = shared_bytes(v, p->type, p->out, p->trans_a, p->trans_b);
     const double area = v[TILE_M] * v[TILE_N], size = element_bytes(p->type);
     const double coming = (double) shared / v[STAGES] / COMING;
-    const double multiplied = area * v[DEPTH] * atom(p->type) * size / MULTIPLIED *
-                              (p->type == MMT_F32 ? PRODUCTS_OF_F32 : 1);
+    const int tiles = tiles_of_operand(v, p->type), products = tiles * (tiles + 1) / 2;
+    const double multiplied =
+        area * v[DEPTH] * atom(p->type) * size * products / MULTIPLIED;
     const double sums =
         (double) clusters(v, p) * (double) sum_bytes(v) * (double) p->batch;
     const struct mmt_split split = {
@@ -245,7 +246,7 @@ void mmt_wgmma_launch(const int *v, const mmt_problem *p, const struct mmt_caps 
 {
     const bool pack_a = packs_a(v, p->type, p->trans_a);
     const bool pack_b = packs_b(v, p->type, p->trans_b);
-    const enum mmt_packed how = p->type == MMT_F32 ? MMT_PACKED_THIRDS : MMT_PACKED_DEEP;
+    const enum mmt_packed how = in_digits(p->type) ? MMT_PACKED_DIGITS : MMT_PACKED_DEEP;
     struct mmt_launch *product;
     size_t at_a = 0, at_b = 0;
 

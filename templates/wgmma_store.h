@@ -33,7 +33,7 @@ struct output {
 };
 
 // Parameters of kernels that put C out, and how they become its operands.
-#if THIRDS > 1
+#if defined(TYPE_F32)
 #define STORED_PARAMETERS                                                            \
     const GLOBAL element *a, wide a_start, int lda, wide a_stride,                   \
     const GLOBAL element *b, wide b_start, int ldb, wide b_stride,
@@ -216,14 +216,18 @@ DEVICE_FN void store_fours(real upper[SUMS], real lower[SUMS], const output &out
 //
 //      8 rows of 32 elements in C, or with SWAP 16 rows of 16
 //
-// and its rows are a few words longer, so that no two threads meet in a bank.
-#define BY_ROWS ((PACK_A || PACK_B) && !TURN && CLUSTER_K == 1)
+// and its rows are a few words longer, so that no two threads meet in a bank. Where the ring leaves
+// no room for patches, sums go to C from registers all the same.
+#define PATCH_WIDE (SWAP ? 16 : 32)
+#define PATCH_LINE (PATCH_WIDE + (SWAP ? 4 : 8))                    // words
+#define PATCH_SUMS 8                                                // of a thread
+#define PATCHES    (SWAP ? (SUMS + 7) / 8 : (SUMS + 15) / 16 * 2)   // of 64 rows of a tile
+#define PATCH_ROOM (PATCH_SUMS * 32 / PATCH_WIDE * PATCH_LINE * 4)
+#define BY_ROWS                                                                             \
+    ((PACK_A || PACK_B) && !TURN && CLUSTER_K == 1 &&                                       \
+     STAGES * (BYTES_SLOT + 32) + CONSUMERS * 4 * PATCH_ROOM <= 227 * 1024)
 #if BY_ROWS
-#define PATCH_WIDE  (SWAP ? 16 : 32)
-#define PATCH_LINE  (PATCH_WIDE + (SWAP ? 4 : 8))      // words
-#define PATCH_SUMS  8                                  // of a thread
-#define PATCHES     (SWAP ? (SUMS + 7) / 8 : (SUMS + 15) / 16 * 2)   // of 64 rows of a tile
-#define BYTES_PATCH (PATCH_SUMS * 32 / PATCH_WIDE * PATCH_LINE * 4)
+#define BYTES_PATCH PATCH_ROOM
 
 // Write a thread's sums of the p-th patch of 64 rows, whose sums these are.
 DEVICE_FN void write_patch(unsigned to, const real sum[SUMS], int p, int lane)
@@ -306,7 +310,7 @@ DEVICE_FN void store_by_rows(real sum[BLOCKS_M][SUMS], const output &out, place 
 
 // ---- in plain arithmetic ----------------------------------------------------------------
 
-#if THIRDS > 1
+#if defined(TYPE_F32)
 // Of a number that is not finite the thirds are not either, and their products are NaN where its
 // own may be infinite. So sums that are not finite are computed once more, from A and B
 // themselves: C has infinities and NaN where plain arithmetic has them.
@@ -537,7 +541,7 @@ DEVICE_FN void put_out_all(real sum[BLOCKS_M][SUMS], const output &out, place ti
             put_out(&sum[s / SUMS][s % SUMS], out, tile, s, thread, part);
         return;
     }
-#if THIRDS > 1
+#if defined(TYPE_F32)
     if (__any_sync(0xffffffff, !all_finite(sum[0], ALL_SUMS))) {   // patches take whole warps
         put_out_plainly(out, tile, 0, ALL_SUMS, thread);
         return;
@@ -601,7 +605,7 @@ DEVICE_FN void put_out_shared(unsigned from, const problem &p, const output &out
         UNROLL
         for (int b = 0; b < CLUSTER_K; b++)
             x[i] += get_sum(from, first + i, p.mate + b * MATES);
-#if THIRDS > 1
+#if defined(TYPE_F32)
     if (!part && !all_finite(x, mine)) {
         put_out_plainly(out, tile, first, mine, thread);
         return;
@@ -680,7 +684,7 @@ void mmt_add_parts(int m, int n, int k, int parts, real alpha, real beta,
         NO_UNROLL
         for (int part = 0; part < count; part += PARTS_EACH, from += PARTS_EACH * MATES * PAIRS)
             add_some(x, from, count - part);
-#if THIRDS > 1
+#if defined(TYPE_F32)
         if (!all_finite(x, 2))
             sum_both_plainly(x, out, r, q);
 #endif

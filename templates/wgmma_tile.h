@@ -10,8 +10,19 @@
 // operands of any alignment (PACK_A, PACK_B). Or, with TURN, the left one is turned on its way to
 // registers, from which the instruction takes it as well.
 //
-// Of f32 the tensor cores know nothing: its operands are packed as three of bf16 each, their
-// thirds (pack.h), a slot has three tiles of either, and six products of them are one of f32.
+// Of f32 and i32 the tensor cores know nothing: their numbers are packed as digits (pack.h), f32 as
+// three bf16, its thirds, and i32 as its four bytes, and multiplied as on paper, but for what is
+// below the last place of f32 or above 2^32. A slot has three tiles of either operand of f32, one
+// of each third, and their six products are added up from the smallest on. The ten of i32 are of
+// four weights:
+//
+//      sum = (((a3 b0 + a2 b1 + a1 b2 + a0 b3) << 8)
+//                     + a2 b0 + a1 b1 + a0 b2) << 8) + ...
+//
+// Where a thread has registers for four sums at each of its places in C, one for each weight, a slot
+// has a tile of each byte. Else it has one tile of either operand, as of i8, and k is gone through
+// ten times, for one product each, from the greatest weight on: between two weights the sums are
+// shifted.
 
 #if defined(TYPE_TF32)
 #define SIZE 4                // bytes of an element
@@ -21,12 +32,19 @@
 #define SIZE 1
 #endif
 #if defined(TYPE_F32)
-#define THIRDS   3            // tiles of an operand in a slot
-#define PRODUCTS 6            // of thirds
+#define DIGITS  3             // of a number
+#define TILES   3             // of an operand in a slot: of all digits or of one
+#define WEIGHTS 1             // that have sums of their own
+#elif defined(TYPE_I32)
+#define DIGITS  4
+#define WEIGHTS (4 * ALL_SUMS <= (CONSUMERS == 3 ? 128 : 192) ? 4 : 1)
+#define TILES   WEIGHTS
 #else
-#define THIRDS   1
-#define PRODUCTS 1
+#define DIGITS  1
+#define TILES   1
+#define WEIGHTS 1
 #endif
+#define PASSES  (TILES == DIGITS ? 1 : 10)     // through k
 #if defined(OUT_BF16) || defined(OUT_F16)
 #define RESULT_SIZE 2         // bytes of an element of C
 #else
@@ -44,7 +62,8 @@
 #define BLOCKS_M  (TILE_M / 64 / OWNERS)        // instructions below each other
 #define SUMS      (TILE_N / 2)                  // registers that each of them adds to
 #define ALL_SUMS  (BLOCKS_M * SUMS)             // of a thread
-#define AT_ONCE   (PROMOTE ? 1 : BLOCKS_M)      // instructions' sums that grow at once
+#define AT_ONCE   (PROMOTE ? 1 : BLOCKS_M)      // instructions below each other at a time
+#define GROWING   (WEIGHTS * AT_ONCE)           // whose sums are so many instructions'
 #define THREADS   (CONSUMERS * 128 + (CONSUMERS == 1 ? 32 : 128))
 #define CLUSTER_M (CLUSTER / 10)                // blocks that share what they need of
 #define CLUSTER_N (CLUSTER % 10)                // right, and of left
@@ -61,8 +80,8 @@
 #define CHUNKS(tile, deep) ((deep) ? DEPTH : ((tile) + ATOM - 1) / ATOM)
 #define LINES(tile, deep)  ((deep) ? (tile) : TILE_K)             // of a chunk
 #define BYTES(tile, deep)  (CHUNKS(tile, deep) * LINES(tile, deep) * LINE)
-#define BYTES_LEFT  (THIRDS * BYTES(TILE_M, LEFT_DEEP))
-#define BYTES_SLOT  (BYTES_LEFT + THIRDS * BYTES(TILE_N, RIGHT_DEEP))
+#define BYTES_LEFT  (TILES * BYTES(TILE_M, LEFT_DEEP))
+#define BYTES_SLOT  (BYTES_LEFT + TILES * BYTES(TILE_N, RIGHT_DEEP))
 
 #if TILE_M % (64 * OWNERS) || TILE_N % 8 || TILE_N > 256
 #error "a warpgroup needs whole blocks of 64 rows and a multiple of 8 columns up to 256"
@@ -80,6 +99,8 @@
 #define WGMMA_TYPES "k32.f32.e4m3.e4m3"
 #elif defined(TYPE_F8E5M2)
 #define WGMMA_TYPES "k32.f32.e5m2.e5m2"
+#elif defined(TYPE_I32)
+#define WGMMA_TYPES "k32.s32.u8.u8"    // sums wrap, as mod 2^32 must
 #else
 #define WGMMA_TYPES "k32.s32.s8.s8"
 #endif
@@ -91,12 +112,12 @@
 #define WGMMA_SIGNS ", 1, 1, 1, 0"
 #elif SIZE == 2
 #define WGMMA_SIGNS ", 1, 1, 1, 1"
-#elif defined(TYPE_I8)
+#elif defined(TYPE_I8) || defined(TYPE_I32)
 #define WGMMA_SIGNS ""
 #else
 #define WGMMA_SIGNS ", 1, 1"
 #endif
-#if defined(TYPE_I8)
+#if defined(TYPE_I8) || defined(TYPE_I32)
 #define SUM_TO_WORD(x) (x)
 #define WORD_TO_SUM(x) (x)
 #else
@@ -127,41 +148,28 @@ DEVICE_FN int operand(int block, int step, int tile, bool deep)
 
 // ---- sums -----------------------------------------------------------------------------
 
-// Of which thirds the i-th product is: the smallest come first, and what is below them, at most
-// 2^-26 of the whole, is left out. 0 are the upper thirds, all there is of other types.
-//
-//      i        0  1  2  3  4  5
-//      left     2  1  0  1  0  0
-//      right    0  1  2  0  1  0
-DEVICE_FN constexpr int left_third(int i)
-{
-    return i < 3 ? 2 - i : i < 5 ? 4 - i : 0;
-}
-
-DEVICE_FN constexpr int right_third(int i)
-{
-    return (i < 3 ? 2 : i < 5 ? 1 : 0) - left_third(i);
-}
-
-// Start multiplying the tiles of a slot, and add to what the sums hold if `add`.
-DEVICE_FN void multiply(real sum[AT_ONCE][SUMS], unsigned long long left,
+// Start multiplying the tiles of a slot, and add to what the sums hold if `add`. Of thirds, the
+// smallest products come first, and what is below them, at most 2^-26 of the whole, is left out: 0
+// are the upper ones. Bytes are numbered from the lowest one on.
+DEVICE_FN void multiply(real sum[GROWING][SUMS], unsigned long long left,
                         unsigned long long right, bool add)
 {
-    const int last = 5, first = last + 1 - PRODUCTS;   // of the products, as numbered above
-
     wgmma_begin();
     UNROLL
-    for (int j = first; j <= last; j++)
+    for (int both = TILES - 1; both >= 0; both--)
         UNROLL
-        for (int s = 0; s < STEPS; s++)
+        for (int l = both, r = 0; l >= 0; l--, r++)
             UNROLL
-            for (int i = 0; i < AT_ONCE; i++)
-                WGMMA("m64n" TEXT(TILE_N) WGMMA_TYPES, WGMMA_SIGNS, sum[i],
-                      left + operand(i, s, TILE_M, LEFT_DEEP) +
-                          left_third(j) * (BYTES(TILE_M, LEFT_DEEP) / 16),
-                      right + operand(0, s, TILE_N, RIGHT_DEEP) +
-                          right_third(j) * (BYTES(TILE_N, RIGHT_DEEP) / 16),
-                      add || j > first || s > 0);
+            for (int s = 0; s < STEPS; s++)
+                UNROLL
+                for (int i = 0; i < AT_ONCE; i++)
+                    WGMMA("m64n" TEXT(TILE_N) WGMMA_TYPES, WGMMA_SIGNS,
+                          sum[(WEIGHTS > 1 ? both * AT_ONCE : 0) + i],
+                          left + operand(i, s, TILE_M, LEFT_DEEP) +
+                              l * (BYTES(TILE_M, LEFT_DEEP) / 16),
+                          right + operand(0, s, TILE_N, RIGHT_DEEP) +
+                              r * (BYTES(TILE_N, RIGHT_DEEP) / 16),
+                          add || both < TILES / WEIGHTS - 1 || r > 0 || s > 0);
     wgmma_end();
 }
 
@@ -258,19 +266,37 @@ DEVICE_FN void settle_words(unsigned words[HALF][BLOCKS_M][4])
 }
 #endif
 
-DEVICE_FN void settle(real sum[AT_ONCE][SUMS])
+DEVICE_FN void settle(real sum[GROWING][SUMS])
 {
     UNROLL
-    for (int s = 0; s < AT_ONCE * SUMS; s++)
+    for (int s = 0; s < GROWING * SUMS; s++)
         settle_register(sum[s / SUMS][s % SUMS]);
 }
 
-DEVICE_FN void clear(real sum[BLOCKS_M][SUMS])
+DEVICE_FN void clear(real sum[WEIGHTS * BLOCKS_M][SUMS])
+{
+    UNROLL
+    for (int s = 0; s < WEIGHTS * ALL_SUMS; s++)
+        sum[s / SUMS][s % SUMS] = 0;
+}
+
+#if WEIGHTS > 1
+// Add to the sums of the least weight, which come first, those of the others.
+DEVICE_FN void add_weights(real sum[WEIGHTS * BLOCKS_M][SUMS])
+{
+    UNROLL
+    for (int s = ALL_SUMS; s < WEIGHTS * ALL_SUMS; s++)
+        sum[s % ALL_SUMS / SUMS][s % SUMS] += sum[s / SUMS][s % SUMS] << s / ALL_SUMS * 8;
+}
+#elif PASSES > 1
+// To the weight of the next digit above.
+DEVICE_FN void shift(real sum[BLOCKS_M][SUMS])
 {
     UNROLL
     for (int s = 0; s < ALL_SUMS; s++)
-        sum[s / SUMS][s % SUMS] = 0;
+        sum[s / SUMS][s % SUMS] <<= 8;
 }
+#endif
 
 // Where the s-th sum of a thread of those that share a tile stands in it. Each four of an
 // instruction's are two neighbours of a row and of the row 8 further down, of paired blocks

@@ -40,12 +40,17 @@ TURNED = (WIDE, dict(SWAP=1, TURN=1, IN_FLIGHT=1, STORE_SLOTS=0, TILE_M=256), 'g
 APART = dict(PACK_A=1, PACK_B=1, STORE_SLOTS=0, STAGES=2, PROMOTE=1)   # f32 as three bf16
 THIRDS = (WIDE, APART, 'gemm f32 nn 136x136x200 lda=203', 2, -1)
 MANY_PARTS = (SMALL, dict(SPLIT_K=12), 'gemm bf16 nn 72x40x1000', 1, 0)
+BYTES = dict(PACK_A=1, PACK_B=1, STORE_SLOTS=0, STAGES=2)   # i32 as four of them, with a sum for each weight
+ONE = dict(BYTES, TILE_N=112, STAGES=3)   # or with one, in passes
+WEIGHTS = (WIDE, BYTES, 'gemm i32 nn 136x136x200 lda=203', 3, -2)
+PASSES = (WIDE, ONE, 'gemm i32 nn 136x136x200 lda=203', 3, -2)
+CUT_PASSES = (SMALL, dict(ONE, DEAL='runs'), 'gemm i32 nt 264x216x457', 1, 1)
 TO_SUM_UP = (SMALL, dict(APART, SPLIT_K=2), 'gemm f32 tt 71x40x200', 1, 1)
 BY_ROWS = (WIDE, dict(PACK_A=1, PACK_B=1, STORE_SLOTS=0, TILE_N=80), 'gemm bf16 nn 200x243x72', 2, -1)
 BY_COLUMNS = (WIDE, dict(APART, SWAP=1, TILE_N=48), 'gemm f32 nt 101x200x72 ldc=202', 1, 0)
 THREE_PIECES = (WIDE, dict(TILE_N=96, STORE_SLOTS=2), 'gemm f16 nt 840x600x200', 1, 0)
 CASES = [
-    THIRDS, TO_SUM_UP, MANY_PARTS, BY_ROWS, BY_COLUMNS, THREE_PIECES, SHARED, IN_TURN, IN_RUNS, PACKED, WHOLE, LATE, PROMOTED, UNITS, TURNED,
+    THIRDS, WEIGHTS, PASSES, CUT_PASSES, TO_SUM_UP, MANY_PARTS, BY_ROWS, BY_COLUMNS, THREE_PIECES, SHARED, IN_TURN, IN_RUNS, PACKED, WHOLE, LATE, PROMOTED, UNITS, TURNED,
     (SMALL, dict(), 'gemm bf16 nn 72x40x136', 1, 0),
     (SMALL, dict(CLUSTER='2x1', CLUSTER_K=2), 'gemm bf16 nt 200x72x456', 1, 0),
     (SMALL, dict(CLUSTER='4x1', CLUSTER_K=2, SPLIT_K=2), 'gemm bf16 nn 200x72x456', 2, 1),
@@ -162,6 +167,22 @@ CASES = [
     (WIDE, dict(APART, TILE_M=256, TILE_N=32), 'gemm f32 tn 520x67x40 batch=2', 1, 0),
     (SMALL, dict(PACK_A=1, PACK_B=1, SWAP=1, TILE_N=8), 'gemm f16 tt 21x135x72 bias=column out=f32', 1, 1),
     (SMALL, APART, 'gemm f32 nn 72x40x72', 0, 2),
+    (WIDE, dict(ONE, TILE_M=256, CLUSTER='2x1'), 'gemm i32 tn 600x203x329 activation=relu', 1, 1),
+    (WIDE, dict(ONE, TILE_N=64, SCHEDULE='pingpong', CLUSTER='1x2'), 'gemm i32 nt 400x160x72 batch=2 bias=row', 1, 0),
+    (WIDE, dict(ONE, CLUSTER='2x1', DEAL='runs'), 'gemm i32 nn 600x240x329', 1, 0),
+    (SMALL, dict(ONE, CLUSTER_K=4), 'gemm i32 nn 72x41x457', 1, -1),
+    (SMALL, dict(ONE, CLUSTER_K=2, SPLIT_K=2, SWAP=1), 'gemm i32 tt 72x104x457', 1, 0),
+    (SMALL, dict(ONE, SPLIT_K=64), 'gemm i32 tt 71x40x300', 1, 1),
+    (SMALL, dict(ONE, DEPTH=2), 'gemm i32 nt 73x40x300 ldc=43', -1, 0),
+    (SMALL, ONE, 'gemm i32 nn 72x40x0', 1, 2),
+    (SMALL, ONE, 'gemm i32 nn 72x40x72', 0, 2),
+    (WIDE, dict(BYTES, TILE_N=96, CLUSTER='1x2'), 'gemm i32 tn 264x203x329 activation=relu', 1, 1),
+    (WIDE, dict(BYTES, TILE_N=32, SCHEDULE='pingpong', IN_FLIGHT=0), 'gemm i32 nt 400x72x200 batch=2 bias=row', 1, 0),
+    (SMALL, dict(BYTES, TILE_M=128, SWAP=1, TILE_N=16, DEAL='runs'), 'gemm i32 nn 21x136x457 bias=column', 2, 1),
+    (SMALL, dict(BYTES, CLUSTER_K=4, STAGES=3), 'gemm i32 nn 72x41x457', 1, -1),
+    (SMALL, dict(BYTES, CLUSTER='2x1', DEAL='runs', DEPTH=2), 'gemm i32 tt 264x136x457', 1, 0),
+    (SMALL, dict(BYTES, SPLIT_K=4, CLUSTER='4x1'), 'gemm i32 tt 71x40x300', 1, 1),
+    (SMALL, BYTES, 'gemm i32 nn 72x40x0', 1, 2),
     RING, FLAT, IN_PASSES, SLICED,
     (LANES, dict(TILE_K=16, PASSES=2, LOADS='in_order', DEAL='runs', PACK_A=1), 'gemm f32 nn 136x200x203 lda=205', 1, 1),
     (LANES, dict(TILE_K=16, LOADS='in_order'), 'gemm f64 nt 72x72x102', 2, -1),
@@ -235,11 +256,10 @@ FAULTS = [
      'take_words(back, tile, 0, at);'),
     ("a block's last tile stays in registers", LATE,
      'store_parcel(last, map_c, pieces, thread, group);', '(void) last;'),
-    ('a product of thirds is left out', THIRDS, 'first = last + 1 - PRODUCTS;',
-     'first = last + 2 - PRODUCTS;'),
-    ('thirds are multiplied with the wrong ones', THIRDS, ' - left_third(i);', ';'),
+    ('a product of thirds is left out', THIRDS, 'l >= 0; l--, r++', 'l >= both / 2; l--, r++'),
+    ('thirds are multiplied with the wrong ones', THIRDS, ' r * (BYTES(TILE_N', ' l * (BYTES(TILE_N'),
     ('a third is what the one above it was', THIRDS, '        low -= FLOAT_OF_BITS(words[third] << 16);', ''),
-    ('thirds are packed to one place', THIRDS, 'tile[third], lines', 'tile[0], lines'),
+    ('thirds are packed to one place', THIRDS, 'tile[digit], lines', 'tile[0], lines'),
     ('what is not finite stays as it is', THIRDS, '!all_finite(sum[0], ALL_SUMS)', 'false'),
     ('a patch is stored before all have written it', BY_ROWS,
      '            WARP_BARRIER();\n            store_patch', '            store_patch'),
@@ -251,6 +271,13 @@ FAULTS = [
     ("a patch's lower rows are written over its upper ones", BY_COLUMNS, '(SWAP ? i % 4 * 4 : 0)', '0'),
     ('nor is it summed up anew from parts', TO_SUM_UP, '        if (!all_finite(x, 2))',
      '        if (false)'),
+    ('bytes stand as they were', WEIGHTS, '    turn(words);', ''),
+    ('bytes are multiplied with the wrong ones', PASSES, '{ both - pass, pass }', '{ both - pass, both }'),
+    ('weights are added up where they were', WEIGHTS, ' << s / ALL_SUMS * 8;', ';'),
+    ("a product is added to the sums of another weight", WEIGHTS, 'both * AT_ONCE : 0', 'l * AT_ONCE : 0'),
+    ('all products have one weight', PASSES, '        shift(sum);', ''),
+    ('a pass goes on where the one before it ended', PASSES, 'slot % slots_of_pass(p)', 'slot'),
+    ("a piece's first pass is the tile's", CUT_PASSES, 'end = -begin;', 'end = 0;'),
     ('a piece takes the sums of another', LATE, '[p % PIECES * (PIECE_N / 4)]',
      '[(p + 1) % PIECES * (PIECE_N / 4)]'),
 ]

@@ -375,11 +375,12 @@ static void check_faults(void)
 
 /* ---- who is chosen --------------------------------------------------------------- */
 
-/* f32 has tensor cores, too, unless a program wants it plain. */
-static void check_default_f32(const struct shape *shape, const struct mmt_caps *hopper)
+/* f32 and i32 have tensor cores, too, unless a program wants f32 plain. */
+static void check_default_in_digits(mmt_type type, const struct shape *shape,
+                                    const struct mmt_caps *hopper)
 {
     const struct mmt_terms plain = { .max_workspace = SIZE_MAX, .plain_f32 = true };
-    const struct mmt_variant variant = variant_at(MMT_F32, 0);
+    const struct mmt_variant variant = variant_at(type, 0);
     const mmt_problem problem = make_problem(shape, &variant);
     struct mmt_choice choice;
     mmt_error err = { 0 };
@@ -387,7 +388,7 @@ static void check_default_f32(const struct shape *shape, const struct mmt_caps *
     CHECK_OK(mmt_select(NULL, &problem, hopper, NULL, &choice, &err), err);
     CHECK_EQ_STR(choice.config.template->name, "wgmma");
     CHECK_OK(mmt_select(NULL, &problem, hopper, &plain, &choice, &err), err);
-    CHECK(!mmt_config_in_thirds(&choice.config, MMT_F32));
+    CHECK(mmt_config_in_digits(&choice.config, type) == (type != MMT_F32));
 }
 
 /* Without a profile another kernel is first, which packs rows that its copy engine cannot
@@ -412,7 +413,8 @@ static void check_default(void)
         const struct mmt_terms no_workspace = { .max_workspace = 0 };
         CHECK_OK(mmt_select(NULL, &problem, &hopper, &no_workspace, &choice, &err), err);
         CHECK_EQ_STR(choice.config.template->name, odd ? "mma" : "wgmma");
-        check_default_f32(&shape, &hopper);
+        check_default_in_digits(MMT_F32, &shape, &hopper);
+        check_default_in_digits(MMT_I32, &shape, &hopper);
     }
     mmt_device_close(device);
 }

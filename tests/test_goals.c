@@ -386,17 +386,19 @@ static void test_decided(struct mmt_journal *journal)
     free(t->goals);
 }
 
-/* Tensor cores raise what f32 may reach, six products of bf16 for one; suites are made by
- * what multiply-adds reach. */
-static void test_roof_of_f32(void)
+/* Tensor cores raise what f32 and i32 may reach, six products of bf16 or ten of bytes for
+ * one; suites are made by what multiply-adds reach. */
+static void test_roofs(void)
 {
     struct mmt_tuning *t = plan(60, 0, MMT_F32);
 
     CHECK(fabs(t->peak[MMT_F32] / (t->peak[MMT_BF16] / 6) - 1) < 1e-12);
+    CHECK(fabs(t->peak[MMT_I32] / (t->peak[MMT_I8] / 10) - 1) < 1e-12);
     CHECK(t->peak[MMT_F32] > 2 * mmt_derived_peak(&t->caps, MMT_F32));
     CHECK_EQ_INT(t->goals[0].n, 4096);
     t->caps.sm = 100; /* has no such kernel */
     CHECK(mmt_derived_roof(&t->caps, MMT_F32) == mmt_derived_peak(&t->caps, MMT_F32));
+    CHECK(mmt_derived_roof(&t->caps, MMT_I32) == mmt_derived_peak(&t->caps, MMT_I32));
     free(t->goals);
 }
 
@@ -420,7 +422,7 @@ int main(void)
 {
     test_ties();
     test_finalists();
-    test_roof_of_f32();
+    test_roofs();
     test_all_types();
     test_hot_share();
     test_short();

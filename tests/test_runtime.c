@@ -480,22 +480,27 @@ static void test_packed(mmt_device *device)
     free_args(device, &args);
 }
 
-/* f32 has three bf16 in the workspace for each number, of every matrix of the batch. */
-static void test_thirds(mmt_device *device)
+#define SMALL_PACKED                                                                     \
+    "wgmma TILE_M=64 TILE_N=32 CONSUMERS=1 CLUSTER=1x1 STAGES=2 STORE_SLOTS=0 PACK_A=1 " \
+    "PACK_B=1"
+
+/* The workspace has the digits of each number, three bf16 of f32 and four bytes of i32,
+ * of every matrix of the batch. A row of 61 begins at multiples of 64 elements. */
+static void test_digits(mmt_device *device, mmt_type type, size_t bytes_of_number,
+                        const char *configuration)
 {
-    mmt_problem problem = mmt_gemm_problem(MMT_F32, 100, 72, 61);
+    mmt_problem problem = mmt_gemm_problem(type, 100, 72, 61);
     mmt_plan_options options = mmt_plan_defaults();
     mmt_args args = args_of(device, 2 * 100 * 100 * 4);
     mmt_error err = { 0 };
     problem.batch = 2;
-    options.configuration = "wgmma TILE_M=64 TILE_N=32 CONSUMERS=1 CLUSTER=1x1 STAGES=2 "
-                            "STORE_SLOTS=0 PACK_A=1 PACK_B=1 PROMOTE=1";
+    options.configuration = configuration;
 
     mmt_plan *plan = mmt_plan_create(device, NULL, &problem, &options, &err);
     if (!CHECK_OK(plan ? MMT_OK : err.status, err))
         return;
-    size_t bytes = mmt_plan_workspace(plan), one_a = 2 * 3 * 100 * 64;
-    CHECK_EQ_INT(bytes, (2 * one_a + 127) / 128 * 128 + 2 * 2 * 3 * 72 * 64);
+    size_t bytes = mmt_plan_workspace(plan), both_a = 2 * bytes_of_number * 100 * 64;
+    CHECK_EQ_INT(bytes, (both_a + 127) / 128 * 128 + 2 * bytes_of_number * 72 * 64);
     CHECK_OK(mmt_buffer_create(device, bytes, &args.workspace, &err), err);
     unsigned long long before = mmt_null_launches(device);
     CHECK_OK(mmt_execute(plan, &args, NULL, &err), err);
@@ -515,7 +520,8 @@ static void test_wgmma(void)
     }
     test_aligned_only(device);
     test_packed(device);
-    test_thirds(device);
+    test_digits(device, MMT_F32, 3 * 2, SMALL_PACKED " PROMOTE=1");
+    test_digits(device, MMT_I32, 4 * 1, SMALL_PACKED);
     mmt_device_close(device);
 }
 

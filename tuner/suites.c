@@ -154,6 +154,8 @@ double mmt_derived_roof(const struct mmt_caps *caps, mmt_type type)
     double peak = mmt_derived_peak(caps, type);
     if (type == MMT_F32 && caps->sm == 90)
         peak = fmax(peak, mmt_derived_peak(caps, MMT_BF16) / 6);
+    if (type == MMT_I32 && caps->sm == 90)
+        peak = fmax(peak, mmt_derived_peak(caps, MMT_I8) / 10);
     return peak;
 }
 

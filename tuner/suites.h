@@ -30,7 +30,7 @@ int mmt_suite_of_op(mmt_op op, size_t memory, struct mmt_shape out[MMT_DEFAULT_S
 double mmt_derived_peak(const struct mmt_caps *caps, mmt_type type);
 
 /* The same of all that templates do: where wgmma multiplies f32 as six products of bf16
- * (its head), those bound it. */
+ * and i32 as ten of bytes (its head), those bound it. */
 double mmt_derived_roof(const struct mmt_caps *caps, mmt_type type);
 
 #endif

@@ -6,7 +6,7 @@
 #include KERNEL
 
 enum { MOST_LAUNCHES = 4, SPARE = 64 };
-enum { MMT_PACKED_FLAT = 2, MMT_PACKED_THIRDS = 3 };   // base/launch.h
+enum { MMT_PACKED_FLAT = 2, MMT_PACKED_DIGITS = 3 };   // base/launch.h
 
 struct launch {
     char entry[32];
@@ -61,12 +61,18 @@ static int draw(void)
     return (int) (state >> 16) % 5 - 2;
 }
 
-// Where numbers are taken apart, all of A and B have this factor, of which each third has a part:
-// so a product has another one, but for what is below the thirds that are multiplied.
+// Where numbers are taken apart, all of A and B have this factor, of which each digit has a part:
+// so a product has another one, but for what is below the thirds of f32 that are multiplied, and of
+// i32 what 2^32 divides.
 #if defined(TYPE_F32) && !defined(WORK_M)
 static const double fine = 1 + 0x1p-9 + 0x1p-18, of_product = 1 + 0x1p-8 + 3 * 0x1p-18;
+static const bool rounds = true;
+#elif defined(TYPE_I32) && !defined(WORK_M)
+static const double fine = 0x4f3b92ad, of_product = 0x4f3b92adu * 0x4f3b92adu;
+static const bool rounds = false;
 #else
 static const double fine = 1, of_product = 1;
+static const bool rounds = false;
 #endif
 
 static element to_element(int value)
@@ -105,10 +111,10 @@ static long place_in_a(long z, long i, long p)
     return z * plan.stride_a + (plan.trans_a ? p * plan.lda + i : i * plan.lda + p);
 }
 
-// Where numbers are taken apart, A has an infinity.
+// Where the tensor cores would make a NaN of it, A has an infinity.
 static bool is_infinite(long i, long p)
 {
-    return fine != 1 && i == 1 && p == plan.k / 2;
+    return rounds && i == 1 && p == plan.k / 2;
 }
 
 static void fill_all(void)
@@ -121,7 +127,7 @@ static void fill_all(void)
          to_element);
     fill(small_c, c, (plan.batch - 1) * plan.stride_c + plan.m * plan.ldc + SPARE, to_c);
     fill(small_bias, bias, plan.m + plan.n, to_c);
-    for (long z = 0; z < plan.batch && plan.m > 1 && plan.k > 0 && fine != 1; z++)
+    for (long z = 0; z < plan.batch && plan.m > 1 && plan.k > 0 && rounds; z++)
         a[place_in_a(z, 1, plan.k / 2)] = (element) INFINITY;
     workspace.assign(plan.workspace / sizeof(real) + 1, (real) 77);
 }
@@ -145,13 +151,13 @@ static void set_matrices(const struct launch &l)
     for (int i = 0; i < 3; i++) {
         const bool flat = l.box[i].packed == MMT_PACKED_FLAT;
         const long lines = i ? n : m, rows = flat ? k : lines, columns = flat ? lines : k;
-        const bool thirds = l.box[i].packed == MMT_PACKED_THIRDS;
-        const long packed_size = thirds ? 2 : size, per_piece = 16 / packed_size;
+        const bool digits = l.box[i].packed == MMT_PACKED_DIGITS;
+        const long packed_size = digits ? SIZE : size, per_piece = 16 / packed_size;
         const long ld = (columns + per_piece - 1) / per_piece * per_piece;
         if (l.box[i].packed)
             matrices[i] = describe_matrix((char *) workspace.data() + l.box[i].at, rows,
                                           columns, ld, rows * ld, packed_size,
-                                          plan.batch * (thirds ? 3 : 1));
+                                          plan.batch * (digits ? DIGITS : 1));
         matrices[i].inner = l.box[i].inner;
         matrices[i].outer = l.box[i].outer;
         matrices[i].swizzle = l.box[i].swizzle;
@@ -208,7 +214,7 @@ static void call(void)
              plan.stride_c, parts, 0, added, 0);
 }
 #else
-#if THIRDS > 1
+#if defined(TYPE_F32)
 #define STORED \
     a.data(), 0, (int) plan.lda, plan.stride_a, b.data(), 0, (int) plan.ldb, plan.stride_b,
 #else
@@ -271,8 +277,8 @@ static double product(long z, long i, long j, bool magnitudes)
     return sum * of_product;
 }
 
-// Whether C is right at that place: between rows, what it held before. Of numbers that were taken
-// apart sums are rounded: by less than what the least product of thirds comes to.
+// Whether C is right at that place: between rows, what it held before. Sums of thirds are rounded:
+// by less than what the least product of them comes to.
 static bool is_right(long at)
 {
     const long z = plan.stride_c ? std::min<long>(at / plan.stride_c, plan.batch - 1) : 0;
@@ -282,7 +288,7 @@ static bool is_right(long at)
     const int added = plan.bias == 1 ? small_bias[i] : plan.bias == 2 ? small_bias[j] : 0;
     const double sum = alpha ? alpha * product(z, i, j, false) : 0;
     const double x = sum + beta * small_c[at] + added;
-    const double slack = fine == 1 || alpha == 0 ? 0 : product(z, i, j, true) * abs(alpha) * 0x1p-21;
+    const double slack = !rounds || alpha == 0 ? 0 : product(z, i, j, true) * abs(alpha) * 0x1p-21;
     const double right = from_result(to_result(activate((real) x)));
     const double found = from_result(c[at]);
     if (isfinite(right) ? fabs(found - right) <= slack
