@@ -18,6 +18,8 @@
  *   MMT_ARG_BIAS          const GLOBAL result *, long start; a null pointer where the
  *                         problem has none
  *   MMT_ARG_WORKSPACE     GLOBAL real *, long start
+ *   MMT_ARG_SECOND        GLOBAL real *, long start: the workspace once more, from where
+ *                         the launch says
  *   MMT_ARG_BATCH         int: the matrices of this launch, for kernels of which a block
  *                         computes several
  *   MMT_ARG_PARTS         int: the launch's `parts`, for a kernel that adds them up
@@ -40,6 +42,7 @@ enum mmt_arg {
     MMT_ARG_C,
     MMT_ARG_BIAS,
     MMT_ARG_WORKSPACE,
+    MMT_ARG_SECOND,
     MMT_ARG_BATCH,
     MMT_ARG_PARTS,
     MMT_ARG_MAP_A,
@@ -77,6 +80,7 @@ struct mmt_launch {
     const enum mmt_arg *args; /* ends with MMT_ARG_END */
     unsigned grid[3], block[3];
     size_t workspace_at;   /* where MMT_ARG_WORKSPACE begins in the workspace, bytes */
+    size_t second_at;      /* the same of MMT_ARG_SECOND */
     size_t shared;         /* bytes of dynamic shared memory (CUDA); also what an
                             * OpenCL text declares as local memory */
     struct mmt_box box[3]; /* of A, B and C, where there are maps of them */

@@ -53,7 +53,8 @@ const struct mmt_launch *mmt_cost_multiplying(const struct mmt_launches *launche
 {
     for (int i = 0; i < launches->count; i++)
         if (takes(&launches->launch[i], MMT_ARG_A, MMT_ARG_MAP_A) &&
-            takes(&launches->launch[i], MMT_ARG_B, MMT_ARG_MAP_B))
+            takes(&launches->launch[i], MMT_ARG_B, MMT_ARG_MAP_B) &&
+            takes(&launches->launch[i], MMT_ARG_C, MMT_ARG_MAP_C))
             return &launches->launch[i];
     return &launches->launch[0];
 }

@@ -39,8 +39,8 @@ int mmt_cost_depth(const struct mmt_config *config, mmt_type type);
  * compute. */
 int mmt_cost_element(const struct mmt_config *config, mmt_type type);
 
-/* The launch that multiplies: it takes both operands. Packing takes one alone, adding
- * partial sums up takes none. */
+/* The launch that multiplies: the first that takes both operands and C. Packing takes no
+ * C, and what adds partial sums up comes later. */
 const struct mmt_launch *mmt_cost_multiplying(const struct mmt_launches *launches);
 
 /* What a configuration should take, before anything was built: from its launch alone, in

@@ -442,6 +442,14 @@ static mmt_status add_map(struct values *v, const struct mmt_kernel *kernel,
     return mmt_tensor_map_encode(kernel->device, &tensor, &v->map[i], err);
 }
 
+static void add_workspace(struct values *v, const struct mmt_kernel *kernel,
+                          const mmt_args *args, size_t at)
+{
+    mmt_operand from = args->workspace;
+    from.offset += at;
+    add_buffer(v, kernel, from, mmt_type_scalar(kernel->problem.type), 0);
+}
+
 /* `batch` matrices from `first` on are what this launch computes. */
 static void add_argument(struct values *v, const struct mmt_kernel *kernel,
                          const struct mmt_launch *launch, enum mmt_arg arg,
@@ -486,7 +494,10 @@ static void add_argument(struct values *v, const struct mmt_kernel *kernel,
         add_buffer(v, kernel, args->bias, p->out, 0);
         return;
     case MMT_ARG_WORKSPACE:
-        add_buffer(v, kernel, args->workspace, mmt_type_scalar(p->type), 0);
+        add_workspace(v, kernel, args, launch->workspace_at);
+        return;
+    case MMT_ARG_SECOND:
+        add_workspace(v, kernel, args, launch->second_at);
         return;
     case MMT_ARG_BATCH:
         add_i32(v, batch);
@@ -505,16 +516,14 @@ static mmt_status gather(struct values *v, const struct mmt_kernel *kernel,
                          const struct mmt_launch *launch, const mmt_args *args,
                          int64_t first, int64_t batch, mmt_error *err)
 {
-    mmt_args own = *args; /* with the launch's part of the workspace */
     mmt_status status = MMT_OK;
 
-    own.workspace.offset += launch->workspace_at;
     v->count = 0;
     for (const enum mmt_arg *arg = launch->args; *arg != MMT_ARG_END && !status; arg++) {
         if (*arg >= MMT_ARG_MAP_A && *arg <= MMT_ARG_MAP_C)
             status = add_map(v, kernel, launch, *arg, args, first, batch, err);
         else
-            add_argument(v, kernel, launch, *arg, &own, first, batch);
+            add_argument(v, kernel, launch, *arg, args, first, batch);
     }
     return status;
 }

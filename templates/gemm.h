@@ -177,16 +177,22 @@ static inline bool mmt_gemm_rows_fit(mmt_type type, int64_t ld, int64_t stride)
     return ld * size % 16 == 0 && stride * size % 16 == 0;
 }
 
-/* Adds the launch that copies A, or B, to the workspace, behind what is there. Returns
- * where the copy begins, in bytes. */
-static inline size_t mmt_gemm_pack(const mmt_problem *p, bool is_b, enum mmt_packed how,
-                                   struct mmt_launches *out)
+enum { MMT_GEMM_PACK_BLOCK = 64, MMT_GEMM_PACK_THREADS = 256 };
+
+/* Blocks that copy A, or B. */
+static inline int64_t mmt_gemm_pack_blocks(const mmt_problem *p, bool is_b)
 {
-    enum { PACK_BLOCK = 64, THREADS_PACK = 256, PIECE = 16, LINE_OF_CACHE = 128 };
-    static const enum mmt_arg args_a[] = { MMT_ARG_M, MMT_ARG_K, MMT_ARG_A,
-                                           MMT_ARG_WORKSPACE, MMT_ARG_END };
-    static const enum mmt_arg args_b[] = { MMT_ARG_N, MMT_ARG_K, MMT_ARG_B,
-                                           MMT_ARG_WORKSPACE, MMT_ARG_END };
+    const int64_t across = is_b ? p->n : p->m;
+    return mmt_gemm_pieces(across ? across : 1, MMT_GEMM_PACK_BLOCK) *
+           mmt_gemm_pieces(p->k ? p->k : 1, MMT_GEMM_PACK_BLOCK);
+}
+
+/* Makes room for a copy of A, or B, behind what is in the workspace. Returns where it
+ * begins, in bytes. */
+static inline size_t mmt_gemm_pack_room(const mmt_problem *p, bool is_b,
+                                        enum mmt_packed how, struct mmt_launches *out)
+{
+    enum { PIECE = 16, LINE_OF_CACHE = 128 };
     const int64_t across = is_b ? p->n : p->m;
     const int64_t lines = how == MMT_PACKED_FLAT ? p->k : across;
     const int64_t length = how == MMT_PACKED_FLAT ? across : p->k;
@@ -196,19 +202,47 @@ static inline size_t mmt_gemm_pack(const mmt_problem *p, bool is_b, enum mmt_pac
     const int64_t pieces = mmt_gemm_pieces(length * (int64_t) mmt_type_size(type), PIECE);
     const size_t at =
         (size_t) mmt_gemm_pieces((int64_t) out->workspace, LINE_OF_CACHE) * LINE_OF_CACHE;
-    const int64_t blocks = mmt_gemm_pieces(lines ? lines : 1, PACK_BLOCK) *
-                           mmt_gemm_pieces(length ? length : 1, PACK_BLOCK);
 
-    out->launch[out->count++] = (struct mmt_launch){
-        .entry = is_b ? "mmt_pack_b" : "mmt_pack_a",
-        .args = is_b ? args_b : args_a,
-        .grid = { (unsigned) blocks, 1, (unsigned) p->batch },
-        .block = { THREADS_PACK, 1, 1 },
-        .workspace_at = at,
-        .waits = true,
-    };
     out->workspace = at + (size_t) (matrices * lines * pieces * PIECE);
     return at;
+}
+
+/* Adds the launch that copies A, or B, or both to the workspace, behind what is there; it
+ * begins at `at[0]` and `at[1]`. */
+static inline void mmt_gemm_pack(const mmt_problem *p, bool a, bool b,
+                                 enum mmt_packed how, struct mmt_launches *out,
+                                 size_t at[2])
+{
+    static const enum mmt_arg args_a[] = { MMT_ARG_M, MMT_ARG_K, MMT_ARG_A,
+                                           MMT_ARG_WORKSPACE, MMT_ARG_END };
+    static const enum mmt_arg args_b[] = { MMT_ARG_N, MMT_ARG_K, MMT_ARG_B,
+                                           MMT_ARG_WORKSPACE, MMT_ARG_END };
+    static const enum mmt_arg args_both[] = {
+        MMT_ARG_M, MMT_ARG_N,         MMT_ARG_K,      MMT_ARG_A,
+        MMT_ARG_B, MMT_ARG_WORKSPACE, MMT_ARG_SECOND, MMT_ARG_END,
+    };
+    const int64_t blocks = (a ? mmt_gemm_pack_blocks(p, false) : 0) +
+                           (b ? mmt_gemm_pack_blocks(p, true) : 0);
+
+    if (!a && !b)
+        return;
+    if (a)
+        at[0] = mmt_gemm_pack_room(p, false, how, out);
+    if (b)
+        at[1] = mmt_gemm_pack_room(p, true, how, out);
+    out->launch[out->count++] = (struct mmt_launch){
+        .entry = a && b ? "mmt_pack"
+                 : a    ? "mmt_pack_a"
+                        : "mmt_pack_b",
+        .args = a && b ? args_both
+                : a    ? args_a
+                       : args_b,
+        .grid = { (unsigned) blocks, 1, (unsigned) p->batch },
+        .block = { MMT_GEMM_PACK_THREADS, 1, 1 },
+        .workspace_at = at[!a],
+        .second_at = at[1],
+        .waits = true,
+    };
 }
 
 static inline void mmt_gemm_use_packed(struct mmt_box *box, enum mmt_packed how,

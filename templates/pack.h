@@ -186,11 +186,10 @@ DEVICE_FN void write_words(word *to, int ld_to, const word_tile tile, int lines,
             to[(wide) (i * LINES_APART) * (ld_to / WORD)] = tile[line + i * LINES_APART][first];
 }
 
-DEVICE_FN void pack_columns(word *to, int ld_to, wide apart, const element *from, int ld, int lines,
-                            int length, bool by_words, bool all)
+DEVICE_FN void pack_columns(word_tile tile[DIGITS], word *to, int ld_to, wide apart,
+                            const element *from, int ld, int lines, int length, bool by_words,
+                            bool all)
 {
-    __shared__ word_tile tile[DIGITS];
-
     if (by_words)
         read_words(tile[0], from, ld, lines, length, all);
     else
@@ -201,13 +200,19 @@ DEVICE_FN void pack_columns(word *to, int ld_to, wide apart, const element *from
         write_words(to + digit * apart, ld_to, tile[digit], lines, length, all);
 }
 
-// A block's part of an operand. `by_words`: rows begin at whole words. Blocks beside each other
-// read what is stored side by side.
-DEVICE_FN void pack(word *to, const element *from, int ld, int lines, int length, bool columns,
-                    bool by_words)
+// Blocks that pack so many lines, or as many elements of each.
+DEVICE_FN int pack_blocks(int count)
 {
-    const int beside = columns ? lines : length, blocks = (max(beside, 1) - 1) / PACK_BLOCK + 1;
-    const int above = BLOCK_X / blocks * PACK_BLOCK, left = BLOCK_X % blocks * PACK_BLOCK;
+    return (max(count, 1) - 1) / PACK_BLOCK + 1;
+}
+
+// The block-th part of an operand. `by_words`: rows begin at whole words. Blocks beside each other
+// read what is stored side by side.
+DEVICE_FN void pack(word_tile tile[DIGITS], int block, word *to, const element *from, int ld,
+                    int lines, int length, bool columns, bool by_words)
+{
+    const int blocks = pack_blocks(columns ? lines : length);
+    const int above = block / blocks * PACK_BLOCK, left = block % blocks * PACK_BLOCK;
     const int line = columns ? left : above, depth = columns ? above : left;
     const int ld_to = packed_ld(length);
     const wide apart = (wide) lines * (ld_to / WORD);
@@ -216,9 +221,10 @@ DEVICE_FN void pack(word *to, const element *from, int ld, int lines, int length
     from += (wide) above * ld + left;
     to += ((wide) line * ld_to + depth) / WORD;
     if (columns && all)
-        pack_columns(to, ld_to, apart, from, ld, PACK_BLOCK, PACK_BLOCK, by_words, true);
+        pack_columns(tile, to, ld_to, apart, from, ld, PACK_BLOCK, PACK_BLOCK, by_words, true);
     else if (columns)
-        pack_columns(to, ld_to, apart, from, ld, lines - line, length - depth, by_words, false);
+        pack_columns(tile, to, ld_to, apart, from, ld, lines - line, length - depth, by_words,
+                     false);
     else if (all)
         pack_rows(to, ld_to, apart, from, ld, PACK_BLOCK, PACK_BLOCK, true);
     else
@@ -227,40 +233,59 @@ DEVICE_FN void pack(word *to, const element *from, int ld, int lines, int length
 
 // The same of an operand with `across` lines along k, which are stored one after the other unless
 // they are `beside` each other.
-DEVICE_FN void pack_operand(GLOBAL real *workspace, const element *from, int ld, int across, int k,
-                            bool beside, bool by_words)
+DEVICE_FN void pack_operand(word_tile tile[DIGITS], int block, GLOBAL real *workspace,
+                            const element *from, int ld, int across, int k, bool beside,
+                            bool by_words)
 {
     const int lines = PACK_FLAT ? k : across, length = PACK_FLAT ? across : k;
     const wide before = BLOCK_Z * ((wide) lines * packed_ld(length) * DIGITS);
 
-    pack((word *) workspace + before / WORD, from, ld, lines, length, PACK_FLAT ? !beside : beside, by_words);
+    pack(tile, block, (word *) workspace + before / WORD, from, ld, lines, length,
+         PACK_FLAT ? !beside : beside, by_words);
 }
 
-// Launch of both: block (THREADS_PACK), grid (ceil(lines/PACK_BLOCK) * ceil(length/PACK_BLOCK), 1,
-// batch).
-#if PACKED_A
+// Launch of each: block (THREADS_PACK), grid (ceil(lines/PACK_BLOCK) * ceil(length/PACK_BLOCK), 1,
+// batch); of both operands so many blocks for A, and then for B.
+#if PACKED_A && PACKED_B
+KERNEL __launch_bounds__(THREADS_PACK)
+void mmt_pack(int m, int n, int k, const GLOBAL element *a, wide a_start, int lda, wide a_stride,
+              const GLOBAL element *b, wide b_start, int ldb, wide b_stride,
+              GLOBAL real *to_a, wide to_a_start, GLOBAL real *to_b, wide to_b_start)
+{
+    __shared__ word_tile tile[DIGITS];
+    const int of_a = pack_blocks(m) * pack_blocks(k);
+
+    AWAIT_LAUNCH();
+    NEXT_MAY_BEGIN();
+    if (BLOCK_X < of_a)
+        pack_operand(tile, BLOCK_X, to_a + to_a_start, a + a_start + BLOCK_Z * a_stride, lda, m, k,
+                     TRANS_A, !PACK_A);
+    else
+        pack_operand(tile, BLOCK_X - of_a, to_b + to_b_start, b + b_start + BLOCK_Z * b_stride,
+                     ldb, n, k, !TRANS_B, !PACK_B);
+}
+#elif PACKED_A
 KERNEL __launch_bounds__(THREADS_PACK)
 void mmt_pack_a(int m, int k, const GLOBAL element *a, wide a_start, int lda, wide a_stride,
                 GLOBAL real *workspace, wide workspace_start)
 {
-    AWAIT_LAUNCH();
-    NEXT_MAY_BEGIN();   // which packs B: nothing older is at work then
-    pack_operand(workspace + workspace_start, a + a_start + BLOCK_Z * a_stride, lda, m, k, TRANS_A,
-                 !PACK_A);
-}
-#endif
+    __shared__ word_tile tile[DIGITS];
 
-#if PACKED_B
+    AWAIT_LAUNCH();
+    NEXT_MAY_BEGIN();
+    pack_operand(tile, BLOCK_X, workspace + workspace_start, a + a_start + BLOCK_Z * a_stride, lda,
+                 m, k, TRANS_A, !PACK_A);
+}
+#elif PACKED_B
 KERNEL __launch_bounds__(THREADS_PACK)
 void mmt_pack_b(int n, int k, const GLOBAL element *b, wide b_start, int ldb, wide b_stride,
                 GLOBAL real *workspace, wide workspace_start)
 {
-    if (!PACKED_A)
-        AWAIT_LAUNCH();
+    __shared__ word_tile tile[DIGITS];
+
+    AWAIT_LAUNCH();
     NEXT_MAY_BEGIN();
-    pack_operand(workspace + workspace_start, b + b_start + BLOCK_Z * b_stride, ldb, n, k, !TRANS_B,
-                 !PACK_B);
-    if (PACKED_A)
-        AWAIT_LAUNCH();   // which packs A elsewhere, so that both are done when this one is
+    pack_operand(tile, BLOCK_X, workspace + workspace_start, b + b_start + BLOCK_Z * b_stride, ldb,
+                 n, k, !TRANS_B, !PACK_B);
 }
 #endif

@@ -171,6 +171,7 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
 
     struct mmt_launches behind; /* the product, and what follows */
     struct mmt_box *boxes = behind.launch[0].box;
+    size_t at[2] = { 0 };
 
     mmt_simt_launch(v, p, shared_bytes(v, p->type), caps, &behind);
     behind.launch[0].args = args;
@@ -179,12 +180,11 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
 
     *out = behind;
     out->count = 0;
+    mmt_gemm_pack(p, v[PACK_A], v[PACK_B], MMT_PACKED_FLAT, out, at);
     if (v[PACK_A])
-        mmt_gemm_use_packed(&boxes[0], MMT_PACKED_FLAT,
-                            mmt_gemm_pack(p, false, MMT_PACKED_FLAT, out));
+        mmt_gemm_use_packed(&boxes[0], MMT_PACKED_FLAT, at[0]);
     if (v[PACK_B])
-        mmt_gemm_use_packed(&boxes[1], MMT_PACKED_FLAT,
-                            mmt_gemm_pack(p, true, MMT_PACKED_FLAT, out));
+        mmt_gemm_use_packed(&boxes[1], MMT_PACKED_FLAT, at[1]);
     for (int i = 0; i < behind.count; i++)
         out->launch[out->count++] = behind.launch[i];
 }

@@ -26,7 +26,7 @@
 //
 // Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), parts of k, batch);
 // then mmt_add_parts where SPLIT_K > 1. Where blocks stay: grid (blocks, 1, batch); then
-// mmt_add_runs where DEAL is RUNS. Before it mmt_pack_a and mmt_pack_b. Helpers: hopper.h,
+// mmt_add_runs where DEAL is RUNS. Before it mmt_pack, mmt_pack_a or mmt_pack_b. Helpers: hopper.h,
 // pack.h, parts.h, grid.h, tiles.h, runs.h, register_tile.h.
 
 #ifndef TILE_M

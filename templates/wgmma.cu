@@ -28,7 +28,7 @@
 // Of f32 the tensor cores multiply three bf16 for each number, and of i32 four bytes (pack.h,
 // wgmma_tile.h). What does not come out finite is computed again as it is written (wgmma_store.h).
 //
-// Launch: mmt_pack_a, mmt_pack_b where they are needed (pack.h); mmt_gemm, block (THREADS),
+// Launch: mmt_pack, mmt_pack_a or mmt_pack_b where one is needed (pack.h); mmt_gemm, block (THREADS),
 // grid (blocks that stay, whole clusters, or where tiles are shared all of them; SPLIT_K;
 // batch); mmt_add_parts where SPLIT_K > 1 or with DEAL "runs" (wgmma_store.h).
 //

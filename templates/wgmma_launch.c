@@ -248,19 +248,16 @@ void mmt_wgmma_launch(const int *v, const mmt_problem *p, const struct mmt_caps 
     const bool pack_b = packs_b(v, p->type, p->trans_b);
     const enum mmt_packed how = in_digits(p->type) ? MMT_PACKED_DIGITS : MMT_PACKED_DEEP;
     struct mmt_launch *product;
-    size_t at_a = 0, at_b = 0;
+    size_t at[2] = { 0 };
 
     *out = (struct mmt_launches){ 0 };
-    if (pack_a)
-        at_a = mmt_gemm_pack(p, false, how, out);
-    if (pack_b)
-        at_b = mmt_gemm_pack(p, true, how, out);
+    mmt_gemm_pack(p, pack_a, pack_b, how, out, at);
     product = &out->launch[out->count];
     add_product(v, p, caps, out);
     if (pack_a)
-        mmt_gemm_use_packed(&product->box[0], how, at_a);
+        mmt_gemm_use_packed(&product->box[0], how, at[0]);
     if (pack_b)
-        mmt_gemm_use_packed(&product->box[1], how, at_b);
+        mmt_gemm_use_packed(&product->box[1], how, at[1]);
     if (v[SPLIT_K] > 1 || v[DEAL] == RUNS)
         add_parts(v, p, caps, out);
 }

@@ -24,7 +24,6 @@ KERNELS = [
     ("bf16", "nn", "wgmma PACK_A=1 PACK_B=1 STORE_SLOTS=0"),
     ("f16", "nn", "wgmma PACK_A=0 PACK_B=1 STORE_SLOTS=0"),
 ]
-BEFORE = {("mmt_pack_b", True)}     # B while A is packed, which waits first: pack.h
 TOUCHES = re.compile(r"(ld|st|red|atom|cp\.async)\.(?!param|shared|local|const)\S*")
 failures, kernels = [], 0
 
@@ -35,7 +34,7 @@ def entries(ptx):
         yield part[:part.index("(")], [line.strip() for line in part.splitlines()]
 
 
-def faults_of(name, lines, packs_a):
+def faults_of(lines):
     waits = [i for i, line in enumerate(lines) if line.startswith("griddepcontrol.wait")]
     if not waits:
         return ["never waits"]
@@ -47,7 +46,7 @@ def faults_of(name, lines, packs_a):
         return ["touches no memory, this test says"]
     faults = ["reads as what never changes: " + lines[i] for i in touches
               if ".nc" in lines[i].split()[0]]
-    if touches[0] < waits[0] and (name, packs_a) not in BEFORE:
+    if touches[0] < waits[0]:
         faults.append("before it has waited: " + lines[touches[0]])
     return faults
 
@@ -55,7 +54,7 @@ def faults_of(name, lines, packs_a):
 def faults_in(source):
     found = dict(entries(compile_ptx(source)))
     return len(found), [f"{name} {fault}" for name, lines in found.items()
-                        for fault in faults_of(name, lines, "mmt_pack_a" in found)]
+                        for fault in faults_of(lines)]
 
 
 for kind, transposes, configuration in KERNELS:

@@ -11,7 +11,7 @@ enum { MMT_PACKED_FLAT = 2, MMT_PACKED_DIGITS = 3 };   // base/launch.h
 struct launch {
     char entry[32];
     int grid[3], block[2], parts;
-    size_t shared, workspace_at;
+    size_t shared, workspace_at, second_at;
     struct {
         int inner, outer, swizzle, packed;
         size_t at;
@@ -41,9 +41,9 @@ static void read_plan(void)
                       &plan.batch, &plan.bias, &plan.workspace, &plan.count) == 15;
     for (int i = 0; i < plan.count; i++) {
         struct launch *l = &plan.launch[i];
-        read &= scanf("%31s %d %d %d %d %d %zu %zu %d", l->entry, &l->grid[0], &l->grid[1],
+        read &= scanf("%31s %d %d %d %d %d %zu %zu %zu %d", l->entry, &l->grid[0], &l->grid[1],
                       &l->grid[2], &l->block[0], &l->block[1], &l->shared,
-                      &l->workspace_at, &l->parts) == 9;
+                      &l->workspace_at, &l->second_at, &l->parts) == 10;
         for (auto &box : l->box)
             read &= scanf("%d %d %d %d %zu", &box.inner, &box.outer, &box.swizzle,
                           &box.packed, &box.at) == 5;
@@ -164,9 +164,14 @@ static void set_matrices(const struct launch &l)
     }
 }
 
+static real *workspace_from(size_t at)
+{
+    return (real *) ((char *) workspace.data() + at);
+}
+
 static real *own_workspace(void)
 {
-    return (real *) ((char *) workspace.data() + running->workspace_at);
+    return workspace_from(running->workspace_at);
 }
 
 static bool runs(const char *entry)
@@ -177,15 +182,18 @@ static bool runs(const char *entry)
 // Whether the launch copies an operand, and is done.
 static bool call_pack(void)
 {
-#if PACKED_A
+#if PACKED_A && PACKED_B
+    if (runs("mmt_pack"))
+        mmt_pack(plan.m, plan.n, plan.k, a.data(), 0, plan.lda, plan.stride_a, b.data(), 0, plan.ldb,
+                 plan.stride_b, own_workspace(), 0, workspace_from(running->second_at), 0);
+#elif PACKED_A
     if (runs("mmt_pack_a"))
         mmt_pack_a(plan.m, plan.k, a.data(), 0, plan.lda, plan.stride_a, own_workspace(), 0);
-#endif
-#if PACKED_B
+#elif PACKED_B
     if (runs("mmt_pack_b"))
         mmt_pack_b(plan.n, plan.k, b.data(), 0, plan.ldb, plan.stride_b, own_workspace(), 0);
 #endif
-    return runs("mmt_pack_a") || runs("mmt_pack_b");
+    return !strncmp(running->entry, "mmt_pack", strlen("mmt_pack"));
 }
 
 #ifdef WORK_M // simt_tma.cu

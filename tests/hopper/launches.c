@@ -27,9 +27,9 @@ static unsigned width(const struct mmt_launch *launch)
 
 static void print_launch(const struct mmt_launch *launch)
 {
-    printf("%s %u %u %u %u %u %zu %zu %d", launch->entry, width(launch), launch->grid[1],
-           launch->grid[2], launch->block[0], launch->block[1], launch->shared,
-           launch->workspace_at, launch->parts);
+    printf("%s %u %u %u %u %u %zu %zu %zu %d", launch->entry, width(launch),
+           launch->grid[1], launch->grid[2], launch->block[0], launch->block[1],
+           launch->shared, launch->workspace_at, launch->second_at, launch->parts);
     for (int i = 0; i < 3; i++) {
         const struct mmt_box *box = &launch->box[i];
         printf(" %u %u %u %d %zu", box->inner, box->outer, box->swizzle,
