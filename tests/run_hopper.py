@@ -346,7 +346,7 @@ def is_found(fault, *where):
 
 
 def draw_problem(draw):
-    kind = draw.choice(['bf16', 'f16', 'tf32', 'f8e4m3', 'f8e5m2', 'i8'])
+    kind = draw.choice(['bf16', 'f16', 'tf32', 'f8e4m3', 'f8e5m2', 'i8', 'i32'])
     m, n = draw.choice([1, 8, 40, 72, 136, 264, 600]), draw.choice([8, 16, 40, 112, 203, 456])
     words = [f'gemm {kind}', draw.choice(['nn', 'nt', 'tn', 'tt']),
              f'{m}x{n}x{draw.choice([0, 16, 72, 328, 712, 1304])}']
@@ -356,7 +356,7 @@ def draw_problem(draw):
         words.append(f'lda={-(-max(m, k) // step) * step}')
     if words[1][1] == 't' or n % step:
         words.append(f'ldb={-(-max(n, k) // step) * step}')
-    if kind != 'i8':
+    if kind not in ('i8', 'i32'):
         words.append(draw.choice(['out=f32', '']))
     words += [draw.choice(['', 'batch=2']), draw.choice(['', 'bias=row', 'bias=column']),
               draw.choice(['', 'activation=relu'])]
