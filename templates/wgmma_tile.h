@@ -148,17 +148,22 @@ DEVICE_FN int operand(int block, int step, int tile, bool deep)
 
 // ---- sums -----------------------------------------------------------------------------
 
-// Start multiplying the tiles of a slot, and add to what the sums hold if `add`. Of thirds, the
+// Of a slot's products.
+enum which { ALL, FIRST, OTHERS };
+
+// Start multiplying the tiles of a slot, all or some of the products, and add to what the sums hold if `add`. Of thirds, the
 // smallest products come first, and what is below them, at most 2^-26 of the whole, is left out: 0
 // are the upper ones. Bytes are numbered from the lowest one on.
 DEVICE_FN void multiply(real sum[GROWING][SUMS], unsigned long long left,
-                        unsigned long long right, bool add)
+                        unsigned long long right, bool add, which which = ALL)
 {
     wgmma_begin();
     UNROLL
     for (int both = TILES - 1; both >= 0; both--)
         UNROLL
-        for (int l = both, r = 0; l >= 0; l--, r++)
+        for (int l = both, r = 0; l >= 0; l--, r++) {
+            if (which != ALL && (which == FIRST) != (both == TILES - 1 && r == 0))
+                continue;
             UNROLL
             for (int s = 0; s < STEPS; s++)
                 UNROLL
@@ -170,6 +175,7 @@ DEVICE_FN void multiply(real sum[GROWING][SUMS], unsigned long long left,
                           right + operand(0, s, TILE_N, RIGHT_DEEP) +
                               r * (BYTES(TILE_N, RIGHT_DEEP) / 16),
                           add || both < TILES / WEIGHTS - 1 || r > 0 || s > 0);
+        }
     wgmma_end();
 }
 
