@@ -257,9 +257,9 @@ DEVICE_FN void give_turn(int group)
     numbered_arrive(1 + CONSUMERS + (group + 1) % CONSUMERS, 256);
 }
 
-// Start multiplying the slot of that number: where it has sums of several weights, one product of
-// digits, while the slot before it is waited for, and then the others. So that one is filled anew
-// while most of this one is multiplied, however far ahead the tensor cores take instructions.
+// Start multiplying the slot of that number. Where there are sums of several weights, only its first
+// product of digits: the others follow once the slot before it has been waited for and released, so
+// that it is filled anew meanwhile, however few instructions the tensor cores take in advance.
 DEVICE_FN void start_slot(real sum[GROWING][SUMS], const ring &ring, unsigned long long left,
                           unsigned long long right, unsigned number, bool add)
 {
