@@ -231,10 +231,8 @@ static const char *reject_type(const int *v, const struct mmt_variant *variant)
     if (in_digits(variant->type) && !(v[PACK_A] && v[PACK_B]))
         return "f32 is taken apart into three bf16 and i32 into four bytes on the way to "
                "the workspace: PACK_A and PACK_B must be 1";
-    if (passes(v, variant->type) > 1 && !v[IN_FLIGHT])
-        return "i32 with tiles of this size waits for the tensor cores between products "
-               "of "
-               "two weights alone: IN_FLIGHT must be 1";
+    if (variant->type == MMT_I32 && !v[IN_FLIGHT])
+        return "i32 lets the tensor cores be a slot behind: IN_FLIGHT must be 1";
     return NULL;
 }
 

@@ -258,13 +258,22 @@ DEVICE_FN void give_turn(int group)
     numbered_arrive(1 + CONSUMERS + (group + 1) % CONSUMERS, 256);
 }
 
-// Start multiplying the slot of that number.
+// Start multiplying the slot of that number. Where there are sums of several weights, only its first
+// product of digits: the others follow once the slot before it has been waited for and released, so
+// that it is filled anew meanwhile, however few instructions the tensor cores take in advance.
 DEVICE_FN void start_slot(real sum[GROWING][SUMS], const ring &ring, unsigned long long left,
                           unsigned long long right, unsigned number, bool add)
 {
     const unsigned at = number % STAGES * (BYTES_SLOT / 16);
     await_slot(ring, number);
-    multiply(sum, left + at, right + at, add);
+    multiply(sum, left + at, right + at, add, WEIGHTS > 1 ? FIRST : ALL);
+}
+
+DEVICE_FN void start_others(real sum[GROWING][SUMS], unsigned long long left,
+                            unsigned long long right, unsigned number, bool add)
+{
+    const unsigned at = number % STAGES * (BYTES_SLOT / 16);
+    multiply(sum, left + at, right + at, add, OTHERS);
 }
 
 // Of a piece's `depth` slots, from that number on, add up those that follow the `first` ones, to
@@ -282,6 +291,8 @@ DEVICE_FN void add_slots(real sum[GROWING][SUMS], const problem &p, const ring &
         AWAIT_WGMMA(IN_FLIGHT);
         if (IN_FLIGHT ? d > 0 : d < depth - 1)
             release(p, ring, number + d - IN_FLIGHT, lane);
+        if (WEIGHTS > 1)
+            start_others(sum, left, right, number + d, add || d > 0);
     }
 }
 

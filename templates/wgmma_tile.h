@@ -16,8 +16,7 @@
 // of each third, and their six products are added up from the smallest on. The ten of i32 are of
 // four weights:
 //
-//      sum = (((a3 b0 + a2 b1 + a1 b2 + a0 b3) << 8)
-//                     + a2 b0 + a1 b1 + a0 b2) << 8) + ...
+//      sum = ((((a3 b0 + a2 b1 + a1 b2 + a0 b3) << 8) + a2 b0 + a1 b1 + a0 b2) << 8) + ...
 //
 // Where a thread has registers for four sums at each of its places in C, one for each weight, a slot
 // has a tile of each byte. Else it has one tile of either operand, as of i8, and k is gone through
@@ -148,17 +147,22 @@ DEVICE_FN int operand(int block, int step, int tile, bool deep)
 
 // ---- sums -----------------------------------------------------------------------------
 
-// Start multiplying the tiles of a slot, and add to what the sums hold if `add`. Of thirds, the
+// Of a slot's products.
+enum choice { ALL, FIRST, OTHERS };
+
+// Start multiplying the tiles of a slot, all or some of the products, and add to what the sums hold if `add`. Of thirds, the
 // smallest products come first, and what is below them, at most 2^-26 of the whole, is left out: 0
 // are the upper ones. Bytes are numbered from the lowest one on.
 DEVICE_FN void multiply(real sum[GROWING][SUMS], unsigned long long left,
-                        unsigned long long right, bool add)
+                        unsigned long long right, bool add, choice which = ALL)
 {
     wgmma_begin();
     UNROLL
     for (int both = TILES - 1; both >= 0; both--)
         UNROLL
-        for (int l = both, r = 0; l >= 0; l--, r++)
+        for (int l = both, r = 0; l >= 0; l--, r++) {
+            if (which != ALL && (which == FIRST) != (both == TILES - 1 && r == 0))
+                continue;
             UNROLL
             for (int s = 0; s < STEPS; s++)
                 UNROLL
@@ -170,6 +174,7 @@ DEVICE_FN void multiply(real sum[GROWING][SUMS], unsigned long long left,
                           right + operand(0, s, TILE_N, RIGHT_DEEP) +
                               r * (BYTES(TILE_N, RIGHT_DEEP) / 16),
                           add || both < TILES / WEIGHTS - 1 || r > 0 || s > 0);
+        }
     wgmma_end();
 }
 
