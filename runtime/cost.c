@@ -165,6 +165,8 @@ static struct mmt_load load_of(const struct mmt_config *config,
         .fit = fitting(launch, caps),
         .octaves = { octaves(problem->m), octaves(problem->n), octaves(problem->k) },
     };
+    if (config->template->cycles)
+        load.cycles = config->template->cycles(config->values, problem, caps);
     load.apart = load.unaligned || breaks_sectors(config, problem, &alignment);
     double all = blocks_of(launch);
     if (launch->tiles)
@@ -215,7 +217,7 @@ static double bend(const struct mmt_cost *cost, const struct mmt_load *load)
 /* A nanosecond: no cost is 0, so that every cost has a logarithm. */
 static const double shortest = 1e-9;
 
-double mmt_cost_seconds(const struct mmt_cost *cost, const struct mmt_load *load)
+static double by_law(const struct mmt_cost *cost, const struct mmt_load *load)
 {
     double step = cost->step + (load->unaligned ? cost->unaligned : 0);
     double cell = cost->cell + (load->apart ? cost->unaligned_cell : 0);
@@ -230,9 +232,15 @@ double mmt_cost_seconds(const struct mmt_cost *cost, const struct mmt_load *load
                   mmt_cost_bound(wave, last * block);
     double traffic = cost->bandwidth > 0 ? load->bytes / cost->bandwidth : 0;
 
-    double seconds = load->launches * cost->launch + mmt_cost_bound(busy, traffic) +
-                     load->workspace * cost->reduction + load->a * cost->read_a +
-                     load->b * cost->read_b;
+    return load->launches * cost->launch + mmt_cost_bound(busy, traffic) +
+           load->workspace * cost->reduction + load->a * cost->read_a +
+           load->b * cost->read_b;
+}
+
+double mmt_cost_seconds(const struct mmt_cost *cost, const struct mmt_load *load)
+{
+    double seconds =
+        cost->cycle > 0 ? cost->launch + load->cycles * cost->cycle : by_law(cost, load);
     return fmax(seconds, shortest) * exp(bend(cost, load));
 }
 

@@ -18,6 +18,8 @@ struct mmt_load {
     double bytes;     /* least traffic to memory */
     double workspace; /* bytes; where blocks share tiles, what is added up for one tile */
     double a, b;      /* on a CPU, elements of A and of B for one core; else 0 */
+    double cycles;    /* where the template counts them: then they are all that counts;
+                       * else 0 */
     double octaves[MMT_NUM_AXES]; /* of m, n and k: their logarithms to base 2 */
     bool unaligned;               /* the aligned text, where there is one, cannot serve */
     bool apart; /* so it is, or rows of C begin within a piece of memory */

@@ -236,6 +236,62 @@ static int find_work(const int *given, const mmt_problem *p, const struct mmt_ca
     return v[WORK_SHORT];
 }
 
+/* Bytes of the long operand that lie side by side where the threads of a warp load it at
+ * once. */
+static double side_by_side(const int *v, const mmt_problem *p)
+{
+    enum { WARP = 32 };
+    const bool rows = rows_are_short(v, p);
+    const bool along = along_k(v, p->trans_a != 0, p->trans_b != 0);
+    const int neighbours = along ? v[THREADS_K] : v[THREADS_LONG];
+    const bool aligned = (rows ? p->ldb : p->lda) % v[VECTOR] == 0;
+    const int run = (neighbours < WARP ? neighbours : WARP) * (aligned ? v[VECTOR] : 1);
+    return run * (double) mmt_type_size(p->type);
+}
+
+/* Cycles in which memory hands out the operands. It does so in larger pieces than a short
+ * run of neighbours needs. */
+static double in_memory(const int *v, const mmt_problem *p, const struct mmt_caps *caps)
+{
+    static const double coming = 11; /* bytes in a cycle, of a multiprocessor's share */
+    static const double beside = 16; /* bytes that come with each run, unasked for */
+    return mmt_problem_bytes(p) * (1 + beside / side_by_side(v, p)) /
+           (coming * (caps->sms ? caps->sms : 1));
+}
+
+/* What a launch puts on a GPU, its parts of k apart. The figures were fitted to 5200
+ * times on an H100 (docs/cost-model.md). */
+static struct mmt_split split_of(const int *v, const mmt_problem *p,
+                                 const struct mmt_caps *caps)
+{
+    /* Cycles in which a step's elements come, and in which a round of staged ones does;
+     * those that a thread takes for a step whatever it does in it. Bytes in a cycle: of
+     * the long operand that come and are multiplied, of the short one that are staged, of
+     * sums that threads along k exchange. */
+    enum { FETCH = 1550, STAGE = 650, AT_ONCE = 8 };
+    static const double looping = 1.5, coming = 36, multiplied = 250, staged = 12,
+                        exchanged = 32;
+    const double size = (double) mmt_type_size(p->type), all = threads(v);
+    const double step_k = v[THREADS_K] * v[WORK_K], bytes = size * piece(v) * all;
+    const double at_once = AT_ONCE * all / v[WORK_SHORT];
+
+    return (struct mmt_split){
+        .tiles = (double) tiles(v, p) * (double) p->batch,
+        .steps = (double) mmt_gemm_pieces(p->k, v[THREADS_K] * v[WORK_K]),
+        .resident = mmt_split_resident(threads(v), mmt_type_size(p->type) * pool(v),
+                                       registers(v, mmt_type_size(p->type)), caps),
+        .step = bytes / coming + bytes * v[WORK_SHORT] / multiplied + looping * all +
+                size * v[WORK_SHORT] * step_k / staged,
+        .latency = FETCH,
+        .block = v[THREADS_K] > 1 ? size * sums(v) * all / exchanged : 0,
+        .round = (at_once < v[TILE_K] ? at_once : v[TILE_K]) / step_k,
+        .staging = STAGE,
+        .memory = in_memory(v, p, caps),
+        .sums = mmt_gemm_partial_sums(p) * size,
+        .most = MMT_GEMM_MOST_PARTIAL / mmt_gemm_partial_sums(p),
+    };
+}
+
 /* As many parts of k as memory needs to be asked by all multiprocessors, all the time. */
 static int find_parts(const int *v, const mmt_problem *p, const struct mmt_caps *caps)
 {
@@ -265,6 +321,14 @@ static void settle(int *v, const mmt_problem *p, const struct mmt_caps *caps)
         v[WORK_SHORT] = find_work(v, p, caps);
     if (!v[SPLIT_K])
         v[SPLIT_K] = find_parts(v, p, caps);
+}
+
+static double cycles(const int *v, const mmt_problem *p, const struct mmt_caps *caps)
+{
+    if (caps->kind != MMT_GPU || !caps->sms)
+        return 0;
+    const struct mmt_split split = split_of(v, p, caps);
+    return mmt_split_cycles(&split, (int) parts(v, p->k), caps);
 }
 
 static const char *refuse(const int *v, const mmt_problem *p)
@@ -340,6 +404,7 @@ const struct mmt_template mmt_template_skinny = {
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,
     .settle = settle,
+    .cycles = cycles,
     .reject = reject,
     .refuse = refuse,
     .launch = launch,
