@@ -23,9 +23,16 @@ static int depth_of_lines(const struct mmt_config *config, mmt_type type)
     return mmt_cost_knob(config, "DEPTH") * bytes / mmt_cost_element(config, type);
 }
 
+/* What a block's threads take at once; of threads that are left to the problem, one. */
+static int depth_of_threads(const struct mmt_config *config)
+{
+    const int threads = mmt_cost_knob(config, "THREADS_K");
+    return (threads > 0 ? threads : 1) * mmt_cost_knob(config, "WORK_K");
+}
+
 int mmt_cost_depth(const struct mmt_config *config, mmt_type type)
 {
-    int depth = mmt_cost_knob(config, "THREADS_K") * mmt_cost_knob(config, "WORK_K");
+    int depth = depth_of_threads(config);
     int parts = mmt_cost_knob(config, "SPLIT_K");
     int cluster = mmt_cost_knob(config, "CLUSTER_K");
 
@@ -127,14 +134,17 @@ static double filling(int64_t k, int depth)
     return (1 + steps / ceil(steps)) / 2;
 }
 
-/* Parts that run side by side of which a depth knows nothing, as their number is left to
- * the problem. */
-static int parts_left(const struct mmt_config *left, const struct mmt_config *settled)
+/* Times that a step is deeper than its kernel's cost knows, as that is left to the
+ * problem: parts that run side by side, and threads along k. */
+static int times_deeper(const struct mmt_config *left, const struct mmt_config *settled)
 {
+    int times = 1;
     for (int i = 0; i < left->template->num_knobs; i++)
-        if (mmt_config_leaves_count(left, i))
-            return settled->values[i];
-    return 1;
+        if (mmt_config_leaves_count(left, i) ||
+            (left->values[i] != settled->values[i] &&
+             !strcmp(left->template->knobs[i].name, "THREADS_K")))
+            times *= settled->values[i];
+    return times;
 }
 
 /* What matrix units leave a thread of C are pairs, which eight rows share a store of:
@@ -188,7 +198,7 @@ struct mmt_load mmt_cost_load(const struct mmt_config *config, const mmt_problem
                               const struct mmt_caps *caps, int depth)
 {
     const struct mmt_config settled = mmt_config_settle(config, problem, caps);
-    return load_of(&settled, problem, caps, depth * parts_left(config, &settled));
+    return load_of(&settled, problem, caps, depth * times_deeper(config, &settled));
 }
 
 double mmt_cost_bound(double a, double b)
@@ -248,7 +258,7 @@ double mmt_cost_predict_as(const struct mmt_kept *kept, const struct mmt_config 
                            const mmt_problem *problem, const struct mmt_caps *caps)
 {
     const struct mmt_config settled = mmt_config_settle(as, problem, caps);
-    int depth = kept->cost.depth * parts_left(&kept->config, &settled);
+    int depth = kept->cost.depth * times_deeper(&kept->config, &settled);
     struct mmt_load load = load_of(&settled, problem, caps, depth);
     return mmt_cost_seconds(&kept->cost, &load);
 }

@@ -251,6 +251,27 @@ static void test_parts(const char *words, int64_t m, int64_t n, int64_t k)
     test_fewer_parts(&left, &problem, depth);
 }
 
+/* The same of threads that are left to the problem, where a step's depth is theirs. */
+static void test_left(int64_t m, int64_t n, int64_t k)
+{
+    struct mmt_caps caps = made_up_gpu();
+    const struct mmt_config left =
+        made_up_config("skinny SHORT=columns WORK_SHORT=0 WORK_LONG=2 WORK_K=8 "
+                       "THREADS_LONG=0 THREADS_K=0 VECTOR=2 TILE_K=0 SPLIT_K=0");
+    mmt_problem problem = made_up_shape(m, n, k);
+    const struct mmt_config settled = mmt_config_settle(&left, &problem, &caps);
+    const int depth = mmt_cost_depth(&left, MMT_F32);
+    const int all = mmt_cost_depth(&settled, MMT_F32);
+    CHECK(depth == 8 && all > depth && all % depth == 0);
+    struct mmt_load a = mmt_cost_load(&left, &problem, &caps, depth),
+                    b = mmt_cost_load(&settled, &problem, &caps, all);
+    CHECK(a.steps == b.steps && a.work == b.work && a.blocks == b.blocks &&
+          a.cells == b.cells && a.whole == b.whole && a.workspace == b.workspace &&
+          a.cycles == b.cycles && a.fit == b.fit);
+    CHECK(mmt_cost_estimate(&left, &problem, &caps) ==
+          mmt_cost_estimate(&settled, &problem, &caps));
+}
+
 /* Where the template counts cycles, these are the cost, but for a launch: it comes back
  * from few times, and tells of parts and shapes that it has not seen. */
 static void test_counted(void)
@@ -444,6 +465,8 @@ int main(void)
     test_parts("simt", 64, 64, 100000);
     test_parts("simt TILE_M=64 TILE_N=64", 100, 300, 2000);
     test_parts("skinny SHORT=columns", 1000, 5, 30000);
+    test_left(1000, 5, 30000);
+    test_left(7000, 1, 300);
     test_counted();
     test_tiles();
     test_cpu(0);

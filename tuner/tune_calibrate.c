@@ -40,11 +40,11 @@ static int count_missing(const struct mmt_calibration *c, const struct mmt_pick 
 /* Compiles ahead on all workers; what is not ready in time stays out. */
 static void build(struct mmt_calibration *c)
 {
-    struct mmt_config missing[sizeof c->picks / sizeof *c->picks * MMT_MOST_FORMS];
+    struct mmt_config missing[MMT_MOST_STRANGE];
     const double now = mmt_now();
     int count = 0;
     for (int i = 0; i < c->count; i++)
-        for (int j = 0; j < c->picks[i].num_forms; j++)
+        for (int j = 0; j < c->picks[i].num_forms && count < MMT_MOST_STRANGE; j++)
             if (!is_there(c, &c->picks[i].forms[j]))
                 missing[count++] = c->picks[i].forms[j].config;
     mmt_tune_build(c->t, c->kind, missing, count, now + (c->ends - now) / 3);
@@ -211,8 +211,8 @@ static void set_sizes(struct mmt_calibration *c)
     if (c->left < INT64_MAX)
         room = (double) c->left / FEWEST_SHAPES;
     c->most = (int) fmin(fmax(room, c->left < INT64_MAX ? 3 : 6), MMT_MOST_PICKS);
-    c->most_strange = (int) fmin(seconds / 3 / pace->compiling * compilers,
-                                 MMT_MOST_PICKS + MMT_MOST_RARELY_SERVED);
+    c->most_strange =
+        (int) fmin(seconds / 3 / pace->compiling * compilers, MMT_MOST_STRANGE);
 }
 
 static struct mmt_calibration *plan(struct mmt_tuning *t, const mmt_problem *kind,
