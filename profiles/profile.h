@@ -31,8 +31,9 @@ enum { MMT_ALONG_M, MMT_ALONG_N, MMT_ALONG_K, MMT_NUM_AXES };
  * C's last column cuts. a and b are the elements of A and B that a core of a CPU reads.
  * Where the kernel's aligned text cannot serve, a block's step takes `unaligned` more,
  * and a cell takes `unaligned_cell` more. The bends are what the samples still lie beside
- * this law, along each of m, n and k. `fitted` is false where there were too few shapes;
- * then the nearest shape decides. */
+ * this law, along each of m, n and k. Where the template counts a problem's cycles
+ * itself, a cost has a `cycle`, and the law is t = launch + cycles * cycle. `fitted` is
+ * false where there were too few shapes; then the nearest shape decides. */
 struct mmt_cost {
     bool fitted;
     double launch, block, step, bandwidth,
@@ -43,6 +44,7 @@ struct mmt_cost {
     double unaligned, unaligned_cell;
     double whole_step, cut_step;
     double read_a, read_b;
+    double cycle;
     double bend[MMT_NUM_AXES][MMT_BENDS]; /* natural logarithms, straight in between */
     int resident, depth;                  /* at least 1 where fitted */
     double residual; /* root mean square of ln(model / measured) over the fitted shapes */

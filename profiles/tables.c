@@ -207,6 +207,7 @@ static const struct mmt_field cost[] = {
     ROW(NUMBER, "cut_step_us", cut_step, MICRO, MAY_LACK),
     ROW(NUMBER, "read_a_us", read_a, MICRO, MAY_LACK),
     ROW(NUMBER, "read_b_us", read_b, MICRO, MAY_LACK),
+    ROW(NUMBER, "cycle_us", cycle, MICRO, MAY_LACK),
     ROW(BEND, "bend_m", bend[MMT_ALONG_M], MAY_LACK),
     ROW(BEND, "bend_n", bend[MMT_ALONG_N], MAY_LACK),
     ROW(BEND, "bend_k", bend[MMT_ALONG_K], MAY_LACK),

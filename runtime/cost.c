@@ -24,9 +24,16 @@ static int depth_of_lines(const struct mmt_config *config, mmt_type type)
     return mmt_cost_knob(config, "DEPTH") * bytes / mmt_cost_element(config, type);
 }
 
+/* What a block's threads take at once; of threads that are left to the problem, one. */
+static int depth_of_threads(const struct mmt_config *config)
+{
+    const int threads = mmt_cost_knob(config, "THREADS_K");
+    return (threads > 0 ? threads : 1) * mmt_cost_knob(config, "WORK_K");
+}
+
 int mmt_cost_depth(const struct mmt_config *config, mmt_type type)
 {
-    int depth = mmt_cost_knob(config, "THREADS_K") * mmt_cost_knob(config, "WORK_K");
+    int depth = depth_of_threads(config);
     int parts = mmt_cost_knob(config, "SPLIT_K");
     int cluster = mmt_cost_knob(config, "CLUSTER_K");
 
@@ -129,14 +136,17 @@ static double filling(int64_t k, int depth)
     return (1 + steps / ceil(steps)) / 2;
 }
 
-/* Parts that run side by side of which a depth knows nothing, as their number is left to
- * the problem. */
-static int parts_left(const struct mmt_config *left, const struct mmt_config *settled)
+/* Times that a step is deeper than its kernel's cost knows, as that is left to the
+ * problem: parts that run side by side, and threads along k. */
+static int times_deeper(const struct mmt_config *left, const struct mmt_config *settled)
 {
+    int times = 1;
     for (int i = 0; i < left->template->num_knobs; i++)
-        if (mmt_config_leaves_count(left, i))
-            return settled->values[i];
-    return 1;
+        if (mmt_config_leaves_count(left, i) ||
+            (left->values[i] != settled->values[i] &&
+             !strcmp(left->template->knobs[i].name, "THREADS_K")))
+            times *= settled->values[i];
+    return times;
 }
 
 /* What matrix units leave a thread of C are pairs, which eight rows share a store of:
@@ -167,6 +177,8 @@ static struct mmt_load load_of(const struct mmt_config *config,
         .fit = fitting(launch, caps),
         .octaves = { octaves(problem->m), octaves(problem->n), octaves(problem->k) },
     };
+    if (config->template->cycles)
+        load.cycles = config->template->cycles(config->values, problem, caps);
     load.apart = load.unaligned || breaks_sectors(config, problem, &alignment);
     double all = blocks_of(launch);
     if (launch->tiles)
@@ -188,7 +200,7 @@ struct mmt_load mmt_cost_load(const struct mmt_config *config, const mmt_problem
                               const struct mmt_caps *caps, int depth)
 {
     const struct mmt_config settled = mmt_config_settle(config, problem, caps);
-    return load_of(&settled, problem, caps, depth * parts_left(config, &settled));
+    return load_of(&settled, problem, caps, depth * times_deeper(config, &settled));
 }
 
 double mmt_cost_bound(double a, double b)
@@ -217,7 +229,7 @@ static double bend(const struct mmt_cost *cost, const struct mmt_load *load)
 /* A nanosecond: no cost is 0, so that every cost has a logarithm. */
 static const double shortest = 1e-9;
 
-double mmt_cost_seconds(const struct mmt_cost *cost, const struct mmt_load *load)
+static double by_law(const struct mmt_cost *cost, const struct mmt_load *load)
 {
     double step = cost->step + (load->unaligned ? cost->unaligned : 0);
     double cell = cost->cell + (load->apart ? cost->unaligned_cell : 0);
@@ -232,9 +244,15 @@ double mmt_cost_seconds(const struct mmt_cost *cost, const struct mmt_load *load
                   mmt_cost_bound(wave, last * block);
     double traffic = cost->bandwidth > 0 ? load->bytes / cost->bandwidth : 0;
 
-    double seconds = load->launches * cost->launch + mmt_cost_bound(busy, traffic) +
-                     load->workspace * cost->reduction + load->a * cost->read_a +
-                     load->b * cost->read_b;
+    return load->launches * cost->launch + mmt_cost_bound(busy, traffic) +
+           load->workspace * cost->reduction + load->a * cost->read_a +
+           load->b * cost->read_b;
+}
+
+double mmt_cost_seconds(const struct mmt_cost *cost, const struct mmt_load *load)
+{
+    double seconds =
+        cost->cycle > 0 ? cost->launch + load->cycles * cost->cycle : by_law(cost, load);
     return fmax(seconds, shortest) * exp(bend(cost, load));
 }
 
@@ -242,7 +260,7 @@ double mmt_cost_predict_as(const struct mmt_kept *kept, const struct mmt_config 
                            const mmt_problem *problem, const struct mmt_caps *caps)
 {
     const struct mmt_config settled = mmt_config_settle(as, problem, caps);
-    int depth = kept->cost.depth * parts_left(&kept->config, &settled);
+    int depth = kept->cost.depth * times_deeper(&kept->config, &settled);
     struct mmt_load load = load_of(&settled, problem, caps, depth);
     return mmt_cost_seconds(&kept->cost, &load);
 }

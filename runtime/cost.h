@@ -18,6 +18,8 @@ struct mmt_load {
     double bytes;     /* least traffic to memory */
     double workspace; /* bytes; where blocks share tiles, what is added up for one tile */
     double a, b;      /* on a CPU, elements of A and of B for one core; else 0 */
+    double cycles;    /* where the template counts them: then they are all that counts;
+                       * else 0 */
     double octaves[MMT_NUM_AXES]; /* of m, n and k: their logarithms to base 2 */
     bool unaligned;               /* the aligned text, where there is one, cannot serve */
     bool apart; /* so it is, or rows of C begin within a piece of memory */
@@ -31,8 +33,8 @@ int mmt_cost_knob(const struct mmt_config *config, const char *name);
 /* Elements of k that the blocks of one row of blocks advance by in one step: what a
  * block's threads take at once, THREADS_K times WORK_K; or TILE_K; or DEPTH lines; or
  * TILE where a tile is as deep as it is wide; times CLUSTER_K and SPLIT_K, whose parts
- * run side by side, unless their number is left to the problem; 1 where the template has
- * none of these knobs. */
+ * run side by side; of what is left to the problem, 1; 1 where the template has none of
+ * these knobs. */
 int mmt_cost_depth(const struct mmt_config *config, mmt_type type);
 
 /* Bytes of an operand's element where a multiprocessor has it: 2 of f32 that matrix units
@@ -50,7 +52,7 @@ double mmt_cost_estimate(const struct mmt_config *config, const mmt_problem *pro
                          const struct mmt_caps *caps);
 
 /* The load of a normalised, non-empty problem that the configuration serves. `depth` is
- * the configuration's; parts that are left to the problem are counted here. */
+ * the configuration's; what it leaves to the problem is counted here. */
 struct mmt_load mmt_cost_load(const struct mmt_config *config, const mmt_problem *problem,
                               const struct mmt_caps *caps, int depth);
 

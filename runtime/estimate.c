@@ -105,6 +105,8 @@ static double one_by_one(const struct share *s, double size)
     return s->blocks * (s->m + s->n) * s->k / 32 * (size < 4 ? 6 : 4);
 }
 
+static const double launching = 3000;
+
 /* The largest of what a multiprocessor computes, what it fetches from the L2 cache, what
  * all of them fetch from memory, and what the blocks wait for step by step; and what
  * comes before and after it. The constants are those of recent cards, within a factor of
@@ -113,7 +115,7 @@ static double on_gpu(const struct share *s, const struct mmt_load *load,
                      const struct mmt_config *config, const mmt_problem *problem,
                      const struct mmt_caps *caps)
 {
-    static const double l2_bytes = 64, memory_bytes = 18, latency = 800, launching = 3000,
+    static const double l2_bytes = 64, memory_bytes = 18, latency = 800,
                         around_tile = 1500;
     double size = mmt_cost_element(config, problem->type), sms = fmax(caps->sms, 1);
     double passes = mmt_config_passes(config, problem->type);
@@ -148,6 +150,8 @@ double mmt_cost_estimate(const struct mmt_config *given, const mmt_problem *prob
     if (caps->kind == MMT_CPU)
         return on_cpu(&load, threads_of(mmt_cost_multiplying(&launches)),
                       fmax((double) problem->k, 1), caps);
+    if (load.cycles > 0)
+        return load.cycles + launching;
     const struct share s = share_of(config, problem, &launches, &load, caps);
     return on_gpu(&s, &load, config, problem, caps);
 }

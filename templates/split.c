@@ -37,15 +37,8 @@ int mmt_split_resident(int threads, size_t shared, unsigned registers,
  * where they are alike. */
 static double bound(double a, double b)
 {
-    const double most = a > b ? a : b, part = (a > b ? b : a) / most;
+    const double most = a > b ? a : b, part = most > 0 ? (a > b ? b : a) / most : 0;
     return most * (1 + 0.26 * part * part * part);
-}
-
-/* Blocks that are there at a time wait side by side, and keep the multiprocessor busy one
- * after the other. */
-static double wave(const struct mmt_split *split, double blocks, double steps)
-{
-    return bound(steps * split->latency, blocks * (steps * split->step + split->block));
 }
 
 static double pieces(double size, double piece)
@@ -54,15 +47,36 @@ static double pieces(double size, double piece)
     return whole * piece < size ? whole + 1 : whole;
 }
 
+/* What a part of k takes a block, however little runs beside it, and for how long it
+ * keeps the multiprocessor busy. */
+struct run {
+    double latency, busy;
+};
+
+static struct run run_of(const struct mmt_split *split, double steps)
+{
+    const double rounds = split->round > 0 ? pieces(steps, split->round) : 0;
+    return (struct run){ steps * split->latency + rounds * split->staging,
+                         steps * split->step + split->block };
+}
+
+/* Blocks that are there at a time wait side by side, and keep the multiprocessor busy one
+ * after the other. */
+static double wave(const struct run *run, double blocks)
+{
+    return bound(run->latency, blocks * run->busy);
+}
+
 /* Of the busiest multiprocessor. */
 static double cycles(const struct mmt_split *split, int parts, double sms)
 {
     const double blocks = pieces(split->tiles * parts, sms);
-    const double steps = pieces(split->steps, parts);
+    const struct run run = run_of(split, pieces(split->steps, parts));
     const double full = pieces(blocks, split->resident) - 1;
-    const double last = wave(split, blocks - full * split->resident, steps);
+    const double last = wave(&run, blocks - full * split->resident);
 
-    return full > 0 ? full * wave(split, split->resident, steps) + last : last;
+    return bound(full > 0 ? full * wave(&run, split->resident) + last : last,
+                 split->memory);
 }
 
 /* A core has one block at a time, which waits for nothing. */
@@ -71,9 +85,15 @@ static struct mmt_split for_cores(struct mmt_split split)
     split.resident = 1;
     split.step *= core;
     split.block *= core;
-    split.latency = 0;
+    split.latency = split.staging = split.memory = 0;
     split.adding = adding_on_cpu;
     return split;
+}
+
+/* Cycles of each part. */
+static double added_up(const struct mmt_split *split, double bytes, double sms)
+{
+    return split->sums / (sms * bytes);
 }
 
 /* Whatever the waves are, every part takes what it keeps a multiprocessor busy with. */
@@ -82,7 +102,7 @@ static int find_parts(const struct mmt_split *split, const struct mmt_knob *knob
 {
     const double busy = split->tiles * split->steps * split->step / sms;
     const double around = split->tiles * split->block / sms;
-    const double added = split->sums / (sms * bytes);
+    const double added = added_up(split, bytes, sms);
     double best = cycles(split, 1, sms);
     int parts = 1;
 
@@ -112,4 +132,13 @@ int mmt_split_parts(const struct mmt_split *split, const struct mmt_knob *knob,
         return find_parts(&cores, knob, added_on_cpu, caps->sms);
     }
     return find_parts(split, knob, added_on_gpu, caps->sms);
+}
+
+double mmt_split_cycles(const struct mmt_split *split, int parts,
+                        const struct mmt_caps *caps)
+{
+    const double all = cycles(split, parts, caps->sms);
+    return parts > 1
+               ? all + split->adding + parts * added_up(split, added_on_gpu, caps->sms)
+               : all;
 }

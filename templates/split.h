@@ -1,4 +1,5 @@
-/* Into how many parts k is best cut: the knob SPLIT_K where it is left to the problem. */
+/* What a launch of blocks that each go along a part of k takes, and into how many parts k
+ * is best cut: the knob SPLIT_K where it is left to the problem. */
 #ifndef MMT_TEMPLATES_SPLIT_H
 #define MMT_TEMPLATES_SPLIT_H
 
@@ -16,6 +17,10 @@ struct mmt_split {
     double step;    /* cycles for which a block's step keeps a multiprocessor busy */
     double latency; /* cycles that a step takes a block, however little runs beside it */
     double block;   /* cycles for which a block keeps it busy besides its steps */
+    double round;   /* steps for which a block stages an operand at a time; 0: it never
+                     * waits for that, or what it waits is part of a step's latency */
+    double staging; /* cycles that such a round takes a block */
+    double memory;  /* cycles that memory takes to hand out the operands */
     double adding;  /* cycles of a further launch that adds parts up, and of its way to
                      * the first one's sums; on a CPU that is known here */
     double sums;    /* bytes that all blocks of a part leave in the workspace */
@@ -26,6 +31,11 @@ struct mmt_split {
  * a thread, of 32 bits. At least 1. */
 int mmt_split_resident(int threads, size_t shared, unsigned registers,
                        const struct mmt_caps *caps);
+
+/* Cycles that so many parts should take, with what adds them up and without the first
+ * launch. Something must be known of the device: caps->sms. */
+double mmt_split_cycles(const struct mmt_split *split, int parts,
+                        const struct mmt_caps *caps);
 
 /* The knob's value that should take least: counted in some hundred nanoseconds at most,
  * and in ten where C alone fills the device. 1 where nothing is known of it. */

@@ -104,6 +104,12 @@ struct mmt_template {
     /* Optional. How often a kernel goes through k; where absent, once. */
     int (*passes)(const int *v, mmt_type type);
 
+    /* Optional. Cycles that these values should take for a problem, the first launch
+     * apart, where they are known well enough to tell kernels apart: then a kernel's cost
+     * is fitted to them alone (runtime/cost.h). 0: nothing is known of such a device. */
+    double (*cycles)(const int *v, const mmt_problem *problem,
+                     const struct mmt_caps *caps);
+
     /* Optional. Where absent, elements: then the aligned text is the only one. The same
      * before and after `settle`. */
     struct mmt_alignment (*alignment)(const int *v, const mmt_problem *problem);

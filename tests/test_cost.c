@@ -251,6 +251,64 @@ static void test_parts(const char *words, int64_t m, int64_t n, int64_t k)
     test_fewer_parts(&left, &problem, depth);
 }
 
+/* The same of threads that are left to the problem, where a step's depth is theirs. */
+static void test_left(int64_t m, int64_t n, int64_t k)
+{
+    struct mmt_caps caps = made_up_gpu();
+    const struct mmt_config left =
+        made_up_config("skinny SHORT=columns WORK_SHORT=0 WORK_LONG=2 WORK_K=8 "
+                       "THREADS_LONG=0 THREADS_K=0 VECTOR=2 TILE_K=0 SPLIT_K=0");
+    mmt_problem problem = made_up_shape(m, n, k);
+    const struct mmt_config settled = mmt_config_settle(&left, &problem, &caps);
+    const int depth = mmt_cost_depth(&left, MMT_F32);
+    const int all = mmt_cost_depth(&settled, MMT_F32);
+    CHECK(depth == 8 && all > depth && all % depth == 0);
+    struct mmt_load a = mmt_cost_load(&left, &problem, &caps, depth),
+                    b = mmt_cost_load(&settled, &problem, &caps, all);
+    CHECK(a.steps == b.steps && a.work == b.work && a.blocks == b.blocks &&
+          a.cells == b.cells && a.whole == b.whole && a.workspace == b.workspace &&
+          a.cycles == b.cycles && a.fit == b.fit);
+    CHECK(mmt_cost_estimate(&left, &problem, &caps) ==
+          mmt_cost_estimate(&settled, &problem, &caps));
+}
+
+/* Where the template counts cycles, these are the cost, but for a launch: it comes back
+ * from few times, and tells of parts and shapes that it has not seen. */
+static void test_counted(void)
+{
+    enum { SHAPES = 12 };
+    const double launch = 2e-6, cycle = 6e-10;
+    struct mmt_caps caps = made_up_gpu();
+    const struct mmt_config config = made_up_config("skinny SHORT=columns WORK_SHORT=0 "
+                                                    "SPLIT_K=0");
+    const int depth = mmt_cost_depth(&config, MMT_F32);
+    struct mmt_fit_sample samples[SHAPES];
+    struct mmt_cost cost;
+    mmt_error err;
+    for (int i = 0; i < SHAPES; i++) {
+        const mmt_problem problem =
+            made_up_shape(100 << i / 2, 1 + i, i % 2 ? 5000 : 300 * (1 + i));
+        const struct mmt_load load = mmt_cost_load(&config, &problem, &caps, depth);
+        CHECK(load.cycles > 0);
+        CHECK(mmt_cost_estimate(&config, &problem, &caps) > load.cycles);
+        samples[i] =
+            (struct mmt_fit_sample){ problem, config, launch + load.cycles * cycle };
+    }
+    CHECK_OK(mmt_fit_cost(&config, &caps, samples, SHAPES, &cost, &err), err);
+    CHECK(fabs(cost.cycle / cycle - 1) < 0.02 && fabs(cost.launch / launch - 1) < 0.05);
+
+    const struct mmt_kept kept = { .config = config, .cost = cost };
+    const struct mmt_config named = with(&config, "SPLIT_K", 2);
+    const mmt_problem unseen = made_up_shape(3000, 7, 7000);
+    const struct mmt_load load = mmt_cost_load(&named, &unseen, &caps, depth);
+    CHECK(fabs(mmt_cost_predict_as(&kept, &named, &unseen, &caps) /
+                   (launch + load.cycles * cycle) -
+               1) < 0.05);
+
+    caps.sms = 0; /* nothing is known: nothing is counted */
+    CHECK(mmt_cost_load(&named, &unseen, &caps, depth).cycles == 0);
+}
+
 /* Within the limit, hardly one twice, aligned and not, square and skewed; and one side in
  * twelve at least is 1 or 2. */
 static void test_shapes(double most_flops)
@@ -407,6 +465,9 @@ int main(void)
     test_parts("simt", 64, 64, 100000);
     test_parts("simt TILE_M=64 TILE_N=64", 100, 300, 2000);
     test_parts("skinny SHORT=columns", 1000, 5, 30000);
+    test_left(1000, 5, 30000);
+    test_left(7000, 1, 300);
+    test_counted();
     test_tiles();
     test_cpu(0);
     test_cpu(0.4);

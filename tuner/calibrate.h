@@ -10,7 +10,8 @@ enum {
     MMT_MOST_SPECIALISTS = 4,    /* besides them */
     MMT_MOST_RARELY_SERVED = 72, /* and besides these */
     MMT_MOST_CALIBRATION_SHAPES = 200,
-    MMT_MOST_FORMS = 10
+    MMT_MOST_FORMS = 32,
+    MMT_MOST_STRANGE = 240, /* forms that are compiled for one calibration */
 };
 
 /* What a pick is for some of the shapes: those for which its texts are the same. */
@@ -37,7 +38,8 @@ struct mmt_calibration {
     const mmt_problem *kind; /* one of its goals */
     struct mmt_pick picks[MMT_MOST_PICKS + MMT_MOST_SPECIALISTS + MMT_MOST_RARELY_SERVED];
     int count, most;
-    int strange, most_strange; /* forms that must be compiled, and how many may be */
+    int strange, most_strange; /* forms that must be compiled, and how many may be, at
+                                * most MMT_MOST_STRANGE */
     double ends;
     int64_t left;                  /* timings */
     int next;                      /* form of a pick that a compiler is to have */

@@ -24,6 +24,7 @@ enum {
     CUT_STEP,
     READ_A,
     READ_B,
+    CYCLE,
     NUM_TERMS,
 };
 _Static_assert((int) NUM_TERMS <= (int) MMT_NNLS_MAX, "the solver has room");
@@ -93,6 +94,11 @@ static void terms(const struct mmt_load *load, const struct growth *growth,
                   double x[MMT_NNLS_MAX])
 {
     memset(x, 0, MMT_NNLS_MAX * sizeof *x);
+    if (load->cycles > 0) {
+        x[LAUNCH] = 1;
+        x[CYCLE] = load->cycles;
+        return;
+    }
     x[LAUNCH] = load->launches;
     x[REDUCTION] = load->workspace;
     x[TRAFFIC] = growth->traffic * load->bytes;
@@ -160,6 +166,7 @@ static void prior_terms(const struct points *points, double x[MMT_NNLS_MAX])
     }
     double steps = fmax(fastest->load.steps, 1) / fastest->seconds;
     memset(x, 0, MMT_NNLS_MAX * sizeof *x);
+    x[CYCLE] = fastest->load.cycles / fastest->seconds;
     x[STEP] = steps * fastest->load.blocks;
     x[WHOLE_STEP] = steps * fastest->load.whole;
     x[CUT_STEP] = steps * fastest->load.cut;
@@ -318,6 +325,7 @@ static struct mmt_cost cost_of(const struct fit *fit, int depth)
         .cut_step = p[CUT_STEP],
         .read_a = p[READ_A],
         .read_b = p[READ_B],
+        .cycle = p[CYCLE],
         .resident = fit->resident,
         .depth = depth,
     };

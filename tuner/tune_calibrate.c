@@ -43,11 +43,11 @@ static bool is_ready(const struct mmt_calibration *c, struct mmt_pick *p)
 static void build(struct mmt_calibration *c)
 {
     enum { PART = 3 };
-    struct mmt_config missing[sizeof c->picks / sizeof *c->picks * MMT_MOST_FORMS];
+    struct mmt_config missing[MMT_MOST_STRANGE];
     const double now = mmt_now();
     int count = 0;
     for (int i = 0; i < c->count; i++)
-        for (int j = 0; j < c->picks[i].num_forms; j++)
+        for (int j = 0; j < c->picks[i].num_forms && count < MMT_MOST_STRANGE; j++)
             if (!is_there(c, &c->picks[i].forms[j]))
                 missing[count++] = c->picks[i].forms[j].config;
     if (!c->t->pool.shared)
@@ -221,8 +221,8 @@ static void set_sizes(struct mmt_calibration *c)
     if (c->left < INT64_MAX)
         room = (double) c->left / FEWEST_SHAPES;
     c->most = (int) fmin(fmax(room, c->left < INT64_MAX ? 3 : 6), MMT_MOST_PICKS);
-    c->most_strange = (int) fmin(seconds / 3 / pace->compiling * compilers,
-                                 MMT_MOST_PICKS + MMT_MOST_RARELY_SERVED);
+    c->most_strange =
+        (int) fmin(seconds / 3 / pace->compiling * compilers, MMT_MOST_STRANGE);
 }
 
 static struct mmt_calibration *plan(struct mmt_tuning *t, const mmt_problem *kind,
