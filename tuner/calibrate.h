@@ -11,7 +11,7 @@ enum {
     MMT_MOST_RARELY_SERVED = 72, /* and besides these */
     MMT_MOST_CALIBRATION_SHAPES = 200,
     MMT_MOST_FORMS = 32,
-    MMT_MOST_STRANGE = 240, /* forms that are compiled for one calibration */
+    MMT_MOST_STRANGE = 480, /* forms that are compiled for one calibration */
 };
 
 /* What a pick is for some of the shapes: those for which its texts are the same. */

@@ -11,6 +11,7 @@ enum {
     MOST_SUGGESTED = 24,
     MOST_SEEDS = 256,
     ESTIMATED_SHAPES = 100,
+    PROPOSING_SHAPES = 32,
     PROPOSALS = 12 /* for each shape: one of each template, and then some */
 };
 
@@ -312,8 +313,8 @@ static bool is_listed(const struct mmt_config *list, int count,
     return i < count;
 }
 
-/* What a search would begin with on each of the shapes that are estimated, behind `count`
- * that are listed already; returns how many there are then. */
+/* What a search would begin with on some of the shapes, behind `count` that are listed
+ * already; returns how many there are then. Asking takes ten milliseconds a shape. */
 static int list_proposals(const struct mmt_calibration *c, struct mmt_config *out,
                           int count, int most)
 {
@@ -321,7 +322,7 @@ static int list_proposals(const struct mmt_calibration *c, struct mmt_config *ou
     struct mmt_arms arms;
     mmt_error why;
     mmt_calibration_shapes(c->t, c->kind, shapes);
-    for (int i = 0; i < ESTIMATED_SHAPES && count < most; i++) {
+    for (int i = 0; i < PROPOSING_SHAPES && count < most; i++) {
         if (mmt_arms_create(c->t, &shapes[i], &arms, &why))
             break;
         for (int n = 0; n < PROPOSALS && count < most; n++)
@@ -540,8 +541,8 @@ bool mmt_calibration_pick(struct mmt_calibration *c)
         pick_missing(c, seeds, num_seeds);
         pick_siblings(c);
         pick_sibling_bests(c);
-        pick_rarely_served(c);
         pick_suggested(c, seeds, listed);
+        pick_rarely_served(c);
         pick_others(c, ranked, near, seeds, num_seeds);
     }
     free(ranked);
