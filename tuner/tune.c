@@ -304,8 +304,7 @@ static void probe(struct mmt_tuning *t)
     mmt_tune_set_roofline(t, t->profile->peak_flops);
     if (t->bandwidth > 0)
         return;
-    if (!mmt_pool_do(t, &job, 20, &event) ||
-        event.reply.results[0].outcome != MMT_TIMED)
+    if (!mmt_pool_do(t, &job, 20, &event) || event.reply.results[0].outcome != MMT_TIMED)
         return;
     t->bandwidth = event.reply.bandwidth;
     mmt_tune_set_roofline(t, event.reply.peak_flops);

@@ -181,7 +181,8 @@ template <typename P> static void start_instruction(real *sum, bool add, P produ
     });
 }
 
-// Operands as they stand in shared memory: of f32 the tensor cores see bf16, of i32 bytes.
+// Operands as they stand in shared memory: of f32 the tensor cores see bf16, of i32
+// bytes.
 #if defined(TYPE_F32)
 typedef unsigned short staged;
 #define STAGED_TO_REAL(x) bf16_to_float(x)
