@@ -31,6 +31,12 @@ struct mmt_knob {
         name, what, MMT_COUNT_VALUES(__VA_ARGS__), { __VA_ARGS__ }, NULL, false, 0       \
     }
 
+/* The first of the values, a 0, leaves the knob to the problem. */
+#define MMT_KNOB_LEFT(name, what, ...)                                                   \
+    {                                                                                    \
+        name, what, MMT_COUNT_VALUES(__VA_ARGS__), { __VA_ARGS__ }, NULL, true, 0        \
+    }
+
 /* What a text is specialised for besides its knobs. Texts see it as
  *   TYPE_F32 | TYPE_BF16 …      1 for the one in question, else undefined
  *   OUT_F32 | OUT_BF16 …        1 for C's type, else undefined

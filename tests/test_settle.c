@@ -1,0 +1,282 @@
+/* Knobs that are left to the problem: what they become. */
+#include "generator/generator.h"
+#include "tests/test.h"
+
+static int settled(const char *words, int64_t n, mmt_type type)
+{
+    const struct mmt_caps caps = { .dialect = MMT_CUDA_CXX,
+                                   .kind = MMT_GPU,
+                                   .f64 = true,
+                                   .warp = 32,
+                                   .shared = 49152,
+                                   .registers_per_thread = 255 };
+    mmt_problem problem = mmt_gemm_problem(type, 1000, n, 3000);
+    struct mmt_config config;
+    mmt_error err = { 0 };
+    CHECK_OK(mmt_problem_normalise(&problem, &problem, &err), err);
+    CHECK_OK(mmt_config_parse(words, &config, &err), err);
+    const struct mmt_config once = mmt_config_settle(&config, &problem, &caps);
+    const struct mmt_config twice = mmt_config_settle(&once, &problem, &caps);
+    CHECK(mmt_config_equal(&once, &twice));
+    CHECK((mmt_config_refuse(&config, &problem, &caps) == NULL) ==
+          (mmt_config_refuse(&once, &problem, &caps) == NULL));
+    return once.values[1];
+}
+
+/* WORK_SHORT=0 of skinny covers the short side, as far as registers and shared memory
+ * go; what is given stays. */
+static void test_settle(void)
+{
+#define SKINNY "skinny SHORT=columns WORK_LONG=2 WORK_K=4 THREADS_LONG=4 THREADS_K=32 "
+    CHECK_EQ_INT(settled(SKINNY "TILE_K=512 WORK_SHORT=0", 1, MMT_F32), 1);
+    CHECK_EQ_INT(settled(SKINNY "TILE_K=512 WORK_SHORT=0", 3, MMT_F32), 4);
+    CHECK_EQ_INT(settled(SKINNY "TILE_K=512 WORK_SHORT=0", 16, MMT_F32), 16);
+    CHECK_EQ_INT(settled(SKINNY "TILE_K=512 WORK_SHORT=0", 17, MMT_F32), 16);
+    CHECK_EQ_INT(settled(SKINNY "TILE_K=1024 WORK_SHORT=0", 16, MMT_F32), 8);
+    CHECK_EQ_INT(settled(SKINNY "TILE_K=1024 VECTOR=2 WORK_SHORT=0", 16, MMT_F64), 4);
+    CHECK_EQ_INT(settled(SKINNY "TILE_K=512 WORK_SHORT=2", 8, MMT_F32), 2);
+#undef SKINNY
+}
+
+static struct mmt_caps large_gpu(void)
+{
+    return (struct mmt_caps){ .dialect = MMT_CUDA_CXX,
+                              .kind = MMT_GPU,
+                              .f64 = true,
+                              .max_threads = 1024,
+                              .shared = 232448,
+                              .shared_per_sm = 233472,
+                              .registers = 65536,
+                              .registers_per_thread = 255,
+                              .registers_per_sm = 65536,
+                              .threads_per_sm = 2048,
+                              .sms = 132,
+                              .warp = 32 };
+}
+
+static mmt_problem product_of(mmt_type type, int transposes, int64_t m, int64_t n,
+                              int64_t k)
+{
+    mmt_problem problem = mmt_gemm_problem(type, m, n, k);
+    mmt_error err = { 0 };
+    problem.trans_a = transposes / 2;
+    problem.trans_b = transposes % 2;
+    CHECK_OK(mmt_problem_normalise(&problem, &problem, &err), err);
+    return problem;
+}
+
+static mmt_problem product(int64_t m, int64_t n, int64_t k)
+{
+    return product_of(MMT_F32, 0, m, n, k);
+}
+
+static int knob_of(const struct mmt_config *config, const char *name)
+{
+    int i = 0;
+    while (strcmp(config->template->knobs[i].name, name))
+        i++;
+    return config->values[i];
+}
+
+static int parts(const char *words, int64_t m, int64_t n, int64_t k)
+{
+    const struct mmt_caps caps = large_gpu();
+    const mmt_problem problem = product(m, n, k);
+    struct mmt_config config;
+    mmt_error err = { 0 };
+    CHECK_OK(mmt_config_parse(words, &config, &err), err);
+    const struct mmt_config once = mmt_config_settle(&config, &problem, &caps);
+    const struct mmt_config twice = mmt_config_settle(&once, &problem, &caps);
+    CHECK(mmt_config_equal(&once, &twice));
+    return knob_of(&once, "SPLIT_K");
+}
+
+/* SPLIT_K=0 is 1 where C has tiles for all multiprocessors, and more the fewer it has and
+ * the longer k is; what is given stays, and blocks that stay share k without. */
+static void test_settle_parts(void)
+{
+    const char *const words[] = { "simt SPLIT_K=0", "simt_async SPLIT_K=0",
+                                  "simt_tma SPLIT_K=0" };
+    for (int i = 0; i < 3; i++) {
+        CHECK_EQ_INT(parts(words[i], 8192, 8192, 8192), 1);
+        CHECK_EQ_INT(parts(words[i], 64, 64, 16), 1);
+        CHECK_EQ_INT(parts(words[i], 64, 64, 0), 1);
+        const int some = parts(words[i], 500, 500, 4000);
+        const int many = parts(words[i], 64, 64, 100000);
+        CHECK(some > 1 && some < many);
+        CHECK(many >= 64);
+    }
+#define WGMMA "wgmma TILE_M=64 TILE_N=64 CONSUMERS=1 CLUSTER=1x1 SPLIT_K="
+    CHECK(parts(WGMMA "0 STORE_SLOTS=0", 64, 64, 100000) >= 32);
+    CHECK_EQ_INT(parts(WGMMA "0 STORE_SLOTS=0", 8192, 8192, 8192), 1);
+    CHECK_EQ_INT(parts(WGMMA "0 STORE_SLOTS=0", 64, 64, 16), 1);
+    CHECK_EQ_INT(parts(WGMMA "0 STORE_SLOTS=1", 64, 64, 100000), 1);
+    CHECK_EQ_INT(parts(WGMMA "0 STORE_SLOTS=0 DEAL=runs", 64, 64, 100000), 1);
+    CHECK_EQ_INT(parts(WGMMA "3 STORE_SLOTS=0", 64, 64, 100000), 3);
+#undef WGMMA
+    CHECK_EQ_INT(parts("simt SPLIT_K=12", 64, 64, 100000), 12);
+    CHECK_EQ_INT(parts("simt SPLIT_K=0 DEAL=runs", 64, 64, 100000), 1);
+    CHECK_EQ_INT(parts("skinny SHORT=columns WORK_SHORT=0 SPLIT_K=0", 1 << 20, 4, 64), 1);
+    CHECK(parts("skinny SHORT=columns WORK_SHORT=0 SPLIT_K=0", 200, 4, 50000) > 4);
+    CHECK(parts("skinny SHORT=columns WORK_SHORT=4 SPLIT_K=0", 200, 4, 50000) ==
+          parts("skinny SHORT=columns WORK_SHORT=0 SPLIT_K=0", 200, 4, 50000));
+}
+
+static struct mmt_config left_of(const char *works, int transposes, bool rows)
+{
+    const bool alike = transposes == 1 || transposes == 2;
+    struct mmt_config config;
+    mmt_error err = { 0 };
+    char words[256];
+    snprintf(words, sizeof words,
+             "skinny SHORT=%s WORK_SHORT=0 THREADS_LONG=0 THREADS_K=0 TILE_K=0 SPLIT_K=0 "
+             "MIN_BLOCKS=1 %s",
+             alike  ? "either"
+             : rows ? "rows"
+                    : "columns",
+             works);
+    CHECK_OK(mmt_config_parse(words, &config, &err), err);
+    return config;
+}
+
+/* Threads that are left to the problem are those that a device can run, the same when
+ * settled twice, and the alignment is what it was before. Adds its text to those that the
+ * configuration has become, and returns how many there are. */
+static int check_left(const struct mmt_config *left, const mmt_problem *problem,
+                      const struct mmt_caps *caps, struct mmt_config *texts, int count)
+{
+    const struct mmt_config once = mmt_config_settle(left, problem, caps);
+    const struct mmt_config twice = mmt_config_settle(&once, problem, caps);
+    const struct mmt_config seen = mmt_config_in_text(&once);
+    struct mmt_alignment before, after;
+    CHECK(mmt_config_equal(&once, &twice));
+    CHECK(knob_of(&once, "WORK_SHORT") > 0 && knob_of(&once, "THREADS_LONG") > 0 &&
+          knob_of(&once, "THREADS_K") > 0 && knob_of(&once, "TILE_K") > 0 &&
+          knob_of(&once, "SPLIT_K") > 0);
+    const char *why = mmt_config_refuse(left, problem, caps);
+    if (!CHECK(!why))
+        fprintf(stderr, "%s\n", why);
+    mmt_config_may_align(left, problem, &before);
+    mmt_config_may_align(&once, problem, &after);
+    CHECK(before.a == after.a && before.b == after.b && before.c == after.c);
+    int i = 0;
+    while (i < count && !mmt_config_equal(&texts[i], &seen))
+        i++;
+    texts[i] = seen;
+    return i == count ? count + 1 : count;
+}
+
+static struct mmt_caps small_gpu(void)
+{
+    return (struct mmt_caps){ .dialect = MMT_OPENCL_C,
+                              .kind = MMT_GPU,
+                              .f64 = true,
+                              .max_threads = 256,
+                              .shared = 32768,
+                              .sms = 8,
+                              .warp = 64 };
+}
+
+static struct mmt_caps cpu(void)
+{
+    return (struct mmt_caps){ .dialect = MMT_OPENCL_C,
+                              .kind = MMT_CPU,
+                              .f64 = true,
+                              .max_threads = 4096,
+                              .shared = 1 << 20,
+                              .sms = 2,
+                              .warp = 1 };
+}
+
+/* Whatever the device, type, transposes and shape; and of a kernel there are few texts,
+ * which a calibration compiles all. */
+static void test_settle_threads(void)
+{
+    enum { SHAPES = 6 * 6 * 6, MOST_TEXTS = 32 };
+    const int64_t shorts[] = { 1, 2, 3, 5, 8, 16 },
+                  sizes[] = { 1, 20, 180, 601, 2505, 8000 };
+    const mmt_type types[] = { MMT_F32, MMT_F64, MMT_I32 };
+    const struct mmt_caps devices[] = { large_gpu(), small_gpu(), cpu() };
+    struct mmt_config texts[SHAPES];
+
+    for (int all = 0; all < 3 * 3 * 4; all++) {
+        const struct mmt_caps *caps = &devices[all / 12];
+        const mmt_type type = types[all / 4 % 3];
+        const int transposes = all % 4;
+        const struct mmt_config left =
+            left_of("WORK_LONG=2 WORK_K=16 VECTOR=2", transposes, true);
+        int count = 0;
+        for (int i = 0; i < SHAPES; i++) {
+            const int64_t m = shorts[i % 6], n = sizes[i / 6 % 6] * 16;
+            const mmt_problem problem = product_of(type, transposes, m, n, sizes[i / 36]);
+            count = check_left(&left, &problem, caps, texts, count);
+        }
+        CHECK(count <= MOST_TEXTS);
+        CHECK((count > 5) == (caps->kind == MMT_GPU)); /* a CPU's differ in WORK_SHORT */
+    }
+}
+
+static int threads_k(const char *along, int transposes, int64_t m, int64_t n, int64_t k)
+{
+    const struct mmt_caps caps = large_gpu();
+    const mmt_problem problem = product_of(MMT_F32, transposes, m, n, k);
+    struct mmt_config left = left_of("WORK_LONG=4 WORK_K=8 VECTOR=4", transposes, m <= n);
+    mmt_error err = { 0 };
+    CHECK_OK(mmt_config_set(&left, "THREADS_K", along, &err), err);
+    const struct mmt_config once = mmt_config_settle(&left, &problem, &caps);
+    return knob_of(&once, "THREADS_K");
+}
+
+/* Many threads go along k where C is short and k is long, few where C has many sums or k
+ * few elements; what is given stays. */
+static void test_threads_suit(void)
+{
+    CHECK(threads_k("0", 3, 1, 180, 2505) > 64);
+    CHECK(threads_k("0", 1, 1, 2960, 8000) > 16);
+    CHECK(threads_k("0", 0, 16, 8000, 300) <= 16);
+    CHECK(threads_k("0", 0, 4, 5000, 8) <= 4);
+    CHECK_EQ_INT(threads_k("32", 0, 4, 5000, 8), 32);
+}
+
+static size_t workspace_of(const struct mmt_config *config, const mmt_problem *problem,
+                           const struct mmt_caps *caps)
+{
+    struct mmt_launches launches = { 0 };
+    mmt_config_launch(config, problem, caps, &launches);
+    return launches.workspace;
+}
+
+/* Where the caller has less room than the parts need, there are fewer. */
+static void test_within(void)
+{
+    const struct mmt_caps caps = large_gpu();
+    const mmt_problem problem = product(64, 64, 100000);
+    struct mmt_config left, named;
+    mmt_error err = { 0 };
+    CHECK_OK(mmt_config_parse("simt SPLIT_K=0", &left, &err), err);
+    CHECK_OK(mmt_config_parse("simt SPLIT_K=8", &named, &err), err);
+    const size_t all = workspace_of(&left, &problem, &caps);
+    const size_t eight = workspace_of(&named, &problem, &caps);
+    CHECK(all > eight && eight == 8 * 64 * 64 * 4);
+
+    struct mmt_config within = mmt_config_within(&left, &problem, &caps, SIZE_MAX);
+    CHECK(mmt_config_equal(&within, &left));
+    within = mmt_config_within(&left, &problem, &caps, all);
+    CHECK(mmt_config_equal(&within, &left));
+    within = mmt_config_within(&left, &problem, &caps, eight + 1);
+    CHECK(mmt_config_equal(&within, &named));
+    within = mmt_config_within(&left, &problem, &caps, 0);
+    CHECK_EQ_INT(knob_of(&within, "SPLIT_K"), 1);
+    within = mmt_config_within(&named, &problem, &caps, 0);
+    CHECK(mmt_config_equal(&within, &named));
+}
+
+int main(void)
+{
+    test_settle();
+    test_settle_parts();
+    test_settle_threads();
+    test_threads_suit();
+    test_within();
+    return test_end("settle");
+}
