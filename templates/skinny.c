@@ -354,9 +354,7 @@ static void find_threads(int *v, const mmt_problem *p, const struct mmt_caps *ca
     memcpy(given, v, sizeof given);
     use(v, given, caps->kind == MMT_CPU ? &on_cpu : on_gpu);
     fill(v, p, caps);
-    if (caps->kind == MMT_CPU || short_side(v, p) > LONGEST_SHORT) /* which is refused */
-        return;
-    for (int i = 0; i < NUM_SHAPES; i++) {
+    for (int i = 0; caps->kind == MMT_GPU && i < NUM_SHAPES; i++) {
         use(next, given, &on_gpu[i]);
         if (fill(next, p, caps))
             continue;
