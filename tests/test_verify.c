@@ -240,6 +240,47 @@ static void test_wrong(mmt_device *device)
     check_wrong(session, fused, judge_fused, "fused_right");
 }
 
+static struct mmt_session *follow(struct mmt_session *session, const char *spelled)
+{
+    mmt_problem problem;
+    mmt_error err = { 0 };
+
+    CHECK_OK(mmt_problem_parse(spelled, &problem, &err), err);
+    session = mmt_session_follow(session, &problem, &err);
+    CHECK_OK(err.status, err);
+    return session;
+}
+
+/* A session that follows another knows what is right and what is wrong for its own
+ * problem: a smaller one, whose memory is there, a larger one, and one of another kind.
+ */
+static void test_follow(mmt_device *device)
+{
+    static const char *const problems[] = { "gemm f32 nn 30x20x50",
+                                            "gemm f32 nn 600x300x40",
+                                            "gemm f32 tt 600x200x40",
+                                            "gemm i32 tt 500x100x90" };
+    struct mmt_session *session = open_session(device, MMT_F32, 0, 0);
+
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+        session = follow(session, problems[i]);
+        install_kernel("right");
+        CHECK_EQ_STR(judge(session).reason, "");
+        install_kernel("beta_ignored");
+        CHECK_EQ_STR(judge(session).check, "beta");
+        install_kernel("far_rows");
+        CHECK_EQ_STR(judge(session).check,
+                     mmt_session_problem(session)->m > 512 ? "shape" : "");
+    }
+    mmt_session_free(session);
+
+    mmt_problem empty = mmt_gemm_problem(MMT_F32, 5, 0, 7);
+    mmt_error err = { 0 };
+    session = open_session(device, MMT_F32, 0, 0);
+    CHECK(!mmt_session_follow(session, &empty, &err));
+    CHECK(err.status == MMT_ERROR_ARGUMENT);
+}
+
 /* ---- kernels that ship, made wrong ----------------------------------------------- */
 
 /* Vectors are for the device's kind. */
@@ -440,6 +481,7 @@ int main(int argc, char **argv)
     test_right(device);
     test_fused_right(device);
     test_wrong(device);
+    test_follow(device);
     test_mutants(device);
     test_dots(device);
     test_no_verdict(device);

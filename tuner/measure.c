@@ -20,9 +20,9 @@ static const double lasts =
 
 enum { MOST_SAMPLES = 1000, MOST_LAUNCHES = 4096, HOPELESS_SAMPLES = 3 };
 
-/* Executions of a batch that is worth holding back at first, and how many are held: a
- * queue takes a thousand launches. */
-enum { LEAST_TO_HOLD = 16, MOST_HELD = 256 };
+/* Executions that are held back: a queue takes a thousand launches; and those of a batch
+ * that tells what queueing takes. */
+enum { MOST_HELD = 256, LEAST_TO_TELL = 16 };
 
 /* The least seconds that queueing an execution has taken this process, by the number of
  * its launches: 0: not known. */
@@ -37,7 +37,8 @@ struct run {
     double spent;     /* host seconds */
     double samples[MOST_SAMPLES];
     int count;
-    bool held; /* the device is kept from the first executions of this batch */
+    bool loaded; /* its code has been executed */
+    bool held;   /* the device is kept from the first executions of this batch */
     bool done;
     struct mmt_health health; /* while it ran */
     double ask_at;            /* host seconds from when that is asked for again */
@@ -103,21 +104,44 @@ static void note_queueing(const struct run *run, double seconds)
         *least = seconds;
 }
 
-/* The first executions of a batch of short ones are held back while they are queued, so
- * that the device does not wait for the host between them. What the host needs at best is
- * still a bound: a program that calls the library in a row sees the larger of the two. */
+/* A batch's first executions, and where these are all its end. What the host needs for
+ * them at best is a bound: a program that calls the library in a row sees the larger of
+ * the two. */
+static mmt_status queue_first(struct mmt_session *session, struct run *run, int64_t count,
+                              mmt_error *err)
+{
+    struct mmt_clock *clock = &session->clock;
+    const double start = host_seconds();
+    mmt_status status = queue_some(session, run, count, err);
+
+    if (run->held && count >= LEAST_TO_TELL)
+        note_queueing(run, (host_seconds() - start) / (double) count);
+    if (status == MMT_OK && count == run->launches)
+        status = clock->stop(clock->self, session->queue, err);
+    return status;
+}
+
+/* The first executions are held back while they are queued, so that the device does not
+ * wait for the host between them: that would make a short one take several times as long,
+ * and its batches of few the longer. A first execution of all may load code, which waits
+ * for the queue. */
 static mmt_status queue_batch(struct mmt_session *session, struct run *run,
                               mmt_error *err)
 {
+    struct mmt_clock *clock = &session->clock;
     const int64_t first = run->launches < MOST_HELD ? run->launches : MOST_HELD;
-    const double start = host_seconds();
-    mmt_status status = queue_some(session, run, first, err);
-    if (run->held) {
-        note_queueing(run, (host_seconds() - start) / (double) first);
-        mmt_queue_release(session->device);
-    }
+
+    run->held = run->loaded && mmt_queue_hold(session->device, session->queue);
+    mmt_status status = clock->start(clock->self, session->queue, err);
     if (status == MMT_OK)
+        status = queue_first(session, run, first, err);
+    if (run->held)
+        mmt_queue_release(session->device);
+    if (status == MMT_OK && first < run->launches) {
         status = queue_some(session, run, run->launches - first, err);
+        if (status == MMT_OK)
+            status = clock->stop(clock->self, session->queue, err);
+    }
     return status;
 }
 
@@ -128,21 +152,14 @@ static mmt_status time_batch(struct mmt_session *session, struct run *run,
     struct mmt_clock *clock = &session->clock;
     double start = host_seconds();
 
-    run->held =
-        run->launches >= LEAST_TO_HOLD && mmt_queue_hold(session->device, session->queue);
-    mmt_status status = clock->start(clock->self, session->queue, err);
-    if (status == MMT_OK)
-        status = queue_batch(session, run, err);
-    else if (run->held)
-        mmt_queue_release(session->device);
-    if (status == MMT_OK)
-        status = clock->stop(clock->self, session->queue, err);
+    mmt_status status = queue_batch(session, run, err);
     if (status == MMT_OK)
         watch(session, run);
     if (status == MMT_OK)
         status = clock->read(clock->self, seconds, err);
     *seconds = fmax(*seconds / (double) run->launches,
                     run->held ? least_queueing[run->parts] : 0);
+    run->loaded = true;
     run->spent += host_seconds() - start;
     if (status == MMT_OK && !(*seconds > 0))
         return mmt_fail(err, MMT_ERROR_DEVICE,

@@ -107,13 +107,50 @@ static mmt_status check(mmt_device *device, const mmt_problem *p, mmt_error *err
     return MMT_OK;
 }
 
+/* Whether they differ in nothing but size and place. */
+static bool same_kind(const mmt_problem *a, mmt_problem b)
+{
+    b.m = a->m, b.n = a->n, b.k = a->k, b.batch = a->batch;
+    b.lda = a->lda, b.ldb = a->ldb, b.ldc = a->ldc;
+    b.stride_a = a->stride_a, b.stride_b = a->stride_b, b.stride_c = a->stride_c;
+    return mmt_problem_equal(a, &b);
+}
+
+#define TAKE(field) (to->field = from->field, memset(&from->field, 0, sizeof from->field))
+
+/* What an earlier session of the same kind made, and this one would make likewise. */
+static void inherit(struct mmt_session *to, struct mmt_session *from)
+{
+    if (from->device != to->device || from->seed != to->seed ||
+        !same_kind(&from->problem, to->problem))
+        return;
+    TAKE(a);
+    TAKE(b);
+    TAKE(c);
+    TAKE(workspace);
+    TAKE(workspace_size);
+    if (to->bare || !from->trials)
+        return;
+    TAKE(trials);
+    TAKE(num_trials);
+    TAKE(small_a);
+    TAKE(small_b);
+    TAKE(small_c);
+    TAKE(small_bias);
+    TAKE(small_back);
+    TAKE(scalars);
+}
+
+/* Takes over what it can of `from`, which may be NULL and is freed. */
 static struct mmt_session *create(mmt_device *device, const mmt_problem *problem,
-                                  uint64_t seed, bool bare, mmt_error *err)
+                                  uint64_t seed, bool bare, struct mmt_session *from,
+                                  mmt_error *err)
 {
     struct mmt_session *session = calloc(1, sizeof *session);
     mmt_status status;
 
     if (!session) {
+        mmt_session_free(from);
         mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for a session");
         return NULL;
     }
@@ -123,9 +160,12 @@ static struct mmt_session *create(mmt_device *device, const mmt_problem *problem
     status = mmt_problem_normalise(problem, &session->problem, err);
     if (status == MMT_OK)
         status = check(device, &session->problem, err);
+    if (status == MMT_OK && from)
+        inherit(session, from);
+    mmt_session_free(from);
     if (status == MMT_OK)
         status = make_queue(session, err);
-    if (status == MMT_OK && !bare)
+    if (status == MMT_OK && !bare && !session->trials)
         status = make_trials(session, err);
     if (status == MMT_OK)
         status = mmt_session_make_shape(session, err);
@@ -139,14 +179,20 @@ static struct mmt_session *create(mmt_device *device, const mmt_problem *problem
 struct mmt_session *mmt_session_create(mmt_device *device, const mmt_problem *problem,
                                        uint64_t seed, mmt_error *err)
 {
-    return create(device, problem, seed, false, err);
+    return create(device, problem, seed, false, NULL, err);
 }
 
 struct mmt_session *mmt_session_create_bare(mmt_device *device,
                                             const mmt_problem *problem, uint64_t seed,
                                             mmt_error *err)
 {
-    return create(device, problem, seed, true, err);
+    return create(device, problem, seed, true, NULL, err);
+}
+
+struct mmt_session *mmt_session_follow(struct mmt_session *session,
+                                       const mmt_problem *problem, mmt_error *err)
+{
+    return create(session->device, problem, session->seed, session->bare, session, err);
 }
 
 static void free_buffer(mmt_device *device, mmt_operand buffer)

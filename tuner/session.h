@@ -23,6 +23,12 @@ struct mmt_session *mmt_session_create_bare(mmt_device *device,
                                             const mmt_problem *problem, uint64_t seed,
                                             mmt_error *err);
 
+/* The same as `session`, which is freed, for another problem: of the same kind, device
+ * memory and small problems serve again, which saves most of what making one costs.
+ * Operands are not written anew: a kernel that wrote into them leaves that behind. */
+struct mmt_session *mmt_session_follow(struct mmt_session *session,
+                                       const mmt_problem *problem, mmt_error *err);
+
 /* Frees the session; NULL is allowed. */
 void mmt_session_free(struct mmt_session *session);
 

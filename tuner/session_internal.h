@@ -7,10 +7,11 @@
 #include "tuner/session.h"
 #include "tuner/trials.h"
 
-/* Copies of one operand, `pitch` bytes from one to the next, the first at `first`. */
+/* Copies of one operand, `pitch` bytes from one to the next, the first at `first`; its
+ * memory has room for `size` bytes. */
 struct mmt_copies {
     mmt_operand memory;
-    size_t first, pitch;
+    size_t first, pitch, size;
 };
 
 /* One entry of C whose answer is known. */

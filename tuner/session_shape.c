@@ -99,25 +99,33 @@ static int count_copies(const struct mmt_session *session, size_t set)
     return copies ? (int) copies : 1;
 }
 
-/* Makes and fills the copies of one operand. */
-static mmt_status make_copies(struct mmt_session *session, struct mmt_copies *copies,
-                              size_t bytes, size_t guard, const struct mmt_data *data,
-                              mmt_error *err)
-{
-    copies->pitch = round_up(bytes, 256);
-    copies->first = guard;
-    size_t size = copies->pitch * (size_t) session->copies + 2 * guard;
-    mmt_status status = mmt_buffer_create(session->device, size, &copies->memory, err);
-    if (status == MMT_OK)
-        status = fill(session->device, copies->memory, data, size, err);
-    return status;
-}
-
 static void free_copies(mmt_device *device, struct mmt_copies *copies)
 {
     if (copies->memory.handle)
         mmt_buffer_free(device, copies->memory);
     *copies = (struct mmt_copies){ 0 };
+}
+
+/* Makes and fills the copies of one operand; memory that is there already has the same
+ * in it, from the beginning. */
+static mmt_status make_copies(struct mmt_session *session, struct mmt_copies *copies,
+                              size_t bytes, size_t guard, const struct mmt_data *data,
+                              mmt_error *err)
+{
+    const size_t pitch = round_up(bytes, 256);
+    const size_t size = pitch * (size_t) session->copies + 2 * guard;
+    mmt_status status = MMT_OK;
+
+    if (size > copies->size) {
+        free_copies(session->device, copies);
+        status = mmt_buffer_create(session->device, size, &copies->memory, err);
+        if (status == MMT_OK)
+            status = fill(session->device, copies->memory, data, size, err);
+        copies->size = size;
+    }
+    copies->first = guard;
+    copies->pitch = pitch;
+    return status;
 }
 
 static mmt_status make_sets(struct mmt_session *session, const size_t bytes[3],
@@ -135,7 +143,8 @@ static mmt_status make_sets(struct mmt_session *session, const size_t bytes[3],
     return status;
 }
 
-/* Others may use the device, too: where its memory does not suffice, fewer sets do. */
+/* Others may use the device, too: where its memory does not suffice, what was taken over
+ * makes room, and then fewer sets do. */
 static mmt_status make_operands(struct mmt_session *session, mmt_error *err)
 {
     const mmt_problem *p = &session->problem;
@@ -150,13 +159,15 @@ static mmt_status make_operands(struct mmt_session *session, mmt_error *err)
         bytes[i] = (size_t) (extents[i] ? extents[i] : 1) * elements[i]; /* k may be 0 */
         set += round_up(bytes[i], 256);
     }
+    bool taken_over = session->a.memory.handle != NULL;
     session->copies = count_copies(session, set);
     mmt_status status = make_sets(session, bytes, err);
-    while (status == MMT_ERROR_MEMORY && session->copies > 1) {
+    while (status == MMT_ERROR_MEMORY && (taken_over || session->copies > 1)) {
         free_copies(session->device, &session->a);
         free_copies(session->device, &session->b);
         free_copies(session->device, &session->c);
-        session->copies /= 2;
+        session->copies = taken_over ? session->copies : session->copies / 2;
+        taken_over = false;
         status = make_sets(session, bytes, err);
     }
     if (status != MMT_OK)

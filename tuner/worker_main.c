@@ -200,6 +200,10 @@ static mmt_status enter_session(struct worker *w, const struct mmt_job *job,
         mmt_problem_equal(mmt_session_problem(w->session), &job->problem))
         return MMT_OK;
     note("data");
+    if (w->session && w->bare && job->brief && w->seed == job->seed) {
+        w->session = mmt_session_follow(w->session, &job->problem, err);
+        return w->session ? MMT_OK : err->status;
+    }
     mmt_session_free(w->session);
     w->session = job->brief
                      ? mmt_session_create_bare(w->device, &job->problem, job->seed, err)
@@ -207,6 +211,12 @@ static mmt_status enter_session(struct worker *w, const struct mmt_job *job,
     w->seed = job->seed;
     w->bare = job->brief;
     return w->session ? MMT_OK : err->status;
+}
+
+static void leave_smaller(struct worker *w)
+{
+    mmt_session_free(w->smaller);
+    w->smaller = NULL;
 }
 
 static mmt_status verify(struct mmt_session *session, const struct mmt_config *config,
@@ -223,7 +233,21 @@ static mmt_status verify(struct mmt_session *session, const struct mmt_config *c
     return status;
 }
 
-/* The same problem with no dimension above 256, or so many elements in space. */
+static mmt_status enter_smaller(struct worker *w, const mmt_problem *smaller,
+                                uint64_t seed, mmt_error *err)
+{
+    if (w->smaller && w->smaller_seed != seed)
+        leave_smaller(w);
+    if (!w->smaller)
+        w->smaller = mmt_session_create(w->device, smaller, seed, err);
+    else if (!mmt_problem_equal(mmt_session_problem(w->smaller), smaller))
+        w->smaller = mmt_session_follow(w->smaller, smaller, err);
+    w->smaller_seed = seed;
+    return w->smaller ? MMT_OK : err->status;
+}
+
+/* The same problem with no dimension above 256, or so many elements in space. What was
+ * wrong may have left anything in the session's memory. */
 static mmt_status verify_smaller(struct worker *w, const struct mmt_job *job,
                                  struct mmt_result *result, mmt_error *err)
 {
@@ -231,14 +255,13 @@ static mmt_status verify_smaller(struct worker *w, const struct mmt_job *job,
     mmt_problem smaller =
         of_size(p, p->op == MMT_JACOBI3D ? 40 : 256, p->batch > 1 ? 2 : 1);
     mmt_status status = mmt_problem_normalise(&smaller, &smaller, err);
-    if (!status && !(w->smaller && w->smaller_seed == job->seed &&
-                     mmt_problem_equal(mmt_session_problem(w->smaller), &smaller))) {
-        mmt_session_free(w->smaller);
-        w->smaller = mmt_session_create(w->device, &smaller, job->seed, err);
-        w->smaller_seed = job->seed;
-        status = w->smaller ? MMT_OK : err->status;
-    }
-    return status ? status : verify(w->smaller, &job->configs[0], result, err);
+    if (!status)
+        status = enter_smaller(w, &smaller, job->seed, err);
+    if (!status)
+        status = verify(w->smaller, &job->configs[0], result, err);
+    if (result->outcome == MMT_WRONG)
+        leave_smaller(w);
+    return status;
 }
 
 static void ask_usage(struct worker *w, const struct mmt_job *job,
