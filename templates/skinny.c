@@ -216,41 +216,55 @@ static int64_t parts(const int *v, int64_t k)
     return part > 0 ? mmt_gemm_pieces(steps, (int) part) : 1;
 }
 
-/* Bytes of the long operand that lie side by side where the threads of a warp load it at
- * once. */
-static double side_by_side(const int *v, const mmt_problem *p)
+/* Threads that are neighbours in memory as they load the long operand. */
+static int neighbours(const int *v, const mmt_problem *p)
 {
-    enum { WARP = 32 };
-    const bool rows = rows_are_short(v, p);
-    const bool along = along_k(v, p->trans_a != 0, p->trans_b != 0);
-    const int neighbours = along ? v[THREADS_K] : v[THREADS_LONG];
-    const bool aligned = (rows ? p->ldb : p->lda) % v[VECTOR] == 0;
-    const int run = (neighbours < WARP ? neighbours : WARP) * (aligned ? v[VECTOR] : 1);
-    return run * (double) mmt_type_size(p->type);
+    return along_k(v, p->trans_a != 0, p->trans_b != 0) ? v[THREADS_K] : v[THREADS_LONG];
+}
+
+/* Bytes of the long operand that so many neighbours load at once, side by side. */
+static double side_by_side(const int *v, const mmt_problem *p, int threads)
+{
+    const bool aligned = (rows_are_short(v, p) ? p->ldb : p->lda) % v[VECTOR] == 0;
+    return threads * (aligned ? v[VECTOR] : 1) * (double) mmt_type_size(p->type);
+}
+
+/* Lines of memory that a block touches in a step: as many as it reads rows, and more
+ * where neighbours read more than one at once. */
+static double lines(const int *v, const mmt_problem *p)
+{
+    const double line = 128, run = side_by_side(v, p, neighbours(v, p));
+    const int rows = along_k(v, p->trans_a != 0, p->trans_b != 0)
+                         ? v[THREADS_LONG] * v[WORK_LONG]
+                         : v[THREADS_K] * v[WORK_K];
+    return run > line ? rows * run / line : rows;
 }
 
 /* Cycles in which memory hands out the operands. It does so in larger pieces than a short
  * run of neighbours needs. */
 static double in_memory(const int *v, const mmt_problem *p, const struct mmt_caps *caps)
 {
+    enum { WARP = 32 };
     static const double coming = 11; /* bytes in a cycle, of a multiprocessor's share */
-    static const double beside = 16; /* bytes that come with each run, unasked for */
-    return mmt_problem_bytes(p) * (1 + beside / side_by_side(v, p)) /
+    static const double beside = 14; /* bytes that come with each run, unasked for */
+    const int threads = neighbours(v, p);
+    const double run = side_by_side(v, p, threads < WARP ? threads : WARP);
+    return mmt_problem_bytes(p) * (1 + beside / run) /
            (coming * (caps->sms ? caps->sms : 1));
 }
 
-/* What a launch puts on a GPU, its parts of k apart. The figures were fitted to 5200
+/* What a launch puts on a GPU, its parts of k apart. The figures were fitted to 5900
  * times on an H100 (docs/cost-model.md). */
 static struct mmt_split split_of(const int *v, const mmt_problem *p,
                                  const struct mmt_caps *caps)
 {
     /* Cycles in which a step's elements come, and in which a round of staged ones does;
-     * those that a thread takes for a step whatever it does in it. Bytes in a cycle: of
-     * the long operand that come and are multiplied, of the short one that are staged, of
-     * sums that threads along k exchange. */
-    enum { FETCH = 1550, STAGE = 650, AROUND_ON_CPU = 600 };
-    static const double looping = 1.5, coming = 36, multiplied = 250, staged = 12,
-                        exchanged = 32;
+     * those that a thread takes for a step whatever it does in it, and those of a line.
+     * Bytes in a cycle: of the long operand that come and are multiplied, of the short
+     * one that are staged, of sums that threads along k exchange. */
+    enum { FETCH = 970, STAGE = 680, AROUND_ON_CPU = 600 };
+    static const double looping = 0.6, line = 1.3, coming = 52, multiplied = 207,
+                        staged = 9.7, exchanged = 53;
     const double size = (double) mmt_type_size(p->type), all = threads(v);
     const double step_k = v[THREADS_K] * v[WORK_K], bytes = size * piece(v) * all;
     const double at_once = AT_ONCE * all / v[WORK_SHORT];
@@ -261,7 +275,7 @@ static struct mmt_split split_of(const int *v, const mmt_problem *p,
         .resident = mmt_split_resident(threads(v), mmt_type_size(p->type) * pool(v),
                                        registers(v, mmt_type_size(p->type)), caps),
         .step = bytes / coming + bytes * v[WORK_SHORT] / multiplied + looping * all +
-                size * v[WORK_SHORT] * step_k / staged,
+                line * lines(v, p) + size * v[WORK_SHORT] * step_k / staged,
         .latency = FETCH,
         .block = (v[THREADS_K] > 1 ? size * sums(v) * all / exchanged : 0) +
                  (caps->kind == MMT_CPU ? AROUND_ON_CPU : 0),
