@@ -159,7 +159,7 @@ static mmt_status make_operands(struct mmt_session *session, mmt_error *err)
         bytes[i] = (size_t) (extents[i] ? extents[i] : 1) * elements[i]; /* k may be 0 */
         set += round_up(bytes[i], 256);
     }
-    bool taken_over = session->a.memory.handle != NULL;
+    bool taken_over = session->a.memory.handle != 0;
     session->copies = count_copies(session, set);
     mmt_status status = make_sets(session, bytes, err);
     while (status == MMT_ERROR_MEMORY && (taken_over || session->copies > 1)) {
