@@ -84,6 +84,7 @@ struct mmt_launch {
     size_t shared;         /* bytes of dynamic shared memory (CUDA); also what an
                             * OpenCL text declares as local memory */
     struct mmt_box box[3]; /* of A, B and C, where there are maps of them */
+    unsigned cut;          /* of its blocks along x, those that pack an operand's edge */
     int parts;             /* of k, whose sums are in the workspace: MMT_ARG_PARTS */
     int64_t tiles; /* of C, where blocks that stay share them and cut the last of them
                     * along k into equal runs; else 0 */

@@ -19,7 +19,8 @@ enum { MMT_ALONG_M, MMT_ALONG_N, MMT_ALONG_K, MMT_NUM_AXES };
 
 /* The fitted cost of a kernel (docs/cost-model.md), in seconds:
  *   t = exp(bends) * (launches * launch + either(busy, bytes / bandwidth)
- *       + workspace * reduction + a * read_a + b * read_b)
+ *       + root(bytes) * ramp + workspace * reduction + others * beside
+ *       + cut * cut_beside + a * read_a + b * read_b)
  *   busy = the sum over the waves of either(wave + steps * wave_step, blocks of the wave
  *       * (block + work * step + cells * (cell + work * cell_step)
  *       + work * (whole * whole_step + cut * cut_step)))
@@ -28,7 +29,9 @@ enum { MMT_ALONG_M, MMT_ALONG_N, MMT_ALONG_K, MMT_NUM_AXES };
  * `cells` are the elements of C that it computes, on average. either(a, b) is the third
  * root of a^3 + b^3: the larger, but where they are alike. `whole` are the elements of
  * tiles that are computed whole, also where C ends in them, and `cut` those of tiles that
- * C's last column cuts. a and b are the elements of A and B that a core of a CPU reads.
+ * C's last column cuts. `others` are the blocks of the launches beside the one that
+ * multiplies, for a multiprocessor, and `cut` those of them that pack an operand's edge.
+ * a and b are the elements of A and B that a core of a CPU reads.
  * Where the kernel's aligned text cannot serve, a block's step takes `unaligned` more,
  * and a cell takes `unaligned_cell` more. The bends are what the samples still lie beside
  * this law, along each of m, n and k. Where the template counts a problem's cycles
@@ -45,6 +48,8 @@ struct mmt_cost {
     double whole_step, cut_step;
     double read_a, read_b;
     double cycle;
+    double ramp; /* per root of a byte */
+    double beside, cut_beside;
     double bend[MMT_NUM_AXES][MMT_BENDS]; /* natural logarithms, straight in between */
     int resident, depth;                  /* at least 1 where fitted */
     double residual; /* root mean square of ln(model / measured) over the fitted shapes */

@@ -17,10 +17,16 @@ int mmt_cost_element(const struct mmt_config *config, mmt_type type)
                                                                   : type);
 }
 
+/* Whether an instruction takes whole lines of 128 bytes, which a copy engine fills. */
+static bool takes_lines(const struct mmt_config *config)
+{
+    return config->template->macs > 512;
+}
+
 /* DEPTH counts 32 bytes, and 128 where an instruction takes whole lines of them. */
 static int depth_of_lines(const struct mmt_config *config, mmt_type type)
 {
-    const int bytes = config->template->macs > 512 ? 128 : 32;
+    const int bytes = takes_lines(config) ? 128 : 32;
     return mmt_cost_knob(config, "DEPTH") * bytes / mmt_cost_element(config, type);
 }
 
@@ -71,7 +77,9 @@ static int least(int a, size_t b)
     return a == 0 || b < (size_t) a ? (int) b : a;
 }
 
-/* Blocks that fit on a multiprocessor by threads, shared memory and number. */
+/* Blocks that fit on a multiprocessor by threads, shared memory and number. Where blocks
+ * stay, it is their tiles that count, of which the next is under way before one is done:
+ * any number seems to fit. */
 static int fitting(const struct mmt_launch *launch, const struct mmt_caps *caps)
 {
     const size_t threads =
@@ -80,6 +88,8 @@ static int fitting(const struct mmt_launch *launch, const struct mmt_caps *caps)
 
     if (caps->kind == MMT_CPU)
         return 1;
+    if (launch->stays)
+        return 0;
     if (caps->blocks_per_sm)
         fit = least(fit, caps->blocks_per_sm);
     if (caps->threads_per_sm)
@@ -102,6 +112,20 @@ static double rounded(int64_t size, int step)
 static double octaves(int64_t size)
 {
     return size > 1 ? log2((double) size) : 0;
+}
+
+/* Blocks of the launches that do not multiply, for each multiprocessor. */
+static void add_others(const struct mmt_launches *launches,
+                       const struct mmt_launch *multiplying, unsigned sms,
+                       struct mmt_load *load)
+{
+    for (int i = 0; i < launches->count; i++) {
+        const struct mmt_launch *launch = &launches->launch[i];
+        if (launch == multiplying)
+            continue;
+        load->others += blocks_of(launch) / sms;
+        load->others_cut += (double) launch->cut * launch->grid[2] / sms;
+    }
 }
 
 static void add_tiles(const mmt_problem *problem, const struct mmt_launches *launches,
@@ -129,11 +153,11 @@ static double share_tiles(double tiles, double blocks, struct mmt_load *load)
 }
 
 /* What a step takes on average, of one that k fills: of what it lacks, half is saved. The
- * threads that have no element of k wait for the others. */
-static double filling(int64_t k, int depth)
+ * threads that have no element of k wait for the others. Lines are multiplied whole. */
+static double filling(const struct mmt_config *config, int64_t k, int depth)
 {
     const double steps = (double) k / depth;
-    return (1 + steps / ceil(steps)) / 2;
+    return takes_lines(config) ? 1 : (1 + steps / ceil(steps)) / 2;
 }
 
 /* Times that a step is deeper than its kernel's cost knows, as that is left to the
@@ -180,11 +204,15 @@ static struct mmt_load load_of(const struct mmt_config *config,
     if (config->template->cycles)
         load.cycles = config->template->cycles(config->values, problem, caps);
     load.apart = load.unaligned || breaks_sectors(config, problem, &alignment);
+    if (caps->kind == MMT_GPU)
+        load.root = sqrt(load.bytes);
+    const unsigned sms = caps->sms ? caps->sms : 1;
+    add_others(&launches, launch, sms, &load);
     double all = blocks_of(launch);
     if (launch->tiles)
         all = share_tiles((double) launch->tiles, all, &load);
-    load.work = load.steps * filling(problem->k, depth);
-    load.blocks = ceil(all / (caps->sms ? caps->sms : 1));
+    load.work = load.steps * filling(config, problem->k, depth);
+    load.blocks = ceil(all / sms);
     const double share = (double) problem->batch * load.blocks / all;
     load.cells = (double) problem->m * (double) problem->n * share;
     if (caps->kind == MMT_CPU) {
@@ -245,7 +273,9 @@ static double by_law(const struct mmt_cost *cost, const struct mmt_load *load)
     double traffic = cost->bandwidth > 0 ? load->bytes / cost->bandwidth : 0;
 
     return load->launches * cost->launch + mmt_cost_bound(busy, traffic) +
-           load->workspace * cost->reduction + load->a * cost->read_a +
+           load->root * cost->ramp + load->workspace * cost->reduction +
+           load->others * cost->beside +
+           load->others_cut * cost->cut_beside + load->a * cost->read_a +
            load->b * cost->read_b;
 }
 

@@ -16,7 +16,10 @@ struct mmt_load {
     double steps;     /* of each of these blocks along k, whatever tiles they belong to */
     double work;      /* the same, but less where k does not fill them */
     double bytes;     /* least traffic to memory */
+    double root;      /* of these, on a GPU; else 0 */
     double workspace; /* bytes; where blocks share tiles, what is added up for one tile */
+    double others;    /* blocks of the launches beside it, for a multiprocessor */
+    double others_cut; /* of these, blocks that pack an operand's edge */
     double a, b;      /* on a CPU, elements of A and of B for one core; else 0 */
     double cycles;    /* where the template counts them: then they are all that counts;
                        * else 0 */

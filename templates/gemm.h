@@ -187,6 +187,12 @@ static inline int64_t mmt_gemm_pack_blocks(const mmt_problem *p, bool is_b)
            mmt_gemm_pieces(p->k ? p->k : 1, MMT_GEMM_PACK_BLOCK);
 }
 
+/* Those of them that pack whole blocks of an operand. */
+static inline int64_t mmt_gemm_pack_whole(const mmt_problem *p, bool is_b)
+{
+    return (is_b ? p->n : p->m) / MMT_GEMM_PACK_BLOCK * (p->k / MMT_GEMM_PACK_BLOCK);
+}
+
 /* Makes room for a copy of A, or B, behind what is in the workspace. Returns where it
  * begins, in bytes. */
 static inline size_t mmt_gemm_pack_room(const mmt_problem *p, bool is_b,
@@ -223,6 +229,8 @@ static inline void mmt_gemm_pack(const mmt_problem *p, bool a, bool b,
     };
     const int64_t blocks = (a ? mmt_gemm_pack_blocks(p, false) : 0) +
                            (b ? mmt_gemm_pack_blocks(p, true) : 0);
+    const int64_t whole = (a ? mmt_gemm_pack_whole(p, false) : 0) +
+                          (b ? mmt_gemm_pack_whole(p, true) : 0);
 
     if (!a && !b)
         return;
@@ -241,6 +249,7 @@ static inline void mmt_gemm_pack(const mmt_problem *p, bool a, bool b,
         .block = { MMT_GEMM_PACK_THREADS, 1, 1 },
         .workspace_at = at[!a],
         .second_at = at[1],
+        .cut = (unsigned) (blocks - whole),
         .waits = true,
     };
 }

@@ -245,12 +245,20 @@ static double lines(const int *v, const mmt_problem *p)
 static double in_memory(const int *v, const mmt_problem *p, const struct mmt_caps *caps)
 {
     enum { WARP = 32 };
-    static const double coming = 11; /* bytes in a cycle, of a multiprocessor's share */
-    static const double beside = 14; /* bytes that come with each run, unasked for */
+    static const double coming = 13; /* bytes in a cycle, of a multiprocessor's share */
+    static const double beside = 11; /* bytes that come with each run, unasked for */
     const int threads = neighbours(v, p);
     const double run = side_by_side(v, p, threads < WARP ? threads : WARP);
     return mmt_problem_bytes(p) * (1 + beside / run) /
            (coming * (caps->sms ? caps->sms : 1));
+}
+
+/* What a step takes, of one that k fills: of what k lacks, some is saved. */
+static double filling(int64_t k, double step)
+{
+    static const double saved = 0.28;
+    const double steps = (double) k / step;
+    return k > 0 ? 1 - saved * (1 - steps / ceil(steps)) : 1;
 }
 
 /* What a launch puts on a GPU, its parts of k apart. The figures were fitted to 5900
@@ -259,29 +267,32 @@ static struct mmt_split split_of(const int *v, const mmt_problem *p,
                                  const struct mmt_caps *caps)
 {
     /* Cycles in which a step's elements come, and in which a round of staged ones does;
-     * those that a thread takes for a step whatever it does in it, and those of a line.
-     * Bytes in a cycle: of the long operand that come and are multiplied, of the short
-     * one that are staged, of sums that threads along k exchange. */
-    enum { FETCH = 970, STAGE = 680, AROUND_ON_CPU = 600 };
-    static const double looping = 0.6, line = 1.3, coming = 52, multiplied = 207,
-                        staged = 9.7, exchanged = 53;
+     * those of a thread's multiply-add, and of a line. Bytes in a cycle: of the long
+     * operand that come and are multiplied, of the short one that are staged, of sums
+     * that threads along k exchange. */
+    enum { FETCH = 900, STAGE = 480, AROUND_ON_CPU = 600 };
+    static const double one_by_one = 2.6, line = 0.9, coming = 45, multiplied = 286,
+                        staged = 8.9, exchanged = 55;
     const double size = (double) mmt_type_size(p->type), all = threads(v);
     const double step_k = v[THREADS_K] * v[WORK_K], bytes = size * piece(v) * all;
     const double at_once = AT_ONCE * all / v[WORK_SHORT];
+    const double memory = in_memory(v, p, caps);
 
     return (struct mmt_split){
         .tiles = (double) tiles(v, p) * (double) p->batch,
         .steps = (double) mmt_gemm_pieces(p->k, v[THREADS_K] * v[WORK_K]),
         .resident = mmt_split_resident(threads(v), mmt_type_size(p->type) * pool(v),
                                        registers(v, mmt_type_size(p->type)), caps),
-        .step = bytes / coming + bytes * v[WORK_SHORT] / multiplied + looping * all +
-                line * lines(v, p) + size * v[WORK_SHORT] * step_k / staged,
-        .latency = FETCH,
+        .step = filling(p->k, step_k) *
+                (bytes / coming + bytes * v[WORK_SHORT] / multiplied +
+                 line * lines(v, p) + size * v[WORK_SHORT] * step_k / staged),
+        .latency = FETCH + one_by_one * piece(v) * v[WORK_SHORT],
         .block = (v[THREADS_K] > 1 ? size * sums(v) * all / exchanged : 0) +
                  (caps->kind == MMT_CPU ? AROUND_ON_CPU : 0),
         .round = (at_once < v[TILE_K] ? at_once : v[TILE_K]) / step_k,
         .staging = STAGE,
-        .memory = in_memory(v, p, caps),
+        .memory = memory,
+        .ramp = 31 * sqrt(memory),
         .adding = MMT_SPLIT_ADDING,
         .sums = mmt_gemm_partial_sums(p) * size,
         .most = MMT_GEMM_MOST_PARTIAL / mmt_gemm_partial_sums(p),
@@ -337,11 +348,12 @@ struct shape {
     int along, k;
 };
 
-enum { NUM_SHAPES = 6 };
+enum { NUM_SHAPES = 8 };
 
 static const struct shape on_cpu = { 4, 1 },
-                          on_gpu[NUM_SHAPES] = { { 8, 16 }, { 16, 8 }, { 16, 4 },
-                                                 { 4, 32 }, { 4, 64 }, { 1, 256 } };
+                          on_gpu[NUM_SHAPES] = { { 8, 16 }, { 32, 4 },  { 32, 2 },
+                                                 { 4, 32 }, { 4, 64 },  { 2, 128 },
+                                                 { 32, 16 }, { 16, 32 } };
 
 static void use(int *v, const int *given, const struct shape *shape)
 {
@@ -350,10 +362,14 @@ static void use(int *v, const int *given, const struct shape *shape)
     v[THREADS_K] = given[THREADS_K] ? given[THREADS_K] : shape->k;
 }
 
-/* The parts of k, where they are left; returns what they take. */
-static double find_parts(int *v, const mmt_problem *p, const struct mmt_caps *caps)
+/* The parts of k, where they are left; returns what they take, or INFINITY where that is
+ * more than `least` however k is cut. */
+static double find_parts(int *v, const mmt_problem *p, const struct mmt_caps *caps,
+                         double least)
 {
     const struct mmt_split split = split_of(v, p, caps);
+    if (mmt_split_least(&split, caps) > least)
+        return INFINITY;
     if (!v[SPLIT_K])
         v[SPLIT_K] = mmt_split_parts(&split, &knobs[SPLIT_K], caps);
     return caps->sms ? mmt_split_cycles(&split, v[SPLIT_K], caps) : 0;
@@ -372,7 +388,7 @@ static void find_threads(int *v, const mmt_problem *p, const struct mmt_caps *ca
         use(next, given, &on_gpu[i]);
         if (fill(next, p, caps))
             continue;
-        const double takes = find_parts(next, p, caps);
+        const double takes = find_parts(next, p, caps, least);
         if (takes < least) {
             least = takes;
             memcpy(v, next, sizeof next);
@@ -387,7 +403,7 @@ static void settle(int *v, const mmt_problem *p, const struct mmt_caps *caps)
     else if (!v[WORK_SHORT] || !v[TILE_K])
         fill(v, p, caps);
     if (!v[SPLIT_K])
-        find_parts(v, p, caps);
+        find_parts(v, p, caps, INFINITY);
 }
 
 static double cycles(const int *v, const mmt_problem *p, const struct mmt_caps *caps)

@@ -75,7 +75,8 @@ static double cycles(const struct mmt_split *split, int parts, double sms)
     const double full = pieces(blocks, split->resident) - 1;
     const double last = wave(&run, blocks - full * split->resident);
 
-    return bound(full > 0 ? full * wave(&run, split->resident) + last : last,
+    return split->ramp +
+           bound(full > 0 ? full * wave(&run, split->resident) + last : last,
                  split->memory);
 }
 
@@ -85,7 +86,7 @@ static struct mmt_split for_cores(struct mmt_split split)
     split.resident = 1;
     split.step *= core;
     split.block *= core;
-    split.latency = split.staging = split.memory = 0;
+    split.latency = split.staging = split.memory = split.ramp = 0;
     split.adding = adding_on_cpu;
     return split;
 }
@@ -132,6 +133,13 @@ int mmt_split_parts(const struct mmt_split *split, const struct mmt_knob *knob,
         return find_parts(&cores, knob, added_on_cpu, caps->sms);
     }
     return find_parts(split, knob, added_on_gpu, caps->sms);
+}
+
+double mmt_split_least(const struct mmt_split *split, const struct mmt_caps *caps)
+{
+    const double busy =
+        split->tiles * split->steps * split->step / (caps->sms ? caps->sms : 1);
+    return split->ramp + (busy > split->memory ? busy : split->memory);
 }
 
 double mmt_split_cycles(const struct mmt_split *split, int parts,

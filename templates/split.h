@@ -21,6 +21,7 @@ struct mmt_split {
                      * waits for that, or what it waits is part of a step's latency */
     double staging; /* cycles that such a round takes a block */
     double memory;  /* cycles that memory takes to hand out the operands */
+    double ramp;    /* cycles that this takes longer, whatever else is done meanwhile */
     double adding;  /* cycles of a further launch that adds parts up, and of its way to
                      * the first one's sums; on a CPU that is known here */
     double sums;    /* bytes that all blocks of a part leave in the workspace */
@@ -36,6 +37,9 @@ int mmt_split_resident(int threads, size_t shared, unsigned registers,
  * launch. Something must be known of the device: caps->sms. */
 double mmt_split_cycles(const struct mmt_split *split, int parts,
                         const struct mmt_caps *caps);
+
+/* What it takes at least, into whatever parts k is cut. */
+double mmt_split_least(const struct mmt_split *split, const struct mmt_caps *caps);
 
 /* The knob's value that should take least: counted in some hundred nanoseconds at most,
  * and in ten where C alone fills the device. 1 where nothing is known of it. */

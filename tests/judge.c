@@ -65,6 +65,8 @@ static struct mmt_caps h200(void)
         .sms = 132,
         .warp = 32,
         .sm = 90,
+        .architecture = "sm_90a",
+        .backend = "cuda",
         .cache = 50 << 20,
     };
 }

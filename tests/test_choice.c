@@ -43,7 +43,7 @@ static int count_met(double behind, double behind_large, int *large)
  * the first shapes; one that is for none is left. */
 static void test_hopeless(void)
 {
-    enum { LARGE = 7 };
+    enum { LARGE = 11 };
     int large;
     CHECK_EQ_INT(count_met(1.4, 1.4, &large), MMT_MOST_CALIBRATION_SHAPES);
     CHECK_EQ_INT(large, LARGE);

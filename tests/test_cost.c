@@ -187,6 +187,28 @@ static void test_runs(void)
     CHECK(load.workspace == 3. * 64 * 128 * 4);
 }
 
+static const char *packed =
+    "wgmma SWAP=0 PACK_A=1 PACK_B=1 TILE_M=128 TILE_N=64 DEPTH=1 STAGES=3 CONSUMERS=2 "
+    "SCHEDULE=cooperative CLUSTER=1x1 CLUSTER_K=1 SPLIT_K=1 DEAL=rounds WALK=rows GROUP=8 "
+    "IN_FLIGHT=0 PROMOTE=1 STORE_SLOTS=0 L2_PROMOTION=128 TURN=0 STORE_LATE=0";
+
+/* 64 by 64 elements of A or B are packed by a block each, less where they end. Lines of
+ * 64 along k are multiplied whole; and as blocks stay, nothing bounds how many of their
+ * tiles are under way. */
+static void test_packed(void)
+{
+    struct mmt_caps caps = made_up_gpu();
+    struct mmt_config config = made_up_config(packed);
+    mmt_problem whole = made_up_shape(128, 64 * 11, 64 * 4),
+                cut = made_up_shape(128, 64 * 11, 64 * 4 - 60);
+    struct mmt_load load = mmt_cost_load(&config, &whole, &caps, 64);
+    CHECK(load.launches == 2 && load.others == (2 + 11) * 4. / 132);
+    CHECK(load.others_cut == 0 && load.work == 4 && load.fit == 0);
+    load = mmt_cost_load(&config, &cut, &caps, 64);
+    CHECK(load.others == (2 + 11) * 4. / 132 && load.others_cut == (2 + 11) / 132.);
+    CHECK(load.work == 4);
+}
+
 /* A block's threads take 32 times 16 of k at once, however much they stage. */
 static void test_skinny(void)
 {
@@ -461,6 +483,7 @@ int main(void)
     test_outliers();
     test_too_few();
     test_runs();
+    test_packed();
     test_skinny();
     test_parts("simt", 64, 64, 100000);
     test_parts("simt TILE_M=64 TILE_N=64", 100, 300, 2000);

@@ -113,6 +113,9 @@ static struct mmt_kept a_kept(const struct mmt_template *template, bool fitted)
                                        .cut_step = 5e-11,
                                        .read_a = 3e-10,
                                        .read_b = 7e-10,
+                                       .ramp = 8e-10,
+                                       .beside = 9e-9,
+                                       .cut_beside = 2e-9,
                                        .cycle = 6e-10,
                                        .bend = { { -0.25, 0, 0.125 }, { 0 }, { 1.5 } },
                                        .resident = 3,
@@ -180,7 +183,8 @@ static void same_cost(const struct mmt_cost *a, const struct mmt_cost *b)
     CHECK(close_to(a->unaligned_cell, b->unaligned_cell));
     CHECK(close_to(a->whole_step, b->whole_step) && close_to(a->cut_step, b->cut_step));
     CHECK(close_to(a->read_a, b->read_a) && close_to(a->read_b, b->read_b));
-    CHECK(close_to(a->cycle, b->cycle));
+    CHECK(close_to(a->ramp, b->ramp) && close_to(a->cycle, b->cycle));
+    CHECK(close_to(a->beside, b->beside) && close_to(a->cut_beside, b->cut_beside));
     CHECK(!memcmp(a->bend, b->bend, sizeof a->bend));
     CHECK(a->resident == b->resident && a->depth == b->depth);
     CHECK(close_to(a->residual, b->residual));

@@ -9,8 +9,8 @@ enum {
     MMT_MOST_PICKS = 96,
     MMT_MOST_SPECIALISTS = 4,    /* besides them */
     MMT_MOST_RARELY_SERVED = 72, /* and besides these */
-    MMT_MOST_CALIBRATION_SHAPES = 200,
-    MMT_MOST_FORMS = 32,
+    MMT_MOST_CALIBRATION_SHAPES = 300,
+    MMT_MOST_FORMS = 48,
     MMT_MOST_STRANGE = 480, /* forms that are compiled for one calibration */
 };
 

@@ -11,7 +11,10 @@
 enum {
     LAUNCH,
     TRAFFIC,
+    RAMP,
     REDUCTION,
+    BESIDE,
+    CUT_BESIDE,
     WAVE,
     WAVE_STEP,
     BLOCK,
@@ -100,7 +103,10 @@ static void terms(const struct mmt_load *load, const struct growth *growth,
         return;
     }
     x[LAUNCH] = load->launches;
+    x[RAMP] = load->root;
     x[REDUCTION] = load->workspace;
+    x[BESIDE] = load->others;
+    x[CUT_BESIDE] = load->others_cut;
     x[TRAFFIC] = growth->traffic * load->bytes;
     x[WAVE] = growth->wave;
     x[WAVE_STEP] = growth->wave * load->steps;
@@ -143,9 +149,13 @@ static double penalty(double error)
     return size < straight ? size * size : straight * (2 * size - straight);
 }
 
-/* A kernel whose samples leave its speed open is taken to be as fast, when it is busy, as
- * it was at its fastest; as one sample of this weight says it. */
-static const double prior_weight = 0.02;
+/* What is taken to be so where the samples leave it open: that the fastest of them is all
+ * steps, and that there is no ramp. Rows of the solver, each as so many samples say it. */
+struct prior {
+    double fastest[MMT_NNLS_MAX], ramp[MMT_NNLS_MAX];
+};
+
+static const double fastest_weight = 0.02, ramp_weight = 20;
 
 /* Steps of blocks, or of the elements of tiles: where a kernel computes whole tiles, the
  * shortest step is that of a block of few, which is no sign of speed. */
@@ -156,7 +166,7 @@ static double work_of(const struct mmt_load *load)
 
 /* That the fastest sample's time is all steps: with the unknowns these come to 1. Tiles
  * are part of a step; without them here, `step` would have to take their place. */
-static void prior_terms(const struct points *points, double x[MMT_NNLS_MAX])
+static void fastest_terms(const struct points *points, double x[MMT_NNLS_MAX])
 {
     const struct mmt_fit_point *fastest = points->data;
     for (int i = 1; i < points->count; i++) {
@@ -172,23 +182,31 @@ static void prior_terms(const struct points *points, double x[MMT_NNLS_MAX])
     x[CUT_STEP] = steps * fastest->load.cut;
 }
 
+/* With the unknowns this comes to the share that the ramp has of a sample's time. */
+static void ramp_terms(const struct points *points, double x[MMT_NNLS_MAX])
+{
+    memset(x, 0, MMT_NNLS_MAX * sizeof *x);
+    for (int i = 0; i < points->count; i++)
+        x[RAMP] += points->data[i].load.root / points->data[i].seconds / points->count;
+}
+
 static double loss_of(const struct fit *fit, const struct points *points,
-                      const double prior[MMT_NNLS_MAX])
+                      const struct prior *prior)
 {
     double x[MMT_NNLS_MAX], sum = 0;
     for (int i = 0; i < points->count; i++)
         sum +=
             points->data[i].weight *
             penalty(log(model(fit, &points->data[i].load, x) / points->data[i].seconds));
-    double away = dot(prior, fit->p) - 1;
-    return sum + prior_weight * away * away;
+    double away = dot(prior->fastest, fit->p) - 1, ramp = dot(prior->ramp, fit->p);
+    return sum + fastest_weight * away * away + ramp_weight * ramp * ramp;
 }
 
-static void solve(struct mmt_nnls *sums, const double prior[MMT_NNLS_MAX],
-                  double p[NUM_TERMS])
+static void solve(struct mmt_nnls *sums, const struct prior *prior, double p[NUM_TERMS])
 {
     double solution[MMT_NNLS_MAX];
-    mmt_nnls_add(sums, prior, 1, prior_weight);
+    mmt_nnls_add(sums, prior->fastest, 1, fastest_weight);
+    mmt_nnls_add(sums, prior->ramp, 0, ramp_weight);
     mmt_nnls_solve(sums, solution);
     memcpy(p, solution, NUM_TERMS * sizeof *p);
 }
@@ -196,7 +214,7 @@ static void solve(struct mmt_nnls *sums, const double prior[MMT_NNLS_MAX],
 /* A first guess, as if nothing overlapped: the least relative errors of the samples that
  * a bound on traffic of `per_byte` seconds leaves to computing. */
 static void guess(struct fit *fit, const struct points *points,
-                  const double prior[MMT_NNLS_MAX], double per_byte)
+                  const struct prior *prior, double per_byte)
 {
     struct mmt_nnls sums = { 0 };
     double x[MMT_NNLS_MAX];
@@ -220,7 +238,7 @@ static void guess(struct fit *fit, const struct points *points,
 /* The logarithm of the error, made linear about the present fit: Gauss and Newton's step.
  */
 static void improve(const struct fit *from, const struct points *points,
-                    const double prior[MMT_NNLS_MAX], double p[NUM_TERMS])
+                    const struct prior *prior, double p[NUM_TERMS])
 {
     struct mmt_nnls sums = { 0 };
     double x[MMT_NNLS_MAX];
@@ -243,7 +261,7 @@ static void improve(const struct fit *from, const struct points *points,
 
 /* A whole step, or the largest half, quarter, … of it that lowers the loss. */
 static bool go(struct fit *fit, const double to[NUM_TERMS], const struct points *points,
-               const double prior[MMT_NNLS_MAX])
+               const struct prior *prior)
 {
     for (double part = 1; part > 1e-3; part /= 2) {
         struct fit next = *fit;
@@ -262,14 +280,16 @@ static bool go(struct fit *fit, const double to[NUM_TERMS], const struct points 
 static struct fit fit_from(const struct points *points, int resident, double per_byte)
 {
     struct fit fit = { .resident = resident };
-    double to[NUM_TERMS], prior[MMT_NNLS_MAX];
+    double to[NUM_TERMS];
+    struct prior prior;
 
-    prior_terms(points, prior);
-    guess(&fit, points, prior, per_byte);
-    fit.loss = loss_of(&fit, points, prior);
+    fastest_terms(points, prior.fastest);
+    ramp_terms(points, prior.ramp);
+    guess(&fit, points, &prior, per_byte);
+    fit.loss = loss_of(&fit, points, &prior);
     for (int i = 0; i < MOST_STEPS; i++) {
-        improve(&fit, points, prior, to);
-        if (!go(&fit, to, points, prior))
+        improve(&fit, points, &prior, to);
+        if (!go(&fit, to, points, &prior))
             break;
     }
     return fit;
@@ -314,7 +334,10 @@ static struct mmt_cost cost_of(const struct fit *fit, int depth)
         .block = p[BLOCK],
         .step = p[STEP],
         .bandwidth = p[TRAFFIC] > 0 ? 1 / p[TRAFFIC] : 0,
+        .ramp = p[RAMP],
         .reduction = p[REDUCTION],
+        .beside = p[BESIDE],
+        .cut_beside = p[CUT_BESIDE],
         .wave = p[WAVE],
         .wave_step = p[WAVE_STEP],
         .cell = p[CELL],

@@ -38,7 +38,7 @@ mmt_status mmt_fit_kept(struct mmt_profile *profile, const struct mmt_fit_sample
  * can be fitted: `count` problems of the kind's type and transposes, spread evenly over
  * the logarithms of m, n and k from 1 to 8192, every third skewed, half of them in
  * multiples of 16 (below it of 4, below that of 1), each of at most that many operations
- * (at least 1e6). The first 24 are a good set, and so are the first 200. */
+ * (at least 1e6). The first 24 are a good set, and so are the first 300. */
 void mmt_fit_shapes(const mmt_problem *kind, double most_flops, mmt_problem *out,
                     int count);
 

@@ -2,7 +2,7 @@
 #ifndef MMT_TUNER_NNLS_H
 #define MMT_TUNER_NNLS_H
 
-enum { MMT_NNLS_MAX = 16 };
+enum { MMT_NNLS_MAX = 20 };
 
 /* The sums that a least-squares problem comes down to: of x x' and of x y over its rows.
  * Starts as {0}. */
