@@ -245,8 +245,8 @@ static double lines(const int *v, const mmt_problem *p)
 static double in_memory(const int *v, const mmt_problem *p, const struct mmt_caps *caps)
 {
     enum { WARP = 32 };
-    static const double coming = 13; /* bytes in a cycle, of a multiprocessor's share */
-    static const double beside = 11; /* bytes that come with each run, unasked for */
+    static const double coming = 13.2; /* bytes in a cycle, of a multiprocessor's share */
+    static const double beside = 11.4; /* bytes that come with each run, unasked for */
     const int threads = neighbours(v, p);
     const double run = side_by_side(v, p, threads < WARP ? threads : WARP);
     return mmt_problem_bytes(p) * (1 + beside / run) /
@@ -256,7 +256,7 @@ static double in_memory(const int *v, const mmt_problem *p, const struct mmt_cap
 /* What a step takes, of one that k fills: of what k lacks, some is saved. */
 static double filling(int64_t k, double step)
 {
-    static const double saved = 0.28;
+    static const double saved = 0.26;
     const double steps = (double) k / step;
     return k > 0 ? 1 - saved * (1 - steps / ceil(steps)) : 1;
 }
@@ -267,12 +267,13 @@ static struct mmt_split split_of(const int *v, const mmt_problem *p,
                                  const struct mmt_caps *caps)
 {
     /* Cycles in which a step's elements come, and in which a round of staged ones does;
-     * those of a thread's multiply-add, and of a line. Bytes in a cycle: of the long
+     * those for each thread of the block, those of a thread's multiply-add, and of a
+     * line. Bytes in a cycle: of the long
      * operand that come and are multiplied, of the short one that are staged, of sums
      * that threads along k exchange. */
-    enum { FETCH = 900, STAGE = 480, AROUND_ON_CPU = 600 };
-    static const double one_by_one = 2.6, line = 0.9, coming = 45, multiplied = 286,
-                        staged = 8.9, exchanged = 55;
+    enum { FETCH = 610, STAGE = 620, AROUND_ON_CPU = 600 };
+    static const double one_by_one = 3, thread = 1.06, line = 0.9, coming = 45.7,
+                        multiplied = 287, staged = 9.6, exchanged = 38;
     const double size = (double) mmt_type_size(p->type), all = threads(v);
     const double step_k = v[THREADS_K] * v[WORK_K], bytes = size * piece(v) * all;
     const double at_once = AT_ONCE * all / v[WORK_SHORT];
@@ -286,13 +287,13 @@ static struct mmt_split split_of(const int *v, const mmt_problem *p,
         .step = filling(p->k, step_k) *
                 (bytes / coming + bytes * v[WORK_SHORT] / multiplied +
                  line * lines(v, p) + size * v[WORK_SHORT] * step_k / staged),
-        .latency = FETCH + one_by_one * piece(v) * v[WORK_SHORT],
+        .latency = FETCH + thread * all + one_by_one * piece(v) * v[WORK_SHORT],
         .block = (v[THREADS_K] > 1 ? size * sums(v) * all / exchanged : 0) +
                  (caps->kind == MMT_CPU ? AROUND_ON_CPU : 0),
         .round = (at_once < v[TILE_K] ? at_once : v[TILE_K]) / step_k,
         .staging = STAGE,
         .memory = memory,
-        .ramp = 31 * sqrt(memory),
+        .ramp = 36 * sqrt(memory),
         .adding = MMT_SPLIT_ADDING,
         .sums = mmt_gemm_partial_sums(p) * size,
         .most = MMT_GEMM_MOST_PARTIAL / mmt_gemm_partial_sums(p),
@@ -351,9 +352,9 @@ struct shape {
 enum { NUM_SHAPES = 8 };
 
 static const struct shape on_cpu = { 4, 1 },
-                          on_gpu[NUM_SHAPES] = { { 8, 16 }, { 32, 4 },  { 32, 2 },
-                                                 { 4, 32 }, { 4, 64 },  { 2, 128 },
-                                                 { 32, 16 }, { 16, 32 } };
+                          on_gpu[NUM_SHAPES] = { { 8, 16 }, { 32, 4 }, { 32, 2 },
+                                                 { 4, 32 }, { 4, 64 }, { 1, 256 },
+                                                 { 32, 8 }, { 16, 32 } };
 
 static void use(int *v, const int *given, const struct shape *shape)
 {
