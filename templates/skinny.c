@@ -60,7 +60,7 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
 static const int seeds[][MMT_MAX_KNOBS] = {
     /* work short, long, k, threads long, k, vector, tile, parts, blocks. The first two are for
      * a CPU. Three leave all but the work of a thread to the problem: by the counted cycles
-     * one of them alone is within 6 % of the best of all, all three within 2 %. Of the others,
+     * the best of them is within 1 % of the best of all on average. Of the others,
      * timed on an H100 in f32, one is within 2 % of the best of 70 on average. */
     SEED(1, 8,  4,  4,   1, 4, 1024, 0, 1), SEED(1, 8,  4,  4,   1, 2, 1024, 0, 1),
     SEED(0, 2, 16,  0,   0, 2,    0, 0, 1), SEED(0, 4, 16,  0,   0, 4,    0, 0, 1),
@@ -261,16 +261,16 @@ static double filling(int64_t k, double step)
     return k > 0 ? 1 - saved * (1 - steps / ceil(steps)) : 1;
 }
 
-/* What a launch puts on a GPU, its parts of k apart. The figures were fitted to 5900
- * times on an H100 (docs/cost-model.md). */
+/* What a launch puts on a GPU, its parts of k apart. The figures were fitted to 17000
+ * times on H100s (docs/cost-model.md). */
 static struct mmt_split split_of(const int *v, const mmt_problem *p,
                                  const struct mmt_caps *caps)
 {
     /* Cycles in which a step's elements come, and in which a round of staged ones does;
-     * those for each thread of the block, those of a thread's multiply-add, and of a
-     * line. Bytes in a cycle: of the long
-     * operand that come and are multiplied, of the short one that are staged, of sums
-     * that threads along k exchange. */
+     * by which a step comes later for each thread of the block; those of a thread's
+     * multiply-add, and of a line. Bytes in a cycle: of the long operand that come and
+     * are multiplied, of the short one that are staged, of sums that threads along k
+     * exchange. */
     enum { FETCH = 610, STAGE = 620, AROUND_ON_CPU = 600 };
     static const double one_by_one = 3, thread = 1.06, line = 0.9, coming = 45.7,
                         multiplied = 287, staged = 9.6, exchanged = 38;
