@@ -274,9 +274,8 @@ static double by_law(const struct mmt_cost *cost, const struct mmt_load *load)
 
     return load->launches * cost->launch + mmt_cost_bound(busy, traffic) +
            load->root * cost->ramp + load->workspace * cost->reduction +
-           load->others * cost->beside +
-           load->others_cut * cost->cut_beside + load->a * cost->read_a +
-           load->b * cost->read_b;
+           load->others * cost->beside + load->others_cut * cost->cut_beside +
+           load->a * cost->read_a + load->b * cost->read_b;
 }
 
 double mmt_cost_seconds(const struct mmt_cost *cost, const struct mmt_load *load)

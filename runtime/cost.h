@@ -20,9 +20,9 @@ struct mmt_load {
     double workspace; /* bytes; where blocks share tiles, what is added up for one tile */
     double others;    /* blocks of the launches beside it, for a multiprocessor */
     double others_cut; /* of these, blocks that pack an operand's edge */
-    double a, b;      /* on a CPU, elements of A and of B for one core; else 0 */
-    double cycles;    /* where the template counts them: then they are all that counts;
-                       * else 0 */
+    double a, b;       /* on a CPU, elements of A and of B for one core; else 0 */
+    double cycles;     /* where the template counts them: then they are all that counts;
+                        * else 0 */
     double octaves[MMT_NUM_AXES]; /* of m, n and k: their logarithms to base 2 */
     bool unaligned;               /* the aligned text, where there is one, cannot serve */
     bool apart; /* so it is, or rows of C begin within a piece of memory */

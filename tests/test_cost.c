@@ -189,7 +189,8 @@ static void test_runs(void)
 
 static const char *packed =
     "wgmma SWAP=0 PACK_A=1 PACK_B=1 TILE_M=128 TILE_N=64 DEPTH=1 STAGES=3 CONSUMERS=2 "
-    "SCHEDULE=cooperative CLUSTER=1x1 CLUSTER_K=1 SPLIT_K=1 DEAL=rounds WALK=rows GROUP=8 "
+    "SCHEDULE=cooperative CLUSTER=1x1 CLUSTER_K=1 SPLIT_K=1 DEAL=rounds WALK=rows "
+    "GROUP=8 "
     "IN_FLIGHT=0 PROMOTE=1 STORE_SLOTS=0 L2_PROMOTION=128 TURN=0 STORE_LATE=0";
 
 /* 64 by 64 elements of A or B are packed by a block each, less where they end. Lines of

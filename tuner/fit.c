@@ -150,7 +150,8 @@ static double penalty(double error)
 }
 
 /* What is taken to be so where the samples leave it open: that the fastest of them is all
- * steps, and that there is no ramp. Rows of the solver, each as so many samples say it. */
+ * steps, and that there is no ramp. Rows of the solver, each as so many samples say it.
+ */
 struct prior {
     double fastest[MMT_NNLS_MAX], ramp[MMT_NNLS_MAX];
 };
@@ -213,8 +214,8 @@ static void solve(struct mmt_nnls *sums, const struct prior *prior, double p[NUM
 
 /* A first guess, as if nothing overlapped: the least relative errors of the samples that
  * a bound on traffic of `per_byte` seconds leaves to computing. */
-static void guess(struct fit *fit, const struct points *points,
-                  const struct prior *prior, double per_byte)
+static void guess(struct fit *fit, const struct points *points, const struct prior *prior,
+                  double per_byte)
 {
     struct mmt_nnls sums = { 0 };
     double x[MMT_NNLS_MAX];
