@@ -229,8 +229,8 @@ static inline void mmt_gemm_pack(const mmt_problem *p, bool a, bool b,
     };
     const int64_t blocks = (a ? mmt_gemm_pack_blocks(p, false) : 0) +
                            (b ? mmt_gemm_pack_blocks(p, true) : 0);
-    const int64_t whole = (a ? mmt_gemm_pack_whole(p, false) : 0) +
-                          (b ? mmt_gemm_pack_whole(p, true) : 0);
+    const int64_t whole =
+        (a ? mmt_gemm_pack_whole(p, false) : 0) + (b ? mmt_gemm_pack_whole(p, true) : 0);
 
     if (!a && !b)
         return;
