@@ -159,6 +159,55 @@ static void test_damaged(void)
     mmt_text_finish(&text);
 }
 
+/* How many results there are for a card of so many multiprocessors. */
+static size_t count_on(unsigned sms, struct mmt_text *notes)
+{
+    struct mmt_caps gpu = caps;
+    mmt_error err;
+    size_t count = 0;
+    gpu.dialect = MMT_CUDA_CXX;
+    gpu.kind = MMT_GPU;
+    gpu.max_threads = 1024;
+    gpu.shared = gpu.shared_per_sm = 98304;
+    gpu.registers = gpu.registers_per_sm = 65536;
+    gpu.threads_per_sm = 2048;
+    gpu.warp = 32;
+    gpu.sms = sms;
+    struct mmt_journal *journal = mmt_journal_open(path, &gpu, notes == NULL, &err);
+    if (!CHECK(journal != NULL))
+        return 0;
+    if (notes) {
+        mmt_journal_records(journal, &count);
+        mmt_text_add(notes, mmt_journal_notes(journal));
+    } else {
+        struct mmt_record record = make_record(0);
+        mmt_problem problem = mmt_gemm_problem(MMT_F32, 8, 64, 100000);
+        CHECK_OK(mmt_problem_normalise(&problem, &record.problem, &err), err);
+        CHECK_OK(mmt_config_parse("skinny SHORT=rows WORK_SHORT=0 WORK_LONG=2 WORK_K=8 "
+                                  "THREADS_LONG=0 THREADS_K=0 VECTOR=2 TILE_K=0 "
+                                  "SPLIT_K=0 MIN_BLOCKS=1",
+                                  &record.config, &err),
+                 err);
+        CHECK_OK(mmt_journal_add(journal, &record, &err), err);
+        count = 1;
+    }
+    mmt_journal_close(journal);
+    return count;
+}
+
+/* A result of a kernel that leaves knobs to the problem counts while these are settled as
+ * they were. */
+static void test_settled(void)
+{
+    struct mmt_text same = { 0 }, other = { 0 };
+    CHECK(count_on(100, NULL) == 1);
+    CHECK(count_on(100, &same) == 1 && count_on(2, &other) == 0);
+    CHECK_EQ_STR(mmt_text_string(&same), "");
+    CHECK(strstr(mmt_text_string(&other), "1 results") != NULL);
+    mmt_text_finish(&same);
+    mmt_text_finish(&other);
+}
+
 static void test_find(void)
 {
     mmt_error err;
@@ -221,6 +270,7 @@ int main(void)
     test_cuts();
     test_foreign();
     test_damaged();
+    test_settled();
     test_find();
     test_wire();
     snprintf(name, sizeof name, "%s.journal", path);

@@ -28,6 +28,7 @@ struct mmt_journal {
     int fd;
     struct mmt_record *records;
     size_t count, room;
+    struct mmt_caps caps;
     struct known_hash hashes[64];
     int num_hashes;
     struct mmt_text notes;
@@ -108,6 +109,35 @@ static const char *hash_of(struct mmt_journal *journal,
     return known->text;
 }
 
+/* What ran where the configuration leaves knobs to the problem: "SPLIT_K=4 TILE_K=512";
+ * nothing where it leaves none. Templates come to settle them otherwise, and their texts
+ * stay the same. */
+static void print_settled(const struct mmt_journal *journal,
+                          const struct mmt_record *record, struct mmt_text *out)
+{
+    const struct mmt_config *left = &record->config;
+    const struct mmt_config settled =
+        mmt_config_settle(left, &record->problem, &journal->caps);
+    for (int i = 0; i < left->template->num_knobs; i++)
+        if (settled.values[i] != left->values[i])
+            mmt_text_addf(out, "%s%s=%d", out->length ? " " : "",
+                          left->template->knobs[i].name, settled.values[i]);
+}
+
+/* Whether a line's configuration would be settled today as it was then; lines of older
+ * versions do not tell. */
+static bool is_settled_alike(const struct mmt_journal *journal, const json_t *line,
+                             const struct mmt_record *record)
+{
+    const char *then = json_string_value(json_object_get(line, "settled"));
+    struct mmt_text now = { 0 };
+    if (then)
+        print_settled(journal, record, &now);
+    const bool alike = !then || !strcmp(then, mmt_text_string(&now));
+    mmt_text_finish(&now);
+    return alike;
+}
+
 static bool keep(struct mmt_journal *journal, const struct mmt_record *record)
 {
     if (journal->count == journal->room) {
@@ -170,7 +200,7 @@ static mmt_status write_header(struct mmt_journal *journal, const struct mmt_cap
 static json_t *record_json(struct mmt_journal *journal, const struct mmt_record *record)
 {
     const struct mmt_result *r = &record->result;
-    struct mmt_text problem = { 0 }, config = { 0 };
+    struct mmt_text problem = { 0 }, config = { 0 }, settled = { 0 };
     mmt_problem_print(&record->problem, &problem);
     mmt_config_print(&record->config, &config);
     json_t *line =
@@ -180,6 +210,10 @@ static json_t *record_json(struct mmt_journal *journal, const struct mmt_record 
                   mmt_outcome_name(r->outcome));
     mmt_text_finish(&problem);
     mmt_text_finish(&config);
+    print_settled(journal, record, &settled);
+    if (settled.length)
+        json_object_set_new(line, "settled", json_string(mmt_text_string(&settled)));
+    mmt_text_finish(&settled);
     if (record->final)
         json_object_set_new(line, "final", json_true());
     if (record->calibration)
@@ -279,9 +313,9 @@ static enum verdict read_record(struct mmt_journal *journal, const json_t *line,
     snprintf(out->result.reason, sizeof out->result.reason, "%s", word(line, "reason"));
     if (outcome == MMT_TIMED && !(out->result.time.median > 0))
         return UNREADABLE;
-    return strcmp(word(line, "template_hash"), hash_of(journal, out->config.template))
-               ? CHANGED
-               : RECORD;
+    if (strcmp(word(line, "template_hash"), hash_of(journal, out->config.template)))
+        return CHANGED;
+    return is_settled_alike(journal, line, out) ? RECORD : CHANGED;
 }
 
 /* Reads whole lines; *whole gets the bytes that they take. */
@@ -313,7 +347,7 @@ static mmt_status read_lines(struct mmt_journal *journal, const struct mmt_caps 
                       journal->path);
     if (changed)
         mmt_text_addf(&journal->notes,
-                      "%d results in '%s' are of templates that have changed since and "
+                      "%d results in '%s' are of kernels that have changed since and "
                       "are left out\n",
                       changed, journal->path);
     return status;
@@ -390,6 +424,7 @@ struct mmt_journal *mmt_journal_open(const char *profile_path,
         return NULL;
     }
     journal->fd = -1;
+    journal->caps = *caps;
     if (!open_locked(journal, err) && !load(journal, caps, fresh, err))
         return journal;
     mmt_journal_close(journal);
