@@ -269,19 +269,21 @@ double mmt_problem_flops(const mmt_problem *problem)
            (double) problem->batch;
 }
 
-double mmt_problem_bytes(const mmt_problem *problem)
+double mmt_problem_bytes(const mmt_problem *p)
 {
-    mmt_problem copy = *problem;
-    struct matrix all[3];
+    const int64_t strides[3] = { p->stride_a, p->stride_b, p->stride_c };
+    const mmt_type types[3] = { p->type, p->type, p->out };
+    struct mmt_stored all[3];
     double bytes = 0;
-    matrices_of(&copy, all);
 
+    mmt_op_row(p->op)->stored(p, all);
     for (int i = 0; i < 3; i++)
-        bytes += (double) all[i].rows * (double) all[i].cols * (double) all[i].size *
-                 (double) (i == 2 || *all[i].stride ? copy.batch : 1);
-    if (copy.bias)
-        bytes += (double) (copy.bias == MMT_BIAS_ROW ? copy.m : copy.n) *
-                 (double) mmt_type_size(copy.out);
+        bytes += (double) all[i].rows * (double) all[i].cols *
+                 (double) mmt_type_size(types[i]) *
+                 (double) (i == 2 || strides[i] ? p->batch : 1);
+    if (p->bias)
+        bytes += (double) (p->bias == MMT_BIAS_ROW ? p->m : p->n) *
+                 (double) mmt_type_size(p->out);
     return bytes;
 }
 

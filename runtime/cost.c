@@ -64,7 +64,7 @@ static bool takes(const struct mmt_launch *launch, enum mmt_arg matrix, enum mmt
 
 const struct mmt_launch *mmt_cost_multiplying(const struct mmt_launches *launches)
 {
-    for (int i = 0; i < launches->count; i++)
+    for (int i = 0; launches->count > 1 && i < launches->count; i++)
         if (takes(&launches->launch[i], MMT_ARG_A, MMT_ARG_MAP_A) &&
             takes(&launches->launch[i], MMT_ARG_B, MMT_ARG_MAP_B) &&
             takes(&launches->launch[i], MMT_ARG_C, MMT_ARG_MAP_C))
@@ -166,8 +166,8 @@ static int times_deeper(const struct mmt_config *left, const struct mmt_config *
 {
     int times = 1;
     for (int i = 0; i < left->template->num_knobs; i++)
-        if (mmt_config_leaves_count(left, i) ||
-            (left->values[i] != settled->values[i] &&
+        if (left->values[i] != settled->values[i] &&
+            (mmt_config_leaves_count(left, i) ||
              !strcmp(left->template->knobs[i].name, "THREADS_K")))
             times *= settled->values[i];
     return times;
@@ -268,10 +268,11 @@ static double by_law(const struct mmt_cost *cost, const struct mmt_load *load)
         cost->block + load->work * step + (cells + load->work * tiles) / load->blocks;
     double full = ceil(load->blocks / cost->resident) - 1;
     double last = load->blocks - full * cost->resident;
-    double busy = full * mmt_cost_bound(wave, cost->resident * block) +
-                  mmt_cost_bound(wave, last * block);
+    double busy = mmt_cost_bound(wave, last * block);
     double traffic = cost->bandwidth > 0 ? load->bytes / cost->bandwidth : 0;
 
+    if (full > 0)
+        busy += full * mmt_cost_bound(wave, cost->resident * block);
     return load->launches * cost->launch + mmt_cost_bound(busy, traffic) +
            load->root * cost->ramp + load->workspace * cost->reduction +
            load->others * cost->beside + load->others_cut * cost->cut_beside +

@@ -12,7 +12,7 @@ static bool same_kind(const mmt_problem *a, const mmt_problem *b)
 
 static double octaves(int64_t a, int64_t b)
 {
-    return log2((double) (a > 0 ? a : 1)) - log2((double) (b > 0 ? b : 1));
+    return a == b ? 0 : log2((double) (a > 0 ? a : 1) / (double) (b > 0 ? b : 1));
 }
 
 /* How unlike two shapes are: squared distance of their logarithms, with a little for
@@ -72,11 +72,12 @@ static bool usable(const struct mmt_config *config, const mmt_problem *problem,
     return allowed(&runs, problem, caps, terms);
 }
 
-/* The entry of the nearest shape that was tuned here, NULL where there is none. */
-static const struct mmt_entry *nearest(const struct mmt_profile *profile,
-                                       const mmt_problem *problem,
-                                       const struct mmt_caps *caps,
-                                       const struct mmt_terms *terms)
+/* The entry of the nearest shape that was tuned here, NULL where there is none. With
+ * `caps`, of those that are usable. */
+static const struct mmt_entry *find_nearest(const struct mmt_profile *profile,
+                                            const mmt_problem *problem,
+                                            const struct mmt_caps *caps,
+                                            const struct mmt_terms *terms)
 {
     const struct mmt_entry *best = NULL;
     double least = INFINITY;
@@ -86,12 +87,25 @@ static const struct mmt_entry *nearest(const struct mmt_profile *profile,
         if (entry->source[0] || !same_kind(&entry->problem, problem))
             continue;
         double d = distance(&entry->problem, problem);
-        if (d < least && usable(&entry->config, problem, caps, terms)) {
+        if (d < least && (!caps || usable(&entry->config, problem, caps, terms))) {
             least = d;
             best = entry;
         }
     }
     return best;
+}
+
+/* The nearest of the usable ones: mostly that of all. */
+static const struct mmt_entry *nearest(const struct mmt_profile *profile,
+                                       const mmt_problem *problem,
+                                       const struct mmt_caps *caps,
+                                       const struct mmt_terms *terms)
+{
+    const struct mmt_entry *entry = find_nearest(profile, problem, NULL, NULL);
+
+    if (!entry || usable(&entry->config, problem, caps, terms))
+        return entry;
+    return find_nearest(profile, problem, caps, terms);
 }
 
 /* ---- the fitted cost ----------------------------------------------------------------
@@ -194,10 +208,11 @@ static double find_seed(const struct mmt_template *template, const mmt_problem *
         struct mmt_config config = { .template = template };
         memcpy(config.values, template->seeds[s],
                (size_t) template->num_knobs * sizeof(int));
-        if (!usable(&config, problem, caps, terms))
-            continue;
         config = within(&config, problem, caps, terms);
-        double estimate = mmt_cost_estimate(&config, problem, caps);
+        const struct mmt_config runs = mmt_config_settle(&config, problem, caps);
+        if (!allowed(&runs, problem, caps, terms))
+            continue;
+        double estimate = mmt_cost_estimate(&runs, problem, caps);
         if (estimate <= best / far) {
             best = estimate;
             *out = config;

@@ -372,11 +372,12 @@ static double find_parts(int *v, const mmt_problem *p, const struct mmt_caps *ca
     if (mmt_split_least(&split, caps) > least)
         return INFINITY;
     if (!v[SPLIT_K])
-        v[SPLIT_K] = mmt_split_parts(&split, &knobs[SPLIT_K], caps);
+        return mmt_split_find(&split, &knobs[SPLIT_K], caps, least, &v[SPLIT_K]);
     return caps->sms ? mmt_split_cycles(&split, v[SPLIT_K], caps) : 0;
 }
 
-/* The shape that takes least, of those that the device can run. */
+/* The shape that takes least, of those that the device can run; any, where C is refused.
+ */
 static void find_threads(int *v, const mmt_problem *p, const struct mmt_caps *caps)
 {
     double least = INFINITY;
@@ -385,7 +386,9 @@ static void find_threads(int *v, const mmt_problem *p, const struct mmt_caps *ca
     memcpy(given, v, sizeof given);
     use(v, given, caps->kind == MMT_CPU ? &on_cpu : on_gpu);
     fill(v, p, caps);
-    for (int i = 0; caps->kind == MMT_GPU && i < NUM_SHAPES; i++) {
+    if (caps->kind != MMT_GPU || short_side(v, p) > LONGEST_SHORT)
+        return;
+    for (int i = 0; i < NUM_SHAPES; i++) {
         use(next, given, &on_gpu[i]);
         if (fill(next, p, caps))
             continue;

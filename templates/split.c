@@ -1,5 +1,7 @@
 #include "templates/split.h"
 
+#include <math.h>
+
 #include "templates/gemm.h"
 
 /* Adding the parts up: on a CPU, cycles of the launch; bytes of sums that a
@@ -97,42 +99,84 @@ static double added_up(const struct mmt_split *split, double bytes, double sms)
     return split->sums / (sms * bytes);
 }
 
-/* Whatever the waves are, every part takes what it keeps a multiprocessor busy with. */
-static int find_parts(const struct mmt_split *split, const struct mmt_knob *knob,
-                      double bytes, double sms)
-{
-    const double busy = split->tiles * split->steps * split->step / sms;
-    const double around = split->tiles * split->block / sms;
-    const double added = added_up(split, bytes, sms);
-    double best = cycles(split, 1, sms);
-    int parts = 1;
+/* What a launch of more parts than one takes at least: every part keeps a multiprocessor
+ * busy, is added up, and waits for its steps. */
+struct bounds {
+    double always, memory, busy, around, added, waits;
+};
 
+static struct bounds bounds_of(const struct mmt_split *split, double bytes, double sms)
+{
+    const double staging = split->round > 0 ? split->staging / split->round : 0;
+    return (struct bounds){
+        .always = split->ramp + split->adding,
+        .memory = split->memory,
+        .busy = split->tiles * split->steps * split->step / sms,
+        .around = split->tiles * split->block / sms,
+        .added = added_up(split, bytes, sms),
+        .waits = split->steps * (split->latency + staging),
+    };
+}
+
+/* Which more parts take at least as well. */
+static double least_of_more(const struct bounds *bounds, double parts)
+{
+    const double busy = bounds->busy + parts * bounds->around;
+    return bounds->always + parts * bounds->added +
+           (busy > bounds->memory ? busy : bounds->memory);
+}
+
+static double least_waiting(const struct bounds *bounds, double parts)
+{
+    return bounds->always + parts * bounds->added + bounds->waits / parts;
+}
+
+static double find_parts(const struct mmt_split *split, const struct mmt_knob *knob,
+                         double bytes, double sms, double least, int *parts)
+{
+    const struct bounds bounds = bounds_of(split, bytes, sms);
+    double best = cycles(split, 1, sms);
+
+    *parts = 1;
     for (int i = 1; i < knob->num_values && knob->values[i - 1] < split->steps; i++) {
         const int more = knob->values[i];
+        const double enough = worth * best < least ? worth * best : least;
         if (more < 2)
             continue;
-        if (more > split->most ||
-            split->adding + busy + more * (around + added) > worth * best)
+        if (more > split->most || least_of_more(&bounds, more) > enough)
             break;
-        const double now = split->adding + more * added + cycles(split, more, sms);
+        if (least_waiting(&bounds, more) > enough)
+            continue;
+        const double now = split->adding + more * bounds.added + cycles(split, more, sms);
         if (now < worth * best)
-            best = now, parts = more;
+            best = now, *parts = more;
     }
-    return parts;
+    return best;
+}
+
+double mmt_split_find(const struct mmt_split *split, const struct mmt_knob *knob,
+                      const struct mmt_caps *caps, double least, int *parts)
+{
+    enum { FULL = 64 }; /* blocks of a multiprocessor that leave nothing to be gained */
+
+    *parts = 1;
+    if (!caps->sms)
+        return 0;
+    if (mmt_gemm_reject_parts(2, caps) || split->tiles > FULL * caps->sms)
+        return cycles(split, 1, caps->sms);
+    if (caps->kind == MMT_CPU) {
+        const struct mmt_split cores = for_cores(*split);
+        return find_parts(&cores, knob, added_on_cpu, caps->sms, least, parts);
+    }
+    return find_parts(split, knob, added_on_gpu, caps->sms, least, parts);
 }
 
 int mmt_split_parts(const struct mmt_split *split, const struct mmt_knob *knob,
                     const struct mmt_caps *caps)
 {
-    enum { FULL = 64 }; /* blocks of a multiprocessor that leave nothing to be gained */
-
-    if (!caps->sms || mmt_gemm_reject_parts(2, caps) || split->tiles > FULL * caps->sms)
-        return 1;
-    if (caps->kind == MMT_CPU) {
-        const struct mmt_split cores = for_cores(*split);
-        return find_parts(&cores, knob, added_on_cpu, caps->sms);
-    }
-    return find_parts(split, knob, added_on_gpu, caps->sms);
+    int parts;
+    mmt_split_find(split, knob, caps, INFINITY, &parts);
+    return parts;
 }
 
 double mmt_split_least(const struct mmt_split *split, const struct mmt_caps *caps)

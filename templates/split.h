@@ -46,4 +46,9 @@ double mmt_split_least(const struct mmt_split *split, const struct mmt_caps *cap
 int mmt_split_parts(const struct mmt_split *split, const struct mmt_knob *knob,
                     const struct mmt_caps *caps);
 
+/* The same with what it takes, in cycles, 0 where nothing is known of the device. Where
+ * that is more than `least`, it may be any number of parts that takes more. */
+double mmt_split_find(const struct mmt_split *split, const struct mmt_knob *knob,
+                      const struct mmt_caps *caps, double least, int *parts);
+
 #endif
