@@ -211,6 +211,7 @@ static inline void mmt_simt_settle(int *v, const struct mmt_knob *knobs, int sta
         .block = AROUND + area * size / STORED,
         .adding = MMT_SPLIT_ADDING,
         .sums = mmt_gemm_partial_sums(p) * size,
+        .added = MMT_SPLIT_ADDED,
         .most = MMT_GEMM_MOST_PARTIAL / mmt_gemm_partial_sums(p),
     };
     v[SPLIT_K] = mmt_split_parts(&split, &knobs[SPLIT_K], caps);

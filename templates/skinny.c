@@ -27,9 +27,9 @@ static const char *const sides[] = { "rows", "columns", "either" };
 
 static const struct mmt_knob knobs[NUM_KNOBS] = {
     [SHORT] = { "SHORT", "what C has few of", 3, { ROWS, COLUMNS, EITHER }, sides },
-    [WORK_SHORT] = MMT_KNOB_LEFT(
-        "WORK_SHORT", "elements of C per thread, short side; 0: all, as far as they fit",
-        0, 1, 2, 4, 8, 16),
+    [WORK_SHORT] = MMT_KNOB_LEFT("WORK_SHORT",
+                                 "elements of C per thread, short side; 0: as suits it",
+                                 0, 1, 2, 4, 8, 16),
     [WORK_LONG] =
         MMT_KNOB("WORK_LONG", "elements of C per thread, long side", 1, 2, 4, 8, 16),
     [WORK_K] = MMT_KNOB("WORK_K", "steps of k per thread at a time", 1, 2, 4, 8, 16),
@@ -59,12 +59,12 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
 // clang-format off
 static const int seeds[][MMT_MAX_KNOBS] = {
     /* work short, long, k, threads long, k, vector, tile, parts, blocks. The first two are for
-     * a CPU. Three leave all but the work of a thread to the problem: by the counted cycles
-     * the best of them is within 1 % of the best of all on average. Of the others,
+     * a CPU. Four leave all but the work of a thread to the problem: by the counted cycles
+     * the best of them is within 2 % of the best of all on average. Of the others,
      * timed on an H100 in f32, one is within 2 % of the best of 70 on average. */
     SEED(1, 8,  4,  4,   1, 4, 1024, 0, 1), SEED(1, 8,  4,  4,   1, 2, 1024, 0, 1),
-    SEED(0, 2, 16,  0,   0, 2,    0, 0, 1), SEED(0, 4, 16,  0,   0, 4,    0, 0, 1),
-    SEED(0, 2,  8,  0,   0, 2,    0, 0, 1),
+    SEED(0, 2,  8,  0,   0, 2,    0, 0, 1), SEED(0, 2, 16,  0,   0, 2,    0, 0, 1),
+    SEED(0, 2,  4,  0,   0, 2,    0, 0, 1), SEED(0, 4, 16,  0,   0, 4,    0, 0, 1),
     SEED(0, 4,  4,  8,  32, 2,  512, 0, 1), SEED(0, 2,  8, 32,   8, 2,  512, 0, 1),
     SEED(0, 2, 16,  4,  32, 2, 2048, 0, 2), SEED(0, 2,  8,  8,  16, 2, 4096, 0, 1),
     SEED(0, 2,  8, 32,   4, 2,  512, 0, 4), SEED(0, 4, 16,  4,  64, 4, 2048, 0, 1),
@@ -222,11 +222,26 @@ static int neighbours(const int *v, const mmt_problem *p)
     return along_k(v, p->trans_a != 0, p->trans_b != 0) ? v[THREADS_K] : v[THREADS_LONG];
 }
 
+/* Elements of the long operand per load. */
+static int per_load(const int *v, const mmt_problem *p)
+{
+    return (rows_are_short(v, p) ? p->ldb : p->lda) % v[VECTOR] == 0 ? v[VECTOR] : 1;
+}
+
 /* Bytes of the long operand that so many neighbours load at once, side by side. */
 static double side_by_side(const int *v, const mmt_problem *p, int threads)
 {
-    const bool aligned = (rows_are_short(v, p) ? p->ldb : p->lda) % v[VECTOR] == 0;
-    return threads * (aligned ? v[VECTOR] : 1) * (double) mmt_type_size(p->type);
+    return threads * per_load(v, p) * (double) mmt_type_size(p->type);
+}
+
+/* Loads of warps from the staged operand in a step: as wide along k as those of the long
+ * operand, or as whole vectors where that lies across k. */
+static double from_staged(const int *v, const mmt_problem *p)
+{
+    enum { WARP = 32 };
+    const bool along = along_k(v, p->trans_a != 0, p->trans_b != 0);
+    return (double) (v[WORK_SHORT] * v[WORK_K] * threads(v)) /
+           (WARP * (along ? per_load(v, p) : v[VECTOR]));
 }
 
 /* Lines of memory that a block touches in a step: as many as it reads rows, and more
@@ -240,63 +255,86 @@ static double lines(const int *v, const mmt_problem *p)
     return run > line ? rows * run / line : rows;
 }
 
-/* Cycles in which memory hands out the operands. It does so in larger pieces than a short
- * run of neighbours needs. */
+/* Cycles in which memory hands out a byte. It does so in larger pieces than a short run
+ * of neighbours needs. */
 static double in_memory(const int *v, const mmt_problem *p, const struct mmt_caps *caps)
 {
     enum { WARP = 32 };
-    static const double coming = 13.2; /* bytes in a cycle, of a multiprocessor's share */
-    static const double beside = 11.4; /* bytes that come with each run, unasked for */
+    static const double coming = 12.3; /* bytes in a cycle, of a multiprocessor's share */
+    static const double beside = 15.3; /* bytes that come with each run, unasked for */
     const int threads = neighbours(v, p);
     const double run = side_by_side(v, p, threads < WARP ? threads : WARP);
-    return mmt_problem_bytes(p) * (1 + beside / run) /
-           (coming * (caps->sms ? caps->sms : 1));
+    return (1 + beside / run) / (coming * (caps->sms ? caps->sms : 1));
+}
+
+/* Bytes of the long operand that are read again, as often as blocks cover C's short side
+ * besides once. */
+static double read_again(const int *v, const mmt_problem *p)
+{
+    const int64_t again = mmt_gemm_pieces(short_side(v, p), v[WORK_SHORT]) - 1;
+    return (double) (again * p->batch) * (double) long_side(v, p) * (double) p->k *
+           (double) mmt_type_size(p->type);
 }
 
 /* What a step takes, of one that k fills: of what k lacks, some is saved. */
 static double filling(int64_t k, double step)
 {
-    static const double saved = 0.26;
+    static const double saved = 0.4;
     const double steps = (double) k / step;
     return k > 0 ? 1 - saved * (1 - steps / ceil(steps)) : 1;
 }
 
-/* What a launch puts on a GPU, its parts of k apart. The figures were fitted to 17000
+/* Whether an edge cuts all of a block's steps, and not only the last: C's long side has
+ * less than it takes. */
+static bool is_cut(const int *v, const mmt_problem *p)
+{
+    return long_side(v, p) < v[THREADS_LONG] * v[WORK_LONG];
+}
+
+/* What a launch puts on a GPU, its parts of k apart. The figures were fitted to 8900
  * times on H100s (docs/cost-model.md). */
 static struct mmt_split split_of(const int *v, const mmt_problem *p,
                                  const struct mmt_caps *caps)
 {
     /* Cycles in which a step's elements come, and in which a round of staged ones does;
      * by which a step comes later for each thread of the block; those of a thread's
-     * multiply-add, and of a line. Bytes in a cycle: of the long operand that come and
-     * are multiplied, of the short one that are staged, of sums that threads along k
-     * exchange. */
-    enum { FETCH = 610, STAGE = 620, AROUND_ON_CPU = 600 };
-    static const double one_by_one = 3, thread = 1.06, line = 0.9, coming = 45.7,
-                        multiplied = 287, staged = 9.6, exchanged = 38;
+     * multiply-add, of an element of a step that an edge cuts, of a line, of a warp's
+     * load from the staged operand, and of a block's thread. Bytes in a cycle: of the
+     * long operand that come and are multiplied, of the short one that are staged, of
+     * sums that threads along k exchange, and of those that parts leave. How much of what
+     * is read again comes from memory. */
+    enum { FETCH = 770, STAGE = 600, ADDING = 3490, AROUND_ON_CPU = 600 };
+    static const double one_by_one = 3.8, thread = 0.61, cut = 11.9, line = 1.67,
+                        from_shared = 0.47, around = 1.6, coming = 54.4, multiplied = 396,
+                        staged = 9.8, exchanged = 36, added = 2.67, again = 0.2;
     const double size = (double) mmt_type_size(p->type), all = threads(v);
     const double step_k = v[THREADS_K] * v[WORK_K], bytes = size * piece(v) * all;
-    const double at_once = AT_ONCE * all / v[WORK_SHORT];
-    const double memory = in_memory(v, p, caps);
+    const double at_once = AT_ONCE * all / v[WORK_SHORT], once = mmt_problem_bytes(p);
+    const double edge = cut * piece(v), left = mmt_gemm_partial_sums(p);
+    const double byte = in_memory(v, p, caps);
 
     return (struct mmt_split){
         .tiles = (double) tiles(v, p) * (double) p->batch,
         .steps = (double) mmt_gemm_pieces(p->k, v[THREADS_K] * v[WORK_K]),
         .resident = mmt_split_resident(threads(v), mmt_type_size(p->type) * pool(v),
                                        registers(v, mmt_type_size(p->type)), caps),
-        .step = filling(p->k, step_k) *
-                (bytes / coming + bytes * v[WORK_SHORT] / multiplied +
-                 line * lines(v, p) + size * v[WORK_SHORT] * step_k / staged),
-        .latency = FETCH + thread * all + one_by_one * piece(v) * v[WORK_SHORT],
+        .step =
+            filling(p->k, step_k) *
+            (bytes / coming + bytes * v[WORK_SHORT] / multiplied + line * lines(v, p) +
+             from_shared * from_staged(v, p) + size * v[WORK_SHORT] * step_k / staged),
+        .latency = FETCH + thread * all + one_by_one * piece(v) * v[WORK_SHORT] +
+                   (is_cut(v, p) ? edge : 0),
+        .last = !is_cut(v, p) && p->k % (v[THREADS_K] * v[WORK_K]) ? edge : 0,
         .block = (v[THREADS_K] > 1 ? size * sums(v) * all / exchanged : 0) +
-                 (caps->kind == MMT_CPU ? AROUND_ON_CPU : 0),
+                 (caps->kind == MMT_CPU ? AROUND_ON_CPU : around * all),
         .round = (at_once < v[TILE_K] ? at_once : v[TILE_K]) / step_k,
         .staging = STAGE,
-        .memory = memory,
-        .ramp = 36 * sqrt(memory),
-        .adding = MMT_SPLIT_ADDING,
-        .sums = mmt_gemm_partial_sums(p) * size,
-        .most = MMT_GEMM_MOST_PARTIAL / mmt_gemm_partial_sums(p),
+        .memory = byte * (once + again * read_again(v, p)),
+        .ramp = 29.4 * sqrt(byte * once),
+        .adding = ADDING,
+        .sums = left * size,
+        .added = added,
+        .most = MMT_GEMM_MOST_PARTIAL / left,
     };
 }
 
@@ -326,20 +364,26 @@ static const char *fill_with(int *v, const int *given, int work, const mmt_probl
     return reject(v, &variant, caps);
 }
 
-/* With all of the short side, as far as it fits, and the tile that suits it: the threads
- * are known. NULL if the device can run that. */
-static const char *fill(int *v, const mmt_problem *p, const struct mmt_caps *caps)
+/* Elements of C's short side that a thread has where it has all of them. */
+static int whole(const int *v, const mmt_problem *p)
 {
     const int64_t needed = short_side(v, p);
-    int given[NUM_KNOBS], work = 1;
+    int work = 1;
 
-    memcpy(given, v, sizeof given);
     while (work < needed && work < LONGEST_SHORT)
         work *= 2;
-    const char *why = fill_with(v, given, work, p, caps);
-    while (why && !given[WORK_SHORT] && work > 1)
-        why = fill_with(v, given, work /= 2, p, caps);
-    return why;
+    return work;
+}
+
+/* With all of the short side, as far as it fits, and the tile that suits it: the threads
+ * are known. */
+static void fill(int *v, const mmt_problem *p, const struct mmt_caps *caps)
+{
+    int given[NUM_KNOBS], work = whole(v, p);
+
+    memcpy(given, v, sizeof given);
+    while (fill_with(v, given, work, p, caps) && !given[WORK_SHORT] && work > 1)
+        work /= 2;
 }
 
 /* Threads of a block along the long side and along k, where they are left to the problem.
@@ -349,18 +393,16 @@ struct shape {
     int along, k;
 };
 
-enum { NUM_SHAPES = 8 };
+enum { NUM_SHAPES = 7 };
 
-static const struct shape on_cpu = { 4, 1 },
-                          on_gpu[NUM_SHAPES] = { { 8, 16 }, { 32, 4 }, { 32, 2 },
-                                                 { 4, 32 }, { 4, 64 }, { 1, 256 },
-                                                 { 32, 8 }, { 16, 32 } };
+static const struct shape on_cpu = { 4, 1 }, on_gpu[NUM_SHAPES] = {
+    { 8, 16 }, { 4, 64 }, { 32, 4 }, { 1, 256 }, { 32, 8 }, { 4, 32 }, { 2, 128 }
+};
 
-static void use(int *v, const int *given, const struct shape *shape)
+static void use(int *v, const struct shape *shape)
 {
-    memcpy(v, given, NUM_KNOBS * sizeof *v);
-    v[THREADS_LONG] = given[THREADS_LONG] ? given[THREADS_LONG] : shape->along;
-    v[THREADS_K] = given[THREADS_K] ? given[THREADS_K] : shape->k;
+    v[THREADS_LONG] = v[THREADS_LONG] ? v[THREADS_LONG] : shape->along;
+    v[THREADS_K] = v[THREADS_K] ? v[THREADS_K] : shape->k;
 }
 
 /* The parts of k, where they are left; returns what they take, or INFINITY where that is
@@ -376,35 +418,72 @@ static double find_parts(int *v, const mmt_problem *p, const struct mmt_caps *ca
     return caps->sms ? mmt_split_cycles(&split, v[SPLIT_K], caps) : 0;
 }
 
-/* The shape that takes least, of those that the device can run; any, where C is refused.
- */
-static void find_threads(int *v, const mmt_problem *p, const struct mmt_caps *caps)
+/* The block that takes least so far, and what it takes. */
+struct search {
+    const int *given;
+    int best[NUM_KNOBS];
+    double least;
+};
+
+/* Whether such a block is the best so far. */
+static bool leads(struct search *search, const struct shape *shape, int work,
+                  const mmt_problem *p, const struct mmt_caps *caps)
 {
-    double least = INFINITY;
-    int given[NUM_KNOBS], next[NUM_KNOBS];
+    int v[NUM_KNOBS];
+
+    memcpy(v, search->given, sizeof v);
+    use(v, shape);
+    if (fill_with(v, search->given, work, p, caps))
+        return false;
+    const double takes = find_parts(v, p, caps, search->least);
+    if (takes >= search->least)
+        return false;
+    search->least = takes;
+    memcpy(search->best, v, sizeof v);
+    return true;
+}
+
+/* Whether seven of eight of a shape's threads would be idle: another has less of them. */
+static bool is_idle(const struct shape *shape, const int *given, const mmt_problem *p)
+{
+    return (!given[THREADS_LONG] &&
+            shape->along * given[WORK_LONG] > 8 * long_side(given, p)) ||
+           (!given[THREADS_K] && shape->k * given[WORK_K] > 8 * p->k);
+}
+
+/* The block that takes least of those that the device can run: its threads, where C's
+ * short side is cut into four, then how that is cut. */
+static void find_block(int *v, const mmt_problem *p, const struct mmt_caps *caps)
+{
+    int given[NUM_KNOBS];
+    const int all = whole(v, p), first = all > 4 ? all / 4 : 1;
+    const struct shape *shape = &on_gpu[0];
+    struct search search = { .given = given, .least = INFINITY };
 
     memcpy(given, v, sizeof given);
-    use(v, given, caps->kind == MMT_CPU ? &on_cpu : on_gpu);
-    fill(v, p, caps);
-    if (caps->kind != MMT_GPU || short_side(v, p) > LONGEST_SHORT)
-        return;
-    for (int i = 0; i < NUM_SHAPES; i++) {
-        use(next, given, &on_gpu[i]);
-        if (fill(next, p, caps))
-            continue;
-        const double takes = find_parts(next, p, caps, least);
-        if (takes < least) {
-            least = takes;
-            memcpy(v, next, sizeof next);
-        }
-    }
+    for (int i = 0; i < NUM_SHAPES; i++)
+        if ((i == 0 || !is_idle(&on_gpu[i], given, p)) &&
+            leads(&search, &on_gpu[i], first, p, caps))
+            shape = &on_gpu[i];
+    for (int work = 1; work <= all && !given[WORK_SHORT]; work *= 2)
+        if (work != first)
+            leads(&search, shape, work, p, caps);
+    if (search.least < INFINITY)
+        memcpy(v, search.best, sizeof search.best);
+}
+
+/* Something must be known of a GPU to choose, and C be served. */
+static bool may_choose(const int *v, const mmt_problem *p, const struct mmt_caps *caps)
+{
+    return caps->kind == MMT_GPU && caps->sms && short_side(v, p) <= LONGEST_SHORT;
 }
 
 static void settle(int *v, const mmt_problem *p, const struct mmt_caps *caps)
 {
-    if (!v[THREADS_LONG] || !v[THREADS_K])
-        find_threads(v, p, caps);
-    else if (!v[WORK_SHORT] || !v[TILE_K])
+    if ((!v[THREADS_LONG] || !v[THREADS_K]) && may_choose(v, p, caps))
+        find_block(v, p, caps);
+    use(v, caps->kind == MMT_CPU ? &on_cpu : &on_gpu[0]);
+    if (!v[WORK_SHORT] || !v[TILE_K])
         fill(v, p, caps);
     if (!v[SPLIT_K])
         find_parts(v, p, caps, INFINITY);

@@ -4,9 +4,9 @@
 
 #include "templates/gemm.h"
 
-/* Adding the parts up: on a CPU, cycles of the launch; bytes of sums that a
- * multiprocessor, or a core, takes in a cycle. */
-static const double adding_on_cpu = 40000, added_on_gpu = 17, added_on_cpu = 4;
+/* Adding the parts up on a CPU: cycles of the launch; bytes of sums that a core takes in
+ * a cycle. */
+static const double adding_on_cpu = 40000, added_on_cpu = 4;
 
 /* Cycles in which a core does what a multiprocessor does in one. */
 static const double core = 8;
@@ -50,7 +50,7 @@ static double pieces(double size, double piece)
 }
 
 /* What a part of k takes a block, however little runs beside it, and for how long it
- * keeps the multiprocessor busy. */
+ * keeps the multiprocessor busy. The last part is the slowest. */
 struct run {
     double latency, busy;
 };
@@ -58,7 +58,7 @@ struct run {
 static struct run run_of(const struct mmt_split *split, double steps)
 {
     const double rounds = split->round > 0 ? pieces(steps, split->round) : 0;
-    return (struct run){ steps * split->latency + rounds * split->staging,
+    return (struct run){ steps * split->latency + rounds * split->staging + split->last,
                          steps * split->step + split->block };
 }
 
@@ -88,15 +88,16 @@ static struct mmt_split for_cores(struct mmt_split split)
     split.resident = 1;
     split.step *= core;
     split.block *= core;
-    split.latency = split.staging = split.memory = split.ramp = 0;
+    split.latency = split.last = split.staging = split.memory = split.ramp = 0;
     split.adding = adding_on_cpu;
+    split.added = added_on_cpu;
     return split;
 }
 
 /* Cycles of each part. */
-static double added_up(const struct mmt_split *split, double bytes, double sms)
+static double added_up(const struct mmt_split *split, double sms)
 {
-    return split->sums / (sms * bytes);
+    return split->sums / (sms * split->added);
 }
 
 /* What a launch of more parts than one takes at least: every part keeps a multiprocessor
@@ -105,7 +106,7 @@ struct bounds {
     double always, memory, busy, around, added, waits;
 };
 
-static struct bounds bounds_of(const struct mmt_split *split, double bytes, double sms)
+static struct bounds bounds_of(const struct mmt_split *split, double sms)
 {
     const double staging = split->round > 0 ? split->staging / split->round : 0;
     return (struct bounds){
@@ -113,7 +114,7 @@ static struct bounds bounds_of(const struct mmt_split *split, double bytes, doub
         .memory = split->memory,
         .busy = split->tiles * split->steps * split->step / sms,
         .around = split->tiles * split->block / sms,
-        .added = added_up(split, bytes, sms),
+        .added = added_up(split, sms),
         .waits = split->steps * (split->latency + staging),
     };
 }
@@ -132,9 +133,9 @@ static double least_waiting(const struct bounds *bounds, double parts)
 }
 
 static double find_parts(const struct mmt_split *split, const struct mmt_knob *knob,
-                         double bytes, double sms, double least, int *parts)
+                         double sms, double least, int *parts)
 {
-    const struct bounds bounds = bounds_of(split, bytes, sms);
+    const struct bounds bounds = bounds_of(split, sms);
     double best = cycles(split, 1, sms);
 
     *parts = 1;
@@ -166,9 +167,9 @@ double mmt_split_find(const struct mmt_split *split, const struct mmt_knob *knob
         return cycles(split, 1, caps->sms);
     if (caps->kind == MMT_CPU) {
         const struct mmt_split cores = for_cores(*split);
-        return find_parts(&cores, knob, added_on_cpu, caps->sms, least, parts);
+        return find_parts(&cores, knob, caps->sms, least, parts);
     }
-    return find_parts(split, knob, added_on_gpu, caps->sms, least, parts);
+    return find_parts(split, knob, caps->sms, least, parts);
 }
 
 int mmt_split_parts(const struct mmt_split *split, const struct mmt_knob *knob,
@@ -190,7 +191,5 @@ double mmt_split_cycles(const struct mmt_split *split, int parts,
                         const struct mmt_caps *caps)
 {
     const double all = cycles(split, parts, caps->sms);
-    return parts > 1
-               ? all + split->adding + parts * added_up(split, added_on_gpu, caps->sms)
-               : all;
+    return parts > 1 ? all + split->adding + parts * added_up(split, caps->sms) : all;
 }

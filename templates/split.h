@@ -5,8 +5,9 @@
 
 #include "templates/template.h"
 
-/* Cycles of a launch that adds up what one launch has left, as a GPU has it. */
-enum { MMT_SPLIT_ADDING = 4000 };
+/* Cycles of a launch that adds up what one launch has left, as a GPU has it, and bytes of
+ * that which a multiprocessor takes in a cycle. */
+enum { MMT_SPLIT_ADDING = 4000, MMT_SPLIT_ADDED = 17 };
 
 /* A launch where k is whole, as a GPU has it: what a CPU makes of it is found here.
  * Cycles are a multiprocessor's, and need be right within a factor of two. */
@@ -16,6 +17,7 @@ struct mmt_split {
     int resident;   /* blocks that a multiprocessor has at a time */
     double step;    /* cycles for which a block's step keeps a multiprocessor busy */
     double latency; /* cycles that a step takes a block, however little runs beside it */
+    double last;    /* cycles that the last step takes a block longer */
     double block;   /* cycles for which a block keeps it busy besides its steps */
     double round;   /* steps for which a block stages an operand at a time; 0: it never
                      * waits for that, or what it waits is part of a step's latency */
@@ -25,6 +27,8 @@ struct mmt_split {
     double adding;  /* cycles of a further launch that adds parts up, and of its way to
                      * the first one's sums; on a CPU that is known here */
     double sums;    /* bytes that all blocks of a part leave in the workspace */
+    double added;   /* of these, what a multiprocessor leaves and adds up in a cycle; on a
+                     * CPU that is known here */
     double most;    /* parts that it has room for */
 };
 

@@ -93,6 +93,7 @@ static int find_parts(const int *v, const struct mmt_knob *knob, const mmt_probl
         .block = AROUND + area * 4 / STORED,
         .adding = ADDING,
         .sums = sums,
+        .added = MMT_SPLIT_ADDED,
         .most = MOST_BYTES / sums,
     };
     return mmt_split_parts(&split, knob, caps);
