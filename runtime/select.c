@@ -160,11 +160,31 @@ static bool is_rival(const struct mmt_kept *kept, const mmt_problem *problem)
            kept->trans_b == (problem->trans_b != 0);
 }
 
+/* Corrects the times of the kernels that are ranked, the fastest first: all of them, or
+ * those alone that may be the fastest then, as others' times only grow. */
+static void correct(struct mmt_ranked *ranked, int count, bool all,
+                    const struct mmt_entry *near, double trust,
+                    const struct mmt_caps *caps)
+{
+    struct mmt_ranked done[MMT_MOST_RANKED];
+
+    for (int i = 0; i < count; i++) {
+        struct mmt_ranked next = ranked[i];
+        if (all || i == 0 || next.seconds < done[0].seconds ||
+            mmt_config_equal(&next.kept->config, &near->config))
+            next.seconds *= exp(trust * correction(next.kept, near, caps));
+        insert(done, i, next);
+    }
+    memcpy(ranked, done, (size_t) count * sizeof *ranked);
+}
+
+/* All in order, or at least the first. */
 static int rank(const struct mmt_profile *profile, const struct mmt_entry *near,
                 const mmt_problem *problem, const struct mmt_caps *caps,
-                const struct mmt_terms *terms, struct mmt_ranked ranked[MMT_MOST_RANKED])
+                const struct mmt_terms *terms, bool all,
+                struct mmt_ranked ranked[MMT_MOST_RANKED])
 {
-    double trust = near ? trust_in(near, problem) : 0;
+    const double trust = near ? trust_in(near, problem) : 0;
     int count = 0;
 
     for (size_t i = 0; profile && i < profile->num_kept && count < MMT_MOST_RANKED; i++) {
@@ -175,11 +195,11 @@ static int rank(const struct mmt_profile *profile, const struct mmt_entry *near,
             settled_within(&kept->config, problem, caps, terms);
         if (!allowed(&runs, problem, caps, terms))
             continue;
-        double seconds = mmt_cost_predict_as(kept, &runs, problem, caps);
-        if (trust > 0.01)
-            seconds *= exp(trust * correction(kept, near, caps));
+        const double seconds = mmt_cost_predict_as(kept, &runs, problem, caps);
         insert(ranked, count++, (struct mmt_ranked){ kept, seconds });
     }
+    if (trust > 0.01)
+        correct(ranked, count, all, near, trust, caps);
     return count;
 }
 
@@ -188,7 +208,7 @@ int mmt_select_rank(const struct mmt_profile *profile, const mmt_problem *proble
                     struct mmt_ranked ranked[MMT_MOST_RANKED])
 {
     const struct mmt_entry *near = nearest(profile, problem, caps, terms);
-    return rank(profile, near, problem, caps, terms, ranked);
+    return rank(profile, near, problem, caps, terms, true, ranked);
 }
 
 /* ---- choosing -----------------------------------------------------------------------
@@ -290,7 +310,7 @@ mmt_status mmt_select(const struct mmt_profile *profile, const mmt_problem *prob
 
     *out = (struct mmt_choice){ .why = MMT_CHOICE_DEFAULT };
     if (!near || !mmt_problem_equal(&near->problem, problem))
-        count = rank(profile, near, problem, caps, terms, ranked);
+        count = rank(profile, near, problem, caps, terms, false, ranked);
     if (count && !stands_apart(near, problem, ranked, count))
         choose_ranked(ranked, count, out);
     else if (near)

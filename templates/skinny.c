@@ -291,9 +291,9 @@ static bool is_cut(const int *v, const mmt_problem *p)
     return long_side(v, p) < v[THREADS_LONG] * v[WORK_LONG];
 }
 
-/* What a launch puts on a GPU, its parts of k apart. The figures were fitted to 8900
- * times on H100s (docs/cost-model.md). */
-static struct mmt_split split_of(const int *v, const mmt_problem *p,
+/* What a launch puts on a GPU, its parts of k apart; `once`: bytes of all operands. The
+ * figures were fitted to 8900 times on H100s (docs/cost-model.md). */
+static struct mmt_split split_of(const int *v, const mmt_problem *p, double once,
                                  const struct mmt_caps *caps)
 {
     /* Cycles in which a step's elements come, and in which a round of staged ones does;
@@ -307,17 +307,18 @@ static struct mmt_split split_of(const int *v, const mmt_problem *p,
     static const double one_by_one = 3.8, thread = 0.61, cut = 11.9, line = 1.67,
                         from_shared = 0.47, around = 1.6, coming = 54.4, multiplied = 396,
                         staged = 9.8, exchanged = 36, added = 2.67, again = 0.2;
-    const double size = (double) mmt_type_size(p->type), all = threads(v);
+    const size_t bytes_of_element = mmt_type_size(p->type);
+    const double size = (double) bytes_of_element, all = threads(v);
     const double step_k = v[THREADS_K] * v[WORK_K], bytes = size * piece(v) * all;
-    const double at_once = AT_ONCE * all / v[WORK_SHORT], once = mmt_problem_bytes(p);
+    const double at_once = AT_ONCE * all / v[WORK_SHORT];
     const double edge = cut * piece(v), left = mmt_gemm_partial_sums(p);
     const double byte = in_memory(v, p, caps);
 
     return (struct mmt_split){
         .tiles = (double) tiles(v, p) * (double) p->batch,
         .steps = (double) mmt_gemm_pieces(p->k, v[THREADS_K] * v[WORK_K]),
-        .resident = mmt_split_resident(threads(v), mmt_type_size(p->type) * pool(v),
-                                       registers(v, mmt_type_size(p->type)), caps),
+        .resident = mmt_split_resident(threads(v), bytes_of_element * pool(v),
+                                       registers(v, bytes_of_element), caps),
         .step =
             filling(p->k, step_k) *
             (bytes / coming + bytes * v[WORK_SHORT] / multiplied + line * lines(v, p) +
@@ -407,10 +408,10 @@ static void use(int *v, const struct shape *shape)
 
 /* The parts of k, where they are left; returns what they take, or INFINITY where that is
  * more than `least` however k is cut. */
-static double find_parts(int *v, const mmt_problem *p, const struct mmt_caps *caps,
-                         double least)
+static double find_parts(int *v, const mmt_problem *p, double once,
+                         const struct mmt_caps *caps, double least)
 {
-    const struct mmt_split split = split_of(v, p, caps);
+    const struct mmt_split split = split_of(v, p, once, caps);
     if (mmt_split_least(&split, caps) > least)
         return INFINITY;
     if (!v[SPLIT_K])
@@ -421,6 +422,7 @@ static double find_parts(int *v, const mmt_problem *p, const struct mmt_caps *ca
 /* The block that takes least so far, and what it takes. */
 struct search {
     const int *given;
+    double once; /* bytes of all operands */
     int best[NUM_KNOBS];
     double least;
 };
@@ -435,7 +437,7 @@ static bool leads(struct search *search, const struct shape *shape, int work,
     use(v, shape);
     if (fill_with(v, search->given, work, p, caps))
         return false;
-    const double takes = find_parts(v, p, caps, search->least);
+    const double takes = find_parts(v, p, search->once, caps, search->least);
     if (takes >= search->least)
         return false;
     search->least = takes;
@@ -458,7 +460,9 @@ static void find_block(int *v, const mmt_problem *p, const struct mmt_caps *caps
     int given[NUM_KNOBS];
     const int all = whole(v, p), first = all > 4 ? all / 4 : 1;
     const struct shape *shape = &on_gpu[0];
-    struct search search = { .given = given, .least = INFINITY };
+    struct search search = { .given = given,
+                             .once = mmt_problem_bytes(p),
+                             .least = INFINITY };
 
     memcpy(given, v, sizeof given);
     for (int i = 0; i < NUM_SHAPES; i++)
@@ -486,14 +490,14 @@ static void settle(int *v, const mmt_problem *p, const struct mmt_caps *caps)
     if (!v[WORK_SHORT] || !v[TILE_K])
         fill(v, p, caps);
     if (!v[SPLIT_K])
-        find_parts(v, p, caps, INFINITY);
+        find_parts(v, p, mmt_problem_bytes(p), caps, INFINITY);
 }
 
 static double cycles(const int *v, const mmt_problem *p, const struct mmt_caps *caps)
 {
     if (caps->kind != MMT_GPU || !caps->sms)
         return 0;
-    const struct mmt_split split = split_of(v, p, caps);
+    const struct mmt_split split = split_of(v, p, mmt_problem_bytes(p), caps);
     return mmt_split_cycles(&split, (int) parts(v, p->k), caps);
 }
 

@@ -136,7 +136,7 @@ static double find_parts(const struct mmt_split *split, const struct mmt_knob *k
                          double sms, double least, int *parts)
 {
     const struct bounds bounds = bounds_of(split, sms);
-    double best = cycles(split, 1, sms);
+    double best = split->ramp + bounds.waits < least ? cycles(split, 1, sms) : INFINITY;
 
     *parts = 1;
     for (int i = 1; i < knob->num_values && knob->values[i - 1] < split->steps; i++) {
