@@ -27,9 +27,10 @@ static const char *const sides[] = { "rows", "columns", "either" };
 
 static const struct mmt_knob knobs[NUM_KNOBS] = {
     [SHORT] = { "SHORT", "what C has few of", 3, { ROWS, COLUMNS, EITHER }, sides },
-    [WORK_SHORT] = MMT_KNOB_LEFT("WORK_SHORT",
-                                 "elements of C per thread, short side; 0: as suits it",
-                                 0, 1, 2, 4, 8, 16),
+    [WORK_SHORT] = MMT_KNOB_LEFT(
+        "WORK_SHORT",
+        "elements of C per thread, short side; 0: all that fit, or as suits threads left",
+        0, 1, 2, 4, 8, 16),
     [WORK_LONG] =
         MMT_KNOB("WORK_LONG", "elements of C per thread, long side", 1, 2, 4, 8, 16),
     [WORK_K] = MMT_KNOB("WORK_K", "steps of k per thread at a time", 1, 2, 4, 8, 16),
@@ -377,14 +378,16 @@ static int whole(const int *v, const mmt_problem *p)
 }
 
 /* With all of the short side, as far as it fits, and the tile that suits it: the threads
- * are known. */
-static void fill(int *v, const mmt_problem *p, const struct mmt_caps *caps)
+ * are known. NULL if the device can run that. */
+static const char *fill(int *v, const mmt_problem *p, const struct mmt_caps *caps)
 {
     int given[NUM_KNOBS], work = whole(v, p);
 
     memcpy(given, v, sizeof given);
-    while (fill_with(v, given, work, p, caps) && !given[WORK_SHORT] && work > 1)
-        work /= 2;
+    const char *why = fill_with(v, given, work, p, caps);
+    while (why && !given[WORK_SHORT] && work > 1)
+        why = fill_with(v, given, work /= 2, p, caps);
+    return why;
 }
 
 /* Threads of a block along the long side and along k, where they are left to the problem.
@@ -453,8 +456,8 @@ static bool is_idle(const struct shape *shape, const int *given, const mmt_probl
            (!given[THREADS_K] && shape->k * given[WORK_K] > 8 * p->k);
 }
 
-/* The block that takes least of those that the device can run: its threads, where C's
- * short side is cut into four, then how that is cut. */
+/* The block that takes least of those that the device can run: its threads, a quarter of
+ * C's short side for each, then how much of that. */
 static void find_block(int *v, const mmt_problem *p, const struct mmt_caps *caps)
 {
     int given[NUM_KNOBS];
@@ -476,17 +479,39 @@ static void find_block(int *v, const mmt_problem *p, const struct mmt_caps *caps
         memcpy(v, search.best, sizeof search.best);
 }
 
+/* The first shape that the device can run. */
+static void find_shape(int *v, const mmt_problem *p, const struct mmt_caps *caps)
+{
+    int given[NUM_KNOBS];
+    const char *why = "";
+
+    memcpy(given, v, sizeof given);
+    for (int i = 0; why && i < NUM_SHAPES; i++) {
+        memcpy(v, given, sizeof given);
+        use(v, &on_gpu[i]);
+        why = fill(v, p, caps);
+    }
+}
+
+static bool leaves_threads(const int *v)
+{
+    return !v[THREADS_LONG] || !v[THREADS_K];
+}
+
 /* Something must be known of a GPU to choose, and C be served. */
 static bool may_choose(const int *v, const mmt_problem *p, const struct mmt_caps *caps)
 {
-    return caps->kind == MMT_GPU && caps->sms && short_side(v, p) <= LONGEST_SHORT;
+    return caps->sms && short_side(v, p) <= LONGEST_SHORT;
 }
 
 static void settle(int *v, const mmt_problem *p, const struct mmt_caps *caps)
 {
-    if ((!v[THREADS_LONG] || !v[THREADS_K]) && may_choose(v, p, caps))
+    if (caps->kind == MMT_CPU)
+        use(v, &on_cpu);
+    if (leaves_threads(v) && may_choose(v, p, caps))
         find_block(v, p, caps);
-    use(v, caps->kind == MMT_CPU ? &on_cpu : &on_gpu[0]);
+    if (leaves_threads(v))
+        find_shape(v, p, caps);
     if (!v[WORK_SHORT] || !v[TILE_K])
         fill(v, p, caps);
     if (!v[SPLIT_K])

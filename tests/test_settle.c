@@ -238,6 +238,24 @@ static void test_threads_suit(void)
     CHECK_EQ_INT(threads_k("32", 0, 4, 5000, 8), 32);
 }
 
+/* Also where nothing is known to choose by, or C is refused, threads that are left are
+ * so many as a block may have beside those that are named. */
+static void test_threads_fit(void)
+{
+    static const char *const named[] = { "1", "16", "256" };
+    for (int i = 0; i < 3 * 2 * 2; i++) {
+        struct mmt_caps caps = large_gpu();
+        caps.sms = i % 2 ? caps.sms : 0;
+        const mmt_problem problem = product(i / 2 % 2 ? 4 : 100, 5000, 3000);
+        struct mmt_config left = left_of("WORK_LONG=4 WORK_K=1 VECTOR=1", 0, true);
+        mmt_error err = { 0 };
+        CHECK_OK(mmt_config_set(&left, "THREADS_K", named[i / 4], &err), err);
+        const struct mmt_config once = mmt_config_settle(&left, &problem, &caps);
+        const int along = knob_of(&once, "THREADS_LONG");
+        CHECK(along > 0 && along * knob_of(&once, "THREADS_K") <= 1024);
+    }
+}
+
 static double cycles_of(const struct mmt_config *left, const mmt_problem *problem,
                         const struct mmt_caps *caps)
 {
@@ -326,6 +344,7 @@ int main(void)
     test_settle_parts();
     test_settle_threads();
     test_threads_suit();
+    test_threads_fit();
     test_works_suit();
     test_within();
     return test_end("settle");
