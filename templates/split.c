@@ -119,7 +119,7 @@ static struct bounds bounds_of(const struct mmt_split *split, double sms)
     };
 }
 
-/* Which more parts take at least as well. */
+/* What still more parts take at least, too. */
 static double least_of_more(const struct bounds *bounds, double parts)
 {
     const double busy = bounds->busy + parts * bounds->around;
@@ -136,9 +136,12 @@ static double find_parts(const struct mmt_split *split, const struct mmt_knob *k
                          double sms, double least, int *parts)
 {
     const struct bounds bounds = bounds_of(split, sms);
-    double best = split->ramp + bounds.waits < least ? cycles(split, 1, sms) : INFINITY;
+    const double all = bounds.busy > split->memory ? bounds.busy : split->memory;
 
     *parts = 1;
+    if (split->ramp + all > least)
+        return INFINITY;
+    double best = split->ramp + bounds.waits < least ? cycles(split, 1, sms) : INFINITY;
     for (int i = 1; i < knob->num_values && knob->values[i - 1] < split->steps; i++) {
         const int more = knob->values[i];
         const double enough = worth * best < least ? worth * best : least;
@@ -178,13 +181,6 @@ int mmt_split_parts(const struct mmt_split *split, const struct mmt_knob *knob,
     int parts;
     mmt_split_find(split, knob, caps, INFINITY, &parts);
     return parts;
-}
-
-double mmt_split_least(const struct mmt_split *split, const struct mmt_caps *caps)
-{
-    const double busy =
-        split->tiles * split->steps * split->step / (caps->sms ? caps->sms : 1);
-    return split->ramp + (busy > split->memory ? busy : split->memory);
 }
 
 double mmt_split_cycles(const struct mmt_split *split, int parts,

@@ -42,16 +42,14 @@ int mmt_split_resident(int threads, size_t shared, unsigned registers,
 double mmt_split_cycles(const struct mmt_split *split, int parts,
                         const struct mmt_caps *caps);
 
-/* What it takes at least, into whatever parts k is cut. */
-double mmt_split_least(const struct mmt_split *split, const struct mmt_caps *caps);
-
 /* The knob's value that should take least: counted in some hundred nanoseconds at most,
  * and in ten where C alone fills the device. 1 where nothing is known of it. */
 int mmt_split_parts(const struct mmt_split *split, const struct mmt_knob *knob,
                     const struct mmt_caps *caps);
 
-/* The same with what it takes, in cycles, 0 where nothing is known of the device. Where
- * that is more than `least`, it may be any number of parts that takes more. */
+/* The same, and returns what it takes, in cycles; 0 where nothing is known of the device.
+ * Where that is more than `least`, it may return anything more, up to INFINITY, and any
+ * number of parts. */
 double mmt_split_find(const struct mmt_split *split, const struct mmt_knob *knob,
                       const struct mmt_caps *caps, double least, int *parts);
 

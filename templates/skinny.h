@@ -1,0 +1,114 @@
+/* skinny.cl as its host sees it: the knobs in the order in which that file names them,
+ * and what it derives from them. For skinny.c, what cannot be and how it is launched, and
+ * skinny_settle.c, what is left to the problem. */
+#ifndef MMT_TEMPLATES_SKINNY_H
+#define MMT_TEMPLATES_SKINNY_H
+
+#include "templates/gemm.h"
+
+enum {
+    SHORT,
+    WORK_SHORT,
+    WORK_LONG,
+    WORK_K,
+    THREADS_LONG,
+    THREADS_K,
+    VECTOR,
+    TILE_K,
+    SPLIT_K,
+    MIN_BLOCKS,
+    NUM_KNOBS
+};
+
+enum { ROWS, COLUMNS, EITHER };
+enum { LONGEST_SHORT = 16 };
+
+/* ---- what the kernel file derives too -----------------------------------------------
+ */
+
+static inline bool rows_are_short(const int *v, const mmt_problem *p)
+{
+    return v[SHORT] == EITHER ? p->m <= p->n : v[SHORT] == ROWS;
+}
+
+/* Whether A and B lie alike, both along k or both across it. */
+static inline bool lie_alike(bool trans_a, bool trans_b)
+{
+    return trans_a != trans_b;
+}
+
+/* Whether the long operand lies along k. */
+static inline bool along_k(const int *v, bool trans_a, bool trans_b)
+{
+    return v[SHORT] == COLUMNS ? !trans_a : trans_b;
+}
+
+static inline int threads(const int *v)
+{
+    return v[THREADS_LONG] * v[THREADS_K];
+}
+
+static inline int sums(const int *v)
+{
+    return v[WORK_LONG] * v[WORK_SHORT];
+}
+
+static inline int piece(const int *v)
+{
+    return v[WORK_LONG] * v[WORK_K];
+}
+
+/* Elements of shared memory: for the short operand, and later for exchanged sums. */
+static inline int pool(const int *v)
+{
+    const int staged = v[WORK_SHORT] * (v[TILE_K] + 4);
+    const int exchanged = v[THREADS_K] > 1 ? (sums(v) + 1) / 2 * threads(v) : 0;
+    return staged > exchanged ? staged : exchanged;
+}
+
+/* 32-bit registers that a thread cannot do without. */
+static inline unsigned registers(const int *v, size_t size)
+{
+    enum { BESIDES = 24 };
+    return (unsigned) (size / 4) * (unsigned) (sums(v) + piece(v) + v[VECTOR]) + BESIDES;
+}
+
+static inline int64_t short_side(const int *v, const mmt_problem *p)
+{
+    return rows_are_short(v, p) ? p->m : p->n;
+}
+
+static inline int64_t long_side(const int *v, const mmt_problem *p)
+{
+    return rows_are_short(v, p) ? p->n : p->m;
+}
+
+static inline int64_t tiles(const int *v, const mmt_problem *p)
+{
+    return mmt_gemm_pieces(long_side(v, p), v[THREADS_LONG] * v[WORK_LONG]) *
+           mmt_gemm_pieces(short_side(v, p), v[WORK_SHORT]);
+}
+
+/* Parts of k that are not empty. */
+static inline int64_t parts(const int *v, int64_t k)
+{
+    const int64_t steps = mmt_gemm_pieces(k, v[THREADS_K] * v[WORK_K]);
+    const int64_t part = mmt_gemm_pieces(steps, v[SPLIT_K]);
+    return part > 0 ? mmt_gemm_pieces(steps, (int) part) : 1;
+}
+
+/* ---- what skinny.c and skinny_settle.c ask of each other -----------------------------
+ */
+
+const char *mmt_skinny_reject(const int *v, const struct mmt_variant *variant,
+                              const struct mmt_caps *caps);
+
+/* `knobs`: all of them, of which it takes the values of those that are left. */
+void mmt_skinny_settle(int *v, const struct mmt_knob *knobs, const mmt_problem *p,
+                       const struct mmt_caps *caps);
+
+/* Cycles that it should take, the first launch apart; 0 where nothing is known of the
+ * device. */
+double mmt_skinny_cycles(const int *v, const mmt_problem *p, const struct mmt_caps *caps);
+
+#endif

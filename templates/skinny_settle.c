@@ -1,0 +1,330 @@
+/* What skinny.cl leaves to the problem: a block's threads, how C's short side is cut, the
+ * depth of a tile and the parts of k; and the count of cycles by which they are chosen.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "templates/skinny.h"
+#include "templates/split.h"
+
+enum { AT_ONCE = 8 }; /* loads that a thread has in flight as it stages */
+
+/* ---- the count ----------------------------------------------------------------------
+ */
+
+/* Threads that are neighbours in memory as they load the long operand. */
+static int neighbours(const int *v, const mmt_problem *p)
+{
+    return along_k(v, p->trans_a != 0, p->trans_b != 0) ? v[THREADS_K] : v[THREADS_LONG];
+}
+
+/* Elements of the long operand per load. */
+static int per_load(const int *v, const mmt_problem *p)
+{
+    return (rows_are_short(v, p) ? p->ldb : p->lda) % v[VECTOR] == 0 ? v[VECTOR] : 1;
+}
+
+/* Bytes of the long operand that so many neighbours load at once, side by side. */
+static double side_by_side(const int *v, const mmt_problem *p, int threads)
+{
+    return threads * per_load(v, p) * (double) mmt_type_size(p->type);
+}
+
+/* Loads of warps from the staged operand in a step: as wide along k as those of the long
+ * operand, or as whole vectors where that lies across k. */
+static double from_staged(const int *v, const mmt_problem *p)
+{
+    enum { WARP = 32 };
+    const bool along = along_k(v, p->trans_a != 0, p->trans_b != 0);
+    return (double) (v[WORK_SHORT] * v[WORK_K] * threads(v)) /
+           (WARP * (along ? per_load(v, p) : v[VECTOR]));
+}
+
+/* Lines of memory that a block touches in a step: as many as it reads rows, and more
+ * where neighbours read more than one at once. */
+static double lines(const int *v, const mmt_problem *p)
+{
+    const double line = 128, run = side_by_side(v, p, neighbours(v, p));
+    const int rows = along_k(v, p->trans_a != 0, p->trans_b != 0)
+                         ? v[THREADS_LONG] * v[WORK_LONG]
+                         : v[THREADS_K] * v[WORK_K];
+    return run > line ? rows * run / line : rows;
+}
+
+/* Cycles in which memory hands out a byte. It does so in larger pieces than a short run
+ * of neighbours needs. */
+static double cycles_of_byte(const int *v, const mmt_problem *p,
+                             const struct mmt_caps *caps)
+{
+    enum { WARP = 32 };
+    static const double coming = 12.3; /* bytes in a cycle, of a multiprocessor's share */
+    static const double beside = 15.3; /* bytes that come with each run, unasked for */
+    const int threads = neighbours(v, p);
+    const double run = side_by_side(v, p, threads < WARP ? threads : WARP);
+    return (1 + beside / run) / (coming * (caps->sms ? caps->sms : 1));
+}
+
+/* Bytes of the long operand that are read again, as often as blocks cover C's short side
+ * besides once. */
+static double read_again(const int *v, const mmt_problem *p)
+{
+    const int64_t again = mmt_gemm_pieces(short_side(v, p), v[WORK_SHORT]) - 1;
+    return (double) (again * p->batch) * (double) long_side(v, p) * (double) p->k *
+           (double) mmt_type_size(p->type);
+}
+
+/* What a step takes, of one that k fills: of what k lacks, some is saved. */
+static double filling(int64_t k, double step)
+{
+    static const double saved = 0.4;
+    const double steps = (double) k / step;
+    return k > 0 ? 1 - saved * (1 - steps / ceil(steps)) : 1;
+}
+
+/* Whether an edge cuts all of a block's steps, and not only the last: C's long side has
+ * less than it takes. */
+static bool is_cut(const int *v, const mmt_problem *p)
+{
+    return long_side(v, p) < v[THREADS_LONG] * v[WORK_LONG];
+}
+
+/* What a launch puts on a GPU, its parts of k apart; `operands`: bytes of all. The
+ * figures were fitted to 8900 times on H100s (docs/cost-model.md). */
+static struct mmt_split split_of(const int *v, const mmt_problem *p, double operands,
+                                 const struct mmt_caps *caps)
+{
+    /* Cycles in which a step's elements come, and in which a round of staged ones does;
+     * by which a step comes later for each thread of the block; those of a thread's
+     * multiply-add, of an element of a step that an edge cuts, of a line, of a warp's
+     * load from the staged operand, and of a block's thread. Bytes in a cycle: of the
+     * long operand that come and are multiplied, of the short one that are staged, of
+     * sums that threads along k exchange, and of those that parts leave. How much of what
+     * is read again comes from memory. */
+    enum { FETCH = 770, STAGE = 600, ADDING = 3490, AROUND_ON_CPU = 600 };
+    static const double one_by_one = 3.8, thread = 0.61, cut = 11.9, line = 1.67,
+                        from_shared = 0.47, around = 1.6, coming = 54.4, multiplied = 396,
+                        staged = 9.8, exchanged = 36, added = 2.67, again = 0.2;
+    const size_t bytes_of_element = mmt_type_size(p->type);
+    const double size = (double) bytes_of_element, all = threads(v);
+    const double step_k = v[THREADS_K] * v[WORK_K], bytes = size * piece(v) * all;
+    const double at_once = AT_ONCE * all / v[WORK_SHORT];
+    const double edge = cut * piece(v), left = mmt_gemm_partial_sums(p);
+    const double per_byte = cycles_of_byte(v, p, caps);
+
+    return (struct mmt_split){
+        .tiles = (double) tiles(v, p) * (double) p->batch,
+        .steps = (double) mmt_gemm_pieces(p->k, v[THREADS_K] * v[WORK_K]),
+        .resident = mmt_split_resident(threads(v), bytes_of_element * pool(v),
+                                       registers(v, bytes_of_element), caps),
+        .step =
+            filling(p->k, step_k) *
+            (bytes / coming + bytes * v[WORK_SHORT] / multiplied + line * lines(v, p) +
+             from_shared * from_staged(v, p) + size * v[WORK_SHORT] * step_k / staged),
+        .latency = FETCH + thread * all + one_by_one * piece(v) * v[WORK_SHORT] +
+                   (is_cut(v, p) ? edge : 0),
+        .last = !is_cut(v, p) && p->k % (v[THREADS_K] * v[WORK_K]) ? edge : 0,
+        .block = (v[THREADS_K] > 1 ? size * sums(v) * all / exchanged : 0) +
+                 (caps->kind == MMT_CPU ? AROUND_ON_CPU : around * all),
+        .round = (at_once < v[TILE_K] ? at_once : v[TILE_K]) / step_k,
+        .staging = STAGE,
+        .memory = per_byte * (operands + again * read_again(v, p)),
+        .ramp = 29.4 * sqrt(per_byte * operands),
+        .adding = ADDING,
+        .sums = left * size,
+        .added = added,
+        .most = MMT_GEMM_MOST_PARTIAL / left,
+    };
+}
+
+double mmt_skinny_cycles(const int *v, const mmt_problem *p, const struct mmt_caps *caps)
+{
+    if (caps->kind != MMT_GPU || !caps->sms)
+        return 0;
+    const struct mmt_split split = split_of(v, p, mmt_problem_bytes(p), caps);
+    return mmt_split_cycles(&split, (int) parts(v, p->k), caps);
+}
+
+/* ---- what is left to the problem --------------------------------------------------- */
+
+/* For what a kernel is settled. */
+struct task {
+    const struct mmt_knob *knobs;
+    const mmt_problem *p;
+    const struct mmt_caps *caps;
+    double operands; /* bytes of all */
+};
+
+/* Two rounds of a GPU's threads; a CPU's stage one after the other. */
+static int find_tile(const int *v, const struct task *task)
+{
+    const struct mmt_knob *knob = &task->knobs[TILE_K];
+    const int step = v[THREADS_K] * v[WORK_K];
+    const int wanted =
+        task->caps->kind == MMT_CPU ? 1024 : 2 * AT_ONCE * threads(v) / v[WORK_SHORT];
+    int i = 1;
+    while (i < knob->num_values - 1 &&
+           (knob->values[i] < wanted || knob->values[i] < step))
+        i++;
+    return knob->values[i];
+}
+
+/* `work`: elements of C's short side for a thread, where they are left. */
+static const char *fill_with(int *v, const int *given, int work, const struct task *task)
+{
+    const struct mmt_variant variant = { .type = task->p->type,
+                                         .trans_a = task->p->trans_a != 0,
+                                         .trans_b = task->p->trans_b != 0 };
+    v[WORK_SHORT] = given[WORK_SHORT] ? given[WORK_SHORT] : work;
+    v[TILE_K] = given[TILE_K] ? given[TILE_K] : find_tile(v, task);
+    return mmt_skinny_reject(v, &variant, task->caps);
+}
+
+/* Elements of C's short side that a thread has where it has all of them. */
+static int whole(const int *v, const mmt_problem *p)
+{
+    const int64_t needed = short_side(v, p);
+    int work = 1;
+
+    while (work < needed && work < LONGEST_SHORT)
+        work *= 2;
+    return work;
+}
+
+/* With all of the short side, as far as it fits, and the tile that suits it: the threads
+ * are known. NULL if the device can run that. */
+static const char *fill(int *v, const struct task *task)
+{
+    int given[NUM_KNOBS], work = whole(v, task->p);
+
+    memcpy(given, v, sizeof given);
+    const char *why = fill_with(v, given, work, task);
+    while (why && !given[WORK_SHORT] && work > 1)
+        why = fill_with(v, given, work /= 2, task);
+    return why;
+}
+
+/* Threads of a block along the long side and along k, where they are left to the problem.
+ * Those along k exchange their sums, of which there are more the wider C's short side is;
+ * but where its long side is short, they alone make threads enough. */
+struct shape {
+    int along, k;
+};
+
+enum { NUM_SHAPES = 7 };
+
+static const struct shape on_cpu = { 4, 1 }, on_gpu[NUM_SHAPES] = {
+    { 8, 16 }, { 4, 64 }, { 32, 4 }, { 1, 256 }, { 32, 8 }, { 4, 32 }, { 2, 128 }
+};
+
+static void use(int *v, const struct shape *shape)
+{
+    v[THREADS_LONG] = v[THREADS_LONG] ? v[THREADS_LONG] : shape->along;
+    v[THREADS_K] = v[THREADS_K] ? v[THREADS_K] : shape->k;
+}
+
+/* The parts of k, where they are left; returns what they take, or any more than `least`
+ * where that is more. */
+static double find_parts(int *v, const struct task *task, double least)
+{
+    const struct mmt_split split = split_of(v, task->p, task->operands, task->caps);
+    if (!v[SPLIT_K])
+        return mmt_split_find(&split, &task->knobs[SPLIT_K], task->caps, least,
+                              &v[SPLIT_K]);
+    return task->caps->sms ? mmt_split_cycles(&split, v[SPLIT_K], task->caps) : 0;
+}
+
+/* The block that takes least so far, and what it takes. */
+struct search {
+    const int *given;
+    int best[NUM_KNOBS];
+    double least;
+};
+
+/* Whether such a block is the best so far. */
+static bool leads(struct search *search, const struct shape *shape, int work,
+                  const struct task *task)
+{
+    int v[NUM_KNOBS];
+
+    memcpy(v, search->given, sizeof v);
+    use(v, shape);
+    if (fill_with(v, search->given, work, task))
+        return false;
+    const double takes = find_parts(v, task, search->least);
+    if (takes >= search->least)
+        return false;
+    search->least = takes;
+    memcpy(search->best, v, sizeof v);
+    return true;
+}
+
+/* Whether seven of eight of a shape's threads would be idle: another has less of them. */
+static bool is_idle(const struct shape *shape, const int *given, const mmt_problem *p)
+{
+    return (!given[THREADS_LONG] &&
+            shape->along * given[WORK_LONG] > 8 * long_side(given, p)) ||
+           (!given[THREADS_K] && shape->k * given[WORK_K] > 8 * p->k);
+}
+
+/* The block that takes least of those that the device can run: its threads, a quarter of
+ * C's short side for each, then how much of that. */
+static void find_block(int *v, const struct task *task)
+{
+    int given[NUM_KNOBS];
+    const int all = whole(v, task->p), first = all > 4 ? all / 4 : 1;
+    const struct shape *shape = &on_gpu[0];
+    struct search search = { .given = given, .least = INFINITY };
+
+    memcpy(given, v, sizeof given);
+    for (int i = 0; i < NUM_SHAPES; i++)
+        if ((i == 0 || !is_idle(&on_gpu[i], given, task->p)) &&
+            leads(&search, &on_gpu[i], first, task))
+            shape = &on_gpu[i];
+    for (int work = 1; work <= all && !given[WORK_SHORT]; work *= 2)
+        if (work != first)
+            leads(&search, shape, work, task);
+    if (search.least < INFINITY)
+        memcpy(v, search.best, sizeof search.best);
+}
+
+/* The first shape that the device can run. */
+static void find_shape(int *v, const struct task *task)
+{
+    int given[NUM_KNOBS];
+    const char *why = "";
+
+    memcpy(given, v, sizeof given);
+    for (int i = 0; why && i < NUM_SHAPES; i++) {
+        memcpy(v, given, sizeof given);
+        use(v, &on_gpu[i]);
+        why = fill(v, task);
+    }
+}
+
+static bool leaves_threads(const int *v)
+{
+    return !v[THREADS_LONG] || !v[THREADS_K];
+}
+
+/* Something must be known of a GPU to choose, and C be served. */
+static bool may_choose(const int *v, const struct task *task)
+{
+    return task->caps->sms && short_side(v, task->p) <= LONGEST_SHORT;
+}
+
+void mmt_skinny_settle(int *v, const struct mmt_knob *knobs, const mmt_problem *p,
+                       const struct mmt_caps *caps)
+{
+    const struct task task = { knobs, p, caps, mmt_problem_bytes(p) };
+
+    if (caps->kind == MMT_CPU)
+        use(v, &on_cpu);
+    if (leaves_threads(v) && may_choose(v, &task))
+        find_block(v, &task);
+    if (leaves_threads(v))
+        find_shape(v, &task);
+    if (!v[WORK_SHORT] || !v[TILE_K])
+        fill(v, &task);
+    if (!v[SPLIT_K])
+        find_parts(v, &task, INFINITY);
+}
