@@ -124,20 +124,6 @@ static void print_settled(const struct mmt_journal *journal,
                           left->template->knobs[i].name, settled.values[i]);
 }
 
-/* Whether a line's configuration would be settled today as it was then; lines of older
- * versions do not tell. */
-static bool is_settled_alike(const struct mmt_journal *journal, const json_t *line,
-                             const struct mmt_record *record)
-{
-    const char *then = json_string_value(json_object_get(line, "settled"));
-    struct mmt_text now = { 0 };
-    if (then)
-        print_settled(journal, record, &now);
-    const bool alike = !then || !strcmp(then, mmt_text_string(&now));
-    mmt_text_finish(&now);
-    return alike;
-}
-
 static bool keep(struct mmt_journal *journal, const struct mmt_record *record)
 {
     if (journal->count == journal->room) {
@@ -253,6 +239,18 @@ static const char *word(const json_t *object, const char *key)
 {
     const char *value = json_string_value(json_object_get(object, key));
     return value ? value : "";
+}
+
+/* Whether a line's configuration would be settled today as it was then. A line that
+ * leaves knobs and does not tell, as those of older versions, may have run anything. */
+static bool is_settled_alike(const struct mmt_journal *journal, const json_t *line,
+                             const struct mmt_record *record)
+{
+    struct mmt_text now = { 0 };
+    print_settled(journal, record, &now);
+    const bool alike = !strcmp(word(line, "settled"), mmt_text_string(&now));
+    mmt_text_finish(&now);
+    return alike;
 }
 
 static double number(const json_t *object, const char *key, double otherwise)
