@@ -20,7 +20,7 @@ enum { MMT_ALONG_M, MMT_ALONG_N, MMT_ALONG_K, MMT_NUM_AXES };
 /* The fitted cost of a kernel (docs/cost-model.md), in seconds:
  *   t = exp(bends) * (launches * launch + either(busy, bytes / bandwidth)
  *       + root(bytes) * ramp + workspace * reduction + others * beside
- *       + cut * cut_beside + a * read_a + b * read_b)
+ *       + others_cut * cut_beside + a * read_a + b * read_b)
  *   busy = the sum over the waves of either(wave + steps * wave_step, blocks of the wave
  *       * (block + work * step + cells * (cell + work * cell_step)
  *       + work * (whole * whole_step + cut * cut_step)))
@@ -30,13 +30,13 @@ enum { MMT_ALONG_M, MMT_ALONG_N, MMT_ALONG_K, MMT_NUM_AXES };
  * root of a^3 + b^3: the larger, but where they are alike. `whole` are the elements of
  * tiles that are computed whole, also where C ends in them, and `cut` those of tiles that
  * C's last column cuts. `others` are the blocks of the launches beside the one that
- * multiplies, for a multiprocessor, and `cut` those of them that pack an operand's edge.
- * a and b are the elements of A and B that a core of a CPU reads.
- * Where the kernel's aligned text cannot serve, a block's step takes `unaligned` more,
- * and a cell takes `unaligned_cell` more. The bends are what the samples still lie beside
- * this law, along each of m, n and k. Where the template counts a problem's cycles
- * itself, a cost has a `cycle`, and the law is t = launch + cycles * cycle. `fitted` is
- * false where there were too few shapes; then the nearest shape decides. */
+ * multiplies, for a multiprocessor, and `others_cut` those of them that pack an operand's
+ * edge. a and b are the elements of A and B that a core of a CPU reads. Where the
+ * kernel's aligned text cannot serve, a block's step takes `unaligned` more, and a cell
+ * takes `unaligned_cell` more. The bends are what the samples still lie beside this law,
+ * along each of m, n and k. Where the template counts a problem's cycles itself, a cost
+ * has a `cycle`, and the law is t = launch + cycles * cycle. `fitted` is false where
+ * there were too few shapes; then the nearest shape decides. */
 struct mmt_cost {
     bool fitted;
     double launch, block, step, bandwidth,

@@ -64,7 +64,9 @@ static bool takes(const struct mmt_launch *launch, enum mmt_arg matrix, enum mmt
 
 const struct mmt_launch *mmt_cost_multiplying(const struct mmt_launches *launches)
 {
-    for (int i = 0; launches->count > 1 && i < launches->count; i++)
+    if (launches->count == 1)
+        return &launches->launch[0];
+    for (int i = 0; i < launches->count; i++)
         if (takes(&launches->launch[i], MMT_ARG_A, MMT_ARG_MAP_A) &&
             takes(&launches->launch[i], MMT_ARG_B, MMT_ARG_MAP_B) &&
             takes(&launches->launch[i], MMT_ARG_C, MMT_ARG_MAP_C))

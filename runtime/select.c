@@ -72,6 +72,21 @@ static bool usable(const struct mmt_config *config, const mmt_problem *problem,
     return allowed(&runs, problem, caps, terms);
 }
 
+/* The entry of this very problem, tuned here and usable; NULL where there is none. */
+static const struct mmt_entry *find_tuned(const struct mmt_profile *profile,
+                                          const mmt_problem *problem,
+                                          const struct mmt_caps *caps,
+                                          const struct mmt_terms *terms)
+{
+    for (size_t i = 0; profile && i < profile->num_entries; i++) {
+        const struct mmt_entry *entry = &profile->entries[i];
+        if (!entry->source[0] && mmt_problem_equal(&entry->problem, problem) &&
+            usable(&entry->config, problem, caps, terms))
+            return entry;
+    }
+    return NULL;
+}
+
 /* The entry of the nearest shape that was tuned here, NULL where there is none. With
  * `caps`, of those that are usable. */
 static const struct mmt_entry *find_nearest(const struct mmt_profile *profile,
@@ -93,19 +108,6 @@ static const struct mmt_entry *find_nearest(const struct mmt_profile *profile,
         }
     }
     return best;
-}
-
-/* The nearest of the usable ones: mostly that of all. */
-static const struct mmt_entry *nearest(const struct mmt_profile *profile,
-                                       const mmt_problem *problem,
-                                       const struct mmt_caps *caps,
-                                       const struct mmt_terms *terms)
-{
-    const struct mmt_entry *entry = find_nearest(profile, problem, NULL, NULL);
-
-    if (!entry || usable(&entry->config, problem, caps, terms))
-        return entry;
-    return find_nearest(profile, problem, caps, terms);
 }
 
 /* ---- the fitted cost ----------------------------------------------------------------
@@ -160,31 +162,11 @@ static bool is_rival(const struct mmt_kept *kept, const mmt_problem *problem)
            kept->trans_b == (problem->trans_b != 0);
 }
 
-/* Corrects the times of the kernels that are ranked, the fastest first: all of them, or
- * those alone that may be the fastest then, as others' times only grow. */
-static void correct(struct mmt_ranked *ranked, int count, bool all,
-                    const struct mmt_entry *near, double trust,
-                    const struct mmt_caps *caps)
-{
-    struct mmt_ranked done[MMT_MOST_RANKED];
-
-    for (int i = 0; i < count; i++) {
-        struct mmt_ranked next = ranked[i];
-        if (all || i == 0 || next.seconds < done[0].seconds ||
-            mmt_config_equal(&next.kept->config, &near->config))
-            next.seconds *= exp(trust * correction(next.kept, near, caps));
-        insert(done, i, next);
-    }
-    memcpy(ranked, done, (size_t) count * sizeof *ranked);
-}
-
-/* All in order, or at least the first. */
-static int rank(const struct mmt_profile *profile, const struct mmt_entry *near,
-                const mmt_problem *problem, const struct mmt_caps *caps,
-                const struct mmt_terms *terms, bool all,
+/* The kernels that serve, by what the fitted costs expect of them. */
+static int rank(const struct mmt_profile *profile, const mmt_problem *problem,
+                const struct mmt_caps *caps, const struct mmt_terms *terms,
                 struct mmt_ranked ranked[MMT_MOST_RANKED])
 {
-    const double trust = near ? trust_in(near, problem) : 0;
     int count = 0;
 
     for (size_t i = 0; profile && i < profile->num_kept && count < MMT_MOST_RANKED; i++) {
@@ -198,17 +180,63 @@ static int rank(const struct mmt_profile *profile, const struct mmt_entry *near,
         const double seconds = mmt_cost_predict_as(kept, &runs, problem, caps);
         insert(ranked, count++, (struct mmt_ranked){ kept, seconds });
     }
-    if (trust > 0.01)
-        correct(ranked, count, all, near, trust, caps);
     return count;
+}
+
+static bool is_ranked(const struct mmt_config *config, const struct mmt_ranked *ranked,
+                      int count)
+{
+    for (int i = 0; i < count; i++)
+        if (mmt_config_equal(&ranked[i].kept->config, config))
+            return true;
+    return false;
+}
+
+/* The nearest entry of those that are usable: mostly that of all, whose kernel may be
+ * ranked, and so is known to be. */
+static const struct mmt_entry *nearest(const struct mmt_profile *profile,
+                                       const mmt_problem *problem,
+                                       const struct mmt_caps *caps,
+                                       const struct mmt_terms *terms,
+                                       const struct mmt_ranked *ranked, int count)
+{
+    const struct mmt_entry *entry = find_nearest(profile, problem, NULL, NULL);
+
+    if (!entry || is_ranked(&entry->config, ranked, count) ||
+        usable(&entry->config, problem, caps, terms))
+        return entry;
+    return find_nearest(profile, problem, caps, terms);
+}
+
+/* Corrects what is expected by the nearest entry, and orders anew: all kernels, or those
+ * alone that may be the fastest then, as others' times only grow. */
+static void correct(struct mmt_ranked *ranked, int count, bool all,
+                    const struct mmt_entry *near, const mmt_problem *problem,
+                    const struct mmt_caps *caps)
+{
+    const double trust = near ? trust_in(near, problem) : 0;
+    struct mmt_ranked done[MMT_MOST_RANKED];
+
+    if (trust <= 0.01)
+        return;
+    for (int i = 0; i < count; i++) {
+        struct mmt_ranked next = ranked[i];
+        if (all || i == 0 || next.seconds < done[0].seconds ||
+            mmt_config_equal(&next.kept->config, &near->config))
+            next.seconds *= exp(trust * correction(next.kept, near, caps));
+        insert(done, i, next);
+    }
+    memcpy(ranked, done, (size_t) count * sizeof *ranked);
 }
 
 int mmt_select_rank(const struct mmt_profile *profile, const mmt_problem *problem,
                     const struct mmt_caps *caps, const struct mmt_terms *terms,
                     struct mmt_ranked ranked[MMT_MOST_RANKED])
 {
-    const struct mmt_entry *near = nearest(profile, problem, caps, terms);
-    return rank(profile, near, problem, caps, terms, true, ranked);
+    const int count = rank(profile, problem, caps, terms, ranked);
+    const struct mmt_entry *near = nearest(profile, problem, caps, terms, ranked, count);
+    correct(ranked, count, true, near, problem, caps);
+    return count;
 }
 
 /* ---- choosing -----------------------------------------------------------------------
@@ -284,10 +312,7 @@ static bool stands_apart(const struct mmt_entry *near, const mmt_problem *proble
     if (!near || distance(&near->problem, problem) > reach * reach ||
         !is_same_text(near, problem))
         return false;
-    for (int i = 0; i < count; i++)
-        if (mmt_config_equal(&ranked[i].kept->config, &near->config))
-            return false;
-    return true;
+    return !is_ranked(&near->config, ranked, count);
 }
 
 static void choose_ranked(const struct mmt_ranked *ranked, int count,
@@ -304,13 +329,16 @@ mmt_status mmt_select(const struct mmt_profile *profile, const mmt_problem *prob
                       const struct mmt_caps *caps, const struct mmt_terms *terms,
                       struct mmt_choice *out, mmt_error *err)
 {
-    const struct mmt_entry *near = nearest(profile, problem, caps, terms);
+    const struct mmt_entry *near = find_tuned(profile, problem, caps, terms);
     struct mmt_ranked ranked[MMT_MOST_RANKED];
     int count = 0;
 
     *out = (struct mmt_choice){ .why = MMT_CHOICE_DEFAULT };
-    if (!near || !mmt_problem_equal(&near->problem, problem))
-        count = rank(profile, near, problem, caps, terms, false, ranked);
+    if (!near) {
+        count = rank(profile, problem, caps, terms, ranked);
+        near = nearest(profile, problem, caps, terms, ranked, count);
+        correct(ranked, count, false, near, problem, caps);
+    }
     if (count && !stands_apart(near, problem, ranked, count))
         choose_ranked(ranked, count, out);
     else if (near)

@@ -83,10 +83,20 @@ static inline int64_t long_side(const int *v, const mmt_problem *p)
     return rows_are_short(v, p) ? p->n : p->m;
 }
 
+/* Tiles that cover C's long side, and those that cover its short side. */
+static inline int64_t tiles_along(const int *v, const mmt_problem *p)
+{
+    return mmt_gemm_pieces(long_side(v, p), v[THREADS_LONG] * v[WORK_LONG]);
+}
+
+static inline int64_t tiles_across(const int *v, const mmt_problem *p)
+{
+    return mmt_gemm_pieces(short_side(v, p), v[WORK_SHORT]);
+}
+
 static inline int64_t tiles(const int *v, const mmt_problem *p)
 {
-    return mmt_gemm_pieces(long_side(v, p), v[THREADS_LONG] * v[WORK_LONG]) *
-           mmt_gemm_pieces(short_side(v, p), v[WORK_SHORT]);
+    return tiles_along(v, p) * tiles_across(v, p);
 }
 
 /* Parts of k that are not empty. */

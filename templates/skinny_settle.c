@@ -64,21 +64,18 @@ static double cycles_of_byte(const int *v, const mmt_problem *p,
     return (1 + beside / run) / (coming * (caps->sms ? caps->sms : 1));
 }
 
-/* Bytes of the long operand that are read again, as often as blocks cover C's short side
- * besides once. */
-static double read_again(const int *v, const mmt_problem *p)
+/* Bytes of the long operand, of the whole batch. */
+static double long_operand(const int *v, const mmt_problem *p)
 {
-    const int64_t again = mmt_gemm_pieces(short_side(v, p), v[WORK_SHORT]) - 1;
-    return (double) (again * p->batch) * (double) long_side(v, p) * (double) p->k *
+    return (double) p->batch * (double) long_side(v, p) * (double) p->k *
            (double) mmt_type_size(p->type);
 }
 
 /* What a step takes, of one that k fills: of what k lacks, some is saved. */
-static double filling(int64_t k, double step)
+static double filling(double k, double steps, double step)
 {
     static const double saved = 0.4;
-    const double steps = (double) k / step;
-    return k > 0 ? 1 - saved * (1 - steps / ceil(steps)) : 1;
+    return k > 0 ? 1 - saved * (1 - k / (steps * step)) : 1;
 }
 
 /* Whether an edge cuts all of a block's steps, and not only the last: C's long side has
@@ -108,26 +105,28 @@ static struct mmt_split split_of(const int *v, const mmt_problem *p, double oper
     const double size = (double) bytes_of_element, all = threads(v);
     const double step_k = v[THREADS_K] * v[WORK_K], bytes = size * piece(v) * all;
     const double at_once = AT_ONCE * all / v[WORK_SHORT];
+    const double across = (double) tiles_across(v, p), k = (double) p->k;
+    const double steps = (double) mmt_gemm_pieces(p->k, v[THREADS_K] * v[WORK_K]);
     const double edge = cut * piece(v), left = mmt_gemm_partial_sums(p);
     const double per_byte = cycles_of_byte(v, p, caps);
 
     return (struct mmt_split){
-        .tiles = (double) tiles(v, p) * (double) p->batch,
-        .steps = (double) mmt_gemm_pieces(p->k, v[THREADS_K] * v[WORK_K]),
+        .tiles = (double) tiles_along(v, p) * across * (double) p->batch,
+        .steps = steps,
         .resident = mmt_split_resident(threads(v), bytes_of_element * pool(v),
                                        registers(v, bytes_of_element), caps),
         .step =
-            filling(p->k, step_k) *
+            filling(k, steps, step_k) *
             (bytes / coming + bytes * v[WORK_SHORT] / multiplied + line * lines(v, p) +
              from_shared * from_staged(v, p) + size * v[WORK_SHORT] * step_k / staged),
         .latency = FETCH + thread * all + one_by_one * piece(v) * v[WORK_SHORT] +
                    (is_cut(v, p) ? edge : 0),
-        .last = !is_cut(v, p) && p->k % (v[THREADS_K] * v[WORK_K]) ? edge : 0,
+        .last = !is_cut(v, p) && steps * step_k > k ? edge : 0,
         .block = (v[THREADS_K] > 1 ? size * sums(v) * all / exchanged : 0) +
                  (caps->kind == MMT_CPU ? AROUND_ON_CPU : around * all),
         .round = (at_once < v[TILE_K] ? at_once : v[TILE_K]) / step_k,
         .staging = STAGE,
-        .memory = per_byte * (operands + again * read_again(v, p)),
+        .memory = per_byte * (operands + again * (across - 1) * long_operand(v, p)),
         .ramp = 29.4 * sqrt(per_byte * operands),
         .adding = ADDING,
         .sums = left * size,
@@ -306,25 +305,35 @@ static bool leaves_threads(const int *v)
     return !v[THREADS_LONG] || !v[THREADS_K];
 }
 
-/* Something must be known of a GPU to choose, and C be served. */
+/* Something must be known of the device to choose, and C be served. */
 static bool may_choose(const int *v, const struct task *task)
 {
     return task->caps->sms && short_side(v, task->p) <= LONGEST_SHORT;
 }
 
+static void settle(int *v, const struct task *task)
+{
+    const bool chooses = may_choose(v, task);
+
+    if (task->caps->kind == MMT_CPU)
+        use(v, &on_cpu);
+    if (leaves_threads(v) && chooses)
+        find_block(v, task);
+    if (leaves_threads(v))
+        find_shape(v, task);
+    if (!v[WORK_SHORT] || !v[TILE_K])
+        fill(v, task);
+    if (!v[SPLIT_K] && chooses)
+        find_parts(v, task, INFINITY);
+    else if (!v[SPLIT_K])
+        v[SPLIT_K] = 1;
+}
+
 void mmt_skinny_settle(int *v, const struct mmt_knob *knobs, const mmt_problem *p,
                        const struct mmt_caps *caps)
 {
+    if (!leaves_threads(v) && v[WORK_SHORT] && v[TILE_K] && v[SPLIT_K])
+        return;
     const struct task task = { knobs, p, caps, mmt_problem_bytes(p) };
-
-    if (caps->kind == MMT_CPU)
-        use(v, &on_cpu);
-    if (leaves_threads(v) && may_choose(v, &task))
-        find_block(v, &task);
-    if (leaves_threads(v))
-        find_shape(v, &task);
-    if (!v[WORK_SHORT] || !v[TILE_K])
-        fill(v, &task);
-    if (!v[SPLIT_K])
-        find_parts(v, &task, INFINITY);
+    settle(v, &task);
 }

@@ -31,6 +31,13 @@
 #define TEST_SANITIZED false
 #endif
 
+/* The folder of the sources, by which tests find their data. */
+static TEST_UNUSED const char *test_source_root(void)
+{
+    const char *root = getenv("MMT_SOURCE_ROOT");
+    return root ? root : ".";
+}
+
 static int test_checks, test_failures;
 
 #define CHECK(cond)        test_check((cond), __FILE__, __LINE__, #cond)

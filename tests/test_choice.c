@@ -1,6 +1,5 @@
 /* The kernels that are kept, and the choice among them, on a device that is made up. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -201,7 +200,7 @@ static double true_seconds(const struct mmt_config *config, const mmt_problem *p
  * shapes that no fit has seen. */
 static void add_losses(const struct mmt_profile *profile, double *to_kept, double *to_all)
 {
-    enum { SHAPES = 400 };
+    enum { SHAPES = 800 };
     struct mmt_caps caps = made_up_gpu();
 
     for (int s = 0; s < SHAPES; s++) {
@@ -341,19 +340,20 @@ static void test_speed(void)
     mmt_profile_free(profile);
 }
 
-/* The least that a choice takes in some tries: a machine that is busy with other things
- * gets 50 ms of them. */
+/* The least that a choice takes in TRIES tries; a machine that is busy with other things
+ * gets 50 ms of them to take under 10 us. */
 static double choice_seconds(const struct mmt_profile *profile,
                              const mmt_problem *problem)
 {
-    enum { CALLS = 4 };
+    enum { CALLS = 4, TRIES = 20 };
+    const double began = now();
     struct mmt_choice choice;
     double least = INFINITY;
     mmt_error err;
 
-    for (double began = now(); now() - began < 0.05 && !(least < 10e-6);) {
+    for (int i = 0; i < TRIES || (least >= 10e-6 && now() - began < 0.05); i++) {
         const double start = now();
-        for (int i = 0; i < CALLS; i++)
+        for (int call = 0; call < CALLS; call++)
             mmt_select(profile, problem, &profile->caps, NULL, &choice, &err);
         least = fmin(least, (now() - start) / CALLS);
     }
@@ -365,7 +365,7 @@ static struct mmt_profile *shipped(void)
     char path[1024];
     mmt_error err;
     snprintf(path, sizeof path, "%s/profiles/cuda-nvidia-h100-80gb-hbm3.json",
-             getenv("MMT_SOURCE_ROOT"));
+             test_source_root());
     struct mmt_profile *profile = mmt_profile_load(path, &err);
     CHECK_OK(profile ? MMT_OK : err.status, err);
     return profile;
@@ -386,9 +386,9 @@ static mmt_problem transposed(mmt_problem problem, int transposes)
  * half as long again. */
 static void test_speed_of_shipped(void)
 {
-    enum { SHAPES = 400 };
+    enum { SHAPES = 800 };
     struct mmt_profile *profile = shipped();
-    double worst = 0;
+    double worst = 0, sum = 0;
     int over = 0;
 
     for (int i = 0; profile && i < SHAPES; i++) {
@@ -396,8 +396,11 @@ static void test_speed_of_shipped(void)
         const double seconds = choice_seconds(profile, &problem);
         over += seconds >= 10e-6;
         worst = fmax(worst, seconds);
+        sum += seconds;
     }
-    printf("a choice of the shipped kernels takes %.2f us at worst\n", worst * 1e6);
+    printf("a choice of the shipped kernels takes %.2f us in the mean, %.2f at worst, 10 "
+           "or more for %d of %d shapes\n",
+           sum / SHAPES * 1e6, worst * 1e6, over, SHAPES);
     CHECK((over <= SHAPES / 10 && worst < 15e-6) || TEST_SANITIZED);
     mmt_profile_free(profile);
 }

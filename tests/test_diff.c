@@ -5,12 +5,6 @@
 #include "tuner/diff.h"
 #include "tuner/tuner.h"
 
-static const char *source_root(void)
-{
-    const char *root = getenv("MMT_SOURCE_ROOT");
-    return root ? root : ".";
-}
-
 static void add(struct mmt_profile *profile, int size, const char *config, double micros,
                 double spread, const char *source)
 {
@@ -140,7 +134,7 @@ static struct mmt_profile *paper(const char *name)
 {
     char path[1024];
     mmt_error err = { 0 };
-    snprintf(path, sizeof path, "%s/profiles/papers/%s", source_root(), name);
+    snprintf(path, sizeof path, "%s/profiles/papers/%s", test_source_root(), name);
     struct mmt_profile *profile = mmt_profile_load(path, &err);
     if (!CHECK(profile != NULL)) {
         fprintf(stderr, "    %s\n", err.text);

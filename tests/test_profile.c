@@ -8,15 +8,9 @@
 #include "profiles/profile.h"
 #include "tests/test.h"
 
-static const char *source_root(void)
-{
-    const char *root = getenv("MMT_SOURCE_ROOT");
-    return root ? root : ".";
-}
-
 static const char *data_path(const char *folder, const char *name, char out[1024])
 {
-    snprintf(out, 1024, "%s/%s/%s", source_root(), folder, name);
+    snprintf(out, 1024, "%s/%s/%s", test_source_root(), folder, name);
     return out;
 }
 
