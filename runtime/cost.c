@@ -3,12 +3,19 @@
 #include <math.h>
 #include <string.h>
 
-int mmt_cost_knob(const struct mmt_config *config, const char *name)
+/* A knob's place by its name; -1 where the template has none of that name. */
+static int find_knob(const struct mmt_config *config, const char *name)
 {
     for (int i = 0; i < config->template->num_knobs; i++)
         if (!strcmp(config->template->knobs[i].name, name))
-            return config->values[i];
-    return 0;
+            return i;
+    return -1;
+}
+
+int mmt_cost_knob(const struct mmt_config *config, const char *name)
+{
+    const int knob = find_knob(config, name);
+    return knob < 0 ? 0 : config->values[knob];
 }
 
 int mmt_cost_element(const struct mmt_config *config, mmt_type type)
@@ -30,11 +37,15 @@ static int depth_of_lines(const struct mmt_config *config, mmt_type type)
     return mmt_cost_knob(config, "DEPTH") * bytes / mmt_cost_element(config, type);
 }
 
-/* What a block's threads take at once; of threads that are left to the problem, one. */
+/* What a block's threads take at once, 0 where no knobs say so; what is left to the
+ * problem counts as one. */
 static int depth_of_threads(const struct mmt_config *config)
 {
     const int threads = mmt_cost_knob(config, "THREADS_K");
-    return (threads > 0 ? threads : 1) * mmt_cost_knob(config, "WORK_K");
+    const int work = mmt_cost_knob(config, "WORK_K");
+    if (find_knob(config, "WORK_K") < 0)
+        return 0;
+    return (threads > 0 ? threads : 1) * (work > 0 ? work : 1);
 }
 
 int mmt_cost_depth(const struct mmt_config *config, mmt_type type)
@@ -162,15 +173,21 @@ static double filling(const struct mmt_config *config, int64_t k, int depth)
     return takes_lines(config) ? 1 : (1 + steps / ceil(steps)) / 2;
 }
 
+static bool deepens(const struct mmt_config *config, int knob)
+{
+    const char *name = config->template->knobs[knob].name;
+    return mmt_config_leaves_count(config, knob) || !strcmp(name, "THREADS_K") ||
+           !strcmp(name, "WORK_K");
+}
+
 /* Times that a step is deeper than its kernel's cost knows, as that is left to the
- * problem: parts that run side by side, and threads along k. */
+ * problem: parts that run side by side, and a block's threads along k and what each takes
+ * there. */
 static int times_deeper(const struct mmt_config *left, const struct mmt_config *settled)
 {
     int times = 1;
     for (int i = 0; i < left->template->num_knobs; i++)
-        if (left->values[i] != settled->values[i] &&
-            (mmt_config_leaves_count(left, i) ||
-             !strcmp(left->template->knobs[i].name, "THREADS_K")))
+        if (left->values[i] != settled->values[i] && deepens(left, i))
             times *= settled->values[i];
     return times;
 }

@@ -153,13 +153,26 @@ struct task {
     double operands; /* bytes of all */
 };
 
+/* Whether many warps should meet at every step, as they read a row together that memory
+ * has to hand out: on an H100 that takes up to a third less, and little longer at worst. */
+static bool should_meet(const int *v, const struct task *task)
+{
+    enum { MANY = 256, LITTLE = 2, MUCH = 64 << 10 };
+    return task->caps->kind == MMT_GPU && threads(v) >= MANY &&
+           v[WORK_SHORT] <= LITTLE &&
+           along_k(v, task->p->trans_a != 0, task->p->trans_b != 0) &&
+           task->operands > (double) MUCH * task->caps->sms;
+}
+
 /* Two rounds of a GPU's threads; a CPU's stage one after the other. */
 static int find_tile(const int *v, const struct task *task)
 {
     const struct mmt_knob *knob = &task->knobs[TILE_K];
     const int step = v[THREADS_K] * v[WORK_K];
-    const int wanted =
-        task->caps->kind == MMT_CPU ? 1024 : 2 * AT_ONCE * threads(v) / v[WORK_SHORT];
+    const int rounds = 2 * AT_ONCE * threads(v) / v[WORK_SHORT];
+    const int wanted = should_meet(v, task)           ? step
+                       : task->caps->kind == MMT_CPU ? 1024
+                                                     : rounds;
     int i = 1;
     while (i < knob->num_values - 1 &&
            (knob->values[i] < wanted || knob->values[i] < step))
@@ -209,16 +222,43 @@ struct shape {
     int along, k;
 };
 
-enum { NUM_SHAPES = 7 };
+/* What a thread takes at a time of the long operand, where that is left: so much along
+ * C's long side, or a vector, by so much along k. */
+struct piece {
+    int along, k;
+};
 
-static const struct shape on_cpu = { 4, 1 }, on_gpu[NUM_SHAPES] = {
+enum { NUM_SHAPES = 7, NUM_PIECES = 3 };
+
+static const struct shape shape_on_cpu = { 4, 1 }, shapes[NUM_SHAPES] = {
     { 8, 16 }, { 4, 64 }, { 32, 4 }, { 1, 256 }, { 32, 8 }, { 4, 32 }, { 2, 128 }
 };
 
-static void use(int *v, const struct shape *shape)
+static const struct piece piece_on_cpu = { 8, 4 }, pieces[NUM_PIECES] = {
+    { 2, 8 }, { 2, 16 }, { 2, 4 }
+};
+
+static void use_shape(int *v, const struct shape *shape)
 {
     v[THREADS_LONG] = v[THREADS_LONG] ? v[THREADS_LONG] : shape->along;
     v[THREADS_K] = v[THREADS_K] ? v[THREADS_K] : shape->k;
+}
+
+static void use_piece(int *v, const struct piece *piece)
+{
+    const int along = piece->along > v[VECTOR] ? piece->along : v[VECTOR];
+    v[WORK_LONG] = v[WORK_LONG] ? v[WORK_LONG] : along;
+    v[WORK_K] = v[WORK_K] ? v[WORK_K] : piece->k;
+}
+
+static bool leaves_threads(const int *v)
+{
+    return !v[THREADS_LONG] || !v[THREADS_K];
+}
+
+static bool leaves_piece(const int *v)
+{
+    return !v[WORK_LONG] || !v[WORK_K];
 }
 
 /* The parts of k, where they are left; returns what they take, or any more than `least`
@@ -239,70 +279,91 @@ struct search {
     double least;
 };
 
-/* Whether such a block is the best so far. */
-static bool leads(struct search *search, const struct shape *shape, int work,
-                  const struct task *task)
+/* `block`: its threads and pieces are known; with so much of C's short side for a thread.
+ */
+static void try_block(struct search *search, const int *block, int work,
+                      const struct task *task)
 {
     int v[NUM_KNOBS];
 
-    memcpy(v, search->given, sizeof v);
-    use(v, shape);
+    memcpy(v, block, sizeof v);
     if (fill_with(v, search->given, work, task))
-        return false;
+        return;
     const double takes = find_parts(v, task, search->least);
     if (takes >= search->least)
-        return false;
+        return;
     search->least = takes;
     memcpy(search->best, v, sizeof v);
-    return true;
 }
 
 /* Whether seven of eight of a shape's threads would be idle: another has less of them. */
-static bool is_idle(const struct shape *shape, const int *given, const mmt_problem *p)
+static bool is_idle(const struct shape *shape, const int *v, const mmt_problem *p)
 {
-    return (!given[THREADS_LONG] &&
-            shape->along * given[WORK_LONG] > 8 * long_side(given, p)) ||
-           (!given[THREADS_K] && shape->k * given[WORK_K] > 8 * p->k);
+    return (!v[THREADS_LONG] && shape->along * v[WORK_LONG] > 8 * long_side(v, p)) ||
+           (!v[THREADS_K] && shape->k * v[WORK_K] > 8 * p->k);
 }
 
-/* The block that takes least of those that the device can run: its threads, a quarter of
- * C's short side for each, then how much of that. */
+/* Of all shapes, where threads are left. */
+static void try_shapes(struct search *search, const int *piece, int work,
+                       const struct task *task)
+{
+    const int count = leaves_threads(piece) ? NUM_SHAPES : 1;
+
+    for (int i = 0; i < count; i++) {
+        int v[NUM_KNOBS];
+        if (i > 0 && is_idle(&shapes[i], piece, task->p))
+            continue;
+        memcpy(v, piece, sizeof v);
+        use_shape(v, &shapes[i]);
+        try_block(search, v, work, task);
+    }
+}
+
+/* The block that takes least of those that the device can run: its pieces and its
+ * threads, a quarter of C's short side for each, then how much of that. */
 static void find_block(int *v, const struct task *task)
 {
-    int given[NUM_KNOBS];
+    const int count = leaves_piece(v) ? NUM_PIECES : 1;
     const int all = whole(v, task->p), first = all > 4 ? all / 4 : 1;
-    const struct shape *shape = &on_gpu[0];
+    int given[NUM_KNOBS];
     struct search search = { .given = given, .least = INFINITY };
 
     memcpy(given, v, sizeof given);
-    for (int i = 0; i < NUM_SHAPES; i++)
-        if ((i == 0 || !is_idle(&on_gpu[i], given, task->p)) &&
-            leads(&search, &on_gpu[i], first, task))
-            shape = &on_gpu[i];
+    for (int i = 0; i < count; i++) {
+        int piece[NUM_KNOBS];
+        memcpy(piece, given, sizeof piece);
+        use_piece(piece, &pieces[i]);
+        try_shapes(&search, piece, first, task);
+    }
+    if (search.least == INFINITY)
+        return;
+    memcpy(v, search.best, sizeof search.best);
     for (int work = 1; work <= all && !given[WORK_SHORT]; work *= 2)
-        if (work != first)
-            leads(&search, shape, work, task);
-    if (search.least < INFINITY)
-        memcpy(v, search.best, sizeof search.best);
+        if (work != first) {
+            v[SPLIT_K] = given[SPLIT_K];
+            try_block(&search, v, work, task);
+        }
+    memcpy(v, search.best, sizeof search.best);
 }
 
-/* The first shape that the device can run. */
-static void find_shape(int *v, const struct task *task)
+/* The first block that the device can run. */
+static void find_any(int *v, const struct task *task)
 {
     int given[NUM_KNOBS];
     const char *why = "";
 
     memcpy(given, v, sizeof given);
-    for (int i = 0; why && i < NUM_SHAPES; i++) {
+    for (int i = 0; why && i < NUM_PIECES * NUM_SHAPES; i++) {
         memcpy(v, given, sizeof given);
-        use(v, &on_gpu[i]);
+        use_piece(v, &pieces[i / NUM_SHAPES]);
+        use_shape(v, &shapes[i % NUM_SHAPES]);
         why = fill(v, task);
     }
 }
 
-static bool leaves_threads(const int *v)
+static bool leaves_block(const int *v)
 {
-    return !v[THREADS_LONG] || !v[THREADS_K];
+    return leaves_threads(v) || leaves_piece(v);
 }
 
 /* Something must be known of the device to choose, and C be served. */
@@ -315,12 +376,14 @@ static void settle(int *v, const struct task *task)
 {
     const bool chooses = may_choose(v, task);
 
-    if (task->caps->kind == MMT_CPU)
-        use(v, &on_cpu);
-    if (leaves_threads(v) && chooses)
+    if (task->caps->kind == MMT_CPU) {
+        use_shape(v, &shape_on_cpu);
+        use_piece(v, &piece_on_cpu);
+    }
+    if (leaves_block(v) && chooses)
         find_block(v, task);
-    if (leaves_threads(v))
-        find_shape(v, task);
+    if (leaves_block(v))
+        find_any(v, task);
     if (!v[WORK_SHORT] || !v[TILE_K])
         fill(v, task);
     if (!v[SPLIT_K] && chooses)
@@ -329,10 +392,18 @@ static void settle(int *v, const struct task *task)
         v[SPLIT_K] = 1;
 }
 
+/* Where A and B lie alike, one text serves rows and columns. */
+static void settle_side(int *v, const mmt_problem *p)
+{
+    if (v[SHORT] == EITHER && !lie_alike(p->trans_a != 0, p->trans_b != 0))
+        v[SHORT] = p->m <= p->n ? ROWS : COLUMNS;
+}
+
 void mmt_skinny_settle(int *v, const struct mmt_knob *knobs, const mmt_problem *p,
                        const struct mmt_caps *caps)
 {
-    if (!leaves_threads(v) && v[WORK_SHORT] && v[TILE_K] && v[SPLIT_K])
+    settle_side(v, p);
+    if (!leaves_block(v) && v[WORK_SHORT] && v[TILE_K] && v[SPLIT_K])
         return;
     const struct task task = { knobs, p, caps, mmt_problem_bytes(p) };
     settle(v, &task);

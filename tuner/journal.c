@@ -109,19 +109,21 @@ static const char *hash_of(struct mmt_journal *journal,
     return known->text;
 }
 
-/* What ran where the configuration leaves knobs to the problem: "SPLIT_K=4 TILE_K=512";
+/* What ran where the configuration leaves knobs to the problem: "SHORT=rows SPLIT_K=4";
  * nothing where it leaves none. Templates come to settle them otherwise, and their texts
  * stay the same. */
 static void print_settled(const struct mmt_journal *journal,
                           const struct mmt_record *record, struct mmt_text *out)
 {
     const struct mmt_config *left = &record->config;
+    char value[16];
     const struct mmt_config settled =
         mmt_config_settle(left, &record->problem, &journal->caps);
     for (int i = 0; i < left->template->num_knobs; i++)
         if (settled.values[i] != left->values[i])
-            mmt_text_addf(out, "%s%s=%d", out->length ? " " : "",
-                          left->template->knobs[i].name, settled.values[i]);
+            mmt_text_addf(out, "%s%s=%s", out->length ? " " : "",
+                          left->template->knobs[i].name,
+                          mmt_config_value(&settled, i, value));
 }
 
 static bool keep(struct mmt_journal *journal, const struct mmt_record *record)
