@@ -217,7 +217,8 @@ static const char *fill(int *v, const struct task *task)
 
 /* Threads of a block along the long side and along k, where they are left to the problem.
  * Those along k exchange their sums, of which there are more the wider C's short side is;
- * but where its long side is short, they alone make threads enough. */
+ * but where its long side is short, they alone make threads enough. Neighbours are alike:
+ * the best but one is mostly the one before the best. */
 struct shape {
     int along, k;
 };
@@ -228,10 +229,10 @@ struct piece {
     int along, k;
 };
 
-enum { NUM_SHAPES = 7, NUM_PIECES = 3 };
+enum { NUM_SHAPES = 7, USUAL_SHAPE = 4, NUM_PIECES = 3 };
 
 static const struct shape shape_on_cpu = { 4, 1 }, shapes[NUM_SHAPES] = {
-    { 8, 16 }, { 4, 64 }, { 32, 4 }, { 1, 256 }, { 32, 8 }, { 4, 32 }, { 2, 128 }
+    { 1, 256 }, { 2, 128 }, { 4, 64 }, { 4, 32 }, { 8, 16 }, { 32, 8 }, { 32, 4 }
 };
 
 static const struct piece piece_on_cpu = { 8, 4 }, pieces[NUM_PIECES] = {
@@ -272,10 +273,11 @@ static double find_parts(int *v, const struct task *task, double least)
     return task->caps->sms ? mmt_split_cycles(&split, v[SPLIT_K], task->caps) : 0;
 }
 
-/* The block that takes least so far, and what it takes. */
+/* The block that takes least so far, what it takes, and the one that did so before; the
+ * same where there was none. */
 struct search {
     const int *given;
-    int best[NUM_KNOBS];
+    int best[NUM_KNOBS], before[NUM_KNOBS];
     double least;
 };
 
@@ -287,13 +289,15 @@ static void try_block(struct search *search, const int *block, int work,
     int v[NUM_KNOBS];
 
     memcpy(v, block, sizeof v);
+    v[SPLIT_K] = search->given[SPLIT_K];
     if (fill_with(v, search->given, work, task))
         return;
     const double takes = find_parts(v, task, search->least);
     if (takes >= search->least)
         return;
-    search->least = takes;
+    memcpy(search->before, search->least < INFINITY ? search->best : v, sizeof v);
     memcpy(search->best, v, sizeof v);
+    search->least = takes;
 }
 
 /* Whether seven of eight of a shape's threads would be idle: another has less of them. */
@@ -303,15 +307,16 @@ static bool is_idle(const struct shape *shape, const int *v, const mmt_problem *
            (!v[THREADS_K] && shape->k * v[WORK_K] > 8 * p->k);
 }
 
-/* Of all shapes, where threads are left. */
-static void try_shapes(struct search *search, const int *piece, int work,
-                       const struct task *task)
+static void try_shapes(struct search *search, int work, const struct task *task)
 {
-    const int count = leaves_threads(piece) ? NUM_SHAPES : 1;
+    const int count = leaves_threads(search->given) ? NUM_SHAPES : 1;
+    int piece[NUM_KNOBS];
 
+    memcpy(piece, search->given, sizeof piece);
+    use_piece(piece, &pieces[0]);
     for (int i = 0; i < count; i++) {
         int v[NUM_KNOBS];
-        if (i > 0 && is_idle(&shapes[i], piece, task->p))
+        if (i < count - 1 && is_idle(&shapes[i], piece, task->p))
             continue;
         memcpy(v, piece, sizeof v);
         use_shape(v, &shapes[i]);
@@ -319,30 +324,39 @@ static void try_shapes(struct search *search, const int *piece, int work,
     }
 }
 
-/* The block that takes least of those that the device can run: its pieces and its
- * threads, a quarter of C's short side for each, then how much of that. */
+/* Other pieces for the threads of the best block, and of the one before it. */
+static void try_pieces(struct search *search, int work, const struct task *task)
+{
+    int blocks[2][NUM_KNOBS];
+
+    memcpy(blocks[0], search->best, sizeof blocks[0]);
+    memcpy(blocks[1], search->before, sizeof blocks[1]);
+    for (int i = 2; leaves_piece(search->given) && i < 2 * NUM_PIECES; i++) {
+        int *v = blocks[i % 2];
+        v[WORK_LONG] = search->given[WORK_LONG];
+        v[WORK_K] = search->given[WORK_K];
+        use_piece(v, &pieces[i / 2]);
+        try_block(search, v, work, task);
+    }
+}
+
+/* The block that takes least of those that the device can run: its threads, what they
+ * take at a time, a quarter of C's short side for each, then how much of that. */
 static void find_block(int *v, const struct task *task)
 {
-    const int count = leaves_piece(v) ? NUM_PIECES : 1;
     const int all = whole(v, task->p), first = all > 4 ? all / 4 : 1;
     int given[NUM_KNOBS];
     struct search search = { .given = given, .least = INFINITY };
 
     memcpy(given, v, sizeof given);
-    for (int i = 0; i < count; i++) {
-        int piece[NUM_KNOBS];
-        memcpy(piece, given, sizeof piece);
-        use_piece(piece, &pieces[i]);
-        try_shapes(&search, piece, first, task);
-    }
+    try_shapes(&search, first, task);
     if (search.least == INFINITY)
         return;
+    try_pieces(&search, first, task);
     memcpy(v, search.best, sizeof search.best);
     for (int work = 1; work <= all && !given[WORK_SHORT]; work *= 2)
-        if (work != first) {
-            v[SPLIT_K] = given[SPLIT_K];
+        if (work != first)
             try_block(&search, v, work, task);
-        }
     memcpy(v, search.best, sizeof search.best);
 }
 
@@ -356,7 +370,7 @@ static void find_any(int *v, const struct task *task)
     for (int i = 0; why && i < NUM_PIECES * NUM_SHAPES; i++) {
         memcpy(v, given, sizeof given);
         use_piece(v, &pieces[i / NUM_SHAPES]);
-        use_shape(v, &shapes[i % NUM_SHAPES]);
+        use_shape(v, &shapes[(i + USUAL_SHAPE) % NUM_SHAPES]);
         why = fill(v, task);
     }
 }
