@@ -93,14 +93,15 @@ static struct mmt_split split_of(const int *v, const mmt_problem *p, double oper
     /* Cycles in which a step's elements come, and in which a round of staged ones does;
      * by which a step comes later for each thread of the block; those of a thread's
      * multiply-add, of an element of a step that an edge cuts, of a line, of a warp's
-     * load from the staged operand, and of a block's thread. Bytes in a cycle: of the
-     * long operand that come and are multiplied, of the short one that are staged, of
-     * sums that threads along k exchange, and of those that parts leave. How much of what
-     * is read again comes from memory. */
+     * load from the staged operand, and of a block's thread. Cycles of a byte: of the
+     * long operand that comes and is multiplied, of the short one that is staged, of sums
+     * that threads along k exchange. Bytes in a cycle of those that parts leave. How much
+     * of what is read again comes from memory. */
     enum { FETCH = 770, STAGE = 600, ADDING = 3490, AROUND_ON_CPU = 600 };
     static const double one_by_one = 3.8, thread = 0.61, cut = 11.9, line = 1.67,
-                        from_shared = 0.47, around = 1.6, coming = 54.4, multiplied = 396,
-                        staged = 9.8, exchanged = 36, added = 2.67, again = 0.2;
+                        from_shared = 0.47, around = 1.6, coming = 1 / 54.4,
+                        multiplied = 1 / 396.0, staged = 1 / 9.8, exchanged = 1 / 36.0,
+                        added = 2.67, again = 0.2;
     const size_t bytes_of_element = mmt_type_size(p->type);
     const double size = (double) bytes_of_element, all = threads(v);
     const double step_k = v[THREADS_K] * v[WORK_K], bytes = size * piece(v) * all;
@@ -117,12 +118,12 @@ static struct mmt_split split_of(const int *v, const mmt_problem *p, double oper
                                        registers(v, bytes_of_element), caps),
         .step =
             filling(k, steps, step_k) *
-            (bytes / coming + bytes * v[WORK_SHORT] / multiplied + line * lines(v, p) +
-             from_shared * from_staged(v, p) + size * v[WORK_SHORT] * step_k / staged),
+            (bytes * coming + bytes * v[WORK_SHORT] * multiplied + line * lines(v, p) +
+             from_shared * from_staged(v, p) + size * v[WORK_SHORT] * step_k * staged),
         .latency = FETCH + thread * all + one_by_one * piece(v) * v[WORK_SHORT] +
                    (is_cut(v, p) ? edge : 0),
         .last = !is_cut(v, p) && steps * step_k > k ? edge : 0,
-        .block = (v[THREADS_K] > 1 ? size * sums(v) * all / exchanged : 0) +
+        .block = (v[THREADS_K] > 1 ? size * sums(v) * all * exchanged : 0) +
                  (caps->kind == MMT_CPU ? AROUND_ON_CPU : around * all),
         .round = (at_once < v[TILE_K] ? at_once : v[TILE_K]) / step_k,
         .staging = STAGE,
