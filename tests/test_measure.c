@@ -7,6 +7,7 @@
 #include "device/device.h"
 #include "tests/test.h"
 #include "tuner/measure.h"
+#include "tuner/session_internal.h"
 
 /* What a planted clock says, one batch after another, the last again and again. */
 struct planted {
@@ -81,6 +82,30 @@ static void test_steady(struct mmt_session *session)
     CHECK(time.time.median == 0.01 && time.time.spread == 0);
     CHECK_EQ_INT(time.time.samples, 6);
     CHECK_EQ_INT(planted.next, 8);
+}
+
+/* What is timed next goes on with the copies that follow, also where two take turns: no
+ * one finds in a cache what another has just read. */
+static void test_walks_on(struct mmt_session *session)
+{
+    struct planted planted = { .says = { 0.01 }, .count = 1 };
+    const struct mmt_measure_limits limits = { 0 };
+    struct mmt_config configs[2] = { naive(), naive() };
+    struct mmt_measured times[2];
+    mmt_error err = { 0 };
+
+    plant(session, &planted);
+    const int64_t begin = session->next;
+    CHECK_OK(mmt_measure_candidate(session, configs, &limits, times, &err), err);
+    CHECK_EQ_INT(session->next - begin, planted.next);
+    CHECK_OK(mmt_measure_candidate(session, configs, &limits, times, &err), err);
+    CHECK_OK(mmt_measure_group(session, configs, 2, &limits, times, &err), err);
+    CHECK_EQ_INT(session->next - begin, planted.next);
+    CHECK(planted.next >= 4 * 8);
+    const mmt_args now = mmt_session_args(session, session->next);
+    const mmt_args before = mmt_session_args(session, session->next - 1);
+    CHECK(session->copies > 1 && now.a.offset != before.a.offset &&
+          now.c.offset != before.c.offset);
 }
 
 static void test_median_and_spread(struct mmt_session *session)
@@ -473,6 +498,7 @@ int main(int argc, char **argv)
         SKIP("%s", err.text);
     struct mmt_session *session = open_session(device, 64);
     test_steady(session);
+    test_walks_on(session);
     test_median_and_spread(session);
     test_faster_than_the_device(session);
     test_early_drop(session);

@@ -16,7 +16,7 @@ enum { LEAST_SAMPLES = 7, MOST_SAMPLES = 200, MOST_COUNT = 8192 };
 struct lane {
     const struct mmt_contestant *contestant;
     struct mmt_bench_time *time;
-    int64_t count, next; /* products in a sample; the copy that comes next */
+    int64_t count; /* products in a sample */
     double samples[MOST_SAMPLES];
     double spent;
     bool out;
@@ -183,27 +183,27 @@ static void check(struct match *match, struct lane *lane)
  * ------------------------------------------------------------------------------
  */
 
-static bool run(struct lane *lane, double *seconds)
+static bool run(struct match *match, struct lane *lane, double *seconds)
 {
     const struct mmt_contestant *who = lane->contestant;
+    int64_t *next = &match->session->next;
     mmt_error err = { 0 };
 
-    if (who->reference->run(who->self, who->way, lane->next, lane->count, seconds,
-                            &err)) {
+    if (who->reference->run(who->self, who->way, *next, lane->count, seconds, &err)) {
         leave(lane, err.text);
         return false;
     }
-    lane->next += lane->count;
+    *next += lane->count;
     lane->spent += *seconds;
     return true;
 }
 
 /* Finds how many products make a sample. */
-static void calibrate(struct lane *lane)
+static void calibrate(struct match *match, struct lane *lane)
 {
     double seconds = 0;
 
-    for (lane->count = 1; run(lane, &seconds);) {
+    for (lane->count = 1; run(match, lane, &seconds);) {
         if (seconds >= sample_seconds || lane->count == MOST_COUNT)
             break;
         double wanted = ceil(1.1 * sample_seconds / seconds * (double) lane->count);
@@ -213,10 +213,10 @@ static void calibrate(struct lane *lane)
     lane->spent = 0;
 }
 
-static void take_sample(struct lane *lane)
+static void take_sample(struct match *match, struct lane *lane)
 {
     double seconds;
-    if (!lane->out && run(lane, &seconds))
+    if (!lane->out && run(match, lane, &seconds))
         lane->samples[lane->time->samples++] = seconds / (double) lane->count;
 }
 
@@ -266,7 +266,7 @@ static void sample_all(struct match *match)
 
     for (int round = 0; !is_over(match, round); round++) {
         for (int i = 0; i < count; i++)
-            take_sample(&match->lanes[round % 2 ? count - 1 - i : i]);
+            take_sample(match, &match->lanes[round % 2 ? count - 1 - i : i]);
         watch(match);
     }
 }
@@ -333,7 +333,7 @@ static void play(struct match *match)
             check(match, &match->lanes[i]);
     for (int i = 0; i < count && !mmt_interrupted; i++)
         if (!match->lanes[i].out)
-            calibrate(&match->lanes[i]);
+            calibrate(match, &match->lanes[i]);
     sample_all(match);
     conclude(match);
 }

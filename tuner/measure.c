@@ -33,7 +33,6 @@ struct run {
     mmt_plan *plan;
     int parts;        /* launches of an execution */
     int64_t launches; /* executions of a batch */
-    int64_t next;     /* copy of the operands */
     double spent;     /* host seconds */
     double samples[MOST_SAMPLES];
     int count;
@@ -78,7 +77,7 @@ static mmt_status queue_some(struct mmt_session *session, struct run *run, int64
         mmt_session_workspace(session, mmt_plan_workspace(run->plan), &workspace, err);
 
     for (int64_t i = 0; i < count && status == MMT_OK; i++) {
-        mmt_args args = mmt_session_args(session, run->next++);
+        mmt_args args = mmt_session_args(session, session->next++);
         args.workspace = workspace;
         status = mmt_execute(run->plan, &args, session->queue, err);
     }

@@ -40,6 +40,8 @@ struct mmt_session {
     /* Random operands, rotated through while timing. */
     struct mmt_copies a, b, c;
     int copies;
+    int64_t next; /* copy to be used: whatever is timed goes on where the last ended, and
+                   * finds nothing in a cache that another has just read */
     mmt_operand bias; /* one for all copies; 0: the problem has none */
 
     /* Answers on the first copy. */
