@@ -13,9 +13,8 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
     [WORK_LONG] =
         MMT_KNOB_LEFT("WORK_LONG", "elements of C per thread, long side; 0: as suits it",
                       0, 1, 2, 4, 8, 16),
-    [WORK_K] =
-        MMT_KNOB_LEFT("WORK_K", "steps of k per thread at a time; 0: as suits it", 0, 1,
-                      2, 4, 8, 16),
+    [WORK_K] = MMT_KNOB_LEFT("WORK_K", "steps of k per thread at a time; 0: as suits it",
+                             0, 1, 2, 4, 8, 16),
     [THREADS_LONG] =
         MMT_KNOB_LEFT("THREADS_LONG", "threads along the long side; 0: as suits it", 0, 1,
                       2, 4, 8, 16, 32, 64, 128, 256),

@@ -155,12 +155,12 @@ struct task {
 };
 
 /* Whether many warps should meet at every step, as they read a row together that memory
- * has to hand out: on an H100 that takes up to a third less, and little longer at worst. */
+ * has to hand out: on an H100 that takes up to a third less, and little longer at worst.
+ */
 static bool should_meet(const int *v, const struct task *task)
 {
     enum { MANY = 256, LITTLE = 2, MUCH = 64 << 10 };
-    return task->caps->kind == MMT_GPU && threads(v) >= MANY &&
-           v[WORK_SHORT] <= LITTLE &&
+    return task->caps->kind == MMT_GPU && threads(v) >= MANY && v[WORK_SHORT] <= LITTLE &&
            along_k(v, task->p->trans_a != 0, task->p->trans_b != 0) &&
            task->operands > (double) MUCH * task->caps->sms;
 }
@@ -171,7 +171,7 @@ static int find_tile(const int *v, const struct task *task)
     const struct mmt_knob *knob = &task->knobs[TILE_K];
     const int step = v[THREADS_K] * v[WORK_K];
     const int rounds = 2 * AT_ONCE * threads(v) / v[WORK_SHORT];
-    const int wanted = should_meet(v, task)           ? step
+    const int wanted = should_meet(v, task)          ? step
                        : task->caps->kind == MMT_CPU ? 1024
                                                      : rounds;
     int i = 1;
@@ -236,9 +236,8 @@ static const struct shape shape_on_cpu = { 4, 1 }, shapes[NUM_SHAPES] = {
     { 1, 256 }, { 2, 128 }, { 4, 64 }, { 4, 32 }, { 8, 16 }, { 32, 8 }, { 32, 4 }
 };
 
-static const struct piece piece_on_cpu = { 8, 4 }, pieces[NUM_PIECES] = {
-    { 2, 8 }, { 2, 16 }, { 2, 4 }
-};
+static const struct piece piece_on_cpu = { 8, 4 },
+                          pieces[NUM_PIECES] = { { 2, 8 }, { 2, 16 }, { 2, 4 } };
 
 static void use_shape(int *v, const struct shape *shape)
 {

@@ -69,17 +69,25 @@ static double wave(const struct run *run, double blocks)
     return bound(run->latency, blocks * run->busy);
 }
 
+static double waves(double blocks, int resident, const struct run *run)
+{
+    const double full = pieces(blocks, resident) - 1;
+    const double last = wave(run, blocks - full * resident);
+    return full > 0 ? full * wave(run, resident) + last : last;
+}
+
+double mmt_split_waves(double blocks, int resident, double latency, double busy)
+{
+    const struct run run = { latency, busy };
+    return waves(blocks, resident, &run);
+}
+
 /* Of the busiest multiprocessor. */
 static double cycles(const struct mmt_split *split, int parts, double sms)
 {
     const double blocks = pieces(split->tiles * parts, sms);
     const struct run run = run_of(split, pieces(split->steps, parts));
-    const double full = pieces(blocks, split->resident) - 1;
-    const double last = wave(&run, blocks - full * split->resident);
-
-    return split->ramp +
-           bound(full > 0 ? full * wave(&run, split->resident) + last : last,
-                 split->memory);
+    return split->ramp + bound(waves(blocks, split->resident, &run), split->memory);
 }
 
 /* A core has one block at a time, which waits for nothing. */

@@ -37,6 +37,11 @@ struct mmt_split {
 int mmt_split_resident(int threads, size_t shared, unsigned registers,
                        const struct mmt_caps *caps);
 
+/* Cycles of so many blocks of one multiprocessor, `resident` at a time: each takes
+ * `latency`, however little runs beside it, and keeps it busy for so long. Those that are
+ * there together wait side by side, and keep it busy one after the other. */
+double mmt_split_waves(double blocks, int resident, double latency, double busy);
+
 /* Cycles that so many parts should take, with what adds them up and without the first
  * launch. Something must be known of the device: caps->sms. */
 double mmt_split_cycles(const struct mmt_split *split, int parts,

@@ -1,64 +1,43 @@
-/* The knobs of thin.cl, in the order in which that file names them. */
-#include "templates/gemm.h"
-
-enum { THREADS_M, THREADS_N, WORK_M, WORK_N, C_VECTOR, TILE_K, NUM_KNOBS };
-
-/* Steps of k with which a product does little more than write C. */
-enum { DEEPEST = 16 };
+/* The knobs of thin.cl: their values, starting points, which of them cannot be, and how
+ * the kernel is launched. */
+#include "templates/thin.h"
 
 static const struct mmt_knob knobs[NUM_KNOBS] = {
     [THREADS_M] =
-        MMT_KNOB("THREADS_M", "threads of a block down the tile", 1, 2, 4, 8, 16),
+        MMT_KNOB_LEFT("THREADS_M", "threads of a block down the tile; 0: as suits it", 0,
+                      1, 2, 4, 8, 16),
     [THREADS_N] =
-        MMT_KNOB("THREADS_N", "threads of a block across the tile", 16, 32, 64, 128),
-    [WORK_M] = MMT_KNOB("WORK_M", "rows of C per thread", 1, 2, 4, 8, 16),
-    [WORK_N] = MMT_KNOB("WORK_N", "columns of C per thread", 1, 2, 4, 8),
+        MMT_KNOB_LEFT("THREADS_N", "threads of a block across the tile; 0: as suits it",
+                      0, 16, 32, 64, 128),
+    [WORK_M] = MMT_KNOB_LEFT("WORK_M", "rows of C per thread; 0: as suits it", 0, 1, 2, 4,
+                             8, 16),
+    [WORK_N] =
+        MMT_KNOB_LEFT("WORK_N", "columns of C per thread; 0: as suits it", 0, 1, 2, 4, 8),
     [C_VECTOR] = MMT_KNOB("C_VECTOR", "elements of C per global store", 1, 2, 4),
-    [TILE_K] = MMT_KNOB("TILE_K", "steps of k in shared memory", 4, 8, 16),
+    [TILE_K] = MMT_KNOB_LEFT("TILE_K", "steps of k in shared memory; 0: as suits it", 0,
+                             4, 8, 16),
 };
 
+/* The first two leave all but the stores to the problem. */
 static const int seeds[][MMT_MAX_KNOBS] = {
-    { 8, 32, 4, 4, 4, 8 },  { 8, 32, 4, 4, 2, 4 }, { 4, 32, 4, 4, 4, 4 },
-    { 16, 16, 4, 4, 4, 8 }, { 4, 32, 4, 2, 2, 8 }, { 8, 16, 4, 2, 2, 8 },
-    { 8, 32, 16, 4, 2, 4 }, { 4, 32, 8, 4, 4, 8 }, { 16, 16, 2, 4, 4, 8 },
-    { 4, 32, 2, 2, 1, 8 },  { 4, 32, 4, 1, 1, 4 }, { 4, 32, 4, 2, 2, 16 },
-    { 8, 16, 4, 2, 2, 16 },
+    { 0, 0, 0, 0, 4, 0 },  { 0, 0, 0, 0, 2, 0 },   { 8, 32, 4, 4, 4, 8 },
+    { 8, 32, 4, 4, 2, 4 }, { 4, 32, 4, 4, 4, 4 },  { 16, 16, 4, 4, 4, 8 },
+    { 4, 32, 4, 2, 2, 8 }, { 8, 16, 4, 2, 2, 8 },  { 8, 32, 16, 4, 2, 4 },
+    { 4, 32, 8, 4, 4, 8 }, { 16, 16, 2, 4, 4, 8 }, { 4, 32, 2, 2, 1, 8 },
+    { 4, 32, 4, 1, 1, 4 }, { 4, 32, 4, 2, 2, 16 }, { 8, 16, 4, 2, 2, 16 },
 };
 
-static int threads(const int *v)
-{
-    return v[THREADS_M] * v[THREADS_N];
-}
-
-static int tile_m(const int *v)
-{
-    return v[THREADS_M] * v[WORK_M];
-}
-
-static int tile_n(const int *v)
-{
-    return v[THREADS_N] * v[WORK_N];
-}
-
-/* Stripes of A and B; a step of each is 4 elements apart from the next. */
-static size_t shared_bytes(const int *v, size_t size)
-{
-    enum { APART = 4 };
-    return size * (size_t) (v[TILE_K] * (tile_m(v) + tile_n(v) + 2 * APART));
-}
-
-static const char *reject(const int *v, const struct mmt_variant *variant,
-                          const struct mmt_caps *caps)
+const char *mmt_thin_reject(const int *v, const struct mmt_variant *variant,
+                            const struct mmt_caps *caps)
 {
     enum { MOST_SUMS = 64, MOST_SHARE = 32, MOST_SHARED = 48 << 10, STACK = 1 << 20 };
     const size_t size = mmt_type_size(variant->type), shared = shared_bytes(v, size);
-    const int sums = v[WORK_M] * v[WORK_N];
 
     if (v[C_VECTOR] * size > 16)
         return "C_VECTOR may cover at most 16 bytes";
     if (v[WORK_N] % v[C_VECTOR])
         return "WORK_N must be a multiple of C_VECTOR";
-    if (sums * size > MOST_SUMS * sizeof(float))
+    if (sums(v) * size > MOST_SUMS * sizeof(float))
         return "WORK_M * WORK_N sums may take at most 64 registers, so that many blocks "
                "fit on a multiprocessor";
     if (v[TILE_K] * (tile_m(v) + tile_n(v)) * size >
@@ -68,7 +47,7 @@ static const char *reject(const int *v, const struct mmt_variant *variant,
         return "the stripes take more than 48 KiB of shared memory";
     if (caps->kind == MMT_GPU && (unsigned) threads(v) < caps->warp)
         return "the block has fewer threads than a warp";
-    if (caps->kind == MMT_CPU && size * (size_t) (sums * threads(v)) > STACK)
+    if (caps->kind == MMT_CPU && size * (size_t) (sums(v) * threads(v)) > STACK)
         return "sums of a block may take at most 1 MiB on a CPU";
     return mmt_gemm_reject(threads(v), 1, shared, caps);
 }
@@ -76,6 +55,11 @@ static const char *reject(const int *v, const struct mmt_variant *variant,
 static int64_t tiles(const int *v, const mmt_problem *p)
 {
     return mmt_gemm_pieces(p->m, tile_m(v)) * mmt_gemm_pieces(p->n, tile_n(v));
+}
+
+static void settle(int *v, const mmt_problem *p, const struct mmt_caps *caps)
+{
+    mmt_thin_settle(v, knobs, p, caps);
 }
 
 static const char *refuse(const int *v, const mmt_problem *p)
@@ -121,7 +105,9 @@ const struct mmt_template mmt_template_thin = {
     .helpers = { "grid.h", "tiles.h" },
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,
-    .reject = reject,
+    .settle = settle,
+    .cycles = mmt_thin_cycles,
+    .reject = mmt_thin_reject,
     .refuse = refuse,
     .launch = launch,
     .alignment = alignment,
