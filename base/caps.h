@@ -39,6 +39,8 @@ struct mmt_caps {
     size_t cache;          /* last-level cache, bytes */
     size_t memory;         /* device memory, bytes */
     unsigned clock_khz;    /* highest clock */
+    size_t memory_rate;    /* bytes/s that memory hands out by its clock and the width of
+                            * its bus; 0: unknown */
     size_t buffer_align;   /* alignment of every buffer's first byte, bytes */
 };
 

@@ -90,6 +90,12 @@ static int capability(CUdevice device)
            attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 }
 
+/* Two transfers of the bus in a cycle of its clock. */
+static size_t memory_rate(size_t khz, size_t bits)
+{
+    return 2 * 1000 * khz * (bits / 8);
+}
+
 #define ASK(name) (unsigned) attribute(device, CU_DEVICE_ATTRIBUTE_##name)
 
 static void fill_limits(struct mmt_caps *caps, CUdevice device)
@@ -114,6 +120,7 @@ static void fill_limits(struct mmt_caps *caps, CUdevice device)
     caps->warp = ASK(WARP_SIZE);
     caps->cache = ASK(L2_CACHE_SIZE);
     caps->clock_khz = ASK(CLOCK_RATE);
+    caps->memory_rate = memory_rate(ASK(MEMORY_CLOCK_RATE), ASK(GLOBAL_MEMORY_BUS_WIDTH));
 }
 
 #undef ASK

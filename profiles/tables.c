@@ -33,6 +33,7 @@ static const struct mmt_word ops[] = {
     { MMT_HEAT2D, "heat2d" }, { MMT_JACOBI3D, "jacobi3d" }, { 0 },
 };
 
+#define MAY_LACK .may_lack = true
 #define OF struct mmt_caps
 static const struct mmt_field limits[] = {
     ROW(WORD, "dialect", dialect, .words = dialects),
@@ -55,6 +56,7 @@ static const struct mmt_field limits[] = {
     ROW(SIZE, "cache_bytes", cache),
     ROW(SIZE, "memory_bytes", memory),
     ROW(UNSIGNED, "clock_khz", clock_khz),
+    ROW(SIZE, "memory_bytes_per_s", memory_rate, MAY_LACK),
     ROW(SIZE, "buffer_align_bytes", buffer_align),
     { 0 },
 };
@@ -70,7 +72,6 @@ static const struct mmt_field device[] = { NAMES,
 static const struct mmt_field published_device[] = { NAMES, { 0 } };
 #undef OF
 
-#define MAY_LACK .may_lack = true
 _Static_assert(sizeof(struct mmt_made_health) <= 128, "fields.c compares it with zeros");
 #define OF struct mmt_made_health
 static const struct mmt_field health[] = {

@@ -57,11 +57,11 @@ static double cycles_of_byte(const int *v, const mmt_problem *p,
                              const struct mmt_caps *caps)
 {
     enum { WARP = 32 };
-    static const double coming = 12.3; /* bytes in a cycle, of a multiprocessor's share */
+    static const double reached = 0.96; /* of its rate */
     static const double beside = 15.3; /* bytes that come with each run, unasked for */
     const int threads = neighbours(v, p);
     const double run = side_by_side(v, p, threads < WARP ? threads : WARP);
-    return (1 + beside / run) / (coming * (caps->sms ? caps->sms : 1));
+    return (1 + beside / run) / (reached * mmt_split_memory_rate(caps));
 }
 
 /* Bytes of the long operand, of the whole batch. */

@@ -14,6 +14,13 @@ static const double core = 8;
 /* More parts must promise to save so much, as what is counted is not that exact. */
 static const double worth = 0.98;
 
+double mmt_split_memory_rate(const struct mmt_caps *caps)
+{
+    if (caps->memory_rate && caps->clock_khz)
+        return (double) caps->memory_rate / (1e3 * caps->clock_khz);
+    return 12.8 * (caps->sms ? caps->sms : 1);
+}
+
 static unsigned least(unsigned a, size_t b)
 {
     return b < a ? (unsigned) b : a;

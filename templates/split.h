@@ -42,6 +42,10 @@ int mmt_split_resident(int threads, size_t shared, unsigned registers,
  * there together wait side by side, and keep it busy one after the other. */
 double mmt_split_waves(double blocks, int resident, double latency, double busy);
 
+/* Bytes that memory hands out in a cycle of the multiprocessors, to all of them: by its
+ * clock and bus, or where these are not known, as much for each as an H100's has. */
+double mmt_split_memory_rate(const struct mmt_caps *caps);
+
 /* Cycles that so many parts should take, with what adds them up and without the first
  * launch. Something must be known of the device: caps->sms. */
 double mmt_split_cycles(const struct mmt_split *split, int parts,

@@ -43,7 +43,7 @@ static double in_memory(const int *v, const mmt_problem *p, double down, double 
                         const struct mmt_caps *caps)
 {
     enum { SECTOR = 32 };
-    static const double coming = 14.7; /* bytes in a cycle, of a multiprocessor's share */
+    static const double reached = 1.15; /* of its rate: the cache holds the last of C */
     static const double cut = 64.5, again = 0.397;
     const double size = (double) mmt_type_size(p->type), m = (double) p->m;
     const double read = size * (double) p->k * (m * across + (double) p->n * down);
@@ -51,7 +51,7 @@ static double in_memory(const int *v, const mmt_problem *p, double down, double 
 
     return (mmt_problem_bytes(p) +
             (double) p->batch * (again * read + (is_cut ? cut * m * across : 0))) /
-           (coming * caps->sms);
+           (reached * mmt_split_memory_rate(caps));
 }
 
 /* The figures were fitted to 18000 times on H100s (docs/cost-model.md). */

@@ -43,6 +43,7 @@ static const struct mmt_caps all_caps = {
     .cache = 62914560,
     .memory = (size_t) 150 << 30,
     .clock_khz = 1980000,
+    .memory_rate = 4916736000001,
     .buffer_align = 256,
 };
 

@@ -348,6 +348,13 @@ static void test_pieces_suit(void)
     CHECK_OK(mmt_config_set(&two, "THREADS_K", "64", &err), err);
     const mmt_problem much = product_of(MMT_F32, 1, 2185, 2, 3958);
     const mmt_problem little = product_of(MMT_F32, 1, 218, 2, 3958);
+    struct mmt_caps faster = caps;
+    faster.clock_khz = 1980000;
+    faster.memory_rate = 2 * 3352000000000;
+    CHECK(cycles_of(&left, &much, &faster) < 0.8 * cycles_of(&left, &much, &caps));
+    faster.memory_rate /= 2; /* an H100's, which is taken where nothing is known */
+    CHECK(fabs(cycles_of(&left, &much, &faster) / cycles_of(&left, &much, &caps) - 1) <
+          0.01);
     const struct mmt_config meet = mmt_config_settle(&two, &much, &caps);
     const struct mmt_config alone = mmt_config_settle(&two, &little, &caps);
     CHECK_EQ_INT(knob_of(&meet, "TILE_K"), 64 * 8);
