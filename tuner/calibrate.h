@@ -10,8 +10,8 @@ enum {
     MMT_MOST_SPECIALISTS = 4,    /* besides them */
     MMT_MOST_RARELY_SERVED = 72, /* and besides these */
     MMT_MOST_CALIBRATION_SHAPES = 300,
-    MMT_MOST_FORMS = 48,
-    MMT_MOST_STRANGE = 480, /* forms that are compiled for one calibration */
+    MMT_MOST_FORMS = 80,
+    MMT_MOST_STRANGE = 960, /* forms that are compiled for one calibration */
 };
 
 /* What a pick is for some of the shapes: those for which its texts are the same. */
@@ -24,7 +24,6 @@ struct mmt_pick {
     struct mmt_config config;
     struct mmt_form forms[MMT_MOST_FORMS]; /* one, unless knobs are left to the problem */
     int num_forms;
-    bool ready;  /* all of them are compiled */
     bool out;    /* it failed here: never again */
     bool rare;   /* it serves less than half of the shapes */
     double took; /* seconds, on the shape at hand; INFINITY: unknown */
@@ -40,6 +39,8 @@ struct mmt_calibration {
     int count, most;
     int strange, most_strange; /* forms that must be compiled, and how many may be, at
                                 * most MMT_MOST_STRANGE */
+    double best[MMT_MOST_CALIBRATION_SHAPES]; /* seconds, on each of the shapes; 0: none
+                                               * has met it */
     double ends;
     int64_t left;                  /* timings */
     int next;                      /* form of a pick that a compiler is to have */

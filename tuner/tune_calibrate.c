@@ -29,20 +29,12 @@ static bool is_there(const struct mmt_calibration *c, const struct mmt_form *for
     return form->verified || mmt_tune_is_built(c->t, c->kind, &form->config);
 }
 
-static bool is_ready(const struct mmt_calibration *c, struct mmt_pick *p)
-{
-    int i = 0;
-    while (!p->ready && i < p->num_forms && is_there(c, &p->forms[i]))
-        i++;
-    return p->ready = p->ready || i == p->num_forms;
-}
-
 /* Compiles a part of what is missing on all workers, and waits for it; the device then
  * has enough to do until the rest is there (compile_some). A device that computes where
  * compilers do needs all of it before. */
 static void build(struct mmt_calibration *c)
 {
-    enum { PART = 3 };
+    enum { PART = 6 };
     struct mmt_config missing[MMT_MOST_STRANGE];
     const double now = mmt_now();
     int count = 0;
@@ -91,6 +83,14 @@ static struct mmt_form *find_form(const struct mmt_calibration *c, struct mmt_pi
         if (mmt_config_same_text(&p->forms[i].config, &config))
             return &p->forms[i];
     return NULL;
+}
+
+/* Whether what serves the problem is compiled: the device does not wait for compilers. */
+static bool is_ready(const struct mmt_calibration *c, struct mmt_pick *p,
+                     const mmt_problem *problem)
+{
+    const struct mmt_form *form = find_form(c, p, problem);
+    return !form || is_there(c, form);
 }
 
 static mmt_status time_pick(struct mmt_calibration *c, struct mmt_pick *p,
@@ -143,25 +143,32 @@ static mmt_status meet(struct mmt_calibration *c, struct mmt_pick *p,
     return MMT_OK;
 }
 
+/* Whether a pick has still to meet a shape, and can. */
+static bool has_to_meet(const struct mmt_calibration *c, struct mmt_pick *p,
+                        const mmt_problem *shapes, int shape)
+{
+    return !p->out && p->behind[shape] == 0 &&
+           !mmt_config_refuse(&p->config, &shapes[shape], &c->t->caps) &&
+           !mmt_pick_is_hopeless(p, shapes, shape) && is_ready(c, p, &shapes[shape]);
+}
+
 /* Times what serves the shape, all of it or what serves few shapes. */
 static mmt_status time_picks(struct mmt_calibration *c, const mmt_problem *shapes,
                              int shape, bool all, mmt_error *err)
 {
-    const mmt_problem *problem = &shapes[shape];
     mmt_status status = MMT_OK;
-    double best = INFINITY;
+    double best = c->best[shape] > 0 ? c->best[shape] : INFINITY;
     for (int i = 0; i < c->count; i++)
         c->picks[i].took = INFINITY;
     for (int i = 0; !status && i < c->count && !is_over(c); i++) {
         struct mmt_pick *p = &c->picks[i];
-        if ((all || p->rare) && !p->out && is_ready(c, p) &&
-            !mmt_config_refuse(&p->config, problem, &c->t->caps) &&
-            !mmt_pick_is_hopeless(p, shapes, shape))
-            status = meet(c, p, problem, &best, err);
+        if ((all || p->rare) && has_to_meet(c, p, shapes, shape))
+            status = meet(c, p, &shapes[shape], &best, err);
         compile_meanwhile(c);
     }
     for (int i = 0; i < c->count; i++)
         mmt_pick_compare(&c->picks[i], shape, best);
+    c->best[shape] = isfinite(best) ? best : 0;
     return status;
 }
 
@@ -190,13 +197,10 @@ static void find_rare(struct mmt_calibration *c, const mmt_problem *shapes)
 
 /* A kernel that serves few shapes would be timed on too few to be fitted: after each
  * shape comes a further one for such alone. */
-static mmt_status time_shapes(struct mmt_calibration *c, mmt_error *err)
+static mmt_status go_round(struct mmt_calibration *c, const mmt_problem *shapes,
+                           double seconds, mmt_error *err)
 {
-    double seconds = c->ends - mmt_now();
-    mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
     mmt_status status = MMT_OK;
-    mmt_calibration_shapes(c->t, c->kind, shapes);
-    find_rare(c, shapes);
     for (int i = 0; !status && i < MMT_MOST_CALIBRATION_SHAPES && !is_over(c); i++) {
         const int further = i + FURTHER;
         if (affordable(c, &shapes[i], seconds))
@@ -208,10 +212,22 @@ static mmt_status time_shapes(struct mmt_calibration *c, mmt_error *err)
     return status;
 }
 
+/* Where there is time left, a second round is for what was not compiled in the first. */
+static mmt_status time_shapes(struct mmt_calibration *c, mmt_error *err)
+{
+    const double seconds = c->ends - mmt_now();
+    mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
+    mmt_calibration_shapes(c->t, c->kind, shapes);
+    find_rare(c, shapes);
+    mmt_status status = go_round(c, shapes, seconds, err);
+    return status ? status : go_round(c, shapes, seconds, err);
+}
+
 /* ---- all kinds ------------------------------------------------------------------- */
 
-/* So many kernels that four dozen shapes fit into the time; or eight shapes into the
- * number of timings. */
+/* So many kernels that four dozen shapes fit into the time, or eight shapes into the
+ * number of timings; and as much to compile as compilers have done when two thirds of
+ * that time are over: a device that does not share their cores is at work meanwhile. */
 static void set_sizes(struct mmt_calibration *c)
 {
     const struct pace *pace = c->t->caps.kind == MMT_CPU ? &pace_cpu : &pace_gpu;
@@ -221,8 +237,9 @@ static void set_sizes(struct mmt_calibration *c)
     if (c->left < INT64_MAX)
         room = (double) c->left / FEWEST_SHAPES;
     c->most = (int) fmin(fmax(room, c->left < INT64_MAX ? 3 : 6), MMT_MOST_PICKS);
+    const double part = c->t->pool.shared ? 1.0 / 3 : 2.0 / 3;
     c->most_strange =
-        (int) fmin(seconds / 3 / pace->compiling * compilers, MMT_MOST_STRANGE);
+        (int) fmin(part * seconds / pace->compiling * compilers, MMT_MOST_STRANGE);
 }
 
 static struct mmt_calibration *plan(struct mmt_tuning *t, const mmt_problem *kind,
