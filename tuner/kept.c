@@ -78,6 +78,16 @@ static void name_rows(struct table *table, const mmt_problem *kind,
     }
 }
 
+static void find_best(struct table *table)
+{
+    for (int col = 0; col < table->cols; col++) {
+        table->best[col] = INFINITY;
+        for (int row = 0; row < table->rows; row++)
+            table->best[col] =
+                fmin(table->best[col], table->times[row * table->cols + col]);
+    }
+}
+
 static void fill_times(struct table *table, const mmt_problem *kind,
                        const struct mmt_fit_sample *samples, size_t count)
 {
@@ -92,12 +102,7 @@ static void fill_times(struct table *table, const mmt_problem *kind,
         table->calibrated[row] += samples[i].calibration;
         table->common[col] = table->common[col] || samples[i].calibration;
     }
-    for (int col = 0; col < table->cols; col++) {
-        table->best[col] = INFINITY;
-        for (int row = 0; row < table->rows; row++)
-            table->best[col] =
-                fmin(table->best[col], table->times[row * table->cols + col]);
-    }
+    find_best(table);
 }
 
 static bool table_make(struct table *table, const mmt_problem *kind,
@@ -226,6 +231,14 @@ static void drop_rows(struct table *table, const struct mmt_caps *caps)
     table->rows = to;
 }
 
+/* What a time that was measured says of shapes that are like its own: half way to what
+ * was expected, as half of the rest is that shape's alone. The choice will know nothing
+ * of it, and several kernels that are alike but for that are worth no more than one. */
+static double in_general(double measured, double expected)
+{
+    return sqrt(measured * expected);
+}
+
 /* Fits a row, and predicts what is missing in it: with its usual error on top, and no
  * faster than anything that was measured. Where it is far behind the best, what it costs
  * matters less. */
@@ -245,11 +258,14 @@ static mmt_status fit_row(struct table *table, int row, const struct mmt_caps *c
     mmt_status status =
         mmt_fit_cost(config, caps, table->line, known, &table->costs[row], err);
     kept.cost = table->costs[row];
-    for (int col = 0; col < table->cols && kept.cost.fitted; col++)
-        if (isinf(times[col]) && !mmt_config_refuse(config, table->problems[col], caps))
-            times[col] = fmax(table->best[col],
-                              mmt_cost_predict(&kept, table->problems[col], caps) *
-                                  exp(kept.cost.residual));
+    for (int col = 0; col < table->cols && kept.cost.fitted; col++) {
+        if (mmt_config_refuse(config, table->problems[col], caps))
+            continue;
+        const double expected = mmt_cost_predict(&kept, table->problems[col], caps);
+        times[col] = isinf(times[col])
+                         ? fmax(table->best[col], expected * exp(kept.cost.residual))
+                         : in_general(times[col], expected);
+    }
     return status;
 }
 
@@ -357,6 +373,8 @@ static mmt_status keep_kind(struct mmt_profile *profile, const mmt_problem *kind
         drop_rows(&table, &profile->caps);
     for (int row = 0; row < table.rows && status == MMT_OK; row++)
         status = fit_row(&table, row, &profile->caps, err);
+    if (status == MMT_OK)
+        find_best(&table);
     if (status == MMT_OK && any_fitted(&table))
         status = imagine(&table, &profile->caps, err);
     if (status == MMT_OK)
