@@ -153,9 +153,10 @@ const char *mmt_config_refuse(const struct mmt_config *config, const mmt_problem
     return why;
 }
 
+/* `alignment`: a power of two. */
 static bool steps_by(int64_t elements, size_t size, unsigned alignment)
 {
-    return elements % alignment * (int64_t) size % alignment == 0;
+    return ((uint64_t) elements * size & (alignment - 1)) == 0;
 }
 
 bool mmt_config_may_align(const struct mmt_config *config, const mmt_problem *problem,

@@ -50,10 +50,18 @@ static double bound(double a, double b)
     return most * (1 + 0.26 * part * part * part);
 }
 
+/* `inverse`: 1 / piece, which a count has at hand: a division takes longer than all else.
+ * Right for whole numbers, as a quotient that is none is further from one than rounding
+ * goes. */
+static double pieces_by(double size, double piece, double inverse)
+{
+    const double whole = (double) (int64_t) (size * inverse);
+    return whole * piece < size ? whole + 1 : whole;
+}
+
 static double pieces(double size, double piece)
 {
-    const double whole = (double) (int64_t) (size / piece);
-    return whole * piece < size ? whole + 1 : whole;
+    return pieces_by(size, piece, 1 / piece);
 }
 
 /* What a part of k takes a block, however little runs beside it, and for how long it
@@ -62,9 +70,9 @@ struct run {
     double latency, busy;
 };
 
-static struct run run_of(const struct mmt_split *split, double steps)
+static struct run run_of(const struct mmt_split *split, double steps, double by_round)
 {
-    const double rounds = split->round > 0 ? pieces(steps, split->round) : 0;
+    const double rounds = split->round > 0 ? pieces_by(steps, split->round, by_round) : 0;
     return (struct run){ steps * split->latency + rounds * split->staging + split->last,
                          steps * split->step + split->block };
 }
@@ -76,9 +84,10 @@ static double wave(const struct run *run, double blocks)
     return bound(run->latency, blocks * run->busy);
 }
 
-static double waves(double blocks, int resident, const struct run *run)
+static double waves(double blocks, int resident, double by_resident,
+                    const struct run *run)
 {
-    const double full = pieces(blocks, resident) - 1;
+    const double full = pieces_by(blocks, resident, by_resident) - 1;
     const double last = wave(run, blocks - full * resident);
     return full > 0 ? full * wave(run, resident) + last : last;
 }
@@ -86,15 +95,28 @@ static double waves(double blocks, int resident, const struct run *run)
 double mmt_split_waves(double blocks, int resident, double latency, double busy)
 {
     const struct run run = { latency, busy };
-    return waves(blocks, resident, &run);
+    return waves(blocks, resident, 1.0 / resident, &run);
+}
+
+/* What the same launch is divided by for each number of parts. */
+struct inverses {
+    double sms, resident, round;
+};
+
+static struct inverses inverses_of(const struct mmt_split *split, double sms)
+{
+    return (struct inverses){ 1 / sms, 1.0 / split->resident,
+                              split->round > 0 ? 1 / split->round : 0 };
 }
 
 /* Of the busiest multiprocessor. */
-static double cycles(const struct mmt_split *split, int parts, double sms)
+static double cycles(const struct mmt_split *split, int parts, double sms,
+                     const struct inverses *by)
 {
-    const double blocks = pieces(split->tiles * parts, sms);
-    const struct run run = run_of(split, pieces(split->steps, parts));
-    return split->ramp + bound(waves(blocks, split->resident, &run), split->memory);
+    const double blocks = pieces_by(split->tiles * parts, sms, by->sms);
+    const struct run run = run_of(split, pieces(split->steps, parts), by->round);
+    return split->ramp +
+           bound(waves(blocks, split->resident, by->resident, &run), split->memory);
 }
 
 /* A core has one block at a time, which waits for nothing. */
@@ -116,18 +138,20 @@ static double added_up(const struct mmt_split *split, double sms)
 }
 
 /* What a launch of more parts than one takes at least: every part keeps a multiprocessor
- * busy, is added up, and waits for its steps. */
+ * busy, is added up, and waits for its steps. `floor`: what all take, as memory and what
+ * is computed overlap but for the edges. */
 struct bounds {
-    double always, memory, busy, around, added, waits;
+    double always, floor, busy, around, added, waits;
 };
 
 static struct bounds bounds_of(const struct mmt_split *split, double sms)
 {
     const double staging = split->round > 0 ? split->staging / split->round : 0;
+    const double busy = split->tiles * split->steps * split->step / sms;
     return (struct bounds){
         .always = split->ramp + split->adding,
-        .memory = split->memory,
-        .busy = split->tiles * split->steps * split->step / sms,
+        .floor = bound(busy, split->memory),
+        .busy = busy,
         .around = split->tiles * split->block / sms,
         .added = added_up(split, sms),
         .waits = split->steps * (split->latency + staging),
@@ -139,7 +163,7 @@ static double least_of_more(const struct bounds *bounds, double parts)
 {
     const double busy = bounds->busy + parts * bounds->around;
     return bounds->always + parts * bounds->added +
-           (busy > bounds->memory ? busy : bounds->memory);
+           (busy > bounds->floor ? busy : bounds->floor);
 }
 
 static double least_waiting(const struct bounds *bounds, double parts)
@@ -151,12 +175,13 @@ static double find_parts(const struct mmt_split *split, const struct mmt_knob *k
                          double sms, double least, int *parts)
 {
     const struct bounds bounds = bounds_of(split, sms);
-    const double all = bounds.busy > split->memory ? bounds.busy : split->memory;
+    const struct inverses by = inverses_of(split, sms);
 
     *parts = 1;
-    if (split->ramp + all > least)
+    if (split->ramp + bounds.floor > least)
         return INFINITY;
-    double best = split->ramp + bounds.waits < least ? cycles(split, 1, sms) : INFINITY;
+    double best =
+        split->ramp + bounds.waits < least ? cycles(split, 1, sms, &by) : INFINITY;
     for (int i = 1; i < knob->num_values && knob->values[i - 1] < split->steps; i++) {
         const int more = knob->values[i];
         const double enough = worth * best < least ? worth * best : least;
@@ -166,7 +191,8 @@ static double find_parts(const struct mmt_split *split, const struct mmt_knob *k
             break;
         if (least_waiting(&bounds, more) > enough)
             continue;
-        const double now = split->adding + more * bounds.added + cycles(split, more, sms);
+        const double now =
+            split->adding + more * bounds.added + cycles(split, more, sms, &by);
         if (now < worth * best)
             best = now, *parts = more;
     }
@@ -182,7 +208,7 @@ double mmt_split_find(const struct mmt_split *split, const struct mmt_knob *knob
     if (!caps->sms)
         return 0;
     if (mmt_gemm_reject_parts(2, caps) || split->tiles > FULL * caps->sms)
-        return cycles(split, 1, caps->sms);
+        return mmt_split_cycles(split, 1, caps);
     if (caps->kind == MMT_CPU) {
         const struct mmt_split cores = for_cores(*split);
         return find_parts(&cores, knob, caps->sms, least, parts);
@@ -201,6 +227,7 @@ int mmt_split_parts(const struct mmt_split *split, const struct mmt_knob *knob,
 double mmt_split_cycles(const struct mmt_split *split, int parts,
                         const struct mmt_caps *caps)
 {
-    const double all = cycles(split, parts, caps->sms);
+    const struct inverses by = inverses_of(split, caps->sms);
+    const double all = cycles(split, parts, caps->sms, &by);
     return parts > 1 ? all + split->adding + parts * added_up(split, caps->sms) : all;
 }
