@@ -58,7 +58,7 @@ static double cycles_of_byte(const int *v, const mmt_problem *p,
 {
     enum { WARP = 32 };
     static const double reached = 0.96; /* of its rate */
-    static const double beside = 15.3; /* bytes that come with each run, unasked for */
+    static const double beside = 15.3;  /* bytes that come with each run, unasked for */
     const int threads = neighbours(v, p);
     const double run = side_by_side(v, p, threads < WARP ? threads : WARP);
     return (1 + beside / run) / (reached * mmt_split_memory_rate(caps));
@@ -218,8 +218,8 @@ static const char *fill(int *v, const struct task *task)
 
 /* Threads of a block along the long side and along k, where they are left to the problem.
  * Those along k exchange their sums, of which there are more the wider C's short side is;
- * but where its long side is short, they alone make threads enough. Neighbours are alike:
- * the best but one is mostly the one before the best. */
+ * but where its long side is short, they alone make threads enough. Neighbours in the
+ * list are alike. */
 struct shape {
     int along, k;
 };
@@ -230,11 +230,12 @@ struct piece {
     int along, k;
 };
 
-enum { NUM_SHAPES = 7, USUAL_SHAPE = 4, NUM_PIECES = 3 };
+enum { NUM_SHAPES = 9, USUAL_SHAPE = 4, NUM_PIECES = 3 };
 
-static const struct shape shape_on_cpu = { 4, 1 }, shapes[NUM_SHAPES] = {
-    { 1, 256 }, { 2, 128 }, { 4, 64 }, { 4, 32 }, { 8, 16 }, { 32, 8 }, { 32, 4 }
-};
+static const struct shape shape_on_cpu = { 4, 1 },
+                          shapes[NUM_SHAPES] = { { 1, 256 }, { 2, 128 }, { 4, 64 },
+                                                 { 4, 32 },  { 8, 16 },  { 8, 32 },
+                                                 { 32, 16 }, { 32, 8 },  { 32, 4 } };
 
 static const struct piece piece_on_cpu = { 8, 4 },
                           pieces[NUM_PIECES] = { { 2, 8 }, { 2, 16 }, { 2, 4 } };
@@ -273,90 +274,106 @@ static double find_parts(int *v, const struct task *task, double least)
     return task->caps->sms ? mmt_split_cycles(&split, v[SPLIT_K], task->caps) : 0;
 }
 
-/* The block that takes least so far, what it takes, and the one that did so before; the
- * same where there was none. */
-struct search {
-    const int *given;
-    int best[NUM_KNOBS], before[NUM_KNOBS];
-    double least;
+/* A block by its place in these lists, and elements of C's short side for a thread. */
+struct place {
+    int shape, piece, work;
 };
 
-/* `block`: its threads and pieces are known; with so much of C's short side for a thread.
- */
-static void try_block(struct search *search, const int *block, int work,
-                      const struct task *task)
+/* The block that takes least so far, what it takes, and the shape that did so before. */
+struct search {
+    const struct task *task;
+    const int *given;
+    int best[NUM_KNOBS];
+    double least;
+    struct place at;
+    int before;
+};
+
+static void try_block(struct search *search, struct place place)
 {
     int v[NUM_KNOBS];
 
-    memcpy(v, block, sizeof v);
-    v[SPLIT_K] = search->given[SPLIT_K];
-    if (fill_with(v, search->given, work, task))
+    memcpy(v, search->given, sizeof v);
+    use_piece(v, &pieces[place.piece]);
+    use_shape(v, &shapes[place.shape]);
+    if (fill_with(v, search->given, place.work, search->task))
         return;
-    const double takes = find_parts(v, task, search->least);
+    const double takes = find_parts(v, search->task, search->least);
     if (takes >= search->least)
         return;
-    memcpy(search->before, search->least < INFINITY ? search->best : v, sizeof v);
-    memcpy(search->best, v, sizeof v);
+    search->before = search->least < INFINITY ? search->at.shape : place.shape;
+    search->at = place;
     search->least = takes;
+    memcpy(search->best, v, sizeof v);
 }
 
 /* Whether seven of eight of a shape's threads would be idle: another has less of them. */
-static bool is_idle(const struct shape *shape, const int *v, const mmt_problem *p)
+static bool is_idle(const struct search *search, const struct shape *shape)
 {
+    const mmt_problem *p = search->task->p;
+    int v[NUM_KNOBS];
+
+    memcpy(v, search->given, sizeof v);
+    use_piece(v, &pieces[0]);
     return (!v[THREADS_LONG] && shape->along * v[WORK_LONG] > 8 * long_side(v, p)) ||
            (!v[THREADS_K] && shape->k * v[WORK_K] > 8 * p->k);
 }
 
-static void try_shapes(struct search *search, int work, const struct task *task)
+/* The best block's neighbours. */
+static void try_neighbours(struct search *search)
 {
-    const int count = leaves_threads(search->given) ? NUM_SHAPES : 1;
-    int piece[NUM_KNOBS];
+    const struct place at = search->at;
 
-    memcpy(piece, search->given, sizeof piece);
-    use_piece(piece, &pieces[0]);
-    for (int i = 0; i < count; i++) {
-        int v[NUM_KNOBS];
-        if (i < count - 1 && is_idle(&shapes[i], piece, task->p))
-            continue;
-        memcpy(v, piece, sizeof v);
-        use_shape(v, &shapes[i]);
-        try_block(search, v, work, task);
-    }
+    for (int to = -1; to <= 1; to += 2)
+        if (at.shape + to >= 0 && at.shape + to < NUM_SHAPES)
+            try_block(search, (struct place){ at.shape + to, at.piece, at.work });
+}
+
+/* Every other shape, and the neighbours of the best. */
+static void try_shapes(struct search *search, int work)
+{
+    const int last = NUM_SHAPES - 2;
+
+    for (int i = 1; i <= last; i += 2)
+        if (i == last || !is_idle(search, &shapes[i]))
+            try_block(search, (struct place){ i, 0, work });
+    if (search->least < INFINITY)
+        try_neighbours(search);
 }
 
 /* Other pieces for the threads of the best block, and of the one before it. */
-static void try_pieces(struct search *search, int work, const struct task *task)
+static void try_pieces(struct search *search)
 {
-    int blocks[2][NUM_KNOBS];
+    const int best[2] = { search->at.shape, search->before }, work = search->at.work;
 
-    memcpy(blocks[0], search->best, sizeof blocks[0]);
-    memcpy(blocks[1], search->before, sizeof blocks[1]);
-    for (int i = 2; leaves_piece(search->given) && i < 2 * NUM_PIECES; i++) {
-        int *v = blocks[i % 2];
-        v[WORK_LONG] = search->given[WORK_LONG];
-        v[WORK_K] = search->given[WORK_K];
-        use_piece(v, &pieces[i / 2]);
-        try_block(search, v, work, task);
-    }
+    for (int i = 2; i < 2 * NUM_PIECES; i++)
+        try_block(search, (struct place){ best[i % 2], i / 2, work });
 }
 
 /* The block that takes least of those that the device can run: its threads, what they
- * take at a time, a quarter of C's short side for each, then how much of that. */
+ * take at a time, a quarter of C's short side for each, then how much of that; and its
+ * neighbours once more. */
 static void find_block(int *v, const struct task *task)
 {
     const int all = whole(v, task->p), first = all > 4 ? all / 4 : 1;
     int given[NUM_KNOBS];
-    struct search search = { .given = given, .least = INFINITY };
+    struct search search = { .task = task, .given = given, .least = INFINITY };
 
     memcpy(given, v, sizeof given);
-    try_shapes(&search, first, task);
+    if (leaves_threads(given))
+        try_shapes(&search, first);
+    else
+        try_block(&search, (struct place){ 0, 0, first });
     if (search.least == INFINITY)
         return;
-    try_pieces(&search, first, task);
-    memcpy(v, search.best, sizeof search.best);
+    if (leaves_piece(given))
+        try_pieces(&search);
+    const struct place at = search.at;
     for (int work = 1; work <= all && !given[WORK_SHORT]; work *= 2)
         if (work != first)
-            try_block(&search, v, work, task);
+            try_block(&search, (struct place){ at.shape, at.piece, work });
+    if (leaves_threads(given))
+        try_neighbours(&search);
     memcpy(v, search.best, sizeof search.best);
 }
 

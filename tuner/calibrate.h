@@ -10,7 +10,7 @@ enum {
     MMT_MOST_SPECIALISTS = 4,    /* besides them */
     MMT_MOST_RARELY_SERVED = 72, /* and besides these */
     MMT_MOST_CALIBRATION_SHAPES = 300,
-    MMT_MOST_FORMS = 80,
+    MMT_MOST_FORMS = 112,
     MMT_MOST_STRANGE = 960, /* forms that are compiled for one calibration */
 };
 
@@ -56,6 +56,14 @@ void mmt_calibration_shapes(const struct mmt_tuning *t, const mmt_problem *kind,
  * each template, what is kept for other transposes, and what is suggested for shapes that
  * are no goals. False where there is nothing to time. */
 bool mmt_calibration_pick(struct mmt_calibration *c);
+
+/* The form of a settled configuration's text; NULL where the pick has none. */
+const struct mmt_form *mmt_pick_form(const struct mmt_pick *pick,
+                                     const struct mmt_config *config);
+
+/* Whether a pick before this one has a form of the same text. */
+bool mmt_pick_is_shared(const struct mmt_calibration *c, int pick,
+                        const struct mmt_form *form);
 
 /* Notes, once all have met a shape, how far behind the `best` seconds a pick was. */
 void mmt_pick_compare(struct mmt_pick *pick, int shape, double best);

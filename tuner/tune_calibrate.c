@@ -23,10 +23,17 @@ static bool is_over(const struct mmt_calibration *c)
 
 /* ---- building what this run has not built yet ------------------------------------ */
 
-/* Whether a form need not be compiled. */
+/* Whether a form is compiled. */
 static bool is_there(const struct mmt_calibration *c, const struct mmt_form *form)
 {
     return form->verified || mmt_tune_is_built(c->t, c->kind, &form->config);
+}
+
+/* Whether a pick's form has to be compiled for it: another may have the same. */
+static bool is_missing(const struct mmt_calibration *c, int pick,
+                       const struct mmt_form *form)
+{
+    return !is_there(c, form) && !mmt_pick_is_shared(c, pick, form);
 }
 
 /* Compiles a part of what is missing on all workers, and waits for it; the device then
@@ -40,7 +47,7 @@ static void build(struct mmt_calibration *c)
     int count = 0;
     for (int i = 0; i < c->count; i++)
         for (int j = 0; j < c->picks[i].num_forms && count < MMT_MOST_STRANGE; j++)
-            if (!is_there(c, &c->picks[i].forms[j]))
+            if (is_missing(c, i, &c->picks[i].forms[j]))
                 missing[count++] = c->picks[i].forms[j].config;
     if (!c->t->pool.shared)
         count = (count + PART - 1) / PART;
@@ -54,9 +61,9 @@ static void compile_some(struct mmt_calibration *c)
     for (; c->next < c->count * MMT_MOST_FORMS &&
            (worker = mmt_pool_idle(&c->t->pool, MMT_COMPILER));
          c->next++) {
-        const struct mmt_pick *p = &c->picks[c->next / MMT_MOST_FORMS];
-        const int i = c->next % MMT_MOST_FORMS;
-        if (i < p->num_forms && !is_there(c, &p->forms[i]))
+        const int pick = c->next / MMT_MOST_FORMS, i = c->next % MMT_MOST_FORMS;
+        const struct mmt_pick *p = &c->picks[pick];
+        if (i < p->num_forms && is_missing(c, pick, &p->forms[i]))
             mmt_tune_compile(c->t, worker, c->kind, &p->forms[i].config);
     }
 }
@@ -75,29 +82,38 @@ static void compile_meanwhile(struct mmt_calibration *c)
 /* ---- timing ---------------------------------------------------------------------- */
 
 /* The form that serves a problem; NULL where none was foreseen. */
-static struct mmt_form *find_form(const struct mmt_calibration *c, struct mmt_pick *p,
-                                  const mmt_problem *problem)
+static const struct mmt_form *find_form(const struct mmt_calibration *c,
+                                        const struct mmt_pick *p,
+                                        const mmt_problem *problem)
 {
     const struct mmt_config config = mmt_config_settle(&p->config, problem, &c->t->caps);
-    for (int i = 0; i < p->num_forms; i++)
-        if (mmt_config_same_text(&p->forms[i].config, &config))
-            return &p->forms[i];
-    return NULL;
+    return mmt_pick_form(p, &config);
 }
 
 /* Whether what serves the problem is compiled: the device does not wait for compilers. */
-static bool is_ready(const struct mmt_calibration *c, struct mmt_pick *p,
+static bool is_ready(const struct mmt_calibration *c, const struct mmt_pick *p,
                      const mmt_problem *problem)
 {
     const struct mmt_form *form = find_form(c, p, problem);
     return !form || is_there(c, form);
 }
 
+/* A text that was found right need not be checked again, whosever it is. */
+static void note_verified(struct mmt_calibration *c, const struct mmt_config *config)
+{
+    for (int i = 0; i < c->count; i++)
+        for (int j = 0; j < c->picks[i].num_forms; j++) {
+            struct mmt_form *form = &c->picks[i].forms[j];
+            form->verified =
+                form->verified || mmt_config_same_text(&form->config, config);
+        }
+}
+
 static mmt_status time_pick(struct mmt_calibration *c, struct mmt_pick *p,
                             const mmt_problem *problem, double *best, mmt_error *err)
 {
     struct mmt_tuning *t = c->t;
-    struct mmt_form *form = find_form(c, p, problem);
+    const struct mmt_form *form = find_form(c, p, problem);
     double ceiling = t->ceiling[problem->type];
     struct mmt_job job = {
         .task = MMT_TASK_MEASURE,
@@ -118,11 +134,11 @@ static mmt_status time_pick(struct mmt_calibration *c, struct mmt_pick *p,
                                  .config = p->config,
                                  .result = event.reply.results[0],
                                  .calibration = true };
-    if (form)
-        form->verified = true;
     p->out = record.result.outcome != MMT_TIMED && record.result.outcome != MMT_SKIPPED;
     if (record.result.outcome == MMT_TIMED)
         p->took = record.result.time.median;
+    if (record.result.outcome == MMT_TIMED && form && !form->verified)
+        note_verified(c, &form->config);
     *best = fmin(*best, p->took);
     c->left--;
     mmt_report_calibration(t, &record);

@@ -105,11 +105,33 @@ static void add_forms(const struct mmt_calibration *c, struct mmt_pick *pick,
     }
 }
 
-static int count_strange(const struct mmt_pick *pick)
+const struct mmt_form *mmt_pick_form(const struct mmt_pick *pick,
+                                     const struct mmt_config *config)
 {
+    for (int i = 0; i < pick->num_forms; i++)
+        if (mmt_config_same_text(&pick->forms[i].config, config))
+            return &pick->forms[i];
+    return NULL;
+}
+
+bool mmt_pick_is_shared(const struct mmt_calibration *c, int pick,
+                        const struct mmt_form *form)
+{
+    for (int i = 0; i < pick; i++)
+        if (c->picks[i].config.template == form->config.template &&
+            mmt_pick_form(&c->picks[i], &form->config))
+            return true;
+    return false;
+}
+
+/* Forms of the next pick that none has had to compile. */
+static int count_strange(const struct mmt_calibration *c)
+{
+    const struct mmt_pick *pick = &c->picks[c->count];
     int strange = 0;
     for (int i = 0; i < pick->num_forms; i++)
-        strange += !pick->forms[i].verified;
+        strange +=
+            !pick->forms[i].verified && !mmt_pick_is_shared(c, c->count, &pick->forms[i]);
     return strange;
 }
 
@@ -128,7 +150,7 @@ static bool pick(struct mmt_calibration *c, const struct mmt_config *config,
     struct mmt_pick *next = &c->picks[c->count];
     *next = (struct mmt_pick){ .config = left };
     add_forms(c, next, config, verified_on);
-    const int strange = c->strange + count_strange(next);
+    const int strange = c->strange + count_strange(c);
     if (strange > c->strange && strange > c->most_strange)
         return false;
     c->strange = strange;
