@@ -80,7 +80,7 @@ static const struct mmt_entry *find_tuned(const struct mmt_profile *profile,
 {
     for (size_t i = 0; profile && i < profile->num_entries; i++) {
         const struct mmt_entry *entry = &profile->entries[i];
-        if (!entry->source[0] && mmt_problem_equal(&entry->problem, problem) &&
+        if (mmt_problem_equal(&entry->problem, problem) && !entry->source[0] &&
             usable(&entry->config, problem, caps, terms))
             return entry;
     }
@@ -99,7 +99,7 @@ static const struct mmt_entry *find_nearest(const struct mmt_profile *profile,
 
     for (size_t i = 0; profile && i < profile->num_entries; i++) {
         const struct mmt_entry *entry = &profile->entries[i];
-        if (entry->source[0] || !same_kind(&entry->problem, problem))
+        if (!same_kind(&entry->problem, problem) || entry->source[0])
             continue;
         double d = distance(&entry->problem, problem);
         if (d < least && (!caps || usable(&entry->config, problem, caps, terms))) {
@@ -157,9 +157,8 @@ static void insert(struct mmt_ranked *ranked, int count, struct mmt_ranked next)
 
 static bool is_rival(const struct mmt_kept *kept, const mmt_problem *problem)
 {
-    return kept->cost.fitted && kept->type == problem->type &&
-           kept->trans_a == (problem->trans_a != 0) &&
-           kept->trans_b == (problem->trans_b != 0);
+    return kept->type == problem->type && kept->trans_a == (problem->trans_a != 0) &&
+           kept->trans_b == (problem->trans_b != 0) && kept->cost.fitted;
 }
 
 /* The kernels that serve, by what the fitted costs expect of them. */

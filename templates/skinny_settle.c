@@ -18,10 +18,11 @@ static int neighbours(const int *v, const mmt_problem *p)
     return along_k(v, p->trans_a != 0, p->trans_b != 0) ? v[THREADS_K] : v[THREADS_LONG];
 }
 
-/* Elements of the long operand per load. */
+/* Elements of the long operand per load; VECTOR is a power of two. */
 static int per_load(const int *v, const mmt_problem *p)
 {
-    return (rows_are_short(v, p) ? p->ldb : p->lda) % v[VECTOR] == 0 ? v[VECTOR] : 1;
+    const int64_t ld = rows_are_short(v, p) ? p->ldb : p->lda;
+    return (ld & (v[VECTOR] - 1)) == 0 ? v[VECTOR] : 1;
 }
 
 /* Bytes of the long operand that so many neighbours load at once, side by side. */
@@ -347,7 +348,8 @@ static void try_pieces(struct search *search)
     const int best[2] = { search->at.shape, search->before }, work = search->at.work;
 
     for (int i = 2; i < 2 * NUM_PIECES; i++)
-        try_block(search, (struct place){ best[i % 2], i / 2, work });
+        if (i % 2 == 0 || best[1] != best[0])
+            try_block(search, (struct place){ best[i % 2], i / 2, work });
 }
 
 /* The block that takes least of those that the device can run: its threads, what they
@@ -372,8 +374,8 @@ static void find_block(int *v, const struct task *task)
     for (int work = 1; work <= all && !given[WORK_SHORT]; work *= 2)
         if (work != first)
             try_block(&search, (struct place){ at.shape, at.piece, work });
-    if (leaves_threads(given))
-        try_neighbours(&search);
+    if (leaves_threads(given) && (search.at.piece != 0 || search.at.work != first))
+        try_neighbours(&search); /* else they were tried */
     memcpy(v, search.best, sizeof search.best);
 }
 
