@@ -90,6 +90,11 @@ const char *mmt_config_reject(const struct mmt_config *config,
 const char *mmt_config_refuse(const struct mmt_config *config, const mmt_problem *problem,
                               const struct mmt_caps *caps);
 
+/* The same of one that is settled for it. */
+const char *mmt_config_refuse_settled(const struct mmt_config *settled,
+                                      const mmt_problem *problem,
+                                      const struct mmt_caps *caps);
+
 /* Whether the problem's leading dimensions and batch strides allow the aligned text. The
  * pointers decide the rest, when executing. `alignment` gets what the text assumes. */
 bool mmt_config_may_align(const struct mmt_config *config, const mmt_problem *problem,

@@ -112,12 +112,11 @@ struct mmt_config mmt_config_within(const struct mmt_config *config,
     return less;
 }
 
-const char *mmt_config_reject(const struct mmt_config *config,
-                              const struct mmt_variant *variant,
-                              const struct mmt_caps *caps)
+/* Whatever its values are. */
+static const char *reject_template(const struct mmt_template *template,
+                                   const struct mmt_variant *variant,
+                                   const struct mmt_caps *caps)
 {
-    const struct mmt_template *template = config->template;
-    const mmt_problem element = mmt_variant_element(variant);
     if (template->op != variant->op)
         return "the template computes another operation";
     if (!(template->types & 1u << variant->type))
@@ -129,28 +128,49 @@ const char *mmt_config_reject(const struct mmt_config *config,
                                              : "the template is written for OpenCL alone";
     if (variant->type == MMT_F64 && !caps->f64)
         return "the device has no double precision";
+    return NULL;
+}
+
+const char *mmt_config_reject(const struct mmt_config *config,
+                              const struct mmt_variant *variant,
+                              const struct mmt_caps *caps)
+{
+    const char *why = reject_template(config->template, variant, caps);
+    if (why)
+        return why;
+    const mmt_problem element = mmt_variant_element(variant);
     const struct mmt_config settled = mmt_config_settle(config, &element, caps);
-    return template->reject(settled.values, variant, caps);
+    return config->template->reject(settled.values, variant, caps);
+}
+
+const char *mmt_config_refuse_settled(const struct mmt_config *settled,
+                                      const mmt_problem *problem,
+                                      const struct mmt_caps *caps)
+{
+    const struct mmt_template *template = settled->template;
+
+    /* Where there are two texts, the one for any alignment is the one that must do. */
+    bool aligned = !template->alignment || !mmt_config_has_any(settled, problem);
+    struct mmt_variant variant = mmt_variant_of(problem, aligned);
+    struct mmt_alignment unused;
+    const char *why = reject_template(template, &variant, caps);
+    if (!why)
+        why = template->reject(settled->values, &variant, caps);
+    if (!why && template->aligned_only &&
+        !mmt_config_may_align(settled, problem, &unused))
+        why =
+            "the template needs leading dimensions and strides that are multiples of 16 "
+            "bytes";
+    if (!why && template->refuse)
+        why = template->refuse(settled->values, problem);
+    return why;
 }
 
 const char *mmt_config_refuse(const struct mmt_config *config, const mmt_problem *problem,
                               const struct mmt_caps *caps)
 {
-    const struct mmt_template *template = config->template;
     const struct mmt_config settled = mmt_config_settle(config, problem, caps);
-
-    /* Where there are two texts, the one for any alignment is the one that must do. */
-    bool aligned = !template->alignment || !mmt_config_has_any(config, problem);
-    struct mmt_variant variant = mmt_variant_of(problem, aligned);
-    struct mmt_alignment unused;
-    const char *why = mmt_config_reject(&settled, &variant, caps);
-    if (!why && template->aligned_only && !mmt_config_may_align(config, problem, &unused))
-        why =
-            "the template needs leading dimensions and strides that are multiples of 16 "
-            "bytes";
-    if (!why && template->refuse)
-        why = template->refuse(settled.values, problem);
-    return why;
+    return mmt_config_refuse_settled(&settled, problem, caps);
 }
 
 /* `alignment`: a power of two. */

@@ -206,7 +206,7 @@ static struct mmt_load load_of(const struct mmt_config *config,
                                const mmt_problem *problem, const struct mmt_caps *caps,
                                int depth)
 {
-    struct mmt_launches launches = { 0 };
+    struct mmt_launches launches; /* a kilobyte, all of which is written */
     struct mmt_alignment alignment;
 
     config->template->launch(config->values, problem, caps, &launches);

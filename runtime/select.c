@@ -33,7 +33,7 @@ static bool allowed(const struct mmt_config *config, const mmt_problem *problem,
 {
     struct mmt_launches launches = { 0 };
 
-    if (mmt_config_refuse(config, problem, caps))
+    if (mmt_config_refuse_settled(config, problem, caps))
         return false;
     if (!terms)
         return true;

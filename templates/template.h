@@ -103,7 +103,8 @@ struct mmt_template {
      * not (a kernel for m <= 16, say). Where absent, every shape is served. */
     const char *(*refuse)(const int *v, const mmt_problem *problem);
 
-    /* The launches of one execution of a normalised, non-empty problem (k may be 0). */
+    /* The launches of one execution of a normalised, non-empty problem (k may be 0):
+     * writes all of *out. */
     void (*launch)(const int *v, const mmt_problem *problem, const struct mmt_caps *caps,
                    struct mmt_launches *out);
 
