@@ -31,7 +31,7 @@ check_format() {
     git ls-files >/dev/null || { echo "this is no git checkout"; return 77; }
     # Headers of templates other than these are kernel text.
     git ls-files '*.c' '*.h' | grep -v '^templates/.*\.h$' | xargs clang-format --dry-run -Werror &&
-        clang-format --dry-run -Werror templates/{template,embedded,gemm,ops,simt,skinny,split,wgmma}.h
+        clang-format --dry-run -Werror templates/{template,embedded,gemm,ops,simt,skinny,split,thin,wgmma}.h
 }
 
 # A second build of the same tree: name, meson options, then what to run there; no more than
