@@ -34,7 +34,7 @@ static const struct mmt_word ops[] = {
 };
 
 #define MAY_LACK .may_lack = true
-#define OF struct mmt_caps
+#define OF       struct mmt_caps
 static const struct mmt_field limits[] = {
     ROW(WORD, "dialect", dialect, .words = dialects),
     ROW(WORD, "kind", kind, .words = kinds),
