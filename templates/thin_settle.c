@@ -116,7 +116,7 @@ static void use(int *v, const struct block *block)
 }
 
 /* The least depth that holds k of those that the device can run, or else the largest;
- * whether there is one. */
+ * whether there is one. (Where k is 0, the least.) */
 static bool find_tile(int *v, const struct mmt_knob *depths, const mmt_problem *p,
                       const struct mmt_caps *caps)
 {
@@ -125,7 +125,7 @@ static bool find_tile(int *v, const struct mmt_knob *depths, const mmt_problem *
 
     if (v[TILE_K])
         return !mmt_thin_reject(v, &variant, caps);
-    for (int i = 1; i < depths->num_values && best < p->k; i++) {
+    for (int i = 1; i < depths->num_values && (!best || best < p->k); i++) {
         v[TILE_K] = depths->values[i];
         if (!mmt_thin_reject(v, &variant, caps))
             best = v[TILE_K];

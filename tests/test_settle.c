@@ -449,6 +449,11 @@ static void test_thin_suits(void)
     for (int j = 0; j < NAMED; j++)
         CHECK(ahead[j] / SHAPES > 0.05);
 
+    /* Nothing to multiply is to be written all the same, by the count. */
+    const mmt_problem empty = product(6000, 6000, 0);
+    const struct mmt_config writes = mmt_config_settle(&left, &empty, &caps);
+    CHECK(!mmt_config_refuse(&left, &empty, &caps) && knob_of(&writes, "WORK_M") > 1);
+
     const mmt_problem deep = product(100, 100, 17);
     const struct mmt_config once = mmt_config_settle(&left, &deep, &caps);
     CHECK(mmt_config_refuse(&left, &deep, &caps) &&
