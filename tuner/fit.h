@@ -29,8 +29,8 @@ mmt_status mmt_fit_cost(const struct mmt_config *config, const struct mmt_caps *
  * MMT_FIT_MOST_KEPT configurations, chosen so that the worst loss over the samples'
  * problems is least, within a tenth of it, and the mean then, each with its fitted cost.
  * profile->caps must be filled in. Of several samples of one configuration and problem
- * the last counts. Times that are missing are predicted where the configuration was timed
- * on enough problems. */
+ * the last counts. Times count half way to what the fits expect; those that are missing
+ * are predicted where the configuration was timed on enough problems. */
 mmt_status mmt_fit_kept(struct mmt_profile *profile, const struct mmt_fit_sample *samples,
                         size_t count, mmt_error *err);
 
