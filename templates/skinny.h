@@ -83,15 +83,28 @@ static inline int64_t long_side(const int *v, const mmt_problem *p)
     return rows_are_short(v, p) ? p->n : p->m;
 }
 
+/* Pieces that cover `size` elements. All of these knobs' values are powers of two, and a
+ * choice counts many blocks: no division. */
+static inline int64_t covering(int64_t size, int piece)
+{
+    return (size + piece - 1) >> __builtin_ctz((unsigned) piece);
+}
+
+/* Steps along k. */
+static inline int64_t steps_of(const int *v, int64_t k)
+{
+    return covering(k, v[THREADS_K] * v[WORK_K]);
+}
+
 /* Tiles that cover C's long side, and those that cover its short side. */
 static inline int64_t tiles_along(const int *v, const mmt_problem *p)
 {
-    return mmt_gemm_pieces(long_side(v, p), v[THREADS_LONG] * v[WORK_LONG]);
+    return covering(long_side(v, p), v[THREADS_LONG] * v[WORK_LONG]);
 }
 
 static inline int64_t tiles_across(const int *v, const mmt_problem *p)
 {
-    return mmt_gemm_pieces(short_side(v, p), v[WORK_SHORT]);
+    return covering(short_side(v, p), v[WORK_SHORT]);
 }
 
 static inline int64_t tiles(const int *v, const mmt_problem *p)
@@ -102,7 +115,7 @@ static inline int64_t tiles(const int *v, const mmt_problem *p)
 /* Parts of k that are not empty. */
 static inline int64_t parts(const int *v, int64_t k)
 {
-    const int64_t steps = mmt_gemm_pieces(k, v[THREADS_K] * v[WORK_K]);
+    const int64_t steps = steps_of(v, k);
     const int64_t part = mmt_gemm_pieces(steps, v[SPLIT_K]);
     return part > 0 ? mmt_gemm_pieces(steps, (int) part) : 1;
 }

@@ -31,24 +31,20 @@ static double side_by_side(const int *v, const mmt_problem *p, int threads)
     return threads * per_load(v, p) * (double) mmt_type_size(p->type);
 }
 
-/* Loads of warps from the staged operand in a step: as wide along k as those of the long
- * operand, or as whole vectors where that lies across k. */
+/* Loads of warps from the staged operand in a step, as wide along k as those of the long
+ * operand, which lies along it. */
 static double from_staged(const int *v, const mmt_problem *p)
 {
     enum { WARP = 32 };
-    const bool along = along_k(v, p->trans_a != 0, p->trans_b != 0);
-    return (double) (v[WORK_SHORT] * v[WORK_K] * threads(v)) /
-           (WARP * (along ? per_load(v, p) : v[VECTOR]));
+    return (double) (v[WORK_SHORT] * v[WORK_K] * threads(v)) / (WARP * per_load(v, p));
 }
 
-/* Lines of memory that a block touches in a step: as many as it reads rows, and more
- * where neighbours read more than one at once. */
+/* Lines of memory that a block touches in a step where the long operand lies across k: as
+ * many as it reads rows, and more where neighbours read more than one at once. */
 static double lines(const int *v, const mmt_problem *p)
 {
     const double line = 128, run = side_by_side(v, p, neighbours(v, p));
-    const int rows = along_k(v, p->trans_a != 0, p->trans_b != 0)
-                         ? v[THREADS_LONG] * v[WORK_LONG]
-                         : v[THREADS_K] * v[WORK_K];
+    const int rows = v[THREADS_K] * v[WORK_K];
     return run > line ? rows * run / line : rows;
 }
 
@@ -58,8 +54,8 @@ static double cycles_of_byte(const int *v, const mmt_problem *p,
                              const struct mmt_caps *caps)
 {
     enum { WARP = 32 };
-    static const double reached = 0.96; /* of its rate */
-    static const double beside = 15.3;  /* bytes that come with each run, unasked for */
+    static const double reached = 0.997; /* of its rate */
+    static const double beside = 19;  /* bytes that come with each run, unasked for */
     const int threads = neighbours(v, p);
     const double run = side_by_side(v, p, threads < WARP ? threads : WARP);
     return (1 + beside / run) / (reached * mmt_split_memory_rate(caps));
@@ -72,64 +68,97 @@ static double long_operand(const int *v, const mmt_problem *p)
            (double) mmt_type_size(p->type);
 }
 
+/* Registers that a thread should have: what it cannot do without, and where the long
+ * operand lies along k, each of its rows' places. With fewer, a step takes longer. */
+static unsigned wanted_registers(const int *v, const mmt_problem *p)
+{
+    enum { OF_A_ROW = 5 };
+    const bool along = along_k(v, p->trans_a != 0, p->trans_b != 0);
+    return registers(v, mmt_type_size(p->type)) + (along ? OF_A_ROW * v[WORK_LONG] : 0);
+}
+
+/* Registers that a compiler gives it, and no more than leave room for MIN_BLOCKS blocks.
+ * Left alone it takes far more than it has to: fitted to what NVRTC 13.0 took for 1100
+ * texts (sm_90). */
+static unsigned used_registers(const int *v, const mmt_problem *p,
+                               const struct mmt_caps *caps)
+{
+    enum { BESIDES = 66, TOGETHER = 8 };
+    const double numbers = 1.5 * sums(v) + piece(v);
+    const unsigned free =
+        BESIDES + (unsigned) (numbers * (double) mmt_type_size(p->type) / 4);
+    const unsigned room = caps->registers / (unsigned) (threads(v) * v[MIN_BLOCKS]);
+    const unsigned used = !caps->registers || free < room ? free : room;
+    return used < TOGETHER ? TOGETHER : used / TOGETHER * TOGETHER;
+}
+
+/* How much longer a step takes a thread that has to do with so many registers. */
+static double tightness(const int *v, const mmt_problem *p, unsigned used)
+{
+    static const double lacking = 2.8;
+    const double wanted = wanted_registers(v, p);
+    return wanted > used ? 1 + lacking * (wanted - used) / used : 1;
+}
+
 /* What a step takes, of one that k fills: of what k lacks, some is saved. */
 static double filling(double k, double steps, double step)
 {
-    static const double saved = 0.4;
+    static const double saved = 0.37;
     return k > 0 ? 1 - saved * (1 - k / (steps * step)) : 1;
 }
 
-/* Whether an edge cuts all of a block's steps, and not only the last: C's long side has
- * less than it takes. */
-static bool is_cut(const int *v, const mmt_problem *p)
+/* Cycles for which a block's step keeps a multiprocessor busy: with what comes from
+ * memory, with what is read from the staged operand, along k as many loads as elements and
+ * across it one for all threads, and with staging it. */
+static double step_of(const int *v, const mmt_problem *p, double steps)
 {
-    return long_side(v, p) < v[THREADS_LONG] * v[WORK_LONG];
+    static const double coming = 1 / 60.0, line = 1.45, from_shared = 0.9,
+                        staged = 1 / 11.0; /* of a byte, a line, a load, a byte */
+    const bool along = along_k(v, p->trans_a != 0, p->trans_b != 0);
+    const double size = (double) mmt_type_size(p->type);
+    const double depth = v[THREADS_K] * v[WORK_K];
+    return filling((double) p->k, steps, depth) *
+           (coming * size * piece(v) * threads(v) + staged * size * v[WORK_SHORT] * depth +
+            (along ? from_shared * from_staged(v, p) : line * lines(v, p)));
 }
 
 /* What a launch puts on a GPU, its parts of k apart; `operands`: bytes of all. The
- * figures were fitted to 8900 times on H100s (docs/cost-model.md). */
+ * figures were fitted to 17000 times on H200s and H100s (docs/cost-model.md). */
 static struct mmt_split split_of(const int *v, const mmt_problem *p, double operands,
                                  const struct mmt_caps *caps)
 {
     /* Cycles in which a step's elements come, and in which a round of staged ones does;
-     * by which a step comes later for each thread of the block; those of a thread's
-     * multiply-add, of an element of a step that an edge cuts, of a line, of a warp's
-     * load from the staged operand, and of a block's thread. Cycles of a byte: of the
-     * long operand that comes and is multiplied, of the short one that is staged, of sums
-     * that threads along k exchange. Bytes in a cycle of those that parts leave. How much
-     * of what is read again comes from memory. */
-    enum { FETCH = 770, STAGE = 600, ADDING = 3490, AROUND_ON_CPU = 600 };
-    static const double one_by_one = 3.8, thread = 0.61, cut = 11.9, line = 1.67,
-                        from_shared = 0.47, around = 1.6, coming = 1 / 54.4,
-                        multiplied = 1 / 396.0, staged = 1 / 9.8, exchanged = 1 / 36.0,
-                        added = 2.67, again = 0.2;
+     * by which a step comes later for each of a thread's elements, and for each of its
+     * multiply-adds; how much of a step a block waits for alone. Cycles of a block's
+     * thread, and of a byte of sums that threads along k exchange. Bytes in a cycle of
+     * those that parts leave. How much of what is read again comes from memory. */
+    enum { FETCH = 776, STAGE = 621, ADDING = 3620, AROUND_ON_CPU = 600 };
+    static const double element = 6.1, one_by_one = 2.84, alone = 0.63, around = 0.96,
+                        exchanged = 1 / 24.0, added = 2.86, again = 0.19;
     const size_t bytes_of_element = mmt_type_size(p->type);
     const double size = (double) bytes_of_element, all = threads(v);
-    const double step_k = v[THREADS_K] * v[WORK_K], bytes = size * piece(v) * all;
     const double at_once = AT_ONCE * all / v[WORK_SHORT];
-    const double across = (double) tiles_across(v, p), k = (double) p->k;
-    const double steps = (double) mmt_gemm_pieces(p->k, v[THREADS_K] * v[WORK_K]);
-    const double edge = cut * piece(v), left = mmt_gemm_partial_sums(p);
-    const double per_byte = cycles_of_byte(v, p, caps);
+    const double across = (double) tiles_across(v, p);
+    const double steps = (double) steps_of(v, p->k);
+    const double left = mmt_gemm_partial_sums(p), per_byte = cycles_of_byte(v, p, caps);
+    const unsigned used = used_registers(v, p, caps);
+    const double tight = tightness(v, p, used), step = tight * step_of(v, p, steps);
 
     return (struct mmt_split){
         .tiles = (double) tiles_along(v, p) * across * (double) p->batch,
         .steps = steps,
-        .resident = mmt_split_resident(threads(v), bytes_of_element * pool(v),
-                                       registers(v, bytes_of_element), caps),
-        .step =
-            filling(k, steps, step_k) *
-            (bytes * coming + bytes * v[WORK_SHORT] * multiplied + line * lines(v, p) +
-             from_shared * from_staged(v, p) + size * v[WORK_SHORT] * step_k * staged),
-        .latency = FETCH + thread * all + one_by_one * piece(v) * v[WORK_SHORT] +
-                   (is_cut(v, p) ? edge : 0),
-        .last = !is_cut(v, p) && steps * step_k > k ? edge : 0,
+        .resident =
+            mmt_split_resident(threads(v), bytes_of_element * pool(v), used, caps),
+        .step = step,
+        .latency = tight * (FETCH + piece(v) * (element + one_by_one * v[WORK_SHORT]) +
+                            alone * step),
         .block = (v[THREADS_K] > 1 ? size * sums(v) * all * exchanged : 0) +
                  (caps->kind == MMT_CPU ? AROUND_ON_CPU : around * all),
-        .round = (at_once < v[TILE_K] ? at_once : v[TILE_K]) / step_k,
-        .staging = STAGE,
+        .round = (at_once < v[TILE_K] ? at_once : v[TILE_K]) /
+                 (v[THREADS_K] * v[WORK_K]),
+        .staging = tight * STAGE,
         .memory = per_byte * (operands + again * (across - 1) * long_operand(v, p)),
-        .ramp = 29.4 * sqrt(per_byte * operands),
+        .ramp = 27.6 * sqrt(per_byte * operands),
         .adding = ADDING,
         .sums = left * size,
         .added = added,
@@ -160,7 +189,7 @@ struct task {
  */
 static bool should_meet(const int *v, const struct task *task)
 {
-    enum { MANY = 256, LITTLE = 2, MUCH = 64 << 10 };
+    enum { MANY = 128, LITTLE = 2, MUCH = 64 << 10 };
     return task->caps->kind == MMT_GPU && threads(v) >= MANY && v[WORK_SHORT] <= LITTLE &&
            along_k(v, task->p->trans_a != 0, task->p->trans_b != 0) &&
            task->operands > (double) MUCH * task->caps->sms;
@@ -182,6 +211,23 @@ static int find_tile(const int *v, const struct task *task)
     return knob->values[i];
 }
 
+/* As many as a multiprocessor has at a time if threads have the registers that they
+ * should, so that a compiler gives them no more. OpenCL cannot say that. */
+static int find_blocks(const int *v, const struct task *task)
+{
+    const struct mmt_knob *knob = &task->knobs[MIN_BLOCKS];
+    const size_t shared = mmt_type_size(task->p->type) * (size_t) pool(v);
+    const int most = mmt_split_resident(threads(v), shared,
+                                        wanted_registers(v, task->p), task->caps);
+    int i = knob->num_values - 1;
+
+    if (task->caps->dialect == MMT_OPENCL_C || !task->caps->registers)
+        return 1;
+    while (i > 1 && knob->values[i] > most)
+        i--;
+    return knob->values[i];
+}
+
 /* `work`: elements of C's short side for a thread, where they are left. */
 static const char *fill_with(int *v, const int *given, int work, const struct task *task)
 {
@@ -190,6 +236,7 @@ static const char *fill_with(int *v, const int *given, int work, const struct ta
                                          .trans_b = task->p->trans_b != 0 };
     v[WORK_SHORT] = given[WORK_SHORT] ? given[WORK_SHORT] : work;
     v[TILE_K] = given[TILE_K] ? given[TILE_K] : find_tile(v, task);
+    v[MIN_BLOCKS] = given[MIN_BLOCKS] ? given[MIN_BLOCKS] : find_blocks(v, task);
     return mmt_skinny_reject(v, &variant, task->caps);
 }
 
@@ -217,51 +264,38 @@ static const char *fill(int *v, const struct task *task)
     return why;
 }
 
-/* Threads of a block along the long side and along k, where they are left to the problem.
- * Those along k exchange their sums, of which there are more the wider C's short side is;
- * but where its long side is short, they alone make threads enough. Neighbours in the
- * list are alike. */
-struct shape {
-    int along, k;
+/* A block where it is left to the problem: its threads, and what each takes of the long
+ * operand at a time, a vector along C's long side where that is 0. Those along k exchange
+ * their sums, of which there are more the wider C's short side is; but where its long side
+ * is short, they alone make threads enough. Of 104 for 2500 problems, by the count, these
+ * together serve all best; the first is in the place of others where nothing is known. */
+struct block {
+    int threads_long, threads_k, long_side, k;
 };
 
-/* What a thread takes at a time of the long operand, where that is left: so much along
- * C's long side, or a vector, by so much along k. */
-struct piece {
-    int along, k;
-};
+enum { NUM_BLOCKS = 16 };
 
-enum { NUM_SHAPES = 9, USUAL_SHAPE = 4, NUM_PIECES = 3 };
+static const struct block block_on_cpu = { 4, 1, 8, 4 },
+                          blocks[NUM_BLOCKS] = {
+                              { 32, 8, 0, 8 },  { 8, 32, 4, 4 },   { 4, 64, 0, 16 },
+                              { 8, 32, 0, 16 }, { 4, 64, 0, 4 },   { 16, 8, 0, 4 },
+                              { 16, 32, 0, 8 }, { 32, 8, 0, 16 },  { 2, 128, 0, 4 },
+                              { 4, 32, 0, 4 },  { 16, 16, 4, 8 },  { 8, 64, 0, 16 },
+                              { 32, 4, 0, 8 },  { 32, 16, 0, 16 }, { 2, 128, 1, 16 },
+                              { 1, 256, 1, 16 },
+                          };
 
-static const struct shape shape_on_cpu = { 4, 1 },
-                          shapes[NUM_SHAPES] = { { 1, 256 }, { 2, 128 }, { 4, 64 },
-                                                 { 4, 32 },  { 8, 16 },  { 8, 32 },
-                                                 { 32, 16 }, { 32, 8 },  { 32, 4 } };
-
-static const struct piece piece_on_cpu = { 8, 4 },
-                          pieces[NUM_PIECES] = { { 2, 8 }, { 2, 16 }, { 2, 4 } };
-
-static void use_shape(int *v, const struct shape *shape)
+static int either(int given, int left)
 {
-    v[THREADS_LONG] = v[THREADS_LONG] ? v[THREADS_LONG] : shape->along;
-    v[THREADS_K] = v[THREADS_K] ? v[THREADS_K] : shape->k;
+    return given ? given : left;
 }
 
-static void use_piece(int *v, const struct piece *piece)
+static void use_block(int *v, const struct block *block)
 {
-    const int along = piece->along > v[VECTOR] ? piece->along : v[VECTOR];
-    v[WORK_LONG] = v[WORK_LONG] ? v[WORK_LONG] : along;
-    v[WORK_K] = v[WORK_K] ? v[WORK_K] : piece->k;
-}
-
-static bool leaves_threads(const int *v)
-{
-    return !v[THREADS_LONG] || !v[THREADS_K];
-}
-
-static bool leaves_piece(const int *v)
-{
-    return !v[WORK_LONG] || !v[WORK_K];
+    v[THREADS_LONG] = either(v[THREADS_LONG], block->threads_long);
+    v[THREADS_K] = either(v[THREADS_K], block->threads_k);
+    v[WORK_LONG] = either(v[WORK_LONG], either(block->long_side, v[VECTOR]));
+    v[WORK_K] = either(v[WORK_K], block->k);
 }
 
 /* The parts of k, where they are left; returns what they take, or any more than `least`
@@ -275,108 +309,110 @@ static double find_parts(int *v, const struct task *task, double least)
     return task->caps->sms ? mmt_split_cycles(&split, v[SPLIT_K], task->caps) : 0;
 }
 
-/* A block by its place in these lists, and elements of C's short side for a thread. */
-struct place {
-    int shape, piece, work;
-};
+/* The block that takes least so far, with so much of C's short side for a thread; and
+ * those that took least when all were tried with as much, the first of them first. */
+enum { FURTHER = 4 };
 
-/* The block that takes least so far, what it takes, and the shape that did so before. */
 struct search {
     const struct task *task;
     const int *given;
     int best[NUM_KNOBS];
     double least;
-    struct place at;
-    int before;
+    const struct block *few[FURTHER];
+    double take[FURTHER];
 };
 
-static void try_block(struct search *search, struct place place)
+/* What it takes, or any more than `enough` where that is more. */
+static double try_block(struct search *search, const struct block *block, int work,
+                        double enough)
 {
     int v[NUM_KNOBS];
 
     memcpy(v, search->given, sizeof v);
-    use_piece(v, &pieces[place.piece]);
-    use_shape(v, &shapes[place.shape]);
-    if (fill_with(v, search->given, place.work, search->task))
-        return;
-    const double takes = find_parts(v, search->task, search->least);
-    if (takes >= search->least)
-        return;
-    search->before = search->least < INFINITY ? search->at.shape : place.shape;
-    search->at = place;
-    search->least = takes;
-    memcpy(search->best, v, sizeof v);
+    use_block(v, block);
+    if (fill_with(v, search->given, work, search->task))
+        return INFINITY;
+    const double takes = find_parts(v, search->task, enough);
+    if (takes < search->least) {
+        search->least = takes;
+        memcpy(search->best, v, sizeof v);
+    }
+    return takes;
 }
 
-/* Whether seven of eight of a shape's threads would be idle: another has less of them. */
-static bool is_idle(const struct search *search, const struct shape *shape)
+static bool are_alike(const int *v, const int *w)
+{
+    return v[THREADS_LONG] == w[THREADS_LONG] && v[THREADS_K] == w[THREADS_K] &&
+           v[WORK_LONG] == w[WORK_LONG] && v[WORK_K] == w[WORK_K];
+}
+
+/* Whether seven of eight of a block's threads would be idle, where another has less of
+ * them, or what is named makes it one of those before. */
+static bool is_needless(const struct search *search, const struct block *block)
 {
     const mmt_problem *p = search->task->p;
-    int v[NUM_KNOBS];
+    int v[NUM_KNOBS], before[NUM_KNOBS];
 
     memcpy(v, search->given, sizeof v);
-    use_piece(v, &pieces[0]);
-    return (!v[THREADS_LONG] && shape->along * v[WORK_LONG] > 8 * long_side(v, p)) ||
-           (!v[THREADS_K] && shape->k * v[WORK_K] > 8 * p->k);
+    use_block(v, block);
+    if (v[THREADS_LONG] * v[WORK_LONG] > 8 * long_side(v, p) ||
+        v[THREADS_K] * v[WORK_K] > 8 * p->k)
+        return true;
+    for (const struct block *b = blocks; b < block; b++) {
+        memcpy(before, search->given, sizeof before);
+        use_block(before, b);
+        if (are_alike(v, before))
+            return true;
+    }
+    return false;
 }
 
-/* The best block's neighbours. */
-static void try_neighbours(struct search *search)
+static void remember(struct search *search, const struct block *block, double takes)
 {
-    const struct place at = search->at;
+    int at = FURTHER;
 
-    for (int to = -1; to <= 1; to += 2)
-        if (at.shape + to >= 0 && at.shape + to < NUM_SHAPES)
-            try_block(search, (struct place){ at.shape + to, at.piece, at.work });
+    while (at > 0 && takes < search->take[at - 1])
+        at--;
+    if (at == FURTHER)
+        return;
+    for (int i = FURTHER - 1; i > at; i--) {
+        search->few[i] = search->few[i - 1];
+        search->take[i] = search->take[i - 1];
+    }
+    search->few[at] = block;
+    search->take[at] = takes;
 }
 
-/* Every other shape, and the neighbours of the best. */
-static void try_shapes(struct search *search, int work)
+/* How much of C's short side a thread should about have: half, but where C is small. */
+static int usual_work(const int *v, const struct task *task)
 {
-    const int last = NUM_SHAPES - 2;
-
-    for (int i = 1; i <= last; i += 2)
-        if (i == last || !is_idle(search, &shapes[i]))
-            try_block(search, (struct place){ i, 0, work });
-    if (search->least < INFINITY)
-        try_neighbours(search);
+    enum { FEW = 16 }; /* elements of C for each multiprocessor */
+    const int64_t elements = short_side(v, task->p) * long_side(v, task->p);
+    const int all = whole(v, task->p);
+    return all > 1 && elements > (int64_t) FEW * task->caps->sms ? all / 2 : 1;
 }
 
-/* Other pieces for the threads of the best block, and of the one before it. */
-static void try_pieces(struct search *search)
-{
-    const int best[2] = { search->at.shape, search->before }, work = search->at.work;
-
-    for (int i = 2; i < 2 * NUM_PIECES; i++)
-        if (i % 2 == 0 || best[1] != best[0])
-            try_block(search, (struct place){ best[i % 2], i / 2, work });
-}
-
-/* The block that takes least of those that the device can run: its threads, what they
- * take at a time, a quarter of C's short side for each, then how much of that; and its
- * neighbours once more. */
+/* The block that takes least of those that the device can run: all of them with as much
+ * of C's short side for each thread, and the best few of them with any other part. */
 static void find_block(int *v, const struct task *task)
 {
-    const int all = whole(v, task->p), first = all > 4 ? all / 4 : 1;
+    const int all = whole(v, task->p), first = usual_work(v, task);
     int given[NUM_KNOBS];
     struct search search = { .task = task, .given = given, .least = INFINITY };
 
     memcpy(given, v, sizeof given);
-    if (leaves_threads(given))
-        try_shapes(&search, first);
-    else
-        try_block(&search, (struct place){ 0, 0, first });
-    if (search.least == INFINITY)
-        return;
-    if (leaves_piece(given))
-        try_pieces(&search);
-    const struct place at = search.at;
-    for (int work = 1; work <= all && !given[WORK_SHORT]; work *= 2)
-        if (work != first)
-            try_block(&search, (struct place){ at.shape, at.piece, work });
-    if (leaves_threads(given) && (search.at.piece != 0 || search.at.work != first))
-        try_neighbours(&search); /* else they were tried */
-    memcpy(v, search.best, sizeof search.best);
+    for (int i = 0; i < FURTHER; i++)
+        search.take[i] = INFINITY;
+    for (int i = 0; i < NUM_BLOCKS; i++)
+        if (!is_needless(&search, &blocks[i]))
+            remember(&search, &blocks[i],
+                     try_block(&search, &blocks[i], first, search.take[1]));
+    for (int i = 0; i < FURTHER && !given[WORK_SHORT]; i++)
+        for (int work = 1; work <= all && search.few[i]; work *= 2)
+            if (work != first)
+                try_block(&search, search.few[i], work, search.least);
+    if (search.least < INFINITY)
+        memcpy(v, search.best, sizeof search.best);
 }
 
 /* The first block that the device can run. */
@@ -386,17 +422,22 @@ static void find_any(int *v, const struct task *task)
     const char *why = "";
 
     memcpy(given, v, sizeof given);
-    for (int i = 0; why && i < NUM_PIECES * NUM_SHAPES; i++) {
+    for (int i = 0; why && i < NUM_BLOCKS; i++) {
         memcpy(v, given, sizeof given);
-        use_piece(v, &pieces[i / NUM_SHAPES]);
-        use_shape(v, &shapes[(i + USUAL_SHAPE) % NUM_SHAPES]);
+        use_block(v, &blocks[i]);
         why = fill(v, task);
     }
 }
 
 static bool leaves_block(const int *v)
 {
-    return leaves_threads(v) || leaves_piece(v);
+    return !v[THREADS_LONG] || !v[THREADS_K] || !v[WORK_LONG] || !v[WORK_K];
+}
+
+/* What is known once threads and their pieces are. */
+static bool leaves_filling(const int *v)
+{
+    return !v[WORK_SHORT] || !v[TILE_K] || !v[MIN_BLOCKS];
 }
 
 /* Something must be known of the device to choose, and C be served. */
@@ -409,15 +450,13 @@ static void settle(int *v, const struct task *task)
 {
     const bool chooses = may_choose(v, task);
 
-    if (task->caps->kind == MMT_CPU) {
-        use_shape(v, &shape_on_cpu);
-        use_piece(v, &piece_on_cpu);
-    }
+    if (task->caps->kind == MMT_CPU)
+        use_block(v, &block_on_cpu);
     if (leaves_block(v) && chooses)
         find_block(v, task);
     if (leaves_block(v))
         find_any(v, task);
-    if (!v[WORK_SHORT] || !v[TILE_K])
+    if (leaves_filling(v))
         fill(v, task);
     if (!v[SPLIT_K] && chooses)
         find_parts(v, task, INFINITY);
@@ -436,7 +475,7 @@ void mmt_skinny_settle(int *v, const struct mmt_knob *knobs, const mmt_problem *
                        const struct mmt_caps *caps)
 {
     settle_side(v, p);
-    if (!leaves_block(v) && v[WORK_SHORT] && v[TILE_K] && v[SPLIT_K])
+    if (!leaves_block(v) && !leaves_filling(v) && v[SPLIT_K])
         return;
     const struct task task = { knobs, p, caps, mmt_problem_bytes(p) };
     settle(v, &task);

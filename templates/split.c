@@ -84,18 +84,40 @@ static double wave(const struct run *run, double blocks)
     return bound(run->latency, blocks * run->busy);
 }
 
-static double waves(double blocks, int resident, double by_resident,
-                    const struct run *run)
+/* The same without what edges add. */
+static double least_wave(const struct run *run, double blocks)
+{
+    const double busy = blocks * run->busy;
+    return busy > run->latency ? busy : run->latency;
+}
+
+/* Waves before the last one, and its blocks. */
+struct waves {
+    double full, last;
+};
+
+static struct waves waves_of(double blocks, int resident, double by_resident)
 {
     const double full = pieces_by(blocks, resident, by_resident) - 1;
-    const double last = wave(run, blocks - full * resident);
-    return full > 0 ? full * wave(run, resident) + last : last;
+    return (struct waves){ full, blocks - full * resident };
+}
+
+static double all_waves(const struct waves *waves, int resident, const struct run *run)
+{
+    const double last = wave(run, waves->last);
+    return waves->full > 0 ? waves->full * wave(run, resident) + last : last;
+}
+
+static double least_waves(const struct waves *waves, int resident, const struct run *run)
+{
+    return waves->full * least_wave(run, resident) + least_wave(run, waves->last);
 }
 
 double mmt_split_waves(double blocks, int resident, double latency, double busy)
 {
     const struct run run = { latency, busy };
-    return waves(blocks, resident, 1.0 / resident, &run);
+    const struct waves waves = waves_of(blocks, resident, 1.0 / resident);
+    return all_waves(&waves, resident, &run);
 }
 
 /* What the same launch is divided by for each number of parts. */
@@ -109,14 +131,17 @@ static struct inverses inverses_of(const struct mmt_split *split, double sms)
                               split->round > 0 ? 1 / split->round : 0 };
 }
 
-/* Of the busiest multiprocessor. */
+/* Of the busiest multiprocessor; or any more than `enough` where that is more. */
 static double cycles(const struct mmt_split *split, int parts, double sms,
-                     const struct inverses *by)
+                     const struct inverses *by, double enough)
 {
     const double blocks = pieces_by(split->tiles * parts, sms, by->sms);
     const struct run run = run_of(split, pieces(split->steps, parts), by->round);
-    return split->ramp +
-           bound(waves(blocks, split->resident, by->resident, &run), split->memory);
+    const struct waves waves = waves_of(blocks, split->resident, by->resident);
+    const double least = split->ramp + least_waves(&waves, split->resident, &run);
+    if (least > enough)
+        return least;
+    return split->ramp + bound(all_waves(&waves, split->resident, &run), split->memory);
 }
 
 /* A core has one block at a time, which waits for nothing. */
@@ -180,8 +205,8 @@ static double find_parts(const struct mmt_split *split, const struct mmt_knob *k
     *parts = 1;
     if (split->ramp + bounds.floor > least)
         return INFINITY;
-    double best =
-        split->ramp + bounds.waits < least ? cycles(split, 1, sms, &by) : INFINITY;
+    double best = split->ramp + bounds.waits < least ? cycles(split, 1, sms, &by, least)
+                                                     : INFINITY;
     for (int i = 1; i < knob->num_values && knob->values[i - 1] < split->steps; i++) {
         const int more = knob->values[i];
         const double enough = worth * best < least ? worth * best : least;
@@ -191,10 +216,12 @@ static double find_parts(const struct mmt_split *split, const struct mmt_knob *k
             break;
         if (least_waiting(&bounds, more) > enough)
             continue;
-        const double now =
-            split->adding + more * bounds.added + cycles(split, more, sms, &by);
+        const double adding = split->adding + more * bounds.added;
+        const double now = adding + cycles(split, more, sms, &by, enough - adding);
         if (now < worth * best)
             best = now, *parts = more;
+        else if (split->tiles * more > split->resident * sms)
+            break; /* there is no room for more at a time */
     }
     return best;
 }
@@ -228,6 +255,6 @@ double mmt_split_cycles(const struct mmt_split *split, int parts,
                         const struct mmt_caps *caps)
 {
     const struct inverses by = inverses_of(split, caps->sms);
-    const double all = cycles(split, parts, caps->sms, &by);
+    const double all = cycles(split, parts, caps->sms, &by, INFINITY);
     return parts > 1 ? all + split->adding + parts * added_up(split, caps->sms) : all;
 }
