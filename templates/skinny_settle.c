@@ -55,7 +55,7 @@ static double cycles_of_byte(const int *v, const mmt_problem *p,
 {
     enum { WARP = 32 };
     static const double reached = 0.997; /* of its rate */
-    static const double beside = 19;  /* bytes that come with each run, unasked for */
+    static const double beside = 19;     /* bytes that come with each run, unasked for */
     const int threads = neighbours(v, p);
     const double run = side_by_side(v, p, threads < WARP ? threads : WARP);
     return (1 + beside / run) / (reached * mmt_split_memory_rate(caps));
@@ -108,8 +108,8 @@ static double filling(double k, double steps, double step)
 }
 
 /* Cycles for which a block's step keeps a multiprocessor busy: with what comes from
- * memory, with what is read from the staged operand, along k as many loads as elements and
- * across it one for all threads, and with staging it. */
+ * memory, with what is read from the staged operand, along k as many loads as elements
+ * and across it one for all threads, and with staging it. */
 static double step_of(const int *v, const mmt_problem *p, double steps)
 {
     static const double coming = 1 / 60.0, line = 1.45, from_shared = 0.9,
@@ -118,7 +118,8 @@ static double step_of(const int *v, const mmt_problem *p, double steps)
     const double size = (double) mmt_type_size(p->type);
     const double depth = v[THREADS_K] * v[WORK_K];
     return filling((double) p->k, steps, depth) *
-           (coming * size * piece(v) * threads(v) + staged * size * v[WORK_SHORT] * depth +
+           (coming * size * piece(v) * threads(v) +
+            staged * size * v[WORK_SHORT] * depth +
             (along ? from_shared * from_staged(v, p) : line * lines(v, p)));
 }
 
@@ -154,8 +155,7 @@ static struct mmt_split split_of(const int *v, const mmt_problem *p, double oper
                             alone * step),
         .block = (v[THREADS_K] > 1 ? size * sums(v) * all * exchanged : 0) +
                  (caps->kind == MMT_CPU ? AROUND_ON_CPU : around * all),
-        .round = (at_once < v[TILE_K] ? at_once : v[TILE_K]) /
-                 (v[THREADS_K] * v[WORK_K]),
+        .round = (at_once < v[TILE_K] ? at_once : v[TILE_K]) / (v[THREADS_K] * v[WORK_K]),
         .staging = tight * STAGE,
         .memory = per_byte * (operands + again * (across - 1) * long_operand(v, p)),
         .ramp = 27.6 * sqrt(per_byte * operands),
@@ -217,8 +217,8 @@ static int find_blocks(const int *v, const struct task *task)
 {
     const struct mmt_knob *knob = &task->knobs[MIN_BLOCKS];
     const size_t shared = mmt_type_size(task->p->type) * (size_t) pool(v);
-    const int most = mmt_split_resident(threads(v), shared,
-                                        wanted_registers(v, task->p), task->caps);
+    const int most =
+        mmt_split_resident(threads(v), shared, wanted_registers(v, task->p), task->caps);
     int i = knob->num_values - 1;
 
     if (task->caps->dialect == MMT_OPENCL_C || !task->caps->registers)
@@ -266,24 +266,22 @@ static const char *fill(int *v, const struct task *task)
 
 /* A block where it is left to the problem: its threads, and what each takes of the long
  * operand at a time, a vector along C's long side where that is 0. Those along k exchange
- * their sums, of which there are more the wider C's short side is; but where its long side
- * is short, they alone make threads enough. Of 104 for 2500 problems, by the count, these
- * together serve all best; the first is in the place of others where nothing is known. */
+ * their sums, of which there are more the wider C's short side is; but where its long
+ * side is short, they alone make threads enough. Of 104 for 2500 problems, by the count,
+ * these together serve all best; the first is in the place of others where nothing is
+ * known. */
 struct block {
     int threads_long, threads_k, long_side, k;
 };
 
 enum { NUM_BLOCKS = 16 };
 
-static const struct block block_on_cpu = { 4, 1, 8, 4 },
-                          blocks[NUM_BLOCKS] = {
-                              { 32, 8, 0, 8 },  { 8, 32, 4, 4 },   { 4, 64, 0, 16 },
-                              { 8, 32, 0, 16 }, { 4, 64, 0, 4 },   { 16, 8, 0, 4 },
-                              { 16, 32, 0, 8 }, { 32, 8, 0, 16 },  { 2, 128, 0, 4 },
-                              { 4, 32, 0, 4 },  { 16, 16, 4, 8 },  { 8, 64, 0, 16 },
-                              { 32, 4, 0, 8 },  { 32, 16, 0, 16 }, { 2, 128, 1, 16 },
-                              { 1, 256, 1, 16 },
-                          };
+static const struct block block_on_cpu = { 4, 1, 8, 4 }, blocks[NUM_BLOCKS] = {
+    { 32, 8, 0, 8 },  { 8, 32, 4, 4 },   { 4, 64, 0, 16 },  { 8, 32, 0, 16 },
+    { 4, 64, 0, 4 },  { 16, 8, 0, 4 },   { 16, 32, 0, 8 },  { 32, 8, 0, 16 },
+    { 2, 128, 0, 4 }, { 4, 32, 0, 4 },   { 16, 16, 4, 8 },  { 8, 64, 0, 16 },
+    { 32, 4, 0, 8 },  { 32, 16, 0, 16 }, { 2, 128, 1, 16 }, { 1, 256, 1, 16 },
+};
 
 static int either(int given, int left)
 {
@@ -298,14 +296,19 @@ static void use_block(int *v, const struct block *block)
     v[WORK_K] = either(v[WORK_K], block->k);
 }
 
-/* The parts of k, where they are left; returns what they take, or any more than `least`
- * where that is more. */
-static double find_parts(int *v, const struct task *task, double least)
+/* The parts of k by which blocks are told apart: once there is a block, others are tried,
+ * too. */
+static const struct mmt_knob few_parts =
+    MMT_GEMM_KNOB_PARTS("some parts of k", 1, true, 0, 1, 2, 4, 8, 16, 32, 64);
+
+/* The parts of k of `knob`, where they are left; returns what they take, or any more than
+ * `least` where that is more. */
+static double find_parts(int *v, const struct task *task, const struct mmt_knob *knob,
+                         double least)
 {
     const struct mmt_split split = split_of(v, task->p, task->operands, task->caps);
     if (!v[SPLIT_K])
-        return mmt_split_find(&split, &task->knobs[SPLIT_K], task->caps, least,
-                              &v[SPLIT_K]);
+        return mmt_split_find(&split, knob, task->caps, least, &v[SPLIT_K]);
     return task->caps->sms ? mmt_split_cycles(&split, v[SPLIT_K], task->caps) : 0;
 }
 
@@ -332,12 +335,18 @@ static double try_block(struct search *search, const struct block *block, int wo
     use_block(v, block);
     if (fill_with(v, search->given, work, search->task))
         return INFINITY;
-    const double takes = find_parts(v, search->task, enough);
+    const double takes = find_parts(v, search->task, &few_parts, enough);
     if (takes < search->least) {
         search->least = takes;
         memcpy(search->best, v, sizeof v);
     }
     return takes;
+}
+
+/* Whether a part of the block is named, so that several of the list may be alike. */
+static bool leaves_some(const int *v)
+{
+    return v[THREADS_LONG] || v[THREADS_K] || v[WORK_LONG] || v[WORK_K];
 }
 
 static bool are_alike(const int *v, const int *w)
@@ -358,7 +367,7 @@ static bool is_needless(const struct search *search, const struct block *block)
     if (v[THREADS_LONG] * v[WORK_LONG] > 8 * long_side(v, p) ||
         v[THREADS_K] * v[WORK_K] > 8 * p->k)
         return true;
-    for (const struct block *b = blocks; b < block; b++) {
+    for (const struct block *b = blocks; b < block && leaves_some(search->given); b++) {
         memcpy(before, search->given, sizeof before);
         use_block(before, b);
         if (are_alike(v, before))
@@ -411,8 +420,10 @@ static void find_block(int *v, const struct task *task)
         for (int work = 1; work <= all && search.few[i]; work *= 2)
             if (work != first)
                 try_block(&search, search.few[i], work, search.least);
-    if (search.least < INFINITY)
-        memcpy(v, search.best, sizeof search.best);
+    if (search.least == INFINITY)
+        return;
+    memcpy(v, search.best, sizeof search.best);
+    v[SPLIT_K] = given[SPLIT_K];
 }
 
 /* The first block that the device can run. */
@@ -459,7 +470,7 @@ static void settle(int *v, const struct task *task)
     if (leaves_filling(v))
         fill(v, task);
     if (!v[SPLIT_K] && chooses)
-        find_parts(v, task, INFINITY);
+        find_parts(v, task, &task->knobs[SPLIT_K], INFINITY);
     else if (!v[SPLIT_K])
         v[SPLIT_K] = 1;
 }

@@ -131,12 +131,13 @@ static struct inverses inverses_of(const struct mmt_split *split, double sms)
                               split->round > 0 ? 1 / split->round : 0 };
 }
 
-/* Of the busiest multiprocessor; or any more than `enough` where that is more. */
-static double cycles(const struct mmt_split *split, int parts, double sms,
+/* Of the busiest multiprocessor, with so many steps in a part; or any more than `enough`
+ * where that is more. */
+static double cycles(const struct mmt_split *split, int parts, double steps, double sms,
                      const struct inverses *by, double enough)
 {
     const double blocks = pieces_by(split->tiles * parts, sms, by->sms);
-    const struct run run = run_of(split, pieces(split->steps, parts), by->round);
+    const struct run run = run_of(split, steps, by->round);
     const struct waves waves = waves_of(blocks, split->resident, by->resident);
     const double least = split->ramp + least_waves(&waves, split->resident, &run);
     if (least > enough)
@@ -205,8 +206,9 @@ static double find_parts(const struct mmt_split *split, const struct mmt_knob *k
     *parts = 1;
     if (split->ramp + bounds.floor > least)
         return INFINITY;
-    double best = split->ramp + bounds.waits < least ? cycles(split, 1, sms, &by, least)
-                                                     : INFINITY;
+    double before = split->steps, best = INFINITY;
+    if (split->ramp + bounds.waits < least)
+        best = cycles(split, 1, before, sms, &by, least);
     for (int i = 1; i < knob->num_values && knob->values[i - 1] < split->steps; i++) {
         const int more = knob->values[i];
         const double enough = worth * best < least ? worth * best : least;
@@ -216,8 +218,12 @@ static double find_parts(const struct mmt_split *split, const struct mmt_knob *k
             break;
         if (least_waiting(&bounds, more) > enough)
             continue;
+        const double steps = pieces(split->steps, more);
+        if (steps == before)
+            continue; /* further parts would be empty */
+        before = steps;
         const double adding = split->adding + more * bounds.added;
-        const double now = adding + cycles(split, more, sms, &by, enough - adding);
+        const double now = adding + cycles(split, more, steps, sms, &by, enough - adding);
         if (now < worth * best)
             best = now, *parts = more;
         else if (split->tiles * more > split->resident * sms)
@@ -255,6 +261,7 @@ double mmt_split_cycles(const struct mmt_split *split, int parts,
                         const struct mmt_caps *caps)
 {
     const struct inverses by = inverses_of(split, caps->sms);
-    const double all = cycles(split, parts, caps->sms, &by, INFINITY);
+    const double steps = pieces(split->steps, parts);
+    const double all = cycles(split, parts, steps, caps->sms, &by, INFINITY);
     return parts > 1 ? all + split->adding + parts * added_up(split, caps->sms) : all;
 }
