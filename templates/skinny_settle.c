@@ -312,8 +312,8 @@ static double find_parts(int *v, const struct task *task, const struct mmt_knob 
     return task->caps->sms ? mmt_split_cycles(&split, v[SPLIT_K], task->caps) : 0;
 }
 
-/* The block that takes least so far, with so much of C's short side for a thread; and
- * those that took least when all were tried with as much, the first of them first. */
+/* The block that takes least so far; and those that took least when all were tried with
+ * as much of C's short side for a thread, the first of them first. */
 enum { FURTHER = 4 };
 
 struct search {
@@ -344,7 +344,7 @@ static double try_block(struct search *search, const struct block *block, int wo
 }
 
 /* Whether a part of the block is named, so that several of the list may be alike. */
-static bool leaves_some(const int *v)
+static bool names_some(const int *v)
 {
     return v[THREADS_LONG] || v[THREADS_K] || v[WORK_LONG] || v[WORK_K];
 }
@@ -367,7 +367,7 @@ static bool is_needless(const struct search *search, const struct block *block)
     if (v[THREADS_LONG] * v[WORK_LONG] > 8 * long_side(v, p) ||
         v[THREADS_K] * v[WORK_K] > 8 * p->k)
         return true;
-    for (const struct block *b = blocks; b < block && leaves_some(search->given); b++) {
+    for (const struct block *b = blocks; b < block && names_some(search->given); b++) {
         memcpy(before, search->given, sizeof before);
         use_block(before, b);
         if (are_alike(v, before))
@@ -402,7 +402,7 @@ static int usual_work(const int *v, const struct task *task)
 }
 
 /* The block that takes least of those that the device can run: all of them with as much
- * of C's short side for each thread, and the best few of them with any other part. */
+ * of C's short side for each thread, and the best few with a quarter of that to twice. */
 static void find_block(int *v, const struct task *task)
 {
     const int all = whole(v, task->p), first = usual_work(v, task);
@@ -418,7 +418,7 @@ static void find_block(int *v, const struct task *task)
                      try_block(&search, &blocks[i], first, search.take[1]));
     for (int i = 0; i < FURTHER && !given[WORK_SHORT]; i++)
         for (int work = 1; work <= all && search.few[i]; work *= 2)
-            if (work != first)
+            if (work != first && work <= 2 * first && 4 * work >= first)
                 try_block(&search, search.few[i], work, search.least);
     if (search.least == INFINITY)
         return;

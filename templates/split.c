@@ -73,7 +73,7 @@ struct run {
 static struct run run_of(const struct mmt_split *split, double steps, double by_round)
 {
     const double rounds = split->round > 0 ? pieces_by(steps, split->round, by_round) : 0;
-    return (struct run){ steps * split->latency + rounds * split->staging + split->last,
+    return (struct run){ steps * split->latency + rounds * split->staging,
                          steps * split->step + split->block };
 }
 
@@ -151,7 +151,7 @@ static struct mmt_split for_cores(struct mmt_split split)
     split.resident = 1;
     split.step *= core;
     split.block *= core;
-    split.latency = split.last = split.staging = split.memory = split.ramp = 0;
+    split.latency = split.staging = split.memory = split.ramp = 0;
     split.adding = adding_on_cpu;
     split.added = added_on_cpu;
     return split;

@@ -17,7 +17,6 @@ struct mmt_split {
     int resident;   /* blocks that a multiprocessor has at a time */
     double step;    /* cycles for which a block's step keeps a multiprocessor busy */
     double latency; /* cycles that a step takes a block, however little runs beside it */
-    double last;    /* cycles that the last step takes a block longer */
     double block;   /* cycles for which a block keeps it busy besides its steps */
     double round;   /* steps for which a block stages an operand at a time; 0: it never
                      * waits for that, or what it waits is part of a step's latency */
