@@ -362,6 +362,32 @@ static void test_pieces_suit(void)
     CHECK(knob_of(&alone, "TILE_K") > 64 * 8);
 }
 
+static int blocks_of(const char *threads_k, const char *work, const struct mmt_caps *caps)
+{
+    const mmt_problem problem = product_of(MMT_F32, 0, 1, 3000, 3000);
+    struct mmt_config left = left_of("WORK_K=16 VECTOR=2");
+    mmt_error err = { 0 };
+    CHECK_OK(mmt_config_set(&left, "MIN_BLOCKS", "0", &err), err);
+    CHECK_OK(mmt_config_set(&left, "WORK_LONG", work, &err), err);
+    CHECK_OK(mmt_config_set(&left, "THREADS_LONG", "8", &err), err);
+    CHECK_OK(mmt_config_set(&left, "THREADS_K", threads_k, &err), err);
+    const struct mmt_config once = mmt_config_settle(&left, &problem, caps);
+    CHECK(!mmt_config_refuse(&once, &problem, caps));
+    return knob_of(&once, "MIN_BLOCKS");
+}
+
+/* Blocks that are left are as many as have room with the registers that a thread needs:
+ * 24 besides two sums and 32 elements, or four and 64. OpenCL cannot say so. */
+static void test_blocks_fit(void)
+{
+    const struct mmt_caps caps = large_gpu(), other = small_gpu();
+    CHECK_EQ_INT(blocks_of("16", "2", &caps), 8);
+    CHECK_EQ_INT(blocks_of("32", "2", &caps), 4);
+    CHECK_EQ_INT(blocks_of("32", "4", &caps), 2);
+    CHECK_EQ_INT(blocks_of("64", "4", &caps), 1);
+    CHECK_EQ_INT(blocks_of("16", "2", &other), 1);
+}
+
 static size_t workspace_of(const struct mmt_config *config, const mmt_problem *problem,
                            const struct mmt_caps *caps)
 {
@@ -470,6 +496,7 @@ int main(void)
     test_threads_fit();
     test_works_suit();
     test_pieces_suit();
+    test_blocks_fit();
     test_thin_suits();
     test_within();
     return test_end("settle");
