@@ -268,19 +268,18 @@ static const char *fill(int *v, const struct task *task)
  * operand at a time, a vector along C's long side where that is 0. Those along k exchange
  * their sums, of which there are more the wider C's short side is; but where its long
  * side is short, they alone make threads enough. Of 104 for 2500 problems, by the count,
- * these together serve all best; the first is in the place of others where nothing is
- * known. */
+ * these together serve nearly all; the first comes first where nothing is known. */
 struct block {
     int threads_long, threads_k, long_side, k;
 };
 
-enum { NUM_BLOCKS = 16 };
+enum { NUM_BLOCKS = 14 };
 
 static const struct block block_on_cpu = { 4, 1, 8, 4 }, blocks[NUM_BLOCKS] = {
-    { 32, 8, 0, 8 },  { 8, 32, 4, 4 },   { 4, 64, 0, 16 },  { 8, 32, 0, 16 },
-    { 4, 64, 0, 4 },  { 16, 8, 0, 4 },   { 16, 32, 0, 8 },  { 32, 8, 0, 16 },
-    { 2, 128, 0, 4 }, { 4, 32, 0, 4 },   { 16, 16, 4, 8 },  { 8, 64, 0, 16 },
-    { 32, 4, 0, 8 },  { 32, 16, 0, 16 }, { 2, 128, 1, 16 }, { 1, 256, 1, 16 },
+    { 32, 8, 0, 8 },   { 8, 32, 4, 4 },   { 4, 64, 0, 16 }, { 8, 32, 0, 16 },
+    { 4, 64, 0, 4 },   { 32, 8, 0, 16 },  { 2, 128, 0, 4 }, { 4, 32, 0, 4 },
+    { 16, 16, 4, 8 },  { 8, 64, 0, 16 },  { 32, 4, 0, 8 },  { 32, 16, 0, 16 },
+    { 2, 128, 1, 16 }, { 1, 256, 1, 16 },
 };
 
 static int either(int given, int left)
@@ -343,10 +342,11 @@ static double try_block(struct search *search, const struct block *block, int wo
     return takes;
 }
 
-/* Whether a part of the block is named, so that several of the list may be alike. */
-static bool names_some(const int *v)
+/* Whether seven of eight of a block's threads would be idle: another has less of them. */
+static bool is_idle(const int *v, const mmt_problem *p)
 {
-    return v[THREADS_LONG] || v[THREADS_K] || v[WORK_LONG] || v[WORK_K];
+    return v[THREADS_LONG] * v[WORK_LONG] > 8 * long_side(v, p) ||
+           v[THREADS_K] * v[WORK_K] > 8 * p->k;
 }
 
 static bool are_alike(const int *v, const int *w)
@@ -355,25 +355,24 @@ static bool are_alike(const int *v, const int *w)
            v[WORK_LONG] == w[WORK_LONG] && v[WORK_K] == w[WORK_K];
 }
 
-/* Whether seven of eight of a block's threads would be idle, where another has less of
- * them, or what is named makes it one of those before. */
-static bool is_needless(const struct search *search, const struct block *block)
+/* The blocks that are worth trying, with what is named; returns how many. Where a part is
+ * named, several of the list may be alike. */
+static int list_blocks(const struct search *search, const struct block *out[NUM_BLOCKS])
 {
-    const mmt_problem *p = search->task->p;
-    int v[NUM_KNOBS], before[NUM_KNOBS];
+    int v[NUM_BLOCKS][NUM_KNOBS], count = 0;
 
-    memcpy(v, search->given, sizeof v);
-    use_block(v, block);
-    if (v[THREADS_LONG] * v[WORK_LONG] > 8 * long_side(v, p) ||
-        v[THREADS_K] * v[WORK_K] > 8 * p->k)
-        return true;
-    for (const struct block *b = blocks; b < block && names_some(search->given); b++) {
-        memcpy(before, search->given, sizeof before);
-        use_block(before, b);
-        if (are_alike(v, before))
-            return true;
+    for (int i = 0; i < NUM_BLOCKS; i++) {
+        int same = 0;
+        memcpy(v[count], search->given, sizeof v[count]);
+        use_block(v[count], &blocks[i]);
+        if (is_idle(v[count], search->task->p))
+            continue;
+        while (same < count && !are_alike(v[same], v[count]))
+            same++;
+        if (same == count)
+            out[count++] = &blocks[i];
     }
-    return false;
+    return count;
 }
 
 static void remember(struct search *search, const struct block *block, double takes)
@@ -406,16 +405,16 @@ static int usual_work(const int *v, const struct task *task)
 static void find_block(int *v, const struct task *task)
 {
     const int all = whole(v, task->p), first = usual_work(v, task);
+    const struct block *tried[NUM_BLOCKS];
     int given[NUM_KNOBS];
     struct search search = { .task = task, .given = given, .least = INFINITY };
 
     memcpy(given, v, sizeof given);
     for (int i = 0; i < FURTHER; i++)
         search.take[i] = INFINITY;
-    for (int i = 0; i < NUM_BLOCKS; i++)
-        if (!is_needless(&search, &blocks[i]))
-            remember(&search, &blocks[i],
-                     try_block(&search, &blocks[i], first, search.take[1]));
+    const int count = list_blocks(&search, tried);
+    for (int i = 0; i < count; i++)
+        remember(&search, tried[i], try_block(&search, tried[i], first, search.take[1]));
     for (int i = 0; i < FURTHER && !given[WORK_SHORT]; i++)
         for (int work = 1; work <= all && search.few[i]; work *= 2)
             if (work != first && work <= 2 * first && 4 * work >= first)

@@ -384,9 +384,8 @@ static mmt_problem transposed(mmt_problem problem, int transposes)
 }
 
 /* The kernels of a profile that is shipped, sixteen for each transposes: under 10 us for
- * any shape is the aim, and docs/measurements.md says how near it is on what machine. A
- * machine at work may be twice as slow as that, or more: half of the shapes may take
- * longer here, and none five times as long. */
+ * any shape. On a machine slower than those it was timed on, one shape in ten may take
+ * half as long again. */
 static void test_speed_of_shipped(const char *name)
 {
     enum { SHAPES = 800 };
@@ -404,7 +403,7 @@ static void test_speed_of_shipped(const char *name)
     printf("%s: a choice takes %.2f us in the mean, %.2f at worst, 10 or more for %d of "
            "%d shapes\n",
            name, sum / SHAPES * 1e6, worst * 1e6, over, SHAPES);
-    CHECK((over <= SHAPES / 2 && worst < 50e-6) || TEST_SANITIZED);
+    CHECK((over <= SHAPES / 10 && worst < 15e-6) || TEST_SANITIZED);
     mmt_profile_free(profile);
 }
 

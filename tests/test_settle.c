@@ -218,7 +218,7 @@ static void check_texts(const char *named, int most)
 
 static void test_settle_threads(void)
 {
-    check_texts("WORK_LONG=2 WORK_K=16 VECTOR=2", 64);
+    check_texts("WORK_LONG=2 WORK_K=16 VECTOR=2", 50);
     check_texts("WORK_LONG=0 WORK_K=0 VECTOR=2", 100);
     check_texts("WORK_LONG=0 WORK_K=0 VECTOR=1", 100);
 }
