@@ -85,6 +85,11 @@ const struct mmt_launch *mmt_cost_multiplying(const struct mmt_launches *launche
     return &launches->launch[0];
 }
 
+static double least_of(double a, double b)
+{
+    return b < a ? b : a;
+}
+
 static int least(int a, size_t b)
 {
     return a == 0 || b < (size_t) a ? (int) b : a;
@@ -117,14 +122,16 @@ static double blocks_of(const struct mmt_launch *launch)
     return (double) launch->grid[0] * launch->grid[1] * launch->grid[2];
 }
 
-static double rounded(int64_t size, int step)
+/* The next whole number: what ceil() finds, which without SSE 4.1 is a function. */
+static double up(double number)
 {
-    return step * ceil((double) size / step);
+    const double whole = (double) (int64_t) number;
+    return whole < number ? whole + 1 : whole;
 }
 
-static double octaves(int64_t size)
+static double rounded(int64_t size, int step)
 {
-    return size > 1 ? log2((double) size) : 0;
+    return (double) ((size + step - 1) / step * step);
 }
 
 /* Blocks of the launches that do not multiply, for each multiprocessor. */
@@ -156,21 +163,21 @@ static void add_tiles(const mmt_problem *problem, const struct mmt_launches *lau
  * tile's steps along k a block's, and returns how many blocks have any. */
 static double share_tiles(double tiles, double blocks, struct mmt_load *load)
 {
-    const double rounds = floor(tiles / blocks), left = tiles - rounds * blocks;
+    const double rounds = (double) (int64_t) (tiles / blocks);
+    const double left = tiles - rounds * blocks;
     const double steps = load->steps, area = load->workspace / (2 * blocks);
-    const double runs = left > 0 ? fmin(ceil(blocks / left) + 1, steps) : 0;
+    const double runs = left > 0 ? least_of(up(blocks / left) + 1, steps) : 0;
 
-    load->steps = rounds * steps + ceil(left * steps / blocks);
+    load->steps = rounds * steps + up(left * steps / blocks);
     load->workspace = runs * area;
-    return fmin(blocks, tiles * fmax(steps, 1));
+    return least_of(blocks, tiles * (steps > 1 ? steps : 1));
 }
 
 /* What a step takes on average, of one that k fills: of what it lacks, half is saved. The
  * threads that have no element of k wait for the others. Lines are multiplied whole. */
-static double filling(const struct mmt_config *config, int64_t k, int depth)
+static double filling(const struct mmt_config *config, int64_t k, double steps, int depth)
 {
-    const double steps = (double) k / depth;
-    return takes_lines(config) ? 1 : (1 + steps / ceil(steps)) / 2;
+    return takes_lines(config) || !k ? 1 : (1 + (double) k / (depth * steps)) / 2;
 }
 
 static bool deepens(const struct mmt_config *config, int knob)
@@ -202,36 +209,44 @@ static bool breaks_sectors(const struct mmt_config *config, const mmt_problem *p
            problem->ldc * (int64_t) mmt_type_size(problem->out) % SECTOR != 0;
 }
 
-static struct mmt_load load_of(const struct mmt_config *config,
-                               const mmt_problem *problem, const struct mmt_caps *caps,
-                               int depth)
+static struct mmt_bend_at bend_at(int64_t size)
 {
+    const double octaves = size > 1 ? log2((double) size) : 0;
+    const double at = least_of(octaves / MMT_BEND_OCTAVES, MMT_BENDS - 1);
+    const int first = (int) least_of(at, MMT_BENDS - 2);
+    return (struct mmt_bend_at){ first, at - first };
+}
+
+static struct mmt_load load_of(const struct mmt_config *config,
+                               const struct mmt_cost_task *task, int depth)
+{
+    const mmt_problem *problem = task->problem;
+    const struct mmt_caps *caps = task->caps;
     struct mmt_launches launches; /* a kilobyte, all of which is written */
     struct mmt_alignment alignment;
 
     config->template->launch(config->values, problem, caps, &launches);
     const struct mmt_launch *launch = mmt_cost_multiplying(&launches);
+    const unsigned sms = caps->sms ? caps->sms : 1;
+    const double grid = blocks_of(launch);
     struct mmt_load load = {
         .launches = launches.count,
-        .steps = ceil((double) problem->k / depth),
-        .bytes = mmt_problem_bytes(problem),
+        .steps = (double) ((problem->k + depth - 1) / depth),
+        .bytes = task->bytes,
+        .root = task->root,
         .workspace = (double) launches.workspace,
         .unaligned = !mmt_config_may_align(config, problem, &alignment),
         .fit = fitting(launch, caps),
-        .octaves = { octaves(problem->m), octaves(problem->n), octaves(problem->k) },
+        .at = { task->at[0], task->at[1], task->at[2] },
     };
+    load.apart = load.unaligned || breaks_sectors(config, problem, &alignment);
     if (config->template->cycles)
         load.cycles = config->template->cycles(config->values, problem, caps);
-    load.apart = load.unaligned || breaks_sectors(config, problem, &alignment);
-    if (caps->kind == MMT_GPU)
-        load.root = sqrt(load.bytes);
-    const unsigned sms = caps->sms ? caps->sms : 1;
     add_others(&launches, launch, sms, &load);
-    double all = blocks_of(launch);
-    if (launch->tiles)
-        all = share_tiles((double) launch->tiles, all, &load);
-    load.work = load.steps * filling(config, problem->k, depth);
-    load.blocks = ceil(all / sms);
+    const double all =
+        launch->tiles ? share_tiles((double) launch->tiles, grid, &load) : grid;
+    load.work = load.steps * filling(config, problem->k, load.steps, depth);
+    load.blocks = up(all / sms);
     const double share = (double) problem->batch * load.blocks / all;
     load.cells = (double) problem->m * (double) problem->n * share;
     if (caps->kind == MMT_CPU) {
@@ -243,32 +258,45 @@ static struct mmt_load load_of(const struct mmt_config *config,
     return load;
 }
 
+struct mmt_cost_task mmt_cost_task(const mmt_problem *problem, const struct mmt_caps *caps)
+{
+    const double bytes = mmt_problem_bytes(problem);
+    return (struct mmt_cost_task){
+        .problem = problem,
+        .caps = caps,
+        .bytes = bytes,
+        .root = caps->kind == MMT_GPU ? sqrt(bytes) : 0,
+        .at = { bend_at(problem->m), bend_at(problem->n), bend_at(problem->k) },
+    };
+}
+
 struct mmt_load mmt_cost_load(const struct mmt_config *config, const mmt_problem *problem,
                               const struct mmt_caps *caps, int depth)
 {
     const struct mmt_config settled = mmt_config_settle(config, problem, caps);
-    return load_of(&settled, problem, caps, depth * times_deeper(config, &settled));
+    const struct mmt_cost_task task = mmt_cost_task(problem, caps);
+    return load_of(&settled, &task, depth * times_deeper(config, &settled));
+}
+
+/* The cube root of 1 + x, x from 0 to 1, within 1.4e-5: libm's takes longer than all else
+ * that a price needs. */
+static double root_of_more(double x)
+{
+    return 1 + x * (0.33286422 + x * (-0.10611221 + x * (0.04376232 - x * 0.01060338)));
 }
 
 double mmt_cost_bound(double a, double b)
 {
-    return cbrt(a * a * a + b * b * b);
-}
-
-struct mmt_bend_at mmt_cost_bend_at(double octaves)
-{
-    double at = fmin(octaves / MMT_BEND_OCTAVES, MMT_BENDS - 1);
-    int first = (int) fmin(at, MMT_BENDS - 2);
-    return (struct mmt_bend_at){ first, at - first };
+    const double most = a > b ? a : b, part = most > 0 ? (a > b ? b : a) / most : 0;
+    return most * root_of_more(part * part * part);
 }
 
 static double bend(const struct mmt_cost *cost, const struct mmt_load *load)
 {
     double sum = 0;
     for (int axis = 0; axis < MMT_NUM_AXES; axis++) {
-        struct mmt_bend_at at = mmt_cost_bend_at(load->octaves[axis]);
-        const double *b = cost->bend[axis] + at.first;
-        sum += b[0] + at.part * (b[1] - b[0]);
+        const double *b = cost->bend[axis] + load->at[axis].first;
+        sum += b[0] + load->at[axis].part * (b[1] - b[0]);
     }
     return sum;
 }
@@ -285,7 +313,7 @@ static double by_law(const struct mmt_cost *cost, const struct mmt_load *load)
     double cells = load->cells * (cell + load->work * cost->cell_step);
     double block =
         cost->block + load->work * step + (cells + load->work * tiles) / load->blocks;
-    double full = ceil(load->blocks / cost->resident) - 1;
+    double full = up(load->blocks / cost->resident) - 1;
     double last = load->blocks - full * cost->resident;
     double busy = mmt_cost_bound(wave, last * block);
     double traffic = cost->bandwidth > 0 ? load->bytes / cost->bandwidth : 0;
@@ -305,17 +333,18 @@ double mmt_cost_seconds(const struct mmt_cost *cost, const struct mmt_load *load
     return fmax(seconds, shortest) * exp(bend(cost, load));
 }
 
-double mmt_cost_predict_as(const struct mmt_kept *kept, const struct mmt_config *as,
-                           const mmt_problem *problem, const struct mmt_caps *caps)
+double mmt_cost_price(const struct mmt_kept *kept, const struct mmt_config *settled,
+                      const struct mmt_cost_task *task)
 {
-    const struct mmt_config settled = mmt_config_settle(as, problem, caps);
-    int depth = kept->cost.depth * times_deeper(&kept->config, &settled);
-    struct mmt_load load = load_of(&settled, problem, caps, depth);
+    const int depth = kept->cost.depth * times_deeper(&kept->config, settled);
+    const struct mmt_load load = load_of(settled, task, depth);
     return mmt_cost_seconds(&kept->cost, &load);
 }
 
 double mmt_cost_predict(const struct mmt_kept *kept, const mmt_problem *problem,
                         const struct mmt_caps *caps)
 {
-    return mmt_cost_predict_as(kept, &kept->config, problem, caps);
+    const struct mmt_config settled = mmt_config_settle(&kept->config, problem, caps);
+    const struct mmt_cost_task task = mmt_cost_task(problem, caps);
+    return mmt_cost_price(kept, &settled, &task);
 }

@@ -5,6 +5,23 @@
 
 #include "profiles/profile.h"
 
+/* Where a size lies between two points of a bend: the first of them, and how far behind
+ * it, 0 to 1. Beyond the last point nothing bends further. */
+struct mmt_bend_at {
+    int first;
+    double part;
+};
+
+/* A problem on a device, and what of a load it alone says: found once where many kernels
+ * are priced for it. */
+struct mmt_cost_task {
+    const mmt_problem *problem; /* normalised, not empty */
+    const struct mmt_caps *caps;
+    double bytes; /* least traffic to memory */
+    double root;  /* of these, on a GPU; else 0 */
+    struct mmt_bend_at at[MMT_NUM_AXES]; /* its m, n and k */
+};
+
 /* All that a kernel's cost depends on: what its launches put on the device. */
 struct mmt_load {
     double launches;  /* how many */
@@ -23,8 +40,8 @@ struct mmt_load {
     double a, b;       /* on a CPU, elements of A and of B for one core; else 0 */
     double cycles;     /* where the template counts them: then they are all that counts;
                         * else 0 */
-    double octaves[MMT_NUM_AXES]; /* of m, n and k: their logarithms to base 2 */
-    bool unaligned;               /* the aligned text, where there is one, cannot serve */
+    struct mmt_bend_at at[MMT_NUM_AXES]; /* m, n and k */
+    bool unaligned; /* the aligned text, where there is one, cannot serve */
     bool apart; /* so it is, or rows of C begin within a piece of memory */
     int fit;    /* blocks that fit on a multiprocessor as far as is known, 0: unknown;
                  * registers are not */
@@ -67,21 +84,16 @@ double mmt_cost_bound(double a, double b);
  * to price, without allocating. */
 double mmt_cost_seconds(const struct mmt_cost *cost, const struct mmt_load *load);
 
-/* Where a size lies between two points of a bend: the first of them, and how far behind
- * it, 0 to 1. Beyond the last point nothing bends further. */
-struct mmt_bend_at {
-    int first;
-    double part;
-};
-struct mmt_bend_at mmt_cost_bend_at(double octaves);
+/* The task borrows both; nothing is allocated. */
+struct mmt_cost_task mmt_cost_task(const mmt_problem *problem, const struct mmt_caps *caps);
 
-/* The two together. */
+/* What a kept kernel is expected to take, in seconds, as it serves the task: its
+ * configuration with all settled that it leaves to the problem. */
+double mmt_cost_price(const struct mmt_kept *kept, const struct mmt_config *settled,
+                      const struct mmt_cost_task *task);
+
+/* The same of one problem. */
 double mmt_cost_predict(const struct mmt_kept *kept, const mmt_problem *problem,
                         const struct mmt_caps *caps);
-
-/* The same where `as` serves the problem, the kept configuration with knobs settled that
- * it leaves to the problem. */
-double mmt_cost_predict_as(const struct mmt_kept *kept, const struct mmt_config *as,
-                           const mmt_problem *problem, const struct mmt_caps *caps);
 
 #endif

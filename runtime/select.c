@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/cost.h"
@@ -25,6 +26,25 @@ static double distance(const mmt_problem *a, const mmt_problem *b)
     int ends =
         (a->out != b->out) + (a->bias != b->bias) + (a->activation != b->activation);
     return m * m + n * n + k * k + batch * batch + 1e-3 * (gaps + ends);
+}
+
+static int bits(int64_t size)
+{
+    return size > 0 ? 64 - __builtin_clzll((unsigned long long) size) : 0;
+}
+
+/* What the octaves between two sizes are at least, squared. */
+static int octaves_apart(int64_t a, int64_t b)
+{
+    const int bits_apart = abs(bits(a) - bits(b));
+    return bits_apart > 1 ? (bits_apart - 1) * (bits_apart - 1) : 0;
+}
+
+/* What the distance is at least: found without logarithms. */
+static double least_distance(const mmt_problem *a, const mmt_problem *b)
+{
+    return octaves_apart(a->m, b->m) + octaves_apart(a->n, b->n) +
+           octaves_apart(a->k, b->k);
 }
 
 /* Whether the device, the shape and the terms allow this configuration, settled. */
@@ -80,7 +100,8 @@ static const struct mmt_entry *find_tuned(const struct mmt_profile *profile,
 {
     for (size_t i = 0; profile && i < profile->num_entries; i++) {
         const struct mmt_entry *entry = &profile->entries[i];
-        if (mmt_problem_equal(&entry->problem, problem) && !entry->source[0] &&
+        if (same_kind(&entry->problem, problem) &&
+            mmt_problem_equal(&entry->problem, problem) && !entry->source[0] &&
             usable(&entry->config, problem, caps, terms))
             return entry;
     }
@@ -99,7 +120,8 @@ static const struct mmt_entry *find_nearest(const struct mmt_profile *profile,
 
     for (size_t i = 0; profile && i < profile->num_entries; i++) {
         const struct mmt_entry *entry = &profile->entries[i];
-        if (!same_kind(&entry->problem, problem) || entry->source[0])
+        if (!same_kind(&entry->problem, problem) || entry->source[0] ||
+            least_distance(&entry->problem, problem) > least)
             continue;
         double d = distance(&entry->problem, problem);
         if (d < least && (!caps || usable(&entry->config, problem, caps, terms))) {
@@ -127,8 +149,8 @@ static double correction(const struct mmt_kept *kept, const struct mmt_entry *ne
         mmt_config_settle(&kept->config, &near->problem, caps);
     if (near->time.median <= 0 || mmt_config_refuse(&there, &near->problem, caps))
         return 0;
-    double wrong =
-        log(near->time.median / mmt_cost_predict_as(kept, &there, &near->problem, caps));
+    const struct mmt_cost_task task = mmt_cost_task(&near->problem, caps);
+    const double wrong = log(near->time.median / mmt_cost_price(kept, &there, &task));
     return mmt_config_equal(&kept->config, &near->config) ? wrong : fmax(wrong, 0);
 }
 
@@ -166,6 +188,7 @@ static int rank(const struct mmt_profile *profile, const mmt_problem *problem,
                 const struct mmt_caps *caps, const struct mmt_terms *terms,
                 struct mmt_ranked ranked[MMT_MOST_RANKED])
 {
+    const struct mmt_cost_task task = mmt_cost_task(problem, caps);
     int count = 0;
 
     for (size_t i = 0; profile && i < profile->num_kept && count < MMT_MOST_RANKED; i++) {
@@ -176,7 +199,7 @@ static int rank(const struct mmt_profile *profile, const mmt_problem *problem,
             settled_within(&kept->config, problem, caps, terms);
         if (!allowed(&runs, problem, caps, terms))
             continue;
-        const double seconds = mmt_cost_predict_as(kept, &runs, problem, caps);
+        const double seconds = mmt_cost_price(kept, &runs, &task);
         insert(ranked, count++, (struct mmt_ranked){ kept, seconds });
     }
     return count;

@@ -9,94 +9,110 @@
 
 enum { AT_ONCE = 8 }; /* loads that a thread has in flight as it stages */
 
+/* For what a kernel is settled, and what of a count any block has: the long operand's
+ * elements in a load, and bytes; bytes of all operands, and those that memory hands out
+ * in a cycle; and sums that are left of a part of k. */
+struct task {
+    const struct mmt_knob *knobs; /* whose values are taken of those that are left */
+    const mmt_problem *p;
+    const struct mmt_caps *caps;
+    bool along; /* the long operand lies along k */
+    int per_load;
+    double size, long_bytes, operands, rate, left;
+};
+
+/* VECTOR is a power of two. */
+static struct task task_of(const int *v, const mmt_problem *p, const struct mmt_caps *caps)
+{
+    const int64_t ld = rows_are_short(v, p) ? p->ldb : p->lda;
+    const double size = (double) mmt_type_size(p->type), side = (double) long_side(v, p);
+    return (struct task){
+        .p = p,
+        .caps = caps,
+        .along = along_k(v, p->trans_a != 0, p->trans_b != 0),
+        .per_load = (ld & (v[VECTOR] - 1)) == 0 ? v[VECTOR] : 1,
+        .size = size,
+        .long_bytes = (double) p->batch * side * (double) p->k * size,
+        .operands = mmt_problem_bytes(p),
+        .rate = mmt_split_memory_rate(caps),
+        .left = mmt_gemm_partial_sums(p),
+    };
+}
+
 /* ---- the count ----------------------------------------------------------------------
  */
 
 /* Threads that are neighbours in memory as they load the long operand. */
-static int neighbours(const int *v, const mmt_problem *p)
+static int neighbours(const int *v, const struct task *task)
 {
-    return along_k(v, p->trans_a != 0, p->trans_b != 0) ? v[THREADS_K] : v[THREADS_LONG];
-}
-
-/* Elements of the long operand per load; VECTOR is a power of two. */
-static int per_load(const int *v, const mmt_problem *p)
-{
-    const int64_t ld = rows_are_short(v, p) ? p->ldb : p->lda;
-    return (ld & (v[VECTOR] - 1)) == 0 ? v[VECTOR] : 1;
+    return task->along ? v[THREADS_K] : v[THREADS_LONG];
 }
 
 /* Bytes of the long operand that so many neighbours load at once, side by side. */
-static double side_by_side(const int *v, const mmt_problem *p, int threads)
+static double side_by_side(const struct task *task, int threads)
 {
-    return threads * per_load(v, p) * (double) mmt_type_size(p->type);
+    return threads * task->per_load * task->size;
 }
 
 /* Loads of warps from the staged operand in a step, as wide along k as those of the long
- * operand, which lies along it. */
-static double from_staged(const int *v, const mmt_problem *p)
+ * operand, which lies along it; VECTOR is a power of two. */
+static double from_staged(const int *v, const struct task *task)
 {
     enum { WARP = 32 };
-    return (double) (v[WORK_SHORT] * v[WORK_K] * threads(v)) / (WARP * per_load(v, p));
+    return (double) (v[WORK_SHORT] * v[WORK_K] * threads(v)) /
+           (WARP * task->per_load);
 }
 
 /* Lines of memory that a block touches in a step where the long operand lies across k: as
  * many as it reads rows, and more where neighbours read more than one at once. */
-static double lines(const int *v, const mmt_problem *p)
+static double lines(const int *v, const struct task *task)
 {
-    const double line = 128, run = side_by_side(v, p, neighbours(v, p));
+    static const double line = 128;
+    const double run = side_by_side(task, neighbours(v, task));
     const int rows = v[THREADS_K] * v[WORK_K];
     return run > line ? rows * run / line : rows;
 }
 
 /* Cycles in which memory hands out a byte. It does so in larger pieces than a short run
  * of neighbours needs. */
-static double cycles_of_byte(const int *v, const mmt_problem *p,
-                             const struct mmt_caps *caps)
+static double cycles_of_byte(const int *v, const struct task *task)
 {
     enum { WARP = 32 };
     static const double reached = 0.997; /* of its rate */
     static const double beside = 19;     /* bytes that come with each run, unasked for */
-    const int threads = neighbours(v, p);
-    const double run = side_by_side(v, p, threads < WARP ? threads : WARP);
-    return (1 + beside / run) / (reached * mmt_split_memory_rate(caps));
-}
-
-/* Bytes of the long operand, of the whole batch. */
-static double long_operand(const int *v, const mmt_problem *p)
-{
-    return (double) p->batch * (double) long_side(v, p) * (double) p->k *
-           (double) mmt_type_size(p->type);
+    const int threads = neighbours(v, task);
+    const double run = side_by_side(task, threads < WARP ? threads : WARP);
+    return (run + beside) / (run * reached * task->rate);
 }
 
 /* Registers that a thread should have: what it cannot do without, and where the long
  * operand lies along k, each of its rows' places. With fewer, a step takes longer. */
-static unsigned wanted_registers(const int *v, const mmt_problem *p)
+static unsigned wanted_registers(const int *v, const struct task *task)
 {
     enum { OF_A_ROW = 5 };
-    const bool along = along_k(v, p->trans_a != 0, p->trans_b != 0);
-    return registers(v, mmt_type_size(p->type)) + (along ? OF_A_ROW * v[WORK_LONG] : 0);
+    return registers(v, mmt_type_size(task->p->type)) +
+           (task->along ? OF_A_ROW * v[WORK_LONG] : 0);
 }
 
 /* Registers that a compiler gives it, and no more than leave room for MIN_BLOCKS blocks.
  * Left alone it takes far more than it has to: fitted to what NVRTC 13.0 took for 1100
  * texts (sm_90). */
-static unsigned used_registers(const int *v, const mmt_problem *p,
-                               const struct mmt_caps *caps)
+static unsigned used_registers(const int *v, const struct task *task)
 {
     enum { BESIDES = 66, TOGETHER = 8 };
+    const unsigned all = task->caps->registers;
     const double numbers = 1.5 * sums(v) + piece(v);
-    const unsigned free =
-        BESIDES + (unsigned) (numbers * (double) mmt_type_size(p->type) / 4);
-    const unsigned room = caps->registers / (unsigned) (threads(v) * v[MIN_BLOCKS]);
-    const unsigned used = !caps->registers || free < room ? free : room;
+    const unsigned free = BESIDES + (unsigned) (numbers * task->size / 4);
+    const unsigned sharing = (unsigned) (threads(v) * v[MIN_BLOCKS]);
+    const unsigned used = !all || free * sharing < all ? free : all / sharing;
     return used < TOGETHER ? TOGETHER : used / TOGETHER * TOGETHER;
 }
 
 /* How much longer a step takes a thread that has to do with so many registers. */
-static double tightness(const int *v, const mmt_problem *p, unsigned used)
+static double tightness(const int *v, const struct task *task, unsigned used)
 {
     static const double lacking = 2.8;
-    const double wanted = wanted_registers(v, p);
+    const double wanted = wanted_registers(v, task);
     return wanted > used ? 1 + lacking * (wanted - used) / used : 1;
 }
 
@@ -110,23 +126,20 @@ static double filling(double k, double steps, double step)
 /* Cycles for which a block's step keeps a multiprocessor busy: with what comes from
  * memory, with what is read from the staged operand, along k as many loads as elements
  * and across it one for all threads, and with staging it. */
-static double step_of(const int *v, const mmt_problem *p, double steps)
+static double step_of(const int *v, const struct task *task, double steps)
 {
     static const double coming = 1 / 60.0, line = 1.45, from_shared = 0.9,
                         staged = 1 / 11.0; /* of a byte, a line, a load, a byte */
-    const bool along = along_k(v, p->trans_a != 0, p->trans_b != 0);
-    const double size = (double) mmt_type_size(p->type);
     const double depth = v[THREADS_K] * v[WORK_K];
-    return filling((double) p->k, steps, depth) *
-           (coming * size * piece(v) * threads(v) +
-            staged * size * v[WORK_SHORT] * depth +
-            (along ? from_shared * from_staged(v, p) : line * lines(v, p)));
+    return filling((double) task->p->k, steps, depth) *
+           (coming * task->size * piece(v) * threads(v) +
+            staged * task->size * v[WORK_SHORT] * depth +
+            (task->along ? from_shared * from_staged(v, task) : line * lines(v, task)));
 }
 
-/* What a launch puts on a GPU, its parts of k apart; `operands`: bytes of all. The
- * figures were fitted to 17000 times on H200s and H100s (docs/cost-model.md). */
-static struct mmt_split split_of(const int *v, const mmt_problem *p, double operands,
-                                 const struct mmt_caps *caps)
+/* What a launch puts on a GPU, its parts of k apart. The figures were fitted to 17000
+ * times on H200s and H100s (docs/cost-model.md). */
+static struct mmt_split split_of(const int *v, const struct task *task)
 {
     /* Cycles in which a step's elements come, and in which a round of staged ones does;
      * by which a step comes later for each of a thread's elements, and for each of its
@@ -136,33 +149,33 @@ static struct mmt_split split_of(const int *v, const mmt_problem *p, double oper
     enum { FETCH = 776, STAGE = 621, ADDING = 3620, AROUND_ON_CPU = 600 };
     static const double element = 6.1, one_by_one = 2.84, alone = 0.63, around = 0.96,
                         exchanged = 1 / 24.0, added = 2.86, again = 0.19;
-    const size_t bytes_of_element = mmt_type_size(p->type);
-    const double size = (double) bytes_of_element, all = threads(v);
+    const mmt_problem *p = task->p;
+    const double size = task->size, all = threads(v);
     const double at_once = AT_ONCE * all / v[WORK_SHORT];
     const double across = (double) tiles_across(v, p);
     const double steps = (double) steps_of(v, p->k);
-    const double left = mmt_gemm_partial_sums(p), per_byte = cycles_of_byte(v, p, caps);
-    const unsigned used = used_registers(v, p, caps);
-    const double tight = tightness(v, p, used), step = tight * step_of(v, p, steps);
+    const double per_byte = cycles_of_byte(v, task);
+    const unsigned used = used_registers(v, task);
+    const double tight = tightness(v, task, used), step = tight * step_of(v, task, steps);
+    const size_t shared = mmt_type_size(p->type) * (size_t) pool(v);
 
     return (struct mmt_split){
         .tiles = (double) tiles_along(v, p) * across * (double) p->batch,
         .steps = steps,
-        .resident =
-            mmt_split_resident(threads(v), bytes_of_element * pool(v), used, caps),
+        .resident = mmt_split_resident(threads(v), shared, used, task->caps),
         .step = step,
         .latency = tight * (FETCH + piece(v) * (element + one_by_one * v[WORK_SHORT]) +
                             alone * step),
         .block = (v[THREADS_K] > 1 ? size * sums(v) * all * exchanged : 0) +
-                 (caps->kind == MMT_CPU ? AROUND_ON_CPU : around * all),
+                 (task->caps->kind == MMT_CPU ? AROUND_ON_CPU : around * all),
         .round = (at_once < v[TILE_K] ? at_once : v[TILE_K]) / (v[THREADS_K] * v[WORK_K]),
         .staging = tight * STAGE,
-        .memory = per_byte * (operands + again * (across - 1) * long_operand(v, p)),
-        .ramp = 27.6 * sqrt(per_byte * operands),
+        .memory = per_byte * (task->operands + again * (across - 1) * task->long_bytes),
+        .ramp = 27.6 * sqrt(per_byte * task->operands),
         .adding = ADDING,
-        .sums = left * size,
+        .sums = task->left * size,
         .added = added,
-        .most = MMT_GEMM_MOST_PARTIAL / left,
+        .most = MMT_GEMM_MOST_PARTIAL / task->left,
     };
 }
 
@@ -170,19 +183,12 @@ double mmt_skinny_cycles(const int *v, const mmt_problem *p, const struct mmt_ca
 {
     if (caps->kind != MMT_GPU || !caps->sms)
         return 0;
-    const struct mmt_split split = split_of(v, p, mmt_problem_bytes(p), caps);
+    const struct task task = task_of(v, p, caps);
+    const struct mmt_split split = split_of(v, &task);
     return mmt_split_cycles(&split, (int) parts(v, p->k), caps);
 }
 
 /* ---- what is left to the problem --------------------------------------------------- */
-
-/* For what a kernel is settled. */
-struct task {
-    const struct mmt_knob *knobs;
-    const mmt_problem *p;
-    const struct mmt_caps *caps;
-    double operands; /* bytes of all */
-};
 
 /* Whether many warps should meet at every step, as they read a row together that memory
  * has to hand out: on an H100 that takes up to a third less, and little longer at worst.
@@ -191,7 +197,7 @@ static bool should_meet(const int *v, const struct task *task)
 {
     enum { MANY = 128, LITTLE = 2, MUCH = 64 << 10 };
     return task->caps->kind == MMT_GPU && threads(v) >= MANY && v[WORK_SHORT] <= LITTLE &&
-           along_k(v, task->p->trans_a != 0, task->p->trans_b != 0) &&
+           task->along &&
            task->operands > (double) MUCH * task->caps->sms;
 }
 
@@ -218,7 +224,7 @@ static int find_blocks(const int *v, const struct task *task)
     const struct mmt_knob *knob = &task->knobs[MIN_BLOCKS];
     const size_t shared = mmt_type_size(task->p->type) * (size_t) pool(v);
     const int most =
-        mmt_split_resident(threads(v), shared, wanted_registers(v, task->p), task->caps);
+        mmt_split_resident(threads(v), shared, wanted_registers(v, task), task->caps);
     int i = knob->num_values - 1;
 
     if (task->caps->dialect == MMT_OPENCL_C || !task->caps->registers)
@@ -305,7 +311,7 @@ static const struct mmt_knob few_parts =
 static double find_parts(int *v, const struct task *task, const struct mmt_knob *knob,
                          double least)
 {
-    const struct mmt_split split = split_of(v, task->p, task->operands, task->caps);
+    const struct mmt_split split = split_of(v, task);
     if (!v[SPLIT_K])
         return mmt_split_find(&split, knob, task->caps, least, &v[SPLIT_K]);
     return task->caps->sms ? mmt_split_cycles(&split, v[SPLIT_K], task->caps) : 0;
@@ -487,6 +493,7 @@ void mmt_skinny_settle(int *v, const struct mmt_knob *knobs, const mmt_problem *
     settle_side(v, p);
     if (!leaves_block(v) && !leaves_filling(v) && v[SPLIT_K])
         return;
-    const struct task task = { knobs, p, caps, mmt_problem_bytes(p) };
+    struct task task = task_of(v, p, caps);
+    task.knobs = knobs;
     settle(v, &task);
 }

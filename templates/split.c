@@ -59,11 +59,6 @@ static double pieces_by(double size, double piece, double inverse)
     return whole * piece < size ? whole + 1 : whole;
 }
 
-static double pieces(double size, double piece)
-{
-    return pieces_by(size, piece, 1 / piece);
-}
-
 /* What a part of k takes a block, however little runs beside it, and for how long it
  * keeps the multiprocessor busy. The last part is the slowest. */
 struct run {
@@ -158,9 +153,9 @@ static struct mmt_split for_cores(struct mmt_split split)
 }
 
 /* Cycles of each part. */
-static double added_up(const struct mmt_split *split, double sms)
+static double added_up(const struct mmt_split *split, double by_sms)
 {
-    return split->sums / (sms * split->added);
+    return split->sums * by_sms / split->added;
 }
 
 /* What a launch of more parts than one takes at least: every part keeps a multiprocessor
@@ -170,16 +165,16 @@ struct bounds {
     double always, floor, busy, around, added, waits;
 };
 
-static struct bounds bounds_of(const struct mmt_split *split, double sms)
+static struct bounds bounds_of(const struct mmt_split *split, const struct inverses *by)
 {
-    const double staging = split->round > 0 ? split->staging / split->round : 0;
-    const double busy = split->tiles * split->steps * split->step / sms;
+    const double staging = split->staging * by->round, tiles = split->tiles * by->sms;
+    const double busy = tiles * split->steps * split->step;
     return (struct bounds){
         .always = split->ramp + split->adding,
         .floor = bound(busy, split->memory),
         .busy = busy,
-        .around = split->tiles * split->block / sms,
-        .added = added_up(split, sms),
+        .around = tiles * split->block,
+        .added = added_up(split, by->sms),
         .waits = split->steps * (split->latency + staging),
     };
 }
@@ -192,16 +187,16 @@ static double least_of_more(const struct bounds *bounds, double parts)
            (busy > bounds->floor ? busy : bounds->floor);
 }
 
-static double least_waiting(const struct bounds *bounds, double parts)
+static double least_waiting(const struct bounds *bounds, double parts, double by_parts)
 {
-    return bounds->always + parts * bounds->added + bounds->waits / parts;
+    return bounds->always + parts * bounds->added + bounds->waits * by_parts;
 }
 
 static double find_parts(const struct mmt_split *split, const struct mmt_knob *knob,
                          double sms, double least, int *parts)
 {
-    const struct bounds bounds = bounds_of(split, sms);
     const struct inverses by = inverses_of(split, sms);
+    const struct bounds bounds = bounds_of(split, &by);
 
     *parts = 1;
     if (split->ramp + bounds.floor > least)
@@ -216,9 +211,10 @@ static double find_parts(const struct mmt_split *split, const struct mmt_knob *k
             continue;
         if (more > split->most || least_of_more(&bounds, more) > enough)
             break;
-        if (least_waiting(&bounds, more) > enough)
+        const double by_parts = 1.0 / more;
+        if (least_waiting(&bounds, more, by_parts) > enough)
             continue;
-        const double steps = pieces(split->steps, more);
+        const double steps = pieces_by(split->steps, more, by_parts);
         if (steps == before)
             continue; /* further parts would be empty */
         before = steps;
@@ -261,7 +257,7 @@ double mmt_split_cycles(const struct mmt_split *split, int parts,
                         const struct mmt_caps *caps)
 {
     const struct inverses by = inverses_of(split, caps->sms);
-    const double steps = pieces(split->steps, parts);
+    const double steps = pieces_by(split->steps, parts, 1.0 / parts);
     const double all = cycles(split, parts, steps, caps->sms, &by, INFINITY);
-    return parts > 1 ? all + split->adding + parts * added_up(split, caps->sms) : all;
+    return parts > 1 ? all + split->adding + parts * added_up(split, by.sms) : all;
 }

@@ -116,16 +116,18 @@ static void use(int *v, const struct block *block)
 }
 
 /* The least depth that holds k of those that the device can run, or else the largest;
- * whether there is one. (Where k is 0, the least.) */
+ * whether there is one. (Where k is 0, and where it is deeper than is served, the least.)
+ */
 static bool find_tile(int *v, const struct mmt_knob *depths, const mmt_problem *p,
                       const struct mmt_caps *caps)
 {
     const struct mmt_variant variant = { .type = p->type };
+    const int64_t deep = p->k <= DEEPEST ? p->k : 0;
     int best = 0;
 
     if (v[TILE_K])
         return !mmt_thin_reject(v, &variant, caps);
-    for (int i = 1; i < depths->num_values && (!best || best < p->k); i++) {
+    for (int i = 1; i < depths->num_values && (!best || best < deep); i++) {
         v[TILE_K] = depths->values[i];
         if (!mmt_thin_reject(v, &variant, caps))
             best = v[TILE_K];

@@ -21,7 +21,7 @@ static void terms(const struct mmt_load *load, double x[UNKNOWNS])
 {
     memset(x, 0, UNKNOWNS * sizeof *x);
     for (int axis = 0; axis < MMT_NUM_AXES; axis++) {
-        struct mmt_bend_at at = mmt_cost_bend_at(load->octaves[axis]);
+        const struct mmt_bend_at at = load->at[axis];
         x[axis * MMT_BENDS + at.first] = 1 - at.part;
         x[axis * MMT_BENDS + at.first + 1] = at.part;
     }
