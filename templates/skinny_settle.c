@@ -301,25 +301,9 @@ static void use_block(int *v, const struct block *block)
     v[WORK_K] = either(v[WORK_K], block->k);
 }
 
-/* The parts of k by which blocks are told apart: once there is a block, others are tried,
- * too. */
-static const struct mmt_knob few_parts =
-    MMT_GEMM_KNOB_PARTS("some parts of k", 1, true, 0, 1, 2, 4, 8, 16, 32, 64);
-
-/* The parts of k of `knob`, where they are left; returns what they take, or any more than
- * `least` where that is more. */
-static double find_parts(int *v, const struct task *task, const struct mmt_knob *knob,
-                         double least)
-{
-    const struct mmt_split split = split_of(v, task);
-    if (!v[SPLIT_K])
-        return mmt_split_find(&split, knob, task->caps, least, &v[SPLIT_K]);
-    return task->caps->sms ? mmt_split_cycles(&split, v[SPLIT_K], task->caps) : 0;
-}
-
 /* The block that takes least so far; and those that took least when all were tried with
  * as much of C's short side for a thread, the first of them first. */
-enum { FURTHER = 4 };
+enum { FURTHER = 3 };
 
 struct search {
     const struct task *task;
@@ -334,13 +318,16 @@ struct search {
 static double try_block(struct search *search, const struct block *block, int work,
                         double enough)
 {
+    const struct mmt_caps *caps = search->task->caps;
     int v[NUM_KNOBS];
 
     memcpy(v, search->given, sizeof v);
     use_block(v, block);
     if (fill_with(v, search->given, work, search->task))
         return INFINITY;
-    const double takes = find_parts(v, search->task, &few_parts, enough);
+    const struct mmt_split split = split_of(v, search->task);
+    const double takes = v[SPLIT_K] ? mmt_split_cycles(&split, v[SPLIT_K], caps)
+                                    : mmt_split_about(&split, caps, enough);
     if (takes < search->least) {
         search->least = takes;
         memcpy(search->best, v, sizeof v);
@@ -462,6 +449,12 @@ static bool may_choose(const int *v, const struct task *task)
     return task->caps->sms && short_side(v, task->p) <= LONGEST_SHORT;
 }
 
+static int find_parts(const int *v, const struct task *task)
+{
+    const struct mmt_split split = split_of(v, task);
+    return mmt_split_parts(&split, &task->knobs[SPLIT_K], task->caps);
+}
+
 static void settle(int *v, const struct task *task)
 {
     const bool chooses = may_choose(v, task);
@@ -474,10 +467,8 @@ static void settle(int *v, const struct task *task)
         find_any(v, task);
     if (leaves_filling(v))
         fill(v, task);
-    if (!v[SPLIT_K] && chooses)
-        find_parts(v, task, &task->knobs[SPLIT_K], INFINITY);
-    else if (!v[SPLIT_K])
-        v[SPLIT_K] = 1;
+    if (!v[SPLIT_K])
+        v[SPLIT_K] = chooses ? find_parts(v, task) : 1;
 }
 
 /* Where A and B lie alike, one text serves rows and columns. */

@@ -159,8 +159,7 @@ static double added_up(const struct mmt_split *split, double by_sms)
 }
 
 /* What a launch of more parts than one takes at least: every part keeps a multiprocessor
- * busy, is added up, and waits for its steps. `floor`: what all take, as memory and what
- * is computed overlap but for the edges. */
+ * busy, is added up, and waits for its steps. `floor`: what all take. */
 struct bounds {
     double always, floor, busy, around, added, waits;
 };
@@ -171,7 +170,7 @@ static struct bounds bounds_of(const struct mmt_split *split, const struct inver
     const double busy = tiles * split->steps * split->step;
     return (struct bounds){
         .always = split->ramp + split->adding,
-        .floor = bound(busy, split->memory),
+        .floor = busy > split->memory ? busy : split->memory,
         .busy = busy,
         .around = tiles * split->block,
         .added = added_up(split, by->sms),
@@ -226,6 +225,47 @@ static double find_parts(const struct mmt_split *split, const struct mmt_knob *k
             break; /* there is no room for more at a time */
     }
     return best;
+}
+
+/* The least of one part and of as many as are there at a time, or half as many. */
+static double about(const struct mmt_split *split, double sms, double least)
+{
+    enum { MOST = 64 };
+    const struct inverses by = inverses_of(split, sms);
+    const struct bounds bounds = bounds_of(split, &by);
+    const double room = split->resident * sms;
+    const double most = split->most < split->steps ? split->most : split->steps;
+    int parts = 1;
+    double by_parts = 1, best = INFINITY;
+
+    if (split->ramp + bounds.floor > least)
+        return INFINITY;
+    if (split->ramp + bounds.waits < least)
+        best = cycles(split, 1, split->steps, sms, &by, least);
+    while (parts < MOST && 2 * parts <= most && split->tiles * 2 * parts <= room)
+        parts *= 2, by_parts /= 2;
+    for (int tried = 0; tried < 2 && parts > 1; tried++, parts /= 2, by_parts *= 2) {
+        const double enough = best < least ? best : least;
+        const double adding = split->adding + parts * bounds.added;
+        if (least_waiting(&bounds, parts, by_parts) > enough ||
+            least_of_more(&bounds, parts) > enough)
+            continue;
+        const double steps = pieces_by(split->steps, parts, by_parts);
+        const double now =
+            adding + cycles(split, parts, steps, sms, &by, enough - adding);
+        best = now < best ? now : best;
+    }
+    return best;
+}
+
+double mmt_split_about(const struct mmt_split *split, const struct mmt_caps *caps,
+                       double least)
+{
+    if (!caps->sms)
+        return 0;
+    if (caps->kind == MMT_CPU || mmt_gemm_reject_parts(2, caps))
+        return mmt_split_cycles(split, 1, caps);
+    return about(split, caps->sms, least);
 }
 
 double mmt_split_find(const struct mmt_split *split, const struct mmt_knob *knob,

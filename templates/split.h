@@ -61,4 +61,9 @@ int mmt_split_parts(const struct mmt_split *split, const struct mmt_knob *knob,
 double mmt_split_find(const struct mmt_split *split, const struct mmt_knob *knob,
                       const struct mmt_caps *caps, double least, int *parts);
 
+/* About the same, to tell launches apart: of few numbers of parts, whatever a knob's
+ * values are. On a CPU of one. */
+double mmt_split_about(const struct mmt_split *split, const struct mmt_caps *caps,
+                       double least);
+
 #endif
