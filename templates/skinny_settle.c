@@ -273,20 +273,45 @@ static const char *fill(int *v, const struct task *task)
 /* A block where it is left to the problem: its threads, and what each takes of the long
  * operand at a time, a vector along C's long side where that is 0. Those along k exchange
  * their sums, of which there are more the wider C's short side is; but where its long
- * side is short, they alone make threads enough. Of 104 for 2500 problems, by the count,
- * these together serve nearly all; the first comes first where nothing is known. */
+ * side is short, they alone make threads enough. Of 240 for 1400 problems each, by the
+ * count, these together serve nearly all; the first comes first where nothing is known. */
 struct block {
     int threads_long, threads_k, long_side, k;
 };
 
-enum { NUM_BLOCKS = 14 };
+enum { NUM_BLOCKS = 10 };
 
-static const struct block block_on_cpu = { 4, 1, 8, 4 }, blocks[NUM_BLOCKS] = {
-    { 32, 8, 0, 8 },   { 8, 32, 4, 4 },   { 4, 64, 0, 16 }, { 8, 32, 0, 16 },
-    { 4, 64, 0, 4 },   { 32, 8, 0, 16 },  { 2, 128, 0, 4 }, { 4, 32, 0, 4 },
-    { 16, 16, 4, 8 },  { 8, 64, 0, 16 },  { 32, 4, 0, 8 },  { 32, 16, 0, 16 },
-    { 2, 128, 1, 16 }, { 1, 256, 1, 16 },
+static const struct block block_on_cpu = { 4, 1, 8, 4 };
+
+/* Where the long operand lies across k, and where it lies along it. */
+static const struct block blocks_across[NUM_BLOCKS] = {
+    { 32, 8, 0, 16 },
+    { 32, 8, 0, 8 },
+    { 8, 16, 0, 4 },
+    { 32, 4, 0, 4 },
+    { 4, 64, 0, 8 },
+    { 8, 64, 0, 8 },
+    { 4, 64, 0, 16 },
+    { 32, 16, 0, 16 },
+    { 8, 32, 0, 4 },
+    { 4, 64, 0, 4 },
+}, blocks_along[NUM_BLOCKS] = {
+    { 8, 32, 2, 8 },
+    { 2, 64, 2, 8 },
+    { 8, 16, 4, 8 },
+    { 16, 8, 1, 4 },
+    { 2, 128, 2, 8 },
+    { 16, 8, 2, 8 },
+    { 2, 256, 1, 16 },
+    { 2, 64, 1, 4 },
+    { 4, 128, 4, 16 },
+    { 1, 256, 2, 8 },
 };
+
+static const struct block *blocks_for(const struct task *task)
+{
+    return task->along ? blocks_along : blocks_across;
+}
 
 static int either(int given, int left)
 {
@@ -352,6 +377,7 @@ static bool are_alike(const int *v, const int *w)
  * named, several of the list may be alike. */
 static int list_blocks(const struct search *search, const struct block *out[NUM_BLOCKS])
 {
+    const struct block *blocks = blocks_for(search->task);
     int v[NUM_BLOCKS][NUM_KNOBS], count = 0;
 
     for (int i = 0; i < NUM_BLOCKS; i++) {
@@ -421,6 +447,7 @@ static void find_block(int *v, const struct task *task)
 /* The first block that the device can run. */
 static void find_any(int *v, const struct task *task)
 {
+    const struct block *blocks = blocks_for(task);
     int given[NUM_KNOBS];
     const char *why = "";
 
