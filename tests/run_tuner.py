@@ -472,7 +472,9 @@ def test_killed():
 
 # ---- planted --------------------------------------------------------------------------------------
 
-# After the opening brace of tiled.cl's kernel; each value of a knob is wrong in its way.
+# After the opening brace of tiled.cl's kernel; each value of a knob is wrong in its way. The one
+# that outgrows the stack goes down it, as a stack grows: what it meets first is the end of the
+# stack, not what lies far below and belongs to others.
 PLANTED = """
 #if TILE == 8
 #error "planted: does not compile"
@@ -484,7 +486,7 @@ PLANTED = """
     *(volatile GLOBAL int *) (size_t) (8 + m - m) = 1;
 #elif TILE == 16
     volatile char all[1 << 30];
-    for (int at = 0; at < 1 << 30; at += 1024) all[at] = (char) m;
+    for (int at = (1 << 30) - 1024; at >= 0; at -= 1024) all[at] = (char) m;
     if (all[k]) return;
 #elif WORK_ALONG == 1
     alpha += 1;
