@@ -191,21 +191,49 @@ static double least_waiting(const struct bounds *bounds, double parts, double by
     return bounds->always + parts * bounds->added + bounds->waits * by_parts;
 }
 
-static double find_parts(const struct mmt_split *split, const struct mmt_knob *knob,
-                         double sms, double least, int *parts)
+/* The knob's last value of which none is empty and all are there at a time; its first
+ * where there is none. */
+static int find_last_with_room(const struct mmt_split *split, const struct mmt_knob *knob,
+                               double sms)
+{
+    const double room = split->resident * sms / split->tiles;
+    const double most = split->most < room ? split->most : room;
+    int i = 0;
+    while (i + 1 < knob->num_values && knob->values[i + 1] <= most &&
+           knob->values[i] < split->steps)
+        i++;
+    return i;
+}
+
+/* What so many parts take, and what adds them up; or any more than `enough`. */
+static double with_adding(const struct mmt_split *split, int parts, double steps,
+                          double sms, const struct inverses *by, double added,
+                          double enough)
+{
+    const double adding = split->adding + parts * added;
+    return adding + cycles(split, parts, steps, sms, by, enough - adding);
+}
+
+/* Many fill the device, and mostly take about the least: fewer are counted where they may
+ * take as little. */
+static int find_parts(const struct mmt_split *split, const struct mmt_knob *knob,
+                      double sms)
 {
     const struct inverses by = inverses_of(split, sms);
     const struct bounds bounds = bounds_of(split, &by);
+    const int many = knob->values[find_last_with_room(split, knob, sms)];
+    double before = split->steps, best = INFINITY, ceiling = INFINITY;
+    int parts = 1;
 
-    *parts = 1;
-    if (split->ramp + bounds.floor > least)
-        return INFINITY;
-    double before = split->steps, best = INFINITY;
-    if (split->ramp + bounds.waits < least)
-        best = cycles(split, 1, before, sms, &by, least);
+    if (many > 1)
+        ceiling = with_adding(split, many, pieces_by(split->steps, many, 1.0 / many), sms,
+                              &by, bounds.added, INFINITY) /
+                  worth;
+    if (split->ramp + bounds.waits < ceiling)
+        best = cycles(split, 1, before, sms, &by, ceiling);
     for (int i = 1; i < knob->num_values && knob->values[i - 1] < split->steps; i++) {
         const int more = knob->values[i];
-        const double enough = worth * best < least ? worth * best : least;
+        const double enough = worth * best < ceiling ? worth * best : ceiling;
         if (more < 2)
             continue;
         if (more > split->most || least_of_more(&bounds, more) > enough)
@@ -217,14 +245,14 @@ static double find_parts(const struct mmt_split *split, const struct mmt_knob *k
         if (steps == before)
             continue; /* further parts would be empty */
         before = steps;
-        const double adding = split->adding + more * bounds.added;
-        const double now = adding + cycles(split, more, steps, sms, &by, enough - adding);
+        const double now =
+            with_adding(split, more, steps, sms, &by, bounds.added, enough);
         if (now < worth * best)
-            best = now, *parts = more;
+            best = now, parts = more;
         else if (split->tiles * more > split->resident * sms)
             break; /* there is no room for more at a time */
     }
-    return best;
+    return parts;
 }
 
 /* The least of one part and of as many as are there at a time, or half as many. */
@@ -246,13 +274,12 @@ static double about(const struct mmt_split *split, double sms, double least)
         parts *= 2, by_parts /= 2;
     for (int tried = 0; tried < 2 && parts > 1; tried++, parts /= 2, by_parts *= 2) {
         const double enough = best < least ? best : least;
-        const double adding = split->adding + parts * bounds.added;
         if (least_waiting(&bounds, parts, by_parts) > enough ||
             least_of_more(&bounds, parts) > enough)
             continue;
         const double steps = pieces_by(split->steps, parts, by_parts);
         const double now =
-            adding + cycles(split, parts, steps, sms, &by, enough - adding);
+            with_adding(split, parts, steps, sms, &by, bounds.added, enough);
         best = now < best ? now : best;
     }
     return best;
@@ -268,29 +295,18 @@ double mmt_split_about(const struct mmt_split *split, const struct mmt_caps *cap
     return about(split, caps->sms, least);
 }
 
-double mmt_split_find(const struct mmt_split *split, const struct mmt_knob *knob,
-                      const struct mmt_caps *caps, double least, int *parts)
-{
-    enum { FULL = 64 }; /* blocks of a multiprocessor that leave nothing to be gained */
-
-    *parts = 1;
-    if (!caps->sms)
-        return 0;
-    if (mmt_gemm_reject_parts(2, caps) || split->tiles > FULL * caps->sms)
-        return mmt_split_cycles(split, 1, caps);
-    if (caps->kind == MMT_CPU) {
-        const struct mmt_split cores = for_cores(*split);
-        return find_parts(&cores, knob, caps->sms, least, parts);
-    }
-    return find_parts(split, knob, caps->sms, least, parts);
-}
-
 int mmt_split_parts(const struct mmt_split *split, const struct mmt_knob *knob,
                     const struct mmt_caps *caps)
 {
-    int parts;
-    mmt_split_find(split, knob, caps, INFINITY, &parts);
-    return parts;
+    enum { FULL = 64 }; /* blocks of a multiprocessor that leave nothing to be gained */
+
+    if (!caps->sms || mmt_gemm_reject_parts(2, caps) || split->tiles > FULL * caps->sms)
+        return 1;
+    if (caps->kind == MMT_CPU) {
+        const struct mmt_split cores = for_cores(*split);
+        return find_parts(&cores, knob, caps->sms);
+    }
+    return find_parts(split, knob, caps->sms);
 }
 
 double mmt_split_cycles(const struct mmt_split *split, int parts,

@@ -55,14 +55,10 @@ double mmt_split_cycles(const struct mmt_split *split, int parts,
 int mmt_split_parts(const struct mmt_split *split, const struct mmt_knob *knob,
                     const struct mmt_caps *caps);
 
-/* The same, and returns what it takes, in cycles; 0 where nothing is known of the device.
- * Where that is more than `least`, it may return anything more, up to INFINITY, and any
- * number of parts. */
-double mmt_split_find(const struct mmt_split *split, const struct mmt_knob *knob,
-                      const struct mmt_caps *caps, double least, int *parts);
-
-/* About the same, to tell launches apart: of few numbers of parts, whatever a knob's
- * values are. On a CPU of one. */
+/* About what the best number of parts takes, in cycles, to tell launches apart: of one
+ * part and of as many as are there at a time, or half as many; on a CPU of one. Where
+ * that is more than `least`, it may return anything more, up to INFINITY. 0 where nothing
+ * is known of the device. */
 double mmt_split_about(const struct mmt_split *split, const struct mmt_caps *caps,
                        double least);
 
