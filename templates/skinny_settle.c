@@ -360,11 +360,13 @@ static double try_block(struct search *search, const struct block *block, int wo
     return takes;
 }
 
-/* Whether seven of eight of a block's threads would be idle: another has less of them. */
+/* Whether seven of eight of a block's threads would be idle: another has less of them. No
+ * block is for fewer than SHALLOW steps of k. */
 static bool is_idle(const int *v, const mmt_problem *p)
 {
+    enum { SHALLOW = 4 };
     return v[THREADS_LONG] * v[WORK_LONG] > 8 * long_side(v, p) ||
-           v[THREADS_K] * v[WORK_K] > 8 * p->k;
+           v[THREADS_K] * v[WORK_K] > 8 * (p->k > SHALLOW ? p->k : SHALLOW);
 }
 
 static bool are_alike(const int *v, const int *w)
