@@ -277,7 +277,7 @@ static inline const char *mmt_gemm_reject_resident(int blocks, int threads,
         return "MIN_BLOCKS blocks have more threads than a multiprocessor holds";
     if (caps->registers_per_thread && registers > caps->registers_per_thread)
         return "sums and operands take more registers than a thread may have";
-    if (caps->registers && registers > caps->registers / all)
+    if (caps->registers && (uint64_t) registers * all > caps->registers)
         return "sums and operands take more registers than MIN_BLOCKS blocks may have";
     return NULL;
 }

@@ -52,15 +52,21 @@ static const int seeds[][MMT_MAX_KNOBS] = {
 };
 // clang-format on
 
+/* All of these knobs' values are powers of two. */
+static bool is_multiple(int number, int of)
+{
+    return (number & (of - 1)) == 0;
+}
+
 static const char *reject_pieces(const int *v, bool along, size_t size)
 {
     if (v[VECTOR] * size > 16)
         return "VECTOR may cover at most 16 bytes";
-    if (v[WORK_K] % v[VECTOR])
+    if (!is_multiple(v[WORK_K], v[VECTOR]))
         return "WORK_K must be a multiple of VECTOR";
-    if (!along && v[WORK_LONG] % v[VECTOR])
+    if (!along && !is_multiple(v[WORK_LONG], v[VECTOR]))
         return "the long operand lies across k: WORK_LONG must be a multiple of VECTOR";
-    if (v[TILE_K] % (v[THREADS_K] * v[WORK_K]))
+    if (!is_multiple(v[TILE_K], v[THREADS_K] * v[WORK_K]))
         return "TILE_K must be a multiple of THREADS_K * WORK_K";
     if (sums(v) * v[WORK_K] > 1024)
         return "WORK_SHORT * WORK_LONG * WORK_K may be at most 1024, or the loop "

