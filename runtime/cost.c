@@ -258,7 +258,8 @@ static struct mmt_load load_of(const struct mmt_config *config,
     return load;
 }
 
-struct mmt_cost_task mmt_cost_task(const mmt_problem *problem, const struct mmt_caps *caps)
+struct mmt_cost_task mmt_cost_task(const mmt_problem *problem,
+                                   const struct mmt_caps *caps)
 {
     const double bytes = mmt_problem_bytes(problem);
     return (struct mmt_cost_task){

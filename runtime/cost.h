@@ -17,8 +17,8 @@ struct mmt_bend_at {
 struct mmt_cost_task {
     const mmt_problem *problem; /* normalised, not empty */
     const struct mmt_caps *caps;
-    double bytes; /* least traffic to memory */
-    double root;  /* of these, on a GPU; else 0 */
+    double bytes;                        /* least traffic to memory */
+    double root;                         /* of these, on a GPU; else 0 */
     struct mmt_bend_at at[MMT_NUM_AXES]; /* its m, n and k */
 };
 
@@ -42,9 +42,9 @@ struct mmt_load {
                         * else 0 */
     struct mmt_bend_at at[MMT_NUM_AXES]; /* m, n and k */
     bool unaligned; /* the aligned text, where there is one, cannot serve */
-    bool apart; /* so it is, or rows of C begin within a piece of memory */
-    int fit;    /* blocks that fit on a multiprocessor as far as is known, 0: unknown;
-                 * registers are not */
+    bool apart;     /* so it is, or rows of C begin within a piece of memory */
+    int fit;        /* blocks that fit on a multiprocessor as far as is known, 0: unknown;
+                     * registers are not */
 };
 
 /* A knob's value by its name; 0 where the template has none of that name. */
@@ -85,7 +85,8 @@ double mmt_cost_bound(double a, double b);
 double mmt_cost_seconds(const struct mmt_cost *cost, const struct mmt_load *load);
 
 /* The task borrows both; nothing is allocated. */
-struct mmt_cost_task mmt_cost_task(const mmt_problem *problem, const struct mmt_caps *caps);
+struct mmt_cost_task mmt_cost_task(const mmt_problem *problem,
+                                   const struct mmt_caps *caps);
 
 /* What a kept kernel is expected to take, in seconds, as it serves the task: its
  * configuration with all settled that it leaves to the problem. */

@@ -22,7 +22,8 @@ struct task {
 };
 
 /* VECTOR is a power of two. */
-static struct task task_of(const int *v, const mmt_problem *p, const struct mmt_caps *caps)
+static struct task task_of(const int *v, const mmt_problem *p,
+                           const struct mmt_caps *caps)
 {
     const int64_t ld = rows_are_short(v, p) ? p->ldb : p->lda;
     const double size = (double) mmt_type_size(p->type), side = (double) long_side(v, p);
@@ -59,8 +60,7 @@ static double side_by_side(const struct task *task, int threads)
 static double from_staged(const int *v, const struct task *task)
 {
     enum { WARP = 32 };
-    return (double) (v[WORK_SHORT] * v[WORK_K] * threads(v)) /
-           (WARP * task->per_load);
+    return (double) (v[WORK_SHORT] * v[WORK_K] * threads(v)) / (WARP * task->per_load);
 }
 
 /* Lines of memory that a block touches in a step where the long operand lies across k: as
@@ -197,8 +197,7 @@ static bool should_meet(const int *v, const struct task *task)
 {
     enum { MANY = 128, LITTLE = 2, MUCH = 64 << 10 };
     return task->caps->kind == MMT_GPU && threads(v) >= MANY && v[WORK_SHORT] <= LITTLE &&
-           task->along &&
-           task->operands > (double) MUCH * task->caps->sms;
+           task->along && task->operands > (double) MUCH * task->caps->sms;
 }
 
 /* Two rounds of a GPU's threads; a CPU's stage one after the other. */
@@ -274,7 +273,8 @@ static const char *fill(int *v, const struct task *task)
  * operand at a time, a vector along C's long side where that is 0. Those along k exchange
  * their sums, of which there are more the wider C's short side is; but where its long
  * side is short, they alone make threads enough. Of 240 for 1400 problems each, by the
- * count, these together serve nearly all; the first comes first where nothing is known. */
+ * count, these together serve nearly all; the first comes first where nothing is known.
+ */
 struct block {
     int threads_long, threads_k, long_side, k;
 };

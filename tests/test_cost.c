@@ -333,8 +333,7 @@ static void test_counted(void)
     const struct mmt_config named = with(&config, "SPLIT_K", 2);
     const mmt_problem unseen = made_up_shape(3000, 7, 7000);
     const struct mmt_load load = mmt_cost_load(&named, &unseen, &caps, depth);
-    CHECK(fabs(price_as(&kept, &named, &unseen, &caps) /
-                   (launch + load.cycles * cycle) -
+    CHECK(fabs(price_as(&kept, &named, &unseen, &caps) / (launch + load.cycles * cycle) -
                1) < 0.05);
 
     caps.sms = 0; /* nothing is known: nothing is counted */
