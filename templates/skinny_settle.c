@@ -78,20 +78,21 @@ static double lines(const int *v, const struct task *task)
 static double cycles_of_byte(const int *v, const struct task *task)
 {
     enum { WARP = 32 };
-    static const double reached = 0.997; /* of its rate */
-    static const double beside = 19;     /* bytes that come with each run, unasked for */
+    static const double reached = 0.929; /* of its rate */
+    static const double beside = 16.1;   /* bytes that come with each run, unasked for */
     const int threads = neighbours(v, task);
     const double run = side_by_side(task, threads < WARP ? threads : WARP);
     return (run + beside) / (run * reached * task->rate);
 }
 
-/* Registers that a thread should have: what it cannot do without, and where the long
- * operand lies along k, each of its rows' places. With fewer, a step takes longer. */
+/* Registers that a thread should have: what it cannot do without, and the places of the
+ * long operand's rows that it reads. With fewer, a step takes longer. */
 static unsigned wanted_registers(const int *v, const struct task *task)
 {
-    enum { OF_A_ROW = 5 };
+    enum { OF_A_ROW = 16, OF_A_ROW_ACROSS = 3 };
     return registers(v, mmt_type_size(task->p->type)) +
-           (task->along ? OF_A_ROW * v[WORK_LONG] : 0);
+           (unsigned) (task->along ? OF_A_ROW * v[WORK_LONG]
+                                   : OF_A_ROW_ACROSS * v[WORK_K]);
 }
 
 /* Registers that a compiler gives it, and no more than leave room for MIN_BLOCKS blocks.
@@ -111,7 +112,7 @@ static unsigned used_registers(const int *v, const struct task *task)
 /* How much longer a step takes a thread that has to do with so many registers. */
 static double tightness(const int *v, const struct task *task, unsigned used)
 {
-    static const double lacking = 2.8;
+    static const double lacking = 0.28;
     const double wanted = wanted_registers(v, task);
     return wanted > used ? 1 + lacking * (wanted - used) / used : 1;
 }
@@ -119,7 +120,7 @@ static double tightness(const int *v, const struct task *task, unsigned used)
 /* What a step takes, of one that k fills: of what k lacks, some is saved. */
 static double filling(double k, double steps, double step)
 {
-    static const double saved = 0.37;
+    static const double saved = 0.4;
     return k > 0 ? 1 - saved * (1 - k / (steps * step)) : 1;
 }
 
@@ -128,8 +129,8 @@ static double filling(double k, double steps, double step)
  * and across it one for all threads, and with staging it. */
 static double step_of(const int *v, const struct task *task, double steps)
 {
-    static const double coming = 1 / 60.0, line = 1.45, from_shared = 0.9,
-                        staged = 1 / 11.0; /* of a byte, a line, a load, a byte */
+    static const double coming = 1 / 78.0, line = 1.67, from_shared = 0.78,
+                        staged = 1 / 10.6; /* of a byte, a line, a load, a byte */
     const double depth = v[THREADS_K] * v[WORK_K];
     return filling((double) task->p->k, steps, depth) *
            (coming * task->size * piece(v) * threads(v) +
@@ -146,9 +147,9 @@ static struct mmt_split split_of(const int *v, const struct task *task)
      * multiply-adds; how much of a step a block waits for alone. Cycles of a block's
      * thread, and of a byte of sums that threads along k exchange. Bytes in a cycle of
      * those that parts leave. How much of what is read again comes from memory. */
-    enum { FETCH = 776, STAGE = 621, ADDING = 3620, AROUND_ON_CPU = 600 };
-    static const double element = 6.1, one_by_one = 2.84, alone = 0.63, around = 0.96,
-                        exchanged = 1 / 24.0, added = 2.86, again = 0.19;
+    enum { FETCH = 851, STAGE = 469, ADDING = 3700, AROUND_ON_CPU = 600 };
+    static const double element = 5.94, one_by_one = 3.31, alone = 0.74, around = 1.71,
+                        exchanged = 1 / 25.0, added = 2.78, again = 0.14;
     const mmt_problem *p = task->p;
     const double size = task->size, all = threads(v);
     const double at_once = AT_ONCE * all / v[WORK_SHORT];
@@ -171,7 +172,7 @@ static struct mmt_split split_of(const int *v, const struct task *task)
         .round = (at_once < v[TILE_K] ? at_once : v[TILE_K]) / (v[THREADS_K] * v[WORK_K]),
         .staging = tight * STAGE,
         .memory = per_byte * (task->operands + again * (across - 1) * task->long_bytes),
-        .ramp = 27.6 * sqrt(per_byte * task->operands),
+        .ramp = 20.1 * sqrt(per_byte * task->operands),
         .adding = ADDING,
         .sums = task->left * size,
         .added = added,
@@ -190,25 +191,14 @@ double mmt_skinny_cycles(const int *v, const mmt_problem *p, const struct mmt_ca
 
 /* ---- what is left to the problem --------------------------------------------------- */
 
-/* Whether many warps should meet at every step, as they read a row together that memory
- * has to hand out: on an H100 that takes up to a third less, and little longer at worst.
- */
-static bool should_meet(const int *v, const struct task *task)
-{
-    enum { MANY = 128, LITTLE = 2, MUCH = 64 << 10 };
-    return task->caps->kind == MMT_GPU && threads(v) >= MANY && v[WORK_SHORT] <= LITTLE &&
-           task->along && task->operands > (double) MUCH * task->caps->sms;
-}
-
-/* Two rounds of a GPU's threads; a CPU's stage one after the other. */
+/* A step of a GPU, if each thread has two loads to do then: warps that meet often read
+ * the same rows at a time. A CPU's threads stage one after the other. */
 static int find_tile(const int *v, const struct task *task)
 {
     const struct mmt_knob *knob = &task->knobs[TILE_K];
     const int step = v[THREADS_K] * v[WORK_K];
-    const int rounds = 2 * AT_ONCE * threads(v) / v[WORK_SHORT];
-    const int wanted = should_meet(v, task)          ? step
-                       : task->caps->kind == MMT_CPU ? 1024
-                                                     : rounds;
+    const int wanted =
+        task->caps->kind == MMT_CPU ? 1024 : 2 * threads(v) / v[WORK_SHORT];
     int i = 1;
     while (i < knob->num_values - 1 &&
            (knob->values[i] < wanted || knob->values[i] < step))
@@ -285,27 +275,27 @@ static const struct block block_on_cpu = { 4, 1, 8, 4 };
 
 /* Where the long operand lies across k, and where it lies along it. */
 static const struct block blocks_across[NUM_BLOCKS] = {
-    { 32, 8, 0, 16 },
-    { 32, 8, 0, 8 },
-    { 8, 16, 0, 4 },
-    { 32, 4, 0, 4 },
+    { 16, 8, 0, 8 },
+    { 8, 32, 0, 8 },
     { 4, 64, 0, 8 },
-    { 8, 64, 0, 8 },
-    { 4, 64, 0, 16 },
-    { 32, 16, 0, 16 },
-    { 8, 32, 0, 4 },
-    { 4, 64, 0, 4 },
+    { 4, 32, 0, 4 },
+    { 16, 8, 0, 4 },
+    { 4, 64, 4, 16 },
+    { 32, 4, 0, 8 },
+    { 8, 32, 4, 16 },
+    { 16, 16, 0, 8 },
+    { 2, 128, 0, 4 },
 }, blocks_along[NUM_BLOCKS] = {
-    { 8, 32, 2, 8 },
-    { 2, 64, 2, 8 },
-    { 8, 16, 4, 8 },
-    { 16, 8, 1, 4 },
-    { 2, 128, 2, 8 },
+    { 8, 16, 2, 16 },
+    { 4, 64, 2, 16 },
     { 16, 8, 2, 8 },
-    { 2, 256, 1, 16 },
-    { 2, 64, 1, 4 },
-    { 4, 128, 4, 16 },
-    { 1, 256, 2, 8 },
+    { 1, 256, 1, 8 },
+    { 8, 16, 1, 8 },
+    { 8, 32, 2, 16 },
+    { 4, 64, 1, 8 },
+    { 1, 256, 1, 16 },
+    { 16, 8, 2, 16 },
+    { 2, 128, 2, 16 },
 };
 
 static const struct block *blocks_for(const struct task *task)
@@ -375,9 +365,10 @@ static bool are_alike(const int *v, const int *w)
            v[WORK_LONG] == w[WORK_LONG] && v[WORK_K] == w[WORK_K];
 }
 
-/* The blocks that are worth trying, with what is named; returns how many. Where a part is
- * named, several of the list may be alike. */
-static int list_blocks(const struct search *search, const struct block *out[NUM_BLOCKS])
+/* The blocks that are worth trying, or also those that would be idle, with what is named;
+ * returns how many. Where a part is named, several of the list may be alike. */
+static int list_blocks(const struct search *search, bool idle,
+                       const struct block *out[NUM_BLOCKS])
 {
     const struct block *blocks = blocks_for(search->task);
     int v[NUM_BLOCKS][NUM_KNOBS], count = 0;
@@ -386,7 +377,7 @@ static int list_blocks(const struct search *search, const struct block *out[NUM_
         int same = 0;
         memcpy(v[count], search->given, sizeof v[count]);
         use_block(v[count], &blocks[i]);
-        if (is_idle(v[count], search->task->p))
+        if (!idle && is_idle(v[count], search->task->p))
             continue;
         while (same < count && !are_alike(v[same], v[count]))
             same++;
@@ -433,7 +424,9 @@ static void find_block(int *v, const struct task *task)
     memcpy(given, v, sizeof given);
     for (int i = 0; i < FURTHER; i++)
         search.take[i] = INFINITY;
-    const int count = list_blocks(&search, tried);
+    int count = list_blocks(&search, false, tried);
+    if (!count)
+        count = list_blocks(&search, true, tried);
     for (int i = 0; i < count; i++)
         remember(&search, tried[i], try_block(&search, tried[i], first, search.take[1]));
     for (int i = 0; i < FURTHER && !given[WORK_SHORT]; i++)

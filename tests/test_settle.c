@@ -312,8 +312,7 @@ static void test_works_suit(void)
 }
 
 /* With a thread's piece left, too, one kernel is within 3 % of the best of those that
- * name it, on average. Where a row that many warps read together has to come from memory,
- * they meet at every step. */
+ * name it, on average; and follows the memory's rate. */
 static void test_pieces_suit(void)
 {
     static const char *const along_k[] = { "4", "8", "16" };
@@ -343,11 +342,7 @@ static void test_pieces_suit(void)
     CHECK(behind / (4 * SHAPES) < 0.03);
     CHECK(apart / (4 * SHAPES) > 0.1);
 
-    struct mmt_config two = left_of("WORK_LONG=2 WORK_K=8 VECTOR=2");
-    mmt_error err = { 0 };
-    CHECK_OK(mmt_config_set(&two, "THREADS_K", "64", &err), err);
     const mmt_problem much = product_of(MMT_F32, 1, 2185, 2, 3958);
-    const mmt_problem little = product_of(MMT_F32, 1, 218, 2, 3958);
     struct mmt_caps faster = caps;
     faster.clock_khz = 1980000;
     faster.memory_rate = 2 * 3352000000000;
@@ -356,10 +351,28 @@ static void test_pieces_suit(void)
     faster.memory_rate /= 2; /* an H100's, which is taken where nothing is known */
     CHECK(fabs(cycles_of(&left, &much, &faster) / cycles_of(&left, &much, &caps) - 1) <
           0.01);
-    const struct mmt_config meet = mmt_config_settle(&two, &much, &caps);
-    const struct mmt_config alone = mmt_config_settle(&two, &little, &caps);
-    CHECK_EQ_INT(knob_of(&meet, "TILE_K"), 64 * 8);
-    CHECK(knob_of(&alone, "TILE_K") > 64 * 8);
+}
+
+static int tile_of(int64_t m, const char *threads_k)
+{
+    const struct mmt_caps caps = large_gpu();
+    const mmt_problem problem = product(m, 3000, 3000);
+    struct mmt_config left = left_of("WORK_LONG=2 WORK_K=4 VECTOR=2");
+    mmt_error err = { 0 };
+    CHECK_OK(mmt_config_set(&left, "THREADS_LONG", "8", &err), err);
+    CHECK_OK(mmt_config_set(&left, "THREADS_K", threads_k, &err), err);
+    const struct mmt_config once = mmt_config_settle(&left, &problem, &caps);
+    CHECK(!mmt_config_refuse(&once, &problem, &caps));
+    return knob_of(&once, "TILE_K");
+}
+
+/* A tile is as deep as a step, and no less than what gives each thread two loads. */
+static void test_tiles_suit(void)
+{
+    CHECK_EQ_INT(tile_of(16, "64"), 64 * 4);
+    CHECK_EQ_INT(tile_of(4, "64"), 2 * 8 * 64 / 4);
+    CHECK_EQ_INT(tile_of(1, "64"), 2 * 8 * 64);
+    CHECK_EQ_INT(tile_of(1, "8"), 2 * 8 * 8);
 }
 
 static int blocks_of(const char *threads_k, const char *work, const struct mmt_caps *caps)
@@ -376,15 +389,16 @@ static int blocks_of(const char *threads_k, const char *work, const struct mmt_c
     return knob_of(&once, "MIN_BLOCKS");
 }
 
-/* Blocks that are left are as many as have room with the registers that a thread needs:
- * 24 besides two sums and 32 elements, or four and 64. OpenCL cannot say so. */
+/* Blocks that are left are as many as have room with the registers that a thread should
+ * have: 24 besides two sums, 32 elements and 16 rows' places of three each, or four sums
+ * and 64 elements. OpenCL cannot say so. */
 static void test_blocks_fit(void)
 {
     const struct mmt_caps caps = large_gpu(), other = small_gpu();
-    CHECK_EQ_INT(blocks_of("16", "2", &caps), 8);
-    CHECK_EQ_INT(blocks_of("32", "2", &caps), 4);
-    CHECK_EQ_INT(blocks_of("32", "4", &caps), 2);
-    CHECK_EQ_INT(blocks_of("64", "4", &caps), 1);
+    CHECK_EQ_INT(blocks_of("16", "2", &caps), 4);
+    CHECK_EQ_INT(blocks_of("32", "2", &caps), 2);
+    CHECK_EQ_INT(blocks_of("16", "4", &caps), 3);
+    CHECK_EQ_INT(blocks_of("32", "4", &caps), 1);
     CHECK_EQ_INT(blocks_of("16", "2", &other), 1);
 }
 
@@ -496,6 +510,7 @@ int main(void)
     test_threads_fit();
     test_works_suit();
     test_pieces_suit();
+    test_tiles_suit();
     test_blocks_fit();
     test_thin_suits();
     test_within();
