@@ -262,9 +262,9 @@ static const char *fill(int *v, const struct task *task)
 /* A block where it is left to the problem: its threads, and what each takes of the long
  * operand at a time, a vector along C's long side where that is 0. Those along k exchange
  * their sums, of which there are more the wider C's short side is; but where its long
- * side is short, they alone make threads enough. Of 240 for 1400 problems each, by the
- * count, these together serve nearly all; the first comes first where nothing is known.
- */
+ * side is short, they alone make threads enough. Of 104 for 2200 problems, by the count
+ * and by how far each block's times are off it, these together serve nearly all; the
+ * first comes first where nothing is known. */
 struct block {
     int threads_long, threads_k, long_side, k;
 };
@@ -276,26 +276,26 @@ static const struct block block_on_cpu = { 4, 1, 8, 4 };
 /* Where the long operand lies across k, and where it lies along it. */
 static const struct block blocks_across[NUM_BLOCKS] = {
     { 16, 8, 0, 8 },
-    { 8, 32, 0, 8 },
-    { 4, 64, 0, 8 },
-    { 4, 32, 0, 4 },
-    { 16, 8, 0, 4 },
-    { 4, 64, 4, 16 },
     { 32, 4, 0, 8 },
-    { 8, 32, 4, 16 },
+    { 16, 8, 0, 4 },
     { 16, 16, 0, 8 },
+    { 4, 32, 0, 4 },
+    { 8, 32, 0, 8 },
+    { 8, 32, 4, 16 },
+    { 4, 64, 4, 16 },
+    { 4, 64, 0, 8 },
     { 2, 128, 0, 4 },
 }, blocks_along[NUM_BLOCKS] = {
-    { 8, 16, 2, 16 },
-    { 4, 64, 2, 16 },
     { 16, 8, 2, 8 },
-    { 1, 256, 1, 8 },
     { 8, 16, 1, 8 },
-    { 8, 32, 2, 16 },
-    { 4, 64, 1, 8 },
-    { 1, 256, 1, 16 },
     { 16, 8, 2, 16 },
+    { 8, 32, 2, 16 },
+    { 8, 16, 2, 16 },
+    { 4, 64, 1, 8 },
+    { 4, 64, 2, 16 },
+    { 1, 256, 1, 8 },
     { 2, 128, 2, 16 },
+    { 1, 256, 1, 16 },
 };
 
 static const struct block *blocks_for(const struct task *task)
@@ -308,17 +308,34 @@ static int either(int given, int left)
     return given ? given : left;
 }
 
+/* The block with what is named in its place. */
+static struct block named_in(const int *v, const struct block *block)
+{
+    return (struct block){
+        either(v[THREADS_LONG], block->threads_long),
+        either(v[THREADS_K], block->threads_k),
+        either(v[WORK_LONG], either(block->long_side, v[VECTOR])),
+        either(v[WORK_K], block->k),
+    };
+}
+
+static void set_block(int *v, const struct block *block)
+{
+    v[THREADS_LONG] = block->threads_long;
+    v[THREADS_K] = block->threads_k;
+    v[WORK_LONG] = block->long_side;
+    v[WORK_K] = block->k;
+}
+
 static void use_block(int *v, const struct block *block)
 {
-    v[THREADS_LONG] = either(v[THREADS_LONG], block->threads_long);
-    v[THREADS_K] = either(v[THREADS_K], block->threads_k);
-    v[WORK_LONG] = either(v[WORK_LONG], either(block->long_side, v[VECTOR]));
-    v[WORK_K] = either(v[WORK_K], block->k);
+    const struct block named = named_in(v, block);
+    set_block(v, &named);
 }
 
 /* The block that takes least so far; and those that took least when all were tried with
  * as much of C's short side for a thread, the first of them first. */
-enum { FURTHER = 3 };
+enum { FURTHER = 2 };
 
 struct search {
     const struct task *task;
@@ -337,7 +354,7 @@ static double try_block(struct search *search, const struct block *block, int wo
     int v[NUM_KNOBS];
 
     memcpy(v, search->given, sizeof v);
-    use_block(v, block);
+    set_block(v, block);
     if (fill_with(v, search->given, work, search->task))
         return INFINITY;
     const struct mmt_split split = split_of(v, search->task);
@@ -352,37 +369,37 @@ static double try_block(struct search *search, const struct block *block, int wo
 
 /* Whether seven of eight of a block's threads would be idle: another has less of them. No
  * block is for fewer than SHALLOW steps of k. */
-static bool is_idle(const int *v, const mmt_problem *p)
+static bool is_idle(const struct block *block, int64_t side, int64_t k)
 {
     enum { SHALLOW = 4 };
-    return v[THREADS_LONG] * v[WORK_LONG] > 8 * long_side(v, p) ||
-           v[THREADS_K] * v[WORK_K] > 8 * (p->k > SHALLOW ? p->k : SHALLOW);
+    return block->threads_long * block->long_side > 8 * side ||
+           block->threads_k * block->k > 8 * (k > SHALLOW ? k : SHALLOW);
 }
 
-static bool are_alike(const int *v, const int *w)
+static bool are_alike(const struct block *a, const struct block *b)
 {
-    return v[THREADS_LONG] == w[THREADS_LONG] && v[THREADS_K] == w[THREADS_K] &&
-           v[WORK_LONG] == w[WORK_LONG] && v[WORK_K] == w[WORK_K];
+    return a->threads_long == b->threads_long && a->threads_k == b->threads_k &&
+           a->long_side == b->long_side && a->k == b->k;
 }
 
 /* The blocks that are worth trying, or also those that would be idle, with what is named;
  * returns how many. Where a part is named, several of the list may be alike. */
 static int list_blocks(const struct search *search, bool idle,
-                       const struct block *out[NUM_BLOCKS])
+                       struct block out[NUM_BLOCKS])
 {
     const struct block *blocks = blocks_for(search->task);
-    int v[NUM_BLOCKS][NUM_KNOBS], count = 0;
+    const int64_t side = long_side(search->given, search->task->p);
+    int count = 0;
 
     for (int i = 0; i < NUM_BLOCKS; i++) {
+        const struct block block = named_in(search->given, &blocks[i]);
         int same = 0;
-        memcpy(v[count], search->given, sizeof v[count]);
-        use_block(v[count], &blocks[i]);
-        if (!idle && is_idle(v[count], search->task->p))
+        if (!idle && is_idle(&block, side, search->task->p->k))
             continue;
-        while (same < count && !are_alike(v[same], v[count]))
+        while (same < count && !are_alike(&out[same], &block))
             same++;
         if (same == count)
-            out[count++] = &blocks[i];
+            out[count++] = block;
     }
     return count;
 }
@@ -413,11 +430,11 @@ static int usual_work(const int *v, const struct task *task)
 }
 
 /* The block that takes least of those that the device can run: all of them with as much
- * of C's short side for each thread, and the best few with a quarter of that to twice. */
+ * of C's short side for each thread, and the best two with half of that and twice. */
 static void find_block(int *v, const struct task *task)
 {
     const int all = whole(v, task->p), first = usual_work(v, task);
-    const struct block *tried[NUM_BLOCKS];
+    struct block tried[NUM_BLOCKS];
     int given[NUM_KNOBS];
     struct search search = { .task = task, .given = given, .least = INFINITY };
 
@@ -428,10 +445,11 @@ static void find_block(int *v, const struct task *task)
     if (!count)
         count = list_blocks(&search, true, tried);
     for (int i = 0; i < count; i++)
-        remember(&search, tried[i], try_block(&search, tried[i], first, search.take[1]));
+        remember(&search, &tried[i],
+                 try_block(&search, &tried[i], first, search.take[FURTHER - 1]));
     for (int i = 0; i < FURTHER && !given[WORK_SHORT]; i++)
         for (int work = 1; work <= all && search.few[i]; work *= 2)
-            if (work != first && work <= 2 * first && 4 * work >= first)
+            if (work != first && work <= 2 * first && 2 * work >= first)
                 try_block(&search, search.few[i], work, search.least);
     if (search.least == INFINITY)
         return;
