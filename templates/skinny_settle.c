@@ -89,9 +89,9 @@ static double cycles_of_byte(const int *v, const struct task *task)
  * long operand's rows that it reads. With fewer, a step takes longer. */
 static unsigned wanted_registers(const int *v, const struct task *task)
 {
-    enum { OF_A_ROW = 16, OF_A_ROW_ACROSS = 3 };
+    enum { OF_A_ROW_ALONG = 16, OF_A_ROW_ACROSS = 3 };
     return registers(v, mmt_type_size(task->p->type)) +
-           (unsigned) (task->along ? OF_A_ROW * v[WORK_LONG]
+           (unsigned) (task->along ? OF_A_ROW_ALONG * v[WORK_LONG]
                                    : OF_A_ROW_ACROSS * v[WORK_K]);
 }
 
@@ -262,9 +262,9 @@ static const char *fill(int *v, const struct task *task)
 /* A block where it is left to the problem: its threads, and what each takes of the long
  * operand at a time, a vector along C's long side where that is 0. Those along k exchange
  * their sums, of which there are more the wider C's short side is; but where its long
- * side is short, they alone make threads enough. Of 104 for 2200 problems, by the count
- * and by how far each block's times are off it, these together serve nearly all; the
- * first comes first where nothing is known. */
+ * side is short, they alone make threads enough. Of 104 for 1200 problems each, by the
+ * count and by how far each block's times are off it, these together serve nearly all;
+ * the first comes first where nothing is known. */
 struct block {
     int threads_long, threads_k, long_side, k;
 };

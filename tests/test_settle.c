@@ -399,6 +399,7 @@ static void test_blocks_fit(void)
     CHECK_EQ_INT(blocks_of("32", "2", &caps), 2);
     CHECK_EQ_INT(blocks_of("16", "4", &caps), 3);
     CHECK_EQ_INT(blocks_of("32", "4", &caps), 1);
+    CHECK_EQ_INT(blocks_of("64", "4", &caps), 1);
     CHECK_EQ_INT(blocks_of("16", "2", &other), 1);
 }
 
