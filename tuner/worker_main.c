@@ -90,9 +90,9 @@ static mmt_problem of_size(const mmt_problem *p, int64_t most, int64_t batch)
 
 /* ---- compiling ------------------------------------------------------------------- */
 
-/* What the compiler warns of counts in the text that serves the problem. */
+/* With `heeds`, what the compiler warns of counts. */
 static mmt_status compile_variant(struct worker *w, const struct mmt_job *job,
-                                  bool aligned, bool serves, mmt_error *err)
+                                  bool aligned, bool heeds, mmt_error *err)
 {
     struct mmt_variant variant = mmt_variant_of(&job->problem, aligned);
     struct mmt_text log = { 0 };
@@ -100,14 +100,15 @@ static mmt_status compile_variant(struct worker *w, const struct mmt_job *job,
     bool cached;
     mmt_status status =
         mmt_kernel_compile(w->device, &job->configs[0], &variant, &log, &cached, err);
-    if (!status && serves && mmt_log_warns(mmt_text_string(&log), why))
+    if (!status && heeds && mmt_log_warns(mmt_text_string(&log), why))
         status = mmt_fail(err, MMT_ERROR_UNSUPPORTED, "%s", why);
     mmt_text_finish(&log);
     return status;
 }
 
 /* All texts that a plan may take: verifying needs the one for any alignment, whatever the
- * problem is. */
+ * problem is. One that serves the problem with warnings is not worth timing, but may be
+ * right. */
 static mmt_status compile_variants(struct worker *w, const struct mmt_job *job,
                                    mmt_error *err)
 {
@@ -117,11 +118,12 @@ static mmt_status compile_variants(struct worker *w, const struct mmt_job *job,
     bool has_aligned = mmt_config_has_aligned(config, &job->problem) &&
                        !mmt_config_reject(config, &aligned, mmt_device_caps(w->device));
     bool serves = has_aligned && mmt_config_may_align(config, &job->problem, &alignment);
+    bool heeds = job->task != MMT_TASK_VERIFY;
     mmt_status status = MMT_OK;
     if (has_aligned)
-        status = compile_variant(w, job, true, serves, err);
+        status = compile_variant(w, job, true, heeds && serves, err);
     if (!status && mmt_config_has_any(config, &job->problem))
-        status = compile_variant(w, job, false, !serves, err);
+        status = compile_variant(w, job, false, heeds && !serves, err);
     return status;
 }
 
@@ -354,10 +356,13 @@ static mmt_status measure(struct worker *w, const struct mmt_job *job,
     return status;
 }
 
+/* Compiled before, so that what this takes is no sign of a kernel that hangs. */
 static mmt_status verify_alone(struct worker *w, const struct mmt_job *job,
                                struct mmt_reply *reply, mmt_error *err)
 {
-    mmt_status status = enter_session(w, job, err);
+    mmt_status status = compile(w, job, reply, err);
+    if (!status)
+        status = enter_session(w, job, err);
     return status ? status
                   : verify(w->session, &job->configs[0], &reply->results[0], err);
 }
