@@ -217,6 +217,24 @@ static struct mmt_bend_at bend_at(int64_t size)
     return (struct mmt_bend_at){ first, at - first };
 }
 
+/* 0 where the template counts none. */
+static double cycles_of(const struct mmt_config *config, const struct mmt_cost_task *task)
+{
+    const struct mmt_template *template = config->template;
+    return template->cycles ? template->cycles(config->values, task->problem, task->caps)
+                            : 0;
+}
+
+/* What counts where the template's cycles do: no launch is asked for. */
+static struct mmt_load counted(const struct mmt_config *config,
+                               const struct mmt_cost_task *task)
+{
+    return (struct mmt_load){
+        .cycles = cycles_of(config, task),
+        .at = { task->at[0], task->at[1], task->at[2] },
+    };
+}
+
 static struct mmt_load load_of(const struct mmt_config *config,
                                const struct mmt_cost_task *task, int depth)
 {
@@ -237,11 +255,10 @@ static struct mmt_load load_of(const struct mmt_config *config,
         .workspace = (double) launches.workspace,
         .unaligned = !mmt_config_may_align(config, problem, &alignment),
         .fit = fitting(launch, caps),
+        .cycles = cycles_of(config, task),
         .at = { task->at[0], task->at[1], task->at[2] },
     };
     load.apart = load.unaligned || breaks_sectors(config, problem, &alignment);
-    if (config->template->cycles)
-        load.cycles = config->template->cycles(config->values, problem, caps);
     add_others(&launches, launch, sms, &load);
     const double all =
         launch->tiles ? share_tiles((double) launch->tiles, grid, &load) : grid;
@@ -337,8 +354,11 @@ double mmt_cost_seconds(const struct mmt_cost *cost, const struct mmt_load *load
 double mmt_cost_price(const struct mmt_kept *kept, const struct mmt_config *settled,
                       const struct mmt_cost_task *task)
 {
-    const int depth = kept->cost.depth * times_deeper(&kept->config, settled);
-    const struct mmt_load load = load_of(settled, task, depth);
+    const struct mmt_load load =
+        kept->cost.cycle > 0
+            ? counted(settled, task)
+            : load_of(settled, task,
+                      kept->cost.depth * times_deeper(&kept->config, settled));
     return mmt_cost_seconds(&kept->cost, &load);
 }
 

@@ -192,18 +192,17 @@ double mmt_skinny_cycles(const int *v, const mmt_problem *p, const struct mmt_ca
 /* ---- what is left to the problem --------------------------------------------------- */
 
 /* A step of a GPU, if each thread has two loads to do then: warps that meet often read
- * the same rows at a time. A CPU's threads stage one after the other. */
+ * the same rows at a time. A CPU's threads stage one after the other. The knob has all
+ * powers of two from its first value to its last, and that is what both are. */
 static int find_tile(const int *v, const struct task *task)
 {
     const struct mmt_knob *knob = &task->knobs[TILE_K];
     const int step = v[THREADS_K] * v[WORK_K];
     const int wanted =
         task->caps->kind == MMT_CPU ? 1024 : 2 * threads(v) / v[WORK_SHORT];
-    int i = 1;
-    while (i < knob->num_values - 1 &&
-           (knob->values[i] < wanted || knob->values[i] < step))
-        i++;
-    return knob->values[i];
+    const int least = wanted > step ? wanted : step;
+    const int first = knob->values[1], last = knob->values[knob->num_values - 1];
+    return least < first ? first : least < last ? least : last;
 }
 
 /* As many as a multiprocessor has at a time if threads have the registers that they
@@ -224,14 +223,19 @@ static int find_blocks(const int *v, const struct task *task)
 }
 
 /* `work`: elements of C's short side for a thread, where they are left. */
-static const char *fill_with(int *v, const int *given, int work, const struct task *task)
+static void fill_with(int *v, const int *given, int work, const struct task *task)
+{
+    v[WORK_SHORT] = given[WORK_SHORT] ? given[WORK_SHORT] : work;
+    v[TILE_K] = given[TILE_K] ? given[TILE_K] : find_tile(v, task);
+    v[MIN_BLOCKS] = given[MIN_BLOCKS] ? given[MIN_BLOCKS] : find_blocks(v, task);
+}
+
+/* NULL if the device can run that. */
+static const char *reject(const int *v, const struct task *task)
 {
     const struct mmt_variant variant = { .type = task->p->type,
                                          .trans_a = task->p->trans_a != 0,
                                          .trans_b = task->p->trans_b != 0 };
-    v[WORK_SHORT] = given[WORK_SHORT] ? given[WORK_SHORT] : work;
-    v[TILE_K] = given[TILE_K] ? given[TILE_K] : find_tile(v, task);
-    v[MIN_BLOCKS] = given[MIN_BLOCKS] ? given[MIN_BLOCKS] : find_blocks(v, task);
     return mmt_skinny_reject(v, &variant, task->caps);
 }
 
@@ -247,16 +251,19 @@ static int whole(const int *v, const mmt_problem *p)
 }
 
 /* With all of the short side, as far as it fits, and the tile that suits it: the threads
- * are known. NULL if the device can run that. */
-static const char *fill(int *v, const struct task *task)
+ * are known. False if the device cannot run that. */
+static bool fill(int *v, const struct task *task)
 {
     int given[NUM_KNOBS], work = whole(v, task->p);
 
     memcpy(given, v, sizeof given);
-    const char *why = fill_with(v, given, work, task);
-    while (why && !given[WORK_SHORT] && work > 1)
-        why = fill_with(v, given, work /= 2, task);
-    return why;
+    fill_with(v, given, work, task);
+    while (reject(v, task)) {
+        if (given[WORK_SHORT] || work == 1)
+            return false;
+        fill_with(v, given, work /= 2, task);
+    }
+    return true;
 }
 
 /* A block where it is left to the problem: its threads, and what each takes of the long
@@ -346,7 +353,8 @@ struct search {
     double take[FURTHER];
 };
 
-/* What it takes, or any more than `enough` where that is more. */
+/* What it takes where that is less than `enough`; else, and where the device cannot run
+ * it, INFINITY. `enough` is no less than the least so far. */
 static double try_block(struct search *search, const struct block *block, int work,
                         double enough)
 {
@@ -355,11 +363,12 @@ static double try_block(struct search *search, const struct block *block, int wo
 
     memcpy(v, search->given, sizeof v);
     set_block(v, block);
-    if (fill_with(v, search->given, work, search->task))
-        return INFINITY;
+    fill_with(v, search->given, work, search->task);
     const struct mmt_split split = split_of(v, search->task);
     const double takes = v[SPLIT_K] ? mmt_split_cycles(&split, v[SPLIT_K], caps)
                                     : mmt_split_about(&split, caps, enough);
+    if (takes >= enough || reject(v, search->task))
+        return INFINITY;
     if (takes < search->least) {
         search->least = takes;
         memcpy(search->best, v, sizeof v);
@@ -382,8 +391,14 @@ static bool are_alike(const struct block *a, const struct block *b)
            a->long_side == b->long_side && a->k == b->k;
 }
 
+static bool is_too_large(const struct block *block, const struct mmt_caps *caps)
+{
+    return mmt_gemm_reject(block->threads_long * block->threads_k, 1, 0, caps);
+}
+
 /* The blocks that are worth trying, or also those that would be idle, with what is named;
- * returns how many. Where a part is named, several of the list may be alike. */
+ * returns how many. Where a part is named, several of the list may be alike, and some be
+ * too large. */
 static int list_blocks(const struct search *search, bool idle,
                        struct block out[NUM_BLOCKS])
 {
@@ -394,7 +409,8 @@ static int list_blocks(const struct search *search, bool idle,
     for (int i = 0; i < NUM_BLOCKS; i++) {
         const struct block block = named_in(search->given, &blocks[i]);
         int same = 0;
-        if (!idle && is_idle(&block, side, search->task->p->k))
+        if (is_too_large(&block, search->task->caps) ||
+            (!idle && is_idle(&block, side, search->task->p->k)))
             continue;
         while (same < count && !are_alike(&out[same], &block))
             same++;
@@ -430,7 +446,7 @@ static int usual_work(const int *v, const struct task *task)
 }
 
 /* The block that takes least of those that the device can run: all of them with as much
- * of C's short side for each thread, and the best two with half of that and twice. */
+ * of C's short side for each thread, and the best two with a quarter of that to twice. */
 static void find_block(int *v, const struct task *task)
 {
     const int all = whole(v, task->p), first = usual_work(v, task);
@@ -449,7 +465,7 @@ static void find_block(int *v, const struct task *task)
                  try_block(&search, &tried[i], first, search.take[FURTHER - 1]));
     for (int i = 0; i < FURTHER && !given[WORK_SHORT]; i++)
         for (int work = 1; work <= all && search.few[i]; work *= 2)
-            if (work != first && work <= 2 * first && 2 * work >= first)
+            if (work != first && work <= 2 * first && 4 * work >= first)
                 try_block(&search, search.few[i], work, search.least);
     if (search.least == INFINITY)
         return;
@@ -462,19 +478,24 @@ static void find_any(int *v, const struct task *task)
 {
     const struct block *blocks = blocks_for(task);
     int given[NUM_KNOBS];
-    const char *why = "";
+    bool runs = false;
 
     memcpy(given, v, sizeof given);
-    for (int i = 0; why && i < NUM_BLOCKS; i++) {
+    for (int i = 0; !runs && i < NUM_BLOCKS; i++) {
         memcpy(v, given, sizeof given);
         use_block(v, &blocks[i]);
-        why = fill(v, task);
+        runs = fill(v, task);
     }
 }
 
 static bool leaves_block(const int *v)
 {
     return !v[THREADS_LONG] || !v[THREADS_K] || !v[WORK_LONG] || !v[WORK_K];
+}
+
+bool mmt_skinny_searches(const int *v, const struct mmt_caps *caps)
+{
+    return caps->kind == MMT_GPU && leaves_block(v);
 }
 
 /* What is known once threads and their pieces are. */
