@@ -87,7 +87,7 @@ static void test_planted(void)
         }
     for (int c = 0; c < COLS; c++)
         best[c] = 1;
-    int count = mmt_fit_choose(times, best, ROWS, COLS, PLANTED, chosen, &worst);
+    int count = mmt_fit_choose(times, best, NULL, ROWS, COLS, PLANTED, chosen, &worst);
     printf("planted: %d kept, worst loss %.3f\n", count, worst);
     CHECK(count == PLANTED && worst <= 0.03);
     for (int i = 0; i < count; i++)
@@ -107,9 +107,9 @@ static void test_exchange(void)
     int chosen[2];
     double worst;
 
-    CHECK_EQ_INT(mmt_fit_choose(times, best, 3, 6, 1, chosen, &worst), 1);
+    CHECK_EQ_INT(mmt_fit_choose(times, best, NULL, 3, 6, 1, chosen, &worst), 1);
     CHECK(chosen[0] == 0 && fabs(worst - 0.1) < 1e-9);
-    CHECK_EQ_INT(mmt_fit_choose(times, best, 3, 6, 2, chosen, &worst), 2);
+    CHECK_EQ_INT(mmt_fit_choose(times, best, NULL, 3, 6, 2, chosen, &worst), 2);
     CHECK(chosen[0] + chosen[1] == 3 && worst < 1e-9);
 }
 
@@ -121,12 +121,42 @@ static void test_unserved(void)
     int chosen[4];
     double worst;
 
-    CHECK_EQ_INT(mmt_fit_choose(times, best, 2, 3, 4, chosen, &worst), 2);
+    CHECK_EQ_INT(mmt_fit_choose(times, best, NULL, 2, 3, 4, chosen, &worst), 2);
     CHECK(worst < 1e-9);
-    CHECK_EQ_INT(mmt_fit_choose(times, best, 2, 3, 1, chosen, &worst), 1);
+    CHECK_EQ_INT(mmt_fit_choose(times, best, NULL, 2, 3, 1, chosen, &worst), 1);
     CHECK(chosen[0] == 1 && fabs(worst - 0.3) < 1e-9);
-    CHECK_EQ_INT(mmt_fit_choose(times, best, 1, 3, 4, chosen, &worst), 1);
+    CHECK_EQ_INT(mmt_fit_choose(times, best, NULL, 1, 3, 4, chosen, &worst), 1);
     CHECK(isinf(worst));
+}
+
+/* A slow kernel is the best on each problem, and another one is behind on it, on each
+ * more than on the one before: as many slow ones are chosen as may be, for the last
+ * problems.
+ */
+static void test_slow(void)
+{
+    enum { EACH = MMT_FIT_MOST_SLOW + 2 };
+    double times[2 * EACH * EACH], best[EACH], worst;
+    bool slow[2 * EACH];
+    int chosen[2 * EACH];
+
+    for (int row = 0; row < 2 * EACH; row++) {
+        slow[row] = row < EACH;
+        for (int col = 0; col < EACH; col++) {
+            best[col] = 1;
+            times[row * EACH + col] = row % EACH != col ? 3
+                                      : slow[row]       ? 1
+                                                        : 1.1 + 0.1 * col;
+        }
+    }
+    CHECK_EQ_INT(mmt_fit_choose(times, best, NULL, 2 * EACH, EACH, 16, chosen, &worst),
+                 EACH);
+    CHECK(worst < 1e-9);
+    CHECK_EQ_INT(mmt_fit_choose(times, best, slow, 2 * EACH, EACH, 16, chosen, &worst),
+                 EACH);
+    CHECK(fabs(worst - 0.2) < 1e-9);
+    for (int i = 0; i < EACH; i++)
+        CHECK(slow[chosen[i]] == (chosen[i] % EACH >= 2));
 }
 
 /* ---- from samples to a choice ---------------------------------------------------- */
@@ -575,6 +605,7 @@ int main(void)
     test_planted();
     test_exchange();
     test_unserved();
+    test_slow();
     test_regret();
     test_common();
     test_searched();

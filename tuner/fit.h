@@ -16,7 +16,9 @@ struct mmt_fit_sample {
                        * else by a search, which times what it proposes */
 };
 
-enum { MMT_FIT_MOST_KEPT = 16, MMT_FIT_LEAST_SHAPES = 6 };
+/* Of the kernels that are kept of one type and transposes, so many may be such that a
+ * choice takes long over them (template.h, `searches`). */
+enum { MMT_FIT_MOST_KEPT = 16, MMT_FIT_MOST_SLOW = 3, MMT_FIT_LEAST_SHAPES = 6 };
 
 /* Fits one configuration's cost to its times on different problems of one type and
  * transposes; `config` of the samples is not looked at. With fewer than
@@ -26,11 +28,12 @@ mmt_status mmt_fit_cost(const struct mmt_config *config, const struct mmt_caps *
                         struct mmt_cost *out, mmt_error *err);
 
 /* Replaces profile->kept: for each type and transposes that the samples are of, at most
- * MMT_FIT_MOST_KEPT configurations, chosen so that the worst loss over the samples'
- * problems is least, within a tenth of it, and the mean then, each with its fitted cost.
- * profile->caps must be filled in. Of several samples of one configuration and problem
- * the last counts. Times count half way to what the fits expect; those that are missing
- * are predicted where the configuration was timed on enough problems. */
+ * MMT_FIT_MOST_KEPT configurations, MMT_FIT_MOST_SLOW of them slow ones, chosen so that
+ * the worst loss over the samples' problems is least, within a tenth of it, and the mean
+ * then, each with its fitted cost. profile->caps must be filled in. Of several samples of
+ * one configuration and problem the last counts. Times count half way to what the fits
+ * expect; those that are missing are predicted where the configuration was timed on
+ * enough problems. */
 mmt_status mmt_fit_kept(struct mmt_profile *profile, const struct mmt_fit_sample *samples,
                         size_t count, mmt_error *err);
 
@@ -44,10 +47,11 @@ void mmt_fit_shapes(const mmt_problem *kind, double most_flops, mmt_problem *out
 
 /* Choosing alone: of `rows` kernels, times[row * cols + col] seconds on each of `cols`
  * problems (INFINITY: does not serve) and best[col] the least time known for each. Writes
- * at most `most` rows, the most useful first, and returns how many. `worst` gets the
- * worst loss that is left, 0.1 for a tenth; INFINITY where a problem is not served. -1
- * where memory is exhausted. */
-int mmt_fit_choose(const double *times, const double *best, int rows, int cols, int most,
-                   int *chosen, double *worst);
+ * at most `most` rows, the most useful first, MMT_FIT_MOST_SLOW of them of those that are
+ * slow[row] (NULL: none is), and returns how many. `worst` gets the worst loss that is
+ * left, 0.1 for a tenth; INFINITY where a problem is not served. -1 where memory is
+ * exhausted. */
+int mmt_fit_choose(const double *times, const double *best, const bool *slow, int rows,
+                   int cols, int most, int *chosen, double *worst);
 
 #endif

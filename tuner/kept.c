@@ -21,6 +21,7 @@ struct table {
     bool *common;                /* of each column: a calibration timed a row on it; or,
                                   * without any, many rows were timed on it */
     mmt_problem *imagined;       /* of the last columns, which nobody timed */
+    bool *slow;                  /* of each row: a choice takes long over it */
     struct mmt_cost *costs;      /* of each row */
     struct mmt_fit_sample *line; /* room for one row's samples */
 };
@@ -58,6 +59,7 @@ static void table_finish(struct table *table)
     free(table->fits);
     free(table->common);
     free(table->imagined);
+    free(table->slow);
     free(table->costs);
     free(table->line);
 }
@@ -122,10 +124,11 @@ static bool table_make(struct table *table, const mmt_problem *kind,
     table->calibrated = calloc(rows, sizeof *table->calibrated);
     table->fits = calloc(rows, sizeof *table->fits);
     table->common = calloc(cols, sizeof *table->common);
+    table->slow = calloc(rows, sizeof *table->slow);
     table->costs = calloc(rows, sizeof *table->costs);
     table->line = calloc(cols, sizeof *table->line);
     if (!table->times || !table->best || !table->known || !table->calibrated ||
-        !table->fits || !table->common || !table->costs || !table->line)
+        !table->fits || !table->common || !table->slow || !table->costs || !table->line)
         return false;
     fill_times(table, kind, samples, count);
     return true;
@@ -250,6 +253,9 @@ static mmt_status fit_row(struct table *table, int row, const struct mmt_caps *c
     struct mmt_kept kept = { .config = *config };
     size_t known = 0;
 
+    table->slow[row] =
+        config->template->searches && config->template->searches(config->values, caps);
+
     for (int col = 0; col < table->cols; col++)
         if (!isinf(times[col]))
             table->line[known++] =
@@ -343,8 +349,8 @@ static mmt_status keep_chosen(struct mmt_profile *profile, const struct table *t
     int chosen[MMT_FIT_MOST_KEPT];
     double worst;
     mmt_status status = MMT_OK;
-    int count = mmt_fit_choose(table->times, table->best, table->rows, table->cols,
-                               MMT_FIT_MOST_KEPT, chosen, &worst);
+    int count = mmt_fit_choose(table->times, table->best, table->slow, table->rows,
+                               table->cols, MMT_FIT_MOST_KEPT, chosen, &worst);
 
     for (int i = 0; i < count && status == MMT_OK; i++) {
         const mmt_problem *kind = table->problems[0];

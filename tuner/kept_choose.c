@@ -21,6 +21,7 @@ static const double spare = 0.1;
 
 struct choice {
     const double *times, *best;
+    const bool *slow; /* NULL: none is */
     int rows, cols;
     double allowed; /* the worst loss that is as good as none */
     int *chosen, count;
@@ -29,6 +30,20 @@ struct choice {
 static double loss(const struct choice *choice, int row, int col)
 {
     return choice->times[(size_t) row * choice->cols + col] / choice->best[col] - 1;
+}
+
+static bool is_slow(const struct choice *choice, int row)
+{
+    return choice->slow && choice->slow[row];
+}
+
+/* Whether there is room for a row in the place of `instead` (-1: besides the chosen). */
+static bool admits(const struct choice *choice, int row, int instead)
+{
+    int others = 0;
+    for (int i = 0; i < choice->count; i++)
+        others += i != instead && is_slow(choice, choice->chosen[i]);
+    return !is_slow(choice, row) || others < MMT_FIT_MOST_SLOW;
 }
 
 /* Of the chosen with `extra` (-1: none) in the place of `instead` (-1: besides them). */
@@ -101,7 +116,7 @@ static bool cover(struct choice *choice, int most, double tolerance)
     for (;;) {
         int row = -1, gain = 0;
         for (int r = 0; r < choice->rows; r++) {
-            int covers = newly_covered(choice, r, tolerance);
+            int covers = admits(choice, r, -1) ? newly_covered(choice, r, tolerance) : 0;
             if (covers > gain) {
                 gain = covers;
                 row = r;
@@ -135,6 +150,8 @@ static bool grow(struct choice *choice, struct merit *now)
 
     for (int r = 0; r < choice->rows; r++) {
         struct merit with = merit_of(choice, r, -1);
+        if (!admits(choice, r, -1))
+            continue;
         if (row < 0 ? better(&with, now, slack) : better(&with, &best, 0)) {
             best = with;
             row = r;
@@ -153,12 +170,56 @@ static bool exchange(struct choice *choice, struct merit *now)
     for (int i = 0; i < choice->count; i++)
         for (int r = 0; r < choice->rows; r++) {
             struct merit with = merit_of(choice, r, i);
-            if (better(&with, now, slack)) {
+            if (admits(choice, r, i) && better(&with, now, slack)) {
                 choice->chosen[i] = r;
                 *now = with;
                 return true;
             }
         }
+    return false;
+}
+
+/* The row of those that are slow, or of those that are not, that serves best in the place
+ * of `instead`; -1 where there is none. */
+static int find_best(const struct choice *choice, bool slow, int instead,
+                     struct merit *best)
+{
+    int row = -1;
+
+    for (int r = 0; r < choice->rows; r++) {
+        struct merit with = merit_of(choice, r, instead);
+        if (is_slow(choice, r) == slow && (row < 0 || better(&with, best, 0))) {
+            *best = with;
+            row = r;
+        }
+    }
+    return row;
+}
+
+/* Gives up a slow kernel for another slow one elsewhere, where that helps: no exchange of
+ * one alone does that. */
+static bool trade(struct choice *choice, struct merit *now)
+{
+    struct merit with;
+
+    for (int i = 0; i < choice->count; i++) {
+        const int given_up = choice->chosen[i];
+        const int instead =
+            is_slow(choice, given_up) ? find_best(choice, false, i, &with) : -1;
+        if (instead < 0)
+            continue;
+        choice->chosen[i] = instead;
+        for (int j = 0; j < choice->count; j++) {
+            const int row = find_best(choice, true, j, &with);
+            if (j == i || is_slow(choice, choice->chosen[j]) ||
+                !better(&with, now, slack))
+                continue;
+            choice->chosen[j] = row;
+            *now = with;
+            return true;
+        }
+        choice->chosen[i] = given_up;
+    }
     return false;
 }
 
@@ -185,19 +246,23 @@ static struct merit improve(struct choice *choice, int most)
 
     while (choice->count < most && grow(choice, &now))
         continue;
-    for (int round = 0; round < 4 * most && exchange(choice, &now); round++)
-        continue;
+    for (int round = 0; round < 4 * most; round++)
+        if (!exchange(choice, &now) && !trade(choice, &now))
+            break;
     while (shrink(choice, &now))
         continue;
     return now;
 }
 
-int mmt_fit_choose(const double *times, const double *best, int rows, int cols, int most,
-                   int *chosen, double *worst)
+int mmt_fit_choose(const double *times, const double *best, const bool *slow, int rows,
+                   int cols, int most, int *chosen, double *worst)
 {
-    struct choice choice = {
-        .times = times, .best = best, .rows = rows, .cols = cols, .chosen = chosen
-    };
+    struct choice choice = { .times = times,
+                             .best = best,
+                             .slow = slow,
+                             .rows = rows,
+                             .cols = cols,
+                             .chosen = chosen };
 
     start(&choice, most);
     struct merit now = improve(&choice, most);

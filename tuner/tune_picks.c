@@ -482,8 +482,8 @@ static void pick_suggested(struct mmt_calibration *c, const struct mmt_config *s
     if (!times)
         return;
     estimate(c, seeds, count, times, least);
-    int found = mmt_fit_choose(times, least, count, ESTIMATED_SHAPES, MOST_SUGGESTED,
-                               chosen, &worst);
+    int found = mmt_fit_choose(times, least, NULL, count, ESTIMATED_SHAPES,
+                               MOST_SUGGESTED, chosen, &worst);
     for (int i = 0; i < found; i++)
         pick(c, &seeds[chosen[i]], NULL, false);
     free(times);
