@@ -149,9 +149,9 @@ static bool grow(struct choice *choice, struct merit *now)
     int row = -1;
 
     for (int r = 0; r < choice->rows; r++) {
-        struct merit with = merit_of(choice, r, -1);
         if (!admits(choice, r, -1))
             continue;
+        struct merit with = merit_of(choice, r, -1);
         if (row < 0 ? better(&with, now, slack) : better(&with, &best, 0)) {
             best = with;
             row = r;
@@ -169,8 +169,10 @@ static bool exchange(struct choice *choice, struct merit *now)
 {
     for (int i = 0; i < choice->count; i++)
         for (int r = 0; r < choice->rows; r++) {
+            if (!admits(choice, r, i))
+                continue;
             struct merit with = merit_of(choice, r, i);
-            if (admits(choice, r, i) && better(&with, now, slack)) {
+            if (better(&with, now, slack)) {
                 choice->chosen[i] = r;
                 *now = with;
                 return true;
@@ -187,8 +189,10 @@ static int find_best(const struct choice *choice, bool slow, int instead,
     int row = -1;
 
     for (int r = 0; r < choice->rows; r++) {
+        if (is_slow(choice, r) != slow)
+            continue;
         struct merit with = merit_of(choice, r, instead);
-        if (is_slow(choice, r) == slow && (row < 0 || better(&with, best, 0))) {
+        if (row < 0 || better(&with, best, 0)) {
             *best = with;
             row = r;
         }
@@ -210,9 +214,10 @@ static bool trade(struct choice *choice, struct merit *now)
             continue;
         choice->chosen[i] = instead;
         for (int j = 0; j < choice->count; j++) {
+            if (j == i || is_slow(choice, choice->chosen[j]))
+                continue;
             const int row = find_best(choice, true, j, &with);
-            if (j == i || is_slow(choice, choice->chosen[j]) ||
-                !better(&with, now, slack))
+            if (!better(&with, now, slack))
                 continue;
             choice->chosen[j] = row;
             *now = with;
