@@ -255,7 +255,6 @@ static mmt_status fit_row(struct table *table, int row, const struct mmt_caps *c
 
     table->slow[row] =
         config->template->searches && config->template->searches(config->values, caps);
-
     for (int col = 0; col < table->cols; col++)
         if (!isinf(times[col]))
             table->line[known++] =
