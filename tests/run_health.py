@@ -134,11 +134,30 @@ def test_bench():
         check(done.returncode == 0 and said in done.stdout, done.stdout + done.stderr)
 
 
+def test_regret():
+    """`regret` says it once, as an event among its own."""
+    path = folder + "/regret.json"
+    deal(COOL)
+    done = subprocess.run([MMTUNE, "--device", "cuda:0", "--type", "f32", "--shape", "12x12x12",
+                           "--budget", "2", "--limit", "60", "-o", path],
+                          capture_output=True, text=True, env=libraries(True))
+    check(done.returncode == 0, done.stdout + done.stderr)
+    for line, said in [(COOL, 0), (HOT, 1)]:
+        deal(line)
+        done = subprocess.run([MMTUNE, "regret", "--json", "--device", "cuda:0", "--profile", path,
+                               "--shapes", "2", "--seed", "11", "--budget", "0"],
+                              capture_output=True, text=True, env=libraries(True))
+        events = [json.loads(line) for line in done.stdout.splitlines()]
+        check(done.returncode == 0 and sum(e["event"] == "shape" for e in events) == 2 and
+              len(notes(events)) == said, done.stdout + done.stderr)
+
+
 test_slowed_down()
 test_cool()
 test_several()
 test_untold()
 test_bench()
+test_regret()
 shutil.rmtree(folder, ignore_errors=True)
 print("\n".join(failures))
 print(f"health: {checks} checks, {len(failures)} failed")

@@ -40,9 +40,8 @@ static int help(void)
         "  --seed NUMBER        of the shapes and data; default: 1\n"
         "  --budget COUNT       candidates that a fresh search tries for each shape;\n"
         "                       default: 20; 0: no fresh search\n"
-        "  --json               a line for each shape and one for each of its times, "
-        "then\n"
-        "                       one with the losses\n");
+        "  --json               events as lines of JSON: each shape and its times, what\n"
+        "                       is noted on the way, then the losses\n");
     return MMT_EXIT_DONE;
 }
 
@@ -402,6 +401,7 @@ static mmt_status prepare(const struct request *request, struct mmt_tuning *t,
                                             .search = mmt_search_names[0],
                                             .seed = request->seed,
                                             .limit = 5,
+                                            .json = request->json,
                                             .quiet = true };
     mmt_status status = mmt_tune_find_device(t, err);
     if (status != MMT_OK)

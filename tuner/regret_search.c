@@ -91,6 +91,8 @@ static bool time_together(struct mmt_tuning *t, const mmt_problem *problem,
     if (event.reply.count != count)
         return false;
     for (int i = 0; i < count; i++)
+        mmt_report_health(t, &event.reply.results[i]);
+    for (int i = 0; i < count; i++)
         seconds[i] = event.reply.results[i].outcome == MMT_TIMED
                          ? event.reply.results[i].time.median
                          : INFINITY;

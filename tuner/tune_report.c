@@ -221,7 +221,7 @@ void mmt_report_health(struct mmt_tuning *t, const struct mmt_result *result)
     if (first)
         mmt_report_note(t,
                         "the device is slowed down (%s; %.0f MHz, %.0f degrees Celsius): "
-                        "what is timed meanwhile is marked in the journal",
+                        "what is timed meanwhile may take longer",
                         result->throttled, result->clock_mhz, result->celsius);
 }
 
