@@ -214,22 +214,6 @@ static bool is_ranked(const struct mmt_config *config, const struct mmt_ranked *
     return false;
 }
 
-/* The nearest entry of those that are usable: mostly that of all, whose kernel may be
- * ranked, and so is known to be. */
-static const struct mmt_entry *nearest(const struct mmt_profile *profile,
-                                       const mmt_problem *problem,
-                                       const struct mmt_caps *caps,
-                                       const struct mmt_terms *terms,
-                                       const struct mmt_ranked *ranked, int count)
-{
-    const struct mmt_entry *entry = find_nearest(profile, problem, NULL, NULL);
-
-    if (!entry || is_ranked(&entry->config, ranked, count) ||
-        usable(&entry->config, problem, caps, terms))
-        return entry;
-    return find_nearest(profile, problem, caps, terms);
-}
-
 /* Corrects what is expected by the nearest entry, and orders anew: all kernels, or those
  * alone that may be the fastest then, as others' times only grow. */
 static void correct(struct mmt_ranked *ranked, int count, bool all,
@@ -256,7 +240,7 @@ int mmt_select_rank(const struct mmt_profile *profile, const mmt_problem *proble
                     struct mmt_ranked ranked[MMT_MOST_RANKED])
 {
     const int count = rank(profile, problem, caps, terms, ranked);
-    const struct mmt_entry *near = nearest(profile, problem, caps, terms, ranked, count);
+    const struct mmt_entry *near = find_nearest(profile, problem, NULL, NULL);
     correct(ranked, count, true, near, problem, caps);
     return count;
 }
@@ -358,8 +342,10 @@ mmt_status mmt_select(const struct mmt_profile *profile, const mmt_problem *prob
     *out = (struct mmt_choice){ .why = MMT_CHOICE_DEFAULT };
     if (!near) {
         count = rank(profile, problem, caps, terms, ranked);
-        near = nearest(profile, problem, caps, terms, ranked, count);
+        near = find_nearest(profile, problem, NULL, NULL);
         correct(ranked, count, false, near, problem, caps);
+        if (!count || stands_apart(near, problem, ranked, count)) /* may be chosen */
+            near = find_nearest(profile, problem, caps, terms);
     }
     if (count && !stands_apart(near, problem, ranked, count))
         choose_ranked(ranked, count, out);
