@@ -108,15 +108,15 @@ static const struct mmt_entry *find_tuned(const struct mmt_profile *profile,
     return NULL;
 }
 
-/* The entry of the nearest shape that was tuned here, NULL where there is none. With
- * `caps`, of those that are usable. */
+/* The entry of the nearest shape that was tuned here, of those not as far away as
+ * `within`; NULL where there is none. With `caps`, of those that are usable. */
 static const struct mmt_entry *find_nearest(const struct mmt_profile *profile,
                                             const mmt_problem *problem,
                                             const struct mmt_caps *caps,
-                                            const struct mmt_terms *terms)
+                                            const struct mmt_terms *terms, double within)
 {
     const struct mmt_entry *best = NULL;
-    double least = INFINITY;
+    double least = within;
 
     for (size_t i = 0; profile && i < profile->num_entries; i++) {
         const struct mmt_entry *entry = &profile->entries[i];
@@ -138,6 +138,18 @@ static const struct mmt_entry *find_nearest(const struct mmt_profile *profile,
 /* Shapes this many octaves apart still tell a good deal of each other: half way down the
  * bell by which the nearest shape's time corrects the model. */
 static const double reach = 0.5;
+
+/* A correction that is trusted no more than this is left alone: to settle a kernel for
+ * another problem, too, may take a fifth of a choice. */
+static const double least_trust = 0.05;
+
+/* The entry of the nearest shape that tells something of this one. */
+static const struct mmt_entry *find_telling(const struct mmt_profile *profile,
+                                            const mmt_problem *problem)
+{
+    const double farthest = -log2(least_trust) * reach * reach;
+    return find_nearest(profile, problem, NULL, NULL, farthest);
+}
 
 /* What the time of the nearest problem tells of a kernel: how far its model was wrong
  * there (the logarithm), for the kernel that was the best; for another, how far its model
@@ -223,7 +235,7 @@ static void correct(struct mmt_ranked *ranked, int count, bool all,
     const double trust = near ? trust_in(near, problem) : 0;
     struct mmt_ranked done[MMT_MOST_RANKED];
 
-    if (trust <= 0.01)
+    if (trust <= least_trust)
         return;
     for (int i = 0; i < count; i++) {
         struct mmt_ranked next = ranked[i];
@@ -240,7 +252,7 @@ int mmt_select_rank(const struct mmt_profile *profile, const mmt_problem *proble
                     struct mmt_ranked ranked[MMT_MOST_RANKED])
 {
     const int count = rank(profile, problem, caps, terms, ranked);
-    const struct mmt_entry *near = find_nearest(profile, problem, NULL, NULL);
+    const struct mmt_entry *near = find_telling(profile, problem);
     correct(ranked, count, true, near, problem, caps);
     return count;
 }
@@ -342,10 +354,10 @@ mmt_status mmt_select(const struct mmt_profile *profile, const mmt_problem *prob
     *out = (struct mmt_choice){ .why = MMT_CHOICE_DEFAULT };
     if (!near) {
         count = rank(profile, problem, caps, terms, ranked);
-        near = find_nearest(profile, problem, NULL, NULL);
+        near = find_telling(profile, problem);
         correct(ranked, count, false, near, problem, caps);
         if (!count || stands_apart(near, problem, ranked, count)) /* may be chosen */
-            near = find_nearest(profile, problem, caps, terms);
+            near = find_nearest(profile, problem, caps, terms, INFINITY);
     }
     if (count && !stands_apart(near, problem, ranked, count))
         choose_ranked(ranked, count, out);
