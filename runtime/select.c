@@ -159,7 +159,7 @@ static double correction(const struct mmt_kept *kept, const struct mmt_entry *ne
 {
     const struct mmt_config there =
         mmt_config_settle(&kept->config, &near->problem, caps);
-    if (near->time.median <= 0 || mmt_config_refuse(&there, &near->problem, caps))
+    if (near->time.median <= 0 || mmt_config_refuse_settled(&there, &near->problem, caps))
         return 0;
     const struct mmt_cost_task task = mmt_cost_task(&near->problem, caps);
     const double wrong = log(near->time.median / mmt_cost_price(kept, &there, &task));

@@ -242,6 +242,13 @@ static double in_general(double measured, double expected)
     return sqrt(measured * expected);
 }
 
+/* Whether a choice takes long over it. */
+static bool is_slow(const struct mmt_config *config, const struct mmt_caps *caps)
+{
+    const struct mmt_template *template = config->template;
+    return template->searches && template->searches(config->values, caps);
+}
+
 /* Fits a row, and predicts what is missing in it: with its usual error on top, and no
  * faster than anything that was measured. Where it is far behind the best, what it costs
  * matters less. */
@@ -253,8 +260,7 @@ static mmt_status fit_row(struct table *table, int row, const struct mmt_caps *c
     struct mmt_kept kept = { .config = *config };
     size_t known = 0;
 
-    table->slow[row] =
-        config->template->searches && config->template->searches(config->values, caps);
+    table->slow[row] = is_slow(config, caps);
     for (int col = 0; col < table->cols; col++)
         if (!isinf(times[col]))
             table->line[known++] =
