@@ -412,7 +412,7 @@ const struct mmt_template mmt_template_wgmma = {
     .macs = 1024,
     .file = "wgmma.cu",
     .helpers = { "hopper.h", "turn.h", "wgmma_tile.h", "pack.h", "wgmma_deal.h",
-                 "wgmma_store.h" },
+                 "wgmma_store.h", "wgmma_sums.h" },
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,
     .settle = settle,

@@ -30,10 +30,10 @@
 //
 // Launch: mmt_pack, mmt_pack_a or mmt_pack_b where one is needed (pack.h); mmt_gemm, block (THREADS),
 // grid (blocks that stay, whole clusters, or where tiles are shared all of them; SPLIT_K;
-// batch); mmt_add_parts where SPLIT_K > 1 or with DEAL "runs" (wgmma_store.h).
+// batch); mmt_add_parts where SPLIT_K > 1 or with DEAL "runs" (wgmma_sums.h).
 //
 // Helpers: hopper.h, wgmma_tile.h (the tensor cores), pack.h, wgmma_deal.h (who computes
-// what), wgmma_store.h (from sums to C).
+// what), wgmma_store.h (from sums to C), wgmma_sums.h (which sums go there, and parts of k).
 
 #ifndef SWAP
 #define SWAP 0                // 1: compute the transpose of C
