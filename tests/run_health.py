@@ -62,6 +62,10 @@ def tune(name, budget, nvml=True, hot_after=None, shapes=("24x40",)):
     return events, results, profile, said.stdout
 
 
+def mmtune(*arguments):
+    return subprocess.run([MMTUNE, *arguments], capture_output=True, text=True, env=libraries(True))
+
+
 def notes(events):
     return [e["text"] for e in events if e["event"] == "note" and "slowed down" in e["text"]]
 
@@ -128,9 +132,8 @@ def test_bench():
     """`bench` says it beside the problem."""
     for line, said in [(HOT, "  (throttled: thermal, 1000 MHz)\n"), (COOL, "gemm f32 nn 20x12x16\n")]:
         deal(line)
-        done = subprocess.run([MMTUNE, "bench", "--device", "cuda:0", "--shape", "20x12x16",
-                               "--configuration", "naive", "--against", "none"],
-                              capture_output=True, text=True, env=libraries(True))
+        done = mmtune("bench", "--device", "cuda:0", "--shape", "20x12x16", "--configuration", "naive",
+                      "--against", "none")
         check(done.returncode == 0 and said in done.stdout, done.stdout + done.stderr)
 
 
@@ -138,15 +141,13 @@ def test_regret():
     """`regret` says it once, as an event among its own."""
     path = folder + "/regret.json"
     deal(COOL)
-    done = subprocess.run([MMTUNE, "--device", "cuda:0", "--type", "f32", "--shape", "12x12x12",
-                           "--budget", "2", "--limit", "60", "-o", path],
-                          capture_output=True, text=True, env=libraries(True))
+    done = mmtune("--device", "cuda:0", "--type", "f32", "--shape", "12x12x12", "--budget", "2",
+                  "--limit", "60", "-o", path)
     check(done.returncode == 0, done.stdout + done.stderr)
-    for line, said in [(COOL, 0), (HOT, 1)]:
-        deal(line)
-        done = subprocess.run([MMTUNE, "regret", "--json", "--device", "cuda:0", "--profile", path,
-                               "--shapes", "2", "--seed", "11", "--budget", "0"],
-                              capture_output=True, text=True, env=libraries(True))
+    for state, said in [(COOL, 0), (HOT, 1)]:
+        deal(state)
+        done = mmtune("regret", "--json", "--device", "cuda:0", "--profile", path, "--shapes", "2",
+                      "--seed", "11", "--budget", "0")
         events = [json.loads(line) for line in done.stdout.splitlines()]
         check(done.returncode == 0 and sum(e["event"] == "shape" for e in events) == 2 and
               len(notes(events)) == said, done.stdout + done.stderr)

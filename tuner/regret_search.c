@@ -90,12 +90,11 @@ static bool time_together(struct mmt_tuning *t, const mmt_problem *problem,
         snprintf(reason, MMT_REASON_SIZE, "%s", event.reply.results[0].reason);
     if (event.reply.count != count)
         return false;
-    for (int i = 0; i < count; i++)
-        mmt_report_health(t, &event.reply.results[i]);
-    for (int i = 0; i < count; i++)
-        seconds[i] = event.reply.results[i].outcome == MMT_TIMED
-                         ? event.reply.results[i].time.median
-                         : INFINITY;
+    for (int i = 0; i < count; i++) {
+        const struct mmt_result *result = &event.reply.results[i];
+        mmt_report_health(t, result);
+        seconds[i] = result->outcome == MMT_TIMED ? result->time.median : INFINITY;
+    }
     return true;
 }
 
