@@ -355,14 +355,21 @@ static void test_first_of_ranking(void)
 
 /* ---- which reason decides -------------------------------------------------------- */
 
-static int reason(const struct mmt_profile *profile, int64_t m, int64_t n, int64_t k,
-                  struct mmt_config *config)
+static struct mmt_choice choose(const struct mmt_profile *profile, int64_t m, int64_t n,
+                                int64_t k, const struct mmt_terms *terms)
 {
     struct mmt_caps caps = made_up_gpu();
     struct mmt_choice choice = { 0 };
     mmt_problem problem = made_up_shape(m, n, k);
     mmt_error err;
-    CHECK_OK(mmt_select(profile, &problem, &caps, NULL, &choice, &err), err);
+    CHECK_OK(mmt_select(profile, &problem, &caps, terms, &choice, &err), err);
+    return choice;
+}
+
+static int reason(const struct mmt_profile *profile, int64_t m, int64_t n, int64_t k,
+                  struct mmt_config *config)
+{
+    const struct mmt_choice choice = choose(profile, m, n, k, NULL);
     *config = choice.config;
     return (int) choice.why;
 }
@@ -423,6 +430,45 @@ static void test_correction(void)
     mmt_profile_free(profile);
 }
 
+/* A time twice as long as is expected counts half an octave away by its root, an octave
+ * away by its sixteenth root, and further on not at all. */
+static void test_fading(void)
+{
+    struct mmt_profile *profile = mmt_profile_create();
+    const struct mmt_kept *law = &laws[0];
+    const int64_t rows[] = { 2048, 2896, 4096, 4400 };
+    const double trust[] = { 1, 0.5, 0.0625, 0 };
+    double before[4];
+    mmt_error err;
+
+    CHECK_OK(mmt_profile_add_kept(profile, law, &err), err);
+    for (int i = 0; i < 4; i++)
+        before[i] = choose(profile, rows[i], 2048, 2048, NULL).seconds;
+    const mmt_problem problem = made_up_shape(2048, 2048, 2048);
+    add_entry(profile, 2048, law, 2 * before[0] / true_seconds(&law->config, &problem));
+    for (int i = 0; i < 4; i++) {
+        const double after = choose(profile, rows[i], 2048, 2048, NULL).seconds;
+        CHECK(fabs(log2(after / before[i]) - trust[i]) < (trust[i] ? 1e-3 : 1e-12));
+    }
+    mmt_profile_free(profile);
+}
+
+/* What stands apart may be chosen, so the terms must allow it, too. */
+static void test_apart_within_terms(void)
+{
+    struct mmt_profile *profile = mmt_profile_create();
+    const struct mmt_terms none = { .max_workspace = 0 };
+    struct mmt_kept parts = laws[6];
+    mmt_error err;
+
+    CHECK_OK(mmt_config_set(&parts.config, "SPLIT_K", "4", &err), err);
+    CHECK_OK(mmt_profile_add_kept(profile, &laws[0], &err), err);
+    add_entry(profile, 1024, &parts, 1);
+    CHECK_EQ_INT(choose(profile, 1040, 1024, 1024, NULL).why, MMT_CHOICE_NEAREST);
+    CHECK_EQ_INT(choose(profile, 1040, 1024, 1024, &none).why, MMT_CHOICE_COST);
+    mmt_profile_free(profile);
+}
+
 static void test_explain(void)
 {
     struct mmt_profile *profile = tuned(0.03);
@@ -456,6 +502,8 @@ int main(void)
     test_searched();
     test_order();
     test_correction();
+    test_fading();
+    test_apart_within_terms();
     test_explain();
     test_speed(); /* last: how often it draws depends on the machine */
     test_speed_of_shipped(h100);
