@@ -560,10 +560,10 @@ def verify_planted(device, kind):
                1, "1 right, 1 wrong, 4 failed").split("\n")
     lines = [at for at, line in enumerate(said) if line.startswith(("right", "WRONG", "failed"))]
     check(len(lines) == len(knobs), f"each is told on {device}: {said}")
-    for at, knob in zip(lines, knobs):
+    for at, end, knob in zip(lines, [*lines[1:], len(said)], knobs):
         wanted, reason = fate_of("tiled " + knob, kind)
         word = {"timed": "right", "wrong": "WRONG"}.get(wanted, "failed")
-        more = "" if wanted == "timed" else said[at + 1]
+        more = "" if wanted == "timed" else "\n".join(said[at + 1:end])
         named = wanted in more or wanted not in ("hung", "crashed")
         check(said[at].startswith(word) and reason in more and named,
               f"{knob} on {device}, should be {wanted} ({reason}): {said[at]} {more}")
