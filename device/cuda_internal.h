@@ -5,6 +5,7 @@
 #include <cuda.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 
 #include "device/device.h"
 
@@ -33,14 +34,23 @@ struct cuda_device {
     sem_t released; /* what a queue that is held waits for */
 };
 
+/* A kernel of a module, whose attributes all its mmt_functions share. */
+struct cuda_kernel {
+    CUfunction function;
+    atomic_int carveout; /* as the driver was told last */
+    struct cuda_kernel *next;
+};
+
 struct cuda_module {
     struct mmt_module base;
     CUmodule module;
+    struct cuda_kernel *kernels; /* under the device's lock */
 };
 
 struct cuda_function {
     struct mmt_function base;
-    CUfunction function;
+    struct cuda_kernel *kernel;
+    int carveout; /* of its launches: percent of a multiprocessor's shared memory */
 };
 
 struct cuda_mark {
@@ -105,6 +115,7 @@ void mmt_cuda_function_free(struct mmt_function *function);
 mmt_status mmt_cuda_function_usage(struct mmt_function *base, struct mmt_usage *out,
                                    mmt_error *err);
 unsigned mmt_cuda_resident(struct mmt_function *base);
+void mmt_cuda_divide(struct mmt_function *const *functions, int count);
 mmt_status mmt_cuda_tensor_map_encode(mmt_device *device, const struct mmt_tensor *tensor,
                                       struct mmt_tensor_map *out, mmt_error *err);
 mmt_status mmt_cuda_launch(struct mmt_function *base, const unsigned grid[3],

@@ -53,42 +53,68 @@ void mmt_cuda_module_free(struct mmt_module *base)
     if (mmt_cuda_enter(base->device, &pushed) == CUDA_SUCCESS)
         mmt_cu.cuModuleUnload(module->module);
     mmt_cuda_leave(pushed);
+    for (struct cuda_kernel *next; module->kernels; module->kernels = next) {
+        next = module->kernels->next;
+        free(module->kernels);
+    }
     free(module);
 }
 
-/* More than 48 KiB must be asked for; so that it is there, the first-level cache, which
- * shares the memory, gets what is left. Another mmt_function of the same kernel may have
- * asked for more already. */
-static CUresult allow_shared(CUfunction function, size_t shared)
+/* A hint, which a device may have no use for. */
+static void set_carveout(struct cuda_kernel *kernel, int percent)
+{
+    mmt_cu.cuFuncSetAttribute(
+        kernel->function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, percent);
+    atomic_store(&kernel->carveout, percent);
+}
+
+/* More than 48 KiB must be asked for. Another mmt_function of the same kernel may have
+ * asked for more already; and its carveout is not to bound how many blocks are said to
+ * run at once. */
+static CUresult allow_shared(struct cuda_kernel *kernel, size_t shared)
 {
     const CUfunction_attribute most = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
     int allowed = 0;
+    set_carveout(kernel, CU_SHAREDMEM_CARVEOUT_MAX_SHARED);
     if (shared <= 48 * 1024)
         return CUDA_SUCCESS;
-    CUresult result = mmt_cu.cuFuncGetAttribute(&allowed, most, function);
+    CUresult result = mmt_cu.cuFuncGetAttribute(&allowed, most, kernel->function);
     if (result == CUDA_SUCCESS && (size_t) allowed < shared)
-        result = mmt_cu.cuFuncSetAttribute(function, most, (int) shared);
-    if (result != CUDA_SUCCESS)
-        return result;
-    return mmt_cu.cuFuncSetAttribute(function,
-                                     CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
-                                     CU_SHAREDMEM_CARVEOUT_MAX_SHARED);
+        result = mmt_cu.cuFuncSetAttribute(kernel->function, most, (int) shared);
+    return result;
 }
 
-static mmt_status find_function(struct mmt_module *module, const char *entry,
-                                size_t shared, CUfunction *out, mmt_error *err)
+/* The module's kernel that is this one; NULL: no memory for it. */
+static struct cuda_kernel *know_kernel(struct cuda_module *module, CUfunction function)
 {
-    CUmodule in = ((struct cuda_module *) module)->module;
-    CUresult result = mmt_cu.cuModuleGetFunction(out, in, entry);
+    struct cuda_kernel *kernel = module->kernels;
+    while (kernel && kernel->function != function)
+        kernel = kernel->next;
+    if (kernel || !(kernel = calloc(1, sizeof *kernel)))
+        return kernel;
+    kernel->function = function;
+    kernel->next = module->kernels;
+    return module->kernels = kernel;
+}
+
+static mmt_status find_kernel(struct cuda_module *module, const char *entry,
+                              size_t shared, struct cuda_kernel **out, mmt_error *err)
+{
+    CUfunction function;
+    CUresult result = mmt_cu.cuModuleGetFunction(&function, module->module, entry);
     if (result == CUDA_ERROR_NOT_FOUND)
         return mmt_fail_native(err, MMT_ERROR_NOT_FOUND, (int) result,
                                "the binary has no kernel %s", entry);
     if (result != CUDA_SUCCESS)
         return mmt_cuda_fail(err, "find a kernel", result);
-    struct cuda_device *device = (struct cuda_device *) module->device;
+    struct cuda_device *device = (struct cuda_device *) module->base.device;
     pthread_mutex_lock(&device->lock);
-    result = allow_shared(*out, shared);
+    *out = know_kernel(module, function);
+    if (*out)
+        result = allow_shared(*out, shared);
     pthread_mutex_unlock(&device->lock);
+    if (!*out)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "out of memory for the kernel %s", entry);
     return result == CUDA_SUCCESS
                ? MMT_OK
                : mmt_cuda_fail(err, "give a kernel its shared memory", result);
@@ -104,11 +130,12 @@ mmt_status mmt_cuda_function_create(struct mmt_module *module, const char *entry
         return mmt_fail(err, MMT_ERROR_MEMORY, "out of memory for the kernel %s", entry);
     function->base =
         (struct mmt_function){ module->device, { block[0], block[1], block[2] }, shared };
+    function->carveout = CU_SHAREDMEM_CARVEOUT_DEFAULT;
     CUresult result = mmt_cuda_enter(module->device, &pushed);
-    mmt_status status =
-        result == CUDA_SUCCESS
-            ? find_function(module, entry, shared, &function->function, err)
-            : mmt_cuda_fail(err, "use the context", result);
+    mmt_status status = result == CUDA_SUCCESS
+                            ? find_kernel((struct cuda_module *) module, entry, shared,
+                                          &function->kernel, err)
+                            : mmt_cuda_fail(err, "use the context", result);
     mmt_cuda_leave(pushed);
     if (status != MMT_OK)
         free(function);
@@ -125,7 +152,7 @@ void mmt_cuda_function_free(struct mmt_function *function)
 mmt_status mmt_cuda_function_usage(struct mmt_function *base, struct mmt_usage *out,
                                    mmt_error *err)
 {
-    CUfunction function = ((struct cuda_function *) base)->function;
+    CUfunction function = ((struct cuda_function *) base)->kernel->function;
     int shared = -1;
     bool pushed;
     CUresult result = mmt_cuda_enter(base->device, &pushed);
@@ -167,7 +194,8 @@ static int resident_clusters(const struct cuda_function *function, int size)
         .numAttrs = 1,
     };
     if (!mmt_cu.cuOccupancyMaxActiveClusters ||
-        mmt_cu.cuOccupancyMaxActiveClusters(&clusters, function->function, &config))
+        mmt_cu.cuOccupancyMaxActiveClusters(&clusters, function->kernel->function,
+                                            &config))
         return 0;
 #endif
     return clusters;
@@ -184,23 +212,80 @@ static int cluster_size(CUfunction function)
     return size;
 }
 
+/* Of a kernel without clusters, on one multiprocessor; 0 where the driver does not say.
+ */
+static int blocks_at_once(const struct cuda_function *function)
+{
+    const unsigned *block = function->base.block;
+    int blocks = 0;
+    return mmt_cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(
+               &blocks, function->kernel->function,
+               (int) (block[0] * block[1] * block[2]), function->base.shared)
+               ? 0
+               : blocks;
+}
+
 unsigned mmt_cuda_resident(struct mmt_function *base)
 {
     const struct cuda_function *function = (const struct cuda_function *) base;
-    const unsigned *block = base->block;
     int blocks = 0;
     bool pushed;
     CUresult result = mmt_cuda_enter(base->device, &pushed);
-    int cluster = result == CUDA_SUCCESS ? cluster_size(function->function) : 0;
+    int cluster = result == CUDA_SUCCESS ? cluster_size(function->kernel->function) : 0;
     if (cluster > 1)
         blocks = resident_clusters(function, cluster) * cluster;
-    else if (result == CUDA_SUCCESS &&
-             !mmt_cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(
-                 &blocks, function->function, (int) (block[0] * block[1] * block[2]),
-                 base->shared))
-        blocks *= (int) base->device->caps.sms;
+    else if (result == CUDA_SUCCESS)
+        blocks = blocks_at_once(function) * (int) base->device->caps.sms;
     mmt_cuda_leave(pushed);
     return blocks > 0 ? (unsigned) blocks : 0;
+}
+
+/* What every block of a kernel takes beside its own shared memory. */
+static size_t reserved_shared(const struct cuda_device *device)
+{
+    int bytes = 0;
+#if CUDA_VERSION >= 11000
+    if (mmt_cu.cuDeviceGetAttribute(
+            &bytes, CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, device->device))
+        return 0;
+#endif
+    return (size_t) bytes;
+}
+
+/* Percent of a multiprocessor's shared memory that this kernel's blocks use when as many
+ * run as can; all of it where the driver does not say how many. What is reserved alone
+ * makes no claim. */
+static int percent_in_use(const struct cuda_function *function)
+{
+    const struct cuda_device *device = (const struct cuda_device *) function->base.device;
+    const size_t whole = device->base.caps.shared_per_sm;
+    const size_t blocks = (size_t) blocks_at_once(function);
+    int fixed = 0;
+
+    if (!blocks || !whole || cluster_size(function->kernel->function) > 1 ||
+        mmt_cu.cuFuncGetAttribute(&fixed, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
+                                  function->kernel->function))
+        return CU_SHAREDMEM_CARVEOUT_MAX_SHARED;
+    const size_t own = (size_t) fixed + function->base.shared;
+    const size_t used = own ? blocks * (own + reserved_shared(device)) : 0;
+    return used < whole ? (int) ((100 * used + whole - 1) / whole)
+                        : CU_SHAREDMEM_CARVEOUT_MAX_SHARED;
+}
+
+void mmt_cuda_divide(struct mmt_function *const *functions, int count)
+{
+    int most = 0;
+    bool pushed;
+
+    if (mmt_cuda_enter(functions[0]->device, &pushed) == CUDA_SUCCESS)
+        for (int i = 0; i < count; i++) {
+            int own = percent_in_use((const struct cuda_function *) functions[i]);
+            most = own > most ? own : most;
+        }
+    mmt_cuda_leave(pushed);
+    for (int i = 0; i < count; i++)
+        ((struct cuda_function *) functions[i])->carveout =
+            most ? most : CU_SHAREDMEM_CARVEOUT_DEFAULT;
 }
 
 /* ---- launching ------------------------------------------------------------------- */
@@ -216,10 +301,19 @@ static bool can_begin_early(const mmt_device *device)
 }
 #endif
 
+/* The kernel, with this function's carveout. */
+static CUfunction prepared(const struct mmt_function *base)
+{
+    const struct cuda_function *function = (const struct cuda_function *) base;
+    if (atomic_load(&function->kernel->carveout) != function->carveout)
+        set_carveout(function->kernel, function->carveout);
+    return function->kernel->function;
+}
+
 static CUresult launch(const struct mmt_function *base, const unsigned grid[3],
                        void **parameters, bool early, CUstream stream)
 {
-    CUfunction function = ((const struct cuda_function *) base)->function;
+    CUfunction function = prepared(base);
     const unsigned *block = base->block;
 #if CUDA_VERSION >= 12000
     CUlaunchAttribute overlap = {

@@ -309,6 +309,12 @@ unsigned mmt_function_resident(struct mmt_function *function)
     return backend->resident ? backend->resident(function) : 0;
 }
 
+void mmt_functions_divide(struct mmt_function *const *functions, int count)
+{
+    if (count && functions[0]->device->backend->divide)
+        functions[0]->device->backend->divide(functions, count);
+}
+
 /* ---- launching and timing -------------------------------------------------------- */
 
 /* A limit of 0 is one that the platform does not tell. */

@@ -101,6 +101,13 @@ mmt_status mmt_function_usage(struct mmt_function *function, struct mmt_usage *o
  * not tell. */
 unsigned mmt_function_resident(struct mmt_function *function);
 
+/* Divides a multiprocessor's memory between shared memory and first-level cache, alike
+ * for kernels that are launched one after the other: as much is shared as their blocks
+ * use when as many run as can, and the cache is the rest. It holds for launches of these
+ * functions alone, whatever others of the same kernel want. Left to the platform where no
+ * kernel has shared memory, or it has no say in it. */
+void mmt_functions_divide(struct mmt_function *const *functions, int count);
+
 /* ---- launching ------------------------------------------------------------------------
  */
 
@@ -246,6 +253,7 @@ struct mmt_backend {
     void (*queue_release)(mmt_device *);
     bool (*health)(mmt_device *, struct mmt_health *); /* optional */
     unsigned (*resident)(struct mmt_function *);       /* optional */
+    void (*divide)(struct mmt_function *const *, int); /* optional */
     mmt_status (*tensor_map_encode)(mmt_device *, const struct mmt_tensor *,
                                     struct mmt_tensor_map *, mmt_error *); /* optional */
 };

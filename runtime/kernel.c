@@ -200,6 +200,8 @@ static mmt_status create_functions(struct mmt_kernel *kernel, mmt_error *err)
             status = create_function(kernel, i, shared, err);
         }
     }
+    if (status == MMT_OK)
+        mmt_functions_divide(kernel->functions, launches->count);
     return status;
 }
 

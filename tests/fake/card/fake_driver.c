@@ -15,13 +15,18 @@ struct CUctx_st {
     CUdevice device;
 };
 
-struct CUmod_st {
-    char *text;
+struct CUfunc_st {
+    char *name;
+    struct emulate_kernel kernel;
+    int shared;   /* most bytes of dynamic shared memory */
+    int carveout; /* percent of a multiprocessor's shared memory; -1: the driver's choice
+                   */
+    CUfunction next;
 };
 
-struct CUfunc_st {
-    struct emulate_kernel kernel;
-    int shared; /* most bytes of dynamic shared memory */
+struct CUmod_st {
+    char *text;
+    CUfunction functions;
 };
 
 struct CUevent_st {
@@ -29,11 +34,13 @@ struct CUevent_st {
 };
 
 enum { MOST_CARDS = 8, DEEPEST = 8, CAPABILITY = 75 };
+enum { SHARED = 65536, THREADS = 1024, BLOCKS = 16 }; /* of a multiprocessor */
 
 static struct CUctx_st contexts[MOST_CARDS];
 static CUcontext stack[DEEPEST];
 static int depth;
-static double now; /* seconds that launches have taken */
+static double now;    /* seconds that launches have taken */
+static long launches; /* so far */
 
 /* ---- the driver and its devices -------------------------------------------------- */
 
@@ -113,11 +120,11 @@ cuDeviceGetAttribute(int *value, CUdevice_attribute name, CUdevice device)
         [CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z] = 65535,
         [CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK] = 49152,
         [CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN] = 65536,
-        [CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR] = 65536,
+        [CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR] = SHARED,
         [CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK] = 65536,
         [CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR] = 65536,
-        [CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR] = 1024,
-        [CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR] = 16,
+        [CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR] = THREADS,
+        [CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR] = BLOCKS,
         [CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT] = 2,
         [CU_DEVICE_ATTRIBUTE_WARP_SIZE] = 32,
         [CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE] = 65536,
@@ -210,29 +217,38 @@ EXPORT(CUresult)
 cuModuleLoadDataEx(CUmodule *out, const void *text, unsigned count, CUjit_option *options,
                    void **values)
 {
-    *out = malloc(sizeof **out);
+    *out = calloc(1, sizeof **out);
     (*out)->text = strdup(text);
     return CUDA_SUCCESS;
 }
 
 EXPORT(CUresult) cuModuleUnload(CUmodule module)
 {
+    for (CUfunction next; module->functions; module->functions = next) {
+        next = module->functions->next;
+        free(module->functions->name);
+        free(module->functions);
+    }
     free(module->text);
     free(module);
     return CUDA_SUCCESS;
 }
 
-/* Functions stay: a module does not know its own. */
+/* A name's function is one, whoever asks. */
 EXPORT(CUresult) cuModuleGetFunction(CUfunction *out, CUmodule module, const char *name)
 {
     struct emulate_kernel kernel;
     mmt_error err = { 0 };
+    for (*out = module->functions; *out; *out = (*out)->next)
+        if (!strcmp((*out)->name, name))
+            return CUDA_SUCCESS;
     if (emulate_build(module->text, name, CAPABILITY, &kernel, &err)) {
         fprintf(stderr, "%s\n", err.text);
         return CUDA_ERROR_NOT_FOUND;
     }
     *out = calloc(1, sizeof **out);
-    (*out)->kernel = kernel;
+    **out = (struct CUfunc_st){ strdup(name), kernel, 0, -1, module->functions };
+    module->functions = *out;
     return CUDA_SUCCESS;
 }
 
@@ -251,15 +267,39 @@ cuFuncSetAttribute(CUfunction function, CUfunction_attribute name, int value)
 {
     if (name == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
         function->shared = value;
+    if (name == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT)
+        function->carveout = value;
     return CUDA_SUCCESS;
+}
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
 }
 
 EXPORT(CUresult)
 cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction function, int threads,
                                             size_t shared)
 {
-    *blocks = 1;
+    int there = function->carveout < 0 ? SHARED : SHARED * function->carveout / 100;
+    *blocks = least(BLOCKS, THREADS / threads);
+    if (shared)
+        *blocks = least(*blocks, there / (int) shared);
     return CUDA_SUCCESS;
+}
+
+/* For tests: of the last launch. */
+EXPORT(int) fake_carveout;
+
+/* A file that MMT_FAKE_LAUNCHES names is told how many there were. */
+__attribute__((destructor)) static void tell_launches(void)
+{
+    const char *path = getenv("MMT_FAKE_LAUNCHES");
+    FILE *file = path ? fopen(path, "w") : NULL;
+    if (!file)
+        return;
+    fprintf(file, "%ld\n", launches);
+    fclose(file);
 }
 
 /* What a launch takes. */
@@ -284,6 +324,8 @@ cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned g
         .block = { block_x, block_y, block_z },
     };
     const char *why = emulate_run(&launch);
+    fake_carveout = function->carveout;
+    launches++;
     if (why)
         fprintf(stderr, "%s\n", why);
     now += launch_seconds();
