@@ -63,7 +63,8 @@ def tune(name, budget, nvml=True, hot_after=None, shapes=("24x40",)):
 
 
 def mmtune(*arguments):
-    return subprocess.run([MMTUNE, *arguments], capture_output=True, text=True, env=libraries(True))
+    return subprocess.run([MMTUNE, *arguments], capture_output=True, text=True,
+                          env=dict(libraries(True), MMT_FAKE_LAUNCHES=folder + "/launches"))
 
 
 def notes(events):
@@ -129,12 +130,17 @@ def test_untold():
 
 
 def test_bench():
-    """`bench` says it beside the problem."""
-    for line, said in [(HOT, "  (throttled: thermal, 1000 MHz)\n"), (COOL, "gemm f32 nn 20x12x16\n")]:
+    """`bench` says it beside the problem, and has each contestant run alone for a while: seven
+    samples of a tenth of a second, and as long before each, at 2 ms a launch."""
+    for line, said, least, most in [(HOT, "  (throttled: thermal, 1000 MHz)\n", 700, 900),
+                                    (COOL, "gemm f32 nn 20x12x16\n", 70, 200)]:
         deal(line)
         done = mmtune("bench", "--device", "cuda:0", "--shape", "20x12x16", "--configuration", "naive",
                       "--against", "none")
         check(done.returncode == 0 and said in done.stdout, done.stdout + done.stderr)
+        with open(folder + "/launches", encoding="utf-8") as f:
+            launches = int(f.read())
+        check(least <= launches <= most, f"{launches} launches, {least} to {most} are right")
 
 
 def test_regret():

@@ -232,6 +232,29 @@ static void test_heat(struct mmt_session *session)
     CHECK(planted.next > 2 * (2 + 6) && planted.next <= 2 * (2 + 6) + 30);
 }
 
+/* What a candidate's first batches say after another's is not counted where it is to run
+ * alone first. Each batch lasts longer than that, so that one is not and one is. */
+static void test_alone(struct mmt_session *session)
+{
+    struct planted planted = { .says = { .010, .010, .010, .010 },
+                               .count = 4 + 4 * 6,
+                               .host_seconds = 2e-3 };
+    struct mmt_measure_limits limits = { .precision = 50, .alone_seconds = 1e-3 };
+    struct mmt_config configs[2] = { naive(), naive() };
+    struct mmt_measured times[2];
+    mmt_error err = { 0 };
+
+    for (int i = 4; i < planted.count; i++)
+        planted.says[i] = i % 2 ? .010 : .014;
+    plant(session, &planted);
+    CHECK_OK(mmt_measure_group(session, configs, 2, &limits, times, &err), err);
+    CHECK_EQ_INT(planted.next, planted.count);
+    for (int i = 0; i < 2; i++) {
+        CHECK_EQ_INT(times[i].time.samples, 6);
+        CHECK(times[i].time.median == .010 && times[i].time.spread == 0);
+    }
+}
+
 /* ---- a device that is slowed down ------------------------------------------------ */
 
 /* How the device fares from a batch of the planted clock on, until the next row's. */
@@ -506,6 +529,7 @@ int main(int argc, char **argv)
     test_first_execution(session);
     test_in_turn(session);
     test_heat(session);
+    test_alone(session);
     test_health(device, session);
     test_held(device, session);
     test_real(device);

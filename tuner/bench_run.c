@@ -9,6 +9,8 @@
 #include "tuner/session_internal.h"
 
 static const double sample_seconds = 1e-2; /* one sample takes that at least */
+static const double alone_seconds = 0.1;   /* and on a device that is slowed down so long,
+                                            * after as long a time alone */
 static const double precision = 5e-3;      /* of the median, that is enough */
 enum { LEAST_SAMPLES = 7, MOST_SAMPLES = 200, MOST_COUNT = 8192 };
 
@@ -27,6 +29,7 @@ struct match {
     struct mmt_bench_row *row;
     struct mmt_session *session;
     struct lane *lanes;
+    double alone;                 /* a contestant runs so long before each sample */
     unsigned char *ours, *theirs; /* C as it was read back */
     bool have_ours;
 };
@@ -213,11 +216,31 @@ static void calibrate(struct match *match, struct lane *lane)
     lane->spent = 0;
 }
 
+/* As many products as a sample has at least, and again until `lasting` seconds are over;
+ * *each is for one product. */
+static bool run_for(struct match *match, struct lane *lane, double lasting, double *each)
+{
+    double seconds, sum = 0;
+    int64_t count = 0;
+
+    do {
+        if (!run(match, lane, &seconds))
+            return false;
+        sum += seconds;
+        count += lane->count;
+    } while (sum < lasting);
+    *each = sum / (double) count;
+    return true;
+}
+
 static void take_sample(struct match *match, struct lane *lane)
 {
-    double seconds;
-    if (!lane->out && run(match, lane, &seconds))
-        lane->samples[lane->time->samples++] = seconds / (double) lane->count;
+    double each;
+
+    if (lane->out || (match->alone > 0 && !run_for(match, lane, match->alone, &each)))
+        return;
+    if (run_for(match, lane, match->alone, &each))
+        lane->samples[lane->time->samples++] = each;
 }
 
 static bool is_precise(const struct lane *lane)
@@ -260,14 +283,34 @@ static void watch(struct match *match)
 }
 
 /* In turn, there and back, so that nobody always comes after the same neighbour. */
-static void sample_all(struct match *match)
+static void take_round(struct match *match, int round)
 {
     int count = match->bench->num_contestants;
 
+    for (int i = 0; i < count; i++)
+        take_sample(match, &match->lanes[round % 2 ? count - 1 - i : i]);
+    watch(match);
+}
+
+/* A device that is slowed down takes a while to find the clock that suits a contestant,
+ * and until then runs at its neighbour's: all begin again, each alone for a while. */
+static void start_over(struct match *match)
+{
+    match->alone = alone_seconds;
+    for (int i = 0; i < match->bench->num_contestants; i++) {
+        match->lanes[i].time->samples = 0;
+        match->lanes[i].spent = 0;
+    }
+}
+
+static void sample_all(struct match *match)
+{
     for (int round = 0; !is_over(match, round); round++) {
-        for (int i = 0; i < count; i++)
-            take_sample(match, &match->lanes[round % 2 ? count - 1 - i : i]);
-        watch(match);
+        take_round(match, round);
+        if (match->alone > 0 || !match->row->health.throttled)
+            continue;
+        start_over(match);
+        round = -1;
     }
 }
 

@@ -225,12 +225,37 @@ static bool enough(struct run *run, const struct mmt_measure_limits *limits)
     return mmt_stats_precision(&s) <= limits->precision;
 }
 
+/* One batch at least, and others while less than `lasting` seconds of the host are over;
+ * *seconds is for one execution. */
+static mmt_status time_batches(struct mmt_session *session, struct run *run,
+                               double lasting, double *seconds, mmt_error *err)
+{
+    const double ends = host_seconds() + lasting;
+    double sum = 0;
+    int count = 0;
+
+    do {
+        mmt_status status = time_batch(session, run, seconds, err);
+        if (status != MMT_OK)
+            return status;
+        sum += *seconds;
+        count++;
+    } while (host_seconds() < ends);
+    *seconds = sum / count;
+    return MMT_OK;
+}
+
 static mmt_status take_sample(struct mmt_session *session, struct run *run,
                               const struct mmt_measure_limits *limits, mmt_error *err)
 {
+    const double alone = limits->alone_seconds;
     double seconds = 0;
-    mmt_status status = time_batch(session, run, &seconds, err);
+    mmt_status status = MMT_OK;
 
+    if (alone > 0)
+        status = time_batches(session, run, alone, &seconds, err);
+    if (status == MMT_OK)
+        status = time_batches(session, run, alone, &seconds, err);
     if (status != MMT_OK)
         return status;
     run->samples[run->count++] = seconds;

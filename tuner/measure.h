@@ -20,6 +20,10 @@ struct mmt_measure_limits {
     double heat_seconds;    /* a group runs so long in turn before its first samples: a
                              * device at its power limit runs slower than a cool one, and
                              * other kernels win there; usual: 0 */
+    double alone_seconds;   /* before each of its samples one runs alone so long, and a
+                             * sample takes as long again: a device at its power limit
+                             * takes a while to find the clock that suits a kernel, and
+                             * until then runs at the one before's; usual: 0 */
 };
 
 /* How a candidate was timed, and how the device fared meanwhile. */

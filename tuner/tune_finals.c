@@ -284,7 +284,7 @@ static mmt_status hold(struct mmt_tuning *t, struct mmt_record *finalists, int *
 {
     build(t, finalists, *count);
     double room = isfinite(ends) ? ends - mmt_now() : 10;
-    double least = is_hot(t, finalists) ? 0.1 : 0.05;
+    double least = is_hot(t, finalists) ? 0.4 : 0.05;
     double seconds = fmin(fmax(room / (1.5 * *count + 4), least), 2);
     mmt_status status = time_round(t, finalists, count, seconds, err);
     if (status || *count == 0)

@@ -404,7 +404,8 @@ static mmt_status finals(struct worker *w, const struct mmt_job *job,
         return status;
     note("finals");
     if (job->hot)
-        limits.heat_seconds = 0.2, limits.batch_seconds = 1e-2;
+        limits.heat_seconds = 0.5, limits.alone_seconds = 0.1,
+        limits.batch_seconds = 1e-2;
     status = mmt_measure_group(w->session, right, count, &limits, measured, err);
     for (int i = 0; !status && i < count; i++) {
         take_measured(&measured[i], &reply->results[places[i]]);
