@@ -378,6 +378,6 @@ const struct mmt_backend mmt_backend_cuda = {
     .queue_release = mmt_cuda_queue_release,
     .health = cuda_health,
     .resident = mmt_cuda_resident,
-    .divide = mmt_cuda_divide,
+    .set_carveout = mmt_cuda_set_carveout,
     .tensor_map_encode = mmt_cuda_tensor_map_encode,
 };

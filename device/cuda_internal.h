@@ -115,7 +115,7 @@ void mmt_cuda_function_free(struct mmt_function *function);
 mmt_status mmt_cuda_function_usage(struct mmt_function *base, struct mmt_usage *out,
                                    mmt_error *err);
 unsigned mmt_cuda_resident(struct mmt_function *base);
-void mmt_cuda_divide(struct mmt_function *const *functions, int count);
+void mmt_cuda_set_carveout(struct mmt_function *const *functions, int count);
 mmt_status mmt_cuda_tensor_map_encode(mmt_device *device, const struct mmt_tensor *tensor,
                                       struct mmt_tensor_map *out, mmt_error *err);
 mmt_status mmt_cuda_launch(struct mmt_function *base, const unsigned grid[3],

@@ -61,7 +61,7 @@ void mmt_cuda_module_free(struct mmt_module *base)
 }
 
 /* A hint, which a device may have no use for. */
-static void set_carveout(struct cuda_kernel *kernel, int percent)
+static void tell_carveout(struct cuda_kernel *kernel, int percent)
 {
     mmt_cu.cuFuncSetAttribute(
         kernel->function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, percent);
@@ -75,7 +75,7 @@ static CUresult allow_shared(struct cuda_kernel *kernel, size_t shared)
 {
     const CUfunction_attribute most = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
     int allowed = 0;
-    set_carveout(kernel, CU_SHAREDMEM_CARVEOUT_MAX_SHARED);
+    tell_carveout(kernel, CU_SHAREDMEM_CARVEOUT_MAX_SHARED);
     if (shared <= 48 * 1024)
         return CUDA_SUCCESS;
     CUresult result = mmt_cu.cuFuncGetAttribute(&allowed, most, kernel->function);
@@ -85,7 +85,7 @@ static CUresult allow_shared(struct cuda_kernel *kernel, size_t shared)
 }
 
 /* The module's kernel that is this one; NULL: no memory for it. */
-static struct cuda_kernel *know_kernel(struct cuda_module *module, CUfunction function)
+static struct cuda_kernel *kernel_of(struct cuda_module *module, CUfunction function)
 {
     struct cuda_kernel *kernel = module->kernels;
     while (kernel && kernel->function != function)
@@ -109,7 +109,7 @@ static mmt_status find_kernel(struct cuda_module *module, const char *entry,
         return mmt_cuda_fail(err, "find a kernel", result);
     struct cuda_device *device = (struct cuda_device *) module->base.device;
     pthread_mutex_lock(&device->lock);
-    *out = know_kernel(module, function);
+    *out = kernel_of(module, function);
     if (*out)
         result = allow_shared(*out, shared);
     pthread_mutex_unlock(&device->lock);
@@ -272,7 +272,7 @@ static int percent_in_use(const struct cuda_function *function)
                         : CU_SHAREDMEM_CARVEOUT_MAX_SHARED;
 }
 
-void mmt_cuda_divide(struct mmt_function *const *functions, int count)
+void mmt_cuda_set_carveout(struct mmt_function *const *functions, int count)
 {
     int most = 0;
     bool pushed;
@@ -302,18 +302,18 @@ static bool can_begin_early(const mmt_device *device)
 #endif
 
 /* The kernel, with this function's carveout. */
-static CUfunction prepared(const struct mmt_function *base)
+static CUfunction with_carveout(const struct mmt_function *base)
 {
     const struct cuda_function *function = (const struct cuda_function *) base;
     if (atomic_load(&function->kernel->carveout) != function->carveout)
-        set_carveout(function->kernel, function->carveout);
+        tell_carveout(function->kernel, function->carveout);
     return function->kernel->function;
 }
 
 static CUresult launch(const struct mmt_function *base, const unsigned grid[3],
                        void **parameters, bool early, CUstream stream)
 {
-    CUfunction function = prepared(base);
+    CUfunction function = with_carveout(base);
     const unsigned *block = base->block;
 #if CUDA_VERSION >= 12000
     CUlaunchAttribute overlap = {

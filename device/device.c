@@ -309,10 +309,10 @@ unsigned mmt_function_resident(struct mmt_function *function)
     return backend->resident ? backend->resident(function) : 0;
 }
 
-void mmt_functions_divide(struct mmt_function *const *functions, int count)
+void mmt_functions_set_carveout(struct mmt_function *const *functions, int count)
 {
-    if (count && functions[0]->device->backend->divide)
-        functions[0]->device->backend->divide(functions, count);
+    if (count && functions[0]->device->backend->set_carveout)
+        functions[0]->device->backend->set_carveout(functions, count);
 }
 
 /* ---- launching and timing -------------------------------------------------------- */

@@ -106,7 +106,7 @@ unsigned mmt_function_resident(struct mmt_function *function);
  * use when as many run as can, and the cache is the rest. It holds for launches of these
  * functions alone, whatever others of the same kernel want. Left to the platform where no
  * kernel has shared memory, or it has no say in it. */
-void mmt_functions_divide(struct mmt_function *const *functions, int count);
+void mmt_functions_set_carveout(struct mmt_function *const *functions, int count);
 
 /* ---- launching ------------------------------------------------------------------------
  */
@@ -251,9 +251,9 @@ struct mmt_backend {
 
     bool (*queue_hold)(mmt_device *, mmt_queue); /* optional, both or none */
     void (*queue_release)(mmt_device *);
-    bool (*health)(mmt_device *, struct mmt_health *); /* optional */
-    unsigned (*resident)(struct mmt_function *);       /* optional */
-    void (*divide)(struct mmt_function *const *, int); /* optional */
+    bool (*health)(mmt_device *, struct mmt_health *);       /* optional */
+    unsigned (*resident)(struct mmt_function *);             /* optional */
+    void (*set_carveout)(struct mmt_function *const *, int); /* optional */
     mmt_status (*tensor_map_encode)(mmt_device *, const struct mmt_tensor *,
                                     struct mmt_tensor_map *, mmt_error *); /* optional */
 };

@@ -201,7 +201,7 @@ static mmt_status create_functions(struct mmt_kernel *kernel, mmt_error *err)
         }
     }
     if (status == MMT_OK)
-        mmt_functions_divide(kernel->functions, launches->count);
+        mmt_functions_set_carveout(kernel->functions, launches->count);
     return status;
 }
 

@@ -46,8 +46,8 @@ static void test_alone(void)
 {
     struct mmt_function *half = create("one", 64, 2048), *none = create("two", 64, 0);
     CHECK_EQ_INT(launch(half), -1);
-    mmt_functions_divide(&half, 1);
-    mmt_functions_divide(&none, 1);
+    mmt_functions_set_carveout(&half, 1);
+    mmt_functions_set_carveout(&none, 1);
     CHECK_EQ_INT(launch(half), 50);
     CHECK_EQ_INT(launch(none), -1);
     mmt_function_free(half);
@@ -58,7 +58,7 @@ static void test_alone(void)
 static void test_together(void)
 {
     struct mmt_function *all[] = { create("one", 1024, 16384), create("two", 64, 0) };
-    mmt_functions_divide(all, 2);
+    mmt_functions_set_carveout(all, 2);
     CHECK_EQ_INT(launch(all[0]), 25);
     CHECK_EQ_INT(launch(all[1]), 25);
     mmt_function_free(all[0]);
@@ -70,11 +70,11 @@ static void test_together(void)
 static void test_same_kernel(void)
 {
     struct mmt_function *quarter = create("one", 1024, 16384);
-    mmt_functions_divide(&quarter, 1);
+    mmt_functions_set_carveout(&quarter, 1);
     CHECK_EQ_INT(launch(quarter), 25);
     struct mmt_function *whole = create("one", 64, 4096);
     CHECK_EQ_INT(mmt_function_resident(whole), 2 * 16);
-    mmt_functions_divide(&whole, 1);
+    mmt_functions_set_carveout(&whole, 1);
     CHECK_EQ_INT(launch(whole), 100);
     CHECK_EQ_INT(launch(quarter), 25);
     CHECK_EQ_INT(launch(whole), 100);

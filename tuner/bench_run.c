@@ -5,12 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tuner/measure.h"
 #include "tuner/oracle.h"
 #include "tuner/session_internal.h"
 
 static const double sample_seconds = 1e-2; /* one sample takes that at least */
-static const double alone_seconds = 0.1;   /* and on a device that is slowed down so long,
-                                            * after as long a time alone */
 static const double precision = 5e-3;      /* of the median, that is enough */
 enum { LEAST_SAMPLES = 7, MOST_SAMPLES = 200, MOST_COUNT = 8192 };
 
@@ -292,11 +291,11 @@ static void take_round(struct match *match, int round)
     watch(match);
 }
 
-/* A device that is slowed down takes a while to find the clock that suits a contestant,
- * and until then runs at its neighbour's: all begin again, each alone for a while. */
+/* A device that is slowed down: all begin again, each alone for a while before a sample.
+ */
 static void start_over(struct match *match)
 {
-    match->alone = alone_seconds;
+    match->alone = MMT_ALONE_SECONDS;
     for (int i = 0; i < match->bench->num_contestants; i++) {
         match->lanes[i].time->samples = 0;
         match->lanes[i].spent = 0;

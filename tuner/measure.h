@@ -7,6 +7,11 @@
 #include "profiles/profile.h"
 #include "tuner/session.h"
 
+/* How long a kernel runs alone before a sample, and the sample takes, on a device at its
+ * power limit: until then it runs at the clock that suited the kernel before. An H100
+ * needs 30 to 100 ms (docs/measurements.md). */
+#define MMT_ALONE_SECONDS 0.1
+
 /* Start from {0}: every 0 is "unknown" or "the usual". */
 struct mmt_measure_limits {
     double best_seconds;    /* of the best so far: what is far slower is sampled less */
@@ -21,9 +26,7 @@ struct mmt_measure_limits {
                              * device at its power limit runs slower than a cool one, and
                              * other kernels win there; usual: 0 */
     double alone_seconds;   /* before each of its samples one runs alone so long, and a
-                             * sample takes as long again: a device at its power limit
-                             * takes a while to find the clock that suits a kernel, and
-                             * until then runs at the one before's; usual: 0 */
+                             * sample takes as long again: MMT_ALONE_SECONDS; usual: 0 */
 };
 
 /* How a candidate was timed, and how the device fared meanwhile. */

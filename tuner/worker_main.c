@@ -404,7 +404,7 @@ static mmt_status finals(struct worker *w, const struct mmt_job *job,
         return status;
     note("finals");
     if (job->hot)
-        limits.heat_seconds = 0.5, limits.alone_seconds = 0.1,
+        limits.heat_seconds = 0.5, limits.alone_seconds = MMT_ALONE_SECONDS,
         limits.batch_seconds = 1e-2;
     status = mmt_measure_group(w->session, right, count, &limits, measured, err);
     for (int i = 0; !status && i < count; i++) {
