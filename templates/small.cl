@@ -301,8 +301,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     SHARED_PTR real *tile_b = tile_a + SIZE_A;
     const int tiles_n = (n - 1) / TILE_N + 1;
     const int row = BLOCK_X / tiles_n * TILE_M, column = BLOCK_X % tiles_n * TILE_N;
-    const int columns = n - column;
-    const bool whole = m - row >= TILE_M && columns >= TILE_N;
+    const bool whole = m - row >= TILE_M && n - column >= TILE_N;
     wide matrix = (wide) BLOCK_Z * (TURNS * MATRICES) + THREAD_Y;
     real part_a[PART_A], part_b[PART_B];
 
@@ -325,6 +324,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     for (int turn = 0; turn < TURNS; turn++) {
         // A team for which no product is left has nothing to do, but waits with the others.
         const int rows = matrix < batch ? m - row : 0;
+        const int columns = matrix < batch ? n - column : 0;
         const bool inside = whole && matrix < batch;
         const GLOBAL real *from_a = a, *from_b = b;
         real sum[WORK_M][WORK_N] = { { 0 } };
