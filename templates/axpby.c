@@ -42,6 +42,12 @@ static const char *refuse(const int *v, const mmt_problem *problem)
     return mmt_gemm_refuse(blocks(v, problem));
 }
 
+static struct mmt_tile axpby_tile(const int *v, const mmt_problem *p)
+{
+    (void) p;
+    return (struct mmt_tile){ 1, v[WORK] * v[THREADS] * v[VECTOR], 1, 1 };
+}
+
 static void launch(const int *v, const mmt_problem *problem, const struct mmt_caps *caps,
                    struct mmt_launches *out)
 {
@@ -68,6 +74,7 @@ const struct mmt_template mmt_template_axpby = {
     .num_knobs = NUM_KNOBS,
     .reject = reject,
     .refuse = refuse,
+    .tile = axpby_tile,
     .launch = launch,
     .alignment = alignment,
     .seeds = seeds,

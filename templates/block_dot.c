@@ -22,6 +22,12 @@ static const char *refuse(const int *v, const mmt_problem *problem)
     return mmt_gemm_refuse(problem->m * problem->n);
 }
 
+static struct mmt_tile block_dot_tile(const int *v, const mmt_problem *p)
+{
+    (void) p;
+    return (struct mmt_tile){ 1, 1, v[THREADS], v[THREADS] };
+}
+
 static void launch(const int *v, const mmt_problem *problem, const struct mmt_caps *caps,
                    struct mmt_launches *out)
 {
@@ -39,6 +45,7 @@ const struct mmt_template mmt_template_block_dot = {
     .num_knobs = NUM_KNOBS,
     .reject = reject,
     .refuse = refuse,
+    .tile = block_dot_tile,
     .launch = launch,
     .seeds = seeds,
     .num_seeds = sizeof(seeds) / sizeof(*seeds),

@@ -31,6 +31,12 @@ static const char *refuse(const int *v, const mmt_problem *problem)
     return mmt_gemm_refuse(blocks(v, problem));
 }
 
+static struct mmt_tile col_cached_tile(const int *v, const mmt_problem *p)
+{
+    (void) p;
+    return (struct mmt_tile){ v[THREADS], 1, 1, v[CHUNK] };
+}
+
 static void launch(const int *v, const mmt_problem *problem, const struct mmt_caps *caps,
                    struct mmt_launches *out)
 {
@@ -49,6 +55,7 @@ const struct mmt_template mmt_template_col_cached = {
     .num_knobs = NUM_KNOBS,
     .reject = reject,
     .refuse = refuse,
+    .tile = col_cached_tile,
     .launch = launch,
     .seeds = seeds,
     .num_seeds = sizeof(seeds) / sizeof(*seeds),

@@ -227,6 +227,12 @@ static const char *refuse(const int *v, const mmt_problem *problem)
     return why ? why : mmt_gemm_refuse_parts(v[SPLIT_K], problem);
 }
 
+static struct mmt_tile dmma_tile(const int *v, const mmt_problem *p)
+{
+    (void) p;
+    return (struct mmt_tile){ v[TILE_M], v[TILE_N], v[TILE_K], v[TILE_K] };
+}
+
 static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
                    struct mmt_launches *out)
 {
@@ -264,6 +270,7 @@ const struct mmt_template mmt_template_dmma = {
     .num_knobs = NUM_KNOBS,
     .reject = reject,
     .refuse = refuse,
+    .tile = dmma_tile,
     .launch = launch,
     .alignment = alignment,
     .seeds = seeds,

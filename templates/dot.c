@@ -50,6 +50,12 @@ static const char *refuse(const int *v, const mmt_problem *p)
     return mmt_gemm_refuse(parts(v, p) * mmt_gemm_pieces(p->m, v[ROWS]));
 }
 
+static struct mmt_tile dot_tile(const int *v, const mmt_problem *p)
+{
+    (void) p;
+    return (struct mmt_tile){ v[ROWS], 1, v[THREADS] * v[VECTOR] * v[WORK], 1 };
+}
+
 static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
                    struct mmt_launches *out)
 {
@@ -84,6 +90,7 @@ const struct mmt_template mmt_template_dot = {
     .num_knobs = NUM_KNOBS,
     .reject = reject,
     .refuse = refuse,
+    .tile = dot_tile,
     .launch = launch,
     .alignment = alignment,
     .seeds = seeds,

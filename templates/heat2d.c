@@ -51,6 +51,12 @@ static const char *refuse(const int *v, const mmt_problem *problem)
     return mmt_gemm_refuse(blocks(v, problem));
 }
 
+static struct mmt_tile heat2d_tile(const int *v, const mmt_problem *p)
+{
+    (void) p;
+    return (struct mmt_tile){ v[THREADS_M] * v[WORK_M], v[THREADS_N] * v[VECTOR], 1, 1 };
+}
+
 static void launch(const int *v, const mmt_problem *problem, const struct mmt_caps *caps,
                    struct mmt_launches *out)
 {
@@ -78,6 +84,7 @@ const struct mmt_template mmt_template_heat2d = {
     .num_knobs = NUM_KNOBS,
     .reject = reject,
     .refuse = refuse,
+    .tile = heat2d_tile,
     .launch = launch,
     .alignment = alignment,
     .seeds = seeds,

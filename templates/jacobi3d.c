@@ -59,6 +59,12 @@ static const char *refuse(const int *v, const mmt_problem *p)
     return mmt_gemm_refuse(blocks);
 }
 
+static struct mmt_tile jacobi3d_tile(const int *v, const mmt_problem *p)
+{
+    (void) p;
+    return (struct mmt_tile){ v[WORK_M], v[THREADS_N], v[THREADS_K] * v[VECTOR], 1 };
+}
+
 static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
                    struct mmt_launches *out)
 {
@@ -86,6 +92,7 @@ const struct mmt_template mmt_template_jacobi3d = {
     .num_knobs = NUM_KNOBS,
     .reject = reject,
     .refuse = refuse,
+    .tile = jacobi3d_tile,
     .launch = launch,
     .alignment = alignment,
     .seeds = seeds,

@@ -206,6 +206,12 @@ static void add_parts(const int *v, const mmt_problem *p, struct mmt_launches *o
         (size_t) (sums * p->batch * v[SPLIT_K]) * mmt_type_size(mmt_type_scalar(p->type));
 }
 
+static struct mmt_tile mma_tile(const int *v, const mmt_problem *p)
+{
+    const int depth = v[DEPTH] * CHUNK / (int) mmt_type_size(p->type);
+    return (struct mmt_tile){ v[TILE_M], v[TILE_N], depth, depth };
+}
+
 static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
                    struct mmt_launches *out)
 {
@@ -241,6 +247,7 @@ const struct mmt_template mmt_template_mma = {
     .num_knobs = NUM_KNOBS,
     .reject = reject,
     .refuse = refuse,
+    .tile = mma_tile,
     .launch = launch,
     .alignment = alignment,
     .seeds = seeds,

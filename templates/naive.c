@@ -48,6 +48,12 @@ static const char *refuse(const int *v, const mmt_problem *problem)
     return mmt_gemm_refuse(blocks(v, problem));
 }
 
+static struct mmt_tile naive_tile(const int *v, const mmt_problem *p)
+{
+    (void) p;
+    return (struct mmt_tile){ v[BLOCK_M], v[BLOCK_N], 1, 1 };
+}
+
 static void launch(const int *v, const mmt_problem *problem, const struct mmt_caps *caps,
                    struct mmt_launches *out)
 {
@@ -68,6 +74,7 @@ const struct mmt_template mmt_template_naive = {
     .num_knobs = NUM_KNOBS,
     .reject = reject,
     .refuse = refuse,
+    .tile = naive_tile,
     .launch = launch,
     .seeds = seeds,
     .num_seeds = sizeof(seeds) / sizeof(*seeds),

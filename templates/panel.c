@@ -116,6 +116,13 @@ static void add(struct mmt_launches *out, const char *entry, const enum mmt_arg 
     };
 }
 
+static struct mmt_tile panel_tile(const int *v, const mmt_problem *p)
+{
+    (void) p;
+    return (struct mmt_tile){ v[WORK_M] * v[PANELS_M], width(v) * v[PANELS_N], PACK_K,
+                              v[BLOCK_K] };
+}
+
 static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
                    struct mmt_launches *out)
 {
@@ -153,6 +160,7 @@ const struct mmt_template mmt_template_panel = {
     .num_knobs = NUM_KNOBS,
     .reject = reject,
     .refuse = refuse,
+    .tile = panel_tile,
     .launch = launch,
     .seeds = seeds,
     .num_seeds = sizeof(seeds) / sizeof(*seeds),

@@ -60,6 +60,12 @@ static void settle(int *v, const mmt_problem *p, const struct mmt_caps *caps)
                     p, caps);
 }
 
+static struct mmt_tile simt_async_tile(const int *v, const mmt_problem *p)
+{
+    (void) p;
+    return (struct mmt_tile){ v[TILE_M], v[TILE_N], v[TILE_K], v[TILE_K] };
+}
+
 static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
                    struct mmt_launches *out)
 {
@@ -92,6 +98,7 @@ const struct mmt_template mmt_template_simt_async = {
     .settle = settle,
     .reject = reject,
     .refuse = mmt_simt_refuse,
+    .tile = simt_async_tile,
     .launch = launch,
     .alignment = alignment,
     .seeds = seeds,

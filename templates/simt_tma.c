@@ -160,6 +160,12 @@ static void settle(int *v, const mmt_problem *p, const struct mmt_caps *caps)
                     p, caps);
 }
 
+static struct mmt_tile simt_tma_tile(const int *v, const mmt_problem *p)
+{
+    (void) p;
+    return (struct mmt_tile){ v[TILE_M], v[TILE_N], v[TILE_K], v[TILE_K] };
+}
+
 static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
                    struct mmt_launches *out)
 {
@@ -234,6 +240,7 @@ const struct mmt_template mmt_template_simt_tma = {
     .settle = settle,
     .reject = reject,
     .refuse = refuse,
+    .tile = simt_tma_tile,
     .launch = launch,
     .alignment = alignment,
     .define = define,

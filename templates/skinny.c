@@ -139,6 +139,15 @@ static const char *refuse(const int *v, const mmt_problem *p)
     return mmt_gemm_refuse(tiles(v, p));
 }
 
+static struct mmt_tile skinny_tile(const int *v, const mmt_problem *p)
+{
+    const int longer = v[THREADS_LONG] * v[WORK_LONG];
+    const bool rows = rows_are_short(v, p);
+    return (struct mmt_tile){ rows ? v[WORK_SHORT] : longer,
+                              rows ? longer : v[WORK_SHORT], v[THREADS_K] * v[WORK_K],
+                              v[TILE_K] };
+}
+
 static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
                    struct mmt_launches *out)
 {
@@ -206,6 +215,7 @@ const struct mmt_template mmt_template_skinny = {
     .cycles = mmt_skinny_cycles,
     .reject = mmt_skinny_reject,
     .refuse = refuse,
+    .tile = skinny_tile,
     .launch = launch,
     .alignment = alignment,
     .seeds = seeds,

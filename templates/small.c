@@ -155,6 +155,12 @@ static const char *refuse(const int *v, const mmt_problem *p)
     return NULL;
 }
 
+static struct mmt_tile small_tile(const int *v, const mmt_problem *p)
+{
+    (void) p;
+    return (struct mmt_tile){ v[TILE_M], v[TILE_N], v[TILE_K], v[TILE_K] };
+}
+
 static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
                    struct mmt_launches *out)
 {
@@ -192,6 +198,7 @@ const struct mmt_template mmt_template_small = {
     .num_knobs = NUM_KNOBS,
     .reject = reject,
     .refuse = refuse,
+    .tile = small_tile,
     .launch = launch,
     .alignment = alignment,
     .seeds = seeds,

@@ -33,6 +33,12 @@ static const char *refuse(const int *v, const mmt_problem *problem)
     return mmt_gemm_refuse(blocks(v, problem));
 }
 
+static struct mmt_tile split_naive_tile(const int *v, const mmt_problem *p)
+{
+    (void) p;
+    return (struct mmt_tile){ v[BLOCK_M], v[BLOCK_N], v[SPLIT_K], v[SPLIT_K] };
+}
+
 static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
                    struct mmt_launches *out)
 {
@@ -77,6 +83,7 @@ const struct mmt_template mmt_template_split_naive = {
     .num_knobs = NUM_KNOBS,
     .reject = reject,
     .refuse = refuse,
+    .tile = split_naive_tile,
     .launch = launch,
     .seeds = seeds,
     .num_seeds = sizeof(seeds) / sizeof(*seeds),

@@ -62,6 +62,14 @@ struct mmt_alignment {
     unsigned a, b, c;
 };
 
+/* What a text computes at once: the sides of a block's tile along m, n and k, and the
+ * longest stretch of k after which it begins anew. 1 where it goes element by element.
+ * Remainders of them take ways of their own through a text, so verification asks for
+ * sizes round their multiples. */
+struct mmt_tile {
+    int m, n, k, deep;
+};
+
 /* `v` below is always the values of this template's knobs, in the knobs' order; but for
  * `settle` and `alignment`, none of them is left to the problem. */
 struct mmt_template {
@@ -106,6 +114,9 @@ struct mmt_template {
     /* Optional. NULL if these values serve a problem of this shape, else one sentence why
      * not (a kernel for m <= 16, say). Where absent, every shape is served. */
     const char *(*refuse)(const int *v, const mmt_problem *problem);
+
+    /* The tile of these values for a problem of any shape. */
+    struct mmt_tile (*tile)(const int *v, const mmt_problem *problem);
 
     /* The launches of one execution of a normalised, non-empty problem (k may be 0):
      * writes all of *out. */

@@ -69,6 +69,12 @@ static const char *refuse(const int *v, const mmt_problem *p)
     return mmt_gemm_refuse(tiles(v, p));
 }
 
+static struct mmt_tile thin_tile(const int *v, const mmt_problem *p)
+{
+    (void) p;
+    return (struct mmt_tile){ tile_m(v), tile_n(v), v[TILE_K], v[TILE_K] };
+}
+
 static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
                    struct mmt_launches *out)
 {
@@ -109,6 +115,7 @@ const struct mmt_template mmt_template_thin = {
     .cycles = mmt_thin_cycles,
     .reject = mmt_thin_reject,
     .refuse = refuse,
+    .tile = thin_tile,
     .launch = launch,
     .alignment = alignment,
     .define = define,

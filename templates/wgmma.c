@@ -352,6 +352,13 @@ static const char *reject(const int *v, const struct mmt_variant *variant,
     return mmt_gemm_reject(threads(v), 1, shared, caps);
 }
 
+static struct mmt_tile wgmma_tile(const int *v, const mmt_problem *p)
+{
+    const int depth = v[DEPTH] * LINE / element_bytes(p->type);
+    return (struct mmt_tile){ v[SWAP] ? v[TILE_N] : v[TILE_M],
+                              v[SWAP] ? v[TILE_M] : v[TILE_N], depth, depth };
+}
+
 static struct mmt_alignment alignment(const int *v, const mmt_problem *problem)
 {
     unsigned element = (unsigned) mmt_type_size(problem->type);
@@ -418,6 +425,7 @@ const struct mmt_template mmt_template_wgmma = {
     .settle = settle,
     .reject = reject,
     .refuse = mmt_wgmma_refuse,
+    .tile = wgmma_tile,
     .launch = mmt_wgmma_launch,
     .passes = passes,
     .alignment = alignment,
