@@ -167,6 +167,15 @@ mmt_status mmt_buffer_create(mmt_device *device, size_t bytes, mmt_operand *buff
     return device->backend->buffer_create(device, bytes, buffer, err);
 }
 
+mmt_status mmt_buffer_wrap(mmt_device *device, void *host, size_t bytes,
+                           mmt_operand *buffer, mmt_error *err)
+{
+    if (!device->backend->buffer_wrap)
+        return mmt_fail(err, MMT_ERROR_UNSUPPORTED,
+                        "%s does not use the host's memory in place", device->title);
+    return device->backend->buffer_wrap(device, host, bytes, buffer, err);
+}
+
 void mmt_buffer_free(mmt_device *device, mmt_operand buffer)
 {
     if (device && buffer.handle)

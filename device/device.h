@@ -37,6 +37,13 @@ mmt_status mmt_device_list(struct mmt_device_info **list, size_t *count,
 
 const struct mmt_caps *mmt_device_caps(const mmt_device *device);
 
+/* Host memory as an operand, where the device is the host's own processor and uses memory
+ * in place: what either writes the other sees at once. `host` begins a page, outlives the
+ * buffer, and is freed by its owner after mmt_buffer_free. MMT_ERROR_UNSUPPORTED
+ * elsewhere. */
+mmt_status mmt_buffer_wrap(mmt_device *device, void *host, size_t bytes,
+                           mmt_operand *buffer, mmt_error *err);
+
 /* ---- building -------------------------------------------------------------------------
  */
 
@@ -249,6 +256,8 @@ struct mmt_backend {
     mmt_status (*queue_create)(mmt_device *, mmt_queue *, mmt_error *);
     void (*queue_free)(mmt_device *, mmt_queue);
 
+    mmt_status (*buffer_wrap)(mmt_device *, void *, size_t, mmt_operand *,
+                              mmt_error *);      /* optional */
     bool (*queue_hold)(mmt_device *, mmt_queue); /* optional, both or none */
     void (*queue_release)(mmt_device *);
     bool (*health)(mmt_device *, struct mmt_health *);       /* optional */

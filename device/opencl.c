@@ -424,6 +424,7 @@ const struct mmt_backend mmt_backend_opencl = {
     .close = close_device,
     .buffer_create = mmt_opencl_buffer_create,
     .buffer_free = mmt_opencl_buffer_free,
+    .buffer_wrap = mmt_opencl_buffer_wrap,
     .buffer_write = mmt_opencl_buffer_write,
     .buffer_read = mmt_opencl_buffer_read,
     .finish = mmt_opencl_finish,

@@ -78,6 +78,8 @@ mmt_status mmt_opencl_launch(struct mmt_function *function, const unsigned grid[
 
 mmt_status mmt_opencl_buffer_create(mmt_device *device, size_t bytes, mmt_operand *out,
                                     mmt_error *err);
+mmt_status mmt_opencl_buffer_wrap(mmt_device *, void *, size_t, mmt_operand *,
+                                  mmt_error *);
 void mmt_opencl_buffer_free(mmt_device *device, mmt_operand buffer);
 mmt_status mmt_opencl_buffer_write(mmt_device *device, mmt_operand to, const void *from,
                                    size_t bytes, mmt_error *err);

@@ -41,6 +41,23 @@ mmt_status mmt_opencl_buffer_create(mmt_device *base, size_t bytes, mmt_operand 
                          : mmt_opencl_fail(err, code, "clCreateBuffer");
 }
 
+mmt_status mmt_opencl_buffer_wrap(mmt_device *base, void *host, size_t bytes,
+                                  mmt_operand *out, mmt_error *err)
+{
+    struct opencl_device *device = mmt_opencl_of(base);
+    cl_int code;
+    if (base->caps.kind != MMT_CPU)
+        return mmt_fail(err, MMT_ERROR_UNSUPPORTED,
+                        "%s is no CPU, and does not use the host's memory in place",
+                        base->title);
+    cl_mem memory = clCreateBuffer(
+        device->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, bytes, host, &code);
+    if (!memory)
+        return mmt_opencl_fail(err, code, "clCreateBuffer");
+    *out = (mmt_operand){ (uint64_t) (uintptr_t) memory, 0 };
+    return MMT_OK;
+}
+
 void mmt_opencl_buffer_free(mmt_device *device, mmt_operand buffer)
 {
     clReleaseMemObject(memory_of(buffer));
