@@ -183,10 +183,10 @@ double mmt_number_roundoff(mmt_type type)
     return mmt_type_in(type, MMT_WHOLE_TYPES) ? 0 : ldexp(1, -formats[type].fraction - 1);
 }
 
-double mmt_number_tiny(mmt_type type)
+long double mmt_number_tiny(mmt_type type)
 {
     const struct format *f = &formats[type];
-    return mmt_type_in(type, MMT_WHOLE_TYPES) ? 0 : ldexp(1, -bias_of(f) - f->fraction);
+    return mmt_type_in(type, MMT_WHOLE_TYPES) ? 0 : ldexpl(1, -bias_of(f) - f->fraction);
 }
 
 double mmt_number_whole(mmt_type type)

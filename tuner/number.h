@@ -27,9 +27,10 @@ double mmt_number_round(mmt_type type, double value);
 const float *mmt_number_table(mmt_type type);
 
 /* Half the distance from 1 to the next number: rounding is off by at most that part of a
- * number, or by `mmt_number_tiny` where numbers have no leading 1. 0 for whole types. */
+ * number, or by `mmt_number_tiny` where numbers have no leading 1, which is itself
+ * no number of the type. 0 for whole types. */
 double mmt_number_roundoff(mmt_type type);
-double mmt_number_tiny(mmt_type type);
+long double mmt_number_tiny(mmt_type type);
 
 /* All whole numbers up to that one are numbers of the type. */
 double mmt_number_whole(mmt_type type);

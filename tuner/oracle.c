@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tuner/oracle.h"
@@ -207,9 +208,14 @@ static struct mmt_answer finish(const mmt_problem *p, long double x, long double
     long double v = mmt_number_roundoff(p->out);
     struct mmt_answer answer = { activate(p->activation, x), bound };
 
+    if (!isfinite(x)) /* what a smooth activation makes of -infinity is left to it */
+        return (struct mmt_answer){ answer.value,
+                                    p->activation > MMT_RELU && x < 0 ? INFINITY : 0 };
     if (p->activation > MMT_RELU)
         answer.bound = steepest * bound + 32 * u * fabsl(answer.value);
     answer.bound += v * (fabsl(answer.value) + answer.bound) + mmt_number_tiny(p->out);
+    if (isinf(mmt_number_round(p->out, (double) answer.value)))
+        answer = (struct mmt_answer){ copysignl(INFINITY, answer.value), 0 };
     return answer;
 }
 
@@ -222,20 +228,45 @@ static uint32_t whole_at(const void *element)
     return value;
 }
 
-static struct mmt_answer whole_entry(const struct mmt_oracle *o, struct line a,
-                                     struct line b, int64_t batch, int64_t i, int64_t j)
+static struct mmt_answer complete_whole(const struct mmt_oracle *o, uint32_t sum,
+                                        int64_t batch, int64_t i, int64_t j)
 {
     const mmt_problem *p = o->problem;
-    uint32_t value = 0;
+    uint32_t value = (uint32_t) (int64_t) o->alpha * sum;
 
-    if (o->alpha != 0)
-        value = (uint32_t) (int64_t) o->alpha *
-                (p->type == MMT_I8 ? dot_i8(a, b, p->k) : dot_i32(a, b, p->k));
     if (o->beta != 0)
         value += (uint32_t) (int64_t) o->beta * whole_at(element_of_c(o, batch, i, j));
     if (p->bias)
         value += whole_at(element_of_bias(o, i, j));
     return (struct mmt_answer){ .value = activate(p->activation, (int32_t) value) };
+}
+
+static struct mmt_answer whole_entry(const struct mmt_oracle *o, struct line a,
+                                     struct line b, int64_t batch, int64_t i, int64_t j)
+{
+    const mmt_problem *p = o->problem;
+    uint32_t sum = 0;
+
+    if (o->alpha != 0)
+        sum = p->type == MMT_I8 ? dot_i8(a, b, p->k) : dot_i32(a, b, p->k);
+    return complete_whole(o, sum, batch, i, j);
+}
+
+/* An entry of floats whose sum over k is known; `size` of its products' sizes. */
+static struct mmt_answer complete(const struct mmt_oracle *o, const struct dot *dot,
+                                  int64_t batch, int64_t i, int64_t j)
+{
+    const mmt_problem *p = o->problem;
+    const mmt_type scalar = mmt_type_scalar(p->type);
+    long double old = 0, bias = 0, u = mmt_number_roundoff(scalar);
+
+    if (o->beta != 0)
+        old = o->beta * mmt_number_read(p->out, element_of_c(o, batch, i, j));
+    if (p->bias)
+        bias = mmt_number_read(p->out, element_of_bias(o, i, j));
+    return finish(p, o->alpha * dot->sum + old + bias,
+                  fabs(o->alpha) * (sum_error(p, dot) + 4 * mmt_number_tiny(scalar)) +
+                      2 * u * (fabsl(old) + fabsl(bias)) + 4 * mmt_number_tiny(scalar));
 }
 
 struct mmt_answer mmt_oracle_entry(const struct mmt_oracle *o, int64_t batch, int64_t i,
@@ -246,19 +277,83 @@ struct mmt_answer mmt_oracle_entry(const struct mmt_oracle *o, int64_t batch, in
         return mmt_oracle_grid_entry(o, batch, i, j);
     struct line a = line_of_a(o, batch, i), b = line_of_b(o, batch, i, j);
     struct dot dot = { 0, 0, 0 };
-    long double old = 0, bias = 0, u = mmt_number_roundoff(mmt_type_scalar(p->type));
 
     if (mmt_type_in(p->type, MMT_WHOLE_TYPES))
         return whole_entry(o, a, b, batch, i, j);
     if (o->alpha != 0)
         dot = dot_of(p->type, a, b, p->k);
-    if (o->beta != 0)
-        old = o->beta * mmt_number_read(p->out, element_of_c(o, batch, i, j));
-    if (p->bias)
-        bias = mmt_number_read(p->out, element_of_bias(o, i, j));
-    return finish(p, o->alpha * dot.sum + old + bias,
-                  fabs(o->alpha) * sum_error(p, &dot) +
-                      2 * u * (fabsl(old) + fabsl(bias)));
+    return complete(o, &dot, batch, i, j);
+}
+
+/* ---- all entries, of whole numbers ----------------------------------------------------
+ */
+
+/* Rows of op(A), or columns of op(B), of one matrix as numbers that follow each other. */
+static void read_lines(const struct mmt_oracle *o, int64_t batch, bool of_b,
+                       int64_t lines, int32_t *out)
+{
+    const mmt_problem *p = o->problem;
+    const size_t element = mmt_type_size(p->type);
+
+    for (int64_t i = 0; i < lines; i++) {
+        const struct line line =
+            of_b ? line_of_b(o, batch, 0, i) : line_of_a(o, batch, i);
+        for (int64_t l = 0; l < p->k; l++)
+            *out++ = (int32_t) mmt_number_read(
+                p->type, (const char *) line.data + (size_t) place(&line, l) * element);
+    }
+}
+
+static uint32_t dot_whole(const int32_t *a, const int32_t *b, int64_t k)
+{
+    uint32_t sum = 0;
+    for (int64_t l = 0; l < k; l++)
+        sum += (uint32_t) a[l] * (uint32_t) b[l];
+    return sum;
+}
+
+static struct mmt_answer whole_answer(const struct mmt_oracle *o, uint32_t sum,
+                                      bool exact, int64_t batch, int64_t i, int64_t j)
+{
+    const mmt_problem *p = o->problem;
+    if (mmt_type_in(p->type, MMT_WHOLE_TYPES))
+        return complete_whole(o, sum, batch, i, j);
+    const struct dot dot = { (int32_t) sum, fabs((double) (int32_t) sum), 0 };
+    const struct mmt_answer answer = complete(o, &dot, batch, i, j);
+    return exact ? mmt_oracle_exact(p, answer) : answer;
+}
+
+mmt_status mmt_oracle_whole(const struct mmt_oracle *o, bool exact,
+                            struct mmt_answer *out, mmt_error *err)
+{
+    mmt_problem summed = *o->problem; /* no error of sums, but of what comes after */
+    struct mmt_oracle after = *o;
+    const mmt_problem *p = o->problem;
+    const size_t k = (size_t) p->k;
+    int32_t *a = malloc(((size_t) p->m * k + 1) * sizeof *a);
+    int32_t *b = malloc(((size_t) p->n * k + 1) * sizeof *b);
+
+    if (!a || !b) {
+        free(a);
+        free(b);
+        return mmt_fail(err, MMT_ERROR_MEMORY,
+                        "no memory left for the answers of a test");
+    }
+    if (!exact)
+        summed.k = 0;
+    after.problem = &summed;
+    for (int64_t z = 0; z < p->batch; z++) {
+        read_lines(o, z, false, p->m, a);
+        read_lines(o, z, true, p->n, b);
+        for (int64_t i = 0; i < p->m; i++)
+            for (int64_t j = 0; j < p->n; j++)
+                *out++ = whole_answer(
+                    &after, dot_whole(a + (size_t) i * k, b + (size_t) j * k, p->k),
+                    exact, z, i, j);
+    }
+    free(a);
+    free(b);
+    return MMT_OK;
 }
 
 struct mmt_answer mmt_oracle_exact(const mmt_problem *p, struct mmt_answer answer)
@@ -272,7 +367,12 @@ struct mmt_answer mmt_oracle_exact(const mmt_problem *p, struct mmt_answer answe
 
 bool mmt_oracle_agrees(mmt_type out, const void *element, struct mmt_answer answer)
 {
-    return fabsl(mmt_number_read(out, element) - answer.value) <= answer.bound;
+    const long double found = mmt_number_read(out, element);
+    if (isinf(answer.bound))
+        return true;
+    if (isnan(answer.value))
+        return isnan(found);
+    return found == answer.value || fabsl(found - answer.value) <= answer.bound;
 }
 
 double mmt_oracle_exact_below(mmt_type type)

@@ -49,13 +49,20 @@ struct mmt_answer mmt_oracle_entry(const struct mmt_oracle *oracle, int64_t batc
 struct mmt_answer mmt_oracle_grid_entry(const struct mmt_oracle *oracle, int64_t batch,
                                         int64_t i, int64_t j);
 
+/* All entries of a product whose elements are whole numbers so small that its sums are
+ * exact (of i32 and i8 any), batch by batch and row by row, to out; `exact` as
+ * mmt_oracle_exact has it. alpha is not 0. Much faster than entry by entry. */
+mmt_status mmt_oracle_whole(const struct mmt_oracle *oracle, bool exact,
+                            struct mmt_answer *out, mmt_error *err);
+
 /* The answer where every sum and so every value before the last rounding is exact, as of
  * small whole numbers: the one right element, with the bound 0. With an activation that
  * is more than RELU, the answer as it is. */
 struct mmt_answer mmt_oracle_exact(const mmt_problem *problem, struct mmt_answer answer);
 
-/* Whether an element of C in host memory agrees with the answer; a NaN never does. `out`
- * is C's type. */
+/* Whether an element of C in host memory agrees with the answer: where that is NaN or
+ * infinite the element must be, else it is within the bound; with an infinite bound
+ * anything is right. `out` is C's type. */
 bool mmt_oracle_agrees(mmt_type out, const void *element, struct mmt_answer answer);
 
 /* Sums of whole numbers below that are exact in the type, whatever their order; of whole

@@ -52,6 +52,8 @@ static struct mmt_answer array_entry(const struct mmt_oracle *o, int64_t a, int6
         };
     long double left = (long double) alpha * x, right = (long double) beta * y;
     long double u = mmt_number_roundoff(type);
+    if (!isfinite(left + right))
+        return (struct mmt_answer){ left + right, 0 };
     return (struct mmt_answer){ left + right, u * (fabsl(left) + fabsl(right)) +
                                                   u * fabsl(left + right) +
                                                   mmt_number_tiny(type) };

@@ -42,50 +42,6 @@ static mmt_status make_queue(struct mmt_session *session, mmt_error *err)
     return status;
 }
 
-/* ---- small problems ------------------------------------------------------------------
- */
-
-static size_t largest_image(const struct mmt_session *session, size_t offset)
-{
-    size_t largest = 0;
-    for (int i = 0; i < session->num_trials; i++) {
-        const char *trial = (const char *) &session->trials[i];
-        const struct mmt_image *image = (const struct mmt_image *) (trial + offset);
-        if (image->size > largest)
-            largest = image->size;
-    }
-    return largest;
-}
-
-static mmt_status make_trials(struct mmt_session *session, mmt_error *err)
-{
-    mmt_status status = mmt_trials_create(&session->problem, session->seed,
-                                          &session->trials, &session->num_trials, err);
-    if (status != MMT_OK)
-        return status;
-
-    size_t a = largest_image(session, offsetof(struct mmt_trial, a));
-    size_t b = largest_image(session, offsetof(struct mmt_trial, b));
-    size_t c = largest_image(session, offsetof(struct mmt_trial, c));
-    size_t bias = largest_image(session, offsetof(struct mmt_trial, bias));
-    size_t most = a > b ? a : b;
-    most = most > bias ? most : bias;
-    session->small_back = malloc(most > c ? most : c);
-    if (!session->small_back)
-        return mmt_fail(err, MMT_ERROR_MEMORY,
-                        "no memory left for the tests of a kernel");
-    status = mmt_buffer_create(session->device, a, &session->small_a, err);
-    if (status == MMT_OK)
-        status = mmt_buffer_create(session->device, b, &session->small_b, err);
-    if (status == MMT_OK)
-        status = mmt_buffer_create(session->device, c, &session->small_c, err);
-    if (status == MMT_OK)
-        status = mmt_buffer_create(session->device, bias, &session->small_bias, err);
-    if (status == MMT_OK)
-        status = mmt_buffer_create(session->device, 256, &session->scalars, err);
-    return status;
-}
-
 /* ---- making and freeing ---------------------------------------------------------------
  */
 
@@ -128,17 +84,17 @@ static void inherit(struct mmt_session *to, struct mmt_session *from)
     TAKE(b);
     TAKE(c);
     TAKE(workspace);
-    TAKE(workspace_size);
-    if (to->bare || !from->trials)
+    if (to->bare)
         return;
     TAKE(trials);
-    TAKE(num_trials);
     TAKE(small_a);
     TAKE(small_b);
     TAKE(small_c);
     TAKE(small_bias);
     TAKE(small_back);
+    TAKE(small_back_size);
     TAKE(scalars);
+    TAKE(in_place);
 }
 
 /* Takes over what it can of `from`, which may be NULL and is freed. */
@@ -165,8 +121,8 @@ static struct mmt_session *create(mmt_device *device, const mmt_problem *problem
     mmt_session_free(from);
     if (status == MMT_OK)
         status = make_queue(session, err);
-    if (status == MMT_OK && !bare && !session->trials)
-        status = make_trials(session, err);
+    if (status == MMT_OK && !bare && !session->scalars.handle)
+        status = mmt_buffer_create(device, 256, &session->scalars, err);
     if (status == MMT_OK)
         status = mmt_session_make_shape(session, err);
     if (status != MMT_OK) {
@@ -205,14 +161,22 @@ void mmt_session_free(struct mmt_session *session)
 {
     if (!session)
         return;
-    mmt_operand buffers[] = { session->workspace,  session->a.memory, session->b.memory,
-                              session->c.memory,   session->whole_a,  session->whole_b,
-                              session->small_a,    session->small_b,  session->small_c,
-                              session->small_bias, session->bias,     session->whole_bias,
+    mmt_operand buffers[] = { session->workspace.memory,
+                              session->a.memory,
+                              session->b.memory,
+                              session->c.memory,
+                              session->whole_a,
+                              session->whole_b,
+                              session->small_a.memory,
+                              session->small_b.memory,
+                              session->small_c.memory,
+                              session->small_bias.memory,
+                              session->bias,
+                              session->whole_bias,
                               session->scalars };
     for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
         free_buffer(session->device, buffers[i]);
-    mmt_trials_free(session->trials, session->num_trials);
+    mmt_trials_free(&session->trials);
     free(session->small_back);
     free(session->weights);
     free(session->sums);
@@ -235,20 +199,24 @@ const mmt_problem *mmt_session_problem(const struct mmt_session *session)
 
 /* ---- running --------------------------------------------------------------------- */
 
+mmt_status mmt_session_grow(struct mmt_session *session, struct mmt_room *room,
+                            size_t bytes, mmt_error *err)
+{
+    if (bytes <= room->size)
+        return MMT_OK;
+    free_buffer(session->device, room->memory);
+    *room = (struct mmt_room){ 0 };
+    mmt_status status = mmt_buffer_create(session->device, bytes, &room->memory, err);
+    if (status == MMT_OK)
+        room->size = bytes;
+    return status;
+}
+
 mmt_status mmt_session_workspace(struct mmt_session *session, size_t bytes,
                                  mmt_operand *out, mmt_error *err)
 {
-    mmt_status status = MMT_OK;
-
-    if (bytes > session->workspace_size) {
-        free_buffer(session->device, session->workspace);
-        session->workspace = (mmt_operand){ 0 };
-        session->workspace_size = 0;
-        status = mmt_buffer_create(session->device, bytes, &session->workspace, err);
-        if (status == MMT_OK)
-            session->workspace_size = bytes;
-    }
-    *out = session->workspace;
+    mmt_status status = mmt_session_grow(session, &session->workspace, bytes, err);
+    *out = session->workspace.memory;
     return status;
 }
 
@@ -288,16 +256,4 @@ mmt_args mmt_session_args(const struct mmt_session *session, int64_t copy)
     args.bias = session->bias;
     args.beta = mmt_op_row(session->problem.op)->beta;
     return args;
-}
-
-mmt_status mmt_session_run(struct mmt_session *session, const mmt_plan *plan,
-                           mmt_args *args, mmt_error *err)
-{
-    mmt_status status =
-        mmt_session_workspace(session, mmt_plan_workspace(plan), &args->workspace, err);
-    if (status == MMT_OK)
-        status = mmt_execute(plan, args, session->queue, err);
-    if (status == MMT_OK)
-        status = mmt_finish(session->device, session->queue, err);
-    return status;
 }

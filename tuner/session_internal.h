@@ -14,6 +14,12 @@ struct mmt_copies {
     size_t first, pitch, size;
 };
 
+/* Device memory that grows as it is needed; what is in it is lost then. */
+struct mmt_room {
+    mmt_operand memory;
+    size_t size;
+};
+
 /* One entry of C whose answer is known. */
 struct mmt_sample {
     int64_t batch, i, j;
@@ -34,8 +40,7 @@ struct mmt_session {
     mmt_queue queue;
     struct mmt_mark *from, *to;
     struct mmt_clock clock;
-    mmt_operand workspace; /* grows to what the hungriest candidate asks */
-    size_t workspace_size;
+    struct mmt_room workspace; /* grows to what the hungriest candidate asks */
 
     /* Random operands, rotated through while timing. */
     struct mmt_copies a, b, c;
@@ -61,10 +66,12 @@ struct mmt_session {
     size_t back_size;
 
     /* Small problems with known answers. */
-    struct mmt_trial *trials;
-    int num_trials;
-    mmt_operand small_a, small_b, small_c, small_bias, scalars;
-    unsigned char *small_back;
+    struct mmt_trials trials;
+    struct mmt_room small_a, small_b, small_c, small_bias;
+    mmt_operand scalars;
+    unsigned char *small_back; /* one operand as it was read back */
+    size_t small_back_size;
+    int in_place; /* whether the device uses host memory in place: 1, -1; 0: not tried */
 };
 
 /* Data at the session's shape and all that is known about it (session_shape.c). */
@@ -81,8 +88,8 @@ mmt_plan *mmt_session_plan(struct mmt_session *session, const struct mmt_config 
 /* Arguments of a plain execution on copy number `copy` modulo their number. */
 mmt_args mmt_session_args(const struct mmt_session *session, int64_t copy);
 
-/* Executes once on the session's queue and waits. */
-mmt_status mmt_session_run(struct mmt_session *session, const mmt_plan *plan,
-                           mmt_args *args, mmt_error *err);
+/* Makes room for so many bytes. */
+mmt_status mmt_session_grow(struct mmt_session *session, struct mmt_room *room,
+                            size_t bytes, mmt_error *err);
 
 #endif

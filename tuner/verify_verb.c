@@ -89,6 +89,7 @@ struct run {
     const struct request *request;
     struct mmt_tuning t; /* of which the device and one worker are used */
     int right, wrong, failed, skipped;
+    int checks; /* that right configurations passed */
 };
 
 static bool is_over(const struct run *run)
@@ -178,7 +179,10 @@ static void say(const char *word, const mmt_problem *p, const struct mmt_config 
     mmt_config_print(config, &text);
     printf("%-6s %s %c%c  %s%s%s%s%s\n", word, mmt_type_name(p->type),
            p->trans_a ? 't' : 'n', p->trans_b ? 't' : 'n', mmt_text_string(&text),
-           *reason ? "\n       " : "", check, *check ? ": " : "", reason);
+           *reason  ? "\n       "
+           : *check ? "; "
+                    : "",
+           check, *check && *reason ? ": " : "", reason);
     fflush(stdout);
     mmt_text_finish(&text);
 }
@@ -186,10 +190,13 @@ static void say(const char *word, const mmt_problem *p, const struct mmt_config 
 static void count(struct run *run, const mmt_problem *problem,
                   const struct mmt_config *config, const struct mmt_result *result)
 {
+    char checks[32];
     switch (result->outcome) {
     case MMT_TIMED:
         run->right++;
-        say("right", problem, config, "", "");
+        run->checks += result->checks;
+        snprintf(checks, sizeof checks, "%d checks", result->checks);
+        say("right", problem, config, checks, "");
         return;
     case MMT_WRONG:
         run->wrong++;
@@ -436,9 +443,9 @@ static int verify_on_device(struct request *request, const char *verb)
     mmt_pool_stop(&run.t.pool);
     if (status != MMT_OK)
         return mmt_failed(verb, &err);
-    printf("%s%d right, %d wrong, %d failed; %d cannot run on this device\n",
+    printf("%s%d right, %d wrong, %d failed; %d cannot run on this device; %d checks\n",
            mmt_pool_interrupts() ? "interrupted: " : "", run.right, run.wrong, run.failed,
-           run.skipped);
+           run.skipped, run.checks);
     if (mmt_pool_interrupts())
         return MMT_EXIT_INTERRUPTED;
     if (run.wrong || run.failed || !run.right)

@@ -23,7 +23,7 @@ enum { MMT_MAX_TOGETHER = 20, MMT_REASON_SIZE = 600 };
 enum mmt_task {
     MMT_TASK_COMPILE, /* configs[0] for the problem: fill the caches */
     MMT_TASK_MEASURE, /* configs[0]: verify, then time */
-    MMT_TASK_VERIFY,  /* configs[0]: verify alone */
+    MMT_TASK_VERIFY,  /* configs[0]: every check, and no time */
     MMT_TASK_FINALS,  /* all of configs, timed in turns; verified before where asked */
     MMT_TASK_PROBE,   /* what the device can reach: peak_flops and bandwidth */
 };
@@ -66,6 +66,7 @@ int mmt_outcome_parse(const char *name);
 struct mmt_result {
     enum mmt_outcome outcome;
     char reason[MMT_REASON_SIZE]; /* "" where it went well */
+    int checks;                   /* of a verification: trials that ran */
     struct mmt_timing time;
     int registers, spill_bytes; /* -1: the platform does not tell */
     long long shared;

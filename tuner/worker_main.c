@@ -221,17 +221,36 @@ static void leave_smaller(struct worker *w)
     w->smaller = NULL;
 }
 
+static void take_verdict(const struct mmt_verdict *verdict, struct mmt_result *result)
+{
+    result->checks = verdict->checks;
+    if (verdict->right)
+        return;
+    result->outcome = MMT_WRONG;
+    snprintf(result->reason, sizeof result->reason, "%s: %s", verdict->check,
+             verdict->reason);
+}
+
 static mmt_status verify(struct mmt_session *session, const struct mmt_config *config,
                          struct mmt_result *result, mmt_error *err)
 {
     struct mmt_verdict verdict;
     note("verify");
     mmt_status status = mmt_verify_candidate(session, config, &verdict, err);
-    if (!status && !verdict.right) {
-        result->outcome = MMT_WRONG;
-        snprintf(result->reason, sizeof result->reason, "%s: %s", verdict.check,
-                 verdict.reason);
-    }
+    if (!status)
+        take_verdict(&verdict, result);
+    return status;
+}
+
+static mmt_status verify_whole(struct mmt_session *session,
+                               const struct mmt_config *config, struct mmt_result *result,
+                               mmt_error *err)
+{
+    struct mmt_verdict verdict;
+    note("verify");
+    mmt_status status = mmt_verify_whole(session, config, true, &verdict, err);
+    if (!status)
+        take_verdict(&verdict, result);
     return status;
 }
 
@@ -364,7 +383,7 @@ static mmt_status verify_alone(struct worker *w, const struct mmt_job *job,
     if (!status)
         status = enter_session(w, job, err);
     return status ? status
-                  : verify(w->session, &job->configs[0], &reply->results[0], err);
+                  : verify_whole(w->session, &job->configs[0], &reply->results[0], err);
 }
 
 /* ---- finalists ------------------------------------------------------------------- */
