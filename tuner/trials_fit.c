@@ -6,6 +6,7 @@ enum {
     LEAST_TILE = 8,    /* a tile of less counts as its least multiple from here on */
     LEAST_DEEP = 4096, /* of k, for what only long sums show */
     ROW_BYTES = 64,    /* rows that are aligned begin at multiples of that */
+    MOST_ELEMENTS = 1 << 23, /* of C: more than that take the host too long */
 };
 
 /* ---- sides ------------------------------------------------------------------------- */
@@ -158,7 +159,10 @@ struct search {
 
 static bool serves(const struct search *s, const struct sizes *sizes)
 {
-    return make_problem(s->row, sizes, s->like, s->out) &&
+    if (!make_problem(s->row, sizes, s->like, s->out))
+        return false;
+    const struct mmt_stored c = mmt_op_stored(s->out, MMT_OPERAND_C);
+    return c.rows * c.cols * s->out->batch <= MOST_ELEMENTS &&
            !mmt_config_refuse(s->config, s->out, s->caps);
 }
 
