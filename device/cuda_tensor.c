@@ -20,8 +20,9 @@ static CUtensorMapDataType data_type(mmt_type type)
     case MMT_F8E5M2:
     case MMT_I8:
         return CU_TENSOR_MAP_DATA_TYPE_UINT8;
+    case MMT_TF32: /* rounded as it is fetched: tensor cores drop the last 13 bits */
+        return CU_TENSOR_MAP_DATA_TYPE_TFLOAT32;
     case MMT_F32:
-    case MMT_TF32: /* as it is stored: the tensor cores drop what they do not use */
         break;
     }
     return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;

@@ -12,7 +12,8 @@
 // How tiles get to a stage and stand there says stage.h. An operand that runs along k is
 // "deep": its tile has a row for each line, A's rows or B's columns. The other kind has a row
 // for each depth: ldmatrix turns elements of 2 bytes, those of 4 are fetched one by one, and
-// those of 1 are turned on their way, so that their tiles are always deep.
+// those of 1 are turned on their way, so that their tiles are always deep. Those of tf32 are
+// rounded in registers.
 //
 // SPLIT_K blocks may share a tile, each a part of k: they leave their sums in the workspace,
 // and mmt_add_parts adds them up, in the same order each time.
@@ -92,6 +93,16 @@ DEVICE_FN void take(unsigned to[4], const unsigned char *tile_at, unsigned addre
             to[w] = *(const unsigned *) (tile_at + place(row, at * 4, SAME));
         }
     }
+}
+
+// Round them, where the tensor cores would drop bits.
+DEVICE_FN void round_words(unsigned words[4])
+{
+#if defined(TYPE_TF32)
+    UNROLL
+    for (int w = 0; w < 4; w++)
+        words[w] = round_to_tf32(words[w]);
+#endif
 }
 
 // ---- along k ----------------------------------------------------------------------------
@@ -220,10 +231,15 @@ DEVICE_FN void multiply_stage(struct work *t, struct way *w, int left, bool insi
         if (step == 0)
             copy_stage(w, inside);
         UNROLL
-        for (int i = 0; i < BLOCKS_M; i++)
+        for (int i = 0; i < BLOCKS_M; i++) {
+            round_words(t->a[f][i]);
             UNROLL
-            for (int j = 0; j < BLOCKS_N; j++)
+            for (int j = 0; j < BLOCKS_N; j++) {
+                if (i == 0 && j % 2 == 0)
+                    round_words(t->b[f][j / 2]);
                 multiply(t->PART[i][j], t->a[f][i], t->b[f][j / 2] + j % 2 * 2);
+            }
+        }
     }
     if (PROMOTE && (left - 1) / TILE_K % (PROMOTE + !PROMOTE) == 0)
         promote(t);

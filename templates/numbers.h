@@ -86,6 +86,14 @@ DEVICE_FN float f8e4m3_to_float(unsigned char x)
     return FLOAT_OF_BITS(sign | ((rest << 20) + (120u << 23)));
 }
 
+// The 10 bits of fraction that matrix units read, rounded to the nearest, ties away from zero: they
+// drop the last 13 bits, so that adding half of the tenth rounds. A NaN stays as it is.
+DEVICE_FN unsigned int round_to_tf32(unsigned int bits)
+{
+    const float x = FLOAT_OF_BITS(bits);
+    return x == x ? bits + 0x1000u : bits;
+}
+
 // ---- A and B ----------------------------------------------------------------------------
 
 #if defined(TYPE_BF16)
@@ -103,9 +111,9 @@ typedef unsigned char element;
 #elif defined(TYPE_I8)
 typedef signed char element;
 #define TO_REAL(x) ((real) (int) (x))
-#elif defined(TYPE_TF32)     // as matrix units read it: the last 13 bits do not count
+#elif defined(TYPE_TF32)
 typedef float element;
-#define TO_REAL(x) FLOAT_OF_BITS(BITS_OF_FLOAT(x) & 0xffffe000u)
+#define TO_REAL(x) FLOAT_OF_BITS(round_to_tf32(BITS_OF_FLOAT(x)) & 0xffffe000u)
 #else
 typedef real element;
 #define TO_REAL(x) (x)

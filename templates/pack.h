@@ -49,11 +49,13 @@ DEVICE_FN word bits_of(element x)
 
 #if DIGITS > 1 && defined(TYPE_F32)
 // Of two numbers each third, the nearest to what those above it leave, which is exact: 24 bits are
-// three times 8. Numbers below 2^-109 leave what is below 2^-133, the least bf16, to nobody; what
-// is not finite has a NaN among its thirds.
+// three times 8. SCALE makes the least f32, 2^-149, the least normal bf16, so that nothing is lost
+// of small numbers: tensor cores take subnormal ones, but align products by the exponents as they
+// are stored. A number whose upper third is not finite then, just below 2^105 at least, has a NaN
+// among its thirds.
 DEVICE_FN void words_of(word words[DIGITS], const element *x)
 {
-    float low = x[0], high = x[1];
+    float low = x[0] * SCALE, high = x[1] * SCALE;
     UNROLL
     for (int third = 0; third < DIGITS; third++) {
         words[third] = pair_of_bf16(low, high);

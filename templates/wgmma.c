@@ -225,9 +225,9 @@ static const char *reject_type(const int *v, const struct mmt_variant *variant)
     if (!v[PROMOTE] == (is_f8(variant->type) || variant->type == MMT_F32))
         return "PROMOTE is for sums of f32 and of 8-bit floating-point numbers, and they "
                "need it";
-    if (variant->type == MMT_F32 && v[PROMOTE] != 1)
-        return "f32 promotes each slot, or would be less exact than multiply-adds are: "
-               "PROMOTE must be 1";
+    if (variant->type == MMT_F32 && (v[PROMOTE] != 1 || v[DEPTH] != 1))
+        return "f32 promotes each slot, 64 steps of k, or would be less exact than FFMA: "
+               "PROMOTE and DEPTH must be 1";
     if (in_digits(variant->type) && !(v[PACK_A] && v[PACK_B]))
         return "f32 is taken apart into three bf16 and i32 into four bytes on the way to "
                "the workspace: PACK_A and PACK_B must be 1";

@@ -297,13 +297,17 @@ DEVICE_FN void add_slots(real sum[GROWING][SUMS], const problem &p, const ring &
 }
 
 #if PROMOTE
-// From what the tensor cores have summed up to full precision.
+// From what the tensor cores have summed up to full precision; of f32 without SCALE.
 DEVICE_FN void add_part(real sum[SUMS], real part[1][SUMS])
 {
     settle(part);
     UNROLL
     for (int s = 0; s < SUMS; s++)
+#if defined(TYPE_F32)
+        sum[s] = MULTIPLY_ADD(part[0][s], 1 / (SCALE * SCALE), sum[s]);
+#else
         sum[s] += part[0][s];
+#endif
 }
 
 #endif

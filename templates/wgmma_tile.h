@@ -34,6 +34,7 @@
 #define DIGITS  3             // of a number
 #define TILES   3             // of an operand in a slot: of all digits or of one
 #define WEIGHTS 1             // that have sums of their own
+#define SCALE   0x1p23f       // of a number before it is taken apart
 #elif defined(TYPE_I32)
 #define DIGITS  4
 #define WEIGHTS (4 * ALL_SUMS <= (CONSUMERS == 3 ? 128 : 192) ? 4 : 1)
@@ -151,7 +152,7 @@ DEVICE_FN int operand(int block, int step, int tile, bool deep)
 enum choice { ALL, FIRST, OTHERS };
 
 // Start multiplying the tiles of a slot, all or some of the products, and add to what the sums hold if `add`. Of thirds, the
-// smallest products come first, and what is below them, at most 2^-26 of the whole, is left out: 0
+// smallest products come first, and what is below them, at most 2^-24 of the whole, is left out: 0
 // are the upper ones. Bytes are numbered from the lowest one on.
 DEVICE_FN void multiply(real sum[GROWING][SUMS], unsigned long long left,
                         unsigned long long right, bool add, choice which = ALL)

@@ -23,10 +23,15 @@ static uint64_t number(mmt_type type, uint64_t which)
     return type == MMT_I32 ? (uint64_t) (int64_t) (int32_t) hash : hash % 7 - 3;
 }
 
+/* Of tf32 the f32 that is next to it towards 0: rounded it is the number, cut off another
+ * one. */
 static void put(mmt_type type, void *bytes, size_t at, uint64_t value)
 {
-    mmt_number_write(type, (double) (int64_t) value,
-                     (char *) bytes + at * mmt_type_size(type));
+    void *to = (char *) bytes + at * mmt_type_size(type);
+
+    mmt_number_write(type, (double) (int64_t) value, to);
+    if (type == MMT_TF32 && value)
+        --*(uint32_t *) to;
 }
 
 static void put_poison(mmt_type type, void *bytes, size_t at)

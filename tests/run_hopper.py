@@ -159,7 +159,7 @@ CASES = [
     (SMALL, dict(APART, SWAP=1, TILE_N=16, DEAL='runs'), 'gemm f32 nn 21x136x457 bias=column', 2, 1),
     (SMALL, dict(APART, CLUSTER_K=4), 'gemm f32 nn 72x41x457', 1, -1),
     (SMALL, dict(APART, CLUSTER_K=2, SPLIT_K=2, SWAP=1), 'gemm f32 tt 72x104x457', 1, 0),
-    (SMALL, dict(APART, DEPTH=2), 'gemm f32 nt 73x40x300', -1, 0),
+    (SMALL, APART, 'gemm f32 nt 73x40x300', -1, 0),
     (SMALL, dict(APART, SPLIT_K=3), 'gemm f32 nn 72x41x457 bias=row', 2, 1),
     (SMALL, dict(SPLIT_K=12, CLUSTER='2x1', CLUSTER_K=2), 'gemm bf16 nn 200x72x3000', 1, 0),
     (SMALL, APART, 'gemm f32 nn 72x40x0', 1, 2),
@@ -206,8 +206,23 @@ CASES = [
      'gemm f8e4m3 nt 400x200x656', 2, -1),
 ]
 
+# knobs, those that differ, problem: of operands of all kinds in tests/near.h, C must be near the
+# exact product.
+NEAR = [
+    (WIDE, dict(APART, IN_FLIGHT=0, TILE_N=112), 'gemm f32 nn 140x140x200', 'near'),
+    (SMALL, dict(APART, TILE_M=128, STAGES=2), 'gemm f32 tt 140x75x130 batch=2', 'near'),
+    (SMALL, dict(APART, SWAP=1, TILE_N=16, DEAL='runs'), 'gemm f32 nt 56x139x457', 'near'),
+    (SMALL, dict(APART, CLUSTER_K=4), 'gemm f32 tn 72x70x457', 'near'),
+    (SMALL, dict(APART, SPLIT_K=2), 'gemm f32 nn 72x70x300', 'near'),
+    (SMALL, APART, 'gemm f32 nn 72x70x16', 'near'),
+]
+KINDS = 7
+
 # What a case must not come out right with.
 FAULTS = [
+    ('of small numbers a bit is lost', NEAR[0], '0x1p23f', '0x1p15f'),
+    ('sums stay as large as numbers were made', NEAR[0], '1 / (SCALE * SCALE)', '1 / SCALE'),
+    ('two more products of thirds are left out', NEAR[5], 'l >= 0; l--, r++', 'l >= both / 2; l--, r++'),
     ('sums overwrite what others still multiply', SHARED,
      '        numbered_sync(1, CONSUMERS * 128);', ''),
     ("a tile takes another's slots for its own", IN_TURN, '            await_turn(group);', ''),
@@ -325,14 +340,16 @@ def run(case, mmtune, launches, compiler, folder, old='', new=''):
     check([*compiler, *FLAGS, '-DKERNEL="kernel.h"', str(folder / 'emulate.cpp'),
            '-o', str(folder / 'kernel')])
     plan = check([launches, configuration, problem])
-    check([str(folder / 'kernel'), str(case[3]), str(case[4])], Wrong, input=plan)
+    calls = [['near', kind] for kind in range(KINDS)] if case[3] == 'near' else [case[3:]]
+    for arguments in calls:
+        check([str(folder / 'kernel'), *map(str, arguments)], Wrong, input=plan)
 
 
 def is_right(case, *where):
     try:
         run(case, *where)
     except (RuntimeError, Wrong) as error:
-        print(f'{case[2]}, alpha {case[3]}, beta {case[4]}: {name_of(case)}\n    {error}')
+        print(f'{case[2]}, {case[3:]}: {name_of(case)}\n    {error}')
         return False
     return True
 
@@ -392,9 +409,9 @@ def sample(count, seed, mmtune, launches, compiler, folder):
 
 
 def examine(*where):
-    wrong = sum(not is_right(case, *where) for case in CASES)
+    wrong = sum(not is_right(case, *where) for case in CASES + NEAR)
     missed = sum(not is_found(fault, *where) for fault in FAULTS)
-    print(f'emulated: {len(CASES)} products, {wrong} wrong; '
+    print(f'emulated: {len(CASES) + len(NEAR)} products, {wrong} wrong; '
           f'{len(FAULTS)} faults, {missed} missed')
     return wrong + missed > 0
 
@@ -406,7 +423,8 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         for file in [*(source.parent / 'templates').glob('*.[ch]*'),
-                     *(source / 'hopper').glob('*.[ch]*'), source / 'fiber.h', source / 'words.h']:
+                     *(source / 'hopper').glob('*.[ch]*'), source / 'fiber.h', source / 'near.h',
+                     source / 'words.h']:
             shutil.copy(file, folder)
         # What all kernels include first is read once; a compiler that keeps no such file reads it again.
         check([*compiler, *FLAGS, '-x', 'c++-header', str(folder / 'machine.h'),

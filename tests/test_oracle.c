@@ -170,32 +170,53 @@ static void test_exact(void)
     CHECK(mmt_oracle_exact_below(MMT_F64) == 0x1p53);
 }
 
-/* Numbers that have more bits than tf32 keeps widen the bound as far as cutting them off
- * may be wrong, others do not. */
+static float tf32_cut_off(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits &= 0xffffe000;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* Numbers that have more bits than tf32 keeps count as rounded, and the bound is no
+ * wider: a sum of what is left when they are cut off is wrong. */
 static void test_tf32(void)
 {
     enum { K = 64 };
-    float a[K], b[K], cut[K];
+    float a[K], b[K], cut[K], rounded[K];
     mmt_problem p = parsed("gemm tf32 nn 1x1x64");
     struct mmt_oracle o = { &p, 1, 0, a, b, NULL, NULL };
     struct mmt_data fine = { MMT_F32, 5, 0, 0 }, coarse = { MMT_TF32, 5, 0, 0 };
 
-    mmt_data_fill(&coarse, 0, a, K);
     mmt_data_fill(&coarse, K, b, K);
-    struct mmt_answer narrow = mmt_oracle_entry(&o, 0, 0, 0);
     mmt_data_fill(&fine, 0, a, K);
-    struct mmt_answer wide = mmt_oracle_entry(&o, 0, 0, 0);
-    CHECK(narrow.bound < 1e-3 && wide.bound > 20 * narrow.bound && wide.bound < 0.1);
-
     for (int i = 0; i < K; i++) {
-        uint32_t bits;
-        memcpy(&bits, &a[i], sizeof bits);
-        bits &= 0xffffe000;
-        memcpy(&cut[i], &bits, sizeof bits);
+        cut[i] = tf32_cut_off(a[i]);
+        rounded[i] = (float) mmt_number_round(MMT_TF32, a[i]);
     }
+    const struct mmt_answer answer = mmt_oracle_entry(&o, 0, 0, 0);
+    o.a = rounded;
+    const struct mmt_answer same = mmt_oracle_entry(&o, 0, 0, 0);
     o.a = cut;
-    float found = (float) mmt_oracle_entry(&o, 0, 0, 0).value;
-    CHECK(mmt_oracle_agrees(MMT_F32, &found, wide));
+    const float less = (float) mmt_oracle_entry(&o, 0, 0, 0).value;
+    CHECK(answer.bound < 1e-3 && same.value == answer.value &&
+          same.bound == answer.bound);
+    CHECK(!mmt_oracle_agrees(MMT_F32, &less, answer));
+}
+
+/* What lies in the middle between two numbers of tf32 may become either. */
+static void test_tf32_ties(void)
+{
+    const float a[] = { 0x1.002p0f }, b[] = { 3 },
+                x[] = { 3, 0x1.004p0f * 3, 0x1.00cp0f * 3 };
+    mmt_problem p = parsed("gemm tf32 nn 1x1x1");
+    struct mmt_oracle o = { &p, 1, 0, a, b, NULL, NULL };
+    const struct mmt_answer answer = mmt_oracle_entry(&o, 0, 0, 0);
+
+    CHECK(mmt_oracle_agrees(MMT_F32, &x[0], answer));
+    CHECK(mmt_oracle_agrees(MMT_F32, &x[1], answer));
+    CHECK(!mmt_oracle_agrees(MMT_F32, &x[2], answer));
 }
 
 /* Of arrays and grids, values that were computed by hand; grids leave no room. */
@@ -424,6 +445,7 @@ int main(void)
     test_epilogue();
     test_exact();
     test_tf32();
+    test_tf32_ties();
     test_grids();
     test_dot();
     test_bound();

@@ -38,10 +38,10 @@ static struct line line_of_b(const struct mmt_oracle *o, int64_t batch, int64_t 
                       : (struct line){ o->b, start + j, p->ldb, o->period };
 }
 
-/* A sum of products, the sum of their sizes, and that of those with a factor that has
- * more bits than tf32. */
+/* A sum of products, the sum of their sizes, and that of those with a factor that lies
+ * in the middle between two numbers of tf32, twice if both do. */
 struct dot {
-    long double sum, size, cut;
+    long double sum, size, ties;
 };
 
 static struct dot dot_f32(struct line a, struct line b, int64_t k)
@@ -57,24 +57,31 @@ static struct dot dot_f32(struct line a, struct line b, int64_t k)
     return (struct dot){ sum, size, 0 };
 }
 
-static bool is_tf32(float value)
+/* The nearest number of tf32; where another one is as near, that counts as a tie. */
+static double nearest_tf32(float value, int *ties)
 {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
-    return !(bits & 0x1fff);
+    *ties += (bits & 0x1fff) == 0x1000;
+    bits = (bits + 0x1000) & 0xffffe000;
+    memcpy(&value, &bits, sizeof value);
+    return value;
 }
 
 static struct dot dot_tf32(struct line a, struct line b, int64_t k)
 {
     const float *x = a.data, *y = b.data;
-    struct dot dot = dot_f32(a, b, k);
-    double cut = 0;
+    double sum = 0, size = 0, in_ties = 0;
 
-    for (int64_t p = 0; p < k; p++)
-        if (!is_tf32(x[place(&a, p)]) || !is_tf32(y[place(&b, p)]))
-            cut += fabs((double) x[place(&a, p)] * y[place(&b, p)]);
-    dot.cut = cut;
-    return dot;
+    for (int64_t p = 0; p < k; p++) {
+        int ties = 0;
+        double product = nearest_tf32(x[place(&a, p)], &ties);
+        product *= nearest_tf32(y[place(&b, p)], &ties);
+        sum += product;
+        size += fabs(product);
+        in_ties += ties * fabs(product);
+    }
+    return (struct dot){ sum, size, in_ties };
 }
 
 static struct dot dot_f64(struct line a, struct line b, int64_t k)
@@ -198,7 +205,7 @@ static long double sum_error(const mmt_problem *p, const struct dot *dot)
 
     if (mmt_type_in(p->type, MMT_F8_TYPES))
         part += fminl((p->k / 32.0L + 2) * 0x1p-11L, 0x1p-8L);
-    return part * dot->size + 0x1p-9L * dot->cut;
+    return part * dot->size + 0x1.002p-10L * dot->ties;
 }
 
 static struct mmt_answer finish(const mmt_problem *p, long double x, long double bound)

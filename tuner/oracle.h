@@ -2,7 +2,7 @@
  *
  *   f64        summed in long double
  *   i32, i8    exactly, mod 2^32; alpha and beta are whole numbers
- *   others     summed in f64
+ *   others     summed in f64, of tf32 the factors rounded to the nearest
  *
  * The bound is that of any order of summation, with and without fused multiply-add:
  *
@@ -13,8 +13,8 @@
  * that of C's type and s the steepest slope of the activation. No kernel adds up more
  * than 2^16 numbers one by one, so n stops there. Two types add to g:
  *
- *   tf32   2^-9 of each product whose factors have more bits than tf32 keeps, as kernels
- *          may cut them off
+ *   tf32   some 2^-10 of a product for each factor that lies in the middle between two
+ *          numbers of tf32, as kernels may round that either way
  *   f8     at most 2^-8, min((k / 32 + 2) 2^-11, 2^-8): matrix units align the 32
  * products of a step and their sum to 13 bits or so (docs/measuring.md)
  *

@@ -163,6 +163,16 @@ struct emulated_mma {
     const unsigned *a, *b;
 };
 
+/* Of tf32 the last 13 bits are dropped. */
+static real as_multiplied(element x)
+{
+#if defined(TYPE_TF32)
+    return __uint_as_float(__float_as_uint(x) & 0xffffe000u);
+#else
+    return to_real(x);
+#endif
+}
+
 /* One line of A or column of B from the registers of the four lanes that have it: the
  * first 16 bytes in one register each, the next ones `step` registers further on. */
 static void gather_line(real to[MMA_ELEMENTS], const unsigned *const lanes[4], int step)
@@ -171,7 +181,7 @@ static void gather_line(real to[MMA_ELEMENTS], const unsigned *const lanes[4], i
     for (int byte = 0; byte < MMA_BYTES; byte += 4)
         memcpy((char *) line + byte, lanes[byte / 4 % 4] + byte / 16 * step, 4);
     for (int e = 0; e < MMA_ELEMENTS; e++)
-        to[e] = to_real(line[e]);
+        to[e] = as_multiplied(line[e]);
 }
 
 /* Row r of A is with lanes 4 * (r % 8) and the next three, column j of B with 4 * j and

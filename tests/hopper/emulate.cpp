@@ -1,9 +1,10 @@
 // Runs a kernel of wgmma.cu or simt_tma.cu on the host and compares C with the exact product
 // of small whole numbers. KERNEL is its text; standard input has what launches.c prints; arguments are alpha
-// and beta.
+// and beta, or `near` and a kind of f32 operands (near.h): then C must be near the exact product.
 #include "machine.h"
 
 #include KERNEL
+#include "near.h"
 
 enum { MOST_LAUNCHES = 4, SPARE = 64 };
 enum { MMT_PACKED_FLAT = 2, MMT_PACKED_DIGITS = 3 };   // base/launch.h
@@ -25,7 +26,7 @@ static struct {
     struct launch launch[MOST_LAUNCHES];
 } plan;
 
-static int alpha, beta;
+static int alpha, beta, kind = -1;
 static std::vector<int> small_a, small_b, small_c, small_bias;
 static std::vector<element> a, b;
 static std::vector<result> c, bias;
@@ -86,6 +87,8 @@ static element to_element(int value)
     return float_to_bf16((float) value);
 #elif defined(TYPE_F16)
     return float_to_f16((float) value);
+#elif defined(TYPE_TF32) // rounded it is the value, and cut off the next smaller number
+    return value ? FLOAT_OF_BITS(BITS_OF_FLOAT((float) value) - 1) : 0;
 #else
     return (element) (value * fine);
 #endif
@@ -111,11 +114,28 @@ static long place_in_a(long z, long i, long p)
     return z * plan.stride_a + (plan.trans_a ? p * plan.lda + i : i * plan.lda + p);
 }
 
-// Where the tensor cores would make a NaN of it, A has an infinity.
-static bool is_infinite(long i, long p)
+static long place_in_b(long z, long p, long j)
 {
-    return rounds && i == 1 && p == plan.k / 2;
+    return z * plan.stride_b + (plan.trans_b ? j * plan.ldb + p : p * plan.ldb + j);
 }
+
+// What A has in the place of a number: an infinity, of which the tensor cores would make
+// a NaN where numbers are taken apart, and a NaN that adding to its bits would make a
+// number; else 0.
+#if (defined(TYPE_F32) && !defined(WORK_M)) || defined(TYPE_TF32)
+static float special(long i, long p)
+{
+    return p != plan.k / 2 ? 0
+           : i == 1        ? INFINITY
+           : i == 2        ? FLOAT_OF_BITS(0x7fffffffu)
+                           : 0;
+}
+#else
+static float special(long i, long p)
+{
+    return 0;
+}
+#endif
 
 static void fill_all(void)
 {
@@ -127,17 +147,36 @@ static void fill_all(void)
          to_element);
     fill(small_c, c, (plan.batch - 1) * plan.stride_c + plan.m * plan.ldc + SPARE, to_c);
     fill(small_bias, bias, plan.m + plan.n, to_c);
-    for (long z = 0; z < plan.batch && plan.m > 1 && plan.k > 0 && rounds; z++)
-        a[place_in_a(z, 1, plan.k / 2)] = (element) INFINITY;
+    for (long z = 0; z < plan.batch && plan.k > 0; z++)
+        for (long i = 1; i < plan.m && special(i, plan.k / 2) != 0; i++)
+            a[place_in_a(z, i, plan.k / 2)] = (element) special(i, plan.k / 2);
     workspace.assign(plan.workspace / sizeof(real) + 1, (real) 77);
 }
+
+#if defined(TYPE_F32)
+static void fill_near(void)
+{
+    for (long z = 0; z < plan.batch; z++)
+        for (long p = 0; p < plan.k; p++) {
+            for (long i = 0; i < plan.m; i++)
+                a[place_in_a(z, i, p)] = near_element(kind, false, i, plan.m, p);
+            for (long j = 0; j < plan.n; j++)
+                b[place_in_b(z, p, j)] = near_element(kind, true, j, plan.n, p);
+        }
+}
+#endif
 
 // ---- launching ----------------------------------------------------------------------------
 
 static struct matrix describe_matrix(void *start, long rows, long columns, long ld,
                                      long stride, int size, long batch = plan.batch)
 {
-    return { (char *) start, columns, rows, batch, ld * size, stride * size, size };
+#if defined(TYPE_TF32)
+    const bool tf32 = start != c.data();
+#else
+    const bool tf32 = false;
+#endif
+    return { (char *) start, columns, rows, batch, ld * size, stride * size, size, tf32 };
 }
 
 static void set_matrices(const struct launch &l)
@@ -277,9 +316,8 @@ static double product(long z, long i, long j, bool magnitudes)
 {
     double sum = 0;
     for (long p = 0; p < plan.k; p++) {
-        const double x = is_infinite(i, p) ? INFINITY : small_a[place_in_a(z, i, p)];
-        const double y = small_b[z * plan.stride_b + (plan.trans_b ? j * plan.ldb + p
-                                                                   : p * plan.ldb + j)];
+        const double x = special(i, p) != 0 ? special(i, p) : small_a[place_in_a(z, i, p)];
+        const double y = small_b[place_in_b(z, p, j)];
         sum += magnitudes ? fabs(x * y) : x * y;
     }
     return sum * of_product;
@@ -306,14 +344,65 @@ static bool is_right(long at)
     return false;
 }
 
+#if defined(TYPE_F32)
+static struct near_element near_at(long z, long i, long j)
+{
+    struct near_element x = { c[z * plan.stride_c + i * plan.ldc + j] };
+    float ffma = 0;
+    for (long p = 0; p < plan.k; p++) {
+        const float left = a[place_in_a(z, i, p)], right = b[place_in_b(z, p, j)];
+        ffma = fmaf(left, right, ffma);
+        x.exact += (double) left * right;
+        x.size += fabs((double) left * right);
+    }
+    x.ffma = ffma;
+    return x;
+}
+
+// Whether all of C is near, and on the whole nearer than what FFMA gives.
+static bool is_near(void)
+{
+    struct near_sums ours = {}, of_ffma = {};
+    for (long at = 0; at < plan.batch * plan.m * plan.n; at++) {
+        struct near_element x =
+            near_at(at / plan.n / plan.m, at / plan.n % plan.m, at % plan.n);
+        near_add(&ours, &x, plan.k);
+        if (ours.far && !near_is_near(&x, plan.k)) {
+            printf("%s: row %ld, column %ld is %.9g, FFMA gives %.9g, exact is %.9g\n",
+                   near_kinds[kind], at / plan.n, at % plan.n, x.found, x.ffma, x.exact);
+            return false;
+        }
+        x.found = x.ffma;
+        near_add(&of_ffma, &x, plan.k);
+    }
+    if (kind >= NEAR_LIKE || (ours.most <= of_ffma.most && ours.squares <= of_ffma.squares))
+        return true;
+    printf("%s: off by at most %g and %g on the root mean square, FFMA by %g and %g\n",
+           near_kinds[kind], ours.most, sqrt(ours.squares / ours.count), of_ffma.most,
+           sqrt(of_ffma.squares / of_ffma.count));
+    return false;
+}
+#endif
+
 int main(int argc, char **argv)
 {
-    alpha = argc > 1 ? atoi(argv[1]) : 1;
-    beta = argc > 2 ? atoi(argv[2]) : 0;
+    const bool near = argc > 2 && !strcmp(argv[1], "near");
+    alpha = near || argc < 2 ? 1 : atoi(argv[1]);
+    beta = near || argc < 3 ? 0 : atoi(argv[2]);
     read_plan();
     fill_all();
+#if defined(TYPE_F32)
+    if (near) {
+        kind = atoi(argv[2]);
+        fill_near();
+    }
+#endif
     for (int i = 0; i < plan.count; i++)
         run(plan.launch[i]);
+#if defined(TYPE_F32)
+    if (near)
+        return !is_near();
+#endif
     for (size_t i = 0; i < c.size(); i++)
         if (!is_right((long) i))
             return 1;

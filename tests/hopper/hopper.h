@@ -168,27 +168,52 @@ DEVICE_FN void wgmma_end(void)
     machine.fiber->instructions.clear();
 }
 
+// What an instruction adds up, and what becomes of it: of a float, the bits that do not
+// fit are dropped; beyond the largest it is infinite.
+#if defined(TYPE_I8) || defined(TYPE_I32)
+typedef real inner;
+#else
+typedef double inner;
+#endif
+
+static real outer(inner x)
+{
+    const real nearest = (real) x;
+    const bool up = fabs((double) nearest) > fabs((double) x); // never of whole numbers
+    return up && isfinite((double) nearest) ? (real) nextafterf((float) nearest, 0)
+                                            : nearest;
+}
+
 // What an instruction adds to a thread's sums, or puts there, is seen when it is done.
 // When it reads its operands is not known: each other one does at once, the rest at last.
 template <typename P> static void start_instruction(real *sum, bool add, P products)
 {
     auto &instructions = machine.fiber->instructions;
     const bool at_once = instructions.size() % 2 == 0;
-    instructions.push_back([=, early = at_once ? products() : std::vector<real>()] {
-        const std::vector<real> all = at_once ? early : products();
+    instructions.push_back([=, early = at_once ? products() : std::vector<inner>()] {
+        const std::vector<inner> all = at_once ? early : products();
         for (size_t s = 0; s < all.size(); s++)
-            sum[s] = (add ? sum[s] : 0) + all[s];
+            sum[s] = outer((add ? sum[s] : 0) + all[s]);
     });
 }
 
 // Operands as they stand in shared memory: of f32 the tensor cores see bf16, of i32
-// bytes.
+// bytes, and of tf32 they drop the last 13 bits. Beside a subnormal bf16 they lose bits
+// of other products, so that no number may be taken apart into one.
 #if defined(TYPE_F32)
 typedef unsigned short staged;
-#define STAGED_TO_REAL(x) bf16_to_float(x)
+DEVICE_FN real STAGED_TO_REAL(staged x)
+{
+    if ((x & 0x7f80) == 0 && (x & 0x7f) != 0)
+        give_up("a third is subnormal", x);
+    return bf16_to_float(x);
+}
 #elif defined(TYPE_I32)
 typedef unsigned char staged;
 #define STAGED_TO_REAL(x) (x)
+#elif defined(TYPE_TF32)
+typedef element staged;
+#define STAGED_TO_REAL(x) FLOAT_OF_BITS(BITS_OF_FLOAT(x) & 0xffffe000u)
 #else
 typedef element staged;
 #define STAGED_TO_REAL(x) to_real(x)
@@ -215,18 +240,18 @@ DEVICE_FN real operand_element(unsigned long long descriptor, int i, int depth, 
 // left(0, k) and left(1, k), and two of every eight columns. Each element is read once.
 enum { DEEPEST = 32 };
 template <typename L>
-static std::vector<real> multiply(int columns, int depth, L left,
-                                  unsigned long long right, bool right_deep)
+static std::vector<inner> multiply(int columns, int depth, L left,
+                                   unsigned long long right, bool right_deep)
 {
     const int column = THREAD_X % 4 * 2;
     real rows[2][DEEPEST];
     for (int k = 0; k < depth; k++)
         rows[0][k] = left(0, k), rows[1][k] = left(1, k);
-    std::vector<real> sums(columns / 2);
+    std::vector<inner> sums(columns / 2);
     for (int s = 0; s < columns / 2; s += s % 2 ? 3 : 1) {
-        real upper = 0, lower = 0;
+        inner upper = 0, lower = 0;
         for (int k = 0; k < depth; k++) {
-            const real x =
+            const inner x =
                 operand_element(right, s / 4 * 8 + s % 2 + column, k, right_deep);
             upper += rows[0][k] * x;
             lower += rows[1][k] * x;
@@ -270,7 +295,7 @@ DEVICE_FN void wgmma_turned(real *sum, int columns, int depth, const unsigned le
         element a;
         memcpy(&a, (const char *) &row[word % 4][lower + word / 4 * 2] + k * size % 4,
                size);
-        return to_real(a);
+        return STAGED_TO_REAL(a);
     };
     start_instruction(sum, add, [=] {
         return multiply(columns, depth, element_of, right, right_deep);

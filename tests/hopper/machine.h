@@ -12,6 +12,7 @@
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 #include "fiber.h"
@@ -23,11 +24,13 @@ using std::min;
 enum { FIRST_BYTE = 1024, STACK = 1 << 15 };
 
 // A matrix, or a batch of them, as the engine is told of it: bytes from row to row and
-// from matrix to matrix, and the box that it moves.
+// from matrix to matrix, and the box that it moves. Of tf32 it rounds what it fetches.
 struct matrix {
     char *start;
     long columns, rows, batch, ld, stride;
-    int size, inner, outer, swizzle;
+    int size;
+    bool tf32;
+    int inner, outer, swizzle;
 };
 
 struct byte_barrier {
@@ -184,6 +187,16 @@ static unsigned swizzled(unsigned address, unsigned width)
     return address ^ (address >> 3 & (width - 16));
 }
 
+// To 10 bits of fraction, ties away from zero; a NaN is one afterwards.
+static void round_to_tf32(unsigned char *cell)
+{
+    unsigned bits;
+    memcpy(&bits, cell, sizeof(bits));
+    const bool nan = (bits & 0x7fffffffu) > 0x7f800000u;
+    bits = nan ? 0x7fffffffu : (bits + 0x1000u) & 0xffffe000u;
+    memcpy(cell, &bits, sizeof(bits));
+}
+
 static bool is_inside(const struct matrix &m, long x, long y, long z)
 {
     return x >= 0 && x < m.columns && y >= 0 && y < m.rows && z < m.batch;
@@ -202,6 +215,8 @@ static void copy_box_in(struct block *block, unsigned to, const struct matrix &m
             memcpy(cell, m.start + z * m.stride + row * m.ld + column * m.size, m.size);
         else
             memset(cell, 0, m.size);
+        if (m.tf32)
+            round_to_tf32(cell);
     }
     barrier_count(barrier_of(block, barrier), 0, -(long) m.inner * m.outer * m.size);
 }
