@@ -93,15 +93,10 @@ DEVICE_FN void take(unsigned to[4], const unsigned char *tile_at, unsigned addre
             to[w] = *(const unsigned *) (tile_at + place(row, at * 4, SAME));
         }
     }
-}
-
-// Round them, where the tensor cores would drop bits.
-DEVICE_FN void round_words(unsigned words[4])
-{
 #if defined(TYPE_TF32)
     UNROLL
     for (int w = 0; w < 4; w++)
-        words[w] = round_to_tf32(words[w]);
+        to[w] = round_to_tf32(to[w]);
 #endif
 }
 
@@ -231,15 +226,10 @@ DEVICE_FN void multiply_stage(struct work *t, struct way *w, int left, bool insi
         if (step == 0)
             copy_stage(w, inside);
         UNROLL
-        for (int i = 0; i < BLOCKS_M; i++) {
-            round_words(t->a[f][i]);
+        for (int i = 0; i < BLOCKS_M; i++)
             UNROLL
-            for (int j = 0; j < BLOCKS_N; j++) {
-                if (i == 0 && j % 2 == 0)
-                    round_words(t->b[f][j / 2]);
+            for (int j = 0; j < BLOCKS_N; j++)
                 multiply(t->PART[i][j], t->a[f][i], t->b[f][j / 2] + j % 2 * 2);
-            }
-        }
     }
     if (PROMOTE && (left - 1) / TILE_K % (PROMOTE + !PROMOTE) == 0)
         promote(t);

@@ -86,12 +86,17 @@ DEVICE_FN float f8e4m3_to_float(unsigned char x)
     return FLOAT_OF_BITS(sign | ((rest << 20) + (120u << 23)));
 }
 
-// The 10 bits of fraction that matrix units read, rounded to the nearest, ties away from zero: they
-// drop the last 13 bits, so that adding half of the tenth rounds. A NaN stays as it is.
+// To the nearest tf32, ties away from zero, for matrix units that drop the last 13 bits. A NaN stays
+// as it is; they take it for infinite where its first 10 bits of fraction are 0.
 DEVICE_FN unsigned int round_to_tf32(unsigned int bits)
 {
     const float x = FLOAT_OF_BITS(bits);
     return x == x ? bits + 0x1000u : bits;
+}
+
+DEVICE_FN float nearest_tf32(float x)
+{
+    return x == x ? FLOAT_OF_BITS(round_to_tf32(BITS_OF_FLOAT(x)) & 0xffffe000u) : x;
 }
 
 // ---- A and B ----------------------------------------------------------------------------
@@ -113,7 +118,7 @@ typedef signed char element;
 #define TO_REAL(x) ((real) (int) (x))
 #elif defined(TYPE_TF32)
 typedef float element;
-#define TO_REAL(x) FLOAT_OF_BITS(round_to_tf32(BITS_OF_FLOAT(x)) & 0xffffe000u)
+#define TO_REAL(x) nearest_tf32(x)
 #else
 typedef real element;
 #define TO_REAL(x) (x)

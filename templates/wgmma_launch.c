@@ -27,8 +27,10 @@ static int64_t slots(const int *v, const mmt_problem *p)
 
 const char *mmt_wgmma_refuse(const int *v, const mmt_problem *p)
 {
-    enum { MOST_CLUSTERS = 1024, MOST_SLOTS = 1 << 20 };
+    enum { MOST_CLUSTERS = 1024, MOST_SLOTS = 1 << 20, LEAST_STEPS = 16 };
 
+    if (p->type == MMT_F32 && p->k < LEAST_STEPS)
+        return "FFMA is nearer to the exact product of f32 where k is less than 16";
     if (!in_digits(p->type) && (v[PACK_A] || v[PACK_B]) &&
         mmt_gemm_rows_fit(p->type, p->lda, p->stride_a) &&
         mmt_gemm_rows_fit(p->type, p->ldb, p->stride_b))

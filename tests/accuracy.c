@@ -17,6 +17,9 @@
 #include "tests/near.h"
 #include "tuner/number.h"
 
+/* FFMA in the order of k. */
+static const char ffma_name[] = "naive";
+
 /* What C is compared with. */
 struct right {
     const double *exact, *sizes; /* the product, and that of magnitudes */
@@ -85,9 +88,9 @@ static mmt_operand upload(mmt_device *device, const void *data, size_t bytes)
     return to;
 }
 
-/* C as numbers, which the caller frees. With `plain`, f32 by FFMA. */
+/* C as numbers, which the caller frees. */
 static double *multiply(mmt_device *device, const mmt_problem *p, const void *a,
-                        const void *b, const char *configuration, bool plain)
+                        const void *b, const char *configuration)
 {
     const size_t size = mmt_type_size(p->type), bytes = mmt_type_size(p->out);
     const int64_t count = p->m * p->n;
@@ -96,7 +99,6 @@ static double *multiply(mmt_device *device, const mmt_problem *p, const void *a,
     mmt_error err = { 0 };
 
     options.configuration = configuration;
-    options.plain_f32 = plain;
     mmt_plan *plan = mmt_plan_create(device, NULL, p, &options, &err);
     check(err.status, &err);
     args.a = upload(device, a, (size_t) elements(p, false) * size);
@@ -148,7 +150,7 @@ static double *multiply_exactly(mmt_device *device, const mmt_problem *p, double
     for (int64_t i = 0; i < elements(p, true) && magnitudes; i++)
         b[i] = fabs(b[i]);
     wide.type = wide.out = MMT_F64;
-    return multiply(device, &wide, a, b, NULL, false);
+    return multiply(device, &wide, a, b, NULL);
 }
 
 /* ---- comparing ------------------------------------------------------------------- */
@@ -193,7 +195,7 @@ static bool try_one(mmt_device *device, const mmt_problem *p, const void *a,
                     const void *b, const char *configuration, const struct right *right,
                     const struct near_sums *ffma, bool whole)
 {
-    double *c = multiply(device, p, a, b, configuration, false);
+    double *c = multiply(device, p, a, b, configuration);
     const struct near_sums sums = compare(p, c, right);
     const bool nearer = sums.most <= ffma->most && sums.squares <= ffma->squares;
     const bool near = !right->ffma || (sums.far == 0 && (nearer || !whole));
@@ -213,7 +215,7 @@ static bool try_all(mmt_device *device, const mmt_problem *p, int kind,
     void *a = draw(p, false, kind, numbers[0]), *b = draw(p, true, kind, numbers[1]);
     double *exact = multiply_exactly(device, p, numbers[0], numbers[1], false);
     double *sizes = multiply_exactly(device, p, numbers[0], numbers[1], true);
-    double *ffma = p->type == MMT_F32 ? multiply(device, p, a, b, NULL, true) : NULL;
+    double *ffma = p->type == MMT_F32 ? multiply(device, p, a, b, ffma_name) : NULL;
     const struct right right = { exact, sizes, ffma };
     struct near_sums plain = { 0 };
     bool near = true;

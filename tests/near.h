@@ -9,14 +9,15 @@
  * which is the last rounding; of the products what is left out, 1, and what each of a
  * slot's four instructions may cut off, 2, and a little of the lower thirds; and a
  * rounding for each slot, of subnormal sums half of 2^-149. FFMA rounds k times. Where
- * its element is infinite or NaN, as it may be before the sum is complete, C is not
- * finite either, or near.
+ * |A| |B| is beyond the largest f32, C may be infinite or NaN: that depends on the order
+ * of the sum.
  *
  * Operands of like size, the first kinds, must be nearer than FFMA's on the whole, too.
  */
 #ifndef MMT_TESTS_NEAR_H
 #define MMT_TESTS_NEAR_H
 
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -105,9 +106,9 @@ static bool near_is_near(const struct near_element *x, int64_t k)
     const double error = fabs(x->found - x->exact), other = fabs(x->ffma - x->exact);
     const double most = near_rounding(x, k) + 0x1p-24 * (10 + near_slots(k)) * x->size;
 
-    if (error <= most)
-        return true;
-    return isfinite(x->ffma) ? error <= other : !isfinite(x->found);
+    if (!isfinite(x->found))
+        return x->size >= FLT_MAX;
+    return error <= most || (isfinite(x->ffma) && error <= other);
 }
 
 /* What all elements of C come to, in units of 2^-24 |A| |B|: finite ones alone. */

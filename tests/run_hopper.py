@@ -162,7 +162,6 @@ CASES = [
     (SMALL, APART, 'gemm f32 nt 73x40x300', -1, 0),
     (SMALL, dict(APART, SPLIT_K=3), 'gemm f32 nn 72x41x457 bias=row', 2, 1),
     (SMALL, dict(SPLIT_K=12, CLUSTER='2x1', CLUSTER_K=2), 'gemm bf16 nn 200x72x3000', 1, 0),
-    (SMALL, APART, 'gemm f32 nn 72x40x0', 1, 2),
     (SMALL, APART, 'gemm f32 tn 72x41x40 ldc=42 bias=row', 1, 0),
     (WIDE, dict(APART, TILE_M=256, TILE_N=32), 'gemm f32 tn 520x67x40 batch=2', 1, 0),
     (SMALL, dict(PACK_A=1, PACK_B=1, SWAP=1, TILE_N=8), 'gemm f16 tt 21x135x72 bias=column out=f32', 1, 1),

@@ -298,6 +298,7 @@ static const struct fault {
       "(STAGES - 2) * SPACE ? 0", MMT_BF16 },
     { "whole words are copied to the wrong chunk", "copy_4(at, from",
       "copy_4(at ^ 16, from", MMT_F16 },
+    { "tf32 is cut off", "bits + 0x1000u : bits", "bits : bits", MMT_TF32 },
     { "what went to full precision is added again", "    clear(t->part);", "",
       MMT_F8E4M3 },
 };

@@ -121,14 +121,15 @@ typedef enum mmt_op {
  *   f32 f64   themselves                        themselves   themselves
  *   i32       32 bits                           mod 2^32     i32
  *   bf16 f16  16 bits: 8 or 5 of exponent       f32          f32 or the type itself
- *   tf32      f32; of each fraction the first   f32          f32
- *             10 bits count, the others are
- *             rounded or cut off
+ *   tf32      f32; each fraction is rounded to  f32          f32
+ *             its nearest 10 bits, ties either
+ *             way
  *   f8e4m3    8 bits: 4 or 5 of exponent, as    f32          f32, f16 or bf16
  *   f8e5m2    the Open Compute Project has it
  *   i8        8 bits, signed                    mod 2^32     i32
  *
- * Matrix units may add up f8 with fewer bits than f32 has (docs/measuring.md). */
+ * Matrix units may add up f8 with fewer bits than f32 has. How far C may be from the exact
+ * product, type by type: docs/accuracy.md. */
 typedef enum mmt_type {
     MMT_F32 = 0,
     MMT_F64,
