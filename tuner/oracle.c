@@ -213,6 +213,8 @@ static struct mmt_answer finish(const mmt_problem *p, long double x, long double
     static const long double steepest = 1.13L;
     long double u = mmt_number_roundoff(mmt_type_scalar(p->type));
     long double v = mmt_number_roundoff(p->out);
+    if (isinf(mmt_number_round(mmt_type_scalar(p->type), (double) x)))
+        x = copysignl(INFINITY, x);
     struct mmt_answer answer = { activate(p->activation, x), bound };
 
     if (!isfinite(x)) /* what a smooth activation makes of -infinity is left to it */

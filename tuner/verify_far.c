@@ -48,10 +48,18 @@ static struct far_operand far_of(const mmt_problem *far, const struct mmt_trial 
     };
 }
 
+/* Copies of 16 bytes of which some are left out count as whole ones where a tool watches
+ * what is read. */
+static size_t whole_pieces(size_t bytes)
+{
+    enum { PIECE = 16 };
+    return (bytes + PIECE - 1) / PIECE * PIECE;
+}
+
 static mmt_status take_memory(struct mmt_session *session, struct far_operand *o,
                               mmt_error *err)
 {
-    const size_t bytes = (size_t) (o->extent ? o->extent : 1) * o->element;
+    const size_t bytes = whole_pieces((size_t) (o->extent ? o->extent : 1) * o->element);
     if (mmt_session_in_place(session)) {
         mmt_status status =
             mmt_fence_create(session->device, bytes, far_guard, &o->fence, err);
