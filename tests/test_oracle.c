@@ -369,6 +369,15 @@ static void test_period(void)
             CHECK(mmt_oracle_entry(&whole, 0, i, M - 1 - i).value ==
                   mmt_oracle_entry(&folded, 0, i, M - 1 - i).value);
     }
+
+    mmt_problem p = normal(mmt_dot_problem(MMT_F32, M, K));
+    struct mmt_oracle whole = { .problem = &p, .alpha = 1, .a = all, .b = all };
+    struct mmt_oracle folded = {
+        .problem = &p, .alpha = 1, .a = one, .b = one, .period = PERIOD
+    };
+    for (int i = 0; i < M; i++)
+        CHECK(mmt_oracle_entry(&whole, 0, i, 0).value ==
+              mmt_oracle_entry(&folded, 0, i, 0).value);
 }
 
 static void test_not_whole(void)

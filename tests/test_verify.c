@@ -287,6 +287,7 @@ static void test_follow(mmt_device *device)
 #define AXPBY    "axpby THREADS=32 WORK=1"
 #define DOT      "dot THREADS=32 ROWS=2 WORK=1 PARTS=4"
 #define HEAT2D   "heat2d THREADS_M=1 THREADS_N=8 WORK_M=2 SIDES=memory"
+#define NAIVE    "naive ORDER=columns BLOCK_M=16 BLOCK_N=16"
 #define JACOBI3D "jacobi3d THREADS_N=2 THREADS_K=4 WORK_M=4 UNROLL_M=1 SIDES=memory"
 
 static const struct mutant {
@@ -314,6 +315,23 @@ static const struct mutant {
       "return (below + above) + ((north + south) + (west + east))", "random" },
 };
 
+/* Matrices of more than MMT_DATA_PERIOD elements, and a change that is wrong behind the
+ * period alone, where no smaller problem shows it; none: what ships. */
+static const struct mutant far[] = {
+    { NAIVE, "gemm f32 nn 60x30x20000", "if (alpha == 0)",
+      "if ((wide) row * lda > 1000003) alpha += alpha; if (alpha == 0)", "shape" },
+    { NAIVE, "gemm f32 tt 70x60x20000", "", "", "" },
+    { AXPBY, "axpby f32 1x1100007", "c += c_start",
+      "if (first > 1000003) alpha += alpha; c += c_start", "shape" },
+    { DOT, "dot f32 2x500258", "", "", "" },
+    { DOT, "dot f32 5x1100007", "at = first +",
+      "at = (first > 1000003 ? first - CHUNK : first) +", "shape" },
+    { HEAT2D, "heat2d f32 1100x1003", "c += c_start",
+      "if (row * lda > 1000003) alpha += alpha; c += c_start", "shape" },
+    { JACOBI3D, "jacobi3d f32 110x100x101", "c += c_start",
+      "if (first * n * lda > 1000003) alpha += alpha; c += c_start", "shape" },
+};
+
 static void install_mutant(const char *file, const struct mutant *mutant)
 {
     struct mmt_text text = { 0 }, path = { 0 }, from = { 0 };
@@ -336,19 +354,21 @@ static void install_mutant(const char *file, const struct mutant *mutant)
 }
 
 /* An empty check: the change makes no difference. */
-static void test_mutants(mmt_device *device)
+static void test_mutants(mmt_device *device, const struct mutant *list, size_t count)
 {
-    int vector = mmt_device_caps(device)->kind == MMT_CPU ? 8 : 2;
+    const char *vector =
+        mmt_device_caps(device)->kind == MMT_CPU ? " VECTOR=8" : " VECTOR=2";
 
-    for (size_t i = 0; i < sizeof mutants / sizeof *mutants; i++) {
-        const struct mutant *m = &mutants[i];
+    for (size_t i = 0; i < count; i++) {
+        const struct mutant *m = &list[i];
+        const char *template = m->configuration;
+        bool has_vector = strcmp(template, NAIVE);
         char name[32], configuration[128];
         if (strstr(m->problem, "f64") && !mmt_device_caps(device)->f64)
             continue;
-        snprintf(name, sizeof name, "%.*s.cl", (int) strcspn(m->problem, " "),
-                 m->problem);
-        snprintf(configuration, sizeof configuration, "%s VECTOR=%d", m->configuration,
-                 vector);
+        snprintf(name, sizeof name, "%.*s.cl", (int) strcspn(template, " "), template);
+        snprintf(configuration, sizeof configuration, "%s%s", template,
+                 has_vector ? vector : "");
         struct mmt_session *session = open_problem(device, m->problem);
         install_mutant(name, m);
         struct mmt_verdict verdict = judge_as(session, configuration);
@@ -482,7 +502,8 @@ int main(int argc, char **argv)
     test_fused_right(device);
     test_wrong(device);
     test_follow(device);
-    test_mutants(device);
+    test_mutants(device, mutants, sizeof mutants / sizeof *mutants);
+    test_mutants(device, far, sizeof far / sizeof *far);
     test_dots(device);
     test_no_verdict(device);
     test_no_session(device);

@@ -263,8 +263,15 @@ static mmt_status make_samples(struct mmt_session *session, mmt_error *err)
     void *a = take_operand(session, &data_a, mmt_problem_extent_a(p), err);
     void *b = a ? take_operand(session, &data_b, mmt_problem_extent_b(p), err) : NULL;
     void *bias = b ? take(&data_bias, length_of_bias(p), err) : NULL;
-    struct mmt_oracle oracle = { p,    1,    mmt_op_row(p->op)->beta, a, b,
-                                 NULL, bias, period_of(session) };
+    struct mmt_oracle oracle = {
+        .problem = p,
+        .alpha = 1,
+        .beta = mmt_op_row(p->op)->beta,
+        .a = a,
+        .b = b,
+        .bias = bias,
+        .period = period_of(session),
+    };
 
     if (bias) {
         choose_samples(session);
@@ -387,7 +394,14 @@ static mmt_status make_expected(struct mmt_session *session, const void *a, cons
 {
     const mmt_problem *p = &session->problem;
     const struct mmt_stored c = mmt_op_stored(p, MMT_OPERAND_C);
-    struct mmt_oracle oracle = { p, 1, mmt_op_row(p->op)->beta, a, b, NULL, NULL };
+    const struct mmt_oracle oracle = {
+        .problem = p,
+        .alpha = 1,
+        .beta = mmt_op_row(p->op)->beta,
+        .a = a,
+        .b = b,
+        .period = period_of(session),
+    };
     unsigned char *to = malloc(session->back_size);
 
     session->expected = to;
