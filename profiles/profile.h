@@ -105,6 +105,16 @@ struct mmt_published {
     char note[512]; /* why it is suspect, and what else a reader must know, or "" */
 };
 
+/* What a device reaches, and how sure that is. */
+struct mmt_roofline {
+    double peak_flops[MMT_NUM_TYPES]; /* FLOP/s: the best of several rounds, or derived
+                                       * from caps; 0: unknown */
+    double bandwidth; /* bytes/s, the best of several rounds; 0: unknown */
+    /* How far the median of the rounds is below the best, as a part of the best; 0 where
+     * nothing was measured, and in profiles of older versions. */
+    double peak_spread[MMT_NUM_TYPES], bandwidth_spread;
+};
+
 struct mmt_profile {
     /* The device that it speaks of. */
     struct mmt_caps caps;
@@ -117,9 +127,7 @@ struct mmt_profile {
         int tried, skipped, wrong, failed;
         struct mmt_made_health health;
     } made;
-    double
-        peak_flops[MMT_NUM_TYPES]; /* FLOP/s, measured or derived from caps; 0: unknown */
-    double bandwidth;              /* bytes/s, measured; 0: unknown */
+    struct mmt_roofline roofline;
     struct mmt_entry *entries;
     size_t num_entries;
     struct mmt_kept *kept;

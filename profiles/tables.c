@@ -100,21 +100,37 @@ static const struct mmt_field made[] = {
 
 _Static_assert(MMT_NUM_TYPES == 9, "every type has a row in `peaks`, and in schema.json");
 static const struct mmt_field peaks[] = {
-    ROW(NUMBER, "f32", peak_flops[MMT_F32], GIGA),
-    ROW(NUMBER, "f64", peak_flops[MMT_F64], GIGA),
-    ROW(NUMBER, "i32", peak_flops[MMT_I32], GIGA),
-    ROW(NUMBER, "bf16", peak_flops[MMT_BF16], GIGA, MAY_LACK),
-    ROW(NUMBER, "f16", peak_flops[MMT_F16], GIGA, MAY_LACK),
-    ROW(NUMBER, "tf32", peak_flops[MMT_TF32], GIGA, MAY_LACK),
-    ROW(NUMBER, "f8e4m3", peak_flops[MMT_F8E4M3], GIGA, MAY_LACK),
-    ROW(NUMBER, "f8e5m2", peak_flops[MMT_F8E5M2], GIGA, MAY_LACK),
-    ROW(NUMBER, "i8", peak_flops[MMT_I8], GIGA, MAY_LACK),
+    ROW(NUMBER, "f32", roofline.peak_flops[MMT_F32], GIGA),
+    ROW(NUMBER, "f64", roofline.peak_flops[MMT_F64], GIGA),
+    ROW(NUMBER, "i32", roofline.peak_flops[MMT_I32], GIGA),
+    ROW(NUMBER, "bf16", roofline.peak_flops[MMT_BF16], GIGA, MAY_LACK),
+    ROW(NUMBER, "f16", roofline.peak_flops[MMT_F16], GIGA, MAY_LACK),
+    ROW(NUMBER, "tf32", roofline.peak_flops[MMT_TF32], GIGA, MAY_LACK),
+    ROW(NUMBER, "f8e4m3", roofline.peak_flops[MMT_F8E4M3], GIGA, MAY_LACK),
+    ROW(NUMBER, "f8e5m2", roofline.peak_flops[MMT_F8E5M2], GIGA, MAY_LACK),
+    ROW(NUMBER, "i8", roofline.peak_flops[MMT_I8], GIGA, MAY_LACK),
     { 0 },
 };
 
+#define SPREAD(name, type)                                                               \
+    {                                                                                    \
+        .key = name, .kind = MMT_FIELD_NUMBER, .offset = (type) * sizeof(double),        \
+        .size = sizeof(double), PLAIN, MAY_LACK                                          \
+    }
+static const struct mmt_field spreads[] = {
+    SPREAD("f32", MMT_F32),       SPREAD("f64", MMT_F64),
+    SPREAD("i32", MMT_I32),       SPREAD("bf16", MMT_BF16),
+    SPREAD("f16", MMT_F16),       SPREAD("tf32", MMT_TF32),
+    SPREAD("f8e4m3", MMT_F8E4M3), SPREAD("f8e5m2", MMT_F8E5M2),
+    SPREAD("i8", MMT_I8),         { 0 },
+};
+#undef SPREAD
+
 static const struct mmt_field roofline[] = {
     SELF(OBJECT, "peak_gflops", .fields = peaks),
-    ROW(NUMBER, "bandwidth_gbs", bandwidth, GIGA),
+    ROW(NUMBER, "bandwidth_gbs", roofline.bandwidth, GIGA),
+    ROW(OBJECT, "peak_spread", roofline.peak_spread, .fields = spreads, MAY_LACK),
+    ROW(NUMBER, "bandwidth_spread", roofline.bandwidth_spread, PLAIN, MAY_LACK),
     { 0 },
 };
 

@@ -47,7 +47,7 @@ static void write_all(struct mmt_text *out)
     profile->caps = caps;
     profile->caps.dialect = MMT_CUDA_CXX;
     profile->caps.kind = MMT_GPU;
-    profile->bandwidth = 1234.5678e9;
+    profile->roofline.bandwidth = 1234.5678e9;
     CHECK_OK(mmt_profile_print(profile, out, &err), err);
     mmt_profile_free(profile);
 }
@@ -59,7 +59,8 @@ static void test_reading_back(const struct mmt_text *all)
     struct mmt_profile *profile = mmt_profile_read(json, strlen(json), &err);
     if (!CHECK(profile != NULL))
         return;
-    CHECK(profile->bandwidth > 1234.5e9 && profile->bandwidth < 1234.6e9);
+    CHECK(profile->roofline.bandwidth > 1234.5e9 &&
+          profile->roofline.bandwidth < 1234.6e9);
     mmt_profile_free(profile);
 }
 

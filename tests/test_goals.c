@@ -40,7 +40,7 @@ static struct mmt_caps hopper(void)
 /* A run of `mmtune --device cuda:0` with that budget, before its first problem. */
 static struct mmt_tuning *plan(double seconds, int64_t candidates, int type)
 {
-    static const double nothing_measured[MMT_NUM_TYPES];
+    static const struct mmt_roofline nothing_measured;
     static struct mmt_tuning t;
     mmt_error err;
 
@@ -51,7 +51,7 @@ static struct mmt_tuning *plan(double seconds, int64_t candidates, int type)
     };
     if (type >= 0)
         t.options.some_types = t.options.types[type] = true;
-    mmt_tune_set_roofline(&t, nothing_measured);
+    mmt_tune_set_roofline(&t, &nothing_measured);
     CHECK_OK(mmt_tune_set_goals(&t, &err), err);
     return &t;
 }
@@ -120,7 +120,7 @@ static void test_hot_share(void)
     free(t->goals);
     t->goals = goals;
     t->num_goals = 3;
-    t->bandwidth = 4e12;
+    t->roofline.bandwidth = 4e12;
     for (int i = 0; i < 2; i++) {
         const mmt_problem second = goals[1];
         t->goal = 1;
@@ -193,7 +193,7 @@ static int practise(struct mmt_tuning *t, double seconds, struct mmt_journal *jo
 {
     mmt_error err;
     t->journal = journal;
-    t->bandwidth = 4e12;
+    t->roofline.bandwidth = 4e12;
     t->goals_end = mmt_now() + 100;
     t->ends = t->goals_end + seconds;
     CHECK_OK(mmt_tune_plan_practice(t, &err), err);
@@ -392,9 +392,11 @@ static void test_roofs(void)
 {
     struct mmt_tuning *t = plan(60, 0, MMT_F32);
 
-    CHECK(fabs(t->peak[MMT_F32] / (t->peak[MMT_BF16] / 6) - 1) < 1e-12);
-    CHECK(fabs(t->peak[MMT_I32] / (t->peak[MMT_I8] / 10) - 1) < 1e-12);
-    CHECK(t->peak[MMT_F32] > 2 * mmt_derived_peak(&t->caps, MMT_F32));
+    CHECK(fabs(t->roofline.peak_flops[MMT_F32] / (t->roofline.peak_flops[MMT_BF16] / 6) -
+               1) < 1e-12);
+    CHECK(fabs(t->roofline.peak_flops[MMT_I32] / (t->roofline.peak_flops[MMT_I8] / 10) -
+               1) < 1e-12);
+    CHECK(t->roofline.peak_flops[MMT_F32] > 2 * mmt_derived_peak(&t->caps, MMT_F32));
     CHECK_EQ_INT(t->goals[0].n, 4096);
     t->caps.sm = 100; /* has no such kernel */
     CHECK(mmt_derived_roof(&t->caps, MMT_F32) == mmt_derived_peak(&t->caps, MMT_F32));

@@ -259,25 +259,29 @@ static void test_wire(void)
                            .verify = { true, false },
                            .best_seconds = 0.5,
                            .best_mhz = 1980,
-                           .fastest_seconds = 0.25,
                            .doubtful = true,
                            .hot = true };
     struct mmt_job back;
-    struct mmt_reply reply = { .count = 2, .bandwidth = 3e12, .spoilt = true }, heard;
+    struct mmt_reply reply = { .count = 2, .spoilt = true }, heard;
     struct mmt_text line = { 0 };
     mmt_error err = { 0 };
     CHECK(mmt_wire_write_job(&job, &line) && mmt_wire_read_job(line.data, &back, &err));
     CHECK(back.task == job.task && back.count == 2 && back.verify[0] && !back.verify[1] &&
           back.seed == 7 && back.best_seconds == 0.5 && back.best_mhz == 1980 &&
-          back.fastest_seconds == 0.25 && back.doubtful && back.hot && !back.brief &&
+          back.doubtful && back.hot && !back.brief &&
           mmt_problem_equal(&back.problem, &job.problem) &&
           mmt_config_equal(&back.configs[1], &job.configs[1]));
     mmt_text_finish(&line);
+    reply.roofline = (struct mmt_roofline){ .peak_flops = { [MMT_I8] = 7e12 },
+                                            .peak_spread = { [MMT_I8] = 0.25 },
+                                            .bandwidth = 3e12,
+                                            .bandwidth_spread = 0.125 };
     reply.results[0] = record.result;
     reply.results[1] = make_record(1).result;
     snprintf(reply.results[1].reason, MMT_REASON_SIZE, "not \xff UTF-8");
     CHECK(mmt_wire_write_reply(&reply, &line) && mmt_wire_read_reply(line.data, &heard));
-    CHECK(heard.count == 2 && heard.spoilt && heard.bandwidth == 3e12 &&
+    CHECK(heard.count == 2 && heard.spoilt &&
+          !memcmp(&heard.roofline, &reply.roofline, sizeof heard.roofline) &&
           heard.results[0].time.median == record.result.time.median);
     CHECK_EQ_STR(heard.results[1].reason, "not ? UTF-8");
     mmt_text_finish(&line);

@@ -125,9 +125,11 @@ static struct mmt_profile *everything(void)
     mmt_error err = { 0 };
     profile->caps = all_caps;
     memcpy(&profile->made, &all_made, sizeof profile->made);
-    profile->peak_flops[MMT_F32] = 60e12;
-    profile->peak_flops[MMT_F64] = 30e12 / 7;
-    profile->bandwidth = 4.1e12;
+    profile->roofline.peak_flops[MMT_F32] = 60e12;
+    profile->roofline.peak_flops[MMT_F64] = 30e12 / 7;
+    profile->roofline.bandwidth = 4.1e12;
+    profile->roofline.peak_spread[MMT_F64] = 0.03;
+    profile->roofline.bandwidth_spread = 0.125;
     for (int t = 0; mmt_templates[t]; t++) {
         struct mmt_entry entry = an_entry(mmt_templates[t], t);
         struct mmt_kept kept = a_kept(mmt_templates[t], t % 2);
@@ -196,8 +198,11 @@ static void test_memory(void)
     CHECK_EQ_STR(mmt_profile_warnings(b), "");
     CHECK(memcmp(&a->caps, &b->caps, sizeof a->caps) == 0);
     CHECK(memcmp(&a->made, &b->made, sizeof a->made) == 0);
-    CHECK(close_to(a->peak_flops[MMT_F64], b->peak_flops[MMT_F64]) &&
-          close_to(a->bandwidth, b->bandwidth));
+    CHECK(close_to(a->roofline.peak_flops[MMT_F64], b->roofline.peak_flops[MMT_F64]) &&
+          close_to(a->roofline.bandwidth, b->roofline.bandwidth));
+    CHECK(close_to(a->roofline.bandwidth_spread, b->roofline.bandwidth_spread));
+    for (int i = 0; i < MMT_NUM_TYPES; i++)
+        CHECK(close_to(a->roofline.peak_spread[i], b->roofline.peak_spread[i]));
     CHECK_EQ_INT(b->num_entries, a->num_entries);
     for (size_t i = 0; i < a->num_entries && i < b->num_entries; i++)
         same_entry(&a->entries[i], &b->entries[i]);

@@ -126,8 +126,26 @@ static void print_settled(const struct mmt_journal *journal,
                           mmt_config_value(&settled, i, value));
 }
 
+/* Finals that find a candidate wrong, failed or much slower are right about it, whoever
+ * asks the journal from now on. Slower by less than that a hot device makes it. */
+static void correct(struct mmt_journal *journal, const struct mmt_record *final)
+{
+    static const double disproved = 1.2;
+    for (size_t i = 0; i < journal->count; i++) {
+        struct mmt_record *r = &journal->records[i];
+        if (!mmt_record_is_candidate(r) || r->result.outcome != MMT_TIMED ||
+            !is_of(r, &final->problem, &final->config))
+            continue;
+        if (final->result.outcome != MMT_TIMED ||
+            final->result.time.median > disproved * r->result.time.median)
+            r->result = final->result;
+    }
+}
+
 static bool keep(struct mmt_journal *journal, const struct mmt_record *record)
 {
+    if (record->final)
+        correct(journal, record);
     if (journal->count == journal->room) {
         size_t room = journal->room ? journal->room * 2 : 256;
         struct mmt_record *grown = realloc(journal->records, room * sizeof *grown);
@@ -351,6 +369,28 @@ static mmt_status read_lines(struct mmt_journal *journal, const struct mmt_caps 
                       "are left out\n",
                       changed, journal->path);
     return status;
+}
+
+void mmt_journal_pass_over(struct mmt_journal *journal,
+                           bool (*cannot_be)(const void *self,
+                                             const struct mmt_record *record, char *why,
+                                             size_t size),
+                           const void *self)
+{
+    char why[MMT_REASON_SIZE], first[MMT_REASON_SIZE];
+    size_t left = 0;
+    for (size_t i = 0; i < journal->count; i++) {
+        if (!cannot_be(self, &journal->records[i], why, sizeof why))
+            journal->records[left++] = journal->records[i];
+        else if (left == i)
+            memcpy(first, why, sizeof first);
+    }
+    if (left < journal->count)
+        mmt_text_addf(
+            &journal->notes,
+            "%zu results in '%s' are passed over, the first of them because %s\n",
+            journal->count - left, journal->path, first);
+    journal->count = left;
 }
 
 /* ---- opening --------------------------------------------------------------------- */

@@ -11,7 +11,8 @@ struct mmt_record {
     mmt_problem problem; /* normalised */
     struct mmt_config config;
     struct mmt_result result;
-    bool final;       /* timed again among the finalists */
+    bool final;       /* timed again among the finalists; what it disproves of a candidate
+                       * is so from then on */
     bool calibration; /* timed at a shape that is no goal, to learn what kernels cost */
     bool earlier;     /* by an earlier run, not by this one */
 };
@@ -40,6 +41,14 @@ const char *mmt_journal_path(const struct mmt_journal *journal);
 
 /* What was left out on reading, one sentence a line; "" where nothing was. */
 const char *mmt_journal_notes(const struct mmt_journal *journal);
+
+/* Takes records out of memory that, as `cannot_be` finds, nothing can have measured, and
+ * notes how many there are and why of the first. The file keeps their lines. */
+void mmt_journal_pass_over(struct mmt_journal *journal,
+                           bool (*cannot_be)(const void *self,
+                                             const struct mmt_record *record, char *why,
+                                             size_t size),
+                           const void *self);
 
 /* All records in the order in which they came. */
 const struct mmt_record *mmt_journal_records(const struct mmt_journal *journal,

@@ -14,19 +14,18 @@
 
 /* Start from {0}: every 0 is "unknown" or "the usual". */
 struct mmt_measure_limits {
-    double best_seconds;    /* of the best so far: what is far slower is sampled less */
-    double best_mhz;        /* the device's clock while that was timed */
-    double budget_seconds;  /* for one candidate, host time; usual: 1 */
-    double fastest_seconds; /* nothing can be faster than this on the device */
-    double precision;       /* wanted half-width of the median's 95 % confidence interval,
-                             * as a part of the median; usual: 0.01 */
-    double warm_seconds;    /* executions before the first sample; usual: 5e-3 */
-    double batch_seconds;   /* executions of a sample; usual: 1e-3 */
-    double heat_seconds;    /* a group runs so long in turn before its first samples: a
-                             * device at its power limit runs slower than a cool one, and
-                             * other kernels win there; usual: 0 */
-    double alone_seconds;   /* before each of its samples one runs alone so long, and a
-                             * sample takes as long again: MMT_ALONE_SECONDS; usual: 0 */
+    double best_seconds;   /* of the best so far: what is far slower is sampled less */
+    double best_mhz;       /* the device's clock while that was timed */
+    double budget_seconds; /* for one candidate, host time; usual: 1 */
+    double precision;      /* wanted half-width of the median's 95 % confidence interval,
+                            * as a part of the median; usual: 0.01 */
+    double warm_seconds;   /* executions before the first sample; usual: 5e-3 */
+    double batch_seconds;  /* executions of a sample; usual: 1e-3 */
+    double heat_seconds;   /* a group runs so long in turn before its first samples: a
+                            * device at its power limit runs slower than a cool one, and
+                            * other kernels win there; usual: 0 */
+    double alone_seconds;  /* before each of its samples one runs alone so long, and a
+                            * sample takes as long again: MMT_ALONE_SECONDS; usual: 0 */
 };
 
 /* How a candidate was timed, and how the device fared meanwhile. */
@@ -36,8 +35,7 @@ struct mmt_measured {
 };
 
 /* Times one candidate. A candidate that is more than 2.5 times slower than the best gets
- * three samples, one that is surely slower no more than tell so. A median under
- * `fastest_seconds` is MMT_ERROR_DEVICE: either the clock or the kernel is broken. One
+ * three samples, one that is surely slower no more than tell so. One
  * that was timed while something slowed the device down, and that might win at the best's
  * clock, is timed again after a rest: the second time counts where nothing slowed it
  * down, or where it is the better one. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tuner/roofline.h"
 #include "tuner/rows.h"
 #include "tuner/tuner.h"
 
@@ -106,9 +107,7 @@ static void merge_made(struct mmt_profile *into, const struct mmt_profile *from)
     into->made.wrong = wrong, into->made.failed = failed;
     into->made.health = health;
     into->caps = from->caps;
-    into->bandwidth = fmax(into->bandwidth, from->bandwidth);
-    for (int type = 0; type < MMT_NUM_TYPES; type++)
-        into->peak_flops[type] = fmax(into->peak_flops[type], from->peak_flops[type]);
+    mmt_roofline_add(&into->roofline, &from->roofline);
 }
 
 static mmt_status merge(struct mmt_profile *into, const struct mmt_profile *from,

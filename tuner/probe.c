@@ -1,12 +1,13 @@
-/* What a device reaches: a chain of multiply-adds for each type, and a copy. */
+/* What a device reaches: chains of FFMA for each type, a copy, and a sum over memory.
+ * They take turns for some rounds: what slows a machine down for a moment meets all
+ * alike, and how far the rounds differ tells how sure the best of them is. */
+#include "tuner/roofline.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/device.h"
-#include "tuner/worker.h"
-
-enum { BLOCK = 256, CHAINS = 12, STEPS = 2048, RUNS = 5 };
+enum { BLOCK = 256, CHAINS = 12, STEPS = 2048, LOADS = 8, ROUNDS = 7, RUNS = 2 };
 
 /* ---- texts ----------------------------------------------------------------------- */
 
@@ -16,6 +17,21 @@ static const char copy_text[] = "KERNEL BLOCK_SIZE(256, 1)\n"
                                 "    int i = BLOCK_X * 256 + THREAD_X;\n"
                                 "    to[i] = from[i];\n"
                                 "}\n";
+
+/* Memory may be read faster than it is copied. Each thread reads LOADS places that are as
+ * far from each other as there are threads. */
+static const char sum_text[] =
+    "KERNEL BLOCK_SIZE(256, 1)\n"
+    "void probe(GLOBAL real4 *to, const GLOBAL real4 *from)\n"
+    "{\n"
+    "    int i = BLOCK_X * 256 + THREAD_X;\n"
+    "    real4 sum = from[i];\n"
+    "    UNROLL for (int j = 1; j < LOADS; j++) {\n"
+    "        real4 next = from[i + j * STRIDE];\n"
+    "        sum.x += next.x, sum.y += next.y, sum.z += next.z, sum.w += next.w;\n"
+    "    }\n"
+    "    to[i] = sum;\n"
+    "}\n";
 
 /* Each thread carries CHAINS sums that do not wait for each other. The factor is read
  * from memory, so that no compiler knows it. */
@@ -45,7 +61,7 @@ static int width_of(const struct mmt_caps *caps, mmt_type type)
 }
 
 static mmt_status write_text(const struct mmt_caps *caps, mmt_type type, const char *body,
-                             struct mmt_text *out, mmt_error *err)
+                             unsigned blocks, struct mmt_text *out, mmt_error *err)
 {
     static const char *const macros[] = { "TYPE_F32", "TYPE_F64", "TYPE_I32" };
     static const char *const names[] = { "float", "double", "uint" };
@@ -59,6 +75,7 @@ static mmt_status write_text(const struct mmt_caps *caps, mmt_type type, const c
     mmt_text_addf(out, "#define %s 1\n#define DEVICE_IS_CPU %d\n", macros[type],
                   caps->kind == MMT_CPU);
     mmt_text_addf(out, "#define CHAINS %d\n#define STEPS %d\n", CHAINS, STEPS);
+    mmt_text_addf(out, "#define LOADS %d\n#define STRIDE %u\n", LOADS, blocks * BLOCK);
     mmt_text_add(out, mmt_text_string(&prelude));
     mmt_text_addf(out, "\ntypedef %s", width > 1 ? names[type] : "real");
     if (width > 1)
@@ -72,6 +89,11 @@ static mmt_status write_text(const struct mmt_caps *caps, mmt_type type, const c
 
 struct probe {
     mmt_device *device;
+    mmt_status status; /* what ended it */
+    unsigned blocks;
+    double amount;        /* operations or bytes of a run */
+    double rates[ROUNDS]; /* the best of each round's runs */
+    int rounds;
     struct mmt_module *module;
     struct mmt_function *function;
     struct mmt_mark *from, *to;
@@ -104,36 +126,24 @@ static mmt_status load(struct probe *p, const char *text, mmt_error *err)
                   : mmt_function_create(p->module, "probe", block, 0, &p->function, err);
 }
 
-static mmt_status fill(struct probe *p, size_t bytes, mmt_error *err)
+static mmt_status fill(struct probe *p, const size_t bytes[2], mmt_error *err)
 {
-    void *zeros = calloc(1, bytes);
-    mmt_status status = zeros ? MMT_OK : mmt_fail(err, MMT_ERROR_MEMORY, "no memory");
+    mmt_status status = MMT_OK;
     for (int i = 0; !status && i < 2; i++) {
-        status = mmt_buffer_create(p->device, bytes, &p->buffers[i], err);
+        void *zeros = calloc(1, bytes[i]);
+        status = zeros ? MMT_OK : mmt_fail(err, MMT_ERROR_MEMORY, "no memory");
         if (!status)
-            status = mmt_buffer_write(p->device, p->buffers[i], zeros, bytes, err);
+            status = mmt_buffer_create(p->device, bytes[i], &p->buffers[i], err);
+        if (!status)
+            status = mmt_buffer_write(p->device, p->buffers[i], zeros, bytes[i], err);
+        free(zeros);
     }
-    free(zeros);
     return status;
 }
 
-static mmt_status open_probe(struct probe *p, const char *text, size_t bytes,
-                             mmt_error *err)
+static mmt_status run_once(struct probe *p, double *seconds, mmt_error *err)
 {
-    mmt_status status = load(p, text, err);
-    if (!status)
-        status = mmt_queue_create(p->device, &p->queue, err);
-    if (!status)
-        status = mmt_mark_create(p->device, &p->from, err);
-    if (!status)
-        status = mmt_mark_create(p->device, &p->to, err);
-    return status ? status : fill(p, bytes, err);
-}
-
-static mmt_status run_once(struct probe *p, unsigned blocks, double *seconds,
-                           mmt_error *err)
-{
-    const unsigned grid[3] = { blocks, 1, 1 };
+    const unsigned grid[3] = { p->blocks, 1, 1 };
     const struct mmt_value values[2] = {
         { .kind = MMT_VALUE_BUFFER, .buffer = p->buffers[0].handle },
         { .kind = MMT_VALUE_BUFFER, .buffer = p->buffers[1].handle },
@@ -147,67 +157,118 @@ static mmt_status run_once(struct probe *p, unsigned blocks, double *seconds,
     return status ? status : mmt_mark_seconds(p->from, p->to, seconds, err);
 }
 
-/* The least seconds of some runs; 0 where it cannot be had. */
-static double time_text(mmt_device *device, const struct mmt_text *text, unsigned blocks,
-                        size_t bytes)
+/* Loads a text, with `bytes` of memory to write and to read, and runs it for the first
+ * time, which counts for nothing. */
+static void open_probe(struct probe *p, mmt_device *device, mmt_type type,
+                       const char *body, unsigned blocks, const size_t bytes[2])
 {
-    struct probe p = { .device = device };
+    struct mmt_text text = { 0 };
     mmt_error err = { 0 };
+    double seconds;
+    *p = (struct probe){ .device = device, .blocks = blocks };
+    p->status = write_text(mmt_device_caps(device), type, body, blocks, &text, &err);
+    if (!p->status)
+        p->status = load(p, mmt_text_string(&text), &err);
+    if (!p->status)
+        p->status = mmt_queue_create(device, &p->queue, &err);
+    if (!p->status)
+        p->status = mmt_mark_create(device, &p->from, &err);
+    if (!p->status)
+        p->status = mmt_mark_create(device, &p->to, &err);
+    if (!p->status)
+        p->status = fill(p, bytes, &err);
+    if (!p->status)
+        p->status = run_once(p, &seconds, &err);
+    if (p->status)
+        fprintf(stderr, "probe: %s\n", err.text);
+    mmt_text_finish(&text);
+}
+
+static void go_round(struct probe *p)
+{
     double least = 0, seconds;
-    mmt_status status = open_probe(&p, mmt_text_string(text), bytes, &err);
-    for (int i = 0; !status && i < RUNS; i++) {
-        status = run_once(&p, blocks, &seconds, &err);
-        if (!status && i && (least == 0 || seconds < least)) /* the first one warms up */
+    for (int i = 0; !p->status && i < RUNS; i++) {
+        p->status = run_once(p, &seconds, NULL);
+        if (!p->status && (least == 0 || seconds < least))
             least = seconds;
     }
-    if (status)
-        fprintf(stderr, "probe: %s\n", err.text);
-    close_probe(&p);
-    return status ? 0 : least;
+    if (!p->status && least > 0)
+        p->rates[p->rounds++] = p->amount / least;
 }
 
-static double measure_peak(mmt_device *device, mmt_type type)
+/* ---- what is probed -------------------------------------------------------------- */
+
+static void open_chain(struct probe *p, mmt_device *device, mmt_type type)
 {
     const struct mmt_caps *caps = mmt_device_caps(device);
-    struct mmt_text text = { 0 };
-    unsigned blocks = caps->kind == MMT_CPU ? caps->sms * 4 : caps->sms * 64;
-    int width = width_of(caps, type);
-    double seconds = 0;
-    size_t units = (size_t) (blocks + CHAINS) * BLOCK;
-    if (!write_text(caps, type, chain_text, &text, NULL))
-        seconds = time_text(device, &text, blocks,
-                            units * (size_t) width * mmt_type_size(type));
-    mmt_text_finish(&text);
-    return seconds > 0 ? 2.0 * blocks * BLOCK * CHAINS * STEPS * width / seconds : 0;
+    const unsigned blocks = caps->kind == MMT_CPU ? caps->sms * 4 : caps->sms * 64;
+    const int width = width_of(caps, type);
+    const size_t units = (size_t) (blocks + CHAINS) * BLOCK;
+    const size_t bytes = units * (size_t) width * mmt_type_size(type);
+
+    open_probe(p, device, type, chain_text, blocks, (size_t[]){ bytes, bytes });
+    p->amount = 2.0 * blocks * BLOCK * CHAINS * STEPS * width;
 }
 
-/* From one buffer to another; together they are at least twice the last-level cache,
- * where that is no more than half a gigabyte. */
-static double measure_bandwidth(mmt_device *device)
+/* Both operands of a copy are at least twice the last-level cache together, where that is
+ * no more than half a gigabyte. */
+static size_t bytes_of_memory(const struct mmt_caps *caps)
 {
-    const struct mmt_caps *caps = mmt_device_caps(device);
-    struct mmt_text text = { 0 };
     size_t bytes = (size_t) 32 << 20;
     while (bytes < caps->cache && bytes < (size_t) 256 << 20)
         bytes *= 2;
     if (caps->kind == MMT_GPU && caps->memory > (size_t) 4 << 30)
         bytes = (size_t) 512 << 20;
-    double seconds = 0;
-    if (!write_text(caps, MMT_F32, copy_text, &text, NULL))
-        seconds = time_text(device, &text, (unsigned) (bytes / 16 / BLOCK), bytes);
-    mmt_text_finish(&text);
-    return seconds > 0 ? 2.0 * (double) bytes / seconds : 0;
+    return bytes;
 }
 
-void mmt_probe(mmt_device *device, double peak_flops[MMT_NUM_TYPES], double *bandwidth)
+static void open_copy(struct probe *p, mmt_device *device)
 {
+    const size_t bytes = bytes_of_memory(mmt_device_caps(device));
+    open_probe(p, device, MMT_F32, copy_text, (unsigned) (bytes / 16 / BLOCK),
+               (size_t[]){ bytes, bytes });
+    p->amount = 2.0 * (double) bytes;
+}
+
+static void open_sum(struct probe *p, mmt_device *device)
+{
+    const size_t bytes = bytes_of_memory(mmt_device_caps(device));
+    open_probe(p, device, MMT_F32, sum_text, (unsigned) (bytes / 16 / BLOCK / LOADS),
+               (size_t[]){ bytes / LOADS, bytes });
+    p->amount = (double) bytes + (double) (bytes / LOADS);
+}
+
+void mmt_probe(mmt_device *device, struct mmt_roofline *out)
+{
+    enum { COPY = 3, SUM, PROBES };
     const struct mmt_caps *caps = mmt_device_caps(device);
-    double scalar[MMT_NUM_TYPES] = { 0 };
-    for (int type = 0; type < MMT_NUM_TYPES; type++)
-        if (caps->dialect == MMT_OPENCL_C && (int) mmt_type_scalar(type) == type &&
-            (type != MMT_F64 || caps->f64))
-            scalar[type] = measure_peak(device, type);
-    for (int type = 0; type < MMT_NUM_TYPES; type++)
-        peak_flops[type] = scalar[mmt_type_scalar(type)];
-    *bandwidth = measure_bandwidth(device);
+    struct probe *probes = calloc(PROBES, sizeof *probes);
+    struct mmt_roofline read = { 0 };
+
+    *out = (struct mmt_roofline){ 0 };
+    if (!probes)
+        return;
+    for (int type = 0; type < COPY; type++) {
+        probes[type].status = MMT_ERROR_UNSUPPORTED;
+        if (caps->dialect == MMT_OPENCL_C && (type != MMT_F64 || caps->f64))
+            open_chain(&probes[type], device, (mmt_type) type);
+    }
+    open_copy(&probes[COPY], device);
+    open_sum(&probes[SUM], device);
+    for (int round = 0; round < ROUNDS; round++)
+        for (int i = 0; i < PROBES; i++)
+            go_round(&probes[i]);
+    for (int type = 0; type < MMT_NUM_TYPES; type++) {
+        struct probe *p = &probes[mmt_type_scalar((mmt_type) type)];
+        mmt_roofline_of_rounds(p->rates, p->rounds, &out->peak_flops[type],
+                               &out->peak_spread[type]);
+    }
+    mmt_roofline_of_rounds(probes[COPY].rates, probes[COPY].rounds, &out->bandwidth,
+                           &out->bandwidth_spread);
+    mmt_roofline_of_rounds(probes[SUM].rates, probes[SUM].rounds, &read.bandwidth,
+                           &read.bandwidth_spread);
+    mmt_roofline_add(out, &read);
+    for (int i = 0; i < PROBES; i++)
+        close_probe(&probes[i]);
+    free(probes);
 }

@@ -135,7 +135,7 @@ static mmt_problem draw_shape(struct dice *dice, const struct mmt_kept *kind, bo
 static bool affordable(const struct mmt_profile *profile, const struct mmt_caps *caps,
                        const mmt_problem *problem)
 {
-    double peak = profile->peak_flops[problem->type];
+    double peak = profile->roofline.peak_flops[problem->type];
 
     if (peak <= 0)
         peak = mmt_derived_peak(caps, problem->type);

@@ -32,8 +32,7 @@ mmt_status mmt_regret_open(struct mmt_tuning *t, const struct mmt_profile *known
     t->num_goals = 1;
     t->started = mmt_now();
     t->ends = t->goals_end = INFINITY;
-    t->bandwidth = known->bandwidth;
-    mmt_tune_set_roofline(t, known->peak_flops);
+    mmt_tune_set_roofline(t, &known->roofline);
     mmt_status status = open_journal(t, err);
     return status ? status : mmt_pool_start(t, false, err);
 }

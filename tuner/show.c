@@ -1,6 +1,7 @@
 /* mmtune show */
 #include <stdio.h>
 
+#include "tuner/roofline.h"
 #include "tuner/rows.h"
 #include "tuner/tuner.h"
 
@@ -46,18 +47,22 @@ static void print_limits(const struct mmt_caps *caps)
 
 static void print_roofline(const struct mmt_profile *profile)
 {
-    char buffer[32];
+    const struct mmt_roofline *r = &profile->roofline;
     const char *before = "  at most ";
     for (int type = 0; type < MMT_NUM_TYPES; type++) {
-        if (profile->peak_flops[type] == 0)
+        if (profile->roofline.peak_flops[type] == 0)
             continue;
-        printf("%s%s %s", before, mmt_print_rate(profile->peak_flops[type], type, buffer),
-               mmt_type_name(type));
+        struct mmt_text rate = { 0 };
+        mmt_roofline_print(r->peak_flops[type], r->peak_spread[type], type, &rate);
+        printf("%s%s %s", before, mmt_type_name(type), mmt_text_string(&rate));
+        mmt_text_finish(&rate);
         before = ", ";
     }
-    if (profile->bandwidth > 0)
-        printf("%s%.1f GB/s memory", before, profile->bandwidth / 1e9);
-    if (profile->bandwidth > 0 || *before == ',')
+    if (r->bandwidth > 0)
+        printf("%smemory %.1f GB/s", before, r->bandwidth / 1e9);
+    if (r->bandwidth_spread > 0)
+        printf(" (spread %.1f %%)", 100 * r->bandwidth_spread);
+    if (r->bandwidth > 0 || *before == ',')
         printf("\n");
 }
 
@@ -223,9 +228,15 @@ static json_t *roofline_json(const struct mmt_profile *profile)
     for (int type = 0; type < MMT_NUM_TYPES; type++) {
         char key[32];
         snprintf(key, sizeof key, "%s_gflops", mmt_type_name(type));
-        json_object_set_new(json, key, json_real(profile->peak_flops[type] / 1e9));
+        json_object_set_new(json, key,
+                            json_real(profile->roofline.peak_flops[type] / 1e9));
+        snprintf(key, sizeof key, "%s_spread", mmt_type_name(type));
+        json_object_set_new(json, key, json_real(profile->roofline.peak_spread[type]));
     }
-    json_object_set_new(json, "bandwidth_gbs", json_real(profile->bandwidth / 1e9));
+    json_object_set_new(json, "bandwidth_gbs",
+                        json_real(profile->roofline.bandwidth / 1e9));
+    json_object_set_new(json, "bandwidth_spread",
+                        json_real(profile->roofline.bandwidth_spread));
     return json;
 }
 

@@ -284,30 +284,13 @@ mmt_status mmt_tune_find_device(struct mmt_tuning *t, mmt_error *err)
                     name);
 }
 
-void mmt_tune_set_roofline(struct mmt_tuning *t, const double measured[MMT_NUM_TYPES])
-{
-    for (int type = 0; type < MMT_NUM_TYPES; type++) {
-        double derived = mmt_derived_roof(&t->caps, type);
-        bool exact = t->caps.sm > 0;
-        t->peak[type] = exact || !(measured[type] > 0) ? derived : measured[type];
-        t->ceiling[type] =
-            exact ? 1.25 * derived : fmax(1.5 * derived, 2 * measured[type]);
-    }
-}
-
 /* Once a profile: it remembers. */
 static void probe(struct mmt_tuning *t)
 {
-    struct mmt_job job = { .task = MMT_TASK_PROBE };
-    struct mmt_event event;
-    t->bandwidth = t->profile->bandwidth;
-    mmt_tune_set_roofline(t, t->profile->peak_flops);
-    if (t->bandwidth > 0)
-        return;
-    if (!mmt_pool_do(t, &job, 20, &event) || event.reply.results[0].outcome != MMT_TIMED)
-        return;
-    t->bandwidth = event.reply.bandwidth;
-    mmt_tune_set_roofline(t, event.reply.peak_flops);
+    mmt_tune_set_roofline(t, &t->profile->roofline);
+    if (t->roofline.bandwidth <= 0)
+        mmt_tune_probe(t);
+    mmt_tune_judge_journal(t);
 }
 
 /* Seconds of the budget that go into learning what kernels cost on other shapes: less of

@@ -6,6 +6,7 @@
  *   tune_arms.c     a problem's templates, each a space of its own to search
  *   tune_built.c    what is compiled already, for other problems too
  *   tune_problem.c  the loop: propose, compile, verify and time, journal
+ *   tune_roofline.c  what a device reaches, and times that cannot be
  *   tune_finals.c   the best against each other, twice
  *   tune_practice.c  short searches on shapes that are no goals
  *   tune_calibrate.c  the best on many of these
@@ -15,6 +16,7 @@
 #define MMT_TUNER_TUNE_H
 
 #include "tuner/journal.h"
+#include "tuner/roofline.h"
 #include "tuner/suites.h"
 #include "tuner/worker.h"
 
@@ -84,9 +86,9 @@ struct mmt_tuning {
     int64_t candidates_left;
     struct mmt_counts counts;
     struct mmt_made_health health; /* of the device in this run */
-    /* FLOP/s and bytes/s that the roofline is made of; and FLOP/s that nothing can
-     * exceed, so that a time beyond them is a fault. 0: unknown. */
-    double peak[MMT_NUM_TYPES], bandwidth, ceiling[MMT_NUM_TYPES];
+    struct mmt_roofline roofline;
+    double ceiling[MMT_NUM_TYPES]; /* FLOP/s that nothing exceeds; 0: unknown */
+    int probes;                    /* how often this run has measured the roofline */
     /* By type: what the naive template reaches, in FLOP/s; 0: unknown. */
     double naive_rate[MMT_NUM_TYPES];
     double kept_at,
@@ -101,13 +103,34 @@ struct mmt_tuning {
  * this process would be one more beside the worker's. */
 mmt_status mmt_tune_find_device(struct mmt_tuning *t, mmt_error *err);
 
-/* Fills t->peak and t->ceiling. What is derived from clocks is generous on a CPU, but a
- * clock may be higher than what a device tells; what is measured may have been measured
- * while others computed. */
-void mmt_tune_set_roofline(struct mmt_tuning *t, const double measured[MMT_NUM_TYPES]);
+/* ---- times that cannot be (tune_roofline.c) --------------------------------------- */
 
-/* The least time that the roofline allows; 0: unknown. */
+/* Takes in what was measured, now or by an earlier run: the best of old and new counts.
+ * Fills t->ceiling, too. */
+void mmt_tune_set_roofline(struct mmt_tuning *t, const struct mmt_roofline *measured);
+
+/* Seconds of a problem at the roofline; 0: unknown. */
 double mmt_tune_roofline(const struct mmt_tuning *t, const mmt_problem *problem);
+
+/* Measures the roofline: the worker that measures is idle. */
+void mmt_tune_probe(struct mmt_tuning *t);
+
+/* Whether a result beats the roofline by more than its spread, and it may be measured
+ * again for that: a few times a run. */
+bool mmt_tune_doubts(const struct mmt_tuning *t, const mmt_problem *problem,
+                     const struct mmt_result *result);
+
+/* Every time that counts for anything passes here, measured now or read from a journal.
+ * What no device can be so fast for is MMT_FAILED, with the reason. */
+void mmt_tune_judge(const struct mmt_tuning *t, const mmt_problem *problem,
+                    struct mmt_result *result);
+
+/* The same, and before it measures the roofline again where the result asks for it. */
+void mmt_tune_judge_anew(struct mmt_tuning *t, const mmt_problem *problem,
+                         struct mmt_result *result);
+
+/* Takes out of the journal what an earlier run cannot have measured, and notes that. */
+void mmt_tune_judge_journal(struct mmt_tuning *t);
 
 /* ---- goals ----------------------------------------------------------------------- */
 

@@ -114,7 +114,6 @@ static mmt_status time_pick(struct mmt_calibration *c, struct mmt_pick *p,
 {
     struct mmt_tuning *t = c->t;
     const struct mmt_form *form = find_form(c, p, problem);
-    double ceiling = t->ceiling[problem->type];
     struct mmt_job job = {
         .task = MMT_TASK_MEASURE,
         .problem = *problem,
@@ -124,7 +123,6 @@ static mmt_status time_pick(struct mmt_calibration *c, struct mmt_pick *p,
         .verify = { !form || !form->verified },
         .best_seconds = isfinite(*best) ? *best : 0,
         .budget_seconds = 0.015,
-        .fastest_seconds = ceiling > 0 ? mmt_problem_flops(problem) / ceiling : 0,
         .brief = true,
     };
     struct mmt_event event;
@@ -134,6 +132,7 @@ static mmt_status time_pick(struct mmt_calibration *c, struct mmt_pick *p,
                                  .config = p->config,
                                  .result = event.reply.results[0],
                                  .calibration = true };
+    mmt_tune_judge_anew(t, problem, &record.result);
     p->out = record.result.outcome != MMT_TIMED && record.result.outcome != MMT_SKIPPED;
     if (record.result.outcome == MMT_TIMED)
         p->took = record.result.time.median;
@@ -192,7 +191,8 @@ static mmt_status time_picks(struct mmt_calibration *c, const mmt_problem *shape
 static bool affordable(const struct mmt_calibration *c, const mmt_problem *problem,
                        double seconds)
 {
-    double peak = c->t->peak[problem->type], memory = (double) c->t->caps.memory;
+    double peak = c->t->roofline.peak_flops[problem->type],
+           memory = (double) c->t->caps.memory;
     if (memory > 0 &&
         4 * mmt_problem_bytes(problem) + 2 * (double) c->t->caps.cache > memory / 4)
         return false;

@@ -12,7 +12,7 @@
  * that share of the roofline's operations may draw all the power that there is. */
 static const double tie = 0.005, behind = 1.2, hard = 0.4;
 
-enum { MOST_FINALISTS = 8 };
+enum { MOST_FINALISTS = 8, MOST_GROUPS = 4 };
 
 /* ---- who takes part -------------------------------------------------------------- */
 
@@ -106,6 +106,28 @@ static const struct mmt_record *last_final(const struct mmt_tuning *t,
     return NULL;
 }
 
+/* Whether a time is less than another beyond the spreads of both. */
+static bool is_surely_faster(const struct mmt_result *a, const struct mmt_result *b)
+{
+    return a->time.median + a->time.spread < b->time.median - b->time.spread;
+}
+
+/* The fastest of the finalists as far as is known: by their last finals, or by the time
+ * that makes them finalists. */
+static struct mmt_record best_known(const struct mmt_tuning *t,
+                                    const struct mmt_record *finalists, int count)
+{
+    struct mmt_record best = { .result.time.median = INFINITY };
+    for (int i = 0; i < count; i++) {
+        const struct mmt_record *last =
+            last_final(t, &finalists[i].problem, &finalists[i].config);
+        const struct mmt_record *known = last ? last : &finalists[i];
+        if (known->result.time.median < best.result.time.median)
+            best = *known;
+    }
+    return best;
+}
+
 bool mmt_tune_is_decided(const struct mmt_tuning *t, const struct mmt_record *finalists,
                          int count, struct mmt_record *winner)
 {
@@ -122,6 +144,9 @@ bool mmt_tune_is_decided(const struct mmt_tuning *t, const struct mmt_record *fi
             decided = true;
         }
     }
+    for (int i = 0; decided && i < count; i++)
+        decided = !is_surely_faster(&last_final(t, problem, &finalists[i].config)->result,
+                                    &winner->result);
     return decided;
 }
 
@@ -149,6 +174,7 @@ static mmt_status keep(struct mmt_tuning *t, struct mmt_record *finalist,
     finalist->result = *result;
     finalist->final = true;
     finalist->earlier = false;
+    mmt_tune_judge_anew(t, &finalist->problem, &finalist->result);
     mmt_report_health(t, result);
     return mmt_journal_add(t->journal, finalist, err);
 }
@@ -218,10 +244,12 @@ static mmt_status time_round(struct mmt_tuning *t, struct mmt_record *finalists,
         *err = t->pool.broken;
         return err->status;
     }
-    if (!status && !done) { /* a second interruption: what was measured before holds */
-        *count = 1;
+    if (!status && !done && mmt_pool_interrupts() > 1) {
+        *count = 1; /* what was measured before holds */
         return MMT_OK;
     }
+    if (!done)
+        *count = 0;
     *count = sort_out(finalists, *count);
     return status;
 }
@@ -247,20 +275,26 @@ const struct mmt_record *mmt_tune_pick(const struct mmt_record *sorted, int coun
 }
 
 /* A round of the favourite and its nearest rival: the sum of both rounds decides, and in
- * a tie the favourite stays. *winner is the favourite on entry. */
-static mmt_status confirm(struct mmt_tuning *t, const struct mmt_record *sorted,
-                          int count, double seconds, struct mmt_record *winner,
-                          mmt_error *err)
+ * a tie the favourite stays. Where both fall out they leave the list, and *count is less
+ * by two. */
+static mmt_status confirm(struct mmt_tuning *t, struct mmt_record *sorted, int *count,
+                          double seconds, struct mmt_record *winner, mmt_error *err)
 {
-    const struct mmt_record *favourite = mmt_tune_pick(sorted, count);
-    const struct mmt_record *rival = &sorted[favourite == sorted];
-    struct mmt_record pair[2] = { *favourite, *rival };
-    double total[2] = { favourite->result.time.median, rival->result.time.median };
+    const int favourite = (int) (mmt_tune_pick(sorted, *count) - sorted);
+    const int rival = favourite == 0;
+    struct mmt_record pair[2] = { sorted[favourite], sorted[rival] };
+    double total[2] = { pair[0].result.time.median, pair[1].result.time.median };
+    const struct mmt_config favoured = pair[0].config;
     int left = 2;
     mmt_status status = time_round(t, pair, &left, seconds, err);
-    if (status || left == 0)
+    if (status)
         return status;
-    int first = mmt_config_equal(&pair[0].config, &favourite->config) ? 0 : 1;
+    if (left == 0) {
+        sorted[favourite].result.outcome = sorted[rival].result.outcome = MMT_FAILED;
+        *count = sort_out(sorted, *count);
+        return MMT_OK;
+    }
+    int first = mmt_config_equal(&pair[0].config, &favoured) ? 0 : 1;
     *winner = pair[0];
     if (left < 2)
         return MMT_OK;
@@ -273,7 +307,7 @@ static mmt_status confirm(struct mmt_tuning *t, const struct mmt_record *sorted,
 /* Compiled on all workers at once: what an earlier run found may have to be. */
 static void build(struct mmt_tuning *t, const struct mmt_record *finalists, int count)
 {
-    struct mmt_config configs[MOST_FINALISTS];
+    struct mmt_config configs[MOST_FINALISTS + 1];
     for (int i = 0; i < count; i++)
         configs[i] = finalists[i].config;
     mmt_tune_build(t, &finalists[0].problem, configs, count, INFINITY);
@@ -287,12 +321,37 @@ static mmt_status hold(struct mmt_tuning *t, struct mmt_record *finalists, int *
     double least = is_hot(t, finalists) ? 0.4 : 0.05;
     double seconds = fmin(fmax(room / (1.5 * *count + 4), least), 2);
     mmt_status status = time_round(t, finalists, count, seconds, err);
-    if (status || *count == 0)
-        return status;
-    *winner = *mmt_tune_pick(finalists, *count);
-    if (*count > 1 && !mmt_pool_interrupts())
-        status = confirm(t, finalists, *count, seconds, winner, err);
+    for (bool confirmed = false; !status && !confirmed && *count > 0;) {
+        const int before = *count;
+        *winner = *mmt_tune_pick(finalists, *count);
+        if (*count > 1 && !mmt_pool_interrupts())
+            status = confirm(t, finalists, count, seconds, winner, err);
+        confirmed = *count == before;
+    }
     return status;
+}
+
+/* Finals of the next group, and of the winner so far, where there is one. */
+static mmt_status meet(struct mmt_tuning *t, const struct mmt_record *group, int count,
+                       double ends, struct mmt_record *winner, bool *found,
+                       mmt_error *err)
+{
+    struct mmt_record field[MOST_FINALISTS + 1];
+    int left = 0;
+    if (*found)
+        field[left++] = *winner;
+    memcpy(&field[left], group, (size_t) count * sizeof *group);
+    left += count;
+    mmt_status status = hold(t, field, &left, ends, winner, err);
+    *found = left > 0;
+    return status;
+}
+
+/* Whether the winner turned out to be slower than what the next one is known for. */
+static bool is_beaten(const struct mmt_record *winner, const struct mmt_record *timed,
+                      int at, int count)
+{
+    return at < count && is_surely_faster(&timed[at].result, &winner->result);
 }
 
 mmt_status mmt_tune_finals(struct mmt_tuning *t, const mmt_problem *problem, double ends,
@@ -303,16 +362,23 @@ mmt_status mmt_tune_finals(struct mmt_tuning *t, const mmt_problem *problem, dou
     if (!timed)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the finals");
     mmt_status status = MMT_OK;
-    *found = mmt_pool_interrupts() && count > 0;
-    if (*found)
-        *winner = timed[0];
-    /* Where all finalists fall out, the next ones take their place. */
-    for (int at = 0, left; !status && !*found && at < count;) {
-        int group = left = mmt_tune_choose_finalists(t, &timed[at], count - at);
-        if (at > 0 || !mmt_tune_is_decided(t, timed, group, winner))
-            status = hold(t, &timed[at], &left, ends, winner, err);
-        *found = left > 0;
+    int at = 0, group = count ? mmt_tune_choose_finalists(t, timed, count) : 0;
+    *found =
+        group && !mmt_pool_interrupts() && mmt_tune_is_decided(t, timed, group, winner);
+    at = *found ? count : 0;
+    /* Where all finalists fall out, or turn out slower than the next ones are known for,
+     * these come in. */
+    for (int i = 0; !status && at < count && !mmt_pool_interrupts() &&
+                    (!*found || (is_beaten(winner, timed, at, count) && i < MOST_GROUPS));
+         i++) {
+        group = mmt_tune_choose_finalists(t, &timed[at], count - at);
+        status = meet(t, &timed[at], group, ends, winner, found, err);
         at += group;
+    }
+    if (mmt_pool_interrupts() && at < count &&
+        (!*found || is_beaten(winner, timed, at, count))) {
+        *winner = best_known(t, &timed[at], at ? 1 : group);
+        *found = true;
     }
     free(timed);
     return status;

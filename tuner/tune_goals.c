@@ -113,7 +113,7 @@ static mmt_status add_default(struct mmt_tuning *t, mmt_error *err)
         int usual = mmt_suite_of_op(t->options.op, t->caps.memory, shapes);
         return add_goals(t, shapes, count < usual ? count : usual, MMT_NN, err);
     }
-    double measured = t->caps.sm ? 0 : t->peak[MMT_F32];
+    double measured = t->caps.sm ? 0 : t->roofline.peak_flops[MMT_F32];
     mmt_suite_default(fmax(measured, mmt_derived_peak(&t->caps, MMT_F32)), shapes);
     mmt_status status =
         add_goals(t, shapes, count, transposes ? transposes : MMT_NN, err);
@@ -229,19 +229,12 @@ double mmt_tune_setting_up(const mmt_problem *problem)
     return mmt_problem_bytes(problem) / 0.4e9;
 }
 
-double mmt_tune_roofline(const struct mmt_tuning *t, const mmt_problem *problem)
-{
-    double peak = t->peak[problem->type];
-    double compute = peak > 0 ? mmt_problem_flops(problem) / peak : 0;
-    double move = t->bandwidth > 0 ? mmt_problem_bytes(problem) / t->bandwidth : 0;
-    return fmax(compute, move); /* what is timed is rotated past the last-level cache */
-}
-
 /* Seconds beside its search: setting up, and on a GPU that its arithmetic keeps busy the
  * finals, which are held hot. */
 static double beside_search(const struct mmt_tuning *t, const mmt_problem *problem)
 {
-    const double hot_finals = 1.3, shortest = 30e-6, peak = t->peak[problem->type];
+    const double hot_finals = 1.3, shortest = 30e-6,
+                 peak = t->roofline.peak_flops[problem->type];
     double compute = peak > 0 ? mmt_problem_flops(problem) / peak : 0;
     bool hot = t->caps.kind == MMT_GPU && compute > shortest &&
                compute >= mmt_tune_roofline(t, problem);

@@ -22,7 +22,7 @@ static const double behind = 2;
 void mmt_calibration_shapes(const struct mmt_tuning *t, const mmt_problem *kind,
                             mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES])
 {
-    double peak = t->peak[kind->type];
+    double peak = t->roofline.peak_flops[kind->type];
     mmt_fit_shapes(kind, peak > 0 ? exp2(floor(log2(peak / 10))) : 1e9, shapes,
                    MMT_MOST_CALIBRATION_SHAPES);
 }

@@ -34,6 +34,8 @@ struct bout {
     double begun, ends, last_end; /* mmt_now(): of its share; of the run */
     double budget;                /* seconds for timing one candidate */
     int64_t left;                 /* candidates */
+    bool doubts; /* the roofline is measured again, because of this result */
+    struct mmt_event doubted;
 };
 
 double mmt_tune_limit(const struct mmt_tuning *t, const mmt_problem *problem, double best)
@@ -102,7 +104,7 @@ static void add_naive(struct bout *b)
     const struct mmt_template *naive = mmt_template_find("naive");
     double rate = b->t->naive_rate[b->problem->type];
     if (rate == 0) /* nothing is known yet: a hundredth of the peak */
-        rate = b->t->peak[b->problem->type] / 100;
+        rate = b->t->roofline.peak_flops[b->problem->type] / 100;
     double expected = rate > 0 ? mmt_problem_flops(b->problem) / rate : 0;
     double room = isfinite(b->ends) ? b->ends - mmt_now() : 600;
     if (!naive || expected > fmin(4, room / 20))
@@ -157,17 +159,6 @@ static bool propose(struct bout *b)
 
 /* ---- handing out work ------------------------------------------------------------ */
 
-/* Seconds that nothing can beat. Part of what a GPU's memory bounds may be found in its
- * caches, but not half of it; a CPU's memory is shared with others, and says nothing. */
-static double fastest(const struct mmt_tuning *t, const mmt_problem *problem)
-{
-    double ceiling = t->ceiling[problem->type];
-    double compute = ceiling > 0 ? mmt_problem_flops(problem) / ceiling : 0;
-    if (problem->op == MMT_GEMM || t->caps.kind != MMT_GPU || t->bandwidth <= 0)
-        return compute;
-    return fmax(compute, mmt_problem_bytes(problem) / (2 * t->bandwidth));
-}
-
 static struct mmt_job measuring_job(const struct bout *b, const struct mmt_config *config)
 {
     return (struct mmt_job){
@@ -180,7 +171,6 @@ static struct mmt_job measuring_job(const struct bout *b, const struct mmt_confi
         .best_seconds = isfinite(b->arms.best) ? b->arms.best : 0,
         .best_mhz = b->arms.best_mhz,
         .budget_seconds = b->budget,
-        .fastest_seconds = fastest(b->t, b->problem),
     };
 }
 
@@ -359,19 +349,35 @@ void mmt_counts_add(struct mmt_counts *counts, enum mmt_outcome outcome)
         outcome != MMT_TIMED && outcome != MMT_WRONG && outcome != MMT_SKIPPED;
 }
 
-/* Where the roofline was measured, a kernel may show that it is higher. */
-static void raise_roofline(struct mmt_tuning *t, const mmt_problem *problem,
-                           double seconds)
+/* Has the worker that is idle now measure the roofline, before a result counts that beats
+ * it; false: the result counts as it is. */
+static bool doubt(struct bout *b, const struct mmt_event *event)
 {
-    double rate = mmt_problem_flops(problem) / seconds;
-    if (!t->caps.sm && rate > t->peak[problem->type])
-        t->peak[problem->type] = rate;
+    const struct mmt_job job = { .task = MMT_TASK_PROBE };
+    struct mmt_worker *worker = mmt_pool_idle(&b->t->pool, MMT_MEASURER);
+    if (!worker || !mmt_tune_doubts(b->t, &event->job.problem, &event->reply.results[0]))
+        return false;
+    b->t->probes++;
+    b->doubts = true;
+    b->doubted = *event;
+    mmt_worker_send(worker, &job, MMT_PROBE_LIMIT, MMT_PROBE_LIMIT);
+    return true;
+}
+
+/* The result that was waiting for a probe. */
+static const struct mmt_event *end_doubt(struct bout *b, const struct mmt_event *probed)
+{
+    b->doubts = false;
+    if (probed->reply.results[0].outcome == MMT_TIMED)
+        mmt_tune_set_roofline(b->t, &probed->reply.roofline);
+    return &b->doubted;
 }
 
 static mmt_status record(struct bout *b, const struct mmt_config *config,
-                         const struct mmt_result *result, mmt_error *err)
+                         struct mmt_result *result, mmt_error *err)
 {
     struct mmt_tuning *t = b->t;
+    mmt_tune_judge(t, b->problem, result);
     struct mmt_record line = { .problem = *b->problem,
                                .config = *config,
                                .result = *result };
@@ -386,8 +392,6 @@ static mmt_status record(struct bout *b, const struct mmt_config *config,
         t->naive_rate[b->problem->type] =
             mmt_problem_flops(b->problem) / result->time.median;
     b->found = b->found || (result->outcome == MMT_TIMED && !is_baseline(config));
-    if (result->outcome == MMT_TIMED)
-        raise_roofline(t, b->problem, result->time.median);
     mmt_report_result(t, &line, b->arms.best);
     return MMT_OK;
 }
@@ -395,10 +399,14 @@ static mmt_status record(struct bout *b, const struct mmt_config *config,
 /* Ends of jobs that were begun for an earlier problem find no candidate here. */
 static mmt_status take(struct bout *b, const struct mmt_event *event, mmt_error *err)
 {
+    const bool probed = event->job.task == MMT_TASK_PROBE;
+    if (probed && !b->doubts)
+        return MMT_OK;
+    event = probed ? end_doubt(b, event) : event;
     const struct mmt_config *config = &event->job.configs[0];
-    const struct mmt_result *result = &event->reply.results[0];
+    struct mmt_result result = event->reply.results[0];
     bool built = event->job.task == MMT_TASK_COMPILE && event->reply.count == 1 &&
-                 result->outcome == MMT_TIMED;
+                 result.outcome == MMT_TIMED;
     struct candidate *candidate =
         mmt_problem_equal(&event->job.problem, b->problem) ? find(b, config) : NULL;
     if (built && !is_baseline(config))
@@ -412,8 +420,10 @@ static mmt_status take(struct bout *b, const struct mmt_event *event, mmt_error 
         candidate->state = BUILT;
         return MMT_OK;
     }
+    if (!probed && doubt(b, event))
+        return MMT_OK;
     candidate->state = EMPTY;
-    return record(b, config, result, err);
+    return record(b, config, &result, err);
 }
 
 /* ---- the loop

@@ -259,11 +259,7 @@ static void count_records(struct mmt_tuning *t)
 mmt_status mmt_tune_save(struct mmt_tuning *t, bool last, mmt_error *err)
 {
     struct mmt_profile *p = t->profile;
-    for (int i = 0; i < MMT_NUM_TYPES; i++)
-        if (t->peak[i] > 0)
-            p->peak_flops[i] = t->peak[i];
-    if (t->bandwidth > 0)
-        p->bandwidth = t->bandwidth;
+    p->roofline = t->roofline;
     count_records(t);
     mmt_status status = mmt_guide_judge(t->journal, p, err);
     if (!status && (last || is_due(t)))

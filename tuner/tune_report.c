@@ -114,14 +114,21 @@ void mmt_report_start(struct mmt_tuning *t)
                        "seconds", t->options.budget.seconds, "candidates",
                        (json_int_t) t->options.budget.candidates, "profile", t->path,
                        "known", (json_int_t) known));
+        if (*mmt_journal_notes(t->journal))
+            mmt_report_note(t, "%s", mmt_journal_notes(t->journal));
         return;
     }
-    char peak[32];
+    struct mmt_text peak = { 0 };
+    const struct mmt_roofline *r = &t->roofline;
     printf("device: %s (%s)", t->caps.name, t->id);
-    if (t->peak[MMT_F32] > 0)
-        printf(", f32 roofline %s", mmt_print_rate(t->peak[MMT_F32], MMT_F32, peak));
-    if (t->bandwidth > 0)
-        printf(", memory %.0f GB/s", t->bandwidth / 1e9);
+    mmt_roofline_print(r->peak_flops[MMT_F32], r->peak_spread[MMT_F32], MMT_F32, &peak);
+    if (r->peak_flops[MMT_F32] > 0)
+        printf(", f32 roofline %s", mmt_text_string(&peak));
+    mmt_text_finish(&peak);
+    if (r->bandwidth > 0)
+        printf(", memory %.0f GB/s", r->bandwidth / 1e9);
+    if (r->bandwidth_spread > 0)
+        printf(" (spread %.1f %%)", 100 * r->bandwidth_spread);
     printf("\nworkers: 1 that measures, %d that compile%s\n", t->pool.count - 1,
            t->pool.shared ? " while it rests" : "");
     say_budget(t);

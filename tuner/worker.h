@@ -20,12 +20,15 @@ enum mmt_role { MMT_COMPILER, MMT_MEASURER };
 /* In one job; and of a problem's finals. */
 enum { MMT_MAX_TOGETHER = 20, MMT_REASON_SIZE = 600 };
 
+/* Seconds that a probe may take. */
+enum { MMT_PROBE_LIMIT = 20 };
+
 enum mmt_task {
     MMT_TASK_COMPILE, /* configs[0] for the problem: fill the caches */
     MMT_TASK_MEASURE, /* configs[0]: verify, then time */
     MMT_TASK_VERIFY,  /* configs[0]: every check, and no time */
     MMT_TASK_FINALS,  /* all of configs, timed in turns; verified before where asked */
-    MMT_TASK_PROBE,   /* what the device can reach: peak_flops and bandwidth */
+    MMT_TASK_PROBE,   /* the device's roofline */
 };
 
 struct mmt_job {
@@ -35,10 +38,9 @@ struct mmt_job {
     int count;
     struct mmt_config configs[MMT_MAX_TOGETHER];
     bool verify[MMT_MAX_TOGETHER];
-    double best_seconds;    /* of this problem so far; 0: none */
-    double best_mhz;        /* the device's clock then; 0: unknown */
-    double budget_seconds;  /* for timing one configuration */
-    double fastest_seconds; /* nothing can be faster; 0: unknown */
+    double best_seconds;   /* of this problem so far; 0: none */
+    double best_mhz;       /* the device's clock then; 0: unknown */
+    double budget_seconds; /* for timing one configuration */
     /* Probably far behind: verified at a smaller shape and run once; only where that is
      * not far behind, it is verified and timed like any other. */
     bool doubtful;
@@ -77,7 +79,7 @@ struct mmt_result {
 struct mmt_reply {
     int count;
     struct mmt_result results[MMT_MAX_TOGETHER]; /* of the job's configurations */
-    double peak_flops[MMT_NUM_TYPES], bandwidth; /* of a probe */
+    struct mmt_roofline roofline;                /* of a probe */
     bool spoilt; /* the worker ends itself: its device may be in any state now */
 };
 
@@ -138,11 +140,5 @@ bool mmt_wire_read_note(const char *line, char note[16]);
 
 /* The descriptor of the socket in the worker. */
 enum { MMT_WORKER_FD = 3 };
-
-/* ---- the roofline ---------------------------------------------------------------- */
-
-/* Measures what the device reaches: a chain of multiply-adds for each type, and a copy.
- * Figures that cannot be had stay 0. */
-void mmt_probe(mmt_device *device, double peak_flops[MMT_NUM_TYPES], double *bandwidth);
 
 #endif

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "tuner/measure.h"
+#include "tuner/roofline.h"
 #include "tuner/tuner.h"
 #include "tuner/verify.h"
 
@@ -318,8 +319,7 @@ static struct mmt_measure_limits limits_of(const struct mmt_job *job)
 {
     return (struct mmt_measure_limits){ .best_seconds = job->best_seconds,
                                         .best_mhz = job->best_mhz,
-                                        .budget_seconds = job->budget_seconds,
-                                        .fastest_seconds = job->fastest_seconds };
+                                        .budget_seconds = job->budget_seconds };
 }
 
 static mmt_status time_candidate(struct worker *w, const struct mmt_job *job,
@@ -451,7 +451,7 @@ static mmt_status work(struct worker *w, const struct mmt_job *job,
         return finals(w, job, reply, err);
     case MMT_TASK_PROBE:
         note("probe");
-        mmt_probe(w->device, reply->peak_flops, &reply->bandwidth);
+        mmt_probe(w->device, &reply->roofline);
         return MMT_OK;
     }
     return MMT_OK;

@@ -83,13 +83,12 @@ bool mmt_wire_write_job(const struct mmt_job *job, struct mmt_text *line)
 {
     json_t *problem =
         job->task == MMT_TASK_PROBE ? json_null() : problem_json(&job->problem);
-    return write_line(json_pack("{s:s, s:o, s:I, s:o, s:f, s:f, s:f, s:f, s:b, s:b, s:b}",
+    return write_line(json_pack("{s:s, s:o, s:I, s:o, s:f, s:f, s:f, s:b, s:b, s:b}",
                                 "task", task_names[job->task], "problem", problem, "seed",
                                 (json_int_t) job->seed, "configurations",
                                 configs_json(job), "best", job->best_seconds, "best_mhz",
-                                job->best_mhz, "budget", job->budget_seconds, "fastest",
-                                job->fastest_seconds, "doubtful", job->doubtful, "brief",
-                                job->brief, "hot", job->hot),
+                                job->best_mhz, "budget", job->budget_seconds, "doubtful",
+                                job->doubtful, "brief", job->brief, "hot", job->hot),
                       line);
 }
 
@@ -123,7 +122,6 @@ bool mmt_wire_read_job(const char *line, struct mmt_job *out, mmt_error *err)
     out->best_seconds = number(object, "best");
     out->best_mhz = number(object, "best_mhz");
     out->budget_seconds = number(object, "budget");
-    out->fastest_seconds = number(object, "fastest");
     out->doubtful = json_is_true(json_object_get(object, "doubtful"));
     out->brief = json_is_true(json_object_get(object, "brief"));
     out->hot = json_is_true(json_object_get(object, "hot"));
@@ -158,16 +156,42 @@ static json_t *result_json(const struct mmt_result *result)
                      result->clock_mhz, "throttled", result->throttled);
 }
 
+static json_t *numbers_json(const double *numbers)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < MMT_NUM_TYPES; i++)
+        json_array_append_new(list, json_real(numbers[i]));
+    return list;
+}
+
+static json_t *roofline_json(const struct mmt_roofline *roofline)
+{
+    return json_pack("{s:o, s:o, s:f, s:f}", "peaks", numbers_json(roofline->peak_flops),
+                     "spreads", numbers_json(roofline->peak_spread), "bandwidth",
+                     roofline->bandwidth, "bandwidth_spread", roofline->bandwidth_spread);
+}
+
+static void read_numbers(const json_t *list, double *out)
+{
+    for (int i = 0; i < MMT_NUM_TYPES; i++)
+        out[i] = json_number_value(json_array_get(list, (size_t) i));
+}
+
+static void read_roofline(const json_t *object, struct mmt_roofline *out)
+{
+    read_numbers(json_object_get(object, "peaks"), out->peak_flops);
+    read_numbers(json_object_get(object, "spreads"), out->peak_spread);
+    out->bandwidth = number(object, "bandwidth");
+    out->bandwidth_spread = number(object, "bandwidth_spread");
+}
+
 bool mmt_wire_write_reply(const struct mmt_reply *reply, struct mmt_text *line)
 {
-    json_t *results = json_array(), *peaks = json_array();
+    json_t *results = json_array();
     for (int i = 0; i < reply->count; i++)
         json_array_append_new(results, result_json(&reply->results[i]));
-    for (int i = 0; i < MMT_NUM_TYPES; i++)
-        json_array_append_new(peaks, json_real(reply->peak_flops[i]));
-    return write_line(json_pack("{s:o, s:o, s:f, s:b}", "results", results, "peak_flops",
-                                peaks, "bandwidth", reply->bandwidth, "spoilt",
-                                reply->spoilt),
+    return write_line(json_pack("{s:o, s:o, s:b}", "results", results, "roofline",
+                                roofline_json(&reply->roofline), "spoilt", reply->spoilt),
                       line);
 }
 
@@ -201,10 +225,7 @@ bool mmt_wire_read_reply(const char *line, struct mmt_reply *out)
     *out = (struct mmt_reply){ .count = good ? (int) count : 0 };
     for (int i = 0; i < out->count; i++)
         good = good && read_result(json_array_get(results, (size_t) i), &out->results[i]);
-    for (int i = 0; i < MMT_NUM_TYPES; i++)
-        out->peak_flops[i] = json_number_value(
-            json_array_get(json_object_get(object, "peak_flops"), (size_t) i));
-    out->bandwidth = number(object, "bandwidth");
+    read_roofline(json_object_get(object, "roofline"), &out->roofline);
     out->spoilt = json_is_true(json_object_get(object, "spoilt"));
     json_decref(object);
     return good;

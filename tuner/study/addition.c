@@ -245,7 +245,7 @@ static const char *doubt_of(const struct mmt_study_device *device,
 {
     const char *doubt = mmt_phases_doubt(p);
     double cache = (double) mmt_device_caps(device->device)->cache;
-    double most = device->profile ? 1.15 * device->profile->bandwidth : 0;
+    double most = device->profile ? 1.15 * device->profile->roofline.bandwidth : 0;
 
     if (!doubt[0] && most > 0 && bytes > 8 * cache && bytes / p->marks > most)
         return "faster than memory";
