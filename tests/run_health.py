@@ -6,6 +6,7 @@ own (tests/fake/card)."""
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -60,6 +61,75 @@ def tune(name, budget, nvml=True, hot_after=None, shapes=("24x40",)):
         profile = json.load(f)
     said = subprocess.run([MMTUNE, "show", path], capture_output=True, text=True, env=environment)
     return events, results, profile, said.stdout
+
+
+# ---- what a journal says, and the card does not -----------------------------------------------------
+
+SLOW = "VECTOR=1"  # kernels that take 3 ms here, while the others take 1
+
+
+def lie(path, name, seconds):
+    """Writes into the journal that a slow kernel was fast, and nothing of finals: its
+    configuration."""
+    with open(path + ".journal", encoding="utf-8") as f:
+        lines = [json.loads(line) for line in f]
+    lines = [line for line in lines if not line.get("final")]
+    slow = [line for line in lines[1:] if SLOW in line["configuration"]]
+    check(slow and all(2.9e-3 < line["seconds"] < 3.1e-3 for line in slow), f"some are slow: {lines}")
+    slow[0]["seconds"] = seconds
+    path = f"{folder}/{name}.json"
+    with open(path + ".journal", "w", encoding="utf-8") as f:
+        f.writelines(json.dumps(line) + "\n" for line in lines)
+    return path, slow[0]["configuration"]
+
+
+def go_on(path, budget="1", stop_at=None, **faults):
+    """Another run from that journal, interrupted once at an event's first appearance: the
+    events, and the entry of the profile."""
+    command = [MMTUNE, "--json", "--device", "cuda:0", "--op", "heat2d", "--type", "f32", "--shape",
+               "24x40", "--budget", budget, "--limit", "60", "-o", path]
+    events = []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True,
+                          env=dict(libraries(True), **faults)) as run:
+        for line in run.stdout:
+            events.append(json.loads(line))
+            if events[-1]["event"] == stop_at:
+                run.send_signal(signal.SIGINT)
+                stop_at = None
+    with open(path, encoding="utf-8") as f:
+        entry = json.load(f)["entries"][0]
+    return events, " ".join([entry["template"], *(f"{k}={v}" for k, v in entry["knobs"].items())])
+
+
+def test_disproved():
+    """A time in the journal that no kernel can take is passed over, with a sentence. One that the
+    finals disprove, alone in them as it is, loses to the next: where it is slower, where it
+    crashes there, and where a later run that knows of these finals is interrupted."""
+    fault = {"MMT_FAKE_SLOW": "#define VECTOR 1\n"}
+    environment.update(fault)
+    tune("truth", "8")
+    truth = folder + "/truth.json"
+
+    path, liar = lie(truth, "impossible", 1e-9)
+    events, winner = go_on(path)
+    said = [e["text"] for e in events if e["event"] == "note" and "passed over" in e["text"]]
+    check(len(said) == 1 and "0.001 us is faster than the device can be" in said[0], f"said: {said}")
+    check(winner != liar and SLOW not in winner, f"{winner} wins, not {liar}")
+
+    path, liar = lie(truth, "lie", 0.3e-3)
+    events, winner = go_on(path)
+    check(winner != liar and SLOW not in winner, f"{winner} wins, not {liar}")
+    events, winner = go_on(path, "1h", stop_at="problem")
+    check(winner != liar and SLOW not in winner, f"{winner} stays when interrupted, not {liar}")
+    os.remove(path)
+    events, winner = go_on(path, "1h", stop_at="problem")
+    check(winner != liar and SLOW not in winner, f"{winner} wins when interrupted, not {liar}")
+
+    path, liar = lie(truth, "deadly", 0.3e-3)
+    events, winner = go_on(path, MMT_FAKE_DEADLY=fault["MMT_FAKE_SLOW"])
+    check(winner != liar and SLOW not in winner, f"{winner} wins, not {liar}, which crashes")
+    for key in fault:
+        del environment[key]
 
 
 def mmtune(*arguments):
@@ -165,6 +235,7 @@ test_several()
 test_untold()
 test_bench()
 test_regret()
+test_disproved()
 shutil.rmtree(folder, ignore_errors=True)
 print("\n".join(failures))
 print(f"health: {checks} checks, {len(failures)} failed")

@@ -127,7 +127,8 @@ static void print_settled(const struct mmt_journal *journal,
 }
 
 /* Finals that find a candidate wrong, failed or much slower are right about it, whoever
- * asks the journal from now on. Slower by less than that a hot device makes it. */
+ * asks the journal from now on. What a hot device makes slower, or one that is slowed
+ * down, disproves nothing. */
 static void correct(struct mmt_journal *journal, const struct mmt_record *final)
 {
     static const double disproved = 1.2;
@@ -136,9 +137,11 @@ static void correct(struct mmt_journal *journal, const struct mmt_record *final)
         if (!mmt_record_is_candidate(r) || r->result.outcome != MMT_TIMED ||
             !is_of(r, &final->problem, &final->config))
             continue;
-        if (final->result.outcome != MMT_TIMED ||
-            final->result.time.median > disproved * r->result.time.median)
+        if (final->result.outcome != MMT_TIMED)
             r->result = final->result;
+        else if (!*final->result.throttled &&
+                 final->result.time.median > disproved * r->result.time.median)
+            r->result.time = final->result.time;
     }
 }
 

@@ -2,12 +2,17 @@
  * They take turns for some rounds: what slows a machine down for a moment meets all
  * alike, and how far the rounds differ tells how sure the best of them is. */
 #include "tuner/roofline.h"
+#include "tuner/worker.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 256, CHAINS = 12, STEPS = 2048, LOADS = 8, ROUNDS = 7, RUNS = 2 };
+enum { BLOCK = 256, CHAINS = 12, STEPS = 2048, LOADS = 8 };
+enum { ROUNDS = 15, LEAST_ROUNDS = 4 };
+
+/* Seconds after which there are no more rounds than the least. */
+static const double enough = 1.5;
 
 /* ---- texts ----------------------------------------------------------------------- */
 
@@ -91,8 +96,8 @@ struct probe {
     mmt_device *device;
     mmt_status status; /* what ended it */
     unsigned blocks;
-    double amount;        /* operations or bytes of a run */
-    double rates[ROUNDS]; /* the best of each round's runs */
+    double amount; /* operations or bytes of a run */
+    double rates[ROUNDS];
     int rounds;
     struct mmt_module *module;
     struct mmt_function *function;
@@ -186,14 +191,11 @@ static void open_probe(struct probe *p, mmt_device *device, mmt_type type,
 
 static void go_round(struct probe *p)
 {
-    double least = 0, seconds;
-    for (int i = 0; !p->status && i < RUNS; i++) {
+    double seconds = 0;
+    if (!p->status)
         p->status = run_once(p, &seconds, NULL);
-        if (!p->status && (least == 0 || seconds < least))
-            least = seconds;
-    }
-    if (!p->status && least > 0)
-        p->rates[p->rounds++] = p->amount / least;
+    if (!p->status && seconds > 0)
+        p->rates[p->rounds++] = p->amount / seconds;
 }
 
 /* ---- what is probed -------------------------------------------------------------- */
@@ -255,7 +257,9 @@ void mmt_probe(mmt_device *device, struct mmt_roofline *out)
     }
     open_copy(&probes[COPY], device);
     open_sum(&probes[SUM], device);
-    for (int round = 0; round < ROUNDS; round++)
+    const double began = mmt_now();
+    for (int round = 0;
+         round < LEAST_ROUNDS || (round < ROUNDS && mmt_now() < began + enough); round++)
         for (int i = 0; i < PROBES; i++)
             go_round(&probes[i]);
     for (int type = 0; type < MMT_NUM_TYPES; type++) {

@@ -347,11 +347,13 @@ static mmt_status meet(struct mmt_tuning *t, const struct mmt_record *group, int
     return status;
 }
 
-/* Whether the winner turned out to be slower than what the next one is known for. */
+/* Whether the winner turned out to be slower than what the next one is known for. While
+ * the device is slowed down everybody does. */
 static bool is_beaten(const struct mmt_record *winner, const struct mmt_record *timed,
                       int at, int count)
 {
-    return at < count && is_surely_faster(&timed[at].result, &winner->result);
+    return at < count && !*winner->result.throttled &&
+           is_surely_faster(&timed[at].result, &winner->result);
 }
 
 mmt_status mmt_tune_finals(struct mmt_tuning *t, const mmt_problem *problem, double ends,

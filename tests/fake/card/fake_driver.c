@@ -1,6 +1,8 @@
 /* CUDA's driver for the cards of card.h. Their memory is the host's, which runs their
  * kernels, too (tests/emulate). By their own clock a launch takes a millisecond at 2000
- * MHz, whatever it does, and longer where they run slower. */
+ * MHz, whatever it does, and longer where they run slower: three times as long where its
+ * text has the line that MMT_FAKE_SLOW holds; what MMT_FAKE_DEADLY holds ends the process
+ * instead. */
 #include <cuda.h>
 #include <dlfcn.h>
 #include <stdint.h>
@@ -18,6 +20,8 @@ struct CUctx_st {
 struct CUfunc_st {
     char *name;
     struct emulate_kernel kernel;
+    bool slow;    /* takes three times as long */
+    bool deadly;  /* ends the process */
     int shared;   /* most bytes of dynamic shared memory */
     int carveout; /* percent of a multiprocessor's shared memory; -1: the driver's choice
                    */
@@ -234,6 +238,13 @@ EXPORT(CUresult) cuModuleUnload(CUmodule module)
     return CUDA_SUCCESS;
 }
 
+/* Whether a text has the line that a variable of the environment holds. */
+static bool has_line(const char *text, const char *variable)
+{
+    const char *line = getenv(variable);
+    return line && *line && strstr(text, line);
+}
+
 /* A name's function is one, whoever asks. */
 EXPORT(CUresult) cuModuleGetFunction(CUfunction *out, CUmodule module, const char *name)
 {
@@ -247,7 +258,12 @@ EXPORT(CUresult) cuModuleGetFunction(CUfunction *out, CUmodule module, const cha
         return CUDA_ERROR_NOT_FOUND;
     }
     *out = calloc(1, sizeof **out);
-    **out = (struct CUfunc_st){ strdup(name), kernel, 0, -1, module->functions };
+    **out = (struct CUfunc_st){ .name = strdup(name),
+                                .kernel = kernel,
+                                .slow = has_line(module->text, "MMT_FAKE_SLOW"),
+                                .deadly = has_line(module->text, "MMT_FAKE_DEADLY"),
+                                .carveout = -1,
+                                .next = module->functions };
     module->functions = *out;
     return CUDA_SUCCESS;
 }
@@ -303,11 +319,11 @@ __attribute__((destructor)) static void tell_launches(void)
 }
 
 /* What a launch takes. */
-static double launch_seconds(void)
+static double launch_seconds(CUfunction function)
 {
     struct card card;
     bool known = depth && card_at(stack[depth - 1]->device, &card) && card.mhz > 0;
-    return 1e-3 * (known ? 2000.0 / card.mhz : 1);
+    return 1e-3 * (known ? 2000.0 / card.mhz : 1) * (function->slow ? 3 : 1);
 }
 
 EXPORT(CUresult)
@@ -323,12 +339,14 @@ cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned g
         .grid = { grid_x, grid_y, grid_z },
         .block = { block_x, block_y, block_z },
     };
+    if (function->deadly)
+        abort();
     const char *why = emulate_run(&launch);
     fake_carveout = function->carveout;
     launches++;
     if (why)
         fprintf(stderr, "%s\n", why);
-    now += launch_seconds();
+    now += launch_seconds(function);
     return why ? CUDA_ERROR_LAUNCH_FAILED : CUDA_SUCCESS;
 }
 
