@@ -7,8 +7,9 @@
   seeds      two seeds end as fast as each other
   killed     kill -9 and Ctrl-C in mid-search, and the same command again
   planted    kernels that hang, crash, do not compile, compute wrongly
+  whole      a kernel that is wrong at depths that were not timed enters no profile
 
-`journal` and `killed` tune an OpenCL device of the CPU kind, `planted` every device; they
+`journal`, `killed` and `whole` tune an OpenCL device of the CPU kind, `planted` every device; they
 exit 77 where there is none."""
 import collections
 import copy
@@ -90,7 +91,15 @@ def read_journal(path):
 
 def candidates(path):
     return [line for line in read_journal(path)[1:]
-            if not line.get("final") and not line.get("calibration")]
+            if not line.get("final") and not line.get("calibration") and not line.get("whole")]
+
+
+def wholes(path):
+    """What was verified before it enters a profile, once each."""
+    found = [line for line in read_journal(path)[1:] if line.get("whole")]
+    seen = collections.Counter((line["problem"], line["configuration"]) for line in found)
+    check(max(seen.values(), default=1) == 1, f"verified twice: {seen}")
+    return found
 
 
 def calibrations(path):
@@ -264,7 +273,7 @@ def test_journal():
     # Events, in their order, with what a program that watches goes by.
     said = run(command + ["2", "--json"], 0)
     events = [json.loads(line) for line in said.splitlines()]
-    names = [e["event"] for e in events if e["event"] not in ("calibration", "note")]
+    names = [e["event"] for e in events if e["event"] not in ("calibration", "note", "verified")]
     check(names == ["start", "problem", "result", "result", "winner", "end"], f"events: {names}")
     elapsed = [e["elapsed"] for e in events if "elapsed" in e]
     check(elapsed == sorted(elapsed) and len(elapsed) >= 5, f"elapsed goes up: {elapsed}")
@@ -331,7 +340,7 @@ def time_beside(problem, device_profile, name, configurations):
     last = f"{folder}/{name}.json"
     find_winner(problem + ["-o", last, "--with", device_profile, "--budget", "3"])
     timed = {line["configuration"]: line for line in read_journal(last)[1:]
-             if not line.get("calibration") and line["status"] == "timed"}
+             if not line.get("calibration") and not line.get("whole") and line["status"] == "timed"}
     check(all(c in timed for c in configurations), f"{configurations} in {list(timed)}")
     return [timed[c] for c in configurations]
 
@@ -510,11 +519,11 @@ def fate_of(configuration, kind):
     return "timed", ""
 
 
-def plant(fault, *also):
-    """A fault in tiled.cl's kernel, and in those of the same form that are named."""
+def plant(fault, *names):
+    """A fault in the kernels that are named, of tiled.cl's form."""
     templates = tempfile.mkdtemp(prefix="templates-", dir=folder)
     shutil.copytree(ROOT + "/templates", templates, dirs_exist_ok=True)
-    for name in ("tiled", *also):
+    for name in names:
         with open(f"{templates}/{name}.cl", encoding="utf-8") as f:
             text = f.read()
         text, count = re.subn(r"(\nvoid mmt_gemm\([^)]*\)\n\{\n)", lambda m: m[1] + fault, text)
@@ -627,19 +636,53 @@ def test_planted():
     if not found:
         print("skipped: there is no device")
         sys.exit(77)
-    plant(PLANTED)
+    plant(PLANTED, "tiled")
     for device in found:
         tune_planted(device["id"], device["kind"])
         verify_planted(device["id"], device["kind"])
     if cpu_device():
-        plant(DEEP)
+        plant(DEEP, "tiled")
         tune_deep(cpu_device())
-    plant('#error "planted: does not compile"\n', "naive")
+    plant('#error "planted: does not compile"\n', "tiled", "naive")
     tune_hopeless(found[0]["id"])
 
 
+# ---- whole -------------------------------------------------------------------------------------
+
+def check_whole(path, right):
+    """Everything that the profile names was found right, and what was found wrong it has not."""
+    profile = check_profile(path, 1)
+    found = {(line["problem"], line["configuration"]): line["status"] for line in wholes(path)}
+    winner = name_of(profile["entries"][0])
+    named = {winner, *map(name_of, profile["kept"])}
+    check(found.get(("gemm f32 nn 256x256x256", winner)) == "timed", f"{winner} was verified: {found}")
+    for name in named:
+        check({status for (_, of), status in found.items() if of == name} == {"timed"},
+              f"{name} was found right: {found}")
+    check(any(name.startswith("panel") for name in named) == right, f"panels are right, {right}: {named}")
+    return found
+
+
+def test_whole():
+    """Blocks of k are not begun anew at 256: a kernel that is wrong behind its first one is right
+    there, whatever is verified at that shape."""
+    device = need_cpu_device()
+    command = ["--device", device, "--type", "f32", "--shape", "256x256x256", "--template", "panel",
+               "--search", "random"]
+    for fault, right in ("    if (k > BLOCK_K) alpha += 1;\n", False), ("", True):
+        path = f"{folder}/{'right' if right else 'wrong'}.json"
+        plant(fault, "panel")
+        said = run([*command, "-o", path, "--budget", "4"], 0)
+        found = check_whole(path, right)
+        check(right or "wrong: panel" in said, f"what is wrong is told: {said}")
+        check(right or "wrong" in found.values(), f"and noted: {found}")
+        run([*command, "-o", path, "--budget", "1"], 0)
+        again = check_whole(path, right)
+        check(found.items() <= again.items(), f"what was verified stays: {found}, {again}")
+
+
 {"usage": test_usage, "journal": test_journal, "learned": test_learned, "seeds": test_seeds, "killed": test_killed,
- "planted": test_planted}[PART]()
+ "planted": test_planted, "whole": test_whole}[PART]()
 shutil.rmtree(folder, ignore_errors=True)
 print("\n".join(failures))
 print(f"tuner, {PART}: {checks} checks, {len(failures)} failed")

@@ -28,6 +28,8 @@ struct mmt_journal {
     int fd;
     struct mmt_record *records;
     size_t count, room;
+    struct mmt_record *wholes;
+    size_t num_wholes;
     struct mmt_caps caps;
     struct known_hash hashes[64];
     int num_hashes;
@@ -145,7 +147,67 @@ static void correct(struct mmt_journal *journal, const struct mmt_record *final)
     }
 }
 
-static bool keep(struct mmt_journal *journal, const struct mmt_record *record)
+/* Whether a record is of a kernel that was verified wholly and not found right. */
+static bool is_refuted_by(const struct mmt_journal *journal,
+                          const struct mmt_record *record, const struct mmt_record *whole)
+{
+    const mmt_problem *p = &record->problem, *q = &whole->problem;
+    if (whole->result.outcome == MMT_TIMED || whole->result.outcome == MMT_SKIPPED ||
+        record->config.template != whole->config.template || p->op != q->op ||
+        p->type != q->type || p->trans_a != q->trans_a || p->trans_b != q->trans_b)
+        return false;
+    const struct mmt_config a = mmt_config_settle(&record->config, p, &journal->caps);
+    const struct mmt_config b = mmt_config_settle(&whole->config, q, &journal->caps);
+    return mmt_config_equal(&record->config, &whole->config) ||
+           mmt_config_same_text(&a, &b);
+}
+
+static void refute(struct mmt_record *record, const struct mmt_record *whole)
+{
+    if (record->result.outcome != MMT_TIMED)
+        return;
+    record->result.outcome = MMT_WRONG;
+    memcpy(record->result.reason, whole->result.reason, sizeof record->result.reason);
+}
+
+static bool keep_whole(struct mmt_journal *journal, const struct mmt_record *whole)
+{
+    struct mmt_record *grown =
+        realloc(journal->wholes, (journal->num_wholes + 1) * sizeof *grown);
+    if (!grown)
+        return false;
+    journal->wholes = grown;
+    journal->wholes[journal->num_wholes++] = *whole;
+    for (size_t i = 0; i < journal->count; i++)
+        if (is_refuted_by(journal, &journal->records[i], whole))
+            refute(&journal->records[i], whole);
+    return true;
+}
+
+const struct mmt_record *mmt_journal_wholes(const struct mmt_journal *journal,
+                                            size_t *count)
+{
+    *count = journal->num_wholes;
+    return journal->wholes;
+}
+
+enum mmt_whole mmt_journal_whole(const struct mmt_journal *journal,
+                                 const mmt_problem *problem,
+                                 const struct mmt_config *config)
+{
+    const struct mmt_record record = { .problem = *problem, .config = *config };
+    enum mmt_whole found = MMT_WHOLE_UNKNOWN;
+    for (size_t i = 0; i < journal->num_wholes; i++) {
+        if (is_refuted_by(journal, &record, &journal->wholes[i]))
+            return MMT_WHOLE_WRONG;
+        if (journal->wholes[i].result.outcome == MMT_TIMED &&
+            is_of(&journal->wholes[i], problem, config))
+            found = MMT_WHOLE_RIGHT;
+    }
+    return found;
+}
+
+static bool keep_record(struct mmt_journal *journal, const struct mmt_record *record)
 {
     if (record->final)
         correct(journal, record);
@@ -157,8 +219,17 @@ static bool keep(struct mmt_journal *journal, const struct mmt_record *record)
         journal->records = grown;
         journal->room = room;
     }
-    journal->records[journal->count++] = *record;
+    struct mmt_record *kept = &journal->records[journal->count++];
+    *kept = *record;
+    for (size_t i = 0; i < journal->num_wholes; i++)
+        if (is_refuted_by(journal, kept, &journal->wholes[i]))
+            refute(kept, &journal->wholes[i]);
     return true;
+}
+
+static bool keep(struct mmt_journal *journal, const struct mmt_record *record)
+{
+    return record->whole ? keep_whole(journal, record) : keep_record(journal, record);
 }
 
 /* ---- writing -------------------------------------------------------------------------
@@ -227,9 +298,13 @@ static json_t *record_json(struct mmt_journal *journal, const struct mmt_record 
         json_object_set_new(line, "final", json_true());
     if (record->calibration)
         json_object_set_new(line, "calibration", json_true());
+    if (record->whole) {
+        json_object_set_new(line, "whole", json_true());
+        json_object_set_new(line, "driver", json_string(journal->caps.driver));
+    }
     if (*r->reason)
         json_object_set_new(line, "reason", json_string(r->reason));
-    if (r->outcome != MMT_TIMED)
+    if (r->outcome != MMT_TIMED || record->whole)
         return line;
     json_object_set_new(line, "seconds", json_real(r->time.median));
     json_object_set_new(line, "spread", json_real(r->time.spread));
@@ -332,8 +407,11 @@ static enum verdict read_record(struct mmt_journal *journal, const json_t *line,
     snprintf(out->result.throttled, sizeof out->result.throttled, "%s",
              word(line, "throttled"));
     snprintf(out->result.reason, sizeof out->result.reason, "%s", word(line, "reason"));
-    if (outcome == MMT_TIMED && !(out->result.time.median > 0))
+    out->whole = json_is_true(json_object_get(line, "whole"));
+    if (outcome == MMT_TIMED && !out->whole && !(out->result.time.median > 0))
         return UNREADABLE;
+    if (out->whole && strcmp(word(line, "driver"), journal->caps.driver))
+        return CHANGED;
     if (strcmp(word(line, "template_hash"), hash_of(journal, out->config.template)))
         return CHANGED;
     return is_settled_alike(journal, line, out) ? RECORD : CHANGED;
@@ -484,6 +562,7 @@ void mmt_journal_close(struct mmt_journal *journal)
     }
     mmt_text_finish(&journal->notes);
     free(journal->records);
+    free(journal->wholes);
     free(journal->path);
     free(journal);
 }

@@ -14,6 +14,8 @@ struct mmt_record {
     bool final;       /* timed again among the finalists; what it disproves of a candidate
                        * is so from then on */
     bool calibration; /* timed at a shape that is no goal, to learn what kernels cost */
+    bool whole;       /* verified wholly; timed means right. These are no part of the
+                       * records, but of mmt_journal_wholes */
     bool earlier;     /* by an earlier run, not by this one */
 };
 
@@ -53,6 +55,18 @@ void mmt_journal_pass_over(struct mmt_journal *journal,
 /* All records in the order in which they came. */
 const struct mmt_record *mmt_journal_records(const struct mmt_journal *journal,
                                              size_t *count);
+
+/* What was verified wholly, with the same texts and driver. */
+const struct mmt_record *mmt_journal_wholes(const struct mmt_journal *journal,
+                                            size_t *count);
+
+enum mmt_whole { MMT_WHOLE_UNKNOWN, MMT_WHOLE_RIGHT, MMT_WHOLE_WRONG };
+
+/* What that found of a configuration on a problem. One that was found wrong is so, in all
+ * records of the same op, type and transposes. */
+enum mmt_whole mmt_journal_whole(const struct mmt_journal *journal,
+                                 const mmt_problem *problem,
+                                 const struct mmt_config *config);
 
 /* The least time of a problem's candidates, in seconds; INFINITY where none was timed. */
 double mmt_journal_best(const struct mmt_journal *journal, const mmt_problem *problem);

@@ -31,7 +31,7 @@ mmt_status mmt_regret_open(struct mmt_tuning *t, const struct mmt_profile *known
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory to measure losses");
     t->num_goals = 1;
     t->started = mmt_now();
-    t->ends = t->goals_end = INFINITY;
+    t->ends = t->goals_end = t->finish = INFINITY;
     mmt_tune_set_roofline(t, &known->roofline);
     mmt_status status = open_journal(t, err);
     return status ? status : mmt_pool_start(t, false, err);

@@ -329,6 +329,8 @@ static mmt_status prepare(struct mmt_tuning *t, mmt_error *err)
     }
     if (!status)
         status = mmt_tune_set_goals(t, err);
+    t->finish = t->ends;
+    t->ends -= isfinite(t->ends) ? mmt_tune_reserve(t) : 0;
     t->goals_end = t->ends - (isfinite(t->ends) ? calibrating(t) : 0);
     return status ? status : mmt_tune_plan_practice(t, err);
 }
@@ -364,6 +366,8 @@ static mmt_status run(struct mmt_tuning *t, mmt_error *err)
         status = mmt_tune_practise(t, err);
     if (!status && !mmt_pool_interrupts())
         status = mmt_tune_calibrate(t, err);
+    if (!status && !mmt_pool_interrupts())
+        status = mmt_tune_verify_portfolio(t, err);
     /* Whatever failed, what was learned before is written. */
     mmt_error own = { 0 };
     mmt_status saved = mmt_tune_save(t, true, &own);

@@ -10,11 +10,13 @@
  *   tune_finals.c   the best against each other, twice
  *   tune_practice.c  short searches on shapes that are no goals
  *   tune_calibrate.c  the best on many of these
+ *   tune_verify.c   whole verification, before a kernel enters the profile
  *   tune_profile.c  what is written
  *   tune_report.c   what is said */
 #ifndef MMT_TUNER_TUNE_H
 #define MMT_TUNER_TUNE_H
 
+#include "tuner/fit.h"
 #include "tuner/journal.h"
 #include "tuner/roofline.h"
 #include "tuner/suites.h"
@@ -81,6 +83,8 @@ struct mmt_tuning {
     int num_goals, goal;  /* how many there are, and which one is being tuned */
     int num_practice;     /* problems behind them that are searched, but not entered */
     double started, ends; /* mmt_now(); INFINITY: no limit */
+    double finish;        /* between `ends` and this the portfolio is verified */
+    double whole_seconds; /* what verifying wholly takes, about; 0: none was */
     double goals_end;     /* what is left after it is for practising and calibrating */
     double practice_end;
     int64_t candidates_left;
@@ -303,6 +307,39 @@ mmt_status mmt_tune_practise(struct mmt_tuning *t, mmt_error *err);
  * in what is left of the time, or twice as often as candidates were tried. */
 mmt_status mmt_tune_calibrate(struct mmt_tuning *t, mmt_error *err);
 
+/* ---- verifying wholly (tune_verify.c) ---------------------------------------------- */
+
+/* Whether a problem's k is over a configuration's largest block of k; of other operations
+ * than products always. */
+bool mmt_tune_is_deep(const struct mmt_tuning *t, const mmt_problem *problem,
+                      const struct mmt_config *config);
+
+/* A small problem of the same kind that is; false: the configuration serves none. */
+bool mmt_tune_deepen(const struct mmt_tuning *t, const mmt_problem *problem,
+                     const struct mmt_config *config, mmt_problem *out);
+
+/* Verifies wholly, unless the journal knows. MMT_WHOLE_UNKNOWN: it came to nothing, as
+ * the run was interrupted. */
+mmt_status mmt_tune_verify_at(struct mmt_tuning *t, const mmt_problem *problem,
+                              const struct mmt_config *config, enum mmt_whole *out,
+                              mmt_error *err);
+
+/* The same at the problem, and at a deep one. */
+mmt_status mmt_tune_verify_winner(struct mmt_tuning *t, const mmt_problem *problem,
+                                  const struct mmt_config *config, enum mmt_whole *out,
+                                  mmt_error *err);
+
+/* What one takes, in seconds; and what of the budget is kept for the portfolio. */
+double mmt_tune_whole_seconds(const struct mmt_tuning *t);
+double mmt_tune_reserve(const struct mmt_tuning *t);
+
+/* Chooses the portfolio and verifies it, again and again where one is wrong, as long as
+ * there is time. */
+mmt_status mmt_tune_verify_portfolio(struct mmt_tuning *t, mmt_error *err);
+
+/* Those of t->profile->kept that were found right; returns how many. */
+size_t mmt_tune_list_right(const struct mmt_tuning *t, struct mmt_kept *out);
+
 /* ---- the profile
  * --------------------------------------------------------------------------------------
  */
@@ -316,8 +353,11 @@ mmt_status mmt_tune_open_profile(struct mmt_tuning *t, mmt_error *err);
 mmt_status mmt_tune_enter(struct mmt_tuning *t, const mmt_problem *problem,
                           const struct mmt_record *winner, mmt_error *err);
 
-/* Writes the profile. What is kept is chosen anew the `last` time, and before that as
- * long as it takes little of the run. */
+/* Chooses the portfolio anew from all that was timed: t->profile->kept. */
+mmt_status mmt_tune_choose_kept(struct mmt_tuning *t, mmt_error *err);
+
+/* Writes the profile, and of the portfolio what was verified wholly. The portfolio is
+ * chosen anew the `last` time, and before that as long as it takes little of the run. */
 mmt_status mmt_tune_save(struct mmt_tuning *t, bool last, mmt_error *err);
 
 /* Adds how the device fared while a result was taken. */
@@ -332,6 +372,8 @@ void mmt_report_start(struct mmt_tuning *t);
 void mmt_report_problem(struct mmt_tuning *t);
 void mmt_report_result(struct mmt_tuning *t, const struct mmt_record *record,
                        double best);
+/* What a whole verification found; what is wrong, always. */
+void mmt_report_whole(struct mmt_tuning *t, const struct mmt_record *record);
 void mmt_report_calibration(struct mmt_tuning *t, const struct mmt_record *record);
 /* Notes how the device fared while a result was taken; says so when it is slowed down for
  * the first time. */

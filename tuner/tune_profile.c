@@ -191,7 +191,7 @@ static bool is_due(const struct mmt_tuning *t)
 }
 
 /* What is kept for shapes that were not tuned comes from all that was ever timed. */
-static mmt_status choose_kept(struct mmt_tuning *t, mmt_error *err)
+mmt_status mmt_tune_choose_kept(struct mmt_tuning *t, mmt_error *err)
 {
     size_t count, timed = 0;
     const struct mmt_record *records = mmt_journal_records(t->journal, &count);
@@ -256,6 +256,36 @@ static void count_records(struct mmt_tuning *t)
         mmt_tune_note_health(&t->profile->made.health, &records[i].result);
 }
 
+/* A kernel that an earlier run entered may have been found wrong since. */
+static void drop_refuted(struct mmt_tuning *t)
+{
+    struct mmt_profile *p = t->profile;
+    size_t left = 0;
+    for (size_t i = 0; i < p->num_entries; i++)
+        if (mmt_journal_whole(t->journal, &p->entries[i].problem,
+                              &p->entries[i].config) != MMT_WHOLE_WRONG)
+            p->entries[left++] = p->entries[i];
+    p->num_entries = left;
+}
+
+/* Kernels that wait to be verified are calibrated and chosen among, but not written. */
+static mmt_status save_right(struct mmt_tuning *t, mmt_error *err)
+{
+    struct mmt_profile *p = t->profile;
+    struct mmt_kept *const all = p->kept;
+    const size_t count = p->num_kept;
+    struct mmt_kept *right = malloc((count + 1) * sizeof *right);
+    if (!right)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory to save a profile");
+    p->kept = right;
+    p->num_kept = mmt_tune_list_right(t, right);
+    mmt_status status = mmt_profile_save(p, t->path, err);
+    free(right);
+    p->kept = all;
+    p->num_kept = count;
+    return status;
+}
+
 mmt_status mmt_tune_save(struct mmt_tuning *t, bool last, mmt_error *err)
 {
     struct mmt_profile *p = t->profile;
@@ -263,6 +293,8 @@ mmt_status mmt_tune_save(struct mmt_tuning *t, bool last, mmt_error *err)
     count_records(t);
     mmt_status status = mmt_guide_judge(t->journal, p, err);
     if (!status && (last || is_due(t)))
-        status = choose_kept(t, err);
-    return status ? status : mmt_profile_save(p, t->path, err);
+        status = mmt_tune_choose_kept(t, err);
+    if (!status)
+        drop_refuted(t);
+    return status ? status : save_right(t, err);
 }

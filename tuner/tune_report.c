@@ -52,7 +52,7 @@ static double rate(const mmt_problem *problem, double seconds)
 
 static const char *time_left(const struct mmt_tuning *t, char out[32])
 {
-    double left = fmax(t->ends - mmt_now(), 0);
+    double left = fmax(t->finish - mmt_now(), 0);
     if (isfinite(left))
         snprintf(out, 32, "%d:%02d left", (int) left / 60, (int) left % 60);
     else
@@ -205,7 +205,7 @@ static void tell_result(struct mmt_tuning *t, const char *event_name,
                       "status", mmt_outcome_name(r->outcome));
         if (*r->reason)
             json_object_set_new(event, "reason", json_string(r->reason));
-        if (r->outcome == MMT_TIMED)
+        if (r->outcome == MMT_TIMED && !record->whole)
             json_object_set_new(event, "seconds", json_real(r->time.median));
         if (*r->throttled)
             json_object_set_new(event, "throttled", json_string(r->throttled));
@@ -214,7 +214,8 @@ static void tell_result(struct mmt_tuning *t, const char *event_name,
         emit(event);
     } else {
         clear_line(t);
-        printf("%s: %s\n  %.*s\n", mmt_outcome_name(r->outcome), config,
+        printf("%s: %s%s%s\n  %.*s\n", mmt_outcome_name(r->outcome), config,
+               record->whole ? ", verified at " : "", record->whole ? problem : "",
                (int) strcspn(r->reason, "\n"), r->reason);
     }
     free(config);
@@ -236,6 +237,11 @@ void mmt_report_result(struct mmt_tuning *t, const struct mmt_record *record, do
 {
     mmt_report_health(t, &record->result);
     tell_result(t, "result", record, best);
+}
+
+void mmt_report_whole(struct mmt_tuning *t, const struct mmt_record *record)
+{
+    tell_result(t, "verified", record, INFINITY);
 }
 
 static void show_line(struct mmt_tuning *t, const struct mmt_text *line)

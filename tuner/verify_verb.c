@@ -219,6 +219,7 @@ static void verify_one(struct run *run, const mmt_problem *problem,
     const double limit = (double) run->request->limit;
     struct mmt_job job = {
         .task = MMT_TASK_VERIFY,
+        .epilogues = true,
         .problem = *problem,
         .seed = (uint64_t) run->request->seed,
         .count = 1,

@@ -50,6 +50,7 @@ struct mmt_job {
     /* Finals of what computes so hard that it may run at the device's power limit: held
      * there, with longer samples. */
     bool hot;
+    bool epilogues; /* MMT_TASK_VERIFY: also each output, bias and activation */
 };
 
 enum mmt_outcome {

@@ -243,16 +243,22 @@ static mmt_status verify(struct mmt_session *session, const struct mmt_config *c
     return status;
 }
 
-static mmt_status verify_whole(struct mmt_session *session,
-                               const struct mmt_config *config, struct mmt_result *result,
-                               mmt_error *err)
+static mmt_status verify_whole(struct mmt_session *session, const struct mmt_job *job,
+                               struct mmt_result *result, mmt_error *err)
 {
     struct mmt_verdict verdict;
     note("verify");
-    mmt_status status = mmt_verify_whole(session, config, true, &verdict, err);
+    mmt_status status =
+        mmt_verify_whole(session, &job->configs[0], job->epilogues, &verdict, err);
     if (!status)
         take_verdict(&verdict, result);
     return status;
+}
+
+static mmt_status verify(struct mmt_session *session, const struct mmt_config *config,
+                         struct mmt_result *result, mmt_error *err)
+{
+    return verify_by(mmt_verify_candidate, session, config, result, err);
 }
 
 static mmt_status enter_smaller(struct worker *w, const mmt_problem *smaller,
@@ -382,8 +388,7 @@ static mmt_status verify_alone(struct worker *w, const struct mmt_job *job,
     mmt_status status = compile(w, job, reply, err);
     if (!status)
         status = enter_session(w, job, err);
-    return status ? status
-                  : verify_whole(w->session, &job->configs[0], &reply->results[0], err);
+    return status ? status : verify_whole(w->session, job, &reply->results[0], err);
 }
 
 /* ---- finalists ------------------------------------------------------------------- */

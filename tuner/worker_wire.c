@@ -83,12 +83,13 @@ bool mmt_wire_write_job(const struct mmt_job *job, struct mmt_text *line)
 {
     json_t *problem =
         job->task == MMT_TASK_PROBE ? json_null() : problem_json(&job->problem);
-    return write_line(json_pack("{s:s, s:o, s:I, s:o, s:f, s:f, s:f, s:b, s:b, s:b}",
+    return write_line(json_pack("{s:s, s:o, s:I, s:o, s:f, s:f, s:f, s:b, s:b, s:b, s:b}",
                                 "task", task_names[job->task], "problem", problem, "seed",
                                 (json_int_t) job->seed, "configurations",
                                 configs_json(job), "best", job->best_seconds, "best_mhz",
                                 job->best_mhz, "budget", job->budget_seconds, "doubtful",
-                                job->doubtful, "brief", job->brief, "hot", job->hot),
+                                job->doubtful, "brief", job->brief, "hot", job->hot,
+                                "epilogues", job->epilogues),
                       line);
 }
 
@@ -125,6 +126,7 @@ bool mmt_wire_read_job(const char *line, struct mmt_job *out, mmt_error *err)
     out->doubtful = json_is_true(json_object_get(object, "doubtful"));
     out->brief = json_is_true(json_object_get(object, "brief"));
     out->hot = json_is_true(json_object_get(object, "hot"));
+    out->epilogues = json_is_true(json_object_get(object, "epilogues"));
     bool good = (task == MMT_TASK_PROBE ||
                  !mmt_problem_parse(word(object, "problem"), &out->problem, err)) &&
                 read_configs(json_object_get(object, "configurations"), out, err);
