@@ -660,6 +660,7 @@ def check_whole(path, right):
         check({status for (_, of), status in found.items() if of == name} == {"timed"},
               f"{name} was found right: {found}")
     check(any(name.startswith("panel") for name in named) == right, f"panels are right, {right}: {named}")
+    check(profile["kept"], f"kernels that are right are kept: {found}")
     return found
 
 

@@ -169,6 +169,20 @@ static void test_judged(void)
     mmt_journal_close(t->journal);
 }
 
+/* What a run measures counts, though clock and lanes promise more. */
+static void test_measured(void)
+{
+    const struct mmt_roofline nothing = { 0 }, slow = of_peak(20e9, 0.2);
+    struct mmt_tuning t = { .caps = cpu };
+
+    mmt_tune_set_roofline(&t, &nothing);
+    CHECK(t.roofline.peak_flops[MMT_F32] == 64e9 && t.ceiling[MMT_F32] == 64e9);
+    mmt_tune_set_roofline(&t, &slow);
+    CHECK(t.roofline.peak_flops[MMT_F32] == 20e9 && t.ceiling[MMT_F32] == 64e9);
+    CHECK(t.roofline.peak_spread[MMT_F32] == 0.2 && t.roofline.bandwidth == 1e10);
+    CHECK(t.roofline.peak_flops[MMT_F64] == 32e9);
+}
+
 int main(void)
 {
     char journal[300];
@@ -178,6 +192,7 @@ int main(void)
     test_again();
     test_bounds();
     test_exact();
+    test_measured();
     test_judged();
     remove(journal);
     return test_end("roofline");

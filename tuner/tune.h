@@ -90,7 +90,8 @@ struct mmt_tuning {
     int64_t candidates_left;
     struct mmt_counts counts;
     struct mmt_made_health health; /* of the device in this run */
-    struct mmt_roofline roofline;
+    struct mmt_roofline measured,
+        roofline;                  /* the other: with what clock and lanes tell */
     double ceiling[MMT_NUM_TYPES]; /* FLOP/s that nothing exceeds; 0: unknown */
     int probes;                    /* how often this run has measured the roofline */
     /* By type: what the naive template reaches, in FLOP/s; 0: unknown. */

@@ -277,8 +277,8 @@ static mmt_status save_right(struct mmt_tuning *t, mmt_error *err)
     struct mmt_kept *right = malloc((count + 1) * sizeof *right);
     if (!right)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory to save a profile");
-    p->kept = right;
     p->num_kept = mmt_tune_list_right(t, right);
+    p->kept = right;
     mmt_status status = mmt_profile_save(p, t->path, err);
     free(right);
     p->kept = all;

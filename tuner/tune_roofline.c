@@ -7,7 +7,8 @@ enum { MOST_PROBES = 4 /* in a run, each about a second */ };
 
 void mmt_tune_set_roofline(struct mmt_tuning *t, const struct mmt_roofline *measured)
 {
-    mmt_roofline_add(&t->roofline, measured);
+    mmt_roofline_add(&t->measured, measured);
+    t->roofline = t->measured;
     mmt_roofline_derive(&t->roofline, &t->caps);
     for (int type = 0; type < MMT_NUM_TYPES; type++)
         t->ceiling[type] = mmt_roofline_ceiling(&t->roofline, &t->caps, (mmt_type) type);
