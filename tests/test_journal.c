@@ -248,6 +248,114 @@ static void test_find(void)
     mmt_journal_close(journal);
 }
 
+/* ---- what was verified wholly ----------------------------------------------------- */
+
+static struct mmt_record record_at(int k, const char *configuration,
+                                   enum mmt_outcome outcome, bool whole)
+{
+    struct mmt_record record = { .whole = whole };
+    mmt_problem problem = mmt_gemm_problem(MMT_F32, 64, 64, k);
+    mmt_error err;
+    CHECK_OK(mmt_problem_normalise(&problem, &record.problem, &err), err);
+    CHECK_OK(mmt_config_parse(configuration, &record.config, &err), err);
+    record.result.outcome = outcome;
+    if (outcome == MMT_TIMED && !whole)
+        record.result.time = (struct mmt_timing){ 1e-3, 1e-5, 7 };
+    if (outcome == MMT_WRONG)
+        snprintf(record.result.reason, sizeof record.result.reason, "deep: wrong");
+    return record;
+}
+
+static enum mmt_outcome outcome_of(const struct mmt_journal *journal, int k,
+                                   const char *configuration)
+{
+    const struct mmt_record asked = record_at(k, configuration, MMT_TIMED, false);
+    const struct mmt_record *found =
+        mmt_journal_find(journal, &asked.problem, &asked.config);
+    return CHECK(found != NULL) ? found->result.outcome : MMT_CRASHED;
+}
+
+static void check_wholes(const struct mmt_journal *journal)
+{
+    const struct mmt_record right = record_at(500, "tiled TILE=16", MMT_TIMED, true),
+                            wrong = record_at(32, "tiled TILE=32", MMT_TIMED, true);
+    size_t count, wholes;
+
+    mmt_journal_records(journal, &count);
+    mmt_journal_wholes(journal, &wholes);
+    CHECK(count == 4 && wholes == 2);
+    CHECK(mmt_journal_whole(journal, &right.problem, &right.config) == MMT_WHOLE_RIGHT);
+    CHECK(mmt_journal_whole(journal, &wrong.problem, &right.config) == MMT_WHOLE_UNKNOWN);
+    CHECK(mmt_journal_whole(journal, &wrong.problem, &wrong.config) == MMT_WHOLE_WRONG);
+    CHECK(outcome_of(journal, 32, "tiled TILE=16") == MMT_TIMED);
+    CHECK(outcome_of(journal, 32, "tiled TILE=32") == MMT_WRONG);
+    CHECK(outcome_of(journal, 48, "tiled TILE=32") == MMT_WRONG);
+    CHECK(outcome_of(journal, 32, "naive") == MMT_TIMED);
+}
+
+/* One that is wrong at a depth is wrong at any, whether it was timed before that was
+ * found or after; and all that holds in the next run, of the same driver. */
+static void test_wholes(void)
+{
+    struct mmt_caps newer = caps;
+    mmt_error err;
+    size_t count;
+    const struct mmt_record records[] = {
+        record_at(32, "tiled TILE=16", MMT_TIMED, false),
+        record_at(32, "tiled TILE=32", MMT_TIMED, false),
+        record_at(32, "naive", MMT_TIMED, false),
+        record_at(500, "tiled TILE=16", MMT_TIMED, true),
+        record_at(500, "tiled TILE=32", MMT_WRONG, true),
+        record_at(48, "tiled TILE=32", MMT_TIMED, false),
+    };
+    struct mmt_journal *journal = mmt_journal_open(path, &caps, true, &err);
+    for (size_t i = 0; i < sizeof records / sizeof *records; i++)
+        CHECK_OK(mmt_journal_add(journal, &records[i], &err), err);
+    check_wholes(journal);
+    mmt_journal_close(journal);
+    journal = mmt_journal_open(path, &caps, false, &err);
+    CHECK_EQ_STR(mmt_journal_notes(journal), "");
+    check_wholes(journal);
+    mmt_journal_close(journal);
+
+    snprintf(newer.driver, sizeof newer.driver, "newer");
+    journal = mmt_journal_open(path, &newer, false, &err);
+    mmt_journal_wholes(journal, &count);
+    CHECK(count == 0 && outcome_of(journal, 32, "tiled TILE=32") == MMT_TIMED);
+    mmt_journal_close(journal);
+}
+
+/* Finals are right about a candidate: what they find much slower, or not right, is so. */
+static void test_disproved(void)
+{
+    mmt_error err;
+    struct mmt_record fast = record_at(32, "tiled TILE=16", MMT_TIMED, false),
+                      wrong = record_at(32, "tiled TILE=32", MMT_TIMED, false),
+                      hot = record_at(32, "tiled TILE=8", MMT_TIMED, false);
+    struct mmt_record finals[] = { fast, wrong, hot };
+    struct mmt_journal *journal = mmt_journal_open(path, &caps, true, &err);
+
+    for (int i = 0; i < 3; i++) {
+        CHECK_OK(mmt_journal_add(journal, &finals[i], &err), err);
+        finals[i].final = true;
+        finals[i].result.time.median = 3e-3;
+    }
+    finals[1].result.outcome = MMT_WRONG;
+    snprintf(finals[2].result.throttled, 64, "thermal");
+    for (int i = 0; i < 3; i++)
+        CHECK_OK(mmt_journal_add(journal, &finals[i], &err), err);
+    for (int pass = 0; pass < 2; pass++) {
+        CHECK(mmt_journal_best(journal, &fast.problem) == 1e-3);
+        CHECK(
+            mmt_journal_find(journal, &fast.problem, &fast.config)->result.time.median ==
+            3e-3);
+        CHECK(outcome_of(journal, 32, "tiled TILE=32") == MMT_WRONG);
+        mmt_journal_close(journal);
+        journal = mmt_journal_open(path, &caps, false, &err);
+    }
+    mmt_journal_close(journal);
+}
+
 static void test_wire(void)
 {
     struct mmt_record record = make_record(0);
@@ -260,7 +368,8 @@ static void test_wire(void)
                            .best_seconds = 0.5,
                            .best_mhz = 1980,
                            .doubtful = true,
-                           .hot = true };
+                           .hot = true,
+                           .whole = true };
     struct mmt_job back;
     struct mmt_reply reply = { .count = 2, .spoilt = true }, heard;
     struct mmt_text line = { 0 };
@@ -268,7 +377,7 @@ static void test_wire(void)
     CHECK(mmt_wire_write_job(&job, &line) && mmt_wire_read_job(line.data, &back, &err));
     CHECK(back.task == job.task && back.count == 2 && back.verify[0] && !back.verify[1] &&
           back.seed == 7 && back.best_seconds == 0.5 && back.best_mhz == 1980 &&
-          back.doubtful && back.hot && !back.brief &&
+          back.doubtful && back.hot && back.whole && !back.brief &&
           mmt_problem_equal(&back.problem, &job.problem) &&
           mmt_config_equal(&back.configs[1], &job.configs[1]));
     mmt_text_finish(&line);
@@ -299,6 +408,8 @@ int main(void)
     test_damaged();
     test_settled();
     test_find();
+    test_wholes();
+    test_disproved();
     test_wire();
     snprintf(name, sizeof name, "%s.journal", path);
     remove(name);

@@ -60,21 +60,39 @@ static mmt_problem resized(const mmt_problem *p, int64_t most, int64_t k)
     return other;
 }
 
+/* A k over twice the largest block that a configuration has for a problem. */
+static int64_t deep_k(const struct mmt_tuning *t, const mmt_problem *problem,
+                      const struct mmt_config *config, int64_t rest)
+{
+    const struct mmt_config settled = mmt_config_settle(config, problem, &t->caps);
+    return (2 * largest_block(&settled, problem->type) + 31) / 16 * 16 + rest;
+}
+
+/* Where k is split as the problem asks for, a smaller C has more parts, and a deeper k
+ * perhaps more still. */
+static bool deepen(const struct mmt_tuning *t, const mmt_problem *problem,
+                   const struct mmt_config *config, int64_t most, mmt_problem *out)
+{
+    enum { TRIES = 4 };
+    *out = *problem;
+    for (int i = 0; i < TRIES; i++) {
+        const int64_t k = deep_k(t, out, config, problem->k % 16);
+        const mmt_problem deep = resized(problem, most, k);
+        if (mmt_problem_normalise(&deep, out, NULL) ||
+            mmt_config_refuse(config, out, &t->caps))
+            return false;
+        if (mmt_tune_is_deep(t, out, config))
+            return true;
+    }
+    return false;
+}
+
 bool mmt_tune_deepen(const struct mmt_tuning *t, const mmt_problem *problem,
                      const struct mmt_config *config, mmt_problem *out)
 {
     enum { SMALL = 256 };
-    const struct mmt_config settled = mmt_config_settle(config, problem, &t->caps);
-    const int64_t k =
-        (2 * largest_block(&settled, problem->type) + 31) / 16 * 16 + problem->k % 16;
-    const int64_t most[] = { SMALL, INT64_MAX };
-    for (int i = 0; i < 2; i++) {
-        const mmt_problem deep = resized(problem, most[i], k);
-        if (!mmt_problem_normalise(&deep, out, NULL) &&
-            !mmt_config_refuse(config, out, &t->caps) && mmt_tune_is_deep(t, out, config))
-            return true;
-    }
-    return false;
+    return deepen(t, problem, config, SMALL, out) ||
+           deepen(t, problem, config, INT64_MAX, out);
 }
 
 /* ---- one verification ------------------------------------------------------------- */
