@@ -393,12 +393,11 @@ static void test_deepened(void)
     static const struct {
         const char *configuration, *problem;
         int64_t over; /* its block */
-        bool wide;    /* where C is small, its parts of k are as many as k has blocks */
     } rows[] = {
         { "simt TILE_K=16", "gemm f32 tn 4096x4096x4096", 16 },
         { "panel BLOCK_K=2048", "gemm f32 nn 256x256x256", 2048 },
         { "tiled TILE=32", "gemm f32 nt 1000x999x5 lda=9 ldb=17 batch=3", 32 },
-        { "skinny WORK_K=8 THREADS_K=32", "gemm f32 nn 4x4096x4096", 256, true },
+        { "skinny WORK_K=8 THREADS_K=32", "gemm f32 nn 4x4096x4096", 256 },
     };
     struct mmt_tuning *t = plan(60, 0, MMT_F32);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -415,8 +414,7 @@ static void test_deepened(void)
         if (!CHECK(mmt_tune_deepen(t, &problem, &config, &deep)))
             continue;
         CHECK(deep.k > 2 * rows[i].over && deep.k % 16 == problem.k % 16);
-        CHECK(deep.m <= 256 + 15 && deep.n <= (rows[i].wide ? 4096 : 256 + 15));
-        CHECK(deep.batch <= 2);
+        CHECK(deep.m <= 256 + 15 && deep.n <= 256 + 15 && deep.batch <= 2);
         CHECK(deep.lda % 16 == problem.lda % 16 && deep.ldb % 16 == problem.ldb % 16);
         CHECK(mmt_same_kind(&deep, &problem));
         CHECK(mmt_tune_is_deep(t, &deep, &config));

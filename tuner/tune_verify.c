@@ -73,7 +73,7 @@ static int64_t deep_k(const struct mmt_tuning *t, const mmt_problem *problem,
 static bool deepen(const struct mmt_tuning *t, const mmt_problem *problem,
                    const struct mmt_config *config, int64_t most, mmt_problem *out)
 {
-    enum { TRIES = 4 };
+    enum { TRIES = 12 };
     *out = *problem;
     for (int i = 0; i < TRIES; i++) {
         const int64_t k = deep_k(t, out, config, problem->k % 16);
