@@ -353,6 +353,13 @@ static void install_mutant(const char *file, const struct mutant *mutant)
     mmt_text_finish(&from);
 }
 
+/* What ships is right, where a changed one was not: once for each problem. */
+static bool is_last_of(const struct mutant *list, size_t count, size_t at)
+{
+    return at + 1 == count || strcmp(list[at].problem, list[at + 1].problem) ||
+           strcmp(list[at].configuration, list[at + 1].configuration);
+}
+
 /* An empty check: the change makes no difference. */
 static void test_mutants(mmt_device *device, const struct mutant *list, size_t count)
 {
@@ -375,7 +382,8 @@ static void test_mutants(mmt_device *device, const struct mutant *list, size_t c
         printf("%-22s %-10s %s\n", m->to, verdict.check, verdict.reason);
         CHECK_EQ_STR(verdict.check, m->check);
         install_mutant(name, &(struct mutant){ .from = "", .to = "" });
-        CHECK(!m->check[0] || judge_as(session, configuration).right);
+        if (is_last_of(list, count, i) && m->check[0])
+            CHECK(judge_as(session, configuration).right);
         mmt_session_free(session);
     }
 }
