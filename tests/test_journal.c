@@ -369,7 +369,7 @@ static void test_wire(void)
                            .best_mhz = 1980,
                            .doubtful = true,
                            .hot = true,
-                           .whole = true };
+                           .epilogues = true };
     struct mmt_job back;
     struct mmt_reply reply = { .count = 2, .spoilt = true }, heard;
     struct mmt_text line = { 0 };
@@ -377,7 +377,7 @@ static void test_wire(void)
     CHECK(mmt_wire_write_job(&job, &line) && mmt_wire_read_job(line.data, &back, &err));
     CHECK(back.task == job.task && back.count == 2 && back.verify[0] && !back.verify[1] &&
           back.seed == 7 && back.best_seconds == 0.5 && back.best_mhz == 1980 &&
-          back.doubtful && back.hot && back.whole && !back.brief &&
+          back.doubtful && back.hot && back.epilogues && !back.brief &&
           mmt_problem_equal(&back.problem, &job.problem) &&
           mmt_config_equal(&back.configs[1], &job.configs[1]));
     mmt_text_finish(&line);

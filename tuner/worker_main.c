@@ -255,12 +255,6 @@ static mmt_status verify_whole(struct mmt_session *session, const struct mmt_job
     return status;
 }
 
-static mmt_status verify(struct mmt_session *session, const struct mmt_config *config,
-                         struct mmt_result *result, mmt_error *err)
-{
-    return verify_by(mmt_verify_candidate, session, config, result, err);
-}
-
 static mmt_status enter_smaller(struct worker *w, const mmt_problem *smaller,
                                 uint64_t seed, mmt_error *err)
 {
