@@ -38,7 +38,7 @@ def check(held, what):
     return held
 
 
-def run(words, status, *said, timeout=120, limit=None):
+def run(words, status, *said, timeout=600, limit=None):
     """Runs the program; checks its exit status and what it says on either stream."""
     command = [MMTUNE, *words]
     if limit:
@@ -673,11 +673,11 @@ def test_whole():
     for fault, right in ("    if (k > BLOCK_K) alpha += 1;\n", False), ("", True):
         path = f"{folder}/{'right' if right else 'wrong'}.json"
         plant(fault, "panel")
-        said = run([*command, "-o", path, "--budget", "4"], 0)
+        said = run([*command, "-o", path, "--budget", "4"], 0, timeout=900)
         found = check_whole(path, right)
         check(right or "wrong: panel" in said, f"what is wrong is told: {said}")
         check(right or "wrong" in found.values(), f"and noted: {found}")
-        run([*command, "-o", path, "--budget", "1"], 0)
+        run([*command, "-o", path, "--budget", "1"], 0, timeout=900)
         again = check_whole(path, right)
         check(found.items() <= again.items(), f"what was verified stays: {found}, {again}")
 
