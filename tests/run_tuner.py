@@ -650,27 +650,33 @@ def test_planted():
 # ---- whole -------------------------------------------------------------------------------------
 
 def check_whole(path, right):
-    """Everything that the profile names was found right, and what was found wrong it has not."""
+    """The winner was found right, and what was found wrong the profile has not."""
     profile = check_profile(path, 1)
     found = {(line["problem"], line["configuration"]): line["status"] for line in wholes(path)}
     winner = name_of(profile["entries"][0])
     named = {winner, *map(name_of, profile["kept"])}
     check(found.get(("gemm f32 nn 256x256x256", winner)) == "timed", f"{winner} was verified: {found}")
     for name in named:
-        check({status for (_, of), status in found.items() if of == name} == {"timed"},
-              f"{name} was found right: {found}")
+        check({status for (_, of), status in found.items() if of == name} <= {"timed"},
+              f"{name} was not found wrong: {found}")
     check(any(name.startswith("panel") for name in named) == right, f"panels are right, {right}: {named}")
     check(profile["kept"], f"kernels that are right are kept: {found}")
     return found
 
 
 def test_whole():
-    """Blocks of k are not begun anew at 256: a kernel that is wrong behind its first one is right
-    there, whatever is verified at that shape."""
+    """Blocks of k are not begun anew at 256: a kernel that is wrong behind its first one is found at
+    once, whatever is tuned. One that is wrong for scalars that no quick check has is found before
+    it enters the profile."""
     device = need_cpu_device()
     command = ["--device", device, "--type", "f32", "--shape", "256x256x256", "--template", "panel",
                "--search", "random"]
-    for fault, right in ("    if (k > BLOCK_K) alpha += 1;\n", False), ("", True):
+    path = f"{folder}/deep.json"
+    plant("    if (k > BLOCK_K) alpha += 1;\n", "panel")
+    run([*command, "-o", path, "--budget", "4"], 0, timeout=900)
+    of_panel = [line for line in candidates(path) if line["configuration"].startswith("panel")]
+    check({line["status"] for line in of_panel} == {"wrong"}, f"deep k is quick: {of_panel}")
+    for fault, right in ("    if (alpha < -1.2f && alpha > -1.4f) alpha = -1;\n", False), ("", True):
         path = f"{folder}/{'right' if right else 'wrong'}.json"
         plant(fault, "panel")
         said = run([*command, "-o", path, "--budget", "4"], 0, timeout=900)

@@ -386,44 +386,6 @@ static void test_decided(struct mmt_journal *journal)
     free(t->goals);
 }
 
-/* A problem for a kernel's whole verification: over its largest block of k, of the same
- * kind, with rows that begin where those of the tuned one do, and served by it. */
-static void test_deepened(void)
-{
-    static const struct {
-        const char *configuration, *problem;
-        int64_t over; /* its block */
-    } rows[] = {
-        { "simt TILE_K=16", "gemm f32 tn 4096x4096x4096", 16 },
-        { "panel BLOCK_K=2048", "gemm f32 nn 256x256x256", 2048 },
-        { "tiled TILE=32", "gemm f32 nt 1000x999x5 lda=9 ldb=17 batch=3", 32 },
-        { "skinny WORK_K=8 THREADS_K=32", "gemm f32 nn 4x4096x4096", 256 },
-    };
-    struct mmt_tuning *t = plan(60, 0, MMT_F32);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct mmt_config config;
-        mmt_problem problem, deep;
-        mmt_error err;
-        CHECK_OK(mmt_config_parse(rows[i].configuration, &config, &err), err);
-        CHECK_OK(mmt_problem_parse(rows[i].problem, &problem, &err), err);
-        t->caps.kind = !strncmp(rows[i].configuration, "panel", 5) ? MMT_CPU : MMT_GPU;
-        t->caps.dialect = t->caps.kind == MMT_CPU ? MMT_OPENCL_C : MMT_CUDA_CXX;
-        t->caps.sm = t->caps.kind == MMT_CPU ? 0 : 90;
-        t->caps.vector_bytes = 64;
-        t->caps.shared = 1 << 20;
-        if (!CHECK(mmt_tune_deepen(t, &problem, &config, &deep)))
-            continue;
-        CHECK(deep.k > 2 * rows[i].over && deep.k % 16 == problem.k % 16);
-        CHECK(deep.m <= 256 + 15 && deep.n <= 256 + 15 && deep.batch <= 2);
-        CHECK(deep.lda % 16 == problem.lda % 16 && deep.ldb % 16 == problem.ldb % 16);
-        CHECK(mmt_same_kind(&deep, &problem));
-        CHECK(mmt_tune_is_deep(t, &deep, &config));
-        problem.k = rows[i].over;
-        CHECK(!mmt_tune_is_deep(t, &problem, &config));
-    }
-    free(t->goals);
-}
-
 /* Tensor cores raise what f32 and i32 may reach, six products of bf16 or ten of bytes for
  * one; suites are made by what multiply-adds reach. */
 static void test_roofs(void)
@@ -463,7 +425,6 @@ int main(void)
     test_ties();
     test_finalists();
     test_roofs();
-    test_deepened();
     test_all_types();
     test_hot_share();
     test_short();

@@ -103,7 +103,7 @@ static const struct mmt_trial_row gemm[] = {
     { "remainders", { TILE(1, -1), TILE(1, 1), TILE(1, 0), ALIGNED, 1 }, 2, -1, SCALARS },
     { "remainders", { TILE(2, -1), TILE(1, 0), TILE(1, -1), ALIGNED, 1 }, 1, 1, 0 },
     { "remainders", { TILE(1, 0), TILE(1, -1), TILE(2, -1), 129, 1 }, 1, 0, POISON },
-    { "deep k", { SIZE(37), SIZE(29), DEEP(3), 5, 1 }, 1, 1, 0 },
+    { "deep k", { SIZE(37), SIZE(29), DEEP(3), 5, 1 }, 1, 1, QUICK },
     { "deep k", { SIZE(13), SIZE(45), DEEP(-1), ALIGNED, 1 }, 1, 0, POISON },
     { "deep k", { SIZE(45), SIZE(13), DEEP(1), 0, 1 }, 3, -5, RANDOM },
     { "odd scalars", ODD, ODD_ALPHA, ODD_BETA, EPILOGUE },

@@ -367,6 +367,8 @@ static mmt_status run(struct mmt_tuning *t, mmt_error *err)
     if (!status && !mmt_pool_interrupts())
         status = mmt_tune_calibrate(t, err);
     if (!status && !mmt_pool_interrupts())
+        status = mmt_tune_verify_winners(t, err);
+    if (!status && !mmt_pool_interrupts())
         status = mmt_tune_verify_portfolio(t, err);
     /* Whatever failed, what was learned before is written. */
     mmt_error own = { 0 };

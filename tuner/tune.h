@@ -310,25 +310,15 @@ mmt_status mmt_tune_calibrate(struct mmt_tuning *t, mmt_error *err);
 
 /* ---- verifying wholly (tune_verify.c) ---------------------------------------------- */
 
-/* Whether a problem's k is over a configuration's largest block of k; of other operations
- * than products always. */
-bool mmt_tune_is_deep(const struct mmt_tuning *t, const mmt_problem *problem,
-                      const struct mmt_config *config);
-
-/* A small problem of the same kind that is; false: the configuration serves none. */
-bool mmt_tune_deepen(const struct mmt_tuning *t, const mmt_problem *problem,
-                     const struct mmt_config *config, mmt_problem *out);
-
 /* Verifies wholly, unless the journal knows. MMT_WHOLE_UNKNOWN: it came to nothing, as
  * the run was interrupted. */
 mmt_status mmt_tune_verify_at(struct mmt_tuning *t, const mmt_problem *problem,
                               const struct mmt_config *config, enum mmt_whole *out,
                               mmt_error *err);
 
-/* The same at the problem, and at a deep one. */
-mmt_status mmt_tune_verify_winner(struct mmt_tuning *t, const mmt_problem *problem,
-                                  const struct mmt_config *config, enum mmt_whole *out,
-                                  mmt_error *err);
+/* Verifies the winner of each problem; the next best takes the place of one that is
+ * wrong. */
+mmt_status mmt_tune_verify_winners(struct mmt_tuning *t, mmt_error *err);
 
 /* What one takes, in seconds; and what of the budget is kept for the portfolio. */
 double mmt_tune_whole_seconds(const struct mmt_tuning *t);
@@ -337,9 +327,6 @@ double mmt_tune_reserve(const struct mmt_tuning *t);
 /* Chooses the portfolio and verifies it, again and again where one is wrong, as long as
  * there is time. */
 mmt_status mmt_tune_verify_portfolio(struct mmt_tuning *t, mmt_error *err);
-
-/* Those of t->profile->kept that were found right; returns how many. */
-size_t mmt_tune_list_right(const struct mmt_tuning *t, struct mmt_kept *out);
 
 /* ---- the profile
  * --------------------------------------------------------------------------------------
@@ -356,6 +343,9 @@ mmt_status mmt_tune_enter(struct mmt_tuning *t, const mmt_problem *problem,
 
 /* Chooses the portfolio anew from all that was timed: t->profile->kept. */
 mmt_status mmt_tune_choose_kept(struct mmt_tuning *t, mmt_error *err);
+
+/* Takes entries out of the profile that were found wrong since they were entered. */
+void mmt_tune_drop_refuted(struct mmt_tuning *t);
 
 /* Writes the profile, and of the portfolio what was verified wholly. The portfolio is
  * chosen anew the `last` time, and before that as long as it takes little of the run. */

@@ -504,21 +504,11 @@ mmt_status mmt_tune_find(struct mmt_tuning *t, const mmt_problem *problem, doubl
 mmt_status mmt_tune_problem(struct mmt_tuning *t, mmt_error *err)
 {
     const mmt_problem *problem = &t->goals[t->goal];
-    const double ends = mmt_tune_share_time(t), room = ends - mmt_now();
     struct mmt_record winner;
-    enum mmt_whole verified = MMT_WHOLE_UNKNOWN;
     bool found;
     mmt_report_problem(t);
     mmt_status status =
-        mmt_tune_find(t, problem, ends - fmin(2 * mmt_tune_whole_seconds(t), 0.25 * room),
-                      &winner, &found, err);
-    while (!status && found && verified != MMT_WHOLE_RIGHT) {
-        status = mmt_tune_verify_winner(t, problem, &winner.config, &verified, err);
-        if (!status && verified == MMT_WHOLE_WRONG)
-            status = mmt_tune_finals(t, problem, ends, &winner, &found, err);
-        if (!status && verified == MMT_WHOLE_UNKNOWN)
-            found = false;
-    }
+        mmt_tune_find(t, problem, mmt_tune_share_time(t), &winner, &found, err);
     if (!status && found)
         status = mmt_tune_enter(t, problem, &winner, err);
     if (!status && found)

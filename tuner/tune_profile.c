@@ -256,8 +256,7 @@ static void count_records(struct mmt_tuning *t)
         mmt_tune_note_health(&t->profile->made.health, &records[i].result);
 }
 
-/* A kernel that an earlier run entered may have been found wrong since. */
-static void drop_refuted(struct mmt_tuning *t)
+void mmt_tune_drop_refuted(struct mmt_tuning *t)
 {
     struct mmt_profile *p = t->profile;
     size_t left = 0;
@@ -266,24 +265,6 @@ static void drop_refuted(struct mmt_tuning *t)
                               &p->entries[i].config) != MMT_WHOLE_WRONG)
             p->entries[left++] = p->entries[i];
     p->num_entries = left;
-}
-
-/* Kernels that wait to be verified are calibrated and chosen among, but not written. */
-static mmt_status save_right(struct mmt_tuning *t, mmt_error *err)
-{
-    struct mmt_profile *p = t->profile;
-    struct mmt_kept *const all = p->kept;
-    const size_t count = p->num_kept;
-    struct mmt_kept *right = malloc((count + 1) * sizeof *right);
-    if (!right)
-        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory to save a profile");
-    p->num_kept = mmt_tune_list_right(t, right);
-    p->kept = right;
-    mmt_status status = mmt_profile_save(p, t->path, err);
-    free(right);
-    p->kept = all;
-    p->num_kept = count;
-    return status;
 }
 
 mmt_status mmt_tune_save(struct mmt_tuning *t, bool last, mmt_error *err)
@@ -295,6 +276,6 @@ mmt_status mmt_tune_save(struct mmt_tuning *t, bool last, mmt_error *err)
     if (!status && (last || is_due(t)))
         status = mmt_tune_choose_kept(t, err);
     if (!status)
-        drop_refuted(t);
-    return status ? status : save_right(t, err);
+        mmt_tune_drop_refuted(t);
+    return status ? status : mmt_profile_save(p, t->path, err);
 }

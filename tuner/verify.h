@@ -33,7 +33,8 @@
  *               of which A or both are shared, with scalars from the device
  *   remainders  a tile of the configuration less one, and one more; * every dimension
  *               with each of these and whole tiles, gaps from 1 to 129, aligned and not
- *   deep k *    k over 4096 and over the longest stretch that a kernel takes at once
+ *   deep k      k over 4096 and over the longest stretch that a kernel takes at once;
+ *               * aligned, with few rows or columns
  *   odd scalars *  -1.3 and 0.7, of whole types beyond 2^16, from the host and the device
  *   exponents * over the whole range of the type, subnormal numbers too
  *   special values *  NaN, infinities, 1e30 and subnormal numbers within A, B and C
