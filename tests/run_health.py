@@ -56,7 +56,7 @@ def tune(name, budget, nvml=True, hot_after=None, shapes=("24x40",)):
                 deal(HOT)
     check(run.returncode == 0, f"{name} ends with {run.returncode}")
     with open(path + ".journal", encoding="utf-8") as f:
-        results = [json.loads(line) for line in f][1:]
+        results = [line for line in map(json.loads, list(f)[1:]) if not line.get("whole")]
     with open(path, encoding="utf-8") as f:
         profile = json.load(f)
     said = subprocess.run([MMTUNE, "show", path], capture_output=True, text=True, env=environment)
