@@ -49,7 +49,7 @@ def read(path, problem):
         sys.exit(f"{path} does not say when it was begun: an older mmtune made it")
     found = []
     for line in lines[1:]:
-        if line["status"] != "timed" or line.get("final") or line.get("calibration"):
+        if line["status"] != "timed" or line.get("final") or line.get("calibration") or line.get("whole"):
             continue
         problem = problem or line["problem"]
         if line["problem"] == problem:
@@ -112,7 +112,7 @@ def read_all(path):
     with open(path, encoding="utf-8") as file:
         lines = [json.loads(line) for line in file if line.endswith("\n")]
     for line in lines[1:]:
-        if line["status"] == "timed" and not line.get("calibration"):
+        if "seconds" in line and not line.get("calibration"):
             problem = line["problem"]
             best[problem] = min(best.get(problem, float("inf")), line["seconds"])
             last = line["at"] - lines[0]["at"]
