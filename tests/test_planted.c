@@ -45,6 +45,8 @@ static const struct fault {
     { SMALL, "gemm f32 nn 24x20x28 batch=6", "small.cl",
       "const int columns = matrix < batch ? n - column : 0;",
       "const int columns = n - column;", "page edge" },
+    { AXPBY, "axpby f32 3x7001", "axpby.cl", "row * ldb", "row * ldc", "" },
+    { AXPBY, "axpby f32 3x7001", "axpby.cl", "ldb == n && ldc == n", "ldb == n", "" },
     /* remainders */
     { SIMT, F32, "simt.cl", "const bool whole = left >= TILE_K &&",
       "const bool whole = left >= TILE_K - 1 &&", "remainders" },

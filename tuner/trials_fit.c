@@ -67,8 +67,23 @@ static bool changes(const struct mmt_side *side, int64_t tile, int64_t deep, int
 
 /* ---- layouts ----------------------------------------------------------------------- */
 
-static void widen(struct mmt_stored x, int64_t gap, size_t element, int64_t *ld,
-                  int64_t *stride)
+/* Between rows, and between matrices, of A, B and C. */
+struct gaps {
+    int64_t a, b, c;
+};
+
+static struct gaps gaps_of(const struct mmt_trial_shape *shape)
+{
+    const int64_t gap = shape->gap, times = gap == MMT_GAP_ALIGNED ? 0 : gap;
+    const enum mmt_gapped of = shape->gapped;
+    return (struct gaps){ of == MMT_GAP_ALL || of == MMT_GAP_A ? gap : 0,
+                          of == MMT_GAP_ALL || of == MMT_GAP_B ? gap + times : 0,
+                          of == MMT_GAP_ALL || of == MMT_GAP_C ? gap + 2 * times : 0 };
+}
+
+/* `apart`: steps of an aligned gap. */
+static void widen(struct mmt_stored x, int64_t gap, int apart, size_t element,
+                  int64_t *ld, int64_t *stride)
 {
     const int64_t step = ROW_BYTES / (int64_t) element;
     const bool exists = x.rows || x.cols, aligned = gap == MMT_GAP_ALIGNED;
@@ -76,14 +91,9 @@ static void widen(struct mmt_stored x, int64_t gap, size_t element, int64_t *ld,
         *ld = *stride = 0;
         return;
     }
-    *ld = aligned ? round_up(x.cols + 1, step) : x.cols + gap;
-    *stride = x.rows * *ld + (aligned ? step : gap);
+    *ld = aligned ? round_up(x.cols + 1, step) + (apart - 1) * step : x.cols + gap;
+    *stride = x.rows * *ld + (aligned ? apart * step : gap);
 }
-
-/* Between rows, and between matrices, of A, B and C. */
-struct gaps {
-    int64_t a, b, c;
-};
 
 /* How far apart rows are of which the last of `rows` begins beyond 2^31 elements. */
 static int64_t far_ld(int64_t rows, int64_t gap)
@@ -134,13 +144,18 @@ static bool make_problem(const struct mmt_trial_row *row, const struct sizes *si
             *side = 1;
     }
     p.batch = sizes->batch;
-    widen(mmt_op_stored(&p, MMT_OPERAND_A), sizes->gaps.a, element, &p.lda, &p.stride_a);
-    widen(mmt_op_stored(&p, MMT_OPERAND_B), sizes->gaps.b, element, &p.ldb, &p.stride_b);
-    widen(mmt_op_stored(&p, MMT_OPERAND_C), sizes->gaps.c, result, &p.ldc, &p.stride_c);
+    widen(mmt_op_stored(&p, MMT_OPERAND_A), sizes->gaps.a, 1, element, &p.lda,
+          &p.stride_a);
+    widen(mmt_op_stored(&p, MMT_OPERAND_B), sizes->gaps.b, 2, element, &p.ldb,
+          &p.stride_b);
+    widen(mmt_op_stored(&p, MMT_OPERAND_C), sizes->gaps.c, 3, result, &p.ldc,
+          &p.stride_c);
     if (row->shape.shared == MMT_SHARED_A || row->shape.shared == MMT_SHARED_BOTH)
         p.stride_a = 0;
     if (row->shape.shared == MMT_SHARED_B || row->shape.shared == MMT_SHARED_BOTH)
         p.stride_b = 0;
+    if (row->flags & MMT_TRIAL_IN_PLACE)
+        p.ldb = p.ldc, p.stride_b = p.stride_c;
     set_far(&p, row->flags, &sizes->gaps);
     return mmt_problem_normalise(&p, out, NULL) == MMT_OK;
 }
@@ -200,8 +215,7 @@ static bool find(const struct search *s, bool rows_first)
 {
     const struct mmt_trial_shape *shape = &s->row->shape;
     const struct mmt_side *sides[3] = { &shape->m, &shape->n, &shape->k };
-    struct sizes sizes = { .batch = shape->batch,
-                           .gaps = { shape->gap, shape->gap, shape->gap } };
+    struct sizes sizes = { .batch = shape->batch, .gaps = gaps_of(shape) };
 
     for (int sum = 0; sum <= 3 * (CHANGES - 1); sum++)
         for (int first = sum < CHANGES ? sum : CHANGES - 1; first >= 0; first--)
@@ -298,11 +312,11 @@ mmt_problem mmt_trial_near(const mmt_problem *far)
     const size_t element = mmt_type_size(p.type), result = mmt_type_size(p.out);
     int64_t stride;
 
-    widen(mmt_op_stored(far, MMT_OPERAND_A), 0, element, &p.lda, &stride);
+    widen(mmt_op_stored(far, MMT_OPERAND_A), 0, 1, element, &p.lda, &stride);
     p.stride_a = far->stride_a ? stride : 0;
-    widen(mmt_op_stored(far, MMT_OPERAND_B), 0, element, &p.ldb, &stride);
+    widen(mmt_op_stored(far, MMT_OPERAND_B), 0, 1, element, &p.ldb, &stride);
     p.stride_b = far->stride_b ? stride : 0;
-    widen(mmt_op_stored(far, MMT_OPERAND_C), 0, result, &p.ldc, &stride);
+    widen(mmt_op_stored(far, MMT_OPERAND_C), 0, 1, result, &p.ldc, &stride);
     p.stride_c = far->stride_c ? stride : 0;
     return p;
 }

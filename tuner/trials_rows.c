@@ -135,6 +135,9 @@ static const struct mmt_trial_row gemm[] = {
     { "far", SHAPE(24, 20, 28, ALIGNED, 1), 1, 1, MMT_TRIAL_FAR_B },
     { "far", SHAPE(24, 20, 28, ALIGNED, 1), 1, 1, MMT_TRIAL_FAR_C },
     { "far", SHAPE(24, 20, 28, ALIGNED, 3), 1, 1, MMT_TRIAL_FAR_BATCH },
+    { "far", { TILE(1, 0), TILE(1, 0), TILE(1, 0), ALIGNED, 1 }, 1, 1, MMT_TRIAL_FAR_A },
+    { "far", { TILE(1, 0), TILE(1, 0), TILE(1, 0), ALIGNED, 1 }, 1, 1, MMT_TRIAL_FAR_B },
+    { "far", { TILE(1, 0), TILE(1, 0), TILE(1, 0), ALIGNED, 1 }, 1, 1, MMT_TRIAL_FAR_C },
 };
 
 /* ---- arrays: m rows of n --------------------------------------------------------- */
@@ -175,6 +178,9 @@ static const struct mmt_trial_row axpby[] = {
     { "remainders", { SIZE(4), TILE(1, 0), SIZE(1), ALIGNED, 1 }, 2, -1, POISON },
     { "remainders", { SIZE(4), TILE(1, 1), SIZE(1), ALIGNED, 1 }, 1, 1, POISON },
     { "remainders", { SIZE(3), TILE(1, 1), SIZE(1), 41, 1 }, 1, 1, POISON },
+    { "gaps", { SIZE(5), SIZE(300), SIZE(1), 8, 1, MMT_SHARED_NONE, MMT_GAP_A }, 2, -1, POISON },
+    { "gaps", { SIZE(5), SIZE(300), SIZE(1), 8, 1, MMT_SHARED_NONE, MMT_GAP_B }, 2, -1, POISON },
+    { "gaps", { SIZE(5), SIZE(300), SIZE(1), 8, 1, MMT_SHARED_NONE, MMT_GAP_C }, 2, -1, POISON },
     { "odd scalars", ROWS, ODD_ALPHA, ODD_BETA, POISON },
     { "odd scalars", ROWS, ODD_ALPHA, ODD_BETA, POISON | SCALARS },
     { "batch", SHAPE(5, 301, 1, 41, 5, SHARE_A), 2, -1, POISON },

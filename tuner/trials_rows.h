@@ -42,9 +42,13 @@ struct mmt_side {
     int64_t plus;
 };
 
-/* Between rows, and between matrices of a batch: so many elements, or as many as make
- * rows begin at multiples of 64 bytes. */
+/* Between rows, and between matrices of a batch: so many elements in A, twice as many in
+ * B and three times in C; or as many as make rows begin at multiples of 64 bytes, which
+ * then are 64, 128 and 192 bytes apart at least. */
 enum { MMT_GAP_ALIGNED = -1 };
+
+/* Which operands have the gap. */
+enum mmt_gapped { MMT_GAP_ALL, MMT_GAP_A, MMT_GAP_B, MMT_GAP_C };
 
 enum mmt_shared { MMT_SHARED_NONE, MMT_SHARED_A, MMT_SHARED_B, MMT_SHARED_BOTH };
 
@@ -52,6 +56,7 @@ struct mmt_trial_shape {
     struct mmt_side m, n, k;
     int64_t gap, batch;
     enum mmt_shared shared; /* which operands a batch shares: stride 0 */
+    enum mmt_gapped gapped;
 };
 
 struct mmt_trial_row {

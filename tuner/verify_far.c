@@ -16,9 +16,13 @@ struct far_operand {
     int64_t batch, ld, stride;          /* of the image */
     int64_t far_ld, far_stride, extent; /* elements */
     struct mmt_fence *fence;
-    mmt_operand operand;
-    bool owned; /* the operand's memory is this one's */
+    size_t start;        /* of the matrix in the memory, bytes */
+    mmt_operand operand; /* the matrix */
+    bool owned;          /* the operand's memory is this one's */
 };
+
+/* On a device that uses the host's memory, matrices begin so many elements into it. */
+static const size_t far_start = ((size_t) 1 << 31) + 64;
 
 /* So far off are 32 bits that went negative, at 8 bytes each, and more. */
 static const size_t far_guard = (size_t) 1 << 35;
@@ -61,11 +65,14 @@ static mmt_status take_memory(struct mmt_session *session, struct far_operand *o
 {
     const size_t bytes = whole_pieces((size_t) (o->extent ? o->extent : 1) * o->element);
     if (mmt_session_in_place(session)) {
-        mmt_status status =
-            mmt_fence_create(session->device, bytes, far_guard, &o->fence, err);
-        if (status == MMT_OK)
-            o->operand = mmt_fence_operand(o->fence);
-        return status;
+        o->start = far_start * o->element;
+        mmt_status status = mmt_fence_create(session->device, o->start + bytes, far_guard,
+                                             &o->fence, err);
+        if (status != MMT_OK)
+            return status;
+        o->operand = mmt_fence_operand(o->fence);
+        o->operand.offset += o->start;
+        return MMT_OK;
     }
     if (bytes > mmt_device_caps(session->device)->memory / 2)
         return mmt_fail(err, MMT_ERROR_MEMORY, "the device has no %zu bytes", bytes);
@@ -105,9 +112,10 @@ static mmt_status move_rows(struct mmt_session *session, const struct far_operan
             mmt_operand place = o->operand;
             place.offset += far;
             if (o->fence && back)
-                memcpy(back + near, mmt_fence_begin(o->fence) + far, bytes);
+                memcpy(back + near, mmt_fence_begin(o->fence) + o->start + far, bytes);
             else if (o->fence)
-                memcpy(mmt_fence_begin(o->fence) + far, o->image->bytes + near, bytes);
+                memcpy(mmt_fence_begin(o->fence) + o->start + far, o->image->bytes + near,
+                       bytes);
             else if (back)
                 status = mmt_buffer_read(session->device, back + near, place, bytes, err);
             else
