@@ -127,6 +127,7 @@ mmt_device *emulate_open(int sm, mmt_error *err)
     backend.function_usage = function_usage;
     backend.launch = launch;
     device->backend = &backend;
+    snprintf(device->caps.backend, sizeof(device->caps.backend), "%s", backend.name);
     device->caps.sm = sm;
     device->caps.sms =
         3; /* so that blocks that stay have several tiles of small products */
