@@ -25,6 +25,11 @@
 
 static void emulate_nothing(void *const brought[32]) {}
 
+static inline int min(int a, int b)
+{
+    return a < b ? a : b;
+}
+
 struct float2 {
     float x, y;
 };

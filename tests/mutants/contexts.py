@@ -121,7 +121,8 @@ class Baseline:
 
     def __init__(self, tools):
         self.tools, self.locks, self.lock, self.known = tools, {}, threading.Lock(), {}
-        files = sorted(tools.templates.glob('*.[ch]*')) + [pathlib.Path(tools.verify)]
+        files = [pathlib.Path(tools.verify), *sorted(tools.templates.glob('*.[ch]*')),
+                 *sorted((TESTS / 'emulate').glob('*.h')), TESTS / 'words.h']
         digest = hashlib.sha1(b''.join(file.read_bytes() for file in files)).hexdigest()[:12]
         self.folder = tools.folder / f'baseline-{digest}'
         self.folder.mkdir(exist_ok=True)
@@ -148,25 +149,31 @@ class Baseline:
         return known
 
 
-def is_live(tools, context, baseline, file, source):
-    """'live', 'same text', 'same code' or 'not built' for `source` in the place of that file."""
+def changed_texts(baseline, context, file, source):
+    """(text, the original's code) with `source` in the place of a file,
+    of those that differ."""
     if context.device.startswith('emulated') and file in ('ptx.h', 'hopper.h'):
-        return 'same text'
-    answer = 'same text'
+        return
     for text, preprocessed, code in baseline['texts']:
         place = sections(text).get(file)
-        if not place:
-            continue
-        changed = text[:place[0]] + source + text[place[1]:]
-        if preprocess(changed) == preprocessed:
-            continue
-        now = compile_text(tools, context, changed)
+        changed = place and text[:place[0]] + source + text[place[1]:]
+        if changed and preprocess(changed) != preprocessed:
+            yield changed, code
+
+
+def differs(baseline, context, file, source):
+    return any(True for _ in changed_texts(baseline, context, file, source))
+
+
+def compare_code(tools, context, baseline, file, source):
+    """'live', 'same code' or 'not built'."""
+    answer = 'same code'
+    for text, code in changed_texts(baseline, context, file, source):
+        now = compile_text(tools, context, text)
         if now is None:
             return 'not built'
         if now != code:
             answer = 'live'
-        elif answer == 'same text':
-            answer = 'same code'
     return answer
 
 
