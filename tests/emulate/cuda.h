@@ -30,13 +30,14 @@ static inline int min(int a, int b)
     return a < b ? a : b;
 }
 
-struct float2 {
+/* Vectors stand at multiples of their size: a card ends a kernel that takes one elsewhere. */
+struct alignas(8) float2 {
     float x, y;
 };
-struct float4 {
+struct alignas(16) float4 {
     float x, y, z, w;
 };
-struct double2 {
+struct alignas(16) double2 {
     double x, y;
 };
 

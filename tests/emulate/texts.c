@@ -87,6 +87,8 @@ static mmt_status run_compiler(const char *source, const char *library, const ch
         "-std=c++17",
         "-O1",
         "-w",
+        "-fsanitize=alignment,bounds",
+        "-fsanitize-undefined-trap-on-error",
         "-fPIC",
         "-shared",
         "-I",

@@ -68,18 +68,17 @@ def in_turn(groups):
 
 
 def spread(found, seed):
-    """All mutants in an order in which files take turns, and within a file its rules do."""
+    """All mutants in an order in which files take turns, and within a file its rules do. What is
+    added or taken away moves no other."""
+    def drawn(words):
+        return rules.short_hash(str(seed), words)
+
     orders = []
     for file, mutants in found.items():
-        draw = random.Random(f'{seed}:{file}')
         by_rule = collections.defaultdict(list)
-        for mutant in mutants:
+        for mutant in sorted(mutants, key=lambda mutant: drawn(mutant.key)):
             by_rule[mutant.rule].append(mutant)
-        groups = list(by_rule.values())
-        draw.shuffle(groups)
-        for group in groups:
-            draw.shuffle(group)
-        orders.append(in_turn(groups))
+        orders.append(in_turn(by_rule[rule] for rule in sorted(by_rule, key=lambda rule: drawn(file + rule))))
     return in_turn(orders)
 
 

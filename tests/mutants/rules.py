@@ -38,6 +38,7 @@ ARITHMETIC = {'+': ['-'], '-': ['+'], '*': ['+', '/'], '/': ['*'], '%': ['/'], '
               '&': ['|'], '|': ['&'], '^': ['|'], '&&': ['||'], '||': ['&&']}
 ASSIGN = {'+=': ['=', '-='], '-=': ['+='], '*=': ['='], '/=': ['='], '^=': ['='], '|=': ['='],
           '=': ['+=']}
+COMMUTATIVE = {'MULTIPLY_ADD', 'fma', 'min', 'max', 'smaller', 'larger', 'product'}
 OPEN, CLOSE = {'(': ')', '[': ']', '{': '}'}, {')': '(', ']': '[', '}': '{'}
 
 # What is taken for something else of its kind; each way.
@@ -243,7 +244,7 @@ def narrow(text, i):
         return # parameters of a kernel are as the host hands them over
     if text.text(i) == 'wide':
         yield i, i, 'int', 'int'
-    if text.text(i) == 'real' and i in text.body and text.text(i - 1) != '(':
+    if text.text(i) == 'real' and i in text.body and text.text(i - 1) != '(' and text.text(i + 1) != '*':
         yield i, i, 'float', 'float'
         yield i, i, 'element', 'element'
 
@@ -331,7 +332,7 @@ def arguments(text, i):
         if last + 1 >= end or following < last + 2:
             return
         one, other = text.of(first, last), text.of(last + 2, following)
-        if one != other:
+        if one != other and not (place == 1 and text.text(i - 1) in COMMUTATIVE):
             yield first, following, f'{other}, {one}', str(place)
         first, place = last + 2, place + 1
 
