@@ -108,6 +108,35 @@ static mmt_status launch(struct mmt_function *base, const unsigned grid[3],
     return why ? mmt_fail(err, MMT_ERROR_DEVICE, "%s", why) : MMT_OK;
 }
 
+/* ---- memory ---------------------------------------------------------------------- */
+
+/* The host's own, which a kernel uses in place and freeing leaves to the host. */
+enum { MAX_WRAPPED = 64 };
+static uint64_t wrapped[MAX_WRAPPED];
+
+static mmt_status buffer_wrap(mmt_device *device, void *host, size_t bytes,
+                              mmt_operand *out, mmt_error *err)
+{
+    for (int i = 0; i < MAX_WRAPPED; i++)
+        if (!wrapped[i]) {
+            wrapped[i] = (uint64_t) (uintptr_t) host;
+            *out = (mmt_operand){ wrapped[i], 0 };
+            return MMT_OK;
+        }
+    return mmt_fail(err, MMT_ERROR_MEMORY, "more than %d pieces of the host's memory",
+                    MAX_WRAPPED);
+}
+
+static void buffer_free(mmt_device *device, mmt_operand buffer)
+{
+    for (int i = 0; i < MAX_WRAPPED; i++)
+        if (wrapped[i] == buffer.handle) {
+            wrapped[i] = 0;
+            return;
+        }
+    mmt_backend_null.buffer_free(device, buffer);
+}
+
 /* ---- opening --------------------------------------------------------------------- */
 
 mmt_device *emulate_open(int sm, mmt_error *err)
@@ -126,6 +155,8 @@ mmt_device *emulate_open(int sm, mmt_error *err)
     backend.function_free = function_free;
     backend.function_usage = function_usage;
     backend.launch = launch;
+    backend.buffer_wrap = buffer_wrap;
+    backend.buffer_free = buffer_free;
     device->backend = &backend;
     snprintf(device->caps.backend, sizeof(device->caps.backend), "%s", backend.name);
     device->caps.sm = sm;

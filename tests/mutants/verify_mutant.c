@@ -1,11 +1,11 @@
-/* Verifies one candidate in this process, whatever may come of it, on a device that may be
- * emulated. The kernel files are those of MMTUNE_TEMPLATE_DIR.
+/* Verifies one candidate in this process, whatever may come of it, on a device that may
+ * be emulated. The kernel files are those of MMTUNE_TEMPLATE_DIR.
  *
  *     verify_mutant DEVICE PROBLEM CONFIGURATION [FOLDER]
  *
  * DEVICE is one of `mmtune devices`, or emulated:SM. With a FOLDER every text that is
- * compiled is written there. Prints one line; exit status: 0 right, 1 wrong, 3 it does not
- * build, 4 it could not be judged, 2 wrong usage. */
+ * compiled is written there. Prints one line; exit status: 0 right, 1 wrong, 3 it does
+ * not build, 4 it could not be judged, 2 wrong usage. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -91,8 +91,8 @@ static int verify(mmt_device *device, const mmt_problem *problem, const char *wo
         return tell(mmt_fail(&err, MMT_ERROR_UNSUPPORTED, "it is refused: %s", refusal),
                     NULL, &err);
     struct mmt_session *session = mmt_session_create(device, problem, 1, &err);
-    status = session ? mmt_verify_candidate(session, &config, &verdict, &err)
-                     : err.status;
+    status =
+        session ? mmt_verify_whole(session, &config, false, &verdict, &err) : err.status;
     return tell(status, &verdict, &err);
 }
 
@@ -104,7 +104,8 @@ int main(int argc, char **argv)
 
     if (argc < 4 || argc > 5 || mmt_problem_parse(argv[2], &problem, &err) ||
         mmt_problem_normalise(&problem, &problem, &err)) {
-        fprintf(stderr, "usage: verify_mutant DEVICE PROBLEM CONFIGURATION [FOLDER]%s%s\n",
+        fprintf(stderr,
+                "usage: verify_mutant DEVICE PROBLEM CONFIGURATION [FOLDER]%s%s\n",
                 *err.text ? "; " : "", err.text);
         return USAGE;
     }
