@@ -78,7 +78,7 @@ def spread(found, seed):
         by_rule = collections.defaultdict(list)
         for mutant in sorted(mutants, key=lambda mutant: drawn(mutant.key)):
             by_rule[mutant.rule].append(mutant)
-        orders.append(in_turn(by_rule[rule] for rule in sorted(by_rule, key=lambda rule: drawn(file + rule))))
+        orders.append(in_turn([by_rule[rule] for rule in sorted(by_rule, key=lambda rule: drawn(file + rule))]))
     return in_turn(orders)
 
 
