@@ -257,6 +257,10 @@ def main():
     tools = places.Tools(options.verify, options.mmtune, ROOT / 'templates', options.folder)
     contexts = [context for context in places.read_contexts()
                 if context.device.startswith(options.device or '')]
+    open_here = places.that_open(contexts, tools)
+    if len(open_here) < len(contexts):
+        print(f'{len(contexts) - len(open_here)} contexts are left out: they need clang and an OpenCL device')
+    contexts = open_here
     if options.check_contexts:
         return check_contexts(tools, contexts, options.jobs)
     files = files_of(tools, contexts)
