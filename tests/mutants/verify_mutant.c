@@ -3,9 +3,9 @@
  *
  *     verify_mutant DEVICE PROBLEM CONFIGURATION [FOLDER]
  *
- * DEVICE is one of `mmtune devices`, or emulated:SM. With a FOLDER every text that is
- * compiled is written there. Prints one line; exit status: 0 right, 1 wrong, 3 it does
- * not build, 4 it could not be judged, 2 wrong usage. */
+ * DEVICE is one of `mmtune devices`, or emulated:SM, or emulated:SM:MULTIPROCESSORS. With
+ * a FOLDER every text that is compiled is written there. Prints one line; exit status: 0
+ * right, 1 wrong, 3 it does not build, 4 it could not be judged, 2 wrong usage. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -52,9 +52,12 @@ static void write_texts(mmt_device *device, const char *to)
 
 static mmt_device *open_device(const char *name, mmt_error *err)
 {
-    int sm;
-    return sscanf(name, "emulated:%d", &sm) == 1 ? emulate_open(sm, err)
-                                                 : mmt_device_open(name, err);
+    int sm, sms;
+    const int numbers = sscanf(name, "emulated:%d:%d", &sm, &sms);
+    mmt_device *device = numbers > 0 ? emulate_open(sm, err) : mmt_device_open(name, err);
+    if (device && numbers == 2)
+        emulate_widen(device, (unsigned) sms);
+    return device;
 }
 
 static int tell(mmt_status status, const struct mmt_verdict *verdict,
