@@ -85,9 +85,9 @@ static mmt_status run_compiler(const char *source, const char *library, const ch
     char *const arguments[] = {
         MMT_HOST_CXX,
         "-std=c++17",
-        "-O1",
+        "-O2",
         "-w",
-        "-fsanitize=alignment,bounds",
+        "-fsanitize=alignment,bounds,object-size",
         "-fsanitize-undefined-trap-on-error",
         "-fPIC",
         "-shared",

@@ -121,7 +121,8 @@ def compile_text(tools, context, text):
     else:
         command = [*CL, '-']
     status, output, _ = run(command, 60, text=text)
-    return re.sub(r'(?m)^\s*\.(file|ident|loc).*\n', '', output) if status == 0 else None
+    names = r'(?m)^(\s*\.(file|ident|loc)|!).*\n|![a-z_.]+ ![0-9]+' # of files, and of types as they were written
+    return re.sub(names, '', output) if status == 0 else None
 
 
 class Baseline:

@@ -146,12 +146,12 @@ def read_results(path):
     return {record['id']: record for record in map(json.loads, path.read_text().splitlines())}
 
 
-def campaign(tools, drawn, contexts, files, options):
+def campaign(tools, drawn, contexts, files, excused, options):
     """Judges those without a result yet; each result is a line of the file as soon as it is there."""
     known = read_results(options.results)
     baselines, lock = places.Baseline(tools), threading.Lock()
-    again = {'survived'} if options.again else set()
-    left = [mutant for mutant in drawn if mutant.id not in known or known[mutant.id]['outcome'] in again]
+    left = [mutant for mutant in drawn if mutant.id not in known or
+            (options.again and known[mutant.id]['outcome'] == 'survived' and mutant.key not in excused)]
 
     def work(mutant):
         candidates = order_of_contexts(mutant, contexts, files[mutant.file])
@@ -233,7 +233,7 @@ def read_options():
                         help='live ones that a mutant must pass; twice as many are looked at; default: 8')
     parser.add_argument('--jobs', type=int, default=1)
     parser.add_argument('--results', type=pathlib.Path, help='a file of JSON lines; what it has is not done again')
-    parser.add_argument('--again', action='store_true', help='but for those that survived')
+    parser.add_argument('--again', action='store_true', help='but for those that survived and are not excused')
     parser.add_argument('--list', action='store_true', help='print the mutants, judge none')
     parser.add_argument('--check-contexts', action='store_true', help='only verify the unchanged kernels')
     parser.add_argument('--verbose', action='store_true')
@@ -273,7 +273,7 @@ def main():
         for mutant in drawn:
             print(f'{mutant.id}  {mutant.before!r} -> {mutant.after!r}')
         return 0
-    records = campaign(tools, drawn, contexts, files, options)
+    records = campaign(tools, drawn, contexts, files, equivalent, options)
     return summarise(records, equivalent, tools) or stale
 
 
