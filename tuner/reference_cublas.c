@@ -169,7 +169,8 @@ static const char *refuse(void *self, const mmt_problem *problem)
  */
 
 /* What cuBLASLt calls a type where it is stored, and how it is to compute with it: bf16
- * and f16 in f32, tf32 with leave to round f32 to it, f8 with its sums promoted to f32. */
+ * and f16 in f32, tf32 with leave to round f32 to it, f8 with its sums promoted to f32.
+ */
 static const struct {
     int stored, compute;
 } kinds[MMT_NUM_TYPES] = {

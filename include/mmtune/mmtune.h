@@ -128,8 +128,8 @@ typedef enum mmt_op {
  *   f8e5m2    the Open Compute Project has it
  *   i8        8 bits, signed                    mod 2^32     i32
  *
- * Matrix units may add up f8 with fewer bits than f32 has. How far C may be from the exact
- * product, type by type: docs/accuracy.md. */
+ * Matrix units may add up f8 with fewer bits than f32 has. How far C may be from the
+ * exact product, type by type: docs/accuracy.md. */
 typedef enum mmt_type {
     MMT_F32 = 0,
     MMT_F64,

@@ -30,7 +30,8 @@ static inline int min(int a, int b)
     return a < b ? a : b;
 }
 
-/* Vectors stand at multiples of their size: a card ends a kernel that takes one elsewhere. */
+/* Vectors stand at multiples of their size: a card ends a kernel that takes one
+ * elsewhere. */
 struct alignas(8) float2 {
     float x, y;
 };
