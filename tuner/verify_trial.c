@@ -57,7 +57,7 @@ bool mmt_session_in_place(struct mmt_session *session)
 /* ---- execution ----------------------------------------------------------------------
  */
 
-enum { WORKSPACE_GUARD = 4096, MOST_POISONED = 64 << 20 };
+enum { WORKSPACE_GUARD = 4096, MOST_POISONED = 1 << 20 };
 
 static mmt_status write_bytes(struct mmt_session *session, mmt_operand to, size_t count,
                               int byte, mmt_error *err)
@@ -72,22 +72,21 @@ static mmt_status write_bytes(struct mmt_session *session, mmt_operand to, size_
     return status;
 }
 
-/* `size` bytes of workspace: a guard before them, and one behind. */
+/* `size` bytes of workspace: a guard before them, and one behind. Of a large workspace
+ * the beginning is poisoned, since all of it would take longer than the trial. */
 static mmt_status guard_workspace(struct mmt_session *session, size_t size,
                                   mmt_operand *workspace, mmt_error *err)
 {
-    const size_t all = size + 2 * WORKSPACE_GUARD;
-    mmt_operand behind;
-    mmt_status status = mmt_session_workspace(session, all, workspace, err);
+    const size_t poisoned = size < MOST_POISONED ? size : MOST_POISONED;
+    mmt_status status =
+        mmt_session_workspace(session, size + 2 * WORKSPACE_GUARD, workspace, err);
+    mmt_operand behind = *workspace;
 
-    if (status == MMT_OK && all <= MOST_POISONED)
-        status = write_bytes(session, *workspace, all, 0xff, err);
-    else if (status == MMT_OK) {
-        behind = *workspace, behind.offset += WORKSPACE_GUARD + size;
-        status = write_bytes(session, *workspace, WORKSPACE_GUARD, 0xff, err);
-        if (status == MMT_OK)
-            status = write_bytes(session, behind, WORKSPACE_GUARD, 0xff, err);
-    }
+    behind.offset += WORKSPACE_GUARD + size;
+    if (status == MMT_OK)
+        status = write_bytes(session, *workspace, WORKSPACE_GUARD + poisoned, 0xff, err);
+    if (status == MMT_OK)
+        status = write_bytes(session, behind, WORKSPACE_GUARD, 0xff, err);
     workspace->offset += WORKSPACE_GUARD;
     return status;
 }
