@@ -100,8 +100,8 @@ static const struct fault {
       "page edge" },
     { SPLIT, F32, "split_naive.cl", "workspace[(wide) row * n + column] = sum;",
       "workspace[(wide) row * n + column] = sum;\n"
-      "    if (row == m - 1 && column == n - 1) workspace[(wide) row * n + column + 1] = "
-      "0;",
+      "    if (row == m - 1 && column == n - 1 && BLOCK_Y == SPLIT_K - 1)\n"
+      "        workspace[(wide) row * n + column + 1] = 0;",
       "guard" },
     /* epilogues that the problem itself does not have */
     { NAIVE, F32, "naive.cl", "bias_of(bias + bias_start, row, column)",

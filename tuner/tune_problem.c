@@ -38,11 +38,10 @@ struct bout {
     struct mmt_event doubted;
 };
 
-/* Verifying and timing share a phase of a finals job, so that it gets the limit twice. */
 double mmt_tune_limit(const struct mmt_tuning *t, const mmt_problem *problem, double best)
 {
     double host = mmt_problem_bytes(problem) / 200e6;
-    return 2 * t->options.limit + host + (isfinite(best) ? 20 * best : 0);
+    return t->options.limit + host + (isfinite(best) ? 20 * best : 0);
 }
 
 /* ---- candidates under way -------------------------------------------------------- */

@@ -119,7 +119,7 @@ static mmt_status compile_variants(struct worker *w, const struct mmt_job *job,
     bool has_aligned = mmt_config_has_aligned(config, &job->problem) &&
                        !mmt_config_reject(config, &aligned, mmt_device_caps(w->device));
     bool serves = has_aligned && mmt_config_may_align(config, &job->problem, &alignment);
-    bool heeds = job->task != MMT_TASK_VERIFY;
+    bool heeds = job->task == MMT_TASK_COMPILE;
     mmt_status status = MMT_OK;
     if (has_aligned)
         status = compile_variant(w, job, true, heeds && serves, err);
@@ -178,8 +178,8 @@ static mmt_status launch_once(struct worker *w, const struct mmt_job *job, mmt_e
     return status;
 }
 
-static mmt_status compile(struct worker *w, const struct mmt_job *job,
-                          struct mmt_reply *reply, mmt_error *err)
+static mmt_status compile_first(struct worker *w, const struct mmt_job *job,
+                                mmt_error *err)
 {
     const struct mmt_caps *caps = mmt_device_caps(w->device);
     note("compile");
@@ -190,8 +190,14 @@ static mmt_status compile(struct worker *w, const struct mmt_job *job,
         if (status == MMT_ERROR_UNSUPPORTED) /* so small a problem is not served */
             status = MMT_OK;
     }
-    reply->results[0] = (struct mmt_result){ .outcome = MMT_TIMED };
     return status;
+}
+
+static mmt_status compile(struct worker *w, const struct mmt_job *job,
+                          struct mmt_reply *reply, mmt_error *err)
+{
+    reply->results[0] = (struct mmt_result){ .outcome = MMT_TIMED };
+    return compile_first(w, job, err);
 }
 
 /* ---- measuring ------------------------------------------------------------------- */
@@ -408,6 +414,19 @@ static mmt_status verify_finalists(struct worker *w, const struct mmt_job *job,
     return MMT_OK;
 }
 
+/* What no compiler was given: kernels of a profile. */
+static mmt_status compile_finalists(struct worker *w, const struct mmt_job *job,
+                                    mmt_error *err)
+{
+    struct mmt_job one = *job;
+    mmt_status status = MMT_OK;
+    for (int i = 0; !status && i < job->count; i++) {
+        one.configs[0] = job->configs[i];
+        status = compile_first(w, &one, err);
+    }
+    return status;
+}
+
 static mmt_status finals(struct worker *w, const struct mmt_job *job,
                          struct mmt_reply *reply, mmt_error *err)
 {
@@ -415,7 +434,9 @@ static mmt_status finals(struct worker *w, const struct mmt_job *job,
     struct mmt_measured measured[MMT_MAX_TOGETHER];
     struct mmt_measure_limits limits = limits_of(job);
     int places[MMT_MAX_TOGETHER], count = 0;
-    mmt_status status = enter_session(w, job, err);
+    mmt_status status = job->brief ? compile_finalists(w, job, err) : MMT_OK;
+    if (!status)
+        status = enter_session(w, job, err);
     if (!status)
         status = verify_finalists(w, job, reply, right, places, &count, err);
     if (status || !count)
