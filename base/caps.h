@@ -18,6 +18,7 @@ struct mmt_caps {
     char vendor[64];       /* "NVIDIA" */
     char architecture[64]; /* "sm_90a" as the compiler names it; OpenCL: device version */
     char driver[64];       /* the driver's version as it prints itself */
+    char uuid[40];         /* "0123abcd-…", of this very card; "" where it has none */
     char compiler[64];     /* "nvrtc 13.0"; OpenCL: platform and driver version */
     enum mmt_dialect dialect;
     enum mmt_kind kind;

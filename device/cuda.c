@@ -139,6 +139,21 @@ static void print_driver(char out[64])
              driver.version / 1000, driver.version % 1000 / 10);
 }
 
+/* As nvidia-smi prints it, without "GPU-". */
+static void print_uuid(CUdevice device, char out[40])
+{
+#if CUDA_VERSION >= 11040
+    CUuuid uuid;
+    int length = 0;
+    if (!mmt_cu.cuDeviceGetUuid_v2 || mmt_cu.cuDeviceGetUuid_v2(&uuid, device))
+        return;
+    for (int i = 0; i < 16; i++)
+        length +=
+            sprintf(out + length, "%s%02x", i > 2 && i < 12 && i % 2 == 0 ? "-" : "",
+                    (unsigned) (unsigned char) uuid.bytes[i]);
+#endif
+}
+
 static void fill_caps(struct mmt_caps *caps, CUdevice device,
                       const struct mmt_nvrtc *nvrtc)
 {
@@ -156,6 +171,7 @@ static void fill_caps(struct mmt_caps *caps, CUdevice device,
     memcpy(caps->architecture, nvrtc->architecture, sizeof(nvrtc->architecture));
     memcpy(caps->compiler, nvrtc->name, sizeof(nvrtc->name));
     print_driver(caps->driver);
+    print_uuid(device, caps->uuid);
     fill_limits(caps, device);
 }
 

@@ -196,6 +196,19 @@ struct mmt_profile *mmt_profile_read(const char *json, size_t length, mmt_error 
     return NULL;
 }
 
+static mmt_status name_layer(struct mmt_profile *profile, const char *path,
+                             mmt_error *err)
+{
+    struct mmt_layer layer = { 0 };
+    const size_t length = strlen(path), most = sizeof layer.path - 1;
+
+    strcpy(layer.path, path + (length > most ? length - most : 0));
+    memcpy(layer.date, profile->made.date, sizeof layer.date);
+    memcpy(layer.driver, profile->caps.driver, sizeof layer.driver);
+    return mmt_profile_append(&profile->layers, &profile->num_layers, &layer,
+                              sizeof layer, err);
+}
+
 mmt_profile *mmt_profile_load(const char *path, mmt_error *err)
 {
     if (!path) {
@@ -209,9 +222,11 @@ mmt_profile *mmt_profile_load(const char *path, mmt_error *err)
     mmt_error why = { 0 };
     mmt_profile *profile = mmt_profile_read(mmt_text_string(&text), text.length, &why);
     mmt_text_finish(&text);
-    if (!profile)
-        mmt_fail(err, why.status, "'%s' cannot be used: %s", path, why.text);
-    return profile;
+    if (profile && !name_layer(profile, path, &why))
+        return profile;
+    mmt_fail(err, why.status, "'%s' cannot be used: %s", path, why.text);
+    mmt_profile_free(profile);
+    return NULL;
 }
 
 /* ---- writing --------------------------------------------------------------------- */

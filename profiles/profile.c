@@ -20,6 +20,7 @@ void mmt_profile_free(mmt_profile *profile)
     free(profile->kept);
     free(profile->guides);
     free(profile->published);
+    free(profile->layers);
     mmt_text_finish(&profile->warnings);
     free(profile);
 }
@@ -82,14 +83,27 @@ static void add_file_name(const char *name, struct mmt_text *path)
     }
 }
 
+void mmt_profile_stem(const struct mmt_caps *caps, struct mmt_text *stem)
+{
+    add_file_name(caps->backend, stem);
+    mmt_text_add(stem, "-");
+    add_file_name(caps->name, stem);
+}
+
 void mmt_profile_path(const struct mmt_caps *caps, struct mmt_text *path)
 {
     mmt_file_data_folder(path);
     mmt_text_add(path, "/");
-    add_file_name(caps->backend, path);
-    mmt_text_add(path, "-");
-    add_file_name(caps->name, path);
+    mmt_profile_stem(caps, path);
     mmt_text_add(path, ".json");
+}
+
+/* Drivers and firmware keep a little of a GPU's memory; a CPU's is the host's. */
+static bool is_other_memory(const struct mmt_caps *a, const struct mmt_caps *b)
+{
+    const size_t more = a->memory > b->memory ? a->memory : b->memory;
+    const size_t less = a->memory > b->memory ? b->memory : a->memory;
+    return a->kind == MMT_GPU && less && more - less > more / 8;
 }
 
 const char *mmt_profile_foreign(const struct mmt_profile *profile,
@@ -112,6 +126,20 @@ const char *mmt_profile_foreign(const struct mmt_profile *profile,
             continue;
         snprintf(buffer, 512, "the profile was made on %s '%s', and this one is '%s'",
                  pairs[i][0], pairs[i][1], pairs[i][2]);
+        return buffer;
+    }
+    if (made_on->sms && caps->sms && made_on->sms != caps->sms) {
+        snprintf(buffer, 512,
+                 "the profile was made on a device with %u multiprocessors, and this one "
+                 "has %u",
+                 made_on->sms, caps->sms);
+        return buffer;
+    }
+    if (is_other_memory(made_on, caps)) {
+        snprintf(buffer, 512,
+                 "the profile was made on a device with %.1f GiB of memory, and this one "
+                 "has %.1f GiB",
+                 (double) made_on->memory / (1 << 30), (double) caps->memory / (1 << 30));
         return buffer;
     }
     return NULL;

@@ -55,6 +55,14 @@ struct mmt_cost {
     double residual; /* root mean square of ln(model / measured) over the fitted shapes */
 };
 
+/* A file that a profile was read from. */
+struct mmt_layer {
+    char path[256]; /* its end, where it is longer; "" where it is no file */
+    char date[32];  /* of what was measured */
+    char driver[64];
+    bool own; /* measured on this very device; only mmt_profile_add_layer tells */
+};
+
 /* The best that was found for one problem. */
 struct mmt_entry {
     mmt_problem problem; /* normalised */
@@ -66,6 +74,7 @@ struct mmt_entry {
     double naive; /* seconds of the naive template on the same problem; 0: not measured */
     char source[64]; /* "" for what was tuned here; else which profile it was tried from
                       * (`--with`). Only entries with "" are chosen for execution */
+    int layer;       /* of the profile's layers; not in a file */
 };
 
 /* How warm and how fast the device was while it was tuned. All 0: it does not tell. */
@@ -92,6 +101,9 @@ struct mmt_kept {
     bool trans_a, trans_b;
     struct mmt_config config;
     struct mmt_cost cost;
+    int shapes; /* problems of the type and transposes that were timed when it was chosen;
+                 * 0: an older profile, which does not tell */
+    int layer;  /* of the profile's layers; not in a file */
 };
 
 /* A published figure: `diff` and `show` read it, nothing executes it. */
@@ -139,6 +151,10 @@ struct mmt_profile {
     struct mmt_published *published;
     size_t num_published;
     struct mmt_text warnings; /* what was left out on reading, one sentence a line */
+    /* The files that it stands in: one, or those of mmt_profile_find, the one that counts
+     * most first. None for a profile that was not read from a file. */
+    struct mmt_layer *layers;
+    size_t num_layers;
 };
 
 /* An empty profile; freed with mmt_profile_free. NULL where memory is exhausted. */
@@ -152,6 +168,30 @@ mmt_status mmt_profile_add_kept(struct mmt_profile *profile, const struct mmt_ke
 
 mmt_status mmt_profile_add_guide(struct mmt_profile *profile,
                                  const struct mmt_guide *guide, mmt_error *err);
+
+/* ---- layers: several profiles as one --------------------------------------------- */
+
+/* In the place of a UUID: what was measured is not of one card alone. */
+#define MMT_SEVERAL_CARDS "several cards"
+
+/* Whether one and the same device is spoken of: by their UUIDs where both have one, else
+ * by the driver, the memory and the clock besides what makes a profile foreign. */
+bool mmt_caps_are_one(const struct mmt_caps *a, const struct mmt_caps *b);
+
+/* Whether the profile has kernels for all shapes of that one's type and transposes. */
+bool mmt_profile_keeps(const struct mmt_profile *profile, const struct mmt_kept *kind);
+
+/* Puts the kernels that are kept for one type and transposes, `from`'s, in the place of
+ * `into`'s: a set was chosen together, by costs of one run, so it is taken whole. */
+mmt_status mmt_profile_take_kept(struct mmt_profile *into, const struct mmt_profile *from,
+                                 const struct mmt_kept *kind, mmt_error *err);
+
+/* Adds what `from` knows and `into`, whose caps are the device's, does not: entries of
+ * other problems, or of those whose entry the device refuses; the kept kernels of a type
+ * and transposes where more problems were timed for them; guides; the roofline where
+ * there is none. So the profile that counts most is added first. */
+mmt_status mmt_profile_add_layer(struct mmt_profile *into, const struct mmt_profile *from,
+                                 mmt_error *err);
 
 /* Writes the file so that a power cut leaves the old or the new one. */
 mmt_status mmt_profile_save(const struct mmt_profile *profile, const char *path,
@@ -168,8 +208,13 @@ struct mmt_profile *mmt_profile_read(const char *json, size_t length, mmt_error 
  * name cannot hold replaced by '-' and letters made small. */
 void mmt_profile_path(const struct mmt_caps *caps, struct mmt_text *path);
 
-/* NULL if the profile was made on such a device (backend, name, architecture), else one
- * sentence why not, written into `buffer`. A newer driver is no reason. */
+/* The same without folder and ".json": what the names of a device's profiles begin with.
+ */
+void mmt_profile_stem(const struct mmt_caps *caps, struct mmt_text *stem);
+
+/* NULL if the profile was made on such a device (backend, name, architecture, number of
+ * multiprocessors, and of a GPU the memory within an eighth), else one sentence why not,
+ * written into `buffer`. Another driver is no reason. */
 const char *mmt_profile_foreign(const struct mmt_profile *profile,
                                 const struct mmt_caps *caps, char buffer[512]);
 

@@ -67,6 +67,7 @@ static const struct mmt_field limits[] = {
         ROW(STRING, "vendor", vendor), ROW(STRING, "architecture", architecture),        \
         ROW(STRING, "driver", driver), ROW(STRING, "compiler", compiler)
 static const struct mmt_field device[] = { NAMES,
+                                           ROW(STRING, "uuid", uuid, MAY_LACK),
                                            SELF(OBJECT, "limits", .fields = limits),
                                            { 0 } };
 static const struct mmt_field published_device[] = { NAMES, { 0 } };
@@ -258,6 +259,7 @@ const struct mmt_field mmt_fields_kept[] = {
     ROW(TEMPLATE, "template", config),
     ROW(KNOBS, "knobs", config),
     ROW(COST, "cost", cost, .fields = cost, .finish = check_cost),
+    ROW(INT, "shapes", shapes, MAY_LACK),
     { 0 },
 };
 #undef OF

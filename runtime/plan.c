@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "runtime/runtime.h"
 
 struct mmt_plan {
@@ -25,33 +24,6 @@ mmt_plan_options mmt_plan_defaults(void)
 mmt_args mmt_args_defaults(void)
 {
     return (mmt_args){ .size = sizeof(mmt_args), .alpha = 1 };
-}
-
-/* ---- profiles: finding one ------------------------------------------------------- */
-
-mmt_profile *mmt_profile_find(const mmt_device *device, mmt_error *err)
-{
-    struct mmt_text path = { 0 };
-    mmt_error first = { 0 };
-
-    if (!device) {
-        mmt_fail(err, MMT_ERROR_ARGUMENT, "mmt_profile_find needs a device");
-        return NULL;
-    }
-    mmt_profile_path(&device->caps, &path);
-    mmt_profile *profile = mmt_profile_load(mmt_text_string(&path), &first);
-    if (!profile && first.status == MMT_ERROR_NOT_FOUND) {
-        const char *slash = path.data ? strrchr(path.data, '/') : NULL;
-        struct mmt_text shipped = { 0 };
-        mmt_text_addf(&shipped, "%s/%s", MMT_SHIPPED_PROFILES, slash ? slash + 1 : "");
-        profile = mmt_profile_load(mmt_text_string(&shipped), NULL);
-        mmt_text_finish(&shipped);
-    }
-    if (!profile)
-        mmt_fail(err, first.status, "%s; `mmtune --device %s` makes a profile",
-                 first.text, device->id);
-    mmt_text_finish(&path);
-    return profile;
 }
 
 /* ---- planning -------------------------------------------------------------------- */
@@ -80,6 +52,7 @@ static mmt_status choose(struct mmt_plan *plan, const mmt_profile *profile,
 
     if (options->configuration) {
         plan->choice.why = MMT_CHOICE_GIVEN;
+        plan->choice.layer = -1;
         mmt_status status = mmt_config_parse_for(options->configuration, &plan->problem,
                                                  caps, &plan->choice.config, err);
         if (status != MMT_OK)
@@ -139,6 +112,21 @@ static mmt_status build(struct mmt_plan *plan, const mmt_profile *profile,
     return status;
 }
 
+/* Where what was measured comes from, and what was other than here. */
+static void describe_layer(const struct mmt_plan *plan, const mmt_profile *profile,
+                           struct mmt_text *text)
+{
+    const int number = plan->choice.layer;
+    if (!profile || number < 0 || (size_t) number >= profile->num_layers)
+        return;
+    const struct mmt_layer *layer = &profile->layers[number];
+    if (profile->num_layers > 1)
+        mmt_text_addf(text, ", from %s", layer->path);
+    if (strcmp(layer->driver, plan->device->caps.driver))
+        mmt_text_addf(text, ", measured under driver %s, which is %s now", layer->driver,
+                      plan->device->caps.driver);
+}
+
 static void describe_choice(const struct mmt_plan *plan, const mmt_profile *profile,
                             struct mmt_text *text)
 {
@@ -183,6 +171,7 @@ static mmt_status describe(struct mmt_plan *plan, const mmt_profile *profile,
         mmt_config_print(&runs, &text);
         mmt_text_add(&text, "; ");
         describe_choice(plan, profile, &text);
+        describe_layer(plan, profile, &text);
         if (profile && mmt_profile_foreign(profile, &plan->device->caps, why))
             mmt_text_addf(&text, "; %s", why);
         if (!plan->aligned &&

@@ -73,6 +73,7 @@ struct mmt_choice {
     mmt_problem nearest; /* for MMT_CHOICE_NEAREST */
     int rivals;          /* for MMT_CHOICE_COST: how many kernels were compared */
     double residual;     /* for MMT_CHOICE_COST: the usual error of its cost, as a part */
+    int layer;           /* of the profile's, from which the kernel is; -1: of none */
 };
 
 /* What a program asks of a kernel besides the right answer. */

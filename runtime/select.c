@@ -320,6 +320,7 @@ static void choose_entry(const struct mmt_entry *entry, const mmt_problem *probl
     out->why = exact ? MMT_CHOICE_EXACT : MMT_CHOICE_NEAREST;
     out->seconds = exact ? entry->time.median : 0;
     out->nearest = entry->problem;
+    out->layer = entry->layer;
 }
 
 /* The nearest problem's kernel was not kept, but the problem is too near to leave it; not
@@ -341,6 +342,7 @@ static void choose_ranked(const struct mmt_ranked *ranked, int count,
     out->seconds = ranked->seconds;
     out->rivals = count;
     out->residual = ranked->kept->cost.residual;
+    out->layer = ranked->kept->layer;
 }
 
 mmt_status mmt_select(const struct mmt_profile *profile, const mmt_problem *problem,
@@ -351,7 +353,7 @@ mmt_status mmt_select(const struct mmt_profile *profile, const mmt_problem *prob
     struct mmt_ranked ranked[MMT_MOST_RANKED];
     int count = 0;
 
-    *out = (struct mmt_choice){ .why = MMT_CHOICE_DEFAULT };
+    *out = (struct mmt_choice){ .why = MMT_CHOICE_DEFAULT, .layer = -1 };
     if (!near) {
         count = rank(profile, problem, caps, terms, ranked);
         near = find_telling(profile, problem);

@@ -187,6 +187,52 @@ static void test_searched(void)
     mmt_profile_free(profile);
 }
 
+/* Samples of so many problems of a type, by the first two kernels. */
+static size_t make_samples(struct mmt_fit_sample *samples, mmt_type type, int problems)
+{
+    size_t count = 0;
+    for (int s = 0; s < problems; s++) {
+        mmt_problem problem = made_up_any_shape();
+        problem.type = type;
+        for (int i = 0; i < 2; i++)
+            samples[count++] = made_up_sample(&laws[i], &problem, 0.01);
+    }
+    return count;
+}
+
+/* A journal that lost most of its records takes nothing from the profile; one that grew
+ * replaces what it is of, and nothing else. */
+static void test_lost_journal(void)
+{
+    enum { MANY = 20, FEW = 9 };
+    struct mmt_fit_sample samples[2 * MANY];
+    struct mmt_profile *profile = mmt_profile_create();
+    mmt_error err;
+
+    make_laws();
+    profile->caps = made_up_gpu();
+    CHECK_OK(mmt_fit_kept(profile, samples, make_samples(samples, MMT_F32, MANY), &err),
+             err);
+    const size_t first = profile->num_kept;
+    CHECK(first > 0 && profile->kept[0].shapes == MANY);
+    CHECK_OK(mmt_fit_kept(profile, samples, make_samples(samples, MMT_I32, FEW), &err),
+             err);
+    CHECK(profile->num_kept > first);
+    const size_t all = profile->num_kept;
+    CHECK_OK(mmt_fit_kept(profile, samples, make_samples(samples, MMT_F32, FEW), &err),
+             err);
+    CHECK(profile->num_kept == all && profile->kept[0].shapes == MANY);
+    CHECK_OK(mmt_fit_kept(profile, samples, 0, &err), err);
+    CHECK_EQ_INT(profile->num_kept, all);
+    CHECK_OK(
+        mmt_fit_kept(profile, samples, make_samples(samples, MMT_F32, FEW + 1), &err),
+        err);
+    for (size_t i = 0; i < profile->num_kept; i++)
+        CHECK_EQ_INT(profile->kept[i].shapes,
+                     profile->kept[i].type == MMT_F32 ? FEW + 1 : FEW);
+    mmt_profile_free(profile);
+}
+
 static double now(void)
 {
     struct timespec at;
@@ -500,6 +546,7 @@ int main(void)
     test_regret();
     test_common();
     test_searched();
+    test_lost_journal();
     test_order();
     test_correction();
     test_fading();

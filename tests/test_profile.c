@@ -22,6 +22,7 @@ static const struct mmt_caps all_caps = {
     .vendor = "Vendor",
     .architecture = "sm_90a",
     .driver = "580.65.06",
+    .uuid = "01234567-89ab-cdef-0123-456789abcdef",
     .compiler = "nvrtc 13.0",
     .dialect = MMT_CUDA_CXX,
     .kind = MMT_GPU,
@@ -89,7 +90,8 @@ static struct mmt_kept a_kept(const struct mmt_template *template, bool fitted)
 {
     struct mmt_kept kept = { .type = MMT_F64,
                              .trans_b = true,
-                             .config.template = template };
+                             .config.template = template,
+                             .shapes = fitted ? 24 : 0 };
     memcpy(kept.config.values, template->seeds[0], sizeof(int) * template->num_knobs);
     if (fitted)
         kept.cost = (struct mmt_cost){ .fitted = true,
@@ -212,6 +214,7 @@ static void test_memory(void)
         CHECK(a->kept[i].type == b->kept[i].type &&
               a->kept[i].trans_a == b->kept[i].trans_a &&
               a->kept[i].trans_b == b->kept[i].trans_b);
+        CHECK_EQ_INT(b->kept[i].shapes, a->kept[i].shapes);
         same_cost(&a->kept[i].cost, &b->kept[i].cost);
     }
     if (CHECK_EQ_INT(b->num_guides, 1))
@@ -458,6 +461,18 @@ static void test_foreign(void)
     struct mmt_caps caps = profile->caps;
     strcpy(caps.driver, "999.1");
     CHECK(!mmt_profile_foreign(profile, &caps, buffer));
+    strcpy(caps.uuid, "01234567");
+    caps.memory -= caps.memory / 16;
+    CHECK(!mmt_profile_foreign(profile, &caps, buffer));
+    caps.memory -= caps.memory / 8;
+    CHECK(strstr(mmt_profile_foreign(profile, &caps, buffer), "GiB of memory"));
+    caps = profile->caps;
+    caps.sms--;
+    CHECK_EQ_STR(
+        mmt_profile_foreign(profile, &caps, buffer),
+        "the profile was made on a device with 132 multiprocessors, and this one "
+        "has 131");
+    caps = profile->caps;
     strcpy(caps.name, "Another");
     CHECK_EQ_STR(
         mmt_profile_foreign(profile, &caps, buffer),

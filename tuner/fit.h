@@ -27,13 +27,13 @@ mmt_status mmt_fit_cost(const struct mmt_config *config, const struct mmt_caps *
                         const struct mmt_fit_sample *samples, size_t count,
                         struct mmt_cost *out, mmt_error *err);
 
-/* Replaces profile->kept: for each type and transposes that the samples are of, at most
- * MMT_FIT_MOST_KEPT configurations, MMT_FIT_MOST_SLOW of them slow ones, chosen so that
- * the worst loss over the samples' problems is least, within a tenth of it, and the mean
- * then, each with its fitted cost. profile->caps must be filled in. Of several samples of
- * one configuration and problem the last counts. Times count half way to what the fits
- * expect; those that are missing are predicted where the configuration was timed on
- * enough problems. */
+/* Replaces what profile->kept has for each type and transposes that the samples are of,
+ * unless that rests on more than twice as many problems: at most MMT_FIT_MOST_KEPT
+ * configurations, MMT_FIT_MOST_SLOW of them slow ones, chosen so that the worst loss over
+ * the samples' problems is least, within a tenth of it, and the mean then, each with its
+ * fitted cost. profile->caps must be filled in. Of several samples of one configuration
+ * and problem the last counts. Times count half way to what the fits expect; those that
+ * are missing are predicted where the configuration was timed on enough problems. */
 mmt_status mmt_fit_kept(struct mmt_profile *profile, const struct mmt_fit_sample *samples,
                         size_t count, mmt_error *err);
 

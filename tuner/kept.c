@@ -13,6 +13,7 @@ struct table {
     const struct mmt_config **configs; /* of the rows */
     const mmt_problem **problems;      /* of the columns */
     int rows, cols;
+    int shapes;                  /* columns that were timed */
     double *times;               /* [row * cols + col] seconds, INFINITY: unknown */
     double *best;                /* of each column: the least that is known */
     int *known;                  /* of each row: problems that it was timed on */
@@ -131,6 +132,7 @@ static bool table_make(struct table *table, const mmt_problem *kind,
         !table->fits || !table->common || !table->slow || !table->costs || !table->line)
         return false;
     fill_times(table, kind, samples, count);
+    table->shapes = table->cols;
     return true;
 }
 
@@ -365,15 +367,16 @@ static mmt_status keep_chosen(struct mmt_profile *profile, const struct table *t
             .trans_b = kind->trans_b != 0,
             .config = *table->configs[chosen[i]],
             .cost = table->costs[chosen[i]],
+            .shapes = table->shapes,
         };
         status = mmt_profile_add_kept(profile, &kept, err);
     }
     return status;
 }
 
-static mmt_status keep_kind(struct mmt_profile *profile, const mmt_problem *kind,
-                            const struct mmt_fit_sample *samples, size_t count,
-                            mmt_error *err)
+static mmt_status choose_kind(struct mmt_profile *profile, const mmt_problem *kind,
+                              const struct mmt_fit_sample *samples, size_t count,
+                              mmt_error *err)
 {
     struct table table;
     mmt_status status = MMT_OK;
@@ -394,12 +397,41 @@ static mmt_status keep_kind(struct mmt_profile *profile, const mmt_problem *kind
     return status;
 }
 
+/* Whether what was chosen anew knows less than half of what the profile's set rests on:
+ * the journal that had the rest is gone. */
+static bool knows_less(const struct mmt_profile *anew, const struct mmt_profile *profile)
+{
+    if (!anew->num_kept)
+        return true;
+    for (size_t i = 0; i < profile->num_kept; i++) {
+        const struct mmt_kept *kept = &profile->kept[i], *other = &anew->kept[0];
+        if (kept->type == other->type && kept->trans_a == other->trans_a &&
+            kept->trans_b == other->trans_b)
+            return 2 * other->shapes < kept->shapes;
+    }
+    return false;
+}
+
+static mmt_status keep_kind(struct mmt_profile *profile, const mmt_problem *kind,
+                            const struct mmt_fit_sample *samples, size_t count,
+                            mmt_error *err)
+{
+    struct mmt_profile *anew = mmt_profile_create();
+    if (!anew)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left to choose kernels");
+    anew->caps = profile->caps;
+    mmt_status status = choose_kind(anew, kind, samples, count, err);
+    if (!status && !knows_less(anew, profile))
+        status = mmt_profile_take_kept(profile, anew, &anew->kept[0], err);
+    mmt_profile_free(anew);
+    return status;
+}
+
 mmt_status mmt_fit_kept(struct mmt_profile *profile, const struct mmt_fit_sample *samples,
                         size_t count, mmt_error *err)
 {
     mmt_status status = MMT_OK;
 
-    profile->num_kept = 0;
     for (size_t i = 0; i < count && status == MMT_OK; i++) {
         size_t first = 0;
         if (samples[i].problem.op != MMT_GEMM)

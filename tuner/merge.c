@@ -34,32 +34,13 @@ static mmt_status merge_entry(struct mmt_profile *into, const struct mmt_entry *
     return mmt_profile_add_entry(into, entry, err);
 }
 
-static bool same_kind(const struct mmt_kept *a, const struct mmt_kept *b)
-{
-    return a->type == b->type && a->trans_a == b->trans_a && a->trans_b == b->trans_b;
-}
-
-static bool keeps(const struct mmt_profile *profile, const struct mmt_kept *kind)
-{
-    size_t i = 0;
-    while (i < profile->num_kept && !same_kind(&profile->kept[i], kind))
-        i++;
-    return i < profile->num_kept;
-}
-
-/* Kernels are chosen together, by costs that were fitted to the times of one run: a set
- * of them is taken whole, or not. */
+/* Of the sets of one type and transposes the last. */
 static mmt_status merge_kept(struct mmt_profile *into, const struct mmt_profile *from,
                              mmt_error *err)
 {
     mmt_status status = MMT_OK;
-    size_t left = 0;
-    for (size_t i = 0; i < into->num_kept; i++)
-        if (!keeps(from, &into->kept[i]))
-            into->kept[left++] = into->kept[i];
-    into->num_kept = left;
     for (size_t i = 0; i < from->num_kept && !status; i++)
-        status = mmt_profile_add_kept(into, &from->kept[i], err);
+        status = mmt_profile_take_kept(into, from, &from->kept[i], err);
     return status;
 }
 
@@ -106,7 +87,10 @@ static void merge_made(struct mmt_profile *into, const struct mmt_profile *from)
     into->made.tried = tried, into->made.skipped = skipped;
     into->made.wrong = wrong, into->made.failed = failed;
     into->made.health = health;
+    const bool one = mmt_caps_are_one(&into->caps, &from->caps);
     into->caps = from->caps;
+    if (!one)
+        strcpy(into->caps.uuid, MMT_SEVERAL_CARDS);
     mmt_roofline_add(&into->roofline, &from->roofline);
 }
 

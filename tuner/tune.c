@@ -305,6 +305,14 @@ static double calibrating(const struct mmt_tuning *t)
                 most * mmt_tune_count_kinds(t));
 }
 
+static size_t count_records(const struct mmt_tuning *t)
+{
+    size_t records, wholes;
+    mmt_journal_records(t->journal, &records);
+    mmt_journal_wholes(t->journal, &wholes);
+    return records + wholes;
+}
+
 static mmt_status prepare(struct mmt_tuning *t, mmt_error *err)
 {
     mmt_status status = mmt_tune_find_device(t, err);
@@ -314,6 +322,7 @@ static mmt_status prepare(struct mmt_tuning *t, mmt_error *err)
         t->journal = mmt_journal_open(t->path, &t->caps, t->options.fresh, err);
         status = t->journal ? MMT_OK : err->status;
     }
+    t->known = status ? 0 : count_records(t);
     t->started = mmt_now();
     t->ends =
         t->options.budget.seconds > 0 ? t->started + t->options.budget.seconds : INFINITY;
@@ -355,6 +364,14 @@ static mmt_status require_winner(const struct mmt_tuning *t, mmt_error *err)
                     mmt_journal_path(t->journal));
 }
 
+/* Whether this run adds anything to the profile that stands there: one that tried nothing
+ * leaves it alone, and one that timed nothing makes none. */
+static bool has_learned(const struct mmt_tuning *t)
+{
+    return count_records(t) > t->known &&
+           (t->profile->num_entries || t->profile->num_kept);
+}
+
 static mmt_status run(struct mmt_tuning *t, mmt_error *err)
 {
     mmt_status status = MMT_OK;
@@ -372,7 +389,7 @@ static mmt_status run(struct mmt_tuning *t, mmt_error *err)
         status = mmt_tune_verify_portfolio(t, err);
     /* Whatever failed, what was learned before is written. */
     mmt_error own = { 0 };
-    mmt_status saved = mmt_tune_save(t, true, &own);
+    mmt_status saved = has_learned(t) ? mmt_tune_save(t, true, &own) : MMT_OK;
     if (!status && saved) {
         *err = own;
         status = saved;

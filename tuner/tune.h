@@ -89,6 +89,7 @@ struct mmt_tuning {
     double practice_end;
     int64_t candidates_left;
     struct mmt_counts counts;
+    size_t known;                  /* the journal's records when the run began */
     struct mmt_made_health health; /* of the device in this run */
     struct mmt_roofline measured,
         roofline;                  /* the other: with what clock and lanes tell */

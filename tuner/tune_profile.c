@@ -13,13 +13,34 @@
 
 /* ---- opening --------------------------------------------------------------------- */
 
+/* Whether a profile stands there that was made on another such device: of a machine that
+ * has the same home, and more cores, say. */
+static bool is_taken(const struct mmt_tuning *t, const char *path)
+{
+    char why[512];
+    struct mmt_profile *there = mmt_profile_load(path, NULL);
+    const bool taken = there && mmt_profile_foreign(there, &t->caps, why);
+    mmt_profile_free(there);
+    return taken;
+}
+
+/* <backend>-<device>.json, or <backend>-<device>-<multiprocessors>.json. */
+static void add_usual_path(const struct mmt_tuning *t, struct mmt_text *path)
+{
+    mmt_profile_path(&t->caps, path);
+    if (!is_taken(t, mmt_text_string(path)))
+        return;
+    path->length -= strlen(".json");
+    mmt_text_addf(path, "-%u.json", t->caps.sms);
+}
+
 static mmt_status set_path(struct mmt_tuning *t, mmt_error *err)
 {
     struct mmt_text path = { 0 };
     if (t->options.output)
         mmt_text_add(&path, t->options.output);
     else
-        mmt_profile_path(&t->caps, &path);
+        add_usual_path(t, &path);
     t->path = path.data;
     if (path.failed || !path.length)
         return mmt_fail(err, MMT_ERROR_ARGUMENT, "the profile's path is empty");
@@ -59,6 +80,8 @@ static mmt_status load_earlier(struct mmt_tuning *t, mmt_error *err)
     }
     mmt_profile_free(t->profile);
     t->profile = earlier;
+    if (!mmt_caps_are_one(&earlier->caps, &t->caps))
+        strcpy(t->caps.uuid, MMT_SEVERAL_CARDS);
     return MMT_OK;
 }
 
@@ -256,10 +279,22 @@ static void count_records(struct mmt_tuning *t)
         mmt_tune_note_health(&t->profile->made.health, &records[i].result);
 }
 
+static bool is_refuted(const struct mmt_tuning *t, const struct mmt_kept *kept)
+{
+    mmt_problem any = mmt_gemm_problem(kept->type, 64, 64, 64);
+    any.trans_a = kept->trans_a, any.trans_b = kept->trans_b;
+    return mmt_journal_whole(t->journal, &any, &kept->config) == MMT_WHOLE_WRONG;
+}
+
 void mmt_tune_drop_refuted(struct mmt_tuning *t)
 {
     struct mmt_profile *p = t->profile;
     size_t left = 0;
+    for (size_t i = 0; i < p->num_kept; i++)
+        if (!is_refuted(t, &p->kept[i]))
+            p->kept[left++] = p->kept[i];
+    p->num_kept = left;
+    left = 0;
     for (size_t i = 0; i < p->num_entries; i++)
         if (mmt_journal_whole(t->journal, &p->entries[i].problem,
                               &p->entries[i].config) != MMT_WHOLE_WRONG)

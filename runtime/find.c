@@ -1,0 +1,215 @@
+/* The profiles of a device, wherever they are: its user's, a site's, and those that were
+ * installed with the library. */
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "runtime/runtime.h"
+
+struct found {
+    mmt_profile *profile;
+    struct stat file; /* a folder may be named twice */
+};
+
+struct search {
+    const struct mmt_caps *caps;
+    struct mmt_text stem, warnings;
+    struct found *found;
+    size_t count;
+    char foreign[512]; /* why the last of such a name is another device's, or "" */
+};
+
+/* ---- files ------------------------------------------------------------------------ */
+
+static bool is_known(const struct search *search, const struct stat *file)
+{
+    for (size_t i = 0; i < search->count; i++)
+        if (search->found[i].file.st_dev == file->st_dev &&
+            search->found[i].file.st_ino == file->st_ino)
+            return true;
+    return false;
+}
+
+static mmt_status append(struct search *search, mmt_profile *profile,
+                         const struct stat *file, mmt_error *err)
+{
+    struct found *grown =
+        reallocarray(search->found, search->count + 1, sizeof *search->found);
+    if (!grown)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for a profile");
+    search->found = grown;
+    search->found[search->count++] = (struct found){ profile, *file };
+    return MMT_OK;
+}
+
+/* A file that cannot be used hides no other. */
+static mmt_status add_file(struct search *search, const char *path, mmt_error *err)
+{
+    struct stat file;
+    mmt_error own = { 0 };
+    if (stat(path, &file) || !S_ISREG(file.st_mode) || is_known(search, &file))
+        return MMT_OK;
+    mmt_profile *profile = mmt_profile_load(path, &own);
+    if (!profile) {
+        mmt_text_addf(&search->warnings, "%s\n", own.text);
+        return MMT_OK;
+    }
+    const bool foreign = mmt_profile_foreign(profile, search->caps, search->foreign);
+    mmt_status status = foreign ? MMT_OK : append(search, profile, &file, err);
+    if (foreign || status)
+        mmt_profile_free(profile);
+    return status;
+}
+
+static bool is_profile(const char *name, const char *stem)
+{
+    const size_t length = strlen(name);
+    return !strncmp(name, stem, strlen(stem)) && length > 5 &&
+           !strcmp(name + length - 5, ".json");
+}
+
+static mmt_status add_folder(struct search *search, const char *folder, mmt_error *err)
+{
+    mmt_status status = MMT_OK;
+    struct dirent **names;
+    const int count = scandir(folder, &names, NULL, alphasort);
+    for (int i = 0; i < count; i++) {
+        struct mmt_text path = { 0 };
+        mmt_text_addf(&path, "%s/%s", folder, names[i]->d_name);
+        if (!status && is_profile(names[i]->d_name, mmt_text_string(&search->stem)))
+            status = add_file(search, mmt_text_string(&path), err);
+        mmt_text_finish(&path);
+        free(names[i]);
+    }
+    if (count >= 0)
+        free(names);
+    return status;
+}
+
+/* ---- places ------------------------------------------------------------------------ */
+
+/* `list`: folders with ':' between them; what is to be added to each is `below`. */
+static mmt_status add_list(struct search *search, const char *list, const char *below,
+                           mmt_error *err)
+{
+    mmt_status status = MMT_OK;
+    while (list && *list && !status) {
+        const int length = (int) strcspn(list, ":");
+        struct mmt_text folder = { 0 };
+        mmt_text_addf(&folder, "%.*s%s", length, list, below);
+        if (*list == '/')
+            status = add_folder(search, mmt_text_string(&folder), err);
+        mmt_text_finish(&folder);
+        list += length + (list[length] == ':');
+    }
+    return status;
+}
+
+static mmt_status add_places(struct search *search, mmt_error *err)
+{
+    const char *shared = secure_getenv("XDG_DATA_DIRS");
+    struct mmt_text own = { 0 };
+    mmt_file_data_folder(&own);
+    mmt_status status = add_folder(search, mmt_text_string(&own), err);
+    mmt_text_finish(&own);
+    if (!status)
+        status = add_list(search, secure_getenv("MMTUNE_PROFILE_PATH"), "", err);
+    if (!status)
+        status =
+            add_list(search, shared && *shared ? shared : "/usr/local/share:/usr/share",
+                     "/mmtune/profiles", err);
+    return status ? status : add_folder(search, MMT_SHIPPED_PROFILES, err);
+}
+
+/* ---- as one -------------------------------------------------------------------------
+ */
+
+/* Those that were measured on this very device, then the newest. */
+static bool counts_more(const struct found *a, const struct found *b,
+                        const struct mmt_caps *caps)
+{
+    const bool own_a = mmt_caps_are_one(&a->profile->caps, caps),
+               own_b = mmt_caps_are_one(&b->profile->caps, caps);
+    if (own_a != own_b)
+        return own_a;
+    return strcmp(a->profile->made.date, b->profile->made.date) > 0;
+}
+
+static void sort_found(struct search *search)
+{
+    for (size_t i = 1; i < search->count; i++) {
+        const struct found next = search->found[i];
+        size_t at = i;
+        for (; at && counts_more(&next, &search->found[at - 1], search->caps); at--)
+            search->found[at] = search->found[at - 1];
+        search->found[at] = next;
+    }
+}
+
+static mmt_profile *combine(struct search *search, mmt_error *err)
+{
+    mmt_profile *all = mmt_profile_create();
+    mmt_status status =
+        all ? MMT_OK : mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for a profile");
+    if (all)
+        all->caps = *search->caps;
+    sort_found(search);
+    for (size_t i = 0; i < search->count && !status; i++)
+        status = mmt_profile_add_layer(all, search->found[i].profile, err);
+    if (!status) {
+        mmt_text_add(&all->warnings, mmt_text_string(&search->warnings));
+        return all;
+    }
+    mmt_profile_free(all);
+    return NULL;
+}
+
+static void fail_to_find(const struct search *search, const mmt_device *device,
+                         mmt_error *err)
+{
+    struct mmt_text path = { 0 };
+    const char *broken = mmt_text_string(&search->warnings);
+    mmt_profile_path(search->caps, &path);
+    if (*broken)
+        mmt_fail(err, MMT_ERROR_FORMAT, "%.*s", (int) strcspn(broken, "\n"), broken);
+    else if (*search->foreign)
+        mmt_fail(err, MMT_ERROR_NOT_FOUND,
+                 "there is no profile of this device: %s; `mmtune --device %s` makes one",
+                 search->foreign, device->id);
+    else
+        mmt_fail(
+            err, MMT_ERROR_NOT_FOUND,
+            "there is no profile '%s', nor one that is installed; `mmtune --device %s` "
+            "makes one",
+            mmt_text_string(&path), device->id);
+    mmt_text_finish(&path);
+}
+
+static void search_finish(struct search *search)
+{
+    for (size_t i = 0; i < search->count; i++)
+        mmt_profile_free(search->found[i].profile);
+    free(search->found);
+    mmt_text_finish(&search->stem);
+    mmt_text_finish(&search->warnings);
+}
+
+mmt_profile *mmt_profile_find(const mmt_device *device, mmt_error *err)
+{
+    struct search search = { .caps = device ? &device->caps : NULL };
+    mmt_profile *profile = NULL;
+    if (!device) {
+        mmt_fail(err, MMT_ERROR_ARGUMENT, "mmt_profile_find needs a device");
+        return NULL;
+    }
+    mmt_profile_stem(search.caps, &search.stem);
+    const mmt_status status = add_places(&search, err);
+    if (!status && search.count)
+        profile = combine(&search, err);
+    else if (!status)
+        fail_to_find(&search, device, err);
+    search_finish(&search);
+    return profile;
+}

@@ -1,0 +1,299 @@
+/* Profiles as layers: what a user, a site and the installation know of a device counts
+ * together, and for one problem what was measured on this very device, then the newest.
+ */
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "device/device.h"
+#include "runtime/runtime.h"
+#include "tests/test.h"
+
+static char folder[] = "/tmp/mmtune-layers-XXXXXX";
+static mmt_device *device;
+
+enum { USER, SITE, SHARED, PLACES };
+static const char *const places[PLACES] = { "user/mmtune", "site",
+                                            "shared/mmtune/profiles" };
+
+/* ---- making profiles ----------------------------------------------------------------
+ */
+
+static struct mmt_profile *begin(const char *date)
+{
+    struct mmt_profile *profile = mmt_profile_create();
+    profile->caps = device->caps;
+    snprintf(profile->made.date, sizeof profile->made.date, "%s", date);
+    return profile;
+}
+
+/* naive with another order of threads for each `order`. */
+static struct mmt_config naive(int order)
+{
+    struct mmt_config config;
+    mmt_error err = { 0 };
+    CHECK_OK(mmt_config_parse(order ? "naive ORDER=columns" : "naive ORDER=rows", &config,
+                              &err),
+             err);
+    return config;
+}
+
+static mmt_problem problem_of(mmt_type type, int64_t size)
+{
+    mmt_problem problem = mmt_gemm_problem(type, size, size, size);
+    mmt_error err = { 0 };
+    CHECK_OK(mmt_problem_normalise(&problem, &problem, &err), err);
+    return problem;
+}
+
+static void add_entry(struct mmt_profile *profile, mmt_type type, int64_t size, int order)
+{
+    mmt_error err = { 0 };
+    const struct mmt_entry entry = { .problem = problem_of(type, size),
+                                     .config = naive(order),
+                                     .time = { 1e-3, 1e-5, 5 },
+                                     .gflops = 1 };
+    CHECK_OK(mmt_profile_add_entry(profile, &entry, &err), err);
+}
+
+static void add_kept(struct mmt_profile *profile, int order, int shapes, double launch)
+{
+    mmt_error err = { 0 };
+    const struct mmt_kept kept = {
+        .type = MMT_F32,
+        .config = naive(order),
+        .cost = { .fitted = true, .launch = launch, .resident = 1, .depth = 8 },
+        .shapes = shapes,
+    };
+    CHECK_OK(mmt_profile_add_kept(profile, &kept, &err), err);
+}
+
+static void path_of(int place, const char *end, struct mmt_text *path)
+{
+    mmt_text_addf(path, "%s/%s/", folder, places[place]);
+    mmt_profile_stem(&device->caps, path);
+    mmt_text_add(path, end);
+}
+
+static void put(int place, const char *end, struct mmt_profile *profile)
+{
+    struct mmt_text path = { 0 };
+    mmt_error err = { 0 };
+    path_of(place, end, &path);
+    CHECK_OK(mmt_profile_save(profile, mmt_text_string(&path), &err), err);
+    mmt_profile_free(profile);
+    mmt_text_finish(&path);
+}
+
+static void clear(void)
+{
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf %s/user %s/site %s/shared", folder, folder,
+             folder);
+    CHECK(!system(command));
+    snprintf(command, sizeof command,
+             "mkdir -p %s/user/mmtune %s/site %s/shared/mmtune/profiles", folder, folder,
+             folder);
+    CHECK(!system(command));
+}
+
+/* ---- what is chosen ------------------------------------------------------------------
+ */
+
+static mmt_profile *find(void)
+{
+    mmt_error err = { 0 };
+    mmt_profile *profile = mmt_profile_find(device, &err);
+    if (!profile)
+        fprintf(stderr, "%s\n", err.text);
+    return profile;
+}
+
+/* The order of the naive kernel that is chosen, and why. */
+static void check_choice(mmt_type type, int64_t size, int why, int order,
+                         const char *place)
+{
+    mmt_profile *profile = find();
+    const mmt_problem problem = problem_of(type, size);
+    const struct mmt_config wanted = naive(order);
+    struct mmt_choice choice;
+    mmt_error err = { 0 };
+    if (!CHECK(profile != NULL))
+        return;
+    CHECK_OK(mmt_select(profile, &problem, &device->caps, NULL, &choice, &err), err);
+    CHECK_EQ_INT(choice.why, why);
+    CHECK(mmt_config_equal(&choice.config, &wanted));
+    CHECK(choice.layer >= 0 && strstr(profile->layers[choice.layer].path, place));
+    mmt_profile_free(profile);
+}
+
+/* ---- the tests -----------------------------------------------------------------------
+ */
+
+/* A user's minute of f32 hides neither what is installed for f64 nor for other shapes. */
+static void test_all_count(void)
+{
+    clear();
+    struct mmt_profile *user = begin("2026-03-01T00:00:00Z");
+    add_entry(user, MMT_F32, 512, 0);
+    add_kept(user, 0, 4, 1e-6);
+    put(USER, ".json", user);
+    struct mmt_profile *shared = begin("2026-01-01T00:00:00Z");
+    add_entry(shared, MMT_F64, 512, 1);
+    add_kept(shared, 1, 24, 2e-6);
+    put(SHARED, ".json", shared);
+    struct mmt_profile *site = begin("2026-02-01T00:00:00Z");
+    add_entry(site, MMT_I32, 512, 1);
+    put(SITE, "-more.json", site);
+
+    check_choice(MMT_F32, 512, MMT_CHOICE_EXACT, 0, "/user/");
+    check_choice(MMT_F64, 512, MMT_CHOICE_EXACT, 1, "/shared/");
+    check_choice(MMT_I32, 512, MMT_CHOICE_EXACT, 1, "/site/");
+    check_choice(MMT_F32, 8, MMT_CHOICE_COST, 1, "/shared/");
+}
+
+/* Sets that rest on as much: the newest; one of an older version, which does not tell. */
+static void test_kept(void)
+{
+    clear();
+    struct mmt_profile *old = begin("2026-01-01T00:00:00Z");
+    add_kept(old, 0, 24, 1e-6);
+    put(USER, ".json", old);
+    struct mmt_profile *recent = begin("2026-02-01T00:00:00Z");
+    add_kept(recent, 1, 24, 2e-6);
+    put(SITE, ".json", recent);
+    check_choice(MMT_F32, 8, MMT_CHOICE_COST, 1, "/site/");
+    struct mmt_profile *untold = begin("2025-01-01T00:00:00Z");
+    add_kept(untold, 0, 0, 3e-6);
+    put(SHARED, ".json", untold);
+    check_choice(MMT_F32, 8, MMT_CHOICE_COST, 0, "/shared/");
+}
+
+/* One problem in three files. */
+static void test_precedence(void)
+{
+    clear();
+    strcpy(device->caps.uuid, "0123");
+    struct mmt_profile *other = begin("2026-03-01T00:00:00Z");
+    strcpy(other->caps.uuid, "4567");
+    add_entry(other, MMT_F32, 512, 0);
+    put(USER, ".json", other);
+    check_choice(MMT_F32, 512, MMT_CHOICE_EXACT, 0, "/user/");
+
+    struct mmt_profile *own = begin("2026-01-01T00:00:00Z");
+    add_entry(own, MMT_F32, 512, 1);
+    put(SHARED, ".json", own);
+    check_choice(MMT_F32, 512, MMT_CHOICE_EXACT, 1, "/shared/");
+
+    own = begin("2026-02-01T00:00:00Z");
+    add_entry(own, MMT_F32, 512, 0);
+    put(SITE, ".json", own);
+    check_choice(MMT_F32, 512, MMT_CHOICE_EXACT, 0, "/site/");
+    device->caps.uuid[0] = 0;
+}
+
+/* What the device refuses hides nothing. */
+static void test_refused(void)
+{
+    clear();
+    struct mmt_profile *user = begin("2026-03-01T00:00:00Z");
+    add_entry(user, MMT_F32, 512, 0);
+    mmt_error err = { 0 };
+    CHECK_OK(
+        mmt_config_parse("naive BLOCK_M=32 BLOCK_N=32", &user->entries[0].config, &err),
+        err);
+    put(USER, ".json", user);
+    struct mmt_profile *shared = begin("2026-01-01T00:00:00Z");
+    add_entry(shared, MMT_F32, 512, 1);
+    put(SHARED, ".json", shared);
+    const unsigned threads = device->caps.max_threads;
+    device->caps.max_threads = 256;
+    check_choice(MMT_F32, 512, MMT_CHOICE_EXACT, 1, "/shared/");
+    device->caps.max_threads = threads;
+}
+
+/* A file that is broken, and one of another device of the same name. */
+static void test_broken(void)
+{
+    clear();
+    struct mmt_text path = { 0 };
+    mmt_error err = { 0 };
+    path_of(USER, ".json", &path);
+    CHECK_OK(mmt_file_replace(mmt_text_string(&path), "{", 1, &err), err);
+    CHECK(!mmt_profile_find(device, &err));
+    CHECK(err.status == MMT_ERROR_FORMAT && strstr(err.text, "/user/"));
+
+    struct mmt_profile *other = begin("2026-01-01T00:00:00Z");
+    other->caps.sms += 7;
+    add_entry(other, MMT_F64, 512, 1);
+    put(SITE, ".json", other);
+    struct mmt_profile *shared = begin("2026-01-01T00:00:00Z");
+    add_entry(shared, MMT_F32, 512, 1);
+    put(SHARED, ".json", shared);
+    mmt_profile *found = find();
+    CHECK(found && found->num_layers == 1 && found->num_entries == 1);
+    CHECK(found && strstr(mmt_profile_warnings(found), "/user/"));
+    mmt_profile_free(found);
+
+    clear();
+    other = begin("2026-01-01T00:00:00Z");
+    other->caps.sms += 7;
+    put(SITE, ".json", other);
+    CHECK(!mmt_profile_find(device, &err));
+    CHECK(err.status == MMT_ERROR_NOT_FOUND && strstr(err.text, "multiprocessors"));
+    mmt_text_finish(&path);
+}
+
+/* A plan says where its kernel is from, and under which driver it was measured. */
+static void test_told(void)
+{
+    clear();
+    struct mmt_profile *user = begin("2026-03-01T00:00:00Z");
+    strcpy(user->caps.driver, "1.2.3");
+    add_entry(user, MMT_F32, 512, 0);
+    put(USER, ".json", user);
+    struct mmt_profile *shared = begin("2026-01-01T00:00:00Z");
+    add_entry(shared, MMT_F64, 512, 1);
+    put(SHARED, ".json", shared);
+    mmt_profile *profile = find();
+    mmt_problem problem = problem_of(MMT_F32, 512);
+    mmt_error err = { 0 };
+    mmt_plan *plan = mmt_plan_create(device, profile, &problem, NULL, &err);
+    char text[2048] = "";
+    if (!CHECK(plan != NULL))
+        fprintf(stderr, "%s\n", err.text);
+    mmt_plan_describe(plan, text, sizeof text);
+    CHECK(strstr(text, "/user/mmtune/"));
+    CHECK(strstr(text, "measured under driver 1.2.3"));
+    mmt_plan_free(plan);
+    mmt_profile_free(profile);
+}
+
+int main(void)
+{
+    char path[128];
+    mmt_error err = { 0 };
+    if (!mkdtemp(folder))
+        return 1;
+    snprintf(path, sizeof path, "%s/user", folder);
+    setenv("XDG_DATA_HOME", path, 1);
+    snprintf(path, sizeof path, "%s/none:relative:%s/site", folder, folder);
+    setenv("MMTUNE_PROFILE_PATH", path, 1);
+    snprintf(path, sizeof path, "%s/shared", folder);
+    setenv("XDG_DATA_DIRS", path, 1);
+    snprintf(path, sizeof path, "%s/cache", folder);
+    setenv("XDG_CACHE_HOME", path, 1);
+    device = mmt_device_open("null", &err);
+    if (!CHECK(device != NULL))
+        return 1;
+    test_all_count();
+    test_kept();
+    test_precedence();
+    test_refused();
+    test_broken();
+    test_told();
+    mmt_device_close(device);
+    snprintf(path, sizeof path, "rm -rf %s", folder);
+    CHECK(!system(path));
+    return test_end("layers");
+}
