@@ -233,6 +233,27 @@ static void test_lost_journal(void)
     mmt_profile_free(profile);
 }
 
+/* One that leaves its parts of k to the problem, and one that names them as it does. */
+static void test_one_kernel(void)
+{
+    static const char *const names[] = { "simt SPLIT_K=0", "simt SPLIT_K=1" };
+    struct mmt_fit_sample samples[4];
+    struct mmt_profile *profile = mmt_profile_create();
+    mmt_error err;
+
+    profile->caps = made_up_gpu();
+    for (int i = 0; i < 4; i++) {
+        mmt_problem problem = mmt_gemm_problem(MMT_F32, i < 2 ? 8192 : 4096, 4096, 64);
+        CHECK_OK(mmt_problem_normalise(&problem, &samples[i].problem, &err), err);
+        CHECK_OK(mmt_config_parse(names[i % 2], &samples[i].config, &err), err);
+        samples[i].seconds = i == 0 || i == 3 ? 1e-3 : 2e-3;
+        samples[i].weight = 0, samples[i].calibration = false;
+    }
+    CHECK_OK(mmt_fit_kept(profile, samples, 4, &err), err);
+    CHECK_EQ_INT(profile->num_kept, 1);
+    mmt_profile_free(profile);
+}
+
 static double now(void)
 {
     struct timespec at;
@@ -547,6 +568,7 @@ int main(void)
     test_common();
     test_searched();
     test_lost_journal();
+    test_one_kernel();
     test_order();
     test_correction();
     test_fading();

@@ -350,6 +350,31 @@ static bool any_fitted(const struct table *table)
     return row < table->rows;
 }
 
+/* Whether two configurations are one kernel: one leaves to the problem what the other
+ * names, and comes to the same for all. */
+static bool is_one_kernel(const struct table *table, int a, int b,
+                          const struct mmt_caps *caps)
+{
+    bool same = true;
+    for (int col = 0; col < table->cols && same; col++) {
+        const struct mmt_config of_a =
+            mmt_config_settle(table->configs[a], table->problems[col], caps);
+        const struct mmt_config of_b =
+            mmt_config_settle(table->configs[b], table->problems[col], caps);
+        same = mmt_config_equal(&of_a, &of_b);
+    }
+    return same;
+}
+
+static bool is_kept_already(const struct table *table, const int *chosen, int at,
+                            const struct mmt_caps *caps)
+{
+    for (int i = 0; i < at; i++)
+        if (is_one_kernel(table, chosen[i], chosen[at], caps))
+            return true;
+    return false;
+}
+
 static mmt_status keep_chosen(struct mmt_profile *profile, const struct table *table,
                               mmt_error *err)
 {
@@ -369,7 +394,8 @@ static mmt_status keep_chosen(struct mmt_profile *profile, const struct table *t
             .cost = table->costs[chosen[i]],
             .shapes = table->shapes,
         };
-        status = mmt_profile_add_kept(profile, &kept, err);
+        if (!is_kept_already(table, chosen, i, &profile->caps))
+            status = mmt_profile_add_kept(profile, &kept, err);
     }
     return status;
 }
