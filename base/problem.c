@@ -211,17 +211,27 @@ static mmt_status settle(const struct matrix *x, const mmt_problem *p, mmt_error
     return status;
 }
 
+static mmt_status check_transposes(const mmt_problem *p, mmt_error *err)
+{
+    const int of[2] = { p->trans_a, p->trans_b };
+    for (int i = 0; i < 2; i++)
+        if (of[i] != 0 && of[i] != 1)
+            return mmt_fail(err, MMT_ERROR_ARGUMENT, "trans_%c is %d; it must be 0 or 1",
+                            "ab"[i], of[i]);
+    return MMT_OK;
+}
+
 mmt_status mmt_problem_normalise(const mmt_problem *in, mmt_problem *out, mmt_error *err)
 {
     mmt_status status = check_kind(in, err);
+    if (!status)
+        status = check_transposes(in, err);
     if (!status)
         status = check_dimensions(in, err);
     if (status)
         return status;
 
     mmt_problem p = *in;
-    p.trans_a = p.trans_a != 0;
-    p.trans_b = p.trans_b != 0;
     p.batch = p.batch ? p.batch : 1;
     if ((status = settle_output(&p, err)) || (status = check_epilogue(&p, err)) ||
         (status = mmt_op_settle(&p, err)))

@@ -133,7 +133,7 @@ void mmt_device_close(mmt_device *device)
 
 const char *mmt_device_name(const mmt_device *device)
 {
-    return device->title;
+    return device ? device->title : "";
 }
 
 const struct mmt_caps *mmt_device_caps(const mmt_device *device)
@@ -165,6 +165,14 @@ mmt_status mmt_buffer_create(mmt_device *device, size_t bytes, mmt_operand *buff
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
                         "a buffer has at least 1 byte; 0 were asked for");
     return device->backend->buffer_create(device, bytes, buffer, err);
+}
+
+mmt_status mmt_buffer_check(mmt_device *device, mmt_operand operand, const char *name,
+                            uint64_t bytes, mmt_error *err)
+{
+    return device->backend->buffer_check
+               ? device->backend->buffer_check(device, operand, name, bytes, err)
+               : MMT_OK;
 }
 
 mmt_status mmt_buffer_wrap(mmt_device *device, void *host, size_t bytes,

@@ -44,6 +44,12 @@ const struct mmt_caps *mmt_device_caps(const mmt_device *device);
 mmt_status mmt_buffer_wrap(mmt_device *device, void *host, size_t bytes,
                            mmt_operand *buffer, mmt_error *err);
 
+/* Whether a buffer is one of the device's context and has that many bytes from the
+ * operand's offset on; `name` is for the error. MMT_OK where the platform cannot tell:
+ * asking costs some nanoseconds with OpenCL, and far more with CUDA. */
+mmt_status mmt_buffer_check(mmt_device *device, mmt_operand operand, const char *name,
+                            uint64_t bytes, mmt_error *err);
+
 /* ---- building -------------------------------------------------------------------------
  */
 
@@ -257,7 +263,9 @@ struct mmt_backend {
     void (*queue_free)(mmt_device *, mmt_queue);
 
     mmt_status (*buffer_wrap)(mmt_device *, void *, size_t, mmt_operand *,
-                              mmt_error *);      /* optional */
+                              mmt_error *); /* optional */
+    mmt_status (*buffer_check)(mmt_device *, mmt_operand, const char *, uint64_t,
+                               mmt_error *);     /* optional */
     bool (*queue_hold)(mmt_device *, mmt_queue); /* optional, both or none */
     void (*queue_release)(mmt_device *);
     bool (*health)(mmt_device *, struct mmt_health *);       /* optional */

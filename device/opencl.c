@@ -344,6 +344,15 @@ static mmt_status open_device(const char *which, mmt_device **out, mmt_error *er
 
 /* ---- a caller's own context ------------------------------------------------------ */
 
+/* A context of sub-devices may say that it is their parent's. */
+static bool is_part_of(cl_device_id id, cl_device_id whole)
+{
+    while (id && id != whole)
+        if (clGetDeviceInfo(id, CL_DEVICE_PARENT_DEVICE, sizeof(id), &id, NULL))
+            return false;
+    return id != NULL;
+}
+
 static mmt_status check_context(cl_context context, cl_device_id id, mmt_error *err)
 {
     size_t size = 0;
@@ -356,7 +365,7 @@ static mmt_status check_context(cl_context context, cl_device_id id, mmt_error *
     code = clGetContextInfo(context, CL_CONTEXT_DEVICES, size, ids, NULL);
     bool found = false;
     for (size_t i = 0; !code && i < size / sizeof(*ids); i++)
-        found = found || ids[i] == id;
+        found = found || is_part_of(id, ids[i]);
     free(ids);
     if (code)
         return mmt_opencl_fail(err, code, "clGetContextInfo");
@@ -425,6 +434,7 @@ const struct mmt_backend mmt_backend_opencl = {
     .buffer_create = mmt_opencl_buffer_create,
     .buffer_free = mmt_opencl_buffer_free,
     .buffer_wrap = mmt_opencl_buffer_wrap,
+    .buffer_check = mmt_opencl_buffer_check,
     .buffer_write = mmt_opencl_buffer_write,
     .buffer_read = mmt_opencl_buffer_read,
     .finish = mmt_opencl_finish,

@@ -63,6 +63,30 @@ void mmt_opencl_buffer_free(mmt_device *device, mmt_operand buffer)
     clReleaseMemObject(memory_of(buffer));
 }
 
+/* A handle may belong to another buffer by now, so that nothing of it is remembered. */
+mmt_status mmt_opencl_buffer_check(mmt_device *device, mmt_operand operand,
+                                   const char *name, uint64_t bytes, mmt_error *err)
+{
+    size_t size = 0;
+    cl_context context = NULL;
+    cl_mem memory = memory_of(operand);
+    cl_int code = clGetMemObjectInfo(memory, CL_MEM_SIZE, sizeof(size), &size, NULL);
+    if (!code)
+        code =
+            clGetMemObjectInfo(memory, CL_MEM_CONTEXT, sizeof(context), &context, NULL);
+    if (code)
+        return mmt_fail_native(err, MMT_ERROR_ARGUMENT, code, "%s is no cl_mem: %s (%d)",
+                               name, mmt_opencl_error_name(code), code);
+    if (context != mmt_opencl_of(device)->context)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "%s is a buffer of another context than the device's", name);
+    if (operand.offset <= size && bytes <= size - operand.offset)
+        return MMT_OK;
+    return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                    "%s needs %llu bytes from byte %zu on; its buffer has %zu", name,
+                    (unsigned long long) bytes, operand.offset, size);
+}
+
 static mmt_status fail_copy(mmt_operand buffer, size_t bytes, const char *call,
                             cl_int code, mmt_error *err)
 {

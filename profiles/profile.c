@@ -27,7 +27,7 @@ void mmt_profile_free(mmt_profile *profile)
 
 const char *mmt_profile_warnings(const mmt_profile *profile)
 {
-    return mmt_text_string(&profile->warnings);
+    return profile ? mmt_text_string(&profile->warnings) : "";
 }
 
 /* The array doubles whenever its count is a power of two. */

@@ -12,6 +12,9 @@ struct mmt_plan {
     struct mmt_alignment alignment; /* bytes that `aligned` asks of its operands */
     struct mmt_kernel *aligned;     /* NULL where no text assumes more than elements */
     struct mmt_kernel *any;         /* NULL where the caller promised alignment */
+    struct {
+        uint64_t a, b, c, bias, scalars, workspace;
+    } bytes; /* that an execution uses of each operand */
     char *description;
 };
 
@@ -188,6 +191,19 @@ static mmt_status describe(struct mmt_plan *plan, const mmt_profile *profile,
     return MMT_OK;
 }
 
+static void count_bytes(struct mmt_plan *plan)
+{
+    const mmt_problem *p = &plan->problem;
+    const uint64_t size = mmt_type_size(p->type), out = mmt_type_size(p->out);
+
+    plan->bytes.a = (uint64_t) mmt_problem_extent_a(p) * size;
+    plan->bytes.b = (uint64_t) mmt_problem_extent_b(p) * size;
+    plan->bytes.c = (uint64_t) mmt_problem_extent_c(p) * out;
+    plan->bytes.bias = (uint64_t) (p->bias == MMT_BIAS_ROW ? p->m : p->n) * out;
+    plan->bytes.scalars = 2 * mmt_type_size(mmt_type_scalar(p->type));
+    plan->bytes.workspace = mmt_plan_workspace(plan);
+}
+
 static bool is_empty(const mmt_problem *p)
 {
     return mmt_problem_extent_c(p) == 0;
@@ -222,8 +238,10 @@ mmt_plan *mmt_plan_create(mmt_device *device, const mmt_profile *profile,
         status = mmt_fail(err, MMT_ERROR_UNSUPPORTED,
                           "the kernel needs %zu bytes of workspace; max_workspace is %zu",
                           mmt_plan_workspace(plan), options.max_workspace);
-    if (status == MMT_OK)
+    if (status == MMT_OK) {
+        count_bytes(plan);
         status = describe(plan, profile, err);
+    }
     if (status != MMT_OK) {
         mmt_plan_free(plan);
         return NULL;
@@ -243,6 +261,8 @@ void mmt_plan_free(mmt_plan *plan)
 
 size_t mmt_plan_workspace(const mmt_plan *plan)
 {
+    if (!plan)
+        return 0;
     size_t aligned = plan->aligned ? mmt_kernel_workspace(plan->aligned) : 0;
     size_t any = plan->any ? mmt_kernel_workspace(plan->any) : 0;
     return aligned > any ? aligned : any;
@@ -250,7 +270,7 @@ size_t mmt_plan_workspace(const mmt_plan *plan)
 
 size_t mmt_plan_describe(const mmt_plan *plan, char *text, size_t size)
 {
-    return (size_t) snprintf(text, size, "%s", plan->description);
+    return (size_t) snprintf(text, size, "%s", plan ? plan->description : "");
 }
 
 const struct mmt_config *mmt_plan_config(const mmt_plan *plan)
@@ -362,6 +382,55 @@ static mmt_status check(const struct mmt_plan *plan, const mmt_args *args, mmt_e
     return check_scalars(plan, args, err);
 }
 
+static mmt_status run(const struct mmt_plan *plan, const mmt_args *args, mmt_queue queue,
+                      mmt_error *err)
+{
+    const struct mmt_kernel *kernel = pick(plan, args);
+    if (!kernel)
+        return mmt_fail(
+            err, MMT_ERROR_ARGUMENT,
+            "an operand is not aligned to 16 bytes, which aligned_only promised");
+    return mmt_kernel_run(kernel, args, queue, err);
+}
+
+/* Whether the operands that are used lie in their buffers. */
+static mmt_status check_buffers(const struct mmt_plan *plan, const mmt_args *args,
+                                mmt_error *err)
+{
+    const mmt_problem *p = &plan->problem;
+    const bool unknown = args->scalars.handle != 0;
+    const struct {
+        const char *name;
+        mmt_operand operand;
+        uint64_t bytes;
+        bool used;
+    } all[] = {
+        { "A", args->a, plan->bytes.a,
+          mmt_op_needs(p, MMT_OPERAND_A, args->alpha, args->beta, unknown) },
+        { "B", args->b, plan->bytes.b,
+          mmt_op_needs(p, MMT_OPERAND_B, args->alpha, args->beta, unknown) },
+        { "C", args->c, plan->bytes.c, true },
+        { "bias", args->bias, plan->bytes.bias, p->bias },
+        { "scalars", args->scalars, plan->bytes.scalars, unknown },
+        { "workspace", args->workspace, plan->bytes.workspace, plan->bytes.workspace },
+    };
+    mmt_status status = MMT_OK;
+    for (int i = 0; i < (int) (sizeof all / sizeof *all) && !status; i++)
+        if (all[i].used)
+            status = mmt_buffer_check(plan->device, all[i].operand, all[i].name,
+                                      all[i].bytes, err);
+    return status;
+}
+
+mmt_status mmt_execute_unbounded(const mmt_plan *plan, const mmt_args *args,
+                                 mmt_queue queue, mmt_error *err)
+{
+    if (!plan->any && !plan->aligned)
+        return MMT_OK;
+    mmt_status status = check(plan, args, err);
+    return status ? status : run(plan, args, queue, err);
+}
+
 mmt_status mmt_execute(const mmt_plan *plan, const mmt_args *args, mmt_queue queue,
                        mmt_error *err)
 {
@@ -370,12 +439,7 @@ mmt_status mmt_execute(const mmt_plan *plan, const mmt_args *args, mmt_queue que
     if (!plan->any && !plan->aligned)
         return MMT_OK;
     mmt_status status = check(plan, args, err);
-    if (status != MMT_OK)
-        return status;
-    const struct mmt_kernel *kernel = pick(plan, args);
-    if (!kernel)
-        return mmt_fail(
-            err, MMT_ERROR_ARGUMENT,
-            "an operand is not aligned to 16 bytes, which aligned_only promised");
-    return mmt_kernel_run(kernel, args, queue, err);
+    if (status == MMT_OK)
+        status = check_buffers(plan, args, err);
+    return status ? status : run(plan, args, queue, err);
 }

@@ -109,6 +109,11 @@ mmt_status mmt_explain(const struct mmt_profile *profile, const mmt_problem *pro
                        const struct mmt_caps *caps, struct mmt_text *text,
                        mmt_error *err);
 
+/* mmt_execute for operands that are more than their buffers say, as test data between
+ * guard pages is. */
+mmt_status mmt_execute_unbounded(const mmt_plan *plan, const mmt_args *args,
+                                 mmt_queue queue, mmt_error *err);
+
 /* The configuration that a plan uses. */
 const struct mmt_config *mmt_plan_config(const mmt_plan *plan);
 

@@ -218,6 +218,9 @@ static void test_normalise(void)
     mmt_error err;
     mmt_problem in = mmt_gemm_problem(MMT_F64, 3, 5, 7), out;
     in.trans_a = 2;
+    CHECK_FAILS(mmt_problem_normalise(&in, &out, &err), err, MMT_ERROR_ARGUMENT,
+                "trans_a is 2; it must be 0 or 1");
+    in.trans_a = 1;
     CHECK_OK(mmt_problem_normalise(&in, &out, &err), err);
     CHECK(out.lda == 3 && out.ldb == 5 && out.ldc == 5 && out.trans_a == 1);
     CHECK(out.batch == 1 && !out.stride_a && !out.stride_b && !out.stride_c);

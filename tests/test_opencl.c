@@ -8,6 +8,7 @@
 #include <mmtune/opencl.h>
 
 #include "device/device.h"
+#include "profiles/profile.h"
 #include "test.h"
 
 enum { BLOCK = 64, COUNT = 1000 };
@@ -484,6 +485,102 @@ static void test_own_context(void)
     clReleaseCommandQueue(queue);
 }
 
+/* ---- wrong use ------------------------------------------------------------------- */
+
+enum { SIZE = 40, BYTES = SIZE * SIZE * (int) sizeof(float) };
+
+/* All that is wrong with it is told, and nothing is queued. */
+static void refuse(const mmt_plan *plan, mmt_args args, const char *words)
+{
+    CHECK_FAILS(mmt_execute(plan, &args, NULL, &err), err, MMT_ERROR_ARGUMENT, words);
+}
+
+static void test_operands(void)
+{
+    mmt_problem problem = mmt_gemm_problem(MMT_F32, SIZE, SIZE, SIZE);
+    mmt_plan_options options = mmt_plan_defaults();
+    mmt_args args = mmt_args_defaults(), wrong;
+    cl_context elsewhere = clCreateContext(
+        NULL, 1, (cl_device_id[]){ mmt_opencl_device_id(device) }, NULL, NULL, NULL);
+    cl_mem foreign = clCreateBuffer(elsewhere, CL_MEM_READ_WRITE, BYTES, NULL, NULL);
+
+    options.configuration = "split_naive";
+    mmt_plan *plan = mmt_plan_create(device, NULL, &problem, &options, &err);
+    options.configuration = "naive";
+    problem.bias = MMT_BIAS_ROW;
+    mmt_plan *biased = mmt_plan_create(device, NULL, &problem, &options, &err);
+    if (!CHECK(plan && biased)) {
+        fprintf(stderr, "%s\n", err.text);
+        return;
+    }
+    const size_t room = mmt_plan_workspace(plan);
+    CHECK_OK(mmt_buffer_create(device, BYTES, &args.a, &err), err);
+    CHECK_OK(mmt_buffer_create(device, BYTES, &args.b, &err), err);
+    CHECK_OK(mmt_buffer_create(device, BYTES, &args.c, &err), err);
+    CHECK_OK(mmt_buffer_create(device, room, &args.workspace, &err), err);
+    args.bias = args.a, args.bias.offset = BYTES - SIZE * (int) sizeof(float);
+    CHECK_OK(mmt_execute(plan, &args, NULL, &err), err);
+    CHECK_OK(mmt_finish(device, NULL, &err), err);
+
+    wrong = args, wrong.a.offset = 4;
+    refuse(plan, wrong, "A needs 6400 bytes from byte 4 on; its buffer has 6400");
+    wrong = args, wrong.b.offset = 2 * BYTES;
+    refuse(plan, wrong, "B needs 6400 bytes from byte 12800 on; its buffer has 6400");
+    wrong = args, wrong.c = mmt_opencl_operand(foreign, 0);
+    refuse(plan, wrong, "C is a buffer of another context");
+    wrong = args, wrong.bias.offset += 4;
+    refuse(biased, wrong, "bias needs 160 bytes");
+    wrong = args, wrong.workspace.offset = 256;
+    refuse(plan, wrong, "workspace needs");
+    wrong = args, wrong.scalars = args.a, wrong.scalars.offset = BYTES - 4;
+    refuse(plan, wrong, "scalars needs 8 bytes");
+    wrong = args, wrong.a.offset = 4, wrong.alpha = 0;
+    CHECK_OK(mmt_execute(plan, &wrong, NULL, &err), err);
+    CHECK_OK(mmt_finish(device, NULL, &err), err);
+
+    mmt_buffer_free(device, args.a);
+    mmt_buffer_free(device, args.b);
+    mmt_buffer_free(device, args.c);
+    mmt_buffer_free(device, args.workspace);
+    mmt_plan_free(plan);
+    mmt_plan_free(biased);
+    clReleaseMemObject(foreign);
+    clReleaseContext(elsewhere);
+}
+
+/* A part of a device multiplies like the whole, and what is known of the whole is not
+ * taken for it. */
+static void test_sub_device(void)
+{
+    const cl_device_partition_property one[] = { CL_DEVICE_PARTITION_EQUALLY, 1, 0 };
+    char why[512];
+    cl_device_id parts[64];
+    cl_uint count = 0;
+    if (clCreateSubDevices(mmt_opencl_device_id(device), one, 64, parts, &count) ||
+        !count)
+        return;
+    cl_context context = clCreateContext(NULL, 1, parts, NULL, NULL, NULL);
+    mmt_device *ours = mmt_opencl_device(context, parts[0], &err);
+    if (!CHECK(ours != NULL)) {
+        fprintf(stderr, "%s\n", err.text);
+    } else {
+        struct mmt_profile whole = { .caps = *mmt_device_caps(device) };
+        CHECK_EQ_INT(mmt_device_caps(ours)->sms, 1);
+        if (whole.caps.sms > 1)
+            CHECK(mmt_profile_foreign(&whole, mmt_device_caps(ours), why));
+        cl_mem memory =
+            clCreateBuffer(context, CL_MEM_READ_WRITE, COUNT * sizeof(int), NULL, NULL);
+        cl_command_queue queue = clCreateCommandQueue(context, parts[0], 0, NULL);
+        run_chain(ours, queue, memory);
+        clReleaseCommandQueue(queue);
+        clReleaseMemObject(memory);
+        mmt_device_close(ours);
+    }
+    clReleaseContext(context);
+    for (cl_uint i = 0; i < count; i++)
+        clReleaseDevice(parts[i]);
+}
+
 int main(void)
 {
     device = mmt_device_open("opencl:0", &err);
@@ -514,6 +611,8 @@ int main(void)
     }
     mmt_module_free(module);
     test_own_context();
+    test_operands();
+    test_sub_device();
     mmt_device_close(device);
     return test_end("opencl");
 }

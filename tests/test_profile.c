@@ -64,7 +64,7 @@ static struct mmt_entry an_entry(const struct mmt_template *template, int which)
 {
     mmt_problem asked = mmt_gemm_problem(MMT_F32, 100 + which, 200, 300);
     asked.trans_a = which & 1;
-    asked.trans_b = which & 2;
+    asked.trans_b = which >> 1 & 1;
     asked.lda = 512;
     asked.batch = 1 + which;
     struct mmt_entry entry = {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/runtime.h"
 #include "tuner/fence.h"
 #include "tuner/verify_internal.h"
 
@@ -115,7 +116,7 @@ mmt_status mmt_verify_run(struct mmt_session *session, const mmt_plan *plan,
     if (size)
         status = guard_workspace(session, size, &args->workspace, err);
     if (status == MMT_OK)
-        status = mmt_execute(plan, args, session->queue, err);
+        status = mmt_execute_unbounded(plan, args, session->queue, err);
     if (status == MMT_OK)
         status = mmt_finish(session->device, session->queue, err);
     if (status != MMT_OK || !size)

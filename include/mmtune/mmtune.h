@@ -17,10 +17,14 @@
  * Errors: every function that can fail takes, last, an mmt_error that the caller owns (or
  * NULL). Functions that return mmt_status return what they put there; functions that
  * return an object return NULL then. Nothing is printed, nothing aborts; NULL where an
- * object is needed is MMT_ERROR_ARGUMENT. What cannot fail takes NULL only where it says
- * so.
+ * object is needed is MMT_ERROR_ARGUMENT. What cannot fail answers NULL with 0 or an empty
+ * text, and frees nothing.
  *
  * There is no global state. Each object says how far threads may share it.
+ *
+ * fork: neither CUDA nor an OpenCL driver survives it. A child that goes on without exec
+ * may use problems and profiles, and free nothing that came from a device. It may open
+ * devices of its own where the parent has opened none before.
  *
  * This header needs no vendor's header; mmtune/cuda.h and mmtune/opencl.h name the
  * vendors' types, and need none of their headers either.
@@ -330,7 +334,11 @@ MMT_API mmt_args mmt_args_defaults(void);
  * has before it ends, if that one lets others begin, but reads and writes nothing until
  * it has ended. The plan's launches order themselves among each other, also on an
  * out-of-order queue. With OpenCL, a plan serves 16 threads that execute it in the same
- * instant; one more waits until one of them has queued its launch. */
+ * instant; one more waits until one of them has queued its launch.
+ *
+ * MMT_ERROR_ARGUMENT, before anything is queued: an operand that is null, not aligned to
+ * its type, or, with OpenCL, of another context or shorter than the problem. CUDA's
+ * pointers are taken as they are. */
 MMT_API mmt_status mmt_execute(const mmt_plan *plan, const mmt_args *args,
                                mmt_queue queue, mmt_error *err);
 

@@ -14,6 +14,8 @@ struct _cl_mem;
 struct _cl_command_queue;
 
 /* Opens a device of the caller's context, which is retained until the device is closed.
+ * A sub-device is a device like any other; what was tuned on the whole device does not
+ * speak of it, and it has a profile of its own under -o.
  * The device's own queue (NULL in mmt_execute) is one that mmtune makes in that context.
  */
 MMT_API mmt_device *mmt_opencl_device(struct _cl_context *context,
