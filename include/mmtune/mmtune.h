@@ -258,8 +258,14 @@ typedef struct mmt_profile mmt_profile;
  * unknown template, knob or value is left out, and mmt_profile_warnings says which. */
 MMT_API mmt_profile *mmt_profile_load(const char *path, mmt_error *err);
 
-/* Reads this device's profile from its usual place, $XDG_DATA_HOME/mmtune, or among those
- * that were installed with the library; MMT_ERROR_NOT_FOUND where there is none. */
+/* All profiles of this device as one: its user's, in $XDG_DATA_HOME/mmtune; a site's, in
+ * the folders of MMTUNE_PROFILE_PATH, with ':' between them, and in mmtune/profiles below
+ * each of XDG_DATA_DIRS; and those that were installed with the library. The files' names
+ * begin with <backend>-<device> and end with .json. All entries count; for one problem
+ * that of the profile that was measured on this very device, then of the newest, which the
+ * device does not refuse. The kernels for all other shapes of a type and transposes are
+ * those of the profile that timed most shapes for them. A file that cannot be used is told
+ * in mmt_profile_warnings. MMT_ERROR_NOT_FOUND where there is none. */
 MMT_API mmt_profile *mmt_profile_find(const mmt_device *device, mmt_error *err);
 
 /* What was left out while reading, one sentence a line; "" where nothing was. Belongs to
