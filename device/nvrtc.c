@@ -101,7 +101,8 @@ static bool choose_target(struct mmt_nvrtc *nvrtc, int sm, char why[256])
     }
     nvrtc->cubin = best == sm && nvrtc->functions->nvrtcGetCUBIN &&
                    nvrtc->functions->nvrtcGetCUBINSize;
-    nvrtc->keeps_operands = nvrtc->cubin && best == 90 && !getenv("MMTUNE_AS_COMPILED");
+    nvrtc->keeps_operands =
+        nvrtc->cubin && best == 90 && !secure_getenv("MMTUNE_AS_COMPILED");
     snprintf(nvrtc->architecture, sizeof(nvrtc->architecture), "%s_%d%s",
              nvrtc->cubin ? "sm" : "compute", best,
              nvrtc->cubin && best >= 90 && nvrtc->version >= 12000 ? "a" : "");
@@ -153,7 +154,8 @@ static bool open_file(struct mmt_nvrtc *nvrtc, const char *file, char why[256])
 /* The loader's own folders, then the toolkit's. */
 static bool open_soname(struct mmt_nvrtc *nvrtc, const char *soname)
 {
-    const char *homes[] = { getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda" };
+    const char *homes[] = { secure_getenv("CUDA_HOME"), secure_getenv("CUDA_PATH"),
+                            "/usr/local/cuda" };
     char path[4096], why[256];
     if (open_file(nvrtc, soname, why))
         return true;
@@ -205,7 +207,7 @@ static mmt_status open_named(struct mmt_nvrtc *nvrtc, const char *file, int sm,
 
 mmt_status mmt_nvrtc_open(int sm, struct mmt_nvrtc **out, mmt_error *err)
 {
-    const char *named = getenv("MMTUNE_NVRTC");
+    const char *named = secure_getenv("MMTUNE_NVRTC");
     struct mmt_nvrtc *nvrtc = calloc(1, sizeof(*nvrtc));
     mmt_status status;
     if (nvrtc)

@@ -116,7 +116,7 @@ static void add_environment(struct mmt_text *key)
         "POCL_EXTRA_BUILD_FLAGS",
     };
     for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
-        const char *options = getenv(variables[i]);
+        const char *options = secure_getenv(variables[i]);
         if (options && *options)
             mmt_text_addf(key, "%s=%s\n", variables[i], options);
     }

@@ -1,5 +1,9 @@
+#include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,21 +29,78 @@ enum { MAX_FILE = 64 << 20, SUFFIX = 4 };
 static const char suffix[] = ".bin";
 static const char unfinished[] = ".tmp"; /* of a process that was killed while writing */
 
-static void add_path(const char *key, struct mmt_text *path)
+enum { NAME_LENGTH = 32 + SUFFIX };
+
+static void name_of(const char *key, char name[NAME_LENGTH + 1])
 {
-    char name[33];
     mmt_hash_print(mmt_hash_add(mmt_hash_start(), key, strlen(key)), name);
-    mmt_file_cache_folder(path);
-    mmt_text_addf(path, "/%s%s", name, suffix);
+    memcpy(name + NAME_LENGTH - SUFFIX, suffix, sizeof suffix);
 }
 
-/* Only what this user alone could have written is ever loaded. */
-static bool is_ours(const char *path)
+/* The folder's descriptor, or -1. Only what this user alone could have written is ever
+ * loaded: the folder is opened once, looked at, and all files through it. */
+static int open_folder(bool make, mmt_error *err)
 {
-    struct stat st;
-    return lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
-           !(st.st_mode & (S_IWGRP | S_IWOTH));
+    struct mmt_text path = { 0 };
+    int folder = -1;
+    mmt_file_cache_folder(&path);
+    if (path.failed)
+        mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a path");
+    else if (make)
+        mmt_file_make_own_folder(path.data, &folder, err);
+    else
+        mmt_file_open_own_folder(path.data, &folder, err);
+    mmt_text_finish(&path);
+    return folder;
 }
+
+/* ---- what went wrong ------------------------------------------------------------- */
+
+static pthread_mutex_t trouble_lock = PTHREAD_MUTEX_INITIALIZER;
+static char trouble[sizeof((mmt_error *) 0)->text]; /* of the last write; "": none */
+
+static void remember_trouble(const char *text)
+{
+    pthread_mutex_lock(&trouble_lock);
+    snprintf(trouble, sizeof trouble, "%s", text);
+    pthread_mutex_unlock(&trouble_lock);
+}
+
+bool mmt_cache_trouble(struct mmt_text *text)
+{
+    pthread_mutex_lock(&trouble_lock);
+    const bool any = *trouble;
+    mmt_text_add(text, trouble);
+    pthread_mutex_unlock(&trouble_lock);
+    return any;
+}
+
+static bool is_full(int code)
+{
+    return code == ENOSPC || code == EDQUOT || code == EFBIG;
+}
+
+/* Says in the cache's words why nothing can be kept in it. */
+static mmt_status fail_keeping(const mmt_error *why, mmt_error *err)
+{
+    struct mmt_text path = { 0 };
+    mmt_status status = MMT_ERROR_IO;
+    mmt_file_cache_folder(&path);
+    if (is_full(why->native))
+        mmt_fail_native(err, status, why->native,
+                        "compiled kernels are not kept: there is no room left in '%s' "
+                        "(%s); make room, or name another folder with XDG_CACHE_HOME",
+                        mmt_text_string(&path), strerror(why->native));
+    else
+        mmt_fail_native(err, status, why->native,
+                        "compiled kernels are not kept in '%s': %s; XDG_CACHE_HOME may "
+                        "name another folder",
+                        mmt_text_string(&path), why->text);
+    mmt_text_finish(&path);
+    return status;
+}
+
+/* ---- looking up ------------------------------------------------------------------ */
 
 /* The log inside a file's bytes, with the binary behind it, `size` bytes; NULL where they
  * are not a whole file of this key. A driver would crash on a damaged one, or run it. */
@@ -84,24 +145,50 @@ static bool take(struct mmt_binary *binary, const char *log, size_t size)
 
 bool mmt_cache_get(const char *key, struct mmt_binary *binary)
 {
-    struct mmt_text path = { 0 }, file = { 0 };
-    bool found = false;
+    struct mmt_text file = { 0 };
+    char name[NAME_LENGTH + 1];
+    const char *log = NULL;
     size_t size;
+    int folder = open_folder(false, NULL);
 
-    add_path(key, &path);
     *binary = (struct mmt_binary){ 0 };
-    if (path.failed || !is_ours(path.data) ||
-        mmt_file_read(path.data, MAX_FILE, &file, NULL) != MMT_OK)
-        goto done;
-    const char *log = find_log(&file, key, &size);
-    if (!log || !take(binary, log, size))
-        goto done;
-    utimensat(AT_FDCWD, path.data, NULL, 0); /* used now: the last to be removed */
-    found = true;
-done:
-    mmt_text_finish(&path);
+    if (folder < 0)
+        return false;
+    name_of(key, name);
+    if (mmt_file_read_own(folder, name, MAX_FILE, &file, NULL) == MMT_OK)
+        log = find_log(&file, key, &size);
+    bool found = log && take(binary, log, size);
+    if (found) /* used now: the last to be removed */
+        utimensat(folder, name, NULL, AT_SYMLINK_NOFOLLOW);
     mmt_text_finish(&file);
+    close(folder);
     return found;
+}
+
+/* ---- what it may take ------------------------------------------------------------ */
+
+static const off_t default_limit = (off_t) 256 << 20;
+
+mmt_status mmt_cache_limit(off_t *bytes, mmt_error *err)
+{
+    static const char units[] = "KMG";
+    const char *text = secure_getenv("MMTUNE_CACHE_LIMIT");
+    char *end;
+
+    *bytes = default_limit;
+    if (!text || !*text)
+        return MMT_OK;
+    errno = 0;
+    long long number = isdigit((unsigned char) *text) ? strtoll(text, &end, 10) : -1;
+    const char *unit = number >= 0 && *end ? strchr(units, mmt_text_upper(*end)) : NULL;
+    const int shift = unit ? 10 * (int) (unit - units + 1) : 0;
+    if (number < 0 || errno || end[unit != NULL] || number > LLONG_MAX >> shift)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "MMTUNE_CACHE_LIMIT is '%s'; it must be a whole number of bytes, "
+                        "or of K, M or G (1024, 1024^2 or 1024^3 bytes), such as 512M",
+                        text);
+    *bytes = (off_t) number << shift;
+    return MMT_OK;
 }
 
 struct cached {
@@ -119,11 +206,12 @@ static int older_first(const void *a, const void *b)
     return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
 }
 
-/* Also one that was never finished. */
+/* Also one that was never finished. Nothing else in the folder is removed. */
 static bool is_binary(const char *name, size_t length)
 {
-    return length > SUFFIX && (!strcmp(name + length - SUFFIX, suffix) ||
-                               !strcmp(name + length - SUFFIX, unfinished));
+    return strspn(name, "0123456789abcdef") == NAME_LENGTH - SUFFIX &&
+           !strncmp(name + NAME_LENGTH - SUFFIX, suffix, SUFFIX) &&
+           (length == NAME_LENGTH || !strcmp(name + length - SUFFIX, unfinished));
 }
 
 /* The binaries of a folder; malloc'ed. */
@@ -156,26 +244,19 @@ static struct cached *list_binaries(DIR *folder, size_t *count, off_t *total)
     return list;
 }
 
-static off_t size_limit(void)
-{
-    const char *text = getenv("MMTUNE_CACHE_LIMIT");
-    char *end;
-    long long limit = text ? strtoll(text, &end, 10) : 0;
-    return text && end != text && limit >= 0 ? (off_t) limit : (off_t) 256 << 20;
-}
-
 /* Removes the least recently used binaries until the rest is within the limit. */
-static void trim(void)
+static void trim(int from, off_t limit)
 {
-    struct mmt_text path = { 0 };
-    mmt_file_cache_folder(&path);
-    DIR *folder = path.failed ? NULL : opendir(path.data);
-    mmt_text_finish(&path);
-    if (!folder)
-        return;
-
+    int own = openat(from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *folder = own < 0 ? NULL : fdopendir(own);
     size_t count;
-    off_t total, limit = size_limit();
+    off_t total;
+
+    if (!folder) {
+        if (own >= 0)
+            close(own);
+        return;
+    }
     struct cached *list = list_binaries(folder, &count, &total);
     if (total > limit) {
         qsort(list, count, sizeof *list, older_first);
@@ -187,9 +268,11 @@ static void trim(void)
     closedir(folder);
 }
 
-void mmt_cache_put(const char *key, const struct mmt_binary *binary)
+/* ---- keeping --------------------------------------------------------------------- */
+
+static void print_file(const char *key, const struct mmt_binary *binary,
+                       struct mmt_text *file)
 {
-    struct mmt_text path = { 0 }, file = { 0 };
     struct head head = { .key_length = strlen(key) };
     const char *log = binary->log ? binary->log : "";
 
@@ -197,14 +280,71 @@ void mmt_cache_put(const char *key, const struct mmt_binary *binary)
     head.hash = mmt_hash_add(mmt_hash_start(), key, strlen(key));
     head.hash = mmt_hash_add(head.hash, log, strlen(log) + 1);
     head.hash = mmt_hash_add(head.hash, binary->data, binary->size);
-    add_path(key, &path);
-    mmt_text_add_bytes(&file, &head, sizeof head);
-    mmt_text_add(&file, key);
-    mmt_text_add_bytes(&file, log, strlen(log) + 1);
-    mmt_text_add_bytes(&file, binary->data, binary->size);
-    if (!path.failed && !file.failed &&
-        mmt_file_replace(path.data, file.data, file.length, NULL) == MMT_OK)
-        trim();
-    mmt_text_finish(&path);
+    mmt_text_add_bytes(file, &head, sizeof head);
+    mmt_text_add(file, key);
+    mmt_text_add_bytes(file, log, strlen(log) + 1);
+    mmt_text_add_bytes(file, binary->data, binary->size);
+}
+
+/* Writes one file into the folder, which stays within its limit. */
+static mmt_status keep(const char *name, const struct mmt_text *file, mmt_error *err)
+{
+    mmt_error why = { 0 };
+    off_t limit;
+    int folder = open_folder(true, &why);
+    if (folder < 0)
+        return fail_keeping(&why, err);
+    mmt_status status =
+        file->failed ? mmt_fail(&why, MMT_ERROR_MEMORY, "no memory for %s", name)
+                     : mmt_file_replace_own(folder, name, file->data, file->length, &why);
+    status = status ? fail_keeping(&why, err) : mmt_cache_limit(&limit, err);
+    if (why.status == MMT_OK)
+        trim(folder, limit);
+    close(folder);
+    return status;
+}
+
+void mmt_cache_put(const char *key, const struct mmt_binary *binary)
+{
+    struct mmt_text file = { 0 };
+    char name[NAME_LENGTH + 1];
+    mmt_error err = { 0 };
+
+    name_of(key, name);
+    print_file(key, binary, &file);
+    keep(name, &file, &err);
+    remember_trouble(err.text);
     mmt_text_finish(&file);
+}
+
+/* A file of a mebibyte: with less room than that a cache is as good as full. Its name is a
+ * binary's, so that one that a killed process has left is removed in time. */
+mmt_status mmt_cache_check(mmt_error *err)
+{
+    enum { ROOM = 1 << 20 };
+    static const char name[] = "00000000000000000000000000000000.bin";
+    mmt_error why = { 0 };
+    off_t limit;
+    mmt_status status = mmt_cache_limit(&limit, err);
+    if (status)
+        return status;
+    int folder = open_folder(true, &why);
+    if (folder < 0)
+        return fail_keeping(&why, err);
+    char *zeros = calloc(1, ROOM);
+    status = zeros ? mmt_file_replace_own(folder, name, zeros, ROOM, &why)
+                   : mmt_fail(&why, MMT_ERROR_MEMORY, "no memory to try it");
+    unlinkat(folder, name, 0);
+    free(zeros);
+    close(folder);
+    return status ? fail_keeping(&why, err) : MMT_OK;
+}
+
+bool mmt_cache_is_full(mmt_error *err)
+{
+    mmt_error why = { 0 };
+    bool full = mmt_cache_check(&why) != MMT_OK && is_full(why.native);
+    if (full && err)
+        *err = why;
+    return full;
 }

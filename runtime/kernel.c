@@ -61,6 +61,19 @@ static mmt_status build(mmt_device *device, const char *source, const char *key,
     return status;
 }
 
+/* OpenCL drivers compile through files of their own, in the same home: what they say of a
+ * full disk reads like an error in the text. */
+static mmt_status blame_disk(const mmt_device *device, mmt_status status, mmt_error *err)
+{
+    mmt_error disk = { 0 };
+
+    if (status == MMT_OK || device->caps.dialect != MMT_OPENCL_C ||
+        !mmt_cache_is_full(&disk))
+        return status;
+    return mmt_fail_native(err, MMT_ERROR_IO, disk.native,
+                           "the driver could not build a kernel, and %s", disk.text);
+}
+
 mmt_status mmt_kernel_compile(mmt_device *device, const struct mmt_config *config,
                               const struct mmt_variant *variant, struct mmt_text *log,
                               bool *cached, mmt_error *err)
@@ -79,7 +92,7 @@ mmt_status mmt_kernel_compile(mmt_device *device, const struct mmt_config *confi
     mmt_binary_finish(&binary);
     mmt_text_finish(&source);
     mmt_text_finish(&key);
-    return status;
+    return blame_disk(device, status, err);
 }
 
 /* A driver may refuse what an older one cached: then it is made anew, once. */
@@ -277,7 +290,7 @@ mmt_status mmt_kernel_create(mmt_device *device, const struct mmt_config *given,
         status = warm_up(kernel, &config, err);
     if (status != MMT_OK) {
         mmt_kernel_free(kernel);
-        return status;
+        return blame_disk(device, status, err);
     }
     *out = kernel;
     return MMT_OK;

@@ -160,6 +160,16 @@ static void describe_choice(const struct mmt_plan *plan, const mmt_profile *prof
     }
 }
 
+/* A program that is slow to plan finds the reason here. */
+static void describe_cache(struct mmt_text *text)
+{
+    struct mmt_text trouble = { 0 };
+
+    if (mmt_cache_trouble(&trouble))
+        mmt_text_addf(text, "; %s", mmt_text_string(&trouble));
+    mmt_text_finish(&trouble);
+}
+
 static mmt_status describe(struct mmt_plan *plan, const mmt_profile *profile,
                            mmt_error *err)
 {
@@ -180,6 +190,7 @@ static mmt_status describe(struct mmt_plan *plan, const mmt_profile *profile,
         if (!plan->aligned &&
             mmt_config_has_aligned(&plan->choice.config, &plan->problem))
             mmt_text_add(&text, "; its rows are not aligned to whole vectors");
+        describe_cache(&text);
     } else {
         mmt_text_add(&text, "nothing to do");
     }

@@ -4,6 +4,8 @@
 #ifndef MMT_RUNTIME_RUNTIME_H
 #define MMT_RUNTIME_RUNTIME_H
 
+#include <sys/types.h>
+
 #include "device/device.h"
 #include "generator/generator.h"
 #include "profiles/profile.h"
@@ -13,15 +15,30 @@
 /* A folder of files, one a binary with its log, each named by the hash of its key and
  * holding the key itself before them, so that a collision is a miss, and a hash of all,
  * so that a damaged file is one too. Files are written whole or not at all, so any number
- * of processes may share the folder. Mode 0700. */
+ * of processes may share the folder. It has mode 0700, its files 0600; where it belongs
+ * to another user, or others may write it, nothing is read from it or written to it. */
 
 /* Looks a binary up. False on a miss; a file that cannot be read is a miss. */
 bool mmt_cache_get(const char *key, struct mmt_binary *binary);
 
-/* Stores a binary, with its log if it has one, and, now and then, removes the least
- * recently used files over the limit (256 MiB, or MMTUNE_CACHE_LIMIT bytes; 2 GiB while
- * tuning). A failure costs a recompilation, so it is silent. */
+/* Stores a binary, with its log if it has one, and removes the least recently used files
+ * over the limit. A failure costs a recompilation, so it is no error of the caller's;
+ * mmt_cache_trouble says what it was. */
 void mmt_cache_put(const char *key, const struct mmt_binary *binary);
+
+/* Adds why the last binary of this process could not be stored, or that
+ * MMTUNE_CACHE_LIMIT is no size; false and nothing where all was well. */
+bool mmt_cache_trouble(struct mmt_text *text);
+
+/* How many bytes the folder may take: 256 MiB, or MMTUNE_CACHE_LIMIT, which a tuner sets
+ * to 2 GiB. MMT_ERROR_ARGUMENT, and the default, where that is no size. */
+mmt_status mmt_cache_limit(off_t *bytes, mmt_error *err);
+
+/* Tries the folder by writing into it: MMT_ERROR_IO where no kernel can be stored, with
+ * errno in `native`; MMT_ERROR_ARGUMENT where its limit is no size. The other asks just
+ * whether there is no room left. */
+mmt_status mmt_cache_check(mmt_error *err);
+bool mmt_cache_is_full(mmt_error *err);
 
 /* ---- kernel: one configuration, built -------------------------------------------- */
 

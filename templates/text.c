@@ -21,7 +21,7 @@ static mmt_status read_from_folder(const char *folder, const char *file,
 
 mmt_status mmt_template_text(const char *file, struct mmt_text *text, mmt_error *err)
 {
-    const char *folder = getenv("MMTUNE_TEMPLATE_DIR");
+    const char *folder = secure_getenv("MMTUNE_TEMPLATE_DIR");
     if (folder && *folder)
         return read_from_folder(folder, file, text, err);
 

@@ -493,12 +493,10 @@ static mmt_status open_locked(struct mmt_journal *journal, mmt_error *err)
     mmt_status status = make_folder_of(journal->path, err);
     if (status)
         return status;
-    journal->fd = open(journal->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    if (journal->fd < 0)
-        return mmt_fail_native(
-            err, MMT_ERROR_IO, errno,
-            "cannot write the journal '%s': %s; -o names another place", journal->path,
-            strerror(errno));
+    mmt_error why = { 0 };
+    if (mmt_file_open_log(journal->path, &journal->fd, &why))
+        return mmt_fail_native(err, MMT_ERROR_IO, why.native,
+                               "the journal: %s; -o names another place", why.text);
     if (flock(journal->fd, LOCK_EX | LOCK_NB))
         return mmt_fail_native(err, MMT_ERROR_IO, errno,
                                "another mmtune is tuning into '%s'; wait for it, or name "
@@ -523,7 +521,7 @@ static mmt_status load(struct mmt_journal *journal, const struct mmt_caps *caps,
     size_t whole = 0;
     mmt_status status = MMT_OK;
     if (!fresh)
-        status = mmt_file_read(journal->path, MAX_BYTES, &text, err);
+        status = mmt_file_read_open(journal->fd, journal->path, MAX_BYTES, &text, err);
     if (!status && !fresh)
         status = read_lines(journal, caps, &text, &whole, err);
     if (!status && (fresh || whole < text.length))

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/runtime.h"
+
 static const struct verb {
     const char *name;
     int (*run)(int argc, char **argv);
@@ -73,11 +75,17 @@ static int tune_without_verb(int argc, char **argv)
 static int run(int argc, char **argv)
 {
     const char *first = argc > 1 ? argv[1] : "--help";
+    mmt_error err = { 0 };
+    off_t limit;
     if (!strcmp(first, "--help") || !strcmp(first, "-h") || !strcmp(first, "help"))
         return help();
     if (!strcmp(first, "--version")) {
         printf("mmtune %s\n", mmt_version());
         return MMT_EXIT_DONE;
+    }
+    if (mmt_cache_limit(&limit, &err)) {
+        fprintf(stderr, "mmtune: %s\n", err.text);
+        return MMT_EXIT_USAGE;
     }
     const struct verb *verb = find(first);
     if (verb)

@@ -1,6 +1,7 @@
 /* mmtune tune */
 #include "tuner/tune.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -313,6 +314,21 @@ static size_t count_records(const struct mmt_tuning *t)
     return records + wholes;
 }
 
+/* Without a cache kernels are compiled again and again, which is said; but the driver of
+ * a CPU compiles through files beside it, and makes nothing where no room is left. */
+static mmt_status check_cache(struct mmt_tuning *t, mmt_error *err)
+{
+    mmt_error why = { 0 };
+    if (!mmt_cache_check(&why))
+        return MMT_OK;
+    if (t->pool.shared && (why.native == ENOSPC || why.native == EDQUOT))
+        return mmt_fail_native(err, why.status, why.native,
+                               "%s; the driver of a CPU compiles through files there",
+                               why.text);
+    snprintf(t->pool.cache, sizeof t->pool.cache, "%.*s", MMT_REASON_SIZE - 1, why.text);
+    return MMT_OK;
+}
+
 static mmt_status prepare(struct mmt_tuning *t, mmt_error *err)
 {
     mmt_status status = mmt_tune_find_device(t, err);
@@ -330,6 +346,8 @@ static mmt_status prepare(struct mmt_tuning *t, mmt_error *err)
     t->compile_seconds = 1;
     if (!status)
         status = mmt_pool_start(t, false, err);
+    if (!status)
+        status = check_cache(t, err);
     if (!status)
         probe(t);
     if (!status && t->pool.broken.status) {
@@ -376,6 +394,7 @@ static mmt_status run(struct mmt_tuning *t, mmt_error *err)
 {
     mmt_status status = MMT_OK;
     mmt_report_start(t);
+    mmt_report_cache(t);
     for (t->goal = 0; !status && t->goal < t->num_goals && !mmt_pool_interrupts();
          t->goal++)
         status = mmt_tune_problem(t, err);

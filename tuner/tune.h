@@ -58,8 +58,9 @@ struct mmt_pool {
     int count;
     bool shared; /* compiling and measuring share the cores: never both at once */
     int cores;
-    mmt_error broken; /* a worker cannot be kept alive */
-    char *folder;     /* PoCL's cache while tuning; NULL: not ours */
+    mmt_error broken;            /* a worker cannot be kept alive */
+    char *folder;                /* PoCL's cache while tuning; NULL: not ours */
+    char cache[MMT_REASON_SIZE]; /* why kernels cannot be stored; "": they can */
 };
 
 enum { MMT_MAX_TEMPLATES = 64 };
@@ -91,6 +92,7 @@ struct mmt_tuning {
     struct mmt_counts counts;
     size_t known;                  /* the journal's records when the run began */
     struct mmt_made_health health; /* of the device in this run */
+    bool cache_told;               /* it was said that kernels cannot be stored */
     struct mmt_roofline measured,
         roofline;                  /* the other: with what clock and lanes tell */
     double ceiling[MMT_NUM_TYPES]; /* FLOP/s that nothing exceeds; 0: unknown */
@@ -370,6 +372,8 @@ void mmt_report_calibration(struct mmt_tuning *t, const struct mmt_record *recor
 /* Notes how the device fared while a result was taken; says so when it is slowed down for
  * the first time. */
 void mmt_report_health(struct mmt_tuning *t, const struct mmt_result *result);
+/* That kernels cannot be stored, once a run: on standard error, or as an event. */
+void mmt_report_cache(struct mmt_tuning *t);
 /* What is going on now; says it a few times a second at most. */
 void mmt_report_status(struct mmt_tuning *t, const struct mmt_config *trying,
                        double best);

@@ -85,9 +85,14 @@ static mmt_status make_pocl_folder(struct mmt_pool *pool, mmt_error *err)
 {
     struct mmt_text path = { 0 };
     mmt_file_cache_folder(&path);
+    mmt_status status = mmt_file_make_own_folder(mmt_text_string(&path), NULL, err);
+    if (status) {
+        mmt_text_finish(&path);
+        return status;
+    }
     sweep(mmt_text_string(&path));
     mmt_text_addf(&path, "/pocl-%d", (int) getpid());
-    mmt_status status = mmt_file_make_folder(mmt_text_string(&path), err);
+    status = mmt_file_make_folder(mmt_text_string(&path), err);
     if (status) {
         mmt_text_finish(&path);
         return status;
@@ -209,6 +214,8 @@ static bool attend(struct mmt_pool *pool, struct mmt_worker *worker,
     case MMT_HEARD_NOTHING:
         return false;
     case MMT_HEARD_REPLY:
+        if (*event->reply.cache)
+            memcpy(pool->cache, event->reply.cache, sizeof pool->cache);
         if (event->reply.spoilt)
             replace(pool, worker, NULL);
         return true;

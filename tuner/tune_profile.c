@@ -34,6 +34,20 @@ static void add_usual_path(const struct mmt_tuning *t, struct mmt_text *path)
     mmt_text_addf(path, "-%u.json", t->caps.sms);
 }
 
+/* What -o names is the user's own affair; our folder is nobody else's. */
+static mmt_status make_data_folder(mmt_error *err)
+{
+    struct mmt_text path = { 0 };
+    mmt_error why = { 0 };
+    mmt_file_data_folder(&path);
+    mmt_status status = mmt_file_make_own_folder(mmt_text_string(&path), NULL, &why);
+    mmt_text_finish(&path);
+    return status
+               ? mmt_fail_native(err, status, why.native,
+                                 "%s; -o names another place for the profile", why.text)
+               : MMT_OK;
+}
+
 static mmt_status set_path(struct mmt_tuning *t, mmt_error *err)
 {
     struct mmt_text path = { 0 };
@@ -44,7 +58,7 @@ static mmt_status set_path(struct mmt_tuning *t, mmt_error *err)
     t->path = path.data;
     if (path.failed || !path.length)
         return mmt_fail(err, MMT_ERROR_ARGUMENT, "the profile's path is empty");
-    return MMT_OK;
+    return t->options.output ? MMT_OK : make_data_folder(err);
 }
 
 /* Makes and removes a file beside the profile: the profile is replaced by renaming. */

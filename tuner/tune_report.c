@@ -222,9 +222,25 @@ static void tell_result(struct mmt_tuning *t, const char *event_name,
     free(problem);
 }
 
+void mmt_report_cache(struct mmt_tuning *t)
+{
+    if (t->cache_told || !*t->pool.cache)
+        return;
+    t->cache_told = true;
+    if (t->options.json) {
+        emit(json_pack("{s:s, s:f, s:s}", "event", "cache", "elapsed",
+                       mmt_now() - t->started, "text", t->pool.cache));
+        return;
+    }
+    clear_line(t);
+    fflush(stdout);
+    fprintf(stderr, "mmtune: %s\n", t->pool.cache);
+}
+
 void mmt_report_health(struct mmt_tuning *t, const struct mmt_result *result)
 {
     bool first = *result->throttled && !t->health.throttled;
+    mmt_report_cache(t);
     mmt_tune_note_health(&t->health, result);
     if (first)
         mmt_report_note(t,

@@ -81,6 +81,7 @@ struct mmt_reply {
     int count;
     struct mmt_result results[MMT_MAX_TOGETHER]; /* of the job's configurations */
     struct mmt_roofline roofline;                /* of a probe */
+    char cache[MMT_REASON_SIZE]; /* why kernels cannot be stored; "": they can */
     bool spoilt; /* the worker ends itself: its device may be in any state now */
 };
 

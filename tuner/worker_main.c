@@ -485,6 +485,14 @@ static void settle(const struct worker *w, struct mmt_job *job)
                                             mmt_device_caps(w->device));
 }
 
+static void note_cache(struct mmt_reply *reply)
+{
+    struct mmt_text trouble = { 0 };
+    if (mmt_cache_trouble(&trouble))
+        snprintf(reply->cache, sizeof reply->cache, "%s", mmt_text_string(&trouble));
+    mmt_text_finish(&trouble);
+}
+
 /* False where the worker should end. */
 static bool serve(struct worker *w, const char *line)
 {
@@ -504,6 +512,7 @@ static bool serve(struct worker *w, const char *line)
         if (reply.results[i].outcome == MMT_TIMED)
             set_failed(&reply.results[i], &err);
     reply.spoilt = spoils(status);
+    note_cache(&reply);
     if (!mmt_wire_write_reply(&reply, &answer))
         return false;
     say(&answer);
@@ -547,6 +556,7 @@ int mmt_verb_worker(int argc, char **argv)
         return MMT_EXIT_USAGE;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setrlimit(RLIMIT_CORE, &no_core);
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error, not the end */
     w.device = mmt_device_open(argv[2], &err);
     if (!w.device) {
         fprintf(stderr, "%s\n", err.text);

@@ -192,8 +192,11 @@ bool mmt_wire_write_reply(const struct mmt_reply *reply, struct mmt_text *line)
     json_t *results = json_array();
     for (int i = 0; i < reply->count; i++)
         json_array_append_new(results, result_json(&reply->results[i]));
-    return write_line(json_pack("{s:o, s:o, s:b}", "results", results, "roofline",
-                                roofline_json(&reply->roofline), "spoilt", reply->spoilt),
+    char cache[MMT_REASON_SIZE];
+    make_plain(reply->cache, cache);
+    return write_line(json_pack("{s:o, s:o, s:b, s:s}", "results", results, "roofline",
+                                roofline_json(&reply->roofline), "spoilt", reply->spoilt,
+                                "cache", cache),
                       line);
 }
 
@@ -229,6 +232,7 @@ bool mmt_wire_read_reply(const char *line, struct mmt_reply *out)
         good = good && read_result(json_array_get(results, (size_t) i), &out->results[i]);
     read_roofline(json_object_get(object, "roofline"), &out->roofline);
     out->spoilt = json_is_true(json_object_get(object, "spoilt"));
+    make_plain(word(object, "cache"), out->cache);
     json_decref(object);
     return good;
 }

@@ -310,8 +310,10 @@ MMT_API mmt_plan *mmt_plan_create(mmt_device *device, const mmt_profile *profile
 /* Bytes of workspace that each execution in flight needs; often 0. */
 MMT_API size_t mmt_plan_workspace(const mmt_plan *plan);
 
-/* The configuration and why it was chosen, for people. Writes at most `size` bytes,
- * always terminated; returns the length that the whole text has. */
+/* The configuration and why it was chosen, for people; and, where kernels that this
+ * process compiled could not be stored (a full disk, a folder that others may write),
+ * why. Writes at most `size` bytes, always terminated; returns the length that the whole
+ * text has. */
 MMT_API size_t mmt_plan_describe(const mmt_plan *plan, char *text, size_t size);
 
 /* Frees a plan; NULL is allowed. Executions that are in flight must be finished first. */
