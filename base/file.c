@@ -406,20 +406,39 @@ static mmt_status write_into(const char *path, const void *bytes, size_t length,
     return written ? MMT_OK : fail_errno(err, "write", path);
 }
 
+static mmt_status check_link(const char *path, bool *is_link, mmt_error *err)
+{
+    struct stat found;
+    *is_link = !lstat(path, &found) && S_ISLNK(found.st_mode);
+    return *is_link && !is_trusted_link(&found) ? refuse_link(path, &found, err) : MMT_OK;
+}
+
+mmt_status mmt_file_may_replace(const char *path, mmt_error *err)
+{
+    struct stat found;
+    bool is_link;
+    mmt_status status = check_link(path, &is_link, err);
+    if (!status && !stat(path, &found) && !S_ISREG(found.st_mode))
+        status = mmt_fail(err, MMT_ERROR_IO, "'%s' is %s; a regular file is needed", path,
+                          kind_of(found.st_mode));
+    return status;
+}
+
 mmt_status mmt_file_replace(const char *path, const void *bytes, size_t length,
                             mmt_error *err)
 {
     struct stat found;
     char *target = NULL;
+    bool is_link;
+    mmt_status status = check_link(path, &is_link, err);
 
-    if (!lstat(path, &found) && S_ISLNK(found.st_mode)) {
-        if (!is_trusted_link(&found))
-            return refuse_link(path, &found, err);
+    if (status)
+        return status;
+    if (is_link)
         target = realpath(path, NULL); /* NULL where nothing is behind the link yet */
-    }
-    mmt_status status = !stat(path, &found) && !S_ISREG(found.st_mode)
-                            ? write_into(path, bytes, length, err)
-                            : replace_at(target ? target : path, bytes, length, err);
+    status = !stat(path, &found) && !S_ISREG(found.st_mode)
+                 ? write_into(path, bytes, length, err)
+                 : replace_at(target ? target : path, bytes, length, err);
     free(target);
     return status;
 }

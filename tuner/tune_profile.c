@@ -65,8 +65,11 @@ static mmt_status set_path(struct mmt_tuning *t, mmt_error *err)
 static mmt_status try_writing(const char *path, mmt_error *err)
 {
     struct mmt_text beside = { 0 };
+    mmt_status status = mmt_file_may_replace(path, err);
+    if (status)
+        return status;
     mmt_text_addf(&beside, "%s.try-%d", path, (int) getpid());
-    mmt_status status = mmt_file_replace(mmt_text_string(&beside), "\n", 1, err);
+    status = mmt_file_replace(mmt_text_string(&beside), "\n", 1, err);
     remove(mmt_text_string(&beside));
     mmt_text_finish(&beside);
     return status;
