@@ -211,4 +211,5 @@ def main(arguments):
     return bool(found) or files == 0
 
 
-sys.exit(main(sys.argv[1:]))
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
