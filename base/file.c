@@ -358,25 +358,60 @@ static mode_t mode_for(int folder, const char *name)
     return FILE_MODE | (found.st_mode & (S_IRGRP | S_IROTH));
 }
 
-/* `path` leads through no link any more. */
-static mmt_status replace_at(const char *path, const void *bytes, size_t length,
-                             mmt_error *err)
+/* The descriptor of the folder that `path` stands in, and the rest of it; makes the
+ * folder where it is missing. */
+static mmt_status open_parent(const char *path, int *folder, const char **name,
+                              mmt_error *err)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *slash = strrchr(path, '/');
     char *parent = folder_of(path);
     if (!parent)
         return mmt_fail(err, MMT_ERROR_MEMORY, "out of memory writing '%s'", path);
     mmt_status status = mmt_file_make_folder(parent, err);
-    int folder = status ? -1 : open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (!status && folder < 0 && errno == EACCES)
-        folder = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (!status)
-        status = folder < 0 ? fail_errno(err, "write", path)
-                            : replace_in(folder, name, path, mode_for(folder, name),
-                                         bytes, length, err);
-    if (folder >= 0)
-        close(folder);
+    if (!status) {
+        *name = slash ? slash + 1 : path;
+        *folder = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (*folder < 0 && errno == EACCES)
+            *folder = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (*folder < 0)
+            status = fail_errno(err, "write", path);
+    }
     free(parent);
+    return status;
+}
+
+/* `path` leads through no link any more. */
+static mmt_status replace_at(const char *path, const void *bytes, size_t length,
+                             mmt_error *err)
+{
+    const char *name;
+    int folder;
+    mmt_status status = open_parent(path, &folder, &name, err);
+    if (status)
+        return status;
+    status = replace_in(folder, name, path, mode_for(folder, name), bytes, length, err);
+    close(folder);
+    return status;
+}
+
+/* Makes a file beside `path`, writes into it and removes it. */
+static mmt_status try_beside(const char *path, mmt_error *err)
+{
+    const char *name;
+    char *made = NULL;
+    int folder;
+    mmt_status status = open_parent(path, &folder, &name, err);
+    if (status)
+        return status;
+    int fd = open_beside(folder, name, FILE_MODE, &made);
+    if (fd < 0 || !write_all(fd, "\n", 1) || fsync(fd))
+        status = fail_errno(err, "write", path);
+    if (fd >= 0) {
+        unlinkat(folder, made, 0);
+        close(fd);
+    }
+    free(made);
+    close(folder);
     return status;
 }
 
@@ -406,21 +441,38 @@ static mmt_status write_into(const char *path, const void *bytes, size_t length,
     return written ? MMT_OK : fail_errno(err, "write", path);
 }
 
-static mmt_status check_link(const char *path, bool *is_link, mmt_error *err)
+/* What is to be replaced, malloc'ed: what a link that may be followed leads to, else
+ * `path` itself. */
+static char *find_target(const char *path, mmt_error *err)
 {
     struct stat found;
-    *is_link = !lstat(path, &found) && S_ISLNK(found.st_mode);
-    return *is_link && !is_trusted_link(&found) ? refuse_link(path, &found, err) : MMT_OK;
+    char *target = NULL;
+    if (!lstat(path, &found) && S_ISLNK(found.st_mode)) {
+        if (!is_trusted_link(&found)) {
+            refuse_link(path, &found, err);
+            return NULL;
+        }
+        target = realpath(path, NULL); /* NULL where nothing is behind the link yet */
+    }
+    if (!target && !(target = strdup(path)))
+        mmt_fail(err, MMT_ERROR_MEMORY, "out of memory writing '%s'", path);
+    return target;
 }
 
 mmt_status mmt_file_may_replace(const char *path, mmt_error *err)
 {
     struct stat found;
-    bool is_link;
-    mmt_status status = check_link(path, &is_link, err);
-    if (!status && !stat(path, &found) && !S_ISREG(found.st_mode))
+    mmt_error why = { 0 };
+    mmt_status status;
+    char *target = find_target(path, &why);
+    if (!target)
+        status = mmt_fail(err, why.status, "%s", why.text);
+    else if (!stat(target, &found) && !S_ISREG(found.st_mode))
         status = mmt_fail(err, MMT_ERROR_IO, "'%s' is %s; a regular file is needed", path,
                           kind_of(found.st_mode));
+    else
+        status = try_beside(target, err);
+    free(target);
     return status;
 }
 
@@ -428,17 +480,15 @@ mmt_status mmt_file_replace(const char *path, const void *bytes, size_t length,
                             mmt_error *err)
 {
     struct stat found;
-    char *target = NULL;
-    bool is_link;
-    mmt_status status = check_link(path, &is_link, err);
-
-    if (status)
-        return status;
-    if (is_link)
-        target = realpath(path, NULL); /* NULL where nothing is behind the link yet */
-    status = !stat(path, &found) && !S_ISREG(found.st_mode)
-                 ? write_into(path, bytes, length, err)
-                 : replace_at(target ? target : path, bytes, length, err);
+    mmt_error why = { 0 };
+    mmt_status status;
+    char *target = find_target(path, &why);
+    if (!target)
+        status = mmt_fail(err, why.status, "%s", why.text);
+    else if (!stat(path, &found) && !S_ISREG(found.st_mode))
+        status = write_into(path, bytes, length, err);
+    else
+        status = replace_at(target, bytes, length, err);
     free(target);
     return status;
 }

@@ -23,8 +23,8 @@ mmt_status mmt_file_read(const char *path, size_t limit, struct mmt_text *text,
 mmt_status mmt_file_replace(const char *path, const void *bytes, size_t length,
                             mmt_error *err);
 
-/* Whether it would replace a file, or make one: refuses the links that it refuses, and
- * what is no file. */
+/* Whether it would replace a file, or make one, tried with a file beside it; refuses what
+ * is no file. */
 mmt_status mmt_file_may_replace(const char *path, mmt_error *err);
 
 /* Makes a folder and its missing parents, mode 0700 where it makes them. */

@@ -117,6 +117,19 @@ static void test_pipes(void)
     mmt_text_finish(&text);
 }
 
+/* Tried without touching it: nothing is left beside it. */
+static void test_may_replace(void)
+{
+    mmt_error err;
+    const char *path = in_folder("new/profile");
+    CHECK_OK(mmt_file_may_replace(path, &err), err);
+    CHECK_EQ_INT(mode_of(path), -1);
+    CHECK(!rmdir(in_folder("new")));
+    CHECK_FAILS(mmt_file_may_replace(folder, &err), err, MMT_ERROR_IO, "is a folder");
+    CHECK_FAILS(mmt_file_may_replace("/proc/self/mmtune", &err), err, MMT_ERROR_NOT_FOUND,
+                "cannot write");
+}
+
 /* ---- links ----------------------------------------------------------------------- */
 
 static void test_links(void)
@@ -276,6 +289,7 @@ int main(void)
     test_umask();
     test_kept_mode();
     test_pipes();
+    test_may_replace();
     test_links();
     test_links_of_others();
     test_own_folder();

@@ -61,20 +61,6 @@ static mmt_status set_path(struct mmt_tuning *t, mmt_error *err)
     return t->options.output ? MMT_OK : make_data_folder(err);
 }
 
-/* Makes and removes a file beside the profile: the profile is replaced by renaming. */
-static mmt_status try_writing(const char *path, mmt_error *err)
-{
-    struct mmt_text beside = { 0 };
-    mmt_status status = mmt_file_may_replace(path, err);
-    if (status)
-        return status;
-    mmt_text_addf(&beside, "%s.try-%d", path, (int) getpid());
-    status = mmt_file_replace(mmt_text_string(&beside), "\n", 1, err);
-    remove(mmt_text_string(&beside));
-    mmt_text_finish(&beside);
-    return status;
-}
-
 /* What stands at the path is gone on with; what cannot be is refused rather than lost. */
 static mmt_status load_earlier(struct mmt_tuning *t, mmt_error *err)
 {
@@ -134,7 +120,7 @@ mmt_status mmt_tune_open_profile(struct mmt_tuning *t, mmt_error *err)
     if (!status)
         status = load_other(t, err);
     if (!status)
-        status = try_writing(t->path, err);
+        status = mmt_file_may_replace(t->path, err);
     if (!status)
         describe_run(t);
     return status;
