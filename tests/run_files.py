@@ -19,7 +19,7 @@ environment = dict(os.environ, XDG_CACHE_HOME=cache, XDG_DATA_HOME=data)
 for name in ("MMTUNE_TEMPLATE_DIR", "MMTUNE_CACHE_LIMIT"):
     environment.pop(name, None)
 PAPERS = ROOT + "/profiles/papers/"
-SMALL = ["--type", "f32", "--shape", "64x64x64", "--template", "tiled", "--budget", "2"]
+SMALL = ["--type", "f32", "--shape", "64x64x64", "--template", "tiled", "--budget", "1"]
 # In a namespace of its own, so that nothing stays mounted; as a plain user where that may be.
 MOUNTING = [["unshare", "-m"], ["unshare", "-rm"]]
 
