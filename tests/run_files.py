@@ -126,9 +126,10 @@ def test_tuning(device):
         check(f.read() == "precious", "a link beside the profile is not written through")
     pipe = folder + "/pipe"
     for words in (["-o", pipe], ["-o", pipe, "--fresh"]):
-        run([*tune, *words], 1, "is a pipe", timeout=60)
+        run([*tune, *words], 1, "is a pipe; a regular file is needed", timeout=60)
     os.mkfifo(folder + "/open/piped.json.journal")
-    run([*tune, "-o", folder + "/open/piped.json"], 1, "is a pipe", timeout=60)
+    run([*tune, "-o", folder + "/open/piped.json"], 1, "is a pipe; a regular",
+        timeout=60)
 
     if os.geteuid() == 0:
         os.symlink(victim, folder + "/open/planted.json")
@@ -141,7 +142,7 @@ def test_unwritable_cache(device):
     """A folder stands where a kernel is tried to be stored: told once, and the run goes on."""
     tune = ["--device", device, *SMALL]
     blocked = cache + "/mmtune/" + 32 * "0" + ".bin"
-    os.mkdir(blocked)
+    os.makedirs(blocked)
     words = "compiled kernels are not kept"
     out, err = run([*tune, "-o", folder + "/told.json"], 0, words, "Is a directory")
     check(err.count(words) == 1 and words not in out, f"told once, on standard error:\n{out}{err}")
@@ -153,7 +154,16 @@ def test_unwritable_cache(device):
     out, err = run([*tune, "-o", folder + "/well.json"], 0)
     check(words not in out + err, f"nothing is told where all is well: {err}")
 
-    os.chmod(cache + "/mmtune", 0o770)
+    # What only a worker meets, behind the start.
+    with subprocess.Popen([MMTUNE, *tune, "--budget", "6", "-o", folder + "/later.json", "--json"],
+                          stdout=subprocess.PIPE, text=True, env=environment) as running:
+        first = json.loads(running.stdout.readline())
+        os.chmod(cache + "/mmtune", 0o770)
+        rest = [json.loads(line) for line in running.stdout]
+    told = [e for e in rest if e["event"] == "cache"]
+    check(first["event"] == "start" and running.returncode == 0, f"the run goes on: {first}")
+    check(len(told) == 1 and "mode 0770" in told[0]["text"], f"one event of a worker's: {told}")
+
     run([*tune, "-o", folder + "/others.json"], 1, "may be written by others (mode 0770)")
     os.chmod(cache + "/mmtune", 0o700)
 

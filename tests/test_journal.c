@@ -388,7 +388,9 @@ static void test_wire(void)
     reply.results[0] = record.result;
     reply.results[1] = make_record(1).result;
     snprintf(reply.results[1].reason, MMT_REASON_SIZE, "not \xff UTF-8");
+    snprintf(reply.cache, sizeof reply.cache, "no room in \xff");
     CHECK(mmt_wire_write_reply(&reply, &line) && mmt_wire_read_reply(line.data, &heard));
+    CHECK_EQ_STR(heard.cache, "no room in ?");
     CHECK(heard.count == 2 && heard.spoilt &&
           !memcmp(&heard.roofline, &reply.roofline, sizeof heard.roofline) &&
           heard.results[0].time.median == record.result.time.median);
