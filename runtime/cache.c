@@ -317,8 +317,8 @@ void mmt_cache_put(const char *key, const struct mmt_binary *binary)
     mmt_text_finish(&file);
 }
 
-/* A file of a mebibyte: with less room than that a cache is as good as full. Its name is a
- * binary's, so that one that a killed process has left is removed in time. */
+/* A file of a mebibyte: with less room than that a cache is as good as full. Its name is
+ * a binary's, so that one that a killed process has left is removed in time. */
 mmt_status mmt_cache_check(mmt_error *err)
 {
     enum { ROOM = 1 << 20 };
