@@ -16,6 +16,7 @@ struct mmt_symbol {
 };
 
 /* Opens a library and fills the struct `table`; optional symbols that it lacks are NULL.
+ * Where `file` is NULL they are those of the program and of what it was linked with.
  * False where the file cannot be opened or a symbol is missing: `why` then has a
  * sentence. An open library is never closed: those of drivers keep threads and exit
  * handlers. */

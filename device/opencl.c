@@ -204,6 +204,11 @@ static void sort_by_rank(struct finding *finding)
  * also on failure. */
 static mmt_status find_devices(struct finding *finding, mmt_error *err)
 {
+    const char *missing = mmt_opencl_api_open();
+    if (missing && finding->notes)
+        mmt_text_addf(finding->notes, "no OpenCL devices: %s\n", missing);
+    if (missing)
+        return MMT_OK;
     cl_uint count = 0;
     cl_int code = clGetPlatformIDs(0, NULL, &count);
     if (code == CL_PLATFORM_NOT_FOUND_KHR || !count)
@@ -303,6 +308,10 @@ static mmt_status make_device(cl_context context, cl_device_id id, long number,
 static mmt_status open_found(const struct finding *finding, unsigned long number,
                              mmt_device **out, mmt_error *err)
 {
+    const char *missing = mmt_opencl_api_open();
+    if (missing)
+        return mmt_fail(err, MMT_ERROR_NOT_FOUND, "there is no opencl:%lu: %s", number,
+                        missing);
     if (!finding->count)
         return mmt_fail(
             err, MMT_ERROR_NOT_FOUND,
@@ -398,6 +407,11 @@ mmt_device *mmt_opencl_device(cl_context context, cl_device_id id, mmt_error *er
         mmt_fail(err, MMT_ERROR_ARGUMENT,
                  "the %s is NULL; it must be one of the caller's",
                  context ? "device" : "context");
+        return NULL;
+    }
+    const char *missing = mmt_opencl_api_open();
+    if (missing) {
+        mmt_fail(err, MMT_ERROR_NOT_FOUND, "%s", missing);
         return NULL;
     }
     if (check_context(context, id, err))

@@ -2,11 +2,8 @@
 #ifndef MMT_DEVICE_OPENCL_INTERNAL_H
 #define MMT_DEVICE_OPENCL_INTERNAL_H
 
-#define CL_TARGET_OPENCL_VERSION 120
-#include <CL/cl.h>
-#include <CL/cl_ext.h>
-
 #include "device/device.h"
+#include "device/opencl_api.h"
 
 struct opencl_device {
     struct mmt_device base;
