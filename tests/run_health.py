@@ -83,7 +83,7 @@ def lie(path, name, seconds):
     return path, slow[0]["configuration"]
 
 
-def go_on(path, budget="1", stop_at=None, **faults):
+def go_on(path, budget="1c", stop_at=None, **faults):
     """Another run from that journal, interrupted once at an event's first appearance: the
     events, and the entry of the profile."""
     command = [MMTUNE, "--json", "--device", "cuda:0", "--op", "heat2d", "--type", "f32", "--shape",
@@ -107,7 +107,7 @@ def test_disproved():
     crashes there, and where a later run that knows of these finals is interrupted."""
     fault = {"MMT_FAKE_SLOW": "#define VECTOR 1\n"}
     environment.update(fault)
-    tune("truth", "8")
+    tune("truth", "8c")
     truth = folder + "/truth.json"
 
     path, liar = lie(truth, "impossible", 1e-9)
@@ -142,7 +142,7 @@ def notes(events):
 
 
 def test_slowed_down():
-    events, results, profile, said = tune("hot", "6", hot_after=2)
+    events, results, profile, said = tune("hot", "6c", hot_after=2)
     timed = [r for r in results if r["status"] == "timed"]
     tried = [r for r in timed if not r.get("final") and not r.get("calibration")]
     finals = [r for r in timed if r.get("final")]
@@ -168,7 +168,7 @@ def test_slowed_down():
 
 
 def test_cool():
-    events, results, profile, said = tune("cool", "2")
+    events, results, profile, said = tune("cool", "2c")
     check(results and not any("throttled" in r for r in results) and
           all(r["clock_mhz"] == 2000 for r in results if r["status"] == "timed"), f"{results}")
     check(not notes(events) and events[-1]["throttled"] == 0 and
@@ -181,7 +181,7 @@ def test_several():
     """While one problem ends, compilers begin with the next: each has its own results and one
     winner, and nothing is tried twice."""
     shapes = ("24x40", "40x24", "32x48")
-    events, results, profile, said = tune("several", "9", shapes=shapes)
+    events, results, profile, said = tune("several", "9c", shapes=shapes)
     tried = [(r["problem"], r["configuration"]) for r in results if not r.get("final")]
     check(len(set(tried)) == len(tried), f"twice: {tried}")
     for shape in shapes:
@@ -191,7 +191,7 @@ def test_several():
 
 def test_untold():
     """Without NVML nothing is known, and nothing is said."""
-    events, results, profile, said = tune("untold", "2", nvml=False)
+    events, results, profile, said = tune("untold", "2c", nvml=False)
     check(any(r["status"] == "timed" for r in results) and
           not any(key in r for r in results for key in ("throttled", "clock_mhz", "celsius")),
           f"{results}")
@@ -217,7 +217,7 @@ def test_regret():
     """`regret` says it once, as an event among its own."""
     path = folder + "/regret.json"
     deal(COOL)
-    done = mmtune("--device", "cuda:0", "--type", "f32", "--shape", "12x12x12", "--budget", "2",
+    done = mmtune("--device", "cuda:0", "--type", "f32", "--shape", "12x12x12", "--budget", "2c",
                   "--limit", "60", "-o", path)
     check(done.returncode == 0, done.stdout + done.stderr)
     for state, said in [(COOL, 0), (HOT, 1)]:

@@ -158,6 +158,15 @@ USAGE = [
     (["tune", "--budget", "soon"], 2, "--budget is 'soon'", "90s"),
     (["tune", "--budget", "-5s"], 2, "--budget is '-5s'"),
     (["tune", "--budget", "0"], 2, "--budget is '0'"),
+    (["tune", "--budget", "30"], 2, "--budget is '30'", "Seconds are 30s, candidates 30c"),
+    (["tune", "--budget", "1.5c"], 2, "--budget is '1.5c'", "200c"),
+    (["tune", "--type", "fp8"], 2, "'fp8' is two types: f8e4m3 and f8e5m2"),
+    (["tune", "--shape", "4x4x4,12x"], 2, "'12x' is no shape"),
+    (["tune", "--shape", "@/proc/none"], 2, "the list of shapes '/proc/none'"),
+    (["bench", "--shape", "@/dev/null"], 2, "/dev/null names no shape"),
+    (["verify", "--shape", "4x4x4,12x"], 2, "'12x' is no shape"),
+    (["show", "--explain", "4x4x4,12x"], 2, "'12x' is no shape"),
+    (["regret", "--budget", "30s"], 2, "budget is '30s'"),
     (["tune", "--seed", "x"], 2, "--seed is 'x'", "whole number"),
     (["tune", "--limit", "0"], 2, "--limit is '0'"),
     (["--device", "99"], 1, "99"),
@@ -188,7 +197,7 @@ USAGE = [
 RIGHT = [
     (["--help"], "usage:"), (["--version"], "mmtune "), (["suites"], "skinny:"),
     (["suites", "--json"], "\"4096x4096x64\""), (["templates"], "TILE_M"),
-    (["devices", "--json"], "["), (["tune", "--help"], "--budget"),
+    (["tune", "--help"], "--budget"),
     (["emit", "tiled TILE=32", "--dialect", "cuda"], "__global__"),
     (["emit", "naive", "--type", "f8e4m3", "--out", "f16", "--bias", "row"],
      "#define TYPE_F8E4M3 1\n#define OUT_F16 1\n#define BIAS 1\n"),
@@ -223,7 +232,7 @@ SMALL = ["--type", "f32", "--shape", "96x80x64", "--template", "tiled"]
 def test_journal():
     device, path = need_cpu_device(), folder + "/p.json"
     command = ["--device", device, "-o", path, *SMALL, "--budget"]
-    run(command + ["5"], 0, "gemm f32 nn 96x80x64", "tiled TILE=", "pkg-config")
+    run(command + ["5c"], 0, "gemm f32 nn 96x80x64", "tiled TILE=", "pkg-config")
     check(len(candidates(path)) == 5, "five candidates were asked for")
     first = check_profile(path, 1)
     other = calibrations(path)
@@ -239,7 +248,7 @@ def test_journal():
     check(winner in again and len(again) == 2 if len(finals) > 1 else finals[winner] == 1,
           f"the winner, {winner}, was confirmed against one rival: {finals}")
 
-    run(command + ["3"], 0, "going on from")
+    run(command + ["3c"], 0, "going on from")
     check(len(candidates(path)) == 8, "a second run goes on")
     check_unique(path)
 
@@ -250,7 +259,7 @@ def test_journal():
         with open(path + ".journal", "wb") as f:
             f.write(whole[:length])
         left = max(whole[:length].count(b"\n") - 1, 0)
-        run(command + ["1"], 0)
+        run(command + ["1c"], 0)
         kept = [line for line in read_journal(path)[1:left + 1]]
         check(kept == [json.loads(line) for line in whole.split(b"\n")[1:left + 1]],
               f"cut at {length}, what stands before the cut is kept")
@@ -266,12 +275,12 @@ def test_journal():
         changed = dict(json.loads(header), **{key: value})
         with open(path + ".journal", "wb") as f:
             f.write(json.dumps(changed).encode() + b"\n" + rest)
-        run(command + ["1"], 1, words, "--fresh")
-    run(command + ["2", "--fresh"], 0)
+        run(command + ["1c"], 1, words, "--fresh")
+    run(command + ["2c", "--fresh"], 0)
     check(len(candidates(path)) == 2, "--fresh forgets")
 
     # Events, in their order, with what a program that watches goes by.
-    said = run(command + ["2", "--json"], 0)
+    said = run(command + ["2c", "--json"], 0)
     events = [json.loads(line) for line in said.splitlines()]
     names = [e["event"] for e in events if e["event"] not in ("calibration", "note", "verified")]
     check(names == ["start", "problem", "result", "result", "winner", "end"], f"events: {names}")
@@ -284,9 +293,9 @@ def test_journal():
 
     # Eight blocks of 512 bytes: the disk is full in mid-search.
     full = folder + "/full.json"
-    run(["--device", device, "-o", full, *SMALL, "--budget", "60"], 1, "full.json",
+    run(["--device", device, "-o", full, *SMALL, "--budget", "60c"], 1, "full.json",
         "cannot write the journal", limit=8)
-    run(["--device", device, "-o", full, *SMALL, "--budget", "1"], 0)
+    run(["--device", device, "-o", full, *SMALL, "--budget", "1c"], 0)
     check_unique(full)
     check_profile(full, 1)
 
@@ -300,7 +309,7 @@ def name_of(entry):
 def test_learned():
     device, path = need_cpu_device(), folder + "/p.json"
     run(["--device", device, "-o", path, "--type", "f32,i32", "--shape", "96x80x64", "--shape",
-         "120x100x80", "--template", "tiled", "--search", "random", "--budget", "24"], 0,
+         "120x100x80", "--template", "tiled", "--search", "random", "--budget", "24c"], 0,
             timeout=900)
     profile = check_profile(path, 4)
     tried = collections.defaultdict(list)
@@ -338,7 +347,7 @@ def find_winner(words):
 def time_beside(problem, device_profile, name, configurations):
     """Seconds and spread of each configuration, timed in one run of their own."""
     last = f"{folder}/{name}.json"
-    find_winner(problem + ["-o", last, "--with", device_profile, "--budget", "3"])
+    find_winner(problem + ["-o", last, "--with", device_profile, "--budget", "3c"])
     timed = {line["configuration"]: line for line in read_journal(last)[1:]
              if not line.get("calibration") and not line.get("whole") and line["status"] == "timed"}
     check(all(c in timed for c in configurations), f"{configurations} in {list(timed)}")
@@ -356,7 +365,7 @@ def compare_seeds(device, attempt):
     profiles = []
     for seed in 1, 2:
         path = f"{folder}/{attempt}-{seed}.json"
-        find_winner(problem + ["-o", path, "--seed", str(seed), "--budget", "24"])
+        find_winner(problem + ["-o", path, "--seed", str(seed), "--budget", "24c"])
         profiles.append(check_profile(path, 1))
     winners = [name_of(profile["entries"][0]) for profile in profiles]
     if winners[0] == winners[1]:
@@ -441,7 +450,7 @@ def test_killed():
         check(not any(map(alive, workers)), "its workers die with it")
         check(len(candidates(path)) >= before + count, "nothing that was measured is lost")
         before = len(candidates(path))
-    run(command + ["--budget", "4"], 0, "going on from")
+    run(command + ["--budget", "4c"], 0, "going on from")
     check_unique(path)
     check_profile(path, 2)
     left = [name for name in os.listdir(folder + "/cache/mmtune") if name.startswith("pocl-")]
@@ -538,7 +547,7 @@ def plant(fault, *names):
 
 def tune_planted(device, kind):
     path = f"{folder}/{device.replace(':', '-')}.json"
-    run(["--device", device, "-o", path, *SMALL, "--budget", "13", "--limit", "3", "--search",
+    run(["--device", device, "-o", path, *SMALL, "--budget", "13c", "--limit", "3", "--search",
          "random"], 0)
     found = collections.Counter()
     for line in candidates(path):
@@ -557,7 +566,7 @@ def tune_planted(device, kind):
           f"the winner on {device} is one that is right: {winner}")
     # What hung or crashed is never tried again.
     known = len(candidates(path))
-    run(["--device", device, "-o", path, *SMALL, "--budget", "1", "--limit", "3"], 0)
+    run(["--device", device, "-o", path, *SMALL, "--budget", "1c", "--limit", "3"], 0)
     check(len(candidates(path)) == known + 1, "one more candidate")
     check_unique(path)
     regret_planted(device, path)
@@ -613,7 +622,7 @@ DEEP = f"""
 def tune_deep(device):
     """A compiler that crashes ends its candidate alone."""
     path = folder + "/deep.json"
-    run(["--device", device, "-o", path, *SMALL, "--budget", "10", "--search", "random"], 0)
+    run(["--device", device, "-o", path, *SMALL, "--budget", "10c", "--search", "random"], 0)
     ends = collections.Counter()
     for line in candidates(path):
         deep = re.search(r"UNROLL_K=(\d+)", line["configuration"])
@@ -630,7 +639,7 @@ def tune_deep(device):
 
 def tune_hopeless(device):
     """Where nothing can be timed, the run says so and fails."""
-    run(["--device", device, "-o", folder + "/hopeless.json", *SMALL, "--budget", "3"], 1,
+    run(["--device", device, "-o", folder + "/hopeless.json", *SMALL, "--budget", "3c"], 1,
         "candidates could be timed", "failed; '")
 
 
@@ -676,17 +685,17 @@ def test_whole():
                "--search", "random"]
     path = f"{folder}/deep.json"
     plant("    if (k > BLOCK_K) alpha += 1;\n", "panel")
-    run([*command, "-o", path, "--budget", "4"], 0, timeout=900)
+    run([*command, "-o", path, "--budget", "4c"], 0, timeout=900)
     of_panel = [line for line in candidates(path) if line["configuration"].startswith("panel")]
     check({line["status"] for line in of_panel} == {"wrong"}, f"deep k is quick: {of_panel}")
     for fault, right in ("    if (alpha < -1.2f && alpha > -1.4f) alpha = -1;\n", False), ("", True):
         path = f"{folder}/{'right' if right else 'wrong'}.json"
         plant(fault, "panel")
-        said = run([*command, "-o", path, "--budget", "4"], 0, timeout=900)
+        said = run([*command, "-o", path, "--budget", "4c"], 0, timeout=900)
         found = check_whole(path, right)
         check(right or "wrong: panel" in said, f"what is wrong is told: {said}")
         check(right or "wrong" in found.values(), f"and noted: {found}")
-        run([*command, "-o", path, "--budget", "1"], 0, timeout=900)
+        run([*command, "-o", path, "--budget", "1c"], 0, timeout=900)
         again = check_whole(path, right)
         check(found.items() <= again.items(), f"what was verified stays: {found}, {again}")
 

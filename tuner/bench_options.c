@@ -51,7 +51,7 @@ static int help(void)
         "  --clblast-tuned FOLDER  CLBlast with what its own tuners wrote there\n"
         "                          (clblast_xgemm*.json)\n"
         "  --suite LIST            of those that `mmtune suites` lists\n"
-        "  --shape SHAPE           MxNxK or MxNxKxBATCH; may be given several times\n"
+        "  --shape LIST            of MxNxK or MxNxKxBATCH, or @FILE with one a line;\n"
         "                          default: the suite 'default'\n"
         "  -t, --type LIST         of f32,f64,i32,bf16,f16,tf32,f8e4m3,f8e5m2,i8;\n"
         "                          default: f32\n"
@@ -64,7 +64,7 @@ static int help(void)
         "  --seconds NUMBER        for each library and problem; default: 1\n"
         "  --seed NUMBER           of the data; default: 1\n"
         "  --csv FILE              also writes a line for each library and problem\n"
-        "  --json                  instead of the table\n");
+        "  --json                  one JSON document instead of the table\n");
     return MMT_EXIT_DONE;
 }
 
@@ -119,12 +119,19 @@ static mmt_status take_suite(void *self, const char *piece, mmt_error *err)
                  : MMT_ERROR_ARGUMENT;
 }
 
-static mmt_status take_shape(void *self, const char *piece, mmt_error *err)
+static mmt_status read_shapes(struct mmt_bench_options *options, const char *list,
+                              mmt_error *err)
 {
-    struct mmt_bench_options *options = self;
+    struct mmt_words words = { 0 };
     struct mmt_shape shape;
-    mmt_status status = mmt_option_shape(piece, MMT_GEMM, &shape, err);
-    return status ? status : add_shapes(options, &shape, 1, err);
+    mmt_status status = mmt_option_shapes(list, &words, err);
+    for (int i = 0; i < words.count && status == MMT_OK; i++) {
+        status = mmt_option_shape(words.each[i], MMT_GEMM, &shape, err);
+        if (status == MMT_OK)
+            status = add_shapes(options, &shape, 1, err);
+    }
+    mmt_words_finish(&words);
+    return status;
 }
 
 static mmt_status read_seconds(struct mmt_bench_options *options, const char *string,
@@ -153,7 +160,7 @@ static mmt_status read_option(int option, struct mmt_bench_options *options,
     case SUITE:
         return mmt_option_each(optarg, options, take_suite, err);
     case SHAPE:
-        return mmt_option_each(optarg, options, take_shape, err);
+        return read_shapes(options, optarg, err);
     case 't':
         return mmt_option_types(optarg, options->types, err);
     case OUT:

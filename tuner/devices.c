@@ -16,7 +16,8 @@ static int help(void)
     printf(
         "usage: mmtune devices [--json]\n\n"
         "Lists the devices of this machine: CUDA first, then OpenCL GPUs, then OpenCL\n"
-        "CPUs. --device takes a number or an id.\n");
+        "CPUs. --device takes a number or an id. With --json, one JSON document.\n"
+        "Ends with 1 where there is no device.\n");
     return MMT_EXIT_DONE;
 }
 
@@ -62,9 +63,17 @@ static void print_list(const struct mmt_device_info *list, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         print_device(&list[i]);
-    if (!count)
-        printf("no device: neither a CUDA nor an OpenCL device was found; "
-               "Debian's pocl-opencl-icd makes the CPU one\n");
+}
+
+/* What to install, by what the machine has; the names are Debian's. */
+static void say_none(void)
+{
+    fputs(
+        "mmtune devices: there is no CUDA and no OpenCL device here. What makes one:\n"
+        "  an NVIDIA card  sudo apt-get install nvidia-driver nvidia-cuda-toolkit\n"
+        "  another GPU     its maker's OpenCL driver: intel-opencl-icd, mesa-opencl-icd\n"
+        "  the CPU         sudo apt-get install pocl-opencl-icd ocl-icd-libopencl1\n",
+        stderr);
 }
 
 int mmt_verb_devices(int argc, char **argv)
@@ -90,8 +99,10 @@ int mmt_verb_devices(int argc, char **argv)
         print_json(list, count);
     else
         print_list(list, count);
+    if (!count)
+        say_none();
     fputs(mmt_text_string(&notes), stderr);
     mmt_text_finish(&notes);
     free(list);
-    return MMT_EXIT_DONE;
+    return count ? MMT_EXIT_DONE : MMT_EXIT_FAILED;
 }

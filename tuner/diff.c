@@ -160,7 +160,8 @@ static int help(void)
         "timed the other's best (`mmtune tune --with OTHER.json`), what it costs to use\n"
         "that one. Times that differ by no more than their spreads are called a tie;\n"
         "conclusions that rest on published figures that cannot be right are marked "
-        "*.\n");
+        "*.\n"
+        "With --json, one JSON document.\n");
     return MMT_EXIT_DONE;
 }
 

@@ -1,6 +1,7 @@
 /* What all verbs read from the command line, and the words in which they answer. */
 #include "tuner/tuner.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -117,15 +118,70 @@ static bool next_piece(const char **list, char piece[32])
     return true;
 }
 
+/* The word in small letters, cut to 31. */
+static void lower(const char *word, char out[32])
+{
+    snprintf(out, 32, "%s", word);
+    for (char *at = out; *at; at++)
+        *at = (char) tolower((unsigned char) *at);
+}
+
+/* Types as other programs spell them, in small letters. */
+static const struct {
+    const char *word;
+    mmt_type type;
+} spellings[] = {
+    { "fp32", MMT_F32 },
+    { "float32", MMT_F32 },
+    { "float", MMT_F32 },
+    { "single", MMT_F32 },
+    { "fp64", MMT_F64 },
+    { "float64", MMT_F64 },
+    { "double", MMT_F64 },
+    { "int32", MMT_I32 },
+    { "int", MMT_I32 },
+    { "bfloat16", MMT_BF16 },
+    { "fp16", MMT_F16 },
+    { "float16", MMT_F16 },
+    { "half", MMT_F16 },
+    { "tfloat32", MMT_TF32 },
+    { "fp8e4m3", MMT_F8E4M3 },
+    { "fp8_e4m3", MMT_F8E4M3 },
+    { "float8_e4m3fn", MMT_F8E4M3 },
+    { "e4m3", MMT_F8E4M3 },
+    { "fp8e5m2", MMT_F8E5M2 },
+    { "fp8_e5m2", MMT_F8E5M2 },
+    { "float8_e5m2", MMT_F8E5M2 },
+    { "e5m2", MMT_F8E5M2 },
+    { "int8", MMT_I8 },
+    { "s8", MMT_I8 },
+    { "s32", MMT_I32 },
+};
+
+/* A type's own name or a spelling of others, in any case; -1 where it is neither. */
+static int find_type(const char *word)
+{
+    int type = mmt_type_parse(word);
+    for (size_t i = 0; type < 0 && i < sizeof spellings / sizeof *spellings; i++)
+        if (!strcmp(spellings[i].word, word))
+            type = (int) spellings[i].type;
+    return type;
+}
+
 mmt_status mmt_option_type(const char *name, mmt_type *out, mmt_error *err)
 {
     struct mmt_text right = { 0 };
-    int type = mmt_type_parse(name);
+    char word[32];
+    lower(name, word);
+    int type = find_type(word);
 
     if (type >= 0) {
         *out = (mmt_type) type;
         return MMT_OK;
     }
+    if (!strcmp(word, "fp8") || !strcmp(word, "f8") || !strcmp(word, "float8"))
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "'%s' is two types: f8e4m3 and f8e5m2; say which", name);
     mmt_type_list(MMT_ALL_TYPES, &right);
     mmt_fail(err, MMT_ERROR_ARGUMENT, "there is no type '%s'; there are %s", name,
              mmt_text_string(&right));
@@ -246,8 +302,10 @@ mmt_status mmt_option_transposes(const char *list, unsigned *transposes, mmt_err
     *transposes = 0;
     while (next_piece(&list, piece)) {
         unsigned bit = 0;
+        char word[32];
+        lower(piece, word);
         for (int i = 0; i < 4; i++)
-            if (!strcmp(piece, names[i]))
+            if (!strcmp(word, names[i]))
                 bit = 1u << i;
         if (!bit)
             return mmt_fail(err, MMT_ERROR_ARGUMENT,
@@ -315,6 +373,74 @@ mmt_status mmt_option_shape(const char *string, mmt_op op, struct mmt_shape *out
     return MMT_OK;
 }
 
+static mmt_status add_shape(void *self, const char *piece, mmt_error *err)
+{
+    struct mmt_words *words = self;
+    char **grown = realloc(words->each, ((size_t) words->count + 1) * sizeof *grown);
+    if (!grown)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the shapes");
+    words->each = grown;
+    grown[words->count] = strdup(piece);
+    if (!grown[words->count])
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the shapes");
+    words->count++;
+    return MMT_OK;
+}
+
+/* A file's lines without what stands behind '#'; empty ones are passed over. */
+static mmt_status add_lines(FILE *file, const char *path, struct mmt_words *words,
+                            mmt_error *err)
+{
+    char *line = NULL;
+    size_t size = 0;
+    int before = words->count;
+    mmt_status status = MMT_OK;
+    while (!status && getline(&line, &size, file) >= 0) {
+        char *word = line + strspn(line, " \t");
+        size_t length = strcspn(word, "#\r\n");
+        while (length && isspace((unsigned char) word[length - 1]))
+            length--;
+        word[length] = '\0';
+        if (length)
+            status = mmt_option_each(word, words, add_shape, err);
+    }
+    free(line);
+    if (!status && ferror(file))
+        return mmt_fail(err, MMT_ERROR_IO, "cannot read %s: %s", path, strerror(errno));
+    if (!status && words->count == before)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "%s names no shape; it has one a line, such as 512x3000x1536",
+                        path);
+    return status;
+}
+
+static mmt_status add_shapes(void *self, const char *piece, mmt_error *err)
+{
+    if (piece[0] != '@')
+        return add_shape(self, piece, err);
+    FILE *file = fopen(piece + 1, "re");
+    if (!file)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "cannot open the list of shapes '%s': %s", piece + 1,
+                        strerror(errno));
+    mmt_status status = add_lines(file, piece + 1, self, err);
+    fclose(file);
+    return status;
+}
+
+mmt_status mmt_option_shapes(const char *list, struct mmt_words *shapes, mmt_error *err)
+{
+    return mmt_option_each(list, shapes, add_shapes, err);
+}
+
+void mmt_words_finish(struct mmt_words *words)
+{
+    for (int i = 0; i < words->count; i++)
+        free(words->each[i]);
+    free(words->each);
+    *words = (struct mmt_words){ 0 };
+}
+
 mmt_problem mmt_shape_problem(mmt_op op, mmt_type type, const struct mmt_shape *shape)
 {
     mmt_problem problem = mmt_gemm_problem(type, shape->m, shape->n, shape->k);
@@ -362,25 +488,26 @@ mmt_status mmt_option_budget(const char *string, struct mmt_budget *out, mmt_err
 {
     static const struct {
         const char *unit;
-        double seconds;
-    } units[] = { { "", 0 }, { "s", 1 }, { "m", 60 }, { "min", 60 }, { "h", 3600 } };
+        double seconds; /* 0: candidates */
+    } units[] = { { "c", 0 }, { "s", 1 }, { "m", 60 }, { "min", 60 }, { "h", 3600 } };
     char *end;
     double value = strtod(string, &end);
+    bool right = end != string && value > 0 && value <= 1e9;
     *out = (struct mmt_budget){ 0 };
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        if (end == string || strcmp(end, units[i].unit) || !(value > 0) || value > 1e9)
+    if (right && !*end)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "--budget is '%s'; %s of what? Seconds are %ss, candidates %sc",
+                        string, string, string, string);
+    for (size_t i = 0; right && i < sizeof units / sizeof *units; i++) {
+        if (strcmp(end, units[i].unit) || (!units[i].seconds && value != floor(value)))
             continue;
-        if (units[i].seconds > 0)
-            out->seconds = value * units[i].seconds;
-        else if (value >= 1 && value == floor(value))
-            out->candidates = (int64_t) value;
-        else
-            break;
+        out->seconds = value * units[i].seconds;
+        out->candidates = units[i].seconds > 0 ? 0 : (int64_t) value;
         return MMT_OK;
     }
     return mmt_fail(err, MMT_ERROR_ARGUMENT,
                     "--budget is '%s'; it is a time, such as 90s, 5m or 1h, or a whole "
-                    "number of candidates",
+                    "number of candidates, such as 200c",
                     string);
 }
 

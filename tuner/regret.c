@@ -38,9 +38,10 @@ static int help(void)
         "keeps\n"
         "  --shapes COUNT       default: 30\n"
         "  --seed NUMBER        of the shapes and data; default: 1\n"
-        "  --budget COUNT       candidates that a fresh search tries for each shape;\n"
-        "                       default: 20; 0: no fresh search\n"
-        "  --json               events as lines of JSON: each shape and its times, what\n"
+        "  --budget COUNT       of candidates (20 or 20c) that a fresh search tries for\n"
+        "                       each shape; default: 20; 0: no fresh search\n"
+        "  --json               JSON lines, one an event: each shape and its times, "
+        "what\n"
         "                       is noted on the way, then the losses\n");
     return MMT_EXIT_DONE;
 }
@@ -72,6 +73,16 @@ struct losses {
     int failed;
 };
 
+/* Candidates alone, as they are spelled everywhere, or plain. */
+static mmt_status read_budget(const char *string, int64_t *out, mmt_error *err)
+{
+    char plain[32];
+    size_t length = strlen(string);
+    bool marked = length > 1 && length < sizeof plain && string[length - 1] == 'c';
+    snprintf(plain, sizeof plain, "%.*s", marked ? (int) length - 1 : 31, string);
+    return mmt_option_number("budget", plain, 0, 100000, out, err);
+}
+
 static mmt_status read_option(int option, struct request *request, mmt_error *err)
 {
     switch (option) {
@@ -90,7 +101,7 @@ static mmt_status read_option(int option, struct request *request, mmt_error *er
     case SHAPES:
         return mmt_option_number("shapes", optarg, 1, 100000, &request->shapes, err);
     case BUDGET:
-        return mmt_option_number("budget", optarg, 0, 100000, &request->budget, err);
+        return read_budget(optarg, &request->budget, err);
     default:
         return mmt_option_number("seed", optarg, 0, INT64_MAX, &request->seed, err);
     }

@@ -20,7 +20,7 @@ static int help(void)
 {
     printf(
         "usage: mmtune show [FILE | --device DEVICE] [--json]\n"
-        "       mmtune show [FILE | --device DEVICE] --explain MxNxK [--type TYPE]\n"
+        "       mmtune show [FILE | --device DEVICE] --explain LIST [--type LIST]\n"
         "                   [--transposes nn] [--op NAME]\n\n"
         "Prints a profile: the device, how the profile was made, and for each problem "
         "the\n"
@@ -29,8 +29,10 @@ static int help(void)
         "where none is named). Published figures are shown with their source; those "
         "that\n"
         "cannot be right are marked * and say why.\n\n"
-        "With --explain, which kernel the library chooses for a shape, why, and what is\n"
-        "expected of each kernel that is kept.\n");
+        "With --explain, which kernel the library chooses for each shape of a list of\n"
+        "MxNxK, or of @FILE with one a line, why, and what is expected of each kernel\n"
+        "that is kept.\n\n"
+        "With --json, one JSON document.\n");
     return MMT_EXIT_DONE;
 }
 
@@ -289,7 +291,7 @@ static void print_programs(const struct mmt_rows *rows)
 /* ---- one shape ------------------------------------------------------------------- */
 
 struct explain {
-    const char *shape; /* NULL: nothing is to be explained */
+    struct mmt_words shapes; /* none: nothing is to be explained */
     const char *type, *transposes, *op;
 };
 
@@ -317,29 +319,40 @@ static mmt_status explain_all(const struct mmt_profile *profile, mmt_op op,
     return status;
 }
 
+static mmt_status check_shapes(const struct mmt_words *shapes, mmt_op op, mmt_error *err)
+{
+    struct mmt_shape shape;
+    mmt_status status = MMT_OK;
+    for (int i = 0; i < shapes->count && status == MMT_OK; i++)
+        status = mmt_option_shape(shapes->each[i], op, &shape, err);
+    return status;
+}
+
 static int explain(const char *verb, const char *path, const char *device,
                    const struct explain *asked)
 {
     bool types[MMT_NUM_TYPES] = { false };
     unsigned transposes = MMT_NN;
-    struct mmt_shape shape;
     struct mmt_text text = { 0 };
     mmt_error err = { 0 };
     mmt_op op;
 
     if (mmt_option_op(asked->op ? asked->op : "gemm", &op, &err) != MMT_OK ||
-        mmt_option_shape(asked->shape, op, &shape, &err) != MMT_OK ||
+        check_shapes(&asked->shapes, op, &err) != MMT_OK ||
         mmt_option_types(asked->type ? asked->type : "f32", types, &err) != MMT_OK ||
         (asked->transposes &&
          mmt_option_transposes(asked->transposes, &transposes, &err) != MMT_OK))
         return mmt_wrong_usage(verb, "%s", err.text);
-    if (shape.m < 1 || shape.n < 1 || shape.batch < 1)
-        return mmt_wrong_usage(verb, "there is nothing to compute for '%s'",
-                               asked->shape);
     struct mmt_profile *profile = mmt_profile_of(path, device, &err);
     if (!profile)
         return mmt_failed(verb, &err);
-    mmt_status status = explain_all(profile, op, &shape, types, transposes, &text, &err);
+    mmt_status status = MMT_OK;
+    for (int i = 0; i < asked->shapes.count && status == MMT_OK; i++) {
+        struct mmt_shape shape;
+        status = mmt_option_shape(asked->shapes.each[i], op, &shape, &err);
+        if (status == MMT_OK)
+            status = explain_all(profile, op, &shape, types, transposes, &text, &err);
+    }
     printf("%s", mmt_text_string(&text));
     mmt_text_finish(&text);
     mmt_profile_free(profile);
@@ -366,42 +379,73 @@ static int show(const char *verb, const char *path, const char *device, bool jso
     return MMT_EXIT_DONE;
 }
 
-int mmt_verb_show(int argc, char **argv)
+/* What the verb was asked for. */
+struct request {
+    const char *path, *device;
+    struct explain asked;
+    bool json;
+};
+
+static mmt_status read_option(int option, struct request *request, mmt_error *err)
 {
-    const char *device = NULL;
-    struct explain asked = { 0 };
-    bool json = false;
+    switch (option) {
+    case 'd':
+        request->device = optarg;
+        return MMT_OK;
+    case 'e':
+        return mmt_option_shapes(optarg, &request->asked.shapes, err);
+    case 't':
+        request->asked.type = optarg;
+        return MMT_OK;
+    case 'x':
+        request->asked.transposes = optarg;
+        return MMT_OK;
+    case 'p':
+        request->asked.op = optarg;
+        return MMT_OK;
+    default:
+        request->json = true;
+        return MMT_OK;
+    }
+}
+
+/* Returns -1 where there is something to show, else the exit status. */
+static int read_options(int argc, char **argv, struct request *request)
+{
+    const struct explain *asked = &request->asked;
+    mmt_error err = { 0 };
     for (int option; (option = mmt_option_next(argc, argv, options)) != -1;) {
         if (option == '?')
             return MMT_EXIT_USAGE;
         if (option == 'h')
             return help();
-        if (option == 'd')
-            device = optarg;
-        if (option == 'e')
-            asked.shape = optarg;
-        if (option == 't')
-            asked.type = optarg;
-        if (option == 'x')
-            asked.transposes = optarg;
-        if (option == 'p')
-            asked.op = optarg;
-        json |= option == 'j';
+        if (read_option(option, request, &err))
+            return mmt_failed_or_usage(argv[0], &err);
     }
-    const char *path = optind < argc ? argv[optind] : NULL;
-    if (path && device)
+    request->path = optind < argc ? argv[optind] : NULL;
+    if (request->path && request->device)
         return mmt_wrong_usage(argv[0],
                                "there is a file, '%s', and --device %s; it must be "
                                "one of them",
-                               path, device);
+                               request->path, request->device);
     if (argc - optind > 1)
         return mmt_wrong_usage(argv[0], "'%s' is one word too many", argv[optind + 1]);
-    if (json && asked.shape)
+    if (request->json && asked->shapes.count)
         return mmt_wrong_usage(argv[0], "--explain has no --json");
-    if (!asked.shape && (asked.type || asked.transposes || asked.op))
+    if (!asked->shapes.count && (asked->type || asked->transposes || asked->op))
         return mmt_wrong_usage(argv[0],
                                "--type, --transposes and --op go with --explain");
-    if (asked.shape)
-        return explain(argv[0], path, device, &asked);
-    return show(argv[0], path, device, json);
+    return -1;
+}
+
+int mmt_verb_show(int argc, char **argv)
+{
+    struct request request = { 0 };
+    int exit = read_options(argc, argv, &request);
+    if (exit < 0)
+        exit = request.asked.shapes.count
+                   ? explain(argv[0], request.path, request.device, &request.asked)
+                   : show(argv[0], request.path, request.device, request.json);
+    mmt_words_finish(&request.asked.shapes);
+    return exit;
 }

@@ -219,7 +219,8 @@ static int help(void)
     printf(
         "usage: mmtune suites [--json]\n\n"
         "Lists the suites of shapes that `mmtune tune --suite NAME` takes, as MxNxK or\n"
-        "MxNxKxBATCH; out=f32 where C is of f32 if the type leaves a choice.\n");
+        "MxNxKxBATCH; out=f32 where C is of f32 if the type leaves a choice. With\n"
+        "--json, one JSON document.\n");
     return MMT_EXIT_DONE;
 }
 

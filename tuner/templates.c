@@ -26,7 +26,7 @@ static int help(void)
         "  --device DEVICE   a number or id of `mmtune devices`\n"
         "  --type LIST       count for these types (f32,bf16 and so on); default: f32\n"
         "  --why             also why the others are not legal, and how many each\n"
-        "  --json            for programs\n");
+        "  --json            one JSON document\n");
     return MMT_EXIT_DONE;
 }
 

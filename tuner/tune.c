@@ -72,8 +72,9 @@ static int help(void)
         "those\n"
         "                       that the device computes well\n"
         "  --out TYPE           C's, where a type has a choice; default: its own\n"
-        "  --shape MxNxK        one problem; may be repeated; MxNxKxBATCH for a batch;\n"
-        "                       of axpby N or MxN, of dot K or MxK, of heat2d MxN\n"
+        "  --shape LIST         of MxNxK, or MxNxKxBATCH for a batch; of axpby N or "
+        "MxN,\n"
+        "                       of dot K or MxK, of heat2d MxN; @FILE has one a line\n"
         "  --suite LIST         of those that `mmtune suites` lists\n"
         "  --transposes LIST    nn,nt,tn,tt; default: nn\n"
         "  --ld LIST            of tight,odd: leading dimensions without gap, or odd "
@@ -81,7 +82,7 @@ static int help(void)
         "                       that leave no row of a product aligned; default: tight\n"
         "  --template NAME      this template alone; see `mmtune templates`\n"
         "  --search NAME        %s\n"
-        "  --budget TIME|COUNT  90s, 5m, 1h, or a number of candidates; default: 5m\n"
+        "  --budget BUDGET      a time, 90s, 5m or 1h, or candidates, 200c; default: 5m\n"
         "  --seed NUMBER        of the search and of the data; default: 1\n"
         "  --limit SECONDS      after which a candidate is killed; default: 5, and what "
         "the\n"
@@ -90,23 +91,13 @@ static int help(void)
         "  -o, --output FILE    the profile; default: the place where programs look\n"
         "  --resume             go on from the journal (the default)\n"
         "  --fresh              forget the journal and the profile\n"
-        "  --json               events, one a line\n",
+        "  --json               JSON lines, one an event\n",
         mmt_text_string(&searches));
     mmt_text_finish(&searches);
     return MMT_EXIT_DONE;
 }
 
 /* ---- options --------------------------------------------------------------------- */
-
-static mmt_status add_shape(struct mmt_tune_options *o, mmt_error *err)
-{
-    const char **grown = realloc(o->shapes, ((size_t) o->num_shapes + 1) * sizeof *grown);
-    if (!grown)
-        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the shapes");
-    o->shapes = grown;
-    o->shapes[o->num_shapes++] = optarg;
-    return MMT_OK;
-}
 
 /* What can be said of the shapes and the template once the operation is known. */
 static mmt_status check_op(struct mmt_tune_options *o, mmt_error *err)
@@ -128,8 +119,8 @@ static mmt_status check_op(struct mmt_tune_options *o, mmt_error *err)
     if (o->op != MMT_GEMM && o->gaps[1])
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
                         "--ld odd is of products; %s has no leading dimensions", name);
-    for (int i = 0; i < o->num_shapes && !status; i++) {
-        status = mmt_option_shape(o->shapes[i], o->op, &shape, err);
+    for (int i = 0; i < o->shapes.count && !status; i++) {
+        status = mmt_option_shape(o->shapes.each[i], o->op, &shape, err);
         mmt_problem problem = mmt_shape_problem(o->op, MMT_F32, &shape);
         if (!status)
             status = mmt_problem_normalise(&problem, &problem, err);
@@ -190,7 +181,7 @@ static mmt_status read_option(int option, struct mmt_tune_options *o, mmt_error 
         o->some_op = true;
         return mmt_option_op(optarg, &o->op, err);
     case SHAPE:
-        return add_shape(o, err);
+        return mmt_option_shapes(optarg, &o->shapes, err);
     case SUITE:
         return set_suites(o, err);
     case OUT:
@@ -339,6 +330,8 @@ static mmt_status prepare(struct mmt_tuning *t, mmt_error *err)
         status = t->journal ? MMT_OK : err->status;
     }
     t->known = status ? 0 : count_records(t);
+    if (!status)
+        mmt_report_prepare(t);
     t->started = mmt_now();
     t->ends =
         t->options.budget.seconds > 0 ? t->started + t->options.budget.seconds : INFINITY;
@@ -429,7 +422,7 @@ static void finish(struct mmt_tuning *t)
     free(t->goals);
     free(t->built);
     free(t->path);
-    free(t->options.shapes);
+    mmt_words_finish(&t->options.shapes);
 }
 
 int mmt_verb_tune(int argc, char **argv)
@@ -438,7 +431,7 @@ int mmt_verb_tune(int argc, char **argv)
     mmt_error err = { 0 };
     int code = read_options(argc, argv, &t.options);
     if (code >= 0) {
-        free(t.options.shapes);
+        mmt_words_finish(&t.options.shapes);
         return code;
     }
     mmt_status status = prepare(&t, &err);

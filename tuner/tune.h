@@ -30,8 +30,7 @@ struct mmt_tune_options {
     struct mmt_wish wish;
     mmt_op op;
     bool some_op;
-    const char **shapes; /* as they were given */
-    int num_shapes;
+    struct mmt_words shapes;             /* as they were given */
     const char *suites;                  /* NULL: none was named */
     unsigned transposes;                 /* 0: none were named */
     bool gaps[2];                        /* leading dimensions: tight, odd */
@@ -362,6 +361,7 @@ void mmt_tune_note_health(struct mmt_made_health *health,
  * --------------------------------------------------------------------------------------------
  */
 
+void mmt_report_prepare(const struct mmt_tuning *t);
 void mmt_report_start(struct mmt_tuning *t);
 void mmt_report_problem(struct mmt_tuning *t);
 void mmt_report_result(struct mmt_tuning *t, const struct mmt_record *record,

@@ -166,13 +166,13 @@ mmt_status mmt_tune_set_goals(struct mmt_tuning *t, mmt_error *err)
     mmt_status status = choose_types(t, err);
     if (status)
         return status;
-    for (int i = 0; i < o->num_shapes && !status; i++) {
+    for (int i = 0; i < o->shapes.count && !status; i++) {
         struct mmt_shape shape;
-        status = mmt_option_shape(o->shapes[i], o->op, &shape, err);
+        status = mmt_option_shape(o->shapes.each[i], o->op, &shape, err);
         if (!status)
             status = add_goals(t, &shape, 1, transposes, err);
     }
-    if (!status && (o->suites || !o->num_shapes))
+    if (!status && (o->suites || !o->shapes.count))
         status = mmt_option_each(o->suites ? o->suites : "default", t, add_suite, err);
     return status;
 }

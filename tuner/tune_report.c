@@ -104,6 +104,18 @@ static void say_goals(const struct mmt_tuning *t)
     }
 }
 
+/* What a person waits for until mmt_report_start. */
+void mmt_report_prepare(const struct mmt_tuning *t)
+{
+    if (t->options.json)
+        return;
+    printf("preparing %s, some seconds: opening it, %s\n", t->caps.name,
+           t->profile->roofline.bandwidth > 0
+               ? "compiling the first candidates"
+               : "compiling and timing probes of its roofline");
+    fflush(stdout);
+}
+
 void mmt_report_start(struct mmt_tuning *t)
 {
     size_t known;
@@ -284,13 +296,13 @@ void mmt_report_calibration(struct mmt_tuning *t, const struct mmt_record *recor
     tell_result(t, "calibration", record, INFINITY);
     if (!is_time_for_a_line(t))
         return;
-    mmt_text_add(&line, "what kernels cost on other shapes: ");
+    mmt_text_addf(&line, "%s, what kernels cost on other shapes: ", time_left(t, left));
     mmt_problem_print(&record->problem, &line);
-    mmt_text_addf(&line, ", %s", time_left(t, left));
     show_line(t, &line);
     mmt_text_finish(&line);
 }
 
+/* What is short stands first: a terminal's width cuts the line off. */
 static void add_status(struct mmt_tuning *t, const struct mmt_config *trying, double best,
                        struct mmt_text *line)
 {
@@ -298,14 +310,13 @@ static void add_status(struct mmt_tuning *t, const struct mmt_config *trying, do
     char buffer[32];
     char *name = problem_text(problem);
     add_place(t, line);
-    mmt_text_addf(line, "%s: ", strchr(name, ' ') + 1);
+    mmt_text_addf(line, "%s, %s: ", time_left(t, buffer), strchr(name, ' ') + 1);
     free(name);
     if (isfinite(best))
         mmt_text_addf(line, "best %s (%.0f %%), ", mmt_print_speed(problem, best, buffer),
                       100 * mmt_tune_roofline(t, problem) / best);
-    mmt_text_addf(line, "%d tried, %d skipped, %d wrong, %d failed, %s", t->counts.tried,
-                  t->counts.skipped, t->counts.wrong, t->counts.failed,
-                  time_left(t, buffer));
+    mmt_text_addf(line, "%d tried, %d skipped, %d wrong, %d failed", t->counts.tried,
+                  t->counts.skipped, t->counts.wrong, t->counts.failed);
     if (!trying)
         return;
     char *config = config_text(trying);

@@ -60,7 +60,8 @@ int mmt_failed(const char *verb, const mmt_error *err);
 /* The same, but MMT_EXIT_USAGE for a value that can never be right. */
 int mmt_failed_or_usage(const char *verb, const mmt_error *err);
 
-/* Each refuses with the value and what would be right. Lists are separated by commas. */
+/* Each refuses with the value and what would be right. Lists are separated by commas.
+ * Types and transposes may be spelled as other programs do: fp16, half, double, NT. */
 mmt_status mmt_option_types(const char *list, bool types[MMT_NUM_TYPES], mmt_error *err);
 mmt_status mmt_option_type(const char *name, mmt_type *out, mmt_error *err);
 
@@ -99,6 +100,16 @@ struct mmt_shape {
 mmt_status mmt_option_shape(const char *string, mmt_op op, struct mmt_shape *out,
                             mmt_error *err);
 
+/* Adds the shapes of a list, as they are spelled: an operation decides what they mean. A
+ * piece
+ * @FILE stands for the lines of a file, of which '#' begins a comment. */
+struct mmt_words {
+    char **each;
+    int count;
+};
+mmt_status mmt_option_shapes(const char *list, struct mmt_words *shapes, mmt_error *err);
+void mmt_words_finish(struct mmt_words *words);
+
 /* A problem of that shape, of which each of a batch has operands of its own. A wish and
  * transposes are left to the caller, who normalises it. */
 mmt_problem mmt_shape_problem(mmt_op op, mmt_type type, const struct mmt_shape *shape);
@@ -116,7 +127,8 @@ mmt_status mmt_option_each(const char *list, void *self,
                                               mmt_error *err),
                            mmt_error *err);
 
-/* "90s", "5m", "1h" are times, a plain number counts candidates. */
+/* "90s", "5m", "1h" are times, "200c" counts candidates; a plain number could be either,
+ * and is refused. */
 struct mmt_budget {
     double seconds;     /* 0: not limited by time */
     int64_t candidates; /* 0: not limited by number */

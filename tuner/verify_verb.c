@@ -58,11 +58,11 @@ static int help(void)
         "  --bias row|column        added to C; default: none\n"
         "  --activation NAME        relu, gelu, gelu_tanh or silu; default: none\n"
         "  --transposes LIST        of nn,nt,tn,tt; default: all\n"
-        "  -s, --shape MxNxK[xB]    where the last checks are made; default: the first "
-        "of "
-        "some\n"
-        "                           usual ones of the operation that a configuration "
-        "serves\n"
+        "  -s, --shape LIST         of MxNxK[xB], or @FILE with one a line: where the\n"
+        "                           last checks are made, one after the other; default:\n"
+        "                           the first of some usual ones of the operation that "
+        "a\n"
+        "                           configuration serves\n"
         "  --sample COUNT           configurations at random a template; default: 2\n"
         "  --seed NUMBER            of the data and the choice; default: 1\n"
         "  --limit SECONDS          for building, and for checking, one configuration;\n"
@@ -78,7 +78,7 @@ struct request {
     bool types_given;
     struct mmt_wish wish;
     unsigned transposes;
-    const char *shape; /* as it was given; NULL: the usual one */
+    struct mmt_words shapes; /* as they were given; none: the usual ones */
     int64_t sample, seed, limit;
     struct mmt_config *configs; /* those named */
     int num_configs;
@@ -126,8 +126,7 @@ static mmt_status read_option(int option, struct request *request, mmt_error *er
     case TRANSPOSES:
         return mmt_option_transposes(optarg, &request->transposes, err);
     case SHAPE:
-        request->shape = optarg;
-        return MMT_OK;
+        return mmt_option_shapes(optarg, &request->shapes, err);
     case SAMPLE:
         return mmt_option_number("sample", optarg, 0, 1000000, &request->sample, err);
     case LIMIT:
@@ -315,7 +314,7 @@ static void verify_named(struct run *run, const struct problems *problems)
 
 enum { MOST_SHAPES = 5 };
 
-/* The usual shapes, or the one that was asked for. */
+/* The usual shapes, or one that was asked for. */
 struct shapes {
     struct mmt_shape each[MOST_SHAPES];
     int count;
@@ -361,8 +360,19 @@ static mmt_status verify_type(struct run *run, mmt_op op, mmt_type type,
     return status;
 }
 
-/* The shape that was asked for, or usual ones: of products also few rows, few columns, a
- * batch of small ones and little k, which kernels of their own are for. */
+static mmt_status verify_types(struct run *run, mmt_op op, const struct shapes *shapes,
+                               mmt_error *err)
+{
+    mmt_status status = MMT_OK;
+    for (int type = 0; type < MMT_NUM_TYPES && status == MMT_OK; type++)
+        if (run->request->types[type] &&
+            mmt_type_in((mmt_type) type, mmt_op_row(op)->types))
+            status = verify_type(run, op, (mmt_type) type, shapes, err);
+    return status;
+}
+
+/* Each of the shapes that were asked for, or usual ones: of products also few rows, few
+ * columns, a batch of small ones and little k, which kernels of their own are for. */
 static mmt_status verify_op(struct run *run, mmt_op op, mmt_error *err)
 {
     static const char *const usual[MMT_NUM_OPS][MOST_SHAPES] = {
@@ -373,19 +383,23 @@ static mmt_status verify_op(struct run *run, mmt_op op, mmt_error *err)
         [MMT_HEAT2D] = { "700x1500" },
         [MMT_JACOBI3D] = { "70x90x300" },
     };
-    const struct request *request = run->request;
-    const char *const *given = request->shape ? &request->shape : usual[op];
-    const int most = request->shape ? 1 : MOST_SHAPES;
+    const struct mmt_words *given = &run->request->shapes;
     struct shapes shapes = { .count = 0 };
     mmt_status status = MMT_OK;
 
-    for (; shapes.count < most && given[shapes.count] && status == MMT_OK; shapes.count++)
-        status =
-            mmt_option_shape(given[shapes.count], op, &shapes.each[shapes.count], err);
-    for (int type = 0; type < MMT_NUM_TYPES && status == MMT_OK; type++)
-        if (request->types[type] && mmt_type_in((mmt_type) type, mmt_op_row(op)->types))
-            status = verify_type(run, op, (mmt_type) type, &shapes, err);
-    return status;
+    for (int i = 0; i < given->count && status == MMT_OK; i++) {
+        shapes.count = 1;
+        status = mmt_option_shape(given->each[i], op, &shapes.each[0], err);
+        if (status == MMT_OK)
+            status = verify_types(run, op, &shapes, err);
+    }
+    if (given->count)
+        return status;
+    for (; shapes.count < MOST_SHAPES && usual[op][shapes.count] && status == MMT_OK;
+         shapes.count++)
+        status = mmt_option_shape(usual[op][shapes.count], op, &shapes.each[shapes.count],
+                                  err);
+    return status == MMT_OK ? verify_types(run, op, &shapes, err) : status;
 }
 
 static mmt_status verify_all(struct run *run, mmt_error *err)
@@ -409,10 +423,12 @@ static mmt_status choose_ops(struct request *request, mmt_error *err)
     for (int i = 0; i < request->num_configs; i++)
         request->ops |= 1u << request->configs[i].template->op;
     if (!request->ops)
-        request->ops = request->shape ? 1u << MMT_GEMM : (1u << MMT_NUM_OPS) - 1;
-    for (int op = 0; op < MMT_NUM_OPS && request->shape && status == MMT_OK; op++)
-        if (request->ops >> op & 1)
-            status = mmt_option_shape(request->shape, (mmt_op) op, &shape, err);
+        request->ops = request->shapes.count ? 1u << MMT_GEMM : (1u << MMT_NUM_OPS) - 1;
+    for (int op = 0; op < MMT_NUM_OPS; op++)
+        for (int i = 0; i < request->shapes.count && status == MMT_OK; i++)
+            if (request->ops >> op & 1)
+                status =
+                    mmt_option_shape(request->shapes.each[i], (mmt_op) op, &shape, err);
     return status;
 }
 
@@ -454,6 +470,26 @@ static int verify_on_device(struct request *request, const char *verb)
     return MMT_EXIT_DONE;
 }
 
+/* Returns -1 where there is something to verify, else the exit status. */
+static int read_options(int argc, char **argv, struct request *request)
+{
+    mmt_error err = { 0 };
+    for (int option; (option = mmt_option_next(argc, argv, options)) != -1;) {
+        if (option == '?')
+            return MMT_EXIT_USAGE;
+        if (option == 'h')
+            return help();
+        if (read_option(option, request, &err) != MMT_OK)
+            return mmt_wrong_usage(argv[0], "%s", err.text);
+    }
+    if (request->template && optind < argc)
+        return mmt_wrong_usage(argv[0], "either --template or configurations, not both");
+    if (read_configs(argv + optind, argc - optind, request, &err) != MMT_OK ||
+        choose_ops(request, &err) != MMT_OK)
+        return mmt_wrong_usage(argv[0], "%s", err.text);
+    return -1;
+}
+
 int mmt_verb_verify(int argc, char **argv)
 {
     struct request request = { .wish = MMT_WISH_NONE,
@@ -461,24 +497,11 @@ int mmt_verb_verify(int argc, char **argv)
                                .sample = 2,
                                .seed = 1,
                                .limit = 120 };
-    mmt_error err = { 0 };
 
-    for (int option; (option = mmt_option_next(argc, argv, options)) != -1;) {
-        if (option == '?')
-            return MMT_EXIT_USAGE;
-        if (option == 'h')
-            return help();
-        if (read_option(option, &request, &err) != MMT_OK)
-            return mmt_wrong_usage(argv[0], "%s", err.text);
-    }
-    int exit = MMT_EXIT_USAGE;
-    if (request.template && optind < argc)
-        mmt_wrong_usage(argv[0], "either --template or configurations, not both");
-    else if (read_configs(argv + optind, argc - optind, &request, &err) != MMT_OK ||
-             choose_ops(&request, &err) != MMT_OK)
-        mmt_wrong_usage(argv[0], "%s", err.text);
-    else
+    int exit = read_options(argc, argv, &request);
+    if (exit < 0)
         exit = verify_on_device(&request, argv[0]);
     free(request.configs);
+    mmt_words_finish(&request.shapes);
     return exit;
 }

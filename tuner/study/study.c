@@ -320,7 +320,7 @@ static const struct option_help {
       "  --out FOLDER          for CSV, JSON and SVG; default: study-NAME\n" },
     { { "json", no_argument, NULL, JSON },
       0,
-      "  --json                tables as JSON, one a line\n" },
+      "  --json                JSON lines, one a table\n" },
     { { "help", no_argument, NULL, 'h' }, 0, "" },
 };
 
