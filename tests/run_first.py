@@ -9,6 +9,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -184,6 +185,7 @@ test_shapes()
 test_json(device)
 if device:
     test_run(device)
+shutil.rmtree(folder, ignore_errors=True)
 for failure in failures:
     print("not so:", failure, file=sys.stderr)
 print(f"{checks} checks, {len(failures)} failed{'' if device else '; there is no CPU device'}")
