@@ -135,7 +135,7 @@ def test_json(device):
                   ["bench", "--device", device, "--against", "none", "--shape", "24x24x24,16x16x16",
                    "--seconds", "0.05"],
                   ["study", "ladder", "--device", device, "--sizes", "32", "--repetitions", "1",
-                   "--cpu-seconds", "1", "--type", "f32", "--out", folder + "/study"]]
+                   "--cpu-seconds", "1", "--paper", "zatolokin", "--type", "f32", "--out", folder + "/study"]]
     for words in verbs:
         check_json(words, run([*words, "--json"], 0))
     # Their lines are read by tests of their own.
