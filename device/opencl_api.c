@@ -18,8 +18,8 @@ static const struct mmt_symbol symbols[] = {
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static char why[512]; /* empty: it is open */
 
-/* A loader that the program was linked with, or that was preloaded, as oclgrind's is, goes
- * before the one of the system: contexts of one mean nothing to another. */
+/* A loader that the program was linked with, or that was preloaded, as oclgrind's is,
+ * goes before the one of the system: contexts of one mean nothing to another. */
 static const char *file_of_loader(void)
 {
     void *program = dlopen(NULL, RTLD_LAZY);

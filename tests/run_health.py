@@ -229,6 +229,19 @@ def test_regret():
               len(notes(events)) == said, done.stdout + done.stderr)
 
 
+def test_alone():
+    """CUDA serves where OpenCL's loader cannot be opened; a file that is no library stands for that."""
+    deal(COOL)
+    os.mkdir(folder + "/loader")
+    with open(folder + "/loader/libOpenCL.so.1", "w", encoding="utf-8"):
+        pass
+    done = subprocess.run([MMTUNE, "devices"], capture_output=True, text=True,
+                          env=dict(environment, LD_LIBRARY_PATH=f"{folder}/loader:{FAKES}"))
+    check(done.returncode == 0 and "cuda:0" in done.stdout and "opencl:" not in done.stdout and
+          "OpenCL's loader cannot be opened" in done.stderr, done.stdout + done.stderr)
+
+
+test_alone()
 test_slowed_down()
 test_cool()
 test_several()
