@@ -94,7 +94,7 @@ static void test_refused(void)
     int64_t most = MMT_MOST_DIMENSION;
     REFUSE("type is bf16; axpby has f32, f64 and i32", mmt_axpby_problem(MMT_BF16, 4));
     REFUSE("type is i8; jacobi3d has f32, f64", mmt_jacobi3d_problem(MMT_I8, 4, 4, 4));
-    REFUSE("trans_a is 1; axpby has none", mmt_axpby_problem(MMT_F32, 4), p.trans_a = 7);
+    REFUSE("trans_a is 1; axpby has none", mmt_axpby_problem(MMT_F32, 4), p.trans_a = 1);
     REFUSE("bias is 1; dot has none", mmt_dot_problem(MMT_F32, 4, 4),
            p.bias = MMT_BIAS_ROW);
     REFUSE("activation is 1; heat2d has none", mmt_heat2d_problem(MMT_F32, 4, 4),
