@@ -217,6 +217,15 @@ static mmt_status prepare(struct mmt_bench *bench,
     return status;
 }
 
+/* The last row may have been cut short. */
+static int say_interrupted(const char *verb, const struct mmt_bench *bench)
+{
+    char kept[80];
+    snprintf(kept, sizeof kept, "%d rows are told, the last one perhaps in part",
+             bench->num_rows);
+    return mmt_say_interrupted(verb, kept);
+}
+
 int mmt_verb_bench(int argc, char **argv)
 {
     struct mmt_bench_options options;
@@ -240,7 +249,7 @@ int mmt_verb_bench(int argc, char **argv)
     if (status == MMT_OK && options.json)
         status = mmt_bench_write_json(&bench, stdout, &err);
     code = status                             ? mmt_failed_or_usage(argv[0], &err)
-           : mmt_interrupted                  ? MMT_EXIT_INTERRUPTED
+           : mmt_interrupted                  ? say_interrupted(argv[0], &bench)
            : went_well(&bench, options.named) ? MMT_EXIT_DONE
                                               : MMT_EXIT_FAILED;
     leave_all(&bench);

@@ -1,17 +1,14 @@
 #include "tuner/journal.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/file.h"
+#include "tuner/journal_file.h"
 
 static const char format[] = "mmtune journal 1";
 
@@ -24,8 +21,9 @@ struct known_hash {
 };
 
 struct mmt_journal {
-    char *path;
-    int fd;
+    struct mmt_journal_file file;
+    bool is_new;  /* nothing stood at the path */
+    double limit; /* seconds that a candidate has in this run; 0: not told */
     struct mmt_record *records;
     size_t count, room;
     struct mmt_record *wholes;
@@ -34,12 +32,16 @@ struct mmt_journal {
     struct known_hash hashes[64];
     int num_hashes;
     struct mmt_text notes;
-    double synced; /* mmt_now() of the last fdatasync */
 };
 
 const char *mmt_journal_path(const struct mmt_journal *journal)
 {
-    return journal->path;
+    return journal->file.path;
+}
+
+bool mmt_journal_is_new(const struct mmt_journal *journal)
+{
+    return journal->is_new;
 }
 
 const char *mmt_journal_notes(const struct mmt_journal *journal)
@@ -61,16 +63,75 @@ static bool is_of(const struct mmt_record *record, const mmt_problem *problem,
            mmt_problem_equal(&record->problem, problem);
 }
 
+/* ---- what may be tried again ------------------------------------------------------ */
+
+static bool is_tried_again(const struct mmt_journal *journal,
+                           const struct mmt_record *record)
+{
+    if (!record->earlier)
+        return false;
+    switch (record->result.outcome) {
+    case MMT_KILLED:
+        return true;
+    case MMT_HUNG:
+        return record->attempt < 2 ||
+               (record->limit > 0 && journal->limit > record->limit);
+    case MMT_FAILED:
+    case MMT_CRASHED:
+        return record->attempt < 2;
+    default:
+        return false;
+    }
+}
+
+/* Whether two records are of the same, tried alike. */
+static bool is_same_try(const struct mmt_record *a, const struct mmt_record *b)
+{
+    return a->final == b->final && a->calibration == b->calibration &&
+           is_of(a, &b->problem, &b->config);
+}
+
+/* The newest of a list that is of the same try; NULL: there is none. */
+static const struct mmt_record *last_try(const struct mmt_record *list, size_t count,
+                                         const struct mmt_record *record)
+{
+    while (count-- > 0)
+        if (is_same_try(&list[count], record))
+            return &list[count];
+    return NULL;
+}
+
+bool mmt_journal_stands(const struct mmt_journal *journal,
+                        const struct mmt_record *record)
+{
+    return !is_tried_again(journal, record);
+}
+
+void mmt_journal_set_limit(struct mmt_journal *journal, double seconds)
+{
+    journal->limit = seconds;
+}
+
+/* ---- asking ------------------------------------------------------------------------ */
+
 const struct mmt_record *mmt_journal_find(const struct mmt_journal *journal,
                                           const mmt_problem *problem,
                                           const struct mmt_config *config)
 {
+    const struct mmt_record asked = { .problem = *problem, .config = *config };
+    const struct mmt_record *last = last_try(journal->records, journal->count, &asked);
+    return last && !is_tried_again(journal, last) ? last : NULL;
+}
+
+size_t mmt_journal_count_again(const struct mmt_journal *journal)
+{
+    size_t count = 0;
     for (size_t i = 0; i < journal->count; i++) {
         const struct mmt_record *r = &journal->records[i];
-        if (mmt_record_is_candidate(r) && is_of(r, problem, config))
-            return r;
+        count += mmt_record_is_candidate(r) && is_tried_again(journal, r) &&
+                 last_try(journal->records, journal->count, r) == r;
     }
-    return NULL;
+    return count;
 }
 
 double mmt_journal_best(const struct mmt_journal *journal, const mmt_problem *problem)
@@ -90,7 +151,8 @@ const struct mmt_record *mmt_journal_find_any(const struct mmt_journal *journal,
                                               const struct mmt_config *config)
 {
     for (size_t i = 0; i < journal->count; i++)
-        if (is_of(&journal->records[i], problem, config))
+        if (is_of(&journal->records[i], problem, config) &&
+            !is_tried_again(journal, &journal->records[i]))
             return &journal->records[i];
     return NULL;
 }
@@ -140,7 +202,7 @@ static void correct(struct mmt_journal *journal, const struct mmt_record *final)
             !is_of(r, &final->problem, &final->config))
             continue;
         if (final->result.outcome != MMT_TIMED)
-            r->result = final->result;
+            r->result = final->result, r->limit = final->limit;
         else if (!*final->result.throttled &&
                  final->result.time.median > disproved * r->result.time.median)
             r->result.time = final->result.time;
@@ -153,6 +215,7 @@ static bool is_refuted_by(const struct mmt_journal *journal,
 {
     const mmt_problem *p = &record->problem, *q = &whole->problem;
     if (whole->result.outcome == MMT_TIMED || whole->result.outcome == MMT_SKIPPED ||
+        is_tried_again(journal, whole) ||
         record->config.template != whole->config.template || p->op != q->op ||
         p->type != q->type || p->trans_a != q->trans_a || p->trans_b != q->trans_b)
         return false;
@@ -209,7 +272,7 @@ enum mmt_whole mmt_journal_whole(const struct mmt_journal *journal,
 
 static bool keep_record(struct mmt_journal *journal, const struct mmt_record *record)
 {
-    if (record->final)
+    if (record->final && !record->held)
         correct(journal, record);
     if (journal->count == journal->room) {
         size_t room = journal->room ? journal->room * 2 : 256;
@@ -243,18 +306,10 @@ static mmt_status write_line(struct mmt_journal *journal, json_t *object, mmt_er
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a line of the journal");
     size_t length = strlen(text);
     text[length++] = '\n'; /* in the place of the terminator */
-    ssize_t written = write(journal->fd, text, length);
-    int code = errno;
+    mmt_status status =
+        mmt_journal_file_append(&journal->file, text, length, &journal->notes, err);
     free(text);
-    if (written != (ssize_t) length)
-        return mmt_fail_native(err, MMT_ERROR_IO, written < 0 ? code : ENOSPC,
-                               "cannot write the journal '%s': %s", journal->path,
-                               strerror(written < 0 ? code : ENOSPC));
-    if (mmt_now() - journal->synced > 2) {
-        fdatasync(journal->fd);
-        journal->synced = mmt_now();
-    }
-    return MMT_OK;
+    return status;
 }
 
 /* Seconds since 1970. */
@@ -302,6 +357,10 @@ static json_t *record_json(struct mmt_journal *journal, const struct mmt_record 
         json_object_set_new(line, "whole", json_true());
         json_object_set_new(line, "driver", json_string(journal->caps.driver));
     }
+    if (record->attempt > 1)
+        json_object_set_new(line, "attempt", json_integer(record->attempt));
+    if (record->limit > 0)
+        json_object_set_new(line, "limit", json_real(record->limit));
     if (*r->reason)
         json_object_set_new(line, "reason", json_string(r->reason));
     if (r->outcome != MMT_TIMED || record->whole)
@@ -321,13 +380,69 @@ static json_t *record_json(struct mmt_journal *journal, const struct mmt_record 
     return line;
 }
 
+/* The record as it is kept: which attempt it is, and what limit ended it. */
+static struct mmt_record number(const struct mmt_journal *journal,
+                                const struct mmt_record *record)
+{
+    const struct mmt_record *last =
+        record->whole ? last_try(journal->wholes, journal->num_wholes, record)
+                      : last_try(journal->records, journal->count, record);
+    struct mmt_record numbered = *record;
+    numbered.attempt =
+        last && last->earlier && is_tried_again(journal, last) ? last->attempt + 1 : 1;
+    numbered.limit = record->result.outcome == MMT_HUNG ? journal->limit : 0;
+    return numbered;
+}
+
 mmt_status mmt_journal_add(struct mmt_journal *journal, const struct mmt_record *record,
                            mmt_error *err)
 {
-    mmt_status status = write_line(journal, record_json(journal, record), err);
-    if (!status && !keep(journal, record))
+    const struct mmt_record numbered = number(journal, record);
+    mmt_status status = write_line(journal, record_json(journal, &numbered), err);
+    if (!status && !keep(journal, &numbered))
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a result");
     return status;
+}
+
+mmt_status mmt_journal_hold(struct mmt_journal *journal, const struct mmt_record *record,
+                            mmt_error *err)
+{
+    struct mmt_record held = number(journal, record);
+    held.held = true;
+    if (!keep_record(journal, &held))
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a result");
+    return MMT_OK;
+}
+
+mmt_status mmt_journal_write_held(struct mmt_journal *journal, mmt_error *err)
+{
+    mmt_status status = MMT_OK;
+    for (size_t i = 0; !status && i < journal->count; i++) {
+        struct mmt_record *r = &journal->records[i];
+        if (!r->held)
+            continue;
+        status = write_line(journal, record_json(journal, r), err);
+        r->held = status != MMT_OK;
+        if (r->final && !r->held)
+            correct(journal, r);
+    }
+    return status;
+}
+
+size_t mmt_journal_drop_held(struct mmt_journal *journal)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < journal->count; i++)
+        if (!journal->records[i].held)
+            journal->records[left++] = journal->records[i];
+    const size_t dropped = journal->count - left;
+    journal->count = left;
+    return dropped;
+}
+
+mmt_status mmt_journal_look(struct mmt_journal *journal, mmt_error *err)
+{
+    return mmt_journal_file_append(&journal->file, "", 0, &journal->notes, err);
 }
 
 /* ---- reading -------------------------------------------------------------------------
@@ -351,7 +466,7 @@ static bool is_settled_alike(const struct mmt_journal *journal, const json_t *li
     return alike;
 }
 
-static double number(const json_t *object, const char *key, double otherwise)
+static double read_number(const json_t *object, const char *key, double otherwise)
 {
     const json_t *value = json_object_get(object, key);
     return json_is_number(value) ? json_number_value(value) : otherwise;
@@ -364,7 +479,7 @@ static mmt_status check_header(const struct mmt_journal *journal, const json_t *
         return mmt_fail(err, MMT_ERROR_FORMAT,
                         "'%s' is no journal of this version of mmtune (its first line "
                         "should have \"format\": \"%s\"); --fresh starts a new one",
-                        journal->path, format);
+                        journal->file.path, format);
     if (strcmp(word(header, "backend"), caps->backend) ||
         strcmp(word(header, "device"), caps->name) ||
         strcmp(word(header, "architecture"), caps->architecture))
@@ -372,13 +487,13 @@ static mmt_status check_header(const struct mmt_journal *journal, const json_t *
             err, MMT_ERROR_FORMAT,
             "the journal '%s' is of another device, %s (%s, %s), not of %s "
             "(%s, %s); name another file with -o, or --fresh starts a new one",
-            journal->path, word(header, "device"), word(header, "backend"),
+            journal->file.path, word(header, "device"), word(header, "backend"),
             word(header, "architecture"), caps->name, caps->backend, caps->architecture);
     if (strcmp(word(header, "compiler"), caps->compiler))
         return mmt_fail(err, MMT_ERROR_FORMAT,
                         "the journal '%s' was made with another compiler, %s, not with "
                         "%s; --fresh starts a new one",
-                        journal->path, word(header, "compiler"), caps->compiler);
+                        journal->file.path, word(header, "compiler"), caps->compiler);
     return MMT_OK;
 }
 
@@ -396,18 +511,20 @@ static enum verdict read_record(struct mmt_journal *journal, const json_t *line,
     out->final = json_is_true(json_object_get(line, "final"));
     out->calibration = json_is_true(json_object_get(line, "calibration"));
     out->result.outcome = (enum mmt_outcome) outcome;
-    out->result.time.median = number(line, "seconds", 0);
-    out->result.time.spread = number(line, "spread", 0);
-    out->result.time.samples = (int) number(line, "samples", 0);
-    out->result.registers = (int) number(line, "registers", -1);
-    out->result.spill_bytes = (int) number(line, "spill_bytes", -1);
-    out->result.shared = (long long) number(line, "shared", -1);
-    out->result.celsius = number(line, "celsius", 0);
-    out->result.clock_mhz = number(line, "clock_mhz", 0);
+    out->result.time.median = read_number(line, "seconds", 0);
+    out->result.time.spread = read_number(line, "spread", 0);
+    out->result.time.samples = (int) read_number(line, "samples", 0);
+    out->result.registers = (int) read_number(line, "registers", -1);
+    out->result.spill_bytes = (int) read_number(line, "spill_bytes", -1);
+    out->result.shared = (long long) read_number(line, "shared", -1);
+    out->result.celsius = read_number(line, "celsius", 0);
+    out->result.clock_mhz = read_number(line, "clock_mhz", 0);
     snprintf(out->result.throttled, sizeof out->result.throttled, "%s",
              word(line, "throttled"));
     snprintf(out->result.reason, sizeof out->result.reason, "%s", word(line, "reason"));
     out->whole = json_is_true(json_object_get(line, "whole"));
+    out->attempt = (int) read_number(line, "attempt", 1);
+    out->limit = read_number(line, "limit", 0);
     if (outcome == MMT_TIMED && !out->whole && !(out->result.time.median > 0))
         return UNREADABLE;
     if (out->whole && strcmp(word(line, "driver"), journal->caps.driver))
@@ -443,12 +560,12 @@ static mmt_status read_lines(struct mmt_journal *journal, const struct mmt_caps 
     if (unreadable)
         mmt_text_addf(&journal->notes,
                       "%d lines of '%s' cannot be read and are left out\n", unreadable,
-                      journal->path);
+                      journal->file.path);
     if (changed)
         mmt_text_addf(&journal->notes,
                       "%d results in '%s' are of kernels that have changed since and "
                       "are left out\n",
-                      changed, journal->path);
+                      changed, journal->file.path);
     return status;
 }
 
@@ -470,49 +587,11 @@ void mmt_journal_pass_over(struct mmt_journal *journal,
         mmt_text_addf(
             &journal->notes,
             "%zu results in '%s' are passed over, the first of them because %s\n",
-            journal->count - left, journal->path, first);
+            journal->count - left, journal->file.path, first);
     journal->count = left;
 }
 
 /* ---- opening --------------------------------------------------------------------- */
-
-static mmt_status make_folder_of(const char *path, mmt_error *err)
-{
-    const char *slash = strrchr(path, '/');
-    if (!slash || slash == path)
-        return MMT_OK;
-    char *folder = strndup(path, (size_t) (slash - path));
-    mmt_status status = folder ? mmt_file_make_folder(folder, err)
-                               : mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a path");
-    free(folder);
-    return status;
-}
-
-static mmt_status open_locked(struct mmt_journal *journal, mmt_error *err)
-{
-    mmt_status status = make_folder_of(journal->path, err);
-    if (status)
-        return status;
-    mmt_error why = { 0 };
-    if (mmt_file_open_log(journal->path, &journal->fd, &why))
-        return mmt_fail_native(err, MMT_ERROR_IO, why.native,
-                               "the journal: %s; -o names another place", why.text);
-    if (flock(journal->fd, LOCK_EX | LOCK_NB))
-        return mmt_fail_native(err, MMT_ERROR_IO, errno,
-                               "another mmtune is tuning into '%s'; wait for it, or name "
-                               "another file with -o",
-                               journal->path);
-    return MMT_OK;
-}
-
-static mmt_status cut(struct mmt_journal *journal, size_t length, mmt_error *err)
-{
-    if (!ftruncate(journal->fd, (off_t) length))
-        return MMT_OK;
-    return mmt_fail_native(err, MMT_ERROR_IO, errno,
-                           "cannot shorten the journal '%s': %s", journal->path,
-                           strerror(errno));
-}
 
 static mmt_status load(struct mmt_journal *journal, const struct mmt_caps *caps,
                        bool fresh, mmt_error *err)
@@ -521,11 +600,11 @@ static mmt_status load(struct mmt_journal *journal, const struct mmt_caps *caps,
     size_t whole = 0;
     mmt_status status = MMT_OK;
     if (!fresh)
-        status = mmt_file_read_open(journal->fd, journal->path, MAX_BYTES, &text, err);
+        status = mmt_file_read_open(journal->file.fd, journal->file.path, MAX_BYTES, &text, err);
     if (!status && !fresh)
         status = read_lines(journal, caps, &text, &whole, err);
     if (!status && (fresh || whole < text.length))
-        status = cut(journal, whole, err);
+        status = mmt_journal_file_cut(&journal->file, whole, err);
     if (!status && whole == 0)
         status = write_header(journal, caps, err);
     mmt_text_finish(&text);
@@ -537,14 +616,15 @@ struct mmt_journal *mmt_journal_open(const char *profile_path,
                                      mmt_error *err)
 {
     struct mmt_journal *journal = calloc(1, sizeof *journal);
-    if (!journal || asprintf(&journal->path, "%s.journal", profile_path) < 0) {
+    if (!journal || asprintf(&journal->file.path, "%s.journal", profile_path) < 0) {
         free(journal);
         mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a journal");
         return NULL;
     }
-    journal->fd = -1;
+    journal->file.fd = -1;
     journal->caps = *caps;
-    if (!open_locked(journal, err) && !load(journal, caps, fresh, err))
+    if (!mmt_journal_file_open(&journal->file, &journal->is_new, &journal->notes, err) &&
+        !load(journal, caps, fresh, err))
         return journal;
     mmt_journal_close(journal);
     return NULL;
@@ -554,13 +634,9 @@ void mmt_journal_close(struct mmt_journal *journal)
 {
     if (!journal)
         return;
-    if (journal->fd >= 0) {
-        fdatasync(journal->fd);
-        close(journal->fd);
-    }
+    mmt_journal_file_close(&journal->file);
     mmt_text_finish(&journal->notes);
     free(journal->records);
     free(journal->wholes);
-    free(journal->path);
     free(journal);
 }

@@ -17,6 +17,9 @@ struct mmt_record {
     bool whole;       /* verified wholly; timed means right. These are no part of the
                        * records, but of mmt_journal_wholes */
     bool earlier;     /* by an earlier run, not by this one */
+    bool held;        /* in memory, not in the file */
+    int attempt;      /* 1, or more where earlier ones were tried again */
+    double limit;     /* of MMT_HUNG: the run's --limit, in seconds; 0: not known */
 };
 
 /* Whether a search proposed it: the other records are of configurations known before. */
@@ -41,7 +44,14 @@ void mmt_journal_close(struct mmt_journal *journal);
 
 const char *mmt_journal_path(const struct mmt_journal *journal);
 
-/* What was left out on reading, one sentence a line; "" where nothing was. */
+/* Whether nothing stood at its path when it was opened. */
+bool mmt_journal_is_new(const struct mmt_journal *journal);
+
+/* Seconds that a candidate has in this run, for what hung under another limit. */
+void mmt_journal_set_limit(struct mmt_journal *journal, double seconds);
+
+/* What was left out on reading, and what became of the file since, one sentence a line;
+ * "" where there is nothing to say. */
 const char *mmt_journal_notes(const struct mmt_journal *journal);
 
 /* Takes records out of memory that, as `cannot_be` finds, nothing can have measured, and
@@ -71,13 +81,22 @@ enum mmt_whole mmt_journal_whole(const struct mmt_journal *journal,
 /* The least time of a problem's candidates, in seconds; INFINITY where none was timed. */
 double mmt_journal_best(const struct mmt_journal *journal, const mmt_problem *problem);
 
-/* The result of a candidate; NULL where it was not tried. */
+/* Whether a result is one for good. A bad moment of the machine is no property of a
+ * kernel: what failed, hung or crashed in an earlier run is tried once more; what hung,
+ * again where the limit has grown; and what was killed from outside, always. */
+bool mmt_journal_stands(const struct mmt_journal *journal,
+                        const struct mmt_record *record);
+
+/* How many candidates are to be tried again. */
+size_t mmt_journal_count_again(const struct mmt_journal *journal);
+
+/* The result of a candidate; NULL where it was not tried, or is to be tried again. */
 const struct mmt_record *mmt_journal_find(const struct mmt_journal *journal,
                                           const mmt_problem *problem,
                                           const struct mmt_config *config);
 
-/* The first record of a configuration on a problem, a candidate's or another; NULL: there
- * is none. Valid like the one above. */
+/* The first record that stands of a configuration on a problem, a candidate's or another;
+ * NULL: there is none. Valid like the one above. */
 const struct mmt_record *mmt_journal_find_any(const struct mmt_journal *journal,
                                               const mmt_problem *problem,
                                               const struct mmt_config *config);
@@ -85,5 +104,17 @@ const struct mmt_record *mmt_journal_find_any(const struct mmt_journal *journal,
 /* Appends: one write, one line. The earlier pointers into the records end to be valid. */
 mmt_status mmt_journal_add(struct mmt_journal *journal, const struct mmt_record *record,
                            mmt_error *err);
+
+/* Keeps a record in memory alone, until it is known whether the kernel or the machine is
+ * at fault. What finals disprove counts once it is written. */
+mmt_status mmt_journal_hold(struct mmt_journal *journal, const struct mmt_record *record,
+                            mmt_error *err);
+mmt_status mmt_journal_write_held(struct mmt_journal *journal, mmt_error *err);
+
+/* Forgets what is held; returns how many there were. */
+size_t mmt_journal_drop_held(struct mmt_journal *journal);
+
+/* Writes the file anew where it was deleted or replaced since the last line. */
+mmt_status mmt_journal_look(struct mmt_journal *journal, mmt_error *err);
 
 #endif

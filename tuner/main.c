@@ -5,26 +5,35 @@
 
 #include "runtime/runtime.h"
 
+static const char reads[] = "it writes no file",
+                  untouched[] = "nothing was measured yet, and no file was changed",
+                  whole[] = "its file is whole, the old one or the new",
+                  tables[] = "tables that were saved are whole, what is not yet saved is "
+                             "lost";
+
 static const struct verb {
     const char *name;
     int (*run)(int argc, char **argv);
     const char *what; /* NULL: not for people */
+    const char *kept; /* by one that is interrupted before it says so itself */
 } verbs[] = {
-    { "tune", mmt_verb_tune, "tune a device and write its profile (also with no verb)" },
-    { "devices", mmt_verb_devices, "list and number the devices of this machine" },
-    { "suites", mmt_verb_suites, "list the suites of shapes" },
-    { "templates", mmt_verb_templates,
-      "list the kernels, their knobs, and what is legal" },
-    { "emit", mmt_verb_emit, "print the source text of one configuration" },
-    { "verify", mmt_verb_verify, "run every check on configurations" },
-    { "regret", mmt_verb_regret, "measure what is lost on shapes never tuned" },
-    { "show", mmt_verb_show, "print a profile for people" },
-    { "diff", mmt_verb_diff, "compare two profiles, problem by problem" },
-    { "merge", mmt_verb_merge, "make one profile of several of one device" },
-    { "bench", mmt_verb_bench, "time our kernels beside other libraries'" },
-    { "study", mmt_verb_study, "do a paper's experiment again, on this device" },
-    { "--worker", mmt_verb_worker, NULL },
-    { "--openblas", mmt_verb_openblas, NULL },
+    { "tune", mmt_verb_tune, "tune a device and write its profile (also with no verb)",
+      untouched },
+    { "devices", mmt_verb_devices, "list and number the devices of this machine", reads },
+    { "suites", mmt_verb_suites, "list the suites of shapes", reads },
+    { "templates", mmt_verb_templates, "list the kernels, their knobs, and what is legal",
+      reads },
+    { "emit", mmt_verb_emit, "print the source text of one configuration", whole },
+    { "verify", mmt_verb_verify, "run every check on configurations", untouched },
+    { "regret", mmt_verb_regret, "measure what is lost on shapes never tuned",
+      untouched },
+    { "show", mmt_verb_show, "print a profile for people", reads },
+    { "diff", mmt_verb_diff, "compare two profiles, problem by problem", reads },
+    { "merge", mmt_verb_merge, "make one profile of several of one device", whole },
+    { "bench", mmt_verb_bench, "time our kernels beside other libraries'", untouched },
+    { "study", mmt_verb_study, "do a paper's experiment again, on this device", tables },
+    { "--worker", mmt_verb_worker, NULL, NULL },
+    { "--openblas", mmt_verb_openblas, NULL, NULL },
 };
 
 enum { NUM_VERBS = sizeof verbs / sizeof *verbs };
@@ -69,6 +78,7 @@ static int tune_without_verb(int argc, char **argv)
 {
     static char name[] = "tune";
     argv[0] = name;
+    mmt_answer_interrupts(name, untouched);
     return mmt_verb_tune(argc, argv);
 }
 
@@ -88,6 +98,8 @@ static int run(int argc, char **argv)
         return MMT_EXIT_USAGE;
     }
     const struct verb *verb = find(first);
+    if (verb && verb->kept)
+        mmt_answer_interrupts(verb->name, verb->kept);
     if (verb)
         return verb->run(argc - 1, argv + 1);
     return first[0] == '-' ? tune_without_verb(argc, argv) : unknown_verb(first);

@@ -441,14 +441,19 @@ static int run(const struct request *request)
         status = prepare(request, &t, &profile, &err);
     if (status == MMT_OK)
         status = do_shapes(request, &t, profile, &losses, &err);
+    const int measured = losses.num_kept;
     mmt_regret_close(&t);
     mmt_profile_free(profile);
     free(losses.kept);
     free(losses.fresh);
     if (status != MMT_OK)
         return mmt_failed_or_usage("regret", &err);
-    if (mmt_pool_interrupts())
-        return MMT_EXIT_INTERRUPTED;
+    if (mmt_pool_interrupts()) {
+        char kept[80];
+        snprintf(kept, sizeof kept, "the losses are of %d of %lld shapes", measured,
+                 (long long) request->shapes);
+        return mmt_say_interrupted("regret", kept);
+    }
     return losses.failed ? MMT_EXIT_FAILED : MMT_EXIT_DONE;
 }
 

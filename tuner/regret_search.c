@@ -14,7 +14,12 @@ static mmt_status open_journal(struct mmt_tuning *t, mmt_error *err)
 {
     struct mmt_text path = { 0 };
     mmt_file_cache_folder(&path);
-    mmt_text_addf(&path, "/regret-%d", (int) getpid());
+    mmt_status status =
+        mmt_own_folder_make(&t->folder, mmt_text_string(&path), "regret", err);
+    mmt_text_finish(&path);
+    if (status)
+        return status;
+    mmt_text_addf(&path, "%s/regret", t->folder.path);
     t->path = path.data;
     if (path.failed)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a path");
@@ -40,9 +45,8 @@ mmt_status mmt_regret_open(struct mmt_tuning *t, const struct mmt_profile *known
 void mmt_regret_close(struct mmt_tuning *t)
 {
     mmt_pool_stop(&t->pool);
-    if (t->journal)
-        remove(mmt_journal_path(t->journal));
     mmt_journal_close(t->journal);
+    mmt_own_folder_remove(&t->folder);
     mmt_profile_free(t->profile);
     free(t->goals);
     free(t->built);

@@ -330,8 +330,10 @@ static mmt_status prepare(struct mmt_tuning *t, mmt_error *err)
         status = t->journal ? MMT_OK : err->status;
     }
     t->known = status ? 0 : count_records(t);
-    if (!status)
+    if (!status) {
+        mmt_journal_set_limit(t->journal, t->options.limit);
         mmt_report_prepare(t);
+    }
     t->started = mmt_now();
     t->ends =
         t->options.budget.seconds > 0 ? t->started + t->options.budget.seconds : INFINITY;
@@ -383,11 +385,29 @@ static bool has_learned(const struct mmt_tuning *t)
            (t->profile->num_entries || t->profile->num_kept);
 }
 
+/* What the journal tells before anything is tried. */
+static void tell_journal(struct mmt_tuning *t)
+{
+    const size_t again = mmt_journal_count_again(t->journal);
+    if (again)
+        mmt_report_note(
+            t,
+            "%zu candidates that failed, hung or crashed in an earlier run may "
+            "be tried once more",
+            again);
+    if (mmt_journal_is_new(t->journal) && t->profile->num_entries && !t->options.fresh)
+        mmt_report_note(t,
+                        "'%s' has %zu entries, but its journal '%s' is missing: what is "
+                        "tuned is searched from the beginning",
+                        t->path, t->profile->num_entries, mmt_journal_path(t->journal));
+}
+
 static mmt_status run(struct mmt_tuning *t, mmt_error *err)
 {
     mmt_status status = MMT_OK;
     mmt_report_start(t);
     mmt_report_cache(t);
+    tell_journal(t);
     for (t->goal = 0; !status && t->goal < t->num_goals && !mmt_pool_interrupts();
          t->goal++)
         status = mmt_tune_problem(t, err);
@@ -401,7 +421,10 @@ static mmt_status run(struct mmt_tuning *t, mmt_error *err)
         status = mmt_tune_verify_portfolio(t, err);
     /* Whatever failed, what was learned before is written. */
     mmt_error own = { 0 };
-    mmt_status saved = has_learned(t) ? mmt_tune_save(t, true, &own) : MMT_OK;
+    mmt_status saved = mmt_journal_look(t->journal, &own);
+    mmt_report_journal(t);
+    if (!saved && has_learned(t))
+        saved = mmt_tune_save(t, true, &own);
     if (!status && saved) {
         *err = own;
         status = saved;
@@ -425,6 +448,20 @@ static void finish(struct mmt_tuning *t)
     mmt_words_finish(&t->options.shapes);
 }
 
+static int end_interrupted(const struct mmt_tuning *t, const char *verb)
+{
+    struct mmt_text kept = { 0 };
+    mmt_text_addf(&kept,
+                  "%d results of this run are kept in '%s'; the same command goes on",
+                  t->counts.tried, t->journal ? mmt_journal_path(t->journal) : "");
+    int code = mmt_say_interrupted(
+        verb, t->counts.tried
+                  ? mmt_text_string(&kept)
+                  : "no candidate was tried yet; the same command begins anew");
+    mmt_text_finish(&kept);
+    return code;
+}
+
 int mmt_verb_tune(int argc, char **argv)
 {
     struct mmt_tuning t = { 0 };
@@ -437,8 +474,9 @@ int mmt_verb_tune(int argc, char **argv)
     mmt_status status = prepare(&t, &err);
     if (!status)
         status = run(&t, &err);
-    finish(&t);
+    code = status ? mmt_failed(argv[0], &err) : MMT_EXIT_DONE;
     if (mmt_pool_interrupts())
-        return MMT_EXIT_INTERRUPTED;
-    return status ? mmt_failed(argv[0], &err) : MMT_EXIT_DONE;
+        code = end_interrupted(&t, argv[0]);
+    finish(&t);
+    return code;
 }

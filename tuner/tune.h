@@ -3,6 +3,7 @@
  *   tune.c          the verb: its options, and the run from beginning to end
  *   tune_goals.c    which problems, and how the budget is shared among them
  *   tune_pool.c     the worker processes, and Ctrl-C
+ *   tune_suspects.c  whether the machine is at fault, not the kernels
  *   tune_arms.c     a problem's templates, each a space of its own to search
  *   tune_built.c    what is compiled already, for other problems too
  *   tune_problem.c  the loop: propose, compile, verify and time, journal
@@ -18,6 +19,7 @@
 
 #include "tuner/fit.h"
 #include "tuner/journal.h"
+#include "tuner/lock.h"
 #include "tuner/roofline.h"
 #include "tuner/suites.h"
 #include "tuner/worker.h"
@@ -46,7 +48,7 @@ struct mmt_tune_options {
 };
 
 struct mmt_counts {
-    int tried, skipped, wrong, failed; /* tried counts them all */
+    int tried, skipped, wrong, failed, killed; /* tried counts them all */
 };
 
 void mmt_counts_add(struct mmt_counts *counts, enum mmt_outcome outcome);
@@ -57,9 +59,19 @@ struct mmt_pool {
     int count;
     bool shared; /* compiling and measuring share the cores: never both at once */
     int cores;
-    mmt_error broken;            /* a worker cannot be kept alive */
-    char *folder;                /* PoCL's cache while tuning; NULL: not ours */
-    char cache[MMT_REASON_SIZE]; /* why kernels cannot be stored; "": they can */
+    mmt_error broken;             /* a worker cannot be kept alive */
+    int killed;                   /* workers that were killed from outside */
+    struct mmt_own_folder folder; /* PoCL's cache while tuning, where it is ours */
+    char cache[MMT_REASON_SIZE];  /* why kernels cannot be stored; "": they can */
+};
+
+/* What failed in a row: the journal holds it until somebody is found to be at fault. */
+struct mmt_suspects {
+    int in_a_row, alike;          /* alike: the last ones, for the same reason */
+    char reason[MMT_REASON_SIZE]; /* of the last one */
+    bool naive;                   /* it is among them */
+    bool naive_is_odd;            /* others went well behind it: it says nothing here */
+    int well;                     /* results of this run that nothing failed for */
 };
 
 enum { MMT_MAX_TEMPLATES = 64 };
@@ -77,8 +89,11 @@ struct mmt_tuning {
     char id[32];
     struct mmt_journal *journal;
     struct mmt_profile *profile, *other;
-    char *path; /* of the profile */
+    char *path;                   /* of the profile */
+    struct mmt_own_folder folder; /* where a search leaves nothing, of its journal */
     struct mmt_pool pool;
+    struct mmt_suspects suspects;
+    size_t told; /* bytes of the journal's notes that were said */
     mmt_problem *goals;
     int num_goals, goal;  /* how many there are, and which one is being tuned */
     int num_practice;     /* problems behind them that are searched, but not entered */
@@ -185,9 +200,35 @@ struct mmt_event {
 bool mmt_pool_next(struct mmt_pool *pool, double until, struct mmt_event *event);
 
 /* Does one job on the measuring worker and waits for it, and notes what compilers report
- * meanwhile: false where that broke the pool, or the run was interrupted twice. */
+ * meanwhile: false where that broke the pool, or the run was interrupted twice. A job
+ * whose worker is killed from outside is done again, twice at most. */
 bool mmt_pool_do(struct mmt_tuning *t, const struct mmt_job *job, double limit,
                  struct mmt_event *event);
+
+/* Has the plainest kernel built and run as if for the first time: by a new process, whose
+ * caches are an empty folder beside the usual ones. The worker that measures is idle; it
+ * is another process afterwards. */
+void mmt_pool_try_naive(struct mmt_tuning *t, struct mmt_result *out);
+
+/* ---- is the machine at fault? (tune_suspects.c) -------------------------------------
+ */
+
+/* Journals a candidate's or a calibration's result. One that may be a bad moment's is
+ * held until another one goes well. */
+mmt_status mmt_tune_note_result(struct mmt_tuning *t, const struct mmt_record *record,
+                                mmt_error *err);
+
+/* Whether so many failed alike, the naive kernel or ten in a row, that the machine may be
+ * at fault. */
+bool mmt_tune_suspects(const struct mmt_tuning *t);
+
+/* Tries the naive kernel. Where it works the kernels are at fault: they are journalled.
+ * Else none is, and the reason ends the run. The worker that measures is idle. */
+mmt_status mmt_tune_ask_naive(struct mmt_tuning *t, mmt_error *err);
+
+/* At the end of a search: asks where one is suspected, or nothing has gone well in this
+ * run; else journals what is held. */
+mmt_status mmt_tune_end_suspicion(struct mmt_tuning *t, mmt_error *err);
 
 /* ---- arms: the templates of one problem ------------------------------------------ */
 
@@ -363,6 +404,8 @@ void mmt_tune_note_health(struct mmt_made_health *health,
 
 void mmt_report_prepare(const struct mmt_tuning *t);
 void mmt_report_start(struct mmt_tuning *t);
+/* What the journal has to say that was not said yet. */
+void mmt_report_journal(struct mmt_tuning *t);
 void mmt_report_problem(struct mmt_tuning *t);
 void mmt_report_result(struct mmt_tuning *t, const struct mmt_record *record,
                        double best);

@@ -369,6 +369,7 @@ static void tell_journal(struct mmt_arms *arms)
     const struct mmt_record *records = mmt_journal_records(arms->t->journal, &count);
     for (size_t i = 0; i < count; i++)
         if (mmt_record_is_candidate(&records[i]) &&
+            mmt_journal_stands(arms->t->journal, &records[i]) &&
             mmt_problem_equal(&records[i].problem, arms->problem))
             mmt_arms_tell(arms, &records[i].config, &records[i].result);
 }

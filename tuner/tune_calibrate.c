@@ -132,6 +132,8 @@ static mmt_status time_pick(struct mmt_calibration *c, struct mmt_pick *p,
                                  .config = p->config,
                                  .result = event.reply.results[0],
                                  .calibration = true };
+    if (record.result.outcome == MMT_KILLED)
+        return MMT_OK;
     mmt_tune_judge_anew(t, problem, &record.result);
     p->out = record.result.outcome != MMT_TIMED && record.result.outcome != MMT_SKIPPED;
     if (record.result.outcome == MMT_TIMED)
@@ -141,7 +143,8 @@ static mmt_status time_pick(struct mmt_calibration *c, struct mmt_pick *p,
     *best = fmin(*best, p->took);
     c->left--;
     mmt_report_calibration(t, &record);
-    return mmt_journal_add(t->journal, &record, err);
+    mmt_status status = mmt_tune_note_result(t, &record, err);
+    return !status && mmt_tune_suspects(t) ? mmt_tune_ask_naive(t, err) : status;
 }
 
 /* The same, or what an earlier run has found. */
@@ -313,6 +316,8 @@ mmt_status mmt_tune_calibrate(struct mmt_tuning *t, mmt_error *err)
             isfinite(t->ends) ? now + (t->ends - now) / (kinds - done++) : INFINITY;
         status = calibrate(t, &t->goals[i], next_kind(t, i), ends,
                            timings == INT64_MAX ? timings : timings / kinds, err);
+        if (!status)
+            status = mmt_tune_end_suspicion(t, err);
         if (!status)
             status = mmt_tune_save(t, false, err);
     }

@@ -92,7 +92,7 @@ int mmt_tune_choose_finalists(const struct mmt_tuning *t, struct mmt_record *tim
 
 /* ---- what an earlier run has decided ---------------------------------------------- */
 
-/* The last time that a configuration took part in finals; NULL: never. */
+/* The last time that a configuration was timed in finals; NULL: never. */
 static const struct mmt_record *last_final(const struct mmt_tuning *t,
                                            const mmt_problem *problem,
                                            const struct mmt_config *config)
@@ -100,7 +100,8 @@ static const struct mmt_record *last_final(const struct mmt_tuning *t,
     size_t i;
     const struct mmt_record *r = mmt_journal_records(t->journal, &i);
     while (i-- > 0)
-        if (r[i].final && mmt_config_equal(&r[i].config, config) &&
+        if (r[i].final && r[i].result.outcome == MMT_TIMED &&
+            mmt_config_equal(&r[i].config, config) &&
             mmt_problem_equal(&r[i].problem, problem))
             return &r[i];
     return NULL;
@@ -138,8 +139,7 @@ bool mmt_tune_is_decided(const struct mmt_tuning *t, const struct mmt_record *fi
         const struct mmt_record *last = last_final(t, problem, &finalists[i].config);
         if (!finalists[i].earlier || !last)
             return false;
-        if (last->result.outcome == MMT_TIMED &&
-            mmt_config_equal(&entry->config, &finalists[i].config)) {
+        if (mmt_config_equal(&entry->config, &finalists[i].config)) {
             *winner = *last;
             decided = true;
         }
@@ -168,20 +168,25 @@ static void set_job(const struct mmt_tuning *t, const struct mmt_record *finalis
     }
 }
 
+/* What fails, hangs or dies is held: it counts where another finalist does better. */
 static mmt_status keep(struct mmt_tuning *t, struct mmt_record *finalist,
-                       const struct mmt_result *result, mmt_error *err)
+                       const struct mmt_result *result, bool last, mmt_error *err)
 {
     finalist->result = *result;
     finalist->final = true;
     finalist->earlier = false;
     mmt_tune_judge_anew(t, &finalist->problem, &finalist->result);
     mmt_report_health(t, result);
-    return mmt_journal_add(t->journal, finalist, err);
+    if (!mmt_outcome_is_doubtful(finalist->result.outcome))
+        return mmt_journal_add(t->journal, finalist, err);
+    return last ? mmt_journal_hold(t->journal, finalist, err) : MMT_OK;
 }
 
-/* Times them all in one job; *done is false where that job came to nothing. */
+/* Times them all in one job; *done is false where that job came to nothing. `last`: it is
+ * not done once more. */
 static mmt_status time_together(struct mmt_tuning *t, struct mmt_record *finalists,
-                                int count, double seconds, bool *done, mmt_error *err)
+                                int count, double seconds, bool last, bool *done,
+                                mmt_error *err)
 {
     struct mmt_job job;
     struct mmt_event event;
@@ -190,10 +195,11 @@ static mmt_status time_together(struct mmt_tuning *t, struct mmt_record *finalis
     double limit =
         mmt_tune_limit(t, &job.problem, finalists[count - 1].result.time.median) +
         4 * seconds * count;
-    *done = mmt_pool_do(t, &job, limit, &event) && event.reply.count == count;
+    *done = mmt_pool_do(t, &job, limit, &event) && event.reply.count == count &&
+            event.reply.results[0].outcome != MMT_KILLED;
     mmt_status status = MMT_OK;
     for (int i = 0; *done && !status && i < count; i++)
-        status = keep(t, &finalists[i], &event.reply.results[i], err);
+        status = keep(t, &finalists[i], &event.reply.results[i], last, err);
     return status;
 }
 
@@ -204,19 +210,21 @@ static mmt_status time_apart(struct mmt_tuning *t, struct mmt_record *finalists,
     mmt_status status = MMT_OK;
     for (int i = 0; !status && i < count && mmt_pool_interrupts() < 2; i++) {
         bool done;
-        status = time_together(t, &finalists[i], 1, seconds, &done, err);
+        status = time_together(t, &finalists[i], 1, seconds, true, &done, err);
         if (!done)
             finalists[i].result.outcome = MMT_FAILED;
     }
     return status;
 }
 
-static bool all_timed(const struct mmt_record *finalists, int count)
+/* Whether nothing came of a finalist; one that is wrong alone need not be told again. */
+static bool some_failed(const struct mmt_record *finalists, int count)
 {
     for (int i = 0; i < count; i++)
-        if (finalists[i].result.outcome != MMT_TIMED)
-            return false;
-    return true;
+        if (finalists[i].result.outcome != MMT_TIMED &&
+            (count > 1 || finalists[i].result.outcome != MMT_WRONG))
+            return true;
+    return false;
 }
 
 /* Removes those that fell out. */
@@ -234,8 +242,8 @@ static mmt_status time_round(struct mmt_tuning *t, struct mmt_record *finalists,
                              int *count, double seconds, mmt_error *err)
 {
     bool done = false;
-    mmt_status status = time_together(t, finalists, *count, seconds, &done, err);
-    if (!status && *count > 1 && (!done || !all_timed(finalists, *count)) &&
+    mmt_status status = time_together(t, finalists, *count, seconds, false, &done, err);
+    if (!status && (!done || some_failed(finalists, *count)) &&
         mmt_pool_interrupts() < 2 && !t->pool.broken.status) {
         status = time_apart(t, finalists, *count, seconds, err);
         done = true;
@@ -356,6 +364,19 @@ static bool is_beaten(const struct mmt_record *winner, const struct mmt_record *
            is_surely_faster(&timed[at].result, &winner->result);
 }
 
+/* What was timed before stands where nothing came of the finals, as far as it was not
+ * found wrong in them. */
+static void let_stand(struct mmt_tuning *t, const mmt_problem *problem,
+                      struct mmt_record *winner, bool *found)
+{
+    int count;
+    struct mmt_record *timed = list_timed(t, problem, &count);
+    *found = timed && count > 0;
+    if (*found)
+        *winner = best_known(t, timed, count);
+    free(timed);
+}
+
 mmt_status mmt_tune_finals(struct mmt_tuning *t, const mmt_problem *problem, double ends,
                            struct mmt_record *winner, bool *found, mmt_error *err)
 {
@@ -381,6 +402,15 @@ mmt_status mmt_tune_finals(struct mmt_tuning *t, const mmt_problem *problem, dou
         (!*found || is_beaten(winner, timed, at, count))) {
         *winner = best_known(t, &timed[at], at ? 1 : group);
         *found = true;
+    }
+    if (*found && !status) {
+        status = mmt_journal_write_held(t->journal, err);
+    } else if (count) {
+        mmt_journal_drop_held(t->journal);
+        let_stand(t, problem, winner, found);
+        if (*found && !status)
+            mmt_report_note(t, "no finalist could be timed again; what the search timed "
+                               "stands");
     }
     free(timed);
     return status;

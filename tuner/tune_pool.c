@@ -1,7 +1,5 @@
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <math.h>
 #include <poll.h>
 #include <sched.h>
@@ -14,7 +12,7 @@
 #include "base/file.h"
 #include "tuner/tune.h"
 
-enum { MOST_WORKERS = 64, MOST_DEATHS = 3 };
+enum { MOST_WORKERS = 64, MOST_DEATHS = 3, MOST_KILLS = 3 };
 
 /* ---- interruptions --------------------------------------------------------------------
  */
@@ -50,56 +48,16 @@ static void hear_signals(void)
 
 /* ---- a folder for PoCL's own cache ----------------------------------------------- */
 
-static int remove_one(const char *path, const struct stat *status, int flag,
-                      struct FTW *place)
-{
-    return remove(path);
-}
-
-static void remove_tree(const char *folder)
-{
-    nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
-
-/* What tuners that were killed have left: "pocl-PID" of processes that are no more. */
-static void sweep(const char *parent)
-{
-    DIR *folder = opendir(parent);
-    if (!folder)
-        return;
-    for (struct dirent *entry; (entry = readdir(folder));) {
-        struct mmt_text path = { 0 };
-        int pid;
-        if (sscanf(entry->d_name, "pocl-%d", &pid) != 1 || pid <= 0)
-            continue;
-        if (!kill(pid, 0) || errno != ESRCH)
-            continue;
-        mmt_text_addf(&path, "%s/%s", parent, entry->d_name);
-        remove_tree(mmt_text_string(&path));
-        mmt_text_finish(&path);
-    }
-    closedir(folder);
-}
-
 static mmt_status make_pocl_folder(struct mmt_pool *pool, mmt_error *err)
 {
-    struct mmt_text path = { 0 };
-    mmt_file_cache_folder(&path);
-    mmt_status status = mmt_file_make_own_folder(mmt_text_string(&path), NULL, err);
-    if (status) {
-        mmt_text_finish(&path);
-        return status;
-    }
-    sweep(mmt_text_string(&path));
-    mmt_text_addf(&path, "/pocl-%d", (int) getpid());
-    status = mmt_file_make_folder(mmt_text_string(&path), err);
-    if (status) {
-        mmt_text_finish(&path);
-        return status;
-    }
-    pool->folder = path.data;
-    setenv("POCL_CACHE_DIR", pool->folder, 1);
-    return MMT_OK;
+    struct mmt_text parent = { 0 };
+    mmt_file_cache_folder(&parent);
+    mmt_status status =
+        mmt_own_folder_make(&pool->folder, mmt_text_string(&parent), "pocl", err);
+    if (!status)
+        setenv("POCL_CACHE_DIR", pool->folder.path, 1);
+    mmt_text_finish(&parent);
+    return status;
 }
 
 /* A run builds many times what programs ever use, some hundred megabytes, and needs what
@@ -161,9 +119,7 @@ void mmt_pool_stop(struct mmt_pool *pool)
     for (int i = 0; i < pool->count; i++)
         mmt_worker_stop(&pool->workers[i]);
     free(pool->workers);
-    if (pool->folder)
-        remove_tree(pool->folder);
-    free(pool->folder);
+    mmt_own_folder_remove(&pool->folder);
     *pool = (struct mmt_pool){ 0 };
 }
 
@@ -220,6 +176,7 @@ static bool attend(struct mmt_pool *pool, struct mmt_worker *worker,
             replace(pool, worker, NULL);
         return true;
     case MMT_HEARD_DEATH:
+        pool->killed += event->reply.results[0].outcome == MMT_KILLED;
         replace(pool, worker, &event->reply.results[0]);
         return had_job;
     }
@@ -263,24 +220,119 @@ static bool given_up(const struct mmt_pool *pool)
     return pool->broken.status || interrupts > 1;
 }
 
-bool mmt_pool_do(struct mmt_tuning *t, const struct mmt_job *job, double limit,
-                 struct mmt_event *event)
+/* Waits for the end of that job on that worker. */
+static bool wait_for(struct mmt_tuning *t, enum mmt_task task, struct mmt_event *event)
 {
-    struct mmt_pool *pool = &t->pool;
-    struct mmt_worker *worker;
-    while (!(worker = mmt_pool_idle(pool, MMT_MEASURER))) {
-        if (mmt_pool_next(pool, mmt_now() + 0.1, event))
-            mmt_tune_note_built(t, event);
-        if (given_up(pool))
-            return false;
-    }
-    mmt_worker_send(worker, job, limit, limit);
-    while (!given_up(pool)) {
-        if (!mmt_pool_next(pool, INFINITY, event))
+    while (!given_up(&t->pool)) {
+        if (!mmt_pool_next(&t->pool, INFINITY, event))
             continue;
-        if (event->job.task == job->task)
+        if (event->job.task == task)
             return true;
         mmt_tune_note_built(t, event);
     }
     return false;
+}
+
+static struct mmt_worker *wait_for_idle(struct mmt_tuning *t, struct mmt_event *event)
+{
+    struct mmt_worker *worker;
+    while (!(worker = mmt_pool_idle(&t->pool, MMT_MEASURER))) {
+        if (mmt_pool_next(&t->pool, mmt_now() + 0.1, event))
+            mmt_tune_note_built(t, event);
+        if (given_up(&t->pool))
+            return NULL;
+    }
+    return worker;
+}
+
+bool mmt_pool_do(struct mmt_tuning *t, const struct mmt_job *job, double limit,
+                 struct mmt_event *event)
+{
+    for (int kills = 0; kills < MOST_KILLS; kills++) {
+        struct mmt_worker *worker = wait_for_idle(t, event);
+        if (!worker)
+            return false;
+        mmt_worker_send(worker, job, limit, limit);
+        if (!wait_for(t, job->task, event))
+            return false;
+        if (event->reply.results[0].outcome != MMT_KILLED)
+            break;
+    }
+    return true;
+}
+
+/* ---- the naive kernel as if for the first time ------------------------------------ */
+
+static mmt_status restart(struct mmt_pool *pool)
+{
+    mmt_error err = { 0 };
+    mmt_worker_stop(&pool->workers[0]);
+    if (mmt_worker_start(&pool->workers[0], &err))
+        pool->broken = err;
+    return err.status;
+}
+
+/* What a variable was, to be put back. */
+static char *swap(const char *name, const char *value)
+{
+    const char *now = getenv(name);
+    char *before = now ? strdup(now) : NULL;
+    if (value)
+        setenv(name, value, 1);
+    else
+        unsetenv(name);
+    return before;
+}
+
+static mmt_status restart_with_caches(struct mmt_pool *pool, const char *folder)
+{
+    char *cache = swap("XDG_CACHE_HOME", folder);
+    char *pocl = swap("POCL_CACHE_DIR", folder);
+    mmt_status status = restart(pool);
+    free(swap("XDG_CACHE_HOME", cache));
+    free(swap("POCL_CACHE_DIR", pocl));
+    free(cache);
+    free(pocl);
+    return status;
+}
+
+static struct mmt_job naive_job(const struct mmt_tuning *t)
+{
+    struct mmt_job job = { .task = MMT_TASK_MEASURE,
+                           .seed = (uint64_t) t->options.seed,
+                           .count = 1,
+                           .verify = { true },
+                           .budget_seconds = 0.01 };
+    const struct mmt_template *naive = mmt_template_find("naive");
+    mmt_problem problem = mmt_gemm_problem(MMT_F32, 64, 64, 64);
+    mmt_problem_normalise(&problem, &job.problem, NULL);
+    job.configs[0].template = naive;
+    memcpy(job.configs[0].values, naive->seeds[0],
+           (size_t) naive->num_knobs * sizeof(int));
+    return job;
+}
+
+void mmt_pool_try_naive(struct mmt_tuning *t, struct mmt_result *out)
+{
+    const double limit = fmax(60, 4 * t->options.limit);
+    const struct mmt_job job = naive_job(t);
+    struct mmt_own_folder folder;
+    struct mmt_text parent = { 0 };
+    struct mmt_event event;
+    mmt_error err = { 0 };
+    *out = (struct mmt_result){ .outcome = MMT_FAILED };
+    mmt_file_cache_folder(&parent);
+    if (mmt_own_folder_make(&folder, mmt_text_string(&parent), "pocl", &err)) {
+        snprintf(out->reason, sizeof out->reason, "%.*s", MMT_REASON_SIZE - 1, err.text);
+    } else if (!restart_with_caches(&t->pool, folder.path)) {
+        if (mmt_pool_do(t, &job, limit, &event))
+            *out = event.reply.results[0];
+        else if (given_up(&t->pool))
+            snprintf(out->reason, sizeof out->reason, "%.*s", MMT_REASON_SIZE - 1,
+                     t->pool.broken.text);
+        if (!t->pool.broken.status)
+            restart(&t->pool);
+        mmt_own_folder_remove(&folder);
+    }
+    mmt_text_finish(&parent);
 }

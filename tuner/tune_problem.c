@@ -11,6 +11,7 @@ struct candidate {
     enum { EMPTY, PROPOSED, COMPILING, BUILT, MEASURING } state;
     struct mmt_config config;
     int turn;     /* in the order in which they were proposed */
+    int kills;    /* workers that were killed at it from outside */
     double since; /* mmt_now() when its compiling began */
 };
 
@@ -77,7 +78,9 @@ static struct candidate *put_under_way(struct bout *b, const struct mmt_config *
     for (int i = 0; i < MOST_UNDERWAY; i++) {
         if (b->list[i].state != EMPTY)
             continue;
-        b->list[i] = (struct candidate){ PROPOSED, *config, b->turns++, 0 };
+        b->list[i] = (struct candidate){ .state = PROPOSED,
+                                         .config = *config,
+                                         .turn = b->turns++ };
         return &b->list[i];
     }
     return NULL;
@@ -318,9 +321,12 @@ static bool fill(struct bout *b)
     return count_under_way(b) > 0;
 }
 
-/* Where cores are shared, a batch is compiled, then all of it is measured. */
+/* Where cores are shared, a batch is compiled, then all of it is measured. While the
+ * machine is suspected nothing new is begun. */
 static bool hand_out(struct bout *b)
 {
+    if (mmt_tune_suspects(b->t))
+        return true;
     bool shared = b->t->pool.shared;
     if (shared && b->measuring && !oldest(b, BUILT) && !oldest(b, MEASURING))
         b->measuring = false;
@@ -345,8 +351,8 @@ void mmt_counts_add(struct mmt_counts *counts, enum mmt_outcome outcome)
     counts->tried++;
     counts->skipped += outcome == MMT_SKIPPED;
     counts->wrong += outcome == MMT_WRONG;
-    counts->failed +=
-        outcome != MMT_TIMED && outcome != MMT_WRONG && outcome != MMT_SKIPPED;
+    counts->failed += mmt_outcome_is_doubtful(outcome);
+    counts->killed += outcome == MMT_KILLED;
 }
 
 /* Has the worker that is idle now measure the roofline, before a result counts that beats
@@ -381,7 +387,7 @@ static mmt_status record(struct bout *b, const struct mmt_config *config,
     struct mmt_record line = { .problem = *b->problem,
                                .config = *config,
                                .result = *result };
-    mmt_status status = mmt_journal_add(t->journal, &line, err);
+    mmt_status status = mmt_tune_note_result(t, &line, err);
     if (status)
         return status;
     mmt_counts_add(&t->counts, result->outcome);
@@ -420,6 +426,10 @@ static mmt_status take(struct bout *b, const struct mmt_event *event, mmt_error 
         candidate->state = BUILT;
         return MMT_OK;
     }
+    if (result.outcome == MMT_KILLED && candidate->kills++ < 1) {
+        candidate->state = candidate->state == MEASURING ? BUILT : PROPOSED;
+        return MMT_OK;
+    }
     if (!probed && doubt(b, event))
         return MMT_OK;
     candidate->state = EMPTY;
@@ -430,12 +440,20 @@ static mmt_status take(struct bout *b, const struct mmt_event *event, mmt_error 
  * ---------------------------------------------------------------------------------------------
  */
 
+/* Nothing is being compiled or measured for this problem. */
+static bool is_at_rest(struct bout *b)
+{
+    return !oldest(b, COMPILING) && !oldest(b, MEASURING);
+}
+
 static mmt_status loop(struct bout *b, mmt_error *err)
 {
     struct mmt_event event;
     mmt_status status = MMT_OK;
     while (!status && !is_over(b) && hand_out(b)) {
-        if (mmt_pool_next(&b->t->pool, mmt_now() + 0.2, &event))
+        if (mmt_tune_suspects(b->t) && is_at_rest(b))
+            status = mmt_tune_ask_naive(b->t, err);
+        else if (mmt_pool_next(&b->t->pool, mmt_now() + 0.2, &event))
             status = take(b, &event, err);
         mmt_report_status(b->t, NULL, b->arms.best);
     }
@@ -444,6 +462,8 @@ static mmt_status loop(struct bout *b, mmt_error *err)
            !b->t->pool.broken.status)
         if (mmt_pool_next(&b->t->pool, INFINITY, &event))
             status = take(b, &event, err);
+    if (!status)
+        status = mmt_tune_end_suspicion(b->t, err);
     if (!status && b->t->pool.broken.status) {
         *err = b->t->pool.broken;
         status = err->status;
@@ -509,9 +529,11 @@ mmt_status mmt_tune_problem(struct mmt_tuning *t, mmt_error *err)
     mmt_report_problem(t);
     mmt_status status =
         mmt_tune_find(t, problem, mmt_tune_share_time(t), &winner, &found, err);
-    if (!status && found)
-        status = mmt_tune_enter(t, problem, &winner, err);
-    if (!status && found)
+    mmt_error own = { 0 }; /* what was timed before something broke stands */
+    mmt_status entered = found ? mmt_tune_enter(t, problem, &winner, &own) : MMT_OK;
+    if (found && !entered)
         mmt_report_winner(t, &winner);
-    return status;
+    if (!status && entered)
+        *err = own;
+    return status ? status : entered;
 }

@@ -126,8 +126,7 @@ void mmt_report_start(struct mmt_tuning *t)
                        "seconds", t->options.budget.seconds, "candidates",
                        (json_int_t) t->options.budget.candidates, "profile", t->path,
                        "known", (json_int_t) known));
-        if (*mmt_journal_notes(t->journal))
-            mmt_report_note(t, "%s", mmt_journal_notes(t->journal));
+        mmt_report_journal(t);
         return;
     }
     struct mmt_text peak = { 0 };
@@ -147,8 +146,18 @@ void mmt_report_start(struct mmt_tuning *t)
     say_goals(t);
     if (known)
         printf("going on from %zu results in %s\n", known, mmt_journal_path(t->journal));
-    fputs(mmt_journal_notes(t->journal), stdout);
+    mmt_report_journal(t);
     fflush(stdout);
+}
+
+void mmt_report_journal(struct mmt_tuning *t)
+{
+    const char *notes = mmt_journal_notes(t->journal) + t->told;
+    if (!*notes || t->options.quiet)
+        return;
+    const int length = (int) strlen(notes) - 1; /* without the last line's end */
+    t->told += (size_t) length + 1;
+    mmt_report_note(t, "%.*s", length, notes);
 }
 
 /* Where a run is: at one of its goals, or at one of the shapes behind them. */
@@ -264,6 +273,7 @@ void mmt_report_health(struct mmt_tuning *t, const struct mmt_result *result)
 void mmt_report_result(struct mmt_tuning *t, const struct mmt_record *record, double best)
 {
     mmt_report_health(t, &record->result);
+    mmt_report_journal(t);
     tell_result(t, "result", record, best);
 }
 
@@ -429,11 +439,11 @@ void mmt_report_end(struct mmt_tuning *t)
     const struct mmt_counts *c = &t->counts;
     bool interrupted = mmt_pool_interrupts() > 0;
     if (t->options.json) {
-        emit(json_pack("{s:s, s:f, s:b, s:i, s:i, s:i, s:i, s:i, s:s}", "event", "end",
-                       "elapsed", mmt_now() - t->started, "interrupted", interrupted,
-                       "tried", c->tried, "skipped", c->skipped, "wrong", c->wrong,
-                       "failed", c->failed, "throttled", t->health.throttled, "profile",
-                       t->path));
+        emit(json_pack("{s:s, s:f, s:b, s:i, s:i, s:i, s:i, s:i, s:i, s:s}", "event",
+                       "end", "elapsed", mmt_now() - t->started, "interrupted",
+                       interrupted, "tried", c->tried, "skipped", c->skipped, "wrong",
+                       c->wrong, "failed", c->failed, "killed", t->pool.killed,
+                       "throttled", t->health.throttled, "profile", t->path));
         return;
     }
     clear_line(t);
@@ -441,6 +451,11 @@ void mmt_report_end(struct mmt_tuning *t)
     printf("\n%d tried, %d skipped, %d wrong, %d failed, in %.0f seconds%s\n", c->tried,
            c->skipped, c->wrong, c->failed, mmt_now() - t->started,
            interrupted ? ", interrupted: the same command goes on" : "");
+    if (t->pool.killed)
+        printf(
+            "%d worker%s killed from outside; what %s doing was done again, or will be\n",
+            t->pool.killed, t->pool.killed == 1 ? " was" : "s were",
+            t->pool.killed == 1 ? "it was" : "they were");
     if (t->health.throttled)
         printf("the device was slowed down while %d results were taken: %s\n",
                t->health.throttled, t->health.by);

@@ -59,7 +59,8 @@ static mmt_status verify(struct mmt_tuning *t, const mmt_problem *problem,
         patience * mmt_tune_limit(t, problem, mmt_journal_best(t->journal, problem));
     const double began = mmt_now();
     struct mmt_event event;
-    *done = mmt_pool_do(t, &job, limit, &event);
+    *done = mmt_pool_do(t, &job, limit, &event) &&
+            event.reply.results[0].outcome != MMT_KILLED;
     if (!*done)
         return MMT_OK;
     note_seconds(t, mmt_now() - began);
@@ -69,6 +70,11 @@ static mmt_status verify(struct mmt_tuning *t, const mmt_problem *problem,
                                  .whole = true };
     t->counts.wrong += record.result.outcome == MMT_WRONG;
     mmt_report_whole(t, &record);
+    mmt_status status = MMT_OK;
+    if (mmt_outcome_is_doubtful(record.result.outcome))
+        status = mmt_tune_ask_naive(t, err);
+    if (status)
+        return status;
     return mmt_journal_add(t->journal, &record, err);
 }
 

@@ -155,10 +155,27 @@ static void add_last_words(int fd, char *out, size_t size)
     snprintf(out + length, size - length, "; its last words: %s", words);
 }
 
-static void describe_death(const struct mmt_worker *worker, int status,
+/* Signals that kernels do not raise: somebody sent them. */
+static bool is_from_outside(int signal)
+{
+    return signal == SIGKILL || signal == SIGTERM || signal == SIGINT ||
+           signal == SIGHUP || signal == SIGQUIT;
+}
+
+/* `ours`: this process has killed it. */
+static void describe_death(const struct mmt_worker *worker, int status, bool ours,
                            struct mmt_result *out)
 {
     out->outcome = MMT_CRASHED;
+    if (!ours && WIFSIGNALED(status) && is_from_outside(WTERMSIG(status))) {
+        out->outcome = MMT_KILLED;
+        snprintf(out->reason, sizeof out->reason,
+                 "the process was killed from outside: %s (phase %s)%s",
+                 strsignal(WTERMSIG(status)), worker->phase,
+                 WTERMSIG(status) == SIGKILL ? "; where nobody did that, memory ran out"
+                                             : "");
+        return;
+    }
     if (WIFSIGNALED(status))
         snprintf(out->reason, sizeof out->reason, "the process died of it: %s (phase %s)",
                  strsignal(WTERMSIG(status)), worker->phase);
@@ -169,14 +186,29 @@ static void describe_death(const struct mmt_worker *worker, int status,
     add_last_words(worker->words_fd, out->reason, sizeof out->reason);
 }
 
-static enum mmt_heard bury(struct mmt_worker *worker, struct mmt_reply *reply)
+/* Whether a process whose socket is closed ends by itself, in a second; it is not
+ * collected, so that its process group keeps its number. */
+static bool has_ended(pid_t pid)
+{
+    const struct timespec pause = { 0, 1000000 };
+    siginfo_t info = { 0 };
+    for (int i = 0; i < 1000; i++) {
+        if (!waitid(P_PID, (id_t) pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid)
+            return true;
+        nanosleep(&pause, NULL);
+    }
+    return false;
+}
+
+static enum mmt_heard bury(struct mmt_worker *worker, bool ours, struct mmt_reply *reply)
 {
     int status = 0;
     *reply = (struct mmt_reply){ .count = 1 };
+    ours = ours || !has_ended(worker->pid);
     kill(-worker->pid, SIGKILL);
     while (waitpid(worker->pid, &status, 0) < 0 && errno == EINTR)
         ;
-    describe_death(worker, status, &reply->results[0]);
+    describe_death(worker, status, ours, &reply->results[0]);
     worker->pid = 0;
     worker->deaths = worker->ready ? 0 : worker->deaths + 1;
     mmt_worker_stop(worker);
@@ -199,7 +231,7 @@ static double patience(const struct mmt_worker *worker)
 static enum mmt_heard end_hung(struct mmt_worker *worker, struct mmt_reply *reply)
 {
     double limit = worker->ready ? patience(worker) : START_SECONDS;
-    bury(worker, reply);
+    bury(worker, true, reply);
     reply->results[0].outcome = MMT_HUNG;
     snprintf(reply->results[0].reason, sizeof reply->results[0].reason,
              "killed after %.1f seconds (phase %s)", limit, worker->phase);
@@ -260,6 +292,6 @@ enum mmt_heard mmt_worker_hear(struct mmt_worker *worker, struct mmt_reply *repl
     if (hear_lines(worker, reply))
         return MMT_HEARD_REPLY;
     if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
-        return bury(worker, reply);
+        return bury(worker, false, reply);
     return mmt_now() > worker->deadline ? end_hung(worker, reply) : MMT_HEARD_NOTHING;
 }

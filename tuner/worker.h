@@ -60,7 +60,14 @@ enum mmt_outcome {
     MMT_SKIPPED, /* the device or the problem rules it out */
     MMT_HUNG,    /* killed at its limit */
     MMT_CRASHED, /* the process died of it */
+    MMT_KILLED,  /* another process ended it, or the kernel for want of memory */
 };
+
+/* Whether a result may be a bad moment's as well as the kernel's fault. */
+static inline bool mmt_outcome_is_doubtful(enum mmt_outcome outcome)
+{
+    return outcome == MMT_FAILED || outcome == MMT_HUNG || outcome == MMT_CRASHED;
+}
 
 /* "timed"; and back, or -1. */
 const char *mmt_outcome_name(enum mmt_outcome outcome);

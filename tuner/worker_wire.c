@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const outcome_names[] = { "timed",   "wrong", "failed",
-                                             "skipped", "hung",  "crashed" };
+static const char *const outcome_names[] = { "timed", "wrong",   "failed", "skipped",
+                                             "hung",  "crashed", "killed" };
 static const char *const task_names[] = { "compile", "measure", "verify", "finals",
                                           "probe" };
 
-enum { NUM_OUTCOMES = 6, NUM_TASKS = 5 };
+enum { NUM_OUTCOMES = 7, NUM_TASKS = 5 };
 
 const char *mmt_outcome_name(enum mmt_outcome outcome)
 {
