@@ -356,6 +356,179 @@ static void test_disproved(void)
     mmt_journal_close(journal);
 }
 
+/* ---- a bad moment is not a property of a kernel ------------------------------------ */
+
+static struct mmt_journal *reopen(struct mmt_journal *journal, double limit)
+{
+    mmt_error err;
+    mmt_journal_close(journal);
+    journal = mmt_journal_open(path, &caps, false, &err);
+    CHECK(journal != NULL);
+    mmt_journal_set_limit(journal, limit);
+    return journal;
+}
+
+static void add(struct mmt_journal *journal, const struct mmt_record *record)
+{
+    mmt_error err;
+    CHECK_OK(mmt_journal_add(journal, record, &err), err);
+}
+
+static bool is_known(const struct mmt_journal *journal, const struct mmt_record *record)
+{
+    return mmt_journal_find(journal, &record->problem, &record->config) != NULL;
+}
+
+/* How often a result is taken, one each run, until it stands in the runs behind. */
+static int count_tries(enum mmt_outcome outcome, double first_limit, double limit)
+{
+    const struct mmt_record record = record_at(32, "tiled TILE=16", outcome, false);
+    mmt_error err;
+    struct mmt_journal *journal = mmt_journal_open(path, &caps, true, &err);
+    int tries = 0;
+    mmt_journal_set_limit(journal, first_limit);
+    for (; tries < 5 && !is_known(journal, &record); tries++) {
+        add(journal, &record);
+        CHECK(is_known(journal, &record)); /* in the run itself */
+        CHECK(mmt_journal_find_any(journal, &record.problem, &record.config) != NULL);
+        journal = reopen(journal, limit);
+        CHECK(mmt_journal_count_again(journal) == (size_t) !is_known(journal, &record));
+        CHECK(is_known(journal, &record) ==
+              (mmt_journal_find_any(journal, &record.problem, &record.config) != NULL));
+    }
+    mmt_journal_close(journal);
+    return tries;
+}
+
+static void test_again(void)
+{
+    CHECK(count_tries(MMT_WRONG, 5, 5) == 1);
+    CHECK(count_tries(MMT_SKIPPED, 5, 5) == 1);
+    CHECK(count_tries(MMT_TIMED, 5, 5) == 1);
+    CHECK(count_tries(MMT_FAILED, 5, 5) == 2);
+    CHECK(count_tries(MMT_CRASHED, 5, 5) == 2);
+    CHECK(count_tries(MMT_HUNG, 5, 5) == 2);
+    CHECK(count_tries(MMT_HUNG, 1, 5) == 2); /* the second one was under 5 */
+    CHECK(count_tries(MMT_KILLED, 5, 5) == 5);
+}
+
+/* Hung twice under a small limit, it has another try under a greater one. */
+static void test_limits(void)
+{
+    const struct mmt_record hung = record_at(32, "tiled TILE=16", MMT_HUNG, false),
+                            timed = record_at(32, "tiled TILE=16", MMT_TIMED, false);
+    mmt_error err;
+    struct mmt_journal *journal = mmt_journal_open(path, &caps, true, &err);
+    mmt_journal_set_limit(journal, 1);
+    add(journal, &hung);
+    journal = reopen(journal, 1);
+    add(journal, &hung);
+    journal = reopen(journal, 1);
+    CHECK(is_known(journal, &hung));
+    journal = reopen(journal, 5);
+    CHECK(!is_known(journal, &hung));
+    add(journal, &timed);
+    journal = reopen(journal, 9);
+    CHECK(outcome_of(journal, 32, "tiled TILE=16") == MMT_TIMED);
+    mmt_journal_close(journal);
+}
+
+/* A whole verification that hung refutes in its run alone; one that is wrong, for good.
+ */
+static void test_whole_again(void)
+{
+    const struct mmt_record timed = record_at(32, "tiled TILE=16", MMT_TIMED, false),
+                            hung = record_at(32, "tiled TILE=16", MMT_HUNG, true);
+    mmt_error err;
+    struct mmt_journal *journal = mmt_journal_open(path, &caps, true, &err);
+    for (int tries = 1; tries <= 2; tries++) {
+        if (tries == 1)
+            add(journal, &timed);
+        CHECK(mmt_journal_whole(journal, &timed.problem, &timed.config) ==
+              MMT_WHOLE_UNKNOWN);
+        CHECK(outcome_of(journal, 32, "tiled TILE=16") == MMT_TIMED);
+        add(journal, &hung);
+        CHECK(outcome_of(journal, 32, "tiled TILE=16") == MMT_WRONG);
+        journal = reopen(journal, 0);
+    }
+    CHECK(outcome_of(journal, 32, "tiled TILE=16") == MMT_WRONG);
+    CHECK(mmt_journal_whole(journal, &timed.problem, &timed.config) == MMT_WHOLE_WRONG);
+    mmt_journal_close(journal);
+}
+
+/* What is held is known, but in no file until it is written. */
+static void test_held(void)
+{
+    struct mmt_record timed = record_at(32, "tiled TILE=16", MMT_TIMED, false),
+                      dead = timed,
+                      failed = record_at(48, "tiled TILE=16", MMT_FAILED, false);
+    mmt_error err;
+    size_t count;
+    dead.final = true;
+    dead.result.outcome = MMT_CRASHED;
+    for (int write = 0; write < 2; write++) {
+        struct mmt_journal *journal = mmt_journal_open(path, &caps, true, &err);
+        add(journal, &timed);
+        CHECK_OK(mmt_journal_hold(journal, &failed, &err), err);
+        CHECK_OK(mmt_journal_hold(journal, &dead, &err), err);
+        CHECK(is_known(journal, &failed));
+        CHECK(outcome_of(journal, 32, "tiled TILE=16") == MMT_TIMED);
+        if (write)
+            CHECK_OK(mmt_journal_write_held(journal, &err), err);
+        CHECK(mmt_journal_drop_held(journal) == (write ? 0 : 2));
+        CHECK(is_known(journal, &failed) == write);
+        CHECK(outcome_of(journal, 32, "tiled TILE=16") ==
+              (write ? MMT_CRASHED : MMT_TIMED));
+        journal = reopen(journal, 0);
+        mmt_journal_records(journal, &count);
+        CHECK(count == (write ? 3 : 1));
+        mmt_journal_close(journal);
+    }
+}
+
+/* ---- a file that goes away -----------------------------------------------------------
+ */
+
+/* By whom it is replaced: nobody, a file, another run. */
+static void test_deleted(void)
+{
+    const struct mmt_record first = make_record(0), second = make_record(6);
+    char name[300], aside[320];
+    mmt_error err;
+    size_t count;
+    snprintf(name, sizeof name, "%s.journal", path);
+    snprintf(aside, sizeof aside, "%s.replaced", name);
+    for (int by = 0; by < 3; by++) {
+        struct mmt_journal *other = NULL,
+                           *journal = mmt_journal_open(path, &caps, true, &err);
+        CHECK(mmt_journal_is_new(journal) == (by == 1)); /* cleared up below */
+        add(journal, &first);
+        CHECK(!remove(name));
+        if (by == 1)
+            put("mine\n", 5);
+        if (by == 2)
+            other = mmt_journal_open(path, &caps, false, &err);
+        if (by == 2) {
+            CHECK(mmt_journal_add(journal, &second, &err) && strstr(err.text, "another"));
+            mmt_journal_close(other);
+            mmt_journal_close(journal);
+            continue;
+        }
+        CHECK_OK(mmt_journal_add(journal, &second, &err), err);
+        CHECK(strstr(mmt_journal_notes(journal), by ? "was replaced" : "was deleted"));
+        CHECK(!remove(name));
+        CHECK_OK(mmt_journal_look(journal, &err), err);
+        CHECK(!access(aside, F_OK) == (by == 1));
+        journal = reopen(journal, 0);
+        mmt_journal_records(journal, &count);
+        CHECK(count == 2 && !mmt_journal_is_new(journal));
+        mmt_journal_close(journal);
+        remove(aside);
+        if (by == 0)
+            remove(name);
+    }
+}
+
 static void test_wire(void)
 {
     struct mmt_record record = make_record(0);
@@ -412,6 +585,11 @@ int main(void)
     test_find();
     test_wholes();
     test_disproved();
+    test_again();
+    test_limits();
+    test_whole_again();
+    test_held();
+    test_deleted();
     test_wire();
     snprintf(name, sizeof name, "%s.journal", path);
     remove(name);

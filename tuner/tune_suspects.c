@@ -79,24 +79,24 @@ bool mmt_tune_suspects(const struct mmt_tuning *t)
 
 /* ---- the reason ------------------------------------------------------------------ */
 
-/* Whether as much can be written into a folder as a compiler writes. */
-static bool can_be_written(const char *folder, struct mmt_text *why)
+/* Whether as much can be written into a folder as a compiler writes; else errno says why
+ * not. */
+static bool can_be_written(const char *folder)
 {
-    enum { BYTES = 1 << 20 };
+    static const char zeros[1 << 16];
     struct mmt_text path = { 0 };
-    char *zeros = calloc(1, BYTES);
     mmt_text_addf(&path, "%s/try-XXXXXX", folder);
-    int fd = zeros && !path.failed ? mkostemp(path.data, O_CLOEXEC) : -1;
-    bool good = fd >= 0 && write(fd, zeros, BYTES) == BYTES;
-    if (!good)
-        mmt_text_addf(why, "'%s' cannot be written: %s", folder,
-                      strerror(fd >= 0 && !errno ? ENOSPC : errno));
+    int fd = path.failed ? -1 : mkostemp(path.data, O_CLOEXEC);
+    bool good = fd >= 0;
+    for (int i = 0; good && i < 16; i++)
+        good = write(fd, zeros, sizeof zeros) > 0;
+    const int code = errno;
     if (fd >= 0) {
         unlink(path.data);
         close(fd);
     }
-    free(zeros);
     mmt_text_finish(&path);
+    errno = code;
     return good;
 }
 
@@ -110,17 +110,29 @@ static bool find_reason(const struct mmt_tuning *t, struct mmt_text *why)
                               temporary && *temporary ? temporary : "/tmp" };
     bool found = false;
     for (size_t i = 0; i < sizeof folders / sizeof *folders && !found; i++)
-        found = folders[i] && !can_be_written(folders[i], why);
+        if (folders[i] && !can_be_written(folders[i])) {
+            mmt_text_addf(why, "'%s' cannot be written: %s", folders[i], strerror(errno));
+            found = true;
+        }
     mmt_text_finish(&cache);
     return found;
 }
 
-static mmt_status stop(struct mmt_tuning *t, const struct mmt_result *naive,
-                       mmt_error *err)
+static void put_on_one_line(char *text)
+{
+    size_t length = strlen(text);
+    while (length && (text[length - 1] == '\n' || text[length - 1] == ' '))
+        text[--length] = '\0';
+    for (char *at = text; (at = strchr(at, '\n'));)
+        *at = ' ';
+}
+
+static mmt_status stop(struct mmt_tuning *t, struct mmt_result *naive, mmt_error *err)
 {
     struct mmt_text why = { 0 };
     const bool found = find_reason(t, &why);
     const size_t count = mmt_journal_drop_held(t->journal);
+    put_on_one_line(naive->reason);
     t->suspects = (struct mmt_suspects){ .well = t->suspects.well };
     mmt_status status = mmt_fail(
         err, found ? MMT_ERROR_IO : MMT_ERROR_COMPILE,
