@@ -549,5 +549,7 @@ int mmt_verb_study(int argc, char **argv)
     signal(SIGINT, interrupt);
     if (study->run(&options, &err))
         return mmt_failed_or_usage("study", &err);
-    return interrupted ? MMT_EXIT_INTERRUPTED : MMT_EXIT_DONE;
+    if (interrupted)
+        return mmt_say_interrupted("study", "tables have what was measured until then");
+    return MMT_EXIT_DONE;
 }

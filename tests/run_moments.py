@@ -1,0 +1,361 @@
+#!/usr/bin/env python3
+"""Bad moments of the machine, from outside: run_moments.py MMTUNE PART [OPTION...]
+
+  kills [N]      kill -9 at N random instants, half of them on workers; default: 10
+  full LIBRARY   a disk that is full at ten places; the library is fake/full_disk.c
+  spaces         two PID namespaces share a cache and its folders; root alone can make them
+  finals         workers that die in the finals
+  words          Ctrl-C is answered by every verb; journals that are deleted
+
+All but a part of `words` tune an OpenCL device of the CPU kind, and exit 77 where there is none."""
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+MMTUNE, PART, *OPTIONS = sys.argv[1:]
+failures, checks = [], 0
+folder = tempfile.mkdtemp(prefix="mmtune-moments-")
+environment = dict(os.environ, XDG_CACHE_HOME=folder + "/cache", XDG_DATA_HOME=folder + "/data")
+SHAPES = ["96x80x64", "80x96x64", "64x96x80", "72x72x72", "48x96x96", "88x64x96", "96x96x96", "56x88x72"]
+
+
+def check(held, what):
+    global checks
+    checks += 1
+    if not held:
+        failures.append(what)
+    return held
+
+
+def cpu_device():
+    done = subprocess.run([MMTUNE, "devices", "--json"], capture_output=True, text=True, env=environment)
+    for device in json.loads(done.stdout or "[]"):
+        if device["backend"] == "opencl" and device["kind"] == "cpu":
+            return device["id"]
+    print("skipped: there is no OpenCL CPU device; pocl-opencl-icd is one")
+    shutil.rmtree(folder)
+    sys.exit(77)
+
+
+def tune_words(device, path, shape, budget, *more):
+    return ["--device", device, "-o", path, "--type", "f32", "--shape", shape, "--template", "tiled",
+            "--search", "random", "--budget", budget, "--json", *more]
+
+
+def start(words, **more):
+    return subprocess.Popen([MMTUNE, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                            env=environment, start_new_session=True, **more)
+
+
+# ---- what was written -----------------------------------------------------------------------
+
+def lines_of(path):
+    """The whole lines of a journal, as bytes; what a crash cut is no line."""
+    try:
+        with open(path + ".journal", "rb") as f:
+            return f.read().split(b"\n")[:-1]
+    except FileNotFoundError:
+        return []
+
+
+def records(path):
+    return [json.loads(line) for line in lines_of(path)[1:]]
+
+
+def is_candidate(line):
+    return not any(line.get(word) for word in ("final", "calibration", "whole"))
+
+
+def check_journal(path, before):
+    """Nothing is lost, and nothing is repeated but what may be."""
+    now = lines_of(path)
+    check(now[:len(before)] == before, f"{path}: {len(before)} lines stood there, and {len(now)} do now")
+    seen = {}
+    for line in records(path):
+        if line.get("final"):
+            continue
+        key = line["problem"], line["configuration"], is_candidate(line), bool(line.get("whole"))
+        last = seen.get(key)
+        again = last and (last["status"] == "killed" or last["status"] in ("failed", "hung", "crashed") and
+                          last.get("attempt", 1) == 1)
+        check(not last or again, f"done twice: {last}, {line}")
+        seen[key] = line
+    return now
+
+
+def check_profile(path, problems=None):
+    shown = subprocess.run([MMTUNE, "show", path], capture_output=True, text=True, env=environment)
+    check(shown.returncode == 0, f"{path} is no profile: {shown.stderr}")
+    with open(path, encoding="utf-8") as f:
+        entries = json.load(f)["entries"]
+    timed = {(line["problem"].split()[-1], line["configuration"]) for line in records(path)
+             if line["status"] == "timed"}
+    for entry in entries:
+        name = " ".join([entry["template"], *(f"{k}={v}" for k, v in entry["knobs"].items())])
+        shape = "x".join(str(entry["problem"][size]) for size in "mnk")
+        check((shape, name) in timed, f"the winner {name} of {shape} was timed: {timed}")
+    check(problems is None or len(entries) == problems, f"{path} has {len(entries)} entries")
+    return entries
+
+
+def finish(device, path, shape):
+    done = subprocess.run([MMTUNE, *tune_words(device, path, shape, "2")], capture_output=True, text=True,
+                          env=environment)
+    check(done.returncode == 0, f"the next run ends well: {done.returncode}, {done.stderr}")
+
+
+# ---- kills ----------------------------------------------------------------------------------
+
+def workers_of(pid):
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as f:
+            return [int(word) for word in f.read().split()]
+    except OSError:
+        return []
+
+
+def role_of(pid):
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as f:
+            return f.read().split(b"\0")[2].decode()
+    except (OSError, IndexError):
+        return ""
+
+
+def kill(pid):
+    try:
+        os.kill(pid, signal.SIGKILL)
+        return True
+    except ProcessLookupError:
+        return False
+
+
+def kill_at_random(device, path, shape, dice, budget):
+    """A run of which a worker is killed at one instant, and the tuner at a later one. Returns how
+    many of both; a run that ends by itself had no more instants."""
+    process = start(tune_words(device, path, shape, budget, "--seed", str(dice.randrange(1000))))
+    workers = tuners = 0
+    time.sleep(dice.uniform(0.1, 5))
+    mine = workers_of(process.pid)
+    if mine and kill(dice.choice(mine)):
+        workers = 1
+    time.sleep(dice.uniform(0, 3))
+    if process.poll() is None:
+        process.kill()
+        tuners = 1
+    said = process.stderr.read()
+    check(process.wait() in (0, -signal.SIGKILL), f"ended with {process.returncode}: {said}")
+    return workers, tuners
+
+
+def test_kills():
+    count = int(OPTIONS[0]) if OPTIONS else 10
+    device, dice = cpu_device(), random.Random(int(OPTIONS[1]) if len(OPTIONS) > 1 else 1)
+    workers = tuners = runs = 0
+    kept = {}
+    while workers < count // 2 or tuners < count - count // 2:
+        shape = SHAPES[runs // 40 % len(SHAPES)]
+        path = f"{folder}/{shape}.json"
+        if path not in kept:  # so that the roofline is known
+            finish(device, path, shape)
+            kept[path] = lines_of(path)
+        done = kill_at_random(device, path, shape, dice, dice.choice(["1h", "1h", "3"]))
+        workers, tuners, runs = workers + done[0], tuners + done[1], runs + 1
+        kept[path] = check_journal(path, kept.get(path, []))
+    for path, before in kept.items():
+        finish(device, path, os.path.basename(path)[:-len(".json")])
+        check_journal(path, before)
+        check_profile(path, 1)
+        bad = [line for line in records(path) if line["status"] in ("failed", "crashed", "hung")]
+        check(not bad, f"a kill from outside is no kernel's fault: {bad}")
+    left = os.listdir(folder + "/cache/mmtune")
+    check(not [name for name in left if not name.endswith((".bin", ".tmp"))], f"folders are swept away: {left}")
+    print(f"{workers} workers and {tuners} tuners were killed in {runs} runs; "
+          f"{sum(len(lines) - 1 for lines in kept.values())} results stand")
+
+
+# ---- full disks -----------------------------------------------------------------------------
+
+def with_full_disk(library, on, after):
+    counter = folder + "/counter"
+    with open(counter, "wb") as f:
+        f.write(bytes(8))
+    return dict(environment, LD_PRELOAD=library, FULL_FOLDER=on, FULL_AFTER=str(after), FULL_COUNTER=counter)
+
+
+def calls():
+    with open(folder + "/counter", "rb") as f:
+        return int.from_bytes(f.read(), sys.byteorder)
+
+
+def fill(device, library, name, on, after):
+    """A run on a disk that is full after so many calls; then the same with room."""
+    path = f"{folder}/{name}/p.json"
+    os.makedirs(os.path.dirname(path))
+    os.makedirs(on, exist_ok=True)
+    there = dict(with_full_disk(library, on, after), XDG_CACHE_HOME=f"{folder}/{name}/cache")
+    done = subprocess.run([MMTUNE, *tune_words(device, path, SHAPES[0], "5")], capture_output=True, text=True,
+                          env=there)
+    before = lines_of(path)
+    return path, done, before
+
+
+def test_full():
+    device, library = cpu_device(), os.path.abspath(OPTIONS[0])
+    _, done, _ = fill(device, library, "dry", folder + "/dry", 1 << 40)
+    total = calls()
+    check(done.returncode == 0 and total > 50, f"with room it ends well: {done.returncode}, {total} calls")
+    # All on one disk, at ten instants of the run.
+    places = [(f"at-{i}", "", i * total // 10) for i in range(10)]
+    # The cache alone: the compilers are the first to fail, the journal has room.
+    places += [("cache", "/cache", 60)]
+    for name, under, after in places:
+        on = f"{folder}/{name}{under}"
+        path, done, before = fill(device, library, name, on, after)
+        said = done.stdout + done.stderr
+        check(done.returncode == 1, f"full after {after} of {total}: ends with {done.returncode}: {said}")
+        check("No space left on device" in done.stderr, f"full after {after} of {total}: says {said}")
+        check(all(json.loads(line)["status"] not in ("failed", "crashed") for line in before[1:]),
+              f"full after {after} of {total}: blames kernels: {before}")
+        shutil.rmtree(f"{folder}/{name}/cache", ignore_errors=True)
+        finish(device, path, SHAPES[0])
+        check_journal(path, before)
+        check_profile(path, 1)
+        print(f"full after {after} of {total} calls: {done.stderr.strip()}", flush=True)
+
+
+# ---- two PID namespaces ----------------------------------------------------------------------
+
+def test_spaces():
+    device = cpu_device()
+    alone = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
+    if subprocess.run([*alone, "true"], capture_output=True, check=False).returncode:
+        print("skipped: PID namespaces cannot be made here; root can")
+        sys.exit(77)
+    processes = []
+    for shape in SHAPES[:2]:
+        path = f"{folder}/{shape}.json"
+        processes.append(subprocess.Popen(
+            [*alone, MMTUNE, *tune_words(device, path, shape, "8", "--limit", "60")], stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, env=environment))
+        time.sleep(2)  # each makes its folder while the others are at work
+    for shape, process in zip(SHAPES, processes):
+        path = f"{folder}/{shape}.json"
+        said = process.communicate()[0]
+        check(process.returncode == 0, f"both runs end well: {process.returncode}, {said[-2000:]}")
+        statuses = [line["status"] for line in records(path)]
+        check(set(statuses) == {"timed"}, f"no kernel fails: {statuses}")
+        check_profile(path, 1)
+    left = [name for name in os.listdir(folder + "/cache/mmtune") if name.startswith("pocl-")]
+    check(not left, f"both have cleared up: {left}")
+
+
+# ---- the finals ------------------------------------------------------------------------------
+
+def test_finals():
+    """Every worker that measures is killed as soon as the search is over."""
+    device, path = cpu_device(), folder + "/p.json"
+    with (open(folder + "/events", "w", encoding="utf-8") as out,
+          open(folder + "/events", encoding="utf-8") as told):
+        process = subprocess.Popen([MMTUNE, *tune_words(device, path, SHAPES[0], "4")], stdout=out,
+                                   stderr=subprocess.PIPE, text=True, env=environment)
+        events, kills, ended = "", 0, time.time() + 180
+        while process.poll() is None and '"winner"' not in events and time.time() < ended:
+            events += told.read()
+            for pid in workers_of(process.pid) if events.count('"result"') == 4 else []:
+                if role_of(pid) == "measure":
+                    kills += kill(pid)
+            time.sleep(0.3)
+    check(kills > 0 and '"winner"' in events, f"there is a winner after {kills} kills: {events}")
+    said = process.communicate()[1]
+    print(f"{kills} kills; {said.strip()}")
+    check_profile(path, 1)
+    before = lines_of(path)
+    check(not [line for line in records(path) if line["status"] != "timed"], "no kernel is blamed")
+    finish(device, path, SHAPES[0])
+    check_journal(path, before)
+
+
+# ---- words -----------------------------------------------------------------------------------
+
+def interrupt(words, after=0.0, wait_for=None):
+    """Sends Ctrl-C once the program runs, or has said something; its end and its words."""
+    process = subprocess.Popen([MMTUNE, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               env=environment, cwd=folder)
+    if wait_for:
+        for line in process.stdout:
+            if wait_for in line:
+                break
+    else:
+        time.sleep(after)
+    process.send_signal(signal.SIGINT)
+    out, said = process.communicate(timeout=120)
+    return process.returncode, out + said
+
+
+def interrupt_while_reading(words):
+    """Of verbs that are done at once: what they read is a pipe that nobody writes."""
+    pipe = folder + "/pipe"
+    if not os.path.exists(pipe):
+        os.mkfifo(pipe)
+    process = subprocess.Popen([MMTUNE, *[pipe if word == "PIPE" else word for word in words]],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    time.sleep(0.5)
+    if process.poll() is not None:  # it refuses pipes
+        return None
+    process.send_signal(signal.SIGINT)
+    out, said = process.communicate(timeout=60)
+    return process.returncode, out + said
+
+
+def test_words():
+    for words in (["show", "PIPE"], ["diff", "PIPE", "PIPE"], ["merge", "PIPE", "PIPE", "-o", folder + "/m"]):
+        found = interrupt_while_reading(words)
+        check(not found or found[0] == 130 and f"mmtune {words[0]}: interrupted; " in found[1],
+              f"{words} is answered: {found}")
+    device, path = cpu_device(), folder + "/p.json"
+    tune = tune_words(device, path, SHAPES[0], "1h")
+    for words, wait_for in ((tune, '"result"'), (["verify", "--device", device, "--sample", "100000"], "right"),
+                            (["bench", "--device", device, "--type", "f32", "--against", "none", "--suite",
+                              "squares"], "f32")):
+        code, said = interrupt(words, wait_for=wait_for)
+        check(code == 130 and "interrupted" in said, f"{words} is answered: {code}, {said}")
+    check_profile(path, 1)
+    code, said = interrupt(["regret", "--device", device, "--profile", path, "--budget", "1"], after=3)
+    check(code == 130 and "mmtune regret: interrupted; " in said, f"regret is answered: {code}, {said}")
+    code, said = interrupt(["study", "addition", "--device", device], after=1.5)
+    check(code == 130 and "mmtune study: interrupted; " in said, f"study is answered: {code}, {said}")
+    deleted(device)
+
+
+def deleted(device):
+    """While a run goes on, and between two runs."""
+    path = folder + "/q.json"
+    process = subprocess.Popen([MMTUNE, *tune_words(device, path, SHAPES[0], "6")], stdout=subprocess.PIPE,
+                               text=True, env=environment)
+    said = ""
+    for line in process.stdout:
+        said += line
+        if '"result"' in line and os.path.exists(path + ".journal") and "was deleted" not in said:
+            before = lines_of(path)
+            os.remove(path + ".journal")
+    check(process.wait() == 0 and "was deleted meanwhile; it is written anew" in said, f"a deletion is told: {said}")
+    now = check_journal(path, before)
+    check(len([line for line in records(path) if is_candidate(line)]) == 6, f"all are there: {now}")
+    os.remove(path + ".journal")
+    done = subprocess.run([MMTUNE, *tune_words(device, path, SHAPES[0], "1")], capture_output=True, text=True,
+                          env=environment)
+    check(done.returncode == 0 and "is missing" in done.stdout, f"a missing journal is told: {done.stdout}")
+
+
+{"kills": test_kills, "full": test_full, "spaces": test_spaces, "finals": test_finals, "words": test_words}[PART]()
+shutil.rmtree(folder, ignore_errors=True)
+print("\n".join(failures))
+print(f"moments, {PART}: {checks} checks, {len(failures)} failed")
+sys.exit(bool(failures) or not checks)
