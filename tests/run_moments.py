@@ -214,7 +214,7 @@ def test_full():
     # All on one disk, at ten instants of the run.
     places = [(f"at-{i}", "", i * total // 10) for i in range(10)]
     # The cache alone: the compilers are the first to fail, the journal has room.
-    places += [("cache", "/cache", 60)]
+    places += [("compilers", "/cache", 60)]
     for name, under, after in places:
         on = f"{folder}/{name}{under}"
         path, done, before = fill(device, library, name, on, after)

@@ -245,6 +245,18 @@ static int read_options(int argc, char **argv, struct mmt_tune_options *o)
 
 /* ---- the run --------------------------------------------------------------------- */
 
+/* A platform that cannot write its cache may hide its devices. */
+static mmt_status explain(const struct mmt_tuning *t, mmt_error *err)
+{
+    const mmt_error said = *err;
+    struct mmt_text why = { 0 };
+    if (mmt_tune_explain(t, &why))
+        mmt_fail_native(err, said.status, said.native, "%s; %s", mmt_text_string(&why),
+                        said.text);
+    mmt_text_finish(&why);
+    return said.status;
+}
+
 mmt_status mmt_tune_find_device(struct mmt_tuning *t, mmt_error *err)
 {
     const char *name = t->options.device ? t->options.device : "0";
@@ -268,7 +280,7 @@ mmt_status mmt_tune_find_device(struct mmt_tuning *t, mmt_error *err)
         return MMT_OK;
     mmt_device *device = mmt_device_open(name, err);
     if (!device)
-        return err->status;
+        return explain(t, err);
     mmt_device_close(device);
     return mmt_fail(err, MMT_ERROR_UNSUPPORTED,
                     "the device %s executes nothing, so nothing can be timed on it; "

@@ -226,6 +226,10 @@ bool mmt_tune_suspects(const struct mmt_tuning *t);
  * Else none is, and the reason ends the run. The worker that measures is idle. */
 mmt_status mmt_tune_ask_naive(struct mmt_tuning *t, mmt_error *err);
 
+/* What is known of the machine that explains why kernels, or a device, fail: a folder
+ * that compilers write into has no room. False: nothing is known. */
+bool mmt_tune_explain(const struct mmt_tuning *t, struct mmt_text *why);
+
 /* At the end of a search: asks where one is suspected, or nothing has gone well in this
  * run; else journals what is held. */
 mmt_status mmt_tune_end_suspicion(struct mmt_tuning *t, mmt_error *err);

@@ -100,12 +100,17 @@ static bool can_be_written(const char *folder)
     return good;
 }
 
-/* What is known of the machine that explains it; false: nothing. */
-static bool find_reason(const struct mmt_tuning *t, struct mmt_text *why)
+bool mmt_tune_explain(const struct mmt_tuning *t, struct mmt_text *why)
 {
     const char *temporary = getenv("TMPDIR");
     struct mmt_text cache = { 0 };
+    mmt_error err;
     mmt_file_cache_folder(&cache);
+    if (mmt_file_make_folder(mmt_text_string(&cache), &err)) {
+        mmt_text_add(why, err.text);
+        mmt_text_finish(&cache);
+        return true;
+    }
     const char *folders[] = { t->pool.folder.path, mmt_text_string(&cache),
                               temporary && *temporary ? temporary : "/tmp" };
     bool found = false;
@@ -130,15 +135,16 @@ static void put_on_one_line(char *text)
 static mmt_status stop(struct mmt_tuning *t, struct mmt_result *naive, mmt_error *err)
 {
     struct mmt_text why = { 0 };
-    const bool found = find_reason(t, &why);
+    const bool found = mmt_tune_explain(t, &why);
     const size_t count = mmt_journal_drop_held(t->journal);
     put_on_one_line(naive->reason);
     t->suspects = (struct mmt_suspects){ .well = t->suspects.well };
-    mmt_status status = mmt_fail(
-        err, found ? MMT_ERROR_IO : MMT_ERROR_COMPILE,
-        "even the naive kernel fails now: %s%s%.400s; %zu failures are not in the "
-        "journal, and the same command goes on from there",
-        mmt_text_string(&why), found ? "; it says: " : "", naive->reason, count);
+    mmt_status status =
+        mmt_fail(err, found ? MMT_ERROR_IO : MMT_ERROR_COMPILE,
+                 "even the naive kernel fails now: %s%s%.400s; none of the last %zu "
+                 "failures is in "
+                 "the journal, and the same command goes on from there",
+                 mmt_text_string(&why), found ? "; it says: " : "", naive->reason, count);
     mmt_text_finish(&why);
     return status;
 }
