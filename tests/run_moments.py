@@ -339,13 +339,15 @@ def deleted(device):
     path = folder + "/q.json"
     process = subprocess.Popen([MMTUNE, *tune_words(device, path, SHAPES[0], "6")], stdout=subprocess.PIPE,
                                text=True, env=environment)
-    said = ""
+    said, before = "", []
     for line in process.stdout:
         said += line
-        if '"result"' in line and os.path.exists(path + ".journal") and "was deleted" not in said:
+        if '"result"' in line and not before:
             before = lines_of(path)
             os.remove(path + ".journal")
     check(process.wait() == 0 and "was deleted meanwhile; it is written anew" in said, f"a deletion is told: {said}")
+    if not check(os.path.exists(path + ".journal"), "the journal is there again"):
+        return
     now = check_journal(path, before)
     check(len([line for line in records(path) if is_candidate(line)]) == 6, f"all are there: {now}")
     os.remove(path + ".journal")

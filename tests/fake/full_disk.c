@@ -4,7 +4,7 @@
  *   FULL_FOLDER   what lies below it is on that disk
  *   FULL_AFTER    calls that write there and succeed
  *   FULL_COUNTER  a file outside, of eight bytes, that counts them */
-#define _GNU_SOURCE
+#undef _FILE_OFFSET_BITS /* it would give `open` the name of `open64` */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -31,9 +31,9 @@ static _Atomic uint64_t *counter(void)
         return mapped;
     const char *path = getenv("FULL_COUNTER");
     int fd = path ? (int) syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC) : -1;
-    void *page = fd < 0 ? MAP_FAILED
-                        : mmap(NULL, sizeof(uint64_t), PROT_READ | PROT_WRITE, MAP_SHARED,
-                               fd, 0);
+    void *page =
+        fd < 0 ? MAP_FAILED
+               : mmap(NULL, sizeof(uint64_t), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (fd >= 0)
         close(fd);
     if (page != MAP_FAILED)
