@@ -169,7 +169,10 @@ mmt_status mmt_tune_end_suspicion(struct mmt_tuning *t, mmt_error *err)
     const struct mmt_suspects *s = &t->suspects;
     if (!s->in_a_row)
         return MMT_OK;
-    const bool ask = !t->pool.broken.status &&
-                     (mmt_tune_suspects(t) || (!s->well && !s->naive_is_odd));
+    if (t->pool.broken.status) { /* no worker lives: that is the machine's fault */
+        mmt_journal_drop_held(t->journal);
+        return MMT_OK;
+    }
+    const bool ask = mmt_tune_suspects(t) || (!s->well && !s->naive_is_odd);
     return ask && !mmt_pool_interrupts() ? mmt_tune_ask_naive(t, err) : acquit(t, err);
 }

@@ -128,6 +128,11 @@ int mkostemp(char *path, int flags)
     return is_there(path) && is_full() ? -1 : NEXT(mkostemp)(path, flags);
 }
 
+int mkostemp64(char *path, int flags)
+{
+    return mkostemp(path, flags);
+}
+
 /* A folder may have to grow for it. */
 int rename(const char *from, const char *to)
 {
