@@ -139,12 +139,15 @@ static mmt_status stop(struct mmt_tuning *t, struct mmt_result *naive, mmt_error
     const size_t count = mmt_journal_drop_held(t->journal);
     put_on_one_line(naive->reason);
     t->suspects = (struct mmt_suspects){ .well = t->suspects.well };
-    mmt_status status =
-        mmt_fail(err, found ? MMT_ERROR_IO : MMT_ERROR_COMPILE,
-                 "even the naive kernel fails now: %s%s%.400s; none of the last %zu "
-                 "failures is in "
-                 "the journal, and the same command goes on from there",
-                 mmt_text_string(&why), found ? "; it says: " : "", naive->reason, count);
+    if (found)
+        mmt_text_add(&why, "; it says: ");
+    mmt_text_addf(&why, "%.400s", naive->reason);
+    if (count)
+        mmt_text_addf(&why, "; none of the last %zu failures is in the journal", count);
+    mmt_status status = mmt_fail(
+        err, found ? MMT_ERROR_IO : MMT_ERROR_COMPILE,
+        "even the naive kernel fails now: %s; the same command goes on from here",
+        mmt_text_string(&why));
     mmt_text_finish(&why);
     return status;
 }
