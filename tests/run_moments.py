@@ -210,11 +210,33 @@ def fill(device, library, name, on, after):
     return path, done, before
 
 
+def gone(device):
+    """The folder of compilers is removed while they are at work."""
+    path = folder + "/gone.json"
+    process = subprocess.Popen([MMTUNE, *tune_words(device, path, SHAPES[0], "60")], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, env=environment)
+    for line in process.stdout:
+        if '"result"' in line:
+            break
+    before = lines_of(path)
+    for name in os.listdir(folder + "/cache/mmtune"):
+        if name.startswith("pocl-"):
+            shutil.rmtree(f"{folder}/cache/mmtune/{name}", ignore_errors=True)
+    out, said = process.communicate()
+    check(process.returncode == 1 and "cannot be written: No such file or directory" in said,
+          f"a folder that is gone is told: {process.returncode}, {out[-3000:]}, {said}")
+    check({line["status"] for line in records(path)} == {"timed"}, f"no kernel is blamed: {records(path)}")
+    finish(device, path, SHAPES[0])
+    check_journal(path, before)
+    print(f"a folder that is gone: {said.strip()}", flush=True)
+
+
 def test_full():
     device, library = cpu_device(), os.path.abspath(OPTIONS[0])
     _, done, _ = fill(device, library, "dry", folder + "/dry", 1 << 40)
     total = calls()
     check(done.returncode == 0 and total > 50, f"with room it ends well: {done.returncode}, {total} calls")
+    gone(device)
     # All on one disk, at ten instants of the run.
     places = [(f"at-{i}", "", i * total // 10) for i in range(10)]
     # The cache alone: the compilers are the first to fail, the journal has room.

@@ -135,19 +135,20 @@ static void put_on_one_line(char *text)
 static mmt_status stop(struct mmt_tuning *t, struct mmt_result *naive, mmt_error *err)
 {
     struct mmt_text why = { 0 };
+    const bool works = naive->outcome == MMT_TIMED; /* in a folder of its own */
     const bool found = mmt_tune_explain(t, &why);
     const size_t count = mmt_journal_drop_held(t->journal);
     put_on_one_line(naive->reason);
     t->suspects = (struct mmt_suspects){ .well = t->suspects.well };
-    if (found)
-        mmt_text_add(&why, "; it says: ");
-    mmt_text_addf(&why, "%.400s", naive->reason);
+    if (!works)
+        mmt_text_addf(&why, "%s%.400s", found ? "; it says: " : "", naive->reason);
     if (count)
         mmt_text_addf(&why, "; none of the last %zu failures is in the journal", count);
-    mmt_status status = mmt_fail(
-        err, found ? MMT_ERROR_IO : MMT_ERROR_COMPILE,
-        "even the naive kernel fails now: %s; the same command goes on from here",
-        mmt_text_string(&why));
+    mmt_status status = mmt_fail(err, found ? MMT_ERROR_IO : MMT_ERROR_COMPILE,
+                                 "%s: %s; the same command goes on from here",
+                                 works ? "kernels cannot be built now"
+                                       : "even the naive kernel fails now",
+                                 mmt_text_string(&why));
     mmt_text_finish(&why);
     return status;
 }
@@ -162,9 +163,10 @@ mmt_status mmt_tune_ask_naive(struct mmt_tuning *t, mmt_error *err)
                     "machine is at fault",
                     t->suspects.in_a_row ? t->suspects.in_a_row : 1);
     mmt_pool_try_naive(t, &naive);
-    if (naive.outcome == MMT_TIMED || mmt_pool_interrupts())
-        return acquit(t, err);
-    return stop(t, &naive, err);
+    struct mmt_text why = { 0 };
+    const bool at_fault = naive.outcome != MMT_TIMED || mmt_tune_explain(t, &why);
+    mmt_text_finish(&why);
+    return at_fault && !mmt_pool_interrupts() ? stop(t, &naive, err) : acquit(t, err);
 }
 
 mmt_status mmt_tune_end_suspicion(struct mmt_tuning *t, mmt_error *err)
