@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 
-MMTUNE, PART, *OPTIONS = sys.argv[1:]
+MMTUNE, PART, *OPTIONS = os.path.abspath(sys.argv[1]), *sys.argv[2:]
 failures, checks = [], 0
 folder = tempfile.mkdtemp(prefix="mmtune-moments-")
 environment = dict(os.environ, XDG_CACHE_HOME=folder + "/cache", XDG_DATA_HOME=folder + "/data")
