@@ -45,6 +45,12 @@ static void suspect(struct mmt_suspects *s, const struct mmt_record *record)
     s->naive = s->naive || (is_naive(record) && record->result.outcome != MMT_HUNG);
 }
 
+/* No kernel is at fault for that, even if smaller ones find room in between. */
+static bool wants_space(const char *reason)
+{
+    return strstr(reason, strerror(ENOSPC)) || strstr(reason, strerror(EDQUOT));
+}
+
 /* What went before is the kernels' fault. */
 static mmt_status acquit(struct mmt_tuning *t, mmt_error *err)
 {
@@ -61,6 +67,8 @@ mmt_status mmt_tune_note_result(struct mmt_tuning *t, const struct mmt_record *r
     mmt_status status = MMT_OK;
     if (mmt_outcome_is_doubtful(outcome)) {
         suspect(&t->suspects, record);
+        if (wants_space(record->result.reason))
+            return MMT_OK;
         return mmt_journal_hold(t->journal, record, err);
     }
     if (outcome == MMT_TIMED || outcome == MMT_WRONG) {
