@@ -19,7 +19,7 @@ environment = dict(os.environ, XDG_CACHE_HOME=cache, XDG_DATA_HOME=data)
 for name in ("MMTUNE_TEMPLATE_DIR", "MMTUNE_CACHE_LIMIT"):
     environment.pop(name, None)
 PAPERS = ROOT + "/profiles/papers/"
-SMALL = ["--type", "f32", "--shape", "64x64x64", "--template", "tiled", "--budget", "1"]
+SMALL = ["--type", "f32", "--shape", "64x64x64", "--template", "tiled", "--budget", "1c"]
 # In a namespace of its own, so that nothing stays mounted; as a plain user where that may be.
 MOUNTING = [["unshare", "-m"], ["unshare", "-rm"]]
 
@@ -155,7 +155,7 @@ def test_unwritable_cache(device):
     check(words not in out + err, f"nothing is told where all is well: {err}")
 
     # What only a worker meets, behind the start.
-    with subprocess.Popen([MMTUNE, *tune, "--budget", "6", "-o", folder + "/later.json", "--json"],
+    with subprocess.Popen([MMTUNE, *tune, "--budget", "6c", "-o", folder + "/later.json", "--json"],
                           stdout=subprocess.PIPE, text=True, env=environment) as running:
         first = json.loads(running.stdout.readline())
         os.chmod(cache + "/mmtune", 0o770)

@@ -600,7 +600,8 @@ static mmt_status load(struct mmt_journal *journal, const struct mmt_caps *caps,
     size_t whole = 0;
     mmt_status status = MMT_OK;
     if (!fresh)
-        status = mmt_file_read_open(journal->file.fd, journal->file.path, MAX_BYTES, &text, err);
+        status = mmt_file_read_open(journal->file.fd, journal->file.path, MAX_BYTES,
+                                    &text, err);
     if (!status && !fresh)
         status = read_lines(journal, caps, &text, &whole, err);
     if (!status && (fresh || whole < text.length))

@@ -39,12 +39,10 @@ mmt_status mmt_journal_file_open(struct mmt_journal_file *file, bool *made,
     if (status)
         return status;
     *made = access(file->path, F_OK) != 0;
-    file->fd = open(file->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    if (file->fd < 0)
-        return mmt_fail_native(
-            err, MMT_ERROR_IO, errno,
-            "cannot write the journal '%s': %s; -o names another place", file->path,
-            strerror(errno));
+    mmt_error why = { 0 };
+    if (mmt_file_open_log(file->path, &file->fd, &why))
+        return mmt_fail_native(err, MMT_ERROR_IO, why.native,
+                               "the journal: %s; -o names another place", why.text);
     enum mmt_locked locked = mmt_lock_take(&file->lock, file->fd, file->path, &said);
     if (locked == MMT_LOCK_HELD)
         status = mmt_fail(err, MMT_ERROR_IO,
@@ -91,7 +89,7 @@ static mmt_status move_other(const struct mmt_journal_file *file, struct mmt_tex
     struct mmt_text said = { 0 };
     struct mmt_lock lock = { 0 };
     mmt_text_addf(aside, "%s.replaced", file->path);
-    int fd = open(file->path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+    int fd = open(file->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     mmt_status status = MMT_OK;
     /* Where a lock file stands for the lock, it is ours whatever stands at the path. */
     if (fd >= 0 && !file->lock.file &&
@@ -120,7 +118,7 @@ static mmt_status write_anew(struct mmt_journal_file *file, bool there,
     mmt_text_addf(&beside, "%s.new-XXXXXX", file->path);
     if (!status && (fd = mkostemp(beside.data, O_APPEND | O_CLOEXEC)) < 0)
         status = fail(file, "write anew", err);
-    if (!status && (!copy(file->fd, fd) || fchmod(fd, 0644)))
+    if (!status && (!copy(file->fd, fd) || fchmod(fd, 0600)))
         status = fail(file, "write anew", err);
     if (!status && !file->lock.file &&
         mmt_lock_take(&lock, fd, file->path, &said) != MMT_LOCK_TAKEN)

@@ -264,7 +264,7 @@ mmt_status mmt_own_folder_make(struct mmt_own_folder *folder, const char *parent
 {
     struct mmt_text made = { 0 }, said = { 0 };
     *folder = (struct mmt_own_folder){ .fd = -1 };
-    mmt_status status = mmt_file_make_folder(parent, err);
+    mmt_status status = mmt_file_make_own_folder(parent, NULL, err);
     if (status)
         return status;
     sweep(parent, prefix);

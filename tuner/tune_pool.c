@@ -275,7 +275,7 @@ static mmt_status restart(struct mmt_pool *pool)
 /* What a variable was, to be put back. */
 static char *swap(const char *name, const char *value)
 {
-    const char *now = getenv(name);
+    const char *now = secure_getenv(name);
     char *before = now ? strdup(now) : NULL;
     if (value)
         setenv(name, value, 1);

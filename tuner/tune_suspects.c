@@ -110,7 +110,7 @@ static bool can_be_written(const char *folder)
 
 bool mmt_tune_explain(const struct mmt_tuning *t, struct mmt_text *why)
 {
-    const char *temporary = getenv("TMPDIR");
+    const char *temporary = secure_getenv("TMPDIR");
     struct mmt_text cache = { 0 };
     mmt_error err;
     mmt_file_cache_folder(&cache);
