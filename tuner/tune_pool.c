@@ -272,27 +272,27 @@ static mmt_status restart(struct mmt_pool *pool)
     return err.status;
 }
 
-/* What a variable was, to be put back. */
-static char *swap(const char *name, const char *value)
+static void set_or_unset(const char *name, const char *value)
 {
-    const char *now = secure_getenv(name);
-    char *before = now ? strdup(now) : NULL;
     if (value)
         setenv(name, value, 1);
     else
         unsetenv(name);
-    return before;
 }
 
+/* The variables are put back for workers that start later. */
 static mmt_status restart_with_caches(struct mmt_pool *pool, const char *folder)
 {
-    char *cache = swap("XDG_CACHE_HOME", folder);
-    char *pocl = swap("POCL_CACHE_DIR", folder);
+    const char *now = secure_getenv("XDG_CACHE_HOME");
+    char *before = now ? strdup(now) : NULL;
+    setenv("XDG_CACHE_HOME", folder, 1);
+    if (pool->folder.path)
+        setenv("POCL_CACHE_DIR", folder, 1);
     mmt_status status = restart(pool);
-    free(swap("XDG_CACHE_HOME", cache));
-    free(swap("POCL_CACHE_DIR", pocl));
-    free(cache);
-    free(pocl);
+    set_or_unset("XDG_CACHE_HOME", before);
+    if (pool->folder.path)
+        setenv("POCL_CACHE_DIR", pool->folder.path, 1);
+    free(before);
     return status;
 }
 
