@@ -374,8 +374,10 @@ mmt_status mmt_select(const struct mmt_profile *profile, const mmt_problem *prob
     if (problem->type == MMT_F64 && !caps->f64)
         return mmt_fail(err, MMT_ERROR_UNSUPPORTED, "%s has no double precision",
                         caps->name);
+    if (!terms || terms->max_workspace == SIZE_MAX)
+        return mmt_fail(err, MMT_ERROR_UNSUPPORTED, "no template serves %s on %s",
+                        mmt_type_name(problem->type), caps->name);
     return mmt_fail(err, MMT_ERROR_UNSUPPORTED,
                     "no template serves %s on %s with at most %zu bytes of workspace",
-                    mmt_type_name(problem->type), caps->name,
-                    terms ? terms->max_workspace : SIZE_MAX);
+                    mmt_type_name(problem->type), caps->name, terms->max_workspace);
 }

@@ -10,10 +10,11 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
     [WORK] = MMT_KNOB("WORK", "vectors of a thread", 1, 2, 4, 8, 16),
 };
 
-/* The last one is for CPUs. */
+/* The last three are for CPUs. */
 static const int seeds[][MMT_MAX_KNOBS] = {
-    { 1024, 2, 2 }, { 512, 4, 1 }, { 256, 2, 2 },  { 256, 4, 2 },
-    { 128, 1, 8 },  { 64, 1, 1 },  { 256, 16, 4 },
+    { 1024, 2, 2 }, { 512, 4, 1 }, { 256, 2, 2 }, { 256, 4, 2 },
+    { 128, 1, 8 },  { 64, 1, 1 },  { 32, 2, 2 },  { 1, 4, 4 },
+    { 256, 16, 4 }, { 32, 16, 4 }, { 1, 16, 4 },
 };
 
 static const enum mmt_arg args[] = {

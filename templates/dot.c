@@ -14,11 +14,11 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
                        1024, 2048),
 };
 
-/* The last one is for CPUs. */
+/* The last one is for CPUs, that before it for blocks of few threads. */
 static const int seeds[][MMT_MAX_KNOBS] = {
     { 512, 1, 4, 2, 256 }, { 256, 1, 4, 2, 512 }, { 256, 1, 2, 4, 1024 },
     { 128, 1, 4, 2, 64 },  { 32, 8, 4, 2, 1 },    { 32, 4, 2, 1, 4 },
-    { 64, 1, 1, 1, 16 },   { 1, 1, 8, 4, 64 },
+    { 64, 1, 1, 1, 16 },   { 1, 1, 4, 4, 64 },    { 1, 1, 8, 4, 64 },
 };
 
 static const enum mmt_arg dot_args[] = {

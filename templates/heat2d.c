@@ -15,11 +15,12 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
     [SIDES] = { "SIDES", "W and E come from", 2, { MEMORY, SHARED }, sides },
 };
 
-/* The last one is for CPUs. */
+/* The last two are for CPUs. */
 static const int seeds[][MMT_MAX_KNOBS] = {
     { 1, 256, 8, 2, MEMORY }, { 4, 64, 8, 2, MEMORY }, { 1, 128, 4, 4, SHARED },
     { 8, 32, 4, 2, MEMORY },  { 1, 64, 4, 1, MEMORY }, { 1, 32, 1, 1, MEMORY },
-    { 1, 64, 8, 16, MEMORY },
+    { 1, 8, 8, 4, MEMORY },   { 1, 1, 8, 4, MEMORY },  { 1, 64, 8, 16, MEMORY },
+    { 1, 1, 8, 16, MEMORY },
 };
 
 static const enum mmt_arg args[] = {

@@ -17,11 +17,12 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
     [SIDES] = { "SIDES", "N, S, W and E come from", 2, { MEMORY, SHARED }, sides },
 };
 
-/* The last one is for CPUs. */
+/* The last two are for CPUs. */
 static const int seeds[][MMT_MAX_KNOBS] = {
     { 4, 32, 4, 32, 2, MEMORY }, { 8, 32, 4, 16, 2, MEMORY }, { 8, 16, 4, 16, 2, MEMORY },
     { 8, 32, 4, 16, 2, SHARED }, { 4, 32, 4, 8, 4, MEMORY },  { 2, 32, 1, 8, 1, MEMORY },
-    { 1, 16, 1, 4, 1, MEMORY },  { 8, 1, 16, 8, 1, MEMORY },
+    { 1, 16, 1, 4, 1, MEMORY },  { 1, 4, 4, 8, 1, MEMORY },   { 1, 1, 4, 32, 1, MEMORY },
+    { 8, 1, 16, 8, 1, MEMORY },  { 1, 1, 16, 8, 1, MEMORY },
 };
 
 static const enum mmt_arg args[] = {

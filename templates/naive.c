@@ -12,13 +12,15 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
                 2,
                 { ROWS, COLUMNS },
                 orders },
-    [BLOCK_M] = MMT_KNOB("BLOCK_M", "rows of C per block", 4, 8, 16, 32, 64, 128),
-    [BLOCK_N] = MMT_KNOB("BLOCK_N", "columns of C per block", 4, 8, 16, 32, 64, 128),
+    [BLOCK_M] = MMT_KNOB("BLOCK_M", "rows of C per block", 1, 4, 8, 16, 32, 64, 128),
+    [BLOCK_N] = MMT_KNOB("BLOCK_N", "columns of C per block", 1, 4, 8, 16, 32, 64, 128),
 };
 
+/* The last ones are for devices whose blocks have few threads, or stand in one line. */
 static const int seeds[][MMT_MAX_KNOBS] = {
-    { COLUMNS, 8, 32 }, { COLUMNS, 16, 16 }, { COLUMNS, 32, 32 },
-    { ROWS, 16, 16 },   { ROWS, 32, 32 },
+    { COLUMNS, 8, 32 }, { COLUMNS, 16, 16 }, { COLUMNS, 32, 32 }, { ROWS, 16, 16 },
+    { ROWS, 32, 32 },   { COLUMNS, 4, 32 },  { COLUMNS, 1, 64 },  { COLUMNS, 1, 32 },
+    { COLUMNS, 1, 8 },  { COLUMNS, 1, 1 },
 };
 
 static int threads_x(const int *v)
