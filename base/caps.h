@@ -39,6 +39,7 @@ struct mmt_caps {
     unsigned vector_bytes; /* native vector width of a CPU device, bytes */
     size_t cache;          /* last-level cache, bytes */
     size_t memory;         /* device memory, bytes */
+    size_t max_buffer;     /* bytes of one buffer */
     unsigned clock_khz;    /* highest clock */
     size_t memory_rate;    /* bytes/s that memory hands out by its clock and the width of
                             * its bus; 0: unknown */

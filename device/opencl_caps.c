@@ -228,6 +228,7 @@ void mmt_opencl_caps(cl_device_id id, struct mmt_caps *caps)
     caps->sms = get_uint(id, CL_DEVICE_MAX_COMPUTE_UNITS);
     caps->cache = get_ulong(id, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE);
     caps->memory = get_ulong(id, CL_DEVICE_GLOBAL_MEM_SIZE);
+    caps->max_buffer = get_ulong(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
     caps->clock_khz = 1000 * get_uint(id, CL_DEVICE_MAX_CLOCK_FREQUENCY);
     caps->buffer_align = get_uint(id, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8;
 }

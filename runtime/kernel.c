@@ -235,9 +235,34 @@ static mmt_status zeroed(mmt_device *device, size_t bytes, mmt_operand *out,
     return status;
 }
 
-/* OpenCL drivers finish compiling at the first launch: do one, of a single element and no
- * sum, so that nobody meets that later. There is room round the element: a candidate
- * that writes past it is to be found out by the checks, not to bring the process down. */
+/* A problem of no sum and as little else as these values serve; false where there is
+ * none.
+ */
+static bool make_tiny(const struct mmt_config *config, const mmt_problem *problem,
+                      mmt_problem *tiny)
+{
+    enum { WHOLE_VECTORS = 64 };
+    const struct mmt_tile tile = config->template->tile(config->values, problem);
+    const int sides[][2] = { { 1, 1 },           { 1, tile.n },     { tile.m, 1 },
+                             { tile.m, tile.n }, { tile.m + 1, 1 }, { 1, tile.n + 1 } };
+
+    *tiny = *problem;
+    tiny->k = mmt_op_row(problem->op)->sums ? 0 : 1;
+    tiny->batch = 1;
+    for (size_t i = 0; i < sizeof(sides) / sizeof(sides[0]); i++) {
+        tiny->m = sides[i][0], tiny->n = sides[i][1];
+        const int64_t longest = tiny->m > tiny->n ? tiny->m : tiny->n;
+        tiny->lda = (longest + WHOLE_VECTORS - 1) / WHOLE_VECTORS * WHOLE_VECTORS;
+        tiny->ldb = tiny->ldc = tiny->lda;
+        if (!config->template->refuse || !config->template->refuse(config->values, tiny))
+            return true;
+    }
+    return false;
+}
+
+/* OpenCL drivers finish compiling at the first launch: do one, of a tiny problem, so that
+ * nobody meets that later. There is room round its elements: a candidate that writes past
+ * them is to be found out by the checks, not to bring the process down. */
 static mmt_status warm_up(const struct mmt_kernel *kernel,
                           const struct mmt_config *config, mmt_error *err)
 {
@@ -246,22 +271,22 @@ static mmt_status warm_up(const struct mmt_kernel *kernel,
     mmt_operand memory;
     mmt_args args = mmt_args_defaults();
 
-    tiny.problem.m = tiny.problem.n = tiny.problem.batch = 1;
-    tiny.problem.k = mmt_op_row(tiny.problem.op)->sums ? 0 : 1;
-    if (config->template->refuse &&
-        config->template->refuse(config->values, &tiny.problem))
+    if (!make_tiny(config, &kernel->problem, &tiny.problem))
         return MMT_OK;
     set_parts(&tiny, config);
     if (tiny.whole.launches.count > kernel->whole.launches.count)
         tiny.whole.launches.count = kernel->whole.launches.count;
+    const size_t after_c = ROOM + (size_t) mmt_problem_extent_c(&tiny.problem) *
+                                      mmt_type_size(tiny.problem.out);
+    const size_t workspace_at = (after_c / ROOM + 1) * ROOM;
     mmt_status status =
-        zeroed(tiny.device, 2 * ROOM + mmt_kernel_workspace(&tiny), &memory, err);
+        zeroed(tiny.device, workspace_at + mmt_kernel_workspace(&tiny), &memory, err);
     if (status != MMT_OK)
         return status;
     args.a = args.b = args.c = args.bias = args.workspace = memory;
     args.a.offset = args.b.offset = ROOM / 2;
     args.c.offset = ROOM;
-    args.workspace.offset = 2 * ROOM;
+    args.workspace.offset = workspace_at;
     status = mmt_kernel_run(&tiny, &args, NULL, err);
     if (status == MMT_OK)
         status = mmt_finish(tiny.device, NULL, err);

@@ -5,6 +5,9 @@
 
 #include "runtime/runtime.h"
 
+/* Kernels that are tried, one after the other, where the driver refuses the first. */
+enum { MOST_REFUSED = 4 };
+
 struct mmt_plan {
     mmt_device *device;
     mmt_problem problem;
@@ -15,6 +18,9 @@ struct mmt_plan {
     struct {
         uint64_t a, b, c, bias, scalars, workspace;
     } bytes; /* that an execution uses of each operand */
+    struct mmt_config refused[MOST_REFUSED]; /* by the driver: settled */
+    int num_refused;
+    mmt_error refusal; /* of the first of them */
     char *description;
 };
 
@@ -47,6 +53,13 @@ static mmt_status read_options(const mmt_plan_options *given, mmt_plan_options *
     return MMT_OK;
 }
 
+static struct mmt_terms terms_of(const struct mmt_plan *plan,
+                                 const mmt_plan_options *options)
+{
+    return (struct mmt_terms){ options->max_workspace, options->plain_f32 != 0,
+                               plan->refused, plan->num_refused };
+}
+
 static mmt_status choose(struct mmt_plan *plan, const mmt_profile *profile,
                          const mmt_plan_options *options, mmt_error *err)
 {
@@ -72,7 +85,7 @@ static mmt_status choose(struct mmt_plan *plan, const mmt_profile *profile,
     if (profile && !options->foreign_profile && mmt_profile_foreign(profile, caps, why))
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
                         "%s; set foreign_profile to use it all the same", why);
-    const struct mmt_terms terms = { options->max_workspace, options->plain_f32 != 0 };
+    const struct mmt_terms terms = terms_of(plan, options);
     return mmt_select(profile, &plan->problem, caps, &terms, &plan->choice, err);
 }
 
@@ -80,9 +93,10 @@ static mmt_status choose(struct mmt_plan *plan, const mmt_profile *profile,
  * where it has none that of the best one for rows that are aligned nowhere. Few programs
  * come there, and none shall find room for it: it has the chosen one's workspace. */
 static mmt_status build_any(struct mmt_plan *plan, const mmt_profile *profile,
-                            const mmt_plan_options *options, mmt_error *err)
+                            const mmt_plan_options *options, struct mmt_config *tried,
+                            mmt_error *err)
 {
-    struct mmt_terms terms = { .plain_f32 = options->plain_f32 != 0 };
+    struct mmt_terms terms = terms_of(plan, options);
     struct mmt_choice other = { .config = plan->choice.config };
     mmt_problem odd = plan->problem;
     mmt_status status = MMT_OK;
@@ -91,6 +105,8 @@ static mmt_status build_any(struct mmt_plan *plan, const mmt_profile *profile,
     if (!mmt_config_has_any(&other.config, &plan->problem)) {
         terms.max_workspace = mmt_kernel_workspace(plan->aligned);
         status = mmt_select(profile, &odd, &plan->device->caps, &terms, &other, err);
+        if (status == MMT_OK)
+            *tried = mmt_config_settle(&other.config, &odd, &plan->device->caps);
     }
     if (status == MMT_OK)
         status = mmt_kernel_create(plan->device, &other.config, &plan->problem, false,
@@ -98,12 +114,15 @@ static mmt_status build_any(struct mmt_plan *plan, const mmt_profile *profile,
     return status;
 }
 
+/* `tried` gets the configuration, settled, of which the kernel was built last. */
 static mmt_status build(struct mmt_plan *plan, const mmt_profile *profile,
-                        const mmt_plan_options *options, mmt_error *err)
+                        const mmt_plan_options *options, struct mmt_config *tried,
+                        mmt_error *err)
 {
     const struct mmt_config *config = &plan->choice.config;
     mmt_status status = MMT_OK;
 
+    *tried = mmt_config_settle(config, &plan->problem, &plan->device->caps);
     struct mmt_variant variant = mmt_variant_of(&plan->problem, true);
     bool may_align = mmt_config_may_align(config, &plan->problem, &plan->alignment) &&
                      !mmt_config_reject(config, &variant, &plan->device->caps);
@@ -111,7 +130,7 @@ static mmt_status build(struct mmt_plan *plan, const mmt_profile *profile,
         status = mmt_kernel_create(plan->device, config, &plan->problem, true,
                                    &plan->aligned, err);
     if (status == MMT_OK && !(plan->aligned && options->aligned_only))
-        status = build_any(plan, profile, options, err);
+        status = build_any(plan, profile, options, tried, err);
     return status;
 }
 
@@ -128,6 +147,82 @@ static void describe_layer(const struct mmt_plan *plan, const mmt_profile *profi
     if (strcmp(layer->driver, plan->device->caps.driver))
         mmt_text_addf(text, ", measured under driver %s, which is %s now", layer->driver,
                       plan->device->caps.driver);
+}
+
+/* Whether it may be this kernel alone that the driver does not take. */
+static bool is_refusal(mmt_status status)
+{
+    return status == MMT_ERROR_COMPILE || status == MMT_ERROR_UNSUPPORTED ||
+           status == MMT_ERROR_FORMAT || status == MMT_ERROR_DEVICE;
+}
+
+/* Begins the error with the configuration that it is about. */
+static void name_configuration(const struct mmt_config *config, mmt_error *err)
+{
+    struct mmt_text text = { 0 };
+    mmt_config_print(config, &text);
+    mmt_text_addf(&text, ": %s", err->text);
+    snprintf(err->text, sizeof(err->text), "%s", mmt_text_string(&text));
+    mmt_text_finish(&text);
+}
+
+static void drop_kernels(struct mmt_plan *plan)
+{
+    mmt_kernel_free(plan->aligned);
+    mmt_kernel_free(plan->any);
+    plan->aligned = plan->any = NULL;
+}
+
+/* Notes that `tried` was refused, and why, where it is the first. */
+static void note_refusal(struct mmt_plan *plan, const struct mmt_config *tried,
+                         mmt_error *why)
+{
+    name_configuration(tried, why);
+    if (!plan->num_refused)
+        plan->refusal = *why;
+    plan->refused[plan->num_refused++] = *tried;
+    drop_kernels(plan);
+}
+
+/* At last the kernel that asks least of a driver, if it was not refused. */
+static mmt_status choose_last(struct mmt_plan *plan)
+{
+    const struct mmt_caps *caps = &plan->device->caps;
+    plan->choice = (struct mmt_choice){ .why = MMT_CHOICE_DEFAULT, .layer = -1 };
+    mmt_status status =
+        mmt_config_parse_for("naive", &plan->problem, caps, &plan->choice.config, NULL);
+    if (status == MMT_OK && mmt_config_refuse(&plan->choice.config, &plan->problem, caps))
+        status = MMT_ERROR_UNSUPPORTED;
+    return status;
+}
+
+/* A kernel that the driver refuses is replaced by the next best one, unless the caller
+ * named it. Where all are refused, the error is that of the first. */
+static mmt_status choose_and_build(struct mmt_plan *plan, const mmt_profile *profile,
+                                   const mmt_plan_options *options, mmt_error *err)
+{
+    mmt_status status = choose(plan, profile, options, err);
+
+    while (status == MMT_OK) {
+        struct mmt_config tried;
+        mmt_error why = { 0 };
+        status = build(plan, profile, options, &tried, &why);
+        if (status == MMT_OK)
+            return MMT_OK;
+        if (options->configuration || !is_refusal(status)) {
+            name_configuration(&tried, &why);
+            return mmt_fail_native(err, status, why.native, "%s", why.text);
+        }
+        if (plan->num_refused == MOST_REFUSED)
+            break;
+        note_refusal(plan, &tried, &why);
+        status = plan->num_refused < MOST_REFUSED ? choose(plan, profile, options, err)
+                                                  : choose_last(plan);
+    }
+    const mmt_error *first = &plan->refusal;
+    return plan->num_refused
+               ? mmt_fail_native(err, first->status, first->native, "%s", first->text)
+               : status;
 }
 
 static void describe_choice(const struct mmt_plan *plan, const mmt_profile *profile,
@@ -170,6 +265,17 @@ static void describe_cache(struct mmt_text *text)
     mmt_text_finish(&trouble);
 }
 
+/* The first line of what was said of the first. */
+static void describe_refusals(const struct mmt_plan *plan, struct mmt_text *text)
+{
+    const char *why = plan->refusal.text;
+
+    if (plan->num_refused)
+        mmt_text_addf(text, "; in place of %s that the driver refuses: %.*s",
+                      plan->num_refused > 1 ? "kernels" : "one", (int) strcspn(why, "\n"),
+                      why);
+}
+
 static mmt_status describe(struct mmt_plan *plan, const mmt_profile *profile,
                            mmt_error *err)
 {
@@ -185,6 +291,7 @@ static mmt_status describe(struct mmt_plan *plan, const mmt_profile *profile,
         mmt_text_add(&text, "; ");
         describe_choice(plan, profile, &text);
         describe_layer(plan, profile, &text);
+        describe_refusals(plan, &text);
         if (profile && mmt_profile_foreign(profile, &plan->device->caps, why))
             mmt_text_addf(&text, "; %s", why);
         if (!plan->aligned &&
@@ -241,9 +348,7 @@ mmt_plan *mmt_plan_create(mmt_device *device, const mmt_profile *profile,
     if (status == MMT_OK)
         status = read_options(given, &options, err);
     if (status == MMT_OK && !is_empty(&plan->problem)) {
-        status = choose(plan, profile, &options, err);
-        if (status == MMT_OK)
-            status = build(plan, profile, &options, err);
+        status = choose_and_build(plan, profile, &options, err);
     }
     if (status == MMT_OK && mmt_plan_workspace(plan) > options.max_workspace)
         status = mmt_fail(err, MMT_ERROR_UNSUPPORTED,
@@ -264,8 +369,7 @@ void mmt_plan_free(mmt_plan *plan)
 {
     if (!plan)
         return;
-    mmt_kernel_free(plan->aligned);
-    mmt_kernel_free(plan->any);
+    drop_kernels(plan);
     free(plan->description);
     free(plan);
 }

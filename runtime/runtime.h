@@ -97,11 +97,14 @@ struct mmt_choice {
 struct mmt_terms {
     size_t max_workspace; /* bytes; SIZE_MAX: any */
     bool plain_f32;       /* f32 by multiply-adds of f32 alone */
+    const struct mmt_config *refused; /* by the driver: settled, passed over */
+    int num_refused;
 };
 
 /* Chooses for a normalised problem; profile and terms may be NULL. Under 10 us for a
  * profile of usual size. Configurations that the device or the terms rule out are passed
- * over. MMT_ERROR_UNSUPPORTED where nothing serves. */
+ * over, and of workspaces those that beside the operands exceed the device's memory, too.
+ * MMT_ERROR_UNSUPPORTED where nothing serves. */
 mmt_status mmt_select(const struct mmt_profile *profile, const mmt_problem *problem,
                       const struct mmt_caps *caps, const struct mmt_terms *terms,
                       struct mmt_choice *out, mmt_error *err);

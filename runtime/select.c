@@ -47,6 +47,14 @@ static double least_distance(const mmt_problem *a, const mmt_problem *b)
            octaves_apart(a->k, b->k);
 }
 
+static bool is_refused(const struct mmt_config *config, const struct mmt_terms *terms)
+{
+    for (int i = 0; i < terms->num_refused; i++)
+        if (mmt_config_equal(config, &terms->refused[i]))
+            return true;
+    return false;
+}
+
 /* Whether the device, the shape and the terms allow this configuration, settled. */
 static bool allowed(const struct mmt_config *config, const mmt_problem *problem,
                     const struct mmt_caps *caps, const struct mmt_terms *terms)
@@ -57,6 +65,8 @@ static bool allowed(const struct mmt_config *config, const mmt_problem *problem,
         return false;
     if (!terms)
         return true;
+    if (is_refused(config, terms))
+        return false;
     if (terms->plain_f32 && problem->type == MMT_F32 &&
         mmt_config_in_digits(config, problem->type))
         return false;
@@ -345,9 +355,10 @@ static void choose_ranked(const struct mmt_ranked *ranked, int count,
     out->layer = ranked->kept->layer;
 }
 
-mmt_status mmt_select(const struct mmt_profile *profile, const mmt_problem *problem,
-                      const struct mmt_caps *caps, const struct mmt_terms *terms,
-                      struct mmt_choice *out, mmt_error *err)
+/* The choice by these terms alone, whatever memory the device has. */
+static mmt_status select_by(const struct mmt_profile *profile, const mmt_problem *problem,
+                            const struct mmt_caps *caps, const struct mmt_terms *terms,
+                            struct mmt_choice *out, mmt_error *err)
 {
     const struct mmt_entry *near = find_tuned(profile, problem, caps, terms);
     struct mmt_ranked ranked[MMT_MOST_RANKED];
@@ -380,4 +391,45 @@ mmt_status mmt_select(const struct mmt_profile *profile, const mmt_problem *prob
     return mmt_fail(err, MMT_ERROR_UNSUPPORTED,
                     "no template serves %s on %s with at most %zu bytes of workspace",
                     mmt_type_name(problem->type), caps->name, terms->max_workspace);
+}
+
+/* Bytes that a workspace may have beside the operands, as far as is known. */
+static size_t room_beside(const mmt_problem *problem, const struct mmt_caps *caps)
+{
+    const double size = (double) mmt_type_size(problem->type);
+    const double operands =
+        size * (double) mmt_problem_extent_a(problem) +
+        size * (double) mmt_problem_extent_b(problem) +
+        (double) mmt_type_size(problem->out) * (double) mmt_problem_extent_c(problem);
+    const size_t most = caps->max_buffer ? caps->max_buffer : SIZE_MAX;
+
+    if (!caps->memory)
+        return most;
+    if (operands >= (double) caps->memory)
+        return 0;
+    const size_t room = caps->memory - (size_t) operands;
+    return room < most ? room : most;
+}
+
+mmt_status mmt_select(const struct mmt_profile *profile, const mmt_problem *problem,
+                      const struct mmt_caps *caps, const struct mmt_terms *terms,
+                      struct mmt_choice *out, mmt_error *err)
+{
+    mmt_status status = select_by(profile, problem, caps, terms, out, err);
+    struct mmt_launches launches = { 0 };
+
+    if (status != MMT_OK)
+        return status;
+    mmt_config_launch(&out->config, problem, caps, &launches);
+    const size_t room = room_beside(problem, caps);
+    if (launches.workspace <= room)
+        return MMT_OK;
+    struct mmt_terms tighter = terms ? *terms : (struct mmt_terms){ 0 };
+    tighter.max_workspace = room;
+    status = select_by(profile, problem, caps, &tighter, out, err);
+    return status ? mmt_fail(err, status,
+                             "every kernel for this %s product needs more workspace than "
+                             "the %zu bytes that %s has beside its operands",
+                             mmt_type_name(problem->type), room, caps->name)
+                  : MMT_OK;
 }
