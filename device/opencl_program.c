@@ -1,6 +1,8 @@
 /* From text to binary and from binary to program. */
 #include "device/opencl_internal.h"
 
+#include <dirent.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,6 +43,59 @@ static const unsigned char *find_data(const struct mmt_binary *binary, bool *is_
     return *is_source || !memcmp(data, binary_tag, TAG) ? data + TAG : NULL;
 }
 
+/* ---- a linker -------------------------------------------------------------------- */
+
+/* PoCL links a kernel for a CPU at its first launch, by the program ld, and ends the
+ * process where that fails. Version 7.1 is the first of which this is not known. */
+static bool needs_linker(const struct opencl_device *device)
+{
+    const struct mmt_caps *caps = &device->base.caps;
+    int major = 0, minor = 0;
+    return caps->kind == MMT_CPU &&
+           sscanf(caps->compiler, "PoCL %d.%d", &major, &minor) == 2 &&
+           (major < 7 || (major == 7 && minor < 1));
+}
+
+/* ld, x86_64-linux-gnu-ld, ld.lld. */
+static bool is_linker(const char *name)
+{
+    const size_t length = strlen(name);
+    return !strcmp(name, "ld") || !strcmp(name, "ld.lld") ||
+           (length > 3 && !strcmp(name + length - 3, "-ld"));
+}
+
+static bool folder_has_linker(const char *folder)
+{
+    DIR *entries = opendir(folder);
+    bool found = false;
+    for (const struct dirent *entry; entries && !found && (entry = readdir(entries));)
+        found = is_linker(entry->d_name);
+    if (entries)
+        closedir(entries);
+    return found;
+}
+
+static bool path_has_linker(void)
+{
+    const char *path = getenv("PATH");
+    char *copy = strdup(path ? path : "/usr/local/bin:/usr/bin:/bin"), *rest = copy;
+    bool found = !copy; /* without memory nothing is concluded */
+    for (char *folder; rest && !found && (folder = strsep(&rest, ":"));)
+        found = folder_has_linker(*folder ? folder : ".");
+    free(copy);
+    return found;
+}
+
+static mmt_status check_linker(const struct opencl_device *device, mmt_error *err)
+{
+    if (!needs_linker(device) || path_has_linker())
+        return MMT_OK;
+    return mmt_fail(err, MMT_ERROR_COMPILE,
+                    "%s links kernels with the program ld, which no folder of PATH has; "
+                    "the package binutils has it",
+                    device->base.caps.compiler);
+}
+
 /* ---- compiling ------------------------------------------------------------------- */
 
 /* Malloc'ed; NULL where there is nothing to read. */
@@ -70,6 +125,9 @@ static mmt_status build(struct opencl_device *device, const char *source, size_t
                         cl_program *out, char **log, mmt_error *err)
 {
     cl_int code;
+    mmt_status status = check_linker(device, err);
+    if (status)
+        return status;
     cl_program program =
         clCreateProgramWithSource(device->context, 1, &source, &length, &code);
     if (!program)
