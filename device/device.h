@@ -17,7 +17,8 @@ struct mmt_backend;
 struct mmt_device {
     const struct mmt_backend *backend;
     struct mmt_caps caps;
-    char id[32];                /* "cuda:0", "opencl:1", "null:sm_90": opens it again */
+    char id[32];                /* "cuda:0", "opencl:pocl-3f2a", "null:sm_90": opens it
+                                 * again, whatever other platforms are installed */
     char title[192];            /* "NVIDIA H200 (cuda:0)" */
     struct mmt_module *modules; /* that are shared, the one used last first */
 };

@@ -1,6 +1,7 @@
 /* The OpenCL backend: finding, opening and closing devices, and its table. */
 #include "device/opencl_internal.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,7 +90,8 @@ mmt_status mmt_opencl_fail(mmt_error *err, cl_int code, const char *call)
 
 struct found {
     cl_device_id id;
-    int rank; /* GPUs, CPUs, the rest */
+    int rank;      /* GPUs, CPUs, the rest */
+    char name[24]; /* "pocl-3f2a": behind the colon of its id */
 };
 
 struct finding {
@@ -159,7 +161,7 @@ static mmt_status add_devices(struct finding *finding, const cl_device_id *ids,
         if (why)
             note_device(finding, ids[i], why);
         else
-            grown[finding->count++] = (struct found){ ids[i], rank_of(ids[i]) };
+            grown[finding->count++] = (struct found){ .id = ids[i], rank_of(ids[i]) };
     }
     return MMT_OK;
 }
@@ -200,6 +202,47 @@ static void sort_by_rank(struct finding *finding)
     }
 }
 
+/* Writes "pocl-3f2a": the platform's own suffix, and a hash of its name and the device's.
+ * No other platform and no version of a driver changes it. */
+static void name_device(cl_device_id id, char *out, size_t size)
+{
+    char suffix[16], platform[256], device[256];
+    cl_platform_id of = NULL;
+    clGetDeviceInfo(id, CL_DEVICE_PLATFORM, sizeof(of), &of, NULL);
+    mmt_opencl_platform_text(of, CL_PLATFORM_ICD_SUFFIX_KHR, suffix, sizeof(suffix));
+    mmt_opencl_platform_text(of, CL_PLATFORM_NAME, platform, sizeof(platform));
+    mmt_opencl_device_text(id, CL_DEVICE_NAME, device, sizeof(device));
+
+    const char *from = suffix[0] ? suffix : platform;
+    size_t length = 0;
+    for (; isalnum((unsigned char) from[length]) && length < 8; length++)
+        out[length] = (char) tolower((unsigned char) from[length]);
+    struct mmt_hash hash = mmt_hash_start();
+    hash = mmt_hash_add(hash, platform, strlen(platform) + 1);
+    hash = mmt_hash_add(hash, device, strlen(device));
+    snprintf(out + length, size - length, "-%04hx", (unsigned short) hash.low);
+}
+
+static bool is_taken(const struct finding *finding, size_t before, const char *name)
+{
+    for (size_t i = 0; i < before; i++)
+        if (!strcmp(finding->all[i].name, name))
+            return true;
+    return false;
+}
+
+/* Of devices that are alike, the second gets "-2" behind its name, and so on. */
+static void name_all(struct finding *finding)
+{
+    for (size_t i = 0; i < finding->count; i++) {
+        char *name = finding->all[i].name, plain[16];
+        name_device(finding->all[i].id, plain, sizeof(plain));
+        snprintf(name, sizeof(finding->all[i].name), "%s", plain);
+        for (unsigned short alike = 2; is_taken(finding, i, name); alike++)
+            snprintf(name, sizeof(finding->all[i].name), "%s-%hu", plain, alike);
+    }
+}
+
 /* Every device that can serve, in the order of its number. finding->all is the caller's,
  * also on failure. */
 static mmt_status find_devices(struct finding *finding, mmt_error *err)
@@ -228,6 +271,7 @@ static mmt_status find_devices(struct finding *finding, mmt_error *err)
         status = ask_platform(finding, platforms[i], err);
     free(platforms);
     sort_by_rank(finding);
+    name_all(finding);
     return status;
 }
 
@@ -245,7 +289,7 @@ static mmt_status append(const struct finding *finding, struct mmt_device_info *
     for (size_t i = 0; i < finding->count; i++) {
         struct mmt_device_info *info = &grown[*count];
         info->number = (int) (*count)++;
-        snprintf(info->id, sizeof(info->id), "opencl:%zu", i);
+        snprintf(info->id, sizeof(info->id), "opencl:%s", finding->all[i].name);
         mmt_opencl_caps(finding->all[i].id, &info->caps);
     }
     return MMT_OK;
@@ -275,9 +319,9 @@ static void close_device(mmt_device *base)
     free(device);
 }
 
-/* `number` is negative where the device has none, being a part of one, say. Takes over
- * one reference to the context, also on failure. */
-static mmt_status make_device(cl_context context, cl_device_id id, long number,
+/* `name` is empty where the device has none, being a part of one, say. Takes over one
+ * reference to the context, also on failure. */
+static mmt_status make_device(cl_context context, cl_device_id id, const char *name,
                               mmt_device **out, mmt_error *err)
 {
     struct opencl_device *device = calloc(1, sizeof(*device));
@@ -291,7 +335,7 @@ static mmt_status make_device(cl_context context, cl_device_id id, long number,
     device->id = id;
     mmt_opencl_caps(id, &base->caps);
     mmt_opencl_add_key(id, &device->key);
-    snprintf(base->id, sizeof(base->id), number < 0 ? "opencl" : "opencl:%ld", number);
+    snprintf(base->id, sizeof(base->id), "opencl%s%s", *name ? ":" : "", name);
     snprintf(base->title, sizeof(base->title), "%s (%s)", base->caps.name, base->id);
 
     cl_int code;
@@ -305,48 +349,73 @@ static mmt_status make_device(cl_context context, cl_device_id id, long number,
                 : mmt_fail(err, MMT_ERROR_MEMORY, "no memory for an OpenCL device");
 }
 
-static mmt_status open_found(const struct finding *finding, unsigned long number,
-                             mmt_device **out, mmt_error *err)
+static void list_names(const struct finding *finding, struct mmt_text *text)
+{
+    for (size_t i = 0; i < finding->count; i++)
+        mmt_text_addf(text, "%sopencl:%s", i ? ", " : "", finding->all[i].name);
+}
+
+static mmt_status refuse_name(const struct finding *finding, const char *which,
+                              mmt_error *err)
 {
     const char *missing = mmt_opencl_api_open();
     if (missing)
-        return mmt_fail(err, MMT_ERROR_NOT_FOUND, "there is no opencl:%lu: %s", number,
+        return mmt_fail(err, MMT_ERROR_NOT_FOUND, "there is no opencl:%s: %s", which,
                         missing);
     if (!finding->count)
-        return mmt_fail(
-            err, MMT_ERROR_NOT_FOUND,
-            "there is no opencl:%lu; no OpenCL platform of this machine has a "
-            "device that can serve",
-            number);
-    if (number >= finding->count)
         return mmt_fail(err, MMT_ERROR_NOT_FOUND,
-                        "there is no opencl:%lu; this machine has %zu OpenCL %s, "
-                        "numbered from 0",
-                        number, finding->count,
-                        finding->count == 1 ? "device" : "devices");
-    cl_int code;
-    cl_device_id id = finding->all[number].id;
-    cl_context context = clCreateContext(NULL, 1, &id, NULL, NULL, &code);
-    if (!context)
-        return mmt_opencl_fail(err, code, "clCreateContext");
-    return make_device(context, id, (long) number, out, err);
+                        "there is no opencl:%s; no OpenCL platform of this machine has a "
+                        "device that can serve",
+                        which);
+    struct mmt_text names = { 0 };
+    list_names(finding, &names);
+    mmt_status status = mmt_fail(
+        err, MMT_ERROR_NOT_FOUND,
+        "there is no opencl:%s; this machine has %zu OpenCL %s, numbered from 0: %s",
+        which, finding->count, finding->count == 1 ? "device" : "devices",
+        mmt_text_string(&names));
+    mmt_text_finish(&names);
+    return status;
 }
 
-static mmt_status open_device(const char *which, mmt_device **out, mmt_error *err)
+/* By name, or by the place among the OpenCL devices; NULL where there is none. */
+static const struct found *find_named(const struct finding *finding, const char *which)
 {
     char *end;
     errno = 0;
     unsigned long number = strtoul(which, &end, 10);
-    if (*which < '0' || *which > '9' || *end || errno)
+    if (isdigit((unsigned char) *which) && !*end && !errno)
+        return number < finding->count ? &finding->all[number] : NULL;
+    for (size_t i = 0; i < finding->count; i++)
+        if (!strcmp(finding->all[i].name, which))
+            return &finding->all[i];
+    return NULL;
+}
+
+static mmt_status open_found(const struct finding *finding, const char *which,
+                             mmt_device **out, mmt_error *err)
+{
+    const struct found *found = find_named(finding, which);
+    if (!found)
+        return refuse_name(finding, which, err);
+    cl_int code;
+    cl_context context = clCreateContext(NULL, 1, &found->id, NULL, NULL, &code);
+    if (!context)
+        return mmt_opencl_fail(err, code, "clCreateContext");
+    return make_device(context, found->id, found->name, out, err);
+}
+
+static mmt_status open_device(const char *which, mmt_device **out, mmt_error *err)
+{
+    if (!*which)
         return mmt_fail(
             err, MMT_ERROR_ARGUMENT,
-            "opencl:%s names no device; a number must follow the colon, as in "
-            "opencl:0",
-            which);
+            "opencl: names no device; a number or a name that `mmtune devices` lists "
+            "must follow the colon, as in opencl:0");
     struct finding finding = { 0 };
     mmt_status status = find_devices(&finding, err);
     if (!status)
-        status = open_found(&finding, number, out, err);
+        status = open_found(&finding, which, out, err);
     free(finding.all);
     return status;
 }
@@ -389,16 +458,15 @@ static mmt_status check_context(cl_context context, cl_device_id id, mmt_error *
                : MMT_OK;
 }
 
-static long number_of(cl_device_id id)
+static void find_name(cl_device_id id, char name[24])
 {
     struct finding finding = { 0 };
-    long number = -1;
     find_devices(&finding, NULL);
+    name[0] = '\0';
     for (size_t i = 0; i < finding.count; i++)
         if (finding.all[i].id == id)
-            number = (long) i;
+            memcpy(name, finding.all[i].name, sizeof(finding.all[i].name));
     free(finding.all);
-    return number;
 }
 
 mmt_device *mmt_opencl_device(cl_context context, cl_device_id id, mmt_error *err)
@@ -422,7 +490,9 @@ mmt_device *mmt_opencl_device(cl_context context, cl_device_id id, mmt_error *er
         return NULL;
     }
     mmt_device *device = NULL;
-    make_device(context, id, number_of(id), &device, err);
+    char name[24];
+    find_name(id, name);
+    make_device(context, id, name, &device, err);
     return device;
 }
 

@@ -105,7 +105,12 @@ mmt_status mmt_opencl_buffer_write(mmt_device *device, mmt_operand to, const voi
 {
     cl_int code = clEnqueueWriteBuffer(mmt_opencl_of(device)->queue, memory_of(to),
                                        CL_TRUE, to.offset, bytes, from, 0, NULL, NULL);
-    return code ? fail_copy(to, bytes, "clEnqueueWriteBuffer", code, err) : MMT_OK;
+    if (code)
+        return fail_copy(to, bytes, "clEnqueueWriteBuffer", code, err);
+    /* OpenCL promises what was written to other queues once this one is done with it, and
+     * a write that blocks need not be: on Intel's CPUs others still see what was there.
+     */
+    return mmt_opencl_finish(device, NULL, err);
 }
 
 mmt_status mmt_opencl_buffer_read(mmt_device *device, void *to, mmt_operand from,
@@ -140,13 +145,13 @@ void mmt_opencl_queue_free(mmt_device *device, mmt_queue queue)
 
 /* ---- marks ----------------------------------------------------------------------- */
 
-/* A mark is a marker command whose end the device stamps, or, on platforms that stamp no
- * markers, the host's clock after waiting for the queue. */
+/* A mark is a marker command whose end the device stamps, or, on platforms that stamp
+ * none, or all alike, the host's clock after waiting for the queue. */
 struct opencl_mark {
     struct mmt_mark base;
     bool by_host;
     cl_event event; /* NULL until recorded */
-    double seconds; /* by_host */
+    double seconds; /* by the host's clock, when it was recorded */
 };
 
 static struct opencl_mark *of(const struct mmt_mark *mark)
@@ -161,15 +166,28 @@ static cl_int stamp(cl_event event, cl_ulong *nanoseconds)
                                    nanoseconds, NULL);
 }
 
-static bool stamps_markers(cl_command_queue queue)
+/* The stamp of a marker that is queued and waited for; 0 where it has none. */
+static cl_ulong stamp_marker(cl_command_queue queue)
 {
     cl_event event = NULL;
     cl_ulong when = 0;
-    bool stamped = !clEnqueueMarkerWithWaitList(queue, 0, NULL, &event) &&
-                   !clFinish(queue) && !stamp(event, &when) && when;
-    if (event)
-        clReleaseEvent(event);
-    return stamped;
+    if (clEnqueueMarkerWithWaitList(queue, 0, NULL, &event))
+        return 0;
+    if (clFinish(queue) || stamp(event, &when))
+        when = 0;
+    clReleaseEvent(event);
+    return when;
+}
+
+/* Whether stamps of markers tell of the millisecond between them. */
+static bool stamps_markers(cl_command_queue queue)
+{
+    const struct timespec millisecond = { 0, 1000000 };
+    const cl_ulong first = stamp_marker(queue);
+    if (!first)
+        return false;
+    nanosleep(&millisecond, NULL);
+    return stamp_marker(queue) > first;
 }
 
 mmt_status mmt_opencl_mark_create(mmt_device *device, struct mmt_mark **out,
@@ -202,15 +220,20 @@ void mmt_opencl_mark_free(struct mmt_mark *mark)
     free(mark);
 }
 
+static double host_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
+}
+
 static mmt_status record_host(struct opencl_mark *mark, cl_command_queue queue,
                               mmt_error *err)
 {
     cl_int code = clFinish(queue);
     if (code)
         return mmt_opencl_fail(err, code, "clFinish");
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    mark->seconds = (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
+    mark->seconds = host_seconds();
     return MMT_OK;
 }
 
@@ -221,6 +244,7 @@ mmt_status mmt_opencl_mark_record(struct mmt_mark *base, mmt_queue given, mmt_er
     if (mark->by_host)
         return record_host(mark, queue, err);
     forget(mark);
+    mark->seconds = host_seconds();
     cl_int code = clEnqueueMarkerWithWaitList(queue, 0, NULL, &mark->event);
     return code ? mmt_opencl_fail(err, code, "clEnqueueMarkerWithWaitList") : MMT_OK;
 }
@@ -246,6 +270,7 @@ mmt_status mmt_opencl_mark_seconds(struct mmt_mark *from, struct mmt_mark *to,
         code = stamp(last->event, &end);
     if (code)
         return mmt_opencl_fail(err, code, "clGetEventProfilingInfo");
-    *seconds = 1e-9 * (double) (int64_t) (end - begin);
+    *seconds = begin && end > begin ? 1e-9 * (double) (end - begin)
+                                    : host_seconds() - first->seconds;
     return MMT_OK;
 }

@@ -257,6 +257,13 @@ static mmt_status explain(const struct mmt_tuning *t, mmt_error *err)
     return said.status;
 }
 
+static bool is_called(const struct mmt_device_info *info, const char *name)
+{
+    char number[16];
+    snprintf(number, sizeof number, "%d", info->number);
+    return !strcmp(name, number) || !strcmp(name, info->id);
+}
+
 mmt_status mmt_tune_find_device(struct mmt_tuning *t, mmt_error *err)
 {
     const char *name = t->options.device ? t->options.device : "0";
@@ -265,11 +272,17 @@ mmt_status mmt_tune_find_device(struct mmt_tuning *t, mmt_error *err)
     mmt_status status = mmt_device_list(&list, &count, NULL, err);
     if (status)
         return status;
-    for (found = 0; found < count; found++) {
-        char number[16];
-        snprintf(number, sizeof number, "%d", list[found].number);
-        if (!strcmp(name, number) || !strcmp(name, list[found].id))
-            break;
+    for (found = 0; found < count && !is_called(&list[found], name); found++)
+        ;
+    if (found == count) { /* by another name, perhaps */
+        mmt_device *device = mmt_device_open(name, err);
+        if (!device) {
+            free(list);
+            return explain(t, err);
+        }
+        for (found = 0; found < count && strcmp(list[found].id, device->id); found++)
+            ;
+        mmt_device_close(device);
     }
     if (found < count) {
         t->caps = list[found].caps;
@@ -278,10 +291,6 @@ mmt_status mmt_tune_find_device(struct mmt_tuning *t, mmt_error *err)
     free(list);
     if (found < count)
         return MMT_OK;
-    mmt_device *device = mmt_device_open(name, err);
-    if (!device)
-        return explain(t, err);
-    mmt_device_close(device);
     return mmt_fail(err, MMT_ERROR_UNSUPPORTED,
                     "the device %s executes nothing, so nothing can be timed on it; "
                     "`mmtune devices` lists those that do",

@@ -213,7 +213,8 @@ typedef struct mmt_device mmt_device;
 typedef void *mmt_queue;
 
 /* Opens a device by its number in `mmtune devices` ("0"), or outright: "cuda:0",
- * "opencl:1", or "null:sm_90", which compiles for a GPU that need not be there and
+ * "opencl:1", the id that is listed beside the number, which stays when another platform
+ * is installed, or "null:sm_90", which compiles for a GPU that need not be there and
  * executes nothing. NULL opens "0". A caller with a CUDA context or an OpenCL context of
  * its own uses mmt_cuda_device or mmt_opencl_device instead. */
 MMT_API mmt_device *mmt_device_open(const char *name, mmt_error *err);

@@ -52,7 +52,7 @@ def read_contexts(path=HERE / 'contexts.txt'):
 def that_open(contexts, tools):
     """Those whose device is there, and says what its compiler makes of a text."""
     listed = subprocess.run([tools.mmtune, 'devices'], capture_output=True, text=True).stdout.split()
-    here = shutil.which('clang') and 'opencl:0' in listed
+    here = shutil.which('clang') and any(word.startswith('opencl:') for word in listed)
     return [context for context in contexts if here or not context.device.startswith('opencl')]
 
 

@@ -1,0 +1,171 @@
+/* An OpenCL layer (OPENCL_LAYERS of the loader) under which a platform is odd in a way
+ * that some are, and that OpenCL allows or their users see. MMT_ODD is one of
+ *
+ *   unstamped   events have no times, but no error either
+ *   alike       the times of all events are the same
+ *   lazy        what is written is not seen by other queues before its own is finished
+ *   twins       every device is there twice
+ *   wasteful    devices are GPUs, and kernels with more than 1 KiB of local memory are
+ *               refused when they are launched */
+#define CL_TARGET_OPENCL_VERSION 300
+#include <CL/cl_layer.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+
+static struct _cl_icd_dispatch ours;
+static const struct _cl_icd_dispatch *below;
+
+static bool is_odd(const char *way)
+{
+    const char *odd = getenv("MMT_ODD");
+    return odd && !strcmp(odd, way);
+}
+
+/* ---- times ----------------------------------------------------------------------- */
+
+static cl_int CL_API_CALL event_time(cl_event event, cl_profiling_info what, size_t size,
+                                     void *value, size_t *size_out)
+{
+    const cl_ulong same = is_odd("alike") ? 4096 : 0;
+    cl_int code = below->clGetEventProfilingInfo(event, what, size, value, size_out);
+    if (!code && value)
+        memcpy(value, &same, sizeof same);
+    return code;
+}
+
+/* ---- what is written ------------------------------------------------------------- */
+
+/* The last write, if it has not been done yet. */
+static struct {
+    cl_command_queue queue;
+    cl_mem to;
+    size_t offset, size;
+    void *bytes;
+} late;
+
+static void write_late(cl_command_queue queue)
+{
+    if (!late.bytes || queue != late.queue)
+        return;
+    below->clEnqueueWriteBuffer(late.queue, late.to, CL_TRUE, late.offset, late.size,
+                                late.bytes, 0, NULL, NULL);
+    below->clFinish(late.queue);
+    free(late.bytes);
+    late.bytes = NULL;
+}
+
+static cl_int CL_API_CALL write_buffer(cl_command_queue queue, cl_mem to, cl_bool blocks,
+                                       size_t offset, size_t size, const void *from,
+                                       cl_uint count, const cl_event *list,
+                                       cl_event *event)
+{
+    write_late(late.queue);
+    if (event || count || !(late.bytes = malloc(size)))
+        return below->clEnqueueWriteBuffer(queue, to, blocks, offset, size, from, count,
+                                           list, event);
+    memcpy(late.bytes, from, size);
+    late.queue = queue, late.to = to, late.offset = offset, late.size = size;
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL read_buffer(cl_command_queue queue, cl_mem from, cl_bool blocks,
+                                      size_t offset, size_t size, void *to, cl_uint count,
+                                      const cl_event *list, cl_event *event)
+{
+    write_late(queue);
+    return below->clEnqueueReadBuffer(queue, from, blocks, offset, size, to, count, list,
+                                      event);
+}
+
+static cl_int CL_API_CALL finish(cl_command_queue queue)
+{
+    write_late(queue);
+    return below->clFinish(queue);
+}
+
+/* ---- devices --------------------------------------------------------------------- */
+
+static cl_int CL_API_CALL device_ids(cl_platform_id platform, cl_device_type type,
+                                     cl_uint room, cl_device_id *ids, cl_uint *count)
+{
+    cl_uint single = 0;
+    cl_int code = below->clGetDeviceIDs(platform, type, room, ids, &single);
+    for (cl_uint i = 0; !code && ids && i < single && single + i < room; i++)
+        ids[single + i] = ids[i];
+    if (count)
+        *count = 2 * single;
+    return code;
+}
+
+static cl_int CL_API_CALL device_info(cl_device_id device, cl_device_info what,
+                                      size_t size, void *value, size_t *size_out)
+{
+    const cl_device_type gpu = CL_DEVICE_TYPE_GPU;
+    cl_int code = below->clGetDeviceInfo(device, what, size, value, size_out);
+    if (!code && value && what == CL_DEVICE_TYPE)
+        memcpy(value, &gpu, sizeof gpu);
+    return code;
+}
+
+/* ---- launches -------------------------------------------------------------------- */
+
+static cl_int CL_API_CALL launch(cl_command_queue queue, cl_kernel kernel,
+                                 cl_uint dimensions, const size_t *from,
+                                 const size_t *global, const size_t *local, cl_uint count,
+                                 const cl_event *list, cl_event *event)
+{
+    cl_device_id device = NULL;
+    cl_ulong bytes = 0;
+    write_late(queue);
+    below->clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL);
+    below->clGetKernelWorkGroupInfo(kernel, device, CL_KERNEL_LOCAL_MEM_SIZE,
+                                    sizeof bytes, &bytes, NULL);
+    if (is_odd("wasteful") && bytes > 1024)
+        return CL_OUT_OF_RESOURCES;
+    return below->clEnqueueNDRangeKernel(queue, kernel, dimensions, from, global, local,
+                                         count, list, event);
+}
+
+/* ---- the layer ------------------------------------------------------------------- */
+
+CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info what, size_t size,
+                                               void *value, size_t *size_out)
+{
+    const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
+    if (what != CL_LAYER_API_VERSION || (value && size < sizeof version))
+        return CL_INVALID_VALUE;
+    if (value)
+        memcpy(value, &version, sizeof version);
+    if (size_out)
+        *size_out = sizeof version;
+    return CL_SUCCESS;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint count,
+                                            const struct _cl_icd_dispatch *target,
+                                            cl_uint *count_out,
+                                            const struct _cl_icd_dispatch **out)
+{
+    size_t bytes = count * sizeof(void *);
+    below = target;
+    memcpy(&ours, target, bytes < sizeof ours ? bytes : sizeof ours);
+    if (is_odd("unstamped") || is_odd("alike"))
+        ours.clGetEventProfilingInfo = event_time;
+    if (is_odd("lazy")) {
+        ours.clEnqueueWriteBuffer = write_buffer;
+        ours.clEnqueueReadBuffer = read_buffer;
+        ours.clFinish = finish;
+    }
+    if (is_odd("twins"))
+        ours.clGetDeviceIDs = device_ids;
+    if (is_odd("wasteful"))
+        ours.clGetDeviceInfo = device_info;
+    if (is_odd("wasteful") || is_odd("lazy"))
+        ours.clEnqueueNDRangeKernel = launch;
+    *count_out = (cl_uint) (sizeof ours / sizeof(void *));
+    *out = &ours;
+    return CL_SUCCESS;
+}
