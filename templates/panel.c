@@ -54,8 +54,9 @@ static const enum mmt_arg pack_a_args[] = { MMT_ARG_M, MMT_ARG_N,         MMT_AR
 static const enum mmt_arg pack_b_args[] = { MMT_ARG_M, MMT_ARG_N,         MMT_ARG_K,
                                             MMT_ARG_B, MMT_ARG_WORKSPACE, MMT_ARG_END };
 static const enum mmt_arg gemm_args[] = {
-    MMT_ARG_M, MMT_ARG_N, MMT_ARG_K, MMT_ARG_ALPHA,     MMT_ARG_BETA, MMT_ARG_SCALARS,
-    MMT_ARG_A, MMT_ARG_B, MMT_ARG_C, MMT_ARG_WORKSPACE, MMT_ARG_BIAS, MMT_ARG_END,
+    MMT_ARG_M,       MMT_ARG_N,    MMT_ARG_K,   MMT_ARG_ALPHA, MMT_ARG_BETA,
+    MMT_ARG_SCALARS, MMT_ARG_A,    MMT_ARG_B,   MMT_ARG_C,     MMT_ARG_WORKSPACE,
+    MMT_ARG_SECOND,  MMT_ARG_BIAS, MMT_ARG_END,
 };
 
 static int width(const int *v)
@@ -105,6 +106,12 @@ static const char *refuse(const int *v, const mmt_problem *p)
     return mmt_gemm_refuse(tiles(v, p));
 }
 
+/* Matrices that are packed of a batch: one where all share it. */
+static int64_t matrices(const mmt_problem *p, int64_t stride)
+{
+    return stride == 0 ? 1 : p->batch;
+}
+
 static void add(struct mmt_launches *out, const char *entry, const enum mmt_arg *args,
                 int64_t x, int64_t y, int64_t batch)
 {
@@ -129,21 +136,26 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
     int64_t rows = mmt_gemm_pieces(p->m, v[WORK_M]),
             cols = mmt_gemm_pieces(p->n, width(v));
     int64_t strips = p->k > 0 ? mmt_gemm_pieces(p->k, PACK_K) : 1;
-    int64_t depth = mmt_gemm_pieces(p->k, 16) * 16, elements = 0;
+    const size_t depth = (size_t) mmt_gemm_pieces(p->k, 16) * 16 * mmt_type_size(p->type);
+    size_t b_at = 0;
 
     *out = (struct mmt_launches){ .tile_m = v[WORK_M], .tile_n = width(v) };
     if (v[PACK_A]) {
+        const int64_t count = matrices(p, p->stride_a);
         add(out, "pack_a", pack_a_args, mmt_gemm_pieces(rows, v[PANELS_M]), strips,
-            p->batch);
-        elements += rows * v[WORK_M] * depth;
+            count);
+        b_at = (size_t) (count * rows * v[WORK_M]) * depth;
     }
+    out->workspace = b_at;
     if (v[PACK_B]) {
+        const int64_t count = matrices(p, p->stride_b);
         add(out, "pack_b", pack_b_args, mmt_gemm_pieces(cols, v[PANELS_N]), strips,
-            p->batch);
-        elements += cols * width(v) * depth;
+            count);
+        out->launch[out->count - 1].workspace_at = b_at;
+        out->workspace += (size_t) (count * cols * width(v)) * depth;
     }
     add(out, "mmt_gemm", gemm_args, tiles(v, p), 1, p->batch);
-    out->workspace = (size_t) (elements * p->batch) * mmt_type_size(p->type);
+    out->launch[out->count - 1].second_at = b_at;
 }
 
 const struct mmt_template mmt_template_panel = {

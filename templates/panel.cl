@@ -13,8 +13,11 @@
 // other. Rows of A that lie as they came are read one beside the other, each element once a
 // register tile: few of them need no panel.
 //
-// Launch: pack_a, grid (tiles along m, ceil(k/PACK_K), batch), where PACK_A is 1;
-//         pack_b, grid (tiles along n, ceil(k/PACK_K), batch), where PACK_B is 1;
+// The workspace has the panels of all A, one matrix after the other, then those of all B; of
+// an operand that the whole batch shares there is one matrix, which is packed once.
+//
+// Launch: pack_a, grid (tiles along m, ceil(k/PACK_K), matrices of A), where PACK_A is 1;
+//         pack_b, grid (tiles along n, ceil(k/PACK_K), matrices of B), where PACK_B is 1;
 //         mmt_gemm, grid (tiles of m x tiles of n, 1, batch); work-groups of one.
 
 #ifndef WORK_M
@@ -81,7 +84,7 @@ DEVICE_FN wide round_up(int x, int step) { return (wide) (x + step - 1) / step *
 // Steps of k that a panel has room for: panels start at whole cache lines.
 DEVICE_FN wide panel_depth(int k) { return round_up(k, 16); }
 
-// Elements of workspace that the panels of A and of B take, for one matrix of the batch.
+// Elements of workspace that the panels of one A and of one B take.
 DEVICE_FN wide panels_of_a(int m, int k)
 {
     return PACK_A ? round_up(m, WORK_M) * panel_depth(k) : 0;
@@ -121,7 +124,7 @@ void pack_a(int m, int n, int k, const GLOBAL real *RESTRICT a, wide a_start, in
 {
     const int row = BLOCK_X * TILE_M, first = BLOCK_Y * PACK_K;
     GLOBAL real *panels = workspace + workspace_start + row * panel_depth(k)
-                          + BLOCK_Z * (panels_of_a(m, k) + panels_of_b(n, k));
+                          + BLOCK_Z * panels_of_a(m, k);
 
     pack(panels + first * WORK_M, WORK_M * panel_depth(k), WORK_M,
          a + a_start + BLOCK_Z * a_stride + A_AT(row, first), min(m - row, TILE_M),
@@ -135,9 +138,8 @@ void pack_b(int m, int n, int k, const GLOBAL real *RESTRICT b, wide b_start, in
             wide b_stride, GLOBAL real *RESTRICT workspace, wide workspace_start)
 {
     const int col = BLOCK_X * TILE_N, first = BLOCK_Y * PACK_K;
-    GLOBAL real *panels = workspace + workspace_start + panels_of_a(m, k)
-                          + col * panel_depth(k)
-                          + BLOCK_Z * (panels_of_a(m, k) + panels_of_b(n, k));
+    GLOBAL real *panels = workspace + workspace_start + col * panel_depth(k)
+                          + BLOCK_Z * panels_of_b(n, k);
 
     pack(panels + first * WIDTH, WIDTH * panel_depth(k), WIDTH,
          b + b_start + BLOCK_Z * b_stride + B_AT(first, col), min(n - col, TILE_N),
@@ -240,7 +242,8 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
               const GLOBAL real *RESTRICT a, wide a_start, int lda, wide a_stride,
               const GLOBAL real *RESTRICT b, wide b_start, int ldb, wide b_stride,
               GLOBAL real *RESTRICT c, wide c_start, int ldc, wide c_stride,
-              const GLOBAL real *RESTRICT workspace, wide workspace_start,
+              const GLOBAL real *RESTRICT packed_a, wide packed_a_start,
+              const GLOBAL real *RESTRICT packed_b, wide packed_b_start,
               const GLOBAL real *RESTRICT bias, wide bias_start)
 {
     const int tiles_m = (m + TILE_M - 1) / TILE_M;
@@ -251,7 +254,8 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
         alpha = scalars[scalars_start];
         beta = scalars[scalars_start + 1];
     }
-    workspace += workspace_start + BLOCK_Z * (panels_of_a(m, k) + panels_of_b(n, k));
+    packed_a += packed_a_start + (a_stride == 0 ? 0 : BLOCK_Z * panels_of_a(m, k));
+    packed_b += packed_b_start + (b_stride == 0 ? 0 : BLOCK_Z * panels_of_b(n, k));
     a += a_start + BLOCK_Z * a_stride;
     b += b_start + BLOCK_Z * b_stride;
     c += c_start + BLOCK_Z * c_stride;
@@ -270,11 +274,10 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
                     for (int j = 0; j < WORK_N; j++)
                         acc[i][j] = (vec) 0;
                 }
-                const GLOBAL real *a_at = PACK_A ? workspace + row * panel_depth(k)
+                const GLOBAL real *a_at = PACK_A ? packed_a + row * panel_depth(k)
                                                  : a + A_AT(row, 0);
-                const GLOBAL real *b_at =
-                    PACK_B ? workspace + panels_of_a(m, k) + col * panel_depth(k)
-                           : b + B_AT(0, col);
+                const GLOBAL real *b_at = PACK_B ? packed_b + col * panel_depth(k)
+                                                 : b + B_AT(0, col);
                 const wide a_step = PACK_A ? WORK_M : A_AT(0, 1);
                 const wide b_step = PACK_B ? WIDTH : B_AT(1, 0);
 
