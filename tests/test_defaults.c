@@ -156,6 +156,52 @@ static void check_words(void)
                 MMT_ERROR_UNSUPPORTED, "with at most 4096 bytes of workspace");
 }
 
+static size_t workspace_of(const mmt_problem *problem, const struct mmt_caps *caps)
+{
+    struct mmt_launches launches = { 0 };
+    struct mmt_choice choice;
+    mmt_error err;
+
+    if (!CHECK_OK(mmt_select(NULL, problem, caps, NULL, &choice, &err), err))
+        return SIZE_MAX;
+    mmt_config_launch(&choice.config, problem, caps, &launches);
+    return launches.workspace;
+}
+
+/* A workspace fits beside the operands, and into a buffer. */
+static void check_memory(void)
+{
+    static const int64_t deep[3] = { 8, 8, 2147418112 }; /* 137 GB of operands */
+    static const int64_t square[3] = { 2000, 2000, 2000 };
+    struct mmt_caps caps = device_of(&kinds[3], 4096);
+    const size_t gib = (size_t) 1 << 30;
+
+    for (int transposes = 0; transposes < 4; transposes++) {
+        const mmt_problem large = problem_of(MMT_GEMM, MMT_F32, deep, transposes);
+        const mmt_problem usual = problem_of(MMT_GEMM, MMT_F32, square, transposes);
+        caps.memory = 200 * gib;
+        CHECK(workspace_of(&large, &caps) <= 72 * gib);
+        CHECK(workspace_of(&usual, &caps) > 0);
+        caps.max_buffer = 1 << 20;
+        CHECK(workspace_of(&usual, &caps) <= caps.max_buffer);
+        caps.max_buffer = 0, caps.memory = 1000 * gib;
+        CHECK(workspace_of(&large, &caps) <= 872 * gib);
+    }
+}
+
+/* An operand that the whole batch shares is packed once. */
+static void check_shared(void)
+{
+    const struct mmt_caps caps = device_of(&kinds[3], 4096);
+    mmt_problem one = problem_of(MMT_GEMM, MMT_F32, shapes[1], 2), many = one;
+
+    many.batch = 100, many.stride_b = 0;
+    CHECK(workspace_of(&one, &caps) > 0);
+    CHECK_EQ_INT(workspace_of(&many, &caps), workspace_of(&one, &caps));
+    many.stride_b = one.n * one.k;
+    CHECK_EQ_INT(workspace_of(&many, &caps), 100 * workspace_of(&one, &caps));
+}
+
 /* ---- a device that is there ------------------------------------------------------ */
 
 static bool execute(mmt_device *device, const mmt_plan *plan, struct exact *data,
@@ -240,5 +286,7 @@ int main(int argc, char **argv)
         for (int i = 0; i < COUNT(limits); i++)
             check_made_up(&kinds[k], limits[i]);
     check_words();
+    check_memory();
+    check_shared();
     return test_end("defaults");
 }
