@@ -87,12 +87,16 @@ static const char *vendor_words(const char *version)
     return words ? words + 1 : version;
 }
 
-/* The vendor's words up to the first comma, behind which PoCL lists how it was built. */
+/* The vendor's words up to the first comma, behind which PoCL lists how it was built; the
+ * platform's name where there are none. */
 static void name_compiler(cl_device_id id, struct mmt_caps *caps)
 {
     char version[256];
     mmt_opencl_platform_text(platform_of(id), CL_PLATFORM_VERSION, version,
                              sizeof(version));
+    if (vendor_words(version) == version)
+        mmt_opencl_platform_text(platform_of(id), CL_PLATFORM_NAME, version,
+                                 sizeof(version));
     version[strcspn(version, ",")] = '\0';
     snprintf(caps->compiler, sizeof(caps->compiler), "%.32s, driver %.22s",
              vendor_words(version), caps->driver);

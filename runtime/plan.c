@@ -175,9 +175,8 @@ static void drop_kernels(struct mmt_plan *plan)
 
 /* Notes that `tried` was refused, and why, where it is the first. */
 static void note_refusal(struct mmt_plan *plan, const struct mmt_config *tried,
-                         mmt_error *why)
+                         const mmt_error *why)
 {
-    name_configuration(tried, why);
     if (!plan->num_refused)
         plan->refusal = *why;
     plan->refused[plan->num_refused++] = *tried;
@@ -209,10 +208,10 @@ static mmt_status choose_and_build(struct mmt_plan *plan, const mmt_profile *pro
         status = build(plan, profile, options, &tried, &why);
         if (status == MMT_OK)
             return MMT_OK;
-        if (options->configuration || !is_refusal(status)) {
+        if (!options->configuration)
             name_configuration(&tried, &why);
+        if (options->configuration || !is_refusal(status))
             return mmt_fail_native(err, status, why.native, "%s", why.text);
-        }
         if (plan->num_refused == MOST_REFUSED)
             break;
         note_refusal(plan, &tried, &why);
