@@ -95,8 +95,8 @@ struct mmt_choice {
 
 /* What a program asks of a kernel besides the right answer. */
 struct mmt_terms {
-    size_t max_workspace; /* bytes; SIZE_MAX: any */
-    bool plain_f32;       /* f32 by multiply-adds of f32 alone */
+    size_t max_workspace;             /* bytes; SIZE_MAX: any */
+    bool plain_f32;                   /* f32 by multiply-adds of f32 alone */
     const struct mmt_config *refused; /* by the driver: settled, passed over */
     int num_refused;
 };

@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""OpenCL platforms beside PoCL, where they are installed: run_platforms.py PART MMTUNE MULTIPLY
+
+  ids       the id of a device is the same whichever other platforms are there
+  rusticl   Mesa's Rusticl on llvmpipe (Debian's mesa-opencl-icd): verifies, tunes, multiplies
+
+MULTIPLY is examples/01_multiply."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+PART, MMTUNE, MULTIPLY = sys.argv[1:4]
+VENDORS = os.environ.get("OCL_ICD_VENDORS", "/etc/OpenCL/vendors")
+OCLGRIND = "/usr/lib/oclgrind/liboclgrind-rt-icd.so"
+SECONDS = "20s"
+folder = tempfile.mkdtemp(prefix="mmtune-test-")
+environment = dict(os.environ, XDG_DATA_HOME=folder + "/data", RUSTICL_ENABLE="llvmpipe")
+checks = failures = 0
+
+
+def check(held, what):
+    global checks, failures
+    checks += 1
+    if not held:
+        failures += 1
+        print("not so: %s" % what, file=sys.stderr)
+    return held
+
+
+def skip(why):
+    print("skipped: %s" % why)
+    sys.exit(77)
+
+
+def libraries():
+    """The library of each platform, by the name of its file without .icd."""
+    found = {}
+    if os.path.isdir(VENDORS):
+        for name in sorted(os.listdir(VENDORS)):
+            if name.endswith(".icd"):
+                with open(os.path.join(VENDORS, name), encoding="utf-8") as f:
+                    found[name[:-4]] = f.read().strip()
+    if os.path.exists(OCLGRIND):
+        found["oclgrind"] = OCLGRIND
+    return found
+
+
+def only(*platforms):
+    """The environment in which these libraries are all that there is, in this order."""
+    vendors = tempfile.mkdtemp(dir=folder)
+    for i, library in enumerate(platforms):
+        with open("%s/%d.icd" % (vendors, i), "w", encoding="utf-8") as f:
+            f.write(library + "\n")
+    return dict(environment, OCL_ICD_VENDORS=vendors)
+
+
+def run(env, *words, seconds=900):
+    return subprocess.run(words, capture_output=True, text=True, env=env, timeout=seconds)
+
+
+def devices(env):
+    done = run(env, MMTUNE, "devices", "--json")
+    return json.loads(done.stdout or "[]")
+
+
+# ---- ids ---------------------------------------------------------------------------------------------
+
+
+def try_ids():
+    """Each device is called alike alone, behind the other platforms, and before them."""
+    alone = {name: [d["id"] for d in devices(only(library))]
+             for name, library in libraries().items()}
+    alone = {name: ids for name, ids in alone.items() if ids}
+    if len(alone) < 2:
+        skip("there are OpenCL devices of %s alone" % (", ".join(alone) or "no platform"))
+    here = libraries()
+    for names in (sorted(alone), sorted(alone, reverse=True)):
+        env = only(*(here[name] for name in names))
+        listed = [d["id"] for d in devices(env)]
+        for name in names:
+            for device in alone[name]:
+                check(device in listed, "%s of %s among %s: %s" % (device, name, names, listed))
+        check(len(set(listed)) == len(listed), "ids differ: %s" % listed)
+        for device in listed:
+            done = run(env, MMTUNE, "templates", "naive", "--device", device)
+            check(done.returncode == 0, "%s opens: %s" % (device, done.stderr))
+    print("the same with %s" % ", ".join("%s: %s" % (n, " ".join(i)) for n, i in alone.items()))
+
+
+# ---- a platform --------------------------------------------------------------------------------------
+
+# What verify is asked for, and types: of each operation a starting point, and a product in registers
+# that llvmpipe's 32 KiB of local memory hold.
+SIMT = ("simt TILE_M=64 TILE_N=64 TILE_K=16 WORK_M=4 WORK_N=4 WARP_M=8 WARP_N=8 LANES=pairs C_VECTOR=4 "
+        "FRAGMENTS=2 FMA_ORDER=columns_serpentine GROUP=8 MIN_BLOCKS=1 SPLIT_K=0 DEAL=tiles A_VECTOR=4 "
+        "B_VECTOR=4 SHARED_LAYOUT=xor BUFFERS=1 K_UNROLL=16")
+TRIED = [(("naive",), "f32,bf16,f8e4m3,i8"), (("tiled TILE=16",), "f32,i32"), ((SIMT,), "f32")]
+TRIED += [(("--template", name, "--sample", "0"), "f32")
+          for name in ("axpby", "dot", "heat2d", "jacobi3d")]
+
+
+def try_verify(env, device):
+    for words, types in TRIED:
+        name = " ".join(words)
+        done = run(env, MMTUNE, "verify", "--device", device, *words, "--type", types,
+                   "--transposes", "nn")
+        last = (done.stdout.strip().split("\n") or [""])[-1]
+        right = last.split(" ")[0]
+        check(done.returncode == 0 and right == str(types.count(",") + 1)
+              and ", 0 wrong, 0 failed" in last,
+              "verify %s ends with %d: %s %s" % (name, done.returncode, done.stdout, done.stderr))
+        print("%s: %s" % (name, last))
+
+
+def try_tuning(env, device):
+    path = folder + "/tuned.json"
+    done = run(env, MMTUNE, "--device", device, "--type", "f32", "--shape", "96x96x96", "--budget",
+               SECONDS, "-o", path)
+    if not check(done.returncode == 0, "tuning ends with %d: %s" % (done.returncode, done.stderr)):
+        return
+    with open(path, encoding="utf-8") as f:
+        entries = json.load(f)["entries"]
+    check(len(entries) == 1, "one problem was tuned: %s" % entries)
+    with open(path + ".journal", encoding="utf-8") as f:
+        results = [json.loads(line) for line in f][1:]
+    times = [r["seconds"] for r in results if r.get("seconds")]
+    check(times and min(times) > 1e-7, "times are not 0: %s" % times)
+    print("%d of %d results are times, the least %.1f us" % (len(times), len(results),
+                                                            1e6 * min(times or [0])))
+
+
+def try_multiply(env, device):
+    done = run(env, MULTIPLY, device)
+    check(done.returncode == 0 and "largest error" in done.stdout,
+          "01_multiply ends with %d: %s%s" % (done.returncode, done.stdout, done.stderr))
+    print(done.stdout.strip())
+
+
+def try_rusticl():
+    library = libraries().get("rusticl")
+    if not library:
+        skip("Rusticl is not installed; Debian's mesa-opencl-icd has it")
+    env = only(library)
+    listed = devices(env)
+    if not listed:
+        skip("Rusticl has no device here, not even llvmpipe")
+    check(all(d["id"].startswith("opencl:mesa-") for d in listed), "ids: %s" % listed)
+    try_verify(env, listed[0]["id"])
+    try_tuning(env, listed[0]["id"])
+    try_multiply(env, listed[0]["id"])
+
+
+{"ids": try_ids, "rusticl": try_rusticl}[PART]()
+print("%d checks, %d failed" % (checks, failures))
+sys.exit(failures > 0 or not checks)
