@@ -91,21 +91,23 @@ def try_ids():
 
 # ---- a platform --------------------------------------------------------------------------------------
 
-# What verify is asked for, and types: of each operation a starting point, and a product in registers
-# that llvmpipe's 32 KiB of local memory hold.
-SIMT = ("simt TILE_M=64 TILE_N=64 TILE_K=16 WORK_M=4 WORK_N=4 WARP_M=8 WARP_N=8 LANES=pairs C_VECTOR=4 "
-        "FRAGMENTS=2 FMA_ORDER=columns_serpentine GROUP=8 MIN_BLOCKS=1 SPLIT_K=0 DEAL=tiles A_VECTOR=4 "
-        "B_VECTOR=4 SHARED_LAYOUT=xor BUFFERS=1 K_UNROLL=16")
-TRIED = [(("naive",), "f32,bf16,f8e4m3,i8"), (("tiled TILE=16",), "f32,i32"), ((SIMT,), "f32")]
-TRIED += [(("--template", name, "--sample", "0"), "f32")
-          for name in ("axpby", "dot", "heat2d", "jacobi3d")]
+# Configurations and types: of each operation the usual starting point on a CPU, and a product in
+# registers that llvmpipe's 32 KiB of local memory hold.
+TRIED = [
+    ("naive", "f32,bf16,f8e4m3,i8"),
+    ("tiled TILE=16", "f32,i32"),
+    ("simt TILE_M=32 TILE_N=32 TILE_K=32 WORK_M=4 WORK_N=4 WARP_M=4 WARP_N=8", "f32"),
+    ("axpby THREADS=256 VECTOR=16 WORK=4", "f32"),
+    ("dot THREADS=1 ROWS=1 VECTOR=8 WORK=4 PARTS=64", "f32"),
+    ("heat2d THREADS_M=1 THREADS_N=64 WORK_M=8 VECTOR=16 SIDES=memory", "f32"),
+    ("jacobi3d THREADS_N=8 THREADS_K=1 VECTOR=16 WORK_M=8 UNROLL_M=1 SIDES=memory", "f32"),
+]
 
 
 def try_verify(env, device):
-    for words, types in TRIED:
-        name = " ".join(words)
-        done = run(env, MMTUNE, "verify", "--device", device, *words, "--type", types,
-                   "--transposes", "nn")
+    for name, types in TRIED:
+        done = run(env, MMTUNE, "verify", "--device", device, name, "--type", types,
+                   "--transposes", "nn", "--limit", "600")
         last = (done.stdout.strip().split("\n") or [""])[-1]
         right = last.split(" ")[0]
         check(done.returncode == 0 and right == str(types.count(",") + 1)
