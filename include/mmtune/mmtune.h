@@ -240,7 +240,8 @@ MMT_API mmt_status mmt_buffer_create(mmt_device *device, size_t bytes,
                                      mmt_operand *buffer, mmt_error *err);
 MMT_API void mmt_buffer_free(mmt_device *device, mmt_operand buffer);
 
-/* Copy between host and device; both wait for the device's own queue and for the copy. */
+/* Copy between host and device; both wait for the device's own queue and for the copy.
+ * What was written every queue of the device sees. */
 MMT_API mmt_status mmt_buffer_write(mmt_device *device, mmt_operand to, const void *from,
                                     size_t bytes, mmt_error *err);
 MMT_API mmt_status mmt_buffer_read(mmt_device *device, void *to, mmt_operand from,
@@ -311,10 +312,10 @@ MMT_API mmt_plan *mmt_plan_create(mmt_device *device, const mmt_profile *profile
 /* Bytes of workspace that each execution in flight needs; often 0. */
 MMT_API size_t mmt_plan_workspace(const mmt_plan *plan);
 
-/* The configuration and why it was chosen, for people; and, where kernels that this
- * process compiled could not be stored (a full disk, a folder that others may write),
- * why. Writes at most `size` bytes, always terminated; returns the length that the whole
- * text has. */
+/* The configuration, why it was chosen, and which the driver refused, for people; and,
+ * where kernels that this process compiled could not be stored (a full disk, a folder
+ * that others may write), why. Writes at most `size` bytes, always terminated; returns the
+ * length that the whole text has. */
 MMT_API size_t mmt_plan_describe(const mmt_plan *plan, char *text, size_t size);
 
 /* Frees a plan; NULL is allowed. Executions that are in flight must be finished first. */
