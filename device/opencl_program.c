@@ -77,7 +77,7 @@ static bool folder_has_linker(const char *folder)
 
 static bool path_has_linker(void)
 {
-    const char *path = getenv("PATH");
+    const char *path = secure_getenv("PATH");
     char *copy = strdup(path ? path : "/usr/local/bin:/usr/bin:/bin"), *rest = copy;
     bool found = !copy; /* without memory nothing is concluded */
     for (char *folder; rest && !found && (folder = strsep(&rest, ":"));)

@@ -24,7 +24,7 @@ static int help(void)
 static void print_device(const struct mmt_device_info *info)
 {
     const struct mmt_caps *caps = &info->caps;
-    printf("%d  %-10s %s, %s\n", info->number, info->id, caps->name,
+    printf("%d  %-16s %s, %s\n", info->number, info->id, caps->name,
            caps->kind == MMT_CPU ? "CPU" : "GPU");
     printf("   %u %s, %.2f GHz, %.1f GiB, %zu KiB shared memory a block, "
            "%u threads a block%s\n",
