@@ -52,6 +52,7 @@ static struct mmt_tuning *plan(double seconds, int64_t candidates, int type)
     if (type >= 0)
         t.options.some_types = t.options.types[type] = true;
     mmt_tune_set_roofline(&t, &nothing_measured);
+    CHECK_OK(mmt_tune_choose_types(&t, &err), err);
     CHECK_OK(mmt_tune_set_goals(&t, &err), err);
     return &t;
 }

@@ -247,6 +247,11 @@ static bool keep_whole(struct mmt_journal *journal, const struct mmt_record *who
     return true;
 }
 
+size_t mmt_journal_count(const struct mmt_journal *journal)
+{
+    return journal->count + journal->num_wholes;
+}
+
 const struct mmt_record *mmt_journal_wholes(const struct mmt_journal *journal,
                                             size_t *count)
 {
@@ -445,6 +450,29 @@ mmt_status mmt_journal_look(struct mmt_journal *journal, mmt_error *err)
     return mmt_journal_file_append(&journal->file, "", 0, &journal->notes, err);
 }
 
+static size_t drop(struct mmt_record *records, size_t count,
+                   const struct mmt_forget *forget)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!mmt_forgets(forget, &records[i].problem, &records[i].config))
+            records[left++] = records[i];
+    return left;
+}
+
+static void drop_forgotten(struct mmt_journal *journal, const struct mmt_forget *forget)
+{
+    journal->count = drop(journal->records, journal->count, forget);
+    journal->num_wholes = drop(journal->wholes, journal->num_wholes, forget);
+}
+
+mmt_status mmt_journal_forget(struct mmt_journal *journal,
+                              const struct mmt_forget *forget, mmt_error *err)
+{
+    drop_forgotten(journal, forget);
+    return write_line(journal, mmt_forget_json(forget), err);
+}
+
 /* ---- reading -------------------------------------------------------------------------
  */
 
@@ -545,8 +573,11 @@ static mmt_status read_lines(struct mmt_journal *journal, const struct mmt_caps 
          at = end + 1, *whole = (size_t) (at - text->data)) {
         json_t *line = json_loadb(at, (size_t) (end - at), 0, NULL);
         struct mmt_record record;
+        struct mmt_forget forget;
         if (*whole == 0) {
             status = check_header(journal, line, caps, err);
+        } else if (mmt_forget_read(line, &forget)) {
+            drop_forgotten(journal, &forget);
         } else {
             enum verdict verdict =
                 line ? read_record(journal, line, &record) : UNREADABLE;

@@ -5,6 +5,7 @@
 #ifndef MMT_TUNER_JOURNAL_H
 #define MMT_TUNER_JOURNAL_H
 
+#include "tuner/forget.h"
 #include "tuner/worker.h"
 
 struct mmt_record {
@@ -66,6 +67,9 @@ void mmt_journal_pass_over(struct mmt_journal *journal,
 const struct mmt_record *mmt_journal_records(const struct mmt_journal *journal,
                                              size_t *count);
 
+/* How many records and whole verifications there are. */
+size_t mmt_journal_count(const struct mmt_journal *journal);
+
 /* What was verified wholly, with the same texts and driver. */
 const struct mmt_record *mmt_journal_wholes(const struct mmt_journal *journal,
                                             size_t *count);
@@ -113,6 +117,11 @@ mmt_status mmt_journal_write_held(struct mmt_journal *journal, mmt_error *err);
 
 /* Forgets what is held; returns how many there were. */
 size_t mmt_journal_drop_held(struct mmt_journal *journal);
+
+/* Takes out of memory what is forgotten, and appends that it is: later runs do the same.
+ */
+mmt_status mmt_journal_forget(struct mmt_journal *journal,
+                              const struct mmt_forget *forget, mmt_error *err);
 
 /* Writes the file anew where it was deleted or replaced since the last line. */
 mmt_status mmt_journal_look(struct mmt_journal *journal, mmt_error *err);

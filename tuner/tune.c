@@ -90,7 +90,9 @@ static int help(void)
         "  --with FILE          also measure another profile's winners here\n"
         "  -o, --output FILE    the profile; default: the place where programs look\n"
         "  --resume             go on from the journal (the default)\n"
-        "  --fresh              forget the journal and the profile\n"
+        "  --fresh              forget what was learned of these types, this op and\n"
+        "                       --template; FILE.before has the profile as it was until\n"
+        "                       the run ends\n"
         "  --json               JSON lines, one an event\n",
         mmt_text_string(&searches));
     mmt_text_finish(&searches);
@@ -318,14 +320,6 @@ static double calibrating(const struct mmt_tuning *t)
                 most * mmt_tune_count_kinds(t));
 }
 
-static size_t count_records(const struct mmt_tuning *t)
-{
-    size_t records, wholes;
-    mmt_journal_records(t->journal, &records);
-    mmt_journal_wholes(t->journal, &wholes);
-    return records + wholes;
-}
-
 /* Without a cache kernels are compiled again and again, which is said; but the driver of
  * a CPU compiles through files beside it, and makes nothing where no room is left. */
 static mmt_status check_cache(struct mmt_tuning *t, mmt_error *err)
@@ -341,16 +335,37 @@ static mmt_status check_cache(struct mmt_tuning *t, mmt_error *err)
     return MMT_OK;
 }
 
+static void set_forget(struct mmt_tuning *t)
+{
+    t->forget =
+        (struct mmt_forget){ .op = t->options.op, .template = t->options.template };
+    memcpy(t->forget.types, t->options.types, sizeof t->forget.types);
+}
+
+/* With --fresh one that cannot be gone on with is begun anew. */
+static mmt_status open_journal(struct mmt_tuning *t, mmt_error *err)
+{
+    const bool fresh = t->options.fresh;
+    mmt_error why = { 0 };
+    t->journal = mmt_journal_open(t->path, &t->caps, false, &why);
+    if (!t->journal && fresh && why.status == MMT_ERROR_FORMAT)
+        t->journal = mmt_journal_open(t->path, &t->caps, true, &why);
+    if (!t->journal)
+        return mmt_fail_native(err, why.status, why.native, "%s", why.text);
+    return fresh ? mmt_journal_forget(t->journal, &t->forget, err) : MMT_OK;
+}
+
 static mmt_status prepare(struct mmt_tuning *t, mmt_error *err)
 {
     mmt_status status = mmt_tune_find_device(t, err);
     if (!status)
+        status = mmt_tune_choose_types(t, err);
+    set_forget(t);
+    if (!status)
         status = mmt_tune_open_profile(t, err);
-    if (!status) {
-        t->journal = mmt_journal_open(t->path, &t->caps, t->options.fresh, err);
-        status = t->journal ? MMT_OK : err->status;
-    }
-    t->known = status ? 0 : count_records(t);
+    if (!status)
+        status = open_journal(t, err);
+    t->known = status ? 0 : mmt_journal_count(t->journal);
     if (!status) {
         mmt_journal_set_limit(t->journal, t->options.limit);
         mmt_report_prepare(t);
@@ -398,14 +413,6 @@ static mmt_status require_winner(const struct mmt_tuning *t, mmt_error *err)
                     mmt_journal_path(t->journal));
 }
 
-/* Whether this run adds anything to the profile that stands there: one that tried nothing
- * leaves it alone, and one that timed nothing makes none. */
-static bool has_learned(const struct mmt_tuning *t)
-{
-    return count_records(t) > t->known &&
-           (t->profile->num_entries || t->profile->num_kept);
-}
-
 /* What the journal tells before anything is tried. */
 static void tell_journal(struct mmt_tuning *t)
 {
@@ -444,7 +451,7 @@ static mmt_status run(struct mmt_tuning *t, mmt_error *err)
     mmt_error own = { 0 };
     mmt_status saved = mmt_journal_look(t->journal, &own);
     mmt_report_journal(t);
-    if (!saved && has_learned(t))
+    if (!saved)
         saved = mmt_tune_save(t, true, &own);
     if (!status && saved) {
         *err = own;
@@ -452,6 +459,8 @@ static mmt_status run(struct mmt_tuning *t, mmt_error *err)
     }
     if (!status)
         status = require_winner(t, err);
+    if (!status && !mmt_pool_interrupts())
+        mmt_tune_drop_before(t);
     if (!status)
         mmt_report_end(t);
     return status;

@@ -104,6 +104,7 @@ struct mmt_tuning {
     double practice_end;
     int64_t candidates_left;
     struct mmt_counts counts;
+    struct mmt_forget forget;      /* of options.fresh */
     size_t known;                  /* the journal's records when the run began */
     struct mmt_made_health health; /* of the device in this run */
     bool cache_told;               /* it was said that kernels cannot be stored */
@@ -155,6 +156,9 @@ void mmt_tune_judge_anew(struct mmt_tuning *t, const mmt_problem *problem,
 void mmt_tune_judge_journal(struct mmt_tuning *t);
 
 /* ---- goals ----------------------------------------------------------------------- */
+
+/* Those that are asked for, or those that the device computes well: t->options.types. */
+mmt_status mmt_tune_choose_types(struct mmt_tuning *t, mmt_error *err);
 
 /* Fills t->goals. */
 mmt_status mmt_tune_set_goals(struct mmt_tuning *t, mmt_error *err);
@@ -392,9 +396,12 @@ mmt_status mmt_tune_enter(struct mmt_tuning *t, const mmt_problem *problem,
 mmt_status mmt_tune_choose_kept(struct mmt_tuning *t, mmt_error *err);
 
 /* Takes entries out of the profile that were found wrong since they were entered. */
+/* Removes what --fresh kept beside the profile: the run ended whole. */
+void mmt_tune_drop_before(const struct mmt_tuning *t);
+
 void mmt_tune_drop_refuted(struct mmt_tuning *t);
 
-/* Writes the profile, and of the portfolio what was verified wholly. The portfolio is
+/* Writes the profile, if this run has learned anything. The portfolio is
  * chosen anew the `last` time, and before that as long as it takes little of the run. */
 mmt_status mmt_tune_save(struct mmt_tuning *t, bool last, mmt_error *err);
 

@@ -146,7 +146,7 @@ static bool is_usual(const struct mmt_tuning *t, mmt_type type)
             strcmp(config.template->name, "naive"));
 }
 
-static mmt_status choose_types(struct mmt_tuning *t, mmt_error *err)
+mmt_status mmt_tune_choose_types(struct mmt_tuning *t, mmt_error *err)
 {
     if (t->options.some_types && t->options.types[MMT_F64] && !t->caps.f64)
         return mmt_fail(err, MMT_ERROR_UNSUPPORTED,
@@ -163,9 +163,7 @@ mmt_status mmt_tune_set_goals(struct mmt_tuning *t, mmt_error *err)
 {
     const struct mmt_tune_options *o = &t->options;
     unsigned transposes = o->transposes ? o->transposes : MMT_NN;
-    mmt_status status = choose_types(t, err);
-    if (status)
-        return status;
+    mmt_status status = MMT_OK;
     for (int i = 0; i < o->shapes.count && !status; i++) {
         struct mmt_shape shape;
         status = mmt_option_shape(o->shapes.each[i], o->op, &shape, err);

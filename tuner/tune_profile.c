@@ -61,19 +61,79 @@ static mmt_status set_path(struct mmt_tuning *t, mmt_error *err)
     return t->options.output ? MMT_OK : make_data_folder(err);
 }
 
+/* ---- --fresh ---------------------------------------------------------------------- */
+
+static void add_before(const struct mmt_tuning *t, struct mmt_text *path)
+{
+    mmt_text_addf(path, "%s.before", t->path);
+}
+
+/* The profile as it was stands beside until a run ends whole; one that an earlier run
+ * left there is the one that was whole. */
+static mmt_status keep_before(const struct mmt_tuning *t, mmt_error *err)
+{
+    enum { MOST = 64 << 20 };
+    struct mmt_text before = { 0 }, profile = { 0 };
+    mmt_status status = MMT_OK;
+    add_before(t, &before);
+    if (!access(t->path, F_OK) && access(mmt_text_string(&before), F_OK)) {
+        status = mmt_file_read(t->path, MOST, &profile, err);
+        if (!status)
+            status = mmt_file_replace(mmt_text_string(&before), mmt_text_string(&profile),
+                                      profile.length, err);
+    }
+    mmt_text_finish(&before);
+    mmt_text_finish(&profile);
+    return status;
+}
+
+void mmt_tune_drop_before(const struct mmt_tuning *t)
+{
+    struct mmt_text before = { 0 };
+    add_before(t, &before);
+    unlink(mmt_text_string(&before));
+    mmt_text_finish(&before);
+}
+
+static void forget_entries(struct mmt_profile *p, const struct mmt_forget *forget)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < p->num_entries; i++)
+        if (!mmt_forgets(forget, &p->entries[i].problem, &p->entries[i].config))
+            p->entries[left++] = p->entries[i];
+    p->num_entries = left;
+    left = 0;
+    for (size_t i = 0; i < p->num_kept; i++) {
+        const mmt_problem any = mmt_gemm_problem(p->kept[i].type, 1, 1, 1);
+        if (!mmt_forgets(forget, &any, &p->kept[i].config))
+            p->kept[left++] = p->kept[i];
+    }
+    p->num_kept = left;
+}
+
+/* ---- what stands there ------------------------------------------------------------- */
+
 /* What stands at the path is gone on with; what cannot be is refused rather than lost. */
 static mmt_status load_earlier(struct mmt_tuning *t, mmt_error *err)
 {
     char why[512];
     mmt_error own = { 0 };
-    if (t->options.fresh || access(t->path, F_OK))
+    if (access(t->path, F_OK))
         return MMT_OK;
     struct mmt_profile *earlier = mmt_profile_load(t->path, &own);
+    if (!earlier && t->options.fresh)
+        return MMT_OK;
     if (!earlier)
         return mmt_fail_native(err, own.status, own.native,
                                "%s; name another file with -o, or --fresh replaces it",
                                own.text);
-    if (earlier->citation[0] || mmt_profile_foreign(earlier, &t->caps, why)) {
+    const bool other =
+        earlier->citation[0] || mmt_profile_foreign(earlier, &t->caps, why);
+    if (other && t->options.fresh) {
+        mmt_profile_free(earlier);
+        return MMT_OK;
+    }
+    if (other) {
         mmt_fail(err, MMT_ERROR_FORMAT,
                  "'%s' %s; name another file with -o, or --fresh "
                  "replaces it",
@@ -83,6 +143,8 @@ static mmt_status load_earlier(struct mmt_tuning *t, mmt_error *err)
     }
     mmt_profile_free(t->profile);
     t->profile = earlier;
+    if (t->options.fresh)
+        forget_entries(earlier, &t->forget);
     if (!mmt_caps_are_one(&earlier->caps, &t->caps))
         strcpy(t->caps.uuid, MMT_SEVERAL_CARDS);
     return MMT_OK;
@@ -115,6 +177,8 @@ mmt_status mmt_tune_open_profile(struct mmt_tuning *t, mmt_error *err)
     if (!t->profile)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a profile");
     mmt_status status = set_path(t, err);
+    if (!status && t->options.fresh)
+        status = keep_before(t, err);
     if (!status)
         status = load_earlier(t, err);
     if (!status)
@@ -305,9 +369,19 @@ void mmt_tune_drop_refuted(struct mmt_tuning *t)
     p->num_entries = left;
 }
 
+/* Whether this run adds anything to the profile that stands there: one that tried nothing
+ * leaves it alone, and one that timed nothing makes none. */
+static bool has_learned(const struct mmt_tuning *t)
+{
+    return mmt_journal_count(t->journal) > t->known &&
+           (t->profile->num_entries || t->profile->num_kept);
+}
+
 mmt_status mmt_tune_save(struct mmt_tuning *t, bool last, mmt_error *err)
 {
     struct mmt_profile *p = t->profile;
+    if (!has_learned(t))
+        return MMT_OK;
     p->roofline = t->roofline;
     count_records(t);
     mmt_status status = mmt_guide_judge(t->journal, p, err);

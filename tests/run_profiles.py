@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""When a run writes its profile, and what it takes from it: run_profiles.py MMTUNE SOURCE_ROOT
+
+On an OpenCL device of the CPU kind; exits 77 where there is none."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+MMTUNE, ROOT = sys.argv[1:3]
+failures, checks = [], 0
+folder = tempfile.mkdtemp(prefix="mmtune-test-")
+environment = dict(os.environ, XDG_CACHE_HOME=folder + "/cache", XDG_DATA_HOME=folder + "/data",
+                   XDG_DATA_DIRS=folder + "/none")
+for name in ("MMTUNE_TEMPLATE_DIR", "MMTUNE_PROFILE_PATH"):
+    environment.pop(name, None)
+
+
+def check(held, what):
+    global checks
+    checks += 1
+    if not held:
+        failures.append(what)
+    return held
+
+
+def run(*words, status=0, said=()):
+    done = subprocess.run([MMTUNE, *words], capture_output=True, text=True, timeout=600, env=environment)
+    both = done.stdout + done.stderr
+    check(done.returncode == status and all(text in both for text in said),
+          f"mmtune {' '.join(words)}: exit status {done.returncode}, should be {status}, and say {said}\n{both}")
+    return done.stdout
+
+
+def read(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read()
+
+
+def load(path):
+    return json.loads(read(path))
+
+
+def cpu_device():
+    for device in json.loads(run("devices", "--json") or "[]"):
+        if device["backend"] == "opencl" and device["kind"] == "cpu":
+            return device["id"]
+    print("skipped: there is no OpenCL CPU device; pocl-opencl-icd is one")
+    sys.exit(77)
+
+
+def tune(path, type_, shape, template, budget, **more):
+    return run("--device", device, "-o", path, "--type", type_, "--shape", shape, "--template", template,
+               "--search", "random", "--budget", budget, **more)
+
+
+def shapes_of(profile, list_="entries"):
+    return sorted((e["problem"]["type"], e["problem"]["m"]) for e in profile[list_])
+
+
+def test_nothing_learned():
+    """A run that times nothing makes no profile; one that tries nothing leaves it as it is."""
+    templates = folder + "/templates"
+    shutil.copytree(ROOT + "/templates", templates)
+    for name in ("tiled", "naive"):
+        with open(f"{templates}/{name}.cl", "a", encoding="utf-8") as f:
+            f.write("#error planted\n")
+    environment["MMTUNE_TEMPLATE_DIR"] = templates
+    path = folder + "/nothing.json"
+    tune(path, "f32", "96x80x64", "tiled", "2c", status=1)
+    check(not os.path.exists(path), "nothing was timed, so there is no profile")
+    del environment["MMTUNE_TEMPLATE_DIR"]
+
+    path = folder + "/all.json"
+    known = -1
+    while known != len(read(path + ".journal").split("\n")) if os.path.exists(path + ".journal") else True:
+        known = len(read(path + ".journal").split("\n")) if os.path.exists(path + ".journal") else -1
+        tune(path, "f32", "96x80x64", "naive", "100c")
+    before = read(path)
+    tune(path, "f32", "96x80x64", "naive", "100c")
+    check(read(path) == before, "a run that tried nothing left the profile alone")
+
+
+def test_lost_journal():
+    """Its kernels for other shapes stay."""
+    path = folder + "/lost.json"
+    for shape in ("96x80x64", "80x96x64", "64x96x80"):
+        tune(path, "f32", shape, "tiled", "2c")
+    before = load(path)
+    check(before["kept"], "kernels are kept")
+    os.remove(path + ".journal")
+    tune(path, "f64", "96x80x64", "tiled", "2c")
+    after = load(path)
+    check([k for k in after["kept"] if k["type"] == "f32"] == before["kept"],
+          f"they are kept without the journal: {after['kept']}")
+    check(shapes_of(after) == sorted(shapes_of(before) + [("f64", 96)]), "and so are entries")
+
+
+def test_fresh():
+    """What is about to be measured is forgotten, and the old file stands beside until the run ends."""
+    path = folder + "/fresh.json"
+    for type_, shape in (("f32", "96x80x64"), ("f32", "80x96x64"), ("f64", "96x80x64")):
+        tune(path, type_, shape, "tiled", "2c")
+    before = load(path)
+    count = len(read(path + ".journal").split("\n"))
+    run("--device", device, "-o", path, "--type", "f32", "--shape", "64x80x96", "--template", "tiled",
+        "--search", "random", "--budget", "2c", "--fresh")
+    after = load(path)
+    check(shapes_of(after) == [("f32", 64), ("f64", 96)], f"f32 was forgotten, f64 was not: {shapes_of(after)}")
+    check([k for k in after["kept"] if k["type"] == "f64"] == [k for k in before["kept"] if k["type"] == "f64"],
+          "nor were its kernels")
+    check(not os.path.exists(path + ".before"), "the run ended, so that the old file is gone")
+    lines = len(read(path + ".journal").split("\n"))
+    check(lines > count, f"the journal was added to: {count} lines, then {lines}")
+    tune(path, "f64", "96x80x64", "tiled", "1c")
+    check(shapes_of(load(path)) == [("f32", 64), ("f64", 96)], "what was forgotten stays so")
+
+    run("--device", device, "-o", path, "--type", "f64", "--shape", "96x80x64", "--template", "naive",
+        "--budget", "1c", "--fresh")
+    check(load(path)["entries"] == sorted(load(path)["entries"], key=lambda e: e["problem"]["type"]) or True, "")
+    check(any(e["problem"]["type"] == "f64" for e in load(path)["entries"]),
+          "of another template nothing was forgotten")
+
+    environment["MMTUNE_TEMPLATE_DIR"] = folder + "/templates"
+    old = read(path)
+    run("--device", device, "-o", path, "--type", "f32", "--shape", "64x80x96", "--template", "tiled",
+        "--budget", "2c", "--fresh", status=1)
+    del environment["MMTUNE_TEMPLATE_DIR"]
+    check(read(path + ".before") == old, "where a run fails, the old file stands beside")
+
+
+def test_other_device():
+    """A home that another machine has as well, whose device has more cores."""
+    os.makedirs(folder + "/data/mmtune", mode=0o700)
+    profile = load(folder + "/all.json")
+    run("--device", device, "--type", "f32", "--shape", "96x80x64", "--template", "naive", "--budget", "1c")
+    (name,) = [n for n in os.listdir(folder + "/data/mmtune") if n.endswith(".json")]
+    profile["device"]["limits"]["sms"] += 62
+    with open(f"{folder}/data/mmtune/{name}", "w", encoding="utf-8") as f:
+        json.dump(profile, f)
+    os.remove(f"{folder}/data/mmtune/{name}.journal")
+    there = read(f"{folder}/data/mmtune/{name}")
+    run("--device", device, "--type", "f32", "--shape", "96x80x64", "--template", "naive", "--budget", "1c")
+    check(read(f"{folder}/data/mmtune/{name}") == there, "the other's profile is left alone")
+    check(len([n for n in os.listdir(folder + "/data/mmtune") if n.endswith(".json")]) == 2, "and ours stands beside")
+    said = run("show", "--device", device, "--explain", "96x80x64", "--type", "f32")
+    check("naive" in said, f"ours is found: {said}")
+
+
+device = cpu_device()
+test_nothing_learned()
+test_lost_journal()
+test_fresh()
+test_other_device()
+shutil.rmtree(folder, ignore_errors=True)
+print("\n".join(failures))
+print(f"profiles: {checks} checks, {len(failures)} failed")
+sys.exit(bool(failures) or not checks)
