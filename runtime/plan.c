@@ -17,7 +17,7 @@ struct mmt_plan {
     struct mmt_kernel *any;         /* NULL where the caller promised alignment */
     struct {
         uint64_t a, b, c, bias, scalars, workspace;
-    } bytes; /* that an execution uses of each operand */
+    } bytes;                                 /* that an execution uses of each operand */
     struct mmt_config refused[MOST_REFUSED]; /* by the driver: settled */
     int num_refused;
     mmt_error refusal; /* of the first of them */

@@ -17,8 +17,8 @@
  * Errors: every function that can fail takes, last, an mmt_error that the caller owns (or
  * NULL). Functions that return mmt_status return what they put there; functions that
  * return an object return NULL then. Nothing is printed, nothing aborts; NULL where an
- * object is needed is MMT_ERROR_ARGUMENT. What cannot fail answers NULL with 0 or an empty
- * text, and frees nothing.
+ * object is needed is MMT_ERROR_ARGUMENT. What cannot fail answers NULL with 0 or an
+ * empty text, and frees nothing.
  *
  * There is no global state. Each object says how far threads may share it.
  *
@@ -264,10 +264,10 @@ MMT_API mmt_profile *mmt_profile_load(const char *path, mmt_error *err);
  * the folders of MMTUNE_PROFILE_PATH, with ':' between them, and in mmtune/profiles below
  * each of XDG_DATA_DIRS; and those that were installed with the library. The files' names
  * begin with <backend>-<device> and end with .json. All entries count; for one problem
- * that of the profile that was measured on this very device, then of the newest, which the
- * device does not refuse. The kernels for all other shapes of a type and transposes are
- * those of the profile that timed most shapes for them. A file that cannot be used is told
- * in mmt_profile_warnings. MMT_ERROR_NOT_FOUND where there is none. */
+ * that of the profile that was measured on this very device, then of the newest, which
+ * the device does not refuse. The kernels for all other shapes of a type and transposes
+ * are those of the profile that timed most shapes for them. A file that cannot be used is
+ * told in mmt_profile_warnings. MMT_ERROR_NOT_FOUND where there is none. */
 MMT_API mmt_profile *mmt_profile_find(const mmt_device *device, mmt_error *err);
 
 /* What was left out while reading, one sentence a line; "" where nothing was. Belongs to
@@ -314,8 +314,8 @@ MMT_API size_t mmt_plan_workspace(const mmt_plan *plan);
 
 /* The configuration, why it was chosen, and which the driver refused, for people; and,
  * where kernels that this process compiled could not be stored (a full disk, a folder
- * that others may write), why. Writes at most `size` bytes, always terminated; returns the
- * length that the whole text has. */
+ * that others may write), why. Writes at most `size` bytes, always terminated; returns
+ * the length that the whole text has. */
 MMT_API size_t mmt_plan_describe(const mmt_plan *plan, char *text, size_t size);
 
 /* Frees a plan; NULL is allowed. Executions that are in flight must be finished first. */
