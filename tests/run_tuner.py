@@ -89,21 +89,28 @@ def read_journal(path):
     return [json.loads(line) for line in lines[:-1]]
 
 
+def results(path):
+    """What counts: the lines behind the last header, and behind what --fresh forgot last."""
+    lines = read_journal(path)
+    begin = max(i for i, line in enumerate(lines) if "format" in line or "forget" in line)
+    return lines[begin + 1:]
+
+
 def candidates(path):
-    return [line for line in read_journal(path)[1:]
+    return [line for line in results(path)
             if not line.get("final") and not line.get("calibration") and not line.get("whole")]
 
 
 def wholes(path):
     """What was verified before it enters a profile, once each."""
-    found = [line for line in read_journal(path)[1:] if line.get("whole")]
+    found = [line for line in results(path) if line.get("whole")]
     seen = collections.Counter((line["problem"], line["configuration"]) for line in found)
     check(max(seen.values(), default=1) == 1, f"verified twice: {seen}")
     return found
 
 
 def calibrations(path):
-    return [line for line in read_journal(path)[1:] if line.get("calibration")]
+    return [line for line in results(path) if line.get("calibration")]
 
 
 def check_unique(path):
@@ -276,14 +283,23 @@ def test_journal():
     with open(path + ".journal", "rb") as f:
         header, rest = f.read().split(b"\n", 1)
     for key, value, words in (("device", "Riva 128", "another device"),
-                              ("format", "diary", "is no journal"),
-                              ("compiler", "tcc", "another compiler")):
+                              ("format", "diary", "is no journal")):
         changed = dict(json.loads(header), **{key: value})
         with open(path + ".journal", "wb") as f:
             f.write(json.dumps(changed).encode() + b"\n" + rest)
         run(command + ["1c"], 1, words, "--fresh")
     run(command + ["2c", "--fresh"], 0)
     check(len(candidates(path)) == 2, "--fresh forgets")
+
+    # Another compiler than before: what it made is left out, and the run goes on.
+    with open(path + ".journal", "rb") as f:
+        header, rest = f.read().split(b"\n", 1)
+    with open(path + ".journal", "wb") as f:
+        f.write(json.dumps(dict(json.loads(header), compiler="tcc")).encode() + b"\n" + rest)
+    run(command + ["1c"], 0, "were made with another compiler")
+    check(len(candidates(path)) == 1, "one candidate by this compiler")
+    run(command + ["1c"], 0)
+    check(len(candidates(path)) == 2, "which the next run knows")
 
     # Events, in their order, with what a program that watches goes by.
     said = run(command + ["2c", "--json"], 0)
@@ -292,7 +308,8 @@ def test_journal():
     check(names == ["start", "problem", "result", "result", "winner", "end"], f"events: {names}")
     elapsed = [e["elapsed"] for e in events if "elapsed" in e]
     check(elapsed == sorted(elapsed) and len(elapsed) >= 5, f"elapsed goes up: {elapsed}")
-    check(events[0]["problems"] == [events[1]["problem"]] and events[0]["candidates"] == 2,
+    problem = next(e["problem"] for e in events if e["event"] == "problem")
+    check(events[0]["problems"] == [problem] and events[0]["candidates"] == 2,
           f"what will be done: {events[0]}")
     results = [e for e in events if e["event"] == "result"]
     check(all("seconds" in e or "reason" in e for e in results), f"times or reasons: {results}")

@@ -517,12 +517,14 @@ static mmt_status check_header(const struct mmt_journal *journal, const json_t *
             "(%s, %s); name another file with -o, or --fresh starts a new one",
             journal->file.path, word(header, "device"), word(header, "backend"),
             word(header, "architecture"), caps->name, caps->backend, caps->architecture);
-    if (strcmp(word(header, "compiler"), caps->compiler))
-        return mmt_fail(err, MMT_ERROR_FORMAT,
-                        "the journal '%s' was made with another compiler, %s, not with "
-                        "%s; --fresh starts a new one",
-                        journal->file.path, word(header, "compiler"), caps->compiler);
     return MMT_OK;
+}
+
+/* What lines mean depends on the last header: each time that the device has another
+ * compiler than before, there is a new one. */
+static bool is_by_this_compiler(const json_t *header, const struct mmt_caps *caps)
+{
+    return !strcmp(word(header, "compiler"), caps->compiler);
 }
 
 enum verdict { RECORD, UNREADABLE, CHANGED };
@@ -562,11 +564,13 @@ static enum verdict read_record(struct mmt_journal *journal, const json_t *line,
     return is_settled_alike(journal, line, out) ? RECORD : CHANGED;
 }
 
-/* Reads whole lines; *whole gets the bytes that they take. */
+/* Reads whole lines; *whole gets the bytes that they take, *ours whether what follows
+ * them is by this device's compiler. */
 static mmt_status read_lines(struct mmt_journal *journal, const struct mmt_caps *caps,
-                             const struct mmt_text *text, size_t *whole, mmt_error *err)
+                             const struct mmt_text *text, size_t *whole, bool *ours,
+                             mmt_error *err)
 {
-    int unreadable = 0, changed = 0;
+    int unreadable = 0, changed = 0, others = 0;
     const char *at = mmt_text_string(text), *end;
     mmt_status status = MMT_OK;
     for (*whole = 0; !status && (end = memchr(at, '\n', text->length - *whole));
@@ -574,10 +578,13 @@ static mmt_status read_lines(struct mmt_journal *journal, const struct mmt_caps 
         json_t *line = json_loadb(at, (size_t) (end - at), 0, NULL);
         struct mmt_record record;
         struct mmt_forget forget;
-        if (*whole == 0) {
+        if (*whole == 0 || json_object_get(line, "format")) {
             status = check_header(journal, line, caps, err);
+            *ours = is_by_this_compiler(line, caps);
         } else if (mmt_forget_read(line, &forget)) {
             drop_forgotten(journal, &forget);
+        } else if (!*ours) {
+            others++;
         } else {
             enum verdict verdict =
                 line ? read_record(journal, line, &record) : UNREADABLE;
@@ -592,6 +599,11 @@ static mmt_status read_lines(struct mmt_journal *journal, const struct mmt_caps 
         mmt_text_addf(&journal->notes,
                       "%d lines of '%s' cannot be read and are left out\n", unreadable,
                       journal->file.path);
+    if (others)
+        mmt_text_addf(&journal->notes,
+                      "%d results in '%s' were made with another compiler than %s and are "
+                      "left out\n",
+                      others, journal->file.path, caps->compiler);
     if (changed)
         mmt_text_addf(&journal->notes,
                       "%d results in '%s' are of kernels that have changed since and "
@@ -629,15 +641,16 @@ static mmt_status load(struct mmt_journal *journal, const struct mmt_caps *caps,
 {
     struct mmt_text text = { 0 };
     size_t whole = 0;
+    bool ours = true;
     mmt_status status = MMT_OK;
     if (!fresh)
         status = mmt_file_read_open(journal->file.fd, journal->file.path, MAX_BYTES,
                                     &text, err);
     if (!status && !fresh)
-        status = read_lines(journal, caps, &text, &whole, err);
+        status = read_lines(journal, caps, &text, &whole, &ours, err);
     if (!status && (fresh || whole < text.length))
         status = mmt_journal_file_cut(&journal->file, whole, err);
-    if (!status && whole == 0)
+    if (!status && (whole == 0 || !ours))
         status = write_header(journal, caps, err);
     mmt_text_finish(&text);
     return status;
