@@ -14,7 +14,7 @@ import tempfile
 PART, MMTUNE, MULTIPLY = sys.argv[1:4]
 VENDORS = os.environ.get("OCL_ICD_VENDORS", "/etc/OpenCL/vendors")
 OCLGRIND = "/usr/lib/oclgrind/liboclgrind-rt-icd.so"
-SECONDS = "20s"
+SECONDS = "10s"
 folder = tempfile.mkdtemp(prefix="mmtune-test-")
 environment = dict(os.environ, XDG_DATA_HOME=folder + "/data", RUSTICL_ENABLE="llvmpipe")
 checks = failures = 0

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -74,9 +75,11 @@ static mmt_status keep_before(const struct mmt_tuning *t, mmt_error *err)
 {
     enum { MOST = 64 << 20 };
     struct mmt_text before = { 0 }, profile = { 0 };
+    struct stat file;
     mmt_status status = MMT_OK;
     add_before(t, &before);
-    if (!access(t->path, F_OK) && access(mmt_text_string(&before), F_OK)) {
+    if (!stat(t->path, &file) && S_ISREG(file.st_mode) &&
+        access(mmt_text_string(&before), F_OK)) {
         status = mmt_file_read(t->path, MOST, &profile, err);
         if (!status)
             status = mmt_file_replace(mmt_text_string(&before), mmt_text_string(&profile),
