@@ -105,7 +105,7 @@ def check_profile(path, problems=None):
 
 
 def finish(device, path, shape):
-    done = subprocess.run([MMTUNE, *tune_words(device, path, shape, "2")], capture_output=True, text=True,
+    done = subprocess.run([MMTUNE, *tune_words(device, path, shape, "2c")], capture_output=True, text=True,
                           env=environment)
     check(done.returncode == 0, f"the next run ends well: {done.returncode}, {done.stderr}")
 
@@ -169,7 +169,7 @@ def test_kills():
         if path not in kept:  # so that the roofline is known
             finish(device, path, shape)
             kept[path] = lines_of(path)
-        done = kill_at_random(device, path, shape, dice, dice.choice(["1h", "1h", "3"]))
+        done = kill_at_random(device, path, shape, dice, dice.choice(["1h", "1h", "3c"]))
         workers, tuners, runs = workers + done[0], tuners + done[1], runs + 1
         kept[path] = check_journal(path, kept.get(path, []))
     for path, before in kept.items():
@@ -204,7 +204,7 @@ def fill(device, library, name, on, after):
     os.makedirs(os.path.dirname(path))
     os.makedirs(on, exist_ok=True)
     there = dict(with_full_disk(library, on, after), XDG_CACHE_HOME=f"{folder}/{name}/cache")
-    done = subprocess.run([MMTUNE, *tune_words(device, path, SHAPES[0], "5")], capture_output=True, text=True,
+    done = subprocess.run([MMTUNE, *tune_words(device, path, SHAPES[0], "5c")], capture_output=True, text=True,
                           env=there)
     before = lines_of(path)
     return path, done, before
@@ -213,7 +213,7 @@ def fill(device, library, name, on, after):
 def gone(device):
     """The folder of compilers is removed while they are at work."""
     path = folder + "/gone.json"
-    process = subprocess.Popen([MMTUNE, *tune_words(device, path, SHAPES[0], "60")], stdout=subprocess.PIPE,
+    process = subprocess.Popen([MMTUNE, *tune_words(device, path, SHAPES[0], "60c")], stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True, env=environment)
     for line in process.stdout:
         if '"result"' in line:
@@ -269,7 +269,7 @@ def test_spaces():
         path = f"{folder}/{shape}.json"
         shell = ["sh", "-c", "(:);" * forks + '"$@"; exit $?', "sh"]
         processes.append(subprocess.Popen(
-            [*alone, *shell, MMTUNE, *tune_words(device, path, shape, "8", "--limit", "60")], stdout=subprocess.PIPE,
+            [*alone, *shell, MMTUNE, *tune_words(device, path, shape, "8c", "--limit", "60")], stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, text=True, env=environment))
         time.sleep(2)  # each makes its folder while the others are at work
     for shape, process in zip(SHAPES, processes):
@@ -290,7 +290,7 @@ def test_finals():
     device, path = cpu_device(), folder + "/p.json"
     with (open(folder + "/events", "w", encoding="utf-8") as out,
           open(folder + "/events", encoding="utf-8") as told):
-        process = subprocess.Popen([MMTUNE, *tune_words(device, path, SHAPES[0], "4")], stdout=out,
+        process = subprocess.Popen([MMTUNE, *tune_words(device, path, SHAPES[0], "4c")], stdout=out,
                                    stderr=subprocess.PIPE, text=True, env=environment)
         events, kills, ended = "", 0, time.time() + 180
         while process.poll() is None and '"winner"' not in events and time.time() < ended:
@@ -364,7 +364,7 @@ def test_words():
 def deleted(device):
     """While a run goes on, and between two runs."""
     path = folder + "/q.json"
-    process = subprocess.Popen([MMTUNE, *tune_words(device, path, SHAPES[0], "6")], stdout=subprocess.PIPE,
+    process = subprocess.Popen([MMTUNE, *tune_words(device, path, SHAPES[0], "6c")], stdout=subprocess.PIPE,
                                text=True, env=environment)
     said, before = "", []
     for line in process.stdout:
@@ -378,7 +378,7 @@ def deleted(device):
     now = check_journal(path, before)
     check(len([line for line in records(path) if is_candidate(line)]) == 6, f"all are there: {now}")
     os.remove(path + ".journal")
-    done = subprocess.run([MMTUNE, *tune_words(device, path, SHAPES[0], "1")], capture_output=True, text=True,
+    done = subprocess.run([MMTUNE, *tune_words(device, path, SHAPES[0], "1c")], capture_output=True, text=True,
                           env=environment)
     check(done.returncode == 0 and "is missing" in done.stdout, f"a missing journal is told: {done.stdout}")
 
