@@ -238,7 +238,7 @@ def test_full():
     check(done.returncode == 0 and total > 50, f"with room it ends well: {done.returncode}, {total} calls")
     gone(device)
     # All on one disk, at ten instants of the run.
-    places = [(f"at-{i}", "", i * total // 10) for i in range(10)]
+    places = [(f"at-{i}", "", i * total // 14) for i in range(10)]
     # The cache alone: the compilers are the first to fail, the journal has room.
     places += [("compilers", "/cache", 60)]
     for name, under, after in places:

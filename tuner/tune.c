@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tuner/search.h"
 
@@ -365,7 +366,8 @@ static mmt_status prepare(struct mmt_tuning *t, mmt_error *err)
         status = mmt_tune_open_profile(t, err);
     if (!status)
         status = open_journal(t, err);
-    t->known = status ? 0 : mmt_journal_count(t->journal);
+    /* Where the profile is gone, all that the journal has is news to it. */
+    t->known = status || access(t->path, F_OK) ? 0 : mmt_journal_count(t->journal);
     if (!status) {
         mmt_journal_set_limit(t->journal, t->options.limit);
         mmt_report_prepare(t);
