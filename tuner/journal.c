@@ -600,10 +600,11 @@ static mmt_status read_lines(struct mmt_journal *journal, const struct mmt_caps 
                       "%d lines of '%s' cannot be read and are left out\n", unreadable,
                       journal->file.path);
     if (others)
-        mmt_text_addf(&journal->notes,
-                      "%d results in '%s' were made with another compiler than %s and are "
-                      "left out\n",
-                      others, journal->file.path, caps->compiler);
+        mmt_text_addf(
+            &journal->notes,
+            "%d results in '%s' were made with another compiler than %s and are "
+            "left out\n",
+            others, journal->file.path, caps->compiler);
     if (changed)
         mmt_text_addf(&journal->notes,
                       "%d results in '%s' are of kernels that have changed since and "
