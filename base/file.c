@@ -216,6 +216,16 @@ static mmt_status require_own_folder(int fd, const char *path, mmt_error *err)
     return MMT_OK;
 }
 
+/* What was opened is the caller's where it is as it must be, and closed otherwise. */
+static mmt_status hand_out(int fd, mmt_status status, int *out)
+{
+    if (status)
+        close(fd);
+    else
+        *out = fd;
+    return status;
+}
+
 mmt_status mmt_file_open_own_folder(const char *path, int *out, mmt_error *err)
 {
     const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
@@ -228,12 +238,7 @@ mmt_status mmt_file_open_own_folder(const char *path, int *out, mmt_error *err)
     }
     if (fd < 0)
         return fail_errno(err, "open folder", path);
-    mmt_status status = require_own_folder(fd, path, err);
-    if (status)
-        close(fd);
-    else
-        *out = fd;
-    return status;
+    return hand_out(fd, require_own_folder(fd, path, err), out);
 }
 
 mmt_status mmt_file_make_own_folder(const char *path, int *out, mmt_error *err)
@@ -526,12 +531,7 @@ mmt_status mmt_file_open_log(const char *path, int *out, mmt_error *err)
                                "'%s' is a symbolic link; a regular file is needed", path);
     if (fd < 0)
         return fail_errno(err, "write", path);
-    mmt_status status = require_own_log(fd, path, err);
-    if (status)
-        close(fd);
-    else
-        *out = fd;
-    return status;
+    return hand_out(fd, require_own_log(fd, path, err), out);
 }
 
 /* ---- where our files live -------------------------------------------------------- */

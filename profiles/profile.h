@@ -187,7 +187,7 @@ mmt_status mmt_profile_take_kept(struct mmt_profile *into, const struct mmt_prof
                                  const struct mmt_kept *kind, mmt_error *err);
 
 /* Adds what `from` knows and `into`, whose caps are the device's, does not: entries of
- * other problems, or of those whose entry the device refuses; the kept kernels of a type
+ * other problems, or of those whose entry the device refuses; the portfolio of a type
  * and transposes where more problems were timed for them; guides; the roofline where
  * there is none. So the profile that counts most is added first. */
 mmt_status mmt_profile_add_layer(struct mmt_profile *into, const struct mmt_profile *from,

@@ -18,7 +18,7 @@ struct mmt_plan {
     struct {
         uint64_t a, b, c, bias, scalars, workspace;
     } bytes;                                 /* that an execution uses of each operand */
-    struct mmt_config refused[MOST_REFUSED]; /* by the driver: settled */
+    struct mmt_config refused[MOST_REFUSED]; /* by the driver: resolved */
     int num_refused;
     mmt_error refusal; /* of the first of them */
     char *description;
@@ -114,7 +114,7 @@ static mmt_status build_any(struct mmt_plan *plan, const mmt_profile *profile,
     return status;
 }
 
-/* `tried` gets the configuration, settled, of which the kernel was built last. */
+/* `tried` gets the configuration, resolved, of which the kernel was built last. */
 static mmt_status build(struct mmt_plan *plan, const mmt_profile *profile,
                         const mmt_plan_options *options, struct mmt_config *tried,
                         mmt_error *err)

@@ -96,8 +96,8 @@ struct mmt_choice {
 /* What a program asks of a kernel besides the right answer. */
 struct mmt_terms {
     size_t max_workspace;             /* bytes; SIZE_MAX: any */
-    bool plain_f32;                   /* f32 by multiply-adds of f32 alone */
-    const struct mmt_config *refused; /* by the driver: settled, passed over */
+    bool plain_f32;                   /* f32 by FFMA alone */
+    const struct mmt_config *refused; /* by the driver: resolved, passed over */
     int num_refused;
 };
 

@@ -11,16 +11,9 @@ import sys
 import tempfile
 import time
 
+from checks import check, end, need_cpu_device
+
 program, fakes = sys.argv[1:]
-checks = failures = 0
-
-
-def check(held, what):
-    global checks, failures
-    checks += 1
-    if not held:
-        failures += 1
-        print("not so: %s" % what, file=sys.stderr)
 
 
 def bench(*words, fake=False):
@@ -29,15 +22,6 @@ def bench(*words, fake=False):
     folders = [fakes] * fake + [f for f in folders if f and not os.path.samefile(f, fakes)]
     return subprocess.run([program, "bench", *words], capture_output=True, text=True,
                           env=dict(os.environ, LD_LIBRARY_PATH=":".join(folders)))
-
-
-def cpu():
-    done = subprocess.run([program, "devices", "--json"], capture_output=True, text=True)
-    for device in json.loads(done.stdout or "[]"):
-        if device["kind"] == "cpu":
-            return device["id"]
-    print("skipped: there is no OpenCL CPU device")
-    sys.exit(77)
 
 
 def check_usage():
@@ -186,7 +170,7 @@ def check_wrong(device):
     check(done.returncode == 1 and not result["means"], "and no mean")
 
 
-device = cpu()
+device = need_cpu_device(program)
 check_usage()
 with tempfile.TemporaryDirectory() as temporary:
     for library in check_libraries(device, temporary, 8, "--shape", "33x17x65",
@@ -200,5 +184,4 @@ with tempfile.TemporaryDirectory() as temporary:
     check_unwritable(device, temporary)
 check_missing(device)
 check_wrong(device)
-print("bench: %d checks, %d failed" % (checks, failures))
-sys.exit(failures > 0)
+end("bench")

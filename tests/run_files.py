@@ -11,8 +11,9 @@ import subprocess
 import sys
 import tempfile
 
+from checks import check, cpu_device, end
+
 MMTUNE, ROOT = sys.argv[1:3]
-failures, checks = [], 0
 folder = tempfile.mkdtemp(prefix="mmtune-test-")
 data, cache = folder + "/data", folder + "/cache"
 environment = dict(os.environ, XDG_CACHE_HOME=cache, XDG_DATA_HOME=data)
@@ -22,14 +23,6 @@ PAPERS = ROOT + "/profiles/papers/"
 SMALL = ["--type", "f32", "--shape", "64x64x64", "--template", "tiled", "--budget", "1c"]
 # In a namespace of its own, so that nothing stays mounted; as a plain user where that may be.
 MOUNTING = [["unshare", "-m"], ["unshare", "-rm"]]
-
-
-def check(held, what):
-    global checks
-    checks += 1
-    if not held:
-        failures.append(what)
-    return held
 
 
 def run(words, status, *said, before="", inside=(), timeout=300, **variables):
@@ -48,14 +41,6 @@ def run(words, status, *said, before="", inside=(), timeout=300, **variables):
         wrong.append(f"exit status is {done.returncode}, should be {status}")
     check(not wrong, f"{before} mmtune {' '.join(words)}: {'; '.join(wrong)}\n{both}")
     return done.stdout, done.stderr
-
-
-def cpu_device():
-    done = subprocess.run([MMTUNE, "devices", "--json"], capture_output=True, text=True,
-                          env=environment)
-    found = [d["id"] for d in json.loads(done.stdout or "[]")
-             if d["backend"] == "opencl" and d["kind"] == "cpu"]
-    return found[0] if found else None
 
 
 def mode(path):
@@ -191,15 +176,11 @@ def test_full_disk(device):
 test_pipes()
 test_named_links()
 test_limit()
-device = cpu_device()
+device = cpu_device(MMTUNE, environment)
 if device:
     test_tuning(device)
     test_unwritable_cache(device)
     test_full_disk(device)
 else:
     print("left out: there is no OpenCL CPU device; pocl-opencl-icd is one")
-shutil.rmtree(folder)
-for failure in failures:
-    print("not so:", failure, file=sys.stderr)
-print(f"files from outside: {checks} checks, {len(failures)} failed")
-sys.exit(1 if failures or not checks else 0)
+end("files from outside", folder)

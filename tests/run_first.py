@@ -9,25 +9,17 @@ import json
 import os
 import pty
 import re
-import shutil
 import struct
 import subprocess
 import sys
 import tempfile
 import termios
 
+from checks import check, end
+
 MMTUNE, ROOT = sys.argv[1:3]
-failures, checks = [], 0
 folder = tempfile.mkdtemp(prefix="mmtune-first-")
 environment = dict(os.environ, XDG_DATA_HOME=folder + "/data")
-
-
-def check(held, what):
-    global checks
-    checks += 1
-    if not held:
-        failures.append(what)
-    return held
 
 
 def run(words, status, *said, **variables):
@@ -185,8 +177,4 @@ test_shapes()
 test_json(device)
 if device:
     test_run(device)
-shutil.rmtree(folder, ignore_errors=True)
-for failure in failures:
-    print("not so:", failure, file=sys.stderr)
-print(f"{checks} checks, {len(failures)} failed{'' if device else '; there is no CPU device'}")
-sys.exit(1 if failures else 0)
+end("first screen", folder)

@@ -5,27 +5,19 @@ FAKES holds a CUDA driver whose kernels run on the host, NVRTC, and NVML in a fo
 own (tests/fake/card)."""
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 
+from checks import check, end
+
 MMTUNE, FAKES = sys.argv[1:3]
-failures, checks = [], 0
 folder = tempfile.mkdtemp(prefix="mmtune-test-")
 CARDS = folder + "/cards"
 environment = dict(os.environ, XDG_CACHE_HOME=folder + "/cache", XDG_DATA_HOME=folder + "/data",
                    MMT_FAKE_CARDS=CARDS, MMTUNE_NVRTC="")
 COOL, HOT = "0000:65:00.0 50 2000 0", "0000:65:00.0 92 1000 0x20"
-
-
-def check(held, what):
-    global checks
-    checks += 1
-    if not held:
-        failures.append(what)
-    return held
 
 
 def deal(line):
@@ -249,7 +241,4 @@ test_untold()
 test_bench()
 test_regret()
 test_disproved()
-shutil.rmtree(folder, ignore_errors=True)
-print("\n".join(failures))
-print(f"health: {checks} checks, {len(failures)} failed")
-sys.exit(bool(failures))
+end("health", folder)

@@ -18,29 +18,12 @@ import sys
 import tempfile
 import time
 
+from checks import check, end, need_cpu_device
+
 MMTUNE, PART, *OPTIONS = os.path.abspath(sys.argv[1]), *sys.argv[2:]
-failures, checks = [], 0
 folder = tempfile.mkdtemp(prefix="mmtune-moments-")
 environment = dict(os.environ, XDG_CACHE_HOME=folder + "/cache", XDG_DATA_HOME=folder + "/data")
 SHAPES = ["96x80x64", "80x96x64", "64x96x80", "72x72x72", "48x96x96", "88x64x96", "96x96x96", "56x88x72"]
-
-
-def check(held, what):
-    global checks
-    checks += 1
-    if not held:
-        failures.append(what)
-    return held
-
-
-def cpu_device():
-    done = subprocess.run([MMTUNE, "devices", "--json"], capture_output=True, text=True, env=environment)
-    for device in json.loads(done.stdout or "[]"):
-        if device["backend"] == "opencl" and device["kind"] == "cpu":
-            return device["id"]
-    print("skipped: there is no OpenCL CPU device; pocl-opencl-icd is one")
-    shutil.rmtree(folder)
-    sys.exit(77)
 
 
 def tune_words(device, path, shape, budget, *more):
@@ -160,7 +143,7 @@ def kill_at_random(device, path, shape, dice, budget):
 
 def test_kills():
     count = int(OPTIONS[0]) if OPTIONS else 10
-    device, dice = cpu_device(), random.Random(int(OPTIONS[1]) if len(OPTIONS) > 1 else 1)
+    device, dice = need_cpu_device(MMTUNE, environment), random.Random(int(OPTIONS[1]) if len(OPTIONS) > 1 else 1)
     workers = tuners = runs = 0
     kept = {}
     while workers < count // 2 or tuners < count - count // 2:
@@ -232,7 +215,7 @@ def gone(device):
 
 
 def test_full():
-    device, library = cpu_device(), os.path.abspath(OPTIONS[0])
+    device, library = need_cpu_device(MMTUNE, environment), os.path.abspath(OPTIONS[0])
     _, done, _ = fill(device, library, "dry", folder + "/dry", 1 << 40)
     total = calls()
     check(done.returncode == 0 and total > 50, f"with room it ends well: {done.returncode}, {total} calls")
@@ -259,7 +242,7 @@ def test_full():
 # ---- two PID namespaces ----------------------------------------------------------------------
 
 def test_spaces():
-    device = cpu_device()
+    device = need_cpu_device(MMTUNE, environment)
     alone = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
     if subprocess.run([*alone, "true"], capture_output=True, check=False).returncode:
         print("skipped: PID namespaces cannot be made here; root can")
@@ -287,7 +270,7 @@ def test_spaces():
 
 def test_finals():
     """Every worker that measures is killed as soon as the search is over."""
-    device, path = cpu_device(), folder + "/p.json"
+    device, path = need_cpu_device(MMTUNE, environment), folder + "/p.json"
     with (open(folder + "/events", "w", encoding="utf-8") as out,
           open(folder + "/events", encoding="utf-8") as told):
         process = subprocess.Popen([MMTUNE, *tune_words(device, path, SHAPES[0], "4c")], stdout=out,
@@ -346,7 +329,7 @@ def test_words():
         found = interrupt_while_reading(words)
         check(not found or found[0] == 130 and f"mmtune {words[0]}: interrupted; " in found[1],
               f"{words} is answered: {found}")
-    device, path = cpu_device(), folder + "/p.json"
+    device, path = need_cpu_device(MMTUNE, environment), folder + "/p.json"
     tune = tune_words(device, path, SHAPES[0], "1h")
     for words, wait_for in ((tune, '"result"'), (["verify", "--device", device, "--sample", "100000"], "right"),
                             (["bench", "--device", device, "--type", "f32", "--against", "none", "--suite",
@@ -384,7 +367,4 @@ def deleted(device):
 
 
 {"kills": test_kills, "full": test_full, "spaces": test_spaces, "finals": test_finals, "words": test_words}[PART]()
-shutil.rmtree(folder, ignore_errors=True)
-print("\n".join(failures))
-print(f"moments, {PART}: {checks} checks, {len(failures)} failed")
-sys.exit(bool(failures) or not checks)
+end(f"moments, {PART}", folder)

@@ -11,27 +11,15 @@ import subprocess
 import sys
 import tempfile
 
+import checks
+from checks import check, end, skip
+
 PART, MMTUNE, MULTIPLY = sys.argv[1:4]
 VENDORS = os.environ.get("OCL_ICD_VENDORS", "/etc/OpenCL/vendors")
 OCLGRIND = "/usr/lib/oclgrind/liboclgrind-rt-icd.so"
 SECONDS = "10s"
 folder = tempfile.mkdtemp(prefix="mmtune-test-")
 environment = dict(os.environ, XDG_DATA_HOME=folder + "/data", RUSTICL_ENABLE="llvmpipe")
-checks = failures = 0
-
-
-def check(held, what):
-    global checks, failures
-    checks += 1
-    if not held:
-        failures += 1
-        print("not so: %s" % what, file=sys.stderr)
-    return held
-
-
-def skip(why):
-    print("skipped: %s" % why)
-    sys.exit(77)
 
 
 def libraries():
@@ -61,8 +49,7 @@ def run(env, *words, seconds=900):
 
 
 def devices(env):
-    done = run(env, MMTUNE, "devices", "--json")
-    return json.loads(done.stdout or "[]")
+    return checks.devices(MMTUNE, env)
 
 
 # ---- ids ---------------------------------------------------------------------------------------------
@@ -155,5 +142,4 @@ def try_rusticl():
 
 
 {"ids": try_ids, "rusticl": try_rusticl}[PART]()
-print("%d checks, %d failed" % (checks, failures))
-sys.exit(failures > 0 or not checks)
+end(f"platforms, {PART}", folder)

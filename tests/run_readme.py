@@ -16,18 +16,11 @@ import sys
 import tempfile
 import time
 
+from checks import check, end, failures
+
 SOURCE, MMTUNE = sys.argv[1:3]
-failures, checks = [], 0
 scratch = tempfile.mkdtemp(prefix="mmtune-readme-")
 tree, shims, root, home = (os.path.join(scratch, name) for name in ("tree", "shims", "root", "home"))
-
-
-def check(held, what):
-    global checks
-    checks += 1
-    if not held:
-        failures.append(what)
-    return held
 
 
 def write(path, text):
@@ -66,7 +59,7 @@ def blocks(kind):
 
 def only(found, what):
     if not check(len(found) == 1, f"README has one block of {what}, not {len(found)}"):
-        end()
+        end("readme", scratch)
     return found[0]
 
 
@@ -183,14 +176,6 @@ def test_quickstart(environment):
     check("tests/" not in targets and "examples/" not in targets, f"and nothing else: {targets[-2000:]}")
 
 
-def end():
-    shutil.rmtree(scratch, ignore_errors=True)
-    for failure in failures:
-        print("not so:", failure, file=sys.stderr)
-    print(f"{checks} checks, {len(failures)} failed")
-    sys.exit(1 if failures else 0)
-
-
 if subprocess.run([MMTUNE, "devices"], stdout=subprocess.DEVNULL).returncode:
     print("skipped: there is no device")
     sys.exit(77)
@@ -201,4 +186,4 @@ for test in (test_by_hand, test_program, test_installed, test_quickstart, test_h
     if failures:
         break
     print(f"{test.__name__}: {time.monotonic() - began:.0f} s", flush=True)
-end()
+end("readme", scratch)

@@ -11,17 +11,10 @@ import subprocess
 import sys
 import tempfile
 
+from checks import check, end
+
 program, papers = sys.argv[1:3]
 layer = sys.argv[3] if len(sys.argv) > 3 else None
-checks = failures = 0
-
-
-def check(held, what):
-    global checks, failures
-    checks += 1
-    if not held:
-        failures += 1
-        print("not so: %s" % what, file=sys.stderr)
 
 
 def study(*words, env=None):
@@ -308,5 +301,4 @@ with tempfile.TemporaryDirectory() as temporary:
     check_pictures(temporary)
 with tempfile.TemporaryDirectory() as temporary:
     check_script(device, temporary)
-print("study: %d checks, %d failed" % (checks, failures))
-sys.exit(failures > 0)
+end("study")

@@ -23,19 +23,12 @@ import sys
 import tempfile
 import time
 
+from checks import check, cpu_device, devices, end, failures, need_cpu_device
+
 MMTUNE, ROOT, PART = sys.argv[1:4]
-failures, checks = [], 0
 folder = tempfile.mkdtemp(prefix="mmtune-test-")
 environment = dict(os.environ, XDG_CACHE_HOME=folder + "/cache", XDG_DATA_HOME=folder + "/data")
 environment.pop("MMTUNE_TEMPLATE_DIR", None)
-
-
-def check(held, what):
-    global checks
-    checks += 1
-    if not held:
-        failures.append(what)
-    return held
 
 
 def run(words, status, *said, timeout=600, limit=None):
@@ -51,28 +44,6 @@ def run(words, status, *said, timeout=600, limit=None):
         wrong.append(f"exit status is {done.returncode}, should be {status}")
     check(not wrong, f"mmtune {' '.join(words)}: {'; '.join(wrong)}\n{both}")
     return done.stdout
-
-
-def devices():
-    done = subprocess.run([MMTUNE, "devices", "--json"], capture_output=True, text=True,
-                          env=environment)
-    return json.loads(done.stdout or "[]")
-
-
-def cpu_device():
-    """Its id, or None. OpenCL's CPU devices are counted after the GPUs."""
-    for device in devices():
-        if device["backend"] == "opencl" and device["kind"] == "cpu":
-            return device["id"]
-    return None
-
-
-def need_cpu_device():
-    device = cpu_device()
-    if not device:
-        print("skipped: there is no OpenCL CPU device; pocl-opencl-icd is one")
-        sys.exit(77)
-    return device
 
 
 def start(words):
@@ -225,7 +196,7 @@ def test_usage():
         run(words, 0, said)
     for verb in "tune devices suites templates emit verify show diff".split():
         run([verb, "--help"], 0, f"usage: mmtune {'[tune]' if verb == 'tune' else verb}")
-    device = cpu_device()
+    device = cpu_device(MMTUNE, environment)
     if not device:
         return
     run(["templates", "--device", device, "--why", "tiled"], 0, "configurations are legal")
@@ -243,7 +214,7 @@ SMALL = ["--type", "f32", "--shape", "96x80x64", "--template", "tiled"]
 
 
 def test_journal():
-    device, path = need_cpu_device(), folder + "/p.json"
+    device, path = need_cpu_device(MMTUNE, environment), folder + "/p.json"
     command = ["--device", device, "-o", path, *SMALL, "--budget"]
     run(command + ["5c"], 0, "gemm f32 nn 96x80x64", "tiled TILE=", "pkg-config")
     check(len(candidates(path)) == 5, "five candidates were asked for")
@@ -332,7 +303,7 @@ def name_of(entry):
 
 
 def test_learned():
-    device, path = need_cpu_device(), folder + "/p.json"
+    device, path = need_cpu_device(MMTUNE, environment), folder + "/p.json"
     run(["--device", device, "-o", path, "--type", "f32,i32", "--shape", "96x80x64", "--shape",
          "120x100x80", "--template", "tiled", "--search", "random", "--budget", "24c"], 0,
             timeout=900)
@@ -413,7 +384,7 @@ def compare_seeds(device, attempt):
 def test_seeds():
     """Within 2 % and the noise of the machine, up to QUIET. Noise while a seed is tuned makes it choose
     otherwise, so there are three attempts; a machine that is never quiet cannot tell, and says so."""
-    device = need_cpu_device()
+    device = need_cpu_device(MMTUNE, environment)
     told = []
     for attempt in range(3):
         told.append(compare_seeds(device, attempt))
@@ -458,7 +429,7 @@ def alive(pid):
 
 
 def test_killed():
-    device, path = need_cpu_device(), folder + "/p.json"
+    device, path = need_cpu_device(MMTUNE, environment), folder + "/p.json"
     command = ["--device", device, "-o", path, "--type", "f32,i32", "--shape", "96x80x64",
                "--template", "tiled"]
     before = 0
@@ -682,7 +653,7 @@ def tune_alike(device):
 
 
 def test_planted():
-    found = devices()
+    found = devices(MMTUNE, environment)
     if not found:
         print("skipped: there is no device")
         sys.exit(77)
@@ -690,9 +661,9 @@ def test_planted():
     for device in found:
         tune_planted(device["id"], device["kind"])
         verify_planted(device["id"], device["kind"])
-    if cpu_device():
+    if cpu_device(MMTUNE, environment):
         plant(DEEP, "tiled")
-        tune_deep(cpu_device())
+        tune_deep(cpu_device(MMTUNE, environment))
     plant('#error "planted: does not compile"\n', "tiled")
     tune_alike(found[0]["id"])
     plant('#error "planted: does not compile"\n', "tiled", "naive")
@@ -720,7 +691,7 @@ def test_whole():
     """Blocks of k are not begun anew at 256: a kernel that is wrong behind its first one is found at
     once, whatever is tuned. One that is wrong for scalars that no quick check has is found before
     it enters the profile."""
-    device = need_cpu_device()
+    device = need_cpu_device(MMTUNE, environment)
     command = ["--device", device, "--type", "f32", "--shape", "256x256x256", "--template", "panel",
                "--search", "random"]
     path = f"{folder}/deep.json"
@@ -742,7 +713,4 @@ def test_whole():
 
 {"usage": test_usage, "journal": test_journal, "learned": test_learned, "seeds": test_seeds, "killed": test_killed,
  "planted": test_planted, "whole": test_whole}[PART]()
-shutil.rmtree(folder, ignore_errors=True)
-print("\n".join(failures))
-print(f"tuner, {PART}: {checks} checks, {len(failures)} failed")
-sys.exit(bool(failures) or not checks)
+end(f"tuner, {PART}", folder)

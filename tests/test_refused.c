@@ -97,7 +97,7 @@ static void test_next_default(void)
     device = open_refusing(NULL, NULL, 2, MMT_ERROR_COMPILE); /* once made anew */
     make_plan(device, NULL, other, said);
     CHECK(other[0] && strcmp(usual, other) != 0);
-    usual[strcspn(usual, "=")] = '\0'; /* its knobs are said as they are settled */
+    usual[strcspn(usual, "=")] = '\0'; /* its knobs are said as they are resolved */
     CHECK(strstr(said, "in place of one that the driver refuses: ") &&
           strstr(strstr(said, "refuses: "), usual) &&
           strstr(said, ": too much for this driver"));

@@ -1,5 +1,3 @@
-#include "tuner/journal.h"
-
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,31 +6,9 @@
 #include <time.h>
 
 #include "base/file.h"
-#include "tuner/journal_file.h"
-
-static const char format[] = "mmtune journal 1";
+#include "tuner/journal_internal.h"
 
 enum { MAX_BYTES = 1 << 30 };
-
-/* A template's hash, once a template. */
-struct known_hash {
-    const struct mmt_template *template;
-    char text[33];
-};
-
-struct mmt_journal {
-    struct mmt_journal_file file;
-    bool is_new;  /* nothing stood at the path */
-    double limit; /* seconds that a candidate has in this run; 0: not told */
-    struct mmt_record *records;
-    size_t count, room;
-    struct mmt_record *wholes;
-    size_t num_wholes;
-    struct mmt_caps caps;
-    struct known_hash hashes[64];
-    int num_hashes;
-    struct mmt_text notes;
-};
 
 const char *mmt_journal_path(const struct mmt_journal *journal)
 {
@@ -157,8 +133,8 @@ const struct mmt_record *mmt_journal_find_any(const struct mmt_journal *journal,
     return NULL;
 }
 
-static const char *hash_of(struct mmt_journal *journal,
-                           const struct mmt_template *template)
+const char *mmt_journal_hash_of(struct mmt_journal *journal,
+                                const struct mmt_template *template)
 {
     for (int i = 0; i < journal->num_hashes; i++)
         if (journal->hashes[i].template == template)
@@ -176,8 +152,8 @@ static const char *hash_of(struct mmt_journal *journal,
 /* What ran where the configuration leaves knobs to the problem: "SHORT=rows SPLIT_K=4";
  * nothing where it leaves none. Templates come to settle them otherwise, and their texts
  * stay the same. */
-static void print_settled(const struct mmt_journal *journal,
-                          const struct mmt_record *record, struct mmt_text *out)
+void mmt_journal_print_resolved(const struct mmt_journal *journal,
+                                const struct mmt_record *record, struct mmt_text *out)
 {
     const struct mmt_config *left = &record->config;
     char value[16];
@@ -295,7 +271,7 @@ static bool keep_record(struct mmt_journal *journal, const struct mmt_record *re
     return true;
 }
 
-static bool keep(struct mmt_journal *journal, const struct mmt_record *record)
+bool mmt_journal_keep(struct mmt_journal *journal, const struct mmt_record *record)
 {
     return record->whole ? keep_whole(journal, record) : keep_record(journal, record);
 }
@@ -329,11 +305,11 @@ static mmt_status write_header(struct mmt_journal *journal, const struct mmt_cap
                                mmt_error *err)
 {
     return write_line(journal,
-                      json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:f}", "format", format,
-                                "backend", caps->backend, "device", caps->name,
-                                "architecture", caps->architecture, "compiler",
-                                caps->compiler, "version", mmt_version(), "at",
-                                wall_clock()),
+                      json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:f}", "format",
+                                mmt_journal_format, "backend", caps->backend, "device",
+                                caps->name, "architecture", caps->architecture,
+                                "compiler", caps->compiler, "version", mmt_version(),
+                                "at", wall_clock()),
                       err);
 }
 
@@ -346,11 +322,11 @@ static json_t *record_json(struct mmt_journal *journal, const struct mmt_record 
     json_t *line =
         json_pack("{s:f, s:s, s:s, s:s, s:s}", "at", wall_clock(), "problem",
                   mmt_text_string(&problem), "configuration", mmt_text_string(&config),
-                  "template_hash", hash_of(journal, record->config.template), "status",
-                  mmt_outcome_name(r->outcome));
+                  "template_hash", mmt_journal_hash_of(journal, record->config.template),
+                  "status", mmt_outcome_name(r->outcome));
     mmt_text_finish(&problem);
     mmt_text_finish(&config);
-    print_settled(journal, record, &settled);
+    mmt_journal_print_resolved(journal, record, &settled);
     if (settled.length)
         json_object_set_new(line, "settled", json_string(mmt_text_string(&settled)));
     mmt_text_finish(&settled);
@@ -404,7 +380,7 @@ mmt_status mmt_journal_add(struct mmt_journal *journal, const struct mmt_record 
 {
     const struct mmt_record numbered = number(journal, record);
     mmt_status status = write_line(journal, record_json(journal, &numbered), err);
-    if (!status && !keep(journal, &numbered))
+    if (!status && !mmt_journal_keep(journal, &numbered))
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a result");
     return status;
 }
@@ -460,7 +436,8 @@ static size_t drop(struct mmt_record *records, size_t count,
     return left;
 }
 
-static void drop_forgotten(struct mmt_journal *journal, const struct mmt_forget *forget)
+void mmt_journal_drop_forgotten(struct mmt_journal *journal,
+                                const struct mmt_forget *forget)
 {
     journal->count = drop(journal->records, journal->count, forget);
     journal->num_wholes = drop(journal->wholes, journal->num_wholes, forget);
@@ -469,148 +446,8 @@ static void drop_forgotten(struct mmt_journal *journal, const struct mmt_forget 
 mmt_status mmt_journal_forget(struct mmt_journal *journal,
                               const struct mmt_forget *forget, mmt_error *err)
 {
-    drop_forgotten(journal, forget);
+    mmt_journal_drop_forgotten(journal, forget);
     return write_line(journal, mmt_forget_json(forget), err);
-}
-
-/* ---- reading -------------------------------------------------------------------------
- */
-
-static const char *word(const json_t *object, const char *key)
-{
-    const char *value = json_string_value(json_object_get(object, key));
-    return value ? value : "";
-}
-
-/* Whether a line's configuration would be settled today as it was then. A line that
- * leaves knobs and does not tell, as those of older versions, may have run anything. */
-static bool is_settled_alike(const struct mmt_journal *journal, const json_t *line,
-                             const struct mmt_record *record)
-{
-    struct mmt_text now = { 0 };
-    print_settled(journal, record, &now);
-    const bool alike = !strcmp(word(line, "settled"), mmt_text_string(&now));
-    mmt_text_finish(&now);
-    return alike;
-}
-
-static double read_number(const json_t *object, const char *key, double otherwise)
-{
-    const json_t *value = json_object_get(object, key);
-    return json_is_number(value) ? json_number_value(value) : otherwise;
-}
-
-static mmt_status check_header(const struct mmt_journal *journal, const json_t *header,
-                               const struct mmt_caps *caps, mmt_error *err)
-{
-    if (strcmp(word(header, "format"), format))
-        return mmt_fail(err, MMT_ERROR_FORMAT,
-                        "'%s' is no journal of this version of mmtune (its first line "
-                        "should have \"format\": \"%s\"); --fresh starts a new one",
-                        journal->file.path, format);
-    if (strcmp(word(header, "backend"), caps->backend) ||
-        strcmp(word(header, "device"), caps->name) ||
-        strcmp(word(header, "architecture"), caps->architecture))
-        return mmt_fail(
-            err, MMT_ERROR_FORMAT,
-            "the journal '%s' is of another device, %s (%s, %s), not of %s "
-            "(%s, %s); name another file with -o, or --fresh starts a new one",
-            journal->file.path, word(header, "device"), word(header, "backend"),
-            word(header, "architecture"), caps->name, caps->backend, caps->architecture);
-    return MMT_OK;
-}
-
-/* What lines mean depends on the last header: each time that the device has another
- * compiler than before, there is a new one. */
-static bool is_by_this_compiler(const json_t *header, const struct mmt_caps *caps)
-{
-    return !strcmp(word(header, "compiler"), caps->compiler);
-}
-
-enum verdict { RECORD, UNREADABLE, CHANGED };
-
-static enum verdict read_record(struct mmt_journal *journal, const json_t *line,
-                                struct mmt_record *out)
-{
-    int outcome = mmt_outcome_parse(word(line, "status"));
-    *out = (struct mmt_record){ .earlier = true };
-    if (outcome < 0 || mmt_problem_parse(word(line, "problem"), &out->problem, NULL))
-        return UNREADABLE;
-    if (mmt_config_parse(word(line, "configuration"), &out->config, NULL))
-        return CHANGED;
-    out->final = json_is_true(json_object_get(line, "final"));
-    out->calibration = json_is_true(json_object_get(line, "calibration"));
-    out->result.outcome = (enum mmt_outcome) outcome;
-    out->result.time.median = read_number(line, "seconds", 0);
-    out->result.time.spread = read_number(line, "spread", 0);
-    out->result.time.samples = (int) read_number(line, "samples", 0);
-    out->result.registers = (int) read_number(line, "registers", -1);
-    out->result.spill_bytes = (int) read_number(line, "spill_bytes", -1);
-    out->result.shared = (long long) read_number(line, "shared", -1);
-    out->result.celsius = read_number(line, "celsius", 0);
-    out->result.clock_mhz = read_number(line, "clock_mhz", 0);
-    snprintf(out->result.throttled, sizeof out->result.throttled, "%s",
-             word(line, "throttled"));
-    snprintf(out->result.reason, sizeof out->result.reason, "%s", word(line, "reason"));
-    out->whole = json_is_true(json_object_get(line, "whole"));
-    out->attempt = (int) read_number(line, "attempt", 1);
-    out->limit = read_number(line, "limit", 0);
-    if (outcome == MMT_TIMED && !out->whole && !(out->result.time.median > 0))
-        return UNREADABLE;
-    if (out->whole && strcmp(word(line, "driver"), journal->caps.driver))
-        return CHANGED;
-    if (strcmp(word(line, "template_hash"), hash_of(journal, out->config.template)))
-        return CHANGED;
-    return is_settled_alike(journal, line, out) ? RECORD : CHANGED;
-}
-
-/* Reads whole lines; *whole gets the bytes that they take, *ours whether what follows
- * them is by this device's compiler. */
-static mmt_status read_lines(struct mmt_journal *journal, const struct mmt_caps *caps,
-                             const struct mmt_text *text, size_t *whole, bool *ours,
-                             mmt_error *err)
-{
-    int unreadable = 0, changed = 0, others = 0;
-    const char *at = mmt_text_string(text), *end;
-    mmt_status status = MMT_OK;
-    for (*whole = 0; !status && (end = memchr(at, '\n', text->length - *whole));
-         at = end + 1, *whole = (size_t) (at - text->data)) {
-        json_t *line = json_loadb(at, (size_t) (end - at), 0, NULL);
-        struct mmt_record record;
-        struct mmt_forget forget;
-        if (*whole == 0 || json_object_get(line, "format")) {
-            status = check_header(journal, line, caps, err);
-            *ours = is_by_this_compiler(line, caps);
-        } else if (mmt_forget_read(line, &forget)) {
-            drop_forgotten(journal, &forget);
-        } else if (!*ours) {
-            others++;
-        } else {
-            enum verdict verdict =
-                line ? read_record(journal, line, &record) : UNREADABLE;
-            unreadable += verdict == UNREADABLE;
-            changed += verdict == CHANGED;
-            if (verdict == RECORD && !keep(journal, &record))
-                status = mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the journal");
-        }
-        json_decref(line);
-    }
-    if (unreadable)
-        mmt_text_addf(&journal->notes,
-                      "%d lines of '%s' cannot be read and are left out\n", unreadable,
-                      journal->file.path);
-    if (others)
-        mmt_text_addf(
-            &journal->notes,
-            "%d results in '%s' were made with another compiler than %s and are "
-            "left out\n",
-            others, journal->file.path, caps->compiler);
-    if (changed)
-        mmt_text_addf(&journal->notes,
-                      "%d results in '%s' are of kernels that have changed since and "
-                      "are left out\n",
-                      changed, journal->file.path);
-    return status;
 }
 
 void mmt_journal_pass_over(struct mmt_journal *journal,
@@ -648,7 +485,7 @@ static mmt_status load(struct mmt_journal *journal, const struct mmt_caps *caps,
         status = mmt_file_read_open(journal->file.fd, journal->file.path, MAX_BYTES,
                                     &text, err);
     if (!status && !fresh)
-        status = read_lines(journal, caps, &text, &whole, &ours, err);
+        status = mmt_journal_read_lines(journal, caps, &text, &whole, &ours, err);
     if (!status && (fresh || whole < text.length))
         status = mmt_journal_file_cut(&journal->file, whole, err);
     if (!status && (whole == 0 || !ours))

@@ -35,7 +35,7 @@ struct mmt_journal;
  * cuts off what is behind that. A journal of another device or format is
  * refused; `fresh` forgets whatever is there. Results of another compiler are left out,
  * of templates whose text has changed since, and of configurations that leave knobs to
- * the problem and would be settled otherwise today. NULL on failure. */
+ * the problem and would be resolved otherwise today. NULL on failure. */
 struct mmt_journal *mmt_journal_open(const char *profile_path,
                                      const struct mmt_caps *caps, bool fresh,
                                      mmt_error *err);

@@ -1,0 +1,47 @@
+"""What the tests of the program from outside share: a count of checks, and how a test ends."""
+import json
+import shutil
+import subprocess
+import sys
+
+failures, count = [], 0
+
+
+def check(held, what):
+    """Counts a check; says at once what does not hold."""
+    global count
+    count += 1
+    if not held:
+        failures.append(what)
+        print("not so:", what, file=sys.stderr, flush=True)
+    return held
+
+
+def end(name, folder=None):
+    """Says how many checks there were, and leaves: 0 where all held and there was one."""
+    if folder:
+        shutil.rmtree(folder, ignore_errors=True)
+    print(f"{name}: {count} checks, {len(failures)} failed")
+    sys.exit(1 if failures or not count else 0)
+
+
+def skip(why):
+    print("skipped:", why)
+    sys.exit(77)
+
+
+def devices(mmtune, environment=None):
+    done = subprocess.run([mmtune, "devices", "--json"], capture_output=True, text=True, env=environment)
+    return json.loads(done.stdout or "[]")
+
+
+def cpu_device(mmtune, environment=None):
+    """The id of the first OpenCL device that is a CPU, or None."""
+    for device in devices(mmtune, environment):
+        if device["backend"] == "opencl" and device["kind"] == "cpu":
+            return device["id"]
+    return None
+
+
+def need_cpu_device(mmtune, environment=None):
+    return cpu_device(mmtune, environment) or skip("there is no OpenCL CPU device; pocl-opencl-icd is one")
