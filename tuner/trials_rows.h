@@ -16,6 +16,7 @@ enum {
     MMT_TRIAL_SCALARS = 1 << 6,   /* alpha and beta in device memory */
     MMT_TRIAL_IN_PLACE = 1 << 7,  /* B is C */
     MMT_TRIAL_QUICK = 1 << 8,     /* also of the quick pass */
+    MMT_TRIAL_FIRST = 1 << 18,    /* of these, before a candidate is timed */
     MMT_TRIAL_EPILOGUE = 1 << 9,  /* also run with each output, bias and activation */
     MMT_TRIAL_RANGE = 1 << 10,    /* exponents over the type's range, subnormals too, most
                                    * elements 0; no whole types */

@@ -209,7 +209,7 @@ static struct ranked *rank(const struct mmt_calibration *c, bool siblings, int *
 /* The record's problem, if the configuration was found right for it; else NULL. */
 static const mmt_problem *verified_on(const struct mmt_record *record)
 {
-    return !record->earlier && record->result.time.samples > 1 ? &record->problem : NULL;
+    return !record->earlier && record->result.checked ? &record->problem : NULL;
 }
 
 static void pick_winners(struct mmt_calibration *c)

@@ -323,7 +323,7 @@ static mmt_status check_shape(struct mmt_session *session,
 }
 
 /* What the rows of a pass have. */
-enum pass { QUICK = MMT_TRIAL_QUICK, WHOLE = 0 };
+enum pass { FIRST = MMT_TRIAL_FIRST, QUICK = MMT_TRIAL_QUICK, WHOLE = 0 };
 
 static mmt_status verify(struct mmt_session *session, const struct mmt_config *config,
                          enum pass pass, bool epilogues, struct mmt_verdict *out,
@@ -337,11 +337,18 @@ static mmt_status verify(struct mmt_session *session, const struct mmt_config *c
         return mmt_fail(err, MMT_ERROR_UNSUPPORTED, "this configuration cannot run: %s",
                         refusal);
     mmt_status status = run_rows(session, config, &session->problem, pass, out, err);
-    if (status == MMT_OK && out->right)
+    if (status == MMT_OK && out->right && pass != FIRST)
         status = check_shape(session, config, out, err);
     if (status == MMT_OK && out->right && epilogues)
         status = run_epilogues(session, config, out, err);
     return status;
+}
+
+mmt_status mmt_verify_first(struct mmt_session *session, const struct mmt_config *config,
+                            struct mmt_verdict *out, mmt_error *err)
+{
+    mmt_error own;
+    return verify(session, config, FIRST, false, out, err ? err : &own);
 }
 
 mmt_status mmt_verify_candidate(struct mmt_session *session,

@@ -61,7 +61,12 @@ mmt_status mmt_verify_candidate(struct mmt_session *session,
                                 const struct mmt_config *config, struct mmt_verdict *out,
                                 mmt_error *err);
 
-/* The same with every check: for a kernel that will serve problems that were not timed.
+/* A few of them, none at the session's own shape: enough that a candidate may be timed
+ * without harm to the session's memory. */
+mmt_status mmt_verify_first(struct mmt_session *session, const struct mmt_config *config,
+                            struct mmt_verdict *out, mmt_error *err);
+
+/* Every check: for a kernel that will serve problems that were not timed.
  * `epilogues`: also those of each output, bias and activation, of which each compiles two
  * texts. */
 mmt_status mmt_verify_whole(struct mmt_session *session, const struct mmt_config *config,

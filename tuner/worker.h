@@ -77,6 +77,7 @@ struct mmt_result {
     enum mmt_outcome outcome;
     char reason[MMT_REASON_SIZE]; /* "" where it went well */
     int checks;                   /* of a verification: trials that ran */
+    bool checked; /* right by all quick checks; else by the first, as it is behind */
     struct mmt_timing time;
     int registers, spill_bytes; /* -1: the platform does not tell */
     long long shared;

@@ -238,6 +238,18 @@ static void take_verdict(const struct mmt_verdict *verdict, struct mmt_result *r
              verdict->reason);
 }
 
+static mmt_status verify_first(struct mmt_session *session,
+                               const struct mmt_config *config, struct mmt_result *result,
+                               mmt_error *err)
+{
+    struct mmt_verdict verdict;
+    note("verify");
+    mmt_status status = mmt_verify_first(session, config, &verdict, err);
+    if (!status)
+        take_verdict(&verdict, result);
+    return status;
+}
+
 static mmt_status verify(struct mmt_session *session, const struct mmt_config *config,
                          struct mmt_result *result, mmt_error *err)
 {
@@ -246,6 +258,7 @@ static mmt_status verify(struct mmt_session *session, const struct mmt_config *c
     mmt_status status = mmt_verify_candidate(session, config, &verdict, err);
     if (!status)
         take_verdict(&verdict, result);
+    result->checked = !status && result->outcome == MMT_TIMED;
     return status;
 }
 
@@ -354,7 +367,15 @@ static mmt_status glance(struct worker *w, const struct mmt_job *job,
         return status;
     status = time_candidate(w, job, &once, result, err);
     *behind = result->time.median > (job->best_seconds > 0 ? 4 * job->best_seconds : 0.1);
+    result->checked = false; /* at another shape */
     return status;
+}
+
+/* Whether it may still win, or be kept beside the winner. */
+static bool is_near(const struct mmt_job *job, const struct mmt_result *result)
+{
+    const double near = 1.2;
+    return job->best_seconds <= 0 || result->time.median < near * job->best_seconds;
 }
 
 static mmt_status measure(struct worker *w, const struct mmt_job *job,
@@ -371,11 +392,13 @@ static mmt_status measure(struct worker *w, const struct mmt_job *job,
         status = glance(w, job, result, &behind, err);
     if (!status && !behind && job->verify[0])
         status = job->brief ? verify_smaller(w, job, result, err)
-                            : verify(w->session, &job->configs[0], result, err);
+                            : verify_first(w->session, &job->configs[0], result, err);
     if (status || result->outcome == MMT_WRONG)
         return status;
     if (!behind)
         status = time_candidate(w, job, &limits, result, err);
+    if (!status && !behind && !job->brief && job->verify[0] && is_near(job, result))
+        status = verify(w->session, &job->configs[0], result, err);
     if (!status && !job->brief)
         ask_usage(w, job, &job->configs[0], result);
     return status;
