@@ -63,6 +63,19 @@ mmt_type mmt_type_digit(mmt_type type)
     return type == MMT_F32 ? MMT_BF16 : type == MMT_I32 ? MMT_I8 : type;
 }
 
+mmt_type mmt_type_family(mmt_type type)
+{
+    switch (type) {
+    case MMT_F16:
+        return MMT_BF16;
+    case MMT_F8E5M2:
+    case MMT_I8:
+        return MMT_F8E4M3;
+    default:
+        return type;
+    }
+}
+
 mmt_type mmt_type_scalar(mmt_type type)
 {
     return types[type].scalar;

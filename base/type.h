@@ -41,6 +41,10 @@ size_t mmt_type_size(mmt_type type);
 int mmt_type_digits(mmt_type type);
 mmt_type mmt_type_digit(mmt_type type);
 
+/* Types of one family are computed by the same kernels in nearly the same time: bf16 and
+ * f16, the types of 8 bits, and each other one alone. The first of the family. */
+mmt_type mmt_type_family(mmt_type type);
+
 /* What it adds up in, and what alpha and beta are: f32, f64 or i32. */
 mmt_type mmt_type_scalar(mmt_type type);
 

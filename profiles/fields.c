@@ -318,32 +318,94 @@ static json_t *write_three(const struct mmt_place *at, const void *from)
     return json_pack("[I,I,I]", (json_int_t) v[0], (json_int_t) v[1], (json_int_t) v[2]);
 }
 
-static mmt_status read_bend(const struct mmt_place *at, void *to)
+/* The type and transposes of a bit. */
+static mmt_problem kind_of(int bit)
 {
-    double *bend = to;
+    mmt_problem kind = mmt_gemm_problem((mmt_type) (bit / 4), 1, 1, 1);
+    kind.trans_a = bit / 2 % 2, kind.trans_b = bit % 2;
+    return kind;
+}
 
-    if (!json_is_array(at->value) || json_array_size(at->value) != MMT_BENDS)
-        return mmt_place_wrong(at, "an array of seven numbers");
-    for (size_t i = 0; i < MMT_BENDS; i++) {
+static void print_kind(int bit, char out[16])
+{
+    const mmt_problem kind = kind_of(bit);
+    snprintf(out, 16, "%s %c%c", mmt_type_name(kind.type), kind.trans_a ? 't' : 'n',
+             kind.trans_b ? 't' : 'n');
+}
+
+/* -1 where it names none. */
+static int find_kind(const char *word)
+{
+    char name[16];
+    for (int bit = 0; bit < 4 * MMT_NUM_TYPES; bit++) {
+        print_kind(bit, name);
+        if (!strcmp(word, name))
+            return bit;
+    }
+    return -1;
+}
+
+static mmt_status read_kinds(const struct mmt_place *at, void *to)
+{
+    uint64_t kinds = 0;
+    if (!json_is_array(at->value))
+        return mmt_place_wrong(at, "an array of types and transposes");
+    for (size_t i = 0; i < json_array_size(at->value); i++) {
         struct mmt_place item = *at;
         item.value = json_array_get(at->value, i);
-        bend[i] = json_number_value(item.value);
-        if (!json_is_number(item.value) || !(fabs(bend[i]) <= 10))
-            return mmt_place_wrong(&item, "a number from -10 to 10");
+        const char *word = json_string_value(item.value);
+        const int bit = word ? find_kind(word) : -1;
+        if (bit < 0)
+            return mmt_place_wrong(&item, "a type and transposes, as \"bf16 nt\"");
+        kinds |= UINT64_C(1) << bit;
     }
+    memcpy(to, &kinds, sizeof kinds);
     return MMT_OK;
 }
 
-static json_t *write_bend(const struct mmt_place *at, const void *from)
+static json_t *write_kinds(const struct mmt_place *at, const void *from)
 {
-    const double *bend = from;
+    json_t *array = json_array();
+    uint64_t kinds;
+    (void) at;
+    memcpy(&kinds, from, sizeof kinds);
+    for (int bit = 0; bit < 4 * MMT_NUM_TYPES; bit++) {
+        char name[16];
+        print_kind(bit, name);
+        if (kinds >> bit & 1)
+            json_array_append_new(array, json_string(name));
+    }
+    return array;
+}
+
+static mmt_status read_terms(const struct mmt_place *at, void *to)
+{
+    double *terms = to;
+
+    if (!json_is_array(at->value) || json_array_size(at->value) != MMT_NUM_TERMS)
+        return mmt_place_wrong(at, "an array of 15 numbers");
+    for (size_t i = 0; i < MMT_NUM_TERMS; i++) {
+        struct mmt_place item = *at;
+        item.value = json_array_get(at->value, i);
+        terms[i] = json_number_value(item.value) * 1e-6;
+        if (!json_is_number(item.value) || !(terms[i] >= 0 && isfinite(terms[i])))
+            return mmt_place_wrong(&item, "a number, not negative");
+    }
+    return MMT_OK;
+}
+_Static_assert(MMT_NUM_TERMS == 15, "as the message says");
+
+static json_t *write_terms(const struct mmt_place *at, const void *from)
+{
+    const double *terms = from;
     json_t *array = json_array();
 
-    for (int i = 0; i < MMT_BENDS; i++) {
-        if (fabs(bend[i]) <= 10 && !json_array_append_new(array, json_real(bend[i])))
+    for (int i = 0; i < MMT_NUM_TERMS; i++) {
+        if (terms[i] >= 0 && isfinite(terms[i]) &&
+            !json_array_append_new(array, json_real(terms[i] * 1e6)))
             continue;
-        mmt_fail(at->err, MMT_ERROR_ARGUMENT, "%s has %g; it must be from -10 to 10",
-                 at->path, bend[i]);
+        mmt_fail(at->err, MMT_ERROR_ARGUMENT, "%s has %g; it must not be negative",
+                 at->path, terms[i]);
         json_decref(array);
         return NULL;
     }
@@ -376,19 +438,6 @@ static json_t *write_object(const struct mmt_place *at, const void *from)
     return object;
 }
 
-static mmt_status read_cost(const struct mmt_place *at, void *to)
-{
-    struct mmt_cost *cost = to;
-    cost->fitted = !json_is_null(at->value);
-    return cost->fitted ? read_object(at, to) : MMT_OK;
-}
-
-static json_t *write_cost(const struct mmt_place *at, const void *from)
-{
-    const struct mmt_cost *cost = from;
-    return cost->fitted ? write_object(at, from) : json_null();
-}
-
 /* ---- the kinds ------------------------------------------------------------------- */
 
 static const struct {
@@ -406,14 +455,15 @@ static const struct {
     [MMT_FIELD_NUMBER] = { read_number, write_number },
     [MMT_FIELD_POSITIVE] = { read_number, write_number },
     [MMT_FIELD_THREE] = { read_three, write_three },
-    [MMT_FIELD_BEND] = { read_bend, write_bend },
+    [MMT_FIELD_KINDS] = { read_kinds, write_kinds },
+    [MMT_FIELD_TERMS] = { read_terms, write_terms },
+    [MMT_FIELD_TREES] = { mmt_read_trees, mmt_write_trees },
     [MMT_FIELD_WORD] = { read_word, write_word },
     [MMT_FIELD_TYPE] = { read_type, write_type },
     [MMT_FIELD_OUT] = { read_out, write_out },
     [MMT_FIELD_TEMPLATE] = { mmt_read_template, mmt_write_template },
     [MMT_FIELD_KNOBS] = { mmt_read_knobs, mmt_write_knobs },
     [MMT_FIELD_OBJECT] = { read_object, write_object },
-    [MMT_FIELD_COST] = { read_cost, write_cost },
 };
 
 static void join(char out[MAX_PATH_TEXT], const char *path, const char *key)

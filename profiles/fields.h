@@ -24,14 +24,15 @@ enum mmt_field_kind {
     MMT_FIELD_NUMBER, /* double: a number, not negative, times `scale` in the file */
     MMT_FIELD_POSITIVE, /* the same, above 0 */
     MMT_FIELD_THREE,    /* unsigned[3]: an array of three whole numbers */
-    MMT_FIELD_BEND,     /* double[MMT_BENDS]: an array of so many numbers, -10 to 10 */
+    MMT_FIELD_KINDS,    /* uint64_t of mmt_kind_bit: an array of "bf16 nt" and the like */
+    MMT_FIELD_TERMS,    /* double[MMT_NUM_TERMS]: so many numbers, not negative, in us */
+    MMT_FIELD_TREES,    /* struct mmt_model: its trees (trees.c) */
     MMT_FIELD_WORD,     /* an enum: one of `words` */
     MMT_FIELD_TYPE,     /* mmt_type: "f32" */
     MMT_FIELD_OUT,      /* mmt_problem: its `out`, where the type has a choice */
     MMT_FIELD_TEMPLATE, /* struct mmt_config: its template, by name; before its knobs */
     MMT_FIELD_KNOBS, /* struct mmt_config: {"TILE_M": 128, "SHARED_LAYOUT": "pad", ...} */
     MMT_FIELD_OBJECT, /* a struct: `fields` */
-    MMT_FIELD_COST,   /* struct mmt_cost: `fields`, or null where nothing was fitted */
     MMT_NUM_FIELD_KINDS,
 };
 
@@ -60,7 +61,7 @@ mmt_status mmt_profile_append(void *array, size_t *count, const void *item, size
 
 /* The format (tables.c): a profile of our own, one from a paper, and their items. */
 extern const struct mmt_field mmt_fields_own[], mmt_fields_paper[], mmt_fields_entry[],
-    mmt_fields_kept[], mmt_fields_guide[], mmt_fields_published[];
+    mmt_fields_kept[], mmt_fields_model[], mmt_fields_guide[], mmt_fields_published[];
 
 #define MMT_MEMBER(type, member)                                                         \
     .offset = offsetof(type, member), .size = sizeof(((type *) 0)->member)
@@ -93,6 +94,10 @@ mmt_status mmt_read_template(const struct mmt_place *at, void *to);
 mmt_status mmt_read_knobs(const struct mmt_place *at, void *to);
 json_t *mmt_write_template(const struct mmt_place *at, const void *from);
 json_t *mmt_write_knobs(const struct mmt_place *at, const void *from);
+
+/* A model's trees (trees.c). */
+mmt_status mmt_read_trees(const struct mmt_place *at, void *to);
+json_t *mmt_write_trees(const struct mmt_place *at, const void *from);
 
 /* A value as JSON on one line, shortened to fit and without control characters. */
 void mmt_json_show(const json_t *value, char *out, size_t size);

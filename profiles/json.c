@@ -24,7 +24,8 @@ struct list {
     .count = offsetof(struct mmt_profile, num_##items)
 static const struct list own_lists[] = {
     { LIST("entries", entries, mmt_fields_entry, struct mmt_entry), .has_problem = true },
-    { LIST("kept", kept, mmt_fields_kept, struct mmt_kept) },
+    { LIST("portfolio", kept, mmt_fields_kept, struct mmt_kept), .may_lack = true },
+    { LIST("models", models, mmt_fields_model, struct mmt_model), .may_lack = true },
     { LIST("guides", guides, mmt_fields_guide, struct mmt_guide), .may_lack = true },
     { 0 },
 };

@@ -12,60 +12,60 @@ bool mmt_caps_are_one(const struct mmt_caps *a, const struct mmt_caps *b)
            a->clock_khz == b->clock_khz;
 }
 
-/* ---- kernels for all shapes of a type and transposes ------------------------------ */
+/* ---- families --------------------------------------------------------------------- */
 
-static bool same_kind(const struct mmt_kept *a, const struct mmt_kept *b)
+const struct mmt_model *mmt_profile_model(const struct mmt_profile *profile,
+                                          mmt_type type)
 {
-    return a->type == b->type && a->trans_a == b->trans_a && a->trans_b == b->trans_b;
-}
-
-static const struct mmt_kept *find_kept(const struct mmt_profile *profile,
-                                        const struct mmt_kept *kind)
-{
-    for (size_t i = 0; i < profile->num_kept; i++)
-        if (same_kind(&profile->kept[i], kind))
-            return &profile->kept[i];
+    const mmt_type family = mmt_type_family(type);
+    for (size_t i = 0; i < profile->num_models; i++)
+        if (profile->models[i].family == family)
+            return &profile->models[i];
     return NULL;
 }
 
-bool mmt_profile_keeps(const struct mmt_profile *profile, const struct mmt_kept *kind)
+static void forget_family(struct mmt_profile *profile, mmt_type family)
 {
-    return find_kept(profile, kind) != NULL;
+    size_t left = 0;
+    for (size_t i = 0; i < profile->num_kept; i++)
+        if (profile->kept[i].family != family)
+            profile->kept[left++] = profile->kept[i];
+    profile->num_kept = left;
+    left = 0;
+    for (size_t i = 0; i < profile->num_models; i++)
+        if (profile->models[i].family != family)
+            profile->models[left++] = profile->models[i];
+    profile->num_models = left;
 }
 
-mmt_status mmt_profile_take_kept(struct mmt_profile *into, const struct mmt_profile *from,
-                                 const struct mmt_kept *kind, mmt_error *err)
+mmt_status mmt_profile_take_family(struct mmt_profile *into,
+                                   const struct mmt_profile *from, mmt_type family,
+                                   mmt_error *err)
 {
     mmt_status status = MMT_OK;
-    size_t left = 0;
-    for (size_t i = 0; i < into->num_kept; i++)
-        if (!same_kind(&into->kept[i], kind))
-            into->kept[left++] = into->kept[i];
-    into->num_kept = left;
+    forget_family(into, family);
     for (size_t i = 0; i < from->num_kept && !status; i++)
-        if (same_kind(&from->kept[i], kind))
+        if (from->kept[i].family == family)
             status = mmt_profile_add_kept(into, &from->kept[i], err);
+    for (size_t i = 0; i < from->num_models && !status; i++)
+        if (from->models[i].family == family)
+            status = mmt_profile_add_model(into, &from->models[i], err);
     return status;
 }
 
-/* Whether a set rests on more than another; one that does not tell was made by a version
- * that calibrated for hours what it shipped. */
-static bool rests_on_more(const struct mmt_kept *a, const struct mmt_kept *b)
-{
-    return b->shapes && (!a->shapes || a->shapes > b->shapes);
-}
-
-static mmt_status add_kept(struct mmt_profile *into, const struct mmt_profile *from,
-                           int layer, mmt_error *err)
+/* A family's portfolio counts where its model rests on more problems. */
+static mmt_status add_families(struct mmt_profile *into, const struct mmt_profile *from,
+                               int layer, mmt_error *err)
 {
     mmt_status status = MMT_OK;
-    for (size_t i = 0; i < from->num_kept && !status; i++) {
-        const struct mmt_kept *kind = &from->kept[i], *known = find_kept(into, kind);
-        if (find_kept(from, kind) != kind || (known && !rests_on_more(kind, known)))
+    for (size_t i = 0; i < from->num_models && !status; i++) {
+        const struct mmt_model *model = &from->models[i];
+        const struct mmt_model *known = mmt_profile_model(into, model->family);
+        if (known && known->shapes >= model->shapes)
             continue;
-        status = mmt_profile_take_kept(into, from, kind, err);
+        status = mmt_profile_take_family(into, from, model->family, err);
         for (size_t j = 0; j < into->num_kept; j++)
-            if (same_kind(&into->kept[j], kind))
+            if (into->kept[j].family == model->family)
                 into->kept[j].layer = layer;
     }
     return status;
@@ -155,6 +155,6 @@ mmt_status mmt_profile_add_layer(struct mmt_profile *into, const struct mmt_prof
     if (!status)
         status = add_entries(into, from, number, err);
     if (!status)
-        status = add_kept(into, from, number, err);
+        status = add_families(into, from, number, err);
     return status ? status : add_guides(into, from, err);
 }

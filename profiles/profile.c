@@ -18,6 +18,7 @@ void mmt_profile_free(mmt_profile *profile)
         return;
     free(profile->entries);
     free(profile->kept);
+    free(profile->models);
     free(profile->guides);
     free(profile->published);
     free(profile->layers);
@@ -58,6 +59,13 @@ mmt_status mmt_profile_add_kept(struct mmt_profile *profile, const struct mmt_ke
 {
     return mmt_profile_append(&profile->kept, &profile->num_kept, kept, sizeof *kept,
                               err);
+}
+
+mmt_status mmt_profile_add_model(struct mmt_profile *profile,
+                                 const struct mmt_model *model, mmt_error *err)
+{
+    return mmt_profile_append(&profile->models, &profile->num_models, model,
+                              sizeof *model, err);
 }
 
 mmt_status mmt_profile_add_guide(struct mmt_profile *profile,

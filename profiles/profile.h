@@ -13,46 +13,26 @@ struct mmt_timing {
     int samples;
 };
 
-/* Where what the law of a cost leaves over is known: at 1, 4, 16, … 4096. */
-enum { MMT_BENDS = 7, MMT_BEND_OCTAVES = 2 };
-enum { MMT_ALONG_M, MMT_ALONG_N, MMT_ALONG_K, MMT_NUM_AXES };
+/* Of what a time depends on, what a tree may ask (runtime/predict.c names them). */
+enum { MMT_NUM_FEATURES = 26 };
 
-/* The fitted cost of a kernel (docs/cost-model.md), in seconds:
- *   t = exp(bends) * (launches * launch + either(busy, bytes / bandwidth)
- *       + root(bytes) * ramp + workspace * reduction + others * beside
- *       + others_cut * cut_beside + a * read_a + b * read_b)
- *   busy = the sum over the waves of either(wave + steps * wave_step, blocks of the wave
- *       * (block + work * step + cells * (cell + work * cell_step)
- *       + work * (whole * whole_step + cut * cut_step)))
- * for the busiest multiprocessor, which runs its blocks `resident` at a time; each makes
- * `steps` steps along k, of `depth`, which are less `work` where k does not fill them;
- * `cells` are the elements of C that it computes, on average. either(a, b) is the third
- * root of a^3 + b^3: the larger, but where they are alike. `whole` are the elements of
- * tiles that are computed whole, also where C ends in them, and `cut` those of tiles that
- * C's last column cuts. `others` are the blocks of the launches beside the one that
- * multiplies, for a multiprocessor, and `others_cut` those of them that pack an operand's
- * edge. a and b are the elements of A and B that a core of a CPU reads. Where the
- * kernel's aligned text cannot serve, a block's step takes `unaligned` more, and a cell
- * takes `unaligned_cell` more. The bends are what the samples still lie beside this law,
- * along each of m, n and k. Where the template counts a problem's cycles itself, a cost
- * has a `cycle`, and the law is t = launch + cycles * cycle. `fitted` is false where
- * there were too few shapes; then the nearest shape decides. */
-struct mmt_cost {
-    bool fitted;
-    double launch, block, step, bandwidth,
-        reduction;          /* bandwidth: bytes/s, 0: no bound;
-                             * reduction: per byte of workspace */
-    double wave, wave_step; /* what a wave takes however few its blocks are */
-    double cell, cell_step; /* what an edge, where blocks are filled in part, saves */
-    double unaligned, unaligned_cell;
-    double whole_step, cut_step;
-    double read_a, read_b;
-    double cycle;
-    double ramp; /* per root of a byte */
-    double beside, cut_beside;
-    double bend[MMT_NUM_AXES][MMT_BENDS]; /* natural logarithms, straight in between */
-    int resident, depth;                  /* at least 1 where fitted */
-    double residual; /* root mean square of ln(model / measured) over the fitted shapes */
+/* A tree that asks the same at each level: the answers' bits are the leaf's number. */
+enum { MMT_TREE_DEPTH = 5, MMT_TREE_LEAVES = 1 << MMT_TREE_DEPTH };
+struct mmt_tree {
+    int feature[MMT_TREE_DEPTH];
+    float above[MMT_TREE_DEPTH];
+    float leaf[MMT_TREE_LEAVES]; /* natural logarithm of a factor */
+};
+
+/* What corrects the estimates of a family's kernels (docs/cost-model.md). */
+enum { MMT_MOST_TREES = 160 };
+struct mmt_model {
+    mmt_type family;
+    int shapes;      /* problems that it was fitted to */
+    double residual; /* root mean square of ln(expected / measured) on problems that were
+                      * left out of a fit */
+    int num_trees;
+    struct mmt_tree trees[MMT_MOST_TREES];
 };
 
 /* A file that a profile was read from. */
@@ -95,16 +75,26 @@ struct mmt_guide {
     int samples;
 };
 
-/* A kernel that is kept for all shapes of a type and transposes. */
+/* What a kernel's law adds up (runtime/predict.c names them). */
+enum { MMT_NUM_TERMS = 15 };
+
+/* A kernel of a family's portfolio: for all shapes of the types and transposes that it
+ * was found right for. */
 struct mmt_kept {
-    mmt_type type;
-    bool trans_a, trans_b;
+    mmt_type family;
     struct mmt_config config;
-    struct mmt_cost cost;
-    int shapes; /* problems of the type and transposes that were timed when it was chosen;
-                 * 0: an older profile, which does not tell */
-    int layer;  /* of the profile's layers; not in a file */
+    uint64_t right;              /* the types and transposes, mmt_kind_bit of each */
+    double terms[MMT_NUM_TERMS]; /* seconds of each term of its law; not negative */
+    int layer;                   /* of the profile's layers; not in a file */
 };
+
+/* The bit of a problem's type and transposes. */
+static inline uint64_t mmt_kind_bit(const mmt_problem *problem)
+{
+    const int transposes = (problem->trans_a ? 2 : 0) + (problem->trans_b ? 1 : 0);
+    return UINT64_C(1) << (4 * (int) problem->type + transposes);
+}
+_Static_assert(4 * MMT_NUM_TYPES <= 64, "a bit for each");
 
 /* A published figure: `diff` and `show` read it, nothing executes it. */
 struct mmt_published {
@@ -144,6 +134,8 @@ struct mmt_profile {
     size_t num_entries;
     struct mmt_kept *kept;
     size_t num_kept;
+    struct mmt_model *models; /* one for each family of which kernels are kept */
+    size_t num_models;
     struct mmt_guide *guides;
     size_t num_guides;
     /* A profile made from a paper. */
@@ -166,6 +158,8 @@ mmt_status mmt_profile_add_entry(struct mmt_profile *profile,
 mmt_status mmt_profile_add_kept(struct mmt_profile *profile, const struct mmt_kept *kept,
                                 mmt_error *err);
 
+mmt_status mmt_profile_add_model(struct mmt_profile *profile,
+                                 const struct mmt_model *model, mmt_error *err);
 mmt_status mmt_profile_add_guide(struct mmt_profile *profile,
                                  const struct mmt_guide *guide, mmt_error *err);
 
@@ -178,17 +172,19 @@ mmt_status mmt_profile_add_guide(struct mmt_profile *profile,
  * by the driver, the memory and the clock besides what makes a profile foreign. */
 bool mmt_caps_are_one(const struct mmt_caps *a, const struct mmt_caps *b);
 
-/* Whether the profile has kernels for all shapes of that one's type and transposes. */
-bool mmt_profile_keeps(const struct mmt_profile *profile, const struct mmt_kept *kind);
+/* The model of the type's family; NULL where there is none. */
+const struct mmt_model *mmt_profile_model(const struct mmt_profile *profile,
+                                          mmt_type type);
 
-/* Puts the kernels that are kept for one type and transposes, `from`'s, in the place of
- * `into`'s: a set was chosen together, by costs of one run, so it is taken whole. */
-mmt_status mmt_profile_take_kept(struct mmt_profile *into, const struct mmt_profile *from,
-                                 const struct mmt_kept *kind, mmt_error *err);
+/* Puts a family's portfolio and model, `from`'s, in the place of `into`'s: they were
+ * fitted together, so they are taken whole. */
+mmt_status mmt_profile_take_family(struct mmt_profile *into,
+                                   const struct mmt_profile *from, mmt_type family,
+                                   mmt_error *err);
 
 /* Adds what `from` knows and `into`, whose caps are the device's, does not: entries of
- * other problems, or of those whose entry the device refuses; the portfolio of a type
- * and transposes where more problems were timed for them; guides; the roofline where
+ * other problems, or of those whose entry the device refuses; a family's
+ * portfolio where more problems were timed for it; guides; the roofline where
  * there is none. So the profile that counts most is added first. */
 mmt_status mmt_profile_add_layer(struct mmt_profile *into, const struct mmt_profile *from,
                                  mmt_error *err);

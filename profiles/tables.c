@@ -141,7 +141,8 @@ const struct mmt_field mmt_fields_own[] = {
     SELF(OBJECT, "made", .fields = made),
     SELF(OBJECT, "roofline", .fields = roofline),
     ELSEWHERE("entries"),
-    ELSEWHERE("kept"),
+    ELSEWHERE("portfolio", MAY_LACK),
+    ELSEWHERE("models", MAY_LACK),
     ELSEWHERE("guides", MAY_LACK),
     { 0 },
 };
@@ -210,56 +211,20 @@ const struct mmt_field mmt_fields_entry[] = {
 };
 #undef OF
 
-#define OF struct mmt_cost
-static const struct mmt_field cost[] = {
-    ROW(NUMBER, "launch_us", launch, MICRO),
-    ROW(NUMBER, "block_us", block, MICRO),
-    ROW(NUMBER, "step_us", step, MICRO),
-    ROW(NUMBER, "wave_us", wave, MICRO),
-    ROW(NUMBER, "wave_step_us", wave_step, MICRO),
-    ROW(NUMBER, "cell_us", cell, MICRO),
-    ROW(NUMBER, "cell_step_us", cell_step, MICRO),
-    ROW(NUMBER, "unaligned_us", unaligned, MICRO),
-    ROW(NUMBER, "unaligned_cell_us", unaligned_cell, MICRO),
-    ROW(NUMBER, "whole_step_us", whole_step, MICRO, MAY_LACK),
-    ROW(NUMBER, "cut_step_us", cut_step, MICRO, MAY_LACK),
-    ROW(NUMBER, "read_a_us", read_a, MICRO, MAY_LACK),
-    ROW(NUMBER, "read_b_us", read_b, MICRO, MAY_LACK),
-    ROW(NUMBER, "ramp_us_per_root_byte", ramp, MICRO, MAY_LACK),
-    ROW(NUMBER, "beside_us", beside, MICRO, MAY_LACK),
-    ROW(NUMBER, "cut_beside_us", cut_beside, MICRO, MAY_LACK),
-    ROW(NUMBER, "cycle_us", cycle, MICRO, MAY_LACK),
-    ROW(BEND, "bend_m", bend[MMT_ALONG_M], MAY_LACK),
-    ROW(BEND, "bend_n", bend[MMT_ALONG_N], MAY_LACK),
-    ROW(BEND, "bend_k", bend[MMT_ALONG_K], MAY_LACK),
-    ROW(NUMBER, "reduction_us_per_byte", reduction, MICRO),
-    ROW(NUMBER, "bandwidth_gbs", bandwidth, GIGA),
-    ROW(INT, "resident", resident),
-    ROW(INT, "depth", depth),
-    ROW(NUMBER, "residual", residual, PLAIN),
-    { 0 },
+#define OF struct mmt_kept
+const struct mmt_field mmt_fields_kept[] = {
+    ROW(TYPE, "family", family),   ROW(TEMPLATE, "template", config),
+    ROW(KNOBS, "knobs", config),   ROW(KINDS, "right", right),
+    ROW(TERMS, "terms_us", terms), { 0 },
 };
 #undef OF
 
-static mmt_status check_cost(void *object, mmt_error *err)
-{
-    const struct mmt_cost *read = object;
-    if (read->resident < 1 || read->depth < 1)
-        return mmt_fail(err, MMT_ERROR_FORMAT,
-                        "resident is %d and depth is %d; both must be at least 1",
-                        read->resident, read->depth);
-    return MMT_OK;
-}
-
-#define OF struct mmt_kept
-const struct mmt_field mmt_fields_kept[] = {
-    ROW(TYPE, "type", type),
-    ROW(BOOL, "trans_a", trans_a),
-    ROW(BOOL, "trans_b", trans_b),
-    ROW(TEMPLATE, "template", config),
-    ROW(KNOBS, "knobs", config),
-    ROW(COST, "cost", cost, .fields = cost, .finish = check_cost),
-    ROW(INT, "shapes", shapes, MAY_LACK),
+#define OF struct mmt_model
+const struct mmt_field mmt_fields_model[] = {
+    ROW(TYPE, "family", family),
+    ROW(INT, "shapes", shapes),
+    ROW(NUMBER, "residual", residual, PLAIN),
+    SELF(TREES, "trees"),
     { 0 },
 };
 #undef OF

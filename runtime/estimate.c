@@ -3,11 +3,6 @@
 
 #include "runtime/cost.h"
 
-static double threads_of(const struct mmt_launch *launch)
-{
-    return (double) launch->block[0] * launch->block[1] * launch->block[2];
-}
-
 static double or_else(int value, double otherwise)
 {
     return value > 0 ? value : otherwise;
@@ -65,10 +60,8 @@ static double part_of_k(const struct mmt_config *config, const mmt_problem *prob
 
 /* Tiles are dealt out whole, but for those that are cut into runs. */
 static struct share share_of(const struct mmt_config *config, const mmt_problem *problem,
-                             const struct mmt_launches *launches,
                              const struct mmt_load *load, const struct mmt_caps *caps)
 {
-    const struct mmt_launch *launch = mmt_cost_multiplying(launches);
     double size = mmt_cost_element(config, problem->type), sms = fmax(caps->sms, 1);
     double parts = or_else(mmt_cost_knob(config, "SPLIT_K"), 1) *
                    or_else(mmt_cost_knob(config, "CLUSTER_K"), 1);
@@ -80,7 +73,7 @@ static struct share share_of(const struct mmt_config *config, const mmt_problem 
         .n = mmt_cost_knob(config, "TILE_N"),
         .k = part_of_k(config, problem, parts, fmax(step, 1)),
         .blocks = load->blocks,
-        .threads = threads_of(launch),
+        .threads = load->threads,
         .step = step,
         .stages = or_else(mmt_cost_knob(config, "STAGES"), 2),
     };
@@ -90,7 +83,7 @@ static struct share share_of(const struct mmt_config *config, const mmt_problem 
         double columns = (double) (swap ? problem->m : problem->n);
         double tiles = ceil(rows / s.m) * ceil(columns / s.n) * parts *
                        (double) problem->batch / sms;
-        s.blocks = launch->tiles ? fmax(tiles, 1) : ceil(tiles);
+        s.blocks = load->tiles > 0 ? fmax(tiles, 1) : ceil(tiles);
     } else {
         s.m = s.n = sqrt(cells * parts);
     }
@@ -138,20 +131,22 @@ static double on_gpu(const struct share *s, const struct mmt_load *load,
     return most + launching * load->launches;
 }
 
+double mmt_cost_estimate_load(const struct mmt_config *settled,
+                              const mmt_problem *problem, const struct mmt_caps *caps,
+                              const struct mmt_load *load)
+{
+    if (caps->kind == MMT_CPU)
+        return on_cpu(load, load->threads, fmax((double) problem->k, 1), caps);
+    if (load->cycles > 0)
+        return load->cycles + launching;
+    const struct share s = share_of(settled, problem, load, caps);
+    return on_gpu(&s, load, settled, problem, caps);
+}
+
 double mmt_cost_estimate(const struct mmt_config *given, const mmt_problem *problem,
                          const struct mmt_caps *caps)
 {
-    const struct mmt_config settled = mmt_config_settle(given, problem, caps),
-                            *config = &settled;
-    struct mmt_launches launches = { 0 };
-    struct mmt_load load =
-        mmt_cost_load(config, problem, caps, mmt_cost_depth(config, problem->type));
-    mmt_config_launch(config, problem, caps, &launches);
-    if (caps->kind == MMT_CPU)
-        return on_cpu(&load, threads_of(mmt_cost_multiplying(&launches)),
-                      fmax((double) problem->k, 1), caps);
-    if (load.cycles > 0)
-        return load.cycles + launching;
-    const struct share s = share_of(config, problem, &launches, &load, caps);
-    return on_gpu(&s, &load, config, problem, caps);
+    const struct mmt_config settled = mmt_config_settle(given, problem, caps);
+    const struct mmt_load load = mmt_cost_load(&settled, problem, caps);
+    return mmt_cost_estimate_load(&settled, problem, caps, &load);
 }

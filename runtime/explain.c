@@ -9,8 +9,7 @@ static void print_why(const struct mmt_choice *choice, struct mmt_text *text)
                       choice->seconds * 1e6);
         break;
     case MMT_CHOICE_COST:
-        mmt_text_addf(text,
-                      "least expected of %d kept kernels: %.1f us, give or take %.0f %%",
+        mmt_text_addf(text, "least expected of %d kernels: %.1f us, give or take %.0f %%",
                       choice->rivals, choice->seconds * 1e6, choice->residual * 100);
         break;
     case MMT_CHOICE_NEAREST:
@@ -27,15 +26,13 @@ static void print_ranked(const struct mmt_ranked *ranked, double first,
                          const mmt_problem *problem, const struct mmt_caps *caps,
                          struct mmt_text *text)
 {
-    const struct mmt_cost *cost = &ranked->kept->cost;
-    struct mmt_load load =
-        mmt_cost_load(&ranked->kept->config, problem, caps, cost->depth);
-    int64_t waves = ((int64_t) load.blocks + cost->resident - 1) / cost->resident;
+    const struct mmt_config settled =
+        mmt_config_settle(&ranked->kept->config, problem, caps);
+    const struct mmt_load load = mmt_cost_load(&settled, problem, caps);
 
-    mmt_text_addf(text, "%12.1f us  %5.2f  %6lld  %6.0f  %6.0f  %5.1f %%  ",
-                  ranked->seconds * 1e6, ranked->seconds / first, (long long) waves,
-                  load.blocks, load.steps, cost->residual * 100);
-    mmt_config_print(&ranked->kept->config, text);
+    mmt_text_addf(text, "%12.1f us  %5.2f  %6.0f  %6.0f  ", ranked->seconds * 1e6,
+                  ranked->seconds / first, load.blocks, load.steps);
+    mmt_config_print(&settled, text);
     mmt_text_add(text, load.unaligned ? "  (any alignment)\n" : "\n");
 }
 
@@ -54,12 +51,12 @@ mmt_status mmt_explain(const struct mmt_profile *profile, const mmt_problem *pro
     mmt_text_add(text, "\nwhy:    ");
     print_why(&choice, text);
     int count = mmt_select_rank(profile, problem, caps, NULL, ranked);
-    mmt_text_addf(text, "\n\n%12s     %5s  %6s  %6s  %6s  %7s  %s\n", "expected", "ratio",
-                  "waves", "blocks", "steps", "error", "kept kernel");
+    mmt_text_addf(text, "\n\n%12s     %5s  %6s  %6s  %s\n", "expected", "ratio", "blocks",
+                  "steps", "kernel of the portfolio");
     for (int i = 0; i < count; i++)
         print_ranked(&ranked[i], ranked[0].seconds, problem, caps, text);
     if (!count)
-        mmt_text_add(text, "         no kept kernel has a fitted cost\n");
+        mmt_text_add(text, "         no kernel of the portfolio serves it\n");
     return text->failed ? mmt_fail(err, MMT_ERROR_MEMORY, "no memory left to explain")
                         : MMT_OK;
 }

@@ -166,8 +166,7 @@ static mmt_profile *combine(struct search *search, mmt_error *err)
     return NULL;
 }
 
-static void fail_to_find(const struct search *search, const mmt_device *device,
-                         mmt_error *err)
+static void fail_to_find(const struct search *search, const char *id, mmt_error *err)
 {
     struct mmt_text path = { 0 };
     const char *broken = mmt_text_string(&search->warnings);
@@ -177,13 +176,13 @@ static void fail_to_find(const struct search *search, const mmt_device *device,
     else if (*search->foreign)
         mmt_fail(err, MMT_ERROR_NOT_FOUND,
                  "there is no profile of this device: %s; `mmtune --device %s` makes one",
-                 search->foreign, device->id);
+                 search->foreign, id);
     else
         mmt_fail(
             err, MMT_ERROR_NOT_FOUND,
             "there is no profile '%s', nor one that is installed; `mmtune --device %s` "
             "makes one",
-            mmt_text_string(&path), device->id);
+            mmt_text_string(&path), id);
     mmt_text_finish(&path);
 }
 
@@ -196,20 +195,25 @@ static void search_finish(struct search *search)
     mmt_text_finish(&search->warnings);
 }
 
-mmt_profile *mmt_profile_find(const mmt_device *device, mmt_error *err)
+mmt_profile *mmt_profile_find_for(const struct mmt_caps *caps, const char *id,
+                                  mmt_error *err)
 {
-    struct search search = { .caps = device ? &device->caps : NULL };
+    struct search search = { .caps = caps };
     mmt_profile *profile = NULL;
-    if (!device) {
-        mmt_fail(err, MMT_ERROR_ARGUMENT, "mmt_profile_find needs a device");
-        return NULL;
-    }
     mmt_profile_stem(search.caps, &search.stem);
     const mmt_status status = add_places(&search, err);
     if (!status && search.count)
         profile = combine(&search, err);
     else if (!status)
-        fail_to_find(&search, device, err);
+        fail_to_find(&search, id, err);
     search_finish(&search);
     return profile;
+}
+
+mmt_profile *mmt_profile_find(const mmt_device *device, mmt_error *err)
+{
+    if (device)
+        return mmt_profile_find_for(&device->caps, device->id, err);
+    mmt_fail(err, MMT_ERROR_ARGUMENT, "mmt_profile_find needs a device");
+    return NULL;
 }

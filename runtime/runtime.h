@@ -75,6 +75,10 @@ size_t mmt_kernel_workspace(const struct mmt_kernel *kernel);
 mmt_status mmt_kernel_run(const struct mmt_kernel *kernel, const mmt_args *args,
                           mmt_queue queue, mmt_error *err);
 
+/* mmt_profile_find, without opening the device: `id` names it for people. */
+struct mmt_profile *mmt_profile_find_for(const struct mmt_caps *caps, const char *id,
+                                         mmt_error *err);
+
 /* ---- select: which configuration for a problem ----------------------------------- */
 
 struct mmt_choice {
@@ -101,7 +105,7 @@ struct mmt_terms {
     int num_refused;
 };
 
-/* Chooses for a normalised problem; profile and terms may be NULL. Under 10 us for a
+/* Chooses for a normalised problem; profile and terms may be NULL. Under 50 us for a
  * profile of usual size. Configurations that the device or the terms rule out are passed
  * over, and of workspaces those that beside the operands exceed the device's memory, too.
  * MMT_ERROR_UNSUPPORTED where nothing serves. */
@@ -109,13 +113,14 @@ mmt_status mmt_select(const struct mmt_profile *profile, const mmt_problem *prob
                       const struct mmt_caps *caps, const struct mmt_terms *terms,
                       struct mmt_choice *out, mmt_error *err);
 
-/* One kept kernel and what it is expected to take. */
+/* A kernel of the portfolio and what it is expected to take. */
 struct mmt_ranked {
-    const struct mmt_kept *kept; /* the profile's */
+    const struct mmt_model *model; /* the profile's */
+    const struct mmt_kept *kept;   /* the profile's */
     double seconds;
 };
 
-enum { MMT_MOST_RANKED = 16 };
+enum { MMT_MOST_RANKED = 24 };
 
 /* The kept kernels with a fitted cost that serve the problem, the fastest first; returns
  * how many. This is what mmt_select chooses from where the very problem was not tuned. */

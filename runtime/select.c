@@ -164,15 +164,15 @@ static const struct mmt_entry *find_telling(const struct mmt_profile *profile,
 /* What the time of the nearest problem tells of a kernel: how far its model was wrong
  * there (the logarithm), for the kernel that was the best; for another, how far its model
  * was too good to be true, as it was no faster than the best. */
-static double correction(const struct mmt_kept *kept, const struct mmt_entry *near,
-                         const struct mmt_caps *caps)
+static double correction(const struct mmt_model *model, const struct mmt_kept *kept,
+                         const struct mmt_entry *near, const struct mmt_caps *caps)
 {
     const struct mmt_config there =
         mmt_config_settle(&kept->config, &near->problem, caps);
     if (near->time.median <= 0 || mmt_config_refuse_settled(&there, &near->problem, caps))
         return 0;
-    const struct mmt_cost_task task = mmt_cost_task(&near->problem, caps);
-    const double wrong = log(near->time.median / mmt_cost_price(kept, &there, &task));
+    const double wrong = log(near->time.median /
+                             mmt_cost_predict(model, kept, &there, &near->problem, caps));
     return mmt_config_equal(&kept->config, &near->config) ? wrong : fmax(wrong, 0);
 }
 
@@ -199,30 +199,25 @@ static void insert(struct mmt_ranked *ranked, int count, struct mmt_ranked next)
     ranked[count] = next;
 }
 
-static bool is_rival(const struct mmt_kept *kept, const mmt_problem *problem)
-{
-    return kept->type == problem->type && kept->trans_a == (problem->trans_a != 0) &&
-           kept->trans_b == (problem->trans_b != 0) && kept->cost.fitted;
-}
-
-/* The kernels that serve, by what the fitted costs expect of them. */
+/* The kernels of the family that serve, by what the model expects of them. */
 static int rank(const struct mmt_profile *profile, const mmt_problem *problem,
                 const struct mmt_caps *caps, const struct mmt_terms *terms,
                 struct mmt_ranked ranked[MMT_MOST_RANKED])
 {
-    const struct mmt_cost_task task = mmt_cost_task(problem, caps);
+    const struct mmt_model *model =
+        profile ? mmt_profile_model(profile, problem->type) : NULL;
     int count = 0;
 
-    for (size_t i = 0; profile && i < profile->num_kept && count < MMT_MOST_RANKED; i++) {
+    for (size_t i = 0; model && i < profile->num_kept && count < MMT_MOST_RANKED; i++) {
         const struct mmt_kept *kept = &profile->kept[i];
-        if (!is_rival(kept, problem))
+        if (kept->family != model->family || !(kept->right & mmt_kind_bit(problem)))
             continue;
         const struct mmt_config runs =
             settled_within(&kept->config, problem, caps, terms);
         if (!allowed(&runs, problem, caps, terms))
             continue;
-        const double seconds = mmt_cost_price(kept, &runs, &task);
-        insert(ranked, count++, (struct mmt_ranked){ kept, seconds });
+        const double seconds = mmt_cost_predict(model, kept, &runs, problem, caps);
+        insert(ranked, count++, (struct mmt_ranked){ model, kept, seconds });
     }
     return count;
 }
@@ -251,7 +246,7 @@ static void correct(struct mmt_ranked *ranked, int count, bool all,
         struct mmt_ranked next = ranked[i];
         if (all || i == 0 || next.seconds < done[0].seconds ||
             mmt_config_equal(&next.kept->config, &near->config))
-            next.seconds *= exp(trust * correction(next.kept, near, caps));
+            next.seconds *= exp(trust * correction(next.model, next.kept, near, caps));
         insert(done, i, next);
     }
     memcpy(ranked, done, (size_t) count * sizeof *ranked);
@@ -351,7 +346,7 @@ static void choose_ranked(const struct mmt_ranked *ranked, int count,
     out->why = MMT_CHOICE_COST;
     out->seconds = ranked->seconds;
     out->rivals = count;
-    out->residual = ranked->kept->cost.residual;
+    out->residual = ranked->model->residual;
     out->layer = ranked->kept->layer;
 }
 

@@ -211,7 +211,6 @@ const struct mmt_template mmt_template_skinny = {
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,
     .settle = settle,
-    .searches = mmt_skinny_searches,
     .cycles = mmt_skinny_cycles,
     .reject = mmt_skinny_reject,
     .refuse = refuse,

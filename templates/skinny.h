@@ -130,9 +130,6 @@ const char *mmt_skinny_reject(const int *v, const struct mmt_variant *variant,
 void mmt_skinny_settle(int *v, const struct mmt_knob *knobs, const mmt_problem *p,
                        const struct mmt_caps *caps);
 
-/* Whether that tries out many blocks. */
-bool mmt_skinny_searches(const int *v, const struct mmt_caps *caps);
-
 /* Cycles that it should take, the first launch apart; 0 where nothing is known of the
  * device. */
 double mmt_skinny_cycles(const int *v, const mmt_problem *p, const struct mmt_caps *caps);

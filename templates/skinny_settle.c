@@ -493,11 +493,6 @@ static bool leaves_block(const int *v)
     return !v[THREADS_LONG] || !v[THREADS_K] || !v[WORK_LONG] || !v[WORK_K];
 }
 
-bool mmt_skinny_searches(const int *v, const struct mmt_caps *caps)
-{
-    return caps->kind == MMT_GPU && leaves_block(v);
-}
-
 /* What is known once threads and their pieces are. */
 static bool leaves_filling(const int *v)
 {

@@ -101,10 +101,6 @@ struct mmt_template {
      * best, in no time. What is left alone, and done twice, stays as it is. */
     void (*settle)(int *v, const mmt_problem *problem, const struct mmt_caps *caps);
 
-    /* Optional. Whether `settle` has to try many values for these, which takes a choice
-     * among kernels a microsecond or more. */
-    bool (*searches)(const int *v, const struct mmt_caps *caps);
-
     /* NULL if a device with these limits can run these values for this variant, else one
      * sentence for people that says why not, with a static lifetime. Everything that a
      * launch could be refused for is said here. */

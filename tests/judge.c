@@ -206,9 +206,9 @@ static struct mmt_profile *fit(const struct recorded *r, const int *order)
                     (struct mmt_fit_sample){ .problem = r->shapes[shape],
                                              .config = r->kernels[i],
                                              .seconds = r->seconds[shape][i],
-                                             .calibration = true };
+                                             .checked = true };
     }
-    CHECK_OK(mmt_fit_kept(profile, samples, count, &err), err);
+    CHECK_OK(mmt_fit_families(profile, 0, samples, count, &err), err);
     return profile;
 }
 
@@ -231,14 +231,19 @@ static void print_loss(const struct recorded *r, int shape,
 static double best_kept(const struct recorded *r, const struct mmt_profile *profile,
                         int shape, struct tally *tally)
 {
+    const mmt_problem *problem = &r->shapes[shape];
     double best = INFINITY;
     for (size_t i = 0; i < profile->num_kept; i++) {
         const struct mmt_kept *k = &profile->kept[i];
+        const struct mmt_config settled =
+            mmt_config_settle(&k->config, problem, &r->caps);
         double seconds = r->seconds[shape][find_kernel(r, &k->config)];
         best = fmin(best, seconds);
-        if (isinf(seconds) || !k->cost.fitted)
+        if (isinf(seconds) || mmt_config_refuse_settled(&settled, problem, &r->caps))
             continue;
-        double error = log(mmt_cost_predict(k, &r->shapes[shape], &r->caps) / seconds);
+        double error =
+            log(mmt_cost_predict(&profile->models[0], k, &settled, problem, &r->caps) /
+                seconds);
         tally->error += error * error;
         tally->errors++;
     }
@@ -269,8 +274,7 @@ static void split(const struct recorded *r, const struct options *o, struct tall
     shuffle(order, r->num_shapes);
     struct mmt_profile *profile = fit(r, order);
     tally->num_kept += (int) profile->num_kept;
-    for (size_t i = 0; i < profile->num_kept; i++)
-        tally->residual += profile->kept[i].cost.residual;
+    tally->residual += profile->models[0].residual;
     for (int at = r->fitted; at < r->num_shapes; at++)
         judge_shape(r, o, profile, order[at], tally);
     mmt_profile_free(profile);
@@ -308,7 +312,7 @@ static void judge(const char *path, const struct options *o)
     printf("%s: %d kernels, %d shapes, %d of them fitted, %d times\n", path,
            recorded.num_kernels, recorded.num_shapes, recorded.fitted, o->splits);
     printf("  %.1f kept, residual %.3f, error on other shapes %.3f, %d choices\n",
-           (double) tally.num_kept / o->splits, tally.residual / tally.num_kept,
+           (double) tally.num_kept / o->splits, tally.residual / o->splits,
            sqrt(tally.error / tally.errors), tally.count);
     report("kept", tally.kept, tally.count, recorded.marks);
     report("of all", tally.all, tally.count, recorded.marks + 2);

@@ -92,39 +92,55 @@ struct mmt_config made_up_config(const char *text)
     return config;
 }
 
-struct mmt_kept made_up_kernel(int tile_m, int tile_n, int work, double gflops,
-                               int resident)
+struct mmt_kept made_up_kernel(int tile_m, int tile_n, int work, double gflops)
 {
     char text[256];
     snprintf(text, sizeof text,
              "simt TILE_M=%d TILE_N=%d TILE_K=16 WORK_M=%d WORK_N=%d WARP_M=4 WARP_N=8 "
              "LANES=rows C_VECTOR=2 SHARED_LAYOUT=pad K_UNROLL=16 MIN_BLOCKS=1 SPLIT_K=0",
              tile_m, tile_n, work, work);
-    double step = 2.0 * tile_m * tile_n * 16 / (gflops * 1e9);
+    const double step = 2.0 * tile_m * tile_n * 16 / (gflops * 1e9);
     return (struct mmt_kept){
-        .type = MMT_F32,
+        .family = MMT_F32,
         .config = made_up_config(text),
-        .cost = { .fitted = true,
-                  .launch = 4e-6,
-                  .wave = 1e-6,
-                  .wave_step = 0.3 * step,
-                  .block = 20 * step,
-                  .step = 0.8 * step,
-                  .cell = 0.02 * step / (work * work),
-                  .unaligned = 0.4 * step,
-                  .unaligned_cell = 0.1 * step / (work * work),
-                  .bandwidth = 3e12,
-                  .reduction = 2.5e-13,
-                  .resident = resident,
-                  .depth = 16 },
+        .right = made_up_all_transposes(MMT_F32),
+        .terms = { [MADE_UP_LAUNCH] = 4e-6,
+                   [MADE_UP_STEP] = 0.8 * step,
+                   [MADE_UP_WAVE_STEP] = 0.3 * step,
+                   [MADE_UP_BLOCK] = 20 * step,
+                   [MADE_UP_CELL] = 0.02 * step / (work * work),
+                   [MADE_UP_BYTE] = 1.0 / 3e12,
+                   [MADE_UP_WORKSPACE] = 2.5e-13,
+                   [MADE_UP_UNALIGNED] = 0.4 * step },
     };
+}
+
+uint64_t made_up_all_transposes(mmt_type type)
+{
+    uint64_t kinds = 0;
+    for (int transposes = 0; transposes < 4; transposes++) {
+        mmt_problem kind = mmt_gemm_problem(type, 1, 1, 1);
+        kind.trans_a = transposes / 2, kind.trans_b = transposes % 2;
+        kinds |= mmt_kind_bit(&kind);
+    }
+    return kinds;
+}
+
+double made_up_seconds(const struct mmt_kept *law, const mmt_problem *problem,
+                       const struct mmt_caps *caps)
+{
+    const struct mmt_config settled = mmt_config_settle(&law->config, problem, caps);
+    const struct mmt_view view = mmt_cost_view(&settled, problem, caps);
+    return mmt_cost_law(law->terms, &view);
 }
 
 struct mmt_fit_sample made_up_sample(const struct mmt_kept *law,
                                      const mmt_problem *problem, double noise)
 {
-    struct mmt_caps caps = made_up_gpu();
-    double seconds =
-        mmt_cost_predict(law, problem, &caps) * exp(noise * made_up_normal());
-    return (struct mmt_fit_sample){ *problem, law->config, seconds };
+    const struct mmt_caps caps = made_up_gpu();
+    const double seconds = made_up_seconds(law, problem, &caps);
+    return (struct mmt_fit_sample){ .problem = *problem,
+                                    .config = law->config,
+                                    .seconds = seconds * exp(noise * made_up_normal()),
+                                    .checked = true };
 }

@@ -17,11 +17,36 @@ mmt_problem made_up_any_shape(void);
 
 struct mmt_config made_up_config(const char *text);
 
-/* The law of a tile of that size at so many GFLOP/s on a multiprocessor. */
-struct mmt_kept made_up_kernel(int tile_m, int tile_n, int work, double gflops,
-                               int resident);
+/* What a law's terms stand for, in the order that profiles have them in. */
+enum {
+    MADE_UP_ESTIMATE,
+    MADE_UP_LAUNCH,
+    MADE_UP_STEP,
+    MADE_UP_WAVE_STEP,
+    MADE_UP_BLOCK,
+    MADE_UP_CELL,
+    MADE_UP_CELL_STEP,
+    MADE_UP_BYTE,
+    MADE_UP_ROOT,
+    MADE_UP_WORKSPACE,
+    MADE_UP_UNALIGNED,
+    MADE_UP_WHOLE,
+    MADE_UP_CUT,
+    MADE_UP_A,
+    MADE_UP_B,
+};
 
-/* What a kernel of that law takes, times exp(noise * made_up_normal()). */
+/* The law of a tile of that size at so many GFLOP/s on a multiprocessor. */
+struct mmt_kept made_up_kernel(int tile_m, int tile_n, int work, double gflops);
+
+/* mmt_kind_bit of each. */
+uint64_t made_up_all_transposes(mmt_type type);
+
+/* What a kernel of that law takes for a problem that it serves. */
+double made_up_seconds(const struct mmt_kept *law, const mmt_problem *problem,
+                       const struct mmt_caps *caps);
+
+/* The same on the GPU that is made up, times exp(noise * made_up_normal()). */
 struct mmt_fit_sample made_up_sample(const struct mmt_kept *law,
                                      const mmt_problem *problem, double noise);
 

@@ -49,6 +49,11 @@ def shapes_of(profile):
     return sorted((e["problem"]["type"], e["problem"]["m"]) for e in profile["entries"])
 
 
+def family(profile, name):
+    """A portfolio and its model."""
+    return [[item for item in profile.get(part, []) if item["family"] == name] for part in ("portfolio", "models")]
+
+
 def test_nothing_learned():
     """A run that times nothing makes no profile; one that tries nothing leaves it as it is."""
     templates = folder + "/templates"
@@ -73,33 +78,33 @@ def test_nothing_learned():
 
 
 def test_lost_journal():
-    """Its kernels for other shapes stay."""
+    """Its portfolio for other shapes stays."""
     path = folder + "/lost.json"
     for shape in ("96x80x64", "80x96x64", "64x96x80"):
         tune(path, "f32", shape, "tiled", "2c")
     before = load(path)
-    check(before["kept"], "kernels are kept")
+    check(before["portfolio"] and before["models"], "there is a portfolio")
     os.remove(path + ".journal")
     tune(path, "f64", "96x80x64", "tiled", "2c")
     after = load(path)
-    check([k for k in after["kept"] if k["type"] == "f32"] == before["kept"],
-          f"they are kept without the journal: {after['kept']}")
+    check(family(after, "f32") == family(before, "f32"),
+          f"it stays without the journal: {family(after, 'f32')}")
     check(shapes_of(after) == sorted(shapes_of(before) + [("f64", 96)]), "and so are entries")
 
 
 def test_fresh():
     """What is about to be measured is forgotten, and the old file stands beside until the run ends."""
     path = folder + "/fresh.json"
-    for type_, shape in (("f32", "96x80x64"), ("f32", "80x96x64"), ("f64", "96x80x64")):
-        tune(path, type_, shape, "tiled", "2c")
+    for type_, shape, budget in (("f32", "96x80x64", "2c"), ("f32", "80x96x64", "2c"), ("f64", "96x80x64", "16c")):
+        tune(path, type_, shape, "tiled", budget)
     before = load(path)
+    check(all(family(before, "f64")), "f64 has a portfolio")
     count = count_lines(path + ".journal")
     run("--device", device, "-o", path, "--type", "f32", "--shape", "64x80x96", "--template", "tiled",
         "--search", "random", "--budget", "2c", "--fresh")
     after = load(path)
     check(shapes_of(after) == [("f32", 64), ("f64", 96)], f"f32 was forgotten, f64 was not: {shapes_of(after)}")
-    check([k for k in after["kept"] if k["type"] == "f64"] == [k for k in before["kept"] if k["type"] == "f64"],
-          "nor were its kernels")
+    check(family(after, "f64") == family(before, "f64"), "nor was its portfolio")
     check(not os.path.exists(path + ".before"), "the run ended, so that the old file is gone")
     lines = count_lines(path + ".journal")
     check(lines > count, f"the journal was added to: {count} lines, then {lines}")

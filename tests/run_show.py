@@ -35,7 +35,7 @@ def check(held, what):
 run(["show", OWN], 0, "Testing", "sm_90a", "seed 18446744073709551615", "1 tried",
     "gemm f32 nt 64x48x32", "2.50 us +-0.25 us", "78.6 GFLOP/s",
     "50.0 % of the roofline", "2 times as fast as naive", "tiled TILE=16 SHARED_LAYOUT=pad",
-    "kept for all other shapes")
+    "portfolios for all other shapes", "f32: times of other shapes within 5 %, by 24 shapes")
 run(["show", QUADRO], 0, "published figures", "Semenenko", "extra column *", "268.4 GFLOP/s",
     "exactly one 1 ms timer tick", "Table 1.4")
 run(["show", BAD + "knob_range.json"], 0, "knobs.TILE is 17", "gemm f32 nt 64x48x32")
@@ -66,6 +66,8 @@ shown = json.loads(run(["show", "--json", OWN], 0))
 check(shown["made"]["seed"] == "18446744073709551615", "the seed is whole")
 check([p["problem"] for p in shown["problems"]] == ["gemm f32 nt 64x48x32"],
       "show --json has the problem once")
+check([k["family"] for k in shown["portfolio"]] == ["f32", "bf16"],
+      "show --json has the portfolio")
 check(shown["problems"][0]["best"]["time_us"] == 2.5, "show --json has the time")
 
 told = json.loads(run(["diff", "--json", GTX, QUADRO], 0))
@@ -83,8 +85,12 @@ with tempfile.TemporaryDirectory() as folder:
     faster, foreign, out = (os.path.join(folder, name) for name in ("faster", "foreign", "out"))
     longer = dict(first, problem=dict(first["problem"], m=65))
     quicker = dict(first, time=dict(first["time"], median_us=2.0))
-    newer = dict(own["kept"][0], cost=dict(own["kept"][0]["cost"], residual=0.5))
-    json.dump(dict(own, entries=[quicker, longer], kept=[newer]), open(faster, "w"))
+    f32, bf16 = own["models"]
+    more = dict(f32, shapes=f32["shapes"] + 1, residual=0.5)
+    same = dict(bf16, residual=0.5)
+    other = dict(own["portfolio"][0], right=["f32 tt"])
+    json.dump(dict(own, entries=[quicker, longer], portfolio=[other], models=[more, same]),
+              open(faster, "w"))
     json.dump(dict(own, device=dict(own["device"], name="Another")), open(foreign, "w"))
 
     run(["merge", OWN, faster, "--out", out], 0)
@@ -94,8 +100,10 @@ with tempfile.TemporaryDirectory() as folder:
     check(times[64, first["template"], ""] == 2.0, "the faster entry stays")
     check(times[65, first["template"], ""] == 2.5, "an entry of the second profile alone is there")
     check(len(merged["entries"]) == len(own["entries"]) + 1, "no entry is there twice")
-    check({k["type"]: k["cost"] and k["cost"]["residual"] for k in merged["kept"]} ==
-          {"f32": 0.5, "i32": None}, "of each kind the last profile's kept kernels stay")
+    check({m["family"]: m["residual"] for m in merged["models"]} == {"f32": 0.5, "bf16": 0.0},
+          "of each family the model of more shapes stays, of as many the first")
+    check({k["family"]: k["right"] for k in merged["portfolio"]} ==
+          {"f32": ["f32 tt"], "bf16": ["bf16 nn", "f16 tn"]}, "and its kernels with it")
     check(merged["made"]["tried"] == 2 * own["made"]["tried"], "what was tried is added up")
     check(json.loads(run(["merge", faster, OWN], 0))["entries"][0]["time"]["median_us"] == 2.0,
           "the order does not matter to entries, and standard output gets it")

@@ -471,6 +471,21 @@ static void test_types(void)
     mmt_text_finish(&text);
 }
 
+/* A family is named by its first type, and all of its types have one size. */
+static void test_families(void)
+{
+    const mmt_type families[MMT_NUM_TYPES] = {
+        [MMT_F32] = MMT_F32,       [MMT_F64] = MMT_F64,       [MMT_I32] = MMT_I32,
+        [MMT_BF16] = MMT_BF16,     [MMT_F16] = MMT_BF16,      [MMT_TF32] = MMT_TF32,
+        [MMT_F8E4M3] = MMT_F8E4M3, [MMT_F8E5M2] = MMT_F8E4M3, [MMT_I8] = MMT_F8E4M3,
+    };
+    for (int i = 0; i < MMT_NUM_TYPES; i++) {
+        CHECK_EQ_INT(mmt_type_family((mmt_type) i), families[i]);
+        CHECK_EQ_INT(mmt_type_family(families[i]), families[i]);
+        CHECK(mmt_type_size(families[i]) == mmt_type_size((mmt_type) i));
+    }
+}
+
 int main(void)
 {
     if (!mkdtemp(scratch))
@@ -491,6 +506,7 @@ int main(void)
     test_spelling();
     test_parse_fails();
     test_types();
+    test_families();
 
     char command[64];
     snprintf(command, sizeof(command), "rm -r %s", scratch);

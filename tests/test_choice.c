@@ -27,16 +27,10 @@ static void make_laws(void)
         const int *t = tiles[i / 2];
         double area = (double) t[0] * t[1], speed = 400 * area / (area + 4000);
         double gflops = speed * (0.85 + 0.3 * made_up_uniform());
-        int resident = 1 + (int) (4 * made_up_uniform());
-        laws[i] = made_up_kernel(t[0], t[1], t[2], gflops, resident);
-        if (i % 2)
-            laws[i].config =
-                made_up_config("simt"); /* replaced below, by another loop order */
         mmt_error err;
-        if (i % 2) {
-            laws[i].config = laws[i - 1].config;
+        laws[i] = made_up_kernel(t[0], t[1], t[2], gflops);
+        if (i % 2)
             CHECK_OK(mmt_config_set(&laws[i].config, "FMA_ORDER", "rows", &err), err);
-        }
     }
 }
 
@@ -64,7 +58,7 @@ static struct mmt_profile *tuned(double noise)
         }
         CHECK_OK(mmt_profile_add_entry(profile, &best, &err), err);
     }
-    CHECK_OK(mmt_fit_kept(profile, samples, count, &err), err);
+    CHECK_OK(mmt_fit_families(profile, MMT_ALL_TYPES, samples, count, &err), err);
     return profile;
 }
 
@@ -73,7 +67,7 @@ static double true_seconds(const struct mmt_config *config, const mmt_problem *p
     struct mmt_caps caps = made_up_gpu();
     for (int i = 0; i < KERNELS; i++)
         if (mmt_config_equal(&laws[i].config, config))
-            return mmt_cost_predict(&laws[i], problem, &caps);
+            return made_up_seconds(&laws[i], problem, &caps);
     return INFINITY;
 }
 
@@ -120,47 +114,17 @@ static void test_regret(void)
     CHECK(to_all / DEVICES < 0.08);
 }
 
-static bool is_kept(const struct mmt_profile *profile, const struct mmt_kept *law)
+/* Whether a kernel is one of the first so many. */
+static bool has_law(const struct mmt_kept *kept, int count)
 {
-    for (size_t i = 0; i < profile->num_kept; i++)
-        if (mmt_config_equal(&profile->kept[i].config, &law->config))
-            return true;
-    return false;
-}
-
-/* What a calibration timed may be kept, though most problems met others: here those that
- * a slow kernel alone was timed on. What goals alone met may not, however fast it was. */
-static void test_common(void)
-{
-    enum { COMMON = 20, GOALS_MET = 8, OTHERS = 60, SLOW = 4, MET = 6 };
-    struct mmt_fit_sample samples[COMMON * (SLOW + 1) + OTHERS + GOALS_MET];
-    struct mmt_profile *profile = mmt_profile_create();
-    size_t count = 0;
-    mmt_error err;
-
-    make_laws();
-    profile->caps = made_up_gpu();
-    for (int s = 0; s < COMMON + OTHERS; s++) {
-        const mmt_problem problem = made_up_any_shape();
-        for (int i = s < COMMON ? 0 : SLOW; i <= SLOW; i++) {
-            samples[count] = made_up_sample(&laws[2 * i], &problem, 0.01);
-            samples[count++].seconds *= i == SLOW ? 4 : 1;
-        }
-        if (s >= COMMON && s < COMMON + GOALS_MET) {
-            samples[count] = made_up_sample(&laws[2 * MET], &problem, 0.01);
-            samples[count++].seconds /= 100;
-        }
-    }
-    CHECK_OK(mmt_fit_kept(profile, samples, count, &err), err);
-    bool any = false;
-    for (int i = 0; i < SLOW; i++)
-        any = any || is_kept(profile, &laws[2 * i]);
-    CHECK(any && !is_kept(profile, &laws[2 * MET]));
-    mmt_profile_free(profile);
+    int i = 0;
+    while (i < count && !mmt_config_equal(&laws[i].config, &kept->config))
+        i++;
+    return i < count;
 }
 
 /* Long searches meet the same goals with many kernels, more of them than a calibration
- * has: none of these may be kept, however fast it was there. */
+ * has: none of these is kept where it was not checked, however fast it was there. */
 static void test_searched(void)
 {
     enum { COMMON = 20, CALIBRATED = 4, GOALS_MET = 8 };
@@ -177,13 +141,13 @@ static void test_searched(void)
         for (int i = goal ? CALIBRATED : 0; i < (goal ? KERNELS : CALIBRATED); i++) {
             samples[count] = made_up_sample(&laws[i], &problem, 0.01);
             samples[count].seconds /= goal ? 100 : 1;
-            samples[count++].calibration = !goal;
+            samples[count++].checked = !goal;
         }
     }
-    CHECK_OK(mmt_fit_kept(profile, samples, count, &err), err);
+    CHECK_OK(mmt_fit_families(profile, MMT_ALL_TYPES, samples, count, &err), err);
     CHECK(profile->num_kept > 0);
-    for (int i = CALIBRATED; i < KERNELS; i++)
-        CHECK(!is_kept(profile, &laws[i]));
+    for (size_t i = 0; i < profile->num_kept; i++)
+        CHECK(has_law(&profile->kept[i], CALIBRATED));
     mmt_profile_free(profile);
 }
 
@@ -200,8 +164,14 @@ static size_t make_samples(struct mmt_fit_sample *samples, mmt_type type, int pr
     return count;
 }
 
+static int shapes_of(const struct mmt_profile *profile, mmt_type type)
+{
+    const struct mmt_model *model = mmt_profile_model(profile, type);
+    return model ? model->shapes : -1;
+}
+
 /* A journal that lost most of its records takes nothing from the profile; one that grew
- * replaces what it is of, and nothing else. */
+ * replaces the family that it is of, and nothing else. */
 static void test_lost_journal(void)
 {
     enum { MANY = 20, FEW = 9 };
@@ -211,48 +181,244 @@ static void test_lost_journal(void)
 
     make_laws();
     profile->caps = made_up_gpu();
-    CHECK_OK(mmt_fit_kept(profile, samples, make_samples(samples, MMT_F32, MANY), &err),
+    CHECK_OK(mmt_fit_families(profile, MMT_ALL_TYPES, samples,
+                              make_samples(samples, MMT_F32, MANY), &err),
              err);
     const size_t first = profile->num_kept;
-    CHECK(first > 0 && profile->kept[0].shapes == MANY);
-    CHECK_OK(mmt_fit_kept(profile, samples, make_samples(samples, MMT_I32, FEW), &err),
+    CHECK(first > 0 && shapes_of(profile, MMT_F32) == MANY);
+    CHECK_OK(mmt_fit_families(profile, MMT_ALL_TYPES, samples,
+                              make_samples(samples, MMT_I32, FEW), &err),
              err);
-    CHECK(profile->num_kept > first);
+    CHECK(profile->num_kept > first && shapes_of(profile, MMT_I32) == FEW);
     const size_t all = profile->num_kept;
-    CHECK_OK(mmt_fit_kept(profile, samples, make_samples(samples, MMT_F32, FEW), &err),
+    CHECK_OK(mmt_fit_families(profile, MMT_ALL_TYPES, samples,
+                              make_samples(samples, MMT_F32, FEW), &err),
              err);
-    CHECK(profile->num_kept == all && profile->kept[0].shapes == MANY);
-    CHECK_OK(mmt_fit_kept(profile, samples, 0, &err), err);
+    CHECK(profile->num_kept == all && shapes_of(profile, MMT_F32) == MANY);
+    CHECK_OK(mmt_fit_families(profile, MMT_ALL_TYPES, samples, 0, &err), err);
     CHECK_EQ_INT(profile->num_kept, all);
-    CHECK_OK(
-        mmt_fit_kept(profile, samples, make_samples(samples, MMT_F32, FEW + 1), &err),
-        err);
-    for (size_t i = 0; i < profile->num_kept; i++)
-        CHECK_EQ_INT(profile->kept[i].shapes,
-                     profile->kept[i].type == MMT_F32 ? FEW + 1 : FEW);
+    CHECK_OK(mmt_fit_families(profile, MMT_ALL_TYPES, samples,
+                              make_samples(samples, MMT_F32, FEW + 1), &err),
+             err);
+    CHECK_EQ_INT(shapes_of(profile, MMT_F32), FEW + 1);
+    CHECK_EQ_INT(shapes_of(profile, MMT_I32), FEW);
+    CHECK_EQ_INT(profile->num_models, 2);
     mmt_profile_free(profile);
 }
 
-/* One that leaves its parts of k to the problem, and one that names them as it does. */
-static void test_one_kernel(void)
+/* Times of the kernels from `first` on, before `end`, on so many problems. */
+static size_t make_part(struct mmt_fit_sample *samples, int first, int end, int problems)
 {
-    static const char *const names[] = { "simt SPLIT_K=0", "simt SPLIT_K=1" };
-    struct mmt_fit_sample samples[4];
+    size_t count = 0;
+    for (int s = 0; s < problems; s++) {
+        const mmt_problem problem = made_up_any_shape();
+        for (int i = first; i < end; i++)
+            samples[count++] = made_up_sample(&laws[i], &problem, 0.01);
+    }
+    return count;
+}
+
+/* A portfolio that there is stays where it is not to be chosen, though its laws and its
+ * model are fitted anew and others would be better. */
+static void test_not_chosen(void)
+{
+    enum { FEW = 10, MORE = 16, KNOWN = 4 };
+    static struct mmt_fit_sample samples[MORE * KERNELS];
+    struct mmt_profile *profile = mmt_profile_create();
+    mmt_error err;
+
+    make_laws();
+    profile->caps = made_up_gpu();
+    CHECK_OK(
+        mmt_fit_families(profile, 0, samples, make_part(samples, 0, KNOWN, FEW), &err),
+        err); /* there is none yet */
+    const size_t known = profile->num_kept;
+    double first[MMT_NUM_TERMS];
+    memcpy(first, profile->kept[0].terms, sizeof first);
+    CHECK(known > 0 && known <= KNOWN);
+    const size_t count = make_part(samples, 0, KERNELS, MORE);
+    CHECK_OK(mmt_fit_families(profile, MMT_TYPE_BIT(MMT_F64), samples, count, &err), err);
+    CHECK_EQ_INT(profile->num_kept, known);
+    for (size_t i = 0; i < profile->num_kept; i++)
+        CHECK(has_law(&profile->kept[i], KNOWN));
+    CHECK(profile->num_models == 1 && shapes_of(profile, MMT_F32) == MORE);
+    CHECK(memcmp(profile->kept[0].terms, first, sizeof first));
+    CHECK_OK(mmt_fit_families(profile, MMT_TYPE_BIT(MMT_F32), samples, count, &err), err);
+    CHECK(profile->num_kept > known);
+    mmt_profile_free(profile);
+}
+
+/* Of a kernel that is alone there is nothing to choose, and it is kept. */
+static void test_alone(void)
+{
+    enum { SHAPES = 12 };
+    struct mmt_fit_sample samples[SHAPES];
+    struct mmt_profile *profile = mmt_profile_create();
+    mmt_error err;
+
+    make_laws();
+    profile->caps = made_up_gpu();
+    CHECK_OK(mmt_fit_families(profile, MMT_ALL_TYPES, samples,
+                              make_part(samples, 0, 1, SHAPES), &err),
+             err);
+    CHECK_EQ_INT(profile->num_kept, 1);
+    CHECK_EQ_INT(shapes_of(profile, MMT_F32), SHAPES);
+    mmt_profile_free(profile);
+}
+
+/* Finals time a few kernels on one problem again and again: that is one problem. */
+static void test_finals(void)
+{
+    struct mmt_fit_sample samples[2 * MMT_FIT_LEAST_SHAPES];
+    struct mmt_profile *profile = mmt_profile_create();
+    const mmt_problem problem = made_up_shape(512, 512, 512);
+    mmt_error err;
+
+    profile->caps = made_up_gpu();
+    for (int i = 0; i < 2 * MMT_FIT_LEAST_SHAPES; i++)
+        samples[i] = made_up_sample(&laws[i % 2], &problem, 0.01);
+    CHECK_OK(
+        mmt_fit_families(profile, MMT_ALL_TYPES, samples, 2 * MMT_FIT_LEAST_SHAPES, &err),
+        err);
+    CHECK_EQ_INT(profile->num_kept, 0);
+    mmt_profile_free(profile);
+}
+
+/* A portfolio none of whose kernels was timed now is not lost to a model of others. */
+static void test_others(void)
+{
+    enum { SHAPES = 12 };
+    struct mmt_fit_sample samples[2 * SHAPES];
     struct mmt_profile *profile = mmt_profile_create();
     mmt_error err;
 
     profile->caps = made_up_gpu();
-    for (int i = 0; i < 4; i++) {
-        mmt_problem problem = mmt_gemm_problem(MMT_F32, i < 2 ? 8192 : 4096, 4096, 64);
-        CHECK_OK(mmt_problem_normalise(&problem, &samples[i].problem, &err), err);
-        CHECK_OK(mmt_config_parse(names[i % 2], &samples[i].config, &err), err);
-        samples[i].seconds = i == 0 || i == 3 ? 1e-3 : 2e-3;
-        samples[i].weight = 0, samples[i].calibration = false;
-    }
-    CHECK_OK(mmt_fit_kept(profile, samples, 4, &err), err);
-    CHECK_EQ_INT(profile->num_kept, 1);
+    for (int first = 0; first <= 2; first += 2)
+        CHECK_OK(mmt_fit_families(profile, 0, samples,
+                                  make_part(samples, first, first + 2, SHAPES), &err),
+                 err);
+    CHECK(profile->num_kept > 0);
     mmt_profile_free(profile);
 }
+
+/* ---- what a kernel is right for -------------------------------------------------- */
+
+static mmt_problem kind_of(mmt_type type, int transposes)
+{
+    mmt_problem problem = mmt_gemm_problem(type, 500, 600, 700);
+    mmt_error err;
+    problem.trans_a = transposes / 2, problem.trans_b = transposes % 2;
+    CHECK_OK(mmt_problem_normalise(&problem, &problem, &err), err);
+    return problem;
+}
+
+enum { MIXED = 32 };
+
+/* A kernel that has all types. */
+static struct mmt_kept any_type(int which)
+{
+    struct mmt_kept kept = laws[0];
+    kept.config = made_up_config(which ? "naive ORDER=columns" : "naive ORDER=rows");
+    kept.family = MMT_BF16;
+    return kept;
+}
+
+/* Times of two kernels for a family's two types, with B as it is and transposed. The
+ * first is checked for both of bf16, the second for one of f16. */
+static size_t make_mixed(struct mmt_fit_sample *samples)
+{
+    size_t count = 0;
+    for (int s = 0; s < MIXED; s++) {
+        mmt_problem problem = made_up_any_shape();
+        problem.type = problem.out = s % 2 ? MMT_F16 : MMT_BF16;
+        problem.trans_b = s / 2 % 2;
+        for (int i = 0; i < 2; i++) {
+            const struct mmt_kept law = any_type(i);
+            samples[count] = made_up_sample(&law, &problem, 0.1);
+            samples[count++].checked = i ? s % 4 == 3 : s % 2 == 0;
+        }
+    }
+    return count;
+}
+
+/* A portfolio says of each kernel what it was checked for, and one model is of all. */
+static void test_right(void)
+{
+    struct mmt_fit_sample samples[2 * MIXED];
+    struct mmt_profile *profile = mmt_profile_create();
+    const mmt_problem bf16_nn = kind_of(MMT_BF16, 0), bf16_nt = kind_of(MMT_BF16, 1),
+                      f16_nt = kind_of(MMT_F16, 1);
+    mmt_error err;
+
+    make_laws();
+    profile->caps = made_up_gpu();
+    CHECK_OK(mmt_fit_families(profile, MMT_ALL_TYPES, samples, make_mixed(samples), &err),
+             err);
+    CHECK_EQ_INT(profile->num_models, 1);
+    CHECK(mmt_profile_model(profile, MMT_F16) == profile->models);
+    CHECK_EQ_INT(profile->models->family, MMT_BF16);
+    CHECK_EQ_INT(profile->models->shapes, MIXED);
+    CHECK_EQ_INT(profile->num_kept, 2);
+    for (size_t i = 0; i < profile->num_kept; i++) {
+        const struct mmt_kept *kept = &profile->kept[i], first = any_type(0);
+        CHECK_EQ_INT(kept->family, MMT_BF16);
+        CHECK(kept->right == (mmt_config_equal(&kept->config, &first.config)
+                                  ? mmt_kind_bit(&bf16_nn) | mmt_kind_bit(&bf16_nt)
+                                  : mmt_kind_bit(&f16_nt)));
+    }
+    mmt_profile_free(profile);
+}
+
+static void add_model(struct mmt_profile *profile, mmt_type family)
+{
+    static struct mmt_model model;
+    mmt_error err;
+    model = (struct mmt_model){ .family = family, .shapes = 24, .residual = 0.05 };
+    CHECK_OK(mmt_profile_add_model(profile, &model, &err), err);
+}
+
+/* How many kernels of a portfolio are ranked for a type and transposes. */
+static int count_ranked(const struct mmt_profile *profile, mmt_type type, int transposes)
+{
+    const struct mmt_caps caps = made_up_gpu();
+    const mmt_problem problem = kind_of(type, transposes);
+    struct mmt_ranked ranked[MMT_MOST_RANKED];
+    struct mmt_choice choice;
+    mmt_error err;
+    const int count = mmt_select_rank(profile, &problem, &caps, NULL, ranked);
+    CHECK_OK(mmt_select(profile, &problem, &caps, NULL, &choice, &err), err);
+    CHECK_EQ_INT(choice.why, count ? MMT_CHOICE_COST : MMT_CHOICE_DEFAULT);
+    return count;
+}
+
+/* A kernel is chosen for what it was found right for, though its family's model would
+ * tell of more. */
+static void test_not_right(void)
+{
+    struct mmt_profile *profile = mmt_profile_create();
+    struct mmt_kept kept = any_type(0);
+    const mmt_problem f16_tn = kind_of(MMT_F16, 2), bf16_nn = kind_of(MMT_BF16, 0);
+    mmt_error err;
+
+    kept.right = mmt_kind_bit(&f16_tn);
+    CHECK_OK(mmt_profile_add_kept(profile, &kept, &err), err);
+    CHECK_EQ_INT(count_ranked(profile, MMT_F16, 2), 0); /* there is no model */
+    add_model(profile, MMT_BF16);
+    for (int transposes = 0; transposes < 4; transposes++) {
+        CHECK_EQ_INT(count_ranked(profile, MMT_F16, transposes), transposes == 2);
+        CHECK_EQ_INT(count_ranked(profile, MMT_BF16, transposes), 0);
+    }
+    profile->kept->right |= mmt_kind_bit(&bf16_nn);
+    CHECK_EQ_INT(count_ranked(profile, MMT_BF16, 0), 1);
+    CHECK_EQ_INT(count_ranked(profile, MMT_F16, 0), 0);
+    profile->kept->family = MMT_F32; /* another's portfolio */
+    add_model(profile, MMT_F32);
+    CHECK_EQ_INT(count_ranked(profile, MMT_BF16, 0), 0);
+    CHECK_EQ_INT(count_ranked(profile, MMT_F32, 0), 0);
+    mmt_profile_free(profile);
+}
+
+/* ---- how long a choice takes ----------------------------------------------------- */
 
 static double now(void)
 {
@@ -261,8 +427,8 @@ static double now(void)
     return (double) at.tv_sec + 1e-9 * (double) at.tv_nsec;
 }
 
-/* Sixteen kernels to choose from, and forty entries: under 10 us, at rest. A machine that
- * is busy with other things gets two seconds in which to show it. */
+/* Two dozen kernels to choose from, and forty entries: under 50 us, at rest. A machine
+ * that is busy with other things gets two seconds in which to show it. */
 static void test_speed(void)
 {
     struct mmt_profile *profile = tuned(0.03);
@@ -275,7 +441,7 @@ static void test_speed(void)
     profile->num_kept = 0;
     for (int i = 0; i < MMT_FIT_MOST_KEPT; i++)
         CHECK_OK(mmt_profile_add_kept(profile, &laws[i], &err), err);
-    for (double began = now(); now() - began < 2 && !(least < 10e-6);) {
+    for (double began = now(); now() - began < 2 && !(least < 50e-6);) {
         mmt_problem problem = made_up_any_shape();
         double start = now();
         for (int i = 0; i < CALLS; i++)
@@ -284,12 +450,12 @@ static void test_speed(void)
     }
     printf("a choice takes %.2f us\n", least * 1e6);
     CHECK(choice.why == MMT_CHOICE_COST && choice.rivals == MMT_FIT_MOST_KEPT);
-    CHECK(least < 10e-6 || TEST_SANITIZED);
+    CHECK(least < 50e-6 || TEST_SANITIZED);
     mmt_profile_free(profile);
 }
 
 /* The least that a choice takes in TRIES tries; a machine that is busy with other things
- * gets 10 ms of them to take under 10 us. */
+ * gets 10 ms of them to take under 50 us. */
 static double choice_seconds(const struct mmt_profile *profile,
                              const mmt_problem *problem)
 {
@@ -299,7 +465,7 @@ static double choice_seconds(const struct mmt_profile *profile,
     double least = INFINITY;
     mmt_error err;
 
-    for (int i = 0; i < TRIES || (least >= 10e-6 && now() - began < most); i++) {
+    for (int i = 0; i < TRIES || (least >= 50e-6 && now() - began < most); i++) {
         const double start = now();
         for (int call = 0; call < CALLS; call++)
             mmt_select(profile, problem, &profile->caps, NULL, &choice, &err);
@@ -333,7 +499,7 @@ static mmt_problem transposed(mmt_problem problem, int transposes)
 
 struct choices {
     double mean, worst; /* seconds */
-    int shapes, over;   /* shapes, and those that take 10 us or more */
+    int shapes, over;   /* shapes, and those that take 50 us or more */
 };
 
 static struct choices choices_of(const double *seconds, int shapes)
@@ -341,7 +507,7 @@ static struct choices choices_of(const double *seconds, int shapes)
     struct choices all = { .shapes = shapes };
 
     for (int i = 0; i < shapes; i++) {
-        all.over += seconds[i] >= 10e-6;
+        all.over += seconds[i] >= 50e-6;
         all.worst = fmax(all.worst, seconds[i]);
         all.mean += seconds[i] / shapes;
     }
@@ -352,11 +518,11 @@ static struct choices choices_of(const double *seconds, int shapes)
  * again; a sanitized choice as long as it likes. */
 static bool is_quick(const struct choices *all)
 {
-    return TEST_SANITIZED || (all->over <= all->shapes / 10 && all->worst < 15e-6);
+    return TEST_SANITIZED || (all->over <= all->shapes / 10 && all->worst < 75e-6);
 }
 
 /* The kernels of a profile that is shipped, at most sixteen for each transposes: under
- * 10 us for any shape. What takes longer is timed again once the others are done, a few
+ * 50 us for any shape. What takes longer is timed again once the others are done, a few
  * times, and then twice a second for half a minute: a machine that is busy for a while is
  * not slow. */
 static void test_speed_of_shipped(const char *name)
@@ -377,11 +543,11 @@ static void test_speed_of_shipped(const char *name)
         if (round >= ROUNDS)
             nanosleep(&(struct timespec){ .tv_nsec = 500000000 }, NULL);
         for (int i = 0; i < SHAPES; i++)
-            if (seconds[i] >= 10e-6)
+            if (seconds[i] >= 50e-6)
                 seconds[i] = fmin(seconds[i], choice_seconds(profile, &problems[i]));
         all = choices_of(seconds, SHAPES);
     }
-    printf("%s: a choice takes %.2f us in the mean, %.2f at worst, 10 or more for %d of "
+    printf("%s: a choice takes %.2f us in the mean, %.2f at worst, 50 or more for %d of "
            "%d shapes\n",
            name, all.mean * 1e6, all.worst * 1e6, all.over, SHAPES);
     CHECK(is_quick(&all));
@@ -392,10 +558,10 @@ static void test_speed_of_shipped(const char *name)
  * first of the whole ranking, though it corrects but the kernels that may be it. */
 static void test_first_of_ranking(void)
 {
-    struct mmt_profile *profile = shipped(h100);
+    struct mmt_profile *profile = tuned(0.03);
     int compared = 0;
 
-    for (size_t i = 0; profile && i < 10 * profile->num_entries; i++) {
+    for (size_t i = 0; i < 10 * profile->num_entries; i++) {
         const mmt_problem *p = &profile->entries[i / 10].problem;
         const int64_t by = 1 + (int64_t) (i % 10);
         const mmt_problem problem =
@@ -465,6 +631,8 @@ static void test_order(void)
     CHECK_OK(mmt_profile_add_kept(profile, small, &err), err);
     CHECK_OK(mmt_profile_add_kept(profile, large, &err), err);
     CHECK_EQ_INT(reason(profile, 1024, 1024, 1024, &config), MMT_CHOICE_EXACT);
+    CHECK_EQ_INT(reason(profile, 4096, 4096, 4096, &config), MMT_CHOICE_NEAREST);
+    add_model(profile, MMT_F32);
     CHECK_EQ_INT(reason(profile, 4096, 4096, 4096, &config), MMT_CHOICE_COST);
     CHECK(mmt_config_equal(&config, &large->config));
     CHECK_EQ_INT(reason(profile, 64, 64, 64, &config), MMT_CHOICE_COST);
@@ -487,6 +655,7 @@ static void test_correction(void)
 
     CHECK_OK(mmt_profile_add_kept(profile, small, &err), err);
     CHECK_OK(mmt_profile_add_kept(profile, large, &err), err);
+    add_model(profile, MMT_F32);
     CHECK_EQ_INT(reason(profile, 2064, 2048, 2048, &config), MMT_CHOICE_COST);
     CHECK(mmt_config_equal(&config, &large->config));
     add_entry(profile, 2048, small, 1);
@@ -509,6 +678,7 @@ static void test_fading(void)
     mmt_error err;
 
     CHECK_OK(mmt_profile_add_kept(profile, law, &err), err);
+    add_model(profile, MMT_F32);
     for (int i = 0; i < 4; i++)
         before[i] = choose(profile, rows[i], 2048, 2048, NULL).seconds;
     const mmt_problem problem = made_up_shape(2048, 2048, 2048);
@@ -530,6 +700,7 @@ static void test_apart_within_terms(void)
 
     CHECK_OK(mmt_config_set(&parts.config, "SPLIT_K", "4", &err), err);
     CHECK_OK(mmt_profile_add_kept(profile, &laws[0], &err), err);
+    add_model(profile, MMT_F32);
     add_entry(profile, 1024, &parts, 1);
     CHECK_EQ_INT(choose(profile, 1040, 1024, 1024, NULL).why, MMT_CHOICE_NEAREST);
     CHECK_EQ_INT(choose(profile, 1040, 1024, 1024, &none).why, MMT_CHOICE_COST);
@@ -565,10 +736,14 @@ static void test_explain(void)
 int main(void)
 {
     test_regret();
-    test_common();
     test_searched();
     test_lost_journal();
-    test_one_kernel();
+    test_not_chosen();
+    test_alone();
+    test_finals();
+    test_others();
+    test_right();
+    test_not_right();
     test_order();
     test_correction();
     test_fading();

@@ -1,4 +1,5 @@
-/* The cost model on a device that is made up: that it comes back from times. */
+/* What kernels put on a device, and what a model on a device that is made up learns of
+ * their times. */
 #include <math.h>
 #include <string.h>
 
@@ -49,119 +50,14 @@ static void test_nnls_optimal(void)
     }
 }
 
-/* ---- fitting --------------------------------------------------------------------- */
+/* ---- what a kernel puts on a device ----------------------------------------------- */
 
-/* One draw of shapes may leave open what another tells, and a few shapes that nothing
- * tells of weigh heavily in its error: so errors are judged by their mean over draws. */
-enum { ROUNDS = 40 };
-
-/* Root mean square of ln(predicted / true) over shapes that the fit has not seen. */
-static double unseen_error(const struct mmt_kept *law, const struct mmt_cost *cost)
+/* Of a configuration that may leave knobs to the problem. */
+static struct mmt_load load_of(const struct mmt_config *config,
+                               const mmt_problem *problem, const struct mmt_caps *caps)
 {
-    struct mmt_caps caps = made_up_gpu();
-    struct mmt_kept fitted = { .config = law->config, .cost = *cost };
-    double sum = 0;
-    enum { SHAPES = 300 };
-
-    for (int i = 0; i < SHAPES; i++) {
-        mmt_problem problem = made_up_any_shape();
-        double error = log(mmt_cost_predict(&fitted, &problem, &caps) /
-                           mmt_cost_predict(law, &problem, &caps));
-        sum += error * error;
-    }
-    return sqrt(sum / SHAPES);
-}
-
-static struct mmt_cost fit(const struct mmt_kept *law, int count, double noise)
-{
-    struct mmt_caps caps = made_up_gpu();
-    struct mmt_fit_sample samples[100];
-    struct mmt_cost cost = { 0 };
-    mmt_error err;
-
-    for (int i = 0; i < count; i++) {
-        mmt_problem problem = made_up_any_shape();
-        samples[i] = made_up_sample(law, &problem, noise);
-    }
-    CHECK_OK(mmt_fit_cost(&law->config, &caps, samples, (size_t) count, &cost, &err),
-             err);
-    return cost;
-}
-
-/* Times without noise give the law back: what it says of other shapes. Which `resident`
- * says it does not matter, and latency that hides behind two blocks leaves that open. */
-static void test_recovers(int resident)
-{
-    struct mmt_kept law = made_up_kernel(128, 128, 8, 350, resident);
-    double truly = law.cost.launch + mmt_cost_bound(law.cost.wave, law.cost.block);
-    double residual = 0, sum = 0;
-
-    for (int round = 0; round < ROUNDS; round++) {
-        struct mmt_cost cost = fit(&law, 80, 0);
-        double fixed = cost.launch + mmt_cost_bound(cost.wave, cost.block);
-        CHECK(cost.fitted && cost.residual < 0.005);
-        CHECK(fabs(fixed / truly - 1) < 0.1);
-        residual = fmax(residual, cost.residual);
-        sum += unseen_error(&law, &cost);
-    }
-    printf("no noise, %d resident: residual %.4f at most, unseen %.4f\n", resident,
-           residual, sum / ROUNDS);
-    CHECK(sum / ROUNDS < 0.01);
-}
-
-static void test_noise(int count, double noise, double most)
-{
-    struct mmt_kept law = made_up_kernel(64, 64, 4, 250, 4);
-    double worst = 0, sum = 0;
-
-    for (int round = 0; round < ROUNDS; round++) {
-        struct mmt_cost cost = fit(&law, count, noise);
-        CHECK(cost.fitted && cost.residual < 2 * noise);
-        double error = unseen_error(&law, &cost);
-        worst = fmax(worst, error);
-        sum += error;
-    }
-    printf("%d shapes, noise %.2f: unseen %.3f, worst of %d %.3f\n", count, noise,
-           sum / ROUNDS, ROUNDS, worst);
-    CHECK(sum / ROUNDS < most);
-}
-
-/* One time in ten was disturbed and is twice what it should be. */
-static struct mmt_cost fit_disturbed(const struct mmt_kept *law)
-{
-    enum { SHAPES = 60 };
-    struct mmt_caps caps = made_up_gpu();
-    struct mmt_fit_sample samples[SHAPES];
-    struct mmt_cost cost = { 0 };
-    mmt_error err;
-
-    for (int i = 0; i < SHAPES; i++) {
-        mmt_problem problem = made_up_any_shape();
-        samples[i] = made_up_sample(law, &problem, 0.02);
-        samples[i].seconds *= i % 10 == 0 ? 2 : 1;
-    }
-    CHECK_OK(mmt_fit_cost(&law->config, &caps, samples, SHAPES, &cost, &err), err);
-    return cost;
-}
-
-static void test_outliers(void)
-{
-    struct mmt_kept law = made_up_kernel(128, 64, 8, 300, 2);
-    double sum = 0;
-
-    for (int round = 0; round < ROUNDS; round++) {
-        struct mmt_cost cost = fit_disturbed(&law);
-        sum += unseen_error(&law, &cost);
-    }
-    printf("one time in ten disturbed: unseen %.3f\n", sum / ROUNDS);
-    CHECK(sum / ROUNDS < 0.08);
-}
-
-static void test_too_few(void)
-{
-    struct mmt_kept law = made_up_kernel(128, 128, 8, 350, 1);
-    CHECK(!fit(&law, MMT_FIT_LEAST_SHAPES - 1, 0).fitted);
-    CHECK(fit(&law, MMT_FIT_LEAST_SHAPES, 0).fitted);
+    const struct mmt_config settled = mmt_config_settle(config, problem, caps);
+    return mmt_cost_load(&settled, problem, caps);
 }
 
 static const char runs[] = "simt TILE_M=64 TILE_N=128 TILE_K=16 WORK_M=8 WORK_N=8 "
@@ -169,22 +65,24 @@ static const char runs[] = "simt TILE_M=64 TILE_N=128 TILE_K=16 WORK_M=8 WORK_N=
                            "MIN_BLOCKS=2 DEAL=runs BUFFERS=1 K_UNROLL=16";
 
 /* 264 blocks, two on each multiprocessor: fewer tiles are cut into runs, more are dealt
- * out in rounds first; a step is not cut. */
+ * out in rounds first; a step is not cut. Where rounds do, no sums are left to add. */
 static void test_runs(void)
 {
     struct mmt_caps caps = made_up_gpu();
     struct mmt_config config = made_up_config(runs);
     mmt_problem one = made_up_shape(64, 128, 16 * 1056),
                 few = made_up_shape(640, 128, 16),
-                more = made_up_shape(64, 128 * 396, 160);
-    struct mmt_load load = mmt_cost_load(&config, &one, &caps, 16);
+                more = made_up_shape(64, 128 * 396, 160),
+                even = made_up_shape(64, 128 * 528, 160);
+    struct mmt_load load = load_of(&config, &one, &caps);
     CHECK(load.blocks == 2 && load.steps == 4 && load.cells == 64. * 128 / 132);
-    CHECK(load.workspace == 265. * 64 * 128 * 4);
-    load = mmt_cost_load(&config, &few, &caps, 16);
+    CHECK(load.workspace == 2. * 264 * 64 * 128 * 4);
+    load = load_of(&config, &few, &caps);
     CHECK(load.blocks == 1 && load.steps == 1 && load.cells == 64 * 128);
-    load = mmt_cost_load(&config, &more, &caps, 16);
+    load = load_of(&config, &more, &caps);
     CHECK(load.blocks == 2 && load.steps == 15 && load.cells == 3 * 64 * 128);
-    CHECK(load.workspace == 3. * 64 * 128 * 4);
+    CHECK(load.workspace == 2. * 264 * 64 * 128 * 4);
+    CHECK(load_of(&config, &even, &caps).workspace == 0);
 }
 
 static const char *packed =
@@ -193,21 +91,17 @@ static const char *packed =
     "GROUP=8 "
     "IN_FLIGHT=0 PROMOTE=1 STORE_SLOTS=0 L2_PROMOTION=128 TURN=0 STORE_LATE=0";
 
-/* 64 by 64 elements of A or B are packed by a block each, less where they end. Lines of
- * 64 along k are multiplied whole; and as blocks stay, nothing bounds how many of their
- * tiles are under way. */
+/* Lines of 64 along k are multiplied whole; and as blocks stay, nothing bounds how many
+ * of their tiles are under way. */
 static void test_packed(void)
 {
     struct mmt_caps caps = made_up_gpu();
     struct mmt_config config = made_up_config(packed);
     mmt_problem whole = made_up_shape(128, 64 * 11, 64 * 4),
                 cut = made_up_shape(128, 64 * 11, 64 * 4 - 60);
-    struct mmt_load load = mmt_cost_load(&config, &whole, &caps, 64);
-    CHECK(load.launches == 2 && load.others == (2 + 11) * 4. / 132);
-    CHECK(load.others_cut == 0 && load.work == 4 && load.fit == 0);
-    load = mmt_cost_load(&config, &cut, &caps, 64);
-    CHECK(load.others == (2 + 11) * 4. / 132 && load.others_cut == (2 + 11) / 132.);
-    CHECK(load.work == 4);
+    struct mmt_load load = load_of(&config, &whole, &caps);
+    CHECK(load.launches == 2 && load.steps == 4 && load.fit == 0);
+    CHECK(load_of(&config, &cut, &caps).steps == 4);
 }
 
 /* A block's threads take 32 times 16 of k at once, however much they stage. */
@@ -218,8 +112,8 @@ static void test_skinny(void)
         made_up_config("skinny SHORT=columns WORK_SHORT=1 WORK_LONG=4 WORK_K=16 "
                        "THREADS_LONG=8 THREADS_K=32 VECTOR=4 TILE_K=2048 SPLIT_K=1");
     mmt_problem problem = made_up_shape(4096, 1, 4096);
-    int depth = mmt_cost_depth(&config, MMT_F32);
-    CHECK(depth == 512 && mmt_cost_load(&config, &problem, &caps, depth).steps == 8);
+    CHECK_EQ_INT(mmt_cost_depth(&config, MMT_F32), 512);
+    CHECK(load_of(&config, &problem, &caps).steps == 8);
 }
 
 static struct mmt_config with(const struct mmt_config *config, const char *knob,
@@ -233,34 +127,7 @@ static struct mmt_config with(const struct mmt_config *config, const char *knob,
     return other;
 }
 
-/* What a kept kernel is expected to take as this configuration. */
-static double price_as(const struct mmt_kept *kept, const struct mmt_config *as,
-                       const mmt_problem *problem, const struct mmt_caps *caps)
-{
-    const struct mmt_config settled = mmt_config_settle(as, problem, caps);
-    const struct mmt_cost_task task = mmt_cost_task(problem, caps);
-    return mmt_cost_price(kept, &settled, &task);
-}
-
-/* A cost that was fitted with parts left to the problem tells of any number of them. */
-static void test_fewer_parts(const struct mmt_config *left, const mmt_problem *problem,
-                             int depth)
-{
-    struct mmt_caps caps = made_up_gpu();
-    struct mmt_kept kept = made_up_kernel(64, 64, 4, 250, 4), whole = kept;
-    kept.config = *left;
-    kept.cost.depth = whole.cost.depth = depth;
-    whole.config = with(left, "SPLIT_K", 1);
-    CHECK(price_as(&kept, &whole.config, problem, &caps) ==
-          mmt_cost_predict(&whole, problem, &caps));
-    CHECK(price_as(&kept, &kept.config, problem, &caps) ==
-          mmt_cost_predict(&kept, problem, &caps));
-    CHECK(mmt_cost_predict(&kept, problem, &caps) <
-          mmt_cost_predict(&whole, problem, &caps));
-}
-
-/* As many parts of k as the problem is served with, for each problem by itself: what is
- * loaded is the same as if they had been named. */
+/* As many parts of k as the problem is served with, for each problem by itself. */
 static void test_parts(const char *words, int64_t m, int64_t n, int64_t k)
 {
     struct mmt_caps caps = made_up_gpu();
@@ -269,18 +136,18 @@ static void test_parts(const char *words, int64_t m, int64_t n, int64_t k)
     const struct mmt_config settled = mmt_config_settle(&config, &problem, &caps);
     const int parts = mmt_cost_knob(&settled, "SPLIT_K");
     const struct mmt_config left = with(&config, "SPLIT_K", 0),
-                            named = with(&config, "SPLIT_K", parts);
-    const int depth = mmt_cost_depth(&left, MMT_F32);
+                            named = with(&config, "SPLIT_K", parts),
+                            whole = with(&config, "SPLIT_K", 1);
+    const int depth = mmt_cost_depth(&whole, MMT_F32);
     CHECK(parts > 1 && mmt_cost_depth(&named, MMT_F32) == depth * parts);
-    struct mmt_load a = mmt_cost_load(&left, &problem, &caps, depth),
-                    b = mmt_cost_load(&named, &problem, &caps, depth * parts);
+    const struct mmt_load a = load_of(&left, &problem, &caps),
+                          b = load_of(&named, &problem, &caps);
     CHECK(a.launches == 2 && a.steps == ceil((double) k / (depth * parts)));
     CHECK(a.launches == b.launches && a.blocks == b.blocks && a.steps == b.steps &&
-          a.work == b.work && a.workspace == b.workspace && a.cells == b.cells &&
-          a.whole == b.whole);
+          a.workspace == b.workspace && a.cells == b.cells && a.whole == b.whole);
+    CHECK(load_of(&whole, &problem, &caps).launches == 1);
     CHECK(mmt_cost_estimate(&left, &problem, &caps) ==
           mmt_cost_estimate(&named, &problem, &caps));
-    test_fewer_parts(&left, &problem, depth);
 }
 
 /* The same of threads that are left to the problem, where a step's depth is theirs. */
@@ -295,78 +162,28 @@ static void test_left(int64_t m, int64_t n, int64_t k)
     const int depth = mmt_cost_depth(&left, MMT_F32);
     const int all = mmt_cost_depth(&settled, MMT_F32);
     CHECK(depth == 8 && all > depth && all % depth == 0);
-    struct mmt_load a = mmt_cost_load(&left, &problem, &caps, depth),
-                    b = mmt_cost_load(&settled, &problem, &caps, all);
-    CHECK(a.steps == b.steps && a.work == b.work && a.blocks == b.blocks &&
-          a.cells == b.cells && a.whole == b.whole && a.workspace == b.workspace &&
-          a.cycles == b.cycles && a.fit == b.fit);
+    CHECK(load_of(&left, &problem, &caps).steps == ceil((double) k / all));
     CHECK(mmt_cost_estimate(&left, &problem, &caps) ==
           mmt_cost_estimate(&settled, &problem, &caps));
 }
 
-/* Where the template counts cycles, these are the cost, but for a launch: it comes back
- * from few times, and tells of parts and shapes that it has not seen. */
+/* Where the template counts cycles, a law has nothing else to say, but for a launch. */
 static void test_counted(void)
 {
-    enum { SHAPES = 12 };
-    const double launch = 2e-6, cycle = 6e-10;
     struct mmt_caps caps = made_up_gpu();
-    const struct mmt_config config = made_up_config("skinny SHORT=columns WORK_SHORT=0 "
-                                                    "SPLIT_K=0");
-    const int depth = mmt_cost_depth(&config, MMT_F32);
-    struct mmt_fit_sample samples[SHAPES];
-    struct mmt_cost cost;
-    mmt_error err;
-    for (int i = 0; i < SHAPES; i++) {
-        const mmt_problem problem =
-            made_up_shape(100 << i / 2, 1 + i, i % 2 ? 5000 : 300 * (1 + i));
-        const struct mmt_load load = mmt_cost_load(&config, &problem, &caps, depth);
-        CHECK(load.cycles > 0);
-        CHECK(mmt_cost_estimate(&config, &problem, &caps) > load.cycles);
-        samples[i] =
-            (struct mmt_fit_sample){ problem, config, launch + load.cycles * cycle };
-    }
-    CHECK_OK(mmt_fit_cost(&config, &caps, samples, SHAPES, &cost, &err), err);
-    CHECK(fabs(cost.cycle / cycle - 1) < 0.02 && fabs(cost.launch / launch - 1) < 0.05);
-
-    const struct mmt_kept kept = { .config = config, .cost = cost };
-    const struct mmt_config named = with(&config, "SPLIT_K", 2);
-    const mmt_problem unseen = made_up_shape(3000, 7, 7000);
-    const struct mmt_load load = mmt_cost_load(&named, &unseen, &caps, depth);
-    CHECK(fabs(price_as(&kept, &named, &unseen, &caps) / (launch + load.cycles * cycle) -
-               1) < 0.05);
+    const struct mmt_config config = made_up_config("skinny SHORT=columns WORK_SHORT=0");
+    const mmt_problem problem = made_up_shape(3000, 7, 7000);
+    const struct mmt_config settled = mmt_config_settle(&config, &problem, &caps);
+    const struct mmt_view view = mmt_cost_view(&settled, &problem, &caps);
+    const double cycles = mmt_cost_load(&settled, &problem, &caps).cycles;
+    CHECK(cycles > 0 && mmt_cost_estimate(&config, &problem, &caps) > cycles);
+    CHECK(view.terms[MADE_UP_ESTIMATE] == mmt_cost_estimate(&config, &problem, &caps));
+    for (int i = 0; i < MMT_NUM_TERMS; i++)
+        CHECK((view.terms[i] > 0) == (i == MADE_UP_ESTIMATE || i == MADE_UP_LAUNCH));
 
     caps.sms = 0; /* nothing is known: nothing is counted */
-    CHECK(mmt_cost_load(&named, &unseen, &caps, depth).cycles == 0);
+    CHECK(mmt_cost_load(&settled, &problem, &caps).cycles == 0);
 }
-
-/* Within the limit, hardly one twice, aligned and not, square and skewed; and one side in
- * twelve at least is 1 or 2. */
-static void test_shapes(double most_flops)
-{
-    enum { SHAPES = 48 };
-    mmt_problem shapes[SHAPES], kind = made_up_shape(1, 1, 1);
-    int aligned = 0, skewed = 0, same = 0, wrong = 0, thin = 0;
-
-    kind.trans_b = 1;
-    mmt_fit_shapes(&kind, most_flops, shapes, SHAPES);
-    for (int i = 0; i < SHAPES; i++) {
-        const mmt_problem *p = &shapes[i];
-        int64_t least = p->m < p->n ? p->m : p->n, most = p->m > p->n ? p->m : p->n;
-        aligned += p->m % 4 == 0 && p->n % 4 == 0 && p->k % 4 == 0;
-        skewed += most > 16 * least;
-        thin += (p->m <= 2) + (p->n <= 2) + (p->k <= 2);
-        wrong += mmt_problem_flops(p) > most_flops || p->type != MMT_F32 || !p->trans_b;
-        for (int j = 0; j < i; j++)
-            same += mmt_problem_equal(p, &shapes[j]);
-    }
-    CHECK(wrong == 0 && same <= 2);
-    CHECK(aligned > SHAPES / 8 && aligned < SHAPES * 7 / 8);
-    CHECK(skewed > SHAPES / 8);
-    CHECK(thin >= 3 * SHAPES / 12);
-}
-
-/* ---- a CPU ------------------------------------------------------------------------ */
 
 static struct mmt_caps cpu(void)
 {
@@ -386,20 +203,18 @@ static struct mmt_caps cpu(void)
 static struct mmt_kept panel(void)
 {
     return (struct mmt_kept){
-        .type = MMT_F32,
+        .family = MMT_F32,
         .config =
             made_up_config("panel WORK_M=6 WORK_N=4 VECTOR=16 PANELS_M=8 PANELS_N=4 "
                            "BLOCK_K=1024 K_UNROLL=1 PACK_A=0 PACK_B=0"),
-        .cost = { .fitted = true,
-                  .launch = 4e-6,
-                  .block = 1e-6,
-                  .cell = 2e-10,
-                  .whole_step = 2e-11,
-                  .cut_step = 3e-11,
-                  .read_a = 2e-10,
-                  .read_b = 5e-10,
-                  .resident = 1,
-                  .depth = 1 },
+        .right = made_up_all_transposes(MMT_F32),
+        .terms = { [MADE_UP_LAUNCH] = 4e-6,
+                   [MADE_UP_BLOCK] = 1e-6,
+                   [MADE_UP_CELL] = 2e-10,
+                   [MADE_UP_WHOLE] = 2e-11,
+                   [MADE_UP_CUT] = 3e-11,
+                   [MADE_UP_A] = 2e-10,
+                   [MADE_UP_B] = 5e-10 },
     };
 }
 
@@ -408,89 +223,357 @@ static struct mmt_kept panel(void)
 static void test_tiles(void)
 {
     struct mmt_caps caps = cpu();
-    struct mmt_kept law = panel();
+    struct mmt_config config = panel().config;
     mmt_problem full = made_up_shape(6, 64, 100), low = made_up_shape(7, 64, 100),
                 cut = made_up_shape(6, 65, 100);
-    struct mmt_load load = mmt_cost_load(&law.config, &full, &caps, 1);
+    struct mmt_load load = load_of(&config, &full, &caps);
     CHECK(load.whole == 6 * 64 && load.cut == 0 && load.a == 600 && load.b == 6400);
-    load = mmt_cost_load(&law.config, &low, &caps, 1);
+    load = load_of(&config, &low, &caps);
     CHECK(load.whole == 12 * 64 && load.cut == 0 && load.cells == 7 * 64);
-    load = mmt_cost_load(&law.config, &cut, &caps, 1);
+    load = load_of(&config, &cut, &caps);
     CHECK(load.whole == 6 * 128 && load.cut == 6 * 64 && load.cells == 6 * 65);
 }
 
-static double more_of(const mmt_problem *problem, double more)
+/* ---- fitting --------------------------------------------------------------------- */
+
+enum { KERNELS = 4, MOST_FITTED = 192, ROUNDS = 8 };
+
+/* Kernels of which each is the best on some shapes; and what their laws leave out: more
+ * than 256 rows take longer by `more`, a logarithm. */
+struct truth {
+    struct mmt_caps caps;
+    struct mmt_kept laws[KERNELS];
+    double more;
+};
+
+static struct truth gpu_truth(double more)
 {
-    return problem->m > 256 ? exp(more) : 1;
+    return (struct truth){
+        made_up_gpu(),
+        { made_up_kernel(32, 32, 2, 150), made_up_kernel(64, 64, 4, 250),
+          made_up_kernel(128, 64, 8, 300), made_up_kernel(128, 128, 8, 350) },
+        more
+    };
 }
 
-/* Root mean square of the errors on shapes that no fit has seen. */
-static double cpu_error(const struct mmt_kept *law, const struct mmt_cost *cost,
-                        double more)
+static struct truth cpu_truth(void)
 {
-    enum { SHAPES = 300 };
-    struct mmt_caps caps = cpu();
-    struct mmt_kept fitted = { .config = law->config, .cost = *cost };
-    double sum = 0;
-
-    for (int i = 0; i < SHAPES; i++) {
-        mmt_problem problem = made_up_any_shape();
-        double error =
-            log(mmt_cost_predict(&fitted, &problem, &caps) /
-                mmt_cost_predict(law, &problem, &caps) / more_of(&problem, more));
-        sum += error * error;
+    static const int panels[KERNELS] = { 1, 2, 4, 8 };
+    struct truth truth = { .caps = cpu() };
+    for (int i = 0; i < KERNELS; i++) {
+        truth.laws[i] = panel();
+        truth.laws[i].config = with(&truth.laws[i].config, "PANELS_M", panels[i]);
+        truth.laws[i].terms[MADE_UP_WHOLE] *= 1.3 - 0.1 * i;
     }
-    return sqrt(sum / SHAPES);
+    return truth;
 }
 
-static struct mmt_cost fit_cpu(const struct mmt_kept *law, double more)
+static double true_seconds(const struct truth *truth, const struct mmt_kept *law,
+                           const mmt_problem *problem)
 {
-    enum { SHAPES = 80 };
-    struct mmt_caps caps = cpu();
-    struct mmt_fit_sample samples[SHAPES];
-    struct mmt_cost cost = { 0 };
+    return made_up_seconds(law, problem, &truth->caps) *
+           exp(problem->m > 256 ? truth->more : 0);
+}
+
+/* Times of all kernels on so many shapes. */
+static size_t draw_samples(const struct truth *truth, int shapes, double noise,
+                           struct mmt_fit_sample *samples)
+{
+    size_t count = 0;
+    for (int s = 0; s < shapes; s++) {
+        const mmt_problem problem = made_up_any_shape();
+        for (int i = 0; i < KERNELS; i++) {
+            const double seconds = true_seconds(truth, &truth->laws[i], &problem);
+            samples[count++] =
+                (struct mmt_fit_sample){ .problem = problem,
+                                         .config = truth->laws[i].config,
+                                         .seconds =
+                                             seconds * exp(noise * made_up_normal()),
+                                         .checked = true };
+        }
+    }
+    return count;
+}
+
+static struct mmt_profile *fit(const struct truth *truth,
+                               const struct mmt_fit_sample *samples, size_t count)
+{
+    struct mmt_profile *profile = mmt_profile_create();
     mmt_error err;
-
-    for (int i = 0; i < SHAPES; i++) {
-        mmt_problem problem = made_up_any_shape();
-        double seconds = mmt_cost_predict(law, &problem, &caps);
-        samples[i] = (struct mmt_fit_sample){ problem, law->config,
-                                              seconds * more_of(&problem, more) };
-    }
-    CHECK_OK(mmt_fit_cost(&law->config, &caps, samples, SHAPES, &cost, &err), err);
-    return cost;
+    profile->caps = truth->caps;
+    CHECK_OK(mmt_fit_families(profile, MMT_ALL_TYPES, samples, count, &err), err);
+    return profile;
 }
 
-/* The law of a CPU comes back from times without noise; and what it does not say, that
- * more than 256 rows take `more` (a logarithm), the bends make up for in part. */
-static void test_cpu(double more)
+static const struct mmt_kept *law_of(const struct truth *truth,
+                                     const struct mmt_kept *kept)
 {
-    struct mmt_kept law = panel();
-    double residual = 0, bent = 0, rest = 0;
+    int i = 0;
+    while (!mmt_config_equal(&truth->laws[i].config, &kept->config))
+        i++;
+    return &truth->laws[i];
+}
 
-    for (int round = 0; round < ROUNDS; round++) {
-        struct mmt_cost cost = fit_cpu(&law, more), straight = cost;
-        memset(straight.bend, 0, sizeof straight.bend);
-        residual = fmax(residual, cost.residual);
-        bent += cpu_error(&law, &cost, more) / ROUNDS;
-        rest += cpu_error(&law, &straight, more) / ROUNDS;
+static double predict(const struct truth *truth, const struct mmt_model *model,
+                      const struct mmt_kept *kept, const mmt_problem *problem)
+{
+    const struct mmt_config settled =
+        mmt_config_settle(&kept->config, problem, &truth->caps);
+    return mmt_cost_predict(model, kept, &settled, problem, &truth->caps);
+}
+
+/* Root mean square of ln(expected / true) over shapes that the fit has not seen. */
+static double unseen_error(const struct truth *truth, const struct mmt_profile *profile,
+                           const struct mmt_model *model)
+{
+    enum { SHAPES = 200 };
+    double sum = 0;
+    for (int s = 0; s < SHAPES; s++) {
+        const mmt_problem problem = made_up_any_shape();
+        for (size_t i = 0; i < profile->num_kept; i++) {
+            const struct mmt_kept *kept = &profile->kept[i];
+            const double seconds = true_seconds(truth, law_of(truth, kept), &problem);
+            const double error = log(predict(truth, model, kept, &problem) / seconds);
+            sum += error * error;
+        }
     }
-    printf("a CPU, %.2f more: residual %.4f at most, unseen %.4f, without bends %.4f\n",
-           more, residual, bent, rest);
-    CHECK(more > 0 ? bent < 0.9 * rest : bent < 0.002 && residual < 0.001);
+    return sqrt(sum / (SHAPES * (double) profile->num_kept));
+}
+
+/* Means over draws of shapes: one draw may leave open what another tells. */
+struct errors {
+    double residual, unseen;
+    double straight; /* unseen, of the laws without the trees */
+};
+
+static struct errors errors_of(const struct truth *truth, int shapes, double noise)
+{
+    static struct mmt_fit_sample samples[MOST_FITTED * KERNELS];
+    const struct mmt_model no_trees = { 0 };
+    struct errors errors = { 0 };
+    for (int round = 0; round < ROUNDS; round++) {
+        const size_t count = draw_samples(truth, shapes, noise, samples);
+        struct mmt_profile *profile = fit(truth, samples, count);
+        if (CHECK(profile->num_models == 1 && profile->num_kept > 0)) {
+            errors.residual += profile->models->residual / ROUNDS;
+            errors.unseen += unseen_error(truth, profile, profile->models) / ROUNDS;
+            errors.straight += unseen_error(truth, profile, &no_trees) / ROUNDS;
+        }
+        mmt_profile_free(profile);
+    }
+    printf("%d shapes of a %s, noise %.2f, %.2f more: residual %.4f, unseen %.4f, "
+           "without trees %.4f\n",
+           shapes, truth->caps.kind == MMT_CPU ? "CPU" : "GPU", noise, truth->more,
+           errors.residual, errors.unseen, errors.straight);
+    return errors;
+}
+
+/* A law comes back from its times; noise is averaged out. */
+static void test_recovers(const struct truth *truth)
+{
+    const struct errors exact = errors_of(truth, 96, 0);
+    CHECK(exact.residual < 0.05 && exact.unseen < 0.05);
+    const struct errors noisy = errors_of(truth, 96, 0.05);
+    CHECK(noisy.residual < 0.1 && noisy.unseen < 0.05);
+}
+
+/* What no law says, the trees learn: the better, the more they are told. */
+static void test_learns(void)
+{
+    const struct truth truth = gpu_truth(0.4);
+    const struct errors few = errors_of(&truth, 12, 0), more = errors_of(&truth, 48, 0),
+                        most = errors_of(&truth, MOST_FITTED, 0);
+    CHECK(more.unseen < 0.7 * few.unseen && most.unseen < 0.7 * more.unseen);
+    CHECK(most.unseen < 0.5 * most.straight);
+}
+
+/* One time in ten was disturbed and is twice what it should be. */
+static void test_disturbed(void)
+{
+    enum { SHAPES = 96 };
+    static struct mmt_fit_sample samples[SHAPES * KERNELS];
+    const struct truth truth = gpu_truth(0);
+    double sum = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        const size_t count = draw_samples(&truth, SHAPES, 0.02, samples);
+        for (size_t i = 0; i < count; i++)
+            samples[i].seconds *= made_up_uniform() < 0.1 ? 2 : 1;
+        struct mmt_profile *profile = fit(&truth, samples, count);
+        sum += unseen_error(&truth, profile, profile->models) / ROUNDS;
+        mmt_profile_free(profile);
+    }
+    printf("one time in ten disturbed: unseen %.3f\n", sum);
+    CHECK(sum < 0.11);
+}
+
+/* The same samples give the same trees, whatever was fitted before. */
+static void test_same(void)
+{
+    enum { SHAPES = 48 };
+    static struct mmt_fit_sample samples[SHAPES * KERNELS];
+    const struct truth truth = gpu_truth(0.4);
+    const size_t count = draw_samples(&truth, SHAPES, 0.05, samples);
+    struct mmt_profile *once = fit(&truth, samples, count),
+                       *other = fit(&truth, samples, count / 2),
+                       *again = fit(&truth, samples, count);
+    CHECK(once->models->num_trees > 0);
+    CHECK(!memcmp(once->models, again->models, sizeof *once->models));
+    CHECK(memcmp(once->models, other->models, sizeof *once->models));
+    CHECK_EQ_INT(again->num_kept, once->num_kept);
+    for (size_t i = 0; i < once->num_kept; i++)
+        CHECK(
+            mmt_config_equal(&once->kept[i].config, &again->kept[i].config) &&
+            !memcmp(once->kept[i].terms, again->kept[i].terms, sizeof once->kept->terms));
+    mmt_profile_free(once);
+    mmt_profile_free(other);
+    mmt_profile_free(again);
+}
+
+/* Far from all that was timed, too, and where a side is 1: what is expected is a time,
+ * and of the largest product more than of the smallest. */
+static void test_any_size(const struct truth *truth)
+{
+    enum { SHAPES = 24, SIZES = 18 };
+    static struct mmt_fit_sample samples[SHAPES * KERNELS];
+    const size_t count = draw_samples(truth, SHAPES, 0.02, samples);
+    struct mmt_profile *profile = fit(truth, samples, count);
+    const mmt_problem least = made_up_shape(1, 1, 1),
+                      most = made_up_shape(131072, 131072, 131072);
+
+    for (size_t i = 0; i < profile->num_kept; i++) {
+        const struct mmt_kept *kept = &profile->kept[i];
+        bool good = true;
+        for (int s = 0; s < SIZES * SIZES * SIZES; s++) {
+            const mmt_problem problem =
+                made_up_shape((int64_t) 1 << s % SIZES, (int64_t) 1 << s / SIZES % SIZES,
+                              (int64_t) 1 << s / SIZES / SIZES);
+            const double seconds = predict(truth, profile->models, kept, &problem);
+            good = good && isfinite(seconds) && seconds > 0;
+        }
+        CHECK(good);
+        CHECK(predict(truth, profile->models, kept, &most) >
+              1e3 * predict(truth, profile->models, kept, &least));
+    }
+    mmt_profile_free(profile);
+}
+
+/* What was timed on fewer problems is not kept, nor what was not checked. */
+static void test_too_few(void)
+{
+    static struct mmt_fit_sample samples[MMT_FIT_LEAST_SHAPES * KERNELS];
+    const struct truth truth = gpu_truth(0);
+    const size_t count = draw_samples(&truth, MMT_FIT_LEAST_SHAPES, 0, samples);
+    struct mmt_profile *profile = fit(&truth, samples, count - KERNELS);
+    CHECK(!profile->num_kept && !profile->num_models);
+    mmt_profile_free(profile);
+    profile = fit(&truth, samples, count);
+    CHECK(profile->num_kept > 0 && profile->num_models == 1);
+    CHECK_EQ_INT(profile->models->shapes, MMT_FIT_LEAST_SHAPES);
+    mmt_profile_free(profile);
+    for (size_t i = 0; i < count; i++)
+        samples[i].checked = false;
+    profile = fit(&truth, samples, count);
+    CHECK(!profile->num_kept && !profile->num_models);
+    mmt_profile_free(profile);
+}
+
+/* ---- the shapes that are timed ---------------------------------------------------- */
+
+static int64_t least_side(const mmt_problem *p)
+{
+    const int64_t least = p->m < p->n ? p->m : p->n;
+    return p->k < least ? p->k : least;
+}
+
+static int64_t most_side(const mmt_problem *p)
+{
+    const int64_t most = p->m > p->n ? p->m : p->n;
+    return p->k > most ? p->k : most;
+}
+
+static bool is_rounded(int64_t size)
+{
+    return size < 4 || size % (size < 16 ? 4 : 16) == 0;
+}
+
+/* A layer's weights are no smaller than 512, and in whole lines. */
+static int count_wide(const mmt_problem *p)
+{
+    const int64_t sides[] = { p->m, p->n, p->k };
+    int wide = 0;
+    for (int i = 0; i < 3; i++)
+        wide += sides[i] >= 512 && sides[i] <= 32768 && sides[i] % 128 == 0;
+    return wide;
+}
+
+/* Each side is the odd one, short or long, and tokens are along m and k. */
+static void test_shape(void)
+{
+    enum { SHAPES = 400 };
+    mmt_problem kind = made_up_shape(1, 1, 1);
+    int odd[3][2] = { 0 }, gradients = 0;
+
+    kind.trans_b = 1;
+    for (int i = 0; i < SHAPES; i++) {
+        double part[3];
+        for (int axis = 0; axis < 3; axis++)
+            part[axis] = made_up_uniform();
+        const mmt_problem p = mmt_fit_shape(&kind, part, i);
+        const int64_t least = least_side(&p), most = most_side(&p);
+        CHECK(p.type == kind.type && !p.trans_a && p.trans_b && least > 0);
+        if (i / 4 % 2)
+            CHECK(is_rounded(p.m) && is_rounded(p.n) && is_rounded(p.k));
+        if (i % 4 == 0)
+            CHECK(count_wide(&p) >= 2 && most <= 32768);
+        if (i % 4 == 0 && count_wide(&p) == 2)
+            gradients += p.k == least;
+        if (i % 4 == 1)
+            CHECK(most <= 16384);
+        if (i % 4 == 2)
+            CHECK(most < 5 * least && most <= 4 * 8192);
+        if (i % 4 == 3 && CHECK(least <= 64 || most >= 8192))
+            for (int axis = 0; axis < 3; axis++) {
+                const int64_t side = (int64_t[]){ p.m, p.n, p.k }[axis];
+                odd[axis][0] += most < 32768 && side == least && least <= 64;
+                odd[axis][1] += side == most && most >= 8192;
+            }
+    }
+    for (int axis = 0; axis < 3; axis++)
+        CHECK(odd[axis][0] > SHAPES / 50 && odd[axis][1] > SHAPES / 50);
+    CHECK(gradients > SHAPES / 4 / 5 && gradients < SHAPES / 4 / 2);
+}
+
+/* Within the limit, hardly one twice, aligned and not, square and skewed, and thin; and
+ * of many one in twelve at least is hardly more than a vector. */
+static void test_shapes(double most_flops, int count)
+{
+    enum { MOST = 300 };
+    mmt_problem shapes[MOST], kind = made_up_shape(1, 1, 1);
+    int aligned = 0, skewed = 0, same = 0, wrong = 0, thin = 0, vectors = 0;
+
+    kind.trans_b = 1;
+    mmt_fit_shapes(&kind, most_flops, shapes, count);
+    for (int i = 0; i < count; i++) {
+        const mmt_problem *p = &shapes[i];
+        aligned += p->m % 4 == 0 && p->n % 4 == 0 && p->k % 4 == 0;
+        skewed += most_side(p) > 16 * least_side(p);
+        thin += least_side(p) <= 16;
+        vectors += least_side(p) <= 2;
+        wrong += mmt_problem_flops(p) > most_flops || p->type != MMT_F32 || !p->trans_b;
+        for (int j = 0; j < i; j++)
+            same += mmt_problem_equal(p, &shapes[j]);
+    }
+    CHECK(wrong == 0 && same <= 2);
+    CHECK(aligned > count / 8 && aligned < count * 7 / 8);
+    CHECK(skewed > count / 8);
+    CHECK(thin >= count / 6);
+    CHECK(vectors >= count / 12 || count < MOST);
 }
 
 int main(void)
 {
     test_nnls();
     test_nnls_optimal();
-    test_recovers(1);
-    test_recovers(2);
-    test_recovers(4);
-    test_noise(80, 0.03, 0.02);
-    test_noise(20, 0.05, 0.1);
-    test_outliers();
-    test_too_few();
     test_runs();
     test_packed();
     test_skinny();
@@ -501,9 +584,18 @@ int main(void)
     test_left(7000, 1, 300);
     test_counted();
     test_tiles();
-    test_cpu(0);
-    test_cpu(0.4);
-    test_shapes(1e12);
-    test_shapes(1e8);
+    const struct truth gpu = gpu_truth(0), cpu = cpu_truth();
+    test_recovers(&gpu);
+    test_recovers(&cpu);
+    test_disturbed();
+    test_learns();
+    test_same();
+    test_any_size(&gpu);
+    test_any_size(&cpu);
+    test_too_few();
+    test_shape();
+    for (int i = 0; i < 2; i++)
+        for (int count = 24; count <= 300; count += 276)
+            test_shapes(i ? 1e8 : 1e12, count);
     return test_end("cost");
 }

@@ -57,11 +57,23 @@ static struct mmt_tuning *plan(double seconds, int64_t candidates, int type)
     return &t;
 }
 
+/* Types that are tuned: they have goals. */
 static int count_types(const struct mmt_tuning *t)
 {
+    bool has[MMT_NUM_TYPES] = { false };
     int count = 0;
+    for (int i = 0; i < t->num_goals; i++)
+        has[t->goals[i].type] = true;
     for (int type = 0; type < MMT_NUM_TYPES; type++)
-        count += t->options.types[type];
+        count += has[type];
+    return count;
+}
+
+static int count_goals(const struct mmt_tuning *t, mmt_type type)
+{
+    int count = 0;
+    for (int i = 0; i < t->num_goals; i++)
+        count += t->goals[i].type == type;
     return count;
 }
 
@@ -133,30 +145,47 @@ static void test_hot_share(void)
     CHECK(shares[0] > shares[1] + 1 && shares[0] < shares[1] + 2);
 }
 
+enum { FAMILIES = 6 };
+
+/* The first type of each family, all with as many problems. */
 static void test_all_types(void)
 {
     struct mmt_tuning *t = plan(300, 0, -1);
-    int types = count_types(t), least = t->num_goals, most = 0;
-    CHECK_EQ_INT(types, MMT_NUM_TYPES);
+    const int each = count_goals(t, MMT_F32);
+    CHECK_EQ_INT(count_types(t), FAMILIES);
     check_order(t);
     for (int type = 0; type < MMT_NUM_TYPES; type++) {
-        int count = 0;
-        for (int i = 0; i < t->num_goals; i++)
-            count += t->goals[i].type == (mmt_type) type;
-        least = count < least ? count : least;
-        most = count > most ? count : most;
+        const bool first = mmt_type_family((mmt_type) type) == (mmt_type) type;
+        CHECK(t->options.types[type]);
+        CHECK_EQ_INT(count_goals(t, (mmt_type) type), first ? each : 0);
     }
-    CHECK(least == most && least > 1);
+    CHECK(each > 1);
     check_shares(t, 246, 3);
     free(t->goals);
 }
 
-/* Too short for two problems of each: still one of each. */
+/* Too short for two problems of each: still one of each family. */
 static void test_short(void)
 {
     struct mmt_tuning *t = plan(30, 0, -1);
-    CHECK_EQ_INT(t->num_goals, MMT_NUM_TYPES);
+    CHECK_EQ_INT(t->num_goals, FAMILIES);
     check_order(t);
+    free(t->goals);
+}
+
+/* A type that somebody names is tuned, whatever its family. */
+static void test_named_type(void)
+{
+    struct mmt_tuning *t = plan(300, 0, MMT_F16);
+    CHECK(t->num_goals > 1 && count_goals(t, MMT_F16) == t->num_goals);
+    free(t->goals);
+    t->options.types[MMT_BF16] = true;
+    mmt_error err;
+    CHECK_OK(mmt_tune_choose_types(t, &err), err);
+    t->goals = NULL, t->num_goals = 0;
+    CHECK_OK(mmt_tune_set_goals(t, &err), err);
+    CHECK(count_goals(t, MMT_F16) > 1);
+    CHECK_EQ_INT(count_goals(t, MMT_BF16), count_goals(t, MMT_F16));
     free(t->goals);
 }
 
@@ -282,6 +311,21 @@ static void test_no_practice(struct mmt_journal *journal)
     mmt_error err;
     CHECK_OK(mmt_tune_plan_practice(t, &err), err);
     CHECK_EQ_INT(t->num_practice, 0);
+    free(t->goals);
+}
+
+/* Nor is there any for a family of which such a device has a portfolio. */
+static void test_known_family(struct mmt_journal *journal)
+{
+    static const struct mmt_model model = { .family = MMT_F32, .shapes = 24 };
+    struct mmt_tuning *t = plan(300, 0, MMT_F32);
+    mmt_error err;
+    t->layers = mmt_profile_create();
+    CHECK(practise(t, 135, journal) > 0);
+    CHECK_OK(mmt_profile_add_model(t->layers, &model, &err), err);
+    t->num_practice = 0;
+    CHECK_EQ_INT(practise(t, 135, journal), 0);
+    mmt_profile_free(t->layers);
     free(t->goals);
 }
 
@@ -429,6 +473,7 @@ int main(void)
     test_all_types();
     test_hot_share();
     test_short();
+    test_named_type();
     test_one_type();
     test_candidates();
     const struct mmt_caps caps = hopper();
@@ -441,6 +486,7 @@ int main(void)
     if (CHECK(journal != NULL)) {
         test_practice(journal);
         test_no_practice(journal);
+        test_known_family(journal);
         test_next_practice(journal);
         test_decided(journal);
     }

@@ -56,16 +56,21 @@ static void add_entry(struct mmt_profile *profile, mmt_type type, int64_t size, 
     CHECK_OK(mmt_profile_add_entry(profile, &entry, &err), err);
 }
 
-static void add_kept(struct mmt_profile *profile, int order, int shapes, double launch)
+/* A portfolio of one kernel, for products whose operands stand as they are; chosen by so
+ * many problems. */
+static void add_family(struct mmt_profile *profile, mmt_type family, int order,
+                       int shapes)
 {
+    static struct mmt_model model;
     mmt_error err = { 0 };
-    const struct mmt_kept kept = {
-        .type = MMT_F32,
-        .config = naive(order),
-        .cost = { .fitted = true, .launch = launch, .resident = 1, .depth = 8 },
-        .shapes = shapes,
-    };
+    const mmt_problem kind = problem_of(family, 8);
+    const struct mmt_kept kept = { .family = family,
+                                   .config = naive(order),
+                                   .right = mmt_kind_bit(&kind),
+                                   .terms = { 1e-9, 1e-6 } };
+    model = (struct mmt_model){ .family = family, .shapes = shapes };
     CHECK_OK(mmt_profile_add_kept(profile, &kept, &err), err);
+    CHECK_OK(mmt_profile_add_model(profile, &model, &err), err);
 }
 
 static void path_of(int place, const char *end, struct mmt_text *path)
@@ -136,11 +141,11 @@ static void test_all_count(void)
     clear();
     struct mmt_profile *user = begin("2026-03-01T00:00:00Z");
     add_entry(user, MMT_F32, 512, 0);
-    add_kept(user, 0, 4, 1e-6);
+    add_family(user, MMT_F32, 0, 4);
     put(USER, ".json", user);
     struct mmt_profile *shared = begin("2026-01-01T00:00:00Z");
     add_entry(shared, MMT_F64, 512, 1);
-    add_kept(shared, 1, 24, 2e-6);
+    add_family(shared, MMT_F32, 1, 24);
     put(SHARED, ".json", shared);
     struct mmt_profile *site = begin("2026-02-01T00:00:00Z");
     add_entry(site, MMT_I32, 512, 1);
@@ -152,21 +157,64 @@ static void test_all_count(void)
     check_choice(MMT_F32, 8, MMT_CHOICE_COST, 1, "/shared/");
 }
 
-/* Sets that rest on as much: the newest; one of an older version, which does not tell. */
-static void test_kept(void)
+/* Of portfolios that rest on as much the newest; of others the one that rests on more,
+ * however old. */
+static void test_families(void)
 {
     clear();
     struct mmt_profile *old = begin("2026-01-01T00:00:00Z");
-    add_kept(old, 0, 24, 1e-6);
+    add_family(old, MMT_F32, 0, 24);
     put(USER, ".json", old);
     struct mmt_profile *recent = begin("2026-02-01T00:00:00Z");
-    add_kept(recent, 1, 24, 2e-6);
+    add_family(recent, MMT_F32, 1, 24);
     put(SITE, ".json", recent);
     check_choice(MMT_F32, 8, MMT_CHOICE_COST, 1, "/site/");
-    struct mmt_profile *untold = begin("2025-01-01T00:00:00Z");
-    add_kept(untold, 0, 0, 3e-6);
-    put(SHARED, ".json", untold);
+    struct mmt_profile *larger = begin("2025-01-01T00:00:00Z");
+    add_family(larger, MMT_F32, 0, 25);
+    put(SHARED, ".json", larger);
     check_choice(MMT_F32, 8, MMT_CHOICE_COST, 0, "/shared/");
+}
+
+/* Each family by itself, kernels and model together: nothing of one that counts less is
+ * left beside. */
+static void test_whole_families(void)
+{
+    clear();
+    struct mmt_profile *user = begin("2026-02-01T00:00:00Z");
+    add_family(user, MMT_F32, 0, 24);
+    add_family(user, MMT_F64, 0, 24);
+    put(USER, ".json", user);
+    struct mmt_profile *shared = begin("2026-01-01T00:00:00Z");
+    add_family(shared, MMT_F32, 1, 25);
+    add_family(shared, MMT_F64, 1, 23);
+    put(SHARED, ".json", shared);
+    check_choice(MMT_F32, 8, MMT_CHOICE_COST, 1, "/shared/");
+    check_choice(MMT_F64, 8, MMT_CHOICE_COST, 0, "/user/");
+    mmt_profile *both = find();
+    if (!CHECK(both != NULL))
+        return;
+    CHECK_EQ_INT(both->num_kept, 2);
+    CHECK_EQ_INT(both->num_models, 2);
+    CHECK_EQ_INT(mmt_profile_model(both, MMT_F32)->shapes, 25);
+    CHECK_EQ_INT(mmt_profile_model(both, MMT_F64)->shapes, 24);
+    CHECK(!mmt_profile_model(both, MMT_I32));
+    mmt_profile_free(both);
+}
+
+/* A family's types share its model; a portfolio without one is not chosen from. */
+static void test_models(void)
+{
+    struct mmt_profile *profile = begin("2026-01-01T00:00:00Z");
+    add_family(profile, MMT_BF16, 0, 24);
+    CHECK(mmt_profile_model(profile, MMT_F16) == profile->models);
+    CHECK(!mmt_profile_model(profile, MMT_F8E4M3));
+    profile->num_models = 0;
+    CHECK(!mmt_profile_model(profile, MMT_BF16));
+    clear();
+    put(USER, ".json", profile);
+    mmt_profile *found = find();
+    CHECK(found && found->num_kept == 0);
+    mmt_profile_free(found);
 }
 
 /* One problem in three files. */
@@ -287,7 +335,9 @@ int main(void)
     if (!CHECK(device != NULL))
         return 1;
     test_all_count();
-    test_kept();
+    test_families();
+    test_whole_families();
+    test_models();
     test_precedence();
     test_refused();
     test_broken();

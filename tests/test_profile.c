@@ -86,39 +86,48 @@ static struct mmt_entry an_entry(const struct mmt_template *template, int which)
     return entry;
 }
 
-static struct mmt_kept a_kept(const struct mmt_template *template, bool fitted)
+/* Of a family of several types, the first or the second of which has it right. */
+static struct mmt_kept a_kept(const struct mmt_template *template, int which)
 {
-    struct mmt_kept kept = { .type = MMT_F64,
-                             .trans_b = true,
+    mmt_problem kind = mmt_gemm_problem(which % 2 ? MMT_F16 : MMT_BF16, 1, 1, 1);
+    kind.trans_b = 1;
+    struct mmt_kept kept = { .family = MMT_BF16,
                              .config.template = template,
-                             .shapes = fitted ? 24 : 0 };
+                             .right = mmt_kind_bit(&kind) };
+    kind.trans_a = 1;
+    kept.right |= mmt_kind_bit(&kind);
     memcpy(kept.config.values, template->seeds[0], sizeof(int) * template->num_knobs);
-    if (fitted)
-        kept.cost = (struct mmt_cost){ .fitted = true,
-                                       .launch = 1e-6 / 3,
-                                       .block = 2e-7,
-                                       .step = 3e-9,
-                                       .bandwidth = 4e12 / 7,
-                                       .reduction = 5e-13,
-                                       .wave = 6e-7,
-                                       .wave_step = 7e-8,
-                                       .cell = 9e-10,
-                                       .cell_step = 1e-11,
-                                       .unaligned = 8e-9,
-                                       .unaligned_cell = 2e-10,
-                                       .whole_step = 4e-11,
-                                       .cut_step = 5e-11,
-                                       .read_a = 3e-10,
-                                       .read_b = 7e-10,
-                                       .ramp = 8e-10,
-                                       .beside = 9e-9,
-                                       .cut_beside = 2e-9,
-                                       .cycle = 6e-10,
-                                       .bend = { { -0.25, 0, 0.125 }, { 0 }, { 1.5 } },
-                                       .resident = 3,
-                                       .depth = 16,
-                                       .residual = 0.05 };
+    for (int i = 0; i < MMT_NUM_TERMS; i++)
+        kept.terms[i] = i % 3 ? 1e-6 * (which + i) / 7 : 0;
     return kept;
+}
+
+/* Trees whose numbers all differ, and the last of each is the largest that may be. */
+static struct mmt_model *a_model(mmt_type family, int trees)
+{
+    struct mmt_model *model = calloc(1, sizeof *model);
+    *model = (struct mmt_model){
+        .family = family, .shapes = 300, .residual = 0.05, .num_trees = trees
+    };
+    for (int t = 0; t < trees; t++) {
+        struct mmt_tree *tree = &model->trees[t];
+        for (int i = 0; i < MMT_TREE_DEPTH; i++) {
+            tree->feature[i] = (t + 5 * i) % MMT_NUM_FEATURES;
+            tree->above[i] = (float) (i + 1) / (float) (t + 3);
+        }
+        for (int i = 0; i < MMT_TREE_LEAVES; i++)
+            tree->leaf[i] = (float) (1e-3 * (i % 2 ? i + t : -i - 2 * t));
+        tree->leaf[MMT_TREE_LEAVES - 1] = t % 2 ? 10 : -10;
+    }
+    return model;
+}
+
+static void add_model(struct mmt_profile *profile, mmt_type family, int trees)
+{
+    struct mmt_model *model = a_model(family, trees);
+    mmt_error err = { 0 };
+    CHECK_OK(mmt_profile_add_model(profile, model, &err), err);
+    free(model);
 }
 
 static struct mmt_profile *everything(void)
@@ -134,10 +143,12 @@ static struct mmt_profile *everything(void)
     profile->roofline.bandwidth_spread = 0.125;
     for (int t = 0; mmt_templates[t]; t++) {
         struct mmt_entry entry = an_entry(mmt_templates[t], t);
-        struct mmt_kept kept = a_kept(mmt_templates[t], t % 2);
+        struct mmt_kept kept = a_kept(mmt_templates[t], t);
         CHECK_OK(mmt_profile_add_entry(profile, &entry, &err), err);
         CHECK_OK(mmt_profile_add_kept(profile, &kept, &err), err);
     }
+    add_model(profile, MMT_BF16, MMT_MOST_TREES);
+    add_model(profile, MMT_F32, 0);
     struct mmt_guide guide = { MMT_F64, "simt", 0.75, 123 };
     CHECK_OK(mmt_profile_add_guide(profile, &guide, &err), err);
     return profile;
@@ -171,22 +182,29 @@ static void same_entry(const struct mmt_entry *a, const struct mmt_entry *b)
           close_to(a->naive, b->naive));
 }
 
-static void same_cost(const struct mmt_cost *a, const struct mmt_cost *b)
+static void same_kept(const struct mmt_kept *a, const struct mmt_kept *b)
 {
-    CHECK(a->fitted == b->fitted);
-    CHECK(close_to(a->launch, b->launch) && close_to(a->block, b->block));
-    CHECK(close_to(a->step, b->step) && close_to(a->bandwidth, b->bandwidth));
-    CHECK(close_to(a->reduction, b->reduction) && close_to(a->wave, b->wave));
-    CHECK(close_to(a->wave_step, b->wave_step) && close_to(a->unaligned, b->unaligned));
-    CHECK(close_to(a->cell, b->cell) && close_to(a->cell_step, b->cell_step));
-    CHECK(close_to(a->unaligned_cell, b->unaligned_cell));
-    CHECK(close_to(a->whole_step, b->whole_step) && close_to(a->cut_step, b->cut_step));
-    CHECK(close_to(a->read_a, b->read_a) && close_to(a->read_b, b->read_b));
-    CHECK(close_to(a->ramp, b->ramp) && close_to(a->cycle, b->cycle));
-    CHECK(close_to(a->beside, b->beside) && close_to(a->cut_beside, b->cut_beside));
-    CHECK(!memcmp(a->bend, b->bend, sizeof a->bend));
-    CHECK(a->resident == b->resident && a->depth == b->depth);
-    CHECK(close_to(a->residual, b->residual));
+    CHECK(mmt_config_equal(&a->config, &b->config));
+    CHECK(a->family == b->family && a->right == b->right);
+    for (int i = 0; i < MMT_NUM_TERMS; i++)
+        CHECK(close_to(a->terms[i], b->terms[i]));
+}
+
+static void same_tree(const struct mmt_tree *a, const struct mmt_tree *b)
+{
+    for (int i = 0; i < MMT_TREE_DEPTH; i++)
+        CHECK(a->feature[i] == b->feature[i] && a->above[i] == b->above[i]);
+    for (int i = 0; i < MMT_TREE_LEAVES; i++)
+        CHECK(a->leaf[i] == b->leaf[i]);
+}
+
+static void same_model(const struct mmt_model *a, const struct mmt_model *b)
+{
+    CHECK(a->family == b->family && close_to(a->residual, b->residual));
+    CHECK_EQ_INT(b->shapes, a->shapes);
+    CHECK_EQ_INT(b->num_trees, a->num_trees);
+    for (int i = 0; i < a->num_trees && i < b->num_trees; i++)
+        same_tree(&a->trees[i], &b->trees[i]);
 }
 
 static void test_memory(void)
@@ -209,14 +227,11 @@ static void test_memory(void)
     for (size_t i = 0; i < a->num_entries && i < b->num_entries; i++)
         same_entry(&a->entries[i], &b->entries[i]);
     CHECK_EQ_INT(b->num_kept, a->num_kept);
-    for (size_t i = 0; i < a->num_kept && i < b->num_kept; i++) {
-        CHECK(mmt_config_equal(&a->kept[i].config, &b->kept[i].config));
-        CHECK(a->kept[i].type == b->kept[i].type &&
-              a->kept[i].trans_a == b->kept[i].trans_a &&
-              a->kept[i].trans_b == b->kept[i].trans_b);
-        CHECK_EQ_INT(b->kept[i].shapes, a->kept[i].shapes);
-        same_cost(&a->kept[i].cost, &b->kept[i].cost);
-    }
+    for (size_t i = 0; i < a->num_kept && i < b->num_kept; i++)
+        same_kept(&a->kept[i], &b->kept[i]);
+    CHECK_EQ_INT(b->num_models, a->num_models);
+    for (size_t i = 0; i < a->num_models && i < b->num_models; i++)
+        same_model(&a->models[i], &b->models[i]);
     if (CHECK_EQ_INT(b->num_guides, 1))
         CHECK(b->guides->type == MMT_F64 && b->guides->correlation == 0.75 &&
               b->guides->samples == 123 && !strcmp(b->guides->template, "simt"));
@@ -280,9 +295,9 @@ static int each_file(const char *folder, void (*check)(const char *path))
 
 /* ---- bad files ------------------------------------------------------------------- */
 
-/* A line of expected.txt: FILE, "refused" or how many entries (or published
- * figures) and kept kernels are left
- * ("1+0"), and a part of the sentence that says why. */
+/* A line of expected.txt: FILE, "refused" or how many entries (or published figures),
+ * kernels of portfolios and models are left ("1+0+0"), and a part of the sentence that
+ * says why. */
 static void bad_file(const char *name, const char *left, const char *words)
 {
     char path[1024], kept[32] = "refused";
@@ -291,8 +306,9 @@ static void bad_file(const char *name, const char *left, const char *words)
     struct mmt_profile *profile = mmt_profile_load(path, &err);
     const char *said = profile ? mmt_profile_warnings(profile) : err.text;
     if (profile)
-        snprintf(kept, sizeof kept, "%zu+%zu",
-                 profile->num_entries + profile->num_published, profile->num_kept);
+        snprintf(kept, sizeof kept, "%zu+%zu+%zu",
+                 profile->num_entries + profile->num_published, profile->num_kept,
+                 profile->num_models);
     else
         CHECK(strstr(err.text, path) && err.status == MMT_ERROR_FORMAT);
 
@@ -398,8 +414,22 @@ static void refuse_writing(double median, double gflops, const char *words)
     mmt_profile_free(profile);
 }
 
+static void refuse_term(double term)
+{
+    struct mmt_profile *profile = everything();
+    struct mmt_text text = { 0 };
+    mmt_error err = { 0 };
+    profile->kept[1].terms[2] = term;
+    CHECK_FAILS(mmt_profile_print(profile, &text, &err), err, MMT_ERROR_ARGUMENT,
+                "portfolio[1].terms_us");
+    mmt_text_finish(&text);
+    mmt_profile_free(profile);
+}
+
 static void test_writing(void)
 {
+    refuse_term(NAN);
+    refuse_term(-1e-6);
     refuse_writing(NAN, 1, "entries[1].time.median_us is nan");
     refuse_writing(0, 1, "entries[1].time.median_us is 0; it must be a number above 0");
     refuse_writing(1, INFINITY, "entries[1].gflops is inf");

@@ -7,8 +7,6 @@
 
 enum {
     MMT_MOST_PICKS = 96,
-    MMT_MOST_SPECIALISTS = 4,    /* besides them */
-    MMT_MOST_RARELY_SERVED = 72, /* and besides these */
     MMT_MOST_CALIBRATION_SHAPES = 300,
     MMT_MOST_FORMS = 112,
     MMT_MOST_STRANGE = 960, /* forms that are compiled for one calibration */
@@ -25,17 +23,19 @@ struct mmt_pick {
     struct mmt_form forms[MMT_MOST_FORMS]; /* one, unless knobs are left to the problem */
     int num_forms;
     bool out;    /* it failed here: never again */
-    bool rare;   /* it serves less than half of the shapes */
     double took; /* seconds, on the shape at hand; INFINITY: unknown */
     float behind[MMT_MOST_CALIBRATION_SHAPES]; /* times the best's, on each of the shapes
                                                 * that it met; 0: on none */
 };
 
-/* The calibration of one type and transposes. */
+/* The calibration of one type and transposes: the first of a family chooses its
+ * portfolio, the others time that. */
 struct mmt_calibration {
     struct mmt_tuning *t;
-    const mmt_problem *kind; /* one of its goals */
-    struct mmt_pick picks[MMT_MOST_PICKS + MMT_MOST_SPECIALISTS + MMT_MOST_RARELY_SERVED];
+    const mmt_problem *kind; /* any problem of it */
+    bool first;              /* of its family */
+    int start;               /* the first shape that is timed */
+    struct mmt_pick picks[MMT_MOST_PICKS];
     int count, most;
     int strange, most_strange; /* forms that must be compiled, and how many may be, at
                                 * most MMT_MOST_STRANGE */
@@ -52,9 +52,9 @@ struct mmt_calibration {
 void mmt_calibration_shapes(const struct mmt_tuning *t, const mmt_problem *kind,
                             mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES]);
 
-/* Fills c->picks: winners first, and what serves where they do not; then the nearest of
- * each template, what is kept for other transposes, and what is suggested for shapes that
- * are no goals. False where there is nothing to time. */
+/* Fills c->picks. Of a family's first kind: winners, what is known of such a device, the
+ * nearest of each template, and what is suggested for shapes that are no goals; of the
+ * others the portfolio. False where there is nothing to time. */
 bool mmt_calibration_pick(struct mmt_calibration *c);
 
 /* The form of a settled configuration's text; NULL where the pick has none. */

@@ -4,379 +4,467 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tuner/fit_bend.h"
+#include "runtime/cost.h"
+#include "tuner/boost.h"
 #include "tuner/nnls.h"
 
-/* The unknowns, in the order of the solver. */
-enum {
-    LAUNCH,
-    TRAFFIC,
-    RAMP,
-    REDUCTION,
-    BESIDE,
-    CUT_BESIDE,
-    WAVE,
-    WAVE_STEP,
-    BLOCK,
-    STEP,
-    CELL,
-    CELL_STEP,
-    UNALIGNED,
-    UNALIGNED_CELL,
-    WHOLE_STEP,
-    CUT_STEP,
-    READ_A,
-    READ_B,
-    CYCLE,
-    NUM_TERMS,
-};
-_Static_assert((int) NUM_TERMS <= (int) MMT_NNLS_MAX, "the solver has room");
+/* ---- the samples of a family, as a table ------------------------------------------- */
 
-enum { MOST_STEPS = 30, MOST_RESIDENT = 16 };
-
-struct points {
-    struct mmt_fit_point *data;
-    int count;
+struct table {
+    const struct mmt_config **configs; /* of the rows */
+    const mmt_problem **problems;      /* of the columns */
+    int rows, cols;
+    double *times;   /* [row * cols + col] seconds, INFINITY: unknown */
+    double *best;    /* of each column: the least that is known */
+    uint64_t *right; /* of each row: what it was checked for, mmt_kind_bit */
+    double (*terms)[MMT_NUM_TERMS];   /* of each row: its law */
+    struct mmt_boost_sample *samples; /* of a fit: what is known of the table */
+    int *cols_of;                     /* of each of these */
 };
 
-struct fit {
-    double p[NUM_TERMS];
-    int resident;
-    double loss; /* sum of the errors' penalties */
-};
-
-/* How much a time grows with what a wave takes, with what a block takes, and with what
- * the traffic takes. */
-struct growth {
-    double wave, block, traffic;
-};
-
-/* The derivative of a bound by one of the two that it is made of; 1 where both are 0. */
-static double slope(double part, double bound)
+static size_t cell(const struct table *table, int row, int col)
 {
-    return bound > 0 ? part / bound * (part / bound) : 1;
+    return (size_t) row * (size_t) table->cols + (size_t) col;
 }
 
-static double cells_of_a_block(const struct mmt_load *load)
+static bool is_of(const mmt_problem *problem, mmt_type family)
 {
-    return load->cells / load->blocks;
+    return problem->op == MMT_GEMM && mmt_type_family(problem->type) == family;
 }
 
-static double block_seconds(const double p[NUM_TERMS], const struct mmt_load *load)
+static int row_of(const struct table *table, const struct mmt_config *config)
 {
-    double step = p[STEP] + (load->unaligned ? p[UNALIGNED] : 0);
-    double cell = p[CELL] + (load->apart ? p[UNALIGNED_CELL] : 0);
-    return p[BLOCK] + load->work * step +
-           cells_of_a_block(load) * (cell + load->work * p[CELL_STEP]) +
-           load->work / load->blocks *
-               (load->whole * p[WHOLE_STEP] + load->cut * p[CUT_STEP]);
+    int row = 0;
+    while (row < table->rows && !mmt_config_equal(table->configs[row], config))
+        row++;
+    return row;
 }
 
-/* At the present unknowns. */
-static struct growth growth_of(const struct fit *fit, const struct mmt_load *load)
+static int col_of(const struct table *table, const mmt_problem *problem)
 {
-    const double *p = fit->p;
-    double wave = p[WAVE] + load->steps * p[WAVE_STEP], block = block_seconds(p, load);
-    double full = ceil(load->blocks / fit->resident) - 1;
-    double most = fit->resident, last = load->blocks - full * most;
-    double full_seconds = mmt_cost_bound(wave, most * block);
-    double last_seconds = mmt_cost_bound(wave, last * block);
-    double busy = full * full_seconds + last_seconds, traffic = load->bytes * p[TRAFFIC];
-    double seconds = mmt_cost_bound(busy, traffic), by_busy = slope(busy, seconds);
-
-    return (struct growth){
-        .wave = by_busy * (full * slope(wave, full_seconds) + slope(wave, last_seconds)),
-        .block = by_busy * (full * most * slope(most * block, full_seconds) +
-                            last * slope(last * block, last_seconds)),
-        .traffic = traffic > 0 ? slope(traffic, seconds) : 0,
-    };
+    int col = 0;
+    while (col < table->cols && !mmt_problem_equal(table->problems[col], problem))
+        col++;
+    return col;
 }
 
-/* What each unknown is multiplied by. */
-static void terms(const struct mmt_load *load, const struct growth *growth,
-                  double x[MMT_NNLS_MAX])
+static void table_finish(struct table *table)
 {
-    memset(x, 0, MMT_NNLS_MAX * sizeof *x);
-    if (load->cycles > 0) {
-        x[LAUNCH] = 1;
-        x[CYCLE] = load->cycles;
-        return;
-    }
-    x[LAUNCH] = load->launches;
-    x[RAMP] = load->root;
-    x[REDUCTION] = load->workspace;
-    x[BESIDE] = load->others;
-    x[CUT_BESIDE] = load->others_cut;
-    x[TRAFFIC] = growth->traffic * load->bytes;
-    x[WAVE] = growth->wave;
-    x[WAVE_STEP] = growth->wave * load->steps;
-    x[BLOCK] = growth->block;
-    x[STEP] = growth->block * load->work;
-    x[CELL] = growth->block * cells_of_a_block(load);
-    x[CELL_STEP] = x[CELL] * load->work;
-    x[UNALIGNED] = load->unaligned ? x[STEP] : 0;
-    x[READ_A] = load->a;
-    x[READ_B] = load->b;
-    x[UNALIGNED_CELL] = load->apart ? x[CELL] : 0;
-    x[WHOLE_STEP] = x[STEP] * load->whole / load->blocks;
-    x[CUT_STEP] = x[STEP] * load->cut / load->blocks;
+    free(table->configs);
+    free(table->problems);
+    free(table->times);
+    free(table->best);
+    free(table->right);
+    free(table->terms);
+    free(table->samples);
+    free(table->cols_of);
 }
 
-static double dot(const double x[MMT_NNLS_MAX], const double p[NUM_TERMS])
+/* Which configurations and problems there are. */
+static void name_all(struct table *table, mmt_type family,
+                     const struct mmt_fit_sample *samples, size_t count)
 {
-    double sum = 0;
-    for (int i = 0; i < NUM_TERMS; i++)
-        sum += x[i] * p[i];
-    return sum;
-}
-
-/* The expected seconds; x gets their derivatives by the unknowns. Twice the unknowns are
- * twice the time: so the unknowns times the derivatives add up to it (Euler). */
-static double model(const struct fit *fit, const struct mmt_load *load,
-                    double x[MMT_NNLS_MAX])
-{
-    struct growth growth = growth_of(fit, load);
-    terms(load, &growth, x);
-    return fmax(dot(x, fit->p), 1e-12);
-}
-
-/* Squares up to a fifth, then straight: a time that was disturbed pulls no harder. */
-static const double straight = 0.2;
-
-static double penalty(double error)
-{
-    double size = fabs(error);
-    return size < straight ? size * size : straight * (2 * size - straight);
-}
-
-/* What is taken to be so where the samples leave it open: that the fastest of them is all
- * steps, and that there is no ramp. Rows of the solver, each as so many samples say it.
- */
-struct prior {
-    double fastest[MMT_NNLS_MAX], ramp[MMT_NNLS_MAX];
-};
-
-static const double fastest_weight = 0.02, ramp_weight = 20;
-
-/* Steps of blocks, or of the elements of tiles: where a kernel computes whole tiles, the
- * shortest step is that of a block of few, which is no sign of speed. */
-static double work_of(const struct mmt_load *load)
-{
-    return (load->whole > 0 ? load->whole : load->blocks) * fmax(load->steps, 1);
-}
-
-/* That the fastest sample's time is all steps: with the unknowns these come to 1. Tiles
- * are part of a step; without them here, `step` would have to take their place. */
-static void fastest_terms(const struct points *points, double x[MMT_NNLS_MAX])
-{
-    const struct mmt_fit_point *fastest = points->data;
-    for (int i = 1; i < points->count; i++) {
-        const struct mmt_fit_point *at = &points->data[i];
-        if (at->seconds / work_of(&at->load) < fastest->seconds / work_of(&fastest->load))
-            fastest = at;
-    }
-    double steps = fmax(fastest->load.steps, 1) / fastest->seconds;
-    memset(x, 0, MMT_NNLS_MAX * sizeof *x);
-    x[CYCLE] = fastest->load.cycles / fastest->seconds;
-    x[STEP] = steps * fastest->load.blocks;
-    x[WHOLE_STEP] = steps * fastest->load.whole;
-    x[CUT_STEP] = steps * fastest->load.cut;
-}
-
-/* With the unknowns this comes to the share that the ramp has of a sample's time. */
-static void ramp_terms(const struct points *points, double x[MMT_NNLS_MAX])
-{
-    memset(x, 0, MMT_NNLS_MAX * sizeof *x);
-    for (int i = 0; i < points->count; i++)
-        x[RAMP] += points->data[i].load.root / points->data[i].seconds / points->count;
-}
-
-static double loss_of(const struct fit *fit, const struct points *points,
-                      const struct prior *prior)
-{
-    double x[MMT_NNLS_MAX], sum = 0;
-    for (int i = 0; i < points->count; i++)
-        sum +=
-            points->data[i].weight *
-            penalty(log(model(fit, &points->data[i].load, x) / points->data[i].seconds));
-    double away = dot(prior->fastest, fit->p) - 1, ramp = dot(prior->ramp, fit->p);
-    return sum + fastest_weight * away * away + ramp_weight * ramp * ramp;
-}
-
-static void solve(struct mmt_nnls *sums, const struct prior *prior, double p[NUM_TERMS])
-{
-    double solution[MMT_NNLS_MAX];
-    mmt_nnls_add(sums, prior->fastest, 1, fastest_weight);
-    mmt_nnls_add(sums, prior->ramp, 0, ramp_weight);
-    mmt_nnls_solve(sums, solution);
-    memcpy(p, solution, NUM_TERMS * sizeof *p);
-}
-
-/* A first guess, as if nothing overlapped: the least relative errors of the samples that
- * a bound on traffic of `per_byte` seconds leaves to computing. */
-static void guess(struct fit *fit, const struct points *points, const struct prior *prior,
-                  double per_byte)
-{
-    struct mmt_nnls sums = { 0 };
-    double x[MMT_NNLS_MAX];
-
-    for (int i = 0; i < points->count; i++) {
-        const struct mmt_fit_point *at = &points->data[i];
-        if (per_byte * at->load.bytes > 0.7 * at->seconds)
+    for (size_t i = 0; i < count; i++) {
+        if (!is_of(&samples[i].problem, family))
             continue;
-        terms(
-            &at->load,
-            &(struct growth){ ceil(at->load.blocks / fit->resident), at->load.blocks, 0 },
-            x);
-        for (int t = 0; t < NUM_TERMS; t++)
-            x[t] /= at->seconds;
-        mmt_nnls_add(&sums, x, 1, at->weight);
+        const int row = row_of(table, &samples[i].config);
+        const int col = col_of(table, &samples[i].problem);
+        table->configs[row] = &samples[i].config;
+        table->problems[col] = &samples[i].problem;
+        table->rows += row == table->rows;
+        table->cols += col == table->cols;
     }
-    solve(&sums, prior, fit->p);
-    fit->p[TRAFFIC] = per_byte;
 }
 
-/* The logarithm of the error, made linear about the present fit: Gauss and Newton's step.
+static void fill_times(struct table *table, mmt_type family,
+                       const struct mmt_fit_sample *samples, size_t count)
+{
+    for (size_t i = 0; i < cell(table, table->rows, 0); i++)
+        table->times[i] = INFINITY;
+    for (size_t i = 0; i < count; i++) {
+        const mmt_problem *problem = &samples[i].problem;
+        if (!is_of(problem, family))
+            continue;
+        const int row = row_of(table, &samples[i].config);
+        table->times[cell(table, row, col_of(table, problem))] = samples[i].seconds;
+        table->right[row] |= samples[i].checked ? mmt_kind_bit(problem) : 0;
+    }
+}
+
+static void find_best(struct table *table)
+{
+    for (int col = 0; col < table->cols; col++) {
+        table->best[col] = INFINITY;
+        for (int row = 0; row < table->rows; row++)
+            table->best[col] =
+                fmin(table->best[col], table->times[cell(table, row, col)]);
+    }
+}
+
+/* Problems that a row was timed on, of the types and transposes that it was checked for.
  */
-static void improve(const struct fit *from, const struct points *points,
-                    const struct prior *prior, double p[NUM_TERMS])
+static int count_checked(const struct table *table, int row)
+{
+    int known = 0;
+    for (int col = 0; col < table->cols; col++)
+        known += !isinf(table->times[cell(table, row, col)]) &&
+                 table->right[row] & mmt_kind_bit(table->problems[col]);
+    return known;
+}
+
+/* Leaves out what was timed on too few problems: most of what a search tries. */
+static void drop_rows(struct table *table)
+{
+    int to = 0;
+    for (int row = 0; row < table->rows; row++) {
+        if (count_checked(table, row) < MMT_FIT_LEAST_SHAPES)
+            continue;
+        memmove(&table->times[cell(table, to, 0)], &table->times[cell(table, row, 0)],
+                (size_t) table->cols * sizeof *table->times);
+        table->right[to] = table->right[row];
+        table->configs[to++] = table->configs[row];
+    }
+    table->rows = to;
+}
+
+/* What one of several kernels alone was timed on tells nothing of a choice. */
+static void drop_cols(struct table *table)
+{
+    const int cols = table->cols;
+    int to = 0;
+    for (int col = 0; col < cols; col++) {
+        int known = 0;
+        for (int row = 0; row < table->rows; row++)
+            known += !isinf(table->times[(size_t) row * (size_t) cols + (size_t) col]);
+        if (known < 2 && known < table->rows)
+            continue;
+        for (int row = 0; row < table->rows; row++)
+            table->times[(size_t) row * (size_t) cols + (size_t) to] =
+                table->times[(size_t) row * (size_t) cols + (size_t) col];
+        table->problems[to++] = table->problems[col];
+    }
+    for (int row = 1; row < table->rows; row++)
+        memmove(table->times + (size_t) row * (size_t) to,
+                table->times + (size_t) row * (size_t) cols,
+                (size_t) to * sizeof *table->times);
+    table->cols = to;
+}
+
+static bool table_make(struct table *table, mmt_type family,
+                       const struct mmt_fit_sample *samples, size_t count)
+{
+    *table = (struct table){ 0 };
+    table->configs = calloc(count, sizeof *table->configs);
+    table->problems = calloc(count, sizeof *table->problems);
+    if (!table->configs || !table->problems)
+        return false;
+    name_all(table, family, samples, count);
+    const size_t all = cell(table, table->rows, 0);
+    table->times = calloc(all, sizeof *table->times);
+    table->best = calloc((size_t) table->cols, sizeof *table->best);
+    table->right = calloc((size_t) table->rows, sizeof *table->right);
+    table->terms = calloc((size_t) table->rows, sizeof *table->terms);
+    if (!table->times || !table->best || !table->right || !table->terms)
+        return false;
+    fill_times(table, family, samples, count);
+    drop_rows(table);
+    drop_cols(table);
+    find_best(table);
+    const size_t left = cell(table, table->rows, 0) + 1;
+    table->samples = calloc(left, sizeof *table->samples);
+    table->cols_of = calloc(left, sizeof *table->cols_of);
+    return table->samples && table->cols_of;
+}
+
+/* ---- the model -----------------------------------------------------------------------
+ */
+
+/* What is far behind the best matters little: it will not be chosen. */
+static double weight_of(const struct table *table, int row, int col)
+{
+    const double near = table->best[col] / table->times[cell(table, row, col)];
+    return fmax(near * near, 0.02);
+}
+
+/* Whether the table has a time there; settles the row's configuration for it. */
+static bool settle_known(const struct table *table, int row, int col,
+                         const struct mmt_caps *caps, struct mmt_config *settled)
+{
+    *settled = mmt_config_settle(table->configs[row], table->problems[col], caps);
+    return !isinf(table->times[cell(table, row, col)]) &&
+           !mmt_config_refuse_settled(settled, table->problems[col], caps);
+}
+
+/* How many times an estimate its known times are, in the mean of the logarithms. */
+static double scale_of(const struct table *table, int row, const struct mmt_caps *caps)
+{
+    struct mmt_config settled;
+    double sum = 0, weights = 0;
+    for (int col = 0; col < table->cols; col++) {
+        if (!settle_known(table, row, col, caps, &settled))
+            continue;
+        const double weight = weight_of(table, row, col);
+        sum += weight * log(table->times[cell(table, row, col)] /
+                            mmt_cost_estimate(&settled, table->problems[col], caps));
+        weights += weight;
+    }
+    return weights > 0 ? exp(sum / weights) : 1;
+}
+
+/* That the law should give so many seconds for a problem. */
+static void add_equation(const struct mmt_view *view, double seconds, double weight,
+                         struct mmt_nnls *sums)
+{
+    double x[MMT_NNLS_MAX] = { 0 };
+    for (int i = 0; i < MMT_NUM_TERMS; i++)
+        x[i] = view->terms[i] / seconds;
+    mmt_nnls_add(sums, x, 1, weight);
+}
+
+/* Where times leave a law open, it is the estimate, scaled: on all problems, each with
+ * the weight of a part of a time. */
+static void add_prior(const struct table *table, int row, const struct mmt_caps *caps,
+                      struct mmt_nnls *sums)
+{
+    const double prior = 0.02;
+    const double scale = scale_of(table, row, caps);
+    for (int col = 0; col < table->cols; col++) {
+        const mmt_problem *problem = table->problems[col];
+        const struct mmt_config settled =
+            mmt_config_settle(table->configs[row], problem, caps);
+        if (mmt_config_refuse_settled(&settled, problem, caps))
+            continue;
+        const double expected = scale * mmt_cost_estimate(&settled, problem, caps),
+                     time = table->times[cell(table, row, col)],
+                     part = isinf(time) ? 1 : fmin(expected / time, 1);
+        const struct mmt_view view = mmt_cost_view(&settled, problem, caps);
+        add_equation(&view, expected, prior * part * part, sums);
+    }
+}
+
+/* ln(time / law). */
+static double error_of(const struct table *table, int row, int col,
+                       const struct mmt_view *view)
+{
+    return log(table->times[cell(table, row, col)] /
+               mmt_cost_law(table->terms[row], view));
+}
+
+/* The law with the least relative errors, no term below 0. */
+static void fit_law(struct table *table, int row, const struct mmt_caps *caps)
 {
     struct mmt_nnls sums = { 0 };
-    double x[MMT_NNLS_MAX];
-    bool traffic = false;
-
-    for (int i = 0; i < points->count; i++) {
-        const struct mmt_fit_point *at = &points->data[i];
-        double expected = model(from, &at->load, x);
-        double error = log(expected / at->seconds);
-        double weight = fabs(error) < straight ? 1 : straight / fabs(error);
-        traffic = traffic || x[TRAFFIC] * from->p[TRAFFIC] > 0.05 * expected;
-        for (int t = 0; t < NUM_TERMS; t++)
-            x[t] /= expected;
-        mmt_nnls_add(&sums, x, 1 - error, weight * at->weight);
+    struct mmt_config settled;
+    double solution[MMT_NNLS_MAX];
+    for (int col = 0; col < table->cols; col++) {
+        if (!settle_known(table, row, col, caps, &settled))
+            continue;
+        const struct mmt_view view = mmt_cost_view(&settled, table->problems[col], caps);
+        add_equation(&view, table->times[cell(table, row, col)],
+                     weight_of(table, row, col), &sums);
     }
-    solve(&sums, prior, p);
-    if (!traffic)
-        p[TRAFFIC] = from->p[TRAFFIC];
+    add_prior(table, row, caps, &sums);
+    mmt_nnls_solve(&sums, solution);
+    memcpy(table->terms[row], solution, sizeof table->terms[row]);
 }
 
-/* A whole step, or the largest half, quarter, … of it that lowers the loss. */
-static bool go(struct fit *fit, const double to[NUM_TERMS], const struct points *points,
-               const struct prior *prior)
+static int list_samples(struct table *table, const struct mmt_caps *caps)
 {
-    for (double part = 1; part > 1e-3; part /= 2) {
-        struct fit next = *fit;
-        for (int t = 0; t < NUM_TERMS; t++)
-            next.p[t] += part * (to[t] - fit->p[t]);
-        next.loss = loss_of(&next, points, prior);
-        if (next.loss < fit->loss) {
-            bool far = next.loss < fit->loss * (1 - 1e-6);
-            *fit = next;
-            return far;
+    struct mmt_config settled;
+    int count = 0;
+    for (int row = 0; row < table->rows; row++) {
+        fit_law(table, row, caps);
+        for (int col = 0; col < table->cols; col++) {
+            struct mmt_boost_sample *sample = &table->samples[count];
+            if (!settle_known(table, row, col, caps, &settled))
+                continue;
+            sample->view = mmt_cost_view(&settled, table->problems[col], caps);
+            sample->target = error_of(table, row, col, &sample->view);
+            sample->weight = weight_of(table, row, col);
+            table->cols_of[count++] = col;
         }
     }
-    return false;
+    return count;
 }
 
-static struct fit fit_from(const struct points *points, int resident, double per_byte)
+/* The error on every fifth problem of a model that is fitted to the others. */
+static mmt_status find_residual(const struct table *table, int count,
+                                struct mmt_model *model, mmt_error *err)
 {
-    struct fit fit = { .resident = resident };
-    double to[NUM_TERMS];
-    struct prior prior;
-
-    fastest_terms(points, prior.fastest);
-    ramp_terms(points, prior.ramp);
-    guess(&fit, points, &prior, per_byte);
-    fit.loss = loss_of(&fit, points, &prior);
-    for (int i = 0; i < MOST_STEPS; i++) {
-        improve(&fit, points, &prior, to);
-        if (!go(&fit, to, points, &prior))
-            break;
+    enum { PARTS = 5 };
+    struct mmt_boost_sample *others = malloc((size_t) (count + 1) * sizeof *others);
+    double sum = 0, weights = 0;
+    int fitted = 0;
+    if (!others)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left to fit a model");
+    for (int i = 0; i < count; i++)
+        if (table->cols_of[i] % PARTS)
+            others[fitted++] = table->samples[i];
+    mmt_status status = mmt_boost(others, fitted, model, err);
+    free(others);
+    for (int i = 0; i < count && !status; i++) {
+        const struct mmt_boost_sample *sample = &table->samples[i];
+        if (table->cols_of[i] % PARTS)
+            continue;
+        const double error = sample->target - mmt_cost_correction(model, &sample->view);
+        sum += sample->weight * error * error, weights += sample->weight;
     }
-    return fit;
+    model->residual = weights > 0 ? sqrt(sum / weights) : 0;
+    return status;
 }
 
-/* From two sides, as which samples traffic bounds is found out on the way: from no bound,
- * and from the fastest that any time proves traffic to be. */
-static struct fit fit_resident(const struct points *points, int resident)
+static mmt_status fit_model(struct table *table, const struct mmt_caps *caps,
+                            struct mmt_model *model, mmt_error *err)
 {
-    double per_byte = INFINITY;
-    for (int i = 0; i < points->count; i++)
-        per_byte = fmin(per_byte, points->data[i].seconds / points->data[i].load.bytes);
-
-    struct fit bound = fit_from(points, resident, per_byte);
-    struct fit free = fit_from(points, resident, 0);
-    return bound.loss < free.loss ? bound : free;
+    const int count = list_samples(table, caps);
+    mmt_status status = find_residual(table, count, model, err);
+    model->shapes = table->cols;
+    return status ? status : mmt_boost(table->samples, count, model, err);
 }
 
-/* Registers decide, unseen, how many blocks are resident: the number that fits best. */
-static struct fit fit_points(const struct points *points)
-{
-    struct fit best = { .loss = INFINITY };
-    int most = points->data[0].load.fit;
+/* ---- the portfolio -------------------------------------------------------------------
+ */
 
-    if (most < 1 || most > MOST_RESIDENT)
-        most = MOST_RESIDENT;
-    for (int resident = 1; resident <= most; resident++) {
-        struct fit fit = fit_resident(points, resident);
-        if (fit.loss < best.loss * (1 - 1e-3))
-            best = fit;
+/* What was not timed is expected: with the model's usual error on top, and no faster than
+ * anything that was timed. */
+static double expected(const struct table *table, int row, int col,
+                       const struct mmt_model *model, const struct mmt_caps *caps)
+{
+    const mmt_problem *problem = table->problems[col];
+    const struct mmt_config settled =
+        mmt_config_settle(table->configs[row], problem, caps);
+    struct mmt_kept kept = { .config = *table->configs[row] };
+    memcpy(kept.terms, table->terms[row], sizeof kept.terms);
+    if (mmt_config_refuse_settled(&settled, problem, caps))
+        return INFINITY;
+    return fmax(table->best[col],
+                mmt_cost_predict(model, &kept, &settled, problem, caps) *
+                    exp(model->residual));
+}
+
+/* Completes the times for a choice; a kernel does not serve what it was not checked for.
+ */
+static void complete(struct table *table, const struct mmt_model *model,
+                     const struct mmt_caps *caps)
+{
+    for (int row = 0; row < table->rows; row++)
+        for (int col = 0; col < table->cols; col++) {
+            double *time = &table->times[cell(table, row, col)];
+            if (!(table->right[row] & mmt_kind_bit(table->problems[col])))
+                *time = INFINITY;
+            else if (isinf(*time))
+                *time = expected(table, row, col, model, caps);
+        }
+}
+
+static mmt_status keep_row(struct mmt_profile *profile, const struct table *table,
+                           int row, mmt_type family, mmt_error *err)
+{
+    struct mmt_kept kept = { .family = family,
+                             .config = *table->configs[row],
+                             .right = table->right[row] };
+    memcpy(kept.terms, table->terms[row], sizeof kept.terms);
+    return mmt_profile_add_kept(profile, &kept, err);
+}
+
+static mmt_status keep_chosen(struct mmt_profile *profile, const struct table *table,
+                              mmt_type family, mmt_error *err)
+{
+    int chosen[MMT_FIT_MOST_KEPT];
+    mmt_status status = MMT_OK;
+    const int count = mmt_fit_choose(table->times, table->best, table->rows, table->cols,
+                                     MMT_FIT_MOST_KEPT, chosen);
+    for (int i = 0; i < count && !status; i++)
+        status = keep_row(profile, table, chosen[i], family, err);
+    return status;
+}
+
+/* The kernels of the portfolio that there is, with laws fitted anew. */
+static mmt_status keep_known(struct mmt_profile *profile, const struct mmt_profile *known,
+                             const struct table *table, mmt_type family, mmt_error *err)
+{
+    mmt_status status = MMT_OK;
+    for (size_t i = 0; i < known->num_kept && !status; i++) {
+        const int row = row_of(table, &known->kept[i].config);
+        if (known->kept[i].family == family && row < table->rows)
+            status = keep_row(profile, table, row, family, err);
     }
-    return best;
+    return status;
 }
 
-static struct mmt_cost cost_of(const struct fit *fit, int depth)
+/* `known`: whose portfolio stays; NULL: it is chosen. */
+static mmt_status fit_family(struct mmt_profile *profile, const struct mmt_profile *known,
+                             mmt_type family, const struct mmt_fit_sample *samples,
+                             size_t count, struct mmt_model *model, mmt_error *err)
 {
-    const double *p = fit->p;
-
-    return (struct mmt_cost){
-        .fitted = true,
-        .launch = p[LAUNCH],
-        .block = p[BLOCK],
-        .step = p[STEP],
-        .bandwidth = p[TRAFFIC] > 0 ? 1 / p[TRAFFIC] : 0,
-        .ramp = p[RAMP],
-        .reduction = p[REDUCTION],
-        .beside = p[BESIDE],
-        .cut_beside = p[CUT_BESIDE],
-        .wave = p[WAVE],
-        .wave_step = p[WAVE_STEP],
-        .cell = p[CELL],
-        .cell_step = p[CELL_STEP],
-        .unaligned = p[UNALIGNED],
-        .unaligned_cell = p[UNALIGNED_CELL],
-        .whole_step = p[WHOLE_STEP],
-        .cut_step = p[CUT_STEP],
-        .read_a = p[READ_A],
-        .read_b = p[READ_B],
-        .cycle = p[CYCLE],
-        .resident = fit->resident,
-        .depth = depth,
-    };
+    struct table table;
+    mmt_status status = MMT_OK;
+    model->family = family;
+    if (!table_make(&table, family, samples, count))
+        status = mmt_fail(err, MMT_ERROR_MEMORY, "no memory left to choose kernels");
+    if (!status && table.rows) {
+        status = fit_model(&table, &profile->caps, model, err);
+        if (!status)
+            complete(&table, model, &profile->caps);
+        if (!status && known)
+            status = keep_known(profile, known, &table, family, err);
+        if (!status && !profile->num_kept)
+            status = keep_chosen(profile, &table, family, err);
+        if (!status)
+            status = mmt_profile_add_model(profile, model, err);
+    }
+    table_finish(&table);
+    return status;
 }
 
-mmt_status mmt_fit_cost(const struct mmt_config *config, const struct mmt_caps *caps,
-                        const struct mmt_fit_sample *samples, size_t count,
-                        struct mmt_cost *out, mmt_error *err)
-{
-    struct points points = { .count = (int) count };
+/* ---- all families --------------------------------------------------------------------
+ */
 
-    *out = (struct mmt_cost){ 0 };
-    if (count < MMT_FIT_LEAST_SHAPES)
-        return MMT_OK;
-    const int depth = mmt_cost_depth(config, samples[0].problem.type);
-    points.data = calloc(count, sizeof *points.data);
-    if (!points.data)
-        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left to fit costs");
-    for (size_t i = 0; i < count; i++)
-        points.data[i] = (struct mmt_fit_point){
-            .load = mmt_cost_load(config, &samples[i].problem, caps, depth),
-            .seconds = samples[i].seconds,
-            .weight = samples[i].weight > 0 ? samples[i].weight : 1,
-        };
-    struct fit fit = fit_points(&points);
-    *out = cost_of(&fit, depth);
-    mmt_fit_bend(points.data, points.count, out);
-    free(points.data);
-    return MMT_OK;
+/* Whether what was fitted anew knows less than half of what the profile's model rests on:
+ * the journal that had the rest is gone. */
+static bool knows_less(const struct mmt_profile *anew, const struct mmt_profile *profile,
+                       mmt_type family)
+{
+    const struct mmt_model *was = mmt_profile_model(profile, family),
+                           *is = mmt_profile_model(anew, family);
+    return !is || (was && 2 * is->shapes < was->shapes);
+}
+
+static mmt_status replace_family(struct mmt_profile *profile, mmt_type family,
+                                 bool choose, const struct mmt_fit_sample *samples,
+                                 size_t count, mmt_error *err)
+{
+    const struct mmt_profile *known =
+        choose || !mmt_profile_model(profile, family) ? NULL : profile;
+    struct mmt_profile *anew = mmt_profile_create();
+    struct mmt_model *model = calloc(1, sizeof *model);
+    mmt_status status = MMT_OK;
+    if (!anew || !model)
+        status = mmt_fail(err, MMT_ERROR_MEMORY, "no memory left to choose kernels");
+    if (!status) {
+        anew->caps = profile->caps;
+        status = fit_family(anew, known, family, samples, count, model, err);
+    }
+    if (!status && !knows_less(anew, profile, family))
+        status = mmt_profile_take_family(profile, anew, family, err);
+    mmt_profile_free(anew);
+    free(model);
+    return status;
+}
+
+mmt_status mmt_fit_families(struct mmt_profile *profile, unsigned choose,
+                            const struct mmt_fit_sample *samples, size_t count,
+                            mmt_error *err)
+{
+    bool done[MMT_NUM_TYPES] = { false };
+    mmt_status status = MMT_OK;
+    for (size_t i = 0; i < count && !status; i++) {
+        const mmt_type family = mmt_type_family(samples[i].problem.type);
+        if (samples[i].problem.op != MMT_GEMM || done[family])
+            continue; /* where memory bounds, the nearest problem tells enough */
+        done[family] = true;
+        status = replace_family(profile, family, mmt_type_in(family, choose), samples,
+                                count, err);
+    }
+    return status;
 }

@@ -34,13 +34,17 @@ static mmt_status merge_entry(struct mmt_profile *into, const struct mmt_entry *
     return mmt_profile_add_entry(into, entry, err);
 }
 
-/* Of the sets of one type and transposes the last. */
-static mmt_status merge_kept(struct mmt_profile *into, const struct mmt_profile *from,
-                             mmt_error *err)
+/* Of each family the portfolio that rests on more shapes. */
+static mmt_status merge_families(struct mmt_profile *into, const struct mmt_profile *from,
+                                 mmt_error *err)
 {
     mmt_status status = MMT_OK;
-    for (size_t i = 0; i < from->num_kept && !status; i++)
-        status = mmt_profile_take_kept(into, from, &from->kept[i], err);
+    for (size_t i = 0; i < from->num_models && !status; i++) {
+        const struct mmt_model *model = &from->models[i];
+        const struct mmt_model *known = mmt_profile_model(into, model->family);
+        if (!known || model->shapes > known->shapes)
+            status = mmt_profile_take_family(into, from, model->family, err);
+    }
     return status;
 }
 
@@ -101,7 +105,7 @@ static mmt_status merge(struct mmt_profile *into, const struct mmt_profile *from
     for (size_t i = 0; i < from->num_entries && !status; i++)
         status = merge_entry(into, &from->entries[i], err);
     if (!status)
-        status = merge_kept(into, from, err);
+        status = merge_families(into, from, err);
     for (size_t i = 0; i < from->num_guides && !status; i++)
         status = merge_guide(into, &from->guides[i], err);
     merge_made(into, from);
@@ -123,9 +127,9 @@ static int help(void)
            "or\n"
            "on machines that have the same card. Of each problem's kernels the fastest "
            "stays.\n"
-           "The kernels that are kept for all other shapes of a type and transposes are "
-           "those\n"
-           "of the last profile that has any, since they were chosen together.\n\n"
+           "Of each family of types the portfolio for all other shapes is the one that "
+           "was\n"
+           "chosen by the most of them.\n\n"
            "  -o, --out FILE  written whole or not at all; may be one of those that are "
            "read\n"
            "                  default: standard output\n");

@@ -120,25 +120,13 @@ static double roll(struct dice *dice)
            9007199254740992.0; /* 2^53 */
 }
 
-static int64_t between(struct dice *dice, double least, double most)
+/* As programs multiply: mmt_fit_shape. */
+static mmt_problem draw_shape(struct dice *dice, const mmt_problem *kind, int64_t index)
 {
-    return (int64_t) (least * exp(roll(dice) * log((most + 1) / least)));
-}
-
-/* Two of three are log-uniform from 1 to 8192 in every dimension; the third is skewed:
- * one dimension up to 64, the others from 512. */
-static mmt_problem draw_shape(struct dice *dice, const struct mmt_kept *kind, bool skewed)
-{
-    int64_t size[3];
-
+    double part[3];
     for (int i = 0; i < 3; i++)
-        size[i] = skewed ? between(dice, 512, 8192) : between(dice, 1, 8192);
-    if (skewed)
-        size[(int) (3 * roll(dice))] = between(dice, 1, 64);
-    mmt_problem problem = mmt_gemm_problem(kind->type, size[0], size[1], size[2]);
-    problem.trans_a = kind->trans_a;
-    problem.trans_b = kind->trans_b;
-    return problem;
+        part[i] = roll(dice);
+    return mmt_fit_shape(kind, part, index);
 }
 
 /* What a device may be given: an execution at a quarter of its peak takes no more than a
@@ -157,12 +145,12 @@ static bool affordable(const struct mmt_profile *profile, const struct mmt_caps 
 }
 
 static mmt_problem next_shape(struct dice *dice, const struct mmt_profile *profile,
-                              const struct mmt_caps *caps, const struct mmt_kept *kind,
-                              bool skewed)
+                              const struct mmt_caps *caps, const mmt_problem *kind,
+                              int64_t index)
 {
     mmt_problem problem, normal;
     do
-        problem = draw_shape(dice, kind, skewed);
+        problem = draw_shape(dice, kind, index);
     while (mmt_problem_normalise(&problem, &normal, NULL) != MMT_OK ||
            !affordable(profile, caps, &normal));
     return normal;
@@ -190,9 +178,7 @@ static int list_kept(const struct mmt_profile *profile, const struct mmt_caps *c
     add_config(out->configs, &count, &out->choice.config);
     for (size_t i = 0; i < profile->num_kept && count < MOST_COMPARED - 1; i++) {
         const struct mmt_kept *kept = &profile->kept[i];
-        if (kept->type == p->type && kept->trans_a == (p->trans_a != 0) &&
-            kept->trans_b == (p->trans_b != 0) &&
-            !mmt_config_refuse(&kept->config, p, caps))
+        if (kept->right & mmt_kind_bit(p) && !mmt_config_refuse(&kept->config, p, caps))
             add_config(out->configs, &count, &kept->config);
     }
     return count;
@@ -345,21 +331,24 @@ static void report_head(const struct request *request)
 
 /* ---- the verb -------------------------------------------------------------------- */
 
-/* One kept kernel of each type and transposes that are asked for; returns how many. */
+/* The types and transposes that are asked for and that portfolios serve; returns how
+ * many. */
 static int list_kinds(const struct request *request, const struct mmt_profile *profile,
-                      const struct mmt_kept *kinds[4 * MMT_NUM_TYPES])
+                      mmt_problem kinds[4 * MMT_NUM_TYPES])
 {
+    uint64_t right = 0;
     int count = 0;
 
-    for (size_t i = 0; i < profile->num_kept; i++) {
-        const struct mmt_kept *kept = &profile->kept[i];
-        bool known = request->types_given && !request->types[kept->type];
-        for (int k = 0; k < count && !known; k++)
-            known = kinds[k]->type == kept->type && kinds[k]->trans_a == kept->trans_a &&
-                    kinds[k]->trans_b == kept->trans_b;
-        if (!known)
-            kinds[count++] = kept;
-    }
+    for (size_t i = 0; i < profile->num_kept; i++)
+        right |= profile->kept[i].right;
+    for (int type = 0; type < MMT_NUM_TYPES; type++)
+        for (int transposes = 0; transposes < 4; transposes++) {
+            mmt_problem kind = mmt_gemm_problem((mmt_type) type, 1, 1, 1);
+            kind.trans_a = transposes / 2, kind.trans_b = transposes % 2;
+            if (right & mmt_kind_bit(&kind) &&
+                (!request->types_given || request->types[type]))
+                kinds[count++] = kind;
+        }
     return count;
 }
 
@@ -374,7 +363,7 @@ static mmt_status do_shapes(const struct request *request, struct mmt_tuning *t,
                             const struct mmt_profile *profile, struct losses *losses,
                             mmt_error *err)
 {
-    const struct mmt_kept *kinds[4 * MMT_NUM_TYPES];
+    mmt_problem kinds[4 * MMT_NUM_TYPES];
     struct dice dice = { .seed = (uint64_t) request->seed };
     int num_kinds = list_kinds(request, profile, kinds);
 
@@ -386,7 +375,7 @@ static mmt_status do_shapes(const struct request *request, struct mmt_tuning *t,
     report_head(request);
     for (int64_t i = 0; i < request->shapes && !mmt_pool_interrupts(); i++) {
         struct outcome out = { .problem = next_shape(&dice, profile, &t->caps,
-                                                     kinds[i % num_kinds], i % 3 == 2) };
+                                                     &kinds[i % num_kinds], i) };
         mmt_error failed = { 0 };
         mmt_status status = do_shape(request, t, profile, &out, &failed);
         if (mmt_pool_interrupts())

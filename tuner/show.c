@@ -163,18 +163,20 @@ static void print_group(const struct mmt_group *group)
 static void print_kept(const struct mmt_profile *profile)
 {
     struct mmt_text text = { 0 };
-    for (size_t i = 0; i < profile->num_kept; i++) {
-        const struct mmt_kept *kept = &profile->kept[i];
-        mmt_text_addf(&text, "  %s %c%c  ", mmt_type_name(kept->type),
-                      kept->trans_a ? 't' : 'n', kept->trans_b ? 't' : 'n');
-        mmt_config_print(&kept->config, &text);
-        if (kept->cost.fitted)
-            mmt_text_addf(&text, "  (times of other shapes within %.0f %%)",
-                          100 * kept->cost.residual);
-        mmt_text_add(&text, "\n");
+    for (size_t i = 0; i < profile->num_models; i++) {
+        const struct mmt_model *model = &profile->models[i];
+        mmt_text_addf(&text, "  %s: times of other shapes within %.0f %%, by %d shapes\n",
+                      mmt_type_name(model->family), 100 * model->residual, model->shapes);
+        for (size_t j = 0; j < profile->num_kept; j++) {
+            if (profile->kept[j].family != model->family)
+                continue;
+            mmt_text_add(&text, "    ");
+            mmt_config_print(&profile->kept[j].config, &text);
+            mmt_text_add(&text, "\n");
+        }
     }
-    if (profile->num_kept)
-        printf("\nkept for all other shapes\n%s", mmt_text_string(&text));
+    if (profile->num_models)
+        printf("\nportfolios for all other shapes\n%s", mmt_text_string(&text));
     mmt_text_finish(&text);
 }
 
@@ -258,11 +260,9 @@ static json_t *kept_json(const struct mmt_profile *profile)
         const struct mmt_kept *kept = &profile->kept[i];
         struct mmt_text text = { 0 };
         mmt_config_print(&kept->config, &text);
-        json_array_append_new(
-            all, json_pack("{s:s, s:b, s:b, s:s, s:b, s:f}", "type",
-                           mmt_type_name(kept->type), "trans_a", kept->trans_a, "trans_b",
-                           kept->trans_b, "configuration", mmt_text_string(&text),
-                           "fitted", kept->cost.fitted, "residual", kept->cost.residual));
+        json_array_append_new(all, json_pack("{s:s, s:s}", "family",
+                                             mmt_type_name(kept->family), "configuration",
+                                             mmt_text_string(&text)));
         mmt_text_finish(&text);
     }
     return all;
@@ -280,7 +280,7 @@ static void print_programs(const struct mmt_rows *rows)
     if (!*rows->profile->citation) {
         json_object_set_new(root, "made", made_json(rows->profile));
         json_object_set_new(root, "roofline", roofline_json(rows->profile));
-        json_object_set_new(root, "kept", kept_json(rows->profile));
+        json_object_set_new(root, "portfolio", kept_json(rows->profile));
         json_object_set_new(root, "guides", guides_json(rows->profile));
         json_object_set_new(root, "health", health_json(&rows->profile->made.health));
     }

@@ -309,13 +309,14 @@ static void probe(struct mmt_tuning *t)
     mmt_tune_judge_journal(t);
 }
 
-/* Seconds of the budget that go into learning what kernels cost on other shapes: less of
- * a short one, and of a CPU's, whose compilers use them up; and no more than makes a
- * difference to so many types and transposes. */
+/* Seconds of the budget that go into portfolios for other shapes: more where nobody named
+ * any, less of a short one, and of a CPU's, whose compilers use them up; and no more than
+ * makes a difference to so many types and transposes. */
 static double calibrating(const struct mmt_tuning *t)
 {
     bool cpu = t->caps.kind == MMT_CPU;
-    double share = cpu ? 0.18 : 0.5, enough = cpu ? 120 : 60, most = cpu ? 240 : 120,
+    double named = t->options.shapes.count || t->options.suites ? 0.5 : 0.65;
+    double share = cpu ? 0.18 : named, enough = cpu ? 120 : 60, most = cpu ? 240 : 120,
            budget = t->options.budget.seconds;
     return fmin(share * budget * fmin(1, budget / enough),
                 most * mmt_tune_count_kinds(t));
@@ -474,6 +475,7 @@ static void finish(struct mmt_tuning *t)
     mmt_journal_close(t->journal);
     mmt_profile_free(t->profile);
     mmt_profile_free(t->other);
+    mmt_profile_free(t->layers);
     free(t->goals);
     free(t->built);
     free(t->path);

@@ -89,6 +89,7 @@ struct mmt_tuning {
     char id[32];
     struct mmt_journal *journal;
     struct mmt_profile *profile, *other;
+    struct mmt_profile *layers;   /* what is known of such a device; NULL: nothing */
     char *path;                   /* of the profile */
     struct mmt_own_folder folder; /* where a search leaves nothing, of its journal */
     struct mmt_pool pool;
@@ -392,8 +393,9 @@ mmt_status mmt_tune_open_profile(struct mmt_tuning *t, mmt_error *err);
 mmt_status mmt_tune_enter(struct mmt_tuning *t, const mmt_problem *problem,
                           const struct mmt_record *winner, mmt_error *err);
 
-/* Chooses the portfolio anew from all that was timed: t->profile->kept. */
-mmt_status mmt_tune_choose_kept(struct mmt_tuning *t, mmt_error *err);
+/* Fits the models of t->profile to all that was timed, and chooses the portfolios of the
+ * families whose bits are in `choose`, or that have none. */
+mmt_status mmt_tune_fit(struct mmt_tuning *t, unsigned choose, mmt_error *err);
 
 /* Takes entries out of the profile that were found wrong since they were entered. */
 /* Removes what --fresh kept beside the profile: the run ended whole. */

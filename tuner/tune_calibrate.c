@@ -7,13 +7,11 @@
 
 enum { FEWEST_SHAPES = 8, USUAL_SHAPES = 48, TIMINGS_FOR_A_TRY = 2 };
 
-/* Between one shape and the one that comes next to it for kernels that serve few. */
-enum { FURTHER = MMT_MOST_CALIBRATION_SHAPES / 2 };
-
-/* Seconds: of a worker for a timing, and for a new shape's data; of a compiler. */
+/* Seconds: of a worker for a timing, for a kernel's quick checks, and for a new shape's
+ * data; of a compiler. */
 static const struct pace {
-    double timing, shape, compiling;
-} pace_gpu = { 0.004, 0.05, 0.6 }, pace_cpu = { 0.04, 0.1, 2 };
+    double timing, checking, shape, compiling;
+} pace_gpu = { 0.006, 0.1, 0.05, 0.6 }, pace_cpu = { 0.04, 0, 0.1, 2 };
 
 static bool is_over(const struct mmt_calibration *c)
 {
@@ -170,9 +168,9 @@ static bool has_to_meet(const struct mmt_calibration *c, struct mmt_pick *p,
            !mmt_pick_is_hopeless(p, shapes, shape) && is_ready(c, p, &shapes[shape]);
 }
 
-/* Times what serves the shape, all of it or what serves few shapes. */
+/* Times what serves the shape. */
 static mmt_status time_picks(struct mmt_calibration *c, const mmt_problem *shapes,
-                             int shape, bool all, mmt_error *err)
+                             int shape, mmt_error *err)
 {
     mmt_status status = MMT_OK;
     double best = c->best[shape] > 0 ? c->best[shape] : INFINITY;
@@ -180,7 +178,7 @@ static mmt_status time_picks(struct mmt_calibration *c, const mmt_problem *shape
         c->picks[i].took = INFINITY;
     for (int i = 0; !status && i < c->count && !is_over(c); i++) {
         struct mmt_pick *p = &c->picks[i];
-        if ((all || p->rare) && has_to_meet(c, p, shapes, shape))
+        if (has_to_meet(c, p, shapes, shape))
             status = meet(c, p, &shapes[shape], &best, err);
         compile_meanwhile(c);
     }
@@ -202,31 +200,14 @@ static bool affordable(const struct mmt_calibration *c, const mmt_problem *probl
     return peak <= 0 || mmt_problem_flops(problem) / peak * 32 * c->count <= seconds;
 }
 
-/* Where timings are counted, there are none to spare. */
-static void find_rare(struct mmt_calibration *c, const mmt_problem *shapes)
-{
-    const bool spare = c->left == INT64_MAX;
-    for (int i = 0; i < c->count; i++) {
-        int served = 0;
-        for (int s = 0; s < MMT_MOST_CALIBRATION_SHAPES; s++)
-            served += !mmt_config_refuse(&c->picks[i].config, &shapes[s], &c->t->caps);
-        c->picks[i].rare = spare && 2 * served < MMT_MOST_CALIBRATION_SHAPES;
-    }
-}
-
-/* A kernel that serves few shapes would be timed on too few to be fitted: after each
- * shape comes a further one for such alone. */
 static mmt_status go_round(struct mmt_calibration *c, const mmt_problem *shapes,
                            double seconds, mmt_error *err)
 {
     mmt_status status = MMT_OK;
     for (int i = 0; !status && i < MMT_MOST_CALIBRATION_SHAPES && !is_over(c); i++) {
-        const int further = i + FURTHER;
-        if (affordable(c, &shapes[i], seconds))
-            status = time_picks(c, shapes, i, true, err);
-        if (!status && further < MMT_MOST_CALIBRATION_SHAPES &&
-            affordable(c, &shapes[further], seconds))
-            status = time_picks(c, shapes, further, false, err);
+        const int shape = (c->start + i) % MMT_MOST_CALIBRATION_SHAPES;
+        if (affordable(c, &shapes[shape], seconds))
+            status = time_picks(c, shapes, shape, err);
     }
     return status;
 }
@@ -237,7 +218,6 @@ static mmt_status time_shapes(struct mmt_calibration *c, mmt_error *err)
     const double seconds = c->ends - mmt_now();
     mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
     mmt_calibration_shapes(c->t, c->kind, shapes);
-    find_rare(c, shapes);
     mmt_status status = go_round(c, shapes, seconds, err);
     return status ? status : go_round(c, shapes, seconds, err);
 }
@@ -246,39 +226,127 @@ static mmt_status time_shapes(struct mmt_calibration *c, mmt_error *err)
 
 /* So many kernels that four dozen shapes fit into the time, or eight shapes into the
  * number of timings; and as much to compile as compilers have done when two thirds of
- * that time are over: a device that does not share their cores is at work meanwhile. */
+ * that time are over: a device that does not share their cores is at work meanwhile. The
+ * portfolio is timed whole, however few shapes that leaves to a kind. */
 static void set_sizes(struct mmt_calibration *c)
 {
     const struct pace *pace = c->t->caps.kind == MMT_CPU ? &pace_cpu : &pace_gpu;
     double seconds = isfinite(c->ends) ? c->ends - mmt_now() : 60;
-    double room = (seconds / USUAL_SHAPES - pace->shape) / pace->timing;
+    double room = (seconds - USUAL_SHAPES * pace->shape) /
+                  (USUAL_SHAPES * pace->timing + pace->checking);
     int compilers = c->t->pool.count - 1;
     if (c->left < INT64_MAX)
         room = (double) c->left / FEWEST_SHAPES;
     c->most = (int) fmin(fmax(room, c->left < INT64_MAX ? 3 : 6), MMT_MOST_PICKS);
+    if (!c->first)
+        c->most = MMT_MOST_PICKS;
     const double part = c->t->pool.shared ? 1.0 / 3 : 2.0 / 3;
     c->most_strange =
         (int) fmin(part * seconds / pace->compiling * compilers, MMT_MOST_STRANGE);
 }
 
-static struct mmt_calibration *plan(struct mmt_tuning *t, const mmt_problem *kind,
+/* What is calibrated: a type and transposes, and its share of the time. */
+struct part {
+    mmt_problem kind;
+    bool first; /* of its family */
+    double weight;
+    int start; /* the first of the shapes: others for each kind tell more */
+};
+
+enum { MOST_PARTS = 4 * MMT_NUM_TYPES, APART = 8 };
+
+/* The first of a family finds its portfolio; the others learn how they differ. Most
+ * programs multiply f32, and bf16 or f16; few i32. */
+static const double first_weight = 6, same_type_weight = 1, other_type_weight = 0.6,
+                    usual_weight = 2, rare_weight = 0.4;
+
+static double weight_of(const mmt_problem *kind, double weight)
+{
+    const mmt_type family = mmt_type_family(kind->type);
+    if (family == MMT_I32)
+        return rare_weight * weight;
+    return family == MMT_F32 || family == MMT_BF16 ? usual_weight * weight : weight;
+}
+
+struct parts {
+    struct part list[MOST_PARTS];
+    int count;
+};
+
+static const struct part *find_part(const struct parts *parts, const mmt_problem *kind,
+                                    bool family_does)
+{
+    for (int i = 0; i < parts->count; i++) {
+        const mmt_problem *known = &parts->list[i].kind;
+        if (family_does ? mmt_type_family(known->type) == mmt_type_family(kind->type)
+                        : mmt_kind_bit(known) == mmt_kind_bit(kind))
+            return &parts->list[i];
+    }
+    return NULL;
+}
+
+/* Goals open kinds; each is the first of its family or one more. */
+static void add_goals(const struct mmt_tuning *t, struct parts *parts)
+{
+    for (int i = 0; i < t->num_goals; i++) {
+        const mmt_problem *goal = &t->goals[i];
+        if (goal->op != MMT_GEMM || find_part(parts, goal, true))
+            continue;
+        parts->list[parts->count++] =
+            (struct part){ *goal, true, weight_of(goal, first_weight) };
+    }
+}
+
+/* A program that multiplies one way multiplies the other ways, too: gradients do. */
+static void add_others(const struct mmt_tuning *t, struct parts *parts)
+{
+    static const unsigned bits[] = { MMT_NN, MMT_NT, MMT_TN, MMT_TT };
+    const int firsts = parts->count;
+    for (int i = 0; i < firsts; i++)
+        for (int type = 0; type < MMT_NUM_TYPES; type++)
+            for (int transposes = 0; transposes < 4; transposes++) {
+                const struct part *first = &parts->list[i];
+                const bool same = (mmt_type) type == first->kind.type;
+                mmt_problem kind = mmt_gemm_problem((mmt_type) type, first->kind.m,
+                                                    first->kind.n, first->kind.k);
+                kind.trans_a = transposes / 2, kind.trans_b = transposes % 2;
+                if (!t->options.types[type] ||
+                    mmt_type_family(kind.type) != mmt_type_family(first->kind.type) ||
+                    (t->options.transposes &&
+                     !(t->options.transposes & bits[transposes])) ||
+                    find_part(parts, &kind, false) ||
+                    mmt_problem_normalise(&kind, &kind, NULL))
+                    continue;
+                parts->list[parts->count++] = (struct part){
+                    kind, false,
+                    weight_of(&kind, same ? same_type_weight : other_type_weight)
+                };
+            }
+}
+
+static struct mmt_calibration *plan(struct mmt_tuning *t, const struct part *part,
                                     double ends, int64_t left)
 {
     struct mmt_calibration *c = calloc(1, sizeof *c);
     if (!c)
         return NULL;
-    *c = (struct mmt_calibration){ .t = t, .kind = kind, .ends = ends, .left = left };
+    *c = (struct mmt_calibration){ .t = t,
+                                   .kind = &part->kind,
+                                   .first = part->first,
+                                   .start = part->start,
+                                   .ends = ends,
+                                   .left = left };
     set_sizes(c);
     mmt_calibration_pick(c);
     return c;
 }
 
-/* `next` is the kind that comes after it, or NULL. */
-static mmt_status calibrate(struct mmt_tuning *t, const mmt_problem *kind,
-                            const mmt_problem *next, double ends, int64_t left,
+/* `next` is what comes after it, or NULL. */
+static mmt_status calibrate(struct mmt_tuning *t, const struct part *part,
+                            const struct part *next, double ends, int64_t left,
                             mmt_error *err)
 {
-    struct mmt_calibration *c = plan(t, kind, ends, left);
+    struct mmt_calibration *c = plan(t, part, ends, left);
     mmt_status status = MMT_OK;
     if (!c)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory to calibrate kernels");
@@ -289,37 +357,37 @@ static mmt_status calibrate(struct mmt_tuning *t, const mmt_problem *kind,
         free(c->ahead);
     }
     free(c);
-    return status;
+    if (!status)
+        status = mmt_tune_end_suspicion(t, err);
+    if (!status && part->first)
+        status = mmt_tune_fit(t, MMT_TYPE_BIT(mmt_type_family(part->kind.type)), err);
+    return status ? status : mmt_tune_save(t, false, err);
 }
 
-/* The first of the next kind, behind that goal; NULL: there is none. */
-static const mmt_problem *next_kind(const struct mmt_tuning *t, int goal)
-{
-    while (++goal < t->num_goals)
-        if (mmt_tune_opens_kind(t, goal))
-            return &t->goals[goal];
-    return NULL;
-}
-
-/* Kinds share the time evenly, however many goals they have. */
+/* The first kinds of all families, then the others, each with its share of what is left.
+ */
 mmt_status mmt_tune_calibrate(struct mmt_tuning *t, mmt_error *err)
 {
-    int64_t timings =
-        t->options.budget.candidates ? TIMINGS_FOR_A_TRY * t->counts.tried : INT64_MAX;
-    int kinds = mmt_tune_count_kinds(t), done = 0;
+    struct parts parts = { .count = 0 };
+    double weights = 0;
     mmt_status status = MMT_OK;
-    for (int i = 0; !status && i < t->num_goals && !mmt_pool_interrupts(); i++) {
-        if (!mmt_tune_opens_kind(t, i))
-            continue;
-        double now = mmt_now();
-        double ends =
-            isfinite(t->ends) ? now + (t->ends - now) / (kinds - done++) : INFINITY;
-        status = calibrate(t, &t->goals[i], next_kind(t, i), ends,
-                           timings == INT64_MAX ? timings : timings / kinds, err);
-        if (!status)
-            status = mmt_tune_end_suspicion(t, err);
-        if (!status)
-            status = mmt_tune_save(t, false, err);
+    add_goals(t, &parts);
+    add_others(t, &parts);
+    int64_t timings = TIMINGS_FOR_A_TRY * t->counts.tried;
+    for (int i = 0; i < parts.count; i++) {
+        weights += parts.list[i].weight;
+        parts.list[i].start = parts.list[i].first ? 0 : i * APART;
+    }
+    for (int i = 0; !status && i < parts.count && !mmt_pool_interrupts(); i++) {
+        const struct part *part = &parts.list[i];
+        const double now = mmt_now(), left = t->ends - now;
+        const double share = part->weight / weights;
+        const double ends = isfinite(left) ? now + left * share : INFINITY;
+        const int64_t part_timings = (int64_t) ceil((double) timings * share);
+        weights -= part->weight;
+        timings -= part_timings;
+        status = calibrate(t, part, i + 1 < parts.count ? part + 1 : NULL, ends,
+                           t->options.budget.candidates ? part_timings : INT64_MAX, err);
     }
     if (!status && t->pool.broken.status) {
         *err = t->pool.broken;

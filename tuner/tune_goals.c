@@ -82,6 +82,15 @@ static mmt_status add_gaps(struct mmt_tuning *t, mmt_type type, unsigned transpo
     return status;
 }
 
+/* A run that nobody told otherwise tunes the first type of each family by name, and
+ * serves the others with what it finds. */
+static bool has_goals(const struct mmt_tuning *t, mmt_type type)
+{
+    return serves(t, type) &&
+           (t->options.some_types || t->options.op != MMT_GEMM ||
+            !t->options.types[mmt_type_family(type)] || mmt_type_family(type) == type);
+}
+
 /* Shape by shape, so that a run that is cut short has the first shapes of all types. */
 static mmt_status add_goals(struct mmt_tuning *t, const struct mmt_shape *shapes,
                             int count, unsigned transposes, mmt_error *err)
@@ -90,7 +99,7 @@ static mmt_status add_goals(struct mmt_tuning *t, const struct mmt_shape *shapes
     for (unsigned bit = MMT_NN; !status && bit <= MMT_TT; bit <<= 1)
         for (int i = 0; !status && i < count; i++)
             for (int type = 0; !status && type < MMT_NUM_TYPES; type++)
-                if (transposes & bit && serves(t, type))
+                if (transposes & bit && has_goals(t, (mmt_type) type))
                     status = add_gaps(t, (mmt_type) type, bit, &shapes[i], err);
     return status;
 }
@@ -106,7 +115,7 @@ static mmt_status add_default(struct mmt_tuning *t, mmt_error *err)
                                       : (double) budget->candidates / LEAST_CANDIDATES;
     int types = 0;
     for (int type = 0; type < MMT_NUM_TYPES; type++)
-        types += serves(t, type);
+        types += has_goals(t, (mmt_type) type);
     int count = (int) fmin(fmax(room / types, 1), MMT_DEFAULT_SHAPES);
     unsigned transposes = t->options.transposes;
     if (t->options.op != MMT_GEMM) {

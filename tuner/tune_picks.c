@@ -8,10 +8,12 @@
 #include "tuner/fit.h"
 
 enum {
-    MOST_SUGGESTED = 24,
+    MOST_SUGGESTED = 40,
     MOST_SEEDS = 256,
     ESTIMATED_SHAPES = 100,
     PROPOSING_SHAPES = 32,
+    MORE_THAN_KNOWN = 16,
+    MORE_THAN_PORTFOLIO = 8,
     PROPOSALS = 12 /* for each shape: one of each template, and then some */
 };
 
@@ -170,20 +172,9 @@ static int less_lost(const void *left, const void *right)
     return (a->loss > b->loss) - (a->loss < b->loss);
 }
 
-/* Whether a problem is of the kind, or of its type with other transposes. */
-static bool is_of_kind(const struct mmt_calibration *c, const mmt_problem *problem,
-                       bool sibling)
-{
-    mmt_problem like = *problem;
-    if (!sibling)
-        return mmt_same_kind(problem, c->kind);
-    like.trans_a = c->kind->trans_a, like.trans_b = c->kind->trans_b;
-    return mmt_same_kind(&like, c->kind) && !mmt_same_kind(problem, c->kind);
-}
-
-/* All that were timed for problems of the kind, or of its siblings, the nearest to the
- * best first; malloc'ed. */
-static struct ranked *rank(const struct mmt_calibration *c, bool siblings, int *count)
+/* All that were timed for problems of the kind, the nearest to the best first;
+ * malloc'ed. */
+static struct ranked *rank(const struct mmt_calibration *c, int *count)
 {
     size_t all;
     const struct mmt_record *records = mmt_journal_records(c->t->journal, &all),
@@ -194,7 +185,7 @@ static struct ranked *rank(const struct mmt_calibration *c, bool siblings, int *
     for (size_t i = 0; out && i < all; i++) {
         const struct mmt_record *r = &records[i];
         if (!mmt_record_is_candidate(r) || r->result.outcome != MMT_TIMED ||
-            !is_of_kind(c, &r->problem, siblings))
+            !mmt_same_kind(&r->problem, c->kind))
             continue;
         if (!of || !mmt_problem_equal(&of->problem, &r->problem))
             best = mmt_journal_best(c->t->journal, &r->problem);
@@ -265,36 +256,43 @@ static void pick_missing(struct mmt_calibration *c, const struct mmt_config *see
     }
 }
 
-/* Those that are kept for the same type with other transposes: a set that serves all
- * sorts of shapes. */
-static void pick_siblings(struct mmt_calibration *c)
+/* Whether the kind can be computed by it at all, of whatever alignment, and is meant to
+ * be. */
+static bool is_possible(const struct mmt_calibration *c, const struct mmt_config *config)
 {
-    const struct mmt_profile *profile = c->t->profile;
-    const struct mmt_variant variant = mmt_variant_of(c->kind, false);
-    for (size_t i = 0; i < profile->num_kept; i++) {
-        const struct mmt_kept *kept = &profile->kept[i];
-        if (kept->type == c->kind->type && kept->cost.fitted &&
-            (kept->trans_a != variant.trans_a || kept->trans_b != variant.trans_b) &&
-            mmt_tune_is_meant(c->t, kept->config.template, c->kind) &&
-            !mmt_config_reject(&kept->config, &variant, &c->t->caps))
-            pick(c, &kept->config, NULL, false);
-    }
+    const struct mmt_variant any = mmt_variant_of(c->kind, false),
+                             aligned = mmt_variant_of(c->kind, true);
+    return mmt_tune_is_meant(c->t, config->template, c->kind) &&
+           (!mmt_config_reject(config, &any, &c->t->caps) ||
+            !mmt_config_reject(config, &aligned, &c->t->caps));
 }
 
-/* What was best on their problems: each has shapes of its own to practise on, so that
- * together they have many. */
-static void pick_sibling_bests(struct mmt_calibration *c)
+/* A portfolio of the family. */
+static void pick_portfolio(struct mmt_calibration *c, const struct mmt_profile *profile)
 {
-    const struct mmt_variant variant = mmt_variant_of(c->kind, false);
-    int count;
-    struct ranked *ranked = rank(c, true, &count);
-    for (int i = 0; ranked && i < count && ranked[i].loss <= 1; i++) {
-        const struct mmt_config *config = &ranked[i].record->config;
-        if (mmt_tune_is_meant(c->t, config->template, c->kind) &&
-            !mmt_config_reject(config, &variant, &c->t->caps))
-            pick(c, config, NULL, false);
-    }
-    free(ranked);
+    for (size_t i = 0; i < profile->num_kept; i++)
+        if (profile->kept[i].family == mmt_type_family(c->kind->type) &&
+            is_possible(c, &profile->kept[i].config))
+            pick(c, &profile->kept[i].config, NULL, true);
+}
+
+/* What other runs on such a device found: their portfolio is timed again, not found
+ * again, and so is what won for a problem. */
+static void pick_known(struct mmt_calibration *c)
+{
+    const struct mmt_profile *known = c->t->layers;
+    pick_portfolio(c, c->t->profile);
+    if (!known)
+        return;
+    pick_portfolio(c, known);
+    if (mmt_profile_model(known, c->kind->type))
+        return; /* it was chosen among these */
+    for (size_t i = 0; i < known->num_entries; i++)
+        if (known->entries[i].problem.op == MMT_GEMM && !known->entries[i].source[0] &&
+            mmt_type_family(known->entries[i].problem.type) ==
+                mmt_type_family(c->kind->type) &&
+            is_possible(c, &known->entries[i].config))
+            pick(c, &known->entries[i].config, NULL, true);
 }
 
 static struct mmt_config config_of(const struct mmt_template *template, const int *values)
@@ -304,23 +302,20 @@ static struct mmt_config config_of(const struct mmt_template *template, const in
     return config;
 }
 
-/* What the templates (`of`: of those that are marked; NULL: all) suggest and this device
- * can run: the first suggestion of each, then the second of each, …; returns how many. */
-static int list_seeds(const struct mmt_calibration *c, const bool *of,
-                      struct mmt_config *out, int most)
+/* What the templates suggest and this device can run: the first suggestion of each, then
+ * the second of each, …; returns how many. */
+static int list_seeds(const struct mmt_calibration *c, struct mmt_config *out, int most)
 {
-    const struct mmt_variant variant = mmt_variant_of(c->kind, false);
     int count = 0, more = 1;
     for (int seed = 0; more; seed++) {
         more = 0;
         for (int i = 0; mmt_templates[i] && count < most; i++) {
             const struct mmt_template *template = mmt_templates[i];
-            if (seed >= template->num_seeds || (of && !of[i]) ||
-                !mmt_tune_is_meant(c->t, template, c->kind))
+            if (seed >= template->num_seeds)
                 continue;
             more = 1;
             out[count] = config_of(template, template->seeds[seed]);
-            count += !mmt_config_reject(&out[count], &variant, &c->t->caps);
+            count += is_possible(c, &out[count]);
         }
     }
     return count;
@@ -355,104 +350,6 @@ static int list_proposals(const struct mmt_calibration *c, struct mmt_config *ou
     return count;
 }
 
-static bool serves(const struct mmt_calibration *c, const struct mmt_template *template,
-                   const int *values, const mmt_problem *problem)
-{
-    const struct mmt_config config = config_of(template, values);
-    return !mmt_config_refuse(&config, problem, &c->t->caps);
-}
-
-/* The first of a template's seeds that serves the problem; NULL where none does. */
-static const int *serving_seed(const struct mmt_calibration *c,
-                               const struct mmt_template *template,
-                               const mmt_problem *problem)
-{
-    for (int i = 0; i < template->num_seeds; i++)
-        if (serves(c, template, template->seeds[i], problem))
-            return template->seeds[i];
-    return NULL;
-}
-
-/* Whether a pick of that template serves the problem; *any: whether there are picks of
- * it.
- */
-static bool is_served(const struct mmt_calibration *c,
-                      const struct mmt_template *template, const mmt_problem *problem,
-                      bool *any)
-{
-    bool served = false;
-    *any = false;
-    for (int i = 0; i < c->count; i++) {
-        const struct mmt_config *config = &c->picks[i].config;
-        if (config->template != template)
-            continue;
-        *any = true;
-        served = served || serves(c, template, config->values, problem);
-    }
-    return served;
-}
-
-/* Goals tell nothing of templates that are for other shapes than theirs: of such a
- * template, and of one that won for some shapes and refuses others, what it suggests
- * there. */
-static void pick_specialists(struct mmt_calibration *c)
-{
-    const int most = c->most, before = c->count;
-    mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
-    bool any;
-
-    mmt_calibration_shapes(c->t, c->kind, shapes);
-    c->most = c->count + MMT_MOST_SPECIALISTS;
-    for (int t = 0; mmt_templates[t]; t++) {
-        const struct mmt_template *template = mmt_templates[t];
-        if (!mmt_tune_is_meant(c->t, template, c->kind))
-            continue;
-        for (int i = 0; i < MMT_MOST_CALIBRATION_SHAPES; i++) {
-            bool served = is_served(c, template, &shapes[i], &any);
-            const int *seed = served ? NULL : serving_seed(c, template, &shapes[i]);
-            if (!seed || (!any && serving_seed(c, template, c->kind)))
-                continue;
-            const struct mmt_config config = config_of(template, seed);
-            pick(c, &config, NULL, false);
-        }
-    }
-    c->most = most + c->count - before;
-}
-
-/* How many of the shapes a template serves. */
-static int count_served(const struct mmt_calibration *c,
-                        const struct mmt_template *template,
-                        const mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES])
-{
-    int served = 0;
-    for (int i = 0; i < MMT_MOST_CALIBRATION_SHAPES; i++)
-        served += serving_seed(c, template, &shapes[i]) != NULL;
-    return served;
-}
-
-/* On a GPU, with time to spend, all that is suggested by templates that serve less than
- * half of the shapes: few of them are practised on, and a kernel costs little where it is
- * timed on few. Fresh searches won by these most where the choice lost most. */
-static void pick_rarely_served(struct mmt_calibration *c)
-{
-    struct mmt_config seeds[MOST_SEEDS];
-    bool rare[MMT_MAX_TEMPLATES] = { false };
-    const int most = c->most, before = c->count;
-    mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
-
-    if (c->t->caps.kind != MMT_GPU || c->left < INT64_MAX)
-        return;
-    mmt_calibration_shapes(c->t, c->kind, shapes);
-    c->most = c->count + MMT_MOST_RARELY_SERVED;
-    for (int t = 0; mmt_templates[t]; t++)
-        rare[t] =
-            2 * count_served(c, mmt_templates[t], shapes) <= MMT_MOST_CALIBRATION_SHAPES;
-    const int num_seeds = list_seeds(c, rare, seeds, MOST_SEEDS);
-    for (int i = 0; i < num_seeds; i++)
-        pick(c, &seeds[i], NULL, false);
-    c->most = most + c->count - before;
-}
-
 /* Seconds, in units of its own, that each of the seeds should take for each of the
  * first shapes: rows and columns of `times`; the least of each column. */
 static void estimate(const struct mmt_calibration *c, const struct mmt_config *seeds,
@@ -477,13 +374,13 @@ static void pick_suggested(struct mmt_calibration *c, const struct mmt_config *s
                            int count)
 {
     int chosen[MOST_SUGGESTED];
-    double worst, least[ESTIMATED_SHAPES],
+    double least[ESTIMATED_SHAPES],
         *times = malloc((size_t) count * ESTIMATED_SHAPES * sizeof *times);
     if (!times)
         return;
     estimate(c, seeds, count, times, least);
-    int found = mmt_fit_choose(times, least, NULL, count, ESTIMATED_SHAPES,
-                               MOST_SUGGESTED, chosen, &worst);
+    int found =
+        mmt_fit_choose(times, least, count, ESTIMATED_SHAPES, MOST_SUGGESTED, chosen);
     for (int i = 0; i < found; i++)
         pick(c, &seeds[chosen[i]], NULL, false);
     free(times);
@@ -548,25 +445,52 @@ bool mmt_pick_is_hopeless(const struct mmt_pick *pick, const mmt_problem *shapes
     return all;
 }
 
+/* Whether a portfolio of the family is known: with few others more shapes are met. */
+static bool has_portfolio(const struct mmt_calibration *c)
+{
+    return c->t->layers && mmt_profile_model(c->t->layers, c->kind->type);
+}
+
+/* No more picks than so many besides those that there are. */
+static void allow(struct mmt_calibration *c, int more)
+{
+    if (c->most > c->count + more)
+        c->most = c->count + more;
+}
+
+static void pick_first(struct mmt_calibration *c, const struct ranked *ranked, int near,
+                       struct mmt_config *seeds)
+{
+    const int num_seeds = list_seeds(c, seeds, MOST_SEEDS / 2);
+    const int listed = list_proposals(c, seeds, num_seeds, MOST_SEEDS);
+    pick_winners(c);
+    pick_known(c);
+    if (has_portfolio(c))
+        allow(c, MORE_THAN_KNOWN);
+    pick_bests(c, ranked, near);
+    pick_templates(c, ranked, near);
+    pick_missing(c, seeds, num_seeds);
+    pick_suggested(c, seeds, listed);
+    pick_others(c, ranked, near, seeds, num_seeds);
+}
+
+/* What serves the family's first kind, and a few that may serve where that does not. */
+static void pick_again(struct mmt_calibration *c, struct mmt_config *seeds)
+{
+    pick_portfolio(c, c->t->profile);
+    allow(c, MORE_THAN_PORTFOLIO);
+    pick_suggested(c, seeds, list_seeds(c, seeds, MOST_SEEDS));
+}
+
 bool mmt_calibration_pick(struct mmt_calibration *c)
 {
     struct mmt_config *seeds = malloc(MOST_SEEDS * sizeof *seeds);
     int near;
-    struct ranked *ranked = rank(c, false, &near);
-    if (seeds && ranked && near) {
-        int num_seeds = list_seeds(c, NULL, seeds, MOST_SEEDS / 2);
-        int listed = list_proposals(c, seeds, num_seeds, MOST_SEEDS);
-        pick_winners(c);
-        pick_bests(c, ranked, near);
-        pick_specialists(c);
-        pick_templates(c, ranked, near);
-        pick_missing(c, seeds, num_seeds);
-        pick_siblings(c);
-        pick_sibling_bests(c);
-        pick_suggested(c, seeds, listed);
-        pick_rarely_served(c);
-        pick_others(c, ranked, near, seeds, num_seeds);
-    }
+    struct ranked *ranked = rank(c, &near);
+    if (seeds && ranked && c->first)
+        pick_first(c, ranked, near, seeds);
+    else if (seeds)
+        pick_again(c, seeds);
     free(ranked);
     free(seeds);
     return c->count > 0;

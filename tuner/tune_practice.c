@@ -65,21 +65,37 @@ static mmt_status add_shapes(struct mmt_tuning *t, const mmt_problem *kind, int 
     return status;
 }
 
+/* Whether a goal opens a kind for whose family such a device has no portfolio yet: one
+ * that there is is timed again, and has what no goal calls for. */
+static bool is_to_be_practised(const struct mmt_tuning *t, int goal)
+{
+    return mmt_tune_opens_kind(t, goal) &&
+           !(t->layers && mmt_profile_model(t->layers, t->goals[goal].type));
+}
+
+static int count_to_be_practised(const struct mmt_tuning *t)
+{
+    int kinds = 0;
+    for (int i = 0; i < t->num_goals; i++)
+        kinds += is_to_be_practised(t, i);
+    return kinds;
+}
+
 mmt_status mmt_tune_plan_practice(struct mmt_tuning *t, mmt_error *err)
 {
-    const int kinds = mmt_tune_count_kinds(t);
+    const int kinds = count_to_be_practised(t);
     mmt_status status = MMT_OK;
     int next = 0;
 
     t->practice_end = t->goals_end;
     if (!isfinite(t->ends) || t->caps.kind != MMT_GPU || kinds == 0)
         return MMT_OK;
-    double seconds = share * (t->ends - t->goals_end);
+    double seconds = share * (t->ends - t->goals_end) * kinds / mmt_tune_count_kinds(t);
     int each = (int) fmin(seconds / shape_seconds / kinds, MOST_SHAPES);
     t->practice_end += each * kinds * shape_seconds;
     for (int i = 0; !status && i < t->num_goals; i++) {
         const mmt_problem kind = t->goals[i]; /* the list moves as it grows */
-        if (mmt_tune_opens_kind(t, i))
+        if (is_to_be_practised(t, i))
             status = add_shapes(t, &kind, each, &next, err);
     }
     return status;

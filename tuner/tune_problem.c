@@ -125,6 +125,17 @@ static void add_others_winners(struct bout *b)
             add_extra(b, &other->entries[i].config);
 }
 
+/* What a program gets before this run: no problem may be slower after it. */
+static void add_known_choice(struct bout *b)
+{
+    struct mmt_choice choice;
+    mmt_error why;
+    if (b->t->layers &&
+        !mmt_select(b->t->layers, b->problem, &b->t->caps, NULL, &choice, &why) &&
+        mmt_tune_is_meant(b->t, choice.config.template, b->problem))
+        add_extra(b, &choice.config);
+}
+
 /* ---- proposing ------------------------------------------------------------------- */
 
 static bool next_proposal(struct bout *b, struct mmt_config *out)
@@ -500,6 +511,7 @@ mmt_status mmt_tune_search(struct mmt_tuning *t, const mmt_problem *problem, dou
         b->found = (isfinite(b->arms.best) && !is_baseline(&b->arms.best_config)) ||
                    mmt_arms_only(&b->arms, "naive");
         set_budget(b, ends);
+        add_known_choice(b);
         add_others_winners(b);
         add_naive(b);
         status = loop(b, err);

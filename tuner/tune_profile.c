@@ -107,7 +107,7 @@ static void forget_entries(struct mmt_profile *p, const struct mmt_forget *forge
     p->num_entries = left;
     left = 0;
     for (size_t i = 0; i < p->num_kept; i++) {
-        const mmt_problem any = mmt_gemm_problem(p->kept[i].type, 1, 1, 1);
+        const mmt_problem any = mmt_gemm_problem(p->kept[i].family, 1, 1, 1);
         if (!mmt_forgets(forget, &any, &p->kept[i].config))
             p->kept[left++] = p->kept[i];
     }
@@ -186,6 +186,8 @@ mmt_status mmt_tune_open_profile(struct mmt_tuning *t, mmt_error *err)
         status = load_earlier(t, err);
     if (!status)
         status = load_other(t, err);
+    if (!status)
+        t->layers = mmt_profile_find_for(&t->caps, t->id, NULL);
     if (!status)
         status = mmt_file_may_replace(t->path, err);
     if (!status)
@@ -283,8 +285,47 @@ static bool is_due(const struct mmt_tuning *t)
     return mmt_now() >= t->kept_at + 20 * t->kept_seconds;
 }
 
+static bool may_serve(const struct mmt_tuning *t, const struct mmt_kept *kept,
+                      const mmt_problem *kind)
+{
+    const struct mmt_variant any = mmt_variant_of(kind, false),
+                             aligned = mmt_variant_of(kind, true);
+    return !mmt_config_reject(&kept->config, &any, &t->caps) ||
+           !mmt_config_reject(&kept->config, &aligned, &t->caps);
+}
+
+/* A portfolio serves a type and transposes as a whole: where the run had no time to check
+ * three of four of its kernels, what was left out may be what a shape needs. */
+static void drop_partial(struct mmt_tuning *t, const mmt_problem *kind)
+{
+    const mmt_type family = mmt_type_family(kind->type);
+    const uint64_t bit = mmt_kind_bit(kind);
+    int right = 0, possible = 0;
+    for (size_t i = 0; i < t->profile->num_kept; i++) {
+        const struct mmt_kept *kept = &t->profile->kept[i];
+        if (kept->family != family || !may_serve(t, kept, kind))
+            continue;
+        right += (kept->right & bit) != 0;
+        possible++;
+    }
+    for (size_t i = 0; i < t->profile->num_kept && 4 * right < 3 * possible; i++)
+        if (t->profile->kept[i].family == family)
+            t->profile->kept[i].right &= ~bit;
+}
+
+static void drop_all_partial(struct mmt_tuning *t)
+{
+    for (int type = 0; type < MMT_NUM_TYPES; type++)
+        for (int transposes = 0; transposes < 4; transposes++) {
+            mmt_problem kind = mmt_gemm_problem((mmt_type) type, 64, 64, 64);
+            kind.trans_a = transposes / 2, kind.trans_b = transposes % 2;
+            if (!mmt_problem_normalise(&kind, &kind, NULL))
+                drop_partial(t, &kind);
+        }
+}
+
 /* What is kept for shapes that were not tuned comes from all that was ever timed. */
-mmt_status mmt_tune_choose_kept(struct mmt_tuning *t, mmt_error *err)
+mmt_status mmt_tune_fit(struct mmt_tuning *t, unsigned choose, mmt_error *err)
 {
     size_t count, timed = 0;
     const struct mmt_record *records = mmt_journal_records(t->journal, &count);
@@ -297,9 +338,12 @@ mmt_status mmt_tune_choose_kept(struct mmt_tuning *t, mmt_error *err)
                 (struct mmt_fit_sample){ .problem = records[i].problem,
                                          .config = records[i].config,
                                          .seconds = records[i].result.time.median,
-                                         .calibration = records[i].calibration };
+                                         .checked =
+                                             records[i].calibration || records[i].final };
     double began = mmt_now();
-    mmt_status status = mmt_fit_kept(t->profile, samples, timed, err);
+    mmt_status status = mmt_fit_families(t->profile, choose, samples, timed, err);
+    if (!status)
+        drop_all_partial(t);
     free(samples);
     t->kept_at = mmt_now();
     t->kept_seconds = t->kept_at - began;
@@ -349,20 +393,26 @@ static void count_records(struct mmt_tuning *t)
         mmt_tune_note_health(&t->profile->made.health, &records[i].result);
 }
 
-static bool is_refuted(const struct mmt_tuning *t, const struct mmt_kept *kept)
+/* Takes away the types and transposes that a kernel was found wrong for. */
+static void refute(const struct mmt_tuning *t, struct mmt_kept *kept)
 {
-    mmt_problem any = mmt_gemm_problem(kept->type, 64, 64, 64);
-    any.trans_a = kept->trans_a, any.trans_b = kept->trans_b;
-    return mmt_journal_whole(t->journal, &any, &kept->config) == MMT_WHOLE_WRONG;
+    size_t count;
+    const struct mmt_record *wholes = mmt_journal_wholes(t->journal, &count);
+    for (size_t i = 0; i < count; i++)
+        if (wholes[i].problem.op == MMT_GEMM && wholes[i].result.outcome == MMT_WRONG &&
+            mmt_config_equal(&wholes[i].config, &kept->config))
+            kept->right &= ~mmt_kind_bit(&wholes[i].problem);
 }
 
 void mmt_tune_drop_refuted(struct mmt_tuning *t)
 {
     struct mmt_profile *p = t->profile;
     size_t left = 0;
-    for (size_t i = 0; i < p->num_kept; i++)
-        if (!is_refuted(t, &p->kept[i]))
+    for (size_t i = 0; i < p->num_kept; i++) {
+        refute(t, &p->kept[i]);
+        if (p->kept[i].right)
             p->kept[left++] = p->kept[i];
+    }
     p->num_kept = left;
     left = 0;
     for (size_t i = 0; i < p->num_entries; i++)
@@ -389,7 +439,7 @@ mmt_status mmt_tune_save(struct mmt_tuning *t, bool last, mmt_error *err)
     count_records(t);
     mmt_status status = mmt_guide_judge(t->journal, p, err);
     if (!status && (last || is_due(t)))
-        status = mmt_tune_choose_kept(t, err);
+        status = mmt_tune_fit(t, 0, err);
     if (!status)
         mmt_tune_drop_refuted(t);
     return status ? status : mmt_profile_save(p, t->path, err);

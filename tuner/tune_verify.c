@@ -146,36 +146,34 @@ mmt_status mmt_tune_verify_winners(struct mmt_tuning *t, mmt_error *err)
 
 /* ---- the portfolio ---------------------------------------------------------------- */
 
-static bool is_of_kept(const struct mmt_record *record, const struct mmt_kept *kept)
-{
-    const mmt_problem *p = &record->problem;
-    return p->op == MMT_GEMM && p->type == kept->type && !p->trans_a == !kept->trans_a &&
-           !p->trans_b == !kept->trans_b &&
-           mmt_config_equal(&record->config, &kept->config);
-}
-
-/* Of the problems that a kernel of the portfolio was timed on, the least; NULL: there is
- * none. The checks choose their own shapes. */
+/* Of the problems of a type and transposes that a kernel of the portfolio was timed on,
+ * the least; NULL: there is none. The checks choose their own shapes. */
 static const mmt_problem *least_problem(const struct mmt_tuning *t,
-                                        const struct mmt_kept *kept)
+                                        const struct mmt_kept *kept, uint64_t kind)
 {
     size_t count;
     const struct mmt_record *records = mmt_journal_records(t->journal, &count);
     const mmt_problem *found = NULL;
     for (size_t i = 0; i < count; i++)
-        if (records[i].result.outcome == MMT_TIMED && is_of_kept(&records[i], kept) &&
+        if (records[i].result.outcome == MMT_TIMED && records[i].problem.op == MMT_GEMM &&
+            mmt_kind_bit(&records[i].problem) == kind &&
+            mmt_config_equal(&records[i].config, &kept->config) &&
             (!found || mmt_problem_flops(&records[i].problem) < mmt_problem_flops(found)))
             found = &records[i].problem;
     return found;
 }
 
-/* Whether a whole verification at any problem of its kind found it right. */
-static bool is_right(const struct mmt_tuning *t, const struct mmt_kept *kept)
+/* Whether a whole verification at any problem of its type and transposes found it right.
+ */
+static bool is_right(const struct mmt_tuning *t, const struct mmt_kept *kept,
+                     uint64_t kind)
 {
     size_t count;
     const struct mmt_record *wholes = mmt_journal_wholes(t->journal, &count);
     for (size_t i = 0; i < count; i++)
-        if (wholes[i].result.outcome == MMT_TIMED && is_of_kept(&wholes[i], kept))
+        if (wholes[i].result.outcome == MMT_TIMED && wholes[i].problem.op == MMT_GEMM &&
+            mmt_kind_bit(&wholes[i].problem) == kind &&
+            mmt_config_equal(&wholes[i].config, &kept->config))
             return true;
     return false;
 }
@@ -187,45 +185,68 @@ double mmt_tune_reserve(const struct mmt_tuning *t)
     return fmin(all, part_of_budget * t->options.budget.seconds);
 }
 
+/* One after the other, a type and transposes of each kernel: the first that is not known
+ * to be right. *more says that there are others left. */
+static mmt_status verify_next(struct mmt_tuning *t, const struct mmt_kept *kept,
+                              bool *again, bool *more, mmt_error *err)
+{
+    enum mmt_whole found = MMT_WHOLE_RIGHT;
+    mmt_status status = MMT_OK;
+    uint64_t kinds = kept->right;
+    for (; kinds; kinds &= kinds - 1) {
+        const uint64_t kind = kinds & -kinds;
+        const mmt_problem *problem = least_problem(t, kept, kind);
+        if (!problem || is_right(t, kept, kind))
+            continue;
+        const mmt_problem at = *problem; /* records move */
+        status = mmt_tune_verify_at(t, &at, &kept->config, &found, err);
+        break;
+    }
+    *again = *again || found == MMT_WHOLE_WRONG;
+    *more = *more || (kinds & (kinds - 1));
+    return status;
+}
+
 /* Verifies the portfolio as it is chosen now; *again says that one fell out, so that it
  * is to be chosen anew. */
 static mmt_status verify_all(struct mmt_tuning *t, bool *again, mmt_error *err)
 {
     mmt_status status = MMT_OK;
+    bool more = true;
     *again = false;
-    for (size_t i = 0; !status && i < t->profile->num_kept && !is_over(t); i++) {
-        const struct mmt_kept *kept = &t->profile->kept[i];
-        const mmt_problem *problem = least_problem(t, kept);
-        enum mmt_whole found = MMT_WHOLE_RIGHT;
-        if (problem && !is_right(t, kept)) {
-            const mmt_problem at = *problem; /* records move */
-            status = mmt_tune_verify_at(t, &at, &kept->config, &found, err);
-        }
-        *again = *again || found == MMT_WHOLE_WRONG;
+    while (!status && more && !*again && !is_over(t)) {
+        more = false;
+        for (size_t i = 0; !status && i < t->profile->num_kept && !is_over(t); i++)
+            status = verify_next(t, &t->profile->kept[i], again, &more, err);
     }
     return status;
 }
 
-/* Says how many of the portfolio there was no time for. */
+/* Says how much of the portfolio there was no time for. */
 static void tell_rest(struct mmt_tuning *t)
 {
-    const size_t count = t->profile->num_kept;
-    size_t right = 0;
-    for (size_t i = 0; i < count; i++)
-        right += is_right(t, &t->profile->kept[i]);
+    int count = 0, right = 0;
+    for (size_t i = 0; i < t->profile->num_kept; i++)
+        for (uint64_t kinds = t->profile->kept[i].right; kinds; kinds &= kinds - 1) {
+            right += is_right(t, &t->profile->kept[i], kinds & -kinds);
+            count++;
+        }
     if (right < count)
-        mmt_report_note(t,
-                        "%zu of the %zu kernels for other shapes passed every check, the "
-                        "others the quick ones; the next run goes on with them",
-                        right, count);
+        mmt_report_note(
+            t,
+            "%d of the %d kernels for other shapes, each type and transposes "
+            "counted, passed every check, the others the quick ones; the next "
+            "run goes on with them",
+            right, count);
 }
 
 mmt_status mmt_tune_verify_portfolio(struct mmt_tuning *t, mmt_error *err)
 {
     bool again = true;
+    unsigned choose = 0; /* as it is; once one fell out, anew */
     mmt_status status = MMT_OK;
-    while (!status && again && !is_over(t)) {
-        status = mmt_tune_choose_kept(t, err);
+    for (; !status && again && !is_over(t); choose = ~0u) {
+        status = mmt_tune_fit(t, choose, err);
         if (!status)
             status = verify_all(t, &again, err);
     }

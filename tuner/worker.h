@@ -18,7 +18,7 @@
 enum mmt_role { MMT_COMPILER, MMT_MEASURER };
 
 /* In one job; and of a problem's finals. */
-enum { MMT_MAX_TOGETHER = 20, MMT_REASON_SIZE = 600 };
+enum { MMT_MAX_TOGETHER = 26, MMT_REASON_SIZE = 600 };
 
 /* Seconds that a probe may take. */
 enum { MMT_PROBE_LIMIT = 20 };

@@ -133,10 +133,7 @@ static bool tuned_for(const mmt_profile *profile, mmt_op op, mmt_type type)
         found |= profile->entries[i].problem.op == op &&
                  profile->entries[i].problem.type == type &&
                  !profile->entries[i].source[0];
-    for (size_t i = 0; i < profile->num_kept; i++)
-        found |=
-            profile->kept[i].config.template->op == op && profile->kept[i].type == type;
-    return found;
+    return found || (op == MMT_GEMM && mmt_profile_model(profile, type));
 }
 
 /* Adds "with a profile for gemm f32, without one for gemm f64, gemm i32: defaults", of

@@ -3,8 +3,8 @@
 
     tests/data/profiles/make_bad.py
 
-bad/expected.txt gets a line for each: the file, "refused" or how many entries and kept
-kernels are left ("1+2"), and what must be said of it.
+bad/expected.txt gets a line for each: the file, "refused" or how many entries, kernels
+of portfolios and models are left ("1+2+2"), and what must be said of it.
 """
 import copy
 import json
@@ -75,7 +75,9 @@ ENTRY = ("entries", 0)
 KNOBS = ENTRY + ("knobs",)
 TIME = ENTRY + ("time",)
 PROBLEM = ENTRY + ("problem",)
-KEPT = ("kept", 0)
+KEPT = ("portfolio", 0)
+MODEL = ("models", 0)
+TREES = MODEL + ("trees",)
 
 
 def texts():
@@ -123,7 +125,10 @@ def heads():
                 within((), device=[]))
     change_head("entries_object", "entries is an object; it must be an array",
                 within((), entries={}))
-    change_head("kept_word", 'kept is "none"; it must be an array', within((), kept="none"))
+    change_head("portfolio_word", 'portfolio is "none"; it must be an array',
+                within((), portfolio="none"))
+    change_head("models_object", "models is an object; it must be an array",
+                within((), models={}))
     change_head("large_whole", "made.tried is 4294967296; it must be a whole number from 0 to "
                 "2147483647", within(("made",), tried=2**32))
     change_head("negative", "device.limits.max_threads is -1; it must be a whole number from 0 "
@@ -150,7 +155,7 @@ def entries():
     which = "entries[0] (gemm f32 nt 64x48x32) is left out: entries[0]."
 
     def change_entry(name, words, edit):
-        change(name, "1+2", words, edit)
+        change(name, "1+2+2", words, edit)
 
     change_entry("template", which + 'template is "titled"; it must be one of ',
                  within(ENTRY, template="titled"))
@@ -190,7 +195,7 @@ def problems():
     which = "entries[0] is left out: entries[0].problem"
 
     def change_problem(name, words, edit):
-        change("problem_" + name, "1+2", words, edit)
+        change("problem_" + name, "1+2+2", words, edit)
 
     change_problem("lda", "entries[0].problem: lda is 8", within(PROBLEM, lda=8))
     change_problem("large", "entries[0].problem: m is 3000000000",
@@ -210,26 +215,87 @@ def problems():
     change_problem("missing", which + " is missing", without(ENTRY, "problem"))
 
 
+def item(path, index, value):
+    """An edit: sets one item of a list."""
+    def edit(profile):
+        for step in path:
+            profile = profile[step]
+        profile[index] = value
+    return edit
+
+
+def portfolios():
+    which = "portfolio[0] is left out: portfolio[0]."
+
+    def change_kept(name, words, edit):
+        change(name, "2+1+2", which + words, edit)
+
+    change_kept("kept_template", 'template is "x"; it must be one of ', within(KEPT, template="x"))
+    change_kept("kept_knob", "knobs.WORK is 3; it must be one of 1, 2, 4, 8",
+                within(KEPT + ("knobs",), WORK=3))
+    change_kept("kept_family", 'family is "f31"; it must be one of f32, f64, i32',
+                within(KEPT, family="f31"))
+    change_kept("right_word", 'right is "f32 nn"; it must be an array of types and transposes',
+                within(KEPT, right="f32 nn"))
+    for name, value, shown in (("type", "f31 nn", '"f31 nn"'), ("transposes", "f32 xn", '"f32 xn"'),
+                               ("more", "f32 nnn", '"f32 nnn"'), ("number", 1, "1"), ("empty", "", '""')):
+        change_kept("right_" + name, f"right is {shown}; it must be a type and transposes, as "
+                    '"bf16 nt"', item(KEPT + ("right",), 1, value))
+    change_kept("terms_short", "terms_us is an array; it must be an array of 15 numbers",
+                within(KEPT, terms_us=[0.5] * 13))
+    change_kept("terms_long", "terms_us is an array; it must be an array of 15 numbers",
+                within(KEPT, terms_us=[0.5] * 16))
+    change_kept("terms_number", "terms_us is 0.5; it must be an array of 15 numbers",
+                within(KEPT, terms_us=0.5))
+    for name, value, shown in (("negative", -0.5, "-0.5"), ("word", "1", '"1"')):
+        change_kept("term_" + name, f"terms_us is {shown}; it must be a number, not negative",
+                    item(KEPT + ("terms_us",), 13, value))
+
+
+def models():
+    which = "models[0] is left out: models[0]."
+
+    def change_model(name, words, edit):
+        change(name, "2+2+1", which + words, edit)
+
+    def change_tree(name, words, place, value):
+        change_model("tree_" + name, "trees is " + words, item(TREES + (0,), place, value))
+
+    leaf = SMALL["models"][0]["trees"][0]
+    change_model("model_family", 'family is "f31"; it must be one of f32, f64, i32',
+                 within(MODEL, family="f31"))
+    change_model("model_shapes", "shapes is -1; it must be a whole number from 0 to 2147483647",
+                 within(MODEL, shapes=-1))
+    change_model("model_residual", "residual is -0.5; it must be a number, at least 0",
+                 within(MODEL, residual=-0.5))
+    change_model("trees_object", "trees is an object; it must be an array of at most 160 trees",
+                 within(MODEL, trees={}))
+    change_model("trees_many", "trees is an array; it must be an array of at most 160 trees",
+                 within(MODEL, trees=[leaf] * 161))
+    for name, value in (("short", leaf[:-1]), ("long", leaf + [0])):
+        change_model("tree_" + name, "trees is an array; it must be an array of 42 numbers",
+                     item(TREES, 1, value))
+    change_model("tree_number", "trees is 7; it must be an array of 42 numbers", item(TREES, 1, 7))
+    for name, value, shown in (("large", 26, "26"), ("negative", -1, "-1"), ("real", 0.5, "0.5")):
+        change_tree("feature_" + name, f"{shown}; it must be the number of a feature, 0 to 25", 8,
+                    value)
+    change_tree("bound_word", '"6.5"; it must be a number', 1, "6.5")
+    change_tree("bound_large", "1e300; it must be a number", 1, 1e300)
+    change_tree("leaf_word", '"1"; it must be a number', 41, "1")
+    change_tree("leaf_large", "10001; it must be from -10000 to 10000", 41, 10001)
+    change_tree("leaf_small", "-10001; it must be from -10000 to 10000", 10, -10001)
+
+
 def others():
-    change("key_unknown", "2+2", 'entries[0] has an unknown key "colour", which is ignored',
+    change("key_unknown", "2+2+2", 'entries[0] has an unknown key "colour", which is ignored',
            within(ENTRY, colour="red"))
-    change("hash", "2+2", "template tiled has changed since it was measured for 1 entry",
+    change("kept_old", "2+2+2", 'unknown key "kept", which is ignored',
+           within((), kept=[{"type": "f32", "trans_a": False, "trans_b": False}]))
+    change("hash", "2+2+2", "template tiled has changed since it was measured for 1 entry",
            within(ENTRY, template_hash="0"))
-    change("kept_template", "2+1", 'kept[0] is left out: kept[0].template is "x"; it must be '
-           "one of ", within(KEPT, template="x"))
-    change("kept_knob", "2+1", "kept[0] is left out: kept[0].knobs.WORK is 3; it must be one "
-           "of 1, 2, 4, 8", within(KEPT + ("knobs",), WORK=3))
-    change("kept_resident", "2+1", "kept[0] is left out: kept[0].cost: resident is 0 and "
-           "depth is 16; both must be at least 1", within(KEPT + ("cost",), resident=0))
-    change("bend_short", "2+1", "kept[0].cost.bend_m is an array; it must be an array of seven "
-           "numbers", within(KEPT + ("cost",), bend_m=[0.1, 0.2]))
-    change("bend_far", "2+1", "kept[0].cost.bend_n is 11; it must be a number from -10 to 10",
-           within(KEPT + ("cost",), bend_n=[0, 0, 0, 11, 0, 0, 0]))
-    change("cost_word", "2+1", 'kept[0].cost is "low"; it must be an object',
-           within(KEPT, cost="low"))
     change("citation_empty", "refused", "citation is empty; published figures must say whose "
            "they are", within((), citation=""), PAPER)
-    change("published_zero", "8+0", "published[0] (gemm f32 nn 512x512x512) is left out: "
+    change("published_zero", "8+0+0", "published[0] (gemm f32 nn 512x512x512) is left out: "
            "published[0].time_us is 0; it must be a number above 0",
            within(("published", 0), time_us=0), PAPER)
 
@@ -239,6 +305,8 @@ def main():
     heads()
     entries()
     problems()
+    portfolios()
+    models()
     others()
     with open(os.path.join(HERE, "bad/expected.txt"), "w", encoding="utf-8") as file:
         file.write("".join(EXPECTED))

@@ -1,0 +1,188 @@
+/* What a kernel of a portfolio should take: its law, corrected by its family's model
+ * (cost.h). */
+#include <math.h>
+
+#include "runtime/cost.h"
+
+/* The features. Sizes and counts by their binary logarithms, where 0 stands for 0 and 1.
+ */
+enum {
+    M,
+    N,
+    K,
+    BATCH,
+    ESTIMATE,
+    BLOCKS,   /* of the busiest multiprocessor */
+    FULLNESS, /* blocks of the average one, by those of the busiest */
+    GRID,     /* blocks by multiprocessors */
+    STEPS,
+    BYTES,
+    WORKSPACE,
+    LAUNCHES,
+    TILE_M,
+    TILE_N,
+    FILLING, /* of C's tiles, by C */
+    THREADS,
+    SHARED,
+    FIT,
+    ALIGNMENT, /* 0 whole, 1 but for C, 2 none */
+    TRANS_A,
+    TRANS_B,
+    TYPE,
+    TEMPLATE, /* its place in the list */
+    STAGES,
+    PARTS, /* of k, side by side */
+    CLUSTER,
+    NUM_FEATURES,
+};
+_Static_assert((int) NUM_FEATURES == (int) MMT_NUM_FEATURES, "profile.h counts them");
+
+static float log_of(double size)
+{
+    return size > 1 ? (float) log2(size) : 0;
+}
+
+static int place_of(const struct mmt_template *template)
+{
+    int place = 0;
+    while (mmt_templates[place] != template)
+        place++;
+    return place;
+}
+
+static double or_one(int value)
+{
+    return value > 0 ? value : 1;
+}
+
+static double tiles_along(int64_t size, int tile)
+{
+    return (double) ((size + tile - 1) / tile);
+}
+
+static void set_features(const struct mmt_config *settled, const mmt_problem *problem,
+                         const struct mmt_caps *caps, const struct mmt_load *load,
+                         double estimate, float features[MMT_NUM_FEATURES])
+{
+    const struct mmt_tile tile = settled->template->tile(settled->values, problem);
+    const double sms = caps->sms ? caps->sms : 1, grid = load->grid / sms;
+    const double area = tiles_along(problem->m, tile.m) * tile.m *
+                        (tiles_along(problem->n, tile.n) * tile.n);
+
+    features[M] = log_of((double) problem->m);
+    features[N] = log_of((double) problem->n);
+    features[K] = log_of((double) problem->k);
+    features[BATCH] = log_of((double) problem->batch);
+    features[ESTIMATE] = log_of(estimate);
+    features[BLOCKS] = log_of(load->blocks);
+    features[FULLNESS] = (float) (grid / fmax(ceil(grid), 1));
+    features[GRID] = (float) log2(fmax(grid, 1e-3));
+    features[STEPS] = log_of(load->steps);
+    features[BYTES] = log_of(load->bytes);
+    features[WORKSPACE] = log_of(load->workspace);
+    features[LAUNCHES] = (float) load->launches;
+    features[TILE_M] = (float) tile.m;
+    features[TILE_N] = (float) tile.n;
+    features[FILLING] = (float) ((double) problem->m * (double) problem->n / area);
+    features[THREADS] = (float) load->threads;
+    features[SHARED] = (float) load->shared;
+    features[FIT] = (float) load->fit;
+    features[ALIGNMENT] = load->unaligned ? 2 : load->apart ? 1 : 0;
+    features[TRANS_A] = problem->trans_a != 0;
+    features[TRANS_B] = problem->trans_b != 0;
+    features[TYPE] = (float) problem->type;
+    features[TEMPLATE] = (float) place_of(settled->template);
+    features[STAGES] = (float) mmt_cost_knob(settled, "STAGES");
+    features[PARTS] = log_of(or_one(mmt_cost_knob(settled, "SPLIT_K")) *
+                             or_one(mmt_cost_knob(settled, "CLUSTER_K")));
+    features[CLUSTER] = (float) mmt_cost_knob(settled, "CLUSTER");
+}
+
+/* Each kernel's law: what it takes for each of these. */
+enum {
+    BY_ESTIMATE,
+    BY_LAUNCH,
+    BY_STEP, /* of the busiest multiprocessor's blocks, one after the other */
+    BY_WAVE_STEP,
+    BY_BLOCK,
+    BY_CELL,
+    BY_CELL_STEP,
+    BY_BYTE,
+    BY_ROOT, /* of a byte: memory takes a while to hand out much */
+    BY_WORKSPACE,
+    BY_UNALIGNED, /* step */
+    BY_WHOLE,     /* element of whole tiles, a step */
+    BY_CUT,       /* the same of tiles that C's last column cuts */
+    BY_A,         /* element that a core reads */
+    BY_B,
+    NUM_TERMS,
+};
+_Static_assert((int) NUM_TERMS == (int) MMT_NUM_TERMS, "profile.h counts them");
+
+static void set_terms(const struct mmt_caps *caps, const struct mmt_load *load,
+                      double estimate, double x[MMT_NUM_TERMS])
+{
+    const double waves = load->fit > 0 ? ceil(load->blocks / load->fit) : 1;
+
+    x[BY_ESTIMATE] = estimate;
+    x[BY_LAUNCH] = load->launches;
+    if (load->cycles > 0) /* the template's own count leaves nothing else to say */
+        return;
+    x[BY_STEP] = load->blocks * load->steps;
+    x[BY_WAVE_STEP] = waves * load->steps;
+    x[BY_BLOCK] = load->blocks;
+    x[BY_CELL] = load->cells;
+    x[BY_CELL_STEP] = load->cells * load->steps;
+    x[BY_BYTE] = load->bytes;
+    x[BY_ROOT] = caps->kind == MMT_GPU ? sqrt(load->bytes) : 0;
+    x[BY_WORKSPACE] = load->workspace;
+    x[BY_UNALIGNED] = load->unaligned ? x[BY_STEP] : 0;
+    x[BY_WHOLE] = load->whole * load->steps;
+    x[BY_CUT] = load->cut * load->steps;
+    x[BY_A] = load->a;
+    x[BY_B] = load->b;
+}
+
+struct mmt_view mmt_cost_view(const struct mmt_config *settled,
+                              const mmt_problem *problem, const struct mmt_caps *caps)
+{
+    const struct mmt_load load = mmt_cost_load(settled, problem, caps);
+    const double estimate = mmt_cost_estimate_load(settled, problem, caps, &load);
+    struct mmt_view view = { 0 };
+    set_terms(caps, &load, estimate, view.terms);
+    set_features(settled, problem, caps, &load, estimate, view.features);
+    return view;
+}
+
+double mmt_cost_law(const double terms[MMT_NUM_TERMS], const struct mmt_view *view)
+{
+    const double shortest = 1e-9;
+    double sum = 0;
+    for (int i = 0; i < MMT_NUM_TERMS; i++)
+        sum += terms[i] * view->terms[i];
+    return fmax(sum, shortest);
+}
+
+static int leaf_of(const struct mmt_tree *tree, const float features[MMT_NUM_FEATURES])
+{
+    int leaf = 0;
+    for (int i = 0; i < MMT_TREE_DEPTH; i++)
+        leaf |= (features[tree->feature[i]] > tree->above[i]) << i;
+    return leaf;
+}
+
+double mmt_cost_correction(const struct mmt_model *model, const struct mmt_view *view)
+{
+    double sum = 0;
+    for (int i = 0; i < model->num_trees; i++)
+        sum += (double) model->trees[i].leaf[leaf_of(&model->trees[i], view->features)];
+    return sum;
+}
+
+double mmt_cost_predict(const struct mmt_model *model, const struct mmt_kept *kept,
+                        const struct mmt_config *settled, const mmt_problem *problem,
+                        const struct mmt_caps *caps)
+{
+    const struct mmt_view view = mmt_cost_view(settled, problem, caps);
+    return mmt_cost_law(kept->terms, &view) * exp(mmt_cost_correction(model, &view));
+}
