@@ -200,9 +200,32 @@ static bool is_small(const struct grind *grind, const struct mmt_config *config,
            MAX_TILE;
 }
 
+/* So many rows or columns, or fewer where those need more than two blocks as well. */
+static int64_t few(const struct grind *grind, const struct mmt_config *config,
+                   const struct mmt_variant *variant, bool rows, int64_t most)
+{
+    const bool grows = side_of_launch(grind, config, variant, rows, 0) > 0;
+    const int64_t enough = 2 * side_of(grind, config, variant, rows) + 1;
+    return grows && enough < most ? enough : most;
+}
+
+/* Rows of that many elements start at aligned places. */
+static int64_t aligned(int64_t size)
+{
+    return (size + 3) / 4 * 4;
+}
+
+/* More than one pass along k; of a grid, more than one block. */
+static int64_t depth_of(const struct mmt_variant *variant, int64_t tile)
+{
+    if (!mmt_op_row(variant->op)->sums)
+        return 40;
+    return tile > SMALL_TILE ? 72 : 140;
+}
+
 /* The smallest there is; a batch of odd sizes, aligned nowhere; one more and one less
  * than a block covers, beside a C that must not be read; and rows that all start at
- * aligned places, for the aligned text, with more than one pass along k. */
+ * aligned places, for the aligned text. */
 static void check_config(struct grind *grind, const struct mmt_config *config,
                          const struct mmt_variant *variant)
 {
@@ -218,9 +241,14 @@ static void check_config(struct grind *grind, const struct mmt_config *config,
         const struct exact_call *call;
     } checks[] = {
         { problem_of(variant, 1, 1, 1, 1), &plain },
-        { problem_of(variant, 17, 9, 5, 2), &odd },
+        { problem_of(variant, few(grind, config, variant, true, 17),
+                     few(grind, config, variant, false, 9), 5, 2),
+          &odd },
         { problem_of(variant, m + more, n - more, 3, 1), &plain },
-        { problem_of(variant, 8, 12, m * n > SMALL_TILE ? 72 : 140, 1), &plain },
+        { problem_of(variant, aligned(few(grind, config, variant, true, 8)),
+                     aligned(few(grind, config, variant, false, 12)),
+                     depth_of(variant, m * n), 1),
+          &plain },
     };
     struct mmt_text words = { 0 };
     mmt_config_print(config, &words);
