@@ -20,7 +20,7 @@
 #include "generator/generator.h"
 #include "tests/exact.h"
 
-enum { TRIES = 20000, DRAWS = 20, MAX_FAILURES = 20, MAX_TEMPLATES = 64, GUARD = 8192 };
+enum { TRIES = 20000, DRAWS = 200, MAX_FAILURES = 20, MAX_TEMPLATES = 64, GUARD = 8192 };
 
 struct run {
     mmt_device *device;
