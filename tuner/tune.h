@@ -169,8 +169,8 @@ bool mmt_tune_is_goal(const struct mmt_tuning *t, const mmt_problem *problem);
 /* Whether two problems have the same op, type and transposes. */
 bool mmt_same_kind(const mmt_problem *a, const mmt_problem *b);
 
-/* Whether a goal is the first of a kind to calibrate, and how many kinds there are. Ops
- * that memory bounds need none: the nearest shape tells enough. */
+/* Whether a goal is the first of a type and transposes, and how many of these there are.
+ * Ops that memory bounds need no portfolio: the nearest shape tells enough. */
 bool mmt_tune_opens_kind(const struct mmt_tuning *t, int goal);
 int mmt_tune_count_kinds(const struct mmt_tuning *t);
 
@@ -356,8 +356,9 @@ mmt_status mmt_tune_plan_practice(struct mmt_tuning *t, mmt_error *err);
 /* Searches there. */
 mmt_status mmt_tune_practise(struct mmt_tuning *t, mmt_error *err);
 
-/* Times the best kernels of each type and transposes among the goals on further shapes,
- * in what is left of the time, or twice as often as candidates were tried. */
+/* Finds a portfolio for each family of the goals' types by times on further shapes, and
+ * times it in the family's other types and transposes, in what is left of the time, or
+ * twice as often as candidates were tried. */
 mmt_status mmt_tune_calibrate(struct mmt_tuning *t, mmt_error *err);
 
 /* ---- verifying wholly (tune_verify.c) ---------------------------------------------- */
@@ -397,10 +398,10 @@ mmt_status mmt_tune_enter(struct mmt_tuning *t, const mmt_problem *problem,
  * families whose bits are in `choose`, or that have none. */
 mmt_status mmt_tune_fit(struct mmt_tuning *t, unsigned choose, mmt_error *err);
 
-/* Takes entries out of the profile that were found wrong since they were entered. */
 /* Removes what --fresh kept beside the profile: the run ended whole. */
 void mmt_tune_drop_before(const struct mmt_tuning *t);
 
+/* Takes out of the profile what was found wrong since it was entered. */
 void mmt_tune_drop_refuted(struct mmt_tuning *t);
 
 /* Writes the profile, if this run has learned anything. The portfolio is

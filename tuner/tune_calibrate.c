@@ -1,5 +1,5 @@
-/* The best few kernels of each type and transposes on shapes that are no goals, so that
- * what they cost on any shape can be fitted (docs/cost-model.md). */
+/* A portfolio for each family of types: the best few kernels on shapes that are no goals,
+ * in the family's first type and transposes, then in all others (docs/cost-model.md). */
 #include <math.h>
 #include <stdlib.h>
 
