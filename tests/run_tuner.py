@@ -598,9 +598,9 @@ def regret_planted(device, path):
     winner = profile["entries"][0]
     profile["portfolio"] = [
         dict(family="f32", template=winner["template"], knobs=winner["knobs"], right=["f32 nn"],
-             terms_us=[0.0] * 14),
+             terms_us=[0.0] * 15),
         dict(family="f32", template="tiled", knobs={"TILE": 32, "SHARED_LAYOUT": "swap", "WORK": 8,
-             "WORK_ALONG": "rows", "UNROLL_K": 32}, right=["f32 nn"], terms_us=[1.0] * 14)]
+             "WORK_ALONG": "rows", "UNROLL_K": 32}, right=["f32 nn"], terms_us=[1.0] * 15)]
     profile["models"] = [dict(family="f32", shapes=6, residual=0.1, trees=[])]
     with open(path + ".hangs", "w", encoding="utf-8") as f:
         json.dump(profile, f)
