@@ -14,14 +14,43 @@ bool mmt_caps_are_one(const struct mmt_caps *a, const struct mmt_caps *b)
 
 /* ---- families --------------------------------------------------------------------- */
 
+/* `kind`: a bit that a kernel of the model's portfolio must have; 0: any will do. */
+static bool serves(const struct mmt_profile *profile, const struct mmt_model *model,
+                   uint64_t kind)
+{
+    for (size_t i = 0; kind && i < profile->num_kept; i++) {
+        const struct mmt_kept *kept = &profile->kept[i];
+        if (kept->family == model->family && kept->layer == model->layer &&
+            kept->right & kind)
+            return true;
+    }
+    return !kind;
+}
+
+static const struct mmt_model *find_model(const struct mmt_profile *profile,
+                                          mmt_type type, uint64_t kind)
+{
+    const mmt_type family = mmt_type_family(type);
+    const struct mmt_model *best = NULL;
+    for (size_t i = 0; i < profile->num_models; i++) {
+        const struct mmt_model *model = &profile->models[i];
+        if (model->family == family && (!best || model->shapes > best->shapes) &&
+            serves(profile, model, kind))
+            best = model;
+    }
+    return best;
+}
+
 const struct mmt_model *mmt_profile_model(const struct mmt_profile *profile,
                                           mmt_type type)
 {
-    const mmt_type family = mmt_type_family(type);
-    for (size_t i = 0; i < profile->num_models; i++)
-        if (profile->models[i].family == family)
-            return &profile->models[i];
-    return NULL;
+    return find_model(profile, type, 0);
+}
+
+const struct mmt_model *mmt_profile_model_for(const struct mmt_profile *profile,
+                                              const mmt_problem *problem)
+{
+    return find_model(profile, problem->type, mmt_kind_bit(problem));
 }
 
 static void forget_family(struct mmt_profile *profile, mmt_type family)
@@ -53,20 +82,21 @@ mmt_status mmt_profile_take_family(struct mmt_profile *into,
     return status;
 }
 
-/* A family's portfolio counts where its model rests on more problems. */
+/* Which of several portfolios counts depends on what a problem needs. */
 static mmt_status add_families(struct mmt_profile *into, const struct mmt_profile *from,
                                int layer, mmt_error *err)
 {
     mmt_status status = MMT_OK;
     for (size_t i = 0; i < from->num_models && !status; i++) {
-        const struct mmt_model *model = &from->models[i];
-        const struct mmt_model *known = mmt_profile_model(into, model->family);
-        if (known && known->shapes >= model->shapes)
-            continue;
-        status = mmt_profile_take_family(into, from, model->family, err);
-        for (size_t j = 0; j < into->num_kept; j++)
-            if (into->kept[j].family == model->family)
-                into->kept[j].layer = layer;
+        struct mmt_model model = from->models[i];
+        model.layer = layer;
+        status = mmt_profile_add_model(into, &model, err);
+        for (size_t j = 0; j < from->num_kept && !status; j++) {
+            struct mmt_kept kept = from->kept[j];
+            kept.layer = layer;
+            if (kept.family == model.family)
+                status = mmt_profile_add_kept(into, &kept, err);
+        }
     }
     return status;
 }

@@ -33,6 +33,7 @@ struct mmt_model {
                       * left out of a fit */
     int num_trees;
     struct mmt_tree trees[MMT_MOST_TREES];
+    int layer; /* of the profile's layers, as of its kernels; not in a file */
 };
 
 /* A file that a profile was read from. */
@@ -134,7 +135,7 @@ struct mmt_profile {
     size_t num_entries;
     struct mmt_kept *kept;
     size_t num_kept;
-    struct mmt_model *models; /* one for each family of which kernels are kept */
+    struct mmt_model *models; /* one for each family of a layer */
     size_t num_models;
     struct mmt_guide *guides;
     size_t num_guides;
@@ -172,9 +173,15 @@ mmt_status mmt_profile_add_guide(struct mmt_profile *profile,
  * by the driver, the memory and the clock besides what makes a profile foreign. */
 bool mmt_caps_are_one(const struct mmt_caps *a, const struct mmt_caps *b);
 
-/* The model of the type's family; NULL where there is none. */
+/* The model of the type's family that rests on the most problems, the first of several;
+ * NULL where there is none. */
 const struct mmt_model *mmt_profile_model(const struct mmt_profile *profile,
                                           mmt_type type);
+
+/* The same of the portfolios that were checked for the problem's type and transposes.
+ * Theirs are the kernels of the model's family and layer. */
+const struct mmt_model *mmt_profile_model_for(const struct mmt_profile *profile,
+                                              const mmt_problem *problem);
 
 /* Puts a family's portfolio and model, `from`'s, in the place of `into`'s: they were
  * fitted together, so they are taken whole. */
@@ -183,9 +190,9 @@ mmt_status mmt_profile_take_family(struct mmt_profile *into,
                                    mmt_error *err);
 
 /* Adds what `from` knows and `into`, whose caps are the device's, does not: entries of
- * other problems, or of those whose entry the device refuses; a family's
- * portfolio where more problems were timed for it; guides; the roofline where
- * there is none. So the profile that counts most is added first. */
+ * other problems, or of those whose entry the device refuses; portfolios, each beside the
+ * others of its family; guides; the roofline where there is none. So the profile that
+ * counts most is added first. */
 mmt_status mmt_profile_add_layer(struct mmt_profile *into, const struct mmt_profile *from,
                                  mmt_error *err);
 

@@ -205,12 +205,13 @@ static int rank(const struct mmt_profile *profile, const mmt_problem *problem,
                 struct mmt_ranked ranked[MMT_MOST_RANKED])
 {
     const struct mmt_model *model =
-        profile ? mmt_profile_model(profile, problem->type) : NULL;
+        profile ? mmt_profile_model_for(profile, problem) : NULL;
     int count = 0;
 
     for (size_t i = 0; model && i < profile->num_kept && count < MMT_MOST_RANKED; i++) {
         const struct mmt_kept *kept = &profile->kept[i];
-        if (kept->family != model->family || !(kept->right & mmt_kind_bit(problem)))
+        if (kept->family != model->family || kept->layer != model->layer ||
+            !(kept->right & mmt_kind_bit(problem)))
             continue;
         const struct mmt_config runs =
             settled_within(&kept->config, problem, caps, terms);

@@ -175,8 +175,7 @@ static void test_families(void)
     check_choice(MMT_F32, 8, MMT_CHOICE_COST, 0, "/shared/");
 }
 
-/* Each family by itself, kernels and model together: nothing of one that counts less is
- * left beside. */
+/* Each family by itself, kernels and model together. */
 static void test_whole_families(void)
 {
     clear();
@@ -193,11 +192,36 @@ static void test_whole_families(void)
     mmt_profile *both = find();
     if (!CHECK(both != NULL))
         return;
-    CHECK_EQ_INT(both->num_kept, 2);
-    CHECK_EQ_INT(both->num_models, 2);
+    CHECK_EQ_INT(both->num_kept, 4);
+    CHECK_EQ_INT(both->num_models, 4);
     CHECK_EQ_INT(mmt_profile_model(both, MMT_F32)->shapes, 25);
     CHECK_EQ_INT(mmt_profile_model(both, MMT_F64)->shapes, 24);
     CHECK(!mmt_profile_model(both, MMT_I32));
+    mmt_profile_free(both);
+}
+
+/* A portfolio that rests on more hides no type or transposes that it was not checked for.
+ */
+static void test_kinds(void)
+{
+    clear();
+    struct mmt_profile *user = begin("2026-02-01T00:00:00Z");
+    mmt_problem other = problem_of(MMT_F32, 8);
+    other.trans_b = 1;
+    add_family(user, MMT_F32, 0, 24);
+    user->kept[0].right |= mmt_kind_bit(&other);
+    put(USER, ".json", user);
+    struct mmt_profile *shared = begin("2026-01-01T00:00:00Z");
+    add_family(shared, MMT_F32, 1, 25);
+    put(SHARED, ".json", shared);
+    check_choice(MMT_F32, 8, MMT_CHOICE_COST, 1, "/shared/");
+    mmt_profile *both = find();
+    if (!CHECK(both != NULL))
+        return;
+    const struct mmt_model *model = mmt_profile_model_for(both, &other);
+    CHECK(model && model->shapes == 24);
+    other.trans_a = 1;
+    CHECK(!mmt_profile_model_for(both, &other));
     mmt_profile_free(both);
 }
 
@@ -337,6 +361,7 @@ int main(void)
     test_all_count();
     test_families();
     test_whole_families();
+    test_kinds();
     test_models();
     test_precedence();
     test_refused();
