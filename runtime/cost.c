@@ -167,17 +167,17 @@ static void add_tiles(const mmt_problem *problem, const struct mmt_launches *lau
     load->cut = problem->n % launches->tile_n ? rows * launches->tile_n : 0;
 }
 
-struct mmt_load mmt_cost_load(const struct mmt_config *settled,
+struct mmt_load mmt_cost_load(const struct mmt_config *resolved,
                               const mmt_problem *problem, const struct mmt_caps *caps)
 {
-    const struct mmt_template *template = settled->template;
+    const struct mmt_template *template = resolved->template;
     struct mmt_launches launches; /* a kilobyte, all of which is written */
     struct mmt_alignment alignment;
 
-    template->launch(settled->values, problem, caps, &launches);
+    template->launch(resolved->values, problem, caps, &launches);
     const struct mmt_launch *launch = mmt_cost_multiplying(&launches);
     const unsigned sms = caps->sms ? caps->sms : 1;
-    const int depth = mmt_cost_depth(settled, problem->type);
+    const int depth = mmt_cost_depth(resolved, problem->type);
     struct mmt_load load = {
         .launches = launches.count,
         .steps = (double) ((problem->k + depth - 1) / depth),
@@ -186,11 +186,12 @@ struct mmt_load mmt_cost_load(const struct mmt_config *settled,
         .tiles = (double) launch->tiles,
         .threads = (double) launch->block[0] * launch->block[1] * launch->block[2],
         .shared = (double) launch->shared,
-        .unaligned = !mmt_config_may_align(settled, problem, &alignment),
+        .unaligned = !mmt_config_may_align(resolved, problem, &alignment),
         .fit = fitting(launch, caps),
-        .cycles = template->cycles ? template->cycles(settled->values, problem, caps) : 0,
+        .cycles =
+            template->cycles ? template->cycles(resolved->values, problem, caps) : 0,
     };
-    load.apart = load.unaligned || breaks_sectors(settled, problem, &alignment);
+    load.apart = load.unaligned || breaks_sectors(resolved, problem, &alignment);
     load.grid = blocks_of(launch);
     const double all =
         launch->tiles ? share_tiles((double) launch->tiles, load.grid, &load) : load.grid;

@@ -24,7 +24,7 @@ struct mmt_load {
     double cycles;    /* where the template counts them; else 0 */
     bool unaligned;   /* the aligned text, where there is one, cannot serve */
     bool apart;       /* so it is, or rows of C begin within a piece of memory */
-    double tiles;     /* of C, where blocks that stay share them; else 0 */
+    double tiles;     /* of C, where persistent blocks share them; else 0 */
     int fit; /* blocks that fit on a multiprocessor as far as is known, 0: unknown;
               * registers are not */
 };
@@ -46,8 +46,8 @@ int mmt_cost_element(const struct mmt_config *config, mmt_type type);
  * C, and what adds partial sums up comes later. */
 const struct mmt_launch *mmt_cost_multiplying(const struct mmt_launches *launches);
 
-/* mmt_cost_estimate where the configuration is settled and its load is known. */
-double mmt_cost_estimate_load(const struct mmt_config *settled,
+/* mmt_cost_estimate where the configuration is resolved and its load is known. */
+double mmt_cost_estimate_load(const struct mmt_config *resolved,
                               const mmt_problem *problem, const struct mmt_caps *caps,
                               const struct mmt_load *load);
 
@@ -57,19 +57,19 @@ double mmt_cost_estimate_load(const struct mmt_config *settled,
 double mmt_cost_estimate(const struct mmt_config *config, const mmt_problem *problem,
                          const struct mmt_caps *caps);
 
-/* The load of a normalised, non-empty problem that the configuration, settled for it,
+/* The load of a normalised, non-empty problem that the configuration, resolved for it,
  * serves. */
-struct mmt_load mmt_cost_load(const struct mmt_config *settled,
+struct mmt_load mmt_cost_load(const struct mmt_config *resolved,
                               const mmt_problem *problem, const struct mmt_caps *caps);
 
-/* A configuration that is settled for a problem, as a model sees it. */
+/* A configuration that is resolved for a problem, as a model sees it. */
 struct mmt_view {
     double terms[MMT_NUM_TERMS]; /* what those of a kernel's law are multiplied by */
     float features[MMT_NUM_FEATURES];
 };
 
 /* Takes some microseconds, and allocates nothing. */
-struct mmt_view mmt_cost_view(const struct mmt_config *settled,
+struct mmt_view mmt_cost_view(const struct mmt_config *resolved,
                               const mmt_problem *problem, const struct mmt_caps *caps);
 
 /* Seconds by a kernel's law alone; above 0. */
@@ -79,9 +79,9 @@ double mmt_cost_law(const double terms[MMT_NUM_TERMS], const struct mmt_view *vi
 double mmt_cost_correction(const struct mmt_model *model, const struct mmt_view *view);
 
 /* Seconds that a kernel of the model's family is expected to take, as it serves the
- * problem: `settled` for it. */
+ * problem: `resolved` for it. */
 double mmt_cost_predict(const struct mmt_model *model, const struct mmt_kept *kept,
-                        const struct mmt_config *settled, const mmt_problem *problem,
+                        const struct mmt_config *resolved, const mmt_problem *problem,
                         const struct mmt_caps *caps);
 
 #endif

@@ -131,7 +131,7 @@ static double on_gpu(const struct share *s, const struct mmt_load *load,
     return most + launching * load->launches;
 }
 
-double mmt_cost_estimate_load(const struct mmt_config *settled,
+double mmt_cost_estimate_load(const struct mmt_config *resolved,
                               const mmt_problem *problem, const struct mmt_caps *caps,
                               const struct mmt_load *load)
 {
@@ -139,14 +139,14 @@ double mmt_cost_estimate_load(const struct mmt_config *settled,
         return on_cpu(load, load->threads, fmax((double) problem->k, 1), caps);
     if (load->cycles > 0)
         return load->cycles + launching;
-    const struct share s = share_of(settled, problem, load, caps);
-    return on_gpu(&s, load, settled, problem, caps);
+    const struct share s = share_of(resolved, problem, load, caps);
+    return on_gpu(&s, load, resolved, problem, caps);
 }
 
 double mmt_cost_estimate(const struct mmt_config *given, const mmt_problem *problem,
                          const struct mmt_caps *caps)
 {
-    const struct mmt_config settled = mmt_config_settle(given, problem, caps);
-    const struct mmt_load load = mmt_cost_load(&settled, problem, caps);
-    return mmt_cost_estimate_load(&settled, problem, caps, &load);
+    const struct mmt_config resolved = mmt_config_settle(given, problem, caps);
+    const struct mmt_load load = mmt_cost_load(&resolved, problem, caps);
+    return mmt_cost_estimate_load(&resolved, problem, caps, &load);
 }

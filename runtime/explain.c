@@ -26,13 +26,13 @@ static void print_ranked(const struct mmt_ranked *ranked, double first,
                          const mmt_problem *problem, const struct mmt_caps *caps,
                          struct mmt_text *text)
 {
-    const struct mmt_config settled =
+    const struct mmt_config resolved =
         mmt_config_settle(&ranked->kept->config, problem, caps);
-    const struct mmt_load load = mmt_cost_load(&settled, problem, caps);
+    const struct mmt_load load = mmt_cost_load(&resolved, problem, caps);
 
     mmt_text_addf(text, "%12.1f us  %5.2f  %6.0f  %6.0f  ", ranked->seconds * 1e6,
                   ranked->seconds / first, load.blocks, load.steps);
-    mmt_config_print(&settled, text);
+    mmt_config_print(&resolved, text);
     mmt_text_add(text, load.unaligned ? "  (any alignment)\n" : "\n");
 }
 

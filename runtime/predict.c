@@ -60,11 +60,11 @@ static double tiles_along(int64_t size, int tile)
     return (double) ((size + tile - 1) / tile);
 }
 
-static void set_features(const struct mmt_config *settled, const mmt_problem *problem,
+static void set_features(const struct mmt_config *resolved, const mmt_problem *problem,
                          const struct mmt_caps *caps, const struct mmt_load *load,
                          double estimate, float features[MMT_NUM_FEATURES])
 {
-    const struct mmt_tile tile = settled->template->tile(settled->values, problem);
+    const struct mmt_tile tile = resolved->template->tile(resolved->values, problem);
     const double sms = caps->sms ? caps->sms : 1, grid = load->grid / sms;
     const double area = tiles_along(problem->m, tile.m) * tile.m *
                         (tiles_along(problem->n, tile.n) * tile.n);
@@ -91,11 +91,11 @@ static void set_features(const struct mmt_config *settled, const mmt_problem *pr
     features[TRANS_A] = problem->trans_a != 0;
     features[TRANS_B] = problem->trans_b != 0;
     features[TYPE] = (float) problem->type;
-    features[TEMPLATE] = (float) place_of(settled->template);
-    features[STAGES] = (float) mmt_cost_knob(settled, "STAGES");
-    features[PARTS] = log_of(or_one(mmt_cost_knob(settled, "SPLIT_K")) *
-                             or_one(mmt_cost_knob(settled, "CLUSTER_K")));
-    features[CLUSTER] = (float) mmt_cost_knob(settled, "CLUSTER");
+    features[TEMPLATE] = (float) place_of(resolved->template);
+    features[STAGES] = (float) mmt_cost_knob(resolved, "STAGES");
+    features[PARTS] = log_of(or_one(mmt_cost_knob(resolved, "SPLIT_K")) *
+                             or_one(mmt_cost_knob(resolved, "CLUSTER_K")));
+    features[CLUSTER] = (float) mmt_cost_knob(resolved, "CLUSTER");
 }
 
 /* Each kernel's law: what it takes for each of these. */
@@ -143,14 +143,14 @@ static void set_terms(const struct mmt_caps *caps, const struct mmt_load *load,
     x[BY_B] = load->b;
 }
 
-struct mmt_view mmt_cost_view(const struct mmt_config *settled,
+struct mmt_view mmt_cost_view(const struct mmt_config *resolved,
                               const mmt_problem *problem, const struct mmt_caps *caps)
 {
-    const struct mmt_load load = mmt_cost_load(settled, problem, caps);
-    const double estimate = mmt_cost_estimate_load(settled, problem, caps, &load);
+    const struct mmt_load load = mmt_cost_load(resolved, problem, caps);
+    const double estimate = mmt_cost_estimate_load(resolved, problem, caps, &load);
     struct mmt_view view = { 0 };
     set_terms(caps, &load, estimate, view.terms);
-    set_features(settled, problem, caps, &load, estimate, view.features);
+    set_features(resolved, problem, caps, &load, estimate, view.features);
     return view;
 }
 
@@ -180,9 +180,9 @@ double mmt_cost_correction(const struct mmt_model *model, const struct mmt_view 
 }
 
 double mmt_cost_predict(const struct mmt_model *model, const struct mmt_kept *kept,
-                        const struct mmt_config *settled, const mmt_problem *problem,
+                        const struct mmt_config *resolved, const mmt_problem *problem,
                         const struct mmt_caps *caps)
 {
-    const struct mmt_view view = mmt_cost_view(settled, problem, caps);
+    const struct mmt_view view = mmt_cost_view(resolved, problem, caps);
     return mmt_cost_law(kept->terms, &view) * exp(mmt_cost_correction(model, &view));
 }

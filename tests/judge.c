@@ -235,14 +235,14 @@ static double best_kept(const struct recorded *r, const struct mmt_profile *prof
     double best = INFINITY;
     for (size_t i = 0; i < profile->num_kept; i++) {
         const struct mmt_kept *k = &profile->kept[i];
-        const struct mmt_config settled =
+        const struct mmt_config resolved =
             mmt_config_settle(&k->config, problem, &r->caps);
         double seconds = r->seconds[shape][find_kernel(r, &k->config)];
         best = fmin(best, seconds);
-        if (isinf(seconds) || mmt_config_refuse_settled(&settled, problem, &r->caps))
+        if (isinf(seconds) || mmt_config_refuse_settled(&resolved, problem, &r->caps))
             continue;
         double error =
-            log(mmt_cost_predict(&profile->models[0], k, &settled, problem, &r->caps) /
+            log(mmt_cost_predict(&profile->models[0], k, &resolved, problem, &r->caps) /
                 seconds);
         tally->error += error * error;
         tally->errors++;

@@ -129,8 +129,8 @@ uint64_t made_up_all_transposes(mmt_type type)
 double made_up_seconds(const struct mmt_kept *law, const mmt_problem *problem,
                        const struct mmt_caps *caps)
 {
-    const struct mmt_config settled = mmt_config_settle(&law->config, problem, caps);
-    const struct mmt_view view = mmt_cost_view(&settled, problem, caps);
+    const struct mmt_config resolved = mmt_config_settle(&law->config, problem, caps);
+    const struct mmt_view view = mmt_cost_view(&resolved, problem, caps);
     return mmt_cost_law(law->terms, &view);
 }
 

@@ -56,8 +56,8 @@ static void test_nnls_optimal(void)
 static struct mmt_load load_of(const struct mmt_config *config,
                                const mmt_problem *problem, const struct mmt_caps *caps)
 {
-    const struct mmt_config settled = mmt_config_settle(config, problem, caps);
-    return mmt_cost_load(&settled, problem, caps);
+    const struct mmt_config resolved = mmt_config_settle(config, problem, caps);
+    return mmt_cost_load(&resolved, problem, caps);
 }
 
 static const char runs[] = "simt TILE_M=64 TILE_N=128 TILE_K=16 WORK_M=8 WORK_N=8 "
@@ -133,8 +133,8 @@ static void test_parts(const char *words, int64_t m, int64_t n, int64_t k)
     struct mmt_caps caps = made_up_gpu();
     struct mmt_config config = made_up_config(words);
     mmt_problem problem = made_up_shape(m, n, k);
-    const struct mmt_config settled = mmt_config_settle(&config, &problem, &caps);
-    const int parts = mmt_cost_knob(&settled, "SPLIT_K");
+    const struct mmt_config resolved = mmt_config_settle(&config, &problem, &caps);
+    const int parts = mmt_cost_knob(&resolved, "SPLIT_K");
     const struct mmt_config left = with(&config, "SPLIT_K", 0),
                             named = with(&config, "SPLIT_K", parts),
                             whole = with(&config, "SPLIT_K", 1);
@@ -158,13 +158,13 @@ static void test_left(int64_t m, int64_t n, int64_t k)
         made_up_config("skinny SHORT=columns WORK_SHORT=0 WORK_LONG=2 WORK_K=8 "
                        "THREADS_LONG=0 THREADS_K=0 VECTOR=2 TILE_K=0 SPLIT_K=0");
     mmt_problem problem = made_up_shape(m, n, k);
-    const struct mmt_config settled = mmt_config_settle(&left, &problem, &caps);
+    const struct mmt_config resolved = mmt_config_settle(&left, &problem, &caps);
     const int depth = mmt_cost_depth(&left, MMT_F32);
-    const int all = mmt_cost_depth(&settled, MMT_F32);
+    const int all = mmt_cost_depth(&resolved, MMT_F32);
     CHECK(depth == 8 && all > depth && all % depth == 0);
     CHECK(load_of(&left, &problem, &caps).steps == ceil((double) k / all));
     CHECK(mmt_cost_estimate(&left, &problem, &caps) ==
-          mmt_cost_estimate(&settled, &problem, &caps));
+          mmt_cost_estimate(&resolved, &problem, &caps));
 }
 
 /* Where the template counts cycles, a law has nothing else to say, but for a launch. */
@@ -173,16 +173,16 @@ static void test_counted(void)
     struct mmt_caps caps = made_up_gpu();
     const struct mmt_config config = made_up_config("skinny SHORT=columns WORK_SHORT=0");
     const mmt_problem problem = made_up_shape(3000, 7, 7000);
-    const struct mmt_config settled = mmt_config_settle(&config, &problem, &caps);
-    const struct mmt_view view = mmt_cost_view(&settled, &problem, &caps);
-    const double cycles = mmt_cost_load(&settled, &problem, &caps).cycles;
+    const struct mmt_config resolved = mmt_config_settle(&config, &problem, &caps);
+    const struct mmt_view view = mmt_cost_view(&resolved, &problem, &caps);
+    const double cycles = mmt_cost_load(&resolved, &problem, &caps).cycles;
     CHECK(cycles > 0 && mmt_cost_estimate(&config, &problem, &caps) > cycles);
     CHECK(view.terms[MADE_UP_ESTIMATE] == mmt_cost_estimate(&config, &problem, &caps));
     for (int i = 0; i < MMT_NUM_TERMS; i++)
         CHECK((view.terms[i] > 0) == (i == MADE_UP_ESTIMATE || i == MADE_UP_LAUNCH));
 
     caps.sms = 0; /* nothing is known: nothing is counted */
-    CHECK(mmt_cost_load(&settled, &problem, &caps).cycles == 0);
+    CHECK(mmt_cost_load(&resolved, &problem, &caps).cycles == 0);
 }
 
 static struct mmt_caps cpu(void)
@@ -317,9 +317,9 @@ static const struct mmt_kept *law_of(const struct truth *truth,
 static double predict(const struct truth *truth, const struct mmt_model *model,
                       const struct mmt_kept *kept, const mmt_problem *problem)
 {
-    const struct mmt_config settled =
+    const struct mmt_config resolved =
         mmt_config_settle(&kept->config, problem, &truth->caps);
-    return mmt_cost_predict(model, kept, &settled, problem, &truth->caps);
+    return mmt_cost_predict(model, kept, &resolved, problem, &truth->caps);
 }
 
 /* Root mean square of ln(expected / true) over shapes that the fit has not seen. */

@@ -186,26 +186,26 @@ static double weight_of(const struct table *table, int row, int col)
     return fmax(near * near, 0.02);
 }
 
-/* Whether the table has a time there; settles the row's configuration for it. */
-static bool settle_known(const struct table *table, int row, int col,
-                         const struct mmt_caps *caps, struct mmt_config *settled)
+/* Whether the table has a time there; resolves the row's configuration for it. */
+static bool resolve_known(const struct table *table, int row, int col,
+                          const struct mmt_caps *caps, struct mmt_config *resolved)
 {
-    *settled = mmt_config_settle(table->configs[row], table->problems[col], caps);
+    *resolved = mmt_config_settle(table->configs[row], table->problems[col], caps);
     return !isinf(table->times[cell(table, row, col)]) &&
-           !mmt_config_refuse_settled(settled, table->problems[col], caps);
+           !mmt_config_refuse_settled(resolved, table->problems[col], caps);
 }
 
 /* How many times an estimate its known times are, in the mean of the logarithms. */
 static double scale_of(const struct table *table, int row, const struct mmt_caps *caps)
 {
-    struct mmt_config settled;
+    struct mmt_config resolved;
     double sum = 0, weights = 0;
     for (int col = 0; col < table->cols; col++) {
-        if (!settle_known(table, row, col, caps, &settled))
+        if (!resolve_known(table, row, col, caps, &resolved))
             continue;
         const double weight = weight_of(table, row, col);
         sum += weight * log(table->times[cell(table, row, col)] /
-                            mmt_cost_estimate(&settled, table->problems[col], caps));
+                            mmt_cost_estimate(&resolved, table->problems[col], caps));
         weights += weight;
     }
     return weights > 0 ? exp(sum / weights) : 1;
@@ -230,14 +230,14 @@ static void add_prior(const struct table *table, int row, const struct mmt_caps 
     const double scale = scale_of(table, row, caps);
     for (int col = 0; col < table->cols; col++) {
         const mmt_problem *problem = table->problems[col];
-        const struct mmt_config settled =
+        const struct mmt_config resolved =
             mmt_config_settle(table->configs[row], problem, caps);
-        if (mmt_config_refuse_settled(&settled, problem, caps))
+        if (mmt_config_refuse_settled(&resolved, problem, caps))
             continue;
-        const double expected = scale * mmt_cost_estimate(&settled, problem, caps),
+        const double expected = scale * mmt_cost_estimate(&resolved, problem, caps),
                      time = table->times[cell(table, row, col)],
                      part = isinf(time) ? 1 : fmin(expected / time, 1);
-        const struct mmt_view view = mmt_cost_view(&settled, problem, caps);
+        const struct mmt_view view = mmt_cost_view(&resolved, problem, caps);
         add_equation(&view, expected, prior * part * part, sums);
     }
 }
@@ -254,12 +254,12 @@ static double error_of(const struct table *table, int row, int col,
 static void fit_law(struct table *table, int row, const struct mmt_caps *caps)
 {
     struct mmt_nnls sums = { 0 };
-    struct mmt_config settled;
+    struct mmt_config resolved;
     double solution[MMT_NNLS_MAX];
     for (int col = 0; col < table->cols; col++) {
-        if (!settle_known(table, row, col, caps, &settled))
+        if (!resolve_known(table, row, col, caps, &resolved))
             continue;
-        const struct mmt_view view = mmt_cost_view(&settled, table->problems[col], caps);
+        const struct mmt_view view = mmt_cost_view(&resolved, table->problems[col], caps);
         add_equation(&view, table->times[cell(table, row, col)],
                      weight_of(table, row, col), &sums);
     }
@@ -270,15 +270,15 @@ static void fit_law(struct table *table, int row, const struct mmt_caps *caps)
 
 static int list_samples(struct table *table, const struct mmt_caps *caps)
 {
-    struct mmt_config settled;
+    struct mmt_config resolved;
     int count = 0;
     for (int row = 0; row < table->rows; row++) {
         fit_law(table, row, caps);
         for (int col = 0; col < table->cols; col++) {
             struct mmt_boost_sample *sample = &table->samples[count];
-            if (!settle_known(table, row, col, caps, &settled))
+            if (!resolve_known(table, row, col, caps, &resolved))
                 continue;
-            sample->view = mmt_cost_view(&settled, table->problems[col], caps);
+            sample->view = mmt_cost_view(&resolved, table->problems[col], caps);
             sample->target = error_of(table, row, col, &sample->view);
             sample->weight = weight_of(table, row, col);
             table->cols_of[count++] = col;
@@ -331,14 +331,14 @@ static double expected(const struct table *table, int row, int col,
                        const struct mmt_model *model, const struct mmt_caps *caps)
 {
     const mmt_problem *problem = table->problems[col];
-    const struct mmt_config settled =
+    const struct mmt_config resolved =
         mmt_config_settle(table->configs[row], problem, caps);
     struct mmt_kept kept = { .config = *table->configs[row] };
     memcpy(kept.terms, table->terms[row], sizeof kept.terms);
-    if (mmt_config_refuse_settled(&settled, problem, caps))
+    if (mmt_config_refuse_settled(&resolved, problem, caps))
         return INFINITY;
     return fmax(table->best[col],
-                mmt_cost_predict(model, &kept, &settled, problem, caps) *
+                mmt_cost_predict(model, &kept, &resolved, problem, caps) *
                     exp(model->residual));
 }
 
