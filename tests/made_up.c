@@ -144,3 +144,38 @@ struct mmt_fit_sample made_up_sample(const struct mmt_kept *law,
                                     .seconds = seconds * exp(noise * made_up_normal()),
                                     .checked = true };
 }
+
+void made_up_laws(struct mmt_kept laws[MADE_UP_LAWS])
+{
+    static const int tiles[MADE_UP_LAWS / 2][3] = {
+        { 32, 32, 2 },   { 32, 64, 4 },  { 64, 32, 4 },   { 64, 64, 4 },
+        { 64, 128, 4 },  { 128, 64, 8 }, { 128, 128, 8 }, { 128, 256, 8 },
+        { 256, 128, 8 }, { 64, 64, 2 },  { 32, 128, 4 },  { 128, 128, 4 },
+    };
+    for (int i = 0; i < MADE_UP_LAWS; i++) {
+        const int *t = tiles[i / 2];
+        double area = (double) t[0] * t[1], speed = 400 * area / (area + 4000);
+        double gflops = speed * (0.85 + 0.3 * made_up_uniform());
+        mmt_error err;
+        laws[i] = made_up_kernel(t[0], t[1], t[2], gflops);
+        if (i % 2)
+            must(mmt_config_set(&laws[i].config, "FMA_ORDER", "rows", &err), &err);
+    }
+}
+
+mmt_problem made_up_kind(mmt_type type, int transposes)
+{
+    mmt_problem problem = mmt_gemm_problem(type, 500, 600, 700);
+    mmt_error err;
+    problem.trans_a = transposes / 2, problem.trans_b = transposes % 2;
+    must(mmt_problem_normalise(&problem, &problem, &err), &err);
+    return problem;
+}
+
+struct mmt_kept made_up_any_type(const struct mmt_kept *law, int which)
+{
+    struct mmt_kept kept = *law;
+    kept.config = made_up_config(which ? "naive ORDER=columns" : "naive ORDER=rows");
+    kept.family = MMT_BF16;
+    return kept;
+}

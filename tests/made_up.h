@@ -39,6 +39,16 @@ enum {
 /* The law of a tile of that size at so many GFLOP/s on a multiprocessor. */
 struct mmt_kept made_up_kernel(int tile_m, int tile_n, int work, double gflops);
 
+/* Kernels of twelve tiles, two of each, at speeds that are drawn. */
+enum { MADE_UP_LAWS = 24 };
+void made_up_laws(struct mmt_kept laws[MADE_UP_LAWS]);
+
+/* A problem of that type, transposed as the number's bits say: 2 A, 1 B. */
+mmt_problem made_up_kind(mmt_type type, int transposes);
+
+/* A law of bf16's family with a kernel that has all types, of which there are two. */
+struct mmt_kept made_up_any_type(const struct mmt_kept *law, int which);
+
 /* mmt_kind_bit of each. */
 uint64_t made_up_all_transposes(mmt_type type);
 

@@ -1,5 +1,5 @@
-/* What a tuning's times teach, and the choice among the kernels that are kept, on a
- * device that is made up and with the profiles that are shipped. */
+/* Kernel selection: which of a portfolio, an entry and a default, on a device that is
+ * made up and with the profiles that are shipped. */
 #include <math.h>
 #include <string.h>
 #include <time.h>
@@ -12,27 +12,9 @@
 
 /* ---- from samples to a choice ---------------------------------------------------- */
 
-enum { KERNELS = 24, SUITE = 40 };
+enum { KERNELS = MADE_UP_LAWS, SUITE = 40 };
 
 static struct mmt_kept laws[KERNELS];
-
-static void make_laws(void)
-{
-    static const int tiles[KERNELS / 2][3] = {
-        { 32, 32, 2 },   { 32, 64, 4 },  { 64, 32, 4 },   { 64, 64, 4 },
-        { 64, 128, 4 },  { 128, 64, 8 }, { 128, 128, 8 }, { 128, 256, 8 },
-        { 256, 128, 8 }, { 64, 64, 2 },  { 32, 128, 4 },  { 128, 128, 4 },
-    };
-    for (int i = 0; i < KERNELS; i++) {
-        const int *t = tiles[i / 2];
-        double area = (double) t[0] * t[1], speed = 400 * area / (area + 4000);
-        double gflops = speed * (0.85 + 0.3 * made_up_uniform());
-        mmt_error err;
-        laws[i] = made_up_kernel(t[0], t[1], t[2], gflops);
-        if (i % 2)
-            CHECK_OK(mmt_config_set(&laws[i].config, "FMA_ORDER", "rows", &err), err);
-    }
-}
 
 /* The suite's times: of every kernel on every third shape, and of half on the others. */
 static struct mmt_profile *tuned(double noise)
@@ -101,7 +83,7 @@ static void test_regret(void)
     double to_kept = 0, to_all = 0, num_kept = 0;
 
     for (int round = 0; round < DEVICES; round++) {
-        make_laws();
+        made_up_laws(laws);
         struct mmt_profile *profile = tuned(0.03);
         CHECK(profile->num_kept > 1 && profile->num_kept <= MMT_FIT_MOST_KEPT);
         num_kept += (double) profile->num_kept;
@@ -114,260 +96,7 @@ static void test_regret(void)
     CHECK(to_all / DEVICES < 0.08);
 }
 
-/* Whether a kernel is one of the first so many. */
-static bool has_law(const struct mmt_kept *kept, int count)
-{
-    int i = 0;
-    while (i < count && !mmt_config_equal(&laws[i].config, &kept->config))
-        i++;
-    return i < count;
-}
-
-/* Long searches meet the same goals with many kernels, more of them than a calibration
- * has: none of these is kept where it was not checked, however fast it was there. */
-static void test_searched(void)
-{
-    enum { COMMON = 20, CALIBRATED = 4, GOALS_MET = 8 };
-    struct mmt_fit_sample samples[(COMMON + GOALS_MET) * KERNELS];
-    struct mmt_profile *profile = mmt_profile_create();
-    size_t count = 0;
-    mmt_error err;
-
-    make_laws();
-    profile->caps = made_up_gpu();
-    for (int s = 0; s < COMMON + GOALS_MET; s++) {
-        const mmt_problem problem = made_up_any_shape();
-        const bool goal = s >= COMMON;
-        for (int i = goal ? CALIBRATED : 0; i < (goal ? KERNELS : CALIBRATED); i++) {
-            samples[count] = made_up_sample(&laws[i], &problem, 0.01);
-            samples[count].seconds /= goal ? 100 : 1;
-            samples[count++].checked = !goal;
-        }
-    }
-    CHECK_OK(mmt_fit_families(profile, MMT_ALL_TYPES, samples, count, &err), err);
-    CHECK(profile->num_kept > 0);
-    for (size_t i = 0; i < profile->num_kept; i++)
-        CHECK(has_law(&profile->kept[i], CALIBRATED));
-    mmt_profile_free(profile);
-}
-
-/* Samples of so many problems of a type, by the first two kernels. */
-static size_t make_samples(struct mmt_fit_sample *samples, mmt_type type, int problems)
-{
-    size_t count = 0;
-    for (int s = 0; s < problems; s++) {
-        mmt_problem problem = made_up_any_shape();
-        problem.type = type;
-        for (int i = 0; i < 2; i++)
-            samples[count++] = made_up_sample(&laws[i], &problem, 0.01);
-    }
-    return count;
-}
-
-static int shapes_of(const struct mmt_profile *profile, mmt_type type)
-{
-    const struct mmt_model *model = mmt_profile_model(profile, type);
-    return model ? model->shapes : -1;
-}
-
-/* A journal that lost most of its records takes nothing from the profile; one that grew
- * replaces the family that it is of, and nothing else. */
-static void test_lost_journal(void)
-{
-    enum { MANY = 20, FEW = 9 };
-    struct mmt_fit_sample samples[2 * MANY];
-    struct mmt_profile *profile = mmt_profile_create();
-    mmt_error err;
-
-    make_laws();
-    profile->caps = made_up_gpu();
-    CHECK_OK(mmt_fit_families(profile, MMT_ALL_TYPES, samples,
-                              make_samples(samples, MMT_F32, MANY), &err),
-             err);
-    const size_t first = profile->num_kept;
-    CHECK(first > 0 && shapes_of(profile, MMT_F32) == MANY);
-    CHECK_OK(mmt_fit_families(profile, MMT_ALL_TYPES, samples,
-                              make_samples(samples, MMT_I32, FEW), &err),
-             err);
-    CHECK(profile->num_kept > first && shapes_of(profile, MMT_I32) == FEW);
-    const size_t all = profile->num_kept;
-    CHECK_OK(mmt_fit_families(profile, MMT_ALL_TYPES, samples,
-                              make_samples(samples, MMT_F32, FEW), &err),
-             err);
-    CHECK(profile->num_kept == all && shapes_of(profile, MMT_F32) == MANY);
-    CHECK_OK(mmt_fit_families(profile, MMT_ALL_TYPES, samples, 0, &err), err);
-    CHECK_EQ_INT(profile->num_kept, all);
-    CHECK_OK(mmt_fit_families(profile, MMT_ALL_TYPES, samples,
-                              make_samples(samples, MMT_F32, FEW + 1), &err),
-             err);
-    CHECK_EQ_INT(shapes_of(profile, MMT_F32), FEW + 1);
-    CHECK_EQ_INT(shapes_of(profile, MMT_I32), FEW);
-    CHECK_EQ_INT(profile->num_models, 2);
-    mmt_profile_free(profile);
-}
-
-/* Times of the kernels from `first` on, before `end`, on so many problems. */
-static size_t make_part(struct mmt_fit_sample *samples, int first, int end, int problems)
-{
-    size_t count = 0;
-    for (int s = 0; s < problems; s++) {
-        const mmt_problem problem = made_up_any_shape();
-        for (int i = first; i < end; i++)
-            samples[count++] = made_up_sample(&laws[i], &problem, 0.01);
-    }
-    return count;
-}
-
-/* A portfolio that there is stays where it is not to be chosen, though its laws and its
- * model are fitted anew and others would be better. */
-static void test_not_chosen(void)
-{
-    enum { FEW = 10, MORE = 16, KNOWN = 4 };
-    static struct mmt_fit_sample samples[MORE * KERNELS];
-    struct mmt_profile *profile = mmt_profile_create();
-    mmt_error err;
-
-    make_laws();
-    profile->caps = made_up_gpu();
-    CHECK_OK(
-        mmt_fit_families(profile, 0, samples, make_part(samples, 0, KNOWN, FEW), &err),
-        err); /* there is none yet */
-    const size_t known = profile->num_kept;
-    double first[MMT_NUM_TERMS];
-    memcpy(first, profile->kept[0].terms, sizeof first);
-    CHECK(known > 0 && known <= KNOWN);
-    const size_t count = make_part(samples, 0, KERNELS, MORE);
-    CHECK_OK(mmt_fit_families(profile, MMT_TYPE_BIT(MMT_F64), samples, count, &err), err);
-    CHECK_EQ_INT(profile->num_kept, known);
-    for (size_t i = 0; i < profile->num_kept; i++)
-        CHECK(has_law(&profile->kept[i], KNOWN));
-    CHECK(profile->num_models == 1 && shapes_of(profile, MMT_F32) == MORE);
-    CHECK(memcmp(profile->kept[0].terms, first, sizeof first));
-    CHECK_OK(mmt_fit_families(profile, MMT_TYPE_BIT(MMT_F32), samples, count, &err), err);
-    CHECK(profile->num_kept > known);
-    mmt_profile_free(profile);
-}
-
-/* Of a kernel that is alone there is nothing to choose, and it is kept. */
-static void test_alone(void)
-{
-    enum { SHAPES = 12 };
-    struct mmt_fit_sample samples[SHAPES];
-    struct mmt_profile *profile = mmt_profile_create();
-    mmt_error err;
-
-    make_laws();
-    profile->caps = made_up_gpu();
-    CHECK_OK(mmt_fit_families(profile, MMT_ALL_TYPES, samples,
-                              make_part(samples, 0, 1, SHAPES), &err),
-             err);
-    CHECK_EQ_INT(profile->num_kept, 1);
-    CHECK_EQ_INT(shapes_of(profile, MMT_F32), SHAPES);
-    mmt_profile_free(profile);
-}
-
-/* Finals time a few kernels on one problem again and again: that is one problem. */
-static void test_finals(void)
-{
-    struct mmt_fit_sample samples[2 * MMT_FIT_LEAST_SHAPES];
-    struct mmt_profile *profile = mmt_profile_create();
-    const mmt_problem problem = made_up_shape(512, 512, 512);
-    mmt_error err;
-
-    profile->caps = made_up_gpu();
-    for (int i = 0; i < 2 * MMT_FIT_LEAST_SHAPES; i++)
-        samples[i] = made_up_sample(&laws[i % 2], &problem, 0.01);
-    CHECK_OK(
-        mmt_fit_families(profile, MMT_ALL_TYPES, samples, 2 * MMT_FIT_LEAST_SHAPES, &err),
-        err);
-    CHECK_EQ_INT(profile->num_kept, 0);
-    mmt_profile_free(profile);
-}
-
-/* A portfolio none of whose kernels was timed now is not lost to a model of others. */
-static void test_others(void)
-{
-    enum { SHAPES = 12 };
-    struct mmt_fit_sample samples[2 * SHAPES];
-    struct mmt_profile *profile = mmt_profile_create();
-    mmt_error err;
-
-    profile->caps = made_up_gpu();
-    for (int first = 0; first <= 2; first += 2)
-        CHECK_OK(mmt_fit_families(profile, 0, samples,
-                                  make_part(samples, first, first + 2, SHAPES), &err),
-                 err);
-    CHECK(profile->num_kept > 0);
-    mmt_profile_free(profile);
-}
-
 /* ---- what a kernel is right for -------------------------------------------------- */
-
-static mmt_problem kind_of(mmt_type type, int transposes)
-{
-    mmt_problem problem = mmt_gemm_problem(type, 500, 600, 700);
-    mmt_error err;
-    problem.trans_a = transposes / 2, problem.trans_b = transposes % 2;
-    CHECK_OK(mmt_problem_normalise(&problem, &problem, &err), err);
-    return problem;
-}
-
-enum { MIXED = 32 };
-
-/* A kernel that has all types. */
-static struct mmt_kept any_type(int which)
-{
-    struct mmt_kept kept = laws[0];
-    kept.config = made_up_config(which ? "naive ORDER=columns" : "naive ORDER=rows");
-    kept.family = MMT_BF16;
-    return kept;
-}
-
-/* Times of two kernels for a family's two types, with B as it is and transposed. The
- * first is checked for both of bf16, the second for one of f16. */
-static size_t make_mixed(struct mmt_fit_sample *samples)
-{
-    size_t count = 0;
-    for (int s = 0; s < MIXED; s++) {
-        mmt_problem problem = made_up_any_shape();
-        problem.type = problem.out = s % 2 ? MMT_F16 : MMT_BF16;
-        problem.trans_b = s / 2 % 2;
-        for (int i = 0; i < 2; i++) {
-            const struct mmt_kept law = any_type(i);
-            samples[count] = made_up_sample(&law, &problem, 0.1);
-            samples[count++].checked = i ? s % 4 == 3 : s % 2 == 0;
-        }
-    }
-    return count;
-}
-
-/* A portfolio says of each kernel what it was checked for, and one model is of all. */
-static void test_right(void)
-{
-    struct mmt_fit_sample samples[2 * MIXED];
-    struct mmt_profile *profile = mmt_profile_create();
-    const mmt_problem bf16_nn = kind_of(MMT_BF16, 0), bf16_nt = kind_of(MMT_BF16, 1),
-                      f16_nt = kind_of(MMT_F16, 1);
-    mmt_error err;
-
-    make_laws();
-    profile->caps = made_up_gpu();
-    CHECK_OK(mmt_fit_families(profile, MMT_ALL_TYPES, samples, make_mixed(samples), &err),
-             err);
-    CHECK_EQ_INT(profile->num_models, 1);
-    CHECK(mmt_profile_model(profile, MMT_F16) == profile->models);
-    CHECK_EQ_INT(profile->models->family, MMT_BF16);
-    CHECK_EQ_INT(profile->models->shapes, MIXED);
-    CHECK_EQ_INT(profile->num_kept, 2);
-    for (size_t i = 0; i < profile->num_kept; i++) {
-        const struct mmt_kept *kept = &profile->kept[i], first = any_type(0);
-        CHECK_EQ_INT(kept->family, MMT_BF16);
-        CHECK(kept->right == (mmt_config_equal(&kept->config, &first.config)
-                                  ? mmt_kind_bit(&bf16_nn) | mmt_kind_bit(&bf16_nt)
-                                  : mmt_kind_bit(&f16_nt)));
-    }
-    mmt_profile_free(profile);
-}
 
 static void add_model(struct mmt_profile *profile, mmt_type family)
 {
@@ -381,7 +110,7 @@ static void add_model(struct mmt_profile *profile, mmt_type family)
 static int count_ranked(const struct mmt_profile *profile, mmt_type type, int transposes)
 {
     const struct mmt_caps caps = made_up_gpu();
-    const mmt_problem problem = kind_of(type, transposes);
+    const mmt_problem problem = made_up_kind(type, transposes);
     struct mmt_ranked ranked[MMT_MOST_RANKED];
     struct mmt_choice choice;
     mmt_error err;
@@ -396,8 +125,9 @@ static int count_ranked(const struct mmt_profile *profile, mmt_type type, int tr
 static void test_not_right(void)
 {
     struct mmt_profile *profile = mmt_profile_create();
-    struct mmt_kept kept = any_type(0);
-    const mmt_problem f16_tn = kind_of(MMT_F16, 2), bf16_nn = kind_of(MMT_BF16, 0);
+    struct mmt_kept kept = made_up_any_type(&laws[0], 0);
+    const mmt_problem f16_tn = made_up_kind(MMT_F16, 2),
+                      bf16_nn = made_up_kind(MMT_BF16, 0);
     mmt_error err;
 
     kept.right = mmt_kind_bit(&f16_tn);
@@ -736,13 +466,6 @@ static void test_explain(void)
 int main(void)
 {
     test_regret();
-    test_searched();
-    test_lost_journal();
-    test_not_chosen();
-    test_alone();
-    test_finals();
-    test_others();
-    test_right();
     test_not_right();
     test_order();
     test_correction();

@@ -477,99 +477,6 @@ static void test_too_few(void)
     mmt_profile_free(profile);
 }
 
-/* ---- the shapes that are timed ---------------------------------------------------- */
-
-static int64_t least_side(const mmt_problem *p)
-{
-    const int64_t least = p->m < p->n ? p->m : p->n;
-    return p->k < least ? p->k : least;
-}
-
-static int64_t most_side(const mmt_problem *p)
-{
-    const int64_t most = p->m > p->n ? p->m : p->n;
-    return p->k > most ? p->k : most;
-}
-
-static bool is_rounded(int64_t size)
-{
-    return size < 4 || size % (size < 16 ? 4 : 16) == 0;
-}
-
-/* A layer's weights are no smaller than 512, and in whole lines. */
-static int count_wide(const mmt_problem *p)
-{
-    const int64_t sides[] = { p->m, p->n, p->k };
-    int wide = 0;
-    for (int i = 0; i < 3; i++)
-        wide += sides[i] >= 512 && sides[i] <= 32768 && sides[i] % 128 == 0;
-    return wide;
-}
-
-/* Each side is the odd one, short or long, and tokens are along m and k. */
-static void test_shape(void)
-{
-    enum { SHAPES = 400 };
-    mmt_problem kind = made_up_shape(1, 1, 1);
-    int odd[3][2] = { 0 }, gradients = 0;
-
-    kind.trans_b = 1;
-    for (int i = 0; i < SHAPES; i++) {
-        double part[3];
-        for (int axis = 0; axis < 3; axis++)
-            part[axis] = made_up_uniform();
-        const mmt_problem p = mmt_fit_shape(&kind, part, i);
-        const int64_t least = least_side(&p), most = most_side(&p);
-        CHECK(p.type == kind.type && !p.trans_a && p.trans_b && least > 0);
-        if (i / 4 % 2)
-            CHECK(is_rounded(p.m) && is_rounded(p.n) && is_rounded(p.k));
-        if (i % 4 == 0)
-            CHECK(count_wide(&p) >= 2 && most <= 32768);
-        if (i % 4 == 0 && count_wide(&p) == 2)
-            gradients += p.k == least;
-        if (i % 4 == 1)
-            CHECK(most <= 16384);
-        if (i % 4 == 2)
-            CHECK(most < 5 * least && most <= 4 * 8192);
-        if (i % 4 == 3 && CHECK(least <= 64 || most >= 8192))
-            for (int axis = 0; axis < 3; axis++) {
-                const int64_t side = (int64_t[]){ p.m, p.n, p.k }[axis];
-                odd[axis][0] += most < 32768 && side == least && least <= 64;
-                odd[axis][1] += side == most && most >= 8192;
-            }
-    }
-    for (int axis = 0; axis < 3; axis++)
-        CHECK(odd[axis][0] > SHAPES / 50 && odd[axis][1] > SHAPES / 50);
-    CHECK(gradients > SHAPES / 4 / 5 && gradients < SHAPES / 4 / 2);
-}
-
-/* Within the limit, hardly one twice, aligned and not, square and skewed, and thin; and
- * of many one in twelve at least is hardly more than a vector. */
-static void test_shapes(double most_flops, int count)
-{
-    enum { MOST = 300 };
-    mmt_problem shapes[MOST], kind = made_up_shape(1, 1, 1);
-    int aligned = 0, skewed = 0, same = 0, wrong = 0, thin = 0, vectors = 0;
-
-    kind.trans_b = 1;
-    mmt_fit_shapes(&kind, most_flops, shapes, count);
-    for (int i = 0; i < count; i++) {
-        const mmt_problem *p = &shapes[i];
-        aligned += p->m % 4 == 0 && p->n % 4 == 0 && p->k % 4 == 0;
-        skewed += most_side(p) > 16 * least_side(p);
-        thin += least_side(p) <= 16;
-        vectors += least_side(p) <= 2;
-        wrong += mmt_problem_flops(p) > most_flops || p->type != MMT_F32 || !p->trans_b;
-        for (int j = 0; j < i; j++)
-            same += mmt_problem_equal(p, &shapes[j]);
-    }
-    CHECK(wrong == 0 && same <= 2);
-    CHECK(aligned > count / 8 && aligned < count * 7 / 8);
-    CHECK(skewed > count / 8);
-    CHECK(thin >= count / 6);
-    CHECK(vectors >= count / 12 || count < MOST);
-}
-
 int main(void)
 {
     test_nnls();
@@ -593,9 +500,5 @@ int main(void)
     test_any_size(&gpu);
     test_any_size(&cpu);
     test_too_few();
-    test_shape();
-    for (int i = 0; i < 2; i++)
-        for (int count = 24; count <= 300; count += 276)
-            test_shapes(i ? 1e8 : 1e12, count);
     return test_end("cost");
 }
