@@ -86,7 +86,12 @@ const char *mmt_config_reject(const struct mmt_config *config,
                               const struct mmt_variant *variant,
                               const struct mmt_caps *caps);
 
-/* The same for one problem: also shape. */
+/* Whether the device can run it for problems of that type and transposes: for some there
+ * may be a specialisation for aligned operands alone. */
+bool mmt_config_suits(const struct mmt_config *config, const mmt_problem *kind,
+                      const struct mmt_caps *caps);
+
+/* mmt_config_reject for one problem: also shape. */
 const char *mmt_config_refuse(const struct mmt_config *config, const mmt_problem *problem,
                               const struct mmt_caps *caps);
 

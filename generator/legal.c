@@ -143,6 +143,15 @@ const char *mmt_config_reject(const struct mmt_config *config,
     return config->template->reject(settled.values, variant, caps);
 }
 
+bool mmt_config_suits(const struct mmt_config *config, const mmt_problem *kind,
+                      const struct mmt_caps *caps)
+{
+    const struct mmt_variant any = mmt_variant_of(kind, false),
+                             aligned = mmt_variant_of(kind, true);
+    return !mmt_config_reject(config, &any, caps) ||
+           !mmt_config_reject(config, &aligned, caps);
+}
+
 const char *mmt_config_refuse_settled(const struct mmt_config *settled,
                                       const mmt_problem *problem,
                                       const struct mmt_caps *caps)

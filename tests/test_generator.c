@@ -1,4 +1,6 @@
 /* Configurations, what is legal where, spaces, the table of templates. */
+#include <string.h>
+
 #include "generator/generator.h"
 #include "tests/sample.h"
 #include "tests/test.h"
@@ -212,6 +214,29 @@ static void test_reject(void)
     CHECK_EQ_STR(mmt_config_reject(&config, &f64, &gpu), "xor is for any alignment");
 }
 
+/* The copy engine takes rows that begin at multiples of 16 bytes: unpacked, `wgmma` has
+ * no specialisation for others, and yet suits all transposes. */
+static void test_suits(void)
+{
+    struct mmt_caps hopper = gpu, cpu = opencl_cpu();
+    struct mmt_config config;
+    mmt_error err;
+    strcpy(hopper.architecture, "sm_90a");
+    CHECK_OK(mmt_config_parse("wgmma TILE_M=128 TILE_N=128", &config, &err), err);
+    const char *transposes[] = { "nn", "nt", "tn", "tt" };
+    for (int i = 0; i < 4; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "gemm bf16 %s 512x512x512", transposes[i]);
+        const mmt_problem kind = problem_of(text);
+        const struct mmt_variant any = mmt_variant_of(&kind, false);
+        CHECK(mmt_config_reject(&config, &any, &hopper));
+        CHECK(mmt_config_suits(&config, &kind, &hopper));
+        CHECK(!mmt_config_suits(&config, &kind, &cpu));
+    }
+    const mmt_problem f64 = problem_of("gemm f64 nn 512x512x512");
+    CHECK(!mmt_config_suits(&config, &f64, &hopper));
+}
+
 static void test_refuse(void)
 {
     struct mmt_config config = { &sample, { 4, 5, 16 } };
@@ -410,6 +435,7 @@ int main(void)
     test_parse_fails();
     test_variant();
     test_reject();
+    test_suits();
     test_refuse();
     test_align();
     test_default();

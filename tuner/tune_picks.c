@@ -256,15 +256,11 @@ static void pick_missing(struct mmt_calibration *c, const struct mmt_config *see
     }
 }
 
-/* Whether the kind can be computed by it at all, of whatever alignment, and is meant to
- * be. */
+/* Whether the kind can be computed by it at all, and is meant to be. */
 static bool is_possible(const struct mmt_calibration *c, const struct mmt_config *config)
 {
-    const struct mmt_variant any = mmt_variant_of(c->kind, false),
-                             aligned = mmt_variant_of(c->kind, true);
     return mmt_tune_is_meant(c->t, config->template, c->kind) &&
-           (!mmt_config_reject(config, &any, &c->t->caps) ||
-            !mmt_config_reject(config, &aligned, &c->t->caps));
+           mmt_config_suits(config, c->kind, &c->t->caps);
 }
 
 /* A portfolio of the family. */

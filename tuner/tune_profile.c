@@ -285,15 +285,6 @@ static bool is_due(const struct mmt_tuning *t)
     return mmt_now() >= t->kept_at + 20 * t->kept_seconds;
 }
 
-static bool may_serve(const struct mmt_tuning *t, const struct mmt_kept *kept,
-                      const mmt_problem *kind)
-{
-    const struct mmt_variant any = mmt_variant_of(kind, false),
-                             aligned = mmt_variant_of(kind, true);
-    return !mmt_config_reject(&kept->config, &any, &t->caps) ||
-           !mmt_config_reject(&kept->config, &aligned, &t->caps);
-}
-
 /* A portfolio serves a type and transposes as a whole: where the run had no time to check
  * three of four of its kernels, what was left out may be what a shape needs. */
 static void drop_partial(struct mmt_tuning *t, const mmt_problem *kind)
@@ -303,7 +294,7 @@ static void drop_partial(struct mmt_tuning *t, const mmt_problem *kind)
     int right = 0, possible = 0;
     for (size_t i = 0; i < t->profile->num_kept; i++) {
         const struct mmt_kept *kept = &t->profile->kept[i];
-        if (kept->family != family || !may_serve(t, kept, kind))
+        if (kept->family != family || !mmt_config_suits(&kept->config, kind, &t->caps))
             continue;
         right += (kept->right & bit) != 0;
         possible++;
