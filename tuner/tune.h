@@ -377,8 +377,8 @@ mmt_status mmt_tune_verify_winners(struct mmt_tuning *t, mmt_error *err);
 double mmt_tune_whole_seconds(const struct mmt_tuning *t);
 double mmt_tune_reserve(const struct mmt_tuning *t);
 
-/* Chooses the portfolio and verifies it, again and again where one is wrong, as long as
- * there is time. */
+/* Verifies the portfolios, as long as there is time. What is wrong falls out; a family
+ * that has nothing left gets other kernels. */
 mmt_status mmt_tune_verify_portfolio(struct mmt_tuning *t, mmt_error *err);
 
 /* ---- the profile

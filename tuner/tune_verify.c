@@ -207,8 +207,8 @@ static mmt_status verify_next(struct mmt_tuning *t, const struct mmt_kept *kept,
     return status;
 }
 
-/* Verifies the portfolio as it is chosen now; *again says that one fell out, so that it
- * is to be chosen anew. */
+/* Verifies the portfolios as they are; *again says that a kernel fell out of one, so that
+ * the model is to be fitted anew. */
 static mmt_status verify_all(struct mmt_tuning *t, bool *again, mmt_error *err)
 {
     mmt_status status = MMT_OK;
@@ -243,10 +243,9 @@ static void tell_rest(struct mmt_tuning *t)
 mmt_status mmt_tune_verify_portfolio(struct mmt_tuning *t, mmt_error *err)
 {
     bool again = true;
-    unsigned choose = 0; /* as it is; once one fell out, anew */
     mmt_status status = MMT_OK;
-    for (; !status && again && !is_over(t); choose = ~0u) {
-        status = mmt_tune_fit(t, choose, err);
+    while (!status && again && !is_over(t)) {
+        status = mmt_tune_fit(t, 0, err);
         if (!status)
             status = verify_all(t, &again, err);
     }
