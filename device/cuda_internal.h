@@ -100,6 +100,8 @@ mmt_status mmt_cuda_mark_seconds(struct mmt_mark *from, struct mmt_mark *to,
                                  double *seconds, mmt_error *err);
 mmt_status mmt_cuda_queue_create(mmt_device *device, mmt_queue *out, mmt_error *err);
 void mmt_cuda_queue_free(mmt_device *device, mmt_queue queue);
+bool mmt_cuda_queue_captures(mmt_device *device, mmt_queue queue);
+int mmt_cuda_thread_mode(mmt_device *device, int mode);
 bool mmt_cuda_queue_hold(mmt_device *device, mmt_queue queue);
 void mmt_cuda_queue_release(mmt_device *device);
 

@@ -198,3 +198,48 @@ void mmt_cuda_queue_release(mmt_device *device)
 {
     sem_post(&((struct cuda_device *) device)->released);
 }
+
+/* ---- graphs that others capture ---------------------------------------------------- */
+
+#if CUDA_VERSION >= 10010
+
+static bool captures(mmt_queue queue)
+{
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    CUresult result = mmt_cu.cuStreamIsCapturing(queue, &status);
+    return result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT ||
+           (result == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE);
+}
+
+bool mmt_cuda_queue_captures(mmt_device *device, mmt_queue queue)
+{
+    bool pushed, found = false;
+    if (mmt_cu.cuStreamIsCapturing && mmt_cuda_enter(device, &pushed) == CUDA_SUCCESS) {
+        found = captures(queue) || captures(NULL);
+        mmt_cuda_leave(pushed);
+    }
+    return found;
+}
+
+int mmt_cuda_thread_mode(mmt_device *device, int mode)
+{
+    CUstreamCaptureMode exchanged =
+        mode < 0 ? CU_STREAM_CAPTURE_MODE_RELAXED : (CUstreamCaptureMode) mode;
+    if (mmt_cu.cuThreadExchangeStreamCaptureMode)
+        mmt_cu.cuThreadExchangeStreamCaptureMode(&exchanged);
+    return (int) exchanged;
+}
+
+#else
+
+bool mmt_cuda_queue_captures(mmt_device *device, mmt_queue queue)
+{
+    return false;
+}
+
+int mmt_cuda_thread_mode(mmt_device *device, int mode)
+{
+    return 0;
+}
+
+#endif

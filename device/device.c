@@ -411,6 +411,23 @@ void mmt_queue_free(mmt_device *device, mmt_queue queue)
         device->backend->queue_free(device, queue);
 }
 
+bool mmt_queue_captures(mmt_device *device, mmt_queue queue)
+{
+    return device->backend->queue_captures &&
+           device->backend->queue_captures(device, queue);
+}
+
+int mmt_thread_relax(mmt_device *device)
+{
+    return device->backend->thread_mode ? device->backend->thread_mode(device, -1) : 0;
+}
+
+void mmt_thread_restore(mmt_device *device, int mode)
+{
+    if (device->backend->thread_mode)
+        device->backend->thread_mode(device, mode);
+}
+
 /* Where a backend cannot hold a queue, what is queued begins at once. */
 bool mmt_queue_hold(mmt_device *device, mmt_queue queue)
 {

@@ -207,6 +207,15 @@ void mmt_queue_free(mmt_device *device, mmt_queue queue);
 bool mmt_queue_hold(mmt_device *device, mmt_queue queue);
 void mmt_queue_release(mmt_device *device);
 
+/* Whether what is put on the queue, or on the default one, would be captured into a graph
+ * instead of executed. False where the platform has no graphs. */
+bool mmt_queue_captures(mmt_device *device, mmt_queue queue);
+
+/* Lets this thread make buffers and wait while others capture graphs, which such calls
+ * would spoil else; returns what the other call takes back. */
+int mmt_thread_relax(mmt_device *device);
+void mmt_thread_restore(mmt_device *device, int mode);
+
 /* The current temperature, clock and throttling, where the platform tells: NVML. False
  * where it tells nothing of them. It is asked while the device works: one that rests may
  * have lowered its clock. The first question may take long: it opens a library. */
@@ -269,8 +278,11 @@ struct mmt_backend {
                                mmt_error *);     /* optional */
     bool (*queue_hold)(mmt_device *, mmt_queue); /* optional, both or none */
     void (*queue_release)(mmt_device *);
-    bool (*health)(mmt_device *, struct mmt_health *);       /* optional */
-    unsigned (*resident)(struct mmt_function *);             /* optional */
+    bool (*queue_captures)(mmt_device *, mmt_queue);   /* optional */
+    int (*thread_mode)(mmt_device *, int mode);        /* optional: exchanges it; -1: the
+                                                        * one that disturbs nobody */
+    bool (*health)(mmt_device *, struct mmt_health *); /* optional */
+    unsigned (*resident)(struct mmt_function *);       /* optional */
     void (*set_carveout)(struct mmt_function *const *, int); /* optional */
     mmt_status (*tensor_map_encode)(mmt_device *, const struct mmt_tensor *,
                                     struct mmt_tensor_map *, mmt_error *); /* optional */

@@ -59,6 +59,10 @@ struct mmt_field {
 mmt_status mmt_profile_append(void *array, size_t *count, const void *item, size_t size,
                               mmt_error *err);
 
+/* Of profile.c alone. NULL where memory is exhausted. */
+struct mmt_learned *mmt_learned_create(void);
+void mmt_learned_free(struct mmt_learned *learned);
+
 /* The format (tables.c): a profile of our own, one from a paper, and their items. */
 extern const struct mmt_field mmt_fields_own[], mmt_fields_paper[], mmt_fields_entry[],
     mmt_fields_kept[], mmt_fields_model[], mmt_fields_guide[], mmt_fields_published[];

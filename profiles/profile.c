@@ -9,7 +9,12 @@
 
 struct mmt_profile *mmt_profile_create(void)
 {
-    return calloc(1, sizeof(struct mmt_profile));
+    struct mmt_profile *profile = calloc(1, sizeof *profile);
+    if (profile && !(profile->learned = mmt_learned_create())) {
+        free(profile);
+        return NULL;
+    }
+    return profile;
 }
 
 void mmt_profile_free(mmt_profile *profile)
@@ -23,6 +28,7 @@ void mmt_profile_free(mmt_profile *profile)
     free(profile->published);
     free(profile->layers);
     mmt_text_finish(&profile->warnings);
+    mmt_learned_free(profile->learned);
     free(profile);
 }
 
@@ -52,6 +58,24 @@ mmt_status mmt_profile_add_entry(struct mmt_profile *profile,
 {
     return mmt_profile_append(&profile->entries, &profile->num_entries, entry,
                               sizeof *entry, err);
+}
+
+void mmt_profile_remove_entries(struct mmt_profile *profile, const mmt_problem *problem,
+                                const char *source)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < profile->num_entries; i++)
+        if (strcmp(profile->entries[i].source, source) ||
+            !mmt_problem_equal(&profile->entries[i].problem, problem))
+            profile->entries[left++] = profile->entries[i];
+    profile->num_entries = left;
+}
+
+mmt_status mmt_profile_replace_entry(struct mmt_profile *profile,
+                                     const struct mmt_entry *entry, mmt_error *err)
+{
+    mmt_profile_remove_entries(profile, &entry->problem, entry->source);
+    return mmt_profile_add_entry(profile, entry, err);
 }
 
 mmt_status mmt_profile_add_kept(struct mmt_profile *profile, const struct mmt_kept *kept,

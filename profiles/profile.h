@@ -148,6 +148,8 @@ struct mmt_profile {
      * most first. None for a profile that was not read from a file. */
     struct mmt_layer *layers;
     size_t num_layers;
+    struct mmt_learned *learned; /* what plans measured, with a lock of its own;
+                                  * NULL: nothing can be learned */
 };
 
 /* An empty profile; freed with mmt_profile_free. NULL where memory is exhausted. */
@@ -163,6 +165,27 @@ mmt_status mmt_profile_add_model(struct mmt_profile *profile,
                                  const struct mmt_model *model, mmt_error *err);
 mmt_status mmt_profile_add_guide(struct mmt_profile *profile,
                                  const struct mmt_guide *guide, mmt_error *err);
+
+/* Puts an entry in the place of the problem's that were made here. */
+mmt_status mmt_profile_replace_entry(struct mmt_profile *profile,
+                                     const struct mmt_entry *entry, mmt_error *err);
+
+/* Removes the problem's entries of a source. */
+void mmt_profile_remove_entries(struct mmt_profile *profile, const mmt_problem *problem,
+                                const char *source);
+
+/* ---- what plans measured ----------------------------------------------------------- */
+
+/* Adds an entry to what the profile has learned since it was read, in the place of the
+ * problem's; looks one up, normalised; and puts all of them into another profile. All are
+ * thread-safe; the profile itself stays as it is. */
+mmt_status mmt_profile_learn(const struct mmt_profile *profile,
+                             const struct mmt_entry *entry, mmt_error *err);
+size_t mmt_profile_count_learned(const struct mmt_profile *profile);
+bool mmt_profile_learned(const struct mmt_profile *profile, const mmt_problem *problem,
+                         struct mmt_entry *out);
+mmt_status mmt_profile_take_learned(struct mmt_profile *into,
+                                    const struct mmt_profile *from, mmt_error *err);
 
 /* ---- layers: several profiles as one --------------------------------------------- */
 

@@ -20,7 +20,8 @@ struct mmt_plan {
     } bytes;                                 /* that an execution uses of each operand */
     struct mmt_config refused[MOST_REFUSED]; /* by the driver: resolved */
     int num_refused;
-    mmt_error refusal; /* of the first of them */
+    mmt_error refusal;    /* of the first of them */
+    mmt_error unmeasured; /* why nothing was measured though it was asked for */
     char *description;
 };
 
@@ -50,6 +51,12 @@ static mmt_status read_options(const mmt_plan_options *given, mmt_plan_options *
                         given->size);
     memcpy(out, given, given->size < sizeof *out ? given->size : sizeof *out);
     out->size = sizeof *out;
+    if (out->effort != MMT_EFFORT_ESTIMATE && out->effort != MMT_EFFORT_MEASURE)
+        return mmt_fail(
+            err, MMT_ERROR_ARGUMENT,
+            "mmt_plan_options.effort is %d; it must be MMT_EFFORT_ESTIMATE or "
+            "MMT_EFFORT_MEASURE",
+            (int) out->effort);
     return MMT_OK;
 }
 
@@ -58,6 +65,12 @@ static struct mmt_terms terms_of(const struct mmt_plan *plan,
 {
     return (struct mmt_terms){ options->max_workspace, options->plain_f32 != 0,
                                plan->refused, plan->num_refused };
+}
+
+/* This very problem was timed. */
+static bool is_known(const struct mmt_choice *choice)
+{
+    return choice->why == MMT_CHOICE_EXACT || choice->why == MMT_CHOICE_MEASURED;
 }
 
 static mmt_status choose(struct mmt_plan *plan, const mmt_profile *profile,
@@ -86,7 +99,12 @@ static mmt_status choose(struct mmt_plan *plan, const mmt_profile *profile,
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
                         "%s; set foreign_profile to use it all the same", why);
     const struct mmt_terms terms = terms_of(plan, options);
-    return mmt_select(profile, &plan->problem, caps, &terms, &plan->choice, err);
+    mmt_status status =
+        mmt_select(profile, &plan->problem, caps, &terms, &plan->choice, err);
+    if (!status && options->effort == MMT_EFFORT_MEASURE && !is_known(&plan->choice))
+        mmt_measure_choice(plan->device, profile, &plan->problem, &terms, options,
+                           &plan->choice, &plan->unmeasured);
+    return status;
 }
 
 /* The kernel for operands that the chosen one cannot take: the same configuration's, or
@@ -234,6 +252,11 @@ static void describe_choice(const struct mmt_plan *plan, const mmt_profile *prof
         mmt_text_addf(text, "tuned for this very problem, %.1f us",
                       choice->seconds * 1e6);
         break;
+    case MMT_CHOICE_MEASURED:
+        mmt_text_addf(text, "measured at planning, %.1f us", choice->seconds * 1e6);
+        if (choice->rivals)
+            mmt_text_addf(text, ", the fastest of %d", choice->rivals);
+        break;
     case MMT_CHOICE_COST:
         mmt_text_addf(text, "least fitted cost of the kernels that are kept, %.1f us",
                       choice->seconds * 1e6);
@@ -290,6 +313,8 @@ static mmt_status describe(struct mmt_plan *plan, const mmt_profile *profile,
         mmt_text_add(&text, "; ");
         describe_choice(plan, profile, &text);
         describe_layer(plan, profile, &text);
+        if (plan->unmeasured.status)
+            mmt_text_addf(&text, "; nothing was measured: %s", plan->unmeasured.text);
         describe_refusals(plan, &text);
         if (profile && mmt_profile_foreign(profile, &plan->device->caps, why))
             mmt_text_addf(&text, "; %s", why);

@@ -84,15 +84,16 @@ struct mmt_profile *mmt_profile_find_for(const struct mmt_caps *caps, const char
 struct mmt_choice {
     struct mmt_config config;
     enum {
-        MMT_CHOICE_EXACT,   /* this very problem was tuned */
-        MMT_CHOICE_COST,    /* least fitted cost among the kept kernels */
-        MMT_CHOICE_NEAREST, /* best for the nearest problem that was tuned */
-        MMT_CHOICE_DEFAULT, /* nothing was tuned that could tell */
-        MMT_CHOICE_GIVEN,   /* the caller named it */
+        MMT_CHOICE_EXACT,    /* this very problem was tuned */
+        MMT_CHOICE_MEASURED, /* this very problem was measured at planning */
+        MMT_CHOICE_COST,     /* least fitted cost among the kept kernels */
+        MMT_CHOICE_NEAREST,  /* best for the nearest problem that was tuned */
+        MMT_CHOICE_DEFAULT,  /* nothing was tuned that could tell */
+        MMT_CHOICE_GIVEN,    /* the caller named it */
     } why;
     double seconds;      /* expected; 0 where unknown */
     mmt_problem nearest; /* for MMT_CHOICE_NEAREST */
-    int rivals;          /* for MMT_CHOICE_COST: how many kernels were compared */
+    int rivals;          /* how many kernels were compared; 0: unknown */
     double residual;     /* for MMT_CHOICE_COST: the usual error of its cost, as a part */
     int layer;           /* of the profile's, from which the kernel is; -1: of none */
 };
@@ -127,6 +128,25 @@ enum { MMT_MOST_RANKED = 24 };
 int mmt_select_rank(const struct mmt_profile *profile, const mmt_problem *problem,
                     const struct mmt_caps *caps, const struct mmt_terms *terms,
                     struct mmt_ranked ranked[MMT_MOST_RANKED]);
+
+/* The kernels that promise most, what mmt_select chooses first: of the portfolio those
+ * that are not expected to be far behind, or where there is none, of each template that
+ * suits the problem its best starting point. Returns how many. */
+int mmt_select_candidates(const struct mmt_profile *profile, const mmt_problem *problem,
+                          const struct mmt_caps *caps, const struct mmt_terms *terms,
+                          struct mmt_config *out, int most);
+
+/* ---- measure: which of a few is the fastest -----------------------------------------
+ */
+
+/* Times the candidates for a normalised problem, within options->measure_seconds and
+ * measure_bytes, and puts the winner into *choice and, where the terms exclude nothing,
+ * into what the profile has learned. An error says why nothing was measured; then *choice
+ * is as it was. Measurings of a process take turns. */
+mmt_status mmt_measure_choice(mmt_device *device, const struct mmt_profile *profile,
+                              const mmt_problem *problem, const struct mmt_terms *terms,
+                              const mmt_plan_options *options, struct mmt_choice *choice,
+                              mmt_error *err);
 
 /* Adds, for people: what mmt_select chooses for a normalised problem and why, then the
  * ranking, a line each. */

@@ -266,6 +266,21 @@ int mmt_select_rank(const struct mmt_profile *profile, const mmt_problem *proble
 /* ---- choosing -----------------------------------------------------------------------
  */
 
+/* A template's starting point, and what it is resolved to; false where it does not serve
+ * the problem. */
+static bool seed_within(const struct mmt_template *template, int seed,
+                        const mmt_problem *problem, const struct mmt_caps *caps,
+                        const struct mmt_terms *terms, struct mmt_config *out,
+                        struct mmt_config *resolved)
+{
+    struct mmt_config config = { .template = template };
+    memcpy(config.values, template->seeds[seed],
+           (size_t) template->num_knobs * sizeof(int));
+    *out = within(&config, problem, caps, terms);
+    *resolved = mmt_config_settle(out, problem, caps);
+    return allowed(resolved, problem, caps, terms);
+}
+
 /* The first of a template's starting points that is not estimated at more than another
  * takes by far: one that leaves most multiprocessors idle may take fifty times as long.
  * Returns the estimate, INFINITY where there is none. */
@@ -277,12 +292,8 @@ static double find_seed(const struct mmt_template *template, const mmt_problem *
     double best = INFINITY;
 
     for (int s = 0; s < template->num_seeds; s++) {
-        struct mmt_config config = { .template = template };
-        memcpy(config.values, template->seeds[s],
-               (size_t) template->num_knobs * sizeof(int));
-        config = within(&config, problem, caps, terms);
-        const struct mmt_config runs = mmt_config_settle(&config, problem, caps);
-        if (!allowed(&runs, problem, caps, terms))
+        struct mmt_config config, runs;
+        if (!seed_within(template, s, problem, caps, terms, &config, &runs))
             continue;
         double estimate = mmt_cost_estimate(&runs, problem, caps);
         if (estimate <= best / far) {
@@ -351,6 +362,20 @@ static void choose_ranked(const struct mmt_ranked *ranked, int count,
     out->layer = ranked->kept->layer;
 }
 
+static bool choose_measured(const struct mmt_profile *profile, const mmt_problem *problem,
+                            const struct mmt_caps *caps, const struct mmt_terms *terms,
+                            struct mmt_choice *out)
+{
+    struct mmt_entry entry;
+    if (!profile || !mmt_profile_learned(profile, problem, &entry) ||
+        !usable(&entry.config, problem, caps, terms))
+        return false;
+    choose_entry(&entry, problem, out);
+    out->why = MMT_CHOICE_MEASURED;
+    out->config = within(&out->config, problem, caps, terms);
+    return true;
+}
+
 /* The choice by these terms alone, whatever memory the device has. */
 static mmt_status select_by(const struct mmt_profile *profile, const mmt_problem *problem,
                             const struct mmt_caps *caps, const struct mmt_terms *terms,
@@ -361,6 +386,8 @@ static mmt_status select_by(const struct mmt_profile *profile, const mmt_problem
     int count = 0;
 
     *out = (struct mmt_choice){ .why = MMT_CHOICE_DEFAULT, .layer = -1 };
+    if (choose_measured(profile, problem, caps, terms, out))
+        return MMT_OK;
     if (!near) {
         count = rank(profile, problem, caps, terms, ranked);
         near = find_telling(profile, problem);
@@ -428,4 +455,63 @@ mmt_status mmt_select(const struct mmt_profile *profile, const mmt_problem *prob
                              "the %zu bytes that %s has beside its operands",
                              mmt_type_name(problem->type), room, caps->name)
                   : MMT_OK;
+}
+
+/* ---- candidates ------------------------------------------------------------------ */
+
+/* What is expected to take so many times the fastest's time is none: a model is wrong by
+ * less. */
+static const double far_behind = 1.6;
+
+static bool is_listed(const struct mmt_config *config, const struct mmt_config *list,
+                      int count)
+{
+    for (int i = 0; i < count; i++)
+        if (mmt_config_equal(&list[i], config))
+            return true;
+    return false;
+}
+
+/* Starting points of the templates that suit the problem: the most promising of each,
+ * then the others. */
+static int list_seeds(const mmt_problem *problem, const struct mmt_caps *caps,
+                      const struct mmt_terms *terms, struct mmt_config *out, int count,
+                      int most)
+{
+    struct mmt_config config, resolved;
+    for (int t = 0; mmt_templates[t] && count < most; t++)
+        if (mmt_config_meant(mmt_templates[t], problem, caps) &&
+            isfinite(find_seed(mmt_templates[t], problem, caps, terms, &config)) &&
+            !is_listed(&config, out, count))
+            out[count++] = config;
+    for (int t = 0; mmt_templates[t]; t++)
+        for (int s = 0; s < mmt_templates[t]->num_seeds && count < most; s++)
+            if (mmt_config_meant(mmt_templates[t], problem, caps) &&
+                seed_within(mmt_templates[t], s, problem, caps, terms, &config,
+                            &resolved) &&
+                !is_listed(&config, out, count))
+                out[count++] = config;
+    return count;
+}
+
+int mmt_select_candidates(const struct mmt_profile *profile, const mmt_problem *problem,
+                          const struct mmt_caps *caps, const struct mmt_terms *terms,
+                          struct mmt_config *out, int most)
+{
+    struct mmt_ranked ranked[MMT_MOST_RANKED];
+    const int num_ranked = mmt_select_rank(profile, problem, caps, terms, ranked);
+    struct mmt_choice choice;
+    int count = 0;
+
+    if (most < 1 || mmt_select(profile, problem, caps, terms, &choice, NULL))
+        return 0;
+    out[count++] = choice.config;
+    for (int i = 0; i < num_ranked && count < most; i++) {
+        const struct mmt_config config =
+            within(&ranked[i].kept->config, problem, caps, terms);
+        if (ranked[i].seconds <= far_behind * ranked[0].seconds &&
+            !is_listed(&config, out, count))
+            out[count++] = config;
+    }
+    return num_ranked ? count : list_seeds(problem, caps, terms, out, count, most);
 }

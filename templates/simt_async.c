@@ -41,6 +41,8 @@ static const char *reject(const int *v, const struct mmt_variant *variant,
 {
     const mmt_type type = variant->type;
     const char *why = mmt_simt_reject_shape(v, type);
+    if (caps->sm < 80)
+        why = "asynchronous copies to shared memory need sm_80";
     if (!why && mmt_simt_unrolled(v, v[TILE_K]) > 4096)
         why = "TILE_K * WORK_M * WORK_N may be at most 4096, or the loop outgrows the "
               "instruction cache";

@@ -428,6 +428,23 @@ static void test_templates(void)
     }
 }
 
+/* A card that has no asynchronous copies compiles none. */
+static void test_old_cards(void)
+{
+    const struct mmt_template *template = mmt_config_template("simt_async", NULL);
+    const struct mmt_variant f32 = { .op = MMT_GEMM, .type = MMT_F32, .out = MMT_F32 };
+    const int sms[] = { 61, 75, 80, 90 };
+    for (int i = 0; i < 4; i++) {
+        struct mmt_caps card = gpu;
+        struct mmt_config config = { .template = template };
+        card.sm = sms[i];
+        memcpy(config.values, template->seeds[0],
+               (size_t) template->num_knobs * sizeof(int));
+        const char *why = mmt_config_reject(&config, &f32, &card);
+        CHECK(sms[i] < 80 ? why && strstr(why, "need sm_80") : !why);
+    }
+}
+
 int main(void)
 {
     test_print();
@@ -435,6 +452,7 @@ int main(void)
     test_parse_fails();
     test_variant();
     test_reject();
+    test_old_cards();
     test_suits();
     test_refuse();
     test_align();

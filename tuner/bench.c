@@ -236,6 +236,7 @@ int mmt_verb_bench(int argc, char **argv)
         return code;
     struct mmt_bench bench = { .profile_name = options.profile,
                                .configuration = options.configuration,
+                               .effort = options.effort,
                                .parameters = options.parameters,
                                .seconds = options.seconds,
                                .seed = (uint64_t) options.seed,

@@ -55,6 +55,7 @@ struct mmt_bench {
     mmt_profile *profile;      /* NULL: the defaults */
     const char *profile_name;  /* its file; NULL: found in its usual place, or none */
     const char *configuration; /* NULL: as the profile says */
+    mmt_effort effort;         /* of our plans */
     const char *parameters;    /* a folder, for references that read it; or NULL */
     struct mmt_bench_reference references[MMT_MOST_REFERENCES];
     int num_references;

@@ -15,7 +15,8 @@ enum {
     SEED,
     CSV,
     JSON,
-    TUNED
+    TUNED,
+    EFFORT
 };
 
 static const struct option table[] = {
@@ -30,6 +31,7 @@ static const struct option table[] = {
     { "ld", required_argument, NULL, LD },
     { "profile", required_argument, NULL, PROFILE },
     { "configuration", required_argument, NULL, 'c' },
+    { "effort", required_argument, NULL, EFFORT },
     { "seconds", required_argument, NULL, SECONDS },
     { "seed", required_argument, NULL, SEED },
     { "csv", required_argument, NULL, CSV },
@@ -61,6 +63,8 @@ static int help(void)
         "                          ones that leave no row aligned; default: tight\n"
         "  --profile FILE          default: the device's own, or else the defaults\n"
         "  -c, --configuration C   this one instead of what the profile chooses\n"
+        "  --effort NAME           estimate, or measure: plans time the kernels that\n"
+        "                          promise most; default: estimate\n"
         "  --seconds NUMBER        for each library and problem; default: 1\n"
         "  --seed NUMBER           of the data; default: 1\n"
         "  --csv FILE              also writes a line for each library and problem\n"
@@ -147,6 +151,17 @@ static mmt_status read_seconds(struct mmt_bench_options *options, const char *st
     return MMT_OK;
 }
 
+static mmt_status read_effort(struct mmt_bench_options *options, const char *name,
+                              mmt_error *err)
+{
+    const bool measure = !strcmp(name, "measure");
+    options->effort = measure ? MMT_EFFORT_MEASURE : MMT_EFFORT_ESTIMATE;
+    if (measure || !strcmp(name, "estimate"))
+        return MMT_OK;
+    return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                    "--effort is '%s'; it must be estimate or measure", name);
+}
+
 /* ---- options
  * -------------------------------------------------------------------------------
  */
@@ -171,6 +186,8 @@ static mmt_status read_option(int option, struct mmt_bench_options *options,
         return mmt_option_gaps(optarg, options->gaps, err);
     case SECONDS:
         return read_seconds(options, optarg, err);
+    case EFFORT:
+        return read_effort(options, optarg, err);
     case SEED:
         return mmt_option_number("--seed", optarg, 0, INT64_MAX, &options->seed, err);
     case 'd':

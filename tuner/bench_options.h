@@ -18,6 +18,7 @@ struct mmt_bench_options {
     struct mmt_wish wish;
     unsigned transposes;
     bool gaps[2]; /* leading dimensions: tight, odd */
+    mmt_effort effort;
     double seconds;
     int64_t seed;
     bool json;

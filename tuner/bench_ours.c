@@ -24,6 +24,7 @@ static mmt_status prepare_ours(void *given, struct mmt_session *session, mmt_err
 
     self->session = session;
     options.configuration = self->bench->configuration;
+    options.effort = self->bench->effort;
     self->plan = mmt_plan_create(self->bench->device, self->bench->profile,
                                  &session->problem, &options, err);
     if (!self->plan)

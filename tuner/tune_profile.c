@@ -197,18 +197,6 @@ mmt_status mmt_tune_open_profile(struct mmt_tuning *t, mmt_error *err)
 
 /* ---- entering -------------------------------------------------------------------- */
 
-/* Removes the problem's entries that were made here, or those tried from a profile. */
-static void remove_entries(struct mmt_profile *profile, const mmt_problem *problem,
-                           const char *source)
-{
-    size_t left = 0;
-    for (size_t i = 0; i < profile->num_entries; i++)
-        if (strcmp(profile->entries[i].source, source) ||
-            !mmt_problem_equal(&profile->entries[i].problem, problem))
-            profile->entries[left++] = profile->entries[i];
-    profile->num_entries = left;
-}
-
 static double naive_seconds(const struct mmt_tuning *t, const mmt_problem *problem)
 {
     size_t count;
@@ -248,7 +236,7 @@ static mmt_status enter_others(struct mmt_tuning *t, const mmt_problem *problem,
     if (!t->other)
         return MMT_OK;
     snprintf(source, sizeof source, "%.63s", t->other->caps.name);
-    remove_entries(t->profile, problem, source);
+    mmt_profile_remove_entries(t->profile, problem, source);
     for (size_t i = 0; !status && i < t->other->num_entries; i++) {
         const struct mmt_entry *theirs = &t->other->entries[i];
         if (theirs->source[0] || !mmt_problem_equal(&theirs->problem, problem))
@@ -267,8 +255,7 @@ mmt_status mmt_tune_enter(struct mmt_tuning *t, const mmt_problem *problem,
                           const struct mmt_record *winner, mmt_error *err)
 {
     struct mmt_entry entry = make_entry(t, winner, "");
-    remove_entries(t->profile, problem, "");
-    mmt_status status = mmt_profile_add_entry(t->profile, &entry, err);
+    mmt_status status = mmt_profile_replace_entry(t->profile, &entry, err);
     if (!status)
         status = enter_others(t, problem, err);
     return status ? status : mmt_tune_save(t, false, err);

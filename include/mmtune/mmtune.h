@@ -252,8 +252,8 @@ MMT_API mmt_status mmt_finish(mmt_device *device, mmt_queue queue, mmt_error *er
 
 /* ---- profiles -------------------------------------------------------------------- */
 
-/* What was learned about one device. Immutable, so any number of threads may share it. A
- * plan keeps nothing of it. */
+/* What was learned about one device. Any number of threads may share it. Only what plans
+ * measure is added to it. A plan keeps nothing of it. */
 typedef struct mmt_profile mmt_profile;
 
 /* Reads a profile. A file of another format is refused as a whole; an entry that names an
@@ -270,6 +270,13 @@ MMT_API mmt_profile *mmt_profile_load(const char *path, mmt_error *err);
  * told in mmt_profile_warnings. MMT_ERROR_NOT_FOUND where there is none. */
 MMT_API mmt_profile *mmt_profile_find(const mmt_device *device, mmt_error *err);
 
+/* Writes what plans of this profile measured (MMT_EFFORT_MEASURE) into the user's folder,
+ * beside the device's profile: later mmt_profile_find has it. Problems that were tuned
+ * into that profile meanwhile are left out. Any number of processes may do so at once.
+ * Nothing is written where nothing was measured. */
+MMT_API mmt_status mmt_profile_store(const mmt_profile *profile, const mmt_device *device,
+                                     mmt_error *err);
+
 /* What was left out while reading, one sentence a line; "" where nothing was. Belongs to
  * the profile. */
 MMT_API const char *mmt_profile_warnings(const mmt_profile *profile);
@@ -282,6 +289,15 @@ MMT_API void mmt_profile_free(mmt_profile *profile);
 /* One problem bound to one built kernel. Immutable: any number of threads may execute one
  * plan at once, on as many queues. */
 typedef struct mmt_plan mmt_plan;
+
+/* How a kernel is selected where the profile does not have this very problem. */
+typedef enum mmt_effort {
+    MMT_EFFORT_ESTIMATE, /* by the profile's model of time: microseconds */
+    MMT_EFFORT_MEASURE,  /* the few kernels that the model names are built, which may take
+                          * seconds, and timed on the device, in memory of their own. The
+                          * profile, if there is one, remembers the winner for as long as
+                          * it lives. Plans that measure take turns */
+} mmt_effort;
 
 /* Start from mmt_plan_defaults(), which the later versions of this struct also fill. */
 typedef struct mmt_plan_options {
@@ -297,6 +313,12 @@ typedef struct mmt_plan_options {
                           * of bf16, six products for one. C is then nearer to the exact
                           * product, and infinities and NaN are where they would be; but
                           * of numbers below 2^-109 what is below 2^-134 is lost */
+    mmt_effort effort;   /* default: MMT_EFFORT_ESTIMATE */
+    double measure_seconds; /* most that timing takes, apart from building kernels and
+                             * writing random numbers; default 0: 0.05 */
+    size_t measure_bytes;   /* most device memory for it; default 0: a quarter */
+    mmt_queue queue;        /* nothing is measured while this one is being captured, or a
+                             * stream that the default stream waits for; default NULL */
 } mmt_plan_options;
 
 MMT_API mmt_plan_options mmt_plan_defaults(void);

@@ -369,6 +369,29 @@ EXPORT(CUresult) cuStreamDestroy(CUstream stream)
     return CUDA_SUCCESS;
 }
 
+/* A capture that a test has begun. */
+EXPORT(CUstreamCaptureStatus) fake_capture = CU_STREAM_CAPTURE_STATUS_NONE;
+
+EXPORT(CUresult) cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *out)
+{
+    *out = fake_capture;
+    return CUDA_SUCCESS;
+}
+
+/* How often a thread asked to disturb no capture, less how often it took that back. */
+EXPORT(int) fake_relaxed = 0;
+
+EXPORT(CUresult) cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
+{
+    static _Thread_local CUstreamCaptureMode now = CU_STREAM_CAPTURE_MODE_GLOBAL;
+    const CUstreamCaptureMode before = now;
+    now = *mode;
+    fake_relaxed += (now == CU_STREAM_CAPTURE_MODE_RELAXED) -
+                    (before == CU_STREAM_CAPTURE_MODE_RELAXED);
+    *mode = before;
+    return CUDA_SUCCESS;
+}
+
 EXPORT(CUresult) cuEventCreate(CUevent *out, unsigned flags)
 {
     *out = calloc(1, sizeof **out);
