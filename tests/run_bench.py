@@ -16,12 +16,13 @@ from checks import check, end, need_cpu_device
 program, fakes = sys.argv[1:]
 
 
-def bench(*words, fake=False):
+def bench(*words, fake=False, data=None):
     """A build may have put the folder of the fakes on the path already."""
     folders = os.environ.get("LD_LIBRARY_PATH", "").split(":")
     folders = [fakes] * fake + [f for f in folders if f and not os.path.samefile(f, fakes)]
     return subprocess.run([program, "bench", *words], capture_output=True, text=True,
-                          env=dict(os.environ, LD_LIBRARY_PATH=":".join(folders)))
+                          env=dict(os.environ, LD_LIBRARY_PATH=":".join(folders),
+                                   **({"XDG_DATA_HOME": data} if data else {})))
 
 
 def check_usage():
@@ -127,6 +128,23 @@ def check_missing(device):
           "a library that was asked for and cannot be: %s" % done.stdout)
 
 
+def check_profiles(device, folder):
+    """The device's own profile is taken, that of a file, or none, as --profile says."""
+    file, own = os.path.join(folder, "made.json"), os.path.join(folder, "own")
+    for words in (["-o", file], []):
+        made = subprocess.run([program, "--device", device, "--type", "f32", "--shape", "48x40x32",
+                               "--template", "naive", "--budget", "1c", *words],
+                              capture_output=True, text=True, env=dict(os.environ, XDG_DATA_HOME=own))
+        check(made.returncode == 0, "a profile is made: %s" % made.stderr)
+    for words, taken in (([], True), (["--profile", "none"], False),
+                         (["--profile", file], True),
+                         (["--profile", "none", "--profile", file], True)):
+        done = bench("--device", device, "--against", "none", "--shape", "48x40x32",
+                     "--seconds", "0.001", "--json", *words, data=own)
+        check(done.returncode == 0 and json.loads(done.stdout)["profile"] == taken,
+              "%s: a profile is taken or not: %s" % (words, done.stderr))
+
+
 def tuned(device, folder):
     done = bench("--device", device, "--against", "clblast", "--clblast-tuned", folder,
                  "--shape", "64x64x64", "--seconds", "0.001", "--json")
@@ -182,6 +200,7 @@ with tempfile.TemporaryDirectory() as temporary:
     check_tuned(device, temporary)
     check_killed(device, temporary)
     check_unwritable(device, temporary)
+    check_profiles(device, temporary)
 check_missing(device)
 check_wrong(device)
 end("bench")

@@ -12,7 +12,7 @@
 
 static mmt_status find_profile(struct mmt_bench *bench, mmt_error *err)
 {
-    if (bench->configuration)
+    if (bench->configuration || bench->no_profile)
         return MMT_OK;
     if (bench->profile_name) {
         bench->profile = mmt_profile_load(bench->profile_name, err);
@@ -235,6 +235,7 @@ int mmt_verb_bench(int argc, char **argv)
     if (code >= 0)
         return code;
     struct mmt_bench bench = { .profile_name = options.profile,
+                               .no_profile = options.no_profile,
                                .configuration = options.configuration,
                                .effort = options.effort,
                                .parameters = options.parameters,

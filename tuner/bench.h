@@ -54,6 +54,7 @@ struct mmt_bench {
     mmt_device *device;
     mmt_profile *profile;      /* NULL: the defaults */
     const char *profile_name;  /* its file; NULL: found in its usual place, or none */
+    bool no_profile;           /* the defaults, whatever there is */
     const char *configuration; /* NULL: as the profile says */
     mmt_effort effort;         /* of our plans */
     const char *parameters;    /* a folder, for references that read it; or NULL */

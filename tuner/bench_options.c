@@ -61,7 +61,8 @@ static int help(void)
         "  --transposes LIST       of nn,nt,tn,tt; default: nn\n"
         "  --ld LIST               of tight,odd: leading dimensions without gap, or odd\n"
         "                          ones that leave no row aligned; default: tight\n"
-        "  --profile FILE          default: the device's own, or else the defaults\n"
+        "  --profile FILE          or none: the defaults, whatever there is; default:\n"
+        "                          the device's own, or else the defaults\n"
         "  -c, --configuration C   this one instead of what the profile chooses\n"
         "  --effort NAME           estimate, or measure: plans time the kernels that\n"
         "                          promise most; default: estimate\n"
@@ -194,7 +195,8 @@ static mmt_status read_option(int option, struct mmt_bench_options *options,
         options->device = optarg;
         return MMT_OK;
     case PROFILE:
-        options->profile = optarg;
+        options->no_profile = !strcmp(optarg, "none");
+        options->profile = options->no_profile ? NULL : optarg;
         return MMT_OK;
     case 'c':
         options->configuration = optarg;

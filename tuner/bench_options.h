@@ -7,6 +7,7 @@
 
 struct mmt_bench_options {
     const char *device, *profile, *configuration, *csv;
+    bool no_profile;
     const char *parameters; /* a folder of what a library's own tuners wrote */
     const struct mmt_reference *references[MMT_MOST_REFERENCES];
     int num_references;
