@@ -415,6 +415,7 @@ def torch_worker():
         what += f", CUDA {torch.version.cuda}"
         torch.cuda.set_device(job["device"])
     else:
+        torch.set_num_threads(len(os.sched_getaffinity(0)))   # as bench runs OpenBLAS
         what += f", {torch.get_num_threads()} threads"
     torch.backends.cuda.matmul.allow_tf32 = job["type"] == "tf32"
     try:
