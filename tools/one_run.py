@@ -260,7 +260,7 @@ class Bench:
 
     def __init__(self, options, folder, children):
         self.options, self.folder, self.children = options, folder, children
-        listed, why = children.json([options.mmtune, "devices", "--json"], dict(os.environ))
+        listed, why = children.json([options.mmtune, "devices", "--json"], self.environment(DEFAULTS))
         if listed is None:
             raise Stop(f"mmtune devices: {why}")
         self.device, self.position = find_device(listed, options.device)
