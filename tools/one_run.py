@@ -229,6 +229,10 @@ def slower(before, after):
             and row.us > MOST_SLOWER * old[row.shape].us}
 
 
+def timed_twice(before, after):
+    return {row.shape for row in before if row.us} & {row.shape for row in after if row.us}
+
+
 def aim_of(kind, name, given):
     if given:
         return given
@@ -506,7 +510,7 @@ class Table:
         self.same = set()   # lines whose installed profiles are none
         self.left_out = {}  # line -> reason
         self.slower = []    # (line, shape, before in us, after in us)
-        self.compared = self.changed = 0
+        self.compared = self.changed = self.unsure = 0
 
     def wrong(self):
         return sorted({f"{name} on {line} {row.shape}" for (line, _), rows in self.rows.items()
@@ -558,6 +562,7 @@ def time_again(bench, table, line):
     after, _ = bench.measure(line, shapes, AFTER, seconds, alone=True)
     for shape, (old, new) in slower(before, after).items():
         table.slower.append((line, shape, old, new))
+    table.unsure += len(shapes) - len(timed_twice(before, after))
 
 
 def walk(bench, table, lines):
@@ -647,6 +652,8 @@ def notes(bench, table):
         found = f"**{len(table.slower)}**" if table.slower else "none"
         yield (f"Slower by more than {100 * (MOST_SLOWER - 1):.0f} % after the run than before: {found} of "
                f"{table.compared} shapes, of which {table.changed} have another kernel than before.")
+        if table.unsure:
+            yield f"{table.unsure} more seemed slower, and were not timed once more."
         for line, shape, old, new in table.slower:
             yield f"{line} {shape}: {old:.2f} us before, {new:.2f} us after, {100 * (new / old - 1):.1f} % slower."
     if bench.children.stopped:
@@ -730,6 +737,7 @@ def self_check():
                     made_up("failed", "b"))
     found = slower(before, after)
     check(list(found) == ["2x1x1"], f"over 3 % with another kernel is slower, nothing else: {found}")
+    check(len(timed_twice(before, after)) == 4, "shapes that have both times")
     check(slower([], after) == {}, "what was not timed before is not slower")
 
     check(aim_of("f32", "cublas best", None) == AIMS["f32"], "the aim beside cuBLAS")
