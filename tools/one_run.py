@@ -47,9 +47,13 @@ OTHER_LIST = (("f32",), ("nn",))
 TYPES = ("f32", "f64", "i32", "bf16", "f16", "tf32", "f8e4m3", "f8e5m2", "i8")
 LIBRARIES = ("cublas", "clblast", "openblas")
 
-# Geometric mean and worst that are asked of tuned suites beside cuBLAS (docs/measurements.md);
-# shapes that were never tuned are held to the same.
-AIMS = {"f32": (1.15, 0.90), "f64": (1.05, 0.85), "f8e4m3": (0.97, 0.80), "i8": (0.97, 0.80)}
+# Geometric mean and worst that are asked beside cuBLAS of shapes that were never tuned.
+AIMS = {
+    ("train", "bf16"): (1.00, 0.90), ("train", "f16"): (1.00, 0.90),
+    ("general", "f32"): (1.70, 0.90), ("general", "tf32"): (1.08, 0.85),
+    ("general", "bf16"): (1.03, 0.80), ("general", "f16"): (1.03, 0.80),
+    ("llm", "f8e4m3"): (1.00, 0.80), ("llm", "i8"): (1.00, 0.80),
+}
 OTHER_AIM = (1.00, 0.85)
 
 DEFAULTS, INSTALLED, AFTER = "none", "installed", "one run"
@@ -233,10 +237,10 @@ def timed_twice(before, after):
     return {row.shape for row in before if row.us} & {row.shape for row in after if row.us}
 
 
-def aim_of(kind, name, given):
+def aim_of(line, name, given):
     if given:
         return given
-    return AIMS.get(kind, OTHER_AIM) if name.startswith("cublas") else OTHER_AIM
+    return AIMS.get((line.list, line.type), OTHER_AIM) if name.startswith("cublas") else OTHER_AIM
 
 
 # ---- a device -------------------------------------------------------------------------------------
@@ -624,7 +628,7 @@ def table_lines(bench, table):
     yield "|" + "---|" * len(titles)
     for (line, state), rows in table.rows.items():
         for name in names_of(rows):
-            s, aim = summarise(rows, name), aim_of(line.type, name, bench.options.aim)
+            s, aim = summarise(rows, name), aim_of(line, name, bench.options.aim)
             label = "installed: there is none" if state == INSTALLED and line in table.same else state
             start = (*line, name, label, f"{s.count} of {s.of}")
             if not s.count:
@@ -740,9 +744,10 @@ def self_check():
     check(len(timed_twice(before, after)) == 4, "shapes that have both times")
     check(slower([], after) == {}, "what was not timed before is not slower")
 
-    check(aim_of("f32", "cublas best", None) == AIMS["f32"], "the aim beside cuBLAS")
-    check(aim_of("f32", "openblas", None) == OTHER_AIM, "the aim beside others")
-    check(aim_of("f32", "cublas best", (2.0, 1.0)) == (2.0, 1.0), "an aim that is given")
+    f32 = Line("general", "f32", "nn")
+    check(aim_of(f32, "cublas best", None) == (1.70, 0.90), "the aim beside cuBLAS")
+    check(aim_of(f32, "openblas", None) == OTHER_AIM, "the aim beside others")
+    check(aim_of(f32, "cublas best", (2.0, 1.0)) == (2.0, 1.0), "an aim that is given")
 
     devices = [{"number": 0, "id": "cuda:0", "backend": "cuda"}, {"number": 1, "id": "opencl:p-1", "backend": "opencl"}]
     check([find_device(devices, w)[0]["number"] for w in ("0", "cuda:0", "opencl:0", "opencl:p-1")] == [0, 0, 1, 1],
