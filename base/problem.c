@@ -246,6 +246,20 @@ mmt_status mmt_problem_normalise(const mmt_problem *in, mmt_problem *out, mmt_er
     return MMT_OK;
 }
 
+mmt_problem mmt_problem_fold(const mmt_problem *problem)
+{
+    mmt_problem p = *problem;
+    const bool rows_follow = p.stride_a == p.m * p.lda && p.stride_c == p.m * p.ldc;
+
+    if (p.op != MMT_GEMM || p.batch < 2 || p.stride_b || p.trans_a || !rows_follow ||
+        p.bias == MMT_BIAS_ROW || p.m < 1 || p.batch > INT32_MAX / p.m)
+        return p;
+    p.m *= p.batch;
+    p.batch = 1;
+    p.stride_a = p.stride_b = p.stride_c = 0;
+    return p;
+}
+
 mmt_problem mmt_gemm_problem(mmt_type type, int64_t m, int64_t n, int64_t k)
 {
     return (mmt_problem){

@@ -24,6 +24,10 @@ void mmt_problem_print(const mmt_problem *problem, struct mmt_text *text);
 /* Reads what mmt_problem_print wrote. */
 mmt_status mmt_problem_parse(const char *string, mmt_problem *out, mmt_error *err);
 
+/* A normalised batch whose matrices share B, and whose A and C follow each other without
+ * gap, as the one product of all rows that it is; any other problem as it is. */
+mmt_problem mmt_problem_fold(const mmt_problem *problem);
+
 /* Whether two normalised problems are the same in every field. */
 bool mmt_problem_equal(const mmt_problem *a, const mmt_problem *b);
 

@@ -371,6 +371,8 @@ mmt_plan *mmt_plan_create(mmt_device *device, const mmt_profile *profile,
     plan->device = device;
     if (status == MMT_OK)
         status = read_options(given, &options, err);
+    if (status == MMT_OK && !options.configuration)
+        plan->problem = mmt_problem_fold(&plan->problem);
     if (status == MMT_OK && !is_empty(&plan->problem)) {
         status = choose_and_build(plan, profile, &options, err);
     }

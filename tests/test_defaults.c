@@ -252,6 +252,21 @@ static mmt_device *open_pocl(void)
     return device;
 }
 
+/* A batch that shares B, of rows that follow each other and of rows that do not. */
+static void check_folded(mmt_device *device)
+{
+    mmt_problem shared = problem_of(MMT_GEMM, MMT_F32, shapes[1], 2);
+    char why[1200];
+
+    shared.batch = 3;
+    shared.stride_a = shared.m * shared.lda, shared.stride_c = shared.m * shared.ldc;
+    CHECK(mmt_problem_fold(&shared).m == 3 * shared.m);
+    CHECK(run_one(device, &shared, why, sizeof why));
+    shared.stride_c += 2 * shared.ldc;
+    CHECK(mmt_problem_fold(&shared).m == shared.m);
+    CHECK(run_one(device, &shared, why, sizeof why));
+}
+
 static void check_pocl(const char *limit)
 {
     setenv("POCL_MAX_WORK_GROUP_SIZE", limit, 1);
@@ -273,6 +288,7 @@ static void check_pocl(const char *limit)
             fprintf(stderr, "    %s %s: %s\n", mmt_op_row(op)->name, mmt_type_name(type),
                     why);
     }
+    check_folded(device);
     mmt_device_close(device);
 }
 

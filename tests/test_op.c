@@ -178,10 +178,41 @@ static void test_needs(void)
     CHECK(!needs(&sweep, MMT_OPERAND_B, 1, 0));
 }
 
+/* One product of all rows, in the same memory; whatever keeps them apart keeps the batch.
+ */
+static void test_fold(void)
+{
+    mmt_problem p = mmt_gemm_problem(MMT_F32, 5, 6, 7), shared, other;
+    mmt_error err = { 0 };
+
+    p.batch = 4, p.lda = 9;
+    p.stride_a = 5 * 9, p.stride_c = 5 * 6, p.stride_b = 0;
+    CHECK_OK(mmt_problem_normalise(&p, &shared, &err), err);
+    const mmt_problem one = mmt_problem_fold(&shared);
+    CHECK(one.m == 20 && one.batch == 1 && one.lda == 9);
+    CHECK_OK(mmt_problem_normalise(&one, &other, &err), err);
+    CHECK(mmt_problem_equal(&one, &other));
+    CHECK(mmt_problem_extent_a(&one) == mmt_problem_extent_a(&shared));
+    CHECK(mmt_problem_extent_c(&one) == mmt_problem_extent_c(&shared));
+    CHECK(mmt_problem_flops(&one) == mmt_problem_flops(&shared));
+
+    other = shared, other.stride_b = 42;
+    CHECK(mmt_problem_fold(&other).batch == 4);
+    other = shared, other.stride_a++;
+    CHECK(mmt_problem_fold(&other).batch == 4);
+    other = shared, other.trans_a = 1;
+    CHECK(mmt_problem_fold(&other).batch == 4);
+    other = shared, other.bias = MMT_BIAS_ROW;
+    CHECK(mmt_problem_fold(&other).batch == 4);
+    other = shared, other.batch = INT32_MAX;
+    CHECK(mmt_problem_fold(&other).batch == INT32_MAX);
+}
+
 int main(void)
 {
     test_names();
     test_counts();
+    test_fold();
     test_ends();
     test_refused();
     test_spelling();
