@@ -1,6 +1,7 @@
 /* Several profiles of one device as one: what one of them does not know, another may. */
 #include "profiles/fields.h"
 
+#include <stdio.h>
 #include <string.h>
 
 bool mmt_caps_are_one(const struct mmt_caps *a, const struct mmt_caps *b)
@@ -82,13 +83,16 @@ mmt_status mmt_profile_take_family(struct mmt_profile *into,
     return status;
 }
 
-/* Which of several portfolios counts depends on what a problem needs. */
+/* Which of several portfolios counts depends on what a problem needs. `missing`: those of
+ * families alone that there is none of. */
 static mmt_status add_families(struct mmt_profile *into, const struct mmt_profile *from,
-                               int layer, mmt_error *err)
+                               int layer, bool missing, mmt_error *err)
 {
     mmt_status status = MMT_OK;
     for (size_t i = 0; i < from->num_models && !status; i++) {
         struct mmt_model model = from->models[i];
+        if (missing && mmt_profile_model(into, model.family))
+            continue;
         model.layer = layer;
         status = mmt_profile_add_model(into, &model, err);
         for (size_t j = 0; j < from->num_kept && !status; j++) {
@@ -185,6 +189,20 @@ mmt_status mmt_profile_add_layer(struct mmt_profile *into, const struct mmt_prof
     if (!status)
         status = add_entries(into, from, number, err);
     if (!status)
-        status = add_families(into, from, number, err);
+        status = add_families(into, from, number, false, err);
     return status ? status : add_guides(into, from, err);
+}
+
+mmt_status mmt_profile_add_kin(struct mmt_profile *into, const struct mmt_profile *kin,
+                               mmt_error *err)
+{
+    const int number = (int) into->num_layers;
+    struct mmt_layer layer = { 0 };
+    if (kin->num_layers)
+        layer = kin->layers[0];
+    layer.own = false;
+    snprintf(layer.kin, sizeof layer.kin, "%.127s", kin->caps.name);
+    mmt_status status =
+        mmt_profile_append(&into->layers, &into->num_layers, &layer, sizeof layer, err);
+    return status ? status : add_families(into, kin, number, true, err);
 }

@@ -41,7 +41,8 @@ struct mmt_layer {
     char path[256]; /* its end, where it is longer; "" where it is no file */
     char date[32];  /* of what was measured */
     char driver[64];
-    bool own; /* measured on this very device; only mmt_profile_add_layer tells */
+    bool own;      /* measured on this very device; only mmt_profile_add_layer tells */
+    char kin[128]; /* of another device of the architecture: its name; else "" */
 };
 
 /* The best that was found for one problem. */
@@ -218,6 +219,11 @@ mmt_status mmt_profile_take_family(struct mmt_profile *into,
  * counts most is added first. */
 mmt_status mmt_profile_add_layer(struct mmt_profile *into, const struct mmt_profile *from,
                                  mmt_error *err);
+
+/* Adds, as a layer, the portfolios that another device of the architecture has of
+ * families that `into` has none of; what else is known of it is its own. */
+mmt_status mmt_profile_add_kin(struct mmt_profile *into, const struct mmt_profile *kin,
+                               mmt_error *err);
 
 /* Writes the file so that a power cut leaves the old or the new one. */
 mmt_status mmt_profile_save(const struct mmt_profile *profile, const char *path,

@@ -75,6 +75,11 @@ struct mmt_view mmt_cost_view(const struct mmt_config *resolved,
 /* Seconds by a kernel's law alone; above 0. */
 double mmt_cost_law(const double terms[MMT_NUM_TERMS], const struct mmt_view *view);
 
+/* Changes a kernel's law, found on one device, into what another one of its architecture
+ * should take: by their clocks, and what waits for memory by its rate. */
+void mmt_cost_scale(struct mmt_kept *kept, const struct mmt_caps *from,
+                    const struct mmt_caps *to);
+
 /* The natural logarithm of the factor by which the model's trees correct a law. */
 double mmt_cost_correction(const struct mmt_model *model, const struct mmt_view *view);
 

@@ -1,16 +1,14 @@
 /* The profiles of a device, wherever they are: its user's, a site's, and those that were
- * installed with the library; and the one that plans of programs write. */
+ * installed with the library; and for types of which these have no portfolio, that of the
+ * nearest device of its architecture. */
 #include <dirent.h>
-#include <fcntl.h>
-#include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/file.h"
+#include "runtime/cost.h"
 #include "runtime/runtime.h"
 
 struct found {
@@ -24,6 +22,8 @@ struct search {
     struct found *found;
     size_t count;
     char foreign[512]; /* why the last of such a name is another device's, or "" */
+    bool of_kin;       /* looks for others of the architecture instead */
+    mmt_profile *kin;  /* of these the nearest, that has a portfolio */
 };
 
 /* ---- files ------------------------------------------------------------------------ */
@@ -47,6 +47,32 @@ static mmt_status append(struct search *search, mmt_profile *profile,
     search->found = grown;
     search->found[search->count++] = (struct found){ profile, *file };
     return MMT_OK;
+}
+
+/* How unlike two devices of one architecture are; INFINITY where they are of two. */
+static double unlike(const struct mmt_caps *a, const struct mmt_caps *b)
+{
+    if (strcmp(a->backend, b->backend) || a->kind != b->kind ||
+        strcmp(a->architecture, b->architecture) || !*a->architecture || !a->sms ||
+        !b->sms || !a->clock_khz || !b->clock_khz)
+        return INFINITY;
+    return fabs(log((double) a->sms / b->sms)) +
+           fabs(log((double) a->clock_khz / b->clock_khz));
+}
+
+/* Keeps the profile if it is nearer than the one that is kept. A file that cannot be used
+ * is somebody else's matter. */
+static void keep_kin(struct search *search, const char *path)
+{
+    mmt_profile *next = mmt_profile_load(path, NULL), *kept = search->kin;
+    char unused[512];
+    if (next && next->num_models && mmt_profile_foreign(next, search->caps, unused) &&
+        unlike(&next->caps, search->caps) <
+            (kept ? unlike(&kept->caps, search->caps) : INFINITY)) {
+        search->kin = next;
+        next = kept;
+    }
+    mmt_profile_free(next);
 }
 
 /* A file that cannot be used hides no other. */
@@ -83,7 +109,10 @@ static mmt_status add_folder(struct search *search, const char *folder, mmt_erro
     for (int i = 0; i < count; i++) {
         struct mmt_text path = { 0 };
         mmt_text_addf(&path, "%s/%s", folder, names[i]->d_name);
-        if (!status && is_profile(names[i]->d_name, mmt_text_string(&search->stem)))
+        if (search->of_kin && is_profile(names[i]->d_name, search->caps->backend))
+            keep_kin(search, mmt_text_string(&path));
+        else if (!status && !search->of_kin &&
+                 is_profile(names[i]->d_name, mmt_text_string(&search->stem)))
             status = add_file(search, mmt_text_string(&path), err);
         mmt_text_finish(&path);
         free(names[i]);
@@ -153,24 +182,6 @@ static void sort_found(struct search *search)
     }
 }
 
-static mmt_profile *combine(struct search *search, mmt_error *err)
-{
-    mmt_profile *all = mmt_profile_create();
-    mmt_status status =
-        all ? MMT_OK : mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for a profile");
-    if (all)
-        all->caps = *search->caps;
-    sort_found(search);
-    for (size_t i = 0; i < search->count && !status; i++)
-        status = mmt_profile_add_layer(all, search->found[i].profile, err);
-    if (!status) {
-        mmt_text_add(&all->warnings, mmt_text_string(&search->warnings));
-        return all;
-    }
-    mmt_profile_free(all);
-    return NULL;
-}
-
 static void fail_to_find(const struct search *search, const char *id, mmt_error *err)
 {
     struct mmt_text path = { 0 };
@@ -191,11 +202,61 @@ static void fail_to_find(const struct search *search, const char *id, mmt_error 
     mmt_text_finish(&path);
 }
 
+/* Whether a portfolio of some type of the device's is missing. */
+static bool lacks_portfolio(const struct mmt_profile *all)
+{
+    bool lacks = false;
+    for (int type = 0; type < MMT_NUM_TYPES; type++)
+        lacks = lacks || !mmt_profile_model(all, (mmt_type) type);
+    return lacks;
+}
+
+/* Adds the portfolios of the nearest device of the architecture that `all` has none of.
+ */
+static mmt_status add_kin(struct search *search, mmt_profile *all, mmt_error *err)
+{
+    mmt_status status = MMT_OK;
+    search->of_kin = true;
+    if (lacks_portfolio(all))
+        status = add_places(search, err);
+    if (status || !search->kin)
+        return status;
+    for (size_t i = 0; i < search->kin->num_kept; i++)
+        mmt_cost_scale(&search->kin->kept[i], &search->kin->caps, search->caps);
+    return mmt_profile_add_kin(all, search->kin, err);
+}
+
+/* As one; NULL and MMT_ERROR_NOT_FOUND where nothing is known. */
+static mmt_profile *combine(struct search *search, const char *id, mmt_error *err)
+{
+    mmt_profile *all = mmt_profile_create();
+    mmt_status status =
+        all ? MMT_OK : mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for a profile");
+    if (all)
+        all->caps = *search->caps;
+    sort_found(search);
+    for (size_t i = 0; i < search->count && !status; i++)
+        status = mmt_profile_add_layer(all, search->found[i].profile, err);
+    if (!status)
+        status = add_kin(search, all, err);
+    if (!status && !all->num_layers) {
+        fail_to_find(search, id, err);
+        status = MMT_ERROR_NOT_FOUND;
+    }
+    if (!status) {
+        mmt_text_add(&all->warnings, mmt_text_string(&search->warnings));
+        return all;
+    }
+    mmt_profile_free(all);
+    return NULL;
+}
+
 static void search_finish(struct search *search)
 {
     for (size_t i = 0; i < search->count; i++)
         mmt_profile_free(search->found[i].profile);
     free(search->found);
+    mmt_profile_free(search->kin);
     mmt_text_finish(&search->stem);
     mmt_text_finish(&search->warnings);
 }
@@ -207,10 +268,8 @@ mmt_profile *mmt_profile_find_for(const struct mmt_caps *caps, const char *id,
     mmt_profile *profile = NULL;
     mmt_profile_stem(search.caps, &search.stem);
     const mmt_status status = add_places(&search, err);
-    if (!status && search.count)
-        profile = combine(&search, err);
-    else if (!status)
-        fail_to_find(&search, id, err);
+    if (!status)
+        profile = combine(&search, id, err);
     search_finish(&search);
     return profile;
 }
@@ -221,108 +280,4 @@ mmt_profile *mmt_profile_find(const mmt_device *device, mmt_error *err)
         return mmt_profile_find_for(&device->caps, device->id, err);
     mmt_fail(err, MMT_ERROR_ARGUMENT, "mmt_profile_find needs a device");
     return NULL;
-}
-
-/* ---- what plans measured ------------------------------------------------------------
- */
-
-/* What `tuned` knows was tuned by name, longer and against more. */
-static void drop_known(struct mmt_profile *profile, const struct mmt_profile *tuned)
-{
-    for (size_t i = 0; tuned && i < tuned->num_entries; i++)
-        if (!tuned->entries[i].source[0])
-            mmt_profile_remove_entries(profile, &tuned->entries[i].problem, "");
-}
-
-static void sign(struct mmt_profile *profile, const struct mmt_caps *caps)
-{
-    const time_t now = time(NULL);
-    struct tm utc;
-    profile->caps = *caps;
-    snprintf(profile->made.version, sizeof profile->made.version, "%s", mmt_version());
-    strftime(profile->made.date, sizeof profile->made.date, "%Y-%m-%dT%H:%M:%SZ",
-             gmtime_r(&now, &utc));
-}
-
-/* A file that is broken, or another device's, is written anew. */
-static struct mmt_profile *load_measured(const char *path, const struct mmt_caps *caps,
-                                         mmt_error *err)
-{
-    char unused[512];
-    struct mmt_profile *profile = mmt_profile_load(path, NULL);
-    if (profile && mmt_profile_foreign(profile, caps, unused)) {
-        mmt_profile_free(profile);
-        profile = NULL;
-    }
-    profile = profile ? profile : mmt_profile_create();
-    if (!profile)
-        mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for a profile");
-    return profile;
-}
-
-static mmt_status store(const struct mmt_profile *learned, const struct mmt_caps *caps,
-                        const char *path, mmt_error *err)
-{
-    struct mmt_text usual = { 0 };
-    struct mmt_profile *profile = load_measured(path, caps, err);
-    mmt_status status =
-        profile ? mmt_profile_take_learned(profile, learned, err) : MMT_ERROR_MEMORY;
-
-    if (!status) {
-        mmt_profile_path(caps, &usual);
-        struct mmt_profile *tuned = mmt_profile_load(mmt_text_string(&usual), NULL);
-        drop_known(profile, tuned);
-        mmt_profile_free(tuned);
-        mmt_text_finish(&usual);
-        sign(profile, caps);
-        status = mmt_profile_save(profile, path, err);
-    }
-    mmt_profile_free(profile);
-    return status;
-}
-
-/* Adds the path of the file and makes its folder. */
-static mmt_status find_place(const struct mmt_caps *caps, struct mmt_text *path,
-                             mmt_error *err)
-{
-    mmt_file_data_folder(path);
-    mmt_status status = mmt_file_make_folder(mmt_text_string(path), err);
-    mmt_text_add(path, "/");
-    mmt_profile_stem(caps, path);
-    mmt_text_add(path, "-planned.json");
-    return status;
-}
-
-/* Waits for others who write it. Where a file system has no locks, one of two that write
- * at once may lose what it measured, and measures it again. -1: there is no lock. */
-static int lock_file(const char *path)
-{
-    struct mmt_text name = { 0 };
-    int fd = -1;
-    mmt_text_addf(&name, "%s.lock", path);
-    if (!mmt_file_open_log(mmt_text_string(&name), &fd, NULL))
-        flock(fd, LOCK_EX);
-    mmt_text_finish(&name);
-    return fd;
-}
-
-mmt_status mmt_profile_store(const mmt_profile *profile, const mmt_device *device,
-                             mmt_error *err)
-{
-    struct mmt_text path = { 0 };
-
-    if (!profile || !device)
-        return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "mmt_profile_store needs a profile and its device");
-    if (!mmt_profile_count_learned(profile))
-        return MMT_OK;
-    mmt_status status = find_place(&device->caps, &path, err);
-    if (!status) {
-        const int lock = lock_file(mmt_text_string(&path));
-        status = store(profile, &device->caps, mmt_text_string(&path), err);
-        if (lock >= 0)
-            close(lock);
-    }
-    mmt_text_finish(&path);
-    return status;
 }

@@ -162,6 +162,10 @@ static void describe_layer(const struct mmt_plan *plan, const mmt_profile *profi
     const struct mmt_layer *layer = &profile->layers[number];
     if (profile->num_layers > 1)
         mmt_text_addf(text, ", from %s", layer->path);
+    if (*layer->kin) {
+        mmt_text_addf(text, ", found on %s of the same architecture", layer->kin);
+        return;
+    }
     if (strcmp(layer->driver, plan->device->caps.driver))
         mmt_text_addf(text, ", measured under driver %s, which is %s now", layer->driver,
                       plan->device->caps.driver);

@@ -186,3 +186,16 @@ double mmt_cost_predict(const struct mmt_model *model, const struct mmt_kept *ke
     const struct mmt_view view = mmt_cost_view(resolved, problem, caps);
     return mmt_cost_law(kept->terms, &view) * exp(mmt_cost_correction(model, &view));
 }
+
+void mmt_cost_scale(struct mmt_kept *kept, const struct mmt_caps *from,
+                    const struct mmt_caps *to)
+{
+    const double clock = (double) from->clock_khz / to->clock_khz;
+    const double memory = from->memory_rate && to->memory_rate
+                              ? (double) from->memory_rate / (double) to->memory_rate
+                              : clock;
+
+    for (int i = 0; i < NUM_TERMS; i++)
+        kept->terms[i] *=
+            i == BY_BYTE || i == BY_ROOT || i == BY_WORKSPACE ? memory : clock;
+}

@@ -149,6 +149,9 @@ static const struct mmt_entry *find_nearest(const struct mmt_profile *profile,
  * bell by which the nearest shape's time corrects the model. */
 static const double reach = 0.5;
 
+/* Farther away a shape tells nothing of which kernel is fast: two octaves, squared. */
+static const double out_of_reach = 4;
+
 /* A correction that is trusted no more than this is left alone: to settle a kernel for
  * another problem, too, may take a fifth of a choice. */
 static const double least_trust = 0.05;
@@ -393,7 +396,7 @@ static mmt_status select_by(const struct mmt_profile *profile, const mmt_problem
         near = find_telling(profile, problem);
         correct(ranked, count, false, near, problem, caps);
         if (!count || stands_apart(near, problem, ranked, count)) /* may be chosen */
-            near = find_nearest(profile, problem, caps, terms, INFINITY);
+            near = find_nearest(profile, problem, caps, terms, out_of_reach);
     }
     if (count && !stands_apart(near, problem, ranked, count))
         choose_ranked(ranked, count, out);

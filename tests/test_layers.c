@@ -1,6 +1,7 @@
 /* Profiles as layers: what a user, a site and the installation know of a device counts
  * together, and for one problem what was measured on this very device, then the newest.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -130,6 +131,11 @@ static void check_choice(mmt_type type, int64_t size, int why, int order,
     CHECK(mmt_config_equal(&choice.config, &wanted));
     CHECK(choice.layer >= 0 && strstr(profile->layers[choice.layer].path, place));
     mmt_profile_free(profile);
+}
+
+static bool near(double is, double wanted)
+{
+    return fabs(is - wanted) < 1e-6 * wanted;
 }
 
 /* ---- the tests -----------------------------------------------------------------------
@@ -341,6 +347,54 @@ static void test_told(void)
     mmt_profile_free(profile);
 }
 
+/* Of a type of which nothing is known here, what the nearest device of the architecture
+ * has; its single problems tell nothing of this one. */
+static void test_kin(void)
+{
+    static const char *const names[] = { "Cousin", "Sister" };
+    const struct mmt_caps before = device->caps;
+    clear();
+    device->caps.sms = 16, device->caps.clock_khz = 2000000;
+    for (int i = 0; i < 2; i++) {
+        struct mmt_profile *kin = begin("2026-01-01T00:00:00Z");
+        struct mmt_text path = { 0 };
+        mmt_error err = { 0 };
+        snprintf(kin->caps.name, sizeof kin->caps.name, "%s", names[i]);
+        kin->caps.sms *= i ? 2 : 8, kin->caps.clock_khz /= i ? 2 : 1;
+        add_entry(kin, MMT_F64, 512, 1);
+        add_family(kin, MMT_F32, i, 24);
+        add_family(kin, MMT_F64, i, 24);
+        mmt_text_addf(&path, "%s/site/%s-%s.json", folder, kin->caps.backend, names[i]);
+        CHECK_OK(mmt_profile_save(kin, mmt_text_string(&path), &err), err);
+        mmt_profile_free(kin);
+        mmt_text_finish(&path);
+    }
+    check_choice(MMT_F64, 512, MMT_CHOICE_COST, 1, "Sister");
+    struct mmt_profile *user = begin("2026-03-01T00:00:00Z");
+    add_family(user, MMT_F32, 0, 4);
+    put(USER, ".json", user);
+    check_choice(MMT_F32, 512, MMT_CHOICE_COST, 0, "/user/");
+    check_choice(MMT_F64, 512, MMT_CHOICE_COST, 1, "Sister");
+
+    mmt_profile *profile = find();
+    const mmt_problem problem = problem_of(MMT_F64, 512);
+    mmt_error err = { 0 };
+    char text[2048] = "";
+    mmt_plan *plan = mmt_plan_create(device, profile, &problem, NULL, &err);
+    mmt_plan_describe(plan, text, sizeof text);
+    CHECK(strstr(text, "found on Sister of the same architecture"));
+    mmt_plan_free(plan);
+    CHECK_EQ_INT((int) profile->num_kept, 2);
+    /* Half the clock there is half the time here; memory's rate is unknown. */
+    CHECK(near(profile->kept[1].terms[0], 0.5e-9) ||
+          near(profile->kept[0].terms[0], 0.5e-9));
+    mmt_profile_free(profile);
+
+    strcpy(device->caps.architecture, "another");
+    CHECK(!mmt_profile_find(device, &err));
+    device->caps = before;
+}
+
 int main(void)
 {
     char path[128];
@@ -367,6 +421,7 @@ int main(void)
     test_refused();
     test_broken();
     test_told();
+    test_kin();
     mmt_device_close(device);
     snprintf(path, sizeof path, "rm -rf %s", folder);
     CHECK(!system(path));

@@ -75,6 +75,7 @@ static void test_select(void)
     mmt_problem exact = normal(MMT_F32, 512, 512, 512),
                 near = normal(MMT_F32, 600, 500, 400);
     mmt_problem far = normal(MMT_F32, 9000, 7000, 5000),
+                beyond = normal(MMT_F32, 1, 4096, 4096),
                 other = normal(MMT_F64, 512, 512, 512);
     int why;
 
@@ -83,6 +84,7 @@ static void test_select(void)
     CHECK(strstr(chosen(profile, &exact, &why), "TILE=16") && why == MMT_CHOICE_EXACT);
     CHECK(strstr(chosen(profile, &near, &why), "TILE=16") && why == MMT_CHOICE_NEAREST);
     CHECK(strstr(chosen(profile, &far, &why), "TILE=32") && why == MMT_CHOICE_NEAREST);
+    CHECK(!strstr(chosen(profile, &beyond, &why), "tiled") && why == MMT_CHOICE_DEFAULT);
     chosen(profile, &other, &why);
     CHECK(why == MMT_CHOICE_DEFAULT);
     chosen(NULL, &exact, &why);

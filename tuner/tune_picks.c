@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/cost.h"
+#include "runtime/runtime.h"
 #include "tuner/calibrate.h"
 #include "tuner/fit.h"
 
@@ -14,6 +15,7 @@ enum {
     PROPOSING_SHAPES = 32,
     MORE_THAN_KNOWN = 16,
     MORE_THAN_PORTFOLIO = 8,
+    DEFAULTS = 6,  /* picks of what programs run without a profile */
     PROPOSALS = 12 /* for each shape: one of each template, and then some */
 };
 
@@ -291,6 +293,35 @@ static void pick_known(struct mmt_calibration *c)
             pick(c, &known->entries[i].config, NULL, true);
 }
 
+/* What programs have of a device of which nothing is known: after the run they are to be
+ * no slower anywhere. Those that serve most of the shapes. */
+static void pick_defaults(struct mmt_calibration *c)
+{
+    mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
+    struct mmt_config configs[ESTIMATED_SHAPES];
+    int times[ESTIMATED_SHAPES] = { 0 }, count = 0;
+
+    mmt_calibration_shapes(c->t, c->kind, shapes);
+    for (int i = 0; i < ESTIMATED_SHAPES; i++) {
+        struct mmt_choice choice;
+        int known = 0;
+        if (mmt_select(NULL, &shapes[i], &c->t->caps, NULL, &choice, NULL))
+            continue;
+        while (known < count && !mmt_config_equal(&configs[known], &choice.config))
+            known++;
+        if (known == count)
+            configs[count++] = choice.config;
+        times[known]++;
+    }
+    for (int n = 0; n < DEFAULTS && n < count; n++) {
+        int most = 0;
+        for (int i = 1; i < count; i++)
+            most = times[i] > times[most] ? i : most;
+        pick(c, &configs[most], NULL, true);
+        times[most] = 0;
+    }
+}
+
 static struct mmt_config config_of(const struct mmt_template *template, const int *values)
 {
     struct mmt_config config = { .template = template };
@@ -463,6 +494,8 @@ static void pick_first(struct mmt_calibration *c, const struct ranked *ranked, i
     pick_known(c);
     if (has_portfolio(c))
         allow(c, MORE_THAN_KNOWN);
+    else
+        pick_defaults(c);
     pick_bests(c, ranked, near);
     pick_templates(c, ranked, near);
     pick_missing(c, seeds, num_seeds);
