@@ -274,6 +274,19 @@ mmt_problem mmt_gemm_problem(mmt_type type, int64_t m, int64_t n, int64_t k)
     };
 }
 
+mmt_problem mmt_problem_with_m(const mmt_problem *problem, int64_t m)
+{
+    mmt_problem other = *problem;
+    other.m = m;
+    other.lda = problem->trans_a ? m : problem->k;
+    other.ldc = problem->n;
+    if (problem->stride_a)
+        other.stride_a = m * problem->k;
+    if (problem->stride_c)
+        other.stride_c = m * problem->n;
+    return other;
+}
+
 bool mmt_problem_equal(const mmt_problem *a, const mmt_problem *b)
 {
     return a->op == b->op && a->type == b->type && a->trans_a == b->trans_a &&

@@ -15,6 +15,10 @@ enum { MMT_MOST_DIMENSION = INT32_MAX - 65535 };
  * right. */
 mmt_status mmt_problem_normalise(const mmt_problem *in, mmt_problem *out, mmt_error *err);
 
+/* A normalised product with another m, and no gaps in A and C: a leading dimension that
+ * counts m is m, and so are strides made of it; one of 0 stays. */
+mmt_problem mmt_problem_with_m(const mmt_problem *problem, int64_t m);
+
 /* Adds "gemm f32 nn 4096x4096x4096", then " out=f32" where C is not of the type's own
  * output, " bias=row" and " activation=gelu" where there are any, " lda=… ldb=… ldc=…"
  * where they are not tight, " batch=…" (and strides where not tight). The problem is a

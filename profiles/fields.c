@@ -438,6 +438,44 @@ static json_t *write_object(const struct mmt_place *at, const void *from)
     return object;
 }
 
+/* `at->field` says where the items are, and where their number is, in `to`. */
+static mmt_status read_items(const struct mmt_place *at, void *to)
+{
+    const struct mmt_field *field = at->field;
+    const size_t count = json_array_size(at->value), most = field->size / field->item;
+    mmt_status status = MMT_OK;
+    char right[48];
+    snprintf(right, sizeof right, "an array of at most %zu items", most);
+    if (!json_is_array(at->value) || count > most)
+        return mmt_place_wrong(at, right);
+    for (size_t i = 0; i < count && !status; i++) {
+        char path[MAX_PATH_TEXT];
+        snprintf(path, sizeof path, "%.*s[%zu]", MAX_PATH_TEXT - 24, at->path, i);
+        status = mmt_fields_read(field->fields, json_array_get(at->value, i), path,
+                                 (char *) to + field->array + i * field->item,
+                                 at->warnings, at->err);
+    }
+    *(int *) ((char *) to + field->count) = (int) count;
+    return status;
+}
+
+static json_t *write_items(const struct mmt_place *at, const void *from)
+{
+    const struct mmt_field *field = at->field;
+    const int count = *(const int *) ((const char *) from + field->count);
+    json_t *array = json_array();
+    for (int i = 0; i < count; i++) {
+        const char *item = (const char *) from + field->array + (size_t) i * field->item;
+        json_t *object = json_object();
+        json_array_append_new(array, object);
+        if (!mmt_fields_write(field->fields, object, at->path, item, at->err))
+            continue;
+        json_decref(array);
+        return NULL;
+    }
+    return array;
+}
+
 /* ---- the kinds ------------------------------------------------------------------- */
 
 static const struct {
@@ -464,6 +502,7 @@ static const struct {
     [MMT_FIELD_TEMPLATE] = { mmt_read_template, mmt_write_template },
     [MMT_FIELD_KNOBS] = { mmt_read_knobs, mmt_write_knobs },
     [MMT_FIELD_OBJECT] = { read_object, write_object },
+    [MMT_FIELD_LIST] = { read_items, write_items },
 };
 
 static void join(char out[MAX_PATH_TEXT], const char *path, const char *key)

@@ -33,6 +33,8 @@ enum mmt_field_kind {
     MMT_FIELD_TEMPLATE, /* struct mmt_config: its template, by name; before its knobs */
     MMT_FIELD_KNOBS, /* struct mmt_config: {"TILE_M": 128, "SHARED_LAYOUT": "pad", ...} */
     MMT_FIELD_OBJECT, /* a struct: `fields` */
+    MMT_FIELD_LIST, /* an array of structs, `fields` of each, and an int that counts them
+                     */
     MMT_NUM_FIELD_KINDS,
 };
 
@@ -49,6 +51,8 @@ struct mmt_field {
     double scale;                 /* the file's number for 1 in memory */
     const struct mmt_word *words; /* ends with a NULL name */
     const struct mmt_field *fields;
+    /* MMT_FIELD_LIST: where its array is, bytes of an item, and where their number is. */
+    size_t array, item, count;
     mmt_status (*finish)(void *object, mmt_error *err); /* optional, after reading */
     bool may_lack; /* a key that a file may lack: the member is 0 then, and where it is 0,
                     * it is not written */
@@ -65,7 +69,11 @@ void mmt_learned_free(struct mmt_learned *learned);
 
 /* The format (tables.c): a profile of our own, one from a paper, and their items. */
 extern const struct mmt_field mmt_fields_own[], mmt_fields_paper[], mmt_fields_entry[],
-    mmt_fields_kept[], mmt_fields_model[], mmt_fields_guide[], mmt_fields_published[];
+    mmt_fields_range[], mmt_fields_kept[], mmt_fields_model[], mmt_fields_guide[],
+    mmt_fields_published[];
+
+/* What a table cannot say of a range that was read: the order of its m. */
+mmt_status mmt_range_check(void *range, mmt_error *err);
 
 #define MMT_MEMBER(type, member)                                                         \
     .offset = offsetof(type, member), .size = sizeof(((type *) 0)->member)

@@ -16,6 +16,7 @@ struct list {
     size_t size, array, count;      /* of an item; where its array and their number are */
     bool may_lack;
     bool has_problem; /* an item begins with one, which names it where it is left out */
+    mmt_status (*check)(void *item, mmt_error *err); /* optional */
 };
 
 #define LIST(name, items, row_fields, type)                                              \
@@ -24,6 +25,8 @@ struct list {
     .count = offsetof(struct mmt_profile, num_##items)
 static const struct list own_lists[] = {
     { LIST("entries", entries, mmt_fields_entry, struct mmt_entry), .has_problem = true },
+    { LIST("ranges", ranges, mmt_fields_range, struct mmt_range), .may_lack = true,
+      .has_problem = true, .check = mmt_range_check },
     { LIST("portfolio", kept, mmt_fields_kept, struct mmt_kept), .may_lack = true },
     { LIST("models", models, mmt_fields_model, struct mmt_model), .may_lack = true },
     { LIST("guides", guides, mmt_fields_guide, struct mmt_guide), .may_lack = true },
@@ -35,6 +38,7 @@ static const struct list paper_lists[] = {
     { 0 },
 };
 _Static_assert(!offsetof(struct mmt_entry, problem) &&
+                   !offsetof(struct mmt_range, problem) &&
                    !offsetof(struct mmt_published, problem),
                "items that have a problem begin with it");
 
@@ -70,8 +74,11 @@ static mmt_status read_item(const struct reading *reading, const struct list *li
 {
     mmt_error why = { 0 };
     memset(item, 0, list->size);
-    if (!mmt_fields_read(list->fields, json, path, item, &reading->profile->warnings,
-                         &why))
+    mmt_status status = mmt_fields_read(list->fields, json, path, item,
+                                        &reading->profile->warnings, &why);
+    if (!status && list->check)
+        status = list->check(item, &why);
+    if (!status)
         return mmt_profile_append((char *) reading->profile + list->array,
                                   (void *) ((char *) reading->profile + list->count),
                                   item, list->size, reading->err);
@@ -102,20 +109,42 @@ static mmt_status read_list(const struct reading *reading, const struct list *li
     return status;
 }
 
-/* Says once for each template that its kernels are no longer those that were measured. */
+/* Whether what was measured was a template, and with another text than now. */
+static bool has_changed(const struct mmt_template *template, const char *now,
+                        const struct mmt_config *config, const char *then)
+{
+    return config->template == template && strcmp(then, now) != 0;
+}
+
+/* The kernels of ranges whose template has changed. */
+static size_t count_changed(const struct mmt_profile *profile,
+                            const struct mmt_template *template, const char *now)
+{
+    size_t changed = 0;
+    for (size_t i = 0; i < profile->num_ranges; i++) {
+        const struct mmt_range *range = &profile->ranges[i];
+        for (int j = 0; j < range->num_segments; j++)
+            changed += has_changed(template, now, &range->segments[j].config,
+                                   range->segments[j].template_hash);
+    }
+    return changed;
+}
+
+/* Says once for each template that its kernels are no longer those that were measured; a
+ * kernel of a range counts as an entry. */
 static void compare_hashes(struct mmt_profile *profile)
 {
     for (int t = 0; mmt_templates[t]; t++) {
         struct mmt_hash hash;
         mmt_error why = { 0 };
         char now[33];
-        size_t changed = 0;
         if (mmt_template_hash(mmt_templates[t], &hash, &why))
             continue;
         mmt_hash_print(hash, now);
+        size_t changed = count_changed(profile, mmt_templates[t], now);
         for (size_t i = 0; i < profile->num_entries; i++)
-            changed += profile->entries[i].config.template == mmt_templates[t] &&
-                       strcmp(profile->entries[i].template_hash, now) != 0;
+            changed += has_changed(mmt_templates[t], now, &profile->entries[i].config,
+                                   profile->entries[i].template_hash);
         if (changed)
             mmt_json_warn(&profile->warnings,
                           "template %s has changed since it was measured for %zu %s, "

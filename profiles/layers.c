@@ -135,6 +135,22 @@ static mmt_status add_entries(struct mmt_profile *into, const struct mmt_profile
     return status;
 }
 
+static mmt_status add_ranges(struct mmt_profile *into, const struct mmt_profile *from,
+                             int layer, mmt_error *err)
+{
+    mmt_status status = MMT_OK;
+    for (size_t i = 0; i < from->num_ranges && !status; i++) {
+        struct mmt_range range = from->ranges[i];
+        size_t known = 0;
+        range.layer = layer;
+        while (known < into->num_ranges && !mmt_range_same(&into->ranges[known], &range))
+            known++;
+        if (known == into->num_ranges)
+            status = mmt_profile_add_range(into, &range, err);
+    }
+    return status;
+}
+
 static bool has_guide(const struct mmt_profile *into, const struct mmt_guide *guide)
 {
     for (size_t i = 0; i < into->num_guides; i++)
@@ -188,6 +204,8 @@ mmt_status mmt_profile_add_layer(struct mmt_profile *into, const struct mmt_prof
     mmt_status status = begin_layer(into, from, err);
     if (!status)
         status = add_entries(into, from, number, err);
+    if (!status)
+        status = add_ranges(into, from, number, err);
     if (!status)
         status = add_families(into, from, number, false, err);
     return status ? status : add_guides(into, from, err);

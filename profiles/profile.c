@@ -22,6 +22,7 @@ void mmt_profile_free(mmt_profile *profile)
     if (!profile)
         return;
     free(profile->entries);
+    free(profile->ranges);
     free(profile->kept);
     free(profile->models);
     free(profile->guides);
@@ -76,6 +77,13 @@ mmt_status mmt_profile_replace_entry(struct mmt_profile *profile,
 {
     mmt_profile_remove_entries(profile, &entry->problem, entry->source);
     return mmt_profile_add_entry(profile, entry, err);
+}
+
+mmt_status mmt_profile_add_range(struct mmt_profile *profile,
+                                 const struct mmt_range *range, mmt_error *err)
+{
+    return mmt_profile_append(&profile->ranges, &profile->num_ranges, range,
+                              sizeof *range, err);
 }
 
 mmt_status mmt_profile_add_kept(struct mmt_profile *profile, const struct mmt_kept *kept,

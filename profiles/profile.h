@@ -98,6 +98,32 @@ static inline uint64_t mmt_kind_bit(const mmt_problem *problem)
 }
 _Static_assert(4 * MMT_NUM_TYPES <= 64, "a bit for each");
 
+/* A kernel of a range: for every m behind the segment before, up to m_to. */
+struct mmt_segment {
+    int64_t m_to;
+    struct mmt_config config;
+    char template_hash[33]; /* of the template as it was measured */
+};
+
+/* An m at which the kernels of a range were timed. */
+struct mmt_range_time {
+    int64_t m;
+    double seconds; /* of the range's kernel */
+    double best;    /* of the fastest kernel that was timed there, in seconds */
+};
+
+/* Products that differ in m alone: kernels for m from problem.m up to the last segment's
+ * m_to. */
+enum { MMT_MOST_SEGMENTS = 8, MMT_MOST_RANGE_TIMES = 32 };
+struct mmt_range {
+    mmt_problem problem; /* with the least m; normalised, without gaps in A and C */
+    int num_segments;    /* 1 at least */
+    struct mmt_segment segments[MMT_MOST_SEGMENTS]; /* m_to ascends */
+    int num_times;
+    struct mmt_range_time times[MMT_MOST_RANGE_TIMES]; /* m ascends */
+    int layer; /* of the profile's layers; not in a file */
+};
+
 /* A published figure: `diff` and `show` read it, nothing executes it. */
 struct mmt_published {
     mmt_problem problem;
@@ -134,6 +160,8 @@ struct mmt_profile {
     struct mmt_roofline roofline;
     struct mmt_entry *entries;
     size_t num_entries;
+    struct mmt_range *ranges;
+    size_t num_ranges;
     struct mmt_kept *kept;
     size_t num_kept;
     struct mmt_model *models; /* one for each family of a layer */
@@ -159,6 +187,8 @@ struct mmt_profile *mmt_profile_create(void);
 /* Append a copy. */
 mmt_status mmt_profile_add_entry(struct mmt_profile *profile,
                                  const struct mmt_entry *entry, mmt_error *err);
+mmt_status mmt_profile_add_range(struct mmt_profile *profile,
+                                 const struct mmt_range *range, mmt_error *err);
 mmt_status mmt_profile_add_kept(struct mmt_profile *profile, const struct mmt_kept *kept,
                                 mmt_error *err);
 
@@ -188,6 +218,24 @@ bool mmt_profile_learned(const struct mmt_profile *profile, const mmt_problem *p
 mmt_status mmt_profile_take_learned(struct mmt_profile *into,
                                     const struct mmt_profile *from, mmt_error *err);
 
+/* ---- ranges of m (range.c) --------------------------------------------------------- */
+
+/* The greatest m. */
+int64_t mmt_range_end(const struct mmt_range *range);
+
+/* The number of the segment that serves a normalised problem; -1: none, as it differs in
+ * more than m, or m is outside. */
+int mmt_range_find(const struct mmt_range *range, const mmt_problem *problem);
+
+/* Whether two are of the same problems. */
+bool mmt_range_same(const struct mmt_range *a, const struct mmt_range *b);
+
+/* The geometric mean of a's times over b's where both have one; 0: they share no m. */
+double mmt_range_ratio(const struct mmt_range *a, const struct mmt_range *b);
+
+/* Adds "gemm f32 nn 1-512x256x256", and what a problem's spelling has behind it. */
+void mmt_range_print(const struct mmt_range *range, struct mmt_text *text);
+
 /* ---- layers: several profiles as one --------------------------------------------- */
 
 /* In the place of a UUID: what was measured is not of one card alone. */
@@ -214,9 +262,9 @@ mmt_status mmt_profile_take_family(struct mmt_profile *into,
                                    mmt_error *err);
 
 /* Adds what `from` knows and `into`, whose caps are the device's, does not: entries of
- * other problems, or of those whose entry the device refuses; portfolios, each beside the
- * others of its family; guides; the roofline where there is none. So the profile that
- * counts most is added first. */
+ * other problems, or of those whose entry the device refuses; ranges of other problems;
+ * portfolios, each beside the others of its family; guides; the roofline where there is
+ * none. So the profile that counts most is added first. */
 mmt_status mmt_profile_add_layer(struct mmt_profile *into, const struct mmt_profile *from,
                                  mmt_error *err);
 

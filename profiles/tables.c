@@ -141,6 +141,7 @@ const struct mmt_field mmt_fields_own[] = {
     SELF(OBJECT, "made", .fields = made),
     SELF(OBJECT, "roofline", .fields = roofline),
     ELSEWHERE("entries"),
+    ELSEWHERE("ranges", MAY_LACK),
     ELSEWHERE("portfolio", MAY_LACK),
     ELSEWHERE("models", MAY_LACK),
     ELSEWHERE("guides", MAY_LACK),
@@ -207,6 +208,41 @@ const struct mmt_field mmt_fields_entry[] = {
     ROW(NUMBER, "roofline_fraction", roofline, PLAIN),
     ROW(NUMBER, "naive_us", naive, MICRO),
     ROW(STRING, "source", source),
+    { 0 },
+};
+#undef OF
+
+#define OF struct mmt_segment
+static const struct mmt_field segment[] = {
+    ROW(LONG, "m_to", m_to),
+    ROW(TEMPLATE, "template", config),
+    ROW(STRING, "template_hash", template_hash),
+    ROW(KNOBS, "knobs", config),
+    { 0 },
+};
+#undef OF
+
+#define OF struct mmt_range_time
+static const struct mmt_field range_time[] = {
+    ROW(LONG, "m", m),
+    ROW(POSITIVE, "us", seconds, MICRO),
+    ROW(POSITIVE, "best_us", best, MICRO),
+    { 0 },
+};
+#undef OF
+
+/* Begins at the struct, in which its array and the number of its items are. */
+#define ITEMS(name, member, row_fields)                                                  \
+    {                                                                                    \
+        .key = name, .kind = MMT_FIELD_LIST, .fields = row_fields,                       \
+        .size = sizeof(((OF *) 0)->member), .array = offsetof(OF, member),               \
+        .item = sizeof(*((OF *) 0)->member), .count = offsetof(OF, num_##member)         \
+    }
+#define OF struct mmt_range
+const struct mmt_field mmt_fields_range[] = {
+    ROW(OBJECT, "problem", problem, .fields = problem, .finish = check_problem),
+    ITEMS("segments", segments, segment),
+    ITEMS("times", times, range_time),
     { 0 },
 };
 #undef OF

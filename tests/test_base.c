@@ -486,6 +486,31 @@ static void test_families(void)
     }
 }
 
+/* What counts m follows it; what is shared by a batch, and B, stay. */
+static void test_other_m(void)
+{
+    static const struct {
+        const char *of, *with;
+    } cases[] = {
+        { "gemm f32 nn 8x5x3", "gemm f32 nn 700x5x3" },
+        { "gemm f32 tn 8x5x3", "gemm f32 tn 700x5x3" },
+        { "gemm f32 nn 8x5x3 batch=2", "gemm f32 nn 700x5x3 batch=2" },
+        { "gemm f32 nt 8x5x3 batch=2 stride_a=0 stride_b=0",
+          "gemm f32 nt 700x5x3 batch=2 stride_a=0 stride_b=0" },
+        { "gemm f32 nn 8x5x3 ldb=9", "gemm f32 nn 700x5x3 ldb=9" },
+        { "gemm bf16 tt 8x5x3 out=f32 bias=row",
+          "gemm bf16 tt 700x5x3 out=f32 bias=row" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        mmt_problem of, with;
+        mmt_error err;
+        CHECK_OK(mmt_problem_parse(cases[i].of, &of, &err), err);
+        CHECK_OK(mmt_problem_parse(cases[i].with, &with, &err), err);
+        const mmt_problem made = mmt_problem_with_m(&of, 700);
+        CHECK(mmt_problem_equal(&made, &with));
+    }
+}
+
 int main(void)
 {
     if (!mkdtemp(scratch))
@@ -504,6 +529,7 @@ int main(void)
     test_normalise_limits();
     test_refused();
     test_spelling();
+    test_other_m();
     test_parse_fails();
     test_types();
     test_families();

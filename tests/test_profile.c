@@ -86,6 +86,29 @@ static struct mmt_entry an_entry(const struct mmt_template *template, int which)
     return entry;
 }
 
+/* Each template serves a part of m; the last up to 900. */
+static struct mmt_range a_range(int parts)
+{
+    mmt_problem asked = mmt_gemm_problem(MMT_BF16, 3, 200, 300);
+    asked.trans_a = 1;
+    asked.batch = 2;
+    asked.stride_a = 3 * 300;
+    asked.stride_b = 200 * 300;
+    asked.out = MMT_F32;
+    struct mmt_range range = { .num_segments = parts, .num_times = parts };
+    mmt_error err = { 0 };
+    CHECK_OK(mmt_problem_normalise(&asked, &range.problem, &err), err);
+    for (int i = 0; i < parts; i++) {
+        const struct mmt_entry entry = an_entry(mmt_templates[i], i);
+        struct mmt_segment *segment = &range.segments[i];
+        segment->config = entry.config;
+        memcpy(segment->template_hash, entry.template_hash, sizeof entry.template_hash);
+        segment->m_to = i + 1 < parts ? 10 * (i + 1) : 900;
+        range.times[i] = (struct mmt_range_time){ 3 + i, 1e-6 * (i + 7) / 3, 1e-6 };
+    }
+    return range;
+}
+
 /* Of a family of several types, the first or the second of which has it right. */
 static struct mmt_kept a_kept(const struct mmt_template *template, int which)
 {
@@ -147,6 +170,10 @@ static struct mmt_profile *everything(void)
         CHECK_OK(mmt_profile_add_entry(profile, &entry, &err), err);
         CHECK_OK(mmt_profile_add_kept(profile, &kept, &err), err);
     }
+    for (int parts = 1; parts <= MMT_MOST_SEGMENTS; parts += MMT_MOST_SEGMENTS - 1) {
+        const struct mmt_range range = a_range(parts);
+        CHECK_OK(mmt_profile_add_range(profile, &range, &err), err);
+    }
     add_model(profile, MMT_BF16, MMT_MOST_TREES);
     add_model(profile, MMT_F32, 0);
     struct mmt_guide guide = { MMT_F64, "simt", 0.75, 123 };
@@ -190,6 +217,22 @@ static void same_kept(const struct mmt_kept *a, const struct mmt_kept *b)
         CHECK(close_to(a->terms[i], b->terms[i]));
 }
 
+static void same_range(const struct mmt_range *a, const struct mmt_range *b)
+{
+    CHECK(mmt_range_same(a, b));
+    CHECK_EQ_INT(b->num_segments, a->num_segments);
+    CHECK_EQ_INT(b->num_times, a->num_times);
+    for (int i = 0; i < a->num_segments && i < b->num_segments; i++) {
+        CHECK(mmt_config_equal(&a->segments[i].config, &b->segments[i].config));
+        CHECK_EQ_STR(b->segments[i].template_hash, a->segments[i].template_hash);
+        CHECK_EQ_INT(b->segments[i].m_to, a->segments[i].m_to);
+    }
+    for (int i = 0; i < a->num_times && i < b->num_times; i++)
+        CHECK(a->times[i].m == b->times[i].m &&
+              close_to(a->times[i].seconds, b->times[i].seconds) &&
+              close_to(a->times[i].best, b->times[i].best));
+}
+
 static void same_tree(const struct mmt_tree *a, const struct mmt_tree *b)
 {
     for (int i = 0; i < MMT_TREE_DEPTH; i++)
@@ -229,6 +272,9 @@ static void test_memory(void)
     CHECK_EQ_INT(b->num_kept, a->num_kept);
     for (size_t i = 0; i < a->num_kept && i < b->num_kept; i++)
         same_kept(&a->kept[i], &b->kept[i]);
+    CHECK_EQ_INT(b->num_ranges, 2);
+    for (size_t i = 0; i < a->num_ranges && i < b->num_ranges; i++)
+        same_range(&a->ranges[i], &b->ranges[i]);
     CHECK_EQ_INT(b->num_models, a->num_models);
     for (size_t i = 0; i < a->num_models && i < b->num_models; i++)
         same_model(&a->models[i], &b->models[i]);
@@ -551,6 +597,108 @@ static void check_paper(const char *path)
     round_trip(path);
 }
 
+/* ---- ranges ---------------------------------------------------------------------- */
+
+/* What is written of a range is left out on reading, with these words. */
+static void check_left_out(const struct mmt_range *range, const char *words)
+{
+    struct mmt_profile *written = mmt_profile_create();
+    mmt_error err = { 0 };
+    written->caps = all_caps;
+    CHECK_OK(mmt_profile_add_range(written, range, &err), err);
+    char *text = print(written);
+    struct mmt_profile *read = mmt_profile_read(text, strlen(text), &err);
+    if (CHECK(read != NULL)) {
+        CHECK_EQ_INT(read->num_ranges, 0);
+        if (!CHECK(strstr(mmt_profile_warnings(read), words) != NULL))
+            fprintf(stderr, "    says: %s\n", mmt_profile_warnings(read));
+    }
+    mmt_profile_free(read);
+    mmt_profile_free(written);
+    free(text);
+}
+
+static void test_wrong_ranges(void)
+{
+    const struct mmt_range right = a_range(3);
+    struct mmt_range wrong = right;
+    wrong.num_segments = 0;
+    check_left_out(&wrong, "it has no segments");
+    wrong = right;
+    wrong.segments[1].m_to = 10;
+    check_left_out(&wrong, "segments[1].m_to is 10; it must be above 10");
+    wrong.segments[0].m_to = 2;
+    check_left_out(&wrong, "segments[0].m_to is 2; it must be above 2");
+    wrong = right;
+    wrong.times[2].m = 901;
+    check_left_out(&wrong, "times[2].m is 901; it must be above 4 and at most 900");
+    wrong.times[2].m = 4;
+    check_left_out(&wrong, "times[2].m is 4; it must be above 4");
+    wrong = right;
+    wrong.problem.lda++;
+    check_left_out(&wrong, "gaps");
+    wrong = right;
+    wrong.segments[2].m_to = INT64_C(1) << 40;
+    check_left_out(&wrong, "it must be at most 2147418112");
+}
+
+/* A kernel of a range whose template has changed is told like an entry's. */
+static void test_changed_range(void)
+{
+    struct mmt_profile *profile = mmt_profile_create();
+    struct mmt_range range = a_range(2);
+    mmt_error err = { 0 };
+    char words[200];
+    profile->caps = all_caps;
+    strcpy(range.segments[1].template_hash, "0");
+    CHECK_OK(mmt_profile_add_range(profile, &range, &err), err);
+    char *text = print(profile);
+    struct mmt_profile *read = mmt_profile_read(text, strlen(text), &err);
+    snprintf(words, sizeof words,
+             "template %s has changed since it was measured for 1 entry",
+             range.segments[1].config.template->name);
+    CHECK(read && read->num_ranges == 1 && strstr(mmt_profile_warnings(read), words));
+    mmt_profile_free(read);
+    mmt_profile_free(profile);
+    free(text);
+}
+
+static void check_segment(const struct mmt_range *range, const char *problem, int wanted)
+{
+    mmt_problem parsed;
+    mmt_error err;
+    CHECK_OK(mmt_problem_parse(problem, &parsed, &err), err);
+    CHECK_EQ_INT(mmt_range_find(range, &parsed), wanted);
+}
+
+static void test_range(void)
+{
+    struct mmt_range range = a_range(3), other = range;
+    struct mmt_text name = { 0 };
+    mmt_range_print(&range, &name);
+    CHECK_EQ_STR(mmt_text_string(&name), "gemm bf16 tn 3-900x200x300 out=f32 batch=2");
+    mmt_text_finish(&name);
+    check_segment(&range, "gemm bf16 tn 2x200x300 out=f32 batch=2", -1);
+    check_segment(&range, "gemm bf16 tn 3x200x300 out=f32 batch=2", 0);
+    check_segment(&range, "gemm bf16 tn 10x200x300 out=f32 batch=2", 0);
+    check_segment(&range, "gemm bf16 tn 11x200x300 out=f32 batch=2", 1);
+    check_segment(&range, "gemm bf16 tn 900x200x300 out=f32 batch=2", 2);
+    check_segment(&range, "gemm bf16 tn 901x200x300 out=f32 batch=2", -1);
+    check_segment(&range, "gemm bf16 tn 11x200x300 batch=2", -1);
+    check_segment(&range, "gemm bf16 tn 11x200x300 out=f32", -1);
+    check_segment(&range, "gemm bf16 tn 11x200x300 out=f32 lda=12 batch=2", -1);
+    check_segment(&range, "gemm f16 tn 11x200x300 out=f32 batch=2", -1);
+
+    CHECK(close_to(mmt_range_ratio(&range, &other), 1));
+    for (int i = 0; i < 3; i++)
+        other.times[i].seconds *= 2;
+    other.times[2].m = 100; /* which the other has not */
+    other.times[2].seconds = 1;
+    CHECK(close_to(mmt_range_ratio(&range, &other), 0.5));
+    other.num_times = 0;
+    CHECK(mmt_range_ratio(&range, &other) == 0);
+}
+
 int main(void)
 {
     test_memory();
@@ -567,5 +715,8 @@ int main(void)
     test_path();
     test_foreign();
     test_changed();
+    test_range();
+    test_wrong_ranges();
+    test_changed_range();
     return test_end("profile");
 }
