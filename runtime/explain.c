@@ -1,12 +1,29 @@
+#include <inttypes.h>
+
 #include "runtime/cost.h"
 #include "runtime/runtime.h"
 
-static void print_why(const struct mmt_choice *choice, struct mmt_text *text)
+void mmt_choice_print_range(const struct mmt_choice *choice, const mmt_problem *problem,
+                            struct mmt_text *text)
+{
+    mmt_text_addf(text,
+                  "tuned for %" PRId64 "-%" PRId64 "x%" PRId64 "x%" PRId64
+                  ", kernel %d of %d, m up to %" PRId64,
+                  choice->range.from, choice->range.to, problem->n, problem->k,
+                  choice->range.segment + 1, choice->range.count,
+                  choice->range.segment_to);
+}
+
+static void print_why(const struct mmt_choice *choice, const mmt_problem *problem,
+                      struct mmt_text *text)
 {
     switch (choice->why) {
     case MMT_CHOICE_EXACT:
         mmt_text_addf(text, "tuned for this very problem: %.1f us",
                       choice->seconds * 1e6);
+        break;
+    case MMT_CHOICE_RANGE:
+        mmt_choice_print_range(choice, problem, text);
         break;
     case MMT_CHOICE_COST:
         mmt_text_addf(text, "least expected of %d kernels: %.1f us, give or take %.0f %%",
@@ -49,7 +66,7 @@ mmt_status mmt_explain(const struct mmt_profile *profile, const mmt_problem *pro
     mmt_text_add(text, "\nchosen: ");
     mmt_config_print(&choice.config, text);
     mmt_text_add(text, "\nwhy:    ");
-    print_why(&choice, text);
+    print_why(&choice, problem, text);
     int count = mmt_select_rank(profile, problem, caps, NULL, ranked);
     mmt_text_addf(text, "\n\n%12s     %5s  %6s  %6s  %s\n", "expected", "ratio", "blocks",
                   "steps", "kernel of the portfolio");

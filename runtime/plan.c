@@ -67,10 +67,11 @@ static struct mmt_terms terms_of(const struct mmt_plan *plan,
                                plan->refused, plan->num_refused };
 }
 
-/* This very problem was timed. */
+/* This very problem was timed, or those round it. */
 static bool is_known(const struct mmt_choice *choice)
 {
-    return choice->why == MMT_CHOICE_EXACT || choice->why == MMT_CHOICE_MEASURED;
+    return choice->why == MMT_CHOICE_EXACT || choice->why == MMT_CHOICE_MEASURED ||
+           choice->why == MMT_CHOICE_RANGE;
 }
 
 static mmt_status choose(struct mmt_plan *plan, const mmt_profile *profile,
@@ -260,6 +261,9 @@ static void describe_choice(const struct mmt_plan *plan, const mmt_profile *prof
         mmt_text_addf(text, "measured at planning, %.1f us", choice->seconds * 1e6);
         if (choice->rivals)
             mmt_text_addf(text, ", the fastest of %d", choice->rivals);
+        break;
+    case MMT_CHOICE_RANGE:
+        mmt_choice_print_range(choice, &plan->problem, text);
         break;
     case MMT_CHOICE_COST:
         mmt_text_addf(text, "least fitted cost of the kernels that are kept, %.1f us",

@@ -86,6 +86,7 @@ struct mmt_choice {
     enum {
         MMT_CHOICE_EXACT,    /* this very problem was tuned */
         MMT_CHOICE_MEASURED, /* this very problem was measured at planning */
+        MMT_CHOICE_RANGE,    /* a range of m was tuned that holds it */
         MMT_CHOICE_COST,     /* least fitted cost among the kept kernels */
         MMT_CHOICE_NEAREST,  /* best for the nearest problem that was tuned */
         MMT_CHOICE_DEFAULT,  /* nothing was tuned that could tell */
@@ -93,9 +94,13 @@ struct mmt_choice {
     } why;
     double seconds;      /* expected; 0 where unknown */
     mmt_problem nearest; /* for MMT_CHOICE_NEAREST */
-    int rivals;          /* how many kernels were compared; 0: unknown */
-    double residual;     /* for MMT_CHOICE_COST: the usual error of its cost, as a part */
-    int layer;           /* of the profile's, from which the kernel is; -1: of none */
+    struct {
+        int64_t from, to, segment_to; /* m */
+        int segment, count;           /* segment: from 0 */
+    } range;                          /* for MMT_CHOICE_RANGE */
+    int rivals;                       /* how many kernels were compared; 0: unknown */
+    double residual; /* for MMT_CHOICE_COST: the usual error of its cost, as a part */
+    int layer;       /* of the profile's, from which the kernel is; -1: of none */
 };
 
 /* What a program asks of a kernel besides the right answer. */
@@ -106,13 +111,18 @@ struct mmt_terms {
     int num_refused;
 };
 
-/* Chooses for a normalised problem; profile and terms may be NULL. Under 50 us for a
+/* Chooses for a normalised problem: by its entry, by a range that holds it, by the model,
+ * in this order; profile and terms may be NULL. Under 50 us for a
  * profile of usual size. Configurations that the device or the terms rule out are passed
  * over, and of workspaces those that beside the operands exceed the device's memory, too.
  * MMT_ERROR_UNSUPPORTED where nothing serves. */
 mmt_status mmt_select(const struct mmt_profile *profile, const mmt_problem *problem,
                       const struct mmt_caps *caps, const struct mmt_terms *terms,
                       struct mmt_choice *out, mmt_error *err);
+
+/* Adds of MMT_CHOICE_RANGE "tuned for 1-8192x14336x4096, kernel 3 of 5, m up to 300". */
+void mmt_choice_print_range(const struct mmt_choice *choice, const mmt_problem *problem,
+                            struct mmt_text *text);
 
 /* A kernel of the portfolio and what it is expected to take. */
 struct mmt_ranked {

@@ -118,6 +118,30 @@ static const struct mmt_entry *find_tuned(const struct mmt_profile *profile,
     return NULL;
 }
 
+/* Fills *out by the first range that holds the problem and whose kernel for it is usable;
+ * false where there is none. */
+static bool choose_range(const struct mmt_profile *profile, const mmt_problem *problem,
+                         const struct mmt_caps *caps, const struct mmt_terms *terms,
+                         struct mmt_choice *out)
+{
+    for (size_t i = 0; profile && i < profile->num_ranges; i++) {
+        const struct mmt_range *range = &profile->ranges[i];
+        const int at =
+            same_kind(&range->problem, problem) ? mmt_range_find(range, problem) : -1;
+        if (at < 0 || !usable(&range->segments[at].config, problem, caps, terms))
+            continue;
+        *out = (struct mmt_choice){
+            .config = range->segments[at].config,
+            .why = MMT_CHOICE_RANGE,
+            .range = { range->problem.m, mmt_range_end(range), range->segments[at].m_to,
+                       at, range->num_segments },
+            .layer = range->layer,
+        };
+        return true;
+    }
+    return false;
+}
+
 /* The entry of the nearest shape that was tuned here, of those not as far away as
  * `within`; NULL where there is none. With `caps`, of those that are usable. */
 static const struct mmt_entry *find_nearest(const struct mmt_profile *profile,
@@ -391,7 +415,8 @@ static mmt_status select_by(const struct mmt_profile *profile, const mmt_problem
     *out = (struct mmt_choice){ .why = MMT_CHOICE_DEFAULT, .layer = -1 };
     if (choose_measured(profile, problem, caps, terms, out))
         return MMT_OK;
-    if (!near) {
+    const bool in_range = !near && choose_range(profile, problem, caps, terms, out);
+    if (!near && !in_range) {
         count = rank(profile, problem, caps, terms, ranked);
         near = find_telling(profile, problem);
         correct(ranked, count, false, near, problem, caps);

@@ -57,6 +57,17 @@ static void add_entry(struct mmt_profile *profile, mmt_type type, int64_t size, 
     CHECK_OK(mmt_profile_add_entry(profile, &entry, &err), err);
 }
 
+/* One kernel for all m up to `m_to` of products of that n and k. */
+static void add_range(struct mmt_profile *profile, int64_t size, int64_t m_to, int order)
+{
+    mmt_error err = { 0 };
+    const mmt_problem low = problem_of(MMT_F32, size);
+    const struct mmt_range range = { .problem = mmt_problem_with_m(&low, 1),
+                                     .num_segments = 1,
+                                     .segments = { { m_to, naive(order), "0" } } };
+    CHECK_OK(mmt_profile_add_range(profile, &range, &err), err);
+}
+
 /* A portfolio of one kernel, for products whose operands stand as they are; chosen by so
  * many problems. */
 static void add_family(struct mmt_profile *profile, mmt_type family, int order,
@@ -161,6 +172,31 @@ static void test_all_count(void)
     check_choice(MMT_F64, 512, MMT_CHOICE_EXACT, 1, "/shared/");
     check_choice(MMT_I32, 512, MMT_CHOICE_EXACT, 1, "/site/");
     check_choice(MMT_F32, 8, MMT_CHOICE_COST, 1, "/shared/");
+}
+
+/* An entry of any layer counts before a range of any; of ranges of the same problems the
+ * newest; of others each counts. */
+static void test_ranges(void)
+{
+    clear();
+    struct mmt_profile *user = begin("2026-02-01T00:00:00Z");
+    add_range(user, 512, 600, 0);
+    put(USER, ".json", user);
+    struct mmt_profile *shared = begin("2026-01-01T00:00:00Z");
+    add_range(shared, 512, 600, 1);
+    add_range(shared, 256, 600, 1);
+    put(SHARED, ".json", shared);
+    check_choice(MMT_F32, 512, MMT_CHOICE_RANGE, 0, "/user/");
+    check_choice(MMT_F32, 256, MMT_CHOICE_RANGE, 1, "/shared/");
+
+    struct mmt_profile *site = begin("2025-01-01T00:00:00Z");
+    add_entry(site, MMT_F32, 512, 1);
+    put(SITE, ".json", site);
+    check_choice(MMT_F32, 512, MMT_CHOICE_EXACT, 1, "/site/");
+    mmt_profile *found = find();
+    if (CHECK(found != NULL))
+        CHECK_EQ_INT(found->num_ranges, 2);
+    mmt_profile_free(found);
 }
 
 /* Of portfolios that rest on as much the newest; of others the one that rests on more,
@@ -413,6 +449,7 @@ int main(void)
     if (!CHECK(device != NULL))
         return 1;
     test_all_count();
+    test_ranges();
     test_families();
     test_whole_families();
     test_kinds();

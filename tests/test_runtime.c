@@ -92,6 +92,83 @@ static void test_select(void)
     mmt_profile_free(profile);
 }
 
+/* A range of two kernels: TILE=16 for m from 10 to 300, TILE=32 up to 1000. */
+static void add_range(struct mmt_profile *profile)
+{
+    struct mmt_range range = { .problem = normal(MMT_F32, 10, 512, 512),
+                               .num_segments = 2,
+                               .segments = { { .m_to = 300 }, { .m_to = 1000 } } };
+    mmt_error err;
+    CHECK_OK(mmt_config_parse("tiled TILE=16", &range.segments[0].config, &err), err);
+    CHECK_OK(mmt_config_parse("tiled TILE=32", &range.segments[1].config, &err), err);
+    CHECK_OK(mmt_profile_add_range(profile, &range, &err), err);
+}
+
+/* The tile that is chosen for m, and why. */
+static void check_m(const struct mmt_profile *profile, int64_t m, const char *tile,
+                    int wanted)
+{
+    const mmt_problem problem = normal(MMT_F32, m, 512, 512);
+    int why;
+    if (!CHECK(strstr(chosen(profile, &problem, &why), tile) && why == wanted))
+        fprintf(stderr, "    m is %lld, the reason %d\n", (long long) m, why);
+}
+
+/* The very problem first, then the range, then what is near. */
+static void test_select_range(void)
+{
+    struct mmt_profile *profile = mmt_profile_create();
+    struct mmt_caps caps = gpu();
+    mmt_problem wide = normal(MMT_F32, 300, 512, 512);
+    int why;
+
+    add(profile, 512, "naive BLOCK_M=16");
+    check_m(profile, 300, "naive", MMT_CHOICE_NEAREST);
+    add_range(profile);
+    check_m(profile, 9, "naive", MMT_CHOICE_NEAREST);
+    check_m(profile, 10, "TILE=16", MMT_CHOICE_RANGE);
+    check_m(profile, 299, "TILE=16", MMT_CHOICE_RANGE);
+    check_m(profile, 300, "TILE=16", MMT_CHOICE_RANGE);
+    check_m(profile, 301, "TILE=32", MMT_CHOICE_RANGE);
+    check_m(profile, 511, "TILE=32", MMT_CHOICE_RANGE);
+    check_m(profile, 512, "naive", MMT_CHOICE_EXACT);
+    check_m(profile, 1000, "TILE=32", MMT_CHOICE_RANGE);
+    check_m(profile, 1001, "naive", MMT_CHOICE_NEAREST);
+    wide.ldc = 1024;
+    chosen(profile, &wide, &why);
+    CHECK(why == MMT_CHOICE_NEAREST);
+
+    /* A kernel that the terms rule out is passed over. */
+    struct mmt_choice choice;
+    mmt_error err;
+    const mmt_problem problem = normal(MMT_F32, 300, 512, 512);
+    const struct mmt_terms terms = { .max_workspace = SIZE_MAX,
+                                     .refused = &profile->ranges[0].segments[0].config,
+                                     .num_refused = 1 };
+    CHECK_OK(mmt_select(profile, &problem, &caps, &terms, &choice, &err), err);
+    CHECK(choice.why == MMT_CHOICE_NEAREST);
+    mmt_profile_free(profile);
+}
+
+/* What a plan says of a range. */
+static void test_range_described(mmt_device *device)
+{
+    struct mmt_profile *profile = mmt_profile_create();
+    const mmt_problem problem = normal(MMT_F32, 301, 512, 512);
+    mmt_plan_options options = mmt_plan_defaults();
+    char text[1024] = "";
+    mmt_error err;
+    options.foreign_profile = 1;
+    add_range(profile);
+    mmt_plan *plan = mmt_plan_create(device, profile, &problem, &options, &err);
+    if (!CHECK(plan != NULL))
+        fprintf(stderr, "    %s\n", err.text);
+    mmt_plan_describe(plan, text, sizeof text);
+    CHECK(strstr(text, "tuned for 10-1000x512x512, kernel 2 of 2, m up to 1000"));
+    mmt_plan_free(plan);
+    mmt_profile_free(profile);
+}
+
 /* Entries that differ in what is done to C last are near, but not the same; a kernel that
  * does not do it is passed over. */
 static void test_select_epilogue(void)
@@ -535,6 +612,7 @@ int main(void)
     test_select();
     test_select_foreign_entries();
     test_select_epilogue();
+    test_select_range();
     test_no_double();
     test_spread();
 
@@ -546,6 +624,7 @@ int main(void)
         test_empty(device);
         test_batch_split(device);
         test_given_configuration(device);
+        test_range_described(device);
         test_threads(device);
     }
     mmt_device_close(device);

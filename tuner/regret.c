@@ -232,8 +232,8 @@ static const char *reason(const struct mmt_choice *choice)
 {
     static const char *const words[] = {
         [MMT_CHOICE_EXACT] = "exact",     [MMT_CHOICE_COST] = "cost",
-        [MMT_CHOICE_NEAREST] = "nearest", [MMT_CHOICE_DEFAULT] = "default",
-        [MMT_CHOICE_GIVEN] = "given",
+        [MMT_CHOICE_RANGE] = "range",     [MMT_CHOICE_NEAREST] = "nearest",
+        [MMT_CHOICE_DEFAULT] = "default", [MMT_CHOICE_GIVEN] = "given",
     };
     return words[choice->why];
 }
