@@ -465,6 +465,50 @@ static void test_ties(void)
     CHECK(mmt_tune_pick(unknown, 2) == &unknown[0]);
 }
 
+/* A run with one shape. */
+static struct mmt_tuning *plan_shape(double seconds, const char *shape)
+{
+    static struct mmt_tuning t;
+    static char *each[1];
+    mmt_error err;
+    each[0] = (char *) shape;
+    t = (struct mmt_tuning){ .options = { .wish = MMT_WISH_NONE,
+                                          .budget = { .seconds = seconds },
+                                          .transposes = MMT_NN | MMT_TN,
+                                          .shapes = { each, 1 } },
+                             .caps = hopper() };
+    t.options.some_types = t.options.types[MMT_F32] = t.options.types[MMT_F64] = true;
+    CHECK_OK(mmt_tune_set_goals(&t, &err), err);
+    return &t;
+}
+
+/* Of each type and transposes a range, and eight of its m as goals; fewer in a short run,
+ * but both ends and one between. */
+static void test_range(void)
+{
+    struct mmt_tuning *t = plan_shape(600, "7-8192x512x256x2");
+    CHECK_EQ_INT(t->num_ranges, 4);
+    CHECK_EQ_INT(t->num_goals, 4 * 8);
+    for (int i = 0; i < t->num_ranges; i++) {
+        const struct mmt_tune_range *range = &t->ranges[i];
+        const mmt_problem last = mmt_problem_with_m(&range->problem, range->m_to);
+        CHECK(range->problem.m == 7 && range->m_to == 8192 && range->problem.batch == 2);
+        CHECK(mmt_tune_is_goal(t, &range->problem) && mmt_tune_is_goal(t, &last));
+    }
+    CHECK(mmt_tune_ranges_seconds(t) > 0 && mmt_tune_ranges_seconds(t) < 300);
+    free(t->goals);
+    free(t->ranges);
+
+    t = plan_shape(20, "1-64x64x64");
+    CHECK_EQ_INT(t->num_goals, 4 * 3);
+    free(t->goals);
+    free(t->ranges);
+
+    t = plan_shape(20, "64x64x64");
+    CHECK(t->num_ranges == 0 && mmt_tune_ranges_seconds(t) == 0);
+    free(t->goals);
+}
+
 int main(void)
 {
     test_ties();
@@ -476,6 +520,7 @@ int main(void)
     test_named_type();
     test_one_type();
     test_candidates();
+    test_range();
     const struct mmt_caps caps = hopper();
     char folder[] = "/tmp/mmtune-test-goals-XXXXXX", file[300];
     mmt_error err;

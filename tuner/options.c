@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -346,13 +347,46 @@ static int read_extents(const char *at, int64_t extents[4])
     return 0;
 }
 
+static mmt_status check_range(const char *string, mmt_op op, int64_t low, int64_t high,
+                              mmt_error *err)
+{
+    if (op != MMT_GEMM)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "'%s' has a range of m; %s takes none, gemm alone does", string,
+                        mmt_op_row(op)->name);
+    if (high < low)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "'%s': the range ends before it begins; the lesser m comes "
+                        "first, %" PRId64 "-%" PRId64,
+                        string, high, low);
+    if (high == low)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "'%s': the range has one m; %" PRId64 " alone names it", string,
+                        low);
+    return MMT_OK;
+}
+
 mmt_status mmt_option_shape(const char *string, mmt_op op, struct mmt_shape *out,
+                            mmt_error *err)
+{
+    mmt_status status = mmt_option_range(string, op, out, err);
+    if (status || !out->m_to)
+        return status;
+    return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                    "'%s' is a range of m, which `mmtune tune` alone takes; here it must "
+                    "be one m, such as %" PRId64 "%s",
+                    string, out->m_to, strpbrk(string, "xX"));
+}
+
+mmt_status mmt_option_range(const char *string, mmt_op op, struct mmt_shape *out,
                             mmt_error *err)
 {
     const struct mmt_op_row *row = mmt_op_row(op);
     int dimensions = (int) strlen(row->dimensions);
-    int64_t extents[4] = { 1, 1, 1, 1 };
-    int count = read_extents(string, extents);
+    int64_t extents[4] = { 1, 1, 1, 1 }, low = 0;
+    const char *at = string;
+    const bool range = read_extent(&at, &low) && *at == '-';
+    int count = read_extents(range ? at + 1 : string, extents);
     mmt_problem problem = mmt_gemm_problem(MMT_F32, 1, 1, 1);
     char form[8];
 
@@ -368,9 +402,12 @@ mmt_status mmt_option_shape(const char *string, mmt_op op, struct mmt_shape *out
                         "each a whole number from 1 to %d",
                         string, row->name, form, row->example, form, MMT_MOST_DIMENSION);
     }
-    *out = (struct mmt_shape){ problem.m, problem.n, problem.k,
-                               count > dimensions ? extents[dimensions] : 1, false };
-    return MMT_OK;
+    *out = (struct mmt_shape){ .m = range ? low : problem.m,
+                               .n = problem.n,
+                               .k = problem.k,
+                               .batch = count > dimensions ? extents[dimensions] : 1,
+                               .m_to = range ? problem.m : 0 };
+    return range ? check_range(string, op, low, problem.m, err) : MMT_OK;
 }
 
 static mmt_status add_shape(void *self, const char *piece, mmt_error *err)

@@ -75,7 +75,8 @@ static int help(void)
         "  --out TYPE           C's, where a type has a choice; default: its own\n"
         "  --shape LIST         of MxNxK, or MxNxKxBATCH for a batch; of axpby N or "
         "MxN,\n"
-        "                       of dot K or MxK, of heat2d MxN; @FILE has one a line\n"
+        "                       of dot K or MxK, of heat2d MxN; @FILE has one a line;\n"
+        "                       1-8192xNxK is a range of m: a few kernels serve each m\n"
         "  --suite LIST         of those that `mmtune suites` lists\n"
         "  --transposes LIST    nn,nt,tn,tt; default: nn\n"
         "  --ld LIST            of tight,odd: leading dimensions without gap, or odd "
@@ -123,7 +124,12 @@ static mmt_status check_op(struct mmt_tune_options *o, mmt_error *err)
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
                         "--ld odd is of products; %s has no leading dimensions", name);
     for (int i = 0; i < o->shapes.count && !status; i++) {
-        status = mmt_option_shape(o->shapes.each[i], o->op, &shape, err);
+        status = mmt_option_range(o->shapes.each[i], o->op, &shape, err);
+        if (!status && shape.m_to && o->gaps[1])
+            status = mmt_fail(err, MMT_ERROR_ARGUMENT,
+                              "--ld odd goes with single shapes; '%s' is a range of m, "
+                              "whose leading dimensions are tight",
+                              o->shapes.each[i]);
         mmt_problem problem = mmt_shape_problem(o->op, MMT_F32, &shape);
         if (!status)
             status = mmt_problem_normalise(&problem, &problem, err);
@@ -392,6 +398,8 @@ static mmt_status prepare(struct mmt_tuning *t, mmt_error *err)
         status = mmt_tune_set_goals(t, err);
     t->finish = t->ends;
     t->ends -= isfinite(t->ends) ? mmt_tune_reserve(t) : 0;
+    t->ranges_end = t->ends;
+    t->ends -= isfinite(t->ends) ? mmt_tune_ranges_seconds(t) : 0;
     t->goals_end = t->ends - (isfinite(t->ends) ? calibrating(t) : 0);
     return status ? status : mmt_tune_plan_practice(t, err);
 }
@@ -447,7 +455,11 @@ static mmt_status run(struct mmt_tuning *t, mmt_error *err)
     if (!status && !mmt_pool_interrupts())
         status = mmt_tune_calibrate(t, err);
     if (!status && !mmt_pool_interrupts())
+        status = mmt_tune_time_ranges(t, err);
+    if (!status && !mmt_pool_interrupts())
         status = mmt_tune_verify_winners(t, err);
+    if (!status && !mmt_pool_interrupts())
+        status = mmt_tune_verify_ranges(t, err);
     if (!status && !mmt_pool_interrupts())
         status = mmt_tune_verify_portfolio(t, err);
     /* Whatever failed, what was learned before is written. */
@@ -477,6 +489,7 @@ static void finish(struct mmt_tuning *t)
     mmt_profile_free(t->other);
     mmt_profile_free(t->layers);
     free(t->goals);
+    free(t->ranges);
     free(t->built);
     free(t->path);
     mmt_words_finish(&t->options.shapes);

@@ -11,6 +11,7 @@
  *   tune_finals.c   the best against each other, twice
  *   tune_practice.c  short searches on shapes that are no goals
  *   tune_calibrate.c  the best on many of these
+ *   tune_ranges.c   the best on many m of a range, and which of them serve it
  *   tune_verify.c   whole verification, before a kernel enters the profile
  *   tune_profile.c  what is written
  *   tune_report.c   what is said */
@@ -83,6 +84,12 @@ struct mmt_built {
         seen; /* as it is left to the problem; as its texts see it */
 };
 
+/* A range of m that is tuned: a few of its m are goals. */
+struct mmt_tune_range {
+    mmt_problem problem; /* with the least m; normalised */
+    int64_t m_to;
+};
+
 struct mmt_tuning {
     struct mmt_tune_options options;
     struct mmt_caps caps;
@@ -96,10 +103,13 @@ struct mmt_tuning {
     struct mmt_suspects suspects;
     size_t told; /* bytes of the journal's notes that were said */
     mmt_problem *goals;
-    int num_goals, goal;  /* how many there are, and which one is being tuned */
+    int num_goals, goal; /* how many there are, and which one is being tuned */
+    struct mmt_tune_range *ranges;
+    int num_ranges;
     int num_practice;     /* problems behind them that are searched, but not entered */
     double started, ends; /* mmt_now(); INFINITY: no limit */
     double finish;        /* between `ends` and this the portfolio is verified */
+    double ranges_end;    /* between `ends` and this ranges are timed */
     double whole_seconds; /* what verifying wholly takes, about; 0: none was */
     double goals_end;     /* what is left after it is for practising and calibrating */
     double practice_end;
@@ -360,6 +370,19 @@ mmt_status mmt_tune_practise(struct mmt_tuning *t, mmt_error *err);
  * times it in the family's other types and transposes, in what is left of the time, or
  * twice as often as candidates were tried. */
 mmt_status mmt_tune_calibrate(struct mmt_tuning *t, mmt_error *err);
+
+/* ---- ranges of m (tune_ranges.c) --------------------------------------------------- */
+
+/* Seconds that are kept for timing kernels on the ranges and verifying them. */
+double mmt_tune_ranges_seconds(const struct mmt_tuning *t);
+
+/* Times the winners of a range's goals, the next best, and what a portfolio has for it,
+ * on many of its m; chooses from them and puts the range into the profile. */
+mmt_status mmt_tune_time_ranges(struct mmt_tuning *t, mmt_error *err);
+
+/* Verifies each kernel wholly at both ends of its segment, as long as there is time; one
+ * that is wrong is chosen no more. */
+mmt_status mmt_tune_verify_ranges(struct mmt_tuning *t, mmt_error *err);
 
 /* ---- verifying wholly (tune_verify.c) ---------------------------------------------- */
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tuner/ranges.h"
 #include "tuner/tune.h"
 
 /* Less than this many seconds, or candidates, for a problem teach little: a CPU's own
@@ -45,13 +46,20 @@ static mmt_status check_fits(const struct mmt_tuning *t, const mmt_problem *p,
     return MMT_ERROR_UNSUPPORTED;
 }
 
-static mmt_status add_goal(struct mmt_tuning *t, mmt_type type, unsigned transposes,
-                           const struct mmt_shape *shape, bool odd, mmt_error *err)
+static mmt_problem make_problem(const struct mmt_tuning *t, mmt_type type,
+                                unsigned transposes, const struct mmt_shape *shape)
 {
     mmt_problem problem = mmt_shape_problem(t->options.op, type, shape);
     problem.trans_a = (transposes & (MMT_TN | MMT_TT)) != 0;
     problem.trans_b = (transposes & (MMT_NT | MMT_TT)) != 0;
     mmt_wish_apply(&t->options.wish, &problem);
+    return problem;
+}
+
+static mmt_status add_goal(struct mmt_tuning *t, mmt_type type, unsigned transposes,
+                           const struct mmt_shape *shape, bool odd, mmt_error *err)
+{
+    mmt_problem problem = make_problem(t, type, transposes, shape);
     if (odd)
         mmt_gap_apply(&problem);
     mmt_problem *grown =
@@ -104,19 +112,76 @@ static mmt_status add_goals(struct mmt_tuning *t, const struct mmt_shape *shapes
     return status;
 }
 
+static int count_types(const struct mmt_tuning *t)
+{
+    int types = 0;
+    for (int type = 0; type < MMT_NUM_TYPES; type++)
+        types += has_goals(t, (mmt_type) type);
+    return types;
+}
+
+/* Problems of each type that the budget has room for. */
+static double count_room(const struct mmt_tuning *t)
+{
+    const struct mmt_budget *budget = &t->options.budget;
+    double least = t->caps.kind == MMT_CPU ? LEAST_SECONDS_CPU : LEAST_SECONDS;
+    double room = budget->seconds > 0 ? budget->seconds / least
+                                      : (double) budget->candidates / LEAST_CANDIDATES;
+    return room / count_types(t);
+}
+
+/* ---- ranges of m ------------------------------------------------------------------- */
+
+static mmt_status add_range(struct mmt_tuning *t, mmt_type type, unsigned transposes,
+                            const struct mmt_shape *shape, mmt_error *err)
+{
+    mmt_problem problem = make_problem(t, type, transposes, shape);
+    struct mmt_tune_range *grown =
+        realloc(t->ranges, ((size_t) t->num_ranges + 1) * sizeof *grown);
+    if (!grown)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the list of ranges");
+    t->ranges = grown;
+    struct mmt_tune_range *range = &grown[t->num_ranges];
+    range->m_to = shape->m_to;
+    mmt_status status = mmt_problem_normalise(&problem, &range->problem, err);
+    for (int i = 0; !status && i < t->num_ranges; i++)
+        if (mmt_problem_equal(&t->ranges[i].problem, &range->problem) &&
+            t->ranges[i].m_to == range->m_to)
+            return MMT_OK;
+    t->num_ranges += status == MMT_OK;
+    return status;
+}
+
+/* A range of each type and transposes, and some of its m as goals: both ends and one
+ * between them at least. */
+static mmt_status add_ranges(struct mmt_tuning *t, const struct mmt_shape *range,
+                             unsigned transposes, mmt_error *err)
+{
+    struct mmt_shape shapes[MMT_RANGE_GOALS];
+    int64_t m[MMT_RANGE_GOALS];
+    const int most = (int) fmin(fmax(count_room(t), 3), MMT_RANGE_GOALS);
+    const int count = mmt_range_goals(range->m, range->m_to, most, m);
+    for (int i = 0; i < count; i++) {
+        shapes[i] = *range;
+        shapes[i].m = m[i];
+    }
+    mmt_status status = add_goals(t, shapes, count, transposes, err);
+    for (unsigned bit = MMT_NN; !status && bit <= MMT_TT; bit <<= 1)
+        for (int type = 0; !status && type < MMT_NUM_TYPES; type++)
+            if (transposes & bit && has_goals(t, (mmt_type) type))
+                status = add_range(t, (mmt_type) type, bit, range, err);
+    return status;
+}
+
+/* ---- suites ------------------------------------------------------------------------ */
+
 /* As many shapes as the budget has room for; where it has room for all of them, also the
  * other transposes of the first product. */
 static mmt_status add_default(struct mmt_tuning *t, mmt_error *err)
 {
     struct mmt_shape shapes[MMT_DEFAULT_SHAPES];
-    const struct mmt_budget *budget = &t->options.budget;
-    double least = t->caps.kind == MMT_CPU ? LEAST_SECONDS_CPU : LEAST_SECONDS;
-    double room = budget->seconds > 0 ? budget->seconds / least
-                                      : (double) budget->candidates / LEAST_CANDIDATES;
-    int types = 0;
-    for (int type = 0; type < MMT_NUM_TYPES; type++)
-        types += has_goals(t, (mmt_type) type);
-    int count = (int) fmin(fmax(room / types, 1), MMT_DEFAULT_SHAPES);
+    const double room = count_room(t);
+    int count = (int) fmin(fmax(room, 1), MMT_DEFAULT_SHAPES);
     unsigned transposes = t->options.transposes;
     if (t->options.op != MMT_GEMM) {
         int usual = mmt_suite_of_op(t->options.op, t->caps.memory, shapes);
@@ -126,7 +191,7 @@ static mmt_status add_default(struct mmt_tuning *t, mmt_error *err)
     mmt_suite_default(fmax(measured, mmt_derived_peak(&t->caps, MMT_F32)), shapes);
     mmt_status status =
         add_goals(t, shapes, count, transposes ? transposes : MMT_NN, err);
-    if (!status && !transposes && room / types >= MMT_DEFAULT_SHAPES + 3)
+    if (!status && !transposes && room >= MMT_DEFAULT_SHAPES + 3)
         status = add_goals(t, shapes, 1, MMT_NT | MMT_TN | MMT_TT, err);
     return status;
 }
@@ -175,8 +240,10 @@ mmt_status mmt_tune_set_goals(struct mmt_tuning *t, mmt_error *err)
     mmt_status status = MMT_OK;
     for (int i = 0; i < o->shapes.count && !status; i++) {
         struct mmt_shape shape;
-        status = mmt_option_shape(o->shapes.each[i], o->op, &shape, err);
-        if (!status)
+        status = mmt_option_range(o->shapes.each[i], o->op, &shape, err);
+        if (!status && shape.m_to)
+            status = add_ranges(t, &shape, transposes, err);
+        else if (!status)
             status = add_goals(t, &shape, 1, transposes, err);
     }
     if (!status && (o->suites || !o->shapes.count))

@@ -64,10 +64,7 @@ static bool is_for_all_sorts(const struct mmt_calibration *c,
     return !template->worth || c->t->options.template == template;
 }
 
-/* The same with all numbers left to the problem that the launch counts and that can be:
- * several kernels that differ in such a number alone would take several places for what
- * one of them does. */
-static struct mmt_config leave_counts(const struct mmt_config *config)
+struct mmt_config mmt_pick_leave_counts(const struct mmt_config *config)
 {
     struct mmt_config left = *config;
     for (int i = 0; i < left.template->num_knobs; i++) {
@@ -142,7 +139,7 @@ static int count_strange(const struct mmt_calibration *c)
 static bool pick(struct mmt_calibration *c, const struct mmt_config *config,
                  const mmt_problem *verified_on, bool even_alike)
 {
-    const struct mmt_config left = leave_counts(config);
+    const struct mmt_config left = mmt_pick_leave_counts(config);
     if (!is_for_all_sorts(c, config->template))
         return false;
     if (c->count == c->most)

@@ -98,6 +98,22 @@ void mmt_tune_drop_before(const struct mmt_tuning *t)
     mmt_text_finish(&before);
 }
 
+/* A range is forgotten whole, where one of its kernels is. */
+static void forget_ranges(struct mmt_profile *p, const struct mmt_forget *forget)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < p->num_ranges; i++) {
+        const struct mmt_range *range = &p->ranges[i];
+        bool forgets = false;
+        for (int j = 0; j < range->num_segments; j++)
+            forgets = forgets ||
+                      mmt_forgets(forget, &range->problem, &range->segments[j].config);
+        if (!forgets)
+            p->ranges[left++] = *range;
+    }
+    p->num_ranges = left;
+}
+
 static void forget_entries(struct mmt_profile *p, const struct mmt_forget *forget)
 {
     size_t left = 0;
@@ -112,6 +128,7 @@ static void forget_entries(struct mmt_profile *p, const struct mmt_forget *forge
             p->kept[left++] = p->kept[i];
     }
     p->num_kept = left;
+    forget_ranges(p, forget);
 }
 
 /* ---- what stands there ------------------------------------------------------------- */
@@ -382,6 +399,19 @@ static void refute(const struct mmt_tuning *t, struct mmt_kept *kept)
             kept->right &= ~mmt_kind_bit(&wholes[i].problem);
 }
 
+/* Whether a kernel of a range was found wrong. */
+static bool is_refuted(const struct mmt_tuning *t, const struct mmt_range *range)
+{
+    for (int i = 0; i < range->num_segments; i++) {
+        const mmt_problem last =
+            mmt_problem_with_m(&range->problem, range->segments[i].m_to);
+        if (mmt_journal_whole(t->journal, &last, &range->segments[i].config) ==
+            MMT_WHOLE_WRONG)
+            return true;
+    }
+    return false;
+}
+
 void mmt_tune_drop_refuted(struct mmt_tuning *t)
 {
     struct mmt_profile *p = t->profile;
@@ -398,6 +428,11 @@ void mmt_tune_drop_refuted(struct mmt_tuning *t)
                               &p->entries[i].config) != MMT_WHOLE_WRONG)
             p->entries[left++] = p->entries[i];
     p->num_entries = left;
+    left = 0;
+    for (size_t i = 0; i < p->num_ranges; i++)
+        if (!is_refuted(t, &p->ranges[i]))
+            p->ranges[left++] = p->ranges[i];
+    p->num_ranges = left;
 }
 
 /* Whether this run adds anything to the profile that stands there: one that tried nothing

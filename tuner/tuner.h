@@ -103,8 +103,13 @@ void mmt_gap_apply(mmt_problem *problem);
 struct mmt_shape {
     int64_t m, n, k, batch;
     bool f32_out; /* C is of f32 where the type leaves a choice, as gradients are */
+    int64_t m_to; /* of mmt_option_range: the greatest m; 0: m is the only one */
 };
 mmt_status mmt_option_shape(const char *string, mmt_op op, struct mmt_shape *out,
+                            mmt_error *err);
+
+/* The same, or a range of a product's m, "1-8192x14336x4096". */
+mmt_status mmt_option_range(const char *string, mmt_op op, struct mmt_shape *out,
                             mmt_error *err);
 
 /* Adds the shapes of a list, as they are spelled: an operation decides what they mean. A

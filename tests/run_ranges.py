@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""A range of m is tuned, and serves an m that was not: run_ranges.py MMTUNE SOURCE_ROOT
+
+On an OpenCL device of the CPU kind; exits 77 where there is none."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+from checks import check, end, need_cpu_device
+
+MMTUNE, ROOT = sys.argv[1:3]
+folder = tempfile.mkdtemp(prefix="mmtune-test-")
+environment = dict(os.environ, XDG_CACHE_HOME=folder + "/cache", XDG_DATA_HOME=folder + "/data",
+                   XDG_DATA_DIRS=folder + "/none")
+for name in ("MMTUNE_TEMPLATE_DIR", "MMTUNE_PROFILE_PATH"):
+    environment.pop(name, None)
+path = folder + "/range.json"
+
+
+def run(*words, said=()):
+    done = subprocess.run([MMTUNE, *words], capture_output=True, text=True, timeout=600, env=environment)
+    both = done.stdout + done.stderr
+    check(done.returncode == 0 and all(text in both for text in said),
+          f"mmtune {' '.join(words)}: exit status {done.returncode}, should be 0, and say {said}\n{both}")
+    return done.stdout
+
+
+def load():
+    with open(path, encoding="utf-8") as f:
+        return json.load(f)
+
+
+def lines():
+    """Timings on the range's m, and whole verifications, each once."""
+    with open(path + ".journal", encoding="utf-8") as f:
+        found = [json.loads(line) for line in f.read().splitlines()]
+    keys = [(line["problem"], line["configuration"], "whole" in line) for line in found
+            if line.get("whole") or line.get("calibration") and line["problem"].endswith("x40x24")]
+    check(len(set(keys)) == len(keys), f"timed twice: {keys}")
+    return keys
+
+
+def tune(budget):
+    return run("--device", device, "-o", path, "--type", "f32", "--transposes", "nn", "--shape", "1-8x40x24",
+               "--template", "naive", "--search", "random", "--budget", budget,
+               said=("gemm f32 nn 1-8x40x24: ", "passed every check"))
+
+
+def check_range(profile):
+    """Its kernels serve all m without gap, and were timed and verified at both ends."""
+    (found,) = profile["ranges"]
+    ends = [segment["m_to"] for segment in found["segments"]]
+    times = [time["m"] for time in found["times"]]
+    check(found["problem"]["m"] == 1 and ends == sorted(set(ends)) and ends[-1] == 8, f"segments: {ends}")
+    check(times == sorted(set(times)) and times[0] == 1 and times[-1] == 8 and len(times) > 5, f"times: {times}")
+    check(all(time["us"] >= time["best_us"] for time in found["times"]), f"{found['times']}")
+    return ends
+
+
+def check_served(profile, ends):
+    """Each m by the entry of its own, else by its segment; beyond the range by neither."""
+    tuned = {entry["problem"]["m"] for entry in profile["entries"]}
+    check({1, 8} <= tuned and len(tuned) == 3, f"entries: {tuned}")
+    for m in range(1, 10):
+        number = sum(end < m for end in ends)
+        said = "tuned for this very problem" if m in tuned else "least expected of" if m > 8 else \
+            f"tuned for 1-8x40x24, kernel {number + 1} of {len(ends)}, m up to {ends[number]}"
+        run("show", path, "--explain", f"{m}x40x24", "--type", "f32", said=(said,))
+    served = min(set(range(1, 9)) - tuned)
+    told = run("bench", "--device", device, "--type", "f32", "--shape", f"{served}x40x24", "--against", "none",
+               "--seconds", "0.02", "--profile", path)
+    check("naive" in told and "GFLOP/s" in told, f"a plan for m = {served} runs: {told}")
+
+
+device = need_cpu_device(MMTUNE, environment)
+tune("4c")
+first, known = load(), lines()
+ends = check_range(first)
+whole = {(problem, configuration) for problem, configuration, is_whole in known if is_whole}
+for problem in ("1x40x24", "8x40x24"):
+    check(any(name.endswith(" " + problem) for name, _ in whole), f"{problem} was verified: {whole}")
+check_served(first, ends)
+subprocess.run([sys.executable, ROOT + "/tools/check_schema.py", path], check=True)
+tune("1c")
+check([key for key in lines() if key in known] == known, "what was timed was not timed again")
+check_range(load())
+end("range of m", folder)
