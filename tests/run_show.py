@@ -35,6 +35,8 @@ def check(held, what):
 run(["show", OWN], 0, "Testing", "sm_90a", "seed 18446744073709551615", "1 tried",
     "gemm f32 nt 64x48x32", "2.50 us +-0.25 us", "78.6 GFLOP/s",
     "50.0 % of the roofline", "2 times as fast as naive", "tiled TILE=16 SHARED_LAYOUT=pad",
+    "gemm f32 nt 1-100x48x32: at 3 m, 95 % are within 22.5 % of the best",
+    "         16       0.0 %  naive ORDER=columns", "        100      12.5 %  tiled TILE=16",
     "portfolios for all other shapes", "f32: times of other shapes within 5 %, by 24 shapes")
 run(["show", QUADRO], 0, "published figures", "Semenenko", "extra column *", "268.4 GFLOP/s",
     "exactly one 1 ms timer tick", "Table 1.4")
@@ -55,6 +57,8 @@ run(["diff", GTX, QUADRO], 0,
     "* A, Table 1.4, extra column:")
 run(["diff", OWN, OWN], 0, "a tie", "the same kernel is best on both",
     quiet=["only in", "differ"])
+run(["diff", OWN, OWN], 0, "gemm f32 nt 1-100x48x32\n", "on A, m up to 16        naive ORDER=columns",
+    "on B, m up to 100       tiled TILE=16", "m 33               2.50 us       2.50 us  both are as fast")
 run(["diff", OWN, QUADRO], 0, "only in A", "only in B", "there is nothing to compare")
 run(["diff", OWN], 2, "1 file is named")
 run(["diff"], 2, "0 files are named")
@@ -69,6 +73,13 @@ check([p["problem"] for p in shown["problems"]] == ["gemm f32 nt 64x48x32"],
 check([k["family"] for k in shown["portfolio"]] == ["f32", "bf16"],
       "show --json has the portfolio")
 check(shown["problems"][0]["best"]["time_us"] == 2.5, "show --json has the time")
+
+ranges = shown["ranges"]
+check([r["problems"] for r in ranges] == ["gemm f32 nt 1-100x48x32"], "show --json has the range")
+check([s["m_to"] for s in ranges[0]["segments"]] == [16, 100], "and its segments")
+check(ranges[0]["times"][1] == {"m": 33, "time_us": 2.5, "best_us": 2.0}, "and its times")
+check(json.loads(run(["diff", "--json", OWN, OWN], 0))["ranges"][0]["ratio"] == 1.0,
+      "diff --json compares ranges")
 
 told = json.loads(run(["diff", "--json", GTX, QUADRO], 0))
 check(len(told["problems"]) == 3 and len(told["only_in_a"]) == 3, "diff --json has all")
@@ -89,11 +100,17 @@ with tempfile.TemporaryDirectory() as folder:
     more = dict(f32, shapes=f32["shapes"] + 1, residual=0.5)
     same = dict(bf16, residual=0.5)
     other = dict(own["portfolio"][0], right=["f32 tt"])
-    json.dump(dict(own, entries=[quicker, longer], portfolio=[other], models=[more, same]),
-              open(faster, "w"))
+    (ours,) = own["ranges"]
+    theirs = dict(ours, segments=ours["segments"][1:],
+                  times=[dict(ours["times"][0], us=1.0), dict(ours["times"][1], us=2.6)])
+    wider = dict(ours, problem=dict(ours["problem"], n=49, ldb=32, ldc=49))
+    json.dump(dict(own, entries=[quicker, longer], portfolio=[other], models=[more, same],
+                   ranges=[wider, theirs]), open(faster, "w"))
     json.dump(dict(own, device=dict(own["device"], name="Another")), open(foreign, "w"))
 
     run(["merge", OWN, faster, "--out", out], 0)
+    run(["diff", OWN, faster], 0, "m 1                2.00 us       1.00 us  B is 2 times as fast",
+        "on B, m up to 100       tiled", quiet=["on B, m up to 16", "m 100  "])
     merged = json.load(open(out))
     times = {(e["problem"]["m"], e["template"], e["source"]): e["time"]["median_us"]
              for e in merged["entries"]}
@@ -104,6 +121,8 @@ with tempfile.TemporaryDirectory() as folder:
           "of each family the model of more shapes stays, of as many the first")
     check({k["family"]: k["right"] for k in merged["portfolio"]} ==
           {"f32": ["f32 tt"], "bf16": ["bf16 nn", "f16 tn"]}, "and its kernels with it")
+    check(merged["ranges"] == [theirs, wider], "the faster kernels of a range stay, others come in")
+    check(json.loads(run(["merge", faster, OWN], 0))["ranges"] == [wider, theirs], "in any order")
     check(merged["made"]["tried"] == 2 * own["made"]["tried"], "what was tried is added up")
     check(json.loads(run(["merge", faster, OWN], 0))["entries"][0]["time"]["median_us"] == 2.0,
           "the order does not matter to entries, and standard output gets it")

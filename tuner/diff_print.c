@@ -1,4 +1,6 @@
 /* How a comparison is told: to people and to programs. */
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -158,6 +160,69 @@ static void print_notes(const struct mmt_diff *diff)
         }
 }
 
+/* B's range of the same problems; NULL: it has none. */
+static const struct mmt_range *find_other(const struct mmt_diff *diff,
+                                          const struct mmt_range *range)
+{
+    const struct mmt_profile *b = diff->rows[1].profile;
+    for (size_t i = 0; i < b->num_ranges; i++)
+        if (mmt_range_same(&b->ranges[i], range))
+            return &b->ranges[i];
+    return NULL;
+}
+
+/* "  on A, m up to 16  tiled TILE=16 ...", a line for each segment. */
+static void print_segments(char side, const struct mmt_range *range)
+{
+    for (int i = 0; i < range->num_segments; i++) {
+        struct mmt_text config = { 0 };
+        mmt_config_print(&range->segments[i].config, &config);
+        printf("  on %c, m up to %-8" PRId64 "  %s\n", side, range->segments[i].m_to,
+               mmt_text_string(&config));
+        mmt_text_finish(&config);
+    }
+}
+
+/* The times at an m, and which is less. */
+static void print_times_at(const struct mmt_range_time *a, const struct mmt_range_time *b)
+{
+    const double ratio = a->seconds / b->seconds;
+    char left[32], right[32], faster[48] = "both are as fast";
+    if (fabs(ratio - 1) > 0.005)
+        snprintf(faster, sizeof faster, "%c is %.3g times as fast", ratio > 1 ? 'B' : 'A',
+                 fmax(ratio, 1 / ratio));
+    printf("  m %-10" PRId64 "%14s%14s  %s\n", a->m, mmt_print_seconds(a->seconds, left),
+           mmt_print_seconds(b->seconds, right), faster);
+}
+
+static void print_times(const struct mmt_range *a, const struct mmt_range *b)
+{
+    for (int i = 0, j = 0; i < a->num_times && j < b->num_times;) {
+        const int64_t m = a->times[i].m, other = b->times[j].m;
+        if (m == other)
+            print_times_at(&a->times[i], &b->times[j]);
+        i += m <= other;
+        j += other <= m;
+    }
+}
+
+static void print_ranges(const struct mmt_diff *diff)
+{
+    const struct mmt_profile *a = diff->rows[0].profile;
+    for (size_t i = 0; i < a->num_ranges; i++) {
+        const struct mmt_range *range = &a->ranges[i], *other = find_other(diff, range);
+        struct mmt_text name = { 0 };
+        if (!other)
+            continue;
+        mmt_range_print(range, &name);
+        printf("\n%s\n", mmt_text_string(&name));
+        mmt_text_finish(&name);
+        print_segments('A', range);
+        print_segments('B', other);
+        print_times(range, other);
+    }
+}
+
 void mmt_diff_print(const struct mmt_diff *diff)
 {
     for (int side = 0; side < 2; side++) {
@@ -169,6 +234,7 @@ void mmt_diff_print(const struct mmt_diff *diff)
     }
     for (size_t i = 0; i < diff->num_both; i++)
         print_both(&diff->both[i]);
+    print_ranges(diff);
     print_only(diff, 0);
     print_only(diff, 1);
 
@@ -234,14 +300,30 @@ static json_t *wins_json(const struct mmt_diff *diff, int side)
     return list;
 }
 
+static json_t *ranges_json(const struct mmt_diff *diff)
+{
+    const struct mmt_profile *a = diff->rows[0].profile;
+    json_t *list = json_array();
+    for (size_t i = 0; i < a->num_ranges; i++) {
+        const struct mmt_range *other = find_other(diff, &a->ranges[i]);
+        if (other)
+            json_array_append_new(list, json_pack("{s:o, s:o, s:f}", "a",
+                                                  mmt_range_json(&a->ranges[i]), "b",
+                                                  mmt_range_json(other), "ratio",
+                                                  mmt_range_ratio(&a->ranges[i], other)));
+    }
+    return list;
+}
+
 void mmt_diff_print_json(const struct mmt_diff *diff)
 {
     json_t *problems = json_array();
     for (size_t i = 0; i < diff->num_both; i++)
         json_array_append_new(problems, both_json(&diff->both[i]));
-    mmt_print_json(json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "a", mmt_card_json(diff->rows[0].profile),
-        "b", mmt_card_json(diff->rows[1].profile), "problems", problems, "only_in_a",
-        only_json(diff, 0), "only_in_b", only_json(diff, 1), "wins_on_a",
-        wins_json(diff, 0), "wins_on_b", wins_json(diff, 1)));
+    mmt_print_json(json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "a",
+                             mmt_card_json(diff->rows[0].profile), "b",
+                             mmt_card_json(diff->rows[1].profile), "problems", problems,
+                             "ranges", ranges_json(diff), "only_in_a", only_json(diff, 0),
+                             "only_in_b", only_json(diff, 1), "wins_on_a",
+                             wins_json(diff, 0), "wins_on_b", wins_json(diff, 1)));
 }

@@ -34,6 +34,21 @@ static mmt_status merge_entry(struct mmt_profile *into, const struct mmt_entry *
     return mmt_profile_add_entry(into, entry, err);
 }
 
+/* Of a range that both have, the kernels that are faster where both were timed. */
+static mmt_status merge_range(struct mmt_profile *into, const struct mmt_range *range,
+                              mmt_error *err)
+{
+    for (size_t i = 0; i < into->num_ranges; i++) {
+        struct mmt_range *known = &into->ranges[i];
+        if (!mmt_range_same(known, range))
+            continue;
+        if (mmt_range_ratio(known, range) > 1)
+            *known = *range;
+        return MMT_OK;
+    }
+    return mmt_profile_add_range(into, range, err);
+}
+
 /* Of each family the portfolio that rests on more shapes. */
 static mmt_status merge_families(struct mmt_profile *into, const struct mmt_profile *from,
                                  mmt_error *err)
@@ -104,6 +119,8 @@ static mmt_status merge(struct mmt_profile *into, const struct mmt_profile *from
     mmt_status status = MMT_OK;
     for (size_t i = 0; i < from->num_entries && !status; i++)
         status = merge_entry(into, &from->entries[i], err);
+    for (size_t i = 0; i < from->num_ranges && !status; i++)
+        status = merge_range(into, &from->ranges[i], err);
     if (!status)
         status = merge_families(into, from, err);
     for (size_t i = 0; i < from->num_guides && !status; i++)

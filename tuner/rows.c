@@ -219,6 +219,31 @@ static void add_entry_json(json_t *row, const struct mmt_entry *entry)
     json_object_set_new(row, "source", json_string(entry->source));
 }
 
+json_t *mmt_range_json(const struct mmt_range *range)
+{
+    json_t *segments = json_array(), *times = json_array();
+    struct mmt_text name = { 0 };
+    mmt_range_print(range, &name);
+    for (int i = 0; i < range->num_segments; i++) {
+        struct mmt_text config = { 0 };
+        mmt_config_print(&range->segments[i].config, &config);
+        json_array_append_new(segments,
+                              json_pack("{s:I, s:s}", "m_to",
+                                        (json_int_t) range->segments[i].m_to,
+                                        "configuration", mmt_text_string(&config)));
+        mmt_text_finish(&config);
+    }
+    for (int i = 0; i < range->num_times; i++)
+        json_array_append_new(times, json_pack("{s:I, s:f, s:f}", "m",
+                                               (json_int_t) range->times[i].m, "time_us",
+                                               range->times[i].seconds * 1e6, "best_us",
+                                               range->times[i].best * 1e6));
+    json_t *json = json_pack("{s:s, s:o, s:o}", "problems", mmt_text_string(&name),
+                             "segments", segments, "times", times);
+    mmt_text_finish(&name);
+    return json;
+}
+
 json_t *mmt_row_json(const struct mmt_row *row)
 {
     json_t *json = json_pack("{s:s, s:f, s:f, s:f, s:b}", "kernel", row->name, "time_us",

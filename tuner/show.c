@@ -1,6 +1,8 @@
 /* mmtune show */
+#include <inttypes.h>
 #include <stdio.h>
 
+#include "tuner/ranges.h"
 #include "tuner/roofline.h"
 #include "tuner/rows.h"
 #include "tuner/tuner.h"
@@ -25,7 +27,10 @@ static int help(void)
         "Prints a profile: the device, how the profile was made, and for each problem "
         "the\n"
         "best configuration, its time, its rate, its share of the roofline and how much\n"
-        "faster it is than the naive kernel. Without a file, the profile of a device (0\n"
+        "faster it is than the naive kernel; for each range of m its kernels, and by "
+        "how\n"
+        "much the median m is slower than the best that was timed there. Without a file, "
+        "the profile of a device (0\n"
         "where none is named). Published figures are shown with their source; those "
         "that\n"
         "cannot be right are marked * and say why.\n\n"
@@ -160,6 +165,28 @@ static void print_group(const struct mmt_group *group)
             print_published(&group->row[i]);
 }
 
+static void print_segment(const struct mmt_range *range, int i)
+{
+    struct mmt_text config = { 0 };
+    mmt_config_print(&range->segments[i].config, &config);
+    printf("  %10" PRId64 "  %8.1f %%  %s\n", range->segments[i].m_to,
+           100 * mmt_range_slow_down(range, i, 0.5), mmt_text_string(&config));
+    mmt_text_finish(&config);
+}
+
+static void print_range(const struct mmt_range *range)
+{
+    struct mmt_text name = { 0 };
+    mmt_range_print(range, &name);
+    printf("\n%s: at %d m, 95 %% are within %.1f %% of the best that was timed there\n",
+           mmt_text_string(&name), range->num_times,
+           100 * mmt_range_slow_down(range, -1, 0.95));
+    printf("  %10s  %10s  kernel\n", "m up to", "slow-down");
+    for (int i = 0; i < range->num_segments; i++)
+        print_segment(range, i);
+    mmt_text_finish(&name);
+}
+
 static void print_kept(const struct mmt_profile *profile)
 {
     struct mmt_text text = { 0 };
@@ -188,6 +215,8 @@ static void print_people(const struct mmt_rows *rows)
         print_group(&group);
         first += group.count;
     }
+    for (size_t i = 0; i < rows->profile->num_ranges; i++)
+        print_range(&rows->profile->ranges[i]);
     print_kept(rows->profile);
     print_guides(rows->profile);
     if (!rows->count)
@@ -268,6 +297,14 @@ static json_t *kept_json(const struct mmt_profile *profile)
     return all;
 }
 
+static json_t *ranges_json(const struct mmt_profile *profile)
+{
+    json_t *all = json_array();
+    for (size_t i = 0; i < profile->num_ranges; i++)
+        json_array_append_new(all, mmt_range_json(&profile->ranges[i]));
+    return all;
+}
+
 static void print_programs(const struct mmt_rows *rows)
 {
     json_t *problems = json_array();
@@ -280,6 +317,7 @@ static void print_programs(const struct mmt_rows *rows)
     if (!*rows->profile->citation) {
         json_object_set_new(root, "made", made_json(rows->profile));
         json_object_set_new(root, "roofline", roofline_json(rows->profile));
+        json_object_set_new(root, "ranges", ranges_json(rows->profile));
         json_object_set_new(root, "portfolio", kept_json(rows->profile));
         json_object_set_new(root, "guides", guides_json(rows->profile));
         json_object_set_new(root, "health", health_json(&rows->profile->made.health));
