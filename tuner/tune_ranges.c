@@ -25,6 +25,11 @@ static const double timing_gpu = 0.04, timing_cpu = 0.09, part_of_budget = 0.25,
 /* Seconds for the samples of one timing. */
 static const double budget_seconds = 0.03;
 
+/* A spread above that part of the time says that something else was at work: the kernel
+ * is timed again, so many times in all at most. */
+static const double disturbed = 0.1;
+enum { MOST_TRIES = 3 };
+
 /* Slower than that many times the best on both sides, a kernel is not timed between. */
 static const double hopeless = 1.5;
 
@@ -102,6 +107,17 @@ static int find_sample(const struct ranging *r, const mmt_problem *problem)
     return -1;
 }
 
+/* The least of several times counts: what disturbs them makes them longer. */
+static void take_time(struct ranging *r, int kernel, int sample,
+                      const struct mmt_result *result)
+{
+    double *seconds = &r->seconds[kernel][sample];
+    if (result->outcome != MMT_TIMED)
+        *seconds = INFINITY;
+    else if (*seconds == 0 || result->time.median < *seconds)
+        *seconds = result->time.median;
+}
+
 /* Takes over the times of calibrations. What a search timed is not taken: the least of
  * many times flatters the winner. With `all`, of kernels that are not listed, too. */
 static void read_times(struct ranging *r, bool all)
@@ -117,9 +133,7 @@ static void read_times(struct ranging *r, bool all)
             add_kernel(r, &record->config);
         const int k = find_kernel(r, &record->config);
         if (k < r->count)
-            r->seconds[k][s] = record->result.outcome == MMT_TIMED
-                                   ? record->result.time.median
-                                   : INFINITY;
+            take_time(r, k, s, &record->result);
     }
 }
 
@@ -233,7 +247,9 @@ static bool is_to_be_checked(struct ranging *r, int kernel, const mmt_problem *p
     return !seen;
 }
 
-static mmt_status time_kernel(struct ranging *r, int kernel, int sample, mmt_error *err)
+/* *again: the time was disturbed. */
+static mmt_status time_once(struct ranging *r, int kernel, int sample, bool *again,
+                            mmt_error *err)
 {
     struct mmt_tuning *t = r->t;
     const mmt_problem problem = problem_at(r, sample);
@@ -260,11 +276,23 @@ static mmt_status time_kernel(struct ranging *r, int kernel, int sample, mmt_err
     mmt_tune_judge_anew(t, &problem, &record.result);
     const bool timed = record.result.outcome == MMT_TIMED;
     r->out[kernel] = !timed && record.result.outcome != MMT_SKIPPED;
-    r->seconds[kernel][sample] = timed ? record.result.time.median : INFINITY;
     r->checked[kernel] = timed;
+    take_time(r, kernel, sample, &record.result);
+    *again = timed && record.result.time.spread > disturbed * record.result.time.median;
     mmt_report_calibration(t, &record);
     mmt_status status = mmt_tune_note_result(t, &record, err);
     return !status && mmt_tune_suspects(t) ? mmt_tune_ask_naive(t, err) : status;
+}
+
+static mmt_status time_kernel(struct ranging *r, int kernel, int sample, mmt_error *err)
+{
+    bool again = true;
+    mmt_status status = MMT_OK;
+    for (int i = 0; i < MOST_TRIES && again && !status && !is_over(r); i++) {
+        again = false;
+        status = time_once(r, kernel, sample, &again, err);
+    }
+    return status;
 }
 
 /* `goal`: all that can serve there are timed; else those that are not far behind on both
