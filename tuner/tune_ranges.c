@@ -247,17 +247,15 @@ static bool is_to_be_checked(struct ranging *r, int kernel, const mmt_problem *p
     return !seen;
 }
 
-/* *again: the time was disturbed. */
-static mmt_status time_once(struct ranging *r, int kernel, int sample, bool *again,
-                            mmt_error *err)
+/* False where nothing came of it, and nothing is known of the kernel. */
+static bool measure(struct ranging *r, int kernel, int sample, struct mmt_record *record)
 {
-    struct mmt_tuning *t = r->t;
     const mmt_problem problem = problem_at(r, sample);
     const double best = best_at(r, sample);
     const struct mmt_job job = {
         .task = MMT_TASK_MEASURE,
         .problem = problem,
-        .seed = (uint64_t) t->options.seed,
+        .seed = (uint64_t) r->t->options.seed,
         .count = 1,
         .configs = { r->kernels[kernel] },
         .verify = { is_to_be_checked(r, kernel, &problem) },
@@ -266,32 +264,41 @@ static mmt_status time_once(struct ranging *r, int kernel, int sample, bool *aga
         .brief = true,
     };
     struct mmt_event event;
-    if (!mmt_pool_do(t, &job, mmt_tune_limit(t, &problem, best), &event) ||
-        event.reply.results[0].outcome == MMT_KILLED)
+    if (!mmt_pool_do(r->t, &job, mmt_tune_limit(r->t, &problem, best), &event))
+        return false;
+    *record = (struct mmt_record){ .problem = problem,
+                                   .config = r->kernels[kernel],
+                                   .result = event.reply.results[0],
+                                   .calibration = true };
+    mmt_tune_judge_anew(r->t, &problem, &record->result);
+    return record->result.outcome != MMT_KILLED;
+}
+
+/* *again: the time was disturbed. */
+static mmt_status time_once(struct ranging *r, int kernel, int sample, bool *again,
+                            mmt_error *err)
+{
+    struct mmt_record record;
+    const struct mmt_result *result = &record.result;
+    *again = false;
+    if (!measure(r, kernel, sample, &record))
         return MMT_OK;
-    struct mmt_record record = { .problem = problem,
-                                 .config = r->kernels[kernel],
-                                 .result = event.reply.results[0],
-                                 .calibration = true };
-    mmt_tune_judge_anew(t, &problem, &record.result);
-    const bool timed = record.result.outcome == MMT_TIMED;
-    r->out[kernel] = !timed && record.result.outcome != MMT_SKIPPED;
+    const bool timed = result->outcome == MMT_TIMED;
+    r->out[kernel] = !timed && result->outcome != MMT_SKIPPED;
     r->checked[kernel] = timed;
-    take_time(r, kernel, sample, &record.result);
-    *again = timed && record.result.time.spread > disturbed * record.result.time.median;
-    mmt_report_calibration(t, &record);
-    mmt_status status = mmt_tune_note_result(t, &record, err);
-    return !status && mmt_tune_suspects(t) ? mmt_tune_ask_naive(t, err) : status;
+    take_time(r, kernel, sample, result);
+    *again = timed && result->time.spread > disturbed * result->time.median;
+    mmt_report_calibration(r->t, &record);
+    mmt_status status = mmt_tune_note_result(r->t, &record, err);
+    return !status && mmt_tune_suspects(r->t) ? mmt_tune_ask_naive(r->t, err) : status;
 }
 
 static mmt_status time_kernel(struct ranging *r, int kernel, int sample, mmt_error *err)
 {
     bool again = true;
     mmt_status status = MMT_OK;
-    for (int i = 0; i < MOST_TRIES && again && !status && !is_over(r); i++) {
-        again = false;
+    for (int i = 0; i < MOST_TRIES && again && !status && !is_over(r); i++)
         status = time_once(r, kernel, sample, &again, err);
-    }
     return status;
 }
 
