@@ -125,7 +125,7 @@ static void test_select_range(void)
     add(profile, 512, "naive BLOCK_M=16");
     check_m(profile, 300, "naive", MMT_CHOICE_NEAREST);
     add_range(profile);
-    check_m(profile, 9, "naive", MMT_CHOICE_NEAREST);
+    check_m(profile, 9, "", MMT_CHOICE_DEFAULT);
     check_m(profile, 10, "TILE=16", MMT_CHOICE_RANGE);
     check_m(profile, 299, "TILE=16", MMT_CHOICE_RANGE);
     check_m(profile, 300, "TILE=16", MMT_CHOICE_RANGE);
