@@ -525,7 +525,7 @@ static mmt_status read_field(struct mmt_place *at, const json_t *object, void *t
 /* Whether a member that may lack does. */
 static bool lacks(const struct mmt_field *field, const void *from)
 {
-    static const char zeros[128]; /* none that may lack is larger */
+    static const char zeros[MMT_MOST_LACKING];
     if (field->kind == MMT_FIELD_OUT)
         return !mmt_type_has_choice(((const mmt_problem *) from)->type);
     return field->may_lack &&

@@ -45,6 +45,17 @@ struct mmt_layer {
     char kin[128]; /* of another device of the architecture: its name; else "" */
 };
 
+/* What the vendor's library takes on an entry's problem, timed in turn with the entry's
+ * configuration. It holds for that driver and that version of the library alone. */
+struct mmt_yardstick {
+    char library[48]; /* "cuBLAS 12.8.4"; "": there is no record */
+    char driver[64];  /* as mmt_caps has it */
+    char date[32];    /* ISO 8601, UTC */
+    double ours;      /* seconds, as are the next two */
+    double first;     /* the library's first choice: what a program gets that calls it */
+    double best;      /* its best of several choices; 0: it has one, or none was timed */
+};
+
 /* The best that was found for one problem. */
 struct mmt_entry {
     mmt_problem problem; /* normalised */
@@ -56,7 +67,8 @@ struct mmt_entry {
     double naive; /* seconds of the naive template on the same problem; 0: not measured */
     char source[64]; /* "" for what was tuned here; else which profile it was tried from
                       * (`--with`). Only entries with "" are chosen for execution */
-    int layer;       /* of the profile's layers; not in a file */
+    struct mmt_yardstick yardstick;
+    int layer; /* of the profile's layers; not in a file */
 };
 
 /* How warm and how fast the device was while it was tuned. All 0: it does not tell. */
@@ -235,6 +247,28 @@ double mmt_range_ratio(const struct mmt_range *a, const struct mmt_range *b);
 
 /* Adds "gemm f32 nn 1-512x256x256", and what a problem's spelling has behind it. */
 void mmt_range_print(const struct mmt_range *range, struct mmt_text *text);
+
+/* ---- the vendor's library beside ours --------------------------------------------- */
+
+/* The record beside the entry that is executed for a normalised problem; NULL where there
+ * is none. Where a layer that counts more has an entry without one, that is none. */
+const struct mmt_yardstick *mmt_profile_yardstick(const struct mmt_profile *profile,
+                                                  const mmt_problem *problem);
+
+/* Ours counts as faster from that part on: below it, two runs may differ. */
+#define MMT_FASTER_MARGIN 0.02
+
+enum mmt_faster {
+    MMT_FASTER_UNKNOWN, /* no record, or one of another driver or library version */
+    MMT_FASTER_OURS,    /* by the margin at least */
+    MMT_FASTER_THEIRS,  /* or as fast, within the margin */
+};
+
+/* Whether the entry of a normalised problem beats the first choice of the library, by a
+ * record of this driver and this version: as struct mmt_yardstick spells them. */
+enum mmt_faster mmt_profile_faster(const struct mmt_profile *profile,
+                                   const mmt_problem *problem, const char *driver,
+                                   const char *library);
 
 /* ---- layers: several profiles as one --------------------------------------------- */
 

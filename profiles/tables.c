@@ -73,7 +73,7 @@ static const struct mmt_field device[] = { NAMES,
 static const struct mmt_field published_device[] = { NAMES, { 0 } };
 #undef OF
 
-_Static_assert(sizeof(struct mmt_made_health) <= 128, "fields.c compares it with zeros");
+_Static_assert(sizeof(struct mmt_made_health) <= MMT_MOST_LACKING, "it may lack");
 #define OF struct mmt_made_health
 static const struct mmt_field health[] = {
     ROW(NUMBER, "hottest_celsius", hottest, PLAIN),
@@ -197,6 +197,19 @@ static const struct mmt_field timing[] = {
 };
 #undef OF
 
+_Static_assert(sizeof(struct mmt_yardstick) <= MMT_MOST_LACKING, "it may lack");
+#define OF struct mmt_yardstick
+static const struct mmt_field yardstick[] = {
+    ROW(STRING, "library", library),
+    ROW(STRING, "driver", driver),
+    ROW(STRING, "date", date),
+    ROW(POSITIVE, "ours_us", ours, MICRO),
+    ROW(POSITIVE, "first_us", first, MICRO),
+    ROW(POSITIVE, "best_us", best, MICRO, MAY_LACK),
+    { 0 },
+};
+#undef OF
+
 #define OF struct mmt_entry
 const struct mmt_field mmt_fields_entry[] = {
     ROW(OBJECT, "problem", problem, .fields = problem, .finish = check_problem),
@@ -208,6 +221,7 @@ const struct mmt_field mmt_fields_entry[] = {
     ROW(NUMBER, "roofline_fraction", roofline, PLAIN),
     ROW(NUMBER, "naive_us", naive, MICRO),
     ROW(STRING, "source", source),
+    ROW(OBJECT, "yardstick", yardstick, .fields = yardstick, MAY_LACK),
     { 0 },
 };
 #undef OF

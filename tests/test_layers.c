@@ -306,6 +306,40 @@ static void test_precedence(void)
     device->caps.uuid[0] = 0;
 }
 
+/* What the library was found to take beside the entry that is executed: 1, or nothing. */
+static void check_first(int64_t size, double first)
+{
+    const mmt_problem problem = problem_of(MMT_F32, size);
+    mmt_profile *profile = find();
+    if (!CHECK(profile != NULL))
+        return;
+    const struct mmt_yardstick *it = mmt_profile_yardstick(profile, &problem);
+    CHECK(it ? it->first == first : first == 0);
+    mmt_profile_free(profile);
+}
+
+/* The library's times come with the entry beside which they were taken. */
+static void test_yardsticks(void)
+{
+    clear();
+    struct mmt_profile *user = begin("2026-03-01T00:00:00Z");
+    const struct mmt_yardstick one = { "cuBLAS 1", "", "", 1, 1, 0 },
+                               two = { "cuBLAS 1", "", "", 1, 2, 0 };
+    add_entry(user, MMT_F32, 512, 0);
+    add_entry(user, MMT_F32, 256, 0);
+    user->entries[0].yardstick = one;
+    put(USER, ".json", user);
+    struct mmt_profile *shared = begin("2026-01-01T00:00:00Z");
+    for (int i = 0; i < 3; i++) {
+        add_entry(shared, MMT_F32, 512 >> i, 1);
+        shared->entries[i].yardstick = two;
+    }
+    put(SHARED, ".json", shared);
+    check_first(512, 1);
+    check_first(256, 0);
+    check_first(128, 2);
+}
+
 /* What the device refuses hides nothing. */
 static void test_refused(void)
 {
@@ -455,6 +489,7 @@ int main(void)
     test_kinds();
     test_models();
     test_precedence();
+    test_yardsticks();
     test_refused();
     test_broken();
     test_told();

@@ -176,6 +176,11 @@ static struct mmt_profile *everything(void)
     }
     add_model(profile, MMT_BF16, MMT_MOST_TREES);
     add_model(profile, MMT_F32, 0);
+    profile->entries[0].yardstick =
+        (struct mmt_yardstick){ "cuBLAS 12.8.4", "580.65.06", "2026-11-30T12:00:00Z",
+                                3e-3 / 7,        2e-3 / 7,    0 };
+    profile->entries[1].yardstick =
+        (struct mmt_yardstick){ "OpenBLAS 0.3.26", "3.1", "", 1e-6, 2e-6 / 3, 1e-6 / 3 };
     struct mmt_guide guide = { MMT_F64, "simt", 0.75, 123 };
     CHECK_OK(mmt_profile_add_guide(profile, &guide, &err), err);
     return profile;
@@ -196,6 +201,15 @@ static bool close_to(double a, double b)
     return fabs(a - b) <= 1e-8 * fabs(a);
 }
 
+static void same_yardstick(const struct mmt_yardstick *a, const struct mmt_yardstick *b)
+{
+    CHECK_EQ_STR(a->library, b->library);
+    CHECK_EQ_STR(a->driver, b->driver);
+    CHECK_EQ_STR(a->date, b->date);
+    CHECK(close_to(a->ours, b->ours) && close_to(a->first, b->first) &&
+          close_to(a->best, b->best));
+}
+
 static void same_entry(const struct mmt_entry *a, const struct mmt_entry *b)
 {
     CHECK(mmt_problem_equal(&a->problem, &b->problem));
@@ -207,6 +221,7 @@ static void same_entry(const struct mmt_entry *a, const struct mmt_entry *b)
     CHECK_EQ_INT(a->time.samples, b->time.samples);
     CHECK(close_to(a->gflops, b->gflops) && close_to(a->roofline, b->roofline) &&
           close_to(a->naive, b->naive));
+    same_yardstick(&a->yardstick, &b->yardstick);
 }
 
 static void same_kept(const struct mmt_kept *a, const struct mmt_kept *b)
@@ -287,6 +302,59 @@ static void test_memory(void)
     free(text);
     mmt_profile_free(a);
     mmt_profile_free(b);
+}
+
+/* ---- the vendor's library --------------------------------------------------------- */
+
+/* A profile of one entry, whose library takes `first` where ours takes 1. */
+static struct mmt_profile *beside(double first)
+{
+    struct mmt_profile *profile = mmt_profile_create();
+    struct mmt_entry entry = an_entry(mmt_template_find("naive"), 0);
+    mmt_error err = { 0 };
+    entry.yardstick =
+        (struct mmt_yardstick){ "cuBLAS 12.8.4", "580.65.06", "", 1, first, 0 };
+    profile->caps = all_caps;
+    CHECK_OK(mmt_profile_add_entry(profile, &entry, &err), err);
+    return profile;
+}
+
+static enum mmt_faster faster(struct mmt_profile *profile, const char *driver,
+                              const char *library)
+{
+    const mmt_problem problem = profile->entries[0].problem;
+    enum mmt_faster out = mmt_profile_faster(profile, &problem, driver, library);
+    mmt_profile_free(profile);
+    return out;
+}
+
+/* A record decides under its own driver and library alone, and for ours only from the
+ * margin on. */
+static void test_faster(void)
+{
+    const char *driver = "580.65.06", *library = "cuBLAS 12.8.4";
+    CHECK_EQ_INT(faster(beside(1 + MMT_FASTER_MARGIN), driver, library), MMT_FASTER_OURS);
+    CHECK_EQ_INT(faster(beside(1.019), driver, library), MMT_FASTER_THEIRS);
+    CHECK_EQ_INT(faster(beside(0.5), driver, library), MMT_FASTER_THEIRS);
+    CHECK_EQ_INT(faster(beside(9), "580.65.07", library), MMT_FASTER_UNKNOWN);
+    CHECK_EQ_INT(faster(beside(9), driver, "cuBLAS 12.8.5"), MMT_FASTER_UNKNOWN);
+    CHECK_EQ_INT(faster(beside(9), driver, ""), MMT_FASTER_UNKNOWN);
+}
+
+static void test_yardstick(void)
+{
+    struct mmt_profile *profile = beside(2);
+    mmt_problem problem = profile->entries[0].problem, other = problem;
+    const struct mmt_yardstick *it = mmt_profile_yardstick(profile, &problem);
+    other.m++;
+    CHECK(it == &profile->entries[0].yardstick);
+    CHECK(!mmt_profile_yardstick(profile, &other));
+    strcpy(profile->entries[0].source, "another.json");
+    CHECK(!mmt_profile_yardstick(profile, &problem));
+    profile->entries[0].source[0] = '\0';
+    profile->entries[0].yardstick.library[0] = '\0';
+    CHECK(!mmt_profile_yardstick(profile, &problem));
+    mmt_profile_free(profile);
 }
 
 /* Every sentence says that a template has changed, if there is any. */
@@ -702,6 +770,8 @@ static void test_range(void)
 int main(void)
 {
     test_memory();
+    test_faster();
+    test_yardstick();
     CHECK(each_file("tests/data/profiles/good", round_trip) > 0);
     CHECK_EQ_INT(each_file("profiles/papers", check_paper), 2);
     test_bad_files();

@@ -20,6 +20,21 @@ static bool same_entry(const struct mmt_entry *a, const struct mmt_entry *b)
     return !a->source[0] || mmt_config_equal(&a->config, &b->config);
 }
 
+/* The vendor's library was timed beside one configuration: of two records beside it the
+ * newer stays. */
+static void merge_known(struct mmt_entry *known, const struct mmt_entry *entry)
+{
+    struct mmt_yardstick record = known->yardstick;
+    const bool same = mmt_config_equal(&known->config, &entry->config) &&
+                      !strcmp(known->template_hash, entry->template_hash);
+    if (strcmp(entry->yardstick.date, record.date) > 0)
+        record = entry->yardstick;
+    if (entry->time.median < known->time.median)
+        *known = *entry;
+    if (same)
+        known->yardstick = record;
+}
+
 static mmt_status merge_entry(struct mmt_profile *into, const struct mmt_entry *entry,
                               mmt_error *err)
 {
@@ -27,8 +42,7 @@ static mmt_status merge_entry(struct mmt_profile *into, const struct mmt_entry *
         struct mmt_entry *known = &into->entries[i];
         if (!same_entry(known, entry))
             continue;
-        if (entry->time.median < known->time.median)
-            *known = *entry;
+        merge_known(known, entry);
         return MMT_OK;
     }
     return mmt_profile_add_entry(into, entry, err);
@@ -139,17 +153,19 @@ static const struct option options[] = {
 
 static int help(void)
 {
-    printf("usage: mmtune merge A.json B.json [C.json...] [--out FILE]\n\n"
-           "Makes one profile of several of the same device: of runs on different types, "
-           "or\n"
-           "on machines that have the same card. Of each problem's kernels the fastest "
-           "stays.\n"
-           "Of each family of types the portfolio for all other shapes is the one that "
-           "was\n"
-           "chosen by the most of them.\n\n"
-           "  -o, --out FILE  written whole or not at all; may be one of those that are "
-           "read\n"
-           "                  default: standard output\n");
+    printf(
+        "usage: mmtune merge A.json B.json [C.json...] [--out FILE]\n\n"
+        "Makes one profile of several of the same device: of runs on different types, "
+        "or\n"
+        "on machines that have the same card. Of each problem's kernels the fastest "
+        "stays,\n"
+        "with what the vendor's library took beside it, the newest of several records.\n"
+        "Of each family of types the portfolio for all other shapes is the one that "
+        "was\n"
+        "chosen by the most of them.\n\n"
+        "  -o, --out FILE  written whole or not at all; may be one of those that are "
+        "read\n"
+        "                  default: standard output\n");
     return MMT_EXIT_DONE;
 }
 
