@@ -126,11 +126,60 @@ static bool any_tie(const struct mmt_bench *bench)
     return false;
 }
 
+/* ---- where ours is slower
+ * ---------------------------------------------------------------------------------
+ */
+
+enum { MOST_LISTED = 5 };
+
+/* Fills `worst` with the problems on which ours is surely slower, the worst first;
+ * returns how many there are, also of those that `worst` has no room for. */
+static int list_slower(const struct mmt_bench *bench, int contestant,
+                       const struct mmt_bench_row *worst[MOST_LISTED])
+{
+    int count = 0;
+
+    for (int i = 0; i < bench->num_rows; i++) {
+        const struct mmt_bench_row *row = &bench->rows[i];
+        const struct mmt_bench_time *time = &row->times[contestant];
+        int at = count < MOST_LISTED ? count : MOST_LISTED;
+        if (!(time->ratio > 0 && time->ratio < 1) || time->tie)
+            continue;
+        for (; at > 0 && time->ratio < worst[at - 1]->times[contestant].ratio; at--)
+            if (at < MOST_LISTED)
+                worst[at] = worst[at - 1];
+        if (at < MOST_LISTED)
+            worst[at] = row;
+        count++;
+    }
+    return count;
+}
+
+static void print_slower(const struct mmt_bench *bench, int contestant)
+{
+    const struct mmt_bench_row *worst[MOST_LISTED];
+    const int count = list_slower(bench, contestant, worst);
+
+    if (count)
+        printf("\nslower than %s on %d problem%s:\n", bench->contestants[contestant].name,
+               count, count > 1 ? "s" : "");
+    for (int i = 0; i < count && i < MOST_LISTED; i++) {
+        printf("  %.3f  ", worst[i]->times[contestant].ratio);
+        print_problem(&worst[i]->problem);
+        printf("\n");
+    }
+    if (count > MOST_LISTED)
+        printf("  and %d more\n", count - MOST_LISTED);
+}
+
 void mmt_bench_print_means(const struct mmt_bench *bench)
 {
     for (int i = 1; i < bench->num_contestants; i++)
         for (int type = 0; type < MMT_NUM_TYPES; type++)
             print_mean(bench, i, type);
+    for (int i = 1; i < bench->num_contestants; i++)
+        if (bench->contestants[i].way == 0)
+            print_slower(bench, i);
     if (bench->num_contestants > 1)
         printf("\nA ratio is their time over ours: above 1, mmtune is faster.%s\n",
                any_tie(bench) ? " ~: a tie, the medians' 95 % intervals overlap." : "");
