@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Whole runs on a card that is not there and that is slowed down: run_health.py MMTUNE FAKES
+"""Whole runs on a card that is not there and that is slowed down: run_health.py MMTUNE FAKES LIBRARIES
 
 FAKES holds a CUDA driver whose kernels run on the host, NVRTC, and NVML in a folder of its
-own (tests/fake/card)."""
+own (tests/fake/card); LIBRARIES a cuBLASLt that does without a card, too (tests/fake)."""
 import json
 import os
 import signal
@@ -12,7 +12,7 @@ import tempfile
 
 from checks import check, end
 
-MMTUNE, FAKES = sys.argv[1:3]
+MMTUNE, FAKES, LIBRARIES = sys.argv[1:4]
 folder = tempfile.mkdtemp(prefix="mmtune-test-")
 CARDS = folder + "/cards"
 environment = dict(os.environ, XDG_CACHE_HOME=folder + "/cache", XDG_DATA_HOME=folder + "/data",
@@ -28,7 +28,7 @@ def deal(line):
 
 
 def libraries(nvml):
-    return dict(environment, LD_LIBRARY_PATH=FAKES + (f":{FAKES}/whole" if nvml else ""))
+    return dict(environment, LD_LIBRARY_PATH=FAKES + (f":{FAKES}/whole" if nvml else "") + ":" + LIBRARIES)
 
 
 def tune(name, budget, nvml=True, hot_after=None, shapes=("24x40",)):

@@ -34,9 +34,12 @@ def check(held, what):
 
 run(["show", OWN], 0, "Testing", "sm_90a", "seed 18446744073709551615", "1 tried",
     "gemm f32 nt 64x48x32", "2.50 us +-0.25 us", "78.6 GFLOP/s",
-    "50.0 % of the roofline", "2 times as fast as naive", "tiled TILE=16 SHARED_LAYOUT=pad",
     "gemm f32 nt 1-100x48x32: at 3 m, 95 % are within 22.5 % of the best",
     "         16       0.0 %  naive ORDER=columns", "        100      12.5 %  tiled TILE=16",
+    "50.0 % of the roofline", "2 times as fast as naive",
+    "  speed-up over cuBLAS 1.100, over its best 0.800\n",
+    "speed-up over cuBLAS 12.8.4: geometric mean 1.100, worst 1.100 (gemm f32 nt 64x48x32), "
+    "slower on 0 of 1 problem\n", "tiled TILE=16 SHARED_LAYOUT=pad",
     "portfolios for all other shapes", "f32: times of other shapes within 5 %, by 24 shapes")
 run(["show", QUADRO], 0, "published figures", "Semenenko", "extra column *", "268.4 GFLOP/s",
     "exactly one 1 ms timer tick", "Table 1.4")
@@ -73,6 +76,9 @@ check([p["problem"] for p in shown["problems"]] == ["gemm f32 nt 64x48x32"],
 check([k["family"] for k in shown["portfolio"]] == ["f32", "bf16"],
       "show --json has the portfolio")
 check(shown["problems"][0]["best"]["time_us"] == 2.5, "show --json has the time")
+check([(k["library"], k["speedup_over_library"], k["speedup_over_library_best"])
+       for k in shown["problems"][0]["kernels"] if "library" in k] ==
+      [("cuBLAS 12.8.4", 1.1, 0.8)], "and what the library takes beside one kernel")
 
 ranges = shown["ranges"]
 check([r["problems"] for r in ranges] == ["gemm f32 nt 1-100x48x32"], "show --json has the range")
@@ -95,7 +101,8 @@ first, *others = own["entries"]
 with tempfile.TemporaryDirectory() as folder:
     faster, foreign, out = (os.path.join(folder, name) for name in ("faster", "foreign", "out"))
     longer = dict(first, problem=dict(first["problem"], m=65))
-    quicker = dict(first, time=dict(first["time"], median_us=2.0))
+    later = dict(first["yardstick"], date="2026-01-03T00:00:00Z", first_us=9.0)
+    quicker = dict(first, time=dict(first["time"], median_us=2.0), yardstick=later)
     f32, bf16 = own["models"]
     more = dict(f32, shapes=f32["shapes"] + 1, residual=0.5)
     same = dict(bf16, residual=0.5)
@@ -129,6 +136,21 @@ with tempfile.TemporaryDirectory() as folder:
     run(["merge", OWN, faster, "--out", OWN + "/nowhere"], 1, "Not a directory")
     run(["merge", OWN, foreign, "--out", out], 1, "foreign", "'Another'", "Testing")
     check(json.load(open(out)) == merged, "what cannot be merged leaves the file as it is")
+
+    def merged_record(a, b):
+        for path, entry in ((faster, a), (foreign, b)):
+            with open(path, "w") as file:
+                json.dump(dict(own, entries=[entry]), file)
+        entry, = json.loads(run(["merge", faster, foreign], 0))["entries"]
+        return entry.get("yardstick")
+
+    newer = dict(first, yardstick=later)
+    check(merged_record(first, newer) == later == merged_record(newer, first),
+          "of two records the newest stays")
+    without = {key: value for key, value in quicker.items() if key != "yardstick"}
+    check(merged_record(first, without) == first["yardstick"], "a record stays beside its kernel")
+    another = dict(without, knobs=dict(first["knobs"], UNROLL_K=8))
+    check(merged_record(first, another) is None, "and goes with it")
 run(["merge", GTX, QUADRO], 1, "published figures")
 run(["merge", OWN], 2, "1 file is named")
 run(["merge", "--help"], 0, "usage: mmtune merge")

@@ -69,7 +69,7 @@ static void check_problem(mmt_device *device, void *self, const mmt_problem *pro
     if (!CHECK_OK(session ? MMT_OK : err.status, err))
         return;
     CHECK(cublas->refuse(self, &session->problem) == NULL);
-    if (CHECK_OK(cublas->prepare(self, session, &err), err)) {
+    if (CHECK_OK(cublas->prepare(self, session, INFINITY, &err), err)) {
         check_way(self, session, 0);
         check_way(self, session, 1);
         cublas->describe(self, 0, &first);

@@ -47,9 +47,7 @@ static void enter_reference(struct mmt_bench *bench, struct mmt_bench_reference 
     reference->describe(slot->self, 0, &text);
     snprintf(slot->what, sizeof slot->what, "%s", mmt_text_string(&text));
     mmt_text_finish(&text);
-    for (int way = 0; reference->ways[way]; way++)
-        bench->contestants[bench->num_contestants++] =
-            (struct mmt_contestant){ reference, slot->self, way, reference->ways[way] };
+    mmt_bench_enter(bench, reference, slot->self);
 }
 
 static mmt_status enter_all(struct mmt_bench *bench, mmt_error *err)
@@ -239,9 +237,10 @@ int mmt_verb_bench(int argc, char **argv)
                                .configuration = options.configuration,
                                .effort = options.effort,
                                .parameters = options.parameters,
-                               .seconds = options.seconds,
+                               .pace = MMT_BENCH_PACE,
                                .seed = (uint64_t) options.seed,
                                .num_references = options.num_references };
+    bench.pace.seconds = options.seconds;
     for (int i = 0; i < bench.num_references; i++)
         bench.references[i].reference = options.references[i];
     mmt_hear_interrupts();

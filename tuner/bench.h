@@ -1,10 +1,12 @@
 /* `mmtune bench`: our kernels and other libraries' in one run, in turn, on the same data.
  *
  * bench_options.c reads the options, bench.c walks the problems, bench_run.c measures one
- * problem, bench_print.c and bench_data.c say what came out. */
+ * problem (yardstick.c has it do so beside a tuning run), bench_print.c and bench_data.c
+ * say what came out. */
 #ifndef MMT_TUNER_BENCH_H
 #define MMT_TUNER_BENCH_H
 
+#include <math.h>
 #include <stdio.h>
 
 #include "tuner/reference.h"
@@ -50,6 +52,22 @@ struct mmt_bench_reference {
 
 enum { MMT_MOST_REFERENCES = 4 };
 
+/* How thoroughly a problem is measured. */
+struct mmt_bench_pace {
+    double seconds;        /* for one contestant on one problem */
+    double sample_seconds; /* one sample takes that at least */
+    int least_samples;
+    double
+        trying; /* seconds that a library may try out and choose for; may be INFINITY */
+    /* A session that stands already, of the only problem; NULL: each has its own. In it
+     * whole C are compared only where they are small, and on a device that is slowed down
+     * nobody runs alone: both take longer than the rest. */
+    struct mmt_session *session;
+};
+#define MMT_BENCH_PACE                                                                   \
+    ((struct mmt_bench_pace){                                                            \
+        .seconds = 1, .sample_seconds = 1e-2, .least_samples = 7, .trying = INFINITY })
+
 struct mmt_bench {
     mmt_device *device;
     mmt_profile *profile;      /* NULL: the defaults */
@@ -62,7 +80,7 @@ struct mmt_bench {
     int num_references;
     struct mmt_contestant contestants[MMT_MOST_CONTESTANTS];
     int num_contestants;
-    double seconds; /* for one contestant on one problem */
+    struct mmt_bench_pace pace;
     uint64_t seed;
     struct mmt_bench_row *rows;
     int num_rows;
@@ -76,6 +94,10 @@ mmt_status mmt_bench_enter_ours(struct mmt_bench *bench, mmt_error *err);
 
 /* ---- bench_run.c --------------------------------------------------------------------
  */
+
+/* Enters each way of an open library as a contestant. */
+void mmt_bench_enter(struct mmt_bench *bench, const struct mmt_reference *reference,
+                     void *self);
 
 /* Checks and measures all contestants on row->problem. What goes wrong is in the row. */
 void mmt_bench_measure(struct mmt_bench *bench, struct mmt_bench_row *row);

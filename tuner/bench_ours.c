@@ -17,7 +17,8 @@ static const char *refuse_nothing(void *self, const mmt_problem *problem)
     return NULL;
 }
 
-static mmt_status prepare_ours(void *given, struct mmt_session *session, mmt_error *err)
+static mmt_status prepare_ours(void *given, struct mmt_session *session, double seconds,
+                               mmt_error *err)
 {
     struct ours *self = given;
     mmt_plan_options options = mmt_plan_defaults();

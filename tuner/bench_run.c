@@ -9,9 +9,11 @@
 #include "tuner/oracle.h"
 #include "tuner/session_internal.h"
 
-static const double sample_seconds = 1e-2; /* one sample takes that at least */
-static const double precision = 5e-3;      /* of the median, that is enough */
-enum { LEAST_SAMPLES = 7, MOST_SAMPLES = 200, MOST_COUNT = 8192 };
+static const double precision = 5e-3; /* of the median, that is enough */
+enum { MOST_SAMPLES = 200, MOST_COUNT = 8192 };
+
+/* Bytes of a C that is compared even where time is short. */
+enum { SMALL = 16 << 20 };
 
 /* A contestant while it is measured. */
 struct lane {
@@ -203,6 +205,7 @@ static bool run(struct match *match, struct lane *lane, double *seconds)
 /* Finds how many products make a sample. */
 static void calibrate(struct match *match, struct lane *lane)
 {
+    const double sample_seconds = match->bench->pace.sample_seconds;
     double seconds = 0;
 
     for (lane->count = 1; run(match, lane, &seconds);) {
@@ -258,7 +261,7 @@ static bool is_over(const struct match *match, int round)
 
     if (round >= MOST_SAMPLES || mmt_interrupted)
         return true;
-    if (round < LEAST_SAMPLES)
+    if (round < match->bench->pace.least_samples)
         return false;
     for (int i = 0; i < match->bench->num_contestants; i++) {
         const struct lane *lane = &match->lanes[i];
@@ -266,7 +269,7 @@ static bool is_over(const struct match *match, int round)
             continue;
         precise &= is_precise(lane);
         spent += lane->spent;
-        allowed += match->bench->seconds;
+        allowed += match->bench->pace.seconds;
     }
     return precise || spent >= allowed;
 }
@@ -306,7 +309,8 @@ static void sample_all(struct match *match)
 {
     for (int round = 0; !is_over(match, round); round++) {
         take_round(match, round);
-        if (match->alone > 0 || !match->row->health.throttled)
+        if (match->alone > 0 || !match->row->health.throttled ||
+            match->bench->pace.session)
             continue;
         start_over(match);
         round = -1;
@@ -338,7 +342,8 @@ static void prepare(struct match *match, int i)
         leave(lane, why);
     else if (who->way && match->lanes[i - 1].out)
         leave(lane, match->lanes[i - 1].time->reason);
-    else if (!who->way && who->reference->prepare(who->self, match->session, &err))
+    else if (!who->way && who->reference->prepare(who->self, match->session,
+                                                  match->bench->pace.trying, &err))
         leave(lane, err.text);
     else
         describe(lane);
@@ -351,7 +356,7 @@ static void conclude(struct match *match)
     for (int i = 0; i < match->bench->num_contestants; i++) {
         struct lane *lane = &match->lanes[i];
         struct mmt_bench_time *time = lane->time;
-        if (!lane->out && time->samples < LEAST_SAMPLES)
+        if (!lane->out && time->samples < match->bench->pace.least_samples)
             leave(lane, "interrupted");
         if (lane->out)
             continue;
@@ -364,13 +369,20 @@ static void conclude(struct match *match)
     }
 }
 
+static bool is_checked(const struct match *match)
+{
+    const mmt_problem *p = &match->session->problem;
+    size_t size = (size_t) mmt_problem_extent_c(p) * mmt_type_size(p->out);
+    return !match->bench->pace.session || size <= SMALL;
+}
+
 static void play(struct match *match)
 {
     int count = match->bench->num_contestants;
 
     for (int i = 0; i < count; i++)
         prepare(match, i);
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count && is_checked(match); i++)
         if (!match->lanes[i].out)
             check(match, &match->lanes[i]);
     for (int i = 0; i < count && !mmt_interrupted; i++)
@@ -384,8 +396,10 @@ static bool make_match(struct match *match, struct mmt_bench_row *row, mmt_error
 {
     int count = match->bench->num_contestants;
 
-    match->session =
-        mmt_session_create(match->bench->device, &row->problem, match->bench->seed, err);
+    match->session = match->bench->pace.session
+                         ? match->bench->pace.session
+                         : mmt_session_create(match->bench->device, &row->problem,
+                                              match->bench->seed, err);
     if (!match->session)
         return false;
     const mmt_problem *p = &match->session->problem;
@@ -404,6 +418,14 @@ static bool make_match(struct match *match, struct mmt_bench_row *row, mmt_error
     return true;
 }
 
+void mmt_bench_enter(struct mmt_bench *bench, const struct mmt_reference *reference,
+                     void *self)
+{
+    for (int way = 0; reference->ways[way]; way++)
+        bench->contestants[bench->num_contestants++] =
+            (struct mmt_contestant){ reference, self, way, reference->ways[way] };
+}
+
 void mmt_bench_measure(struct mmt_bench *bench, struct mmt_bench_row *row)
 {
     struct match match = { .bench = bench, .row = row };
@@ -415,7 +437,8 @@ void mmt_bench_measure(struct mmt_bench *bench, struct mmt_bench_row *row)
         snprintf(row->reason, sizeof row->reason, "%s", err.text);
     for (int i = 0; i < bench->num_contestants; i++)
         bench->contestants[i].reference->forget(bench->contestants[i].self);
-    mmt_session_free(match.session);
+    if (!bench->pace.session)
+        mmt_session_free(match.session);
     free(match.lanes);
     free(match.ours);
     free(match.theirs);

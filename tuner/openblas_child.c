@@ -1,9 +1,11 @@
 #include "tuner/openblas_child.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <time.h>
 
@@ -287,6 +289,7 @@ int mmt_verb_openblas(int argc, char **argv)
     struct mmt_openblas_request request;
     struct mmt_openblas_reply ready = { MMT_OK };
 
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* one that hangs hears no end of its socket */
     load(&child, &ready);
     if (!mmt_openblas_send(MMT_OPENBLAS_FD, &ready, sizeof ready) || ready.status)
         return MMT_EXIT_FAILED;

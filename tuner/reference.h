@@ -12,7 +12,8 @@
 enum { MMT_MAX_WAYS = 2 };
 
 struct mmt_reference {
-    const char *name; /* as --against spells it */
+    const char *name;  /* as --against spells it */
+    const char *title; /* as sentences have it, "cuBLAS" */
 
     /* The ways in which one library is measured, such as its first choice and its best;
      * as tables show them, with NULL behind the last. */
@@ -28,8 +29,10 @@ struct mmt_reference {
     /* NULL if the library computes this (normalised) problem, else why not. */
     const char *(*refuse)(void *self, const mmt_problem *problem);
 
-    /* Gets ready for the session's problem; may try out and choose. */
-    mmt_status (*prepare)(void *self, struct mmt_session *session, mmt_error *err);
+    /* Gets ready for the session's problem; may try out and choose, for so many seconds
+     * about; INFINITY: as long as it takes. */
+    mmt_status (*prepare)(void *self, struct mmt_session *session, double seconds,
+                          mmt_error *err);
 
     /* Frees what the last prepare made, also where it failed; the session ends next. */
     void (*forget)(void *self);
@@ -46,11 +49,18 @@ struct mmt_reference {
      * version this is. */
     void (*describe)(void *self, int way, struct mmt_text *text);
 
+    /* Adds title and version, "cuBLAS 12.8.4": the same text for the same library. */
+    void (*version)(void *self, struct mmt_text *text);
+
     void (*close)(void *self);
 };
 
 extern const struct mmt_reference mmt_reference_cublas, mmt_reference_clblast,
     mmt_reference_openblas;
+
+/* OpenBLAS as a program gets it, with the core type that it takes by itself: it opens at
+ * once. Not among those of --against. */
+extern const struct mmt_reference mmt_reference_openblas_plain;
 
 /* All of them; ends with NULL. */
 extern const struct mmt_reference *const mmt_references[];

@@ -116,7 +116,8 @@ static const char *refuse(void *self, const mmt_problem *problem)
                : "CLBlast is compared in f32 and f64 alone";
 }
 
-static mmt_status prepare(void *self, struct mmt_session *session, mmt_error *err)
+static mmt_status prepare(void *self, struct mmt_session *session, double seconds,
+                          mmt_error *err)
 {
     ((struct clblast *) self)->session = session;
     return MMT_OK;
@@ -206,6 +207,20 @@ static void describe(void *given, int way, struct mmt_text *text)
     mmt_text_addf(text, "%s, %s", file, self->parameters);
 }
 
+/* A shared library of it tells its version by its name alone. */
+static void version(void *given, struct mmt_text *text)
+{
+    static const char stem[] = "libclblast.so.";
+    const struct clblast *self = given;
+    void *function;
+    char file[128];
+    memcpy(&function, &self->call.CLBlastSgemm, sizeof function);
+    mmt_reference_file(function, file);
+    const bool known = !strncmp(file, stem, strlen(stem));
+    mmt_text_addf(text, "%s %s", mmt_reference_clblast.title,
+                  known ? file + strlen(stem) : "of no known version");
+}
+
 static void close_clblast(void *self)
 {
     ((struct clblast *) self)->call.CLBlastClearCache();
@@ -214,6 +229,7 @@ static void close_clblast(void *self)
 
 const struct mmt_reference mmt_reference_clblast = {
     .name = "clblast",
+    .title = "CLBlast",
     .ways = { "clblast" },
     .open = open_clblast,
     .read_tuned = read_tuned,
@@ -223,5 +239,6 @@ const struct mmt_reference mmt_reference_clblast = {
     .run = run,
     .result = result,
     .describe = describe,
+    .version = version,
     .close = close_clblast,
 };

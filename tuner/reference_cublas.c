@@ -14,6 +14,7 @@
 #include "tuner/reference.h"
 #include "tuner/session_internal.h"
 #include "tuner/stats.h"
+#include "tuner/worker.h"
 
 enum { MOST_CHOICES = 32, TRIALS = 5 };
 static const size_t workspace_bytes = (size_t) 64 << 20;
@@ -393,14 +394,20 @@ static int fastest(const struct trial *trials, int count)
     return best;
 }
 
-/* Every choice in turn, so that a change of the clock meets all alike. */
-static mmt_status choose_best(struct cublas *self, mmt_error *err)
+/* Every choice in turn, so that a change of the clock meets all alike. Where the time is
+ * short the last ones are left out: cuBLASLt lists first what it expects to be fastest.
+ */
+static mmt_status choose_best(struct cublas *self, double seconds, mmt_error *err)
 {
     struct trial trials[MOST_CHOICES] = { { 0 } };
+    const double ends = mmt_now() + seconds;
 
     for (int i = 0; i < self->num_choices; i++)
-        start_trial(self, i, &trials[i]);
-    for (int round = 0; round < TRIALS; round++) {
+        if (i == 0 || mmt_now() < ends)
+            start_trial(self, i, &trials[i]);
+        else
+            trials[i].failed = true;
+    for (int round = 0; round < TRIALS && mmt_now() < ends; round++) {
         int best = fastest(trials, self->num_choices);
         double limit = best < 0 ? 0 : hopeless * trials[best].median;
         for (int i = 0; i < self->num_choices; i++)
@@ -415,7 +422,8 @@ static mmt_status choose_best(struct cublas *self, mmt_error *err)
     return MMT_OK;
 }
 
-static mmt_status prepare(void *given, struct mmt_session *session, mmt_error *err)
+static mmt_status prepare(void *given, struct mmt_session *session, double seconds,
+                          mmt_error *err)
 {
     struct cublas *self = given;
 
@@ -426,7 +434,7 @@ static mmt_status prepare(void *given, struct mmt_session *session, mmt_error *e
     if (status == MMT_OK)
         status = ask_choices(self, err);
     if (status == MMT_OK)
-        status = choose_best(self, err);
+        status = choose_best(self, seconds, err);
     return status;
 }
 
@@ -450,14 +458,25 @@ static mmt_status result(void *self, void *c, mmt_error *err)
     return mmt_reference_read(((struct cublas *) self)->session, c, err);
 }
 
+static void add_version(const struct cublas *self, const char *name,
+                        struct mmt_text *text)
+{
+    size_t version = self->call.cublasLtGetVersion();
+    mmt_text_addf(text, "%s %zu.%zu.%zu", name, version / 10000, version / 100 % 100,
+                  version % 100);
+}
+
+static void version(void *self, struct mmt_text *text)
+{
+    add_version(self, mmt_reference_cublas.title, text);
+}
+
 static void describe(void *given, int way, struct mmt_text *text)
 {
     struct cublas *self = given;
-    size_t version = self->call.cublasLtGetVersion();
 
     if (!self->session)
-        mmt_text_addf(text, "cuBLASLt %zu.%zu.%zu", version / 10000, version / 100 % 100,
-                      version % 100);
+        add_version(self, "cuBLASLt", text);
     else
         mmt_text_addf(text, "choice %d of %d", way == WAY_FIRST ? 1 : self->best + 1,
                       self->num_choices);
@@ -465,6 +484,7 @@ static void describe(void *given, int way, struct mmt_text *text)
 
 const struct mmt_reference mmt_reference_cublas = {
     .name = "cublas",
+    .title = "cuBLAS",
     .ways = { "cublas first", "cublas best" },
     .open = open_cublas,
     .refuse = refuse,
@@ -473,5 +493,6 @@ const struct mmt_reference mmt_reference_cublas = {
     .run = run,
     .result = result,
     .describe = describe,
+    .version = version,
     .close = close_cublas,
 };

@@ -189,9 +189,9 @@ static bool is_known(const struct openblas *self, const char *name)
 /* A core type that this machine cannot run kills its child; one that OpenBLAS does not
  * know gives the name of another, which is there already. The first, which is told
  * nothing, must start. */
-static mmt_status start_all(struct openblas *self, mmt_error *err)
+static mmt_status start_all(struct openblas *self, int num_cores, mmt_error *err)
 {
-    for (int i = 0; i < NUM_CORES; i++) {
+    for (int i = 0; i < num_cores; i++) {
         struct child child;
         mmt_status status = start(&child, cores[i], i ? NULL : err);
         if (status == MMT_OK && !is_known(self, child.name)) {
@@ -252,7 +252,7 @@ static void close_openblas(void *given)
     free(self);
 }
 
-static mmt_status open_openblas(mmt_device *device, void **out, mmt_error *err)
+static mmt_status open_with(mmt_device *device, int num_cores, void **out, mmt_error *err)
 {
     if (mmt_device_caps(device)->kind != MMT_CPU)
         return mmt_fail(err, MMT_ERROR_UNSUPPORTED,
@@ -262,14 +262,25 @@ static mmt_status open_openblas(mmt_device *device, void **out, mmt_error *err)
     struct openblas *self = calloc(1, sizeof *self);
     if (!self)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for OpenBLAS");
-    mmt_status status = start_all(self, err);
+    mmt_status status = start_all(self, num_cores, err);
     if (status == MMT_OK) {
-        probe_all(self);
+        if (num_cores > 1)
+            probe_all(self);
         *out = self;
     } else {
         close_openblas(self);
     }
     return status;
+}
+
+static mmt_status open_openblas(mmt_device *device, void **out, mmt_error *err)
+{
+    return open_with(device, NUM_CORES, out, err);
+}
+
+static mmt_status open_plain(mmt_device *device, void **out, mmt_error *err)
+{
+    return open_with(device, 1, out, err);
 }
 
 static const char *refuse(void *self, const mmt_problem *problem)
@@ -306,7 +317,8 @@ static mmt_status send_copies(struct openblas *self, const struct mmt_copies *co
     return status;
 }
 
-static mmt_status prepare(void *given, struct mmt_session *session, mmt_error *err)
+static mmt_status prepare(void *given, struct mmt_session *session, double seconds,
+                          mmt_error *err)
 {
     struct openblas *self = given;
     struct child *child = best_for(self, session->problem.type);
@@ -394,15 +406,19 @@ static void describe(void *given, int way, struct mmt_text *text)
     describe_probes(self, MMT_F64, text);
 }
 
-const struct mmt_reference mmt_reference_openblas = {
-    .name = "openblas",
-    .ways = { "openblas" },
-    .open = open_openblas,
-    .refuse = refuse,
-    .prepare = prepare,
-    .forget = forget,
-    .run = run,
-    .result = result,
-    .describe = describe,
-    .close = close_openblas,
-};
+/* Its introduction up to the number of threads. */
+static void version(void *given, struct mmt_text *text)
+{
+    const char *hello = ((struct openblas *) given)->children[0].text;
+    mmt_text_addf(text, "%.*s", (int) strcspn(hello, ","), hello);
+}
+
+#define AS_REFERENCE(how)                                                                \
+    {                                                                                    \
+        .name = "openblas", .title = "OpenBLAS", .ways = { "openblas" }, .open = how,    \
+        .refuse = refuse, .prepare = prepare, .forget = forget, .run = run,              \
+        .result = result, .describe = describe, .version = version,                      \
+        .close = close_openblas,                                                         \
+    }
+const struct mmt_reference mmt_reference_openblas = AS_REFERENCE(open_openblas);
+const struct mmt_reference mmt_reference_openblas_plain = AS_REFERENCE(open_plain);

@@ -1,11 +1,13 @@
 /* mmtune show */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "tuner/ranges.h"
 #include "tuner/roofline.h"
 #include "tuner/rows.h"
 #include "tuner/tuner.h"
+#include "tuner/yardstick.h"
 
 static const struct option options[] = {
     { "device", required_argument, NULL, 'd' },
@@ -24,16 +26,13 @@ static int help(void)
         "usage: mmtune show [FILE | --device DEVICE] [--json]\n"
         "       mmtune show [FILE | --device DEVICE] --explain LIST [--type LIST]\n"
         "                   [--transposes nn] [--op NAME]\n\n"
-        "Prints a profile: the device, how the profile was made, and for each problem "
-        "the\n"
-        "best configuration, its time, its rate, its share of the roofline and how much\n"
-        "faster it is than the naive kernel; for each range of m its kernels, and by "
-        "how\n"
-        "much the median m is slower than the best that was timed there. Without a file, "
-        "the profile of a device (0\n"
-        "where none is named). Published figures are shown with their source; those "
-        "that\n"
-        "cannot be right are marked * and say why.\n\n"
+        "Prints a profile: the device, how the profile was made, and for each problem\n"
+        "the best configuration, its time, its rate, its share of the roofline and how\n"
+        "much faster it is than the naive kernel and than the vendor's library, where\n"
+        "that was timed beside it; for each range of m its kernels, and by how much the\n"
+        "median m is slower than the best that was timed there. Without a file, the\n"
+        "profile of a device (0 where none is named). Published figures are shown with\n"
+        "their source; those that cannot be right are marked * and say why.\n\n"
         "With --explain, which kernel the library chooses for each shape of a list of\n"
         "MxNxK, or of @FILE with one a line, why, and what is expected of each kernel\n"
         "that is kept.\n\n"
@@ -132,6 +131,17 @@ static void print_time(const struct mmt_row *row)
     printf("  %s", mmt_print_speed(row->problem, row->seconds, rate));
 }
 
+/* "  speed-up over cuBLAS 1.100, over its best 0.800" */
+static void print_yardstick(const struct mmt_yardstick *it)
+{
+    if (!it->library[0])
+        return;
+    printf("  speed-up over %.*s %.3f", (int) strcspn(it->library, " "), it->library,
+           it->first / it->ours);
+    if (it->best > 0)
+        printf(", over its best %.3f", it->best / it->ours);
+}
+
 static void print_entry(const struct mmt_row *row)
 {
     const struct mmt_entry *entry = row->entry;
@@ -140,6 +150,7 @@ static void print_entry(const struct mmt_row *row)
         printf("  %.1f %% of the roofline", 100 * entry->roofline);
     if (entry->naive > 0)
         printf("  %.3g times as fast as naive", entry->naive / entry->time.median);
+    print_yardstick(&entry->yardstick);
     printf("\n            %s\n", row->name);
     if (entry->source[0])
         printf("            tried from %s\n", entry->source);
@@ -207,6 +218,19 @@ static void print_kept(const struct mmt_profile *profile)
     mmt_text_finish(&text);
 }
 
+static void print_standing(const struct mmt_profile *profile)
+{
+    struct mmt_standing standing = { 0 };
+    struct mmt_text text = { 0 };
+    for (size_t i = 0; i < profile->num_entries; i++)
+        mmt_standing_add(&standing, &profile->entries[i]);
+    if (!standing.count)
+        return;
+    mmt_standing_print(&standing, &text);
+    printf("\n%s\n", mmt_text_string(&text));
+    mmt_text_finish(&text);
+}
+
 static void print_people(const struct mmt_rows *rows)
 {
     print_head(rows->profile);
@@ -217,6 +241,7 @@ static void print_people(const struct mmt_rows *rows)
     }
     for (size_t i = 0; i < rows->profile->num_ranges; i++)
         print_range(&rows->profile->ranges[i]);
+    print_standing(rows->profile);
     print_kept(rows->profile);
     print_guides(rows->profile);
     if (!rows->count)
@@ -273,13 +298,28 @@ static json_t *roofline_json(const struct mmt_profile *profile)
     return json;
 }
 
+static json_t *kernel_json(const struct mmt_row *row)
+{
+    const struct mmt_yardstick *it = row->entry ? &row->entry->yardstick : NULL;
+    json_t *json = mmt_row_json(row);
+    if (!it || !it->library[0])
+        return json;
+    json_object_set_new(json, "library", json_string(it->library));
+    json_object_set_new(json, "library_driver", json_string(it->driver));
+    json_object_set_new(json, "speedup_over_library", json_real(it->first / it->ours));
+    if (it->best > 0)
+        json_object_set_new(json, "speedup_over_library_best",
+                            json_real(it->best / it->ours));
+    return json;
+}
+
 static json_t *group_json(const struct mmt_group *group)
 {
     json_t *kernels = json_array();
     for (size_t i = 0; i < group->count; i++)
-        json_array_append_new(kernels, mmt_row_json(&group->row[i]));
+        json_array_append_new(kernels, kernel_json(&group->row[i]));
     return json_pack("{s:o, s:o, s:o}", "problem", mmt_problem_json(group->row->problem),
-                     "best", mmt_row_json(mmt_group_best(group)), "kernels", kernels);
+                     "best", kernel_json(mmt_group_best(group)), "kernels", kernels);
 }
 
 static json_t *kept_json(const struct mmt_profile *profile)

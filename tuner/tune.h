@@ -12,6 +12,7 @@
  *   tune_practice.c  short searches on shapes that are no goals
  *   tune_calibrate.c  the best on many of these
  *   tune_ranges.c   the best on many m of a range, and which of them serve it
+ *   tune_yardstick.c  the vendor's library beside winners
  *   tune_verify.c   whole verification, before a kernel enters the profile
  *   tune_profile.c  what is written
  *   tune_report.c   what is said */
@@ -75,6 +76,15 @@ struct mmt_suspects {
     int well;                     /* results of this run that nothing failed for */
 };
 
+/* The vendor's library in this run. */
+struct mmt_tune_library {
+    char name[48];             /* with its version; "": not asked for, or not there */
+    char why[MMT_REASON_SIZE]; /* it is not asked any more: it is not there, crashes or
+                                * hangs; "": it may be */
+    bool missing;              /* it is not there */
+    int taken;                 /* records that this run made */
+};
+
 enum { MMT_MAX_TEMPLATES = 64 };
 
 /* A configuration that was compiled in this run, for a problem. */
@@ -101,6 +111,7 @@ struct mmt_tuning {
     struct mmt_own_folder folder; /* where a search leaves nothing, of its journal */
     struct mmt_pool pool;
     struct mmt_suspects suspects;
+    struct mmt_tune_library library;
     size_t told; /* bytes of the journal's notes that were said */
     mmt_problem *goals;
     int num_goals, goal; /* how many there are, and which one is being tuned */
@@ -384,6 +395,20 @@ mmt_status mmt_tune_time_ranges(struct mmt_tuning *t, mmt_error *err);
  * that is wrong is chosen no more. */
 mmt_status mmt_tune_verify_ranges(struct mmt_tuning *t, mmt_error *err);
 
+/* ---- the vendor's library beside ours (tune_yardstick.c) ----------------------------
+ */
+
+/* Seconds of the goal at hand that its yardstick may take at most, of those until `ends`;
+ * 0: there is none for it. */
+double mmt_tune_yardstick_most(const struct mmt_tuning *t, double ends);
+
+/* Times the library beside a goal's winner, unless the profile's entry of it has that of
+ * this driver and version, and puts the record into the entry. */
+void mmt_tune_yardstick(struct mmt_tuning *t, const mmt_problem *problem, double most);
+
+/* Whether an entry has a record of the driver and the library of this run. */
+bool mmt_tune_has_yardstick(const struct mmt_tuning *t, const struct mmt_entry *entry);
+
 /* ---- verifying wholly (tune_verify.c) ---------------------------------------------- */
 
 /* Verifies wholly, unless the journal knows. MMT_WHOLE_UNKNOWN: it came to nothing, as
@@ -457,6 +482,8 @@ void mmt_report_cache(struct mmt_tuning *t);
 /* What is going on now; says it a few times a second at most. */
 void mmt_report_status(struct mmt_tuning *t, const struct mmt_config *trying,
                        double best);
+/* What the vendor's library takes beside a winner, as an event alone. */
+void mmt_report_yardstick(const struct mmt_tuning *t, const struct mmt_entry *entry);
 void mmt_report_winner(struct mmt_tuning *t, const struct mmt_record *winner);
 
 /* The profile's entry of a problem, measured here; NULL: there is none. */

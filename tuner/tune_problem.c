@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "tuner/tune.h"
+#include "tuner/yardstick.h"
 
 enum { MOST_UNDERWAY = 96, MOST_EXTRAS = 20, MOST_AHEAD = 32, MOST_READY = 64 };
 
@@ -536,15 +537,19 @@ mmt_status mmt_tune_find(struct mmt_tuning *t, const mmt_problem *problem, doubl
 mmt_status mmt_tune_problem(struct mmt_tuning *t, mmt_error *err)
 {
     const mmt_problem *problem = &t->goals[t->goal];
+    const double ends = mmt_tune_share_time(t);
+    const double yardstick = mmt_tune_yardstick_most(t, ends);
     struct mmt_record winner;
     bool found;
     mmt_report_problem(t);
-    mmt_status status =
-        mmt_tune_find(t, problem, mmt_tune_share_time(t), &winner, &found, err);
+    mmt_status status = mmt_tune_find(
+        t, problem, ends - fmin(yardstick, MMT_YARDSTICK_SECONDS), &winner, &found, err);
     mmt_error own = { 0 }; /* what was timed before something broke stands */
     mmt_status entered = found ? mmt_tune_enter(t, problem, &winner, &own) : MMT_OK;
-    if (found && !entered)
+    if (found && !entered) {
         mmt_report_winner(t, &winner);
+        mmt_tune_yardstick(t, problem, yardstick);
+    }
     if (!status && entered)
         *err = own;
     return status ? status : entered;

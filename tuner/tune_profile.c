@@ -245,6 +245,15 @@ static struct mmt_entry make_entry(const struct mmt_tuning *t,
     return entry;
 }
 
+/* The library's times beside the same kernel stay. */
+static void keep_yardstick(const struct mmt_tuning *t, struct mmt_entry *entry)
+{
+    const struct mmt_entry *before = mmt_tune_winner(t, &entry->problem);
+    if (before && mmt_config_equal(&before->config, &entry->config) &&
+        !strcmp(before->template_hash, entry->template_hash))
+        entry->yardstick = before->yardstick;
+}
+
 static mmt_status enter_others(struct mmt_tuning *t, const mmt_problem *problem,
                                mmt_error *err)
 {
@@ -272,6 +281,7 @@ mmt_status mmt_tune_enter(struct mmt_tuning *t, const mmt_problem *problem,
                           const struct mmt_record *winner, mmt_error *err)
 {
     struct mmt_entry entry = make_entry(t, winner, "");
+    keep_yardstick(t, &entry);
     mmt_status status = mmt_profile_replace_entry(t->profile, &entry, err);
     if (!status)
         status = enter_others(t, problem, err);
@@ -439,7 +449,7 @@ void mmt_tune_drop_refuted(struct mmt_tuning *t)
  * leaves it alone, and one that timed nothing makes none. */
 static bool has_learned(const struct mmt_tuning *t)
 {
-    return mmt_journal_count(t->journal) > t->known &&
+    return (mmt_journal_count(t->journal) > t->known || t->library.taken) &&
            (t->profile->num_entries || t->profile->num_kept);
 }
 

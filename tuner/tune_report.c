@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "tuner/tune.h"
+#include "tuner/yardstick.h"
 
 /* Seconds between two lines of progress, on a terminal and elsewhere. */
 static const double on_terminal = 0.1, elsewhere = 10;
@@ -375,6 +376,28 @@ void mmt_report_winner(struct mmt_tuning *t, const struct mmt_record *winner)
     free(problem);
 }
 
+void mmt_report_yardstick(const struct mmt_tuning *t, const struct mmt_entry *entry)
+{
+    const struct mmt_yardstick *it = &entry->yardstick;
+    char *problem = problem_text(&entry->problem);
+    json_t *event = json_pack("{s:s, s:f, s:s}", "event", "yardstick", "elapsed",
+                              mmt_now() - t->started, "problem", problem);
+    free(problem);
+    if (t->library.why[0])
+        json_object_set_new(event, "reason", json_string(t->library.why));
+    if (mmt_tune_has_yardstick(t, entry)) {
+        json_object_set_new(event, "library", json_string(it->library));
+        json_object_set_new(event, "seconds", json_real(it->ours));
+        json_object_set_new(event, "first", json_real(it->first));
+    }
+    if (mmt_tune_has_yardstick(t, entry) && it->best > 0)
+        json_object_set_new(event, "best", json_real(it->best));
+    if (t->options.json && !t->options.quiet)
+        emit(event);
+    else
+        json_decref(event);
+}
+
 void mmt_report_note(struct mmt_tuning *t, const char *format, ...)
 {
     char text[1200];
@@ -434,11 +457,72 @@ static void print_table(const struct mmt_tuning *t)
     }
 }
 
+/* Of the goals' records those of this library and driver. */
+static struct mmt_standing standing_of(const struct mmt_tuning *t)
+{
+    struct mmt_standing standing = { 0 };
+    for (int i = 0; i < t->num_goals; i++) {
+        const struct mmt_entry *entry = mmt_tune_winner(t, &t->goals[i]);
+        if (entry && mmt_tune_has_yardstick(t, entry))
+            mmt_standing_add(&standing, entry);
+    }
+    return standing;
+}
+
+static void emit_library(const struct mmt_tuning *t, const struct mmt_standing *standing)
+{
+    const char *title = mmt_yardstick_of(&t->caps)->title;
+    json_t *event = json_pack("{s:s, s:f, s:s, s:i, s:i}", "event", "library", "elapsed",
+                              mmt_now() - t->started, "library",
+                              t->library.name[0] ? t->library.name : title, "problems",
+                              standing->count, "slower", standing->slower);
+    if (t->library.why[0]) {
+        json_object_set_new(event, "missing", json_boolean(t->library.missing));
+        json_object_set_new(event, "reason", json_string(t->library.why));
+    }
+    if (standing->count) {
+        char *worst = problem_text(standing->worst_problem);
+        json_object_set_new(event, "speedup", json_real(mmt_standing_mean(standing)));
+        json_object_set_new(event, "worst", json_real(standing->worst));
+        json_object_set_new(event, "worst_problem", json_string(worst));
+        free(worst);
+    }
+    emit(event);
+}
+
+static void print_library(const struct mmt_tuning *t, const struct mmt_standing *standing)
+{
+    const char *title = mmt_yardstick_of(&t->caps)->title;
+    struct mmt_text text = { 0 };
+    if (standing->count) {
+        mmt_standing_print(standing, &text);
+        printf("%s\n", mmt_text_string(&text));
+    }
+    if (t->library.missing)
+        printf("%s was not found; its times are not beside ours\n", title);
+    else if (t->library.why[0])
+        printf("%s was asked no more: %s\n", title, t->library.why);
+    mmt_text_finish(&text);
+}
+
+/* How the goals compare with the vendor's library, or why they do not. */
+static void report_library(const struct mmt_tuning *t)
+{
+    const struct mmt_standing standing = standing_of(t);
+    if (!t->library.name[0] && !t->library.why[0])
+        return;
+    if (t->options.json)
+        emit_library(t, &standing);
+    else
+        print_library(t, &standing);
+}
+
 void mmt_report_end(struct mmt_tuning *t)
 {
     const struct mmt_counts *c = &t->counts;
     bool interrupted = mmt_pool_interrupts() > 0;
     if (t->options.json) {
+        report_library(t);
         emit(json_pack("{s:s, s:f, s:b, s:i, s:i, s:i, s:i, s:i, s:i, s:s}", "event",
                        "end", "elapsed", mmt_now() - t->started, "interrupted",
                        interrupted, "tried", c->tried, "skipped", c->skipped, "wrong",
@@ -451,6 +535,7 @@ void mmt_report_end(struct mmt_tuning *t)
     printf("\n%d tried, %d skipped, %d wrong, %d failed, in %.0f seconds%s\n", c->tried,
            c->skipped, c->wrong, c->failed, mmt_now() - t->started,
            interrupted ? ", interrupted: the same command goes on" : "");
+    report_library(t);
     if (t->pool.killed)
         printf(
             "%d worker%s killed from outside; what %s doing was done again, or will be\n",

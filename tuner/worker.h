@@ -29,6 +29,11 @@ enum mmt_task {
     MMT_TASK_VERIFY,  /* configs[0]: every check, and no time */
     MMT_TASK_FINALS,  /* all of configs, timed in turns; verified before where asked */
     MMT_TASK_PROBE,   /* the device's roofline */
+    /* The vendor's library: which one it is; and with configs[0] its times beside that
+     * one's on the problem, where all of it is right. Results: ours, then the library's
+     * ways in their order. A lone one that failed tells why there is no library, or no
+     * worker any more. */
+    MMT_TASK_YARDSTICK,
 };
 
 struct mmt_job {
@@ -89,6 +94,7 @@ struct mmt_reply {
     int count;
     struct mmt_result results[MMT_MAX_TOGETHER]; /* of the job's configurations */
     struct mmt_roofline roofline;                /* of a probe */
+    char library[48];                            /* of a yardstick: "cuBLAS 12.8.4" */
     char cache[MMT_REASON_SIZE]; /* why kernels cannot be stored; "": they can */
     bool spoilt; /* the worker ends itself: its device may be in any state now */
 };

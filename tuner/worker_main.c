@@ -1,6 +1,7 @@
 /* A worker's own side: one device, one job at a time. */
 #include "tuner/worker.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include "tuner/roofline.h"
 #include "tuner/tuner.h"
 #include "tuner/verify.h"
+#include "tuner/yardstick.h"
 
 struct worker {
     mmt_device *device;
@@ -23,6 +25,8 @@ struct worker {
     bool bare;                   /* the session can only time */
     struct mmt_session *smaller; /* of what stands for a problem that is too large */
     uint64_t smaller_seed;
+    const struct mmt_reference *library; /* the device's yardstick, open; NULL: not yet */
+    void *library_self;
 };
 
 /* ---- talking --------------------------------------------------------------------- */
@@ -476,6 +480,78 @@ static mmt_status finals(struct worker *w, const struct mmt_job *job,
     return status;
 }
 
+/* ---- the vendor's library beside ours -----------------------------------------------
+ */
+
+static mmt_status open_library(struct worker *w, mmt_error *err)
+{
+    const struct mmt_reference *library = mmt_yardstick_of(mmt_device_caps(w->device));
+    if (w->library)
+        return MMT_OK;
+    if (!library)
+        return mmt_fail(err, MMT_ERROR_UNSUPPORTED, "%s has no library of a vendor",
+                        mmt_device_name(w->device));
+    note("library");
+    mmt_status status = library->open(w->device, &w->library_self, err);
+    if (status == MMT_ERROR_NOT_FOUND) /* which is no failure */
+        return err->status = MMT_ERROR_UNSUPPORTED;
+    if (!status)
+        w->library = library;
+    return status;
+}
+
+static void name_library(const struct worker *w, struct mmt_reply *reply)
+{
+    struct mmt_text text = { 0 };
+    w->library->version(w->library_self, &text);
+    snprintf(reply->library, sizeof reply->library, "%s", mmt_text_string(&text));
+    mmt_text_finish(&text);
+}
+
+static struct mmt_result result_of(double seconds)
+{
+    return (struct mmt_result){ .outcome = seconds > 0 ? MMT_TIMED : MMT_SKIPPED,
+                                .time = { .median = seconds } };
+}
+
+/* What the library does not compute, or computes wrongly, is skipped. */
+static mmt_status time_beside(struct worker *w, const struct mmt_job *job,
+                              struct mmt_reply *reply, mmt_error *err)
+{
+    struct mmt_yardstick_times times = { 0 };
+    mmt_error why = { 0 };
+    mmt_status status = compile_first(w, job, err);
+    if (!status)
+        status = enter_session(w, job, err);
+    if (status)
+        return status;
+    note("yardstick");
+    mmt_yardstick_measure(w->library, w->library_self, w->session, &job->configs[0],
+                          job->budget_seconds, &times, &why);
+    status = mmt_finish(w->device, NULL, err); /* a fault shows now at the latest */
+    if (status)
+        return status;
+    reply->results[reply->count++] = result_of(times.ours);
+    for (int way = 0; w->library->ways[way]; way++)
+        reply->results[reply->count++] = result_of(times.ways[way]);
+    snprintf(reply->results[0].reason, MMT_REASON_SIZE, "%.*s", MMT_REASON_SIZE - 1,
+             why.text);
+    return MMT_OK;
+}
+
+static mmt_status yardstick(struct worker *w, const struct mmt_job *job,
+                            struct mmt_reply *reply, mmt_error *err)
+{
+    mmt_status status = open_library(w, err);
+    if (status)
+        return status;
+    name_library(w, reply);
+    reply->count = 0;
+    status = job->count ? time_beside(w, job, reply, err) : MMT_OK;
+    reply->count = status || !reply->count ? 1 : reply->count;
+    return status;
+}
+
 /* ---- jobs
  * ---------------------------------------------------------------------------------------
  */
@@ -496,6 +572,8 @@ static mmt_status work(struct worker *w, const struct mmt_job *job,
         note("probe");
         mmt_probe(w->device, &reply->roofline);
         return MMT_OK;
+    case MMT_TASK_YARDSTICK:
+        return yardstick(w, job, reply, err);
     }
     return MMT_OK;
 }
@@ -585,6 +663,7 @@ int mmt_verb_worker(int argc, char **argv)
         fprintf(stderr, "%s\n", err.text);
         return MMT_EXIT_FAILED;
     }
+    fcntl(MMT_WORKER_FD, F_SETFD, FD_CLOEXEC); /* what it starts must not hold it open */
     limit_memory(mmt_device_caps(w.device));
     note("ready");
     serve_all(&w);

@@ -8,10 +8,10 @@
 
 static const char *const outcome_names[] = { "timed", "wrong",   "failed", "skipped",
                                              "hung",  "crashed", "killed" };
-static const char *const task_names[] = { "compile", "measure", "verify", "finals",
-                                          "probe" };
+static const char *const task_names[] = { "compile", "measure", "verify",
+                                          "finals",  "probe",   "yardstick" };
 
-enum { NUM_OUTCOMES = 7, NUM_TASKS = 5 };
+enum { NUM_OUTCOMES = 7, NUM_TASKS = 6 };
 
 const char *mmt_outcome_name(enum mmt_outcome outcome)
 {
@@ -195,9 +195,9 @@ bool mmt_wire_write_reply(const struct mmt_reply *reply, struct mmt_text *line)
         json_array_append_new(results, result_json(&reply->results[i]));
     char cache[MMT_REASON_SIZE];
     make_plain(reply->cache, cache);
-    return write_line(json_pack("{s:o, s:o, s:b, s:s}", "results", results, "roofline",
-                                roofline_json(&reply->roofline), "spoilt", reply->spoilt,
-                                "cache", cache),
+    return write_line(json_pack("{s:o, s:o, s:b, s:s, s:s}", "results", results,
+                                "roofline", roofline_json(&reply->roofline), "spoilt",
+                                reply->spoilt, "cache", cache, "library", reply->library),
                       line);
 }
 
@@ -235,6 +235,7 @@ bool mmt_wire_read_reply(const char *line, struct mmt_reply *out)
     read_roofline(json_object_get(object, "roofline"), &out->roofline);
     out->spoilt = json_is_true(json_object_get(object, "spoilt"));
     make_plain(word(object, "cache"), out->cache);
+    snprintf(out->library, sizeof out->library, "%s", word(object, "library"));
     json_decref(object);
     return good;
 }

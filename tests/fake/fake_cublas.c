@@ -1,10 +1,15 @@
 /* cuBLASLt as its documentation describes it, for matrices in host memory: column-major,
  * with descriptors whose attributes are checked for value and size. It proposes four
  * algorithms: the first right and slow, the second unfit to run, the third right and
- * fast, the fourth with a state that says not to use it. */
+ * fast, the fourth with a state that says not to use it.
+ *
+ * By the clock of tests/fake/card the first takes MMT_FAKE_CUBLAS_US, 2000 where that is
+ * not set, and the third a quarter of it. With MMT_FAKE_CUBLAS=dies the first product
+ * ends the process, and MMT_FAKE_CUBLAS_LOG gets a line. */
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -75,7 +80,8 @@ static bool goes(int compute, int scale, int input, int output)
 
 EXPORT(size_t) cublasLtGetVersion(void)
 {
-    return 130100;
+    const char *given = getenv("MMT_FAKE_CUBLAS_VERSION");
+    return given ? (size_t) atol(given) : 130100;
 }
 
 EXPORT(const char *) cublasLtGetStatusName(int status)
@@ -267,6 +273,34 @@ static double scalar(const struct desc *desc, const void *value)
     return (double) mmt_number_read((mmt_type) desc->scale, value);
 }
 
+/* Tells the clock of a card that is not there, where it has one. */
+static void tell_clock(bool fast)
+{
+    const char *given = getenv("MMT_FAKE_CUBLAS_US");
+    void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    void *symbol = driver ? dlsym(driver, "fake_work") : NULL;
+    void (*work)(double);
+
+    memcpy(&work, &symbol, sizeof work);
+    if (work)
+        work((given ? atof(given) : 2000) * 1e-6 / (fast ? 4 : 1));
+    if (driver)
+        dlclose(driver);
+}
+
+static void misbehave(void)
+{
+    const char *how = getenv("MMT_FAKE_CUBLAS"), *log = getenv("MMT_FAKE_CUBLAS_LOG");
+    FILE *file = how && log ? fopen(log, "a") : NULL;
+
+    if (file) {
+        fprintf(file, "%s\n", how);
+        fclose(file);
+    }
+    if (how && !strcmp(how, "dies"))
+        abort();
+}
+
 /* Whether the thread has a current context. */
 static bool is_ready(void)
 {
@@ -298,7 +332,9 @@ cublasLtMatmul(void *handle, const struct desc *desc, const void *alpha, const v
         return INVALID_VALUE;
     if (algorithm[0] != SLOW && algorithm[0] != FAST)
         return NOT_SUPPORTED;
-    if (algorithm[0] == SLOW)
+    misbehave();
+    tell_clock(algorithm[0] == FAST);
+    if (algorithm[0] == SLOW && !getenv("MMT_FAKE_CUBLAS_US"))
         nanosleep(&pause, NULL);
     for (int z = 0; z < lc->batch; z++)
         for (uint64_t j = 0; j < lc->columns; j++)

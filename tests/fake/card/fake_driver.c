@@ -158,6 +158,18 @@ EXPORT(CUresult) cuCtxGetCurrent(CUcontext *out)
     return CUDA_SUCCESS;
 }
 
+EXPORT(CUresult) cuCtxSetCurrent(CUcontext context)
+{
+    if (!context) {
+        depth -= depth > 0;
+        return CUDA_SUCCESS;
+    }
+    if (!depth)
+        depth = 1;
+    stack[depth - 1] = context;
+    return CUDA_SUCCESS;
+}
+
 EXPORT(CUresult) cuCtxGetDevice(CUdevice *device)
 {
     if (!depth)
@@ -302,6 +314,13 @@ cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction function, in
     if (shared)
         *blocks = least(*blocks, there / (int) shared);
     return CUDA_SUCCESS;
+}
+
+/* For libraries that are fakes as well: what they did took so long. */
+EXPORT(void) fake_work(double seconds);
+EXPORT(void) fake_work(double seconds)
+{
+    now += seconds;
 }
 
 /* For tests: of the last launch. */
