@@ -284,7 +284,8 @@ def test_journal():
     said = run(command + ["2c", "--json"], 0)
     events = [json.loads(line) for line in said.splitlines()]
     names = [e["event"] for e in events if e["event"] not in ("calibration", "note", "verified")]
-    check(names == ["start", "problem", "result", "result", "winner", "end"], f"events: {names}")
+    check(names == ["start", "problem", "result", "result", "winner", "yardstick", "library", "end"],
+          f"events: {names}")
     elapsed = [e["elapsed"] for e in events if "elapsed" in e]
     check(elapsed == sorted(elapsed) and len(elapsed) >= 5, f"elapsed goes up: {elapsed}")
     problem = next(e["problem"] for e in events if e["event"] == "problem")
