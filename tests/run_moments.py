@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 
-from checks import check, end, need_cpu_device
+from checks import add_portfolio, check, end, need_cpu_device
 
 MMTUNE, PART, *OPTIONS = os.path.abspath(sys.argv[1]), *sys.argv[2:]
 folder = tempfile.mkdtemp(prefix="mmtune-moments-")
@@ -337,6 +337,7 @@ def test_words():
         code, said = interrupt(words, wait_for=wait_for)
         check(code == 130 and "interrupted" in said, f"{words} is answered: {code}, {said}")
     check_profile(path, 1)
+    add_portfolio(path)
     code, said = interrupt(["regret", "--device", device, "--profile", path, "--budget", "1"], after=3)
     check(code == 130 and "mmtune regret: interrupted; " in said, f"regret is answered: {code}, {said}")
     code, said = interrupt(["study", "addition", "--device", device], after=1.5)
