@@ -100,25 +100,58 @@ static mmt_status load_binary(mmt_device *device, const char *source, const char
     return status;
 }
 
-/* What is loaded already, for another plan, is shared with it. */
-static mmt_status load(mmt_device *device, const struct mmt_config *config,
-                       const struct mmt_variant *variant, struct mmt_module **module,
-                       mmt_error *err)
+/* What a source of the library's own follows from: to emit and hash it takes far longer.
+ */
+static struct mmt_hash identify(const mmt_device *device, const struct mmt_config *config,
+                                const struct mmt_variant *variant)
+{
+    const struct mmt_config seen = mmt_config_in_text(config);
+    const int of_variant[] = { variant->type,    variant->out,        variant->op,
+                               variant->bias,    variant->activation, variant->trans_a,
+                               variant->trans_b, variant->aligned };
+    struct mmt_text compiler = { 0 };
+    struct mmt_hash hash = mmt_hash_start();
+
+    mmt_device_compiler_key(device, &compiler);
+    const char *key = mmt_text_string(&compiler), *name = seen.template->name;
+    hash = mmt_hash_add(hash, key, strlen(key) + 1);
+    hash = mmt_hash_add(hash, name, strlen(name) + 1);
+    hash = mmt_hash_add(hash, seen.values,
+                        (size_t) seen.template->num_knobs * sizeof seen.values[0]);
+    mmt_text_finish(&compiler);
+    return mmt_hash_add(hash, of_variant, sizeof of_variant);
+}
+
+static mmt_status emit_and_load(mmt_device *device, const struct mmt_config *config,
+                                const struct mmt_variant *variant,
+                                struct mmt_module **module, mmt_error *err)
 {
     struct mmt_text source = { 0 }, key = { 0 };
     mmt_status status = emit(device, config, variant, &source, &key, err);
 
-    if (status == MMT_OK) {
-        const struct mmt_hash hash = mmt_hash_add(mmt_hash_start(), key.data, key.length);
-        *module = mmt_module_find(device, hash);
-        if (!*module) {
-            status = load_binary(device, source.data, key.data, module, err);
-            if (status == MMT_OK)
-                mmt_module_share(*module, hash);
-        }
-    }
+    if (status == MMT_OK)
+        status = load_binary(device, source.data, key.data, module, err);
     mmt_text_finish(&source);
     mmt_text_finish(&key);
+    return status;
+}
+
+/* What is loaded already, for another plan, is shared with it; not where sources are read
+ * from a folder, whose files may change. */
+static mmt_status load(mmt_device *device, const struct mmt_config *config,
+                       const struct mmt_variant *variant, struct mmt_module **module,
+                       mmt_error *err)
+{
+    if (!mmt_template_is_built_in())
+        return emit_and_load(device, config, variant, module, err);
+
+    const struct mmt_hash source = identify(device, config, variant);
+    *module = mmt_module_find(device, source);
+    if (*module)
+        return MMT_OK;
+    mmt_status status = emit_and_load(device, config, variant, module, err);
+    if (status == MMT_OK)
+        mmt_module_share(*module, source);
     return status;
 }
 

@@ -155,4 +155,7 @@ const struct mmt_template *mmt_template_find(const char *name);
  * read anew. The caller frees *text with mmt_text_finish. */
 mmt_status mmt_template_text(const char *file, struct mmt_text *text, mmt_error *err);
 
+/* Whether it gives what was embedded: a text never changes then. */
+bool mmt_template_is_built_in(void);
+
 #endif

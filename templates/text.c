@@ -19,10 +19,21 @@ static mmt_status read_from_folder(const char *folder, const char *file,
     return status;
 }
 
-mmt_status mmt_template_text(const char *file, struct mmt_text *text, mmt_error *err)
+static const char *given_folder(void)
 {
     const char *folder = secure_getenv("MMTUNE_TEMPLATE_DIR");
-    if (folder && *folder)
+    return folder && *folder ? folder : NULL;
+}
+
+bool mmt_template_is_built_in(void)
+{
+    return !given_folder();
+}
+
+mmt_status mmt_template_text(const char *file, struct mmt_text *text, mmt_error *err)
+{
+    const char *folder = given_folder();
+    if (folder)
         return read_from_folder(folder, file, text, err);
 
     const struct mmt_embedded *found = mmt_embedded;
