@@ -122,36 +122,31 @@ static struct mmt_hash identify(const mmt_device *device, const struct mmt_confi
     return mmt_hash_add(hash, of_variant, sizeof of_variant);
 }
 
-static mmt_status emit_and_load(mmt_device *device, const struct mmt_config *config,
-                                const struct mmt_variant *variant,
-                                struct mmt_module **module, mmt_error *err)
-{
-    struct mmt_text source = { 0 }, key = { 0 };
-    mmt_status status = emit(device, config, variant, &source, &key, err);
-
-    if (status == MMT_OK)
-        status = load_binary(device, source.data, key.data, module, err);
-    mmt_text_finish(&source);
-    mmt_text_finish(&key);
-    return status;
-}
-
-/* What is loaded already, for another plan, is shared with it; not where sources are read
- * from a folder, whose files may change. */
+/* What is loaded already, for another plan, is shared with it. Sources that are read from
+ * a folder may change: they are known by themselves alone. */
 static mmt_status load(mmt_device *device, const struct mmt_config *config,
                        const struct mmt_variant *variant, struct mmt_module **module,
                        mmt_error *err)
 {
-    if (!mmt_template_is_built_in())
-        return emit_and_load(device, config, variant, module, err);
+    const bool built_in = mmt_template_is_built_in();
+    struct mmt_hash id = identify(device, config, variant);
+    struct mmt_text source = { 0 }, key = { 0 };
 
-    const struct mmt_hash source = identify(device, config, variant);
-    *module = mmt_module_find(device, source);
+    *module = built_in ? mmt_module_find(device, id) : NULL;
     if (*module)
         return MMT_OK;
-    mmt_status status = emit_and_load(device, config, variant, module, err);
-    if (status == MMT_OK)
-        mmt_module_share(*module, source);
+    mmt_status status = emit(device, config, variant, &source, &key, err);
+    if (status == MMT_OK && !built_in) {
+        id = mmt_hash_add(mmt_hash_start(), key.data, key.length);
+        *module = mmt_module_find(device, id);
+    }
+    if (status == MMT_OK && !*module) {
+        status = load_binary(device, source.data, key.data, module, err);
+        if (status == MMT_OK)
+            mmt_module_share(*module, id);
+    }
+    mmt_text_finish(&source);
+    mmt_text_finish(&key);
     return status;
 }
 
