@@ -356,12 +356,14 @@ static void test_order(void)
 
     CHECK_EQ_INT(reason(profile, 1000, 1000, 1000, &config), MMT_CHOICE_DEFAULT);
     add_entry(profile, 1024, other, 1);
-    CHECK_EQ_INT(reason(profile, 4096, 4096, 4096, &config), MMT_CHOICE_NEAREST);
+    CHECK_EQ_INT(reason(profile, 2048, 2048, 2048, &config), MMT_CHOICE_NEAREST);
     CHECK(mmt_config_equal(&config, &other->config));
+    /* More than two octaves away. */
+    CHECK_EQ_INT(reason(profile, 4096, 4096, 4096, &config), MMT_CHOICE_DEFAULT);
     CHECK_OK(mmt_profile_add_kept(profile, small, &err), err);
     CHECK_OK(mmt_profile_add_kept(profile, large, &err), err);
     CHECK_EQ_INT(reason(profile, 1024, 1024, 1024, &config), MMT_CHOICE_EXACT);
-    CHECK_EQ_INT(reason(profile, 4096, 4096, 4096, &config), MMT_CHOICE_NEAREST);
+    CHECK_EQ_INT(reason(profile, 2048, 2048, 2048, &config), MMT_CHOICE_NEAREST);
     add_model(profile, MMT_F32);
     CHECK_EQ_INT(reason(profile, 4096, 4096, 4096, &config), MMT_CHOICE_COST);
     CHECK(mmt_config_equal(&config, &large->config));
