@@ -1,6 +1,6 @@
 /* The profiles of a device, wherever they are: its user's, a site's, and those that were
  * installed with the library; and for types of which these have no portfolio, that of the
- * nearest device of its architecture. */
+ * nearest GPU of its architecture. */
 #include <dirent.h>
 #include <math.h>
 #include <stdlib.h>
@@ -49,10 +49,11 @@ static mmt_status append(struct search *search, mmt_profile *profile,
     return MMT_OK;
 }
 
-/* How unlike two devices of one architecture are; INFINITY where they are of two. */
+/* How unlike two GPUs of one architecture are; INFINITY where they are of two. CPUs with
+ * the same instructions differ too much in their caches: there defaults are faster. */
 static double unlike(const struct mmt_caps *a, const struct mmt_caps *b)
 {
-    if (strcmp(a->backend, b->backend) || a->kind != b->kind ||
+    if (strcmp(a->backend, b->backend) || a->kind != MMT_GPU || b->kind != MMT_GPU ||
         strcmp(a->architecture, b->architecture) || !*a->architecture || !a->sms ||
         !b->sms || !a->clock_khz || !b->clock_khz)
         return INFINITY;

@@ -460,6 +460,10 @@ static void test_kin(void)
           near(profile->kept[0].terms[0], 0.5e-9));
     mmt_profile_free(profile);
 
+    device->caps.kind = MMT_CPU;
+    profile = find();
+    CHECK(profile && profile->num_models == 1);
+    mmt_profile_free(profile);
     strcpy(device->caps.architecture, "another");
     CHECK(!mmt_profile_find(device, &err));
     device->caps = before;

@@ -267,8 +267,9 @@ MMT_API mmt_profile *mmt_profile_load(const char *path, mmt_error *err);
  * that of the profile that was measured on this very device, then of the newest, which
  * the device does not refuse; behind them ranges of m. The kernels for all other shapes
  * of a type and transposes are those of the profile that timed most shapes for them, or
- * where there is none, of the nearest device of this architecture. A file that cannot be
- * used is told in mmt_profile_warnings. MMT_ERROR_NOT_FOUND where there is none. */
+ * where there is none, on a GPU, of the nearest one of this architecture. A file that
+ * cannot be used is told in mmt_profile_warnings. MMT_ERROR_NOT_FOUND where there is
+ * none. */
 MMT_API mmt_profile *mmt_profile_find(const mmt_device *device, mmt_error *err);
 
 /* Writes what plans of this profile measured (MMT_EFFORT_MEASURE) into the user's folder,
