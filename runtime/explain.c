@@ -27,7 +27,7 @@ static void print_why(const struct mmt_choice *choice, const mmt_problem *proble
         break;
     case MMT_CHOICE_COST:
         mmt_text_addf(text, "least expected of %d kernels: %.1f us, give or take %.0f %%",
-                      choice->rivals, choice->seconds * 1e6, choice->residual * 100);
+                      choice->compared, choice->seconds * 1e6, choice->residual * 100);
         break;
     case MMT_CHOICE_NEAREST:
         mmt_text_add(text, "tuned for the nearest problem, ");

@@ -454,7 +454,7 @@ static mmt_status conclude(const struct measuring *m, const struct mmt_profile *
     choice->config = it->config;
     choice->why = MMT_CHOICE_MEASURED;
     choice->seconds = median(it);
-    choice->rivals = timed;
+    choice->compared = timed;
     choice->layer = -1;
     if (!profile || !is_free(terms))
         return MMT_OK;

@@ -259,8 +259,8 @@ static void describe_choice(const struct mmt_plan *plan, const mmt_profile *prof
         break;
     case MMT_CHOICE_MEASURED:
         mmt_text_addf(text, "measured at planning, %.1f us", choice->seconds * 1e6);
-        if (choice->rivals)
-            mmt_text_addf(text, ", the fastest of %d", choice->rivals);
+        if (choice->compared)
+            mmt_text_addf(text, ", the fastest of %d", choice->compared);
         break;
     case MMT_CHOICE_RANGE:
         mmt_choice_print_range(choice, &plan->problem, text);

@@ -87,7 +87,7 @@ struct mmt_choice {
         MMT_CHOICE_EXACT,    /* this very problem was tuned */
         MMT_CHOICE_MEASURED, /* this very problem was measured at planning */
         MMT_CHOICE_RANGE,    /* a range of m was tuned that holds it */
-        MMT_CHOICE_COST,     /* least fitted cost among the kept kernels */
+        MMT_CHOICE_COST,     /* least expected time of the portfolio */
         MMT_CHOICE_NEAREST,  /* best for the nearest problem that was tuned */
         MMT_CHOICE_DEFAULT,  /* nothing was tuned that could tell */
         MMT_CHOICE_GIVEN,    /* the caller named it */
@@ -98,7 +98,7 @@ struct mmt_choice {
         int64_t from, to, segment_to; /* m */
         int segment, count;           /* segment: from 0 */
     } range;                          /* for MMT_CHOICE_RANGE */
-    int rivals;                       /* how many kernels were compared; 0: unknown */
+    int compared;                     /* how many kernels were compared; 0: unknown */
     double residual; /* for MMT_CHOICE_COST: the usual error of its cost, as a part */
     int layer;       /* of the profile's, from which the kernel is; -1: of none */
 };

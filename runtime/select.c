@@ -384,7 +384,7 @@ static void choose_ranked(const struct mmt_ranked *ranked, int count,
     out->config = ranked->kept->config;
     out->why = MMT_CHOICE_COST;
     out->seconds = ranked->seconds;
-    out->rivals = count;
+    out->compared = count;
     out->residual = ranked->model->residual;
     out->layer = ranked->kept->layer;
 }

@@ -179,7 +179,7 @@ static void test_speed(void)
         least = fmin(least, (now() - start) / CALLS);
     }
     printf("a choice takes %.2f us\n", least * 1e6);
-    CHECK(choice.why == MMT_CHOICE_COST && choice.rivals == MMT_FIT_MOST_KEPT);
+    CHECK(choice.why == MMT_CHOICE_COST && choice.compared == MMT_FIT_MOST_KEPT);
     CHECK(least < 50e-6 || TEST_SANITIZED);
     mmt_profile_free(profile);
 }
@@ -307,7 +307,7 @@ static void test_first_of_ranking(void)
             CHECK(ranked[r - 1].seconds <= ranked[r].seconds);
         if (choice.why != MMT_CHOICE_COST)
             continue;
-        CHECK_EQ_INT(choice.rivals, count);
+        CHECK_EQ_INT(choice.compared, count);
         CHECK(mmt_config_equal(&choice.config, &ranked->kept->config));
         CHECK(choice.seconds == ranked->seconds);
         compared++;

@@ -214,7 +214,7 @@ static void test_reject(void)
     CHECK_EQ_STR(mmt_config_reject(&config, &f64, &gpu), "xor is for any alignment");
 }
 
-/* The copy engine takes rows that begin at multiples of 16 bytes: unpacked, `wgmma` has
+/* TMA takes rows that begin at multiples of 16 bytes: unpacked, `wgmma` has
  * no specialisation for others, and yet suits all transposes. */
 static void test_suits(void)
 {

@@ -57,9 +57,8 @@ void mmt_calibration_shapes(const struct mmt_tuning *t, const mmt_problem *kind,
  * others the portfolio. False where there is nothing to time. */
 bool mmt_calibration_pick(struct mmt_calibration *c);
 
-/* The same with all numbers left to the problem that the launch counts and that can be:
- * several kernels that differ in such a number alone would take several places for what
- * one of them does. */
+/* The same with all launch-time counts auto that can be: several kernels that differ in
+ * such a count alone would take several places for what one of them does. */
 struct mmt_config mmt_pick_leave_counts(const struct mmt_config *config);
 
 /* The form of a settled configuration's text; NULL where the pick has none. */

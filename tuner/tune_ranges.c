@@ -139,7 +139,7 @@ static void read_times(struct ranging *r, bool all)
 
 /* ---- which kernels ---------------------------------------------------------------- */
 
-/* Winners, and the same with their counts left to the problem. */
+/* Winners, and the same with auto counts. */
 static void pick_winners(struct ranging *r)
 {
     for (int s = 0; s < r->samples; s++) {
