@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/file.h"
 
@@ -105,6 +106,13 @@ mmt_status mmt_profile_add_guide(struct mmt_profile *profile,
 {
     return mmt_profile_append(&profile->guides, &profile->num_guides, guide,
                               sizeof *guide, err);
+}
+
+void mmt_profile_now(char date[32])
+{
+    const time_t now = time(NULL);
+    struct tm utc;
+    strftime(date, 32, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
 }
 
 /* Runs of what is neither letter, digit, point nor underscore become one '-'. */

@@ -318,6 +318,9 @@ mmt_status mmt_profile_print(const struct mmt_profile *profile, struct mmt_text 
 /* Reads from memory; mmt_profile_load of the public API reads a file. */
 struct mmt_profile *mmt_profile_read(const char *json, size_t length, mmt_error *err);
 
+/* The time now as profiles have it: ISO 8601, UTC, to the second. */
+void mmt_profile_now(char date[32]);
+
 /* Adds the usual path: $XDG_DATA_HOME/mmtune/<backend>-<device>.json, with what a file's
  * name cannot hold replaced by '-' and letters made small. */
 void mmt_profile_path(const struct mmt_caps *caps, struct mmt_text *path);

@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -18,12 +17,9 @@ static void drop_known(struct mmt_profile *profile, const struct mmt_profile *tu
 
 static void sign(struct mmt_profile *profile, const struct mmt_caps *caps)
 {
-    const time_t now = time(NULL);
-    struct tm utc;
     profile->caps = *caps;
     snprintf(profile->made.version, sizeof profile->made.version, "%s", mmt_version());
-    strftime(profile->made.date, sizeof profile->made.date, "%Y-%m-%dT%H:%M:%SZ",
-             gmtime_r(&now, &utc));
+    mmt_profile_now(profile->made.date);
 }
 
 /* A file that is broken, or another device's, is written anew. */

@@ -1,8 +1,10 @@
 """What the tests of the program from outside share: a count of checks, and how a test ends."""
 import json
+import os
 import shutil
 import subprocess
 import sys
+import tempfile
 
 failures, count = [], 0
 
@@ -23,6 +25,16 @@ def end(name, folder=None):
         shutil.rmtree(folder, ignore_errors=True)
     print(f"{name}: {count} checks, {len(failures)} failed")
     sys.exit(1 if failures or not count else 0)
+
+
+def make_home(**variables):
+    """A folder of the test's own, and an environment in which nothing else is known of any device."""
+    folder = tempfile.mkdtemp(prefix="mmtune-test-")
+    environment = dict(os.environ, XDG_CACHE_HOME=folder + "/cache", XDG_DATA_HOME=folder + "/data",
+                       XDG_DATA_DIRS=folder + "/none", **variables)
+    for name in ("MMTUNE_TEMPLATE_DIR", "MMTUNE_PROFILE_PATH"):
+        environment.pop(name, None)
+    return folder, environment
 
 
 def skip(why):

@@ -4,19 +4,13 @@
 On an OpenCL device of the CPU kind; exits 77 where there is none."""
 import collections
 import json
-import os
 import subprocess
 import sys
-import tempfile
 
-from checks import check, end, need_cpu_device
+from checks import check, end, make_home, need_cpu_device
 
 MMTUNE, ROOT = sys.argv[1:3]
-folder = tempfile.mkdtemp(prefix="mmtune-test-")
-environment = dict(os.environ, XDG_CACHE_HOME=folder + "/cache", XDG_DATA_HOME=folder + "/data",
-                   XDG_DATA_DIRS=folder + "/none")
-for name in ("MMTUNE_TEMPLATE_DIR", "MMTUNE_PROFILE_PATH"):
-    environment.pop(name, None)
+folder, environment = make_home()
 path = folder + "/range.json"
 
 

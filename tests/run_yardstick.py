@@ -10,18 +10,13 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 
-from checks import check, devices, end, need_cpu_device, skip
+from checks import check, devices, end, make_home, need_cpu_device, skip
 
 PART, MMTUNE, FAKES = sys.argv[1:4]
 CARD = sys.argv[4] if PART == "card" else None
-folder = tempfile.mkdtemp(prefix="mmtune-test-")
-environment = dict(os.environ, XDG_CACHE_HOME=folder + "/cache", XDG_DATA_HOME=folder + "/data",
-                   XDG_DATA_DIRS=folder + "/none", MMT_FAKE_CARDS=folder + "/cards", MMTUNE_NVRTC="",
-                   MMT_FAKE_CUBLAS_LOG=folder + "/log")
-for name in ("MMTUNE_TEMPLATE_DIR", "MMTUNE_PROFILE_PATH"):
-    environment.pop(name, None)
+folder, environment = make_home(MMTUNE_NVRTC="")
+environment.update(MMT_FAKE_CARDS=folder + "/cards", MMT_FAKE_CUBLAS_LOG=folder + "/log")
 
 
 def paths(*folders):

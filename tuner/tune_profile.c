@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -181,11 +180,8 @@ static mmt_status load_other(struct mmt_tuning *t, mmt_error *err)
 static void describe_run(struct mmt_tuning *t)
 {
     struct mmt_profile *p = t->profile;
-    time_t now = time(NULL);
-    struct tm utc;
     snprintf(p->made.version, sizeof p->made.version, "%s", mmt_version());
-    strftime(p->made.date, sizeof p->made.date, "%Y-%m-%dT%H:%M:%SZ",
-             gmtime_r(&now, &utc));
+    mmt_profile_now(p->made.date);
     p->made.seed = (uint64_t) t->options.seed;
     p->made.budget = t->options.budget.seconds;
     p->caps = t->caps;

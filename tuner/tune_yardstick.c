@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "tuner/tune.h"
 #include "tuner/yardstick.h"
@@ -74,15 +73,13 @@ static void record(struct mmt_tuning *t, struct mmt_entry *entry,
                    const struct mmt_reply *reply)
 {
     struct mmt_yardstick *it = &entry->yardstick;
-    time_t now = time(NULL);
-    struct tm utc;
     *it = (struct mmt_yardstick){ .ours = reply->results[0].time.median,
                                   .first = reply->results[1].time.median };
     if (reply->count > 2)
         it->best = reply->results[2].time.median;
     memcpy(it->library, t->library.name, sizeof it->library);
     memcpy(it->driver, t->caps.driver, sizeof it->driver);
-    strftime(it->date, sizeof it->date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    mmt_profile_now(it->date);
     t->library.taken++;
 }
 
