@@ -7,6 +7,7 @@
  *   twins       every device is there twice
  *   wasteful    devices are GPUs, and kernels with more than 1 KiB of local memory are
  *               refused when they are launched */
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -32,7 +33,9 @@ static cl_int CL_API_CALL event_time(cl_event event, cl_profiling_info what, siz
 
 /* ---- what is written ------------------------------------------------------------- */
 
-/* The last write, if it has not been done yet. */
+/* The last write, if it has not been done yet. It holds its queue and its buffer, as an
+ * enqueued command does; any thread may write. */
+static pthread_mutex_t late_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     cl_command_queue queue;
     cl_mem to;
@@ -40,15 +43,26 @@ static struct {
     void *bytes;
 } late;
 
-static void write_late(cl_command_queue queue)
+/* Needs the lock. */
+static void write_last(void)
 {
-    if (!late.bytes || queue != late.queue)
+    if (!late.bytes)
         return;
     below->clEnqueueWriteBuffer(late.queue, late.to, CL_TRUE, late.offset, late.size,
                                 late.bytes, 0, NULL, NULL);
     below->clFinish(late.queue);
+    below->clReleaseCommandQueue(late.queue);
+    below->clReleaseMemObject(late.to);
     free(late.bytes);
     late.bytes = NULL;
+}
+
+static void write_late(cl_command_queue queue)
+{
+    pthread_mutex_lock(&late_lock);
+    if (queue == late.queue)
+        write_last();
+    pthread_mutex_unlock(&late_lock);
 }
 
 static cl_int CL_API_CALL write_buffer(cl_command_queue queue, cl_mem to, cl_bool blocks,
@@ -56,13 +70,20 @@ static cl_int CL_API_CALL write_buffer(cl_command_queue queue, cl_mem to, cl_boo
                                        cl_uint count, const cl_event *list,
                                        cl_event *event)
 {
-    write_late(late.queue);
-    if (event || count || !(late.bytes = malloc(size)))
-        return below->clEnqueueWriteBuffer(queue, to, blocks, offset, size, from, count,
-                                           list, event);
-    memcpy(late.bytes, from, size);
-    late.queue = queue, late.to = to, late.offset = offset, late.size = size;
-    return CL_SUCCESS;
+    bool waits = false;
+    pthread_mutex_lock(&late_lock);
+    write_last();
+    if (!event && !count && (late.bytes = malloc(size))) {
+        memcpy(late.bytes, from, size);
+        late.queue = queue, late.to = to, late.offset = offset, late.size = size;
+        below->clRetainCommandQueue(queue);
+        below->clRetainMemObject(to);
+        waits = true;
+    }
+    pthread_mutex_unlock(&late_lock);
+    return waits ? CL_SUCCESS
+                 : below->clEnqueueWriteBuffer(queue, to, blocks, offset, size, from,
+                                               count, list, event);
 }
 
 static cl_int CL_API_CALL read_buffer(cl_command_queue queue, cl_mem from, cl_bool blocks,
