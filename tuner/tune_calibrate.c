@@ -7,6 +7,9 @@
 
 enum { FEWEST_SHAPES = 8, USUAL_SHAPES = 48, TIMINGS_FOR_A_TRY = 2 };
 
+/* Two kernels on the fewest shapes: fewer timings compare nothing. */
+enum { FEWEST_TIMINGS = 2 * FEWEST_SHAPES };
+
 /* Seconds: of a worker for a timing, for a kernel's quick checks, and for a new shape's
  * data; of a compiler. */
 static const struct pace {
@@ -350,7 +353,7 @@ static mmt_status calibrate(struct mmt_tuning *t, const struct part *part,
     mmt_status status = MMT_OK;
     if (!c)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory to calibrate kernels");
-    if (c->count > 0) {
+    if (c->count > 0 && left >= FEWEST_TIMINGS) {
         build(c);
         c->ahead = next ? plan(t, next, ends, left) : NULL;
         status = time_shapes(c, err);
