@@ -252,8 +252,10 @@ mmt_profile *mmt_profile_load(const char *path, mmt_error *err)
     mmt_error why = { 0 };
     mmt_profile *profile = mmt_profile_read(mmt_text_string(&text), text.length, &why);
     mmt_text_finish(&text);
-    if (profile && !name_layer(profile, path, &why))
+    if (profile && !name_layer(profile, path, &why)) {
+        mmt_profile_finish(profile);
         return profile;
+    }
     mmt_fail(err, why.status, "'%s' cannot be used: %s", path, why.text);
     mmt_profile_free(profile);
     return NULL;

@@ -1,6 +1,7 @@
 /* What plans measured while a program runs: beside a profile that is otherwise immutable.
  */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "profiles/fields.h"
@@ -9,7 +10,15 @@ struct mmt_learned {
     pthread_mutex_t lock;
     struct mmt_entry *entries; /* one a problem */
     size_t count;
+    uint64_t edition; /* 0 until the profile is finished */
 };
+
+/* No two profiles of a process have had the same. */
+static uint64_t next_edition(void)
+{
+    static atomic_uint_fast64_t last;
+    return atomic_fetch_add(&last, 1) + 1;
+}
 
 struct mmt_learned *mmt_learned_create(void)
 {
@@ -53,8 +62,28 @@ mmt_status mmt_profile_learn(const struct mmt_profile *profile,
     else
         status = mmt_profile_append(&learned->entries, &learned->count, entry,
                                     sizeof *entry, err);
+    if (learned->edition)
+        learned->edition = next_edition();
     pthread_mutex_unlock(&learned->lock);
     return status;
+}
+
+void mmt_profile_finish(struct mmt_profile *profile)
+{
+    if (profile->learned)
+        profile->learned->edition = next_edition();
+}
+
+uint64_t mmt_profile_edition(const struct mmt_profile *profile)
+{
+    struct mmt_learned *learned = profile->learned;
+
+    if (!learned)
+        return 0;
+    pthread_mutex_lock(&learned->lock);
+    const uint64_t edition = learned->edition;
+    pthread_mutex_unlock(&learned->lock);
+    return edition;
 }
 
 bool mmt_profile_learned(const struct mmt_profile *profile, const mmt_problem *problem,

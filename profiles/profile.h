@@ -230,6 +230,14 @@ bool mmt_profile_learned(const struct mmt_profile *profile, const mmt_problem *p
 mmt_status mmt_profile_take_learned(struct mmt_profile *into,
                                     const struct mmt_profile *from, mmt_error *err);
 
+/* Says that a profile is whole: from here on it only learns. */
+void mmt_profile_finish(struct mmt_profile *profile);
+
+/* Another number for each finished profile, and for each state of what it has learned:
+ * what was chosen by one edition holds as long as that is the profile's. 0: not finished.
+ * Thread-safe. */
+uint64_t mmt_profile_edition(const struct mmt_profile *profile);
+
 /* ---- ranges of m (range.c) --------------------------------------------------------- */
 
 /* The greatest m. */

@@ -246,6 +246,7 @@ static mmt_profile *combine(struct search *search, const char *id, mmt_error *er
     }
     if (!status) {
         mmt_text_add(&all->warnings, mmt_text_string(&search->warnings));
+        mmt_profile_finish(all);
         return all;
     }
     mmt_profile_free(all);

@@ -101,7 +101,7 @@ static mmt_status choose(struct mmt_plan *plan, const mmt_profile *profile,
                         "%s; set foreign_profile to use it all the same", why);
     const struct mmt_terms terms = terms_of(plan, options);
     mmt_status status =
-        mmt_select(profile, &plan->problem, caps, &terms, &plan->choice, err);
+        mmt_select_again(profile, &plan->problem, caps, &terms, &plan->choice, err);
     if (!status && options->effort == MMT_EFFORT_MEASURE && !is_known(&plan->choice))
         mmt_measure_choice(plan->device, profile, &plan->problem, &terms, options,
                            &plan->choice, &plan->unmeasured);
@@ -123,7 +123,8 @@ static mmt_status build_any(struct mmt_plan *plan, const mmt_profile *profile,
     odd.lda++, odd.ldb++, odd.ldc++;
     if (!mmt_config_has_any(&other.config, &plan->problem)) {
         terms.max_workspace = mmt_kernel_workspace(plan->aligned);
-        status = mmt_select(profile, &odd, &plan->device->caps, &terms, &other, err);
+        status =
+            mmt_select_again(profile, &odd, &plan->device->caps, &terms, &other, err);
         if (status == MMT_OK)
             *tried = mmt_config_settle(&other.config, &odd, &plan->device->caps);
     }

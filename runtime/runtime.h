@@ -120,6 +120,12 @@ mmt_status mmt_select(const struct mmt_profile *profile, const mmt_problem *prob
                       const struct mmt_caps *caps, const struct mmt_terms *terms,
                       struct mmt_choice *out, mmt_error *err);
 
+/* mmt_select, which remembers the last few hundred choices of the process: the next plan
+ * of a problem costs no ranking. What a profile learns is heeded. Thread-safe. */
+mmt_status mmt_select_again(const struct mmt_profile *profile, const mmt_problem *problem,
+                            const struct mmt_caps *caps, const struct mmt_terms *terms,
+                            struct mmt_choice *out, mmt_error *err);
+
 /* Adds of MMT_CHOICE_RANGE "tuned for 1-8192x14336x4096, kernel 3 of 5, m up to 300". */
 void mmt_choice_print_range(const struct mmt_choice *choice, const mmt_problem *problem,
                             struct mmt_text *text);

@@ -1,0 +1,80 @@
+/* Choices that were made before, of all profiles and devices of the process. A choice
+ * depends on nothing but the profile's edition, what the device can do, the problem and
+ * the terms, so that none is ever out of date: one that is not asked for any more gives
+ * way to another. */
+#include <pthread.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "runtime/runtime.h"
+
+struct key {
+    uint64_t edition; /* the profile's */
+    struct mmt_hash caps;
+    mmt_problem problem;
+    size_t max_workspace;
+    bool plain_f32;
+};
+
+enum { PLACES = 512 };
+
+static const uint64_t no_profile = UINT64_MAX; /* its edition */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+    struct key key; /* edition 0: free */
+    struct mmt_choice choice;
+} places[PLACES];
+
+/* Edition 0 where the choice is not to be remembered. */
+static struct key key_of(const struct mmt_profile *profile, const mmt_problem *problem,
+                         const struct mmt_caps *caps, const struct mmt_terms *terms)
+{
+    struct key key = { .edition = profile ? mmt_profile_edition(profile) : no_profile,
+                       .caps = mmt_hash_add(mmt_hash_start(), caps, sizeof *caps),
+                       .problem = *problem,
+                       .max_workspace = terms ? terms->max_workspace : SIZE_MAX,
+                       .plain_f32 = terms && terms->plain_f32 };
+    if (terms && terms->num_refused)
+        key.edition = 0;
+    return key;
+}
+
+static bool is_same(const struct key *a, const struct key *b)
+{
+    return a->edition == b->edition && a->caps.high == b->caps.high &&
+           a->caps.low == b->caps.low && a->max_workspace == b->max_workspace &&
+           a->plain_f32 == b->plain_f32 && mmt_problem_equal(&a->problem, &b->problem);
+}
+
+static unsigned place_of(const struct key *key)
+{
+    const mmt_problem *p = &key->problem;
+    const int64_t told[] = { p->m,   p->n,          p->k,       p->batch,
+                             p->lda, (int) p->type, p->trans_a, p->trans_b };
+    return (unsigned) (mmt_hash_add(mmt_hash_start(), told, sizeof told).low % PLACES);
+}
+
+mmt_status mmt_select_again(const struct mmt_profile *profile, const mmt_problem *problem,
+                            const struct mmt_caps *caps, const struct mmt_terms *terms,
+                            struct mmt_choice *out, mmt_error *err)
+{
+    const struct key key = key_of(profile, problem, caps, terms);
+    const unsigned at = place_of(&key);
+
+    pthread_mutex_lock(&lock);
+    const bool known = key.edition && is_same(&places[at].key, &key);
+    if (known)
+        *out = places[at].choice;
+    pthread_mutex_unlock(&lock);
+    if (known)
+        return MMT_OK;
+    const mmt_status status = mmt_select(profile, problem, caps, terms, out, err);
+    if (status || !key.edition)
+        return status;
+    pthread_mutex_lock(&lock);
+    places[at].key = key;
+    places[at].choice = *out;
+    pthread_mutex_unlock(&lock);
+    return MMT_OK;
+}
