@@ -365,8 +365,10 @@ static double try_block(struct search *search, const struct block *block, int wo
     set_block(v, block);
     fill_with(v, search->given, work, search->task);
     const struct mmt_split split = split_of(v, search->task);
-    const double takes = v[SPLIT_K] ? mmt_split_cycles(&split, v[SPLIT_K], caps)
-                                    : mmt_split_about(&split, caps, enough);
+    const int parts = v[SPLIT_K]
+                          ? v[SPLIT_K]
+                          : mmt_split_parts(&split, &search->task->knobs[SPLIT_K], caps);
+    const double takes = mmt_split_cycles(&split, parts, caps);
     if (takes >= enough || reject(v, search->task))
         return INFINITY;
     if (takes < search->least) {
