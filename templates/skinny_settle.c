@@ -340,23 +340,15 @@ static void use_block(int *v, const struct block *block)
     set_block(v, &named);
 }
 
-/* The block that takes least so far; and those that took least when all were tried with
- * as much of C's short side for a thread, the first of them first. */
-enum { FURTHER = 2 };
-
+/* The block that takes least so far. */
 struct search {
     const struct task *task;
     const int *given;
     int best[NUM_KNOBS];
     double least;
-    const struct block *few[FURTHER];
-    double take[FURTHER];
 };
 
-/* What it takes where that is less than `enough`; else, and where the device cannot run
- * it, INFINITY. `enough` is no less than the least so far. */
-static double try_block(struct search *search, const struct block *block, int work,
-                        double enough)
+static void try_block(struct search *search, const struct block *block, int work)
 {
     const struct mmt_caps *caps = search->task->caps;
     int v[NUM_KNOBS];
@@ -369,13 +361,10 @@ static double try_block(struct search *search, const struct block *block, int wo
                           ? v[SPLIT_K]
                           : mmt_split_parts(&split, &search->task->knobs[SPLIT_K], caps);
     const double takes = mmt_split_cycles(&split, parts, caps);
-    if (takes >= enough || reject(v, search->task))
-        return INFINITY;
-    if (takes < search->least) {
-        search->least = takes;
-        memcpy(search->best, v, sizeof v);
-    }
-    return takes;
+    if (takes >= search->least || reject(v, search->task))
+        return;
+    search->least = takes;
+    memcpy(search->best, v, sizeof v);
 }
 
 /* Whether seven of eight of a block's threads would be idle: another has less of them. No
@@ -422,22 +411,6 @@ static int list_blocks(const struct search *search, bool idle,
     return count;
 }
 
-static void remember(struct search *search, const struct block *block, double takes)
-{
-    int at = FURTHER;
-
-    while (at > 0 && takes < search->take[at - 1])
-        at--;
-    if (at == FURTHER)
-        return;
-    for (int i = FURTHER - 1; i > at; i--) {
-        search->few[i] = search->few[i - 1];
-        search->take[i] = search->take[i - 1];
-    }
-    search->few[at] = block;
-    search->take[at] = takes;
-}
-
 /* How much of C's short side a thread should about have: half, but where C is small. */
 static int usual_work(const int *v, const struct task *task)
 {
@@ -447,8 +420,8 @@ static int usual_work(const int *v, const struct task *task)
     return all > 1 && elements > (int64_t) FEW * task->caps->sms ? all / 2 : 1;
 }
 
-/* The block that takes least of those that the device can run: all of them with as much
- * of C's short side for each thread, and the best two with a quarter of that to twice. */
+/* The block that takes least of those that the device can run, each with as much of C's
+ * short side for a thread as is usual, with a quarter of that to twice. */
 static void find_block(int *v, const struct task *task)
 {
     const int all = whole(v, task->p), first = usual_work(v, task);
@@ -457,18 +430,13 @@ static void find_block(int *v, const struct task *task)
     struct search search = { .task = task, .given = given, .least = INFINITY };
 
     memcpy(given, v, sizeof given);
-    for (int i = 0; i < FURTHER; i++)
-        search.take[i] = INFINITY;
     int count = list_blocks(&search, false, tried);
     if (!count)
         count = list_blocks(&search, true, tried);
     for (int i = 0; i < count; i++)
-        remember(&search, &tried[i],
-                 try_block(&search, &tried[i], first, search.take[FURTHER - 1]));
-    for (int i = 0; i < FURTHER && !given[WORK_SHORT]; i++)
-        for (int work = 1; work <= all && search.few[i]; work *= 2)
-            if (work != first && work <= 2 * first && 4 * work >= first)
-                try_block(&search, search.few[i], work, search.least);
+        for (int work = 1; work <= all && work <= 2 * first; work *= 2)
+            if (4 * work >= first && (!given[WORK_SHORT] || work == first))
+                try_block(&search, &tried[i], work);
     if (search.least == INFINITY)
         return;
     memcpy(v, search.best, sizeof search.best);
