@@ -367,48 +367,9 @@ static void try_block(struct search *search, const struct block *block, int work
     memcpy(search->best, v, sizeof v);
 }
 
-/* Whether seven of eight of a block's threads would be idle: another has less of them. No
- * block is for fewer than SHALLOW steps of k. */
-static bool is_idle(const struct block *block, int64_t side, int64_t k)
-{
-    enum { SHALLOW = 4 };
-    return block->threads_long * block->long_side > 8 * side ||
-           block->threads_k * block->k > 8 * (k > SHALLOW ? k : SHALLOW);
-}
-
-static bool are_alike(const struct block *a, const struct block *b)
-{
-    return a->threads_long == b->threads_long && a->threads_k == b->threads_k &&
-           a->long_side == b->long_side && a->k == b->k;
-}
-
 static bool is_too_large(const struct block *block, const struct mmt_caps *caps)
 {
     return mmt_gemm_reject(block->threads_long * block->threads_k, 1, 0, caps);
-}
-
-/* The blocks that are worth trying, or also those that would be idle, with what is named;
- * returns how many. Where a part is named, several of the list may be alike, and some be
- * too large. */
-static int list_blocks(const struct search *search, bool idle,
-                       struct block out[NUM_BLOCKS])
-{
-    const struct block *blocks = blocks_for(search->task);
-    const int64_t side = long_side(search->given, search->task->p);
-    int count = 0;
-
-    for (int i = 0; i < NUM_BLOCKS; i++) {
-        const struct block block = named_in(search->given, &blocks[i]);
-        int same = 0;
-        if (is_too_large(&block, search->task->caps) ||
-            (!idle && is_idle(&block, side, search->task->p->k)))
-            continue;
-        while (same < count && !are_alike(&out[same], &block))
-            same++;
-        if (same == count)
-            out[count++] = block;
-    }
-    return count;
 }
 
 /* How much of C's short side a thread should about have: half, but where C is small. */
@@ -425,18 +386,18 @@ static int usual_work(const int *v, const struct task *task)
 static void find_block(int *v, const struct task *task)
 {
     const int all = whole(v, task->p), first = usual_work(v, task);
-    struct block tried[NUM_BLOCKS];
+    const struct block *blocks = blocks_for(task);
     int given[NUM_KNOBS];
     struct search search = { .task = task, .given = given, .least = INFINITY };
 
     memcpy(given, v, sizeof given);
-    int count = list_blocks(&search, false, tried);
-    if (!count)
-        count = list_blocks(&search, true, tried);
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < NUM_BLOCKS; i++) {
+        const struct block block = named_in(given, &blocks[i]);
         for (int work = 1; work <= all && work <= 2 * first; work *= 2)
-            if (4 * work >= first && (!given[WORK_SHORT] || work == first))
-                try_block(&search, &tried[i], work);
+            if (4 * work >= first && (!given[WORK_SHORT] || work == first) &&
+                !is_too_large(&block, task->caps))
+                try_block(&search, &block, work);
+    }
     if (search.least == INFINITY)
         return;
     memcpy(v, search.best, sizeof search.best);
