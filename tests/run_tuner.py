@@ -227,9 +227,7 @@ def test_journal():
     run(command + ["5c"], 0, "gemm f32 nn 96x80x64", "tiled TILE=", "pkg-config")
     check(len(candidates(path)) == 5, "five candidates were asked for")
     first = check_profile(path, 1)
-    other = calibrations(path)
-    check(0 < len(other) <= 10 and not any("96x80x64" in line["problem"] for line in other),
-          f"at most twice as many timings on other shapes: {len(other)}")
+    check(not calibrations(path), f"so few compare no kernels on other shapes: {calibrations(path)}")
     check(first["made"]["tried"] == 5, "the profile counts five tries")
 
     # Finalists are timed beside each other; the winner and its rival once more.
@@ -320,6 +318,9 @@ def test_learned():
     tried = collections.defaultdict(list)
     for line in candidates(path):
         tried[line["problem"]].append(line["configuration"])
+    other = calibrations(path)
+    check(0 < len(other) <= 2 * len(candidates(path)) and not any("96x80x64" in line["problem"] for line in other),
+          f"at most twice as many timings on other shapes: {len(other)}")
     goals = ["gemm f32 nn 96x80x64", "gemm i32 nn 96x80x64", "gemm f32 nn 120x100x80",
              "gemm i32 nn 120x100x80"]
     check(list(tried) == goals, f"the goals in their order: {list(tried)}")
@@ -331,7 +332,8 @@ def test_learned():
                 best[line["problem"]] = line
     nearest = {goals[1]: goals[0], goals[2]: goals[0], goals[3]: goals[1]}
     for later, earlier in nearest.items():
-        check(tried[later][0] == best[earlier]["configuration"],
+        # It is the first, unless the estimate expects another to be twice as fast.
+        check(best[earlier]["configuration"] in tried[later][:4],
               f"{later} begins with the best of {earlier}, {best[earlier]}: {tried[later]}")
     families = {kept["family"] for kept in profile.get("portfolio", [])}
     check("f32" in families, f"kernels for other shapes are chosen: {profile.get('portfolio')}")
