@@ -3,7 +3,6 @@
  * the terms, so that none is ever out of date: one that is not asked for any more gives
  * way to another. */
 #include <pthread.h>
-#include <string.h>
 
 #include "base/hash.h"
 #include "runtime/runtime.h"
@@ -26,7 +25,8 @@ static struct {
     struct mmt_choice choice;
 } places[PLACES];
 
-/* Edition 0 where the choice is not to be remembered. */
+/* Edition 0 where what is selected is not to be remembered: kernels that a driver refused
+ * are few, and of this plan alone. */
 static struct key key_of(const struct mmt_profile *profile, const mmt_problem *problem,
                          const struct mmt_caps *caps, const struct mmt_terms *terms)
 {

@@ -113,9 +113,9 @@ struct mmt_terms {
 
 /* Chooses for a normalised problem: by its entry, by a range that holds it, by the model,
  * in this order; profile and terms may be NULL. Under 50 us for a profile of usual size.
- * Configurations that the device or the terms rule out are passed
- * over, and of workspaces those that beside the operands exceed the device's memory, too.
- * MMT_ERROR_UNSUPPORTED where nothing serves. */
+ * Configurations that the device or the terms rule out are passed over, and of workspaces
+ * those that beside the operands exceed the device's memory, too. MMT_ERROR_UNSUPPORTED
+ * where nothing serves. */
 mmt_status mmt_select(const struct mmt_profile *profile, const mmt_problem *problem,
                       const struct mmt_caps *caps, const struct mmt_terms *terms,
                       struct mmt_choice *out, mmt_error *err);

@@ -1,8 +1,7 @@
 /* Choices that are remembered are those that would be made anew: of profiles that learn,
  * of other devices and other terms, and in many threads. */
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stdio.h>
 
 #include "device/device.h"
 #include "runtime/runtime.h"
@@ -27,12 +26,10 @@ static mmt_problem problem_of(int i)
 static bool is_same(const struct mmt_choice *a, const struct mmt_choice *b)
 {
     return mmt_config_equal(&a->config, &b->config) && a->why == b->why &&
-           a->layer == b->layer && a->compared == b->compared &&
-           (a->seconds == b->seconds ||
-            (a->seconds != a->seconds && b->seconds != b->seconds));
+           a->layer == b->layer && a->compared == b->compared && a->seconds == b->seconds;
 }
 
-/* Whether the choice that is remembered, if there is one, is the one made anew. */
+/* Whether what is remembered, if anything, is what is selected anew. */
 static bool holds(const struct mmt_profile *by, const struct mmt_caps *device,
                   const struct mmt_terms *terms, int i)
 {
