@@ -2,7 +2,6 @@
  * made up and with the profiles that are shipped. */
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 #include "runtime/cost.h"
 #include "runtime/runtime.h"
@@ -148,75 +147,6 @@ static void test_not_right(void)
     mmt_profile_free(profile);
 }
 
-/* ---- how long a choice takes ----------------------------------------------------- */
-
-static double now(void)
-{
-    struct timespec at;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &at);
-    return (double) at.tv_sec + 1e-9 * (double) at.tv_nsec;
-}
-
-/* Two dozen kernels to choose from, and forty entries: under 50 us, at rest. A machine
- * that is busy with other things gets two seconds in which to show it. */
-static void test_speed(void)
-{
-    struct mmt_profile *profile = tuned(0.03);
-    struct mmt_caps caps = made_up_gpu();
-    struct mmt_choice choice;
-    double least = INFINITY;
-    mmt_error err;
-    enum { CALLS = 50 };
-
-    profile->num_kept = 0;
-    for (int i = 0; i < MMT_FIT_MOST_KEPT; i++)
-        CHECK_OK(mmt_profile_add_kept(profile, &laws[i], &err), err);
-    for (double began = now(); now() - began < 2 && !(least < 50e-6);) {
-        mmt_problem problem = made_up_any_shape();
-        double start = now();
-        for (int i = 0; i < CALLS; i++)
-            mmt_select(profile, &problem, &caps, NULL, &choice, &err);
-        least = fmin(least, (now() - start) / CALLS);
-    }
-    printf("a choice takes %.2f us\n", least * 1e6);
-    CHECK(choice.why == MMT_CHOICE_COST && choice.compared == MMT_FIT_MOST_KEPT);
-    CHECK(least < 50e-6 || TEST_SANITIZED);
-    mmt_profile_free(profile);
-}
-
-/* The least that a choice takes in TRIES tries; a machine that is busy with other things
- * gets 10 ms of them to take under 50 us. */
-static double choice_seconds(const struct mmt_profile *profile,
-                             const mmt_problem *problem)
-{
-    enum { CALLS = 4, TRIES = 20 };
-    const double began = now(), most = TEST_SANITIZED ? 0 : 0.01;
-    struct mmt_choice choice;
-    double least = INFINITY;
-    mmt_error err;
-
-    for (int i = 0; i < TRIES || (least >= 50e-6 && now() - began < most); i++) {
-        const double start = now();
-        for (int call = 0; call < CALLS; call++)
-            mmt_select(profile, problem, &profile->caps, NULL, &choice, &err);
-        least = fmin(least, (now() - start) / CALLS);
-    }
-    return least;
-}
-
-static const char *const h100 = "cuda-nvidia-h100-80gb-hbm3.json",
-                         *const h200 = "cuda-nvidia-h200.json";
-
-static struct mmt_profile *shipped(const char *name)
-{
-    char path[1024];
-    mmt_error err;
-    snprintf(path, sizeof path, "%s/profiles/%s", test_source_root(), name);
-    struct mmt_profile *profile = mmt_profile_load(path, &err);
-    CHECK_OK(profile ? MMT_OK : err.status, err);
-    return profile;
-}
-
 static mmt_problem transposed(mmt_problem problem, int transposes)
 {
     mmt_error err;
@@ -225,63 +155,6 @@ static mmt_problem transposed(mmt_problem problem, int transposes)
     problem.lda = problem.ldb = problem.ldc = 0;
     CHECK_OK(mmt_problem_normalise(&problem, &problem, &err), err);
     return problem;
-}
-
-struct choices {
-    double mean, worst; /* seconds */
-    int shapes, over;   /* shapes, and those that take 50 us or more */
-};
-
-static struct choices choices_of(const double *seconds, int shapes)
-{
-    struct choices all = { .shapes = shapes };
-
-    for (int i = 0; i < shapes; i++) {
-        all.over += seconds[i] >= 50e-6;
-        all.worst = fmax(all.worst, seconds[i]);
-        all.mean += seconds[i] / shapes;
-    }
-    return all;
-}
-
-/* On a machine slower than those it was timed on, one shape in ten may take half as long
- * again; a sanitized choice as long as it likes. */
-static bool is_quick(const struct choices *all)
-{
-    return TEST_SANITIZED || (all->over <= all->shapes / 10 && all->worst < 75e-6);
-}
-
-/* The kernels of a profile that is shipped, at most sixteen for each transposes: under
- * 50 us for any shape. What takes longer is timed again once the others are done, a few
- * times, and then twice a second for half a minute: a machine that is busy for a while is
- * not slow. */
-static void test_speed_of_shipped(const char *name)
-{
-    enum { SHAPES = 800, ROUNDS = TEST_SANITIZED ? 1 : 5, MOST_ROUNDS = 60 };
-    struct mmt_profile *profile = shipped(name);
-    mmt_problem problems[SHAPES];
-    double seconds[SHAPES];
-    struct choices all = { 0 };
-
-    for (int i = 0; i < SHAPES; i++) {
-        problems[i] = transposed(made_up_any_shape(), i % 4);
-        seconds[i] = INFINITY;
-    }
-    for (int round = 0; profile && round < MOST_ROUNDS; round++) {
-        if (round >= ROUNDS && is_quick(&all))
-            break;
-        if (round >= ROUNDS)
-            nanosleep(&(struct timespec){ .tv_nsec = 500000000 }, NULL);
-        for (int i = 0; i < SHAPES; i++)
-            if (seconds[i] >= 50e-6)
-                seconds[i] = fmin(seconds[i], choice_seconds(profile, &problems[i]));
-        all = choices_of(seconds, SHAPES);
-    }
-    printf("%s: a choice takes %.2f us in the mean, %.2f at worst, 50 or more for %d of "
-           "%d shapes\n",
-           name, all.mean * 1e6, all.worst * 1e6, all.over, SHAPES);
-    CHECK(is_quick(&all));
-    mmt_profile_free(profile);
 }
 
 /* Next to shapes that were tuned, whose times correct what is expected: a choice is the
@@ -474,9 +347,6 @@ int main(void)
     test_fading();
     test_apart_within_terms();
     test_explain();
-    test_speed(); /* last: how often it draws depends on the machine */
-    test_speed_of_shipped(h100);
-    test_speed_of_shipped(h200);
     test_first_of_ranking();
     return test_end("choice");
 }
