@@ -340,23 +340,15 @@ static void use_block(int *v, const struct block *block)
     set_block(v, &named);
 }
 
-/* The block that takes least so far; and those that took least when all were tried with
- * as much of C's short side for a thread, the first of them first. */
-enum { FURTHER = 2 };
-
+/* The block that takes least so far. */
 struct search {
     const struct task *task;
     const int *given;
     int best[NUM_KNOBS];
     double least;
-    const struct block *few[FURTHER];
-    double take[FURTHER];
 };
 
-/* What it takes where that is less than `enough`; else, and where the device cannot run
- * it, INFINITY. `enough` is no less than the least so far. */
-static double try_block(struct search *search, const struct block *block, int work,
-                        double enough)
+static void try_block(struct search *search, const struct block *block, int work)
 {
     const struct mmt_caps *caps = search->task->caps;
     int v[NUM_KNOBS];
@@ -365,75 +357,19 @@ static double try_block(struct search *search, const struct block *block, int wo
     set_block(v, block);
     fill_with(v, search->given, work, search->task);
     const struct mmt_split split = split_of(v, search->task);
-    const double takes = v[SPLIT_K] ? mmt_split_cycles(&split, v[SPLIT_K], caps)
-                                    : mmt_split_about(&split, caps, enough);
-    if (takes >= enough || reject(v, search->task))
-        return INFINITY;
-    if (takes < search->least) {
-        search->least = takes;
-        memcpy(search->best, v, sizeof v);
-    }
-    return takes;
-}
-
-/* Whether seven of eight of a block's threads would be idle: another has less of them. No
- * block is for fewer than SHALLOW steps of k. */
-static bool is_idle(const struct block *block, int64_t side, int64_t k)
-{
-    enum { SHALLOW = 4 };
-    return block->threads_long * block->long_side > 8 * side ||
-           block->threads_k * block->k > 8 * (k > SHALLOW ? k : SHALLOW);
-}
-
-static bool are_alike(const struct block *a, const struct block *b)
-{
-    return a->threads_long == b->threads_long && a->threads_k == b->threads_k &&
-           a->long_side == b->long_side && a->k == b->k;
+    const int parts = v[SPLIT_K]
+                          ? v[SPLIT_K]
+                          : mmt_split_parts(&split, &search->task->knobs[SPLIT_K], caps);
+    const double takes = mmt_split_cycles(&split, parts, caps);
+    if (takes >= search->least || reject(v, search->task))
+        return;
+    search->least = takes;
+    memcpy(search->best, v, sizeof v);
 }
 
 static bool is_too_large(const struct block *block, const struct mmt_caps *caps)
 {
     return mmt_gemm_reject(block->threads_long * block->threads_k, 1, 0, caps);
-}
-
-/* The blocks that are worth trying, or also those that would be idle, with what is named;
- * returns how many. Where a part is named, several of the list may be alike, and some be
- * too large. */
-static int list_blocks(const struct search *search, bool idle,
-                       struct block out[NUM_BLOCKS])
-{
-    const struct block *blocks = blocks_for(search->task);
-    const int64_t side = long_side(search->given, search->task->p);
-    int count = 0;
-
-    for (int i = 0; i < NUM_BLOCKS; i++) {
-        const struct block block = named_in(search->given, &blocks[i]);
-        int same = 0;
-        if (is_too_large(&block, search->task->caps) ||
-            (!idle && is_idle(&block, side, search->task->p->k)))
-            continue;
-        while (same < count && !are_alike(&out[same], &block))
-            same++;
-        if (same == count)
-            out[count++] = block;
-    }
-    return count;
-}
-
-static void remember(struct search *search, const struct block *block, double takes)
-{
-    int at = FURTHER;
-
-    while (at > 0 && takes < search->take[at - 1])
-        at--;
-    if (at == FURTHER)
-        return;
-    for (int i = FURTHER - 1; i > at; i--) {
-        search->few[i] = search->few[i - 1];
-        search->take[i] = search->take[i - 1];
-    }
-    search->few[at] = block;
-    search->take[at] = takes;
 }
 
 /* How much of C's short side a thread should about have: half, but where C is small. */
@@ -445,28 +381,23 @@ static int usual_work(const int *v, const struct task *task)
     return all > 1 && elements > (int64_t) FEW * task->caps->sms ? all / 2 : 1;
 }
 
-/* The block that takes least of those that the device can run: all of them with as much
- * of C's short side for each thread, and the best two with a quarter of that to twice. */
+/* The block that takes least of those that the device can run, each with as much of C's
+ * short side for a thread as is usual, with a quarter of that to twice. */
 static void find_block(int *v, const struct task *task)
 {
     const int all = whole(v, task->p), first = usual_work(v, task);
-    struct block tried[NUM_BLOCKS];
+    const struct block *blocks = blocks_for(task);
     int given[NUM_KNOBS];
     struct search search = { .task = task, .given = given, .least = INFINITY };
 
     memcpy(given, v, sizeof given);
-    for (int i = 0; i < FURTHER; i++)
-        search.take[i] = INFINITY;
-    int count = list_blocks(&search, false, tried);
-    if (!count)
-        count = list_blocks(&search, true, tried);
-    for (int i = 0; i < count; i++)
-        remember(&search, &tried[i],
-                 try_block(&search, &tried[i], first, search.take[FURTHER - 1]));
-    for (int i = 0; i < FURTHER && !given[WORK_SHORT]; i++)
-        for (int work = 1; work <= all && search.few[i]; work *= 2)
-            if (work != first && work <= 2 * first && 4 * work >= first)
-                try_block(&search, search.few[i], work, search.least);
+    for (int i = 0; i < NUM_BLOCKS; i++) {
+        const struct block block = named_in(given, &blocks[i]);
+        for (int work = 1; work <= all && work <= 2 * first; work *= 2)
+            if (4 * work >= first && (!given[WORK_SHORT] || work == first) &&
+                !is_too_large(&block, task->caps))
+                try_block(&search, &block, work);
+    }
     if (search.least == INFINITY)
         return;
     memcpy(v, search.best, sizeof search.best);

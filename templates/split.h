@@ -50,16 +50,9 @@ double mmt_split_memory_rate(const struct mmt_caps *caps);
 double mmt_split_cycles(const struct mmt_split *split, int parts,
                         const struct mmt_caps *caps);
 
-/* The knob's value that should take least: counted in some hundred nanoseconds at most,
- * and in ten where C alone fills the device. 1 where nothing is known of it. */
+/* The knob's value that should take least: 1 where nothing is known of the device, or C
+ * alone fills it. */
 int mmt_split_parts(const struct mmt_split *split, const struct mmt_knob *knob,
                     const struct mmt_caps *caps);
-
-/* About what the best number of parts takes, in cycles, to tell launches apart: of one
- * part and of as many as are there at a time, or half as many; on a CPU of one. Where
- * that is more than `least`, it may return anything more, up to INFINITY. 0 where nothing
- * is known of the device. */
-double mmt_split_about(const struct mmt_split *split, const struct mmt_caps *caps,
-                       double least);
 
 #endif
