@@ -309,32 +309,42 @@ def name_of(entry):
     return " ".join([entry["template"], *(f"{k}={v}" for k, v in entry["knobs"].items())])
 
 
+def make_best(path, problem):
+    """Halves, in the journal, the best time of the problem, and gives it to the second of the
+    template's that was tried: which one is the best is not for noise to say."""
+    second = [line["configuration"] for line in candidates(path)
+              if line["problem"] == problem and line["configuration"].startswith("tiled ")][1]
+    least = min(line["seconds"] for line in candidates(path) if line["problem"] == problem)
+    lines = read_journal(path)
+    for line in lines:
+        if line.get("problem") == problem and line["configuration"] == second and "seconds" in line:
+            line["seconds"] = least / 2
+    with open(path + ".journal", "w", encoding="utf-8") as f:
+        f.writelines(json.dumps(line) + "\n" for line in lines)
+    return second
+
+
 def test_learned():
     device, path = need_cpu_device(MMTUNE, environment), folder + "/p.json"
-    run(["--device", device, "-o", path, "--type", "f32,i32", "--shape", "96x80x64", "--shape",
-         "120x100x80", "--template", "tiled", "--search", "random", "--budget", "24c"], 0,
-            timeout=900)
-    profile = check_profile(path, 4)
+    words = ["--device", device, "-o", path, "--template", "tiled", "--search", "random"]
+    run([*words, "--type", "f32", "--shape", "96x80x64", "--budget", "6c"], 0, timeout=900)
+    best = make_best(path, "gemm f32 nn 96x80x64")
+    goals = ["gemm f32 nn 120x100x80", "gemm i32 nn 120x100x80"]
+    run([*words, "--type", "f32,i32", "--shape", "120x100x80", "--budget", "18c"], 0, timeout=900)
+    profile = check_profile(path, 3)
     tried = collections.defaultdict(list)
     for line in candidates(path):
         tried[line["problem"]].append(line["configuration"])
+    check(list(tried)[1:] == goals, f"the goals in their order: {list(tried)}")
+    check(best == tried[goals[0]][0], f"{goals[0]} begins with {best}: {tried[goals[0]]}")
+    first = min((line for line in candidates(path)
+                 if line["problem"] == goals[0] and line["status"] == "timed"),
+                key=lambda line: line["seconds"])["configuration"]
+    # The estimate may expect others to be twice as fast, which come before.
+    check({best, first} & set(tried[goals[1]]), f"another type begins with {best} or {first}: {tried[goals[1]]}")
     other = calibrations(path)
-    check(0 < len(other) <= 2 * len(candidates(path)) and not any("96x80x64" in line["problem"] for line in other),
+    check(0 < len(other) <= 2 * len(candidates(path)) and not any("120x100x80" in line["problem"] for line in other),
           f"at most twice as many timings on other shapes: {len(other)}")
-    goals = ["gemm f32 nn 96x80x64", "gemm i32 nn 96x80x64", "gemm f32 nn 120x100x80",
-             "gemm i32 nn 120x100x80"]
-    check(list(tried) == goals, f"the goals in their order: {list(tried)}")
-    best = {}
-    for line in candidates(path):
-        if line["status"] == "timed" and line["configuration"].startswith("tiled"):
-            known = best.get(line["problem"])
-            if not known or line["seconds"] < known["seconds"]:
-                best[line["problem"]] = line
-    nearest = {goals[1]: goals[0], goals[2]: goals[0], goals[3]: goals[1]}
-    for later, earlier in nearest.items():
-        # It is the first, unless the estimate expects another to be twice as fast.
-        check(best[earlier]["configuration"] in tried[later][:4],
-              f"{later} begins with the best of {earlier}, {best[earlier]}: {tried[later]}")
     families = {kept["family"] for kept in profile.get("portfolio", [])}
     check("f32" in families, f"kernels for other shapes are chosen: {profile.get('portfolio')}")
     check(families == {model["family"] for model in profile["models"]},
