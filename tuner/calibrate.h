@@ -23,6 +23,7 @@ struct mmt_pick {
     struct mmt_form forms[MMT_MOST_FORMS]; /* one, unless knobs are left to the problem */
     int num_forms;
     bool out;    /* it failed here: never again */
+    bool met;    /* it was timed here, on any shape */
     double took; /* seconds, on the shape at hand; INFINITY: unknown */
     float behind[MMT_MOST_CALIBRATION_SHAPES]; /* times the best's, on each of the shapes
                                                 * that it met; 0: on none */
@@ -35,6 +36,7 @@ struct mmt_calibration {
     const mmt_problem *kind; /* any problem of it */
     bool first;              /* of its family */
     int start;               /* the first shape that is timed */
+    bool introduces;         /* only those that have met none meet a shape now */
     struct mmt_pick picks[MMT_MOST_PICKS];
     int count, most;
     int strange, most_strange; /* forms that must be compiled, and how many may be, at

@@ -37,32 +37,30 @@ static bool is_missing(const struct mmt_calibration *c, int pick,
     return !is_there(c, form) && !mmt_pick_is_shared(c, pick, form);
 }
 
-/* Compiles a part of what is missing on all workers, and waits for it; the device then
+/* Compiles the first form of each pick on all workers, and waits for it; the device then
  * has enough to do until the rest is there (compile_some). A device that computes where
  * compilers do needs all of it before. */
 static void build(struct mmt_calibration *c)
 {
-    enum { PART = 6 };
     struct mmt_config missing[MMT_MOST_STRANGE];
     const double now = mmt_now();
+    const int forms = c->t->pool.shared ? MMT_MOST_FORMS : 1;
     int count = 0;
-    for (int i = 0; i < c->count; i++)
-        for (int j = 0; j < c->picks[i].num_forms && count < MMT_MOST_STRANGE; j++)
-            if (is_missing(c, i, &c->picks[i].forms[j]))
+    for (int j = 0; j < forms; j++)
+        for (int i = 0; i < c->count && count < MMT_MOST_STRANGE; i++)
+            if (j < c->picks[i].num_forms && is_missing(c, i, &c->picks[i].forms[j]))
                 missing[count++] = c->picks[i].forms[j].config;
-    if (!c->t->pool.shared)
-        count = (count + PART - 1) / PART;
     mmt_tune_build(c->t, c->kind, missing, count, now + (c->ends - now) / 3);
 }
 
-/* Gives idle compilers what is missing. */
+/* Gives idle compilers what is missing: the first form of each pick, then the second. */
 static void compile_some(struct mmt_calibration *c)
 {
     struct mmt_worker *worker;
     for (; c->next < c->count * MMT_MOST_FORMS &&
            (worker = mmt_pool_idle(&c->t->pool, MMT_COMPILER));
          c->next++) {
-        const int pick = c->next / MMT_MOST_FORMS, i = c->next % MMT_MOST_FORMS;
+        const int pick = c->next % c->count, i = c->next / c->count;
         const struct mmt_pick *p = &c->picks[pick];
         if (i < p->num_forms && is_missing(c, pick, &p->forms[i]))
             mmt_tune_compile(c->t, worker, c->kind, &p->forms[i].config);
@@ -166,7 +164,7 @@ static mmt_status meet(struct mmt_calibration *c, struct mmt_pick *p,
 static bool has_to_meet(const struct mmt_calibration *c, struct mmt_pick *p,
                         const mmt_problem *shapes, int shape)
 {
-    return !p->out && p->behind[shape] == 0 &&
+    return !p->out && p->behind[shape] == 0 && !(c->introduces && p->met) &&
            !mmt_config_refuse(&p->config, &shapes[shape], &c->t->caps) &&
            !mmt_pick_is_hopeless(p, shapes, shape) && is_ready(c, p, &shapes[shape]);
 }
@@ -215,14 +213,20 @@ static mmt_status go_round(struct mmt_calibration *c, const mmt_problem *shapes,
     return status;
 }
 
-/* Where there is time left, a second round is for what was not compiled in the first. */
+/* Each kernel meets one shape, so that it is right for the kind; then those that promise
+ * something there meet the others. Where there is time left, a second round is for what
+ * was not compiled in the first. */
 static mmt_status time_shapes(struct mmt_calibration *c, mmt_error *err)
 {
     const double seconds = c->ends - mmt_now();
     mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
+    mmt_status status = MMT_OK;
     mmt_calibration_shapes(c->t, c->kind, shapes);
-    mmt_status status = go_round(c, shapes, seconds, err);
-    return status ? status : go_round(c, shapes, seconds, err);
+    for (int round = c->first ? 1 : 0; !status && round < 3; round++) {
+        c->introduces = round == 0;
+        status = go_round(c, shapes, seconds, err);
+    }
+    return status;
 }
 
 /* ---- all kinds ------------------------------------------------------------------- */
@@ -258,10 +262,17 @@ struct part {
 
 enum { MOST_PARTS = 4 * MMT_NUM_TYPES, APART = 8 };
 
-/* The first of a family finds its portfolio; the others learn how they differ. Most
- * programs multiply f32, and bf16 or f16; few i32. */
-static const double first_weight = 6, same_type_weight = 1, other_type_weight = 0.6,
+/* The first of a family finds its portfolio, unless such a device has one: then it is
+ * timed again, as the others time it. Most programs multiply f32, and bf16 or f16; few
+ * i32. */
+static const double finding_weight = 6, first_weight = 2, other_weight = 1,
                     usual_weight = 2, rare_weight = 0.4;
+
+static double weight_of_first(const struct mmt_tuning *t, mmt_type type)
+{
+    return t->layers && mmt_profile_model(t->layers, type) ? first_weight
+                                                           : finding_weight;
+}
 
 static double weight_of(const mmt_problem *kind, double weight)
 {
@@ -296,7 +307,7 @@ static void add_goals(const struct mmt_tuning *t, struct parts *parts)
         if (goal->op != MMT_GEMM || find_part(parts, goal, true))
             continue;
         parts->list[parts->count++] =
-            (struct part){ *goal, true, weight_of(goal, first_weight) };
+            (struct part){ *goal, true, weight_of(goal, weight_of_first(t, goal->type)) };
     }
 }
 
@@ -309,7 +320,6 @@ static void add_others(const struct mmt_tuning *t, struct parts *parts)
         for (int type = 0; type < MMT_NUM_TYPES; type++)
             for (int transposes = 0; transposes < 4; transposes++) {
                 const struct part *first = &parts->list[i];
-                const bool same = (mmt_type) type == first->kind.type;
                 mmt_problem kind = mmt_gemm_problem((mmt_type) type, first->kind.m,
                                                     first->kind.n, first->kind.k);
                 kind.trans_a = transposes / 2, kind.trans_b = transposes % 2;
@@ -320,10 +330,8 @@ static void add_others(const struct mmt_tuning *t, struct parts *parts)
                     find_part(parts, &kind, false) ||
                     mmt_problem_normalise(&kind, &kind, NULL))
                     continue;
-                parts->list[parts->count++] = (struct part){
-                    kind, false,
-                    weight_of(&kind, same ? same_type_weight : other_type_weight)
-                };
+                parts->list[parts->count++] =
+                    (struct part){ kind, false, weight_of(&kind, other_weight) };
             }
 }
 

@@ -85,7 +85,8 @@ static void add_form(struct mmt_pick *pick, const struct mmt_config *config,
         pick->forms[pick->num_forms++] = (struct mmt_form){ *config, verified };
 }
 
-/* `on`: the problem for which the configuration was found right; NULL: for none. */
+/* In the order in which the shapes are timed. `on`: the problem for which the
+ * configuration was found right; NULL: for none. */
 static void add_forms(const struct mmt_calibration *c, struct mmt_pick *pick,
                       const struct mmt_config *config, const mmt_problem *on)
 {
@@ -100,8 +101,9 @@ static void add_forms(const struct mmt_calibration *c, struct mmt_pick *pick,
     }
     mmt_calibration_shapes(c->t, c->kind, shapes);
     for (int i = 0; i < MMT_MOST_CALIBRATION_SHAPES; i++) {
-        const struct mmt_config form = mmt_config_settle(&pick->config, &shapes[i], caps);
-        if (!mmt_config_refuse(&form, &shapes[i], caps))
+        const mmt_problem *shape = &shapes[(c->start + i) % MMT_MOST_CALIBRATION_SHAPES];
+        const struct mmt_config form = mmt_config_settle(&pick->config, shape, caps);
+        if (!mmt_config_refuse(&form, shape, caps))
             add_form(pick, &form, on && mmt_config_same_text(&form, &right));
     }
 }
@@ -432,8 +434,10 @@ static void pick_others(struct mmt_calibration *c, const struct ranked *ranked, 
 
 void mmt_pick_compare(struct mmt_pick *pick, int shape, double best)
 {
-    if (!isinf(pick->took))
-        pick->behind[shape] = (float) (pick->took / best);
+    if (isinf(pick->took))
+        return;
+    pick->met = true;
+    pick->behind[shape] = (float) (pick->took / best);
 }
 
 static double octaves_between(const mmt_problem *a, const mmt_problem *b)
