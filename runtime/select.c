@@ -367,15 +367,33 @@ static void choose_entry(const struct mmt_entry *entry, const mmt_problem *probl
     out->layer = entry->layer;
 }
 
-/* The nearest problem's kernel was not kept, but the problem is too near to leave it; not
+/* What the kernel of the nearest problem should take here: its time there, times what its
+ * estimate grows by. INFINITY where it cannot run. */
+static double expected_of(const struct mmt_entry *near, const mmt_problem *problem,
+                          const struct mmt_caps *caps, const struct mmt_terms *terms)
+{
+    const struct mmt_config runs = settled_within(&near->config, problem, caps, terms),
+                            there =
+                                mmt_config_settle(&near->config, &near->problem, caps);
+    if (!allowed(&runs, problem, caps, terms) ||
+        mmt_config_refuse_settled(&there, &near->problem, caps))
+        return INFINITY;
+    return near->time.median * mmt_cost_estimate(&runs, problem, caps) /
+           mmt_cost_estimate(&there, &near->problem, caps);
+}
+
+/* The nearest problem's kernel was not kept, but the problem is too near to leave it,
+ * unless it should be slower here than one that was: a tile may just miss a wave. Not
  * where it would run its other text, whose time nobody knows. */
 static bool stands_apart(const struct mmt_entry *near, const mmt_problem *problem,
+                         const struct mmt_caps *caps, const struct mmt_terms *terms,
                          const struct mmt_ranked *ranked, int count)
 {
     if (!near || distance(&near->problem, problem) > reach * reach ||
         !is_same_text(near, problem))
         return false;
-    return !is_ranked(&near->config, ranked, count);
+    return !is_ranked(&near->config, ranked, count) &&
+           expected_of(near, problem, caps, terms) <= ranked->seconds;
 }
 
 static void choose_ranked(const struct mmt_ranked *ranked, int count,
@@ -420,10 +438,10 @@ static mmt_status select_by(const struct mmt_profile *profile, const mmt_problem
         count = rank(profile, problem, caps, terms, ranked);
         near = find_telling(profile, problem);
         correct(ranked, count, false, near, problem, caps);
-        if (!count || stands_apart(near, problem, ranked, count)) /* may be chosen */
+        if (!count) /* then it may be farther away */
             near = find_nearest(profile, problem, caps, terms, out_of_reach);
     }
-    if (count && !stands_apart(near, problem, ranked, count))
+    if (count && !stands_apart(near, problem, caps, terms, ranked, count))
         choose_ranked(ranked, count, out);
     else if (near)
         choose_entry(near, problem, out);

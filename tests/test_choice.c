@@ -295,18 +295,37 @@ static void test_fading(void)
     mmt_profile_free(profile);
 }
 
+/* The nearest shape's kernel, which was not kept, is not chosen where it must be slower
+ * than one that was: a junk entry serves its own shape alone. */
+static void test_apart_but_slow(void)
+{
+    struct mmt_profile *profile = mmt_profile_create();
+    mmt_error err;
+
+    CHECK_OK(mmt_profile_add_kept(profile, &laws[0], &err), err);
+    add_model(profile, MMT_F32);
+    add_entry(profile, 1024, &laws[6], 1);
+    CHECK_EQ_INT(choose(profile, 1040, 1024, 1024, NULL).why, MMT_CHOICE_NEAREST);
+    profile->entries[0].time.median *= 100;
+    CHECK_EQ_INT(choose(profile, 1024, 1024, 1024, NULL).why, MMT_CHOICE_EXACT);
+    CHECK_EQ_INT(choose(profile, 1040, 1024, 1024, NULL).why, MMT_CHOICE_COST);
+    mmt_profile_free(profile);
+}
+
 /* What stands apart may be chosen, so the terms must allow it, too. */
 static void test_apart_within_terms(void)
 {
     struct mmt_profile *profile = mmt_profile_create();
     const struct mmt_terms none = { .max_workspace = 0 };
-    struct mmt_kept parts = laws[6];
+    struct mmt_entry parts = { .problem = made_up_shape(1024, 1024, 1024),
+                               .config = laws[6].config };
     mmt_error err;
 
+    parts.time.median = true_seconds(&laws[0].config, &parts.problem) / 4;
     CHECK_OK(mmt_config_set(&parts.config, "SPLIT_K", "4", &err), err);
     CHECK_OK(mmt_profile_add_kept(profile, &laws[0], &err), err);
     add_model(profile, MMT_F32);
-    add_entry(profile, 1024, &parts, 1);
+    CHECK_OK(mmt_profile_add_entry(profile, &parts, &err), err);
     CHECK_EQ_INT(choose(profile, 1040, 1024, 1024, NULL).why, MMT_CHOICE_NEAREST);
     CHECK_EQ_INT(choose(profile, 1040, 1024, 1024, &none).why, MMT_CHOICE_COST);
     mmt_profile_free(profile);
@@ -345,6 +364,7 @@ int main(void)
     test_order();
     test_correction();
     test_fading();
+    test_apart_but_slow();
     test_apart_within_terms();
     test_explain();
     test_first_of_ranking();

@@ -3,6 +3,7 @@
 #include <getopt.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tuner/roofline.h"
@@ -63,17 +64,37 @@ static mmt_status merge_range(struct mmt_profile *into, const struct mmt_range *
     return mmt_profile_add_range(into, range, err);
 }
 
+/* What a kernel was found right for in one portfolio it is right for in another. */
+static void share_right(struct mmt_profile *into, const struct mmt_kept *kept,
+                        size_t count)
+{
+    for (size_t i = 0; i < into->num_kept; i++)
+        for (size_t j = 0; j < count; j++)
+            if (into->kept[i].family == kept[j].family &&
+                mmt_config_equal(&into->kept[i].config, &kept[j].config))
+                into->kept[i].right |= kept[j].right;
+}
+
 /* Of each family the portfolio that rests on more shapes. */
 static mmt_status merge_families(struct mmt_profile *into, const struct mmt_profile *from,
                                  mmt_error *err)
 {
+    const size_t count = into->num_kept;
+    struct mmt_kept *before = malloc((count + 1) * sizeof *before);
     mmt_status status = MMT_OK;
+    if (!before)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for %zu kernels", count);
+    if (count)
+        memcpy(before, into->kept, count * sizeof *before);
     for (size_t i = 0; i < from->num_models && !status; i++) {
         const struct mmt_model *model = &from->models[i];
         const struct mmt_model *known = mmt_profile_model(into, model->family);
         if (!known || model->shapes > known->shapes)
             status = mmt_profile_take_family(into, from, model->family, err);
     }
+    share_right(into, before, count);
+    share_right(into, from->kept, from->num_kept);
+    free(before);
     return status;
 }
 
