@@ -31,8 +31,10 @@ struct bout {
     int num_ahead, next_ahead;           /* num_ahead < 0: not looked at yet */
     struct mmt_config ready[MOST_READY]; /* compiled for earlier problems */
     int num_ready, next_ready;
-    int seen_built;               /* of what is compiled, that much was looked at */
-    bool found;                   /* something was timed that is no baseline */
+    int seen_built; /* of what is compiled, that much was looked at */
+    bool found;     /* something was timed that is no baseline */
+    bool waits;     /* for a result of what is known to be fast here */
+    struct mmt_config known;
     double begun, ends, last_end; /* mmt_now(): of its share; of the run */
     double budget;                /* seconds for timing one candidate */
     int64_t left;                 /* candidates */
@@ -126,15 +128,35 @@ static void add_others_winners(struct bout *b)
             add_extra(b, &other->entries[i].config);
 }
 
-/* What a program gets before this run: no problem may be slower after it. */
-static void add_known_choice(struct bout *b)
+/* What a program gets before this run from what was tuned; false where it gets nothing.
+ */
+static bool find_known(const struct mmt_tuning *t, const mmt_problem *problem,
+                       struct mmt_config *out)
 {
     struct mmt_choice choice;
     mmt_error why;
-    if (b->t->layers &&
-        !mmt_select(b->t->layers, b->problem, &b->t->caps, NULL, &choice, &why) &&
-        mmt_tune_is_meant(b->t, choice.config.template, b->problem))
-        add_extra(b, &choice.config);
+    if (!t->layers || mmt_select(t->layers, problem, &t->caps, NULL, &choice, &why) ||
+        !mmt_tune_is_meant(t, choice.config.template, problem) ||
+        mmt_config_refuse(&choice.config, problem, &t->caps))
+        return false;
+    *out = choice.config;
+    return true;
+}
+
+/* No problem may be slower after this run: without a time of what is known there is no
+ * winner. */
+static bool waits_for_known(const struct mmt_tuning *t, const mmt_problem *problem)
+{
+    struct mmt_config known;
+    return find_known(t, problem, &known) &&
+           !mmt_journal_find(t->journal, problem, &known);
+}
+
+static void add_known(struct bout *b)
+{
+    if (find_known(b->t, b->problem, &b->known))
+        add_extra(b, &b->known);
+    b->waits = b->num_extras > 0;
 }
 
 /* ---- proposing ------------------------------------------------------------------- */
@@ -142,7 +164,7 @@ static void add_known_choice(struct bout *b)
 static bool next_proposal(struct bout *b, struct mmt_config *out)
 {
     /* The best guess first: then there is something to hold the others against. */
-    if (b->next_extra < b->num_extras && b->turns > 0) {
+    if (b->next_extra < b->num_extras && (b->turns > 0 || b->waits)) {
         *out = b->extras[b->next_extra++];
         return true;
     }
@@ -240,7 +262,7 @@ static void look_ahead(struct bout *b)
 {
     struct mmt_arms arms;
     mmt_error why;
-    b->num_ahead = 0;
+    b->num_ahead = find_known(b->t, next_goal(b->t), &b->ahead[0]);
     if (mmt_arms_create(b->t, next_goal(b->t), &arms, &why))
         return;
     while (b->num_ahead < MOST_AHEAD && mmt_arms_ask(&arms, &b->ahead[b->num_ahead]))
@@ -315,11 +337,11 @@ static void start_measuring(struct bout *b)
     mmt_report_status(b->t, &next->config, b->arms.best);
 }
 
-/* A problem is not left without a time, nor with the plainest kernel's alone, as long as
- * the run's own end allows. */
+/* A problem is not left without a time, nor with the plainest kernel's alone or without
+ * that of what is known, as long as the run's own end allows. */
 static bool is_over(const struct bout *b)
 {
-    double ends = b->found ? b->ends : fmax(b->ends, b->last_end);
+    double ends = b->found && !b->waits ? b->ends : fmax(b->ends, b->last_end);
     return mmt_pool_interrupts() || b->left <= 0 || mmt_now() >= ends ||
            b->t->pool.broken.status;
 }
@@ -410,6 +432,7 @@ static mmt_status record(struct bout *b, const struct mmt_config *config,
         t->naive_rate[b->problem->type] =
             mmt_problem_flops(b->problem) / result->time.median;
     b->found = b->found || (result->outcome == MMT_TIMED && !is_baseline(config));
+    b->waits = b->waits && !mmt_config_equal(config, &b->known);
     mmt_report_result(t, &line, b->arms.best);
     return MMT_OK;
 }
@@ -512,7 +535,7 @@ mmt_status mmt_tune_search(struct mmt_tuning *t, const mmt_problem *problem, dou
         b->found = (isfinite(b->arms.best) && !is_baseline(&b->arms.best_config)) ||
                    mmt_arms_only(&b->arms, "naive");
         set_budget(b, ends);
-        add_known_choice(b);
+        add_known(b);
         add_others_winners(b);
         add_naive(b);
         status = loop(b, err);
@@ -529,7 +552,7 @@ mmt_status mmt_tune_find(struct mmt_tuning *t, const mmt_problem *problem, doubl
     double finals = fmin(0.2 * (ends - mmt_now()), 10);
     *found = false;
     mmt_status status = mmt_tune_search(t, problem, ends - finals, err);
-    if (!status && mmt_pool_interrupts() < 2)
+    if (!status && mmt_pool_interrupts() < 2 && !waits_for_known(t, problem))
         status = mmt_tune_finals(t, problem, ends, winner, found, err);
     return status;
 }
