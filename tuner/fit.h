@@ -33,6 +33,11 @@ mmt_status mmt_fit_families(struct mmt_profile *profile, unsigned choose,
 int mmt_fit_choose(const double *times, const double *best, int rows, int cols, int most,
                    int *chosen);
 
+/* A portfolio serves a type and transposes as a whole: where less than three of four of
+ * its kernels were found right for them, what is missing may be what a shape needs, and
+ * none counts as right. */
+void mmt_fit_drop_partial(struct mmt_profile *profile);
+
 /* A shape as programs multiply, by three numbers from 0 to 1: of each four, one is tokens
  * through a layer of a network, one has any sizes, one is a block, and one has a short or
  * a long side; half of them in multiples of 16. `index` says which. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tuner/fit.h"
 #include "tuner/roofline.h"
 #include "tuner/rows.h"
 #include "tuner/tuner.h"
@@ -95,6 +96,7 @@ static mmt_status merge_families(struct mmt_profile *into, const struct mmt_prof
     share_right(into, before, count);
     share_right(into, from->kept, from->num_kept);
     free(before);
+    mmt_fit_drop_partial(into);
     return status;
 }
 

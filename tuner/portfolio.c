@@ -92,3 +92,34 @@ int mmt_fit_choose(const double *times, const double *best, int rows, int cols, 
         ;
     return choice.count;
 }
+
+/* ---- what it serves ---------------------------------------------------------------- */
+
+static void drop_partial(struct mmt_profile *profile, const mmt_problem *kind)
+{
+    const mmt_type family = mmt_type_family(kind->type);
+    const uint64_t bit = mmt_kind_bit(kind);
+    int right = 0, possible = 0;
+    for (size_t i = 0; i < profile->num_kept; i++) {
+        const struct mmt_kept *kept = &profile->kept[i];
+        if (kept->family != family ||
+            !mmt_config_suits(&kept->config, kind, &profile->caps))
+            continue;
+        right += (kept->right & bit) != 0;
+        possible++;
+    }
+    for (size_t i = 0; i < profile->num_kept && 4 * right < 3 * possible; i++)
+        if (profile->kept[i].family == family)
+            profile->kept[i].right &= ~bit;
+}
+
+void mmt_fit_drop_partial(struct mmt_profile *profile)
+{
+    for (int type = 0; type < MMT_NUM_TYPES; type++)
+        for (int transposes = 0; transposes < 4; transposes++) {
+            mmt_problem kind = mmt_gemm_problem((mmt_type) type, 64, 64, 64);
+            kind.trans_a = transposes / 2, kind.trans_b = transposes % 2;
+            if (!mmt_problem_normalise(&kind, &kind, NULL))
+                drop_partial(profile, &kind);
+        }
+}

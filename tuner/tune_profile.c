@@ -295,36 +295,6 @@ static bool is_due(const struct mmt_tuning *t)
     return mmt_now() >= t->kept_at + 20 * t->kept_seconds;
 }
 
-/* A portfolio serves a type and transposes as a whole: where the run had no time to check
- * three of four of its kernels, what was left out may be what a shape needs. */
-static void drop_partial(struct mmt_tuning *t, const mmt_problem *kind)
-{
-    const mmt_type family = mmt_type_family(kind->type);
-    const uint64_t bit = mmt_kind_bit(kind);
-    int right = 0, possible = 0;
-    for (size_t i = 0; i < t->profile->num_kept; i++) {
-        const struct mmt_kept *kept = &t->profile->kept[i];
-        if (kept->family != family || !mmt_config_suits(&kept->config, kind, &t->caps))
-            continue;
-        right += (kept->right & bit) != 0;
-        possible++;
-    }
-    for (size_t i = 0; i < t->profile->num_kept && 4 * right < 3 * possible; i++)
-        if (t->profile->kept[i].family == family)
-            t->profile->kept[i].right &= ~bit;
-}
-
-static void drop_all_partial(struct mmt_tuning *t)
-{
-    for (int type = 0; type < MMT_NUM_TYPES; type++)
-        for (int transposes = 0; transposes < 4; transposes++) {
-            mmt_problem kind = mmt_gemm_problem((mmt_type) type, 64, 64, 64);
-            kind.trans_a = transposes / 2, kind.trans_b = transposes % 2;
-            if (!mmt_problem_normalise(&kind, &kind, NULL))
-                drop_partial(t, &kind);
-        }
-}
-
 /* What is kept for shapes that were not tuned comes from all that was ever timed. */
 mmt_status mmt_tune_fit(struct mmt_tuning *t, unsigned choose, mmt_error *err)
 {
@@ -344,7 +314,7 @@ mmt_status mmt_tune_fit(struct mmt_tuning *t, unsigned choose, mmt_error *err)
     double began = mmt_now();
     mmt_status status = mmt_fit_families(t->profile, choose, samples, timed, err);
     if (!status)
-        drop_all_partial(t);
+        mmt_fit_drop_partial(t->profile);
     free(samples);
     t->kept_at = mmt_now();
     t->kept_seconds = t->kept_at - began;
