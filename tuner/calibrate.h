@@ -46,8 +46,8 @@ struct mmt_calibration {
     double ends;
     int64_t left;                  /* timings */
     int next;                      /* form of a pick that a compiler is to have */
-    struct mmt_calibration *ahead; /* the one that comes next, for compilers that are
-                                    * idle; NULL: none does */
+    struct mmt_calibration *ahead; /* what comes next, for compilers that are idle; NULL:
+                                    * nothing does, or it is not planned yet */
 };
 
 /* The same shapes in every run, so that what is known need not be timed again. */

@@ -328,6 +328,17 @@ static double calibrating(const struct mmt_tuning *t)
                 most * mmt_tune_count_kinds(t));
 }
 
+/* Where nobody named a shape and all portfolios are known, they are timed first: goals
+ * then begin with what is compiled and promises most. */
+static void share_time(struct mmt_tuning *t)
+{
+    const double seconds = isfinite(t->ends) ? calibrating(t) : 0;
+    t->portfolios_first = isfinite(t->ends) && !t->options.shapes.count &&
+                          !t->options.suites && mmt_tune_knows_portfolios(t);
+    t->goals_end = t->portfolios_first ? t->ends : t->ends - seconds;
+    t->calibration_end = t->portfolios_first ? mmt_now() + seconds : t->ends;
+}
+
 /* Without a cache kernels are compiled again and again, which is said; but the driver of
  * a CPU compiles through files beside it, and makes nothing where no room is left. */
 static mmt_status check_cache(struct mmt_tuning *t, mmt_error *err)
@@ -400,7 +411,7 @@ static mmt_status prepare(struct mmt_tuning *t, mmt_error *err)
     t->ends -= isfinite(t->ends) ? mmt_tune_reserve(t) : 0;
     t->ranges_end = t->ends;
     t->ends -= isfinite(t->ends) ? mmt_tune_ranges_seconds(t) : 0;
-    t->goals_end = t->ends - (isfinite(t->ends) ? calibrating(t) : 0);
+    share_time(t);
     return status ? status : mmt_tune_plan_practice(t, err);
 }
 
@@ -447,12 +458,14 @@ static mmt_status run(struct mmt_tuning *t, mmt_error *err)
     mmt_report_start(t);
     mmt_report_cache(t);
     tell_journal(t);
+    if (t->portfolios_first)
+        status = mmt_tune_calibrate(t, err);
     for (t->goal = 0; !status && t->goal < t->num_goals && !mmt_pool_interrupts();
          t->goal++)
         status = mmt_tune_problem(t, err);
     if (!status && !mmt_pool_interrupts())
         status = mmt_tune_practise(t, err);
-    if (!status && !mmt_pool_interrupts())
+    if (!status && !mmt_pool_interrupts() && !t->portfolios_first)
         status = mmt_tune_calibrate(t, err);
     if (!status && !mmt_pool_interrupts())
         status = mmt_tune_time_ranges(t, err);

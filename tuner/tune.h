@@ -122,8 +122,10 @@ struct mmt_tuning {
     double finish;        /* between `ends` and this the portfolio is verified */
     double ranges_end;    /* between `ends` and this ranges are timed */
     double whole_seconds; /* what verifying wholly takes, about; 0: none was */
-    double goals_end;     /* what is left after it is for practising and calibrating */
-    double practice_end;
+    /* Goals are tuned, then others practised, then portfolios are timed; where all of
+     * those are known, they come first. */
+    bool portfolios_first;
+    double goals_end, practice_end, calibration_end;
     int64_t candidates_left;
     struct mmt_counts counts;
     struct mmt_forget forget;      /* of options.fresh */
@@ -369,6 +371,9 @@ bool mmt_tune_is_decided(const struct mmt_tuning *t, const struct mmt_record *fi
  * within half a percent, the one that needs the fewest registers, then the least shared
  * memory. */
 const struct mmt_record *mmt_tune_pick(const struct mmt_record *sorted, int count);
+
+/* Whether such a device has a portfolio for the family of each goal. */
+bool mmt_tune_knows_portfolios(const struct mmt_tuning *t);
 
 /* Appends to t->goals the shapes that are searched briefly once these are tuned, on a GPU
  * and where there is a limit of time: t->practice_end. */

@@ -67,15 +67,14 @@ static void compile_some(struct mmt_calibration *c)
     }
 }
 
-/* The same while the device is at work, and behind it what the next calibration will
+/* The same while the device is at work, and behind it what the next calibrations will
  * time, as far as is known now. */
 static void compile_meanwhile(struct mmt_calibration *c)
 {
     if (c->t->pool.shared)
         return;
-    compile_some(c);
-    if (c->ahead)
-        compile_some(c->ahead);
+    for (; c; c = c->ahead)
+        compile_some(c);
 }
 
 /* ---- timing ---------------------------------------------------------------------- */
@@ -258,9 +257,11 @@ struct part {
     bool first; /* of its family */
     double weight;
     int start; /* the first of the shapes: others for each kind tell more */
+    struct mmt_calibration *ahead; /* its plan while others are calibrated; or NULL */
 };
 
-enum { MOST_PARTS = 4 * MMT_NUM_TYPES, APART = 8 };
+/* As many parts are planned ahead as keep compilers busy. */
+enum { MOST_PARTS = 4 * MMT_NUM_TYPES, APART = 8, AHEAD = 3 };
 
 /* The first of a family finds its portfolio, unless such a device has one: then it is
  * timed again, as the others time it. Most programs multiply f32, and bf16 or f16; few
@@ -352,20 +353,40 @@ static struct mmt_calibration *plan(struct mmt_tuning *t, const struct part *par
     return c;
 }
 
-/* `next` is what comes after it, or NULL. */
-static mmt_status calibrate(struct mmt_tuning *t, const struct part *part,
-                            const struct part *next, double ends, int64_t left,
-                            mmt_error *err)
+/* Plans what comes behind a part, and links it: compilers do that in its order. */
+static struct mmt_calibration *plan_ahead(struct mmt_tuning *t, struct parts *parts,
+                                          int part, double ends, int64_t left)
 {
+    struct mmt_calibration *behind = NULL;
+    for (int i = part + AHEAD; i > part; i--) {
+        if (i >= parts->count)
+            continue;
+        struct part *next = &parts->list[i];
+        if (!next->ahead)
+            next->ahead = plan(t, next, ends, left);
+        if (next->ahead) {
+            next->ahead->ahead = behind;
+            behind = next->ahead;
+        }
+    }
+    return behind;
+}
+
+static mmt_status calibrate(struct mmt_tuning *t, struct parts *parts, int number,
+                            double ends, int64_t left, mmt_error *err)
+{
+    struct part *part = &parts->list[number];
+    free(part->ahead); /* since then more is known */
+    part->ahead = NULL;
     struct mmt_calibration *c = plan(t, part, ends, left);
     mmt_status status = MMT_OK;
     if (!c)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory to calibrate kernels");
     if (c->count > 0 && left >= FEWEST_TIMINGS) {
         build(c);
-        c->ahead = next ? plan(t, next, ends, left) : NULL;
+        if (!t->pool.shared)
+            c->ahead = plan_ahead(t, parts, number, ends, left);
         status = time_shapes(c, err);
-        free(c->ahead);
     }
     free(c);
     if (!status)
@@ -391,15 +412,17 @@ mmt_status mmt_tune_calibrate(struct mmt_tuning *t, mmt_error *err)
     }
     for (int i = 0; !status && i < parts.count && !mmt_pool_interrupts(); i++) {
         const struct part *part = &parts.list[i];
-        const double now = mmt_now(), left = t->ends - now;
+        const double now = mmt_now(), left = t->calibration_end - now;
         const double share = part->weight / weights;
         const double ends = isfinite(left) ? now + left * share : INFINITY;
         const int64_t part_timings = (int64_t) ceil((double) timings * share);
         weights -= part->weight;
         timings -= part_timings;
-        status = calibrate(t, part, i + 1 < parts.count ? part + 1 : NULL, ends,
+        status = calibrate(t, &parts, i, ends,
                            t->options.budget.candidates ? part_timings : INT64_MAX, err);
     }
+    for (int i = 0; i < parts.count; i++)
+        free(parts.list[i].ahead);
     if (!status && t->pool.broken.status) {
         *err = t->pool.broken;
         status = err->status;

@@ -15,6 +15,7 @@ enum {
     PROPOSING_SHAPES = 32,
     MORE_THAN_KNOWN = 16,
     MORE_THAN_PORTFOLIO = 8,
+    FEW_SHAPES = 48,
     DEFAULTS = 6,  /* picks of what programs run without a profile */
     PROPOSALS = 12 /* for each shape: one of each template, and then some */
 };
@@ -504,10 +505,14 @@ static void pick_first(struct mmt_calibration *c, const struct ranked *ranked, i
     pick_others(c, ranked, near, seeds, num_seeds);
 }
 
-/* What serves the family's first kind, and a few that may serve where that does not. */
+/* What serves the family's first kind, and a few that may serve where that does not.
+ * Where that was chosen on few shapes, what was known before is not given up for it. */
 static void pick_again(struct mmt_calibration *c, struct mmt_config *seeds)
 {
+    const struct mmt_model *model = mmt_profile_model(c->t->profile, c->kind->type);
     pick_portfolio(c, c->t->profile);
+    if (c->t->layers && (!model || model->shapes < FEW_SHAPES))
+        pick_portfolio(c, c->t->layers);
     allow(c, MORE_THAN_PORTFOLIO);
     pick_suggested(c, seeds, list_seeds(c, seeds, MOST_SEEDS));
 }

@@ -81,6 +81,11 @@ static int count_to_be_practised(const struct mmt_tuning *t)
     return kinds;
 }
 
+bool mmt_tune_knows_portfolios(const struct mmt_tuning *t)
+{
+    return count_to_be_practised(t) == 0;
+}
+
 mmt_status mmt_tune_plan_practice(struct mmt_tuning *t, mmt_error *err)
 {
     const int kinds = count_to_be_practised(t);
