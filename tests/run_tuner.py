@@ -352,6 +352,21 @@ def test_learned():
     for kept in profile["portfolio"]:
         check(kept["right"] and all(kind.startswith(kept["family"] + " ") for kind in kept["right"]),
               f"what is chosen was checked: {kept}")
+    check_fit(path, profile)
+
+
+def check_fit(path, profile):
+    """A profile that lost its portfolio gets it again from the other's journal."""
+    bare, merged = folder + "/bare.json", folder + "/merged.json"
+    with open(bare, "w", encoding="utf-8") as f:
+        json.dump(dict(profile, portfolio=[], models=[]), f)
+    run(["merge", bare, bare, "--fit", "-o", merged], 1, "beside none of the 2 profiles is a journal")
+    check(not os.path.exists(merged), "what cannot be fitted is not written")
+    run(["merge", path, bare, "--fit", "-o", merged], 0)
+    with open(merged, encoding="utf-8") as f:
+        anew = json.load(f)
+    check([(kept["family"], name_of(kept)) for kept in anew["portfolio"]] ==
+          [(kept["family"], name_of(kept)) for kept in profile["portfolio"]], "the same times choose the same")
 
 
 # ---- seeds --------------------------------------------------------------------------------------

@@ -14,6 +14,18 @@ struct mmt_fit_sample {
     bool checked; /* by all quick checks, for the problem's type and transposes */
 };
 
+/* Owned by the caller, who frees the list. */
+struct mmt_fit_samples {
+    struct mmt_fit_sample *list;
+    size_t count;
+};
+
+struct mmt_journal;
+
+/* Appends all times of a journal. */
+mmt_status mmt_fit_add_journal(struct mmt_fit_samples *samples,
+                               const struct mmt_journal *journal, mmt_error *err);
+
 /* A portfolio has at most so many kernels, each timed on so many problems at least. */
 enum { MMT_FIT_MOST_KEPT = 24, MMT_FIT_LEAST_SHAPES = 6 };
 

@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tuner/fit.h"
+#include "tuner/journal.h"
 #include "tuner/roofline.h"
 #include "tuner/rows.h"
 #include "tuner/tuner.h"
@@ -166,10 +168,51 @@ static mmt_status merge(struct mmt_profile *into, const struct mmt_profile *from
     return status;
 }
 
+/* ---- fitting anew ------------------------------------------------------------------ */
+
+static mmt_status add_journal(struct mmt_fit_samples *samples, const char *path,
+                              const struct mmt_caps *caps, mmt_error *err)
+{
+    struct mmt_text journal_path = { 0 };
+    mmt_text_addf(&journal_path, "%s.journal", path);
+    const bool is_there = !access(mmt_text_string(&journal_path), F_OK);
+    mmt_text_finish(&journal_path);
+    if (!is_there)
+        return MMT_OK;
+    struct mmt_journal *journal = mmt_journal_open(path, caps, false, err);
+    if (!journal)
+        return err->status;
+    mmt_status status = mmt_fit_add_journal(samples, journal, err);
+    fputs(mmt_journal_notes(journal), stderr);
+    mmt_journal_close(journal);
+    return status;
+}
+
+/* Chooses the portfolios by all times of all journals. */
+static mmt_status fit(struct mmt_profile *into, char **paths, int count, mmt_error *err)
+{
+    struct mmt_fit_samples samples = { 0 };
+    mmt_status status = MMT_OK;
+    for (int i = 0; i < count && !status; i++)
+        status = add_journal(&samples, paths[i], &into->caps, err);
+    if (!status && !samples.count)
+        status = mmt_fail(err, MMT_ERROR_NOT_FOUND,
+                          "beside none of the %d profiles is a journal with times; "
+                          "without --fit they are merged as they are",
+                          count);
+    if (!status)
+        status = mmt_fit_families(into, MMT_ALL_TYPES, samples.list, samples.count, err);
+    if (!status)
+        mmt_fit_drop_partial(into);
+    free(samples.list);
+    return status;
+}
+
 /* ---- the verb -------------------------------------------------------------------- */
 
 static const struct option options[] = {
     { "out", required_argument, NULL, 'o' },
+    { "fit", no_argument, NULL, 'f' },
     { "help", no_argument, NULL, 'h' },
     { 0 },
 };
@@ -177,7 +220,7 @@ static const struct option options[] = {
 static int help(void)
 {
     printf(
-        "usage: mmtune merge A.json B.json [C.json...] [--out FILE]\n\n"
+        "usage: mmtune merge A.json B.json [C.json...] [--fit] [--out FILE]\n\n"
         "Makes one profile of several of the same device: of runs on different types, "
         "or\n"
         "on machines that have the same card. Of each problem's kernels the fastest "
@@ -186,6 +229,9 @@ static int help(void)
         "Of each family of types the portfolio for all other shapes is the one that "
         "was\n"
         "chosen by the most of them.\n\n"
+        "  --fit           chooses the portfolios anew, by all times in the journals "
+        "beside\n"
+        "                  the files\n"
         "  -o, --out FILE  written whole or not at all; may be one of those that are "
         "read\n"
         "                  default: standard output\n");
@@ -217,7 +263,7 @@ static mmt_status merge_file(struct mmt_profile *into, const char *path, mmt_err
     return status;
 }
 
-static int run(const char *verb, char **paths, int count, const char *out)
+static int run(const char *verb, char **paths, int count, bool fits, const char *out)
 {
     mmt_error err = { 0 };
     struct mmt_profile *all = mmt_profile_of(paths[0], NULL, &err);
@@ -228,6 +274,8 @@ static int run(const char *verb, char **paths, int count, const char *out)
         status = mmt_fail(&err, MMT_ERROR_ARGUMENT, "%s: %s", paths[0], why);
     for (int i = 1; i < count && !status; i++)
         status = merge_file(all, paths[i], &err);
+    if (!status && fits)
+        status = fit(all, paths, count, &err);
     if (!status)
         status = put(all, out, &err);
     mmt_profile_free(all);
@@ -237,16 +285,20 @@ static int run(const char *verb, char **paths, int count, const char *out)
 int mmt_verb_merge(int argc, char **argv)
 {
     const char *out = NULL;
+    bool fits = false;
     for (int option; (option = mmt_option_next(argc, argv, options)) != -1;) {
         if (option == '?')
             return MMT_EXIT_USAGE;
         if (option == 'h')
             return help();
-        out = optarg;
+        if (option == 'f')
+            fits = true;
+        else
+            out = optarg;
     }
     int count = argc - optind;
     if (count < 2)
         return mmt_wrong_usage(argv[0], "%d %s named; it must be two profiles or more",
                                count, count == 1 ? "file is" : "files are");
-    return run(argv[0], argv + optind, count, out);
+    return run(argv[0], argv + optind, count, fits, out);
 }

@@ -298,24 +298,14 @@ static bool is_due(const struct mmt_tuning *t)
 /* What is kept for shapes that were not tuned comes from all that was ever timed. */
 mmt_status mmt_tune_fit(struct mmt_tuning *t, unsigned choose, mmt_error *err)
 {
-    size_t count, timed = 0;
-    const struct mmt_record *records = mmt_journal_records(t->journal, &count);
-    struct mmt_fit_sample *samples = malloc((count + 1) * sizeof *samples);
-    if (!samples)
-        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for what is kept");
-    for (size_t i = 0; i < count; i++)
-        if (records[i].result.outcome == MMT_TIMED)
-            samples[timed++] =
-                (struct mmt_fit_sample){ .problem = records[i].problem,
-                                         .config = records[i].config,
-                                         .seconds = records[i].result.time.median,
-                                         .checked =
-                                             records[i].calibration || records[i].final };
+    struct mmt_fit_samples samples = { 0 };
     double began = mmt_now();
-    mmt_status status = mmt_fit_families(t->profile, choose, samples, timed, err);
+    mmt_status status = mmt_fit_add_journal(&samples, t->journal, err);
+    if (!status)
+        status = mmt_fit_families(t->profile, choose, samples.list, samples.count, err);
     if (!status)
         mmt_fit_drop_partial(t->profile);
-    free(samples);
+    free(samples.list);
     t->kept_at = mmt_now();
     t->kept_seconds = t->kept_at - began;
     return status;
