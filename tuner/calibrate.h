@@ -24,6 +24,7 @@ struct mmt_pick {
     int num_forms;
     bool out;    /* it failed here: never again */
     bool met;    /* it was timed here, on any shape */
+    bool far;    /* on the shape at hand it should take many times the least */
     double took; /* seconds, on the shape at hand; INFINITY: unknown */
     float behind[MMT_MOST_CALIBRATION_SHAPES]; /* times the best's, on each of the shapes
                                                 * that it met; 0: on none */

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "runtime/cost.h"
 #include "tuner/calibrate.h"
 
 enum { FEWEST_SHAPES = 8, USUAL_SHAPES = 48, TIMINGS_FOR_A_TRY = 2 };
@@ -159,11 +160,29 @@ static mmt_status meet(struct mmt_calibration *c, struct mmt_pick *p,
     return MMT_OK;
 }
 
+/* On a GPU, a kernel that is estimated at so many times the least is not timed: one that
+ * leaves most of the card idle takes a second where others take a millisecond. */
+static void note_far(struct mmt_calibration *c, const mmt_problem *problem)
+{
+    static const double hopeless = 8;
+    const struct mmt_caps *caps = &c->t->caps;
+    double expected[MMT_MOST_PICKS], least = INFINITY;
+    for (int i = 0; i < c->count; i++) {
+        const struct mmt_config *config = &c->picks[i].config;
+        const bool serves =
+            caps->kind == MMT_GPU && !mmt_config_refuse(config, problem, caps);
+        expected[i] = serves ? mmt_cost_estimate(config, problem, caps) : 0;
+        least = serves ? fmin(least, expected[i]) : least;
+    }
+    for (int i = 0; i < c->count; i++)
+        c->picks[i].far = expected[i] > hopeless * least;
+}
+
 /* Whether a pick has still to meet a shape, and can. */
 static bool has_to_meet(const struct mmt_calibration *c, struct mmt_pick *p,
                         const mmt_problem *shapes, int shape)
 {
-    return !p->out && p->behind[shape] == 0 && !(c->introduces && p->met) &&
+    return !p->out && !p->far && p->behind[shape] == 0 && !(c->introduces && p->met) &&
            !mmt_config_refuse(&p->config, &shapes[shape], &c->t->caps) &&
            !mmt_pick_is_hopeless(p, shapes, shape) && is_ready(c, p, &shapes[shape]);
 }
@@ -176,6 +195,7 @@ static mmt_status time_picks(struct mmt_calibration *c, const mmt_problem *shape
     double best = c->best[shape] > 0 ? c->best[shape] : INFINITY;
     for (int i = 0; i < c->count; i++)
         c->picks[i].took = INFINITY;
+    note_far(c, &shapes[shape]);
     for (int i = 0; !status && i < c->count && !is_over(c); i++) {
         struct mmt_pick *p = &c->picks[i];
         if (has_to_meet(c, p, shapes, shape))
