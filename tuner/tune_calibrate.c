@@ -54,11 +54,12 @@ static void build(struct mmt_calibration *c)
     mmt_tune_build(c->t, c->kind, missing, count, now + (c->ends - now) / 3);
 }
 
-/* Gives idle compilers what is missing: the first form of each pick, then the second. */
-static void compile_some(struct mmt_calibration *c)
+/* Gives idle compilers what is missing of so many forms of each pick: the first of each,
+ * then the second. */
+static void compile_some(struct mmt_calibration *c, int forms)
 {
     struct mmt_worker *worker;
-    for (; c->next < c->count * MMT_MOST_FORMS &&
+    for (; c->next < c->count * forms &&
            (worker = mmt_pool_idle(&c->t->pool, MMT_COMPILER));
          c->next++) {
         const int pick = c->next % c->count, i = c->next / c->count;
@@ -68,14 +69,16 @@ static void compile_some(struct mmt_calibration *c)
     }
 }
 
-/* The same while the device is at work, and behind it what the next calibrations will
- * time, as far as is known now. */
+/* The same while the device is at work. What the next calibrations will begin with, as
+ * far as is known now, comes before what this one may do without. */
 static void compile_meanwhile(struct mmt_calibration *c)
 {
     if (c->t->pool.shared)
         return;
-    for (; c; c = c->ahead)
-        compile_some(c);
+    for (struct mmt_calibration *at = c; at; at = at->ahead)
+        compile_some(at, 1);
+    for (struct mmt_calibration *at = c; at; at = at->ahead)
+        compile_some(at, MMT_MOST_FORMS);
 }
 
 /* ---- timing ---------------------------------------------------------------------- */
@@ -250,10 +253,16 @@ static mmt_status time_shapes(struct mmt_calibration *c, mmt_error *err)
 
 /* ---- all kinds ------------------------------------------------------------------- */
 
+/* Whether such a device has a portfolio of the type's family. */
+static bool knows_family(const struct mmt_tuning *t, mmt_type type)
+{
+    return t->layers && mmt_profile_model(t->layers, type);
+}
+
 /* So many kernels that four dozen shapes fit into the time, or eight shapes into the
  * number of timings; and as much to compile as compilers have done when two thirds of
- * that time are over: a device that does not share their cores is at work meanwhile. The
- * portfolio is timed whole, however few shapes that leaves to a kind. */
+ * that time are over: a device that does not share their cores is at work meanwhile. A
+ * known portfolio is timed whole, however few shapes that leaves to a kind. */
 static void set_sizes(struct mmt_calibration *c)
 {
     const struct pace *pace = c->t->caps.kind == MMT_CPU ? &pace_cpu : &pace_gpu;
@@ -264,11 +273,13 @@ static void set_sizes(struct mmt_calibration *c)
     if (c->left < INT64_MAX)
         room = (double) c->left / FEWEST_SHAPES;
     c->most = (int) fmin(fmax(room, c->left < INT64_MAX ? 3 : 6), MMT_MOST_PICKS);
-    if (!c->first)
-        c->most = MMT_MOST_PICKS;
     const double part = c->t->pool.shared ? 1.0 / 3 : 2.0 / 3;
     c->most_strange =
         (int) fmin(part * seconds / pace->compiling * compilers, MMT_MOST_STRANGE);
+    if (!c->first)
+        c->most = MMT_MOST_PICKS;
+    if (!c->t->pool.shared && (!c->first || knows_family(c->t, c->kind->type)))
+        c->most_strange = MMT_MOST_STRANGE; /* much is compiled ahead */
 }
 
 /* What is calibrated: a type and transposes, and its share of the time. */
@@ -288,12 +299,6 @@ enum { MOST_PARTS = 4 * MMT_NUM_TYPES, APART = 8, AHEAD = 3 };
  * i32. */
 static const double finding_weight = 6, first_weight = 2, other_weight = 1,
                     usual_weight = 2, rare_weight = 0.4;
-
-static double weight_of_first(const struct mmt_tuning *t, mmt_type type)
-{
-    return t->layers && mmt_profile_model(t->layers, type) ? first_weight
-                                                           : finding_weight;
-}
 
 static double weight_of(const mmt_problem *kind, double weight)
 {
@@ -327,8 +332,9 @@ static void add_goals(const struct mmt_tuning *t, struct parts *parts)
         const mmt_problem *goal = &t->goals[i];
         if (goal->op != MMT_GEMM || find_part(parts, goal, true))
             continue;
+        const double weight = knows_family(t, goal->type) ? first_weight : finding_weight;
         parts->list[parts->count++] =
-            (struct part){ *goal, true, weight_of(goal, weight_of_first(t, goal->type)) };
+            (struct part){ *goal, true, weight_of(goal, weight) };
     }
 }
 
