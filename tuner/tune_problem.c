@@ -128,14 +128,14 @@ static void add_others_winners(struct bout *b)
             add_extra(b, &other->entries[i].config);
 }
 
-/* What a program gets before this run from what was tuned; false where it gets nothing.
- */
+/* What a program gets before this run, of what was tuned or by default; false where that
+ * is no candidate here. */
 static bool find_known(const struct mmt_tuning *t, const mmt_problem *problem,
                        struct mmt_config *out)
 {
     struct mmt_choice choice;
     mmt_error why;
-    if (!t->layers || mmt_select(t->layers, problem, &t->caps, NULL, &choice, &why) ||
+    if (mmt_select(t->layers, problem, &t->caps, NULL, &choice, &why) ||
         !mmt_tune_is_meant(t, choice.config.template, problem) ||
         mmt_config_refuse(&choice.config, problem, &t->caps))
         return false;
