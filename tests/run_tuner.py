@@ -230,14 +230,14 @@ def test_journal():
     check(not calibrations(path), f"so few compare no kernels on other shapes: {calibrations(path)}")
     check(first["made"]["tried"] == 5, "the profile counts five tries")
 
-    # Finalists are timed beside each other; the winner and its rival once more. On a busy machine
-    # a winner may turn out slower than the next ones are known for, and meets these, too.
+    # Finalists are timed beside each other; the winner and the runner-up once more. On a busy
+    # machine a winner may turn out slower than the next ones are known for, and meets these, too.
     finals = collections.Counter(line["configuration"] for line in read_journal(path)[1:]
                                  if line.get("final"))
     winner = name_of(first["entries"][0])
     again = [name for name, rounds in finals.items() if rounds >= 2]
     check(winner in again and len(again) >= 2 if len(finals) > 1 else finals[winner] == 1,
-          f"the winner, {winner}, was confirmed against a rival: {finals}")
+          f"the winner, {winner}, was confirmed against another: {finals}")
 
     run(command + ["3c"], 0, "going on from")
     check(len(candidates(path)) == 8, "a second run goes on")

@@ -4,120 +4,13 @@
 
 #include <pthread.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <mmtune/opencl.h>
 
-#include "device/device.h"
-#include "profiles/profile.h"
-#include "test.h"
-
-enum { BLOCK = 64, COUNT = 1000 };
-
-static const char source[] =
-    "__kernel void add(__global int *to, long start, __global const int *from, int n,\n"
-    "                  int more)\n"
-    "{\n"
-    "    int i = (int) get_global_id(0);\n"
-    "    if (i < n)\n"
-    "        to[start + i] = (from ? from[i] : 0) + more;\n"
-    "}\n"
-    "__kernel __attribute__((reqd_work_group_size(8, 4, 1)))\n"
-    "void shaped(__global int *to)\n"
-    "{\n"
-    "    int block = (int) (get_group_id(0) + 3 * (get_group_id(1) + 2 * "
-    "get_group_id(2)));\n"
-    "    int thread = (int) (get_local_id(0) + 8 * get_local_id(1));\n"
-    "    to[32 * block + thread] = 100 * block + thread;\n"
-    "}\n"
-    "__kernel void spin(__global float *to, int rounds)\n"
-    "{\n"
-    "    float x = to[get_global_id(0)];\n"
-    "    for (int i = 0; i < rounds; i++)\n"
-    "        x = x * 0.999f + 0.25f;\n"
-    "    to[get_global_id(0)] = x;\n"
-    "}\n";
+#include "tests/opencl_launch.h"
 
 static mmt_device *device;
 static struct mmt_module *module;
-static mmt_error err;
-
-/* ---- small words ---------------------------------------------------------------------
- */
-
-static struct mmt_value buffer_value(mmt_operand operand)
-{
-    return (struct mmt_value){ MMT_VALUE_BUFFER, { .buffer = operand.handle } };
-}
-
-static struct mmt_value int_value(int value)
-{
-    return (struct mmt_value){ MMT_VALUE_I32, { .i32 = value } };
-}
-
-static struct mmt_value long_value(long long value)
-{
-    return (struct mmt_value){ MMT_VALUE_I64, { .i64 = value } };
-}
-
-static mmt_operand make(mmt_device *on, size_t bytes)
-{
-    mmt_operand operand = { 0, 0 };
-    CHECK_OK(mmt_buffer_create(on, bytes, &operand, &err), err);
-    return operand;
-}
-
-static struct mmt_function *function_of(struct mmt_module *of, const char *entry,
-                                        unsigned x, unsigned y)
-{
-    struct mmt_function *function = NULL;
-    CHECK_OK(mmt_function_create(of, entry, (unsigned[]){ x, y, 1 }, 0, &function, &err),
-             err);
-    return function;
-}
-
-static struct mmt_module *module_on(mmt_device *on, const char *text)
-{
-    struct mmt_binary binary = { 0 };
-    struct mmt_module *made = NULL;
-    if (CHECK_OK(mmt_device_compile(on, text, &binary, &err), err))
-        CHECK_OK(mmt_module_load(on, &binary, &made, &err), err);
-    mmt_binary_finish(&binary);
-    return made;
-}
-
-/* to[start + i] = from[i] + more, for i < COUNT. */
-static mmt_status add(struct mmt_function *function, mmt_operand to, int start,
-                      mmt_operand from, int more, bool after, mmt_queue queue,
-                      mmt_error *error)
-{
-    const struct mmt_value values[] = { buffer_value(to), long_value(start),
-                                        buffer_value(from), int_value(COUNT),
-                                        int_value(more) };
-    const unsigned grid[3] = { (COUNT + BLOCK - 1) / BLOCK, 1, 1 };
-    return mmt_function_launch(function, grid, values, 5,
-                               after ? MMT_ORDER_AFTER : MMT_ORDER_OF_QUEUE, queue,
-                               error);
-}
-
-/* Elements of buf[start … start + COUNT) that are not first + i * step. */
-static int count_wrong(mmt_device *on, mmt_operand buffer, int start, int first, int step)
-{
-    int data[COUNT], wrong = 0;
-    buffer.offset = (size_t) start * sizeof(int);
-    CHECK_OK(mmt_buffer_read(on, data, buffer, sizeof(data), &err), err);
-    for (int i = 0; i < COUNT; i++)
-        wrong += data[i] != first + i * step;
-    return wrong;
-}
-
-static void fill(mmt_device *on, mmt_operand buffer, int first, int step)
-{
-    int data[COUNT];
-    for (int i = 0; i < COUNT; i++)
-        data[i] = first + i * step;
-    CHECK_OK(mmt_buffer_write(on, buffer, data, sizeof(data), &err), err);
-}
 
 /* ---- devices --------------------------------------------------------------------- */
 
@@ -459,113 +352,6 @@ static void test_marks(void)
     mmt_function_free(spin);
 }
 
-/* ---- a caller's own context ------------------------------------------------------ */
-
-/* PoCL 3.1 says that a command is done before its thread has let go of it: what the
- * thread may still touch is not released at once. */
-static void let_go(void)
-{
-    usleep(100000);
-}
-
-/* A chain of launches on an out-of-order queue, each reading what the one before wrote.
- */
-static void run_chain(mmt_device *ours, cl_command_queue queue, cl_mem memory)
-{
-    enum { STEPS = 100 };
-    mmt_operand operand = mmt_opencl_operand(memory, 0);
-    struct mmt_module *built = module_on(ours, source);
-    struct mmt_function *function = function_of(built, "add", BLOCK, 1);
-    fill(ours, operand, 0, 2);
-    for (int i = 0; i < STEPS; i++)
-        CHECK_OK(
-            add(function, operand, 0, operand, 3, true, mmt_opencl_queue(queue), &err),
-            err);
-    CHECK_OK(mmt_finish(ours, mmt_opencl_queue(queue), &err), err);
-    CHECK(count_wrong(ours, operand, 0, 3 * STEPS, 2) == 0);
-    let_go();
-    mmt_function_free(function);
-    mmt_module_free(built);
-}
-
-static bool first_device(cl_device_id *id)
-{
-    cl_platform_id platforms[16];
-    cl_uint count = 0;
-    clGetPlatformIDs(16, platforms, &count);
-    for (cl_uint i = 0; i < count && i < 16; i++)
-        if (!clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, 1, id, NULL))
-            return true;
-    return false;
-}
-
-static void test_own_context(void)
-{
-    cl_device_id id;
-    if (!CHECK(first_device(&id)))
-        return;
-    cl_context context = clCreateContext(NULL, 1, &id, NULL, NULL, NULL);
-    cl_command_queue queue =
-        clCreateCommandQueue(context, id, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, NULL);
-    if (!queue) /* the platform has none out of order */
-        queue = clCreateCommandQueue(context, id, 0, NULL);
-    cl_mem memory =
-        clCreateBuffer(context, CL_MEM_READ_WRITE, COUNT * sizeof(int), NULL, NULL);
-    mmt_device *ours = mmt_opencl_device(context, id, &err);
-    if (CHECK(ours)) {
-        CHECK(strstr(mmt_device_name(ours), "opencl:"));
-        clReleaseContext(context); /* the device keeps its own reference */
-        run_chain(ours, queue, memory);
-        mmt_device_close(ours);
-    }
-    clReleaseMemObject(memory);
-    clReleaseCommandQueue(queue);
-}
-
-/* ---- a part of a device ---------------------------------------------------------- */
-
-/* A part of a device multiplies like the whole, and what is known of the whole is not
- * taken for it. */
-static void test_sub_device(void)
-{
-    const cl_device_partition_property one[] = { CL_DEVICE_PARTITION_EQUALLY, 1, 0 };
-    char why[512];
-    cl_device_id parts[64];
-    cl_uint count = 0;
-    if (clCreateSubDevices(mmt_opencl_device_id(device), one, 64, parts, &count) ||
-        !count)
-        return;
-    cl_context context = clCreateContext(NULL, 1, parts, NULL, NULL, NULL);
-    mmt_device *ours = mmt_opencl_device(context, parts[0], &err);
-    if (!CHECK(ours != NULL)) {
-        fprintf(stderr, "%s\n", err.text);
-    } else {
-        struct mmt_profile whole = { .caps = *mmt_device_caps(device) };
-        CHECK_EQ_INT(mmt_device_caps(ours)->sms, 1);
-        if (whole.caps.sms > 1)
-            CHECK(mmt_profile_foreign(&whole, mmt_device_caps(ours), why));
-        cl_mem memory =
-            clCreateBuffer(context, CL_MEM_READ_WRITE, COUNT * sizeof(int), NULL, NULL);
-        cl_command_queue queue = clCreateCommandQueue(context, parts[0], 0, NULL);
-        run_chain(ours, queue, memory);
-        clReleaseCommandQueue(queue);
-        clReleaseMemObject(memory);
-        mmt_device_close(ours);
-    }
-    clReleaseContext(context);
-    for (cl_uint i = 0; i < count; i++)
-        clReleaseDevice(parts[i]);
-}
-
-/* PoCL's threads may still let go of events while its exit handlers run: it is left
- * without them. */
-static void leave(void)
-{
-    const int code = test_end("opencl");
-    fflush(NULL);
-    _exit(code);
-}
-
 int main(void)
 {
     device = mmt_device_open("opencl:0", &err);
@@ -573,7 +359,7 @@ int main(void)
         SKIP("this machine has no OpenCL device");
     if (!CHECK(device)) {
         fprintf(stderr, "%s\n", err.text);
-        leave();
+        leave("opencl");
     }
     printf("%s\n", mmt_device_name(device));
     test_list();
@@ -596,9 +382,7 @@ int main(void)
         test_marks();
     }
     mmt_module_free(module);
-    test_own_context();
-    test_sub_device();
     let_go();
     mmt_device_close(device);
-    leave();
+    leave("opencl");
 }

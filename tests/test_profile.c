@@ -5,193 +5,12 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "profiles/profile.h"
-#include "tests/test.h"
+#include "tests/full_profile.h"
 
 static const char *data_path(const char *folder, const char *name, char out[1024])
 {
     snprintf(out, 1024, "%s/%s/%s", test_source_root(), folder, name);
     return out;
-}
-
-/* ---- a profile with everything in it --------------------------------------------- */
-
-static const struct mmt_caps all_caps = {
-    .backend = "cuda",
-    .name = "Testing \"Card\" \xc2\xb5 9000",
-    .vendor = "Vendor",
-    .architecture = "sm_90a",
-    .driver = "580.65.06",
-    .uuid = "01234567-89ab-cdef-0123-456789abcdef",
-    .compiler = "nvrtc 13.0",
-    .dialect = MMT_CUDA_CXX,
-    .kind = MMT_GPU,
-    .sm = 90,
-    .f64 = true,
-    .max_threads = 1024,
-    .max_block = { 1024, 1023, 64 },
-    .max_grid = { 2147483647, 65535, 65534 },
-    .shared = 232448,
-    .shared_per_sm = 233472,
-    .registers = 65536,
-    .registers_per_thread = 255,
-    .registers_per_sm = 65537,
-    .threads_per_sm = 2048,
-    .blocks_per_sm = 32,
-    .sms = 132,
-    .warp = 33,
-    .vector_bytes = 64,
-    .cache = 62914560,
-    .memory = (size_t) 150 << 30,
-    .clock_khz = 1980000,
-    .memory_rate = 4916736000001,
-    .buffer_align = 256,
-};
-
-static const __typeof__(((struct mmt_profile *) 0)->made) all_made = {
-    "0.1.0",
-    "2026-01-02T03:04:05Z",
-    UINT64_MAX,
-    300,
-    1,
-    2,
-    3,
-    4,
-    { 61, 1830, 1980, 3, "power cap" },
-};
-
-static struct mmt_entry an_entry(const struct mmt_template *template, int which)
-{
-    mmt_problem asked = mmt_gemm_problem(MMT_F32, 100 + which, 200, 300);
-    asked.trans_a = which & 1;
-    asked.trans_b = which >> 1 & 1;
-    asked.lda = 512;
-    asked.batch = 1 + which;
-    struct mmt_entry entry = {
-        .config.template = template,
-        .template_hash = "00112233445566778899aabbccddeeff",
-        .time = { 123.456e-6 / (which + 1), 1.5e-6 / 3, 21 },
-        .gflops = 1e5 / 3,
-        .roofline = 2.0 / 3,
-        .naive = 1e-3 / 7,
-    };
-    mmt_error err = { 0 };
-    CHECK_OK(mmt_problem_normalise(&asked, &entry.problem, &err), err);
-    memcpy(entry.config.values, template->seeds[0], sizeof(int) * template->num_knobs);
-    if (which & 1)
-        strcpy(entry.source, "another.json");
-    struct mmt_hash hash;
-    CHECK_OK(mmt_template_hash(template, &hash, &err), err);
-    mmt_hash_print(hash, entry.template_hash);
-    return entry;
-}
-
-/* Each template serves a part of m; the last up to 900. */
-static struct mmt_range a_range(int parts)
-{
-    mmt_problem asked = mmt_gemm_problem(MMT_BF16, 3, 200, 300);
-    asked.trans_a = 1;
-    asked.batch = 2;
-    asked.stride_a = 3 * 300;
-    asked.stride_b = 200 * 300;
-    asked.out = MMT_F32;
-    struct mmt_range range = { .num_segments = parts, .num_times = parts };
-    mmt_error err = { 0 };
-    CHECK_OK(mmt_problem_normalise(&asked, &range.problem, &err), err);
-    for (int i = 0; i < parts; i++) {
-        const struct mmt_entry entry = an_entry(mmt_templates[i], i);
-        struct mmt_segment *segment = &range.segments[i];
-        segment->config = entry.config;
-        memcpy(segment->template_hash, entry.template_hash, sizeof entry.template_hash);
-        segment->m_to = i + 1 < parts ? 10 * (i + 1) : 900;
-        range.times[i] = (struct mmt_range_time){ 3 + i, 1e-6 * (i + 7) / 3, 1e-6 };
-    }
-    return range;
-}
-
-/* Of a family of several types, the first or the second of which has it right. */
-static struct mmt_kept a_kept(const struct mmt_template *template, int which)
-{
-    mmt_problem kind = mmt_gemm_problem(which % 2 ? MMT_F16 : MMT_BF16, 1, 1, 1);
-    kind.trans_b = 1;
-    struct mmt_kept kept = { .family = MMT_BF16,
-                             .config.template = template,
-                             .right = mmt_kind_bit(&kind) };
-    kind.trans_a = 1;
-    kept.right |= mmt_kind_bit(&kind);
-    memcpy(kept.config.values, template->seeds[0], sizeof(int) * template->num_knobs);
-    for (int i = 0; i < MMT_NUM_TERMS; i++)
-        kept.terms[i] = i % 3 ? 1e-6 * (which + i) / 7 : 0;
-    return kept;
-}
-
-/* Trees whose numbers all differ, and the last of each is the largest that may be. */
-static struct mmt_model *a_model(mmt_type family, int trees)
-{
-    struct mmt_model *model = calloc(1, sizeof *model);
-    *model = (struct mmt_model){
-        .family = family, .shapes = 300, .residual = 0.05, .num_trees = trees
-    };
-    for (int t = 0; t < trees; t++) {
-        struct mmt_tree *tree = &model->trees[t];
-        for (int i = 0; i < MMT_TREE_DEPTH; i++) {
-            tree->feature[i] = (t + 5 * i) % MMT_NUM_FEATURES;
-            tree->above[i] = (float) (i + 1) / (float) (t + 3);
-        }
-        for (int i = 0; i < MMT_TREE_LEAVES; i++)
-            tree->leaf[i] = (float) (1e-3 * (i % 2 ? i + t : -i - 2 * t));
-        tree->leaf[MMT_TREE_LEAVES - 1] = t % 2 ? 10 : -10;
-    }
-    return model;
-}
-
-static void add_model(struct mmt_profile *profile, mmt_type family, int trees)
-{
-    struct mmt_model *model = a_model(family, trees);
-    mmt_error err = { 0 };
-    CHECK_OK(mmt_profile_add_model(profile, model, &err), err);
-    free(model);
-}
-
-static struct mmt_profile *everything(void)
-{
-    struct mmt_profile *profile = mmt_profile_create();
-    mmt_error err = { 0 };
-    profile->caps = all_caps;
-    memcpy(&profile->made, &all_made, sizeof profile->made);
-    profile->roofline.peak_flops[MMT_F32] = 60e12;
-    profile->roofline.peak_flops[MMT_F64] = 30e12 / 7;
-    profile->roofline.bandwidth = 4.1e12;
-    profile->roofline.peak_spread[MMT_F64] = 0.03;
-    profile->roofline.bandwidth_spread = 0.125;
-    for (int t = 0; mmt_templates[t]; t++) {
-        struct mmt_entry entry = an_entry(mmt_templates[t], t);
-        struct mmt_kept kept = a_kept(mmt_templates[t], t);
-        CHECK_OK(mmt_profile_add_entry(profile, &entry, &err), err);
-        CHECK_OK(mmt_profile_add_kept(profile, &kept, &err), err);
-    }
-    for (int parts = 1; parts <= MMT_MOST_SEGMENTS; parts += MMT_MOST_SEGMENTS - 1) {
-        const struct mmt_range range = a_range(parts);
-        CHECK_OK(mmt_profile_add_range(profile, &range, &err), err);
-    }
-    add_model(profile, MMT_BF16, MMT_MOST_TREES);
-    add_model(profile, MMT_F32, 0);
-    profile->entries[0].yardstick =
-        (struct mmt_yardstick){ "cuBLAS 12.8.4", "580.65.06", "2026-11-30T12:00:00Z",
-                                3e-3 / 7,        2e-3 / 7,    0 };
-    profile->entries[1].yardstick =
-        (struct mmt_yardstick){ "OpenBLAS 0.3.26", "3.1", "", 1e-6, 2e-6 / 3, 1e-6 / 3 };
-    struct mmt_guide guide = { MMT_F64, "simt", 0.75, 123 };
-    CHECK_OK(mmt_profile_add_guide(profile, &guide, &err), err);
-    return profile;
-}
-
-static char *print(const struct mmt_profile *profile)
-{
-    struct mmt_text text = { 0 };
-    mmt_error err = { 0 };
-    CHECK_OK(mmt_profile_print(profile, &text, &err), err);
-    return text.data;
 }
 
 /* ---- round trips ----------------------------------------------------------------- */
@@ -267,8 +86,8 @@ static void same_model(const struct mmt_model *a, const struct mmt_model *b)
 
 static void test_memory(void)
 {
-    struct mmt_profile *a = everything();
-    char *text = print(a);
+    struct mmt_profile *a = full_profile();
+    char *text = print_profile(a);
     mmt_error err = { 0 };
     struct mmt_profile *b = mmt_profile_read(text, strlen(text), &err);
     if (!CHECK(b != NULL))
@@ -296,7 +115,7 @@ static void test_memory(void)
     if (CHECK_EQ_INT(b->num_guides, 1))
         CHECK(b->guides->type == MMT_F64 && b->guides->correlation == 0.75 &&
               b->guides->samples == 123 && !strcmp(b->guides->template, "simt"));
-    char *again = print(b);
+    char *again = print_profile(b);
     CHECK_EQ_STR(again, text);
     free(again);
     free(text);
@@ -310,11 +129,11 @@ static void test_memory(void)
 static struct mmt_profile *beside(double first)
 {
     struct mmt_profile *profile = mmt_profile_create();
-    struct mmt_entry entry = an_entry(mmt_template_find("naive"), 0);
+    struct mmt_entry entry = full_entry(mmt_template_find("naive"), 0);
     mmt_error err = { 0 };
     entry.yardstick =
         (struct mmt_yardstick){ "cuBLAS 12.8.4", "580.65.06", "", 1, first, 0 };
-    profile->caps = all_caps;
+    profile->caps = full_caps;
     CHECK_OK(mmt_profile_add_entry(profile, &entry, &err), err);
     return profile;
 }
@@ -488,8 +307,8 @@ static void test_large(void)
 /* Thousands of entries, all of them wrong: the warnings end somewhere. */
 static void test_many_warnings(void)
 {
-    struct mmt_profile *profile = everything();
-    char *good = print(profile);
+    struct mmt_profile *profile = full_profile();
+    char *good = print_profile(profile);
     struct mmt_text text = { 0 };
     char *entries = strstr(good, "\"entries\": [") + strlen("\"entries\": [");
     mmt_text_add_bytes(&text, good, entries - good);
@@ -518,7 +337,7 @@ static void test_many_warnings(void)
 
 static void refuse_writing(double median, double gflops, const char *words)
 {
-    struct mmt_profile *profile = everything();
+    struct mmt_profile *profile = full_profile();
     struct mmt_text text = { 0 };
     mmt_error err = { 0 };
     profile->entries[1].time.median = median;
@@ -530,7 +349,7 @@ static void refuse_writing(double median, double gflops, const char *words)
 
 static void refuse_term(double term)
 {
-    struct mmt_profile *profile = everything();
+    struct mmt_profile *profile = full_profile();
     struct mmt_text text = { 0 };
     mmt_error err = { 0 };
     profile->kept[1].terms[2] = term;
@@ -548,18 +367,18 @@ static void test_writing(void)
     refuse_writing(0, 1, "entries[1].time.median_us is 0; it must be a number above 0");
     refuse_writing(1, INFINITY, "entries[1].gflops is inf");
 
-    struct mmt_profile *profile = everything();
+    struct mmt_profile *profile = full_profile();
     mmt_error err = { 0 };
     profile->entries[0].config.values[0] = 12345;
     CHECK_FAILS(mmt_profile_save(profile, "/tmp/never-written.json", &err), err,
                 MMT_ERROR_ARGUMENT, "is 12345, which is none of its values");
     mmt_profile_free(profile);
 
-    profile = everything();
+    profile = full_profile();
     CHECK_FAILS(mmt_profile_save(profile, "/proc/none/profile.json", &err), err,
                 MMT_ERROR_NOT_FOUND, "/proc/none");
     strcpy(profile->caps.name, "Caf\xe9");
-    char *text = print(profile);
+    char *text = print_profile(profile);
     CHECK(strstr(text, "\"name\": \"Caf?\""));
     free(text);
     mmt_profile_free(profile);
@@ -601,7 +420,7 @@ static void test_path(void)
 static void test_foreign(void)
 {
     char buffer[512];
-    struct mmt_profile *profile = everything();
+    struct mmt_profile *profile = full_profile();
     struct mmt_caps caps = profile->caps;
     strcpy(caps.driver, "999.1");
     CHECK(!mmt_profile_foreign(profile, &caps, buffer));
@@ -630,9 +449,9 @@ static void test_foreign(void)
 /* A profile that says the times of another text: told, and kept. */
 static void test_changed(void)
 {
-    struct mmt_profile *profile = everything();
+    struct mmt_profile *profile = full_profile();
     strcpy(profile->entries[0].template_hash, "0123");
-    char *text = print(profile);
+    char *text = print_profile(profile);
     mmt_error err = { 0 };
     struct mmt_profile *read = mmt_profile_read(text, strlen(text), &err);
     char words[128];
@@ -665,108 +484,6 @@ static void check_paper(const char *path)
     round_trip(path);
 }
 
-/* ---- ranges ---------------------------------------------------------------------- */
-
-/* What is written of a range is left out on reading, with these words. */
-static void check_left_out(const struct mmt_range *range, const char *words)
-{
-    struct mmt_profile *written = mmt_profile_create();
-    mmt_error err = { 0 };
-    written->caps = all_caps;
-    CHECK_OK(mmt_profile_add_range(written, range, &err), err);
-    char *text = print(written);
-    struct mmt_profile *read = mmt_profile_read(text, strlen(text), &err);
-    if (CHECK(read != NULL)) {
-        CHECK_EQ_INT(read->num_ranges, 0);
-        if (!CHECK(strstr(mmt_profile_warnings(read), words) != NULL))
-            fprintf(stderr, "    says: %s\n", mmt_profile_warnings(read));
-    }
-    mmt_profile_free(read);
-    mmt_profile_free(written);
-    free(text);
-}
-
-static void test_wrong_ranges(void)
-{
-    const struct mmt_range right = a_range(3);
-    struct mmt_range wrong = right;
-    wrong.num_segments = 0;
-    check_left_out(&wrong, "it has no segments");
-    wrong = right;
-    wrong.segments[1].m_to = 10;
-    check_left_out(&wrong, "segments[1].m_to is 10; it must be above 10");
-    wrong.segments[0].m_to = 2;
-    check_left_out(&wrong, "segments[0].m_to is 2; it must be above 2");
-    wrong = right;
-    wrong.times[2].m = 901;
-    check_left_out(&wrong, "times[2].m is 901; it must be above 4 and at most 900");
-    wrong.times[2].m = 4;
-    check_left_out(&wrong, "times[2].m is 4; it must be above 4");
-    wrong = right;
-    wrong.problem.lda++;
-    check_left_out(&wrong, "gaps");
-    wrong = right;
-    wrong.segments[2].m_to = INT64_C(1) << 40;
-    check_left_out(&wrong, "it must be at most 2147418112");
-}
-
-/* A kernel of a range whose template has changed is told like an entry's. */
-static void test_changed_range(void)
-{
-    struct mmt_profile *profile = mmt_profile_create();
-    struct mmt_range range = a_range(2);
-    mmt_error err = { 0 };
-    char words[200];
-    profile->caps = all_caps;
-    strcpy(range.segments[1].template_hash, "0");
-    CHECK_OK(mmt_profile_add_range(profile, &range, &err), err);
-    char *text = print(profile);
-    struct mmt_profile *read = mmt_profile_read(text, strlen(text), &err);
-    snprintf(words, sizeof words,
-             "template %s has changed since it was measured for 1 entry",
-             range.segments[1].config.template->name);
-    CHECK(read && read->num_ranges == 1 && strstr(mmt_profile_warnings(read), words));
-    mmt_profile_free(read);
-    mmt_profile_free(profile);
-    free(text);
-}
-
-static void check_segment(const struct mmt_range *range, const char *problem, int wanted)
-{
-    mmt_problem parsed;
-    mmt_error err;
-    CHECK_OK(mmt_problem_parse(problem, &parsed, &err), err);
-    CHECK_EQ_INT(mmt_range_find(range, &parsed), wanted);
-}
-
-static void test_range(void)
-{
-    struct mmt_range range = a_range(3), other = range;
-    struct mmt_text name = { 0 };
-    mmt_range_print(&range, &name);
-    CHECK_EQ_STR(mmt_text_string(&name), "gemm bf16 tn 3-900x200x300 out=f32 batch=2");
-    mmt_text_finish(&name);
-    check_segment(&range, "gemm bf16 tn 2x200x300 out=f32 batch=2", -1);
-    check_segment(&range, "gemm bf16 tn 3x200x300 out=f32 batch=2", 0);
-    check_segment(&range, "gemm bf16 tn 10x200x300 out=f32 batch=2", 0);
-    check_segment(&range, "gemm bf16 tn 11x200x300 out=f32 batch=2", 1);
-    check_segment(&range, "gemm bf16 tn 900x200x300 out=f32 batch=2", 2);
-    check_segment(&range, "gemm bf16 tn 901x200x300 out=f32 batch=2", -1);
-    check_segment(&range, "gemm bf16 tn 11x200x300 batch=2", -1);
-    check_segment(&range, "gemm bf16 tn 11x200x300 out=f32", -1);
-    check_segment(&range, "gemm bf16 tn 11x200x300 out=f32 lda=12 batch=2", -1);
-    check_segment(&range, "gemm f16 tn 11x200x300 out=f32 batch=2", -1);
-
-    CHECK(close_to(mmt_range_ratio(&range, &other), 1));
-    for (int i = 0; i < 3; i++)
-        other.times[i].seconds *= 2;
-    other.times[2].m = 100; /* which the other has not */
-    other.times[2].seconds = 1;
-    CHECK(close_to(mmt_range_ratio(&range, &other), 0.5));
-    other.num_times = 0;
-    CHECK(mmt_range_ratio(&range, &other) == 0);
-}
-
 int main(void)
 {
     test_memory();
@@ -785,8 +502,5 @@ int main(void)
     test_path();
     test_foreign();
     test_changed();
-    test_range();
-    test_wrong_ranges();
-    test_changed_range();
     return test_end("profile");
 }
