@@ -36,7 +36,7 @@ static const struct mmt_model *find_model(const struct mmt_profile *profile,
     for (size_t i = 0; i < profile->num_models; i++) {
         const struct mmt_model *model = &profile->models[i];
         if (model->family == family && (!best || model->shapes > best->shapes) &&
-            serves(profile, model, kind))
+            (!kind || model->shapes >= MMT_FEWEST_SHAPES) && serves(profile, model, kind))
             best = model;
     }
     return best;
@@ -84,14 +84,15 @@ mmt_status mmt_profile_take_family(struct mmt_profile *into,
 }
 
 /* Which of several portfolios counts depends on what a problem needs. `missing`: those of
- * families alone that there is none of. */
+ * families alone that there is none of yet that serves. */
 static mmt_status add_families(struct mmt_profile *into, const struct mmt_profile *from,
                                int layer, bool missing, mmt_error *err)
 {
     mmt_status status = MMT_OK;
     for (size_t i = 0; i < from->num_models && !status; i++) {
         struct mmt_model model = from->models[i];
-        if (missing && mmt_profile_model(into, model.family))
+        const struct mmt_model *there = mmt_profile_model(into, model.family);
+        if (missing && there && there->shapes >= MMT_FEWEST_SHAPES)
             continue;
         model.layer = layer;
         status = mmt_profile_add_model(into, &model, err);

@@ -173,8 +173,12 @@ static const struct mmt_entry *find_nearest(const struct mmt_profile *profile,
  * bell by which the nearest shape's time corrects the model. */
 static const double reach = 0.5;
 
-/* Farther away a shape tells nothing of which kernel is fast: two octaves, squared. */
-static const double out_of_reach = 4;
+/* Farther away a shape tells nothing of which kernel is fast: two octaves, squared; on a
+ * CPU less, as the default is nearly as fast there (docs/measurements.md, "On a CPU"). */
+static double out_of_reach(const struct mmt_caps *caps)
+{
+    return caps->kind == MMT_CPU ? reach * reach : 4;
+}
 
 /* A correction that is trusted no more than this is left alone: to settle a kernel for
  * another problem, too, may take a fifth of a choice. */
@@ -439,7 +443,7 @@ static mmt_status select_by(const struct mmt_profile *profile, const mmt_problem
         near = find_telling(profile, problem);
         correct(ranked, count, false, near, problem, caps);
         if (!count) /* then it may be farther away */
-            near = find_nearest(profile, problem, caps, terms, out_of_reach);
+            near = find_nearest(profile, problem, caps, terms, out_of_reach(caps));
     }
     if (count && !stands_apart(near, problem, caps, terms, ranked, count))
         choose_ranked(ranked, count, out);

@@ -443,6 +443,10 @@ static void test_kin(void)
     struct mmt_profile *user = begin("2026-03-01T00:00:00Z");
     add_family(user, MMT_F32, 0, 4);
     put(USER, ".json", user);
+    check_choice(MMT_F32, 512, MMT_CHOICE_COST, 1, "Sister"); /* few shapes serve none */
+    user = begin("2026-03-01T00:00:00Z");
+    add_family(user, MMT_F32, 0, 24);
+    put(USER, ".json", user);
     check_choice(MMT_F32, 512, MMT_CHOICE_COST, 0, "/user/");
     check_choice(MMT_F64, 512, MMT_CHOICE_COST, 1, "Sister");
 

@@ -6,7 +6,7 @@
 #include "runtime/cost.h"
 #include "tuner/calibrate.h"
 
-enum { FEWEST_SHAPES = 8, USUAL_SHAPES = 48, TIMINGS_FOR_A_TRY = 2 };
+enum { FEWEST_SHAPES = MMT_FEWEST_SHAPES, USUAL_SHAPES = 48, TIMINGS_FOR_A_TRY = 2 };
 
 /* Two kernels on the fewest shapes: fewer timings compare nothing. */
 enum { FEWEST_TIMINGS = 2 * FEWEST_SHAPES };
@@ -259,7 +259,7 @@ static bool knows_family(const struct mmt_tuning *t, mmt_type type)
     return t->layers && mmt_profile_model(t->layers, type);
 }
 
-/* So many kernels that four dozen shapes fit into the time, or eight shapes into the
+/* So many kernels that four dozen shapes fit into the time, or the fewest into the
  * number of timings; and as much to compile as compilers have done when two thirds of
  * that time are over: a device that does not share their cores is at work meanwhile. A
  * known portfolio is timed whole, however few shapes that leaves to a kind. */

@@ -517,6 +517,39 @@ static void report_library(const struct mmt_tuning *t)
         print_library(t, &standing);
 }
 
+static int shapes_of(const struct mmt_profile *profile, mmt_type family)
+{
+    const struct mmt_model *model = profile ? mmt_profile_model(profile, family) : NULL;
+    return model ? model->shapes : 0;
+}
+
+/* Whether the run had goals of that family, and has no kernels for its other shapes. */
+static bool lacks_portfolio(const struct mmt_tuning *t, mmt_type family)
+{
+    bool meant = false;
+    for (int i = 0; i < t->num_goals; i++)
+        meant |=
+            t->goals[i].op == MMT_GEMM && mmt_type_family(t->goals[i].type) == family;
+    return meant && shapes_of(t->profile, family) < MMT_FEWEST_SHAPES &&
+           shapes_of(t->layers, family) < MMT_FEWEST_SHAPES;
+}
+
+static void print_unserved(const struct mmt_tuning *t)
+{
+    struct mmt_text families = { 0 };
+    for (int i = 0; i < MMT_NUM_TYPES; i++)
+        if (mmt_type_family((mmt_type) i) == (mmt_type) i &&
+            lacks_portfolio(t, (mmt_type) i))
+            mmt_text_addf(&families, "%s%s", families.length ? ", " : "",
+                          mmt_type_name((mmt_type) i));
+    if (families.length)
+        printf(
+            "other shapes of %s keep their defaults: kernels for them are chosen by at "
+            "least %d shapes; a longer --budget times more, and goes on from here\n",
+            mmt_text_string(&families), MMT_FEWEST_SHAPES);
+    mmt_text_finish(&families);
+}
+
 void mmt_report_end(struct mmt_tuning *t)
 {
     const struct mmt_counts *c = &t->counts;
@@ -535,6 +568,7 @@ void mmt_report_end(struct mmt_tuning *t)
     printf("\n%d tried, %d skipped, %d wrong, %d failed, in %.0f seconds%s\n", c->tried,
            c->skipped, c->wrong, c->failed, mmt_now() - t->started,
            interrupted ? ", interrupted: the same command goes on" : "");
+    print_unserved(t);
     report_library(t);
     if (t->pool.killed)
         printf(
