@@ -68,6 +68,7 @@ struct mmt_box {
     unsigned promotion; /* bytes the last-level cache gets at once: 0, 64, 128, 256 */
     enum mmt_packed packed;
     size_t at; /* of a copy: where in the workspace, bytes */
+    bool once; /* of a copy: one serves the whole batch */
 };
 
 enum { MMT_MAX_LAUNCHES = 4 };

@@ -88,7 +88,7 @@ static struct mmt_tensor tensor_of(const struct stored *matrix, int64_t first,
 }
 
 /* The copy of an operand of so many lines along k, in the workspace, where every part of
- * the batch has its turn. */
+ * the batch has its turn, unless one copy serves all. */
 static struct stored packed(const mmt_problem *p, int64_t lines, const mmt_args *args,
                             const struct mmt_box *box)
 {
@@ -98,7 +98,8 @@ static struct stored packed(const mmt_problem *p, int64_t lines, const mmt_args 
     const int64_t rows = flat ? p->k : lines, columns = flat ? lines : p->k;
     const int64_t per_piece = 16 / (int64_t) mmt_type_size(type);
     const int64_t ld = (columns + per_piece - 1) / per_piece * per_piece;
-    struct stored other = { args->workspace, type, rows, columns, ld, rows * ld };
+    const int64_t stride = box->once ? 0 : rows * ld;
+    struct stored other = { args->workspace, type, rows, columns, ld, stride };
     other.operand.offset += box->at;
     return other;
 }

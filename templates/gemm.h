@@ -193,6 +193,13 @@ static inline int64_t mmt_gemm_pack_whole(const mmt_problem *p, bool is_b)
     return (is_b ? p->n : p->m) / MMT_GEMM_PACK_BLOCK * (p->k / MMT_GEMM_PACK_BLOCK);
 }
 
+/* Whether one copy of B serves the whole batch. Digits are numbered with the batch, so
+ * that each matrix has its own. */
+static inline bool mmt_gemm_packs_once(const mmt_problem *p, enum mmt_packed how)
+{
+    return p->batch > 1 && !p->stride_b && how != MMT_PACKED_DIGITS;
+}
+
 /* Makes room for a copy of A, or B, behind what is in the workspace. Returns where it
  * begins, in bytes. */
 static inline size_t mmt_gemm_pack_room(const mmt_problem *p, bool is_b,
@@ -204,7 +211,8 @@ static inline size_t mmt_gemm_pack_room(const mmt_problem *p, bool is_b,
     const int64_t length = how == MMT_PACKED_FLAT ? across : p->k;
     const bool digits = how == MMT_PACKED_DIGITS;
     const mmt_type type = digits ? mmt_type_digit(p->type) : p->type;
-    const int64_t matrices = p->batch * (digits ? mmt_type_digits(p->type) : 1);
+    const int64_t batch = is_b && mmt_gemm_packs_once(p, how) ? 1 : p->batch;
+    const int64_t matrices = batch * (digits ? mmt_type_digits(p->type) : 1);
     const int64_t pieces = mmt_gemm_pieces(length * (int64_t) mmt_type_size(type), PIECE);
     const size_t at =
         (size_t) mmt_gemm_pieces((int64_t) out->workspace, LINE_OF_CACHE) * LINE_OF_CACHE;
@@ -213,8 +221,9 @@ static inline size_t mmt_gemm_pack_room(const mmt_problem *p, bool is_b,
     return at;
 }
 
-/* Adds the launch that copies A, or B, or both to the workspace, behind what is there; it
- * begins at `at[0]` and `at[1]`. */
+/* Adds the launches that copy A, or B, or both to the workspace, behind what is there; the
+ * copies begin at `at[0]` and `at[1]`. Of both, where one copy of B serves the batch, the
+ * first launch copies A alone, whose blocks come first, and the second is of one matrix. */
 static inline void mmt_gemm_pack(const mmt_problem *p, bool a, bool b,
                                  enum mmt_packed how, struct mmt_launches *out,
                                  size_t at[2])
@@ -238,7 +247,7 @@ static inline void mmt_gemm_pack(const mmt_problem *p, bool a, bool b,
         at[0] = mmt_gemm_pack_room(p, false, how, out);
     if (b)
         at[1] = mmt_gemm_pack_room(p, true, how, out);
-    out->launch[out->count++] = (struct mmt_launch){
+    const struct mmt_launch all = {
         .entry = a && b ? "mmt_pack"
                  : a    ? "mmt_pack_a"
                         : "mmt_pack_b",
@@ -252,13 +261,30 @@ static inline void mmt_gemm_pack(const mmt_problem *p, bool a, bool b,
         .cut = (unsigned) (blocks - whole),
         .waits = true,
     };
+    const bool once = b && mmt_gemm_packs_once(p, how);
+    if (once && a) {
+        struct mmt_launch of_a = all;
+        of_a.grid[0] = (unsigned) mmt_gemm_pack_blocks(p, false);
+        of_a.cut = (unsigned) (of_a.grid[0] - mmt_gemm_pack_whole(p, false));
+        out->launch[out->count++] = of_a;
+    }
+    out->launch[out->count] = all;
+    if (once)
+        out->launch[out->count].grid[2] = 1;
+    out->count++;
 }
 
-static inline void mmt_gemm_use_packed(struct mmt_box *box, enum mmt_packed how,
-                                       size_t at)
+/* A product's boxes of A and B, of which one or both are copies that begin at `at`. */
+static inline void mmt_gemm_use_packed(struct mmt_box boxes[2], const mmt_problem *p,
+                                       bool a, bool b, enum mmt_packed how,
+                                       const size_t at[2])
 {
-    box->packed = how;
-    box->at = at;
+    if (a)
+        boxes[0].packed = how, boxes[0].at = at[0];
+    if (b) {
+        boxes[1].packed = how, boxes[1].at = at[1];
+        boxes[1].once = mmt_gemm_packs_once(p, how);
+    }
 }
 
 /* NULL if a multiprocessor can hold that many blocks, whose threads have so many 32-bit

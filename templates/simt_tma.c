@@ -187,10 +187,7 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
     *out = behind;
     out->count = 0;
     mmt_gemm_pack(p, v[PACK_A], v[PACK_B], MMT_PACKED_FLAT, out, at);
-    if (v[PACK_A])
-        mmt_gemm_use_packed(&boxes[0], MMT_PACKED_FLAT, at[0]);
-    if (v[PACK_B])
-        mmt_gemm_use_packed(&boxes[1], MMT_PACKED_FLAT, at[1]);
+    mmt_gemm_use_packed(boxes, p, v[PACK_A], v[PACK_B], MMT_PACKED_FLAT, at);
     for (int i = 0; i < behind.count; i++)
         out->launch[out->count++] = behind.launch[i];
 }

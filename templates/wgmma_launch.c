@@ -257,10 +257,7 @@ void mmt_wgmma_launch(const int *v, const mmt_problem *p, const struct mmt_caps 
     mmt_gemm_pack(p, pack_a, pack_b, how, out, at);
     product = &out->launch[out->count];
     add_product(v, p, caps, out);
-    if (pack_a)
-        mmt_gemm_use_packed(&product->box[0], how, at[0]);
-    if (pack_b)
-        mmt_gemm_use_packed(&product->box[1], how, at[1]);
+    mmt_gemm_use_packed(product->box, p, pack_a, pack_b, how, at);
     if (v[SPLIT_K] > 1 || v[DEAL] == RUNS)
         add_parts(v, p, caps, out);
 }

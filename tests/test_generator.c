@@ -237,6 +237,31 @@ static void test_suits(void)
     CHECK(!mmt_config_suits(&config, &f64, &hopper));
 }
 
+/* Copies of `b` matrices B beside those of A, in the workspace, and the launches. */
+static void check_copies(const char *problem, int b, int launches)
+{
+    const mmt_problem p = problem_of(problem);
+    struct mmt_caps hopper = gpu;
+    struct mmt_config config;
+    struct mmt_launches out;
+    mmt_error err;
+
+    strcpy(hopper.architecture, "sm_90a");
+    hopper.shared = 232448, hopper.sms = 132;
+    CHECK_OK(mmt_config_parse("wgmma TILE_M=64 TILE_N=32 PACK_A=1 PACK_B=1 STORE_SLOTS=0",
+                              &config, &err),
+             err);
+    mmt_config_launch(&config, &p, &hopper, &out);
+    CHECK_EQ_INT(out.count, launches);
+    CHECK_EQ_INT(out.workspace, (5 * 64 * 128 + b * 32 * 128) * sizeof(uint16_t));
+}
+
+static void test_packed_once(void)
+{
+    check_copies("gemm bf16 nn 64x32x128 lda=129 batch=5", 5, 2);
+    check_copies("gemm bf16 nn 64x32x128 lda=129 batch=5 stride_b=0", 1, 3);
+}
+
 static void test_refuse(void)
 {
     struct mmt_config config = { &sample, { 4, 5, 16 } };
@@ -454,6 +479,7 @@ int main(void)
     test_reject();
     test_old_cards();
     test_suits();
+    test_packed_once();
     test_refuse();
     test_align();
     test_default();

@@ -14,7 +14,7 @@ struct launch {
     int grid[3], block[2], parts;
     size_t shared, workspace_at, second_at;
     struct {
-        int inner, outer, swizzle, packed;
+        int inner, outer, swizzle, packed, once;
         size_t at;
     } box[3];
 };
@@ -46,8 +46,8 @@ static void read_plan(void)
                       &l->grid[2], &l->block[0], &l->block[1], &l->shared,
                       &l->workspace_at, &l->second_at, &l->parts) == 10;
         for (auto &box : l->box)
-            read &= scanf("%d %d %d %d %zu", &box.inner, &box.outer, &box.swizzle,
-                          &box.packed, &box.at) == 5;
+            read &= scanf("%d %d %d %d %zu %d", &box.inner, &box.outer, &box.swizzle,
+                          &box.packed, &box.at, &box.once) == 6;
     }
     if (!read)
         give_up("the plan on standard input cannot be read; launches", plan.count);
@@ -195,7 +195,7 @@ static void set_matrices(const struct launch &l)
         const long ld = (columns + per_piece - 1) / per_piece * per_piece;
         if (l.box[i].packed)
             matrices[i] = describe_matrix((char *) workspace.data() + l.box[i].at, rows,
-                                          columns, ld, rows * ld, packed_size,
+                                          columns, ld, l.box[i].once ? 0 : rows * ld, packed_size,
                                           plan.batch * (digits ? DIGITS : 1));
         matrices[i].inner = l.box[i].inner;
         matrices[i].outer = l.box[i].outer;

@@ -32,8 +32,8 @@ static void print_launch(const struct mmt_launch *launch)
            launch->shared, launch->workspace_at, launch->second_at, launch->parts);
     for (int i = 0; i < 3; i++) {
         const struct mmt_box *box = &launch->box[i];
-        printf(" %u %u %u %d %zu", box->inner, box->outer, box->swizzle,
-               (int) box->packed, box->at);
+        printf(" %u %u %u %d %zu %d", box->inner, box->outer, box->swizzle,
+               (int) box->packed, box->at, box->once);
     }
     printf("\n");
 }
