@@ -112,12 +112,16 @@ static int count_checked(const struct table *table, int row)
     return known;
 }
 
-/* Leaves out what was timed on too few problems: most of what a search tries. */
+/* Leaves out what was timed on too few problems: most of what a search tries. Beside
+ * kernels that met hundreds, one that met a few is known too little to be compared. */
 static void drop_rows(struct table *table)
 {
+    enum { SHARE = 64 };
+    const int share = table->cols / SHARE;
+    const int least = share > MMT_FIT_LEAST_SHAPES ? share : MMT_FIT_LEAST_SHAPES;
     int to = 0;
     for (int row = 0; row < table->rows; row++) {
-        if (count_checked(table, row) < MMT_FIT_LEAST_SHAPES)
+        if (count_checked(table, row) < least)
             continue;
         memmove(&table->times[cell(table, to, 0)], &table->times[cell(table, row, 0)],
                 (size_t) table->cols * sizeof *table->times);

@@ -6,7 +6,7 @@
 #include "runtime/cost.h"
 #include "tuner/calibrate.h"
 
-enum { FEWEST_SHAPES = MMT_FEWEST_SHAPES, USUAL_SHAPES = 48, TIMINGS_FOR_A_TRY = 2 };
+enum { FEWEST_SHAPES = 8, USUAL_SHAPES = 48, TIMINGS_FOR_A_TRY = 2 };
 
 /* Two kernels on the fewest shapes: fewer timings compare nothing. */
 enum { FEWEST_TIMINGS = 2 * FEWEST_SHAPES };
