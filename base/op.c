@@ -269,8 +269,8 @@ bool mmt_op_needs(const mmt_problem *problem, enum mmt_which operand, double alp
 
 static mmt_problem plain(mmt_op op, mmt_type type, int64_t m, int64_t n, int64_t k)
 {
-    mmt_problem problem = mmt_gemm_problem(type, m, n, k);
-    problem.op = op;
+    mmt_problem problem;
+    mmt_problem_init(&problem, sizeof problem, op, type, m, n, k);
     return problem;
 }
 
@@ -283,24 +283,4 @@ mmt_problem mmt_op_problem(mmt_op op, mmt_type type, int64_t m, int64_t n, int64
             size > 0 && size < rows[op].least ? rows[op].least : size;
     }
     return problem;
-}
-
-mmt_problem mmt_axpby_problem(mmt_type type, int64_t n)
-{
-    return plain(MMT_AXPBY, type, 1, n, 1);
-}
-
-mmt_problem mmt_dot_problem(mmt_type type, int64_t m, int64_t k)
-{
-    return plain(MMT_DOT, type, m, 1, k);
-}
-
-mmt_problem mmt_heat2d_problem(mmt_type type, int64_t m, int64_t n)
-{
-    return plain(MMT_HEAT2D, type, m, n, 1);
-}
-
-mmt_problem mmt_jacobi3d_problem(mmt_type type, int64_t m, int64_t n, int64_t k)
-{
-    return plain(MMT_JACOBI3D, type, m, n, k);
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 #define MOST_LD INT32_MAX
 
 /* ---- the matrices of a problem --------------------------------------------------- */
@@ -75,11 +77,6 @@ int64_t mmt_problem_extent_c(const mmt_problem *problem)
 
 static mmt_status check_kind(const mmt_problem *in, mmt_error *err)
 {
-    if (in->size != sizeof(*in))
-        return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "the problem's size is %zu; this library knows problems of %zu "
-                        "bytes, as mmt_gemm_problem makes them",
-                        in->size, sizeof(*in));
     if ((unsigned) in->op >= MMT_NUM_OPS)
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
                         "op is %d; it must be from %d (gemm) to %d (jacobi3d)",
@@ -223,15 +220,18 @@ static mmt_status check_transposes(const mmt_problem *p, mmt_error *err)
 
 mmt_status mmt_problem_normalise(const mmt_problem *in, mmt_problem *out, mmt_error *err)
 {
-    mmt_status status = check_kind(in, err);
+    mmt_problem p = { .batch = 1 };
+    mmt_status status = mmt_struct_read(&p, sizeof p, offsetof(mmt_problem, bias), in,
+                                        "mmt_problem", "mmt_gemm_problem", err);
     if (!status)
-        status = check_transposes(in, err);
+        status = check_kind(&p, err);
     if (!status)
-        status = check_dimensions(in, err);
+        status = check_transposes(&p, err);
+    if (!status)
+        status = check_dimensions(&p, err);
     if (status)
         return status;
 
-    mmt_problem p = *in;
     p.batch = p.batch ? p.batch : 1;
     if ((status = settle_output(&p, err)) || (status = check_epilogue(&p, err)) ||
         (status = mmt_op_settle(&p, err)))
@@ -260,11 +260,11 @@ mmt_problem mmt_problem_fold(const mmt_problem *problem)
     return p;
 }
 
-mmt_problem mmt_gemm_problem(mmt_type type, int64_t m, int64_t n, int64_t k)
+void mmt_problem_init(mmt_problem *out, size_t size, mmt_op op, mmt_type type, int64_t m,
+                      int64_t n, int64_t k)
 {
-    return (mmt_problem){
-        .size = sizeof(mmt_problem),
-        .op = MMT_GEMM,
+    const mmt_problem problem = {
+        .op = op,
         .type = type,
         .m = m,
         .n = n,
@@ -272,6 +272,7 @@ mmt_problem mmt_gemm_problem(mmt_type type, int64_t m, int64_t n, int64_t k)
         .batch = 1,
         .out = (unsigned) type < MMT_NUM_TYPES ? mmt_type_own_output(type) : MMT_F32,
     };
+    mmt_struct_fill(out, size, &problem, sizeof problem);
 }
 
 mmt_problem mmt_problem_with_m(const mmt_problem *problem, int64_t m)

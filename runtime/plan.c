@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "runtime/runtime.h"
 
 /* Kernels that are tried, one after the other, where the driver refuses the first. */
@@ -25,32 +26,31 @@ struct mmt_plan {
     char *description;
 };
 
-mmt_plan_options mmt_plan_defaults(void)
+void mmt_plan_options_init(mmt_plan_options *out, size_t size)
 {
-    return (mmt_plan_options){ .size = sizeof(mmt_plan_options),
-                               .max_workspace = SIZE_MAX };
+    const mmt_plan_options options = { .max_workspace = SIZE_MAX };
+    mmt_struct_fill(out, size, &options, sizeof options);
 }
 
-mmt_args mmt_args_defaults(void)
+void mmt_args_init(mmt_args *out, size_t size)
 {
-    return (mmt_args){ .size = sizeof(mmt_args), .alpha = 1 };
+    const mmt_args args = { .alpha = 1 };
+    mmt_struct_fill(out, size, &args, sizeof args);
 }
 
 /* ---- planning -------------------------------------------------------------------- */
 
-/* Only the members that the caller's version of the struct has. */
 static mmt_status read_options(const mmt_plan_options *given, mmt_plan_options *out,
                                mmt_error *err)
 {
     *out = mmt_plan_defaults();
     if (!given)
         return MMT_OK;
-    if (given->size < offsetof(mmt_plan_options, configuration))
-        return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "mmt_plan_options.size is %zu; start from mmt_plan_defaults()",
-                        given->size);
-    memcpy(out, given, given->size < sizeof *out ? given->size : sizeof *out);
-    out->size = sizeof *out;
+    mmt_status status =
+        mmt_struct_read(out, sizeof *out, offsetof(mmt_plan_options, configuration),
+                        given, "mmt_plan_options", "mmt_plan_defaults", err);
+    if (status)
+        return status;
     if (out->effort != MMT_EFFORT_ESTIMATE && out->effort != MMT_EFFORT_MEASURE)
         return mmt_fail(
             err, MMT_ERROR_ARGUMENT,
@@ -517,10 +517,6 @@ static mmt_status check(const struct mmt_plan *plan, const mmt_args *args, mmt_e
     bool b = mmt_op_needs(p, MMT_OPERAND_B, args->alpha, args->beta, unknown);
     mmt_status status;
 
-    if (args->size < sizeof *args)
-        return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "mmt_args.size is %zu; start from mmt_args_defaults()",
-                        args->size);
     if ((status = check_operand(plan, "A", args->a, p->type, a, err)) ||
         (status = check_operand(plan, "B", args->b, p->type, b, err)) ||
         (status = check_operand(plan, "C", args->c, p->out, true, err)) ||
@@ -572,23 +568,41 @@ static mmt_status check_buffers(const struct mmt_plan *plan, const mmt_args *arg
     return status;
 }
 
+/* Points *args to `own`, with all members, where the caller's header has others. */
+static mmt_status read_args(const mmt_args **args, mmt_args *own, mmt_error *err)
+{
+    if ((*args)->size == sizeof *own)
+        return MMT_OK;
+    *own = mmt_args_defaults();
+    mmt_status status = mmt_struct_read(own, sizeof *own, offsetof(mmt_args, bias), *args,
+                                        "mmt_args", "mmt_args_defaults", err);
+    *args = own;
+    return status;
+}
+
 mmt_status mmt_execute_unbounded(const mmt_plan *plan, const mmt_args *args,
                                  mmt_queue queue, mmt_error *err)
 {
+    mmt_args own;
     if (!plan->any && !plan->aligned)
         return MMT_OK;
-    mmt_status status = check(plan, args, err);
+    mmt_status status = read_args(&args, &own, err);
+    if (!status)
+        status = check(plan, args, err);
     return status ? status : run(plan, args, queue, err);
 }
 
 mmt_status mmt_execute(const mmt_plan *plan, const mmt_args *args, mmt_queue queue,
                        mmt_error *err)
 {
+    mmt_args own;
     if (!plan || !args)
         return mmt_fail(err, MMT_ERROR_ARGUMENT, "mmt_execute needs a plan and mmt_args");
     if (!plan->any && !plan->aligned)
         return MMT_OK;
-    mmt_status status = check(plan, args, err);
+    mmt_status status = read_args(&args, &own, err);
+    if (!status)
+        status = check(plan, args, err);
     if (status == MMT_OK)
         status = check_buffers(plan, args, err);
     return status ? status : run(plan, args, queue, err);

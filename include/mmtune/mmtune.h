@@ -20,6 +20,10 @@
  * object is needed is MMT_ERROR_ARGUMENT. What cannot fail answers NULL with 0 or an
  * empty text, and frees nothing.
  *
+ * Structs that begin with `size` grow at their ends. A library takes those of older
+ * headers, whose missing members have their defaults, and of newer ones, as long as the
+ * members that it does not know are 0; else it answers MMT_ERROR_UNSUPPORTED.
+ *
  * There is no global state. Each object says how far threads may share it.
  *
  * fork: neither CUDA nor an OpenCL driver survives it. A child that goes on without exec
@@ -191,15 +195,48 @@ typedef struct mmt_problem {
     mmt_activation activation;
 } mmt_problem;
 
+/* What the functions below fill in: the `size` bytes that the caller's header knows. */
+MMT_API void mmt_problem_init(mmt_problem *out, size_t size, mmt_op op, mmt_type type,
+                              int64_t m, int64_t n, int64_t k);
+
 /* A plain product, C = A B, to be changed further by the caller. C is of the type itself
  * where that can be, of bf16 for f8. */
-MMT_API mmt_problem mmt_gemm_problem(mmt_type type, int64_t m, int64_t n, int64_t k);
+static inline mmt_problem mmt_gemm_problem(mmt_type type, int64_t m, int64_t n, int64_t k)
+{
+    mmt_problem problem;
+    mmt_problem_init(&problem, sizeof problem, MMT_GEMM, type, m, n, k);
+    return problem;
+}
 
 /* Arrays of n elements; m dot products of k elements each; grids. */
-MMT_API mmt_problem mmt_axpby_problem(mmt_type type, int64_t n);
-MMT_API mmt_problem mmt_dot_problem(mmt_type type, int64_t m, int64_t k);
-MMT_API mmt_problem mmt_heat2d_problem(mmt_type type, int64_t m, int64_t n);
-MMT_API mmt_problem mmt_jacobi3d_problem(mmt_type type, int64_t m, int64_t n, int64_t k);
+static inline mmt_problem mmt_axpby_problem(mmt_type type, int64_t n)
+{
+    mmt_problem problem;
+    mmt_problem_init(&problem, sizeof problem, MMT_AXPBY, type, 1, n, 1);
+    return problem;
+}
+
+static inline mmt_problem mmt_dot_problem(mmt_type type, int64_t m, int64_t k)
+{
+    mmt_problem problem;
+    mmt_problem_init(&problem, sizeof problem, MMT_DOT, type, m, 1, k);
+    return problem;
+}
+
+static inline mmt_problem mmt_heat2d_problem(mmt_type type, int64_t m, int64_t n)
+{
+    mmt_problem problem;
+    mmt_problem_init(&problem, sizeof problem, MMT_HEAT2D, type, m, n, 1);
+    return problem;
+}
+
+static inline mmt_problem mmt_jacobi3d_problem(mmt_type type, int64_t m, int64_t n,
+                                               int64_t k)
+{
+    mmt_problem problem;
+    mmt_problem_init(&problem, sizeof problem, MMT_JACOBI3D, type, m, n, k);
+    return problem;
+}
 
 /* ---- devices --------------------------------------------------------------------- */
 
@@ -301,7 +338,7 @@ typedef enum mmt_effort {
                           * it lives. Plans that measure take turns */
 } mmt_effort;
 
-/* Start from mmt_plan_defaults(), which the later versions of this struct also fill. */
+/* Start from mmt_plan_defaults(). */
 typedef struct mmt_plan_options {
     size_t size;          /* sizeof(mmt_plan_options) */
     size_t max_workspace; /* bytes; 0 forbids kernels that need any; default: no cap */
@@ -323,7 +360,14 @@ typedef struct mmt_plan_options {
                              * stream that the default stream waits for; default NULL */
 } mmt_plan_options;
 
-MMT_API mmt_plan_options mmt_plan_defaults(void);
+MMT_API void mmt_plan_options_init(mmt_plan_options *out, size_t size);
+
+static inline mmt_plan_options mmt_plan_defaults(void)
+{
+    mmt_plan_options options;
+    mmt_plan_options_init(&options, sizeof options);
+    return options;
+}
 
 /* Chooses, builds and loads a kernel for the problem. The profile and the options may be
  * NULL; they, and the problem, need only live until this returns. Slow where the kernel
@@ -360,7 +404,14 @@ typedef struct mmt_args {
     mmt_operand bias;      /* where the problem has one */
 } mmt_args;
 
-MMT_API mmt_args mmt_args_defaults(void);
+MMT_API void mmt_args_init(mmt_args *out, size_t size);
+
+static inline mmt_args mmt_args_defaults(void)
+{
+    mmt_args args;
+    mmt_args_init(&args, sizeof args);
+    return args;
+}
 
 /* Puts one execution on the queue and returns. Operands may have any alignment that their
  * type has; C may overlap neither A nor B, but for AXPBY as said there. May be captured
