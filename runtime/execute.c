@@ -1,0 +1,185 @@
+/* Executing a plan: which of its kernels, and whether it may run. */
+#include <math.h>
+#include <stddef.h>
+
+#include "base/grow.h"
+#include "runtime/plan.h"
+
+void mmt_args_init(mmt_args *out, size_t size)
+{
+    const mmt_args args = { .alpha = 1 };
+    mmt_struct_fill(out, size, &args, sizeof args);
+}
+
+/* A cl_mem is a handle, not an address: buffers start aligned, and the offset decides. */
+static bool is_aligned(const struct mmt_plan *plan, mmt_operand operand, unsigned bytes)
+{
+    uint64_t start = operand.offset;
+    if (plan->device->caps.dialect == MMT_CUDA_CXX)
+        start += operand.handle;
+    return start % bytes == 0;
+}
+
+static const struct mmt_kernel *pick(const struct mmt_plan *plan, const mmt_args *args)
+{
+    bool aligned = plan->aligned && is_aligned(plan, args->a, plan->alignment.a) &&
+                   is_aligned(plan, args->b, plan->alignment.b) &&
+                   is_aligned(plan, args->c, plan->alignment.c);
+    return aligned ? plan->aligned : plan->any;
+}
+
+static bool is_whole(double value)
+{
+    return value == trunc(value) && fabs(value) <= 9007199254740992.0; /* 2^53 */
+}
+
+static mmt_status check_scalars(const struct mmt_plan *plan, const mmt_args *args,
+                                mmt_error *err)
+{
+    const char *type = mmt_type_name(plan->problem.type);
+
+    if (!mmt_type_in(plan->problem.type, MMT_WHOLE_TYPES) || args->scalars.handle)
+        return MMT_OK;
+    if (!is_whole(args->alpha))
+        return mmt_fail(err, MMT_ERROR_ARGUMENT, "alpha is %g; %s needs a whole number",
+                        args->alpha, type);
+    if (!is_whole(args->beta))
+        return mmt_fail(err, MMT_ERROR_ARGUMENT, "beta is %g; %s needs a whole number",
+                        args->beta, type);
+    return MMT_OK;
+}
+
+static mmt_status check_operand(const struct mmt_plan *plan, const char *name,
+                                mmt_operand operand, mmt_type type, bool needed,
+                                mmt_error *err)
+{
+    size_t element = mmt_type_size(type);
+    uint64_t start = operand.offset;
+
+    if (needed && !operand.handle)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT, "%s is null, but this execution uses it",
+                        name);
+    if (plan->device->caps.dialect == MMT_CUDA_CXX)
+        start += operand.handle;
+    if (start % element)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "%s starts at byte %llu; it must be a multiple of %zu", name,
+                        (unsigned long long) start, element);
+    return MMT_OK;
+}
+
+static mmt_status check_workspace(const struct mmt_plan *plan, const mmt_args *args,
+                                  mmt_error *err)
+{
+    size_t needed = mmt_plan_workspace(plan);
+
+    if (!needed || (args->workspace.handle && is_aligned(plan, args->workspace, 256)))
+        return MMT_OK;
+    if (!args->workspace.handle)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "workspace is null, but this plan needs %zu bytes of it", needed);
+    return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                    "the workspace's offset is %zu; it must start at a multiple of 256 "
+                    "bytes",
+                    args->workspace.offset);
+}
+
+static mmt_status check(const struct mmt_plan *plan, const mmt_args *args, mmt_error *err)
+{
+    const mmt_problem *p = &plan->problem;
+    mmt_type scalar = mmt_type_scalar(p->type);
+    bool unknown = args->scalars.handle != 0;
+    bool a = mmt_op_needs(p, MMT_OPERAND_A, args->alpha, args->beta, unknown);
+    bool b = mmt_op_needs(p, MMT_OPERAND_B, args->alpha, args->beta, unknown);
+    mmt_status status;
+
+    if ((status = check_operand(plan, "A", args->a, p->type, a, err)) ||
+        (status = check_operand(plan, "B", args->b, p->type, b, err)) ||
+        (status = check_operand(plan, "C", args->c, p->out, true, err)) ||
+        (status = check_operand(plan, "bias", args->bias, p->out, p->bias, err)) ||
+        (status = check_operand(plan, "scalars", args->scalars, scalar, false, err)))
+        return status;
+    if ((status = check_workspace(plan, args, err)))
+        return status;
+    return check_scalars(plan, args, err);
+}
+
+static mmt_status run(const struct mmt_plan *plan, const mmt_args *args, mmt_queue queue,
+                      mmt_error *err)
+{
+    const struct mmt_kernel *kernel = pick(plan, args);
+    if (!kernel)
+        return mmt_fail(
+            err, MMT_ERROR_ARGUMENT,
+            "an operand is not aligned to 16 bytes, which aligned_only promised");
+    return mmt_kernel_run(kernel, args, queue, err);
+}
+
+/* Whether the operands that are used lie in their buffers. */
+static mmt_status check_buffers(const struct mmt_plan *plan, const mmt_args *args,
+                                mmt_error *err)
+{
+    const mmt_problem *p = &plan->problem;
+    const bool unknown = args->scalars.handle != 0;
+    const struct {
+        const char *name;
+        mmt_operand operand;
+        uint64_t bytes;
+        bool used;
+    } all[] = {
+        { "A", args->a, plan->bytes.a,
+          mmt_op_needs(p, MMT_OPERAND_A, args->alpha, args->beta, unknown) },
+        { "B", args->b, plan->bytes.b,
+          mmt_op_needs(p, MMT_OPERAND_B, args->alpha, args->beta, unknown) },
+        { "C", args->c, plan->bytes.c, true },
+        { "bias", args->bias, plan->bytes.bias, p->bias },
+        { "scalars", args->scalars, plan->bytes.scalars, unknown },
+        { "workspace", args->workspace, plan->bytes.workspace, plan->bytes.workspace },
+    };
+    mmt_status status = MMT_OK;
+    for (int i = 0; i < (int) (sizeof all / sizeof *all) && !status; i++)
+        if (all[i].used)
+            status = mmt_buffer_check(plan->device, all[i].operand, all[i].name,
+                                      all[i].bytes, err);
+    return status;
+}
+
+/* Points *args to `own`, with all members, where the caller's header has others. */
+static mmt_status read_args(const mmt_args **args, mmt_args *own, mmt_error *err)
+{
+    if ((*args)->size == sizeof *own)
+        return MMT_OK;
+    *own = mmt_args_defaults();
+    mmt_status status = mmt_struct_read(own, sizeof *own, offsetof(mmt_args, bias), *args,
+                                        "mmt_args", "mmt_args_defaults", err);
+    *args = own;
+    return status;
+}
+
+mmt_status mmt_execute_unbounded(const mmt_plan *plan, const mmt_args *args,
+                                 mmt_queue queue, mmt_error *err)
+{
+    mmt_args own;
+    if (!plan->any && !plan->aligned)
+        return MMT_OK;
+    mmt_status status = read_args(&args, &own, err);
+    if (!status)
+        status = check(plan, args, err);
+    return status ? status : run(plan, args, queue, err);
+}
+
+mmt_status mmt_execute(const mmt_plan *plan, const mmt_args *args, mmt_queue queue,
+                       mmt_error *err)
+{
+    mmt_args own;
+    if (!plan || !args)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT, "mmt_execute needs a plan and mmt_args");
+    if (!plan->any && !plan->aligned)
+        return MMT_OK;
+    mmt_status status = read_args(&args, &own, err);
+    if (!status)
+        status = check(plan, args, err);
+    if (status == MMT_OK)
+        status = check_buffers(plan, args, err);
+    return status ? status : run(plan, args, queue, err);
+}

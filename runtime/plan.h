@@ -1,0 +1,27 @@
+/* A plan from within: plan.c makes it, execute.c runs it. */
+#ifndef MMT_RUNTIME_PLAN_H
+#define MMT_RUNTIME_PLAN_H
+
+#include "runtime/runtime.h"
+
+/* Kernels that are tried, one after the other, where the driver refuses the first. */
+enum { MOST_REFUSED = 4 };
+
+struct mmt_plan {
+    mmt_device *device;
+    mmt_problem problem;
+    struct mmt_choice choice;
+    struct mmt_alignment alignment; /* bytes that `aligned` asks of its operands */
+    struct mmt_kernel *aligned;     /* NULL where no text assumes more than elements */
+    struct mmt_kernel *any;         /* NULL where the caller promised alignment */
+    struct {
+        uint64_t a, b, c, bias, scalars, workspace;
+    } bytes;                                 /* that an execution uses of each operand */
+    struct mmt_config refused[MOST_REFUSED]; /* by the driver: resolved */
+    int num_refused;
+    mmt_error refusal;    /* of the first of them */
+    mmt_error unmeasured; /* why nothing was measured though it was asked for */
+    char *description;
+};
+
+#endif
