@@ -3,6 +3,9 @@
 #include "base/error.h"
 #include "base/grow.h"
 
+/* No header will have a struct of more bytes: such a size was never filled in. */
+enum { MOST = 4096 };
+
 static size_t least_of(size_t a, size_t b)
 {
     return a < b ? a : b;
@@ -22,10 +25,10 @@ mmt_status mmt_struct_read(void *out, size_t known, size_t least, const void *in
     size_t size;
 
     memcpy(&size, in, sizeof size);
-    if (size < least)
+    if (size < least || size > MOST)
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "%s.size is %zu; it must be %zu at least: start from %s()", name,
-                        size, least, start);
+                        "%s.size is %zu; it must be from %zu to %d: start from %s()",
+                        name, size, least, (int) MOST, start);
     for (size_t i = known; i < size; i++)
         if (bytes[i])
             return mmt_fail(

@@ -12,7 +12,8 @@
 void mmt_struct_fill(void *out, size_t size, const void *ours, size_t known);
 
 /* Overwrites *out, which has `known` bytes and the defaults, by what the caller's header
- * has of the struct. MMT_ERROR_ARGUMENT for fewer than `least` bytes;
+ * has of the struct. MMT_ERROR_ARGUMENT for fewer than `least` bytes, or
+ * for thousands;
  * MMT_ERROR_UNSUPPORTED where a member that this library does not know is not 0. `name`:
  * the struct's; `start`: the function that fills it in. */
 mmt_status mmt_struct_read(void *out, size_t known, size_t least, const void *in,

@@ -60,6 +60,9 @@ int main(int argc, char **argv)
     problem.size = 8;
     CHECK(!mmt_plan_create(device, NULL, &problem, NULL, &err));
     CHECK(err.status == MMT_ERROR_ARGUMENT);
+    problem.size = (size_t) -1;
+    CHECK(!mmt_plan_create(device, NULL, &problem, NULL, &err));
+    CHECK(err.status == MMT_ERROR_ARGUMENT);
     mmt_plan_free(plan);
     mmt_buffer_free(device, args.a);
     mmt_buffer_free(device, args.b);
