@@ -54,6 +54,12 @@ const struct mmt_model *mmt_profile_model_for(const struct mmt_profile *profile,
     return find_model(profile, problem->type, mmt_kind_bit(problem));
 }
 
+bool mmt_profile_serves_family(const struct mmt_profile *profile, mmt_type type)
+{
+    const struct mmt_model *model = mmt_profile_model(profile, type);
+    return model && model->shapes >= MMT_FEWEST_SHAPES;
+}
+
 static void forget_family(struct mmt_profile *profile, mmt_type family)
 {
     size_t left = 0;
@@ -91,8 +97,7 @@ static mmt_status add_families(struct mmt_profile *into, const struct mmt_profil
     mmt_status status = MMT_OK;
     for (size_t i = 0; i < from->num_models && !status; i++) {
         struct mmt_model model = from->models[i];
-        const struct mmt_model *there = mmt_profile_model(into, model.family);
-        if (missing && there && there->shapes >= MMT_FEWEST_SHAPES)
+        if (missing && mmt_profile_serves_family(into, model.family))
             continue;
         model.layer = layer;
         status = mmt_profile_add_model(into, &model, err);

@@ -296,6 +296,9 @@ const struct mmt_model *mmt_profile_model(const struct mmt_profile *profile,
  * slower than by default on a CPU. */
 enum { MMT_FEWEST_SHAPES = 16 };
 
+/* Whether a portfolio of the type's family rests on as many. */
+bool mmt_profile_serves_family(const struct mmt_profile *profile, mmt_type type);
+
 /* The same of the portfolios that were checked for the problem's type and transposes, on
  * MMT_FEWEST_SHAPES or more. Theirs are the kernels of the model's family and layer. */
 const struct mmt_model *mmt_profile_model_for(const struct mmt_profile *profile,

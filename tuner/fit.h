@@ -26,7 +26,8 @@ struct mmt_journal;
 mmt_status mmt_fit_add_journal(struct mmt_fit_samples *samples,
                                const struct mmt_journal *journal, mmt_error *err);
 
-/* A portfolio has at most so many kernels, each timed on so many problems at least. */
+/* A portfolio has at most so many kernels, each timed on so many problems at least,
+ * and on one in 64 of them. */
 enum { MMT_FIT_MOST_KEPT = 24, MMT_FIT_LEAST_SHAPES = 6 };
 
 /* Fits the model of each family of products that the samples are of anew, and chooses the

@@ -259,7 +259,7 @@ static bool knows_family(const struct mmt_tuning *t, mmt_type type)
     return t->layers && mmt_profile_model(t->layers, type);
 }
 
-/* So many kernels that four dozen shapes fit into the time, or the fewest into the
+/* So many kernels that four dozen shapes fit into the time, or eight shapes into the
  * number of timings; and as much to compile as compilers have done when two thirds of
  * that time are over: a device that does not share their cores is at work meanwhile. A
  * known portfolio is timed whole, however few shapes that leaves to a kind. */

@@ -517,12 +517,6 @@ static void report_library(const struct mmt_tuning *t)
         print_library(t, &standing);
 }
 
-static int shapes_of(const struct mmt_profile *profile, mmt_type family)
-{
-    const struct mmt_model *model = profile ? mmt_profile_model(profile, family) : NULL;
-    return model ? model->shapes : 0;
-}
-
 /* Whether the run had goals of that family, and has no kernels for its other shapes. */
 static bool lacks_portfolio(const struct mmt_tuning *t, mmt_type family)
 {
@@ -530,8 +524,8 @@ static bool lacks_portfolio(const struct mmt_tuning *t, mmt_type family)
     for (int i = 0; i < t->num_goals; i++)
         meant |=
             t->goals[i].op == MMT_GEMM && mmt_type_family(t->goals[i].type) == family;
-    return meant && shapes_of(t->profile, family) < MMT_FEWEST_SHAPES &&
-           shapes_of(t->layers, family) < MMT_FEWEST_SHAPES;
+    return meant && !mmt_profile_serves_family(t->profile, family) &&
+           !(t->layers && mmt_profile_serves_family(t->layers, family));
 }
 
 static void print_unserved(const struct mmt_tuning *t)
