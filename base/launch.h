@@ -67,8 +67,8 @@ struct mmt_box {
     unsigned inner, outer, swizzle;
     unsigned promotion; /* bytes the last-level cache gets at once: 0, 64, 128, 256 */
     enum mmt_packed packed;
-    size_t at; /* of a copy: where in the workspace, bytes */
-    bool once; /* of a copy: one serves the whole batch */
+    size_t at;         /* of a copy: where in the workspace, bytes */
+    bool serves_batch; /* of a copy: one is there for all matrices */
 };
 
 enum { MMT_MAX_LAUNCHES = 4 };

@@ -98,7 +98,7 @@ static struct stored packed(const mmt_problem *p, int64_t lines, const mmt_args 
     const int64_t rows = flat ? p->k : lines, columns = flat ? lines : p->k;
     const int64_t per_piece = 16 / (int64_t) mmt_type_size(type);
     const int64_t ld = (columns + per_piece - 1) / per_piece * per_piece;
-    const int64_t stride = box->once ? 0 : rows * ld;
+    const int64_t stride = box->serves_batch ? 0 : rows * ld;
     struct stored other = { args->workspace, type, rows, columns, ld, stride };
     other.operand.offset += box->at;
     return other;

@@ -221,9 +221,10 @@ static inline size_t mmt_gemm_pack_room(const mmt_problem *p, bool is_b,
     return at;
 }
 
-/* Adds the launches that copy A, or B, or both to the workspace, behind what is there; the
- * copies begin at `at[0]` and `at[1]`. Of both, where one copy of B serves the batch, the
- * first launch copies A alone, whose blocks come first, and the second is of one matrix. */
+/* Adds the launches that copy A, or B, or both to the workspace, behind what is there;
+ * the copies begin at `at[0]` and `at[1]`. Of both, where one copy of B serves the batch,
+ * the first launch copies A alone, whose blocks come first, and the second is of one
+ * matrix. */
 static inline void mmt_gemm_pack(const mmt_problem *p, bool a, bool b,
                                  enum mmt_packed how, struct mmt_launches *out,
                                  size_t at[2])
@@ -283,7 +284,7 @@ static inline void mmt_gemm_use_packed(struct mmt_box boxes[2], const mmt_proble
         boxes[0].packed = how, boxes[0].at = at[0];
     if (b) {
         boxes[1].packed = how, boxes[1].at = at[1];
-        boxes[1].once = mmt_gemm_packs_once(p, how);
+        boxes[1].serves_batch = mmt_gemm_packs_once(p, how);
     }
 }
 

@@ -14,7 +14,7 @@ struct launch {
     int grid[3], block[2], parts;
     size_t shared, workspace_at, second_at;
     struct {
-        int inner, outer, swizzle, packed, once;
+        int inner, outer, swizzle, packed, serves_batch;
         size_t at;
     } box[3];
 };
@@ -47,7 +47,7 @@ static void read_plan(void)
                       &l->workspace_at, &l->second_at, &l->parts) == 10;
         for (auto &box : l->box)
             read &= scanf("%d %d %d %d %zu %d", &box.inner, &box.outer, &box.swizzle,
-                          &box.packed, &box.at, &box.once) == 6;
+                          &box.packed, &box.at, &box.serves_batch) == 6;
     }
     if (!read)
         give_up("the plan on standard input cannot be read; launches", plan.count);
@@ -193,9 +193,10 @@ static void set_matrices(const struct launch &l)
         const bool digits = l.box[i].packed == MMT_PACKED_DIGITS;
         const long packed_size = digits ? SIZE : size, per_piece = 16 / packed_size;
         const long ld = (columns + per_piece - 1) / per_piece * per_piece;
+        const long stride = l.box[i].serves_batch ? 0 : rows * ld;
         if (l.box[i].packed)
             matrices[i] = describe_matrix((char *) workspace.data() + l.box[i].at, rows,
-                                          columns, ld, l.box[i].once ? 0 : rows * ld, packed_size,
+                                          columns, ld, stride, packed_size,
                                           plan.batch * (digits ? DIGITS : 1));
         matrices[i].inner = l.box[i].inner;
         matrices[i].outer = l.box[i].outer;

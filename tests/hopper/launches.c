@@ -33,7 +33,7 @@ static void print_launch(const struct mmt_launch *launch)
     for (int i = 0; i < 3; i++) {
         const struct mmt_box *box = &launch->box[i];
         printf(" %u %u %u %d %zu %d", box->inner, box->outer, box->swizzle,
-               (int) box->packed, box->at, box->once);
+               (int) box->packed, box->at, box->serves_batch);
     }
     printf("\n");
 }
