@@ -79,7 +79,7 @@ struct mmt_made_health {
     char by[92];             /* what slowed it down, "thermal, power cap" */
 };
 
-/* What the estimate of times that need no measuring (tuner/guide.h) is worth: the rank
+/* What the estimate of times that need no measuring (tuner/model/pruning.h) is worth: the rank
  * correlation of a template's estimates with the times that were measured, 0 to 1 (0 also
  * stands for less). Candidates are ruled out by an estimate only where that is high. */
 struct mmt_guide {

@@ -1,6 +1,6 @@
 /* What a kernel puts on the device, and what that should take: before anything was
  * measured (estimate.c), and by a model that was fitted (predict.c). docs/cost-model.md
- * derives it; tuner/boost.c fits the model. */
+ * derives it; tuner/model/boost.c fits the model. */
 #ifndef MMT_RUNTIME_COST_H
 #define MMT_RUNTIME_COST_H
 

@@ -15,7 +15,7 @@
 
 #include "base/problem.h"
 #include "tests/near.h"
-#include "tuner/number.h"
+#include "tuner/verify/number.h"
 
 /* FFMA in the order of k. */
 static const char ffma_name[] = "naive";

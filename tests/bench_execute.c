@@ -16,7 +16,7 @@
 
 #include "runtime/runtime.h"
 #include "tests/test.h"
-#include "tuner/stats.h"
+#include "tuner/measure/stats.h"
 
 enum { SIZE = 64, CALLS = 100, TURNS = 301 };
 

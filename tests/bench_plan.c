@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "base/type.h"
-#include "tuner/stats.h"
+#include "tuner/measure/stats.h"
 
 enum { PLANS = 100 };
 

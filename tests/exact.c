@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tuner/number.h"
+#include "tuner/verify/number.h"
 
 /* ---- elements -------------------------------------------------------------------- */
 

@@ -10,7 +10,7 @@
 #include "base/problem.h"
 #include "generator/generator.h"
 #include "tests/fuzz.h"
-#include "tuner/journal.h"
+#include "tuner/journal/journal.h"
 
 static void check_reason(const mmt_error *err, const char *text)
 {

@@ -16,8 +16,8 @@
 #include "runtime/cost.h"
 #include "runtime/runtime.h"
 #include "tests/test.h"
-#include "tuner/fit.h"
-#include "tuner/stats.h"
+#include "tuner/model/fit.h"
+#include "tuner/measure/stats.h"
 
 enum { GOALS = 8, MOST_KERNELS = 128, MOST_SHAPES = 256, MOST_SPLITS = 100 };
 

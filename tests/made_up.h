@@ -3,7 +3,7 @@
 #ifndef MMT_TESTS_MADE_UP_H
 #define MMT_TESTS_MADE_UP_H
 
-#include "tuner/fit.h"
+#include "tuner/model/fit.h"
 
 /* From 0 to 1, and of mean 0 and variance 1. */
 double made_up_uniform(void);

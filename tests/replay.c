@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "tests/test.h"
-#include "tuner/search.h"
+#include "tuner/search/search.h"
 
 enum { MAX_VALUES = 10, NUM_MARKS = 3, MAX_REPEATS = 101 };
 static const int marks[NUM_MARKS] = { 50, 100, 220 };

@@ -11,7 +11,7 @@
 #include "generator/generator.h"
 #include "runtime/runtime.h"
 #include "tests/test.h"
-#include "tuner/number.h"
+#include "tuner/verify/number.h"
 
 enum { LINKS = 40, SEEDS = 4 };
 

@@ -7,7 +7,7 @@
 #include "runtime/runtime.h"
 #include "tests/made_up.h"
 #include "tests/test.h"
-#include "tuner/fit.h"
+#include "tuner/model/fit.h"
 
 /* ---- from samples to a choice ---------------------------------------------------- */
 

@@ -6,7 +6,7 @@
 #include "runtime/cost.h"
 #include "tests/made_up.h"
 #include "tests/test.h"
-#include "tuner/nnls.h"
+#include "tuner/model/nnls.h"
 
 /* ---- the solver ------------------------------------------------------------------ */
 

@@ -6,7 +6,7 @@
 #include <cublasLt.h>
 
 #include "tests/test.h"
-#include "tuner/cublas_lt.h"
+#include "tuner/bench/cublas_lt.h"
 
 #define SAME(ours, theirs) _Static_assert((int) (ours) == (int) (theirs), #theirs)
 SAME(MMT_LT_R_32F, CUDA_R_32F);

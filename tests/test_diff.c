@@ -2,8 +2,8 @@
 #include <math.h>
 
 #include "tests/test.h"
-#include "tuner/diff.h"
-#include "tuner/tuner.h"
+#include "tuner/report/diff.h"
+#include "tuner/common/options.h"
 
 static void add(struct mmt_profile *profile, int size, const char *config, double micros,
                 double spread, const char *source)

@@ -6,7 +6,7 @@
 
 #include "runtime/cost.h"
 #include "tests/test.h"
-#include "tuner/tune.h"
+#include "tuner/tune/tune.h"
 
 static char path[256];
 

@@ -8,8 +8,8 @@
 #include "runtime/cost.h"
 #include "runtime/runtime.h"
 #include "tests/test.h"
-#include "tuner/guide.h"
-#include "tuner/tune.h"
+#include "tuner/model/pruning.h"
+#include "tuner/tune/tune.h"
 
 enum { CANDIDATES = 120 };
 

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "tuner/journal.h"
+#include "tuner/journal/journal.h"
 
 static char path[256];
 static const struct mmt_caps caps = { .backend = "null",

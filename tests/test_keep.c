@@ -3,8 +3,8 @@
 
 #include "tests/made_up.h"
 #include "tests/test.h"
-#include "tuner/calibrate.h"
-#include "tuner/fit.h"
+#include "tuner/tune/calibration.h"
+#include "tuner/model/fit.h"
 
 /* ---- which kernels are timed further ---------------------------------------------- */
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "tuner/lock.h"
+#include "tuner/journal/lock.h"
 
 static bool without;
 static char parent[64];

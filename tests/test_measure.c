@@ -6,8 +6,8 @@
 
 #include "device/device.h"
 #include "tests/test.h"
-#include "tuner/measure.h"
-#include "tuner/session_internal.h"
+#include "tuner/measure/measure.h"
+#include "tuner/verify/session_internal.h"
 
 /* What a planted clock says, one batch after another, the last again and again. */
 struct planted {

@@ -8,7 +8,7 @@
 
 #include "device/device.h"
 #include "tests/test.h"
-#include "tuner/number.h"
+#include "tuner/verify/number.h"
 
 enum { MOST = 1 << 16 };
 

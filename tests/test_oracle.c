@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "tests/test.h"
-#include "tuner/data.h"
-#include "tuner/oracle.h"
+#include "tuner/verify/data.h"
+#include "tuner/verify/oracle.h"
 
 static mmt_problem normal(mmt_problem p)
 {

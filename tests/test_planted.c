@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 #include "tests/test.h"
-#include "tuner/verify.h"
+#include "tuner/verify/verify.h"
 
 #define NAIVE "naive ORDER=columns BLOCK_M=8 BLOCK_N=16"
 #define SMALL                                                                            \

@@ -3,8 +3,8 @@
 #include <math.h>
 
 #include "tests/test.h"
-#include "tuner/ranges.h"
-#include "tuner/tuner.h"
+#include "tuner/model/segments.h"
+#include "tuner/common/options.h"
 
 /* ---- spelling -------------------------------------------------------------------- */
 

@@ -4,8 +4,8 @@
 #include <stddef.h>
 
 #include "tests/test.h"
-#include "tuner/reference.h"
-#include "tuner/session_internal.h"
+#include "tuner/bench/reference.h"
+#include "tuner/verify/session_internal.h"
 
 static struct mmt_backend backend;
 

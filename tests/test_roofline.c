@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "tests/test.h"
-#include "tuner/suites.h"
-#include "tuner/tune.h"
+#include "tuner/common/suites.h"
+#include "tuner/tune/tune.h"
 
 static const struct mmt_caps cpu = { .backend = "opencl",
                                      .name = "Testing",

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "tests/test.h"
-#include "tuner/search.h"
+#include "tuner/search/search.h"
 
 enum { KNOBS = 4, POINTS = 6 * 5 * 4 * 3 };
 

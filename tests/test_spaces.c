@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "tests/test.h"
-#include "tuner/search.h"
+#include "tuner/search/search.h"
 
 enum { VALUES = 8, SEEDS = 5, TRIES = 150 };
 

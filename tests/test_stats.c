@@ -3,8 +3,8 @@
 #include <math.h>
 
 #include "tests/test.h"
-#include "tuner/data.h"
-#include "tuner/stats.h"
+#include "tuner/verify/data.h"
+#include "tuner/measure/stats.h"
 
 static void test_by_hand(void)
 {

@@ -6,12 +6,12 @@
 #include <unistd.h>
 
 #include "tests/test.h"
-#include "tuner/study/banks.h"
-#include "tuner/study/cpu.h"
-#include "tuner/study/longvector.h"
-#include "tuner/study/papers.h"
-#include "tuner/study/phases.h"
-#include "tuner/study/table.h"
+#include "studies/banks.h"
+#include "studies/cpu.h"
+#include "studies/longvector.h"
+#include "studies/papers.h"
+#include "studies/phases.h"
+#include "studies/table.h"
 
 /* Tiles of 32 x 32 take 32 turns, or one. */
 static void check_banks(void)

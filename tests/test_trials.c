@@ -4,8 +4,8 @@
 
 #include "device/device.h"
 #include "tests/test.h"
-#include "tuner/data.h"
-#include "tuner/trials.h"
+#include "tuner/verify/data.h"
+#include "tuner/verify/trials.h"
 
 enum { SAMPLES = 5, MOST_DRAWS = 400 };
 

@@ -16,8 +16,8 @@
 
 #include "base/file.h"
 #include "tests/test.h"
-#include "tuner/data.h"
-#include "tuner/verify.h"
+#include "tuner/verify/data.h"
+#include "tuner/verify/verify.h"
 
 struct bad {
     const char *name, *check;

@@ -12,8 +12,9 @@ import re
 import sys
 import tempfile
 
-# tuner -> runtime -> profiles -> generator -> templates -> base -> include
-# tuner, runtime -> device -> base
+BELOW = ["runtime", "profiles", "generator", "templates", "device", "base", "include"]
+
+# Each module, and those that its files may include. A module of tuner/ has a path of two names.
 ROOMS = {
     "include": [],
     "base": ["include"],
@@ -21,15 +22,27 @@ ROOMS = {
     "generator": ["templates", "base", "include"],
     "device": ["base", "include"],
     "profiles": ["generator", "templates", "base", "include"],
-    "runtime": ["profiles", "generator", "templates", "device", "base", "include"],
-    "tuner": ["runtime", "profiles", "generator", "templates", "device", "base",
-              "include"],
+    "runtime": BELOW[1:],
+    "tuner/common": BELOW,
+    "tuner/search": BELOW,
+    "tuner/verify": BELOW,
+    "tuner/measure": ["tuner/common", "tuner/verify"] + BELOW,
+    "tuner/bench": ["tuner/common", "tuner/measure", "tuner/verify"] + BELOW,
+    "tuner/worker": ["tuner/bench", "tuner/common", "tuner/measure", "tuner/verify"] + BELOW,
+    "tuner/journal": ["tuner/worker"] + BELOW,
+    "tuner/model": ["tuner/common", "tuner/journal", "tuner/measure"] + BELOW,
+    "tuner/report": ["tuner/bench", "tuner/common", "tuner/journal", "tuner/measure", "tuner/model"] + BELOW,
+    "tuner/tune": ["tuner/bench", "tuner/common", "tuner/journal", "tuner/measure", "tuner/model",
+                   "tuner/search", "tuner/worker"] + BELOW,
+    "studies": ["tuner/common"] + BELOW,
+    "tuner/cli": ["studies", "tuner/bench", "tuner/common", "tuner/journal", "tuner/measure", "tuner/model",
+                  "tuner/report", "tuner/search", "tuner/tune", "tuner/verify", "tuner/worker"] + BELOW,
 }
 FREE = ["tests", "examples", "tools", "docs"]
 
 # Headers from outside, and the only files that may include them.
 OUTSIDE = [
-    ("jansson.h", ["profiles/*", "tuner/*"]),
+    ("jansson.h", ["profiles/*", "tuner/*", "studies/*"]),
     ("cuda*.h", ["device/cuda*", "device/nvrtc*"]),
     ("nvrtc.h", ["device/cuda*", "device/nvrtc*"]),
     ("nvml.h", ["device/cuda*"]),
@@ -55,6 +68,13 @@ def blank_comments(text):
     return COMMENT.sub(blank, text)
 
 
+def room_of(path):
+    """The module that a file belongs to, or the folder of one that belongs to none."""
+    words = path.split("/")
+    inner = "/".join(words[:2])
+    return inner if inner in ROOMS else words[0]
+
+
 def sources(root, room):
     for folder, _, names in os.walk(os.path.join(root, room)):
         for name in sorted(names):
@@ -70,7 +90,7 @@ def file_of(root, path, name, quoted):
     """The file of the house that an include leads to, or None where it leads out."""
     beside = os.path.normpath(os.path.join(os.path.dirname(path), name))
     for inside in ([beside] if quoted else []) + [name, os.path.join("include", name)]:
-        if inside.split("/")[0] in list(ROOMS) + FREE \
+        if room_of(inside) in list(ROOMS) + FREE \
                 and os.path.isfile(os.path.join(root, inside)):
             return inside
     return None
@@ -107,7 +127,7 @@ def complaint(root, path, room, match):
     if target is None:
         return complaint_outside(path, room, name, quoted)
     allowed = [room] + ROOMS[room]
-    if target.split("/")[0] not in allowed:
+    if room_of(target) not in allowed:
         return "%s may not know %s; allowed: %s" % (room, target, ", ".join(allowed))
     return is_kept_from(path, target, PRIVATE)
 
@@ -123,10 +143,15 @@ def check_file(root, path, room):
 
 def unknown_rooms(root):
     """Folders that the build knows and this page does not."""
+    known = {name.split("/")[0] for name in ROOMS}
     for name in sorted(os.listdir(root)):
-        if name not in ROOMS and name not in FREE \
+        if name not in known and name not in FREE \
                 and os.path.isfile(os.path.join(root, name, "meson.build")):
             yield "%s/meson.build:1: %s is no room of tools/check_includes.py" % (name, name)
+    for room in sorted(known - set(ROOMS)):
+        for path in sources(root, room):
+            if room_of(path) not in ROOMS:
+                yield "%s:1: lies in no room of tools/check_includes.py" % path
 
 
 def check(root):
@@ -152,7 +177,7 @@ RIGHT = {
     "device/opencl_all.h": "#include <CL/cl.h>\n",
     "profiles/json.c": '#include <jansson.h>\n#include "generator/generator.h"\n',
     "runtime/runtime.h": '#include "device/device.h"\n#include "generator/generator.h"\n',
-    "tuner/main.c": '#include "runtime/runtime.h"\n#include <jansson.h>\n',
+    "tuner/cli/main.c": '#include "runtime/runtime.h"\n#include <jansson.h>\n',
     "tests/test.c": '#include "device/device.h"\n#include <CL/cl.h>\n',
     "tests/meson.build": "",
 }
@@ -166,9 +191,12 @@ WRONG = [  # file, text, line of the complaint
     ("profiles/wrong.c", '#include "runtime/runtime.h"\n', 1),
     ("runtime/wrong.c", "#include <jansson.h>\n", 1),
     ("runtime/wrong_2.c", "#include <cuda.h>\n", 1),
-    ("tuner/wrong.c", '#include "tests/test.c"\n', 1),
-    ("tuner/wrong_2.c", '#include "nowhere.h"\n', 1),
-    ("tuner/wrong_3.c", "#include SOMETHING\n", 1),
+    ("tuner/cli/wrong.c", '#include "tests/test.c"\n', 1),
+    ("tuner/cli/wrong_2.c", '#include "nowhere.h"\n', 1),
+    ("tuner/cli/wrong_3.c", "#include SOMETHING\n", 1),
+    ("tuner/common/wrong.c", '#include "tuner/measure/stats.h"\n', 1),
+    ("tuner/wrong.c", "", 1),
+    ("studies/wrong.c", '#include "tuner/measure/stats.h"\n', 1),
     ("templates/wrong.cl", "\n\n#include <stdint.h>\n", 3),
     ("include/mmtune/wrong.h", "#include <CL/cl.h>\n", 1),
     ("include/mmtune/wrong_2.h", "#include <sys/types.h>\n", 1),

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Write the papers' published tables as rows of C, for `mmtune study`.
 
-    tools/make_paper_tables.py PUBLISHED.json tuner/study/papers.inc
+    tools/make_paper_tables.py PUBLISHED.json studies/papers.inc
 
 Every record of the list becomes one row: paper, table, device, api, type, algorithm,
 variant (phase of an addition, layout of a CPU product, work per thread), n, seconds and

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "tuner/number.h"
+#include "tuner/verify/number.h"
 
 enum { SUCCESS, NOT_INITIALIZED, INVALID_VALUE = 7, NOT_SUPPORTED = 15 };
 enum { COMPUTE_32F = 68, COMPUTE_64F = 70, COMPUTE_32I = 72, COMPUTE_32F_FAST_TF32 = 77 };

@@ -13,8 +13,8 @@
 #include "device/device.h"
 #include "generator/generator.h"
 #include "tests/emulate/emulate.h"
-#include "tuner/session.h"
-#include "tuner/verify.h"
+#include "tuner/verify/session.h"
+#include "tuner/verify/verify.h"
 
 enum { RIGHT, WRONG, USAGE, NOT_BUILT, NOT_JUDGED };
 

@@ -1,0 +1,451 @@
+/* mmtune study addition: arrays added on the device and on one core, as semenenko has it
+ * (Table 1.1): A_i = B_i = i, sizes from 512 to 51,200,000, phases, and from which size
+ * on the device is faster. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "studies/cpu.h"
+#include "studies/papers.h"
+#include "studies/phases.h"
+#include "studies/study.h"
+
+enum { REPETITIONS = 20, CPU_RUNS = 5 };
+
+static const int64_t usual_sizes[] = { 512, 51200, 256000, 512000, 25600000, 51200000 };
+enum { NUM_SIZES = sizeof usual_sizes / sizeof *usual_sizes };
+
+struct arrays {
+    mmt_type type;
+    int64_t n;
+    void *a, *b, *c, *check;
+};
+
+/* One size on one device. */
+struct sum {
+    int64_t n;
+    struct mmt_phases phases;
+    double cpu; /* seconds on one core */
+};
+
+static void arrays_free(struct arrays *x)
+{
+    free(x->a);
+    free(x->b);
+    free(x->c);
+    free(x->check);
+}
+
+static void fill(struct arrays *x)
+{
+    for (int64_t i = 0; i < x->n; i++) {
+        if (x->type == MMT_F64)
+            ((double *) x->a)[i] = ((double *) x->b)[i] = (double) i;
+        else if (x->type == MMT_F32)
+            ((float *) x->a)[i] = ((float *) x->b)[i] = (float) i;
+        else
+            ((uint32_t *) x->a)[i] = ((uint32_t *) x->b)[i] = (uint32_t) i;
+    }
+}
+
+static mmt_status arrays_make(mmt_type type, int64_t n, struct arrays *out,
+                              mmt_error *err)
+{
+    size_t bytes = (size_t) n * mmt_type_size(type);
+
+    *out = (struct arrays){ type,         n, malloc(bytes), malloc(bytes), malloc(bytes),
+                            malloc(bytes) };
+    if (out->a && out->b && out->c && out->check) {
+        fill(out);
+        return MMT_OK;
+    }
+    arrays_free(out);
+    return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for four arrays of %lld elements",
+                    (long long) n);
+}
+
+/* The least of a few runs, after one that touches the pages. */
+static double time_cpu(const struct arrays *x)
+{
+    double least = INFINITY;
+    for (int run = 0; run <= CPU_RUNS; run++) {
+        double start = mmt_cpu_now();
+        mmt_cpu_add(x->type, x->n, x->a, x->b, x->check);
+        if (run)
+            least = fmin(least, mmt_cpu_now() - start);
+    }
+    return least;
+}
+
+static mmt_status add_up(const struct mmt_study_options *options,
+                         const struct mmt_study_device *device, mmt_type type,
+                         struct sum *out, mmt_error *err)
+{
+    mmt_problem problem = mmt_axpby_problem(type, out->n);
+    size_t bytes = (size_t) out->n * mmt_type_size(type);
+    struct arrays x;
+    mmt_status status = mmt_study_fits(device, "the arrays", 4.0 * (double) bytes,
+                                       3.0 * (double) bytes, err);
+    mmt_plan *plan = status == MMT_OK ? mmt_plan_create(device->device, device->profile,
+                                                        &problem, NULL, err)
+                                      : NULL;
+    if (!plan)
+        return status ? status : MMT_ERROR_UNSUPPORTED;
+
+    status = arrays_make(type, out->n, &x, err);
+    if (status == MMT_OK) {
+        struct mmt_phases_data data = { x.a, x.b, x.c, bytes, bytes, bytes, 1 };
+        int repetitions = options->repetitions ? (int) options->repetitions : REPETITIONS;
+        out->cpu = time_cpu(&x);
+        status = mmt_phases_run(device->device, plan, &data, repetitions,
+                                options->seconds, &out->phases, err);
+        if (status == MMT_OK && memcmp(x.c, x.check, bytes))
+            status = mmt_fail(err, MMT_ERROR_DEVICE,
+                              "%lld additions of %s on %s: the answer is wrong",
+                              (long long) out->n, mmt_type_name(type), device->id);
+        arrays_free(&x);
+    }
+    mmt_plan_free(plan);
+    return status;
+}
+
+/* ---- the paper's figures ---------------------------------------------------------- */
+
+static const struct mmt_paper_row *theirs(mmt_type type, int64_t n, const char *api,
+                                          const char *phase)
+{
+    struct mmt_paper_row wanted = { .paper = "semenenko",
+                                    .where = "Table 1.1",
+                                    .api = api,
+                                    .type = type,
+                                    .algorithm = "array_add",
+                                    .variant = phase,
+                                    .n = n };
+    return mmt_paper_find(&wanted);
+}
+
+static double their_ms(const struct mmt_paper_row *row)
+{
+    return row ? row->seconds * 1e3 : NAN;
+}
+
+static void say_suspects(const struct mmt_study_options *options,
+                         const struct mmt_table *table)
+{
+    int count, said = 0;
+    const struct mmt_paper_row *rows = mmt_paper_rows(&count);
+
+    for (int i = 0; i < count; i++) {
+        bool shown = false;
+        for (int r = 0; r < table->num_rows; r++)
+            shown |= mmt_table_cell(table, r, 2)->number == (double) rows[i].n;
+        if (!rows[i].suspect || strcmp(rows[i].where, "Table 1.1") || !shown)
+            continue;
+        if (!said++)
+            mmt_study_say(options,
+                          "of the paper's figures these are suspect, and compared "
+                          "with nothing:");
+        mmt_study_say(options, "  n = %lld, %s: %s", (long long) rows[i].n,
+                      rows[i].variant, rows[i].suspect + strlen("suspect: "));
+    }
+}
+
+/* ---- tables ----------------------------------------------------------------------- */
+
+enum {
+    DEVICE,
+    TYPE,
+    N,
+    REPEATED,
+    ALLOCATE,
+    WRITE,
+    KERNEL,
+    READ,
+    TOTAL,
+    SPREAD,
+    CPU,
+    RATE,
+    THEIR_WRITE,
+    THEIR_KERNEL,
+    THEIR_READ,
+    THEIR_TOTAL,
+    GAIN,
+    THEIR_CPU,
+    CPU_GAIN,
+    SUSPECT,
+    DOUBT,
+    NUM
+};
+
+static const struct mmt_column columns[NUM] = {
+    [DEVICE] = { "device", "" },
+    [TYPE] = { "type", "" },
+    [N] = { "n", "" },
+    [REPEATED] = { "runs", "" },
+    [ALLOCATE] = { "allocate", "ms", 3 },
+    [WRITE] = { "host to device", "ms", 4 },
+    [KERNEL] = { "compute", "ms", 4 },
+    [READ] = { "device to host", "ms", 4 },
+    [TOTAL] = { "total", "ms", 4 },
+    [SPREAD] = { "spread", "%", 2 },
+    [CPU] = { "one core", "ms", 4 },
+    [RATE] = { "rate", "GB/s", 4 },
+    [THEIR_WRITE] = { "paper h2d", "ms", 4 },
+    [THEIR_KERNEL] = { "paper compute", "ms", 4 },
+    [THEIR_READ] = { "paper d2h", "ms", 4 },
+    [THEIR_TOTAL] = { "paper total", "ms", 4 },
+    [GAIN] = { "times faster", "", 3 },
+    [THEIR_CPU] = { "paper one core", "ms", 4 },
+    [CPU_GAIN] = { "core times faster", "", 3 },
+    [SUSPECT] = { "suspect of the paper's", "" },
+    [DOUBT] = { "our figure is in doubt", "" },
+};
+
+/* The paper's total has no allocating in it. */
+static double with_copying(const struct mmt_phases *p)
+{
+    return p->write + p->kernel + p->read;
+}
+
+static double gain(const struct mmt_paper_row *row, double seconds)
+{
+    return row && !row->suspect ? row->seconds / seconds : NAN;
+}
+
+static void add_theirs(mmt_type type, const struct sum *sum, char suspect[64],
+                       struct mmt_cell *row)
+{
+    static const struct {
+        const char *api, *phase;
+        int column;
+    } all[] = { { "cuda", "h2d", THEIR_WRITE },
+                { "cuda", "kernel", THEIR_KERNEL },
+                { "cuda", "d2h", THEIR_READ },
+                { "cuda", "total", THEIR_TOTAL },
+                { "cpu", "compute", THEIR_CPU } };
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const struct mmt_paper_row *their =
+            theirs(type, sum->n, all[i].api, all[i].phase);
+        size_t used = strlen(suspect);
+        row[all[i].column] = MMT_NUMBER(their_ms(their));
+        if (their && their->suspect)
+            snprintf(suspect + used, 64 - used, "%s%s", used ? ", " : "", all[i].phase);
+    }
+    row[GAIN] = MMT_NUMBER(
+        gain(theirs(type, sum->n, "cuda", "total"), with_copying(&sum->phases)));
+    row[CPU_GAIN] = MMT_NUMBER(gain(theirs(type, sum->n, "cpu", "compute"), sum->cpu));
+    row[SUSPECT] = MMT_WORD(suspect);
+}
+
+/* Arrays of many times what the cache holds are read from memory, whose rate the tuner
+ * has measured. */
+static const char *doubt_of(const struct mmt_study_device *device,
+                            const struct mmt_phases *p, double bytes)
+{
+    const char *doubt = mmt_phases_doubt(p);
+    double cache = (double) mmt_device_caps(device->device)->cache;
+    double most = device->profile ? 1.15 * device->profile->roofline.bandwidth : 0;
+
+    if (!doubt[0] && most > 0 && bytes > 8 * cache && bytes / p->marks > most)
+        return "faster than memory";
+    return doubt;
+}
+
+static void add_row(const struct mmt_study_device *device, mmt_type type,
+                    const struct sum *sum, struct mmt_table *table)
+{
+    const struct mmt_phases *p = &sum->phases;
+    double bytes = 3.0 * (double) sum->n * (double) mmt_type_size(type);
+    char suspect[64] = "";
+    struct mmt_cell row[NUM] = {
+        [DEVICE] = MMT_WORD(device->id),
+        [TYPE] = MMT_WORD(mmt_type_name(type)),
+        [N] = MMT_NUMBER((double) sum->n),
+        [REPEATED] = MMT_NUMBER(p->repetitions),
+        [ALLOCATE] = MMT_NUMBER(p->allocate * 1e3),
+        [WRITE] = MMT_NUMBER(p->write * 1e3),
+        [KERNEL] = MMT_NUMBER(p->marks * 1e3),
+        [READ] = MMT_NUMBER(p->read * 1e3),
+        [TOTAL] = MMT_NUMBER(p->total * 1e3),
+        [SPREAD] = MMT_NUMBER(p->spread * 100),
+        [CPU] = MMT_NUMBER(sum->cpu * 1e3),
+        [RATE] = MMT_NUMBER(p->marks > 0 ? bytes / p->marks * 1e-9 : NAN),
+        [DOUBT] = MMT_WORD(doubt_of(device, p, bytes)),
+    };
+    add_theirs(type, sum, suspect, row);
+    mmt_table_add(table, row);
+}
+
+/* ---- curves: where the device's cross those of one core --------------------------- */
+
+enum { CURVE, CURVE_N, CURVE_MS };
+
+static const struct mmt_column curve_columns[] = { { "curve", "", 0 },
+                                                   { "n, elements", "", 0 },
+                                                   { "time", "ms", 4 } };
+
+/* Each size at once on all curves; what many devices share, one core, once. */
+static void add_curves(const struct mmt_study_device *device, const struct sum *sums,
+                       int count, bool core, struct mmt_table *curves)
+{
+    static const char *const names[] = { "computing", "with copying",
+                                         "with copying and allocating" };
+    for (int i = 0; i < count; i++) {
+        const struct mmt_phases *p = &sums[i].phases;
+        const double seconds[] = { p->marks, with_copying(p), p->total };
+        for (int c = 0; c < 3; c++) {
+            char name[80];
+            snprintf(name, sizeof name, "%s, %s", device->id, names[c]);
+            const struct mmt_cell row[] = { MMT_WORD(name),
+                                            MMT_NUMBER((double) sums[i].n),
+                                            MMT_NUMBER(seconds[c] * 1e3) };
+            mmt_table_add(curves, row);
+        }
+        const struct mmt_cell row[] = { MMT_WORD("one core"),
+                                        MMT_NUMBER((double) sums[i].n),
+                                        MMT_NUMBER(sums[i].cpu * 1e3) };
+        if (core)
+            mmt_table_add(curves, row);
+    }
+}
+
+static mmt_status draw_curves(const struct mmt_study_options *options,
+                              const struct mmt_study_device *devices, mmt_type type,
+                              const struct mmt_table *curves, mmt_error *err)
+{
+    char title[160], name[64];
+    struct mmt_plot plot = { title, CURVE_N, CURVE_MS, { CURVE, -1 }, true, true };
+
+    snprintf(title, sizeof title, "addition of two arrays, %s, on %.60s",
+             mmt_type_name(type), mmt_device_caps(devices[0].device)->name);
+    snprintf(name, sizeof name, "addition-%s", mmt_type_name(type));
+    return curves->num_rows ? mmt_study_draw(options, curves, &plot, name, err) : MMT_OK;
+}
+
+static double device_seconds(const struct sum *sum, bool copying)
+{
+    return copying ? with_copying(&sum->phases) : sum->phases.marks;
+}
+
+/* From where on the device stays ahead, straight lines between sizes on logarithmic axes;
+ * 0 where it always is, NAN where it is behind at the end. */
+static double crossover(const struct sum *sums, int count, bool copying)
+{
+    double above = -1;
+    for (int i = count - 1; i >= 0; i--) {
+        double gap = log(device_seconds(&sums[i], copying) / sums[i].cpu);
+        if (gap > 0 && i == count - 1)
+            return NAN;
+        if (gap > 0)
+            return exp(log((double) sums[i].n) +
+                       log((double) sums[i + 1].n / (double) sums[i].n) * gap /
+                           (gap - above));
+        above = gap;
+    }
+    return 0;
+}
+
+static void say_crossover(const struct mmt_study_options *options,
+                          const struct mmt_study_device *device, mmt_type type,
+                          const struct sum *sums, int count)
+{
+    for (int copying = 0; copying < 2; copying++) {
+        double n = crossover(sums, count, copying);
+        const char *with = copying ? "with copying" : "computing alone";
+        char told[80];
+        if (isnan(n))
+            snprintf(told, sizeof told, "one core is faster at the largest size");
+        else if (n == 0)
+            snprintf(told, sizeof told, "the device is faster at every size");
+        else
+            snprintf(told, sizeof told, "the device is faster from %.0f elements on", n);
+        mmt_study_say(options, "%s, %s, %s: %s", device->id, mmt_type_name(type), with,
+                      told);
+    }
+}
+
+/* ---- the study -------------------------------------------------------------------- */
+
+/* A size or a type that a device cannot have is left out with the reason; a wrong answer
+ * or a device that fails ends the study. */
+static mmt_status add_device(const struct mmt_study_options *options,
+                             const struct mmt_study_device *device, mmt_type type,
+                             bool core, struct mmt_table *table, struct mmt_table *curves,
+                             mmt_error *err)
+{
+    const int64_t *sizes = options->num_sizes ? options->sizes : usual_sizes;
+    int count = options->num_sizes ? options->num_sizes : NUM_SIZES, done = 0;
+    struct sum sums[MMT_STUDY_SIZES];
+
+    for (int i = 0; i < count && !mmt_study_interrupted(); i++) {
+        mmt_error why = { 0 };
+        sums[done] = (struct sum){ .n = sizes[i] };
+        mmt_status status = add_up(options, device, type, &sums[done], &why);
+        if (status == MMT_ERROR_UNSUPPORTED || status == MMT_ERROR_MEMORY) {
+            mmt_study_say(options, "left out on %s: %s, n = %lld: %s", device->id,
+                          mmt_type_name(type), (long long) sizes[i], why.text);
+            continue;
+        }
+        if (status != MMT_OK) {
+            *err = why;
+            return status;
+        }
+        add_row(device, type, &sums[done++], table);
+    }
+    if (done)
+        say_crossover(options, device, type, sums, done);
+    add_curves(device, sums, done, core, curves);
+    return MMT_OK;
+}
+
+static mmt_status add_type(const struct mmt_study_options *options,
+                           const struct mmt_study_device *devices, mmt_type type,
+                           struct mmt_table *table, mmt_error *err)
+{
+    struct mmt_table curves = mmt_table_start("", curve_columns, 3);
+    mmt_status status = MMT_OK;
+
+    for (int d = 0; d < options->num_devices && status == MMT_OK; d++)
+        status = add_device(options, &devices[d], type, d == 0, table, &curves, err);
+    if (status == MMT_OK)
+        status = draw_curves(options, devices, type, &curves, err);
+    mmt_table_free(&curves);
+    return status;
+}
+
+static mmt_status run(const struct mmt_study_options *options, mmt_error *err)
+{
+    struct mmt_study_device devices[MMT_STUDY_DEVICES] = { 0 };
+    struct mmt_table table = mmt_table_start(
+        "C = A + B, A_i = B_i = i; beside semenenko, Table 1.1 (GTX 1060, f64)", columns,
+        NUM);
+    unsigned types;
+    mmt_status status = mmt_study_types(options, mmt_study_addition.types, &types, err);
+
+    if (status == MMT_OK)
+        status = mmt_study_open(options, devices, err);
+    for (int type = 0; type < MMT_NUM_TYPES && status == MMT_OK; type++)
+        if (types >> type & 1)
+            status = add_type(options, devices, (mmt_type) type, &table, err);
+    if (status == MMT_OK && !table.num_rows)
+        status = mmt_fail(err, MMT_ERROR_UNSUPPORTED, "every size was left out");
+    if (status == MMT_OK)
+        status = mmt_study_show(options, &table, "addition", err);
+    if (status == MMT_OK)
+        say_suspects(options, &table);
+    mmt_table_free(&table);
+    mmt_study_close(devices);
+    return status;
+}
+
+const struct mmt_study mmt_study_addition = {
+    .name = "addition",
+    .what = "arrays added, in phases, and from which size on the device is faster",
+    .notes = "Sizes are numbers of elements.\n",
+    .heeds = MMT_HEEDS_DEVICES | MMT_HEEDS_TYPES | MMT_HEEDS_SIZES |
+             MMT_HEEDS_REPETITIONS | MMT_HEEDS_SECONDS,
+    .ops = 1 << MMT_AXPBY,
+    .types = 1 << MMT_F32 | 1 << MMT_F64 | 1 << MMT_I32,
+    .run = run,
+};

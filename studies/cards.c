@@ -1,0 +1,246 @@
+/* mmtune study cards: two cards compared as semenenko compares a GTX 1060 and a Quadro
+ * K5000, by differences and ratios of times. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiles/profile.h"
+#include "studies/papers.h"
+#include "studies/study.h"
+
+enum { PROBLEM, KERNEL_1, KERNEL_2, TIME_1, TIME_2, DELTA, NOISE, RATIO, VERDICT, NUM };
+
+static const struct mmt_column columns[NUM] = {
+    [PROBLEM] = { "problem", "" },
+    [KERNEL_1] = { "kernel of the first", "" },
+    [KERNEL_2] = { "kernel of the second", "" },
+    [TIME_1] = { "T1", "us", 4 },
+    [TIME_2] = { "T2", "us", 4 },
+    [DELTA] = { "T1 - T2", "us", 4 },
+    [NOISE] = { "noise", "us", 2 },
+    [RATIO] = { "T1 : T2", "", 4 },
+    [VERDICT] = { "faster", "" },
+};
+
+/* One time of one card for one problem, with how far it may be off. */
+struct reading {
+    mmt_problem problem;
+    char kernel[160];
+    double seconds, spread;
+    bool suspect;
+};
+
+static int num_readings(const struct mmt_profile *profile)
+{
+    return (int) (profile->num_entries + profile->num_published);
+}
+
+/* Published figures carry no spread. */
+static struct reading reading_at(const struct mmt_profile *profile, int i)
+{
+    struct reading out = { 0 };
+    int entries = (int) profile->num_entries;
+    if (i < entries) {
+        const struct mmt_entry *entry = &profile->entries[i];
+        struct mmt_text text = { 0 };
+        mmt_config_print(&entry->config, &text);
+        out.problem = entry->problem;
+        out.seconds = entry->time.median;
+        out.spread = entry->time.spread;
+        snprintf(out.kernel, sizeof out.kernel, "%s", mmt_text_string(&text));
+        mmt_text_finish(&text);
+    } else {
+        const struct mmt_published *published = &profile->published[i - entries];
+        out.problem = published->problem;
+        out.seconds = published->seconds;
+        out.suspect = published->suspect;
+        snprintf(out.kernel, sizeof out.kernel, "%s", published->kernel);
+    }
+    return out;
+}
+
+/* Published figures are compared kernel by kernel; of what was tuned, the best counts. */
+static bool match(const struct mmt_profile *a, int i, const struct reading *x,
+                  const struct mmt_profile *b, int j, const struct reading *y)
+{
+    bool published = i >= (int) a->num_entries && j >= (int) b->num_entries;
+    return mmt_problem_equal(&x->problem, &y->problem) &&
+           (!published || !strcmp(x->kernel, y->kernel));
+}
+
+static const char *verdict(const struct reading *x, const struct reading *y, double noise)
+{
+    if (x->suspect || y->suspect)
+        return "nothing: a figure is suspect";
+    if (fabs(x->seconds - y->seconds) <= noise)
+        return "neither: below the noise";
+    return x->seconds < y->seconds ? "the first" : "the second";
+}
+
+static void add_pair(const struct reading *x, const struct reading *y,
+                     struct mmt_table *table)
+{
+    struct mmt_text problem = { 0 };
+    double noise = 2 * hypot(x->spread, y->spread);
+
+    mmt_problem_print(&x->problem, &problem);
+    const struct mmt_cell row[NUM] = {
+        [PROBLEM] = MMT_WORD(mmt_text_string(&problem)),
+        [KERNEL_1] = MMT_WORD(x->kernel),
+        [KERNEL_2] = MMT_WORD(y->kernel),
+        [TIME_1] = MMT_NUMBER(x->seconds * 1e6),
+        [TIME_2] = MMT_NUMBER(y->seconds * 1e6),
+        [DELTA] = MMT_NUMBER((x->seconds - y->seconds) * 1e6),
+        [NOISE] = MMT_NUMBER(noise > 0 ? noise * 1e6 : NAN),
+        [RATIO] = MMT_NUMBER(x->seconds / y->seconds),
+        [VERDICT] = MMT_WORD(verdict(x, y, noise)),
+    };
+    mmt_table_add(table, row);
+    mmt_text_finish(&problem);
+}
+
+/* ---- curves ----------------------------------------------------------------------- */
+
+enum { CARD, CURVE, WORK, TIME };
+
+/* Published kernels have names; of what was tuned, the winners of a type are one curve.
+ */
+static void add_point(const struct mmt_profile *profile, const struct reading *x,
+                      bool published, struct mmt_table *curves)
+{
+    const mmt_problem *p = &x->problem;
+    struct mmt_text problem = { 0 };
+    char name[80];
+
+    mmt_problem_print(p, &problem);
+    const char *text = mmt_text_string(&problem), *shape = strrchr(text, ' ');
+    snprintf(name, sizeof name, "%.*s", shape ? (int) (shape - text) : 0, text);
+    if (published)
+        snprintf(name, sizeof name, "%.40s", x->kernel);
+    mmt_text_finish(&problem);
+    const struct mmt_cell row[] = { MMT_WORD(profile->caps.name), MMT_WORD(name),
+                                    MMT_NUMBER((double) p->m * (double) p->n *
+                                               (double) (p->k > 0 ? p->k : 1) *
+                                               (double) (p->batch > 0 ? p->batch : 1)),
+                                    MMT_NUMBER(x->seconds * 1e6) };
+    mmt_table_add(curves, row);
+}
+
+static int by_work(const void *a, const void *b)
+{
+    const struct mmt_cell *x = a, *y = b;
+    return (x[WORK].number > y[WORK].number) - (x[WORK].number < y[WORK].number);
+}
+
+static mmt_status draw_pairs(const struct mmt_study_options *options,
+                             struct mmt_table *curves, mmt_error *err)
+{
+    struct mmt_plot plot = {
+        "two cards, problem by problem", WORK, TIME, { CARD, CURVE }, true, true
+    };
+    if (curves->failed)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for curves");
+    qsort(curves->cells, (size_t) curves->num_rows, 4 * sizeof *curves->cells, by_work);
+    return mmt_study_draw(options, curves, &plot, "cards", err);
+}
+
+static mmt_status show_pairs(const struct mmt_study_options *options,
+                             const struct mmt_profile *a, const struct mmt_profile *b,
+                             mmt_error *err)
+{
+    char title[256];
+    snprintf(title, sizeof title, "T1: %.100s; T2: %.100s", a->caps.name, b->caps.name);
+    static const struct mmt_column axes[] = { { "card", "", 0 },
+                                              { "curve", "", 0 },
+                                              { "m n k", "multiplications", 0 },
+                                              { "T", "us", 0 } };
+    struct mmt_table table = mmt_table_start(title, columns, NUM);
+    struct mmt_table curves = mmt_table_start(title, axes, 4);
+
+    for (int i = 0; i < num_readings(a); i++)
+        for (int j = 0; j < num_readings(b); j++) {
+            struct reading x = reading_at(a, i), y = reading_at(b, j);
+            if (!match(a, i, &x, b, j, &y))
+                continue;
+            add_pair(&x, &y, &table);
+            add_point(a, &x, i >= (int) a->num_entries, &curves);
+            add_point(b, &y, j >= (int) b->num_entries, &curves);
+        }
+    mmt_status status = table.num_rows
+                            ? mmt_study_show(options, &table, "cards", err)
+                            : mmt_fail(err, MMT_ERROR_NOT_FOUND,
+                                       "the two profiles have no problem in common; tune "
+                                       "both with the same --suite or --shape");
+    if (status == MMT_OK)
+        status = draw_pairs(options, &curves, err);
+    mmt_table_free(&table);
+    mmt_table_free(&curves);
+    return status;
+}
+
+/* The paper's Table 1.3, whose differences are printed and nothing else. */
+static mmt_status show_differences(const struct mmt_study_options *options,
+                                   mmt_error *err)
+{
+    static const struct mmt_column form[] = { { "type", "", 0 },
+                                              { "n", "", 0 },
+                                              { "T_GTX - T_Quadro", "us", 4 },
+                                              { "said of it", "", 0 } };
+    int count;
+    const struct mmt_paper_row *rows = mmt_paper_rows(&count);
+    struct mmt_table table = mmt_table_start(
+        "semenenko, Table 1.3: array addition, as printed (1 ms clock, 20 runs: below "
+        "50 us a difference is noise)",
+        form, 4);
+
+    for (int i = 0; i < count; i++) {
+        if (strcmp(rows[i].paper, "semenenko") || strcmp(rows[i].where, "Table 1.3"))
+            continue;
+        const struct mmt_cell row[] = { MMT_WORD(mmt_type_name(rows[i].type)),
+                                        MMT_NUMBER((double) rows[i].n),
+                                        MMT_NUMBER(rows[i].other * 1e6),
+                                        MMT_WORD(rows[i].suspect ? "suspect"
+                                                 : fabs(rows[i].other) <= 50e-6 ? "noise"
+                                                                                : "") };
+        mmt_table_add(&table, row);
+    }
+    mmt_status status = mmt_study_show(options, &table, "cards-published-additions", err);
+    const char *last = "";
+    for (int i = 0; i < count; i++) {
+        if (!rows[i].suspect || strcmp(rows[i].where, "Table 1.3") ||
+            !strcmp(rows[i].suspect, last))
+            continue;
+        last = rows[i].suspect;
+        mmt_study_say(options, "  %s", last);
+    }
+    mmt_table_free(&table);
+    return status;
+}
+
+static mmt_status run(const struct mmt_study_options *options, mmt_error *err)
+{
+    if (options->num_words != 2)
+        return mmt_fail(
+            err, MMT_ERROR_ARGUMENT,
+            "the study cards compares two profiles, and %d are named; such as "
+            "geforce-gtx-1060.json quadro-k5000.json",
+            options->num_words);
+    mmt_profile *a = mmt_profile_load(options->words[0], err);
+    mmt_profile *b = a ? mmt_profile_load(options->words[1], err) : NULL;
+    mmt_status status = b ? show_pairs(options, a, b, err) : MMT_ERROR_ARGUMENT;
+
+    if (status == MMT_OK && a->num_published && b->num_published)
+        status = show_differences(options, err);
+    mmt_profile_free(a);
+    mmt_profile_free(b);
+    return status;
+}
+
+const struct mmt_study mmt_study_cards = {
+    .name = "cards",
+    .what = "two cards side by side: differences and ratios of their times",
+    .notes = "FILE is a profile, of a card that was tuned or of one that was published\n"
+             "(share/mmtune/profiles/papers).\n",
+    .heeds = MMT_HEEDS_WORDS,
+    .run = run,
+};

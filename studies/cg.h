@@ -1,0 +1,69 @@
+/* The two-parameter method of conjugate gradients (Ustyuzhanin, Pitskhelauri, Nekrasov,
+ * IRJ 2024 No. 143, doi 10.60797/IRJ.2024.143.115), on the device and on one core, and
+ * Cramer's rule and elimination.
+ *
+ *     r_0 = A x_0 - b,   dx_1 = -(r_0, r_0) / (A r_0, r_0) r_0
+ *     x_i = x_(i-1) + dx_i,   r_i = A x_i - b,   dx_(i+1) = alpha_i dx_i + beta_i r_i
+ *     D = (A dx, dx) (A r, r) - (A r, dx)^2
+ *     alpha = ((r, r) (A r, dx) - (r, dx) (A r, r)) / D
+ *     beta  = ((r, dx) (A r, dx) - (r, r) (A dx, dx)) / D
+ *
+ * The paper divides by D without looking, which is 0 at the solution. Here the method
+ * stops once |r| is at most `tolerance` times |b|, and says so where D vanishes before,
+ * or where (A r, r) is not positive: then A is not positive definite. */
+#ifndef MMT_STUDIES_CG_H
+#define MMT_STUDIES_CG_H
+
+#include "studies/study.h"
+
+/* A x = b with an n x n matrix; x starts anywhere and gets the solution. f64. */
+struct mmt_cg_system {
+    int64_t n;
+    const double *a, *b;
+    double *x;
+};
+
+enum mmt_cg_end {
+    MMT_CG_SOLVED,
+    MMT_CG_STALLED,      /* no further within the number of steps allowed */
+    MMT_CG_BREAKDOWN,    /* D vanished before the solution was reached */
+    MMT_CG_NOT_DEFINITE, /* (A r, r) <= 0 */
+    MMT_CG_SINGULAR,     /* the direct methods: no pivot is left */
+};
+
+/* "solved", "stalled", … */
+const char *mmt_cg_end_name(enum mmt_cg_end end);
+
+struct mmt_cg_result {
+    enum mmt_cg_end end;
+    int steps;       /* updates of x */
+    double residual; /* |A x - b| / |b| */
+    double seconds;  /* the host's clock; on the device with copies of A and b */
+};
+
+/* MMT_ERROR_ARGUMENT, with where, unless A is symmetric and finite. */
+mmt_status mmt_cg_check(const struct mmt_cg_system *system, mmt_error *err);
+
+mmt_status mmt_cg_host(const struct mmt_cg_system *system, int most_steps,
+                       double tolerance, struct mmt_cg_result *out, mmt_error *err);
+
+/* A matrix-vector product for r, one product of two vectors with A for A r and A dx, and
+ * all dot products in one launch, each step. */
+mmt_status mmt_cg_device(const struct mmt_study_device *device,
+                         const struct mmt_cg_system *system, int most_steps,
+                         double tolerance, struct mmt_cg_result *out, mmt_error *err);
+
+/* |A x - b| / |b|; `work` is a vector. */
+double mmt_cg_residual(const struct mmt_cg_system *system, double *work);
+
+/* ---- cg_direct.c: MMT_CG_SINGULAR where a determinant vanishes --------------------- */
+
+/* Cramer's rule, n + 1 determinants by elimination: 2/3 n^4 operations. */
+mmt_status mmt_cg_cramer(const struct mmt_cg_system *system, struct mmt_cg_result *out,
+                         mmt_error *err);
+
+/* Elimination itself, with row exchanges: 2/3 n^3. */
+mmt_status mmt_cg_eliminate(const struct mmt_cg_system *system, struct mmt_cg_result *out,
+                            mmt_error *err);
+
+#endif

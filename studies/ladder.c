@@ -1,0 +1,465 @@
+/* mmtune study ladder */
+#include "studies/ladder.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(array) (int) (sizeof(array) / sizeof *(array))
+
+/* ---- the papers' ladders ---------------------------------------------------------- */
+
+#define TUNED                                                                            \
+    {                                                                                    \
+        "", "tuned", NULL, "what mmtune chooses", NULL                                   \
+    }
+
+static const struct mmt_rung zatolokin[] = {
+    { "Table 1", "naive", "", "naive, threads along rows, as printed",
+      "naive ORDER=rows BLOCK_M=32 BLOCK_N=32" },
+    { "", "naive coalesced", NULL, "naive, threads along columns",
+      "naive ORDER=columns BLOCK_M=32 BLOCK_N=32" },
+    { "Table 2", "col_cached", "", "a column of B in shared memory",
+      "col_cached THREADS=%d CHUNK=%d" },
+    { "Table 3", "row_cached", "", "a row of A in shared memory",
+      "row_cached THREADS=%d CHUNK=%d" },
+    { "Table 4", "tiled", "", "32x32 tiles",
+      "tiled TILE=32 SHARED_LAYOUT=swap WORK=1 WORK_ALONG=rows UNROLL_K=32" },
+    { "Table 5", "tiled_ilp", "4", "32x32 tiles, 4 results a thread",
+      "tiled TILE=32 SHARED_LAYOUT=swap WORK=4 WORK_ALONG=rows UNROLL_K=32" },
+    TUNED,
+};
+
+#define CONFLICTS "tiled TILE=32 SHARED_LAYOUT=plain WORK=1 WORK_ALONG=rows UNROLL_K=32"
+#define PADDED    "tiled TILE=32 SHARED_LAYOUT=pad WORK=1 WORK_ALONG=rows UNROLL_K=32"
+#define SWAPPED   "tiled TILE=32 SHARED_LAYOUT=swap WORK=1 WORK_ALONG=rows UNROLL_K=32"
+
+static const struct mmt_rung semenenko[] = {
+    { "Table 1.2", "naive", NULL, "naive", "naive ORDER=columns BLOCK_M=32 BLOCK_N=32" },
+    { "Tables 1.2, 1.4", "shared_conflict", NULL, "tiles with bank conflicts",
+      CONFLICTS },
+    { "Table 1.4", "shared_padded", NULL, "an extra column", PADDED },
+    { "Tables 1.2, 1.4", "shared_index_swap", NULL, "indices exchanged", SWAPPED },
+    { "Table 1.2", "tiled_ilp", "2", "ILP 2",
+      "tiled TILE=32 SHARED_LAYOUT=plain WORK=2 WORK_ALONG=rows UNROLL_K=32" },
+    { "Table 1.2", "tiled_ilp", "4", "ILP 4",
+      "tiled TILE=32 SHARED_LAYOUT=plain WORK=4 WORK_ALONG=rows UNROLL_K=32" },
+    TUNED,
+};
+
+static const struct mmt_rung gts250[] = {
+    { "Table 2", "naive", NULL, "one thread for each element",
+      "naive ORDER=columns BLOCK_M=16 BLOCK_N=16" },
+    { "Table 2", "tiled", NULL, "16x16 tiles",
+      "tiled TILE=16 SHARED_LAYOUT=swap WORK=1 WORK_ALONG=rows UNROLL_K=16" },
+    TUNED,
+};
+
+static const struct mmt_rung ustyuzhanin[] = {
+    { "", "naive", NULL, "one thread for each element",
+      "naive ORDER=columns BLOCK_M=32 BLOCK_N=32" },
+    { "", "split", NULL, "k split over the grid, two launches",
+      "split_naive BLOCK_M=32 BLOCK_N=32 SPLIT_K=4" },
+    { "", "block", NULL, "one block for each element", "block_dot THREADS=256" },
+    { "", "tiled", NULL, "32x32 tiles", SWAPPED },
+    TUNED,
+};
+
+static const int ustyuzhanin_sizes[] = { 256, 512, 1000, 1400, 2048 };
+static const int zatolokin_sizes[] = { 256, 512, 1024, 2048 };
+static const int semenenko_sizes[] = { 512, 1024, 2048 };
+static const int gts250_sizes[] = { 512, 1024, 2048, 3072, 4096, 5120, 6144, 7168 };
+
+const struct mmt_ladder_paper mmt_ladder_papers[] = {
+    { "zatolokin", "Zatolokin, Vatutin, Titov 2017 (there: GeForce GTX 960M)",
+      zatolokin_sizes, COUNT(zatolokin_sizes), 10, 1, 1 << MMT_F32, zatolokin,
+      COUNT(zatolokin), "Table 1" },
+    { "semenenko", "Semenenko, Sesok 2017 (there: GeForce GTX 1060)", semenenko_sizes,
+      COUNT(semenenko_sizes), 20, 20, 1 << MMT_F64 | 1 << MMT_F32 | 1 << MMT_I32,
+      semenenko, COUNT(semenenko), "Table 1.2" },
+    { "gts250", "efficiency of a graphics processor (there: GeForce GTS 250)",
+      gts250_sizes, COUNT(gts250_sizes), 100, 10, 1 << MMT_I32 | 1 << MMT_F32, gts250,
+      COUNT(gts250), "Table 1" },
+    { "ustyuzhanin", "Ustyuzhanin, Pitskhelauri, Nekrasov 2024 (there: GeForce RTX 3060)",
+      ustyuzhanin_sizes, COUNT(ustyuzhanin_sizes), 10, 1, 1 << MMT_F64, ustyuzhanin,
+      COUNT(ustyuzhanin), "" },
+};
+const int mmt_ladder_num_papers = COUNT(mmt_ladder_papers);
+
+/* ---- data ------------------------------------------------------------------------- */
+
+struct matrices {
+    mmt_type type;
+    int64_t n;
+    void *a, *b, *c, *column;
+};
+
+static void matrices_free(struct matrices *m)
+{
+    free(m->a);
+    free(m->b);
+    free(m->c);
+    free(m->column);
+}
+
+static void set(const struct matrices *m, void *matrix, int64_t at, double value)
+{
+    if (m->type == MMT_F64)
+        ((double *) matrix)[at] = value;
+    else if (m->type == MMT_F32)
+        ((float *) matrix)[at] = (float) value;
+    else
+        ((uint32_t *) matrix)[at] = (uint32_t) (int64_t) value;
+}
+
+static double get(const struct matrices *m, const void *matrix, int64_t at)
+{
+    return m->type == MMT_F64   ? ((const double *) matrix)[at]
+           : m->type == MMT_F32 ? ((const float *) matrix)[at]
+                                : ((const int32_t *) matrix)[at];
+}
+
+static double random_number(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (double) (*state >> 40) / 0x1p24 - 0.5;
+}
+
+/* semenenko (2): a_ij = i + j, b_ij = i - j from 1 on. The other papers give no data:
+ * then numbers between -1/2 and 1/2, and whole ones from -1024 to 1024. */
+static void fill(const struct matrices *m, bool ramps, int64_t seed)
+{
+    uint64_t state = (uint64_t) seed;
+    double scale = m->type == MMT_I32 ? 2048 : 1;
+
+    for (int64_t i = 0; i < m->n; i++)
+        for (int64_t j = 0; j < m->n; j++) {
+            double a = random_number(&state), b = random_number(&state);
+            set(m, m->a, i * m->n + j, ramps ? (double) (i + j + 2) : a * scale);
+            set(m, m->b, i * m->n + j, ramps ? (double) (i - j) : b * scale);
+        }
+}
+
+static mmt_status matrices_make(mmt_type type, int64_t n, struct matrices *out,
+                                mmt_error *err)
+{
+    size_t element = mmt_type_size(type), bytes = (size_t) (n * n) * element;
+
+    *out = (struct matrices){ type,          n,
+                              malloc(bytes), malloc(bytes),
+                              malloc(bytes), malloc((size_t) n * element) };
+    if (out->a && out->b && out->c && out->column)
+        return MMT_OK;
+    matrices_free(out);
+    return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for three matrices of %lld x %lld",
+                    (long long) n, (long long) n);
+}
+
+/* ---- checking --------------------------------------------------------------------- */
+
+enum { SAMPLES = 64 };
+
+/* One element against a sum in long double, or mod 2^32. */
+static bool is_right(const struct matrices *m, int64_t i, int64_t j)
+{
+    long double sum = 0, size = 0;
+    uint32_t whole = 0;
+    double u = m->type == MMT_F64 ? 0x1p-53 : 0x1p-24;
+
+    for (int64_t k = 0; k < m->n; k++) {
+        double a = get(m, m->a, i * m->n + k), b = get(m, m->b, k * m->n + j);
+        sum += (long double) a * b;
+        size += fabsl((long double) a * b);
+        whole += (uint32_t) (int64_t) a * (uint32_t) (int64_t) b;
+    }
+    if (m->type == MMT_I32)
+        return ((const uint32_t *) m->c)[i * m->n + j] == whole;
+    double gamma = (double) m->n * u / (1 - (double) m->n * u);
+    return fabsl((long double) get(m, m->c, i * m->n + j) - sum) <= 2 * gamma * size;
+}
+
+static bool samples_are_right(const struct matrices *m, int64_t seed)
+{
+    uint64_t state = (uint64_t) seed + 1;
+    for (int s = 0; s < SAMPLES; s++) {
+        int64_t i = (int64_t) ((random_number(&state) + 0.5) * (double) m->n);
+        int64_t j = (int64_t) ((random_number(&state) + 0.5) * (double) m->n);
+        if (!is_right(m, s ? i : m->n - 1, s ? j : m->n - 1))
+            return false;
+    }
+    return true;
+}
+
+/* ---- one climb -------------------------------------------------------------------- */
+
+/* Threads of the cached kernels: n, as the paper has them, where a block may have n. */
+static int block_of(int64_t n)
+{
+    int block = 64;
+    while (block * 2 <= n && block < 1024)
+        block *= 2;
+    return block;
+}
+
+static mmt_plan *plan_for(const struct mmt_study_device *device,
+                          const struct mmt_climb *climb, mmt_error *err)
+{
+    mmt_problem problem = mmt_gemm_problem(climb->type, climb->n, climb->n, climb->n);
+    mmt_plan_options options = mmt_plan_defaults();
+    char configuration[128];
+    int block = block_of(climb->n);
+
+    if (climb->rung->configuration) {
+        snprintf(configuration, sizeof configuration, climb->rung->configuration, block,
+                 block);
+        options.configuration = configuration;
+    }
+    return mmt_plan_create(device->device, device->profile, &problem, &options, err);
+}
+
+/* A kernel or a size that a device cannot have is left out with the reason; a wrong
+ * answer, or a device that fails, ends the study. */
+static mmt_status climb_one(const struct mmt_ladder *ladder, struct mmt_climb *climb,
+                            struct matrices *m, int repetitions, mmt_error *err)
+{
+    const struct mmt_study_device *device = &ladder->devices[climb->device];
+    size_t bytes = (size_t) (m->n * m->n) * mmt_type_size(m->type);
+    struct mmt_phases_data data = { m->a, m->b, m->c, bytes, bytes, bytes, 0 };
+    mmt_error why = { 0 };
+
+    mmt_plan *plan = plan_for(device, climb, &why);
+    if (!plan) {
+        snprintf(climb->why, sizeof climb->why, "%.*s", (int) sizeof climb->why - 1,
+                 why.text);
+        return MMT_OK;
+    }
+    memset(m->c, 0xff, bytes);
+    mmt_status status = mmt_phases_run(device->device, plan, &data, repetitions,
+                                       ladder->options->seconds, &climb->phases, err);
+    mmt_plan_free(plan);
+    if (status == MMT_ERROR_MEMORY) {
+        snprintf(climb->why, sizeof climb->why, "%.255s", err->text);
+        return MMT_OK;
+    }
+    if (status == MMT_OK && !samples_are_right(m, ladder->options->seed))
+        status =
+            mmt_fail(err, MMT_ERROR_DEVICE, "%s, %s, n = %lld on %s: the answer is wrong",
+                     climb->rung->what, mmt_type_name(climb->type), (long long) climb->n,
+                     device->id);
+    return status;
+}
+
+/* ---- one core --------------------------------------------------------------------- */
+
+const struct mmt_climb_cpu *mmt_ladder_cpu(const struct mmt_ladder *ladder, mmt_type type,
+                                           int64_t n)
+{
+    for (int i = 0; i < ladder->num_cpus; i++)
+        if (ladder->cpus[i].type == type && ladder->cpus[i].n == n)
+            return &ladder->cpus[i];
+    return NULL;
+}
+
+/* The largest smaller size that was measured. */
+static const struct mmt_climb_cpu *cpu_below(const struct mmt_ladder *ladder,
+                                             mmt_type type, int64_t n, int layout)
+{
+    const struct mmt_climb_cpu *best = NULL;
+    for (int i = 0; i < ladder->num_cpus; i++) {
+        const struct mmt_climb_cpu *cpu = &ladder->cpus[i];
+        if (cpu->type == type && cpu->n < n && cpu->runs[layout] &&
+            (!best || cpu->n > best->n))
+            best = cpu;
+    }
+    return best;
+}
+
+/* The mean of as many runs as the paper has, or as the time allows. */
+static void time_layout(const struct mmt_ladder *ladder, struct matrices *m, int layout,
+                        struct mmt_climb_cpu *out)
+{
+    double limit = ladder->options->cpu_seconds, start = mmt_cpu_now(), passed;
+    int runs = 0;
+
+    do {
+        mmt_cpu_gemm(m->type, layout, m->n, m->a, m->b, m->c, m->column);
+        passed = mmt_cpu_now() - start;
+        runs++;
+    } while (runs < ladder->paper->cpu_repetitions && passed * (runs + 1) / runs < limit);
+    out->seconds[layout] = passed / runs;
+    out->runs[layout] = runs;
+}
+
+static void time_cpu(struct mmt_ladder *ladder, struct matrices *m)
+{
+    struct mmt_climb_cpu cpu = { .type = m->type, .n = m->n };
+
+    if (mmt_ladder_cpu(ladder, m->type, m->n))
+        return;
+    for (int layout = 0; layout < MMT_CPU_LAYOUTS; layout++) {
+        const struct mmt_climb_cpu *below = cpu_below(ladder, m->type, m->n, layout);
+        double grown =
+            below ? below->seconds[layout] * pow((double) m->n / (double) below->n, 3)
+                  : 2e-9 * pow((double) m->n, 3); /* a slow core: 2 ns each */
+        cpu.seconds[layout] = below ? grown : NAN;
+        cpu.from[layout] = below ? below->n : 0;
+        if (grown <= ladder->options->cpu_seconds && !mmt_study_interrupted())
+            time_layout(ladder, m, layout, &cpu);
+    }
+    ladder->cpus[ladder->num_cpus++] = cpu;
+}
+
+/* ---- the study -------------------------------------------------------------------- */
+
+const struct mmt_climb *mmt_ladder_find(const struct mmt_ladder *ladder,
+                                        const struct mmt_rung *rung, mmt_type type,
+                                        int64_t n, int device)
+{
+    for (int i = 0; i < ladder->num_climbs; i++) {
+        const struct mmt_climb *climb = &ladder->climbs[i];
+        if (climb->rung == rung && climb->type == type && climb->n == n &&
+            climb->device == device)
+            return climb;
+    }
+    return NULL;
+}
+
+/* Through the same API where the paper has it, else through the one that it has. */
+static const struct mmt_paper_row *theirs_of(const struct mmt_ladder *ladder,
+                                             const struct mmt_climb *climb)
+{
+    struct mmt_paper_row wanted = { .paper = ladder->paper->name,
+                                    .api = ladder->devices[climb->device].api,
+                                    .type = climb->type,
+                                    .algorithm = climb->rung->algorithm,
+                                    .variant = climb->rung->variant,
+                                    .n = climb->n };
+    const struct mmt_paper_row *found = mmt_paper_find(&wanted);
+    wanted.api = "cuda";
+    return found ? found : mmt_paper_find(&wanted);
+}
+
+static mmt_status climb_rung(struct mmt_ladder *ladder, const struct mmt_rung *rung,
+                             struct matrices *m, int device, const char *why,
+                             mmt_error *err)
+{
+    const struct mmt_study_options *o = ladder->options;
+    int repetitions = o->repetitions ? (int) o->repetitions : ladder->paper->repetitions;
+    struct mmt_climb *climb = &ladder->climbs[ladder->num_climbs];
+    mmt_status status = MMT_OK;
+
+    *climb =
+        (struct mmt_climb){ .rung = rung, .type = m->type, .n = m->n, .device = device };
+    climb->theirs = theirs_of(ladder, climb);
+    snprintf(climb->why, sizeof climb->why, "%.255s", why);
+    if (!why[0])
+        status = climb_one(ladder, climb, m, repetitions, err);
+    ladder->num_climbs += status == MMT_OK;
+    return status;
+}
+
+/* Why not even the matrices of this size can be had on a device; "" where they can. */
+static void ask_memory(const struct mmt_ladder *ladder, mmt_type type, int64_t n,
+                       int device, char why[256])
+{
+    double bytes = 3.0 * (double) n * (double) n * (double) mmt_type_size(type);
+    mmt_error err = { 0 };
+    mmt_study_fits(&ladder->devices[device], "three matrices", bytes, bytes, &err);
+    snprintf(why, 256, "%.255s", err.text);
+}
+
+static mmt_status climb_size(struct mmt_ladder *ladder, mmt_type type, int64_t n,
+                             mmt_error *err)
+{
+    const struct mmt_study_options *o = ladder->options;
+    char why[MMT_STUDY_DEVICES][256];
+    struct matrices m = { .type = type, .n = n };
+    bool any = false;
+    mmt_status status = MMT_OK;
+
+    for (int d = 0; d < o->num_devices; d++) {
+        ask_memory(ladder, type, n, d, why[d]);
+        any |= !why[d][0];
+    }
+    mmt_study_say(o, "%s, %s, n = %lld", ladder->paper->name, mmt_type_name(type),
+                  (long long) n);
+    if (any) {
+        status = matrices_make(type, n, &m, err);
+        if (status != MMT_OK)
+            return status;
+        fill(&m, !strcmp(ladder->paper->name, "semenenko"), o->seed);
+        time_cpu(ladder, &m);
+    }
+    for (int r = 0; r < ladder->paper->num_rungs; r++)
+        for (int d = 0; d < o->num_devices && status == MMT_OK; d++)
+            if (!mmt_study_interrupted())
+                status = climb_rung(ladder, &ladder->paper->rungs[r], &m, d, why[d], err);
+    matrices_free(&m);
+    return status;
+}
+
+static void choose_sizes(struct mmt_ladder *ladder)
+{
+    const struct mmt_study_options *o = ladder->options;
+    ladder->num_sizes = o->num_sizes ? o->num_sizes : ladder->paper->num_sizes;
+    for (int i = 0; i < ladder->num_sizes; i++)
+        ladder->sizes[i] = o->num_sizes ? o->sizes[i] : ladder->paper->sizes[i];
+}
+
+static mmt_status climb_paper(struct mmt_ladder *ladder, mmt_error *err)
+{
+    const struct mmt_study_options *o = ladder->options;
+    mmt_status status = mmt_study_types(o, ladder->paper->types, &ladder->types, err);
+
+    choose_sizes(ladder);
+    ladder->num_climbs = 0;
+    ladder->climbs = calloc((size_t) (ladder->num_sizes * MMT_NUM_TYPES) *
+                                (size_t) (ladder->paper->num_rungs * o->num_devices),
+                            sizeof *ladder->climbs);
+    if (!ladder->climbs)
+        status = mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the ladder's results");
+    for (int type = 0; type < MMT_NUM_TYPES; type++)
+        for (int i = 0; i < ladder->num_sizes && status == MMT_OK; i++)
+            if (ladder->types >> type & 1 && !mmt_study_interrupted())
+                status = climb_size(ladder, (mmt_type) type, ladder->sizes[i], err);
+    if (ladder->num_climbs) { /* what was measured is shown, also after a failure */
+        mmt_error later = { 0 };
+        mmt_status shown = mmt_ladder_report(ladder, status ? &later : err);
+        status = status ? status : shown;
+    }
+    free(ladder->climbs);
+    return status;
+}
+
+static mmt_status run(const struct mmt_study_options *options, mmt_error *err)
+{
+    struct mmt_ladder ladder = { .options = options };
+    size_t most = (size_t) mmt_ladder_num_papers * MMT_STUDY_SIZES * MMT_NUM_TYPES;
+    mmt_status status = mmt_study_open(options, ladder.devices, err);
+
+    ladder.cpus = calloc(most, sizeof *ladder.cpus);
+    if (status == MMT_OK && !ladder.cpus)
+        status = mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the ladder's results");
+    for (int i = 0; i < mmt_ladder_num_papers && status == MMT_OK; i++) {
+        ladder.paper = &mmt_ladder_papers[i];
+        if (!mmt_study_interrupted() &&
+            (!options->paper || !strcmp(options->paper, ladder.paper->name)))
+            status = climb_paper(&ladder, err);
+    }
+    free(ladder.cpus);
+    mmt_study_close(ladder.devices);
+    return status;
+}
+
+const struct mmt_study mmt_study_ladder = {
+    .name = "ladder",
+    .what = "matrix products from naive to tuned, with copying, as three papers climbed",
+    .notes = "Sizes are of square matrices. Several devices stand side by side: name one "
+             "card\nthrough CUDA and through OpenCL.\n",
+    .heeds = MMT_HEEDS_DEVICES | MMT_HEEDS_TYPES | MMT_HEEDS_SIZES |
+             MMT_HEEDS_REPETITIONS | MMT_HEEDS_SECONDS | MMT_HEEDS_PAPER | MMT_HEEDS_CPU |
+             MMT_HEEDS_SEED,
+    .ops = 1 << MMT_GEMM,
+    .types = 1 << MMT_F32 | 1 << MMT_F64 | 1 << MMT_I32,
+    .run = run,
+};

@@ -1,0 +1,86 @@
+/* The ladder of matrix products: what is climbed, and what came of it. */
+#ifndef MMT_STUDIES_LADDER_H
+#define MMT_STUDIES_LADDER_H
+
+#include "studies/cpu.h"
+#include "studies/papers.h"
+#include "studies/phases.h"
+#include "studies/study.h"
+
+/* One kernel of one paper. */
+struct mmt_rung {
+    const char *where;     /* the paper's table; "" where it has none for it */
+    const char *algorithm; /* as the papers' rows name it; "tuned": what mmtune chooses */
+    const char *variant;   /* of the papers' rows */
+    const char *what;      /* for people */
+    const char *configuration; /* %d is the block: n, but at most 1024; NULL: chosen */
+};
+
+struct mmt_ladder_paper {
+    const char *name, *title;
+    const int *sizes;
+    int num_sizes, repetitions, cpu_repetitions;
+    unsigned types; /* bits 1 << mmt_type */
+    const struct mmt_rung *rungs;
+    int num_rungs;
+    const char *cpu_table; /* where the paper has one core's times */
+};
+
+extern const struct mmt_ladder_paper mmt_ladder_papers[];
+extern const int mmt_ladder_num_papers;
+
+/* One kernel on one device at one size. */
+struct mmt_climb {
+    const struct mmt_rung *rung;
+    mmt_type type;
+    int64_t n;
+    int device; /* index into the options' */
+    struct mmt_phases phases;
+    const struct mmt_paper_row *theirs; /* NULL: not printed */
+    char why[256];                      /* it was left out for this; "": it ran */
+};
+
+/* One core at one size, seconds: means of so many runs; or, where it would have taken too
+ * long, what n^3 makes of the size `from`, and no runs. NAN where nothing is known. */
+struct mmt_climb_cpu {
+    mmt_type type;
+    int64_t n;
+    double seconds[MMT_CPU_LAYOUTS];
+    int runs[MMT_CPU_LAYOUTS];
+    int64_t from[MMT_CPU_LAYOUTS];
+};
+
+struct mmt_ladder {
+    const struct mmt_study_options *options;
+    const struct mmt_ladder_paper *paper;
+    struct mmt_study_device devices[MMT_STUDY_DEVICES];
+    unsigned types; /* of the paper that is climbed, bits 1 << mmt_type */
+    int64_t sizes[MMT_STUDY_SIZES];
+    int num_sizes;
+    struct mmt_climb *climbs;
+    int num_climbs;
+    struct mmt_climb_cpu *cpus; /* of all papers so far: one core is one core */
+    int num_cpus;
+};
+
+/* NULL where the ladder was not climbed that far. */
+const struct mmt_climb *mmt_ladder_find(const struct mmt_ladder *ladder,
+                                        const struct mmt_rung *rung, mmt_type type,
+                                        int64_t n, int device);
+const struct mmt_climb_cpu *mmt_ladder_cpu(const struct mmt_ladder *ladder, mmt_type type,
+                                           int64_t n);
+
+/* Lanes that multiply and add in a clock, the papers' p; NAN where it is not known. */
+double mmt_ladder_lanes(const struct mmt_ladder *ladder, const struct mmt_climb *climb);
+
+/* What the paper has for one core; NULL where it has nothing. */
+const struct mmt_paper_row *mmt_ladder_paper_cpu(const struct mmt_ladder *ladder,
+                                                 mmt_type type, int64_t n, int layout);
+
+/* ladder_tables.c: prints, saves and draws. */
+mmt_status mmt_ladder_report(const struct mmt_ladder *ladder, mmt_error *err);
+
+/* ladder_forms.c: the paper's tables in the paper's form. */
+mmt_status mmt_ladder_forms(const struct mmt_ladder *ladder, mmt_error *err);
+
+#endif

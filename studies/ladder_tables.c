@@ -1,0 +1,425 @@
+/* The ladder's tables: all that was measured, then each paper's tables in its own form.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "studies/banks.h"
+#include "studies/ladder.h"
+#include "tuner/common/suites.h"
+
+static double flops(int64_t n)
+{
+    return 2.0 * (double) n * (double) n * (double) n;
+}
+
+/* GFLOP/s; the papers' own where they print it, since their times are often cut. */
+static double rate(int64_t n, double seconds)
+{
+    return seconds > 0 ? flops(n) / seconds * 1e-9 : NAN;
+}
+
+static double their_rate(const struct mmt_paper_row *theirs)
+{
+    if (!theirs)
+        return NAN;
+    return theirs->gflops > 0 ? theirs->gflops : rate(theirs->n, theirs->seconds);
+}
+
+static double their_milliseconds(const struct mmt_paper_row *theirs)
+{
+    return theirs && theirs->seconds > 0 ? theirs->seconds * 1e3 : NAN;
+}
+
+static double cpu_seconds(const struct mmt_ladder *ladder, const struct mmt_climb *climb,
+                          int layout)
+{
+    const struct mmt_climb_cpu *cpu = mmt_ladder_cpu(ladder, climb->type, climb->n);
+    return cpu ? cpu->seconds[layout] : NAN;
+}
+
+static double best_cpu(const struct mmt_ladder *ladder, const struct mmt_climb *climb)
+{
+    double best = NAN;
+    for (int layout = 0; layout < MMT_CPU_LAYOUTS; layout++)
+        best = fmin(best, cpu_seconds(ladder, climb, layout));
+    return best;
+}
+
+/* OpenCL does not tell a card's lanes; CUDA does, of the same card. */
+static double peak_of(const struct mmt_ladder *ladder, const struct mmt_climb *climb,
+                      unsigned *clock_khz)
+{
+    const char *name = mmt_device_caps(ladder->devices[climb->device].device)->name;
+
+    for (int d = 0; d < ladder->options->num_devices; d++) {
+        const struct mmt_caps *caps = mmt_device_caps(ladder->devices[d].device);
+        double peak = mmt_derived_peak(caps, climb->type);
+        *clock_khz = caps->clock_khz;
+        if (peak > 0 && caps->clock_khz && !strcmp(caps->name, name))
+            return peak;
+    }
+    return NAN;
+}
+
+double mmt_ladder_lanes(const struct mmt_ladder *ladder, const struct mmt_climb *climb)
+{
+    unsigned clock_khz;
+    double peak = peak_of(ladder, climb, &clock_khz);
+    return peak / (2e3 * clock_khz);
+}
+
+/* A kernel that is faster than the device can be was not waited for, or not timed. f64
+ * has tensor cores of twice the lanes. */
+static const char *doubt_of(const struct mmt_ladder *ladder,
+                            const struct mmt_climb *climb)
+{
+    unsigned clock_khz;
+    double peak = peak_of(ladder, climb, &clock_khz);
+    double most = peak * (climb->type == MMT_F64 ? 2.05 : 1.05);
+
+    return climb->phases.marks > 0 && flops(climb->n) / climb->phases.marks > most
+               ? "faster than the peak"
+               : mmt_phases_doubt(&climb->phases);
+}
+
+/* Turns in which a warp reads a row of the tile of B; NAN for what has no such tile. */
+static double bank_turns(const struct mmt_climb *climb)
+{
+    const char *configuration = climb->rung->configuration;
+    const char *tile = configuration ? strstr(configuration, "TILE=") : NULL;
+    if (!tile)
+        return NAN;
+    enum mmt_tile_layout layout = strstr(configuration, "=plain") ? MMT_TILE_PLAIN
+                                  : strstr(configuration, "=pad") ? MMT_TILE_PAD
+                                                                  : MMT_TILE_SWAP;
+    return mmt_bank_turns(layout, atoi(tile + 5), mmt_type_size(climb->type));
+}
+
+/* ---- everything ------------------------------------------------------------------- */
+
+enum {
+    DEVICE,
+    API,
+    TYPE,
+    TABLE,
+    KERNEL,
+    N,
+    REPETITIONS,
+    ALLOCATE,
+    WRITE,
+    DEVICE_KERNEL,
+    KERNEL_WALL,
+    READ,
+    TOTAL,
+    SPREAD,
+    OVERHEAD,
+    RATE,
+    KERNEL_RATE,
+    CPU_SECONDS,
+    CPU_FROM,
+    SPEED_UP,
+    BEST_SPEED_UP,
+    EFFICIENCY,
+    TURNS,
+    THEIR_TIME,
+    THEIR_RATE,
+    RATIO,
+    SUSPECT,
+    DOUBT,
+    LEFT_OUT,
+    NUM_COLUMNS
+};
+
+static const struct mmt_column columns[NUM_COLUMNS] = {
+    [DEVICE] = { "device", "" },
+    [API] = { "api", "" },
+    [TYPE] = { "type", "" },
+    [TABLE] = { "table", "" },
+    [KERNEL] = { "kernel", "" },
+    [N] = { "n", "" },
+    [REPETITIONS] = { "repetitions", "" },
+    [ALLOCATE] = { "allocate", "ms", 3 },
+    [WRITE] = { "host to device", "ms", 3 },
+    [DEVICE_KERNEL] = { "kernel, device clock", "ms", 4 },
+    [KERNEL_WALL] = { "kernel, host clock", "ms", 4 },
+    [READ] = { "device to host", "ms", 3 },
+    [TOTAL] = { "total", "ms", 4 },
+    [SPREAD] = { "spread of total", "%", 2 },
+    [OVERHEAD] = { "not computing", "%", 3 },
+    [RATE] = { "P with copying", "GFLOP/s", 4 },
+    [KERNEL_RATE] = { "P of the kernel", "GFLOP/s", 4 },
+    [CPU_SECONDS] = { "one core", "s", 3 },
+    [CPU_FROM] = { "one core, as n^3 from", "n", 0 },
+    [SPEED_UP] = { "S", "", 4 },
+    [BEST_SPEED_UP] = { "S, best layout", "", 4 },
+    [EFFICIENCY] = { "E", "", 3 },
+    [TURNS] = { "bank turns", "" },
+    [THEIR_TIME] = { "paper", "ms", 4 },
+    [THEIR_RATE] = { "paper P", "GFLOP/s", 4 },
+    [RATIO] = { "P over paper's", "", 3 },
+    [SUSPECT] = { "paper's figure is suspect", "" },
+    [DOUBT] = { "our figure is in doubt", "" },
+    [LEFT_OUT] = { "left out", "" },
+};
+
+static void fill_measured(const struct mmt_ladder *ladder, const struct mmt_climb *climb,
+                          struct mmt_cell *row)
+{
+    const struct mmt_phases *p = &climb->phases;
+    double speed_up = cpu_seconds(ladder, climb, MMT_CPU_AB) / p->total;
+
+    row[REPETITIONS].number = p->repetitions;
+    row[ALLOCATE].number = p->allocate * 1e3;
+    row[WRITE].number = p->write * 1e3;
+    row[DEVICE_KERNEL].number = p->marks * 1e3;
+    row[KERNEL_WALL].number = p->kernel * 1e3;
+    row[READ].number = p->read * 1e3;
+    row[TOTAL].number = p->total * 1e3;
+    row[SPREAD].number = p->spread * 100;
+    row[OVERHEAD].number = (1 - p->kernel / p->total) * 100;
+    row[RATE].number = rate(climb->n, p->total);
+    row[KERNEL_RATE].number = rate(climb->n, p->marks);
+    row[SPEED_UP].number = speed_up;
+    row[BEST_SPEED_UP].number = best_cpu(ladder, climb) / p->total;
+    row[EFFICIENCY].number = speed_up / mmt_ladder_lanes(ladder, climb);
+    if (climb->theirs && !climb->theirs->suspect)
+        row[RATIO].number = rate(climb->n, p->total) / their_rate(climb->theirs);
+    row[DOUBT] = MMT_WORD(doubt_of(ladder, climb));
+}
+
+static void add_climb(const struct mmt_ladder *ladder, const struct mmt_climb *climb,
+                      struct mmt_table *table)
+{
+    const struct mmt_study_device *device = &ladder->devices[climb->device];
+    struct mmt_cell row[NUM_COLUMNS];
+
+    for (int c = 0; c < NUM_COLUMNS; c++)
+        row[c] = MMT_NUMBER(NAN);
+    row[DEVICE] = MMT_WORD(device->id);
+    row[API] = MMT_WORD(device->api);
+    row[TYPE] = MMT_WORD(mmt_type_name(climb->type));
+    row[TABLE] = MMT_WORD(climb->rung->where);
+    row[KERNEL] = MMT_WORD(climb->rung->what);
+    row[N] = MMT_NUMBER((double) climb->n);
+    row[CPU_SECONDS] = MMT_NUMBER(cpu_seconds(ladder, climb, MMT_CPU_AB));
+    const struct mmt_climb_cpu *cpu = mmt_ladder_cpu(ladder, climb->type, climb->n);
+    if (cpu && !cpu->runs[MMT_CPU_AB] && cpu->from[MMT_CPU_AB])
+        row[CPU_FROM] = MMT_NUMBER((double) cpu->from[MMT_CPU_AB]);
+    row[DOUBT] = MMT_WORD("");
+    row[TURNS] = MMT_NUMBER(bank_turns(climb));
+    row[THEIR_TIME] = MMT_NUMBER(their_milliseconds(climb->theirs));
+    row[THEIR_RATE] = MMT_NUMBER(their_rate(climb->theirs));
+    row[SUSPECT] =
+        MMT_WORD(climb->theirs && climb->theirs->suspect ? climb->theirs->suspect : "");
+    row[LEFT_OUT] = MMT_WORD(climb->why);
+    if (!climb->why[0])
+        fill_measured(ladder, climb, row);
+    mmt_table_add(table, row);
+}
+
+/* Curves of one type: with copying as the papers have it, and of the kernel alone. */
+static mmt_status draw_type(const struct mmt_ladder *ladder, mmt_type type,
+                            mmt_error *err)
+{
+    static const struct {
+        int y;
+        const char *ending, *what;
+    } pictures[] = { { RATE, "", "with copying" }, { KERNEL_RATE, "-kernel", "kernel" } };
+    const struct mmt_ladder_paper *paper = ladder->paper;
+    struct mmt_table table = mmt_table_start(paper->title, columns, NUM_COLUMNS);
+    mmt_status status = MMT_OK;
+
+    for (int i = 0; i < ladder->num_climbs; i++)
+        if (ladder->climbs[i].type == type)
+            add_climb(ladder, &ladder->climbs[i], &table);
+    for (int i = 0; i < 2 && status == MMT_OK && table.num_rows; i++) {
+        char name[64], title[160];
+        struct mmt_plot plot = { title, N, pictures[i].y, { API, KERNEL }, true, true };
+        snprintf(name, sizeof name, "ladder-%s-%s%s", paper->name, mmt_type_name(type),
+                 pictures[i].ending);
+        snprintf(title, sizeof title, "the ladder of %s, %s, %s, on %.60s", paper->name,
+                 mmt_type_name(type), pictures[i].what,
+                 mmt_device_caps(ladder->devices[0].device)->name);
+        status = mmt_study_draw(ladder->options, &table, &plot, name, err);
+    }
+    mmt_table_free(&table);
+    return status;
+}
+
+static mmt_status save_everything(const struct mmt_ladder *ladder, mmt_error *err)
+{
+    struct mmt_table table = mmt_table_start(ladder->paper->title, columns, NUM_COLUMNS);
+    char name[64];
+
+    for (int i = 0; i < ladder->num_climbs; i++)
+        add_climb(ladder, &ladder->climbs[i], &table);
+    snprintf(name, sizeof name, "ladder-%s", ladder->paper->name);
+    mmt_status status = mmt_table_save(&table, ladder->options->folder, name, err);
+    mmt_table_free(&table);
+    for (int type = 0; type < MMT_NUM_TYPES && status == MMT_OK; type++)
+        status = draw_type(ladder, (mmt_type) type, err);
+    return status;
+}
+
+/* ---- one core --------------------------------------------------------------------- */
+
+const struct mmt_paper_row *mmt_ladder_paper_cpu(const struct mmt_ladder *ladder,
+                                                 mmt_type type, int64_t n, int layout)
+{
+    bool layouts = !strcmp(ladder->paper->name, "gts250");
+    struct mmt_paper_row wanted = {
+        .paper = ladder->paper->name,
+        .where = ladder->paper->cpu_table,
+        .api = "cpu",
+        .type = type,
+        .algorithm = "naive",
+        .variant = layouts ? mmt_cpu_layout_name((enum mmt_cpu_layout) layout) : NULL,
+        .n = n,
+    };
+    return layouts || layout == MMT_CPU_AB ? mmt_paper_find(&wanted) : NULL;
+}
+
+static void add_cpu(const struct mmt_ladder *ladder, mmt_type type, int64_t n,
+                    struct mmt_table *table)
+{
+    const struct mmt_climb_cpu *cpu = mmt_ladder_cpu(ladder, type, n);
+    for (int layout = 0; cpu && layout < MMT_CPU_LAYOUTS; layout++) {
+        const struct mmt_paper_row *paper = mmt_ladder_paper_cpu(ladder, type, n, layout);
+        double ours = cpu->seconds[layout], theirs = paper ? paper->seconds : NAN;
+        const struct mmt_cell row[] = {
+            MMT_WORD(mmt_type_name(type)),
+            MMT_NUMBER((double) n),
+            MMT_WORD(mmt_cpu_layout_name((enum mmt_cpu_layout) layout)),
+            MMT_NUMBER(cpu->runs[layout] ? cpu->runs[layout] : NAN),
+            MMT_NUMBER(ours),
+            MMT_NUMBER(cpu->runs[layout] || isnan(ours) ? NAN
+                                                        : (double) cpu->from[layout]),
+            MMT_NUMBER(rate(n, ours)),
+            MMT_NUMBER(theirs),
+            MMT_NUMBER(paper && paper->suspect ? NAN : theirs / ours),
+        };
+        mmt_table_add(table, row);
+    }
+}
+
+static mmt_status show_cpu(const struct mmt_ladder *ladder, mmt_error *err)
+{
+    static const struct mmt_column form[] = {
+        { "type", "", 0 },     { "n", "", 0 },        { "layout", "", 0 },
+        { "runs", "", 0 },     { "t", "s", 4 },       { "as n^3 from", "n", 0 },
+        { "P", "GFLOP/s", 3 }, { "paper t", "s", 4 }, { "times faster", "", 3 },
+    };
+    char name[64];
+    struct mmt_table table = mmt_table_start(
+        "one core of the host, plain loops; what would have taken too long is extended "
+        "as n^3 from the size that is named",
+        form, sizeof form / sizeof *form);
+
+    for (int type = 0; type < MMT_NUM_TYPES; type++)
+        for (int i = 0; i < ladder->num_sizes; i++)
+            if (ladder->types >> type & 1)
+                add_cpu(ladder, (mmt_type) type, ladder->sizes[i], &table);
+    snprintf(name, sizeof name, "ladder-%s-cpu", ladder->paper->name);
+    mmt_status status = mmt_study_show(ladder->options, &table, name, err);
+    mmt_table_free(&table);
+    return status;
+}
+
+/* ---- phases, speed-up, efficiency, bank conflicts --------------------------------- */
+
+static const int shown[] = { API,         TYPE,          KERNEL,     N,
+                             REPETITIONS, ALLOCATE,      WRITE,      DEVICE_KERNEL,
+                             READ,        TOTAL,         SPREAD,     KERNEL_RATE,
+                             SPEED_UP,    BEST_SPEED_UP, EFFICIENCY, TURNS,
+                             DOUBT };
+enum { NUM_SHOWN = sizeof shown / sizeof *shown };
+
+/* The same rows with the columns that a reader wants side by side. */
+static mmt_status show_phases(const struct mmt_ladder *ladder, mmt_error *err)
+{
+    struct mmt_table all = mmt_table_start("", columns, NUM_COLUMNS);
+    struct mmt_column form[NUM_SHOWN];
+    char name[64];
+
+    for (int c = 0; c < NUM_SHOWN; c++)
+        form[c] = columns[shown[c]];
+    struct mmt_table table = mmt_table_start(
+        "phases (means), S over one core's A*B and over its best layout, E = S over the "
+        "lanes of the device, and the turns in which a warp reads its row of the tile of "
+        "B if it reads element by element; a compiler may read several at once",
+        form, NUM_SHOWN);
+    for (int i = 0; i < ladder->num_climbs; i++)
+        if (!ladder->climbs[i].why[0])
+            add_climb(ladder, &ladder->climbs[i], &all);
+    for (int r = 0; r < all.num_rows && !all.failed; r++) {
+        struct mmt_cell row[NUM_SHOWN];
+        for (int c = 0; c < NUM_SHOWN; c++)
+            row[c] = *mmt_table_cell(&all, r, shown[c]);
+        mmt_table_add(&table, row);
+    }
+    snprintf(name, sizeof name, "ladder-%s-phases", ladder->paper->name);
+    mmt_status status = mmt_study_show(ladder->options, &table, name, err);
+    mmt_table_free(&table);
+    mmt_table_free(&all);
+    return status;
+}
+
+/* ---- what is suspect, and what was left out --------------------------------------- */
+
+static bool climbed(const struct mmt_ladder *ladder, const struct mmt_paper_row *row)
+{
+    bool size = false;
+    for (int i = 0; i < ladder->num_sizes; i++)
+        size |= ladder->sizes[i] == row->n;
+    return size && ladder->types >> row->type & 1 &&
+           !strcmp(row->paper, ladder->paper->name) &&
+           strcmp(row->algorithm, "array_add");
+}
+
+static void say_suspects(const struct mmt_ladder *ladder)
+{
+    int count, said = 0;
+    const struct mmt_paper_row *rows = mmt_paper_rows(&count);
+
+    for (int i = 0; i < count; i++) {
+        if (!rows[i].suspect || !climbed(ladder, &rows[i]))
+            continue;
+        if (!said++)
+            mmt_study_say(ladder->options, "\nof the paper's figures these are suspect, "
+                                           "and compared with nothing:");
+        mmt_study_say(ladder->options, "  %s, n = %" PRId64 ", %s%s%s on %s: %s",
+                      rows[i].where, rows[i].n, rows[i].algorithm,
+                      rows[i].variant[0] ? " " : "", rows[i].variant, rows[i].device,
+                      rows[i].suspect + strlen("suspect: "));
+    }
+}
+
+static void say_left_out(const struct mmt_ladder *ladder)
+{
+    const char *last = "";
+    for (int i = 0; i < ladder->num_climbs; i++) {
+        const struct mmt_climb *climb = &ladder->climbs[i];
+        if (climb->why[0] && strcmp(climb->why, last))
+            mmt_study_say(ladder->options, "left out on %s: %s, %s, n = %" PRId64 ": %s",
+                          ladder->devices[climb->device].id, climb->rung->what,
+                          mmt_type_name(climb->type), climb->n, climb->why);
+        last = climb->why[0] ? climb->why : last;
+    }
+}
+
+mmt_status mmt_ladder_report(const struct mmt_ladder *ladder, mmt_error *err)
+{
+    mmt_study_say(ladder->options, "\n== %s", ladder->paper->title);
+    mmt_status status = mmt_ladder_forms(ladder, err);
+    say_suspects(ladder);
+    say_left_out(ladder);
+    if (status == MMT_OK)
+        status = show_phases(ladder, err);
+    if (status == MMT_OK)
+        status = show_cpu(ladder, err);
+    if (status == MMT_OK)
+        status = save_everything(ladder, err);
+    return status;
+}

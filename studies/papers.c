@@ -1,0 +1,33 @@
+#include "studies/papers.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+static const struct mmt_paper_row rows[] = {
+#include "studies/papers.inc"
+};
+
+enum { NUM_ROWS = sizeof rows / sizeof *rows };
+
+const struct mmt_paper_row *mmt_paper_rows(int *count)
+{
+    *count = NUM_ROWS;
+    return rows;
+}
+
+static bool fits(const char *word, const char *wanted)
+{
+    return !wanted || !strcmp(word, wanted);
+}
+
+const struct mmt_paper_row *mmt_paper_find(const struct mmt_paper_row *wanted)
+{
+    for (int i = 0; i < NUM_ROWS; i++)
+        if (fits(rows[i].paper, wanted->paper) && fits(rows[i].where, wanted->where) &&
+            fits(rows[i].device, wanted->device) && fits(rows[i].api, wanted->api) &&
+            rows[i].type == wanted->type && fits(rows[i].algorithm, wanted->algorithm) &&
+            fits(rows[i].variant, wanted->variant) &&
+            (!wanted->n || rows[i].n == wanted->n))
+            return &rows[i];
+    return NULL;
+}

@@ -1,0 +1,333 @@
+/* Curves through gnuplot. */
+#include <errno.h>
+#include <math.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/file.h"
+#include "studies/table.h"
+
+extern char **environ;
+
+enum { MOST_POINTS = 40 }; /* of a curve, that each are drawn as a dot */
+
+static bool is_drawn(const struct mmt_table *table, const struct mmt_plot *plot, int row)
+{
+    double x = mmt_table_cell(table, row, plot->x)->number;
+    double y = mmt_table_cell(table, row, plot->y)->number;
+    return isfinite(x) && isfinite(y) && (!plot->log_x || x > 0) &&
+           (!plot->log_y || y > 0);
+}
+
+static const char *word_at(const struct mmt_table *table, int row, int column)
+{
+    const char *word = column < 0 ? NULL : mmt_table_cell(table, row, column)->word;
+    return word ? word : "";
+}
+
+static bool same_curve(const struct mmt_table *table, const struct mmt_plot *plot, int a,
+                       int b)
+{
+    return !strcmp(word_at(table, a, plot->by[0]), word_at(table, b, plot->by[0])) &&
+           !strcmp(word_at(table, a, plot->by[1]), word_at(table, b, plot->by[1]));
+}
+
+/* Whether a row is the first that is drawn of its curve. */
+static bool begins_curve(const struct mmt_table *table, const struct mmt_plot *plot,
+                         int row)
+{
+    for (int before = 0; before < row; before++)
+        if (is_drawn(table, plot, before) && same_curve(table, plot, before, row))
+            return false;
+    return is_drawn(table, plot, row);
+}
+
+/* A string of gnuplot in single quotes, where only the quote is special. */
+static void add_quoted(const char *string, struct mmt_text *text)
+{
+    mmt_text_add(text, "'");
+    for (; *string; string++)
+        mmt_text_addf(text, *string == '\'' ? "''" : "%c", *string);
+    mmt_text_add(text, "'");
+}
+
+/* ---- axes ------------------------------------------------------------------------- */
+
+struct range {
+    double least, most;
+};
+
+static struct range range_of(const struct mmt_table *table, const struct mmt_plot *plot,
+                             int column)
+{
+    struct range range = { INFINITY, -INFINITY };
+    for (int row = 0; row < table->num_rows; row++) {
+        double value = mmt_table_cell(table, row, column)->number;
+        if (!is_drawn(table, plot, row))
+            continue;
+        range.least = fmin(range.least, value);
+        range.most = fmax(range.most, value);
+    }
+    return range;
+}
+
+/* A logarithmic axis of few decades has labels at 1, 2 and 5 too. */
+static void add_decades(const char *axis, struct range range, struct mmt_text *text)
+{
+    static const int digits[] = { 1, 2, 5 };
+    const char *comma = "";
+
+    if (range.most / range.least > 2e3)
+        return;
+    mmt_text_addf(text, "set %stics (", axis);
+    for (double ten = pow(10, floor(log10(range.least)) - 1); ten <= 10 * range.most;
+         ten *= 10)
+        for (int i = 0; i < 3; i++) {
+            mmt_text_addf(text, "%s%.3g", comma, digits[i] * ten);
+            comma = ", ";
+        }
+    mmt_text_add(text, ")\n");
+}
+
+/* 51200000 is 51.2M. */
+static void place_label(double value, char label[24])
+{
+    double unit = value >= 1e9 ? 1e9 : value >= 1e6 ? 1e6 : value >= 5e4 ? 1e3 : 1;
+    const char *letter = unit == 1e9 ? "G" : unit == 1e6 ? "M" : unit == 1e3 ? "k" : "";
+    snprintf(label, 24, unit > 1 ? "%.4g%s" : "%.9g%s", value / unit, letter);
+}
+
+enum { MOST_TICS = 16 };
+
+enum { ROWS = 2 };
+
+/* The first of two rows in which a label does not reach into another: a letter takes
+ * about a hundredth of the axis. ROWS where there is none. */
+static int row_for(const double *places, const int *rows, int at, const char *label,
+                   double span)
+{
+    int row = 0;
+    for (; row < ROWS; row++) {
+        bool near = false;
+        for (int i = 0; i < at; i++)
+            near |= rows[i] == row && fabs(log(places[at] / places[i])) <
+                                          0.011 * (double) (strlen(label) + 1) * span;
+        if (!near)
+            break;
+    }
+    return row;
+}
+
+/* The places themselves where they are few. */
+static bool add_places(const struct mmt_table *table, const struct mmt_plot *plot,
+                       struct range range, struct mmt_text *text)
+{
+    double places[MOST_TICS], span = log(range.most / range.least);
+    int rows[MOST_TICS];
+    char label[24];
+    int count = 0;
+
+    for (int row = 0; row < table->num_rows; row++) {
+        double value = mmt_table_cell(table, row, plot->x)->number;
+        bool seen = !is_drawn(table, plot, row);
+        for (int i = 0; i < count; i++)
+            seen |= value == places[i];
+        if (!seen && count == MOST_TICS)
+            return false;
+        if (!seen)
+            places[count++] = value;
+    }
+    mmt_text_add(text, "set xtics (");
+    for (int i = 0; i < count; i++) {
+        static const char *const lines[ROWS + 1] = { "", "\\n", "" };
+        place_label(places[i], label);
+        rows[i] = row_for(places, rows, i, label, span);
+        mmt_text_addf(text, "%s\"%s%s\" %.9g", i ? ", " : "", lines[rows[i]],
+                      rows[i] < ROWS ? label : "", places[i]);
+    }
+    mmt_text_add(text, ")\n");
+    return true;
+}
+
+static void add_axis(const struct mmt_table *table, const struct mmt_plot *plot,
+                     const char *axis, struct mmt_text *text)
+{
+    bool is_x = *axis == 'x', log = is_x ? plot->log_x : plot->log_y;
+    int column = is_x ? plot->x : plot->y;
+    const struct mmt_column *c = &table->columns[column];
+    struct range range = range_of(table, plot, column);
+    char label[128];
+
+    snprintf(label, sizeof label, c->unit[0] ? "%s, %s" : "%s", c->name, c->unit);
+    mmt_text_addf(text, "set %slabel ", axis);
+    add_quoted(label, text);
+    mmt_text_addf(text, "%s noenhanced\n", is_x ? ".\"\\n\" offset 0,0.4" : "");
+    if (!log)
+        return;
+    mmt_text_addf(text, "set logscale %s\nset format %s '%%g'\n", axis, axis);
+    mmt_text_addf(text, "set %srange [%.6g:%.6g]\n", axis,
+                  range.least / (is_x ? 1.06 : 1.2), range.most * (is_x ? 1.06 : 1.2));
+    if (!is_x || !add_places(table, plot, range, text))
+        add_decades(axis, range, text);
+}
+
+/* ---- curves ----------------------------------------------------------------------- */
+
+static int add_data(const struct mmt_table *table, const struct mmt_plot *plot, int first,
+                    int number, struct mmt_text *text)
+{
+    int points = 0;
+    mmt_text_addf(text, "$curve%d << end\n", number);
+    for (int row = first; row < table->num_rows; row++)
+        if (is_drawn(table, plot, row) && same_curve(table, plot, first, row)) {
+            mmt_text_addf(text, "%.5g %.5g\n",
+                          mmt_table_cell(table, row, plot->x)->number,
+                          mmt_table_cell(table, row, plot->y)->number);
+            points++;
+        }
+    mmt_text_add(text, "end\n");
+    return points;
+}
+
+static void add_label(const struct mmt_table *table, const struct mmt_plot *plot, int row,
+                      struct mmt_text *text)
+{
+    const char *one = word_at(table, row, plot->by[0]),
+               *two = word_at(table, row, plot->by[1]);
+    char label[160];
+    snprintf(label, sizeof label, "%s%s%s", one, *one && *two ? ", " : "", two);
+    add_quoted(label, text);
+}
+
+/* Which of a column's words, in the order of their curves, stands in the row. */
+static int word_number(const struct mmt_table *table, const struct mmt_plot *plot,
+                       int row, int column)
+{
+    const char *words[32];
+    int count = 0;
+
+    for (int at = 0; at <= row && count < 32; at++) {
+        int i = 0;
+        if (!is_drawn(table, plot, at))
+            continue;
+        while (i < count && strcmp(words[i], word_at(table, at, column)))
+            i++;
+        if (i == count)
+            words[count++] = word_at(table, at, column);
+        if (at == row)
+            return i;
+    }
+    return 0;
+}
+
+/* What the second column tells apart has a colour, what the first does, dashes; one
+ * column alone has both, so that a curve shows through the gaps of one that lies on it.
+ */
+static void add_style(const struct mmt_table *table, const struct mmt_plot *plot, int row,
+                      bool points, struct mmt_text *text)
+{
+    static const char *const colours[] = { "#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                           "#7a5c00", "#56b4e9", "#b00020", "#555555" };
+    enum { COLOURS = sizeof colours / sizeof *colours };
+    bool two = plot->by[1] >= 0;
+    int colour = word_number(table, plot, row, plot->by[two ? 1 : 0]);
+    int dash = two ? word_number(table, plot, row, plot->by[0]) : colour;
+
+    mmt_text_addf(text, " with %s lw 1.8 dt %d lc rgb '%s'%s title ",
+                  points ? "linespoints" : "lines", dash % 5 + 1,
+                  colours[colour % COLOURS], points ? " pt 7 ps 0.5" : "");
+    add_label(table, plot, row, text);
+}
+
+static void add_frame(const struct mmt_table *table, const struct mmt_plot *plot,
+                      const char *picture, int curves, struct mmt_text *text)
+{
+    mmt_text_addf(text,
+                  "set terminal svg size 800,%d font 'sans,13' background 'white'\n"
+                  "set output ",
+                  480 + 20 * ((curves + 1) / 2));
+    add_quoted(picture, text);
+    mmt_text_add(text, "\nset title ");
+    add_quoted(plot->title, text);
+    mmt_text_add(text,
+                 " noenhanced\nset key outside below vertical maxcols 2 Left reverse "
+                 "noenhanced\nset grid back lt 1 lc rgb '#cccccc' lw 0.5\nset border 3\n"
+                 "set rmargin 6\n"
+                 "set tics nomirror\n");
+    add_axis(table, plot, "x", text);
+    add_axis(table, plot, "y", text);
+}
+
+static void add_script(const struct mmt_table *table, const struct mmt_plot *plot,
+                       const char *picture, struct mmt_text *text)
+{
+    struct mmt_text curves = { 0 }, data = { 0 };
+    int count = 0;
+
+    for (int row = 0; row < table->num_rows; row++) {
+        if (!begins_curve(table, plot, row))
+            continue;
+        int points = add_data(table, plot, row, ++count, &data);
+        mmt_text_addf(&curves, "%s$curve%d", count > 1 ? ", \\\n  " : "plot ", count);
+        add_style(table, plot, row, points <= MOST_POINTS, &curves);
+    }
+    add_frame(table, plot, picture, count, text);
+    mmt_text_addf(text, "%s%s\n", mmt_text_string(&data), mmt_text_string(&curves));
+    text->failed |= data.failed | curves.failed;
+    mmt_text_finish(&data);
+    mmt_text_finish(&curves);
+}
+
+static mmt_status draw(const char *script, mmt_error *err)
+{
+    char *words[] = { "gnuplot", (char *) script, NULL };
+    pid_t child;
+    int status, code = posix_spawnp(&child, words[0], NULL, NULL, words, environ);
+
+    if (code == ENOENT) {
+        fprintf(stderr, "gnuplot is not installed; it would draw %s\n", script);
+        return MMT_OK;
+    }
+    if (code)
+        return mmt_fail_native(err, MMT_ERROR_IO, code, "gnuplot cannot be started: %s",
+                               strerror(code));
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return mmt_fail_native(err, MMT_ERROR_IO, errno, "waiting for gnuplot: %s",
+                                   strerror(errno));
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return MMT_OK;
+    return mmt_fail(err, MMT_ERROR_IO, "gnuplot could not draw %s", script);
+}
+
+bool mmt_plot_any(const struct mmt_table *table, const struct mmt_plot *plot)
+{
+    for (int row = 0; row < table->num_rows; row++)
+        if (is_drawn(table, plot, row))
+            return true;
+    return false;
+}
+
+mmt_status mmt_plot_save(const struct mmt_table *table, const struct mmt_plot *plot,
+                         const char *folder, const char *name, mmt_error *err)
+{
+    struct mmt_text path = { 0 }, picture = { 0 }, script = { 0 };
+    mmt_status status = MMT_OK;
+
+    if (!mmt_plot_any(table, plot))
+        return MMT_OK;
+    mmt_text_addf(&path, "%s/%s.gp", folder, name);
+    mmt_text_addf(&picture, "%s/%s.svg", folder, name);
+    add_script(table, plot, mmt_text_string(&picture), &script);
+    if (path.failed || picture.failed || script.failed)
+        status = mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for a picture");
+    if (status == MMT_OK)
+        status = mmt_file_replace(path.data, script.data, script.length, err);
+    if (status == MMT_OK)
+        status = draw(path.data, err);
+    mmt_text_finish(&path);
+    mmt_text_finish(&picture);
+    mmt_text_finish(&script);
+    return status;
+}

@@ -1,0 +1,575 @@
+/* mmtune study pyramid: Jacobi's method in 3-D with less device memory than the grid has,
+ * the model of its time, and the height that the model chooses.
+ *
+ *     T = blocks ((3 R - 2 h) t_copy + h (R - h - 1) t_plane)
+ *
+ * is the time of h sweeps (the paper's model (2), where t_plane is (N - 2)^2 t_a over the
+ * number of threads), so that T / h is to be least. The paper minimises T, which would
+ * always choose the least height.
+ *
+ * To many a card a plane takes longer than back. So there is a second model, which has
+ * 2 R t_send + (R - 2 h) t_receive in the place of (3 R - 2 h) t_copy: a block sends its
+ * planes and their right-hand side, and receives what is valid. t_copy is the mean of the
+ * two as a block of R planes there and R back would have it, (2 t_send + t_receive) / 3.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "studies/cpu.h"
+#include "studies/pyramid.h"
+#include "studies/timer.h"
+
+enum { MOST_HEIGHTS = 14, RUNS = 3, USUAL_SIDE = 256 };
+
+/* What the model is made of, seconds. */
+struct costs {
+    double send, receive; /* one plane */
+    double plane;         /* stencils of one plane */
+};
+
+/* The paper's t_copy. */
+static double copy_of(const struct costs *costs)
+{
+    return (2 * costs->send + costs->receive) / 3;
+}
+
+/* ---- calibration ------------------------------------------------------------------ */
+
+/* Sends a block's planes and their right-hand side and receives the planes; adds what a
+ * plane took. */
+static mmt_status copy_block(const struct mmt_study_device *device,
+                             const struct mmt_pyramid_grid *grid, int64_t at,
+                             int64_t width, const mmt_operand arrays[3],
+                             struct costs *sum, mmt_error *err)
+{
+    size_t plane = mmt_pyramid_bytes(grid) / (size_t) grid->planes;
+    size_t bytes = (size_t) width * plane, offset = (size_t) at * plane;
+    double start = mmt_cpu_now();
+    mmt_status status = mmt_buffer_write(device->device, arrays[0],
+                                         (const char *) grid->now + offset, bytes, err);
+    if (status == MMT_OK)
+        status = mmt_buffer_write(device->device, arrays[2],
+                                  (const char *) grid->f + offset, bytes, err);
+    double sent = mmt_cpu_now();
+    if (status == MMT_OK)
+        status = mmt_buffer_read(device->device, (char *) grid->next + offset, arrays[0],
+                                 bytes, err);
+    sum->send += (sent - start) / (2 * (double) width);
+    sum->receive += (mmt_cpu_now() - sent) / (double) width;
+    return status;
+}
+
+/* The least of a few walks, as of passes, after one that warms up. Block after block, as
+ * a pass walks, since memory that was just touched would be faster. */
+static mmt_status time_copies(const struct mmt_study_device *device,
+                              const struct mmt_pyramid_grid *grid, int64_t width,
+                              const mmt_operand arrays[3], struct costs *out,
+                              mmt_error *err)
+{
+    mmt_status status = MMT_OK;
+
+    out->send = out->receive = INFINITY;
+    for (int run = 0; run <= RUNS && status == MMT_OK; run++) {
+        struct costs sum = { 0 };
+        int blocks = 0;
+        for (int64_t at = 0; at + width <= grid->planes && status == MMT_OK;
+             at += width) {
+            status = copy_block(device, grid, at, width, arrays, &sum, err);
+            blocks++;
+        }
+        if (!run)
+            continue;
+        out->send = fmin(out->send, sum.send / blocks);
+        out->receive = fmin(out->receive, sum.receive / blocks);
+    }
+    return status;
+}
+
+static mmt_status time_sweeps(const struct mmt_study_device *device,
+                              const struct mmt_pyramid_grid *grid, int64_t width,
+                              const mmt_operand arrays[3], double *seconds,
+                              mmt_error *err)
+{
+    enum { SWEEPS = 10 };
+    struct mmt_study_timer timer;
+    mmt_problem problem = mmt_jacobi3d_problem(grid->type, width, grid->side, grid->side);
+    mmt_plan *plan =
+        mmt_plan_create(device->device, device->profile, &problem, NULL, err);
+    mmt_args args = mmt_args_defaults();
+    mmt_status status =
+        plan ? mmt_study_timer_open(device->device, &timer, err) : MMT_ERROR_UNSUPPORTED;
+    if (status != MMT_OK) {
+        mmt_plan_free(plan);
+        return status;
+    }
+    args.alpha = 1.0 / 6, args.beta = grid->scale;
+    args.b = arrays[2];
+    *seconds = INFINITY;
+    for (int run = 0; run <= RUNS && status == MMT_OK; run++) {
+        double all = 0;
+        status = mmt_study_timer_start(&timer, err);
+        for (int i = 0; i < SWEEPS && status == MMT_OK; i++) {
+            args.a = arrays[i % 2], args.c = arrays[(i + 1) % 2];
+            status = mmt_execute(plan, &args, timer.queue, err);
+        }
+        if (status == MMT_OK)
+            status = mmt_study_timer_stop(&timer, &all, err);
+        if (run) /* the first warms up */
+            *seconds = fmin(*seconds, all / SWEEPS / (double) (width - 2));
+    }
+    mmt_study_timer_close(&timer);
+    mmt_plan_free(plan);
+    return status;
+}
+
+static mmt_status calibrate(const struct mmt_study_device *device,
+                            const struct mmt_pyramid_grid *grid, int64_t width,
+                            struct costs *out, mmt_error *err)
+{
+    size_t bytes = (size_t) width * mmt_pyramid_bytes(grid) / (size_t) grid->planes;
+    mmt_operand arrays[3] = { { 0 } };
+    mmt_status status = MMT_OK;
+
+    for (int i = 0; i < 3 && status == MMT_OK; i++)
+        status = mmt_buffer_create(device->device, bytes, &arrays[i], err);
+    if (status == MMT_OK)
+        status = mmt_buffer_write(device->device, arrays[2], grid->f, bytes, err);
+    if (status == MMT_OK)
+        status = time_copies(device, grid, width, arrays, out, err);
+    if (status == MMT_OK)
+        status = time_sweeps(device, grid, width, arrays, &out->plane, err);
+    for (int i = 0; i < 3; i++)
+        mmt_buffer_free(device->device, arrays[i]);
+    return status;
+}
+
+/* ---- the height ------------------------------------------------------------------- */
+
+enum { PAPER, BOTH_WAYS, MODELS };
+static const char *const model_names[MODELS] = { "model of the paper",
+                                                 "model with both ways" };
+
+/* Seconds of a pass by a model, for whole blocks. */
+static double predict(const struct costs *costs, int64_t planes, int64_t r, int64_t h,
+                      int model)
+{
+    double blocks = ceil((double) (planes - 2 * h) / (double) (r - 2 * h));
+    double copies = model == PAPER ? (double) (3 * r - 2 * h) * copy_of(costs)
+                                   : (double) (2 * r) * costs->send +
+                                         (double) (r - 2 * h) * costs->receive;
+    return fmax(1, blocks) * (copies + (double) (h * (r - h - 1)) * costs->plane);
+}
+
+/* Height 1 for comparison, then 10 to 15 between 2 and N / 10, as the paper says, as far
+ * as the blocks are wide enough. */
+static int choose_heights(int64_t side, int64_t width, int64_t *heights)
+{
+    int64_t most = side / 10 - 1, widest = (width - 1) / 2;
+    int count = 0;
+
+    most = most < widest ? most : widest;
+    heights[count++] = 1;
+    int64_t step = (most - 3) / (MOST_HEIGHTS - 1) + 1;
+    for (int64_t h = 3; h <= most && count <= MOST_HEIGHTS; h += step)
+        heights[count++] = h;
+    return count;
+}
+
+enum {
+    SERIES,
+    HEIGHT,
+    WIDTH,
+    BLOCKS,
+    SENT,
+    RECEIVED,
+    STENCILS,
+    RAN,
+    TIME,
+    EACH,
+    DEVIATION,
+    NUM
+};
+
+static const struct mmt_column columns[NUM] = {
+    [SERIES] = { "series", "" },
+    [HEIGHT] = { "h", "" },
+    [WIDTH] = { "R", "planes" },
+    [BLOCKS] = { "blocks", "" },
+    [SENT] = { "sent", "million", 4 },
+    [RECEIVED] = { "received", "million", 4 },
+    [STENCILS] = { "stencils", "million", 4 },
+    [RAN] = { "runs", "" },
+    [TIME] = { "T", "ms", 4 },
+    [EACH] = { "T / h", "ms", 4 },
+    [DEVIATION] = { "deviation", "%", 3 },
+};
+
+/* A shape as it was measured: the least time of so many runs. None: it was left out. */
+struct timed {
+    struct mmt_pyramid_shape shape;
+    struct mmt_pyramid_counts counts;
+    int runs;
+};
+
+/* A height in all of the memory, and beside it with overlap, in half of it a block. */
+struct attempt {
+    struct timed plain, overlapped;
+};
+
+static void add_measured(struct mmt_table *table, const char *series,
+                         const struct timed *timed)
+{
+    const struct mmt_pyramid_counts *c = &timed->counts;
+    const struct mmt_cell row[NUM] = {
+        [SERIES] = MMT_WORD(series),
+        [HEIGHT] = MMT_NUMBER((double) timed->shape.height),
+        [WIDTH] = MMT_NUMBER((double) timed->shape.width),
+        [BLOCKS] = MMT_NUMBER((double) c->blocks),
+        [SENT] = MMT_NUMBER((double) c->sent * 1e-6),
+        [RECEIVED] = MMT_NUMBER((double) c->received * 1e-6),
+        [STENCILS] = MMT_NUMBER((double) c->stencils * 1e-6),
+        [RAN] = MMT_NUMBER(timed->runs),
+        [TIME] = MMT_NUMBER(c->seconds * 1e3),
+        [EACH] = MMT_NUMBER(c->seconds * 1e3 / (double) timed->shape.height),
+        [DEVIATION] = MMT_NUMBER(NAN),
+    };
+    mmt_table_add(table, row);
+}
+
+static void add_model(struct mmt_table *table, const char *series,
+                      const struct timed *timed, double seconds)
+{
+    struct mmt_cell row[NUM];
+    for (int c = 0; c < NUM; c++)
+        row[c] = MMT_NUMBER(NAN);
+    row[SERIES] = MMT_WORD(series);
+    row[HEIGHT] = MMT_NUMBER((double) timed->shape.height);
+    row[WIDTH] = MMT_NUMBER((double) timed->shape.width);
+    row[TIME] = MMT_NUMBER(seconds * 1e3);
+    row[EACH] = MMT_NUMBER(seconds * 1e3 / (double) timed->shape.height);
+    row[DEVIATION] = MMT_NUMBER((seconds / timed->counts.seconds - 1) * 100);
+    mmt_table_add(table, row);
+}
+
+/* At least one run counts, after one that builds kernels. */
+static mmt_status time_pass(const struct mmt_study_device *device,
+                            const struct mmt_pyramid_grid *grid, double until,
+                            struct timed *timed, mmt_error *err)
+{
+    struct mmt_pyramid *pyramid;
+    double least = INFINITY;
+    mmt_status status = mmt_pyramid_open(device, grid, &timed->shape, &pyramid, err);
+    if (status != MMT_OK)
+        return status;
+    for (int run = 0; run <= RUNS && status == MMT_OK; run++) {
+        if (run > 1 && mmt_cpu_now() > until)
+            break;
+        status = mmt_pyramid_pass(pyramid, &timed->counts, NULL, err);
+        if (run)
+            least = fmin(least, timed->counts.seconds);
+        timed->runs = run;
+    }
+    mmt_pyramid_close(pyramid);
+    timed->counts.seconds = least;
+    return status;
+}
+
+/* Spread over all heights, each in its share of what time there is; when it is over,
+ * those that are left are left out, but for four. */
+static mmt_status try_heights(const struct mmt_study_device *device,
+                              const struct mmt_pyramid_grid *grid, double until,
+                              struct attempt *attempts, int count, mmt_error *err)
+{
+    enum { LEAST_HEIGHTS = 4 };
+    int order[MOST_HEIGHTS + 2];
+
+    mmt_study_spread(count, order);
+    for (int i = 0; i < count && !mmt_study_interrupted(); i++) {
+        struct attempt *at = &attempts[order[i]];
+        double now = mmt_cpu_now(), share = (until - now) / (count - i) / 2;
+        if (i >= LEAST_HEIGHTS && share < 0)
+            break;
+        mmt_status status = time_pass(device, grid, now + share, &at->plain, err);
+        if (status == MMT_OK && at->overlapped.shape.width > 2 * at->plain.shape.height)
+            status = time_pass(device, grid, now + 2 * share, &at->overlapped, err);
+        if (status != MMT_OK)
+            return status;
+    }
+    return MMT_OK;
+}
+
+static void add_rows(const struct mmt_pyramid_grid *grid, const struct costs *costs,
+                     const struct attempt *attempts, int count, struct mmt_table *table)
+{
+    for (const struct attempt *at = attempts; at < attempts + count; at++) {
+        const struct mmt_pyramid_shape *shape = &at->plain.shape;
+        if (!at->plain.runs)
+            continue;
+        add_measured(table, "measured", &at->plain);
+        for (int model = 0; model < MODELS; model++)
+            add_model(table, model_names[model], &at->plain,
+                      predict(costs, grid->planes, shape->width, shape->height, model));
+        if (at->overlapped.runs)
+            add_measured(table, "overlapped", &at->overlapped);
+    }
+}
+
+/* ---- what came of it --------------------------------------------------------------- */
+
+/* Seconds of one sweep; infinite where it was not measured. */
+static double each(const struct timed *timed)
+{
+    return timed->runs ? timed->counts.seconds / (double) timed->shape.height : INFINITY;
+}
+
+/* The attempt with the least time a sweep, plain or overlapped. */
+static const struct attempt *best(const struct attempt *attempts, int count,
+                                  bool overlapped)
+{
+    const struct attempt *least = attempts;
+    for (const struct attempt *at = attempts; at < attempts + count; at++)
+        if (overlapped ? each(&at->overlapped) < each(&least->overlapped)
+                       : each(&at->plain) < each(&least->plain))
+            least = at;
+    return least;
+}
+
+/* By a model, above height 1; NULL where there is none. */
+static const struct attempt *chosen(const struct mmt_pyramid_grid *grid,
+                                    const struct costs *costs,
+                                    const struct attempt *attempts, int count, int model)
+{
+    const struct attempt *least = NULL;
+    double least_each = INFINITY;
+    for (const struct attempt *at = attempts; at < attempts + count; at++) {
+        int64_t h = at->plain.shape.height;
+        double one =
+            predict(costs, grid->planes, at->plain.shape.width, h, model) / (double) h;
+        if (h > 1 && at->plain.runs && one < least_each)
+            least = at, least_each = one;
+    }
+    return least;
+}
+
+static void say_choice(const struct mmt_study_options *options,
+                       const struct mmt_pyramid_grid *grid, const struct costs *costs,
+                       const struct attempt *attempts, int count)
+{
+    const struct timed *fastest = &best(attempts, count, false)->plain;
+    int64_t width = attempts->plain.shape.width;
+
+    mmt_study_say(options,
+                  "t_send = %.3f us a plane, t_receive = %.3f us; t_copy = (2 t_send + "
+                  "t_receive) / "
+                  "3 = %.3f us, t_plane = %.3f us; sqrt(3 R t_copy / t_plane) = %.1f",
+                  costs->send * 1e6, costs->receive * 1e6, copy_of(costs) * 1e6,
+                  costs->plane * 1e6,
+                  sqrt(3 * (double) width * copy_of(costs) / costs->plane));
+    for (int model = 0; model < MODELS; model++) {
+        const struct attempt *at = chosen(grid, costs, attempts, count, model);
+        if (!at)
+            break;
+        mmt_study_say(options,
+                      "the %s chooses h = %" PRId64
+                      ", %.1f %% above the best that was measured, h = %" PRId64,
+                      model_names[model], at->plain.shape.height,
+                      (each(&at->plain) / each(fastest) - 1) * 100,
+                      fastest->shape.height);
+    }
+    if (width < 7)
+        mmt_study_say(options, "blocks of %" PRId64 " planes leave height 1 alone",
+                      width);
+}
+
+/* At its best height each, and at equal heights, where blocks of half the planes do more
+ * work over than whole ones. */
+static void say_overlap(const struct mmt_study_options *options,
+                        const struct attempt *attempts, int count)
+{
+    const struct timed *plain = &best(attempts, count, false)->plain,
+                       *both = &best(attempts, count, true)->overlapped;
+    struct mmt_text equal = { 0 };
+
+    if (!both->runs)
+        return;
+    for (const struct attempt *at = attempts; at < attempts + count; at++)
+        if (at->overlapped.runs)
+            mmt_text_addf(&equal, "%s%.2f (h = %" PRId64 ")", equal.length ? ", " : "",
+                          each(&at->plain) / each(&at->overlapped),
+                          at->plain.shape.height);
+    mmt_study_say(options,
+                  "copies beside computing, in as much memory, which halves the blocks: "
+                  "%.2f times as fast where each has its best height, h = %" PRId64
+                  " beside h = %" PRId64 "; at equal heights %s times",
+                  each(plain) / each(both), both->shape.height, plain->shape.height,
+                  mmt_text_string(&equal));
+    mmt_text_finish(&equal);
+}
+
+static void say_limit(const struct mmt_study_options *options,
+                      const struct attempt *attempts, int count)
+{
+    int tried = 0, fewest = RUNS;
+    for (const struct attempt *at = attempts; at < attempts + count; at++) {
+        tried += at->plain.runs > 0;
+        if (at->plain.runs && at->plain.runs < fewest)
+            fewest = at->plain.runs;
+        if (at->overlapped.runs && at->overlapped.runs < fewest)
+            fewest = at->overlapped.runs;
+    }
+    if (tried < count || fewest < RUNS)
+        mmt_study_say(options,
+                      "the time was over: %d of %d heights were measured, in at least %d "
+                      "of %d runs",
+                      tried, count, fewest, RUNS);
+}
+
+/* ---- the study -------------------------------------------------------------------- */
+
+/* Planes of a block in the memory that may be used, or an error that names what would
+ * do. */
+static mmt_status widths(const struct mmt_study_options *options,
+                         const struct mmt_pyramid_grid *grid, int64_t *width,
+                         int64_t *half, mmt_error *err)
+{
+    int64_t bytes = (int64_t) mmt_pyramid_bytes(grid), plane = bytes / grid->planes;
+    int64_t memory = options->memory ? options->memory : 3 * bytes / 4;
+
+    *width = mmt_pyramid_width(grid, memory, false);
+    *half = mmt_pyramid_width(grid, memory, true);
+    if (*width >= grid->planes)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "--memory %" PRId64 " holds the whole grid of %" PRId64
+                        "^3, and no pyramid is needed; name less than %" PRId64 " bytes",
+                        memory, grid->side, 3 * bytes);
+    if (*width < 3)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "--memory %" PRId64 " holds blocks of %" PRId64
+                        " planes; a pyramid of height 1 needs 3 planes: %" PRId64
+                        " bytes",
+                        memory, *width, 9 * plane);
+    return MMT_OK;
+}
+
+static mmt_status report(const struct mmt_study_options *options,
+                         const struct mmt_study_device *device,
+                         const struct mmt_pyramid_grid *grid, const struct costs *costs,
+                         const struct attempt *attempts, int count, mmt_error *err)
+{
+    char title[128], over[160];
+    struct mmt_plot plot = { over, HEIGHT, EACH, { SERIES, -1 }, false, false };
+
+    snprintf(title, sizeof title, "passes over a grid of %" PRId64 "^3, %s", grid->side,
+             mmt_type_name(grid->type));
+    snprintf(over, sizeof over, "one sweep in pyramids, %" PRId64 "^3, %s, on %.60s",
+             grid->side, mmt_type_name(grid->type),
+             mmt_device_caps(device->device)->name);
+    struct mmt_table table = mmt_table_start(title, columns, NUM);
+    add_rows(grid, costs, attempts, count, &table);
+    mmt_status status = mmt_study_show(options, &table, "pyramid", err);
+    if (status == MMT_OK)
+        status = mmt_study_draw(options, &table, &plot, "pyramid", err);
+    if (status == MMT_OK && table.num_rows) {
+        say_choice(options, grid, costs, attempts, count);
+        say_overlap(options, attempts, count);
+        say_limit(options, attempts, count);
+    }
+    mmt_table_free(&table);
+    return status;
+}
+
+static int plan_attempts(int64_t side, int64_t width, int64_t half,
+                         struct attempt attempts[MOST_HEIGHTS + 2])
+{
+    int64_t heights[MOST_HEIGHTS + 2];
+    int count = choose_heights(side, width, heights);
+    for (int i = 0; i < count; i++)
+        attempts[i] = (struct attempt){ { .shape = { heights[i], width, false } },
+                                        { .shape = { heights[i], half, true } } };
+    return count;
+}
+
+static mmt_status study_grid(const struct mmt_study_options *options,
+                             const struct mmt_study_device *device, mmt_type type,
+                             int64_t side, double until, mmt_error *err)
+{
+    struct mmt_pyramid_grid grid;
+    struct costs costs = { 0 };
+    struct attempt attempts[MOST_HEIGHTS + 2];
+    int64_t width, half;
+    double bytes = pow((double) side, 3) * (double) mmt_type_size(type);
+    mmt_status status = mmt_study_fits(
+        device, "the grid, its right-hand side and their blocks", 3 * bytes,
+        options->memory ? (double) options->memory : 3 * bytes / 4, err);
+    if (status == MMT_OK)
+        status = mmt_pyramid_grid_make(type, side, side, options->seed, &grid, err);
+    if (status != MMT_OK)
+        return status;
+
+    status = widths(options, &grid, &width, &half, err);
+    int count = status == MMT_OK ? plan_attempts(side, width, half, attempts) : 0;
+    if (status == MMT_OK)
+        status = calibrate(device, &grid, width, &costs, err);
+    if (status == MMT_OK)
+        status = try_heights(device, &grid, until, attempts, count, err);
+    if (status == MMT_OK)
+        status = report(options, device, &grid, &costs, attempts, count, err);
+    mmt_pyramid_grid_free(&grid);
+    return status;
+}
+
+static mmt_status check_options(const struct mmt_study_options *options, mmt_type *type,
+                                mmt_error *err)
+{
+    unsigned types;
+    mmt_status status = mmt_study_types(options, mmt_study_pyramid.types, &types, err);
+    if (status != MMT_OK)
+        return status;
+    *type = types == 1 << MMT_F64 ? MMT_F64 : MMT_F32;
+    if (types != 1u << *type)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "--type must be f32 or f64, one of them");
+    if (options->num_sizes > 1 || options->num_devices > 1)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "this study takes one --device and one "
+                        "of --sizes");
+    if (options->num_sizes && (options->sizes[0] < 8 || options->sizes[0] > 2048))
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "--sizes is %" PRId64 "; N must be from 8 to 2048",
+                        options->sizes[0]);
+    return MMT_OK;
+}
+
+static mmt_status run(const struct mmt_study_options *options, mmt_error *err)
+{
+    struct mmt_study_device devices[MMT_STUDY_DEVICES] = { 0 };
+    int64_t side = options->num_sizes ? options->sizes[0] : USUAL_SIDE;
+    double until = mmt_study_until(options);
+    mmt_type type;
+    mmt_status status = check_options(options, &type, err);
+
+    if (status == MMT_OK)
+        status = mmt_study_open(options, devices, err);
+    if (status == MMT_OK)
+        status = mmt_pyramid_check(options, &devices[0], type, err);
+    if (status == MMT_OK)
+        status = study_grid(options, &devices[0], type, side, until, err);
+    mmt_study_close(devices);
+    return status;
+}
+
+const struct mmt_study mmt_study_pyramid = {
+    .name = "pyramid",
+    .what = "Jacobi's method on a grid that exceeds device memory, and the best height",
+    .notes =
+        "One size, N, for a grid of N^3; default: 256. Without --memory, a quarter of "
+        "what\nthe grid would need. With --seconds fewer runs and heights are measured, "
+        "but at least\nfour heights.\n",
+    .heeds = MMT_HEEDS_DEVICES | MMT_HEEDS_TYPES | MMT_HEEDS_SIZES | MMT_HEEDS_MEMORY |
+             MMT_HEEDS_SEED | MMT_HEEDS_SECONDS,
+    .ops = 1 << MMT_JACOBI3D,
+    .types = 1 << MMT_F32,
+    .run = run,
+};

@@ -1,0 +1,552 @@
+#include "studies/study.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "profiles/profile.h"
+#include "studies/cpu.h"
+#include "studies/timer.h"
+
+static const struct mmt_study *const studies[] = {
+    &mmt_study_ladder,     &mmt_study_addition, &mmt_study_cards,
+    &mmt_study_longvector, &mmt_study_pyramid,  &mmt_study_cg,
+};
+
+enum { NUM_STUDIES = sizeof studies / sizeof *studies };
+
+/* ---- what studies share ----------------------------------------------------------- */
+
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int number)
+{
+    if (interrupted++)
+        _Exit(MMT_EXIT_INTERRUPTED);
+}
+
+bool mmt_study_interrupted(void)
+{
+    return interrupted != 0;
+}
+
+static mmt_status print_json(const char *folder, const char *name, mmt_error *err)
+{
+    char path[4096];
+    json_error_t where;
+    snprintf(path, sizeof path, "%s/%s.json", folder, name);
+    json_t *root = json_load_file(path, 0, &where);
+    if (!root)
+        return mmt_fail(err, MMT_ERROR_IO, "%s cannot be read again: %s", path,
+                        where.text);
+    json_dumpf(root, stdout, JSON_COMPACT);
+    putchar('\n');
+    json_decref(root);
+    return MMT_OK;
+}
+
+mmt_status mmt_study_show(const struct mmt_study_options *options,
+                          const struct mmt_table *table, const char *name, mmt_error *err)
+{
+    mmt_status status = mmt_table_save(table, options->folder, name, err);
+    if (status != MMT_OK || options->json)
+        return status ? status : print_json(options->folder, name, err);
+    mmt_table_print(table, stdout);
+    printf("-> %s/%s.csv and .json\n", options->folder, name);
+    return fflush(stdout) ? mmt_fail(err, MMT_ERROR_IO, "stdout cannot be written")
+                          : MMT_OK;
+}
+
+mmt_status mmt_study_draw(const struct mmt_study_options *options,
+                          const struct mmt_table *table, const struct mmt_plot *plot,
+                          const char *name, mmt_error *err)
+{
+    mmt_status status = mmt_plot_save(table, plot, options->folder, name, err);
+    if (status == MMT_OK && mmt_plot_any(table, plot))
+        mmt_study_say(options, "-> %s/%s.svg", options->folder, name);
+    return status;
+}
+
+void mmt_study_say(const struct mmt_study_options *options, const char *format, ...)
+{
+    va_list list;
+    if (options->json)
+        return;
+    va_start(list, format);
+    vprintf(format, list);
+    va_end(list);
+    putchar('\n');
+    fflush(stdout);
+}
+
+double mmt_study_until(const struct mmt_study_options *options)
+{
+    return options->seconds > 0 ? mmt_cpu_now() + options->seconds : INFINITY;
+}
+
+void mmt_study_spread(int count, int *order)
+{
+    enum { COARSEST = 16 };
+    int done = 0;
+    for (int i = 0; i < count; i += COARSEST)
+        order[done++] = count - 1 - i;
+    for (int step = COARSEST; step > 1; step /= 2)
+        for (int i = step / 2; i < count; i += step)
+            order[done++] = count - 1 - i;
+}
+
+/* The least time above zero that two marks with nothing between them are apart; 0 where
+ * they are not told apart. */
+static mmt_status mark_step(mmt_device *device, double *step, mmt_error *err)
+{
+    struct mmt_study_timer timer;
+    mmt_status status = mmt_study_timer_open(device, &timer, err);
+
+    *step = 0;
+    for (int i = 0; i < 20 && status == MMT_OK; i++) {
+        double seconds;
+        status = mmt_study_timer_start(&timer, err);
+        if (status == MMT_OK)
+            status = mmt_study_timer_stop(&timer, &seconds, err);
+        if (status == MMT_OK && seconds > 0 && (*step == 0 || seconds < *step))
+            *step = seconds;
+    }
+    mmt_study_timer_close(&timer);
+    return status;
+}
+
+static double clock_step(void)
+{
+    struct timespec step;
+    clock_getres(CLOCK_MONOTONIC, &step);
+    return (double) step.tv_sec + 1e-9 * (double) step.tv_nsec;
+}
+
+static bool tuned_for(const mmt_profile *profile, mmt_op op, mmt_type type)
+{
+    bool found = false;
+    for (size_t i = 0; i < profile->num_entries; i++)
+        found |= profile->entries[i].problem.op == op &&
+                 profile->entries[i].problem.type == type &&
+                 !profile->entries[i].source[0];
+    return found || (op == MMT_GEMM && mmt_profile_model(profile, type));
+}
+
+/* Adds "with a profile for gemm f32, without one for gemm f64, gemm i32: defaults", of
+ * what the study runs and the types that may be asked for. */
+static void tell_profile(const struct mmt_study_options *options,
+                         const mmt_profile *profile, struct mmt_text *text)
+{
+    struct mmt_text lists[2] = { { 0 }, { 0 } };
+
+    for (int op = 0; op < MMT_NUM_OPS; op++)
+        for (int type = 0; type < MMT_NUM_TYPES; type++) {
+            bool tuned = profile && tuned_for(profile, (mmt_op) op, (mmt_type) type);
+            if (options->study->ops >> op & 1 &&
+                (options->some_types ? options->types[type]
+                                     : options->study->types >> type & 1))
+                mmt_text_addf(&lists[tuned], "%s%s %s", lists[tuned].length ? ", " : "",
+                              mmt_op_row((mmt_op) op)->name,
+                              mmt_type_name((mmt_type) type));
+        }
+    if (!profile)
+        mmt_text_add(text, "without a profile: defaults");
+    else if (!lists[1].length)
+        mmt_text_addf(text, "with a profile, but not for %s: defaults",
+                      mmt_text_string(&lists[0]));
+    else
+        mmt_text_addf(text, "with a profile for %s%s%s%s", mmt_text_string(&lists[1]),
+                      lists[0].length ? ", without one for " : "",
+                      mmt_text_string(&lists[0]), lists[0].length ? ": defaults" : "");
+    mmt_text_finish(&lists[0]);
+    mmt_text_finish(&lists[1]);
+}
+
+static mmt_status introduce(const struct mmt_study_options *options,
+                            const struct mmt_study_device *slot, mmt_error *err)
+{
+    double step;
+    struct mmt_text tuned = { 0 };
+    mmt_status status = mark_step(slot->device, &step, err);
+    if (status != MMT_OK)
+        return status;
+    tell_profile(options, slot->profile, &tuned);
+    mmt_study_say(options,
+                  "%s, %s; the host's clock steps by %.0f ns, two marks of the device's "
+                  "are %.2f us apart at the least",
+                  mmt_device_name(slot->device), mmt_text_string(&tuned),
+                  clock_step() * 1e9, step * 1e6);
+    mmt_text_finish(&tuned);
+    if (mmt_device_caps(slot->device)->kind == MMT_CPU)
+        mmt_study_say(options,
+                      "%s is a CPU: its memory is the host's, and what is called copying "
+                      "below is a copy within it",
+                      slot->id);
+    return MMT_OK;
+}
+
+mmt_status mmt_study_open(const struct mmt_study_options *options,
+                          struct mmt_study_device devices[MMT_STUDY_DEVICES],
+                          mmt_error *err)
+{
+    for (int i = 0; i < options->num_devices; i++) {
+        struct mmt_study_device *slot = &devices[i];
+        slot->device = mmt_device_open(options->device_names[i], err);
+        if (!slot->device)
+            return MMT_ERROR_ARGUMENT;
+        const struct mmt_caps *caps = mmt_device_caps(slot->device);
+        snprintf(slot->id, sizeof slot->id, "%s", slot->device->id);
+        snprintf(slot->api, sizeof slot->api, "%s", caps->backend);
+        if (!strcmp(caps->backend, "null"))
+            return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                            "--device %s executes nothing; a study needs one that does",
+                            slot->id);
+        slot->profile = mmt_profile_find(slot->device, NULL);
+        mmt_status status = introduce(options, slot, err);
+        if (status != MMT_OK)
+            return status;
+    }
+    return MMT_OK;
+}
+
+void mmt_study_close(struct mmt_study_device devices[MMT_STUDY_DEVICES])
+{
+    for (int i = 0; i < MMT_STUDY_DEVICES; i++) {
+        mmt_profile_free(devices[i].profile);
+        mmt_device_close(devices[i].device);
+    }
+}
+
+/* Bytes that programs may still take; infinite where the system does not tell. */
+static double free_memory(void)
+{
+    FILE *file = fopen("/proc/meminfo", "r");
+    double kib = INFINITY;
+    char line[128];
+
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "MemAvailable: %lf kB", &kib) == 1)
+            break;
+    if (file)
+        fclose(file);
+    return kib * 1024;
+}
+
+mmt_status mmt_study_fits(const struct mmt_study_device *device, const char *what,
+                          double host_bytes, double device_bytes, mmt_error *err)
+{
+    const struct mmt_caps *caps = mmt_device_caps(device->device);
+    const double gib = 1024.0 * 1024 * 1024;
+    double host = host_bytes + (caps->kind == MMT_CPU ? device_bytes : 0);
+
+    if (caps->memory && device_bytes > 0.95 * (double) caps->memory)
+        return mmt_fail(err, MMT_ERROR_MEMORY,
+                        "%s would take %.3g GiB on %s, which has %.3g GiB", what,
+                        device_bytes / gib, device->id, (double) caps->memory / gib);
+    if (host > 0.9 * free_memory())
+        return mmt_fail(err, MMT_ERROR_MEMORY,
+                        "%s would take %.3g GiB of the host's memory, of which %.3g GiB "
+                        "are free",
+                        what, host / gib, free_memory() / gib);
+    return MMT_OK;
+}
+
+mmt_status mmt_study_types(const struct mmt_study_options *options, unsigned usual,
+                           unsigned *out, mmt_error *err)
+{
+    *out = usual;
+    if (!options->some_types)
+        return MMT_OK;
+    *out = 0;
+    for (int type = 0; type < MMT_NUM_TYPES; type++) {
+        *out |= (unsigned) options->types[type] << type;
+        if (options->types[type] && type != MMT_F32 && type != MMT_F64 && type != MMT_I32)
+            return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                            "--type has %s; the papers have f32, f64 and i32",
+                            mmt_type_name((mmt_type) type));
+    }
+    return MMT_OK;
+}
+
+/* ---- help ------------------------------------------------------------------------- */
+
+enum { SIZES = 256, REPETITIONS, SECONDS, PAPER, CPU, MEMORY, SEED, OUT, JSON };
+
+static const struct option_help {
+    struct option option;
+    unsigned heeds; /* 0: every study does */
+    const char *what;
+} table[] = {
+    { { "device", required_argument, NULL, 'd' },
+      MMT_HEEDS_DEVICES,
+      "  -d, --device LIST     one or more, such as cuda:0,opencl:0; default: 0\n" },
+    { { "type", required_argument, NULL, 't' },
+      MMT_HEEDS_TYPES,
+      "  -t, --type LIST       of f32,f64,i32; default: as the paper has them\n" },
+    { { "sizes", required_argument, NULL, SIZES },
+      MMT_HEEDS_SIZES,
+      "  --sizes LIST          default: as the paper has them\n" },
+    { { "repetitions", required_argument, NULL, REPETITIONS },
+      MMT_HEEDS_REPETITIONS,
+      "  --repetitions N       default: as the paper has them\n" },
+    { { "seconds", required_argument, NULL, SECONDS },
+      MMT_HEEDS_SECONDS,
+      "  --seconds N           repeat one row for no longer, or measure no longer in "
+      "all\n"
+      "                        (longvector, pyramid); default: no limit\n" },
+    { { "paper", required_argument, NULL, PAPER },
+      MMT_HEEDS_PAPER,
+      "  --paper NAME          zatolokin, semenenko, gts250 or ustyuzhanin; default: "
+      "all\n" },
+    { { "cpu-seconds", required_argument, NULL, CPU },
+      MMT_HEEDS_CPU,
+      "  --cpu-seconds N       leave out what would take one core longer; default: "
+      "10\n" },
+    { { "memory", required_argument, NULL, MEMORY },
+      MMT_HEEDS_MEMORY,
+      "  --memory SIZE         of the device that may be used, such as 256M or 2G\n" },
+    { { "seed", required_argument, NULL, SEED },
+      MMT_HEEDS_SEED,
+      "  --seed N              of the data; default: 1\n" },
+    { { "out", required_argument, NULL, OUT },
+      0,
+      "  --out FOLDER          for CSV, JSON and SVG; default: study-NAME\n" },
+    { { "json", no_argument, NULL, JSON },
+      0,
+      "  --json                JSON lines, one a table\n" },
+    { { "help", no_argument, NULL, 'h' }, 0, "" },
+};
+
+enum { NUM_OPTIONS = sizeof table / sizeof *table };
+
+static int list_studies(void)
+{
+    printf(
+        "usage: mmtune study NAME [OPTION...]\n\n"
+        "Does the experiments of the papers behind mmtune again, on a device of today.\n"
+        "`mmtune study NAME --help` explains one.\n\n");
+    for (int i = 0; i < NUM_STUDIES; i++)
+        printf("  %-12s%s\n", studies[i]->name, studies[i]->what);
+    return MMT_EXIT_DONE;
+}
+
+static int help(const struct mmt_study *study)
+{
+    printf("usage: mmtune study %s %s[OPTION...]\n\n%s.\n%s\n", study->name,
+           study->heeds & MMT_HEEDS_WORDS ? "FILE FILE " : "", study->what, study->notes);
+    for (int i = 0; i < NUM_OPTIONS; i++)
+        if (!table[i].heeds || study->heeds & table[i].heeds)
+            fputs(table[i].what, stdout);
+    return MMT_EXIT_DONE;
+}
+
+/* ---- the command line ------------------------------------------------------------- */
+
+/* Calls `take` with each piece of a list, which is cut in place. */
+static mmt_status each_piece(char *list, struct mmt_study_options *options,
+                             mmt_status (*take)(struct mmt_study_options *, char *piece,
+                                                mmt_error *),
+                             mmt_error *err)
+{
+    mmt_status status = MMT_OK;
+    for (char *piece; status == MMT_OK && (piece = strsep(&list, ","));)
+        status = take(options, piece, err);
+    return status;
+}
+
+static mmt_status take_device(struct mmt_study_options *options, char *piece,
+                              mmt_error *err)
+{
+    if (options->num_devices == MMT_STUDY_DEVICES)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "--device '%s' is one too many; there "
+                        "may be %d",
+                        piece, MMT_STUDY_DEVICES);
+    options->device_names[options->num_devices++] = piece;
+    return MMT_OK;
+}
+
+static mmt_status take_size(struct mmt_study_options *options, char *piece,
+                            mmt_error *err)
+{
+    if (options->num_sizes == MMT_STUDY_SIZES)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "--sizes '%s' is one too many; there may be %d", piece,
+                        MMT_STUDY_SIZES);
+    return mmt_option_number("--sizes", piece, 1, MMT_MOST_DIMENSION,
+                             &options->sizes[options->num_sizes++], err);
+}
+
+static mmt_status read_paper(const char *word, const char **out, mmt_error *err)
+{
+    if (strcmp(word, "zatolokin") && strcmp(word, "semenenko") &&
+        strcmp(word, "gts250") && strcmp(word, "ustyuzhanin"))
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "--paper is '%s'; it must be zatolokin, semenenko, gts250 or "
+                        "ustyuzhanin",
+                        word);
+    *out = word;
+    return MMT_OK;
+}
+
+/* "256M" is 256 * 2^20. */
+static mmt_status read_memory(const char *word, int64_t *out, mmt_error *err)
+{
+    char *end;
+    double value = strtod(word, &end);
+    const char *units = "KMGT", *unit = *end ? strchr(units, *end) : NULL;
+    if (unit) {
+        value *= (double) (1LL << 10 * (unit - units + 1));
+        end++;
+    }
+    if (end == word || *end || !(value >= 1) || value > 1e15)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "--memory is '%s'; it must be a size such as 256M or 2G", word);
+    *out = (int64_t) value;
+    return MMT_OK;
+}
+
+static mmt_status read_seconds(const char *name, const char *word, double *out,
+                               mmt_error *err)
+{
+    char *end;
+    *out = strtod(word, &end);
+    if (end == word || *end || !(*out >= 0) || *out > 1e6)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "%s is '%s'; it must be a number from 0 to 1000000", name, word);
+    return MMT_OK;
+}
+
+/* Sizes ascend, each once: times on one core are extended from the sizes below. */
+static void sort_sizes(struct mmt_study_options *o)
+{
+    int kept = 0;
+    for (int i = 1; i < o->num_sizes; i++)
+        for (int j = i; j > 0 && o->sizes[j] < o->sizes[j - 1]; j--) {
+            int64_t size = o->sizes[j];
+            o->sizes[j] = o->sizes[j - 1];
+            o->sizes[j - 1] = size;
+        }
+    for (int i = 0; i < o->num_sizes; i++)
+        if (!kept || o->sizes[i] != o->sizes[kept - 1])
+            o->sizes[kept++] = o->sizes[i];
+    o->num_sizes = kept;
+}
+
+static mmt_status read_option(int option, struct mmt_study_options *o, mmt_error *err)
+{
+    switch (option) {
+    case 'd':
+        return each_piece(optarg, o, take_device, err);
+    case 't':
+        o->some_types = true;
+        return mmt_option_types(optarg, o->types, err);
+    case SIZES:
+        return each_piece(optarg, o, take_size, err);
+    case REPETITIONS:
+        return mmt_option_number("--repetitions", optarg, 1, 100000, &o->repetitions,
+                                 err);
+    case PAPER:
+        return read_paper(optarg, &o->paper, err);
+    case CPU:
+        return read_seconds("--cpu-seconds", optarg, &o->cpu_seconds, err);
+    case SECONDS:
+        return read_seconds("--seconds", optarg, &o->seconds, err);
+    case MEMORY:
+        return read_memory(optarg, &o->memory, err);
+    case SEED:
+        return mmt_option_number("--seed", optarg, 0, INT64_MAX, &o->seed, err);
+    case OUT:
+        o->folder = optarg;
+        return MMT_OK;
+    default:
+        o->json = true;
+        return MMT_OK;
+    }
+}
+
+static const struct option_help *find_option(int value)
+{
+    for (int i = 0; i < NUM_OPTIONS; i++)
+        if (table[i].option.val == value)
+            return &table[i];
+    return NULL;
+}
+
+/* Returns -1, or the exit status where that was all there is to do. */
+static int read_options(const struct mmt_study *study, int argc, char **argv,
+                        struct mmt_study_options *options)
+{
+    struct option names[NUM_OPTIONS + 1] = { 0 };
+    mmt_error err = { 0 };
+    int option;
+
+    for (int i = 0; i < NUM_OPTIONS; i++)
+        names[i] = table[i].option;
+    while ((option = mmt_option_next(argc, argv, names)) != -1) {
+        if (option == 'h')
+            return help(study);
+        if (option == '?')
+            return MMT_EXIT_USAGE;
+        const struct option_help *found = find_option(option);
+        if (found->heeds && !(study->heeds & found->heeds))
+            return mmt_wrong_usage("study", "%s does not heed --%s", study->name,
+                                   found->option.name);
+        if (read_option(option, options, &err))
+            return mmt_wrong_usage("study", "%s", err.text);
+    }
+    options->words = argv + optind;
+    options->num_words = argc - optind;
+    if (options->num_words && !(study->heeds & MMT_HEEDS_WORDS))
+        return mmt_wrong_usage("study", "'%s' is one word too many", argv[optind]);
+    sort_sizes(options);
+    if (!options->num_devices && study->heeds & MMT_HEEDS_DEVICES)
+        options->device_names[options->num_devices++] = "0";
+    return -1;
+}
+
+static const struct mmt_study *find_study(const char *name)
+{
+    struct mmt_text names = { 0 };
+    for (int i = 0; i < NUM_STUDIES; i++) {
+        if (!strcmp(studies[i]->name, name)) {
+            mmt_text_finish(&names);
+            return studies[i];
+        }
+        mmt_text_addf(&names, "%s%s", i ? ", " : "", studies[i]->name);
+    }
+    mmt_wrong_usage("study", "there is no study '%s'; there are %s", name,
+                    mmt_text_string(&names));
+    mmt_text_finish(&names);
+    return NULL;
+}
+
+int mmt_verb_study(int argc, char **argv)
+{
+    char folder[64];
+    mmt_error err = { 0 };
+
+    if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
+        return list_studies();
+    const struct mmt_study *study = find_study(argv[1]);
+    if (!study)
+        return MMT_EXIT_USAGE;
+    snprintf(folder, sizeof folder, "study-%s", study->name);
+    struct mmt_study_options options = {
+        .study = study, .folder = folder, .cpu_seconds = 10, .seed = 1
+    };
+    int code = read_options(study, argc - 1, argv + 1, &options);
+    if (code >= 0)
+        return code;
+
+    signal(SIGINT, interrupt);
+    if (study->run(&options, &err))
+        return mmt_failed_or_usage("study", &err);
+    if (interrupted)
+        return mmt_say_interrupted("study", "tables have what was measured until then");
+    return MMT_EXIT_DONE;
+}

@@ -1,0 +1,100 @@
+/* cuBLASLt and what it needs of CUDA's driver, opened at run time. Types and the few
+ * values that are needed are written out here; they are part of the ABI since version 11,
+ * and a test holds them against the toolkit's own header where that is installed. */
+#ifndef MMT_TUNER_BENCH_CUBLAS_LT_H
+#define MMT_TUNER_BENCH_CUBLAS_LT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* Values of its enumerations, with its own names beside. */
+enum {
+    MMT_LT_R_32F = 0, /* cudaDataType */
+    MMT_LT_R_64F = 1,
+    MMT_LT_R_16F = 2,
+    MMT_LT_R_8I = 3,
+    MMT_LT_R_32I = 10,
+    MMT_LT_R_16BF = 14,
+    MMT_LT_R_8F_E4M3 = 28,
+    MMT_LT_COMPUTE_32F = 68, /* cublasComputeType_t: strict, no tf32 */
+    MMT_LT_COMPUTE_64F = 70,
+    MMT_LT_COMPUTE_32I = 72,
+    MMT_LT_COMPUTE_TF32 = 77, /* CUBLAS_COMPUTE_32F_FAST_TF32 */
+    MMT_LT_OP_T = 1,          /* cublasOperation_t */
+    MMT_LT_DESC_TRANSA = 3,   /* cublasLtMatmulDescAttributes_t */
+    MMT_LT_DESC_TRANSB = 4,
+    MMT_LT_LAYOUT_BATCH = 5, /* cublasLtMatrixLayoutAttribute_t */
+    MMT_LT_LAYOUT_STRIDE = 6,
+    MMT_LT_PREF_WORKSPACE = 1, /* cublasLtMatmulPreferenceAttributes_t */
+    MMT_LT_PREF_REDUCTIONS = 3,
+    MMT_LT_REDUCTION_COMPUTE = 2, /* cublasLtReductionScheme_t */
+    MMT_LT_REDUCTION_OUTPUT = 4,
+    MMT_LT_ALL_REDUCTIONS = 7,
+    MMT_LT_CONFIG_SWIZZLING = 4, /* cublasLtMatmulAlgoConfigAttributes_t */
+    MMT_LT_NOT_SUPPORTED = 15,   /* cublasStatus_t */
+};
+
+struct mmt_lt_handle;
+struct mmt_lt_descriptor;
+struct mmt_lt_layout;
+struct mmt_lt_preference;
+
+/* cublasLtMatmulHeuristicResult_t */
+struct mmt_lt_choice {
+    uint64_t algorithm[8];
+    size_t workspace;
+    int state;
+    float waves;
+    int reserved[4];
+};
+struct mmt_lt_driver {
+    int (*cuDeviceGet)(int *device, int ordinal);
+    int (*cuDevicePrimaryCtxRetain)(void **context, int device);
+    int (*cuDevicePrimaryCtxRelease_v2)(int device);
+    int (*cuCtxGetCurrent)(void **context);
+    int (*cuCtxSetCurrent)(void *context);
+};
+
+struct mmt_lt_functions {
+    size_t (*cublasLtGetVersion)(void);
+    const char *(*cublasLtGetStatusName)(int status);
+    int (*cublasLtCreate)(struct mmt_lt_handle **);
+    int (*cublasLtDestroy)(struct mmt_lt_handle *);
+    int (*cublasLtMatmulDescCreate)(struct mmt_lt_descriptor **, int compute, int scale);
+    int (*cublasLtMatmulDescDestroy)(struct mmt_lt_descriptor *);
+    int (*cublasLtMatmulDescSetAttribute)(struct mmt_lt_descriptor *, int attribute,
+                                          const void *value, size_t size);
+    int (*cublasLtMatrixLayoutCreate)(struct mmt_lt_layout **, int type, uint64_t rows,
+                                      uint64_t columns, int64_t ld);
+    int (*cublasLtMatrixLayoutDestroy)(struct mmt_lt_layout *);
+    int (*cublasLtMatrixLayoutSetAttribute)(struct mmt_lt_layout *, int attribute,
+                                            const void *value, size_t size);
+    int (*cublasLtMatmulPreferenceCreate)(struct mmt_lt_preference **);
+    int (*cublasLtMatmulPreferenceDestroy)(struct mmt_lt_preference *);
+    int (*cublasLtMatmulPreferenceSetAttribute)(struct mmt_lt_preference *, int attribute,
+                                                const void *value, size_t size);
+    int (*cublasLtMatmulAlgoGetHeuristic)(
+        struct mmt_lt_handle *, struct mmt_lt_descriptor *, struct mmt_lt_layout *a,
+        struct mmt_lt_layout *b, struct mmt_lt_layout *c, struct mmt_lt_layout *d,
+        struct mmt_lt_preference *, int wanted, struct mmt_lt_choice *, int *found);
+    int (*cublasLtMatmulAlgoConfigSetAttribute)(uint64_t algorithm[8], int attribute,
+                                                const void *value, size_t size);
+    int (*cublasLtMatmulAlgoCheck)(struct mmt_lt_handle *, struct mmt_lt_descriptor *,
+                                   struct mmt_lt_layout *a, struct mmt_lt_layout *b,
+                                   struct mmt_lt_layout *c, struct mmt_lt_layout *d,
+                                   const uint64_t algorithm[8], struct mmt_lt_choice *);
+    int (*cublasLtMatmul)(struct mmt_lt_handle *, struct mmt_lt_descriptor *,
+                          const void *alpha, const void *a, struct mmt_lt_layout *,
+                          const void *b, struct mmt_lt_layout *, const void *beta,
+                          const void *c, struct mmt_lt_layout *, void *d,
+                          struct mmt_lt_layout *, const uint64_t algorithm[8],
+                          void *workspace, size_t workspace_size, void *stream);
+};
+
+/* The error says which of the two libraries is missing, and how to get it. */
+mmt_status mmt_lt_open(struct mmt_lt_driver *driver, struct mmt_lt_functions *functions,
+                       mmt_error *err);
+
+#endif

@@ -1,0 +1,498 @@
+/* cuBLASLt: its first heuristic choice with a workspace of 64 MiB, and the best of all
+ * that it proposes with that or less. It proposes few for one limit (8, where this was
+ * written), so it is asked for several, and each is also tried with its blocks walked the
+ * other way.
+ *
+ * cuBLASLt is column-major. The row-major C = A B is the column-major C' = B' A', so its
+ * first operand is our B and its second our A. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tuner/bench/cublas_lt.h"
+#include "tuner/bench/reference.h"
+#include "tuner/verify/session_internal.h"
+#include "tuner/measure/stats.h"
+#include "tuner/worker/worker.h"
+
+enum { MOST_CHOICES = 32, TRIALS = 5 };
+static const size_t workspace_bytes = (size_t) 64 << 20;
+static const double trial_seconds = 4e-3; /* one trial of a choice takes that at least */
+static const double hopeless = 1.3; /* times slower than the best, twice: tried no more */
+
+struct cublas {
+    struct mmt_lt_driver driver;
+    struct mmt_lt_functions call;
+    mmt_device *device;
+    int ordinal, cuda_device;
+    bool retained;
+    void *before; /* the thread's context before ours */
+    struct mmt_lt_handle *handle;
+    mmt_operand workspace;
+
+    /* The problem at hand. */
+    struct mmt_session *session;
+    struct mmt_lt_descriptor *descriptor;
+    struct mmt_lt_layout *first, *second, *product; /* our B, our A, C */
+    struct mmt_lt_preference *preference;
+    struct mmt_lt_choice choices[MOST_CHOICES];
+    int num_choices, best; /* choices that serve, in cuBLASLt's own order */
+};
+
+static mmt_status fail(const struct cublas *self, int code, const char *call,
+                       mmt_error *err)
+{
+    return mmt_fail_native(
+        err, code == MMT_LT_NOT_SUPPORTED ? MMT_ERROR_UNSUPPORTED : MMT_ERROR_DEVICE,
+        code, "%s failed: %s (%d)", call, self->call.cublasLtGetStatusName(code), code);
+}
+
+/* Calls a function of cuBLASLt; leaves the caller with an error where it fails. */
+#define TRY(name, ...)                                                                   \
+    do {                                                                                 \
+        int code_ = self->call.name(__VA_ARGS__);                                        \
+        if (code_)                                                                       \
+            return fail(self, code_, #name, err);                                        \
+    } while (0)
+
+/* ---- opening
+ * ---------------------------------------------------------------------------
+ */
+
+/* cuBLASLt works in the thread's current context, which has to be the device's. */
+static mmt_status enter_context(struct cublas *self, mmt_error *err)
+{
+    void *context = NULL;
+    int code = self->driver.cuDeviceGet(&self->cuda_device, self->ordinal);
+
+    if (!code)
+        code = self->driver.cuDevicePrimaryCtxRetain(&context, self->cuda_device);
+    self->retained = !code;
+    if (!code)
+        code = self->driver.cuCtxGetCurrent(&self->before);
+    if (!code)
+        code = self->driver.cuCtxSetCurrent(context);
+    if (code)
+        return mmt_fail_native(err, MMT_ERROR_DEVICE, code,
+                               "CUDA's driver does not give the context of device %d to "
+                               "cuBLASLt: error %d",
+                               self->ordinal, code);
+    return MMT_OK;
+}
+
+static mmt_status start(struct cublas *self, mmt_error *err)
+{
+    mmt_status status = mmt_lt_open(&self->driver, &self->call, err);
+    if (status == MMT_OK)
+        status = enter_context(self, err);
+    if (status == MMT_OK)
+        status = mmt_buffer_create(self->device, workspace_bytes, &self->workspace, err);
+    if (status != MMT_OK)
+        return status;
+    TRY(cublasLtCreate, &self->handle);
+    return MMT_OK;
+}
+
+static void forget(void *given)
+{
+    struct cublas *self = given;
+
+    if (self->preference)
+        self->call.cublasLtMatmulPreferenceDestroy(self->preference);
+    if (self->product)
+        self->call.cublasLtMatrixLayoutDestroy(self->product);
+    if (self->second)
+        self->call.cublasLtMatrixLayoutDestroy(self->second);
+    if (self->first)
+        self->call.cublasLtMatrixLayoutDestroy(self->first);
+    if (self->descriptor)
+        self->call.cublasLtMatmulDescDestroy(self->descriptor);
+    self->preference = NULL;
+    self->product = self->second = self->first = NULL;
+    self->descriptor = NULL;
+    self->session = NULL;
+    self->num_choices = self->best = 0;
+}
+
+static void close_cublas(void *given)
+{
+    struct cublas *self = given;
+
+    forget(self);
+    if (self->handle)
+        self->call.cublasLtDestroy(self->handle);
+    if (self->workspace.handle)
+        mmt_buffer_free(self->device, self->workspace);
+    if (self->retained) {
+        self->driver.cuCtxSetCurrent(self->before);
+        self->driver.cuDevicePrimaryCtxRelease_v2(self->cuda_device);
+    }
+    free(self);
+}
+
+static mmt_status open_cublas(mmt_device *device, void **out, mmt_error *err)
+{
+    int ordinal;
+    if (sscanf(device->id, "cuda:%d", &ordinal) != 1)
+        return mmt_fail(err, MMT_ERROR_UNSUPPORTED,
+                        "cuBLAS runs on CUDA devices, and %s is none; `mmtune devices` "
+                        "lists those there are",
+                        mmt_device_name(device));
+    struct cublas *self = calloc(1, sizeof *self);
+    if (!self)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for cuBLAS");
+    self->device = device;
+    self->ordinal = ordinal;
+    mmt_status status = start(self, err);
+    if (status == MMT_OK)
+        *out = self;
+    else
+        close_cublas(self);
+    return status;
+}
+
+static const char *refuse(void *self, const mmt_problem *problem)
+{
+    if (problem->type == MMT_I32)
+        return "cuBLAS multiplies no 32-bit whole numbers";
+    if (problem->type == MMT_F8E5M2)
+        return "cuBLASLt multiplies f8e5m2 with f8e4m3 alone";
+    if (problem->type == MMT_F8E4M3 && (problem->trans_a || !problem->trans_b))
+        return "cuBLASLt multiplies f8 with the transposes nt alone";
+    if (problem->bias || problem->activation)
+        return "products with a bias or an activation are not compared";
+    return NULL;
+}
+
+/* ---- describing the problem
+ * -------------------------------------------------------------
+ */
+
+/* What cuBLASLt calls a type where it is stored, and how it is to compute with it: bf16
+ * and f16 in f32, tf32 with leave to round f32 to it, f8 with its sums promoted to f32.
+ */
+static const struct {
+    int stored, compute;
+} kinds[MMT_NUM_TYPES] = {
+    [MMT_F32] = { MMT_LT_R_32F, MMT_LT_COMPUTE_32F },
+    [MMT_F64] = { MMT_LT_R_64F, MMT_LT_COMPUTE_64F },
+    [MMT_I32] = { MMT_LT_R_32I, MMT_LT_COMPUTE_32I },
+    [MMT_BF16] = { MMT_LT_R_16BF, MMT_LT_COMPUTE_32F },
+    [MMT_F16] = { MMT_LT_R_16F, MMT_LT_COMPUTE_32F },
+    [MMT_TF32] = { MMT_LT_R_32F, MMT_LT_COMPUTE_TF32 },
+    [MMT_F8E4M3] = { MMT_LT_R_8F_E4M3, MMT_LT_COMPUTE_32F },
+    [MMT_I8] = { MMT_LT_R_8I, MMT_LT_COMPUTE_32I },
+};
+
+/* A row-major matrix of rows x columns, which is column-major its own transpose. */
+static mmt_status make_layout(struct cublas *self, mmt_type type, int64_t rows,
+                              int64_t columns, int64_t ld, int64_t stride,
+                              struct mmt_lt_layout **out, mmt_error *err)
+{
+    int32_t batch = (int32_t) self->session->problem.batch;
+
+    TRY(cublasLtMatrixLayoutCreate, out, kinds[type].stored, (uint64_t) columns,
+        (uint64_t) rows, ld);
+    if (batch == 1)
+        return MMT_OK;
+    TRY(cublasLtMatrixLayoutSetAttribute, *out, MMT_LT_LAYOUT_BATCH, &batch,
+        sizeof batch);
+    TRY(cublasLtMatrixLayoutSetAttribute, *out, MMT_LT_LAYOUT_STRIDE, &stride,
+        sizeof stride);
+    return MMT_OK;
+}
+
+static mmt_status make_layouts(struct cublas *self, mmt_error *err)
+{
+    const mmt_problem *p = &self->session->problem;
+    mmt_status status =
+        make_layout(self, p->type, p->trans_b ? p->n : p->k, p->trans_b ? p->k : p->n,
+                    p->ldb, p->stride_b, &self->first, err);
+    if (status == MMT_OK)
+        status =
+            make_layout(self, p->type, p->trans_a ? p->k : p->m, p->trans_a ? p->m : p->k,
+                        p->lda, p->stride_a, &self->second, err);
+    if (status == MMT_OK)
+        status = make_layout(self, p->out, p->m, p->n, p->ldc, p->stride_c,
+                             &self->product, err);
+    return status;
+}
+
+static mmt_status make_descriptor(struct cublas *self, mmt_error *err)
+{
+    const mmt_problem *p = &self->session->problem;
+    int32_t transposed = MMT_LT_OP_T;
+
+    TRY(cublasLtMatmulDescCreate, &self->descriptor, kinds[p->type].compute,
+        kinds[mmt_type_scalar(p->type)].stored);
+    if (p->trans_b)
+        TRY(cublasLtMatmulDescSetAttribute, self->descriptor, MMT_LT_DESC_TRANSA,
+            &transposed, sizeof transposed);
+    if (p->trans_a)
+        TRY(cublasLtMatmulDescSetAttribute, self->descriptor, MMT_LT_DESC_TRANSB,
+            &transposed, sizeof transposed);
+    return MMT_OK;
+}
+
+static bool is_known(const struct cublas *self, const struct mmt_lt_choice *choice)
+{
+    for (int i = 0; i < self->num_choices; i++)
+        if (!memcmp(self->choices[i].algorithm, choice->algorithm,
+                    sizeof choice->algorithm))
+            return true;
+    return false;
+}
+
+static mmt_status ask_within(struct cublas *self, uint64_t workspace, uint32_t reductions,
+                             mmt_error *err)
+{
+    struct mmt_lt_choice found[MOST_CHOICES];
+    int count = 0;
+
+    TRY(cublasLtMatmulPreferenceSetAttribute, self->preference, MMT_LT_PREF_WORKSPACE,
+        &workspace, sizeof workspace);
+    TRY(cublasLtMatmulPreferenceSetAttribute, self->preference, MMT_LT_PREF_REDUCTIONS,
+        &reductions, sizeof reductions);
+    TRY(cublasLtMatmulAlgoGetHeuristic, self->handle, self->descriptor, self->first,
+        self->second, self->product, self->product, self->preference, MOST_CHOICES, found,
+        &count);
+    for (int i = 0; i < count && self->num_choices < MOST_CHOICES; i++)
+        if (found[i].state == 0 && found[i].workspace <= workspace &&
+            !is_known(self, &found[i]))
+            self->choices[self->num_choices++] = found[i];
+    return MMT_OK;
+}
+
+static void add_other_walks(struct cublas *self)
+{
+    int proposed = self->num_choices;
+
+    for (int i = 0; i < 2 * proposed && self->num_choices < MOST_CHOICES; i++) {
+        struct mmt_lt_choice other = self->choices[i / 2], checked;
+        uint32_t swizzled = i % 2;
+        if (!self->call.cublasLtMatmulAlgoConfigSetAttribute(
+                other.algorithm, MMT_LT_CONFIG_SWIZZLING, &swizzled, sizeof swizzled) &&
+            !is_known(self, &other) &&
+            !self->call.cublasLtMatmulAlgoCheck(
+                self->handle, self->descriptor, self->first, self->second, self->product,
+                self->product, other.algorithm, &checked) &&
+            checked.state == 0 && checked.workspace <= workspace_bytes) {
+            other.workspace = checked.workspace;
+            self->choices[self->num_choices++] = other;
+        }
+    }
+}
+
+/* Its first choice is that of the first limit; for the others it may have none. */
+static mmt_status ask_choices(struct cublas *self, mmt_error *err)
+{
+    static const struct {
+        unsigned part; /* of the workspace */
+        uint32_t reductions;
+    } limits[] = {
+        { 1, MMT_LT_ALL_REDUCTIONS },   { 1, 0 },
+        { 4, MMT_LT_ALL_REDUCTIONS },   { 16, MMT_LT_ALL_REDUCTIONS },
+        { 64, MMT_LT_ALL_REDUCTIONS },  { 1, MMT_LT_REDUCTION_COMPUTE },
+        { 1, MMT_LT_REDUCTION_OUTPUT },
+    };
+    mmt_error why = { 0 };
+
+    TRY(cublasLtMatmulPreferenceCreate, &self->preference);
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        if (ask_within(self, workspace_bytes / limits[i].part, limits[i].reductions,
+                       &why) &&
+            i == 0)
+            return mmt_fail_native(err, why.status, why.native, "%s", why.text);
+    add_other_walks(self);
+    if (!self->num_choices)
+        return mmt_fail(err, MMT_ERROR_UNSUPPORTED,
+                        "cuBLASLt proposes no algorithm for this problem");
+    return MMT_OK;
+}
+
+/* ---- one product
+ * --------------------------------------------------------------------------
+ */
+
+static void *address(mmt_operand operand)
+{
+    return (void *) (uintptr_t) (operand.handle + operand.offset);
+}
+
+static mmt_status queue_choice(void *given, int choice, const mmt_args *args,
+                               mmt_queue stream, mmt_error *err)
+{
+    struct cublas *self = given;
+    mmt_type scalar = mmt_type_scalar(self->session->problem.type);
+    double one, zero; /* in the scalar type */
+
+    mmt_number_write(scalar, 1, &one);
+    mmt_number_write(scalar, 0, &zero);
+    TRY(cublasLtMatmul, self->handle, self->descriptor, &one, address(args->b),
+        self->first, address(args->a), self->second, &zero, address(args->c),
+        self->product, address(args->c), self->product, self->choices[choice].algorithm,
+        address(self->workspace), workspace_bytes, stream);
+    return MMT_OK;
+}
+
+/* ---- the best choice
+ * -------------------------------------------------------------------------
+ */
+
+struct trial {
+    int64_t count; /* products in one sample */
+    double samples[TRIALS];
+    int num_samples;
+    double median, least; /* of one product, so far */
+    bool failed;
+};
+
+/* Finds how many products make one sample. The very first loads the kernel, and its time
+ * tells nothing. */
+static void start_trial(struct cublas *self, int choice, struct trial *trial)
+{
+    mmt_error err = { 0 };
+    double seconds;
+    mmt_status status = mmt_reference_time(self->session, queue_choice, self, choice, 0,
+                                           1, &seconds, &err);
+
+    seconds = 0;
+    for (int64_t count = 1; !status && seconds < trial_seconds && count <= 4096;
+         count *= 2) {
+        status = mmt_reference_time(self->session, queue_choice, self, choice, 0, count,
+                                    &seconds, &err);
+        trial->count = count;
+        trial->median = trial->least = seconds / (double) count;
+    }
+    trial->failed = status != MMT_OK;
+}
+
+static void sample_trial(struct cublas *self, int choice, struct trial *trial)
+{
+    mmt_error err = { 0 };
+    double seconds, copy[TRIALS];
+
+    if (mmt_reference_time(self->session, queue_choice, self, choice,
+                           trial->num_samples * trial->count, trial->count, &seconds,
+                           &err)) {
+        trial->failed = true;
+        return;
+    }
+    trial->samples[trial->num_samples++] = seconds / (double) trial->count;
+    trial->least = fmin(trial->least, seconds / (double) trial->count);
+    memcpy(copy, trial->samples, sizeof copy);
+    trial->median = mmt_stats_quantile(copy, trial->num_samples, 0.5);
+}
+
+static int fastest(const struct trial *trials, int count)
+{
+    int best = -1;
+    for (int i = 0; i < count; i++)
+        if (!trials[i].failed && (best < 0 || trials[i].median < trials[best].median))
+            best = i;
+    return best;
+}
+
+/* Every choice in turn, so that a change of the clock meets all alike. Where the time is
+ * short the last ones are left out: cuBLASLt lists first what it expects to be fastest.
+ */
+static mmt_status choose_best(struct cublas *self, double seconds, mmt_error *err)
+{
+    struct trial trials[MOST_CHOICES] = { { 0 } };
+    const double ends = mmt_now() + seconds;
+
+    for (int i = 0; i < self->num_choices; i++)
+        if (i == 0 || mmt_now() < ends)
+            start_trial(self, i, &trials[i]);
+        else
+            trials[i].failed = true;
+    for (int round = 0; round < TRIALS && mmt_now() < ends; round++) {
+        int best = fastest(trials, self->num_choices);
+        double limit = best < 0 ? 0 : hopeless * trials[best].median;
+        for (int i = 0; i < self->num_choices; i++)
+            if (!trials[i].failed && (round < 2 || trials[i].least <= limit))
+                sample_trial(self, i, &trials[i]);
+    }
+    self->best = fastest(trials, self->num_choices);
+    if (self->best < 0)
+        return mmt_fail(err, MMT_ERROR_DEVICE,
+                        "none of the %d algorithms that cuBLASLt proposes runs",
+                        self->num_choices);
+    return MMT_OK;
+}
+
+static mmt_status prepare(void *given, struct mmt_session *session, double seconds,
+                          mmt_error *err)
+{
+    struct cublas *self = given;
+
+    self->session = session;
+    mmt_status status = make_descriptor(self, err);
+    if (status == MMT_OK)
+        status = make_layouts(self, err);
+    if (status == MMT_OK)
+        status = ask_choices(self, err);
+    if (status == MMT_OK)
+        status = choose_best(self, seconds, err);
+    return status;
+}
+
+/* ---- the table
+ * ----------------------------------------------------------------------------------
+ */
+
+enum { WAY_FIRST, WAY_BEST };
+
+static mmt_status run(void *given, int way, int64_t first, int64_t count, double *seconds,
+                      mmt_error *err)
+{
+    struct cublas *self = given;
+    int choice = way == WAY_FIRST ? 0 : self->best;
+    return mmt_reference_time(self->session, queue_choice, self, choice, first, count,
+                              seconds, err);
+}
+
+static mmt_status result(void *self, void *c, mmt_error *err)
+{
+    return mmt_reference_read(((struct cublas *) self)->session, c, err);
+}
+
+static void add_version(const struct cublas *self, const char *name,
+                        struct mmt_text *text)
+{
+    size_t version = self->call.cublasLtGetVersion();
+    mmt_text_addf(text, "%s %zu.%zu.%zu", name, version / 10000, version / 100 % 100,
+                  version % 100);
+}
+
+static void version(void *self, struct mmt_text *text)
+{
+    add_version(self, mmt_reference_cublas.title, text);
+}
+
+static void describe(void *given, int way, struct mmt_text *text)
+{
+    struct cublas *self = given;
+
+    if (!self->session)
+        add_version(self, "cuBLASLt", text);
+    else
+        mmt_text_addf(text, "choice %d of %d", way == WAY_FIRST ? 1 : self->best + 1,
+                      self->num_choices);
+}
+
+const struct mmt_reference mmt_reference_cublas = {
+    .name = "cublas",
+    .title = "cuBLAS",
+    .ways = { "cublas first", "cublas best" },
+    .open = open_cublas,
+    .refuse = refuse,
+    .prepare = prepare,
+    .forget = forget,
+    .run = run,
+    .result = result,
+    .describe = describe,
+    .version = version,
+    .close = close_cublas,
+};

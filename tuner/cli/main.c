@@ -1,0 +1,116 @@
+#include "tuner/common/options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/runtime.h"
+
+static const char reads[] = "it writes no file",
+                  untouched[] = "nothing was measured yet, and no file was changed",
+                  whole[] = "its file is whole, the old one or the new",
+                  tables[] = "tables that were saved are whole, what is not yet saved is "
+                             "lost";
+
+static const struct verb {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *what; /* NULL: not for people */
+    const char *kept; /* by one that is interrupted before it says so itself */
+} verbs[] = {
+    { "tune", mmt_verb_tune, "tune a device and write its profile (also with no verb)",
+      untouched },
+    { "devices", mmt_verb_devices, "list and number the devices of this machine", reads },
+    { "suites", mmt_verb_suites, "list the suites of shapes", reads },
+    { "templates", mmt_verb_templates, "list the kernels, their knobs, and what is legal",
+      reads },
+    { "emit", mmt_verb_emit, "print the source text of one configuration", whole },
+    { "verify", mmt_verb_verify, "run every check on configurations", untouched },
+    { "regret", mmt_verb_regret, "measure what is lost on shapes never tuned",
+      untouched },
+    { "show", mmt_verb_show, "print a profile for people", reads },
+    { "diff", mmt_verb_diff, "compare two profiles, problem by problem", reads },
+    { "merge", mmt_verb_merge, "make one profile of several of one device", whole },
+    { "bench", mmt_verb_bench, "time our kernels beside other libraries'", untouched },
+    { "study", mmt_verb_study, "do a paper's experiment again, on this device", tables },
+    { "--worker", mmt_verb_worker, NULL, NULL },
+    { "--openblas", mmt_verb_openblas, NULL, NULL },
+};
+
+enum { NUM_VERBS = sizeof verbs / sizeof *verbs };
+
+static const struct verb *find(const char *name)
+{
+    for (int i = 0; i < NUM_VERBS; i++)
+        if (!strcmp(verbs[i].name, name))
+            return &verbs[i];
+    return NULL;
+}
+
+static int help(void)
+{
+    printf(
+        "usage: mmtune [VERB] [OPTION...]\n\n"
+        "Finds the fastest matrix multiplication kernels of a device, and keeps them in\n"
+        "a profile that libmmtune uses. `mmtune --device 0` tunes for five minutes.\n\n");
+    for (int i = 0; i < NUM_VERBS; i++)
+        if (verbs[i].what)
+            printf("  %-10s %s\n", verbs[i].name, verbs[i].what);
+    printf(
+        "\n`mmtune VERB --help` explains a verb; `mmtune --version` tells the version.\n"
+        "Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted.\n");
+    return MMT_EXIT_DONE;
+}
+
+static int unknown_verb(const char *name)
+{
+    struct mmt_text names = { 0 };
+    for (int i = 0; i < NUM_VERBS; i++)
+        if (verbs[i].what)
+            mmt_text_addf(&names, "%s%s", i ? ", " : "", verbs[i].name);
+    fprintf(stderr, "mmtune: there is no verb '%s'; there are %s\n", name,
+            mmt_text_string(&names));
+    mmt_text_finish(&names);
+    return MMT_EXIT_USAGE;
+}
+
+/* A program that is called without a verb tunes. */
+static int tune_without_verb(int argc, char **argv)
+{
+    static char name[] = "tune";
+    argv[0] = name;
+    mmt_answer_interrupts(name, untouched);
+    return mmt_verb_tune(argc, argv);
+}
+
+static int run(int argc, char **argv)
+{
+    const char *first = argc > 1 ? argv[1] : "--help";
+    mmt_error err = { 0 };
+    off_t limit;
+    if (!strcmp(first, "--help") || !strcmp(first, "-h") || !strcmp(first, "help"))
+        return help();
+    if (!strcmp(first, "--version")) {
+        printf("mmtune %s\n", mmt_version());
+        return MMT_EXIT_DONE;
+    }
+    if (mmt_cache_limit(&limit, &err)) {
+        fprintf(stderr, "mmtune: %s\n", err.text);
+        return MMT_EXIT_USAGE;
+    }
+    const struct verb *verb = find(first);
+    if (verb && verb->kept)
+        mmt_answer_interrupts(verb->name, verb->kept);
+    if (verb)
+        return verb->run(argc - 1, argv + 1);
+    return first[0] == '-' ? tune_without_verb(argc, argv) : unknown_verb(first);
+}
+
+/* What was printed into a full disk was not printed. */
+int main(int argc, char **argv)
+{
+    int status = run(argc, argv);
+    if (!fflush(stdout) && !ferror(stdout))
+        return status;
+    fprintf(stderr, "mmtune: standard output cannot be written\n");
+    return status ? status : MMT_EXIT_FAILED;
+}

@@ -1,0 +1,466 @@
+/* mmtune regret */
+#include "tuner/cli/regret.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tuner/verify/data.h"
+#include "tuner/report/rows.h"
+#include "tuner/search/search.h"
+#include "tuner/measure/stats.h"
+
+enum { DEVICE = 'd', TYPE = 't', SHAPES = 256, SEED, BUDGET, PROFILE, JSON };
+
+static const struct option options[] = {
+    { "device", required_argument, NULL, DEVICE },
+    { "type", required_argument, NULL, TYPE },
+    { "shapes", required_argument, NULL, SHAPES },
+    { "seed", required_argument, NULL, SEED },
+    { "budget", required_argument, NULL, BUDGET },
+    { "profile", required_argument, NULL, PROFILE },
+    { "json", no_argument, NULL, JSON },
+    { "help", no_argument, NULL, 'h' },
+    { 0 },
+};
+
+static int help(void)
+{
+    printf(
+        "usage: mmtune regret [OPTION...]\n\n"
+        "Measures what is lost on shapes that were never tuned: the kernel that the\n"
+        "library would choose for random shapes, against the best of all kernels that\n"
+        "the profile keeps, and against the best that a fresh search finds.\n\n"
+        "  -d, --device DEVICE  default: 0\n"
+        "  --profile FILE       default: the device's own\n"
+        "  -t, --type LIST      of f32,bf16 and so on; default: all that the profile "
+        "keeps\n"
+        "  --shapes COUNT       default: 30\n"
+        "  --seed NUMBER        of the shapes and data; default: 1\n"
+        "  --budget COUNT       of candidates (20 or 20c) that a fresh search tries for\n"
+        "                       each shape; default: 20; 0: no fresh search\n"
+        "  --json               JSON lines, one an event: each shape and its times, "
+        "what\n"
+        "                       is noted on the way, then the losses\n");
+    return MMT_EXIT_DONE;
+}
+
+struct request {
+    const char *device, *profile;
+    bool types[MMT_NUM_TYPES];
+    bool types_given, json;
+    int64_t shapes, seed, budget;
+};
+
+enum { MOST_COMPARED = MMT_MOST_RANKED + 2 };
+_Static_assert((int) MOST_COMPARED <= (int) MMT_MAX_TOGETHER, "one job compares them");
+
+/* One shape's outcome. */
+struct outcome {
+    mmt_problem problem;
+    struct mmt_choice choice;
+    struct mmt_config configs[MOST_COMPARED]; /* the choice, then what is kept */
+    double seconds[MOST_COMPARED];            /* of each; INFINITY where it failed */
+    struct mmt_config found;    /* by the fresh search; no template: nothing else */
+    double chosen, kept, fresh; /* seconds; fresh: 0 where there was no fresh search */
+    int compared;
+};
+
+struct losses {
+    double *kept, *fresh; /* parts: 0.1 is a tenth slower than the best */
+    int num_kept, num_fresh;
+    int failed;
+};
+
+/* Candidates alone, as they are spelled everywhere, or plain. */
+static mmt_status read_budget(const char *string, int64_t *out, mmt_error *err)
+{
+    char plain[32];
+    size_t length = strlen(string);
+    bool marked = length > 1 && length < sizeof plain && string[length - 1] == 'c';
+    snprintf(plain, sizeof plain, "%.*s", marked ? (int) length - 1 : 31, string);
+    return mmt_option_number("budget", plain, 0, 100000, out, err);
+}
+
+static mmt_status read_option(int option, struct request *request, mmt_error *err)
+{
+    switch (option) {
+    case DEVICE:
+        request->device = optarg;
+        return MMT_OK;
+    case PROFILE:
+        request->profile = optarg;
+        return MMT_OK;
+    case JSON:
+        request->json = true;
+        return MMT_OK;
+    case TYPE:
+        request->types_given = true;
+        return mmt_option_types(optarg, request->types, err);
+    case SHAPES:
+        return mmt_option_number("shapes", optarg, 1, 100000, &request->shapes, err);
+    case BUDGET:
+        return read_budget(optarg, &request->budget, err);
+    default:
+        return mmt_option_number("seed", optarg, 0, INT64_MAX, &request->seed, err);
+    }
+}
+
+/* ---- random shapes -------------------------------------------------------------------
+ */
+
+struct dice {
+    uint64_t seed, next;
+};
+
+static double roll(struct dice *dice)
+{
+    return (double) (mmt_data_noise(dice->seed, dice->next++) >> 11) /
+           9007199254740992.0; /* 2^53 */
+}
+
+/* As programs multiply: mmt_fit_shape. */
+static mmt_problem draw_shape(struct dice *dice, const mmt_problem *kind, int64_t index)
+{
+    double part[3];
+    for (int i = 0; i < 3; i++)
+        part[i] = roll(dice);
+    return mmt_fit_shape(kind, part, index);
+}
+
+/* What a device may be given: an execution at a quarter of its peak takes no more than a
+ * second, and inputs, their copies and the output take half of its memory. */
+static bool affordable(const struct mmt_profile *profile, const struct mmt_caps *caps,
+                       const mmt_problem *problem)
+{
+    double peak = profile->roofline.peak_flops[problem->type];
+
+    if (peak <= 0)
+        peak = mmt_derived_peak(caps, problem->type);
+    if (peak > 0 && mmt_problem_flops(problem) > peak / 4)
+        return false;
+    return !caps->memory || 4 * mmt_problem_bytes(problem) + 2 * (double) caps->cache <
+                                (double) caps->memory / 2;
+}
+
+static mmt_problem next_shape(struct dice *dice, const struct mmt_profile *profile,
+                              const struct mmt_caps *caps, const mmt_problem *kind,
+                              int64_t index)
+{
+    mmt_problem problem, normal;
+    do
+        problem = draw_shape(dice, kind, index);
+    while (mmt_problem_normalise(&problem, &normal, NULL) != MMT_OK ||
+           !affordable(profile, caps, &normal));
+    return normal;
+}
+
+/* ---- one shape ------------------------------------------------------------------------
+ */
+
+static void add_config(struct mmt_config *configs, int *count,
+                       const struct mmt_config *config)
+{
+    for (int i = 0; i < *count; i++)
+        if (mmt_config_equal(&configs[i], config))
+            return;
+    configs[(*count)++] = *config;
+}
+
+/* The choice first, then all that are kept; returns how many. */
+static int list_kept(const struct mmt_profile *profile, const struct mmt_caps *caps,
+                     struct outcome *out)
+{
+    const mmt_problem *p = &out->problem;
+    int count = 0;
+
+    add_config(out->configs, &count, &out->choice.config);
+    for (size_t i = 0; i < profile->num_kept && count < MOST_COMPARED - 1; i++) {
+        const struct mmt_kept *kept = &profile->kept[i];
+        if (kept->right & mmt_kind_bit(p) && !mmt_config_refuse(&kept->config, p, caps))
+            add_config(out->configs, &count, &kept->config);
+    }
+    return count;
+}
+
+static void take_times(int kept, int count, struct outcome *out)
+{
+    out->chosen = out->seconds[0];
+    out->kept = INFINITY;
+    for (int i = 0; i < kept; i++)
+        out->kept = fmin(out->kept, out->seconds[i]);
+    out->fresh = out->kept;
+    for (int i = kept; i < count; i++)
+        out->fresh = fmin(out->fresh, out->seconds[i]);
+    out->compared = count;
+}
+
+static mmt_status do_shape(const struct request *request, struct mmt_tuning *t,
+                           const struct mmt_profile *profile, struct outcome *out,
+                           mmt_error *err)
+{
+    struct mmt_config fresh;
+    bool found = false;
+    mmt_status status =
+        mmt_select(profile, &out->problem, &t->caps, NULL, &out->choice, err);
+    if (status != MMT_OK)
+        return status;
+    int kept = list_kept(profile, &t->caps, out), count = kept;
+
+    if (request->budget)
+        status =
+            mmt_regret_search(t, &out->problem, request->budget, &fresh, &found, err);
+    if (found)
+        add_config(out->configs, &count, &fresh);
+    if (count > kept)
+        out->found = fresh;
+    if (status == MMT_OK)
+        status =
+            mmt_regret_time(t, &out->problem, out->configs, count, out->seconds, err);
+    if (status != MMT_OK)
+        return status;
+    take_times(kept, count, out);
+    if (!request->budget)
+        out->fresh = 0;
+    return MMT_OK;
+}
+
+/* ---- reports --------------------------------------------------------------------- */
+
+static const char *reason(const struct mmt_choice *choice)
+{
+    static const char *const words[] = {
+        [MMT_CHOICE_EXACT] = "exact",     [MMT_CHOICE_COST] = "cost",
+        [MMT_CHOICE_RANGE] = "range",     [MMT_CHOICE_NEAREST] = "nearest",
+        [MMT_CHOICE_DEFAULT] = "default", [MMT_CHOICE_GIVEN] = "given",
+    };
+    return words[choice->why];
+}
+
+static double loss(double seconds, double best)
+{
+    return fmax(seconds / best - 1, 0);
+}
+
+/* What tools/record_times.py reads, as it reads a journal's lines. */
+static void report_times(const struct outcome *out, const char *problem)
+{
+    for (int i = 0; i < out->compared; i++) {
+        struct mmt_text config = { 0 };
+        if (!isfinite(out->seconds[i]))
+            continue;
+        mmt_config_print(&out->configs[i], &config);
+        printf("{\"event\": \"time\", \"problem\": \"%s\", \"status\": \"timed\", "
+               "\"configuration\": \"%s\", \"seconds\": %.6g}\n",
+               problem, mmt_text_string(&config), out->seconds[i]);
+        mmt_text_finish(&config);
+    }
+}
+
+static void report_shape(const struct request *request, const struct outcome *out)
+{
+    struct mmt_text problem = { 0 }, config = { 0 }, found = { 0 };
+    char chosen[32], expected[32];
+
+    mmt_problem_print(&out->problem, &problem);
+    mmt_config_print(&out->choice.config, &config);
+    if (out->found.template)
+        mmt_config_print(&out->found, &found);
+    if (request->json) {
+        printf("{\"event\": \"shape\", \"problem\": \"%s\", \"why\": \"%s\", "
+               "\"config\": \"%s\", \"expected\": %.6g, \"chosen\": %.6g, "
+               "\"best_kept\": %.6g, \"compared\": %d",
+               mmt_text_string(&problem), reason(&out->choice), mmt_text_string(&config),
+               out->choice.seconds, out->chosen, out->kept, out->compared);
+        if (out->fresh > 0)
+            printf(", \"best_fresh\": %.6g, \"found\": \"%s\"", out->fresh,
+                   mmt_text_string(&found));
+        printf("}\n");
+        report_times(out, mmt_text_string(&problem));
+    } else {
+        printf("%-30s %-8s %10s %10s %7.1f %%", mmt_text_string(&problem),
+               reason(&out->choice),
+               out->choice.seconds > 0 ? mmt_print_seconds(out->choice.seconds, expected)
+                                       : "-",
+               mmt_print_seconds(out->chosen, chosen),
+               100 * loss(out->chosen, out->kept));
+        if (out->fresh > 0)
+            printf(" %7.1f %%", 100 * loss(out->chosen, out->fresh));
+        printf("\n");
+    }
+    fflush(stdout);
+    mmt_text_finish(&problem);
+    mmt_text_finish(&config);
+    mmt_text_finish(&found);
+}
+
+static double mean(const double *losses, int count)
+{
+    double sum = 0;
+    for (int i = 0; i < count; i++)
+        sum += losses[i];
+    return sum / count;
+}
+
+static void report_losses(const struct request *request, const char *against,
+                          double *losses, int count)
+{
+    if (!count)
+        return;
+    double average = mean(losses, count);
+    double high = mmt_stats_quantile(losses, count, 0.95);
+    double most = mmt_stats_quantile(losses, count, 1);
+
+    if (request->json)
+        printf("{\"event\": \"regret\", \"against\": \"%s\", \"shapes\": %d, "
+               "\"mean\": %.4f, \"p95\": %.4f, \"worst\": %.4f}\n",
+               against, count, average, high, most);
+    else
+        printf("loss against the best %-12s %d shapes, mean %.1f %%, 95th percentile "
+               "%.1f %%, worst %.1f %%\n",
+               against, count, 100 * average, 100 * high, 100 * most);
+}
+
+static void report_head(const struct request *request)
+{
+    if (!request->json)
+        printf("%-30s %-8s %10s %10s %9s%s\n", "problem", "by", "expected", "takes",
+               "to kept", request->budget ? "  to fresh" : "");
+}
+
+/* ---- the verb -------------------------------------------------------------------- */
+
+/* The types and transposes that are asked for and that portfolios serve; returns how
+ * many. */
+static int list_kinds(const struct request *request, const struct mmt_profile *profile,
+                      mmt_problem kinds[4 * MMT_NUM_TYPES])
+{
+    uint64_t right = 0;
+    int count = 0;
+
+    for (size_t i = 0; i < profile->num_kept; i++)
+        right |= profile->kept[i].right;
+    for (int type = 0; type < MMT_NUM_TYPES; type++)
+        for (int transposes = 0; transposes < 4; transposes++) {
+            mmt_problem kind = mmt_gemm_problem((mmt_type) type, 1, 1, 1);
+            kind.trans_a = transposes / 2, kind.trans_b = transposes % 2;
+            if (right & mmt_kind_bit(&kind) &&
+                (!request->types_given || request->types[type]))
+                kinds[count++] = kind;
+        }
+    return count;
+}
+
+static void take(struct losses *losses, const struct outcome *out)
+{
+    losses->kept[losses->num_kept++] = loss(out->chosen, out->kept);
+    if (out->fresh > 0)
+        losses->fresh[losses->num_fresh++] = loss(out->chosen, out->fresh);
+}
+
+static mmt_status do_shapes(const struct request *request, struct mmt_tuning *t,
+                            const struct mmt_profile *profile, struct losses *losses,
+                            mmt_error *err)
+{
+    mmt_problem kinds[4 * MMT_NUM_TYPES];
+    struct dice dice = { .seed = (uint64_t) request->seed };
+    int num_kinds = list_kinds(request, profile, kinds);
+
+    if (!num_kinds)
+        return mmt_fail(err, MMT_ERROR_NOT_FOUND,
+                        "the profile keeps no kernels of the types asked for; "
+                        "`mmtune --device %s` finds some",
+                        t->id);
+    report_head(request);
+    for (int64_t i = 0; i < request->shapes && !mmt_pool_interrupts(); i++) {
+        struct outcome out = { .problem = next_shape(&dice, profile, &t->caps,
+                                                     &kinds[i % num_kinds], i) };
+        mmt_error failed = { 0 };
+        mmt_status status = do_shape(request, t, profile, &out, &failed);
+        if (mmt_pool_interrupts())
+            break;
+        if (status == MMT_OK) {
+            report_shape(request, &out);
+            take(losses, &out);
+        } else {
+            mmt_failed("regret", &failed);
+            losses->failed++;
+        }
+    }
+    report_losses(request, "kept", losses->kept, losses->num_kept);
+    report_losses(request, "fresh search", losses->fresh, losses->num_fresh);
+    return MMT_OK;
+}
+
+static mmt_status prepare(const struct request *request, struct mmt_tuning *t,
+                          struct mmt_profile **profile, mmt_error *err)
+{
+    char why[512];
+    t->options = (struct mmt_tune_options){ .device = request->device,
+                                            .search = mmt_search_names[0],
+                                            .seed = request->seed,
+                                            .limit = 5,
+                                            .json = request->json,
+                                            .quiet = true };
+    mmt_status status = mmt_tune_find_device(t, err);
+    if (status != MMT_OK)
+        return status;
+    *profile = mmt_profile_of(request->profile, request->device, err);
+    if (!*profile)
+        return err->status;
+    if (mmt_profile_foreign(*profile, &t->caps, why))
+        return mmt_fail(err, MMT_ERROR_ARGUMENT, "%s", why);
+    return mmt_regret_open(t, *profile, err);
+}
+
+static int run(const struct request *request)
+{
+    size_t room = (size_t) request->shapes;
+    struct losses losses = { .kept = calloc(room, sizeof(double)),
+                             .fresh = calloc(room, sizeof(double)) };
+    struct mmt_tuning t = { 0 };
+    struct mmt_profile *profile = NULL;
+    mmt_error err = { 0 };
+    mmt_status status = MMT_OK;
+
+    if (!losses.kept || !losses.fresh)
+        status = mmt_fail(&err, MMT_ERROR_MEMORY, "no memory left for %zu shapes", room);
+    if (status == MMT_OK)
+        status = prepare(request, &t, &profile, &err);
+    if (status == MMT_OK)
+        status = do_shapes(request, &t, profile, &losses, &err);
+    const int measured = losses.num_kept;
+    mmt_regret_close(&t);
+    mmt_profile_free(profile);
+    free(losses.kept);
+    free(losses.fresh);
+    if (status != MMT_OK)
+        return mmt_failed_or_usage("regret", &err);
+    if (mmt_pool_interrupts()) {
+        char kept[80];
+        snprintf(kept, sizeof kept, "the losses are of %d of %lld shapes", measured,
+                 (long long) request->shapes);
+        return mmt_say_interrupted("regret", kept);
+    }
+    return losses.failed ? MMT_EXIT_FAILED : MMT_EXIT_DONE;
+}
+
+int mmt_verb_regret(int argc, char **argv)
+{
+    struct request request = { .shapes = 30, .seed = 1, .budget = 20 };
+    mmt_error err = { 0 };
+    int option;
+
+    while ((option = mmt_option_next(argc, argv, options)) != -1) {
+        if (option == 'h')
+            return help();
+        if (option == '?')
+            return MMT_EXIT_USAGE;
+        if (read_option(option, &request, &err) != MMT_OK)
+            return mmt_failed_or_usage("regret", &err);
+    }
+    if (optind < argc)
+        return mmt_wrong_usage("regret", "'%s' is not wanted", argv[optind]);
+    return run(&request);
+}

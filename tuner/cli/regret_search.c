@@ -1,0 +1,120 @@
+#include "tuner/cli/regret.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+/* ---- the workers ----------------------------------------------------------------- */
+
+static mmt_status open_journal(struct mmt_tuning *t, mmt_error *err)
+{
+    struct mmt_text path = { 0 };
+    mmt_file_cache_folder(&path);
+    mmt_status status =
+        mmt_own_folder_make(&t->folder, mmt_text_string(&path), "regret", err);
+    mmt_text_finish(&path);
+    if (status)
+        return status;
+    mmt_text_addf(&path, "%s/regret", t->folder.path);
+    t->path = path.data;
+    if (path.failed)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a path");
+    t->journal = mmt_journal_open(t->path, &t->caps, true, err);
+    return t->journal ? MMT_OK : err->status;
+}
+
+mmt_status mmt_regret_open(struct mmt_tuning *t, const struct mmt_profile *known,
+                           mmt_error *err)
+{
+    t->profile = mmt_profile_create();
+    t->goals = calloc(1, sizeof *t->goals);
+    if (!t->profile || !t->goals)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory to measure losses");
+    t->num_goals = 1;
+    t->started = mmt_now();
+    t->ends = t->goals_end = t->finish = INFINITY;
+    mmt_tune_set_roofline(t, &known->roofline);
+    mmt_status status = open_journal(t, err);
+    return status ? status : mmt_pool_start(t, false, err);
+}
+
+void mmt_regret_close(struct mmt_tuning *t)
+{
+    mmt_pool_stop(&t->pool);
+    mmt_journal_close(t->journal);
+    mmt_own_folder_remove(&t->folder);
+    mmt_profile_free(t->profile);
+    free(t->goals);
+    free(t->built);
+    free(t->path);
+}
+
+/* ---- the fresh search ------------------------------------------------------------ */
+
+mmt_status mmt_regret_search(struct mmt_tuning *t, const mmt_problem *problem,
+                             int64_t candidates, struct mmt_config *best, bool *found,
+                             mmt_error *err)
+{
+    struct mmt_record winner;
+    t->goals[0] = *problem;
+    t->candidates_left = t->options.budget.candidates = candidates;
+    mmt_status status = mmt_tune_find(t, problem, INFINITY, &winner, found, err);
+    if (!status && *found)
+        *best = winner.config;
+    return status;
+}
+
+/* ---- timing ---------------------------------------------------------------------- */
+
+/* False where the job came to nothing: one of them broke it. */
+static bool time_together(struct mmt_tuning *t, const mmt_problem *problem,
+                          const struct mmt_config *configs, int count, double *seconds,
+                          char reason[MMT_REASON_SIZE])
+{
+    static const double budget = 0.5;
+    struct mmt_event event;
+    struct mmt_job job = {
+        .task = MMT_TASK_FINALS,
+        .problem = *problem,
+        .seed = (uint64_t) t->options.seed,
+        .count = count,
+        .budget_seconds = budget,
+        .brief = true,
+    };
+    memcpy(job.configs, configs, (size_t) count * sizeof *configs);
+    double limit = mmt_tune_limit(t, problem, INFINITY) + 4 * budget * count;
+    if (!mmt_pool_do(t, &job, limit, &event))
+        return false;
+    if (event.reply.results[0].outcome != MMT_TIMED)
+        snprintf(reason, MMT_REASON_SIZE, "%s", event.reply.results[0].reason);
+    if (event.reply.count != count)
+        return false;
+    for (int i = 0; i < count; i++) {
+        const struct mmt_result *result = &event.reply.results[i];
+        mmt_report_health(t, result);
+        seconds[i] = result->outcome == MMT_TIMED ? result->time.median : INFINITY;
+    }
+    return true;
+}
+
+mmt_status mmt_regret_time(struct mmt_tuning *t, const mmt_problem *problem,
+                           const struct mmt_config *configs, int count, double *seconds,
+                           mmt_error *err)
+{
+    char reason[MMT_REASON_SIZE], first[MMT_REASON_SIZE] = "";
+    bool all = time_together(t, problem, configs, count, seconds, reason);
+    for (int i = 0; all && i < count; i++)
+        all = isfinite(seconds[i]);
+    for (int i = 0; !all && i < count && !mmt_pool_interrupts(); i++)
+        if (!time_together(t, problem, &configs[i], 1, &seconds[i], i ? reason : first))
+            seconds[i] = INFINITY;
+    if (t->pool.broken.status)
+        return *err = t->pool.broken, err->status;
+    if (isinf(seconds[0]))
+        return mmt_fail(err, MMT_ERROR_DEVICE, "the chosen kernel: %s", first);
+    return MMT_OK;
+}

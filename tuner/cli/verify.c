@@ -1,0 +1,507 @@
+/* mmtune verify: each candidate in a worker, so that one that crashes or hangs ends
+ * alone. */
+#include "tuner/common/options.h"
+#include "tuner/verify/data.h"
+#include "tuner/tune/tune.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    DEVICE = 'd',
+    TYPE = 't',
+    SHAPE = 's',
+    TEMPLATE = 256,
+    OUT,
+    BIAS,
+    ACTIVATION,
+    TRANSPOSES,
+    SAMPLE,
+    SEED,
+    LIMIT,
+    OP,
+};
+
+static const struct option options[] = {
+    { "device", required_argument, NULL, DEVICE },
+    { "op", required_argument, NULL, OP },
+    { "template", required_argument, NULL, TEMPLATE },
+    { "type", required_argument, NULL, TYPE },
+    { "out", required_argument, NULL, OUT },
+    { "bias", required_argument, NULL, BIAS },
+    { "activation", required_argument, NULL, ACTIVATION },
+    { "transposes", required_argument, NULL, TRANSPOSES },
+    { "shape", required_argument, NULL, SHAPE },
+    { "sample", required_argument, NULL, SAMPLE },
+    { "seed", required_argument, NULL, SEED },
+    { "limit", required_argument, NULL, LIMIT },
+    { "help", no_argument, NULL, 'h' },
+    { 0 },
+};
+
+static int help(void)
+{
+    printf(
+        "usage: mmtune verify [CONFIGURATION...] [OPTION...]\n\n"
+        "Runs every check that tuning makes before it times anything. Without a\n"
+        "configuration, such as 'tiled TILE=16', it takes the first starting point of\n"
+        "every template, or all of the template that is named, and some at random.\n\n"
+        "  -d, --device DEVICE      default: 0\n"
+        "  --op NAME                of gemm,axpby,dot,heat2d,jacobi3d; default: all "
+        "that\n"
+        "                           what is named computes\n"
+        "  --template NAME          of this template alone\n"
+        "  -t, --type LIST          of f32,f64,i32,bf16,f16,tf32,f8e4m3,f8e5m2,i8;\n"
+        "                           default: all that the device has\n"
+        "  --out TYPE               C's, where a type has a choice; default: its own\n"
+        "  --bias row|column        added to C; default: none\n"
+        "  --activation NAME        relu, gelu, gelu_tanh or silu; default: none\n"
+        "  --transposes LIST        of nn,nt,tn,tt; default: all\n"
+        "  -s, --shape LIST         of MxNxK[xB], or @FILE with one a line: where the\n"
+        "                           last checks are made, one after the other; default:\n"
+        "                           the first of some usual ones of the operation that "
+        "a\n"
+        "                           configuration serves\n"
+        "  --sample COUNT           configurations at random a template; default: 2\n"
+        "  --seed NUMBER            of the data and the choice; default: 1\n"
+        "  --limit SECONDS          for building, and for checking, one configuration;\n"
+        "                           default: 120\n");
+    return MMT_EXIT_DONE;
+}
+
+struct request {
+    const char *device;
+    const struct mmt_template *template; /* NULL: all */
+    unsigned ops;                        /* a bit for each; 0: not given */
+    bool types[MMT_NUM_TYPES];
+    bool types_given;
+    struct mmt_wish wish;
+    unsigned transposes;
+    struct mmt_words shapes; /* as they were given; none: the usual ones */
+    int64_t sample, seed, limit;
+    struct mmt_config *configs; /* those named */
+    int num_configs;
+};
+
+/* What is asked, who does it, and what came of it. */
+struct run {
+    const struct request *request;
+    struct mmt_tuning t; /* of which the device and one worker are used */
+    int right, wrong, failed, skipped;
+    int checks; /* that right configurations passed */
+};
+
+static bool is_over(const struct run *run)
+{
+    return mmt_pool_interrupts() || run->t.pool.broken.status;
+}
+
+/* ---- reading the command line ---------------------------------------------------- */
+
+static mmt_status read_option(int option, struct request *request, mmt_error *err)
+{
+    mmt_op op;
+    mmt_status status;
+    switch (option) {
+    case OP:
+        status = mmt_option_op(optarg, &op, err);
+        request->ops |= status == MMT_OK ? 1u << op : 0;
+        return status;
+    case DEVICE:
+        request->device = optarg;
+        return MMT_OK;
+    case TEMPLATE:
+        request->template = mmt_config_template(optarg, err);
+        return request->template ? MMT_OK : MMT_ERROR_NOT_FOUND;
+    case TYPE:
+        request->types_given = true;
+        return mmt_option_types(optarg, request->types, err);
+    case OUT:
+        return mmt_option_wish("out", optarg, &request->wish, err);
+    case BIAS:
+        return mmt_option_wish("bias", optarg, &request->wish, err);
+    case ACTIVATION:
+        return mmt_option_wish("activation", optarg, &request->wish, err);
+    case TRANSPOSES:
+        return mmt_option_transposes(optarg, &request->transposes, err);
+    case SHAPE:
+        return mmt_option_shapes(optarg, &request->shapes, err);
+    case SAMPLE:
+        return mmt_option_number("sample", optarg, 0, 1000000, &request->sample, err);
+    case LIMIT:
+        return mmt_option_number("limit", optarg, 1, 86400, &request->limit, err);
+    default:
+        return mmt_option_number("seed", optarg, 0, INT64_MAX, &request->seed, err);
+    }
+}
+
+static mmt_status add_config(struct request *request, const struct mmt_text *words,
+                             mmt_error *err)
+{
+    if (!words->length)
+        return MMT_OK;
+    return mmt_config_parse(mmt_text_string(words),
+                            &request->configs[request->num_configs++], err);
+}
+
+/* A word without '=' in its beginning names a template, and so begins a configuration. */
+static mmt_status read_configs(char **words, int count, struct request *request,
+                               mmt_error *err)
+{
+    struct mmt_text text = { 0 };
+    mmt_status status = MMT_OK;
+
+    request->configs = calloc((size_t) count + 1, sizeof *request->configs);
+    if (!request->configs)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for %d words", count);
+    for (int i = 0; i < count && status == MMT_OK; i++) {
+        if (words[i][strcspn(words[i], "= ")] != '=') {
+            status = add_config(request, &text, err);
+            mmt_text_finish(&text);
+        }
+        mmt_text_addf(&text, "%s%s", text.length ? " " : "", words[i]);
+    }
+    if (status == MMT_OK)
+        status = add_config(request, &text, err);
+    mmt_text_finish(&text);
+    return status;
+}
+
+/* ---- one configuration ----------------------------------------------------------- */
+
+static void say(const char *word, const mmt_problem *p, const struct mmt_config *config,
+                const char *check, const char *reason)
+{
+    struct mmt_text text = { 0 };
+
+    mmt_config_print(config, &text);
+    printf("%-6s %s %c%c  %s%s%s%s%s\n", word, mmt_type_name(p->type),
+           p->trans_a ? 't' : 'n', p->trans_b ? 't' : 'n', mmt_text_string(&text),
+           *reason  ? "\n       "
+           : *check ? "; "
+                    : "",
+           check, *check && *reason ? ": " : "", reason);
+    fflush(stdout);
+    mmt_text_finish(&text);
+}
+
+static void count(struct run *run, const mmt_problem *problem,
+                  const struct mmt_config *config, const struct mmt_result *result)
+{
+    char checks[32];
+    switch (result->outcome) {
+    case MMT_TIMED:
+        run->right++;
+        run->checks += result->checks;
+        snprintf(checks, sizeof checks, "%d checks", result->checks);
+        say("right", problem, config, checks, "");
+        return;
+    case MMT_WRONG:
+        run->wrong++;
+        say("WRONG", problem, config, "", result->reason);
+        return;
+    case MMT_HUNG:
+    case MMT_CRASHED:
+        run->failed++;
+        say("failed", problem, config, mmt_outcome_name(result->outcome), result->reason);
+        return;
+    default:
+        run->failed++;
+        say("failed", problem, config, "", result->reason);
+    }
+}
+
+static void verify_one(struct run *run, const mmt_problem *problem,
+                       const struct mmt_config *config)
+{
+    const double limit = (double) run->request->limit;
+    struct mmt_job job = {
+        .task = MMT_TASK_VERIFY,
+        .epilogues = true,
+        .problem = *problem,
+        .seed = (uint64_t) run->request->seed,
+        .count = 1,
+        .configs = { *config },
+    };
+    struct mmt_event event;
+
+    if (!is_over(run) && mmt_pool_do(&run->t, &job, limit, &event))
+        count(run, problem, config, &event.reply.results[0]);
+}
+
+/* ---- many ------------------------------------------------------------------------ */
+
+/* The problems of one type and transposes, the usual one first; a configuration is
+ * verified on the first that it serves. */
+struct problems {
+    const mmt_problem *problem;
+    int count, at; /* `at`: the one that is being verified on */
+};
+
+/* Of the problems, `count` if it serves none. */
+static int first_served(const struct mmt_config *config, const struct problems *problems,
+                        const struct mmt_caps *caps)
+{
+    int i = 0;
+    while (i < problems->count && mmt_config_refuse(config, &problems->problem[i], caps))
+        i++;
+    return i;
+}
+
+/* All of them where the template was named, else the first that can run. */
+static void verify_seeds(struct run *run, const struct problems *problems,
+                         const struct mmt_template *template)
+{
+    const bool all = run->request->template;
+    bool found = false;
+
+    for (int i = 0; i < template->num_seeds && (all || !found); i++) {
+        struct mmt_config config = { .template = template };
+        memcpy(config.values, template->seeds[i], sizeof template->seeds[i]);
+        const int first = first_served(&config, problems, &run->t.caps);
+        found = first < problems->count;
+        if (first == problems->at)
+            verify_one(run, &problems->problem[first], &config);
+        else if (!found && problems->at == 0)
+            run->skipped++;
+    }
+}
+
+/* Draws until there are enough that can run, but not without end. */
+static void verify_sample(struct run *run, const struct problems *problems,
+                          const struct mmt_template *template)
+{
+    const struct request *request = run->request;
+    uint64_t size = mmt_space_size(template);
+    int64_t found = 0;
+
+    for (int64_t i = 0;
+         i < 100 * request->sample && found < request->sample && !is_over(run); i++) {
+        struct mmt_config config;
+        uint64_t noise = mmt_data_noise((uint64_t) request->seed, (uint64_t) i);
+        mmt_space_at(template, noise % size, &config);
+        if (first_served(&config, problems, &run->t.caps) != problems->at)
+            continue;
+        found++;
+        verify_one(run, &problems->problem[problems->at], &config);
+    }
+}
+
+static void verify_templates(struct run *run, const struct problems *problems)
+{
+    const struct mmt_template *only = run->request->template;
+    for (int i = 0; mmt_templates[i]; i++) {
+        if (mmt_templates[i]->op != problems->problem->op ||
+            (only && only != mmt_templates[i]))
+            continue;
+        verify_seeds(run, problems, mmt_templates[i]);
+        verify_sample(run, problems, mmt_templates[i]);
+    }
+}
+
+/* What none of the problems is served by fails on the first, with the reason. */
+static void verify_named(struct run *run, const struct problems *problems)
+{
+    for (int i = 0; i < run->request->num_configs; i++) {
+        const struct mmt_config *config = &run->request->configs[i];
+        if (config->template->op == problems->problem->op &&
+            first_served(config, problems, &run->t.caps) % problems->count ==
+                problems->at)
+            verify_one(run, &problems->problem[problems->at], config);
+    }
+}
+
+enum { MOST_SHAPES = 5 };
+
+/* The usual shapes, or one that was asked for. */
+struct shapes {
+    struct mmt_shape each[MOST_SHAPES];
+    int count;
+};
+
+static mmt_status verify_variant(struct run *run, const mmt_problem *like,
+                                 const struct shapes *shapes, mmt_error *err)
+{
+    mmt_problem each[MOST_SHAPES];
+    struct problems problems = { each, shapes->count, 0 };
+    mmt_status status = MMT_OK;
+
+    for (int i = 0; i < shapes->count && status == MMT_OK; i++) {
+        each[i] = mmt_shape_problem(like->op, like->type, &shapes->each[i]);
+        each[i].trans_a = like->trans_a;
+        each[i].trans_b = like->trans_b;
+        mmt_wish_apply(&run->request->wish, &each[i]);
+        status = mmt_problem_normalise(&each[i], &each[i], err);
+    }
+    for (; problems.at < shapes->count && status == MMT_OK; problems.at++)
+        if (run->request->num_configs)
+            verify_named(run, &problems);
+        else
+            verify_templates(run, &problems);
+    return status;
+}
+
+/* All transposes that an operation has. */
+static mmt_status verify_type(struct run *run, mmt_op op, mmt_type type,
+                              const struct shapes *shapes, mmt_error *err)
+{
+    static const unsigned pairs[2][2] = { { MMT_NN, MMT_NT }, { MMT_TN, MMT_TT } };
+    int count = mmt_op_row(op)->transposes ? 4 : 1;
+    mmt_status status = MMT_OK;
+
+    for (int pair = 0; pair < count && status == MMT_OK; pair++) {
+        const mmt_problem like = {
+            .op = op, .type = type, .trans_a = pair >> 1, .trans_b = pair & 1
+        };
+        if (count == 1 || run->request->transposes & pairs[pair >> 1][pair & 1])
+            status = verify_variant(run, &like, shapes, err);
+    }
+    return status;
+}
+
+static mmt_status verify_types(struct run *run, mmt_op op, const struct shapes *shapes,
+                               mmt_error *err)
+{
+    mmt_status status = MMT_OK;
+    for (int type = 0; type < MMT_NUM_TYPES && status == MMT_OK; type++)
+        if (run->request->types[type] &&
+            mmt_type_in((mmt_type) type, mmt_op_row(op)->types))
+            status = verify_type(run, op, (mmt_type) type, shapes, err);
+    return status;
+}
+
+/* Each of the shapes that were asked for, or usual ones: of products also few rows, few
+ * columns, a batch of small ones and little k, which kernels of their own are for. */
+static mmt_status verify_op(struct run *run, mmt_op op, mmt_error *err)
+{
+    static const char *const usual[MMT_NUM_OPS][MOST_SHAPES] = {
+        [MMT_GEMM] = { "512x384x640", "13x1000x640", "1000x13x640", "24x20x28x96",
+                       "500x700x13" },
+        [MMT_AXPBY] = { "1000003" },
+        [MMT_DOT] = { "5x100003" },
+        [MMT_HEAT2D] = { "700x1500" },
+        [MMT_JACOBI3D] = { "70x90x300" },
+    };
+    const struct mmt_words *given = &run->request->shapes;
+    struct shapes shapes = { .count = 0 };
+    mmt_status status = MMT_OK;
+
+    for (int i = 0; i < given->count && status == MMT_OK; i++) {
+        shapes.count = 1;
+        status = mmt_option_shape(given->each[i], op, &shapes.each[0], err);
+        if (status == MMT_OK)
+            status = verify_types(run, op, &shapes, err);
+    }
+    if (given->count)
+        return status;
+    for (; shapes.count < MOST_SHAPES && usual[op][shapes.count] && status == MMT_OK;
+         shapes.count++)
+        status = mmt_option_shape(usual[op][shapes.count], op, &shapes.each[shapes.count],
+                                  err);
+    return status == MMT_OK ? verify_types(run, op, &shapes, err) : status;
+}
+
+static mmt_status verify_all(struct run *run, mmt_error *err)
+{
+    mmt_status status = MMT_OK;
+    for (int op = 0; op < MMT_NUM_OPS && status == MMT_OK; op++)
+        if (run->request->ops >> op & 1)
+            status = verify_op(run, (mmt_op) op, err);
+    if (status == MMT_OK && run->t.pool.broken.status)
+        *err = run->t.pool.broken, status = err->status;
+    return status;
+}
+
+/* Those of what is named; a shape alone is that of a product. */
+static mmt_status choose_ops(struct request *request, mmt_error *err)
+{
+    struct mmt_shape shape;
+    mmt_status status = MMT_OK;
+    if (request->template)
+        request->ops = 1u << request->template->op;
+    for (int i = 0; i < request->num_configs; i++)
+        request->ops |= 1u << request->configs[i].template->op;
+    if (!request->ops)
+        request->ops = request->shapes.count ? 1u << MMT_GEMM : (1u << MMT_NUM_OPS) - 1;
+    for (int op = 0; op < MMT_NUM_OPS; op++)
+        for (int i = 0; i < request->shapes.count && status == MMT_OK; i++)
+            if (request->ops >> op & 1)
+                status =
+                    mmt_option_shape(request->shapes.each[i], (mmt_op) op, &shape, err);
+    return status;
+}
+
+/* Every type that what is named serves, but for what this device does not have and nobody
+ * asked for. */
+static void choose_types(struct request *request, const struct mmt_caps *caps)
+{
+    unsigned served = request->num_configs ? 0 : ~0u;
+
+    if (request->types_given)
+        return;
+    for (int i = 0; i < request->num_configs; i++)
+        served |= request->configs[i].template->types;
+    for (int type = 0; type < MMT_NUM_TYPES; type++)
+        request->types[type] = served >> type & 1 && (type != MMT_F64 || caps->f64);
+}
+
+static int verify_on_device(struct request *request, const char *verb)
+{
+    struct run run = { .request = request, .t.options.device = request->device };
+    mmt_error err = { 0 };
+
+    mmt_status status = mmt_tune_find_device(&run.t, &err);
+    if (status == MMT_OK)
+        status = mmt_pool_start(&run.t, true, &err);
+    choose_types(request, &run.t.caps);
+    if (status == MMT_OK)
+        status = verify_all(&run, &err);
+    mmt_pool_stop(&run.t.pool);
+    if (status != MMT_OK)
+        return mmt_failed(verb, &err);
+    printf("%s%d right, %d wrong, %d failed; %d cannot run on this device; %d checks\n",
+           mmt_pool_interrupts() ? "interrupted: " : "", run.right, run.wrong, run.failed,
+           run.skipped, run.checks);
+    if (mmt_pool_interrupts())
+        return MMT_EXIT_INTERRUPTED;
+    if (run.wrong || run.failed || !run.right)
+        return MMT_EXIT_FAILED;
+    return MMT_EXIT_DONE;
+}
+
+/* Returns -1 where there is something to verify, else the exit status. */
+static int read_options(int argc, char **argv, struct request *request)
+{
+    mmt_error err = { 0 };
+    for (int option; (option = mmt_option_next(argc, argv, options)) != -1;) {
+        if (option == '?')
+            return MMT_EXIT_USAGE;
+        if (option == 'h')
+            return help();
+        if (read_option(option, request, &err) != MMT_OK)
+            return mmt_wrong_usage(argv[0], "%s", err.text);
+    }
+    if (request->template && optind < argc)
+        return mmt_wrong_usage(argv[0], "either --template or configurations, not both");
+    if (read_configs(argv + optind, argc - optind, request, &err) != MMT_OK ||
+        choose_ops(request, &err) != MMT_OK)
+        return mmt_wrong_usage(argv[0], "%s", err.text);
+    return -1;
+}
+
+int mmt_verb_verify(int argc, char **argv)
+{
+    struct request request = { .wish = MMT_WISH_NONE,
+                               .transposes = MMT_NN | MMT_NT | MMT_TN | MMT_TT,
+                               .sample = 2,
+                               .seed = 1,
+                               .limit = 120 };
+
+    int exit = read_options(argc, argv, &request);
+    if (exit < 0)
+        exit = verify_on_device(&request, argv[0]);
+    free(request.configs);
+    mmt_words_finish(&request.shapes);
+    return exit;
+}

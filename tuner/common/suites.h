@@ -1,0 +1,36 @@
+/* Suites: named lists of shapes. */
+#ifndef MMT_TUNER_COMMON_SUITES_H
+#define MMT_TUNER_COMMON_SUITES_H
+
+#include "tuner/common/options.h"
+
+struct mmt_suite {
+    const char *name;
+    const char *what;
+    const struct mmt_shape *shapes; /* the most telling first */
+    int count;
+};
+
+/* NULL where there is none of that name; the error lists those there are. "default" is
+ * not among them: it depends on the device. */
+const struct mmt_suite *mmt_suite_find(const char *name, mmt_error *err);
+
+enum { MMT_DEFAULT_SHAPES = 11 };
+
+/* The shapes of the suite "default" on a device that computes so many FLOP/s: a square
+ * that takes about five milliseconds comes first. */
+void mmt_suite_default(double flops, struct mmt_shape out[MMT_DEFAULT_SHAPES]);
+
+/* Shapes of another operation, the most telling first, of which every array takes less
+ * than a thirty-second of the memory; returns how many. */
+int mmt_suite_of_op(mmt_op op, size_t memory, struct mmt_shape out[MMT_DEFAULT_SHAPES]);
+
+/* A device's peak in FLOP/s of a type as its limits tell it (lanes x clock x 2); 0 where
+ * they do not. On a CPU, what one vector unit for each core would reach twice over. */
+double mmt_derived_peak(const struct mmt_caps *caps, mmt_type type);
+
+/* The same of all that templates do: where wgmma multiplies f32 as six products of bf16
+ * and i32 as ten of bytes (its head), those bound it. */
+double mmt_derived_roof(const struct mmt_caps *caps, mmt_type type);
+
+#endif

@@ -1,0 +1,51 @@
+/* The journal from within: journal.c keeps and writes it, read.c reads it. */
+#ifndef MMT_TUNER_JOURNAL_JOURNAL_INTERNAL_H
+#define MMT_TUNER_JOURNAL_JOURNAL_INTERNAL_H
+
+#include "tuner/journal/journal.h"
+#include "tuner/journal/file.h"
+
+static const char mmt_journal_format[] = "mmtune journal 1";
+
+/* A template's hash, once a template. */
+struct known_hash {
+    const struct mmt_template *template;
+    char text[33];
+};
+
+struct mmt_journal {
+    struct mmt_journal_file file;
+    bool is_new;  /* nothing stood at the path */
+    double limit; /* seconds that a candidate has in this run; 0: not told */
+    struct mmt_record *records;
+    size_t count, room;
+    struct mmt_record *wholes;
+    size_t num_wholes;
+    struct mmt_caps caps;
+    struct known_hash hashes[64];
+    int num_hashes;
+    struct mmt_text notes;
+};
+
+/* Adds a record in memory; false where memory is exhausted. */
+bool mmt_journal_keep(struct mmt_journal *journal, const struct mmt_record *record);
+
+void mmt_journal_drop_forgotten(struct mmt_journal *journal,
+                                const struct mmt_forget *forget);
+
+/* Of the template's text as it is now; belongs to the journal. */
+const char *mmt_journal_hash_of(struct mmt_journal *journal,
+                                const struct mmt_template *template);
+
+/* Adds the configuration as its problem resolves it, where it leaves a knob to it. */
+void mmt_journal_print_resolved(const struct mmt_journal *journal,
+                                const struct mmt_record *record, struct mmt_text *text);
+
+/* Reads whole lines; *whole gets the bytes that they take, *ours whether what follows
+ * them is by this device's compiler. */
+mmt_status mmt_journal_read_lines(struct mmt_journal *journal,
+                                  const struct mmt_caps *caps,
+                                  const struct mmt_text *text, size_t *whole, bool *ours,
+                                  mmt_error *err);
+
+#endif

@@ -1,0 +1,144 @@
+/* The lines of a journal, as records. */
+#include <stdio.h>
+#include <string.h>
+
+#include "tuner/journal/journal_internal.h"
+
+static const char *word(const json_t *object, const char *key)
+{
+    const char *value = json_string_value(json_object_get(object, key));
+    return value ? value : "";
+}
+
+/* Whether a line's configuration would be settled today as it was then. A line that
+ * leaves knobs and does not tell, as those of older versions, may have run anything. */
+static bool is_settled_alike(const struct mmt_journal *journal, const json_t *line,
+                             const struct mmt_record *record)
+{
+    struct mmt_text now = { 0 };
+    mmt_journal_print_resolved(journal, record, &now);
+    const bool alike = !strcmp(word(line, "settled"), mmt_text_string(&now));
+    mmt_text_finish(&now);
+    return alike;
+}
+
+static double read_number(const json_t *object, const char *key, double otherwise)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_number(value) ? json_number_value(value) : otherwise;
+}
+
+static mmt_status check_header(const struct mmt_journal *journal, const json_t *header,
+                               const struct mmt_caps *caps, mmt_error *err)
+{
+    if (strcmp(word(header, "format"), mmt_journal_format))
+        return mmt_fail(err, MMT_ERROR_FORMAT,
+                        "'%s' is no journal of this version of mmtune (its first line "
+                        "should have \"format\": \"%s\"); --fresh starts a new one",
+                        journal->file.path, mmt_journal_format);
+    if (strcmp(word(header, "backend"), caps->backend) ||
+        strcmp(word(header, "device"), caps->name) ||
+        strcmp(word(header, "architecture"), caps->architecture))
+        return mmt_fail(
+            err, MMT_ERROR_FORMAT,
+            "the journal '%s' is of another device, %s (%s, %s), not of %s "
+            "(%s, %s); name another file with -o, or --fresh starts a new one",
+            journal->file.path, word(header, "device"), word(header, "backend"),
+            word(header, "architecture"), caps->name, caps->backend, caps->architecture);
+    return MMT_OK;
+}
+
+/* What lines mean depends on the last header: each time that the device has another
+ * compiler than before, there is a new one. */
+static bool is_by_this_compiler(const json_t *header, const struct mmt_caps *caps)
+{
+    return !strcmp(word(header, "compiler"), caps->compiler);
+}
+
+enum verdict { RECORD, UNREADABLE, CHANGED };
+
+static enum verdict read_record(struct mmt_journal *journal, const json_t *line,
+                                struct mmt_record *out)
+{
+    int outcome = mmt_outcome_parse(word(line, "status"));
+    *out = (struct mmt_record){ .earlier = true };
+    if (outcome < 0 || mmt_problem_parse(word(line, "problem"), &out->problem, NULL))
+        return UNREADABLE;
+    if (mmt_config_parse(word(line, "configuration"), &out->config, NULL))
+        return CHANGED;
+    out->final = json_is_true(json_object_get(line, "final"));
+    out->calibration = json_is_true(json_object_get(line, "calibration"));
+    out->result.outcome = (enum mmt_outcome) outcome;
+    out->result.time.median = read_number(line, "seconds", 0);
+    out->result.time.spread = read_number(line, "spread", 0);
+    out->result.time.samples = (int) read_number(line, "samples", 0);
+    out->result.registers = (int) read_number(line, "registers", -1);
+    out->result.spill_bytes = (int) read_number(line, "spill_bytes", -1);
+    out->result.shared = (long long) read_number(line, "shared", -1);
+    out->result.celsius = read_number(line, "celsius", 0);
+    out->result.clock_mhz = read_number(line, "clock_mhz", 0);
+    snprintf(out->result.throttled, sizeof out->result.throttled, "%s",
+             word(line, "throttled"));
+    snprintf(out->result.reason, sizeof out->result.reason, "%s", word(line, "reason"));
+    out->whole = json_is_true(json_object_get(line, "whole"));
+    out->attempt = (int) read_number(line, "attempt", 1);
+    out->limit = read_number(line, "limit", 0);
+    if (outcome == MMT_TIMED && !out->whole && !(out->result.time.median > 0))
+        return UNREADABLE;
+    if (out->whole && strcmp(word(line, "driver"), journal->caps.driver))
+        return CHANGED;
+    if (strcmp(word(line, "template_hash"),
+               mmt_journal_hash_of(journal, out->config.template)))
+        return CHANGED;
+    return is_settled_alike(journal, line, out) ? RECORD : CHANGED;
+}
+
+/* Reads whole lines; *whole gets the bytes that they take, *ours whether what follows
+ * them is by this device's compiler. */
+mmt_status mmt_journal_read_lines(struct mmt_journal *journal,
+                                  const struct mmt_caps *caps,
+                                  const struct mmt_text *text, size_t *whole, bool *ours,
+                                  mmt_error *err)
+{
+    int unreadable = 0, changed = 0, others = 0;
+    const char *at = mmt_text_string(text), *end;
+    mmt_status status = MMT_OK;
+    for (*whole = 0; !status && (end = memchr(at, '\n', text->length - *whole));
+         at = end + 1, *whole = (size_t) (at - text->data)) {
+        json_t *line = json_loadb(at, (size_t) (end - at), 0, NULL);
+        struct mmt_record record;
+        struct mmt_forget forget;
+        if (*whole == 0 || json_object_get(line, "format")) {
+            status = check_header(journal, line, caps, err);
+            *ours = is_by_this_compiler(line, caps);
+        } else if (mmt_forget_read(line, &forget)) {
+            mmt_journal_drop_forgotten(journal, &forget);
+        } else if (!*ours) {
+            others++;
+        } else {
+            enum verdict verdict =
+                line ? read_record(journal, line, &record) : UNREADABLE;
+            unreadable += verdict == UNREADABLE;
+            changed += verdict == CHANGED;
+            if (verdict == RECORD && !mmt_journal_keep(journal, &record))
+                status = mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the journal");
+        }
+        json_decref(line);
+    }
+    if (unreadable)
+        mmt_text_addf(&journal->notes,
+                      "%d lines of '%s' cannot be read and are left out\n", unreadable,
+                      journal->file.path);
+    if (others)
+        mmt_text_addf(
+            &journal->notes,
+            "%d results in '%s' were made with another compiler than %s and are "
+            "left out\n",
+            others, journal->file.path, caps->compiler);
+    if (changed)
+        mmt_text_addf(&journal->notes,
+                      "%d results in '%s' are of kernels that have changed since and "
+                      "are left out\n",
+                      changed, journal->file.path);
+    return status;
+}

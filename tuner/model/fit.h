@@ -1,0 +1,65 @@
+/* What the times of a tuning teach about shapes that were not tuned: a portfolio of each
+ * family's kernels, and a model that chooses among them. docs/cost-model.md says how. */
+#ifndef MMT_TUNER_MODEL_FIT_H
+#define MMT_TUNER_MODEL_FIT_H
+
+#include "profiles/profile.h"
+
+/* A time that was measured: of a configuration that computes rightly, for a normalised
+ * problem. */
+struct mmt_fit_sample {
+    mmt_problem problem;
+    struct mmt_config config;
+    double seconds;
+    bool checked; /* by all quick checks, for the problem's type and transposes */
+};
+
+/* Owned by the caller, who frees the list. */
+struct mmt_fit_samples {
+    struct mmt_fit_sample *list;
+    size_t count;
+};
+
+struct mmt_journal;
+
+/* Appends all times of a journal. */
+mmt_status mmt_fit_add_journal(struct mmt_fit_samples *samples,
+                               const struct mmt_journal *journal, mmt_error *err);
+
+/* A portfolio has at most so many kernels, each timed on so many problems at least,
+ * and on one in 64 of them. */
+enum { MMT_FIT_MOST_KEPT = 24, MMT_FIT_LEAST_SHAPES = 6 };
+
+/* Fits the model of each family of products that the samples are of anew, and chooses the
+ * portfolios of those whose bits (MMT_TYPE_BIT) are in `choose`, or that have none;
+ * unless what the profile has rests on more than twice as many problems. profile->caps
+ * must be filled in. Of several samples of one configuration and problem the last counts.
+ */
+mmt_status mmt_fit_families(struct mmt_profile *profile, unsigned choose,
+                            const struct mmt_fit_sample *samples, size_t count,
+                            mmt_error *err);
+
+/* Of `rows` kernels, the few with which the mean loss over `cols` problems is least:
+ * times[row * cols + col] in seconds, INFINITY where one is not served; best[col] the
+ * least that is known. Writes at most `most` rows, the most useful first, and returns how
+ * many. */
+int mmt_fit_choose(const double *times, const double *best, int rows, int cols, int most,
+                   int *chosen);
+
+/* A portfolio serves a type and transposes as a whole: where less than three of four of
+ * its kernels were found right for them, what is missing may be what a shape needs, and
+ * none counts as right. */
+void mmt_fit_drop_partial(struct mmt_profile *profile);
+
+/* A shape as programs multiply, by three numbers from 0 to 1: of each four, one is tokens
+ * through a layer of a network, one has any sizes, one is a block, and one has a short or
+ * a long side; half of them in multiples of 16. `index` says which. */
+mmt_problem mmt_fit_shape(const mmt_problem *kind, const double part[3], int64_t index);
+
+/* Shapes on which kernels are worth timing besides the tuned ones, so that a model can be
+ * fitted: `count` problems of the kind's type and transposes, each of at most that many
+ * operations (at least 1e6). The first 24 are a good set, and so are the first 300. */
+void mmt_fit_shapes(const mmt_problem *kind, double most_flops, mmt_problem *out,
+                    int count);
+
+#endif

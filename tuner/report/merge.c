@@ -1,0 +1,304 @@
+/* Profiles of one device as one: of several runs, or of several machines that have the
+ * same card. */
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tuner/model/fit.h"
+#include "tuner/journal/journal.h"
+#include "tuner/measure/roofline.h"
+#include "tuner/report/rows.h"
+#include "tuner/common/options.h"
+
+/* ---- merging --------------------------------------------------------------------- */
+
+/* What is chosen for execution is one for each problem; what was tried from another
+ * profile (`--with`) is one for each problem and configuration. */
+static bool same_entry(const struct mmt_entry *a, const struct mmt_entry *b)
+{
+    if (!mmt_problem_equal(&a->problem, &b->problem) || !a->source[0] != !b->source[0])
+        return false;
+    return !a->source[0] || mmt_config_equal(&a->config, &b->config);
+}
+
+/* The vendor's library was timed beside one configuration: of two records beside it the
+ * newer stays. */
+static void merge_known(struct mmt_entry *known, const struct mmt_entry *entry)
+{
+    struct mmt_yardstick record = known->yardstick;
+    const bool same = mmt_config_equal(&known->config, &entry->config) &&
+                      !strcmp(known->template_hash, entry->template_hash);
+    if (strcmp(entry->yardstick.date, record.date) > 0)
+        record = entry->yardstick;
+    if (entry->time.median < known->time.median)
+        *known = *entry;
+    if (same)
+        known->yardstick = record;
+}
+
+static mmt_status merge_entry(struct mmt_profile *into, const struct mmt_entry *entry,
+                              mmt_error *err)
+{
+    for (size_t i = 0; i < into->num_entries; i++) {
+        struct mmt_entry *known = &into->entries[i];
+        if (!same_entry(known, entry))
+            continue;
+        merge_known(known, entry);
+        return MMT_OK;
+    }
+    return mmt_profile_add_entry(into, entry, err);
+}
+
+/* Of a range that both have, the kernels that are faster where both were timed. */
+static mmt_status merge_range(struct mmt_profile *into, const struct mmt_range *range,
+                              mmt_error *err)
+{
+    for (size_t i = 0; i < into->num_ranges; i++) {
+        struct mmt_range *known = &into->ranges[i];
+        if (!mmt_range_same(known, range))
+            continue;
+        if (mmt_range_ratio(known, range) > 1)
+            *known = *range;
+        return MMT_OK;
+    }
+    return mmt_profile_add_range(into, range, err);
+}
+
+/* What a kernel was found right for in one portfolio it is right for in another. */
+static void share_right(struct mmt_profile *into, const struct mmt_kept *kept,
+                        size_t count)
+{
+    for (size_t i = 0; i < into->num_kept; i++)
+        for (size_t j = 0; j < count; j++)
+            if (into->kept[i].family == kept[j].family &&
+                mmt_config_equal(&into->kept[i].config, &kept[j].config))
+                into->kept[i].right |= kept[j].right;
+}
+
+/* Of each family the portfolio that rests on more shapes. */
+static mmt_status merge_families(struct mmt_profile *into, const struct mmt_profile *from,
+                                 mmt_error *err)
+{
+    const size_t count = into->num_kept;
+    struct mmt_kept *before = malloc((count + 1) * sizeof *before);
+    mmt_status status = MMT_OK;
+    if (!before)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for %zu kernels", count);
+    if (count)
+        memcpy(before, into->kept, count * sizeof *before);
+    for (size_t i = 0; i < from->num_models && !status; i++) {
+        const struct mmt_model *model = &from->models[i];
+        const struct mmt_model *known = mmt_profile_model(into, model->family);
+        if (!known || model->shapes > known->shapes)
+            status = mmt_profile_take_family(into, from, model->family, err);
+    }
+    share_right(into, before, count);
+    share_right(into, from->kept, from->num_kept);
+    free(before);
+    mmt_fit_drop_partial(into);
+    return status;
+}
+
+/* The one that rests on more times. */
+static mmt_status merge_guide(struct mmt_profile *into, const struct mmt_guide *guide,
+                              mmt_error *err)
+{
+    for (size_t i = 0; i < into->num_guides; i++) {
+        struct mmt_guide *known = &into->guides[i];
+        if (known->type != guide->type || strcmp(known->template, guide->template))
+            continue;
+        if (guide->samples > known->samples)
+            *known = *guide;
+        return MMT_OK;
+    }
+    return mmt_profile_add_guide(into, guide, err);
+}
+
+static void merge_health(struct mmt_made_health *into, const struct mmt_made_health *from)
+{
+    into->hottest = fmax(into->hottest, from->hottest);
+    into->fastest = fmax(into->fastest, from->fastest);
+    if (from->slowest > 0)
+        into->slowest =
+            into->slowest > 0 ? fmin(into->slowest, from->slowest) : from->slowest;
+    into->throttled += from->throttled;
+    if (from->by[0])
+        memcpy(into->by, from->by, sizeof into->by);
+}
+
+/* The date, version and seed are those of the last one. */
+static void merge_made(struct mmt_profile *into, const struct mmt_profile *from)
+{
+    struct mmt_made_health health = into->made.health;
+    const double budget = into->made.budget + from->made.budget;
+    const int tried = into->made.tried + from->made.tried,
+              skipped = into->made.skipped + from->made.skipped,
+              wrong = into->made.wrong + from->made.wrong,
+              failed = into->made.failed + from->made.failed;
+
+    merge_health(&health, &from->made.health);
+    into->made = from->made;
+    into->made.budget = budget;
+    into->made.tried = tried, into->made.skipped = skipped;
+    into->made.wrong = wrong, into->made.failed = failed;
+    into->made.health = health;
+    const bool one = mmt_caps_are_one(&into->caps, &from->caps);
+    into->caps = from->caps;
+    if (!one)
+        strcpy(into->caps.uuid, MMT_SEVERAL_CARDS);
+    mmt_roofline_add(&into->roofline, &from->roofline);
+}
+
+static mmt_status merge(struct mmt_profile *into, const struct mmt_profile *from,
+                        mmt_error *err)
+{
+    mmt_status status = MMT_OK;
+    for (size_t i = 0; i < from->num_entries && !status; i++)
+        status = merge_entry(into, &from->entries[i], err);
+    for (size_t i = 0; i < from->num_ranges && !status; i++)
+        status = merge_range(into, &from->ranges[i], err);
+    if (!status)
+        status = merge_families(into, from, err);
+    for (size_t i = 0; i < from->num_guides && !status; i++)
+        status = merge_guide(into, &from->guides[i], err);
+    merge_made(into, from);
+    return status;
+}
+
+/* ---- fitting anew ------------------------------------------------------------------ */
+
+static mmt_status add_journal(struct mmt_fit_samples *samples, const char *path,
+                              const struct mmt_caps *caps, mmt_error *err)
+{
+    struct mmt_text journal_path = { 0 };
+    mmt_text_addf(&journal_path, "%s.journal", path);
+    const bool is_there = !access(mmt_text_string(&journal_path), F_OK);
+    mmt_text_finish(&journal_path);
+    if (!is_there)
+        return MMT_OK;
+    struct mmt_journal *journal = mmt_journal_open(path, caps, false, err);
+    if (!journal)
+        return err->status;
+    mmt_status status = mmt_fit_add_journal(samples, journal, err);
+    fputs(mmt_journal_notes(journal), stderr);
+    mmt_journal_close(journal);
+    return status;
+}
+
+/* Chooses the portfolios by all times of all journals. */
+static mmt_status fit(struct mmt_profile *into, char **paths, int count, mmt_error *err)
+{
+    struct mmt_fit_samples samples = { 0 };
+    mmt_status status = MMT_OK;
+    for (int i = 0; i < count && !status; i++)
+        status = add_journal(&samples, paths[i], &into->caps, err);
+    if (!status && !samples.count)
+        status = mmt_fail(err, MMT_ERROR_NOT_FOUND,
+                          "beside none of the %d profiles is a journal with times; "
+                          "without --fit they are merged as they are",
+                          count);
+    if (!status)
+        status = mmt_fit_families(into, MMT_ALL_TYPES, samples.list, samples.count, err);
+    if (!status)
+        mmt_fit_drop_partial(into);
+    free(samples.list);
+    return status;
+}
+
+/* ---- the verb -------------------------------------------------------------------- */
+
+static const struct option options[] = {
+    { "out", required_argument, NULL, 'o' },
+    { "fit", no_argument, NULL, 'f' },
+    { "help", no_argument, NULL, 'h' },
+    { 0 },
+};
+
+static int help(void)
+{
+    printf(
+        "usage: mmtune merge A.json B.json [C.json...] [--fit] [--out FILE]\n\n"
+        "Makes one profile of several of the same device: of runs on different types, "
+        "or\n"
+        "on machines that have the same card. Of each problem's kernels the fastest "
+        "stays,\n"
+        "with what the vendor's library took beside it, the newest of several records.\n"
+        "Of each family of types the portfolio for all other shapes is the one that "
+        "was\n"
+        "chosen by the most of them.\n\n"
+        "  --fit           chooses the portfolios anew, by all times in the journals "
+        "beside\n"
+        "                  the files\n"
+        "  -o, --out FILE  written whole or not at all; may be one of those that are "
+        "read\n"
+        "                  default: standard output\n");
+    return MMT_EXIT_DONE;
+}
+
+static mmt_status put(const struct mmt_profile *profile, const char *out, mmt_error *err)
+{
+    struct mmt_text text = { 0 };
+    if (out)
+        return mmt_profile_save(profile, out, err);
+    mmt_status status = mmt_profile_print(profile, &text, err);
+    if (!status)
+        fputs(mmt_text_string(&text), stdout);
+    mmt_text_finish(&text);
+    return status;
+}
+
+static mmt_status merge_file(struct mmt_profile *into, const char *path, mmt_error *err)
+{
+    char why[512];
+    struct mmt_profile *from = mmt_profile_of(path, NULL, err);
+    if (!from)
+        return err->status;
+    mmt_status status = mmt_profile_foreign(from, &into->caps, why)
+                            ? mmt_fail(err, MMT_ERROR_ARGUMENT, "%s: %s", path, why)
+                            : merge(into, from, err);
+    mmt_profile_free(from);
+    return status;
+}
+
+static int run(const char *verb, char **paths, int count, bool fits, const char *out)
+{
+    mmt_error err = { 0 };
+    struct mmt_profile *all = mmt_profile_of(paths[0], NULL, &err);
+    mmt_status status = all ? MMT_OK : err.status;
+    char why[512];
+
+    if (all && mmt_profile_foreign(all, &all->caps, why))
+        status = mmt_fail(&err, MMT_ERROR_ARGUMENT, "%s: %s", paths[0], why);
+    for (int i = 1; i < count && !status; i++)
+        status = merge_file(all, paths[i], &err);
+    if (!status && fits)
+        status = fit(all, paths, count, &err);
+    if (!status)
+        status = put(all, out, &err);
+    mmt_profile_free(all);
+    return status ? mmt_failed(verb, &err) : MMT_EXIT_DONE;
+}
+
+int mmt_verb_merge(int argc, char **argv)
+{
+    const char *out = NULL;
+    bool fits = false;
+    for (int option; (option = mmt_option_next(argc, argv, options)) != -1;) {
+        if (option == '?')
+            return MMT_EXIT_USAGE;
+        if (option == 'h')
+            return help();
+        if (option == 'f')
+            fits = true;
+        else
+            out = optarg;
+    }
+    int count = argc - optind;
+    if (count < 2)
+        return mmt_wrong_usage(argv[0], "%d %s named; it must be two profiles or more",
+                               count, count == 1 ? "file is" : "files are");
+    return run(argv[0], argv + optind, count, fits, out);
+}

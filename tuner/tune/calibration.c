@@ -1,0 +1,457 @@
+/* A portfolio for each family of types: the best few kernels on shapes that are no goals,
+ * in the family's first type and transposes, then in all others (docs/cost-model.md). */
+#include <math.h>
+#include <stdlib.h>
+
+#include "runtime/cost.h"
+#include "tuner/tune/calibration.h"
+
+enum { FEWEST_SHAPES = 8, USUAL_SHAPES = 48, TIMINGS_FOR_A_TRY = 2 };
+
+/* Two kernels on the fewest shapes: fewer timings compare nothing. */
+enum { FEWEST_TIMINGS = 2 * FEWEST_SHAPES };
+
+/* Seconds: of a worker for a timing, for a kernel's quick checks, and for a new shape's
+ * data; of a compiler. */
+static const struct pace {
+    double timing, checking, shape, compiling;
+} pace_gpu = { 0.006, 0.1, 0.05, 0.6 }, pace_cpu = { 0.04, 0, 0.1, 2 };
+
+static bool is_over(const struct mmt_calibration *c)
+{
+    return mmt_pool_interrupts() || c->t->pool.broken.status || c->left <= 0 ||
+           mmt_now() >= c->ends;
+}
+
+/* ---- building what this run has not built yet ------------------------------------ */
+
+/* Whether a form is compiled. */
+static bool is_there(const struct mmt_calibration *c, const struct mmt_form *form)
+{
+    return form->verified || mmt_tune_is_built(c->t, c->kind, &form->config);
+}
+
+/* Whether a pick's form has to be compiled for it: another may have the same. */
+static bool is_missing(const struct mmt_calibration *c, int pick,
+                       const struct mmt_form *form)
+{
+    return !is_there(c, form) && !mmt_pick_is_shared(c, pick, form);
+}
+
+/* Compiles the first form of each pick on all workers, and waits for it; the device then
+ * has enough to do until the rest is there (compile_some). A device that computes where
+ * compilers do needs all of it before. */
+static void build(struct mmt_calibration *c)
+{
+    struct mmt_config missing[MMT_MOST_STRANGE];
+    const double now = mmt_now();
+    const int forms = c->t->pool.shared ? MMT_MOST_FORMS : 1;
+    int count = 0;
+    for (int j = 0; j < forms; j++)
+        for (int i = 0; i < c->count && count < MMT_MOST_STRANGE; i++)
+            if (j < c->picks[i].num_forms && is_missing(c, i, &c->picks[i].forms[j]))
+                missing[count++] = c->picks[i].forms[j].config;
+    mmt_tune_build(c->t, c->kind, missing, count, now + (c->ends - now) / 3);
+}
+
+/* Gives idle compilers what is missing of so many forms of each pick: the first of each,
+ * then the second. */
+static void compile_some(struct mmt_calibration *c, int forms)
+{
+    struct mmt_worker *worker;
+    for (; c->next < c->count * forms &&
+           (worker = mmt_pool_idle(&c->t->pool, MMT_COMPILER));
+         c->next++) {
+        const int pick = c->next % c->count, i = c->next / c->count;
+        const struct mmt_pick *p = &c->picks[pick];
+        if (i < p->num_forms && is_missing(c, pick, &p->forms[i]))
+            mmt_tune_compile(c->t, worker, c->kind, &p->forms[i].config);
+    }
+}
+
+/* The same while the device is at work. What the next calibrations will begin with, as
+ * far as is known now, comes before what this one may do without. */
+static void compile_meanwhile(struct mmt_calibration *c)
+{
+    if (c->t->pool.shared)
+        return;
+    for (struct mmt_calibration *at = c; at; at = at->ahead)
+        compile_some(at, 1);
+    for (struct mmt_calibration *at = c; at; at = at->ahead)
+        compile_some(at, MMT_MOST_FORMS);
+}
+
+/* ---- timing ---------------------------------------------------------------------- */
+
+/* The form that serves a problem; NULL where none was foreseen. */
+static const struct mmt_form *find_form(const struct mmt_calibration *c,
+                                        const struct mmt_pick *p,
+                                        const mmt_problem *problem)
+{
+    const struct mmt_config config = mmt_config_settle(&p->config, problem, &c->t->caps);
+    return mmt_pick_form(p, &config);
+}
+
+/* Whether what serves the problem is compiled: the device does not wait for compilers. */
+static bool is_ready(const struct mmt_calibration *c, const struct mmt_pick *p,
+                     const mmt_problem *problem)
+{
+    const struct mmt_form *form = find_form(c, p, problem);
+    return !form || is_there(c, form);
+}
+
+/* A text that was found right need not be checked again, whosever it is. */
+static void note_verified(struct mmt_calibration *c, const struct mmt_config *config)
+{
+    for (int i = 0; i < c->count; i++)
+        for (int j = 0; j < c->picks[i].num_forms; j++) {
+            struct mmt_form *form = &c->picks[i].forms[j];
+            form->verified =
+                form->verified || mmt_config_same_text(&form->config, config);
+        }
+}
+
+static mmt_status time_pick(struct mmt_calibration *c, struct mmt_pick *p,
+                            const mmt_problem *problem, double *best, mmt_error *err)
+{
+    struct mmt_tuning *t = c->t;
+    const struct mmt_form *form = find_form(c, p, problem);
+    struct mmt_job job = {
+        .task = MMT_TASK_MEASURE,
+        .problem = *problem,
+        .seed = (uint64_t) t->options.seed,
+        .count = 1,
+        .configs = { p->config },
+        .verify = { !form || !form->verified },
+        .best_seconds = isfinite(*best) ? *best : 0,
+        .budget_seconds = 0.015,
+        .brief = true,
+    };
+    struct mmt_event event;
+    if (!mmt_pool_do(t, &job, mmt_tune_limit(t, problem, *best), &event))
+        return MMT_OK;
+    struct mmt_record record = { .problem = *problem,
+                                 .config = p->config,
+                                 .result = event.reply.results[0],
+                                 .calibration = true };
+    if (record.result.outcome == MMT_KILLED)
+        return MMT_OK;
+    mmt_tune_judge_anew(t, problem, &record.result);
+    p->out = record.result.outcome != MMT_TIMED && record.result.outcome != MMT_SKIPPED;
+    if (record.result.outcome == MMT_TIMED)
+        p->took = record.result.time.median;
+    if (record.result.outcome == MMT_TIMED && form && !form->verified)
+        note_verified(c, &form->config);
+    *best = fmin(*best, p->took);
+    c->left--;
+    mmt_report_calibration(t, &record);
+    mmt_status status = mmt_tune_note_result(t, &record, err);
+    return !status && mmt_tune_suspects(t) ? mmt_tune_ask_naive(t, err) : status;
+}
+
+/* The same, or what an earlier run has found. */
+static mmt_status meet(struct mmt_calibration *c, struct mmt_pick *p,
+                       const mmt_problem *problem, double *best, mmt_error *err)
+{
+    const struct mmt_record *known =
+        mmt_journal_find_any(c->t->journal, problem, &p->config);
+    if (!known)
+        return time_pick(c, p, problem, best, err);
+    if (known->result.outcome == MMT_TIMED)
+        p->took = known->result.time.median;
+    *best = fmin(*best, p->took);
+    return MMT_OK;
+}
+
+/* On a GPU, a kernel that is estimated at so many times the least is not timed: one that
+ * leaves most of the card idle takes a second where others take a millisecond. */
+static void note_far(struct mmt_calibration *c, const mmt_problem *problem)
+{
+    static const double hopeless = 8;
+    const struct mmt_caps *caps = &c->t->caps;
+    double expected[MMT_MOST_PICKS], least = INFINITY;
+    for (int i = 0; i < c->count; i++) {
+        const struct mmt_config *config = &c->picks[i].config;
+        const bool serves =
+            caps->kind == MMT_GPU && !mmt_config_refuse(config, problem, caps);
+        expected[i] = serves ? mmt_cost_estimate(config, problem, caps) : 0;
+        least = serves ? fmin(least, expected[i]) : least;
+    }
+    for (int i = 0; i < c->count; i++)
+        c->picks[i].far = expected[i] > hopeless * least;
+}
+
+/* Whether a pick has still to meet a shape, and can. */
+static bool has_to_meet(const struct mmt_calibration *c, struct mmt_pick *p,
+                        const mmt_problem *shapes, int shape)
+{
+    return !p->out && !p->far && p->behind[shape] == 0 && !(c->introduces && p->met) &&
+           !mmt_config_refuse(&p->config, &shapes[shape], &c->t->caps) &&
+           !mmt_pick_is_hopeless(p, shapes, shape) && is_ready(c, p, &shapes[shape]);
+}
+
+/* Times what serves the shape. */
+static mmt_status time_picks(struct mmt_calibration *c, const mmt_problem *shapes,
+                             int shape, mmt_error *err)
+{
+    mmt_status status = MMT_OK;
+    double best = c->best[shape] > 0 ? c->best[shape] : INFINITY;
+    for (int i = 0; i < c->count; i++)
+        c->picks[i].took = INFINITY;
+    note_far(c, &shapes[shape]);
+    for (int i = 0; !status && i < c->count && !is_over(c); i++) {
+        struct mmt_pick *p = &c->picks[i];
+        if (has_to_meet(c, p, shapes, shape))
+            status = meet(c, p, &shapes[shape], &best, err);
+        compile_meanwhile(c);
+    }
+    for (int i = 0; i < c->count; i++)
+        mmt_pick_compare(&c->picks[i], shape, best);
+    c->best[shape] = isfinite(best) ? best : 0;
+    return status;
+}
+
+/* Not the device's whole memory, and no shape that takes up all the time. */
+static bool affordable(const struct mmt_calibration *c, const mmt_problem *problem,
+                       double seconds)
+{
+    double peak = c->t->roofline.peak_flops[problem->type],
+           memory = (double) c->t->caps.memory;
+    if (memory > 0 &&
+        4 * mmt_problem_bytes(problem) + 2 * (double) c->t->caps.cache > memory / 4)
+        return false;
+    return peak <= 0 || mmt_problem_flops(problem) / peak * 32 * c->count <= seconds;
+}
+
+static mmt_status go_round(struct mmt_calibration *c, const mmt_problem *shapes,
+                           double seconds, mmt_error *err)
+{
+    mmt_status status = MMT_OK;
+    for (int i = 0; !status && i < MMT_MOST_CALIBRATION_SHAPES && !is_over(c); i++) {
+        const int shape = (c->start + i) % MMT_MOST_CALIBRATION_SHAPES;
+        if (affordable(c, &shapes[shape], seconds))
+            status = time_picks(c, shapes, shape, err);
+    }
+    return status;
+}
+
+/* Each kernel meets one shape, so that it is right for the kind; then those that promise
+ * something there meet the others. Where there is time left, a second round is for what
+ * was not compiled in the first. */
+static mmt_status time_shapes(struct mmt_calibration *c, mmt_error *err)
+{
+    const double seconds = c->ends - mmt_now();
+    mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
+    mmt_status status = MMT_OK;
+    mmt_calibration_shapes(c->t, c->kind, shapes);
+    for (int round = c->first ? 1 : 0; !status && round < 3; round++) {
+        c->introduces = round == 0;
+        status = go_round(c, shapes, seconds, err);
+    }
+    return status;
+}
+
+/* ---- all kinds ------------------------------------------------------------------- */
+
+/* Whether such a device has a portfolio of the type's family. */
+static bool knows_family(const struct mmt_tuning *t, mmt_type type)
+{
+    return t->layers && mmt_profile_model(t->layers, type);
+}
+
+/* So many kernels that four dozen shapes fit into the time, or eight shapes into the
+ * number of timings; and as much to compile as compilers have done when two thirds of
+ * that time are over: a device that does not share their cores is at work meanwhile. A
+ * known portfolio is timed whole, however few shapes that leaves to a kind. */
+static void set_sizes(struct mmt_calibration *c)
+{
+    const struct pace *pace = c->t->caps.kind == MMT_CPU ? &pace_cpu : &pace_gpu;
+    double seconds = isfinite(c->ends) ? c->ends - mmt_now() : 60;
+    double room = (seconds - USUAL_SHAPES * pace->shape) /
+                  (USUAL_SHAPES * pace->timing + pace->checking);
+    int compilers = c->t->pool.count - 1;
+    if (c->left < INT64_MAX)
+        room = (double) c->left / FEWEST_SHAPES;
+    c->most = (int) fmin(fmax(room, c->left < INT64_MAX ? 3 : 6), MMT_MOST_PICKS);
+    const double part = c->t->pool.shared ? 1.0 / 3 : 2.0 / 3;
+    c->most_strange =
+        (int) fmin(part * seconds / pace->compiling * compilers, MMT_MOST_STRANGE);
+    if (!c->first)
+        c->most = MMT_MOST_PICKS;
+    if (!c->t->pool.shared && (!c->first || knows_family(c->t, c->kind->type)))
+        c->most_strange = MMT_MOST_STRANGE; /* much is compiled ahead */
+}
+
+/* What is calibrated: a type and transposes, and its share of the time. */
+struct part {
+    mmt_problem kind;
+    bool first; /* of its family */
+    double weight;
+    int start; /* the first of the shapes: others for each kind tell more */
+    struct mmt_calibration *ahead; /* its plan while others are calibrated; or NULL */
+};
+
+/* As many parts are planned ahead as keep compilers busy. */
+enum { MOST_PARTS = 4 * MMT_NUM_TYPES, APART = 8, AHEAD = 3 };
+
+/* The first of a family finds its portfolio, unless such a device has one: then it is
+ * timed again, as the others time it. Most programs multiply f32, and bf16 or f16; few
+ * i32. */
+static const double finding_weight = 6, first_weight = 2, other_weight = 1,
+                    usual_weight = 2, rare_weight = 0.4;
+
+static double weight_of(const mmt_problem *kind, double weight)
+{
+    const mmt_type family = mmt_type_family(kind->type);
+    if (family == MMT_I32)
+        return rare_weight * weight;
+    return family == MMT_F32 || family == MMT_BF16 ? usual_weight * weight : weight;
+}
+
+struct parts {
+    struct part list[MOST_PARTS];
+    int count;
+};
+
+static const struct part *find_part(const struct parts *parts, const mmt_problem *kind,
+                                    bool family_does)
+{
+    for (int i = 0; i < parts->count; i++) {
+        const mmt_problem *known = &parts->list[i].kind;
+        if (family_does ? mmt_type_family(known->type) == mmt_type_family(kind->type)
+                        : mmt_kind_bit(known) == mmt_kind_bit(kind))
+            return &parts->list[i];
+    }
+    return NULL;
+}
+
+/* Goals open kinds; each is the first of its family or one more. */
+static void add_goals(const struct mmt_tuning *t, struct parts *parts)
+{
+    for (int i = 0; i < t->num_goals; i++) {
+        const mmt_problem *goal = &t->goals[i];
+        if (goal->op != MMT_GEMM || find_part(parts, goal, true))
+            continue;
+        const double weight = knows_family(t, goal->type) ? first_weight : finding_weight;
+        parts->list[parts->count++] =
+            (struct part){ *goal, true, weight_of(goal, weight) };
+    }
+}
+
+/* A program that multiplies one way multiplies the other ways, too: gradients do. */
+static void add_others(const struct mmt_tuning *t, struct parts *parts)
+{
+    static const unsigned bits[] = { MMT_NN, MMT_NT, MMT_TN, MMT_TT };
+    const int firsts = parts->count;
+    for (int i = 0; i < firsts; i++)
+        for (int type = 0; type < MMT_NUM_TYPES; type++)
+            for (int transposes = 0; transposes < 4; transposes++) {
+                const struct part *first = &parts->list[i];
+                mmt_problem kind = mmt_gemm_problem((mmt_type) type, first->kind.m,
+                                                    first->kind.n, first->kind.k);
+                kind.trans_a = transposes / 2, kind.trans_b = transposes % 2;
+                if (!t->options.types[type] ||
+                    mmt_type_family(kind.type) != mmt_type_family(first->kind.type) ||
+                    (t->options.transposes &&
+                     !(t->options.transposes & bits[transposes])) ||
+                    find_part(parts, &kind, false) ||
+                    mmt_problem_normalise(&kind, &kind, NULL))
+                    continue;
+                parts->list[parts->count++] =
+                    (struct part){ kind, false, weight_of(&kind, other_weight) };
+            }
+}
+
+static struct mmt_calibration *plan(struct mmt_tuning *t, const struct part *part,
+                                    double ends, int64_t left)
+{
+    struct mmt_calibration *c = calloc(1, sizeof *c);
+    if (!c)
+        return NULL;
+    *c = (struct mmt_calibration){ .t = t,
+                                   .kind = &part->kind,
+                                   .first = part->first,
+                                   .start = part->start,
+                                   .ends = ends,
+                                   .left = left };
+    set_sizes(c);
+    mmt_calibration_pick(c);
+    return c;
+}
+
+/* Plans what comes behind a part, and links it: compilers do that in its order. */
+static struct mmt_calibration *plan_ahead(struct mmt_tuning *t, struct parts *parts,
+                                          int part, double ends, int64_t left)
+{
+    struct mmt_calibration *behind = NULL;
+    for (int i = part + AHEAD; i > part; i--) {
+        if (i >= parts->count)
+            continue;
+        struct part *next = &parts->list[i];
+        if (!next->ahead)
+            next->ahead = plan(t, next, ends, left);
+        if (next->ahead) {
+            next->ahead->ahead = behind;
+            behind = next->ahead;
+        }
+    }
+    return behind;
+}
+
+static mmt_status calibrate(struct mmt_tuning *t, struct parts *parts, int number,
+                            double ends, int64_t left, mmt_error *err)
+{
+    struct part *part = &parts->list[number];
+    free(part->ahead); /* since then more is known */
+    part->ahead = NULL;
+    struct mmt_calibration *c = plan(t, part, ends, left);
+    mmt_status status = MMT_OK;
+    if (!c)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory to calibrate kernels");
+    if (c->count > 0 && left >= FEWEST_TIMINGS) {
+        build(c);
+        if (!t->pool.shared)
+            c->ahead = plan_ahead(t, parts, number, ends, left);
+        status = time_shapes(c, err);
+    }
+    free(c);
+    if (!status)
+        status = mmt_tune_end_suspicion(t, err);
+    if (!status && part->first)
+        status = mmt_tune_fit(t, MMT_TYPE_BIT(mmt_type_family(part->kind.type)), err);
+    return status ? status : mmt_tune_save(t, false, err);
+}
+
+/* The first kinds of all families, then the others, each with its share of what is left.
+ */
+mmt_status mmt_tune_calibrate(struct mmt_tuning *t, mmt_error *err)
+{
+    struct parts parts = { .count = 0 };
+    double weights = 0;
+    mmt_status status = MMT_OK;
+    add_goals(t, &parts);
+    add_others(t, &parts);
+    int64_t timings = TIMINGS_FOR_A_TRY * t->counts.tried;
+    for (int i = 0; i < parts.count; i++) {
+        weights += parts.list[i].weight;
+        parts.list[i].start = parts.list[i].first ? 0 : i * APART;
+    }
+    for (int i = 0; !status && i < parts.count && !mmt_pool_interrupts(); i++) {
+        const struct part *part = &parts.list[i];
+        const double now = mmt_now(), left = t->calibration_end - now;
+        const double share = part->weight / weights;
+        const double ends = isfinite(left) ? now + left * share : INFINITY;
+        const int64_t part_timings = (int64_t) ceil((double) timings * share);
+        weights -= part->weight;
+        timings -= part_timings;
+        status = calibrate(t, &parts, i, ends,
+                           t->options.budget.candidates ? part_timings : INT64_MAX, err);
+    }
+    for (int i = 0; i < parts.count; i++)
+        free(parts.list[i].ahead);
+    if (!status && t->pool.broken.status) {
+        *err = t->pool.broken;
+        status = err->status;
+    }
+    return status;
+}

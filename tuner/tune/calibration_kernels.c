@@ -1,0 +1,532 @@
+/* Which kernels a calibration times, and on which shapes: calibration.h. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/cost.h"
+#include "runtime/runtime.h"
+#include "tuner/tune/calibration.h"
+#include "tuner/model/fit.h"
+
+enum {
+    MOST_SUGGESTED = 40,
+    MOST_SEEDS = 256,
+    ESTIMATED_SHAPES = 100,
+    PROPOSING_SHAPES = 32,
+    MORE_THAN_KNOWN = 16,
+    MORE_THAN_PORTFOLIO = 8,
+    FEW_SHAPES = 48,
+    DEFAULTS = 6,  /* picks of what programs run without a profile */
+    PROPOSALS = 12 /* for each shape: one of each template, and then some */
+};
+
+/* Slower than that many times the best, a kernel is not of interest for what it is. */
+static const double behind = 2;
+
+/* Rounded, as a peak that was measured is not always the same. */
+void mmt_calibration_shapes(const struct mmt_tuning *t, const mmt_problem *kind,
+                            mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES])
+{
+    double peak = t->roofline.peak_flops[kind->type];
+    mmt_fit_shapes(kind, peak > 0 ? exp2(floor(log2(peak / 10))) : 1e9, shapes,
+                   MMT_MOST_CALIBRATION_SHAPES);
+}
+
+/* ---- which kernels --------------------------------------------------------------- */
+
+/* Whether two configurations cut the problem alike: then what one costs tells what the
+ * other does. */
+static bool alike(const struct mmt_calibration *c, const struct mmt_config *a,
+                  const struct mmt_config *b)
+{
+    const struct mmt_caps *caps = &c->t->caps;
+    struct mmt_launches x = { 0 }, y = { 0 };
+    if (a->template != b->template)
+        return false;
+    if (mmt_config_equal(a, b))
+        return true;
+    if (mmt_config_refuse(a, c->kind, caps) || mmt_config_refuse(b, c->kind, caps))
+        return false;
+    mmt_config_launch(a, c->kind, caps, &x);
+    mmt_config_launch(b, c->kind, caps, &y);
+    bool same = x.count == y.count &&
+                mmt_cost_depth(a, c->kind->type) == mmt_cost_depth(b, c->kind->type);
+    for (int i = 0; same && i < x.count; i++)
+        same = !memcmp(x.launch[i].grid, y.launch[i].grid, sizeof x.launch[i].grid) &&
+               !memcmp(x.launch[i].block, y.launch[i].block, sizeof x.launch[i].block);
+    return same;
+}
+
+/* A template that is worth trying for some problems alone is chosen where it won: among
+ * the few that serve all sorts of shapes it would take another's place. */
+static bool is_for_all_sorts(const struct mmt_calibration *c,
+                             const struct mmt_template *template)
+{
+    return !template->worth || c->t->options.template == template;
+}
+
+struct mmt_config mmt_pick_leave_counts(const struct mmt_config *config)
+{
+    struct mmt_config left = *config;
+    for (int i = 0; i < left.template->num_knobs; i++) {
+        const struct mmt_knob *knob = &left.template->knobs[i];
+        if (knob->counted && knob->fits)
+            left.values[i] = knob->values[0];
+    }
+    return left;
+}
+
+static void add_form(struct mmt_pick *pick, const struct mmt_config *config,
+                     bool verified)
+{
+    int i = 0;
+    while (i < pick->num_forms && !mmt_config_same_text(&pick->forms[i].config, config))
+        i++;
+    if (i == pick->num_forms && i < MMT_MOST_FORMS)
+        pick->forms[pick->num_forms++] = (struct mmt_form){ *config, verified };
+}
+
+/* In the order in which the shapes are timed. `on`: the problem for which the
+ * configuration was found right; NULL: for none. */
+static void add_forms(const struct mmt_calibration *c, struct mmt_pick *pick,
+                      const struct mmt_config *config, const mmt_problem *on)
+{
+    const struct mmt_caps *caps = &c->t->caps;
+    struct mmt_config right = *config;
+    mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
+    if (on)
+        right = mmt_config_settle(config, on, caps);
+    if (!config->template->settle) {
+        add_form(pick, config, on != NULL);
+        return;
+    }
+    mmt_calibration_shapes(c->t, c->kind, shapes);
+    for (int i = 0; i < MMT_MOST_CALIBRATION_SHAPES; i++) {
+        const mmt_problem *shape = &shapes[(c->start + i) % MMT_MOST_CALIBRATION_SHAPES];
+        const struct mmt_config form = mmt_config_settle(&pick->config, shape, caps);
+        if (!mmt_config_refuse(&form, shape, caps))
+            add_form(pick, &form, on && mmt_config_same_text(&form, &right));
+    }
+}
+
+const struct mmt_form *mmt_pick_form(const struct mmt_pick *pick,
+                                     const struct mmt_config *config)
+{
+    for (int i = 0; i < pick->num_forms; i++)
+        if (mmt_config_same_text(&pick->forms[i].config, config))
+            return &pick->forms[i];
+    return NULL;
+}
+
+bool mmt_pick_is_shared(const struct mmt_calibration *c, int pick,
+                        const struct mmt_form *form)
+{
+    for (int i = 0; i < pick; i++)
+        if (c->picks[i].config.template == form->config.template &&
+            mmt_pick_form(&c->picks[i], &form->config))
+            return true;
+    return false;
+}
+
+/* Forms of the next pick that none has had to compile. */
+static int count_strange(const struct mmt_calibration *c)
+{
+    const struct mmt_pick *pick = &c->picks[c->count];
+    int strange = 0;
+    for (int i = 0; i < pick->num_forms; i++)
+        strange +=
+            !pick->forms[i].verified && !mmt_pick_is_shared(c, c->count, &pick->forms[i]);
+    return strange;
+}
+
+static bool pick(struct mmt_calibration *c, const struct mmt_config *config,
+                 const mmt_problem *verified_on, bool even_alike)
+{
+    const struct mmt_config left = mmt_pick_leave_counts(config);
+    if (!is_for_all_sorts(c, config->template))
+        return false;
+    if (c->count == c->most)
+        return false;
+    for (int i = 0; i < c->count; i++)
+        if (even_alike ? mmt_config_equal(&c->picks[i].config, &left)
+                       : alike(c, &c->picks[i].config, &left))
+            return false;
+    struct mmt_pick *next = &c->picks[c->count];
+    *next = (struct mmt_pick){ .config = left };
+    add_forms(c, next, config, verified_on);
+    const int strange = c->strange + count_strange(c);
+    if (strange > c->strange && strange > c->most_strange)
+        return false;
+    c->strange = strange;
+    c->count++;
+    return true;
+}
+
+/* A candidate of the kind, and how far it was behind the best of its problem. */
+struct ranked {
+    double loss;
+    const struct mmt_record *record;
+};
+
+static int less_lost(const void *left, const void *right)
+{
+    const struct ranked *a = left, *b = right;
+    return (a->loss > b->loss) - (a->loss < b->loss);
+}
+
+/* All that were timed for problems of the kind, the nearest to the best first;
+ * malloc'ed. */
+static struct ranked *rank(const struct mmt_calibration *c, int *count)
+{
+    size_t all;
+    const struct mmt_record *records = mmt_journal_records(c->t->journal, &all),
+                            *of = NULL;
+    struct ranked *out = malloc((all + 1) * sizeof *out);
+    double best = INFINITY;
+    *count = 0;
+    for (size_t i = 0; out && i < all; i++) {
+        const struct mmt_record *r = &records[i];
+        if (!mmt_record_is_candidate(r) || r->result.outcome != MMT_TIMED ||
+            !mmt_same_kind(&r->problem, c->kind))
+            continue;
+        if (!of || !mmt_problem_equal(&of->problem, &r->problem))
+            best = mmt_journal_best(c->t->journal, &r->problem);
+        of = r;
+        out[(*count)++] = (struct ranked){ r->result.time.median / best, r };
+    }
+    if (out)
+        qsort(out, (size_t) *count, sizeof *out, less_lost);
+    return out;
+}
+
+/* The record's problem, if the configuration was found right for it; else NULL. */
+static const mmt_problem *verified_on(const struct mmt_record *record)
+{
+    return !record->earlier && record->result.checked ? &record->problem : NULL;
+}
+
+static void pick_winners(struct mmt_calibration *c)
+{
+    for (int i = 0; i < c->t->num_goals; i++)
+        for (size_t e = 0; e < c->t->profile->num_entries; e++) {
+            const struct mmt_entry *entry = &c->t->profile->entries[e];
+            if (entry->source[0] || !mmt_same_kind(&c->t->goals[i], c->kind) ||
+                !mmt_problem_equal(&entry->problem, &c->t->goals[i]))
+                continue;
+            const struct mmt_record *record =
+                mmt_journal_find(c->t->journal, &entry->problem, &entry->config);
+            if (record)
+                pick(c, &entry->config, verified_on(record), true);
+        }
+}
+
+/* What was best on problems that are no goals: where a run practised, or an earlier one
+ * had its own goals. */
+static void pick_bests(struct mmt_calibration *c, const struct ranked *ranked, int count)
+{
+    for (int i = 0; i < count && ranked[i].loss <= 1; i++)
+        if (!mmt_tune_is_goal(c->t, &ranked[i].record->problem))
+            pick(c, &ranked[i].record->config, verified_on(ranked[i].record), true);
+}
+
+/* Of each template the one that came nearest to a best, if not far behind: those that are
+ * would take the places of kernels that matter. */
+static void pick_templates(struct mmt_calibration *c, const struct ranked *ranked,
+                           int count)
+{
+    for (int i = 0; i < count && ranked[i].loss < behind; i++) {
+        int first = 0;
+        while (ranked[first].record->config.template != ranked[i].record->config.template)
+            first++;
+        if (first == i)
+            pick(c, &ranked[i].record->config, verified_on(ranked[i].record), false);
+    }
+}
+
+/* On a GPU, templates of which nothing is picked yet, by what they suggest first: no goal
+ * may have shown them from their best side, as those that begin soonest where there is
+ * little to do. */
+static void pick_missing(struct mmt_calibration *c, const struct mmt_config *seeds,
+                         int count)
+{
+    for (int i = 0; i < count && c->t->caps.kind == MMT_GPU; i++) {
+        bool picked = false;
+        for (int p = 0; p < c->count; p++)
+            picked = picked || c->picks[p].config.template == seeds[i].template;
+        if (!picked)
+            pick(c, &seeds[i], NULL, false);
+    }
+}
+
+/* Whether the kind can be computed by it at all, and is meant to be. */
+static bool is_possible(const struct mmt_calibration *c, const struct mmt_config *config)
+{
+    return mmt_tune_is_meant(c->t, config->template, c->kind) &&
+           mmt_config_suits(config, c->kind, &c->t->caps);
+}
+
+/* A portfolio of the family. */
+static void pick_portfolio(struct mmt_calibration *c, const struct mmt_profile *profile)
+{
+    for (size_t i = 0; i < profile->num_kept; i++)
+        if (profile->kept[i].family == mmt_type_family(c->kind->type) &&
+            is_possible(c, &profile->kept[i].config))
+            pick(c, &profile->kept[i].config, NULL, true);
+}
+
+/* What other runs on such a device found: their portfolio is timed again, not found
+ * again, and so is what won for a problem. */
+static void pick_known(struct mmt_calibration *c)
+{
+    const struct mmt_profile *known = c->t->layers;
+    pick_portfolio(c, c->t->profile);
+    if (!known)
+        return;
+    pick_portfolio(c, known);
+    if (mmt_profile_model(known, c->kind->type))
+        return; /* it was chosen among these */
+    for (size_t i = 0; i < known->num_entries; i++)
+        if (known->entries[i].problem.op == MMT_GEMM && !known->entries[i].source[0] &&
+            mmt_type_family(known->entries[i].problem.type) ==
+                mmt_type_family(c->kind->type) &&
+            is_possible(c, &known->entries[i].config))
+            pick(c, &known->entries[i].config, NULL, true);
+}
+
+/* What programs have of a device of which nothing is known: after the run they are to be
+ * no slower anywhere. Those that serve most of the shapes. */
+static void pick_defaults(struct mmt_calibration *c)
+{
+    mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
+    struct mmt_config configs[ESTIMATED_SHAPES];
+    int times[ESTIMATED_SHAPES] = { 0 }, count = 0;
+
+    mmt_calibration_shapes(c->t, c->kind, shapes);
+    for (int i = 0; i < ESTIMATED_SHAPES; i++) {
+        struct mmt_choice choice;
+        int known = 0;
+        if (mmt_select(NULL, &shapes[i], &c->t->caps, NULL, &choice, NULL))
+            continue;
+        while (known < count && !mmt_config_equal(&configs[known], &choice.config))
+            known++;
+        if (known == count)
+            configs[count++] = choice.config;
+        times[known]++;
+    }
+    for (int n = 0; n < DEFAULTS && n < count; n++) {
+        int most = 0;
+        for (int i = 1; i < count; i++)
+            most = times[i] > times[most] ? i : most;
+        pick(c, &configs[most], NULL, true);
+        times[most] = 0;
+    }
+}
+
+static struct mmt_config config_of(const struct mmt_template *template, const int *values)
+{
+    struct mmt_config config = { .template = template };
+    memcpy(config.values, values, (size_t) template->num_knobs * sizeof(int));
+    return config;
+}
+
+/* What the templates suggest and this device can run: the first suggestion of each, then
+ * the second of each, …; returns how many. */
+static int list_seeds(const struct mmt_calibration *c, struct mmt_config *out, int most)
+{
+    int count = 0, more = 1;
+    for (int seed = 0; more; seed++) {
+        more = 0;
+        for (int i = 0; mmt_templates[i] && count < most; i++) {
+            const struct mmt_template *template = mmt_templates[i];
+            if (seed >= template->num_seeds)
+                continue;
+            more = 1;
+            out[count] = config_of(template, template->seeds[seed]);
+            count += is_possible(c, &out[count]);
+        }
+    }
+    return count;
+}
+
+static bool is_listed(const struct mmt_config *list, int count,
+                      const struct mmt_config *config)
+{
+    int i = 0;
+    while (i < count && !mmt_config_equal(&list[i], config))
+        i++;
+    return i < count;
+}
+
+/* What a search would begin with on some of the shapes, behind `count` that are listed
+ * already; returns how many there are then. Asking takes ten milliseconds a shape. */
+static int list_proposals(const struct mmt_calibration *c, struct mmt_config *out,
+                          int count, int most)
+{
+    mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
+    struct mmt_arms arms;
+    mmt_error why;
+    mmt_calibration_shapes(c->t, c->kind, shapes);
+    for (int i = 0; i < PROPOSING_SHAPES && count < most; i++) {
+        if (mmt_arms_create(c->t, &shapes[i], &arms, &why))
+            break;
+        for (int n = 0; n < PROPOSALS && count < most; n++)
+            if (mmt_arms_ask(&arms, &out[count]))
+                count += !is_listed(out, count, &out[count]);
+        mmt_arms_free(&arms);
+    }
+    return count;
+}
+
+/* Seconds, in units of its own, that each of the seeds should take for each of the
+ * first shapes: rows and columns of `times`; the least of each column. */
+static void estimate(const struct mmt_calibration *c, const struct mmt_config *seeds,
+                     int count, double *times, double *least)
+{
+    mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
+    mmt_calibration_shapes(c->t, c->kind, shapes);
+    for (int col = 0; col < ESTIMATED_SHAPES; col++) {
+        least[col] = INFINITY;
+        for (int row = 0; row < count; row++) {
+            double *time = &times[row * ESTIMATED_SHAPES + col];
+            *time = mmt_config_refuse(&seeds[row], &shapes[col], &c->t->caps)
+                        ? INFINITY
+                        : mmt_cost_estimate(&seeds[row], &shapes[col], &c->t->caps);
+            least[col] = fmin(least[col], *time);
+        }
+    }
+}
+
+/* The few of what is suggested that together should serve all shapes well. */
+static void pick_suggested(struct mmt_calibration *c, const struct mmt_config *seeds,
+                           int count)
+{
+    int chosen[MOST_SUGGESTED];
+    double least[ESTIMATED_SHAPES],
+        *times = malloc((size_t) count * ESTIMATED_SHAPES * sizeof *times);
+    if (!times)
+        return;
+    estimate(c, seeds, count, times, least);
+    int found =
+        mmt_fit_choose(times, least, count, ESTIMATED_SHAPES, MOST_SUGGESTED, chosen);
+    for (int i = 0; i < found; i++)
+        pick(c, &seeds[chosen[i]], NULL, false);
+    free(times);
+}
+
+/* In turn one that came near to a best, and one that a template suggests. */
+static void pick_others(struct mmt_calibration *c, const struct ranked *ranked, int near,
+                        const struct mmt_config *seeds, int num_seeds)
+{
+    for (int i = 0, seed = 0; i < near || seed < num_seeds;) {
+        while (i < near && ranked[i].loss < behind) {
+            const struct mmt_record *r = ranked[i++].record;
+            if (pick(c, &r->config, verified_on(r), false))
+                break;
+        }
+        if (i < near && ranked[i].loss >= behind)
+            i = near;
+        while (seed < num_seeds)
+            if (pick(c, &seeds[seed++], NULL, false))
+                break;
+    }
+}
+
+/* ---- which of them on which shape ------------------------------------------------ */
+
+void mmt_pick_compare(struct mmt_pick *pick, int shape, double best)
+{
+    if (isinf(pick->took))
+        return;
+    pick->met = true;
+    pick->behind[shape] = (float) (pick->took / best);
+}
+
+static double octaves_between(const mmt_problem *a, const mmt_problem *b)
+{
+    double m = log2((double) a->m / (double) b->m),
+           n = log2((double) a->n / (double) b->n),
+           k = log2((double) a->k / (double) b->k);
+    return sqrt(m * m + n * n + k * k);
+}
+
+bool mmt_pick_is_hopeless(const struct mmt_pick *pick, const mmt_problem *shapes,
+                          int shape)
+{
+    enum { NEIGHBOURS = 3 };
+    const double far = 6, hopeless = 1.5;
+    struct {
+        double octaves, behind;
+    } next[NEIGHBOURS + 1] = { { far, 0 }, { far, 0 }, { far, 0 } };
+
+    for (int i = 0; i < MMT_MOST_CALIBRATION_SHAPES; i++) {
+        if (pick->behind[i] == 0)
+            continue;
+        double octaves = octaves_between(&shapes[i], &shapes[shape]);
+        int at = NEIGHBOURS;
+        for (; at > 0 && next[at - 1].octaves > octaves; at--)
+            next[at] = next[at - 1];
+        next[at].octaves = octaves;
+        next[at].behind = pick->behind[i];
+    }
+    bool all = true;
+    for (int i = 0; i < NEIGHBOURS; i++)
+        all = all && next[i].behind > hopeless;
+    return all;
+}
+
+/* Whether a portfolio of the family is known: with few others more shapes are met. */
+static bool has_portfolio(const struct mmt_calibration *c)
+{
+    return c->t->layers && mmt_profile_model(c->t->layers, c->kind->type);
+}
+
+/* No more picks than so many besides those that there are. */
+static void allow(struct mmt_calibration *c, int more)
+{
+    if (c->most > c->count + more)
+        c->most = c->count + more;
+}
+
+static void pick_first(struct mmt_calibration *c, const struct ranked *ranked, int near,
+                       struct mmt_config *seeds)
+{
+    const int num_seeds = list_seeds(c, seeds, MOST_SEEDS / 2);
+    const int listed = list_proposals(c, seeds, num_seeds, MOST_SEEDS);
+    pick_winners(c);
+    pick_known(c);
+    if (has_portfolio(c))
+        allow(c, MORE_THAN_KNOWN);
+    else
+        pick_defaults(c);
+    pick_bests(c, ranked, near);
+    pick_templates(c, ranked, near);
+    pick_missing(c, seeds, num_seeds);
+    pick_suggested(c, seeds, listed);
+    pick_others(c, ranked, near, seeds, num_seeds);
+}
+
+/* What serves the family's first kind, and a few that may serve where that does not.
+ * Where that was chosen on few shapes, what was known before is not given up for it. */
+static void pick_again(struct mmt_calibration *c, struct mmt_config *seeds)
+{
+    const struct mmt_model *model = mmt_profile_model(c->t->profile, c->kind->type);
+    pick_portfolio(c, c->t->profile);
+    if (c->t->layers && (!model || model->shapes < FEW_SHAPES))
+        pick_portfolio(c, c->t->layers);
+    allow(c, MORE_THAN_PORTFOLIO);
+    pick_suggested(c, seeds, list_seeds(c, seeds, MOST_SEEDS));
+}
+
+bool mmt_calibration_pick(struct mmt_calibration *c)
+{
+    struct mmt_config *seeds = malloc(MOST_SEEDS * sizeof *seeds);
+    int near;
+    struct ranked *ranked = rank(c, &near);
+    if (seeds && ranked && c->first)
+        pick_first(c, ranked, near, seeds);
+    else if (seeds)
+        pick_again(c, seeds);
+    free(ranked);
+    free(seeds);
+    return c->count > 0;
+}

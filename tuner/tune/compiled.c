@@ -1,0 +1,198 @@
+/* What compilers have built in this run. Most of it also serves the problems that come
+ * later, and can be measured there while their own candidates are still being compiled.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "runtime/cost.h"
+#include "tuner/tune/tune.h"
+
+/* Whether a configuration's texts are the same for both problems. */
+static bool same_texts(const struct mmt_config *config, const mmt_problem *a,
+                       const mmt_problem *b)
+{
+    return mmt_same_kind(a, b) && a->out == b->out && a->bias == b->bias &&
+           a->activation == b->activation &&
+           mmt_config_has_aligned(config, a) == mmt_config_has_aligned(config, b) &&
+           mmt_config_has_any(config, a) == mmt_config_has_any(config, b);
+}
+
+static struct mmt_config seen_by_texts(const struct mmt_tuning *t,
+                                       const mmt_problem *problem,
+                                       const struct mmt_config *config)
+{
+    const struct mmt_config settled = mmt_config_settle(config, problem, &t->caps);
+    return mmt_config_in_text(&settled);
+}
+
+bool mmt_tune_is_built(const struct mmt_tuning *t, const mmt_problem *problem,
+                       const struct mmt_config *config)
+{
+    const struct mmt_config seen = seen_by_texts(t, problem, config);
+    for (int i = 0; i < t->num_built; i++)
+        if (mmt_config_equal(&t->built[i].seen, &seen) &&
+            same_texts(config, &t->built[i].problem, problem))
+            return true;
+    return false;
+}
+
+void mmt_tune_add_built(struct mmt_tuning *t, const mmt_problem *problem,
+                        const struct mmt_config *config)
+{
+    if (mmt_tune_is_built(t, problem, config))
+        return;
+    struct mmt_built *grown =
+        realloc(t->built, ((size_t) t->num_built + 1) * sizeof *grown);
+    if (!grown) /* then it is compiled once more */
+        return;
+    t->built = grown;
+    t->built[t->num_built++] =
+        (struct mmt_built){ *problem, *config, seen_by_texts(t, problem, config) };
+}
+
+/* ---- compiling ------------------------------------------------------------------- */
+
+void mmt_tune_compile(struct mmt_tuning *t, struct mmt_worker *worker,
+                      const mmt_problem *problem, const struct mmt_config *config)
+{
+    static const double most_seconds = 60;
+    struct mmt_job job = {
+        .task = MMT_TASK_COMPILE, .problem = *problem, .count = 1, .configs = { *config }
+    };
+    mmt_worker_send(worker, &job, most_seconds, t->options.limit);
+}
+
+void mmt_tune_note_built(struct mmt_tuning *t, const struct mmt_event *event)
+{
+    if (event->job.task == MMT_TASK_COMPILE && event->reply.count == 1 &&
+        event->reply.results[0].outcome == MMT_TIMED)
+        mmt_tune_add_built(t, &event->job.problem, &event->job.configs[0]);
+}
+
+/* Notes what was built; true where it is the end of one of those jobs. */
+static bool take_built(struct mmt_tuning *t, const struct mmt_event *event,
+                       const mmt_problem *problem, const struct mmt_config *configs,
+                       int count)
+{
+    const struct mmt_config *config = &event->job.configs[0];
+    int i = 0;
+    if (event->job.task != MMT_TASK_COMPILE)
+        return false;
+    mmt_tune_note_built(t, event);
+    while (i < count && !mmt_config_equal(&configs[i], config))
+        i++;
+    return i < count && mmt_problem_equal(&event->job.problem, problem);
+}
+
+void mmt_tune_build(struct mmt_tuning *t, const mmt_problem *problem,
+                    const struct mmt_config *configs, int count, double ends)
+{
+    struct mmt_worker *worker;
+    struct mmt_event event;
+    int next = 0, out = 0;
+    do {
+        for (; next < count && (worker = mmt_pool_idle(&t->pool, MMT_COMPILER)); next++)
+            if (!mmt_tune_is_built(t, problem, &configs[next])) {
+                mmt_tune_compile(t, worker, problem, &configs[next]);
+                out++;
+            }
+        if ((out > 0 || next < count) &&
+            mmt_pool_next(&t->pool, fmin(ends, mmt_now() + 0.2), &event) &&
+            take_built(t, &event, problem, configs, count))
+            out--; /* below 0 by one that was begun before: then that one was in time */
+    } while ((out > 0 || next < count) && t->pool.count > 1 && !t->pool.broken.status &&
+             !mmt_pool_interrupts() && mmt_now() < ends);
+}
+
+/* ---- what it should take --------------------------------------------------------- */
+
+/* One that serves the problem, with the nearest problem on which it was timed. */
+struct ready {
+    const struct mmt_config *config;
+    const struct mmt_record *nearest; /* NULL: on none */
+    double seconds;                   /* what it should take */
+};
+
+static void find_nearest(const struct mmt_tuning *t, const mmt_problem *problem,
+                         struct ready *list, int count)
+{
+    size_t all;
+    const struct mmt_record *records = mmt_journal_records(t->journal, &all);
+    for (size_t i = 0; i < all; i++) {
+        const struct mmt_record *r = &records[i];
+        if (r->result.outcome != MMT_TIMED || !mmt_same_kind(&r->problem, problem))
+            continue;
+        int at = 0;
+        while (at < count && !mmt_config_equal(list[at].config, &r->config))
+            at++;
+        if (at < count && (!list[at].nearest ||
+                           mmt_tune_distance(&r->problem, problem) <
+                               mmt_tune_distance(&list[at].nearest->problem, problem)))
+            list[at].nearest = r;
+    }
+}
+
+/* Seconds for a unit of the estimate there. */
+static double unit(const struct mmt_tuning *t, const struct mmt_record *record)
+{
+    return record->result.time.median /
+           mmt_cost_estimate(&record->config, &record->problem, &t->caps);
+}
+
+/* The estimate, corrected by how it erred on the nearest problem. Those that were never
+ * timed err as others do, on average. */
+static void predict(const struct mmt_tuning *t, const mmt_problem *problem,
+                    struct ready *list, int count)
+{
+    double sum = 0;
+    int known = 0;
+    for (int i = 0; i < count; i++)
+        if (list[i].nearest)
+            sum += log(unit(t, list[i].nearest)), known++;
+    double usual = known ? exp(sum / known) : 1;
+    for (int i = 0; i < count; i++)
+        list[i].seconds = mmt_cost_estimate(list[i].config, problem, &t->caps) *
+                          (list[i].nearest ? unit(t, list[i].nearest) : usual);
+}
+
+static int sooner(const void *left, const void *right)
+{
+    const struct ready *a = left, *b = right;
+    return (a->seconds > b->seconds) - (a->seconds < b->seconds);
+}
+
+/* Of those that leave knobs to the problem there are several, built for several. */
+static bool is_first(const struct mmt_tuning *t, int built)
+{
+    int i = 0;
+    while (!mmt_config_equal(&t->built[i].config, &t->built[built].config))
+        i++;
+    return i == built;
+}
+
+int mmt_tune_list_ready(const struct mmt_tuning *t, const mmt_problem *problem,
+                        struct mmt_config *out, int most)
+{
+    static const double behind = 2;
+    struct ready *list = malloc(((size_t) t->num_built + 1) * sizeof *list);
+    int count = 0, listed = 0;
+    for (int i = 0; list && i < t->num_built; i++) {
+        const struct mmt_config *config = &t->built[i].config;
+        if (is_first(t, i) && mmt_tune_is_built(t, problem, config) &&
+            !mmt_config_refuse(config, problem, &t->caps) &&
+            !mmt_journal_find(t->journal, problem, config))
+            list[count++] = (struct ready){ .config = config };
+    }
+    if (list) {
+        find_nearest(t, problem, list, count);
+        predict(t, problem, list, count);
+        qsort(list, (size_t) count, sizeof *list, sooner);
+    }
+    while (listed < count && listed < most &&
+           list[listed].seconds <= behind * list[0].seconds) {
+        out[listed] = *list[listed].config;
+        listed++;
+    }
+    free(list);
+    return listed;
+}

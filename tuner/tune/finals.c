@@ -1,0 +1,417 @@
+/* The best candidates against each other: timed in turns, so that a change of the clock
+ * meets all alike; ties go to the one that spends less; and a win counts when it was seen
+ * twice. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/cost.h"
+#include "tuner/tune/tune.h"
+
+/* Closer than this is a tie; further behind than that is no finalist; and what reaches
+ * that share of the roofline's operations may draw all the power that there is. */
+static const double tie = 0.005, behind = 1.2, hard = 0.4;
+
+enum { MOST_FINALISTS = 8, MOST_GROUPS = 4 };
+
+/* ---- who takes part -------------------------------------------------------------- */
+
+static int faster(const void *left, const void *right)
+{
+    const struct mmt_record *a = left, *b = right;
+    return (a->result.time.median > b->result.time.median) -
+           (a->result.time.median < b->result.time.median);
+}
+
+/* All candidates of the problem with a time, the fastest first; malloc'ed, or NULL. */
+static struct mmt_record *list_timed(const struct mmt_tuning *t,
+                                     const mmt_problem *problem, int *count)
+{
+    size_t all;
+    const struct mmt_record *records = mmt_journal_records(t->journal, &all);
+    struct mmt_record *out = malloc((all + 1) * sizeof *out);
+    *count = 0;
+    for (size_t i = 0; out && i < all; i++)
+        if (mmt_record_is_candidate(&records[i]) &&
+            records[i].result.outcome == MMT_TIMED &&
+            mmt_problem_equal(&records[i].problem, problem))
+            out[(*count)++] = records[i];
+    if (out)
+        qsort(out, (size_t) *count, sizeof *out, faster);
+    return out;
+}
+
+/* A problem that is entered, on a GPU, and whose arithmetic keeps it busy. */
+static bool is_hot(const struct mmt_tuning *t, const struct mmt_record *best)
+{
+    const double ceiling = t->ceiling[best->problem.type];
+    return t->goal < t->num_goals && t->caps.kind == MMT_GPU && ceiling > 0 &&
+           mmt_problem_flops(&best->problem) / ceiling > hard * best->result.time.median;
+}
+
+static bool same_tile(const struct mmt_config *a, const struct mmt_config *b)
+{
+    return a->template == b->template &&
+           mmt_cost_knob(a, "TILE_M") == mmt_cost_knob(b, "TILE_M") &&
+           mmt_cost_knob(a, "TILE_N") == mmt_cost_knob(b, "TILE_N");
+}
+
+/* Brings forward the first record that has the tile of fewer than SAME of those before
+ * `at` and is not too far behind; false if there is none. */
+static bool bring_forward(struct mmt_record *timed, int count, int at, double slowest)
+{
+    enum { SAME = 3 };
+    for (int i = at; i < count && timed[i].result.time.median <= slowest; i++) {
+        int same = 0;
+        for (int j = 0; j < at; j++)
+            same += same_tile(&timed[i].config, &timed[j].config);
+        if (same >= SAME)
+            continue;
+        const struct mmt_record next = timed[i];
+        memmove(&timed[at + 1], &timed[at], (size_t) (i - at) * sizeof *timed);
+        timed[at] = next;
+        return true;
+    }
+    return false;
+}
+
+int mmt_tune_choose_finalists(const struct mmt_tuning *t, struct mmt_record *timed,
+                              int count)
+{
+    const bool hot = is_hot(t, timed);
+    const int most = hot ? MOST_FINALISTS : 5;
+    const double slowest = behind * timed[0].result.time.median;
+    int chosen = 0;
+
+    while (hot && chosen < most && bring_forward(timed, count, chosen, slowest))
+        chosen++;
+    while (chosen < count && chosen < most && timed[chosen].result.time.median <= slowest)
+        chosen++;
+    return chosen;
+}
+
+/* ---- what an earlier run has decided ---------------------------------------------- */
+
+/* The last time that a configuration was timed in finals; NULL: never. */
+static const struct mmt_record *last_final(const struct mmt_tuning *t,
+                                           const mmt_problem *problem,
+                                           const struct mmt_config *config)
+{
+    size_t i;
+    const struct mmt_record *r = mmt_journal_records(t->journal, &i);
+    while (i-- > 0)
+        if (r[i].final && r[i].result.outcome == MMT_TIMED &&
+            mmt_config_equal(&r[i].config, config) &&
+            mmt_problem_equal(&r[i].problem, problem))
+            return &r[i];
+    return NULL;
+}
+
+/* Whether a time is less than another beyond the spreads of both. */
+static bool is_surely_faster(const struct mmt_result *a, const struct mmt_result *b)
+{
+    return a->time.median + a->time.spread < b->time.median - b->time.spread;
+}
+
+/* The fastest of the finalists as far as is known: by their last finals, or by the time
+ * that makes them finalists. */
+static struct mmt_record best_known(const struct mmt_tuning *t,
+                                    const struct mmt_record *finalists, int count)
+{
+    struct mmt_record best = { .result.time.median = INFINITY };
+    for (int i = 0; i < count; i++) {
+        const struct mmt_record *last =
+            last_final(t, &finalists[i].problem, &finalists[i].config);
+        const struct mmt_record *known = last ? last : &finalists[i];
+        if (known->result.time.median < best.result.time.median)
+            best = *known;
+    }
+    return best;
+}
+
+bool mmt_tune_is_decided(const struct mmt_tuning *t, const struct mmt_record *finalists,
+                         int count, struct mmt_record *winner)
+{
+    const mmt_problem *problem = &finalists[0].problem;
+    const struct mmt_entry *entry = mmt_tune_winner(t, problem);
+    bool decided = false;
+    for (int i = 0; entry && i < count; i++) {
+        const struct mmt_record *last = last_final(t, problem, &finalists[i].config);
+        if (!finalists[i].earlier || !last)
+            return false;
+        if (mmt_config_equal(&entry->config, &finalists[i].config)) {
+            *winner = *last;
+            decided = true;
+        }
+    }
+    for (int i = 0; decided && i < count; i++)
+        decided = !is_surely_faster(&last_final(t, problem, &finalists[i].config)->result,
+                                    &winner->result);
+    return decided;
+}
+
+/* ---- one round ------------------------------------------------------------------- */
+
+static void set_job(const struct mmt_tuning *t, const struct mmt_record *finalists,
+                    int count, double seconds, struct mmt_job *job)
+{
+    *job = (struct mmt_job){
+        .task = MMT_TASK_FINALS,
+        .problem = finalists[0].problem,
+        .seed = (uint64_t) t->options.seed,
+        .count = count,
+        .budget_seconds = seconds,
+    };
+    for (int i = 0; i < count; i++) {
+        job->configs[i] = finalists[i].config;
+        job->verify[i] = finalists[i].earlier || !finalists[i].result.checked;
+    }
+}
+
+/* What fails, hangs or dies is held: it counts where another finalist does better. */
+static mmt_status keep(struct mmt_tuning *t, struct mmt_record *finalist,
+                       const struct mmt_result *result, bool last, mmt_error *err)
+{
+    finalist->result = *result;
+    finalist->final = true;
+    finalist->earlier = false;
+    mmt_tune_judge_anew(t, &finalist->problem, &finalist->result);
+    mmt_report_health(t, result);
+    if (!mmt_outcome_is_doubtful(finalist->result.outcome))
+        return mmt_journal_add(t->journal, finalist, err);
+    return last ? mmt_journal_hold(t->journal, finalist, err) : MMT_OK;
+}
+
+/* Times them all in one job; *done is false where that job came to nothing. `last`: it is
+ * not done once more. */
+static mmt_status time_together(struct mmt_tuning *t, struct mmt_record *finalists,
+                                int count, double seconds, bool last, bool *done,
+                                mmt_error *err)
+{
+    struct mmt_job job;
+    struct mmt_event event;
+    set_job(t, finalists, count, seconds, &job);
+    job.hot = is_hot(t, &finalists[0]);
+    double limit =
+        mmt_tune_limit(t, &job.problem, finalists[count - 1].result.time.median) +
+        4 * seconds * count;
+    *done = mmt_pool_do(t, &job, limit, &event) && event.reply.count == count &&
+            event.reply.results[0].outcome != MMT_KILLED;
+    mmt_status status = MMT_OK;
+    for (int i = 0; *done && !status && i < count; i++)
+        status = keep(t, &finalists[i], &event.reply.results[i], last, err);
+    return status;
+}
+
+/* Where one of them breaks the job, each has one of its own. */
+static mmt_status time_apart(struct mmt_tuning *t, struct mmt_record *finalists,
+                             int count, double seconds, mmt_error *err)
+{
+    mmt_status status = MMT_OK;
+    for (int i = 0; !status && i < count && mmt_pool_interrupts() < 2; i++) {
+        bool done;
+        status = time_together(t, &finalists[i], 1, seconds, true, &done, err);
+        if (!done)
+            finalists[i].result.outcome = MMT_FAILED;
+    }
+    return status;
+}
+
+/* Whether nothing came of a finalist; one that is wrong alone need not be told again. */
+static bool some_failed(const struct mmt_record *finalists, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (finalists[i].result.outcome != MMT_TIMED &&
+            (count > 1 || finalists[i].result.outcome != MMT_WRONG))
+            return true;
+    return false;
+}
+
+/* Removes those that fell out. */
+static int sort_out(struct mmt_record *finalists, int count)
+{
+    int left = 0;
+    for (int i = 0; i < count; i++)
+        if (finalists[i].result.outcome == MMT_TIMED)
+            finalists[left++] = finalists[i];
+    qsort(finalists, (size_t) left, sizeof *finalists, faster);
+    return left;
+}
+
+static mmt_status time_round(struct mmt_tuning *t, struct mmt_record *finalists,
+                             int *count, double seconds, mmt_error *err)
+{
+    bool done = false;
+    mmt_status status = time_together(t, finalists, *count, seconds, false, &done, err);
+    if (!status && (!done || some_failed(finalists, *count)) &&
+        mmt_pool_interrupts() < 2 && !t->pool.broken.status) {
+        status = time_apart(t, finalists, *count, seconds, err);
+        done = true;
+    }
+    if (!status && t->pool.broken.status) {
+        *err = t->pool.broken;
+        return err->status;
+    }
+    if (!status && !done && mmt_pool_interrupts() > 1) {
+        *count = 1; /* what was measured before holds */
+        return MMT_OK;
+    }
+    if (!done)
+        *count = 0;
+    *count = sort_out(finalists, *count);
+    return status;
+}
+
+/* ---- who wins -------------------------------------------------------------------- */
+
+/* Registers first, since they bound how many blocks run at once; then shared memory. */
+static bool spends_less(const struct mmt_result *a, const struct mmt_result *b)
+{
+    if (a->registers != b->registers)
+        return a->registers >= 0 && a->registers < b->registers;
+    return a->shared >= 0 && a->shared < b->shared;
+}
+
+const struct mmt_record *mmt_tune_pick(const struct mmt_record *sorted, int count)
+{
+    const struct mmt_record *best = &sorted[0];
+    for (int i = 1; i < count; i++)
+        if (sorted[i].result.time.median <= (1 + tie) * sorted[0].result.time.median &&
+            spends_less(&sorted[i].result, &best->result))
+            best = &sorted[i];
+    return best;
+}
+
+/* A round of the favourite and its nearest rival: the sum of both rounds decides, and in
+ * a tie the favourite stays. Where both fall out they leave the list, and *count is less
+ * by two. */
+static mmt_status confirm(struct mmt_tuning *t, struct mmt_record *sorted, int *count,
+                          double seconds, struct mmt_record *winner, mmt_error *err)
+{
+    const int favourite = (int) (mmt_tune_pick(sorted, *count) - sorted);
+    const int rival = favourite == 0;
+    struct mmt_record pair[2] = { sorted[favourite], sorted[rival] };
+    double total[2] = { pair[0].result.time.median, pair[1].result.time.median };
+    const struct mmt_config favoured = pair[0].config;
+    int left = 2;
+    mmt_status status = time_round(t, pair, &left, seconds, err);
+    if (status)
+        return status;
+    if (left == 0) {
+        sorted[favourite].result.outcome = sorted[rival].result.outcome = MMT_FAILED;
+        *count = sort_out(sorted, *count);
+        return MMT_OK;
+    }
+    int first = mmt_config_equal(&pair[0].config, &favoured) ? 0 : 1;
+    *winner = pair[0];
+    if (left < 2)
+        return MMT_OK;
+    total[0] += pair[first].result.time.median;
+    total[1] += pair[!first].result.time.median;
+    *winner = total[0] <= (1 + tie) * total[1] ? pair[first] : pair[!first];
+    return MMT_OK;
+}
+
+/* Compiled on all workers at once: what an earlier run found may have to be. */
+static void build(struct mmt_tuning *t, const struct mmt_record *finalists, int count)
+{
+    struct mmt_config configs[MOST_FINALISTS + 1];
+    for (int i = 0; i < count; i++)
+        configs[i] = finalists[i].config;
+    mmt_tune_build(t, &finalists[0].problem, configs, count, INFINITY);
+}
+
+static mmt_status hold(struct mmt_tuning *t, struct mmt_record *finalists, int *count,
+                       double ends, struct mmt_record *winner, mmt_error *err)
+{
+    build(t, finalists, *count);
+    double room = isfinite(ends) ? ends - mmt_now() : 10;
+    double least = is_hot(t, finalists) ? 0.4 : 0.05;
+    double seconds = fmin(fmax(room / (1.5 * *count + 4), least), 2);
+    mmt_status status = time_round(t, finalists, count, seconds, err);
+    for (bool confirmed = false; !status && !confirmed && *count > 0;) {
+        const int before = *count;
+        *winner = *mmt_tune_pick(finalists, *count);
+        if (*count > 1 && !mmt_pool_interrupts())
+            status = confirm(t, finalists, count, seconds, winner, err);
+        confirmed = *count == before;
+    }
+    return status;
+}
+
+/* Finals of the next group, and of the winner so far, where there is one. */
+static mmt_status meet(struct mmt_tuning *t, const struct mmt_record *group, int count,
+                       double ends, struct mmt_record *winner, bool *found,
+                       mmt_error *err)
+{
+    struct mmt_record field[MOST_FINALISTS + 1];
+    int left = 0;
+    if (*found)
+        field[left++] = *winner;
+    memcpy(&field[left], group, (size_t) count * sizeof *group);
+    left += count;
+    mmt_status status = hold(t, field, &left, ends, winner, err);
+    *found = left > 0;
+    return status;
+}
+
+/* Whether the winner turned out to be slower than what the next one is known for. While
+ * the device is slowed down everybody does. */
+static bool is_beaten(const struct mmt_record *winner, const struct mmt_record *timed,
+                      int at, int count)
+{
+    return at < count && !*winner->result.throttled &&
+           is_surely_faster(&timed[at].result, &winner->result);
+}
+
+/* What was timed before stands where nothing came of the finals, as far as it was not
+ * found wrong in them. */
+static void let_stand(struct mmt_tuning *t, const mmt_problem *problem,
+                      struct mmt_record *winner, bool *found)
+{
+    int count;
+    struct mmt_record *timed = list_timed(t, problem, &count);
+    *found = timed && count > 0;
+    if (*found)
+        *winner = best_known(t, timed, count);
+    free(timed);
+}
+
+mmt_status mmt_tune_finals(struct mmt_tuning *t, const mmt_problem *problem, double ends,
+                           struct mmt_record *winner, bool *found, mmt_error *err)
+{
+    int count;
+    struct mmt_record *timed = list_timed(t, problem, &count);
+    if (!timed)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the finals");
+    mmt_status status = MMT_OK;
+    int at = 0, group = count ? mmt_tune_choose_finalists(t, timed, count) : 0;
+    *found =
+        group && !mmt_pool_interrupts() && mmt_tune_is_decided(t, timed, group, winner);
+    at = *found ? count : 0;
+    /* Where all finalists fall out, or turn out slower than the next ones are known for,
+     * these come in. */
+    for (int i = 0; !status && at < count && !mmt_pool_interrupts() &&
+                    (!*found || (is_beaten(winner, timed, at, count) && i < MOST_GROUPS));
+         i++) {
+        group = mmt_tune_choose_finalists(t, &timed[at], count - at);
+        status = meet(t, &timed[at], group, ends, winner, found, err);
+        at += group;
+    }
+    if (mmt_pool_interrupts() && at < count &&
+        (!*found || is_beaten(winner, timed, at, count))) {
+        *winner = best_known(t, &timed[at], at ? 1 : group);
+        *found = true;
+    }
+    if (*found && !status) {
+        status = mmt_journal_write_held(t->journal, err);
+    } else if (count) {
+        mmt_journal_drop_held(t->journal);
+        let_stand(t, problem, winner, found);
+        if (*found && !status)
+            mmt_report_note(t, "no finalist could be timed again; what the search timed "
+                               "stands");
+    }
+    free(timed);
+    return status;
+}

@@ -1,0 +1,578 @@
+/* What a run says: a line that changes on a terminal, plain lines elsewhere, or events as
+ * lines of JSON. */
+#include <jansson.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "tuner/tune/tune.h"
+#include "tuner/bench/yardstick.h"
+
+/* Seconds between two lines of progress, on a terminal and elsewhere. */
+static const double on_terminal = 0.1, elsewhere = 10;
+
+/* ---- pieces ---------------------------------------------------------------------- */
+
+static void emit(json_t *event)
+{
+    json_dumpf(event, stdout, JSON_COMPACT);
+    printf("\n");
+    fflush(stdout);
+    json_decref(event);
+}
+
+static char *problem_text(const mmt_problem *problem)
+{
+    struct mmt_text text = { 0 };
+    mmt_problem_print(problem, &text);
+    return text.data;
+}
+
+static char *config_text(const struct mmt_config *config)
+{
+    struct mmt_text text = { 0 };
+    mmt_config_print(config, &text);
+    return text.data;
+}
+
+/* Takes the changing line away. */
+static void clear_line(const struct mmt_tuning *t)
+{
+    if (isatty(1) && !t->options.json)
+        printf("\r\033[K");
+}
+
+static double rate(const mmt_problem *problem, double seconds)
+{
+    return mmt_problem_flops(problem) / seconds;
+}
+
+static const char *time_left(const struct mmt_tuning *t, char out[32])
+{
+    double left = fmax(t->finish - mmt_now(), 0);
+    if (isfinite(left))
+        snprintf(out, 32, "%d:%02d left", (int) left / 60, (int) left % 60);
+    else
+        snprintf(out, 32, "%lld tries left",
+                 (long long) (t->candidates_left > 0 ? t->candidates_left : 0));
+    return out;
+}
+
+static const char *percent(double part, char out[32])
+{
+    out[0] = 0;
+    if (part > 0)
+        snprintf(out, 32, " (%.0f %% of roofline)", 100 * part);
+    return out;
+}
+
+/* ---- the beginning --------------------------------------------------------------- */
+
+static json_t *problem_list(const struct mmt_tuning *t)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < t->num_goals; i++) {
+        char *text = problem_text(&t->goals[i]);
+        json_array_append_new(list, json_string(text));
+        free(text);
+    }
+    return list;
+}
+
+static void say_budget(const struct mmt_tuning *t)
+{
+    const struct mmt_budget *budget = &t->options.budget;
+    if (budget->seconds > 0)
+        printf("budget: %.0f seconds for %d problem%s, about %.0f for each\n",
+               budget->seconds, t->num_goals, t->num_goals == 1 ? "" : "s",
+               budget->seconds / t->num_goals);
+    else
+        printf("budget: %lld candidates for %d problem%s\n",
+               (long long) budget->candidates, t->num_goals,
+               t->num_goals == 1 ? "" : "s");
+}
+
+static void say_goals(const struct mmt_tuning *t)
+{
+    for (int i = 0; i < t->num_goals; i++) {
+        char *text = problem_text(&t->goals[i]);
+        printf("  %s\n", text);
+        free(text);
+    }
+}
+
+/* What a person waits for until mmt_report_start. */
+void mmt_report_prepare(const struct mmt_tuning *t)
+{
+    if (t->options.json)
+        return;
+    printf("preparing %s, some seconds: opening it, %s\n", t->caps.name,
+           t->profile->roofline.bandwidth > 0
+               ? "compiling the first candidates"
+               : "compiling and timing probes of its roofline");
+    fflush(stdout);
+}
+
+void mmt_report_start(struct mmt_tuning *t)
+{
+    size_t known;
+    mmt_journal_records(t->journal, &known);
+    if (t->options.json) {
+        emit(json_pack("{s:s, s:s, s:s, s:o, s:f, s:I, s:s, s:I}", "event", "start",
+                       "device", t->caps.name, "id", t->id, "problems", problem_list(t),
+                       "seconds", t->options.budget.seconds, "candidates",
+                       (json_int_t) t->options.budget.candidates, "profile", t->path,
+                       "known", (json_int_t) known));
+        mmt_report_journal(t);
+        return;
+    }
+    struct mmt_text peak = { 0 };
+    const struct mmt_roofline *r = &t->roofline;
+    printf("device: %s (%s)", t->caps.name, t->id);
+    mmt_roofline_print(r->peak_flops[MMT_F32], r->peak_spread[MMT_F32], MMT_F32, &peak);
+    if (r->peak_flops[MMT_F32] > 0)
+        printf(", f32 roofline %s", mmt_text_string(&peak));
+    mmt_text_finish(&peak);
+    if (r->bandwidth > 0)
+        printf(", memory %.0f GB/s", r->bandwidth / 1e9);
+    if (r->bandwidth_spread > 0)
+        printf(" (spread %.1f %%)", 100 * r->bandwidth_spread);
+    printf("\nworkers: 1 that measures, %d that compile%s\n", t->pool.count - 1,
+           t->pool.shared ? " while it rests" : "");
+    say_budget(t);
+    say_goals(t);
+    if (known)
+        printf("going on from %zu results in %s\n", known, mmt_journal_path(t->journal));
+    mmt_report_journal(t);
+    fflush(stdout);
+}
+
+void mmt_report_journal(struct mmt_tuning *t)
+{
+    const char *notes = mmt_journal_notes(t->journal) + t->told;
+    if (!*notes || t->options.quiet)
+        return;
+    const int length = (int) strlen(notes) - 1; /* without the last line's end */
+    t->told += (size_t) length + 1;
+    mmt_report_note(t, "%.*s", length, notes);
+}
+
+/* Where a run is: at one of its goals, or at one of the shapes behind them. */
+struct place {
+    bool practice;
+    int number, of;
+};
+
+static struct place place_of(const struct mmt_tuning *t)
+{
+    if (t->goal < t->num_goals)
+        return (struct place){ false, t->goal + 1, t->num_goals };
+    return (struct place){ true, t->goal - t->num_goals + 1, t->num_practice };
+}
+
+static void add_place(const struct mmt_tuning *t, struct mmt_text *line)
+{
+    struct place place = place_of(t);
+    mmt_text_addf(line, "[%s%d/%d] ", place.practice ? "other shapes, " : "",
+                  place.number, place.of);
+}
+
+void mmt_report_problem(struct mmt_tuning *t)
+{
+    struct place place = place_of(t);
+    char *text = problem_text(&t->goals[t->goal]);
+    t->last_status = mmt_now();
+    if (t->options.json) {
+        emit(json_pack("{s:s, s:f, s:s, s:i, s:i}", "event",
+                       place.practice ? "practice" : "problem", "elapsed",
+                       mmt_now() - t->started, "problem", text, "number", place.number,
+                       "of", place.of));
+    } else if (!isatty(1)) {
+        struct mmt_text line = { 0 };
+        add_place(t, &line);
+        printf("%s%s\n", mmt_text_string(&line), text);
+        fflush(stdout);
+        mmt_text_finish(&line);
+    }
+    free(text);
+}
+
+static int terminal_width(void)
+{
+    struct winsize size = { 0 };
+    return ioctl(1, TIOCGWINSZ, &size) || size.ws_col < 20 ? 80 : size.ws_col;
+}
+
+/* ---- on the way ------------------------------------------------------------------ */
+
+/* As an event; on a terminal or in a file, only what is wrong or fails is worth a line.
+ */
+static void tell_result(struct mmt_tuning *t, const char *event_name,
+                        const struct mmt_record *record, double best)
+{
+    const struct mmt_result *r = &record->result;
+    bool bad = r->outcome != MMT_TIMED && r->outcome != MMT_SKIPPED;
+    if (t->options.quiet || (!t->options.json && !bad))
+        return;
+    char *config = config_text(&record->config),
+         *problem = problem_text(&record->problem);
+    if (t->options.json) {
+        json_t *event =
+            json_pack("{s:s, s:f, s:s, s:s, s:s}", "event", event_name, "elapsed",
+                      mmt_now() - t->started, "problem", problem, "configuration", config,
+                      "status", mmt_outcome_name(r->outcome));
+        if (*r->reason)
+            json_object_set_new(event, "reason", json_string(r->reason));
+        if (r->outcome == MMT_TIMED && !record->whole)
+            json_object_set_new(event, "seconds", json_real(r->time.median));
+        if (*r->throttled)
+            json_object_set_new(event, "throttled", json_string(r->throttled));
+        if (isfinite(best))
+            json_object_set_new(event, "best", json_real(best));
+        emit(event);
+    } else {
+        clear_line(t);
+        printf("%s: %s%s%s\n  %.*s\n", mmt_outcome_name(r->outcome), config,
+               record->whole ? ", verified at " : "", record->whole ? problem : "",
+               (int) strcspn(r->reason, "\n"), r->reason);
+    }
+    free(config);
+    free(problem);
+}
+
+void mmt_report_cache(struct mmt_tuning *t)
+{
+    if (t->cache_told || !*t->pool.cache)
+        return;
+    t->cache_told = true;
+    if (t->options.json) {
+        emit(json_pack("{s:s, s:f, s:s}", "event", "cache", "elapsed",
+                       mmt_now() - t->started, "text", t->pool.cache));
+        return;
+    }
+    clear_line(t);
+    fflush(stdout);
+    fprintf(stderr, "mmtune: %s\n", t->pool.cache);
+}
+
+void mmt_report_health(struct mmt_tuning *t, const struct mmt_result *result)
+{
+    bool first = *result->throttled && !t->health.throttled;
+    mmt_report_cache(t);
+    mmt_tune_note_health(&t->health, result);
+    if (first)
+        mmt_report_note(t,
+                        "the device is slowed down (%s; %.0f MHz, %.0f degrees Celsius): "
+                        "what is timed meanwhile may take longer",
+                        result->throttled, result->clock_mhz, result->celsius);
+}
+
+void mmt_report_result(struct mmt_tuning *t, const struct mmt_record *record, double best)
+{
+    mmt_report_health(t, &record->result);
+    mmt_report_journal(t);
+    tell_result(t, "result", record, best);
+}
+
+void mmt_report_whole(struct mmt_tuning *t, const struct mmt_record *record)
+{
+    tell_result(t, "verified", record, INFINITY);
+}
+
+static void show_line(struct mmt_tuning *t, const struct mmt_text *line)
+{
+    t->last_status = mmt_now();
+    if (isatty(1))
+        printf("\r\033[K%.*s", terminal_width() - 1, mmt_text_string(line));
+    else
+        printf("%s\n", mmt_text_string(line));
+    fflush(stdout);
+}
+
+static bool is_time_for_a_line(const struct mmt_tuning *t)
+{
+    return !t->options.json && !t->options.quiet &&
+           mmt_now() - t->last_status >= (isatty(1) ? on_terminal : elsewhere);
+}
+
+void mmt_report_calibration(struct mmt_tuning *t, const struct mmt_record *record)
+{
+    struct mmt_text line = { 0 };
+    char left[32];
+    mmt_report_health(t, &record->result);
+    tell_result(t, "calibration", record, INFINITY);
+    if (!is_time_for_a_line(t))
+        return;
+    mmt_text_addf(&line, "%s, what kernels cost on other shapes: ", time_left(t, left));
+    mmt_problem_print(&record->problem, &line);
+    show_line(t, &line);
+    mmt_text_finish(&line);
+}
+
+/* What is short stands first: a terminal's width cuts the line off. */
+static void add_status(struct mmt_tuning *t, const struct mmt_config *trying, double best,
+                       struct mmt_text *line)
+{
+    const mmt_problem *problem = &t->goals[t->goal];
+    char buffer[32];
+    char *name = problem_text(problem);
+    add_place(t, line);
+    mmt_text_addf(line, "%s, %s: ", time_left(t, buffer), strchr(name, ' ') + 1);
+    free(name);
+    if (isfinite(best))
+        mmt_text_addf(line, "best %s (%.0f %%), ", mmt_print_speed(problem, best, buffer),
+                      100 * mmt_tune_roofline(t, problem) / best);
+    mmt_text_addf(line, "%d tried, %d skipped, %d wrong, %d failed", t->counts.tried,
+                  t->counts.skipped, t->counts.wrong, t->counts.failed);
+    if (!trying)
+        return;
+    char *config = config_text(trying);
+    mmt_text_addf(line, ", trying %s", config);
+    free(config);
+}
+
+void mmt_report_status(struct mmt_tuning *t, const struct mmt_config *trying, double best)
+{
+    struct mmt_text line = { 0 };
+    if (!is_time_for_a_line(t))
+        return;
+    if (!trying && mmt_now() - t->last_status < 1) /* nothing new but the time */
+        return;
+    add_status(t, trying, best, &line);
+    show_line(t, &line);
+    mmt_text_finish(&line);
+}
+
+void mmt_report_winner(struct mmt_tuning *t, const struct mmt_record *winner)
+{
+    const struct mmt_timing *time = &winner->result.time;
+    char *config = config_text(&winner->config),
+         *problem = problem_text(&winner->problem);
+    char buffer[32], part[32], seconds[32];
+    double share = mmt_tune_roofline(t, &winner->problem) / time->median;
+    const char *slowed = winner->result.throttled;
+    if (t->options.json) {
+        json_t *event = json_pack(
+            "{s:s, s:f, s:s, s:s, s:f, s:f, s:f, s:f}", "event", "winner", "elapsed",
+            mmt_now() - t->started, "problem", problem, "configuration", config,
+            "seconds", time->median, "spread", time->spread, "gflops",
+            rate(&winner->problem, time->median) / 1e9, "roofline", share);
+        if (*slowed)
+            json_object_set_new(event, "throttled", json_string(slowed));
+        emit(event);
+    } else {
+        clear_line(t);
+        printf("%s: %s, %s%s%s%s: %s\n", problem,
+               mmt_print_seconds(time->median, seconds),
+               mmt_print_speed(&winner->problem, time->median, buffer),
+               percent(share, part), *slowed ? ", slowed down by " : "", slowed, config);
+        fflush(stdout);
+    }
+    free(config);
+    free(problem);
+}
+
+void mmt_report_yardstick(const struct mmt_tuning *t, const struct mmt_entry *entry)
+{
+    const struct mmt_yardstick *it = &entry->yardstick;
+    char *problem = problem_text(&entry->problem);
+    json_t *event = json_pack("{s:s, s:f, s:s}", "event", "yardstick", "elapsed",
+                              mmt_now() - t->started, "problem", problem);
+    free(problem);
+    if (t->library.why[0])
+        json_object_set_new(event, "reason", json_string(t->library.why));
+    if (mmt_tune_has_yardstick(t, entry)) {
+        json_object_set_new(event, "library", json_string(it->library));
+        json_object_set_new(event, "seconds", json_real(it->ours));
+        json_object_set_new(event, "first", json_real(it->first));
+    }
+    if (mmt_tune_has_yardstick(t, entry) && it->best > 0)
+        json_object_set_new(event, "best", json_real(it->best));
+    if (t->options.json && !t->options.quiet)
+        emit(event);
+    else
+        json_decref(event);
+}
+
+void mmt_report_note(struct mmt_tuning *t, const char *format, ...)
+{
+    char text[1200];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (t->options.json) {
+        emit(json_pack("{s:s, s:s}", "event", "note", "text", text));
+        return;
+    }
+    clear_line(t);
+    printf("%s\n", text);
+    fflush(stdout);
+}
+
+/* ---- the end
+ * ----------------------------------------------------------------------------------------
+ */
+
+const struct mmt_entry *mmt_tune_winner(const struct mmt_tuning *t,
+                                        const mmt_problem *problem)
+{
+    for (size_t i = 0; i < t->profile->num_entries; i++)
+        if (!t->profile->entries[i].source[0] &&
+            mmt_problem_equal(&t->profile->entries[i].problem, problem))
+            return &t->profile->entries[i];
+    return NULL;
+}
+
+static void print_row(const struct mmt_entry *e)
+{
+    char *problem = problem_text(&e->problem), *config = config_text(&e->config);
+    char part[16] = "-", gain[16] = "-";
+    double speed = e->gflops;
+    if (e->problem.op != MMT_GEMM)
+        speed = mmt_problem_bytes(&e->problem) / e->time.median / 1e9;
+    if (e->roofline > 0)
+        snprintf(part, sizeof part, "%.0f", 100 * e->roofline);
+    if (e->naive > 0)
+        snprintf(gain, sizeof gain, "%.1f", e->naive / e->time.median);
+    printf("%-34s %12.1f %10.1f %6s %8s  %s\n", problem, e->time.median * 1e6, speed,
+           part, gain, config);
+    free(problem);
+    free(config);
+}
+
+static void print_table(const struct mmt_tuning *t)
+{
+    printf("\n%-34s %12s %10s %6s %8s  %s\n", "problem", "us",
+           t->options.op == MMT_GEMM ? "GFLOP/s" : "GB/s", "% roof", "x naive",
+           "configuration");
+    for (int i = 0; i < t->num_goals; i++) {
+        const struct mmt_entry *entry = mmt_tune_winner(t, &t->goals[i]);
+        if (entry)
+            print_row(entry);
+    }
+}
+
+/* Of the goals' records those of this library and driver. */
+static struct mmt_standing standing_of(const struct mmt_tuning *t)
+{
+    struct mmt_standing standing = { 0 };
+    for (int i = 0; i < t->num_goals; i++) {
+        const struct mmt_entry *entry = mmt_tune_winner(t, &t->goals[i]);
+        if (entry && mmt_tune_has_yardstick(t, entry))
+            mmt_standing_add(&standing, entry);
+    }
+    return standing;
+}
+
+static void emit_library(const struct mmt_tuning *t, const struct mmt_standing *standing)
+{
+    const char *title = mmt_yardstick_of(&t->caps)->title;
+    json_t *event = json_pack("{s:s, s:f, s:s, s:i, s:i}", "event", "library", "elapsed",
+                              mmt_now() - t->started, "library",
+                              t->library.name[0] ? t->library.name : title, "problems",
+                              standing->count, "slower", standing->slower);
+    if (t->library.why[0]) {
+        json_object_set_new(event, "missing", json_boolean(t->library.missing));
+        json_object_set_new(event, "reason", json_string(t->library.why));
+    }
+    if (standing->count) {
+        char *worst = problem_text(standing->worst_problem);
+        json_object_set_new(event, "speedup", json_real(mmt_standing_mean(standing)));
+        json_object_set_new(event, "worst", json_real(standing->worst));
+        json_object_set_new(event, "worst_problem", json_string(worst));
+        free(worst);
+    }
+    emit(event);
+}
+
+static void print_library(const struct mmt_tuning *t, const struct mmt_standing *standing)
+{
+    const char *title = mmt_yardstick_of(&t->caps)->title;
+    struct mmt_text text = { 0 };
+    if (standing->count) {
+        mmt_standing_print(standing, &text);
+        printf("%s\n", mmt_text_string(&text));
+    }
+    if (t->library.missing)
+        printf("%s was not found; its times are not beside ours\n", title);
+    else if (t->library.why[0])
+        printf("%s was asked no more: %s\n", title, t->library.why);
+    mmt_text_finish(&text);
+}
+
+/* How the goals compare with the vendor's library, or why they do not. */
+static void report_library(const struct mmt_tuning *t)
+{
+    const struct mmt_standing standing = standing_of(t);
+    if (!t->library.name[0] && !t->library.why[0])
+        return;
+    if (t->options.json)
+        emit_library(t, &standing);
+    else
+        print_library(t, &standing);
+}
+
+/* Whether the run had goals of that family, and has no kernels for its other shapes. */
+static bool lacks_portfolio(const struct mmt_tuning *t, mmt_type family)
+{
+    bool meant = false;
+    for (int i = 0; i < t->num_goals; i++)
+        meant |=
+            t->goals[i].op == MMT_GEMM && mmt_type_family(t->goals[i].type) == family;
+    return meant && !mmt_profile_serves_family(t->profile, family) &&
+           !(t->layers && mmt_profile_serves_family(t->layers, family));
+}
+
+static void print_unserved(const struct mmt_tuning *t)
+{
+    struct mmt_text families = { 0 };
+    for (int i = 0; i < MMT_NUM_TYPES; i++)
+        if (mmt_type_family((mmt_type) i) == (mmt_type) i &&
+            lacks_portfolio(t, (mmt_type) i))
+            mmt_text_addf(&families, "%s%s", families.length ? ", " : "",
+                          mmt_type_name((mmt_type) i));
+    if (families.length)
+        printf(
+            "other shapes of %s keep their defaults: kernels for them are chosen by at "
+            "least %d shapes; a longer --budget times more, and goes on from here\n",
+            mmt_text_string(&families), MMT_FEWEST_SHAPES);
+    mmt_text_finish(&families);
+}
+
+void mmt_report_end(struct mmt_tuning *t)
+{
+    const struct mmt_counts *c = &t->counts;
+    bool interrupted = mmt_pool_interrupts() > 0;
+    if (t->options.json) {
+        report_library(t);
+        emit(json_pack("{s:s, s:f, s:b, s:i, s:i, s:i, s:i, s:i, s:i, s:s}", "event",
+                       "end", "elapsed", mmt_now() - t->started, "interrupted",
+                       interrupted, "tried", c->tried, "skipped", c->skipped, "wrong",
+                       c->wrong, "failed", c->failed, "killed", t->pool.killed,
+                       "throttled", t->health.throttled, "profile", t->path));
+        return;
+    }
+    clear_line(t);
+    print_table(t);
+    printf("\n%d tried, %d skipped, %d wrong, %d failed, in %.0f seconds%s\n", c->tried,
+           c->skipped, c->wrong, c->failed, mmt_now() - t->started,
+           interrupted ? ", interrupted: the same command goes on" : "");
+    print_unserved(t);
+    report_library(t);
+    if (t->pool.killed)
+        printf(
+            "%d worker%s killed from outside; what %s doing was done again, or will be\n",
+            t->pool.killed, t->pool.killed == 1 ? " was" : "s were",
+            t->pool.killed == 1 ? "it was" : "they were");
+    if (t->health.throttled)
+        printf("the device was slowed down while %d results were taken: %s\n",
+               t->health.throttled, t->health.by);
+    printf("profile: %s\njournal: %s\n", t->path, mmt_journal_path(t->journal));
+    printf("use it:  cc prog.c $(pkg-config --cflags --libs mmtune)\n");
+    fflush(stdout);
+}

@@ -1,0 +1,425 @@
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "tuner/model/fit.h"
+#include "tuner/model/pruning.h"
+#include "tuner/tune/tune.h"
+
+/* ---- opening --------------------------------------------------------------------- */
+
+/* Whether a profile stands there that was made on another such device: of a machine that
+ * has the same home, and more cores, say. */
+static bool is_taken(const struct mmt_tuning *t, const char *path)
+{
+    char why[512];
+    struct mmt_profile *there = mmt_profile_load(path, NULL);
+    const bool taken = there && mmt_profile_foreign(there, &t->caps, why);
+    mmt_profile_free(there);
+    return taken;
+}
+
+/* <backend>-<device>.json, or <backend>-<device>-<multiprocessors>.json. */
+static void add_usual_path(const struct mmt_tuning *t, struct mmt_text *path)
+{
+    mmt_profile_path(&t->caps, path);
+    if (!is_taken(t, mmt_text_string(path)))
+        return;
+    path->length -= strlen(".json");
+    mmt_text_addf(path, "-%u.json", t->caps.sms);
+}
+
+/* What -o names is the user's own affair; our folder is nobody else's. */
+static mmt_status make_data_folder(mmt_error *err)
+{
+    struct mmt_text path = { 0 };
+    mmt_error why = { 0 };
+    mmt_file_data_folder(&path);
+    mmt_status status = mmt_file_make_own_folder(mmt_text_string(&path), NULL, &why);
+    mmt_text_finish(&path);
+    return status
+               ? mmt_fail_native(err, status, why.native,
+                                 "%s; -o names another place for the profile", why.text)
+               : MMT_OK;
+}
+
+static mmt_status set_path(struct mmt_tuning *t, mmt_error *err)
+{
+    struct mmt_text path = { 0 };
+    if (t->options.output)
+        mmt_text_add(&path, t->options.output);
+    else
+        add_usual_path(t, &path);
+    t->path = path.data;
+    if (path.failed || !path.length)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT, "the profile's path is empty");
+    return t->options.output ? MMT_OK : make_data_folder(err);
+}
+
+/* ---- --fresh ---------------------------------------------------------------------- */
+
+static void add_before(const struct mmt_tuning *t, struct mmt_text *path)
+{
+    mmt_text_addf(path, "%s.before", t->path);
+}
+
+/* The profile as it was stands beside until a run ends whole; one that an earlier run
+ * left there is the one that was whole. */
+static mmt_status keep_before(const struct mmt_tuning *t, mmt_error *err)
+{
+    enum { MOST = 64 << 20 };
+    struct mmt_text before = { 0 }, profile = { 0 };
+    struct stat file;
+    mmt_status status = MMT_OK;
+    add_before(t, &before);
+    if (!stat(t->path, &file) && S_ISREG(file.st_mode) &&
+        access(mmt_text_string(&before), F_OK)) {
+        status = mmt_file_read(t->path, MOST, &profile, err);
+        if (!status)
+            status = mmt_file_replace(mmt_text_string(&before), mmt_text_string(&profile),
+                                      profile.length, err);
+    }
+    mmt_text_finish(&before);
+    mmt_text_finish(&profile);
+    return status;
+}
+
+void mmt_tune_drop_before(const struct mmt_tuning *t)
+{
+    struct mmt_text before = { 0 };
+    add_before(t, &before);
+    unlink(mmt_text_string(&before));
+    mmt_text_finish(&before);
+}
+
+/* A range is forgotten whole, where one of its kernels is. */
+static void forget_ranges(struct mmt_profile *p, const struct mmt_forget *forget)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < p->num_ranges; i++) {
+        const struct mmt_range *range = &p->ranges[i];
+        bool forgets = false;
+        for (int j = 0; j < range->num_segments; j++)
+            forgets = forgets ||
+                      mmt_forgets(forget, &range->problem, &range->segments[j].config);
+        if (!forgets)
+            p->ranges[left++] = *range;
+    }
+    p->num_ranges = left;
+}
+
+static void forget_entries(struct mmt_profile *p, const struct mmt_forget *forget)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < p->num_entries; i++)
+        if (!mmt_forgets(forget, &p->entries[i].problem, &p->entries[i].config))
+            p->entries[left++] = p->entries[i];
+    p->num_entries = left;
+    left = 0;
+    for (size_t i = 0; i < p->num_kept; i++) {
+        const mmt_problem any = mmt_gemm_problem(p->kept[i].family, 1, 1, 1);
+        if (!mmt_forgets(forget, &any, &p->kept[i].config))
+            p->kept[left++] = p->kept[i];
+    }
+    p->num_kept = left;
+    forget_ranges(p, forget);
+}
+
+/* ---- what stands there ------------------------------------------------------------- */
+
+/* What stands at the path is gone on with; what cannot be is refused rather than lost. */
+static mmt_status load_earlier(struct mmt_tuning *t, mmt_error *err)
+{
+    char why[512];
+    mmt_error own = { 0 };
+    if (access(t->path, F_OK))
+        return MMT_OK;
+    struct mmt_profile *earlier = mmt_profile_load(t->path, &own);
+    if (!earlier && t->options.fresh)
+        return MMT_OK;
+    if (!earlier)
+        return mmt_fail_native(err, own.status, own.native,
+                               "%s; name another file with -o, or --fresh replaces it",
+                               own.text);
+    const bool other =
+        earlier->citation[0] || mmt_profile_foreign(earlier, &t->caps, why);
+    if (other && t->options.fresh) {
+        mmt_profile_free(earlier);
+        return MMT_OK;
+    }
+    if (other) {
+        mmt_fail(err, MMT_ERROR_FORMAT,
+                 "'%s' %s; name another file with -o, or --fresh "
+                 "replaces it",
+                 t->path, earlier->citation[0] ? "is a paper's profile" : why);
+        mmt_profile_free(earlier);
+        return err->status;
+    }
+    mmt_profile_free(t->profile);
+    t->profile = earlier;
+    if (t->options.fresh)
+        forget_entries(earlier, &t->forget);
+    if (!mmt_caps_are_one(&earlier->caps, &t->caps))
+        strcpy(t->caps.uuid, MMT_SEVERAL_CARDS);
+    return MMT_OK;
+}
+
+static mmt_status load_other(struct mmt_tuning *t, mmt_error *err)
+{
+    if (!t->options.with)
+        return MMT_OK;
+    t->other = mmt_profile_load(t->options.with, err);
+    return t->other ? MMT_OK : err->status;
+}
+
+static void describe_run(struct mmt_tuning *t)
+{
+    struct mmt_profile *p = t->profile;
+    snprintf(p->made.version, sizeof p->made.version, "%s", mmt_version());
+    mmt_profile_now(p->made.date);
+    p->made.seed = (uint64_t) t->options.seed;
+    p->made.budget = t->options.budget.seconds;
+    p->caps = t->caps;
+}
+
+mmt_status mmt_tune_open_profile(struct mmt_tuning *t, mmt_error *err)
+{
+    t->profile = mmt_profile_create();
+    if (!t->profile)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a profile");
+    mmt_status status = set_path(t, err);
+    if (!status && t->options.fresh)
+        status = keep_before(t, err);
+    if (!status)
+        status = load_earlier(t, err);
+    if (!status)
+        status = load_other(t, err);
+    if (!status)
+        t->layers = mmt_profile_find_for(&t->caps, t->id, NULL);
+    if (!status)
+        status = mmt_file_may_replace(t->path, err);
+    if (!status)
+        describe_run(t);
+    return status;
+}
+
+/* ---- entering -------------------------------------------------------------------- */
+
+static double naive_seconds(const struct mmt_tuning *t, const mmt_problem *problem)
+{
+    size_t count;
+    const struct mmt_record *r = mmt_journal_records(t->journal, &count);
+    double least = INFINITY;
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(r[i].config.template->name, "naive") &&
+            r[i].result.outcome == MMT_TIMED && mmt_problem_equal(&r[i].problem, problem))
+            least = fmin(least, r[i].result.time.median);
+    return isfinite(least) ? least : 0;
+}
+
+static struct mmt_entry make_entry(const struct mmt_tuning *t,
+                                   const struct mmt_record *record, const char *source)
+{
+    double seconds = record->result.time.median;
+    struct mmt_hash hash;
+    struct mmt_entry entry = {
+        .problem = record->problem,
+        .config = record->config,
+        .time = record->result.time,
+        .gflops = mmt_problem_flops(&record->problem) / seconds / 1e9,
+        .roofline = mmt_tune_roofline(t, &record->problem) / seconds,
+        .naive = naive_seconds(t, &record->problem),
+    };
+    snprintf(entry.source, sizeof entry.source, "%s", source);
+    if (!mmt_template_hash(record->config.template, &hash, NULL))
+        mmt_hash_print(hash, entry.template_hash);
+    return entry;
+}
+
+/* The library's times beside the same kernel stay. */
+static void keep_yardstick(const struct mmt_tuning *t, struct mmt_entry *entry)
+{
+    const struct mmt_entry *before = mmt_tune_winner(t, &entry->problem);
+    if (before && mmt_config_equal(&before->config, &entry->config) &&
+        !strcmp(before->template_hash, entry->template_hash))
+        entry->yardstick = before->yardstick;
+}
+
+static mmt_status enter_others(struct mmt_tuning *t, const mmt_problem *problem,
+                               mmt_error *err)
+{
+    char source[64];
+    mmt_status status = MMT_OK;
+    if (!t->other)
+        return MMT_OK;
+    snprintf(source, sizeof source, "%.63s", t->other->caps.name);
+    mmt_profile_remove_entries(t->profile, problem, source);
+    for (size_t i = 0; !status && i < t->other->num_entries; i++) {
+        const struct mmt_entry *theirs = &t->other->entries[i];
+        if (theirs->source[0] || !mmt_problem_equal(&theirs->problem, problem))
+            continue;
+        const struct mmt_record *here =
+            mmt_journal_find(t->journal, problem, &theirs->config);
+        if (!here || here->result.outcome != MMT_TIMED)
+            continue;
+        struct mmt_entry entry = make_entry(t, here, source);
+        status = mmt_profile_add_entry(t->profile, &entry, err);
+    }
+    return status;
+}
+
+mmt_status mmt_tune_enter(struct mmt_tuning *t, const mmt_problem *problem,
+                          const struct mmt_record *winner, mmt_error *err)
+{
+    struct mmt_entry entry = make_entry(t, winner, "");
+    keep_yardstick(t, &entry);
+    mmt_status status = mmt_profile_replace_entry(t->profile, &entry, err);
+    if (!status)
+        status = enter_others(t, problem, err);
+    return status ? status : mmt_tune_save(t, false, err);
+}
+
+/* ---- saving
+ * --------------------------------------------------------------------------------------
+ */
+
+/* Choosing takes the better part of a second where a calibration has thousands of times:
+ * between problems, a twentieth of the time at most. */
+static bool is_due(const struct mmt_tuning *t)
+{
+    return mmt_now() >= t->kept_at + 20 * t->kept_seconds;
+}
+
+/* What is kept for shapes that were not tuned comes from all that was ever timed. */
+mmt_status mmt_tune_fit(struct mmt_tuning *t, unsigned choose, mmt_error *err)
+{
+    struct mmt_fit_samples samples = { 0 };
+    double began = mmt_now();
+    mmt_status status = mmt_fit_add_journal(&samples, t->journal, err);
+    if (!status)
+        status = mmt_fit_families(t->profile, choose, samples.list, samples.count, err);
+    if (!status)
+        mmt_fit_drop_partial(t->profile);
+    free(samples.list);
+    t->kept_at = mmt_now();
+    t->kept_seconds = t->kept_at - began;
+    return status;
+}
+
+/* Whether a list, "thermal, power cap", has that word. */
+static bool lists(const char *list, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = list; (at = strstr(at, word)); at += length)
+        if ((at == list || at[-1] == ' ') && (!at[length] || at[length] == ','))
+            return true;
+    return false;
+}
+
+void mmt_tune_note_health(struct mmt_made_health *health, const struct mmt_result *result)
+{
+    size_t used = strlen(health->by);
+    health->hottest = fmax(health->hottest, result->celsius);
+    health->fastest = fmax(health->fastest, result->clock_mhz);
+    if (result->clock_mhz > 0)
+        health->slowest = health->slowest > 0 ? fmin(health->slowest, result->clock_mhz)
+                                              : result->clock_mhz;
+    if (!*result->throttled)
+        return;
+    health->throttled++;
+    if (!lists(health->by, result->throttled))
+        snprintf(health->by + used, sizeof health->by - used, "%s%s", used ? ", " : "",
+                 result->throttled);
+}
+
+static void count_records(struct mmt_tuning *t)
+{
+    size_t count;
+    const struct mmt_record *records = mmt_journal_records(t->journal, &count);
+    struct mmt_counts all = { 0 };
+    for (size_t i = 0; i < count; i++)
+        if (mmt_record_is_candidate(&records[i]))
+            mmt_counts_add(&all, records[i].result.outcome);
+    t->profile->made.tried = all.tried;
+    t->profile->made.skipped = all.skipped;
+    t->profile->made.wrong = all.wrong;
+    t->profile->made.failed = all.failed;
+    t->profile->made.health = (struct mmt_made_health){ 0 };
+    for (size_t i = 0; i < count; i++)
+        mmt_tune_note_health(&t->profile->made.health, &records[i].result);
+}
+
+/* Takes away the types and transposes that a kernel was found wrong for. */
+static void refute(const struct mmt_tuning *t, struct mmt_kept *kept)
+{
+    size_t count;
+    const struct mmt_record *wholes = mmt_journal_wholes(t->journal, &count);
+    for (size_t i = 0; i < count; i++)
+        if (wholes[i].problem.op == MMT_GEMM && wholes[i].result.outcome == MMT_WRONG &&
+            mmt_config_equal(&wholes[i].config, &kept->config))
+            kept->right &= ~mmt_kind_bit(&wholes[i].problem);
+}
+
+/* Whether a kernel of a range was found wrong. */
+static bool is_refuted(const struct mmt_tuning *t, const struct mmt_range *range)
+{
+    for (int i = 0; i < range->num_segments; i++) {
+        const mmt_problem last =
+            mmt_problem_with_m(&range->problem, range->segments[i].m_to);
+        if (mmt_journal_whole(t->journal, &last, &range->segments[i].config) ==
+            MMT_WHOLE_WRONG)
+            return true;
+    }
+    return false;
+}
+
+void mmt_tune_drop_refuted(struct mmt_tuning *t)
+{
+    struct mmt_profile *p = t->profile;
+    size_t left = 0;
+    for (size_t i = 0; i < p->num_kept; i++) {
+        refute(t, &p->kept[i]);
+        if (p->kept[i].right)
+            p->kept[left++] = p->kept[i];
+    }
+    p->num_kept = left;
+    left = 0;
+    for (size_t i = 0; i < p->num_entries; i++)
+        if (mmt_journal_whole(t->journal, &p->entries[i].problem,
+                              &p->entries[i].config) != MMT_WHOLE_WRONG)
+            p->entries[left++] = p->entries[i];
+    p->num_entries = left;
+    left = 0;
+    for (size_t i = 0; i < p->num_ranges; i++)
+        if (!is_refuted(t, &p->ranges[i]))
+            p->ranges[left++] = p->ranges[i];
+    p->num_ranges = left;
+}
+
+/* Whether this run adds anything to the profile that stands there: one that tried nothing
+ * leaves it alone, and one that timed nothing makes none. */
+static bool has_learned(const struct mmt_tuning *t)
+{
+    return (mmt_journal_count(t->journal) > t->known || t->library.taken) &&
+           (t->profile->num_entries || t->profile->num_kept);
+}
+
+mmt_status mmt_tune_save(struct mmt_tuning *t, bool last, mmt_error *err)
+{
+    struct mmt_profile *p = t->profile;
+    if (!has_learned(t))
+        return MMT_OK;
+    p->roofline = t->roofline;
+    count_records(t);
+    mmt_status status = mmt_guide_judge(t->journal, p, err);
+    if (!status && (last || is_due(t)))
+        status = mmt_tune_fit(t, 0, err);
+    if (!status)
+        mmt_tune_drop_refuted(t);
+    return status ? status : mmt_profile_save(p, t->path, err);
+}

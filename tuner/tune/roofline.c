@@ -1,0 +1,91 @@
+#include <math.h>
+#include <stdio.h>
+
+#include "tuner/tune/tune.h"
+
+enum { MOST_PROBES = 4 /* in a run, each about a second */ };
+
+void mmt_tune_set_roofline(struct mmt_tuning *t, const struct mmt_roofline *measured)
+{
+    mmt_roofline_add(&t->measured, measured);
+    t->roofline = t->measured;
+    mmt_roofline_derive(&t->roofline, &t->caps);
+    for (int type = 0; type < MMT_NUM_TYPES; type++)
+        t->ceiling[type] = mmt_roofline_ceiling(&t->roofline, &t->caps, (mmt_type) type);
+}
+
+double mmt_tune_roofline(const struct mmt_tuning *t, const mmt_problem *problem)
+{
+    return mmt_roofline_seconds(&t->roofline, problem);
+}
+
+void mmt_tune_probe(struct mmt_tuning *t)
+{
+    const struct mmt_job job = { .task = MMT_TASK_PROBE };
+    struct mmt_event event;
+    t->probes++;
+    if (mmt_pool_do(t, &job, MMT_PROBE_LIMIT, &event) &&
+        event.reply.results[0].outcome == MMT_TIMED)
+        mmt_tune_set_roofline(t, &event.reply.roofline);
+}
+
+/* ---- judging ---------------------------------------------------------------------- */
+
+bool mmt_tune_doubts(const struct mmt_tuning *t, const mmt_problem *problem,
+                     const struct mmt_result *result)
+{
+    return result->outcome == MMT_TIMED && t->probes < MOST_PROBES &&
+           mmt_roofline_is_doubtful(&t->roofline, &t->caps, problem, result->time.median);
+}
+
+static double least(const struct mmt_tuning *t, const mmt_problem *problem)
+{
+    return mmt_roofline_least(&t->roofline, &t->caps, problem);
+}
+
+void mmt_tune_judge(const struct mmt_tuning *t, const mmt_problem *problem,
+                    struct mmt_result *result)
+{
+    const mmt_type type = problem->type;
+    struct mmt_text peak = { 0 };
+    if (result->outcome != MMT_TIMED || !(result->time.median < least(t, problem)))
+        return;
+    mmt_roofline_print(t->roofline.peak_flops[type], t->roofline.peak_spread[type], type,
+                       &peak);
+    result->outcome = MMT_FAILED;
+    snprintf(result->reason, sizeof result->reason,
+             "%.4g us is faster than the device can be: %.4g us at best, its roofline of "
+             "%s being %s; the clock or the kernel is broken",
+             1e6 * result->time.median, 1e6 * least(t, problem), mmt_type_name(type),
+             mmt_text_string(&peak));
+    mmt_text_finish(&peak);
+}
+
+void mmt_tune_judge_anew(struct mmt_tuning *t, const mmt_problem *problem,
+                         struct mmt_result *result)
+{
+    if (mmt_tune_doubts(t, problem, result))
+        mmt_tune_probe(t);
+    mmt_tune_judge(t, problem, result);
+}
+
+static bool cannot_be(const void *self, const struct mmt_record *record, char *why,
+                      size_t size)
+{
+    struct mmt_result result = record->result;
+    mmt_tune_judge(self, &record->problem, &result);
+    snprintf(why, size, "%s", result.reason);
+    return result.outcome != record->result.outcome;
+}
+
+void mmt_tune_judge_journal(struct mmt_tuning *t)
+{
+    size_t count;
+    const struct mmt_record *records = mmt_journal_records(t->journal, &count);
+    size_t i = 0;
+    while (i < count && !mmt_tune_doubts(t, &records[i].problem, &records[i].result))
+        i++;
+    if (i < count)
+        mmt_tune_probe(t);
+    mmt_journal_pass_over(t->journal, cannot_be, t);
+}

@@ -1,0 +1,542 @@
+/* mmtune tune */
+#include "tuner/tune/tune.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tuner/search/search.h"
+
+enum {
+    DEVICE = 'd',
+    OUTPUT = 'o',
+    HELP = 'h',
+    TYPE = 't',
+    SHAPE = 's',
+    BUDGET = 'b',
+    JSON = 'j',
+    SUITE = 256,
+    OP,
+    OUT,
+    TRANSPOSES,
+    LD,
+    TEMPLATE,
+    SEARCH,
+    SEED,
+    LIMIT,
+    WITH,
+    RESUME,
+    FRESH,
+};
+
+static const struct option options[] = {
+    { "device", required_argument, NULL, DEVICE },
+    { "op", required_argument, NULL, OP },
+    { "type", required_argument, NULL, TYPE },
+    { "shape", required_argument, NULL, SHAPE },
+    { "suite", required_argument, NULL, SUITE },
+    { "out", required_argument, NULL, OUT },
+    { "transposes", required_argument, NULL, TRANSPOSES },
+    { "ld", required_argument, NULL, LD },
+    { "template", required_argument, NULL, TEMPLATE },
+    { "search", required_argument, NULL, SEARCH },
+    { "budget", required_argument, NULL, BUDGET },
+    { "seed", required_argument, NULL, SEED },
+    { "limit", required_argument, NULL, LIMIT },
+    { "with", required_argument, NULL, WITH },
+    { "output", required_argument, NULL, OUTPUT },
+    { "resume", no_argument, NULL, RESUME },
+    { "fresh", no_argument, NULL, FRESH },
+    { "json", no_argument, NULL, JSON },
+    { "help", no_argument, NULL, HELP },
+    { 0 },
+};
+
+static int help(void)
+{
+    struct mmt_text searches = { 0 };
+    for (int i = 0; mmt_search_names[i]; i++)
+        mmt_text_addf(&searches, "%s%s", i ? ", " : "", mmt_search_names[i]);
+    printf(
+        "usage: mmtune [tune] [OPTION...]\n\n"
+        "Tunes a device and writes what it learned into a profile. Run again, it goes "
+        "on\n"
+        "from the journal beside the profile. Ctrl-C finishes the candidate at hand and\n"
+        "writes; twice, it stops at once; nothing that was measured is lost.\n\n"
+        "  --device DEVICE      a number or id of `mmtune devices`; default: 0\n"
+        "  --op NAME            gemm,axpby,dot,heat2d,jacobi3d; default: gemm, or what\n"
+        "                       the template computes\n"
+        "  --type LIST          f32,f64,i32,bf16,f16,tf32,f8e4m3,f8e5m2,i8; default: "
+        "those\n"
+        "                       that the device computes well\n"
+        "  --out TYPE           C's, where a type has a choice; default: its own\n"
+        "  --shape LIST         of MxNxK, or MxNxKxBATCH for a batch; of axpby N or "
+        "MxN,\n"
+        "                       of dot K or MxK, of heat2d MxN; @FILE has one a line;\n"
+        "                       1-8192xNxK is a range of m: a few kernels serve each m\n"
+        "  --suite LIST         of those that `mmtune suites` lists\n"
+        "  --transposes LIST    nn,nt,tn,tt; default: nn\n"
+        "  --ld LIST            of tight,odd: leading dimensions without gap, or odd "
+        "ones\n"
+        "                       that leave no row of a product aligned; default: tight\n"
+        "  --template NAME      this template alone; see `mmtune templates`\n"
+        "  --search NAME        %s\n"
+        "  --budget BUDGET      a time, 90s, 5m or 1h, or candidates, 200c; default: 5m\n"
+        "  --seed NUMBER        of the search and of the data; default: 1\n"
+        "  --limit SECONDS      after which a candidate is killed; default: 5, and what "
+        "the\n"
+        "                       problem's size and the best so far add\n"
+        "  --with FILE          also measure another profile's winners here\n"
+        "  -o, --output FILE    the profile; default: the place where programs look\n"
+        "  --resume             go on from the journal (the default)\n"
+        "  --fresh              forget what was learned of these types, this op and\n"
+        "                       --template; FILE.before has the profile as it was until\n"
+        "                       the run ends\n"
+        "  --json               JSON lines, one an event\n",
+        mmt_text_string(&searches));
+    mmt_text_finish(&searches);
+    return MMT_EXIT_DONE;
+}
+
+/* ---- options --------------------------------------------------------------------- */
+
+/* What can be said of the shapes and the template once the operation is known. */
+static mmt_status check_op(struct mmt_tune_options *o, mmt_error *err)
+{
+    const char *name = mmt_op_row(o->op)->name;
+    struct mmt_shape shape = { .m = 1, .n = 1, .k = 1, .batch = 1 };
+    mmt_status status = MMT_OK;
+
+    if (o->template && o->some_op && o->template->op != o->op)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "--template %s computes %s, but --op is %s", o->template->name,
+                        mmt_op_row(o->template->op)->name, name);
+    if (o->template)
+        o->op = o->template->op;
+    if (o->op != MMT_GEMM && o->suites && strcmp(o->suites, "default"))
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "--suite %s is of products; give %s a --shape, or no suite",
+                        o->suites, name);
+    if (o->op != MMT_GEMM && o->gaps[1])
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "--ld odd is of products; %s has no leading dimensions", name);
+    for (int i = 0; i < o->shapes.count && !status; i++) {
+        status = mmt_option_range(o->shapes.each[i], o->op, &shape, err);
+        if (!status && shape.m_to && o->gaps[1])
+            status = mmt_fail(err, MMT_ERROR_ARGUMENT,
+                              "--ld odd goes with single shapes; '%s' is a range of m, "
+                              "whose leading dimensions are tight",
+                              o->shapes.each[i]);
+        mmt_problem problem = mmt_shape_problem(o->op, MMT_F32, &shape);
+        if (!status)
+            status = mmt_problem_normalise(&problem, &problem, err);
+    }
+    return status;
+}
+
+static mmt_status set_search(struct mmt_tune_options *o, mmt_error *err)
+{
+    struct mmt_text names = { 0 };
+    for (int i = 0; mmt_search_names[i]; i++) {
+        if (!strcmp(mmt_search_names[i], optarg))
+            o->search = mmt_search_names[i];
+        mmt_text_addf(&names, "%s%s", i ? ", " : "", mmt_search_names[i]);
+    }
+    mmt_status status = MMT_OK;
+    if (!o->search || strcmp(o->search, optarg))
+        status =
+            mmt_fail(err, MMT_ERROR_ARGUMENT, "there is no search '%s'; there are %s",
+                     optarg, mmt_text_string(&names));
+    mmt_text_finish(&names);
+    return status;
+}
+
+static mmt_status check_suite(void *self, const char *name, mmt_error *err)
+{
+    return !strcmp(name, "default") || mmt_suite_find(name, err) ? MMT_OK : err->status;
+}
+
+static mmt_status set_suites(struct mmt_tune_options *o, mmt_error *err)
+{
+    o->suites = optarg;
+    return mmt_option_each(optarg, NULL, check_suite, err);
+}
+
+static mmt_status set_template(struct mmt_tune_options *o, mmt_error *err)
+{
+    o->template = mmt_config_template(optarg, err);
+    return o->template ? MMT_OK : err->status;
+}
+
+static mmt_status set_limit(struct mmt_tune_options *o, mmt_error *err)
+{
+    int64_t seconds;
+    mmt_status status = mmt_option_number("--limit", optarg, 1, 3600, &seconds, err);
+    if (!status)
+        o->limit = (double) seconds;
+    return status;
+}
+
+static mmt_status read_option(int option, struct mmt_tune_options *o, mmt_error *err)
+{
+    switch (option) {
+    case TYPE:
+        o->some_types = true;
+        return mmt_option_types(optarg, o->types, err);
+    case OP:
+        o->some_op = true;
+        return mmt_option_op(optarg, &o->op, err);
+    case SHAPE:
+        return mmt_option_shapes(optarg, &o->shapes, err);
+    case SUITE:
+        return set_suites(o, err);
+    case OUT:
+        return mmt_option_wish("out", optarg, &o->wish, err);
+    case TRANSPOSES:
+        return mmt_option_transposes(optarg, &o->transposes, err);
+    case LD:
+        return mmt_option_gaps(optarg, o->gaps, err);
+    case TEMPLATE:
+        return set_template(o, err);
+    case SEARCH:
+        return set_search(o, err);
+    case BUDGET:
+        return mmt_option_budget(optarg, &o->budget, err);
+    case SEED:
+        return mmt_option_number("--seed", optarg, 0, INT64_MAX, &o->seed, err);
+    case LIMIT:
+        return set_limit(o, err);
+    case DEVICE:
+        o->device = optarg;
+        break;
+    case WITH:
+        o->with = optarg;
+        break;
+    case OUTPUT:
+        o->output = optarg;
+        break;
+    case RESUME:
+    case FRESH:
+        o->fresh = option == FRESH;
+        break;
+    default:
+        o->json = true;
+    }
+    return MMT_OK;
+}
+
+/* Returns -1 where the run may begin, else the exit status. */
+static int read_options(int argc, char **argv, struct mmt_tune_options *o)
+{
+    mmt_error err = { 0 };
+    *o = (struct mmt_tune_options){ .wish = MMT_WISH_NONE,
+                                    .search = mmt_search_names[0],
+                                    .budget = { .seconds = 300 },
+                                    .limit = 5,
+                                    .seed = 1 };
+    for (int option; (option = mmt_option_next(argc, argv, options)) != -1;) {
+        if (option == '?')
+            return MMT_EXIT_USAGE;
+        if (option == HELP)
+            return help();
+        if (read_option(option, o, &err))
+            return mmt_failed_or_usage(argv[0], &err);
+    }
+    if (check_op(o, &err))
+        return mmt_failed_or_usage(argv[0], &err);
+    if (optind < argc)
+        return mmt_wrong_usage(argv[0], "'%s' is one word too many", argv[optind]);
+    return -1;
+}
+
+/* ---- the run --------------------------------------------------------------------- */
+
+/* A platform that cannot write its cache may hide its devices. */
+static mmt_status explain(const struct mmt_tuning *t, mmt_error *err)
+{
+    const mmt_error said = *err;
+    struct mmt_text why = { 0 };
+    if (mmt_tune_explain(t, &why))
+        mmt_fail_native(err, said.status, said.native, "%s; %s", mmt_text_string(&why),
+                        said.text);
+    mmt_text_finish(&why);
+    return said.status;
+}
+
+static bool is_called(const struct mmt_device_info *info, const char *name)
+{
+    char number[16];
+    snprintf(number, sizeof number, "%d", info->number);
+    return !strcmp(name, number) || !strcmp(name, info->id);
+}
+
+mmt_status mmt_tune_find_device(struct mmt_tuning *t, mmt_error *err)
+{
+    const char *name = t->options.device ? t->options.device : "0";
+    struct mmt_device_info *list = NULL;
+    size_t count = 0, found;
+    mmt_status status = mmt_device_list(&list, &count, NULL, err);
+    if (status)
+        return status;
+    for (found = 0; found < count && !is_called(&list[found], name); found++)
+        ;
+    if (found == count) { /* by another name, perhaps */
+        mmt_device *device = mmt_device_open(name, err);
+        if (!device) {
+            free(list);
+            return explain(t, err);
+        }
+        for (found = 0; found < count && strcmp(list[found].id, device->id); found++)
+            ;
+        mmt_device_close(device);
+    }
+    if (found < count) {
+        t->caps = list[found].caps;
+        snprintf(t->id, sizeof t->id, "%s", list[found].id);
+    }
+    free(list);
+    if (found < count)
+        return MMT_OK;
+    return mmt_fail(err, MMT_ERROR_UNSUPPORTED,
+                    "the device %s executes nothing, so nothing can be timed on it; "
+                    "`mmtune devices` lists those that do",
+                    name);
+}
+
+/* Once a profile: it remembers. */
+static void probe(struct mmt_tuning *t)
+{
+    mmt_tune_set_roofline(t, &t->profile->roofline);
+    if (t->roofline.bandwidth <= 0)
+        mmt_tune_probe(t);
+    mmt_tune_judge_journal(t);
+}
+
+/* Seconds of the budget that go into portfolios for other shapes: more where nobody named
+ * any, less of a short one, and of a CPU's, whose compilers use them up; and no more than
+ * makes a difference to so many types and transposes. */
+static double calibrating(const struct mmt_tuning *t)
+{
+    bool cpu = t->caps.kind == MMT_CPU;
+    double named = t->options.shapes.count || t->options.suites ? 0.5 : 0.65;
+    double share = cpu ? 0.18 : named, enough = cpu ? 120 : 60, most = cpu ? 240 : 120,
+           budget = t->options.budget.seconds;
+    return fmin(share * budget * fmin(1, budget / enough),
+                most * mmt_tune_count_kinds(t));
+}
+
+/* Where nobody named a shape and all portfolios are known, they are timed first: goals
+ * then begin with what is compiled and promises most. */
+static void share_time(struct mmt_tuning *t)
+{
+    const double seconds = isfinite(t->ends) ? calibrating(t) : 0;
+    t->portfolios_first = isfinite(t->ends) && !t->options.shapes.count &&
+                          !t->options.suites && mmt_tune_knows_portfolios(t);
+    t->goals_end = t->portfolios_first ? t->ends : t->ends - seconds;
+    t->calibration_end = t->portfolios_first ? mmt_now() + seconds : t->ends;
+}
+
+/* Without a cache kernels are compiled again and again, which is said; but the driver of
+ * a CPU compiles through files beside it, and makes nothing where no room is left. */
+static mmt_status check_cache(struct mmt_tuning *t, mmt_error *err)
+{
+    mmt_error why = { 0 };
+    if (!mmt_cache_check(&why))
+        return MMT_OK;
+    if (t->pool.shared && (why.native == ENOSPC || why.native == EDQUOT))
+        return mmt_fail_native(err, why.status, why.native,
+                               "%s; the driver of a CPU compiles through files there",
+                               why.text);
+    snprintf(t->pool.cache, sizeof t->pool.cache, "%.*s", MMT_REASON_SIZE - 1, why.text);
+    return MMT_OK;
+}
+
+static void set_forget(struct mmt_tuning *t)
+{
+    t->forget =
+        (struct mmt_forget){ .op = t->options.op, .template = t->options.template };
+    memcpy(t->forget.types, t->options.types, sizeof t->forget.types);
+}
+
+/* With --fresh one that cannot be gone on with is begun anew. */
+static mmt_status open_journal(struct mmt_tuning *t, mmt_error *err)
+{
+    const bool fresh = t->options.fresh;
+    mmt_error why = { 0 };
+    t->journal = mmt_journal_open(t->path, &t->caps, false, &why);
+    if (!t->journal && fresh && why.status == MMT_ERROR_FORMAT)
+        t->journal = mmt_journal_open(t->path, &t->caps, true, &why);
+    if (!t->journal)
+        return mmt_fail_native(err, why.status, why.native, "%s", why.text);
+    return fresh ? mmt_journal_forget(t->journal, &t->forget, err) : MMT_OK;
+}
+
+static mmt_status prepare(struct mmt_tuning *t, mmt_error *err)
+{
+    mmt_status status = mmt_tune_find_device(t, err);
+    if (!status)
+        status = mmt_tune_choose_types(t, err);
+    set_forget(t);
+    if (!status)
+        status = mmt_tune_open_profile(t, err);
+    if (!status)
+        status = open_journal(t, err);
+    /* Where the profile is gone, all that the journal has is news to it. */
+    t->known = status || access(t->path, F_OK) ? 0 : mmt_journal_count(t->journal);
+    if (!status) {
+        mmt_journal_set_limit(t->journal, t->options.limit);
+        mmt_report_prepare(t);
+    }
+    t->started = mmt_now();
+    t->ends =
+        t->options.budget.seconds > 0 ? t->started + t->options.budget.seconds : INFINITY;
+    t->candidates_left = t->options.budget.candidates;
+    t->compile_seconds = 1;
+    if (!status)
+        status = mmt_pool_start(t, false, err);
+    if (!status)
+        status = check_cache(t, err);
+    if (!status)
+        probe(t);
+    if (!status && t->pool.broken.status) {
+        *err = t->pool.broken;
+        status = err->status;
+    }
+    if (!status)
+        status = mmt_tune_set_goals(t, err);
+    t->finish = t->ends;
+    t->ends -= isfinite(t->ends) ? mmt_tune_reserve(t) : 0;
+    t->ranges_end = t->ends;
+    t->ends -= isfinite(t->ends) ? mmt_tune_ranges_seconds(t) : 0;
+    share_time(t);
+    return status ? status : mmt_tune_plan_practice(t, err);
+}
+
+/* A run that was interrupted may well have had no time for a winner. */
+static mmt_status require_winner(const struct mmt_tuning *t, mmt_error *err)
+{
+    for (int i = 0; i < t->num_goals; i++)
+        if (mmt_tune_winner(t, &t->goals[i]))
+            return MMT_OK;
+    if (mmt_pool_interrupts())
+        return MMT_OK;
+    if (!t->counts.tried)
+        return mmt_fail(err, MMT_ERROR_NOT_FOUND,
+                        "the budget of %g s ended before a candidate was tried; a longer "
+                        "one goes on from here",
+                        t->options.budget.seconds);
+    return mmt_fail(err, MMT_ERROR_COMPILE,
+                    "none of %d candidates could be timed: %d skipped, %d wrong, %d "
+                    "failed; '%s' tells why of each",
+                    t->counts.tried, t->counts.skipped, t->counts.wrong, t->counts.failed,
+                    mmt_journal_path(t->journal));
+}
+
+/* What the journal tells before anything is tried. */
+static void tell_journal(struct mmt_tuning *t)
+{
+    const size_t again = mmt_journal_count_again(t->journal);
+    if (again)
+        mmt_report_note(
+            t,
+            "%zu candidates that failed, hung or crashed in an earlier run may "
+            "be tried once more",
+            again);
+    if (mmt_journal_is_new(t->journal) && t->profile->num_entries && !t->options.fresh)
+        mmt_report_note(t,
+                        "'%s' has %zu entries, but its journal '%s' is missing: what is "
+                        "tuned is searched from the beginning",
+                        t->path, t->profile->num_entries, mmt_journal_path(t->journal));
+}
+
+static mmt_status run(struct mmt_tuning *t, mmt_error *err)
+{
+    mmt_status status = MMT_OK;
+    mmt_report_start(t);
+    mmt_report_cache(t);
+    tell_journal(t);
+    if (t->portfolios_first)
+        status = mmt_tune_calibrate(t, err);
+    for (t->goal = 0; !status && t->goal < t->num_goals && !mmt_pool_interrupts();
+         t->goal++)
+        status = mmt_tune_problem(t, err);
+    if (!status && !mmt_pool_interrupts())
+        status = mmt_tune_practise(t, err);
+    if (!status && !mmt_pool_interrupts() && !t->portfolios_first)
+        status = mmt_tune_calibrate(t, err);
+    if (!status && !mmt_pool_interrupts())
+        status = mmt_tune_time_ranges(t, err);
+    if (!status && !mmt_pool_interrupts())
+        status = mmt_tune_verify_winners(t, err);
+    if (!status && !mmt_pool_interrupts())
+        status = mmt_tune_verify_ranges(t, err);
+    if (!status && !mmt_pool_interrupts())
+        status = mmt_tune_verify_portfolio(t, err);
+    /* Whatever failed, what was learned before is written. */
+    mmt_error own = { 0 };
+    mmt_status saved = mmt_journal_look(t->journal, &own);
+    mmt_report_journal(t);
+    if (!saved)
+        saved = mmt_tune_save(t, true, &own);
+    if (!status && saved) {
+        *err = own;
+        status = saved;
+    }
+    if (!status)
+        status = require_winner(t, err);
+    if (!status && !mmt_pool_interrupts())
+        mmt_tune_drop_before(t);
+    if (!status)
+        mmt_report_end(t);
+    return status;
+}
+
+static void finish(struct mmt_tuning *t)
+{
+    mmt_pool_stop(&t->pool);
+    mmt_journal_close(t->journal);
+    mmt_profile_free(t->profile);
+    mmt_profile_free(t->other);
+    mmt_profile_free(t->layers);
+    free(t->goals);
+    free(t->ranges);
+    free(t->built);
+    free(t->path);
+    mmt_words_finish(&t->options.shapes);
+}
+
+static int end_interrupted(const struct mmt_tuning *t, const char *verb)
+{
+    struct mmt_text kept = { 0 };
+    mmt_text_addf(&kept,
+                  "%d results of this run are kept in '%s'; the same command goes on",
+                  t->counts.tried, t->journal ? mmt_journal_path(t->journal) : "");
+    int code = mmt_say_interrupted(
+        verb, t->counts.tried
+                  ? mmt_text_string(&kept)
+                  : "no candidate was tried yet; the same command begins anew");
+    mmt_text_finish(&kept);
+    return code;
+}
+
+int mmt_verb_tune(int argc, char **argv)
+{
+    struct mmt_tuning t = { 0 };
+    mmt_error err = { 0 };
+    int code = read_options(argc, argv, &t.options);
+    if (code >= 0) {
+        mmt_words_finish(&t.options.shapes);
+        return code;
+    }
+    mmt_status status = prepare(&t, &err);
+    if (!status)
+        status = run(&t, &err);
+    code = status ? mmt_failed(argv[0], &err) : MMT_EXIT_DONE;
+    if (mmt_pool_interrupts())
+        code = end_interrupted(&t, argv[0]);
+    finish(&t);
+    return code;
+}

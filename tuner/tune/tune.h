@@ -1,0 +1,502 @@
+/* What the files of the verb `tune` share: one run of the tuner.
+ *
+ *   tune.c          the verb: its options, and the run from beginning to end
+ *   goals.c    which problems, and how the budget is shared among them
+ *   pool.c     the worker processes, and Ctrl-C
+ *   machine_fault.c  whether the machine is at fault, not the kernels
+ *   template_search.c     a problem's templates, each a space of its own to search
+ *   compiled.c    what is compiled already, for other problems too
+ *   problem.c  the loop: propose, compile, verify and time, journal
+ *   roofline.c  what a device reaches, and times that cannot be
+ *   finals.c   the best against each other, twice
+ *   exploration.c  short searches on shapes that are no goals
+ *   calibration.c  the best on many of these
+ *   ranges.c   the best on many m of a range, and which of them serve it
+ *   yardstick.c  the vendor's library beside winners
+ *   whole_verify.c   whole verification, before a kernel enters the profile
+ *   profile.c  what is written
+ *   messages.c   what is said */
+#ifndef MMT_TUNER_TUNE_TUNE_H
+#define MMT_TUNER_TUNE_TUNE_H
+
+#include "tuner/model/fit.h"
+#include "tuner/journal/journal.h"
+#include "tuner/journal/lock.h"
+#include "tuner/measure/roofline.h"
+#include "tuner/common/suites.h"
+#include "tuner/worker/worker.h"
+
+/* ---- the run --------------------------------------------------------------------- */
+
+struct mmt_tune_options {
+    const char *device; /* NULL: "0" */
+    bool types[MMT_NUM_TYPES], some_types;
+    struct mmt_wish wish;
+    mmt_op op;
+    bool some_op;
+    struct mmt_words shapes;             /* as they were given */
+    const char *suites;                  /* NULL: none was named */
+    unsigned transposes;                 /* 0: none were named */
+    bool gaps[2];                        /* leading dimensions: tight, odd */
+    const struct mmt_template *template; /* NULL: all */
+    const char *search;
+    struct mmt_budget budget;
+    int64_t seed;
+    double
+        limit; /* seconds for a candidate, before what its size and the best so far add */
+    const char *output; /* NULL: the usual place */
+    const char *with;
+    bool fresh, json, quiet;
+};
+
+struct mmt_counts {
+    int tried, skipped, wrong, failed, killed; /* tried counts them all */
+};
+
+void mmt_counts_add(struct mmt_counts *counts, enum mmt_outcome outcome);
+
+/* One worker for measuring, and the others for compiling. */
+struct mmt_pool {
+    struct mmt_worker *workers; /* the first one measures */
+    int count;
+    bool shared; /* compiling and measuring share the cores: never both at once */
+    int cores;
+    mmt_error broken;             /* a worker cannot be kept alive */
+    int killed;                   /* workers that were killed from outside */
+    struct mmt_own_folder folder; /* PoCL's cache while tuning, where it is ours */
+    char cache[MMT_REASON_SIZE];  /* why kernels cannot be stored; "": they can */
+};
+
+/* What failed in a row: the journal holds it until somebody is found to be at fault. */
+struct mmt_suspects {
+    int in_a_row, alike;          /* alike: the last ones, for the same reason */
+    char reason[MMT_REASON_SIZE]; /* of the last one */
+    bool naive;                   /* it is among them */
+    bool naive_is_odd;            /* others went well behind it: it says nothing here */
+    int well;                     /* results of this run that nothing failed for */
+};
+
+/* The vendor's library in this run. */
+struct mmt_tune_library {
+    char name[48];             /* with its version; "": not asked for, or not there */
+    char why[MMT_REASON_SIZE]; /* it is not asked any more: it is not there, crashes or
+                                * hangs; "": it may be */
+    bool missing;              /* it is not there */
+    int taken;                 /* records that this run made */
+};
+
+enum { MMT_MAX_TEMPLATES = 64 };
+
+/* A configuration that was compiled in this run, for a problem. */
+struct mmt_built {
+    mmt_problem problem;
+    struct mmt_config config,
+        seen; /* as it is left to the problem; as its texts see it */
+};
+
+/* A range of m that is tuned: a few of its m are goals. */
+struct mmt_tune_range {
+    mmt_problem problem; /* with the least m; normalised */
+    int64_t m_to;
+};
+
+struct mmt_tuning {
+    struct mmt_tune_options options;
+    struct mmt_caps caps;
+    char id[32];
+    struct mmt_journal *journal;
+    struct mmt_profile *profile, *other;
+    struct mmt_profile *layers;   /* what is known of such a device; NULL: nothing */
+    char *path;                   /* of the profile */
+    struct mmt_own_folder folder; /* where a search leaves nothing, of its journal */
+    struct mmt_pool pool;
+    struct mmt_suspects suspects;
+    struct mmt_tune_library library;
+    size_t told; /* bytes of the journal's notes that were said */
+    mmt_problem *goals;
+    int num_goals, goal; /* how many there are, and which one is being tuned */
+    struct mmt_tune_range *ranges;
+    int num_ranges;
+    int num_practice;     /* problems behind them that are searched, but not entered */
+    double started, ends; /* mmt_now(); INFINITY: no limit */
+    double finish;        /* between `ends` and this the portfolio is verified */
+    double ranges_end;    /* between `ends` and this ranges are timed */
+    double whole_seconds; /* what verifying wholly takes, about; 0: none was */
+    /* Goals are tuned, then others practised, then portfolios are timed; where all of
+     * those are known, they come first. */
+    bool portfolios_first;
+    double goals_end, practice_end, calibration_end;
+    int64_t candidates_left;
+    struct mmt_counts counts;
+    struct mmt_forget forget;      /* of options.fresh */
+    size_t known;                  /* the journal's records when the run began */
+    struct mmt_made_health health; /* of the device in this run */
+    bool cache_told;               /* it was said that kernels cannot be stored */
+    struct mmt_roofline measured,
+        roofline;                  /* the other: with what clock and lanes tell */
+    double ceiling[MMT_NUM_TYPES]; /* FLOP/s that nothing exceeds; 0: unknown */
+    int probes;                    /* how often this run has measured the roofline */
+    /* By type: what the naive template reaches, in FLOP/s; 0: unknown. */
+    double naive_rate[MMT_NUM_TYPES];
+    double kept_at,
+        kept_seconds;       /* when what is kept was chosen last, and what it took */
+    double compile_seconds; /* what a candidate's compiling takes, about */
+    struct mmt_built *built;
+    int num_built;
+    double last_status; /* mmt_now() when progress was last said */
+};
+
+/* Fills t->id and t->caps by t->options.device without opening the device: a context in
+ * this process would be one more beside the worker's. */
+mmt_status mmt_tune_find_device(struct mmt_tuning *t, mmt_error *err);
+
+/* ---- times that cannot be (roofline.c) --------------------------------------- */
+
+/* Takes in what was measured, now or by an earlier run: the best of old and new counts.
+ * Fills t->ceiling, too. */
+void mmt_tune_set_roofline(struct mmt_tuning *t, const struct mmt_roofline *measured);
+
+/* Seconds of a problem at the roofline; 0: unknown. */
+double mmt_tune_roofline(const struct mmt_tuning *t, const mmt_problem *problem);
+
+/* Measures the roofline: the worker that measures is idle. */
+void mmt_tune_probe(struct mmt_tuning *t);
+
+/* Whether a result beats the roofline by more than its spread, and it may be measured
+ * again for that: a few times a run. */
+bool mmt_tune_doubts(const struct mmt_tuning *t, const mmt_problem *problem,
+                     const struct mmt_result *result);
+
+/* Every time that counts for anything passes here, measured now or read from a journal.
+ * What no device can be so fast for is MMT_FAILED, with the reason. */
+void mmt_tune_judge(const struct mmt_tuning *t, const mmt_problem *problem,
+                    struct mmt_result *result);
+
+/* The same, and before it measures the roofline again where the result asks for it. */
+void mmt_tune_judge_anew(struct mmt_tuning *t, const mmt_problem *problem,
+                         struct mmt_result *result);
+
+/* Takes out of the journal what an earlier run cannot have measured, and notes that. */
+void mmt_tune_judge_journal(struct mmt_tuning *t);
+
+/* ---- goals ----------------------------------------------------------------------- */
+
+/* Those that are asked for, or those that the device computes well: t->options.types. */
+mmt_status mmt_tune_choose_types(struct mmt_tuning *t, mmt_error *err);
+
+/* Fills t->goals. */
+mmt_status mmt_tune_set_goals(struct mmt_tuning *t, mmt_error *err);
+
+bool mmt_tune_is_goal(const struct mmt_tuning *t, const mmt_problem *problem);
+
+/* Whether two problems have the same op, type and transposes. */
+bool mmt_same_kind(const mmt_problem *a, const mmt_problem *b);
+
+/* Whether a goal is the first of a type and transposes, and how many of these there are.
+ * Ops that memory bounds need no portfolio: the nearest shape tells enough. */
+bool mmt_tune_opens_kind(const struct mmt_tuning *t, int goal);
+int mmt_tune_count_kinds(const struct mmt_tuning *t);
+
+/* Seconds that a problem's data, and their sums for verifying, take the host. */
+double mmt_tune_setting_up(const mmt_problem *problem);
+
+/* The share of the goal t->goal in what is left: a time when it ends, and a number of
+ * candidates. */
+double mmt_tune_share_time(const struct mmt_tuning *t);
+int64_t mmt_tune_share_candidates(const struct mmt_tuning *t);
+
+/* ---- the pool -------------------------------------------------------------------- */
+
+/* One worker that measures on t->id and, if not `alone`, those that compile for it. */
+mmt_status mmt_pool_start(struct mmt_tuning *t, bool alone, mmt_error *err);
+void mmt_pool_stop(struct mmt_pool *pool);
+
+/* How often the run was interrupted: once, it ends soon; twice, at once. */
+int mmt_pool_interrupts(void);
+
+/* An idle worker of a role, or NULL. */
+struct mmt_worker *mmt_pool_idle(struct mmt_pool *pool, enum mmt_role role);
+int mmt_pool_busy(const struct mmt_pool *pool, enum mmt_role role);
+
+struct mmt_event {
+    struct mmt_job job; /* what the worker was at */
+    struct mmt_reply reply;
+};
+
+/* Waits for the next end of a job, until a time of mmt_now() or an interruption. Workers
+ * that die or hang are replaced; the job's end says what became of it. */
+bool mmt_pool_next(struct mmt_pool *pool, double until, struct mmt_event *event);
+
+/* Does one job on the measuring worker and waits for it, and notes what compilers report
+ * meanwhile: false where that broke the pool, or the run was interrupted twice. A job
+ * whose worker is killed from outside is done again, twice at most. */
+bool mmt_pool_do(struct mmt_tuning *t, const struct mmt_job *job, double limit,
+                 struct mmt_event *event);
+
+/* Has the plainest kernel built and run as if for the first time: by a new process, whose
+ * caches are an empty folder beside the usual ones. The worker that measures is idle; it
+ * is another process afterwards. */
+void mmt_pool_try_naive(struct mmt_tuning *t, struct mmt_result *out);
+
+/* ---- is the machine at fault? (machine_fault.c) -------------------------------------
+ */
+
+/* Journals a candidate's or a calibration's result. One that may be a bad moment's is
+ * held until another one goes well. */
+mmt_status mmt_tune_note_result(struct mmt_tuning *t, const struct mmt_record *record,
+                                mmt_error *err);
+
+/* Whether so many failed alike, the naive kernel or ten in a row, that the machine may be
+ * at fault. */
+bool mmt_tune_suspects(const struct mmt_tuning *t);
+
+/* Tries the naive kernel. Where it works the kernels are at fault: they are journalled.
+ * Else none is, and the reason ends the run. The worker that measures is idle. */
+mmt_status mmt_tune_ask_naive(struct mmt_tuning *t, mmt_error *err);
+
+/* What is known of the machine that explains why kernels, or a device, fail: a folder
+ * that compilers write into has no room. False: nothing is known. */
+bool mmt_tune_explain(const struct mmt_tuning *t, struct mmt_text *why);
+
+/* At the end of a search: asks where one is suspected, or nothing has gone well in this
+ * run; else journals what is held. */
+mmt_status mmt_tune_end_suspicion(struct mmt_tuning *t, mmt_error *err);
+
+/* ---- arms: the templates of one problem ------------------------------------------ */
+
+struct mmt_arm;
+
+struct mmt_arms {
+    struct mmt_tuning *t;
+    const mmt_problem *problem;
+    struct mmt_arm *list;
+    int count;
+    double best;     /* INFINITY: none was timed */
+    double best_mhz; /* the device's clock then; 0: unknown */
+    struct mmt_config best_config;
+};
+
+/* Starts a search for each template; tells them what the journal knows of the problem. */
+mmt_status mmt_arms_create(struct mmt_tuning *t, const mmt_problem *problem,
+                           struct mmt_arms *out, mmt_error *err);
+void mmt_arms_free(struct mmt_arms *arms);
+
+/* Whether no template but that one is tried. */
+bool mmt_arms_only(const struct mmt_arms *arms, const char *template);
+
+/* The next candidate of the template that promises most. False where all are exhausted
+ * or must hear of what is under way. */
+bool mmt_arms_ask(struct mmt_arms *arms, struct mmt_config *out);
+
+/* Whether a configuration's template was far behind so far, or is new to this problem
+ * while another one is not. */
+bool mmt_arms_doubt(const struct mmt_arms *arms, const struct mmt_config *config);
+
+/* What became of a configuration, whoever proposed it. */
+void mmt_arms_tell(struct mmt_arms *arms, const struct mmt_config *config,
+                   const struct mmt_result *result);
+
+/* How unlike two problems are, in octaves or so, for one's winner to be tried on the
+ * other. */
+double mmt_tune_distance(const mmt_problem *a, const mmt_problem *b);
+
+/* Whether the run tries a template on such problems at all. */
+bool mmt_tune_is_meant(const struct mmt_tuning *t, const struct mmt_template *template,
+                       const mmt_problem *problem);
+
+/* ---- what is compiled already --------------------------------------------------- */
+
+/* Notes that a configuration is compiled, in all texts that the problem needs. */
+void mmt_tune_add_built(struct mmt_tuning *t, const mmt_problem *problem,
+                        const struct mmt_config *config);
+
+/* The same of what a compiler reports, unless that failed. Other reports say nothing. */
+void mmt_tune_note_built(struct mmt_tuning *t, const struct mmt_event *event);
+
+/* Whether it is; the problem may be another one that needs the same texts. */
+bool mmt_tune_is_built(const struct mmt_tuning *t, const mmt_problem *problem,
+                       const struct mmt_config *config);
+
+/* Has an idle worker compile a configuration, in all texts that the problem needs. */
+void mmt_tune_compile(struct mmt_tuning *t, struct mmt_worker *worker,
+                      const mmt_problem *problem, const struct mmt_config *config);
+
+/* Compiles what is not built yet of these on all workers that compile, and waits for it,
+ * until a time of mmt_now(). */
+void mmt_tune_build(struct mmt_tuning *t, const mmt_problem *problem,
+                    const struct mmt_config *configs, int count, double ends);
+
+/* What is compiled, serves the problem and was not tried on it, the most promising first
+ * and none that is predicted to take twice its time; returns how many. */
+int mmt_tune_list_ready(const struct mmt_tuning *t, const mmt_problem *problem,
+                        struct mmt_config *out, int most);
+
+/* ---- the loop, and the finals ---------------------------------------------------- */
+
+/* Searches until a time of mmt_now(). */
+mmt_status mmt_tune_search(struct mmt_tuning *t, const mmt_problem *problem, double ends,
+                           mmt_error *err);
+
+/* Searches and holds the finals, until a time of mmt_now(). *found is false where nothing
+ * serves the problem. */
+mmt_status mmt_tune_find(struct mmt_tuning *t, const mmt_problem *problem, double ends,
+                         struct mmt_record *winner, bool *found, mmt_error *err);
+
+/* Tunes t->goals[t->goal] and puts what it found into the profile. */
+mmt_status mmt_tune_problem(struct mmt_tuning *t, mmt_error *err);
+
+/* Seconds that a phase of measuring may take. */
+double mmt_tune_limit(const struct mmt_tuning *t, const mmt_problem *problem,
+                      double best);
+
+/* Times the best of the journal against each other, within the time. Where an earlier run
+ * has timed the same ones, what it entered stands. *found is false where nothing serves
+ * the problem. */
+mmt_status mmt_tune_finals(struct mmt_tuning *t, const mmt_problem *problem, double ends,
+                           struct mmt_record *winner, bool *found, mmt_error *err);
+
+/* Who takes part, of records of one problem, the fastest first: they come to the front,
+ * and their number is returned. Those that are not far behind, five at most; but a device
+ * that runs hot ranks kernels in another order than a cool one, and there eight take
+ * part, of more than two tiles where the fast ones have them. */
+int mmt_tune_choose_finalists(const struct mmt_tuning *t, struct mmt_record *timed,
+                              int count);
+
+/* Whether all finalists, of one problem, took part in finals of earlier runs, whose
+ * winner the profile has: then *winner is that one, as it was timed last. */
+bool mmt_tune_is_decided(const struct mmt_tuning *t, const struct mmt_record *finalists,
+                         int count, struct mmt_record *winner);
+
+/* The favourite among finalists, the fastest first: of those that tie with the fastest,
+ * within half a percent, the one that needs the fewest registers, then the least shared
+ * memory. */
+const struct mmt_record *mmt_tune_pick(const struct mmt_record *sorted, int count);
+
+/* Whether such a device has a portfolio for the family of each goal. */
+bool mmt_tune_knows_portfolios(const struct mmt_tuning *t);
+
+/* Appends to t->goals the shapes that are searched briefly once these are tuned, on a GPU
+ * and where there is a limit of time: t->practice_end. */
+mmt_status mmt_tune_plan_practice(struct mmt_tuning *t, mmt_error *err);
+
+/* Searches there. */
+mmt_status mmt_tune_practise(struct mmt_tuning *t, mmt_error *err);
+
+/* Finds a portfolio for each family of the goals' types by times on further shapes, and
+ * times it in the family's other types and transposes, in what is left of the time, or
+ * twice as often as candidates were tried. */
+mmt_status mmt_tune_calibrate(struct mmt_tuning *t, mmt_error *err);
+
+/* ---- ranges of m (ranges.c) --------------------------------------------------- */
+
+/* Seconds that are kept for timing kernels on the ranges and verifying them. */
+double mmt_tune_ranges_seconds(const struct mmt_tuning *t);
+
+/* Times the winners of a range's goals, the next best, and what a portfolio has for it,
+ * on many of its m; chooses from them and puts the range into the profile. */
+mmt_status mmt_tune_time_ranges(struct mmt_tuning *t, mmt_error *err);
+
+/* Verifies each kernel wholly at both ends of its segment, as long as there is time; one
+ * that is wrong is chosen no more. */
+mmt_status mmt_tune_verify_ranges(struct mmt_tuning *t, mmt_error *err);
+
+/* ---- the vendor's library beside ours (yardstick.c) ----------------------------
+ */
+
+/* Seconds of the goal at hand that its yardstick may take at most, of those until `ends`;
+ * 0: there is none for it. */
+double mmt_tune_yardstick_most(const struct mmt_tuning *t, double ends);
+
+/* Times the library beside a goal's winner, unless the profile's entry of it has that of
+ * this driver and version, and puts the record into the entry. */
+void mmt_tune_yardstick(struct mmt_tuning *t, const mmt_problem *problem, double most);
+
+/* Whether an entry has a record of the driver and the library of this run. */
+bool mmt_tune_has_yardstick(const struct mmt_tuning *t, const struct mmt_entry *entry);
+
+/* ---- verifying wholly (whole_verify.c) ---------------------------------------------- */
+
+/* Verifies wholly, unless the journal knows. MMT_WHOLE_UNKNOWN: it came to nothing, as
+ * the run was interrupted. */
+mmt_status mmt_tune_verify_at(struct mmt_tuning *t, const mmt_problem *problem,
+                              const struct mmt_config *config, enum mmt_whole *out,
+                              mmt_error *err);
+
+/* Verifies the winner of each problem; the next best takes the place of one that is
+ * wrong. */
+mmt_status mmt_tune_verify_winners(struct mmt_tuning *t, mmt_error *err);
+
+/* What one takes, in seconds; and what of the budget is kept for the portfolio. */
+double mmt_tune_whole_seconds(const struct mmt_tuning *t);
+double mmt_tune_reserve(const struct mmt_tuning *t);
+
+/* Verifies the portfolios, as long as there is time. What is wrong falls out; a family
+ * that has nothing left gets other kernels. */
+mmt_status mmt_tune_verify_portfolio(struct mmt_tuning *t, mmt_error *err);
+
+/* ---- the profile
+ * --------------------------------------------------------------------------------------
+ */
+
+/* Reads what stands at the path, or starts an empty one; finds out whether the place can
+ * be written to. */
+mmt_status mmt_tune_open_profile(struct mmt_tuning *t, mmt_error *err);
+
+/* Puts a winner, and what was tried --with another profile, in the place of the problem's
+ * earlier entries. */
+mmt_status mmt_tune_enter(struct mmt_tuning *t, const mmt_problem *problem,
+                          const struct mmt_record *winner, mmt_error *err);
+
+/* Fits the models of t->profile to all that was timed, and chooses the portfolios of the
+ * families whose bits are in `choose`, or that have none. */
+mmt_status mmt_tune_fit(struct mmt_tuning *t, unsigned choose, mmt_error *err);
+
+/* Removes what --fresh kept beside the profile: the run ended whole. */
+void mmt_tune_drop_before(const struct mmt_tuning *t);
+
+/* Takes out of the profile what was found wrong since it was entered. */
+void mmt_tune_drop_refuted(struct mmt_tuning *t);
+
+/* Writes the profile, if this run has learned anything. The portfolio is
+ * chosen anew the `last` time, and before that as long as it takes little of the run. */
+mmt_status mmt_tune_save(struct mmt_tuning *t, bool last, mmt_error *err);
+
+/* Adds how the device fared while a result was taken. */
+void mmt_tune_note_health(struct mmt_made_health *health,
+                          const struct mmt_result *result);
+
+/* ---- reports
+ * --------------------------------------------------------------------------------------------
+ */
+
+void mmt_report_prepare(const struct mmt_tuning *t);
+void mmt_report_start(struct mmt_tuning *t);
+/* What the journal has to say that was not said yet. */
+void mmt_report_journal(struct mmt_tuning *t);
+void mmt_report_problem(struct mmt_tuning *t);
+void mmt_report_result(struct mmt_tuning *t, const struct mmt_record *record,
+                       double best);
+/* What a whole verification found; what is wrong, always. */
+void mmt_report_whole(struct mmt_tuning *t, const struct mmt_record *record);
+void mmt_report_calibration(struct mmt_tuning *t, const struct mmt_record *record);
+/* Notes how the device fared while a result was taken; says so when it is slowed down for
+ * the first time. */
+void mmt_report_health(struct mmt_tuning *t, const struct mmt_result *result);
+/* That kernels cannot be stored, once a run: on standard error, or as an event. */
+void mmt_report_cache(struct mmt_tuning *t);
+/* What is going on now; says it a few times a second at most. */
+void mmt_report_status(struct mmt_tuning *t, const struct mmt_config *trying,
+                       double best);
+/* What the vendor's library takes beside a winner, as an event alone. */
+void mmt_report_yardstick(const struct mmt_tuning *t, const struct mmt_entry *entry);
+void mmt_report_winner(struct mmt_tuning *t, const struct mmt_record *winner);
+
+/* The profile's entry of a problem, measured here; NULL: there is none. */
+const struct mmt_entry *mmt_tune_winner(const struct mmt_tuning *t,
+                                        const mmt_problem *problem);
+void mmt_report_end(struct mmt_tuning *t);
+/* A sentence beside the figures. */
+__attribute__((format(printf, 2, 3))) void mmt_report_note(struct mmt_tuning *t,
+                                                           const char *format, ...);
+
+#endif

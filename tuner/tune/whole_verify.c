@@ -1,0 +1,255 @@
+/* A kernel of a profile has passed the quick checks for its type and transposes. At the
+ * end of a run as many as there is time for meet all of them: winners first, then the
+ * portfolio. What a kernel was found to be stands in the journal. */
+#include <math.h>
+
+#include "tuner/tune/tune.h"
+
+/* Seconds that one takes before any was seen; a part of the budget is kept for those of
+ * the portfolio; and a worker may take so many times a candidate's limit. */
+static const double usual_gpu = 1, usual_cpu = 3, part_of_budget = 0.2, patience = 6;
+
+/* Seconds that must be left for outputs, biases and activations: each compiles. */
+static const double time_for_epilogues = 60;
+
+/* ---- one verification ------------------------------------------------------------- */
+
+double mmt_tune_whole_seconds(const struct mmt_tuning *t)
+{
+    if (t->whole_seconds > 0)
+        return t->whole_seconds;
+    return t->caps.kind == MMT_CPU ? usual_cpu : usual_gpu;
+}
+
+static void note_seconds(struct mmt_tuning *t, double seconds)
+{
+    if (t->whole_seconds > 0)
+        seconds = t->whole_seconds + (seconds - t->whole_seconds) / 4;
+    t->whole_seconds = seconds;
+}
+
+/* Outputs, biases and activations are verified with the first kernel of each template and
+ * type: each of them compiles, and their text is the template's, not a kernel's own. */
+static bool is_first(const struct mmt_tuning *t, const mmt_problem *problem,
+                     const struct mmt_config *config)
+{
+    size_t count;
+    const struct mmt_record *wholes = mmt_journal_wholes(t->journal, &count);
+    for (size_t i = 0; i < count; i++)
+        if (wholes[i].config.template == config->template &&
+            wholes[i].problem.type == problem->type &&
+            wholes[i].result.outcome == MMT_TIMED)
+            return false;
+    return true;
+}
+
+static mmt_status verify(struct mmt_tuning *t, const mmt_problem *problem,
+                         const struct mmt_config *config, bool *done, mmt_error *err)
+{
+    const struct mmt_job job = {
+        .task = MMT_TASK_VERIFY,
+        .problem = *problem,
+        .seed = (uint64_t) t->options.seed,
+        .count = 1,
+        .configs = { *config },
+        .epilogues =
+            t->finish - mmt_now() > time_for_epilogues && is_first(t, problem, config),
+    };
+    const double limit =
+        patience * mmt_tune_limit(t, problem, mmt_journal_best(t->journal, problem));
+    const double began = mmt_now();
+    struct mmt_event event;
+    *done = mmt_pool_do(t, &job, limit, &event) &&
+            event.reply.results[0].outcome != MMT_KILLED;
+    if (!*done)
+        return MMT_OK;
+    note_seconds(t, mmt_now() - began);
+    struct mmt_record record = { .problem = *problem,
+                                 .config = *config,
+                                 .result = event.reply.results[0],
+                                 .whole = true };
+    t->counts.wrong += record.result.outcome == MMT_WRONG;
+    mmt_report_whole(t, &record);
+    mmt_status status = MMT_OK;
+    if (mmt_outcome_is_doubtful(record.result.outcome))
+        status = mmt_tune_ask_naive(t, err);
+    if (status)
+        return status;
+    return mmt_journal_add(t->journal, &record, err);
+}
+
+mmt_status mmt_tune_verify_at(struct mmt_tuning *t, const mmt_problem *problem,
+                              const struct mmt_config *config, enum mmt_whole *out,
+                              mmt_error *err)
+{
+    bool done = true;
+    mmt_status status = MMT_OK;
+    *out = mmt_journal_whole(t->journal, problem, config);
+    if (*out == MMT_WHOLE_UNKNOWN)
+        status = verify(t, problem, config, &done, err);
+    if (!status && done)
+        *out = mmt_journal_whole(t->journal, problem, config);
+    if (!status && t->pool.broken.status) {
+        *err = t->pool.broken;
+        status = err->status;
+    }
+    return status;
+}
+
+/* One more would not end in time. */
+static bool is_over(const struct mmt_tuning *t)
+{
+    return mmt_pool_interrupts() || mmt_now() + mmt_tune_whole_seconds(t) > t->finish;
+}
+
+/* ---- winners ---------------------------------------------------------------------- */
+
+/* The next best takes the place of a winner that is wrong. */
+static mmt_status replace_winner(struct mmt_tuning *t, const mmt_problem *problem,
+                                 mmt_error *err)
+{
+    struct mmt_record next;
+    bool found;
+    mmt_tune_drop_refuted(t);
+    mmt_status status = mmt_tune_finals(t, problem, t->finish, &next, &found, err);
+    if (!status && found)
+        status = mmt_tune_enter(t, problem, &next, err);
+    if (!status && found)
+        mmt_report_winner(t, &next);
+    return status;
+}
+
+static mmt_status verify_winner(struct mmt_tuning *t, const mmt_problem *problem,
+                                mmt_error *err)
+{
+    enum mmt_whole found = MMT_WHOLE_WRONG;
+    mmt_status status = MMT_OK;
+    while (!status && found == MMT_WHOLE_WRONG && !is_over(t)) {
+        const struct mmt_entry *winner = mmt_tune_winner(t, problem);
+        if (!winner)
+            break;
+        const struct mmt_config config = winner->config;
+        status = mmt_tune_verify_at(t, problem, &config, &found, err);
+        if (!status && found == MMT_WHOLE_WRONG)
+            status = replace_winner(t, problem, err);
+    }
+    return status;
+}
+
+mmt_status mmt_tune_verify_winners(struct mmt_tuning *t, mmt_error *err)
+{
+    mmt_status status = MMT_OK;
+    for (t->goal = 0; !status && t->goal < t->num_goals; t->goal++)
+        status = verify_winner(t, &t->goals[t->goal], err);
+    return status;
+}
+
+/* ---- the portfolio ---------------------------------------------------------------- */
+
+/* Of the problems of a type and transposes that a kernel of the portfolio was timed on,
+ * the least; NULL: there is none. The checks choose their own shapes. */
+static const mmt_problem *least_problem(const struct mmt_tuning *t,
+                                        const struct mmt_kept *kept, uint64_t kind)
+{
+    size_t count;
+    const struct mmt_record *records = mmt_journal_records(t->journal, &count);
+    const mmt_problem *found = NULL;
+    for (size_t i = 0; i < count; i++)
+        if (records[i].result.outcome == MMT_TIMED && records[i].problem.op == MMT_GEMM &&
+            mmt_kind_bit(&records[i].problem) == kind &&
+            mmt_config_equal(&records[i].config, &kept->config) &&
+            (!found || mmt_problem_flops(&records[i].problem) < mmt_problem_flops(found)))
+            found = &records[i].problem;
+    return found;
+}
+
+/* Whether a whole verification at any problem of its type and transposes found it right.
+ */
+static bool is_right(const struct mmt_tuning *t, const struct mmt_kept *kept,
+                     uint64_t kind)
+{
+    size_t count;
+    const struct mmt_record *wholes = mmt_journal_wholes(t->journal, &count);
+    for (size_t i = 0; i < count; i++)
+        if (wholes[i].result.outcome == MMT_TIMED && wholes[i].problem.op == MMT_GEMM &&
+            mmt_kind_bit(&wholes[i].problem) == kind &&
+            mmt_config_equal(&wholes[i].config, &kept->config))
+            return true;
+    return false;
+}
+
+double mmt_tune_reserve(const struct mmt_tuning *t)
+{
+    const double all =
+        mmt_tune_count_kinds(t) * MMT_FIT_MOST_KEPT * mmt_tune_whole_seconds(t);
+    return fmin(all, part_of_budget * t->options.budget.seconds);
+}
+
+/* One after the other, a type and transposes of each kernel: the first that is not known
+ * to be right. *more says that there are others left. */
+static mmt_status verify_next(struct mmt_tuning *t, const struct mmt_kept *kept,
+                              bool *again, bool *more, mmt_error *err)
+{
+    enum mmt_whole found = MMT_WHOLE_RIGHT;
+    mmt_status status = MMT_OK;
+    uint64_t kinds = kept->right;
+    for (; kinds; kinds &= kinds - 1) {
+        const uint64_t kind = kinds & -kinds;
+        const mmt_problem *problem = least_problem(t, kept, kind);
+        if (!problem || is_right(t, kept, kind))
+            continue;
+        const mmt_problem at = *problem; /* records move */
+        status = mmt_tune_verify_at(t, &at, &kept->config, &found, err);
+        break;
+    }
+    *again = *again || found == MMT_WHOLE_WRONG;
+    *more = *more || (kinds & (kinds - 1));
+    return status;
+}
+
+/* Verifies the portfolios as they are; *again says that a kernel fell out of one, so that
+ * the model is to be fitted anew. */
+static mmt_status verify_all(struct mmt_tuning *t, bool *again, mmt_error *err)
+{
+    mmt_status status = MMT_OK;
+    bool more = true;
+    *again = false;
+    while (!status && more && !*again && !is_over(t)) {
+        more = false;
+        for (size_t i = 0; !status && i < t->profile->num_kept && !is_over(t); i++)
+            status = verify_next(t, &t->profile->kept[i], again, &more, err);
+    }
+    return status;
+}
+
+/* Says how much of the portfolio there was no time for. */
+static void tell_rest(struct mmt_tuning *t)
+{
+    int count = 0, right = 0;
+    for (size_t i = 0; i < t->profile->num_kept; i++)
+        for (uint64_t kinds = t->profile->kept[i].right; kinds; kinds &= kinds - 1) {
+            right += is_right(t, &t->profile->kept[i], kinds & -kinds);
+            count++;
+        }
+    if (right < count)
+        mmt_report_note(
+            t,
+            "%d of the %d kernels for other shapes, each type and transposes "
+            "counted, passed every check, the others the quick ones; the next "
+            "run goes on with them",
+            right, count);
+}
+
+mmt_status mmt_tune_verify_portfolio(struct mmt_tuning *t, mmt_error *err)
+{
+    bool again = true;
+    mmt_status status = MMT_OK;
+    while (!status && again && !is_over(t)) {
+        status = mmt_tune_fit(t, 0, err);
+        if (!status)
+            status = verify_all(t, &again, err);
+    }
+    if (!status)
+        tell_rest(t);
+    return status;
+}

@@ -1,0 +1,34 @@
+/* What a worker does for a job (tasks.c), apart from how it gets it and answers
+ * (main.c). */
+#ifndef MMT_TUNER_WORKER_TASKS_H
+#define MMT_TUNER_WORKER_TASKS_H
+
+#include "tuner/bench/reference.h"
+#include "tuner/worker/worker.h"
+
+/* Start from {0} and an open device. */
+struct worker {
+    mmt_device *device;
+    struct mmt_session *session; /* of the problem of the last job that measured */
+    uint64_t seed;
+    bool bare;                   /* the session can only time */
+    struct mmt_session *smaller; /* of what stands for a problem that is too large */
+    uint64_t smaller_seed;
+    const struct mmt_reference *library; /* the device's yardstick, open; NULL: not yet */
+    void *library_self;
+};
+
+/* Tells the tuner what the worker is at: "compile". */
+void mmt_worker_note(const char *word);
+
+/* A candidate's result where an error came of it. */
+void mmt_worker_fail(struct mmt_result *result, const mmt_error *err);
+
+/* After these a device may be in any state: a fault poisons a CUDA context for good. */
+bool mmt_worker_spoils(mmt_status status);
+
+/* Does a job, whose configurations are resolved; fills as many results as it has. */
+mmt_status mmt_worker_do(struct worker *w, const struct mmt_job *job,
+                         struct mmt_reply *reply, mmt_error *err);
+
+#endif

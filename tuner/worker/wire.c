@@ -1,0 +1,252 @@
+/* Jobs and replies as lines of JSON. */
+#include "tuner/worker/worker.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const outcome_names[] = { "timed", "wrong",   "failed", "skipped",
+                                             "hung",  "crashed", "killed" };
+static const char *const task_names[] = { "compile", "measure", "verify",
+                                          "finals",  "probe",   "yardstick" };
+
+enum { NUM_OUTCOMES = 7, NUM_TASKS = 6 };
+
+const char *mmt_outcome_name(enum mmt_outcome outcome)
+{
+    return outcome_names[outcome];
+}
+
+static int find_word(const char *const *words, int count, const char *word)
+{
+    for (int i = 0; word && i < count; i++)
+        if (!strcmp(words[i], word))
+            return i;
+    return -1;
+}
+
+int mmt_outcome_parse(const char *name)
+{
+    return find_word(outcome_names, NUM_OUTCOMES, name);
+}
+
+/* Takes over the object. */
+static bool write_line(json_t *object, struct mmt_text *line)
+{
+    char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
+    json_decref(object);
+    if (!text)
+        return false;
+    mmt_text_addf(line, "%s\n", text);
+    free(text);
+    return !line->failed;
+}
+
+static double number(const json_t *object, const char *key)
+{
+    return json_number_value(json_object_get(object, key));
+}
+
+static const char *word(const json_t *object, const char *key)
+{
+    const char *value = json_string_value(json_object_get(object, key));
+    return value ? value : "";
+}
+
+/* ---- jobs ------------------------------------------------------------------------ */
+
+static json_t *problem_json(const mmt_problem *problem)
+{
+    struct mmt_text text = { 0 };
+    mmt_problem_print(problem, &text);
+    json_t *out = json_string(mmt_text_string(&text));
+    mmt_text_finish(&text);
+    return out;
+}
+
+static json_t *configs_json(const struct mmt_job *job)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < job->count; i++) {
+        struct mmt_text text = { 0 };
+        mmt_config_print(&job->configs[i], &text);
+        json_array_append_new(list, json_pack("{s:s, s:b}", "configuration",
+                                              mmt_text_string(&text), "verify",
+                                              job->verify[i]));
+        mmt_text_finish(&text);
+    }
+    return list;
+}
+
+bool mmt_wire_write_job(const struct mmt_job *job, struct mmt_text *line)
+{
+    json_t *problem =
+        job->task == MMT_TASK_PROBE ? json_null() : problem_json(&job->problem);
+    return write_line(json_pack("{s:s, s:o, s:I, s:o, s:f, s:f, s:f, s:b, s:b, s:b, s:b}",
+                                "task", task_names[job->task], "problem", problem, "seed",
+                                (json_int_t) job->seed, "configurations",
+                                configs_json(job), "best", job->best_seconds, "best_mhz",
+                                job->best_mhz, "budget", job->budget_seconds, "doubtful",
+                                job->doubtful, "brief", job->brief, "hot", job->hot,
+                                "epilogues", job->epilogues),
+                      line);
+}
+
+static bool read_configs(const json_t *list, struct mmt_job *out, mmt_error *err)
+{
+    size_t count = json_array_size(list);
+    if (count > MMT_MAX_TOGETHER)
+        return !mmt_fail(err, MMT_ERROR_FORMAT, "%zu configurations in a job", count);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *one = json_array_get(list, i);
+        if (mmt_config_parse(word(one, "configuration"), &out->configs[i], err))
+            return false;
+        out->verify[i] = json_is_true(json_object_get(one, "verify"));
+    }
+    out->count = (int) count;
+    return true;
+}
+
+bool mmt_wire_read_job(const char *line, struct mmt_job *out, mmt_error *err)
+{
+    json_t *object = json_loads(line, 0, NULL);
+    int task = find_word(task_names, NUM_TASKS, word(object, "task"));
+    *out = (struct mmt_job){ 0 };
+    if (task < 0) {
+        mmt_fail(err, MMT_ERROR_FORMAT, "a worker was sent what is no job");
+        json_decref(object);
+        return false;
+    }
+    out->task = (enum mmt_task) task;
+    out->seed = (uint64_t) json_integer_value(json_object_get(object, "seed"));
+    out->best_seconds = number(object, "best");
+    out->best_mhz = number(object, "best_mhz");
+    out->budget_seconds = number(object, "budget");
+    out->doubtful = json_is_true(json_object_get(object, "doubtful"));
+    out->brief = json_is_true(json_object_get(object, "brief"));
+    out->hot = json_is_true(json_object_get(object, "hot"));
+    out->epilogues = json_is_true(json_object_get(object, "epilogues"));
+    bool good = (task == MMT_TASK_PROBE ||
+                 !mmt_problem_parse(word(object, "problem"), &out->problem, err)) &&
+                read_configs(json_object_get(object, "configurations"), out, err);
+    json_decref(object);
+    return good;
+}
+
+/* ---- replies --------------------------------------------------------------------- */
+
+/* A reason may hold a compiler's log in any encoding: what is not ASCII becomes '?'. */
+static void make_plain(const char *text, char out[MMT_REASON_SIZE])
+{
+    size_t length = strnlen(text, MMT_REASON_SIZE - 1);
+    for (size_t i = 0; i < length; i++)
+        out[i] = (text[i] >= ' ' && text[i] <= '~') || text[i] == '\n' ? text[i] : '?';
+    out[length] = '\0';
+}
+
+static json_t *result_json(const struct mmt_result *result)
+{
+    char reason[MMT_REASON_SIZE];
+    make_plain(result->reason, reason);
+    return json_pack("{s:s, s:s, s:i, s:b, s:f, s:f, s:i, s:i, s:i, s:I, s:f, s:f, s:s}",
+                     "outcome", mmt_outcome_name(result->outcome), "reason", reason,
+                     "checks", result->checks, "checked", result->checked, "median",
+                     result->time.median, "spread", result->time.spread, "samples",
+                     result->time.samples, "registers", result->registers, "spill_bytes",
+                     result->spill_bytes, "shared", (json_int_t) result->shared,
+                     "celsius", result->celsius, "clock_mhz", result->clock_mhz,
+                     "throttled", result->throttled);
+}
+
+static json_t *numbers_json(const double *numbers)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < MMT_NUM_TYPES; i++)
+        json_array_append_new(list, json_real(numbers[i]));
+    return list;
+}
+
+static json_t *roofline_json(const struct mmt_roofline *roofline)
+{
+    return json_pack("{s:o, s:o, s:f, s:f}", "peaks", numbers_json(roofline->peak_flops),
+                     "spreads", numbers_json(roofline->peak_spread), "bandwidth",
+                     roofline->bandwidth, "bandwidth_spread", roofline->bandwidth_spread);
+}
+
+static void read_numbers(const json_t *list, double *out)
+{
+    for (int i = 0; i < MMT_NUM_TYPES; i++)
+        out[i] = json_number_value(json_array_get(list, (size_t) i));
+}
+
+static void read_roofline(const json_t *object, struct mmt_roofline *out)
+{
+    read_numbers(json_object_get(object, "peaks"), out->peak_flops);
+    read_numbers(json_object_get(object, "spreads"), out->peak_spread);
+    out->bandwidth = number(object, "bandwidth");
+    out->bandwidth_spread = number(object, "bandwidth_spread");
+}
+
+bool mmt_wire_write_reply(const struct mmt_reply *reply, struct mmt_text *line)
+{
+    json_t *results = json_array();
+    for (int i = 0; i < reply->count; i++)
+        json_array_append_new(results, result_json(&reply->results[i]));
+    char cache[MMT_REASON_SIZE];
+    make_plain(reply->cache, cache);
+    return write_line(json_pack("{s:o, s:o, s:b, s:s, s:s}", "results", results,
+                                "roofline", roofline_json(&reply->roofline), "spoilt",
+                                reply->spoilt, "cache", cache, "library", reply->library),
+                      line);
+}
+
+static bool read_result(const json_t *object, struct mmt_result *out)
+{
+    int outcome = mmt_outcome_parse(word(object, "outcome"));
+    if (outcome < 0)
+        return false;
+    *out = (struct mmt_result){
+        .outcome = (enum mmt_outcome) outcome,
+        .checks = (int) number(object, "checks"),
+        .checked = json_is_true(json_object_get(object, "checked")),
+        .time = { number(object, "median"), number(object, "spread"),
+                  (int) number(object, "samples") },
+        .registers = (int) number(object, "registers"),
+        .spill_bytes = (int) number(object, "spill_bytes"),
+        .shared = (long long) number(object, "shared"),
+        .celsius = number(object, "celsius"),
+        .clock_mhz = number(object, "clock_mhz"),
+    };
+    snprintf(out->throttled, sizeof out->throttled, "%s", word(object, "throttled"));
+    make_plain(word(object, "reason"), out->reason);
+    return true;
+}
+
+bool mmt_wire_read_reply(const char *line, struct mmt_reply *out)
+{
+    json_t *object = json_loads(line, 0, NULL);
+    json_t *results = json_object_get(object, "results");
+    size_t count = json_array_size(results);
+    bool good = json_is_array(results) && count <= MMT_MAX_TOGETHER;
+    *out = (struct mmt_reply){ .count = good ? (int) count : 0 };
+    for (int i = 0; i < out->count; i++)
+        good = good && read_result(json_array_get(results, (size_t) i), &out->results[i]);
+    read_roofline(json_object_get(object, "roofline"), &out->roofline);
+    out->spoilt = json_is_true(json_object_get(object, "spoilt"));
+    make_plain(word(object, "cache"), out->cache);
+    snprintf(out->library, sizeof out->library, "%s", word(object, "library"));
+    json_decref(object);
+    return good;
+}
+
+bool mmt_wire_read_note(const char *line, char note[16])
+{
+    json_t *object = json_loads(line, 0, NULL);
+    const char *said = word(object, "note");
+    bool good = *said != '\0';
+    if (good)
+        snprintf(note, 16, "%s", said);
+    json_decref(object);
+    return good;
+}

@@ -1,0 +1,297 @@
+/* Workers as their parent sees them. */
+#include "tuner/worker/worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* Opening a device for the first time (drivers, first-use caches) may take long. */
+enum { START_SECONDS = 120 };
+
+double mmt_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
+}
+
+/* ---- starting ------------------------------------------------------------------------
+ */
+
+/* A process group of its own: Ctrl-C is the parent's to hear, and what a compiler starts
+ * is killed with it. */
+static int spawn(const char *role, const char *device, int fd, int words_fd, pid_t *pid)
+{
+    char *const argv[] = { "mmtune", "--worker", (char *) role, (char *) device, NULL };
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, words_fd, 1);
+    posix_spawn_file_actions_adddup2(&actions, words_fd, 2);
+    posix_spawn_file_actions_adddup2(&actions, fd, MMT_WORKER_FD);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
+                                              POSIX_SPAWN_SETSIGDEF);
+    int code = posix_spawn(pid, "/proc/self/exe", &actions, &attributes, argv, environ);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    return code;
+}
+
+/* Above the descriptors that the worker is given, so that no dup2 runs over another. */
+static int lift(int fd)
+{
+    int lifted = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 10);
+    if (fd >= 0)
+        close(fd);
+    return lifted;
+}
+
+mmt_status mmt_worker_start(struct mmt_worker *worker, mmt_error *err)
+{
+    int pair[2] = { -1, -1 };
+    int code = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) ? errno : 0;
+    int inner = lift(pair[1]);
+    worker->fd = pair[0];
+    worker->words_fd = lift(memfd_create("mmtune-worker", MFD_CLOEXEC));
+    worker->pid = 0;
+    worker->ready = worker->busy = false;
+    worker->deadline = mmt_now() + START_SECONDS;
+    snprintf(worker->phase, sizeof worker->phase, "start");
+    if (!code && (inner < 0 || worker->words_fd < 0))
+        code = errno;
+    if (!code)
+        code = spawn(worker->role == MMT_COMPILER ? "compile" : "measure", worker->device,
+                     inner, worker->words_fd, &worker->pid);
+    if (inner >= 0)
+        close(inner);
+    if (!code)
+        return MMT_OK;
+    worker->pid = 0;
+    mmt_worker_stop(worker);
+    return mmt_fail_native(err, MMT_ERROR_IO, code, "cannot start a worker process: %s",
+                           strerror(code));
+}
+
+void mmt_worker_stop(struct mmt_worker *worker)
+{
+    if (worker->pid > 0) {
+        kill(-worker->pid, SIGKILL);
+        while (waitpid(worker->pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+    }
+    if (worker->fd >= 0)
+        close(worker->fd);
+    if (worker->words_fd >= 0)
+        close(worker->words_fd);
+    worker->pid = 0;
+    worker->fd = worker->words_fd = -1;
+    worker->ready = worker->busy = false;
+    worker->deadline = INFINITY;
+    mmt_text_finish(&worker->heard);
+}
+
+/* ---- sending --------------------------------------------------------------------- */
+
+void mmt_worker_send(struct mmt_worker *worker, const struct mmt_job *job, double limit,
+                     double run_limit)
+{
+    struct mmt_text line = { 0 };
+    worker->job = *job;
+    worker->busy = true;
+    worker->limit = limit;
+    worker->run_limit = run_limit;
+    worker->since = mmt_now();
+    worker->deadline = mmt_now() + limit;
+    snprintf(worker->phase, sizeof worker->phase, "start");
+    if (!mmt_wire_write_job(job, &line))
+        worker->deadline = 0;
+    for (size_t at = 0; at < line.length;) {
+        ssize_t sent = send(worker->fd, line.data + at, line.length - at, MSG_NOSIGNAL);
+        if (sent < 0 && errno != EINTR)
+            break;
+        at += sent > 0 ? (size_t) sent : 0;
+    }
+    mmt_text_finish(&line);
+}
+
+/* ---- hearing --------------------------------------------------------------------- */
+
+/* The last line or two of what the worker printed, " (it said: …)", or nothing. */
+static void add_last_words(int fd, char *out, size_t size)
+{
+    char words[240];
+    off_t end = lseek(fd, 0, SEEK_END);
+    off_t start = end > (off_t) sizeof words - 1 ? end - (off_t) sizeof words + 1 : 0;
+    ssize_t got = pread(fd, words, sizeof words - 1, start);
+    while (got > 0 && (words[got - 1] == '\n' || words[got - 1] == ' '))
+        got--;
+    if (got <= 0)
+        return;
+    words[got] = '\0';
+    for (ssize_t i = 0; i < got; i++)
+        if (words[i] < ' ' || words[i] > '~')
+            words[i] = ' ';
+    size_t length = strlen(out);
+    snprintf(out + length, size - length, "; its last words: %s", words);
+}
+
+/* Signals that kernels do not raise: somebody sent them. */
+static bool is_from_outside(int signal)
+{
+    return signal == SIGKILL || signal == SIGTERM || signal == SIGINT ||
+           signal == SIGHUP || signal == SIGQUIT;
+}
+
+/* `ours`: this process has killed it. */
+static void describe_death(const struct mmt_worker *worker, int status, bool ours,
+                           struct mmt_result *out)
+{
+    out->outcome = MMT_CRASHED;
+    if (!ours && WIFSIGNALED(status) && is_from_outside(WTERMSIG(status))) {
+        out->outcome = MMT_KILLED;
+        snprintf(out->reason, sizeof out->reason,
+                 "the process was killed from outside: %s (phase %s)%s",
+                 strsignal(WTERMSIG(status)), worker->phase,
+                 WTERMSIG(status) == SIGKILL ? "; where nobody did that, memory ran out"
+                                             : "");
+        return;
+    }
+    if (WIFSIGNALED(status))
+        snprintf(out->reason, sizeof out->reason, "the process died of it: %s (phase %s)",
+                 strsignal(WTERMSIG(status)), worker->phase);
+    else
+        snprintf(out->reason, sizeof out->reason,
+                 "the process ended with status %d (phase %s)", WEXITSTATUS(status),
+                 worker->phase);
+    add_last_words(worker->words_fd, out->reason, sizeof out->reason);
+}
+
+/* Whether a process whose socket is closed ends by itself, in a second; it is not
+ * collected, so that its process group keeps its number. */
+static bool has_ended(pid_t pid)
+{
+    const struct timespec pause = { 0, 1000000 };
+    siginfo_t info = { 0 };
+    for (int i = 0; i < 1000; i++) {
+        if (!waitid(P_PID, (id_t) pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid)
+            return true;
+        nanosleep(&pause, NULL);
+    }
+    return false;
+}
+
+static enum mmt_heard bury(struct mmt_worker *worker, bool ours, struct mmt_reply *reply)
+{
+    int status = 0;
+    *reply = (struct mmt_reply){ .count = 1 };
+    ours = ours || !has_ended(worker->pid);
+    kill(-worker->pid, SIGKILL);
+    while (waitpid(worker->pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    describe_death(worker, status, ours, &reply->results[0]);
+    worker->pid = 0;
+    worker->deaths = worker->ready ? 0 : worker->deaths + 1;
+    mmt_worker_stop(worker);
+    return MMT_HEARD_DEATH;
+}
+
+/* Making the data takes the host a while; a first run of a small problem takes no time.
+ */
+static double patience(const struct mmt_worker *worker)
+{
+    if (!strcmp(worker->phase, "data"))
+        return 10 * worker->limit;
+    /* PoCL compiles in it, too, longer than before; on a machine that has other work,
+     * too, that takes several times as long as it should. */
+    if (!strcmp(worker->phase, "first run"))
+        return worker->run_limit + fmax(4 * worker->last_phase, 10);
+    return worker->limit;
+}
+
+static enum mmt_heard end_hung(struct mmt_worker *worker, struct mmt_reply *reply)
+{
+    double limit = worker->ready ? patience(worker) : START_SECONDS;
+    bury(worker, true, reply);
+    reply->results[0].outcome = MMT_HUNG;
+    snprintf(reply->results[0].reason, sizeof reply->results[0].reason,
+             "killed after %.1f seconds (phase %s)", limit, worker->phase);
+    return MMT_HEARD_DEATH;
+}
+
+/* Takes the first whole line out of what was heard; malloc'ed, or NULL. */
+static char *take_line(struct mmt_text *heard)
+{
+    char *end = heard->length ? memchr(heard->data, '\n', heard->length) : NULL;
+    if (!end)
+        return NULL;
+    size_t length = (size_t) (end - heard->data);
+    char *line = strndup(heard->data, length);
+    memmove(heard->data, end + 1, heard->length - length); /* with the terminator */
+    heard->length -= length + 1;
+    return line;
+}
+
+static bool hear_line(struct mmt_worker *worker, const char *line,
+                      struct mmt_reply *reply)
+{
+    char note[16];
+    if (mmt_wire_read_note(line, note)) {
+        worker->last_phase = mmt_now() - worker->since;
+        worker->since = mmt_now();
+        snprintf(worker->phase, sizeof worker->phase, "%s", note);
+        worker->ready = true;
+        worker->deaths = 0;
+        worker->deadline = worker->busy ? mmt_now() + patience(worker) : INFINITY;
+        return false;
+    }
+    if (!worker->busy || !mmt_wire_read_reply(line, reply))
+        return false;
+    worker->busy = false;
+    worker->deadline = INFINITY;
+    return true;
+}
+
+static bool hear_lines(struct mmt_worker *worker, struct mmt_reply *reply)
+{
+    bool replied = false;
+    for (char *line; !replied && (line = take_line(&worker->heard)); free(line))
+        replied = hear_line(worker, line, reply);
+    return replied;
+}
+
+enum mmt_heard mmt_worker_hear(struct mmt_worker *worker, struct mmt_reply *reply)
+{
+    char chunk[4096];
+    ssize_t got = 0;
+    if (worker->pid == 0)
+        return MMT_HEARD_NOTHING;
+    if (hear_lines(worker, reply))
+        return MMT_HEARD_REPLY;
+    while ((got = recv(worker->fd, chunk, sizeof chunk, MSG_DONTWAIT)) > 0)
+        mmt_text_add_bytes(&worker->heard, chunk, (size_t) got);
+    if (hear_lines(worker, reply))
+        return MMT_HEARD_REPLY;
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
+        return bury(worker, false, reply);
+    return mmt_now() > worker->deadline ? end_hung(worker, reply) : MMT_HEARD_NOTHING;
+}
