@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/clock.h"
+
 /* ---- memory ---------------------------------------------------------------------- */
 
 static cl_mem memory_of(mmt_operand operand)
@@ -220,20 +222,13 @@ void mmt_opencl_mark_free(struct mmt_mark *mark)
     free(mark);
 }
 
-static double host_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
-}
-
 static mmt_status record_host(struct opencl_mark *mark, cl_command_queue queue,
                               mmt_error *err)
 {
     cl_int code = clFinish(queue);
     if (code)
         return mmt_opencl_fail(err, code, "clFinish");
-    mark->seconds = host_seconds();
+    mark->seconds = mmt_now();
     return MMT_OK;
 }
 
@@ -244,7 +239,7 @@ mmt_status mmt_opencl_mark_record(struct mmt_mark *base, mmt_queue given, mmt_er
     if (mark->by_host)
         return record_host(mark, queue, err);
     forget(mark);
-    mark->seconds = host_seconds();
+    mark->seconds = mmt_now();
     cl_int code = clEnqueueMarkerWithWaitList(queue, 0, NULL, &mark->event);
     return code ? mmt_opencl_fail(err, code, "clEnqueueMarkerWithWaitList") : MMT_OK;
 }
@@ -270,7 +265,7 @@ mmt_status mmt_opencl_mark_seconds(struct mmt_mark *from, struct mmt_mark *to,
         code = stamp(last->event, &end);
     if (code)
         return mmt_opencl_fail(err, code, "clGetEventProfilingInfo");
-    *seconds = begin && end > begin ? 1e-9 * (double) (end - begin)
-                                    : host_seconds() - first->seconds;
+    *seconds =
+        begin && end > begin ? 1e-9 * (double) (end - begin) : mmt_now() - first->seconds;
     return MMT_OK;
 }

@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "base/clock.h"
 
 #include "runtime/runtime.h"
 
@@ -45,17 +46,10 @@ struct measuring {
     size_t a, b, c, bias, pitch; /* bytes: where operands begin, and from copy to copy */
     size_t workspace_bytes;
     int64_t copies, next; /* of the operands: they are rotated, as a program's are */
-    double ends;          /* of host_seconds() */
+    double ends;          /* of mmt_now() */
     struct candidate candidates[MOST_CANDIDATES];
     int count;
 };
-
-static double host_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
-}
 
 /* ---- memory ---------------------------------------------------------------------- */
 
@@ -249,12 +243,12 @@ static mmt_status time_all(struct measuring *m, mmt_error *err)
 {
     mmt_status status = MMT_OK;
 
-    for (int i = 0; i < m->count && !status && host_seconds() < m->ends; i++)
+    for (int i = 0; i < m->count && !status && mmt_now() < m->ends; i++)
         if (m->candidates[i].launches)
             status = warm_up(m, &m->candidates[i], err);
     for (bool busy = true; busy && !status;) {
         busy = false;
-        for (int i = 0; i < m->count && !status && host_seconds() < m->ends; i++) {
+        for (int i = 0; i < m->count && !status && mmt_now() < m->ends; i++) {
             if (!goes_on(m, &m->candidates[i]))
                 continue;
             status = take_sample(m, &m->candidates[i], err);
@@ -373,7 +367,7 @@ static mmt_status measure(struct measuring *m, const mmt_plan_options *options,
         status = make_memory(m, most, err);
     if (!status)
         load_all(m, budget_of(options));
-    m->ends = host_seconds() + budget_of(options);
+    m->ends = mmt_now() + budget_of(options);
     return status ? status : time_all(m, err);
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "studies/cpu.h"
 #include "studies/timer.h"
 
@@ -134,9 +135,9 @@ mmt_status mmt_cg_host(const struct mmt_cg_system *system, int most_steps,
     double *work = malloc((size_t) (4 * system->n) * sizeof *work);
     if (!work)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for four vectors");
-    double start = mmt_cpu_now();
+    double start = mmt_now();
     solve_host(system, most_steps, tolerance, work, out);
-    out->seconds = mmt_cpu_now() - start;
+    out->seconds = mmt_now() - start;
     out->residual = mmt_cg_residual(system, work);
     free(work);
     return MMT_OK;
@@ -322,9 +323,9 @@ mmt_status mmt_cg_device(const struct mmt_study_device *device,
     mmt_status status = work ? open_solver(&solver, device, system, err)
                              : mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a vector");
     if (status == MMT_OK) {
-        double start = mmt_cpu_now();
+        double start = mmt_now();
         status = solve_device(&solver, most_steps, tolerance, out, err);
-        out->seconds = mmt_cpu_now() - start;
+        out->seconds = mmt_now() - start;
         close_solver(&solver);
     }
     if (status == MMT_OK)

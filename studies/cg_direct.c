@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "studies/cg.h"
 #include "studies/cpu.h"
 
@@ -89,9 +90,9 @@ static mmt_status solve(const struct mmt_cg_system *system,
     if (!copy)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a copy of the matrix");
     *out = (struct mmt_cg_result){ 0 };
-    double start = mmt_cpu_now();
+    double start = mmt_now();
     out->end = method(system, copy);
-    out->seconds = mmt_cpu_now() - start;
+    out->seconds = mmt_now() - start;
     out->residual = mmt_cg_residual(system, copy);
     free(copy);
     return MMT_OK;

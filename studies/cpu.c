@@ -1,18 +1,9 @@
 #include "studies/cpu.h"
 
-#include <time.h>
-
 const char *mmt_cpu_layout_name(enum mmt_cpu_layout layout)
 {
     static const char *const names[] = { "A*B", "A^T*B", "A*B^T", "buffered" };
     return names[layout];
-}
-
-double mmt_cpu_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
 }
 
 /* The same loops for each type. i32 wraps, so that it is computed unsigned. */

@@ -24,7 +24,4 @@ void mmt_cpu_gemm(mmt_type type, enum mmt_cpu_layout layout, int64_t n, const vo
 /* C = A + B, n elements of type f32, f64 or i32. */
 void mmt_cpu_add(mmt_type type, int64_t n, const void *a, const void *b, void *c);
 
-/* Seconds of the monotonic clock. */
-double mmt_cpu_now(void);
-
 #endif

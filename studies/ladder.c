@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+
 #define COUNT(array) (int) (sizeof(array) / sizeof *(array))
 
 /* ---- the papers' ladders ---------------------------------------------------------- */
@@ -278,12 +280,12 @@ static const struct mmt_climb_cpu *cpu_below(const struct mmt_ladder *ladder,
 static void time_layout(const struct mmt_ladder *ladder, struct matrices *m, int layout,
                         struct mmt_climb_cpu *out)
 {
-    double limit = ladder->options->cpu_seconds, start = mmt_cpu_now(), passed;
+    double limit = ladder->options->cpu_seconds, start = mmt_now(), passed;
     int runs = 0;
 
     do {
         mmt_cpu_gemm(m->type, layout, m->n, m->a, m->b, m->c, m->column);
-        passed = mmt_cpu_now() - start;
+        passed = mmt_now() - start;
         runs++;
     } while (runs < ladder->paper->cpu_repetitions && passed * (runs + 1) / runs < limit);
     out->seconds[layout] = passed / runs;

@@ -27,6 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "studies/cpu.h"
 #include "studies/longvector.h"
 
@@ -105,7 +106,7 @@ struct rounds {
     struct grid *grids; /* ascending; the last has the arrays of all */
     int *order;         /* in which they are visited */
     int count, done;    /* grids; rounds that reached them all */
-    double until;       /* by mmt_cpu_now */
+    double until;       /* by mmt_now */
     void *field;
 };
 
@@ -132,10 +133,10 @@ static mmt_status time_scheme(struct rounds *r, struct grid *grid, int run,
     const double keep = 1 - 4 * MMT_SCHEME_ALPHA;
     mmt_scheme_fill(r->type, grid->x.side, 1, r->field);
     mmt_status status = mmt_scheme_run(&grid->x, r->timer, keep, 2, r->field, err);
-    double start = mmt_cpu_now();
+    double start = mmt_now();
     if (status == MMT_OK)
         status = mmt_scheme_run(&grid->x, r->timer, keep, STEPS, r->field, err);
-    grid->scheme[run] = mmt_cpu_now() - start;
+    grid->scheme[run] = mmt_now() - start;
     return status ? status : time_fused(r, grid, &grid->fused[run], err);
 }
 
@@ -158,10 +159,10 @@ static mmt_status time_knot(struct rounds *r, struct grid *grid, int run, mmt_er
     mmt_scheme_fill(r->type, grid->x.side, 1, r->field);
     mmt_status status =
         mmt_scheme_run(&grid->x, r->timer, 1 - 4 * MMT_SCHEME_ALPHA, 2, r->field, err);
-    double start = mmt_cpu_now();
+    double start = mmt_now();
     if (status == MMT_OK)
         status = mmt_scheme_run(&grid->x, r->timer, 0, 0, r->field, err);
-    grid->copies[run] = mmt_cpu_now() - start;
+    grid->copies[run] = mmt_now() - start;
     if (status == MMT_OK)
         status = time_part(r, grid, false, &grid->vectors[run], err);
     return status ? status : time_part(r, grid, true, &grid->border[run], err);
@@ -170,10 +171,10 @@ static mmt_status time_knot(struct rounds *r, struct grid *grid, int run, mmt_er
 /* Small grids run more than once in a round. */
 static mmt_status visit(struct rounds *r, struct grid *grid, mmt_error *err)
 {
-    double until = mmt_cpu_now() + VISIT_SECONDS;
+    double until = mmt_now() + VISIT_SECONDS;
     mmt_status status = MMT_OK;
     for (int i = 0; i < VISIT && status == MMT_OK; i++) {
-        if (i && mmt_cpu_now() > until)
+        if (i && mmt_now() > until)
             break;
         status = grid->knot ? time_knot(r, grid, grid->runs, err)
                             : time_scheme(r, grid, grid->runs, err);
@@ -206,7 +207,7 @@ static bool can_report(const struct rounds *r)
 static bool time_is_over(const struct rounds *r)
 {
     struct reach knots = reach_of(r, true), sizes = reach_of(r, false);
-    return mmt_cpu_now() > r->until && can_report(r) && 8 * knots.measured >= knots.all &&
+    return mmt_now() > r->until && can_report(r) && 8 * knots.measured >= knots.all &&
            8 * sizes.measured >= sizes.all;
 }
 
@@ -509,7 +510,7 @@ static mmt_status study_device(const struct mmt_study_options *options,
         status = mmt_vector_calibrate(
             options, device, &timer, type,
             (int64_t) fmax(4096, (double) mmt_scheme_first(sizes[count - 1])),
-            mmt_cpu_now() + (until - mmt_cpu_now()) / 3, &costs, err);
+            mmt_now() + (until - mmt_now()) / 3, &costs, err);
     if (status == MMT_OK)
         status = time_rounds(&rounds, err);
     if (status == MMT_OK && can_report(&rounds))

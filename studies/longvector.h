@@ -109,7 +109,7 @@ double mmt_vector_predict(const struct mmt_vector_costs *costs, int64_t inner,
 
 /* Measures kernel, streams, add and saxpy with vectors of up to `most` elements, and
  * draws one addition over its length beside what they make of it. After `until`, by
- * mmt_cpu_now, fewer lengths are measured, spread over all. */
+ * mmt_now, fewer lengths are measured, spread over all. */
 mmt_status mmt_vector_calibrate(const struct mmt_study_options *options,
                                 const struct mmt_study_device *device,
                                 struct mmt_study_timer *timer, mmt_type type,

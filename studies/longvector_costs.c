@@ -1,6 +1,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "studies/cpu.h"
 #include "studies/longvector.h"
 
@@ -229,7 +230,7 @@ static mmt_status time_points(const struct mmt_study_device *device,
     for (int i = 0; i < *count; i++) {
         struct mmt_vector_point *point = &points[order[i]];
         mmt_problem problem = mmt_axpby_problem(type, point->length);
-        if (i >= LEAST_POINTS && (mmt_cpu_now() > until || mmt_study_interrupted()))
+        if (i >= LEAST_POINTS && (mmt_now() > until || mmt_study_interrupted()))
             break;
         mmt_status status =
             time_vector(device, timer, &problem, arrays, 1, 1, &point->seconds, err);

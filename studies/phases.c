@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/clock.h"
 #include "studies/cpu.h"
 #include "studies/timer.h"
 
@@ -78,20 +79,20 @@ static mmt_status run_once(mmt_device *device, const mmt_plan *plan,
                            mmt_error *err)
 {
     struct buffers buffers;
-    double times[5] = { mmt_cpu_now() };
+    double times[5] = { mmt_now() };
     mmt_status status =
         allocate_all(device, data, mmt_plan_workspace(plan), &buffers, err);
 
-    times[1] = mmt_cpu_now();
+    times[1] = mmt_now();
     if (status == MMT_OK)
         status = write_all(device, data, &buffers, err);
-    times[2] = mmt_cpu_now();
+    times[2] = mmt_now();
     if (status == MMT_OK)
         status = run_kernel(plan, &buffers, timer, data->beta, &out->marks, err);
-    times[3] = mmt_cpu_now();
+    times[3] = mmt_now();
     if (status == MMT_OK)
         status = mmt_buffer_read(device, data->c, buffers.c, data->bytes_c, err);
-    times[4] = mmt_cpu_now();
+    times[4] = mmt_now();
     free_all(device, &buffers);
     out->allocate = times[1] - times[0];
     out->write = times[2] - times[1];
@@ -141,9 +142,9 @@ mmt_status mmt_phases_run(mmt_device *device, const mmt_plan *plan,
 
     *out = (struct mmt_phases){ 0 };
     status = run_once(device, plan, data, &timer, &one, err);
-    double start = mmt_cpu_now();
+    double start = mmt_now();
     for (int i = 0; i < repetitions && status == MMT_OK; i++) {
-        if (i && seconds > 0 && mmt_cpu_now() - start > seconds)
+        if (i && seconds > 0 && mmt_now() - start > seconds)
             break;
         status = run_once(device, plan, data, &timer, &one, err);
         add(out, &one, &squares);

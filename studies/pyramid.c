@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "studies/cpu.h"
 #include "studies/timer.h"
 
@@ -348,9 +349,9 @@ mmt_status mmt_pyramid_pass(struct mmt_pyramid *p, struct mmt_pyramid_counts *to
     p->total = total;
     p->interior = interior;
     p->slots[0].busy = p->slots[1].busy = false;
-    double start = mmt_cpu_now();
+    double start = mmt_now();
     mmt_status status = p->shape.overlap ? walk_overlapped(p, err) : walk(p, err);
-    total->seconds = mmt_cpu_now() - start;
+    total->seconds = mmt_now() - start;
     return status;
 }
 

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "studies/cpu.h"
 #include "studies/pyramid.h"
 #include "studies/timer.h"
@@ -46,18 +47,18 @@ static mmt_status copy_block(const struct mmt_study_device *device,
 {
     size_t plane = mmt_pyramid_bytes(grid) / (size_t) grid->planes;
     size_t bytes = (size_t) width * plane, offset = (size_t) at * plane;
-    double start = mmt_cpu_now();
+    double start = mmt_now();
     mmt_status status = mmt_buffer_write(device->device, arrays[0],
                                          (const char *) grid->now + offset, bytes, err);
     if (status == MMT_OK)
         status = mmt_buffer_write(device->device, arrays[2],
                                   (const char *) grid->f + offset, bytes, err);
-    double sent = mmt_cpu_now();
+    double sent = mmt_now();
     if (status == MMT_OK)
         status = mmt_buffer_read(device->device, (char *) grid->next + offset, arrays[0],
                                  bytes, err);
     sum->send += (sent - start) / (2 * (double) width);
-    sum->receive += (mmt_cpu_now() - sent) / (double) width;
+    sum->receive += (mmt_now() - sent) / (double) width;
     return status;
 }
 
@@ -264,7 +265,7 @@ static mmt_status time_pass(const struct mmt_study_device *device,
     if (status != MMT_OK)
         return status;
     for (int run = 0; run <= RUNS && status == MMT_OK; run++) {
-        if (run > 1 && mmt_cpu_now() > until)
+        if (run > 1 && mmt_now() > until)
             break;
         status = mmt_pyramid_pass(pyramid, &timed->counts, NULL, err);
         if (run)
@@ -288,7 +289,7 @@ static mmt_status try_heights(const struct mmt_study_device *device,
     mmt_study_spread(count, order);
     for (int i = 0; i < count && !mmt_study_interrupted(); i++) {
         struct attempt *at = &attempts[order[i]];
-        double now = mmt_cpu_now(), share = (until - now) / (count - i) / 2;
+        double now = mmt_now(), share = (until - now) / (count - i) / 2;
         if (i >= LEAST_HEIGHTS && share < 0)
             break;
         mmt_status status = time_pass(device, grid, now + share, &at->plain, err);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "profiles/profile.h"
 #include "studies/cpu.h"
 #include "studies/timer.h"
@@ -85,7 +86,7 @@ void mmt_study_say(const struct mmt_study_options *options, const char *format, 
 
 double mmt_study_until(const struct mmt_study_options *options)
 {
-    return options->seconds > 0 ? mmt_cpu_now() + options->seconds : INFINITY;
+    return options->seconds > 0 ? mmt_now() + options->seconds : INFINITY;
 }
 
 void mmt_study_spread(int count, int *order)

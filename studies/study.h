@@ -98,7 +98,7 @@ mmt_status mmt_study_draw(const struct mmt_study_options *options,
 __attribute__((format(printf, 2, 3))) void mmt_study_say(
     const struct mmt_study_options *options, const char *format, ...);
 
-/* When the time of a whole study that starts now is over, by mmt_cpu_now; INFINITY where
+/* When the time of a whole study that starts now is over, by mmt_now; INFINITY where
  * --seconds sets no limit. */
 double mmt_study_until(const struct mmt_study_options *options);
 

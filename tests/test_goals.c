@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "runtime/cost.h"
 #include "tests/test.h"
 #include "tuner/tune/tune.h"

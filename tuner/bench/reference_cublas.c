@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "tuner/bench/cublas_lt.h"
 #include "tuner/bench/reference.h"
 #include "tuner/verify/session_internal.h"
 #include "tuner/measure/stats.h"
-#include "tuner/worker/worker.h"
 
 enum { MOST_CHOICES = 32, TRIALS = 5 };
 static const size_t workspace_bytes = (size_t) 64 << 20;

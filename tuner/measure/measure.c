@@ -1,8 +1,8 @@
 #include <math.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "tuner/measure/measure.h"
 #include "tuner/verify/session_internal.h"
 #include "tuner/measure/stats.h"
@@ -43,13 +43,6 @@ struct run {
     double ask_at;            /* host seconds from when that is asked for again */
 };
 
-static double host_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
-}
-
 static struct mmt_measure_limits fill_limits(const struct mmt_measure_limits *given)
 {
     struct mmt_measure_limits limits = { 0 };
@@ -88,12 +81,12 @@ static mmt_status queue_some(struct mmt_session *session, struct run *run, int64
 static void watch(struct mmt_session *session, struct run *run)
 {
     struct mmt_health now;
-    double at = host_seconds();
+    double at = mmt_now();
 
     if (at < run->ask_at || !mmt_device_health(session->device, &now))
         return;
     mmt_health_add(&run->health, &now);
-    run->ask_at = at + fmax(watch_seconds, watch_share * (host_seconds() - at));
+    run->ask_at = at + fmax(watch_seconds, watch_share * (mmt_now() - at));
 }
 
 static void note_queueing(const struct run *run, double seconds)
@@ -110,11 +103,11 @@ static mmt_status queue_first(struct mmt_session *session, struct run *run, int6
                               mmt_error *err)
 {
     struct mmt_clock *clock = &session->clock;
-    const double start = host_seconds();
+    const double start = mmt_now();
     mmt_status status = queue_some(session, run, count, err);
 
     if (run->held && count >= LEAST_TO_TELL)
-        note_queueing(run, (host_seconds() - start) / (double) count);
+        note_queueing(run, (mmt_now() - start) / (double) count);
     if (status == MMT_OK && count == run->launches)
         status = clock->stop(clock->self, session->queue, err);
     return status;
@@ -149,7 +142,7 @@ static mmt_status time_batch(struct mmt_session *session, struct run *run,
                              double *seconds, mmt_error *err)
 {
     struct mmt_clock *clock = &session->clock;
-    double start = host_seconds();
+    double start = mmt_now();
 
     mmt_status status = queue_batch(session, run, err);
     if (status == MMT_OK)
@@ -159,7 +152,7 @@ static mmt_status time_batch(struct mmt_session *session, struct run *run,
     *seconds = fmax(*seconds / (double) run->launches,
                     run->held ? least_queueing[run->parts] : 0);
     run->loaded = true;
-    run->spent += host_seconds() - start;
+    run->spent += mmt_now() - start;
     if (status == MMT_OK && !(*seconds > 0))
         return mmt_fail(err, MMT_ERROR_DEVICE,
                         "the device's clock says that %lld executions took no time",
@@ -230,7 +223,7 @@ static bool enough(struct run *run, const struct mmt_measure_limits *limits)
 static mmt_status time_batches(struct mmt_session *session, struct run *run,
                                double lasting, double *seconds, mmt_error *err)
 {
-    const double ends = host_seconds() + lasting;
+    const double ends = mmt_now() + lasting;
     double sum = 0;
     int count = 0;
 
@@ -240,7 +233,7 @@ static mmt_status time_batches(struct mmt_session *session, struct run *run,
             return status;
         sum += *seconds;
         count++;
-    } while (host_seconds() < ends);
+    } while (mmt_now() < ends);
     *seconds = sum / count;
     return MMT_OK;
 }
@@ -308,11 +301,11 @@ static mmt_status start_runs(struct mmt_session *session,
 static mmt_status heat(struct mmt_session *session, struct run *runs, int count,
                        double seconds, mmt_error *err)
 {
-    const double ends = host_seconds() + seconds;
+    const double ends = mmt_now() + seconds;
     double each;
     mmt_status status = MMT_OK;
 
-    for (int i = 0; status == MMT_OK && host_seconds() < ends; i = (i + 1) % count) {
+    for (int i = 0; status == MMT_OK && mmt_now() < ends; i = (i + 1) % count) {
         status = time_batch(session, &runs[i], &each, err);
         runs[i].health = (struct mmt_health){ 0 };
         runs[i].spent = 0;

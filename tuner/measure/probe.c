@@ -2,11 +2,12 @@
  * They take turns for some rounds: what slows a machine down for a moment meets all
  * alike, and how far the rounds differ tells how sure the best of them is. */
 #include "tuner/measure/roofline.h"
-#include "tuner/worker/worker.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/clock.h"
 
 enum { BLOCK = 256, CHAINS = 12, STEPS = 2048, LOADS = 8 };
 enum { ROUNDS = 15, LEAST_ROUNDS = 4 };

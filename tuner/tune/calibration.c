@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "runtime/cost.h"
 #include "tuner/tune/calibration.h"
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "runtime/cost.h"
 #include "tuner/tune/tune.h"
 

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "tuner/tune/calibration.h"
 
 /* Of the time behind the goals; and seconds for a shape: what its data may take, and all.

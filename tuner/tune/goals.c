@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "tuner/model/segments.h"
 #include "tuner/tune/tune.h"
 

@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "tuner/tune/tune.h"
 #include "tuner/bench/yardstick.h"
 

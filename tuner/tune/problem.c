@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "tuner/tune/tune.h"
 #include "tuner/bench/yardstick.h"
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "tuner/tune/calibration.h"
 #include "tuner/model/segments.h"
 

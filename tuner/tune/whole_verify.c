@@ -3,6 +3,7 @@
  * portfolio. What a kernel was found to be stands in the journal. */
 #include <math.h>
 
+#include "base/clock.h"
 #include "tuner/tune/tune.h"
 
 /* Seconds that one takes before any was seen; a part of the budget is kept for those of

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "tuner/tune/tune.h"
 #include "tuner/bench/yardstick.h"
 

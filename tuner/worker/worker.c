@@ -15,17 +15,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 extern char **environ;
 
 /* Opening a device for the first time (drivers, first-use caches) may take long. */
 enum { START_SECONDS = 120 };
-
-double mmt_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
-}
 
 /* ---- starting ------------------------------------------------------------------------
  */

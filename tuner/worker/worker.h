@@ -118,9 +118,6 @@ struct mmt_worker {
     int deaths;     /* in a row before it was ready */
 };
 
-/* Seconds of a clock that only goes forward. */
-double mmt_now(void);
-
 /* Starts the process. role and device must be filled in. */
 mmt_status mmt_worker_start(struct mmt_worker *worker, mmt_error *err);
 
