@@ -425,7 +425,7 @@ def main():
     source = pathlib.Path(__file__).resolve().parent
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        for file in [*(source.parent / 'templates').glob('*.[ch]*'),
+        for file in [*(source.parent / 'templates/kernels').glob('*.[ch]*'),
                      *(source / 'hopper').glob('*.[ch]*'), source / 'fiber.h', source / 'near.h',
                      source / 'words.h']:
             shutil.copy(file, folder)

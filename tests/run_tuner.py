@@ -572,7 +572,7 @@ def fate_of(configuration, kind):
 def plant(fault, *names):
     """A fault in the kernels that are named, of tiled.cl's form."""
     templates = tempfile.mkdtemp(prefix="templates-", dir=folder)
-    shutil.copytree(ROOT + "/templates", templates, dirs_exist_ok=True)
+    shutil.copytree(ROOT + "/templates/kernels", templates, dirs_exist_ok=True)
     for name in names:
         with open(f"{templates}/{name}.cl", encoding="utf-8") as f:
             text = f.read()

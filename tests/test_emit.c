@@ -159,7 +159,7 @@ static void test_embedded_is_file(const char *root, const struct mmt_template *t
 {
     char folder[1024];
     struct mmt_hash embedded = hash_of(template);
-    snprintf(folder, sizeof(folder), "%s/templates", root);
+    snprintf(folder, sizeof(folder), "%s/templates/kernels", root);
     setenv("MMTUNE_TEMPLATE_DIR", folder, 1);
     struct mmt_hash file = hash_of(template);
     unsetenv("MMTUNE_TEMPLATE_DIR");

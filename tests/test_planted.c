@@ -120,7 +120,7 @@ static void path_of(const char *name, struct mmt_text *path)
 static void copy_templates(const char *root)
 {
     struct mmt_text from = { 0 };
-    mmt_text_addf(&from, "%s/templates", root);
+    mmt_text_addf(&from, "%s/templates/kernels", root);
     DIR *directory = opendir(mmt_text_string(&from));
     if (!CHECK(directory != NULL))
         exit(1);

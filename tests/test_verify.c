@@ -337,7 +337,7 @@ static void install_mutant(const char *file, const struct mutant *mutant)
     struct mmt_text text = { 0 }, path = { 0 }, from = { 0 };
     mmt_error err = { 0 };
 
-    mmt_text_addf(&from, "templates/%s", file);
+    mmt_text_addf(&from, "templates/kernels/%s", file);
     read_source(mmt_text_string(&from), &text);
     mmt_text_addf(&path, "%s/%s", folder, file);
     char *at = strstr(text.data, mutant->from);
@@ -411,7 +411,7 @@ static void test_dots(mmt_device *device)
     mmt_error err = { 0 };
     float found[2][6];
 
-    install("templates/dot.cl", "dot.cl");
+    install("templates/kernels/dot.cl", "dot.cl");
     problem.batch = 3, problem.stride_a = LENGTH;
     mmt_data_fill(&data, 0, x, 4 * LENGTH);
     mmt_plan *plan = mmt_plan_create(device, NULL, &problem, NULL, &err);
@@ -499,9 +499,9 @@ int main(int argc, char **argv)
     source_root = getenv("MMT_SOURCE_ROOT");
     if (!source_root || !CHECK(mkdtemp(folder)))
         SKIP("MMT_SOURCE_ROOT does not name the source tree, or /tmp is not writable");
-    install("templates/prelude_cuda.h", "prelude_cuda.h");
-    install("templates/prelude_opencl.h", "prelude_opencl.h");
-    install("templates/numbers.h", "numbers.h");
+    install("templates/kernels/prelude_cuda.h", "prelude_cuda.h");
+    install("templates/kernels/prelude_opencl.h", "prelude_opencl.h");
+    install("templates/kernels/numbers.h", "numbers.h");
     setenv("MMTUNE_TEMPLATE_DIR", folder, 1);
 
     test_one_line("tests/bad/right.cl", bad);

@@ -83,7 +83,7 @@ def sources(root, room):
 
 
 def is_kernel_text(path):
-    return path.endswith((".cl", ".cu")) or fnmatch.fnmatch(path, "templates/prelude_*.h")
+    return path.endswith((".cl", ".cu")) or fnmatch.fnmatch(path, "templates/kernels/*")
 
 
 def file_of(root, path, name, quoted):
@@ -197,7 +197,7 @@ WRONG = [  # file, text, line of the complaint
     ("tuner/common/wrong.c", '#include "tuner/measure/stats.h"\n', 1),
     ("tuner/wrong.c", "", 1),
     ("studies/wrong.c", '#include "tuner/measure/stats.h"\n', 1),
-    ("templates/wrong.cl", "\n\n#include <stdint.h>\n", 3),
+    ("templates/kernels/wrong.cl", "\n\n#include <stdint.h>\n", 3),
     ("include/mmtune/wrong.h", "#include <CL/cl.h>\n", 1),
     ("include/mmtune/wrong_2.h", "#include <sys/types.h>\n", 1),
     ("cellar/meson.build", "", 1),

@@ -3,7 +3,7 @@
  * whether a kernel is right where there is no card that could run it.
  *
  * A text that says a word in PTX itself cannot be built; those words have to stand in
- * templates/ptx.h or hopper.h, for which those of tests/emulate are put. */
+ * templates/kernels/ptx.h or hopper.h, for which those of tests/emulate are put. */
 #ifndef MMT_TESTS_EMULATE_H
 #define MMT_TESTS_EMULATE_H
 

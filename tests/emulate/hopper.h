@@ -1,4 +1,4 @@
-/* Of templates/hopper.h what a block needs that is alone, for the host: its barriers. */
+/* Of templates/kernels/hopper.h what a block needs that is alone, for the host: its barriers. */
 
 static unsigned keep(unsigned value)
 {

@@ -1,4 +1,4 @@
-/* templates/ptx.h for the host, written after NVIDIA's description of the instructions
+/* templates/kernels/ptx.h for the host, written after NVIDIA's description of the instructions
  * and apart from the kernels that use them. */
 
 #if __CUDA_ARCH__ >= 800

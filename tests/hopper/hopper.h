@@ -1,4 +1,4 @@
-// The words of templates/hopper.h, done by hand on a host: see machine.h. Fences order
+// The words of templates/kernels/hopper.h, done by hand on a host: see machine.h. Fences order
 // nothing, as fibers run one at a time. What is copied in is there at once, but what goes
 // out and what the tensor cores are told is done when somebody waits for it.
 

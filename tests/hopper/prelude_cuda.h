@@ -1,4 +1,4 @@
-// CUDA's words for a host compiler: what templates/prelude_cuda.h says, for a block whose
+// CUDA's words for a host compiler: what templates/kernels/prelude_cuda.h says, for a block whose
 // threads are fibers (machine.h).
 #define KERNEL extern "C"
 #define GLOBAL

@@ -259,7 +259,7 @@ def check_contexts(tools, contexts, jobs):
 
 def main():
     options = read_options()
-    tools = places.Tools(options.verify, options.mmtune, ROOT / 'templates', options.folder)
+    tools = places.Tools(options.verify, options.mmtune, ROOT / 'templates/kernels', options.folder)
     contexts = [context for context in places.read_contexts()
                 if context.device.startswith(options.device or '')]
     open_here = places.that_open(contexts, tools)
