@@ -13,7 +13,7 @@ struct mmt_timing {
     int samples;
 };
 
-/* Of what a time depends on, what a tree may ask (runtime/predict.c names them). */
+/* Of what a time depends on, what a tree may ask (costmodel/predict.c names them). */
 enum { MMT_NUM_FEATURES = 26 };
 
 /* A tree that asks the same at each level: the answers' bits are the leaf's number. */
@@ -79,9 +79,10 @@ struct mmt_made_health {
     char by[92];             /* what slowed it down, "thermal, power cap" */
 };
 
-/* What the estimate of times that need no measuring (tuner/model/pruning.h) is worth: the rank
- * correlation of a template's estimates with the times that were measured, 0 to 1 (0 also
- * stands for less). Candidates are ruled out by an estimate only where that is high. */
+/* What the estimate of times that need no measuring (tuner/model/pruning.h) is worth: the
+ * rank correlation of a template's estimates with the times that were measured, 0 to 1 (0
+ * also stands for less). Candidates are ruled out by an estimate only where that is high.
+ */
 struct mmt_guide {
     mmt_type type;
     char template[64];
@@ -89,7 +90,7 @@ struct mmt_guide {
     int samples;
 };
 
-/* What a kernel's law adds up (runtime/predict.c names them). */
+/* What a kernel's law adds up (costmodel/predict.c names them). */
 enum { MMT_NUM_TERMS = 15 };
 
 /* A kernel of a family's portfolio: for all shapes of the types and transposes that it

@@ -1,6 +1,6 @@
 #include <inttypes.h>
 
-#include "runtime/cost.h"
+#include "costmodel/costmodel.h"
 #include "runtime/runtime.h"
 
 void mmt_choice_print_range(const struct mmt_choice *choice, const mmt_problem *problem,

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/cost.h"
+#include "costmodel/costmodel.h"
 #include "runtime/runtime.h"
 
 static bool same_kind(const mmt_problem *a, const mmt_problem *b)

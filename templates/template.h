@@ -124,7 +124,8 @@ struct mmt_template {
 
     /* Optional. Cycles that these values should take for a problem, the first launch
      * apart, where they are known well enough to tell kernels apart: then a kernel's cost
-     * is fitted to them alone (runtime/cost.h). 0: nothing is known of such a device. */
+     * is fitted to them alone (costmodel/costmodel.h). 0: nothing is known of such a
+     * device. */
     double (*cycles)(const int *v, const mmt_problem *problem,
                      const struct mmt_caps *caps);
 

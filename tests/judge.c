@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/cost.h"
+#include "costmodel/costmodel.h"
 #include "runtime/runtime.h"
 #include "tests/test.h"
 #include "tuner/model/fit.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "generator/generator.h"
-#include "runtime/cost.h"
+#include "costmodel/costmodel.h"
 
 static void must(mmt_status status, const mmt_error *err)
 {

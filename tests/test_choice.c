@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "runtime/cost.h"
+#include "costmodel/costmodel.h"
 #include "runtime/runtime.h"
 #include "tests/made_up.h"
 #include "tests/test.h"

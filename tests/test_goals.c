@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "runtime/cost.h"
+#include "costmodel/costmodel.h"
 #include "tests/test.h"
 #include "tuner/tune/tune.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/cost.h"
+#include "costmodel/costmodel.h"
 #include "runtime/runtime.h"
 #include "tests/test.h"
 #include "tuner/model/pruning.h"

@@ -12,7 +12,7 @@ import re
 import sys
 import tempfile
 
-BELOW = ["runtime", "profiles", "generator", "templates", "device", "base", "include"]
+BELOW = ["runtime", "costmodel", "profiles", "generator", "templates", "device", "base", "include"]
 
 # Each module, and those that its files may include. A module of tuner/ has a path of two names.
 ROOMS = {
@@ -22,6 +22,7 @@ ROOMS = {
     "generator": ["templates", "base", "include"],
     "device": ["base", "include"],
     "profiles": ["generator", "templates", "base", "include"],
+    "costmodel": ["profiles", "generator", "templates", "base", "include"],
     "runtime": BELOW[1:],
     "tuner/common": BELOW,
     "tuner/search": BELOW,

@@ -3,7 +3,7 @@
 #ifndef MMT_TUNER_MODEL_BOOST_H
 #define MMT_TUNER_MODEL_BOOST_H
 
-#include "runtime/cost.h"
+#include "costmodel/costmodel.h"
 
 /* A time, as a fit sees it. */
 struct mmt_boost_sample {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/cost.h"
+#include "costmodel/costmodel.h"
 #include "tuner/measure/stats.h"
 
 /* A correlation of that many samples rules candidates out; of fewer on one problem none

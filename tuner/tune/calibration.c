@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "runtime/cost.h"
+#include "costmodel/costmodel.h"
 #include "tuner/tune/calibration.h"
 
 enum { FEWEST_SHAPES = 8, USUAL_SHAPES = 48, TIMINGS_FOR_A_TRY = 2 };

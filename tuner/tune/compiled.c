@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "runtime/cost.h"
+#include "costmodel/costmodel.h"
 #include "tuner/tune/tune.h"
 
 /* Whether a configuration's texts are the same for both problems. */

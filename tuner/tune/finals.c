@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "runtime/cost.h"
+#include "costmodel/costmodel.h"
 #include "tuner/tune/tune.h"
 
 /* Closer than this is a tie; further behind than that is no finalist; and what reaches

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/cost.h"
+#include "costmodel/costmodel.h"
 #include "tuner/model/pruning.h"
 #include "tuner/search/search.h"
 #include "tuner/tune/tune.h"

@@ -1,8 +1,8 @@
 /* What a kernel of a portfolio should take: its law, corrected by its family's model
- * (cost.h). */
+ * (costmodel.h). */
 #include <math.h>
 
-#include "runtime/cost.h"
+#include "costmodel/costmodel.h"
 
 /* The features. Sizes and counts by their binary logarithms, where 0 stands for 0 and 1.
  */

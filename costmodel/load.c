@@ -1,4 +1,4 @@
-#include "runtime/cost.h"
+#include "costmodel/costmodel.h"
 
 #include <string.h>
 

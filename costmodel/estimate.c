@@ -1,7 +1,7 @@
-/* What a configuration should take before anything was built or measured: cost.h. */
+/* What a configuration should take before anything was built or measured: costmodel.h. */
 #include <math.h>
 
-#include "runtime/cost.h"
+#include "costmodel/costmodel.h"
 
 static double or_else(int value, double otherwise)
 {
