@@ -15,10 +15,17 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
 };
 
 /* The last one is for CPUs, that before it for blocks of few threads. */
+/* A knob that a row leaves out is 0. */
 static const int seeds[][MMT_MAX_KNOBS] = {
-    { 512, 1, 4, 2, 256 }, { 256, 1, 4, 2, 512 }, { 256, 1, 2, 4, 1024 },
-    { 128, 1, 4, 2, 64 },  { 32, 8, 4, 2, 1 },    { 32, 4, 2, 1, 4 },
-    { 64, 1, 1, 1, 16 },   { 1, 1, 4, 4, 64 },    { 1, 1, 8, 4, 64 },
+    { [THREADS] = 512, [ROWS] = 1, [VECTOR] = 4, [WORK] = 2, [PARTS] = 256 },
+    { [THREADS] = 256, [ROWS] = 1, [VECTOR] = 4, [WORK] = 2, [PARTS] = 512 },
+    { [THREADS] = 256, [ROWS] = 1, [VECTOR] = 2, [WORK] = 4, [PARTS] = 1024 },
+    { [THREADS] = 128, [ROWS] = 1, [VECTOR] = 4, [WORK] = 2, [PARTS] = 64 },
+    { [THREADS] = 32, [ROWS] = 8, [VECTOR] = 4, [WORK] = 2, [PARTS] = 1 },
+    { [THREADS] = 32, [ROWS] = 4, [VECTOR] = 2, [WORK] = 1, [PARTS] = 4 },
+    { [THREADS] = 64, [ROWS] = 1, [VECTOR] = 1, [WORK] = 1, [PARTS] = 16 },
+    { [THREADS] = 1, [ROWS] = 1, [VECTOR] = 4, [WORK] = 4, [PARTS] = 64 },
+    { [THREADS] = 1, [ROWS] = 1, [VECTOR] = 8, [WORK] = 4, [PARTS] = 64 },
 };
 
 static const enum mmt_arg dot_args[] = {

@@ -16,11 +16,18 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
 };
 
 /* The last two are for CPUs. */
+/* A knob that a row leaves out is 0. */
 static const int seeds[][MMT_MAX_KNOBS] = {
-    { 1, 256, 8, 2, MEMORY }, { 4, 64, 8, 2, MEMORY }, { 1, 128, 4, 4, SHARED },
-    { 8, 32, 4, 2, MEMORY },  { 1, 64, 4, 1, MEMORY }, { 1, 32, 1, 1, MEMORY },
-    { 1, 8, 8, 4, MEMORY },   { 1, 1, 8, 4, MEMORY },  { 1, 64, 8, 16, MEMORY },
-    { 1, 1, 8, 16, MEMORY },
+    { [THREADS_M] = 1, [THREADS_N] = 256, [WORK_M] = 8, [VECTOR] = 2, [SIDES] = MEMORY },
+    { [THREADS_M] = 4, [THREADS_N] = 64, [WORK_M] = 8, [VECTOR] = 2, [SIDES] = MEMORY },
+    { [THREADS_M] = 1, [THREADS_N] = 128, [WORK_M] = 4, [VECTOR] = 4, [SIDES] = SHARED },
+    { [THREADS_M] = 8, [THREADS_N] = 32, [WORK_M] = 4, [VECTOR] = 2, [SIDES] = MEMORY },
+    { [THREADS_M] = 1, [THREADS_N] = 64, [WORK_M] = 4, [VECTOR] = 1, [SIDES] = MEMORY },
+    { [THREADS_M] = 1, [THREADS_N] = 32, [WORK_M] = 1, [VECTOR] = 1, [SIDES] = MEMORY },
+    { [THREADS_M] = 1, [THREADS_N] = 8, [WORK_M] = 8, [VECTOR] = 4, [SIDES] = MEMORY },
+    { [THREADS_M] = 1, [THREADS_N] = 1, [WORK_M] = 8, [VECTOR] = 4, [SIDES] = MEMORY },
+    { [THREADS_M] = 1, [THREADS_N] = 64, [WORK_M] = 8, [VECTOR] = 16, [SIDES] = MEMORY },
+    { [THREADS_M] = 1, [THREADS_N] = 1, [WORK_M] = 8, [VECTOR] = 16, [SIDES] = MEMORY },
 };
 
 static const enum mmt_arg args[] = {

@@ -18,12 +18,33 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
 };
 
 /* The last two are for CPUs. */
+// clang-format off
+/* A knob that a row leaves out is 0. */
 static const int seeds[][MMT_MAX_KNOBS] = {
-    { 4, 32, 4, 32, 2, MEMORY }, { 8, 32, 4, 16, 2, MEMORY }, { 8, 16, 4, 16, 2, MEMORY },
-    { 8, 32, 4, 16, 2, SHARED }, { 4, 32, 4, 8, 4, MEMORY },  { 2, 32, 1, 8, 1, MEMORY },
-    { 1, 16, 1, 4, 1, MEMORY },  { 1, 4, 4, 8, 1, MEMORY },   { 1, 1, 4, 32, 1, MEMORY },
-    { 8, 1, 16, 8, 1, MEMORY },  { 1, 1, 16, 8, 1, MEMORY },
+    { [THREADS_N] = 4, [THREADS_K] = 32, [VECTOR] = 4, [WORK_M] = 32, [UNROLL_M] = 2,
+      [SIDES] = MEMORY },
+    { [THREADS_N] = 8, [THREADS_K] = 32, [VECTOR] = 4, [WORK_M] = 16, [UNROLL_M] = 2,
+      [SIDES] = MEMORY },
+    { [THREADS_N] = 8, [THREADS_K] = 16, [VECTOR] = 4, [WORK_M] = 16, [UNROLL_M] = 2,
+      [SIDES] = MEMORY },
+    { [THREADS_N] = 8, [THREADS_K] = 32, [VECTOR] = 4, [WORK_M] = 16, [UNROLL_M] = 2,
+      [SIDES] = SHARED },
+    { [THREADS_N] = 4, [THREADS_K] = 32, [VECTOR] = 4, [WORK_M] = 8, [UNROLL_M] = 4,
+      [SIDES] = MEMORY },
+    { [THREADS_N] = 2, [THREADS_K] = 32, [VECTOR] = 1, [WORK_M] = 8, [UNROLL_M] = 1,
+      [SIDES] = MEMORY },
+    { [THREADS_N] = 1, [THREADS_K] = 16, [VECTOR] = 1, [WORK_M] = 4, [UNROLL_M] = 1,
+      [SIDES] = MEMORY },
+    { [THREADS_N] = 1, [THREADS_K] = 4, [VECTOR] = 4, [WORK_M] = 8, [UNROLL_M] = 1,
+      [SIDES] = MEMORY },
+    { [THREADS_N] = 1, [THREADS_K] = 1, [VECTOR] = 4, [WORK_M] = 32, [UNROLL_M] = 1,
+      [SIDES] = MEMORY },
+    { [THREADS_N] = 8, [THREADS_K] = 1, [VECTOR] = 16, [WORK_M] = 8, [UNROLL_M] = 1,
+      [SIDES] = MEMORY },
+    { [THREADS_N] = 1, [THREADS_K] = 1, [VECTOR] = 16, [WORK_M] = 8, [UNROLL_M] = 1,
+      [SIDES] = MEMORY },
 };
+// clang-format on
 
 static const enum mmt_arg args[] = {
     MMT_ARG_M,       MMT_ARG_N, MMT_ARG_K, MMT_ARG_ALPHA, MMT_ARG_BETA,

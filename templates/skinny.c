@@ -33,22 +33,50 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
 };
 
 // clang-format off
+/* A knob that a row leaves out is 0, which leaves it to the problem. The first two are for a CPU. Two
+ * leave all but the loads to the problem, one all but those and the blocks, one all but the work of a
+ * thread. Of the others, timed on an H100 in f32, one is within 2 % of the best of 70 on average. */
 static const int seeds[][MMT_MAX_KNOBS] = {
-    /* short side, its work, long, k, threads long, k, vector, tile, parts, blocks. The first two
-     * are for a CPU. Two leave all but the loads to the problem, one all but those and the blocks,
-     * one all but the work of a thread. Of the others, timed on an H100 in f32, one is within 2 %
-     * of the best of 70 on average. */
-    { EITHER, 1, 8,  4,  4,   1, 4, 1024, 0, 1 }, { EITHER, 1, 8,  4,  4,   1, 2, 1024, 0, 1 },
-    { EITHER, 0, 0,  0,  0,   0, 2,    0, 0, 0 }, { EITHER, 0, 0,  0,  0,   0, 4,    0, 0, 0 },
-    { EITHER, 0, 2,  8,  0,   0, 2,    0, 0, 0 }, { EITHER, 0, 4,  4,  8,  32, 2,  512, 0, 1 },
-    { EITHER, 0, 2,  8, 32,   8, 2,  512, 0, 1 }, { EITHER, 0, 2, 16,  4,  32, 2, 2048, 0, 2 },
-    { EITHER, 0, 2,  8,  8,  16, 2, 4096, 0, 1 }, { EITHER, 0, 2,  8, 32,   4, 2,  512, 0, 4 },
-    { EITHER, 0, 4, 16,  4,  64, 4, 2048, 0, 1 }, { EITHER, 0, 4, 16, 32,   8, 4,  256, 0, 1 },
-    { EITHER, 0, 4,  8,  8,  32, 4, 1024, 0, 1 }, { EITHER, 0, 4,  8, 32,   8, 4,  512, 0, 1 },
-    { EITHER, 0, 2,  8,  4,  32, 2,  512, 0, 1 }, { EITHER, 0, 2,  8, 16,  16, 1,  256, 0, 3 },
-    { EITHER, 0, 2, 16,  8,  32, 2,  512, 0, 1 }, { EITHER, 0, 4, 16,  8,  32, 4, 2048, 0, 1 },
-    { EITHER, 0, 4, 16, 32,   8, 1,  512, 0, 1 }, { EITHER, 0, 1, 16,  2,  64, 2, 1024, 0, 1 },
-    { EITHER, 0, 2,  4,  8,  32, 2,  256, 0, 1 }, { EITHER, 0, 0,  0,  0,   0, 2,    0, 0, 1 },
+    { [SHORT] = EITHER, [WORK_SHORT] = 1, [WORK_LONG] = 8, [WORK_K] = 4, [THREADS_LONG] = 4,
+      [THREADS_K] = 1, [VECTOR] = 4, [TILE_K] = 1024, [MIN_BLOCKS] = 1 },
+    { [SHORT] = EITHER, [WORK_SHORT] = 1, [WORK_LONG] = 8, [WORK_K] = 4, [THREADS_LONG] = 4,
+      [THREADS_K] = 1, [VECTOR] = 2, [TILE_K] = 1024, [MIN_BLOCKS] = 1 },
+    { [SHORT] = EITHER, [VECTOR] = 2 },
+    { [SHORT] = EITHER, [VECTOR] = 4 },
+    { [SHORT] = EITHER, [WORK_LONG] = 2, [WORK_K] = 8, [VECTOR] = 2 },
+    { [SHORT] = EITHER, [WORK_LONG] = 4, [WORK_K] = 4, [THREADS_LONG] = 8, [THREADS_K] = 32,
+      [VECTOR] = 2, [TILE_K] = 512, [MIN_BLOCKS] = 1 },
+    { [SHORT] = EITHER, [WORK_LONG] = 2, [WORK_K] = 8, [THREADS_LONG] = 32, [THREADS_K] = 8,
+      [VECTOR] = 2, [TILE_K] = 512, [MIN_BLOCKS] = 1 },
+    { [SHORT] = EITHER, [WORK_LONG] = 2, [WORK_K] = 16, [THREADS_LONG] = 4, [THREADS_K] = 32,
+      [VECTOR] = 2, [TILE_K] = 2048, [MIN_BLOCKS] = 2 },
+    { [SHORT] = EITHER, [WORK_LONG] = 2, [WORK_K] = 8, [THREADS_LONG] = 8, [THREADS_K] = 16,
+      [VECTOR] = 2, [TILE_K] = 4096, [MIN_BLOCKS] = 1 },
+    { [SHORT] = EITHER, [WORK_LONG] = 2, [WORK_K] = 8, [THREADS_LONG] = 32, [THREADS_K] = 4,
+      [VECTOR] = 2, [TILE_K] = 512, [MIN_BLOCKS] = 4 },
+    { [SHORT] = EITHER, [WORK_LONG] = 4, [WORK_K] = 16, [THREADS_LONG] = 4, [THREADS_K] = 64,
+      [VECTOR] = 4, [TILE_K] = 2048, [MIN_BLOCKS] = 1 },
+    { [SHORT] = EITHER, [WORK_LONG] = 4, [WORK_K] = 16, [THREADS_LONG] = 32, [THREADS_K] = 8,
+      [VECTOR] = 4, [TILE_K] = 256, [MIN_BLOCKS] = 1 },
+    { [SHORT] = EITHER, [WORK_LONG] = 4, [WORK_K] = 8, [THREADS_LONG] = 8, [THREADS_K] = 32,
+      [VECTOR] = 4, [TILE_K] = 1024, [MIN_BLOCKS] = 1 },
+    { [SHORT] = EITHER, [WORK_LONG] = 4, [WORK_K] = 8, [THREADS_LONG] = 32, [THREADS_K] = 8,
+      [VECTOR] = 4, [TILE_K] = 512, [MIN_BLOCKS] = 1 },
+    { [SHORT] = EITHER, [WORK_LONG] = 2, [WORK_K] = 8, [THREADS_LONG] = 4, [THREADS_K] = 32,
+      [VECTOR] = 2, [TILE_K] = 512, [MIN_BLOCKS] = 1 },
+    { [SHORT] = EITHER, [WORK_LONG] = 2, [WORK_K] = 8, [THREADS_LONG] = 16, [THREADS_K] = 16,
+      [VECTOR] = 1, [TILE_K] = 256, [MIN_BLOCKS] = 3 },
+    { [SHORT] = EITHER, [WORK_LONG] = 2, [WORK_K] = 16, [THREADS_LONG] = 8, [THREADS_K] = 32,
+      [VECTOR] = 2, [TILE_K] = 512, [MIN_BLOCKS] = 1 },
+    { [SHORT] = EITHER, [WORK_LONG] = 4, [WORK_K] = 16, [THREADS_LONG] = 8, [THREADS_K] = 32,
+      [VECTOR] = 4, [TILE_K] = 2048, [MIN_BLOCKS] = 1 },
+    { [SHORT] = EITHER, [WORK_LONG] = 4, [WORK_K] = 16, [THREADS_LONG] = 32, [THREADS_K] = 8,
+      [VECTOR] = 1, [TILE_K] = 512, [MIN_BLOCKS] = 1 },
+    { [SHORT] = EITHER, [WORK_LONG] = 1, [WORK_K] = 16, [THREADS_LONG] = 2, [THREADS_K] = 64,
+      [VECTOR] = 2, [TILE_K] = 1024, [MIN_BLOCKS] = 1 },
+    { [SHORT] = EITHER, [WORK_LONG] = 2, [WORK_K] = 4, [THREADS_LONG] = 8, [THREADS_K] = 32,
+      [VECTOR] = 2, [TILE_K] = 256, [MIN_BLOCKS] = 1 },
+    { [SHORT] = EITHER, [VECTOR] = 2, [MIN_BLOCKS] = 1 },
 };
 // clang-format on
 

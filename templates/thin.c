@@ -19,13 +19,31 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
 };
 
 /* The first two leave all but the stores to the problem. */
+// clang-format off
+/* A knob that a row leaves out is 0. */
 static const int seeds[][MMT_MAX_KNOBS] = {
-    { 0, 0, 0, 0, 4, 0 },  { 0, 0, 0, 0, 2, 0 },   { 8, 32, 4, 4, 4, 8 },
-    { 8, 32, 4, 4, 2, 4 }, { 4, 32, 4, 4, 4, 4 },  { 16, 16, 4, 4, 4, 8 },
-    { 4, 32, 4, 2, 2, 8 }, { 8, 16, 4, 2, 2, 8 },  { 8, 32, 16, 4, 2, 4 },
-    { 4, 32, 8, 4, 4, 8 }, { 16, 16, 2, 4, 4, 8 }, { 4, 32, 2, 2, 1, 8 },
-    { 4, 32, 4, 1, 1, 4 }, { 4, 32, 4, 2, 2, 16 }, { 8, 16, 4, 2, 2, 16 },
+    { [C_VECTOR] = 4 },
+    { [C_VECTOR] = 2 },
+    { [THREADS_M] = 8, [THREADS_N] = 32, [WORK_M] = 4, [WORK_N] = 4, [C_VECTOR] = 4, [TILE_K] = 8 },
+    { [THREADS_M] = 8, [THREADS_N] = 32, [WORK_M] = 4, [WORK_N] = 4, [C_VECTOR] = 2, [TILE_K] = 4 },
+    { [THREADS_M] = 4, [THREADS_N] = 32, [WORK_M] = 4, [WORK_N] = 4, [C_VECTOR] = 4, [TILE_K] = 4 },
+    { [THREADS_M] = 16, [THREADS_N] = 16, [WORK_M] = 4, [WORK_N] = 4, [C_VECTOR] = 4,
+      [TILE_K] = 8 },
+    { [THREADS_M] = 4, [THREADS_N] = 32, [WORK_M] = 4, [WORK_N] = 2, [C_VECTOR] = 2, [TILE_K] = 8 },
+    { [THREADS_M] = 8, [THREADS_N] = 16, [WORK_M] = 4, [WORK_N] = 2, [C_VECTOR] = 2, [TILE_K] = 8 },
+    { [THREADS_M] = 8, [THREADS_N] = 32, [WORK_M] = 16, [WORK_N] = 4, [C_VECTOR] = 2,
+      [TILE_K] = 4 },
+    { [THREADS_M] = 4, [THREADS_N] = 32, [WORK_M] = 8, [WORK_N] = 4, [C_VECTOR] = 4, [TILE_K] = 8 },
+    { [THREADS_M] = 16, [THREADS_N] = 16, [WORK_M] = 2, [WORK_N] = 4, [C_VECTOR] = 4,
+      [TILE_K] = 8 },
+    { [THREADS_M] = 4, [THREADS_N] = 32, [WORK_M] = 2, [WORK_N] = 2, [C_VECTOR] = 1, [TILE_K] = 8 },
+    { [THREADS_M] = 4, [THREADS_N] = 32, [WORK_M] = 4, [WORK_N] = 1, [C_VECTOR] = 1, [TILE_K] = 4 },
+    { [THREADS_M] = 4, [THREADS_N] = 32, [WORK_M] = 4, [WORK_N] = 2, [C_VECTOR] = 2,
+      [TILE_K] = 16 },
+    { [THREADS_M] = 8, [THREADS_N] = 16, [WORK_M] = 4, [WORK_N] = 2, [C_VECTOR] = 2,
+      [TILE_K] = 16 },
 };
+// clang-format on
 
 const char *mmt_thin_reject(const int *v, const struct mmt_variant *variant,
                             const struct mmt_caps *caps)

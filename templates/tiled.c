@@ -26,11 +26,20 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
                           2, 4, 8, 16, 32),
 };
 
+// clang-format off
+/* A knob that a row leaves out is 0. */
 static const int seeds[][MMT_MAX_KNOBS] = {
-    { 16, PAD, 4, ROWS, 16 },   { 32, SWAP, 8, ROWS, 32 }, { 32, SWAP, 4, ROWS, 8 },
-    { 32, PAD, 4, ROWS, 8 },    { 32, PLAIN, 4, ROWS, 8 }, { 32, PLAIN, 1, ROWS, 1 },
-    { 16, PLAIN, 1, ROWS, 16 }, { 8, SWAP, 1, ROWS, 8 },   { 32, PAD, 4, COLUMNS, 8 },
+    { [TILE] = 16, [SHARED_LAYOUT] = PAD, [WORK] = 4, [WORK_ALONG] = ROWS, [UNROLL_K] = 16 },
+    { [TILE] = 32, [SHARED_LAYOUT] = SWAP, [WORK] = 8, [WORK_ALONG] = ROWS, [UNROLL_K] = 32 },
+    { [TILE] = 32, [SHARED_LAYOUT] = SWAP, [WORK] = 4, [WORK_ALONG] = ROWS, [UNROLL_K] = 8 },
+    { [TILE] = 32, [SHARED_LAYOUT] = PAD, [WORK] = 4, [WORK_ALONG] = ROWS, [UNROLL_K] = 8 },
+    { [TILE] = 32, [SHARED_LAYOUT] = PLAIN, [WORK] = 4, [WORK_ALONG] = ROWS, [UNROLL_K] = 8 },
+    { [TILE] = 32, [SHARED_LAYOUT] = PLAIN, [WORK] = 1, [WORK_ALONG] = ROWS, [UNROLL_K] = 1 },
+    { [TILE] = 16, [SHARED_LAYOUT] = PLAIN, [WORK] = 1, [WORK_ALONG] = ROWS, [UNROLL_K] = 16 },
+    { [TILE] = 8, [SHARED_LAYOUT] = SWAP, [WORK] = 1, [WORK_ALONG] = ROWS, [UNROLL_K] = 8 },
+    { [TILE] = 32, [SHARED_LAYOUT] = PAD, [WORK] = 4, [WORK_ALONG] = COLUMNS, [UNROLL_K] = 8 },
 };
+// clang-format on
 
 static int threads_x(const int *v)
 {
