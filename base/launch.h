@@ -91,7 +91,7 @@ struct mmt_launch {
                     * along k into equal runs; else 0 */
     bool stays;    /* a block computes one tile after another, so that the grid may
                     * be cut to what the device runs at once */
-    bool waits;    /* the kernel calls AWAIT_LAUNCH: where the device has words for that,
+    bool waits;    /* the kernel calls PDL_WAIT: where the device has words for that,
                     * it may begin while what the queue has before it is at work */
     bool as_wide;  /* its grid has as many blocks along x as that of the launch before it
                     * once that is cut */

@@ -23,26 +23,13 @@ int mmt_cost_element(const struct mmt_config *config, mmt_type type)
                                                                   : type);
 }
 
-/* Whether an instruction takes whole lines of 128 bytes, which a copy engine fills. */
-static bool takes_lines(const struct mmt_config *config)
-{
-    return config->template->macs > 512;
-}
-
-/* DEPTH counts 32 bytes, and 128 where an instruction takes whole lines of them. */
-static int depth_of_lines(const struct mmt_config *config, mmt_type type)
-{
-    const int bytes = takes_lines(config) ? 128 : 32;
-    return mmt_cost_knob(config, "DEPTH") * bytes / mmt_cost_element(config, type);
-}
-
 /* What a block's threads take at once, 0 where no knobs say so; what is left to the
  * problem counts as one. */
 static int depth_of_threads(const struct mmt_config *config)
 {
     const int threads = mmt_cost_knob(config, "THREADS_K");
-    const int work = mmt_cost_knob(config, "WORK_K");
-    if (find_knob(config, "WORK_K") < 0)
+    const int work = mmt_cost_knob(config, "THREAD_TILE_K");
+    if (find_knob(config, "THREAD_TILE_K") < 0)
         return 0;
     return (threads > 0 ? threads : 1) * (work > 0 ? work : 1);
 }
@@ -56,7 +43,7 @@ int mmt_cost_depth(const struct mmt_config *config, mmt_type type)
     if (!depth)
         depth = mmt_cost_knob(config, "TILE_K");
     if (!depth)
-        depth = depth_of_lines(config, type);
+        depth = mmt_cost_knob(config, "TILE_K_BYTES") / mmt_cost_element(config, type);
     if (!depth)
         depth = mmt_cost_knob(config, "TILE");
     return (depth > 0 ? depth : 1) * (parts > 0 ? parts : 1) * /* 0 where they are left */

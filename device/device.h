@@ -173,7 +173,7 @@ enum mmt_order {
     MMT_ORDER_AFTER = 1, /* after what this thread queued last, also on an out-of-order
                           * queue */
     MMT_ORDER_WAITS = 2  /* the kernel waits for what comes before it by itself,
-                          * AWAIT_LAUNCH, so that a device that can may begin it early */
+                          * PDL_WAIT, so that a device that can may begin it early */
 };
 
 /* Queues one launch. `grid` counts blocks, `order` is of MMT_ORDER_…. Never allocates,

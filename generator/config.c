@@ -1,6 +1,7 @@
 #include "generator/generator.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- spelling -------------------------------------------------------------------- */
@@ -36,7 +37,7 @@ void mmt_config_print(const struct mmt_config *config, struct mmt_text *text)
 
 const struct mmt_template *mmt_config_template(const char *name, mmt_error *err)
 {
-    const struct mmt_template *found = mmt_template_find(name);
+    const struct mmt_template *found = mmt_template_find(mmt_alias_template(name));
     struct mmt_text known = { 0 };
     if (found)
         return found;
@@ -113,6 +114,16 @@ static char *cut_word(char **at)
     return start;
 }
 
+/* A value by today's name; `buffer` is room for a number that is scaled. */
+static const char *value_now(const char *knob, const char *value, int scale,
+                             char buffer[16])
+{
+    if (scale == 1)
+        return mmt_alias_value(knob, value);
+    snprintf(buffer, 16, "%ld", strtol(value, NULL, 10) * scale);
+    return buffer;
+}
+
 static mmt_status read_assignment(char *word, struct mmt_config *config, bool *given,
                                   mmt_error *err)
 {
@@ -122,12 +133,15 @@ static mmt_status read_assignment(char *word, struct mmt_config *config, bool *g
                         "'%s' sets no knob of %s; it must be KNOB=VALUE", word,
                         config->template->name);
     *equals = 0;
-    int which = find_knob(config->template, word);
+    int scale;
+    char buffer[16];
+    const char *knob = mmt_alias_knob(config->template, word, &scale);
+    int which = find_knob(config->template, knob);
     if (which >= 0 && given[which])
-        return mmt_fail(err, MMT_ERROR_ARGUMENT, "%s is given twice", word);
+        return mmt_fail(err, MMT_ERROR_ARGUMENT, "%s is given twice", knob);
     if (which >= 0)
         given[which] = true;
-    return mmt_config_set(config, word, equals + 1, err);
+    return mmt_config_set(config, knob, value_now(knob, equals + 1, scale, buffer), err);
 }
 
 static mmt_status parse(char *words, int seed, struct mmt_config *out, mmt_error *err)

@@ -14,7 +14,7 @@ struct mmt_config {
     int values[MMT_MAX_KNOBS]; /* the values themselves, in the knobs' order */
 };
 
-/* Adds "simt TILE_M=128 SHARED_LAYOUT=xor …", every knob, in the knobs' order. */
+/* Adds "simt TILE_M=128 SHARED_LAYOUT=swizzle …", every knob, in the knobs' order. */
 void mmt_config_print(const struct mmt_config *config, struct mmt_text *text);
 
 /* Reads that, knobs in any order; knobs that are left out take the first seed's value.
@@ -131,6 +131,16 @@ uint64_t mmt_space_size(const struct mmt_template *template);
 void mmt_space_at(const struct mmt_template *template, uint64_t index,
                   struct mmt_config *out);
 uint64_t mmt_space_index(const struct mmt_config *config);
+
+/* ---- names of earlier versions (aliases.c) ------------------------------------------
+ */
+
+/* Today's name of a template, of a template's knob, of a knob's value: the same string
+ * where it never had another one. Values of the knob are *scale times what they were. */
+const char *mmt_alias_template(const char *name);
+const char *mmt_alias_knob(const struct mmt_template *template, const char *name,
+                           int *scale);
+const char *mmt_alias_value(const char *knob, const char *value);
 
 /* ---- emit: the source text -----------------------------------------------------------
  */

@@ -9,7 +9,7 @@ mmt_status mmt_read_template(const struct mmt_place *at, void *to)
 {
     struct mmt_config *config = to;
     const char *name = json_string_value(at->value);
-    config->template = name ? mmt_template_find(name) : NULL;
+    config->template = name ? mmt_template_find(mmt_alias_template(name)) : NULL;
     if (config->template)
         return MMT_OK;
 
@@ -42,17 +42,35 @@ static void list_values(const struct mmt_knob *knob, struct mmt_text *text)
 }
 
 /* The place of a value among a knob's, or -1. */
-static int find_value(const struct mmt_knob *knob, const json_t *value)
+static int find_value(const struct mmt_knob *knob, const json_t *value, int scale)
 {
+    const char *word = json_string_value(value);
     for (int i = 0; i < knob->num_values; i++) {
-        if (knob->names && json_is_string(value) &&
-            strcmp(json_string_value(value), knob->names[i]) == 0)
+        if (knob->names && word &&
+            strcmp(mmt_alias_value(knob->name, word), knob->names[i]) == 0)
             return i;
-        if (!knob->names && json_is_integer(value) &&
-            json_integer_value(value) == knob->values[i])
+        if (!knob->names && json_is_integer(value) && knob->values[i] % scale == 0 &&
+            json_integer_value(value) == knob->values[i] / scale)
             return i;
     }
     return -1;
+}
+
+/* The member of a template's knobs that gives this one, by today's name or an earlier
+ * one; NULL where there is none. */
+static const json_t *find_member(const json_t *object,
+                                 const struct mmt_template *template,
+                                 const struct mmt_knob *knob, int *scale)
+{
+    const json_t *now = json_object_get(object, knob->name);
+    *scale = 1;
+    for (void *at = json_object_iter((json_t *) object); at && !now;
+         at = json_object_iter_next((json_t *) object, at)) {
+        const char *name = mmt_alias_knob(template, json_object_iter_key(at), scale);
+        if (strcmp(name, knob->name) == 0)
+            now = json_object_iter_value(at);
+    }
+    return now;
 }
 
 static mmt_status read_knob(const struct mmt_place *at,
@@ -61,12 +79,13 @@ static mmt_status read_knob(const struct mmt_place *at,
 {
     char path[160];
     snprintf(path, sizeof path, "%s.%s", at->path, knob->name);
-    const json_t *value = json_object_get(at->value, knob->name);
+    int scale;
+    const json_t *value = find_member(at->value, template, knob, &scale);
     if (!value)
         return mmt_fail(at->err, MMT_ERROR_FORMAT, "%s is missing; %s has that knob",
                         path, template->name);
 
-    int found = find_value(knob, value);
+    int found = find_value(knob, value, scale);
     if (found >= 0) {
         *to = knob->values[found];
         return MMT_OK;
@@ -84,9 +103,9 @@ static mmt_status refuse_unknown(const struct mmt_place *at,
 {
     void *iter = json_object_iter((json_t *) at->value);
     for (; iter; iter = json_object_iter_next((json_t *) at->value, iter)) {
-        int i = 0;
-        while (i < template->num_knobs &&
-               strcmp(template->knobs[i].name, json_object_iter_key(iter)) != 0)
+        int i = 0, scale;
+        const char *name = mmt_alias_knob(template, json_object_iter_key(iter), &scale);
+        while (i < template->num_knobs && strcmp(template->knobs[i].name, name) != 0)
             i++;
         if (i < template->num_knobs)
             continue;

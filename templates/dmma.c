@@ -3,8 +3,8 @@
 
 // clang-format off
 enum {
-    TILE_M, TILE_N, TILE_K, WARPS_M, WARPS_N, MMA, STAGES, FRAGMENTS, GROUP, MIN_BLOCKS,
-    CLUSTER, SPLIT_K, SYNC, DEAL, NUM_KNOBS,
+    TILE_M, TILE_N, TILE_K, WARPS_M, WARPS_N, MMA, STAGES, REGISTER_STAGES, RASTER_GROUP, MIN_BLOCKS,
+    CLUSTER, SPLIT_K, SYNC, TILE_SCHEDULER, NUM_KNOBS,
 };
 // clang-format on
 
@@ -14,10 +14,11 @@ enum { M8K4 = 804, M16K4 = 1604, M16K8 = 1608, M16K16 = 1616 };
 static const char *const mma_names[] = { "8x8x4", "16x8x4", "16x8x8", "16x8x16" };
 
 enum { BLOCK, SLOTS };
-static const char *const sync_names[] = { "block", "slots" };
+static const char *const sync_names[] = { "block", "stages" };
 
-enum { TILES, ROUNDS, RUNS };
-static const char *const deal_names[] = { "tiles", "rounds", "runs" };
+enum { DATA_PARALLEL, PERSISTENT, STREAM_K };
+static const char *const scheduler_names[] = { "data_parallel", "persistent",
+                                               "stream_k" };
 
 static const struct mmt_knob knobs[NUM_KNOBS] = {
     [TILE_M] =
@@ -34,10 +35,11 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
               mma_names },
     [STAGES] =
         MMT_KNOB("STAGES", "tiles of each operand in shared memory", 2, 3, 4, 5, 6),
-    [FRAGMENTS] = MMT_KNOB(
-        "FRAGMENTS", "columns of blocks whose operands are in registers", 1, 2, 4, 8, 16),
-    [GROUP] =
-        MMT_KNOB("GROUP", "rows of tiles that neighbouring blocks share", 1, 4, 8, 16),
+    [REGISTER_STAGES] =
+        MMT_KNOB("REGISTER_STAGES", "columns of blocks whose operands are in registers",
+                 1, 2, 4, 8, 16),
+    [RASTER_GROUP] = MMT_KNOB(
+        "RASTER_GROUP", "rows of tiles that neighbouring blocks share", 1, 4, 8, 16),
     [MIN_BLOCKS] = MMT_KNOB("MIN_BLOCKS", "least blocks on a multiprocessor", 1, 2, 3, 4),
     [CLUSTER] = MMT_KNOB("CLUSTER", "blocks that share a tile of C and their memory", 1,
                          2, 3, 4, 5, 6, 8),
@@ -48,134 +50,135 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
                2,
                { BLOCK, SLOTS },
                sync_names },
-    [DEAL] = { "DEAL",
-               "a block's work: a tile, one after the other, or runs of what is left, "
-               "too",
-               3,
-               { TILES, ROUNDS, RUNS },
-               deal_names },
+    [TILE_SCHEDULER] = { "TILE_SCHEDULER",
+                         "a block's work: a tile, one after the other, or runs of what "
+                         "is left, "
+                         "too",
+                         3,
+                         { DATA_PARALLEL, PERSISTENT, STREAM_K },
+                         scheduler_names },
 };
 
 // clang-format off
 /* A knob that a row leaves out is 0. */
 static const int seeds[][MMT_MAX_KNOBS] = {
     { [TILE_M] = 128, [TILE_N] = 128, [TILE_K] = 16, [WARPS_M] = 2, [WARPS_N] = 4, [MMA] = M16K8,
-      [STAGES] = 4, [FRAGMENTS] = 4, [GROUP] = 8, [MIN_BLOCKS] = 1, [CLUSTER] = 1, [SPLIT_K] = 1,
-      [SYNC] = BLOCK, [DEAL] = TILES },
+      [STAGES] = 4, [REGISTER_STAGES] = 4, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [CLUSTER] = 1, [SPLIT_K] = 1,
+      [SYNC] = BLOCK, [TILE_SCHEDULER] = DATA_PARALLEL },
     { [TILE_M] = 128, [TILE_N] = 128, [TILE_K] = 16, [WARPS_M] = 2, [WARPS_N] = 4, [MMA] = M16K8,
-      [STAGES] = 5, [FRAGMENTS] = 4, [GROUP] = 8, [MIN_BLOCKS] = 1, [CLUSTER] = 1, [SPLIT_K] = 1,
-      [SYNC] = SLOTS, [DEAL] = TILES },
+      [STAGES] = 5, [REGISTER_STAGES] = 4, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [CLUSTER] = 1, [SPLIT_K] = 1,
+      [SYNC] = SLOTS, [TILE_SCHEDULER] = DATA_PARALLEL },
     { [TILE_M] = 128, [TILE_N] = 128, [TILE_K] = 16, [WARPS_M] = 4, [WARPS_N] = 2, [MMA] = M16K8,
-      [STAGES] = 5, [FRAGMENTS] = 4, [GROUP] = 8, [MIN_BLOCKS] = 1, [CLUSTER] = 1, [SPLIT_K] = 1,
-      [SYNC] = SLOTS, [DEAL] = RUNS },
+      [STAGES] = 5, [REGISTER_STAGES] = 4, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [CLUSTER] = 1, [SPLIT_K] = 1,
+      [SYNC] = SLOTS, [TILE_SCHEDULER] = STREAM_K },
     { [TILE_M] = 128, [TILE_N] = 64, [TILE_K] = 16, [WARPS_M] = 2, [WARPS_N] = 2, [MMA] = M16K8,
-      [STAGES] = 4, [FRAGMENTS] = 4, [GROUP] = 8, [MIN_BLOCKS] = 2, [CLUSTER] = 1, [SPLIT_K] = 1,
-      [SYNC] = SLOTS, [DEAL] = TILES },
+      [STAGES] = 4, [REGISTER_STAGES] = 4, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 2, [CLUSTER] = 1, [SPLIT_K] = 1,
+      [SYNC] = SLOTS, [TILE_SCHEDULER] = DATA_PARALLEL },
     { [TILE_M] = 128, [TILE_N] = 64, [TILE_K] = 16, [WARPS_M] = 2, [WARPS_N] = 2, [MMA] = M16K8,
-      [STAGES] = 3, [FRAGMENTS] = 4, [GROUP] = 8, [MIN_BLOCKS] = 2, [CLUSTER] = 1, [SPLIT_K] = 1,
-      [SYNC] = BLOCK, [DEAL] = TILES },
+      [STAGES] = 3, [REGISTER_STAGES] = 4, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 2, [CLUSTER] = 1, [SPLIT_K] = 1,
+      [SYNC] = BLOCK, [TILE_SCHEDULER] = DATA_PARALLEL },
     { [TILE_M] = 192, [TILE_N] = 128, [TILE_K] = 16, [WARPS_M] = 4, [WARPS_N] = 2, [MMA] = M16K4,
-      [STAGES] = 4, [FRAGMENTS] = 1, [GROUP] = 8, [MIN_BLOCKS] = 1, [CLUSTER] = 1, [SPLIT_K] = 1,
-      [SYNC] = SLOTS, [DEAL] = TILES },
+      [STAGES] = 4, [REGISTER_STAGES] = 1, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [CLUSTER] = 1, [SPLIT_K] = 1,
+      [SYNC] = SLOTS, [TILE_SCHEDULER] = DATA_PARALLEL },
     { [TILE_M] = 64, [TILE_N] = 64, [TILE_K] = 16, [WARPS_M] = 2, [WARPS_N] = 2, [MMA] = M16K8,
-      [STAGES] = 6, [FRAGMENTS] = 2, [GROUP] = 8, [MIN_BLOCKS] = 2, [CLUSTER] = 1, [SPLIT_K] = 1,
-      [SYNC] = SLOTS, [DEAL] = RUNS },
+      [STAGES] = 6, [REGISTER_STAGES] = 2, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 2, [CLUSTER] = 1, [SPLIT_K] = 1,
+      [SYNC] = SLOTS, [TILE_SCHEDULER] = STREAM_K },
     { [TILE_M] = 64, [TILE_N] = 64, [TILE_K] = 16, [WARPS_M] = 2, [WARPS_N] = 4, [MMA] = M16K8,
-      [STAGES] = 6, [FRAGMENTS] = 2, [GROUP] = 8, [MIN_BLOCKS] = 2, [CLUSTER] = 1, [SPLIT_K] = 1,
-      [SYNC] = BLOCK, [DEAL] = TILES },
+      [STAGES] = 6, [REGISTER_STAGES] = 2, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 2, [CLUSTER] = 1, [SPLIT_K] = 1,
+      [SYNC] = BLOCK, [TILE_SCHEDULER] = DATA_PARALLEL },
     { [TILE_M] = 64, [TILE_N] = 64, [TILE_K] = 16, [WARPS_M] = 2, [WARPS_N] = 2, [MMA] = M16K8,
-      [STAGES] = 6, [FRAGMENTS] = 2, [GROUP] = 16, [MIN_BLOCKS] = 2, [CLUSTER] = 1, [SPLIT_K] = 1,
-      [SYNC] = SLOTS, [DEAL] = TILES },
+      [STAGES] = 6, [REGISTER_STAGES] = 2, [RASTER_GROUP] = 16, [MIN_BLOCKS] = 2, [CLUSTER] = 1, [SPLIT_K] = 1,
+      [SYNC] = SLOTS, [TILE_SCHEDULER] = DATA_PARALLEL },
     { [TILE_M] = 64, [TILE_N] = 64, [TILE_K] = 16, [WARPS_M] = 2, [WARPS_N] = 2, [MMA] = M16K8,
-      [STAGES] = 4, [FRAGMENTS] = 8, [GROUP] = 8, [MIN_BLOCKS] = 3, [CLUSTER] = 1, [SPLIT_K] = 1,
-      [SYNC] = BLOCK, [DEAL] = TILES },
+      [STAGES] = 4, [REGISTER_STAGES] = 8, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 3, [CLUSTER] = 1, [SPLIT_K] = 1,
+      [SYNC] = BLOCK, [TILE_SCHEDULER] = DATA_PARALLEL },
     { [TILE_M] = 64, [TILE_N] = 64, [TILE_K] = 16, [WARPS_M] = 2, [WARPS_N] = 2, [MMA] = M16K8,
-      [STAGES] = 4, [FRAGMENTS] = 8, [GROUP] = 8, [MIN_BLOCKS] = 3, [CLUSTER] = 1, [SPLIT_K] = 1,
-      [SYNC] = BLOCK, [DEAL] = RUNS },
+      [STAGES] = 4, [REGISTER_STAGES] = 8, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 3, [CLUSTER] = 1, [SPLIT_K] = 1,
+      [SYNC] = BLOCK, [TILE_SCHEDULER] = STREAM_K },
     { [TILE_M] = 64, [TILE_N] = 128, [TILE_K] = 16, [WARPS_M] = 2, [WARPS_N] = 2, [MMA] = M16K8,
-      [STAGES] = 3, [FRAGMENTS] = 16, [GROUP] = 8, [MIN_BLOCKS] = 2, [CLUSTER] = 1, [SPLIT_K] = 1,
-      [SYNC] = BLOCK, [DEAL] = TILES },
+      [STAGES] = 3, [REGISTER_STAGES] = 16, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 2, [CLUSTER] = 1, [SPLIT_K] = 1,
+      [SYNC] = BLOCK, [TILE_SCHEDULER] = DATA_PARALLEL },
     { [TILE_M] = 128, [TILE_N] = 64, [TILE_K] = 16, [WARPS_M] = 2, [WARPS_N] = 2, [MMA] = M16K8,
-      [STAGES] = 3, [FRAGMENTS] = 8, [GROUP] = 8, [MIN_BLOCKS] = 2, [CLUSTER] = 1, [SPLIT_K] = 1,
-      [SYNC] = BLOCK, [DEAL] = TILES },
+      [STAGES] = 3, [REGISTER_STAGES] = 8, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 2, [CLUSTER] = 1, [SPLIT_K] = 1,
+      [SYNC] = BLOCK, [TILE_SCHEDULER] = DATA_PARALLEL },
     { [TILE_M] = 128, [TILE_N] = 128, [TILE_K] = 16, [WARPS_M] = 2, [WARPS_N] = 4, [MMA] = M16K8,
-      [STAGES] = 4, [FRAGMENTS] = 8, [GROUP] = 8, [MIN_BLOCKS] = 1, [CLUSTER] = 1, [SPLIT_K] = 1,
-      [SYNC] = BLOCK, [DEAL] = TILES },
+      [STAGES] = 4, [REGISTER_STAGES] = 8, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [CLUSTER] = 1, [SPLIT_K] = 1,
+      [SYNC] = BLOCK, [TILE_SCHEDULER] = DATA_PARALLEL },
     { [TILE_M] = 128, [TILE_N] = 128, [TILE_K] = 16, [WARPS_M] = 4, [WARPS_N] = 2, [MMA] = M16K4,
-      [STAGES] = 5, [FRAGMENTS] = 16, [GROUP] = 8, [MIN_BLOCKS] = 1, [CLUSTER] = 1, [SPLIT_K] = 1,
-      [SYNC] = SLOTS, [DEAL] = RUNS },
+      [STAGES] = 5, [REGISTER_STAGES] = 16, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [CLUSTER] = 1, [SPLIT_K] = 1,
+      [SYNC] = SLOTS, [TILE_SCHEDULER] = STREAM_K },
     { [TILE_M] = 64, [TILE_N] = 64, [TILE_K] = 16, [WARPS_M] = 2, [WARPS_N] = 2, [MMA] = M16K8,
-      [STAGES] = 4, [FRAGMENTS] = 2, [GROUP] = 8, [MIN_BLOCKS] = 3, [CLUSTER] = 1, [SPLIT_K] = 1,
-      [SYNC] = SLOTS, [DEAL] = ROUNDS },
+      [STAGES] = 4, [REGISTER_STAGES] = 2, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 3, [CLUSTER] = 1, [SPLIT_K] = 1,
+      [SYNC] = SLOTS, [TILE_SCHEDULER] = PERSISTENT },
     { [TILE_M] = 64, [TILE_N] = 64, [TILE_K] = 16, [WARPS_M] = 2, [WARPS_N] = 2, [MMA] = M16K8,
-      [STAGES] = 4, [FRAGMENTS] = 2, [GROUP] = 8, [MIN_BLOCKS] = 3, [CLUSTER] = 1, [SPLIT_K] = 1,
-      [SYNC] = BLOCK, [DEAL] = TILES },
+      [STAGES] = 4, [REGISTER_STAGES] = 2, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 3, [CLUSTER] = 1, [SPLIT_K] = 1,
+      [SYNC] = BLOCK, [TILE_SCHEDULER] = DATA_PARALLEL },
     { [TILE_M] = 64, [TILE_N] = 64, [TILE_K] = 16, [WARPS_M] = 2, [WARPS_N] = 2, [MMA] = M16K8,
-      [STAGES] = 4, [FRAGMENTS] = 8, [GROUP] = 8, [MIN_BLOCKS] = 3, [CLUSTER] = 1, [SPLIT_K] = 4,
-      [SYNC] = BLOCK, [DEAL] = TILES },
+      [STAGES] = 4, [REGISTER_STAGES] = 8, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 3, [CLUSTER] = 1, [SPLIT_K] = 4,
+      [SYNC] = BLOCK, [TILE_SCHEDULER] = DATA_PARALLEL },
     { [TILE_M] = 32, [TILE_N] = 64, [TILE_K] = 32, [WARPS_M] = 2, [WARPS_N] = 2, [MMA] = M16K8,
-      [STAGES] = 3, [FRAGMENTS] = 8, [GROUP] = 8, [MIN_BLOCKS] = 3, [CLUSTER] = 1, [SPLIT_K] = 1,
-      [SYNC] = BLOCK, [DEAL] = TILES },
+      [STAGES] = 3, [REGISTER_STAGES] = 8, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 3, [CLUSTER] = 1, [SPLIT_K] = 1,
+      [SYNC] = BLOCK, [TILE_SCHEDULER] = DATA_PARALLEL },
     { [TILE_M] = 32, [TILE_N] = 64, [TILE_K] = 32, [WARPS_M] = 2, [WARPS_N] = 2, [MMA] = M16K8,
-      [STAGES] = 3, [FRAGMENTS] = 2, [GROUP] = 8, [MIN_BLOCKS] = 3, [CLUSTER] = 1, [SPLIT_K] = 1,
-      [SYNC] = BLOCK, [DEAL] = TILES },
+      [STAGES] = 3, [REGISTER_STAGES] = 2, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 3, [CLUSTER] = 1, [SPLIT_K] = 1,
+      [SYNC] = BLOCK, [TILE_SCHEDULER] = DATA_PARALLEL },
     { [TILE_M] = 128, [TILE_N] = 128, [TILE_K] = 16, [WARPS_M] = 2, [WARPS_N] = 4, [MMA] = M16K8,
-      [STAGES] = 5, [FRAGMENTS] = 4, [GROUP] = 8, [MIN_BLOCKS] = 1, [CLUSTER] = 2, [SPLIT_K] = 1,
-      [SYNC] = SLOTS, [DEAL] = TILES },
+      [STAGES] = 5, [REGISTER_STAGES] = 4, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [CLUSTER] = 2, [SPLIT_K] = 1,
+      [SYNC] = SLOTS, [TILE_SCHEDULER] = DATA_PARALLEL },
     { [TILE_M] = 64, [TILE_N] = 64, [TILE_K] = 16, [WARPS_M] = 2, [WARPS_N] = 4, [MMA] = M16K8,
-      [STAGES] = 5, [FRAGMENTS] = 2, [GROUP] = 8, [MIN_BLOCKS] = 2, [CLUSTER] = 2, [SPLIT_K] = 1,
-      [SYNC] = SLOTS, [DEAL] = TILES },
+      [STAGES] = 5, [REGISTER_STAGES] = 2, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 2, [CLUSTER] = 2, [SPLIT_K] = 1,
+      [SYNC] = SLOTS, [TILE_SCHEDULER] = DATA_PARALLEL },
     { [TILE_M] = 64, [TILE_N] = 64, [TILE_K] = 16, [WARPS_M] = 2, [WARPS_N] = 2, [MMA] = M16K8,
-      [STAGES] = 5, [FRAGMENTS] = 2, [GROUP] = 8, [MIN_BLOCKS] = 2, [CLUSTER] = 4, [SPLIT_K] = 1,
-      [SYNC] = SLOTS, [DEAL] = TILES },
+      [STAGES] = 5, [REGISTER_STAGES] = 2, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 2, [CLUSTER] = 4, [SPLIT_K] = 1,
+      [SYNC] = SLOTS, [TILE_SCHEDULER] = DATA_PARALLEL },
     { [TILE_M] = 64, [TILE_N] = 64, [TILE_K] = 16, [WARPS_M] = 2, [WARPS_N] = 2, [MMA] = M16K8,
-      [STAGES] = 5, [FRAGMENTS] = 2, [GROUP] = 8, [MIN_BLOCKS] = 2, [CLUSTER] = 6, [SPLIT_K] = 1,
-      [SYNC] = SLOTS, [DEAL] = TILES },
+      [STAGES] = 5, [REGISTER_STAGES] = 2, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 2, [CLUSTER] = 6, [SPLIT_K] = 1,
+      [SYNC] = SLOTS, [TILE_SCHEDULER] = DATA_PARALLEL },
     { [TILE_M] = 128, [TILE_N] = 48, [TILE_K] = 16, [WARPS_M] = 4, [WARPS_N] = 1, [MMA] = M16K8,
-      [STAGES] = 4, [FRAGMENTS] = 2, [GROUP] = 8, [MIN_BLOCKS] = 2, [CLUSTER] = 1, [SPLIT_K] = 1,
-      [SYNC] = SLOTS, [DEAL] = RUNS },
+      [STAGES] = 4, [REGISTER_STAGES] = 2, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 2, [CLUSTER] = 1, [SPLIT_K] = 1,
+      [SYNC] = SLOTS, [TILE_SCHEDULER] = STREAM_K },
     { [TILE_M] = 96, [TILE_N] = 64, [TILE_K] = 8, [WARPS_M] = 2, [WARPS_N] = 2, [MMA] = M16K4,
-      [STAGES] = 5, [FRAGMENTS] = 4, [GROUP] = 16, [MIN_BLOCKS] = 3, [CLUSTER] = 8, [SPLIT_K] = 1,
-      [SYNC] = BLOCK, [DEAL] = TILES },
+      [STAGES] = 5, [REGISTER_STAGES] = 4, [RASTER_GROUP] = 16, [MIN_BLOCKS] = 3, [CLUSTER] = 8, [SPLIT_K] = 1,
+      [SYNC] = BLOCK, [TILE_SCHEDULER] = DATA_PARALLEL },
     { [TILE_M] = 48, [TILE_N] = 64, [TILE_K] = 8, [WARPS_M] = 1, [WARPS_N] = 2, [MMA] = M16K4,
-      [STAGES] = 5, [FRAGMENTS] = 4, [GROUP] = 1, [MIN_BLOCKS] = 2, [CLUSTER] = 8, [SPLIT_K] = 1,
-      [SYNC] = BLOCK, [DEAL] = TILES },
+      [STAGES] = 5, [REGISTER_STAGES] = 4, [RASTER_GROUP] = 1, [MIN_BLOCKS] = 2, [CLUSTER] = 8, [SPLIT_K] = 1,
+      [SYNC] = BLOCK, [TILE_SCHEDULER] = DATA_PARALLEL },
     { [TILE_M] = 32, [TILE_N] = 48, [TILE_K] = 32, [WARPS_M] = 2, [WARPS_N] = 1, [MMA] = M16K8,
-      [STAGES] = 3, [FRAGMENTS] = 2, [GROUP] = 8, [MIN_BLOCKS] = 3, [CLUSTER] = 2, [SPLIT_K] = 1,
-      [SYNC] = BLOCK, [DEAL] = TILES },
+      [STAGES] = 3, [REGISTER_STAGES] = 2, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 3, [CLUSTER] = 2, [SPLIT_K] = 1,
+      [SYNC] = BLOCK, [TILE_SCHEDULER] = DATA_PARALLEL },
     { [TILE_M] = 16, [TILE_N] = 64, [TILE_K] = 16, [WARPS_M] = 1, [WARPS_N] = 4, [MMA] = M16K8,
-      [STAGES] = 6, [FRAGMENTS] = 2, [GROUP] = 16, [MIN_BLOCKS] = 2, [CLUSTER] = 1, [SPLIT_K] = 1,
-      [SYNC] = BLOCK, [DEAL] = TILES },
+      [STAGES] = 6, [REGISTER_STAGES] = 2, [RASTER_GROUP] = 16, [MIN_BLOCKS] = 2, [CLUSTER] = 1, [SPLIT_K] = 1,
+      [SYNC] = BLOCK, [TILE_SCHEDULER] = DATA_PARALLEL },
     { [TILE_M] = 32, [TILE_N] = 32, [TILE_K] = 32, [WARPS_M] = 2, [WARPS_N] = 2, [MMA] = M16K4,
-      [STAGES] = 4, [FRAGMENTS] = 1, [GROUP] = 1, [MIN_BLOCKS] = 3, [CLUSTER] = 1, [SPLIT_K] = 1,
-      [SYNC] = BLOCK, [DEAL] = TILES },
+      [STAGES] = 4, [REGISTER_STAGES] = 1, [RASTER_GROUP] = 1, [MIN_BLOCKS] = 3, [CLUSTER] = 1, [SPLIT_K] = 1,
+      [SYNC] = BLOCK, [TILE_SCHEDULER] = DATA_PARALLEL },
     { [TILE_M] = 16, [TILE_N] = 64, [TILE_K] = 8, [WARPS_M] = 1, [WARPS_N] = 2, [MMA] = M16K4,
-      [STAGES] = 4, [FRAGMENTS] = 4, [GROUP] = 1, [MIN_BLOCKS] = 3, [CLUSTER] = 8, [SPLIT_K] = 1,
-      [SYNC] = BLOCK, [DEAL] = TILES },
+      [STAGES] = 4, [REGISTER_STAGES] = 4, [RASTER_GROUP] = 1, [MIN_BLOCKS] = 3, [CLUSTER] = 8, [SPLIT_K] = 1,
+      [SYNC] = BLOCK, [TILE_SCHEDULER] = DATA_PARALLEL },
     { [TILE_M] = 128, [TILE_N] = 128, [TILE_K] = 16, [WARPS_M] = 2, [WARPS_N] = 4, [MMA] = M16K8,
-      [STAGES] = 4, [FRAGMENTS] = 4, [GROUP] = 8, [MIN_BLOCKS] = 1, [CLUSTER] = 1, [SPLIT_K] = 32,
-      [SYNC] = SLOTS, [DEAL] = TILES },
+      [STAGES] = 4, [REGISTER_STAGES] = 4, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [CLUSTER] = 1, [SPLIT_K] = 32,
+      [SYNC] = SLOTS, [TILE_SCHEDULER] = DATA_PARALLEL },
     { [TILE_M] = 64, [TILE_N] = 64, [TILE_K] = 16, [WARPS_M] = 2, [WARPS_N] = 2, [MMA] = M16K8,
-      [STAGES] = 4, [FRAGMENTS] = 4, [GROUP] = 8, [MIN_BLOCKS] = 2, [CLUSTER] = 1, [SPLIT_K] = 128,
-      [SYNC] = BLOCK, [DEAL] = TILES },
+      [STAGES] = 4, [REGISTER_STAGES] = 4, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 2, [CLUSTER] = 1, [SPLIT_K] = 128,
+      [SYNC] = BLOCK, [TILE_SCHEDULER] = DATA_PARALLEL },
     { [TILE_M] = 128, [TILE_N] = 128, [TILE_K] = 16, [WARPS_M] = 2, [WARPS_N] = 4, [MMA] = M8K4,
-      [STAGES] = 4, [FRAGMENTS] = 4, [GROUP] = 8, [MIN_BLOCKS] = 1, [CLUSTER] = 1, [SPLIT_K] = 1,
-      [SYNC] = BLOCK, [DEAL] = TILES },
+      [STAGES] = 4, [REGISTER_STAGES] = 4, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [CLUSTER] = 1, [SPLIT_K] = 1,
+      [SYNC] = BLOCK, [TILE_SCHEDULER] = DATA_PARALLEL },
     { [TILE_M] = 64, [TILE_N] = 64, [TILE_K] = 16, [WARPS_M] = 2, [WARPS_N] = 2, [MMA] = M8K4,
-      [STAGES] = 4, [FRAGMENTS] = 2, [GROUP] = 8, [MIN_BLOCKS] = 2, [CLUSTER] = 1, [SPLIT_K] = 1,
-      [SYNC] = SLOTS, [DEAL] = TILES },
+      [STAGES] = 4, [REGISTER_STAGES] = 2, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 2, [CLUSTER] = 1, [SPLIT_K] = 1,
+      [SYNC] = SLOTS, [TILE_SCHEDULER] = DATA_PARALLEL },
     { [TILE_M] = 128, [TILE_N] = 128, [TILE_K] = 16, [WARPS_M] = 2, [WARPS_N] = 4, [MMA] = M8K4,
-      [STAGES] = 4, [FRAGMENTS] = 4, [GROUP] = 8, [MIN_BLOCKS] = 1, [CLUSTER] = 1, [SPLIT_K] = 1,
-      [SYNC] = SLOTS, [DEAL] = RUNS },
+      [STAGES] = 4, [REGISTER_STAGES] = 4, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [CLUSTER] = 1, [SPLIT_K] = 1,
+      [SYNC] = SLOTS, [TILE_SCHEDULER] = STREAM_K },
     { [TILE_M] = 64, [TILE_N] = 64, [TILE_K] = 16, [WARPS_M] = 2, [WARPS_N] = 2, [MMA] = M8K4,
-      [STAGES] = 4, [FRAGMENTS] = 2, [GROUP] = 8, [MIN_BLOCKS] = 2, [CLUSTER] = 1, [SPLIT_K] = 8,
-      [SYNC] = SLOTS, [DEAL] = TILES },
+      [STAGES] = 4, [REGISTER_STAGES] = 2, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 2, [CLUSTER] = 1, [SPLIT_K] = 8,
+      [SYNC] = SLOTS, [TILE_SCHEDULER] = DATA_PARALLEL },
     { [TILE_M] = 32, [TILE_N] = 32, [TILE_K] = 16, [WARPS_M] = 2, [WARPS_N] = 1, [MMA] = M8K4,
-      [STAGES] = 4, [FRAGMENTS] = 2, [GROUP] = 8, [MIN_BLOCKS] = 1, [CLUSTER] = 1, [SPLIT_K] = 1,
-      [SYNC] = BLOCK, [DEAL] = TILES },
+      [STAGES] = 4, [REGISTER_STAGES] = 2, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [CLUSTER] = 1, [SPLIT_K] = 1,
+      [SYNC] = BLOCK, [TILE_SCHEDULER] = DATA_PARALLEL },
     { [TILE_M] = 32, [TILE_N] = 32, [TILE_K] = 8, [WARPS_M] = 1, [WARPS_N] = 1, [MMA] = M8K4,
-      [STAGES] = 2, [FRAGMENTS] = 1, [GROUP] = 1, [MIN_BLOCKS] = 1, [CLUSTER] = 1, [SPLIT_K] = 1,
-      [SYNC] = BLOCK, [DEAL] = TILES },
+      [STAGES] = 2, [REGISTER_STAGES] = 1, [RASTER_GROUP] = 1, [MIN_BLOCKS] = 1, [CLUSTER] = 1, [SPLIT_K] = 1,
+      [SYNC] = BLOCK, [TILE_SCHEDULER] = DATA_PARALLEL },
 };
 // clang-format on
 
@@ -222,7 +225,8 @@ static unsigned registers(const int *v)
 {
     enum { BESIDES = 30, WORDS = sizeof(double) / 4 };
     const int sums = 2 * blocks_m(v) * blocks_n(v);
-    const int operands = blocks_m(v) * (v[FRAGMENTS] > 1 ? 2 : 1) + v[FRAGMENTS];
+    const int operands =
+        blocks_m(v) * (v[REGISTER_STAGES] > 1 ? 2 : 1) + v[REGISTER_STAGES];
     return WORDS * (sums + operands * mma_depth(v) / 4) + BESIDES;
 }
 
@@ -236,15 +240,17 @@ static const char *reject_shape(const int *v, const struct mmt_variant *variant)
         return "TILE_M and TILE_N must be multiples of 16 * WARPS";
     if (v[TILE_K] % mma_depth(v))
         return "TILE_K must be a multiple of the depth of MMA";
-    if (v[FRAGMENTS] > 1 && v[TILE_K] / mma_depth(v) % 2)
-        return "FRAGMENTS above 1 need a TILE_K of an even number of MMA's depths";
-    if (blocks_n(v) % v[FRAGMENTS] && v[FRAGMENTS] != 2 * blocks_n(v))
-        return "a warp's columns of blocks must be a multiple of FRAGMENTS, or half of "
+    if (v[REGISTER_STAGES] > 1 && v[TILE_K] / mma_depth(v) % 2)
+        return "REGISTER_STAGES above 1 need a TILE_K of an even number of MMA's depths";
+    if (blocks_n(v) % v[REGISTER_STAGES] && v[REGISTER_STAGES] != 2 * blocks_n(v))
+        return "a warp's columns of blocks must be a multiple of REGISTER_STAGES, or "
+               "half of "
                "them";
     if (v[SYNC] == SLOTS && v[STAGES] < 3)
-        return "SYNC=slots needs three STAGES";
-    if (v[DEAL] != TILES && v[CLUSTER] * v[SPLIT_K] > 1)
-        return "DEAL=rounds and DEAL=runs need a CLUSTER and a SPLIT_K of 1";
+        return "SYNC=stages needs three STAGES";
+    if (v[TILE_SCHEDULER] != DATA_PARALLEL && v[CLUSTER] * v[SPLIT_K] > 1)
+        return "TILE_SCHEDULER=persistent and TILE_SCHEDULER=stream_k need a CLUSTER and "
+               "a SPLIT_K of 1";
     if (row_a > threads(v) || row_b > threads(v))
         return "a row of a tile in memory has more vectors than the block has threads";
     return NULL;
@@ -282,7 +288,7 @@ static const char *reject(const int *v, const struct mmt_variant *variant,
                                        shared + RESERVED, caps);
     if (!why)
         why = mmt_gemm_reject_parts(v[SPLIT_K], caps);
-    if (!why && v[DEAL] == RUNS)
+    if (!why && v[TILE_SCHEDULER] == STREAM_K)
         why = mmt_gemm_reject_runs(stay(v, caps), v[TILE_M] * v[TILE_N], caps);
     return why;
 }
@@ -299,8 +305,8 @@ static const char *refuse(const int *v, const mmt_problem *problem)
 
     if (!why && slices > 1 && slices > mmt_gemm_pieces(problem->k, v[TILE_K]))
         why = "k is too short for that many slices: each needs one TILE_K at least";
-    if (!why && v[DEAL] == RUNS && problem->batch > 1)
-        why = "DEAL=runs is for one product; a batch has tiles enough";
+    if (!why && v[TILE_SCHEDULER] == STREAM_K && problem->batch > 1)
+        why = "TILE_SCHEDULER=stream_k is for one product; a batch has tiles enough";
     return why ? why : mmt_gemm_refuse_parts(v[SPLIT_K], problem);
 }
 
@@ -313,16 +319,16 @@ static struct mmt_tile dmma_tile(const int *v, const mmt_problem *p)
 static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
                    struct mmt_launches *out)
 {
-    const int64_t blocks = v[DEAL] == RUNS ? stay(v, caps) : tiles(v, p);
+    const int64_t blocks = v[TILE_SCHEDULER] == STREAM_K ? stay(v, caps) : tiles(v, p);
 
     mmt_gemm_launch(threads(v), 1, blocks, p->batch, out);
     out->launch[0].args = mmt_gemm_workspace_args;
     out->launch[0].shared = shared_bytes(v);
     out->launch[0].waits = true;
-    out->launch[0].stays = v[DEAL] == ROUNDS;
+    out->launch[0].stays = v[TILE_SCHEDULER] == PERSISTENT;
     mmt_gemm_split(v[SPLIT_K], p, out);
     out->launch[0].grid[1] *= (unsigned) v[CLUSTER];
-    if (v[DEAL] == RUNS)
+    if (v[TILE_SCHEDULER] == STREAM_K)
         mmt_gemm_share_runs(tiles(v, p), v[TILE_M] * v[TILE_N], p, out);
 }
 

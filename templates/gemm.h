@@ -126,7 +126,8 @@ static inline void mmt_gemm_split(int parts, const mmt_problem *p,
     out->workspace = (size_t) (sums * p->batch * parts) * size;
 }
 
-/* ---- blocks that stay and share what is left, as runs.h has it: the knob DEAL -----
+/* ---- blocks that stay and share what is left, as runs.h has it: the knob TILE_SCHEDULER
+ * -----
  */
 
 /* Sums of the two parts of each block's run, a tile each. */
@@ -140,7 +141,8 @@ static inline const char *mmt_gemm_reject_runs(unsigned blocks, int area,
 {
     enum { ADDERS_X = 32, ADDERS_Y = 8 };
     if (mmt_gemm_run_sums(blocks, area) > MMT_GEMM_MOST_PARTIAL)
-        return "DEAL=runs makes more than 2^24 partial sums; choose smaller tiles";
+        return "TILE_SCHEDULER=stream_k makes more than 2^24 partial sums; choose "
+               "smaller tiles";
     return mmt_gemm_reject(ADDERS_X, ADDERS_Y, 0, caps);
 }
 

@@ -1,7 +1,7 @@
 /* The knobs of heat2d.cl, in this order. */
 #include "templates/ops.h"
 
-enum { THREADS_M, THREADS_N, WORK_M, VECTOR, SIDES, NUM_KNOBS };
+enum { THREADS_M, THREADS_N, THREAD_TILE_M, VECTOR, SIDES, NUM_KNOBS };
 enum { MEMORY, SHARED };
 
 static const char *const sides[] = { "memory", "shared" };
@@ -10,7 +10,7 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
     [THREADS_M] = MMT_KNOB("THREADS_M", "rows of threads in a block", 1, 2, 4, 8, 16),
     [THREADS_N] =
         MMT_KNOB("THREADS_N", "threads of a block along n", 1, 8, 32, 64, 128, 256, 512),
-    [WORK_M] = MMT_KNOB("WORK_M", "rows of a thread", 1, 2, 4, 8, 16, 32),
+    [THREAD_TILE_M] = MMT_KNOB("THREAD_TILE_M", "rows of a thread", 1, 2, 4, 8, 16, 32),
     [VECTOR] = MMT_KNOB("VECTOR", "columns of a thread", 1, 2, 4, 8, 16),
     [SIDES] = { "SIDES", "W and E come from", 2, { MEMORY, SHARED }, sides },
 };
@@ -18,16 +18,56 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
 /* The last two are for CPUs. */
 /* A knob that a row leaves out is 0. */
 static const int seeds[][MMT_MAX_KNOBS] = {
-    { [THREADS_M] = 1, [THREADS_N] = 256, [WORK_M] = 8, [VECTOR] = 2, [SIDES] = MEMORY },
-    { [THREADS_M] = 4, [THREADS_N] = 64, [WORK_M] = 8, [VECTOR] = 2, [SIDES] = MEMORY },
-    { [THREADS_M] = 1, [THREADS_N] = 128, [WORK_M] = 4, [VECTOR] = 4, [SIDES] = SHARED },
-    { [THREADS_M] = 8, [THREADS_N] = 32, [WORK_M] = 4, [VECTOR] = 2, [SIDES] = MEMORY },
-    { [THREADS_M] = 1, [THREADS_N] = 64, [WORK_M] = 4, [VECTOR] = 1, [SIDES] = MEMORY },
-    { [THREADS_M] = 1, [THREADS_N] = 32, [WORK_M] = 1, [VECTOR] = 1, [SIDES] = MEMORY },
-    { [THREADS_M] = 1, [THREADS_N] = 8, [WORK_M] = 8, [VECTOR] = 4, [SIDES] = MEMORY },
-    { [THREADS_M] = 1, [THREADS_N] = 1, [WORK_M] = 8, [VECTOR] = 4, [SIDES] = MEMORY },
-    { [THREADS_M] = 1, [THREADS_N] = 64, [WORK_M] = 8, [VECTOR] = 16, [SIDES] = MEMORY },
-    { [THREADS_M] = 1, [THREADS_N] = 1, [WORK_M] = 8, [VECTOR] = 16, [SIDES] = MEMORY },
+    { [THREADS_M] = 1,
+      [THREADS_N] = 256,
+      [THREAD_TILE_M] = 8,
+      [VECTOR] = 2,
+      [SIDES] = MEMORY },
+    { [THREADS_M] = 4,
+      [THREADS_N] = 64,
+      [THREAD_TILE_M] = 8,
+      [VECTOR] = 2,
+      [SIDES] = MEMORY },
+    { [THREADS_M] = 1,
+      [THREADS_N] = 128,
+      [THREAD_TILE_M] = 4,
+      [VECTOR] = 4,
+      [SIDES] = SHARED },
+    { [THREADS_M] = 8,
+      [THREADS_N] = 32,
+      [THREAD_TILE_M] = 4,
+      [VECTOR] = 2,
+      [SIDES] = MEMORY },
+    { [THREADS_M] = 1,
+      [THREADS_N] = 64,
+      [THREAD_TILE_M] = 4,
+      [VECTOR] = 1,
+      [SIDES] = MEMORY },
+    { [THREADS_M] = 1,
+      [THREADS_N] = 32,
+      [THREAD_TILE_M] = 1,
+      [VECTOR] = 1,
+      [SIDES] = MEMORY },
+    { [THREADS_M] = 1,
+      [THREADS_N] = 8,
+      [THREAD_TILE_M] = 8,
+      [VECTOR] = 4,
+      [SIDES] = MEMORY },
+    { [THREADS_M] = 1,
+      [THREADS_N] = 1,
+      [THREAD_TILE_M] = 8,
+      [VECTOR] = 4,
+      [SIDES] = MEMORY },
+    { [THREADS_M] = 1,
+      [THREADS_N] = 64,
+      [THREAD_TILE_M] = 8,
+      [VECTOR] = 16,
+      [SIDES] = MEMORY },
+    { [THREADS_M] = 1,
+      [THREADS_N] = 1,
+      [THREAD_TILE_M] = 8,
+      [VECTOR] = 16,
+      [SIDES] = MEMORY },
 };
 
 static const enum mmt_arg args[] = {
@@ -37,7 +77,7 @@ static const enum mmt_arg args[] = {
 
 static int64_t blocks(const int *v, const mmt_problem *p)
 {
-    return mmt_gemm_pieces(p->m, v[THREADS_M] * v[WORK_M]) *
+    return mmt_gemm_pieces(p->m, v[THREADS_M] * v[THREAD_TILE_M]) *
            mmt_gemm_pieces(p->n, v[THREADS_N] * v[VECTOR]);
 }
 
@@ -62,7 +102,8 @@ static const char *refuse(const int *v, const mmt_problem *problem)
 static struct mmt_tile heat2d_tile(const int *v, const mmt_problem *p)
 {
     (void) p;
-    return (struct mmt_tile){ v[THREADS_M] * v[WORK_M], v[THREADS_N] * v[VECTOR], 1, 1 };
+    return (struct mmt_tile){ v[THREADS_M] * v[THREAD_TILE_M], v[THREADS_N] * v[VECTOR],
+                              1, 1 };
 }
 
 static void launch(const int *v, const mmt_problem *problem, const struct mmt_caps *caps,

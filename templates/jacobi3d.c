@@ -1,7 +1,7 @@
 /* The knobs of jacobi3d.cl, in this order. */
 #include "templates/ops.h"
 
-enum { THREADS_N, THREADS_K, VECTOR, WORK_M, UNROLL_M, SIDES, NUM_KNOBS };
+enum { THREADS_N, THREADS_K, VECTOR, THREAD_TILE_M, UNROLL_M, SIDES, NUM_KNOBS };
 enum { MEMORY, SHARED };
 
 static const char *const sides[] = { "memory", "shared" };
@@ -11,7 +11,8 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
     [THREADS_K] =
         MMT_KNOB("THREADS_K", "threads of a block along k", 1, 4, 16, 32, 64, 128, 256),
     [VECTOR] = MMT_KNOB("VECTOR", "columns of a thread", 1, 2, 4, 8, 16),
-    [WORK_M] = MMT_KNOB("WORK_M", "planes of a block", 1, 2, 4, 8, 16, 32, 64),
+    [THREAD_TILE_M] =
+        MMT_KNOB("THREAD_TILE_M", "planes of a block", 1, 2, 4, 8, 16, 32, 64),
     [UNROLL_M] =
         MMT_KNOB("UNROLL_M", "planes unrolled, 1: as the compiler thinks", 1, 2, 4),
     [SIDES] = { "SIDES", "N, S, W and E come from", 2, { MEMORY, SHARED }, sides },
@@ -21,27 +22,27 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
 // clang-format off
 /* A knob that a row leaves out is 0. */
 static const int seeds[][MMT_MAX_KNOBS] = {
-    { [THREADS_N] = 4, [THREADS_K] = 32, [VECTOR] = 4, [WORK_M] = 32, [UNROLL_M] = 2,
+    { [THREADS_N] = 4, [THREADS_K] = 32, [VECTOR] = 4, [THREAD_TILE_M] = 32, [UNROLL_M] = 2,
       [SIDES] = MEMORY },
-    { [THREADS_N] = 8, [THREADS_K] = 32, [VECTOR] = 4, [WORK_M] = 16, [UNROLL_M] = 2,
+    { [THREADS_N] = 8, [THREADS_K] = 32, [VECTOR] = 4, [THREAD_TILE_M] = 16, [UNROLL_M] = 2,
       [SIDES] = MEMORY },
-    { [THREADS_N] = 8, [THREADS_K] = 16, [VECTOR] = 4, [WORK_M] = 16, [UNROLL_M] = 2,
+    { [THREADS_N] = 8, [THREADS_K] = 16, [VECTOR] = 4, [THREAD_TILE_M] = 16, [UNROLL_M] = 2,
       [SIDES] = MEMORY },
-    { [THREADS_N] = 8, [THREADS_K] = 32, [VECTOR] = 4, [WORK_M] = 16, [UNROLL_M] = 2,
+    { [THREADS_N] = 8, [THREADS_K] = 32, [VECTOR] = 4, [THREAD_TILE_M] = 16, [UNROLL_M] = 2,
       [SIDES] = SHARED },
-    { [THREADS_N] = 4, [THREADS_K] = 32, [VECTOR] = 4, [WORK_M] = 8, [UNROLL_M] = 4,
+    { [THREADS_N] = 4, [THREADS_K] = 32, [VECTOR] = 4, [THREAD_TILE_M] = 8, [UNROLL_M] = 4,
       [SIDES] = MEMORY },
-    { [THREADS_N] = 2, [THREADS_K] = 32, [VECTOR] = 1, [WORK_M] = 8, [UNROLL_M] = 1,
+    { [THREADS_N] = 2, [THREADS_K] = 32, [VECTOR] = 1, [THREAD_TILE_M] = 8, [UNROLL_M] = 1,
       [SIDES] = MEMORY },
-    { [THREADS_N] = 1, [THREADS_K] = 16, [VECTOR] = 1, [WORK_M] = 4, [UNROLL_M] = 1,
+    { [THREADS_N] = 1, [THREADS_K] = 16, [VECTOR] = 1, [THREAD_TILE_M] = 4, [UNROLL_M] = 1,
       [SIDES] = MEMORY },
-    { [THREADS_N] = 1, [THREADS_K] = 4, [VECTOR] = 4, [WORK_M] = 8, [UNROLL_M] = 1,
+    { [THREADS_N] = 1, [THREADS_K] = 4, [VECTOR] = 4, [THREAD_TILE_M] = 8, [UNROLL_M] = 1,
       [SIDES] = MEMORY },
-    { [THREADS_N] = 1, [THREADS_K] = 1, [VECTOR] = 4, [WORK_M] = 32, [UNROLL_M] = 1,
+    { [THREADS_N] = 1, [THREADS_K] = 1, [VECTOR] = 4, [THREAD_TILE_M] = 32, [UNROLL_M] = 1,
       [SIDES] = MEMORY },
-    { [THREADS_N] = 8, [THREADS_K] = 1, [VECTOR] = 16, [WORK_M] = 8, [UNROLL_M] = 1,
+    { [THREADS_N] = 8, [THREADS_K] = 1, [VECTOR] = 16, [THREAD_TILE_M] = 8, [UNROLL_M] = 1,
       [SIDES] = MEMORY },
-    { [THREADS_N] = 1, [THREADS_K] = 1, [VECTOR] = 16, [WORK_M] = 8, [UNROLL_M] = 1,
+    { [THREADS_N] = 1, [THREADS_K] = 1, [VECTOR] = 16, [THREAD_TILE_M] = 8, [UNROLL_M] = 1,
       [SIDES] = MEMORY },
 };
 // clang-format on
@@ -67,7 +68,7 @@ static size_t shared_bytes(const int *v, mmt_type type)
 static const char *reject(const int *v, const struct mmt_variant *variant,
                           const struct mmt_caps *caps)
 {
-    if (v[UNROLL_M] > v[WORK_M])
+    if (v[UNROLL_M] > v[THREAD_TILE_M])
         return "more planes are unrolled than a block has";
     return mmt_op_reject(v[VECTOR], v[THREADS_K], v[THREADS_N],
                          shared_bytes(v, variant->type), caps);
@@ -75,7 +76,7 @@ static const char *reject(const int *v, const struct mmt_variant *variant,
 
 static const char *refuse(const int *v, const mmt_problem *p)
 {
-    int64_t planes = mmt_gemm_pieces(p->m, v[WORK_M]), blocks;
+    int64_t planes = mmt_gemm_pieces(p->m, v[THREAD_TILE_M]), blocks;
     if (__builtin_mul_overflow(planes, blocks_of_plane(v, p), &blocks))
         blocks = INT64_MAX;
     return mmt_gemm_refuse(blocks);
@@ -84,7 +85,8 @@ static const char *refuse(const int *v, const mmt_problem *p)
 static struct mmt_tile jacobi3d_tile(const int *v, const mmt_problem *p)
 {
     (void) p;
-    return (struct mmt_tile){ v[WORK_M], v[THREADS_N], v[THREADS_K] * v[VECTOR], 1 };
+    return (struct mmt_tile){ v[THREAD_TILE_M], v[THREADS_N], v[THREADS_K] * v[VECTOR],
+                              1 };
 }
 
 static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
@@ -92,8 +94,8 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
 {
     *out = (struct mmt_launches){ 0 };
     mmt_op_launch("mmt_jacobi3d", args, v[THREADS_K], v[THREADS_N],
-                  mmt_gemm_pieces(p->m, v[WORK_M]) * blocks_of_plane(v, p), p->batch,
-                  out);
+                  mmt_gemm_pieces(p->m, v[THREAD_TILE_M]) * blocks_of_plane(v, p),
+                  p->batch, out);
 }
 
 static struct mmt_alignment alignment(const int *v, const mmt_problem *problem)

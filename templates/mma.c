@@ -3,7 +3,7 @@
 
 // clang-format off
 enum {
-    TILE_M, TILE_N, DEPTH, WARPS_M, WARPS_N, STAGES, FRAGMENTS, PROMOTE, GROUP, MIN_BLOCKS,
+    TILE_M, TILE_N, TILE_K_BYTES, WARPS_M, WARPS_N, STAGES, REGISTER_STAGES, PROMOTE, RASTER_GROUP, MIN_BLOCKS,
     SPLIT_K, NUM_KNOBS,
 };
 // clang-format on
@@ -12,16 +12,18 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
     [TILE_M] = MMT_KNOB("TILE_M", "rows of C per block", 16, 32, 64, 96, 128, 192, 256),
     [TILE_N] =
         MMT_KNOB("TILE_N", "columns of C per block", 16, 32, 64, 96, 128, 192, 256),
-    [DEPTH] = MMT_KNOB("DEPTH", "depth of a tile in units of 32 bytes", 1, 2, 4),
+    [TILE_K_BYTES] =
+        MMT_KNOB("TILE_K_BYTES", "depth of a tile along k, in bytes", 32, 64, 128),
     [WARPS_M] = MMT_KNOB("WARPS_M", "warps down the tile", 1, 2, 4),
     [WARPS_N] = MMT_KNOB("WARPS_N", "warps across the tile", 1, 2, 4),
     [STAGES] =
         MMT_KNOB("STAGES", "tiles of each operand in shared memory", 2, 3, 4, 5, 6),
-    [FRAGMENTS] = MMT_KNOB("FRAGMENTS", "steps whose operands are in registers", 1, 2),
+    [REGISTER_STAGES] =
+        MMT_KNOB("REGISTER_STAGES", "steps whose operands are in registers", 1, 2),
     [PROMOTE] = MMT_KNOB("PROMOTE", "f8: stages summed before full precision; else 0", 0,
                          1, 2, 4, 8),
-    [GROUP] =
-        MMT_KNOB("GROUP", "rows of tiles that neighbouring blocks share", 1, 4, 8, 16),
+    [RASTER_GROUP] = MMT_KNOB(
+        "RASTER_GROUP", "rows of tiles that neighbouring blocks share", 1, 4, 8, 16),
     [MIN_BLOCKS] = MMT_KNOB("MIN_BLOCKS", "least blocks on a multiprocessor", 1, 2, 3, 4),
     [SPLIT_K] =
         MMT_KNOB("SPLIT_K", "blocks that share a tile of C", 1, 2, 3, 4, 8, 16, 32, 64),
@@ -30,58 +32,58 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
 // clang-format off
 /* A knob that a row leaves out is 0. */
 static const int seeds[][MMT_MAX_KNOBS] = {
-    { [TILE_M] = 128, [TILE_N] = 128, [DEPTH] = 2, [WARPS_M] = 2, [WARPS_N] = 4, [STAGES] = 4,
-      [FRAGMENTS] = 2, [GROUP] = 8, [MIN_BLOCKS] = 1, [SPLIT_K] = 1 },
-    { [TILE_M] = 128, [TILE_N] = 128, [DEPTH] = 2, [WARPS_M] = 2, [WARPS_N] = 4, [STAGES] = 4,
-      [FRAGMENTS] = 1, [PROMOTE] = 4, [GROUP] = 8, [MIN_BLOCKS] = 1, [SPLIT_K] = 1 },
-    { [TILE_M] = 128, [TILE_N] = 128, [DEPTH] = 2, [WARPS_M] = 2, [WARPS_N] = 4, [STAGES] = 3,
-      [FRAGMENTS] = 2, [GROUP] = 8, [MIN_BLOCKS] = 2, [SPLIT_K] = 1 },
-    { [TILE_M] = 128, [TILE_N] = 256, [DEPTH] = 2, [WARPS_M] = 2, [WARPS_N] = 4, [STAGES] = 3,
-      [FRAGMENTS] = 1, [GROUP] = 8, [MIN_BLOCKS] = 1, [SPLIT_K] = 1 },
-    { [TILE_M] = 128, [TILE_N] = 128, [DEPTH] = 2, [WARPS_M] = 2, [WARPS_N] = 2, [STAGES] = 4,
-      [FRAGMENTS] = 1, [GROUP] = 8, [MIN_BLOCKS] = 2, [SPLIT_K] = 1 },
-    { [TILE_M] = 128, [TILE_N] = 128, [DEPTH] = 4, [WARPS_M] = 4, [WARPS_N] = 2, [STAGES] = 2,
-      [FRAGMENTS] = 2, [GROUP] = 8, [MIN_BLOCKS] = 1, [SPLIT_K] = 1 },
-    { [TILE_M] = 128, [TILE_N] = 128, [DEPTH] = 2, [WARPS_M] = 2, [WARPS_N] = 4, [STAGES] = 2,
-      [FRAGMENTS] = 2, [GROUP] = 8, [MIN_BLOCKS] = 1, [SPLIT_K] = 1 },
-    { [TILE_M] = 128, [TILE_N] = 64, [DEPTH] = 2, [WARPS_M] = 2, [WARPS_N] = 2, [STAGES] = 4,
-      [FRAGMENTS] = 2, [GROUP] = 8, [MIN_BLOCKS] = 2, [SPLIT_K] = 1 },
-    { [TILE_M] = 128, [TILE_N] = 64, [DEPTH] = 2, [WARPS_M] = 2, [WARPS_N] = 2, [STAGES] = 3,
-      [FRAGMENTS] = 2, [PROMOTE] = 4, [GROUP] = 8, [MIN_BLOCKS] = 1, [SPLIT_K] = 1 },
-    { [TILE_M] = 64, [TILE_N] = 128, [DEPTH] = 2, [WARPS_M] = 2, [WARPS_N] = 2, [STAGES] = 4,
-      [FRAGMENTS] = 2, [GROUP] = 8, [MIN_BLOCKS] = 2, [SPLIT_K] = 1 },
-    { [TILE_M] = 64, [TILE_N] = 64, [DEPTH] = 4, [WARPS_M] = 2, [WARPS_N] = 2, [STAGES] = 4,
-      [FRAGMENTS] = 2, [GROUP] = 8, [MIN_BLOCKS] = 2, [SPLIT_K] = 1 },
-    { [TILE_M] = 64, [TILE_N] = 64, [DEPTH] = 2, [WARPS_M] = 2, [WARPS_N] = 2, [STAGES] = 3,
-      [FRAGMENTS] = 2, [GROUP] = 8, [MIN_BLOCKS] = 3, [SPLIT_K] = 1 },
-    { [TILE_M] = 64, [TILE_N] = 64, [DEPTH] = 2, [WARPS_M] = 2, [WARPS_N] = 2, [STAGES] = 3,
-      [FRAGMENTS] = 2, [PROMOTE] = 4, [GROUP] = 8, [MIN_BLOCKS] = 2, [SPLIT_K] = 1 },
-    { [TILE_M] = 128, [TILE_N] = 128, [DEPTH] = 2, [WARPS_M] = 2, [WARPS_N] = 4, [STAGES] = 4,
-      [FRAGMENTS] = 2, [GROUP] = 8, [MIN_BLOCKS] = 1, [SPLIT_K] = 4 },
-    { [TILE_M] = 128, [TILE_N] = 64, [DEPTH] = 4, [WARPS_M] = 2, [WARPS_N] = 2, [STAGES] = 4,
-      [FRAGMENTS] = 2, [GROUP] = 8, [MIN_BLOCKS] = 2, [SPLIT_K] = 16 },
-    { [TILE_M] = 64, [TILE_N] = 64, [DEPTH] = 4, [WARPS_M] = 2, [WARPS_N] = 2, [STAGES] = 3,
-      [FRAGMENTS] = 2, [GROUP] = 8, [MIN_BLOCKS] = 2, [SPLIT_K] = 8 },
-    { [TILE_M] = 64, [TILE_N] = 64, [DEPTH] = 2, [WARPS_M] = 2, [WARPS_N] = 2, [STAGES] = 3,
-      [FRAGMENTS] = 2, [GROUP] = 1, [MIN_BLOCKS] = 3, [SPLIT_K] = 8 },
-    { [TILE_M] = 64, [TILE_N] = 64, [DEPTH] = 2, [WARPS_M] = 2, [WARPS_N] = 2, [STAGES] = 3,
-      [FRAGMENTS] = 1, [GROUP] = 8, [MIN_BLOCKS] = 2, [SPLIT_K] = 8 },
-    { [TILE_M] = 64, [TILE_N] = 64, [DEPTH] = 1, [WARPS_M] = 2, [WARPS_N] = 2, [STAGES] = 6,
-      [FRAGMENTS] = 1, [GROUP] = 8, [MIN_BLOCKS] = 3, [SPLIT_K] = 8 },
-    { [TILE_M] = 64, [TILE_N] = 32, [DEPTH] = 4, [WARPS_M] = 2, [WARPS_N] = 2, [STAGES] = 2,
-      [FRAGMENTS] = 2, [GROUP] = 1, [MIN_BLOCKS] = 3, [SPLIT_K] = 4 },
-    { [TILE_M] = 32, [TILE_N] = 64, [DEPTH] = 4, [WARPS_M] = 1, [WARPS_N] = 2, [STAGES] = 4,
-      [FRAGMENTS] = 2, [GROUP] = 16, [MIN_BLOCKS] = 2, [SPLIT_K] = 1 },
-    { [TILE_M] = 16, [TILE_N] = 64, [DEPTH] = 4, [WARPS_M] = 1, [WARPS_N] = 2, [STAGES] = 5,
-      [FRAGMENTS] = 2, [GROUP] = 1, [MIN_BLOCKS] = 2, [SPLIT_K] = 8 },
-    { [TILE_M] = 16, [TILE_N] = 64, [DEPTH] = 4, [WARPS_M] = 1, [WARPS_N] = 2, [STAGES] = 4,
-      [FRAGMENTS] = 2, [PROMOTE] = 2, [GROUP] = 1, [MIN_BLOCKS] = 2, [SPLIT_K] = 8 },
-    { [TILE_M] = 64, [TILE_N] = 64, [DEPTH] = 2, [WARPS_M] = 2, [WARPS_N] = 2, [STAGES] = 2,
-      [FRAGMENTS] = 2, [GROUP] = 8, [MIN_BLOCKS] = 1, [SPLIT_K] = 1 },
-    { [TILE_M] = 32, [TILE_N] = 32, [DEPTH] = 2, [WARPS_M] = 2, [WARPS_N] = 1, [STAGES] = 2,
-      [FRAGMENTS] = 1, [GROUP] = 8, [MIN_BLOCKS] = 1, [SPLIT_K] = 1 },
-    { [TILE_M] = 32, [TILE_N] = 32, [DEPTH] = 2, [WARPS_M] = 2, [WARPS_N] = 1, [STAGES] = 2,
-      [FRAGMENTS] = 1, [PROMOTE] = 4, [GROUP] = 8, [MIN_BLOCKS] = 1, [SPLIT_K] = 1 },
+    { [TILE_M] = 128, [TILE_N] = 128, [TILE_K_BYTES] = 64, [WARPS_M] = 2, [WARPS_N] = 4, [STAGES] = 4,
+      [REGISTER_STAGES] = 2, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [SPLIT_K] = 1 },
+    { [TILE_M] = 128, [TILE_N] = 128, [TILE_K_BYTES] = 64, [WARPS_M] = 2, [WARPS_N] = 4, [STAGES] = 4,
+      [REGISTER_STAGES] = 1, [PROMOTE] = 4, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [SPLIT_K] = 1 },
+    { [TILE_M] = 128, [TILE_N] = 128, [TILE_K_BYTES] = 64, [WARPS_M] = 2, [WARPS_N] = 4, [STAGES] = 3,
+      [REGISTER_STAGES] = 2, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 2, [SPLIT_K] = 1 },
+    { [TILE_M] = 128, [TILE_N] = 256, [TILE_K_BYTES] = 64, [WARPS_M] = 2, [WARPS_N] = 4, [STAGES] = 3,
+      [REGISTER_STAGES] = 1, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [SPLIT_K] = 1 },
+    { [TILE_M] = 128, [TILE_N] = 128, [TILE_K_BYTES] = 64, [WARPS_M] = 2, [WARPS_N] = 2, [STAGES] = 4,
+      [REGISTER_STAGES] = 1, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 2, [SPLIT_K] = 1 },
+    { [TILE_M] = 128, [TILE_N] = 128, [TILE_K_BYTES] = 128, [WARPS_M] = 4, [WARPS_N] = 2, [STAGES] = 2,
+      [REGISTER_STAGES] = 2, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [SPLIT_K] = 1 },
+    { [TILE_M] = 128, [TILE_N] = 128, [TILE_K_BYTES] = 64, [WARPS_M] = 2, [WARPS_N] = 4, [STAGES] = 2,
+      [REGISTER_STAGES] = 2, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [SPLIT_K] = 1 },
+    { [TILE_M] = 128, [TILE_N] = 64, [TILE_K_BYTES] = 64, [WARPS_M] = 2, [WARPS_N] = 2, [STAGES] = 4,
+      [REGISTER_STAGES] = 2, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 2, [SPLIT_K] = 1 },
+    { [TILE_M] = 128, [TILE_N] = 64, [TILE_K_BYTES] = 64, [WARPS_M] = 2, [WARPS_N] = 2, [STAGES] = 3,
+      [REGISTER_STAGES] = 2, [PROMOTE] = 4, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [SPLIT_K] = 1 },
+    { [TILE_M] = 64, [TILE_N] = 128, [TILE_K_BYTES] = 64, [WARPS_M] = 2, [WARPS_N] = 2, [STAGES] = 4,
+      [REGISTER_STAGES] = 2, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 2, [SPLIT_K] = 1 },
+    { [TILE_M] = 64, [TILE_N] = 64, [TILE_K_BYTES] = 128, [WARPS_M] = 2, [WARPS_N] = 2, [STAGES] = 4,
+      [REGISTER_STAGES] = 2, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 2, [SPLIT_K] = 1 },
+    { [TILE_M] = 64, [TILE_N] = 64, [TILE_K_BYTES] = 64, [WARPS_M] = 2, [WARPS_N] = 2, [STAGES] = 3,
+      [REGISTER_STAGES] = 2, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 3, [SPLIT_K] = 1 },
+    { [TILE_M] = 64, [TILE_N] = 64, [TILE_K_BYTES] = 64, [WARPS_M] = 2, [WARPS_N] = 2, [STAGES] = 3,
+      [REGISTER_STAGES] = 2, [PROMOTE] = 4, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 2, [SPLIT_K] = 1 },
+    { [TILE_M] = 128, [TILE_N] = 128, [TILE_K_BYTES] = 64, [WARPS_M] = 2, [WARPS_N] = 4, [STAGES] = 4,
+      [REGISTER_STAGES] = 2, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [SPLIT_K] = 4 },
+    { [TILE_M] = 128, [TILE_N] = 64, [TILE_K_BYTES] = 128, [WARPS_M] = 2, [WARPS_N] = 2, [STAGES] = 4,
+      [REGISTER_STAGES] = 2, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 2, [SPLIT_K] = 16 },
+    { [TILE_M] = 64, [TILE_N] = 64, [TILE_K_BYTES] = 128, [WARPS_M] = 2, [WARPS_N] = 2, [STAGES] = 3,
+      [REGISTER_STAGES] = 2, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 2, [SPLIT_K] = 8 },
+    { [TILE_M] = 64, [TILE_N] = 64, [TILE_K_BYTES] = 64, [WARPS_M] = 2, [WARPS_N] = 2, [STAGES] = 3,
+      [REGISTER_STAGES] = 2, [RASTER_GROUP] = 1, [MIN_BLOCKS] = 3, [SPLIT_K] = 8 },
+    { [TILE_M] = 64, [TILE_N] = 64, [TILE_K_BYTES] = 64, [WARPS_M] = 2, [WARPS_N] = 2, [STAGES] = 3,
+      [REGISTER_STAGES] = 1, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 2, [SPLIT_K] = 8 },
+    { [TILE_M] = 64, [TILE_N] = 64, [TILE_K_BYTES] = 32, [WARPS_M] = 2, [WARPS_N] = 2, [STAGES] = 6,
+      [REGISTER_STAGES] = 1, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 3, [SPLIT_K] = 8 },
+    { [TILE_M] = 64, [TILE_N] = 32, [TILE_K_BYTES] = 128, [WARPS_M] = 2, [WARPS_N] = 2, [STAGES] = 2,
+      [REGISTER_STAGES] = 2, [RASTER_GROUP] = 1, [MIN_BLOCKS] = 3, [SPLIT_K] = 4 },
+    { [TILE_M] = 32, [TILE_N] = 64, [TILE_K_BYTES] = 128, [WARPS_M] = 1, [WARPS_N] = 2, [STAGES] = 4,
+      [REGISTER_STAGES] = 2, [RASTER_GROUP] = 16, [MIN_BLOCKS] = 2, [SPLIT_K] = 1 },
+    { [TILE_M] = 16, [TILE_N] = 64, [TILE_K_BYTES] = 128, [WARPS_M] = 1, [WARPS_N] = 2, [STAGES] = 5,
+      [REGISTER_STAGES] = 2, [RASTER_GROUP] = 1, [MIN_BLOCKS] = 2, [SPLIT_K] = 8 },
+    { [TILE_M] = 16, [TILE_N] = 64, [TILE_K_BYTES] = 128, [WARPS_M] = 1, [WARPS_N] = 2, [STAGES] = 4,
+      [REGISTER_STAGES] = 2, [PROMOTE] = 2, [RASTER_GROUP] = 1, [MIN_BLOCKS] = 2, [SPLIT_K] = 8 },
+    { [TILE_M] = 64, [TILE_N] = 64, [TILE_K_BYTES] = 64, [WARPS_M] = 2, [WARPS_N] = 2, [STAGES] = 2,
+      [REGISTER_STAGES] = 2, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [SPLIT_K] = 1 },
+    { [TILE_M] = 32, [TILE_N] = 32, [TILE_K_BYTES] = 64, [WARPS_M] = 2, [WARPS_N] = 1, [STAGES] = 2,
+      [REGISTER_STAGES] = 1, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [SPLIT_K] = 1 },
+    { [TILE_M] = 32, [TILE_N] = 32, [TILE_K_BYTES] = 64, [WARPS_M] = 2, [WARPS_N] = 1, [STAGES] = 2,
+      [REGISTER_STAGES] = 1, [PROMOTE] = 4, [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [SPLIT_K] = 1 },
 };
 // clang-format on
 
@@ -96,7 +98,7 @@ static int threads(const int *v)
 
 static size_t shared_bytes(const int *v)
 {
-    return (size_t) (v[STAGES] * v[DEPTH] * CHUNK * (v[TILE_M] + v[TILE_N]));
+    return (size_t) (v[STAGES] * v[TILE_K_BYTES] * (v[TILE_M] + v[TILE_N]));
 }
 
 static bool is_turned(const struct mmt_variant *variant, bool deep)
@@ -113,7 +115,7 @@ static int piece_bytes(const struct mmt_variant *variant)
 static int threads_beside(const int *v, const struct mmt_variant *variant, int tile,
                           bool deep)
 {
-    const int row = deep ? v[DEPTH] * CHUNK : tile * (int) mmt_type_size(variant->type);
+    const int row = deep ? v[TILE_K_BYTES] : tile * (int) mmt_type_size(variant->type);
     return is_turned(variant, deep) ? tile : row / piece_bytes(variant);
 }
 
@@ -124,7 +126,7 @@ static int held(const int *v, const struct mmt_variant *variant, int tile, bool 
     const bool whole = variant->aligned && !is_turned(variant, deep);
     if (caps->sm >= 80 && (variant->type == MMT_TF32 || whole))
         return 0;
-    return tile * v[DEPTH] * CHUNK / 4 / threads(v);
+    return tile * v[TILE_K_BYTES] / 4 / threads(v);
 }
 
 /* 32-bit registers that a thread cannot do without: sums, operands, and what addresses
@@ -135,7 +137,7 @@ static unsigned registers(const int *v, const struct mmt_variant *variant,
     enum { BESIDES = 40 };
     const int blocks_m = v[TILE_M] / v[WARPS_M] / 16,
               blocks_n = v[TILE_N] / v[WARPS_N] / 8;
-    const int operands = v[FRAGMENTS] * (4 * blocks_m + 2 * blocks_n);
+    const int operands = v[REGISTER_STAGES] * (4 * blocks_m + 2 * blocks_n);
     const int sums = 4 * blocks_m * blocks_n * (v[PROMOTE] ? 2 : 1);
     return (unsigned) (sums + operands +
                        held(v, variant, v[TILE_M], !variant->trans_a, caps) +
@@ -173,8 +175,8 @@ static const char *reject_shape(const int *v, const struct mmt_variant *variant)
         return "TILE_M and TILE_N must be multiples of 16 * WARPS";
     if (!v[PROMOTE] == is_f8(variant->type))
         return "PROMOTE is for sums of 8-bit floating-point numbers, and they need it";
-    if (v[DEPTH] % v[FRAGMENTS])
-        return "DEPTH must be a multiple of FRAGMENTS";
+    if (v[TILE_K_BYTES] / CHUNK % v[REGISTER_STAGES])
+        return "TILE_K_BYTES must be a multiple of REGISTER_STAGES times 32";
     if (beside_a > threads(v) || beside_b > threads(v))
         return "a row of a tile in memory has more pieces than the block has threads";
     return NULL;
@@ -234,7 +236,7 @@ static void add_parts(const int *v, const mmt_problem *p, struct mmt_launches *o
 
 static struct mmt_tile mma_tile(const int *v, const mmt_problem *p)
 {
-    const int depth = v[DEPTH] * CHUNK / (int) mmt_type_size(p->type);
+    const int depth = v[TILE_K_BYTES] / (int) mmt_type_size(p->type);
     return (struct mmt_tile){ v[TILE_M], v[TILE_N], depth, depth };
 }
 

@@ -2,8 +2,8 @@
 #include "templates/gemm.h"
 
 enum {
-    WORK_M,
-    WORK_N,
+    THREAD_TILE_M,
+    THREAD_TILE_N,
     VECTOR,
     PANELS_M,
     PANELS_N,
@@ -15,9 +15,10 @@ enum {
 };
 
 static const struct mmt_knob knobs[NUM_KNOBS] = {
-    [WORK_M] =
-        MMT_KNOB("WORK_M", "rows of C in a register tile", 1, 2, 4, 6, 8, 10, 12, 14),
-    [WORK_N] = MMT_KNOB("WORK_N", "vectors of C in a row of a register tile", 1, 2, 3, 4),
+    [THREAD_TILE_M] = MMT_KNOB("THREAD_TILE_M", "rows of C in a register tile", 1, 2, 4,
+                               6, 8, 10, 12, 14),
+    [THREAD_TILE_N] =
+        MMT_KNOB("THREAD_TILE_N", "vectors of C in a row of a register tile", 1, 2, 3, 4),
     [VECTOR] = MMT_KNOB("VECTOR", "elements in a vector", 2, 4, 8, 16),
     [PANELS_M] =
         MMT_KNOB("PANELS_M", "register tiles of a work-item along m", 1, 2, 4, 8, 16, 32),
@@ -39,43 +40,43 @@ enum { PACK_K = 32 };
 // clang-format off
 /* A knob that a row leaves out is 0. */
 static const int seeds[][MMT_MAX_KNOBS] = {
-    { [WORK_M] = 6, [WORK_N] = 4, [VECTOR] = 16, [PANELS_M] = 8, [PANELS_N] = 4, [BLOCK_K] = 1024,
+    { [THREAD_TILE_M] = 6, [THREAD_TILE_N] = 4, [VECTOR] = 16, [PANELS_M] = 8, [PANELS_N] = 4, [BLOCK_K] = 1024,
       [K_UNROLL] = 1, [PACK_B] = 1 },
-    { [WORK_M] = 6, [WORK_N] = 4, [VECTOR] = 16, [PANELS_M] = 8, [PANELS_N] = 4, [BLOCK_K] = 1024,
+    { [THREAD_TILE_M] = 6, [THREAD_TILE_N] = 4, [VECTOR] = 16, [PANELS_M] = 8, [PANELS_N] = 4, [BLOCK_K] = 1024,
       [K_UNROLL] = 1, [PACK_A] = 1, [PACK_B] = 1 },
-    { [WORK_M] = 6, [WORK_N] = 4, [VECTOR] = 16, [PANELS_M] = 8, [PANELS_N] = 4, [BLOCK_K] = 1024,
+    { [THREAD_TILE_M] = 6, [THREAD_TILE_N] = 4, [VECTOR] = 16, [PANELS_M] = 8, [PANELS_N] = 4, [BLOCK_K] = 1024,
       [K_UNROLL] = 1 },
-    { [WORK_M] = 4, [WORK_N] = 4, [VECTOR] = 16, [PANELS_M] = 8, [PANELS_N] = 8, [BLOCK_K] = 1024,
+    { [THREAD_TILE_M] = 4, [THREAD_TILE_N] = 4, [VECTOR] = 16, [PANELS_M] = 8, [PANELS_N] = 8, [BLOCK_K] = 1024,
       [K_UNROLL] = 1, [PACK_B] = 1 },
-    { [WORK_M] = 8, [WORK_N] = 2, [VECTOR] = 16, [PANELS_M] = 8, [PANELS_N] = 4, [BLOCK_K] = 1024,
+    { [THREAD_TILE_M] = 8, [THREAD_TILE_N] = 2, [VECTOR] = 16, [PANELS_M] = 8, [PANELS_N] = 4, [BLOCK_K] = 1024,
       [K_UNROLL] = 1, [PACK_B] = 1 },
-    { [WORK_M] = 6, [WORK_N] = 4, [VECTOR] = 8, [PANELS_M] = 8, [PANELS_N] = 4, [BLOCK_K] = 1024,
+    { [THREAD_TILE_M] = 6, [THREAD_TILE_N] = 4, [VECTOR] = 8, [PANELS_M] = 8, [PANELS_N] = 4, [BLOCK_K] = 1024,
       [K_UNROLL] = 1, [PACK_B] = 1 },
-    { [WORK_M] = 6, [WORK_N] = 4, [VECTOR] = 8, [PANELS_M] = 8, [PANELS_N] = 4, [BLOCK_K] = 1024,
+    { [THREAD_TILE_M] = 6, [THREAD_TILE_N] = 4, [VECTOR] = 8, [PANELS_M] = 8, [PANELS_N] = 4, [BLOCK_K] = 1024,
       [K_UNROLL] = 1, [PACK_A] = 1, [PACK_B] = 1 },
-    { [WORK_M] = 6, [WORK_N] = 4, [VECTOR] = 8, [PANELS_M] = 8, [PANELS_N] = 4, [BLOCK_K] = 1024,
+    { [THREAD_TILE_M] = 6, [THREAD_TILE_N] = 4, [VECTOR] = 8, [PANELS_M] = 8, [PANELS_N] = 4, [BLOCK_K] = 1024,
       [K_UNROLL] = 1 },
-    { [WORK_M] = 4, [WORK_N] = 4, [VECTOR] = 8, [PANELS_M] = 8, [PANELS_N] = 8, [BLOCK_K] = 1024,
+    { [THREAD_TILE_M] = 4, [THREAD_TILE_N] = 4, [VECTOR] = 8, [PANELS_M] = 8, [PANELS_N] = 8, [BLOCK_K] = 1024,
       [K_UNROLL] = 1, [PACK_B] = 1 },
-    { [WORK_M] = 6, [WORK_N] = 2, [VECTOR] = 8, [PANELS_M] = 8, [PANELS_N] = 8, [BLOCK_K] = 256,
+    { [THREAD_TILE_M] = 6, [THREAD_TILE_N] = 2, [VECTOR] = 8, [PANELS_M] = 8, [PANELS_N] = 8, [BLOCK_K] = 256,
       [K_UNROLL] = 1, [PACK_B] = 1 },
-    { [WORK_M] = 6, [WORK_N] = 2, [VECTOR] = 8, [PANELS_M] = 8, [PANELS_N] = 8, [BLOCK_K] = 256,
+    { [THREAD_TILE_M] = 6, [THREAD_TILE_N] = 2, [VECTOR] = 8, [PANELS_M] = 8, [PANELS_N] = 8, [BLOCK_K] = 256,
       [K_UNROLL] = 1, [PACK_A] = 1, [PACK_B] = 1 },
-    { [WORK_M] = 6, [WORK_N] = 2, [VECTOR] = 8, [PANELS_M] = 8, [PANELS_N] = 8, [BLOCK_K] = 256,
+    { [THREAD_TILE_M] = 6, [THREAD_TILE_N] = 2, [VECTOR] = 8, [PANELS_M] = 8, [PANELS_N] = 8, [BLOCK_K] = 256,
       [K_UNROLL] = 1 },
-    { [WORK_M] = 6, [WORK_N] = 2, [VECTOR] = 4, [PANELS_M] = 8, [PANELS_N] = 8, [BLOCK_K] = 256,
+    { [THREAD_TILE_M] = 6, [THREAD_TILE_N] = 2, [VECTOR] = 4, [PANELS_M] = 8, [PANELS_N] = 8, [BLOCK_K] = 256,
       [K_UNROLL] = 1, [PACK_B] = 1 },
-    { [WORK_M] = 6, [WORK_N] = 2, [VECTOR] = 4, [PANELS_M] = 8, [PANELS_N] = 8, [BLOCK_K] = 256,
+    { [THREAD_TILE_M] = 6, [THREAD_TILE_N] = 2, [VECTOR] = 4, [PANELS_M] = 8, [PANELS_N] = 8, [BLOCK_K] = 256,
       [K_UNROLL] = 1, [PACK_A] = 1, [PACK_B] = 1 },
-    { [WORK_M] = 6, [WORK_N] = 2, [VECTOR] = 4, [PANELS_M] = 8, [PANELS_N] = 8, [BLOCK_K] = 256,
+    { [THREAD_TILE_M] = 6, [THREAD_TILE_N] = 2, [VECTOR] = 4, [PANELS_M] = 8, [PANELS_N] = 8, [BLOCK_K] = 256,
       [K_UNROLL] = 1 },
-    { [WORK_M] = 6, [WORK_N] = 4, [VECTOR] = 4, [PANELS_M] = 8, [PANELS_N] = 8, [BLOCK_K] = 256,
+    { [THREAD_TILE_M] = 6, [THREAD_TILE_N] = 4, [VECTOR] = 4, [PANELS_M] = 8, [PANELS_N] = 8, [BLOCK_K] = 256,
       [K_UNROLL] = 1, [PACK_B] = 1 },
-    { [WORK_M] = 6, [WORK_N] = 2, [VECTOR] = 2, [PANELS_M] = 8, [PANELS_N] = 8, [BLOCK_K] = 256,
+    { [THREAD_TILE_M] = 6, [THREAD_TILE_N] = 2, [VECTOR] = 2, [PANELS_M] = 8, [PANELS_N] = 8, [BLOCK_K] = 256,
       [K_UNROLL] = 1, [PACK_B] = 1 },
-    { [WORK_M] = 6, [WORK_N] = 2, [VECTOR] = 2, [PANELS_M] = 8, [PANELS_N] = 8, [BLOCK_K] = 256,
+    { [THREAD_TILE_M] = 6, [THREAD_TILE_N] = 2, [VECTOR] = 2, [PANELS_M] = 8, [PANELS_N] = 8, [BLOCK_K] = 256,
       [K_UNROLL] = 1, [PACK_A] = 1, [PACK_B] = 1 },
-    { [WORK_M] = 6, [WORK_N] = 2, [VECTOR] = 2, [PANELS_M] = 8, [PANELS_N] = 8, [BLOCK_K] = 256,
+    { [THREAD_TILE_M] = 6, [THREAD_TILE_N] = 2, [VECTOR] = 2, [PANELS_M] = 8, [PANELS_N] = 8, [BLOCK_K] = 256,
       [K_UNROLL] = 1 },
 };
 // clang-format on
@@ -92,12 +93,12 @@ static const enum mmt_arg gemm_args[] = {
 
 static int width(const int *v)
 {
-    return v[WORK_N] * v[VECTOR];
+    return v[THREAD_TILE_N] * v[VECTOR];
 }
 
 static int64_t tiles(const int *v, const mmt_problem *p)
 {
-    return mmt_gemm_pieces(p->m, v[WORK_M] * v[PANELS_M]) *
+    return mmt_gemm_pieces(p->m, v[THREAD_TILE_M] * v[PANELS_M]) *
            mmt_gemm_pieces(p->n, width(v) * v[PANELS_N]);
 }
 
@@ -120,7 +121,7 @@ static const char *reject(const int *v, const struct mmt_variant *variant,
         return "VECTOR is wider than the device's own vectors";
     if (2 * vector < caps->vector_bytes)
         return "VECTOR fills less than half of the device's own vectors";
-    if ((v[WORK_M] + 1) * v[WORK_N] + 1 > registers(caps))
+    if ((v[THREAD_TILE_M] + 1) * v[THREAD_TILE_N] + 1 > registers(caps))
         return "a register tile, a row of B and a factor of A are more than the device "
                "has vector registers";
     return NULL;
@@ -128,7 +129,7 @@ static const char *reject(const int *v, const struct mmt_variant *variant,
 
 static const char *refuse(const int *v, const mmt_problem *p)
 {
-    if (v[PACK_B] && !p->trans_b && p->m <= v[WORK_M])
+    if (v[PACK_B] && !p->trans_b && p->m <= v[THREAD_TILE_M])
         return "C is no higher than a register tile: B is read once, so that packing it "
                "gains nothing";
     if (!v[PACK_A] && p->trans_a && p->n > width(v) * v[PANELS_N])
@@ -157,25 +158,25 @@ static void add(struct mmt_launches *out, const char *entry, const enum mmt_arg 
 static struct mmt_tile panel_tile(const int *v, const mmt_problem *p)
 {
     (void) p;
-    return (struct mmt_tile){ v[WORK_M] * v[PANELS_M], width(v) * v[PANELS_N], PACK_K,
-                              v[BLOCK_K] };
+    return (struct mmt_tile){ v[THREAD_TILE_M] * v[PANELS_M], width(v) * v[PANELS_N],
+                              PACK_K, v[BLOCK_K] };
 }
 
 static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
                    struct mmt_launches *out)
 {
-    int64_t rows = mmt_gemm_pieces(p->m, v[WORK_M]),
+    int64_t rows = mmt_gemm_pieces(p->m, v[THREAD_TILE_M]),
             cols = mmt_gemm_pieces(p->n, width(v));
     int64_t strips = p->k > 0 ? mmt_gemm_pieces(p->k, PACK_K) : 1;
     const size_t depth = (size_t) mmt_gemm_pieces(p->k, 16) * 16 * mmt_type_size(p->type);
     size_t b_at = 0;
 
-    *out = (struct mmt_launches){ .tile_m = v[WORK_M], .tile_n = width(v) };
+    *out = (struct mmt_launches){ .tile_m = v[THREAD_TILE_M], .tile_n = width(v) };
     if (v[PACK_A]) {
         const int64_t count = matrices(p, p->stride_a);
         add(out, "pack_a", pack_a_args, mmt_gemm_pieces(rows, v[PANELS_M]), strips,
             count);
-        b_at = (size_t) (count * rows * v[WORK_M]) * depth;
+        b_at = (size_t) (count * rows * v[THREAD_TILE_M]) * depth;
     }
     out->workspace = b_at;
     if (v[PACK_B]) {

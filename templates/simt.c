@@ -1,11 +1,11 @@
 /* The knobs of simt.cl, in the order in which that file names them. */
 #include "templates/simt.h"
 
-enum { A_VECTOR = SIMT_KNOBS, B_VECTOR, SHARED_LAYOUT, BUFFERS, K_UNROLL, NUM_KNOBS };
+enum { A_VECTOR = STAGES + 1, B_VECTOR, SHARED_LAYOUT, K_UNROLL, NUM_KNOBS };
 
-enum { PLAIN, PAD, SWAP, XOR };
+enum { PLAIN, PAD, SWAP, SWIZZLE };
 
-static const char *const layout_names[] = { "plain", "pad", "swap", "xor" };
+static const char *const layout_names[] = { "plain", "pad", "swap", "swizzle" };
 
 static const struct mmt_knob knobs[NUM_KNOBS] = {
     [TILE_M] =
@@ -14,17 +14,19 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
         MMT_KNOB("TILE_N", "columns of C per block", 16, 32, 48, 64, 96, 128, 192, 256),
     [TILE_K] =
         MMT_KNOB("TILE_K", "depth of one pass through shared memory", 4, 8, 16, 32, 64),
-    [WORK_M] = MMT_KNOB("WORK_M", "rows of C per thread", 1, 2, 4, 6, 8, 12, 16),
-    [WORK_N] = MMT_KNOB("WORK_N", "columns of C per thread", 1, 2, 4, 6, 8, 12, 16),
+    [THREAD_TILE_M] =
+        MMT_KNOB("THREAD_TILE_M", "rows of C per thread", 1, 2, 4, 6, 8, 12, 16),
+    [THREAD_TILE_N] =
+        MMT_KNOB("THREAD_TILE_N", "columns of C per thread", 1, 2, 4, 6, 8, 12, 16),
     MMT_SIMT_KNOBS,
+    [STAGES] = MMT_KNOB("STAGES", "tiles of each operand in shared memory", 1, 2),
     [A_VECTOR] = MMT_KNOB("A_VECTOR", "elements of A per global load", 1, 2, 4),
     [B_VECTOR] = MMT_KNOB("B_VECTOR", "elements of B per global load", 1, 2, 4),
     [SHARED_LAYOUT] = { "SHARED_LAYOUT",
                         "how a turned tile evades bank conflicts",
                         4,
-                        { PLAIN, PAD, SWAP, XOR },
+                        { PLAIN, PAD, SWAP, SWIZZLE },
                         layout_names },
-    [BUFFERS] = MMT_KNOB("BUFFERS", "tiles of each operand in shared memory", 1, 2),
     [K_UNROLL] =
         MMT_KNOB("K_UNROLL", "steps along k that are unrolled", 1, 2, 4, 8, 16, 32),
 };
@@ -33,114 +35,114 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
 /* A knob that a row leaves out is 0, and SPLIT_K 0 is left to the problem. Those with vectors of 2 are
  * for double precision. */
 static const int seeds[][MMT_MAX_KNOBS] = {
-    { [TILE_M] = 256, [TILE_N] = 128, [TILE_K] = 8, [WORK_M] = 8, [WORK_N] = 16, [WARP_M] = 4,
-      [WARP_N] = 8, [LANES] = ROWS, [C_VECTOR] = 4, [FRAGMENTS] = 2, [FMA_ORDER] = COLS_BACK,
-      [GROUP] = 4, [MIN_BLOCKS] = 1, [DEAL] = TILES, [A_VECTOR] = 4, [B_VECTOR] = 4,
-      [SHARED_LAYOUT] = PLAIN, [BUFFERS] = 2, [K_UNROLL] = 8 },
-    { [TILE_M] = 256, [TILE_N] = 128, [TILE_K] = 16, [WORK_M] = 8, [WORK_N] = 8, [WARP_M] = 4,
-      [WARP_N] = 8, [LANES] = PAIRS, [C_VECTOR] = 4, [FRAGMENTS] = 2, [FMA_ORDER] = DOWN,
-      [GROUP] = 8, [MIN_BLOCKS] = 1, [DEAL] = TILES, [A_VECTOR] = 4, [B_VECTOR] = 4,
-      [SHARED_LAYOUT] = XOR, [BUFFERS] = 2, [K_UNROLL] = 16 },
-    { [TILE_M] = 256, [TILE_N] = 128, [TILE_K] = 8, [WORK_M] = 16, [WORK_N] = 8, [WARP_M] = 8,
-      [WARP_N] = 4, [LANES] = COLUMNS, [C_VECTOR] = 4, [FRAGMENTS] = 2, [FMA_ORDER] = DOWN,
-      [GROUP] = 4, [MIN_BLOCKS] = 1, [DEAL] = TILES, [A_VECTOR] = 4, [B_VECTOR] = 4,
-      [SHARED_LAYOUT] = XOR, [BUFFERS] = 2, [K_UNROLL] = 8 },
-    { [TILE_M] = 128, [TILE_N] = 256, [TILE_K] = 16, [WORK_M] = 16, [WORK_N] = 8, [WARP_M] = 2,
-      [WARP_N] = 16, [LANES] = COLUMNS, [C_VECTOR] = 4, [FRAGMENTS] = 2, [FMA_ORDER] = ACROSS,
-      [GROUP] = 4, [MIN_BLOCKS] = 1, [DEAL] = TILES, [A_VECTOR] = 4, [B_VECTOR] = 4,
-      [SHARED_LAYOUT] = XOR, [BUFFERS] = 1, [K_UNROLL] = 16 },
-    { [TILE_M] = 128, [TILE_N] = 128, [TILE_K] = 16, [WORK_M] = 8, [WORK_N] = 8, [WARP_M] = 4,
-      [WARP_N] = 8, [LANES] = PAIRS, [C_VECTOR] = 4, [FRAGMENTS] = 1, [FMA_ORDER] = DOWN,
-      [GROUP] = 8, [MIN_BLOCKS] = 2, [DEAL] = TILES, [A_VECTOR] = 4, [B_VECTOR] = 4,
-      [SHARED_LAYOUT] = XOR, [BUFFERS] = 2, [K_UNROLL] = 16 },
-    { [TILE_M] = 64, [TILE_N] = 128, [TILE_K] = 16, [WORK_M] = 8, [WORK_N] = 8, [WARP_M] = 2,
-      [WARP_N] = 16, [LANES] = PAIRS, [C_VECTOR] = 4, [FRAGMENTS] = 2, [FMA_ORDER] = ACROSS,
-      [GROUP] = 4, [MIN_BLOCKS] = 1, [DEAL] = TILES, [A_VECTOR] = 4, [B_VECTOR] = 4,
-      [SHARED_LAYOUT] = XOR, [BUFFERS] = 1, [K_UNROLL] = 16 },
-    { [TILE_M] = 128, [TILE_N] = 64, [TILE_K] = 16, [WORK_M] = 8, [WORK_N] = 4, [WARP_M] = 4,
-      [WARP_N] = 8, [LANES] = PAIRS, [C_VECTOR] = 4, [FRAGMENTS] = 2, [FMA_ORDER] = COLS_BACK,
-      [GROUP] = 8, [MIN_BLOCKS] = 1, [DEAL] = TILES, [A_VECTOR] = 4, [B_VECTOR] = 4,
-      [SHARED_LAYOUT] = XOR, [BUFFERS] = 2, [K_UNROLL] = 16 },
-    { [TILE_M] = 64, [TILE_N] = 64, [TILE_K] = 16, [WORK_M] = 4, [WORK_N] = 4, [WARP_M] = 8,
-      [WARP_N] = 8, [LANES] = PAIRS, [C_VECTOR] = 4, [FRAGMENTS] = 2, [FMA_ORDER] = COLS_BACK,
-      [GROUP] = 8, [MIN_BLOCKS] = 1, [DEAL] = TILES, [A_VECTOR] = 4, [B_VECTOR] = 4,
-      [SHARED_LAYOUT] = XOR, [BUFFERS] = 2, [K_UNROLL] = 16 },
-    { [TILE_M] = 32, [TILE_N] = 32, [TILE_K] = 16, [WORK_M] = 4, [WORK_N] = 2, [WARP_M] = 4,
-      [WARP_N] = 8, [LANES] = PAIRS, [C_VECTOR] = 2, [FRAGMENTS] = 2, [FMA_ORDER] = COLS_BACK,
-      [GROUP] = 1, [MIN_BLOCKS] = 1, [DEAL] = TILES, [A_VECTOR] = 4, [B_VECTOR] = 4,
-      [SHARED_LAYOUT] = XOR, [BUFFERS] = 2, [K_UNROLL] = 16 },
-    { [TILE_M] = 256, [TILE_N] = 128, [TILE_K] = 16, [WORK_M] = 16, [WORK_N] = 8, [WARP_M] = 2,
-      [WARP_N] = 16, [LANES] = PAIRS, [C_VECTOR] = 4, [FRAGMENTS] = 2, [FMA_ORDER] = ACROSS,
-      [GROUP] = 16, [MIN_BLOCKS] = 1, [DEAL] = TILES, [A_VECTOR] = 4, [B_VECTOR] = 4,
-      [SHARED_LAYOUT] = XOR, [BUFFERS] = 1, [K_UNROLL] = 16 },
-    { [TILE_M] = 256, [TILE_N] = 128, [TILE_K] = 16, [WORK_M] = 8, [WORK_N] = 16, [WARP_M] = 4,
-      [WARP_N] = 8, [LANES] = ROWS, [C_VECTOR] = 4, [FRAGMENTS] = 2, [FMA_ORDER] = ACROSS,
-      [GROUP] = 4, [MIN_BLOCKS] = 1, [DEAL] = RUNS, [A_VECTOR] = 4, [B_VECTOR] = 4,
-      [SHARED_LAYOUT] = PLAIN, [BUFFERS] = 2, [K_UNROLL] = 8 },
-    { [TILE_M] = 256, [TILE_N] = 128, [TILE_K] = 8, [WORK_M] = 8, [WORK_N] = 16, [WARP_M] = 4,
-      [WARP_N] = 8, [LANES] = ROWS, [C_VECTOR] = 4, [FRAGMENTS] = 2, [FMA_ORDER] = COLS_BACK,
-      [GROUP] = 4, [MIN_BLOCKS] = 1, [DEAL] = RUNS, [A_VECTOR] = 4, [B_VECTOR] = 4,
-      [SHARED_LAYOUT] = PLAIN, [BUFFERS] = 2, [K_UNROLL] = 8 },
-    { [TILE_M] = 128, [TILE_N] = 128, [TILE_K] = 16, [WORK_M] = 8, [WORK_N] = 8, [WARP_M] = 4,
-      [WARP_N] = 8, [LANES] = PAIRS, [C_VECTOR] = 4, [FRAGMENTS] = 1, [FMA_ORDER] = DOWN,
-      [GROUP] = 8, [MIN_BLOCKS] = 2, [DEAL] = RUNS, [A_VECTOR] = 4, [B_VECTOR] = 4,
-      [SHARED_LAYOUT] = XOR, [BUFFERS] = 2, [K_UNROLL] = 16 },
-    { [TILE_M] = 64, [TILE_N] = 128, [TILE_K] = 16, [WORK_M] = 8, [WORK_N] = 8, [WARP_M] = 2,
-      [WARP_N] = 16, [LANES] = PAIRS, [C_VECTOR] = 4, [FRAGMENTS] = 2, [FMA_ORDER] = ACROSS,
-      [GROUP] = 4, [MIN_BLOCKS] = 2, [DEAL] = RUNS, [A_VECTOR] = 4, [B_VECTOR] = 4,
-      [SHARED_LAYOUT] = XOR, [BUFFERS] = 1, [K_UNROLL] = 16 },
-    { [TILE_M] = 64, [TILE_N] = 64, [TILE_K] = 16, [WORK_M] = 8, [WORK_N] = 4, [WARP_M] = 4,
-      [WARP_N] = 8, [LANES] = PAIRS, [C_VECTOR] = 4, [FRAGMENTS] = 2, [FMA_ORDER] = DOWN,
-      [GROUP] = 8, [MIN_BLOCKS] = 1, [DEAL] = TILES, [A_VECTOR] = 4, [B_VECTOR] = 4,
-      [SHARED_LAYOUT] = XOR, [BUFFERS] = 2, [K_UNROLL] = 16 },
-    { [TILE_M] = 64, [TILE_N] = 32, [TILE_K] = 16, [WORK_M] = 4, [WORK_N] = 4, [WARP_M] = 8,
-      [WARP_N] = 4, [LANES] = PAIRS, [C_VECTOR] = 4, [FRAGMENTS] = 2, [FMA_ORDER] = DOWN,
-      [GROUP] = 16, [MIN_BLOCKS] = 1, [DEAL] = TILES, [A_VECTOR] = 4, [B_VECTOR] = 4,
-      [SHARED_LAYOUT] = XOR, [BUFFERS] = 2, [K_UNROLL] = 8 },
-    { [TILE_M] = 32, [TILE_N] = 32, [TILE_K] = 32, [WORK_M] = 4, [WORK_N] = 4, [WARP_M] = 4,
-      [WARP_N] = 8, [LANES] = PAIRS, [C_VECTOR] = 4, [FRAGMENTS] = 2, [FMA_ORDER] = COLS_BACK,
-      [GROUP] = 1, [MIN_BLOCKS] = 1, [DEAL] = TILES, [A_VECTOR] = 4, [B_VECTOR] = 4,
-      [SHARED_LAYOUT] = XOR, [BUFFERS] = 2, [K_UNROLL] = 16 },
-    { [TILE_M] = 32, [TILE_N] = 32, [TILE_K] = 64, [WORK_M] = 2, [WORK_N] = 4, [WARP_M] = 8,
-      [WARP_N] = 4, [LANES] = PAIRS, [C_VECTOR] = 4, [FRAGMENTS] = 2, [FMA_ORDER] = ROWS_ON,
-      [GROUP] = 4, [MIN_BLOCKS] = 1, [DEAL] = TILES, [A_VECTOR] = 4, [B_VECTOR] = 4,
-      [SHARED_LAYOUT] = XOR, [BUFFERS] = 2, [K_UNROLL] = 32 },
-    { [TILE_M] = 128, [TILE_N] = 128, [TILE_K] = 16, [WORK_M] = 8, [WORK_N] = 8, [WARP_M] = 2,
-      [WARP_N] = 16, [LANES] = COLUMNS, [C_VECTOR] = 2, [FRAGMENTS] = 2, [FMA_ORDER] = COLS_BACK,
-      [GROUP] = 8, [MIN_BLOCKS] = 1, [DEAL] = TILES, [A_VECTOR] = 2, [B_VECTOR] = 2,
-      [SHARED_LAYOUT] = XOR, [BUFFERS] = 2, [K_UNROLL] = 16 },
-    { [TILE_M] = 128, [TILE_N] = 128, [TILE_K] = 16, [WORK_M] = 8, [WORK_N] = 8, [WARP_M] = 4,
-      [WARP_N] = 8, [LANES] = PAIRS, [C_VECTOR] = 2, [FRAGMENTS] = 2, [FMA_ORDER] = COLS_BACK,
-      [GROUP] = 8, [MIN_BLOCKS] = 1, [DEAL] = TILES, [A_VECTOR] = 2, [B_VECTOR] = 2,
-      [SHARED_LAYOUT] = XOR, [BUFFERS] = 1, [K_UNROLL] = 16 },
-    { [TILE_M] = 64, [TILE_N] = 64, [TILE_K] = 16, [WORK_M] = 4, [WORK_N] = 8, [WARP_M] = 4,
-      [WARP_N] = 8, [LANES] = PAIRS, [C_VECTOR] = 2, [FRAGMENTS] = 2, [FMA_ORDER] = COLS_BACK,
-      [GROUP] = 4, [MIN_BLOCKS] = 1, [DEAL] = TILES, [A_VECTOR] = 2, [B_VECTOR] = 2,
-      [SHARED_LAYOUT] = XOR, [BUFFERS] = 2, [K_UNROLL] = 16 },
-    { [TILE_M] = 128, [TILE_N] = 128, [TILE_K] = 16, [WORK_M] = 8, [WORK_N] = 8, [WARP_M] = 2,
-      [WARP_N] = 16, [LANES] = COLUMNS, [C_VECTOR] = 2, [FRAGMENTS] = 2, [FMA_ORDER] = COLS_BACK,
-      [GROUP] = 8, [MIN_BLOCKS] = 1, [DEAL] = RUNS, [A_VECTOR] = 2, [B_VECTOR] = 2,
-      [SHARED_LAYOUT] = XOR, [BUFFERS] = 2, [K_UNROLL] = 16 },
-    { [TILE_M] = 64, [TILE_N] = 64, [TILE_K] = 16, [WORK_M] = 4, [WORK_N] = 8, [WARP_M] = 4,
-      [WARP_N] = 8, [LANES] = PAIRS, [C_VECTOR] = 2, [FRAGMENTS] = 2, [FMA_ORDER] = COLS_BACK,
-      [GROUP] = 4, [MIN_BLOCKS] = 2, [DEAL] = RUNS, [A_VECTOR] = 2, [B_VECTOR] = 2,
-      [SHARED_LAYOUT] = XOR, [BUFFERS] = 2, [K_UNROLL] = 16 },
-    { [TILE_M] = 64, [TILE_N] = 64, [TILE_K] = 8, [WORK_M] = 4, [WORK_N] = 4, [WARP_M] = 8,
-      [WARP_N] = 8, [LANES] = PAIRS, [C_VECTOR] = 2, [FRAGMENTS] = 1, [FMA_ORDER] = COLS_BACK,
-      [GROUP] = 4, [MIN_BLOCKS] = 1, [DEAL] = TILES, [A_VECTOR] = 2, [B_VECTOR] = 2,
-      [SHARED_LAYOUT] = PAD, [BUFFERS] = 1, [K_UNROLL] = 8 },
-    { [TILE_M] = 64, [TILE_N] = 64, [TILE_K] = 8, [WORK_M] = 4, [WORK_N] = 4, [WARP_M] = 8,
-      [WARP_N] = 8, [LANES] = ROWS, [C_VECTOR] = 1, [FRAGMENTS] = 1, [FMA_ORDER] = ROWS_ON,
-      [GROUP] = 1, [MIN_BLOCKS] = 1, [DEAL] = TILES, [A_VECTOR] = 1, [B_VECTOR] = 1,
-      [SHARED_LAYOUT] = PAD, [BUFFERS] = 1, [K_UNROLL] = 4 },
-    { [TILE_M] = 32, [TILE_N] = 32, [TILE_K] = 8, [WORK_M] = 4, [WORK_N] = 4, [WARP_M] = 4,
-      [WARP_N] = 8, [LANES] = ROWS, [C_VECTOR] = 1, [FRAGMENTS] = 1, [FMA_ORDER] = ROWS_ON,
-      [GROUP] = 1, [MIN_BLOCKS] = 1, [DEAL] = TILES, [A_VECTOR] = 1, [B_VECTOR] = 1,
-      [SHARED_LAYOUT] = PAD, [BUFFERS] = 1, [K_UNROLL] = 4 },
-    { [TILE_M] = 16, [TILE_N] = 16, [TILE_K] = 8, [WORK_M] = 2, [WORK_N] = 2, [WARP_M] = 4,
-      [WARP_N] = 8, [LANES] = ROWS, [C_VECTOR] = 1, [FRAGMENTS] = 1, [FMA_ORDER] = ROWS_ON,
-      [GROUP] = 1, [MIN_BLOCKS] = 1, [DEAL] = TILES, [A_VECTOR] = 1, [B_VECTOR] = 1,
-      [SHARED_LAYOUT] = PAD, [BUFFERS] = 1, [K_UNROLL] = 4 },
+    { [TILE_M] = 256, [TILE_N] = 128, [TILE_K] = 8, [THREAD_TILE_M] = 8, [THREAD_TILE_N] = 16, [WARP_M] = 4,
+      [WARP_N] = 8, [LANES] = ROWS, [C_VECTOR] = 4, [REGISTER_STAGES] = 2, [FMA_ORDER] = COLS_BACK,
+      [RASTER_GROUP] = 4, [MIN_BLOCKS] = 1, [TILE_SCHEDULER] = DATA_PARALLEL, [A_VECTOR] = 4, [B_VECTOR] = 4,
+      [SHARED_LAYOUT] = PLAIN, [STAGES] = 2, [K_UNROLL] = 8 },
+    { [TILE_M] = 256, [TILE_N] = 128, [TILE_K] = 16, [THREAD_TILE_M] = 8, [THREAD_TILE_N] = 8, [WARP_M] = 4,
+      [WARP_N] = 8, [LANES] = PAIRS, [C_VECTOR] = 4, [REGISTER_STAGES] = 2, [FMA_ORDER] = DOWN,
+      [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [TILE_SCHEDULER] = DATA_PARALLEL, [A_VECTOR] = 4, [B_VECTOR] = 4,
+      [SHARED_LAYOUT] = SWIZZLE, [STAGES] = 2, [K_UNROLL] = 16 },
+    { [TILE_M] = 256, [TILE_N] = 128, [TILE_K] = 8, [THREAD_TILE_M] = 16, [THREAD_TILE_N] = 8, [WARP_M] = 8,
+      [WARP_N] = 4, [LANES] = COLUMNS, [C_VECTOR] = 4, [REGISTER_STAGES] = 2, [FMA_ORDER] = DOWN,
+      [RASTER_GROUP] = 4, [MIN_BLOCKS] = 1, [TILE_SCHEDULER] = DATA_PARALLEL, [A_VECTOR] = 4, [B_VECTOR] = 4,
+      [SHARED_LAYOUT] = SWIZZLE, [STAGES] = 2, [K_UNROLL] = 8 },
+    { [TILE_M] = 128, [TILE_N] = 256, [TILE_K] = 16, [THREAD_TILE_M] = 16, [THREAD_TILE_N] = 8, [WARP_M] = 2,
+      [WARP_N] = 16, [LANES] = COLUMNS, [C_VECTOR] = 4, [REGISTER_STAGES] = 2, [FMA_ORDER] = ACROSS,
+      [RASTER_GROUP] = 4, [MIN_BLOCKS] = 1, [TILE_SCHEDULER] = DATA_PARALLEL, [A_VECTOR] = 4, [B_VECTOR] = 4,
+      [SHARED_LAYOUT] = SWIZZLE, [STAGES] = 1, [K_UNROLL] = 16 },
+    { [TILE_M] = 128, [TILE_N] = 128, [TILE_K] = 16, [THREAD_TILE_M] = 8, [THREAD_TILE_N] = 8, [WARP_M] = 4,
+      [WARP_N] = 8, [LANES] = PAIRS, [C_VECTOR] = 4, [REGISTER_STAGES] = 1, [FMA_ORDER] = DOWN,
+      [RASTER_GROUP] = 8, [MIN_BLOCKS] = 2, [TILE_SCHEDULER] = DATA_PARALLEL, [A_VECTOR] = 4, [B_VECTOR] = 4,
+      [SHARED_LAYOUT] = SWIZZLE, [STAGES] = 2, [K_UNROLL] = 16 },
+    { [TILE_M] = 64, [TILE_N] = 128, [TILE_K] = 16, [THREAD_TILE_M] = 8, [THREAD_TILE_N] = 8, [WARP_M] = 2,
+      [WARP_N] = 16, [LANES] = PAIRS, [C_VECTOR] = 4, [REGISTER_STAGES] = 2, [FMA_ORDER] = ACROSS,
+      [RASTER_GROUP] = 4, [MIN_BLOCKS] = 1, [TILE_SCHEDULER] = DATA_PARALLEL, [A_VECTOR] = 4, [B_VECTOR] = 4,
+      [SHARED_LAYOUT] = SWIZZLE, [STAGES] = 1, [K_UNROLL] = 16 },
+    { [TILE_M] = 128, [TILE_N] = 64, [TILE_K] = 16, [THREAD_TILE_M] = 8, [THREAD_TILE_N] = 4, [WARP_M] = 4,
+      [WARP_N] = 8, [LANES] = PAIRS, [C_VECTOR] = 4, [REGISTER_STAGES] = 2, [FMA_ORDER] = COLS_BACK,
+      [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [TILE_SCHEDULER] = DATA_PARALLEL, [A_VECTOR] = 4, [B_VECTOR] = 4,
+      [SHARED_LAYOUT] = SWIZZLE, [STAGES] = 2, [K_UNROLL] = 16 },
+    { [TILE_M] = 64, [TILE_N] = 64, [TILE_K] = 16, [THREAD_TILE_M] = 4, [THREAD_TILE_N] = 4, [WARP_M] = 8,
+      [WARP_N] = 8, [LANES] = PAIRS, [C_VECTOR] = 4, [REGISTER_STAGES] = 2, [FMA_ORDER] = COLS_BACK,
+      [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [TILE_SCHEDULER] = DATA_PARALLEL, [A_VECTOR] = 4, [B_VECTOR] = 4,
+      [SHARED_LAYOUT] = SWIZZLE, [STAGES] = 2, [K_UNROLL] = 16 },
+    { [TILE_M] = 32, [TILE_N] = 32, [TILE_K] = 16, [THREAD_TILE_M] = 4, [THREAD_TILE_N] = 2, [WARP_M] = 4,
+      [WARP_N] = 8, [LANES] = PAIRS, [C_VECTOR] = 2, [REGISTER_STAGES] = 2, [FMA_ORDER] = COLS_BACK,
+      [RASTER_GROUP] = 1, [MIN_BLOCKS] = 1, [TILE_SCHEDULER] = DATA_PARALLEL, [A_VECTOR] = 4, [B_VECTOR] = 4,
+      [SHARED_LAYOUT] = SWIZZLE, [STAGES] = 2, [K_UNROLL] = 16 },
+    { [TILE_M] = 256, [TILE_N] = 128, [TILE_K] = 16, [THREAD_TILE_M] = 16, [THREAD_TILE_N] = 8, [WARP_M] = 2,
+      [WARP_N] = 16, [LANES] = PAIRS, [C_VECTOR] = 4, [REGISTER_STAGES] = 2, [FMA_ORDER] = ACROSS,
+      [RASTER_GROUP] = 16, [MIN_BLOCKS] = 1, [TILE_SCHEDULER] = DATA_PARALLEL, [A_VECTOR] = 4, [B_VECTOR] = 4,
+      [SHARED_LAYOUT] = SWIZZLE, [STAGES] = 1, [K_UNROLL] = 16 },
+    { [TILE_M] = 256, [TILE_N] = 128, [TILE_K] = 16, [THREAD_TILE_M] = 8, [THREAD_TILE_N] = 16, [WARP_M] = 4,
+      [WARP_N] = 8, [LANES] = ROWS, [C_VECTOR] = 4, [REGISTER_STAGES] = 2, [FMA_ORDER] = ACROSS,
+      [RASTER_GROUP] = 4, [MIN_BLOCKS] = 1, [TILE_SCHEDULER] = STREAM_K, [A_VECTOR] = 4, [B_VECTOR] = 4,
+      [SHARED_LAYOUT] = PLAIN, [STAGES] = 2, [K_UNROLL] = 8 },
+    { [TILE_M] = 256, [TILE_N] = 128, [TILE_K] = 8, [THREAD_TILE_M] = 8, [THREAD_TILE_N] = 16, [WARP_M] = 4,
+      [WARP_N] = 8, [LANES] = ROWS, [C_VECTOR] = 4, [REGISTER_STAGES] = 2, [FMA_ORDER] = COLS_BACK,
+      [RASTER_GROUP] = 4, [MIN_BLOCKS] = 1, [TILE_SCHEDULER] = STREAM_K, [A_VECTOR] = 4, [B_VECTOR] = 4,
+      [SHARED_LAYOUT] = PLAIN, [STAGES] = 2, [K_UNROLL] = 8 },
+    { [TILE_M] = 128, [TILE_N] = 128, [TILE_K] = 16, [THREAD_TILE_M] = 8, [THREAD_TILE_N] = 8, [WARP_M] = 4,
+      [WARP_N] = 8, [LANES] = PAIRS, [C_VECTOR] = 4, [REGISTER_STAGES] = 1, [FMA_ORDER] = DOWN,
+      [RASTER_GROUP] = 8, [MIN_BLOCKS] = 2, [TILE_SCHEDULER] = STREAM_K, [A_VECTOR] = 4, [B_VECTOR] = 4,
+      [SHARED_LAYOUT] = SWIZZLE, [STAGES] = 2, [K_UNROLL] = 16 },
+    { [TILE_M] = 64, [TILE_N] = 128, [TILE_K] = 16, [THREAD_TILE_M] = 8, [THREAD_TILE_N] = 8, [WARP_M] = 2,
+      [WARP_N] = 16, [LANES] = PAIRS, [C_VECTOR] = 4, [REGISTER_STAGES] = 2, [FMA_ORDER] = ACROSS,
+      [RASTER_GROUP] = 4, [MIN_BLOCKS] = 2, [TILE_SCHEDULER] = STREAM_K, [A_VECTOR] = 4, [B_VECTOR] = 4,
+      [SHARED_LAYOUT] = SWIZZLE, [STAGES] = 1, [K_UNROLL] = 16 },
+    { [TILE_M] = 64, [TILE_N] = 64, [TILE_K] = 16, [THREAD_TILE_M] = 8, [THREAD_TILE_N] = 4, [WARP_M] = 4,
+      [WARP_N] = 8, [LANES] = PAIRS, [C_VECTOR] = 4, [REGISTER_STAGES] = 2, [FMA_ORDER] = DOWN,
+      [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [TILE_SCHEDULER] = DATA_PARALLEL, [A_VECTOR] = 4, [B_VECTOR] = 4,
+      [SHARED_LAYOUT] = SWIZZLE, [STAGES] = 2, [K_UNROLL] = 16 },
+    { [TILE_M] = 64, [TILE_N] = 32, [TILE_K] = 16, [THREAD_TILE_M] = 4, [THREAD_TILE_N] = 4, [WARP_M] = 8,
+      [WARP_N] = 4, [LANES] = PAIRS, [C_VECTOR] = 4, [REGISTER_STAGES] = 2, [FMA_ORDER] = DOWN,
+      [RASTER_GROUP] = 16, [MIN_BLOCKS] = 1, [TILE_SCHEDULER] = DATA_PARALLEL, [A_VECTOR] = 4, [B_VECTOR] = 4,
+      [SHARED_LAYOUT] = SWIZZLE, [STAGES] = 2, [K_UNROLL] = 8 },
+    { [TILE_M] = 32, [TILE_N] = 32, [TILE_K] = 32, [THREAD_TILE_M] = 4, [THREAD_TILE_N] = 4, [WARP_M] = 4,
+      [WARP_N] = 8, [LANES] = PAIRS, [C_VECTOR] = 4, [REGISTER_STAGES] = 2, [FMA_ORDER] = COLS_BACK,
+      [RASTER_GROUP] = 1, [MIN_BLOCKS] = 1, [TILE_SCHEDULER] = DATA_PARALLEL, [A_VECTOR] = 4, [B_VECTOR] = 4,
+      [SHARED_LAYOUT] = SWIZZLE, [STAGES] = 2, [K_UNROLL] = 16 },
+    { [TILE_M] = 32, [TILE_N] = 32, [TILE_K] = 64, [THREAD_TILE_M] = 2, [THREAD_TILE_N] = 4, [WARP_M] = 8,
+      [WARP_N] = 4, [LANES] = PAIRS, [C_VECTOR] = 4, [REGISTER_STAGES] = 2, [FMA_ORDER] = ROWS_ON,
+      [RASTER_GROUP] = 4, [MIN_BLOCKS] = 1, [TILE_SCHEDULER] = DATA_PARALLEL, [A_VECTOR] = 4, [B_VECTOR] = 4,
+      [SHARED_LAYOUT] = SWIZZLE, [STAGES] = 2, [K_UNROLL] = 32 },
+    { [TILE_M] = 128, [TILE_N] = 128, [TILE_K] = 16, [THREAD_TILE_M] = 8, [THREAD_TILE_N] = 8, [WARP_M] = 2,
+      [WARP_N] = 16, [LANES] = COLUMNS, [C_VECTOR] = 2, [REGISTER_STAGES] = 2, [FMA_ORDER] = COLS_BACK,
+      [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [TILE_SCHEDULER] = DATA_PARALLEL, [A_VECTOR] = 2, [B_VECTOR] = 2,
+      [SHARED_LAYOUT] = SWIZZLE, [STAGES] = 2, [K_UNROLL] = 16 },
+    { [TILE_M] = 128, [TILE_N] = 128, [TILE_K] = 16, [THREAD_TILE_M] = 8, [THREAD_TILE_N] = 8, [WARP_M] = 4,
+      [WARP_N] = 8, [LANES] = PAIRS, [C_VECTOR] = 2, [REGISTER_STAGES] = 2, [FMA_ORDER] = COLS_BACK,
+      [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [TILE_SCHEDULER] = DATA_PARALLEL, [A_VECTOR] = 2, [B_VECTOR] = 2,
+      [SHARED_LAYOUT] = SWIZZLE, [STAGES] = 1, [K_UNROLL] = 16 },
+    { [TILE_M] = 64, [TILE_N] = 64, [TILE_K] = 16, [THREAD_TILE_M] = 4, [THREAD_TILE_N] = 8, [WARP_M] = 4,
+      [WARP_N] = 8, [LANES] = PAIRS, [C_VECTOR] = 2, [REGISTER_STAGES] = 2, [FMA_ORDER] = COLS_BACK,
+      [RASTER_GROUP] = 4, [MIN_BLOCKS] = 1, [TILE_SCHEDULER] = DATA_PARALLEL, [A_VECTOR] = 2, [B_VECTOR] = 2,
+      [SHARED_LAYOUT] = SWIZZLE, [STAGES] = 2, [K_UNROLL] = 16 },
+    { [TILE_M] = 128, [TILE_N] = 128, [TILE_K] = 16, [THREAD_TILE_M] = 8, [THREAD_TILE_N] = 8, [WARP_M] = 2,
+      [WARP_N] = 16, [LANES] = COLUMNS, [C_VECTOR] = 2, [REGISTER_STAGES] = 2, [FMA_ORDER] = COLS_BACK,
+      [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [TILE_SCHEDULER] = STREAM_K, [A_VECTOR] = 2, [B_VECTOR] = 2,
+      [SHARED_LAYOUT] = SWIZZLE, [STAGES] = 2, [K_UNROLL] = 16 },
+    { [TILE_M] = 64, [TILE_N] = 64, [TILE_K] = 16, [THREAD_TILE_M] = 4, [THREAD_TILE_N] = 8, [WARP_M] = 4,
+      [WARP_N] = 8, [LANES] = PAIRS, [C_VECTOR] = 2, [REGISTER_STAGES] = 2, [FMA_ORDER] = COLS_BACK,
+      [RASTER_GROUP] = 4, [MIN_BLOCKS] = 2, [TILE_SCHEDULER] = STREAM_K, [A_VECTOR] = 2, [B_VECTOR] = 2,
+      [SHARED_LAYOUT] = SWIZZLE, [STAGES] = 2, [K_UNROLL] = 16 },
+    { [TILE_M] = 64, [TILE_N] = 64, [TILE_K] = 8, [THREAD_TILE_M] = 4, [THREAD_TILE_N] = 4, [WARP_M] = 8,
+      [WARP_N] = 8, [LANES] = PAIRS, [C_VECTOR] = 2, [REGISTER_STAGES] = 1, [FMA_ORDER] = COLS_BACK,
+      [RASTER_GROUP] = 4, [MIN_BLOCKS] = 1, [TILE_SCHEDULER] = DATA_PARALLEL, [A_VECTOR] = 2, [B_VECTOR] = 2,
+      [SHARED_LAYOUT] = PAD, [STAGES] = 1, [K_UNROLL] = 8 },
+    { [TILE_M] = 64, [TILE_N] = 64, [TILE_K] = 8, [THREAD_TILE_M] = 4, [THREAD_TILE_N] = 4, [WARP_M] = 8,
+      [WARP_N] = 8, [LANES] = ROWS, [C_VECTOR] = 1, [REGISTER_STAGES] = 1, [FMA_ORDER] = ROWS_ON,
+      [RASTER_GROUP] = 1, [MIN_BLOCKS] = 1, [TILE_SCHEDULER] = DATA_PARALLEL, [A_VECTOR] = 1, [B_VECTOR] = 1,
+      [SHARED_LAYOUT] = PAD, [STAGES] = 1, [K_UNROLL] = 4 },
+    { [TILE_M] = 32, [TILE_N] = 32, [TILE_K] = 8, [THREAD_TILE_M] = 4, [THREAD_TILE_N] = 4, [WARP_M] = 4,
+      [WARP_N] = 8, [LANES] = ROWS, [C_VECTOR] = 1, [REGISTER_STAGES] = 1, [FMA_ORDER] = ROWS_ON,
+      [RASTER_GROUP] = 1, [MIN_BLOCKS] = 1, [TILE_SCHEDULER] = DATA_PARALLEL, [A_VECTOR] = 1, [B_VECTOR] = 1,
+      [SHARED_LAYOUT] = PAD, [STAGES] = 1, [K_UNROLL] = 4 },
+    { [TILE_M] = 16, [TILE_N] = 16, [TILE_K] = 8, [THREAD_TILE_M] = 2, [THREAD_TILE_N] = 2, [WARP_M] = 4,
+      [WARP_N] = 8, [LANES] = ROWS, [C_VECTOR] = 1, [REGISTER_STAGES] = 1, [FMA_ORDER] = ROWS_ON,
+      [RASTER_GROUP] = 1, [MIN_BLOCKS] = 1, [TILE_SCHEDULER] = DATA_PARALLEL, [A_VECTOR] = 1, [B_VECTOR] = 1,
+      [SHARED_LAYOUT] = PAD, [STAGES] = 1, [K_UNROLL] = 4 },
 };
 // clang-format on
 
@@ -150,7 +152,7 @@ static size_t shared_bytes(const int *v, mmt_type type, bool trans_a, bool trans
     const int pad = v[SHARED_LAYOUT] == PAD ? mmt_simt_vector(type) : 0;
     const int line_a = v[TILE_M] + (trans_a ? 0 : pad);
     const int line_b = v[TILE_N] + (trans_b ? pad : 0);
-    return mmt_type_size(type) * v[BUFFERS] * v[TILE_K] * (line_a + line_b);
+    return mmt_type_size(type) * v[STAGES] * v[TILE_K] * (line_a + line_b);
 }
 
 /* Global loads of one operand by a thread for one tile. */
@@ -181,13 +183,15 @@ static const char *reject_tiles(const int *v, mmt_type type)
         return "A_VECTOR and B_VECTOR may cover at most 16 bytes";
     if (v[TILE_K] % v[K_UNROLL])
         return "TILE_K must be a multiple of K_UNROLL";
-    if (v[FRAGMENTS] == 2 && v[K_UNROLL] % 2)
-        return "FRAGMENTS 2 needs an even K_UNROLL";
+    if (v[REGISTER_STAGES] == 2 && v[K_UNROLL] % 2)
+        return "REGISTER_STAGES 2 needs an even K_UNROLL";
     if (mmt_simt_unrolled(v, v[K_UNROLL]) > 4096)
-        return "K_UNROLL * WORK_M * WORK_N may be at most 4096, or the loop outgrows the "
+        return "K_UNROLL * THREAD_TILE_M * THREAD_TILE_N may be at most 4096, or the "
+               "loop outgrows the "
                "instruction cache";
-    if (v[SHARED_LAYOUT] == XOR && (v[TILE_M] % banks || v[TILE_N] % banks))
-        return "SHARED_LAYOUT xor needs a TILE_M and TILE_N of whole rows of 128 bytes";
+    if (v[SHARED_LAYOUT] == SWIZZLE && (v[TILE_M] % banks || v[TILE_N] % banks))
+        return "SHARED_LAYOUT swizzle needs a TILE_M and TILE_N of whole rows of 128 "
+               "bytes";
     return NULL;
 }
 
@@ -209,10 +213,12 @@ static const char *reject_on_cpu(const int *v, mmt_type type)
     const int unrolled = mmt_simt_unrolled(v, v[K_UNROLL]);
 
     if (unrolled > 512)
-        return "K_UNROLL * WORK_M * WORK_N may be at most 512 on a CPU, whose compilers "
+        return "K_UNROLL * THREAD_TILE_M * THREAD_TILE_N may be at most 512 on a CPU, "
+               "whose compilers "
                "take minutes over more";
     if (mmt_type_size(type) * (size_t) (unrolled * mmt_simt_threads(v)) > 2 << 20)
-        return "K_UNROLL * WORK_M * WORK_N elements of all threads may be at most 2 MiB "
+        return "K_UNROLL * THREAD_TILE_M * THREAD_TILE_N elements of all threads may be "
+               "at most 2 MiB "
                "on a CPU, which keeps them on one stack";
     return NULL;
 }

@@ -9,19 +9,19 @@
 /* The first knobs of all; each has others from SIMT_KNOBS on, those with a ring one. */
 // clang-format off
 enum {
-    TILE_M, TILE_N, TILE_K, WORK_M, WORK_N, WARP_M, WARP_N, LANES,
-    C_VECTOR, FRAGMENTS, FMA_ORDER, GROUP, MIN_BLOCKS, SPLIT_K, DEAL,
+    TILE_M, TILE_N, TILE_K, THREAD_TILE_M, THREAD_TILE_N, WARP_M, WARP_N, LANES,
+    C_VECTOR, REGISTER_STAGES, FMA_ORDER, RASTER_GROUP, MIN_BLOCKS, SPLIT_K, TILE_SCHEDULER,
     SIMT_KNOBS,
     STAGES = SIMT_KNOBS, RING_KNOBS,
 };
 // clang-format on
 
 enum { ROWS, COLUMNS, PAIRS };
-enum { TILES, ROUNDS, RUNS };
+enum { DATA_PARALLEL, PERSISTENT, STREAM_K };
 enum { ROWS_ON, COLS_ON, ROWS_BACK, COLS_BACK, ACROSS, DOWN };
 
 static const char *const mmt_simt_lanes[] = { "rows", "columns", "pairs" };
-static const char *const mmt_simt_deals[] = { "tiles", "rounds", "runs" };
+static const char *const mmt_simt_deals[] = { "data_parallel", "persistent", "stream_k" };
 static const char *const mmt_simt_orders[] = {
     "rows",
     "columns",
@@ -41,27 +41,27 @@ static const char *const mmt_simt_orders[] = {
     [LANES] = { "LANES", "order of a warp's threads", 3, { ROWS, COLUMNS, PAIRS },       \
                 mmt_simt_lanes },                                                        \
     [C_VECTOR] = MMT_KNOB("C_VECTOR", "elements of C per global store", 1, 2, 4),        \
-    [FRAGMENTS] = MMT_KNOB("FRAGMENTS", "steps whose operands are in registers", 1, 2),  \
+    [REGISTER_STAGES] = MMT_KNOB("REGISTER_STAGES", "steps whose operands are in registers", 1, 2),  \
     [FMA_ORDER] = { "FMA_ORDER", "order of a step's multiply-adds", 6,                   \
                     { ROWS_ON, COLS_ON, ROWS_BACK, COLS_BACK, ACROSS, DOWN },            \
                     mmt_simt_orders },                                                   \
-    [GROUP] = MMT_KNOB("GROUP", "rows of tiles that neighbouring blocks share", 1, 4, 8, \
+    [RASTER_GROUP] = MMT_KNOB("RASTER_GROUP", "rows of tiles that neighbouring blocks share", 1, 4, 8, \
                        16),                                                              \
     [MIN_BLOCKS] = MMT_KNOB("MIN_BLOCKS", "least blocks on a multiprocessor", 1, 2, 3,   \
                             4),                                                          \
     [SPLIT_K] = MMT_GEMM_KNOB_PARTS("blocks that share a tile of C; 0: as suits it", 2,     \
                                     true, 0, MMT_GEMM_PARTS),                            \
-    [DEAL] = { "DEAL",                                                                   \
+    [TILE_SCHEDULER] = { "TILE_SCHEDULER",                                                                   \
                "a block's work: a tile, one after the other, or runs of the rest, too",      \
-               3, { TILES, ROUNDS, RUNS }, mmt_simt_deals }
+               3, { DATA_PARALLEL, PERSISTENT, STREAM_K }, mmt_simt_deals }
 
 /* All knobs of kernels whose tiles come through a ring in shared memory. */
 #define MMT_SIMT_RING_KNOBS                                                              \
     [TILE_M] = MMT_KNOB("TILE_M", "rows of C per block", 32, 64, 96, 128, 192, 256),     \
     [TILE_N] = MMT_KNOB("TILE_N", "columns of C per block", 32, 64, 96, 128, 192, 256),  \
     [TILE_K] = MMT_KNOB("TILE_K", "depth of one slot of the ring", 8, 16, 32),           \
-    [WORK_M] = MMT_KNOB("WORK_M", "rows of C per thread", 2, 4, 6, 8, 12, 16),           \
-    [WORK_N] = MMT_KNOB("WORK_N", "columns of C per thread", 2, 4, 6, 8, 12, 16),        \
+    [THREAD_TILE_M] = MMT_KNOB("THREAD_TILE_M", "rows of C per thread", 2, 4, 6, 8, 12, 16),           \
+    [THREAD_TILE_N] = MMT_KNOB("THREAD_TILE_N", "columns of C per thread", 2, 4, 6, 8, 12, 16),        \
     MMT_SIMT_KNOBS,                                                                      \
     [STAGES] = MMT_KNOB("STAGES", "slots of the ring in shared memory", 2, 3, 4, 5)
 // clang-format on
@@ -73,13 +73,13 @@ static inline int mmt_simt_warp(const int *v)
 
 static inline int mmt_simt_threads(const int *v)
 {
-    return (v[TILE_M] / v[WORK_M]) * (v[TILE_N] / v[WORK_N]);
+    return (v[TILE_M] / v[THREAD_TILE_M]) * (v[TILE_N] / v[THREAD_TILE_N]);
 }
 
 /* Multiply-adds that stand in the text one after the other for so many steps along k. */
 static inline int mmt_simt_unrolled(const int *v, int steps)
 {
-    return steps * v[WORK_M] * v[WORK_N];
+    return steps * v[THREAD_TILE_M] * v[THREAD_TILE_N];
 }
 
 /* Elements in 16 bytes. */
@@ -92,24 +92,25 @@ static inline int mmt_simt_vector(mmt_type type)
 static inline unsigned mmt_simt_registers(const int *v, mmt_type type)
 {
     const int words = (int) mmt_type_size(type) / 4;
-    const int operands = v[FRAGMENTS] * (v[WORK_M] + v[WORK_N]);
-    return (unsigned) (words * (v[WORK_M] * v[WORK_N] + operands));
+    const int operands = v[REGISTER_STAGES] * (v[THREAD_TILE_M] + v[THREAD_TILE_N]);
+    return (unsigned) (words * (v[THREAD_TILE_M] * v[THREAD_TILE_N] + operands));
 }
 
 static inline const char *mmt_simt_reject_shape(const int *v, mmt_type type)
 {
-    if (v[TILE_M] % (v[WARP_M] * v[WORK_M]) || v[TILE_N] % (v[WARP_N] * v[WORK_N]))
+    if (v[TILE_M] % (v[WARP_M] * v[THREAD_TILE_M]) ||
+        v[TILE_N] % (v[WARP_N] * v[THREAD_TILE_N]))
         return "TILE_M and TILE_N must be multiples of WARP * WORK";
     if (v[C_VECTOR] > mmt_simt_vector(type))
         return "C_VECTOR may cover at most 16 bytes";
-    if (v[WORK_N] % v[C_VECTOR])
-        return "WORK_N must be a multiple of C_VECTOR";
+    if (v[THREAD_TILE_N] % v[C_VECTOR])
+        return "THREAD_TILE_N must be a multiple of C_VECTOR";
     if (v[LANES] == PAIRS && (v[WARP_M] % 2 || v[WARP_N] == 1))
         return "LANES pairs needs an even WARP_M and a WARP_N above 1";
     if (v[LANES] == COLUMNS && (v[WARP_M] == 1 || v[WARP_N] == 1))
         return "LANES columns is the same as rows where WARP_M or WARP_N is 1";
-    if (v[FMA_ORDER] >= ACROSS && (v[WORK_M] % 2 || v[WORK_N] % 2))
-        return "FMA_ORDER in blocks of 2x2 needs an even WORK_M and WORK_N";
+    if (v[FMA_ORDER] >= ACROSS && (v[THREAD_TILE_M] % 2 || v[THREAD_TILE_N] % 2))
+        return "FMA_ORDER in blocks of 2x2 needs an even THREAD_TILE_M and THREAD_TILE_N";
     return NULL;
 }
 
@@ -147,11 +148,13 @@ static inline unsigned mmt_simt_stay(const int *v, const struct mmt_caps *caps)
 
 static inline const char *mmt_simt_reject_parts(const int *v, const struct mmt_caps *caps)
 {
-    if (v[DEAL] != TILES && v[SPLIT_K] > 1)
-        return "DEAL=rounds and DEAL=runs need a SPLIT_K of 1";
-    if (v[DEAL] == ROUNDS && caps->dialect == MMT_OPENCL_C)
-        return "DEAL=rounds needs a platform that says how many blocks run at once";
-    if (v[DEAL] == RUNS)
+    if (v[TILE_SCHEDULER] != DATA_PARALLEL && v[SPLIT_K] > 1)
+        return "TILE_SCHEDULER=persistent and TILE_SCHEDULER=stream_k need a SPLIT_K of "
+               "1";
+    if (v[TILE_SCHEDULER] == PERSISTENT && caps->dialect == MMT_OPENCL_C)
+        return "TILE_SCHEDULER=persistent needs a platform that says how many blocks run "
+               "at once";
+    if (v[TILE_SCHEDULER] == STREAM_K)
         return mmt_gemm_reject_runs(mmt_simt_stay(v, caps), v[TILE_M] * v[TILE_N], caps);
     return mmt_gemm_reject_parts(v[SPLIT_K], caps);
 }
@@ -198,10 +201,10 @@ static inline void mmt_simt_settle(int *v, const struct mmt_knob *knobs, int sta
     if (v[SPLIT_K])
         return;
     v[SPLIT_K] = 1;
-    if (v[DEAL] != TILES)
+    if (v[TILE_SCHEDULER] != DATA_PARALLEL)
         return;
     const double size = (double) mmt_type_size(p->type), area = v[TILE_M] * v[TILE_N];
-    const double feeding = 1 + 0.75 / v[WORK_M] + 0.75 / v[WORK_N];
+    const double feeding = 1 + 0.75 / v[THREAD_TILE_M] + 0.75 / v[THREAD_TILE_N];
     const struct mmt_split split = {
         .tiles = (double) mmt_simt_tiles(v, p) * (double) p->batch,
         .steps = (double) mmt_gemm_pieces(p->k, v[TILE_K]),
@@ -221,8 +224,8 @@ static inline const char *mmt_simt_refuse(const int *v, const mmt_problem *p)
 {
     const char *why = mmt_gemm_refuse(mmt_simt_tiles(v, p));
 
-    if (!why && v[DEAL] == RUNS && p->batch > 1)
-        why = "DEAL=runs is for one product; a batch has tiles enough";
+    if (!why && v[TILE_SCHEDULER] == STREAM_K && p->batch > 1)
+        why = "TILE_SCHEDULER=stream_k is for one product; a batch has tiles enough";
     return why ? why : mmt_gemm_refuse_parts(v[SPLIT_K], p);
 }
 
@@ -230,15 +233,15 @@ static inline void mmt_simt_launch(const int *v, const mmt_problem *p, size_t sh
                                    const struct mmt_caps *caps, struct mmt_launches *out)
 {
     const int64_t blocks =
-        v[DEAL] == RUNS ? mmt_simt_stay(v, caps) : mmt_simt_tiles(v, p);
+        v[TILE_SCHEDULER] == STREAM_K ? mmt_simt_stay(v, caps) : mmt_simt_tiles(v, p);
 
     mmt_gemm_launch(mmt_simt_threads(v), 1, blocks, p->batch, out);
     out->launch[0].args = mmt_gemm_workspace_args;
     out->launch[0].shared = shared;
     out->launch[0].waits = true;
-    out->launch[0].stays = v[DEAL] == ROUNDS;
+    out->launch[0].stays = v[TILE_SCHEDULER] == PERSISTENT;
     mmt_gemm_split(v[SPLIT_K], p, out);
-    if (v[DEAL] == RUNS)
+    if (v[TILE_SCHEDULER] == STREAM_K)
         mmt_gemm_share_runs(mmt_simt_tiles(v, p), v[TILE_M] * v[TILE_N], p, out);
 }
 

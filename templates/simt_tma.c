@@ -21,71 +21,71 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
 // clang-format off
 /* A knob that a row leaves out is 0. */
 static const int seeds[][MMT_MAX_KNOBS] = {
-    { [TILE_M] = 256, [TILE_N] = 128, [TILE_K] = 16, [WORK_M] = 8, [WORK_N] = 16, [WARP_M] = 8,
-      [WARP_N] = 4, [LANES] = ROWS, [C_VECTOR] = 4, [FRAGMENTS] = 2, [FMA_ORDER] = ROWS_BACK,
-      [GROUP] = 8, [MIN_BLOCKS] = 1, [DEAL] = TILES, [STAGES] = 3, [PASSES] = 1, [LOADS] = FREE },
-    { [TILE_M] = 64, [TILE_N] = 128, [TILE_K] = 16, [WORK_M] = 8, [WORK_N] = 16, [WARP_M] = 8,
-      [WARP_N] = 4, [LANES] = ROWS, [C_VECTOR] = 4, [FRAGMENTS] = 2, [FMA_ORDER] = ROWS_BACK,
-      [GROUP] = 16, [MIN_BLOCKS] = 1, [DEAL] = TILES, [STAGES] = 3, [PASSES] = 1, [LOADS] = FREE },
-    { [TILE_M] = 256, [TILE_N] = 64, [TILE_K] = 32, [WORK_M] = 16, [WORK_N] = 8, [WARP_M] = 16,
-      [WARP_N] = 2, [LANES] = PAIRS, [C_VECTOR] = 4, [FRAGMENTS] = 1, [FMA_ORDER] = ROWS_ON,
-      [GROUP] = 16, [MIN_BLOCKS] = 2, [DEAL] = TILES, [STAGES] = 2, [PASSES] = 1, [LOADS] = FREE },
-    { [TILE_M] = 128, [TILE_N] = 128, [TILE_K] = 16, [WORK_M] = 8, [WORK_N] = 8, [WARP_M] = 16,
-      [WARP_N] = 2, [LANES] = PAIRS, [C_VECTOR] = 2, [FRAGMENTS] = 1, [FMA_ORDER] = COLS_BACK,
-      [GROUP] = 16, [MIN_BLOCKS] = 1, [DEAL] = RUNS, [STAGES] = 4, [PASSES] = 1, [LOADS] = FREE },
-    { [TILE_M] = 128, [TILE_N] = 256, [TILE_K] = 32, [WORK_M] = 8, [WORK_N] = 16, [WARP_M] = 8,
-      [WARP_N] = 4, [LANES] = ROWS, [C_VECTOR] = 4, [FRAGMENTS] = 2, [FMA_ORDER] = COLS_BACK,
-      [GROUP] = 8, [MIN_BLOCKS] = 1, [DEAL] = RUNS, [STAGES] = 3, [PASSES] = 2,
+    { [TILE_M] = 256, [TILE_N] = 128, [TILE_K] = 16, [THREAD_TILE_M] = 8, [THREAD_TILE_N] = 16, [WARP_M] = 8,
+      [WARP_N] = 4, [LANES] = ROWS, [C_VECTOR] = 4, [REGISTER_STAGES] = 2, [FMA_ORDER] = ROWS_BACK,
+      [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [TILE_SCHEDULER] = DATA_PARALLEL, [STAGES] = 3, [PASSES] = 1, [LOADS] = FREE },
+    { [TILE_M] = 64, [TILE_N] = 128, [TILE_K] = 16, [THREAD_TILE_M] = 8, [THREAD_TILE_N] = 16, [WARP_M] = 8,
+      [WARP_N] = 4, [LANES] = ROWS, [C_VECTOR] = 4, [REGISTER_STAGES] = 2, [FMA_ORDER] = ROWS_BACK,
+      [RASTER_GROUP] = 16, [MIN_BLOCKS] = 1, [TILE_SCHEDULER] = DATA_PARALLEL, [STAGES] = 3, [PASSES] = 1, [LOADS] = FREE },
+    { [TILE_M] = 256, [TILE_N] = 64, [TILE_K] = 32, [THREAD_TILE_M] = 16, [THREAD_TILE_N] = 8, [WARP_M] = 16,
+      [WARP_N] = 2, [LANES] = PAIRS, [C_VECTOR] = 4, [REGISTER_STAGES] = 1, [FMA_ORDER] = ROWS_ON,
+      [RASTER_GROUP] = 16, [MIN_BLOCKS] = 2, [TILE_SCHEDULER] = DATA_PARALLEL, [STAGES] = 2, [PASSES] = 1, [LOADS] = FREE },
+    { [TILE_M] = 128, [TILE_N] = 128, [TILE_K] = 16, [THREAD_TILE_M] = 8, [THREAD_TILE_N] = 8, [WARP_M] = 16,
+      [WARP_N] = 2, [LANES] = PAIRS, [C_VECTOR] = 2, [REGISTER_STAGES] = 1, [FMA_ORDER] = COLS_BACK,
+      [RASTER_GROUP] = 16, [MIN_BLOCKS] = 1, [TILE_SCHEDULER] = STREAM_K, [STAGES] = 4, [PASSES] = 1, [LOADS] = FREE },
+    { [TILE_M] = 128, [TILE_N] = 256, [TILE_K] = 32, [THREAD_TILE_M] = 8, [THREAD_TILE_N] = 16, [WARP_M] = 8,
+      [WARP_N] = 4, [LANES] = ROWS, [C_VECTOR] = 4, [REGISTER_STAGES] = 2, [FMA_ORDER] = COLS_BACK,
+      [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [TILE_SCHEDULER] = STREAM_K, [STAGES] = 3, [PASSES] = 2,
       [LOADS] = IN_ORDER },
-    { [TILE_M] = 256, [TILE_N] = 128, [TILE_K] = 32, [WORK_M] = 8, [WORK_N] = 16, [WARP_M] = 8,
-      [WARP_N] = 4, [LANES] = ROWS, [C_VECTOR] = 4, [FRAGMENTS] = 2, [FMA_ORDER] = COLS_BACK,
-      [GROUP] = 8, [MIN_BLOCKS] = 1, [DEAL] = TILES, [STAGES] = 3, [PASSES] = 2,
+    { [TILE_M] = 256, [TILE_N] = 128, [TILE_K] = 32, [THREAD_TILE_M] = 8, [THREAD_TILE_N] = 16, [WARP_M] = 8,
+      [WARP_N] = 4, [LANES] = ROWS, [C_VECTOR] = 4, [REGISTER_STAGES] = 2, [FMA_ORDER] = COLS_BACK,
+      [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [TILE_SCHEDULER] = DATA_PARALLEL, [STAGES] = 3, [PASSES] = 2,
       [LOADS] = IN_ORDER },
-    { [TILE_M] = 256, [TILE_N] = 128, [TILE_K] = 32, [WORK_M] = 8, [WORK_N] = 16, [WARP_M] = 8,
-      [WARP_N] = 4, [LANES] = ROWS, [C_VECTOR] = 4, [FRAGMENTS] = 2, [FMA_ORDER] = COLS_BACK,
-      [GROUP] = 8, [MIN_BLOCKS] = 1, [DEAL] = TILES, [STAGES] = 2, [PASSES] = 1,
+    { [TILE_M] = 256, [TILE_N] = 128, [TILE_K] = 32, [THREAD_TILE_M] = 8, [THREAD_TILE_N] = 16, [WARP_M] = 8,
+      [WARP_N] = 4, [LANES] = ROWS, [C_VECTOR] = 4, [REGISTER_STAGES] = 2, [FMA_ORDER] = COLS_BACK,
+      [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [TILE_SCHEDULER] = DATA_PARALLEL, [STAGES] = 2, [PASSES] = 1,
       [LOADS] = IN_ORDER },
-    { [TILE_M] = 128, [TILE_N] = 256, [TILE_K] = 32, [WORK_M] = 8, [WORK_N] = 16, [WARP_M] = 8,
-      [WARP_N] = 4, [LANES] = ROWS, [C_VECTOR] = 4, [FRAGMENTS] = 2, [FMA_ORDER] = COLS_BACK,
-      [GROUP] = 8, [MIN_BLOCKS] = 1, [DEAL] = RUNS, [STAGES] = 3, [PASSES] = 2, [LOADS] = IN_ORDER,
+    { [TILE_M] = 128, [TILE_N] = 256, [TILE_K] = 32, [THREAD_TILE_M] = 8, [THREAD_TILE_N] = 16, [WARP_M] = 8,
+      [WARP_N] = 4, [LANES] = ROWS, [C_VECTOR] = 4, [REGISTER_STAGES] = 2, [FMA_ORDER] = COLS_BACK,
+      [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [TILE_SCHEDULER] = STREAM_K, [STAGES] = 3, [PASSES] = 2, [LOADS] = IN_ORDER,
       [PACK_A] = 1 },
-    { [TILE_M] = 256, [TILE_N] = 128, [TILE_K] = 32, [WORK_M] = 8, [WORK_N] = 16, [WARP_M] = 8,
-      [WARP_N] = 4, [LANES] = ROWS, [C_VECTOR] = 4, [FRAGMENTS] = 2, [FMA_ORDER] = COLS_BACK,
-      [GROUP] = 8, [MIN_BLOCKS] = 1, [DEAL] = TILES, [STAGES] = 3, [PASSES] = 2, [LOADS] = IN_ORDER,
+    { [TILE_M] = 256, [TILE_N] = 128, [TILE_K] = 32, [THREAD_TILE_M] = 8, [THREAD_TILE_N] = 16, [WARP_M] = 8,
+      [WARP_N] = 4, [LANES] = ROWS, [C_VECTOR] = 4, [REGISTER_STAGES] = 2, [FMA_ORDER] = COLS_BACK,
+      [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [TILE_SCHEDULER] = DATA_PARALLEL, [STAGES] = 3, [PASSES] = 2, [LOADS] = IN_ORDER,
       [PACK_A] = 1 },
-    { [TILE_M] = 256, [TILE_N] = 128, [TILE_K] = 32, [WORK_M] = 8, [WORK_N] = 16, [WARP_M] = 8,
-      [WARP_N] = 4, [LANES] = ROWS, [C_VECTOR] = 4, [FRAGMENTS] = 2, [FMA_ORDER] = COLS_BACK,
-      [GROUP] = 8, [MIN_BLOCKS] = 1, [DEAL] = TILES, [STAGES] = 2, [PASSES] = 1, [LOADS] = IN_ORDER,
+    { [TILE_M] = 256, [TILE_N] = 128, [TILE_K] = 32, [THREAD_TILE_M] = 8, [THREAD_TILE_N] = 16, [WARP_M] = 8,
+      [WARP_N] = 4, [LANES] = ROWS, [C_VECTOR] = 4, [REGISTER_STAGES] = 2, [FMA_ORDER] = COLS_BACK,
+      [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [TILE_SCHEDULER] = DATA_PARALLEL, [STAGES] = 2, [PASSES] = 1, [LOADS] = IN_ORDER,
       [PACK_A] = 1 },
-    { [TILE_M] = 128, [TILE_N] = 256, [TILE_K] = 32, [WORK_M] = 8, [WORK_N] = 16, [WARP_M] = 8,
-      [WARP_N] = 4, [LANES] = ROWS, [C_VECTOR] = 4, [FRAGMENTS] = 2, [FMA_ORDER] = COLS_BACK,
-      [GROUP] = 8, [MIN_BLOCKS] = 1, [DEAL] = RUNS, [STAGES] = 3, [PASSES] = 2, [LOADS] = IN_ORDER,
+    { [TILE_M] = 128, [TILE_N] = 256, [TILE_K] = 32, [THREAD_TILE_M] = 8, [THREAD_TILE_N] = 16, [WARP_M] = 8,
+      [WARP_N] = 4, [LANES] = ROWS, [C_VECTOR] = 4, [REGISTER_STAGES] = 2, [FMA_ORDER] = COLS_BACK,
+      [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [TILE_SCHEDULER] = STREAM_K, [STAGES] = 3, [PASSES] = 2, [LOADS] = IN_ORDER,
       [PACK_A] = 1, [PACK_B] = 1 },
-    { [TILE_M] = 128, [TILE_N] = 256, [TILE_K] = 32, [WORK_M] = 8, [WORK_N] = 16, [WARP_M] = 8,
-      [WARP_N] = 4, [LANES] = ROWS, [C_VECTOR] = 4, [FRAGMENTS] = 2, [FMA_ORDER] = COLS_BACK,
-      [GROUP] = 8, [MIN_BLOCKS] = 1, [DEAL] = RUNS, [STAGES] = 3, [PASSES] = 2, [LOADS] = IN_ORDER,
+    { [TILE_M] = 128, [TILE_N] = 256, [TILE_K] = 32, [THREAD_TILE_M] = 8, [THREAD_TILE_N] = 16, [WARP_M] = 8,
+      [WARP_N] = 4, [LANES] = ROWS, [C_VECTOR] = 4, [REGISTER_STAGES] = 2, [FMA_ORDER] = COLS_BACK,
+      [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [TILE_SCHEDULER] = STREAM_K, [STAGES] = 3, [PASSES] = 2, [LOADS] = IN_ORDER,
       [PACK_B] = 1 },
-    { [TILE_M] = 128, [TILE_N] = 128, [TILE_K] = 16, [WORK_M] = 8, [WORK_N] = 8, [WARP_M] = 8,
-      [WARP_N] = 4, [LANES] = ROWS, [C_VECTOR] = 2, [FRAGMENTS] = 1, [FMA_ORDER] = COLS_BACK,
-      [GROUP] = 16, [MIN_BLOCKS] = 1, [DEAL] = TILES, [STAGES] = 3, [PASSES] = 1, [LOADS] = FREE },
-    { [TILE_M] = 64, [TILE_N] = 64, [TILE_K] = 16, [WORK_M] = 8, [WORK_N] = 8, [WARP_M] = 8,
-      [WARP_N] = 4, [LANES] = PAIRS, [C_VECTOR] = 2, [FRAGMENTS] = 1, [FMA_ORDER] = COLS_BACK,
-      [GROUP] = 16, [MIN_BLOCKS] = 3, [DEAL] = TILES, [STAGES] = 3, [PASSES] = 1, [LOADS] = FREE },
-    { [TILE_M] = 256, [TILE_N] = 128, [TILE_K] = 16, [WORK_M] = 8, [WORK_N] = 16, [WARP_M] = 8,
-      [WARP_N] = 4, [LANES] = ROWS, [C_VECTOR] = 1, [FRAGMENTS] = 1, [FMA_ORDER] = COLS_BACK,
-      [GROUP] = 8, [MIN_BLOCKS] = 1, [DEAL] = TILES, [STAGES] = 3, [PASSES] = 1, [LOADS] = FREE },
-    { [TILE_M] = 128, [TILE_N] = 128, [TILE_K] = 16, [WORK_M] = 8, [WORK_N] = 8, [WARP_M] = 8,
-      [WARP_N] = 4, [LANES] = ROWS, [C_VECTOR] = 1, [FRAGMENTS] = 1, [FMA_ORDER] = COLS_BACK,
-      [GROUP] = 8, [MIN_BLOCKS] = 1, [DEAL] = TILES, [STAGES] = 3, [PASSES] = 1, [LOADS] = FREE },
-    { [TILE_M] = 64, [TILE_N] = 64, [TILE_K] = 16, [WORK_M] = 8, [WORK_N] = 8, [WARP_M] = 8,
-      [WARP_N] = 4, [LANES] = ROWS, [C_VECTOR] = 1, [FRAGMENTS] = 1, [FMA_ORDER] = COLS_BACK,
-      [GROUP] = 8, [MIN_BLOCKS] = 2, [DEAL] = TILES, [STAGES] = 3, [PASSES] = 1, [LOADS] = FREE },
-    { [TILE_M] = 64, [TILE_N] = 64, [TILE_K] = 16, [WORK_M] = 8, [WORK_N] = 4, [WARP_M] = 4,
-      [WARP_N] = 8, [LANES] = ROWS, [C_VECTOR] = 1, [FRAGMENTS] = 1, [FMA_ORDER] = COLS_BACK,
-      [GROUP] = 4, [MIN_BLOCKS] = 2, [DEAL] = TILES, [STAGES] = 3, [PASSES] = 1, [LOADS] = FREE },
-    { [TILE_M] = 32, [TILE_N] = 32, [TILE_K] = 8, [WORK_M] = 4, [WORK_N] = 4, [WARP_M] = 8,
-      [WARP_N] = 4, [LANES] = ROWS, [C_VECTOR] = 1, [FRAGMENTS] = 1, [FMA_ORDER] = COLS_BACK,
-      [GROUP] = 1, [MIN_BLOCKS] = 1, [DEAL] = TILES, [STAGES] = 2, [PASSES] = 1, [LOADS] = FREE },
+    { [TILE_M] = 128, [TILE_N] = 128, [TILE_K] = 16, [THREAD_TILE_M] = 8, [THREAD_TILE_N] = 8, [WARP_M] = 8,
+      [WARP_N] = 4, [LANES] = ROWS, [C_VECTOR] = 2, [REGISTER_STAGES] = 1, [FMA_ORDER] = COLS_BACK,
+      [RASTER_GROUP] = 16, [MIN_BLOCKS] = 1, [TILE_SCHEDULER] = DATA_PARALLEL, [STAGES] = 3, [PASSES] = 1, [LOADS] = FREE },
+    { [TILE_M] = 64, [TILE_N] = 64, [TILE_K] = 16, [THREAD_TILE_M] = 8, [THREAD_TILE_N] = 8, [WARP_M] = 8,
+      [WARP_N] = 4, [LANES] = PAIRS, [C_VECTOR] = 2, [REGISTER_STAGES] = 1, [FMA_ORDER] = COLS_BACK,
+      [RASTER_GROUP] = 16, [MIN_BLOCKS] = 3, [TILE_SCHEDULER] = DATA_PARALLEL, [STAGES] = 3, [PASSES] = 1, [LOADS] = FREE },
+    { [TILE_M] = 256, [TILE_N] = 128, [TILE_K] = 16, [THREAD_TILE_M] = 8, [THREAD_TILE_N] = 16, [WARP_M] = 8,
+      [WARP_N] = 4, [LANES] = ROWS, [C_VECTOR] = 1, [REGISTER_STAGES] = 1, [FMA_ORDER] = COLS_BACK,
+      [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [TILE_SCHEDULER] = DATA_PARALLEL, [STAGES] = 3, [PASSES] = 1, [LOADS] = FREE },
+    { [TILE_M] = 128, [TILE_N] = 128, [TILE_K] = 16, [THREAD_TILE_M] = 8, [THREAD_TILE_N] = 8, [WARP_M] = 8,
+      [WARP_N] = 4, [LANES] = ROWS, [C_VECTOR] = 1, [REGISTER_STAGES] = 1, [FMA_ORDER] = COLS_BACK,
+      [RASTER_GROUP] = 8, [MIN_BLOCKS] = 1, [TILE_SCHEDULER] = DATA_PARALLEL, [STAGES] = 3, [PASSES] = 1, [LOADS] = FREE },
+    { [TILE_M] = 64, [TILE_N] = 64, [TILE_K] = 16, [THREAD_TILE_M] = 8, [THREAD_TILE_N] = 8, [WARP_M] = 8,
+      [WARP_N] = 4, [LANES] = ROWS, [C_VECTOR] = 1, [REGISTER_STAGES] = 1, [FMA_ORDER] = COLS_BACK,
+      [RASTER_GROUP] = 8, [MIN_BLOCKS] = 2, [TILE_SCHEDULER] = DATA_PARALLEL, [STAGES] = 3, [PASSES] = 1, [LOADS] = FREE },
+    { [TILE_M] = 64, [TILE_N] = 64, [TILE_K] = 16, [THREAD_TILE_M] = 8, [THREAD_TILE_N] = 4, [WARP_M] = 4,
+      [WARP_N] = 8, [LANES] = ROWS, [C_VECTOR] = 1, [REGISTER_STAGES] = 1, [FMA_ORDER] = COLS_BACK,
+      [RASTER_GROUP] = 4, [MIN_BLOCKS] = 2, [TILE_SCHEDULER] = DATA_PARALLEL, [STAGES] = 3, [PASSES] = 1, [LOADS] = FREE },
+    { [TILE_M] = 32, [TILE_N] = 32, [TILE_K] = 8, [THREAD_TILE_M] = 4, [THREAD_TILE_N] = 4, [WARP_M] = 8,
+      [WARP_N] = 4, [LANES] = ROWS, [C_VECTOR] = 1, [REGISTER_STAGES] = 1, [FMA_ORDER] = COLS_BACK,
+      [RASTER_GROUP] = 1, [MIN_BLOCKS] = 1, [TILE_SCHEDULER] = DATA_PARALLEL, [STAGES] = 2, [PASSES] = 1, [LOADS] = FREE },
 };
 // clang-format on
 
@@ -120,10 +120,12 @@ static unsigned registers(const int *v, const struct mmt_variant *variant)
 {
     enum { BESIDES = 20, WORDS_OF_PIECE = 4 };
     const int words = (int) mmt_type_size(variant->type) / 4;
-    const int flat = words * v[FRAGMENTS];
-    const int a = v[WORK_M] * (is_deep_a(v, variant->trans_a) ? WORDS_OF_PIECE : flat);
-    const int b = v[WORK_N] * (is_deep_b(v, variant->trans_b) ? WORDS_OF_PIECE : flat);
-    return (unsigned) (words * v[WORK_M] * v[WORK_N] + a + b + BESIDES);
+    const int flat = words * v[REGISTER_STAGES];
+    const int a =
+        v[THREAD_TILE_M] * (is_deep_a(v, variant->trans_a) ? WORDS_OF_PIECE : flat);
+    const int b =
+        v[THREAD_TILE_N] * (is_deep_b(v, variant->trans_b) ? WORDS_OF_PIECE : flat);
+    return (unsigned) (words * v[THREAD_TILE_M] * v[THREAD_TILE_N] + a + b + BESIDES);
 }
 
 static const char *reject_deep(const int *v, const struct mmt_variant *variant)
@@ -132,8 +134,8 @@ static const char *reject_deep(const int *v, const struct mmt_variant *variant)
     const bool deep_a = is_deep_a(v, variant->trans_a);
     const bool deep_b = is_deep_b(v, variant->trans_b);
 
-    if ((deep_a && v[WARP_M] * v[WORK_M] % PERIOD) ||
-        (deep_b && v[WARP_N] * v[WORK_N] % PERIOD))
+    if ((deep_a && v[WARP_M] * v[THREAD_TILE_M] % PERIOD) ||
+        (deep_b && v[WARP_N] * v[THREAD_TILE_N] % PERIOD))
         return "a warp must own a multiple of 8 lines of an operand that runs along k";
     if ((deep_a || deep_b) && v[PASSES] > 1)
         return "an operand that runs along k has a slot's lines in one pass: PASSES must "
@@ -159,7 +161,8 @@ static const char *reject(const int *v, const struct mmt_variant *variant,
     if (!why && v[TILE_K] % (8 * v[PASSES]))
         why = "TILE_K must give each of PASSES a multiple of 8 steps";
     if (!why && mmt_simt_unrolled(v, v[TILE_K] / v[PASSES]) > 4096)
-        why = "TILE_K / PASSES * WORK_M * WORK_N may be at most 4096, or the loop "
+        why = "TILE_K / PASSES * THREAD_TILE_M * THREAD_TILE_N may be at most 4096, or "
+              "the loop "
               "outgrows the instruction cache";
     if (!why)
         why = mmt_simt_reject_threads(v, caps);

@@ -6,15 +6,16 @@ static const char *const sides[] = { "rows", "columns", "either" };
 
 static const struct mmt_knob knobs[NUM_KNOBS] = {
     [SHORT] = { "SHORT", "what C has few of", 3, { ROWS, COLUMNS, EITHER }, sides },
-    [WORK_SHORT] = MMT_KNOB_LEFT(
-        "WORK_SHORT",
+    [THREAD_TILE_SHORT] = MMT_KNOB_LEFT(
+        "THREAD_TILE_SHORT",
         "elements of C per thread, short side; 0: all that fit, or as suits a block left",
         0, 1, 2, 4, 8, 16),
-    [WORK_LONG] =
-        MMT_KNOB_LEFT("WORK_LONG", "elements of C per thread, long side; 0: as suits it",
+    [THREAD_TILE_LONG] = MMT_KNOB_LEFT(
+        "THREAD_TILE_LONG", "elements of C per thread, long side; 0: as suits it", 0, 1,
+        2, 4, 8, 16),
+    [THREAD_TILE_K] =
+        MMT_KNOB_LEFT("THREAD_TILE_K", "steps of k per thread at a time; 0: as suits it",
                       0, 1, 2, 4, 8, 16),
-    [WORK_K] = MMT_KNOB_LEFT("WORK_K", "steps of k per thread at a time; 0: as suits it",
-                             0, 1, 2, 4, 8, 16),
     [THREADS_LONG] =
         MMT_KNOB_LEFT("THREADS_LONG", "threads along the long side; 0: as suits it", 0, 1,
                       2, 4, 8, 16, 32, 64, 128, 256),
@@ -37,44 +38,44 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
  * leave all but the loads to the problem, one all but those and the blocks, one all but the work of a
  * thread. Of the others, timed on an H100 in f32, one is within 2 % of the best of 70 on average. */
 static const int seeds[][MMT_MAX_KNOBS] = {
-    { [SHORT] = EITHER, [WORK_SHORT] = 1, [WORK_LONG] = 8, [WORK_K] = 4, [THREADS_LONG] = 4,
+    { [SHORT] = EITHER, [THREAD_TILE_SHORT] = 1, [THREAD_TILE_LONG] = 8, [THREAD_TILE_K] = 4, [THREADS_LONG] = 4,
       [THREADS_K] = 1, [VECTOR] = 4, [TILE_K] = 1024, [MIN_BLOCKS] = 1 },
-    { [SHORT] = EITHER, [WORK_SHORT] = 1, [WORK_LONG] = 8, [WORK_K] = 4, [THREADS_LONG] = 4,
+    { [SHORT] = EITHER, [THREAD_TILE_SHORT] = 1, [THREAD_TILE_LONG] = 8, [THREAD_TILE_K] = 4, [THREADS_LONG] = 4,
       [THREADS_K] = 1, [VECTOR] = 2, [TILE_K] = 1024, [MIN_BLOCKS] = 1 },
     { [SHORT] = EITHER, [VECTOR] = 2 },
     { [SHORT] = EITHER, [VECTOR] = 4 },
-    { [SHORT] = EITHER, [WORK_LONG] = 2, [WORK_K] = 8, [VECTOR] = 2 },
-    { [SHORT] = EITHER, [WORK_LONG] = 4, [WORK_K] = 4, [THREADS_LONG] = 8, [THREADS_K] = 32,
+    { [SHORT] = EITHER, [THREAD_TILE_LONG] = 2, [THREAD_TILE_K] = 8, [VECTOR] = 2 },
+    { [SHORT] = EITHER, [THREAD_TILE_LONG] = 4, [THREAD_TILE_K] = 4, [THREADS_LONG] = 8, [THREADS_K] = 32,
       [VECTOR] = 2, [TILE_K] = 512, [MIN_BLOCKS] = 1 },
-    { [SHORT] = EITHER, [WORK_LONG] = 2, [WORK_K] = 8, [THREADS_LONG] = 32, [THREADS_K] = 8,
+    { [SHORT] = EITHER, [THREAD_TILE_LONG] = 2, [THREAD_TILE_K] = 8, [THREADS_LONG] = 32, [THREADS_K] = 8,
       [VECTOR] = 2, [TILE_K] = 512, [MIN_BLOCKS] = 1 },
-    { [SHORT] = EITHER, [WORK_LONG] = 2, [WORK_K] = 16, [THREADS_LONG] = 4, [THREADS_K] = 32,
+    { [SHORT] = EITHER, [THREAD_TILE_LONG] = 2, [THREAD_TILE_K] = 16, [THREADS_LONG] = 4, [THREADS_K] = 32,
       [VECTOR] = 2, [TILE_K] = 2048, [MIN_BLOCKS] = 2 },
-    { [SHORT] = EITHER, [WORK_LONG] = 2, [WORK_K] = 8, [THREADS_LONG] = 8, [THREADS_K] = 16,
+    { [SHORT] = EITHER, [THREAD_TILE_LONG] = 2, [THREAD_TILE_K] = 8, [THREADS_LONG] = 8, [THREADS_K] = 16,
       [VECTOR] = 2, [TILE_K] = 4096, [MIN_BLOCKS] = 1 },
-    { [SHORT] = EITHER, [WORK_LONG] = 2, [WORK_K] = 8, [THREADS_LONG] = 32, [THREADS_K] = 4,
+    { [SHORT] = EITHER, [THREAD_TILE_LONG] = 2, [THREAD_TILE_K] = 8, [THREADS_LONG] = 32, [THREADS_K] = 4,
       [VECTOR] = 2, [TILE_K] = 512, [MIN_BLOCKS] = 4 },
-    { [SHORT] = EITHER, [WORK_LONG] = 4, [WORK_K] = 16, [THREADS_LONG] = 4, [THREADS_K] = 64,
+    { [SHORT] = EITHER, [THREAD_TILE_LONG] = 4, [THREAD_TILE_K] = 16, [THREADS_LONG] = 4, [THREADS_K] = 64,
       [VECTOR] = 4, [TILE_K] = 2048, [MIN_BLOCKS] = 1 },
-    { [SHORT] = EITHER, [WORK_LONG] = 4, [WORK_K] = 16, [THREADS_LONG] = 32, [THREADS_K] = 8,
+    { [SHORT] = EITHER, [THREAD_TILE_LONG] = 4, [THREAD_TILE_K] = 16, [THREADS_LONG] = 32, [THREADS_K] = 8,
       [VECTOR] = 4, [TILE_K] = 256, [MIN_BLOCKS] = 1 },
-    { [SHORT] = EITHER, [WORK_LONG] = 4, [WORK_K] = 8, [THREADS_LONG] = 8, [THREADS_K] = 32,
+    { [SHORT] = EITHER, [THREAD_TILE_LONG] = 4, [THREAD_TILE_K] = 8, [THREADS_LONG] = 8, [THREADS_K] = 32,
       [VECTOR] = 4, [TILE_K] = 1024, [MIN_BLOCKS] = 1 },
-    { [SHORT] = EITHER, [WORK_LONG] = 4, [WORK_K] = 8, [THREADS_LONG] = 32, [THREADS_K] = 8,
+    { [SHORT] = EITHER, [THREAD_TILE_LONG] = 4, [THREAD_TILE_K] = 8, [THREADS_LONG] = 32, [THREADS_K] = 8,
       [VECTOR] = 4, [TILE_K] = 512, [MIN_BLOCKS] = 1 },
-    { [SHORT] = EITHER, [WORK_LONG] = 2, [WORK_K] = 8, [THREADS_LONG] = 4, [THREADS_K] = 32,
+    { [SHORT] = EITHER, [THREAD_TILE_LONG] = 2, [THREAD_TILE_K] = 8, [THREADS_LONG] = 4, [THREADS_K] = 32,
       [VECTOR] = 2, [TILE_K] = 512, [MIN_BLOCKS] = 1 },
-    { [SHORT] = EITHER, [WORK_LONG] = 2, [WORK_K] = 8, [THREADS_LONG] = 16, [THREADS_K] = 16,
+    { [SHORT] = EITHER, [THREAD_TILE_LONG] = 2, [THREAD_TILE_K] = 8, [THREADS_LONG] = 16, [THREADS_K] = 16,
       [VECTOR] = 1, [TILE_K] = 256, [MIN_BLOCKS] = 3 },
-    { [SHORT] = EITHER, [WORK_LONG] = 2, [WORK_K] = 16, [THREADS_LONG] = 8, [THREADS_K] = 32,
+    { [SHORT] = EITHER, [THREAD_TILE_LONG] = 2, [THREAD_TILE_K] = 16, [THREADS_LONG] = 8, [THREADS_K] = 32,
       [VECTOR] = 2, [TILE_K] = 512, [MIN_BLOCKS] = 1 },
-    { [SHORT] = EITHER, [WORK_LONG] = 4, [WORK_K] = 16, [THREADS_LONG] = 8, [THREADS_K] = 32,
+    { [SHORT] = EITHER, [THREAD_TILE_LONG] = 4, [THREAD_TILE_K] = 16, [THREADS_LONG] = 8, [THREADS_K] = 32,
       [VECTOR] = 4, [TILE_K] = 2048, [MIN_BLOCKS] = 1 },
-    { [SHORT] = EITHER, [WORK_LONG] = 4, [WORK_K] = 16, [THREADS_LONG] = 32, [THREADS_K] = 8,
+    { [SHORT] = EITHER, [THREAD_TILE_LONG] = 4, [THREAD_TILE_K] = 16, [THREADS_LONG] = 32, [THREADS_K] = 8,
       [VECTOR] = 1, [TILE_K] = 512, [MIN_BLOCKS] = 1 },
-    { [SHORT] = EITHER, [WORK_LONG] = 1, [WORK_K] = 16, [THREADS_LONG] = 2, [THREADS_K] = 64,
+    { [SHORT] = EITHER, [THREAD_TILE_LONG] = 1, [THREAD_TILE_K] = 16, [THREADS_LONG] = 2, [THREADS_K] = 64,
       [VECTOR] = 2, [TILE_K] = 1024, [MIN_BLOCKS] = 1 },
-    { [SHORT] = EITHER, [WORK_LONG] = 2, [WORK_K] = 4, [THREADS_LONG] = 8, [THREADS_K] = 32,
+    { [SHORT] = EITHER, [THREAD_TILE_LONG] = 2, [THREAD_TILE_K] = 4, [THREADS_LONG] = 8, [THREADS_K] = 32,
       [VECTOR] = 2, [TILE_K] = 256, [MIN_BLOCKS] = 1 },
     { [SHORT] = EITHER, [VECTOR] = 2, [MIN_BLOCKS] = 1 },
 };
@@ -90,14 +91,16 @@ static const char *reject_pieces(const int *v, bool along, size_t size)
 {
     if (v[VECTOR] * size > 16)
         return "VECTOR may cover at most 16 bytes";
-    if (!is_multiple(v[WORK_K], v[VECTOR]))
-        return "WORK_K must be a multiple of VECTOR";
-    if (!along && !is_multiple(v[WORK_LONG], v[VECTOR]))
-        return "the long operand lies across k: WORK_LONG must be a multiple of VECTOR";
-    if (!is_multiple(v[TILE_K], v[THREADS_K] * v[WORK_K]))
-        return "TILE_K must be a multiple of THREADS_K * WORK_K";
-    if (sums(v) * v[WORK_K] > 1024)
-        return "WORK_SHORT * WORK_LONG * WORK_K may be at most 1024, or the loop "
+    if (!is_multiple(v[THREAD_TILE_K], v[VECTOR]))
+        return "THREAD_TILE_K must be a multiple of VECTOR";
+    if (!along && !is_multiple(v[THREAD_TILE_LONG], v[VECTOR]))
+        return "the long operand lies across k: THREAD_TILE_LONG must be a multiple of "
+               "VECTOR";
+    if (!is_multiple(v[TILE_K], v[THREADS_K] * v[THREAD_TILE_K]))
+        return "TILE_K must be a multiple of THREADS_K * THREAD_TILE_K";
+    if (sums(v) * v[THREAD_TILE_K] > 1024)
+        return "THREAD_TILE_SHORT * THREAD_TILE_LONG * THREAD_TILE_K may be at most "
+               "1024, or the loop "
                "outgrows "
                "the instruction cache";
     return NULL;
@@ -123,8 +126,9 @@ static const char *reject_cpu(const int *v, size_t size)
 {
     enum { UNROLLED = 256, STACK = 1 << 20 };
 
-    if (sums(v) * v[WORK_K] > UNROLLED)
-        return "WORK_SHORT * WORK_LONG * WORK_K may be at most 256 on a CPU, whose "
+    if (sums(v) * v[THREAD_TILE_K] > UNROLLED)
+        return "THREAD_TILE_SHORT * THREAD_TILE_LONG * THREAD_TILE_K may be at most 256 "
+               "on a CPU, whose "
                "compilers take minutes over more";
     if (size * (size_t) ((sums(v) + piece(v)) * threads(v)) > STACK)
         return "sums and pieces of a block may take at most 1 MiB on a CPU";
@@ -162,18 +166,18 @@ static const char *refuse(const int *v, const mmt_problem *p)
     if (short_side(v, p) > LONGEST_SHORT)
         return rows_are_short(v, p) ? "m is more than 16: C has too many rows"
                                     : "n is more than 16: C has too many columns";
-    if (v[WORK_SHORT] >= 4 * short_side(v, p))
-        return "three quarters of WORK_SHORT would be idle";
+    if (v[THREAD_TILE_SHORT] >= 4 * short_side(v, p))
+        return "three quarters of THREAD_TILE_SHORT would be idle";
     return mmt_gemm_refuse(tiles(v, p));
 }
 
 static struct mmt_tile skinny_tile(const int *v, const mmt_problem *p)
 {
-    const int longer = v[THREADS_LONG] * v[WORK_LONG];
+    const int longer = v[THREADS_LONG] * v[THREAD_TILE_LONG];
     const bool rows = rows_are_short(v, p);
-    return (struct mmt_tile){ rows ? v[WORK_SHORT] : longer,
-                              rows ? longer : v[WORK_SHORT], v[THREADS_K] * v[WORK_K],
-                              v[TILE_K] };
+    return (struct mmt_tile){ rows ? v[THREAD_TILE_SHORT] : longer,
+                              rows ? longer : v[THREAD_TILE_SHORT],
+                              v[THREADS_K] * v[THREAD_TILE_K], v[TILE_K] };
 }
 
 static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
@@ -189,13 +193,13 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
     };
     const size_t size = mmt_type_size(p->type);
     const int64_t cells = p->m * p->n, not_empty = parts(v, p->k);
-    const int along = v[THREADS_LONG] * v[WORK_LONG];
+    const int along = v[THREADS_LONG] * v[THREAD_TILE_LONG];
     const int adders = MMT_GEMM_ADDERS / mmt_gemm_sharers((int) not_empty);
     const bool rows = rows_are_short(v, p);
 
     *out = (struct mmt_launches){ .count = not_empty > 1 ? 2 : 1,
-                                  .tile_m = rows ? v[WORK_SHORT] : along,
-                                  .tile_n = rows ? along : v[WORK_SHORT] };
+                                  .tile_m = rows ? v[THREAD_TILE_SHORT] : along,
+                                  .tile_n = rows ? along : v[THREAD_TILE_SHORT] };
     out->launch[0] = (struct mmt_launch){
         .entry = "mmt_gemm",
         .args = args,

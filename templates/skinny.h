@@ -8,9 +8,9 @@
 
 enum {
     SHORT,
-    WORK_SHORT,
-    WORK_LONG,
-    WORK_K,
+    THREAD_TILE_SHORT,
+    THREAD_TILE_LONG,
+    THREAD_TILE_K,
     THREADS_LONG,
     THREADS_K,
     VECTOR,
@@ -50,18 +50,18 @@ static inline int threads(const int *v)
 
 static inline int sums(const int *v)
 {
-    return v[WORK_LONG] * v[WORK_SHORT];
+    return v[THREAD_TILE_LONG] * v[THREAD_TILE_SHORT];
 }
 
 static inline int piece(const int *v)
 {
-    return v[WORK_LONG] * v[WORK_K];
+    return v[THREAD_TILE_LONG] * v[THREAD_TILE_K];
 }
 
 /* Elements of shared memory: for the short operand, and later for exchanged sums. */
 static inline int pool(const int *v)
 {
-    const int staged = v[WORK_SHORT] * (v[TILE_K] + 4);
+    const int staged = v[THREAD_TILE_SHORT] * (v[TILE_K] + 4);
     const int exchanged = v[THREADS_K] > 1 ? (sums(v) + 1) / 2 * threads(v) : 0;
     return staged > exchanged ? staged : exchanged;
 }
@@ -93,18 +93,18 @@ static inline int64_t covering(int64_t size, int piece)
 /* Steps along k. */
 static inline int64_t steps_of(const int *v, int64_t k)
 {
-    return covering(k, v[THREADS_K] * v[WORK_K]);
+    return covering(k, v[THREADS_K] * v[THREAD_TILE_K]);
 }
 
 /* Tiles that cover C's long side, and those that cover its short side. */
 static inline int64_t tiles_along(const int *v, const mmt_problem *p)
 {
-    return covering(long_side(v, p), v[THREADS_LONG] * v[WORK_LONG]);
+    return covering(long_side(v, p), v[THREADS_LONG] * v[THREAD_TILE_LONG]);
 }
 
 static inline int64_t tiles_across(const int *v, const mmt_problem *p)
 {
-    return covering(short_side(v, p), v[WORK_SHORT]);
+    return covering(short_side(v, p), v[THREAD_TILE_SHORT]);
 }
 
 static inline int64_t tiles(const int *v, const mmt_problem *p)

@@ -60,7 +60,8 @@ static double side_by_side(const struct task *task, int threads)
 static double from_staged(const int *v, const struct task *task)
 {
     enum { WARP = 32 };
-    return (double) (v[WORK_SHORT] * v[WORK_K] * threads(v)) / (WARP * task->per_load);
+    return (double) (v[THREAD_TILE_SHORT] * v[THREAD_TILE_K] * threads(v)) /
+           (WARP * task->per_load);
 }
 
 /* Lines of memory that a block touches in a step where the long operand lies across k: as
@@ -69,7 +70,7 @@ static double lines(const int *v, const struct task *task)
 {
     static const double line = 128;
     const double run = side_by_side(task, neighbours(v, task));
-    const int rows = v[THREADS_K] * v[WORK_K];
+    const int rows = v[THREADS_K] * v[THREAD_TILE_K];
     return run > line ? rows * run / line : rows;
 }
 
@@ -91,8 +92,8 @@ static unsigned wanted_registers(const int *v, const struct task *task)
 {
     enum { OF_A_ROW_ALONG = 16, OF_A_ROW_ACROSS = 3 };
     return registers(v, mmt_type_size(task->p->type)) +
-           (unsigned) (task->along ? OF_A_ROW_ALONG * v[WORK_LONG]
-                                   : OF_A_ROW_ACROSS * v[WORK_K]);
+           (unsigned) (task->along ? OF_A_ROW_ALONG * v[THREAD_TILE_LONG]
+                                   : OF_A_ROW_ACROSS * v[THREAD_TILE_K]);
 }
 
 /* Registers that a compiler gives it, and no more than leave room for MIN_BLOCKS blocks.
@@ -131,10 +132,10 @@ static double step_of(const int *v, const struct task *task, double steps)
 {
     static const double coming = 1 / 78.0, line = 1.67, from_shared = 0.78,
                         staged = 1 / 10.6; /* of a byte, a line, a load, a byte */
-    const double depth = v[THREADS_K] * v[WORK_K];
+    const double depth = v[THREADS_K] * v[THREAD_TILE_K];
     return filling((double) task->p->k, steps, depth) *
            (coming * task->size * piece(v) * threads(v) +
-            staged * task->size * v[WORK_SHORT] * depth +
+            staged * task->size * v[THREAD_TILE_SHORT] * depth +
             (task->along ? from_shared * from_staged(v, task) : line * lines(v, task)));
 }
 
@@ -152,7 +153,7 @@ static struct mmt_split split_of(const int *v, const struct task *task)
                         exchanged = 1 / 25.0, added = 2.78, again = 0.14;
     const mmt_problem *p = task->p;
     const double size = task->size, all = threads(v);
-    const double at_once = AT_ONCE * all / v[WORK_SHORT];
+    const double at_once = AT_ONCE * all / v[THREAD_TILE_SHORT];
     const double across = (double) tiles_across(v, p);
     const double steps = (double) steps_of(v, p->k);
     const double per_byte = cycles_of_byte(v, task);
@@ -165,11 +166,13 @@ static struct mmt_split split_of(const int *v, const struct task *task)
         .steps = steps,
         .resident = mmt_split_resident(threads(v), shared, used, task->caps),
         .step = step,
-        .latency = tight * (FETCH + piece(v) * (element + one_by_one * v[WORK_SHORT]) +
-                            alone * step),
+        .latency =
+            tight * (FETCH + piece(v) * (element + one_by_one * v[THREAD_TILE_SHORT]) +
+                     alone * step),
         .block = (v[THREADS_K] > 1 ? size * sums(v) * all * exchanged : 0) +
                  (task->caps->kind == MMT_CPU ? AROUND_ON_CPU : around * all),
-        .round = (at_once < v[TILE_K] ? at_once : v[TILE_K]) / (v[THREADS_K] * v[WORK_K]),
+        .round = (at_once < v[TILE_K] ? at_once : v[TILE_K]) /
+                 (v[THREADS_K] * v[THREAD_TILE_K]),
         .staging = tight * STAGE,
         .memory = per_byte * (task->operands + again * (across - 1) * task->long_bytes),
         .ramp = 20.1 * sqrt(per_byte * task->operands),
@@ -197,9 +200,9 @@ double mmt_skinny_cycles(const int *v, const mmt_problem *p, const struct mmt_ca
 static int find_tile(const int *v, const struct task *task)
 {
     const struct mmt_knob *knob = &task->knobs[TILE_K];
-    const int step = v[THREADS_K] * v[WORK_K];
+    const int step = v[THREADS_K] * v[THREAD_TILE_K];
     const int wanted =
-        task->caps->kind == MMT_CPU ? 1024 : 2 * threads(v) / v[WORK_SHORT];
+        task->caps->kind == MMT_CPU ? 1024 : 2 * threads(v) / v[THREAD_TILE_SHORT];
     const int least = wanted > step ? wanted : step;
     const int first = knob->values[1], last = knob->values[knob->num_values - 1];
     return least < first ? first : least < last ? least : last;
@@ -225,7 +228,7 @@ static int find_blocks(const int *v, const struct task *task)
 /* `work`: elements of C's short side for a thread, where they are left. */
 static void fill_with(int *v, const int *given, int work, const struct task *task)
 {
-    v[WORK_SHORT] = given[WORK_SHORT] ? given[WORK_SHORT] : work;
+    v[THREAD_TILE_SHORT] = given[THREAD_TILE_SHORT] ? given[THREAD_TILE_SHORT] : work;
     v[TILE_K] = given[TILE_K] ? given[TILE_K] : find_tile(v, task);
     v[MIN_BLOCKS] = given[MIN_BLOCKS] ? given[MIN_BLOCKS] : find_blocks(v, task);
 }
@@ -259,7 +262,7 @@ static bool fill(int *v, const struct task *task)
     memcpy(given, v, sizeof given);
     fill_with(v, given, work, task);
     while (reject(v, task)) {
-        if (given[WORK_SHORT] || work == 1)
+        if (given[THREAD_TILE_SHORT] || work == 1)
             return false;
         fill_with(v, given, work /= 2, task);
     }
@@ -321,8 +324,8 @@ static struct block named_in(const int *v, const struct block *block)
     return (struct block){
         either(v[THREADS_LONG], block->threads_long),
         either(v[THREADS_K], block->threads_k),
-        either(v[WORK_LONG], either(block->long_side, v[VECTOR])),
-        either(v[WORK_K], block->k),
+        either(v[THREAD_TILE_LONG], either(block->long_side, v[VECTOR])),
+        either(v[THREAD_TILE_K], block->k),
     };
 }
 
@@ -330,8 +333,8 @@ static void set_block(int *v, const struct block *block)
 {
     v[THREADS_LONG] = block->threads_long;
     v[THREADS_K] = block->threads_k;
-    v[WORK_LONG] = block->long_side;
-    v[WORK_K] = block->k;
+    v[THREAD_TILE_LONG] = block->long_side;
+    v[THREAD_TILE_K] = block->k;
 }
 
 static void use_block(int *v, const struct block *block)
@@ -394,7 +397,7 @@ static void find_block(int *v, const struct task *task)
     for (int i = 0; i < NUM_BLOCKS; i++) {
         const struct block block = named_in(given, &blocks[i]);
         for (int work = 1; work <= all && work <= 2 * first; work *= 2)
-            if (4 * work >= first && (!given[WORK_SHORT] || work == first) &&
+            if (4 * work >= first && (!given[THREAD_TILE_SHORT] || work == first) &&
                 !is_too_large(&block, task->caps))
                 try_block(&search, &block, work);
     }
@@ -421,13 +424,13 @@ static void find_any(int *v, const struct task *task)
 
 static bool leaves_block(const int *v)
 {
-    return !v[THREADS_LONG] || !v[THREADS_K] || !v[WORK_LONG] || !v[WORK_K];
+    return !v[THREADS_LONG] || !v[THREADS_K] || !v[THREAD_TILE_LONG] || !v[THREAD_TILE_K];
 }
 
 /* What is known once threads and their pieces are. */
 static bool leaves_filling(const int *v)
 {
-    return !v[WORK_SHORT] || !v[TILE_K] || !v[MIN_BLOCKS];
+    return !v[THREAD_TILE_SHORT] || !v[TILE_K] || !v[MIN_BLOCKS];
 }
 
 /* Something must be known of the device to choose, and C be served. */

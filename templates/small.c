@@ -5,8 +5,8 @@ enum {
     TILE_M,
     TILE_N,
     TILE_K,
-    WORK_M,
-    WORK_N,
+    THREAD_TILE_M,
+    THREAD_TILE_N,
     MATRICES,
     TURNS,
     VECTOR,
@@ -21,8 +21,8 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
     [TILE_N] = MMT_KNOB("TILE_N", "columns of C per team of threads", 8, 16, 32, 48, 64),
     [TILE_K] =
         MMT_KNOB("TILE_K", "depth of one pass through shared memory", 8, 16, 32, 64, 128),
-    [WORK_M] = MMT_KNOB("WORK_M", "rows of C per thread", 1, 2, 4, 8),
-    [WORK_N] = MMT_KNOB("WORK_N", "columns of C per thread", 1, 2, 4, 8),
+    [THREAD_TILE_M] = MMT_KNOB("THREAD_TILE_M", "rows of C per thread", 1, 2, 4, 8),
+    [THREAD_TILE_N] = MMT_KNOB("THREAD_TILE_N", "columns of C per thread", 1, 2, 4, 8),
     [MATRICES] =
         MMT_KNOB("MATRICES", "products that a block computes at once", 1, 2, 4, 8, 16),
     [TURNS] = MMT_KNOB("TURNS", "products that a team computes one after the other", 1, 2,
@@ -38,53 +38,53 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
 // clang-format off
 /* A knob that a row leaves out is 0. Those with vectors of 2 are for 8-byte types. */
 static const int seeds[][MMT_MAX_KNOBS] = {
-    { [TILE_M] = 64, [TILE_N] = 64, [TILE_K] = 16, [WORK_M] = 8, [WORK_N] = 8, [MATRICES] = 1,
+    { [TILE_M] = 64, [TILE_N] = 64, [TILE_K] = 16, [THREAD_TILE_M] = 8, [THREAD_TILE_N] = 8, [MATRICES] = 1,
       [TURNS] = 1, [VECTOR] = 4, [AHEAD] = 1, [K_UNROLL] = 2, [MIN_BLOCKS] = 1 },
-    { [TILE_M] = 64, [TILE_N] = 64, [TILE_K] = 32, [WORK_M] = 8, [WORK_N] = 8, [MATRICES] = 1,
+    { [TILE_M] = 64, [TILE_N] = 64, [TILE_K] = 32, [THREAD_TILE_M] = 8, [THREAD_TILE_N] = 8, [MATRICES] = 1,
       [TURNS] = 1, [VECTOR] = 4, [AHEAD] = 1, [K_UNROLL] = 2, [MIN_BLOCKS] = 1 },
-    { [TILE_M] = 32, [TILE_N] = 64, [TILE_K] = 64, [WORK_M] = 4, [WORK_N] = 4, [MATRICES] = 1,
+    { [TILE_M] = 32, [TILE_N] = 64, [TILE_K] = 64, [THREAD_TILE_M] = 4, [THREAD_TILE_N] = 4, [MATRICES] = 1,
       [TURNS] = 1, [VECTOR] = 4, [AHEAD] = 1, [K_UNROLL] = 4, [MIN_BLOCKS] = 1 },
-    { [TILE_M] = 32, [TILE_N] = 32, [TILE_K] = 16, [WORK_M] = 4, [WORK_N] = 8, [MATRICES] = 1,
+    { [TILE_M] = 32, [TILE_N] = 32, [TILE_K] = 16, [THREAD_TILE_M] = 4, [THREAD_TILE_N] = 8, [MATRICES] = 1,
       [TURNS] = 1, [VECTOR] = 4, [K_UNROLL] = 1, [MIN_BLOCKS] = 1 },
-    { [TILE_M] = 32, [TILE_N] = 32, [TILE_K] = 32, [WORK_M] = 4, [WORK_N] = 4, [MATRICES] = 2,
+    { [TILE_M] = 32, [TILE_N] = 32, [TILE_K] = 32, [THREAD_TILE_M] = 4, [THREAD_TILE_N] = 4, [MATRICES] = 2,
       [TURNS] = 1, [VECTOR] = 4, [K_UNROLL] = 4, [MIN_BLOCKS] = 1 },
-    { [TILE_M] = 16, [TILE_N] = 16, [TILE_K] = 16, [WORK_M] = 2, [WORK_N] = 8, [MATRICES] = 8,
+    { [TILE_M] = 16, [TILE_N] = 16, [TILE_K] = 16, [THREAD_TILE_M] = 2, [THREAD_TILE_N] = 8, [MATRICES] = 8,
       [TURNS] = 1, [VECTOR] = 4, [K_UNROLL] = 4, [MIN_BLOCKS] = 1 },
-    { [TILE_M] = 16, [TILE_N] = 16, [TILE_K] = 16, [WORK_M] = 4, [WORK_N] = 4, [MATRICES] = 2,
+    { [TILE_M] = 16, [TILE_N] = 16, [TILE_K] = 16, [THREAD_TILE_M] = 4, [THREAD_TILE_N] = 4, [MATRICES] = 2,
       [TURNS] = 1, [VECTOR] = 4, [K_UNROLL] = 4, [MIN_BLOCKS] = 1 },
-    { [TILE_M] = 16, [TILE_N] = 16, [TILE_K] = 16, [WORK_M] = 2, [WORK_N] = 1, [MATRICES] = 1,
+    { [TILE_M] = 16, [TILE_N] = 16, [TILE_K] = 16, [THREAD_TILE_M] = 2, [THREAD_TILE_N] = 1, [MATRICES] = 1,
       [TURNS] = 1, [VECTOR] = 4, [AHEAD] = 1, [K_UNROLL] = 4, [MIN_BLOCKS] = 1 },
-    { [TILE_M] = 8, [TILE_N] = 8, [TILE_K] = 16, [WORK_M] = 2, [WORK_N] = 2, [MATRICES] = 8,
+    { [TILE_M] = 8, [TILE_N] = 8, [TILE_K] = 16, [THREAD_TILE_M] = 2, [THREAD_TILE_N] = 2, [MATRICES] = 8,
       [TURNS] = 1, [VECTOR] = 4, [K_UNROLL] = 2, [MIN_BLOCKS] = 1 },
-    { [TILE_M] = 64, [TILE_N] = 64, [TILE_K] = 32, [WORK_M] = 8, [WORK_N] = 4, [MATRICES] = 1,
+    { [TILE_M] = 64, [TILE_N] = 64, [TILE_K] = 32, [THREAD_TILE_M] = 8, [THREAD_TILE_N] = 4, [MATRICES] = 1,
       [TURNS] = 1, [VECTOR] = 4, [AHEAD] = 1, [K_UNROLL] = 2, [MIN_BLOCKS] = 1 },
-    { [TILE_M] = 32, [TILE_N] = 32, [TILE_K] = 16, [WORK_M] = 8, [WORK_N] = 4, [MATRICES] = 1,
+    { [TILE_M] = 32, [TILE_N] = 32, [TILE_K] = 16, [THREAD_TILE_M] = 8, [THREAD_TILE_N] = 4, [MATRICES] = 1,
       [TURNS] = 1, [VECTOR] = 2, [AHEAD] = 1, [K_UNROLL] = 2, [MIN_BLOCKS] = 1 },
-    { [TILE_M] = 32, [TILE_N] = 32, [TILE_K] = 32, [WORK_M] = 4, [WORK_N] = 4, [MATRICES] = 1,
+    { [TILE_M] = 32, [TILE_N] = 32, [TILE_K] = 32, [THREAD_TILE_M] = 4, [THREAD_TILE_N] = 4, [MATRICES] = 1,
       [TURNS] = 1, [VECTOR] = 2, [K_UNROLL] = 2, [MIN_BLOCKS] = 1 },
-    { [TILE_M] = 32, [TILE_N] = 32, [TILE_K] = 16, [WORK_M] = 4, [WORK_N] = 4, [MATRICES] = 1,
+    { [TILE_M] = 32, [TILE_N] = 32, [TILE_K] = 16, [THREAD_TILE_M] = 4, [THREAD_TILE_N] = 4, [MATRICES] = 1,
       [TURNS] = 1, [VECTOR] = 2, [AHEAD] = 1, [K_UNROLL] = 2, [MIN_BLOCKS] = 1 },
-    { [TILE_M] = 32, [TILE_N] = 32, [TILE_K] = 32, [WORK_M] = 4, [WORK_N] = 4, [MATRICES] = 2,
+    { [TILE_M] = 32, [TILE_N] = 32, [TILE_K] = 32, [THREAD_TILE_M] = 4, [THREAD_TILE_N] = 4, [MATRICES] = 2,
       [TURNS] = 1, [VECTOR] = 2, [K_UNROLL] = 2, [MIN_BLOCKS] = 1 },
-    { [TILE_M] = 16, [TILE_N] = 16, [TILE_K] = 16, [WORK_M] = 4, [WORK_N] = 4, [MATRICES] = 2,
+    { [TILE_M] = 16, [TILE_N] = 16, [TILE_K] = 16, [THREAD_TILE_M] = 4, [THREAD_TILE_N] = 4, [MATRICES] = 2,
       [TURNS] = 1, [VECTOR] = 2, [AHEAD] = 1, [K_UNROLL] = 1, [MIN_BLOCKS] = 1 },
-    { [TILE_M] = 16, [TILE_N] = 16, [TILE_K] = 16, [WORK_M] = 4, [WORK_N] = 1, [MATRICES] = 1,
+    { [TILE_M] = 16, [TILE_N] = 16, [TILE_K] = 16, [THREAD_TILE_M] = 4, [THREAD_TILE_N] = 1, [MATRICES] = 1,
       [TURNS] = 1, [VECTOR] = 2, [K_UNROLL] = 4, [MIN_BLOCKS] = 1 },
-    { [TILE_M] = 64, [TILE_N] = 64, [TILE_K] = 16, [WORK_M] = 8, [WORK_N] = 8, [MATRICES] = 1,
+    { [TILE_M] = 64, [TILE_N] = 64, [TILE_K] = 16, [THREAD_TILE_M] = 8, [THREAD_TILE_N] = 8, [MATRICES] = 1,
       [TURNS] = 4, [VECTOR] = 4, [AHEAD] = 1, [K_UNROLL] = 2, [MIN_BLOCKS] = 2 },
-    { [TILE_M] = 32, [TILE_N] = 32, [TILE_K] = 32, [WORK_M] = 4, [WORK_N] = 4, [MATRICES] = 1,
+    { [TILE_M] = 32, [TILE_N] = 32, [TILE_K] = 32, [THREAD_TILE_M] = 4, [THREAD_TILE_N] = 4, [MATRICES] = 1,
       [TURNS] = 8, [VECTOR] = 4, [AHEAD] = 1, [K_UNROLL] = 2, [MIN_BLOCKS] = 8 },
-    { [TILE_M] = 16, [TILE_N] = 16, [TILE_K] = 16, [WORK_M] = 4, [WORK_N] = 4, [MATRICES] = 4,
+    { [TILE_M] = 16, [TILE_N] = 16, [TILE_K] = 16, [THREAD_TILE_M] = 4, [THREAD_TILE_N] = 4, [MATRICES] = 4,
       [TURNS] = 4, [VECTOR] = 4, [AHEAD] = 1, [K_UNROLL] = 2, [MIN_BLOCKS] = 4 },
-    { [TILE_M] = 32, [TILE_N] = 32, [TILE_K] = 32, [WORK_M] = 4, [WORK_N] = 4, [MATRICES] = 1,
+    { [TILE_M] = 32, [TILE_N] = 32, [TILE_K] = 32, [THREAD_TILE_M] = 4, [THREAD_TILE_N] = 4, [MATRICES] = 1,
       [TURNS] = 4, [VECTOR] = 2, [AHEAD] = 1, [K_UNROLL] = 1, [MIN_BLOCKS] = 6 },
-    { [TILE_M] = 32, [TILE_N] = 32, [TILE_K] = 16, [WORK_M] = 4, [WORK_N] = 4, [MATRICES] = 1,
+    { [TILE_M] = 32, [TILE_N] = 32, [TILE_K] = 16, [THREAD_TILE_M] = 4, [THREAD_TILE_N] = 4, [MATRICES] = 1,
       [TURNS] = 8, [VECTOR] = 2, [AHEAD] = 1, [K_UNROLL] = 1, [MIN_BLOCKS] = 6 },
-    { [TILE_M] = 16, [TILE_N] = 16, [TILE_K] = 16, [WORK_M] = 4, [WORK_N] = 2, [MATRICES] = 4,
+    { [TILE_M] = 16, [TILE_N] = 16, [TILE_K] = 16, [THREAD_TILE_M] = 4, [THREAD_TILE_N] = 2, [MATRICES] = 4,
       [TURNS] = 4, [VECTOR] = 2, [AHEAD] = 1, [K_UNROLL] = 1, [MIN_BLOCKS] = 3 },
-    { [TILE_M] = 8, [TILE_N] = 8, [TILE_K] = 16, [WORK_M] = 2, [WORK_N] = 2, [MATRICES] = 8,
+    { [TILE_M] = 8, [TILE_N] = 8, [TILE_K] = 16, [THREAD_TILE_M] = 2, [THREAD_TILE_N] = 2, [MATRICES] = 8,
       [TURNS] = 1, [VECTOR] = 2, [K_UNROLL] = 2, [MIN_BLOCKS] = 1 },
-    { [TILE_M] = 8, [TILE_N] = 8, [TILE_K] = 8, [WORK_M] = 1, [WORK_N] = 2, [MATRICES] = 4,
+    { [TILE_M] = 8, [TILE_N] = 8, [TILE_K] = 8, [THREAD_TILE_M] = 1, [THREAD_TILE_N] = 2, [MATRICES] = 4,
       [TURNS] = 1, [VECTOR] = 1, [K_UNROLL] = 1, [MIN_BLOCKS] = 1 },
 };
 // clang-format on
@@ -98,7 +98,7 @@ static int largest(mmt_type type)
 
 static int team(const int *v)
 {
-    return (v[TILE_M] / v[WORK_M]) * (v[TILE_N] / v[WORK_N]);
+    return (v[TILE_M] / v[THREAD_TILE_M]) * (v[TILE_N] / v[THREAD_TILE_N]);
 }
 
 /* Elements per access to shared memory: 16 bytes. */
@@ -123,8 +123,8 @@ static size_t shared_bytes(const int *v, const struct mmt_variant *variant)
 static unsigned registers(const int *v, mmt_type type)
 {
     enum { BESIDES = 24 };
-    const int sums = v[WORK_M] * v[WORK_N];
-    const int operands = step(type) * (v[WORK_M] + v[WORK_N]);
+    const int sums = v[THREAD_TILE_M] * v[THREAD_TILE_N];
+    const int operands = step(type) * (v[THREAD_TILE_M] + v[THREAD_TILE_N]);
     const int parts = (v[TILE_M] + v[TILE_N]) * v[TILE_K] / team(v);
     const int both = v[AHEAD] ? operands + parts : parts > operands ? parts : operands;
     return (unsigned) mmt_type_size(type) / 4 * (unsigned) (sums + both) + BESIDES;
@@ -134,13 +134,13 @@ static const char *reject_tile(const int *v, mmt_type type)
 {
     if (v[TILE_M] > largest(type) || v[TILE_N] > largest(type))
         return "TILE_M and TILE_N may be at most 256 bytes of elements";
-    if (v[TILE_M] % v[WORK_M] || v[TILE_N] % v[WORK_N])
-        return "TILE_M and TILE_N must be multiples of WORK_M and WORK_N";
+    if (v[TILE_M] % v[THREAD_TILE_M] || v[TILE_N] % v[THREAD_TILE_N])
+        return "TILE_M and TILE_N must be multiples of THREAD_TILE_M and THREAD_TILE_N";
     if (v[VECTOR] > step(type))
         return "VECTOR may cover at most 16 bytes";
     if (v[K_UNROLL] * step(type) > v[TILE_K])
         return "K_UNROLL vectors along k are deeper than TILE_K";
-    if (v[K_UNROLL] * step(type) * v[WORK_M] * v[WORK_N] > 1024)
+    if (v[K_UNROLL] * step(type) * v[THREAD_TILE_M] * v[THREAD_TILE_N] > 1024)
         return "more than 1024 multiplications would be unrolled";
     if ((v[TILE_M] + v[TILE_N]) * v[TILE_K] / team(v) > 256)
         return "more than 256 elements of a tile pass through a thread's registers";

@@ -7,7 +7,7 @@
     T(panel)                                                                             \
     T(small)                                                                             \
     T(skinny)                                                                            \
-    T(thin)                                                                              \
+    T(small_k)                                                                           \
     T(wgmma)                                                                             \
     T(mma)                                                                               \
     T(dmma)                                                                              \

@@ -6,8 +6,9 @@
 
 static const char *const schedule_names[] = { "cooperative", "pingpong" };
 static const char *const cluster_names[] = { "1x1", "2x1", "1x2", "4x1", "1x4" };
-static const char *const deal_names[] = { "rounds", "even", "tiles", "runs" };
-static const char *const walk_names[] = { "rows", "columns", "hilbert" };
+static const char *const scheduler_names[] = { "persistent", "balanced", "data_parallel",
+                                               "stream_k" };
+static const char *const raster_names[] = { "rows", "columns", "hilbert" };
 
 static const struct mmt_knob knobs[NUM_KNOBS] = {
     [SWAP] = MMT_KNOB("SWAP", "compute the transpose of C", 0, 1),
@@ -16,7 +17,8 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
     [TILE_M] = MMT_KNOB("TILE_M", "rows of a tile", 64, 128, 192, 256),
     [TILE_N] = MMT_KNOB("TILE_N", "columns of a tile", 8, 16, 32, 48, 64, 80, 96, 112,
                         128, 144, 160, 176, 192, 208, 224, 256),
-    [DEPTH] = MMT_KNOB("DEPTH", "depth of a slot in units of 128 bytes", 1, 2),
+    [TILE_K_BYTES] =
+        MMT_KNOB("TILE_K_BYTES", "depth of a slot along k, in bytes", 128, 256),
     [STAGES] = MMT_KNOB("STAGES", "slots of the ring", 2, 3, 4, 5, 6, 7, 8, 10, 12),
     [CONSUMERS] = MMT_KNOB("CONSUMERS", "warpgroups that multiply", 1, 2, 3),
     [SCHEDULE] = { "SCHEDULE",
@@ -33,28 +35,31 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
         MMT_KNOB("CLUSTER_K", "blocks of a cluster that share a tile", 1, 2, 4, 8),
     [SPLIT_K] = MMT_GEMM_KNOB_PARTS("clusters that share a tile; 0: as suits it", 2, true,
                                     0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128),
-    [DEAL] = { "DEAL",
-               "how many clusters there are, and what each gets",
-               4,
-               { ROUNDS, EVEN, TILES, RUNS },
-               deal_names },
-    [WALK] = { "WALK",
-               "tiles are dealt along",
-               3,
-               { ROWS, COLUMNS, HILBERT },
-               walk_names },
-    [GROUP] = MMT_KNOB("GROUP", "rows or columns dealt side by side", 1, 2, 4, 6, 8, 12,
-                       16, 32),
-    [IN_FLIGHT] = MMT_KNOB("IN_FLIGHT", "slots the tensor cores may be behind", 0, 1),
+    [TILE_SCHEDULER] = { "TILE_SCHEDULER",
+                         "how many clusters there are, and what each gets",
+                         4,
+                         { PERSISTENT, BALANCED, DATA_PARALLEL, STREAM_K },
+                         scheduler_names },
+    [RASTER_ORDER] = { "RASTER_ORDER",
+                       "tiles are dealt along",
+                       3,
+                       { ROWS, COLUMNS, HILBERT },
+                       raster_names },
+    [RASTER_GROUP] = MMT_KNOB("RASTER_GROUP", "rows or columns dealt side by side", 1, 2,
+                              4, 6, 8, 12, 16, 32),
+    [WGMMA_PENDING] =
+        MMT_KNOB("WGMMA_PENDING", "slots the tensor cores may be behind", 0, 1),
     [PROMOTE] = MMT_KNOB("PROMOTE", "f8, f32: slots summed before full precision; else 0",
                          0, 1, 2, 4),
-    [STORE_SLOTS] =
-        MMT_KNOB("STORE_SLOTS", "pieces of C in shared memory; 0: registers", 0, 1, 2, 4),
+    [EPILOGUE_STAGES] = MMT_KNOB(
+        "EPILOGUE_STAGES", "pieces of C in shared memory; 0: registers", 0, 1, 2, 4),
     [PROMOTION] = MMT_KNOB("L2_PROMOTION", "bytes that the L2 cache fetches at once", 0,
                            64, 128, 256),
-    [TURN] = MMT_KNOB("TURN", "the left operand is turned on its way to registers", 0, 1),
-    [STORE_LATE] =
-        MMT_KNOB("STORE_LATE", "C is stored while the next tile is multiplied", 0, 1),
+    [TRANSPOSE_IN_REGISTERS] =
+        MMT_KNOB("TRANSPOSE_IN_REGISTERS",
+                 "the left operand is turned on its way to registers", 0, 1),
+    [OVERLAP_EPILOGUE] = MMT_KNOB("OVERLAP_EPILOGUE",
+                                  "C is stored while the next tile is multiplied", 0, 1),
 };
 
 /* ---- what cannot be ------------------------------------------------------------------
@@ -71,58 +76,64 @@ static const char *reject_type(const int *v, const struct mmt_variant *variant)
         return "the copy engine takes operands that are aligned to 16 bytes alone: "
                "others "
                "need PACK_A and PACK_B";
-    if ((v[PACK_A] || v[PACK_B]) && v[STORE_SLOTS])
+    if ((v[PACK_A] || v[PACK_B]) && v[EPILOGUE_STAGES])
         return "with PACK_A or PACK_B, C may begin anywhere and is stored by rows: "
-               "STORE_SLOTS must be 0";
+               "EPILOGUE_STAGES must be 0";
     if (mmt_type_in(variant->type, MMT_WHOLE_TYPES) && v[TILE_N] > 32 && v[TILE_N] % 16)
         return "wgmma of bytes has 8, 16, 24, 32 or a multiple of 16 columns";
     if (!v[PROMOTE] == (is_f8(variant->type) || variant->type == MMT_F32))
         return "PROMOTE is for sums of f32 and of 8-bit floating-point numbers, and they "
                "need it";
-    if (variant->type == MMT_F32 && (v[PROMOTE] != 1 || v[DEPTH] != 1))
+    if (variant->type == MMT_F32 && (v[PROMOTE] != 1 || v[TILE_K_BYTES] != 128))
         return "f32 promotes each slot, 64 steps of k, or would be less exact than FFMA: "
-               "PROMOTE and DEPTH must be 1";
+               "PROMOTE must be 1 and TILE_K_BYTES 128";
     if (in_digits(variant->type) && !(v[PACK_A] && v[PACK_B]))
         return "f32 is taken apart into three bf16 and i32 into four bytes on the way to "
                "the workspace: PACK_A and PACK_B must be 1";
-    if (variant->type == MMT_I32 && !v[IN_FLIGHT])
-        return "i32 lets the tensor cores be a slot behind: IN_FLIGHT must be 1";
+    if (variant->type == MMT_I32 && !v[WGMMA_PENDING])
+        return "i32 lets the tensor cores be a slot behind: WGMMA_PENDING must be 1";
     return NULL;
 }
 
 static const char *reject_turn(const int *v, const struct mmt_variant *variant)
 {
-    if (!v[TURN])
+    if (!v[TRANSPOSE_IN_REGISTERS])
         return NULL;
     const int size = element_bytes(variant->type);
-    if (size == 2 || !v[IN_FLIGHT] ||
+    if (size == 2 || !v[WGMMA_PENDING] ||
         left_deep(v, variant->type, variant->trans_a, variant->trans_b))
-        return "TURN is for a left operand of tf32, f8 or i8 that is neither stored nor "
-               "packed along k, with IN_FLIGHT 1";
-    if (size == 1 && (v[STORE_SLOTS] || blocks_of_consumer(v) % 2))
-        return "TURN of 8-bit types takes two blocks of 64 rows of a warpgroup's at a "
-               "time, and stores C from registers (STORE_SLOTS 0)";
+        return "TRANSPOSE_IN_REGISTERS is for a left operand of tf32, f8 or i8 that is "
+               "neither stored nor "
+               "packed along k, with WGMMA_PENDING 1";
+    if (size == 1 && (v[EPILOGUE_STAGES] || blocks_of_consumer(v) % 2))
+        return "TRANSPOSE_IN_REGISTERS of 8-bit types takes two blocks of 64 rows of a "
+               "warpgroup's at a "
+               "time, and stores C from registers (EPILOGUE_STAGES 0)";
     if (v[PROMOTE] > 1)
-        return "TURN of f8 promotes each slot: PROMOTE must be 1";
+        return "TRANSPOSE_IN_REGISTERS of f8 promotes each slot: PROMOTE must be 1";
     return NULL;
 }
 
 /* What only repeats another configuration is left out. */
 static const char *reject_deal(const int *v)
 {
-    if (v[WALK] == HILBERT && v[GROUP] != 1)
-        return "GROUP is for WALK rows and columns; with hilbert it must be 1";
-    if (v[DEAL] != ROUNDS && shares_tiles(v))
-        return "blocks that share a tile (CLUSTER_K, SPLIT_K) have that one: DEAL "
+    if (v[RASTER_ORDER] == HILBERT && v[RASTER_GROUP] != 1)
+        return "RASTER_GROUP is for RASTER_ORDER rows and columns; with hilbert it must "
+               "be 1";
+    if (v[TILE_SCHEDULER] != PERSISTENT && shares_tiles(v))
+        return "blocks that share a tile (CLUSTER_K, SPLIT_K) have that one: "
+               "TILE_SCHEDULER "
                "must be rounds";
-    if (v[DEAL] == TILES && v[CONSUMERS] > 1)
+    if (v[TILE_SCHEDULER] == DATA_PARALLEL && v[CONSUMERS] > 1)
         return "a block whose CONSUMERS take all registers of a multiprocessor may as "
-               "well stay: DEAL tiles is for one of them";
-    if (v[DEAL] == EVEN && v[CONSUMERS] == 1)
-        return "DEAL even is for blocks that have a multiprocessor for themselves: two "
+               "well stay: TILE_SCHEDULER data_parallel is for one of them";
+    if (v[TILE_SCHEDULER] == BALANCED && v[CONSUMERS] == 1)
+        return "TILE_SCHEDULER balanced is for blocks that have a multiprocessor for "
+               "themselves: two "
                "CONSUMERS or more";
-    if (v[DEAL] == RUNS && blocks_of_cluster(v) > 2)
-        return "DEAL runs takes clusters of at most two blocks, which run on all "
+    if (v[TILE_SCHEDULER] == STREAM_K && blocks_of_cluster(v) > 2)
+        return "TILE_SCHEDULER stream_k takes clusters of at most two blocks, which run "
+               "on all "
                "multiprocessors";
     return NULL;
 }
@@ -142,18 +153,23 @@ static const char *reject_tile(const int *v, const struct mmt_variant *variant)
         right_deep(v, variant->type, variant->trans_a, variant->trans_b))
         return "blocks below each other share columns that are stored along k by "
                "eights: TILE_N must be a multiple of 8 for each of them";
-    if (v[SWAP] && v[STORE_SLOTS] && out != 2)
-        return "with SWAP, C of 4 bytes is stored from registers: STORE_SLOTS must be 0";
-    if (v[STORE_SLOTS] > blocks / owners * v[TILE_N] / columns_of_piece(v, variant->out))
-        return "STORE_SLOTS has more slots than a warpgroup has pieces of C";
-    if (v[STORE_LATE] &&
-        (out != 2 || v[SCHEDULE] != COOPERATIVE || !v[STORE_SLOTS] || v[PROMOTE] ||
-         v[TURN] || (v[DEAL] != ROUNDS && v[DEAL] != EVEN)))
-        return "STORE_LATE is for C of 16 bits that goes through STORE_SLOTS, of "
-               "cooperative CONSUMERS that stay (DEAL rounds or even), without "
-               "PROMOTE and TURN";
+    if (v[SWAP] && v[EPILOGUE_STAGES] && out != 2)
+        return "with SWAP, C of 4 bytes is stored from registers: EPILOGUE_STAGES must "
+               "be 0";
+    if (v[EPILOGUE_STAGES] >
+        blocks / owners * v[TILE_N] / columns_of_piece(v, variant->out))
+        return "EPILOGUE_STAGES has more slots than a warpgroup has pieces of C";
+    if (v[OVERLAP_EPILOGUE] &&
+        (out != 2 || v[SCHEDULE] != COOPERATIVE || !v[EPILOGUE_STAGES] || v[PROMOTE] ||
+         v[TRANSPOSE_IN_REGISTERS] ||
+         (v[TILE_SCHEDULER] != PERSISTENT && v[TILE_SCHEDULER] != BALANCED)))
+        return "OVERLAP_EPILOGUE is for C of 16 bits that goes through EPILOGUE_STAGES, "
+               "of "
+               "cooperative CONSUMERS that stay (TILE_SCHEDULER persistent or balanced), "
+               "without "
+               "PROMOTE and TRANSPOSE_IN_REGISTERS";
     if (has_two_parts(v) && blocks / owners > 2)
-        return "PROMOTE 1 with IN_FLIGHT 1 has parts for two blocks of 64 rows of a "
+        return "PROMOTE 1 with WGMMA_PENDING 1 has parts for two blocks of 64 rows of a "
                "warpgroup's";
     if (blocks / owners > 1 && v[STAGES] < v[PROMOTE])
         return "blocks of 64 rows below each other read PROMOTE slots in turn: STAGES "
@@ -169,9 +185,9 @@ static const char *reject_shared_tile(const int *v, const struct mmt_variant *va
 
     if (!shares_tiles(v))
         return NULL;
-    if (v[SCHEDULE] != COOPERATIVE || v[STORE_SLOTS])
+    if (v[SCHEDULE] != COOPERATIVE || v[EPILOGUE_STAGES])
         return "blocks that share a tile (CLUSTER_K, SPLIT_K) are cooperative and store "
-               "from registers (STORE_SLOTS 0)";
+               "from registers (EPILOGUE_STAGES 0)";
     if (v[CLUSTER_K] > 1 && sums(v) % (2 * v[CLUSTER_K]))
         return "a thread's sums must give each of CLUSTER_K blocks whole pairs";
     if (v[CLUSTER_K] > 1 && v[TILE_M] * v[TILE_N] * 4 > ring)
@@ -208,7 +224,7 @@ static const char *reject(const int *v, const struct mmt_variant *variant,
 
 static struct mmt_tile wgmma_tile(const int *v, const mmt_problem *p)
 {
-    const int depth = v[DEPTH] * LINE / element_bytes(p->type);
+    const int depth = v[TILE_K_BYTES] / element_bytes(p->type);
     return (struct mmt_tile){ v[SWAP] ? v[TILE_N] : v[TILE_M],
                               v[SWAP] ? v[TILE_M] : v[TILE_N], depth, depth };
 }
@@ -218,7 +234,7 @@ static struct mmt_alignment alignment(const int *v, const mmt_problem *problem)
     unsigned element = (unsigned) mmt_type_size(problem->type);
     unsigned result = (unsigned) mmt_type_size(problem->out);
     return (struct mmt_alignment){ v[PACK_A] ? element : 16, v[PACK_B] ? element : 16,
-                                   v[STORE_SLOTS] ? 16 : result };
+                                   v[EPILOGUE_STAGES] ? 16 : result };
 }
 
 /* ---- straight-line text --------------------------------------------------------------
@@ -244,8 +260,10 @@ static void define(const int *v, const struct mmt_variant *variant, struct mmt_t
 
     add_list(text, "#define SUM_NAMES \"{", "%%%d", count, "}\"\n");
     add_list(text, "#define SUM_LIST(x) ", item, count, "\n");
-    const int left = v[TURN] ? 4 : 1; /* words of the operand, or what describes it */
-    if (v[TURN])
+    const int left = v[TRANSPOSE_IN_REGISTERS]
+                         ? 4
+                         : 1; /* words of the operand, or what describes it */
+    if (v[TRANSPOSE_IN_REGISTERS])
         mmt_text_addf(text, "#define LEFT_NAME \"{%%%d, %%%d, %%%d, %%%d}\"\n", count,
                       count + 1, count + 2, count + 3);
     else

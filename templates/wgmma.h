@@ -7,14 +7,14 @@
 
 // clang-format off
 enum {
-    SWAP, PACK_A, PACK_B, TILE_M, TILE_N, DEPTH, STAGES, CONSUMERS, SCHEDULE, CLUSTER, CLUSTER_K, SPLIT_K,
-    DEAL, WALK, GROUP, IN_FLIGHT, PROMOTE, STORE_SLOTS, PROMOTION,
-    TURN, STORE_LATE, NUM_KNOBS,
+    SWAP, PACK_A, PACK_B, TILE_M, TILE_N, TILE_K_BYTES, STAGES, CONSUMERS, SCHEDULE, CLUSTER, CLUSTER_K, SPLIT_K,
+    TILE_SCHEDULER, RASTER_ORDER, RASTER_GROUP, WGMMA_PENDING, PROMOTE, EPILOGUE_STAGES, PROMOTION,
+    TRANSPOSE_IN_REGISTERS, OVERLAP_EPILOGUE, NUM_KNOBS,
 };
 // clang-format on
 
 enum { COOPERATIVE, PINGPONG };
-enum { ROUNDS, EVEN, TILES, RUNS };
+enum { PERSISTENT, BALANCED, DATA_PARALLEL, STREAM_K };
 enum { ROWS, COLUMNS, HILBERT };
 enum { ALONE = 11, BELOW = 21, BESIDE = 12, FOUR_BELOW = 41, FOUR_BESIDE = 14 };
 
@@ -22,6 +22,12 @@ enum { ALONE = 11, BELOW = 21, BESIDE = 12, FOUR_BELOW = 41, FOUR_BESIDE = 14 };
  */
 
 enum { LINE = 128, BLOCK_M = 64, WARPGROUP = 128 };
+
+/* Lines of 128 bytes that a slot has along k. */
+static inline int lines_deep(const int *v)
+{
+    return v[TILE_K_BYTES] / LINE;
+}
 
 static inline int consumers_of_a_tile(const int *v)
 {
@@ -103,13 +109,13 @@ static inline int atom(mmt_type type)
  * instruction's left one may be turned on its way to registers. */
 static inline bool packs_a(const int *v, mmt_type type, bool trans_a)
 {
-    bool turned = v[TURN] && !v[SWAP];
+    bool turned = v[TRANSPOSE_IN_REGISTERS] && !v[SWAP];
     return v[PACK_A] || (element_bytes(type) != 2 && trans_a && !turned);
 }
 
 static inline bool packs_b(const int *v, mmt_type type, bool trans_b)
 {
-    bool turned = v[TURN] && v[SWAP];
+    bool turned = v[TRANSPOSE_IN_REGISTERS] && v[SWAP];
     return v[PACK_B] || (element_bytes(type) != 2 && !trans_b && !turned);
 }
 
@@ -130,7 +136,7 @@ static inline bool right_deep(const int *v, mmt_type type, bool trans_a, bool tr
 static inline int tile_bytes(const int *v, int tile, mmt_type type, bool deep)
 {
     int chunks = (tile + atom(type) - 1) / atom(type);
-    int lines = deep ? v[DEPTH] * tile : chunks * atom(type) * v[DEPTH];
+    int lines = deep ? lines_deep(v) * tile : chunks * atom(type) * lines_deep(v);
     return tiles_of_operand(v, type) * lines * LINE;
 }
 
@@ -148,7 +154,8 @@ static inline int columns_of_piece(const int *v, mmt_type out)
 static inline int bytes_of_patches(const int *v, int ring)
 {
     const int bytes = WARPGROUP / 32 * v[CONSUMERS] * 8 * (32 + 8) * 4;
-    const bool by_rows = (v[PACK_A] || v[PACK_B]) && !v[TURN] && v[CLUSTER_K] == 1;
+    const bool by_rows =
+        (v[PACK_A] || v[PACK_B]) && !v[TRANSPOSE_IN_REGISTERS] && v[CLUSTER_K] == 1;
     return by_rows && ring + bytes <= 227 * 1024 ? bytes : 0;
 }
 
@@ -160,31 +167,33 @@ static inline size_t shared_bytes(const int *v, mmt_type type, mmt_type out, boo
     int piece = BLOCK_M * columns_of_piece(v, out) * (int) mmt_type_size(out);
     int barriers = 2 * (int) sizeof(uint64_t), job = 4 * (int) sizeof(int);
     int ring = v[STAGES] * (slot + barriers + job);
-    return (size_t) (ring + v[CONSUMERS] * v[STORE_SLOTS] * piece +
+    return (size_t) (ring + v[CONSUMERS] * v[EPILOGUE_STAGES] * piece +
                      bytes_of_patches(v, ring));
 }
 
 /* Whether an instruction's sums are promoted while the next one runs. */
 static inline bool has_two_parts(const int *v)
 {
-    return v[PROMOTE] == 1 && v[IN_FLIGHT];
+    return v[PROMOTE] == 1 && v[WGMMA_PENDING];
 }
 
-/* Of these, sums that are promoted: one or two instructions', with TURN all. */
+/* Of these, sums that are promoted: one or two instructions', with TRANSPOSE_IN_REGISTERS
+ * all. */
 static inline int parts(const int *v)
 {
     if (!v[PROMOTE])
         return 0;
-    return v[TURN] ? sums(v) : v[TILE_N] / 2 << has_two_parts(v);
+    return v[TRANSPOSE_IN_REGISTERS] ? sums(v) : v[TILE_N] / 2 << has_two_parts(v);
 }
 
 /* Sums, and parts of them; operands that are turned, as many words as a slot has; and C,
  * two elements in each, that is stored late. */
 static inline int registers_of_sums(const int *v)
 {
-    const int steps = 4 * v[DEPTH];
-    return sums(v) + parts(v) + (v[TURN] ? 4 * steps * blocks_of_consumer(v) : 0) +
-           (v[STORE_LATE] ? sums(v) / 2 : 0);
+    const int steps = 4 * lines_deep(v);
+    return sums(v) + parts(v) +
+           (v[TRANSPOSE_IN_REGISTERS] ? 4 * steps * blocks_of_consumer(v) : 0) +
+           (v[OVERLAP_EPILOGUE] ? sums(v) / 2 : 0);
 }
 
 static inline bool shares_tiles(const int *v)

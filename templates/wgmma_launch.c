@@ -22,7 +22,7 @@ static size_t sum_bytes(const int *v)
 
 static int64_t slots(const int *v, const mmt_problem *p)
 {
-    return mmt_gemm_pieces(p->k, atom(p->type) * v[DEPTH]) * passes(v, p->type);
+    return mmt_gemm_pieces(p->k, atom(p->type) * lines_deep(v)) * passes(v, p->type);
 }
 
 const char *mmt_wgmma_refuse(const int *v, const mmt_problem *p)
@@ -36,20 +36,22 @@ const char *mmt_wgmma_refuse(const int *v, const mmt_problem *p)
         mmt_gemm_rows_fit(p->type, p->ldb, p->stride_b))
         return "the copy engine takes the rows of A and B as they are: PACK_A and PACK_B "
                "must be 0";
-    if (v[STORE_SLOTS] && p->n * (int64_t) mmt_type_size(p->out) % 16)
+    if (v[EPILOGUE_STAGES] && p->n * (int64_t) mmt_type_size(p->out) % 16)
         return "the copy engine stores rows of C whose length is a multiple of 16 bytes: "
-               "STORE_SLOTS must be 0";
+               "EPILOGUE_STAGES must be 0";
     if (v[SPLIT_K] > 1 &&
         (double) clusters(v, p) * (double) sum_bytes(v) * v[SPLIT_K] * (double) p->batch >
             MOST_BYTES)
         return "SPLIT_K would leave more than 2^25 sums; C has tiles enough without";
-    if (v[DEAL] == RUNS && p->batch > 1)
-        return "DEAL runs is for one product; a batch has tiles enough";
-    if (v[DEAL] == RUNS && clusters(v, p) > MOST_CLUSTERS)
-        return "C has so many tiles that what DEAL runs saves, a part of a round, is "
+    if (v[TILE_SCHEDULER] == STREAM_K && p->batch > 1)
+        return "TILE_SCHEDULER stream_k is for one product; a batch has tiles enough";
+    if (v[TILE_SCHEDULER] == STREAM_K && clusters(v, p) > MOST_CLUSTERS)
+        return "C has so many tiles that what TILE_SCHEDULER stream_k saves, a part of a "
+               "round, is "
                "little";
-    if (v[DEAL] == RUNS && slots(v, p) > MOST_SLOTS)
-        return "DEAL runs numbers the slots along k by an int, and these are more than "
+    if (v[TILE_SCHEDULER] == STREAM_K && slots(v, p) > MOST_SLOTS)
+        return "TILE_SCHEDULER stream_k numbers the slots along k by an int, and these "
+               "are more than "
                "2^20";
     return mmt_gemm_refuse(clusters(v, p) * blocks_of_cluster(v));
 }
@@ -57,7 +59,8 @@ const char *mmt_wgmma_refuse(const int *v, const mmt_problem *p)
 /* Whether blocks may share a tile through the workspace at all. */
 static bool may_split(const int *v)
 {
-    return v[SCHEDULE] == COOPERATIVE && v[DEAL] == ROUNDS && !v[STORE_SLOTS];
+    return v[SCHEDULE] == COOPERATIVE && v[TILE_SCHEDULER] == PERSISTENT &&
+           !v[EPILOGUE_STAGES];
 }
 
 /* Registers of a thread, roughly: one block takes all where roles have their own. */
@@ -83,7 +86,7 @@ static int find_parts(const int *v, const struct mmt_knob *knob, const mmt_probl
     const double coming = (double) shared / v[STAGES] / COMING;
     const int tiles = tiles_of_operand(v, p->type), products = tiles * (tiles + 1) / 2;
     const double multiplied =
-        area * v[DEPTH] * atom(p->type) * size * products / MULTIPLIED;
+        area * lines_deep(v) * atom(p->type) * size * products / MULTIPLIED;
     const double sums =
         (double) clusters(v, p) * (double) sum_bytes(v) * (double) p->batch;
     const struct mmt_split split = {
@@ -115,7 +118,7 @@ void mmt_wgmma_settle(int *v, const struct mmt_knob *knobs, const mmt_problem *p
 static struct mmt_box operand_box(const int *v, mmt_type type, int tile, bool deep,
                                   int parts)
 {
-    const int lines = deep ? tile : atom(type) * v[DEPTH];
+    const int lines = deep ? tile : atom(type) * lines_deep(v);
     return (struct mmt_box){
         .inner = (unsigned) atom(type),
         .outer = (unsigned) (lines / parts),
@@ -142,17 +145,17 @@ static int64_t clusters_abreast(const int *v, const struct mmt_caps *caps)
     return all ? all : 1;
 }
 
-/* With DEAL runs even few tiles are dealt to all multiprocessors. */
+/* With TILE_SCHEDULER stream_k even few tiles are dealt to all multiprocessors. */
 static int64_t clusters_launched(const int *v, const mmt_problem *p,
                                  const struct mmt_caps *caps)
 {
     const int64_t tiles = clusters(v, p), abreast = clusters_abreast(v, caps);
-    return v[DEAL] == RUNS && tiles < abreast ? abreast : tiles;
+    return v[TILE_SCHEDULER] == STREAM_K && tiles < abreast ? abreast : tiles;
 }
 
-/* The most parts of tiles that DEAL runs leaves: each cluster's run has one, and another
- * one where it goes on to the next tile. No more clusters run at once than shared memory
- * and threads allow. */
+/* The most parts of tiles that TILE_SCHEDULER stream_k leaves: each cluster's run has
+ * one, and another one where it goes on to the next tile. No more clusters run at once
+ * than shared memory and threads allow. */
 static int64_t most_parts(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
                           const struct mmt_launch *product)
 {
@@ -193,21 +196,22 @@ static void add_product(const int *v, const mmt_problem *p, const struct mmt_cap
 
     out->launch[out->count++] = (struct mmt_launch){
         .entry = "mmt_gemm",
-        .args = p->type == MMT_F32 ? f32_args
-                : v[STORE_SLOTS]   ? store_args
-                                   : args,
+        .args = p->type == MMT_F32   ? f32_args
+                : v[EPILOGUE_STAGES] ? store_args
+                                     : args,
         .grid = { (unsigned) (clusters_launched(v, p, caps) * blocks_of_cluster(v)),
                   (unsigned) v[SPLIT_K], (unsigned) p->batch },
         .block = { (unsigned) threads(v), 1, 1 },
         .workspace_at = out->workspace,
         .shared = shared_bytes(v, p->type, p->out, p->trans_a, p->trans_b),
         .box = { boxes[v[SWAP]], boxes[!v[SWAP]], result_box(v, p->out) },
-        .stays = !shares_tiles(v) && v[DEAL] != TILES,
+        .stays = !shares_tiles(v) && v[TILE_SCHEDULER] != DATA_PARALLEL,
         .waits = true,
     };
 }
 
-/* Adds up what SPLIT_K clusters or, with DEAL runs, those of one launch left. */
+/* Adds up what SPLIT_K clusters or, with TILE_SCHEDULER stream_k, those of one launch
+ * left. */
 static void add_parts(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
                       struct mmt_launches *out)
 {
@@ -223,7 +227,7 @@ static void add_parts(const int *v, const mmt_problem *p, const struct mmt_caps 
         MMT_ARG_BIAS, MMT_ARG_WORKSPACE, MMT_ARG_END,
     };
     const struct mmt_launch *product = &out->launch[out->count - 1];
-    const bool runs = v[DEAL] == RUNS;
+    const bool runs = v[TILE_SCHEDULER] == STREAM_K;
     const int64_t pairs = (int64_t) sum_bytes(v) / 8;
     const int64_t parts =
         runs ? most_parts(v, p, caps, product) : clusters(v, p) * v[SPLIT_K];
@@ -258,6 +262,6 @@ void mmt_wgmma_launch(const int *v, const mmt_problem *p, const struct mmt_caps 
     product = &out->launch[out->count];
     add_product(v, p, caps, out);
     mmt_gemm_use_packed(product->box, p, pack_a, pack_b, how, at);
-    if (v[SPLIT_K] > 1 || v[DEAL] == RUNS)
+    if (v[SPLIT_K] > 1 || v[TILE_SCHEDULER] == STREAM_K)
         add_parts(v, p, caps, out);
 }

@@ -72,7 +72,7 @@ static bool fuzz_words(double seconds, unsigned long long seed)
         fuzz_text("jacobi3d f64 30x20x10"),
         fuzz_text("axpby f32 1000"),
         fuzz_text("tiled TILE=16"),
-        fuzz_text("heat2d THREADS_M=2 THREADS_N=8 WORK_M=4 VECTOR=8 SIDES=shared"),
+        fuzz_text("heat2d THREADS_M=2 THREADS_N=8 THREAD_TILE_M=4 VECTOR=8 SIDES=shared"),
         fuzz_text("simt TILE_M=128 TILE_N=64"),
     };
     const size_t count = sizeof corpus / sizeof *corpus;

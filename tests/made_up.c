@@ -96,7 +96,8 @@ struct mmt_kept made_up_kernel(int tile_m, int tile_n, int work, double gflops)
 {
     char text[256];
     snprintf(text, sizeof text,
-             "simt TILE_M=%d TILE_N=%d TILE_K=16 WORK_M=%d WORK_N=%d WARP_M=4 WARP_N=8 "
+             "simt TILE_M=%d TILE_N=%d TILE_K=16 THREAD_TILE_M=%d THREAD_TILE_N=%d "
+             "WARP_M=4 WARP_N=8 "
              "LANES=rows C_VECTOR=2 SHARED_LAYOUT=pad K_UNROLL=16 MIN_BLOCKS=1 SPLIT_K=0",
              tile_m, tile_n, work, work);
     const double step = 2.0 * tile_m * tile_n * 16 / (gflops * 1e9);

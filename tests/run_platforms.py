@@ -83,11 +83,11 @@ def try_ids():
 TRIED = [
     ("naive", "f32,bf16,f8e4m3,i8"),
     ("tiled TILE=16", "f32,i32"),
-    ("simt TILE_M=32 TILE_N=32 TILE_K=32 WORK_M=4 WORK_N=4 WARP_M=4 WARP_N=8", "f32"),
+    ("simt TILE_M=32 TILE_N=32 TILE_K=32 THREAD_TILE_M=4 THREAD_TILE_N=4 WARP_M=4 WARP_N=8", "f32"),
     ("axpby THREADS=256 VECTOR=16 WORK=4", "f32"),
     ("dot THREADS=1 ROWS=1 VECTOR=8 WORK=4 PARTS=64", "f32"),
-    ("heat2d THREADS_M=1 THREADS_N=64 WORK_M=8 VECTOR=16 SIDES=memory", "f32"),
-    ("jacobi3d THREADS_N=8 THREADS_K=1 VECTOR=16 WORK_M=8 UNROLL_M=1 SIDES=memory", "f32"),
+    ("heat2d THREADS_M=1 THREADS_N=64 THREAD_TILE_M=8 VECTOR=16 SIDES=memory", "f32"),
+    ("jacobi3d THREADS_N=8 THREADS_K=1 VECTOR=16 THREAD_TILE_M=8 UNROLL_M=1 SIDES=memory", "f32"),
 ]
 
 

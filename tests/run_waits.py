@@ -13,16 +13,16 @@ from nvrtc_ptx import compile_ptx
 
 MMTUNE = sys.argv[1]
 KERNELS = [
-    ("f32", "nn", "simt"), ("f32", "tt", "simt SPLIT_K=4"), ("f64", "nn", "simt DEAL=runs"),
+    ("f32", "nn", "simt"), ("f32", "tt", "simt SPLIT_K=4"), ("f64", "nn", "simt TILE_SCHEDULER=stream_k"),
     ("f32", "nn", "simt_async"), ("f32", "tn", "simt_async SPLIT_K=2"),
-    ("f64", "nn", "simt_tma"), ("f32", "tn", "simt_tma DEAL=runs"), ("f64", "nt", "simt_tma SPLIT_K=2"),
+    ("f64", "nn", "simt_tma"), ("f32", "tn", "simt_tma TILE_SCHEDULER=stream_k"), ("f64", "nt", "simt_tma SPLIT_K=2"),
     ("f64", "nn", "dmma"), ("f64", "nt", "dmma SPLIT_K=2"),
     ("bf16", "nn", "mma"), ("tf32", "nn", "mma SPLIT_K=2"),
-    ("f32", "nn", "thin"), ("f32", "nn", "skinny"), ("f32", "nt", "skinny SPLIT_K=4"), ("f32", "nn", "small"),
-    ("bf16", "nn", "wgmma"), ("bf16", "nn", "wgmma STORE_SLOTS=0 CLUSTER=1x1 SPLIT_K=4"),
-    ("tf32", "nn", "wgmma STORE_SLOTS=0"), ("tf32", "tt", "wgmma STORE_SLOTS=0"),
-    ("bf16", "nn", "wgmma PACK_A=1 PACK_B=1 STORE_SLOTS=0"),
-    ("f16", "nn", "wgmma PACK_A=0 PACK_B=1 STORE_SLOTS=0"),
+    ("f32", "nn", "small_k"), ("f32", "nn", "skinny"), ("f32", "nt", "skinny SPLIT_K=4"), ("f32", "nn", "small"),
+    ("bf16", "nn", "wgmma"), ("bf16", "nn", "wgmma EPILOGUE_STAGES=0 CLUSTER=1x1 SPLIT_K=4"),
+    ("tf32", "nn", "wgmma EPILOGUE_STAGES=0"), ("tf32", "tt", "wgmma EPILOGUE_STAGES=0"),
+    ("bf16", "nn", "wgmma PACK_A=1 PACK_B=1 EPILOGUE_STAGES=0"),
+    ("f16", "nn", "wgmma PACK_A=0 PACK_B=1 EPILOGUE_STAGES=0"),
 ]
 TOUCHES = re.compile(r"(ld|st|red|atom|cp\.async)\.(?!param|shared|local|const)\S*")
 failures, kernels = [], 0
@@ -64,7 +64,7 @@ for kind, transposes, configuration in KERNELS:
     count, faults = faults_in(source)
     kernels += count
     failures += [f"{configuration} {kind} {transposes}: {fault}" for fault in faults]
-    if not faults_in(source.replace("AWAIT_LAUNCH();", ";"))[1]:
+    if not faults_in(source.replace("PDL_WAIT();", ";"))[1]:
         failures.append(f"{configuration} {kind} {transposes}: nothing is found without waits")
 for failure in failures:
     print("not so:", failure)

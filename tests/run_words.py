@@ -4,7 +4,7 @@
 wgmma reads its left operand from registers after the instruction was issued, until it has
 been waited for. A host that does it at once cannot see a register overwritten too early, so
 this looks for such writes in the PTX that NVRTC makes of kernels that turn their operand
-on its way to registers (TURN). Exits with 77 where there is no NVRTC."""
+on its way to registers (TRANSPOSE_IN_REGISTERS). Exits with 77 where there is no NVRTC."""
 import re
 import subprocess
 import sys
@@ -13,14 +13,14 @@ from nvrtc_ptx import compile_ptx
 
 MMTUNE = sys.argv[1]
 KERNELS = [
-    ("tf32 nn", "SWAP=1 STORE_SLOTS=0 TILE_M=128 TILE_N=128 STAGES=5"),
-    ("tf32 nn", "SWAP=1 STORE_SLOTS=0 TILE_M=128 TILE_N=256 STAGES=4 CLUSTER=2x1"),
-    ("tf32 nn", "SWAP=1 STORE_SLOTS=0 TILE_M=256 TILE_N=64 STAGES=3 DEPTH=2 CLUSTER=1x1"),
-    ("tf32 nn", "SWAP=1 STORE_SLOTS=0 TILE_M=64 TILE_N=16 STAGES=12 CONSUMERS=1"),
-    ("tf32 tt", "TILE_M=128 TILE_N=128 STAGES=5 DEAL=runs CLUSTER=1x1"),
-    ("i8 nn", "SWAP=1 STORE_SLOTS=0 TILE_M=256 TILE_N=128 STAGES=4 CLUSTER=2x1"),
-    ("i8 nn", "SWAP=1 STORE_SLOTS=0 TILE_M=128 TILE_N=128 STAGES=6 SCHEDULE=pingpong"),
-    ("f8e4m3 nn", "SWAP=1 STORE_SLOTS=0 TILE_M=256 TILE_N=64 STAGES=4 PROMOTE=1"),
+    ("tf32 nn", "SWAP=1 EPILOGUE_STAGES=0 TILE_M=128 TILE_N=128 STAGES=5"),
+    ("tf32 nn", "SWAP=1 EPILOGUE_STAGES=0 TILE_M=128 TILE_N=256 STAGES=4 CLUSTER=2x1"),
+    ("tf32 nn", "SWAP=1 EPILOGUE_STAGES=0 TILE_M=256 TILE_N=64 STAGES=3 TILE_K_BYTES=256 CLUSTER=1x1"),
+    ("tf32 nn", "SWAP=1 EPILOGUE_STAGES=0 TILE_M=64 TILE_N=16 STAGES=12 CONSUMERS=1"),
+    ("tf32 tt", "TILE_M=128 TILE_N=128 STAGES=5 TILE_SCHEDULER=stream_k CLUSTER=1x1"),
+    ("i8 nn", "SWAP=1 EPILOGUE_STAGES=0 TILE_M=256 TILE_N=128 STAGES=4 CLUSTER=2x1"),
+    ("i8 nn", "SWAP=1 EPILOGUE_STAGES=0 TILE_M=128 TILE_N=128 STAGES=6 SCHEDULE=pingpong"),
+    ("f8e4m3 nn", "SWAP=1 EPILOGUE_STAGES=0 TILE_M=256 TILE_N=64 STAGES=4 PROMOTE=1"),
 ]
 WAITS = [f"        AWAIT_WGMMA(1);\n        settle_words({half});\n" for half in ("back", "front")]
 failures = []
@@ -60,7 +60,7 @@ def early_writes(ptx):
 for kind, knobs in KERNELS:
     number, transposes = kind.split()
     source = subprocess.run([MMTUNE, "emit", "--type", number, "--transposes", transposes,
-                             "wgmma TURN=1 IN_FLIGHT=1 " + knobs], check=True,
+                             "wgmma TRANSPOSE_IN_REGISTERS=1 WGMMA_PENDING=1 " + knobs], check=True,
                             capture_output=True, text=True).stdout
     writes, readers = early_writes(compile_ptx(source))
     if not readers:

@@ -434,13 +434,15 @@ static void test_warnings_are_kept(void)
         printf("warnings left out: %s\n", err.text);
         return;
     }
-    CHECK_OK(mmt_config_parse("simt TILE_M=128 TILE_N=128 TILE_K=8 WORK_M=16 WORK_N=8 "
-                              "C_VECTOR=2 A_VECTOR=2 B_VECTOR=2",
-                              &spills, &err),
+    CHECK_OK(mmt_config_parse(
+                 "simt TILE_M=128 TILE_N=128 TILE_K=8 THREAD_TILE_M=16 THREAD_TILE_N=8 "
+                 "C_VECTOR=2 A_VECTOR=2 B_VECTOR=2",
+                 &spills, &err),
              err);
-    CHECK_OK(mmt_config_parse("simt TILE_M=64 TILE_N=64 TILE_K=8 WORK_M=4 WORK_N=4 "
-                              "C_VECTOR=2 A_VECTOR=2 B_VECTOR=2",
-                              &fits, &err),
+    CHECK_OK(mmt_config_parse(
+                 "simt TILE_M=64 TILE_N=64 TILE_K=8 THREAD_TILE_M=4 THREAD_TILE_N=4 "
+                 "C_VECTOR=2 A_VECTOR=2 B_VECTOR=2",
+                 &fits, &err),
              err);
     for (int round = 0; round < 2; round++) {
         CHECK(warns(device, &spills, &found));

@@ -60,9 +60,10 @@ static struct mmt_load load_of(const struct mmt_config *config,
     return mmt_cost_load(&resolved, problem, caps);
 }
 
-static const char runs[] = "simt TILE_M=64 TILE_N=128 TILE_K=16 WORK_M=8 WORK_N=8 "
-                           "WARP_M=2 WARP_N=16 LANES=pairs C_VECTOR=4 FRAGMENTS=2 "
-                           "MIN_BLOCKS=2 DEAL=runs BUFFERS=1 K_UNROLL=16";
+static const char runs[] =
+    "simt TILE_M=64 TILE_N=128 TILE_K=16 THREAD_TILE_M=8 THREAD_TILE_N=8 "
+    "WARP_M=2 WARP_N=16 LANES=pairs C_VECTOR=4 REGISTER_STAGES=2 "
+    "MIN_BLOCKS=2 TILE_SCHEDULER=stream_k STAGES=1 K_UNROLL=16";
 
 /* 264 blocks, two on each multiprocessor: fewer tiles are cut into runs, more are dealt
  * out in rounds first; a step is not cut. Where rounds do, no sums are left to add. */
@@ -86,10 +87,13 @@ static void test_runs(void)
 }
 
 static const char *packed =
-    "wgmma SWAP=0 PACK_A=1 PACK_B=1 TILE_M=128 TILE_N=64 DEPTH=1 STAGES=3 CONSUMERS=2 "
-    "SCHEDULE=cooperative CLUSTER=1x1 CLUSTER_K=1 SPLIT_K=1 DEAL=rounds WALK=rows "
-    "GROUP=8 "
-    "IN_FLIGHT=0 PROMOTE=1 STORE_SLOTS=0 L2_PROMOTION=128 TURN=0 STORE_LATE=0";
+    "wgmma SWAP=0 PACK_A=1 PACK_B=1 TILE_M=128 TILE_N=64 TILE_K_BYTES=128 STAGES=3 "
+    "CONSUMERS=2 "
+    "SCHEDULE=cooperative CLUSTER=1x1 CLUSTER_K=1 SPLIT_K=1 TILE_SCHEDULER=persistent "
+    "RASTER_ORDER=rows "
+    "RASTER_GROUP=8 "
+    "WGMMA_PENDING=0 PROMOTE=1 EPILOGUE_STAGES=0 L2_PROMOTION=128 "
+    "TRANSPOSE_IN_REGISTERS=0 OVERLAP_EPILOGUE=0";
 
 /* Lines of 64 along k are multiplied whole; and as blocks stay, nothing bounds how many
  * of their tiles are under way. */
@@ -108,9 +112,9 @@ static void test_packed(void)
 static void test_skinny(void)
 {
     struct mmt_caps caps = made_up_gpu();
-    struct mmt_config config =
-        made_up_config("skinny SHORT=columns WORK_SHORT=1 WORK_LONG=4 WORK_K=16 "
-                       "THREADS_LONG=8 THREADS_K=32 VECTOR=4 TILE_K=2048 SPLIT_K=1");
+    struct mmt_config config = made_up_config(
+        "skinny SHORT=columns THREAD_TILE_SHORT=1 THREAD_TILE_LONG=4 THREAD_TILE_K=16 "
+        "THREADS_LONG=8 THREADS_K=32 VECTOR=4 TILE_K=2048 SPLIT_K=1");
     mmt_problem problem = made_up_shape(4096, 1, 4096);
     CHECK_EQ_INT(mmt_cost_depth(&config, MMT_F32), 512);
     CHECK(load_of(&config, &problem, &caps).steps == 8);
@@ -154,9 +158,9 @@ static void test_parts(const char *words, int64_t m, int64_t n, int64_t k)
 static void test_left(int64_t m, int64_t n, int64_t k)
 {
     struct mmt_caps caps = made_up_gpu();
-    const struct mmt_config left =
-        made_up_config("skinny SHORT=columns WORK_SHORT=0 WORK_LONG=2 WORK_K=8 "
-                       "THREADS_LONG=0 THREADS_K=0 VECTOR=2 TILE_K=0 SPLIT_K=0");
+    const struct mmt_config left = made_up_config(
+        "skinny SHORT=columns THREAD_TILE_SHORT=0 THREAD_TILE_LONG=2 THREAD_TILE_K=8 "
+        "THREADS_LONG=0 THREADS_K=0 VECTOR=2 TILE_K=0 SPLIT_K=0");
     mmt_problem problem = made_up_shape(m, n, k);
     const struct mmt_config resolved = mmt_config_settle(&left, &problem, &caps);
     const int depth = mmt_cost_depth(&left, MMT_F32);
@@ -171,7 +175,8 @@ static void test_left(int64_t m, int64_t n, int64_t k)
 static void test_counted(void)
 {
     struct mmt_caps caps = made_up_gpu();
-    const struct mmt_config config = made_up_config("skinny SHORT=columns WORK_SHORT=0");
+    const struct mmt_config config =
+        made_up_config("skinny SHORT=columns THREAD_TILE_SHORT=0");
     const mmt_problem problem = made_up_shape(3000, 7, 7000);
     const struct mmt_config resolved = mmt_config_settle(&config, &problem, &caps);
     const struct mmt_view view = mmt_cost_view(&resolved, &problem, &caps);
@@ -204,9 +209,9 @@ static struct mmt_kept panel(void)
 {
     return (struct mmt_kept){
         .family = MMT_F32,
-        .config =
-            made_up_config("panel WORK_M=6 WORK_N=4 VECTOR=16 PANELS_M=8 PANELS_N=4 "
-                           "BLOCK_K=1024 K_UNROLL=1 PACK_A=0 PACK_B=0"),
+        .config = made_up_config(
+            "panel THREAD_TILE_M=6 THREAD_TILE_N=4 VECTOR=16 PANELS_M=8 PANELS_N=4 "
+            "BLOCK_K=1024 K_UNROLL=1 PACK_A=0 PACK_B=0"),
         .right = made_up_all_transposes(MMT_F32),
         .terms = { [MADE_UP_LAUNCH] = 4e-6,
                    [MADE_UP_BLOCK] = 1e-6,

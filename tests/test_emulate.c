@@ -20,59 +20,70 @@ enum { WORDS = 256, WHY = sizeof(((mmt_error *) 0)->text) };
 #define COUNT(array) (int) (sizeof(array) / sizeof(*(array)))
 
 static const char *const configurations[] = {
-    "mma TILE_M=64 TILE_N=32 DEPTH=2 WARPS_M=2 WARPS_N=1 STAGES=3 FRAGMENTS=2 SPLIT_K=1",
-    "mma TILE_M=32 TILE_N=64 DEPTH=4 WARPS_M=1 WARPS_N=2 STAGES=2 FRAGMENTS=1 SPLIT_K=3",
-    "mma TILE_M=32 TILE_N=96 DEPTH=1 WARPS_M=2 WARPS_N=2 STAGES=4 FRAGMENTS=1 SPLIT_K=1",
-    "mma TILE_M=128 TILE_N=64 DEPTH=2 WARPS_M=2 WARPS_N=2 STAGES=2 FRAGMENTS=2 GROUP=1",
-    "mma TILE_M=16 TILE_N=32 DEPTH=4 WARPS_M=1 WARPS_N=1 STAGES=3 FRAGMENTS=2 SPLIT_K=2",
+    "mma TILE_M=64 TILE_N=32 TILE_K_BYTES=64 WARPS_M=2 WARPS_N=1 STAGES=3 "
+    "REGISTER_STAGES=2 SPLIT_K=1",
+    "mma TILE_M=32 TILE_N=64 TILE_K_BYTES=128 WARPS_M=1 WARPS_N=2 STAGES=2 "
+    "REGISTER_STAGES=1 SPLIT_K=3",
+    "mma TILE_M=32 TILE_N=96 TILE_K_BYTES=32 WARPS_M=2 WARPS_N=2 STAGES=4 "
+    "REGISTER_STAGES=1 SPLIT_K=1",
+    "mma TILE_M=128 TILE_N=64 TILE_K_BYTES=64 WARPS_M=2 WARPS_N=2 STAGES=2 "
+    "REGISTER_STAGES=2 RASTER_GROUP=1",
+    "mma TILE_M=16 TILE_N=32 TILE_K_BYTES=128 WARPS_M=1 WARPS_N=1 STAGES=3 "
+    "REGISTER_STAGES=2 SPLIT_K=2",
 };
 
 /* Each once, with transposes in turn: on sm_80 those of 8x8x4. */
 static const char *const f64_configurations[] = {
-    "dmma TILE_M=32 TILE_N=32 TILE_K=8 WARPS_M=1 WARPS_N=1 MMA=8x8x4 STAGES=2 FRAGMENTS=2"
-    " SYNC=block DEAL=tiles",
+    "dmma TILE_M=32 TILE_N=32 TILE_K=8 WARPS_M=1 WARPS_N=1 MMA=8x8x4 STAGES=2 "
+    "REGISTER_STAGES=2"
+    " SYNC=block TILE_SCHEDULER=data_parallel",
     "dmma TILE_M=64 TILE_N=32 TILE_K=16 WARPS_M=2 WARPS_N=1 MMA=8x8x4 STAGES=3 "
-    "FRAGMENTS=4"
-    " SYNC=slots DEAL=tiles",
-    "dmma TILE_M=48 TILE_N=64 TILE_K=8 WARPS_M=1 WARPS_N=2 MMA=8x8x4 STAGES=4 FRAGMENTS=1"
-    " SYNC=slots DEAL=runs GROUP=4",
+    "REGISTER_STAGES=4"
+    " SYNC=stages TILE_SCHEDULER=data_parallel",
+    "dmma TILE_M=48 TILE_N=64 TILE_K=8 WARPS_M=1 WARPS_N=2 MMA=8x8x4 STAGES=4 "
+    "REGISTER_STAGES=1"
+    " SYNC=stages TILE_SCHEDULER=stream_k RASTER_GROUP=4",
     "dmma TILE_M=32 TILE_N=64 TILE_K=16 WARPS_M=2 WARPS_N=2 MMA=8x8x4 STAGES=2 "
-    "FRAGMENTS=2"
-    " SYNC=block DEAL=runs MIN_BLOCKS=2",
+    "REGISTER_STAGES=2"
+    " SYNC=block TILE_SCHEDULER=stream_k MIN_BLOCKS=2",
     "dmma TILE_M=64 TILE_N=64 TILE_K=16 WARPS_M=2 WARPS_N=2 MMA=16x8x8 STAGES=3 "
-    "FRAGMENTS=4"
-    " SYNC=slots DEAL=tiles SPLIT_K=3",
+    "REGISTER_STAGES=4"
+    " SYNC=stages TILE_SCHEDULER=data_parallel SPLIT_K=3",
     "dmma TILE_M=32 TILE_N=48 TILE_K=32 WARPS_M=2 WARPS_N=1 MMA=16x8x16 STAGES=3"
-    " FRAGMENTS=2 SYNC=slots DEAL=runs",
+    " REGISTER_STAGES=2 SYNC=stages TILE_SCHEDULER=stream_k",
     "dmma TILE_M=96 TILE_N=32 TILE_K=8 WARPS_M=2 WARPS_N=2 MMA=16x8x4 STAGES=5 "
-    "FRAGMENTS=2"
-    " SYNC=slots DEAL=rounds",
+    "REGISTER_STAGES=2"
+    " SYNC=stages TILE_SCHEDULER=persistent",
     "dmma TILE_M=32 TILE_N=128 TILE_K=16 WARPS_M=1 WARPS_N=4 MMA=16x8x8 STAGES=2"
-    " FRAGMENTS=2 SYNC=block DEAL=rounds",
+    " REGISTER_STAGES=2 SYNC=block TILE_SCHEDULER=persistent",
     "dmma TILE_M=16 TILE_N=16 TILE_K=8 WARPS_M=1 WARPS_N=1 MMA=16x8x8 STAGES=6 "
-    "FRAGMENTS=1"
-    " SYNC=slots DEAL=runs GROUP=1",
+    "REGISTER_STAGES=1"
+    " SYNC=stages TILE_SCHEDULER=stream_k RASTER_GROUP=1",
     /* operands of whole steps */
     "dmma TILE_M=64 TILE_N=64 TILE_K=16 WARPS_M=2 WARPS_N=2 MMA=16x8x8 STAGES=4 "
-    "FRAGMENTS=8"
-    " SYNC=block DEAL=tiles",
+    "REGISTER_STAGES=8"
+    " SYNC=block TILE_SCHEDULER=data_parallel",
     "dmma TILE_M=96 TILE_N=32 TILE_K=16 WARPS_M=2 WARPS_N=2 MMA=16x8x4 STAGES=3 "
-    "FRAGMENTS=4"
-    " SYNC=slots DEAL=runs",
+    "REGISTER_STAGES=4"
+    " SYNC=stages TILE_SCHEDULER=stream_k",
     "dmma TILE_M=32 TILE_N=64 TILE_K=8 WARPS_M=2 WARPS_N=1 MMA=8x8x4 STAGES=2 "
-    "FRAGMENTS=16"
-    " SYNC=block DEAL=rounds",
+    "REGISTER_STAGES=16"
+    " SYNC=block TILE_SCHEDULER=persistent",
 };
 
 /* Asynchronous copies without tensor cores, f32, f64 and i32. */
 static const char async_configuration[] =
-    "simt_async TILE_M=32 TILE_N=64 TILE_K=8 WORK_M=4 WORK_N=4 WARP_M=4 WARP_N=8 "
-    "LANES=rows C_VECTOR=2 STAGES=3 FRAGMENTS=2 GROUP=4 DEAL=runs MIN_BLOCKS=1";
+    "simt_async TILE_M=32 TILE_N=64 TILE_K=8 THREAD_TILE_M=4 THREAD_TILE_N=4 WARP_M=4 "
+    "WARP_N=8 "
+    "LANES=rows C_VECTOR=2 STAGES=3 REGISTER_STAGES=2 RASTER_GROUP=4 "
+    "TILE_SCHEDULER=stream_k MIN_BLOCKS=1";
 
 /* The same, whose warps hand their sums on wherever rows of C begin. */
 static const char store_configuration[] =
-    "simt_async TILE_M=64 TILE_N=64 TILE_K=8 WORK_M=4 WORK_N=8 WARP_M=8 WARP_N=4 "
-    "LANES=rows C_VECTOR=1 STAGES=3 FRAGMENTS=2 GROUP=4 DEAL=rounds MIN_BLOCKS=1";
+    "simt_async TILE_M=64 TILE_N=64 TILE_K=8 THREAD_TILE_M=4 THREAD_TILE_N=8 WARP_M=8 "
+    "WARP_N=4 "
+    "LANES=rows C_VECTOR=1 STAGES=3 REGISTER_STAGES=2 RASTER_GROUP=4 "
+    "TILE_SCHEDULER=persistent MIN_BLOCKS=1";
 
 /* The generations whose instructions differ, and what is new there. */
 static const struct {
@@ -453,7 +464,7 @@ static void check_many_blocks(void)
     } kernels[] = { { async_configuration, MMT_F32 },
                     { async_configuration, MMT_I32 },
                     { "dmma TILE_M=48 TILE_N=64 TILE_K=8 WARPS_M=1 WARPS_N=2 MMA=8x8x4 "
-                      "STAGES=4 FRAGMENTS=1 SYNC=slots DEAL=runs",
+                      "STAGES=4 REGISTER_STAGES=1 SYNC=stages TILE_SCHEDULER=stream_k",
                       MMT_F64 } };
     mmt_plan_options options = mmt_plan_defaults();
     mmt_error err = { 0 };

@@ -89,6 +89,33 @@ static void test_set(void)
 }
 
 /* Every template's every seed, printed and read back, also with its knobs reversed. */
+/* What earlier versions wrote is read as what it is called today. */
+static void test_aliases(void)
+{
+    static const char *const pairs[][2] = {
+        { "wgmma DEPTH=2 DEAL=runs WALK=hilbert GROUP=4 IN_FLIGHT=0 STORE_SLOTS=0 TURN=1",
+          "wgmma TILE_K_BYTES=256 TILE_SCHEDULER=stream_k RASTER_ORDER=hilbert "
+          "RASTER_GROUP=4 WGMMA_PENDING=0 EPILOGUE_STAGES=0 TRANSPOSE_IN_REGISTERS=1" },
+        { "mma DEPTH=4 FRAGMENTS=2", "mma TILE_K_BYTES=128 REGISTER_STAGES=2" },
+        { "simt BUFFERS=1 WORK_M=4 SHARED_LAYOUT=xor DEAL=tiles",
+          "simt STAGES=1 THREAD_TILE_M=4 SHARED_LAYOUT=swizzle "
+          "TILE_SCHEDULER=data_parallel" },
+        { "thin WORK_N=2 C_VECTOR=1", "small_k THREAD_TILE_N=2 C_VECTOR=1" },
+        { "dmma SYNC=slots DEAL=rounds", "dmma SYNC=stages TILE_SCHEDULER=persistent" },
+    };
+    struct mmt_config before, now;
+    mmt_error err = { 0 };
+
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        CHECK_OK(mmt_config_parse(pairs[i][0], &before, &err), err);
+        CHECK_OK(mmt_config_parse(pairs[i][1], &now, &err), err);
+        CHECK(mmt_config_equal(&before, &now));
+    }
+    CHECK(mmt_config_parse("wgmma DEPTH=3", &now, &err) == MMT_ERROR_ARGUMENT);
+    CHECK(mmt_config_parse("wgmma GROUP=4 RASTER_GROUP=8", &now, &err) ==
+          MMT_ERROR_ARGUMENT);
+}
+
 static void test_parse_seeds(const struct mmt_template *template)
 {
     mmt_error err;
@@ -474,6 +501,7 @@ int main(void)
 {
     test_print();
     test_set();
+    test_aliases();
     test_parse_fails();
     test_variant();
     test_reject();

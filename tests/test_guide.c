@@ -150,10 +150,12 @@ static double estimate(const char *name, const mmt_problem *problem)
 static void test_sense(void)
 {
     mmt_problem large = product(4096, 4096, 4096), thin = product(64, 64, 32768);
-    const char *one = "simt TILE_M=64 TILE_N=64 TILE_K=16 WORK_M=4 WORK_N=4 WARP_M=8 "
-                      "WARP_N=8 SPLIT_K=1";
-    const char *split = "simt TILE_M=64 TILE_N=64 TILE_K=16 WORK_M=4 WORK_N=4 WARP_M=8 "
-                        "WARP_N=8 SPLIT_K=64";
+    const char *one =
+        "simt TILE_M=64 TILE_N=64 TILE_K=16 THREAD_TILE_M=4 THREAD_TILE_N=4 WARP_M=8 "
+        "WARP_N=8 SPLIT_K=1";
+    const char *split =
+        "simt TILE_M=64 TILE_N=64 TILE_K=16 THREAD_TILE_M=4 THREAD_TILE_N=4 WARP_M=8 "
+        "WARP_N=8 SPLIT_K=64";
     CHECK(estimate(one, &thin) > 8 * estimate(split, &thin));
     CHECK(estimate("tiled TILE=16 WORK=1", &large) > 1.5 * estimate(one, &large));
 }
@@ -178,7 +180,7 @@ static void test_packed(void)
     strcpy(caps.architecture, "sm_90a");
     odd.type = odd.out = MMT_BF16;
     odd.lda = odd.ldb = odd.ldc = 1001;
-    const char *common = "wgmma PACK_A=1 PACK_B=1 STORE_SLOTS=0 CLUSTER=1x1";
+    const char *common = "wgmma PACK_A=1 PACK_B=1 EPILOGUE_STAGES=0 CLUSTER=1x1";
     const char *tiles[] = { "TILE_M=128 TILE_N=256", "TILE_M=64 TILE_N=64 CONSUMERS=1" };
     double estimates[2];
     for (int i = 0; i < 2; i++) {

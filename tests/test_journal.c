@@ -183,7 +183,8 @@ static size_t count_on(unsigned sms, struct mmt_text *notes)
         struct mmt_record record = make_record(0);
         mmt_problem problem = mmt_gemm_problem(MMT_F32, 8, 64, 100000);
         CHECK_OK(mmt_problem_normalise(&problem, &record.problem, &err), err);
-        CHECK_OK(mmt_config_parse("skinny SHORT=rows WORK_SHORT=0 WORK_LONG=2 WORK_K=8 "
+        CHECK_OK(mmt_config_parse("skinny SHORT=rows THREAD_TILE_SHORT=0 "
+                                  "THREAD_TILE_LONG=2 THREAD_TILE_K=8 "
                                   "THREADS_LONG=0 THREADS_K=0 VECTOR=2 TILE_K=0 "
                                   "SPLIT_K=0 MIN_BLOCKS=1",
                                   &record.config, &err),

@@ -12,20 +12,27 @@
 
 #define NAIVE "naive ORDER=columns BLOCK_M=8 BLOCK_N=16"
 #define SMALL                                                                            \
-    "small TILE_M=16 TILE_N=32 TILE_K=8 WORK_M=2 WORK_N=4 MATRICES=2 TURNS=1 VECTOR=4 "  \
+    "small TILE_M=16 TILE_N=32 TILE_K=8 THREAD_TILE_M=2 THREAD_TILE_N=4 MATRICES=2 "     \
+    "TURNS=1 VECTOR=4 "                                                                  \
     "AHEAD=0 K_UNROLL=2 MIN_BLOCKS=1"
-#define THIN "thin THREADS_M=2 THREADS_N=16 WORK_M=4 WORK_N=4 C_VECTOR=4 TILE_K=4"
+#define THIN                                                                             \
+    "small_k THREADS_M=2 THREADS_N=16 THREAD_TILE_M=4 THREAD_TILE_N=4 C_VECTOR=4 "       \
+    "TILE_K=4"
 #define SIMT                                                                             \
-    "simt TILE_M=32 TILE_N=32 TILE_K=16 WORK_M=4 WORK_N=2 WARP_M=4 WARP_N=8 "            \
-    "LANES=pairs C_VECTOR=2 FRAGMENTS=1 FMA_ORDER=rows GROUP=1 MIN_BLOCKS=1 SPLIT_K=1 "  \
-    "DEAL=tiles A_VECTOR=4 B_VECTOR=4 SHARED_LAYOUT=pad BUFFERS=1 K_UNROLL=4"
+    "simt TILE_M=32 TILE_N=32 TILE_K=16 THREAD_TILE_M=4 THREAD_TILE_N=2 WARP_M=4 "       \
+    "WARP_N=8 "                                                                          \
+    "LANES=pairs C_VECTOR=2 REGISTER_STAGES=1 FMA_ORDER=rows RASTER_GROUP=1 "            \
+    "MIN_BLOCKS=1 SPLIT_K=1 "                                                            \
+    "TILE_SCHEDULER=data_parallel A_VECTOR=4 B_VECTOR=4 SHARED_LAYOUT=pad STAGES=1 "     \
+    "K_UNROLL=4"
 #define PANEL                                                                            \
-    "panel WORK_M=4 WORK_N=2 VECTOR=8 PANELS_M=2 PANELS_N=2 BLOCK_K=2048 K_UNROLL=1 "    \
+    "panel THREAD_TILE_M=4 THREAD_TILE_N=2 VECTOR=8 PANELS_M=2 PANELS_N=2 BLOCK_K=2048 " \
+    "K_UNROLL=1 "                                                                        \
     "PACK_A=0 PACK_B=0"
 #define SPLIT     "split_naive BLOCK_M=8 BLOCK_N=16 SPLIT_K=4"
 #define AXPBY     "axpby THREADS=32 VECTOR=8 WORK=2"
-#define WIDE_HEAT "heat2d THREADS_M=1 THREADS_N=128 WORK_M=4 VECTOR=8 SIDES=memory"
-#define HIGH_HEAT "heat2d THREADS_M=8 THREADS_N=8 WORK_M=32 VECTOR=8 SIDES=memory"
+#define WIDE_HEAT "heat2d THREADS_M=1 THREADS_N=128 THREAD_TILE_M=4 VECTOR=8 SIDES=memory"
+#define HIGH_HEAT "heat2d THREADS_M=8 THREADS_N=8 THREAD_TILE_M=32 VECTOR=8 SIDES=memory"
 
 #define F32 "gemm f32 nn 60x50x40"
 
@@ -39,9 +46,10 @@ static const struct fault {
       "scalars" },
     { SMALL, "gemm f32 nn 24x20x28 batch=96", "small.cl", "if (alpha == 0)",
       "if (alpha == 12345)", "alpha zero" },
-    { THIN, "gemm f32 nn 60x50x13", "thin.cl", "if (scalars) {", "if (0) {", "scalars" },
-    { THIN, "gemm f32 nn 60x50x13", "thin.cl", "if (alpha == 0)", "if (alpha == 12345)",
-      "alpha zero" },
+    { THIN, "gemm f32 nn 60x50x13", "small_k.cl", "if (scalars) {", "if (0) {",
+      "scalars" },
+    { THIN, "gemm f32 nn 60x50x13", "small_k.cl", "if (alpha == 0)",
+      "if (alpha == 12345)", "alpha zero" },
     { SMALL, "gemm f32 nn 24x20x28 batch=6", "small.cl",
       "const int columns = matrix < batch ? n - column : 0;",
       "const int columns = n - column;", "page edge" },

@@ -263,7 +263,7 @@ static void test_aligned_only(mmt_device *device)
     mmt_args args = args_of(device, 64 * 64 * 4);
     mmt_error err = { 0 };
     options.configuration =
-        "wgmma TILE_M=64 TILE_N=64 CONSUMERS=1 CLUSTER=1x1 STORE_SLOTS=1";
+        "wgmma TILE_M=64 TILE_N=64 CONSUMERS=1 CLUSTER=1x1 EPILOGUE_STAGES=1";
 
     mmt_plan *plan = mmt_plan_create(device, NULL, &problem, &options, &err);
     if (!CHECK(plan != NULL))
@@ -297,7 +297,7 @@ static void test_packed(mmt_device *device)
     mmt_error err = { 0 };
     problem.trans_a = 1;
     options.configuration =
-        "wgmma TILE_M=64 TILE_N=32 CONSUMERS=1 CLUSTER=1x1 STORE_SLOTS=0 "
+        "wgmma TILE_M=64 TILE_N=32 CONSUMERS=1 CLUSTER=1x1 EPILOGUE_STAGES=0 "
         "SPLIT_K=4";
 
     mmt_plan *plan = mmt_plan_create(device, NULL, &problem, &options, &err);
@@ -315,7 +315,8 @@ static void test_packed(mmt_device *device)
 }
 
 #define SMALL_PACKED                                                                     \
-    "wgmma TILE_M=64 TILE_N=32 CONSUMERS=1 CLUSTER=1x1 STAGES=2 STORE_SLOTS=0 PACK_A=1 " \
+    "wgmma TILE_M=64 TILE_N=32 CONSUMERS=1 CLUSTER=1x1 STAGES=2 EPILOGUE_STAGES=0 "      \
+    "PACK_A=1 "                                                                          \
     "PACK_B=1"
 
 /* The workspace has the digits of each number, three bf16 of f32 and four bytes of i32,

@@ -25,18 +25,21 @@ static int settled(const char *words, int64_t n, mmt_type type)
     return once.values[1];
 }
 
-/* WORK_SHORT=0 of skinny covers the short side, as far as registers and shared memory
- * go; what is given stays. */
+/* THREAD_TILE_SHORT=0 of skinny covers the short side, as far as registers and shared
+ * memory go; what is given stays. */
 static void test_settle(void)
 {
-#define SKINNY "skinny SHORT=columns WORK_LONG=2 WORK_K=4 THREADS_LONG=4 THREADS_K=32 "
-    CHECK_EQ_INT(settled(SKINNY "TILE_K=512 WORK_SHORT=0", 1, MMT_F32), 1);
-    CHECK_EQ_INT(settled(SKINNY "TILE_K=512 WORK_SHORT=0", 3, MMT_F32), 4);
-    CHECK_EQ_INT(settled(SKINNY "TILE_K=512 WORK_SHORT=0", 16, MMT_F32), 16);
-    CHECK_EQ_INT(settled(SKINNY "TILE_K=512 WORK_SHORT=0", 17, MMT_F32), 16);
-    CHECK_EQ_INT(settled(SKINNY "TILE_K=1024 WORK_SHORT=0", 16, MMT_F32), 8);
-    CHECK_EQ_INT(settled(SKINNY "TILE_K=1024 VECTOR=2 WORK_SHORT=0", 16, MMT_F64), 4);
-    CHECK_EQ_INT(settled(SKINNY "TILE_K=512 WORK_SHORT=2", 8, MMT_F32), 2);
+#define SKINNY                                                                           \
+    "skinny SHORT=columns THREAD_TILE_LONG=2 THREAD_TILE_K=4 THREADS_LONG=4 "            \
+    "THREADS_K=32 "
+    CHECK_EQ_INT(settled(SKINNY "TILE_K=512 THREAD_TILE_SHORT=0", 1, MMT_F32), 1);
+    CHECK_EQ_INT(settled(SKINNY "TILE_K=512 THREAD_TILE_SHORT=0", 3, MMT_F32), 4);
+    CHECK_EQ_INT(settled(SKINNY "TILE_K=512 THREAD_TILE_SHORT=0", 16, MMT_F32), 16);
+    CHECK_EQ_INT(settled(SKINNY "TILE_K=512 THREAD_TILE_SHORT=0", 17, MMT_F32), 16);
+    CHECK_EQ_INT(settled(SKINNY "TILE_K=1024 THREAD_TILE_SHORT=0", 16, MMT_F32), 8);
+    CHECK_EQ_INT(settled(SKINNY "TILE_K=1024 VECTOR=2 THREAD_TILE_SHORT=0", 16, MMT_F64),
+                 4);
+    CHECK_EQ_INT(settled(SKINNY "TILE_K=512 THREAD_TILE_SHORT=2", 8, MMT_F32), 2);
 #undef SKINNY
 }
 
@@ -109,19 +112,21 @@ static void test_settle_parts(void)
         CHECK(many >= 64);
     }
 #define WGMMA "wgmma TILE_M=64 TILE_N=64 CONSUMERS=1 CLUSTER=1x1 SPLIT_K="
-    CHECK(parts(WGMMA "0 STORE_SLOTS=0", 64, 64, 100000) >= 32);
-    CHECK_EQ_INT(parts(WGMMA "0 STORE_SLOTS=0", 8192, 8192, 8192), 1);
-    CHECK_EQ_INT(parts(WGMMA "0 STORE_SLOTS=0", 64, 64, 16), 1);
-    CHECK_EQ_INT(parts(WGMMA "0 STORE_SLOTS=1", 64, 64, 100000), 1);
-    CHECK_EQ_INT(parts(WGMMA "0 STORE_SLOTS=0 DEAL=runs", 64, 64, 100000), 1);
-    CHECK_EQ_INT(parts(WGMMA "3 STORE_SLOTS=0", 64, 64, 100000), 3);
+    CHECK(parts(WGMMA "0 EPILOGUE_STAGES=0", 64, 64, 100000) >= 32);
+    CHECK_EQ_INT(parts(WGMMA "0 EPILOGUE_STAGES=0", 8192, 8192, 8192), 1);
+    CHECK_EQ_INT(parts(WGMMA "0 EPILOGUE_STAGES=0", 64, 64, 16), 1);
+    CHECK_EQ_INT(parts(WGMMA "0 EPILOGUE_STAGES=1", 64, 64, 100000), 1);
+    CHECK_EQ_INT(
+        parts(WGMMA "0 EPILOGUE_STAGES=0 TILE_SCHEDULER=stream_k", 64, 64, 100000), 1);
+    CHECK_EQ_INT(parts(WGMMA "3 EPILOGUE_STAGES=0", 64, 64, 100000), 3);
 #undef WGMMA
     CHECK_EQ_INT(parts("simt SPLIT_K=12", 64, 64, 100000), 12);
-    CHECK_EQ_INT(parts("simt SPLIT_K=0 DEAL=runs", 64, 64, 100000), 1);
-    CHECK_EQ_INT(parts("skinny SHORT=columns WORK_SHORT=0 SPLIT_K=0", 1 << 20, 4, 64), 1);
-    CHECK(parts("skinny SHORT=columns WORK_SHORT=0 SPLIT_K=0", 200, 4, 50000) > 4);
-    CHECK(parts("skinny SHORT=columns WORK_SHORT=4 SPLIT_K=0", 200, 4, 50000) ==
-          parts("skinny SHORT=columns WORK_SHORT=0 SPLIT_K=0", 200, 4, 50000));
+    CHECK_EQ_INT(parts("simt SPLIT_K=0 TILE_SCHEDULER=stream_k", 64, 64, 100000), 1);
+    CHECK_EQ_INT(
+        parts("skinny SHORT=columns THREAD_TILE_SHORT=0 SPLIT_K=0", 1 << 20, 4, 64), 1);
+    CHECK(parts("skinny SHORT=columns THREAD_TILE_SHORT=0 SPLIT_K=0", 200, 4, 50000) > 4);
+    CHECK(parts("skinny SHORT=columns THREAD_TILE_SHORT=4 SPLIT_K=0", 200, 4, 50000) ==
+          parts("skinny SHORT=columns THREAD_TILE_SHORT=0 SPLIT_K=0", 200, 4, 50000));
 }
 
 /* All that can be left, but for what is named. */
@@ -130,10 +135,11 @@ static struct mmt_config left_of(const char *named)
     struct mmt_config config;
     mmt_error err = { 0 };
     char words[256];
-    snprintf(words, sizeof words,
-             "skinny SHORT=either WORK_SHORT=0 THREADS_LONG=0 THREADS_K=0 TILE_K=0 "
-             "SPLIT_K=0 MIN_BLOCKS=1 %s",
-             named);
+    snprintf(
+        words, sizeof words,
+        "skinny SHORT=either THREAD_TILE_SHORT=0 THREADS_LONG=0 THREADS_K=0 TILE_K=0 "
+        "SPLIT_K=0 MIN_BLOCKS=1 %s",
+        named);
     CHECK_OK(mmt_config_parse(words, &config, &err), err);
     return config;
 }
@@ -218,16 +224,16 @@ static void check_texts(const char *named, int most)
 
 static void test_settle_threads(void)
 {
-    check_texts("WORK_LONG=2 WORK_K=16 VECTOR=2", 50);
-    check_texts("WORK_LONG=0 WORK_K=0 VECTOR=2", 100);
-    check_texts("WORK_LONG=0 WORK_K=0 VECTOR=1", 100);
+    check_texts("THREAD_TILE_LONG=2 THREAD_TILE_K=16 VECTOR=2", 50);
+    check_texts("THREAD_TILE_LONG=0 THREAD_TILE_K=0 VECTOR=2", 100);
+    check_texts("THREAD_TILE_LONG=0 THREAD_TILE_K=0 VECTOR=1", 100);
 }
 
 static int threads_k(const char *along, int transposes, int64_t m, int64_t n, int64_t k)
 {
     const struct mmt_caps caps = large_gpu();
     const mmt_problem problem = product_of(MMT_F32, transposes, m, n, k);
-    struct mmt_config left = left_of("WORK_LONG=4 WORK_K=8 VECTOR=4");
+    struct mmt_config left = left_of("THREAD_TILE_LONG=4 THREAD_TILE_K=8 VECTOR=4");
     mmt_error err = { 0 };
     CHECK_OK(mmt_config_set(&left, "THREADS_K", along, &err), err);
     const struct mmt_config once = mmt_config_settle(&left, &problem, &caps);
@@ -254,7 +260,7 @@ static void test_threads_fit(void)
         struct mmt_caps caps = large_gpu();
         caps.sms = i % 2 ? caps.sms : 0;
         const mmt_problem problem = product(i / 2 % 2 ? 4 : 100, 5000, 3000);
-        struct mmt_config left = left_of("WORK_LONG=4 WORK_K=1 VECTOR=1");
+        struct mmt_config left = left_of("THREAD_TILE_LONG=4 THREAD_TILE_K=1 VECTOR=1");
         mmt_error err = { 0 };
         CHECK_OK(mmt_config_set(&left, "THREADS_K", named[i / 4], &err), err);
         const struct mmt_config once = mmt_config_settle(&left, &problem, &caps);
@@ -284,13 +290,14 @@ static void test_works_suit(void)
         const int transposes = i % 4, s = i / 4;
         const mmt_problem problem = product_of(MMT_F32, transposes, shorts[s % 5],
                                                sizes[s / 5 % 4], sizes[s / 20]);
-        const struct mmt_config left = left_of("WORK_LONG=2 WORK_K=8 VECTOR=2");
+        const struct mmt_config left =
+            left_of("THREAD_TILE_LONG=2 THREAD_TILE_K=8 VECTOR=2");
         const double takes = cycles_of(&left, &problem, &caps);
         double best = takes, last = takes;
         for (int w = 0; w < 5 && 1 << w < 2 * shorts[s % 5]; w++) {
             struct mmt_config named = left;
             mmt_error err = { 0 };
-            CHECK_OK(mmt_config_set(&named, "WORK_SHORT", works[w], &err), err);
+            CHECK_OK(mmt_config_set(&named, "THREAD_TILE_SHORT", works[w], &err), err);
             last = cycles_of(&named, &problem, &caps);
             best = last < best ? last : best;
         }
@@ -301,14 +308,14 @@ static void test_works_suit(void)
     CHECK(whole / (4 * SHAPES) > 0.15);
 
     const mmt_problem nine = product_of(MMT_F32, 1, 9, 1062, 206);
-    struct mmt_config config = left_of("WORK_LONG=2 WORK_K=16 VECTOR=2");
+    struct mmt_config config = left_of("THREAD_TILE_LONG=2 THREAD_TILE_K=16 VECTOR=2");
     const struct mmt_config left = mmt_config_settle(&config, &nine, &caps);
-    CHECK(knob_of(&left, "WORK_SHORT") < 16);
+    CHECK(knob_of(&left, "THREAD_TILE_SHORT") < 16);
     mmt_error err = { 0 };
     CHECK_OK(mmt_config_set(&config, "THREADS_LONG", "8", &err), err);
     CHECK_OK(mmt_config_set(&config, "THREADS_K", "16", &err), err);
     const struct mmt_config named = mmt_config_settle(&config, &nine, &caps);
-    CHECK_EQ_INT(knob_of(&named, "WORK_SHORT"), 16);
+    CHECK_EQ_INT(knob_of(&named, "THREAD_TILE_SHORT"), 16);
 }
 
 /* With a thread's piece left, too, one kernel is within 3 % of the best of those that
@@ -319,7 +326,7 @@ static void test_pieces_suit(void)
     enum { SHAPES = 5 * 4 * 4 };
     const int64_t shorts[] = { 1, 3, 6, 11, 16 }, sizes[] = { 50, 400, 1500, 6000 };
     const struct mmt_caps caps = large_gpu();
-    const struct mmt_config left = left_of("WORK_LONG=0 WORK_K=0 VECTOR=2");
+    const struct mmt_config left = left_of("THREAD_TILE_LONG=0 THREAD_TILE_K=0 VECTOR=2");
     double behind = 0, apart = 0;
 
     for (int i = 0; i < 4 * SHAPES; i++) {
@@ -330,8 +337,8 @@ static void test_pieces_suit(void)
         for (int w = 0; w < 3; w++) {
             struct mmt_config one = left;
             mmt_error err = { 0 };
-            CHECK_OK(mmt_config_set(&one, "WORK_LONG", "2", &err), err);
-            CHECK_OK(mmt_config_set(&one, "WORK_K", along_k[w], &err), err);
+            CHECK_OK(mmt_config_set(&one, "THREAD_TILE_LONG", "2", &err), err);
+            CHECK_OK(mmt_config_set(&one, "THREAD_TILE_K", along_k[w], &err), err);
             const double takes = cycles_of(&one, &problem, &caps);
             best = takes < best ? takes : best;
             worst = takes > worst ? takes : worst;
@@ -357,7 +364,7 @@ static int tile_of(int64_t m, const char *threads_k)
 {
     const struct mmt_caps caps = large_gpu();
     const mmt_problem problem = product(m, 3000, 3000);
-    struct mmt_config left = left_of("WORK_LONG=2 WORK_K=4 VECTOR=2");
+    struct mmt_config left = left_of("THREAD_TILE_LONG=2 THREAD_TILE_K=4 VECTOR=2");
     mmt_error err = { 0 };
     CHECK_OK(mmt_config_set(&left, "THREADS_LONG", "8", &err), err);
     CHECK_OK(mmt_config_set(&left, "THREADS_K", threads_k, &err), err);
@@ -378,10 +385,10 @@ static void test_tiles_suit(void)
 static int blocks_of(const char *threads_k, const char *work, const struct mmt_caps *caps)
 {
     const mmt_problem problem = product_of(MMT_F32, 0, 1, 3000, 3000);
-    struct mmt_config left = left_of("WORK_K=16 VECTOR=2");
+    struct mmt_config left = left_of("THREAD_TILE_K=16 VECTOR=2");
     mmt_error err = { 0 };
     CHECK_OK(mmt_config_set(&left, "MIN_BLOCKS", "0", &err), err);
-    CHECK_OK(mmt_config_set(&left, "WORK_LONG", work, &err), err);
+    CHECK_OK(mmt_config_set(&left, "THREAD_TILE_LONG", work, &err), err);
     CHECK_OK(mmt_config_set(&left, "THREADS_LONG", "8", &err), err);
     CHECK_OK(mmt_config_set(&left, "THREADS_K", threads_k, &err), err);
     const struct mmt_config once = mmt_config_settle(&left, &problem, caps);
@@ -443,10 +450,14 @@ static void test_thin_suits(void)
 {
     enum { SHAPES = 6 * 6 * 4, NAMED = 4, MOST_TEXTS = 24 };
     static const char *const named[NAMED] = {
-        "thin THREADS_M=8 THREADS_N=32 WORK_M=4 WORK_N=4 C_VECTOR=4 TILE_K=8",
-        "thin THREADS_M=4 THREADS_N=32 WORK_M=4 WORK_N=4 C_VECTOR=4 TILE_K=4",
-        "thin THREADS_M=16 THREADS_N=16 WORK_M=4 WORK_N=4 C_VECTOR=4 TILE_K=16",
-        "thin THREADS_M=16 THREADS_N=16 WORK_M=2 WORK_N=4 C_VECTOR=4 TILE_K=8",
+        "small_k THREADS_M=8 THREADS_N=32 THREAD_TILE_M=4 THREAD_TILE_N=4 C_VECTOR=4 "
+        "TILE_K=8",
+        "small_k THREADS_M=4 THREADS_N=32 THREAD_TILE_M=4 THREAD_TILE_N=4 C_VECTOR=4 "
+        "TILE_K=4",
+        "small_k THREADS_M=16 THREADS_N=16 THREAD_TILE_M=4 THREAD_TILE_N=4 C_VECTOR=4 "
+        "TILE_K=16",
+        "small_k THREADS_M=16 THREADS_N=16 THREAD_TILE_M=2 THREAD_TILE_N=4 C_VECTOR=4 "
+        "TILE_K=8",
     };
     const int64_t sizes[] = { 1, 9, 70, 401, 1600, 6016 }, depths[] = { 1, 5, 8, 16 };
     const struct mmt_caps devices[] = { large_gpu(), small_gpu(), cpu() };
@@ -455,10 +466,12 @@ static void test_thin_suits(void)
     double behind = 0, ahead[NAMED] = { 0 };
     mmt_error err = { 0 };
 
-    CHECK_OK(mmt_config_parse("thin THREADS_M=0 THREADS_N=0 WORK_M=0 WORK_N=0 TILE_K=0 "
-                              "C_VECTOR=2",
-                              &left, &err),
-             err);
+    CHECK_OK(
+        mmt_config_parse(
+            "small_k THREADS_M=0 THREADS_N=0 THREAD_TILE_M=0 THREAD_TILE_N=0 TILE_K=0 "
+            "C_VECTOR=2",
+            &left, &err),
+        err);
     for (int all = 0; all < 3 * 3 * 4; all++) {
         int count = 0;
         for (int i = 0; i < SHAPES; i++) {
@@ -494,7 +507,8 @@ static void test_thin_suits(void)
     /* Nothing to multiply is to be written all the same, by the count. */
     const mmt_problem empty = product(6000, 6000, 0);
     const struct mmt_config writes = mmt_config_settle(&left, &empty, &caps);
-    CHECK(!mmt_config_refuse(&left, &empty, &caps) && knob_of(&writes, "WORK_M") > 1);
+    CHECK(!mmt_config_refuse(&left, &empty, &caps) &&
+          knob_of(&writes, "THREAD_TILE_M") > 1);
 
     const mmt_problem deep = product(100, 100, 17);
     const struct mmt_config once = mmt_config_settle(&left, &deep, &caps);

@@ -413,7 +413,7 @@ static const struct {
     const char *config;
     mmt_type type;
 } once_wrong[] = {
-    { "heat2d THREADS_M=2 THREADS_N=8 WORK_M=4 VECTOR=8 SIDES=shared", MMT_F64 },
+    { "heat2d THREADS_M=2 THREADS_N=8 THREAD_TILE_M=4 VECTOR=8 SIDES=shared", MMT_F64 },
 };
 
 static void check_once_wrong(struct run *run, const struct mmt_template *template)

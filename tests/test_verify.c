@@ -284,11 +284,12 @@ static void test_follow(mmt_device *device)
 /* ---- kernels that ship, made wrong ----------------------------------------------- */
 
 /* Vectors are for the device's kind. */
-#define AXPBY    "axpby THREADS=32 WORK=1"
-#define DOT      "dot THREADS=32 ROWS=2 WORK=1 PARTS=4"
-#define HEAT2D   "heat2d THREADS_M=1 THREADS_N=8 WORK_M=2 SIDES=memory"
-#define NAIVE    "naive ORDER=columns BLOCK_M=16 BLOCK_N=16"
-#define JACOBI3D "jacobi3d THREADS_N=2 THREADS_K=4 WORK_M=4 UNROLL_M=1 SIDES=memory"
+#define AXPBY  "axpby THREADS=32 WORK=1"
+#define DOT    "dot THREADS=32 ROWS=2 WORK=1 PARTS=4"
+#define HEAT2D "heat2d THREADS_M=1 THREADS_N=8 THREAD_TILE_M=2 SIDES=memory"
+#define NAIVE  "naive ORDER=columns BLOCK_M=16 BLOCK_N=16"
+#define JACOBI3D                                                                         \
+    "jacobi3d THREADS_N=2 THREADS_K=4 THREAD_TILE_M=4 UNROLL_M=1 SIDES=memory"
 
 static const struct mutant {
     const char *configuration, *problem, *from, *to, *check;

@@ -44,10 +44,10 @@ say "devices"
 "$program" devices
 say "verifying"
 configurations=(panel naive 'tiled TILE=16'
-    'simt TILE_M=32 TILE_N=32 TILE_K=32 WORK_M=4 WORK_N=4 WARP_M=4 WARP_N=8'
+    'simt TILE_M=32 TILE_N=32 TILE_K=32 THREAD_TILE_M=4 THREAD_TILE_N=4 WARP_M=4 WARP_N=8'
     'axpby THREADS=256 VECTOR=16 WORK=4' 'dot THREADS=1 ROWS=1 VECTOR=8 WORK=4 PARTS=64'
-    'heat2d THREADS_M=1 THREADS_N=64 WORK_M=8 VECTOR=16 SIDES=memory'
-    'jacobi3d THREADS_N=8 THREADS_K=1 VECTOR=16 WORK_M=8 UNROLL_M=1 SIDES=memory')
+    'heat2d THREADS_M=1 THREADS_N=64 THREAD_TILE_M=8 VECTOR=16 SIDES=memory'
+    'jacobi3d THREADS_N=8 THREADS_K=1 VECTOR=16 THREAD_TILE_M=8 UNROLL_M=1 SIDES=memory')
 "$program" verify --device opencl:0 --type f32 --transposes nn "${configurations[@]}"
 say "tuning for 30 seconds"
 "$program" --device opencl:0 --type f32 --shape 512x512x512 --budget 30s

@@ -7,23 +7,23 @@
 //
 //      one stage, TILE_K deep        f = 0   1   2 ...            BLOCKS_N   ...
 //      a warp multiplies columns of      | | | | |   step 0   |       step 1       |
-//      its blocks, one after the other   ^multiplied    ^fetched, FRAGMENTS - 1 ahead
+//      its blocks, one after the other   ^multiplied    ^fetched, REGISTER_STAGES - 1 ahead
 //
 // The operands of the next columns are under way from shared memory to registers while
-// the tensor cores work, across the end of a step and of a stage. Where FRAGMENTS is twice
+// the tensor cores work, across the end of a step and of a stage. Where REGISTER_STAGES is twice
 // a warp's columns they are those of the whole next step, and blocks are multiplied row by
 // row: so no operand is replaced soon after its last use, which would wait until the tensor
 // cores have read it.
 //
 // With SYNC=block the block meets once a stage, where the first column of the next one is
-// fetched, and then copies at once. With SYNC=slots each stage has two barriers behind
+// fetched, and then copies at once. With SYNC=stages each stage has two barriers behind
 // its tiles: `full` counts threads whose copies have landed, `empty` warps that have
 // fetched all. Copies are dealt out among the columns of the second half of a stage, so
 // that a warp may be half a stage ahead of the others before it waits for them.
 //
 // k may be cut into parts. The blocks of a cluster (sm_90 on) add theirs up through each
 // other's shared memory; what several clusters have of a tile goes to the workspace, and
-// mmt_add_parts adds it up. Either has a fixed order. Or blocks stay (DEAL, runs.h):
+// mmt_add_parts adds it up. Either has a fixed order. Or blocks stay (TILE_SCHEDULER, runs.h):
 // then the first tiles of the next job are on their way while the sums of the last are
 // stored.
 //
@@ -33,7 +33,7 @@
 //
 // Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), parts of k * CLUSTER,
 // batch); then mmt_add_parts where SPLIT_K > 1. Where blocks stay: grid (blocks, 1,
-// batch); then mmt_add_runs where DEAL is RUNS. Helpers: ptx.h,
+// batch); then mmt_add_runs where TILE_SCHEDULER is STREAM_K. Helpers: ptx.h,
 // hopper.h, parts.h, grid.h, tiles.h, runs.h, dmma_tile.h.
 
 #ifndef TILE_M
@@ -57,11 +57,11 @@
 #ifndef STAGES
 #define STAGES 3              // tiles of each operand in shared memory
 #endif
-#ifndef FRAGMENTS
-#define FRAGMENTS 4           // columns of blocks whose operands are in registers
+#ifndef REGISTER_STAGES
+#define REGISTER_STAGES 4     // columns of blocks whose operands are in registers
 #endif
-#ifndef GROUP
-#define GROUP 8               // rows of tiles that neighbouring blocks share
+#ifndef RASTER_GROUP
+#define RASTER_GROUP 8        // rows of tiles that neighbouring blocks share
 #endif
 #ifndef MIN_BLOCKS
 #define MIN_BLOCKS 1          // blocks that a multiprocessor should hold at least
@@ -75,8 +75,8 @@
 #ifndef SYNC
 #define SYNC 0                // warps hand stages on by 0 a barrier of the block, 1 two
 #endif                        // of each stage
-#ifndef DEAL
-#define DEAL 0                // blocks get 0 one tile, 1 one after the other, 2 besides
+#ifndef TILE_SCHEDULER
+#define TILE_SCHEDULER 0      // blocks get 0 one tile, 1 one after the other, 2 besides
 #endif                        // equal runs of what is left
 
 #define MMA_M    (MMA / 100)
@@ -84,23 +84,23 @@
 #define BLOCKS_M (TILE_M / WARPS_M / 8)
 #define BLOCKS_N (TILE_N / WARPS_N / 8)
 #define COLUMNS  (STEPS * BLOCKS_N)        // of a warp's blocks, in one stage
-#define WHOLE    (FRAGMENTS > BLOCKS_N)    // operands of a whole step are fetched ahead
-#define AHEAD    (WHOLE ? BLOCKS_N : FRAGMENTS - 1)
+#define WHOLE    (REGISTER_STAGES > BLOCKS_N)    // operands of a whole step are fetched ahead
+#define AHEAD    (WHOLE ? BLOCKS_N : REGISTER_STAGES - 1)
 #define PAIRS_M  (BLOCKS_M * 8 / MMA_M)    // instructions for a column
 
 #if TILE_M % (16 * WARPS_M) || TILE_N % (16 * WARPS_N)
 #error "a warp's rectangle must be a whole number of 16 x 16"
 #endif
-#if BLOCKS_N % FRAGMENTS && FRAGMENTS != 2 * BLOCKS_N
-#error "a warp's columns of blocks must be a multiple of FRAGMENTS, or half of them"
+#if BLOCKS_N % REGISTER_STAGES && REGISTER_STAGES != 2 * BLOCKS_N
+#error "a warp's columns of blocks must be a multiple of REGISTER_STAGES, or half of them"
 #endif
-#if FRAGMENTS > 1 && STEPS % 2
+#if REGISTER_STAGES > 1 && STEPS % 2
 #error "fetching ahead needs an even number of steps in TILE_K"
 #endif
 #if SYNC && STAGES < 3
 #error "barriers of slots need three stages"
 #endif
-#if DEAL && SPLIT_K * CLUSTER > 1
+#if TILE_SCHEDULER && SPLIT_K * CLUSTER > 1
 #error "blocks that stay do not cut k into parts"
 #endif
 
@@ -125,7 +125,7 @@ struct way {
 
 // What a thread multiplies and adds up.
 struct work {
-    real a[2][BLOCKS_M][QUADS], b[FRAGMENTS][QUADS];
+    real a[2][BLOCKS_M][QUADS], b[REGISTER_STAGES][QUADS];
     real sum[BLOCKS_M][BLOCKS_N][2];
 };
 
@@ -201,7 +201,7 @@ DEVICE_FN void fetch_rows(struct work *t, const struct way *w, int step, int fir
 }
 DEVICE_FN void fetch_column(struct work *t, const struct way *w, int f)
 {
-    take(t->b[f % FRAGMENTS], w->shared, w->own_b + w->out, 8 * (f % BLOCKS_N),
+    take(t->b[f % REGISTER_STAGES], w->shared, w->own_b + w->out, 8 * (f % BLOCKS_N),
          f % COLUMNS / BLOCKS_N * MMA_K, OPERAND_B);
 }
 
@@ -260,7 +260,7 @@ DEVICE_FN void multiply_blocks(struct work *t, int step, int q)
     const int j = WHOLE ? q % BLOCKS_N : q / PAIRS_M, f = step * BLOCKS_N + j;
 
     mma(t->sum[i][j], t->sum[i + high - 1][j], t->a[step % 2][i],
-        t->a[step % 2][i + high - 1], t->b[f % FRAGMENTS]);
+        t->a[step % 2][i + high - 1], t->b[f % REGISTER_STAGES]);
 }
 
 // Fetch a part of what the next step needs, beside the q-th instruction of this one. Its
@@ -400,7 +400,7 @@ DEVICE_FN struct target part_target(const struct job *job, real *workspace, int 
 {
     const int ld = partial_ld(n);
 
-    if (DEAL)
+    if (TILE_SCHEDULER)
         return { part_of_run(workspace, BLOCK_X, job->part), 0, TILE_N, TILE_M, TILE_N, 1,
                  0, true, false };
     return { partial_at(workspace, m, n, job->row, job->column), 0, ld, m - job->row,
@@ -482,8 +482,8 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     struct way w;
     struct job job, done;
 
-    NEXT_MAY_BEGIN();
-    AWAIT_LAUNCH();
+    PDL_TRIGGER();
+    PDL_WAIT();
     if ((scalars ? scalars[scalars_start] : alpha) == 0)
         k = 0;
     if (!find_job(0, m, n, k, &job))
@@ -504,7 +504,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
         const unsigned now = keep(turn);
         const int batch = (int) keep(BLOCK_Z), rows = (int) keep(m);
         find_job(now, rows, n, k, &done);
-        more = DEAL && find_job(now + 1, rows, n, k, &job);
+        more = TILE_SCHEDULER && find_job(now + 1, rows, n, k, &job);
         if (more || CLUSTER > 1)
             end(&w);
         if (more)

@@ -18,14 +18,14 @@ DEVICE_FN int larger(int a, int b)
     return a > b ? a : b;
 }
 
-// Where a tile begins: GROUP rows of tiles are walked column by column.
+// Where a tile begins: RASTER_GROUP rows of tiles are walked column by column.
 DEVICE_FN void place_tile(unsigned tile, int m, int n, int *row, int *column)
 {
     const unsigned tiles_m = (m - 1) / TILE_M + 1, tiles_n = (n - 1) / TILE_N + 1;
-    const unsigned group = tile / (GROUP * tiles_n);
-    const unsigned in_group = tile % (GROUP * tiles_n);
-    const unsigned group_rows = smaller(GROUP, tiles_m - group * GROUP);
-    *row = (group * GROUP + in_group % group_rows) * TILE_M;
+    const unsigned group = tile / (RASTER_GROUP * tiles_n);
+    const unsigned in_group = tile % (RASTER_GROUP * tiles_n);
+    const unsigned group_rows = smaller(RASTER_GROUP, tiles_m - group * RASTER_GROUP);
+    *row = (group * RASTER_GROUP + in_group % group_rows) * TILE_M;
     *column = in_group / group_rows * TILE_N;
 }
 

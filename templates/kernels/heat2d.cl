@@ -7,12 +7,12 @@
 // and on the border C = A. Every operation is rounded by itself, in this order, so that
 // the bits of C do not depend on the device, nor on how the steps are put together.
 //
-// One block computes THREADS_M*WORK_M rows of THREADS_N*VECTOR columns. A thread walks down
-// WORK_M rows of VECTOR columns and has three rows in registers: each is read once by it.
+// One block computes THREADS_M*THREAD_TILE_M rows of THREADS_N*VECTOR columns. A thread walks down
+// THREAD_TILE_M rows of VECTOR columns and has three rows in registers: each is read once by it.
 //
 //              THREADS_N * VECTOR
 //            [ ...            N N N N ]
-//    WORK_M  [ ...          W A A A A E ]   the next step's N, A and S
+//    THREAD_TILE_M  [ ...          W A A A A E ]   the next step's N, A and S
 //            [ ...            S S S S ]     are this step's A, S and the row below
 //
 // W and E belong to the neighbouring threads: they come from memory, where the first-level
@@ -21,29 +21,29 @@
 // Launch: block (THREADS_N, THREADS_M), grid (blocks along n * blocks along m, 1, batch).
 
 #ifndef THREADS_M
-#define THREADS_M 4   // rows of threads in a block
+#define THREADS_M 4           // rows of threads in a block
 #endif
 #ifndef THREADS_N
-#define THREADS_N 64  // threads of a block along n
+#define THREADS_N 64          // threads of a block along n
 #endif
-#ifndef WORK_M
-#define WORK_M 8      // rows of a thread
+#ifndef THREAD_TILE_M
+#define THREAD_TILE_M 8       // rows of a thread
 #endif
 #ifndef VECTOR
-#define VECTOR 4      // columns of a thread
+#define VECTOR 4              // columns of a thread
 #endif
 #ifndef SIDES
-#define SIDES 0       // W and E come from: 0 memory, 1 shared memory
+#define SIDES 0               // W and E come from: 0 memory, 1 shared memory
 #endif
 #ifndef ALIGNED
-#define ALIGNED 0     // 1: every row starts at a whole vector
+#define ALIGNED 0             // 1: every row starts at a whole vector
 #endif
 
 #if VECTOR < 1 || VECTOR > 16 || (VECTOR & (VECTOR - 1)) != 0
 #error "VECTOR must be 1, 2, 4, 8 or 16"
 #endif
 
-#define TILE_M (THREADS_M * WORK_M)
+#define TILE_M (THREADS_M * THREAD_TILE_M)
 #define TILE_N (THREADS_N * VECTOR)
 #define LINE   (SIDES == 1 ? TILE_N : 1) // of a row of threads, in shared memory
 
@@ -130,7 +130,7 @@ DEVICE_FN void walk(const GLOBAL real *a, int lda, GLOBAL real *c, int ldc, int 
     load_row(north, a + (inside ? first - 1 : within(first - 1, m)) * lda, count);
     load_row(here, a + (inside ? first : within(first, m)) * lda, count);
     UNROLL
-    for (int w = 0; w < WORK_M; w++) {
+    for (int w = 0; w < THREAD_TILE_M; w++) {
         const wide row = first + w;
         load_row(south, a + (inside ? row + 1 : within(row + 1, m)) * lda, count);
         load_sides(here, a + (inside ? row : within(row, m)) * lda,
@@ -157,7 +157,7 @@ DEVICE_FN void walk(const GLOBAL real *a, int lda, GLOBAL real *c, int ldc, int 
 DEVICE_FN void sweep(const GLOBAL real *a, int lda, GLOBAL real *c, int ldc, real alpha,
                      wide first, wide column)
 {
-    for (int w = 0; w < WORK_M; w++) {
+    for (int w = 0; w < THREAD_TILE_M; w++) {
         const GLOBAL real *at = a + (first + w) * lda + column;
         GLOBAL real *to = c + (first + w) * ldc + column;
         for (int e = 0; e < VECTOR; e++)
@@ -175,7 +175,7 @@ void mmt_heat2d(int m, int n, real alpha, const GLOBAL real *scalars, wide scala
     const int blocks_n = (n - 1) / TILE_N + 1;
     const wide tile_row = (wide) (BLOCK_X / blocks_n) * TILE_M;
     const wide tile_column = (wide) (BLOCK_X % blocks_n) * TILE_N;
-    const wide row = tile_row + THREAD_Y * WORK_M, column = tile_column + THREAD_X * VECTOR;
+    const wide row = tile_row + THREAD_Y * THREAD_TILE_M, column = tile_column + THREAD_X * VECTOR;
 
     if (scalars)
         alpha = scalars[scalars_start];

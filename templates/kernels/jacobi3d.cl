@@ -10,7 +10,7 @@
 // the bits of C do not depend on the device, nor on how the sweeps are put together.
 // beta = 0 leaves B out.
 //
-// One block walks up WORK_M planes. In each it computes THREADS_N rows of THREADS_K*VECTOR
+// One block walks up THREAD_TILE_M planes. In each it computes THREADS_N rows of THREADS_K*VECTOR
 // columns; a thread has its elements of three planes in registers, and reads each once:
 //
 //            THREADS_K * VECTOR
@@ -25,25 +25,25 @@
 // Launch: block (THREADS_K, THREADS_N), grid (blocks along k, n and m, 1, batch).
 
 #ifndef THREADS_N
-#define THREADS_N 8   // rows of a plane in a block
+#define THREADS_N 8           // rows of a plane in a block
 #endif
 #ifndef THREADS_K
-#define THREADS_K 32  // threads of a block along k
+#define THREADS_K 32          // threads of a block along k
 #endif
 #ifndef VECTOR
-#define VECTOR 4      // columns of a thread
+#define VECTOR 4              // columns of a thread
 #endif
-#ifndef WORK_M
-#define WORK_M 16     // planes of a block
+#ifndef THREAD_TILE_M
+#define THREAD_TILE_M 16      // planes of a block
 #endif
 #ifndef UNROLL_M
-#define UNROLL_M 2    // planes unrolled: 2, 4, or 1, as the compiler thinks right
+#define UNROLL_M 2            // planes unrolled: 2, 4, or 1, as the compiler thinks right
 #endif
 #ifndef SIDES
-#define SIDES 0       // N, S, W and E come from: 0 memory, 1 shared memory
+#define SIDES 0               // N, S, W and E come from: 0 memory, 1 shared memory
 #endif
 #ifndef ALIGNED
-#define ALIGNED 0     // 1: every row starts at a whole vector
+#define ALIGNED 0             // 1: every row starts at a whole vector
 #endif
 
 #if VECTOR < 1 || VECTOR > 16 || (VECTOR & (VECTOR - 1)) != 0
@@ -250,8 +250,8 @@ void mmt_jacobi3d(int m, int n, int k, real alpha, real beta,
     const int blocks_k = (k - 1) / TILE_K + 1, blocks_n = (n - 1) / THREADS_N + 1;
     const wide column = (wide) (BLOCK_X % blocks_k) * TILE_K;
     const wide row = (wide) (BLOCK_X / blocks_k % blocks_n) * THREADS_N;
-    const wide first = (wide) (BLOCK_X / blocks_k / blocks_n) * WORK_M;
-    const wide last = first + WORK_M < m ? first + WORK_M : m;
+    const wide first = (wide) (BLOCK_X / blocks_k / blocks_n) * THREAD_TILE_M;
+    const wide last = first + THREAD_TILE_M < m ? first + THREAD_TILE_M : m;
     const struct place at = { first, last, row + THREAD_Y, column + THREAD_X * VECTOR,
                               m, n, k };
 

@@ -3,11 +3,11 @@
 //
 // One block computes a TILE_M x TILE_N tile of C, or of one part of k; WARPS_M x WARPS_N
 // warps share it, each with a rectangle of it made of blocks of 16 x 8. STAGES pairs of
-// tiles of A and B, DEPTH * 32 bytes deep, stand in shared memory, all but one of them on
+// tiles of A and B, TILE_K_BYTES deep, stand in shared memory, all but one of them on
 // their way there.
 //
 //      memory --- cp.async -------------+--> stage --- ldmatrix ---> registers --- mma
-//          \----> registers --- turn ---+    (xor)                   (FRAGMENTS)
+//          \----> registers --- turn ---+    (xor)                   (REGISTER_STAGES)
 //
 // How tiles get to a stage and stand there says stage.h. An operand that runs along k is
 // "deep": its tile has a row for each line, A's rows or B's columns. The other kind has a row
@@ -27,8 +27,8 @@
 #ifndef TILE_N
 #define TILE_N 128            // columns of C per block
 #endif
-#ifndef DEPTH
-#define DEPTH 2               // depth of a tile in units of 32 bytes
+#ifndef TILE_K_BYTES
+#define TILE_K_BYTES 64       // depth of a tile along k, in bytes
 #endif
 #ifndef WARPS_M
 #define WARPS_M 2             // warps down the tile
@@ -39,14 +39,14 @@
 #ifndef STAGES
 #define STAGES 4              // tiles of each operand in shared memory
 #endif
-#ifndef FRAGMENTS
-#define FRAGMENTS 2           // steps of 32 bytes whose operands are in registers
+#ifndef REGISTER_STAGES
+#define REGISTER_STAGES 2     // steps of 32 bytes whose operands are in registers
 #endif
 #ifndef PROMOTE
 #define PROMOTE 0             // f8: stages that the tensor cores sum up, in 14 bits or so,
 #endif                        // before that goes to registers of full precision; else 0
-#ifndef GROUP
-#define GROUP 8               // rows of tiles that neighbouring blocks share
+#ifndef RASTER_GROUP
+#define RASTER_GROUP 8        // rows of tiles that neighbouring blocks share
 #endif
 #ifndef MIN_BLOCKS
 #define MIN_BLOCKS 1          // blocks that a multiprocessor should hold at least
@@ -56,16 +56,16 @@
 #endif
 
 #define STEP_K    (32 / SIZE)              // depth of a step
-#define STEPS     DEPTH
-#define AHEAD     (FRAGMENTS - 1)          // steps that operands are fetched ahead
+#define STEPS     (TILE_K_BYTES / 32)
+#define AHEAD     (REGISTER_STAGES - 1)          // steps that operands are fetched ahead
 #define BLOCKS_M  (TILE_M / WARPS_M / 16)  // of a warp
 #define BLOCKS_N  (TILE_N / WARPS_N / 8)
 
 #if TILE_M % (16 * WARPS_M) || TILE_N % (16 * WARPS_N)
 #error "a warp's rectangle must be a whole number of 16 x 16"
 #endif
-#if STEPS % FRAGMENTS
-#error "fetching ahead needs an even number of steps, DEPTH"
+#if STEPS % REGISTER_STAGES
+#error "fetching ahead needs an even number of steps, TILE_K_BYTES / 32"
 #endif
 
 // ---- from shared memory to registers ----------------------------------------------------
@@ -115,7 +115,7 @@ struct way {
 
 // What a thread multiplies and adds up.
 struct work {
-    unsigned a[FRAGMENTS][BLOCKS_M][4], b[FRAGMENTS][BLOCKS_N / 2][4];
+    unsigned a[REGISTER_STAGES][BLOCKS_M][4], b[REGISTER_STAGES][BLOCKS_N / 2][4];
     real sum[BLOCKS_M][BLOCKS_N][4];
 #if PROMOTE
     real part[BLOCKS_M][BLOCKS_N][4];  // what the tensor cores add to meanwhile
@@ -180,7 +180,7 @@ DEVICE_FN void put_stage(struct way *w)
 // there first.
 DEVICE_FN void fetch(struct work *t, struct way *w, int step)
 {
-    const int f = step % FRAGMENTS, depth = step % STEPS * STEP_K;
+    const int f = step % REGISTER_STAGES, depth = step % STEPS * STEP_K;
 
     if (step % STEPS == 0) {
         put_stage(w);
@@ -221,7 +221,7 @@ DEVICE_FN void multiply_stage(struct work *t, struct way *w, int left, bool insi
 {
     UNROLL
     for (int step = 0; step < STEPS; step++) {
-        const int f = step % FRAGMENTS;
+        const int f = step % REGISTER_STAGES;
         fetch(t, w, step + AHEAD);
         if (step == 0)
             copy_stage(w, inside);
@@ -283,8 +283,8 @@ void mmt_add_parts(int m, int n, real alpha, real beta,
     const wide pairs = partial_ld(n) / 2, all = m * pairs;
     const wide mine = (wide) BLOCK_X * THREADS_ADD + THREAD_X;
 
-    NEXT_MAY_BEGIN();
-    AWAIT_LAUNCH();
+    PDL_TRIGGER();
+    PDL_WAIT();
     if (mine >= all)
         return;
 
@@ -320,8 +320,8 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     struct work t;
     struct way w;
 
-    NEXT_MAY_BEGIN();
-    AWAIT_LAUNCH();
+    PDL_TRIGGER();
+    PDL_WAIT();
     if (scalars) {
         alpha = scalars[scalars_start];
         beta = scalars[scalars_start + 1];

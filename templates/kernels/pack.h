@@ -257,8 +257,8 @@ void mmt_pack(int m, int n, int k, const GLOBAL element *a, wide a_start, int ld
     __shared__ word_tile tile[DIGITS];
     const int of_a = pack_blocks(m) * pack_blocks(k);
 
-    AWAIT_LAUNCH();
-    NEXT_MAY_BEGIN();
+    PDL_WAIT();
+    PDL_TRIGGER();
     if (BLOCK_X < of_a)
         pack_operand(tile, BLOCK_X, to_a + to_a_start, a + a_start + BLOCK_Z * a_stride, lda, m, k,
                      TRANS_A, !PACK_A);
@@ -273,8 +273,8 @@ void mmt_pack_a(int m, int k, const GLOBAL element *a, wide a_start, int lda, wi
 {
     __shared__ word_tile tile[DIGITS];
 
-    AWAIT_LAUNCH();
-    NEXT_MAY_BEGIN();
+    PDL_WAIT();
+    PDL_TRIGGER();
     pack_operand(tile, BLOCK_X, workspace + workspace_start, a + a_start + BLOCK_Z * a_stride, lda,
                  m, k, TRANS_A, !PACK_A);
 }
@@ -285,8 +285,8 @@ void mmt_pack_b(int n, int k, const GLOBAL element *b, wide b_start, int ldb, wi
 {
     __shared__ word_tile tile[DIGITS];
 
-    AWAIT_LAUNCH();
-    NEXT_MAY_BEGIN();
+    PDL_WAIT();
+    PDL_TRIGGER();
     pack_operand(tile, BLOCK_X, workspace + workspace_start, b + b_start + BLOCK_Z * b_stride, ldb,
                  n, k, !TRANS_B, !PACK_B);
 }

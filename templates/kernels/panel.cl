@@ -1,10 +1,10 @@
 // panel - C = alpha*op(A)*op(B) + beta*C on a CPU, row major.
 //
 // One work-item is one core at work: it computes PANELS_M x PANELS_N register tiles of C,
-// each WORK_M rows of WORK_N vectors. Two launches before may copy A and B into panels, so
+// each THREAD_TILE_M rows of THREAD_TILE_N vectors. Two launches before may copy A and B into panels, so
 // that the multiplication reads both in the order in which they lie:
 //
-//   panel of A: WORK_M rows       panel of B: WIDTH = WORK_N * VECTOR columns
+//   panel of A: THREAD_TILE_M rows       panel of B: WIDTH = THREAD_TILE_N * VECTOR columns
 //     k=0  a0 a1 a2 ...             k=0  b0 b1 b2 ...
 //     k=1  a0 a1 a2 ...             k=1  b0 b1 b2 ...
 //
@@ -20,32 +20,32 @@
 //         pack_b, grid (tiles along n, ceil(k/PACK_K), matrices of B), where PACK_B is 1;
 //         mmt_gemm, grid (tiles of m x tiles of n, 1, batch); work-groups of one.
 
-#ifndef WORK_M
-#define WORK_M 6      // rows of C in a register tile
+#ifndef THREAD_TILE_M
+#define THREAD_TILE_M 6       // rows of C in a register tile
 #endif
-#ifndef WORK_N
-#define WORK_N 4      // vectors of C in a row of a register tile
+#ifndef THREAD_TILE_N
+#define THREAD_TILE_N 4       // vectors of C in a row of a register tile
 #endif
 #ifndef VECTOR
-#define VECTOR 16     // elements in a vector
+#define VECTOR 16             // elements in a vector
 #endif
 #ifndef PANELS_M
-#define PANELS_M 8    // register tiles of a work-item along m
+#define PANELS_M 8            // register tiles of a work-item along m
 #endif
 #ifndef PANELS_N
-#define PANELS_N 4    // register tiles of a work-item along n
+#define PANELS_N 4            // register tiles of a work-item along n
 #endif
 #ifndef BLOCK_K
-#define BLOCK_K 1024  // depth of one pass over a work-item's tiles
+#define BLOCK_K 1024          // depth of one pass over a work-item's tiles
 #endif
 #ifndef K_UNROLL
-#define K_UNROLL 1    // steps of k unrolled
+#define K_UNROLL 1            // steps of k unrolled
 #endif
 #ifndef PACK_A
-#define PACK_A 0      // copy A into panels first
+#define PACK_A 0              // copy A into panels first
 #endif
 #ifndef PACK_B
-#define PACK_B 1      // copy B into panels first
+#define PACK_B 1              // copy B into panels first
 #endif
 #ifndef TRANS_A
 #define TRANS_A 0
@@ -58,10 +58,10 @@
 #error "a transposed B has no vectors along n: it must be packed"
 #endif
 
-#define WIDTH  (WORK_N * VECTOR)
-#define TILE_M (PANELS_M * WORK_M)
+#define WIDTH  (THREAD_TILE_N * VECTOR)
+#define TILE_M (PANELS_M * THREAD_TILE_M)
 #define TILE_N (PANELS_N * WIDTH)
-#define PACK_K 32      // steps of k that a work-item copies into panels
+#define PACK_K 32             // steps of k that a work-item copies into panels
 
 #define PASTE_(a, b) a##b
 #define PASTE(a, b)  PASTE_(a, b)
@@ -87,7 +87,7 @@ DEVICE_FN wide panel_depth(int k) { return round_up(k, 16); }
 // Elements of workspace that the panels of one A and of one B take.
 DEVICE_FN wide panels_of_a(int m, int k)
 {
-    return PACK_A ? round_up(m, WORK_M) * panel_depth(k) : 0;
+    return PACK_A ? round_up(m, THREAD_TILE_M) * panel_depth(k) : 0;
 }
 DEVICE_FN wide panels_of_b(int n, int k)
 {
@@ -126,7 +126,7 @@ void pack_a(int m, int n, int k, const GLOBAL real *RESTRICT a, wide a_start, in
     GLOBAL real *panels = workspace + workspace_start + row * panel_depth(k)
                           + BLOCK_Z * panels_of_a(m, k);
 
-    pack(panels + first * WORK_M, WORK_M * panel_depth(k), WORK_M,
+    pack(panels + first * THREAD_TILE_M, THREAD_TILE_M * panel_depth(k), THREAD_TILE_M,
          a + a_start + BLOCK_Z * a_stride + A_AT(row, first), min(m - row, TILE_M),
          A_AT(1, 0), A_AT(0, 1), min(PACK_K, k - first));
 }
@@ -148,19 +148,19 @@ void pack_b(int m, int n, int k, const GLOBAL real *RESTRICT b, wide b_start, in
 #endif
 
 // C += alpha * acc (C = beta*C + alpha*acc on the first block of k), of `rows` x `cols`.
-DEVICE_FN void store(vec acc[WORK_M][WORK_N], real alpha, real beta, GLOBAL real *c, int ldc,
+DEVICE_FN void store(vec acc[THREAD_TILE_M][THREAD_TILE_N], real alpha, real beta, GLOBAL real *c, int ldc,
                      int rows, int cols)
 {
-    real tile[WORK_M][WIDTH];
+    real tile[THREAD_TILE_M][WIDTH];
 
     UNROLL
-    for (int i = 0; i < WORK_M; i++) {
+    for (int i = 0; i < THREAD_TILE_M; i++) {
         UNROLL
-        for (int j = 0; j < WORK_N; j++)
+        for (int j = 0; j < THREAD_TILE_N; j++)
             STORE_VECTOR((vec) alpha * acc[i][j], tile[i] + j * VECTOR);
     }
     NO_UNROLL
-    for (int i = 0; i < min(rows, WORK_M); i++) {
+    for (int i = 0; i < min(rows, THREAD_TILE_M); i++) {
         GLOBAL real *to = c + (wide) i * ldc;
         int j = 0;
         NO_UNROLL
@@ -180,7 +180,7 @@ DEVICE_FN void store(vec acc[WORK_M][WORK_N], real alpha, real beta, GLOBAL real
 DEVICE_FN void finish_all(GLOBAL real *c, int ldc, int row, int col, int m, int n,
                           const GLOBAL real *bias)
 {
-    for (int i = row; i < min(row + WORK_M, m); i++)
+    for (int i = row; i < min(row + THREAD_TILE_M, m); i++)
         for (int j = col; j < min(col + WIDTH, n); j++) {
             GLOBAL real *at = c + (wide) i * ldc + j;
             *at = finish(*at, bias_of(bias, i, j));
@@ -188,14 +188,14 @@ DEVICE_FN void finish_all(GLOBAL real *c, int ldc, int row, int col, int m, int 
 }
 
 // One step of k: a column of A meets a row of B.
-DEVICE_FN void multiply(vec acc[WORK_M][WORK_N], const GLOBAL real *a,
-                        const wide a_rows[WORK_M], const vec b[WORK_N])
+DEVICE_FN void multiply(vec acc[THREAD_TILE_M][THREAD_TILE_N], const GLOBAL real *a,
+                        const wide a_rows[THREAD_TILE_M], const vec b[THREAD_TILE_N])
 {
     UNROLL
-    for (int i = 0; i < WORK_M; i++) {
+    for (int i = 0; i < THREAD_TILE_M; i++) {
         const vec x = (vec) a[a_rows[i]];
         UNROLL
-        for (int j = 0; j < WORK_N; j++)
+        for (int j = 0; j < THREAD_TILE_N; j++)
             acc[i][j] = MULTIPLY_ADD(x, b[j], acc[i][j]);
     }
 }
@@ -209,28 +209,28 @@ DEVICE_FN vec load_part(const GLOBAL real *b, int count)
     return LOAD_VECTOR(part);
 }
 
-DEVICE_FN void multiply_whole(vec acc[WORK_M][WORK_N], const GLOBAL real *a,
-                              const wide a_rows[WORK_M], wide a_step,
+DEVICE_FN void multiply_whole(vec acc[THREAD_TILE_M][THREAD_TILE_N], const GLOBAL real *a,
+                              const wide a_rows[THREAD_TILE_M], wide a_step,
                               const GLOBAL real *b, wide b_step, int first, int last)
 {
 #pragma unroll K_UNROLL
     for (int l = first; l < last; l++) {
-        vec row[WORK_N];
+        vec row[THREAD_TILE_N];
         UNROLL
-        for (int j = 0; j < WORK_N; j++)
+        for (int j = 0; j < THREAD_TILE_N; j++)
             row[j] = LOAD_VECTOR(b + l * b_step + j * VECTOR);
         multiply(acc, a + l * a_step, a_rows, row);
     }
 }
 
 // The same where only `columns` of B exist.
-DEVICE_FN void multiply_edge(vec acc[WORK_M][WORK_N], const GLOBAL real *a,
-                             const wide a_rows[WORK_M], wide a_step, const GLOBAL real *b,
+DEVICE_FN void multiply_edge(vec acc[THREAD_TILE_M][THREAD_TILE_N], const GLOBAL real *a,
+                             const wide a_rows[THREAD_TILE_M], wide a_step, const GLOBAL real *b,
                              wide b_step, int first, int last, int columns)
 {
     for (int l = first; l < last; l++) {
-        vec row[WORK_N];
-        for (int j = 0; j < WORK_N; j++)
+        vec row[THREAD_TILE_N];
+        for (int j = 0; j < THREAD_TILE_N; j++)
             row[j] = load_part(b + l * b_step + j * VECTOR, columns - j * VECTOR);
         multiply(acc, a + l * a_step, a_rows, row);
     }
@@ -263,22 +263,22 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
 
     for (int first = 0; first == 0 || first < steps; first += BLOCK_K)
         for (int col = first_col; col < past_col; col += WIDTH)
-            for (int row = first_row; row < past_row; row += WORK_M) {
+            for (int row = first_row; row < past_row; row += THREAD_TILE_M) {
                 const int last = min(first + BLOCK_K, steps);
-                vec acc[WORK_M][WORK_N];
-                wide a_rows[WORK_M]; // from the tile's first row; those past m are the last
+                vec acc[THREAD_TILE_M][THREAD_TILE_N];
+                wide a_rows[THREAD_TILE_M]; // from the tile's first row; those past m are the last
                 UNROLL
-                for (int i = 0; i < WORK_M; i++) {
+                for (int i = 0; i < THREAD_TILE_M; i++) {
                     a_rows[i] = PACK_A ? i : A_AT(min(row + i, m - 1) - row, 0);
                     UNROLL
-                    for (int j = 0; j < WORK_N; j++)
+                    for (int j = 0; j < THREAD_TILE_N; j++)
                         acc[i][j] = (vec) 0;
                 }
                 const GLOBAL real *a_at = PACK_A ? packed_a + row * panel_depth(k)
                                                  : a + A_AT(row, 0);
                 const GLOBAL real *b_at = PACK_B ? packed_b + col * panel_depth(k)
                                                  : b + B_AT(0, col);
-                const wide a_step = PACK_A ? WORK_M : A_AT(0, 1);
+                const wide a_step = PACK_A ? THREAD_TILE_M : A_AT(0, 1);
                 const wide b_step = PACK_B ? WIDTH : B_AT(1, 0);
 
                 if (PACK_B || col + WIDTH <= n)

@@ -18,16 +18,16 @@
 #define NO_UNROLL   _Pragma("unroll 1")
 
 // A launch may begin while the one before it in the stream, of another execution or not ours at
-// all, is at work: once all blocks of that one have called NEXT_MAY_BEGIN or have ended. It calls
-// AWAIT_LAUNCH before it touches memory that others write to or read: then that one is done, and
+// all, is at work: once all blocks of that one have called PDL_TRIGGER or have ended. It calls
+// PDL_WAIT before it touches memory that others write to or read: then that one is done, and
 // what it wrote is seen. Every kernel calls it before it ends, so that all the ones before are
 // done as well.
 #if defined(__CUDACC__) && __CUDA_ARCH__ >= 900
-#define AWAIT_LAUNCH()   asm volatile("griddepcontrol.wait;" ::: "memory")
-#define NEXT_MAY_BEGIN() asm volatile("griddepcontrol.launch_dependents;" ::: "memory")
+#define PDL_WAIT()   asm volatile("griddepcontrol.wait;" ::: "memory")
+#define PDL_TRIGGER() asm volatile("griddepcontrol.launch_dependents;" ::: "memory")
 #else
-#define AWAIT_LAUNCH()   ((void) 0)
-#define NEXT_MAY_BEGIN() ((void) 0)
+#define PDL_WAIT()   ((void) 0)
+#define PDL_TRIGGER() ((void) 0)
 #endif
 
 // Block shape, and how many blocks a multiprocessor should hold at least.

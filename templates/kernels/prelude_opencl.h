@@ -18,8 +18,8 @@
 #define NO_UNROLL   _Pragma("unroll 1")
 
 // Launches of an execution begin one after the other.
-#define AWAIT_LAUNCH()   ((void) 0)
-#define NEXT_MAY_BEGIN() ((void) 0)
+#define PDL_WAIT()   ((void) 0)
+#define PDL_TRIGGER() ((void) 0)
 
 // Block shape; how many blocks a multiprocessor should hold cannot be said in OpenCL.
 #define BLOCK_SIZE(x, y)                  __attribute__((reqd_work_group_size(x, y, 1)))

@@ -1,4 +1,4 @@
-// Helpers of kernels whose threads own WORK_M x WORK_N elements of C each: which ones,
+// Helpers of kernels whose threads own THREAD_TILE_M x THREAD_TILE_N elements of C each: which ones,
 // their operands in shared memory, the order of multiply-adds, storing them. tiles.h and
 // runs.h stand before it.
 //
@@ -13,24 +13,24 @@
 
 #define BANKS (8 * MAX_VECTOR)   // elements in one row of shared memory's banks
 #ifndef LOADS
-#define LOADS 0                  // 1: loads from shared memory keep the text's order (hopper.h)
+#define LOADS 0               // 1: loads from shared memory keep the text's order (hopper.h)
 #endif
 
 #define PIECE(work) ((work) % MAX_VECTOR == 0 ? MAX_VECTOR : (work) % 2 == 0 ? 2 : 1)
 #ifndef PIECE_M                  // a kernel whose tiles stand otherwise says 1
-#define PIECE_M     PIECE(WORK_M)
+#define PIECE_M     PIECE(THREAD_TILE_M)
 #endif
 #ifndef PIECE_N
-#define PIECE_N     PIECE(WORK_N)
+#define PIECE_N     PIECE(THREAD_TILE_N)
 #endif
 
 #define WARP_SIZE (WARP_M * WARP_N)
 #define MEET()    (WARP_SIZE == 32 ? WARP_BARRIER() : BARRIER()) // those of a warp
-#define WARPS_M   (TILE_M / (WARP_M * WORK_M))
-#define WARPS_N   (TILE_N / (WARP_N * WORK_N))
+#define WARPS_M   (TILE_M / (WARP_M * THREAD_TILE_M))
+#define WARPS_N   (TILE_N / (WARP_N * THREAD_TILE_N))
 #define THREADS   (WARPS_M * WARPS_N * WARP_SIZE)
 
-#define ROW_OF_SUMS (THREADS * WORK_N) // one row of all threads' sums
+#define ROW_OF_SUMS (THREADS * THREAD_TILE_N) // one row of all threads' sums
 // Whether store_side_by_side is worth it.
 #define SIDE_BY_SIDE (ALIGNED * C_VECTOR > 1 ? 0 : PIECE_N == 4)
 
@@ -38,39 +38,39 @@
 #define TURN_A !TRANS_A
 #define TURN_B TRANS_B
 
-#if TILE_M % (WARP_M * WORK_M) || TILE_N % (WARP_N * WORK_N)
+#if TILE_M % (WARP_M * THREAD_TILE_M) || TILE_N % (WARP_N * THREAD_TILE_N)
 #error "a tile must hold a whole number of warps' rectangles"
 #endif
-#if C_VECTOR > MAX_VECTOR || WORK_N % C_VECTOR
+#if C_VECTOR > MAX_VECTOR || THREAD_TILE_N % C_VECTOR
 #error "a thread's columns must be a whole number of C's vectors of at most 16 bytes"
 #endif
 #if LANES == 2 && WARP_M % 2
 #error "pairs of rows need an even WARP_M"
 #endif
-#if FMA_ORDER >= 4 && (WORK_M % 2 || WORK_N % 2)
-#error "blocks of 2x2 need an even WORK_M and WORK_N"
+#if FMA_ORDER >= 4 && (THREAD_TILE_M % 2 || THREAD_TILE_N % 2)
+#error "blocks of 2x2 need an even THREAD_TILE_M and THREAD_TILE_N"
 #endif
 
-// The s-th multiply-add of a step: which element of a thread's WORK_M x WORK_N it serves.
+// The s-th multiply-add of a step: which element of a thread's THREAD_TILE_M x THREAD_TILE_N it serves.
 #define BACK_IF(odd, count, x) ((odd) ? (count) - 1 - (x) : (x))
 #if FMA_ORDER == 0
-#define FMA_ROW(s)    ((s) / WORK_N)
-#define FMA_COLUMN(s) ((s) % WORK_N)
+#define FMA_ROW(s)    ((s) / THREAD_TILE_N)
+#define FMA_COLUMN(s) ((s) % THREAD_TILE_N)
 #elif FMA_ORDER == 1
-#define FMA_ROW(s)    ((s) % WORK_M)
-#define FMA_COLUMN(s) ((s) / WORK_M)
+#define FMA_ROW(s)    ((s) % THREAD_TILE_M)
+#define FMA_COLUMN(s) ((s) / THREAD_TILE_M)
 #elif FMA_ORDER == 2
-#define FMA_ROW(s)    ((s) / WORK_N)
-#define FMA_COLUMN(s) BACK_IF(FMA_ROW(s) % 2, WORK_N, (s) % WORK_N)
+#define FMA_ROW(s)    ((s) / THREAD_TILE_N)
+#define FMA_COLUMN(s) BACK_IF(FMA_ROW(s) % 2, THREAD_TILE_N, (s) % THREAD_TILE_N)
 #elif FMA_ORDER == 3
-#define FMA_ROW(s)    BACK_IF(FMA_COLUMN(s) % 2, WORK_M, (s) % WORK_M)
-#define FMA_COLUMN(s) ((s) / WORK_M)
+#define FMA_ROW(s)    BACK_IF(FMA_COLUMN(s) % 2, THREAD_TILE_M, (s) % THREAD_TILE_M)
+#define FMA_COLUMN(s) ((s) / THREAD_TILE_M)
 #elif FMA_ORDER == 4
-#define FMA_ROW(s)    ((s) / (2 * WORK_N) * 2 + (((s) + 1) / 2) % 2)
-#define FMA_COLUMN(s) BACK_IF((s) / (2 * WORK_N) % 2, WORK_N, (s) % (2 * WORK_N) / 2)
+#define FMA_ROW(s)    ((s) / (2 * THREAD_TILE_N) * 2 + (((s) + 1) / 2) % 2)
+#define FMA_COLUMN(s) BACK_IF((s) / (2 * THREAD_TILE_N) % 2, THREAD_TILE_N, (s) % (2 * THREAD_TILE_N) / 2)
 #else
-#define FMA_ROW(s)    BACK_IF((s) / (2 * WORK_M) % 2, WORK_M, (s) % (2 * WORK_M) / 2)
-#define FMA_COLUMN(s) ((s) / (2 * WORK_M) * 2 + (((s) + 1) / 2) % 2)
+#define FMA_ROW(s)    BACK_IF((s) / (2 * THREAD_TILE_M) % 2, THREAD_TILE_M, (s) % (2 * THREAD_TILE_M) / 2)
+#define FMA_COLUMN(s) ((s) / (2 * THREAD_TILE_M) * 2 + (((s) + 1) / 2) % 2)
 #endif
 
 DEVICE_FN void read_shared(real *to, const SHARED_PTR real *from, int vector)
@@ -150,38 +150,38 @@ DEVICE_FN void find_lines(unsigned tid, int *in_tile_m, int *in_tile_n)
     const unsigned lane_n = LANES == 0   ? lane % WARP_N
                             : LANES == 1 ? lane / WARP_M
                                          : lane / 2 % WARP_N;
-    *in_tile_m = warp / WARPS_N * (WARP_M * WORK_M) + lane_m * PIECE_M;
-    *in_tile_n = warp % WARPS_N * (WARP_N * WORK_N) + lane_n * PIECE_N;
+    *in_tile_m = warp / WARPS_N * (WARP_M * THREAD_TILE_M) + lane_m * PIECE_M;
+    *in_tile_n = warp % WARPS_N * (WARP_N * THREAD_TILE_N) + lane_n * PIECE_N;
 }
 
-DEVICE_FN void start_sums(real sum[WORK_M][WORK_N])
+DEVICE_FN void start_sums(real sum[THREAD_TILE_M][THREAD_TILE_N])
 {
     UNROLL
-    for (int s = 0; s < WORK_M * WORK_N; s++)
-        sum[s / WORK_N][s % WORK_N] = 0;
+    for (int s = 0; s < THREAD_TILE_M * THREAD_TILE_N; s++)
+        sum[s / THREAD_TILE_N][s % THREAD_TILE_N] = 0;
 }
 
 // One step along k. Compilers keep this order, and a multiply-add that shares an operand
 // with the one before it spares the register file a read.
-DEVICE_FN void multiply_add(real sum[WORK_M][WORK_N], const real *a, const real *b)
+DEVICE_FN void multiply_add(real sum[THREAD_TILE_M][THREAD_TILE_N], const real *a, const real *b)
 {
     UNROLL
-    for (int s = 0; s < WORK_M * WORK_N; s++) {
+    for (int s = 0; s < THREAD_TILE_M * THREAD_TILE_N; s++) {
         const int i = FMA_ROW(s), j = FMA_COLUMN(s);
         sum[i][j] = MULTIPLY_ADD(a[i], b[j], sum[i][j]);
     }
 }
 
-DEVICE_FN void store_all(GLOBAL real *c, real sum[WORK_M][WORK_N], int ldc, int rows,
+DEVICE_FN void store_all(GLOBAL real *c, real sum[THREAD_TILE_M][THREAD_TILE_N], int ldc, int rows,
                          int columns, int first_m, int first_n, bool aligned, real alpha,
                          real beta, const GLOBAL real *bias, bool last)
 {
     UNROLL
-    for (int i = 0; i < WORK_M; i++) {
+    for (int i = 0; i < THREAD_TILE_M; i++) {
         const int r = first_m + i / PIECE_M * WARP_M * PIECE_M + i % PIECE_M;
         if (r < rows) {
             UNROLL
-            for (int j = 0; j < WORK_N; j += C_VECTOR) {
+            for (int j = 0; j < THREAD_TILE_N; j += C_VECTOR) {
                 const int q = first_n + j / PIECE_N * WARP_N * PIECE_N + j % PIECE_N;
                 store(c + (wide) r * ldc + q, sum[i] + j, C_VECTOR, columns - q, aligned,
                       alpha, beta, bias_of(bias, r, q), last);
@@ -196,23 +196,23 @@ DEVICE_FN void store_all(GLOBAL real *c, real sum[WORK_M][WORK_N], int ldc, int 
 // through `scratch`, a row at a time, and neighbours store neighbouring columns. With two
 // rows of scratch one is written while the other may still be read.
 DEVICE_FN void store_side_by_side(GLOBAL real *c, SHARED_PTR real *scratch, bool two_rows,
-                                  real sum[WORK_M][WORK_N], int ldc, int rows,
+                                  real sum[THREAD_TILE_M][THREAD_TILE_N], int ldc, int rows,
                                   int columns, int first_m, int first_n, real alpha,
                                   real beta, const GLOBAL real *bias)
 {
-    enum { ACROSS = WARP_N * WORK_N };
+    enum { ACROSS = WARP_N * THREAD_TILE_N };
     const int lane = (unsigned) THREAD_X % WARP_SIZE;
     const int in_warp_m = first_m % (WARP_M * PIECE_M), in_warp_n = first_n % ACROSS;
     const int own = in_warp_m / PIECE_M * ACROSS + in_warp_n;
 
     first_m -= in_warp_m, first_n -= in_warp_n;
-    scratch += (THREAD_X - lane) * WORK_N;
+    scratch += (THREAD_X - lane) * THREAD_TILE_N;
     BARRIER(); // tiles have been here
     UNROLL
-    for (int i = 0; i < WORK_M; i++) {
+    for (int i = 0; i < THREAD_TILE_M; i++) {
         SHARED_PTR real *row = scratch + (two_rows ? i % 2 * ROW_OF_SUMS : 0);
         UNROLL
-        for (int j = 0; j < WORK_N; j += PIECE_N) {
+        for (int j = 0; j < THREAD_TILE_N; j += PIECE_N) {
             real piece[PIECE_N];
             UNROLL
             for (int e = 0; e < PIECE_N; e++)
@@ -221,7 +221,7 @@ DEVICE_FN void store_side_by_side(GLOBAL real *c, SHARED_PTR real *scratch, bool
         }
         MEET();
         UNROLL
-        for (int e = 0; e < WORK_N; e++) {
+        for (int e = 0; e < THREAD_TILE_N; e++) {
             const int at = e * WARP_SIZE + lane, q = first_n + at % ACROSS;
             const int r =
                 first_m + (i / PIECE_M * WARP_M + at / ACROSS) * PIECE_M + i % PIECE_M;
@@ -239,7 +239,7 @@ DEVICE_FN void store_side_by_side(GLOBAL real *c, SHARED_PTR real *scratch, bool
 // `scratch` has room for so many elements; it and they are free once all threads are
 // here.
 DEVICE_FN void store_job(const struct job *job, GLOBAL real *c, GLOBAL real *workspace,
-                         SHARED_PTR real *scratch, int room, real sum[WORK_M][WORK_N],
+                         SHARED_PTR real *scratch, int room, real sum[THREAD_TILE_M][THREAD_TILE_N],
                          int m, int n, int ldc, int first_m, int first_n, real alpha,
                          real beta, const GLOBAL real *bias)
 {
@@ -253,7 +253,7 @@ DEVICE_FN void store_job(const struct job *job, GLOBAL real *c, GLOBAL real *wor
     if (SPLIT_K > 1)
         store_all(partial_at(workspace, m, n, row, column), sum, partial_ld(n), rows,
                   partial_ld(n) - column, first_m, first_n, true, one, 0, 0, false);
-    else if (DEAL == RUNS && job->part >= 0)
+    else if (TILE_SCHEDULER == STREAM_K && job->part >= 0)
         store_all(part_of_run(workspace, BLOCK_X, job->part), sum, TILE_N, TILE_M, TILE_N,
                   first_m, first_n, true, one, 0, 0, false);
     else if (SIDE_BY_SIDE && room >= ROW_OF_SUMS)

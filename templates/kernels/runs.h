@@ -1,8 +1,8 @@
-// Tiles of C dealt to blocks that stay, for kernels with the knob DEAL.
+// Tiles of C dealt to blocks that stay, for kernels with the knob TILE_SCHEDULER.
 //
-//      DEAL tiles     a block for each tile
-//      DEAL rounds    a tile for each block, then another, and so on
-//      DEAL runs      the same, but what is left for the last round, fewer tiles than
+//      TILE_SCHEDULER data_parallel     a block for each tile
+//      TILE_SCHEDULER persistent    a tile for each block, then another, and so on
+//      TILE_SCHEDULER stream_k      the same, but what is left for the last round, fewer tiles than
 //                     blocks, is shared: laid end to end, their steps of k are cut into
 //                     equal runs, one a block
 //
@@ -14,9 +14,9 @@
 //
 // Stands behind tiles.h.
 
-#define TILES  0
-#define ROUNDS 1
-#define RUNS   2
+#define DATA_PARALLEL  0
+#define PERSISTENT 1
+#define STREAM_K   2
 
 #define STAY GRID_X           // blocks, where they stay
 #define AREA (TILE_M * TILE_N)
@@ -78,11 +78,11 @@ DEVICE_FN bool find_job(int turn, int m, int n, int k, struct job *job)
     const int tiles = count_tiles(m, n), tile = turn * STAY + BLOCK_X;
     const int rounds = tiles / STAY, part = SPLIT_K * CLUSTER > 1 ? BLOCK_Y : 0;
 
-    if (DEAL == TILES && turn == 0)
+    if (TILE_SCHEDULER == DATA_PARALLEL && turn == 0)
         set_job(job, BLOCK_X, m, n, part_start(part, k), part_start(part + 1, k), -1);
-    if (DEAL == TILES)
+    if (TILE_SCHEDULER == DATA_PARALLEL)
         return turn == 0;
-    if (DEAL == RUNS && turn >= rounds)
+    if (TILE_SCHEDULER == STREAM_K && turn >= rounds)
         return turn < rounds + 2 && find_part(turn - rounds, tiles, m, n, k, job);
     if (tile < tiles)
         set_job(job, tile, m, n, 0, k, -1);
@@ -95,7 +95,7 @@ DEVICE_FN GLOBAL real *part_of_run(GLOBAL real *workspace, int block, int part)
     return workspace + (((wide) BLOCK_Z * STAY + block) * 2 + part) * AREA;
 }
 
-#if DEAL == RUNS
+#if TILE_SCHEDULER == STREAM_K
 // A block adds the parts of a slice of a shared tile, a thread 16 bytes of all of them or, where
 // a tile has many, ADDERS_Y threads share them. Either way they are added in an order that
 // depends on nothing but the sizes and the number of blocks.
@@ -139,8 +139,8 @@ void mmt_add_runs(int m, int n, int k, real alpha, real beta,
 {
     SHARED real others[ADDERS_Y][MAX_VECTOR][ADDERS_X];
 
-    NEXT_MAY_BEGIN();
-    AWAIT_LAUNCH();
+    PDL_TRIGGER();
+    PDL_WAIT();
     if (scalars) {
         alpha = scalars[scalars_start];
         beta = scalars[scalars_start + 1];

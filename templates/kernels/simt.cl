@@ -2,7 +2,7 @@
 //
 // One block computes a TILE_M x TILE_N tile of C. Tiles of A and B, TILE_K deep, pass
 // through registers into shared memory, both stored k-major, while the tiles before them
-// are multiplied. A thread owns WORK_M x WORK_N elements of C (register_tile.h):
+// are multiplied. A thread owns THREAD_TILE_M x THREAD_TILE_N elements of C (register_tile.h):
 //
 //              TILE_N
 //             [  B  ]  TILE_K
@@ -12,11 +12,11 @@
 //
 // Where C has few tiles, several blocks share one: each multiplies a part of k and leaves
 // its sums in the workspace, and mmt_add_parts adds them up. Or blocks stay and compute one
-// tile after the other, and share what is left in the end (DEAL, runs.h).
+// tile after the other, and share what is left in the end (TILE_SCHEDULER, runs.h).
 //
 // Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), parts of k, batch);
 // then mmt_add_parts where SPLIT_K > 1. Where blocks stay: grid (blocks, 1, batch); then
-// mmt_add_runs where DEAL is RUNS. Helpers: parts.h, grid.h, tiles.h, runs.h,
+// mmt_add_runs where TILE_SCHEDULER is STREAM_K. Helpers: parts.h, grid.h, tiles.h, runs.h,
 // vectors.h, register_tile.h.
 
 #ifndef TILE_M
@@ -28,11 +28,11 @@
 #ifndef TILE_K
 #define TILE_K 16             // depth of one pass through shared memory
 #endif
-#ifndef WORK_M
-#define WORK_M 8              // rows of C per thread
+#ifndef THREAD_TILE_M
+#define THREAD_TILE_M 8       // rows of C per thread
 #endif
-#ifndef WORK_N
-#define WORK_N 8              // columns of C per thread
+#ifndef THREAD_TILE_N
+#define THREAD_TILE_N 8       // columns of C per thread
 #endif
 #ifndef WARP_M
 #define WARP_M 4              // threads of a warp down the tile
@@ -46,15 +46,15 @@
 #ifndef C_VECTOR
 #define C_VECTOR 4            // elements of C per store to global memory
 #endif
-#ifndef FRAGMENTS
-#define FRAGMENTS 1           // 2: fetch the operands of the next step during this one
+#ifndef REGISTER_STAGES
+#define REGISTER_STAGES 1     // 2: fetch the operands of the next step during this one
 #endif
 #ifndef FMA_ORDER
 #define FMA_ORDER 3           // order of a step's multiply-adds: 0 rows, 1 columns,
 #endif                        // 2 rows_serpentine, 3 columns_serpentine,
                               // 4 blocks2x2_serpentine, 5 blocks2x2_down
-#ifndef GROUP
-#define GROUP 8               // rows of tiles that neighbouring blocks share
+#ifndef RASTER_GROUP
+#define RASTER_GROUP 8        // rows of tiles that neighbouring blocks share
 #endif
 #ifndef MIN_BLOCKS
 #define MIN_BLOCKS 1          // blocks that a multiprocessor should hold at least
@@ -62,9 +62,12 @@
 #ifndef SPLIT_K
 #define SPLIT_K 1             // blocks that share a tile of C: 1, or 2 for any more
 #endif
-#ifndef DEAL
-#define DEAL 0                // blocks get 0 one tile, 1 one after the other, 2 equal runs
+#ifndef TILE_SCHEDULER
+#define TILE_SCHEDULER 0      // blocks get 0 one tile, 1 one after the other, 2 equal runs
 #endif                        // of what is left in the end, besides
+#ifndef STAGES
+#define STAGES 2              // tiles of each operand in shared memory
+#endif
 #ifndef A_VECTOR
 #define A_VECTOR 4            // elements of A per load from global memory
 #endif
@@ -73,10 +76,7 @@
 #endif
 #ifndef SHARED_LAYOUT
 #define SHARED_LAYOUT 3       // how a tile that is turned on its way to shared memory
-#endif                        // evades bank conflicts: 0 plain, 1 pad, 2 swap, 3 xor
-#ifndef BUFFERS
-#define BUFFERS 2             // tiles of each operand in shared memory
-#endif
+#endif                        // evades bank conflicts: 0 plain, 1 pad, 2 swap, 3 swizzle
 #ifndef K_UNROLL
 #define K_UNROLL 16           // steps along k that are unrolled
 #endif
@@ -91,7 +91,7 @@
 #define LENGTH_B (TILE_N + PAD_B)
 #define SPACE_A  (TILE_K * LENGTH_A)
 #define SPACE_B  (TILE_K * LENGTH_B)
-#define SPACE    (BUFFERS * (SPACE_A + SPACE_B))
+#define SPACE    (STAGES * (SPACE_A + SPACE_B))
 
 #define LOADS_OF(tile, vector) ((tile * TILE_K / vector + THREADS - 1) / THREADS)
 #define LOADS_A                LOADS_OF(TILE_M, A_VECTOR)
@@ -103,11 +103,11 @@
 #if A_VECTOR > MAX_VECTOR || B_VECTOR > MAX_VECTOR
 #error "a vector may have at most 16 bytes"
 #endif
-#if TILE_K % K_UNROLL || (FRAGMENTS == 2 && K_UNROLL % 2)
+#if TILE_K % K_UNROLL || (REGISTER_STAGES == 2 && K_UNROLL % 2)
 #error "K_UNROLL must divide TILE_K, and be even for two fragments"
 #endif
 #if SHARED_LAYOUT == LAYOUT_XOR && (TILE_M % BANKS || TILE_N % BANKS)
-#error "xor needs tiles that are whole rows of banks"
+#error "swizzle needs tiles that are whole rows of banks"
 #endif
 
 // Helpers serve both operands. Which one is meant they are told by constants: how many
@@ -149,7 +149,7 @@ DEVICE_FN int vector_depth(unsigned tid, int j, OPERAND)
     return in_run(tid, j, THREADS, run) * vector;
 }
 
-// With xor, a line's place within a row of shared memory depends on the row, so that the
+// With swizzle, a line's place within a row of shared memory depends on the row, so that the
 // lanes that turn one line's vectors write to different banks.
 DEVICE_FN int twist(int depth, OPERAND)
 {
@@ -250,25 +250,25 @@ DEVICE_FN void deposit(SHARED_PTR real *to, const real *from, unsigned tid, OPER
 DEVICE_FN void take_both(real *a, real *b, const SHARED_PTR real *shared, int first_m,
                          int first_n, int depth)
 {
-    take(a, shared + depth * LENGTH_A, first_m, twist(depth, OPERAND_A), WORK_M, PIECE_M,
+    take(a, shared + depth * LENGTH_A, first_m, twist(depth, OPERAND_A), THREAD_TILE_M, PIECE_M,
          WARP_M * PIECE_M);
-    take(b, shared + depth * LENGTH_B, first_n, twist(depth, OPERAND_B), WORK_N, PIECE_N,
+    take(b, shared + depth * LENGTH_B, first_n, twist(depth, OPERAND_B), THREAD_TILE_N, PIECE_N,
          WARP_N * PIECE_N);
 }
 
 // `steps` steps along k from `depth` on, in the tiles that `shared` holds. With two
 // fragments the operands of the first step were taken before, and those of the step that
 // comes after the last are taken here.
-DEVICE_FN void multiply(real sum[WORK_M][WORK_N], real a[FRAGMENTS][WORK_M],
-                        real b[FRAGMENTS][WORK_N], const SHARED_PTR real *shared,
+DEVICE_FN void multiply(real sum[THREAD_TILE_M][THREAD_TILE_N], real a[REGISTER_STAGES][THREAD_TILE_M],
+                        real b[REGISTER_STAGES][THREAD_TILE_N], const SHARED_PTR real *shared,
                         int first_m, int first_n, int depth, int steps)
 {
     UNROLL
     for (int u = 0; u < steps; u++) {
-        const int taken = u + FRAGMENTS - 1;
-        take_both(a[taken % FRAGMENTS], b[taken % FRAGMENTS], shared, first_m, first_n,
+        const int taken = u + REGISTER_STAGES - 1;
+        take_both(a[taken % REGISTER_STAGES], b[taken % REGISTER_STAGES], shared, first_m, first_n,
                   depth + taken);
-        multiply_add(sum, a[u % FRAGMENTS], b[u % FRAGMENTS]);
+        multiply_add(sum, a[u % REGISTER_STAGES], b[u % REGISTER_STAGES]);
     }
 }
 
@@ -284,11 +284,11 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     SHARED_POOL(real, shared, SPACE);
     const GLOBAL real *from_a[LOADS_A], *from_b[LOADS_B];
     real next_a[LOADS_A * A_VECTOR], next_b[LOADS_B * B_VECTOR];
-    real now_a[FRAGMENTS][WORK_M], now_b[FRAGMENTS][WORK_N];
-    real sum[WORK_M][WORK_N];
+    real now_a[REGISTER_STAGES][THREAD_TILE_M], now_b[REGISTER_STAGES][THREAD_TILE_N];
+    real sum[THREAD_TILE_M][THREAD_TILE_N];
 
-    NEXT_MAY_BEGIN();
-    AWAIT_LAUNCH();
+    PDL_TRIGGER();
+    PDL_WAIT();
     if (scalars) {
         alpha = scalars[scalars_start];
         beta = scalars[scalars_start + 1];
@@ -317,14 +317,14 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
         int put_a = destination(tid, 0, OPERAND_A);
         int put_b = destination(tid, 0, OPERAND_B) + SPACE_A;
         int first_m = in_tile_m, first_n = in_tile_n + SPACE_A;
-        int other = BUFFERS == 2 ? SPACE_A + SPACE_B : 0;
+        int other = STAGES == 2 ? SPACE_A + SPACE_B : 0;
 
         fetch(next_a, from_a, lda, rows, depth, tid, OPERAND_A);
         fetch(next_b, from_b, ldb, columns, depth, tid, OPERAND_B);
         deposit(shared + put_a, next_a, tid, OPERAND_A);
         deposit(shared + put_b, next_b, tid, OPERAND_B);
         BARRIER();
-        if (FRAGMENTS == 2)
+        if (REGISTER_STAGES == 2)
             take_both(now_a[0], now_b[0], shared, first_m, first_n, 0);
 
         NO_UNROLL
@@ -336,9 +336,9 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
             for (int at = 0; at < TILE_K - K_UNROLL; at += K_UNROLL)
                 multiply(sum, now_a, now_b, shared, first_m, first_n, at, K_UNROLL);
             multiply(sum, now_a, now_b, shared, first_m, first_n, TILE_K - K_UNROLL,
-                     K_UNROLL - (FRAGMENTS - 1));
+                     K_UNROLL - (REGISTER_STAGES - 1));
 
-            if (BUFFERS == 1)
+            if (STAGES == 1)
                 BARRIER();
             put_a += other, put_b += other, first_m += other, first_n += other;
             other = -other;
@@ -347,15 +347,15 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
             BARRIER();
 
             // The last of two fragments covers the wait for the next tile's first operands.
-            if (FRAGMENTS == 2) {
+            if (REGISTER_STAGES == 2) {
                 take_both(now_a[0], now_b[0], shared, first_m, first_n, 0);
-                multiply_add(sum, now_a[FRAGMENTS - 1], now_b[FRAGMENTS - 1]);
+                multiply_add(sum, now_a[REGISTER_STAGES - 1], now_b[REGISTER_STAGES - 1]);
             }
         }
 
         store_job(&job, to, workspace + workspace_start, shared, SPACE, sum, m, n, ldc,
                   in_tile_m, in_tile_n, alpha, beta, bias + bias_start);
-        if (DEAL)
+        if (TILE_SCHEDULER)
             BARRIER();
     }
 }

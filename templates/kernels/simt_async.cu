@@ -5,7 +5,7 @@
 // 8.0 on; older devices copy at once). Both are stored k-major in a ring of STAGES slots:
 // while one is multiplied, up to STAGES - 1 more are under way. One barrier a tile says
 // both that the next is there and that the last may be overwritten. A thread owns
-// WORK_M x WORK_N elements of C (register_tile.h):
+// THREAD_TILE_M x THREAD_TILE_N elements of C (register_tile.h):
 //
 //              TILE_N
 //             [  B  ]  TILE_K
@@ -15,11 +15,11 @@
 //
 // Where C has few tiles, several blocks share one: each multiplies a part of k and leaves
 // its sums in the workspace, and mmt_add_parts adds them up. Or blocks stay and compute one
-// tile after the other, and share what is left in the end (DEAL, runs.h).
+// tile after the other, and share what is left in the end (TILE_SCHEDULER, runs.h).
 //
 // Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), parts of k, batch);
 // then mmt_add_parts where SPLIT_K > 1. Where blocks stay: grid (blocks, 1, batch); then
-// mmt_add_runs where DEAL is RUNS. Helpers: ptx.h, parts.h, grid.h, tiles.h,
+// mmt_add_runs where TILE_SCHEDULER is STREAM_K. Helpers: ptx.h, parts.h, grid.h, tiles.h,
 // runs.h, vectors.h, register_tile.h.
 
 #ifndef TILE_M
@@ -31,11 +31,11 @@
 #ifndef TILE_K
 #define TILE_K 16             // depth of one slot of the ring
 #endif
-#ifndef WORK_M
-#define WORK_M 8              // rows of C per thread
+#ifndef THREAD_TILE_M
+#define THREAD_TILE_M 8       // rows of C per thread
 #endif
-#ifndef WORK_N
-#define WORK_N 8              // columns of C per thread
+#ifndef THREAD_TILE_N
+#define THREAD_TILE_N 8       // columns of C per thread
 #endif
 #ifndef WARP_M
 #define WARP_M 4              // threads of a warp down the tile
@@ -49,15 +49,15 @@
 #ifndef C_VECTOR
 #define C_VECTOR 2            // elements of C per store to global memory
 #endif
-#ifndef FRAGMENTS
-#define FRAGMENTS 2           // 2: fetch the operands of the next step during this one
+#ifndef REGISTER_STAGES
+#define REGISTER_STAGES 2     // 2: fetch the operands of the next step during this one
 #endif
 #ifndef FMA_ORDER
 #define FMA_ORDER 3           // order of a step's multiply-adds: 0 rows, 1 columns,
 #endif                        // 2 rows_serpentine, 3 columns_serpentine,
                               // 4 blocks2x2_serpentine, 5 blocks2x2_down
-#ifndef GROUP
-#define GROUP 8               // rows of tiles that neighbouring blocks share
+#ifndef RASTER_GROUP
+#define RASTER_GROUP 8        // rows of tiles that neighbouring blocks share
 #endif
 #ifndef MIN_BLOCKS
 #define MIN_BLOCKS 1          // blocks that a multiprocessor should hold at least
@@ -65,8 +65,8 @@
 #ifndef SPLIT_K
 #define SPLIT_K 1             // blocks that share a tile of C: 1, or 2 for any more
 #endif
-#ifndef DEAL
-#define DEAL 0                // blocks get 0 one tile, 1 one after the other, 2 equal runs
+#ifndef TILE_SCHEDULER
+#define TILE_SCHEDULER 0      // blocks get 0 one tile, 1 one after the other, 2 equal runs
 #endif                        // of what is left in the end, besides
 #ifndef STAGES
 #define STAGES 3              // slots of the ring
@@ -191,9 +191,9 @@ DEVICE_FN void copy_share(unsigned to, const real *a, int lda, int rows, const r
 DEVICE_FN void take_both(real *a, real *b, const SHARED_PTR real *shared, int first_m,
                          int first_n, int depth)
 {
-    take(a, shared + depth * TILE_M, first_m, twist(depth, OPERAND_A), WORK_M, PIECE_M,
+    take(a, shared + depth * TILE_M, first_m, twist(depth, OPERAND_A), THREAD_TILE_M, PIECE_M,
          WARP_M * PIECE_M);
-    take(b, shared + depth * TILE_N, first_n, twist(depth, OPERAND_B), WORK_N, PIECE_N,
+    take(b, shared + depth * TILE_N, first_n, twist(depth, OPERAND_B), THREAD_TILE_N, PIECE_N,
          WARP_N * PIECE_N);
 }
 
@@ -207,11 +207,11 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
               const GLOBAL real *bias, wide bias_start)
 {
     SHARED_POOL(real, shared, STAGES * SLOT);
-    real now_a[FRAGMENTS][WORK_M], now_b[FRAGMENTS][WORK_N];
-    real sum[WORK_M][WORK_N];
+    real now_a[REGISTER_STAGES][THREAD_TILE_M], now_b[REGISTER_STAGES][THREAD_TILE_N];
+    real sum[THREAD_TILE_M][THREAD_TILE_N];
 
-    NEXT_MAY_BEGIN();
-    AWAIT_LAUNCH();
+    PDL_TRIGGER();
+    PDL_WAIT();
     if (scalars) {
         alpha = scalars[scalars_start];
         beta = scalars[scalars_start + 1];
@@ -254,21 +254,21 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
         if (ASYNC)
             AWAIT_COPIES(STAGES - 2);
         BARRIER();
-        if (FRAGMENTS == 2 && depth > 0)
+        if (REGISTER_STAGES == 2 && depth > 0)
             take_both(now_a[0], now_b[0], shared, first_m, first_n, 0);
 
         NO_UNROLL
         for (int left = depth; left > 0; left -= TILE_K) {
             UNROLL
             for (int u = 0; u < TILE_K; u++) {
-                const int taken = u + FRAGMENTS - 1;
+                const int taken = u + REGISTER_STAGES - 1;
                 copy_share(ring + fill * (int) sizeof(real), from_a, lda, rows, from_b,
                            ldb, columns, to_come, tid, u);
                 if (taken == TILE_K)
                     break;
-                take_both(now_a[taken % FRAGMENTS], now_b[taken % FRAGMENTS], shared,
+                take_both(now_a[taken % REGISTER_STAGES], now_b[taken % REGISTER_STAGES], shared,
                           first_m, first_n, taken);
-                multiply_add(sum, now_a[u % FRAGMENTS], now_b[u % FRAGMENTS]);
+                multiply_add(sum, now_a[u % REGISTER_STAGES], now_b[u % REGISTER_STAGES]);
             }
             if (ASYNC)
                 end_group();
@@ -282,9 +282,9 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
             BARRIER();
 
             // The last of two fragments covers the wait for the next tile's first operands.
-            if (FRAGMENTS == 2) {
+            if (REGISTER_STAGES == 2) {
                 take_both(now_a[0], now_b[0], shared, first_m, first_n, 0);
-                multiply_add(sum, now_a[FRAGMENTS - 1], now_b[FRAGMENTS - 1]);
+                multiply_add(sum, now_a[REGISTER_STAGES - 1], now_b[REGISTER_STAGES - 1]);
             }
         }
 
@@ -292,7 +292,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
             AWAIT_COPIES(0);
         store_job(&job, to, workspace + workspace_start, shared, STAGES * SLOT, sum, m, n,
                   ldc, in_tile_m, in_tile_n, alpha, beta, bias + bias_start);
-        if (DEAL)
+        if (TILE_SCHEDULER)
             BARRIER();
     }
 }

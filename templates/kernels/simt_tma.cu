@@ -5,7 +5,7 @@
 // they are stored; no other thread has anything to do with it. A barrier a slot says that it has
 // landed, and the block's, each time, that all have read it: not only asked for it, since the
 // engine does not stand in line with what threads ask of shared memory, but for a fence. A thread
-// owns WORK_M x WORK_N elements of C (register_tile.h):
+// owns THREAD_TILE_M x THREAD_TILE_N elements of C (register_tile.h):
 //
 //              TILE_N
 //             [  B  ]  TILE_K
@@ -22,11 +22,11 @@
 //
 // Where C has few tiles, several blocks share one: each multiplies a part of k and leaves
 // its sums in the workspace, and mmt_add_parts adds them up. Or blocks stay and compute one
-// tile after the other, and share what is left in the end (DEAL, runs.h).
+// tile after the other, and share what is left in the end (TILE_SCHEDULER, runs.h).
 //
 // Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), parts of k, batch);
 // then mmt_add_parts where SPLIT_K > 1. Where blocks stay: grid (blocks, 1, batch); then
-// mmt_add_runs where DEAL is RUNS. Before it mmt_pack, mmt_pack_a or mmt_pack_b. Helpers: hopper.h,
+// mmt_add_runs where TILE_SCHEDULER is STREAM_K. Before it mmt_pack, mmt_pack_a or mmt_pack_b. Helpers: hopper.h,
 // pack.h, parts.h, grid.h, tiles.h, runs.h, register_tile.h.
 
 #ifndef TILE_M
@@ -38,11 +38,11 @@
 #ifndef TILE_K
 #define TILE_K 16             // depth of one slot of the ring
 #endif
-#ifndef WORK_M
-#define WORK_M 8              // rows of C per thread
+#ifndef THREAD_TILE_M
+#define THREAD_TILE_M 8       // rows of C per thread
 #endif
-#ifndef WORK_N
-#define WORK_N 8              // columns of C per thread
+#ifndef THREAD_TILE_N
+#define THREAD_TILE_N 8       // columns of C per thread
 #endif
 #ifndef WARP_M
 #define WARP_M 8              // threads of a warp down the tile
@@ -56,15 +56,15 @@
 #ifndef C_VECTOR
 #define C_VECTOR 1            // elements of C per store to global memory
 #endif
-#ifndef FRAGMENTS
-#define FRAGMENTS 2           // 2: fetch the operands of the next step during this one
+#ifndef REGISTER_STAGES
+#define REGISTER_STAGES 2     // 2: fetch the operands of the next step during this one
 #endif
 #ifndef FMA_ORDER
 #define FMA_ORDER 3           // order of a step's multiply-adds: 0 rows, 1 columns,
 #endif                        // 2 rows_serpentine, 3 columns_serpentine,
                               // 4 blocks2x2_serpentine, 5 blocks2x2_down
-#ifndef GROUP
-#define GROUP 8               // rows of tiles that neighbouring blocks share
+#ifndef RASTER_GROUP
+#define RASTER_GROUP 8        // rows of tiles that neighbouring blocks share
 #endif
 #ifndef MIN_BLOCKS
 #define MIN_BLOCKS 1          // blocks that a multiprocessor should hold at least
@@ -72,8 +72,8 @@
 #ifndef SPLIT_K
 #define SPLIT_K 1             // blocks that share a tile of C: 1, or 2 for any more
 #endif
-#ifndef DEAL
-#define DEAL 0                // blocks get 0 one tile, 1 one after the other, 2 equal runs
+#ifndef TILE_SCHEDULER
+#define TILE_SCHEDULER 0      // blocks get 0 one tile, 1 one after the other, 2 equal runs
 #endif                        // of what is left in the end, besides
 #ifndef STAGES
 #define STAGES 3              // slots of the ring
@@ -114,7 +114,7 @@
 // behind which this slot may be filled: where its last operands are asked for or, with loads in
 // order, are there.
 #define WANTS_NEXT (STEPS - LONGER)
-#define LETS_GO    (LOADS ? STEPS - 1 : STEPS - FRAGMENTS)
+#define LETS_GO    (LOADS ? STEPS - 1 : STEPS - REGISTER_STAGES)
 
 #if TILE_M % BANKS || TILE_N % BANKS || TILE_K % (8 * PASSES)
 #error "a tile must hold whole rows of banks, and a pass a multiple of 8 steps"
@@ -205,23 +205,23 @@ DEVICE_FN void take_share(real now[SPAN(deep)][work], const SHARED_PTR real *sha
     }
 }
 
-DEVICE_FN void take_a(real now[SPAN_A][WORK_M], const SHARED_PTR real *shared, int first,
+DEVICE_FN void take_a(real now[SPAN_A][THREAD_TILE_M], const SHARED_PTR real *shared, int first,
                       int group, int share)
 {
-    take_share<TILE_M, WORK_M, PIECE_M, WARP_M, DEEP_A>(now, shared, first, group, share);
+    take_share<TILE_M, THREAD_TILE_M, PIECE_M, WARP_M, DEEP_A>(now, shared, first, group, share);
 }
 
-DEVICE_FN void take_b(real now[SPAN_B][WORK_N], const SHARED_PTR real *shared, int first,
+DEVICE_FN void take_b(real now[SPAN_B][THREAD_TILE_N], const SHARED_PTR real *shared, int first,
                       int group, int share)
 {
-    take_share<TILE_N, WORK_N, PIECE_N, WARP_N, DEEP_B>(now, shared, first, group, share);
+    take_share<TILE_N, THREAD_TILE_N, PIECE_N, WARP_N, DEEP_B>(now, shared, first, group, share);
 }
 
 // Whether the share is read at step u: one after the other for the next group, or, with one
 // fragment, all at once for the group that begins.
 DEVICE_FN bool is_due(int share, int u, int span)
 {
-    return FRAGMENTS == 2 ? share == u % span : u % span == 0;
+    return REGISTER_STAGES == 2 ? share == u % span : u % span == 0;
 }
 
 DEVICE_FN unsigned low_bits(real x)
@@ -235,16 +235,16 @@ DEVICE_FN unsigned low_bits(real x)
 // stand in line with what has only been asked for. A fence waits for all of that. Where loads keep
 // the text's order, so does whoever needs the last ones of the slot: here the number of threads
 // that meet, in which their bits make no difference, as a leading dimension is not negative.
-DEVICE_FN void let_go(const real last_a[SPAN_A][WORK_M], const real last_b[SPAN_B][WORK_N],
+DEVICE_FN void let_go(const real last_a[SPAN_A][THREAD_TILE_M], const real last_b[SPAN_B][THREAD_TILE_N],
                       int ld)
 {
 #if LOADS
     unsigned all = 0;
     UNROLL
-    for (int i = 0; i < WORK_M; i += PIECE_M)
+    for (int i = 0; i < THREAD_TILE_M; i += PIECE_M)
         all |= low_bits(last_a[0][i]);
     UNROLL
-    for (int j = 0; j < WORK_N; j += PIECE_N)
+    for (int j = 0; j < THREAD_TILE_N; j += PIECE_N)
         all |= low_bits(last_b[0][j]);
     numbered_sync(0, THREADS | (all & (unsigned) ld >> 31));
 #else
@@ -266,14 +266,14 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
 {
     SHARED_RING(real, shared);
     const unsigned ring = (unsigned) __cvta_generic_to_shared(shared), tid = THREAD_X;
-    real now_a[FRAGMENTS][SPAN_A][WORK_M], now_b[FRAGMENTS][SPAN_B][WORK_N];
-    real sum[WORK_M][WORK_N];
+    real now_a[REGISTER_STAGES][SPAN_A][THREAD_TILE_M], now_b[REGISTER_STAGES][SPAN_B][THREAD_TILE_N];
+    real sum[THREAD_TILE_M][THREAD_TILE_N];
 
-    NEXT_MAY_BEGIN();
+    PDL_TRIGGER();
     if (tid == 0)
         start_ring(ring);
     BARRIER();
-    AWAIT_LAUNCH();
+    PDL_WAIT();
     if (scalars) {
         alpha = scalars[scalars_start];
         beta = scalars[scalars_start + 1];
@@ -299,11 +299,11 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
         }
 
         // Places of this thread's operands in the pass at hand, in elements of the ring.
-        find_lines(DEAL == TILES ? tid : own_thread(), &in_tile_m, &in_tile_n);
+        find_lines(TILE_SCHEDULER == DATA_PARALLEL ? tid : own_thread(), &in_tile_m, &in_tile_n);
         int first_m = at.slot * SLOT + first_element(in_tile_m, DEEP_A);
         int first_n = at.slot * SLOT + SPACE_A + first_element(in_tile_n, DEEP_B);
 
-        if (FRAGMENTS == 2 && job.begin < job.end) {
+        if (REGISTER_STAGES == 2 && job.begin < job.end) {
             await_slot(ring, at);
             UNROLL
             for (int s = 0; s < SPAN_A; s++)
@@ -321,33 +321,33 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
             int on_m = PASS_M, on_n = PASS_N;   // to the next pass's operands
             UNROLL
             for (int u = 0; u < STEPS; u++) {
-                if (FRAGMENTS == 1 && u == 0 && pass == 1)
+                if (REGISTER_STAGES == 1 && u == 0 && pass == 1)
                     await_slot(ring, at);
                 if (u == WANTS_NEXT && last) {
                     next = after(at);
                     on_m = (next.slot - at.slot) * SLOT - (PASSES - 1) * PASS_M;
                     on_n = (next.slot - at.slot) * SLOT - (PASSES - 1) * PASS_N;
-                    if (FRAGMENTS == 2 && depth + STEPS < end)
+                    if (REGISTER_STAGES == 2 && depth + STEPS < end)
                         await_slot(ring, next);
                 }
 
                 // Those that are read now; behind a pass's last group, the next one's first.
-                const int a = u / SPAN_A + FRAGMENTS - 1, b = u / SPAN_B + FRAGMENTS - 1;
+                const int a = u / SPAN_A + REGISTER_STAGES - 1, b = u / SPAN_B + REGISTER_STAGES - 1;
                 const int from_a = first_m + (a == STEPS / SPAN_A ? on_m : 0);
                 const int from_b = first_n + (b == STEPS / SPAN_B ? on_n : 0);
                 UNROLL
                 for (int s = 0; s < SPAN_A; s++)
                     if (is_due(s, u, SPAN_A))
-                        take_a(now_a[a % FRAGMENTS], shared, from_a, a % (STEPS / SPAN_A), s);
+                        take_a(now_a[a % REGISTER_STAGES], shared, from_a, a % (STEPS / SPAN_A), s);
                 UNROLL
                 for (int s = 0; s < SPAN_B; s++)
                     if (is_due(s, u, SPAN_B))
-                        take_b(now_b[b % FRAGMENTS], shared, from_b, b % (STEPS / SPAN_B), s);
-                multiply_add(sum, now_a[u / SPAN_A % FRAGMENTS][u % SPAN_A],
-                             now_b[u / SPAN_B % FRAGMENTS][u % SPAN_B]);
+                        take_b(now_b[b % REGISTER_STAGES], shared, from_b, b % (STEPS / SPAN_B), s);
+                multiply_add(sum, now_a[u / SPAN_A % REGISTER_STAGES][u % SPAN_A],
+                             now_b[u / SPAN_B % REGISTER_STAGES][u % SPAN_B]);
                 if (u == LETS_GO && last) {
-                    let_go(now_a[(STEPS / SPAN_A - 1) % FRAGMENTS],
-                           now_b[(STEPS / SPAN_B - 1) % FRAGMENTS], ldc);
+                    let_go(now_a[(STEPS / SPAN_A - 1) % REGISTER_STAGES],
+                           now_b[(STEPS / SPAN_B - 1) % REGISTER_STAGES], ldc);
                     if (tid == 0)
                         ask(ring, at.slot, &map_a, &map_b, &job,
                             depth - (PASSES - 1) * STEPS + STAGES * TILE_K);
@@ -358,7 +358,7 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
         }
 
         // Found once more, so that the loop has the registers.
-        if (DEAL != TILES) {
+        if (TILE_SCHEDULER != DATA_PARALLEL) {
             find_job(keep(turn), m, n, k, &job);
             find_lines(own_thread(), &in_tile_m, &in_tile_n);
         }

@@ -7,12 +7,12 @@
 //
 //               k, of which a block takes one part of as many as the grid has
 //              +--------------------------------+      +----------+
-//   long side  |  [ WORK_LONG x WORK_K a thread |      | the      |
+//   long side  |  [ THREAD_TILE_LONG x THREAD_TILE_K a thread |      | the      |
 //   of C       |    at a time, in vectors ]     |  x   | short    |  k, TILE_K of it in
 //              |  TILE_LONG                     |      | operand  |  shared memory
 //              +--------------------------------+      |          |
 //                                                      +----------+
-//                                                       WORK_SHORT
+//                                                       THREAD_TILE_SHORT
 //
 // THREADS_K threads share an element of C and add their sums up at the end: each step
 // halves the sums that a thread still has. The long operand lies along k, and then
@@ -25,31 +25,31 @@
 //         adds up the parts that the first has left in the workspace.
 
 #ifndef SHORT
-#define SHORT 0          // short side of C: 0 rows, 1 columns, 2 the shorter of both
+#define SHORT 0               // short side of C: 0 rows, 1 columns, 2 the shorter of both
 #endif
-#ifndef WORK_SHORT
-#define WORK_SHORT 1     // elements of C per thread, along the short side
+#ifndef THREAD_TILE_SHORT
+#define THREAD_TILE_SHORT 1   // elements of C per thread, along the short side
 #endif
-#ifndef WORK_LONG
-#define WORK_LONG 4      // elements of C per thread, along the long side
+#ifndef THREAD_TILE_LONG
+#define THREAD_TILE_LONG 4    // elements of C per thread, along the long side
 #endif
-#ifndef WORK_K
-#define WORK_K 4         // steps of k per thread at a time
+#ifndef THREAD_TILE_K
+#define THREAD_TILE_K 4       // steps of k per thread at a time
 #endif
 #ifndef THREADS_LONG
-#define THREADS_LONG 32  // threads of a block along the long side
+#define THREADS_LONG 32       // threads of a block along the long side
 #endif
 #ifndef THREADS_K
-#define THREADS_K 8      // threads of a block along k
+#define THREADS_K 8           // threads of a block along k
 #endif
 #ifndef VECTOR
-#define VECTOR 4         // elements of the long operand per load
+#define VECTOR 4              // elements of the long operand per load
 #endif
 #ifndef TILE_K
-#define TILE_K 512       // depth of the short operand in shared memory
+#define TILE_K 512            // depth of the short operand in shared memory
 #endif
 #ifndef MIN_BLOCKS
-#define MIN_BLOCKS 1     // least blocks on a multiprocessor
+#define MIN_BLOCKS 1          // least blocks on a multiprocessor
 #endif
 #ifndef TRANS_A
 #define TRANS_A 0
@@ -65,15 +65,15 @@
 #define SHORT_ALONG_K (SHORT == 1 ? TRANS_B : !TRANS_A)  // the short operand's rows
 
 #define THREADS      (THREADS_LONG * THREADS_K)
-#define TILE_LONG    (THREADS_LONG * WORK_LONG)
-#define STEP_K       (THREADS_K * WORK_K)
-#define SUMS         (WORK_LONG * WORK_SHORT)
-#define PIECE        (WORK_LONG * WORK_K)
+#define TILE_LONG    (THREADS_LONG * THREAD_TILE_LONG)
+#define STEP_K       (THREADS_K * THREAD_TILE_K)
+#define SUMS         (THREAD_TILE_LONG * THREAD_TILE_SHORT)
+#define PIECE        (THREAD_TILE_LONG * THREAD_TILE_K)
 #define LINE         (TILE_K + 4)  // of a staged row: columns evade bank conflicts
 #define PARTS        GRID_Y  // of k, each for blocks of its own
 #define ADD_THREADS  128
 #define PARTS_EACH   8             // that a thread adds up at once
-#define MOST_SHARERS 16            // threads that share an element's parts
+#define MOST_SHARERS 16       // threads that share an element's parts
 
 // Elements that neighbour each other in a thread's piece.
 #if ALIGNED
@@ -94,8 +94,8 @@
 #define LONG_AT(thread, i) \
     (((i) / WIDE_LONG * THREADS_LONG + (thread)) * WIDE_LONG + (i) % WIDE_LONG)
 #define K_AT(thread, p) (((p) / WIDE_K * THREADS_K + (thread)) * WIDE_K + (p) % WIDE_K)
-#define PIECE_AT(i, p)  (ALONG_K ? (i) * WORK_K + (p) : (p) * WORK_LONG + (i))
-#define SUM_AT(i, s)    ((s) * WORK_LONG + (i))
+#define PIECE_AT(i, p)  (ALONG_K ? (i) * THREAD_TILE_K + (p) : (p) * THREAD_TILE_LONG + (i))
+#define SUM_AT(i, s)    ((s) * THREAD_TILE_LONG + (i))
 
 // A thread's place in its block.
 #define THREAD      ((unsigned int) THREAD_X)
@@ -105,10 +105,10 @@
 // The e-th element of the short operand that is staged, in runs that lie along it; and
 // how many loads a thread has under way.
 #define RUN         (SHORT_ALONG_K ? 32 : 1)
-#define SHORT_OF(e) ((e) / RUN % WORK_SHORT)
-#define K_OF(e)     ((e) / (RUN * WORK_SHORT) * RUN + (e) % RUN)
+#define SHORT_OF(e) ((e) / RUN % THREAD_TILE_SHORT)
+#define K_OF(e)     ((e) / (RUN * THREAD_TILE_SHORT) * RUN + (e) % RUN)
 #define GRAIN       (STEP_K > 32 ? STEP_K : 32)
-#define ROUNDS      ((WORK_SHORT * TILE_K - 1) / THREADS + 1)
+#define ROUNDS      ((THREAD_TILE_SHORT * TILE_K - 1) / THREADS + 1)
 #define BATCH       (ROUNDS < 8 ? ROUNDS : 8)
 
 // Sums that a thread has when it meets the thread `distance` further along k, and in the
@@ -120,7 +120,7 @@
 #define MOST_KEPT ((SUMS + 1) / 2)
 
 // Elements of shared memory: for the short operand, and later for exchanged sums.
-#define STAGED    (WORK_SHORT * LINE)
+#define STAGED    (THREAD_TILE_SHORT * LINE)
 #define EXCHANGED (THREADS_K > 1 ? MOST_KEPT * THREADS : 0)
 #define POOL      (STAGED > EXCHANGED ? STAGED : EXCHANGED)
 
@@ -130,14 +130,14 @@
 #define LOAD_WIDE(to, from)    PASTE(LOAD, WIDE)(GLOBAL, to, from)
 #define LOAD_STAGED(to, from)  PASTE(LOAD, WIDE_K)(SHARED_PTR, to, from)
 
-#if WORK_K % VECTOR || (!ALONG_K && WORK_LONG % VECTOR)
+#if THREAD_TILE_K % VECTOR || (!ALONG_K && THREAD_TILE_LONG % VECTOR)
 #error "a thread's piece must consist of whole vectors"
 #endif
 #if SHORT == 2 && TRANS_A == TRANS_B
 #error "either side may be short where A and B lie alike"
 #endif
 #if TILE_K % STEP_K
-#error "TILE_K must be a multiple of THREADS_K * WORK_K"
+#error "TILE_K must be a multiple of THREADS_K * THREAD_TILE_K"
 #endif
 
 // Where the tile begins whose own elements begin at `own`: the last one reaches back into
@@ -162,14 +162,14 @@ DEVICE_FN void load_slice(real *piece, int slice, const GLOBAL real *x, int ld)
     const int l = THREAD_LONG, t = THREAD_K;
 #if ALONG_K
     UNROLL
-    for (int i = 0; i < WORK_LONG; i++)
+    for (int i = 0; i < THREAD_TILE_LONG; i++)
         LOAD_WIDE(piece + PIECE_AT(i, slice),
                   x + (wide) LONG_AT(l, i) * ld + K_AT(t, slice));
 #else
     UNROLL
     for (int p = slice; p < slice + WIDE_K; p++)
         UNROLL
-        for (int i = 0; i < WORK_LONG; i += WIDE)
+        for (int i = 0; i < THREAD_TILE_LONG; i += WIDE)
             LOAD_WIDE(piece + PIECE_AT(i, p), x + (wide) K_AT(t, p) * ld + LONG_AT(l, i));
 #endif
 }
@@ -182,7 +182,7 @@ DEVICE_FN void load_edge(real *piece, int slice, const GLOBAL real *x, int ld, i
     UNROLL
     for (int p = slice; p < slice + WIDE_K; p += ALONG_K ? WIDE : 1)
         UNROLL
-        for (int i = 0; i < WORK_LONG; i += WIDE_LONG) {
+        for (int i = 0; i < THREAD_TILE_LONG; i += WIDE_LONG) {
             const int l = LONG_AT(THREAD_LONG, i), t = K_AT(THREAD_K, p);
             const wide at = ALONG_K ? (wide) l * ld + t : (wide) t * ld + l;
             real *to = piece + PIECE_AT(i, p);
@@ -214,7 +214,7 @@ DEVICE_FN void stage(SHARED_PTR real *staged, const GLOBAL real *x, int ld, int 
     const int steps = depth >= TILE_K ? TILE_K : (depth - 1) / GRAIN * GRAIN + GRAIN;
 
     NO_UNROLL
-    for (int first = THREAD_X; first < WORK_SHORT * steps; first += BATCH * THREADS) {
+    for (int first = THREAD_X; first < THREAD_TILE_SHORT * steps; first += BATCH * THREADS) {
         real batch[BATCH];
         UNROLL
         for (int i = 0; i < BATCH; i++) {
@@ -224,7 +224,7 @@ DEVICE_FN void stage(SHARED_PTR real *staged, const GLOBAL real *x, int ld, int 
         }
         UNROLL
         for (int i = 0; i < BATCH; i++)
-            if (first + i * THREADS < WORK_SHORT * steps)
+            if (first + i * THREADS < THREAD_TILE_SHORT * steps)
                 staged[SHORT_OF(first + i * THREADS) * LINE + K_OF(first + i * THREADS)] =
                     batch[i];
     }
@@ -235,13 +235,13 @@ DEVICE_FN void multiply(real *sum, const real *piece, int slice,
                         const SHARED_PTR real *staged)
 {
     UNROLL
-    for (int s = 0; s < WORK_SHORT; s++) {
+    for (int s = 0; s < THREAD_TILE_SHORT; s++) {
         real x[WIDE_K];
         LOAD_STAGED(x, staged + s * LINE + K_AT(THREAD_K, slice));
         UNROLL
         for (int e = 0; e < WIDE_K; e++)
             UNROLL
-            for (int i = 0; i < WORK_LONG; i++)
+            for (int i = 0; i < THREAD_TILE_LONG; i++)
                 sum[SUM_AT(i, s)] = MULTIPLY_ADD(piece[PIECE_AT(i, slice + e)], x[e],
                                                  sum[SUM_AT(i, s)]);
     }
@@ -290,14 +290,14 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     SHARED_POOL(real, pool, POOL);
     const bool rows_short = SHORT == 2 ? m <= n : SHORT == 0;
     const int length = rows_short ? n : m, width = rows_short ? m : n;
-    const int tiles = width > WORK_SHORT ? (width - 1) / WORK_SHORT + 1 : 1;
+    const int tiles = width > THREAD_TILE_SHORT ? (width - 1) / THREAD_TILE_SHORT + 1 : 1;
     const int own_long = (tiles > 1 ? BLOCK_X / tiles : BLOCK_X) * TILE_LONG;
     const int tile_long = begin_inside(own_long, length);
-    const int tile_short = tiles > 1 ? BLOCK_X % tiles * WORK_SHORT : 0;
+    const int tile_short = tiles > 1 ? BLOCK_X % tiles * THREAD_TILE_SHORT : 0;
     real sum[SUMS] = { 0 }, piece[PIECE];
 
-    NEXT_MAY_BEGIN();
-    AWAIT_LAUNCH();
+    PDL_TRIGGER();
+    PDL_WAIT();
     if (scalars) {
         alpha = scalars[scalars_start];
         beta = scalars[scalars_start + 1];
@@ -319,7 +319,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
                            + (wide) tile_short * (SHORT_ALONG_K ? ld_short : 1);
 
     UNROLL
-    for (int slice = 0; slice < WORK_K; slice += WIDE_K)
+    for (int slice = 0; slice < THREAD_TILE_K; slice += WIDE_K)
         load(piece, slice, x, ld_long, length - tile_long, depth);
     for (int left = depth; left > 0; left -= TILE_K) {
         BARRIER();
@@ -331,7 +331,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
             const int beyond = left - p - STEP_K;
             x += STEP_K * step_long;
             UNROLL
-            for (int slice = 0; slice < WORK_K; slice += WIDE_K) {
+            for (int slice = 0; slice < THREAD_TILE_K; slice += WIDE_K) {
                 multiply(sum, piece, slice, pool + p);
                 if (beyond > 0)
                     load(piece, slice, x, ld_long, length - tile_long, beyond);
@@ -346,8 +346,8 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
         return; // another thread has the same sums
     UNROLL
     for (int e = 0; e < LEFT; e++) {
-        const int at_long = tile_long + LONG_AT(THREAD_LONG, (first_sum + e) % WORK_LONG);
-        const int at_short = tile_short + (first_sum + e) / WORK_LONG;
+        const int at_long = tile_long + LONG_AT(THREAD_LONG, (first_sum + e) % THREAD_TILE_LONG);
+        const int at_short = tile_short + (first_sum + e) / THREAD_TILE_LONG;
         const int i = rows_short ? at_short : at_long;
         const int j = rows_short ? at_long : at_short;
         if (i >= m || j >= n || at_long < own_long)
@@ -376,8 +376,8 @@ void add_parts(int m, int n, int parts, real alpha, real beta,
     const wide at = mine < size ? mine : 0;
     real sum = 0;
 
-    NEXT_MAY_BEGIN();
-    AWAIT_LAUNCH();
+    PDL_TRIGGER();
+    PDL_WAIT();
     workspace += workspace_start + (wide) BLOCK_Z * parts * size + at;
     NO_UNROLL
     for (int first = y * PARTS_EACH; first < parts; first += sharers * PARTS_EACH) {

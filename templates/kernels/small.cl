@@ -12,44 +12,44 @@
 //                TILE_K   |        |   read along their rows, so that a thread takes
 //               +-------+ +--------+   STEP steps of k at a time, whatever is transposed.
 //        TILE_M |   A   | | tile of|
-//               |       | |   C    |   A thread has WORK_M x WORK_N elements of C.
+//               |       | |   C    |   A thread has THREAD_TILE_M x THREAD_TILE_N elements of C.
 //               +-------+ +--------+
 //
 // Launch: grid (tiles of m x tiles of n, 1, ceil(batch / (MATRICES * TURNS))),
 // block (team, MATRICES). Helpers: vectors.h.
 
 #ifndef TILE_M
-#define TILE_M 32    // rows of C per team
+#define TILE_M 32             // rows of C per team
 #endif
 #ifndef TILE_N
-#define TILE_N 32    // columns of C per team
+#define TILE_N 32             // columns of C per team
 #endif
 #ifndef TILE_K
-#define TILE_K 32    // depth of one pass through shared memory
+#define TILE_K 32             // depth of one pass through shared memory
 #endif
-#ifndef WORK_M
-#define WORK_M 4     // rows of C per thread
+#ifndef THREAD_TILE_M
+#define THREAD_TILE_M 4       // rows of C per thread
 #endif
-#ifndef WORK_N
-#define WORK_N 4     // columns of C per thread
+#ifndef THREAD_TILE_N
+#define THREAD_TILE_N 4       // columns of C per thread
 #endif
 #ifndef MATRICES
-#define MATRICES 1   // products of the batch that a block computes at once
+#define MATRICES 1            // products of the batch that a block computes at once
 #endif
 #ifndef TURNS
-#define TURNS 1      // how often it does
+#define TURNS 1               // how often it does
 #endif
 #ifndef VECTOR
-#define VECTOR 4     // elements per access to global memory
+#define VECTOR 4              // elements per access to global memory
 #endif
 #ifndef AHEAD
-#define AHEAD 0      // the next tiles are on their way while two are multiplied
+#define AHEAD 0               // the next tiles are on their way while two are multiplied
 #endif
 #ifndef K_UNROLL
-#define K_UNROLL 2   // of STEP steps along k each, unrolled
+#define K_UNROLL 2            // of STEP steps along k each, unrolled
 #endif
 #ifndef MIN_BLOCKS
-#define MIN_BLOCKS 1 // least blocks on a multiprocessor
+#define MIN_BLOCKS 1          // least blocks on a multiprocessor
 #endif
 #ifndef TRANS_A
 #define TRANS_A 0
@@ -61,11 +61,11 @@
 #define ALIGNED 0
 #endif
 
-#define TEAM_M (TILE_M / WORK_M)
-#define TEAM_N (TILE_N / WORK_N)
+#define TEAM_M (TILE_M / THREAD_TILE_M)
+#define TEAM_N (TILE_N / THREAD_TILE_N)
 #define TEAM   (TEAM_M * TEAM_N)
 
-#if TILE_M % WORK_M || TILE_N % WORK_N
+#if TILE_M % THREAD_TILE_M || TILE_N % THREAD_TILE_N
 #error "a tile must hold a whole number of per-thread pieces"
 #endif
 
@@ -80,15 +80,15 @@
 #else
 #define WIDE 1
 #endif
-#if !TRANS_A || WORK_M >= STEP
+#if !TRANS_A || THREAD_TILE_M >= STEP
 #define WIDE_A STEP
 #else
-#define WIDE_A WORK_M
+#define WIDE_A THREAD_TILE_M
 #endif
-#if TRANS_B || WORK_N >= STEP
+#if TRANS_B || THREAD_TILE_N >= STEP
 #define WIDE_B STEP
 #else
-#define WIDE_B WORK_N
+#define WIDE_B THREAD_TILE_N
 #endif
 #if TRANS_B || !ALIGNED
 #define WIDE_C 1
@@ -181,18 +181,18 @@ DEVICE_FN void copy_edge(SHARED_PTR real *to, int line, int rows, int length,
 }
 
 // STEP steps of the thread's rows of A, as fragment[step][row].
-DEVICE_FN void load_a(real fragment[STEP][WORK_M], const SHARED_PTR real *tile, int k)
+DEVICE_FN void load_a(real fragment[STEP][THREAD_TILE_M], const SHARED_PTR real *tile, int k)
 {
 #if TRANS_A
     UNROLL
     for (int p = 0; p < STEP; p++)
         UNROLL
-        for (int i = 0; i < WORK_M; i += WIDE_A)
+        for (int i = 0; i < THREAD_TILE_M; i += WIDE_A)
             PASTE(LOAD, WIDE_A)(SHARED_PTR, &fragment[p][i],
                                 tile + (k + p) * LINE_A + FIRST_ROW + ROWS_ON(i));
 #else
     UNROLL
-    for (int i = 0; i < WORK_M; i++) {
+    for (int i = 0; i < THREAD_TILE_M; i++) {
         real part[STEP];
         PASTE(LOAD, WIDE_A)(SHARED_PTR, part,
                             tile + (FIRST_ROW + ROWS_ON(i)) * LINE_A + k);
@@ -204,11 +204,11 @@ DEVICE_FN void load_a(real fragment[STEP][WORK_M], const SHARED_PTR real *tile, 
 }
 
 // STEP steps of the thread's columns of B, as fragment[step][column].
-DEVICE_FN void load_b(real fragment[STEP][WORK_N], const SHARED_PTR real *tile, int k)
+DEVICE_FN void load_b(real fragment[STEP][THREAD_TILE_N], const SHARED_PTR real *tile, int k)
 {
 #if TRANS_B
     UNROLL
-    for (int j = 0; j < WORK_N; j++) {
+    for (int j = 0; j < THREAD_TILE_N; j++) {
         real part[STEP];
         PASTE(LOAD, WIDE_B)(SHARED_PTR, part,
                             tile + (FIRST_COLUMN + COLUMNS_ON(j)) * LINE_B + k);
@@ -220,29 +220,29 @@ DEVICE_FN void load_b(real fragment[STEP][WORK_N], const SHARED_PTR real *tile, 
     UNROLL
     for (int p = 0; p < STEP; p++)
         UNROLL
-        for (int j = 0; j < WORK_N; j += WIDE_B)
+        for (int j = 0; j < THREAD_TILE_N; j += WIDE_B)
             PASTE(LOAD, WIDE_B)(SHARED_PTR, &fragment[p][j],
                                 tile + (k + p) * LINE_B + FIRST_COLUMN + COLUMNS_ON(j));
 #endif
 }
 
 // Add the product of the two tiles to the thread's sums. What lies beyond `depth` is 0.
-DEVICE_FN void multiply(real sum[WORK_M][WORK_N], const SHARED_PTR real *tile_a,
+DEVICE_FN void multiply(real sum[THREAD_TILE_M][THREAD_TILE_N], const SHARED_PTR real *tile_a,
                         const SHARED_PTR real *tile_b, int depth)
 {
     NO_UNROLL
     for (int start = 0; start < depth; start += K_UNROLL * STEP) {
         UNROLL
         for (int k = start; k < start + K_UNROLL * STEP; k += STEP) {
-            real a[STEP][WORK_M], b[STEP][WORK_N];
+            real a[STEP][THREAD_TILE_M], b[STEP][THREAD_TILE_N];
             load_a(a, tile_a, k);
             load_b(b, tile_b, k);
             UNROLL
             for (int p = 0; p < STEP; p++)
                 UNROLL
-                for (int i = 0; i < WORK_M; i++)
+                for (int i = 0; i < THREAD_TILE_M; i++)
                     UNROLL
-                    for (int j = 0; j < WORK_N; j++)
+                    for (int j = 0; j < THREAD_TILE_N; j++)
                         sum[i][j] = MULTIPLY_ADD(a[p][i], b[p][j], sum[i][j]);
         }
     }
@@ -275,15 +275,15 @@ DEVICE_FN void store(GLOBAL real *c, real alpha, const real *sum, real beta, int
 
 // A thread's sums; `c` is the tile's first element. `inside`: all of the tile exists, else
 // so many of its rows and columns.
-DEVICE_FN void store_tile(GLOBAL real *c, int ldc, real alpha, real sum[WORK_M][WORK_N],
+DEVICE_FN void store_tile(GLOBAL real *c, int ldc, real alpha, real sum[THREAD_TILE_M][THREAD_TILE_N],
                           real beta, bool inside, int rows, int columns)
 {
     c += (wide) FIRST_ROW * ldc + FIRST_COLUMN;
     rows -= FIRST_ROW, columns -= FIRST_COLUMN;
     UNROLL
-    for (int i = 0; i < WORK_M; i++)
+    for (int i = 0; i < THREAD_TILE_M; i++)
         UNROLL
-        for (int j = 0; j < WORK_N; j += WIDE_C)
+        for (int j = 0; j < THREAD_TILE_N; j += WIDE_C)
             if (inside || ROWS_ON(i) < rows)
                 store(c + (wide) ROWS_ON(i) * ldc + COLUMNS_ON(j), alpha, sum[i] + j, beta,
                       inside ? WIDE_C : columns - COLUMNS_ON(j));
@@ -305,8 +305,8 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     wide matrix = (wide) BLOCK_Z * (TURNS * MATRICES) + THREAD_Y;
     real part_a[PART_A], part_b[PART_B];
 
-    NEXT_MAY_BEGIN();
-    AWAIT_LAUNCH();
+    PDL_TRIGGER();
+    PDL_WAIT();
     if (scalars) {
         alpha = scalars[scalars_start];
         beta = scalars[scalars_start + 1];
@@ -327,7 +327,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
         const int columns = matrix < batch ? n - column : 0;
         const bool inside = whole && matrix < batch;
         const GLOBAL real *from_a = a, *from_b = b;
-        real sum[WORK_M][WORK_N] = { { 0 } };
+        real sum[THREAD_TILE_M][THREAD_TILE_N] = { { 0 } };
 
         matrix += MATRICES;
         a += MATRICES * a_stride, b += MATRICES * b_stride;

@@ -1,5 +1,5 @@
 // Tiles of A and B on their way to shared memory, for kernels whose tensor cores take operands
-// that run along k, and as they stand there: DEPTH * 32 bytes deep.
+// that run along k, and as they stand there: TILE_K_BYTES deep.
 //
 // Rows stay as they are in memory, but for elements of 1 byte that do not run along k: these
 // are turned on their way, four by four. Copies go by themselves where they may (ASYNC; pieces
@@ -10,18 +10,18 @@
 // fetches at once meet in no bank.
 
 #define SIZE      ((int) sizeof(element))
-#define TILE_K    (DEPTH * 32 / SIZE)
+#define TILE_K    (TILE_K_BYTES / SIZE)
 #define THREADS   (WARPS_M * WARPS_N * 32)
 #define PIECE     (ALIGNED ? 16 : 4)       // bytes that are copied at once
 #define RUN       (PIECE / SIZE)           // elements
-#define SPACE_A   (TILE_M * DEPTH * 32)    // bytes of A's tile
-#define SPACE     ((TILE_M + TILE_N) * DEPTH * 32)
+#define SPACE_A   (TILE_M * TILE_K_BYTES)    // bytes of A's tile
+#define SPACE     ((TILE_M + TILE_N) * TILE_K_BYTES)
 
 // A thread's sums and operands, in registers. Where these leave room for it, all loads of a
 // stage are under way at once: none waits behind a branch, and pieces are held as two elements
 // of 2 bytes rather than one word, which would wait for both.
 #define HELD      (TILE_M * TILE_N / THREADS + \
-                   FRAGMENTS * (TILE_M / WARPS_M + TILE_N / WARPS_N) / 4)
+                   REGISTER_STAGES * (TILE_M / WARPS_M + TILE_N / WARPS_N) / 4)
 #define AT_ONCE   (HELD + SPACE / 4 / THREADS <= 160)
 #define HALVES    (SIZE == 2 && !ALIGNED && HELD + SPACE / 2 / THREADS <= 160)
 
@@ -41,7 +41,7 @@ DEVICE_FN constexpr bool is_turned(OPERAND)
 // Of a row in shared memory.
 DEVICE_FN constexpr int row_bytes(OPERAND)
 {
-    return deep || is_turned(SAME) ? DEPTH * 32 : tile * SIZE;
+    return deep || is_turned(SAME) ? TILE_K_BYTES : tile * SIZE;
 }
 
 // Chunks of a row that are exchanged with each other: a power of two, at most 8.

@@ -102,8 +102,8 @@ void mmt_add_parts(int m, int n, int parts, real alpha, real beta,
     const wide at = mine < all ? mine : 0;
     real sum[MAX_VECTOR] = { 0 };
 
-    NEXT_MAY_BEGIN();
-    AWAIT_LAUNCH();
+    PDL_TRIGGER();
+    PDL_WAIT();
     workspace += workspace_start + (wide) BLOCK_Z * parts * all + at;
     NO_UNROLL
     for (int first = y * PARTS_EACH; first < parts; first += sharers * PARTS_EACH)

@@ -12,17 +12,17 @@
 //
 // Cooperative consumers share a tile, TILE_M / CONSUMERS rows each. In pingpong each has
 // a tile of its own and they multiply in turn, so that one stores while the next
-// multiplies. With STORE_LATE cooperative ones, too, store a tile of C, in words of two, while
+// multiplies. With OVERLAP_EPILOGUE cooperative ones, too, store a tile of C, in words of two, while
 // the tensor cores are at the next.
 //
 // The blocks of a CLUSTER, RxC, compute neighbouring tiles: each fetches its part of what
-// they have in common, and the engine hands it to all of them. WALK and DEAL say which
+// they have in common, and the engine hands it to all of them. RASTER_ORDER and TILE_SCHEDULER say which
 // cluster computes which tiles, and when (wgmma_deal.h).
 //
 // Where C has few tiles, CLUSTER_K blocks of a cluster share each: a block sums up its
 // part of k, then its part of the sums of all, which it reads from their shared memory.
 // SPLIT_K clusters may share a tile besides: they leave their sums in the workspace, and
-// mmt_add_parts adds them up. With DEAL "runs" only those tiles are cut along k that would
+// mmt_add_parts adds them up. With TILE_SCHEDULER "stream_k" only those tiles are cut along k that would
 // not fill all blocks. All is added in the same order each time.
 //
 // Of f32 the tensor cores multiply three bf16 for each number, and of i32 four bytes (pack.h,
@@ -30,7 +30,7 @@
 //
 // Launch: mmt_pack, mmt_pack_a or mmt_pack_b where one is needed (pack.h); mmt_gemm, block (THREADS),
 // grid (blocks that stay, whole clusters, or where tiles are shared all of them; SPLIT_K;
-// batch); mmt_add_parts where SPLIT_K > 1 or with DEAL "runs" (wgmma_sums.h).
+// batch); mmt_add_parts where SPLIT_K > 1 or with TILE_SCHEDULER "stream_k" (wgmma_sums.h).
 //
 // Helpers: hopper.h, wgmma_tile.h (the tensor cores), pack.h, wgmma_deal.h (who computes
 // what), wgmma_store.h (from sums to C), wgmma_sums.h (which sums go there, and parts of k).
@@ -50,8 +50,8 @@
 #ifndef TILE_N
 #define TILE_N 256            // columns of a tile, all of them in one instruction
 #endif
-#ifndef DEPTH
-#define DEPTH 1               // depth of a slot in units of 128 bytes
+#ifndef TILE_K_BYTES
+#define TILE_K_BYTES 128      // depth of a slot along k, in bytes: 128 or 256
 #endif
 #ifndef STAGES
 #define STAGES 4              // slots of the ring
@@ -71,36 +71,36 @@
 #ifndef SPLIT_K
 #define SPLIT_K 1             // clusters that share a tile, each a part of k: 1, or 2 for any more
 #endif
-#ifndef DEAL
-#define DEAL 0                // clusters there are: 0 as many as run at once, 1 as few of
+#ifndef TILE_SCHEDULER
+#define TILE_SCHEDULER 0      // clusters there are: 0 as many as run at once, 1 as few of
 #endif                        // these as take no longer, 2 one a tile, 3 as 0, and a part
                               // of a round is shared by all
-#ifndef WALK
-#define WALK 0                // they get tiles along 0 rows, 1 columns, 2 a Hilbert curve;
+#ifndef RASTER_ORDER
+#define RASTER_ORDER 0        // they get tiles along 0 rows, 1 columns, 2 a Hilbert curve;
 #endif
-#ifndef GROUP
-#define GROUP 8               // so many rows or columns side by side
+#ifndef RASTER_GROUP
+#define RASTER_GROUP 8        // so many rows or columns side by side
 #endif
-#ifndef IN_FLIGHT
-#define IN_FLIGHT 1           // slots that the tensor cores may be behind
+#ifndef WGMMA_PENDING
+#define WGMMA_PENDING 1       // slots that the tensor cores may be behind
 #endif
 #ifndef PROMOTE
 #define PROMOTE 0             // f8, f32: slots that the tensor cores sum up, in 14 bits or so
 #endif                        // and without rounding, before full precision takes over; 1 with
-                              // IN_FLIGHT 1: it does while they are at the next 64 rows;
+                              // WGMMA_PENDING 1: it does while they are at the next 64 rows;
                               // other types: 0
-#ifndef STORE_SLOTS
-#define STORE_SLOTS 2         // pieces of C, 64 rows each, that a warpgroup has on their
+#ifndef EPILOGUE_STAGES
+#define EPILOGUE_STAGES 2     // pieces of C, 64 rows each, that a warpgroup has on their
 #endif                        // way through shared memory; 0: C is stored from registers, or
                               // with PACK_A or PACK_B by rows (wgmma_store.h)
 #ifndef L2_PROMOTION
 #define L2_PROMOTION 128      // bytes that the L2 cache fetches at once: 0, 64, 128, 256;
 #endif                        // the maps of A and B say so
-#ifndef TURN
-#define TURN 0                // the left operand is turned on its way to registers, not packed
+#ifndef TRANSPOSE_IN_REGISTERS
+#define TRANSPOSE_IN_REGISTERS 0 // the left operand is turned on its way to registers, not packed
 #endif
-#ifndef STORE_LATE
-#define STORE_LATE 0          // C is stored while the next tile is multiplied
+#ifndef OVERLAP_EPILOGUE
+#define OVERLAP_EPILOGUE 0    // C is stored while the next tile is multiplied
 #endif
 
 // Registers of a thread by role, where there is more than one consumer.
@@ -118,7 +118,7 @@ struct ring {
 DEVICE_FN ring find_ring(unsigned slots)
 {
     const unsigned pieces = slots + STAGES * BYTES_SLOT;
-    const unsigned full = pieces + CONSUMERS * (STORE_SLOTS * BYTES_PIECE + 4 * BYTES_PATCH);
+    const unsigned full = pieces + CONSUMERS * (EPILOGUE_STAGES * BYTES_PIECE + 4 * BYTES_PATCH);
     return { slots, full, full + 8 * STAGES, full + 16 * STAGES, pieces };
 }
 
@@ -288,9 +288,9 @@ DEVICE_FN void add_slots(real sum[GROWING][SUMS], const problem &p, const ring &
         start_slot(sum, ring, left, right, number + d, add || d > 0);
         if (again)
             continue;
-        AWAIT_WGMMA(IN_FLIGHT);
-        if (IN_FLIGHT ? d > 0 : d < depth - 1)
-            release(p, ring, number + d - IN_FLIGHT, lane);
+        AWAIT_WGMMA(WGMMA_PENDING);
+        if (WGMMA_PENDING ? d > 0 : d < depth - 1)
+            release(p, ring, number + d - WGMMA_PENDING, lane);
         if (WEIGHTS > 1)
             start_others(sum, left, right, number + d, add || d > 0);
     }
@@ -312,7 +312,7 @@ DEVICE_FN void add_part(real sum[SUMS], real part[1][SUMS])
 
 #endif
 
-#if TURN
+#if TRANSPOSE_IN_REGISTERS
 // The same from nothing, with a left tile that comes to registers by halves: one while the tensor
 // cores are at the other. All slots but the last one are released. `block`: this warpgroup's
 // first of 64 rows.
@@ -364,7 +364,7 @@ DEVICE_FN void consume_turned(real sum[BLOCKS_M][SUMS], const problem &p, const 
 }
 #endif
 
-#if PROMOTE == 1 && IN_FLIGHT
+#if PROMOTE == 1 && WGMMA_PENDING
 // A piece's units of work are its slots, each for one 64 rows after the other. Even ones and odd
 // ones have registers of their own for their part of the sums. Start a unit; `number` is that of
 // the piece's first slot.
@@ -478,7 +478,7 @@ DEVICE_FN void consume(real sum[GROWING][SUMS], const problem &p, const ring &ri
 }
 #endif
 
-#if STORE_LATE
+#if OVERLAP_EPILOGUE
 // The same, and the last tile's C goes out meanwhile, a piece with each of the first slots, or
 // first of all where there are fewer slots than pieces. All slots are done with: ptxas lets no
 // two ways meet while sums are under way.
@@ -499,9 +499,9 @@ DEVICE_FN void consume_and_store(real sum[BLOCKS_M][SUMS], const problem &p, con
     for (int d = 0; d < PARCEL_PIECES; d++) {
         start_slot(sum, ring, left, right, number + d, d > 0);
         store_piece(last, d, map, slots, thread, group);
-        AWAIT_WGMMA(IN_FLIGHT);
-        if (IN_FLIGHT ? d > 0 : d < depth - 1)
-            release(p, ring, number + d - IN_FLIGHT, lane);
+        AWAIT_WGMMA(WGMMA_PENDING);
+        if (WGMMA_PENDING ? d > 0 : d < depth - 1)
+            release(p, ring, number + d - WGMMA_PENDING, lane);
     }
     add_slots(sum, p, ring, left, right, number, PARCEL_PIECES, depth, true, false, lane);
     AWAIT_WGMMA(0);
@@ -522,8 +522,8 @@ DEVICE_FN void multiply_all(const problem &p, const ring &ring, const output &ou
     const share mine = find_share(p);
     real sum[WEIGHTS * BLOCKS_M][SUMS];
     unsigned number = 0, first;
-#if STORE_LATE
-    const unsigned pieces = ring.pieces + group * STORE_SLOTS * BYTES_PIECE;
+#if OVERLAP_EPILOGUE
+    const unsigned pieces = ring.pieces + group * EPILOGUE_STAGES * BYTES_PIECE;
     parcel last = {};   // not full
 #endif
 
@@ -538,9 +538,9 @@ DEVICE_FN void multiply_all(const problem &p, const ring &ring, const output &ou
         if (SCHEDULE)
             await_turn(group);
         await_slot(ring, first);
-#if TURN
+#if TRANSPOSE_IN_REGISTERS
         consume_turned(sum, p, ring, block, right, first, depth, lane);
-#elif STORE_LATE
+#elif OVERLAP_EPILOGUE
         consume_and_store(sum, p, ring, left, right, first, depth, lane, last, map_c, pieces,
                           thread, group);
 #elif PASSES > 1
@@ -550,7 +550,7 @@ DEVICE_FN void multiply_all(const problem &p, const ring &ring, const output &ou
 #endif
         if (SCHEDULE)
             give_turn(group);
-        if (!PROMOTE && !STORE_LATE) {
+        if (!PROMOTE && !OVERLAP_EPILOGUE) {
             AWAIT_WGMMA(0);
             settle(sum);
         }
@@ -572,18 +572,18 @@ DEVICE_FN void multiply_all(const problem &p, const ring &ring, const output &ou
 #else
         put_out_all(sum, out, tile, ring.pieces + THREAD_X / 32 * BYTES_PATCH, member, part);
 #endif
-#if STORE_LATE
+#if OVERLAP_EPILOGUE
         fill_parcel(last, sum, { tile.row + block * 64, tile.column });
-#elif STORE_SLOTS
+#elif EPILOGUE_STAGES
         if (!part)
-            store_pieces(sum, map_c, ring.pieces + group * STORE_SLOTS * BYTES_PIECE,
+            store_pieces(sum, map_c, ring.pieces + group * EPILOGUE_STAGES * BYTES_PIECE,
                          { tile.row + block * 64, tile.column }, thread, group);
 #endif
     }
-#if STORE_LATE
+#if OVERLAP_EPILOGUE
     store_parcel(last, map_c, pieces, thread, group);
 #endif
-    if (STORE_SLOTS && thread == 0)
+    if (EPILOGUE_STAGES && thread == 0)
         AWAIT_COPIES_OUT(0);
 }
 
@@ -595,7 +595,7 @@ __cluster_dims__(BLOCKS, 1, 1)
 #endif
 void mmt_gemm(const __grid_constant__ tensor_map map_a,
               const __grid_constant__ tensor_map map_b,
-#if STORE_SLOTS
+#if EPILOGUE_STAGES
               const __grid_constant__ tensor_map map_c,
 #endif
               int m, int n, int k, real alpha, real beta,
@@ -609,7 +609,7 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
     SHARED_TILES(slots);
     const ring ring = find_ring(slots);
 
-    NEXT_MAY_BEGIN();
+    PDL_TRIGGER();
     if (THREAD_X == 0) {
         if (!scalars && alpha != 0 && k > 0) {
             prefetch(&map_a);
@@ -618,7 +618,7 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
         start_ring(ring);
     }
     cluster_sync(BLOCKS);
-    AWAIT_LAUNCH();   // which packs, or made A, B or C
+    PDL_WAIT();   // which packs, or made A, B or C
 
     if (scalars) {
         alpha = scalars[scalars_start];
@@ -637,7 +637,7 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
             MORE_REGISTERS(REGISTERS_CONSUMER);
         const output out = find_output(p, alpha, beta, c + c_start, ldc, c_stride,
                                        bias + bias_start STORED_ARGUMENTS);
-#if STORE_SLOTS
+#if EPILOGUE_STAGES
         multiply_all(p, ring, out, &map_c, workspace, group);
 #else
         multiply_all(p, ring, out, 0, workspace, group);

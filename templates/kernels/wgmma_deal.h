@@ -1,17 +1,17 @@
 // Who computes what in wgmma.cu: the tiles of C, a cluster of blocks at a time, in which order
 // and how clusters get them.
 //
-// WALK is the order. Clusters are numbered along rows or columns, GROUP of these side by
+// RASTER_ORDER is the order. Clusters are numbered along rows or columns, RASTER_GROUP of these side by
 // side, or along a Hilbert curve: whatever few follow each other then have few rows and
 // columns of tiles in common, so that the cache holds what they need.
 //
-//      rows, GROUP 2        hilbert
+//      rows, RASTER_GROUP 2        hilbert
 //      0  2  4  6           0  1 14 15
 //      1  3  5  7           3  2 13 12
 //      8 10 12 14           4  7  8 11
 //      9 11 13 15           5  6  9 10
 //
-// DEAL is how many clusters there are at a time. "rounds": as many as run at once, each takes
+// TILE_SCHEDULER is how many clusters there are at a time. "rounds": as many as run at once, each takes
 // one tile after the other. "even": the fewest of these that need no more rounds. "tiles": one
 // for each tile. "runs": as in rounds, but tiles that would fill only a part of a round are
 // done first and cut along k, so that each cluster has as much of them as any other:
@@ -22,13 +22,13 @@
 // What a cluster has of such a tile goes to the workspace, and mmt_add_parts adds it up. The
 // same is done where SPLIT_K clusters share each tile.
 
-#define DEAL_EVEN   (DEAL == 1)
-#define DEAL_RUNS   (DEAL == 3)
-#define HILBERT     (WALK == 2)
+#define DEAL_EVEN   (TILE_SCHEDULER == 1)
+#define DEAL_RUNS   (TILE_SCHEDULER == 3)
+#define HILBERT     (RASTER_ORDER == 2)
 #define LEAVES      (SPLIT_K > 1 || DEAL_RUNS)     // sums in the workspace
 #define LEAST_RUN   4                              // slots that are worth a part of a tile
 
-#if (CLUSTER_K > 1 || SPLIT_K > 1) && (SCHEDULE || STORE_SLOTS || DEAL)
+#if (CLUSTER_K > 1 || SPLIT_K > 1) && (SCHEDULE || EPILOGUE_STAGES || TILE_SCHEDULER)
 #error "blocks that share a tile are cooperative, have one, and store from registers"
 #endif
 #if CLUSTER_K > 1 && BLOCKS_M * SUMS % (2 * CLUSTER_K)
@@ -278,12 +278,12 @@ DEVICE_FN place find_hilbert(int i, int width, int height)
 // The same along rows or columns.
 DEVICE_FN place find_grouped(int i, const problem &p)
 {
-    const int along = WALK ? p.clusters_m : p.clusters_n;
-    const int across = WALK ? p.clusters_n : p.clusters_m;
-    const int group = i / (GROUP * along), rest = i % (GROUP * along);
-    const int lanes = min(GROUP, across - group * GROUP);
-    const int x = rest / lanes, y = group * GROUP + rest % lanes;
-    return { WALK ? x : y, WALK ? y : x };
+    const int along = RASTER_ORDER ? p.clusters_m : p.clusters_n;
+    const int across = RASTER_ORDER ? p.clusters_n : p.clusters_m;
+    const int group = i / (RASTER_GROUP * along), rest = i % (RASTER_GROUP * along);
+    const int lanes = min(RASTER_GROUP, across - group * RASTER_GROUP);
+    const int x = rest / lanes, y = group * RASTER_GROUP + rest % lanes;
+    return { RASTER_ORDER ? x : y, RASTER_ORDER ? y : x };
 }
 
 // Where a block's tile of the i-th cluster begins.

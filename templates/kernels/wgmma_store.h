@@ -220,11 +220,11 @@ DEVICE_FN void store_fours(real upper[SUMS], real lower[SUMS], const output &out
 // no room for patches, sums go to C from registers all the same.
 #define PATCH_WIDE (SWAP ? 16 : 32)
 #define PATCH_LINE (PATCH_WIDE + (SWAP ? 4 : 8))                    // words
-#define PATCH_SUMS 8                                                // of a thread
+#define PATCH_SUMS 8          // of a thread
 #define PATCHES    (SWAP ? (SUMS + 7) / 8 : (SUMS + 15) / 16 * 2)   // of 64 rows of a tile
 #define PATCH_ROOM (PATCH_SUMS * 32 / PATCH_WIDE * PATCH_LINE * 4)
 #define BY_ROWS                                                                             \
-    ((PACK_A || PACK_B) && !TURN && CLUSTER_K == 1 &&                                       \
+    ((PACK_A || PACK_B) && !TRANSPOSE_IN_REGISTERS && CLUSTER_K == 1 &&                                       \
      STAGES * (BYTES_SLOT + 32) + CONSUMERS * 4 * PATCH_ROOM <= 227 * 1024)
 #if BY_ROWS
 #define BYTES_PATCH PATCH_ROOM
@@ -363,7 +363,7 @@ DEVICE_FN void put_out_plainly(const output &out, place tile, int s, int count, 
 
 // ---- through shared memory ------------------------------------------------------------
 
-#if STORE_SLOTS
+#if EPILOGUE_STAGES
 // The threads of a warpgroup wait for each other.
 DEVICE_FN void group_sync(int group)
 {
@@ -428,10 +428,10 @@ DEVICE_FN void send_piece(const tensor_map *map, place at, int p, unsigned slot)
 // each tile.
 DEVICE_FN void await_place(int p)
 {
-    if (p == 0 && BLOCKS_M * PIECES % STORE_SLOTS != 0)
+    if (p == 0 && BLOCKS_M * PIECES % EPILOGUE_STAGES != 0)
         AWAIT_COPIES_OUT(0);
     else
-        AWAIT_COPIES_OUT(STORE_SLOTS - 1);
+        AWAIT_COPIES_OUT(EPILOGUE_STAGES - 1);
 }
 
 // Store a warpgroup's sums, which begin there in C, through its slots.
@@ -440,7 +440,7 @@ DEVICE_FN void store_pieces(real sum[BLOCKS_M][SUMS], const tensor_map *map, uns
 {
     UNROLL
     for (int p = 0; p < BLOCKS_M * PIECES; p++) {
-        const unsigned slot = slots + p % STORE_SLOTS * BYTES_PIECE;
+        const unsigned slot = slots + p % EPILOGUE_STAGES * BYTES_PIECE;
         if (thread == 0)
             await_place(p);
         group_sync(group);
@@ -455,7 +455,7 @@ DEVICE_FN void store_pieces(real sum[BLOCKS_M][SUMS], const tensor_map *map, uns
 
 // ---- the same, late -------------------------------------------------------------------
 
-#if STORE_LATE
+#if OVERLAP_EPILOGUE
 #define PARCEL_PIECES (BLOCKS_M * PIECES)
 
 // A thread's part of a finished tile of C, pairs of elements, and where the warpgroup's begins.
@@ -480,7 +480,7 @@ DEVICE_FN void fill_parcel(parcel &parcel, const real sum[BLOCKS_M][SUMS], place
 DEVICE_FN void store_piece(const parcel &parcel, int p, const tensor_map *map, unsigned slots,
                            int thread, int group)
 {
-    const unsigned slot = slots + p % STORE_SLOTS * BYTES_PIECE;
+    const unsigned slot = slots + p % EPILOGUE_STAGES * BYTES_PIECE;
     if (thread == 0)
         await_place(p);
     group_sync(group);

@@ -29,7 +29,7 @@ DEVICE_FN void put_out(real *x, const output &out, place tile, int s, int thread
         return;
     }
     finish(x, out, r, q);
-    if (STORE_SLOTS == 0)
+    if (EPILOGUE_STAGES == 0)
         store(x, out, r, q);
 }
 
@@ -57,7 +57,7 @@ DEVICE_FN void put_out_all(real sum[BLOCKS_M][SUMS], const output &out, place ti
         return;
     }
 #endif
-    if (STORE_SLOTS == 0 && whole_columns(out, tile) && (!BY_ROWS || out.sectors)) {
+    if (EPILOGUE_STAGES == 0 && whole_columns(out, tile) && (!BY_ROWS || out.sectors)) {
         UNROLL
         for (int i = 0; i < BLOCKS_M; i++)
             store_rows<SUMS>(sum[i], out, tile, i * SUMS, thread);
@@ -147,7 +147,7 @@ DEVICE_FN void add_some(real x[2], const real2 *from, int left)
 // A thread adds up the parts of two neighbours of C, in the order of k, some of them on their way
 // to it at once, and goes on where there are more than threads.
 //
-// Launch: block (THREADS_ADD), grid (any; with DEAL runs as many as mmt_gemm has, for
+// Launch: block (THREADS_ADD), grid (any; with TILE_SCHEDULER stream_k as many as mmt_gemm has, for
 // that is how tiles were cut; any, batch).
 KERNEL __launch_bounds__(THREADS_ADD)
 void mmt_add_parts(int m, int n, int k, int parts, real alpha, real beta,
@@ -157,8 +157,8 @@ void mmt_add_parts(int m, int n, int k, int parts, real alpha, real beta,
                    const GLOBAL result *bias, wide bias_start,
                    GLOBAL real *workspace, wide workspace_start)
 {
-    NEXT_MAY_BEGIN();
-    AWAIT_LAUNCH();
+    PDL_TRIGGER();
+    PDL_WAIT();
     if (scalars) {
         alpha = scalars[scalars_start];
         beta = scalars[scalars_start + 1];

@@ -7,7 +7,7 @@
 // bytes along k. The other kind holds chunks, 128 bytes wide, of TILE_K rows. The copy engine
 // swizzles both as the tensor cores expect it. Elements that are not of 2 bytes must be
 // deep: those that are stored otherwise are packed into the workspace first (pack.h), and so are
-// operands of any alignment (PACK_A, PACK_B). Or, with TURN, the left one is turned on its way to
+// operands of any alignment (PACK_A, PACK_B). Or, with TRANSPOSE_IN_REGISTERS, the left one is turned on its way to
 // registers, from which the instruction takes it as well.
 //
 // Of f32 and i32 the tensor cores know nothing: their numbers are packed as digits (pack.h), f32 as
@@ -53,6 +53,7 @@
 
 #define LINE      128                           // bytes of a line of a tile
 #define ATOM      (LINE / SIZE)                 // elements of a line
+#define DEPTH     (TILE_K_BYTES / 128)  // lines of 128 bytes along k
 #define TILE_K    (ATOM * DEPTH)
 #define WGMMA_K   (32 / SIZE)                   // depth of one instruction
 #define STEPS     (TILE_K / WGMMA_K)
@@ -69,10 +70,10 @@
 #define CLUSTER_N (CLUSTER % 10)                // right, and of left
 #define MATES     (CLUSTER_M * CLUSTER_N)
 #define BLOCKS    (MATES * CLUSTER_K)           // of a cluster
-#define PAIRED    (TURN && SIZE == 1)           // two blocks of 64 rows share 128 lines
+#define PAIRED    (TRANSPOSE_IN_REGISTERS && SIZE == 1)           // two blocks of 64 rows share 128 lines
 
-#define PACKED_A   (PACK_A || (SIZE != 2 && TRANS_A && !(TURN && !SWAP)))
-#define PACKED_B   (PACK_B || (SIZE != 2 && !TRANS_B && !(TURN && SWAP)))
+#define PACKED_A   (PACK_A || (SIZE != 2 && TRANS_A && !(TRANSPOSE_IN_REGISTERS && !SWAP)))
+#define PACKED_B   (PACK_B || (SIZE != 2 && !TRANS_B && !(TRANSPOSE_IN_REGISTERS && SWAP)))
 #define A_DEEP     (PACKED_A || !TRANS_A)
 #define B_DEEP     (PACKED_B || TRANS_B)
 #define LEFT_DEEP  (SWAP ? B_DEEP : A_DEEP)
@@ -100,7 +101,7 @@
 #elif defined(TYPE_F8E5M2)
 #define WGMMA_TYPES "k32.f32.e5m2.e5m2"
 #elif defined(TYPE_I32)
-#define WGMMA_TYPES "k32.s32.u8.u8"    // sums wrap, as mod 2^32 must
+#define WGMMA_TYPES "k32.s32.u8.u8" // sums wrap, as mod 2^32 must
 #else
 #define WGMMA_TYPES "k32.s32.s8.s8"
 #endif
@@ -219,7 +220,7 @@ DEVICE_FN void take_words(unsigned words[HALF][BLOCKS_M][4], unsigned tile, int 
             take_pair(words[s][i] + 2, words[s][i + 1] + 2, depths + WGMMA_K / 2 * LINE, at);
         }
 }
-#elif TURN
+#elif TRANSPOSE_IN_REGISTERS
 // Where in a left tile the first block's words of this thread stand: the w-th is of 8 lines
 // further down for every odd w, and of 4 depths further on from w = 2 on. Eight depths are a
 // multiple of what a swizzle goes by.
@@ -248,7 +249,7 @@ DEVICE_FN void take_words(unsigned words[HALF][BLOCKS_M][4], unsigned tile, int 
 }
 #endif
 
-#if TURN
+#if TRANSPOSE_IN_REGISTERS
 // As above, half of the steps from the first one on, with their left words in registers.
 DEVICE_FN void multiply_words(real sum[BLOCKS_M][SUMS],
                               const unsigned words[HALF][BLOCKS_M][4],

@@ -65,10 +65,10 @@ static int draw(void)
 // Where numbers are taken apart, all of A and B have this factor, of which each digit has a part:
 // so a product has another one, but for what is below the thirds of f32 that are multiplied, and of
 // i32 what 2^32 divides.
-#if defined(TYPE_F32) && !defined(WORK_M)
+#if defined(TYPE_F32) && !defined(THREAD_TILE_M)
 static const double fine = 1 + 0x1p-9 + 0x1p-18, of_product = 1 + 0x1p-8 + 3 * 0x1p-18;
 static const bool rounds = true;
-#elif defined(TYPE_I32) && !defined(WORK_M)
+#elif defined(TYPE_I32) && !defined(THREAD_TILE_M)
 static const double fine = 0x4f3b92ad, of_product = 0x4f3b92adu * 0x4f3b92adu;
 static const bool rounds = false;
 #else
@@ -122,7 +122,7 @@ static long place_in_b(long z, long p, long j)
 // What A has in the place of a number: an infinity, of which the tensor cores would make
 // a NaN where numbers are taken apart, and a NaN that adding to its bits would make a
 // number; else 0.
-#if (defined(TYPE_F32) && !defined(WORK_M)) || defined(TYPE_TF32)
+#if (defined(TYPE_F32) && !defined(THREAD_TILE_M)) || defined(TYPE_TF32)
 static float special(long i, long p)
 {
     return p != plan.k / 2 ? 0
@@ -236,7 +236,7 @@ static bool call_pack(void)
     return !strncmp(running->entry, "mmt_pack", strlen("mmt_pack"));
 }
 
-#ifdef WORK_M // simt_tma.cu
+#ifdef THREAD_TILE_M // simt_tma.cu
 #define BLOCKS 1
 
 static void call(void)
@@ -253,7 +253,7 @@ static void call(void)
         return mmt_add_parts(m, n, running->parts, alpha, beta, NULL, 0, c.data(), 0, plan.ldc,
                              plan.stride_c, parts, 0, added, 0);
 #endif
-#if DEAL == RUNS
+#if TILE_SCHEDULER == RUNS
     if (runs("mmt_add_runs"))
         return mmt_add_runs(m, n, k, alpha, beta, NULL, 0, c.data(), 0, plan.ldc,
                             plan.stride_c, parts, 0, added, 0);
@@ -284,7 +284,7 @@ static void call(void)
                              plan.ldc, plan.stride_c, added, 0, parts, 0);
 #endif
     mmt_gemm(maps[0], maps[1],
-#if STORE_SLOTS
+#if EPILOGUE_STAGES
              maps[2],
 #endif
              m, n, k, alpha, beta, NULL, 0, STORED c.data(), 0, plan.ldc, plan.stride_c, added,

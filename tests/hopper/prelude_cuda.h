@@ -8,8 +8,8 @@
 #define RESTRICT
 #define UNROLL
 #define NO_UNROLL
-#define AWAIT_LAUNCH()
-#define NEXT_MAY_BEGIN()
+#define PDL_WAIT()
+#define PDL_TRIGGER()
 #define BARRIER()      __syncthreads()
 #define WARP_BARRIER() __syncwarp()
 #define THREAD_X       (machine.fiber->thread % machine.width)

@@ -1,6 +1,6 @@
-/* The knobs of thin.cl: their values, starting points, which of them cannot be, and how
- * the kernel is launched. */
-#include "templates/thin.h"
+/* The knobs of small_k.cl: their values, starting points, which of them cannot be, and
+ * how the kernel is launched. */
+#include "templates/small_k.h"
 
 static const struct mmt_knob knobs[NUM_KNOBS] = {
     [THREADS_M] =
@@ -9,10 +9,10 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
     [THREADS_N] =
         MMT_KNOB_LEFT("THREADS_N", "threads of a block across the tile; 0: as suits it",
                       0, 16, 32, 64, 128),
-    [WORK_M] = MMT_KNOB_LEFT("WORK_M", "rows of C per thread; 0: as suits it", 0, 1, 2, 4,
-                             8, 16),
-    [WORK_N] =
-        MMT_KNOB_LEFT("WORK_N", "columns of C per thread; 0: as suits it", 0, 1, 2, 4, 8),
+    [THREAD_TILE_M] = MMT_KNOB_LEFT(
+        "THREAD_TILE_M", "rows of C per thread; 0: as suits it", 0, 1, 2, 4, 8, 16),
+    [THREAD_TILE_N] = MMT_KNOB_LEFT(
+        "THREAD_TILE_N", "columns of C per thread; 0: as suits it", 0, 1, 2, 4, 8),
     [C_VECTOR] = MMT_KNOB("C_VECTOR", "elements of C per global store", 1, 2, 4),
     [TILE_K] = MMT_KNOB_LEFT("TILE_K", "steps of k in shared memory; 0: as suits it", 0,
                              4, 8, 16),
@@ -24,39 +24,40 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
 static const int seeds[][MMT_MAX_KNOBS] = {
     { [C_VECTOR] = 4 },
     { [C_VECTOR] = 2 },
-    { [THREADS_M] = 8, [THREADS_N] = 32, [WORK_M] = 4, [WORK_N] = 4, [C_VECTOR] = 4, [TILE_K] = 8 },
-    { [THREADS_M] = 8, [THREADS_N] = 32, [WORK_M] = 4, [WORK_N] = 4, [C_VECTOR] = 2, [TILE_K] = 4 },
-    { [THREADS_M] = 4, [THREADS_N] = 32, [WORK_M] = 4, [WORK_N] = 4, [C_VECTOR] = 4, [TILE_K] = 4 },
-    { [THREADS_M] = 16, [THREADS_N] = 16, [WORK_M] = 4, [WORK_N] = 4, [C_VECTOR] = 4,
+    { [THREADS_M] = 8, [THREADS_N] = 32, [THREAD_TILE_M] = 4, [THREAD_TILE_N] = 4, [C_VECTOR] = 4, [TILE_K] = 8 },
+    { [THREADS_M] = 8, [THREADS_N] = 32, [THREAD_TILE_M] = 4, [THREAD_TILE_N] = 4, [C_VECTOR] = 2, [TILE_K] = 4 },
+    { [THREADS_M] = 4, [THREADS_N] = 32, [THREAD_TILE_M] = 4, [THREAD_TILE_N] = 4, [C_VECTOR] = 4, [TILE_K] = 4 },
+    { [THREADS_M] = 16, [THREADS_N] = 16, [THREAD_TILE_M] = 4, [THREAD_TILE_N] = 4, [C_VECTOR] = 4,
       [TILE_K] = 8 },
-    { [THREADS_M] = 4, [THREADS_N] = 32, [WORK_M] = 4, [WORK_N] = 2, [C_VECTOR] = 2, [TILE_K] = 8 },
-    { [THREADS_M] = 8, [THREADS_N] = 16, [WORK_M] = 4, [WORK_N] = 2, [C_VECTOR] = 2, [TILE_K] = 8 },
-    { [THREADS_M] = 8, [THREADS_N] = 32, [WORK_M] = 16, [WORK_N] = 4, [C_VECTOR] = 2,
+    { [THREADS_M] = 4, [THREADS_N] = 32, [THREAD_TILE_M] = 4, [THREAD_TILE_N] = 2, [C_VECTOR] = 2, [TILE_K] = 8 },
+    { [THREADS_M] = 8, [THREADS_N] = 16, [THREAD_TILE_M] = 4, [THREAD_TILE_N] = 2, [C_VECTOR] = 2, [TILE_K] = 8 },
+    { [THREADS_M] = 8, [THREADS_N] = 32, [THREAD_TILE_M] = 16, [THREAD_TILE_N] = 4, [C_VECTOR] = 2,
       [TILE_K] = 4 },
-    { [THREADS_M] = 4, [THREADS_N] = 32, [WORK_M] = 8, [WORK_N] = 4, [C_VECTOR] = 4, [TILE_K] = 8 },
-    { [THREADS_M] = 16, [THREADS_N] = 16, [WORK_M] = 2, [WORK_N] = 4, [C_VECTOR] = 4,
+    { [THREADS_M] = 4, [THREADS_N] = 32, [THREAD_TILE_M] = 8, [THREAD_TILE_N] = 4, [C_VECTOR] = 4, [TILE_K] = 8 },
+    { [THREADS_M] = 16, [THREADS_N] = 16, [THREAD_TILE_M] = 2, [THREAD_TILE_N] = 4, [C_VECTOR] = 4,
       [TILE_K] = 8 },
-    { [THREADS_M] = 4, [THREADS_N] = 32, [WORK_M] = 2, [WORK_N] = 2, [C_VECTOR] = 1, [TILE_K] = 8 },
-    { [THREADS_M] = 4, [THREADS_N] = 32, [WORK_M] = 4, [WORK_N] = 1, [C_VECTOR] = 1, [TILE_K] = 4 },
-    { [THREADS_M] = 4, [THREADS_N] = 32, [WORK_M] = 4, [WORK_N] = 2, [C_VECTOR] = 2,
+    { [THREADS_M] = 4, [THREADS_N] = 32, [THREAD_TILE_M] = 2, [THREAD_TILE_N] = 2, [C_VECTOR] = 1, [TILE_K] = 8 },
+    { [THREADS_M] = 4, [THREADS_N] = 32, [THREAD_TILE_M] = 4, [THREAD_TILE_N] = 1, [C_VECTOR] = 1, [TILE_K] = 4 },
+    { [THREADS_M] = 4, [THREADS_N] = 32, [THREAD_TILE_M] = 4, [THREAD_TILE_N] = 2, [C_VECTOR] = 2,
       [TILE_K] = 16 },
-    { [THREADS_M] = 8, [THREADS_N] = 16, [WORK_M] = 4, [WORK_N] = 2, [C_VECTOR] = 2,
+    { [THREADS_M] = 8, [THREADS_N] = 16, [THREAD_TILE_M] = 4, [THREAD_TILE_N] = 2, [C_VECTOR] = 2,
       [TILE_K] = 16 },
 };
 // clang-format on
 
-const char *mmt_thin_reject(const int *v, const struct mmt_variant *variant,
-                            const struct mmt_caps *caps)
+const char *mmt_small_k_reject(const int *v, const struct mmt_variant *variant,
+                               const struct mmt_caps *caps)
 {
     enum { MOST_SUMS = 64, MOST_SHARE = 32, MOST_SHARED = 48 << 10, STACK = 1 << 20 };
     const size_t size = mmt_type_size(variant->type), shared = shared_bytes(v, size);
 
     if (v[C_VECTOR] * size > 16)
         return "C_VECTOR may cover at most 16 bytes";
-    if (v[WORK_N] % v[C_VECTOR])
-        return "WORK_N must be a multiple of C_VECTOR";
+    if (v[THREAD_TILE_N] % v[C_VECTOR])
+        return "THREAD_TILE_N must be a multiple of C_VECTOR";
     if (sums(v) * size > MOST_SUMS * sizeof(float))
-        return "WORK_M * WORK_N sums may take at most 64 registers, so that many blocks "
+        return "THREAD_TILE_M * THREAD_TILE_N sums may take at most 64 registers, so "
+               "that many blocks "
                "fit on a multiprocessor";
     if (v[TILE_K] * (tile_m(v) + tile_n(v)) * size >
         MOST_SHARE * sizeof(float) * (size_t) threads(v))
@@ -77,7 +78,7 @@ static int64_t tiles(const int *v, const mmt_problem *p)
 
 static void settle(int *v, const mmt_problem *p, const struct mmt_caps *caps)
 {
-    mmt_thin_settle(v, knobs, p, caps);
+    mmt_small_k_settle(v, knobs, p, caps);
 }
 
 static const char *refuse(const int *v, const mmt_problem *p)
@@ -87,7 +88,7 @@ static const char *refuse(const int *v, const mmt_problem *p)
     return mmt_gemm_refuse(tiles(v, p));
 }
 
-static struct mmt_tile thin_tile(const int *v, const mmt_problem *p)
+static struct mmt_tile small_k_tile(const int *v, const mmt_problem *p)
 {
     (void) p;
     return (struct mmt_tile){ tile_m(v), tile_n(v), v[TILE_K], v[TILE_K] };
@@ -114,26 +115,26 @@ static void define(const int *v, const struct mmt_variant *variant, struct mmt_t
 {
     (void) variant;
     mmt_text_addf(text, "#define TILE_M %d\n#define TILE_N %d\n", tile_m(v), tile_n(v));
-    mmt_text_add(text, "#define SPLIT_K 1\n#define GROUP 1\n");
+    mmt_text_add(text, "#define SPLIT_K 1\n#define RASTER_GROUP 1\n");
 }
 
-const struct mmt_template mmt_template_thin = {
-    .name = "thin",
+const struct mmt_template mmt_template_small_k = {
+    .name = "small_k",
     .what = "k is small: writes C once, as fast as memory does",
     .op = MMT_GEMM,
     .types = MMT_PLAIN_TYPES,
     .fused = true,
     .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,
     .kinds = MMT_GPU,
-    .file = "thin.cl",
+    .file = "small_k.cl",
     .helpers = { "grid.h", "tiles.h" },
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,
     .settle = settle,
-    .cycles = mmt_thin_cycles,
-    .reject = mmt_thin_reject,
+    .cycles = mmt_small_k_cycles,
+    .reject = mmt_small_k_reject,
     .refuse = refuse,
-    .tile = thin_tile,
+    .tile = small_k_tile,
     .launch = launch,
     .alignment = alignment,
     .define = define,

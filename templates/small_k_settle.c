@@ -1,10 +1,10 @@
-/* What thin.cl leaves to the problem: the threads of a block, what each computes, and the
- * depth of its stripes; and the count of cycles by which they are chosen. */
+/* What small_k.cl leaves to the problem: the threads of a block, what each computes, and
+ * the depth of its stripes; and the count of cycles by which they are chosen. */
 #include <math.h>
 #include <string.h>
 
 #include "templates/split.h"
-#include "templates/thin.h"
+#include "templates/small_k.h"
 
 /* ---- the count ----------------------------------------------------------------------
  */
@@ -55,7 +55,7 @@ static double in_memory(const int *v, const mmt_problem *p, double down, double 
 }
 
 /* The figures were fitted to 18000 times on H100s (docs/cost-model.md). */
-double mmt_thin_cycles(const int *v, const mmt_problem *p, const struct mmt_caps *caps)
+double mmt_small_k_cycles(const int *v, const mmt_problem *p, const struct mmt_caps *caps)
 {
     /* Cycles: in which a block begins and its last store leaves, in which a round of
      * stripes comes, of a thread's multiply-add; by which a multiprocessor is kept busy
@@ -81,10 +81,11 @@ double mmt_thin_cycles(const int *v, const mmt_problem *p, const struct mmt_caps
     const double waves =
         mmt_split_waves(ceil(tiles / caps->sms),
                         resident(v, mmt_type_size(p->type), caps), begin + waits, busy);
-    const double rows = (double) p->m < v[WORK_M] ? (double) p->m : v[WORK_M];
+    const double rows =
+        (double) p->m < v[THREAD_TILE_M] ? (double) p->m : v[THREAD_TILE_M];
 
     return fmax(fmax(waves, memory), handed_out * tiles) + waits + ramp * sqrt(memory) +
-           text * rows * v[WORK_N];
+           text * rows * v[THREAD_TILE_N];
 }
 
 /* ---- what is left to the problem ----------------------------------------------------
@@ -111,8 +112,8 @@ static void use(int *v, const struct block *block)
 {
     v[THREADS_M] = v[THREADS_M] ? v[THREADS_M] : block->threads_m;
     v[THREADS_N] = v[THREADS_N] ? v[THREADS_N] : block->threads_n;
-    v[WORK_M] = v[WORK_M] ? v[WORK_M] : block->work_m;
-    v[WORK_N] = v[WORK_N] ? v[WORK_N] : block->work_n;
+    v[THREAD_TILE_M] = v[THREAD_TILE_M] ? v[THREAD_TILE_M] : block->work_m;
+    v[THREAD_TILE_N] = v[THREAD_TILE_N] ? v[THREAD_TILE_N] : block->work_n;
 }
 
 /* The least depth that holds k of those that the device can run, or else the largest;
@@ -126,10 +127,10 @@ static bool find_tile(int *v, const struct mmt_knob *depths, const mmt_problem *
     int best = 0;
 
     if (v[TILE_K])
-        return !mmt_thin_reject(v, &variant, caps);
+        return !mmt_small_k_reject(v, &variant, caps);
     for (int i = 1; i < depths->num_values && (!best || best < deep); i++) {
         v[TILE_K] = depths->values[i];
-        if (!mmt_thin_reject(v, &variant, caps))
+        if (!mmt_small_k_reject(v, &variant, caps))
             best = v[TILE_K];
     }
     v[TILE_K] = best ? best : depths->values[1];
@@ -138,13 +139,13 @@ static bool find_tile(int *v, const struct mmt_knob *depths, const mmt_problem *
 
 static bool leaves_block(const int *v)
 {
-    return !v[THREADS_M] || !v[THREADS_N] || !v[WORK_M] || !v[WORK_N];
+    return !v[THREADS_M] || !v[THREADS_N] || !v[THREAD_TILE_M] || !v[THREAD_TILE_N];
 }
 
 /* The block with the least count, or the first that the device can run, where C is not
  * served or nothing is known to count by. */
-void mmt_thin_settle(int *v, const struct mmt_knob *knobs, const mmt_problem *p,
-                     const struct mmt_caps *caps)
+void mmt_small_k_settle(int *v, const struct mmt_knob *knobs, const mmt_problem *p,
+                        const struct mmt_caps *caps)
 {
     const struct block *blocks = v[C_VECTOR] > 2 ? wide : narrow;
     const bool counts = p->k <= DEEPEST && caps->sms && caps->kind == MMT_GPU;
@@ -160,7 +161,7 @@ void mmt_thin_settle(int *v, const struct mmt_knob *knobs, const mmt_problem *p,
         use(now, &blocks[i]);
         const bool runs = find_tile(now, &knobs[TILE_K], p, caps);
         const double takes = !runs    ? INFINITY
-                             : counts ? mmt_thin_cycles(now, p, caps)
+                             : counts ? mmt_small_k_cycles(now, p, caps)
                                       : 0;
         if (i > 0 && takes >= least)
             continue;

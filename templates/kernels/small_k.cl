@@ -1,4 +1,4 @@
-// thin - C = activation(alpha*op(A)*op(B) + beta*C + bias) where k is small, row major.
+// small_k - C = activation(alpha*op(A)*op(B) + beta*C + bias) where k is small, row major.
 //
 // Such a product does little more than write C, so that memory sets the pace, and all depends on
 // who writes what: neighbouring threads write neighbouring columns, whole lines of memory at a
@@ -6,40 +6,40 @@
 // memory, of TILE_K steps of k, few enough that many blocks fit on a multiprocessor: while some
 // wait for their stripes, others write.
 //
-//                         TILE_N = THREADS_N * WORK_N
+//                         TILE_N = THREADS_N * THREAD_TILE_N
 //                        [  B  ]  TILE_K
 //                TILE_K  +-----+
-//              [   A   ] |  C  |  TILE_M = THREADS_M * WORK_M
+//              [   A   ] |  C  |  TILE_M = THREADS_M * THREAD_TILE_M
 //                        +-----+
 //
-// A thread computes WORK_M rows of its WORK_N columns, which stand THREADS_N vectors apart.
+// A thread computes THREAD_TILE_M rows of its THREAD_TILE_N columns, which stand THREADS_N vectors apart.
 //
 // Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), 1, batch). Helpers: grid.h,
 // tiles.h.
 
 #ifndef THREADS_M
-#define THREADS_M 4      // threads of a block down the tile
+#define THREADS_M 4           // threads of a block down the tile
 #endif
 #ifndef THREADS_N
-#define THREADS_N 32     // threads of a block across the tile
+#define THREADS_N 32          // threads of a block across the tile
 #endif
-#ifndef WORK_M
-#define WORK_M 8         // rows of C per thread
+#ifndef THREAD_TILE_M
+#define THREAD_TILE_M 8       // rows of C per thread
 #endif
-#ifndef WORK_N
-#define WORK_N 4         // columns of C per thread
+#ifndef THREAD_TILE_N
+#define THREAD_TILE_N 4       // columns of C per thread
 #endif
 #ifndef C_VECTOR
-#define C_VECTOR 4       // of these, elements that are stored at once
+#define C_VECTOR 4            // of these, elements that are stored at once
 #endif
 #ifndef TILE_K
-#define TILE_K 8         // steps of k in shared memory
+#define TILE_K 8              // steps of k in shared memory
 #endif
 #ifndef TRANS_A
-#define TRANS_A 0        // 1: A is stored k x m
+#define TRANS_A 0             // 1: A is stored k x m
 #endif
 #ifndef TRANS_B
-#define TRANS_B 0        // 1: B is stored n x k
+#define TRANS_B 0             // 1: B is stored n x k
 #endif
 #ifndef ALIGNED
 #define ALIGNED 0
@@ -54,7 +54,7 @@
 // different banks.
 #define PITCH(lines) ((lines) + 4)
 
-#if WORK_N % C_VECTOR || C_VECTOR > MAX_VECTOR
+#if THREAD_TILE_N % C_VECTOR || C_VECTOR > MAX_VECTOR
 #error "a thread's columns must be a whole number of C's vectors of at most 16 bytes"
 #endif
 
@@ -112,19 +112,19 @@ DEVICE_FN void read_shared(real *to, const SHARED_PTR real *from, int count)
             LOAD4(SHARED_PTR, to + e, from + e);
 }
 
-DEVICE_FN void multiply_step(real sum[WORK_M][WORK_N], const SHARED_PTR real *a,
+DEVICE_FN void multiply_step(real sum[THREAD_TILE_M][THREAD_TILE_N], const SHARED_PTR real *a,
                              const SHARED_PTR real *b, int thread)
 {
-    real left[WORK_M], right[WORK_N];
+    real left[THREAD_TILE_M], right[THREAD_TILE_N];
 
-    read_shared(left, a, WORK_M);
+    read_shared(left, a, THREAD_TILE_M);
     UNROLL
-    for (int j = 0; j < WORK_N; j += WIDE)
+    for (int j = 0; j < THREAD_TILE_N; j += WIDE)
         read_shared(right + j, b + column_of(thread, j), WIDE);
     UNROLL
-    for (int i = 0; i < WORK_M; i++)
+    for (int i = 0; i < THREAD_TILE_M; i++)
         UNROLL
-        for (int j = 0; j < WORK_N; j++)
+        for (int j = 0; j < THREAD_TILE_N; j++)
             sum[i][j] = MULTIPLY_ADD(left[i], right[j], sum[i][j]);
 }
 
@@ -138,12 +138,12 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
 {
     SHARED_POOL(real, stripes, TILE_K * (PITCH(TILE_M) + PITCH(TILE_N)));
     SHARED_PTR real *lines_a = stripes, *lines_b = stripes + TILE_K * PITCH(TILE_M);
-    const int across = THREAD_X % THREADS_N, down = THREAD_X / THREADS_N * WORK_M;
-    real sum[WORK_M][WORK_N];
+    const int across = THREAD_X % THREADS_N, down = THREAD_X / THREADS_N * THREAD_TILE_M;
+    real sum[THREAD_TILE_M][THREAD_TILE_N];
     int row, column;
 
-    NEXT_MAY_BEGIN();
-    AWAIT_LAUNCH();
+    PDL_TRIGGER();
+    PDL_WAIT();
     if (scalars) {
         alpha = scalars[scalars_start];
         beta = scalars[scalars_start + 1];
@@ -156,8 +156,8 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     b += b_start + BLOCK_Z * b_stride + (TRANS_B ? (wide) column * ldb : column);
     c += c_start + BLOCK_Z * c_stride + (wide) row * ldc + column;
     UNROLL
-    for (int i = 0; i < WORK_M * WORK_N; i++)
-        sum[i / WORK_N][i % WORK_N] = 0;
+    for (int i = 0; i < THREAD_TILE_M * THREAD_TILE_N; i++)
+        sum[i / THREAD_TILE_N][i % THREAD_TILE_N] = 0;
 
     NO_UNROLL
     for (int depth = 0; depth < k; depth += TILE_K) {
@@ -182,10 +182,10 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     }
 
     UNROLL
-    for (int i = 0; i < WORK_M; i++) {
+    for (int i = 0; i < THREAD_TILE_M; i++) {
         if (row + down + i < m) {
             UNROLL
-            for (int j = 0; j < WORK_N; j += WIDE) {
+            for (int j = 0; j < THREAD_TILE_N; j += WIDE) {
                 const int q = column_of(across, j);
                 store(c + (wide) (down + i) * ldc + q, sum[i] + j, WIDE, n - column - q, ALIGNED,
                       alpha, beta, bias_of(bias + bias_start, row + down + i, column + q), true);
