@@ -347,7 +347,7 @@ const struct mmt_template mmt_template_dmma = {
     .kinds = MMT_GPU,
     .macs = 256,
     .file = "dmma.cu",
-    .helpers = { "ptx.h", "hopper.h", "parts.h", "grid.h", "tiles.h", "runs.h",
+    .helpers = { "ptx.h", "hopper.h", "split_k.h", "grid.h", "tiles.h", "stream_k.h",
                  "dmma_tile.h" },
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,

@@ -116,7 +116,7 @@ static inline void mmt_gemm_split(int parts, const mmt_problem *p,
         return;
     out->launch[0].grid[1] = (unsigned) parts;
     out->launch[out->count++] = (struct mmt_launch){
-        .entry = "mmt_add_parts",
+        .entry = "mmt_reduce_splits",
         .args = args,
         .grid = { (unsigned) blocks, 1, (unsigned) p->batch },
         .block = { MMT_GEMM_ADDERS, 1, 1 },
@@ -126,7 +126,8 @@ static inline void mmt_gemm_split(int parts, const mmt_problem *p,
     out->workspace = (size_t) (sums * p->batch * parts) * size;
 }
 
-/* ---- blocks that stay and share what is left, as runs.h has it: the knob TILE_SCHEDULER
+/* ---- blocks that stay and share what is left, as stream_k.h has it: the knob
+ * TILE_SCHEDULER
  * -----
  */
 
@@ -160,7 +161,7 @@ static inline void mmt_gemm_share_runs(int64_t tiles, int area, const mmt_proble
 
     out->launch[0].tiles = tiles;
     out->launch[out->count++] = (struct mmt_launch){
-        .entry = "mmt_add_runs",
+        .entry = "mmt_reduce_stream_k",
         .args = args,
         .grid = { blocks, BLOCKS_BESIDE, (unsigned) p->batch },
         .block = { ADDERS_X, ADDERS_Y, 1 },

@@ -223,7 +223,7 @@ static void add_parts(const int *v, const mmt_problem *p, struct mmt_launches *o
     const int64_t sums = p->m * mmt_gemm_partial_ld(p);
 
     out->launch[out->count++] = (struct mmt_launch){
-        .entry = "mmt_add_parts",
+        .entry = "mmt_reduce_splits",
         .args = args,
         .grid = { (unsigned) mmt_gemm_pieces(sums, PAIR * THREADS_ADD), 1,
                   (unsigned) p->batch },
@@ -270,7 +270,7 @@ const struct mmt_template mmt_template_mma = {
     .kinds = MMT_GPU,
     .macs = 512,
     .file = "mma.cu",
-    .helpers = { "ptx.h", "turn.h", "stage.h", "grid.h" },
+    .helpers = { "ptx.h", "transpose.h", "stage.h", "grid.h" },
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,
     .reject = reject,

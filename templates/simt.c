@@ -279,7 +279,7 @@ const struct mmt_template mmt_template_simt = {
     .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,
     .kinds = MMT_GPU,
     .file = "simt.cl",
-    .helpers = { "parts.h", "grid.h", "tiles.h", "runs.h", "vectors.h",
+    .helpers = { "split_k.h", "grid.h", "tiles.h", "stream_k.h", "vectors.h",
                  "register_tile.h" },
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,

@@ -117,7 +117,7 @@ const struct mmt_template mmt_template_simt_async = {
     .dialects = MMT_CUDA_CXX,
     .kinds = MMT_GPU,
     .file = "simt_async.cu",
-    .helpers = { "ptx.h", "parts.h", "grid.h", "tiles.h", "runs.h", "vectors.h",
+    .helpers = { "ptx.h", "split_k.h", "grid.h", "tiles.h", "stream_k.h", "vectors.h",
                  "register_tile.h" },
     .knobs = knobs,
     .num_knobs = RING_KNOBS,

@@ -277,7 +277,7 @@ const struct mmt_template mmt_template_simt_tma = {
     .kinds = MMT_GPU,
     .worth = worth,
     .file = "simt_tma.cu",
-    .helpers = { "hopper.h", "pack.h", "parts.h", "grid.h", "tiles.h", "runs.h",
+    .helpers = { "hopper.h", "pack.h", "split_k.h", "grid.h", "tiles.h", "stream_k.h",
                  "register_tile.h" },
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,

@@ -258,8 +258,8 @@ static void define(const int *v, const struct mmt_variant *variant, struct mmt_t
     const bool whole = mmt_type_in(variant->type, MMT_WHOLE_TYPES);
     const char *item = whole ? "\"+r\"(x[%d])" : "\"+f\"(x[%d])";
 
-    add_list(text, "#define SUM_NAMES \"{", "%%%d", count, "}\"\n");
-    add_list(text, "#define SUM_LIST(x) ", item, count, "\n");
+    add_list(text, "#define ACC_NAMES \"{", "%%%d", count, "}\"\n");
+    add_list(text, "#define ACC_LIST(x) ", item, count, "\n");
     const int left = v[TRANSPOSE_IN_REGISTERS]
                          ? 4
                          : 1; /* words of the operand, or what describes it */
@@ -290,8 +290,8 @@ const struct mmt_template mmt_template_wgmma = {
     .kinds = MMT_GPU,
     .macs = 1024,
     .file = "wgmma.cu",
-    .helpers = { "hopper.h", "turn.h", "wgmma_tile.h", "pack.h", "wgmma_deal.h",
-                 "wgmma_store.h", "wgmma_sums.h" },
+    .helpers = { "hopper.h", "transpose.h", "wgmma_tile.h", "pack.h", "wgmma_scheduler.h",
+                 "wgmma_store.h", "wgmma_accumulators.h" },
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,
     .settle = settle,

@@ -233,7 +233,7 @@ static void add_parts(const int *v, const mmt_problem *p, const struct mmt_caps 
         runs ? most_parts(v, p, caps, product) : clusters(v, p) * v[SPLIT_K];
 
     out->launch[out->count++] = (struct mmt_launch){
-        .entry = "mmt_add_parts",
+        .entry = "mmt_reduce_splits",
         .args = p->type == MMT_F32 ? f32_args : args,
         .grid = { runs ? product->grid[0]
                        : (unsigned) (clusters(v, p) * pairs / THREADS_ADD),

@@ -22,7 +22,7 @@ KERNELS = [
     ("i8 nn", "SWAP=1 EPILOGUE_STAGES=0 TILE_M=128 TILE_N=128 STAGES=6 SCHEDULE=pingpong"),
     ("f8e4m3 nn", "SWAP=1 EPILOGUE_STAGES=0 TILE_M=256 TILE_N=64 STAGES=4 PROMOTE=1"),
 ]
-WAITS = [f"        AWAIT_WGMMA(1);\n        settle_words({half});\n" for half in ("back", "front")]
+WAITS = [f"        AWAIT_WGMMA(1);\n        fence_words({half});\n" for half in ("back", "front")]
 failures = []
 
 

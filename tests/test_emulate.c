@@ -341,7 +341,7 @@ static const struct f64_fault {
 static const struct fault store_faults[] = {
     { "sums are taken before they are handed on", "        MEET();\n        UNROLL",
       "        UNROLL", MMT_F32 },
-    { "sums are handed on while others take the last ones", "i % 2 * ROW_OF_SUMS", "0",
+    { "sums are handed on while others take the last ones", "i % 2 * ROW_OF_ACC", "0",
       MMT_F32 },
     { "sums are handed on where a tile is still read", "BARRIER(); // tiles", "// tiles",
       MMT_F32 },

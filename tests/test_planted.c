@@ -41,7 +41,7 @@ static const struct fault {
 } faults[] = {
     /* checks that were not run where a configuration refuses large shapes */
     { SMALL, "gemm f32 nn 24x20x28 batch=96", "small.cl",
-      "return beta == 0 ? alpha * sum", "return beta == 0 ? sum", "alpha" },
+      "return beta == 0 ? alpha * acc", "return beta == 0 ? acc", "alpha" },
     { SMALL, "gemm f32 nn 24x20x28 batch=96", "small.cl", "if (scalars) {", "if (0) {",
       "scalars" },
     { SMALL, "gemm f32 nn 24x20x28 batch=96", "small.cl", "if (alpha == 0)",

@@ -1,6 +1,6 @@
 // dmma - C = alpha*A*B + beta*C in double precision on NVIDIA's tensor cores (sm_80 on).
 //
-// One block computes a TILE_M x TILE_N tile of C, or of one part of k; WARPS_M x WARPS_N
+// One block computes a TILE_M x TILE_N tile of C, or of one split of k; WARPS_M x WARPS_N
 // warps share it, each with a rectangle of it made of blocks of 8 x 8. STAGES pairs of
 // tiles of A and B, TILE_K deep, stand in shared memory, all but one of them on their way
 // there by cp.async.
@@ -18,23 +18,23 @@
 // With SYNC=block the block meets once a stage, where the first column of the next one is
 // fetched, and then copies at once. With SYNC=stages each stage has two barriers behind
 // its tiles: `full` counts threads whose copies have landed, `empty` warps that have
-// fetched all. Copies are dealt out among the columns of the second half of a stage, so
+// fetched all. Copies are assigned out among the columns of the second half of a stage, so
 // that a warp may be half a stage ahead of the others before it waits for them.
 //
-// k may be cut into parts. The blocks of a cluster (sm_90 on) add theirs up through each
-// other's shared memory; what several clusters have of a tile goes to the workspace, and
-// mmt_add_parts adds it up. Either has a fixed order. Or blocks stay (TILE_SCHEDULER, runs.h):
-// then the first tiles of the next job are on their way while the sums of the last are
-// stored.
+// k may be cut into parts. The blocks of a cluster (sm_90 on) add theirs up through each other's
+// shared memory; what several clusters have of a tile goes to the workspace, and
+// mmt_reduce_splits adds it up. Either has a fixed order. Or blocks are persistent
+// (TILE_SCHEDULER, stream_k.h): then the first tiles of the next job are on their way while the
+// accumulators of the last are stored.
 //
 // What is no whole number of tiles along k is copied first, with zeros behind it; from then on
 // nobody asks how deep a tile is, and where lines are outside the matrix nothing is copied:
 // they have to do with no sum inside C.
 //
-// Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), parts of k * CLUSTER,
-// batch); then mmt_add_parts where SPLIT_K > 1. Where blocks stay: grid (blocks, 1,
-// batch); then mmt_add_runs where TILE_SCHEDULER is STREAM_K. Helpers: ptx.h,
-// hopper.h, parts.h, grid.h, tiles.h, runs.h, dmma_tile.h.
+// Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), splits of k * CLUSTER,
+// batch); then mmt_reduce_splits where SPLIT_K > 1. Where blocks are persistent: grid (blocks, 1,
+// batch); then mmt_reduce_stream_k where TILE_SCHEDULER is STREAM_K. Helpers: ptx.h,
+// hopper.h, split_k.h, grid.h, tiles.h, stream_k.h, dmma_tile.h.
 
 #ifndef TILE_M
 #define TILE_M 128            // rows of C per block
@@ -77,7 +77,7 @@
 #endif                        // of each stage
 #ifndef TILE_SCHEDULER
 #define TILE_SCHEDULER 0      // blocks get 0 one tile, 1 one after the other, 2 besides
-#endif                        // equal runs of what is left
+#endif                        // equal segments of what is left
 
 #define MMA_M    (MMA / 100)
 #define STEPS    (TILE_K / MMA_K)
@@ -98,7 +98,7 @@
 #error "fetching ahead needs an even number of steps in TILE_K"
 #endif
 #if SYNC && STAGES < 3
-#error "barriers of slots need three stages"
+#error "barriers of stages need three stages"
 #endif
 #if TILE_SCHEDULER && SPLIT_K * CLUSTER > 1
 #error "blocks that stay do not cut k into parts"
@@ -395,13 +395,13 @@ struct target {
     bool aligned, last;        // as `store` has it
 };
 
-// Sums of a part of k, which stay as they are.
+// Accumulators of a split of k, which stay as they are.
 DEVICE_FN struct target part_target(const struct job *job, real *workspace, int m, int n)
 {
     const int ld = partial_ld(n);
 
     if (TILE_SCHEDULER)
-        return { part_of_run(workspace, BLOCK_X, job->part), 0, TILE_N, TILE_M, TILE_N, 1,
+        return { part_of_segment(workspace, BLOCK_X, job->part), 0, TILE_N, TILE_M, TILE_N, 1,
                  0, true, false };
     return { partial_at(workspace, m, n, job->row, job->column), 0, ld, m - job->row,
              ld - job->column, 1, 0, true, false };
@@ -415,9 +415,9 @@ DEVICE_FN void store_pair(const struct target *to, const real sum[2], int row, i
 }
 
 // A cluster's sums stand in every block's shared memory; store this block's share.
-#define SUMS_LD (TILE_N + 8)
+#define ACC_LD (TILE_N + 8)
 
-DEVICE_FN void store_share(const struct target *to, unsigned sums)
+DEVICE_FN void store_share(const struct target *to, unsigned acc)
 {
     const int run = TILE_N / 2;
 
@@ -428,7 +428,7 @@ DEVICE_FN void store_share(const struct target *to, unsigned sums)
         real sum[2] = { 0, 0 }, more[2];
         UNROLL
         for (int i = 0; i < CLUSTER; i++) {
-            load_pair_of(more, sums + 8 * (row * SUMS_LD + column), i);
+            load_pair_of(more, acc + 8 * (row * ACC_LD + column), i);
             sum[0] += more[0], sum[1] += more[1];
         }
         store_pair(to, sum, row, column);
@@ -445,8 +445,8 @@ DEVICE_FN int warp_column(unsigned thread)
     return thread / 32 % WARPS_N * (TILE_N / WARPS_N);
 }
 
-// Store a thread's sums.
-DEVICE_FN void store_sums(const struct target *to, const struct work *t, real *shared)
+// Store a thread's accumulators.
+DEVICE_FN void store_acc(const struct target *to, const struct work *t, real *shared)
 {
     const unsigned thread = keep(THREAD_X);
     const int row = warp_row(thread) + thread % 32 / 4;
@@ -457,7 +457,7 @@ DEVICE_FN void store_sums(const struct target *to, const struct work *t, real *s
         UNROLL
         for (int j = 0; j < BLOCKS_N; j++)
             if (CLUSTER > 1)
-                STORE2(SHARED_PTR, shared + (row + 8 * i) * SUMS_LD + column + 8 * j,
+                STORE2(SHARED_PTR, shared + (row + 8 * i) * ACC_LD + column + 8 * j,
                        t->sum[i][j]);
             else
                 store_pair(to, t->sum[i][j], row + 8 * i, column + 8 * j);
@@ -513,7 +513,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
         if (SPLIT_K > 1 || done.part >= 0) {
             const struct target part =
                 part_target(&done, workspace + workspace_start, m, n);
-            store_sums(&part, &t, shared);
+            store_acc(&part, &t, shared);
         } else {
             const wide at = c_start + batch * c_stride + (wide) done.row * ldc;
             const struct target whole = {
@@ -522,7 +522,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
                 scalars ? scalars[scalars_start] : alpha,
                 scalars ? scalars[scalars_start + 1] : beta, ALIGNED, true
             };
-            store_sums(&whole, &t, shared);
+            store_acc(&whole, &t, shared);
         }
     }
 }

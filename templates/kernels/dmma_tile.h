@@ -54,7 +54,7 @@ struct copier {
 };
 
 // Vectors of a row that a thread copies: several where the block could not copy four rows
-// at once, which are turned alike in the next four.
+// at once, which are transposed alike in the next four.
 DEVICE_FN int across_of(OPERAND)
 {
     const int run = row_length(SAME) / VECTOR, most = 4 * run / THREADS;
@@ -134,7 +134,7 @@ DEVICE_FN int own_place(int first, OPERAND)
 
 // Fetch this thread's part of a block of 8 lines, MMA_K deep. `own` is where its first
 // operand stands in shared memory, `line` and `depth` lead from there to the block. Rows
-// of a multiple of 4 are turned alike, and what a turn exchanges is within 16 elements.
+// of a multiple of 4 are transposed alike, and what a turn exchanges is within 16 elements.
 DEVICE_FN void take(real to[QUADS], const real *shared, int own, int line, int depth,
                     OPERAND)
 {

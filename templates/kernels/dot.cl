@@ -38,7 +38,7 @@
 #error "VECTOR must be 1, 2, 4, 8 or 16"
 #endif
 #if (THREADS & (THREADS - 1)) != 0
-#error "THREADS must be a power of two: sums are added up in halves"
+#error "THREADS must be a power of two: acc are added up in halves"
 #endif
 
 #define STEP  (THREADS * VECTOR)
@@ -73,8 +73,8 @@ DEVICE_FN wide start_of(int part, int parts, int k)
     return (wide) chunks_of(k) * part / parts * CHUNK;
 }
 
-// Adds the products of one whole chunk to a thread's sums.
-DEVICE_FN void add_chunk(real sums[WORK][VECTOR], const GLOBAL real *a,
+// Adds the products of one whole chunk to a thread's accumulators.
+DEVICE_FN void add_chunk(real acc[WORK][VECTOR], const GLOBAL real *a,
                          const GLOBAL real *b)
 {
     real x[WORK][VECTOR], y[WORK][VECTOR];
@@ -87,25 +87,25 @@ DEVICE_FN void add_chunk(real sums[WORK][VECTOR], const GLOBAL real *a,
     for (int w = 0; w < WORK; w++)
         UNROLL
         for (int e = 0; e < VECTOR; e++)
-            sums[w][e] = MULTIPLY_ADD(x[w][e], y[w][e], sums[w][e]);
+            acc[w][e] = MULTIPLY_ADD(x[w][e], y[w][e], acc[w][e]);
 }
 
 // A thread's share of one part.
 DEVICE_FN real sum_part(const GLOBAL real *a, const GLOBAL real *b, int k, int part,
                         int parts)
 {
-    real sums[WORK][VECTOR];
+    real acc[WORK][VECTOR];
     UNROLL
     for (int w = 0; w < WORK; w++)
         UNROLL
         for (int e = 0; e < VECTOR; e++)
-            sums[w][e] = 0;
+            acc[w][e] = 0;
 
     const wide end = start_of(part + 1, parts, k) < k ? start_of(part + 1, parts, k) : k;
     wide first = start_of(part, parts, k);
     for (; first + CHUNK <= end; first += CHUNK) {
         const wide at = first + THREAD_X * VECTOR;
-        add_chunk(sums, a + at, b + at);
+        add_chunk(acc, a + at, b + at);
     }
     real sum = 0;
     for (wide p = first + THREAD_X; p < end; p += THREADS)
@@ -114,21 +114,21 @@ DEVICE_FN real sum_part(const GLOBAL real *a, const GLOBAL real *b, int k, int p
     for (int w = 0; w < WORK; w++)
         UNROLL
         for (int e = 0; e < VECTOR; e++)
-            sum += sums[w][e];
+            sum += acc[w][e];
     return sum;
 }
 
 // The sum over the THREADS threads of a row of the block, for its first one.
-DEVICE_FN real add_up(SHARED_PTR real *sums, real sum)
+DEVICE_FN real add_up(SHARED_PTR real *acc, real sum)
 {
-    sums[THREAD_X] = sum;
+    acc[THREAD_X] = sum;
     BARRIER();
     for (int rest = THREADS / 2; rest > 0; rest /= 2) {
         if (THREAD_X < rest)
-            sums[THREAD_X] += sums[THREAD_X + rest];
+            acc[THREAD_X] += acc[THREAD_X + rest];
         BARRIER();
     }
-    return sums[0];
+    return acc[0];
 }
 
 // beta = 0 never reads C.
@@ -145,7 +145,7 @@ void mmt_dot(int m, int k, real alpha, real beta,
              GLOBAL real *RESTRICT c, wide c_start, int ldc, wide c_stride,
              GLOBAL real *RESTRICT workspace, wide workspace_start)
 {
-    SHARED real sums[ROWS][THREADS];
+    SHARED real acc[ROWS][THREADS];
     const int parts = parts_of(k), part = BLOCK_X % parts;
     const wide row = (wide) (BLOCK_X / parts) * ROWS + THREAD_Y;
 
@@ -160,7 +160,7 @@ void mmt_dot(int m, int k, real alpha, real beta,
 
     const bool idle = row >= m || alpha == 0; // then A and B may be absent
     const real mine = idle ? 0 : sum_part(a, b, k, part, parts);
-    const real sum = add_up(sums[THREAD_Y], mine);
+    const real sum = add_up(acc[THREAD_Y], mine);
     if (THREAD_X > 0 || row >= m)
         return;
     if (parts > 1)
@@ -175,7 +175,7 @@ void add_parts(int m, int k, real alpha, real beta,
                GLOBAL real *RESTRICT c, wide c_start, int ldc, wide c_stride,
                const GLOBAL real *RESTRICT workspace, wide workspace_start)
 {
-    SHARED real sums[ROWS][THREADS];
+    SHARED real acc[ROWS][THREADS];
     const int parts = parts_of(k);
     const wide row = (wide) BLOCK_X * ROWS + THREAD_Y;
 
@@ -189,7 +189,7 @@ void add_parts(int m, int k, real alpha, real beta,
     real mine = 0;
     for (int part = THREAD_X; row < m && part < parts; part += THREADS)
         mine += workspace[part];
-    const real sum = add_up(sums[THREAD_Y], mine);
+    const real sum = add_up(acc[THREAD_Y], mine);
     if (THREAD_X == 0 && row < m)
         store(c + c_start + BLOCK_Z * c_stride + row * ldc, alpha, sum, beta);
 }

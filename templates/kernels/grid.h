@@ -1,11 +1,11 @@
 // Helpers of kernels of which a block computes a tile of C, TILE_M x TILE_N, by steps of
-// TILE_K: which tile and which part of k, and where sums of such a part stand.
+// TILE_K: which tile and which split of k, and where sums of such a part stand.
 
 #ifndef CLUSTER
 #define CLUSTER 1             // blocks along y that add their parts up before they store
 #endif                        // them as one
 #ifndef PARTS
-#define PARTS SPLIT_K         // of k that leave their sums in the workspace
+#define PARTS SPLIT_K         // of k that leave their accumulators in the workspace
 #endif
 
 DEVICE_FN int smaller(int a, int b)
@@ -35,7 +35,7 @@ DEVICE_FN void find_tile(int m, int n, int *row, int *column)
     place_tile(BLOCK_X, m, n, row, column);
 }
 
-// Where the part-th of PARTS * CLUSTER parts of k begins: all have the same whole number
+// Where the part-th of PARTS * CLUSTER splits of k begins: all have the same whole number
 // of tiles or one more. Of a k with fewer tiles than that, some are empty.
 DEVICE_FN int part_start(int part, int k)
 {
@@ -44,7 +44,7 @@ DEVICE_FN int part_start(int part, int k)
     return start < k ? (int) start : k;
 }
 
-// Blocks that share a tile leave the sums of their parts of k in the workspace: for each
+// Blocks that share a tile leave the accumulators of their splits of k in the workspace: for each
 // matrix of the batch PARTS matrices like C, with rows of a multiple of 4 elements.
 DEVICE_FN int partial_ld(int n)
 {

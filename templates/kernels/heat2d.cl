@@ -117,7 +117,7 @@ DEVICE_FN real step(real alpha, real here, real north, real south, real west, re
 }
 
 // A thread's way down its columns. `inside` says that nothing of the block is on the border
-// or beyond it; it is known when compiling, and there are two texts of all this.
+// or beyond it; it is known when compiling, and there are two sources of all this.
 DEVICE_FN void walk(const GLOBAL real *a, int lda, GLOBAL real *c, int ldc, int m, int n,
                     real alpha, wide first, wide column, SHARED_PTR real *line, bool inside)
 {

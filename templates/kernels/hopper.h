@@ -1,5 +1,5 @@
 // Words for what only sm_90 and newer can say: barriers that count bytes, clusters of
-// blocks, the copy engine (TMA), warpgroups. Addresses in shared memory are 32 bits
+// blocks, TMA, warpgroups. Addresses in shared memory are 32 bits
 // wide.
 
 struct __align__(64) tensor_map {
@@ -85,7 +85,7 @@ DEVICE_FN void barrier_wait(unsigned barrier, unsigned parity)
     } while (!done);
 }
 
-// What barrier_init wrote is seen by the engine and by the other blocks of a cluster that
+// What barrier_init wrote is seen by TMA and by the other blocks of a cluster that
 // syncs after this.
 DEVICE_FN void barriers_ready(void)
 {
@@ -121,9 +121,9 @@ DEVICE_FN int cluster_rank(int blocks)
     return rank;
 }
 
-// ---- the copy engine ------------------------------------------------------------------
+// ---- TMA ------------------------------------------------------------------
 
-// Have the engine look at a map before it is needed.
+// Have TMA look at a map before it is needed.
 DEVICE_FN void prefetch(const tensor_map *map)
 {
     asm volatile("prefetch.tensormap [%0];" :: "l"(map) : "memory");
@@ -159,8 +159,8 @@ DEVICE_FN void copy_out(const tensor_map *map, int x, int y, int z, unsigned fro
 #define AWAIT_COPIES_OUT(behind) \
     asm volatile("cp.async.bulk.wait_group.read %0;" :: "n"(behind) : "memory")
 
-// What this thread has written to shared memory is seen by the engine and the tensor
-// cores; what it has read there comes before what the engine writes after this.
+// What this thread has written to shared memory is seen by TMA and the tensor
+// cores; what it has read there comes before what TMA writes after this.
 DEVICE_FN void shared_ready(void)
 {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -168,7 +168,7 @@ DEVICE_FN void shared_ready(void)
 
 // ---- shared memory --------------------------------------------------------------------
 
-// One, two or four words, read in the order of the text: the compiler moves no such load past
+// One, two or four words, read in the order of the source: the compiler moves no such load past
 // another one.
 DEVICE_FN void load_in_order(unsigned *words, const void *place, int count)
 {
@@ -223,11 +223,11 @@ DEVICE_FN void load_pair_of(double to[2], unsigned from, int block)
 }
 
 // Store matrices of 8 x 8 elements of 16 bits, of which a thread holds two neighbours
-// each. Each eight threads in turn say where the rows of one go or, if it is turned, its
+// each. Each eight threads in turn say where the rows of one go or, if it is transposed, its
 // columns.
-template <bool turned> DEVICE_FN void store_matrices(unsigned to, unsigned a, unsigned b)
+template <bool transposed> DEVICE_FN void store_matrices(unsigned to, unsigned a, unsigned b)
 {
-    if (turned)
+    if (transposed)
         asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};"
                      :: "r"(to), "r"(a), "r"(b) : "memory");
     else
@@ -235,10 +235,10 @@ template <bool turned> DEVICE_FN void store_matrices(unsigned to, unsigned a, un
                      :: "r"(to), "r"(a), "r"(b) : "memory");
 }
 
-template <bool turned>
+template <bool transposed>
 DEVICE_FN void store_matrices(unsigned to, unsigned a, unsigned b, unsigned c, unsigned d)
 {
-    if (turned)
+    if (transposed)
         asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};"
                      :: "r"(to), "r"(a), "r"(b), "r"(c), "r"(d) : "memory");
     else
@@ -271,32 +271,32 @@ DEVICE_FN void wgmma_end(void)
 
 // One instruction of a warpgroup: `what` is its shape, depth and types, `signs` its last
 // operands. SUM_NAMES, SUM_LIST and the names behind them come with the configuration, for
-// it names each register of a thread's sums.
-#define WGMMA(what, signs, sum, left, right, add)                                    \
+// it names each register of a thread's accumulators.
+#define WGMMA(what, signs, acc, left, right, add)                                    \
     asm volatile("{ .reg .pred add;\n"                                               \
                  "setp.ne.s32 add, " ADD_NAME ", 0;\n"                               \
-                 "wgmma.mma_async.sync.aligned." what " " SUM_NAMES ", " LEFT_NAME   \
+                 "wgmma.mma_async.sync.aligned." what " " ACC_NAMES ", " LEFT_NAME   \
                  ", " RIGHT_NAME ", add" signs "; }"                                 \
-                 : SUM_LIST(sum) : "l"(left), "l"(right), "r"((int) (add)))
+                 : ACC_LIST(acc) : "l"(left), "l"(right), "r"((int) (add)))
 
 // The same of a left operand in registers, of which each thread has four words.
-#define WGMMA_TURNED(what, signs, sum, left, right, add)                             \
+#define WGMMA_TRANSPOSED(what, signs, acc, left, right, add)                             \
     asm volatile("{ .reg .pred add;\n"                                               \
                  "setp.ne.s32 add, " ADD_NAME ", 0;\n"                               \
-                 "wgmma.mma_async.sync.aligned." what " " SUM_NAMES ", " LEFT_NAME   \
+                 "wgmma.mma_async.sync.aligned." what " " ACC_NAMES ", " LEFT_NAME   \
                  ", " RIGHT_NAME ", add" signs "; }"                                 \
-                 : SUM_LIST(sum)                                                     \
+                 : ACC_LIST(acc)                                                     \
                  : "r"((left)[0]), "r"((left)[1]), "r"((left)[2]), "r"((left)[3]),   \
                    "l"(right), "r"((int) (add)))
 
 // The tensor cores are done with a register: the compiler must not look at it, nor put anything
 // else there, before this.
-DEVICE_FN void settle_register(float &x)
+DEVICE_FN void fence_register(float &x)
 {
     asm volatile("" : "+f"(x) :: "memory");
 }
 
-DEVICE_FN void settle_register(unsigned &x)
+DEVICE_FN void fence_register(unsigned &x)
 {
     asm volatile("" : "+r"(x) :: "memory");
 }

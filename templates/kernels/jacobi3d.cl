@@ -161,7 +161,7 @@ struct place {
 };
 
 // A thread's way up through the planes. `inside` says that nothing of the block is on the
-// four sides of the grid or beyond; it is known when compiling, and there are two texts of
+// four sides of the grid or beyond; it is known when compiling, and there are two sources of
 // all this.
 DEVICE_FN void walk(struct place at, real alpha, real beta, const GLOBAL real *a, int lda,
                     const GLOBAL real *b, int ldb, GLOBAL real *c, int ldc,
@@ -205,10 +205,10 @@ DEVICE_FN void walk(struct place at, real alpha, real beta, const GLOBAL real *a
         const bool edge = edge_of_plane || i == 0 || i == at.m - 1;
         UNROLL
         for (int e = 0; e < VECTOR; e++) {
-            const real sum = product(alpha, around(below[e], above[e], sides.north[e],
+            const real acc = product(alpha, around(below[e], above[e], sides.north[e],
                                                    sides.south[e], here[e], here[e + 2]));
             const bool border = edge || (leftmost && e == 0) || e == count - 1;
-            out[e] = border ? here[e + 1] : beta == 0 ? sum : sum + product(beta, rest[e]);
+            out[e] = border ? here[e + 1] : beta == 0 ? acc : acc + product(beta, rest[e]);
         }
         store_row(c + (i * at.n + row) * ldc, out, count);
         UNROLL
@@ -229,10 +229,10 @@ DEVICE_FN void sweep(struct place at, real alpha, real beta, const GLOBAL real *
         const GLOBAL real *rest = b + row * ldb + at.column;
         GLOBAL real *to = c + row * ldc + at.column;
         for (int e = 0; e < VECTOR; e++) {
-            const real sum =
+            const real acc =
                 product(alpha, around(from[e - plane], from[e + plane], from[e - lda],
                                       from[e + lda], from[e - 1], from[e + 1]));
-            to[e] = beta == 0 ? sum : sum + product(beta, rest[e]);
+            to[e] = beta == 0 ? acc : acc + product(beta, rest[e]);
         }
     }
 }

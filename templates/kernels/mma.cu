@@ -1,7 +1,7 @@
 // mma - C = activation(alpha*op(A)*op(B) + beta*C + bias) on NVIDIA's tensor cores, by
 // instructions of a warp: from sm_75 on, and for operands of any alignment.
 //
-// One block computes a TILE_M x TILE_N tile of C, or of one part of k; WARPS_M x WARPS_N
+// One block computes a TILE_M x TILE_N tile of C, or of one split of k; WARPS_M x WARPS_N
 // warps share it, each with a rectangle of it made of blocks of 16 x 8. STAGES pairs of
 // tiles of A and B, TILE_K_BYTES deep, stand in shared memory, all but one of them on
 // their way there.
@@ -12,14 +12,14 @@
 // How tiles get to a stage and stand there says stage.h. An operand that runs along k is
 // "deep": its tile has a row for each line, A's rows or B's columns. The other kind has a row
 // for each depth: ldmatrix turns elements of 2 bytes, those of 4 are fetched one by one, and
-// those of 1 are turned on their way, so that their tiles are always deep. Those of tf32 are
+// those of 1 are transposed on their way, so that their tiles are always deep. Those of tf32 are
 // rounded in registers.
 //
-// SPLIT_K blocks may share a tile, each a part of k: they leave their sums in the workspace,
-// and mmt_add_parts adds them up, in the same order each time.
+// SPLIT_K blocks may share a tile, each a split of k: they leave their accumulators in the
+// workspace, and mmt_reduce_splits adds them up, in the same order each time.
 //
 // Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), SPLIT_K, batch); then
-// mmt_add_parts where SPLIT_K > 1. Helpers: ptx.h, stage.h, grid.h.
+// mmt_reduce_splits where SPLIT_K > 1. Helpers: ptx.h, stage.h, grid.h.
 
 #ifndef TILE_M
 #define TILE_M 128            // rows of C per block
@@ -79,7 +79,7 @@ DEVICE_FN void take(unsigned to[4], const unsigned char *tile_at, unsigned addre
     const int lane = THREAD_X % 32, i = lane / 8;
     const int further = (of_b ? i / 2 : i % 2) * 8, deeper = of_b ? i % 2 : i / 2;
 
-    if (deep || is_turned(SAME)) {
+    if (deep || is_transposed(SAME)) {
         const int row = line + further + lane % 8, byte = depth * SIZE + deeper * 16;
         load_matrices(to, address + place(row, byte, SAME));
     } else if (SIZE == 2) {
@@ -116,7 +116,7 @@ struct way {
 // What a thread multiplies and adds up.
 struct work {
     unsigned a[REGISTER_STAGES][BLOCKS_M][4], b[REGISTER_STAGES][BLOCKS_N / 2][4];
-    real sum[BLOCKS_M][BLOCKS_N][4];
+    real acc[BLOCKS_M][BLOCKS_N][4];
 #if PROMOTE
     real part[BLOCKS_M][BLOCKS_N][4];  // what the tensor cores add to meanwhile
 #endif
@@ -125,14 +125,14 @@ struct work {
 #if PROMOTE
 #define PART part
 #else
-#define PART sum
+#define PART acc
 #endif
 
-DEVICE_FN void clear(real sum[BLOCKS_M][BLOCKS_N][4])
+DEVICE_FN void clear(real acc[BLOCKS_M][BLOCKS_N][4])
 {
     UNROLL
     for (int s = 0; s < BLOCKS_M * BLOCKS_N * 4; s++)
-        sum[s / 4 / BLOCKS_N][s / 4 % BLOCKS_N][s % 4] = 0;
+        acc[s / 4 / BLOCKS_N][s / 4 % BLOCKS_N][s % 4] = 0;
 }
 
 // What the tensor cores have added up goes to full precision.
@@ -141,7 +141,7 @@ DEVICE_FN void promote(struct work *t)
 #if PROMOTE
     UNROLL
     for (int s = 0; s < BLOCKS_M * BLOCKS_N * 4; s++)
-        t->sum[s / 4 / BLOCKS_N][s / 4 % BLOCKS_N][s % 4] +=
+        t->acc[s / 4 / BLOCKS_N][s / 4 % BLOCKS_N][s % 4] +=
             t->part[s / 4 / BLOCKS_N][s / 4 % BLOCKS_N][s % 4];
     clear(t->part);
 #endif
@@ -242,7 +242,7 @@ struct __align__(2 * sizeof(result)) result_pair {
 };
 
 // Store two neighbouring elements of a row of C, of which `count` are in the matrix.
-DEVICE_FN void store_pair(result *c, const real *sum, int count, real alpha, real beta,
+DEVICE_FN void store_pair(result *c, const real *acc, int count, real alpha, real beta,
                           const result *bias)
 {
     const bool whole = ALIGNED && count >= 2;
@@ -256,7 +256,7 @@ DEVICE_FN void store_pair(result *c, const real *sum, int count, real alpha, rea
     UNROLL
     for (int e = 0; e < 2; e++)
         if (e < count) {
-            real x = alpha * sum[e];
+            real x = alpha * acc[e];
             if (beta != 0)
                 x += beta * from_result(whole ? out.x[e] : c[e]);
             out.x[e] = to_result(finish(x, bias_of(bias, 0, e)));
@@ -274,7 +274,7 @@ DEVICE_FN void store_pair(result *c, const real *sum, int count, real alpha, rea
 //
 // Launch: block (THREADS_ADD), grid (ceil(m * partial_ld / 2 / THREADS_ADD), 1, batch).
 KERNEL BLOCK_SIZE(THREADS_ADD, 1)
-void mmt_add_parts(int m, int n, real alpha, real beta,
+void mmt_reduce_splits(int m, int n, real alpha, real beta,
                    const GLOBAL real *scalars, wide scalars_start,
                    GLOBAL result *c, wide c_start, int ldc, wide c_stride,
                    GLOBAL real *workspace, wide workspace_start,
@@ -289,19 +289,19 @@ void mmt_add_parts(int m, int n, real alpha, real beta,
         return;
 
     const real *from = partial_at(workspace + workspace_start, m, n, 0, 0) + 2 * mine;
-    real sum[2] = { 0, 0 };
+    real acc[2] = { 0, 0 };
     UNROLL
     for (int part = 0; part < SPLIT_K; part++, from += 2 * all) {
         real more[2];
         LOAD2(GLOBAL, more, from);
-        sum[0] += more[0], sum[1] += more[1];
+        acc[0] += more[0], acc[1] += more[1];
     }
     if (scalars) {
         alpha = scalars[scalars_start];
         beta = scalars[scalars_start + 1];
     }
     const int row = (int) (mine / pairs), column = (int) (mine % pairs) * 2;
-    store_pair(c + c_start + BLOCK_Z * c_stride + (wide) row * ldc + column, sum,
+    store_pair(c + c_start + BLOCK_Z * c_stride + (wide) row * ldc + column, acc,
                n - column, alpha, beta, bias_of(bias + bias_start, row, column));
 }
 #endif
@@ -341,7 +341,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     w.first_n = warp % WARPS_N * (TILE_N / WARPS_N);
     w.coming = end - begin, w.in = 0, w.out = (STAGES - 1) * SPACE;
 
-    clear(t.sum);
+    clear(t.acc);
     clear(t.PART);
 
     // Most tiles lie inside and are copied with no questions asked.
@@ -373,13 +373,13 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     for (int s = 0; s < BLOCKS_M * BLOCKS_N * 2; s++) {
         const int i = s / 2 / BLOCKS_N, j = s / 2 % BLOCKS_N;
         const int r = w.first_m + 16 * i + s % 2 * 8 + g, at = w.first_n + 8 * j + 2 * q;
-        const real *sum = &t.sum[i][j][s % 2 * 2];
+        const real *acc = &t.acc[i][j][s % 2 * 2];
         if (r >= rows)
             continue;
         if (SPLIT_K == 1)
-            store_pair(c + (wide) r * ldc + at, sum, columns - at, alpha, beta,
+            store_pair(c + (wide) r * ldc + at, acc, columns - at, alpha, beta,
                        bias_of(bias, r, at));
         else if (at < columns)
-            STORE2(GLOBAL, partial + (wide) r * partial_ld(n) + at, sum);
+            STORE2(GLOBAL, partial + (wide) r * partial_ld(n) + at, acc);
     }
 }

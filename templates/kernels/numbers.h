@@ -86,8 +86,8 @@ DEVICE_FN float f8e4m3_to_float(unsigned char x)
     return FLOAT_OF_BITS(sign | ((rest << 20) + (120u << 23)));
 }
 
-// To the nearest tf32, ties away from zero, for matrix units that drop the last 13 bits. A NaN stays
-// as it is; they take it for infinite where its first 10 bits of fraction are 0.
+// To the nearest tf32, ties away from zero, for matrix units that drop the last 13 bits. A NaN
+// stays as it is; they take it for infinite where its first 10 bits of fraction are 0.
 DEVICE_FN unsigned int round_to_tf32(unsigned int bits)
 {
     const float x = FLOAT_OF_BITS(bits);

@@ -1,17 +1,18 @@
 // Packing an operand: copying it to the workspace so that its lines begin at multiples of 16 bytes.
 // Lines are the rows of A or the columns of B, which run along k, or with PACK_FLAT the columns of
-// A or the rows of B, which run across it. Kernels do that to operands that the copy engine cannot
+// A or the rows of B, which run across it. Kernels do that to operands that TMA cannot
 // take, or not in the order they want, A first, then B, for all matrices of the batch.
 //
-// For tensor cores that take no f32 and no i32, numbers are taken apart on the way, into digits: f32
-// into three bf16, its thirds, which together are the number itself, the upper one first; i32 into
-// its four bytes, the lowest one first. A matrix's first digits are packed first, then the others.
+// For tensor cores that take no f32 and no i32, numbers are taken apart on the way, into slices:
+// f32 into three bf16, its bf16 slices, which together are the number itself, the upper one
+// first; i32 into its four bytes, the lowest one first. A matrix's first slices are packed first,
+// then the others.
 
 #ifndef SIZE
 #define SIZE ((int) sizeof(element))   // bytes of an element that is packed
 #endif
-#ifndef DIGITS
-#define DIGITS 1              // of a number, of SIZE bytes each
+#ifndef SLICES
+#define SLICES 1              // of a number, of SIZE bytes each
 #endif
 #ifndef PACKED_A
 #define PACKED_A PACK_A
@@ -47,34 +48,34 @@ DEVICE_FN word bits_of(element x)
 #define TILE_WORDS   (PACK_BLOCK / WORD)                                 // of a line in a block
 #define LINES_APART  (THREADS_PACK / TILE_WORDS)   // between two that a thread writes words of
 
-#if DIGITS > 1 && defined(TYPE_F32)
+#if SLICES > 1 && defined(TYPE_F32)
 // Of two numbers each third, the nearest to what those above it leave, which is exact: 24 bits are
 // three times 8. SCALE makes the least f32, 2^-149, the least normal bf16, so that nothing is lost
 // of small numbers: tensor cores take subnormal ones, but align products by the exponents as they
 // are stored. A number whose upper third is not finite then, just below 2^105 at least, has a NaN
-// among its thirds.
-DEVICE_FN void words_of(word words[DIGITS], const element *x)
+// among its bf16 slices.
+DEVICE_FN void words_of(word words[SLICES], const element *x)
 {
     float low = x[0] * SCALE, high = x[1] * SCALE;
     UNROLL
-    for (int third = 0; third < DIGITS; third++) {
-        words[third] = pair_of_bf16(low, high);
-        low -= FLOAT_OF_BITS(words[third] << 16);
-        high -= FLOAT_OF_BITS(words[third] & 0xffff0000u);
+    for (int slice_of_f32 = 0; slice_of_f32 < SLICES; slice_of_f32++) {
+        words[slice_of_f32] = pair_of_bf16(low, high);
+        low -= FLOAT_OF_BITS(words[slice_of_f32] << 16);
+        high -= FLOAT_OF_BITS(words[slice_of_f32] & 0xffff0000u);
     }
 }
-#elif DIGITS > 1
+#elif SLICES > 1
 // Of four numbers each byte.
-DEVICE_FN void words_of(word words[DIGITS], const element *x)
+DEVICE_FN void words_of(word words[SLICES], const element *x)
 {
     UNROLL
-    for (int e = 0; e < DIGITS; e++)
+    for (int e = 0; e < SLICES; e++)
         words[e] = x[e];
     turn(words);
 }
 #else
 // A word of elements that stand in WORD places.
-DEVICE_FN void words_of(word words[DIGITS], const element *x)
+DEVICE_FN void words_of(word words[SLICES], const element *x)
 {
     words[0] = 0;
     UNROLL
@@ -84,7 +85,7 @@ DEVICE_FN void words_of(word words[DIGITS], const element *x)
 #endif
 
 // Below, `lines` and their `length` are what is left of a matrix from the block on, and with `all`
-// they are whole blocks, of which nothing need be asked. Digits are `apart` words apart. A thread's
+// they are whole blocks, of which nothing need be asked. Slices are `apart` words apart. A thread's
 // places differ by constants, and all is read before any is written, so that reads do not wait for
 // each other.
 
@@ -106,12 +107,12 @@ DEVICE_FN void pack_rows(word *to, int ld_to, wide apart, const element *from, i
     }
     UNROLL
     for (int i = 0; i < PLACES(WORD); i++) {
-        word words[DIGITS];
+        word words[SLICES];
         words_of(words, read + i * WORD);
         UNROLL
-        for (int digit = 0; digit < DIGITS; digit++)
+        for (int slice = 0; slice < SLICES; slice++)
             if (all || (line + i * LINES_APART < lines && depth < length))
-                to[digit * apart + (wide) (i * LINES_APART) * (ld_to / WORD)] = words[digit];
+                to[slice * apart + (wide) (i * LINES_APART) * (ld_to / WORD)] = words[slice];
     }
 }
 
@@ -121,7 +122,7 @@ DEVICE_FN void pack_rows(word *to, int ld_to, wide apart, const element *from, i
 typedef word word_tile[PACK_BLOCK][TILE_WORDS + 1];
 
 // A thread's words of the tile, element by element: rows may begin anywhere.
-DEVICE_FN void read_elements(word_tile tile[DIGITS], const element *from, int ld, int lines,
+DEVICE_FN void read_elements(word_tile tile[SLICES], const element *from, int ld, int lines,
                              int length, bool all)
 {
     const int rows_apart = THREADS_PACK / PACK_BLOCK;   // of words
@@ -138,17 +139,17 @@ DEVICE_FN void read_elements(word_tile tile[DIGITS], const element *from, int ld
     }
     UNROLL
     for (int i = 0; i < PLACES(WORD); i++) {
-        word words[DIGITS];
+        word words[SLICES];
         words_of(words, read + i * WORD);
         UNROLL
-        for (int digit = 0; digit < DIGITS; digit++)
-            tile[digit][line][row + i * rows_apart] = words[digit];
+        for (int slice = 0; slice < SLICES; slice++)
+            tile[slice][line][row + i * rows_apart] = words[slice];
     }
 }
 
 // The same where rows begin at whole words: WORD of them, below each other, are WORD words of as
 // many lines. Neighbouring lanes take the words of WORD depths, then of the next lines. Whatever
-// follows a row's last line in its word is read, and not used. Not for digits.
+// follows a row's last line in its word is read, and not used. Not for slices.
 DEVICE_FN void read_words(word_tile tile, const element *from, int ld, int lines, int length,
                           bool all)
 {
@@ -188,7 +189,7 @@ DEVICE_FN void write_words(word *to, int ld_to, const word_tile tile, int lines,
             to[(wide) (i * LINES_APART) * (ld_to / WORD)] = tile[line + i * LINES_APART][first];
 }
 
-DEVICE_FN void pack_columns(word_tile tile[DIGITS], word *to, int ld_to, wide apart,
+DEVICE_FN void pack_columns(word_tile tile[SLICES], word *to, int ld_to, wide apart,
                             const element *from, int ld, int lines, int length, bool by_words,
                             bool all)
 {
@@ -198,8 +199,8 @@ DEVICE_FN void pack_columns(word_tile tile[DIGITS], word *to, int ld_to, wide ap
         read_elements(tile, from, ld, lines, length, all);
     __syncthreads();
     UNROLL
-    for (int digit = 0; digit < DIGITS; digit++)
-        write_words(to + digit * apart, ld_to, tile[digit], lines, length, all);
+    for (int slice = 0; slice < SLICES; slice++)
+        write_words(to + slice * apart, ld_to, tile[slice], lines, length, all);
 }
 
 // Blocks that pack so many lines, or as many elements of each.
@@ -210,7 +211,7 @@ DEVICE_FN int pack_blocks(int count)
 
 // The block-th part of an operand. `by_words`: rows begin at whole words. Blocks beside each other
 // read what is stored side by side.
-DEVICE_FN void pack(word_tile tile[DIGITS], int block, word *to, const element *from, int ld,
+DEVICE_FN void pack(word_tile tile[SLICES], int block, word *to, const element *from, int ld,
                     int lines, int length, bool columns, bool by_words)
 {
     const int blocks = pack_blocks(columns ? lines : length);
@@ -235,12 +236,12 @@ DEVICE_FN void pack(word_tile tile[DIGITS], int block, word *to, const element *
 
 // The same of an operand with `across` lines along k, which are stored one after the other unless
 // they are `beside` each other.
-DEVICE_FN void pack_operand(word_tile tile[DIGITS], int block, GLOBAL real *workspace,
+DEVICE_FN void pack_operand(word_tile tile[SLICES], int block, GLOBAL real *workspace,
                             const element *from, int ld, int across, int k, bool beside,
                             bool by_words)
 {
     const int lines = PACK_FLAT ? k : across, length = PACK_FLAT ? across : k;
-    const wide before = BLOCK_Z * ((wide) lines * packed_ld(length) * DIGITS);
+    const wide before = BLOCK_Z * ((wide) lines * packed_ld(length) * SLICES);
 
     pack(tile, block, (word *) workspace + before / WORD, from, ld, lines, length,
          PACK_FLAT ? !beside : beside, by_words);
@@ -254,7 +255,7 @@ void mmt_pack(int m, int n, int k, const GLOBAL element *a, wide a_start, int ld
               const GLOBAL element *b, wide b_start, int ldb, wide b_stride,
               GLOBAL real *to_a, wide to_a_start, GLOBAL real *to_b, wide to_b_start)
 {
-    __shared__ word_tile tile[DIGITS];
+    __shared__ word_tile tile[SLICES];
     const int of_a = pack_blocks(m) * pack_blocks(k);
 
     PDL_WAIT();
@@ -271,7 +272,7 @@ KERNEL __launch_bounds__(THREADS_PACK)
 void mmt_pack_a(int m, int k, const GLOBAL element *a, wide a_start, int lda, wide a_stride,
                 GLOBAL real *workspace, wide workspace_start)
 {
-    __shared__ word_tile tile[DIGITS];
+    __shared__ word_tile tile[SLICES];
 
     PDL_WAIT();
     PDL_TRIGGER();
@@ -283,7 +284,7 @@ KERNEL __launch_bounds__(THREADS_PACK)
 void mmt_pack_b(int n, int k, const GLOBAL element *b, wide b_start, int ldb, wide b_stride,
                 GLOBAL real *workspace, wide workspace_start)
 {
-    __shared__ word_tile tile[DIGITS];
+    __shared__ word_tile tile[SLICES];
 
     PDL_WAIT();
     PDL_TRIGGER();

@@ -1,8 +1,8 @@
 // panel - C = alpha*op(A)*op(B) + beta*C on a CPU, row major.
 //
-// One work-item is one core at work: it computes PANELS_M x PANELS_N register tiles of C,
-// each THREAD_TILE_M rows of THREAD_TILE_N vectors. Two launches before may copy A and B into panels, so
-// that the multiplication reads both in the order in which they lie:
+// One work-item is one core at work: it computes PANELS_M x PANELS_N register tiles of C, each
+// THREAD_TILE_M rows of THREAD_TILE_N vectors. Two launches before may copy A and B into panels,
+// so that the multiplication reads both in the order in which they lie:
 //
 //   panel of A: THREAD_TILE_M rows       panel of B: WIDTH = THREAD_TILE_N * VECTOR columns
 //     k=0  a0 a1 a2 ...             k=0  b0 b1 b2 ...
@@ -148,7 +148,8 @@ void pack_b(int m, int n, int k, const GLOBAL real *RESTRICT b, wide b_start, in
 #endif
 
 // C += alpha * acc (C = beta*C + alpha*acc on the first block of k), of `rows` x `cols`.
-DEVICE_FN void store(vec acc[THREAD_TILE_M][THREAD_TILE_N], real alpha, real beta, GLOBAL real *c, int ldc,
+DEVICE_FN void store(vec acc[THREAD_TILE_M][THREAD_TILE_N], real alpha, real beta,
+                     GLOBAL real *c, int ldc,
                      int rows, int cols)
 {
     real tile[THREAD_TILE_M][WIDTH];

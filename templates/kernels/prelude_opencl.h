@@ -25,7 +25,7 @@
 #define BLOCK_SIZE(x, y)                  __attribute__((reqd_work_group_size(x, y, 1)))
 #define BLOCK_SIZE_RESIDENT(x, y, blocks) BLOCK_SIZE(x, y)
 
-// A block's shared memory as one array; the size stands in the text.
+// A block's shared memory as one array; the size stands in the source.
 #define SHARED_POOL(type, name, count) \
     __local type name[count] __attribute__((aligned(16)))
 

@@ -2,7 +2,7 @@
 // that go on by themselves. Addresses in shared memory are 32 bits wide.
 //
 // A warp's product is 16 x 8, and all types stand alike in it when counted in bytes. Lane
-// 4 * g + q holds of A (16 lines, 32 bytes along k), of B (8 lines) and of the sums:
+// 4 * g + q holds of A (16 lines, 32 bytes along k), of B (8 lines) and of the accumulators:
 //
 //              bytes 4q ..      16 + 4q ..
 //     line g      a[0]             a[2]          b[0]  b[1]        columns 2q, 2q + 1 of
@@ -105,7 +105,7 @@ DEVICE_FN void load_transposed(unsigned to[4], unsigned from)
 
 #if defined(TYPE_F64)
 // One instruction: c += A * B, of 8 or 16 lines of A. Each thread holds of every 4 depths
-// one element of line g, a[], of line g + 8, lower[], and of column g, b[]; and the sums of
+// one element of line g, a[], of line g + 8, lower[], and of column g, b[]; and the accumulators of
 // columns 2q, 2q + 1 of these lines.
 DEVICE_FN void mma_8x8x4(real c[2], const real a[1], const real b[1])
 {
@@ -157,15 +157,15 @@ DEVICE_FN void mma_16x8x16(real c[2], real c_lower[2], const real a[4],
 #define MMA "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32"
 #endif
 #if defined(TYPE_I8)
-#define SUM(x) "+r"(x)
+#define ACC(x) "+r"(x)
 #else
-#define SUM(x) "+f"(x)
+#define ACC(x) "+f"(x)
 #endif
 
 DEVICE_FN void mma(real c[4], const unsigned a[4], const unsigned b[2])
 {
     asm(MMA " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-        : SUM(c[0]), SUM(c[1]), SUM(c[2]), SUM(c[3])
+        : ACC(c[0]), ACC(c[1]), ACC(c[2]), ACC(c[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 #elif defined(TYPE_F16)

@@ -1,6 +1,6 @@
-// Helpers of kernels whose threads own THREAD_TILE_M x THREAD_TILE_N elements of C each: which ones,
-// their operands in shared memory, the order of multiply-adds, storing them. tiles.h and
-// runs.h stand before it.
+// Helpers of kernels whose threads own THREAD_TILE_M x THREAD_TILE_N elements of C each: which
+// ones, their operands in shared memory, the order of FMAs, storing them. tiles.h and stream_k.h
+// stand before it.
 //
 // A warp of WARP_M x WARP_N threads owns one rectangle of the tile. A thread's elements
 // come in pieces that shared memory hands out 16 bytes at a time, strided so that the
@@ -13,7 +13,7 @@
 
 #define BANKS (8 * MAX_VECTOR)   // elements in one row of shared memory's banks
 #ifndef LOADS
-#define LOADS 0               // 1: loads from shared memory keep the text's order (hopper.h)
+#define LOADS 0               // 1: loads from shared memory keep the source's order (hopper.h)
 #endif
 
 #define PIECE(work) ((work) % MAX_VECTOR == 0 ? MAX_VECTOR : (work) % 2 == 0 ? 2 : 1)
@@ -30,13 +30,13 @@
 #define WARPS_N   (TILE_N / (WARP_N * THREAD_TILE_N))
 #define THREADS   (WARPS_M * WARPS_N * WARP_SIZE)
 
-#define ROW_OF_SUMS (THREADS * THREAD_TILE_N) // one row of all threads' sums
+#define ROW_OF_ACC (THREADS * THREAD_TILE_N) // one row of all threads' sums
 // Whether store_side_by_side is worth it.
 #define SIDE_BY_SIDE (ALIGNED * C_VECTOR > 1 ? 0 : PIECE_N == 4)
 
-// Where an operand's memory runs along k, its tile is turned on its way.
-#define TURN_A !TRANS_A
-#define TURN_B TRANS_B
+// Where an operand's memory runs along k, its tile is transposed on its way.
+#define TRANSPOSE_A !TRANS_A
+#define TRANSPOSE_B TRANS_B
 
 #if TILE_M % (WARP_M * THREAD_TILE_M) || TILE_N % (WARP_N * THREAD_TILE_N)
 #error "a tile must hold a whole number of warps' rectangles"
@@ -51,7 +51,7 @@
 #error "blocks of 2x2 need an even THREAD_TILE_M and THREAD_TILE_N"
 #endif
 
-// The s-th multiply-add of a step: which element of a thread's THREAD_TILE_M x THREAD_TILE_N it serves.
+// The s-th FMA of a step: which element of a thread's THREAD_TILE_M x THREAD_TILE_N it serves.
 #define BACK_IF(odd, count, x) ((odd) ? (count) - 1 - (x) : (x))
 #if FMA_ORDER == 0
 #define FMA_ROW(s)    ((s) / THREAD_TILE_N)
@@ -67,9 +67,11 @@
 #define FMA_COLUMN(s) ((s) / THREAD_TILE_M)
 #elif FMA_ORDER == 4
 #define FMA_ROW(s)    ((s) / (2 * THREAD_TILE_N) * 2 + (((s) + 1) / 2) % 2)
-#define FMA_COLUMN(s) BACK_IF((s) / (2 * THREAD_TILE_N) % 2, THREAD_TILE_N, (s) % (2 * THREAD_TILE_N) / 2)
+#define FMA_COLUMN(s) \
+    BACK_IF((s) / (2 * THREAD_TILE_N) % 2, THREAD_TILE_N, (s) % (2 * THREAD_TILE_N) / 2)
 #else
-#define FMA_ROW(s)    BACK_IF((s) / (2 * THREAD_TILE_M) % 2, THREAD_TILE_M, (s) % (2 * THREAD_TILE_M) / 2)
+#define FMA_ROW(s) \
+    BACK_IF((s) / (2 * THREAD_TILE_M) % 2, THREAD_TILE_M, (s) % (2 * THREAD_TILE_M) / 2)
 #define FMA_COLUMN(s) ((s) / (2 * THREAD_TILE_M) * 2 + (((s) + 1) / 2) % 2)
 #endif
 
@@ -154,25 +156,25 @@ DEVICE_FN void find_lines(unsigned tid, int *in_tile_m, int *in_tile_n)
     *in_tile_n = warp % WARPS_N * (WARP_N * THREAD_TILE_N) + lane_n * PIECE_N;
 }
 
-DEVICE_FN void start_sums(real sum[THREAD_TILE_M][THREAD_TILE_N])
+DEVICE_FN void start_acc(real acc[THREAD_TILE_M][THREAD_TILE_N])
 {
     UNROLL
     for (int s = 0; s < THREAD_TILE_M * THREAD_TILE_N; s++)
-        sum[s / THREAD_TILE_N][s % THREAD_TILE_N] = 0;
+        acc[s / THREAD_TILE_N][s % THREAD_TILE_N] = 0;
 }
 
-// One step along k. Compilers keep this order, and a multiply-add that shares an operand
+// One step along k. Compilers keep this order, and a FMA that shares an operand
 // with the one before it spares the register file a read.
-DEVICE_FN void multiply_add(real sum[THREAD_TILE_M][THREAD_TILE_N], const real *a, const real *b)
+DEVICE_FN void multiply_add(real acc[THREAD_TILE_M][THREAD_TILE_N], const real *a, const real *b)
 {
     UNROLL
     for (int s = 0; s < THREAD_TILE_M * THREAD_TILE_N; s++) {
         const int i = FMA_ROW(s), j = FMA_COLUMN(s);
-        sum[i][j] = MULTIPLY_ADD(a[i], b[j], sum[i][j]);
+        acc[i][j] = MULTIPLY_ADD(a[i], b[j], acc[i][j]);
     }
 }
 
-DEVICE_FN void store_all(GLOBAL real *c, real sum[THREAD_TILE_M][THREAD_TILE_N], int ldc, int rows,
+DEVICE_FN void store_all(GLOBAL real *c, real acc[THREAD_TILE_M][THREAD_TILE_N], int ldc, int rows,
                          int columns, int first_m, int first_n, bool aligned, real alpha,
                          real beta, const GLOBAL real *bias, bool last)
 {
@@ -183,7 +185,7 @@ DEVICE_FN void store_all(GLOBAL real *c, real sum[THREAD_TILE_M][THREAD_TILE_N],
             UNROLL
             for (int j = 0; j < THREAD_TILE_N; j += C_VECTOR) {
                 const int q = first_n + j / PIECE_N * WARP_N * PIECE_N + j % PIECE_N;
-                store(c + (wide) r * ldc + q, sum[i] + j, C_VECTOR, columns - q, aligned,
+                store(c + (wide) r * ldc + q, acc[i] + j, C_VECTOR, columns - q, aligned,
                       alpha, beta, bias_of(bias, r, q), last);
             }
         }
@@ -196,7 +198,7 @@ DEVICE_FN void store_all(GLOBAL real *c, real sum[THREAD_TILE_M][THREAD_TILE_N],
 // through `scratch`, a row at a time, and neighbours store neighbouring columns. With two
 // rows of scratch one is written while the other may still be read.
 DEVICE_FN void store_side_by_side(GLOBAL real *c, SHARED_PTR real *scratch, bool two_rows,
-                                  real sum[THREAD_TILE_M][THREAD_TILE_N], int ldc, int rows,
+                                  real acc[THREAD_TILE_M][THREAD_TILE_N], int ldc, int rows,
                                   int columns, int first_m, int first_n, real alpha,
                                   real beta, const GLOBAL real *bias)
 {
@@ -210,13 +212,13 @@ DEVICE_FN void store_side_by_side(GLOBAL real *c, SHARED_PTR real *scratch, bool
     BARRIER(); // tiles have been here
     UNROLL
     for (int i = 0; i < THREAD_TILE_M; i++) {
-        SHARED_PTR real *row = scratch + (two_rows ? i % 2 * ROW_OF_SUMS : 0);
+        SHARED_PTR real *row = scratch + (two_rows ? i % 2 * ROW_OF_ACC : 0);
         UNROLL
         for (int j = 0; j < THREAD_TILE_N; j += PIECE_N) {
             real piece[PIECE_N];
             UNROLL
             for (int e = 0; e < PIECE_N; e++)
-                piece[e] = alpha * sum[i][j + e];
+                piece[e] = alpha * acc[i][j + e];
             write_shared(row + own + j * WARP_N, piece, PIECE_N);
         }
         MEET();
@@ -235,31 +237,31 @@ DEVICE_FN void store_side_by_side(GLOBAL real *c, SHARED_PTR real *scratch, bool
     }
 }
 
-// The sums of a job: to C, where its part begins, or, of a part of k, to the workspace.
+// The sums of a job: to C, where its part begins, or, of a split of k, to the workspace.
 // `scratch` has room for so many elements; it and they are free once all threads are
 // here.
 DEVICE_FN void store_job(const struct job *job, GLOBAL real *c, GLOBAL real *workspace,
-                         SHARED_PTR real *scratch, int room, real sum[THREAD_TILE_M][THREAD_TILE_N],
+                         SHARED_PTR real *scratch, int room, real acc[THREAD_TILE_M][THREAD_TILE_N],
                          int m, int n, int ldc, int first_m, int first_n, real alpha,
                          real beta, const GLOBAL real *bias)
 {
     const int row = job->row, column = job->column, rows = m - row;
     // 1, which the compiler cannot know: what is stored in vectors stands in registers
-    // that follow each other, and if those were the sums' own, multiply-adds would meet
+    // that follow each other, and if those were the accumulators' own, FMAs would meet
     // in their banks.
     const real one = m > 0 ? 1 : 0;
 
     bias = bias_of(bias, row, column);
     if (SPLIT_K > 1)
-        store_all(partial_at(workspace, m, n, row, column), sum, partial_ld(n), rows,
+        store_all(partial_at(workspace, m, n, row, column), acc, partial_ld(n), rows,
                   partial_ld(n) - column, first_m, first_n, true, one, 0, 0, false);
     else if (TILE_SCHEDULER == STREAM_K && job->part >= 0)
-        store_all(part_of_run(workspace, BLOCK_X, job->part), sum, TILE_N, TILE_M, TILE_N,
+        store_all(part_of_segment(workspace, BLOCK_X, job->part), acc, TILE_N, TILE_M, TILE_N,
                   first_m, first_n, true, one, 0, 0, false);
-    else if (SIDE_BY_SIDE && room >= ROW_OF_SUMS)
-        store_side_by_side(c, scratch, room >= 2 * ROW_OF_SUMS, sum, ldc, rows,
+    else if (SIDE_BY_SIDE && room >= ROW_OF_ACC)
+        store_side_by_side(c, scratch, room >= 2 * ROW_OF_ACC, acc, ldc, rows,
                            n - column, first_m, first_n, alpha, beta, bias);
     else
-        store_all(c, sum, ldc, rows, n - column, first_m, first_n, ALIGNED, alpha, beta,
+        store_all(c, acc, ldc, rows, n - column, first_m, first_n, ALIGNED, alpha, beta,
                   bias, true);
 }

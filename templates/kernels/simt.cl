@@ -1,4 +1,4 @@
-// simt - C = alpha*A*B + beta*C for any device, by ordinary multiply-adds.
+// simt - C = alpha*A*B + beta*C for any device, by ordinary FMAs.
 //
 // One block computes a TILE_M x TILE_N tile of C. Tiles of A and B, TILE_K deep, pass
 // through registers into shared memory, both stored k-major, while the tiles before them
@@ -10,14 +10,15 @@
 //   [   A   ] |  C  |  TILE_M
 //             +-----+
 //
-// Where C has few tiles, several blocks share one: each multiplies a part of k and leaves
-// its sums in the workspace, and mmt_add_parts adds them up. Or blocks stay and compute one
-// tile after the other, and share what is left in the end (TILE_SCHEDULER, runs.h).
+// Where C has few tiles, several blocks share one: each multiplies a split of k and leaves its
+// accumulators in the workspace, and mmt_reduce_splits adds them up. Or blocks are persistent and
+// compute one tile after the other, and share what is left in the end (TILE_SCHEDULER,
+// stream_k.h).
 //
-// Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), parts of k, batch);
-// then mmt_add_parts where SPLIT_K > 1. Where blocks stay: grid (blocks, 1, batch); then
-// mmt_add_runs where TILE_SCHEDULER is STREAM_K. Helpers: parts.h, grid.h, tiles.h, runs.h,
-// vectors.h, register_tile.h.
+// Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), splits of k, batch); then
+// mmt_reduce_splits where SPLIT_K > 1. Where blocks are persistent: grid (blocks, 1, batch); then
+// mmt_reduce_stream_k where TILE_SCHEDULER is STREAM_K. Helpers: split_k.h, grid.h, tiles.h,
+// stream_k.h, vectors.h, register_tile.h.
 
 #ifndef TILE_M
 #define TILE_M 128            // rows of C per block
@@ -50,7 +51,7 @@
 #define REGISTER_STAGES 1     // 2: fetch the operands of the next step during this one
 #endif
 #ifndef FMA_ORDER
-#define FMA_ORDER 3           // order of a step's multiply-adds: 0 rows, 1 columns,
+#define FMA_ORDER 3           // order of a step's FMAs: 0 rows, 1 columns,
 #endif                        // 2 rows_serpentine, 3 columns_serpentine,
                               // 4 blocks2x2_serpentine, 5 blocks2x2_down
 #ifndef RASTER_GROUP
@@ -63,7 +64,7 @@
 #define SPLIT_K 1             // blocks that share a tile of C: 1, or 2 for any more
 #endif
 #ifndef TILE_SCHEDULER
-#define TILE_SCHEDULER 0      // blocks get 0 one tile, 1 one after the other, 2 equal runs
+#define TILE_SCHEDULER 0      // blocks get 0 one tile, 1 one after the other, 2 equal segments
 #endif                        // of what is left in the end, besides
 #ifndef STAGES
 #define STAGES 2              // tiles of each operand in shared memory
@@ -75,7 +76,7 @@
 #define B_VECTOR 4            // elements of B per load from global memory
 #endif
 #ifndef SHARED_LAYOUT
-#define SHARED_LAYOUT 3       // how a tile that is turned on its way to shared memory
+#define SHARED_LAYOUT 3       // how a tile that is transposed on its way to shared memory
 #endif                        // evades bank conflicts: 0 plain, 1 pad, 2 swap, 3 swizzle
 #ifndef K_UNROLL
 #define K_UNROLL 16           // steps along k that are unrolled
@@ -85,8 +86,8 @@
 #define LAYOUT_SWAP 2
 #define LAYOUT_XOR  3
 
-#define PAD_A    (SHARED_LAYOUT == LAYOUT_PAD && TURN_A ? MAX_VECTOR : 0)
-#define PAD_B    (SHARED_LAYOUT == LAYOUT_PAD && TURN_B ? MAX_VECTOR : 0)
+#define PAD_A    (SHARED_LAYOUT == LAYOUT_PAD && TRANSPOSE_A ? MAX_VECTOR : 0)
+#define PAD_B    (SHARED_LAYOUT == LAYOUT_PAD && TRANSPOSE_B ? MAX_VECTOR : 0)
 #define LENGTH_A (TILE_M + PAD_A)
 #define LENGTH_B (TILE_N + PAD_B)
 #define SPACE_A  (TILE_K * LENGTH_A)
@@ -112,15 +113,15 @@
 
 // Helpers serve both operands. Which one is meant they are told by constants: how many
 // vectors a thread loads for a tile, the lines of a tile, the length of a row of it in
-// shared memory, the elements of a vector, and whether the tile is turned. A line of A is
+// shared memory, the elements of a vector, and whether the tile is transposed. A line of A is
 // a row of op(A), a line of B is a column of op(B).
 #define OPERAND   int loads, int tile, int length, int vector, int turn
-#define OPERAND_A LOADS_A, TILE_M, LENGTH_A, A_VECTOR, TURN_A
-#define OPERAND_B LOADS_B, TILE_N, LENGTH_B, B_VECTOR, TURN_B
+#define OPERAND_A LOADS_A, TILE_M, LENGTH_A, A_VECTOR, TRANSPOSE_A
+#define OPERAND_B LOADS_B, TILE_N, LENGTH_B, B_VECTOR, TRANSPOSE_B
 #define SAME      loads, tile, length, vector, turn
 
-// A tile's vectors stand in runs: along k if it is turned, else from line to line; with
-// swap, those of a turned tile are counted the other way. A thread carries every
+// A tile's vectors stand in runs: along k if it is transposed, else from line to line; with
+// swap, those of a transposed tile are counted the other way. A thread carries every
 // THREADS-th.
 DEVICE_FN int run_length(OPERAND)
 {
@@ -259,7 +260,8 @@ DEVICE_FN void take_both(real *a, real *b, const SHARED_PTR real *shared, int fi
 // `steps` steps along k from `depth` on, in the tiles that `shared` holds. With two
 // fragments the operands of the first step were taken before, and those of the step that
 // comes after the last are taken here.
-DEVICE_FN void multiply(real sum[THREAD_TILE_M][THREAD_TILE_N], real a[REGISTER_STAGES][THREAD_TILE_M],
+DEVICE_FN void multiply(real acc[THREAD_TILE_M][THREAD_TILE_N],
+                        real a[REGISTER_STAGES][THREAD_TILE_M],
                         real b[REGISTER_STAGES][THREAD_TILE_N], const SHARED_PTR real *shared,
                         int first_m, int first_n, int depth, int steps)
 {
@@ -268,7 +270,7 @@ DEVICE_FN void multiply(real sum[THREAD_TILE_M][THREAD_TILE_N], real a[REGISTER_
         const int taken = u + REGISTER_STAGES - 1;
         take_both(a[taken % REGISTER_STAGES], b[taken % REGISTER_STAGES], shared, first_m, first_n,
                   depth + taken);
-        multiply_add(sum, a[u % REGISTER_STAGES], b[u % REGISTER_STAGES]);
+        multiply_add(acc, a[u % REGISTER_STAGES], b[u % REGISTER_STAGES]);
     }
 }
 
@@ -285,7 +287,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     const GLOBAL real *from_a[LOADS_A], *from_b[LOADS_B];
     real next_a[LOADS_A * A_VECTOR], next_b[LOADS_B * B_VECTOR];
     real now_a[REGISTER_STAGES][THREAD_TILE_M], now_b[REGISTER_STAGES][THREAD_TILE_N];
-    real sum[THREAD_TILE_M][THREAD_TILE_N];
+    real acc[THREAD_TILE_M][THREAD_TILE_N];
 
     PDL_TRIGGER();
     PDL_WAIT();
@@ -306,7 +308,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
         const int rows = m - job.row, columns = n - job.column, depth = job.end - job.begin;
         GLOBAL real *to = c + start_of_c(c_start + BLOCK_Z * c_stride, ldc, &job);
 
-        start_sums(sum);
+        start_acc(acc);
         aim(from_a, a + start_of_a(a_start + BLOCK_Z * a_stride, lda, &job), lda, rows,
             tid, OPERAND_A);
         aim(from_b, b + start_of_b(b_start + BLOCK_Z * b_stride, ldb, &job), ldb, columns,
@@ -334,8 +336,8 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
 
             NO_UNROLL
             for (int at = 0; at < TILE_K - K_UNROLL; at += K_UNROLL)
-                multiply(sum, now_a, now_b, shared, first_m, first_n, at, K_UNROLL);
-            multiply(sum, now_a, now_b, shared, first_m, first_n, TILE_K - K_UNROLL,
+                multiply(acc, now_a, now_b, shared, first_m, first_n, at, K_UNROLL);
+            multiply(acc, now_a, now_b, shared, first_m, first_n, TILE_K - K_UNROLL,
                      K_UNROLL - (REGISTER_STAGES - 1));
 
             if (STAGES == 1)
@@ -349,11 +351,11 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
             // The last of two fragments covers the wait for the next tile's first operands.
             if (REGISTER_STAGES == 2) {
                 take_both(now_a[0], now_b[0], shared, first_m, first_n, 0);
-                multiply_add(sum, now_a[REGISTER_STAGES - 1], now_b[REGISTER_STAGES - 1]);
+                multiply_add(acc, now_a[REGISTER_STAGES - 1], now_b[REGISTER_STAGES - 1]);
             }
         }
 
-        store_job(&job, to, workspace + workspace_start, shared, SPACE, sum, m, n, ldc,
+        store_job(&job, to, workspace + workspace_start, shared, SPACE, acc, m, n, ldc,
                   in_tile_m, in_tile_n, alpha, beta, bias + bias_start);
         if (TILE_SCHEDULER)
             BARRIER();

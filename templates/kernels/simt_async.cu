@@ -1,8 +1,8 @@
-// simt_async - C = alpha*A*B + beta*C by ordinary multiply-adds on asynchronous copies.
+// simt_async - C = alpha*A*B + beta*C by ordinary FMAs on asynchronous copies.
 //
 // One block computes a TILE_M x TILE_N tile of C. Tiles of A and B, TILE_K deep, go from
 // global to shared memory without passing through registers (cp.async, compute capability
-// 8.0 on; older devices copy at once). Both are stored k-major in a ring of STAGES slots:
+// 8.0 on; older devices copy at once). Both are stored k-major in a pipeline of STAGES stages:
 // while one is multiplied, up to STAGES - 1 more are under way. One barrier a tile says
 // both that the next is there and that the last may be overwritten. A thread owns
 // THREAD_TILE_M x THREAD_TILE_N elements of C (register_tile.h):
@@ -13,14 +13,15 @@
 //   [   A   ] |  C  |  TILE_M
 //             +-----+
 //
-// Where C has few tiles, several blocks share one: each multiplies a part of k and leaves
-// its sums in the workspace, and mmt_add_parts adds them up. Or blocks stay and compute one
-// tile after the other, and share what is left in the end (TILE_SCHEDULER, runs.h).
+// Where C has few tiles, several blocks share one: each multiplies a split of k and leaves its
+// accumulators in the workspace, and mmt_reduce_splits adds them up. Or blocks are persistent and
+// compute one tile after the other, and share what is left in the end (TILE_SCHEDULER,
+// stream_k.h).
 //
-// Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), parts of k, batch);
-// then mmt_add_parts where SPLIT_K > 1. Where blocks stay: grid (blocks, 1, batch); then
-// mmt_add_runs where TILE_SCHEDULER is STREAM_K. Helpers: ptx.h, parts.h, grid.h, tiles.h,
-// runs.h, vectors.h, register_tile.h.
+// Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), splits of k, batch); then
+// mmt_reduce_splits where SPLIT_K > 1. Where blocks are persistent: grid (blocks, 1, batch); then
+// mmt_reduce_stream_k where TILE_SCHEDULER is STREAM_K. Helpers: ptx.h, split_k.h, grid.h,
+// tiles.h, stream_k.h, vectors.h, register_tile.h.
 
 #ifndef TILE_M
 #define TILE_M 128            // rows of C per block
@@ -29,7 +30,7 @@
 #define TILE_N 128            // columns of C per block
 #endif
 #ifndef TILE_K
-#define TILE_K 16             // depth of one slot of the ring
+#define TILE_K 16             // depth of one stage of the pipeline
 #endif
 #ifndef THREAD_TILE_M
 #define THREAD_TILE_M 8       // rows of C per thread
@@ -53,7 +54,7 @@
 #define REGISTER_STAGES 2     // 2: fetch the operands of the next step during this one
 #endif
 #ifndef FMA_ORDER
-#define FMA_ORDER 3           // order of a step's multiply-adds: 0 rows, 1 columns,
+#define FMA_ORDER 3           // order of a step's FMAs: 0 rows, 1 columns,
 #endif                        // 2 rows_serpentine, 3 columns_serpentine,
                               // 4 blocks2x2_serpentine, 5 blocks2x2_down
 #ifndef RASTER_GROUP
@@ -66,18 +67,18 @@
 #define SPLIT_K 1             // blocks that share a tile of C: 1, or 2 for any more
 #endif
 #ifndef TILE_SCHEDULER
-#define TILE_SCHEDULER 0      // blocks get 0 one tile, 1 one after the other, 2 equal runs
+#define TILE_SCHEDULER 0      // blocks get 0 one tile, 1 one after the other, 2 equal segments
 #endif                        // of what is left in the end, besides
 #ifndef STAGES
-#define STAGES 3              // slots of the ring
+#define STAGES 3              // stages of the pipeline
 #endif
 
 #define LANES_K 8             // threads that turn one line of a tile side by side
 
-// A tile that is turned on its way goes element by element; else 16 bytes go at once if
+// A tile that is transposed on its way goes element by element; else 16 bytes go at once if
 // they may.
-#define VECTOR_A (TURN_A || !ALIGNED ? 1 : MAX_VECTOR)
-#define VECTOR_B (TURN_B || !ALIGNED ? 1 : MAX_VECTOR)
+#define VECTOR_A (TRANSPOSE_A || !ALIGNED ? 1 : MAX_VECTOR)
+#define VECTOR_B (TRANSPOSE_B || !ALIGNED ? 1 : MAX_VECTOR)
 
 #define SPACE_A (TILE_K * TILE_M)
 #define SPACE_B (TILE_K * TILE_N)
@@ -91,15 +92,15 @@
 #error "a tile must hold whole rows of banks and whole runs of LANES_K"
 #endif
 // Helpers serve both operands. Which one is meant they are told by constants: the lines
-// of its tile, the elements of a copy, and whether the tile is turned. A line of A is a
+// of its tile, the elements of a copy, and whether the tile is transposed. A line of A is a
 // row of op(A), a line of B is a column of op(B).
 #define OPERAND   int tile, int vector, int turn
-#define OPERAND_A TILE_M, VECTOR_A, TURN_A
-#define OPERAND_B TILE_N, VECTOR_B, TURN_B
+#define OPERAND_A TILE_M, VECTOR_A, TRANSPOSE_A
+#define OPERAND_B TILE_N, VECTOR_B, TRANSPOSE_B
 #define SAME      tile, vector, turn
 
 // A tile's vectors stand in runs from line to line, and a thread copies every THREADS-th.
-// LANES_K neighbouring threads share one place in the run where the tile is turned: they
+// LANES_K neighbouring threads share one place in the run where the tile is transposed: they
 // read a line's neighbouring elements.
 DEVICE_FN int run_step(OPERAND)
 {
@@ -123,7 +124,7 @@ DEVICE_FN int vector_depth(unsigned tid, int j, OPERAND)
     return turn ? run * LANES_K + tid % LANES_K : run;
 }
 
-// Where the tile is turned, a line's place within a row of shared memory depends on the
+// Where the tile is transposed, a line's place within a row of shared memory depends on the
 // row, so that the lanes that turn one line write to different banks.
 DEVICE_FN int twist(int depth, OPERAND)
 {
@@ -155,7 +156,7 @@ DEVICE_FN void copy_vector(unsigned to, const real *from, int vector, int bytes)
 }
 
 // Copy the j-th vector of a thread's part of a tile: `from` is the tile's first element
-// in global memory, `to` the address of its slot. `left` of the matrix's depth and
+// in global memory, `to` the address of its stage. `left` of the matrix's depth and
 // `lines` of its lines are left. What lies behind either counts as 0 and is not read: the copies
 // of all blocks of a thin matrix would meet in its last line.
 DEVICE_FN void copy(unsigned to, const real *from, int ld, int lines, int left,
@@ -208,7 +209,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
 {
     SHARED_POOL(real, shared, STAGES * SLOT);
     real now_a[REGISTER_STAGES][THREAD_TILE_M], now_b[REGISTER_STAGES][THREAD_TILE_N];
-    real sum[THREAD_TILE_M][THREAD_TILE_N];
+    real acc[THREAD_TILE_M][THREAD_TILE_N];
 
     PDL_TRIGGER();
     PDL_WAIT();
@@ -220,7 +221,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
         k = 0;
 
     const unsigned tid = THREAD_X;
-    const unsigned ring = (unsigned) __cvta_generic_to_shared(shared);
+    const unsigned pipeline = (unsigned) __cvta_generic_to_shared(shared);
     const wide step_a = TRANS_A ? (wide) TILE_K * lda : TILE_K;
     const wide step_b = TRANS_B ? TILE_K : (wide) TILE_K * ldb;
     struct job job;
@@ -235,17 +236,17 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
         const real *from_b = b + start_of_b(b_start + BLOCK_Z * b_stride, ldb, &job);
         int to_come = depth;
 
-        start_sums(sum);
+        start_acc(acc);
 
-        // Places of this thread's operands in the slot that is read, of that slot, and of
-        // the one that is filled, in elements of the ring.
+        // Places of this thread's operands in the stage that is read, of that stage, and of
+        // the one that is filled, in elements of the pipeline.
         int first_m = in_tile_m, first_n = in_tile_n + SPACE_A, fill = 0, read = 0;
 
         NO_UNROLL
         for (; fill < (STAGES - 1) * SLOT && depth > 0; fill += SLOT) {
             UNROLL
             for (int u = 0; u < TILE_K; u++)
-                copy_share(ring + fill * (int) sizeof(real), from_a, lda, rows, from_b,
+                copy_share(pipeline + fill * (int) sizeof(real), from_a, lda, rows, from_b,
                            ldb, columns, to_come, tid, u);
             if (ASYNC)
                 end_group();
@@ -262,13 +263,13 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
             UNROLL
             for (int u = 0; u < TILE_K; u++) {
                 const int taken = u + REGISTER_STAGES - 1;
-                copy_share(ring + fill * (int) sizeof(real), from_a, lda, rows, from_b,
+                copy_share(pipeline + fill * (int) sizeof(real), from_a, lda, rows, from_b,
                            ldb, columns, to_come, tid, u);
                 if (taken == TILE_K)
                     break;
                 take_both(now_a[taken % REGISTER_STAGES], now_b[taken % REGISTER_STAGES], shared,
                           first_m, first_n, taken);
-                multiply_add(sum, now_a[u % REGISTER_STAGES], now_b[u % REGISTER_STAGES]);
+                multiply_add(acc, now_a[u % REGISTER_STAGES], now_b[u % REGISTER_STAGES]);
             }
             if (ASYNC)
                 end_group();
@@ -284,13 +285,13 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
             // The last of two fragments covers the wait for the next tile's first operands.
             if (REGISTER_STAGES == 2) {
                 take_both(now_a[0], now_b[0], shared, first_m, first_n, 0);
-                multiply_add(sum, now_a[REGISTER_STAGES - 1], now_b[REGISTER_STAGES - 1]);
+                multiply_add(acc, now_a[REGISTER_STAGES - 1], now_b[REGISTER_STAGES - 1]);
             }
         }
 
         if (ASYNC)
             AWAIT_COPIES(0);
-        store_job(&job, to, workspace + workspace_start, shared, STAGES * SLOT, sum, m, n,
+        store_job(&job, to, workspace + workspace_start, shared, STAGES * SLOT, acc, m, n,
                   ldc, in_tile_m, in_tile_n, alpha, beta, bias + bias_start);
         if (TILE_SCHEDULER)
             BARRIER();

@@ -1,8 +1,8 @@
-// simt_tma - C = alpha*A*B + beta*C by ordinary multiply-adds on what the copy engine brings.
+// simt_tma - C = alpha*A*B + beta*C by ordinary FMAs on what TMA brings.
 //
-// One block computes a TILE_M x TILE_N tile of C. One of its threads asks the copy engine
-// (TMA, sm_90 on) for tiles of A and B, TILE_K deep, which land in a ring of STAGES slots as
-// they are stored; no other thread has anything to do with it. A barrier a slot says that it has
+// One block computes a TILE_M x TILE_N tile of C. One of its threads asks TMA
+// (TMA, sm_90 on) for tiles of A and B, TILE_K deep, which land in a pipeline of STAGES stages as
+// they are stored; no other thread has anything to do with it. A barrier a stage says that it has
 // landed, and the block's, each time, that all have read it: not only asked for it, since the
 // engine does not stand in line with what threads ask of shared memory, but for a fence. A thread
 // owns THREAD_TILE_M x THREAD_TILE_N elements of C (register_tile.h):
@@ -20,14 +20,15 @@
 // instructions: with PACK_A or PACK_B a launch before this one writes such a copy of the operand
 // to the workspace (pack.h), wherever it begins.
 //
-// Where C has few tiles, several blocks share one: each multiplies a part of k and leaves
-// its sums in the workspace, and mmt_add_parts adds them up. Or blocks stay and compute one
-// tile after the other, and share what is left in the end (TILE_SCHEDULER, runs.h).
+// Where C has few tiles, several blocks share one: each multiplies a split of k and leaves its
+// accumulators in the workspace, and mmt_reduce_splits adds them up. Or blocks are persistent and
+// compute one tile after the other, and share what is left in the end (TILE_SCHEDULER,
+// stream_k.h).
 //
-// Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), parts of k, batch);
-// then mmt_add_parts where SPLIT_K > 1. Where blocks stay: grid (blocks, 1, batch); then
-// mmt_add_runs where TILE_SCHEDULER is STREAM_K. Before it mmt_pack, mmt_pack_a or mmt_pack_b. Helpers: hopper.h,
-// pack.h, parts.h, grid.h, tiles.h, runs.h, register_tile.h.
+// Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), splits of k, batch); then
+// mmt_reduce_splits where SPLIT_K > 1. Where blocks are persistent: grid (blocks, 1, batch); then
+// mmt_reduce_stream_k where TILE_SCHEDULER is STREAM_K. Before it mmt_pack, mmt_pack_a or
+// mmt_pack_b. Helpers: hopper.h, pack.h, split_k.h, grid.h, tiles.h, stream_k.h, register_tile.h.
 
 #ifndef TILE_M
 #define TILE_M 128            // rows of C per block
@@ -36,7 +37,7 @@
 #define TILE_N 128            // columns of C per block
 #endif
 #ifndef TILE_K
-#define TILE_K 16             // depth of one slot of the ring
+#define TILE_K 16             // depth of one stage of the pipeline
 #endif
 #ifndef THREAD_TILE_M
 #define THREAD_TILE_M 8       // rows of C per thread
@@ -60,7 +61,7 @@
 #define REGISTER_STAGES 2     // 2: fetch the operands of the next step during this one
 #endif
 #ifndef FMA_ORDER
-#define FMA_ORDER 3           // order of a step's multiply-adds: 0 rows, 1 columns,
+#define FMA_ORDER 3           // order of a step's FMAs: 0 rows, 1 columns,
 #endif                        // 2 rows_serpentine, 3 columns_serpentine,
                               // 4 blocks2x2_serpentine, 5 blocks2x2_down
 #ifndef RASTER_GROUP
@@ -73,17 +74,17 @@
 #define SPLIT_K 1             // blocks that share a tile of C: 1, or 2 for any more
 #endif
 #ifndef TILE_SCHEDULER
-#define TILE_SCHEDULER 0      // blocks get 0 one tile, 1 one after the other, 2 equal runs
+#define TILE_SCHEDULER 0      // blocks get 0 one tile, 1 one after the other, 2 equal segments
 #endif                        // of what is left in the end, besides
 #ifndef STAGES
-#define STAGES 3              // slots of the ring
+#define STAGES 3              // stages of the pipeline
 #endif
 #ifndef PASSES
-#define PASSES 1              // of the loop for a slot, whose steps stand in the text
+#define PASSES 1              // of the loop for a stage, whose steps stand in the source
 #endif
 #ifndef LOADS
 #define LOADS 0               // loads from shared memory come 0 as the compiler has them, 1 in
-#endif                        // the text's order
+#endif                        // the source's order
 #ifndef PACK_A
 #define PACK_A 0              // 1: A may begin anywhere, and is copied so that it is flat
 #endif
@@ -91,8 +92,8 @@
 #define PACK_B 0              // 1: the same of B
 #endif
 
-#define DEEP_A (TURN_A && !PACK_A)
-#define DEEP_B (TURN_B && !PACK_B)
+#define DEEP_A (TRANSPOSE_A && !PACK_A)
+#define DEEP_B (TRANSPOSE_B && !PACK_B)
 
 // Steps for which a thread holds an operand at once.
 #define SPAN(deep) ((deep) ? MAX_VECTOR : 1)
@@ -110,8 +111,8 @@
 #define PASS_M     (STEPS * TILE_M)         // elements of a flat operand for it
 #define PASS_N     (STEPS * TILE_N)
 
-// The step of a slot's last pass at which the next one's first operands are wanted, and the one
-// behind which this slot may be filled: where its last operands are asked for or, with loads in
+// The step of a stage's last pass at which the next one's first operands are wanted, and the one
+// behind which this stage may be filled: where its last operands are asked for or, with loads in
 // order, are there.
 #define WANTS_NEXT (STEPS - LONGER)
 #define LETS_GO    (LOADS ? STEPS - 1 : STEPS - REGISTER_STAGES)
@@ -120,45 +121,45 @@
 #error "a tile must hold whole rows of banks, and a pass a multiple of 8 steps"
 #endif
 #if (DEEP_A || DEEP_B) && (PIECES > 8 || PASSES > 1)
-#error "an operand along k has at most 128 bytes of each line in a slot, read in one pass"
+#error "an operand along k has at most 128 bytes of each line in a stage, read in one pass"
 #endif
 
-// ---- the ring -------------------------------------------------------------------------
+// ---- the pipeline -------------------------------------------------------------------------
 
-// The slot that is read next, and whether the ring has been round an odd number of times.
+// The stage that is read next, and whether the pipeline has been round an odd number of times.
 struct place {
-    int slot;
+    int stage;
     unsigned odd;
 };
 
 DEVICE_FN place after(place at)
 {
-    return at.slot == STAGES - 1 ? place{ 0, at.odd ^ 1 } : place{ at.slot + 1, at.odd };
+    return at.stage == STAGES - 1 ? place{ 0, at.odd ^ 1 } : place{ at.stage + 1, at.odd };
 }
 
-// Address in shared memory of a slot's barrier.
-DEVICE_FN unsigned full(unsigned ring, int slot)
+// Address in shared memory of a stage's barrier.
+DEVICE_FN unsigned full(unsigned pipe, int stage)
 {
-    return ring + STAGES * SLOT * BYTES_REAL + 8 * slot;
+    return pipe + STAGES * SLOT * BYTES_REAL + 8 * stage;
 }
 
-DEVICE_FN void start_ring(unsigned ring)
+DEVICE_FN void start_pipeline(unsigned pipe)
 {
     for (int s = 0; s < STAGES; s++)
-        barrier_init(full(ring, s), 1);
+        barrier_init(full(pipe, s), 1);
     barriers_ready();
 }
 
-DEVICE_FN void await_slot(unsigned ring, place at)
+DEVICE_FN void await_stage(unsigned pipe, place at)
 {
-    barrier_wait(full(ring, at.slot), at.odd);
+    barrier_wait(full(pipe, at.stage), at.odd);
 }
 
-// Ask for the tiles of a job that begin at that depth, if there are any. Nobody reads the slot.
-DEVICE_FN void ask(unsigned ring, int slot, const tensor_map *a, const tensor_map *b,
+// Ask for the tiles of a job that begin at that depth, if there are any. Nobody reads the stage.
+DEVICE_FN void ask(unsigned pipe, int stage, const tensor_map *a, const tensor_map *b,
                    const struct job *job, int depth)
 {
-    const unsigned to = ring + slot * (SLOT * BYTES_REAL), landed = full(ring, slot);
+    const unsigned to = pipe + stage * (SLOT * BYTES_REAL), landed = full(pipe, stage);
 
     if (depth >= job->end)
         return;
@@ -170,7 +171,7 @@ DEVICE_FN void ask(unsigned ring, int slot, const tensor_map *a, const tensor_ma
 
 // ---- operands -------------------------------------------------------------------------
 
-// The engine exchanges the pieces of a deep operand's line by this number of it, in shared
+// TMA exchanges the pieces of a deep operand's line by this number of it, in shared
 // memory's rows of 128 bytes.
 DEVICE_FN int exchange(int line)
 {
@@ -231,11 +232,12 @@ DEVICE_FN unsigned low_bits(real x)
     return bits;
 }
 
-// All threads have read what they asked this slot for: the engine may write there. It does not
+// All threads have read what they asked this stage for: TMA may write there. It does not
 // stand in line with what has only been asked for. A fence waits for all of that. Where loads keep
-// the text's order, so does whoever needs the last ones of the slot: here the number of threads
+// the source's order, so does whoever needs the last ones of the stage: here the number of threads
 // that meet, in which their bits make no difference, as a leading dimension is not negative.
-DEVICE_FN void let_go(const real last_a[SPAN_A][THREAD_TILE_M], const real last_b[SPAN_B][THREAD_TILE_N],
+DEVICE_FN void let_go(const real last_a[SPAN_A][THREAD_TILE_M],
+                      const real last_b[SPAN_B][THREAD_TILE_N],
                       int ld)
 {
 #if LOADS
@@ -265,13 +267,14 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
               const GLOBAL real *bias, wide bias_start)
 {
     SHARED_RING(real, shared);
-    const unsigned ring = (unsigned) __cvta_generic_to_shared(shared), tid = THREAD_X;
-    real now_a[REGISTER_STAGES][SPAN_A][THREAD_TILE_M], now_b[REGISTER_STAGES][SPAN_B][THREAD_TILE_N];
-    real sum[THREAD_TILE_M][THREAD_TILE_N];
+    const unsigned pipe = (unsigned) __cvta_generic_to_shared(shared), tid = THREAD_X;
+    real now_a[REGISTER_STAGES][SPAN_A][THREAD_TILE_M];
+    real now_b[REGISTER_STAGES][SPAN_B][THREAD_TILE_N];
+    real acc[THREAD_TILE_M][THREAD_TILE_N];
 
     PDL_TRIGGER();
     if (tid == 0)
-        start_ring(ring);
+        start_pipeline(pipe);
     BARRIER();
     PDL_WAIT();
     if (scalars) {
@@ -286,25 +289,25 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
 
     NO_UNROLL
     for (int turn = 0; find_job(turn, m, n, k, &job); turn++) {
-        const int slots = (job.end - job.begin + TILE_K - 1) / TILE_K;
-        const int end = PASSES == 1 ? job.end : job.begin + slots * TILE_K;
+        const int stages = (job.end - job.begin + TILE_K - 1) / TILE_K;
+        const int end = PASSES == 1 ? job.end : job.begin + stages * TILE_K;
         int in_tile_m, in_tile_n;
 
-        start_sums(sum);
+        start_acc(acc);
         if (tid == 0) {
             struct place to_fill = at;
             NO_UNROLL
             for (int s = 0; s < STAGES; s++, to_fill = after(to_fill))
-                ask(ring, to_fill.slot, &map_a, &map_b, &job, job.begin + s * TILE_K);
+                ask(pipe, to_fill.stage, &map_a, &map_b, &job, job.begin + s * TILE_K);
         }
 
-        // Places of this thread's operands in the pass at hand, in elements of the ring.
+        // Places of this thread's operands in the pass at hand, in elements of the pipeline.
         find_lines(TILE_SCHEDULER == DATA_PARALLEL ? tid : own_thread(), &in_tile_m, &in_tile_n);
-        int first_m = at.slot * SLOT + first_element(in_tile_m, DEEP_A);
-        int first_n = at.slot * SLOT + SPACE_A + first_element(in_tile_n, DEEP_B);
+        int first_m = at.stage * SLOT + first_element(in_tile_m, DEEP_A);
+        int first_n = at.stage * SLOT + SPACE_A + first_element(in_tile_n, DEEP_B);
 
         if (REGISTER_STAGES == 2 && job.begin < job.end) {
-            await_slot(ring, at);
+            await_stage(pipe, at);
             UNROLL
             for (int s = 0; s < SPAN_A; s++)
                 take_a(now_a[0], shared, first_m, 0, s);
@@ -313,7 +316,7 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
                 take_b(now_b[0], shared, first_n, 0, s);
         }
 
-        int pass = 0;   // of the slot
+        int pass = 0;   // of the stage
         NO_UNROLL
         for (int depth = job.begin; depth < end; depth += STEPS) {
             const bool last = ++pass == PASSES;
@@ -322,17 +325,18 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
             UNROLL
             for (int u = 0; u < STEPS; u++) {
                 if (REGISTER_STAGES == 1 && u == 0 && pass == 1)
-                    await_slot(ring, at);
+                    await_stage(pipe, at);
                 if (u == WANTS_NEXT && last) {
                     next = after(at);
-                    on_m = (next.slot - at.slot) * SLOT - (PASSES - 1) * PASS_M;
-                    on_n = (next.slot - at.slot) * SLOT - (PASSES - 1) * PASS_N;
+                    on_m = (next.stage - at.stage) * SLOT - (PASSES - 1) * PASS_M;
+                    on_n = (next.stage - at.stage) * SLOT - (PASSES - 1) * PASS_N;
                     if (REGISTER_STAGES == 2 && depth + STEPS < end)
-                        await_slot(ring, next);
+                        await_stage(pipe, next);
                 }
 
                 // Those that are read now; behind a pass's last group, the next one's first.
-                const int a = u / SPAN_A + REGISTER_STAGES - 1, b = u / SPAN_B + REGISTER_STAGES - 1;
+                const int a = u / SPAN_A + REGISTER_STAGES - 1;
+                const int b = u / SPAN_B + REGISTER_STAGES - 1;
                 const int from_a = first_m + (a == STEPS / SPAN_A ? on_m : 0);
                 const int from_b = first_n + (b == STEPS / SPAN_B ? on_n : 0);
                 UNROLL
@@ -343,13 +347,13 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
                 for (int s = 0; s < SPAN_B; s++)
                     if (is_due(s, u, SPAN_B))
                         take_b(now_b[b % REGISTER_STAGES], shared, from_b, b % (STEPS / SPAN_B), s);
-                multiply_add(sum, now_a[u / SPAN_A % REGISTER_STAGES][u % SPAN_A],
+                multiply_add(acc, now_a[u / SPAN_A % REGISTER_STAGES][u % SPAN_A],
                              now_b[u / SPAN_B % REGISTER_STAGES][u % SPAN_B]);
                 if (u == LETS_GO && last) {
                     let_go(now_a[(STEPS / SPAN_A - 1) % REGISTER_STAGES],
                            now_b[(STEPS / SPAN_B - 1) % REGISTER_STAGES], ldc);
                     if (tid == 0)
-                        ask(ring, at.slot, &map_a, &map_b, &job,
+                        ask(pipe, at.stage, &map_a, &map_b, &job,
                             depth - (PASSES - 1) * STEPS + STAGES * TILE_K);
                     pass = 0;
                 }
@@ -363,7 +367,7 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
             find_lines(own_thread(), &in_tile_m, &in_tile_n);
         }
         store_job(&job, c + start_of_c(c_start + BLOCK_Z * c_stride, ldc, &job),
-                  workspace + workspace_start, (real *) 0, 0, sum, m, n, ldc, in_tile_m, in_tile_n,
+                  workspace + workspace_start, (real *) 0, 0, acc, m, n, ldc, in_tile_m, in_tile_n,
                   alpha, beta, bias + bias_start);
     }
 }

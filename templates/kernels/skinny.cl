@@ -3,7 +3,7 @@
 // Such a product reads its long operand once and does little with it, so that memory sets
 // the pace. With SHORT rows, m is short and B is long; with SHORT columns it is n and A;
 // with SHORT either, for an A and a B that lie alike, whichever it is. A block reads one
-// stripe of the long operand, for one part of k:
+// stripe of the long operand, for one split of k:
 //
 //               k, of which a block takes one part of as many as the grid has
 //              +--------------------------------+      +----------+
@@ -14,13 +14,13 @@
 //                                                      +----------+
 //                                                       THREAD_TILE_SHORT
 //
-// THREADS_K threads share an element of C and add their sums up at the end: each step
-// halves the sums that a thread still has. The long operand lies along k, and then
+// THREADS_K threads share an element of C and add their accumulators up at the end: each step
+// halves the accumulators that a thread still has. The long operand lies along k, and then
 // neighbouring threads are neighbours along k; or across it, and then they are neighbours
 // along the long side. A thread's piece of it is multiplied slice by slice, and each
 // slice makes room for the same one of the next piece: memory always has a request.
 //
-// Launch: mmt_gemm, grid (long tiles x short tiles, parts of k that are not empty, batch);
+// Launch: mmt_gemm, grid (long tiles x short tiles, splits of k that are not empty, batch);
 //         add_parts, grid (ceil(m*n * sharers / ADD_THREADS), 1, batch), where k has several,
 //         adds up the parts that the first has left in the workspace.
 
@@ -67,7 +67,7 @@
 #define THREADS      (THREADS_LONG * THREADS_K)
 #define TILE_LONG    (THREADS_LONG * THREAD_TILE_LONG)
 #define STEP_K       (THREADS_K * THREAD_TILE_K)
-#define SUMS         (THREAD_TILE_LONG * THREAD_TILE_SHORT)
+#define ACCUMULATORS         (THREAD_TILE_LONG * THREAD_TILE_SHORT)
 #define PIECE        (THREAD_TILE_LONG * THREAD_TILE_K)
 #define LINE         (TILE_K + 4)  // of a staged row: columns evade bank conflicts
 #define PARTS        GRID_Y  // of k, each for blocks of its own
@@ -95,7 +95,7 @@
     (((i) / WIDE_LONG * THREADS_LONG + (thread)) * WIDE_LONG + (i) % WIDE_LONG)
 #define K_AT(thread, p) (((p) / WIDE_K * THREADS_K + (thread)) * WIDE_K + (p) % WIDE_K)
 #define PIECE_AT(i, p)  (ALONG_K ? (i) * THREAD_TILE_K + (p) : (p) * THREAD_TILE_LONG + (i))
-#define SUM_AT(i, s)    ((s) * THREAD_TILE_LONG + (i))
+#define ACC_AT(i, s)    ((s) * THREAD_TILE_LONG + (i))
 
 // A thread's place in its block.
 #define THREAD      ((unsigned int) THREAD_X)
@@ -111,13 +111,13 @@
 #define ROUNDS      ((THREAD_TILE_SHORT * TILE_K - 1) / THREADS + 1)
 #define BATCH       (ROUNDS < 8 ? ROUNDS : 8)
 
-// Sums that a thread has when it meets the thread `distance` further along k, and in the
+// Accumulators that a thread has when it meets the thread `distance` further along k, and in the
 // end; and how many threads have the same ones then.
 #define HELD(distance) \
-    (SUMS * 2 * (distance) > THREADS_K ? SUMS * 2 * (distance) / THREADS_K : 1)
-#define LEFT      (SUMS > THREADS_K ? SUMS / THREADS_K : 1)
-#define COPIES    (THREADS_K > SUMS ? THREADS_K / SUMS : 1)
-#define MOST_KEPT ((SUMS + 1) / 2)
+    (ACCUMULATORS * 2 * (distance) > THREADS_K ? ACCUMULATORS * 2 * (distance) / THREADS_K : 1)
+#define LEFT      (ACCUMULATORS > THREADS_K ? ACCUMULATORS / THREADS_K : 1)
+#define COPIES    (THREADS_K > ACCUMULATORS ? THREADS_K / ACCUMULATORS : 1)
+#define MOST_KEPT ((ACCUMULATORS + 1) / 2)
 
 // Elements of shared memory: for the short operand, and later for exchanged sums.
 #define STAGED    (THREAD_TILE_SHORT * LINE)
@@ -231,7 +231,7 @@ DEVICE_FN void stage(SHARED_PTR real *staged, const GLOBAL real *x, int ld, int 
 }
 
 // Add a slice's products with the staged columns to the thread's sums.
-DEVICE_FN void multiply(real *sum, const real *piece, int slice,
+DEVICE_FN void multiply(real *acc, const real *piece, int slice,
                         const SHARED_PTR real *staged)
 {
     UNROLL
@@ -242,14 +242,14 @@ DEVICE_FN void multiply(real *sum, const real *piece, int slice,
         for (int e = 0; e < WIDE_K; e++)
             UNROLL
             for (int i = 0; i < THREAD_TILE_LONG; i++)
-                sum[SUM_AT(i, s)] = MULTIPLY_ADD(piece[PIECE_AT(i, slice + e)], x[e],
-                                                 sum[SUM_AT(i, s)]);
+                acc[ACC_AT(i, s)] = MULTIPLY_ADD(piece[PIECE_AT(i, slice + e)], x[e],
+                                                 acc[ACC_AT(i, s)]);
     }
 }
 
-// Add up over the threads along k: of two that meet, each hands over half of its sums, or
+// Add up over the threads along k: of two that meet, each hands over half of its accumulators, or
 // both the one that they have. Returns which sum the thread's LEFT ones begin with.
-DEVICE_FN int add_up(real *sum, SHARED_PTR real *pool)
+DEVICE_FN int add_up(real *acc, SHARED_PTR real *pool)
 {
     int first = 0;
 
@@ -262,21 +262,21 @@ DEVICE_FN int add_up(real *sum, SHARED_PTR real *pool)
         UNROLL
         for (int i = 0; i < MOST_KEPT; i++)
             if (i < kept)
-                pool[i * THREADS + THREAD_X] = upper ? sum[i] : sum[i + past];
+                pool[i * THREADS + THREAD_X] = upper ? acc[i] : acc[i + past];
         BARRIER();
         UNROLL
         for (int i = 0; i < MOST_KEPT; i++)
             if (i < kept)
-                sum[i] = (upper ? sum[i + past] : sum[i]) + pool[i * THREADS + other];
+                acc[i] = (upper ? acc[i + past] : acc[i]) + pool[i * THREADS + other];
         first += upper ? past : 0;
     }
     return first;
 }
 
 // beta = 0 never reads C.
-DEVICE_FN void store(GLOBAL real *c, real alpha, real sum, real beta)
+DEVICE_FN void store(GLOBAL real *c, real alpha, real acc, real beta)
 {
-    *c = beta == 0 ? alpha * sum : MULTIPLY_ADD(beta, *c, alpha * sum);
+    *c = beta == 0 ? alpha * acc : MULTIPLY_ADD(beta, *c, alpha * acc);
 }
 
 KERNEL BLOCK_SIZE_RESIDENT(THREADS, 1, MIN_BLOCKS)
@@ -294,7 +294,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     const int own_long = (tiles > 1 ? BLOCK_X / tiles : BLOCK_X) * TILE_LONG;
     const int tile_long = begin_inside(own_long, length);
     const int tile_short = tiles > 1 ? BLOCK_X % tiles * THREAD_TILE_SHORT : 0;
-    real sum[SUMS] = { 0 }, piece[PIECE];
+    real acc[ACCUMULATORS] = { 0 }, piece[PIECE];
 
     PDL_TRIGGER();
     PDL_WAIT();
@@ -332,13 +332,13 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
             x += STEP_K * step_long;
             UNROLL
             for (int slice = 0; slice < THREAD_TILE_K; slice += WIDE_K) {
-                multiply(sum, piece, slice, pool + p);
+                multiply(acc, piece, slice, pool + p);
                 if (beyond > 0)
                     load(piece, slice, x, ld_long, length - tile_long, beyond);
             }
         }
     }
-    const int first_sum = add_up(sum, pool);
+    const int first_acc = add_up(acc, pool);
 
     c += c_start + BLOCK_Z * c_stride;
     workspace += workspace_start + ((wide) BLOCK_Z * PARTS + BLOCK_Y) * m * n;
@@ -346,16 +346,16 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
         return; // another thread has the same sums
     UNROLL
     for (int e = 0; e < LEFT; e++) {
-        const int at_long = tile_long + LONG_AT(THREAD_LONG, (first_sum + e) % THREAD_TILE_LONG);
-        const int at_short = tile_short + (first_sum + e) / THREAD_TILE_LONG;
+        const int at_long = tile_long + LONG_AT(THREAD_LONG, (first_acc + e) % THREAD_TILE_LONG);
+        const int at_short = tile_short + (first_acc + e) / THREAD_TILE_LONG;
         const int i = rows_short ? at_short : at_long;
         const int j = rows_short ? at_long : at_short;
         if (i >= m || j >= n || at_long < own_long)
             continue;
         if (PARTS == 1)
-            store(c + (wide) i * ldc + j, alpha, sum[e], beta);
+            store(c + (wide) i * ldc + j, alpha, acc[e], beta);
         else
-            workspace[(wide) i * n + j] = sum[e];
+            workspace[(wide) i * n + j] = acc[e];
     }
 }
 
@@ -374,7 +374,7 @@ void add_parts(int m, int n, int parts, real alpha, real beta,
     const int width = ADD_THREADS / sharers, x = THREAD_X % width, y = THREAD_X / width;
     const wide size = (wide) m * n, mine = (wide) BLOCK_X * width + x;
     const wide at = mine < size ? mine : 0;
-    real sum = 0;
+    real acc = 0;
 
     PDL_TRIGGER();
     PDL_WAIT();
@@ -387,19 +387,19 @@ void add_parts(int m, int n, int parts, real alpha, real beta,
             more[p] = first + p < parts ? workspace[(first + p) * size] : (real) 0;
         UNROLL
         for (int p = 0; p < PARTS_EACH; p++)
-            sum += more[p];
+            acc += more[p];
     }
     if (sharers > 1) {
-        others[THREAD_X] = sum;
+        others[THREAD_X] = acc;
         BARRIER();
     }
     if (y > 0 || mine >= size)
         return;
     for (int other = 1; other < sharers; other++)
-        sum += others[other * width + x];
+        acc += others[other * width + x];
     if (scalars) {
         alpha = scalars[scalars_start];
         beta = scalars[scalars_start + 1];
     }
-    store(c + c_start + BLOCK_Z * c_stride + at / n * ldc + at % n, alpha, sum, beta);
+    store(c + c_start + BLOCK_Z * c_stride + at / n * ldc + at % n, alpha, acc, beta);
 }

@@ -227,7 +227,7 @@ DEVICE_FN void load_b(real fragment[STEP][THREAD_TILE_N], const SHARED_PTR real 
 }
 
 // Add the product of the two tiles to the thread's sums. What lies beyond `depth` is 0.
-DEVICE_FN void multiply(real sum[THREAD_TILE_M][THREAD_TILE_N], const SHARED_PTR real *tile_a,
+DEVICE_FN void multiply(real acc[THREAD_TILE_M][THREAD_TILE_N], const SHARED_PTR real *tile_a,
                         const SHARED_PTR real *tile_b, int depth)
 {
     NO_UNROLL
@@ -243,18 +243,18 @@ DEVICE_FN void multiply(real sum[THREAD_TILE_M][THREAD_TILE_N], const SHARED_PTR
                 for (int i = 0; i < THREAD_TILE_M; i++)
                     UNROLL
                     for (int j = 0; j < THREAD_TILE_N; j++)
-                        sum[i][j] = MULTIPLY_ADD(a[p][i], b[p][j], sum[i][j]);
+                        acc[i][j] = MULTIPLY_ADD(a[p][i], b[p][j], acc[i][j]);
         }
     }
 }
 
-DEVICE_FN real scaled(real alpha, real sum, real beta, real old)
+DEVICE_FN real scaled(real alpha, real acc, real beta, real old)
 {
-    return beta == 0 ? alpha * sum : MULTIPLY_ADD(beta, old, alpha * sum);
+    return beta == 0 ? alpha * acc : MULTIPLY_ADD(beta, old, alpha * acc);
 }
 
 // A group of C, of which `count` elements exist. beta = 0 never reads C.
-DEVICE_FN void store(GLOBAL real *c, real alpha, const real *sum, real beta, int count)
+DEVICE_FN void store(GLOBAL real *c, real alpha, const real *acc, real beta, int count)
 {
     real group[WIDE_C] = { 0 };
 
@@ -263,19 +263,20 @@ DEVICE_FN void store(GLOBAL real *c, real alpha, const real *sum, real beta, int
             PASTE(LOAD, WIDE_C)(GLOBAL, group, c);
         UNROLL
         for (int e = 0; e < WIDE_C; e++)
-            group[e] = scaled(alpha, sum[e], beta, group[e]);
+            group[e] = scaled(alpha, acc[e], beta, group[e]);
         PASTE(STORE, WIDE_C)(GLOBAL, c, group);
     } else {
         UNROLL
         for (int e = 0; e < WIDE_C; e++)
             if (e < count)
-                c[e] = scaled(alpha, sum[e], beta, beta == 0 ? (real) 0 : c[e]);
+                c[e] = scaled(alpha, acc[e], beta, beta == 0 ? (real) 0 : c[e]);
     }
 }
 
 // A thread's sums; `c` is the tile's first element. `inside`: all of the tile exists, else
 // so many of its rows and columns.
-DEVICE_FN void store_tile(GLOBAL real *c, int ldc, real alpha, real sum[THREAD_TILE_M][THREAD_TILE_N],
+DEVICE_FN void store_tile(GLOBAL real *c, int ldc, real alpha,
+                          real acc[THREAD_TILE_M][THREAD_TILE_N],
                           real beta, bool inside, int rows, int columns)
 {
     c += (wide) FIRST_ROW * ldc + FIRST_COLUMN;
@@ -285,7 +286,7 @@ DEVICE_FN void store_tile(GLOBAL real *c, int ldc, real alpha, real sum[THREAD_T
         UNROLL
         for (int j = 0; j < THREAD_TILE_N; j += WIDE_C)
             if (inside || ROWS_ON(i) < rows)
-                store(c + (wide) ROWS_ON(i) * ldc + COLUMNS_ON(j), alpha, sum[i] + j, beta,
+                store(c + (wide) ROWS_ON(i) * ldc + COLUMNS_ON(j), alpha, acc[i] + j, beta,
                       inside ? WIDE_C : columns - COLUMNS_ON(j));
 }
 
@@ -327,7 +328,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
         const int columns = matrix < batch ? n - column : 0;
         const bool inside = whole && matrix < batch;
         const GLOBAL real *from_a = a, *from_b = b;
-        real sum[THREAD_TILE_M][THREAD_TILE_N] = { { 0 } };
+        real acc[THREAD_TILE_M][THREAD_TILE_N] = { { 0 } };
 
         matrix += MATRICES;
         a += MATRICES * a_stride, b += MATRICES * b_stride;
@@ -355,15 +356,15 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
                 fetch(part_a, ROWS_A, LENGTH_A, last ? a : from_a, lda);
                 fetch(part_b, ROWS_B, LENGTH_B, last ? b : from_b, ldb);
             }
-            multiply(sum, tile_a, tile_b, last ? left : TILE_K);
+            multiply(acc, tile_a, tile_b, last ? left : TILE_K);
         }
 
         BARRIER(); // without it PoCL 3.1 stores twice where k is 0 and TEAM is 1
 
         if (inside)
-            store_tile(c, ldc, alpha, sum, beta, true, TILE_M, TILE_N);
+            store_tile(c, ldc, alpha, acc, beta, true, TILE_M, TILE_N);
         else
-            store_tile(c, ldc, alpha, sum, beta, false, rows, columns);
+            store_tile(c, ldc, alpha, acc, beta, false, rows, columns);
         c += MATRICES * c_stride;
     }
 }

@@ -12,7 +12,8 @@
 //              [   A   ] |  C  |  TILE_M = THREADS_M * THREAD_TILE_M
 //                        +-----+
 //
-// A thread computes THREAD_TILE_M rows of its THREAD_TILE_N columns, which stand THREADS_N vectors apart.
+// A thread computes THREAD_TILE_M rows of its THREAD_TILE_N columns, which stand THREADS_N
+// vectors apart.
 //
 // Launch: block (THREADS), grid (ceil(m/TILE_M) * ceil(n/TILE_N), 1, batch). Helpers: grid.h,
 // tiles.h.
@@ -112,7 +113,7 @@ DEVICE_FN void read_shared(real *to, const SHARED_PTR real *from, int count)
             LOAD4(SHARED_PTR, to + e, from + e);
 }
 
-DEVICE_FN void multiply_step(real sum[THREAD_TILE_M][THREAD_TILE_N], const SHARED_PTR real *a,
+DEVICE_FN void multiply_step(real acc[THREAD_TILE_M][THREAD_TILE_N], const SHARED_PTR real *a,
                              const SHARED_PTR real *b, int thread)
 {
     real left[THREAD_TILE_M], right[THREAD_TILE_N];
@@ -125,7 +126,7 @@ DEVICE_FN void multiply_step(real sum[THREAD_TILE_M][THREAD_TILE_N], const SHARE
     for (int i = 0; i < THREAD_TILE_M; i++)
         UNROLL
         for (int j = 0; j < THREAD_TILE_N; j++)
-            sum[i][j] = MULTIPLY_ADD(left[i], right[j], sum[i][j]);
+            acc[i][j] = MULTIPLY_ADD(left[i], right[j], acc[i][j]);
 }
 
 KERNEL BLOCK_SIZE(THREADS, 1)
@@ -139,7 +140,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     SHARED_POOL(real, stripes, TILE_K * (PITCH(TILE_M) + PITCH(TILE_N)));
     SHARED_PTR real *lines_a = stripes, *lines_b = stripes + TILE_K * PITCH(TILE_M);
     const int across = THREAD_X % THREADS_N, down = THREAD_X / THREADS_N * THREAD_TILE_M;
-    real sum[THREAD_TILE_M][THREAD_TILE_N];
+    real acc[THREAD_TILE_M][THREAD_TILE_N];
     int row, column;
 
     PDL_TRIGGER();
@@ -157,7 +158,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
     c += c_start + BLOCK_Z * c_stride + (wide) row * ldc + column;
     UNROLL
     for (int i = 0; i < THREAD_TILE_M * THREAD_TILE_N; i++)
-        sum[i / THREAD_TILE_N][i % THREAD_TILE_N] = 0;
+        acc[i / THREAD_TILE_N][i % THREAD_TILE_N] = 0;
 
     NO_UNROLL
     for (int depth = 0; depth < k; depth += TILE_K) {
@@ -177,7 +178,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
         BARRIER();
         NO_UNROLL
         for (int step = 0; step < steps; step++)
-            multiply_step(sum, lines_a + step * PITCH(TILE_M) + down,
+            multiply_step(acc, lines_a + step * PITCH(TILE_M) + down,
                           lines_b + step * PITCH(TILE_N), across);
     }
 
@@ -187,7 +188,7 @@ void mmt_gemm(int m, int n, int k, real alpha, real beta,
             UNROLL
             for (int j = 0; j < THREAD_TILE_N; j += WIDE) {
                 const int q = column_of(across, j);
-                store(c + (wide) (down + i) * ldc + q, sum[i] + j, WIDE, n - column - q, ALIGNED,
+                store(c + (wide) (down + i) * ldc + q, acc[i] + j, WIDE, n - column - q, ALIGNED,
                       alpha, beta, bias_of(bias + bias_start, row + down + i, column + q), true);
             }
         }

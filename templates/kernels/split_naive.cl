@@ -1,5 +1,5 @@
 // split_naive - C = alpha*op(A)*op(B) + beta*C, row major: one thread for each element of C
-// and each part of k; a second launch adds the parts up.
+// and each split of k; a second launch adds the parts up.
 //
 // As naive, but a third index of the grid cuts the sum over k into SPLIT_K parts, so that a
 // small C with a long k has threads enough. Each thread leaves its part of the sum in the
@@ -24,7 +24,7 @@
 #define BLOCK_N 32    // columns of C per block
 #endif
 #ifndef SPLIT_K
-#define SPLIT_K 8     // parts of k
+#define SPLIT_K 8     // splits of k
 #endif
 #ifndef TRANS_A
 #define TRANS_A 0     // 1: A is stored k x m

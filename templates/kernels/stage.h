@@ -2,7 +2,7 @@
 // that run along k, and as they stand there: TILE_K_BYTES deep.
 //
 // Rows stay as they are in memory, but for elements of 1 byte that do not run along k: these
-// are turned on their way, four by four. Copies go by themselves where they may (ASYNC; pieces
+// are transposed on their way, four by four. Copies go by themselves where they may (ASYNC; pieces
 // of 16 bytes, or of 4, which rows must begin at multiples of), and else through registers:
 // loaded before a stage is multiplied, stored behind it.
 //
@@ -33,7 +33,7 @@
 
 // ---- a tile in shared memory ------------------------------------------------------------
 
-DEVICE_FN constexpr bool is_turned(OPERAND)
+DEVICE_FN constexpr bool is_transposed(OPERAND)
 {
     return SIZE == 1 && !deep;
 }
@@ -41,7 +41,7 @@ DEVICE_FN constexpr bool is_turned(OPERAND)
 // Of a row in shared memory.
 DEVICE_FN constexpr int row_bytes(OPERAND)
 {
-    return deep || is_turned(SAME) ? TILE_K_BYTES : tile * SIZE;
+    return deep || is_transposed(SAME) ? TILE_K_BYTES : tile * SIZE;
 }
 
 // Chunks of a row that are exchanged with each other: a power of two, at most 8.
@@ -58,7 +58,7 @@ DEVICE_FN int exchange(int row, OPERAND)
     const int p = exchanged(SAME), r = row / (8 / p);
     if (SIZE == 4 && !deep)
         return r % (p / 2) * 2;
-    return (is_turned(SAME) ? r ^ row / 8 : r) % p;
+    return (is_transposed(SAME) ? r ^ row / 8 : r) % p;
 }
 
 // Where a tile holds a byte of a row.
@@ -70,7 +70,7 @@ DEVICE_FN int place(int row, int byte, OPERAND)
 // ---- from memory to shared memory -------------------------------------------------------
 
 // A thread's part in copying one operand. What it copies at once is a piece of a row, or
-// where elements are turned, four neighbours of four rows. The j-th is j * pass_of rows
+// where elements are transposed, four neighbours of four rows. The j-th is j * pass_of rows
 // further on.
 struct copier {
     const element *from;       // its first piece in the tile to be copied next
@@ -82,13 +82,13 @@ struct copier {
 // Whether copies always go by themselves.
 DEVICE_FN constexpr bool is_async(OPERAND)
 {
-    return ASYNC && (SIZE == 4 || (ALIGNED && !is_turned(SAME)));
+    return ASYNC && (SIZE == 4 || (ALIGNED && !is_transposed(SAME)));
 }
 
 // Whether these do.
 DEVICE_FN bool goes_async(const struct copier &c, OPERAND)
 {
-    return is_async(SAME) || (ASYNC && !is_turned(SAME) && c.words);
+    return is_async(SAME) || (ASYNC && !is_transposed(SAME) && c.words);
 }
 
 // Rows of a tile as it stands in memory.
@@ -100,11 +100,11 @@ DEVICE_FN constexpr int num_rows(OPERAND)
 // Threads that copy beside each other, and the rows that they copy.
 DEVICE_FN constexpr int threads_beside(OPERAND)
 {
-    return is_turned(SAME) ? tile : (deep ? TILE_K : tile) / RUN;
+    return is_transposed(SAME) ? tile : (deep ? TILE_K : tile) / RUN;
 }
 DEVICE_FN constexpr int rows_beside(OPERAND)
 {
-    return is_turned(SAME) ? 16 : 1;
+    return is_transposed(SAME) ? 16 : 1;
 }
 
 // Rows that the block copies at once; threads beyond them have nothing to copy.
@@ -121,7 +121,7 @@ DEVICE_FN constexpr int pieces_of(OPERAND)
 // Words that a thread holds on their way through registers, all in all and of a piece.
 DEVICE_FN constexpr int held_by(OPERAND)
 {
-    return is_turned(SAME) ? 4 : HALVES ? 2 : PIECE / 4;
+    return is_transposed(SAME) ? 4 : HALVES ? 2 : PIECE / 4;
 }
 DEVICE_FN constexpr int held_of(OPERAND)
 {
@@ -136,7 +136,7 @@ DEVICE_FN struct copier start_copier(const element *matrix, int ld, int line, in
 
     c.row = THREAD_X / beside * rows_beside(SAME);
     c.at = t * RUN;
-    if (is_turned(SAME))
+    if (is_transposed(SAME))
         c.row += t % 4 * 4, c.at = t / 4 * 4;
     if (THREADS % beside && THREAD_X / beside >= THREADS / beside)
         c.row = num_rows(SAME);
@@ -216,7 +216,7 @@ DEVICE_FN void load_piece(const struct copier &c, int j, unsigned *held, int lef
 
     if (!AT_ONCE && !mine)
         return;
-    if (ALIGNED && !is_turned(SAME) && rows > 0 && most >= RUN) {
+    if (ALIGNED && !is_transposed(SAME) && rows > 0 && most >= RUN) {
         const uint4 all = *(const uint4 *) from;
         held[0] = all.x, held[PIECE / 16] = all.y, held[PIECE / 8] = all.z;
         held[PIECE / 4 - 1] = all.w;
@@ -226,7 +226,7 @@ DEVICE_FN void load_piece(const struct copier &c, int j, unsigned *held, int lef
     for (int i = 0; i < held_by(SAME); i++)
         if (HALVES)
             held[i] = load_if(rows > 0 && most > i, from + i, SIZE);
-        else if (is_turned(SAME))
+        else if (is_transposed(SAME))
             held[i] = load_word(from + (wide) i * c.ld, i < rows ? most : 0, words);
         else
             held[i] = load_word(from + i * (4 / SIZE),
@@ -241,7 +241,7 @@ DEVICE_FN void put_piece(const struct copier &c, int j, unsigned char *to, unsig
 
     if (row >= num_rows(SAME))
         return;
-    if (is_turned(SAME)) {
+    if (is_transposed(SAME)) {
         turn(held);
         UNROLL
         for (int i = 0; i < 4; i++)

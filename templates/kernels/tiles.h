@@ -1,5 +1,5 @@
 // Helpers of kernels of which a block computes a tile of C, TILE_M x TILE_N: storing, and
-// adding up the sums of blocks that share a tile. grid.h stands before it.
+// adding up the accumulators of blocks that share a tile. grid.h stands before it.
 
 #ifdef TYPE_F64
 #define MAX_VECTOR 2          // elements in 16 bytes
@@ -24,8 +24,8 @@ DEVICE_FN void read_global(real *to, const GLOBAL real *from, int vector, bool a
 }
 
 // Store `vector` neighbouring elements of a row of C, of which `count` are in the matrix.
-// `last`: they are no sums of a part of k, so bias and activation follow.
-DEVICE_FN void store(GLOBAL real *c, const real *sum, int vector, int count, bool aligned,
+// `last`: they are no sums of a split of k, so bias and activation follow.
+DEVICE_FN void store(GLOBAL real *c, const real *acc, int vector, int count, bool aligned,
                      real alpha, real beta, const GLOBAL real *bias, bool last)
 {
     real out[MAX_VECTOR];
@@ -33,7 +33,7 @@ DEVICE_FN void store(GLOBAL real *c, const real *sum, int vector, int count, boo
     if (aligned && vector > 1 && count >= vector) {
         UNROLL
         for (int e = 0; e < vector; e++)
-            out[e] = alpha * sum[e];
+            out[e] = alpha * acc[e];
         if (beta != 0) {
             real old[MAX_VECTOR];
             read_global(old, c, vector, aligned);
@@ -54,7 +54,7 @@ DEVICE_FN void store(GLOBAL real *c, const real *sum, int vector, int count, boo
     UNROLL
     for (int e = 0; e < vector; e++)
         if (e < count) {
-            const real x = beta == 0 ? alpha * sum[e] : alpha * sum[e] + beta * c[e];
+            const real x = beta == 0 ? alpha * acc[e] : alpha * acc[e] + beta * c[e];
             c[e] = last ? finish(x, bias_of(bias, 0, e)) : x;
         }
 }
@@ -69,7 +69,7 @@ DEVICE_FN void store(GLOBAL real *c, const real *sum, int vector, int count, boo
 #define MOST_SHARERS 16
 
 // Add PARTS_EACH of `parts` parts of a vector of C, from the `first` on, which are `apart`.
-DEVICE_FN void add_some(real sum[MAX_VECTOR], const GLOBAL real *from, int first, int parts,
+DEVICE_FN void add_some(real acc[MAX_VECTOR], const GLOBAL real *from, int first, int parts,
                         wide apart)
 {
     real more[PARTS_EACH][MAX_VECTOR] = { 0 };
@@ -82,11 +82,11 @@ DEVICE_FN void add_some(real sum[MAX_VECTOR], const GLOBAL real *from, int first
     for (int p = 0; p < PARTS_EACH; p++)
         UNROLL
         for (int e = 0; e < MAX_VECTOR; e++)
-            sum[e] += more[p][e];
+            acc[e] += more[p][e];
 }
 
 KERNEL BLOCK_SIZE(ADDERS, 1)
-void mmt_add_parts(int m, int n, int parts, real alpha, real beta,
+void mmt_reduce_splits(int m, int n, int parts, real alpha, real beta,
                    const GLOBAL real *scalars, wide scalars_start,
                    GLOBAL real *c, wide c_start, int ldc, wide c_stride,
                    const GLOBAL real *workspace, wide workspace_start,
@@ -100,18 +100,18 @@ void mmt_add_parts(int m, int n, int parts, real alpha, real beta,
     const int ld = partial_ld(n);
     const wide all = (wide) m * ld, mine = ((wide) BLOCK_X * width + x) * MAX_VECTOR;
     const wide at = mine < all ? mine : 0;
-    real sum[MAX_VECTOR] = { 0 };
+    real acc[MAX_VECTOR] = { 0 };
 
     PDL_TRIGGER();
     PDL_WAIT();
     workspace += workspace_start + (wide) BLOCK_Z * parts * all + at;
     NO_UNROLL
     for (int first = y * PARTS_EACH; first < parts; first += sharers * PARTS_EACH)
-        add_some(sum, workspace, first, parts, all);
+        add_some(acc, workspace, first, parts, all);
     if (sharers > 1) {
         UNROLL
         for (int e = 0; e < MAX_VECTOR; e++)
-            others[e][THREAD_X] = sum[e];
+            others[e][THREAD_X] = acc[e];
         BARRIER();
     }
     if (y > 0 || mine >= all)
@@ -119,7 +119,7 @@ void mmt_add_parts(int m, int n, int parts, real alpha, real beta,
     for (int other = 1; other < sharers; other++)
         UNROLL
         for (int e = 0; e < MAX_VECTOR; e++)
-            sum[e] += others[e][other * width + x];
+            acc[e] += others[e][other * width + x];
 
     if (scalars) {
         alpha = scalars[scalars_start];
@@ -129,7 +129,7 @@ void mmt_add_parts(int m, int n, int parts, real alpha, real beta,
     c += c_start + BLOCK_Z * c_stride + (wide) row * ldc + column;
     UNROLL
     for (int e = 0; e < MAX_VECTOR; e += C_VECTOR)
-        store(c + e, sum + e, C_VECTOR, n - column - e, ALIGNED, alpha, beta,
+        store(c + e, acc + e, C_VECTOR, n - column - e, ALIGNED, alpha, beta,
               bias_of(bias + bias_start, row, column + e), true);
 }
 #endif

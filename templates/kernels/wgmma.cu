@@ -1,39 +1,41 @@
 // wgmma - C = activation(alpha*op(A)*op(B) + beta*C + bias) on the tensor cores of sm_90a.
 //
-// Blocks stay and compute one TILE_M x TILE_N tile of C after the other. One thread asks
-// the copy engine (TMA) for tiles of A and B, TILE_K deep, which land in a ring of
-// STAGES slots; CONSUMERS warpgroups multiply straight from there and keep their sums in
-// registers. Two barriers a slot say where it stands:
+// Blocks are persistent and compute one TILE_M x TILE_N tile of C after the other. One thread asks
+// TMA for tiles of A and B, TILE_K deep, which land in a pipeline of
+// STAGES stages; CONSUMERS warpgroups multiply straight from there and keep their accumulators in
+// registers. Two barriers a stage say where it stands:
 //
 //              empty[s]                          full[s]
 //       +----------------------+        +------------------------+
 //       v                      |        |                        v
-//    producer --- TMA ---> [ slot s: A tile, B tile ] ---> consumers --> sums --> C
+//    producer --- TMA ---> [ stage s: A tile, B tile ] ---> consumers --> acc --> C
 //
-// Cooperative consumers share a tile, TILE_M / CONSUMERS rows each. In pingpong each has
-// a tile of its own and they multiply in turn, so that one stores while the next
-// multiplies. With OVERLAP_EPILOGUE cooperative ones, too, store a tile of C, in words of two, while
-// the tensor cores are at the next.
+// Cooperative consumers share a tile, TILE_M / CONSUMERS rows each. In pingpong each has a tile
+// of its own and they multiply in turn, so that one stores while the next multiplies. With
+// OVERLAP_EPILOGUE cooperative ones, too, store a tile of C, in words of two, while the tensor
+// cores are at the next.
 //
 // The blocks of a CLUSTER, RxC, compute neighbouring tiles: each fetches its part of what
-// they have in common, and the engine hands it to all of them. RASTER_ORDER and TILE_SCHEDULER say which
-// cluster computes which tiles, and when (wgmma_deal.h).
+// they have in common, and TMA hands it to all of them. RASTER_ORDER and TILE_SCHEDULER say which
+// cluster computes which tiles, and when (wgmma_scheduler.h).
 //
-// Where C has few tiles, CLUSTER_K blocks of a cluster share each: a block sums up its
-// part of k, then its part of the sums of all, which it reads from their shared memory.
-// SPLIT_K clusters may share a tile besides: they leave their sums in the workspace, and
-// mmt_add_parts adds them up. With TILE_SCHEDULER "stream_k" only those tiles are cut along k that would
-// not fill all blocks. All is added in the same order each time.
+// Where C has few tiles, CLUSTER_K blocks of a cluster share each: a block sums up its split of
+// k, then its part of the accumulators of all, which it reads from their shared memory. SPLIT_K
+// clusters may share a tile besides: they leave their accumulators in the workspace, and
+// mmt_reduce_splits adds them up. With TILE_SCHEDULER "stream_k" only those tiles are cut along k
+// that would not fill all blocks. All is added in the same order each time.
 //
 // Of f32 the tensor cores multiply three bf16 for each number, and of i32 four bytes (pack.h,
 // wgmma_tile.h). What does not come out finite is computed again as it is written (wgmma_store.h).
 //
-// Launch: mmt_pack, mmt_pack_a or mmt_pack_b where one is needed (pack.h); mmt_gemm, block (THREADS),
-// grid (blocks that stay, whole clusters, or where tiles are shared all of them; SPLIT_K;
-// batch); mmt_add_parts where SPLIT_K > 1 or with TILE_SCHEDULER "stream_k" (wgmma_sums.h).
+// Launch: mmt_pack, mmt_pack_a or mmt_pack_b where one is needed (pack.h); mmt_gemm, block
+// (THREADS), grid (persistent blocks, whole clusters, or where tiles are shared all of them;
+// SPLIT_K; batch); mmt_reduce_splits where SPLIT_K > 1 or with TILE_SCHEDULER "stream_k"
+// (wgmma_accumulators.h).
 //
-// Helpers: hopper.h, wgmma_tile.h (the tensor cores), pack.h, wgmma_deal.h (who computes
-// what), wgmma_store.h (from sums to C), wgmma_sums.h (which sums go there, and parts of k).
+// Helpers: hopper.h, wgmma_tile.h (the tensor cores), pack.h, wgmma_scheduler.h (who computes
+// what), wgmma_store.h (from accumulators to C), wgmma_accumulators.h (which accumulators go
+// there, and splits of k).
 
 #ifndef SWAP
 #define SWAP 0                // 1: compute the transpose of C
@@ -51,10 +53,10 @@
 #define TILE_N 256            // columns of a tile, all of them in one instruction
 #endif
 #ifndef TILE_K_BYTES
-#define TILE_K_BYTES 128      // depth of a slot along k, in bytes: 128 or 256
+#define TILE_K_BYTES 128      // depth of a stage along k, in bytes: 128 or 256
 #endif
 #ifndef STAGES
-#define STAGES 4              // slots of the ring
+#define STAGES 4              // stages of the pipeline
 #endif
 #ifndef CONSUMERS
 #define CONSUMERS 2           // warpgroups that multiply
@@ -66,10 +68,10 @@
 #define CLUSTER 21            // tiles of a cluster: 10 * below each other + side by side
 #endif
 #ifndef CLUSTER_K
-#define CLUSTER_K 1           // blocks of a cluster that share a tile, each a part of k
+#define CLUSTER_K 1           // blocks of a cluster that share a tile, each a split of k
 #endif
 #ifndef SPLIT_K
-#define SPLIT_K 1             // clusters that share a tile, each a part of k: 1, or 2 for any more
+#define SPLIT_K 1             // clusters that share a tile, each a split of k: 1, or 2 for any more
 #endif
 #ifndef TILE_SCHEDULER
 #define TILE_SCHEDULER 0      // clusters there are: 0 as many as run at once, 1 as few of
@@ -82,10 +84,10 @@
 #define RASTER_GROUP 8        // so many rows or columns side by side
 #endif
 #ifndef WGMMA_PENDING
-#define WGMMA_PENDING 1       // slots that the tensor cores may be behind
+#define WGMMA_PENDING 1       // stages that the tensor cores may be behind
 #endif
 #ifndef PROMOTE
-#define PROMOTE 0             // f8, f32: slots that the tensor cores sum up, in 14 bits or so
+#define PROMOTE 0             // f8, f32: stages that the tensor cores sum up, in 14 bits or so
 #endif                        // and without rounding, before full precision takes over; 1 with
                               // WGMMA_PENDING 1: it does while they are at the next 64 rows;
                               // other types: 0
@@ -95,9 +97,9 @@
                               // with PACK_A or PACK_B by rows (wgmma_store.h)
 #ifndef L2_PROMOTION
 #define L2_PROMOTION 128      // bytes that the L2 cache fetches at once: 0, 64, 128, 256;
-#endif                        // the maps of A and B say so
+#endif                        // the tensor maps of A and B say so
 #ifndef TRANSPOSE_IN_REGISTERS
-#define TRANSPOSE_IN_REGISTERS 0 // the left operand is turned on its way to registers, not packed
+#define TRANSPOSE_IN_REGISTERS 0  // 1: the left operand, on its way to registers, not packed
 #endif
 #ifndef OVERLAP_EPILOGUE
 #define OVERLAP_EPILOGUE 0    // C is stored while the next tile is multiplied
@@ -107,44 +109,44 @@
 #define REGISTERS_PRODUCER (CONSUMERS == 2 ? 40 : 32)
 #define REGISTERS_CONSUMER (CONSUMERS == 2 ? 232 : 160)
 
-// ---- the ring -------------------------------------------------------------------------
+// ---- the pipeline -------------------------------------------------------------------------
 
-// Addresses in shared memory: of the slots, of two barriers each, of what the producer tells
+// Addresses in shared memory: of the stages, of two barriers each, of what the producer tells
 // beside each, and of the pieces, or each warp's patch, of C on their way out.
-struct ring {
-    unsigned slots, full, empty, jobs, pieces;
+struct pipeline {
+    unsigned stages, full, empty, jobs, pieces;
 };
 
-DEVICE_FN ring find_ring(unsigned slots)
+DEVICE_FN pipeline find_pipeline(unsigned stages)
 {
-    const unsigned pieces = slots + STAGES * BYTES_SLOT;
+    const unsigned pieces = stages + STAGES * BYTES_STAGE;
     const unsigned full = pieces + CONSUMERS * (EPILOGUE_STAGES * BYTES_PIECE + 4 * BYTES_PATCH);
-    return { slots, full, full + 8 * STAGES, full + 16 * STAGES, pieces };
+    return { stages, full, full + 8 * STAGES, full + 16 * STAGES, pieces };
 }
 
-DEVICE_FN void start_ring(const ring &ring)
+DEVICE_FN void start_pipeline(const pipeline &pipe)
 {
     for (int s = 0; s < STAGES; s++) {
-        barrier_init(ring.full + 8 * s, 1);
-        barrier_init(ring.empty + 8 * s, OWNERS * 4 * MATES);   // a warp each
+        barrier_init(pipe.full + 8 * s, 1);
+        barrier_init(pipe.empty + 8 * s, OWNERS * 4 * MATES);   // a warp each
     }
     barriers_ready();
 }
 
-// Until the slot of that number is free, or has been filled.
-DEVICE_FN void await_free(const ring &ring, unsigned number)
+// Until the stage of that number is free, or has been filled.
+DEVICE_FN void await_free(const pipeline &pipe, unsigned number)
 {
-    barrier_wait(ring.empty + 8 * (number % STAGES), number / STAGES % 2 ^ 1);
+    barrier_wait(pipe.empty + 8 * (number % STAGES), number / STAGES % 2 ^ 1);
 }
-DEVICE_FN void await_slot(const ring &ring, unsigned number)
+DEVICE_FN void await_stage(const pipeline &pipe, unsigned number)
 {
-    barrier_wait(ring.full + 8 * (number % STAGES), number / STAGES % 2);
+    barrier_wait(pipe.full + 8 * (number % STAGES), number / STAGES % 2);
 }
 
-// Tell all blocks that fetch for this one that the slot of that number is free.
-DEVICE_FN void release(const problem &p, const ring &ring, unsigned number, int lane)
+// Tell all blocks that fetch for this one that the stage of that number is free.
+DEVICE_FN void release(const problem &p, const pipeline &pipe, unsigned number, int lane)
 {
-    const unsigned empty = ring.empty + 8 * (number % STAGES);
+    const unsigned empty = pipe.empty + 8 * (number % STAGES);
     if (MATES == 1 && lane == 0)
         barrier_arrive(empty);
     if (MATES > 1 && lane < MATES)
@@ -153,15 +155,15 @@ DEVICE_FN void release(const problem &p, const ring &ring, unsigned number, int 
 
 // ---- jobs -----------------------------------------------------------------------------
 
-// Where a tile begins in C and where in the workspace its sums go, or -1: the producer says
-// so beside each slot. Consumers hear it when they have multiplied, and know how deep it is.
+// Where a tile begins in C and where in the workspace its accumulators go, or -1: the producer says
+// so beside each stage. Consumers hear it when they have multiplied, and know how deep it is.
 struct job {
     int row, column, part;
 };
 
-DEVICE_FN void tell(const ring &ring, unsigned number, const job &job)
+DEVICE_FN void tell(const pipeline &pipe, unsigned number, const job &job)
 {
-    const unsigned to = ring.jobs + 16 * (number % STAGES);
+    const unsigned to = pipe.jobs + 16 * (number % STAGES);
     store_words(to, make_uint2(job.row, job.column));
     store_word(to + 8, job.part);
 }
@@ -173,9 +175,9 @@ DEVICE_FN int hear_word(unsigned from)
     return __shfl_sync(0xffffffff, (int) load_word(from), 0);
 }
 
-DEVICE_FN job hear(const ring &ring, unsigned number)
+DEVICE_FN job hear(const pipeline &pipe, unsigned number)
 {
-    const unsigned from = ring.jobs + 16 * (number % STAGES);
+    const unsigned from = pipe.jobs + 16 * (number % STAGES);
     return { hear_word(from), hear_word(from + 4), LEAVES ? hear_word(from + 8) : -1 };
 }
 
@@ -183,7 +185,7 @@ DEVICE_FN job hear(const ring &ring, unsigned number)
 
 // Fetch one of `parts` equal parts of the tile that begins at `line` and `depth`, for
 // that many blocks from the one of rank `first` on; of f32 that of each third. `z` is the matrix
-// that the map has there: of the first digits, where there are several.
+// that the map has there: of the first slices, where there are several.
 DEVICE_FN void fetch(unsigned to, const tensor_map *map, int line, int depth, int z,
                      unsigned barrier, int part, int parts, int first, int tile,
                      bool deep)
@@ -201,36 +203,36 @@ DEVICE_FN void fetch(unsigned to, const tensor_map *map, int line, int depth, in
                     map, x + c * ATOM, y, z + t, barrier, blocks);
 }
 
-// Fetch the slots of a piece, from that number on. Where nothing is multiplied, one is filled
+// Fetch the stages of a piece, from that number on. Where nothing is multiplied, one is filled
 // with nothing.
-DEVICE_FN void fetch_piece(const problem &p, const ring &ring, const piece &w,
+DEVICE_FN void fetch_piece(const problem &p, const pipeline &pipe, const piece &w,
                            unsigned number, const tensor_map *left, const tensor_map *right)
 {
     const place at = find_tile(p, w.tile, p.mate);
     const job job = { at.row, at.column, w.part };
 
     if (w.depth == 0) {
-        await_free(ring, number);
-        tell(ring, number, job);
-        barrier_arrive(ring.full + 8 * (number % STAGES));
+        await_free(pipe, number);
+        tell(pipe, number, job);
+        barrier_arrive(pipe.full + 8 * (number % STAGES));
     }
     NO_UNROLL
     for (int d = 0; d < w.depth; d++, number++) {
-        const unsigned slot = ring.slots + number % STAGES * BYTES_SLOT;
-        const unsigned full = ring.full + 8 * (number % STAGES);
+        const unsigned stage = pipe.stages + number % STAGES * BYTES_STAGE;
+        const unsigned full = pipe.full + 8 * (number % STAGES);
         const int k = place_along_k(p, w.first + d);
-        const digits first = first_digits(p, w.first + d);
-        await_free(ring, number);
-        tell(ring, number, job);
-        barrier_expect(full, BYTES_SLOT);
-        fetch(slot, left, at.row, k, BLOCK_Z * DIGITS + first.left, full, p.mate / CLUSTER_M,
+        const slices first = first_slices(p, w.first + d);
+        await_free(pipe, number);
+        tell(pipe, number, job);
+        barrier_expect(full, BYTES_STAGE);
+        fetch(stage, left, at.row, k, BLOCK_Z * SLICES + first.left, full, p.mate / CLUSTER_M,
               CLUSTER_N, p.mates, TILE_M, LEFT_DEEP);
-        fetch(slot + BYTES_LEFT, right, at.column, k, BLOCK_Z * DIGITS + first.right, full,
+        fetch(stage + BYTES_LEFT, right, at.column, k, BLOCK_Z * SLICES + first.right, full,
               p.mate % CLUSTER_M, CLUSTER_M, p.mates, TILE_N, RIGHT_DEEP);
     }
 }
 
-DEVICE_FN void produce(const problem &p, const ring &ring, const tensor_map *left,
+DEVICE_FN void produce(const problem &p, const pipeline &pipe, const tensor_map *left,
                        const tensor_map *right)
 {
     const share mine = find_share(p);
@@ -238,14 +240,14 @@ DEVICE_FN void produce(const problem &p, const ring &ring, const tensor_map *lef
 
     NO_UNROLL
     for (int j = 0; j < mine.pieces; j++) {
-        fetch_piece(p, ring, find_piece(p, mine, j), number, left, right);
+        fetch_piece(p, pipe, find_piece(p, mine, j), number, left, right);
         number += max(depth_of(mine, j), 1);
     }
 }
 
 // ---- the consumers --------------------------------------------------------------------
 
-// Pingpong: taking turns is also what keeps a warpgroup from mistaking the slots of
+// Pingpong: taking turns is also what keeps a warpgroup from mistaking the stages of
 // another one's tile for its own, for a barrier tells odd rounds from even ones and no
 // more.
 DEVICE_FN void await_turn(int group)
@@ -258,55 +260,57 @@ DEVICE_FN void give_turn(int group)
     numbered_arrive(1 + CONSUMERS + (group + 1) % CONSUMERS, 256);
 }
 
-// Start multiplying the slot of that number. Where there are sums of several weights, only its first
-// product of digits: the others follow once the slot before it has been waited for and released, so
-// that it is filled anew meanwhile, however few instructions the tensor cores take in advance.
-DEVICE_FN void start_slot(real sum[GROWING][SUMS], const ring &ring, unsigned long long left,
+// Start multiplying the stage of that number. Where there are sums of several weights, only its
+// first product of slices: the others follow once the stage before it has been waited for and
+// released, so that it is filled anew meanwhile, however few instructions the tensor cores take
+// in advance.
+DEVICE_FN void start_stage(real acc[GROWING][ACCUMULATORS], const pipeline &pipe,
+                           unsigned long long left,
                           unsigned long long right, unsigned number, bool add)
 {
-    const unsigned at = number % STAGES * (BYTES_SLOT / 16);
-    await_slot(ring, number);
-    multiply(sum, left + at, right + at, add, WEIGHTS > 1 ? FIRST : ALL);
+    const unsigned at = number % STAGES * (BYTES_STAGE / 16);
+    await_stage(pipe, number);
+    multiply(acc, left + at, right + at, add, WEIGHTS > 1 ? FIRST : ALL);
 }
 
-DEVICE_FN void start_others(real sum[GROWING][SUMS], unsigned long long left,
+DEVICE_FN void start_others(real acc[GROWING][ACCUMULATORS], unsigned long long left,
                             unsigned long long right, unsigned number, bool add)
 {
-    const unsigned at = number % STAGES * (BYTES_SLOT / 16);
-    multiply(sum, left + at, right + at, add, OTHERS);
+    const unsigned at = number % STAGES * (BYTES_STAGE / 16);
+    multiply(acc, left + at, right + at, add, OTHERS);
 }
 
-// Of a piece's `depth` slots, from that number on, add up those that follow the `first` ones, to
-// what the sums hold if `add`; they are under way still. If nobody reads them `again`, all but
-// the last one are released.
-DEVICE_FN void add_slots(real sum[GROWING][SUMS], const problem &p, const ring &ring,
+// Of a piece's `depth` stages, from that number on, add up those that follow the `first` ones, to
+// what the accumulators hold if `add`; they are under way still. If nobody reads them `again`,
+// all but the last one are released.
+DEVICE_FN void add_stages(real acc[GROWING][ACCUMULATORS], const problem &p, const pipeline &pipe,
                          unsigned long long left, unsigned long long right, unsigned number,
                          int first, int depth, bool add, bool again, int lane)
 {
     NO_UNROLL
     for (int d = first; d < depth; d++) {
-        start_slot(sum, ring, left, right, number + d, add || d > 0);
+        start_stage(acc, pipe, left, right, number + d, add || d > 0);
         if (again)
             continue;
         AWAIT_WGMMA(WGMMA_PENDING);
         if (WGMMA_PENDING ? d > 0 : d < depth - 1)
-            release(p, ring, number + d - WGMMA_PENDING, lane);
+            release(p, pipe, number + d - WGMMA_PENDING, lane);
         if (WEIGHTS > 1)
-            start_others(sum, left, right, number + d, add || d > 0);
+            start_others(acc, left, right, number + d, add || d > 0);
     }
 }
 
 #if PROMOTE
 // From what the tensor cores have summed up to full precision; of f32 without SCALE.
-DEVICE_FN void add_part(real sum[SUMS], real part[1][SUMS])
+DEVICE_FN void add_part(real acc[ACCUMULATORS], real part[1][ACCUMULATORS])
 {
     settle(part);
     UNROLL
-    for (int s = 0; s < SUMS; s++)
+    for (int s = 0; s < ACCUMULATORS; s++)
 #if defined(TYPE_F32)
-        sum[s] = MULTIPLY_ADD(part[0][s], 1 / (SCALE * SCALE), sum[s]);
+        acc[s] = MULTIPLY_ADD(part[0][s], 1 / (SCALE * SCALE), acc[s]);
 #else
-        sum[s] += part[0][s];
+        acc[s] += part[0][s];
 #endif
 }
 
@@ -314,216 +318,219 @@ DEVICE_FN void add_part(real sum[SUMS], real part[1][SUMS])
 
 #if TRANSPOSE_IN_REGISTERS
 // The same from nothing, with a left tile that comes to registers by halves: one while the tensor
-// cores are at the other. All slots but the last one are released. `block`: this warpgroup's
+// cores are at the other. All stages but the last one are released. `block`: this warpgroup's
 // first of 64 rows.
-DEVICE_FN void consume_turned(real sum[BLOCKS_M][SUMS], const problem &p, const ring &ring,
+DEVICE_FN void consume_transposed(real acc[BLOCKS_M][ACCUMULATORS], const problem &p,
+                                  const pipeline &pipe,
                               int block, unsigned long long right, unsigned number,
                               int depth, int lane)
 {
-    const unsigned tiles = ring.slots + block * 64 / ATOM * TILE_K * LINE;
+    const unsigned tiles = pipe.stages + block * 64 / ATOM * TILE_K * LINE;
     unsigned front[HALF][BLOCKS_M][4], back[HALF][BLOCKS_M][4], at[4];
 #if PROMOTE
-    real part[BLOCKS_M][SUMS];
+    real part[BLOCKS_M][ACCUMULATORS];
 #else
-    real(*part)[SUMS] = sum;
+    real(*part)[ACCUMULATORS] = acc;
 #endif
 
-    clear(sum);
+    clear(acc);
     find_words(at, THREAD_X % 128);
-    take_words(front, tiles + number % STAGES * BYTES_SLOT, 0, at);
+    take_words(front, tiles + number % STAGES * BYTES_STAGE, 0, at);
     NO_UNROLL
     for (int d = 0; d < depth; d++, number++) {
-        const unsigned tile = tiles + number % STAGES * BYTES_SLOT;
-        const unsigned next = tiles + (number + 1) % STAGES * BYTES_SLOT;
-        const unsigned long long other = right + number % STAGES * (BYTES_SLOT / 16);
+        const unsigned tile = tiles + number % STAGES * BYTES_STAGE;
+        const unsigned next = tiles + (number + 1) % STAGES * BYTES_STAGE;
+        const unsigned long long other = right + number % STAGES * (BYTES_STAGE / 16);
 
         multiply_words(part, front, other, 0, !PROMOTE);
         AWAIT_WGMMA(1);
-        settle_words(back);
+        fence_words(back);
         if (d > 0)
-            release(p, ring, number - 1, lane);
+            release(p, pipe, number - 1, lane);
         take_words(back, tile, HALF, at);
 
         multiply_words(part, back, other, HALF, true);
         AWAIT_WGMMA(1);
-        settle_words(front);
+        fence_words(front);
         if (d < depth - 1) {
-            await_slot(ring, number + 1);
+            await_stage(pipe, number + 1);
             take_words(front, next, 0, at);
         }
 #if PROMOTE
         AWAIT_WGMMA(0);
         UNROLL
         for (int i = 0; i < BLOCKS_M; i++)
-            add_part(sum[i], &part[i]);
+            add_part(acc[i], &part[i]);
 #endif
     }
     AWAIT_WGMMA(0);
-    settle_words(front);
-    settle_words(back);
+    fence_words(front);
+    fence_words(back);
 }
 #endif
 
 #if PROMOTE == 1 && WGMMA_PENDING
-// A piece's units of work are its slots, each for one 64 rows after the other. Even ones and odd
-// ones have registers of their own for their part of the sums. Start a unit; `number` is that of
-// the piece's first slot.
-DEVICE_FN void start_unit(real part[1][SUMS], const ring &ring, unsigned long long left,
+// A piece's units of work are its stages, each for one 64 rows after the other. Even ones and odd
+// ones have registers of their own for their part of the accumulators. Start a unit; `number` is
+// that of the piece's first stage.
+DEVICE_FN void start_unit(real part[1][ACCUMULATORS], const pipeline &pipe, unsigned long long left,
                           unsigned long long right, unsigned number, int unit, bool odd)
 {
     const int block = odd % BLOCKS_M;
-    const unsigned slot = number + unit / BLOCKS_M, at = slot % STAGES * (BYTES_SLOT / 16);
+    const unsigned stage = number + unit / BLOCKS_M, at = stage % STAGES * (BYTES_STAGE / 16);
     if (block == 0)
-        await_slot(ring, slot);
+        await_stage(pipe, stage);
     multiply(part, left + operand(block, 0, TILE_M, LEFT_DEEP) + at, right + at, false);
 }
 
 // Start the unit after that one, and add up that one's part while the tensor cores are at it.
-DEVICE_FN void pass_unit(real sum[BLOCKS_M][SUMS], real part[1][SUMS], real next[1][SUMS],
-                         const problem &p, const ring &ring, unsigned long long left,
+DEVICE_FN void pass_unit(real acc[BLOCKS_M][ACCUMULATORS],
+                         real part[1][ACCUMULATORS], real next[1][ACCUMULATORS],
+                         const problem &p, const pipeline &pipe, unsigned long long left,
                          unsigned long long right, unsigned number, int unit, bool odd,
                          int lane)
 {
     const int block = odd % BLOCKS_M;
-    start_unit(next, ring, left, right, number, unit + 1, !odd);
+    start_unit(next, pipe, left, right, number, unit + 1, !odd);
     AWAIT_WGMMA(1);
     if (block == BLOCKS_M - 1)
-        release(p, ring, number + unit / BLOCKS_M, lane);
-    add_part(sum[block], part);
+        release(p, pipe, number + unit / BLOCKS_M, lane);
+    add_part(acc[block], part);
 }
 
-// The same from nothing, and the last slot is done with, too. An even unit is under way where
+// The same from nothing, and the last stage is done with, too. An even unit is under way where
 // the loop begins and where it ends: ways that meet must agree on it. With two blocks of 64 rows
 // the last unit is never even; yet without that way ptxas has each unit waited for.
-DEVICE_FN void consume(real sum[BLOCKS_M][SUMS], const problem &p, const ring &ring,
+DEVICE_FN void consume(real acc[BLOCKS_M][ACCUMULATORS], const problem &p, const pipeline &pipe,
                        unsigned long long left, unsigned long long right, unsigned number,
                        int depth, int lane)
 {
     const int units = depth * BLOCKS_M;
-    real even[1][SUMS], odd[1][SUMS];
+    real even[1][ACCUMULATORS], odd[1][ACCUMULATORS];
     int unit = 0;
 
-    clear(sum);
+    clear(acc);
     if (depth == 0)
         return;
-    start_unit(even, ring, left, right, number, unit, false);
+    start_unit(even, pipe, left, right, number, unit, false);
     NO_UNROLL
     for (; unit < units - 2; unit += 2) {
-        pass_unit(sum, even, odd, p, ring, left, right, number, unit, false, lane);
-        pass_unit(sum, odd, even, p, ring, left, right, number, unit + 1, true, lane);
+        pass_unit(acc, even, odd, p, pipe, left, right, number, unit, false, lane);
+        pass_unit(acc, odd, even, p, pipe, left, right, number, unit + 1, true, lane);
     }
     if (unit < units - 1) {
-        pass_unit(sum, even, odd, p, ring, left, right, number, unit, false, lane);
+        pass_unit(acc, even, odd, p, pipe, left, right, number, unit, false, lane);
         AWAIT_WGMMA(0);
-        add_part(sum[BLOCKS_M - 1], odd);
+        add_part(acc[BLOCKS_M - 1], odd);
     } else {
         AWAIT_WGMMA(0);
-        add_part(sum[0], even);
+        add_part(acc[0], even);
     }
 }
 #elif PROMOTE
-// The same from nothing. The tensor cores sum up PROMOTE slots at a time for each 64 rows in
-// turn, and the last slot is done with, too.
-DEVICE_FN void consume(real sum[BLOCKS_M][SUMS], const problem &p, const ring &ring,
+// The same from nothing. The tensor cores sum up PROMOTE stages at a time for each 64 rows in
+// turn, and the last stage is done with, too.
+DEVICE_FN void consume(real acc[BLOCKS_M][ACCUMULATORS], const problem &p, const pipeline &pipe,
                        unsigned long long left, unsigned long long right, unsigned number,
                        int depth, int lane)
 {
-    clear(sum);
+    clear(acc);
     NO_UNROLL
     for (int rest = depth; rest > 0; rest -= PROMOTE, number += PROMOTE) {
-        const int slots = min(rest, PROMOTE);
+        const int stages = min(rest, PROMOTE);
         UNROLL
         for (int i = 0; i < BLOCKS_M; i++) {
             const bool again = i < BLOCKS_M - 1;
-            real part[1][SUMS];
-            add_slots(part, p, ring, left + operand(i, 0, TILE_M, LEFT_DEEP), right, number, 0,
-                      slots, false, again, lane);
+            real part[1][ACCUMULATORS];
+            add_stages(part, p, pipe, left + operand(i, 0, TILE_M, LEFT_DEEP), right, number, 0,
+                      stages, false, again, lane);
             AWAIT_WGMMA(0);
             if (!again && rest > PROMOTE)
-                release(p, ring, number + PROMOTE - 1, lane);
-            add_part(sum[i], part);
+                release(p, pipe, number + PROMOTE - 1, lane);
+            add_part(acc[i], part);
         }
     }
 }
 #elif PASSES > 1
-// The same from nothing, of a piece that has its tile's slots from the `begin`-th on, and the last
-// slot is done with, too. The products of one weight follow those of the weight above, 256 times
-// as much, and so the sums grow by that in between.
-DEVICE_FN void consume(real sum[BLOCKS_M][SUMS], const problem &p, const ring &ring,
+// The same from nothing, of a piece that has its tile's stages from the `begin`-th on, and the last
+// stage is done with, too. The products of one weight follow those of the weight above, 256 times
+// as much, and so the accumulators grow by that in between.
+DEVICE_FN void consume(real acc[BLOCKS_M][ACCUMULATORS], const problem &p, const pipeline &pipe,
                        unsigned long long left, unsigned long long right, unsigned number,
                        int begin, int depth, int lane)
 {
-    int done = 0, end = -begin;   // of the piece's slots; of those of a weight
+    int done = 0, end = -begin;   // of the piece's stages; of those of a weight
 
-    clear(sum);
+    clear(acc);
     NO_UNROLL
-    for (int products = DIGITS; products > 0; products--) {
-        end += products * slots_of_pass(p);
+    for (int products = SLICES; products > 0; products--) {
+        end += products * stages_of_pass(p);
         const int next = min(max(end, 0), depth);
-        shift(sum);
-        add_slots(sum, p, ring, left, right, number, done, next, true, false, lane);
+        shift(acc);
+        add_stages(acc, p, pipe, left, right, number, done, next, true, false, lane);
         AWAIT_WGMMA(0);
-        settle(sum);
+        settle(acc);
         done = next;
     }
 }
 #else
 // The same from nothing.
-DEVICE_FN void consume(real sum[GROWING][SUMS], const problem &p, const ring &ring,
+DEVICE_FN void consume(real acc[GROWING][ACCUMULATORS], const problem &p, const pipeline &pipe,
                        unsigned long long left, unsigned long long right, unsigned number,
                        int depth, int lane)
 {
-    clear(sum);
-    add_slots(sum, p, ring, left, right, number, 0, depth, true, false, lane);
+    clear(acc);
+    add_stages(acc, p, pipe, left, right, number, 0, depth, true, false, lane);
 }
 #endif
 
 #if OVERLAP_EPILOGUE
-// The same, and the last tile's C goes out meanwhile, a piece with each of the first slots, or
-// first of all where there are fewer slots than pieces. All slots are done with: ptxas lets no
+// The same, and the last tile's C goes out meanwhile, a piece with each of the first stages, or
+// first of all where there are fewer stages than pieces. All stages are done with: ptxas lets no
 // two ways meet while sums are under way.
-DEVICE_FN void consume_and_store(real sum[BLOCKS_M][SUMS], const problem &p, const ring &ring,
+DEVICE_FN void consume_and_store(real acc[BLOCKS_M][ACCUMULATORS], const problem &p,
+                                 const pipeline &pipe,
                                  unsigned long long left, unsigned long long right,
                                  unsigned number, int depth, int lane, const parcel &last,
-                                 const tensor_map *map, unsigned slots, int thread, int group)
+                                 const tensor_map *map, unsigned stages, int thread, int group)
 {
     if (depth < PARCEL_PIECES) {
-        store_parcel(last, map, slots, thread, group);
-        clear(sum);
-        add_slots(sum, p, ring, left, right, number, 0, depth, true, false, lane);
+        store_parcel(last, map, stages, thread, group);
+        clear(acc);
+        add_stages(acc, p, pipe, left, right, number, 0, depth, true, false, lane);
         AWAIT_WGMMA(0);
-        settle(sum);
+        settle(acc);
         return;
     }
     UNROLL
     for (int d = 0; d < PARCEL_PIECES; d++) {
-        start_slot(sum, ring, left, right, number + d, d > 0);
-        store_piece(last, d, map, slots, thread, group);
+        start_stage(acc, pipe, left, right, number + d, d > 0);
+        store_piece(last, d, map, stages, thread, group);
         AWAIT_WGMMA(WGMMA_PENDING);
         if (WGMMA_PENDING ? d > 0 : d < depth - 1)
-            release(p, ring, number + d - WGMMA_PENDING, lane);
+            release(p, pipe, number + d - WGMMA_PENDING, lane);
     }
-    add_slots(sum, p, ring, left, right, number, PARCEL_PIECES, depth, true, false, lane);
+    add_stages(acc, p, pipe, left, right, number, PARCEL_PIECES, depth, true, false, lane);
     AWAIT_WGMMA(0);
-    settle(sum);
+    settle(acc);
 }
 #endif
 
 // Multiply this warpgroup's tiles, or its rows of the block's, and put them out.
-DEVICE_FN void multiply_all(const problem &p, const ring &ring, const output &out,
+DEVICE_FN void multiply_all(const problem &p, const pipeline &pipe, const output &out,
                             const tensor_map *map_c, real *workspace, int group)
 {
     const int thread = THREAD_X % 128, lane = THREAD_X % 32;
     const int member = SCHEDULE ? thread : THREAD_X;      // of those that share a tile
     const int block = SCHEDULE ? 0 : group * BLOCKS_M;    // of 64 rows of it
     const unsigned long long left =
-        describe(ring.slots, LEFT_DEEP) + operand(block, 0, TILE_M, LEFT_DEEP);
-    const unsigned long long right = describe(ring.slots + BYTES_LEFT, RIGHT_DEEP);
+        describe(pipe.stages, LEFT_DEEP) + operand(block, 0, TILE_M, LEFT_DEEP);
+    const unsigned long long right = describe(pipe.stages + BYTES_LEFT, RIGHT_DEEP);
     const share mine = find_share(p);
-    real sum[WEIGHTS * BLOCKS_M][SUMS];
+    real acc[WEIGHTS * BLOCKS_M][ACCUMULATORS];
     unsigned number = 0, first;
 #if OVERLAP_EPILOGUE
-    const unsigned pieces = ring.pieces + group * EPILOGUE_STAGES * BYTES_PIECE;
+    const unsigned pieces = pipe.pieces + group * EPILOGUE_STAGES * BYTES_PIECE;
     parcel last = {};   // not full
 #endif
 
@@ -537,27 +544,27 @@ DEVICE_FN void multiply_all(const problem &p, const ring &ring, const output &ou
             continue;
         if (SCHEDULE)
             await_turn(group);
-        await_slot(ring, first);
+        await_stage(pipe, first);
 #if TRANSPOSE_IN_REGISTERS
-        consume_turned(sum, p, ring, block, right, first, depth, lane);
+        consume_transposed(acc, p, pipe, block, right, first, depth, lane);
 #elif OVERLAP_EPILOGUE
-        consume_and_store(sum, p, ring, left, right, first, depth, lane, last, map_c, pieces,
+        consume_and_store(acc, p, pipe, left, right, first, depth, lane, last, map_c, pieces,
                           thread, group);
 #elif PASSES > 1
-        consume(sum, p, ring, left, right, first, find_piece(p, mine, j).first, depth, lane);
+        consume(acc, p, pipe, left, right, first, find_piece(p, mine, j).first, depth, lane);
 #else
-        consume(sum, p, ring, left, right, first, depth, lane);
+        consume(acc, p, pipe, left, right, first, depth, lane);
 #endif
         if (SCHEDULE)
             give_turn(group);
         if (!PROMOTE && !OVERLAP_EPILOGUE) {
             AWAIT_WGMMA(0);
-            settle(sum);
+            settle(acc);
         }
-        const job job = hear(ring, number - 1);
-        release(p, ring, number - 1, lane);
+        const job job = hear(pipe, number - 1);
+        release(p, pipe, number - 1, lane);
 #if WEIGHTS > 1
-        add_weights(sum);
+        add_weights(acc);
 #endif
 
         const place tile = { job.row, job.column };
@@ -565,18 +572,18 @@ DEVICE_FN void multiply_all(const problem &p, const ring &ring, const output &ou
         if (LEAVES && job.part >= 0)
             part = part_at(workspace, p, job.part, p.mate);
 #if CLUSTER_K > 1
-        numbered_sync(1, CONSUMERS * 128);   // the one tile of this block: the ring is free
-        put_sums(sum, ring.slots);
+        numbered_sync(1, CONSUMERS * 128);   // the one tile of this block: the pipeline is free
+        put_acc(acc, pipe.stages);
         cluster_sync(BLOCKS);
-        put_out_shared(ring.slots, p, out, tile, member, part);
+        put_out_shared(pipe.stages, p, out, tile, member, part);
 #else
-        put_out_all(sum, out, tile, ring.pieces + THREAD_X / 32 * BYTES_PATCH, member, part);
+        put_out_all(acc, out, tile, pipe.pieces + THREAD_X / 32 * BYTES_PATCH, member, part);
 #endif
 #if OVERLAP_EPILOGUE
-        fill_parcel(last, sum, { tile.row + block * 64, tile.column });
+        fill_parcel(last, acc, { tile.row + block * 64, tile.column });
 #elif EPILOGUE_STAGES
         if (!part)
-            store_pieces(sum, map_c, ring.pieces + group * EPILOGUE_STAGES * BYTES_PIECE,
+            store_pieces(acc, map_c, pipe.pieces + group * EPILOGUE_STAGES * BYTES_PIECE,
                          { tile.row + block * 64, tile.column }, thread, group);
 #endif
     }
@@ -606,8 +613,8 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
               GLOBAL real *workspace, wide workspace_start)
 {
     const int group = __shfl_sync(0xffffffff, THREAD_X / 128, 0);   // known to be uniform
-    SHARED_TILES(slots);
-    const ring ring = find_ring(slots);
+    SHARED_TILES(stages);
+    const pipeline pipe = find_pipeline(stages);
 
     PDL_TRIGGER();
     if (THREAD_X == 0) {
@@ -615,7 +622,7 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
             prefetch(&map_a);
             prefetch(&map_b);
         }
-        start_ring(ring);
+        start_pipeline(pipe);
     }
     cluster_sync(BLOCKS);
     PDL_WAIT();   // which packs, or made A, B or C
@@ -629,7 +636,7 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
         if (CONSUMERS > 1)
             FEWER_REGISTERS(REGISTERS_PRODUCER);
         if (THREAD_X % 128 == 0)
-            produce(p, ring, SWAP ? &map_b : &map_a, SWAP ? &map_a : &map_b);
+            produce(p, pipe, SWAP ? &map_b : &map_a, SWAP ? &map_a : &map_b);
         if (CLUSTER_K > 1)
             cluster_sync(BLOCKS);
     } else {
@@ -638,9 +645,9 @@ void mmt_gemm(const __grid_constant__ tensor_map map_a,
         const output out = find_output(p, alpha, beta, c + c_start, ldc, c_stride,
                                        bias + bias_start STORED_ARGUMENTS);
 #if EPILOGUE_STAGES
-        multiply_all(p, ring, out, &map_c, workspace, group);
+        multiply_all(p, pipe, out, &map_c, workspace, group);
 #else
-        multiply_all(p, ring, out, 0, workspace, group);
+        multiply_all(p, pipe, out, 0, workspace, group);
 #endif
     }
     cluster_sync(BLOCKS);   // nothing of a block that others write to may be gone

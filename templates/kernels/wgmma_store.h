@@ -1,6 +1,6 @@
 // From sums to C in wgmma.cu: alpha, beta, bias and activation, and the ways to store what they
-// give: from registers, to rows that begin anywhere, or through shared memory. wgmma_sums.h says
-// which sums come here.
+// give: from registers, to rows that begin anywhere, or through shared memory.
+// wgmma_accumulators.h says which accumulators come here.
 
 // A piece of C on its way out: 64 rows of a tile and PIECE_N of its columns, which divide
 // TILE_N and have at most 128 bytes. Its lines are rows of C, with SWAP the tile's columns.
@@ -104,7 +104,7 @@ DEVICE_FN uint2 pack(const real *x)
 #elif defined(OUT_F16)
     return make_uint2(pair_of_f16(x[0], x[1]), 0);
 #else
-    return make_uint2(SUM_TO_WORD(x[0]), SUM_TO_WORD(x[1]));
+    return make_uint2(ACC_TO_WORD(x[0]), ACC_TO_WORD(x[1]));
 #endif
 }
 
@@ -178,9 +178,10 @@ DEVICE_FN void store_rows(real *x, const output &out, place tile, int s, int thr
 }
 
 #if PAIRED && SWAP
-// Finish and store the sums of two blocks of such a tile, whose first is the s-th: a thread has
-// four neighbours of a row of C, where C has them all.
-DEVICE_FN void store_fours(real upper[SUMS], real lower[SUMS], const output &out, place tile,
+// Finish and store the accumulators of two blocks of such a tile, whose first is the s-th: a
+// thread has four neighbours of a row of C, where C has them all.
+DEVICE_FN void store_fours(real upper[ACCUMULATORS], real lower[ACCUMULATORS],
+                           const output &out, place tile,
                            int s, int thread)
 {
     const output unread = as_unread(out);
@@ -190,7 +191,7 @@ DEVICE_FN void store_fours(real upper[SUMS], real lower[SUMS], const output &out
     if (r >= out.rows)
         return;
     UNROLL
-    for (int i = 0; i < SUMS; i += 4, c += 8 * (wide) out.ldc) {
+    for (int i = 0; i < ACCUMULATORS; i += 4, c += 8 * (wide) out.ldc) {
         UNROLL
         for (int w = 0; w < 4; w++)
             finish((w < 2 ? upper : lower) + i + w % 2 * 2, unread, r + w, q + i / 4 * 8);
@@ -216,30 +217,31 @@ DEVICE_FN void store_fours(real upper[SUMS], real lower[SUMS], const output &out
 //
 //      8 rows of 32 elements in C, or with SWAP 16 rows of 16
 //
-// and its rows are a few words longer, so that no two threads meet in a bank. Where the ring leaves
-// no room for patches, sums go to C from registers all the same.
+// and its rows are a few words longer, so that no two threads meet in a bank. Where the pipeline
+// leaves no room for patches, sums go to C from registers all the same.
 #define PATCH_WIDE (SWAP ? 16 : 32)
 #define PATCH_LINE (PATCH_WIDE + (SWAP ? 4 : 8))                    // words
-#define PATCH_SUMS 8          // of a thread
-#define PATCHES    (SWAP ? (SUMS + 7) / 8 : (SUMS + 15) / 16 * 2)   // of 64 rows of a tile
-#define PATCH_ROOM (PATCH_SUMS * 32 / PATCH_WIDE * PATCH_LINE * 4)
+#define PATCH_ACCUMULATORS 8          // of a thread
+// Of 64 rows of a tile.
+#define PATCHES    (SWAP ? (ACCUMULATORS + 7) / 8 : (ACCUMULATORS + 15) / 16 * 2)
+#define PATCH_ROOM (PATCH_ACCUMULATORS * 32 / PATCH_WIDE * PATCH_LINE * 4)
 #define BY_ROWS                                                                             \
-    ((PACK_A || PACK_B) && !TRANSPOSE_IN_REGISTERS && CLUSTER_K == 1 &&                                       \
-     STAGES * (BYTES_SLOT + 32) + CONSUMERS * 4 * PATCH_ROOM <= 227 * 1024)
+    ((PACK_A || PACK_B) && !TRANSPOSE_IN_REGISTERS && CLUSTER_K == 1 && \
+     STAGES * (BYTES_STAGE + 32) + CONSUMERS * 4 * PATCH_ROOM <= 227 * 1024)
 #if BY_ROWS
 #define BYTES_PATCH PATCH_ROOM
 
-// Write a thread's sums of the p-th patch of 64 rows, whose sums these are.
-DEVICE_FN void write_patch(unsigned to, const real sum[SUMS], int p, int lane)
+// Write a thread's accumulators of the p-th patch of 64 rows, whose accumulators these are.
+DEVICE_FN void write_patch(unsigned to, const real acc[ACCUMULATORS], int p, int lane)
 {
     UNROLL
-    for (int i = 0; i < PATCH_SUMS; i += 2) {
+    for (int i = 0; i < PATCH_ACCUMULATORS; i += 2) {
         const int s = SWAP ? p * 8 + i : p / 2 * 16 + p % 2 * 2 + i * 2;
         const int row = lane / 4 + (SWAP ? i % 4 * 4 : 0);
         const int column = lane % 4 * 2 + (SWAP ? i / 4 * 8 : i * 4);
-        if (s >= SUMS)
+        if (s >= ACCUMULATORS)
             continue;
-        const uint2 words = make_uint2(SUM_TO_WORD(sum[s]), SUM_TO_WORD(sum[s + 1]));
+        const uint2 words = make_uint2(ACC_TO_WORD(acc[s]), ACC_TO_WORD(acc[s + 1]));
         if (SWAP) {
             store_word(to + (column * PATCH_LINE + row) * 4, words.x);
             store_word(to + ((column + 1) * PATCH_LINE + row) * 4, words.y);
@@ -259,36 +261,36 @@ DEVICE_FN void store_patch(unsigned from, const output &out, int row, int column
     const int r = row + (SWAP ? across : 0), q = column + (SWAP ? above : across);
     const int lines = r < out.rows && q < end ? (SWAP ? end - q : out.rows - r) : 0;
     result *c = place_in(out, r, q);
-    real before[PATCH_SUMS];
+    real before[PATCH_ACCUMULATORS];
 
     UNROLL
-    for (int i = 0; i < PATCH_SUMS; i++) {
+    for (int i = 0; i < PATCH_ACCUMULATORS; i++) {
         const int line = SWAP ? i / 4 * 8 + i % 4 : i;
         before[i] = read_before(out, c + (wide) line * out.ldc, line < lines);
     }
     UNROLL
-    for (int i = 0; i < PATCH_SUMS; i++) {
+    for (int i = 0; i < PATCH_ACCUMULATORS; i++) {
         const int line = SWAP ? i / 4 * 8 + i % 4 : i;
         const unsigned word = load_word(from + ((above + line) * PATCH_LINE + across) * 4);
         if (line < lines)
             c[(wide) line * out.ldc] =
-                to_result(finished(WORD_TO_SUM(word), out, before[i], r + (SWAP ? 0 : line),
+                to_result(finished(WORD_TO_ACC(word), out, before[i], r + (SWAP ? 0 : line),
                                    q + (SWAP ? line : 0), true));
     }
 }
 
-// Finish and store a thread's sums of a tile.
-DEVICE_FN void store_patches(real sum[BLOCKS_M][SUMS], const output &out, place tile,
+// Finish and store a thread's accumulators of a tile.
+DEVICE_FN void store_patches(real acc[BLOCKS_M][ACCUMULATORS], const output &out, place tile,
                              unsigned patch, int thread)
 {
     const int lane = thread % 32, end = min(out.columns, tile.column + TILE_N);
     UNROLL
     for (int i = 0; i < BLOCKS_M; i++) {
-        const int row = tile.row + row_of(i * SUMS, thread - lane);
+        const int row = tile.row + row_of(i * ACCUMULATORS, thread - lane);
         UNROLL
         for (int p = 0; p < PATCHES; p++) {
             WARP_BARRIER();
-            write_patch(patch, sum[i], p, lane);
+            write_patch(patch, acc[i], p, lane);
             WARP_BARRIER();
             store_patch(patch, out, row + (SWAP ? 0 : p % 2 * 8),
                         tile.column + (SWAP ? p * 16 : p / 2 * 32), end, lane);
@@ -296,13 +298,13 @@ DEVICE_FN void store_patches(real sum[BLOCKS_M][SUMS], const output &out, place 
     }
 }
 
-DEVICE_FN void store_by_rows(real sum[BLOCKS_M][SUMS], const output &out, place tile,
+DEVICE_FN void store_by_rows(real acc[BLOCKS_M][ACCUMULATORS], const output &out, place tile,
                              unsigned patch, int thread)
 {
     if (out.beta == 0)
-        store_patches(sum, as_unread(out), tile, patch, thread);
+        store_patches(acc, as_unread(out), tile, patch, thread);
     else
-        store_patches(sum, out, tile, patch, thread);
+        store_patches(acc, out, tile, patch, thread);
 }
 #else
 #define BYTES_PATCH 0
@@ -311,8 +313,8 @@ DEVICE_FN void store_by_rows(real sum[BLOCKS_M][SUMS], const output &out, place 
 // ---- in plain arithmetic ----------------------------------------------------------------
 
 #if defined(TYPE_F32)
-// Of a number that is not finite the thirds are not either, and their products are NaN where its
-// own may be infinite. So sums that are not finite are computed once more, from A and B
+// Of a number that is not finite the bf16 slices are not either, and their products are NaN where
+// its own may be infinite. So sums that are not finite are computed once more, from A and B
 // themselves: C has infinities and NaN where plain arithmetic has them.
 
 DEVICE_FN bool all_finite(const real *x, int count)
@@ -330,12 +332,12 @@ DEVICE_FN real sum_plainly(const operands &from, int r, int q)
     const element *a = from.a + (wide) (SWAP ? q : r) * (TRANS_A ? 1 : from.lda);
     const element *b = from.b + (wide) (SWAP ? r : q) * (TRANS_B ? from.ldb : 1);
     const wide step_a = TRANS_A ? from.lda : 1, step_b = TRANS_B ? 1 : from.ldb;
-    real sum = 0;
+    real acc = 0;
 
     NO_UNROLL
     for (int p = 0; p < from.k; p++, a += step_a, b += step_b)
-        sum = MULTIPLY_ADD(*a, *b, sum);
-    return sum;
+        acc = MULTIPLY_ADD(*a, *b, acc);
+    return acc;
 }
 
 // Two neighbouring sums, as far as they are inside.
@@ -370,17 +372,17 @@ DEVICE_FN void group_sync(int group)
     numbered_sync(1 + group, 128);
 }
 
-// A byte of a piece of C, swizzled as the engine undoes it.
+// A byte of a piece of C, swizzled as TMA undoes it.
 DEVICE_FN unsigned swizzle(unsigned at)
 {
     return at ^ at / 8 % LINE_C / 16 * 16;
 }
 
 #if RESULT_SIZE == 2
-// The i-th pair of C's elements, of sums or of what they were packed to.
-DEVICE_FN unsigned pair_of(const real *sum, int i)
+// The i-th pair of C's elements, of accumulators or of what they were packed to.
+DEVICE_FN unsigned pair_of(const real *acc, int i)
 {
-    return pack(sum + 2 * i).x;
+    return pack(acc + 2 * i).x;
 }
 
 DEVICE_FN unsigned pair_of(const unsigned *packed, int i)
@@ -389,7 +391,7 @@ DEVICE_FN unsigned pair_of(const unsigned *packed, int i)
 }
 
 // Write a warpgroup's piece of C, whose first sum or pair is *from, to shared memory: matrices
-// of 8 x 8, those of 16 rows of the tile below each other. With SWAP they are turned.
+// of 8 x 8, those of 16 rows of the tile below each other. With SWAP they are transposed.
 template <typename T> DEVICE_FN void write_piece(unsigned to, const T *from, int thread)
 {
     const int lane = thread % 32, row = thread / 32 * 16;
@@ -406,25 +408,25 @@ template <typename T> DEVICE_FN void write_piece(unsigned to, const T *from, int
     }
 }
 #else
-DEVICE_FN void write_piece(unsigned to, const real *sum, int thread)
+DEVICE_FN void write_piece(unsigned to, const real *acc, int thread)
 {
     const int lane = thread % 32, row = thread / 32 * 16;
     UNROLL
     for (int s = 0; s < PIECE_N / 2; s += 2) {
         const int line = (row + lane / 4 + s % 4 * 4) * LINE_C;
-        store_words(to + swizzle(line + s / 4 * 32 + lane % 4 * 8), pack(sum + s));
+        store_words(to + swizzle(line + s / 4 * 32 + lane % 4 * 8), pack(acc + s));
     }
 }
 #endif
 
 // Have the p-th piece copied to C, to which the warpgroup's part of the tile begins at `at`.
-DEVICE_FN void send_piece(const tensor_map *map, place at, int p, unsigned slot)
+DEVICE_FN void send_piece(const tensor_map *map, place at, int p, unsigned stage)
 {
     const int row = at.row + p / PIECES * 64, column = at.column + p % PIECES * PIECE_N;
-    copy_out(map, SWAP ? row : column, SWAP ? column : row, BLOCK_Z, slot);
+    copy_out(map, SWAP ? row : column, SWAP ? column : row, BLOCK_Z, stage);
 }
 
-// Until the slot of the p-th piece of a tile is free: slots take turns, from the first one on for
+// Until the stage of the p-th piece of a tile is free: stages take turns, from the first one on for
 // each tile.
 DEVICE_FN void await_place(int p)
 {
@@ -434,21 +436,22 @@ DEVICE_FN void await_place(int p)
         AWAIT_COPIES_OUT(EPILOGUE_STAGES - 1);
 }
 
-// Store a warpgroup's sums, which begin there in C, through its slots.
-DEVICE_FN void store_pieces(real sum[BLOCKS_M][SUMS], const tensor_map *map, unsigned slots,
+// Store a warpgroup's sums, which begin there in C, through its stages.
+DEVICE_FN void store_pieces(real acc[BLOCKS_M][ACCUMULATORS], const tensor_map *map,
+                            unsigned stages,
                             place at, int thread, int group)
 {
     UNROLL
     for (int p = 0; p < BLOCKS_M * PIECES; p++) {
-        const unsigned slot = slots + p % EPILOGUE_STAGES * BYTES_PIECE;
+        const unsigned stage = stages + p % EPILOGUE_STAGES * BYTES_PIECE;
         if (thread == 0)
             await_place(p);
         group_sync(group);
-        write_piece(slot, &sum[p / PIECES][p % PIECES * PIECE_N / 2], thread);
+        write_piece(stage, &acc[p / PIECES][p % PIECES * PIECE_N / 2], thread);
         shared_ready();
         group_sync(group);
         if (thread == 0)
-            send_piece(map, at, p, slot);
+            send_piece(map, at, p, stage);
     }
 }
 #endif
@@ -460,42 +463,42 @@ DEVICE_FN void store_pieces(real sum[BLOCKS_M][SUMS], const tensor_map *map, uns
 
 // A thread's part of a finished tile of C, pairs of elements, and where the warpgroup's begins.
 struct parcel {
-    unsigned pairs[BLOCKS_M][SUMS / 2];
+    unsigned pairs[BLOCKS_M][ACCUMULATORS / 2];
     place at;
     bool full;
 };
 
-DEVICE_FN void fill_parcel(parcel &parcel, const real sum[BLOCKS_M][SUMS], place at)
+DEVICE_FN void fill_parcel(parcel &parcel, const real acc[BLOCKS_M][ACCUMULATORS], place at)
 {
     UNROLL
-    for (int i = 0; i < ALL_SUMS / 2; i++)
-        parcel.pairs[i / (SUMS / 2)][i % (SUMS / 2)] =
-            pair_of(sum[i / (SUMS / 2)], i % (SUMS / 2));
+    for (int i = 0; i < ALL_ACCUMULATORS / 2; i++)
+        parcel.pairs[i / (ACCUMULATORS / 2)][i % (ACCUMULATORS / 2)] =
+            pair_of(acc[i / (ACCUMULATORS / 2)], i % (ACCUMULATORS / 2));
     parcel.at = at;
     parcel.full = true;
 }
 
 // Store the p-th of its pieces. If the parcel is not full, all but the copy is done, so that
 // ptxas need not follow two ways.
-DEVICE_FN void store_piece(const parcel &parcel, int p, const tensor_map *map, unsigned slots,
+DEVICE_FN void store_piece(const parcel &parcel, int p, const tensor_map *map, unsigned stages,
                            int thread, int group)
 {
-    const unsigned slot = slots + p % EPILOGUE_STAGES * BYTES_PIECE;
+    const unsigned stage = stages + p % EPILOGUE_STAGES * BYTES_PIECE;
     if (thread == 0)
         await_place(p);
     group_sync(group);
-    write_piece(slot, &parcel.pairs[p / PIECES][p % PIECES * (PIECE_N / 4)], thread);
+    write_piece(stage, &parcel.pairs[p / PIECES][p % PIECES * (PIECE_N / 4)], thread);
     shared_ready();
     group_sync(group);
     if (parcel.full && thread == 0)
-        send_piece(map, parcel.at, p, slot);
+        send_piece(map, parcel.at, p, stage);
 }
 
-DEVICE_FN void store_parcel(const parcel &parcel, const tensor_map *map, unsigned slots,
+DEVICE_FN void store_parcel(const parcel &parcel, const tensor_map *map, unsigned stages,
                             int thread, int group)
 {
     UNROLL
     for (int p = 0; p < PARCEL_PIECES; p++)
-        store_piece(parcel, p, map, slots, thread, group);
+        store_piece(parcel, p, map, stages, thread, group);
 }
 #endif

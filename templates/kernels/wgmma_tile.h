@@ -1,27 +1,27 @@
 // What wgmma.cu gives to the tensor cores: the sizes that follow from its knobs, how a tile of
 // an operand stands in shared memory, and multiplying two of them.
 //
-// "Left" and "right" name the operands of the instruction: A and B, or with SWAP, which
-// computes the transpose of C, B and A: then a tile's rows are columns of C, which suits
-// an A of few rows. An operand that runs along k is "deep": its tile holds lines of 128
-// bytes along k. The other kind holds chunks, 128 bytes wide, of TILE_K rows. The copy engine
-// swizzles both as the tensor cores expect it. Elements that are not of 2 bytes must be
-// deep: those that are stored otherwise are packed into the workspace first (pack.h), and so are
-// operands of any alignment (PACK_A, PACK_B). Or, with TRANSPOSE_IN_REGISTERS, the left one is turned on its way to
-// registers, from which the instruction takes it as well.
+// "Left" and "right" name the operands of the instruction: A and B, or with SWAP, which computes
+// the transpose of C, B and A: then a tile's rows are columns of C, which suits an A of few rows.
+// An operand that runs along k is "deep": its tile holds lines of 128 bytes along k. The other
+// kind holds chunks, 128 bytes wide, of TILE_K rows. The TMA swizzles both as the tensor cores
+// expect it. Elements that are not of 2 bytes must be deep: those that are stored otherwise are
+// packed into the workspace first (pack.h), and so are operands of any alignment (PACK_A,
+// PACK_B). Or, with TRANSPOSE_IN_REGISTERS, the left one is transposed on its way to registers,
+// from which the instruction takes it as well.
 //
-// Of f32 and i32 the tensor cores know nothing: their numbers are packed as digits (pack.h), f32 as
-// three bf16, its thirds, and i32 as its four bytes, and multiplied as on paper, but for what is
-// below the last place of f32 or above 2^32. A slot has three tiles of either operand of f32, one
-// of each third, and their six products are added up from the smallest on. The ten of i32 are of
-// four weights:
+// Of f32 and i32 the tensor cores know nothing: their numbers are packed as slices (pack.h), f32
+// as three bf16, its bf16 slices, and i32 as its four bytes, and multiplied as on paper, but for
+// what is below the last place of f32 or above 2^32. A stage has three tiles of either operand of
+// f32, one of each third, and their six products are added up from the smallest on. The ten of
+// i32 are of four weights:
 //
 //      sum = ((((a3 b0 + a2 b1 + a1 b2 + a0 b3) << 8) + a2 b0 + a1 b1 + a0 b2) << 8) + ...
 //
-// Where a thread has registers for four sums at each of its places in C, one for each weight, a slot
-// has a tile of each byte. Else it has one tile of either operand, as of i8, and k is gone through
-// ten times, for one product each, from the greatest weight on: between two weights the sums are
-// shifted.
+// Where a thread has registers for four sums at each of its places in C, one for each weight, a
+// stage has a tile of each byte. Else it has one tile of either operand, as of i8, and k is gone
+// through ten times, for one product each, from the greatest weight on: between two weights the
+// accumulators are shifted.
 
 #if defined(TYPE_TF32)
 #define SIZE 4                // bytes of an element
@@ -31,20 +31,20 @@
 #define SIZE 1
 #endif
 #if defined(TYPE_F32)
-#define DIGITS  3             // of a number
-#define TILES   3             // of an operand in a slot: of all digits or of one
+#define SLICES  3             // of a number
+#define TILES   3             // of an operand in a stage: of all slices or of one
 #define WEIGHTS 1             // that have sums of their own
 #define SCALE   0x1p23f       // of a number before it is taken apart
 #elif defined(TYPE_I32)
-#define DIGITS  4
-#define WEIGHTS (4 * ALL_SUMS <= (CONSUMERS == 3 ? 128 : 192) ? 4 : 1)
+#define SLICES  4
+#define WEIGHTS (4 * ALL_ACCUMULATORS <= (CONSUMERS == 3 ? 128 : 192) ? 4 : 1)
 #define TILES   WEIGHTS
 #else
-#define DIGITS  1
+#define SLICES  1
 #define TILES   1
 #define WEIGHTS 1
 #endif
-#define PASSES  (TILES == DIGITS ? 1 : 10)     // through k
+#define PASSES  (TILES == SLICES ? 1 : 10)     // through k
 #if defined(OUT_BF16) || defined(OUT_F16)
 #define RESULT_SIZE 2         // bytes of an element of C
 #else
@@ -57,20 +57,20 @@
 #define TILE_K    (ATOM * DEPTH)
 #define WGMMA_K   (32 / SIZE)                   // depth of one instruction
 #define STEPS     (TILE_K / WGMMA_K)
-#define HALF      (STEPS / 2)                   // of a slot's steps: they are even
+#define HALF      (STEPS / 2)                   // of a stage's steps: they are even
 #define OWNERS    (SCHEDULE ? 1 : CONSUMERS)    // warpgroups that share a tile
 #define TURNS     (SCHEDULE ? CONSUMERS : 1)    // tiles that a block has at work
 #define BLOCKS_M  (TILE_M / 64 / OWNERS)        // instructions below each other
-#define SUMS      (TILE_N / 2)                  // registers that each of them adds to
-#define ALL_SUMS  (BLOCKS_M * SUMS)             // of a thread
+#define ACCUMULATORS      (TILE_N / 2)                  // registers that each of them adds to
+#define ALL_ACCUMULATORS  (BLOCKS_M * ACCUMULATORS)             // of a thread
 #define AT_ONCE   (PROMOTE ? 1 : BLOCKS_M)      // instructions below each other at a time
-#define GROWING   (WEIGHTS * AT_ONCE)           // whose sums are so many instructions'
+#define GROWING   (WEIGHTS * AT_ONCE)           // whose accumulators are so many instructions'
 #define THREADS   (CONSUMERS * 128 + (CONSUMERS == 1 ? 32 : 128))
 #define CLUSTER_M (CLUSTER / 10)                // blocks that share what they need of
 #define CLUSTER_N (CLUSTER % 10)                // right, and of left
 #define MATES     (CLUSTER_M * CLUSTER_N)
 #define BLOCKS    (MATES * CLUSTER_K)           // of a cluster
-#define PAIRED    (TRANSPOSE_IN_REGISTERS && SIZE == 1)           // two blocks of 64 rows share 128 lines
+#define PAIRED    (TRANSPOSE_IN_REGISTERS && SIZE == 1)  // two blocks of 64 rows share 128 lines
 
 #define PACKED_A   (PACK_A || (SIZE != 2 && TRANS_A && !(TRANSPOSE_IN_REGISTERS && !SWAP)))
 #define PACKED_B   (PACK_B || (SIZE != 2 && !TRANS_B && !(TRANSPOSE_IN_REGISTERS && SWAP)))
@@ -82,7 +82,7 @@
 #define LINES(tile, deep)  ((deep) ? (tile) : TILE_K)             // of a chunk
 #define BYTES(tile, deep)  (CHUNKS(tile, deep) * LINES(tile, deep) * LINE)
 #define BYTES_LEFT  (TILES * BYTES(TILE_M, LEFT_DEEP))
-#define BYTES_SLOT  (BYTES_LEFT + TILES * BYTES(TILE_N, RIGHT_DEEP))
+#define BYTES_STAGE  (BYTES_LEFT + TILES * BYTES(TILE_N, RIGHT_DEEP))
 
 #if TILE_M % (64 * OWNERS) || TILE_N % 8 || TILE_N > 256
 #error "a warpgroup needs whole blocks of 64 rows and a multiple of 8 columns up to 256"
@@ -101,7 +101,7 @@
 #elif defined(TYPE_F8E5M2)
 #define WGMMA_TYPES "k32.f32.e5m2.e5m2"
 #elif defined(TYPE_I32)
-#define WGMMA_TYPES "k32.s32.u8.u8" // sums wrap, as mod 2^32 must
+#define WGMMA_TYPES "k32.s32.u8.u8" // accumulators wrap, as mod 2^32 must
 #else
 #define WGMMA_TYPES "k32.s32.s8.s8"
 #endif
@@ -119,11 +119,11 @@
 #define WGMMA_SIGNS ", 1, 1"
 #endif
 #if defined(TYPE_I8) || defined(TYPE_I32)
-#define SUM_TO_WORD(x) (x)
-#define WORD_TO_SUM(x) (x)
+#define ACC_TO_WORD(x) (x)
+#define WORD_TO_ACC(x) (x)
 #else
-#define SUM_TO_WORD(x) BITS_OF_FLOAT(x)
-#define WORD_TO_SUM(x) FLOAT_OF_BITS(x)
+#define ACC_TO_WORD(x) BITS_OF_FLOAT(x)
+#define WORD_TO_ACC(x) FLOAT_OF_BITS(x)
 #endif
 #define TEXT_OF(x) #x
 #define TEXT(x)    TEXT_OF(x)
@@ -149,13 +149,14 @@ DEVICE_FN int operand(int block, int step, int tile, bool deep)
 
 // ---- sums -----------------------------------------------------------------------------
 
-// Of a slot's products.
+// Of a stage's products.
 enum choice { ALL, FIRST, OTHERS };
 
-// Start multiplying the tiles of a slot, all or some of the products, and add to what the sums hold if `add`. Of thirds, the
-// smallest products come first, and what is below them, at most 2^-24 of the whole, is left out: 0
-// are the upper ones. Bytes are numbered from the lowest one on.
-DEVICE_FN void multiply(real sum[GROWING][SUMS], unsigned long long left,
+// Start multiplying the tiles of a stage, all or some of the products, and add to what the
+// accumulators hold if `add`. Of bf16 slices, the smallest products come first, and what is below
+// them, at most 2^-24 of the whole, is left out: 0 are the upper ones. Bytes are numbered from
+// the lowest one on.
+DEVICE_FN void multiply(real acc[GROWING][ACCUMULATORS], unsigned long long left,
                         unsigned long long right, bool add, choice which = ALL)
 {
     wgmma_begin();
@@ -170,7 +171,7 @@ DEVICE_FN void multiply(real sum[GROWING][SUMS], unsigned long long left,
                 UNROLL
                 for (int i = 0; i < AT_ONCE; i++)
                     WGMMA("m64n" TEXT(TILE_N) WGMMA_TYPES, WGMMA_SIGNS,
-                          sum[(WEIGHTS > 1 ? both * AT_ONCE : 0) + i],
+                          acc[(WEIGHTS > 1 ? both * AT_ONCE : 0) + i],
                           left + operand(i, s, TILE_M, LEFT_DEEP) +
                               l * (BYTES(TILE_M, LEFT_DEEP) / 16),
                           right + operand(0, s, TILE_N, RIGHT_DEEP) +
@@ -207,7 +208,7 @@ DEVICE_FN void take_pair(unsigned *upper, unsigned *lower, unsigned depths, cons
     lower[0] = x[2], lower[1] = x[3];
 }
 
-// The words of a slot's steps from the first one on. The slot's tile stands at that address.
+// The words of a stage's steps from the first one on. The stage's tile stands at that address.
 DEVICE_FN void take_words(unsigned words[HALF][BLOCKS_M][4], unsigned tile, int first,
                           const unsigned at[4])
 {
@@ -234,7 +235,7 @@ DEVICE_FN void find_words(unsigned at[4], int thread)
     }
 }
 
-// The words of a slot's steps from the first one on. The slot's tile stands at that address.
+// The words of a stage's steps from the first one on. The stage's tile stands at that address.
 DEVICE_FN void take_words(unsigned words[HALF][BLOCKS_M][4], unsigned tile, int first,
                           const unsigned at[4])
 {
@@ -251,7 +252,7 @@ DEVICE_FN void take_words(unsigned words[HALF][BLOCKS_M][4], unsigned tile, int 
 
 #if TRANSPOSE_IN_REGISTERS
 // As above, half of the steps from the first one on, with their left words in registers.
-DEVICE_FN void multiply_words(real sum[BLOCKS_M][SUMS],
+DEVICE_FN void multiply_words(real acc[BLOCKS_M][ACCUMULATORS],
                               const unsigned words[HALF][BLOCKS_M][4],
                               unsigned long long right, int first, bool add)
 {
@@ -260,48 +261,49 @@ DEVICE_FN void multiply_words(real sum[BLOCKS_M][SUMS],
     for (int s = 0; s < HALF; s++)
         UNROLL
         for (int i = 0; i < BLOCKS_M; i++)
-            WGMMA_TURNED("m64n" TEXT(TILE_N) WGMMA_TYPES, WGMMA_SIGNS, sum[i], words[s][i],
+            WGMMA_TRANSPOSED("m64n" TEXT(TILE_N) WGMMA_TYPES, WGMMA_SIGNS, acc[i], words[s][i],
                          right + operand(0, first + s, TILE_N, RIGHT_DEEP), add || s > 0);
     wgmma_end();
 }
 
-DEVICE_FN void settle_words(unsigned words[HALF][BLOCKS_M][4])
+DEVICE_FN void fence_words(unsigned words[HALF][BLOCKS_M][4])
 {
     UNROLL
     for (int w = 0; w < HALF * BLOCKS_M * 4; w++)
-        settle_register(words[w / 4 / BLOCKS_M][w / 4 % BLOCKS_M][w % 4]);
+        fence_register(words[w / 4 / BLOCKS_M][w / 4 % BLOCKS_M][w % 4]);
 }
 #endif
 
-DEVICE_FN void settle(real sum[GROWING][SUMS])
+DEVICE_FN void settle(real acc[GROWING][ACCUMULATORS])
 {
     UNROLL
-    for (int s = 0; s < GROWING * SUMS; s++)
-        settle_register(sum[s / SUMS][s % SUMS]);
+    for (int s = 0; s < GROWING * ACCUMULATORS; s++)
+        fence_register(acc[s / ACCUMULATORS][s % ACCUMULATORS]);
 }
 
-DEVICE_FN void clear(real sum[WEIGHTS * BLOCKS_M][SUMS])
+DEVICE_FN void clear(real acc[WEIGHTS * BLOCKS_M][ACCUMULATORS])
 {
     UNROLL
-    for (int s = 0; s < WEIGHTS * ALL_SUMS; s++)
-        sum[s / SUMS][s % SUMS] = 0;
+    for (int s = 0; s < WEIGHTS * ALL_ACCUMULATORS; s++)
+        acc[s / ACCUMULATORS][s % ACCUMULATORS] = 0;
 }
 
 #if WEIGHTS > 1
-// Add to the sums of the least weight, which come first, those of the others.
-DEVICE_FN void add_weights(real sum[WEIGHTS * BLOCKS_M][SUMS])
+// Add to the accumulators of the least weight, which come first, those of the others.
+DEVICE_FN void add_weights(real acc[WEIGHTS * BLOCKS_M][ACCUMULATORS])
 {
     UNROLL
-    for (int s = ALL_SUMS; s < WEIGHTS * ALL_SUMS; s++)
-        sum[s % ALL_SUMS / SUMS][s % SUMS] += sum[s / SUMS][s % SUMS] << s / ALL_SUMS * 8;
+    for (int s = ALL_ACCUMULATORS; s < WEIGHTS * ALL_ACCUMULATORS; s++)
+        acc[s % ALL_ACCUMULATORS / ACCUMULATORS][s % ACCUMULATORS] +=
+            acc[s / ACCUMULATORS][s % ACCUMULATORS] << s / ALL_ACCUMULATORS * 8;
 }
 #elif PASSES > 1
-// To the weight of the next digit above.
-DEVICE_FN void shift(real sum[BLOCKS_M][SUMS])
+// To the weight of the next slice above.
+DEVICE_FN void shift(real acc[BLOCKS_M][ACCUMULATORS])
 {
     UNROLL
-    for (int s = 0; s < ALL_SUMS; s++)
-        sum[s / SUMS][s % SUMS] <<= 8;
+    for (int s = 0; s < ALL_ACCUMULATORS; s++)
+        acc[s / ACCUMULATORS][s % ACCUMULATORS] <<= 8;
 }
 #endif
 
@@ -310,7 +312,7 @@ DEVICE_FN void shift(real sum[BLOCKS_M][SUMS])
 // those of the next; the next four are 8 columns further.
 DEVICE_FN int row_of(int s, int thread)
 {
-    const int block = thread / 128 * BLOCKS_M + s / SUMS, lower = s % 4 / 2;
+    const int block = thread / 128 * BLOCKS_M + s / ACCUMULATORS, lower = s % 4 / 2;
     if (PAIRED)
         return block / 2 * 128 + thread % 128 / 4 * 4 + block % 2 * 2 + lower;
     return block * 64 + thread % 128 / 32 * 16 + thread % 32 / 4 + lower * 8;
@@ -318,5 +320,5 @@ DEVICE_FN int row_of(int s, int thread)
 
 DEVICE_FN int column_of(int s, int thread)
 {
-    return s % SUMS / 4 * 8 + thread % 4 * 2 + s % 2;
+    return s % ACCUMULATORS / 4 * 8 + thread % 4 * 2 + s % 2;
 }

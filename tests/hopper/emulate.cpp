@@ -197,7 +197,7 @@ static void set_matrices(const struct launch &l)
         if (l.box[i].packed)
             matrices[i] = describe_matrix((char *) workspace.data() + l.box[i].at, rows,
                                           columns, ld, stride, packed_size,
-                                          plan.batch * (digits ? DIGITS : 1));
+                                          plan.batch * (digits ? SLICES : 1));
         matrices[i].inner = l.box[i].inner;
         matrices[i].outer = l.box[i].outer;
         matrices[i].swizzle = l.box[i].swizzle;
@@ -249,13 +249,13 @@ static void call(void)
     if (call_pack())
         return;
 #if SPLIT_K > 1
-    if (runs("mmt_add_parts"))
-        return mmt_add_parts(m, n, running->parts, alpha, beta, NULL, 0, c.data(), 0, plan.ldc,
+    if (runs("mmt_reduce_splits"))
+        return mmt_reduce_splits(m, n, running->parts, alpha, beta, NULL, 0, c.data(), 0, plan.ldc,
                              plan.stride_c, parts, 0, added, 0);
 #endif
 #if TILE_SCHEDULER == RUNS
-    if (runs("mmt_add_runs"))
-        return mmt_add_runs(m, n, k, alpha, beta, NULL, 0, c.data(), 0, plan.ldc,
+    if (runs("mmt_reduce_stream_k"))
+        return mmt_reduce_stream_k(m, n, k, alpha, beta, NULL, 0, c.data(), 0, plan.ldc,
                             plan.stride_c, parts, 0, added, 0);
 #endif
     mmt_gemm(maps[0], maps[1], m, n, k, alpha, beta, NULL, 0, c.data(), 0, plan.ldc,
@@ -279,8 +279,8 @@ static void call(void)
     if (call_pack())
         return;
 #if LEAVES
-    if (runs("mmt_add_parts"))
-        return mmt_add_parts(m, n, k, running->parts, alpha, beta, NULL, 0, STORED c.data(), 0,
+    if (runs("mmt_reduce_splits"))
+        return mmt_reduce_splits(m, n, k, running->parts, alpha, beta, NULL, 0, STORED c.data(), 0,
                              plan.ldc, plan.stride_c, added, 0, parts, 0);
 #endif
     mmt_gemm(maps[0], maps[1],

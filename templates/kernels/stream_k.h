@@ -1,15 +1,15 @@
-// Tiles of C dealt to blocks that stay, for kernels with the knob TILE_SCHEDULER.
+// Tiles of C assigned to persistent blocks, for kernels with the knob TILE_SCHEDULER.
 //
 //      TILE_SCHEDULER data_parallel     a block for each tile
 //      TILE_SCHEDULER persistent    a tile for each block, then another, and so on
 //      TILE_SCHEDULER stream_k      the same, but what is left for the last round, fewer tiles than
 //                     blocks, is shared: laid end to end, their steps of k are cut into
-//                     equal runs, one a block
+//                     equal segments, one a block
 //
 //           tile    |      0      |      1      |      2      |     steps ..
 //           block   |    0    |    1    |    2    |    3    |
 //
-// A run has parts of at most two tiles. Their sums go to the workspace, and mmt_add_runs
+// A segment has parts of at most two tiles. Their sums go to the workspace, and mmt_reduce_stream_k
 // adds those of each tile up, always in the same order.
 //
 // Stands behind tiles.h.
@@ -22,7 +22,7 @@
 #define AREA (TILE_M * TILE_N)
 
 // What a block computes: depths `begin` to `end` of a tile; `part`: the first or the
-// second of its run, or -1 for a tile of its own.
+// second of its segment, or -1 for a tile of its own.
 struct job {
     int row, column, begin, end, part;
 };
@@ -36,14 +36,14 @@ DEVICE_FN int count_steps(int k)
     return (int) (((wide) k + TILE_K - 1) / TILE_K);
 }
 
-// The first of `steps` steps, of all shared tiles, that belongs to the block's run.
-DEVICE_FN wide run_start(int block, wide steps)
+// The first of `steps` steps, of all shared tiles, that belongs to the block's segment.
+DEVICE_FN wide segment_start(int block, wide steps)
 {
     return steps * block / STAY;
 }
 
-// The block to whose run a step belongs.
-DEVICE_FN int run_of(wide step, wide steps)
+// The block to whose segment a step belongs.
+DEVICE_FN int segment_of(wide step, wide steps)
 {
     return (int) (((step + 1) * STAY - 1) / steps);
 }
@@ -55,12 +55,12 @@ DEVICE_FN void set_job(struct job *job, int tile, int m, int n, int begin, int e
     job->begin = begin, job->end = end, job->part = part;
 }
 
-// The two parts of this block's run, if they are not empty.
+// The two parts of this block's segment, if they are not empty.
 DEVICE_FN bool find_part(int part, int tiles, int m, int n, int k, struct job *job)
 {
     const int all = count_steps(k), shared = tiles % STAY;
-    const wide steps = (wide) all * shared, from = run_start(BLOCK_X, steps);
-    const wide to = run_start(BLOCK_X + 1, steps);
+    const wide steps = (wide) all * shared, from = segment_start(BLOCK_X, steps);
+    const wide to = segment_start(BLOCK_X + 1, steps);
     const int tile = from < to ? (int) (from / all) + part : 0;
     const wide first = (wide) tile * all;
 
@@ -72,7 +72,7 @@ DEVICE_FN bool find_part(int part, int tiles, int m, int n, int k, struct job *j
 }
 
 // The turn-th job of this block; false where it has none any more. Blocks that do not stay
-// have one, for a part of k.
+// have one, for a split of k.
 DEVICE_FN bool find_job(int turn, int m, int n, int k, struct job *job)
 {
     const int tiles = count_tiles(m, n), tile = turn * STAY + BLOCK_X;
@@ -89,8 +89,8 @@ DEVICE_FN bool find_job(int turn, int m, int n, int k, struct job *job)
     return tile < tiles;
 }
 
-// Where the sums of a part of a run go: a tile, row by row.
-DEVICE_FN GLOBAL real *part_of_run(GLOBAL real *workspace, int block, int part)
+// Where the accumulators of a part of a segment go: a tile, row by row.
+DEVICE_FN GLOBAL real *part_of_segment(GLOBAL real *workspace, int block, int part)
 {
     return workspace + (((wide) BLOCK_Z * STAY + block) * 2 + part) * AREA;
 }
@@ -100,16 +100,16 @@ DEVICE_FN GLOBAL real *part_of_run(GLOBAL real *workspace, int block, int part)
 // a tile has many, ADDERS_Y threads share them. Either way they are added in an order that
 // depends on nothing but the sizes and the number of blocks.
 //
-// Launch: block (ADDERS_X, ADDERS_Y), grid (blocks that stay in mmt_gemm, any, batch).
+// Launch: block (ADDERS_X, ADDERS_Y), grid (persistent blocks in mmt_gemm, any, batch).
 #define ADDERS_X 32
 #define ADDERS_Y 8
 #define AT_ONCE  8            // parts that are on their way to a thread
 
 // Add what the blocks from `b` on, but `end`, have of a shared tile; `at` is an element of it,
 // `split` the block whose second part it is, if any's. Divisions take as long as reading, so
-// whether a run is empty is asked where there are fewer steps than blocks alone.
-DEVICE_FN void add_runs(const GLOBAL real *workspace, int b, int end, int split, wide steps,
-                        int at, real sum[MAX_VECTOR])
+// whether a segment is empty is asked where there are fewer steps than blocks alone.
+DEVICE_FN void add_segments(const GLOBAL real *workspace, int b, int end, int split, wide steps,
+                        int at, real acc[MAX_VECTOR])
 {
     NO_UNROLL
     for (; b < end; b += AT_ONCE) {
@@ -117,21 +117,21 @@ DEVICE_FN void add_runs(const GLOBAL real *workspace, int b, int end, int split,
         UNROLL
         for (int i = 0; i < AT_ONCE; i++) {
             if (b + i < end && (steps >= (wide) STAY ||
-                                run_start(b + i, steps) < run_start(b + i + 1, steps)))
+                                segment_start(b + i, steps) < segment_start(b + i + 1, steps)))
                 read_global(more[i],
-                            part_of_run((GLOBAL real *) workspace, b + i, b + i == split) + at,
+                            part_of_segment((GLOBAL real *) workspace, b + i, b + i == split) + at,
                             MAX_VECTOR, true);
         }
         UNROLL
         for (int i = 0; i < AT_ONCE; i++)
             UNROLL
             for (int e = 0; e < MAX_VECTOR; e++)
-                sum[e] += more[i][e];
+                acc[e] += more[i][e];
     }
 }
 
 KERNEL BLOCK_SIZE(ADDERS_X, ADDERS_Y)
-void mmt_add_runs(int m, int n, int k, real alpha, real beta,
+void mmt_reduce_stream_k(int m, int n, int k, real alpha, real beta,
                   const GLOBAL real *scalars, wide scalars_start,
                   GLOBAL real *c, wide c_start, int ldc, wide c_stride,
                   const GLOBAL real *workspace, wide workspace_start,
@@ -167,37 +167,37 @@ void mmt_add_runs(int m, int n, int k, real alpha, real beta,
 
         place_tile(tiles - shared + tile, m, n, &top, &left);
         if (all > 0) {
-            begin = run_of(from, steps);
-            count = run_of(from + all - 1, steps) + 1 - begin;
-            split = run_start(begin, steps) < from ? begin : -1;
+            begin = segment_of(from, steps);
+            count = segment_of(from + all - 1, steps) + 1 - begin;
+            split = segment_start(begin, steps) < from ? begin : -1;
         }
         NO_UNROLL
         for (int round = first; round < smaller(first + each, rounds); round++) {
             const int at = (round * width + place) * MAX_VECTOR;
             const int row = top + at / TILE_N, column = left + at % TILE_N;
             const bool inside = at < AREA && row < m && column < n;
-            real sum[MAX_VECTOR] = { 0 };
+            real acc[MAX_VECTOR] = { 0 };
 
             if (inside)
-                add_runs(workspace + workspace_start, begin + count * y / sharers,
-                         begin + count * (y + 1) / sharers, split, steps, at, sum);
+                add_segments(workspace + workspace_start, begin + count * y / sharers,
+                         begin + count * (y + 1) / sharers, split, steps, at, acc);
             if (sharers > 1) {
                 UNROLL
                 for (int e = 0; e < MAX_VECTOR; e++)
-                    others[y][e][x] = sum[e];
+                    others[y][e][x] = acc[e];
                 BARRIER();
                 UNROLL
                 for (int other = 1; other < ADDERS_Y; other++)
                     UNROLL
                     for (int e = 0; e < MAX_VECTOR; e++)
-                        sum[e] += others[other][e][x];
+                        acc[e] += others[other][e][x];
                 BARRIER();
             }
             GLOBAL real *to = c + c_start + BLOCK_Z * c_stride + (wide) row * ldc + column;
             if (inside && y == 0) {
                 UNROLL
                 for (int e = 0; e < MAX_VECTOR; e += C_VECTOR)
-                    store(to + e, sum + e, C_VECTOR, n - column - e, ALIGNED, alpha, beta,
+                    store(to + e, acc + e, C_VECTOR, n - column - e, ALIGNED, alpha, beta,
                           bias_of(bias + bias_start, row, column + e), true);
             }
         }

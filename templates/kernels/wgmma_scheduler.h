@@ -1,8 +1,8 @@
 // Who computes what in wgmma.cu: the tiles of C, a cluster of blocks at a time, in which order
 // and how clusters get them.
 //
-// RASTER_ORDER is the order. Clusters are numbered along rows or columns, RASTER_GROUP of these side by
-// side, or along a Hilbert curve: whatever few follow each other then have few rows and
+// RASTER_ORDER is the order. Clusters are numbered along rows or columns, RASTER_GROUP of these
+// side by side, or along a Hilbert curve: whatever few follow each other then have few rows and
 // columns of tiles in common, so that the cache holds what they need.
 //
 //      rows, RASTER_GROUP 2        hilbert
@@ -11,39 +11,40 @@
 //      8 10 12 14           4  7  8 11
 //      9 11 13 15           5  6  9 10
 //
-// TILE_SCHEDULER is how many clusters there are at a time. "rounds": as many as run at once, each takes
-// one tile after the other. "even": the fewest of these that need no more rounds. "tiles": one
-// for each tile. "runs": as in rounds, but tiles that would fill only a part of a round are
-// done first and cut along k, so that each cluster has as much of them as any other:
+// TILE_SCHEDULER is how many clusters there are at a time. "persistent": as many as run at once,
+// each takes one tile after the other. "balanced": the fewest of these that need no more rounds.
+// "data_parallel": one for each tile. "stream_k": as persistent, but tiles that would fill only a
+// part of a round are done first and cut along k, so that each cluster has as much of them as any
+// other:
 //
-//      slots of      |--- tile 0 ---|--- tile 1 ---|--- tile 2 ---|
+//      stages of      |--- tile 0 ---|--- tile 1 ---|--- tile 2 ---|
 //      clusters      |-- 0 --|-- 1 --|-- 2 --|-- 3 --|-- 4 --|-- 5 --|
 //
-// What a cluster has of such a tile goes to the workspace, and mmt_add_parts adds it up. The
+// What a cluster has of such a tile goes to the workspace, and mmt_reduce_splits adds it up. The
 // same is done where SPLIT_K clusters share each tile.
 
-#define DEAL_EVEN   (TILE_SCHEDULER == 1)
-#define DEAL_RUNS   (TILE_SCHEDULER == 3)
+#define BALANCED   (TILE_SCHEDULER == 1)
+#define STREAM_K   (TILE_SCHEDULER == 3)
 #define HILBERT     (RASTER_ORDER == 2)
-#define LEAVES      (SPLIT_K > 1 || DEAL_RUNS)     // sums in the workspace
-#define LEAST_RUN   4                              // slots that are worth a part of a tile
+#define LEAVES      (SPLIT_K > 1 || STREAM_K)     // accumulators in the workspace
+#define LEAST_SEGMENT   4                              // stages that are worth a part of a tile
 
 #if (CLUSTER_K > 1 || SPLIT_K > 1) && (SCHEDULE || EPILOGUE_STAGES || TILE_SCHEDULER)
 #error "blocks that share a tile are cooperative, have one, and store from registers"
 #endif
-#if CLUSTER_K > 1 && BLOCKS_M * SUMS % (2 * CLUSTER_K)
-#error "blocks of CLUSTER_K store pairs of sums each"
+#if CLUSTER_K > 1 && BLOCKS_M * ACCUMULATORS % (2 * CLUSTER_K)
+#error "blocks of CLUSTER_K store pairs of acc each"
 #endif
 
 struct problem {
     int rows, columns;           // of the product or its transpose
-    int depth;                   // slots along k, of all passes through it
+    int depth;                   // stages along k, of all passes through it
     int clusters_m, clusters_n;  // clusters of tiles
     int cluster, clusters;       // this one, of so many that deal with tiles
     int mates, mate;             // rank of the first block of those that fetch for each
                                  // other, and which one of them this is
     int split;                   // clusters that share a tile
-    int part, parts;             // this block's part of k, of so many of each tile
+    int part, parts;             // this block's split of k, of so many of each tile
     int cut, runs;               // runs: tiles that are cut, into so many runs
 };
 
@@ -52,8 +53,8 @@ struct place {
     int row, column;
 };
 
-// What a cluster does of a tile: so many slots from the first one on, and where in the
-// workspace it leaves the sums, or -1.
+// What a cluster does of a tile: so many stages from the first one on, and where in the
+// workspace it leaves the accumulators, or -1.
 struct piece {
     int tile, first, depth, part;
 };
@@ -63,7 +64,7 @@ DEVICE_FN int tiles_of(const problem &p)
     return p.clusters_m * p.clusters_n;
 }
 
-// `split`: clusters that share a tile, which a text that lets them share one does not know.
+// `split`: clusters that share a tile, which a source that lets them share one does not know.
 DEVICE_FN problem find_problem(int m, int n, int k, real alpha, int split)
 {
     const int rank = cluster_rank(BLOCKS);
@@ -82,18 +83,18 @@ DEVICE_FN problem find_problem(int m, int n, int k, real alpha, int split)
     p.part = BLOCK_Y * CLUSTER_K + rank / MATES;
     p.parts = p.split * CLUSTER_K;
     p.cut = p.runs = 0;
-    if (DEAL_EVEN) {
+    if (BALANCED) {
         const int rounds = (tiles_of(p) - 1) / p.clusters + 1;
         p.clusters = (tiles_of(p) - 1) / rounds + 1;
     }
-    if (DEAL_RUNS && p.depth > 0) {
+    if (STREAM_K && p.depth > 0) {
         p.cut = tiles_of(p) % p.clusters;
-        p.runs = min(max(p.cut * p.depth / LEAST_RUN, p.cut), p.clusters);
+        p.runs = min(max(p.cut * p.depth / LEAST_SEGMENT, p.cut), p.clusters);
     }
     return p;
 }
 
-// Where the part-th part of k begins.
+// Where the part-th split of k begins.
 DEVICE_FN int part_begin(const problem &p, int part)
 {
     return (int) ((wide) p.depth * part / p.parts);
@@ -101,59 +102,59 @@ DEVICE_FN int part_begin(const problem &p, int part)
 
 // ---- passes through k -----------------------------------------------------------------
 
-// Digits of an operand are numbered from 0 on. In each pass one of either is multiplied: those whose
-// numbers add up to the most come first, and to more than the last digit's number none do.
+// Slices of an operand are numbered from 0 on. In each pass one of either is multiplied: those
+// whose numbers add up to the most come first, and to more than the last slice's number none do.
 //
 //      pass     0  1  2  3  4  5  6  7  8  9
 //      left     3  2  1  0  2  1  0  1  0  0
 //      right    0  1  2  3  0  1  2  0  1  0
-struct digits {
+struct slices {
     int left, right;
 };
 
-DEVICE_FN digits digits_of(int pass)
+DEVICE_FN slices slices_of(int pass)
 {
-    int both = DIGITS - 1;
+    int both = SLICES - 1;
     for (; pass > both; both--)
         pass -= both + 1;
     return { both - pass, pass };
 }
 
-DEVICE_FN int slots_of_pass(const problem &p)
+DEVICE_FN int stages_of_pass(const problem &p)
 {
     return p.depth / PASSES;
 }
 
-// Where along k a tile's slot begins, and of which digits: the first ones, where it has several.
-DEVICE_FN int place_along_k(const problem &p, int slot)
+// Where along k a tile's stage begins, and of which slices: the first ones, where it has several.
+DEVICE_FN int place_along_k(const problem &p, int stage)
 {
-    return (PASSES > 1 ? slot % slots_of_pass(p) : slot) * TILE_K;
+    return (PASSES > 1 ? stage % stages_of_pass(p) : stage) * TILE_K;
 }
 
-DEVICE_FN digits first_digits(const problem &p, int slot)
+DEVICE_FN slices first_slices(const problem &p, int stage)
 {
-    return PASSES > 1 ? digits_of(slot / slots_of_pass(p)) : digits{ 0, 0 };
+    return PASSES > 1 ? slices_of(stage / stages_of_pass(p)) : slices{ 0, 0 };
 }
 
 // ---- runs -----------------------------------------------------------------------------
 
-// Slots of the cut tiles are numbered tile by tile. Runs have the same number of them, the
+// Stages of the cut tiles are numbered tile by tile. Runs have the same number of them, the
 // first few one more, and none has more than a tile: there are as many runs as tiles or more.
 DEVICE_FN int run_begin(const problem &p, int run)
 {
-    const int slots = p.cut * p.depth;
-    return run * (slots / p.runs) + min(run, slots % p.runs);
+    const int stages = p.cut * p.depth;
+    return run * (stages / p.runs) + min(run, stages % p.runs);
 }
 
-DEVICE_FN int run_of(const problem &p, int slot)
+DEVICE_FN int segment_of(const problem &p, int stage)
 {
-    const int slots = p.cut * p.depth, length = slots / p.runs, longer = slots % p.runs;
-    return slot < longer * (length + 1) ? slot / (length + 1) : (slot - longer) / length;
+    const int stages = p.cut * p.depth, length = stages / p.runs, longer = stages % p.runs;
+    return stage < longer * (length + 1) ? stage / (length + 1) : (stage - longer) / length;
 }
 
 // ---- pieces ---------------------------------------------------------------------------
 
-// How many pieces this cluster has, and how many slots: first those of its run, if there are
+// How many pieces this cluster has, and how many stages: first those of its segment, if there are
 // any, then whole tiles.
 struct share {
     int pieces, cut, first, last, rest;
@@ -165,7 +166,7 @@ DEVICE_FN share find_share(const problem &p)
     if (p.cluster >= p.clusters)
         return mine;
     mine.rest = part_begin(p, p.part + 1) - part_begin(p, p.part);
-    if (DEAL_RUNS && p.cluster < p.runs) {
+    if (STREAM_K && p.cluster < p.runs) {
         const int begin = run_begin(p, p.cluster), end = run_begin(p, p.cluster + 1);
         const int from = begin / p.depth, to = (end - 1) / p.depth;
         mine.cut = to - from + 1;
@@ -177,7 +178,7 @@ DEVICE_FN share find_share(const problem &p)
     return mine;
 }
 
-// Slots of the j-th piece. No run has parts of more than two tiles.
+// Stages of the j-th piece. No run has parts of more than two tiles.
 DEVICE_FN int depth_of(const share &mine, int j)
 {
     return j >= mine.cut ? mine.rest : j == 0 ? mine.first : mine.last;
@@ -202,7 +203,7 @@ DEVICE_FN piece find_piece(const problem &p, const share &mine, int j)
     return w;
 }
 
-// Tiles whose sums are in the workspace: the first ones.
+// Tiles whose accumulators are in the workspace: the first ones.
 DEVICE_FN int tiles_left(const problem &p)
 {
     return SPLIT_K > 1 ? tiles_of(p) : p.cut;
@@ -211,12 +212,12 @@ DEVICE_FN int tiles_left(const problem &p)
 // Where those of one are, `count` after each other.
 DEVICE_FN int first_part(const problem &p, int tile, int *count)
 {
-    if (!DEAL_RUNS) {
+    if (!STREAM_K) {
         *count = p.split;
         return tile * p.split;
     }
-    const int run = run_of(p, tile * p.depth);
-    *count = run_of(p, (tile + 1) * p.depth - 1) - run + 1;
+    const int run = segment_of(p, tile * p.depth);
+    *count = segment_of(p, (tile + 1) * p.depth - 1) - run + 1;
     return run + tile;
 }
 

@@ -1,12 +1,12 @@
 // What becomes of a tile's sums in wgmma.cu: they go out to C (wgmma_store.h), are left in the
-// workspace as a part of k, or are added to those of the other blocks of a cluster; and the kernel
+// workspace as a split of k, or are added to those of the other blocks of a cluster; and the kernel
 // that adds up what parts have left.
 
 // ---- through the workspace ------------------------------------------------------------
 
 // Parts of tiles stand in the workspace, those of a matrix of the batch after those of the one
-// before. Each holds pairs of sums: for each pair of a thread a line, which holds one of each
-// thread.
+// before. Each holds pairs of accumulators: for each pair of a thread a line, which holds one of
+// each thread.
 DEVICE_FN real *part_at(real *workspace, const problem &p, int part, int mate)
 {
     const int all = SPLIT_K > 1 ? tiles_of(p) * p.split : p.runs + p.cut;
@@ -34,18 +34,18 @@ DEVICE_FN void put_out(real *x, const output &out, place tile, int s, int thread
 }
 
 // `patch`: this warp's, where C is stored by rows.
-DEVICE_FN void put_out_all(real sum[BLOCKS_M][SUMS], const output &out, place tile,
+DEVICE_FN void put_out_all(real sum[BLOCKS_M][ACCUMULATORS], const output &out, place tile,
                            unsigned patch, int thread, real *part)
 {
     if (LEAVES && part) {
         UNROLL
-        for (int s = 0; s < ALL_SUMS; s += 2)
-            put_out(&sum[s / SUMS][s % SUMS], out, tile, s, thread, part);
+        for (int s = 0; s < ALL_ACCUMULATORS; s += 2)
+            put_out(&sum[s / ACCUMULATORS][s % ACCUMULATORS], out, tile, s, thread, part);
         return;
     }
 #if defined(TYPE_F32)
-    if (__any_sync(0xffffffff, !all_finite(sum[0], ALL_SUMS))) {   // patches take whole warps
-        put_out_plainly(out, tile, 0, ALL_SUMS, thread);
+    if (__any_sync(0xffffffff, !all_finite(sum[0], ALL_ACCUMULATORS))) {   // a whole warp
+        put_out_plainly(out, tile, 0, ALL_ACCUMULATORS, thread);
         return;
     }
 #endif
@@ -53,14 +53,14 @@ DEVICE_FN void put_out_all(real sum[BLOCKS_M][SUMS], const output &out, place ti
     if (whole_columns(out, tile) && out.fours && out.rows % 4 == 0) {
         UNROLL
         for (int i = 0; i < BLOCKS_M; i += 2)
-            store_fours(sum[i], sum[i + 1], out, tile, i * SUMS, thread);
+            store_fours(sum[i], sum[i + 1], out, tile, i * ACCUMULATORS, thread);
         return;
     }
 #endif
     if (EPILOGUE_STAGES == 0 && whole_columns(out, tile) && (!BY_ROWS || out.sectors)) {
         UNROLL
         for (int i = 0; i < BLOCKS_M; i++)
-            store_rows<SUMS>(sum[i], out, tile, i * SUMS, thread);
+            store_rows<ACCUMULATORS>(sum[i], out, tile, i * ACCUMULATORS, thread);
         return;
     }
 #if BY_ROWS
@@ -71,49 +71,49 @@ DEVICE_FN void put_out_all(real sum[BLOCKS_M][SUMS], const output &out, place ti
         // Where C's columns begin is found anew for each 64 rows: registers are scarce here.
         const place own = { tile.row, SWAP ? (int) keep(tile.column) : tile.column };
         UNROLL
-        for (int s = 0; s < SUMS; s += 2)
-            put_out(&sum[i][s], out, own, i * SUMS + s, thread, 0);
+        for (int s = 0; s < ACCUMULATORS; s += 2)
+            put_out(&sum[i][s], out, own, i * ACCUMULATORS + s, thread, 0);
     }
 #endif
 }
 
 #if CLUSTER_K > 1
-// Sums in shared memory: a line for each of a thread's, a column for each thread.
-DEVICE_FN unsigned sum_at(unsigned sums, int s)
+// Accumulators in shared memory: a line for each of a thread's, a column for each thread.
+DEVICE_FN unsigned acc_at(unsigned acc, int s)
 {
-    return sums + 4 * (s * CONSUMERS * 128 + THREAD_X);
+    return acc + 4 * (s * CONSUMERS * 128 + THREAD_X);
 }
 
-DEVICE_FN void put_sums(real sum[BLOCKS_M][SUMS], unsigned to)
+DEVICE_FN void put_acc(real sum[BLOCKS_M][ACCUMULATORS], unsigned to)
 {
     UNROLL
-    for (int s = 0; s < ALL_SUMS; s++)
-        store_word(sum_at(to, s), SUM_TO_WORD(sum[s / SUMS][s % SUMS]));
+    for (int s = 0; s < ALL_ACCUMULATORS; s++)
+        store_word(acc_at(to, s), ACC_TO_WORD(sum[s / ACCUMULATORS][s % ACCUMULATORS]));
 }
 
-DEVICE_FN real get_sum(unsigned from, int s, int block)
+DEVICE_FN real get_acc(unsigned from, int s, int block)
 {
-    return WORD_TO_SUM(load_word_of(sum_at(from, s), block));
+    return WORD_TO_ACC(load_word_of(acc_at(from, s), block));
 }
 
-// Add up and put out this block's part of the sums of all that share its tile.
+// Add up and put out this block's part of the accumulators of all that share its tile.
 DEVICE_FN void put_out_shared(unsigned from, const problem &p, const output &out, place tile,
                               int thread, real *part)
 {
-    const int mine = ALL_SUMS / CLUSTER_K, first = p.mates / MATES * mine;
+    const int mine = ALL_ACCUMULATORS / CLUSTER_K, first = p.mates / MATES * mine;
     real x[mine] = {};
     UNROLL
     for (int i = 0; i < mine; i++)
         UNROLL
         for (int b = 0; b < CLUSTER_K; b++)
-            x[i] += get_sum(from, first + i, p.mate + b * MATES);
+            x[i] += get_acc(from, first + i, p.mate + b * MATES);
 #if defined(TYPE_F32)
     if (!part && !all_finite(x, mine)) {
         put_out_plainly(out, tile, first, mine, thread);
         return;
     }
 #endif
-    if (mine % 4 == 0 && SUMS % mine == 0 && !part && whole_columns(out, tile)) {
+    if (mine % 4 == 0 && ACCUMULATORS % mine == 0 && !part && whole_columns(out, tile)) {
         store_rows<mine>(x, out, tile, first, thread);
         return;
     }
@@ -150,7 +150,7 @@ DEVICE_FN void add_some(real x[2], const real2 *from, int left)
 // Launch: block (THREADS_ADD), grid (any; with TILE_SCHEDULER stream_k as many as mmt_gemm has, for
 // that is how tiles were cut; any, batch).
 KERNEL __launch_bounds__(THREADS_ADD)
-void mmt_add_parts(int m, int n, int k, int parts, real alpha, real beta,
+void mmt_reduce_splits(int m, int n, int k, int parts, real alpha, real beta,
                    const GLOBAL real *scalars, wide scalars_start,
                    STORED_PARAMETERS
                    GLOBAL result *c, wide c_start, int ldc, wide c_stride,

@@ -1,4 +1,4 @@
 // How many parts k has, for kernels whose text is the same for any SPLIT_K above 1. Stands
 // before grid.h.
 
-#define PARTS (SPLIT_K > 1 ? GRID_Y / CLUSTER : 1)   // that leave their sums in the workspace
+#define PARTS (SPLIT_K > 1 ? GRID_Y / CLUSTER : 1)   // with accumulators in the workspace
