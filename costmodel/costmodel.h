@@ -77,7 +77,7 @@ double mmt_cost_law(const double terms[MMT_NUM_TERMS], const struct mmt_view *vi
 
 /* Changes a kernel's law, found on one device, into what another one of its architecture
  * should take: by their clocks, and what waits for memory by its rate. */
-void mmt_cost_scale(struct mmt_kept *kept, const struct mmt_caps *from,
+void mmt_cost_scale(struct mmt_portfolio_kernel *kernel, const struct mmt_caps *from,
                     const struct mmt_caps *to);
 
 /* The natural logarithm of the factor by which the model's trees correct a law. */
@@ -85,7 +85,8 @@ double mmt_cost_correction(const struct mmt_model *model, const struct mmt_view 
 
 /* Seconds that a kernel of the model's family is expected to take, as it serves the
  * problem: `resolved` for it. */
-double mmt_cost_predict(const struct mmt_model *model, const struct mmt_kept *kept,
+double mmt_cost_predict(const struct mmt_model *model,
+                        const struct mmt_portfolio_kernel *kernel,
                         const struct mmt_config *resolved, const mmt_problem *problem,
                         const struct mmt_caps *caps);
 

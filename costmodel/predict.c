@@ -179,15 +179,16 @@ double mmt_cost_correction(const struct mmt_model *model, const struct mmt_view 
     return sum;
 }
 
-double mmt_cost_predict(const struct mmt_model *model, const struct mmt_kept *kept,
+double mmt_cost_predict(const struct mmt_model *model,
+                        const struct mmt_portfolio_kernel *kernel,
                         const struct mmt_config *resolved, const mmt_problem *problem,
                         const struct mmt_caps *caps)
 {
     const struct mmt_view view = mmt_cost_view(resolved, problem, caps);
-    return mmt_cost_law(kept->terms, &view) * exp(mmt_cost_correction(model, &view));
+    return mmt_cost_law(kernel->terms, &view) * exp(mmt_cost_correction(model, &view));
 }
 
-void mmt_cost_scale(struct mmt_kept *kept, const struct mmt_caps *from,
+void mmt_cost_scale(struct mmt_portfolio_kernel *kernel, const struct mmt_caps *from,
                     const struct mmt_caps *to)
 {
     const double clock = (double) from->clock_khz / to->clock_khz;
@@ -196,6 +197,6 @@ void mmt_cost_scale(struct mmt_kept *kept, const struct mmt_caps *from,
                               : clock;
 
     for (int i = 0; i < NUM_TERMS; i++)
-        kept->terms[i] *=
+        kernel->terms[i] *=
             i == BY_BYTE || i == BY_ROOT || i == BY_WORKSPACE ? memory : clock;
 }

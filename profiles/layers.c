@@ -19,10 +19,10 @@ bool mmt_caps_are_one(const struct mmt_caps *a, const struct mmt_caps *b)
 static bool serves(const struct mmt_profile *profile, const struct mmt_model *model,
                    uint64_t kind)
 {
-    for (size_t i = 0; kind && i < profile->num_kept; i++) {
-        const struct mmt_kept *kept = &profile->kept[i];
-        if (kept->family == model->family && kept->layer == model->layer &&
-            kept->right & kind)
+    for (size_t i = 0; kind && i < profile->num_portfolio; i++) {
+        const struct mmt_portfolio_kernel *kernel = &profile->portfolio[i];
+        if (kernel->family == model->family && kernel->layer == model->layer &&
+            kernel->right & kind)
             return true;
     }
     return !kind;
@@ -63,10 +63,10 @@ bool mmt_profile_serves_family(const struct mmt_profile *profile, mmt_type type)
 static void forget_family(struct mmt_profile *profile, mmt_type family)
 {
     size_t left = 0;
-    for (size_t i = 0; i < profile->num_kept; i++)
-        if (profile->kept[i].family != family)
-            profile->kept[left++] = profile->kept[i];
-    profile->num_kept = left;
+    for (size_t i = 0; i < profile->num_portfolio; i++)
+        if (profile->portfolio[i].family != family)
+            profile->portfolio[left++] = profile->portfolio[i];
+    profile->num_portfolio = left;
     left = 0;
     for (size_t i = 0; i < profile->num_models; i++)
         if (profile->models[i].family != family)
@@ -80,9 +80,9 @@ mmt_status mmt_profile_take_family(struct mmt_profile *into,
 {
     mmt_status status = MMT_OK;
     forget_family(into, family);
-    for (size_t i = 0; i < from->num_kept && !status; i++)
-        if (from->kept[i].family == family)
-            status = mmt_profile_add_kept(into, &from->kept[i], err);
+    for (size_t i = 0; i < from->num_portfolio && !status; i++)
+        if (from->portfolio[i].family == family)
+            status = mmt_profile_add_portfolio_kernel(into, &from->portfolio[i], err);
     for (size_t i = 0; i < from->num_models && !status; i++)
         if (from->models[i].family == family)
             status = mmt_profile_add_model(into, &from->models[i], err);
@@ -101,11 +101,11 @@ static mmt_status add_families(struct mmt_profile *into, const struct mmt_profil
             continue;
         model.layer = layer;
         status = mmt_profile_add_model(into, &model, err);
-        for (size_t j = 0; j < from->num_kept && !status; j++) {
-            struct mmt_kept kept = from->kept[j];
-            kept.layer = layer;
-            if (kept.family == model.family)
-                status = mmt_profile_add_kept(into, &kept, err);
+        for (size_t j = 0; j < from->num_portfolio && !status; j++) {
+            struct mmt_portfolio_kernel kernel = from->portfolio[j];
+            kernel.layer = layer;
+            if (kernel.family == model.family)
+                status = mmt_profile_add_portfolio_kernel(into, &kernel, err);
         }
     }
     return status;

@@ -24,7 +24,7 @@ void mmt_profile_free(mmt_profile *profile)
         return;
     free(profile->entries);
     free(profile->ranges);
-    free(profile->kept);
+    free(profile->portfolio);
     free(profile->models);
     free(profile->guides);
     free(profile->published);
@@ -87,11 +87,12 @@ mmt_status mmt_profile_add_range(struct mmt_profile *profile,
                               sizeof *range, err);
 }
 
-mmt_status mmt_profile_add_kept(struct mmt_profile *profile, const struct mmt_kept *kept,
-                                mmt_error *err)
+mmt_status mmt_profile_add_portfolio_kernel(struct mmt_profile *profile,
+                                            const struct mmt_portfolio_kernel *kernel,
+                                            mmt_error *err)
 {
-    return mmt_profile_append(&profile->kept, &profile->num_kept, kept, sizeof *kept,
-                              err);
+    return mmt_profile_append(&profile->portfolio, &profile->num_portfolio, kernel,
+                              sizeof *kernel, err);
 }
 
 mmt_status mmt_profile_add_model(struct mmt_profile *profile,

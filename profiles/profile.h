@@ -66,7 +66,7 @@ struct mmt_entry {
     double roofline; /* fraction of the device's measured roofline; 0 where unknown */
     double naive; /* seconds of the naive template on the same problem; 0: not measured */
     char source[64]; /* "" for what was tuned here; else which profile it was tried from
-                      * (`--with`). Only entries with "" are chosen for execution */
+                      * (`--with`). Only entries with "" are selected for execution */
     struct mmt_yardstick yardstick;
     int layer; /* of the profile's layers; not in a file */
 };
@@ -95,7 +95,7 @@ enum { MMT_NUM_TERMS = 15 };
 
 /* A kernel of a family's portfolio: for all shapes of the types and transposes that it
  * was found right for. */
-struct mmt_kept {
+struct mmt_portfolio_kernel {
     mmt_type family;
     struct mmt_config config;
     uint64_t right;              /* the types and transposes, mmt_kind_bit of each */
@@ -175,8 +175,8 @@ struct mmt_profile {
     size_t num_entries;
     struct mmt_range *ranges;
     size_t num_ranges;
-    struct mmt_kept *kept;
-    size_t num_kept;
+    struct mmt_portfolio_kernel *portfolio;
+    size_t num_portfolio;
     struct mmt_model *models; /* one for each family of a layer */
     size_t num_models;
     struct mmt_guide *guides;
@@ -202,8 +202,9 @@ mmt_status mmt_profile_add_entry(struct mmt_profile *profile,
                                  const struct mmt_entry *entry, mmt_error *err);
 mmt_status mmt_profile_add_range(struct mmt_profile *profile,
                                  const struct mmt_range *range, mmt_error *err);
-mmt_status mmt_profile_add_kept(struct mmt_profile *profile, const struct mmt_kept *kept,
-                                mmt_error *err);
+mmt_status mmt_profile_add_portfolio_kernel(struct mmt_profile *profile,
+                                            const struct mmt_portfolio_kernel *kernel,
+                                            mmt_error *err);
 
 mmt_status mmt_profile_add_model(struct mmt_profile *profile,
                                  const struct mmt_model *model, mmt_error *err);
@@ -235,8 +236,8 @@ mmt_status mmt_profile_take_learned(struct mmt_profile *into,
 void mmt_profile_finish(struct mmt_profile *profile);
 
 /* Another number for each finished profile, and for each state of what it has learned:
- * what was chosen by one edition holds as long as that is the profile's. 0: not finished.
- * Thread-safe. */
+ * what was selected by one edition holds as long as that is the profile's. 0: not
+ * finished. Thread-safe. */
 uint64_t mmt_profile_edition(const struct mmt_profile *profile);
 
 /* ---- ranges of m (range.c) --------------------------------------------------------- */
@@ -293,7 +294,7 @@ bool mmt_caps_are_one(const struct mmt_caps *a, const struct mmt_caps *b);
 const struct mmt_model *mmt_profile_model(const struct mmt_profile *profile,
                                           mmt_type type);
 
-/* A portfolio that was chosen on fewer shapes serves no other: one of 12 made 7 of 17
+/* A portfolio that was selected on fewer shapes serves no other: one of 12 made 7 of 17
  * slower than by default on a CPU. */
 enum { MMT_FEWEST_SHAPES = 16 };
 

@@ -261,8 +261,8 @@ const struct mmt_field mmt_fields_range[] = {
 };
 #undef OF
 
-#define OF struct mmt_kept
-const struct mmt_field mmt_fields_kept[] = {
+#define OF struct mmt_portfolio_kernel
+const struct mmt_field mmt_fields_portfolio[] = {
     ROW(TYPE, "family", family),   ROW(TEMPLATE, "template", config),
     ROW(KNOBS, "knobs", config),   ROW(KINDS, "right", right),
     ROW(TERMS, "terms_us", terms), { 0 },

@@ -80,7 +80,7 @@ static bool is_full(int code)
     return code == ENOSPC || code == EDQUOT || code == EFBIG;
 }
 
-/* Says in the cache's words why nothing can be kept in it. */
+/* Says in the cache's words why nothing can be stored in it. */
 static mmt_status fail_keeping(const mmt_error *why, mmt_error *err)
 {
     struct mmt_text path = { 0 };
@@ -88,12 +88,12 @@ static mmt_status fail_keeping(const mmt_error *why, mmt_error *err)
     mmt_file_cache_folder(&path);
     if (is_full(why->native))
         mmt_fail_native(err, status, why->native,
-                        "compiled kernels are not kept: there is no room left in '%s' "
+                        "compiled kernels are not stored: there is no room left in '%s' "
                         "(%s); make room, or name another folder with XDG_CACHE_HOME",
                         mmt_text_string(&path), strerror(why->native));
     else
         mmt_fail_native(err, status, why->native,
-                        "compiled kernels are not kept in '%s': %s; XDG_CACHE_HOME may "
+                        "compiled kernels are not stored in '%s': %s; XDG_CACHE_HOME may "
                         "name another folder",
                         mmt_text_string(&path), why->text);
     mmt_text_finish(&path);

@@ -3,35 +3,36 @@
 #include "costmodel/costmodel.h"
 #include "runtime/runtime.h"
 
-void mmt_choice_print_range(const struct mmt_choice *choice, const mmt_problem *problem,
-                            struct mmt_text *text)
+void mmt_selection_print_range(const struct mmt_selection *selection,
+                               const mmt_problem *problem, struct mmt_text *text)
 {
     mmt_text_addf(text,
                   "tuned for %" PRId64 "-%" PRId64 "x%" PRId64 "x%" PRId64
                   ", kernel %d of %d, m up to %" PRId64,
-                  choice->range.from, choice->range.to, problem->n, problem->k,
-                  choice->range.segment + 1, choice->range.count,
-                  choice->range.segment_to);
+                  selection->range.from, selection->range.to, problem->n, problem->k,
+                  selection->range.segment + 1, selection->range.count,
+                  selection->range.segment_to);
 }
 
-static void print_why(const struct mmt_choice *choice, const mmt_problem *problem,
+static void print_why(const struct mmt_selection *selection, const mmt_problem *problem,
                       struct mmt_text *text)
 {
-    switch (choice->why) {
-    case MMT_CHOICE_EXACT:
+    switch (selection->why) {
+    case MMT_SELECTION_EXACT:
         mmt_text_addf(text, "tuned for this very problem: %.1f us",
-                      choice->seconds * 1e6);
+                      selection->seconds * 1e6);
         break;
-    case MMT_CHOICE_RANGE:
-        mmt_choice_print_range(choice, problem, text);
+    case MMT_SELECTION_RANGE:
+        mmt_selection_print_range(selection, problem, text);
         break;
-    case MMT_CHOICE_COST:
+    case MMT_SELECTION_COST:
         mmt_text_addf(text, "least expected of %d kernels: %.1f us, give or take %.0f %%",
-                      choice->compared, choice->seconds * 1e6, choice->residual * 100);
+                      selection->compared, selection->seconds * 1e6,
+                      selection->residual * 100);
         break;
-    case MMT_CHOICE_NEAREST:
+    case MMT_SELECTION_NEAREST:
         mmt_text_add(text, "tuned for the nearest problem, ");
-        mmt_problem_print(&choice->nearest, text);
+        mmt_problem_print(&selection->nearest, text);
         break;
     default:
         mmt_text_add(text, "a default: nothing that is tuned serves it");
@@ -44,7 +45,7 @@ static void print_ranked(const struct mmt_ranked *ranked, double first,
                          struct mmt_text *text)
 {
     const struct mmt_config resolved =
-        mmt_config_settle(&ranked->kept->config, problem, caps);
+        mmt_config_settle(&ranked->kernel->config, problem, caps);
     const struct mmt_load load = mmt_cost_load(&resolved, problem, caps);
 
     mmt_text_addf(text, "%12.1f us  %5.2f  %6.0f  %6.0f  ", ranked->seconds * 1e6,
@@ -57,16 +58,16 @@ mmt_status mmt_explain(const struct mmt_profile *profile, const mmt_problem *pro
                        const struct mmt_caps *caps, struct mmt_text *text, mmt_error *err)
 {
     struct mmt_ranked ranked[MMT_MOST_RANKED];
-    struct mmt_choice choice;
-    mmt_status status = mmt_select(profile, problem, caps, NULL, &choice, err);
+    struct mmt_selection selection;
+    mmt_status status = mmt_select(profile, problem, caps, NULL, &selection, err);
 
     if (status != MMT_OK)
         return status;
     mmt_problem_print(problem, text);
-    mmt_text_add(text, "\nchosen: ");
-    mmt_config_print(&choice.config, text);
+    mmt_text_add(text, "\nselected: ");
+    mmt_config_print(&selection.config, text);
     mmt_text_add(text, "\nwhy:    ");
-    print_why(&choice, problem, text);
+    print_why(&selection, problem, text);
     int count = mmt_select_rank(profile, problem, caps, NULL, ranked);
     mmt_text_addf(text, "\n\n%12s     %5s  %6s  %6s  %s\n", "expected", "ratio", "blocks",
                   "steps", "kernel of the portfolio");

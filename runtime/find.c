@@ -61,17 +61,17 @@ static double unlike(const struct mmt_caps *a, const struct mmt_caps *b)
            fabs(log((double) a->clock_khz / b->clock_khz));
 }
 
-/* Keeps the profile if it is nearer than the one that is kept. A file that cannot be used
- * is somebody else's matter. */
+/* Keeps the profile if it is nearer than the nearest one so far. A file that cannot be
+ * used is somebody else's matter. */
 static void keep_kin(struct search *search, const char *path)
 {
-    mmt_profile *next = mmt_profile_load(path, NULL), *kept = search->kin;
+    mmt_profile *next = mmt_profile_load(path, NULL), *nearest = search->kin;
     char unused[512];
     if (next && next->num_models && mmt_profile_foreign(next, search->caps, unused) &&
         unlike(&next->caps, search->caps) <
-            (kept ? unlike(&kept->caps, search->caps) : INFINITY)) {
+            (nearest ? unlike(&nearest->caps, search->caps) : INFINITY)) {
         search->kin = next;
-        next = kept;
+        next = nearest;
     }
     mmt_profile_free(next);
 }
@@ -222,8 +222,8 @@ static mmt_status add_kin(struct search *search, mmt_profile *all, mmt_error *er
         status = add_places(search, err);
     if (status || !search->kin)
         return status;
-    for (size_t i = 0; i < search->kin->num_kept; i++)
-        mmt_cost_scale(&search->kin->kept[i], &search->kin->caps, search->caps);
+    for (size_t i = 0; i < search->kin->num_portfolio; i++)
+        mmt_cost_scale(&search->kin->portfolio[i], &search->kin->caps, search->caps);
     return mmt_profile_add_kin(all, search->kin, err);
 }
 

@@ -24,12 +24,12 @@ static mmt_status emit(const mmt_device *device, const struct mmt_config *config
 /* With what the compiler warned of: whoever builds it again is warned again. */
 static void remember(const struct mmt_binary *binary, const char *key)
 {
-    struct mmt_binary kept = *binary;
+    struct mmt_binary stored = *binary;
     char why[256];
 
     if (!mmt_log_warns(binary->log, why))
-        kept.log = NULL;
-    mmt_cache_put(key, &kept);
+        stored.log = NULL;
+    mmt_cache_put(key, &stored);
 }
 
 /* Finds the binary of a text in the cache or makes it and puts it there. */

@@ -392,13 +392,13 @@ static void finish(struct measuring *m)
 /* Whether another thread has measured this very problem meanwhile. */
 static bool was_measured(const struct mmt_profile *profile, const mmt_problem *problem,
                          const struct mmt_caps *caps, const struct mmt_terms *terms,
-                         struct mmt_choice *choice)
+                         struct mmt_selection *selection)
 {
-    struct mmt_choice now;
+    struct mmt_selection now;
     if (mmt_select(profile, problem, caps, terms, &now, NULL) ||
-        now.why != MMT_CHOICE_MEASURED)
+        now.why != MMT_SELECTION_MEASURED)
         return false;
-    *choice = now;
+    *selection = now;
     return true;
 }
 
@@ -435,7 +435,7 @@ static int count_timed(const struct measuring *m)
 }
 
 static mmt_status conclude(const struct measuring *m, const struct mmt_profile *profile,
-                           const struct mmt_terms *terms, struct mmt_choice *choice,
+                           const struct mmt_terms *terms, struct mmt_selection *selection,
                            mmt_error *err)
 {
     const int best = find_fastest(m), timed = count_timed(m);
@@ -445,11 +445,11 @@ static mmt_status conclude(const struct measuring *m, const struct mmt_profile *
                         "%d of %d kernels were timed in the time that measuring may take",
                         timed, m->count);
     const struct candidate *it = &m->candidates[best];
-    choice->config = it->config;
-    choice->why = MMT_CHOICE_MEASURED;
-    choice->seconds = median(it);
-    choice->compared = timed;
-    choice->layer = -1;
+    selection->config = it->config;
+    selection->why = MMT_SELECTION_MEASURED;
+    selection->seconds = median(it);
+    selection->compared = timed;
+    selection->layer = -1;
     if (!profile || !is_free(terms))
         return MMT_OK;
     const struct mmt_entry entry = make_entry(m, it);
@@ -460,7 +460,7 @@ static mmt_status measure_in_turn(mmt_device *device, const struct mmt_profile *
                                   const mmt_problem *problem,
                                   const struct mmt_terms *terms,
                                   const mmt_plan_options *options,
-                                  struct mmt_choice *choice, mmt_error *err)
+                                  struct mmt_selection *selection, mmt_error *err)
 {
     const size_t most = bound_of(options, &device->caps);
     struct measuring *m = calloc(1, sizeof *m);
@@ -482,25 +482,27 @@ static mmt_status measure_in_turn(mmt_device *device, const struct mmt_profile *
     if (!status)
         status = measure(m, options, most, err);
     if (!status)
-        status = conclude(m, profile, terms, choice, err);
+        status = conclude(m, profile, terms, selection, err);
     finish(m);
     free(m);
     return status;
 }
 
-mmt_status mmt_measure_choice(mmt_device *device, const struct mmt_profile *profile,
-                              const mmt_problem *problem, const struct mmt_terms *terms,
-                              const mmt_plan_options *options, struct mmt_choice *choice,
-                              mmt_error *err)
+mmt_status mmt_measure_selection(mmt_device *device, const struct mmt_profile *profile,
+                                 const mmt_problem *problem,
+                                 const struct mmt_terms *terms,
+                                 const mmt_plan_options *options,
+                                 struct mmt_selection *selection, mmt_error *err)
 {
     mmt_status status = check(options, device, profile, problem, err);
 
     if (status)
         return status;
     pthread_mutex_lock(&turn);
-    if (!was_measured(profile, problem, &device->caps, terms, choice)) {
+    if (!was_measured(profile, problem, &device->caps, terms, selection)) {
         const int mode = mmt_thread_relax(device);
-        status = measure_in_turn(device, profile, problem, terms, options, choice, err);
+        status =
+            measure_in_turn(device, profile, problem, terms, options, selection, err);
         mmt_thread_restore(device, mode);
     }
     pthread_mutex_unlock(&turn);

@@ -42,32 +42,33 @@ static struct mmt_terms terms_of(const struct mmt_plan *plan,
 }
 
 /* This very problem was timed, or those round it. */
-static bool is_known(const struct mmt_choice *choice)
+static bool is_known(const struct mmt_selection *selection)
 {
-    return choice->why == MMT_CHOICE_EXACT || choice->why == MMT_CHOICE_MEASURED ||
-           choice->why == MMT_CHOICE_RANGE;
+    return selection->why == MMT_SELECTION_EXACT ||
+           selection->why == MMT_SELECTION_MEASURED ||
+           selection->why == MMT_SELECTION_RANGE;
 }
 
-static mmt_status choose(struct mmt_plan *plan, const mmt_profile *profile,
-                         const mmt_plan_options *options, mmt_error *err)
+static mmt_status select_kernel(struct mmt_plan *plan, const mmt_profile *profile,
+                                const mmt_plan_options *options, mmt_error *err)
 {
     const struct mmt_caps *caps = &plan->device->caps;
     char why[512];
 
     if (options->configuration) {
-        plan->choice.why = MMT_CHOICE_GIVEN;
-        plan->choice.layer = -1;
+        plan->selection.why = MMT_SELECTION_GIVEN;
+        plan->selection.layer = -1;
         mmt_status status = mmt_config_parse_for(options->configuration, &plan->problem,
-                                                 caps, &plan->choice.config, err);
+                                                 caps, &plan->selection.config, err);
         if (status != MMT_OK)
             return status;
         const char *refusal =
-            mmt_config_refuse(&plan->choice.config, &plan->problem, caps);
+            mmt_config_refuse(&plan->selection.config, &plan->problem, caps);
         if (refusal)
             return mmt_fail(err, MMT_ERROR_UNSUPPORTED, "%s cannot run %s: %s",
                             caps->name, options->configuration, refusal);
-        plan->choice.config = mmt_config_within(&plan->choice.config, &plan->problem,
-                                                caps, options->max_workspace);
+        plan->selection.config = mmt_config_within(
+            &plan->selection.config, &plan->problem, caps, options->max_workspace);
         return MMT_OK;
     }
     if (profile && !options->foreign_profile && mmt_profile_foreign(profile, caps, why))
@@ -75,22 +76,22 @@ static mmt_status choose(struct mmt_plan *plan, const mmt_profile *profile,
                         "%s; set foreign_profile to use it all the same", why);
     const struct mmt_terms terms = terms_of(plan, options);
     mmt_status status =
-        mmt_select_again(profile, &plan->problem, caps, &terms, &plan->choice, err);
-    if (!status && options->effort == MMT_EFFORT_MEASURE && !is_known(&plan->choice))
-        mmt_measure_choice(plan->device, profile, &plan->problem, &terms, options,
-                           &plan->choice, &plan->unmeasured);
+        mmt_select_cached(profile, &plan->problem, caps, &terms, &plan->selection, err);
+    if (!status && options->effort == MMT_EFFORT_MEASURE && !is_known(&plan->selection))
+        mmt_measure_selection(plan->device, profile, &plan->problem, &terms, options,
+                              &plan->selection, &plan->unmeasured);
     return status;
 }
 
-/* The kernel for operands that the chosen one cannot take: the same configuration's, or
+/* The kernel for operands that the selected one cannot take: the same configuration's, or
  * where it has none that of the best one for rows that are aligned nowhere. Few programs
- * come there, and none shall find room for it: it has the chosen one's workspace. */
+ * come there, and none shall find room for it: it has the selected one's workspace. */
 static mmt_status build_any(struct mmt_plan *plan, const mmt_profile *profile,
                             const mmt_plan_options *options, struct mmt_config *tried,
                             mmt_error *err)
 {
     struct mmt_terms terms = terms_of(plan, options);
-    struct mmt_choice other = { .config = plan->choice.config };
+    struct mmt_selection other = { .config = plan->selection.config };
     mmt_problem odd = plan->problem;
     mmt_status status = MMT_OK;
 
@@ -98,7 +99,7 @@ static mmt_status build_any(struct mmt_plan *plan, const mmt_profile *profile,
     if (!mmt_config_has_any(&other.config, &plan->problem)) {
         terms.max_workspace = mmt_kernel_workspace(plan->aligned);
         status =
-            mmt_select_again(profile, &odd, &plan->device->caps, &terms, &other, err);
+            mmt_select_cached(profile, &odd, &plan->device->caps, &terms, &other, err);
         if (status == MMT_OK)
             *tried = mmt_config_settle(&other.config, &odd, &plan->device->caps);
     }
@@ -113,7 +114,7 @@ static mmt_status build(struct mmt_plan *plan, const mmt_profile *profile,
                         const mmt_plan_options *options, struct mmt_config *tried,
                         mmt_error *err)
 {
-    const struct mmt_config *config = &plan->choice.config;
+    const struct mmt_config *config = &plan->selection.config;
     mmt_status status = MMT_OK;
 
     *tried = mmt_config_settle(config, &plan->problem, &plan->device->caps);
@@ -132,7 +133,7 @@ static mmt_status build(struct mmt_plan *plan, const mmt_profile *profile,
 static void describe_layer(const struct mmt_plan *plan, const mmt_profile *profile,
                            struct mmt_text *text)
 {
-    const int number = plan->choice.layer;
+    const int number = plan->selection.layer;
     if (!profile || number < 0 || (size_t) number >= profile->num_layers)
         return;
     const struct mmt_layer *layer = &profile->layers[number];
@@ -182,23 +183,24 @@ static void note_refusal(struct mmt_plan *plan, const struct mmt_config *tried,
 }
 
 /* At last the kernel that asks least of a driver, if it was not refused. */
-static mmt_status choose_last(struct mmt_plan *plan)
+static mmt_status select_last(struct mmt_plan *plan)
 {
     const struct mmt_caps *caps = &plan->device->caps;
-    plan->choice = (struct mmt_choice){ .why = MMT_CHOICE_DEFAULT, .layer = -1 };
-    mmt_status status =
-        mmt_config_parse_for("naive", &plan->problem, caps, &plan->choice.config, NULL);
-    if (status == MMT_OK && mmt_config_refuse(&plan->choice.config, &plan->problem, caps))
+    plan->selection = (struct mmt_selection){ .why = MMT_SELECTION_DEFAULT, .layer = -1 };
+    mmt_status status = mmt_config_parse_for("naive", &plan->problem, caps,
+                                             &plan->selection.config, NULL);
+    if (status == MMT_OK &&
+        mmt_config_refuse(&plan->selection.config, &plan->problem, caps))
         status = MMT_ERROR_UNSUPPORTED;
     return status;
 }
 
 /* A kernel that the driver refuses is replaced by the next best one, unless the caller
  * named it. Where all are refused, the error is that of the first. */
-static mmt_status choose_and_build(struct mmt_plan *plan, const mmt_profile *profile,
+static mmt_status select_and_build(struct mmt_plan *plan, const mmt_profile *profile,
                                    const mmt_plan_options *options, mmt_error *err)
 {
-    mmt_status status = choose(plan, profile, options, err);
+    mmt_status status = select_kernel(plan, profile, options, err);
 
     while (status == MMT_OK) {
         struct mmt_config tried;
@@ -213,8 +215,9 @@ static mmt_status choose_and_build(struct mmt_plan *plan, const mmt_profile *pro
         if (plan->num_refused == MOST_REFUSED)
             break;
         note_refusal(plan, &tried, &why);
-        status = plan->num_refused < MOST_REFUSED ? choose(plan, profile, options, err)
-                                                  : choose_last(plan);
+        status = plan->num_refused < MOST_REFUSED
+                     ? select_kernel(plan, profile, options, err)
+                     : select_last(plan);
     }
     const mmt_error *first = &plan->refusal;
     return plan->num_refused
@@ -222,39 +225,39 @@ static mmt_status choose_and_build(struct mmt_plan *plan, const mmt_profile *pro
                : status;
 }
 
-static void describe_choice(const struct mmt_plan *plan, const mmt_profile *profile,
-                            struct mmt_text *text)
+static void describe_selection(const struct mmt_plan *plan, const mmt_profile *profile,
+                               struct mmt_text *text)
 {
-    const struct mmt_choice *choice = &plan->choice;
+    const struct mmt_selection *selection = &plan->selection;
 
-    switch (choice->why) {
-    case MMT_CHOICE_EXACT:
+    switch (selection->why) {
+    case MMT_SELECTION_EXACT:
         mmt_text_addf(text, "tuned for this very problem, %.1f us",
-                      choice->seconds * 1e6);
+                      selection->seconds * 1e6);
         break;
-    case MMT_CHOICE_MEASURED:
-        mmt_text_addf(text, "measured at planning, %.1f us", choice->seconds * 1e6);
-        if (choice->compared)
-            mmt_text_addf(text, ", the fastest of %d", choice->compared);
+    case MMT_SELECTION_MEASURED:
+        mmt_text_addf(text, "measured at planning, %.1f us", selection->seconds * 1e6);
+        if (selection->compared)
+            mmt_text_addf(text, ", the fastest of %d", selection->compared);
         break;
-    case MMT_CHOICE_RANGE:
-        mmt_choice_print_range(choice, &plan->problem, text);
+    case MMT_SELECTION_RANGE:
+        mmt_selection_print_range(selection, &plan->problem, text);
         break;
-    case MMT_CHOICE_COST:
-        mmt_text_addf(text, "least fitted cost of the kernels that are kept, %.1f us",
-                      choice->seconds * 1e6);
+    case MMT_SELECTION_COST:
+        mmt_text_addf(text, "least fitted cost in the portfolio, %.1f us",
+                      selection->seconds * 1e6);
         break;
-    case MMT_CHOICE_NEAREST:
+    case MMT_SELECTION_NEAREST:
         mmt_text_add(text, "tuned for the nearest problem, ");
-        mmt_problem_print(&choice->nearest, text);
+        mmt_problem_print(&selection->nearest, text);
         break;
-    case MMT_CHOICE_DEFAULT:
+    case MMT_SELECTION_DEFAULT:
         mmt_text_addf(text, "a default: %s; `mmtune --device %s` would tune it",
                       profile ? "the profile has nothing that serves it"
                               : "there is no profile",
                       plan->device->id);
         break;
-    case MMT_CHOICE_GIVEN:
+    case MMT_SELECTION_GIVEN:
         mmt_text_add(text, "named by the caller");
         break;
     }
@@ -290,11 +293,11 @@ static mmt_status describe(struct mmt_plan *plan, const mmt_profile *profile,
     mmt_problem_print(&plan->problem, &text);
     mmt_text_addf(&text, " on %s: ", plan->device->title);
     if (plan->aligned || plan->any) {
-        const struct mmt_config runs =
-            mmt_config_settle(&plan->choice.config, &plan->problem, &plan->device->caps);
+        const struct mmt_config runs = mmt_config_settle(
+            &plan->selection.config, &plan->problem, &plan->device->caps);
         mmt_config_print(&runs, &text);
         mmt_text_add(&text, "; ");
-        describe_choice(plan, profile, &text);
+        describe_selection(plan, profile, &text);
         describe_layer(plan, profile, &text);
         if (plan->unmeasured.status)
             mmt_text_addf(&text, "; nothing was measured: %s", plan->unmeasured.text);
@@ -302,7 +305,7 @@ static mmt_status describe(struct mmt_plan *plan, const mmt_profile *profile,
         if (profile && mmt_profile_foreign(profile, &plan->device->caps, why))
             mmt_text_addf(&text, "; %s", why);
         if (!plan->aligned &&
-            mmt_config_has_aligned(&plan->choice.config, &plan->problem))
+            mmt_config_has_aligned(&plan->selection.config, &plan->problem))
             mmt_text_add(&text, "; its rows are not aligned to whole vectors");
         describe_cache(&text);
     } else {
@@ -357,7 +360,7 @@ mmt_plan *mmt_plan_create(mmt_device *device, const mmt_profile *profile,
     if (status == MMT_OK && !options.configuration)
         plan->problem = mmt_problem_fold(&plan->problem);
     if (status == MMT_OK && !is_empty(&plan->problem)) {
-        status = choose_and_build(plan, profile, &options, err);
+        status = select_and_build(plan, profile, &options, err);
     }
     if (status == MMT_OK && mmt_plan_workspace(plan) > options.max_workspace)
         status = mmt_fail(err, MMT_ERROR_UNSUPPORTED,
@@ -399,7 +402,7 @@ size_t mmt_plan_describe(const mmt_plan *plan, char *text, size_t size)
 
 const struct mmt_config *mmt_plan_config(const mmt_plan *plan)
 {
-    return &plan->choice.config;
+    return &plan->selection.config;
 }
 
 struct mmt_kernel *mmt_plan_kernel(const mmt_plan *plan)

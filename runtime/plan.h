@@ -10,7 +10,7 @@ enum { MOST_REFUSED = 4 };
 struct mmt_plan {
     mmt_device *device;
     mmt_problem problem;
-    struct mmt_choice choice;
+    struct mmt_selection selection;
     struct mmt_alignment alignment; /* bytes that `aligned` asks of its operands */
     struct mmt_kernel *aligned;     /* NULL where no text assumes more than elements */
     struct mmt_kernel *any;         /* NULL where the caller promised alignment */

@@ -81,25 +81,25 @@ struct mmt_profile *mmt_profile_find_for(const struct mmt_caps *caps, const char
 
 /* ---- select: which configuration for a problem ----------------------------------- */
 
-struct mmt_choice {
+struct mmt_selection {
     struct mmt_config config;
     enum {
-        MMT_CHOICE_EXACT,    /* this very problem was tuned */
-        MMT_CHOICE_MEASURED, /* this very problem was measured at planning */
-        MMT_CHOICE_RANGE,    /* a range of m was tuned that holds it */
-        MMT_CHOICE_COST,     /* least expected time of the portfolio */
-        MMT_CHOICE_NEAREST,  /* best for the nearest problem that was tuned */
-        MMT_CHOICE_DEFAULT,  /* nothing was tuned that could tell */
-        MMT_CHOICE_GIVEN,    /* the caller named it */
+        MMT_SELECTION_EXACT,    /* this very problem was tuned */
+        MMT_SELECTION_MEASURED, /* this very problem was measured at planning */
+        MMT_SELECTION_RANGE,    /* a range of m was tuned that holds it */
+        MMT_SELECTION_COST,     /* least expected time of the portfolio */
+        MMT_SELECTION_NEAREST,  /* best for the nearest problem that was tuned */
+        MMT_SELECTION_DEFAULT,  /* nothing was tuned that could tell */
+        MMT_SELECTION_GIVEN,    /* the caller named it */
     } why;
     double seconds;      /* expected; 0 where unknown */
-    mmt_problem nearest; /* for MMT_CHOICE_NEAREST */
+    mmt_problem nearest; /* for MMT_SELECTION_NEAREST */
     struct {
         int64_t from, to, segment_to; /* m */
         int segment, count;           /* segment: from 0 */
-    } range;                          /* for MMT_CHOICE_RANGE */
+    } range;                          /* for MMT_SELECTION_RANGE */
     int compared;                     /* how many kernels were compared; 0: unknown */
-    double residual; /* for MMT_CHOICE_COST: the usual error of its cost, as a part */
+    double residual; /* for MMT_SELECTION_COST: the usual error of its cost, as a part */
     int layer;       /* of the profile's, from which the kernel is; -1: of none */
 };
 
@@ -111,41 +111,44 @@ struct mmt_terms {
     int num_refused;
 };
 
-/* Chooses for a normalised problem: by its entry, by a range that holds it, by the model,
+/* Selects for a normalised problem: by its entry, by a range that holds it, by the model,
  * in this order; profile and terms may be NULL. Under 50 us for a profile of usual size.
  * Configurations that the device or the terms rule out are passed over, and of workspaces
  * those that beside the operands exceed the device's memory, too. MMT_ERROR_UNSUPPORTED
  * where nothing serves. */
 mmt_status mmt_select(const struct mmt_profile *profile, const mmt_problem *problem,
                       const struct mmt_caps *caps, const struct mmt_terms *terms,
-                      struct mmt_choice *out, mmt_error *err);
+                      struct mmt_selection *out, mmt_error *err);
 
-/* mmt_select, which remembers the last few hundred choices of the process: the next plan
+/* mmt_select, which caches the last few hundred selections of the process: the next plan
  * of a problem costs no ranking. What a profile learns is heeded. Thread-safe. */
-mmt_status mmt_select_again(const struct mmt_profile *profile, const mmt_problem *problem,
-                            const struct mmt_caps *caps, const struct mmt_terms *terms,
-                            struct mmt_choice *out, mmt_error *err);
+mmt_status mmt_select_cached(const struct mmt_profile *profile,
+                             const mmt_problem *problem, const struct mmt_caps *caps,
+                             const struct mmt_terms *terms, struct mmt_selection *out,
+                             mmt_error *err);
 
-/* Adds of MMT_CHOICE_RANGE "tuned for 1-8192x14336x4096, kernel 3 of 5, m up to 300". */
-void mmt_choice_print_range(const struct mmt_choice *choice, const mmt_problem *problem,
-                            struct mmt_text *text);
+/* Adds of MMT_SELECTION_RANGE "tuned for 1-8192x14336x4096, kernel 3 of 5, m up to 300".
+ */
+void mmt_selection_print_range(const struct mmt_selection *selection,
+                               const mmt_problem *problem, struct mmt_text *text);
 
 /* A kernel of the portfolio and what it is expected to take. */
 struct mmt_ranked {
-    const struct mmt_model *model; /* the profile's */
-    const struct mmt_kept *kept;   /* the profile's */
+    const struct mmt_model *model;             /* the profile's */
+    const struct mmt_portfolio_kernel *kernel; /* the profile's */
     double seconds;
 };
 
 enum { MMT_MOST_RANKED = 24 };
 
-/* The kept kernels with a fitted cost that serve the problem, the fastest first; returns
- * how many. This is what mmt_select chooses from where the very problem was not tuned. */
+/* The portfolio kernels with a fitted cost that serve the problem, the fastest first;
+ * returns how many. This is what mmt_select selects from where the very problem was not
+ * tuned. */
 int mmt_select_rank(const struct mmt_profile *profile, const mmt_problem *problem,
                     const struct mmt_caps *caps, const struct mmt_terms *terms,
                     struct mmt_ranked ranked[MMT_MOST_RANKED]);
 
-/* The kernels that promise most, what mmt_select chooses first: of the portfolio those
+/* The kernels that promise most, what mmt_select considers first: of the portfolio those
  * that are not expected to be far behind, or where there is none, of each template that
  * suits the problem its best starting point. Returns how many. */
 int mmt_select_candidates(const struct mmt_profile *profile, const mmt_problem *problem,
@@ -156,15 +159,16 @@ int mmt_select_candidates(const struct mmt_profile *profile, const mmt_problem *
  */
 
 /* Times the candidates for a normalised problem, within options->measure_seconds and
- * measure_bytes, and puts the winner into *choice and, where the terms exclude nothing,
- * into what the profile has learned. An error says why nothing was measured; then *choice
- * is as it was. Measurings of a process take turns. */
-mmt_status mmt_measure_choice(mmt_device *device, const struct mmt_profile *profile,
-                              const mmt_problem *problem, const struct mmt_terms *terms,
-                              const mmt_plan_options *options, struct mmt_choice *choice,
-                              mmt_error *err);
+ * measure_bytes, and puts the winner into *selection and, where the terms exclude
+ * nothing, into what the profile has learned. An error says why nothing was measured;
+ * then *selection is as it was. Measurings of a process take turns. */
+mmt_status mmt_measure_selection(mmt_device *device, const struct mmt_profile *profile,
+                                 const mmt_problem *problem,
+                                 const struct mmt_terms *terms,
+                                 const mmt_plan_options *options,
+                                 struct mmt_selection *selection, mmt_error *err);
 
-/* Adds, for people: what mmt_select chooses for a normalised problem and why, then the
+/* Adds, for people: what mmt_select selects for a normalised problem and why, then the
  * ranking, a line each. */
 mmt_status mmt_explain(const struct mmt_profile *profile, const mmt_problem *problem,
                        const struct mmt_caps *caps, struct mmt_text *text,

@@ -120,9 +120,9 @@ static const struct mmt_entry *find_tuned(const struct mmt_profile *profile,
 
 /* Fills *out by the first range that holds the problem and whose kernel for it is usable;
  * false where there is none. */
-static bool choose_range(const struct mmt_profile *profile, const mmt_problem *problem,
+static bool select_range(const struct mmt_profile *profile, const mmt_problem *problem,
                          const struct mmt_caps *caps, const struct mmt_terms *terms,
-                         struct mmt_choice *out)
+                         struct mmt_selection *out)
 {
     for (size_t i = 0; profile && i < profile->num_ranges; i++) {
         const struct mmt_range *range = &profile->ranges[i];
@@ -130,9 +130,9 @@ static bool choose_range(const struct mmt_profile *profile, const mmt_problem *p
             same_kind(&range->problem, problem) ? mmt_range_find(range, problem) : -1;
         if (at < 0 || !usable(&range->segments[at].config, problem, caps, terms))
             continue;
-        *out = (struct mmt_choice){
+        *out = (struct mmt_selection){
             .config = range->segments[at].config,
-            .why = MMT_CHOICE_RANGE,
+            .why = MMT_SELECTION_RANGE,
             .range = { range->problem.m, mmt_range_end(range), range->segments[at].m_to,
                        at, range->num_segments },
             .layer = range->layer,
@@ -181,7 +181,7 @@ static double out_of_reach(const struct mmt_caps *caps)
 }
 
 /* A correction that is trusted no more than this is left alone: to settle a kernel for
- * another problem, too, may take a fifth of a choice. */
+ * another problem, too, may take a fifth of a selection. */
 static const double least_trust = 0.05;
 
 /* The entry of the nearest shape that tells something of this one. */
@@ -195,16 +195,17 @@ static const struct mmt_entry *find_telling(const struct mmt_profile *profile,
 /* What the time of the nearest problem tells of a kernel: how far its model was wrong
  * there (the logarithm), for the kernel that was the best; for another, how far its model
  * was too good to be true, as it was no faster than the best. */
-static double correction(const struct mmt_model *model, const struct mmt_kept *kept,
+static double correction(const struct mmt_model *model,
+                         const struct mmt_portfolio_kernel *kernel,
                          const struct mmt_entry *near, const struct mmt_caps *caps)
 {
     const struct mmt_config there =
-        mmt_config_settle(&kept->config, &near->problem, caps);
+        mmt_config_settle(&kernel->config, &near->problem, caps);
     if (near->time.median <= 0 || mmt_config_refuse_settled(&there, &near->problem, caps))
         return 0;
-    const double wrong = log(near->time.median /
-                             mmt_cost_predict(model, kept, &there, &near->problem, caps));
-    return mmt_config_equal(&kept->config, &near->config) ? wrong : fmax(wrong, 0);
+    const double wrong = log(near->time.median / mmt_cost_predict(model, kernel, &there,
+                                                                  &near->problem, caps));
+    return mmt_config_equal(&kernel->config, &near->config) ? wrong : fmax(wrong, 0);
 }
 
 /* A kernel's text for operands of any alignment is another kernel. */
@@ -239,17 +240,18 @@ static int rank(const struct mmt_profile *profile, const mmt_problem *problem,
         profile ? mmt_profile_model_for(profile, problem) : NULL;
     int count = 0;
 
-    for (size_t i = 0; model && i < profile->num_kept && count < MMT_MOST_RANKED; i++) {
-        const struct mmt_kept *kept = &profile->kept[i];
-        if (kept->family != model->family || kept->layer != model->layer ||
-            !(kept->right & mmt_kind_bit(problem)))
+    for (size_t i = 0; model && i < profile->num_portfolio && count < MMT_MOST_RANKED;
+         i++) {
+        const struct mmt_portfolio_kernel *kernel = &profile->portfolio[i];
+        if (kernel->family != model->family || kernel->layer != model->layer ||
+            !(kernel->right & mmt_kind_bit(problem)))
             continue;
         const struct mmt_config runs =
-            settled_within(&kept->config, problem, caps, terms);
+            settled_within(&kernel->config, problem, caps, terms);
         if (!allowed(&runs, problem, caps, terms))
             continue;
-        const double seconds = mmt_cost_predict(model, kept, &runs, problem, caps);
-        insert(ranked, count++, (struct mmt_ranked){ model, kept, seconds });
+        const double seconds = mmt_cost_predict(model, kernel, &runs, problem, caps);
+        insert(ranked, count++, (struct mmt_ranked){ model, kernel, seconds });
     }
     return count;
 }
@@ -258,7 +260,7 @@ static bool is_ranked(const struct mmt_config *config, const struct mmt_ranked *
                       int count)
 {
     for (int i = 0; i < count; i++)
-        if (mmt_config_equal(&ranked[i].kept->config, config))
+        if (mmt_config_equal(&ranked[i].kernel->config, config))
             return true;
     return false;
 }
@@ -277,8 +279,8 @@ static void correct(struct mmt_ranked *ranked, int count, bool all,
     for (int i = 0; i < count; i++) {
         struct mmt_ranked next = ranked[i];
         if (all || i == 0 || next.seconds < done[0].seconds ||
-            mmt_config_equal(&next.kept->config, &near->config))
-            next.seconds *= exp(trust * correction(next.model, next.kept, near, caps));
+            mmt_config_equal(&next.kernel->config, &near->config))
+            next.seconds *= exp(trust * correction(next.model, next.kernel, near, caps));
         insert(done, i, next);
     }
     memcpy(ranked, done, (size_t) count * sizeof *ranked);
@@ -294,7 +296,7 @@ int mmt_select_rank(const struct mmt_profile *profile, const mmt_problem *proble
     return count;
 }
 
-/* ---- choosing -----------------------------------------------------------------------
+/* ---- selecting ----------------------------------------------------------------------
  */
 
 /* A template's starting point, and what it is resolved to; false where it does not serve
@@ -359,13 +361,13 @@ static bool find_default(const mmt_problem *problem, const struct mmt_caps *caps
     return isfinite(best);
 }
 
-static void choose_entry(const struct mmt_entry *entry, const mmt_problem *problem,
-                         struct mmt_choice *out)
+static void select_entry(const struct mmt_entry *entry, const mmt_problem *problem,
+                         struct mmt_selection *out)
 {
     bool exact = mmt_problem_equal(&entry->problem, problem);
 
     out->config = entry->config;
-    out->why = exact ? MMT_CHOICE_EXACT : MMT_CHOICE_NEAREST;
+    out->why = exact ? MMT_SELECTION_EXACT : MMT_SELECTION_NEAREST;
     out->seconds = exact ? entry->time.median : 0;
     out->nearest = entry->problem;
     out->layer = entry->layer;
@@ -386,9 +388,9 @@ static double expected_of(const struct mmt_entry *near, const mmt_problem *probl
            mmt_cost_estimate(&there, &near->problem, caps);
 }
 
-/* The nearest problem's kernel was not kept, but the problem is too near to leave it,
- * unless it should be slower here than one that was: a tile may just miss a wave. Not
- * where it would run its other text, whose time nobody knows. */
+/* The nearest problem's kernel is not in the portfolio, but the problem is too near to
+ * leave it, unless it should be slower here than one that was: a tile may just miss a
+ * wave. Not where it would run its other text, whose time nobody knows. */
 static bool stands_apart(const struct mmt_entry *near, const mmt_problem *problem,
                          const struct mmt_caps *caps, const struct mmt_terms *terms,
                          const struct mmt_ranked *ranked, int count)
@@ -400,44 +402,44 @@ static bool stands_apart(const struct mmt_entry *near, const mmt_problem *proble
            expected_of(near, problem, caps, terms) <= ranked->seconds;
 }
 
-static void choose_ranked(const struct mmt_ranked *ranked, int count,
-                          struct mmt_choice *out)
+static void select_ranked(const struct mmt_ranked *ranked, int count,
+                          struct mmt_selection *out)
 {
-    out->config = ranked->kept->config;
-    out->why = MMT_CHOICE_COST;
+    out->config = ranked->kernel->config;
+    out->why = MMT_SELECTION_COST;
     out->seconds = ranked->seconds;
     out->compared = count;
     out->residual = ranked->model->residual;
-    out->layer = ranked->kept->layer;
+    out->layer = ranked->kernel->layer;
 }
 
-static bool choose_measured(const struct mmt_profile *profile, const mmt_problem *problem,
+static bool select_measured(const struct mmt_profile *profile, const mmt_problem *problem,
                             const struct mmt_caps *caps, const struct mmt_terms *terms,
-                            struct mmt_choice *out)
+                            struct mmt_selection *out)
 {
     struct mmt_entry entry;
     if (!profile || !mmt_profile_learned(profile, problem, &entry) ||
         !usable(&entry.config, problem, caps, terms))
         return false;
-    choose_entry(&entry, problem, out);
-    out->why = MMT_CHOICE_MEASURED;
+    select_entry(&entry, problem, out);
+    out->why = MMT_SELECTION_MEASURED;
     out->config = within(&out->config, problem, caps, terms);
     return true;
 }
 
-/* The choice by these terms alone, whatever memory the device has. */
+/* The selection by these terms alone, whatever memory the device has. */
 static mmt_status select_by(const struct mmt_profile *profile, const mmt_problem *problem,
                             const struct mmt_caps *caps, const struct mmt_terms *terms,
-                            struct mmt_choice *out, mmt_error *err)
+                            struct mmt_selection *out, mmt_error *err)
 {
     const struct mmt_entry *near = find_tuned(profile, problem, caps, terms);
     struct mmt_ranked ranked[MMT_MOST_RANKED];
     int count = 0;
 
-    *out = (struct mmt_choice){ .why = MMT_CHOICE_DEFAULT, .layer = -1 };
-    if (choose_measured(profile, problem, caps, terms, out))
+    *out = (struct mmt_selection){ .why = MMT_SELECTION_DEFAULT, .layer = -1 };
+    if (select_measured(profile, problem, caps, terms, out))
         return MMT_OK;
-    const bool in_range = !near && choose_range(profile, problem, caps, terms, out);
+    const bool in_range = !near && select_range(profile, problem, caps, terms, out);
     if (!near && !in_range) {
         count = rank(profile, problem, caps, terms, ranked);
         near = find_telling(profile, problem);
@@ -446,9 +448,9 @@ static mmt_status select_by(const struct mmt_profile *profile, const mmt_problem
             near = find_nearest(profile, problem, caps, terms, out_of_reach(caps));
     }
     if (count && !stands_apart(near, problem, caps, terms, ranked, count))
-        choose_ranked(ranked, count, out);
+        select_ranked(ranked, count, out);
     else if (near)
-        choose_entry(near, problem, out);
+        select_entry(near, problem, out);
     if (out->config.template) {
         out->config = within(&out->config, problem, caps, terms);
         return MMT_OK;
@@ -486,7 +488,7 @@ static size_t room_beside(const mmt_problem *problem, const struct mmt_caps *cap
 
 mmt_status mmt_select(const struct mmt_profile *profile, const mmt_problem *problem,
                       const struct mmt_caps *caps, const struct mmt_terms *terms,
-                      struct mmt_choice *out, mmt_error *err)
+                      struct mmt_selection *out, mmt_error *err)
 {
     mmt_status status = select_by(profile, problem, caps, terms, out, err);
     struct mmt_launches launches = { 0 };
@@ -550,15 +552,15 @@ int mmt_select_candidates(const struct mmt_profile *profile, const mmt_problem *
 {
     struct mmt_ranked ranked[MMT_MOST_RANKED];
     const int num_ranked = mmt_select_rank(profile, problem, caps, terms, ranked);
-    struct mmt_choice choice;
+    struct mmt_selection selection;
     int count = 0;
 
-    if (most < 1 || mmt_select(profile, problem, caps, terms, &choice, NULL))
+    if (most < 1 || mmt_select(profile, problem, caps, terms, &selection, NULL))
         return 0;
-    out[count++] = choice.config;
+    out[count++] = selection.config;
     for (int i = 0; i < num_ranked && count < most; i++) {
         const struct mmt_config config =
-            within(&ranked[i].kept->config, problem, caps, terms);
+            within(&ranked[i].kernel->config, problem, caps, terms);
         if (ranked[i].seconds <= far_behind * ranked[0].seconds &&
             !is_listed(&config, out, count))
             out[count++] = config;

@@ -1,4 +1,4 @@
-/* What a choice costs the host: bench_choice PROFILE...
+/* What a kernel selection costs the host: bench_choice PROFILE...
  *
  * Any shapes of f32, all transposes in turn; of each the least of some tries, as what
  * else the machine does only adds to it. Nothing is remembered between them. */
@@ -20,13 +20,13 @@ static double now(void)
 
 static double choice_seconds(const mmt_profile *profile, const mmt_problem *problem)
 {
-    struct mmt_choice choice;
+    struct mmt_selection selection;
     double least = INFINITY;
     mmt_error err;
     for (int i = 0; i < TRIES; i++) {
         const double begun = now();
         for (int call = 0; call < CALLS; call++)
-            mmt_select(profile, problem, &profile->caps, NULL, &choice, &err);
+            mmt_select(profile, problem, &profile->caps, NULL, &selection, &err);
         least = fmin(least, (now() - begun) / CALLS);
     }
     return least;
@@ -59,7 +59,7 @@ int main(int argc, char **argv)
             mean += seconds / SHAPES;
             worst = fmax(worst, seconds);
         }
-        printf("%s: a choice takes %.1f us in the mean of %d shapes, %.1f at worst\n",
+        printf("%s: a selection takes %.1f us in the mean of %d shapes, %.1f at worst\n",
                argv[i], 1e6 * mean, SHAPES, 1e6 * worst);
         mmt_profile_free(profile);
     }

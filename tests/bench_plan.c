@@ -1,7 +1,7 @@
 /* What mmt_plan_create costs where the kernel is loaded: bench_plan DEVICE [PROFILE]
  *
  * A hundred products of each type that differ in m a little, planned three times: kernels
- * are there from the second time on, and choices are remembered the third. Medians of
+ * are there from the second time on, and selections are cached the third. Medians of
  * both, by the host's clock. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,8 +19,8 @@ static double now(void)
     return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
 }
 
-/* Median seconds of a plan; kernels that are used again stay loaded. What was chosen with
- * another cap on the workspace, however large, is chosen anew. */
+/* Median seconds of a plan; kernels that are used again stay loaded. What was selected
+ * with another cap on the workspace, however large, is selected anew. */
 static mmt_status plan_all(mmt_device *device, const mmt_profile *profile, mmt_type type,
                            size_t max_workspace, double *median, mmt_error *err)
 {

@@ -100,19 +100,20 @@ static TEST_UNUSED struct mmt_range full_range(int parts)
 }
 
 /* Of a family of several types, the first or the second of which has it right. */
-static struct mmt_kept a_kept(const struct mmt_template *template, int which)
+static struct mmt_portfolio_kernel a_portfolio_kernel(const struct mmt_template *template,
+                                                      int which)
 {
     mmt_problem kind = mmt_gemm_problem(which % 2 ? MMT_F16 : MMT_BF16, 1, 1, 1);
     kind.trans_b = 1;
-    struct mmt_kept kept = { .family = MMT_BF16,
-                             .config.template = template,
-                             .right = mmt_kind_bit(&kind) };
+    struct mmt_portfolio_kernel kernel = { .family = MMT_BF16,
+                                           .config.template = template,
+                                           .right = mmt_kind_bit(&kind) };
     kind.trans_a = 1;
-    kept.right |= mmt_kind_bit(&kind);
-    memcpy(kept.config.values, template->seeds[0], sizeof(int) * template->num_knobs);
+    kernel.right |= mmt_kind_bit(&kind);
+    memcpy(kernel.config.values, template->seeds[0], sizeof(int) * template->num_knobs);
     for (int i = 0; i < MMT_NUM_TERMS; i++)
-        kept.terms[i] = i % 3 ? 1e-6 * (which + i) / 7 : 0;
-    return kept;
+        kernel.terms[i] = i % 3 ? 1e-6 * (which + i) / 7 : 0;
+    return kernel;
 }
 
 /* Trees whose numbers all differ, and the last of each is the largest that may be. */
@@ -156,9 +157,9 @@ static TEST_UNUSED struct mmt_profile *full_profile(void)
     profile->roofline.bandwidth_spread = 0.125;
     for (int t = 0; mmt_templates[t]; t++) {
         struct mmt_entry entry = full_entry(mmt_templates[t], t);
-        struct mmt_kept kept = a_kept(mmt_templates[t], t);
+        struct mmt_portfolio_kernel kernel = a_portfolio_kernel(mmt_templates[t], t);
         CHECK_OK(mmt_profile_add_entry(profile, &entry, &err), err);
-        CHECK_OK(mmt_profile_add_kept(profile, &kept, &err), err);
+        CHECK_OK(mmt_profile_add_portfolio_kernel(profile, &kernel, &err), err);
     }
     for (int parts = 1; parts <= MMT_MOST_SEGMENTS; parts += MMT_MOST_SEGMENTS - 1) {
         const struct mmt_range range = full_range(parts);

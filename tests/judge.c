@@ -1,11 +1,12 @@
-/* Judges the choice among kept kernels by times that were recorded: no device is needed.
+/* Judges kernel selection from the portfolio by times that were recorded: no device is
+ * needed.
  *
- *     judge [--splits N] [--fitted SHAPES] [--losses] TIMES.txt...
+ *     judge [--splits N] [--fitted SHAPES] [--regrets] TIMES.txt...
  *
  * A file has the times of kernels on shapes (tools/record_times.py makes one from
  * journals). Time and again some of the shapes are drawn to be fitted on, eight of them
- * as goals, as a run of the tuner has them; then the library chooses for the others.
- * Prints what its choice loses against the best kernel that was kept, and against the
+ * as goals, as a run of the tuner has them; then the library selects for the others.
+ * Prints its regret against the best kernel of the portfolio, and against the
  * best of all: mean and 95th percentile; and fails where the file's marks are missed. */
 #include <getopt.h>
 #include <math.h>
@@ -28,18 +29,19 @@ struct recorded {
     int num_kernels, num_shapes;
     struct mmt_caps caps;
     int fitted;      /* shapes, in each split */
-    double marks[4]; /* percent: mean and 95th percentile to kept, and to all; 0: none */
+    double marks[4]; /* percent: mean and 95th percentile to portfolio, and to all; 0:
+                        none */
 };
 
 struct options {
     int splits, fitted;
-    bool losses;
+    bool regrets;
 };
 
 /* What the splits of a file come to. */
 struct tally {
-    double kept[MOST_SPLITS * MOST_SHAPES], all[MOST_SPLITS * MOST_SHAPES];
-    int count, num_kept;
+    double portfolio[MOST_SPLITS * MOST_SHAPES], all[MOST_SPLITS * MOST_SHAPES];
+    int count, num_portfolio;
     double residual, error; /* sums: of the kernels', and of squares */
     int errors;
 };
@@ -212,29 +214,30 @@ static struct mmt_profile *fit(const struct recorded *r, const int *order)
     return profile;
 }
 
-static void print_loss(const struct recorded *r, int shape,
-                       const struct mmt_choice *choice, double took, double kept,
-                       double best)
+static void print_regret(const struct recorded *r, int shape,
+                         const struct mmt_selection *selection, double took,
+                         double portfolio, double best)
 {
     struct mmt_text text = { 0 };
     mmt_problem_print(&r->shapes[shape], &text);
-    mmt_text_addf(&text, ": %.2f of the best kept, %.2f of the best; ", took / kept,
-                  took / best);
-    mmt_text_addf(&text, "%.2f us, expected %.2f, best kept %.2f: ", took * 1e6,
-                  choice->seconds * 1e6, kept * 1e6);
-    mmt_config_print(&choice->config, &text);
+    mmt_text_addf(&text, ": %.2f of the portfolio's best, %.2f of the best; ",
+                  took / portfolio, took / best);
+    mmt_text_addf(&text, "%.2f us, expected %.2f, portfolio's best %.2f: ", took * 1e6,
+                  selection->seconds * 1e6, portfolio * 1e6);
+    mmt_config_print(&selection->config, &text);
     printf("%s\n", mmt_text_string(&text));
     mmt_text_finish(&text);
 }
 
-/* The best of the kept kernels; what the model says of each goes into the tally. */
-static double best_kept(const struct recorded *r, const struct mmt_profile *profile,
-                        int shape, struct tally *tally)
+/* The best of the portfolio; what the model says of each goes into the tally. */
+static double best_of_portfolio(const struct recorded *r,
+                                const struct mmt_profile *profile, int shape,
+                                struct tally *tally)
 {
     const mmt_problem *problem = &r->shapes[shape];
     double best = INFINITY;
-    for (size_t i = 0; i < profile->num_kept; i++) {
-        const struct mmt_kept *k = &profile->kept[i];
+    for (size_t i = 0; i < profile->num_portfolio; i++) {
+        const struct mmt_portfolio_kernel *k = &profile->portfolio[i];
         const struct mmt_config resolved =
             mmt_config_settle(&k->config, problem, &r->caps);
         double seconds = r->seconds[shape][find_kernel(r, &k->config)];
@@ -253,19 +256,20 @@ static double best_kept(const struct recorded *r, const struct mmt_profile *prof
 static void judge_shape(const struct recorded *r, const struct options *o,
                         const struct mmt_profile *profile, int shape, struct tally *tally)
 {
-    struct mmt_choice choice;
+    struct mmt_selection selection;
     mmt_error err;
-    CHECK_OK(mmt_select(profile, &r->shapes[shape], &r->caps, NULL, &choice, &err), err);
-    int chosen = find_kernel(r, &choice.config);
-    double took = chosen < r->num_kernels ? r->seconds[shape][chosen] : INFINITY;
-    if (isinf(took)) /* chosen, but never timed there: nobody knows */
+    CHECK_OK(mmt_select(profile, &r->shapes[shape], &r->caps, NULL, &selection, &err),
+             err);
+    int selected = find_kernel(r, &selection.config);
+    double took = selected < r->num_kernels ? r->seconds[shape][selected] : INFINITY;
+    if (isinf(took)) /* selected, but never timed there: nobody knows */
         return;
-    double kept = fmin(best_kept(r, profile, shape, tally), took);
+    const double portfolio = fmin(best_of_portfolio(r, profile, shape, tally), took);
     double best = r->seconds[shape][best_kernel(r, shape)];
-    tally->kept[tally->count] = took / kept - 1;
+    tally->portfolio[tally->count] = took / portfolio - 1;
     tally->all[tally->count++] = took / best - 1;
-    if (o->losses)
-        print_loss(r, shape, &choice, took, kept, best);
+    if (o->regrets)
+        print_regret(r, shape, &selection, took, portfolio, best);
 }
 
 static void split(const struct recorded *r, const struct options *o, struct tally *tally)
@@ -273,7 +277,7 @@ static void split(const struct recorded *r, const struct options *o, struct tall
     int order[MOST_SHAPES];
     shuffle(order, r->num_shapes);
     struct mmt_profile *profile = fit(r, order);
-    tally->num_kept += (int) profile->num_kept;
+    tally->num_portfolio += (int) profile->num_portfolio;
     tally->residual += profile->models[0].residual;
     for (int at = r->fitted; at < r->num_shapes; at++)
         judge_shape(r, o, profile, order[at], tally);
@@ -282,15 +286,16 @@ static void split(const struct recorded *r, const struct options *o, struct tall
 
 /* ---- all splits ------------------------------------------------------------------ */
 
-static void report(const char *against, double *losses, int count, const double marks[2])
+static void report(const char *against, double *regrets, int count, const double marks[2])
 {
     double sum = 0;
     for (int i = 0; i < count; i++)
-        sum += losses[i];
-    double mean = 100 * sum / count, high = 100 * mmt_stats_quantile(losses, count, 0.95);
-    printf(
-        "  loss to the best %s: mean %.2f %%, 95th percentile %.1f %%, worst %.0f %%\n",
-        against, mean, high, 100 * mmt_stats_quantile(losses, count, 1));
+        sum += regrets[i];
+    double mean = 100 * sum / count,
+           high = 100 * mmt_stats_quantile(regrets, count, 0.95);
+    printf("  regret to the best of %s: mean %.2f %%, 95th percentile %.1f %%, worst "
+           "%.0f %%\n",
+           against, mean, high, 100 * mmt_stats_quantile(regrets, count, 1));
     if (marks[0] > 0)
         CHECK(mean <= marks[0] && high <= marks[1]);
 }
@@ -311,10 +316,11 @@ static void judge(const char *path, const struct options *o)
         split(&recorded, o, &tally);
     printf("%s: %d kernels, %d shapes, %d of them fitted, %d times\n", path,
            recorded.num_kernels, recorded.num_shapes, recorded.fitted, o->splits);
-    printf("  %.1f kept, residual %.3f, error on other shapes %.3f, %d choices\n",
-           (double) tally.num_kept / o->splits, tally.residual / o->splits,
+    printf("  %.1f in the portfolio, residual %.3f, error on other shapes %.3f, %d "
+           "selections\n",
+           (double) tally.num_portfolio / o->splits, tally.residual / o->splits,
            sqrt(tally.error / tally.errors), tally.count);
-    report("kept", tally.kept, tally.count, recorded.marks);
+    report("portfolio", tally.portfolio, tally.count, recorded.marks);
     report("of all", tally.all, tally.count, recorded.marks + 2);
 }
 
@@ -323,20 +329,20 @@ int main(int argc, char **argv)
     static const struct option options[] = {
         { "splits", required_argument, NULL, 's' },
         { "fitted", required_argument, NULL, 'f' },
-        { "losses", no_argument, NULL, 'l' },
+        { "regrets", no_argument, NULL, 'l' },
         { 0 },
     };
     struct options o = { .splits = 60 };
     for (int option; (option = getopt_long(argc, argv, "s:f:l", options, NULL)) != -1;) {
         o.splits = option == 's' ? atoi(optarg) : o.splits;
         o.fitted = option == 'f' ? atoi(optarg) : o.fitted;
-        o.losses |= option == 'l';
+        o.regrets |= option == 'l';
         if (option == '?')
             return 2;
     }
     if (optind == argc || o.splits < 1 || o.splits > MOST_SPLITS) {
         fprintf(stderr,
-                "usage: judge [--splits 1-%d] [--fitted SHAPES] [--losses] "
+                "usage: judge [--splits 1-%d] [--fitted SHAPES] [--regrets] "
                 "TIMES.txt...\n",
                 MOST_SPLITS);
         return 2;

@@ -92,7 +92,8 @@ struct mmt_config made_up_config(const char *text)
     return config;
 }
 
-struct mmt_kept made_up_kernel(int tile_m, int tile_n, int work, double gflops)
+struct mmt_portfolio_kernel made_up_kernel(int tile_m, int tile_n, int work,
+                                           double gflops)
 {
     char text[256];
     snprintf(text, sizeof text,
@@ -101,7 +102,7 @@ struct mmt_kept made_up_kernel(int tile_m, int tile_n, int work, double gflops)
              "LANES=rows C_VECTOR=2 SHARED_LAYOUT=pad K_UNROLL=16 MIN_BLOCKS=1 SPLIT_K=0",
              tile_m, tile_n, work, work);
     const double step = 2.0 * tile_m * tile_n * 16 / (gflops * 1e9);
-    return (struct mmt_kept){
+    return (struct mmt_portfolio_kernel){
         .family = MMT_F32,
         .config = made_up_config(text),
         .right = made_up_all_transposes(MMT_F32),
@@ -127,7 +128,7 @@ uint64_t made_up_all_transposes(mmt_type type)
     return kinds;
 }
 
-double made_up_seconds(const struct mmt_kept *law, const mmt_problem *problem,
+double made_up_seconds(const struct mmt_portfolio_kernel *law, const mmt_problem *problem,
                        const struct mmt_caps *caps)
 {
     const struct mmt_config resolved = mmt_config_settle(&law->config, problem, caps);
@@ -135,7 +136,7 @@ double made_up_seconds(const struct mmt_kept *law, const mmt_problem *problem,
     return mmt_cost_law(law->terms, &view);
 }
 
-struct mmt_fit_sample made_up_sample(const struct mmt_kept *law,
+struct mmt_fit_sample made_up_sample(const struct mmt_portfolio_kernel *law,
                                      const mmt_problem *problem, double noise)
 {
     const struct mmt_caps caps = made_up_gpu();
@@ -146,7 +147,7 @@ struct mmt_fit_sample made_up_sample(const struct mmt_kept *law,
                                     .checked = true };
 }
 
-void made_up_laws(struct mmt_kept laws[MADE_UP_LAWS])
+void made_up_laws(struct mmt_portfolio_kernel laws[MADE_UP_LAWS])
 {
     static const int tiles[MADE_UP_LAWS / 2][3] = {
         { 32, 32, 2 },   { 32, 64, 4 },  { 64, 32, 4 },   { 64, 64, 4 },
@@ -173,10 +174,11 @@ mmt_problem made_up_kind(mmt_type type, int transposes)
     return problem;
 }
 
-struct mmt_kept made_up_any_type(const struct mmt_kept *law, int which)
+struct mmt_portfolio_kernel made_up_any_type(const struct mmt_portfolio_kernel *law,
+                                             int which)
 {
-    struct mmt_kept kept = *law;
-    kept.config = made_up_config(which ? "naive ORDER=columns" : "naive ORDER=rows");
-    kept.family = MMT_BF16;
-    return kept;
+    struct mmt_portfolio_kernel kernel = *law;
+    kernel.config = made_up_config(which ? "naive ORDER=columns" : "naive ORDER=rows");
+    kernel.family = MMT_BF16;
+    return kernel;
 }

@@ -37,27 +37,29 @@ enum {
 };
 
 /* The law of a tile of that size at so many GFLOP/s on a multiprocessor. */
-struct mmt_kept made_up_kernel(int tile_m, int tile_n, int work, double gflops);
+struct mmt_portfolio_kernel made_up_kernel(int tile_m, int tile_n, int work,
+                                           double gflops);
 
 /* Kernels of twelve tiles, two of each, at speeds that are drawn. */
 enum { MADE_UP_LAWS = 24 };
-void made_up_laws(struct mmt_kept laws[MADE_UP_LAWS]);
+void made_up_laws(struct mmt_portfolio_kernel laws[MADE_UP_LAWS]);
 
 /* A problem of that type, transposed as the number's bits say: 2 A, 1 B. */
 mmt_problem made_up_kind(mmt_type type, int transposes);
 
 /* A law of bf16's family with a kernel that has all types, of which there are two. */
-struct mmt_kept made_up_any_type(const struct mmt_kept *law, int which);
+struct mmt_portfolio_kernel made_up_any_type(const struct mmt_portfolio_kernel *law,
+                                             int which);
 
 /* mmt_kind_bit of each. */
 uint64_t made_up_all_transposes(mmt_type type);
 
 /* What a kernel of that law takes for a problem that it serves. */
-double made_up_seconds(const struct mmt_kept *law, const mmt_problem *problem,
+double made_up_seconds(const struct mmt_portfolio_kernel *law, const mmt_problem *problem,
                        const struct mmt_caps *caps);
 
 /* The same on the GPU that is made up, times exp(noise * made_up_normal()). */
-struct mmt_fit_sample made_up_sample(const struct mmt_kept *law,
+struct mmt_fit_sample made_up_sample(const struct mmt_portfolio_kernel *law,
                                      const mmt_problem *problem, double noise);
 
 #endif

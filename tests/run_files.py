@@ -128,7 +128,7 @@ def test_unwritable_cache(device):
     tune = ["--device", device, *SMALL]
     blocked = cache + "/mmtune/" + 32 * "0" + ".bin"
     os.makedirs(blocked)
-    words = "compiled kernels are not kept"
+    words = "compiled kernels are not stored"
     out, err = run([*tune, "-o", folder + "/told.json"], 0, words, "Is a directory")
     check(err.count(words) == 1 and words not in out, f"told once, on standard error:\n{out}{err}")
     out, err = run([*tune, "-o", folder + "/events.json", "--json"], 0)

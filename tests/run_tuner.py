@@ -629,7 +629,7 @@ def verify_planted(device, kind):
 
 
 def regret_planted(device, path):
-    """Losses are measured although a kernel that is kept hangs; the shape is one of few rows, as
+    """Regrets are measured although a portfolio kernel hangs; the shape is one of few rows, as
     what is chosen may be slow."""
     with open(path, encoding="utf-8") as f:
         profile = json.load(f)
@@ -643,7 +643,7 @@ def regret_planted(device, path):
     with open(path + ".hangs", "w", encoding="utf-8") as f:
         json.dump(profile, f)
     said = run(["regret", "--device", device, "--profile", path + ".hangs", "--shapes", "1",
-                "--seed", "3", "--budget", "0"], 0, "loss against the best kept")
+                "--seed", "3", "--budget", "0"], 0, "regret against the best of portfolio")
     check(" 0.0 %" in said or "mean" in said, f"a loss is told: {said}")
 
 

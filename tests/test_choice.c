@@ -9,11 +9,11 @@
 #include "tests/test.h"
 #include "tuner/model/fit.h"
 
-/* ---- from samples to a choice ---------------------------------------------------- */
+/* ---- from samples to a selection -------------------------------------------------- */
 
 enum { KERNELS = MADE_UP_LAWS, SUITE = 40 };
 
-static struct mmt_kept laws[KERNELS];
+static struct mmt_portfolio_kernel laws[KERNELS];
 
 /* The suite's times: of every kernel on every third shape, and of half on the others. */
 static struct mmt_profile *tuned(double noise)
@@ -52,26 +52,28 @@ static double true_seconds(const struct mmt_config *config, const mmt_problem *p
     return INFINITY;
 }
 
-/* Adds up what choosing loses against the best of the kept kernels and of all: means over
- * shapes that no fit has seen. */
-static void add_losses(const struct mmt_profile *profile, double *to_kept, double *to_all)
+/* Adds up the regret of selection against the best of the portfolio and of all: means
+ * over shapes that no fit has seen. */
+static void add_losses(const struct mmt_profile *profile, double *to_portfolio,
+                       double *to_all)
 {
     enum { SHAPES = 800 };
     struct mmt_caps caps = made_up_gpu();
 
     for (int s = 0; s < SHAPES; s++) {
         mmt_problem problem = made_up_any_shape();
-        struct mmt_choice choice;
+        struct mmt_selection selection;
         mmt_error err;
-        CHECK_OK(mmt_select(profile, &problem, &caps, NULL, &choice, &err), err);
-        double best = INFINITY, kept = INFINITY;
+        CHECK_OK(mmt_select(profile, &problem, &caps, NULL, &selection, &err), err);
+        double best = INFINITY, portfolio = INFINITY;
         for (int i = 0; i < KERNELS; i++)
             best = fmin(best, true_seconds(&laws[i].config, &problem));
-        for (size_t i = 0; i < profile->num_kept; i++)
-            kept = fmin(kept, true_seconds(&profile->kept[i].config, &problem));
-        double seconds = true_seconds(&choice.config, &problem);
+        for (size_t i = 0; i < profile->num_portfolio; i++)
+            portfolio =
+                fmin(portfolio, true_seconds(&profile->portfolio[i].config, &problem));
+        double seconds = true_seconds(&selection.config, &problem);
         *to_all += (seconds / best - 1) / SHAPES;
-        *to_kept += fmax(seconds / kept - 1, 0) / SHAPES;
+        *to_portfolio += fmax(seconds / portfolio - 1, 0) / SHAPES;
     }
 }
 
@@ -79,19 +81,20 @@ static void add_losses(const struct mmt_profile *profile, double *to_kept, doubl
 static void test_regret(void)
 {
     enum { DEVICES = 10 };
-    double to_kept = 0, to_all = 0, num_kept = 0;
+    double to_portfolio = 0, to_all = 0, num_portfolio = 0;
 
     for (int round = 0; round < DEVICES; round++) {
         made_up_laws(laws);
         struct mmt_profile *profile = tuned(0.03);
-        CHECK(profile->num_kept > 1 && profile->num_kept <= MMT_FIT_MOST_KEPT);
-        num_kept += (double) profile->num_kept;
-        add_losses(profile, &to_kept, &to_all);
+        CHECK(profile->num_portfolio > 1 &&
+              profile->num_portfolio <= MMT_FIT_MOST_KERNELS);
+        num_portfolio += (double) profile->num_portfolio;
+        add_losses(profile, &to_portfolio, &to_all);
         mmt_profile_free(profile);
     }
-    printf("regret: %.1f kept, mean loss %.4f to the kept, %.4f to all\n",
-           num_kept / DEVICES, to_kept / DEVICES, to_all / DEVICES);
-    CHECK(to_kept / DEVICES < 0.03);
+    printf("regret: %.1f kernels, mean %.4f to the portfolio, %.4f to all\n",
+           num_portfolio / DEVICES, to_portfolio / DEVICES, to_all / DEVICES);
+    CHECK(to_portfolio / DEVICES < 0.03);
     CHECK(to_all / DEVICES < 0.08);
 }
 
@@ -111,36 +114,36 @@ static int count_ranked(const struct mmt_profile *profile, mmt_type type, int tr
     const struct mmt_caps caps = made_up_gpu();
     const mmt_problem problem = made_up_kind(type, transposes);
     struct mmt_ranked ranked[MMT_MOST_RANKED];
-    struct mmt_choice choice;
+    struct mmt_selection selection;
     mmt_error err;
     const int count = mmt_select_rank(profile, &problem, &caps, NULL, ranked);
-    CHECK_OK(mmt_select(profile, &problem, &caps, NULL, &choice, &err), err);
-    CHECK_EQ_INT(choice.why, count ? MMT_CHOICE_COST : MMT_CHOICE_DEFAULT);
+    CHECK_OK(mmt_select(profile, &problem, &caps, NULL, &selection, &err), err);
+    CHECK_EQ_INT(selection.why, count ? MMT_SELECTION_COST : MMT_SELECTION_DEFAULT);
     return count;
 }
 
-/* A kernel is chosen for what it was found right for, though its family's model would
+/* A kernel is selected for what it was found right for, though its family's model would
  * tell of more. */
 static void test_not_right(void)
 {
     struct mmt_profile *profile = mmt_profile_create();
-    struct mmt_kept kept = made_up_any_type(&laws[0], 0);
+    struct mmt_portfolio_kernel kernel = made_up_any_type(&laws[0], 0);
     const mmt_problem f16_tn = made_up_kind(MMT_F16, 2),
                       bf16_nn = made_up_kind(MMT_BF16, 0);
     mmt_error err;
 
-    kept.right = mmt_kind_bit(&f16_tn);
-    CHECK_OK(mmt_profile_add_kept(profile, &kept, &err), err);
+    kernel.right = mmt_kind_bit(&f16_tn);
+    CHECK_OK(mmt_profile_add_portfolio_kernel(profile, &kernel, &err), err);
     CHECK_EQ_INT(count_ranked(profile, MMT_F16, 2), 0); /* there is no model */
     add_model(profile, MMT_BF16);
     for (int transposes = 0; transposes < 4; transposes++) {
         CHECK_EQ_INT(count_ranked(profile, MMT_F16, transposes), transposes == 2);
         CHECK_EQ_INT(count_ranked(profile, MMT_BF16, transposes), 0);
     }
-    profile->kept->right |= mmt_kind_bit(&bf16_nn);
+    profile->portfolio->right |= mmt_kind_bit(&bf16_nn);
     CHECK_EQ_INT(count_ranked(profile, MMT_BF16, 0), 1);
     CHECK_EQ_INT(count_ranked(profile, MMT_F16, 0), 0);
-    profile->kept->family = MMT_F32; /* another's portfolio */
+    profile->portfolio->family = MMT_F32; /* another's portfolio */
     add_model(profile, MMT_F32);
     CHECK_EQ_INT(count_ranked(profile, MMT_BF16, 0), 0);
     CHECK_EQ_INT(count_ranked(profile, MMT_F32, 0), 0);
@@ -157,8 +160,8 @@ static mmt_problem transposed(mmt_problem problem, int transposes)
     return problem;
 }
 
-/* Next to shapes that were tuned, whose times correct what is expected: a choice is the
- * first of the whole ranking, though it corrects but the kernels that may be it. */
+/* Next to shapes that were tuned, whose times correct what is expected: a selection is
+ * the first of the whole ranking, though it corrects but the kernels that may be it. */
 static void test_first_of_ranking(void)
 {
     struct mmt_profile *profile = tuned(0.03);
@@ -171,18 +174,19 @@ static void test_first_of_ranking(void)
             transposed(made_up_shape(p->m + p->m * by / 32, p->n, p->k + p->k * by / 48),
                        2 * p->trans_a + p->trans_b);
         struct mmt_ranked ranked[MMT_MOST_RANKED];
-        struct mmt_choice choice;
+        struct mmt_selection selection;
         mmt_error err;
         const int count =
             mmt_select_rank(profile, &problem, &profile->caps, NULL, ranked);
-        CHECK_OK(mmt_select(profile, &problem, &profile->caps, NULL, &choice, &err), err);
+        CHECK_OK(mmt_select(profile, &problem, &profile->caps, NULL, &selection, &err),
+                 err);
         for (int r = 1; r < count; r++)
             CHECK(ranked[r - 1].seconds <= ranked[r].seconds);
-        if (choice.why != MMT_CHOICE_COST)
+        if (selection.why != MMT_SELECTION_COST)
             continue;
-        CHECK_EQ_INT(choice.compared, count);
-        CHECK(mmt_config_equal(&choice.config, &ranked->kept->config));
-        CHECK(choice.seconds == ranked->seconds);
+        CHECK_EQ_INT(selection.compared, count);
+        CHECK(mmt_config_equal(&selection.config, &ranked->kernel->config));
+        CHECK(selection.seconds == ranked->seconds);
         compared++;
     }
     CHECK(compared > 50);
@@ -191,27 +195,28 @@ static void test_first_of_ranking(void)
 
 /* ---- which reason decides -------------------------------------------------------- */
 
-static struct mmt_choice choose(const struct mmt_profile *profile, int64_t m, int64_t n,
-                                int64_t k, const struct mmt_terms *terms)
+static struct mmt_selection select_for(const struct mmt_profile *profile, int64_t m,
+                                       int64_t n, int64_t k,
+                                       const struct mmt_terms *terms)
 {
     struct mmt_caps caps = made_up_gpu();
-    struct mmt_choice choice = { 0 };
+    struct mmt_selection selection = { 0 };
     mmt_problem problem = made_up_shape(m, n, k);
     mmt_error err;
-    CHECK_OK(mmt_select(profile, &problem, &caps, terms, &choice, &err), err);
-    return choice;
+    CHECK_OK(mmt_select(profile, &problem, &caps, terms, &selection, &err), err);
+    return selection;
 }
 
 static int reason(const struct mmt_profile *profile, int64_t m, int64_t n, int64_t k,
                   struct mmt_config *config)
 {
-    const struct mmt_choice choice = choose(profile, m, n, k, NULL);
-    *config = choice.config;
-    return (int) choice.why;
+    const struct mmt_selection selection = select_for(profile, m, n, k, NULL);
+    *config = selection.config;
+    return (int) selection.why;
 }
 
 static void add_entry(struct mmt_profile *profile, int64_t size,
-                      const struct mmt_kept *law, double factor)
+                      const struct mmt_portfolio_kernel *law, double factor)
 {
     mmt_error err;
     struct mmt_entry entry = { .problem = made_up_shape(size, size, size),
@@ -225,27 +230,28 @@ static void test_order(void)
     struct mmt_profile *profile = mmt_profile_create();
     struct mmt_config config;
     mmt_error err;
-    const struct mmt_kept *small = &laws[0], *large = &laws[12], *other = &laws[6];
+    const struct mmt_portfolio_kernel *small = &laws[0], *large = &laws[12],
+                                      *other = &laws[6];
 
-    CHECK_EQ_INT(reason(profile, 1000, 1000, 1000, &config), MMT_CHOICE_DEFAULT);
+    CHECK_EQ_INT(reason(profile, 1000, 1000, 1000, &config), MMT_SELECTION_DEFAULT);
     add_entry(profile, 1024, other, 1);
-    CHECK_EQ_INT(reason(profile, 2048, 2048, 2048, &config), MMT_CHOICE_NEAREST);
+    CHECK_EQ_INT(reason(profile, 2048, 2048, 2048, &config), MMT_SELECTION_NEAREST);
     CHECK(mmt_config_equal(&config, &other->config));
     /* More than two octaves away. */
-    CHECK_EQ_INT(reason(profile, 4096, 4096, 4096, &config), MMT_CHOICE_DEFAULT);
-    CHECK_OK(mmt_profile_add_kept(profile, small, &err), err);
-    CHECK_OK(mmt_profile_add_kept(profile, large, &err), err);
-    CHECK_EQ_INT(reason(profile, 1024, 1024, 1024, &config), MMT_CHOICE_EXACT);
-    CHECK_EQ_INT(reason(profile, 2048, 2048, 2048, &config), MMT_CHOICE_NEAREST);
+    CHECK_EQ_INT(reason(profile, 4096, 4096, 4096, &config), MMT_SELECTION_DEFAULT);
+    CHECK_OK(mmt_profile_add_portfolio_kernel(profile, small, &err), err);
+    CHECK_OK(mmt_profile_add_portfolio_kernel(profile, large, &err), err);
+    CHECK_EQ_INT(reason(profile, 1024, 1024, 1024, &config), MMT_SELECTION_EXACT);
+    CHECK_EQ_INT(reason(profile, 2048, 2048, 2048, &config), MMT_SELECTION_NEAREST);
     add_model(profile, MMT_F32);
-    CHECK_EQ_INT(reason(profile, 4096, 4096, 4096, &config), MMT_CHOICE_COST);
+    CHECK_EQ_INT(reason(profile, 4096, 4096, 4096, &config), MMT_SELECTION_COST);
     CHECK(mmt_config_equal(&config, &large->config));
-    CHECK_EQ_INT(reason(profile, 64, 64, 64, &config), MMT_CHOICE_COST);
+    CHECK_EQ_INT(reason(profile, 64, 64, 64, &config), MMT_SELECTION_COST);
     CHECK(mmt_config_equal(&config, &small->config));
-    /* What was found for a shape so near is not given up for kernels that were kept. */
-    CHECK_EQ_INT(reason(profile, 1040, 1024, 1024, &config), MMT_CHOICE_NEAREST);
+    /* What was found for a shape so near is not given up for the portfolio's kernels. */
+    CHECK_EQ_INT(reason(profile, 1040, 1024, 1024, &config), MMT_SELECTION_NEAREST);
     /* It was found for its text for aligned operands, which these are not. */
-    CHECK_EQ_INT(reason(profile, 1040, 1023, 1023, &config), MMT_CHOICE_COST);
+    CHECK_EQ_INT(reason(profile, 1040, 1023, 1023, &config), MMT_SELECTION_COST);
     mmt_profile_free(profile);
 }
 
@@ -256,17 +262,17 @@ static void test_correction(void)
     struct mmt_profile *profile = mmt_profile_create();
     struct mmt_config config;
     mmt_error err;
-    const struct mmt_kept *small = &laws[0], *large = &laws[12];
+    const struct mmt_portfolio_kernel *small = &laws[0], *large = &laws[12];
 
-    CHECK_OK(mmt_profile_add_kept(profile, small, &err), err);
-    CHECK_OK(mmt_profile_add_kept(profile, large, &err), err);
+    CHECK_OK(mmt_profile_add_portfolio_kernel(profile, small, &err), err);
+    CHECK_OK(mmt_profile_add_portfolio_kernel(profile, large, &err), err);
     add_model(profile, MMT_F32);
-    CHECK_EQ_INT(reason(profile, 2064, 2048, 2048, &config), MMT_CHOICE_COST);
+    CHECK_EQ_INT(reason(profile, 2064, 2048, 2048, &config), MMT_SELECTION_COST);
     CHECK(mmt_config_equal(&config, &large->config));
     add_entry(profile, 2048, small, 1);
-    CHECK_EQ_INT(reason(profile, 2064, 2048, 2048, &config), MMT_CHOICE_COST);
+    CHECK_EQ_INT(reason(profile, 2064, 2048, 2048, &config), MMT_SELECTION_COST);
     CHECK(mmt_config_equal(&config, &small->config));
-    CHECK_EQ_INT(reason(profile, 8192, 8192, 8192, &config), MMT_CHOICE_COST);
+    CHECK_EQ_INT(reason(profile, 8192, 8192, 8192, &config), MMT_SELECTION_COST);
     CHECK(mmt_config_equal(&config, &large->config));
     mmt_profile_free(profile);
 }
@@ -276,43 +282,43 @@ static void test_correction(void)
 static void test_fading(void)
 {
     struct mmt_profile *profile = mmt_profile_create();
-    const struct mmt_kept *law = &laws[0];
+    const struct mmt_portfolio_kernel *law = &laws[0];
     const int64_t rows[] = { 2048, 2896, 4096, 4400 };
     const double trust[] = { 1, 0.5, 0.0625, 0 };
     double before[4];
     mmt_error err;
 
-    CHECK_OK(mmt_profile_add_kept(profile, law, &err), err);
+    CHECK_OK(mmt_profile_add_portfolio_kernel(profile, law, &err), err);
     add_model(profile, MMT_F32);
     for (int i = 0; i < 4; i++)
-        before[i] = choose(profile, rows[i], 2048, 2048, NULL).seconds;
+        before[i] = select_for(profile, rows[i], 2048, 2048, NULL).seconds;
     const mmt_problem problem = made_up_shape(2048, 2048, 2048);
     add_entry(profile, 2048, law, 2 * before[0] / true_seconds(&law->config, &problem));
     for (int i = 0; i < 4; i++) {
-        const double after = choose(profile, rows[i], 2048, 2048, NULL).seconds;
+        const double after = select_for(profile, rows[i], 2048, 2048, NULL).seconds;
         CHECK(fabs(log2(after / before[i]) - trust[i]) < (trust[i] ? 1e-3 : 1e-12));
     }
     mmt_profile_free(profile);
 }
 
-/* The nearest shape's kernel, which was not kept, is not chosen where it must be slower
- * than one that was: a junk entry serves its own shape alone. */
+/* The nearest shape's kernel, which is not in the portfolio, is not selected where it
+ * must be slower than one that was: a junk entry serves its own shape alone. */
 static void test_apart_but_slow(void)
 {
     struct mmt_profile *profile = mmt_profile_create();
     mmt_error err;
 
-    CHECK_OK(mmt_profile_add_kept(profile, &laws[0], &err), err);
+    CHECK_OK(mmt_profile_add_portfolio_kernel(profile, &laws[0], &err), err);
     add_model(profile, MMT_F32);
     add_entry(profile, 1024, &laws[6], 1);
-    CHECK_EQ_INT(choose(profile, 1040, 1024, 1024, NULL).why, MMT_CHOICE_NEAREST);
+    CHECK_EQ_INT(select_for(profile, 1040, 1024, 1024, NULL).why, MMT_SELECTION_NEAREST);
     profile->entries[0].time.median *= 100;
-    CHECK_EQ_INT(choose(profile, 1024, 1024, 1024, NULL).why, MMT_CHOICE_EXACT);
-    CHECK_EQ_INT(choose(profile, 1040, 1024, 1024, NULL).why, MMT_CHOICE_COST);
+    CHECK_EQ_INT(select_for(profile, 1024, 1024, 1024, NULL).why, MMT_SELECTION_EXACT);
+    CHECK_EQ_INT(select_for(profile, 1040, 1024, 1024, NULL).why, MMT_SELECTION_COST);
     mmt_profile_free(profile);
 }
 
-/* What stands apart may be chosen, so the terms must allow it, too. */
+/* What stands apart may be selected, so the terms must allow it, too. */
 static void test_apart_within_terms(void)
 {
     struct mmt_profile *profile = mmt_profile_create();
@@ -323,11 +329,11 @@ static void test_apart_within_terms(void)
 
     parts.time.median = true_seconds(&laws[0].config, &parts.problem) / 4;
     CHECK_OK(mmt_config_set(&parts.config, "SPLIT_K", "4", &err), err);
-    CHECK_OK(mmt_profile_add_kept(profile, &laws[0], &err), err);
+    CHECK_OK(mmt_profile_add_portfolio_kernel(profile, &laws[0], &err), err);
     add_model(profile, MMT_F32);
     CHECK_OK(mmt_profile_add_entry(profile, &parts, &err), err);
-    CHECK_EQ_INT(choose(profile, 1040, 1024, 1024, NULL).why, MMT_CHOICE_NEAREST);
-    CHECK_EQ_INT(choose(profile, 1040, 1024, 1024, &none).why, MMT_CHOICE_COST);
+    CHECK_EQ_INT(select_for(profile, 1040, 1024, 1024, NULL).why, MMT_SELECTION_NEAREST);
+    CHECK_EQ_INT(select_for(profile, 1040, 1024, 1024, &none).why, MMT_SELECTION_COST);
     mmt_profile_free(profile);
 }
 
@@ -337,23 +343,23 @@ static void test_explain(void)
     struct mmt_caps caps = made_up_gpu();
     struct mmt_text text = { 0 };
     mmt_problem problem = made_up_shape(1000, 3000, 777);
-    struct mmt_choice choice;
-    struct mmt_text chosen = { 0 };
+    struct mmt_selection selection;
+    struct mmt_text selected = { 0 };
     mmt_error err;
 
     CHECK_OK(mmt_explain(profile, &problem, &caps, &text, &err), err);
-    CHECK_OK(mmt_select(profile, &problem, &caps, NULL, &choice, &err), err);
-    mmt_text_add(&chosen, "chosen: ");
-    mmt_config_print(&choice.config, &chosen);
-    CHECK(strstr(mmt_text_string(&text), chosen.data));
+    CHECK_OK(mmt_select(profile, &problem, &caps, NULL, &selection, &err), err);
+    mmt_text_add(&selected, "selected: ");
+    mmt_config_print(&selection.config, &selected);
+    CHECK(strstr(mmt_text_string(&text), selected.data));
     CHECK(strstr(mmt_text_string(&text), "1000x3000x777"));
     CHECK(strstr(mmt_text_string(&text), "(any alignment)"));
     size_t lines = 0;
     for (const char *c = mmt_text_string(&text); *c; c++)
         lines += *c == '\n';
-    CHECK_EQ_INT(lines, 5 + (long long) profile->num_kept);
+    CHECK_EQ_INT(lines, 5 + (long long) profile->num_portfolio);
     mmt_text_finish(&text);
-    mmt_text_finish(&chosen);
+    mmt_text_finish(&selected);
     mmt_profile_free(profile);
 }
 

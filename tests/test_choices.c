@@ -1,4 +1,4 @@
-/* Choices that are remembered are those that would be made anew: of profiles that learn,
+/* Cached selections are those that would be made anew: of profiles that learn,
  * of other devices and other terms, and in many threads. */
 #include <pthread.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ static mmt_problem problem_of(int i)
     return p;
 }
 
-static bool is_same(const struct mmt_choice *a, const struct mmt_choice *b)
+static bool is_same(const struct mmt_selection *a, const struct mmt_selection *b)
 {
     return mmt_config_equal(&a->config, &b->config) && a->why == b->why &&
            a->layer == b->layer && a->compared == b->compared && a->seconds == b->seconds;
@@ -34,9 +34,9 @@ static bool holds(const struct mmt_profile *by, const struct mmt_caps *device,
                   const struct mmt_terms *terms, int i)
 {
     const mmt_problem problem = problem_of(i);
-    struct mmt_choice again, anew;
+    struct mmt_selection again, anew;
     mmt_error why = { 0 };
-    const mmt_status one = mmt_select_again(by, &problem, device, terms, &again, &why);
+    const mmt_status one = mmt_select_cached(by, &problem, device, terms, &again, &why);
     const mmt_status other = mmt_select(by, &problem, device, terms, &anew, &why);
     return one == other && (one || is_same(&again, &anew));
 }
@@ -72,48 +72,48 @@ static void test_kinds(void)
 static void test_refused(void)
 {
     const mmt_problem problem = problem_of(0);
-    struct mmt_choice first, next;
-    CHECK_OK(mmt_select_again(profile, &problem, &caps, NULL, &first, &err), err);
+    struct mmt_selection first, next;
+    CHECK_OK(mmt_select_cached(profile, &problem, &caps, NULL, &first, &err), err);
     const struct mmt_config refused = mmt_config_settle(&first.config, &problem, &caps);
     const struct mmt_terms terms = { SIZE_MAX, false, &refused, 1 };
-    CHECK_OK(mmt_select_again(profile, &problem, &caps, &terms, &next, &err), err);
+    CHECK_OK(mmt_select_cached(profile, &problem, &caps, &terms, &next, &err), err);
     CHECK(!mmt_config_equal(&next.config, &first.config));
-    CHECK_OK(mmt_select_again(profile, &problem, &caps, NULL, &next, &err), err);
+    CHECK_OK(mmt_select_cached(profile, &problem, &caps, NULL, &next, &err), err);
     CHECK(mmt_config_equal(&next.config, &first.config));
 }
 
 static void test_learning(void)
 {
     const mmt_problem problem = problem_of(0);
-    struct mmt_choice before, after;
+    struct mmt_selection before, after;
     struct mmt_entry entry = { .problem = problem, .time = { .median = 1e-6 } };
 
-    CHECK_OK(mmt_select_again(profile, &problem, &caps, NULL, &before, &err), err);
+    CHECK_OK(mmt_select_cached(profile, &problem, &caps, NULL, &before, &err), err);
     CHECK_OK(mmt_config_parse_for("naive", &problem, &caps, &entry.config, &err), err);
     CHECK_OK(mmt_profile_learn(profile, &entry, &err), err);
-    CHECK_OK(mmt_select_again(profile, &problem, &caps, NULL, &after, &err), err);
-    CHECK(before.why != MMT_CHOICE_MEASURED && after.why == MMT_CHOICE_MEASURED);
+    CHECK_OK(mmt_select_cached(profile, &problem, &caps, NULL, &after, &err), err);
+    CHECK(before.why != MMT_SELECTION_MEASURED && after.why == MMT_SELECTION_MEASURED);
     CHECK(mmt_config_equal(&after.config, &entry.config));
     CHECK_EQ_INT(count_held(), PROBLEMS);
 }
 
-/* What is being put together is chosen from anew each time. */
+/* What is being put together is selected from anew each time. */
 static void test_unfinished(void)
 {
     struct mmt_profile *growing = mmt_profile_create();
     const mmt_problem problem = problem_of(0);
-    struct mmt_choice before, after;
+    struct mmt_selection before, after;
     struct mmt_entry entry = { .problem = problem_of(1), .time = { .median = 1e-6 } };
 
     CHECK_OK(mmt_config_parse_for("naive", &entry.problem, &caps, &entry.config, &err),
              err);
     CHECK_OK(mmt_profile_learn(growing, &entry, &err), err);
     entry.problem = problem;
-    CHECK_OK(mmt_select_again(growing, &problem, &caps, NULL, &before, &err), err);
+    CHECK_OK(mmt_select_cached(growing, &problem, &caps, NULL, &before, &err), err);
     CHECK_OK(mmt_config_parse_for("naive", &problem, &caps, &entry.config, &err), err);
     CHECK_OK(mmt_profile_add_entry(growing, &entry, &err), err);
-    CHECK_OK(mmt_select_again(growing, &problem, &caps, NULL, &after, &err), err);
-    CHECK(before.why == MMT_CHOICE_DEFAULT && after.why == MMT_CHOICE_EXACT);
+    CHECK_OK(mmt_select_cached(growing, &problem, &caps, NULL, &after, &err), err);
+    CHECK(before.why == MMT_SELECTION_DEFAULT && after.why == MMT_SELECTION_EXACT);
     mmt_profile_free(growing);
 }
 

@@ -205,9 +205,9 @@ static struct mmt_caps cpu(void)
     };
 }
 
-static struct mmt_kept panel(void)
+static struct mmt_portfolio_kernel panel(void)
 {
-    return (struct mmt_kept){
+    return (struct mmt_portfolio_kernel){
         .family = MMT_F32,
         .config = made_up_config(
             "panel THREAD_TILE_M=6 THREAD_TILE_N=4 VECTOR=16 PANELS_M=8 PANELS_N=4 "
@@ -247,7 +247,7 @@ enum { KERNELS = 4, MOST_FITTED = 192, ROUNDS = 8 };
  * than 256 rows take longer by `more`, a logarithm. */
 struct truth {
     struct mmt_caps caps;
-    struct mmt_kept laws[KERNELS];
+    struct mmt_portfolio_kernel laws[KERNELS];
     double more;
 };
 
@@ -273,7 +273,8 @@ static struct truth cpu_truth(void)
     return truth;
 }
 
-static double true_seconds(const struct truth *truth, const struct mmt_kept *law,
+static double true_seconds(const struct truth *truth,
+                           const struct mmt_portfolio_kernel *law,
                            const mmt_problem *problem)
 {
     return made_up_seconds(law, problem, &truth->caps) *
@@ -310,21 +311,22 @@ static struct mmt_profile *fit(const struct truth *truth,
     return profile;
 }
 
-static const struct mmt_kept *law_of(const struct truth *truth,
-                                     const struct mmt_kept *kept)
+static const struct mmt_portfolio_kernel *law_of(
+    const struct truth *truth, const struct mmt_portfolio_kernel *kernel)
 {
     int i = 0;
-    while (!mmt_config_equal(&truth->laws[i].config, &kept->config))
+    while (!mmt_config_equal(&truth->laws[i].config, &kernel->config))
         i++;
     return &truth->laws[i];
 }
 
 static double predict(const struct truth *truth, const struct mmt_model *model,
-                      const struct mmt_kept *kept, const mmt_problem *problem)
+                      const struct mmt_portfolio_kernel *kernel,
+                      const mmt_problem *problem)
 {
     const struct mmt_config resolved =
-        mmt_config_settle(&kept->config, problem, &truth->caps);
-    return mmt_cost_predict(model, kept, &resolved, problem, &truth->caps);
+        mmt_config_settle(&kernel->config, problem, &truth->caps);
+    return mmt_cost_predict(model, kernel, &resolved, problem, &truth->caps);
 }
 
 /* Root mean square of ln(expected / true) over shapes that the fit has not seen. */
@@ -335,14 +337,14 @@ static double unseen_error(const struct truth *truth, const struct mmt_profile *
     double sum = 0;
     for (int s = 0; s < SHAPES; s++) {
         const mmt_problem problem = made_up_any_shape();
-        for (size_t i = 0; i < profile->num_kept; i++) {
-            const struct mmt_kept *kept = &profile->kept[i];
-            const double seconds = true_seconds(truth, law_of(truth, kept), &problem);
-            const double error = log(predict(truth, model, kept, &problem) / seconds);
+        for (size_t i = 0; i < profile->num_portfolio; i++) {
+            const struct mmt_portfolio_kernel *kernel = &profile->portfolio[i];
+            const double seconds = true_seconds(truth, law_of(truth, kernel), &problem);
+            const double error = log(predict(truth, model, kernel, &problem) / seconds);
             sum += error * error;
         }
     }
-    return sqrt(sum / (SHAPES * (double) profile->num_kept));
+    return sqrt(sum / (SHAPES * (double) profile->num_portfolio));
 }
 
 /* Means over draws of shapes: one draw may leave open what another tells. */
@@ -359,7 +361,7 @@ static struct errors errors_of(const struct truth *truth, int shapes, double noi
     for (int round = 0; round < ROUNDS; round++) {
         const size_t count = draw_samples(truth, shapes, noise, samples);
         struct mmt_profile *profile = fit(truth, samples, count);
-        if (CHECK(profile->num_models == 1 && profile->num_kept > 0)) {
+        if (CHECK(profile->num_models == 1 && profile->num_portfolio > 0)) {
             errors.residual += profile->models->residual / ROUNDS;
             errors.unseen += unseen_error(truth, profile, profile->models) / ROUNDS;
             errors.straight += unseen_error(truth, profile, &no_trees) / ROUNDS;
@@ -424,11 +426,11 @@ static void test_same(void)
     CHECK(once->models->num_trees > 0);
     CHECK(!memcmp(once->models, again->models, sizeof *once->models));
     CHECK(memcmp(once->models, other->models, sizeof *once->models));
-    CHECK_EQ_INT(again->num_kept, once->num_kept);
-    for (size_t i = 0; i < once->num_kept; i++)
-        CHECK(
-            mmt_config_equal(&once->kept[i].config, &again->kept[i].config) &&
-            !memcmp(once->kept[i].terms, again->kept[i].terms, sizeof once->kept->terms));
+    CHECK_EQ_INT(again->num_portfolio, once->num_portfolio);
+    for (size_t i = 0; i < once->num_portfolio; i++)
+        CHECK(mmt_config_equal(&once->portfolio[i].config, &again->portfolio[i].config) &&
+              !memcmp(once->portfolio[i].terms, again->portfolio[i].terms,
+                      sizeof once->portfolio->terms));
     mmt_profile_free(once);
     mmt_profile_free(other);
     mmt_profile_free(again);
@@ -445,40 +447,40 @@ static void test_any_size(const struct truth *truth)
     const mmt_problem least = made_up_shape(1, 1, 1),
                       most = made_up_shape(131072, 131072, 131072);
 
-    for (size_t i = 0; i < profile->num_kept; i++) {
-        const struct mmt_kept *kept = &profile->kept[i];
+    for (size_t i = 0; i < profile->num_portfolio; i++) {
+        const struct mmt_portfolio_kernel *kernel = &profile->portfolio[i];
         bool good = true;
         for (int s = 0; s < SIZES * SIZES * SIZES; s++) {
             const mmt_problem problem =
                 made_up_shape((int64_t) 1 << s % SIZES, (int64_t) 1 << s / SIZES % SIZES,
                               (int64_t) 1 << s / SIZES / SIZES);
-            const double seconds = predict(truth, profile->models, kept, &problem);
+            const double seconds = predict(truth, profile->models, kernel, &problem);
             good = good && isfinite(seconds) && seconds > 0;
         }
         CHECK(good);
-        CHECK(predict(truth, profile->models, kept, &most) >
-              1e3 * predict(truth, profile->models, kept, &least));
+        CHECK(predict(truth, profile->models, kernel, &most) >
+              1e3 * predict(truth, profile->models, kernel, &least));
     }
     mmt_profile_free(profile);
 }
 
-/* What was timed on fewer problems is not kept, nor what was not checked. */
+/* What was timed on fewer problems is not in the portfolio, nor what was not checked. */
 static void test_too_few(void)
 {
     static struct mmt_fit_sample samples[MMT_FIT_LEAST_SHAPES * KERNELS];
     const struct truth truth = gpu_truth(0);
     const size_t count = draw_samples(&truth, MMT_FIT_LEAST_SHAPES, 0, samples);
     struct mmt_profile *profile = fit(&truth, samples, count - KERNELS);
-    CHECK(!profile->num_kept && !profile->num_models);
+    CHECK(!profile->num_portfolio && !profile->num_models);
     mmt_profile_free(profile);
     profile = fit(&truth, samples, count);
-    CHECK(profile->num_kept > 0 && profile->num_models == 1);
+    CHECK(profile->num_portfolio > 0 && profile->num_models == 1);
     CHECK_EQ_INT(profile->models->shapes, MMT_FIT_LEAST_SHAPES);
     mmt_profile_free(profile);
     for (size_t i = 0; i < count; i++)
         samples[i].checked = false;
     profile = fit(&truth, samples, count);
-    CHECK(!profile->num_kept && !profile->num_models);
+    CHECK(!profile->num_portfolio && !profile->num_models);
     mmt_profile_free(profile);
 }
 

@@ -103,17 +103,17 @@ static void check_default(const struct made_up *kind, const struct mmt_caps *cap
                           const mmt_problem *problem)
 {
     struct mmt_launches launches = { 0 };
-    struct mmt_choice choice;
+    struct mmt_selection selection;
     struct mmt_text text = { 0 };
     mmt_error err = { 0 };
-    bool right = !mmt_select(NULL, problem, caps, NULL, &choice, &err);
+    bool right = !mmt_select(NULL, problem, caps, NULL, &selection, &err);
 
     if (right) {
-        right = !mmt_config_refuse(&choice.config, problem, caps);
-        mmt_config_launch(&choice.config, problem, caps, &launches);
+        right = !mmt_config_refuse(&selection.config, problem, caps);
+        mmt_config_launch(&selection.config, problem, caps, &launches);
         for (int i = 0; i < launches.count; i++)
             right = right && fits(&launches.launch[i], caps);
-        mmt_config_print(&choice.config, &text);
+        mmt_config_print(&selection.config, &text);
     }
     mmt_text_add(&text, " for ");
     mmt_problem_print(problem, &text);
@@ -143,28 +143,28 @@ static void check_words(void)
     struct mmt_caps caps = device_of(&kinds[0], 256);
     const mmt_problem problem = problem_of(MMT_GEMM, MMT_BF16, shapes[0], 0);
     const struct mmt_terms capped = { .max_workspace = 4096 };
-    struct mmt_choice choice;
+    struct mmt_selection selection;
     mmt_error err;
 
     caps.max_threads = 0, caps.max_block[0] = 0;
-    CHECK_OK(mmt_select(NULL, &problem, &caps, NULL, &choice, &err), err);
+    CHECK_OK(mmt_select(NULL, &problem, &caps, NULL, &selection, &err), err);
     caps.dialect = (enum mmt_dialect) 0;
-    CHECK_FAILS(mmt_select(NULL, &problem, &caps, NULL, &choice, &err), err,
+    CHECK_FAILS(mmt_select(NULL, &problem, &caps, NULL, &selection, &err), err,
                 MMT_ERROR_UNSUPPORTED, "no template serves bf16");
     CHECK(!strstr(err.text, "workspace"));
-    CHECK_FAILS(mmt_select(NULL, &problem, &caps, &capped, &choice, &err), err,
+    CHECK_FAILS(mmt_select(NULL, &problem, &caps, &capped, &selection, &err), err,
                 MMT_ERROR_UNSUPPORTED, "with at most 4096 bytes of workspace");
 }
 
 static size_t workspace_of(const mmt_problem *problem, const struct mmt_caps *caps)
 {
     struct mmt_launches launches = { 0 };
-    struct mmt_choice choice;
+    struct mmt_selection selection;
     mmt_error err;
 
-    if (!CHECK_OK(mmt_select(NULL, problem, caps, NULL, &choice, &err), err))
+    if (!CHECK_OK(mmt_select(NULL, problem, caps, NULL, &selection, &err), err))
         return SIZE_MAX;
-    mmt_config_launch(&choice.config, problem, caps, &launches);
+    mmt_config_launch(&selection.config, problem, caps, &launches);
     return launches.workspace;
 }
 

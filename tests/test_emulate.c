@@ -394,13 +394,13 @@ static void check_default_in_digits(mmt_type type, const struct shape *shape,
     const struct mmt_terms plain = { .max_workspace = SIZE_MAX, .plain_f32 = true };
     const struct mmt_variant variant = variant_at(type, 0);
     const mmt_problem problem = make_problem(shape, &variant);
-    struct mmt_choice choice;
+    struct mmt_selection selection;
     mmt_error err = { 0 };
 
-    CHECK_OK(mmt_select(NULL, &problem, hopper, NULL, &choice, &err), err);
-    CHECK_EQ_STR(choice.config.template->name, "wgmma");
-    CHECK_OK(mmt_select(NULL, &problem, hopper, &plain, &choice, &err), err);
-    CHECK(mmt_config_in_digits(&choice.config, type) == (type != MMT_F32));
+    CHECK_OK(mmt_select(NULL, &problem, hopper, NULL, &selection, &err), err);
+    CHECK_EQ_STR(selection.config.template->name, "wgmma");
+    CHECK_OK(mmt_select(NULL, &problem, hopper, &plain, &selection, &err), err);
+    CHECK(mmt_config_in_digits(&selection.config, type) == (type != MMT_F32));
 }
 
 /* Without a profile another kernel is first, which packs rows that its copy engine cannot
@@ -410,7 +410,7 @@ static void check_default(void)
 {
     mmt_error err = { 0 };
     mmt_device *device = emulate_open(90, &err);
-    struct mmt_choice choice;
+    struct mmt_selection selection;
 
     if (!CHECK(device != NULL))
         return;
@@ -420,11 +420,12 @@ static void check_default(void)
         const struct shape shape = { 2048, 2048, 2048, odd ? 1 : 16, 1 };
         const struct mmt_variant variant = variant_at(MMT_BF16, 0);
         const mmt_problem problem = make_problem(&shape, &variant);
-        CHECK_OK(mmt_select(NULL, &problem, &hopper, NULL, &choice, &err), err);
-        CHECK_EQ_STR(choice.config.template->name, "wgmma");
+        CHECK_OK(mmt_select(NULL, &problem, &hopper, NULL, &selection, &err), err);
+        CHECK_EQ_STR(selection.config.template->name, "wgmma");
         const struct mmt_terms no_workspace = { .max_workspace = 0 };
-        CHECK_OK(mmt_select(NULL, &problem, &hopper, &no_workspace, &choice, &err), err);
-        CHECK_EQ_STR(choice.config.template->name, odd ? "mma" : "wgmma");
+        CHECK_OK(mmt_select(NULL, &problem, &hopper, &no_workspace, &selection, &err),
+                 err);
+        CHECK_EQ_STR(selection.config.template->name, odd ? "mma" : "wgmma");
         check_default_in_digits(MMT_F32, &shape, &hopper);
         check_default_in_digits(MMT_I32, &shape, &hopper);
     }

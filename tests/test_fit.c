@@ -11,19 +11,20 @@
 
 enum { KERNELS = MADE_UP_LAWS };
 
-static struct mmt_kept laws[KERNELS];
+static struct mmt_portfolio_kernel laws[KERNELS];
 
 /* Whether a kernel is one of the first so many. */
-static bool has_law(const struct mmt_kept *kept, int count)
+static bool has_law(const struct mmt_portfolio_kernel *kernel, int count)
 {
     int i = 0;
-    while (i < count && !mmt_config_equal(&laws[i].config, &kept->config))
+    while (i < count && !mmt_config_equal(&laws[i].config, &kernel->config))
         i++;
     return i < count;
 }
 
 /* Long searches meet the same goals with many kernels, more of them than a calibration
- * has: none of these is kept where it was not checked, however fast it was there. */
+ * has: none of these is in the portfolio where it was not checked, however fast it was
+ * there. */
 static void test_searched(void)
 {
     enum { COMMON = 20, CALIBRATED = 4, GOALS_MET = 8 };
@@ -44,9 +45,9 @@ static void test_searched(void)
         }
     }
     CHECK_OK(mmt_fit_families(profile, MMT_ALL_TYPES, samples, count, &err), err);
-    CHECK(profile->num_kept > 0);
-    for (size_t i = 0; i < profile->num_kept; i++)
-        CHECK(has_law(&profile->kept[i], CALIBRATED));
+    CHECK(profile->num_portfolio > 0);
+    for (size_t i = 0; i < profile->num_portfolio; i++)
+        CHECK(has_law(&profile->portfolio[i], CALIBRATED));
     mmt_profile_free(profile);
 }
 
@@ -83,19 +84,19 @@ static void test_lost_journal(void)
     CHECK_OK(mmt_fit_families(profile, MMT_ALL_TYPES, samples,
                               make_samples(samples, MMT_F32, MANY), &err),
              err);
-    const size_t first = profile->num_kept;
+    const size_t first = profile->num_portfolio;
     CHECK(first > 0 && shapes_of(profile, MMT_F32) == MANY);
     CHECK_OK(mmt_fit_families(profile, MMT_ALL_TYPES, samples,
                               make_samples(samples, MMT_I32, FEW), &err),
              err);
-    CHECK(profile->num_kept > first && shapes_of(profile, MMT_I32) == FEW);
-    const size_t all = profile->num_kept;
+    CHECK(profile->num_portfolio > first && shapes_of(profile, MMT_I32) == FEW);
+    const size_t all = profile->num_portfolio;
     CHECK_OK(mmt_fit_families(profile, MMT_ALL_TYPES, samples,
                               make_samples(samples, MMT_F32, FEW), &err),
              err);
-    CHECK(profile->num_kept == all && shapes_of(profile, MMT_F32) == MANY);
+    CHECK(profile->num_portfolio == all && shapes_of(profile, MMT_F32) == MANY);
     CHECK_OK(mmt_fit_families(profile, MMT_ALL_TYPES, samples, 0, &err), err);
-    CHECK_EQ_INT(profile->num_kept, all);
+    CHECK_EQ_INT(profile->num_portfolio, all);
     CHECK_OK(mmt_fit_families(profile, MMT_ALL_TYPES, samples,
                               make_samples(samples, MMT_F32, FEW + 1), &err),
              err);
@@ -117,7 +118,7 @@ static size_t make_part(struct mmt_fit_sample *samples, int first, int end, int 
     return count;
 }
 
-/* A portfolio that there is stays where it is not to be chosen, though its laws and its
+/* A portfolio that there is stays where it is not to be selected, though its laws and its
  * model are fitted anew and others would be better. */
 static void test_not_chosen(void)
 {
@@ -131,23 +132,23 @@ static void test_not_chosen(void)
     CHECK_OK(
         mmt_fit_families(profile, 0, samples, make_part(samples, 0, KNOWN, FEW), &err),
         err); /* there is none yet */
-    const size_t known = profile->num_kept;
+    const size_t known = profile->num_portfolio;
     double first[MMT_NUM_TERMS];
-    memcpy(first, profile->kept[0].terms, sizeof first);
+    memcpy(first, profile->portfolio[0].terms, sizeof first);
     CHECK(known > 0 && known <= KNOWN);
     const size_t count = make_part(samples, 0, KERNELS, MORE);
     CHECK_OK(mmt_fit_families(profile, MMT_TYPE_BIT(MMT_F64), samples, count, &err), err);
-    CHECK_EQ_INT(profile->num_kept, known);
-    for (size_t i = 0; i < profile->num_kept; i++)
-        CHECK(has_law(&profile->kept[i], KNOWN));
+    CHECK_EQ_INT(profile->num_portfolio, known);
+    for (size_t i = 0; i < profile->num_portfolio; i++)
+        CHECK(has_law(&profile->portfolio[i], KNOWN));
     CHECK(profile->num_models == 1 && shapes_of(profile, MMT_F32) == MORE);
-    CHECK(memcmp(profile->kept[0].terms, first, sizeof first));
+    CHECK(memcmp(profile->portfolio[0].terms, first, sizeof first));
     CHECK_OK(mmt_fit_families(profile, MMT_TYPE_BIT(MMT_F32), samples, count, &err), err);
-    CHECK(profile->num_kept > known);
+    CHECK(profile->num_portfolio > known);
     mmt_profile_free(profile);
 }
 
-/* Of a kernel that is alone there is nothing to choose, and it is kept. */
+/* Of a kernel that is alone there is nothing to select, and it is the portfolio. */
 static void test_alone(void)
 {
     enum { SHAPES = 12 };
@@ -160,7 +161,7 @@ static void test_alone(void)
     CHECK_OK(mmt_fit_families(profile, MMT_ALL_TYPES, samples,
                               make_part(samples, 0, 1, SHAPES), &err),
              err);
-    CHECK_EQ_INT(profile->num_kept, 1);
+    CHECK_EQ_INT(profile->num_portfolio, 1);
     CHECK_EQ_INT(shapes_of(profile, MMT_F32), SHAPES);
     mmt_profile_free(profile);
 }
@@ -179,7 +180,7 @@ static void test_finals(void)
     CHECK_OK(
         mmt_fit_families(profile, MMT_ALL_TYPES, samples, 2 * MMT_FIT_LEAST_SHAPES, &err),
         err);
-    CHECK_EQ_INT(profile->num_kept, 0);
+    CHECK_EQ_INT(profile->num_portfolio, 0);
     mmt_profile_free(profile);
 }
 
@@ -196,7 +197,7 @@ static void test_others(void)
         CHECK_OK(mmt_fit_families(profile, 0, samples,
                                   make_part(samples, first, first + 2, SHAPES), &err),
                  err);
-    CHECK(profile->num_kept > 0);
+    CHECK(profile->num_portfolio > 0);
     mmt_profile_free(profile);
 }
 
@@ -214,7 +215,7 @@ static size_t make_mixed(struct mmt_fit_sample *samples)
         problem.type = problem.out = s % 2 ? MMT_F16 : MMT_BF16;
         problem.trans_b = s / 2 % 2;
         for (int i = 0; i < 2; i++) {
-            const struct mmt_kept law = made_up_any_type(&laws[0], i);
+            const struct mmt_portfolio_kernel law = made_up_any_type(&laws[0], i);
             samples[count] = made_up_sample(&law, &problem, 0.1);
             samples[count++].checked = i ? s % 4 == 3 : s % 2 == 0;
         }
@@ -240,14 +241,14 @@ static void test_right(void)
     CHECK(mmt_profile_model(profile, MMT_F16) == profile->models);
     CHECK_EQ_INT(profile->models->family, MMT_BF16);
     CHECK_EQ_INT(profile->models->shapes, MIXED);
-    CHECK_EQ_INT(profile->num_kept, 2);
-    for (size_t i = 0; i < profile->num_kept; i++) {
-        const struct mmt_kept *kept = &profile->kept[i],
-                              first = made_up_any_type(&laws[0], 0);
-        CHECK_EQ_INT(kept->family, MMT_BF16);
-        CHECK(kept->right == (mmt_config_equal(&kept->config, &first.config)
-                                  ? mmt_kind_bit(&bf16_nn) | mmt_kind_bit(&bf16_nt)
-                                  : mmt_kind_bit(&f16_nt)));
+    CHECK_EQ_INT(profile->num_portfolio, 2);
+    for (size_t i = 0; i < profile->num_portfolio; i++) {
+        const struct mmt_portfolio_kernel *kernel = &profile->portfolio[i],
+                                          first = made_up_any_type(&laws[0], 0);
+        CHECK_EQ_INT(kernel->family, MMT_BF16);
+        CHECK(kernel->right == (mmt_config_equal(&kernel->config, &first.config)
+                                    ? mmt_kind_bit(&bf16_nn) | mmt_kind_bit(&bf16_nt)
+                                    : mmt_kind_bit(&f16_nt)));
     }
     mmt_profile_free(profile);
 }

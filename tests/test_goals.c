@@ -367,7 +367,7 @@ static void test_finalists(void)
 
     enter(entrants);
     t->ceiling[MMT_F32] = 66.9e12;
-    CHECK_EQ_INT(mmt_tune_choose_finalists(t, entrants, ENTRANTS), 8);
+    CHECK_EQ_INT(mmt_tune_select_finalists(t, entrants, ENTRANTS), 8);
     CHECK(mmt_cost_knob(&entrants[2].config, "TILE_M") == 128);
     CHECK(mmt_cost_knob(&entrants[3].config, "TILE_M") == 256);
     for (int i = 4; i < 8; i++)
@@ -376,7 +376,7 @@ static void test_finalists(void)
 
     enter(entrants);
     t->ceiling[MMT_F32] = 669e12; /* a tenth of that: cool */
-    CHECK_EQ_INT(mmt_tune_choose_finalists(t, entrants, ENTRANTS), 5);
+    CHECK_EQ_INT(mmt_tune_select_finalists(t, entrants, ENTRANTS), 5);
     for (int i = 0; i < 5; i++)
         CHECK(mmt_cost_knob(&entrants[i].config, "TILE_M") == 128);
     free(t->goals);

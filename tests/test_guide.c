@@ -163,12 +163,12 @@ static void test_sense(void)
 static struct mmt_config untuned(const mmt_problem *problem, size_t max_workspace)
 {
     struct mmt_caps caps = gpu();
-    struct mmt_choice choice = { 0 };
+    struct mmt_selection selection = { 0 };
     mmt_error err;
     const struct mmt_terms terms = { .max_workspace = max_workspace };
-    CHECK_OK(mmt_select(NULL, problem, &caps, &terms, &choice, &err), err);
-    CHECK(choice.why == MMT_CHOICE_DEFAULT);
-    return choice.config;
+    CHECK_OK(mmt_select(NULL, problem, &caps, &terms, &selection, &err), err);
+    CHECK(selection.why == MMT_SELECTION_DEFAULT);
+    return selection.config;
 }
 
 /* What is packed first is not what multiplies: 64 x 64 tiles have work for more

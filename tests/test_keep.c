@@ -1,4 +1,4 @@
-/* Which kernels a calibration times further, and which few of many are kept. */
+/* Which kernels a calibration times further, and which few of many are the portfolio. */
 #include <math.h>
 
 #include "tests/made_up.h"
@@ -61,20 +61,20 @@ static void test_not_met(void)
     CHECK(!mmt_pick_is_hopeless(&pick, shapes, 0));
 }
 
-/* ---- choosing what is kept ------------------------------------------------------- */
+/* ---- selecting a portfolio ------------------------------------------------------- */
 
 enum { ROWS = 60, COLS = 24, PLANTED = 6 };
 
-/* The mean and the worst of what the chosen lose; INFINITY where none serves. */
-static double mean_loss(const double *times, const double *best, int cols,
-                        const int *chosen, int count, double *worst)
+/* The mean and the worst of the regrets of the selected; INFINITY where none serves. */
+static double mean_regret(const double *times, const double *best, int cols,
+                          const int *selected, int count, double *worst)
 {
     double sum = 0;
     *worst = 0;
     for (int col = 0; col < cols; col++) {
         double least = INFINITY;
         for (int i = 0; i < count; i++)
-            least = fmin(least, times[chosen[i] * cols + col] / best[col] - 1);
+            least = fmin(least, times[selected[i] * cols + col] / best[col] - 1);
         *worst = fmax(*worst, least);
         sum += least;
     }
@@ -86,7 +86,7 @@ static double mean_loss(const double *times, const double *best, int cols,
 static void test_planted(void)
 {
     double times[ROWS * COLS], best[COLS], worst;
-    int chosen[MMT_FIT_MOST_KEPT];
+    int selected[MMT_FIT_MOST_KERNELS];
 
     for (int r = 0; r < ROWS; r++)
         for (int c = 0; c < COLS; c++) {
@@ -99,12 +99,12 @@ static void test_planted(void)
         }
     for (int c = 0; c < COLS; c++)
         best[c] = 1;
-    const int count = mmt_fit_choose(times, best, ROWS, COLS, PLANTED, chosen);
-    mean_loss(times, best, COLS, chosen, count, &worst);
-    printf("planted: %d kept, worst loss %.3f\n", count, worst);
+    const int count = mmt_fit_select(times, best, ROWS, COLS, PLANTED, selected);
+    mean_regret(times, best, COLS, selected, count, &worst);
+    printf("planted: %d kernels, worst regret %.3f\n", count, worst);
     CHECK(count == PLANTED && worst <= 0.03);
     for (int i = 0; i < count; i++)
-        CHECK(chosen[i] % 10 == 0);
+        CHECK(selected[i] % 10 == 0);
 }
 
 /* Adding the kernel that helps most leads astray here: the first is best alone, but the
@@ -117,33 +117,34 @@ static void test_exchange(void)
         1.9, 1.9, 1.9, 1.0, 1.0, 1.0,
     };
     const double best[] = { 1, 1, 1, 1, 1, 1 };
-    int chosen[2];
+    int selected[2];
     double worst;
 
-    CHECK_EQ_INT(mmt_fit_choose(times, best, 3, 6, 1, chosen), 1);
-    CHECK(chosen[0] == 0);
-    CHECK_EQ_INT(mmt_fit_choose(times, best, 3, 6, 2, chosen), 2);
-    CHECK(chosen[0] + chosen[1] == 3);
-    CHECK(mean_loss(times, best, 6, chosen, 2, &worst) < 1e-9);
+    CHECK_EQ_INT(mmt_fit_select(times, best, 3, 6, 1, selected), 1);
+    CHECK(selected[0] == 0);
+    CHECK_EQ_INT(mmt_fit_select(times, best, 3, 6, 2, selected), 2);
+    CHECK(selected[0] + selected[1] == 3);
+    CHECK(mean_regret(times, best, 6, selected, 2, &worst) < 1e-9);
 }
 
-/* What serves only some problems is kept for them; that all are served comes first. */
+/* What serves only some problems is in the portfolio for them; that all are served comes
+ * first. */
 static void test_unserved(void)
 {
     const double times[] = { 1, 1, INFINITY, 2.05, 2.3, 1.0 };
     const double best[] = { 1, 1, 1 };
-    int chosen[4];
+    int selected[4];
     double worst;
 
-    CHECK_EQ_INT(mmt_fit_choose(times, best, 2, 3, 4, chosen), 2);
-    CHECK(mean_loss(times, best, 3, chosen, 2, &worst) < 1e-9);
-    CHECK_EQ_INT(mmt_fit_choose(times, best, 2, 3, 1, chosen), 1);
-    CHECK_EQ_INT(chosen[0], 1);
-    CHECK_EQ_INT(mmt_fit_choose(times, best, 1, 3, 4, chosen), 1);
+    CHECK_EQ_INT(mmt_fit_select(times, best, 2, 3, 4, selected), 2);
+    CHECK(mean_regret(times, best, 3, selected, 2, &worst) < 1e-9);
+    CHECK_EQ_INT(mmt_fit_select(times, best, 2, 3, 1, selected), 1);
+    CHECK_EQ_INT(selected[0], 1);
+    CHECK_EQ_INT(mmt_fit_select(times, best, 1, 3, 4, selected), 1);
 }
 
-/* The mean decides: one problem's great loss is not worth a little on each of the others.
- * However great it is, it counts as one that is bad. */
+/* The mean decides: one problem's great regret is not worth a little on each of the
+ * others. However great it is, it counts as one that is bad. */
 static void test_mean(void)
 {
     const double times[] = {
@@ -153,14 +154,14 @@ static void test_mean(void)
         2.5, 2.5, 2.5, 2.5, 1.0,  /* is far behind on all others */
     };
     const double best[] = { 1, 1, 1, 1, 1 };
-    int chosen[2];
+    int selected[2];
 
-    CHECK_EQ_INT(mmt_fit_choose(times, best, 2, 5, 1, chosen), 1);
-    CHECK_EQ_INT(chosen[0], 0);
-    CHECK_EQ_INT(mmt_fit_choose(times + 10, best, 2, 5, 1, chosen), 1);
-    CHECK_EQ_INT(chosen[0], 0);
-    CHECK_EQ_INT(mmt_fit_choose(times, best, 4, 5, 2, chosen), 2);
-    CHECK_EQ_INT(chosen[0] + chosen[1], 0 + 3);
+    CHECK_EQ_INT(mmt_fit_select(times, best, 2, 5, 1, selected), 1);
+    CHECK_EQ_INT(selected[0], 0);
+    CHECK_EQ_INT(mmt_fit_select(times + 10, best, 2, 5, 1, selected), 1);
+    CHECK_EQ_INT(selected[0], 0);
+    CHECK_EQ_INT(mmt_fit_select(times, best, 4, 5, 2, selected), 2);
+    CHECK_EQ_INT(selected[0] + selected[1], 0 + 3);
 }
 
 /* What gains nothing takes no place, and what is the best alone has the first. */
@@ -173,11 +174,11 @@ static void test_useless(void)
         1.1, 1.5,
     };
     const double best[] = { 1, 1 };
-    int chosen[4];
+    int selected[4];
 
-    CHECK_EQ_INT(mmt_fit_choose(times, best, 4, 2, 4, chosen), 2);
-    CHECK_EQ_INT(chosen[0], 2);
-    CHECK(chosen[1] == 0 || chosen[1] == 1);
+    CHECK_EQ_INT(mmt_fit_select(times, best, 4, 2, 4, selected), 2);
+    CHECK_EQ_INT(selected[0], 2);
+    CHECK(selected[1] == 0 || selected[1] == 1);
 }
 
 int main(void)

@@ -76,12 +76,12 @@ static void add_family(struct mmt_profile *profile, mmt_type family, int order,
     static struct mmt_model model;
     mmt_error err = { 0 };
     const mmt_problem kind = problem_of(family, 8);
-    const struct mmt_kept kept = { .family = family,
-                                   .config = naive(order),
-                                   .right = mmt_kind_bit(&kind),
-                                   .terms = { 1e-9, 1e-6 } };
+    const struct mmt_portfolio_kernel kernel = { .family = family,
+                                                 .config = naive(order),
+                                                 .right = mmt_kind_bit(&kind),
+                                                 .terms = { 1e-9, 1e-6 } };
     model = (struct mmt_model){ .family = family, .shapes = shapes };
-    CHECK_OK(mmt_profile_add_kept(profile, &kept, &err), err);
+    CHECK_OK(mmt_profile_add_portfolio_kernel(profile, &kernel, &err), err);
     CHECK_OK(mmt_profile_add_model(profile, &model, &err), err);
 }
 
@@ -133,14 +133,14 @@ static void check_choice(mmt_type type, int64_t size, int why, int order,
     mmt_profile *profile = find();
     const mmt_problem problem = problem_of(type, size);
     const struct mmt_config wanted = naive(order);
-    struct mmt_choice choice;
+    struct mmt_selection selection;
     mmt_error err = { 0 };
     if (!CHECK(profile != NULL))
         return;
-    CHECK_OK(mmt_select(profile, &problem, &device->caps, NULL, &choice, &err), err);
-    CHECK_EQ_INT(choice.why, why);
-    CHECK(mmt_config_equal(&choice.config, &wanted));
-    CHECK(choice.layer >= 0 && strstr(profile->layers[choice.layer].path, place));
+    CHECK_OK(mmt_select(profile, &problem, &device->caps, NULL, &selection, &err), err);
+    CHECK_EQ_INT(selection.why, why);
+    CHECK(mmt_config_equal(&selection.config, &wanted));
+    CHECK(selection.layer >= 0 && strstr(profile->layers[selection.layer].path, place));
     mmt_profile_free(profile);
 }
 
@@ -168,10 +168,10 @@ static void test_all_count(void)
     add_entry(site, MMT_I32, 512, 1);
     put(SITE, "-more.json", site);
 
-    check_choice(MMT_F32, 512, MMT_CHOICE_EXACT, 0, "/user/");
-    check_choice(MMT_F64, 512, MMT_CHOICE_EXACT, 1, "/shared/");
-    check_choice(MMT_I32, 512, MMT_CHOICE_EXACT, 1, "/site/");
-    check_choice(MMT_F32, 8, MMT_CHOICE_COST, 1, "/shared/");
+    check_choice(MMT_F32, 512, MMT_SELECTION_EXACT, 0, "/user/");
+    check_choice(MMT_F64, 512, MMT_SELECTION_EXACT, 1, "/shared/");
+    check_choice(MMT_I32, 512, MMT_SELECTION_EXACT, 1, "/site/");
+    check_choice(MMT_F32, 8, MMT_SELECTION_COST, 1, "/shared/");
 }
 
 /* An entry of any layer counts before a range of any; of ranges of the same problems the
@@ -186,13 +186,13 @@ static void test_ranges(void)
     add_range(shared, 512, 600, 1);
     add_range(shared, 256, 600, 1);
     put(SHARED, ".json", shared);
-    check_choice(MMT_F32, 512, MMT_CHOICE_RANGE, 0, "/user/");
-    check_choice(MMT_F32, 256, MMT_CHOICE_RANGE, 1, "/shared/");
+    check_choice(MMT_F32, 512, MMT_SELECTION_RANGE, 0, "/user/");
+    check_choice(MMT_F32, 256, MMT_SELECTION_RANGE, 1, "/shared/");
 
     struct mmt_profile *site = begin("2025-01-01T00:00:00Z");
     add_entry(site, MMT_F32, 512, 1);
     put(SITE, ".json", site);
-    check_choice(MMT_F32, 512, MMT_CHOICE_EXACT, 1, "/site/");
+    check_choice(MMT_F32, 512, MMT_SELECTION_EXACT, 1, "/site/");
     mmt_profile *found = find();
     if (CHECK(found != NULL))
         CHECK_EQ_INT(found->num_ranges, 2);
@@ -210,11 +210,11 @@ static void test_families(void)
     struct mmt_profile *recent = begin("2026-02-01T00:00:00Z");
     add_family(recent, MMT_F32, 1, 24);
     put(SITE, ".json", recent);
-    check_choice(MMT_F32, 8, MMT_CHOICE_COST, 1, "/site/");
+    check_choice(MMT_F32, 8, MMT_SELECTION_COST, 1, "/site/");
     struct mmt_profile *larger = begin("2025-01-01T00:00:00Z");
     add_family(larger, MMT_F32, 0, 25);
     put(SHARED, ".json", larger);
-    check_choice(MMT_F32, 8, MMT_CHOICE_COST, 0, "/shared/");
+    check_choice(MMT_F32, 8, MMT_SELECTION_COST, 0, "/shared/");
 }
 
 /* Each family by itself, kernels and model together. */
@@ -229,12 +229,12 @@ static void test_whole_families(void)
     add_family(shared, MMT_F32, 1, 25);
     add_family(shared, MMT_F64, 1, 23);
     put(SHARED, ".json", shared);
-    check_choice(MMT_F32, 8, MMT_CHOICE_COST, 1, "/shared/");
-    check_choice(MMT_F64, 8, MMT_CHOICE_COST, 0, "/user/");
+    check_choice(MMT_F32, 8, MMT_SELECTION_COST, 1, "/shared/");
+    check_choice(MMT_F64, 8, MMT_SELECTION_COST, 0, "/user/");
     mmt_profile *both = find();
     if (!CHECK(both != NULL))
         return;
-    CHECK_EQ_INT(both->num_kept, 4);
+    CHECK_EQ_INT(both->num_portfolio, 4);
     CHECK_EQ_INT(both->num_models, 4);
     CHECK_EQ_INT(mmt_profile_model(both, MMT_F32)->shapes, 25);
     CHECK_EQ_INT(mmt_profile_model(both, MMT_F64)->shapes, 24);
@@ -251,12 +251,12 @@ static void test_kinds(void)
     mmt_problem other = problem_of(MMT_F32, 8);
     other.trans_b = 1;
     add_family(user, MMT_F32, 0, 24);
-    user->kept[0].right |= mmt_kind_bit(&other);
+    user->portfolio[0].right |= mmt_kind_bit(&other);
     put(USER, ".json", user);
     struct mmt_profile *shared = begin("2026-01-01T00:00:00Z");
     add_family(shared, MMT_F32, 1, 25);
     put(SHARED, ".json", shared);
-    check_choice(MMT_F32, 8, MMT_CHOICE_COST, 1, "/shared/");
+    check_choice(MMT_F32, 8, MMT_SELECTION_COST, 1, "/shared/");
     mmt_profile *both = find();
     if (!CHECK(both != NULL))
         return;
@@ -279,7 +279,7 @@ static void test_models(void)
     clear();
     put(USER, ".json", profile);
     mmt_profile *found = find();
-    CHECK(found && found->num_kept == 0);
+    CHECK(found && found->num_portfolio == 0);
     mmt_profile_free(found);
 }
 
@@ -292,17 +292,17 @@ static void test_precedence(void)
     strcpy(other->caps.uuid, "4567");
     add_entry(other, MMT_F32, 512, 0);
     put(USER, ".json", other);
-    check_choice(MMT_F32, 512, MMT_CHOICE_EXACT, 0, "/user/");
+    check_choice(MMT_F32, 512, MMT_SELECTION_EXACT, 0, "/user/");
 
     struct mmt_profile *own = begin("2026-01-01T00:00:00Z");
     add_entry(own, MMT_F32, 512, 1);
     put(SHARED, ".json", own);
-    check_choice(MMT_F32, 512, MMT_CHOICE_EXACT, 1, "/shared/");
+    check_choice(MMT_F32, 512, MMT_SELECTION_EXACT, 1, "/shared/");
 
     own = begin("2026-02-01T00:00:00Z");
     add_entry(own, MMT_F32, 512, 0);
     put(SITE, ".json", own);
-    check_choice(MMT_F32, 512, MMT_CHOICE_EXACT, 0, "/site/");
+    check_choice(MMT_F32, 512, MMT_SELECTION_EXACT, 0, "/site/");
     device->caps.uuid[0] = 0;
 }
 
@@ -356,7 +356,7 @@ static void test_refused(void)
     put(SHARED, ".json", shared);
     const unsigned threads = device->caps.max_threads;
     device->caps.max_threads = 256;
-    check_choice(MMT_F32, 512, MMT_CHOICE_EXACT, 1, "/shared/");
+    check_choice(MMT_F32, 512, MMT_SELECTION_EXACT, 1, "/shared/");
     device->caps.max_threads = threads;
 }
 
@@ -439,16 +439,17 @@ static void test_kin(void)
         mmt_profile_free(kin);
         mmt_text_finish(&path);
     }
-    check_choice(MMT_F64, 512, MMT_CHOICE_COST, 1, "Sister");
+    check_choice(MMT_F64, 512, MMT_SELECTION_COST, 1, "Sister");
     struct mmt_profile *user = begin("2026-03-01T00:00:00Z");
     add_family(user, MMT_F32, 0, 4);
     put(USER, ".json", user);
-    check_choice(MMT_F32, 512, MMT_CHOICE_COST, 1, "Sister"); /* few shapes serve none */
+    check_choice(MMT_F32, 512, MMT_SELECTION_COST, 1,
+                 "Sister"); /* few shapes serve none */
     user = begin("2026-03-01T00:00:00Z");
     add_family(user, MMT_F32, 0, 24);
     put(USER, ".json", user);
-    check_choice(MMT_F32, 512, MMT_CHOICE_COST, 0, "/user/");
-    check_choice(MMT_F64, 512, MMT_CHOICE_COST, 1, "Sister");
+    check_choice(MMT_F32, 512, MMT_SELECTION_COST, 0, "/user/");
+    check_choice(MMT_F64, 512, MMT_SELECTION_COST, 1, "Sister");
 
     mmt_profile *profile = find();
     const mmt_problem problem = problem_of(MMT_F64, 512);
@@ -458,10 +459,10 @@ static void test_kin(void)
     mmt_plan_describe(plan, text, sizeof text);
     CHECK(strstr(text, "found on Sister of the same architecture"));
     mmt_plan_free(plan);
-    CHECK_EQ_INT((int) profile->num_kept, 2);
+    CHECK_EQ_INT((int) profile->num_portfolio, 2);
     /* Half the clock there is half the time here; memory's rate is unknown. */
-    CHECK(near(profile->kept[1].terms[0], 0.5e-9) ||
-          near(profile->kept[0].terms[0], 0.5e-9));
+    CHECK(near(profile->portfolio[1].terms[0], 0.5e-9) ||
+          near(profile->portfolio[0].terms[0], 0.5e-9));
     mmt_profile_free(profile);
 
     device->caps.kind = MMT_CPU;

@@ -43,7 +43,8 @@ static void same_entry(const struct mmt_entry *a, const struct mmt_entry *b)
     same_yardstick(&a->yardstick, &b->yardstick);
 }
 
-static void same_kept(const struct mmt_kept *a, const struct mmt_kept *b)
+static void same_portfolio_kernel(const struct mmt_portfolio_kernel *a,
+                                  const struct mmt_portfolio_kernel *b)
 {
     CHECK(mmt_config_equal(&a->config, &b->config));
     CHECK(a->family == b->family && a->right == b->right);
@@ -103,9 +104,9 @@ static void test_memory(void)
     CHECK_EQ_INT(b->num_entries, a->num_entries);
     for (size_t i = 0; i < a->num_entries && i < b->num_entries; i++)
         same_entry(&a->entries[i], &b->entries[i]);
-    CHECK_EQ_INT(b->num_kept, a->num_kept);
-    for (size_t i = 0; i < a->num_kept && i < b->num_kept; i++)
-        same_kept(&a->kept[i], &b->kept[i]);
+    CHECK_EQ_INT(b->num_portfolio, a->num_portfolio);
+    for (size_t i = 0; i < a->num_portfolio && i < b->num_portfolio; i++)
+        same_portfolio_kernel(&a->portfolio[i], &b->portfolio[i]);
     CHECK_EQ_INT(b->num_ranges, 2);
     for (size_t i = 0; i < a->num_ranges && i < b->num_ranges; i++)
         same_range(&a->ranges[i], &b->ranges[i]);
@@ -233,19 +234,19 @@ static int each_file(const char *folder, void (*check)(const char *path))
  * says why. */
 static void bad_file(const char *name, const char *left, const char *words)
 {
-    char path[1024], kept[32] = "refused";
+    char path[1024], left_over[32] = "refused";
     mmt_error err = { 0 };
     data_path("tests/data/profiles/bad", name, path);
     struct mmt_profile *profile = mmt_profile_load(path, &err);
     const char *said = profile ? mmt_profile_warnings(profile) : err.text;
     if (profile)
-        snprintf(kept, sizeof kept, "%zu+%zu+%zu",
-                 profile->num_entries + profile->num_published, profile->num_kept,
+        snprintf(left_over, sizeof left_over, "%zu+%zu+%zu",
+                 profile->num_entries + profile->num_published, profile->num_portfolio,
                  profile->num_models);
     else
         CHECK(strstr(err.text, path) && err.status == MMT_ERROR_FORMAT);
 
-    bool right = CHECK_EQ_STR(kept, left);
+    bool right = CHECK_EQ_STR(left_over, left);
     right &= CHECK(strstr(said, words) != NULL);
     if (!right)
         fprintf(stderr, "    %s says: %s\n    should say: %s\n", name, said, words);
@@ -352,7 +353,7 @@ static void refuse_term(double term)
     struct mmt_profile *profile = full_profile();
     struct mmt_text text = { 0 };
     mmt_error err = { 0 };
-    profile->kept[1].terms[2] = term;
+    profile->portfolio[1].terms[2] = term;
     CHECK_FAILS(mmt_profile_print(profile, &text, &err), err, MMT_ERROR_ARGUMENT,
                 "portfolio[1].terms_us");
     mmt_text_finish(&text);

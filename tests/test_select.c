@@ -46,16 +46,16 @@ static const char *chosen(const struct mmt_profile *profile, const mmt_problem *
 {
     static char text[512];
     struct mmt_caps caps = gpu();
-    struct mmt_choice choice;
+    struct mmt_selection selection;
     struct mmt_text printed = { 0 };
     mmt_error err;
 
-    if (!CHECK_OK(mmt_select(profile, problem, &caps, NULL, &choice, &err), err))
+    if (!CHECK_OK(mmt_select(profile, problem, &caps, NULL, &selection, &err), err))
         return "";
-    mmt_config_print(&choice.config, &printed);
+    mmt_config_print(&selection.config, &printed);
     snprintf(text, sizeof text, "%s", mmt_text_string(&printed));
     mmt_text_finish(&printed);
-    *why = choice.why;
+    *why = selection.why;
     return text;
 }
 
@@ -71,14 +71,16 @@ static void test_select(void)
 
     add(profile, 512, "tiled TILE=16");
     add(profile, 4096, "tiled TILE=32");
-    CHECK(strstr(chosen(profile, &exact, &why), "TILE=16") && why == MMT_CHOICE_EXACT);
-    CHECK(strstr(chosen(profile, &near, &why), "TILE=16") && why == MMT_CHOICE_NEAREST);
-    CHECK(strstr(chosen(profile, &far, &why), "TILE=32") && why == MMT_CHOICE_NEAREST);
-    CHECK(!strstr(chosen(profile, &beyond, &why), "tiled") && why == MMT_CHOICE_DEFAULT);
+    CHECK(strstr(chosen(profile, &exact, &why), "TILE=16") && why == MMT_SELECTION_EXACT);
+    CHECK(strstr(chosen(profile, &near, &why), "TILE=16") &&
+          why == MMT_SELECTION_NEAREST);
+    CHECK(strstr(chosen(profile, &far, &why), "TILE=32") && why == MMT_SELECTION_NEAREST);
+    CHECK(!strstr(chosen(profile, &beyond, &why), "tiled") &&
+          why == MMT_SELECTION_DEFAULT);
     chosen(profile, &other, &why);
-    CHECK(why == MMT_CHOICE_DEFAULT);
+    CHECK(why == MMT_SELECTION_DEFAULT);
     chosen(NULL, &exact, &why);
-    CHECK(why == MMT_CHOICE_DEFAULT);
+    CHECK(why == MMT_SELECTION_DEFAULT);
     mmt_profile_free(profile);
 }
 
@@ -113,30 +115,30 @@ static void test_select_range(void)
     int why;
 
     add(profile, 512, "naive BLOCK_M=16");
-    check_m(profile, 300, "naive", MMT_CHOICE_NEAREST);
+    check_m(profile, 300, "naive", MMT_SELECTION_NEAREST);
     add_range(profile);
-    check_m(profile, 9, "", MMT_CHOICE_DEFAULT);
-    check_m(profile, 10, "TILE=16", MMT_CHOICE_RANGE);
-    check_m(profile, 299, "TILE=16", MMT_CHOICE_RANGE);
-    check_m(profile, 300, "TILE=16", MMT_CHOICE_RANGE);
-    check_m(profile, 301, "TILE=32", MMT_CHOICE_RANGE);
-    check_m(profile, 511, "TILE=32", MMT_CHOICE_RANGE);
-    check_m(profile, 512, "naive", MMT_CHOICE_EXACT);
-    check_m(profile, 1000, "TILE=32", MMT_CHOICE_RANGE);
-    check_m(profile, 1001, "naive", MMT_CHOICE_NEAREST);
+    check_m(profile, 9, "", MMT_SELECTION_DEFAULT);
+    check_m(profile, 10, "TILE=16", MMT_SELECTION_RANGE);
+    check_m(profile, 299, "TILE=16", MMT_SELECTION_RANGE);
+    check_m(profile, 300, "TILE=16", MMT_SELECTION_RANGE);
+    check_m(profile, 301, "TILE=32", MMT_SELECTION_RANGE);
+    check_m(profile, 511, "TILE=32", MMT_SELECTION_RANGE);
+    check_m(profile, 512, "naive", MMT_SELECTION_EXACT);
+    check_m(profile, 1000, "TILE=32", MMT_SELECTION_RANGE);
+    check_m(profile, 1001, "naive", MMT_SELECTION_NEAREST);
     wide.ldc = 1024;
     chosen(profile, &wide, &why);
-    CHECK(why == MMT_CHOICE_NEAREST);
+    CHECK(why == MMT_SELECTION_NEAREST);
 
     /* A kernel that the terms rule out is passed over. */
-    struct mmt_choice choice;
+    struct mmt_selection selection;
     mmt_error err;
     const mmt_problem problem = normal(MMT_F32, 300, 512, 512);
     const struct mmt_terms terms = { .max_workspace = SIZE_MAX,
                                      .refused = &profile->ranges[0].segments[0].config,
                                      .num_refused = 1 };
-    CHECK_OK(mmt_select(profile, &problem, &caps, &terms, &choice, &err), err);
-    CHECK(choice.why == MMT_CHOICE_NEAREST);
+    CHECK_OK(mmt_select(profile, &problem, &caps, &terms, &selection, &err), err);
+    CHECK(selection.why == MMT_SELECTION_NEAREST);
     mmt_profile_free(profile);
 }
 
@@ -170,16 +172,17 @@ static void test_select_epilogue(void)
     int why;
 
     problem.out = MMT_F32;
-    CHECK(strstr(chosen(NULL, &problem, &why), "naive") && why == MMT_CHOICE_DEFAULT);
+    CHECK(strstr(chosen(NULL, &problem, &why), "naive") && why == MMT_SELECTION_DEFAULT);
     add(profile, 512, "naive BLOCK_M=16");
     profile->entries[0].problem = plain;
-    CHECK(strstr(chosen(profile, &plain, &why), "BLOCK_M=16") && why == MMT_CHOICE_EXACT);
+    CHECK(strstr(chosen(profile, &plain, &why), "BLOCK_M=16") &&
+          why == MMT_SELECTION_EXACT);
     CHECK(strstr(chosen(profile, &problem, &why), "BLOCK_M=16"));
-    CHECK(why == MMT_CHOICE_NEAREST);
+    CHECK(why == MMT_SELECTION_NEAREST);
     add(profile, 512, "naive BLOCK_M=32");
     profile->entries[1].problem = problem;
     CHECK(strstr(chosen(profile, &problem, &why), "BLOCK_M=32"));
-    CHECK(why == MMT_CHOICE_EXACT);
+    CHECK(why == MMT_SELECTION_EXACT);
 
     add(profile, 256, "tiled TILE=16");
     problem = normal(MMT_F32, 256, 256, 256);
@@ -198,7 +201,7 @@ static void test_select_foreign_entries(void)
     add(profile, 512, "tiled TILE=16");
     strcpy(profile->entries[0].source, "another card");
     chosen(profile, &problem, &why);
-    CHECK(why == MMT_CHOICE_DEFAULT);
+    CHECK(why == MMT_SELECTION_DEFAULT);
     mmt_profile_free(profile);
 }
 
@@ -206,12 +209,12 @@ static void test_no_double(void)
 {
     struct mmt_caps caps = gpu();
     mmt_problem problem = normal(MMT_F64, 64, 64, 64);
-    struct mmt_choice choice;
+    struct mmt_selection selection;
     mmt_error err;
 
     caps.f64 = false;
     snprintf(caps.name, sizeof caps.name, "a card without doubles");
-    CHECK_FAILS(mmt_select(NULL, &problem, &caps, NULL, &choice, &err), err,
+    CHECK_FAILS(mmt_select(NULL, &problem, &caps, NULL, &selection, &err), err,
                 MMT_ERROR_UNSUPPORTED, "double precision");
 }
 

@@ -218,10 +218,10 @@ static mmt_status prepare(struct mmt_bench *bench,
 /* The last row may have been cut short. */
 static int say_interrupted(const char *verb, const struct mmt_bench *bench)
 {
-    char kept[80];
-    snprintf(kept, sizeof kept, "%d rows are told, the last one perhaps in part",
+    char saved[80];
+    snprintf(saved, sizeof saved, "%d rows are told, the last one perhaps in part",
              bench->num_rows);
-    return mmt_say_interrupted(verb, kept);
+    return mmt_say_interrupted(verb, saved);
 }
 
 int mmt_verb_bench(int argc, char **argv)

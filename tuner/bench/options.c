@@ -63,7 +63,7 @@ static int help(void)
         "                          ones that leave no row aligned; default: tight\n"
         "  --profile FILE          or none: the defaults, whatever there is; default:\n"
         "                          the device's own, or else the defaults\n"
-        "  -c, --configuration C   this one instead of what the profile chooses\n"
+        "  -c, --configuration C   this one instead of what the profile selects\n"
         "  --effort NAME           estimate, or measure: plans time the kernels that\n"
         "                          promise most; default: estimate\n"
         "  --seconds NUMBER        for each library and problem; default: 1\n"

@@ -14,8 +14,8 @@ static const char reads[] = "it writes no file",
 static const struct verb {
     const char *name;
     int (*run)(int argc, char **argv);
-    const char *what; /* NULL: not for people */
-    const char *kept; /* by one that is interrupted before it says so itself */
+    const char *what;  /* NULL: not for people */
+    const char *saved; /* by one that is interrupted before it says so itself */
 } verbs[] = {
     { "tune", mmt_verb_tune, "tune a device and write its profile (also with no verb)",
       untouched },
@@ -25,8 +25,7 @@ static const struct verb {
       reads },
     { "emit", mmt_verb_emit, "print the source text of one configuration", whole },
     { "verify", mmt_verb_verify, "run every check on configurations", untouched },
-    { "regret", mmt_verb_regret, "measure what is lost on shapes never tuned",
-      untouched },
+    { "regret", mmt_verb_regret, "measure the regret on shapes never tuned", untouched },
     { "show", mmt_verb_show, "print a profile for people", reads },
     { "diff", mmt_verb_diff, "compare two profiles, problem by problem", reads },
     { "merge", mmt_verb_merge, "make one profile of several of one device", whole },
@@ -98,8 +97,8 @@ static int run(int argc, char **argv)
         return MMT_EXIT_USAGE;
     }
     const struct verb *verb = find(first);
-    if (verb && verb->kept)
-        mmt_answer_interrupts(verb->name, verb->kept);
+    if (verb && verb->saved)
+        mmt_answer_interrupts(verb->name, verb->saved);
     if (verb)
         return verb->run(argc - 1, argv + 1);
     return first[0] == '-' ? tune_without_verb(argc, argv) : unknown_verb(first);

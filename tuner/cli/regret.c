@@ -29,20 +29,21 @@ static int help(void)
 {
     printf(
         "usage: mmtune regret [OPTION...]\n\n"
-        "Measures what is lost on shapes that were never tuned: the kernel that the\n"
-        "library would choose for random shapes, against the best of all kernels that\n"
-        "the profile keeps, and against the best that a fresh search finds.\n\n"
+        "Measures the regret of kernel selection on shapes that were never tuned: how\n"
+        "much slower the kernel is that the library selects for random shapes than the\n"
+        "best of the profile's portfolio, and than the best that a fresh search "
+        "finds.\n\n"
         "  -d, --device DEVICE  default: 0\n"
         "  --profile FILE       default: the device's own\n"
-        "  -t, --type LIST      of f32,bf16 and so on; default: all that the profile "
-        "keeps\n"
+        "  -t, --type LIST      of f32,bf16 and so on; default: all of the "
+        "portfolio\n"
         "  --shapes COUNT       default: 30\n"
         "  --seed NUMBER        of the shapes and data; default: 1\n"
         "  --budget COUNT       of candidates (20 or 20c) that a fresh search tries for\n"
         "                       each shape; default: 20; 0: no fresh search\n"
         "  --json               JSON lines, one an event: each shape and its times, "
         "what\n"
-        "                       is noted on the way, then the losses\n");
+        "                       is noted on the way, then the regrets\n");
     return MMT_EXIT_DONE;
 }
 
@@ -59,17 +60,17 @@ _Static_assert((int) MOST_COMPARED <= (int) MMT_MAX_TOGETHER, "one job compares 
 /* One shape's outcome. */
 struct outcome {
     mmt_problem problem;
-    struct mmt_choice choice;
-    struct mmt_config configs[MOST_COMPARED]; /* the choice, then what is kept */
+    struct mmt_selection selection;
+    struct mmt_config configs[MOST_COMPARED]; /* the selection, then the portfolio */
     double seconds[MOST_COMPARED];            /* of each; INFINITY where it failed */
-    struct mmt_config found;    /* by the fresh search; no template: nothing else */
-    double chosen, kept, fresh; /* seconds; fresh: 0 where there was no fresh search */
+    struct mmt_config found; /* by the fresh search; no template: nothing else */
+    double selected, portfolio, fresh; /* seconds; fresh: 0 where there was none */
     int compared;
 };
 
-struct losses {
-    double *kept, *fresh; /* parts: 0.1 is a tenth slower than the best */
-    int num_kept, num_fresh;
+struct regrets {
+    double *portfolio, *fresh; /* fractions: 0.1 is a tenth slower than the best */
+    int num_portfolio, num_fresh;
     int failed;
 };
 
@@ -168,30 +169,31 @@ static void add_config(struct mmt_config *configs, int *count,
     configs[(*count)++] = *config;
 }
 
-/* The choice first, then all that are kept; returns how many. */
-static int list_kept(const struct mmt_profile *profile, const struct mmt_caps *caps,
-                     struct outcome *out)
+/* The selection first, then the whole portfolio; returns how many. */
+static int list_portfolio(const struct mmt_profile *profile, const struct mmt_caps *caps,
+                          struct outcome *out)
 {
     const mmt_problem *p = &out->problem;
     int count = 0;
 
-    add_config(out->configs, &count, &out->choice.config);
-    for (size_t i = 0; i < profile->num_kept && count < MOST_COMPARED - 1; i++) {
-        const struct mmt_kept *kept = &profile->kept[i];
-        if (kept->right & mmt_kind_bit(p) && !mmt_config_refuse(&kept->config, p, caps))
-            add_config(out->configs, &count, &kept->config);
+    add_config(out->configs, &count, &out->selection.config);
+    for (size_t i = 0; i < profile->num_portfolio && count < MOST_COMPARED - 1; i++) {
+        const struct mmt_portfolio_kernel *kernel = &profile->portfolio[i];
+        if (kernel->right & mmt_kind_bit(p) &&
+            !mmt_config_refuse(&kernel->config, p, caps))
+            add_config(out->configs, &count, &kernel->config);
     }
     return count;
 }
 
-static void take_times(int kept, int count, struct outcome *out)
+static void take_times(int portfolio, int count, struct outcome *out)
 {
-    out->chosen = out->seconds[0];
-    out->kept = INFINITY;
-    for (int i = 0; i < kept; i++)
-        out->kept = fmin(out->kept, out->seconds[i]);
-    out->fresh = out->kept;
-    for (int i = kept; i < count; i++)
+    out->selected = out->seconds[0];
+    out->portfolio = INFINITY;
+    for (int i = 0; i < portfolio; i++)
+        out->portfolio = fmin(out->portfolio, out->seconds[i]);
+    out->fresh = out->portfolio;
+    for (int i = portfolio; i < count; i++)
         out->fresh = fmin(out->fresh, out->seconds[i]);
     out->compared = count;
 }
@@ -203,24 +205,24 @@ static mmt_status do_shape(const struct request *request, struct mmt_tuning *t,
     struct mmt_config fresh;
     bool found = false;
     mmt_status status =
-        mmt_select(profile, &out->problem, &t->caps, NULL, &out->choice, err);
+        mmt_select(profile, &out->problem, &t->caps, NULL, &out->selection, err);
     if (status != MMT_OK)
         return status;
-    int kept = list_kept(profile, &t->caps, out), count = kept;
+    int portfolio = list_portfolio(profile, &t->caps, out), count = portfolio;
 
     if (request->budget)
         status =
             mmt_regret_search(t, &out->problem, request->budget, &fresh, &found, err);
     if (found)
         add_config(out->configs, &count, &fresh);
-    if (count > kept)
+    if (count > portfolio)
         out->found = fresh;
     if (status == MMT_OK)
         status =
             mmt_regret_time(t, &out->problem, out->configs, count, out->seconds, err);
     if (status != MMT_OK)
         return status;
-    take_times(kept, count, out);
+    take_times(portfolio, count, out);
     if (!request->budget)
         out->fresh = 0;
     return MMT_OK;
@@ -228,17 +230,17 @@ static mmt_status do_shape(const struct request *request, struct mmt_tuning *t,
 
 /* ---- reports --------------------------------------------------------------------- */
 
-static const char *reason(const struct mmt_choice *choice)
+static const char *name_reason(const struct mmt_selection *selection)
 {
     static const char *const words[] = {
-        [MMT_CHOICE_EXACT] = "exact",     [MMT_CHOICE_COST] = "cost",
-        [MMT_CHOICE_RANGE] = "range",     [MMT_CHOICE_NEAREST] = "nearest",
-        [MMT_CHOICE_DEFAULT] = "default", [MMT_CHOICE_GIVEN] = "given",
+        [MMT_SELECTION_EXACT] = "exact",     [MMT_SELECTION_COST] = "cost",
+        [MMT_SELECTION_RANGE] = "range",     [MMT_SELECTION_NEAREST] = "nearest",
+        [MMT_SELECTION_DEFAULT] = "default", [MMT_SELECTION_GIVEN] = "given",
     };
-    return words[choice->why];
+    return words[selection->why];
 }
 
-static double loss(double seconds, double best)
+static double regret(double seconds, double best)
 {
     return fmax(seconds / best - 1, 0);
 }
@@ -261,18 +263,19 @@ static void report_times(const struct outcome *out, const char *problem)
 static void report_shape(const struct request *request, const struct outcome *out)
 {
     struct mmt_text problem = { 0 }, config = { 0 }, found = { 0 };
-    char chosen[32], expected[32];
+    char selected[32], expected[32];
 
     mmt_problem_print(&out->problem, &problem);
-    mmt_config_print(&out->choice.config, &config);
+    mmt_config_print(&out->selection.config, &config);
     if (out->found.template)
         mmt_config_print(&out->found, &found);
     if (request->json) {
         printf("{\"event\": \"shape\", \"problem\": \"%s\", \"why\": \"%s\", "
                "\"config\": \"%s\", \"expected\": %.6g, \"chosen\": %.6g, "
                "\"best_kept\": %.6g, \"compared\": %d",
-               mmt_text_string(&problem), reason(&out->choice), mmt_text_string(&config),
-               out->choice.seconds, out->chosen, out->kept, out->compared);
+               mmt_text_string(&problem), name_reason(&out->selection),
+               mmt_text_string(&config), out->selection.seconds, out->selected,
+               out->portfolio, out->compared);
         if (out->fresh > 0)
             printf(", \"best_fresh\": %.6g, \"found\": \"%s\"", out->fresh,
                    mmt_text_string(&found));
@@ -280,13 +283,14 @@ static void report_shape(const struct request *request, const struct outcome *ou
         report_times(out, mmt_text_string(&problem));
     } else {
         printf("%-30s %-8s %10s %10s %7.1f %%", mmt_text_string(&problem),
-               reason(&out->choice),
-               out->choice.seconds > 0 ? mmt_print_seconds(out->choice.seconds, expected)
-                                       : "-",
-               mmt_print_seconds(out->chosen, chosen),
-               100 * loss(out->chosen, out->kept));
+               name_reason(&out->selection),
+               out->selection.seconds > 0
+                   ? mmt_print_seconds(out->selection.seconds, expected)
+                   : "-",
+               mmt_print_seconds(out->selected, selected),
+               100 * regret(out->selected, out->portfolio));
         if (out->fresh > 0)
-            printf(" %7.1f %%", 100 * loss(out->chosen, out->fresh));
+            printf(" %7.1f %%", 100 * regret(out->selected, out->fresh));
         printf("\n");
     }
     fflush(stdout);
@@ -295,38 +299,39 @@ static void report_shape(const struct request *request, const struct outcome *ou
     mmt_text_finish(&found);
 }
 
-static double mean(const double *losses, int count)
+static double mean(const double *regrets, int count)
 {
     double sum = 0;
     for (int i = 0; i < count; i++)
-        sum += losses[i];
+        sum += regrets[i];
     return sum / count;
 }
 
-static void report_losses(const struct request *request, const char *against,
-                          double *losses, int count)
+static void report_regrets(const struct request *request, const char *against,
+                           double *regrets, int count)
 {
     if (!count)
         return;
-    double average = mean(losses, count);
-    double high = mmt_stats_quantile(losses, count, 0.95);
-    double most = mmt_stats_quantile(losses, count, 1);
+    double average = mean(regrets, count);
+    double high = mmt_stats_quantile(regrets, count, 0.95);
+    double most = mmt_stats_quantile(regrets, count, 1);
 
     if (request->json)
         printf("{\"event\": \"regret\", \"against\": \"%s\", \"shapes\": %d, "
                "\"mean\": %.4f, \"p95\": %.4f, \"worst\": %.4f}\n",
                against, count, average, high, most);
     else
-        printf("loss against the best %-12s %d shapes, mean %.1f %%, 95th percentile "
-               "%.1f %%, worst %.1f %%\n",
-               against, count, 100 * average, 100 * high, 100 * most);
+        printf(
+            "regret against the best of %-12s %d shapes, mean %.1f %%, 95th percentile "
+            "%.1f %%, worst %.1f %%\n",
+            against, count, 100 * average, 100 * high, 100 * most);
 }
 
 static void report_head(const struct request *request)
 {
     if (!request->json)
         printf("%-30s %-8s %10s %10s %9s%s\n", "problem", "by", "expected", "takes",
-               "to kept", request->budget ? "  to fresh" : "");
+               "regret", request->budget ? "  to fresh" : "");
 }
 
 /* ---- the verb -------------------------------------------------------------------- */
@@ -339,8 +344,8 @@ static int list_kinds(const struct request *request, const struct mmt_profile *p
     uint64_t right = 0;
     int count = 0;
 
-    for (size_t i = 0; i < profile->num_kept; i++)
-        right |= profile->kept[i].right;
+    for (size_t i = 0; i < profile->num_portfolio; i++)
+        right |= profile->portfolio[i].right;
     for (int type = 0; type < MMT_NUM_TYPES; type++)
         for (int transposes = 0; transposes < 4; transposes++) {
             mmt_problem kind = mmt_gemm_problem((mmt_type) type, 1, 1, 1);
@@ -352,15 +357,15 @@ static int list_kinds(const struct request *request, const struct mmt_profile *p
     return count;
 }
 
-static void take(struct losses *losses, const struct outcome *out)
+static void take(struct regrets *regrets, const struct outcome *out)
 {
-    losses->kept[losses->num_kept++] = loss(out->chosen, out->kept);
+    regrets->portfolio[regrets->num_portfolio++] = regret(out->selected, out->portfolio);
     if (out->fresh > 0)
-        losses->fresh[losses->num_fresh++] = loss(out->chosen, out->fresh);
+        regrets->fresh[regrets->num_fresh++] = regret(out->selected, out->fresh);
 }
 
 static mmt_status do_shapes(const struct request *request, struct mmt_tuning *t,
-                            const struct mmt_profile *profile, struct losses *losses,
+                            const struct mmt_profile *profile, struct regrets *regrets,
                             mmt_error *err)
 {
     mmt_problem kinds[4 * MMT_NUM_TYPES];
@@ -369,7 +374,7 @@ static mmt_status do_shapes(const struct request *request, struct mmt_tuning *t,
 
     if (!num_kinds)
         return mmt_fail(err, MMT_ERROR_NOT_FOUND,
-                        "the profile keeps no kernels of the types asked for; "
+                        "the profile has no portfolio of the types asked for; "
                         "`mmtune --device %s` finds some",
                         t->id);
     report_head(request);
@@ -382,14 +387,14 @@ static mmt_status do_shapes(const struct request *request, struct mmt_tuning *t,
             break;
         if (status == MMT_OK) {
             report_shape(request, &out);
-            take(losses, &out);
+            take(regrets, &out);
         } else {
             mmt_failed("regret", &failed);
-            losses->failed++;
+            regrets->failed++;
         }
     }
-    report_losses(request, "kept", losses->kept, losses->num_kept);
-    report_losses(request, "fresh search", losses->fresh, losses->num_fresh);
+    report_regrets(request, "portfolio", regrets->portfolio, regrets->num_portfolio);
+    report_regrets(request, "fresh search", regrets->fresh, regrets->num_fresh);
     return MMT_OK;
 }
 
@@ -417,33 +422,33 @@ static mmt_status prepare(const struct request *request, struct mmt_tuning *t,
 static int run(const struct request *request)
 {
     size_t room = (size_t) request->shapes;
-    struct losses losses = { .kept = calloc(room, sizeof(double)),
-                             .fresh = calloc(room, sizeof(double)) };
+    struct regrets regrets = { .portfolio = calloc(room, sizeof(double)),
+                               .fresh = calloc(room, sizeof(double)) };
     struct mmt_tuning t = { 0 };
     struct mmt_profile *profile = NULL;
     mmt_error err = { 0 };
     mmt_status status = MMT_OK;
 
-    if (!losses.kept || !losses.fresh)
+    if (!regrets.portfolio || !regrets.fresh)
         status = mmt_fail(&err, MMT_ERROR_MEMORY, "no memory left for %zu shapes", room);
     if (status == MMT_OK)
         status = prepare(request, &t, &profile, &err);
     if (status == MMT_OK)
-        status = do_shapes(request, &t, profile, &losses, &err);
-    const int measured = losses.num_kept;
+        status = do_shapes(request, &t, profile, &regrets, &err);
+    const int measured = regrets.num_portfolio;
     mmt_regret_close(&t);
     mmt_profile_free(profile);
-    free(losses.kept);
-    free(losses.fresh);
+    free(regrets.portfolio);
+    free(regrets.fresh);
     if (status != MMT_OK)
         return mmt_failed_or_usage("regret", &err);
     if (mmt_pool_interrupts()) {
-        char kept[80];
-        snprintf(kept, sizeof kept, "the losses are of %d of %lld shapes", measured,
+        char saved[80];
+        snprintf(saved, sizeof saved, "the regrets are of %d of %lld shapes", measured,
                  (long long) request->shapes);
-        return mmt_say_interrupted("regret", kept);
+        return mmt_say_interrupted("regret", saved);
     }
-    return losses.failed ? MMT_EXIT_FAILED : MMT_EXIT_DONE;
+    return regrets.failed ? MMT_EXIT_FAILED : MMT_EXIT_DONE;
 }
 
 int mmt_verb_regret(int argc, char **argv)

@@ -34,7 +34,7 @@ mmt_status mmt_regret_open(struct mmt_tuning *t, const struct mmt_profile *known
     t->profile = mmt_profile_create();
     t->goals = calloc(1, sizeof *t->goals);
     if (!t->profile || !t->goals)
-        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory to measure losses");
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory to measure regrets");
     t->num_goals = 1;
     t->started = mmt_now();
     t->ends = t->goals_end = t->finish = INFINITY;
@@ -116,6 +116,6 @@ mmt_status mmt_regret_time(struct mmt_tuning *t, const mmt_problem *problem,
     if (t->pool.broken.status)
         return *err = t->pool.broken, err->status;
     if (isinf(seconds[0]))
-        return mmt_fail(err, MMT_ERROR_DEVICE, "the chosen kernel: %s", first);
+        return mmt_fail(err, MMT_ERROR_DEVICE, "the selected kernel: %s", first);
     return MMT_OK;
 }

@@ -28,10 +28,10 @@ static void on_last_signal(int number)
     _exit(MMT_EXIT_INTERRUPTED);
 }
 
-void mmt_answer_interrupts(const char *verb, const char *kept)
+void mmt_answer_interrupts(const char *verb, const char *saved)
 {
     struct sigaction now;
-    snprintf(last_words, sizeof last_words, "mmtune %s: interrupted; %s\n", verb, kept);
+    snprintf(last_words, sizeof last_words, "mmtune %s: interrupted; %s\n", verb, saved);
     /* What runs in the background, or under nohup, is not interrupted. */
     if (!sigaction(SIGINT, NULL, &now) && now.sa_handler == SIG_IGN)
         return;
@@ -50,8 +50,8 @@ void mmt_hear_interrupts(void)
     hear(on_signal, SA_RESTART | SA_RESETHAND);
 }
 
-int mmt_say_interrupted(const char *verb, const char *kept)
+int mmt_say_interrupted(const char *verb, const char *saved)
 {
-    fprintf(stderr, "mmtune %s: interrupted; %s\n", verb, kept);
+    fprintf(stderr, "mmtune %s: interrupted; %s\n", verb, saved);
     return MMT_EXIT_INTERRUPTED;
 }

@@ -31,11 +31,11 @@ int mmt_verb_bench(int argc, char **argv);
 int mmt_verb_study(int argc, char **argv);
 
 /* From then on SIGINT and SIGTERM end the program at once, with MMT_EXIT_INTERRUPTED and
- * a line on stderr: "mmtune VERB: interrupted; KEPT". */
-void mmt_answer_interrupts(const char *verb, const char *kept);
+ * a line on stderr: "mmtune VERB: interrupted; SAVED". */
+void mmt_answer_interrupts(const char *verb, const char *saved);
 
 /* The same line, for a verb that ends by itself; returns MMT_EXIT_INTERRUPTED. */
-int mmt_say_interrupted(const char *verb, const char *kept);
+int mmt_say_interrupted(const char *verb, const char *saved);
 
 /* From then on the first SIGINT or SIGTERM
  * sets the number: the verb says what it has so far and returns MMT_EXIT_INTERRUPTED. The

@@ -263,11 +263,11 @@ static bool keep_record(struct mmt_journal *journal, const struct mmt_record *re
         journal->records = grown;
         journal->room = room;
     }
-    struct mmt_record *kept = &journal->records[journal->count++];
-    *kept = *record;
+    struct mmt_record *added = &journal->records[journal->count++];
+    *added = *record;
     for (size_t i = 0; i < journal->num_wholes; i++)
-        if (is_refuted_by(journal, kept, &journal->wholes[i]))
-            refute(kept, &journal->wholes[i]);
+        if (is_refuted_by(journal, added, &journal->wholes[i]))
+            refute(added, &journal->wholes[i]);
     return true;
 }
 
@@ -361,7 +361,7 @@ static json_t *record_json(struct mmt_journal *journal, const struct mmt_record 
     return line;
 }
 
-/* The record as it is kept: which attempt it is, and what limit ended it. */
+/* The record as it is stored: which attempt it is, and what limit ended it. */
 static struct mmt_record number(const struct mmt_journal *journal,
                                 const struct mmt_record *record)
 {

@@ -131,7 +131,7 @@ static void drop_rows(struct table *table)
     table->rows = to;
 }
 
-/* What one of several kernels alone was timed on tells nothing of a choice. */
+/* What one of several kernels alone was timed on tells nothing of a selection. */
 static void drop_cols(struct table *table)
 {
     const int cols = table->cols;
@@ -183,7 +183,7 @@ static bool table_make(struct table *table, mmt_type family,
 /* ---- the model -----------------------------------------------------------------------
  */
 
-/* What is far behind the best matters little: it will not be chosen. */
+/* What is far behind the best matters little: it will not be selected. */
 static double weight_of(const struct table *table, int row, int col)
 {
     const double near = table->best[col] / table->times[cell(table, row, col)];
@@ -337,16 +337,17 @@ static double expected(const struct table *table, int row, int col,
     const mmt_problem *problem = table->problems[col];
     const struct mmt_config resolved =
         mmt_config_settle(table->configs[row], problem, caps);
-    struct mmt_kept kept = { .config = *table->configs[row] };
-    memcpy(kept.terms, table->terms[row], sizeof kept.terms);
+    struct mmt_portfolio_kernel kernel = { .config = *table->configs[row] };
+    memcpy(kernel.terms, table->terms[row], sizeof kernel.terms);
     if (mmt_config_refuse_settled(&resolved, problem, caps))
         return INFINITY;
     return fmax(table->best[col],
-                mmt_cost_predict(model, &kept, &resolved, problem, caps) *
+                mmt_cost_predict(model, &kernel, &resolved, problem, caps) *
                     exp(model->residual));
 }
 
-/* Completes the times for a choice; a kernel does not serve what it was not checked for.
+/* Completes the times for a selection; a kernel does not serve what it was not checked
+ * for.
  */
 static void complete(struct table *table, const struct mmt_model *model,
                      const struct mmt_caps *caps)
@@ -364,22 +365,22 @@ static void complete(struct table *table, const struct mmt_model *model,
 static mmt_status keep_row(struct mmt_profile *profile, const struct table *table,
                            int row, mmt_type family, mmt_error *err)
 {
-    struct mmt_kept kept = { .family = family,
-                             .config = *table->configs[row],
-                             .right = table->right[row] };
-    memcpy(kept.terms, table->terms[row], sizeof kept.terms);
-    return mmt_profile_add_kept(profile, &kept, err);
+    struct mmt_portfolio_kernel kernel = { .family = family,
+                                           .config = *table->configs[row],
+                                           .right = table->right[row] };
+    memcpy(kernel.terms, table->terms[row], sizeof kernel.terms);
+    return mmt_profile_add_portfolio_kernel(profile, &kernel, err);
 }
 
-static mmt_status keep_chosen(struct mmt_profile *profile, const struct table *table,
-                              mmt_type family, mmt_error *err)
+static mmt_status add_selected(struct mmt_profile *profile, const struct table *table,
+                               mmt_type family, mmt_error *err)
 {
-    int chosen[MMT_FIT_MOST_KEPT];
+    int selected[MMT_FIT_MOST_KERNELS];
     mmt_status status = MMT_OK;
-    const int count = mmt_fit_choose(table->times, table->best, table->rows, table->cols,
-                                     MMT_FIT_MOST_KEPT, chosen);
+    const int count = mmt_fit_select(table->times, table->best, table->rows, table->cols,
+                                     MMT_FIT_MOST_KERNELS, selected);
     for (int i = 0; i < count && !status; i++)
-        status = keep_row(profile, table, chosen[i], family, err);
+        status = keep_row(profile, table, selected[i], family, err);
     return status;
 }
 
@@ -388,15 +389,15 @@ static mmt_status keep_known(struct mmt_profile *profile, const struct mmt_profi
                              const struct table *table, mmt_type family, mmt_error *err)
 {
     mmt_status status = MMT_OK;
-    for (size_t i = 0; i < known->num_kept && !status; i++) {
-        const int row = row_of(table, &known->kept[i].config);
-        if (known->kept[i].family == family && row < table->rows)
+    for (size_t i = 0; i < known->num_portfolio && !status; i++) {
+        const int row = row_of(table, &known->portfolio[i].config);
+        if (known->portfolio[i].family == family && row < table->rows)
             status = keep_row(profile, table, row, family, err);
     }
     return status;
 }
 
-/* `known`: whose portfolio stays; NULL: it is chosen. */
+/* `known`: whose portfolio stays; NULL: it is selected. */
 static mmt_status fit_family(struct mmt_profile *profile, const struct mmt_profile *known,
                              mmt_type family, const struct mmt_fit_sample *samples,
                              size_t count, struct mmt_model *model, mmt_error *err)
@@ -405,15 +406,15 @@ static mmt_status fit_family(struct mmt_profile *profile, const struct mmt_profi
     mmt_status status = MMT_OK;
     model->family = family;
     if (!table_make(&table, family, samples, count))
-        status = mmt_fail(err, MMT_ERROR_MEMORY, "no memory left to choose kernels");
+        status = mmt_fail(err, MMT_ERROR_MEMORY, "no memory left to select kernels");
     if (!status && table.rows) {
         status = fit_model(&table, &profile->caps, model, err);
         if (!status)
             complete(&table, model, &profile->caps);
         if (!status && known)
             status = keep_known(profile, known, &table, family, err);
-        if (!status && !profile->num_kept)
-            status = keep_chosen(profile, &table, family, err);
+        if (!status && !profile->num_portfolio)
+            status = add_selected(profile, &table, family, err);
         if (!status)
             status = mmt_profile_add_model(profile, model, err);
     }
@@ -435,16 +436,16 @@ static bool knows_less(const struct mmt_profile *anew, const struct mmt_profile 
 }
 
 static mmt_status replace_family(struct mmt_profile *profile, mmt_type family,
-                                 bool choose, const struct mmt_fit_sample *samples,
+                                 bool select, const struct mmt_fit_sample *samples,
                                  size_t count, mmt_error *err)
 {
     const struct mmt_profile *known =
-        choose || !mmt_profile_model(profile, family) ? NULL : profile;
+        select || !mmt_profile_model(profile, family) ? NULL : profile;
     struct mmt_profile *anew = mmt_profile_create();
     struct mmt_model *model = calloc(1, sizeof *model);
     mmt_status status = MMT_OK;
     if (!anew || !model)
-        status = mmt_fail(err, MMT_ERROR_MEMORY, "no memory left to choose kernels");
+        status = mmt_fail(err, MMT_ERROR_MEMORY, "no memory left to select kernels");
     if (!status) {
         anew->caps = profile->caps;
         status = fit_family(anew, known, family, samples, count, model, err);
@@ -456,7 +457,7 @@ static mmt_status replace_family(struct mmt_profile *profile, mmt_type family,
     return status;
 }
 
-mmt_status mmt_fit_families(struct mmt_profile *profile, unsigned choose,
+mmt_status mmt_fit_families(struct mmt_profile *profile, unsigned select,
                             const struct mmt_fit_sample *samples, size_t count,
                             mmt_error *err)
 {
@@ -467,7 +468,7 @@ mmt_status mmt_fit_families(struct mmt_profile *profile, unsigned choose,
         if (samples[i].problem.op != MMT_GEMM || done[family])
             continue; /* where memory bounds, the nearest problem tells enough */
         done[family] = true;
-        status = replace_family(profile, family, mmt_type_in(family, choose), samples,
+        status = replace_family(profile, family, mmt_type_in(family, select), samples,
                                 count, err);
     }
     return status;

@@ -1,5 +1,5 @@
 /* What the times of a tuning teach about shapes that were not tuned: a portfolio of each
- * family's kernels, and a model that chooses among them. docs/cost-model.md says how. */
+ * family's kernels, and a model that selects among them. docs/cost-model.md says how. */
 #ifndef MMT_TUNER_MODEL_FIT_H
 #define MMT_TUNER_MODEL_FIT_H
 
@@ -28,23 +28,23 @@ mmt_status mmt_fit_add_journal(struct mmt_fit_samples *samples,
 
 /* A portfolio has at most so many kernels, each timed on so many problems at least,
  * and on one in 64 of them. */
-enum { MMT_FIT_MOST_KEPT = 24, MMT_FIT_LEAST_SHAPES = 6 };
+enum { MMT_FIT_MOST_KERNELS = 24, MMT_FIT_LEAST_SHAPES = 6 };
 
-/* Fits the model of each family of products that the samples are of anew, and chooses the
- * portfolios of those whose bits (MMT_TYPE_BIT) are in `choose`, or that have none;
+/* Fits the model of each family of products that the samples are of anew, and selects the
+ * portfolios of those whose bits (MMT_TYPE_BIT) are in `select`, or that have none;
  * unless what the profile has rests on more than twice as many problems. profile->caps
  * must be filled in. Of several samples of one configuration and problem the last counts.
  */
-mmt_status mmt_fit_families(struct mmt_profile *profile, unsigned choose,
+mmt_status mmt_fit_families(struct mmt_profile *profile, unsigned select,
                             const struct mmt_fit_sample *samples, size_t count,
                             mmt_error *err);
 
-/* Of `rows` kernels, the few with which the mean loss over `cols` problems is least:
+/* Of `rows` kernels, the few with which the mean regret over `cols` problems is least:
  * times[row * cols + col] in seconds, INFINITY where one is not served; best[col] the
  * least that is known. Writes at most `most` rows, the most useful first, and returns how
  * many. */
-int mmt_fit_choose(const double *times, const double *best, int rows, int cols, int most,
-                   int *chosen);
+int mmt_fit_select(const double *times, const double *best, int rows, int cols, int most,
+                   int *selected);
 
 /* A portfolio serves a type and transposes as a whole: where less than three of four of
  * its kernels were found right for them, what is missing may be what a shape needs, and

@@ -148,7 +148,7 @@ int mmt_range_divide(const double *seconds, int kernels, int samples, int most,
     return number;
 }
 
-/* ---- what was chosen -------------------------------------------------------------- */
+/* ---- what was selected ------------------------------------------------------------ */
 
 double mmt_range_slow_down(const struct mmt_range *range, int segment, double part)
 {

@@ -15,7 +15,7 @@
 
 /* ---- merging --------------------------------------------------------------------- */
 
-/* What is chosen for execution is one for each problem; what was tried from another
+/* What is selected for execution is one for each problem; what was tried from another
  * profile (`--with`) is one for each problem and configuration. */
 static bool same_entry(const struct mmt_entry *a, const struct mmt_entry *b)
 {
@@ -68,27 +68,27 @@ static mmt_status merge_range(struct mmt_profile *into, const struct mmt_range *
 }
 
 /* What a kernel was found right for in one portfolio it is right for in another. */
-static void share_right(struct mmt_profile *into, const struct mmt_kept *kept,
-                        size_t count)
+static void share_right(struct mmt_profile *into,
+                        const struct mmt_portfolio_kernel *kernels, size_t count)
 {
-    for (size_t i = 0; i < into->num_kept; i++)
+    for (size_t i = 0; i < into->num_portfolio; i++)
         for (size_t j = 0; j < count; j++)
-            if (into->kept[i].family == kept[j].family &&
-                mmt_config_equal(&into->kept[i].config, &kept[j].config))
-                into->kept[i].right |= kept[j].right;
+            if (into->portfolio[i].family == kernels[j].family &&
+                mmt_config_equal(&into->portfolio[i].config, &kernels[j].config))
+                into->portfolio[i].right |= kernels[j].right;
 }
 
 /* Of each family the portfolio that rests on more shapes. */
 static mmt_status merge_families(struct mmt_profile *into, const struct mmt_profile *from,
                                  mmt_error *err)
 {
-    const size_t count = into->num_kept;
-    struct mmt_kept *before = malloc((count + 1) * sizeof *before);
+    const size_t count = into->num_portfolio;
+    struct mmt_portfolio_kernel *before = malloc((count + 1) * sizeof *before);
     mmt_status status = MMT_OK;
     if (!before)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for %zu kernels", count);
     if (count)
-        memcpy(before, into->kept, count * sizeof *before);
+        memcpy(before, into->portfolio, count * sizeof *before);
     for (size_t i = 0; i < from->num_models && !status; i++) {
         const struct mmt_model *model = &from->models[i];
         const struct mmt_model *known = mmt_profile_model(into, model->family);
@@ -96,7 +96,7 @@ static mmt_status merge_families(struct mmt_profile *into, const struct mmt_prof
             status = mmt_profile_take_family(into, from, model->family, err);
     }
     share_right(into, before, count);
-    share_right(into, from->kept, from->num_kept);
+    share_right(into, from->portfolio, from->num_portfolio);
     free(before);
     mmt_fit_drop_partial(into);
     return status;
@@ -188,7 +188,7 @@ static mmt_status add_journal(struct mmt_fit_samples *samples, const char *path,
     return status;
 }
 
-/* Chooses the portfolios by all times of all journals. */
+/* Selects the portfolios by all times of all journals. */
 static mmt_status fit(struct mmt_profile *into, char **paths, int count, mmt_error *err)
 {
     struct mmt_fit_samples samples = { 0 };
@@ -228,8 +228,8 @@ static int help(void)
         "with what the vendor's library took beside it, the newest of several records.\n"
         "Of each family of types the portfolio for all other shapes is the one that "
         "was\n"
-        "chosen by the most of them.\n\n"
-        "  --fit           chooses the portfolios anew, by all times in the journals "
+        "selected by the most of them.\n\n"
+        "  --fit           selects the portfolios anew, by all times in the journals "
         "beside\n"
         "                  the files\n"
         "  -o, --out FILE  written whole or not at all; may be one of those that are "

@@ -33,9 +33,9 @@ static int help(void)
         "median m is slower than the best that was timed there. Without a file, the\n"
         "profile of a device (0 where none is named). Published figures are shown with\n"
         "their source; those that cannot be right are marked * and say why.\n\n"
-        "With --explain, which kernel the library chooses for each shape of a list of\n"
+        "With --explain, which kernel the library selects for each shape of a list of\n"
         "MxNxK, or of @FILE with one a line, why, and what is expected of each kernel\n"
-        "that is kept.\n\n"
+        "of the portfolio.\n\n"
         "With --json, one JSON document.\n");
     return MMT_EXIT_DONE;
 }
@@ -198,18 +198,18 @@ static void print_range(const struct mmt_range *range)
     mmt_text_finish(&name);
 }
 
-static void print_kept(const struct mmt_profile *profile)
+static void print_portfolio(const struct mmt_profile *profile)
 {
     struct mmt_text text = { 0 };
     for (size_t i = 0; i < profile->num_models; i++) {
         const struct mmt_model *model = &profile->models[i];
         mmt_text_addf(&text, "  %s: times of other shapes within %.0f %%, by %d shapes\n",
                       mmt_type_name(model->family), 100 * model->residual, model->shapes);
-        for (size_t j = 0; j < profile->num_kept; j++) {
-            if (profile->kept[j].family != model->family)
+        for (size_t j = 0; j < profile->num_portfolio; j++) {
+            if (profile->portfolio[j].family != model->family)
                 continue;
             mmt_text_add(&text, "    ");
-            mmt_config_print(&profile->kept[j].config, &text);
+            mmt_config_print(&profile->portfolio[j].config, &text);
             mmt_text_add(&text, "\n");
         }
     }
@@ -242,7 +242,7 @@ static void print_people(const struct mmt_rows *rows)
     for (size_t i = 0; i < rows->profile->num_ranges; i++)
         print_range(&rows->profile->ranges[i]);
     print_standing(rows->profile);
-    print_kept(rows->profile);
+    print_portfolio(rows->profile);
     print_guides(rows->profile);
     if (!rows->count)
         printf("\nno problem was tuned\n");
@@ -322,16 +322,16 @@ static json_t *group_json(const struct mmt_group *group)
                      "best", kernel_json(mmt_group_best(group)), "kernels", kernels);
 }
 
-static json_t *kept_json(const struct mmt_profile *profile)
+static json_t *portfolio_json(const struct mmt_profile *profile)
 {
     json_t *all = json_array();
-    for (size_t i = 0; i < profile->num_kept; i++) {
-        const struct mmt_kept *kept = &profile->kept[i];
+    for (size_t i = 0; i < profile->num_portfolio; i++) {
+        const struct mmt_portfolio_kernel *kernel = &profile->portfolio[i];
         struct mmt_text text = { 0 };
-        mmt_config_print(&kept->config, &text);
+        mmt_config_print(&kernel->config, &text);
         json_array_append_new(all, json_pack("{s:s, s:s}", "family",
-                                             mmt_type_name(kept->family), "configuration",
-                                             mmt_text_string(&text)));
+                                             mmt_type_name(kernel->family),
+                                             "configuration", mmt_text_string(&text)));
         mmt_text_finish(&text);
     }
     return all;
@@ -358,7 +358,7 @@ static void print_programs(const struct mmt_rows *rows)
         json_object_set_new(root, "made", made_json(rows->profile));
         json_object_set_new(root, "roofline", roofline_json(rows->profile));
         json_object_set_new(root, "ranges", ranges_json(rows->profile));
-        json_object_set_new(root, "portfolio", kept_json(rows->profile));
+        json_object_set_new(root, "portfolio", portfolio_json(rows->profile));
         json_object_set_new(root, "guides", guides_json(rows->profile));
         json_object_set_new(root, "health", health_json(&rows->profile->made.health));
     }

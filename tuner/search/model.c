@@ -32,7 +32,7 @@ struct known {
 };
 
 /* A point to choose from, and the most improvement that can be expected of it. */
-struct choice {
+struct candidate {
     int index[MMT_SEARCH_MAX_KNOBS];
     double promise;
 };
@@ -52,7 +52,7 @@ struct mmt_model {
     struct mmt_surrogate *surrogate;
     float *x, features[MMT_SEARCH_MAX_KNOBS][UINT8_MAX];
     double *y;
-    struct choice *pool;
+    struct candidate *pool;
     int pooled;
 };
 
@@ -322,8 +322,8 @@ static void fill_pool(struct mmt_search *search, struct mmt_model *m)
 
 static int most_promising_first(const void *a, const void *b)
 {
-    double x = ((const struct choice *) a)->promise,
-           y = ((const struct choice *) b)->promise;
+    double x = ((const struct candidate *) a)->promise,
+           y = ((const struct candidate *) b)->promise;
     return (x < y) - (x > y);
 }
 

@@ -1,5 +1,5 @@
-/* A calibration's own: which kernels it times, and on which shapes (calibration_kernels.c), and
- * how (calibration.c). */
+/* A calibration's own: which kernels it times, and on which shapes
+ * (calibration_kernels.c), and how (calibration.c). */
 #ifndef MMT_TUNER_TUNE_CALIBRATION_H
 #define MMT_TUNER_TUNE_CALIBRATION_H
 
@@ -30,7 +30,7 @@ struct mmt_pick {
                                                 * that it met; 0: on none */
 };
 
-/* The calibration of one type and transposes: the first of a family chooses its
+/* The calibration of one type and transposes: the first of a family selects its
  * portfolio, the others time that. */
 struct mmt_calibration {
     struct mmt_tuning *t;

@@ -57,7 +57,7 @@ static bool alike(const struct mmt_calibration *c, const struct mmt_config *a,
     return same;
 }
 
-/* A template that is worth trying for some problems alone is chosen where it won: among
+/* A template that is worth trying for some problems alone is selected where it won: among
  * the few that serve all sorts of shapes it would take another's place. */
 static bool is_for_all_sorts(const struct mmt_calibration *c,
                              const struct mmt_template *template)
@@ -164,14 +164,14 @@ static bool pick(struct mmt_calibration *c, const struct mmt_config *config,
 
 /* A candidate of the kind, and how far it was behind the best of its problem. */
 struct ranked {
-    double loss;
+    double slowdown;
     const struct mmt_record *record;
 };
 
-static int less_lost(const void *left, const void *right)
+static int less_slowdown(const void *left, const void *right)
 {
     const struct ranked *a = left, *b = right;
-    return (a->loss > b->loss) - (a->loss < b->loss);
+    return (a->slowdown > b->slowdown) - (a->slowdown < b->slowdown);
 }
 
 /* All that were timed for problems of the kind, the nearest to the best first;
@@ -195,7 +195,7 @@ static struct ranked *rank(const struct mmt_calibration *c, int *count)
         out[(*count)++] = (struct ranked){ r->result.time.median / best, r };
     }
     if (out)
-        qsort(out, (size_t) *count, sizeof *out, less_lost);
+        qsort(out, (size_t) *count, sizeof *out, less_slowdown);
     return out;
 }
 
@@ -224,7 +224,7 @@ static void pick_winners(struct mmt_calibration *c)
  * had its own goals. */
 static void pick_bests(struct mmt_calibration *c, const struct ranked *ranked, int count)
 {
-    for (int i = 0; i < count && ranked[i].loss <= 1; i++)
+    for (int i = 0; i < count && ranked[i].slowdown <= 1; i++)
         if (!mmt_tune_is_goal(c->t, &ranked[i].record->problem))
             pick(c, &ranked[i].record->config, verified_on(ranked[i].record), true);
 }
@@ -234,7 +234,7 @@ static void pick_bests(struct mmt_calibration *c, const struct ranked *ranked, i
 static void pick_templates(struct mmt_calibration *c, const struct ranked *ranked,
                            int count)
 {
-    for (int i = 0; i < count && ranked[i].loss < behind; i++) {
+    for (int i = 0; i < count && ranked[i].slowdown < behind; i++) {
         int first = 0;
         while (ranked[first].record->config.template != ranked[i].record->config.template)
             first++;
@@ -268,10 +268,10 @@ static bool is_possible(const struct mmt_calibration *c, const struct mmt_config
 /* A portfolio of the family. */
 static void pick_portfolio(struct mmt_calibration *c, const struct mmt_profile *profile)
 {
-    for (size_t i = 0; i < profile->num_kept; i++)
-        if (profile->kept[i].family == mmt_type_family(c->kind->type) &&
-            is_possible(c, &profile->kept[i].config))
-            pick(c, &profile->kept[i].config, NULL, true);
+    for (size_t i = 0; i < profile->num_portfolio; i++)
+        if (profile->portfolio[i].family == mmt_type_family(c->kind->type) &&
+            is_possible(c, &profile->portfolio[i].config))
+            pick(c, &profile->portfolio[i].config, NULL, true);
 }
 
 /* What other runs on such a device found: their portfolio is timed again, not found
@@ -284,7 +284,7 @@ static void pick_known(struct mmt_calibration *c)
         return;
     pick_portfolio(c, known);
     if (mmt_profile_model(known, c->kind->type))
-        return; /* it was chosen among these */
+        return; /* it was selected among these */
     for (size_t i = 0; i < known->num_entries; i++)
         if (known->entries[i].problem.op == MMT_GEMM && !known->entries[i].source[0] &&
             mmt_type_family(known->entries[i].problem.type) ==
@@ -303,14 +303,14 @@ static void pick_defaults(struct mmt_calibration *c)
 
     mmt_calibration_shapes(c->t, c->kind, shapes);
     for (int i = 0; i < ESTIMATED_SHAPES; i++) {
-        struct mmt_choice choice;
+        struct mmt_selection selection;
         int known = 0;
-        if (mmt_select(NULL, &shapes[i], &c->t->caps, NULL, &choice, NULL))
+        if (mmt_select(NULL, &shapes[i], &c->t->caps, NULL, &selection, NULL))
             continue;
-        while (known < count && !mmt_config_equal(&configs[known], &choice.config))
+        while (known < count && !mmt_config_equal(&configs[known], &selection.config))
             known++;
         if (known == count)
-            configs[count++] = choice.config;
+            configs[count++] = selection.config;
         times[known]++;
     }
     for (int n = 0; n < DEFAULTS && n < count; n++) {
@@ -400,16 +400,16 @@ static void estimate(const struct mmt_calibration *c, const struct mmt_config *s
 static void pick_suggested(struct mmt_calibration *c, const struct mmt_config *seeds,
                            int count)
 {
-    int chosen[MOST_SUGGESTED];
+    int selected[MOST_SUGGESTED];
     double least[ESTIMATED_SHAPES],
         *times = malloc((size_t) count * ESTIMATED_SHAPES * sizeof *times);
     if (!times)
         return;
     estimate(c, seeds, count, times, least);
     int found =
-        mmt_fit_choose(times, least, count, ESTIMATED_SHAPES, MOST_SUGGESTED, chosen);
+        mmt_fit_select(times, least, count, ESTIMATED_SHAPES, MOST_SUGGESTED, selected);
     for (int i = 0; i < found; i++)
-        pick(c, &seeds[chosen[i]], NULL, false);
+        pick(c, &seeds[selected[i]], NULL, false);
     free(times);
 }
 
@@ -418,12 +418,12 @@ static void pick_others(struct mmt_calibration *c, const struct ranked *ranked, 
                         const struct mmt_config *seeds, int num_seeds)
 {
     for (int i = 0, seed = 0; i < near || seed < num_seeds;) {
-        while (i < near && ranked[i].loss < behind) {
+        while (i < near && ranked[i].slowdown < behind) {
             const struct mmt_record *r = ranked[i++].record;
             if (pick(c, &r->config, verified_on(r), false))
                 break;
         }
-        if (i < near && ranked[i].loss >= behind)
+        if (i < near && ranked[i].slowdown >= behind)
             i = near;
         while (seed < num_seeds)
             if (pick(c, &seeds[seed++], NULL, false))
@@ -506,7 +506,7 @@ static void pick_first(struct mmt_calibration *c, const struct ranked *ranked, i
 }
 
 /* What serves the family's first kind, and a few that may serve where that does not.
- * Where that was chosen on few shapes, what was known before is not given up for it. */
+ * Where that was selected on few shapes, what was known before is not given up for it. */
 static void pick_again(struct mmt_calibration *c, struct mmt_config *seeds)
 {
     const struct mmt_model *model = mmt_profile_model(c->t->profile, c->kind->type);

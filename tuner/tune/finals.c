@@ -76,19 +76,20 @@ static bool bring_forward(struct mmt_record *timed, int count, int at, double sl
     return false;
 }
 
-int mmt_tune_choose_finalists(const struct mmt_tuning *t, struct mmt_record *timed,
+int mmt_tune_select_finalists(const struct mmt_tuning *t, struct mmt_record *timed,
                               int count)
 {
     const bool hot = is_hot(t, timed);
     const int most = hot ? MOST_FINALISTS : 5;
     const double slowest = behind * timed[0].result.time.median;
-    int chosen = 0;
+    int selected = 0;
 
-    while (hot && chosen < most && bring_forward(timed, count, chosen, slowest))
-        chosen++;
-    while (chosen < count && chosen < most && timed[chosen].result.time.median <= slowest)
-        chosen++;
-    return chosen;
+    while (hot && selected < most && bring_forward(timed, count, selected, slowest))
+        selected++;
+    while (selected < count && selected < most &&
+           timed[selected].result.time.median <= slowest)
+        selected++;
+    return selected;
 }
 
 /* ---- what an earlier run has decided ---------------------------------------------- */
@@ -386,7 +387,7 @@ mmt_status mmt_tune_finals(struct mmt_tuning *t, const mmt_problem *problem, dou
     if (!timed)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the finals");
     mmt_status status = MMT_OK;
-    int at = 0, group = count ? mmt_tune_choose_finalists(t, timed, count) : 0;
+    int at = 0, group = count ? mmt_tune_select_finalists(t, timed, count) : 0;
     *found =
         group && !mmt_pool_interrupts() && mmt_tune_is_decided(t, timed, group, winner);
     at = *found ? count : 0;
@@ -395,7 +396,7 @@ mmt_status mmt_tune_finals(struct mmt_tuning *t, const mmt_problem *problem, dou
     for (int i = 0; !status && at < count && !mmt_pool_interrupts() &&
                     (!*found || (is_beaten(winner, timed, at, count) && i < MOST_GROUPS));
          i++) {
-        group = mmt_tune_choose_finalists(t, &timed[at], count - at);
+        group = mmt_tune_select_finalists(t, &timed[at], count - at);
         status = meet(t, &timed[at], group, ends, winner, found, err);
         at += group;
     }

@@ -539,7 +539,7 @@ static void print_unserved(const struct mmt_tuning *t)
                           mmt_type_name((mmt_type) i));
     if (families.length)
         printf(
-            "other shapes of %s keep their defaults: kernels for them are chosen by at "
+            "other shapes of %s keep their defaults: kernels for them are selected by at "
             "least %d shapes; a longer --budget times more, and goes on from here\n",
             mmt_text_string(&families), MMT_FEWEST_SHAPES);
     mmt_text_finish(&families);

@@ -134,13 +134,13 @@ static void add_others_winners(struct bout *b)
 static bool find_known(const struct mmt_tuning *t, const mmt_problem *problem,
                        struct mmt_config *out)
 {
-    struct mmt_choice choice;
+    struct mmt_selection selection;
     mmt_error why;
-    if (mmt_select(t->layers, problem, &t->caps, NULL, &choice, &why) ||
-        !mmt_tune_is_meant(t, choice.config.template, problem) ||
-        mmt_config_refuse(&choice.config, problem, &t->caps))
+    if (mmt_select(t->layers, problem, &t->caps, NULL, &selection, &why) ||
+        !mmt_tune_is_meant(t, selection.config.template, problem) ||
+        mmt_config_refuse(&selection.config, problem, &t->caps))
         return false;
-    *out = choice.config;
+    *out = selection.config;
     return true;
 }
 

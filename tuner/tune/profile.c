@@ -122,12 +122,12 @@ static void forget_entries(struct mmt_profile *p, const struct mmt_forget *forge
             p->entries[left++] = p->entries[i];
     p->num_entries = left;
     left = 0;
-    for (size_t i = 0; i < p->num_kept; i++) {
-        const mmt_problem any = mmt_gemm_problem(p->kept[i].family, 1, 1, 1);
-        if (!mmt_forgets(forget, &any, &p->kept[i].config))
-            p->kept[left++] = p->kept[i];
+    for (size_t i = 0; i < p->num_portfolio; i++) {
+        const mmt_problem any = mmt_gemm_problem(p->portfolio[i].family, 1, 1, 1);
+        if (!mmt_forgets(forget, &any, &p->portfolio[i].config))
+            p->portfolio[left++] = p->portfolio[i];
     }
-    p->num_kept = left;
+    p->num_portfolio = left;
     forget_ranges(p, forget);
 }
 
@@ -289,26 +289,26 @@ mmt_status mmt_tune_enter(struct mmt_tuning *t, const mmt_problem *problem,
  * --------------------------------------------------------------------------------------
  */
 
-/* Choosing takes the better part of a second where a calibration has thousands of times:
+/* Selecting takes the better part of a second where a calibration has thousands of times:
  * between problems, a twentieth of the time at most. */
 static bool is_due(const struct mmt_tuning *t)
 {
-    return mmt_now() >= t->kept_at + 20 * t->kept_seconds;
+    return mmt_now() >= t->fitted_at + 20 * t->fit_seconds;
 }
 
-/* What is kept for shapes that were not tuned comes from all that was ever timed. */
-mmt_status mmt_tune_fit(struct mmt_tuning *t, unsigned choose, mmt_error *err)
+/* The portfolio for shapes that were not tuned comes from all that was ever timed. */
+mmt_status mmt_tune_fit(struct mmt_tuning *t, unsigned select, mmt_error *err)
 {
     struct mmt_fit_samples samples = { 0 };
     double began = mmt_now();
     mmt_status status = mmt_fit_add_journal(&samples, t->journal, err);
     if (!status)
-        status = mmt_fit_families(t->profile, choose, samples.list, samples.count, err);
+        status = mmt_fit_families(t->profile, select, samples.list, samples.count, err);
     if (!status)
         mmt_fit_drop_partial(t->profile);
     free(samples.list);
-    t->kept_at = mmt_now();
-    t->kept_seconds = t->kept_at - began;
+    t->fitted_at = mmt_now();
+    t->fit_seconds = t->fitted_at - began;
     return status;
 }
 
@@ -356,14 +356,14 @@ static void count_records(struct mmt_tuning *t)
 }
 
 /* Takes away the types and transposes that a kernel was found wrong for. */
-static void refute(const struct mmt_tuning *t, struct mmt_kept *kept)
+static void refute(const struct mmt_tuning *t, struct mmt_portfolio_kernel *kernel)
 {
     size_t count;
     const struct mmt_record *wholes = mmt_journal_wholes(t->journal, &count);
     for (size_t i = 0; i < count; i++)
         if (wholes[i].problem.op == MMT_GEMM && wholes[i].result.outcome == MMT_WRONG &&
-            mmt_config_equal(&wholes[i].config, &kept->config))
-            kept->right &= ~mmt_kind_bit(&wholes[i].problem);
+            mmt_config_equal(&wholes[i].config, &kernel->config))
+            kernel->right &= ~mmt_kind_bit(&wholes[i].problem);
 }
 
 /* Whether a kernel of a range was found wrong. */
@@ -383,12 +383,12 @@ void mmt_tune_drop_refuted(struct mmt_tuning *t)
 {
     struct mmt_profile *p = t->profile;
     size_t left = 0;
-    for (size_t i = 0; i < p->num_kept; i++) {
-        refute(t, &p->kept[i]);
-        if (p->kept[i].right)
-            p->kept[left++] = p->kept[i];
+    for (size_t i = 0; i < p->num_portfolio; i++) {
+        refute(t, &p->portfolio[i]);
+        if (p->portfolio[i].right)
+            p->portfolio[left++] = p->portfolio[i];
     }
-    p->num_kept = left;
+    p->num_portfolio = left;
     left = 0;
     for (size_t i = 0; i < p->num_entries; i++)
         if (mmt_journal_whole(t->journal, &p->entries[i].problem,
@@ -407,7 +407,7 @@ void mmt_tune_drop_refuted(struct mmt_tuning *t)
 static bool has_learned(const struct mmt_tuning *t)
 {
     return (mmt_journal_count(t->journal) > t->known || t->library.taken) &&
-           (t->profile->num_entries || t->profile->num_kept);
+           (t->profile->num_entries || t->profile->num_portfolio);
 }
 
 mmt_status mmt_tune_save(struct mmt_tuning *t, bool last, mmt_error *err)

@@ -161,7 +161,7 @@ static void pick_portfolio(struct ranging *r, int place)
     for (int s = 0; s < r->samples; s++) {
         const mmt_problem problem = problem_at(r, s);
         if (mmt_select_rank(r->t->profile, &problem, &r->t->caps, NULL, ranked) > place)
-            add_kernel(r, &ranked[place].kept->config);
+            add_kernel(r, &ranked[place].kernel->config);
     }
 }
 
@@ -340,7 +340,7 @@ static mmt_status time_samples(struct ranging *r, mmt_error *err)
     return status;
 }
 
-/* ---- choosing --------------------------------------------------------------------- */
+/* ---- selecting -------------------------------------------------------------------- */
 
 /* Drops the samples at which nothing was timed. */
 static void drop_unmet(struct ranging *r)
@@ -394,10 +394,11 @@ static mmt_status put(struct mmt_profile *profile, const struct mmt_range *range
     return mmt_profile_add_range(profile, range, err);
 }
 
-/* Chooses among all that was ever timed on the range. *out has no segments where both
+/* Selects among all that was ever timed on the range. *out has no segments where both
  * ends were not met, or no kernels serve it all. */
-static mmt_status choose(struct mmt_tuning *t, const struct mmt_tune_range *range,
-                         struct mmt_range *out, mmt_error *err)
+static mmt_status select_segments(struct mmt_tuning *t,
+                                  const struct mmt_tune_range *range,
+                                  struct mmt_range *out, mmt_error *err)
 {
     struct mmt_part parts[MMT_MOST_SEGMENTS];
     struct ranging *r = begin(t, range, err);
@@ -418,7 +419,7 @@ static mmt_status choose(struct mmt_tuning *t, const struct mmt_tune_range *rang
 static mmt_status time_range(struct mmt_tuning *t, const struct mmt_tune_range *range,
                              double ends, mmt_error *err)
 {
-    struct mmt_range chosen;
+    struct mmt_range selected;
     struct ranging *r = begin(t, range, err);
     if (!r)
         return err->status;
@@ -429,7 +430,7 @@ static mmt_status time_range(struct mmt_tuning *t, const struct mmt_tune_range *
     free(r);
     if (!status)
         status = mmt_tune_end_suspicion(t, err);
-    return status ? status : choose(t, range, &chosen, err);
+    return status ? status : select_segments(t, range, &selected, err);
 }
 
 mmt_status mmt_tune_time_ranges(struct mmt_tuning *t, mmt_error *err)
@@ -485,27 +486,27 @@ static void tell(struct mmt_tuning *t, const struct mmt_range *range, int right)
     mmt_text_finish(&name);
 }
 
-/* Chooses again as long as a kernel turns out to be wrong. */
+/* Selects again as long as a kernel turns out to be wrong. */
 static mmt_status verify_range(struct mmt_tuning *t, const struct mmt_tune_range *range,
                                mmt_error *err)
 {
-    struct mmt_range chosen;
+    struct mmt_range selected;
     mmt_status status = MMT_OK;
     bool wrong = true;
     int right = 0;
     while (!status && wrong) {
-        status = choose(t, range, &chosen, err);
+        status = select_segments(t, range, &selected, err);
         wrong = false;
         right = 0;
-        for (int i = 0; i < chosen.num_segments && !status && !wrong; i++) {
+        for (int i = 0; i < selected.num_segments && !status && !wrong; i++) {
             enum mmt_whole found;
-            status = verify_segment(t, &chosen, i, &found, err);
+            status = verify_segment(t, &selected, i, &found, err);
             wrong = found == MMT_WHOLE_WRONG;
             right += found == MMT_WHOLE_RIGHT;
         }
     }
-    if (!status && chosen.num_segments)
-        tell(t, &chosen, right);
+    if (!status && selected.num_segments)
+        tell(t, &selected, right);
     else if (!status)
         mmt_report_note(t,
                         "the range up to m = %" PRId64 " has no kernels yet: both ends "

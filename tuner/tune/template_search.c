@@ -88,7 +88,7 @@ static struct mmt_config freed(const struct mmt_arm *arm, const struct mmt_confi
     return free;
 }
 
-/* What a problem would choose anyway is tried as its choice, and not once more. */
+/* A value that a knob would resolve to anyway is tried as `auto`, and not once more. */
 static bool is_legal(void *ctx, const int *index)
 {
     const struct mmt_arm *arm = ctx;
@@ -443,13 +443,13 @@ static double dues(const struct mmt_arm *arm)
 
 static struct mmt_arm *most_promising(struct mmt_arms *arms)
 {
-    struct mmt_arm *chosen = NULL;
+    struct mmt_arm *next = NULL;
     for (int i = 0; i < arms->count; i++) {
         struct mmt_arm *arm = &arms->list[i];
-        if (!arm->exhausted && (!chosen || dues(arm) < dues(chosen)))
-            chosen = arm;
+        if (!arm->exhausted && (!next || dues(arm) < dues(next)))
+            next = arm;
     }
-    return chosen;
+    return next;
 }
 
 /* Looked at anew now and then; an exhaustive search leaves nothing out. */

@@ -511,15 +511,15 @@ static void finish(struct mmt_tuning *t)
 
 static int end_interrupted(const struct mmt_tuning *t, const char *verb)
 {
-    struct mmt_text kept = { 0 };
-    mmt_text_addf(&kept,
-                  "%d results of this run are kept in '%s'; the same command goes on",
+    struct mmt_text saved = { 0 };
+    mmt_text_addf(&saved,
+                  "%d results of this run are saved in '%s'; the same command goes on",
                   t->counts.tried, t->journal ? mmt_journal_path(t->journal) : "");
     int code = mmt_say_interrupted(
         verb, t->counts.tried
-                  ? mmt_text_string(&kept)
+                  ? mmt_text_string(&saved)
                   : "no candidate was tried yet; the same command begins anew");
-    mmt_text_finish(&kept);
+    mmt_text_finish(&saved);
     return code;
 }
 

@@ -138,8 +138,8 @@ struct mmt_tuning {
     int probes;                    /* how often this run has measured the roofline */
     /* By type: what the naive template reaches, in FLOP/s; 0: unknown. */
     double naive_rate[MMT_NUM_TYPES];
-    double kept_at,
-        kept_seconds;       /* when what is kept was chosen last, and what it took */
+    double fitted_at,
+        fit_seconds;        /* when the portfolio was selected last, and what it took */
     double compile_seconds; /* what a candidate's compiling takes, about */
     struct mmt_built *built;
     int num_built;
@@ -359,7 +359,7 @@ mmt_status mmt_tune_finals(struct mmt_tuning *t, const mmt_problem *problem, dou
  * and their number is returned. Those that are not far behind, five at most; but a device
  * that runs hot ranks kernels in another order than a cool one, and there eight take
  * part, of more than two tiles where the fast ones have them. */
-int mmt_tune_choose_finalists(const struct mmt_tuning *t, struct mmt_record *timed,
+int mmt_tune_select_finalists(const struct mmt_tuning *t, struct mmt_record *timed,
                               int count);
 
 /* Whether all finalists, of one problem, took part in finals of earlier runs, whose
@@ -393,11 +393,11 @@ mmt_status mmt_tune_calibrate(struct mmt_tuning *t, mmt_error *err);
 double mmt_tune_ranges_seconds(const struct mmt_tuning *t);
 
 /* Times the winners of a range's goals, the next best, and what a portfolio has for it,
- * on many of its m; chooses from them and puts the range into the profile. */
+ * on many of its m; selects from them and puts the range into the profile. */
 mmt_status mmt_tune_time_ranges(struct mmt_tuning *t, mmt_error *err);
 
 /* Verifies each kernel wholly at both ends of its segment, as long as there is time; one
- * that is wrong is chosen no more. */
+ * that is wrong is selected no more. */
 mmt_status mmt_tune_verify_ranges(struct mmt_tuning *t, mmt_error *err);
 
 /* ---- the vendor's library beside ours (yardstick.c) ----------------------------
@@ -414,7 +414,8 @@ void mmt_tune_yardstick(struct mmt_tuning *t, const mmt_problem *problem, double
 /* Whether an entry has a record of the driver and the library of this run. */
 bool mmt_tune_has_yardstick(const struct mmt_tuning *t, const struct mmt_entry *entry);
 
-/* ---- verifying wholly (whole_verify.c) ---------------------------------------------- */
+/* ---- verifying wholly (whole_verify.c) ----------------------------------------------
+ */
 
 /* Verifies wholly, unless the journal knows. MMT_WHOLE_UNKNOWN: it came to nothing, as
  * the run was interrupted. */
@@ -447,9 +448,9 @@ mmt_status mmt_tune_open_profile(struct mmt_tuning *t, mmt_error *err);
 mmt_status mmt_tune_enter(struct mmt_tuning *t, const mmt_problem *problem,
                           const struct mmt_record *winner, mmt_error *err);
 
-/* Fits the models of t->profile to all that was timed, and chooses the portfolios of the
- * families whose bits are in `choose`, or that have none. */
-mmt_status mmt_tune_fit(struct mmt_tuning *t, unsigned choose, mmt_error *err);
+/* Fits the models of t->profile to all that was timed, and selects the portfolios of the
+ * families whose bits are in `select`, or that have none. */
+mmt_status mmt_tune_fit(struct mmt_tuning *t, unsigned select, mmt_error *err);
 
 /* Removes what --fresh kept beside the profile: the run ended whole. */
 void mmt_tune_drop_before(const struct mmt_tuning *t);
@@ -458,7 +459,8 @@ void mmt_tune_drop_before(const struct mmt_tuning *t);
 void mmt_tune_drop_refuted(struct mmt_tuning *t);
 
 /* Writes the profile, if this run has learned anything. The portfolio is
- * chosen anew the `last` time, and before that as long as it takes little of the run. */
+ * selected anew the `last` time, and before that as long as it takes little of the run.
+ */
 mmt_status mmt_tune_save(struct mmt_tuning *t, bool last, mmt_error *err);
 
 /* Adds how the device fared while a result was taken. */

@@ -150,7 +150,8 @@ mmt_status mmt_tune_verify_winners(struct mmt_tuning *t, mmt_error *err)
 /* Of the problems of a type and transposes that a kernel of the portfolio was timed on,
  * the least; NULL: there is none. The checks choose their own shapes. */
 static const mmt_problem *least_problem(const struct mmt_tuning *t,
-                                        const struct mmt_kept *kept, uint64_t kind)
+                                        const struct mmt_portfolio_kernel *kernel,
+                                        uint64_t kind)
 {
     size_t count;
     const struct mmt_record *records = mmt_journal_records(t->journal, &count);
@@ -158,7 +159,7 @@ static const mmt_problem *least_problem(const struct mmt_tuning *t,
     for (size_t i = 0; i < count; i++)
         if (records[i].result.outcome == MMT_TIMED && records[i].problem.op == MMT_GEMM &&
             mmt_kind_bit(&records[i].problem) == kind &&
-            mmt_config_equal(&records[i].config, &kept->config) &&
+            mmt_config_equal(&records[i].config, &kernel->config) &&
             (!found || mmt_problem_flops(&records[i].problem) < mmt_problem_flops(found)))
             found = &records[i].problem;
     return found;
@@ -166,15 +167,15 @@ static const mmt_problem *least_problem(const struct mmt_tuning *t,
 
 /* Whether a whole verification at any problem of its type and transposes found it right.
  */
-static bool is_right(const struct mmt_tuning *t, const struct mmt_kept *kept,
-                     uint64_t kind)
+static bool is_right(const struct mmt_tuning *t,
+                     const struct mmt_portfolio_kernel *kernel, uint64_t kind)
 {
     size_t count;
     const struct mmt_record *wholes = mmt_journal_wholes(t->journal, &count);
     for (size_t i = 0; i < count; i++)
         if (wholes[i].result.outcome == MMT_TIMED && wholes[i].problem.op == MMT_GEMM &&
             mmt_kind_bit(&wholes[i].problem) == kind &&
-            mmt_config_equal(&wholes[i].config, &kept->config))
+            mmt_config_equal(&wholes[i].config, &kernel->config))
             return true;
     return false;
 }
@@ -182,25 +183,26 @@ static bool is_right(const struct mmt_tuning *t, const struct mmt_kept *kept,
 double mmt_tune_reserve(const struct mmt_tuning *t)
 {
     const double all =
-        mmt_tune_count_kinds(t) * MMT_FIT_MOST_KEPT * mmt_tune_whole_seconds(t);
+        mmt_tune_count_kinds(t) * MMT_FIT_MOST_KERNELS * mmt_tune_whole_seconds(t);
     return fmin(all, part_of_budget * t->options.budget.seconds);
 }
 
 /* One after the other, a type and transposes of each kernel: the first that is not known
  * to be right. *more says that there are others left. */
-static mmt_status verify_next(struct mmt_tuning *t, const struct mmt_kept *kept,
-                              bool *again, bool *more, mmt_error *err)
+static mmt_status verify_next(struct mmt_tuning *t,
+                              const struct mmt_portfolio_kernel *kernel, bool *again,
+                              bool *more, mmt_error *err)
 {
     enum mmt_whole found = MMT_WHOLE_RIGHT;
     mmt_status status = MMT_OK;
-    uint64_t kinds = kept->right;
+    uint64_t kinds = kernel->right;
     for (; kinds; kinds &= kinds - 1) {
         const uint64_t kind = kinds & -kinds;
-        const mmt_problem *problem = least_problem(t, kept, kind);
-        if (!problem || is_right(t, kept, kind))
+        const mmt_problem *problem = least_problem(t, kernel, kind);
+        if (!problem || is_right(t, kernel, kind))
             continue;
         const mmt_problem at = *problem; /* records move */
-        status = mmt_tune_verify_at(t, &at, &kept->config, &found, err);
+        status = mmt_tune_verify_at(t, &at, &kernel->config, &found, err);
         break;
     }
     *again = *again || found == MMT_WHOLE_WRONG;
@@ -217,8 +219,8 @@ static mmt_status verify_all(struct mmt_tuning *t, bool *again, mmt_error *err)
     *again = false;
     while (!status && more && !*again && !is_over(t)) {
         more = false;
-        for (size_t i = 0; !status && i < t->profile->num_kept && !is_over(t); i++)
-            status = verify_next(t, &t->profile->kept[i], again, &more, err);
+        for (size_t i = 0; !status && i < t->profile->num_portfolio && !is_over(t); i++)
+            status = verify_next(t, &t->profile->portfolio[i], again, &more, err);
     }
     return status;
 }
@@ -227,9 +229,9 @@ static mmt_status verify_all(struct mmt_tuning *t, bool *again, mmt_error *err)
 static void tell_rest(struct mmt_tuning *t)
 {
     int count = 0, right = 0;
-    for (size_t i = 0; i < t->profile->num_kept; i++)
-        for (uint64_t kinds = t->profile->kept[i].right; kinds; kinds &= kinds - 1) {
-            right += is_right(t, &t->profile->kept[i], kinds & -kinds);
+    for (size_t i = 0; i < t->profile->num_portfolio; i++)
+        for (uint64_t kinds = t->profile->portfolio[i].right; kinds; kinds &= kinds - 1) {
+            right += is_right(t, &t->profile->portfolio[i], kinds & -kinds);
             count++;
         }
     if (right < count)

@@ -1,4 +1,4 @@
-/* Choices that were made before, of all profiles and devices of the process. A choice
+/* The cache of kernel selections, of all profiles and devices of the process. A selection
  * depends on nothing but the profile's edition, what the device can do, the problem and
  * the terms, so that none is ever out of date: one that is not asked for any more gives
  * way to another. */
@@ -22,7 +22,7 @@ static const uint64_t no_profile = UINT64_MAX; /* its edition */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     struct key key; /* edition 0: free */
-    struct mmt_choice choice;
+    struct mmt_selection selection;
 } places[PLACES];
 
 /* Edition 0 where what is selected is not to be remembered: kernels that a driver refused
@@ -55,9 +55,10 @@ static unsigned place_of(const struct key *key)
     return (unsigned) (mmt_hash_add(mmt_hash_start(), told, sizeof told).low % PLACES);
 }
 
-mmt_status mmt_select_again(const struct mmt_profile *profile, const mmt_problem *problem,
-                            const struct mmt_caps *caps, const struct mmt_terms *terms,
-                            struct mmt_choice *out, mmt_error *err)
+mmt_status mmt_select_cached(const struct mmt_profile *profile,
+                             const mmt_problem *problem, const struct mmt_caps *caps,
+                             const struct mmt_terms *terms, struct mmt_selection *out,
+                             mmt_error *err)
 {
     const struct key key = key_of(profile, problem, caps, terms);
     const unsigned at = place_of(&key);
@@ -65,7 +66,7 @@ mmt_status mmt_select_again(const struct mmt_profile *profile, const mmt_problem
     pthread_mutex_lock(&lock);
     const bool known = key.edition && is_same(&places[at].key, &key);
     if (known)
-        *out = places[at].choice;
+        *out = places[at].selection;
     pthread_mutex_unlock(&lock);
     if (known)
         return MMT_OK;
@@ -74,7 +75,7 @@ mmt_status mmt_select_again(const struct mmt_profile *profile, const mmt_problem
         return status;
     pthread_mutex_lock(&lock);
     places[at].key = key;
-    places[at].choice = *out;
+    places[at].selection = *out;
     pthread_mutex_unlock(&lock);
     return MMT_OK;
 }
