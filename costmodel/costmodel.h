@@ -11,10 +11,10 @@ struct mmt_load {
     double launches;  /* how many */
     double grid;      /* blocks of the launch that multiplies */
     double blocks;    /* of these, on the busiest multiprocessor */
-    double cells;     /* elements of C in these blocks, on average */
-    double whole;     /* elements of the tiles that cover them, where a kernel computes
+    double outputs;   /* elements of C in these blocks, on average */
+    double padded;    /* the same rounded up to whole tiles, where a kernel computes
                        * whole tiles; else 0 */
-    double cut;       /* of these, elements of tiles that C's last column cuts */
+    double edge;      /* of these, elements of tiles that C's last column cuts */
     double a, b;      /* on a CPU, elements of A and of B for one core; else 0 */
     double steps;     /* of each of these blocks along k, whatever tiles they belong to */
     double bytes;     /* least traffic to memory */
@@ -22,8 +22,8 @@ struct mmt_load {
     double threads;   /* of a block */
     double shared;    /* bytes of shared memory of a block */
     double cycles;    /* where the template counts them; else 0 */
-    bool unaligned;   /* the aligned text, where there is one, cannot serve */
-    bool apart;       /* so it is, or rows of C begin within a piece of memory */
+    bool unaligned;   /* the aligned specialisation, where there is one, cannot serve */
+    bool c_unaligned; /* it is unaligned, or rows of C begin within a memory sector */
     double tiles;     /* of C, where persistent blocks share them; else 0 */
     int fit; /* blocks that fit on a multiprocessor as far as is known, 0: unknown;
               * registers are not */
@@ -35,7 +35,7 @@ int mmt_cost_knob(const struct mmt_config *config, const char *name);
 /* Elements of k that the blocks of one row of blocks advance by in one step: what a
  * block's threads take at once, THREADS_K times THREAD_TILE_K; or TILE_K; or
  * TILE_K_BYTES; or TILE where a tile is as deep as it is wide; times CLUSTER_K and
- * SPLIT_K, whose parts run side by side; 1 where the template has none of these knobs. */
+ * SPLIT_K, whose splits run concurrently; 1 where the template has none of these knobs. */
 int mmt_cost_depth(const struct mmt_config *config, mmt_type type);
 
 /* Bytes of an operand's element where a multiprocessor has it: 2 of f32 that matrix units
@@ -64,7 +64,8 @@ struct mmt_load mmt_cost_load(const struct mmt_config *resolved,
 
 /* A configuration that is resolved for a problem, as a model sees it. */
 struct mmt_view {
-    double terms[MMT_NUM_TERMS]; /* what those of a kernel's law are multiplied by */
+    double
+        terms[MMT_NUM_TERMS]; /* what those of a kernel's base cost are multiplied by */
     float features[MMT_NUM_FEATURES];
 };
 
@@ -72,15 +73,15 @@ struct mmt_view {
 struct mmt_view mmt_cost_view(const struct mmt_config *resolved,
                               const mmt_problem *problem, const struct mmt_caps *caps);
 
-/* Seconds by a kernel's law alone; above 0. */
-double mmt_cost_law(const double terms[MMT_NUM_TERMS], const struct mmt_view *view);
+/* Seconds of a kernel's base cost, uncorrected; above 0. */
+double mmt_cost_base(const double terms[MMT_NUM_TERMS], const struct mmt_view *view);
 
-/* Changes a kernel's law, found on one device, into what another one of its architecture
- * should take: by their clocks, and what waits for memory by its rate. */
+/* Scales a kernel's base cost, found on one device, to another one of its architecture:
+ * by their clocks, and what waits for memory by its rate. */
 void mmt_cost_scale(struct mmt_portfolio_kernel *kernel, const struct mmt_caps *from,
                     const struct mmt_caps *to);
 
-/* The natural logarithm of the factor by which the model's trees correct a law. */
+/* The natural logarithm of the factor by which the model's trees correct a base cost. */
 double mmt_cost_correction(const struct mmt_model *model, const struct mmt_view *view);
 
 /* Seconds that a kernel of the model's family is expected to take, as it serves the

@@ -14,10 +14,10 @@ static double or_else(int value, double otherwise)
 static double on_cpu(const struct mmt_load *load, double threads, double k,
                      const struct mmt_caps *caps)
 {
-    double cells = fmax(load->cells / (load->blocks * threads), 1);
+    double outputs = fmax(load->outputs / (load->blocks * threads), 1);
     double warps = threads / fmax(caps->warp, 1);
-    double reuse = sqrt(cells) / (sqrt(cells) + 1.5);
-    return load->cells * k / (reuse * fmin(1, warps / 8)) +
+    double reuse = sqrt(outputs) / (sqrt(outputs) + 1.5);
+    return load->outputs * k / (reuse * fmin(1, warps / 8)) +
            load->workspace / fmax(caps->sms, 1);
 }
 
@@ -33,9 +33,9 @@ struct share {
     double fit, spill; /* blocks that are resident; times slower as registers spill */
 };
 
-/* Registers: a thread keeps its cells in them, and needs some forty more. */
-static void find_room(struct share *s, const struct mmt_load *load, double words,
-                      const struct mmt_caps *caps)
+/* Registers: a thread keeps its accumulators in them, and needs some forty more. */
+static void find_residency(struct share *s, const struct mmt_load *load, double words,
+                           const struct mmt_caps *caps)
 {
     double most = caps->registers_per_thread ? caps->registers_per_thread : INFINITY;
     double wanted = s->m * s->n / s->threads * words + 40;
@@ -47,15 +47,15 @@ static void find_room(struct share *s, const struct mmt_load *load, double words
     s->fit = fmax(s->fit, 1);
 }
 
-/* How deep a block's part of a tile is: of digits whole steps, as they are many times the
- * work (wgmma.cu). */
-static double part_of_k(const struct mmt_config *config, const mmt_problem *problem,
-                        double parts, double step)
+/* How deep a block's split of a tile is: of digits whole steps, as they are many times
+ * the work (wgmma.cu). */
+static double depth_of_split(const struct mmt_config *config, const mmt_problem *problem,
+                             double splits, double step)
 {
     double k = fmax((double) problem->k, 1);
     if (problem->type == MMT_I32 && mmt_config_in_digits(config, MMT_I32))
         k = ceil(k / step) * step;
-    return ceil(k / parts);
+    return ceil(k / splits);
 }
 
 /* Tiles are dealt out whole, but for those that are cut into runs. */
@@ -63,15 +63,15 @@ static struct share share_of(const struct mmt_config *config, const mmt_problem 
                              const struct mmt_load *load, const struct mmt_caps *caps)
 {
     double size = mmt_cost_element(config, problem->type), sms = fmax(caps->sms, 1);
-    double parts = or_else(mmt_cost_knob(config, "SPLIT_K"), 1) *
-                   or_else(mmt_cost_knob(config, "CLUSTER_K"), 1);
+    double splits = or_else(mmt_cost_knob(config, "SPLIT_K"), 1) *
+                    or_else(mmt_cost_knob(config, "CLUSTER_K"), 1);
     double step = or_else(mmt_cost_knob(config, "TILE_K"),
-                          mmt_cost_depth(config, problem->type) / parts);
-    double cells = fmax(load->cells / fmax(load->blocks, 1), 1);
+                          mmt_cost_depth(config, problem->type) / splits);
+    double outputs = fmax(load->outputs / fmax(load->blocks, 1), 1);
     struct share s = {
         .m = mmt_cost_knob(config, "TILE_M"),
         .n = mmt_cost_knob(config, "TILE_N"),
-        .k = part_of_k(config, problem, parts, fmax(step, 1)),
+        .k = depth_of_split(config, problem, splits, fmax(step, 1)),
         .blocks = load->blocks,
         .threads = load->threads,
         .step = step,
@@ -81,18 +81,18 @@ static struct share share_of(const struct mmt_config *config, const mmt_problem 
         bool swap = mmt_cost_knob(config, "SWAP");
         double rows = (double) (swap ? problem->n : problem->m);
         double columns = (double) (swap ? problem->m : problem->n);
-        double tiles = ceil(rows / s.m) * ceil(columns / s.n) * parts *
+        double tiles = ceil(rows / s.m) * ceil(columns / s.n) * splits *
                        (double) problem->batch / sms;
         s.blocks = load->tiles > 0 ? fmax(tiles, 1) : ceil(tiles);
     } else {
-        s.m = s.n = sqrt(cells * parts);
+        s.m = s.n = sqrt(outputs * splits);
     }
-    find_room(&s, load, fmax(size, 4) / 4, caps);
+    find_residency(&s, load, fmax(size, 4) / 4, caps);
     return s;
 }
 
-/* Cycles where rows begin anywhere, and operands come one by one: elements of four bytes
- * or more still by asynchronous copies, smaller ones through registers. */
+/* Cycles where leading dimensions are unaligned, and elements come one by one: those of
+ * four bytes or more still by asynchronous copies, smaller ones through registers. */
 static double one_by_one(const struct share *s, double size)
 {
     return s->blocks * (s->m + s->n) * s->k / 32 * (size < 4 ? 6 : 4);
@@ -100,10 +100,10 @@ static double one_by_one(const struct share *s, double size)
 
 static const double launching = 3000;
 
-/* The largest of what a multiprocessor computes, what it fetches from the L2 cache, what
- * all of them fetch from memory, and what the blocks wait for step by step; and what
- * comes before and after it. The constants are those of recent cards, within a factor of
- * two. */
+/* The soft maximum (a 3-norm) of what a multiprocessor computes, what it fetches from the
+ * L2 cache, what all of them fetch from memory, and what the blocks wait for step by
+ * step; and what comes before and after it. The constants are those of recent cards,
+ * within a factor of two. */
 static double on_gpu(const struct share *s, const struct mmt_load *load,
                      const struct mmt_config *config, const mmt_problem *problem,
                      const struct mmt_caps *caps)
@@ -117,8 +117,8 @@ static double on_gpu(const struct share *s, const struct mmt_load *load,
     double products = digits * (digits + 1) / 2;
     double tiles = passes > 1 ? passes : digits; /* of an operand, for each step of k */
     double lanes = or_else(config->template->macs, 128) * 4 / size / products;
-    double cells = fmax(s->m * s->n / s->threads, 1);
-    double feeding = 1 + (config->template->macs ? 3 : 1.5) / sqrt(cells);
+    double outputs = fmax(s->m * s->n / s->threads, 1);
+    double feeding = 1 + (config->template->macs ? 3 : 1.5) / sqrt(outputs);
     double rounds = fmax(1, s->blocks / s->fit);
     double compute = s->blocks * s->m * s->n * s->k / lanes * feeding * s->spill;
     double fetch = s->blocks * (s->m + s->n) * s->k * size * tiles / l2_bytes;

@@ -37,7 +37,7 @@ static int depth_of_threads(const struct mmt_config *config)
 int mmt_cost_depth(const struct mmt_config *config, mmt_type type)
 {
     int depth = depth_of_threads(config);
-    int parts = mmt_cost_knob(config, "SPLIT_K");
+    int splits = mmt_cost_knob(config, "SPLIT_K");
     int cluster = mmt_cost_knob(config, "CLUSTER_K");
 
     if (!depth)
@@ -46,11 +46,12 @@ int mmt_cost_depth(const struct mmt_config *config, mmt_type type)
         depth = mmt_cost_knob(config, "TILE_K_BYTES") / mmt_cost_element(config, type);
     if (!depth)
         depth = mmt_cost_knob(config, "TILE");
-    return (depth > 0 ? depth : 1) * (parts > 0 ? parts : 1) * /* 0 where they are left */
+    return (depth > 0 ? depth : 1) *
+           (splits > 0 ? splits : 1) * /* 0 where they are left */
            (cluster > 0 ? cluster : 1);
 }
 
-/* A matrix itself, or a copy engine's map of it. */
+/* A matrix itself, or a tensor map of it. */
 static bool takes(const struct mmt_launch *launch, enum mmt_arg matrix, enum mmt_arg map)
 {
     for (const enum mmt_arg *arg = launch->args; *arg != MMT_ARG_END; arg++)
@@ -131,7 +132,7 @@ static double share_tiles(double tiles, double blocks, struct mmt_load *load)
 }
 
 /* What matrix units leave a thread of C are pairs, which eight rows share a store of:
- * they fill the pieces that memory takes at once only where each row begins with one. */
+ * they fill the sectors that memory takes at once only where each row begins with one. */
 static bool breaks_sectors(const struct mmt_config *config, const mmt_problem *problem,
                            const struct mmt_alignment *alignment)
 {
@@ -150,8 +151,8 @@ static void add_tiles(const mmt_problem *problem, const struct mmt_launches *lau
 {
     const double rows = rounded(problem->m, launches->tile_m) * share;
 
-    load->whole = rows * rounded(problem->n, launches->tile_n);
-    load->cut = problem->n % launches->tile_n ? rows * launches->tile_n : 0;
+    load->padded = rows * rounded(problem->n, launches->tile_n);
+    load->edge = problem->n % launches->tile_n ? rows * launches->tile_n : 0;
 }
 
 struct mmt_load mmt_cost_load(const struct mmt_config *resolved,
@@ -178,13 +179,13 @@ struct mmt_load mmt_cost_load(const struct mmt_config *resolved,
         .cycles =
             template->cycles ? template->cycles(resolved->values, problem, caps) : 0,
     };
-    load.apart = load.unaligned || breaks_sectors(resolved, problem, &alignment);
+    load.c_unaligned = load.unaligned || breaks_sectors(resolved, problem, &alignment);
     load.grid = blocks_of(launch);
     const double all =
         launch->tiles ? share_tiles((double) launch->tiles, load.grid, &load) : load.grid;
     load.blocks = up(all / sms);
     const double share = (double) problem->batch * load.blocks / all;
-    load.cells = (double) problem->m * (double) problem->n * share;
+    load.outputs = (double) problem->m * (double) problem->n * share;
     if (caps->kind == MMT_CPU) {
         load.a = (double) problem->m * (double) problem->k * share;
         load.b = (double) problem->n * (double) problem->k * share;

@@ -1,5 +1,5 @@
-/* What a kernel of a portfolio should take: its law, corrected by its family's model
- * (costmodel.h). */
+/* What a kernel of a portfolio should take: its base cost, corrected by its family's
+ * model (costmodel.h). */
 #include <math.h>
 
 #include "costmodel/costmodel.h"
@@ -25,13 +25,13 @@ enum {
     THREADS,
     SHARED,
     FIT,
-    ALIGNMENT, /* 0 whole, 1 but for C, 2 none */
+    ALIGNMENT, /* 0 of all, 1 of all but C, 2 of none */
     TRANS_A,
     TRANS_B,
     TYPE,
     TEMPLATE, /* its place in the list */
     STAGES,
-    PARTS, /* of k, side by side */
+    SPLITS, /* of k, that run concurrently */
     CLUSTER,
     NUM_FEATURES,
 };
@@ -87,32 +87,32 @@ static void set_features(const struct mmt_config *resolved, const mmt_problem *p
     features[THREADS] = (float) load->threads;
     features[SHARED] = (float) load->shared;
     features[FIT] = (float) load->fit;
-    features[ALIGNMENT] = load->unaligned ? 2 : load->apart ? 1 : 0;
+    features[ALIGNMENT] = load->unaligned ? 2 : load->c_unaligned ? 1 : 0;
     features[TRANS_A] = problem->trans_a != 0;
     features[TRANS_B] = problem->trans_b != 0;
     features[TYPE] = (float) problem->type;
     features[TEMPLATE] = (float) place_of(resolved->template);
     features[STAGES] = (float) mmt_cost_knob(resolved, "STAGES");
-    features[PARTS] = log_of(or_one(mmt_cost_knob(resolved, "SPLIT_K")) *
-                             or_one(mmt_cost_knob(resolved, "CLUSTER_K")));
+    features[SPLITS] = log_of(or_one(mmt_cost_knob(resolved, "SPLIT_K")) *
+                              or_one(mmt_cost_knob(resolved, "CLUSTER_K")));
     features[CLUSTER] = (float) mmt_cost_knob(resolved, "CLUSTER");
 }
 
-/* Each kernel's law: what it takes for each of these. */
+/* The terms of a kernel's base cost: what it takes for each of these. */
 enum {
     BY_ESTIMATE,
     BY_LAUNCH,
     BY_STEP, /* of the busiest multiprocessor's blocks, one after the other */
     BY_WAVE_STEP,
     BY_BLOCK,
-    BY_CELL,
-    BY_CELL_STEP,
+    BY_OUTPUT,
+    BY_OUTPUT_STEP,
     BY_BYTE,
     BY_ROOT, /* of a byte: memory takes a while to hand out much */
     BY_WORKSPACE,
     BY_UNALIGNED, /* step */
-    BY_WHOLE,     /* element of whole tiles, a step */
-    BY_CUT,       /* the same of tiles that C's last column cuts */
+    BY_PADDED,    /* element of whole tiles, padding included, a step */
+    BY_EDGE,      /* the same of tiles that C's last column cuts */
     BY_A,         /* element that a core reads */
     BY_B,
     NUM_TERMS,
@@ -131,14 +131,14 @@ static void set_terms(const struct mmt_caps *caps, const struct mmt_load *load,
     x[BY_STEP] = load->blocks * load->steps;
     x[BY_WAVE_STEP] = waves * load->steps;
     x[BY_BLOCK] = load->blocks;
-    x[BY_CELL] = load->cells;
-    x[BY_CELL_STEP] = load->cells * load->steps;
+    x[BY_OUTPUT] = load->outputs;
+    x[BY_OUTPUT_STEP] = load->outputs * load->steps;
     x[BY_BYTE] = load->bytes;
     x[BY_ROOT] = caps->kind == MMT_GPU ? sqrt(load->bytes) : 0;
     x[BY_WORKSPACE] = load->workspace;
     x[BY_UNALIGNED] = load->unaligned ? x[BY_STEP] : 0;
-    x[BY_WHOLE] = load->whole * load->steps;
-    x[BY_CUT] = load->cut * load->steps;
+    x[BY_PADDED] = load->padded * load->steps;
+    x[BY_EDGE] = load->edge * load->steps;
     x[BY_A] = load->a;
     x[BY_B] = load->b;
 }
@@ -154,7 +154,7 @@ struct mmt_view mmt_cost_view(const struct mmt_config *resolved,
     return view;
 }
 
-double mmt_cost_law(const double terms[MMT_NUM_TERMS], const struct mmt_view *view)
+double mmt_cost_base(const double terms[MMT_NUM_TERMS], const struct mmt_view *view)
 {
     const double shortest = 1e-9;
     double sum = 0;
@@ -185,7 +185,7 @@ double mmt_cost_predict(const struct mmt_model *model,
                         const struct mmt_caps *caps)
 {
     const struct mmt_view view = mmt_cost_view(resolved, problem, caps);
-    return mmt_cost_law(kernel->terms, &view) * exp(mmt_cost_correction(model, &view));
+    return mmt_cost_base(kernel->terms, &view) * exp(mmt_cost_correction(model, &view));
 }
 
 void mmt_cost_scale(struct mmt_portfolio_kernel *kernel, const struct mmt_caps *from,

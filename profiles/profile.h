@@ -24,7 +24,7 @@ struct mmt_tree {
     float leaf[MMT_TREE_LEAVES]; /* natural logarithm of a factor */
 };
 
-/* What corrects the laws of a family's kernels (docs/cost-model.md). */
+/* What corrects the base costs of a family's kernels (docs/cost-model.md). */
 enum { MMT_MOST_TREES = 160 };
 struct mmt_model {
     mmt_type family;
@@ -90,7 +90,7 @@ struct mmt_guide {
     int samples;
 };
 
-/* What a kernel's law adds up (costmodel/predict.c names them). */
+/* What a kernel's base cost adds up (costmodel/predict.c names them). */
 enum { MMT_NUM_TERMS = 15 };
 
 /* A kernel of a family's portfolio: for all shapes of the types and transposes that it
@@ -99,7 +99,7 @@ struct mmt_portfolio_kernel {
     mmt_type family;
     struct mmt_config config;
     uint64_t right;              /* the types and transposes, mmt_kind_bit of each */
-    double terms[MMT_NUM_TERMS]; /* seconds of each term of its law; not negative */
+    double terms[MMT_NUM_TERMS]; /* seconds of each term of its base cost; not negative */
     int layer;                   /* of the profile's layers; not in a file */
 };
 

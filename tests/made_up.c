@@ -110,7 +110,7 @@ struct mmt_portfolio_kernel made_up_kernel(int tile_m, int tile_n, int work,
                    [MADE_UP_STEP] = 0.8 * step,
                    [MADE_UP_WAVE_STEP] = 0.3 * step,
                    [MADE_UP_BLOCK] = 20 * step,
-                   [MADE_UP_CELL] = 0.02 * step / (work * work),
+                   [MADE_UP_OUTPUT] = 0.02 * step / (work * work),
                    [MADE_UP_BYTE] = 1.0 / 3e12,
                    [MADE_UP_WORKSPACE] = 2.5e-13,
                    [MADE_UP_UNALIGNED] = 0.4 * step },
@@ -128,40 +128,40 @@ uint64_t made_up_all_transposes(mmt_type type)
     return kinds;
 }
 
-double made_up_seconds(const struct mmt_portfolio_kernel *law, const mmt_problem *problem,
-                       const struct mmt_caps *caps)
+double made_up_seconds(const struct mmt_portfolio_kernel *like,
+                       const mmt_problem *problem, const struct mmt_caps *caps)
 {
-    const struct mmt_config resolved = mmt_config_settle(&law->config, problem, caps);
+    const struct mmt_config resolved = mmt_config_settle(&like->config, problem, caps);
     const struct mmt_view view = mmt_cost_view(&resolved, problem, caps);
-    return mmt_cost_law(law->terms, &view);
+    return mmt_cost_base(like->terms, &view);
 }
 
-struct mmt_fit_sample made_up_sample(const struct mmt_portfolio_kernel *law,
+struct mmt_fit_sample made_up_sample(const struct mmt_portfolio_kernel *like,
                                      const mmt_problem *problem, double noise)
 {
     const struct mmt_caps caps = made_up_gpu();
-    const double seconds = made_up_seconds(law, problem, &caps);
+    const double seconds = made_up_seconds(like, problem, &caps);
     return (struct mmt_fit_sample){ .problem = *problem,
-                                    .config = law->config,
+                                    .config = like->config,
                                     .seconds = seconds * exp(noise * made_up_normal()),
                                     .checked = true };
 }
 
-void made_up_laws(struct mmt_portfolio_kernel laws[MADE_UP_LAWS])
+void made_up_kernels(struct mmt_portfolio_kernel kernels[MADE_UP_KERNELS])
 {
-    static const int tiles[MADE_UP_LAWS / 2][3] = {
+    static const int tiles[MADE_UP_KERNELS / 2][3] = {
         { 32, 32, 2 },   { 32, 64, 4 },  { 64, 32, 4 },   { 64, 64, 4 },
         { 64, 128, 4 },  { 128, 64, 8 }, { 128, 128, 8 }, { 128, 256, 8 },
         { 256, 128, 8 }, { 64, 64, 2 },  { 32, 128, 4 },  { 128, 128, 4 },
     };
-    for (int i = 0; i < MADE_UP_LAWS; i++) {
+    for (int i = 0; i < MADE_UP_KERNELS; i++) {
         const int *t = tiles[i / 2];
         double area = (double) t[0] * t[1], speed = 400 * area / (area + 4000);
         double gflops = speed * (0.85 + 0.3 * made_up_uniform());
         mmt_error err;
-        laws[i] = made_up_kernel(t[0], t[1], t[2], gflops);
+        kernels[i] = made_up_kernel(t[0], t[1], t[2], gflops);
         if (i % 2)
-            must(mmt_config_set(&laws[i].config, "FMA_ORDER", "rows", &err), &err);
+            must(mmt_config_set(&kernels[i].config, "FMA_ORDER", "rows", &err), &err);
     }
 }
 
@@ -174,10 +174,10 @@ mmt_problem made_up_kind(mmt_type type, int transposes)
     return problem;
 }
 
-struct mmt_portfolio_kernel made_up_any_type(const struct mmt_portfolio_kernel *law,
+struct mmt_portfolio_kernel made_up_any_type(const struct mmt_portfolio_kernel *like,
                                              int which)
 {
-    struct mmt_portfolio_kernel kernel = *law;
+    struct mmt_portfolio_kernel kernel = *like;
     kernel.config = made_up_config(which ? "naive ORDER=columns" : "naive ORDER=rows");
     kernel.family = MMT_BF16;
     return kernel;

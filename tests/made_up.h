@@ -1,5 +1,5 @@
-/* A device that is made up: its times follow a known law, with noise. Draws are the same
- * everywhere, as no two of them stand in one expression. */
+/* A device that is made up: its times follow known base costs, with noise. Draws are the
+ * same everywhere, as no two of them stand in one expression. */
 #ifndef MMT_TESTS_MADE_UP_H
 #define MMT_TESTS_MADE_UP_H
 
@@ -17,49 +17,49 @@ mmt_problem made_up_any_shape(void);
 
 struct mmt_config made_up_config(const char *text);
 
-/* What a law's terms stand for, in the order that profiles have them in. */
+/* What a base cost's terms stand for, in the order that profiles have them in. */
 enum {
     MADE_UP_ESTIMATE,
     MADE_UP_LAUNCH,
     MADE_UP_STEP,
     MADE_UP_WAVE_STEP,
     MADE_UP_BLOCK,
-    MADE_UP_CELL,
-    MADE_UP_CELL_STEP,
+    MADE_UP_OUTPUT,
+    MADE_UP_OUTPUT_STEP,
     MADE_UP_BYTE,
     MADE_UP_ROOT,
     MADE_UP_WORKSPACE,
     MADE_UP_UNALIGNED,
-    MADE_UP_WHOLE,
-    MADE_UP_CUT,
+    MADE_UP_PADDED,
+    MADE_UP_EDGE,
     MADE_UP_A,
     MADE_UP_B,
 };
 
-/* The law of a tile of that size at so many GFLOP/s on a multiprocessor. */
+/* The kernel of a tile of that size at so many GFLOP/s on a multiprocessor. */
 struct mmt_portfolio_kernel made_up_kernel(int tile_m, int tile_n, int work,
                                            double gflops);
 
 /* Kernels of twelve tiles, two of each, at speeds that are drawn. */
-enum { MADE_UP_LAWS = 24 };
-void made_up_laws(struct mmt_portfolio_kernel laws[MADE_UP_LAWS]);
+enum { MADE_UP_KERNELS = 24 };
+void made_up_kernels(struct mmt_portfolio_kernel kernels[MADE_UP_KERNELS]);
 
 /* A problem of that type, transposed as the number's bits say: 2 A, 1 B. */
 mmt_problem made_up_kind(mmt_type type, int transposes);
 
-/* A law of bf16's family with a kernel that has all types, of which there are two. */
-struct mmt_portfolio_kernel made_up_any_type(const struct mmt_portfolio_kernel *law,
+/* A kernel of bf16's family that has all types, of which there are two. */
+struct mmt_portfolio_kernel made_up_any_type(const struct mmt_portfolio_kernel *like,
                                              int which);
 
 /* mmt_kind_bit of each. */
 uint64_t made_up_all_transposes(mmt_type type);
 
-/* What a kernel of that law takes for a problem that it serves. */
-double made_up_seconds(const struct mmt_portfolio_kernel *law, const mmt_problem *problem,
-                       const struct mmt_caps *caps);
+/* What such a kernel takes for a problem that it serves. */
+double made_up_seconds(const struct mmt_portfolio_kernel *like,
+                       const mmt_problem *problem, const struct mmt_caps *caps);
 
 /* The same on the GPU that is made up, times exp(noise * made_up_normal()). */
-struct mmt_fit_sample made_up_sample(const struct mmt_portfolio_kernel *law,
+struct mmt_fit_sample made_up_sample(const struct mmt_portfolio_kernel *like,
                                      const mmt_problem *problem, double noise);
 
 #endif

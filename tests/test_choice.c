@@ -11,9 +11,9 @@
 
 /* ---- from samples to a selection -------------------------------------------------- */
 
-enum { KERNELS = MADE_UP_LAWS, SUITE = 40 };
+enum { KERNELS = MADE_UP_KERNELS, SUITE = 40 };
 
-static struct mmt_portfolio_kernel laws[KERNELS];
+static struct mmt_portfolio_kernel kernels[KERNELS];
 
 /* The suite's times: of every kernel on every third shape, and of half on the others. */
 static struct mmt_profile *tuned(double noise)
@@ -30,9 +30,9 @@ static struct mmt_profile *tuned(double noise)
         for (int i = 0; i < KERNELS; i++) {
             if (s % 3 && made_up_uniform() < 0.5)
                 continue;
-            samples[count] = made_up_sample(&laws[i], &problem, noise);
+            samples[count] = made_up_sample(&kernels[i], &problem, noise);
             if (samples[count].seconds < best.time.median) {
-                best.config = laws[i].config;
+                best.config = kernels[i].config;
                 best.time.median = samples[count].seconds;
             }
             count++;
@@ -47,8 +47,8 @@ static double true_seconds(const struct mmt_config *config, const mmt_problem *p
 {
     struct mmt_caps caps = made_up_gpu();
     for (int i = 0; i < KERNELS; i++)
-        if (mmt_config_equal(&laws[i].config, config))
-            return made_up_seconds(&laws[i], problem, &caps);
+        if (mmt_config_equal(&kernels[i].config, config))
+            return made_up_seconds(&kernels[i], problem, &caps);
     return INFINITY;
 }
 
@@ -67,7 +67,7 @@ static void add_losses(const struct mmt_profile *profile, double *to_portfolio,
         CHECK_OK(mmt_select(profile, &problem, &caps, NULL, &selection, &err), err);
         double best = INFINITY, portfolio = INFINITY;
         for (int i = 0; i < KERNELS; i++)
-            best = fmin(best, true_seconds(&laws[i].config, &problem));
+            best = fmin(best, true_seconds(&kernels[i].config, &problem));
         for (size_t i = 0; i < profile->num_portfolio; i++)
             portfolio =
                 fmin(portfolio, true_seconds(&profile->portfolio[i].config, &problem));
@@ -77,14 +77,14 @@ static void add_losses(const struct mmt_profile *profile, double *to_portfolio,
     }
 }
 
-/* Every round has laws of its own; the last stay for the tests below. */
+/* Every round has kernels of its own; the last stay for the tests below. */
 static void test_regret(void)
 {
     enum { DEVICES = 10 };
     double to_portfolio = 0, to_all = 0, num_portfolio = 0;
 
     for (int round = 0; round < DEVICES; round++) {
-        made_up_laws(laws);
+        made_up_kernels(kernels);
         struct mmt_profile *profile = tuned(0.03);
         CHECK(profile->num_portfolio > 1 &&
               profile->num_portfolio <= MMT_FIT_MOST_KERNELS);
@@ -127,7 +127,7 @@ static int count_ranked(const struct mmt_profile *profile, mmt_type type, int tr
 static void test_not_right(void)
 {
     struct mmt_profile *profile = mmt_profile_create();
-    struct mmt_portfolio_kernel kernel = made_up_any_type(&laws[0], 0);
+    struct mmt_portfolio_kernel kernel = made_up_any_type(&kernels[0], 0);
     const mmt_problem f16_tn = made_up_kind(MMT_F16, 2),
                       bf16_nn = made_up_kind(MMT_BF16, 0);
     mmt_error err;
@@ -216,12 +216,12 @@ static int reason(const struct mmt_profile *profile, int64_t m, int64_t n, int64
 }
 
 static void add_entry(struct mmt_profile *profile, int64_t size,
-                      const struct mmt_portfolio_kernel *law, double factor)
+                      const struct mmt_portfolio_kernel *kernel, double factor)
 {
     mmt_error err;
     struct mmt_entry entry = { .problem = made_up_shape(size, size, size),
-                               .config = law->config };
-    entry.time.median = factor * true_seconds(&law->config, &entry.problem);
+                               .config = kernel->config };
+    entry.time.median = factor * true_seconds(&kernel->config, &entry.problem);
     CHECK_OK(mmt_profile_add_entry(profile, &entry, &err), err);
 }
 
@@ -230,8 +230,8 @@ static void test_order(void)
     struct mmt_profile *profile = mmt_profile_create();
     struct mmt_config config;
     mmt_error err;
-    const struct mmt_portfolio_kernel *small = &laws[0], *large = &laws[12],
-                                      *other = &laws[6];
+    const struct mmt_portfolio_kernel *small = &kernels[0], *large = &kernels[12],
+                                      *other = &kernels[6];
 
     CHECK_EQ_INT(reason(profile, 1000, 1000, 1000, &config), MMT_SELECTION_DEFAULT);
     add_entry(profile, 1024, other, 1);
@@ -262,7 +262,7 @@ static void test_correction(void)
     struct mmt_profile *profile = mmt_profile_create();
     struct mmt_config config;
     mmt_error err;
-    const struct mmt_portfolio_kernel *small = &laws[0], *large = &laws[12];
+    const struct mmt_portfolio_kernel *small = &kernels[0], *large = &kernels[12];
 
     CHECK_OK(mmt_profile_add_portfolio_kernel(profile, small, &err), err);
     CHECK_OK(mmt_profile_add_portfolio_kernel(profile, large, &err), err);
@@ -282,18 +282,19 @@ static void test_correction(void)
 static void test_fading(void)
 {
     struct mmt_profile *profile = mmt_profile_create();
-    const struct mmt_portfolio_kernel *law = &laws[0];
+    const struct mmt_portfolio_kernel *kernel = &kernels[0];
     const int64_t rows[] = { 2048, 2896, 4096, 4400 };
     const double trust[] = { 1, 0.5, 0.0625, 0 };
     double before[4];
     mmt_error err;
 
-    CHECK_OK(mmt_profile_add_portfolio_kernel(profile, law, &err), err);
+    CHECK_OK(mmt_profile_add_portfolio_kernel(profile, kernel, &err), err);
     add_model(profile, MMT_F32);
     for (int i = 0; i < 4; i++)
         before[i] = select_for(profile, rows[i], 2048, 2048, NULL).seconds;
     const mmt_problem problem = made_up_shape(2048, 2048, 2048);
-    add_entry(profile, 2048, law, 2 * before[0] / true_seconds(&law->config, &problem));
+    add_entry(profile, 2048, kernel,
+              2 * before[0] / true_seconds(&kernel->config, &problem));
     for (int i = 0; i < 4; i++) {
         const double after = select_for(profile, rows[i], 2048, 2048, NULL).seconds;
         CHECK(fabs(log2(after / before[i]) - trust[i]) < (trust[i] ? 1e-3 : 1e-12));
@@ -308,9 +309,9 @@ static void test_apart_but_slow(void)
     struct mmt_profile *profile = mmt_profile_create();
     mmt_error err;
 
-    CHECK_OK(mmt_profile_add_portfolio_kernel(profile, &laws[0], &err), err);
+    CHECK_OK(mmt_profile_add_portfolio_kernel(profile, &kernels[0], &err), err);
     add_model(profile, MMT_F32);
-    add_entry(profile, 1024, &laws[6], 1);
+    add_entry(profile, 1024, &kernels[6], 1);
     CHECK_EQ_INT(select_for(profile, 1040, 1024, 1024, NULL).why, MMT_SELECTION_NEAREST);
     profile->entries[0].time.median *= 100;
     CHECK_EQ_INT(select_for(profile, 1024, 1024, 1024, NULL).why, MMT_SELECTION_EXACT);
@@ -324,12 +325,12 @@ static void test_apart_within_terms(void)
     struct mmt_profile *profile = mmt_profile_create();
     const struct mmt_terms none = { .max_workspace = 0 };
     struct mmt_entry parts = { .problem = made_up_shape(1024, 1024, 1024),
-                               .config = laws[6].config };
+                               .config = kernels[6].config };
     mmt_error err;
 
-    parts.time.median = true_seconds(&laws[0].config, &parts.problem) / 4;
+    parts.time.median = true_seconds(&kernels[0].config, &parts.problem) / 4;
     CHECK_OK(mmt_config_set(&parts.config, "SPLIT_K", "4", &err), err);
-    CHECK_OK(mmt_profile_add_portfolio_kernel(profile, &laws[0], &err), err);
+    CHECK_OK(mmt_profile_add_portfolio_kernel(profile, &kernels[0], &err), err);
     add_model(profile, MMT_F32);
     CHECK_OK(mmt_profile_add_entry(profile, &parts, &err), err);
     CHECK_EQ_INT(select_for(profile, 1040, 1024, 1024, NULL).why, MMT_SELECTION_NEAREST);

@@ -76,12 +76,12 @@ static void test_runs(void)
                 more = made_up_shape(64, 128 * 396, 160),
                 even = made_up_shape(64, 128 * 528, 160);
     struct mmt_load load = load_of(&config, &one, &caps);
-    CHECK(load.blocks == 2 && load.steps == 4 && load.cells == 64. * 128 / 132);
+    CHECK(load.blocks == 2 && load.steps == 4 && load.outputs == 64. * 128 / 132);
     CHECK(load.workspace == 2. * 264 * 64 * 128 * 4);
     load = load_of(&config, &few, &caps);
-    CHECK(load.blocks == 1 && load.steps == 1 && load.cells == 64 * 128);
+    CHECK(load.blocks == 1 && load.steps == 1 && load.outputs == 64 * 128);
     load = load_of(&config, &more, &caps);
-    CHECK(load.blocks == 2 && load.steps == 15 && load.cells == 3 * 64 * 128);
+    CHECK(load.blocks == 2 && load.steps == 15 && load.outputs == 3 * 64 * 128);
     CHECK(load.workspace == 2. * 264 * 64 * 128 * 4);
     CHECK(load_of(&config, &even, &caps).workspace == 0);
 }
@@ -148,7 +148,7 @@ static void test_parts(const char *words, int64_t m, int64_t n, int64_t k)
                           b = load_of(&named, &problem, &caps);
     CHECK(a.launches == 2 && a.steps == ceil((double) k / (depth * parts)));
     CHECK(a.launches == b.launches && a.blocks == b.blocks && a.steps == b.steps &&
-          a.workspace == b.workspace && a.cells == b.cells && a.whole == b.whole);
+          a.workspace == b.workspace && a.outputs == b.outputs && a.padded == b.padded);
     CHECK(load_of(&whole, &problem, &caps).launches == 1);
     CHECK(mmt_cost_estimate(&left, &problem, &caps) ==
           mmt_cost_estimate(&named, &problem, &caps));
@@ -171,7 +171,8 @@ static void test_left(int64_t m, int64_t n, int64_t k)
           mmt_cost_estimate(&resolved, &problem, &caps));
 }
 
-/* Where the template counts cycles, a law has nothing else to say, but for a launch. */
+/* Where the template counts cycles, a base cost has nothing else to say, but for a
+ * launch. */
 static void test_counted(void)
 {
     struct mmt_caps caps = made_up_gpu();
@@ -215,9 +216,9 @@ static struct mmt_portfolio_kernel panel(void)
         .right = made_up_all_transposes(MMT_F32),
         .terms = { [MADE_UP_LAUNCH] = 4e-6,
                    [MADE_UP_BLOCK] = 1e-6,
-                   [MADE_UP_CELL] = 2e-10,
-                   [MADE_UP_WHOLE] = 2e-11,
-                   [MADE_UP_CUT] = 3e-11,
+                   [MADE_UP_OUTPUT] = 2e-10,
+                   [MADE_UP_PADDED] = 2e-11,
+                   [MADE_UP_EDGE] = 3e-11,
                    [MADE_UP_A] = 2e-10,
                    [MADE_UP_B] = 5e-10 },
     };
@@ -232,22 +233,22 @@ static void test_tiles(void)
     mmt_problem full = made_up_shape(6, 64, 100), low = made_up_shape(7, 64, 100),
                 cut = made_up_shape(6, 65, 100);
     struct mmt_load load = load_of(&config, &full, &caps);
-    CHECK(load.whole == 6 * 64 && load.cut == 0 && load.a == 600 && load.b == 6400);
+    CHECK(load.padded == 6 * 64 && load.edge == 0 && load.a == 600 && load.b == 6400);
     load = load_of(&config, &low, &caps);
-    CHECK(load.whole == 12 * 64 && load.cut == 0 && load.cells == 7 * 64);
+    CHECK(load.padded == 12 * 64 && load.edge == 0 && load.outputs == 7 * 64);
     load = load_of(&config, &cut, &caps);
-    CHECK(load.whole == 6 * 128 && load.cut == 6 * 64 && load.cells == 6 * 65);
+    CHECK(load.padded == 6 * 128 && load.edge == 6 * 64 && load.outputs == 6 * 65);
 }
 
 /* ---- fitting --------------------------------------------------------------------- */
 
 enum { KERNELS = 4, MOST_FITTED = 192, ROUNDS = 8 };
 
-/* Kernels of which each is the best on some shapes; and what their laws leave out: more
- * than 256 rows take longer by `more`, a logarithm. */
+/* Kernels of which each is the best on some shapes; and what their base costs leave out:
+ * more than 256 rows take longer by `more`, a logarithm. */
 struct truth {
     struct mmt_caps caps;
-    struct mmt_portfolio_kernel laws[KERNELS];
+    struct mmt_portfolio_kernel kernels[KERNELS];
     double more;
 };
 
@@ -266,18 +267,18 @@ static struct truth cpu_truth(void)
     static const int panels[KERNELS] = { 1, 2, 4, 8 };
     struct truth truth = { .caps = cpu() };
     for (int i = 0; i < KERNELS; i++) {
-        truth.laws[i] = panel();
-        truth.laws[i].config = with(&truth.laws[i].config, "PANELS_M", panels[i]);
-        truth.laws[i].terms[MADE_UP_WHOLE] *= 1.3 - 0.1 * i;
+        truth.kernels[i] = panel();
+        truth.kernels[i].config = with(&truth.kernels[i].config, "PANELS_M", panels[i]);
+        truth.kernels[i].terms[MADE_UP_PADDED] *= 1.3 - 0.1 * i;
     }
     return truth;
 }
 
 static double true_seconds(const struct truth *truth,
-                           const struct mmt_portfolio_kernel *law,
+                           const struct mmt_portfolio_kernel *kernel,
                            const mmt_problem *problem)
 {
-    return made_up_seconds(law, problem, &truth->caps) *
+    return made_up_seconds(kernel, problem, &truth->caps) *
            exp(problem->m > 256 ? truth->more : 0);
 }
 
@@ -289,10 +290,10 @@ static size_t draw_samples(const struct truth *truth, int shapes, double noise,
     for (int s = 0; s < shapes; s++) {
         const mmt_problem problem = made_up_any_shape();
         for (int i = 0; i < KERNELS; i++) {
-            const double seconds = true_seconds(truth, &truth->laws[i], &problem);
+            const double seconds = true_seconds(truth, &truth->kernels[i], &problem);
             samples[count++] =
                 (struct mmt_fit_sample){ .problem = problem,
-                                         .config = truth->laws[i].config,
+                                         .config = truth->kernels[i].config,
                                          .seconds =
                                              seconds * exp(noise * made_up_normal()),
                                          .checked = true };
@@ -311,13 +312,13 @@ static struct mmt_profile *fit(const struct truth *truth,
     return profile;
 }
 
-static const struct mmt_portfolio_kernel *law_of(
+static const struct mmt_portfolio_kernel *kernel_of(
     const struct truth *truth, const struct mmt_portfolio_kernel *kernel)
 {
     int i = 0;
-    while (!mmt_config_equal(&truth->laws[i].config, &kernel->config))
+    while (!mmt_config_equal(&truth->kernels[i].config, &kernel->config))
         i++;
-    return &truth->laws[i];
+    return &truth->kernels[i];
 }
 
 static double predict(const struct truth *truth, const struct mmt_model *model,
@@ -339,7 +340,8 @@ static double unseen_error(const struct truth *truth, const struct mmt_profile *
         const mmt_problem problem = made_up_any_shape();
         for (size_t i = 0; i < profile->num_portfolio; i++) {
             const struct mmt_portfolio_kernel *kernel = &profile->portfolio[i];
-            const double seconds = true_seconds(truth, law_of(truth, kernel), &problem);
+            const double seconds =
+                true_seconds(truth, kernel_of(truth, kernel), &problem);
             const double error = log(predict(truth, model, kernel, &problem) / seconds);
             sum += error * error;
         }
@@ -350,7 +352,7 @@ static double unseen_error(const struct truth *truth, const struct mmt_profile *
 /* Means over draws of shapes: one draw may leave open what another tells. */
 struct errors {
     double residual, unseen;
-    double straight; /* unseen, of the laws without the trees */
+    double straight; /* unseen, of the base costs without the trees */
 };
 
 static struct errors errors_of(const struct truth *truth, int shapes, double noise)
@@ -375,7 +377,7 @@ static struct errors errors_of(const struct truth *truth, int shapes, double noi
     return errors;
 }
 
-/* A law comes back from its times; noise is averaged out. */
+/* A base cost comes back from its times; noise is averaged out. */
 static void test_recovers(const struct truth *truth)
 {
     const struct errors exact = errors_of(truth, 96, 0);
@@ -384,7 +386,7 @@ static void test_recovers(const struct truth *truth)
     CHECK(noisy.residual < 0.1 && noisy.unseen < 0.05);
 }
 
-/* What no law says, the trees learn: the better, the more they are told. */
+/* What no base cost says, the trees learn: the better, the more they are told. */
 static void test_learns(void)
 {
     const struct truth truth = gpu_truth(0.4);

@@ -9,15 +9,15 @@
 #include "tests/test.h"
 #include "tuner/model/fit.h"
 
-enum { KERNELS = MADE_UP_LAWS };
+enum { KERNELS = MADE_UP_KERNELS };
 
-static struct mmt_portfolio_kernel laws[KERNELS];
+static struct mmt_portfolio_kernel kernels[KERNELS];
 
 /* Whether a kernel is one of the first so many. */
-static bool has_law(const struct mmt_portfolio_kernel *kernel, int count)
+static bool has_kernel(const struct mmt_portfolio_kernel *kernel, int count)
 {
     int i = 0;
-    while (i < count && !mmt_config_equal(&laws[i].config, &kernel->config))
+    while (i < count && !mmt_config_equal(&kernels[i].config, &kernel->config))
         i++;
     return i < count;
 }
@@ -33,13 +33,13 @@ static void test_searched(void)
     size_t count = 0;
     mmt_error err;
 
-    made_up_laws(laws);
+    made_up_kernels(kernels);
     profile->caps = made_up_gpu();
     for (int s = 0; s < COMMON + GOALS_MET; s++) {
         const mmt_problem problem = made_up_any_shape();
         const bool goal = s >= COMMON;
         for (int i = goal ? CALIBRATED : 0; i < (goal ? KERNELS : CALIBRATED); i++) {
-            samples[count] = made_up_sample(&laws[i], &problem, 0.01);
+            samples[count] = made_up_sample(&kernels[i], &problem, 0.01);
             samples[count].seconds /= goal ? 100 : 1;
             samples[count++].checked = !goal;
         }
@@ -47,7 +47,7 @@ static void test_searched(void)
     CHECK_OK(mmt_fit_families(profile, MMT_ALL_TYPES, samples, count, &err), err);
     CHECK(profile->num_portfolio > 0);
     for (size_t i = 0; i < profile->num_portfolio; i++)
-        CHECK(has_law(&profile->portfolio[i], CALIBRATED));
+        CHECK(has_kernel(&profile->portfolio[i], CALIBRATED));
     mmt_profile_free(profile);
 }
 
@@ -59,7 +59,7 @@ static size_t make_samples(struct mmt_fit_sample *samples, mmt_type type, int pr
         mmt_problem problem = made_up_any_shape();
         problem.type = type;
         for (int i = 0; i < 2; i++)
-            samples[count++] = made_up_sample(&laws[i], &problem, 0.01);
+            samples[count++] = made_up_sample(&kernels[i], &problem, 0.01);
     }
     return count;
 }
@@ -79,7 +79,7 @@ static void test_lost_journal(void)
     struct mmt_profile *profile = mmt_profile_create();
     mmt_error err;
 
-    made_up_laws(laws);
+    made_up_kernels(kernels);
     profile->caps = made_up_gpu();
     CHECK_OK(mmt_fit_families(profile, MMT_ALL_TYPES, samples,
                               make_samples(samples, MMT_F32, MANY), &err),
@@ -113,13 +113,13 @@ static size_t make_part(struct mmt_fit_sample *samples, int first, int end, int 
     for (int s = 0; s < problems; s++) {
         const mmt_problem problem = made_up_any_shape();
         for (int i = first; i < end; i++)
-            samples[count++] = made_up_sample(&laws[i], &problem, 0.01);
+            samples[count++] = made_up_sample(&kernels[i], &problem, 0.01);
     }
     return count;
 }
 
-/* A portfolio that there is stays where it is not to be selected, though its laws and its
- * model are fitted anew and others would be better. */
+/* A portfolio that there is stays where it is not to be selected, though its base costs
+ * and its model are fitted anew and others would be better. */
 static void test_not_chosen(void)
 {
     enum { FEW = 10, MORE = 16, KNOWN = 4 };
@@ -127,7 +127,7 @@ static void test_not_chosen(void)
     struct mmt_profile *profile = mmt_profile_create();
     mmt_error err;
 
-    made_up_laws(laws);
+    made_up_kernels(kernels);
     profile->caps = made_up_gpu();
     CHECK_OK(
         mmt_fit_families(profile, 0, samples, make_part(samples, 0, KNOWN, FEW), &err),
@@ -140,7 +140,7 @@ static void test_not_chosen(void)
     CHECK_OK(mmt_fit_families(profile, MMT_TYPE_BIT(MMT_F64), samples, count, &err), err);
     CHECK_EQ_INT(profile->num_portfolio, known);
     for (size_t i = 0; i < profile->num_portfolio; i++)
-        CHECK(has_law(&profile->portfolio[i], KNOWN));
+        CHECK(has_kernel(&profile->portfolio[i], KNOWN));
     CHECK(profile->num_models == 1 && shapes_of(profile, MMT_F32) == MORE);
     CHECK(memcmp(profile->portfolio[0].terms, first, sizeof first));
     CHECK_OK(mmt_fit_families(profile, MMT_TYPE_BIT(MMT_F32), samples, count, &err), err);
@@ -156,7 +156,7 @@ static void test_alone(void)
     struct mmt_profile *profile = mmt_profile_create();
     mmt_error err;
 
-    made_up_laws(laws);
+    made_up_kernels(kernels);
     profile->caps = made_up_gpu();
     CHECK_OK(mmt_fit_families(profile, MMT_ALL_TYPES, samples,
                               make_part(samples, 0, 1, SHAPES), &err),
@@ -176,7 +176,7 @@ static void test_finals(void)
 
     profile->caps = made_up_gpu();
     for (int i = 0; i < 2 * MMT_FIT_LEAST_SHAPES; i++)
-        samples[i] = made_up_sample(&laws[i % 2], &problem, 0.01);
+        samples[i] = made_up_sample(&kernels[i % 2], &problem, 0.01);
     CHECK_OK(
         mmt_fit_families(profile, MMT_ALL_TYPES, samples, 2 * MMT_FIT_LEAST_SHAPES, &err),
         err);
@@ -215,8 +215,8 @@ static size_t make_mixed(struct mmt_fit_sample *samples)
         problem.type = problem.out = s % 2 ? MMT_F16 : MMT_BF16;
         problem.trans_b = s / 2 % 2;
         for (int i = 0; i < 2; i++) {
-            const struct mmt_portfolio_kernel law = made_up_any_type(&laws[0], i);
-            samples[count] = made_up_sample(&law, &problem, 0.1);
+            const struct mmt_portfolio_kernel kernel = made_up_any_type(&kernels[0], i);
+            samples[count] = made_up_sample(&kernel, &problem, 0.1);
             samples[count++].checked = i ? s % 4 == 3 : s % 2 == 0;
         }
     }
@@ -233,7 +233,7 @@ static void test_right(void)
                       f16_nt = made_up_kind(MMT_F16, 1);
     mmt_error err;
 
-    made_up_laws(laws);
+    made_up_kernels(kernels);
     profile->caps = made_up_gpu();
     CHECK_OK(mmt_fit_families(profile, MMT_ALL_TYPES, samples, make_mixed(samples), &err),
              err);
@@ -244,7 +244,7 @@ static void test_right(void)
     CHECK_EQ_INT(profile->num_portfolio, 2);
     for (size_t i = 0; i < profile->num_portfolio; i++) {
         const struct mmt_portfolio_kernel *kernel = &profile->portfolio[i],
-                                          first = made_up_any_type(&laws[0], 0);
+                                          first = made_up_any_type(&kernels[0], 0);
         CHECK_EQ_INT(kernel->family, MMT_BF16);
         CHECK(kernel->right == (mmt_config_equal(&kernel->config, &first.config)
                                     ? mmt_kind_bit(&bf16_nn) | mmt_kind_bit(&bf16_nt)

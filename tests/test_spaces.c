@@ -12,7 +12,7 @@ enum { VALUES = 8, SEEDS = 5, TRIES = 150 };
 
 struct space;
 
-struct law {
+struct landscape {
     const char *name;
     int num_knobs, num_values[MMT_SEARCH_MAX_KNOBS];
     double pairs; /* the part of all pairs of knobs that interact */
@@ -21,7 +21,7 @@ struct law {
 };
 
 struct space {
-    struct law law;
+    struct landscape landscape;
     double values[MMT_SEARCH_MAX_KNOBS][VALUES];
     double alone[MMT_SEARCH_MAX_KNOBS][VALUES];
     double together[MMT_SEARCH_MAX_KNOBS][MMT_SEARCH_MAX_KNOBS][VALUES][VALUES];
@@ -40,7 +40,7 @@ static double chance(uint64_t key)
 static double whim(const struct space *space, const int *index)
 {
     uint64_t key = 1;
-    for (int i = 0; i < space->law.num_knobs; i++)
+    for (int i = 0; i < space->landscape.num_knobs; i++)
         key = key * 1000003 + (uint64_t) index[i];
     return chance(key);
 }
@@ -50,12 +50,12 @@ static double noise(const struct space *space, const int *index)
     return 1 + 0.02 * whim(space, index);
 }
 
-/* ---- laws ------------------------------------------------------------------------ */
+/* ---- landscapes ------------------------------------------------------------------ */
 
 static double multiplied(const struct space *space, const int *index)
 {
     double product = noise(space, index);
-    for (int i = 0; i < space->law.num_knobs; i++) {
+    for (int i = 0; i < space->landscape.num_knobs; i++) {
         product *= space->alone[i][index[i]];
         for (int j = 0; j < i; j++)
             product *= space->together[i][j][index[i]][index[j]];
@@ -67,8 +67,8 @@ static double multiplied(const struct space *space, const int *index)
 static double named(const struct space *space, const int *index)
 {
     int other[MMT_SEARCH_MAX_KNOBS];
-    for (int i = 0; i < space->law.num_knobs; i++) {
-        int last = space->law.num_values[i] - 1;
+    for (int i = 0; i < space->landscape.num_knobs; i++) {
+        int last = space->landscape.num_values[i] - 1;
         other[i] = (index[i] ^ 1) > last ? last : index[i] ^ 1;
     }
     return multiplied(space, other);
@@ -90,7 +90,7 @@ static double needle(const struct space *space, const int *index)
 {
     int right = 0;
     for (int i = 0; i < 5; i++)
-        right += index[i] == (i * 7 + 2) % space->law.num_values[i];
+        right += index[i] == (i * 7 + 2) % space->landscape.num_values[i];
     double seconds = pow(multiplied(space, index), 0.15);
     return right == 5 ? 0.5 * seconds : right == 4 ? 0.8 * seconds : seconds;
 }
@@ -116,13 +116,13 @@ static bool rarely(void *ctx, const int *index)
     double product = 1;
     for (int i = 0; i < 4; i++)
         product *= space->values[i][index[i]];
-    for (int i = 4; i + 1 < space->law.num_knobs; i += 2)
+    for (int i = 4; i + 1 < space->landscape.num_knobs; i += 2)
         if (index[i] > index[i + 1])
             return false;
     return product == 64;
 }
 
-static const struct law laws[] = {
+static const struct landscape landscapes[] = {
     { "multiplied", 10, { 5, 5, 4, 4, 4, 3, 3, 3, 2, 2 }, 0.2, multiplied, any },
     { "all interact", 8, { 6, 6, 5, 5, 4, 4, 3, 3 }, 1, multiplied, any },
     { "mostly illegal", 10, { 6, 6, 6, 6, 4, 4, 4, 4, 3, 3 }, 0.2, multiplied, rarely },
@@ -141,18 +141,18 @@ static const struct law laws[] = {
     { "rough", 8, { 6, 6, 5, 5, 4, 4, 3, 3 }, 0.2, rough, any },
 };
 
-static void make(struct space *space, const struct law *law, uint64_t key)
+static void make(struct space *space, const struct landscape *landscape, uint64_t key)
 {
-    space->law = *law;
-    for (int i = 0; i < space->law.num_knobs; i++) {
-        int count = space->law.num_values[i];
+    space->landscape = *landscape;
+    for (int i = 0; i < space->landscape.num_knobs; i++) {
+        int count = space->landscape.num_values[i];
         double best = chance(++key) * (count - 1), slope = chance(++key);
         for (int v = 0; v < count; v++) {
             space->values[i][v] = 1 << v;
             space->alone[i][v] = 1 + 0.25 * slope * fabs(v - best);
         }
         for (int j = 0; j < i; j++) {
-            bool interact = chance(++key) < space->law.pairs;
+            bool interact = chance(++key) < space->landscape.pairs;
             for (int v = 0; v < VALUES; v++)
                 for (int w = 0; w < VALUES; w++)
                     space->together[i][j][v][w] =
@@ -169,13 +169,13 @@ static double search(struct space *space, const char *strategy)
     const double *values[MMT_SEARCH_MAX_KNOBS];
     const char *names[MMT_SEARCH_MAX_KNOBS];
     double sum = 0;
-    for (int i = 0; i < space->law.num_knobs; i++)
+    for (int i = 0; i < space->landscape.num_knobs; i++)
         values[i] = space->values[i], names[i] = "KNOB";
-    struct mmt_search_space view = { .num_knobs = space->law.num_knobs,
-                                     .num_values = space->law.num_values,
+    struct mmt_search_space view = { .num_knobs = space->landscape.num_knobs,
+                                     .num_values = space->landscape.num_values,
                                      .names = names,
                                      .values = values,
-                                     .legal = space->law.legal,
+                                     .legal = space->landscape.legal,
                                      .ctx = space };
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         mmt_error err;
@@ -183,7 +183,7 @@ static double search(struct space *space, const char *strategy)
         double best = INFINITY;
         int index[MMT_SEARCH_MAX_KNOBS];
         for (int i = 0; i < TRIES && CHECK(s != NULL) && mmt_search_ask(s, index); i++) {
-            double seconds = space->law.seconds(space, index);
+            double seconds = space->landscape.seconds(space, index);
             mmt_search_tell(s, index, seconds);
             best = fmin(best, seconds);
         }
@@ -199,10 +199,10 @@ int main(void)
     static struct space space;
     double lead[3] = { 0 }; /* logarithms of their times over ours */
 
-    for (size_t i = 0; i < sizeof laws / sizeof *laws; i++) {
-        make(&space, &laws[i], 1000 * i);
+    for (size_t i = 0; i < sizeof landscapes / sizeof *landscapes; i++) {
+        make(&space, &landscapes[i], 1000 * i);
         double ours = search(&space, mmt_search_names[0]);
-        printf("%-16s %s %.4f", laws[i].name, mmt_search_names[0], ours);
+        printf("%-16s %s %.4f", landscapes[i].name, mmt_search_names[0], ours);
         for (int j = 0; j < 3; j++) {
             double theirs = search(&space, others[j]);
             printf(", %s %.4f", others[j], theirs);

@@ -1,5 +1,5 @@
 /* What the studies compute without a device: bank conflicts, the papers' own figures by
- * their own formulas, a model of time learnt from a law, tables. */
+ * their own formulas, a model of time learnt from a known one, tables. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,11 +153,11 @@ static void check_table(void)
     mmt_table_free(&table);
 }
 
-/* ---- longvector: a made-up device, whose law is known ------------------------------ */
+/* ---- longvector: a made-up device, whose times are known --------------------------- */
 
 /* 4 us for a launch and `each` for a round of 6000 elements. Beyond 1 MB of three arrays
  * an operation takes longer, up to three times. `noise`: in turn less, none and more. */
-static double law(double each, int64_t length, double noise)
+static double true_seconds(double each, int64_t length, double noise)
 {
     static int turn;
     double past = fmax(0, fmin(2, 12e-6 * (double) length - 1));
@@ -166,13 +166,13 @@ static double law(double each, int64_t length, double noise)
 }
 
 /* The border takes a launch and 0.5 us for each of its rows. */
-static struct mmt_vector_knot law_of_grid(int64_t inner, double noise)
+static struct mmt_vector_knot knot_of_grid(int64_t inner, double noise)
 {
     int64_t first = mmt_scheme_first(inner), second = mmt_scheme_second(inner);
     return (struct mmt_vector_knot){
         .inner = inner,
-        .vectors =
-            law(2e-6, first, noise) + law(2e-6, second, noise) + law(1e-6, second, noise),
+        .vectors = true_seconds(2e-6, first, noise) + true_seconds(2e-6, second, noise) +
+                   true_seconds(1e-6, second, noise),
         .border = 4e-6 + 0.5e-6 * (double) (inner + 1),
         .copies = 1e-5 + 1e-10 * 4 * pow((double) inner + 2, 2),
     };
@@ -187,7 +187,7 @@ static void check_vector_fit(void)
     for (double length = 64; length < 3e6 && count < MMT_VECTOR_POINTS; length *= 1.1)
         points[count++].length = (int64_t) length;
     for (int i = 0; i < count; i++)
-        points[i].seconds = law(2e-6, points[i].length, 0.02);
+        points[i].seconds = true_seconds(2e-6, points[i].length, 0.02);
     int inside = mmt_vector_fit(points, count, 4, 1000000, &costs);
     CHECK(inside < count && points[inside - 1].length * 12 < 800000 &&
           points[inside].length * 12 >= 800000);
@@ -203,7 +203,7 @@ static void check_vector_fit(void)
 
 /* A large GPU: 5 us at any length to a million elements, then as the length. What its
  * cache holds (50 MB, as it says) shows no cost of length, and seems to fall with it. */
-static double law_of_large(int64_t length, int turn)
+static double seconds_of_large(int64_t length, int turn)
 {
     double noise = 1 + (turn % 3 - 1) * 0.05 - 1e-8 * fmin(1e6, (double) length);
     return 5e-6 * noise * fmax(1, (double) length * 1e-6);
@@ -219,14 +219,14 @@ static void check_vector_launch_bound(void)
     for (double length = 64; length < 5e7 && count < MMT_VECTOR_POINTS; length *= 1.12)
         points[count++].length = (int64_t) length;
     for (int i = 0; i < count; i++)
-        points[i].seconds = law_of_large(points[i].length, i);
+        points[i].seconds = seconds_of_large(points[i].length, i);
     CHECK(mmt_vector_fit(points, count, 4, 15000000, &costs) == count);
     CHECK(costs.add > 0 && costs.kernel >= 0);
     CHECK(fabs(costs.add / costs.streams / 5e-12 - 1) < 0.2);
 
     costs.saxpy = costs.add;
     for (double inner = 9; inner < 7200; inner *= 1.2) {
-        double one = law_of_large(mmt_scheme_first((int64_t) inner), 1);
+        double one = seconds_of_large(mmt_scheme_first((int64_t) inner), 1);
         knots[grids++] =
             (struct mmt_vector_knot){ (int64_t) inner, 3 * one, 5e-6, 1e-5 + one };
     }
@@ -235,7 +235,8 @@ static void check_vector_launch_bound(void)
     for (int i = 0; i < grids; i++)
         CHECK(costs.level.value[i] > 0.3 && costs.level.value[i] < 3);
     for (int64_t inner = 2; inner <= 7000; inner += 57) {
-        double law = law_of_large(mmt_scheme_first(inner), 1), seconds = 50 * 3 * law;
+        double true_seconds = seconds_of_large(mmt_scheme_first(inner), 1),
+               seconds = 50 * 3 * true_seconds;
         for (int levels = 0; levels < 2; levels++)
             CHECK(mmt_vector_predict(&costs, inner, 4, 50, levels) > 0.3 * seconds);
     }
@@ -275,13 +276,13 @@ static void check_vector_levels(void)
     int count = 0;
 
     for (double inner = 9; inner < 1200; inner *= 1.2)
-        knots[count++] = law_of_grid((int64_t) inner, 0.01);
+        knots[count++] = knot_of_grid((int64_t) inner, 0.01);
     mmt_vector_learn(&costs, knots, count, 4);
     CHECK(costs.level.count == count);
     CHECK(fabs(costs.tau_fixed / 1e-5 - 1) < 0.01);
     CHECK(fabs(costs.tau_byte / 1e-10 - 1) < 0.01);
     for (int64_t inner = 10; inner <= 1000; inner += 7) {
-        struct mmt_vector_knot truth = law_of_grid(inner, 0);
+        struct mmt_vector_knot truth = knot_of_grid(inner, 0);
         double seconds = truth.copies + 50 * (truth.vectors + truth.border);
         for (int levels = 0; levels < 2; levels++) {
             double model = mmt_vector_predict(&costs, inner, 4, 50, levels);

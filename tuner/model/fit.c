@@ -17,12 +17,12 @@ struct table {
     double *times;   /* [row * cols + col] seconds, INFINITY: unknown */
     double *best;    /* of each column: the least that is known */
     uint64_t *right; /* of each row: what it was checked for, mmt_kind_bit */
-    double (*terms)[MMT_NUM_TERMS];   /* of each row: its law */
+    double (*terms)[MMT_NUM_TERMS];   /* of each row: its base cost */
     struct mmt_boost_sample *samples; /* of a fit: what is known of the table */
     int *cols_of;                     /* of each of these */
 };
 
-static size_t cell(const struct table *table, int row, int col)
+static size_t index_of(const struct table *table, int row, int col)
 {
     return (size_t) row * (size_t) table->cols + (size_t) col;
 }
@@ -79,14 +79,14 @@ static void name_all(struct table *table, mmt_type family,
 static void fill_times(struct table *table, mmt_type family,
                        const struct mmt_fit_sample *samples, size_t count)
 {
-    for (size_t i = 0; i < cell(table, table->rows, 0); i++)
+    for (size_t i = 0; i < index_of(table, table->rows, 0); i++)
         table->times[i] = INFINITY;
     for (size_t i = 0; i < count; i++) {
         const mmt_problem *problem = &samples[i].problem;
         if (!is_of(problem, family))
             continue;
         const int row = row_of(table, &samples[i].config);
-        table->times[cell(table, row, col_of(table, problem))] = samples[i].seconds;
+        table->times[index_of(table, row, col_of(table, problem))] = samples[i].seconds;
         table->right[row] |= samples[i].checked ? mmt_kind_bit(problem) : 0;
     }
 }
@@ -97,7 +97,7 @@ static void find_best(struct table *table)
         table->best[col] = INFINITY;
         for (int row = 0; row < table->rows; row++)
             table->best[col] =
-                fmin(table->best[col], table->times[cell(table, row, col)]);
+                fmin(table->best[col], table->times[index_of(table, row, col)]);
     }
 }
 
@@ -107,7 +107,7 @@ static int count_checked(const struct table *table, int row)
 {
     int known = 0;
     for (int col = 0; col < table->cols; col++)
-        known += !isinf(table->times[cell(table, row, col)]) &&
+        known += !isinf(table->times[index_of(table, row, col)]) &&
                  table->right[row] & mmt_kind_bit(table->problems[col]);
     return known;
 }
@@ -123,7 +123,8 @@ static void drop_rows(struct table *table)
     for (int row = 0; row < table->rows; row++) {
         if (count_checked(table, row) < least)
             continue;
-        memmove(&table->times[cell(table, to, 0)], &table->times[cell(table, row, 0)],
+        memmove(&table->times[index_of(table, to, 0)],
+                &table->times[index_of(table, row, 0)],
                 (size_t) table->cols * sizeof *table->times);
         table->right[to] = table->right[row];
         table->configs[to++] = table->configs[row];
@@ -163,7 +164,7 @@ static bool table_make(struct table *table, mmt_type family,
     if (!table->configs || !table->problems)
         return false;
     name_all(table, family, samples, count);
-    const size_t all = cell(table, table->rows, 0);
+    const size_t all = index_of(table, table->rows, 0);
     table->times = calloc(all, sizeof *table->times);
     table->best = calloc((size_t) table->cols, sizeof *table->best);
     table->right = calloc((size_t) table->rows, sizeof *table->right);
@@ -174,7 +175,7 @@ static bool table_make(struct table *table, mmt_type family,
     drop_rows(table);
     drop_cols(table);
     find_best(table);
-    const size_t left = cell(table, table->rows, 0) + 1;
+    const size_t left = index_of(table, table->rows, 0) + 1;
     table->samples = calloc(left, sizeof *table->samples);
     table->cols_of = calloc(left, sizeof *table->cols_of);
     return table->samples && table->cols_of;
@@ -186,7 +187,7 @@ static bool table_make(struct table *table, mmt_type family,
 /* What is far behind the best matters little: it will not be selected. */
 static double weight_of(const struct table *table, int row, int col)
 {
-    const double near = table->best[col] / table->times[cell(table, row, col)];
+    const double near = table->best[col] / table->times[index_of(table, row, col)];
     return fmax(near * near, 0.02);
 }
 
@@ -195,7 +196,7 @@ static bool resolve_known(const struct table *table, int row, int col,
                           const struct mmt_caps *caps, struct mmt_config *resolved)
 {
     *resolved = mmt_config_settle(table->configs[row], table->problems[col], caps);
-    return !isinf(table->times[cell(table, row, col)]) &&
+    return !isinf(table->times[index_of(table, row, col)]) &&
            !mmt_config_refuse_settled(resolved, table->problems[col], caps);
 }
 
@@ -208,14 +209,14 @@ static double scale_of(const struct table *table, int row, const struct mmt_caps
         if (!resolve_known(table, row, col, caps, &resolved))
             continue;
         const double weight = weight_of(table, row, col);
-        sum += weight * log(table->times[cell(table, row, col)] /
+        sum += weight * log(table->times[index_of(table, row, col)] /
                             mmt_cost_estimate(&resolved, table->problems[col], caps));
         weights += weight;
     }
     return weights > 0 ? exp(sum / weights) : 1;
 }
 
-/* That the law should give so many seconds for a problem. */
+/* That the base cost should give so many seconds for a problem. */
 static void add_equation(const struct mmt_view *view, double seconds, double weight,
                          struct mmt_nnls *sums)
 {
@@ -225,8 +226,8 @@ static void add_equation(const struct mmt_view *view, double seconds, double wei
     mmt_nnls_add(sums, x, 1, weight);
 }
 
-/* Where times leave a law open, it is the estimate, scaled: on all problems, each with
- * the weight of a part of a time. */
+/* Where times leave a base cost open, it is the estimate, scaled: on all problems, each
+ * with the weight of a part of a time. */
 static void add_prior(const struct table *table, int row, const struct mmt_caps *caps,
                       struct mmt_nnls *sums)
 {
@@ -239,23 +240,23 @@ static void add_prior(const struct table *table, int row, const struct mmt_caps 
         if (mmt_config_refuse_settled(&resolved, problem, caps))
             continue;
         const double expected = scale * mmt_cost_estimate(&resolved, problem, caps),
-                     time = table->times[cell(table, row, col)],
+                     time = table->times[index_of(table, row, col)],
                      part = isinf(time) ? 1 : fmin(expected / time, 1);
         const struct mmt_view view = mmt_cost_view(&resolved, problem, caps);
         add_equation(&view, expected, prior * part * part, sums);
     }
 }
 
-/* ln(time / law). */
+/* ln(time / base cost). */
 static double error_of(const struct table *table, int row, int col,
                        const struct mmt_view *view)
 {
-    return log(table->times[cell(table, row, col)] /
-               mmt_cost_law(table->terms[row], view));
+    return log(table->times[index_of(table, row, col)] /
+               mmt_cost_base(table->terms[row], view));
 }
 
-/* The law with the least relative errors, no term below 0. */
-static void fit_law(struct table *table, int row, const struct mmt_caps *caps)
+/* The base cost with the least relative errors, no term below 0. */
+static void fit_base_cost(struct table *table, int row, const struct mmt_caps *caps)
 {
     struct mmt_nnls sums = { 0 };
     struct mmt_config resolved;
@@ -264,7 +265,7 @@ static void fit_law(struct table *table, int row, const struct mmt_caps *caps)
         if (!resolve_known(table, row, col, caps, &resolved))
             continue;
         const struct mmt_view view = mmt_cost_view(&resolved, table->problems[col], caps);
-        add_equation(&view, table->times[cell(table, row, col)],
+        add_equation(&view, table->times[index_of(table, row, col)],
                      weight_of(table, row, col), &sums);
     }
     add_prior(table, row, caps, &sums);
@@ -277,7 +278,7 @@ static int list_samples(struct table *table, const struct mmt_caps *caps)
     struct mmt_config resolved;
     int count = 0;
     for (int row = 0; row < table->rows; row++) {
-        fit_law(table, row, caps);
+        fit_base_cost(table, row, caps);
         for (int col = 0; col < table->cols; col++) {
             struct mmt_boost_sample *sample = &table->samples[count];
             if (!resolve_known(table, row, col, caps, &resolved))
@@ -354,7 +355,7 @@ static void complete(struct table *table, const struct mmt_model *model,
 {
     for (int row = 0; row < table->rows; row++)
         for (int col = 0; col < table->cols; col++) {
-            double *time = &table->times[cell(table, row, col)];
+            double *time = &table->times[index_of(table, row, col)];
             if (!(table->right[row] & mmt_kind_bit(table->problems[col])))
                 *time = INFINITY;
             else if (isinf(*time))
@@ -384,7 +385,7 @@ static mmt_status add_selected(struct mmt_profile *profile, const struct table *
     return status;
 }
 
-/* The kernels of the portfolio that there is, with laws fitted anew. */
+/* The kernels of the portfolio that there is, with base costs fitted anew. */
 static mmt_status keep_known(struct mmt_profile *profile, const struct mmt_profile *known,
                              const struct table *table, mmt_type family, mmt_error *err)
 {
