@@ -216,42 +216,42 @@ static void test_candidates(void)
     free(t->goals);
 }
 
-/* ---- practice -------------------------------------------------------------------- */
+/* ---- exploration ----------------------------------------------------------------- */
 
 /* With so many seconds behind the goals, and what earlier runs have left in the journal;
  * returns how many shapes are searched there. */
-static int practise(struct mmt_tuning *t, double seconds, struct mmt_journal *journal)
+static int explore(struct mmt_tuning *t, double seconds, struct mmt_journal *journal)
 {
     mmt_error err;
     t->journal = journal;
     t->roofline.bandwidth = 4e12;
     t->goals_end = mmt_now() + 100;
     t->ends = t->goals_end + seconds;
-    CHECK_OK(mmt_tune_plan_practice(t, &err), err);
-    CHECK(t->practice_end >= t->goals_end &&
-          t->practice_end < t->goals_end + seconds / 2);
-    return t->num_practice;
+    CHECK_OK(mmt_tune_plan_exploration(t, &err), err);
+    CHECK(t->exploration_end >= t->goals_end &&
+          t->exploration_end < t->goals_end + seconds / 2);
+    return t->num_explored;
 }
 
 /* As many of each type and transposes of the goals; none is a goal, none is another's
  * transpose, none is nothing but a launch, and none takes long to set up. Goals stay what
  * they were. */
-static void test_practice(struct mmt_journal *journal)
+static void test_exploration(struct mmt_journal *journal)
 {
     struct mmt_tuning *t = plan(300, 0, MMT_F32);
     const int goals = t->num_goals, kinds = mmt_tune_count_kinds(t);
     CHECK_EQ_INT(kinds, 4);
-    CHECK_EQ_INT(practise(t, 135, journal) % kinds, 0);
-    CHECK(t->num_practice >= 8 * kinds);
+    CHECK_EQ_INT(explore(t, 135, journal) % kinds, 0);
+    CHECK(t->num_explored >= 8 * kinds);
     CHECK_EQ_INT(t->num_goals, goals);
-    for (int i = goals; i < goals + t->num_practice; i++) {
+    for (int i = goals; i < goals + t->num_explored; i++) {
         int alike = 0;
-        for (int j = goals; j < goals + t->num_practice; j++) {
+        for (int j = goals; j < goals + t->num_explored; j++) {
             alike += mmt_same_kind(&t->goals[i], &t->goals[j]);
             CHECK(i == j || t->goals[i].m != t->goals[j].m ||
                   t->goals[i].n != t->goals[j].n || t->goals[i].k != t->goals[j].k);
         }
-        CHECK_EQ_INT(alike, t->num_practice / kinds);
+        CHECK_EQ_INT(alike, t->num_explored / kinds);
         CHECK(!mmt_tune_is_goal(t, &t->goals[i]));
         CHECK(mmt_tune_setting_up(&t->goals[i]) < 0.5);
         CHECK(mmt_problem_flops(&t->goals[i]) > 1e6 ||
@@ -275,11 +275,11 @@ static void try_all(struct mmt_journal *journal, const mmt_problem *problems, in
     }
 }
 
-static void test_next_practice(struct mmt_journal *journal)
+static void test_next_exploration(struct mmt_journal *journal)
 {
     enum { MOST = 64 };
     struct mmt_tuning *t = plan(300, 0, MMT_F32);
-    const int goals = t->num_goals, before = practise(t, 135, journal);
+    const int goals = t->num_goals, before = explore(t, 135, journal);
     mmt_problem known[MOST];
     if (!CHECK(before > 0 && before <= MOST))
         return;
@@ -288,7 +288,7 @@ static void test_next_practice(struct mmt_journal *journal)
     try_all(journal, known, before);
 
     t = plan(300, 0, MMT_F32);
-    const int after = practise(t, 135, journal);
+    const int after = explore(t, 135, journal);
     int again = 0;
     CHECK_EQ_INT(after, before);
     for (int i = goals; i < goals + after; i++)
@@ -300,18 +300,18 @@ static void test_next_practice(struct mmt_journal *journal)
 
 /* Little time is for the goals, counted candidates too, and a CPU's compilers are slow.
  */
-static void test_no_practice(struct mmt_journal *journal)
+static void test_no_exploration(struct mmt_journal *journal)
 {
     struct mmt_tuning *t = plan(300, 0, MMT_F32);
-    CHECK_EQ_INT(practise(t, 6, journal), 0);
+    CHECK_EQ_INT(explore(t, 6, journal), 0);
     t->caps.kind = MMT_CPU;
-    CHECK_EQ_INT(practise(t, 135, journal), 0);
+    CHECK_EQ_INT(explore(t, 135, journal), 0);
     free(t->goals);
     t = plan(0, 60, MMT_F32);
     t->ends = t->goals_end = INFINITY;
     mmt_error err;
-    CHECK_OK(mmt_tune_plan_practice(t, &err), err);
-    CHECK_EQ_INT(t->num_practice, 0);
+    CHECK_OK(mmt_tune_plan_exploration(t, &err), err);
+    CHECK_EQ_INT(t->num_explored, 0);
     free(t->goals);
 }
 
@@ -322,10 +322,10 @@ static void test_known_family(struct mmt_journal *journal)
     struct mmt_tuning *t = plan(300, 0, MMT_F32);
     mmt_error err;
     t->layers = mmt_profile_create();
-    CHECK(practise(t, 135, journal) > 0);
+    CHECK(explore(t, 135, journal) > 0);
     CHECK_OK(mmt_profile_add_model(t->layers, &model, &err), err);
-    t->num_practice = 0;
-    CHECK_EQ_INT(practise(t, 135, journal), 0);
+    t->num_explored = 0;
+    CHECK_EQ_INT(explore(t, 135, journal), 0);
     mmt_profile_free(t->layers);
     free(t->goals);
 }
@@ -459,11 +459,11 @@ static void test_ties(void)
                                        finalist(100.2, 64, 8192),
                                        finalist(100.4, 64, 4096), finalist(100.6, 8, 0) };
     const struct mmt_record unknown[] = { finalist(100, 32, 0), finalist(100.1, -1, -1) };
-    CHECK(mmt_tune_pick(apart, 2) == &apart[0]);
-    CHECK(mmt_tune_pick(tied, 1) == &tied[0]);
-    CHECK(mmt_tune_pick(tied, 2) == &tied[1]);
-    CHECK(mmt_tune_pick(tied, 4) == &tied[2]);
-    CHECK(mmt_tune_pick(unknown, 2) == &unknown[0]);
+    CHECK(mmt_tune_favourite(apart, 2) == &apart[0]);
+    CHECK(mmt_tune_favourite(tied, 1) == &tied[0]);
+    CHECK(mmt_tune_favourite(tied, 2) == &tied[1]);
+    CHECK(mmt_tune_favourite(tied, 4) == &tied[2]);
+    CHECK(mmt_tune_favourite(unknown, 2) == &unknown[0]);
 }
 
 /* A run with one shape. */
@@ -530,10 +530,10 @@ int main(void)
     snprintf(path, sizeof path, "%s/p.json", folder);
     struct mmt_journal *journal = mmt_journal_open(path, &caps, true, &err);
     if (CHECK(journal != NULL)) {
-        test_practice(journal);
-        test_no_practice(journal);
+        test_exploration(journal);
+        test_no_exploration(journal);
         test_known_family(journal);
-        test_next_practice(journal);
+        test_next_exploration(journal);
         test_decided(journal);
     }
     mmt_journal_close(journal);

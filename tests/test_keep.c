@@ -18,21 +18,21 @@ static bool is_large(const mmt_problem *p)
 static int count_met(double behind, double behind_large, int *large)
 {
     static mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
-    struct mmt_pick pick = { 0 };
+    struct mmt_calibration_kernel kernel = { 0 };
     const mmt_problem kind = made_up_shape(1, 1, 1);
-    int met = 0;
+    int timed = 0;
 
     *large = 0;
     mmt_fit_shapes(&kind, 1e12, shapes, MMT_MOST_CALIBRATION_SHAPES);
     for (int i = 0; i < MMT_MOST_CALIBRATION_SHAPES; i++) {
-        if (mmt_pick_is_hopeless(&pick, shapes, i))
+        if (mmt_calibration_is_hopeless(&kernel, shapes, i))
             continue;
-        pick.took = 2e-6 * (is_large(&shapes[i]) ? behind_large : behind);
-        mmt_pick_compare(&pick, i, 2e-6);
-        met++;
+        kernel.took = 2e-6 * (is_large(&shapes[i]) ? behind_large : behind);
+        mmt_calibration_compare(&kernel, i, 2e-6);
+        timed++;
         *large += is_large(&shapes[i]);
     }
-    return met;
+    return timed;
 }
 
 /* One that is for large problems meets them, but for one that is hardly large itself and
@@ -53,12 +53,12 @@ static void test_not_met(void)
 {
     const mmt_problem shape = made_up_shape(8, 8, 8);
     mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
-    struct mmt_pick pick = { .took = INFINITY };
+    struct mmt_calibration_kernel kernel = { .took = INFINITY };
     for (int i = 0; i < MMT_MOST_CALIBRATION_SHAPES; i++) {
         shapes[i] = shape;
-        mmt_pick_compare(&pick, i, 1e-6);
+        mmt_calibration_compare(&kernel, i, 1e-6);
     }
-    CHECK(!mmt_pick_is_hopeless(&pick, shapes, 0));
+    CHECK(!mmt_calibration_is_hopeless(&kernel, shapes, 0));
 }
 
 /* ---- selecting a portfolio ------------------------------------------------------- */

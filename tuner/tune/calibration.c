@@ -26,47 +26,50 @@ static bool is_over(const struct mmt_calibration *c)
 
 /* ---- building what this run has not built yet ------------------------------------ */
 
-/* Whether a form is compiled. */
-static bool is_there(const struct mmt_calibration *c, const struct mmt_form *form)
+/* Whether a specialisation is compiled. */
+static bool is_compiled(const struct mmt_calibration *c,
+                        const struct mmt_specialisation *spec)
 {
-    return form->verified || mmt_tune_is_built(c->t, c->kind, &form->config);
+    return spec->verified || mmt_tune_is_built(c->t, c->kind, &spec->config);
 }
 
-/* Whether a pick's form has to be compiled for it: another may have the same. */
-static bool is_missing(const struct mmt_calibration *c, int pick,
-                       const struct mmt_form *form)
+/* Whether a kernel's specialisation has to be compiled for it: another may have the same.
+ */
+static bool is_missing(const struct mmt_calibration *c, int kernel,
+                       const struct mmt_specialisation *spec)
 {
-    return !is_there(c, form) && !mmt_pick_is_shared(c, pick, form);
+    return !is_compiled(c, spec) && !mmt_calibration_is_shared(c, kernel, spec);
 }
 
-/* Compiles the first form of each pick on all workers, and waits for it; the device then
- * has enough to do until the rest is there (compile_some). A device that computes where
- * compilers do needs all of it before. */
-static void build(struct mmt_calibration *c)
+/* Compiles the first specialisation of each kernel on all workers, and waits for it; the
+ * device then has enough to do until the rest is there (compile_some). A device that
+ * computes where compilers do needs all of it before. */
+static void build_missing(struct mmt_calibration *c)
 {
-    struct mmt_config missing[MMT_MOST_STRANGE];
+    struct mmt_config missing[MMT_MOST_UNCOMPILED];
     const double now = mmt_now();
-    const int forms = c->t->pool.shared ? MMT_MOST_FORMS : 1;
+    const int specialisations = c->t->pool.shared ? MMT_MOST_SPECIALISATIONS : 1;
     int count = 0;
-    for (int j = 0; j < forms; j++)
-        for (int i = 0; i < c->count && count < MMT_MOST_STRANGE; i++)
-            if (j < c->picks[i].num_forms && is_missing(c, i, &c->picks[i].forms[j]))
-                missing[count++] = c->picks[i].forms[j].config;
+    for (int j = 0; j < specialisations; j++)
+        for (int i = 0; i < c->count && count < MMT_MOST_UNCOMPILED; i++)
+            if (j < c->kernels[i].num_specialisations &&
+                is_missing(c, i, &c->kernels[i].specialisations[j]))
+                missing[count++] = c->kernels[i].specialisations[j].config;
     mmt_tune_build(c->t, c->kind, missing, count, now + (c->ends - now) / 3);
 }
 
-/* Gives idle compilers what is missing of so many forms of each pick: the first of each,
- * then the second. */
-static void compile_some(struct mmt_calibration *c, int forms)
+/* Gives idle compilers what is missing of so many specialisations of each kernel: the
+ * first of each, then the second. */
+static void compile_some(struct mmt_calibration *c, int specialisations)
 {
     struct mmt_worker *worker;
-    for (; c->next < c->count * forms &&
+    for (; c->next < c->count * specialisations &&
            (worker = mmt_pool_idle(&c->t->pool, MMT_COMPILER));
          c->next++) {
-        const int pick = c->next % c->count, i = c->next / c->count;
-        const struct mmt_pick *p = &c->picks[pick];
-        if (i < p->num_forms && is_missing(c, pick, &p->forms[i]))
-            mmt_tune_compile(c->t, worker, c->kind, &p->forms[i].config);
+        const int kernel = c->next % c->count, i = c->next / c->count;
+        const struct mmt_calibration_kernel *p = &c->kernels[kernel];
+        if (i < p->num_specialisations && is_missing(c, kernel, &p->specialisations[i]))
+            mmt_tune_compile(c->t, worker, c->kind, &p->specialisations[i].config);
     }
 }
 
@@ -79,51 +82,51 @@ static void compile_meanwhile(struct mmt_calibration *c)
     for (struct mmt_calibration *at = c; at; at = at->ahead)
         compile_some(at, 1);
     for (struct mmt_calibration *at = c; at; at = at->ahead)
-        compile_some(at, MMT_MOST_FORMS);
+        compile_some(at, MMT_MOST_SPECIALISATIONS);
 }
 
 /* ---- timing ---------------------------------------------------------------------- */
 
-/* The form that serves a problem; NULL where none was foreseen. */
-static const struct mmt_form *find_form(const struct mmt_calibration *c,
-                                        const struct mmt_pick *p,
-                                        const mmt_problem *problem)
+/* The specialisation that serves a problem; NULL where none was foreseen. */
+static const struct mmt_specialisation *find_specialisation(
+    const struct mmt_calibration *c, const struct mmt_calibration_kernel *p,
+    const mmt_problem *problem)
 {
     const struct mmt_config config = mmt_config_settle(&p->config, problem, &c->t->caps);
-    return mmt_pick_form(p, &config);
+    return mmt_calibration_find(p, &config);
 }
 
 /* Whether what serves the problem is compiled: the device does not wait for compilers. */
-static bool is_ready(const struct mmt_calibration *c, const struct mmt_pick *p,
-                     const mmt_problem *problem)
+static bool is_ready(const struct mmt_calibration *c,
+                     const struct mmt_calibration_kernel *p, const mmt_problem *problem)
 {
-    const struct mmt_form *form = find_form(c, p, problem);
-    return !form || is_there(c, form);
+    const struct mmt_specialisation *spec = find_specialisation(c, p, problem);
+    return !spec || is_compiled(c, spec);
 }
 
-/* A text that was found right need not be checked again, whosever it is. */
+/* A specialisation that was found right need not be checked again, whosever it is. */
 static void note_verified(struct mmt_calibration *c, const struct mmt_config *config)
 {
     for (int i = 0; i < c->count; i++)
-        for (int j = 0; j < c->picks[i].num_forms; j++) {
-            struct mmt_form *form = &c->picks[i].forms[j];
-            form->verified =
-                form->verified || mmt_config_same_text(&form->config, config);
+        for (int j = 0; j < c->kernels[i].num_specialisations; j++) {
+            struct mmt_specialisation *spec = &c->kernels[i].specialisations[j];
+            spec->verified =
+                spec->verified || mmt_config_same_text(&spec->config, config);
         }
 }
 
-static mmt_status time_pick(struct mmt_calibration *c, struct mmt_pick *p,
-                            const mmt_problem *problem, double *best, mmt_error *err)
+static mmt_status time_kernel(struct mmt_calibration *c, struct mmt_calibration_kernel *p,
+                              const mmt_problem *problem, double *best, mmt_error *err)
 {
     struct mmt_tuning *t = c->t;
-    const struct mmt_form *form = find_form(c, p, problem);
+    const struct mmt_specialisation *spec = find_specialisation(c, p, problem);
     struct mmt_job job = {
         .task = MMT_TASK_MEASURE,
         .problem = *problem,
         .seed = (uint64_t) t->options.seed,
         .count = 1,
         .configs = { p->config },
-        .verify = { !form || !form->verified },
+        .verify = { !spec || !spec->verified },
         .best_seconds = isfinite(*best) ? *best : 0,
         .budget_seconds = 0.015,
         .brief = true,
@@ -141,8 +144,8 @@ static mmt_status time_pick(struct mmt_calibration *c, struct mmt_pick *p,
     p->out = record.result.outcome != MMT_TIMED && record.result.outcome != MMT_SKIPPED;
     if (record.result.outcome == MMT_TIMED)
         p->took = record.result.time.median;
-    if (record.result.outcome == MMT_TIMED && form && !form->verified)
-        note_verified(c, &form->config);
+    if (record.result.outcome == MMT_TIMED && spec && !spec->verified)
+        note_verified(c, &spec->config);
     *best = fmin(*best, p->took);
     c->left--;
     mmt_report_calibration(t, &record);
@@ -151,13 +154,14 @@ static mmt_status time_pick(struct mmt_calibration *c, struct mmt_pick *p,
 }
 
 /* The same, or what an earlier run has found. */
-static mmt_status meet(struct mmt_calibration *c, struct mmt_pick *p,
-                       const mmt_problem *problem, double *best, mmt_error *err)
+static mmt_status time_or_recall(struct mmt_calibration *c,
+                                 struct mmt_calibration_kernel *p,
+                                 const mmt_problem *problem, double *best, mmt_error *err)
 {
     const struct mmt_record *known =
         mmt_journal_find_any(c->t->journal, problem, &p->config);
     if (!known)
-        return time_pick(c, p, problem, best, err);
+        return time_kernel(c, p, problem, best, err);
     if (known->result.outcome == MMT_TIMED)
         p->took = known->result.time.median;
     *best = fmin(*best, p->took);
@@ -170,51 +174,52 @@ static void note_far(struct mmt_calibration *c, const mmt_problem *problem)
 {
     static const double hopeless = 8;
     const struct mmt_caps *caps = &c->t->caps;
-    double expected[MMT_MOST_PICKS], least = INFINITY;
+    double expected[MMT_MOST_CALIBRATION_KERNELS], least = INFINITY;
     for (int i = 0; i < c->count; i++) {
-        const struct mmt_config *config = &c->picks[i].config;
+        const struct mmt_config *config = &c->kernels[i].config;
         const bool serves =
             caps->kind == MMT_GPU && !mmt_config_refuse(config, problem, caps);
         expected[i] = serves ? mmt_cost_estimate(config, problem, caps) : 0;
         least = serves ? fmin(least, expected[i]) : least;
     }
     for (int i = 0; i < c->count; i++)
-        c->picks[i].far = expected[i] > hopeless * least;
+        c->kernels[i].far = expected[i] > hopeless * least;
 }
 
-/* Whether a pick has still to meet a shape, and can. */
-static bool has_to_meet(const struct mmt_calibration *c, struct mmt_pick *p,
+/* Whether a kernel has still to be timed on a shape, and can be. */
+static bool has_to_time(const struct mmt_calibration *c, struct mmt_calibration_kernel *p,
                         const mmt_problem *shapes, int shape)
 {
-    return !p->out && !p->far && p->behind[shape] == 0 && !(c->introduces && p->met) &&
+    return !p->out && !p->far && p->behind[shape] == 0 && !(c->introduces && p->timed) &&
            !mmt_config_refuse(&p->config, &shapes[shape], &c->t->caps) &&
-           !mmt_pick_is_hopeless(p, shapes, shape) && is_ready(c, p, &shapes[shape]);
+           !mmt_calibration_is_hopeless(p, shapes, shape) &&
+           is_ready(c, p, &shapes[shape]);
 }
 
 /* Times what serves the shape. */
-static mmt_status time_picks(struct mmt_calibration *c, const mmt_problem *shapes,
-                             int shape, mmt_error *err)
+static mmt_status time_kernels(struct mmt_calibration *c, const mmt_problem *shapes,
+                               int shape, mmt_error *err)
 {
     mmt_status status = MMT_OK;
     double best = c->best[shape] > 0 ? c->best[shape] : INFINITY;
     for (int i = 0; i < c->count; i++)
-        c->picks[i].took = INFINITY;
+        c->kernels[i].took = INFINITY;
     note_far(c, &shapes[shape]);
     for (int i = 0; !status && i < c->count && !is_over(c); i++) {
-        struct mmt_pick *p = &c->picks[i];
-        if (has_to_meet(c, p, shapes, shape))
-            status = meet(c, p, &shapes[shape], &best, err);
+        struct mmt_calibration_kernel *p = &c->kernels[i];
+        if (has_to_time(c, p, shapes, shape))
+            status = time_or_recall(c, p, &shapes[shape], &best, err);
         compile_meanwhile(c);
     }
     for (int i = 0; i < c->count; i++)
-        mmt_pick_compare(&c->picks[i], shape, best);
+        mmt_calibration_compare(&c->kernels[i], shape, best);
     c->best[shape] = isfinite(best) ? best : 0;
     return status;
 }
 
 /* Not the device's whole memory, and no shape that takes up all the time. */
-static bool affordable(const struct mmt_calibration *c, const mmt_problem *problem,
-                       double seconds)
+static bool is_affordable(const struct mmt_calibration *c, const mmt_problem *problem,
+                          double seconds)
 {
     double peak = c->t->roofline.peak_flops[problem->type],
            memory = (double) c->t->caps.memory;
@@ -230,15 +235,15 @@ static mmt_status go_round(struct mmt_calibration *c, const mmt_problem *shapes,
     mmt_status status = MMT_OK;
     for (int i = 0; !status && i < MMT_MOST_CALIBRATION_SHAPES && !is_over(c); i++) {
         const int shape = (c->start + i) % MMT_MOST_CALIBRATION_SHAPES;
-        if (affordable(c, &shapes[shape], seconds))
-            status = time_picks(c, shapes, shape, err);
+        if (is_affordable(c, &shapes[shape], seconds))
+            status = time_kernels(c, shapes, shape, err);
     }
     return status;
 }
 
-/* Each kernel meets one shape, so that it is right for the kind; then those that promise
- * something there meet the others. Where there is time left, a second round is for what
- * was not compiled in the first. */
+/* Each kernel is timed on one shape, so that it is right for the kind; then those that
+ * promise something there on the others. Where there is time left, a second round is for
+ * what was not compiled in the first. */
 static mmt_status time_shapes(struct mmt_calibration *c, mmt_error *err)
 {
     const double seconds = c->ends - mmt_now();
@@ -273,14 +278,15 @@ static void set_sizes(struct mmt_calibration *c)
     int compilers = c->t->pool.count - 1;
     if (c->left < INT64_MAX)
         room = (double) c->left / FEWEST_SHAPES;
-    c->most = (int) fmin(fmax(room, c->left < INT64_MAX ? 3 : 6), MMT_MOST_PICKS);
+    c->most =
+        (int) fmin(fmax(room, c->left < INT64_MAX ? 3 : 6), MMT_MOST_CALIBRATION_KERNELS);
     const double part = c->t->pool.shared ? 1.0 / 3 : 2.0 / 3;
-    c->most_strange =
-        (int) fmin(part * seconds / pace->compiling * compilers, MMT_MOST_STRANGE);
+    c->most_uncompiled =
+        (int) fmin(part * seconds / pace->compiling * compilers, MMT_MOST_UNCOMPILED);
     if (!c->first)
-        c->most = MMT_MOST_PICKS;
+        c->most = MMT_MOST_CALIBRATION_KERNELS;
     if (!c->t->pool.shared && (!c->first || knows_family(c->t, c->kind->type)))
-        c->most_strange = MMT_MOST_STRANGE; /* much is compiled ahead */
+        c->most_uncompiled = MMT_MOST_UNCOMPILED; /* much is compiled ahead */
 }
 
 /* What is calibrated: a type and transposes, and its share of the time. */
@@ -363,8 +369,8 @@ static void add_others(const struct mmt_tuning *t, struct parts *parts)
             }
 }
 
-static struct mmt_calibration *plan(struct mmt_tuning *t, const struct part *part,
-                                    double ends, int64_t left)
+static struct mmt_calibration *plan_part(struct mmt_tuning *t, const struct part *part,
+                                         double ends, int64_t left)
 {
     struct mmt_calibration *c = calloc(1, sizeof *c);
     if (!c)
@@ -376,7 +382,7 @@ static struct mmt_calibration *plan(struct mmt_tuning *t, const struct part *par
                                    .ends = ends,
                                    .left = left };
     set_sizes(c);
-    mmt_calibration_pick(c);
+    mmt_calibration_list_kernels(c);
     return c;
 }
 
@@ -390,7 +396,7 @@ static struct mmt_calibration *plan_ahead(struct mmt_tuning *t, struct parts *pa
             continue;
         struct part *next = &parts->list[i];
         if (!next->ahead)
-            next->ahead = plan(t, next, ends, left);
+            next->ahead = plan_part(t, next, ends, left);
         if (next->ahead) {
             next->ahead->ahead = behind;
             behind = next->ahead;
@@ -399,18 +405,18 @@ static struct mmt_calibration *plan_ahead(struct mmt_tuning *t, struct parts *pa
     return behind;
 }
 
-static mmt_status calibrate(struct mmt_tuning *t, struct parts *parts, int number,
-                            double ends, int64_t left, mmt_error *err)
+static mmt_status calibrate_part(struct mmt_tuning *t, struct parts *parts, int number,
+                                 double ends, int64_t left, mmt_error *err)
 {
     struct part *part = &parts->list[number];
     free(part->ahead); /* since then more is known */
     part->ahead = NULL;
-    struct mmt_calibration *c = plan(t, part, ends, left);
+    struct mmt_calibration *c = plan_part(t, part, ends, left);
     mmt_status status = MMT_OK;
     if (!c)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory to calibrate kernels");
     if (c->count > 0 && left >= FEWEST_TIMINGS) {
-        build(c);
+        build_missing(c);
         if (!t->pool.shared)
             c->ahead = plan_ahead(t, parts, number, ends, left);
         status = time_shapes(c, err);
@@ -445,7 +451,8 @@ mmt_status mmt_tune_calibrate(struct mmt_tuning *t, mmt_error *err)
         const int64_t part_timings = (int64_t) ceil((double) timings * share);
         weights -= part->weight;
         timings -= part_timings;
-        status = calibrate(t, &parts, i, ends,
+        status =
+            calibrate_part(t, &parts, i, ends,
                            t->options.budget.candidates ? part_timings : INT64_MAX, err);
     }
     for (int i = 0; i < parts.count; i++)

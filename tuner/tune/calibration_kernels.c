@@ -16,7 +16,7 @@ enum {
     MORE_THAN_KNOWN = 16,
     MORE_THAN_PORTFOLIO = 8,
     FEW_SHAPES = 48,
-    DEFAULTS = 6,  /* picks of what programs run without a profile */
+    DEFAULTS = 6,  /* what programs run without a profile */
     PROPOSALS = 12 /* for each shape: one of each template, and then some */
 };
 
@@ -36,8 +36,8 @@ void mmt_calibration_shapes(const struct mmt_tuning *t, const mmt_problem *kind,
 
 /* Whether two configurations cut the problem alike: then what one costs tells what the
  * other does. */
-static bool alike(const struct mmt_calibration *c, const struct mmt_config *a,
-                  const struct mmt_config *b)
+static bool launch_alike(const struct mmt_calibration *c, const struct mmt_config *a,
+                         const struct mmt_config *b)
 {
     const struct mmt_caps *caps = &c->t->caps;
     struct mmt_launches x = { 0 }, y = { 0 };
@@ -65,7 +65,7 @@ static bool is_for_all_sorts(const struct mmt_calibration *c,
     return !template->worth || c->t->options.template == template;
 }
 
-struct mmt_config mmt_pick_leave_counts(const struct mmt_config *config)
+struct mmt_config mmt_calibration_leave_counts(const struct mmt_config *config)
 {
     struct mmt_config left = *config;
     for (int i = 0; i < left.template->num_knobs; i++) {
@@ -76,20 +76,23 @@ struct mmt_config mmt_pick_leave_counts(const struct mmt_config *config)
     return left;
 }
 
-static void add_form(struct mmt_pick *pick, const struct mmt_config *config,
-                     bool verified)
+static void add_specialisation(struct mmt_calibration_kernel *kernel,
+                               const struct mmt_config *config, bool verified)
 {
     int i = 0;
-    while (i < pick->num_forms && !mmt_config_same_text(&pick->forms[i].config, config))
+    while (i < kernel->num_specialisations &&
+           !mmt_config_same_text(&kernel->specialisations[i].config, config))
         i++;
-    if (i == pick->num_forms && i < MMT_MOST_FORMS)
-        pick->forms[pick->num_forms++] = (struct mmt_form){ *config, verified };
+    if (i == kernel->num_specialisations && i < MMT_MOST_SPECIALISATIONS)
+        kernel->specialisations[kernel->num_specialisations++] =
+            (struct mmt_specialisation){ *config, verified };
 }
 
 /* In the order in which the shapes are timed. `on`: the problem for which the
  * configuration was found right; NULL: for none. */
-static void add_forms(const struct mmt_calibration *c, struct mmt_pick *pick,
-                      const struct mmt_config *config, const mmt_problem *on)
+static void add_specialisations(const struct mmt_calibration *c,
+                                struct mmt_calibration_kernel *kernel,
+                                const struct mmt_config *config, const mmt_problem *on)
 {
     const struct mmt_caps *caps = &c->t->caps;
     struct mmt_config right = *config;
@@ -97,67 +100,68 @@ static void add_forms(const struct mmt_calibration *c, struct mmt_pick *pick,
     if (on)
         right = mmt_config_settle(config, on, caps);
     if (!config->template->settle) {
-        add_form(pick, config, on != NULL);
+        add_specialisation(kernel, config, on != NULL);
         return;
     }
     mmt_calibration_shapes(c->t, c->kind, shapes);
     for (int i = 0; i < MMT_MOST_CALIBRATION_SHAPES; i++) {
         const mmt_problem *shape = &shapes[(c->start + i) % MMT_MOST_CALIBRATION_SHAPES];
-        const struct mmt_config form = mmt_config_settle(&pick->config, shape, caps);
-        if (!mmt_config_refuse(&form, shape, caps))
-            add_form(pick, &form, on && mmt_config_same_text(&form, &right));
+        const struct mmt_config spec = mmt_config_settle(&kernel->config, shape, caps);
+        if (!mmt_config_refuse(&spec, shape, caps))
+            add_specialisation(kernel, &spec, on && mmt_config_same_text(&spec, &right));
     }
 }
 
-const struct mmt_form *mmt_pick_form(const struct mmt_pick *pick,
-                                     const struct mmt_config *config)
+const struct mmt_specialisation *mmt_calibration_find(
+    const struct mmt_calibration_kernel *kernel, const struct mmt_config *config)
 {
-    for (int i = 0; i < pick->num_forms; i++)
-        if (mmt_config_same_text(&pick->forms[i].config, config))
-            return &pick->forms[i];
+    for (int i = 0; i < kernel->num_specialisations; i++)
+        if (mmt_config_same_text(&kernel->specialisations[i].config, config))
+            return &kernel->specialisations[i];
     return NULL;
 }
 
-bool mmt_pick_is_shared(const struct mmt_calibration *c, int pick,
-                        const struct mmt_form *form)
+bool mmt_calibration_is_shared(const struct mmt_calibration *c, int kernel,
+                               const struct mmt_specialisation *spec)
 {
-    for (int i = 0; i < pick; i++)
-        if (c->picks[i].config.template == form->config.template &&
-            mmt_pick_form(&c->picks[i], &form->config))
+    for (int i = 0; i < kernel; i++)
+        if (c->kernels[i].config.template == spec->config.template &&
+            mmt_calibration_find(&c->kernels[i], &spec->config))
             return true;
     return false;
 }
 
-/* Forms of the next pick that none has had to compile. */
-static int count_strange(const struct mmt_calibration *c)
+/* Specialisations of the next kernel that no other needs compiled. */
+static int count_uncompiled(const struct mmt_calibration *c)
 {
-    const struct mmt_pick *pick = &c->picks[c->count];
-    int strange = 0;
-    for (int i = 0; i < pick->num_forms; i++)
-        strange +=
-            !pick->forms[i].verified && !mmt_pick_is_shared(c, c->count, &pick->forms[i]);
-    return strange;
+    const struct mmt_calibration_kernel *kernel = &c->kernels[c->count];
+    int uncompiled = 0;
+    for (int i = 0; i < kernel->num_specialisations; i++)
+        uncompiled +=
+            !kernel->specialisations[i].verified &&
+            !mmt_calibration_is_shared(c, c->count, &kernel->specialisations[i]);
+    return uncompiled;
 }
 
-static bool pick(struct mmt_calibration *c, const struct mmt_config *config,
-                 const mmt_problem *verified_on, bool even_alike)
+static bool add_kernel(struct mmt_calibration *c, const struct mmt_config *config,
+                       const mmt_problem *verified_on, bool even_alike)
 {
-    const struct mmt_config left = mmt_pick_leave_counts(config);
+    const struct mmt_config left = mmt_calibration_leave_counts(config);
     if (!is_for_all_sorts(c, config->template))
         return false;
     if (c->count == c->most)
         return false;
     for (int i = 0; i < c->count; i++)
-        if (even_alike ? mmt_config_equal(&c->picks[i].config, &left)
-                       : alike(c, &c->picks[i].config, &left))
+        if (even_alike ? mmt_config_equal(&c->kernels[i].config, &left)
+                       : launch_alike(c, &c->kernels[i].config, &left))
             return false;
-    struct mmt_pick *next = &c->picks[c->count];
-    *next = (struct mmt_pick){ .config = left };
-    add_forms(c, next, config, verified_on);
-    const int strange = c->strange + count_strange(c);
-    if (strange > c->strange && strange > c->most_strange)
+    struct mmt_calibration_kernel *next = &c->kernels[c->count];
+    *next = (struct mmt_calibration_kernel){ .config = left };
+    add_specialisations(c, next, config, verified_on);
+    const int uncompiled = c->uncompiled + count_uncompiled(c);
+    if (uncompiled > c->uncompiled && uncompiled > c->most_uncompiled)
         return false;
-    c->strange = strange;
+    c->uncompiled = uncompiled;
     c->count++;
     return true;
 }
@@ -168,7 +172,7 @@ struct ranked {
     const struct mmt_record *record;
 };
 
-static int less_slowdown(const void *left, const void *right)
+static int compare_slowdown(const void *left, const void *right)
 {
     const struct ranked *a = left, *b = right;
     return (a->slowdown > b->slowdown) - (a->slowdown < b->slowdown);
@@ -176,7 +180,7 @@ static int less_slowdown(const void *left, const void *right)
 
 /* All that were timed for problems of the kind, the nearest to the best first;
  * malloc'ed. */
-static struct ranked *rank(const struct mmt_calibration *c, int *count)
+static struct ranked *rank_candidates(const struct mmt_calibration *c, int *count)
 {
     size_t all;
     const struct mmt_record *records = mmt_journal_records(c->t->journal, &all),
@@ -195,7 +199,7 @@ static struct ranked *rank(const struct mmt_calibration *c, int *count)
         out[(*count)++] = (struct ranked){ r->result.time.median / best, r };
     }
     if (out)
-        qsort(out, (size_t) *count, sizeof *out, less_slowdown);
+        qsort(out, (size_t) *count, sizeof *out, compare_slowdown);
     return out;
 }
 
@@ -205,7 +209,7 @@ static const mmt_problem *verified_on(const struct mmt_record *record)
     return !record->earlier && record->result.checked ? &record->problem : NULL;
 }
 
-static void pick_winners(struct mmt_calibration *c)
+static void add_winners(struct mmt_calibration *c)
 {
     for (int i = 0; i < c->t->num_goals; i++)
         for (size_t e = 0; e < c->t->profile->num_entries; e++) {
@@ -216,45 +220,46 @@ static void pick_winners(struct mmt_calibration *c)
             const struct mmt_record *record =
                 mmt_journal_find(c->t->journal, &entry->problem, &entry->config);
             if (record)
-                pick(c, &entry->config, verified_on(record), true);
+                add_kernel(c, &entry->config, verified_on(record), true);
         }
 }
 
-/* What was best on problems that are no goals: where a run practised, or an earlier one
+/* What was best on problems that are no goals: where a run explored, or an earlier one
  * had its own goals. */
-static void pick_bests(struct mmt_calibration *c, const struct ranked *ranked, int count)
+static void add_bests(struct mmt_calibration *c, const struct ranked *ranked, int count)
 {
     for (int i = 0; i < count && ranked[i].slowdown <= 1; i++)
         if (!mmt_tune_is_goal(c->t, &ranked[i].record->problem))
-            pick(c, &ranked[i].record->config, verified_on(ranked[i].record), true);
+            add_kernel(c, &ranked[i].record->config, verified_on(ranked[i].record), true);
 }
 
 /* Of each template the one that came nearest to a best, if not far behind: those that are
  * would take the places of kernels that matter. */
-static void pick_templates(struct mmt_calibration *c, const struct ranked *ranked,
-                           int count)
+static void add_templates(struct mmt_calibration *c, const struct ranked *ranked,
+                          int count)
 {
     for (int i = 0; i < count && ranked[i].slowdown < behind; i++) {
         int first = 0;
         while (ranked[first].record->config.template != ranked[i].record->config.template)
             first++;
         if (first == i)
-            pick(c, &ranked[i].record->config, verified_on(ranked[i].record), false);
+            add_kernel(c, &ranked[i].record->config, verified_on(ranked[i].record),
+                       false);
     }
 }
 
-/* On a GPU, templates of which nothing is picked yet, by what they suggest first: no goal
- * may have shown them from their best side, as those that begin soonest where there is
- * little to do. */
-static void pick_missing(struct mmt_calibration *c, const struct mmt_config *seeds,
-                         int count)
+/* On a GPU, templates of which no kernel is listed yet, by what they suggest first: no
+ * goal may have shown them from their best side, as those that begin soonest where there
+ * is little to do. */
+static void add_missing(struct mmt_calibration *c, const struct mmt_config *seeds,
+                        int count)
 {
     for (int i = 0; i < count && c->t->caps.kind == MMT_GPU; i++) {
-        bool picked = false;
+        bool listed = false;
         for (int p = 0; p < c->count; p++)
-            picked = picked || c->picks[p].config.template == seeds[i].template;
-        if (!picked)
-            pick(c, &seeds[i], NULL, false);
+            listed = listed || c->kernels[p].config.template == seeds[i].template;
+        if (!listed)
+            add_kernel(c, &seeds[i], NULL, false);
     }
 }
 
@@ -266,23 +271,23 @@ static bool is_possible(const struct mmt_calibration *c, const struct mmt_config
 }
 
 /* A portfolio of the family. */
-static void pick_portfolio(struct mmt_calibration *c, const struct mmt_profile *profile)
+static void add_portfolio(struct mmt_calibration *c, const struct mmt_profile *profile)
 {
     for (size_t i = 0; i < profile->num_portfolio; i++)
         if (profile->portfolio[i].family == mmt_type_family(c->kind->type) &&
             is_possible(c, &profile->portfolio[i].config))
-            pick(c, &profile->portfolio[i].config, NULL, true);
+            add_kernel(c, &profile->portfolio[i].config, NULL, true);
 }
 
 /* What other runs on such a device found: their portfolio is timed again, not found
  * again, and so is what won for a problem. */
-static void pick_known(struct mmt_calibration *c)
+static void add_known(struct mmt_calibration *c)
 {
     const struct mmt_profile *known = c->t->layers;
-    pick_portfolio(c, c->t->profile);
+    add_portfolio(c, c->t->profile);
     if (!known)
         return;
-    pick_portfolio(c, known);
+    add_portfolio(c, known);
     if (mmt_profile_model(known, c->kind->type))
         return; /* it was selected among these */
     for (size_t i = 0; i < known->num_entries; i++)
@@ -290,12 +295,12 @@ static void pick_known(struct mmt_calibration *c)
             mmt_type_family(known->entries[i].problem.type) ==
                 mmt_type_family(c->kind->type) &&
             is_possible(c, &known->entries[i].config))
-            pick(c, &known->entries[i].config, NULL, true);
+            add_kernel(c, &known->entries[i].config, NULL, true);
 }
 
 /* What programs have of a device of which nothing is known: after the run they are to be
  * no slower anywhere. Those that serve most of the shapes. */
-static void pick_defaults(struct mmt_calibration *c)
+static void add_defaults(struct mmt_calibration *c)
 {
     mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
     struct mmt_config configs[ESTIMATED_SHAPES];
@@ -317,7 +322,7 @@ static void pick_defaults(struct mmt_calibration *c)
         int most = 0;
         for (int i = 1; i < count; i++)
             most = times[i] > times[most] ? i : most;
-        pick(c, &configs[most], NULL, true);
+        add_kernel(c, &configs[most], NULL, true);
         times[most] = 0;
     }
 }
@@ -363,24 +368,25 @@ static int list_proposals(const struct mmt_calibration *c, struct mmt_config *ou
                           int count, int most)
 {
     mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
-    struct mmt_arms arms;
+    struct mmt_template_searches searches;
     mmt_error why;
     mmt_calibration_shapes(c->t, c->kind, shapes);
     for (int i = 0; i < PROPOSING_SHAPES && count < most; i++) {
-        if (mmt_arms_create(c->t, &shapes[i], &arms, &why))
+        if (mmt_searches_create(c->t, &shapes[i], &searches, &why))
             break;
         for (int n = 0; n < PROPOSALS && count < most; n++)
-            if (mmt_arms_ask(&arms, &out[count]))
+            if (mmt_searches_ask(&searches, &out[count]))
                 count += !is_listed(out, count, &out[count]);
-        mmt_arms_free(&arms);
+        mmt_searches_free(&searches);
     }
     return count;
 }
 
 /* Seconds, in units of its own, that each of the seeds should take for each of the
  * first shapes: rows and columns of `times`; the least of each column. */
-static void estimate(const struct mmt_calibration *c, const struct mmt_config *seeds,
-                     int count, double *times, double *least)
+static void estimate_seeds(const struct mmt_calibration *c,
+                           const struct mmt_config *seeds, int count, double *times,
+                           double *least)
 {
     mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
     mmt_calibration_shapes(c->t, c->kind, shapes);
@@ -397,48 +403,49 @@ static void estimate(const struct mmt_calibration *c, const struct mmt_config *s
 }
 
 /* The few of what is suggested that together should serve all shapes well. */
-static void pick_suggested(struct mmt_calibration *c, const struct mmt_config *seeds,
-                           int count)
+static void add_suggested(struct mmt_calibration *c, const struct mmt_config *seeds,
+                          int count)
 {
     int selected[MOST_SUGGESTED];
     double least[ESTIMATED_SHAPES],
         *times = malloc((size_t) count * ESTIMATED_SHAPES * sizeof *times);
     if (!times)
         return;
-    estimate(c, seeds, count, times, least);
+    estimate_seeds(c, seeds, count, times, least);
     int found =
         mmt_fit_select(times, least, count, ESTIMATED_SHAPES, MOST_SUGGESTED, selected);
     for (int i = 0; i < found; i++)
-        pick(c, &seeds[selected[i]], NULL, false);
+        add_kernel(c, &seeds[selected[i]], NULL, false);
     free(times);
 }
 
 /* In turn one that came near to a best, and one that a template suggests. */
-static void pick_others(struct mmt_calibration *c, const struct ranked *ranked, int near,
-                        const struct mmt_config *seeds, int num_seeds)
+static void add_others(struct mmt_calibration *c, const struct ranked *ranked, int near,
+                       const struct mmt_config *seeds, int num_seeds)
 {
     for (int i = 0, seed = 0; i < near || seed < num_seeds;) {
         while (i < near && ranked[i].slowdown < behind) {
             const struct mmt_record *r = ranked[i++].record;
-            if (pick(c, &r->config, verified_on(r), false))
+            if (add_kernel(c, &r->config, verified_on(r), false))
                 break;
         }
         if (i < near && ranked[i].slowdown >= behind)
             i = near;
         while (seed < num_seeds)
-            if (pick(c, &seeds[seed++], NULL, false))
+            if (add_kernel(c, &seeds[seed++], NULL, false))
                 break;
     }
 }
 
 /* ---- which of them on which shape ------------------------------------------------ */
 
-void mmt_pick_compare(struct mmt_pick *pick, int shape, double best)
+void mmt_calibration_compare(struct mmt_calibration_kernel *kernel, int shape,
+                             double best)
 {
-    if (isinf(pick->took))
+    if (isinf(kernel->took))
         return;
-    pick->met = true;
-    pick->behind[shape] = (float) (pick->took / best);
+    kernel->timed = true;
+    kernel->behind[shape] = (float) (kernel->took / best);
 }
 
 static double octaves_between(const mmt_problem *a, const mmt_problem *b)
@@ -449,8 +456,8 @@ static double octaves_between(const mmt_problem *a, const mmt_problem *b)
     return sqrt(m * m + n * n + k * k);
 }
 
-bool mmt_pick_is_hopeless(const struct mmt_pick *pick, const mmt_problem *shapes,
-                          int shape)
+bool mmt_calibration_is_hopeless(const struct mmt_calibration_kernel *kernel,
+                                 const mmt_problem *shapes, int shape)
 {
     enum { NEIGHBOURS = 3 };
     const double far = 6, hopeless = 1.5;
@@ -459,14 +466,14 @@ bool mmt_pick_is_hopeless(const struct mmt_pick *pick, const mmt_problem *shapes
     } next[NEIGHBOURS + 1] = { { far, 0 }, { far, 0 }, { far, 0 } };
 
     for (int i = 0; i < MMT_MOST_CALIBRATION_SHAPES; i++) {
-        if (pick->behind[i] == 0)
+        if (kernel->behind[i] == 0)
             continue;
         double octaves = octaves_between(&shapes[i], &shapes[shape]);
         int at = NEIGHBOURS;
         for (; at > 0 && next[at - 1].octaves > octaves; at--)
             next[at] = next[at - 1];
         next[at].octaves = octaves;
-        next[at].behind = pick->behind[i];
+        next[at].behind = kernel->behind[i];
     }
     bool all = true;
     for (int i = 0; i < NEIGHBOURS; i++)
@@ -474,58 +481,58 @@ bool mmt_pick_is_hopeless(const struct mmt_pick *pick, const mmt_problem *shapes
     return all;
 }
 
-/* Whether a portfolio of the family is known: with few others more shapes are met. */
+/* Whether a portfolio of the family is known: with few others more shapes are timed. */
 static bool has_portfolio(const struct mmt_calibration *c)
 {
     return c->t->layers && mmt_profile_model(c->t->layers, c->kind->type);
 }
 
-/* No more picks than so many besides those that there are. */
-static void allow(struct mmt_calibration *c, int more)
+/* No more kernels than so many besides those that there are. */
+static void limit_count(struct mmt_calibration *c, int more)
 {
     if (c->most > c->count + more)
         c->most = c->count + more;
 }
 
-static void pick_first(struct mmt_calibration *c, const struct ranked *ranked, int near,
-                       struct mmt_config *seeds)
+static void add_first(struct mmt_calibration *c, const struct ranked *ranked, int near,
+                      struct mmt_config *seeds)
 {
     const int num_seeds = list_seeds(c, seeds, MOST_SEEDS / 2);
     const int listed = list_proposals(c, seeds, num_seeds, MOST_SEEDS);
-    pick_winners(c);
-    pick_known(c);
+    add_winners(c);
+    add_known(c);
     if (has_portfolio(c))
-        allow(c, MORE_THAN_KNOWN);
+        limit_count(c, MORE_THAN_KNOWN);
     else
-        pick_defaults(c);
-    pick_bests(c, ranked, near);
-    pick_templates(c, ranked, near);
-    pick_missing(c, seeds, num_seeds);
-    pick_suggested(c, seeds, listed);
-    pick_others(c, ranked, near, seeds, num_seeds);
+        add_defaults(c);
+    add_bests(c, ranked, near);
+    add_templates(c, ranked, near);
+    add_missing(c, seeds, num_seeds);
+    add_suggested(c, seeds, listed);
+    add_others(c, ranked, near, seeds, num_seeds);
 }
 
 /* What serves the family's first kind, and a few that may serve where that does not.
  * Where that was selected on few shapes, what was known before is not given up for it. */
-static void pick_again(struct mmt_calibration *c, struct mmt_config *seeds)
+static void add_again(struct mmt_calibration *c, struct mmt_config *seeds)
 {
     const struct mmt_model *model = mmt_profile_model(c->t->profile, c->kind->type);
-    pick_portfolio(c, c->t->profile);
+    add_portfolio(c, c->t->profile);
     if (c->t->layers && (!model || model->shapes < FEW_SHAPES))
-        pick_portfolio(c, c->t->layers);
-    allow(c, MORE_THAN_PORTFOLIO);
-    pick_suggested(c, seeds, list_seeds(c, seeds, MOST_SEEDS));
+        add_portfolio(c, c->t->layers);
+    limit_count(c, MORE_THAN_PORTFOLIO);
+    add_suggested(c, seeds, list_seeds(c, seeds, MOST_SEEDS));
 }
 
-bool mmt_calibration_pick(struct mmt_calibration *c)
+bool mmt_calibration_list_kernels(struct mmt_calibration *c)
 {
     struct mmt_config *seeds = malloc(MOST_SEEDS * sizeof *seeds);
     int near;
-    struct ranked *ranked = rank(c, &near);
+    struct ranked *ranked = rank_candidates(c, &near);
     if (seeds && ranked && c->first)
-        pick_first(c, ranked, near, seeds);
+        add_first(c, ranked, near, seeds);
     else if (seeds)
-        pick_again(c, seeds);
+        add_again(c, seeds);
     free(ranked);
     free(seeds);
     return c->count > 0;

@@ -274,7 +274,7 @@ static bool spends_less(const struct mmt_result *a, const struct mmt_result *b)
     return a->shared >= 0 && a->shared < b->shared;
 }
 
-const struct mmt_record *mmt_tune_pick(const struct mmt_record *sorted, int count)
+const struct mmt_record *mmt_tune_favourite(const struct mmt_record *sorted, int count)
 {
     const struct mmt_record *best = &sorted[0];
     for (int i = 1; i < count; i++)
@@ -290,7 +290,7 @@ const struct mmt_record *mmt_tune_pick(const struct mmt_record *sorted, int coun
 static mmt_status confirm(struct mmt_tuning *t, struct mmt_record *sorted, int *count,
                           double seconds, struct mmt_record *winner, mmt_error *err)
 {
-    const int favourite = (int) (mmt_tune_pick(sorted, *count) - sorted);
+    const int favourite = (int) (mmt_tune_favourite(sorted, *count) - sorted);
     const int rival = favourite == 0;
     struct mmt_record pair[2] = { sorted[favourite], sorted[rival] };
     double total[2] = { pair[0].result.time.median, pair[1].result.time.median };
@@ -333,7 +333,7 @@ static mmt_status hold(struct mmt_tuning *t, struct mmt_record *finalists, int *
     mmt_status status = time_round(t, finalists, count, seconds, err);
     for (bool confirmed = false; !status && !confirmed && *count > 0;) {
         const int before = *count;
-        *winner = *mmt_tune_pick(finalists, *count);
+        *winner = *mmt_tune_favourite(finalists, *count);
         if (*count > 1 && !mmt_pool_interrupts())
             status = confirm(t, finalists, count, seconds, winner, err);
         confirmed = *count == before;

@@ -164,7 +164,7 @@ void mmt_report_journal(struct mmt_tuning *t)
 
 /* Where a run is: at one of its goals, or at one of the shapes behind them. */
 struct place {
-    bool practice;
+    bool exploration;
     int number, of;
 };
 
@@ -172,13 +172,13 @@ static struct place place_of(const struct mmt_tuning *t)
 {
     if (t->goal < t->num_goals)
         return (struct place){ false, t->goal + 1, t->num_goals };
-    return (struct place){ true, t->goal - t->num_goals + 1, t->num_practice };
+    return (struct place){ true, t->goal - t->num_goals + 1, t->num_explored };
 }
 
 static void add_place(const struct mmt_tuning *t, struct mmt_text *line)
 {
     struct place place = place_of(t);
-    mmt_text_addf(line, "[%s%d/%d] ", place.practice ? "other shapes, " : "",
+    mmt_text_addf(line, "[%s%d/%d] ", place.exploration ? "other shapes, " : "",
                   place.number, place.of);
 }
 
@@ -189,7 +189,7 @@ void mmt_report_problem(struct mmt_tuning *t)
     t->last_status = mmt_now();
     if (t->options.json) {
         emit(json_pack("{s:s, s:f, s:s, s:i, s:i}", "event",
-                       place.practice ? "practice" : "problem", "elapsed",
+                       place.exploration ? "exploration" : "problem", "elapsed",
                        mmt_now() - t->started, "problem", text, "number", place.number,
                        "of", place.of));
     } else if (!isatty(1)) {

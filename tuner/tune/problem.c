@@ -18,10 +18,10 @@ struct candidate {
 };
 
 /* The tuning of one problem. */
-struct bout {
+struct tuning_job {
     struct mmt_tuning *t;
     const mmt_problem *problem;
-    struct mmt_arms arms;
+    struct mmt_template_searches searches;
     struct candidate list[MOST_UNDERWAY];
     int turns;
     int most;       /* candidates under way at a time */
@@ -39,8 +39,8 @@ struct bout {
     double begun, ends, last_end; /* mmt_now(): of its share; of the run */
     double budget;                /* seconds for timing one candidate */
     int64_t left;                 /* candidates */
-    bool doubts; /* the roofline is measured again, because of this result */
-    struct mmt_event doubted;
+    bool probing;          /* the roofline is measured again, because of this result */
+    struct mmt_event held; /* that result */
 };
 
 double mmt_tune_limit(const struct mmt_tuning *t, const mmt_problem *problem, double best)
@@ -51,82 +51,85 @@ double mmt_tune_limit(const struct mmt_tuning *t, const mmt_problem *problem, do
 
 /* ---- candidates under way -------------------------------------------------------- */
 
-static int count_under_way(const struct bout *b)
+static int count_under_way(const struct tuning_job *job)
 {
     int count = 0;
     for (int i = 0; i < MOST_UNDERWAY; i++)
-        count += b->list[i].state != EMPTY;
+        count += job->list[i].state != EMPTY;
     return count;
 }
 
-static struct candidate *find(struct bout *b, const struct mmt_config *config)
+static struct candidate *find_candidate(struct tuning_job *job,
+                                        const struct mmt_config *config)
 {
     for (int i = 0; i < MOST_UNDERWAY; i++)
-        if (b->list[i].state != EMPTY && mmt_config_equal(&b->list[i].config, config))
-            return &b->list[i];
+        if (job->list[i].state != EMPTY && mmt_config_equal(&job->list[i].config, config))
+            return &job->list[i];
     return NULL;
 }
 
 /* The one that waits longest in that state. */
-static struct candidate *oldest(struct bout *b, int state)
+static struct candidate *oldest_candidate(struct tuning_job *job, int state)
 {
     struct candidate *found = NULL;
     for (int i = 0; i < MOST_UNDERWAY; i++)
-        if ((int) b->list[i].state == state && (!found || b->list[i].turn < found->turn))
-            found = &b->list[i];
+        if ((int) job->list[i].state == state &&
+            (!found || job->list[i].turn < found->turn))
+            found = &job->list[i];
     return found;
 }
 
-static struct candidate *put_under_way(struct bout *b, const struct mmt_config *config)
+static struct candidate *put_under_way(struct tuning_job *job,
+                                       const struct mmt_config *config)
 {
     for (int i = 0; i < MOST_UNDERWAY; i++) {
-        if (b->list[i].state != EMPTY)
+        if (job->list[i].state != EMPTY)
             continue;
-        b->list[i] = (struct candidate){ .state = PROPOSED,
-                                         .config = *config,
-                                         .turn = b->turns++ };
-        return &b->list[i];
+        job->list[i] = (struct candidate){ .state = PROPOSED,
+                                           .config = *config,
+                                           .turn = job->turns++ };
+        return &job->list[i];
     }
     return NULL;
 }
 
 /* ---- what is tried in any case --------------------------------------------------- */
 
-static bool is_known(struct bout *b, const struct mmt_config *config)
+static bool is_known(struct tuning_job *job, const struct mmt_config *config)
 {
-    return mmt_journal_find(b->t->journal, b->problem, config) != NULL;
+    return mmt_journal_find(job->t->journal, job->problem, config) != NULL;
 }
 
-static void add_extra(struct bout *b, const struct mmt_config *config)
+static void add_extra(struct tuning_job *job, const struct mmt_config *config)
 {
-    if (b->num_extras == MOST_EXTRAS || is_known(b, config) ||
-        mmt_config_refuse(config, b->problem, &b->t->caps))
+    if (job->num_extras == MOST_EXTRAS || is_known(job, config) ||
+        mmt_config_refuse(config, job->problem, &job->t->caps))
         return;
-    b->extras[b->num_extras++] = *config;
+    job->extras[job->num_extras++] = *config;
 }
 
 /* For "so many times naive", where it does not take too much of the time. */
-static void add_naive(struct bout *b)
+static void add_naive(struct tuning_job *job)
 {
     const struct mmt_template *naive = mmt_template_find("naive");
-    double rate = b->t->naive_rate[b->problem->type];
+    double rate = job->t->naive_rate[job->problem->type];
     if (rate == 0) /* nothing is known yet: a hundredth of the peak */
-        rate = b->t->roofline.peak_flops[b->problem->type] / 100;
-    double expected = rate > 0 ? mmt_problem_flops(b->problem) / rate : 0;
-    double room = isfinite(b->ends) ? b->ends - mmt_now() : 600;
+        rate = job->t->roofline.peak_flops[job->problem->type] / 100;
+    double expected = rate > 0 ? mmt_problem_flops(job->problem) / rate : 0;
+    double room = isfinite(job->ends) ? job->ends - mmt_now() : 600;
     if (!naive || expected > fmin(4, room / 20))
         return;
     struct mmt_config config = { .template = naive };
     memcpy(config.values, naive->seeds[0], (size_t) naive->num_knobs * sizeof(int));
-    add_extra(b, &config);
+    add_extra(job, &config);
 }
 
-static void add_others_winners(struct bout *b)
+static void add_others_winners(struct tuning_job *job)
 {
-    const struct mmt_profile *other = b->t->other;
+    const struct mmt_profile *other = job->t->other;
     for (size_t i = 0; other && i < other->num_entries; i++)
-        if (mmt_problem_equal(&other->entries[i].problem, b->problem))
-            add_extra(b, &other->entries[i].config);
+        if (mmt_problem_equal(&other->entries[i].problem, job->problem))
+            add_extra(job, &other->entries[i].config);
 }
 
 /* What a program gets before this run, of what was tuned or by default; false where that
@@ -153,42 +156,42 @@ static bool waits_for_known(const struct mmt_tuning *t, const mmt_problem *probl
            !mmt_journal_find(t->journal, problem, &known);
 }
 
-static void add_known(struct bout *b)
+static void add_known(struct tuning_job *job)
 {
-    if (find_known(b->t, b->problem, &b->known))
-        add_extra(b, &b->known);
-    b->waits = b->num_extras > 0;
+    if (find_known(job->t, job->problem, &job->known))
+        add_extra(job, &job->known);
+    job->waits = job->num_extras > 0;
 }
 
 /* ---- proposing ------------------------------------------------------------------- */
 
-static bool next_proposal(struct bout *b, struct mmt_config *out)
+static bool next_proposal(struct tuning_job *job, struct mmt_config *out)
 {
     /* The best guess first: then there is something to hold the others against. */
-    if (b->next_extra < b->num_extras && (b->turns > 0 || b->waits)) {
-        *out = b->extras[b->next_extra++];
+    if (job->next_extra < job->num_extras && (job->turns > 0 || job->waits)) {
+        *out = job->extras[job->next_extra++];
         return true;
     }
-    if (mmt_arms_ask(&b->arms, out))
+    if (mmt_searches_ask(&job->searches, out))
         return true;
-    if (b->next_extra == b->num_extras)
+    if (job->next_extra == job->num_extras)
         return false;
-    *out = b->extras[b->next_extra++];
+    *out = job->extras[job->next_extra++];
     return true;
 }
 
 /* False where nothing is left to propose. What the journal knows already is told to the
  * search and passed over; so is what is under way as an extra, which will be told. */
-static bool propose(struct bout *b)
+static bool propose_candidate(struct tuning_job *job)
 {
     struct mmt_config config;
-    while (next_proposal(b, &config)) {
+    while (next_proposal(job, &config)) {
         const struct mmt_record *known =
-            mmt_journal_find(b->t->journal, b->problem, &config);
+            mmt_journal_find(job->t->journal, job->problem, &config);
         if (known) {
-            mmt_arms_tell(&b->arms, &config, &known->result);
-        } else if (!find(b, &config)) {
-            put_under_way(b, &config);
+            mmt_searches_tell(&job->searches, &config, &known->result);
+        } else if (!find_candidate(job, &config)) {
+            put_under_way(job, &config);
             return true;
         }
     }
@@ -197,46 +200,47 @@ static bool propose(struct bout *b)
 
 /* ---- handing out work ------------------------------------------------------------ */
 
-static struct mmt_job measuring_job(const struct bout *b, const struct mmt_config *config)
+static struct mmt_job measuring_request(const struct tuning_job *job,
+                                        const struct mmt_config *config)
 {
     return (struct mmt_job){
         .task = MMT_TASK_MEASURE,
-        .problem = *b->problem,
-        .seed = (uint64_t) b->t->options.seed,
+        .problem = *job->problem,
+        .seed = (uint64_t) job->t->options.seed,
         .count = 1,
         .configs = { *config },
         .verify = { true },
-        .best_seconds = isfinite(b->arms.best) ? b->arms.best : 0,
-        .best_mhz = b->arms.best_mhz,
-        .budget_seconds = b->budget,
+        .best_seconds = isfinite(job->searches.best) ? job->searches.best : 0,
+        .best_mhz = job->searches.best_mhz,
+        .budget_seconds = job->budget,
     };
 }
 
 /* Whether a worker is at it already: one that was sent ahead. */
-static bool is_compiling(const struct bout *b, const struct mmt_config *config)
+static bool is_compiling(const struct tuning_job *job, const struct mmt_config *config)
 {
-    for (int i = 0; i < b->t->pool.count; i++) {
-        const struct mmt_worker *w = &b->t->pool.workers[i];
+    for (int i = 0; i < job->t->pool.count; i++) {
+        const struct mmt_worker *w = &job->t->pool.workers[i];
         if (w->busy && w->job.task == MMT_TASK_COMPILE &&
-            mmt_problem_equal(&w->job.problem, b->problem) &&
+            mmt_problem_equal(&w->job.problem, job->problem) &&
             mmt_config_equal(&w->job.configs[0], config))
             return true;
     }
     return false;
 }
 
-static void compile_own(struct bout *b)
+static void compile_own(struct tuning_job *job)
 {
     struct mmt_worker *worker;
     struct candidate *next;
     for (int i = 0; i < MOST_UNDERWAY; i++)
-        if (b->list[i].state == PROPOSED &&
-            mmt_tune_is_built(b->t, b->problem, &b->list[i].config))
-            b->list[i].state = BUILT;
-    while ((next = oldest(b, PROPOSED)) &&
-           (worker = mmt_pool_idle(&b->t->pool, MMT_COMPILER))) {
-        if (!is_compiling(b, &next->config))
-            mmt_tune_compile(b->t, worker, b->problem, &next->config);
+        if (job->list[i].state == PROPOSED &&
+            mmt_tune_is_built(job->t, job->problem, &job->list[i].config))
+            job->list[i].state = BUILT;
+    while ((next = oldest_candidate(job, PROPOSED)) &&
+           (worker = mmt_pool_idle(&job->t->pool, MMT_COMPILER))) {
+        if (!is_compiling(job, &next->config))
+            mmt_tune_compile(job->t, worker, job->problem, &next->config);
         next->state = COMPILING;
         next->since = mmt_now();
     }
@@ -246,49 +250,51 @@ static void compile_own(struct bout *b)
 
 static const mmt_problem *next_goal(const struct mmt_tuning *t)
 {
-    return t->goal + 1 < t->num_goals + t->num_practice ? &t->goals[t->goal + 1] : NULL;
+    return t->goal + 1 < t->num_goals + t->num_explored ? &t->goals[t->goal + 1] : NULL;
 }
 
 /* Whether what would be compiled from now on comes too late for this problem; but a short
  * share is not all spent on the next one. */
-static bool is_closing(const struct bout *b)
+static bool is_closing(const struct tuning_job *job)
 {
-    double last = fmin(b->t->compile_seconds, 0.3 * (b->ends - b->begun));
-    return next_goal(b->t) && b->found && !b->t->pool.shared &&
-           mmt_now() >= b->ends - last;
+    double last = fmin(job->t->compile_seconds, 0.3 * (job->ends - job->begun));
+    return next_goal(job->t) && job->found && !job->t->pool.shared &&
+           mmt_now() >= job->ends - last;
 }
 
 /* What the next problem's search will begin with, as far as is known now. */
-static void look_ahead(struct bout *b)
+static void look_ahead(struct tuning_job *job)
 {
-    struct mmt_arms arms;
+    struct mmt_template_searches searches;
     mmt_error why;
-    b->num_ahead = find_known(b->t, next_goal(b->t), &b->ahead[0]);
-    if (mmt_arms_create(b->t, next_goal(b->t), &arms, &why))
+    job->num_ahead = find_known(job->t, next_goal(job->t), &job->ahead[0]);
+    if (mmt_searches_create(job->t, next_goal(job->t), &searches, &why))
         return;
-    while (b->num_ahead < MOST_AHEAD && mmt_arms_ask(&arms, &b->ahead[b->num_ahead]))
-        b->num_ahead++;
-    mmt_arms_free(&arms);
+    while (job->num_ahead < MOST_AHEAD &&
+           mmt_searches_ask(&searches, &job->ahead[job->num_ahead]))
+        job->num_ahead++;
+    mmt_searches_free(&searches);
 }
 
 /* Compilers would be idle until the next problem begins; what they build stays in the
  * cache on disk, and nobody waits for their reports. */
-static void compile_ahead(struct bout *b)
+static void compile_ahead(struct tuning_job *job)
 {
     struct mmt_worker *worker;
-    if (b->num_ahead < 0)
-        look_ahead(b);
-    while (b->next_ahead < b->num_ahead &&
-           (worker = mmt_pool_idle(&b->t->pool, MMT_COMPILER)))
-        mmt_tune_compile(b->t, worker, next_goal(b->t), &b->ahead[b->next_ahead++]);
+    if (job->num_ahead < 0)
+        look_ahead(job);
+    while (job->next_ahead < job->num_ahead &&
+           (worker = mmt_pool_idle(&job->t->pool, MMT_COMPILER)))
+        mmt_tune_compile(job->t, worker, next_goal(job->t),
+                         &job->ahead[job->next_ahead++]);
 }
 
-static void start_compiling(struct bout *b)
+static void start_compiling(struct tuning_job *job)
 {
-    if (is_closing(b))
-        compile_ahead(b);
+    if (is_closing(job))
+        compile_ahead(job);
     else
-        compile_own(b);
+        compile_own(job);
 }
 
 static bool is_baseline(const struct mmt_config *config)
@@ -298,82 +304,85 @@ static bool is_baseline(const struct mmt_config *config)
 
 /* The most promising of what earlier problems had compiled; NULL where nothing is left.
  * Where candidates are counted the search alone says what is tried. */
-static struct candidate *take_ready(struct bout *b)
+static struct candidate *take_ready(struct tuning_job *job)
 {
-    if (b->t->pool.shared || b->t->options.budget.candidates || b->turns == 0)
+    if (job->t->pool.shared || job->t->options.budget.candidates || job->turns == 0)
         return NULL;
     for (;;) {
-        while (b->next_ready < b->num_ready) {
-            const struct mmt_config *config = &b->ready[b->next_ready++];
-            if (find(b, config) || is_known(b, config))
+        while (job->next_ready < job->num_ready) {
+            const struct mmt_config *config = &job->ready[job->next_ready++];
+            if (find_candidate(job, config) || is_known(job, config))
                 continue;
-            struct candidate *taken = put_under_way(b, config);
+            struct candidate *taken = put_under_way(job, config);
             if (taken)
                 taken->state = BUILT;
             return taken;
         }
-        if (b->seen_built == b->t->num_built)
+        if (job->seen_built == job->t->num_built)
             return NULL;
-        b->seen_built = b->t->num_built;
-        b->num_ready = mmt_tune_list_ready(b->t, b->problem, b->ready, MOST_READY);
-        b->next_ready = 0;
+        job->seen_built = job->t->num_built;
+        job->num_ready =
+            mmt_tune_list_ready(job->t, job->problem, job->ready, MOST_READY);
+        job->next_ready = 0;
     }
 }
 
-static void start_measuring(struct bout *b)
+static void start_measuring(struct tuning_job *job)
 {
-    struct mmt_worker *worker = mmt_pool_idle(&b->t->pool, MMT_MEASURER);
-    struct candidate *next = worker ? oldest(b, BUILT) : NULL;
+    struct mmt_worker *worker = mmt_pool_idle(&job->t->pool, MMT_MEASURER);
+    struct candidate *next = worker ? oldest_candidate(job, BUILT) : NULL;
     if (worker && !next)
-        next = take_ready(b);
+        next = take_ready(job);
     if (!next)
         return;
-    struct mmt_job job = measuring_job(b, &next->config);
-    job.doubtful = is_baseline(&next->config) || mmt_arms_doubt(&b->arms, &next->config);
-    double limit = mmt_tune_limit(b->t, b->problem, b->arms.best);
+    struct mmt_job request = measuring_request(job, &next->config);
+    request.doubtful = is_baseline(&next->config) ||
+                       mmt_searches_is_low_priority(&job->searches, &next->config);
+    double limit = mmt_tune_limit(job->t, job->problem, job->searches.best);
     if (is_baseline(&next->config)) /* it is slow, and that is to be known */
         limit *= 4;
-    mmt_worker_send(worker, &job, limit, limit);
+    mmt_worker_send(worker, &request, limit, limit);
     next->state = MEASURING;
-    mmt_report_status(b->t, &next->config, b->arms.best);
+    mmt_report_status(job->t, &next->config, job->searches.best);
 }
 
 /* A problem is not left without a time, nor with the plainest kernel's alone or without
  * that of what is known, as long as the run's own end allows. */
-static bool is_over(const struct bout *b)
+static bool is_over(const struct tuning_job *job)
 {
-    double ends = b->found && !b->waits ? b->ends : fmax(b->ends, b->last_end);
-    return mmt_pool_interrupts() || b->left <= 0 || mmt_now() >= ends ||
-           b->t->pool.broken.status;
+    double ends = job->found && !job->waits ? job->ends : fmax(job->ends, job->last_end);
+    return mmt_pool_interrupts() || job->left <= 0 || mmt_now() >= ends ||
+           job->t->pool.broken.status;
 }
 
 /* Fills the list up; false where it stays empty. */
-static bool fill(struct bout *b)
+static bool fill_list(struct tuning_job *job)
 {
-    int64_t room = b->most < b->left ? b->most : b->left;
-    while (count_under_way(b) < room && propose(b))
+    int64_t room = job->most < job->left ? job->most : job->left;
+    while (count_under_way(job) < room && propose_candidate(job))
         ;
-    return count_under_way(b) > 0;
+    return count_under_way(job) > 0;
 }
 
 /* Where cores are shared, a batch is compiled, then all of it is measured. While the
  * machine is suspected nothing new is begun. */
-static bool hand_out(struct bout *b)
+static bool hand_out(struct tuning_job *job)
 {
-    if (mmt_tune_suspects(b->t))
+    if (mmt_tune_suspects(job->t))
         return true;
-    bool shared = b->t->pool.shared;
-    if (shared && b->measuring && !oldest(b, BUILT) && !oldest(b, MEASURING))
-        b->measuring = false;
-    if ((!shared || !b->measuring) && !fill(b))
+    bool shared = job->t->pool.shared;
+    if (shared && job->measuring && !oldest_candidate(job, BUILT) &&
+        !oldest_candidate(job, MEASURING))
+        job->measuring = false;
+    if ((!shared || !job->measuring) && !fill_list(job))
         return false;
-    if (!shared || !b->measuring)
-        start_compiling(b);
-    if (shared && !b->measuring && !oldest(b, PROPOSED) &&
-        !mmt_pool_busy(&b->t->pool, MMT_COMPILER))
-        b->measuring = true;
-    if (!shared || b->measuring)
-        start_measuring(b);
+    if (!shared || !job->measuring)
+        start_compiling(job);
+    if (shared && !job->measuring && !oldest_candidate(job, PROPOSED) &&
+        !mmt_pool_busy(&job->t->pool, MMT_COMPILER))
+        job->measuring = true;
+    if (!shared || job->measuring)
+        start_measuring(job);
     return true;
 }
 
@@ -392,73 +401,77 @@ void mmt_counts_add(struct mmt_counts *counts, enum mmt_outcome outcome)
 
 /* Has the worker that is idle now measure the roofline, before a result counts that beats
  * it; false: the result counts as it is. */
-static bool doubt(struct bout *b, const struct mmt_event *event)
+static bool probe_first(struct tuning_job *job, const struct mmt_event *event)
 {
-    const struct mmt_job job = { .task = MMT_TASK_PROBE };
-    struct mmt_worker *worker = mmt_pool_idle(&b->t->pool, MMT_MEASURER);
-    if (!worker || !mmt_tune_doubts(b->t, &event->job.problem, &event->reply.results[0]))
+    const struct mmt_job request = { .task = MMT_TASK_PROBE };
+    struct mmt_worker *worker = mmt_pool_idle(&job->t->pool, MMT_MEASURER);
+    if (!worker ||
+        !mmt_tune_doubts(job->t, &event->job.problem, &event->reply.results[0]))
         return false;
-    b->t->probes++;
-    b->doubts = true;
-    b->doubted = *event;
-    mmt_worker_send(worker, &job, MMT_PROBE_LIMIT, MMT_PROBE_LIMIT);
+    job->t->probes++;
+    job->probing = true;
+    job->held = *event;
+    mmt_worker_send(worker, &request, MMT_PROBE_LIMIT, MMT_PROBE_LIMIT);
     return true;
 }
 
 /* The result that was waiting for a probe. */
-static const struct mmt_event *end_doubt(struct bout *b, const struct mmt_event *probed)
+static const struct mmt_event *end_probe(struct tuning_job *job,
+                                         const struct mmt_event *probed)
 {
-    b->doubts = false;
+    job->probing = false;
     if (probed->reply.results[0].outcome == MMT_TIMED)
-        mmt_tune_set_roofline(b->t, &probed->reply.roofline);
-    return &b->doubted;
+        mmt_tune_set_roofline(job->t, &probed->reply.roofline);
+    return &job->held;
 }
 
-static mmt_status record(struct bout *b, const struct mmt_config *config,
-                         struct mmt_result *result, mmt_error *err)
+static mmt_status record_result(struct tuning_job *job, const struct mmt_config *config,
+                                struct mmt_result *result, mmt_error *err)
 {
-    struct mmt_tuning *t = b->t;
-    mmt_tune_judge(t, b->problem, result);
-    struct mmt_record line = { .problem = *b->problem,
+    struct mmt_tuning *t = job->t;
+    mmt_tune_judge(t, job->problem, result);
+    struct mmt_record line = { .problem = *job->problem,
                                .config = *config,
                                .result = *result };
     mmt_status status = mmt_tune_note_result(t, &line, err);
     if (status)
         return status;
     mmt_counts_add(&t->counts, result->outcome);
-    b->left--;
+    job->left--;
     t->candidates_left--;
-    mmt_arms_tell(&b->arms, config, result);
+    mmt_searches_tell(&job->searches, config, result);
     if (is_baseline(config) && result->outcome == MMT_TIMED)
-        t->naive_rate[b->problem->type] =
-            mmt_problem_flops(b->problem) / result->time.median;
-    b->found = b->found || (result->outcome == MMT_TIMED && !is_baseline(config));
-    b->waits = b->waits && !mmt_config_equal(config, &b->known);
-    mmt_report_result(t, &line, b->arms.best);
+        t->naive_rate[job->problem->type] =
+            mmt_problem_flops(job->problem) / result->time.median;
+    job->found = job->found || (result->outcome == MMT_TIMED && !is_baseline(config));
+    job->waits = job->waits && !mmt_config_equal(config, &job->known);
+    mmt_report_result(t, &line, job->searches.best);
     return MMT_OK;
 }
 
 /* Ends of jobs that were begun for an earlier problem find no candidate here. */
-static mmt_status take(struct bout *b, const struct mmt_event *event, mmt_error *err)
+static mmt_status take_result(struct tuning_job *job, const struct mmt_event *event,
+                              mmt_error *err)
 {
     const bool probed = event->job.task == MMT_TASK_PROBE;
-    if (probed && !b->doubts)
+    if (probed && !job->probing)
         return MMT_OK;
-    event = probed ? end_doubt(b, event) : event;
+    event = probed ? end_probe(job, event) : event;
     const struct mmt_config *config = &event->job.configs[0];
     struct mmt_result result = event->reply.results[0];
     bool built = event->job.task == MMT_TASK_COMPILE && event->reply.count == 1 &&
                  result.outcome == MMT_TIMED;
-    struct candidate *candidate =
-        mmt_problem_equal(&event->job.problem, b->problem) ? find(b, config) : NULL;
+    struct candidate *candidate = mmt_problem_equal(&event->job.problem, job->problem)
+                                      ? find_candidate(job, config)
+                                      : NULL;
     if (built && !is_baseline(config))
-        mmt_tune_add_built(b->t, &event->job.problem, config);
+        mmt_tune_add_built(job->t, &event->job.problem, config);
     if (!candidate || event->reply.count != 1)
         return MMT_OK;
     if (built) {
         if (candidate->state == COMPILING) /* not built ahead, before its turn came */
-            b->t->compile_seconds +=
-                0.1 * (mmt_now() - candidate->since - b->t->compile_seconds);
+            job->t->compile_seconds +=
+                0.1 * (mmt_now() - candidate->since - job->t->compile_seconds);
         candidate->state = BUILT;
         return MMT_OK;
     }
@@ -466,10 +479,10 @@ static mmt_status take(struct bout *b, const struct mmt_event *event, mmt_error 
         candidate->state = candidate->state == MEASURING ? BUILT : PROPOSED;
         return MMT_OK;
     }
-    if (!probed && doubt(b, event))
+    if (!probed && probe_first(job, event))
         return MMT_OK;
     candidate->state = EMPTY;
-    return record(b, config, &result, err);
+    return record_result(job, config, &result, err);
 }
 
 /* ---- the loop
@@ -477,72 +490,73 @@ static mmt_status take(struct bout *b, const struct mmt_event *event, mmt_error 
  */
 
 /* Nothing is being compiled or measured for this problem. */
-static bool is_at_rest(struct bout *b)
+static bool is_at_rest(struct tuning_job *job)
 {
-    return !oldest(b, COMPILING) && !oldest(b, MEASURING);
+    return !oldest_candidate(job, COMPILING) && !oldest_candidate(job, MEASURING);
 }
 
-static mmt_status loop(struct bout *b, mmt_error *err)
+static mmt_status run_tuning_job(struct tuning_job *job, mmt_error *err)
 {
     struct mmt_event event;
     mmt_status status = MMT_OK;
-    while (!status && !is_over(b) && hand_out(b)) {
-        if (mmt_tune_suspects(b->t) && is_at_rest(b))
-            status = mmt_tune_ask_naive(b->t, err);
-        else if (mmt_pool_next(&b->t->pool, mmt_now() + 0.2, &event))
-            status = take(b, &event, err);
-        mmt_report_status(b->t, NULL, b->arms.best);
+    while (!status && !is_over(job) && hand_out(job)) {
+        if (mmt_tune_suspects(job->t) && is_at_rest(job))
+            status = mmt_tune_ask_naive(job->t, err);
+        else if (mmt_pool_next(&job->t->pool, mmt_now() + 0.2, &event))
+            status = take_result(job, &event, err);
+        mmt_report_status(job->t, NULL, job->searches.best);
     }
     /* What is being measured is finished, unless there is no time even for that. */
-    while (!status && oldest(b, MEASURING) && mmt_pool_interrupts() < 2 &&
-           !b->t->pool.broken.status)
-        if (mmt_pool_next(&b->t->pool, INFINITY, &event))
-            status = take(b, &event, err);
+    while (!status && oldest_candidate(job, MEASURING) && mmt_pool_interrupts() < 2 &&
+           !job->t->pool.broken.status)
+        if (mmt_pool_next(&job->t->pool, INFINITY, &event))
+            status = take_result(job, &event, err);
     if (!status)
-        status = mmt_tune_end_suspicion(b->t, err);
-    if (!status && b->t->pool.broken.status) {
-        *err = b->t->pool.broken;
+        status = mmt_tune_end_suspicion(job->t, err);
+    if (!status && job->t->pool.broken.status) {
+        *err = job->t->pool.broken;
         status = err->status;
     }
     return status;
 }
 
-static void set_budget(struct bout *b, double ends)
+static void set_budget(struct tuning_job *job, double ends)
 {
     double room = ends - mmt_now();
-    b->begun = mmt_now();
-    b->ends = ends;
-    b->budget = isfinite(room) ? fmin(fmax(room / 80, 0.03), 1) : 0.5;
-    b->last_end = isfinite(room) ? b->t->goals_end - 0.1 * room : INFINITY;
-    b->left = mmt_tune_share_candidates(b->t);
-    int compilers = b->t->pool.count - 1;
-    b->most = b->t->pool.shared ? compilers : compilers + 4;
-    if (b->most > MOST_UNDERWAY)
-        b->most = MOST_UNDERWAY;
+    job->begun = mmt_now();
+    job->ends = ends;
+    job->budget = isfinite(room) ? fmin(fmax(room / 80, 0.03), 1) : 0.5;
+    job->last_end = isfinite(room) ? job->t->goals_end - 0.1 * room : INFINITY;
+    job->left = mmt_tune_share_candidates(job->t);
+    int compilers = job->t->pool.count - 1;
+    job->most = job->t->pool.shared ? compilers : compilers + 4;
+    if (job->most > MOST_UNDERWAY)
+        job->most = MOST_UNDERWAY;
 }
 
 mmt_status mmt_tune_search(struct mmt_tuning *t, const mmt_problem *problem, double ends,
                            mmt_error *err)
 {
-    struct bout *b = calloc(1, sizeof *b);
-    if (!b)
+    struct tuning_job *job = calloc(1, sizeof *job);
+    if (!job)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory to tune a problem");
-    b->t = t;
-    b->problem = problem;
-    b->num_ahead = -1;
-    mmt_status status = mmt_arms_create(t, problem, &b->arms, err);
+    job->t = t;
+    job->problem = problem;
+    job->num_ahead = -1;
+    mmt_status status = mmt_searches_create(t, problem, &job->searches, err);
     if (!status) {
         /* From the journal; and where there is nothing else, the baseline will do. */
-        b->found = (isfinite(b->arms.best) && !is_baseline(&b->arms.best_config)) ||
-                   mmt_arms_only(&b->arms, "naive");
-        set_budget(b, ends);
-        add_known(b);
-        add_others_winners(b);
-        add_naive(b);
-        status = loop(b, err);
-        mmt_arms_free(&b->arms);
+        job->found =
+            (isfinite(job->searches.best) && !is_baseline(&job->searches.best_config)) ||
+            mmt_searches_only(&job->searches, "naive");
+        set_budget(job, ends);
+        add_known(job);
+        add_others_winners(job);
+        add_naive(job);
+        status = run_tuning_job(job, err);
+        mmt_searches_free(&job->searches);
     }
-    free(b);
+    free(job);
     return status;
 }
 

@@ -141,21 +141,21 @@ static void read_times(struct ranging *r, bool all)
 /* ---- which kernels ---------------------------------------------------------------- */
 
 /* Winners, and the same with auto counts. */
-static void pick_winners(struct ranging *r)
+static void add_winners(struct ranging *r)
 {
     for (int s = 0; s < r->samples; s++) {
         const mmt_problem problem = problem_at(r, s);
         const struct mmt_entry *winner = mmt_tune_winner(r->t, &problem);
         if (!winner)
             continue;
-        const struct mmt_config left = mmt_pick_leave_counts(&winner->config);
+        const struct mmt_config left = mmt_calibration_leave_counts(&winner->config);
         add_kernel(r, &winner->config);
         add_kernel(r, &left);
     }
 }
 
 /* What the model ranks as number `place` at each sample. */
-static void pick_portfolio(struct ranging *r, int place)
+static void add_portfolio(struct ranging *r, int place)
 {
     struct mmt_ranked ranked[MMT_MOST_RANKED];
     for (int s = 0; s < r->samples; s++) {
@@ -173,7 +173,7 @@ static int faster(const void *left, const void *right)
 }
 
 /* The next best of the finals that were held for a problem. */
-static void pick_next_best(struct ranging *r, const mmt_problem *problem)
+static void add_next_best(struct ranging *r, const mmt_problem *problem)
 {
     enum { MOST_FINALS = 64 };
     const struct mmt_record *finals[MOST_FINALS];
@@ -189,18 +189,18 @@ static void pick_next_best(struct ranging *r, const mmt_problem *problem)
         add_kernel(r, &finals[i]->config);
 }
 
-static void pick(struct ranging *r)
+static void add_kernels(struct ranging *r)
 {
     const double room = isfinite(r->ends) ? r->ends - mmt_now() : INFINITY;
     const double most = room / (r->samples * timing_of(r->t));
     r->most = (int) fmin(fmax(most, FEWEST_PICKS), MOST_PICKS);
-    pick_winners(r);
-    pick_portfolio(r, 0);
+    add_winners(r);
+    add_portfolio(r, 0);
     for (int s = 0; s < r->samples; s++) {
         const mmt_problem problem = problem_at(r, s);
-        pick_next_best(r, &problem);
+        add_next_best(r, &problem);
     }
-    pick_portfolio(r, 1);
+    add_portfolio(r, 1);
 }
 
 /* ---- timing ----------------------------------------------------------------------- */
@@ -424,7 +424,7 @@ static mmt_status time_range(struct mmt_tuning *t, const struct mmt_tune_range *
     if (!r)
         return err->status;
     r->ends = ends;
-    pick(r);
+    add_kernels(r);
     read_times(r, false);
     mmt_status status = time_samples(r, err);
     free(r);

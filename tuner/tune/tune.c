@@ -413,7 +413,7 @@ static mmt_status prepare(struct mmt_tuning *t, mmt_error *err)
     t->ranges_end = t->ends;
     t->ends -= isfinite(t->ends) ? mmt_tune_ranges_seconds(t) : 0;
     share_time(t);
-    return status ? status : mmt_tune_plan_practice(t, err);
+    return status ? status : mmt_tune_plan_exploration(t, err);
 }
 
 /* A run that was interrupted may well have had no time for a winner. */
@@ -465,7 +465,7 @@ static mmt_status run(struct mmt_tuning *t, mmt_error *err)
          t->goal++)
         status = mmt_tune_problem(t, err);
     if (!status && !mmt_pool_interrupts())
-        status = mmt_tune_practise(t, err);
+        status = mmt_tune_explore(t, err);
     if (!status && !mmt_pool_interrupts() && !t->portfolios_first)
         status = mmt_tune_calibrate(t, err);
     if (!status && !mmt_pool_interrupts())

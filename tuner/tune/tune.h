@@ -117,15 +117,15 @@ struct mmt_tuning {
     int num_goals, goal; /* how many there are, and which one is being tuned */
     struct mmt_tune_range *ranges;
     int num_ranges;
-    int num_practice;     /* problems behind them that are searched, but not entered */
+    int num_explored;     /* problems behind them that are searched, but not entered */
     double started, ends; /* mmt_now(); INFINITY: no limit */
     double finish;        /* between `ends` and this the portfolio is verified */
     double ranges_end;    /* between `ends` and this ranges are timed */
     double whole_seconds; /* what verifying wholly takes, about; 0: none was */
-    /* Goals are tuned, then others practised, then portfolios are timed; where all of
+    /* Goals are tuned, then others explored, then portfolios are timed; where all of
      * those are known, they come first. */
     bool portfolios_first;
-    double goals_end, practice_end, calibration_end;
+    double goals_end, exploration_end, calibration_end;
     int64_t candidates_left;
     struct mmt_counts counts;
     struct mmt_forget forget;      /* of options.fresh */
@@ -262,14 +262,14 @@ bool mmt_tune_explain(const struct mmt_tuning *t, struct mmt_text *why);
  * run; else journals what is held. */
 mmt_status mmt_tune_end_suspicion(struct mmt_tuning *t, mmt_error *err);
 
-/* ---- arms: the templates of one problem ------------------------------------------ */
+/* ---- template searches: one for each template of a problem ----------------------- */
 
-struct mmt_arm;
+struct mmt_template_search;
 
-struct mmt_arms {
+struct mmt_template_searches {
     struct mmt_tuning *t;
     const mmt_problem *problem;
-    struct mmt_arm *list;
+    struct mmt_template_search *list;
     int count;
     double best;     /* INFINITY: none was timed */
     double best_mhz; /* the device's clock then; 0: unknown */
@@ -277,24 +277,26 @@ struct mmt_arms {
 };
 
 /* Starts a search for each template; tells them what the journal knows of the problem. */
-mmt_status mmt_arms_create(struct mmt_tuning *t, const mmt_problem *problem,
-                           struct mmt_arms *out, mmt_error *err);
-void mmt_arms_free(struct mmt_arms *arms);
+mmt_status mmt_searches_create(struct mmt_tuning *t, const mmt_problem *problem,
+                               struct mmt_template_searches *out, mmt_error *err);
+void mmt_searches_free(struct mmt_template_searches *searches);
 
 /* Whether no template but that one is tried. */
-bool mmt_arms_only(const struct mmt_arms *arms, const char *template);
+bool mmt_searches_only(const struct mmt_template_searches *searches,
+                       const char *template);
 
 /* The next candidate of the template that promises most. False where all are exhausted
  * or must hear of what is under way. */
-bool mmt_arms_ask(struct mmt_arms *arms, struct mmt_config *out);
+bool mmt_searches_ask(struct mmt_template_searches *searches, struct mmt_config *out);
 
 /* Whether a configuration's template was far behind so far, or is new to this problem
  * while another one is not. */
-bool mmt_arms_doubt(const struct mmt_arms *arms, const struct mmt_config *config);
+bool mmt_searches_is_low_priority(const struct mmt_template_searches *searches,
+                                  const struct mmt_config *config);
 
 /* What became of a configuration, whoever proposed it. */
-void mmt_arms_tell(struct mmt_arms *arms, const struct mmt_config *config,
-                   const struct mmt_result *result);
+void mmt_searches_tell(struct mmt_template_searches *searches,
+                       const struct mmt_config *config, const struct mmt_result *result);
 
 /* How unlike two problems are, in octaves or so, for one's winner to be tried on the
  * other. */
@@ -370,17 +372,17 @@ bool mmt_tune_is_decided(const struct mmt_tuning *t, const struct mmt_record *fi
 /* The favourite among finalists, the fastest first: of those that tie with the fastest,
  * within half a percent, the one that needs the fewest registers, then the least shared
  * memory. */
-const struct mmt_record *mmt_tune_pick(const struct mmt_record *sorted, int count);
+const struct mmt_record *mmt_tune_favourite(const struct mmt_record *sorted, int count);
 
 /* Whether such a device has a portfolio for the family of each goal. */
 bool mmt_tune_knows_portfolios(const struct mmt_tuning *t);
 
 /* Appends to t->goals the shapes that are searched briefly once these are tuned, on a GPU
- * and where there is a limit of time: t->practice_end. */
-mmt_status mmt_tune_plan_practice(struct mmt_tuning *t, mmt_error *err);
+ * and where there is a limit of time: t->exploration_end. */
+mmt_status mmt_tune_plan_exploration(struct mmt_tuning *t, mmt_error *err);
 
 /* Searches there. */
-mmt_status mmt_tune_practise(struct mmt_tuning *t, mmt_error *err);
+mmt_status mmt_tune_explore(struct mmt_tuning *t, mmt_error *err);
 
 /* Finds a portfolio for each family of the goals' types by times on further shapes, and
  * times it in the family's other types and transposes, in what is left of the time, or
