@@ -71,7 +71,7 @@ void mmt_learned_free(struct mmt_learned *learned);
 
 /* The format (tables.c): a profile of our own, one from a paper, and their items. */
 extern const struct mmt_field mmt_fields_own[], mmt_fields_paper[], mmt_fields_entry[],
-    mmt_fields_range[], mmt_fields_portfolio[], mmt_fields_model[], mmt_fields_guide[],
+    mmt_fields_range[], mmt_fields_portfolio[], mmt_fields_model[], mmt_fields_pruning[],
     mmt_fields_published[];
 
 /* What a table cannot say of a range that was read: the order of its m. */

@@ -30,7 +30,7 @@ static const struct list own_lists[] = {
     { LIST("portfolio", portfolio, mmt_fields_portfolio, struct mmt_portfolio_kernel),
       .may_lack = true },
     { LIST("models", models, mmt_fields_model, struct mmt_model), .may_lack = true },
-    { LIST("guides", guides, mmt_fields_guide, struct mmt_guide), .may_lack = true },
+    { LIST("guides", pruning, mmt_fields_pruning, struct mmt_pruning), .may_lack = true },
     { 0 },
 };
 static const struct list paper_lists[] = {

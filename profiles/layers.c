@@ -157,11 +157,11 @@ static mmt_status add_ranges(struct mmt_profile *into, const struct mmt_profile 
     return status;
 }
 
-static bool has_guide(const struct mmt_profile *into, const struct mmt_guide *guide)
+static bool has_pruning(const struct mmt_profile *into, const struct mmt_pruning *pruning)
 {
-    for (size_t i = 0; i < into->num_guides; i++)
-        if (into->guides[i].type == guide->type &&
-            !strcmp(into->guides[i].template, guide->template))
+    for (size_t i = 0; i < into->num_pruning; i++)
+        if (into->pruning[i].type == pruning->type &&
+            !strcmp(into->pruning[i].template, pruning->template))
             return true;
     return false;
 }
@@ -170,9 +170,9 @@ static mmt_status add_guides(struct mmt_profile *into, const struct mmt_profile 
                              mmt_error *err)
 {
     mmt_status status = MMT_OK;
-    for (size_t i = 0; i < from->num_guides && !status; i++)
-        if (!has_guide(into, &from->guides[i]))
-            status = mmt_profile_add_guide(into, &from->guides[i], err);
+    for (size_t i = 0; i < from->num_pruning && !status; i++)
+        if (!has_pruning(into, &from->pruning[i]))
+            status = mmt_profile_add_pruning(into, &from->pruning[i], err);
     return status;
 }
 

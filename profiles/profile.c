@@ -26,7 +26,7 @@ void mmt_profile_free(mmt_profile *profile)
     free(profile->ranges);
     free(profile->portfolio);
     free(profile->models);
-    free(profile->guides);
+    free(profile->pruning);
     free(profile->published);
     free(profile->layers);
     mmt_text_finish(&profile->warnings);
@@ -102,11 +102,11 @@ mmt_status mmt_profile_add_model(struct mmt_profile *profile,
                               sizeof *model, err);
 }
 
-mmt_status mmt_profile_add_guide(struct mmt_profile *profile,
-                                 const struct mmt_guide *guide, mmt_error *err)
+mmt_status mmt_profile_add_pruning(struct mmt_profile *profile,
+                                   const struct mmt_pruning *pruning, mmt_error *err)
 {
-    return mmt_profile_append(&profile->guides, &profile->num_guides, guide,
-                              sizeof *guide, err);
+    return mmt_profile_append(&profile->pruning, &profile->num_pruning, pruning,
+                              sizeof *pruning, err);
 }
 
 void mmt_profile_now(char date[32])

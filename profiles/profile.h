@@ -79,11 +79,11 @@ struct mmt_made_health {
     char by[92];             /* what slowed it down, "thermal, power cap" */
 };
 
-/* What the estimate of times that need no measuring (tuner/model/pruning.h) is worth: the
- * rank correlation of a template's estimates with the times that were measured, 0 to 1 (0
- * also stands for less). Candidates are ruled out by an estimate only where that is high.
+/* What pruning by estimate (tuner/model/pruning.h) rests on: the rank correlation of a
+ * template's estimates with the times that were measured, 0 to 1 (0 also stands for
+ * less). Candidates are ruled out by an estimate only where that is high.
  */
-struct mmt_guide {
+struct mmt_pruning {
     mmt_type type;
     char template[64];
     double correlation;
@@ -129,7 +129,7 @@ struct mmt_range_time {
  * m_to. */
 enum { MMT_MOST_SEGMENTS = 8, MMT_MOST_RANGE_TIMES = 32 };
 struct mmt_range {
-    mmt_problem problem; /* with the least m; normalised, without gaps in A and C */
+    mmt_problem problem; /* with the least m; normalised; A and C are packed */
     int num_segments;    /* 1 at least */
     struct mmt_segment segments[MMT_MOST_SEGMENTS]; /* m_to ascends */
     int num_times;
@@ -179,8 +179,8 @@ struct mmt_profile {
     size_t num_portfolio;
     struct mmt_model *models; /* one for each family of a layer */
     size_t num_models;
-    struct mmt_guide *guides;
-    size_t num_guides;
+    struct mmt_pruning *pruning;
+    size_t num_pruning;
     /* A profile made from a paper. */
     char citation[512]; /* "" where it is our own */
     struct mmt_published *published;
@@ -208,8 +208,8 @@ mmt_status mmt_profile_add_portfolio_kernel(struct mmt_profile *profile,
 
 mmt_status mmt_profile_add_model(struct mmt_profile *profile,
                                  const struct mmt_model *model, mmt_error *err);
-mmt_status mmt_profile_add_guide(struct mmt_profile *profile,
-                                 const struct mmt_guide *guide, mmt_error *err);
+mmt_status mmt_profile_add_pruning(struct mmt_profile *profile,
+                                   const struct mmt_pruning *pruning, mmt_error *err);
 
 /* Puts an entry in the place of the problem's that were made here. */
 mmt_status mmt_profile_replace_entry(struct mmt_profile *profile,

@@ -62,10 +62,10 @@ static mmt_status check_problem(const struct mmt_range *range, mmt_error *err)
                         "its problem is %s with m %" PRId64
                         "; it must be gemm with m of at least 1",
                         mmt_op_row(p->op)->name, p->m);
-    const mmt_problem tight = mmt_problem_with_m(p, p->m);
-    if (!mmt_problem_equal(&tight, p))
+    const mmt_problem packed = mmt_problem_with_m(p, p->m);
+    if (!mmt_problem_equal(&packed, p))
         return mmt_fail(err, MMT_ERROR_FORMAT,
-                        "its A or C has gaps; lda, ldc and their strides must be tight");
+                        "its A or C has gaps; lda, ldc and their strides must be packed");
     return MMT_OK;
 }
 

@@ -279,8 +279,8 @@ const struct mmt_field mmt_fields_model[] = {
 };
 #undef OF
 
-#define OF struct mmt_guide
-const struct mmt_field mmt_fields_guide[] = {
+#define OF struct mmt_pruning
+const struct mmt_field mmt_fields_pruning[] = {
     ROW(TYPE, "type", type),
     ROW(STRING, "template", template),
     ROW(NUMBER, "rank_correlation", correlation, PLAIN),

@@ -172,8 +172,8 @@ static TEST_UNUSED struct mmt_profile *full_profile(void)
                                 3e-3 / 7,        2e-3 / 7,    0 };
     profile->entries[1].yardstick =
         (struct mmt_yardstick){ "OpenBLAS 0.3.26", "3.1", "", 1e-6, 2e-6 / 3, 1e-6 / 3 };
-    struct mmt_guide guide = { MMT_F64, "simt", 0.75, 123 };
-    CHECK_OK(mmt_profile_add_guide(profile, &guide, &err), err);
+    struct mmt_pruning pruning = { MMT_F64, "simt", 0.75, 123 };
+    CHECK_OK(mmt_profile_add_pruning(profile, &pruning, &err), err);
     return profile;
 }
 

@@ -192,7 +192,7 @@ device = need_cpu_device(program)
 check_usage()
 with tempfile.TemporaryDirectory() as temporary:
     for library in check_libraries(device, temporary, 8, "--shape", "33x17x65",
-                                   "--transposes", "nn,nt,tn,tt", "--ld", "tight,odd"):
+                                   "--transposes", "nn,nt,tn,tt", "--ld", "packed,odd"):
         print("%s: %s" % (library["name"], library["what"]))
     check_libraries(device, temporary, 4, "--shape", "24x40x16x3", "--type", "f64,i32",
                     "--transposes", "nt,tn")

@@ -46,7 +46,7 @@ static struct mmt_tuning *plan(double seconds, int64_t candidates, int type)
     mmt_error err;
 
     t = (struct mmt_tuning){
-        .options = { .wish = MMT_WISH_NONE,
+        .options = { .epilogue = MMT_EPILOGUE_NONE,
                      .budget = { .seconds = seconds, .candidates = candidates } },
         .caps = hopper(),
     };
@@ -123,7 +123,7 @@ static void check_shares(struct mmt_tuning *t, double seconds, double least)
 }
 
 /* Of problems with as much data the one that keeps the arithmetic busy has more time: its
- * finals are held hot. */
+ * finals are held at the power limit. */
 static void test_hot_share(void)
 {
     struct mmt_tuning *t = plan(300, 0, MMT_F32);
@@ -358,7 +358,7 @@ static void enter(struct mmt_record entrants[ENTRANTS])
     entrants[11].result.time.median *= 2;
 }
 
-/* On a device that runs hot another tile takes part before a fourth of the same; else the
+/* On a power-limited device another tile takes part before a fourth of the same; else the
  * five fastest do. */
 static void test_finalists(void)
 {
@@ -473,7 +473,7 @@ static struct mmt_tuning *plan_shape(double seconds, const char *shape)
     static char *each[1];
     mmt_error err;
     each[0] = (char *) shape;
-    t = (struct mmt_tuning){ .options = { .wish = MMT_WISH_NONE,
+    t = (struct mmt_tuning){ .options = { .epilogue = MMT_EPILOGUE_NONE,
                                           .budget = { .seconds = seconds },
                                           .transposes = MMT_NN | MMT_TN,
                                           .shapes = { each, 1 } },

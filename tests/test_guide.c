@@ -86,14 +86,14 @@ static struct mmt_journal *make_journal(struct mmt_profile *profile,
         record.result.time.samples = 5;
         CHECK_OK(mmt_journal_add(journal, &record, &err), err);
     }
-    CHECK_OK(mmt_guide_judge(journal, profile, &err), err);
+    CHECK_OK(mmt_pruning_judge(journal, profile, &err), err);
     return journal;
 }
 
 static double limit_of(const struct mmt_journal *journal,
                        const struct mmt_profile *profile, const mmt_problem *problem)
 {
-    return mmt_guide_limit(journal, profile, problem, mmt_template_find("simt"));
+    return mmt_pruning_limit(journal, profile, problem, mmt_template_find("simt"));
 }
 
 static void test_earned(void)
@@ -102,9 +102,9 @@ static void test_earned(void)
     mmt_problem problem = product(4096, 4096, 4096), other = product(512, 512, 512);
     profile->caps = gpu();
     struct mmt_journal *journal = make_journal(profile, &problem, true);
-    if (CHECK_EQ_INT(profile->num_guides, 1)) {
-        CHECK(profile->guides->correlation > 0.75);
-        CHECK_EQ_INT(profile->guides->samples, CANDIDATES);
+    if (CHECK_EQ_INT(profile->num_pruning, 1)) {
+        CHECK(profile->pruning->correlation > 0.75);
+        CHECK_EQ_INT(profile->pruning->samples, CANDIDATES);
     }
     double limit = limit_of(journal, profile, &problem), best = INFINITY;
     size_t count;
@@ -118,7 +118,8 @@ static void test_earned(void)
                   limit * (1 + 1e-12));
     /* Nothing is known of another problem yet, and nothing of another template. */
     CHECK(isinf(limit_of(journal, profile, &other)));
-    CHECK(isinf(mmt_guide_limit(journal, profile, &problem, mmt_template_find("tiled"))));
+    CHECK(
+        isinf(mmt_pruning_limit(journal, profile, &problem, mmt_template_find("tiled"))));
     mmt_journal_close(journal);
     mmt_profile_free(profile);
 }
@@ -129,8 +130,8 @@ static void test_not_earned(void)
     mmt_problem problem = product(4096, 4096, 4096);
     profile->caps = gpu();
     struct mmt_journal *journal = make_journal(profile, &problem, false);
-    if (CHECK_EQ_INT(profile->num_guides, 1))
-        CHECK(profile->guides->correlation >= 0 && profile->guides->correlation < 0.4);
+    if (CHECK_EQ_INT(profile->num_pruning, 1))
+        CHECK(profile->pruning->correlation >= 0 && profile->pruning->correlation < 0.4);
     CHECK(isinf(limit_of(journal, profile, &problem)));
     mmt_journal_close(journal);
     mmt_profile_free(profile);

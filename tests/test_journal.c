@@ -541,8 +541,8 @@ static void test_wire(void)
                            .verify = { true, false },
                            .best_seconds = 0.5,
                            .best_mhz = 1980,
-                           .doubtful = true,
-                           .hot = true,
+                           .low_priority = true,
+                           .power_limited = true,
                            .epilogues = true };
     struct mmt_job back;
     struct mmt_reply reply = { .count = 2, .spoilt = true }, heard;
@@ -551,7 +551,7 @@ static void test_wire(void)
     CHECK(mmt_wire_write_job(&job, &line) && mmt_wire_read_job(line.data, &back, &err));
     CHECK(back.task == job.task && back.count == 2 && back.verify[0] && !back.verify[1] &&
           back.seed == 7 && back.best_seconds == 0.5 && back.best_mhz == 1980 &&
-          back.doubtful && back.hot && back.epilogues && !back.brief &&
+          back.low_priority && back.power_limited && back.epilogues && !back.is_short &&
           mmt_problem_equal(&back.problem, &job.problem) &&
           mmt_config_equal(&back.configs[1], &job.configs[1]));
     mmt_text_finish(&line);

@@ -227,13 +227,13 @@ static void test_heat(struct mmt_session *session)
 }
 
 /* What a candidate's first batches say after another's is not counted where it is to run
- * alone first. Each batch lasts longer than that, so that one is not and one is. */
+ * isolated first. Each batch lasts longer than that, so that one is not and one is. */
 static void test_alone(struct mmt_session *session)
 {
     struct planted planted = { .says = { .010, .010, .010, .010 },
                                .count = 4 + 4 * 6,
                                .host_seconds = 2e-3 };
-    struct mmt_measure_limits limits = { .precision = 50, .alone_seconds = 1e-3 };
+    struct mmt_measure_limits limits = { .precision = 50, .isolated_seconds = 1e-3 };
     struct mmt_config configs[2] = { naive(), naive() };
     struct mmt_measured times[2];
     mmt_error err = { 0 };

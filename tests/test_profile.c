@@ -113,9 +113,9 @@ static void test_memory(void)
     CHECK_EQ_INT(b->num_models, a->num_models);
     for (size_t i = 0; i < a->num_models && i < b->num_models; i++)
         same_model(&a->models[i], &b->models[i]);
-    if (CHECK_EQ_INT(b->num_guides, 1))
-        CHECK(b->guides->type == MMT_F64 && b->guides->correlation == 0.75 &&
-              b->guides->samples == 123 && !strcmp(b->guides->template, "simt"));
+    if (CHECK_EQ_INT(b->num_pruning, 1))
+        CHECK(b->pruning->type == MMT_F64 && b->pruning->correlation == 0.75 &&
+              b->pruning->samples == 123 && !strcmp(b->pruning->template, "simt"));
     char *again = print_profile(b);
     CHECK_EQ_STR(again, text);
     free(again);

@@ -77,9 +77,9 @@ static void test_bounds(void)
 
     CHECK(mmt_derived_roof(&cpu, MMT_F32) == 64e9);
     CHECK(mmt_roofline_ceiling(&fast, &cpu, MMT_F32) == 240e9);
-    CHECK(mmt_roofline_is_doubtful(&fast, &cpu, &p, 2e9 / 241e9));
-    CHECK(!mmt_roofline_is_doubtful(&fast, &cpu, &p, 2e9 / 239e9));
-    CHECK(mmt_roofline_is_doubtful(&slow, &cpu, &p, 2e9 / 25e9));
+    CHECK(mmt_roofline_is_exceeded(&fast, &cpu, &p, 2e9 / 241e9));
+    CHECK(!mmt_roofline_is_exceeded(&fast, &cpu, &p, 2e9 / 239e9));
+    CHECK(mmt_roofline_is_exceeded(&slow, &cpu, &p, 2e9 / 25e9));
     CHECK(mmt_roofline_ceiling(&slow, &cpu, MMT_F32) == 64e9);
     CHECK(fabs(mmt_roofline_least(&slow, &cpu, &p) - 2e9 / 64e9) < 1e-12);
 }
@@ -98,9 +98,9 @@ static void test_exact(void)
     mmt_roofline_derive(&roofline, &card);
     CHECK(roofline.peak_flops[MMT_F32] == peak && roofline.peak_spread[MMT_F32] == 0);
     CHECK(mmt_roofline_ceiling(&roofline, &card, MMT_F32) == 1.25 * peak);
-    CHECK(!mmt_roofline_is_doubtful(&roofline, &card, &p, 1e-9));
+    CHECK(!mmt_roofline_is_exceeded(&roofline, &card, &p, 1e-9));
     CHECK(fabs(mmt_roofline_least(&roofline, &card, &sum) - 12e6 / 2.2e10) < 1e-12);
-    CHECK(mmt_roofline_is_doubtful(&roofline, &card, &sum, 12e6 / 1.2e10));
+    CHECK(mmt_roofline_is_exceeded(&roofline, &card, &sum, 12e6 / 1.2e10));
     CHECK(mmt_roofline_least(&roofline, &cpu, &sum) < 1e-3);
 }
 

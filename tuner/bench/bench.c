@@ -86,15 +86,16 @@ static void separate_matrices(mmt_problem *p)
 }
 
 static mmt_problem make_problem(const struct mmt_shape *shape, mmt_type type,
-                                const struct mmt_wish *wish, int transposes, bool odd)
+                                const struct mmt_epilogue *epilogue, int transposes,
+                                bool odd)
 {
     mmt_problem p = mmt_shape_problem(MMT_GEMM, type, shape);
 
-    mmt_wish_apply(wish, &p);
+    mmt_epilogue_apply(epilogue, &p);
     p.trans_a = transposes & (MMT_TN | MMT_TT) ? 1 : 0;
     p.trans_b = transposes & (MMT_NT | MMT_TT) ? 1 : 0;
     if (odd)
-        mmt_gap_apply(&p);
+        mmt_ld_padding_apply(&p);
     if (p.batch > 1)
         separate_matrices(&p);
     return p;
@@ -124,10 +125,10 @@ static mmt_status add_problems(struct mmt_bench *bench,
     for (int bit = MMT_NN; bit <= MMT_TT; bit <<= 1)
         for (int odd = 0; odd < 2; odd++)
             for (int i = 0; i < count && status == MMT_OK; i++) {
-                if (!(options->transposes & (unsigned) bit) || !options->gaps[odd])
+                if (!(options->transposes & (unsigned) bit) || !options->ld_padding[odd])
                     continue;
                 mmt_problem problem =
-                    make_problem(&shapes[i], type, &options->wish, bit, odd);
+                    make_problem(&shapes[i], type, &options->epilogue, bit, odd);
                 status = add_row(bench, &problem, err);
             }
     return status;

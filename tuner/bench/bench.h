@@ -61,7 +61,7 @@ struct mmt_bench_pace {
         trying; /* seconds that a library may try out and choose for; may be INFINITY */
     /* A session that stands already, of the only problem; NULL: each has its own. In it
      * whole C are compared only where they are small, and on a device that is slowed down
-     * nobody runs alone: both take longer than the rest. */
+     * nobody runs isolated: both take longer than the rest. */
     struct mmt_session *session;
 };
 #define MMT_BENCH_PACE                                                                   \

@@ -180,11 +180,11 @@ static mmt_status read_option(int option, struct mmt_bench_options *options,
     case 't':
         return mmt_option_types(optarg, options->types, err);
     case OUT:
-        return mmt_option_wish("out", optarg, &options->wish, err);
+        return mmt_option_epilogue("out", optarg, &options->epilogue, err);
     case TRANSPOSES:
         return mmt_option_transposes(optarg, &options->transposes, err);
     case LD:
-        return mmt_option_gaps(optarg, options->gaps, err);
+        return mmt_option_ld_padding(optarg, options->ld_padding, err);
     case SECONDS:
         return read_seconds(options, optarg, err);
     case EFFORT:
@@ -220,8 +220,8 @@ static void fill_in(struct mmt_bench_options *options)
         any |= options->types[type];
     if (!any)
         options->types[MMT_F32] = true;
-    if (!options->gaps[0] && !options->gaps[1])
-        options->gaps[0] = true;
+    if (!options->ld_padding[0] && !options->ld_padding[1])
+        options->ld_padding[0] = true;
     if (!options->num_shapes)
         options->usual = true;
     for (int i = 0; !options->named && mmt_references[i]; i++)
@@ -234,7 +234,7 @@ int mmt_bench_read_options(int argc, char **argv, struct mmt_bench_options *out)
     int code = -1;
 
     *out = (struct mmt_bench_options){
-        .transposes = MMT_NN, .seconds = 1, .seed = 1, .wish = MMT_WISH_NONE
+        .transposes = MMT_NN, .seconds = 1, .seed = 1, .epilogue = MMT_EPILOGUE_NONE
     };
     for (int option; code < 0 && (option = mmt_option_next(argc, argv, table)) != -1;) {
         if (option == '?')

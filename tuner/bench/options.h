@@ -16,9 +16,9 @@ struct mmt_bench_options {
     int num_shapes;
     bool usual; /* the default suite, which depends on device and type */
     bool types[MMT_NUM_TYPES];
-    struct mmt_wish wish;
+    struct mmt_epilogue epilogue;
     unsigned transposes;
-    bool gaps[2]; /* leading dimensions: tight, odd */
+    bool ld_padding[2]; /* leading dimensions: packed, odd */
     mmt_effort effort;
     double seconds;
     int64_t seed;

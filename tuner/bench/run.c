@@ -30,7 +30,7 @@ struct match {
     struct mmt_bench_row *row;
     struct mmt_session *session;
     struct lane *lanes;
-    double alone;                 /* a contestant runs so long before each sample */
+    double isolated;              /* a contestant runs so long before each sample */
     unsigned char *ours, *theirs; /* C as it was read back */
     bool have_ours;
 };
@@ -239,9 +239,10 @@ static void take_sample(struct match *match, struct lane *lane)
 {
     double each;
 
-    if (lane->out || (match->alone > 0 && !run_for(match, lane, match->alone, &each)))
+    if (lane->out ||
+        (match->isolated > 0 && !run_for(match, lane, match->isolated, &each)))
         return;
-    if (run_for(match, lane, match->alone, &each))
+    if (run_for(match, lane, match->isolated, &each))
         lane->samples[lane->time->samples++] = each;
 }
 
@@ -294,11 +295,12 @@ static void take_round(struct match *match, int round)
     watch(match);
 }
 
-/* A device that is slowed down: all begin again, each alone for a while before a sample.
+/* A device that is slowed down: all begin again, each isolated for a while before a
+ * sample.
  */
 static void start_over(struct match *match)
 {
-    match->alone = MMT_ALONE_SECONDS;
+    match->isolated = MMT_ISOLATED_SECONDS;
     for (int i = 0; i < match->bench->num_contestants; i++) {
         match->lanes[i].time->samples = 0;
         match->lanes[i].spent = 0;
@@ -309,7 +311,7 @@ static void sample_all(struct match *match)
 {
     for (int round = 0; !is_over(match, round); round++) {
         take_round(match, round);
-        if (match->alone > 0 || !match->row->health.throttled ||
+        if (match->isolated > 0 || !match->row->health.throttled ||
             match->bench->pace.session)
             continue;
         start_over(match);

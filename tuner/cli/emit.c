@@ -53,7 +53,7 @@ static int help(void)
 struct request {
     struct mmt_config config;
     mmt_type type;
-    struct mmt_wish wish;
+    struct mmt_epilogue epilogue;
     bool trans_a, trans_b, unaligned;
     unsigned dialect, kind; /* 0: whatever the template is for */
     const char *output;
@@ -100,11 +100,11 @@ static mmt_status read_option(int option, struct request *request, mmt_error *er
     case TRANSPOSES:
         return read_transposes(optarg, request, err);
     case OUT:
-        return mmt_option_wish("out", optarg, &request->wish, err);
+        return mmt_option_epilogue("out", optarg, &request->epilogue, err);
     case BIAS:
-        return mmt_option_wish("bias", optarg, &request->wish, err);
+        return mmt_option_epilogue("bias", optarg, &request->epilogue, err);
     case ACTIVATION:
-        return mmt_option_wish("activation", optarg, &request->wish, err);
+        return mmt_option_epilogue("activation", optarg, &request->epilogue, err);
     case UNALIGNED:
         request->unaligned = true;
         return MMT_OK;
@@ -138,7 +138,7 @@ static mmt_status make_problem(const struct request *request, mmt_problem *probl
         mmt_op_problem(request->config.template->op, request->type, 1024, 1024, 1024);
     problem->trans_a = request->trans_a;
     problem->trans_b = request->trans_b;
-    mmt_wish_apply(&request->wish, problem);
+    mmt_epilogue_apply(&request->epilogue, problem);
     return mmt_problem_normalise(problem, problem, err);
 }
 
@@ -189,7 +189,7 @@ static mmt_status write_text(const struct mmt_text *text, const char *output,
 
 int mmt_verb_emit(int argc, char **argv)
 {
-    struct request request = { .wish = MMT_WISH_NONE };
+    struct request request = { .epilogue = MMT_EPILOGUE_NONE };
     struct mmt_text text = { 0 };
     mmt_error err = { 0 };
     for (int option; (option = mmt_option_next(argc, argv, options)) != -1;) {

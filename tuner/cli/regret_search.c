@@ -84,7 +84,7 @@ static bool time_together(struct mmt_tuning *t, const mmt_problem *problem,
         .seed = (uint64_t) t->options.seed,
         .count = count,
         .budget_seconds = budget,
-        .brief = true,
+        .is_short = true,
     };
     memcpy(job.configs, configs, (size_t) count * sizeof *configs);
     double limit = mmt_tune_limit(t, problem, INFINITY) + 4 * budget * count;

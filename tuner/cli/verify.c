@@ -76,7 +76,7 @@ struct request {
     unsigned ops;                        /* a bit for each; 0: not given */
     bool types[MMT_NUM_TYPES];
     bool types_given;
-    struct mmt_wish wish;
+    struct mmt_epilogue epilogue;
     unsigned transposes;
     struct mmt_words shapes; /* as they were given; none: the usual ones */
     int64_t sample, seed, limit;
@@ -118,11 +118,11 @@ static mmt_status read_option(int option, struct request *request, mmt_error *er
         request->types_given = true;
         return mmt_option_types(optarg, request->types, err);
     case OUT:
-        return mmt_option_wish("out", optarg, &request->wish, err);
+        return mmt_option_epilogue("out", optarg, &request->epilogue, err);
     case BIAS:
-        return mmt_option_wish("bias", optarg, &request->wish, err);
+        return mmt_option_epilogue("bias", optarg, &request->epilogue, err);
     case ACTIVATION:
-        return mmt_option_wish("activation", optarg, &request->wish, err);
+        return mmt_option_epilogue("activation", optarg, &request->epilogue, err);
     case TRANSPOSES:
         return mmt_option_transposes(optarg, &request->transposes, err);
     case SHAPE:
@@ -331,7 +331,7 @@ static mmt_status verify_variant(struct run *run, const mmt_problem *like,
         each[i] = mmt_shape_problem(like->op, like->type, &shapes->each[i]);
         each[i].trans_a = like->trans_a;
         each[i].trans_b = like->trans_b;
-        mmt_wish_apply(&run->request->wish, &each[i]);
+        mmt_epilogue_apply(&run->request->epilogue, &each[i]);
         status = mmt_problem_normalise(&each[i], &each[i], err);
     }
     for (; problems.at < shapes->count && status == MMT_OK; problems.at++)
@@ -492,7 +492,7 @@ static int read_options(int argc, char **argv, struct request *request)
 
 int mmt_verb_verify(int argc, char **argv)
 {
-    struct request request = { .wish = MMT_WISH_NONE,
+    struct request request = { .epilogue = MMT_EPILOGUE_NONE,
                                .transposes = MMT_NN | MMT_NT | MMT_TN | MMT_TT,
                                .sample = 2,
                                .seed = 1,

@@ -206,19 +206,19 @@ mmt_status mmt_option_each(const char *list, void *self,
     return status;
 }
 
-static mmt_status take_gap(void *self, const char *piece, mmt_error *err)
+static mmt_status take_ld_padding(void *self, const char *piece, mmt_error *err)
 {
-    bool *gaps = self, odd = !strcmp(piece, "odd");
-    if (!odd && strcmp(piece, "tight"))
+    bool *ld_padding = self, odd = !strcmp(piece, "odd");
+    if (!odd && strcmp(piece, "packed") && strcmp(piece, "tight"))
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "--ld does not know '%s'; there are tight and odd", piece);
-    gaps[odd] = true;
+                        "--ld does not know '%s'; there are packed and odd", piece);
+    ld_padding[odd] = true;
     return MMT_OK;
 }
 
-mmt_status mmt_option_gaps(const char *list, bool gaps[2], mmt_error *err)
+mmt_status mmt_option_ld_padding(const char *list, bool ld_padding[2], mmt_error *err)
 {
-    return mmt_option_each(list, gaps, take_gap, err);
+    return mmt_option_each(list, ld_padding, take_ld_padding, err);
 }
 
 /* The next odd number beyond a row's length. */
@@ -227,7 +227,7 @@ static int64_t odd_beyond(int64_t length)
     return length + 1 + length % 2;
 }
 
-void mmt_gap_apply(mmt_problem *problem)
+void mmt_ld_padding_apply(mmt_problem *problem)
 {
     problem->lda = odd_beyond(problem->trans_a ? problem->m : problem->k);
     problem->ldb = odd_beyond(problem->trans_b ? problem->k : problem->n);
@@ -265,8 +265,8 @@ static mmt_status read_word(const char *value, int (*parse)(const char *),
     return MMT_OK;
 }
 
-mmt_status mmt_option_wish(const char *option, const char *value, struct mmt_wish *out,
-                           mmt_error *err)
+mmt_status mmt_option_epilogue(const char *option, const char *value,
+                               struct mmt_epilogue *out, mmt_error *err)
 {
     int found = 0;
     mmt_type type;
@@ -288,12 +288,12 @@ mmt_status mmt_option_wish(const char *option, const char *value, struct mmt_wis
     return status;
 }
 
-void mmt_wish_apply(const struct mmt_wish *wish, mmt_problem *problem)
+void mmt_epilogue_apply(const struct mmt_epilogue *epilogue, mmt_problem *problem)
 {
-    if (wish->out >= 0)
-        problem->out = (mmt_type) wish->out;
-    problem->bias = wish->bias;
-    problem->activation = wish->activation;
+    if (epilogue->out >= 0)
+        problem->out = (mmt_type) epilogue->out;
+    problem->bias = epilogue->bias;
+    problem->activation = epilogue->activation;
 }
 
 mmt_status mmt_option_transposes(const char *list, unsigned *transposes, mmt_error *err)

@@ -73,30 +73,30 @@ mmt_status mmt_option_types(const char *list, bool types[MMT_NUM_TYPES], mmt_err
 mmt_status mmt_option_type(const char *name, mmt_type *out, mmt_error *err);
 
 /* What --out, --bias and --activation ask for, by their last word. Starts as
- * MMT_WISH_NONE. */
-struct mmt_wish {
+ * MMT_EPILOGUE_NONE. */
+struct mmt_epilogue {
     int out; /* an mmt_type; -1: the type's own */
     mmt_bias bias;
     mmt_activation activation;
 };
-#define MMT_WISH_NONE                                                                    \
+#define MMT_EPILOGUE_NONE                                                                \
     {                                                                                    \
         .out = -1                                                                        \
     }
-mmt_status mmt_option_wish(const char *option, const char *value, struct mmt_wish *out,
-                           mmt_error *err);
-void mmt_wish_apply(const struct mmt_wish *wish, mmt_problem *problem);
+mmt_status mmt_option_epilogue(const char *option, const char *value,
+                               struct mmt_epilogue *out, mmt_error *err);
+void mmt_epilogue_apply(const struct mmt_epilogue *epilogue, mmt_problem *problem);
 
 enum { MMT_NN = 1 << 0, MMT_NT = 1 << 1, MMT_TN = 1 << 2, MMT_TT = 1 << 3 };
 mmt_status mmt_option_transposes(const char *list, unsigned *transposes, mmt_error *err);
 
-/* Leading dimensions of products: gaps[0] without gap ("tight"), gaps[1] odd ones that
- * leave no row but the first aligned. */
-mmt_status mmt_option_gaps(const char *list, bool gaps[2], mmt_error *err);
+/* Leading dimensions of products: ld_padding[0] without padding ("packed"), ld_padding[1]
+ * odd ones that leave no row but the first aligned. */
+mmt_status mmt_option_ld_padding(const char *list, bool ld_padding[2], mmt_error *err);
 
 /* Makes them odd, with matrices of a batch behind each other; the transposes are known,
  * and the problem is normalised later. */
-void mmt_gap_apply(mmt_problem *problem);
+void mmt_ld_padding_apply(mmt_problem *problem);
 
 /* The dimensions that the op has, "4096x4096x4096", or with a batch, "256x256x256x64"; a
  * single number for one array, or one dot product. The others are 1. */

@@ -241,14 +241,14 @@ static mmt_status time_batches(struct mmt_session *session, struct run *run,
 static mmt_status take_sample(struct mmt_session *session, struct run *run,
                               const struct mmt_measure_limits *limits, mmt_error *err)
 {
-    const double alone = limits->alone_seconds;
+    const double isolated = limits->isolated_seconds;
     double seconds = 0;
     mmt_status status = MMT_OK;
 
-    if (alone > 0)
-        status = time_batches(session, run, alone, &seconds, err);
+    if (isolated > 0)
+        status = time_batches(session, run, isolated, &seconds, err);
     if (status == MMT_OK)
-        status = time_batches(session, run, alone, &seconds, err);
+        status = time_batches(session, run, isolated, &seconds, err);
     if (status != MMT_OK)
         return status;
     run->samples[run->count++] = seconds;

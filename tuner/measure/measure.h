@@ -7,10 +7,10 @@
 #include "profiles/profile.h"
 #include "tuner/verify/session.h"
 
-/* How long a kernel runs alone before a sample, and the sample takes, on a device at its
- * power limit: until then it runs at the clock that suited the kernel before. An H100
+/* How long a kernel runs isolated before a sample, and the sample takes, on a device at
+ * its power limit: until then it runs at the clock that suited the kernel before. An H100
  * needs 30 to 100 ms (docs/measurements.md). */
-#define MMT_ALONE_SECONDS 0.1
+#define MMT_ISOLATED_SECONDS 0.1
 
 /* Start from {0}: every 0 is "unknown" or "the usual". */
 struct mmt_measure_limits {
@@ -24,8 +24,9 @@ struct mmt_measure_limits {
     double heat_seconds;   /* a group runs so long in turn before its first samples: a
                             * device at its power limit runs slower than a cool one, and
                             * other kernels win there; usual: 0 */
-    double alone_seconds;  /* before each of its samples one runs alone so long, and a
-                            * sample takes as long again: MMT_ALONE_SECONDS; usual: 0 */
+    double
+        isolated_seconds; /* before each of its samples one runs isolated so long, and a
+                           * sample takes as long again: MMT_ISOLATED_SECONDS; usual: 0 */
 };
 
 /* How a candidate was timed, and how the device fared meanwhile. */

@@ -102,7 +102,7 @@ double mmt_roofline_least(const struct mmt_roofline *roofline,
                                      (1 + roofline->bandwidth_spread)));
 }
 
-bool mmt_roofline_is_doubtful(const struct mmt_roofline *roofline,
+bool mmt_roofline_is_exceeded(const struct mmt_roofline *roofline,
                               const struct mmt_caps *caps, const mmt_problem *problem,
                               double seconds)
 {

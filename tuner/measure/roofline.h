@@ -38,7 +38,7 @@ double mmt_roofline_least(const struct mmt_roofline *roofline,
 
 /* Whether a time beats what was measured by more than its spread, so that it should be
  * measured once more. Never where clocks and lanes tell it exactly. */
-bool mmt_roofline_is_doubtful(const struct mmt_roofline *roofline,
+bool mmt_roofline_is_exceeded(const struct mmt_roofline *roofline,
                               const struct mmt_caps *caps, const mmt_problem *problem,
                               double seconds);
 

@@ -70,38 +70,39 @@ static mmt_status judge(const struct mmt_journal *journal, struct mmt_profile *p
                         const struct mmt_record *record, mmt_error *err)
 {
     struct pairs pairs;
-    struct mmt_guide *guide = NULL, fresh = { .type = record->problem.type };
+    struct mmt_pruning *pruning = NULL, fresh = { .type = record->problem.type };
     mmt_status status = MMT_OK;
     if (!collect(journal, &profile->caps, record->config.template, &record->problem,
                  &pairs))
         status = mmt_fail(err, MMT_ERROR_MEMORY, "no memory to judge estimates");
     snprintf(fresh.template, sizeof fresh.template, "%s", record->config.template->name);
-    for (size_t i = 0; i < profile->num_guides; i++)
-        if (profile->guides[i].type == fresh.type &&
-            !strcmp(profile->guides[i].template, fresh.template))
-            guide = &profile->guides[i];
-    if (!status && pairs.count >= LEAST_SAMPLES && !guide) {
-        status = mmt_profile_add_guide(profile, &fresh, err);
-        guide = status ? NULL : &profile->guides[profile->num_guides - 1];
+    for (size_t i = 0; i < profile->num_pruning; i++)
+        if (profile->pruning[i].type == fresh.type &&
+            !strcmp(profile->pruning[i].template, fresh.template))
+            pruning = &profile->pruning[i];
+    if (!status && pairs.count >= LEAST_SAMPLES && !pruning) {
+        status = mmt_profile_add_pruning(profile, &fresh, err);
+        pruning = status ? NULL : &profile->pruning[profile->num_pruning - 1];
     }
     if (!status && pairs.count >= LEAST_SAMPLES) {
         double rank =
             mmt_stats_rank_correlation(pairs.estimates, pairs.seconds, pairs.count);
-        double sum = guide->correlation * guide->samples + fmax(rank, 0) * pairs.count;
-        guide->samples += pairs.count;
-        guide->correlation = sum / guide->samples;
+        double sum =
+            pruning->correlation * pruning->samples + fmax(rank, 0) * pairs.count;
+        pruning->samples += pairs.count;
+        pruning->correlation = sum / pruning->samples;
     }
     finish(&pairs);
     return status;
 }
 
-mmt_status mmt_guide_judge(const struct mmt_journal *journal, struct mmt_profile *profile,
-                           mmt_error *err)
+mmt_status mmt_pruning_judge(const struct mmt_journal *journal,
+                             struct mmt_profile *profile, mmt_error *err)
 {
     size_t all;
     const struct mmt_record *records = mmt_journal_records(journal, &all);
     mmt_status status = MMT_OK;
-    profile->num_guides = 0;
+    profile->num_pruning = 0;
     for (size_t i = 0; !status && i < all; i++)
         if (is_of(&records[i], records[i].config.template, &records[i].problem) &&
             is_first(records, i))
@@ -114,11 +115,11 @@ mmt_status mmt_guide_judge(const struct mmt_journal *journal, struct mmt_profile
 static bool has_earned(const struct mmt_profile *profile, mmt_type type,
                        const struct mmt_template *template)
 {
-    for (size_t i = 0; i < profile->num_guides; i++)
-        if (profile->guides[i].type == type &&
-            !strcmp(profile->guides[i].template, template->name))
-            return profile->guides[i].samples >= LEAST_JUDGED &&
-                   profile->guides[i].correlation >= earned;
+    for (size_t i = 0; i < profile->num_pruning; i++)
+        if (profile->pruning[i].type == type &&
+            !strcmp(profile->pruning[i].template, template->name))
+            return profile->pruning[i].samples >= LEAST_JUDGED &&
+                   profile->pruning[i].correlation >= earned;
     return false;
 }
 
@@ -130,9 +131,9 @@ static double least(const double *values, int count)
     return result;
 }
 
-double mmt_guide_limit(const struct mmt_journal *journal,
-                       const struct mmt_profile *profile, const mmt_problem *problem,
-                       const struct mmt_template *template)
+double mmt_pruning_limit(const struct mmt_journal *journal,
+                         const struct mmt_profile *profile, const mmt_problem *problem,
+                         const struct mmt_template *template)
 {
     struct pairs pairs;
     double limit = 0;

@@ -103,18 +103,18 @@ static mmt_status merge_families(struct mmt_profile *into, const struct mmt_prof
 }
 
 /* The one that rests on more times. */
-static mmt_status merge_guide(struct mmt_profile *into, const struct mmt_guide *guide,
-                              mmt_error *err)
+static mmt_status merge_pruning(struct mmt_profile *into,
+                                const struct mmt_pruning *pruning, mmt_error *err)
 {
-    for (size_t i = 0; i < into->num_guides; i++) {
-        struct mmt_guide *known = &into->guides[i];
-        if (known->type != guide->type || strcmp(known->template, guide->template))
+    for (size_t i = 0; i < into->num_pruning; i++) {
+        struct mmt_pruning *known = &into->pruning[i];
+        if (known->type != pruning->type || strcmp(known->template, pruning->template))
             continue;
-        if (guide->samples > known->samples)
-            *known = *guide;
+        if (pruning->samples > known->samples)
+            *known = *pruning;
         return MMT_OK;
     }
-    return mmt_profile_add_guide(into, guide, err);
+    return mmt_profile_add_pruning(into, pruning, err);
 }
 
 static void merge_health(struct mmt_made_health *into, const struct mmt_made_health *from)
@@ -162,8 +162,8 @@ static mmt_status merge(struct mmt_profile *into, const struct mmt_profile *from
         status = merge_range(into, &from->ranges[i], err);
     if (!status)
         status = merge_families(into, from, err);
-    for (size_t i = 0; i < from->num_guides && !status; i++)
-        status = merge_guide(into, &from->guides[i], err);
+    for (size_t i = 0; i < from->num_pruning && !status; i++)
+        status = merge_pruning(into, &from->pruning[i], err);
     merge_made(into, from);
     return status;
 }

@@ -95,14 +95,14 @@ static void print_health(const struct mmt_profile *profile)
                health->throttled, health->by);
 }
 
-static void print_guides(const struct mmt_profile *profile)
+static void print_pruning(const struct mmt_profile *profile)
 {
-    if (profile->num_guides)
+    if (profile->num_pruning)
         printf("\nestimates before measuring: rank correlation with the times\n");
-    for (size_t i = 0; i < profile->num_guides; i++) {
-        const struct mmt_guide *guide = &profile->guides[i];
-        printf("  %s %s  %.2f of %d\n", mmt_type_name(guide->type), guide->template,
-               guide->correlation, guide->samples);
+    for (size_t i = 0; i < profile->num_pruning; i++) {
+        const struct mmt_pruning *pruning = &profile->pruning[i];
+        printf("  %s %s  %.2f of %d\n", mmt_type_name(pruning->type), pruning->template,
+               pruning->correlation, pruning->samples);
     }
 }
 
@@ -243,7 +243,7 @@ static void print_people(const struct mmt_rows *rows)
         print_range(&rows->profile->ranges[i]);
     print_standing(rows->profile);
     print_portfolio(rows->profile);
-    print_guides(rows->profile);
+    print_pruning(rows->profile);
     if (!rows->count)
         printf("\nno problem was tuned\n");
 }
@@ -267,15 +267,15 @@ static json_t *health_json(const struct mmt_made_health *health)
                      "throttled", health->throttled, "throttled_by", health->by);
 }
 
-static json_t *guides_json(const struct mmt_profile *profile)
+static json_t *pruning_json(const struct mmt_profile *profile)
 {
     json_t *all = json_array();
-    for (size_t i = 0; i < profile->num_guides; i++) {
-        const struct mmt_guide *guide = &profile->guides[i];
+    for (size_t i = 0; i < profile->num_pruning; i++) {
+        const struct mmt_pruning *pruning = &profile->pruning[i];
         json_array_append_new(
-            all, json_pack("{s:s, s:s, s:f, s:i}", "type", mmt_type_name(guide->type),
-                           "template", guide->template, "rank_correlation",
-                           guide->correlation, "samples", guide->samples));
+            all, json_pack("{s:s, s:s, s:f, s:i}", "type", mmt_type_name(pruning->type),
+                           "template", pruning->template, "rank_correlation",
+                           pruning->correlation, "samples", pruning->samples));
     }
     return all;
 }
@@ -359,7 +359,7 @@ static void print_programs(const struct mmt_rows *rows)
         json_object_set_new(root, "roofline", roofline_json(rows->profile));
         json_object_set_new(root, "ranges", ranges_json(rows->profile));
         json_object_set_new(root, "portfolio", portfolio_json(rows->profile));
-        json_object_set_new(root, "guides", guides_json(rows->profile));
+        json_object_set_new(root, "guides", pruning_json(rows->profile));
         json_object_set_new(root, "health", health_json(&rows->profile->made.health));
     }
     json_object_set_new(root, "problems", problems);

@@ -129,7 +129,7 @@ static mmt_status time_kernel(struct mmt_calibration *c, struct mmt_calibration_
         .verify = { !spec || !spec->verified },
         .best_seconds = isfinite(*best) ? *best : 0,
         .budget_seconds = 0.015,
-        .brief = true,
+        .is_short = true,
     };
     struct mmt_event event;
     if (!mmt_pool_do(t, &job, mmt_tune_limit(t, problem, *best), &event))

@@ -43,7 +43,7 @@ static struct mmt_record *list_timed(const struct mmt_tuning *t,
 }
 
 /* A problem that is entered, on a GPU, and whose arithmetic keeps it busy. */
-static bool is_hot(const struct mmt_tuning *t, const struct mmt_record *best)
+static bool is_power_limited(const struct mmt_tuning *t, const struct mmt_record *best)
 {
     const double ceiling = t->ceiling[best->problem.type];
     return t->goal < t->num_goals && t->caps.kind == MMT_GPU && ceiling > 0 &&
@@ -79,12 +79,13 @@ static bool bring_forward(struct mmt_record *timed, int count, int at, double sl
 int mmt_tune_select_finalists(const struct mmt_tuning *t, struct mmt_record *timed,
                               int count)
 {
-    const bool hot = is_hot(t, timed);
-    const int most = hot ? MOST_FINALISTS : 5;
+    const bool power_limited = is_power_limited(t, timed);
+    const int most = power_limited ? MOST_FINALISTS : 5;
     const double slowest = behind * timed[0].result.time.median;
     int selected = 0;
 
-    while (hot && selected < most && bring_forward(timed, count, selected, slowest))
+    while (power_limited && selected < most &&
+           bring_forward(timed, count, selected, slowest))
         selected++;
     while (selected < count && selected < most &&
            timed[selected].result.time.median <= slowest)
@@ -179,7 +180,7 @@ static mmt_status keep(struct mmt_tuning *t, struct mmt_record *finalist,
     finalist->earlier = false;
     mmt_tune_judge_anew(t, &finalist->problem, &finalist->result);
     mmt_report_health(t, result);
-    if (!mmt_outcome_is_doubtful(finalist->result.outcome))
+    if (!mmt_outcome_may_be_machine(finalist->result.outcome))
         return mmt_journal_add(t->journal, finalist, err);
     return last ? mmt_journal_hold(t->journal, finalist, err) : MMT_OK;
 }
@@ -193,7 +194,7 @@ static mmt_status time_together(struct mmt_tuning *t, struct mmt_record *finalis
     struct mmt_job job;
     struct mmt_event event;
     set_job(t, finalists, count, seconds, &job);
-    job.hot = is_hot(t, &finalists[0]);
+    job.power_limited = is_power_limited(t, &finalists[0]);
     double limit =
         mmt_tune_limit(t, &job.problem, finalists[count - 1].result.time.median) +
         4 * seconds * count;
@@ -328,7 +329,7 @@ static mmt_status hold(struct mmt_tuning *t, struct mmt_record *finalists, int *
 {
     build(t, finalists, *count);
     double room = isfinite(ends) ? ends - mmt_now() : 10;
-    double least = is_hot(t, finalists) ? 0.4 : 0.05;
+    double least = is_power_limited(t, finalists) ? 0.4 : 0.05;
     double seconds = fmin(fmax(room / (1.5 * *count + 4), least), 2);
     mmt_status status = time_round(t, finalists, count, seconds, err);
     for (bool confirmed = false; !status && !confirmed && *count > 0;) {

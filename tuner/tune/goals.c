@@ -53,7 +53,7 @@ static mmt_problem make_problem(const struct mmt_tuning *t, mmt_type type,
     mmt_problem problem = mmt_shape_problem(t->options.op, type, shape);
     problem.trans_a = (transposes & (MMT_TN | MMT_TT)) != 0;
     problem.trans_b = (transposes & (MMT_NT | MMT_TT)) != 0;
-    mmt_wish_apply(&t->options.wish, &problem);
+    mmt_epilogue_apply(&t->options.epilogue, &problem);
     return problem;
 }
 
@@ -62,7 +62,7 @@ static mmt_status add_goal(struct mmt_tuning *t, mmt_type type, unsigned transpo
 {
     mmt_problem problem = make_problem(t, type, transposes, shape);
     if (odd)
-        mmt_gap_apply(&problem);
+        mmt_ld_padding_apply(&problem);
     mmt_problem *grown =
         realloc(t->goals, ((size_t) t->num_goals + 1) * sizeof *t->goals);
     if (!grown)
@@ -78,15 +78,15 @@ static mmt_status add_goal(struct mmt_tuning *t, mmt_type type, unsigned transpo
     return status;
 }
 
-/* Tight leading dimensions, unless odd ones alone were asked for. */
-static mmt_status add_gaps(struct mmt_tuning *t, mmt_type type, unsigned transposes,
-                           const struct mmt_shape *shape, mmt_error *err)
+/* Packed leading dimensions, unless odd ones alone were asked for. */
+static mmt_status add_paddings(struct mmt_tuning *t, mmt_type type, unsigned transposes,
+                               const struct mmt_shape *shape, mmt_error *err)
 {
-    const bool *gaps = t->options.gaps;
+    const bool *ld_padding = t->options.ld_padding;
     mmt_status status = MMT_OK;
-    if (gaps[0] || !gaps[1])
+    if (ld_padding[0] || !ld_padding[1])
         status = add_goal(t, type, transposes, shape, false, err);
-    if (!status && gaps[1])
+    if (!status && ld_padding[1])
         status = add_goal(t, type, transposes, shape, true, err);
     return status;
 }
@@ -109,7 +109,7 @@ static mmt_status add_goals(struct mmt_tuning *t, const struct mmt_shape *shapes
         for (int i = 0; !status && i < count; i++)
             for (int type = 0; !status && type < MMT_NUM_TYPES; type++)
                 if (transposes & bit && has_goals(t, (mmt_type) type))
-                    status = add_gaps(t, (mmt_type) type, bit, &shapes[i], err);
+                    status = add_paddings(t, (mmt_type) type, bit, &shapes[i], err);
     return status;
 }
 
@@ -305,15 +305,15 @@ double mmt_tune_setting_up(const mmt_problem *problem)
 }
 
 /* Seconds beside its search: setting up, and on a GPU that its arithmetic keeps busy the
- * finals, which are held hot. */
+ * finals, which are held at the power limit. */
 static double beside_search(const struct mmt_tuning *t, const mmt_problem *problem)
 {
-    const double hot_finals = 1.3, shortest = 30e-6,
+    const double power_limited_finals = 1.3, shortest = 30e-6,
                  peak = t->roofline.peak_flops[problem->type];
     double compute = peak > 0 ? mmt_problem_flops(problem) / peak : 0;
-    bool hot = t->caps.kind == MMT_GPU && compute > shortest &&
-               compute >= mmt_tune_roofline(t, problem);
-    return mmt_tune_setting_up(problem) + (hot ? hot_finals : 0);
+    bool power_limited = t->caps.kind == MMT_GPU && compute > shortest &&
+                         compute >= mmt_tune_roofline(t, problem);
+    return mmt_tune_setting_up(problem) + (power_limited ? power_limited_finals : 0);
 }
 
 /* Each has its own time for what is beside its search, but no more than half of all goes

@@ -65,7 +65,7 @@ mmt_status mmt_tune_note_result(struct mmt_tuning *t, const struct mmt_record *r
 {
     const enum mmt_outcome outcome = record->result.outcome;
     mmt_status status = MMT_OK;
-    if (mmt_outcome_is_doubtful(outcome)) {
+    if (mmt_outcome_may_be_machine(outcome)) {
         suspect(&t->suspects, record);
         if (wants_space(record->result.reason))
             return MMT_OK;

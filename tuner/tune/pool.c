@@ -89,14 +89,14 @@ static void name_device(const struct mmt_tuning *t, struct mmt_worker *worker)
 
 /* A CPU that is measured computes on all cores, and nothing is compiled meanwhile; with
  * a GPU one core is left to the worker that measures. */
-mmt_status mmt_pool_start(struct mmt_tuning *t, bool alone, mmt_error *err)
+mmt_status mmt_pool_start(struct mmt_tuning *t, bool without_compilers, mmt_error *err)
 {
     struct mmt_pool *pool = &t->pool;
     keep_binaries();
     pool->cores = cores();
     pool->shared = t->caps.kind == MMT_CPU;
     int all = pool->shared || pool->cores == 1 ? pool->cores : pool->cores - 1;
-    int compilers = alone ? 0 : all;
+    int compilers = without_compilers ? 0 : all;
     hear_signals();
     mmt_status status = pool->shared ? make_pocl_folder(pool, err) : MMT_OK;
     if (status)

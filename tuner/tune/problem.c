@@ -336,8 +336,8 @@ static void start_measuring(struct tuning_job *job)
     if (!next)
         return;
     struct mmt_job request = measuring_request(job, &next->config);
-    request.doubtful = is_baseline(&next->config) ||
-                       mmt_searches_is_low_priority(&job->searches, &next->config);
+    request.low_priority = is_baseline(&next->config) ||
+                           mmt_searches_is_low_priority(&job->searches, &next->config);
     double limit = mmt_tune_limit(job->t, job->problem, job->searches.best);
     if (is_baseline(&next->config)) /* it is slow, and that is to be known */
         limit *= 4;
@@ -395,7 +395,7 @@ void mmt_counts_add(struct mmt_counts *counts, enum mmt_outcome outcome)
     counts->tried++;
     counts->skipped += outcome == MMT_SKIPPED;
     counts->wrong += outcome == MMT_WRONG;
-    counts->failed += mmt_outcome_is_doubtful(outcome);
+    counts->failed += mmt_outcome_may_be_machine(outcome);
     counts->killed += outcome == MMT_KILLED;
 }
 
@@ -406,7 +406,7 @@ static bool probe_first(struct tuning_job *job, const struct mmt_event *event)
     const struct mmt_job request = { .task = MMT_TASK_PROBE };
     struct mmt_worker *worker = mmt_pool_idle(&job->t->pool, MMT_MEASURER);
     if (!worker ||
-        !mmt_tune_doubts(job->t, &event->job.problem, &event->reply.results[0]))
+        !mmt_tune_is_exceeded(job->t, &event->job.problem, &event->reply.results[0]))
         return false;
     job->t->probes++;
     job->probing = true;

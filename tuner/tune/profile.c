@@ -417,7 +417,7 @@ mmt_status mmt_tune_save(struct mmt_tuning *t, bool last, mmt_error *err)
         return MMT_OK;
     p->roofline = t->roofline;
     count_records(t);
-    mmt_status status = mmt_guide_judge(t->journal, p, err);
+    mmt_status status = mmt_pruning_judge(t->journal, p, err);
     if (!status && (last || is_due(t)))
         status = mmt_tune_fit(t, 0, err);
     if (!status)

@@ -262,7 +262,7 @@ static bool measure(struct ranging *r, int kernel, int sample, struct mmt_record
         .verify = { is_to_be_checked(r, kernel, &problem) },
         .best_seconds = isfinite(best) ? best : 0,
         .budget_seconds = budget_seconds,
-        .brief = true,
+        .is_short = true,
     };
     struct mmt_event event;
     if (!mmt_pool_do(r->t, &job, mmt_tune_limit(r->t, &problem, best), &event))

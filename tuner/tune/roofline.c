@@ -31,14 +31,14 @@ void mmt_tune_probe(struct mmt_tuning *t)
 
 /* ---- judging ---------------------------------------------------------------------- */
 
-bool mmt_tune_doubts(const struct mmt_tuning *t, const mmt_problem *problem,
-                     const struct mmt_result *result)
+bool mmt_tune_is_exceeded(const struct mmt_tuning *t, const mmt_problem *problem,
+                          const struct mmt_result *result)
 {
     return result->outcome == MMT_TIMED && t->probes < MOST_PROBES &&
-           mmt_roofline_is_doubtful(&t->roofline, &t->caps, problem, result->time.median);
+           mmt_roofline_is_exceeded(&t->roofline, &t->caps, problem, result->time.median);
 }
 
-static double least(const struct mmt_tuning *t, const mmt_problem *problem)
+static double least_known(const struct mmt_tuning *t, const mmt_problem *problem)
 {
     return mmt_roofline_least(&t->roofline, &t->caps, problem);
 }
@@ -48,7 +48,7 @@ void mmt_tune_judge(const struct mmt_tuning *t, const mmt_problem *problem,
 {
     const mmt_type type = problem->type;
     struct mmt_text peak = { 0 };
-    if (result->outcome != MMT_TIMED || !(result->time.median < least(t, problem)))
+    if (result->outcome != MMT_TIMED || !(result->time.median < least_known(t, problem)))
         return;
     mmt_roofline_print(t->roofline.peak_flops[type], t->roofline.peak_spread[type], type,
                        &peak);
@@ -56,15 +56,15 @@ void mmt_tune_judge(const struct mmt_tuning *t, const mmt_problem *problem,
     snprintf(result->reason, sizeof result->reason,
              "%.4g us is faster than the device can be: %.4g us at best, its roofline of "
              "%s being %s; the clock or the kernel is broken",
-             1e6 * result->time.median, 1e6 * least(t, problem), mmt_type_name(type),
-             mmt_text_string(&peak));
+             1e6 * result->time.median, 1e6 * least_known(t, problem),
+             mmt_type_name(type), mmt_text_string(&peak));
     mmt_text_finish(&peak);
 }
 
 void mmt_tune_judge_anew(struct mmt_tuning *t, const mmt_problem *problem,
                          struct mmt_result *result)
 {
-    if (mmt_tune_doubts(t, problem, result))
+    if (mmt_tune_is_exceeded(t, problem, result))
         mmt_tune_probe(t);
     mmt_tune_judge(t, problem, result);
 }
@@ -83,7 +83,7 @@ void mmt_tune_judge_journal(struct mmt_tuning *t)
     size_t count;
     const struct mmt_record *records = mmt_journal_records(t->journal, &count);
     size_t i = 0;
-    while (i < count && !mmt_tune_doubts(t, &records[i].problem, &records[i].result))
+    while (i < count && !mmt_tune_is_exceeded(t, &records[i].problem, &records[i].result))
         i++;
     if (i < count)
         mmt_tune_probe(t);

@@ -466,8 +466,8 @@ static void set_limit(struct mmt_template_search *search)
 {
     const struct mmt_tuning *t = search->all->t;
     if (search->asked % 16 == 0 && strcmp(t->options.search, "exhaustive"))
-        search->limit = mmt_guide_limit(t->journal, t->profile, search->all->problem,
-                                        search->template);
+        search->limit = mmt_pruning_limit(t->journal, t->profile, search->all->problem,
+                                          search->template);
 }
 
 bool mmt_searches_ask(struct mmt_template_searches *searches, struct mmt_config *out)

@@ -121,15 +121,15 @@ static mmt_status check_op(struct mmt_tune_options *o, mmt_error *err)
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
                         "--suite %s is of products; give %s a --shape, or no suite",
                         o->suites, name);
-    if (o->op != MMT_GEMM && o->gaps[1])
+    if (o->op != MMT_GEMM && o->ld_padding[1])
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
                         "--ld odd is of products; %s has no leading dimensions", name);
     for (int i = 0; i < o->shapes.count && !status; i++) {
         status = mmt_option_range(o->shapes.each[i], o->op, &shape, err);
-        if (!status && shape.m_to && o->gaps[1])
+        if (!status && shape.m_to && o->ld_padding[1])
             status = mmt_fail(err, MMT_ERROR_ARGUMENT,
                               "--ld odd goes with single shapes; '%s' is a range of m, "
-                              "whose leading dimensions are tight",
+                              "whose leading dimensions are packed",
                               o->shapes.each[i]);
         mmt_problem problem = mmt_shape_problem(o->op, MMT_F32, &shape);
         if (!status)
@@ -195,11 +195,11 @@ static mmt_status read_option(int option, struct mmt_tune_options *o, mmt_error 
     case SUITE:
         return set_suites(o, err);
     case OUT:
-        return mmt_option_wish("out", optarg, &o->wish, err);
+        return mmt_option_epilogue("out", optarg, &o->epilogue, err);
     case TRANSPOSES:
         return mmt_option_transposes(optarg, &o->transposes, err);
     case LD:
-        return mmt_option_gaps(optarg, o->gaps, err);
+        return mmt_option_ld_padding(optarg, o->ld_padding, err);
     case TEMPLATE:
         return set_template(o, err);
     case SEARCH:
@@ -233,7 +233,7 @@ static mmt_status read_option(int option, struct mmt_tune_options *o, mmt_error 
 static int read_options(int argc, char **argv, struct mmt_tune_options *o)
 {
     mmt_error err = { 0 };
-    *o = (struct mmt_tune_options){ .wish = MMT_WISH_NONE,
+    *o = (struct mmt_tune_options){ .epilogue = MMT_EPILOGUE_NONE,
                                     .search = mmt_search_names[0],
                                     .budget = { .seconds = 300 },
                                     .limit = 5,

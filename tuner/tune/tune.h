@@ -31,13 +31,13 @@
 struct mmt_tune_options {
     const char *device; /* NULL: "0" */
     bool types[MMT_NUM_TYPES], some_types;
-    struct mmt_wish wish;
+    struct mmt_epilogue epilogue;
     mmt_op op;
     bool some_op;
     struct mmt_words shapes;             /* as they were given */
     const char *suites;                  /* NULL: none was named */
     unsigned transposes;                 /* 0: none were named */
-    bool gaps[2];                        /* leading dimensions: tight, odd */
+    bool ld_padding[2];                  /* leading dimensions: packed, odd */
     const struct mmt_template *template; /* NULL: all */
     const char *search;
     struct mmt_budget budget;
@@ -164,8 +164,8 @@ void mmt_tune_probe(struct mmt_tuning *t);
 
 /* Whether a result beats the roofline by more than its spread, and it may be measured
  * again for that: a few times a run. */
-bool mmt_tune_doubts(const struct mmt_tuning *t, const mmt_problem *problem,
-                     const struct mmt_result *result);
+bool mmt_tune_is_exceeded(const struct mmt_tuning *t, const mmt_problem *problem,
+                          const struct mmt_result *result);
 
 /* Every time that counts for anything passes here, measured now or read from a journal.
  * What no device can be so fast for is MMT_FAILED, with the reason. */
@@ -207,8 +207,9 @@ int64_t mmt_tune_share_candidates(const struct mmt_tuning *t);
 
 /* ---- the pool -------------------------------------------------------------------- */
 
-/* One worker that measures on t->id and, if not `alone`, those that compile for it. */
-mmt_status mmt_pool_start(struct mmt_tuning *t, bool alone, mmt_error *err);
+/* One worker that measures on t->id and, unless `without_compilers`, those that compile
+ * for it. */
+mmt_status mmt_pool_start(struct mmt_tuning *t, bool without_compilers, mmt_error *err);
 void mmt_pool_stop(struct mmt_pool *pool);
 
 /* How often the run was interrupted: once, it ends soon; twice, at once. */
@@ -359,8 +360,8 @@ mmt_status mmt_tune_finals(struct mmt_tuning *t, const mmt_problem *problem, dou
 
 /* Who takes part, of records of one problem, the fastest first: they come to the front,
  * and their number is returned. Those that are not far behind, five at most; but a device
- * that runs hot ranks kernels in another order than a cool one, and there eight take
- * part, of more than two tiles where the fast ones have them. */
+ * that is power-limited ranks kernels in another order than one that is not, and there
+ * eight take part, of more than two tiles where the fast ones have them. */
 int mmt_tune_select_finalists(const struct mmt_tuning *t, struct mmt_record *timed,
                               int count);
 
@@ -377,7 +378,7 @@ const struct mmt_record *mmt_tune_favourite(const struct mmt_record *sorted, int
 /* Whether such a device has a portfolio for the family of each goal. */
 bool mmt_tune_knows_portfolios(const struct mmt_tuning *t);
 
-/* Appends to t->goals the shapes that are searched briefly once these are tuned, on a GPU
+/* Appends to t->goals the shapes of short searches once these are tuned, on a GPU
  * and where there is a limit of time: t->exploration_end. */
 mmt_status mmt_tune_plan_exploration(struct mmt_tuning *t, mmt_error *err);
 

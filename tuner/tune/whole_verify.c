@@ -72,7 +72,7 @@ static mmt_status verify(struct mmt_tuning *t, const mmt_problem *problem,
     t->counts.wrong += record.result.outcome == MMT_WRONG;
     mmt_report_whole(t, &record);
     mmt_status status = MMT_OK;
-    if (mmt_outcome_is_doubtful(record.result.outcome))
+    if (mmt_outcome_may_be_machine(record.result.outcome))
         status = mmt_tune_ask_naive(t, err);
     if (status)
         return status;

@@ -168,20 +168,20 @@ static mmt_status compile(struct worker *w, const struct mmt_job *job,
 static mmt_status enter_session(struct worker *w, const struct mmt_job *job,
                                 mmt_error *err)
 {
-    if (w->session && w->seed == job->seed && (!w->bare || job->brief) &&
+    if (w->session && w->seed == job->seed && (!w->bare || job->is_short) &&
         mmt_problem_equal(mmt_session_problem(w->session), &job->problem))
         return MMT_OK;
     mmt_worker_note("data");
-    if (w->session && w->bare && job->brief && w->seed == job->seed) {
+    if (w->session && w->bare && job->is_short && w->seed == job->seed) {
         w->session = mmt_session_follow(w->session, &job->problem, err);
         return w->session ? MMT_OK : err->status;
     }
     mmt_session_free(w->session);
-    w->session = job->brief
+    w->session = job->is_short
                      ? mmt_session_create_bare(w->device, &job->problem, job->seed, err)
                      : mmt_session_create(w->device, &job->problem, job->seed, err);
     w->seed = job->seed;
-    w->bare = job->brief;
+    w->bare = job->is_short;
     return w->session ? MMT_OK : err->status;
 }
 
@@ -319,8 +319,8 @@ static mmt_status time_candidate(struct worker *w, const struct mmt_job *job,
 
 /* One execution, of a candidate that computes rightly at a smaller shape. *behind says
  * that it is far behind, or so slow that more would cost too much; then that was all. */
-static mmt_status glance(struct worker *w, const struct mmt_job *job,
-                         struct mmt_result *result, bool *behind, mmt_error *err)
+static mmt_status check_quickly(struct worker *w, const struct mmt_job *job,
+                                struct mmt_result *result, bool *behind, mmt_error *err)
 {
     struct mmt_measure_limits once = limits_of(job);
     once.budget_seconds = 1e-6;
@@ -341,35 +341,35 @@ static bool is_near(const struct mmt_job *job, const struct mmt_result *result)
     return job->best_seconds <= 0 || result->time.median < near * job->best_seconds;
 }
 
-static mmt_status measure(struct worker *w, const struct mmt_job *job,
-                          struct mmt_reply *reply, mmt_error *err)
+static mmt_status measure_one(struct worker *w, const struct mmt_job *job,
+                              struct mmt_reply *reply, mmt_error *err)
 {
     struct mmt_result *result = &reply->results[0];
     struct mmt_measure_limits limits = limits_of(job);
     bool behind = false;
     mmt_status status = enter_session(w, job, err);
     /* A calibration has thousands of these. */
-    if (job->brief && mmt_device_caps(w->device)->kind == MMT_GPU)
+    if (job->is_short && mmt_device_caps(w->device)->kind == MMT_GPU)
         limits.warm_seconds = 0.4e-3, limits.batch_seconds = 0.1e-3;
-    if (!status && job->doubtful)
-        status = glance(w, job, result, &behind, err);
+    if (!status && job->low_priority)
+        status = check_quickly(w, job, result, &behind, err);
     if (!status && !behind && job->verify[0])
-        status = job->brief ? verify_smaller(w, job, result, err)
-                            : verify_first(w->session, &job->configs[0], result, err);
+        status = job->is_short ? verify_smaller(w, job, result, err)
+                               : verify_first(w->session, &job->configs[0], result, err);
     if (status || result->outcome == MMT_WRONG)
         return status;
     if (!behind)
         status = time_candidate(w, job, &limits, result, err);
-    if (!status && !behind && !job->brief && job->verify[0] && is_near(job, result))
+    if (!status && !behind && !job->is_short && job->verify[0] && is_near(job, result))
         status = verify(w->session, &job->configs[0], result, err);
-    if (!status && !job->brief)
+    if (!status && !job->is_short)
         ask_usage(w, job, &job->configs[0], result);
     return status;
 }
 
 /* Compiled before, so that what this takes is no sign of a kernel that hangs. */
-static mmt_status verify_alone(struct worker *w, const struct mmt_job *job,
-                               struct mmt_reply *reply, mmt_error *err)
+static mmt_status verify_one(struct worker *w, const struct mmt_job *job,
+                             struct mmt_reply *reply, mmt_error *err)
 {
     mmt_status status = compile(w, job, reply, err);
     if (!status)
@@ -420,7 +420,7 @@ static mmt_status finals(struct worker *w, const struct mmt_job *job,
     struct mmt_measured measured[MMT_MAX_TOGETHER];
     struct mmt_measure_limits limits = limits_of(job);
     int places[MMT_MAX_TOGETHER], count = 0;
-    mmt_status status = job->brief ? compile_finalists(w, job, err) : MMT_OK;
+    mmt_status status = job->is_short ? compile_finalists(w, job, err) : MMT_OK;
     if (!status)
         status = enter_session(w, job, err);
     if (!status)
@@ -428,8 +428,8 @@ static mmt_status finals(struct worker *w, const struct mmt_job *job,
     if (status || !count)
         return status;
     mmt_worker_note("finals");
-    if (job->hot)
-        limits.heat_seconds = 0.5, limits.alone_seconds = MMT_ALONE_SECONDS,
+    if (job->power_limited)
+        limits.heat_seconds = 0.5, limits.isolated_seconds = MMT_ISOLATED_SECONDS,
         limits.batch_seconds = 1e-2;
     status = mmt_measure_group(w->session, right, count, &limits, measured, err);
     for (int i = 0; !status && i < count; i++) {
@@ -520,9 +520,9 @@ mmt_status mmt_worker_do(struct worker *w, const struct mmt_job *job,
     case MMT_TASK_COMPILE:
         return compile(w, job, reply, err);
     case MMT_TASK_MEASURE:
-        return measure(w, job, reply, err);
+        return measure_one(w, job, reply, err);
     case MMT_TASK_VERIFY:
-        return verify_alone(w, job, reply, err);
+        return verify_one(w, job, reply, err);
     case MMT_TASK_FINALS:
         return finals(w, job, reply, err);
     case MMT_TASK_PROBE:

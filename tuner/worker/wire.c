@@ -87,9 +87,10 @@ bool mmt_wire_write_job(const struct mmt_job *job, struct mmt_text *line)
                                 "task", task_names[job->task], "problem", problem, "seed",
                                 (json_int_t) job->seed, "configurations",
                                 configs_json(job), "best", job->best_seconds, "best_mhz",
-                                job->best_mhz, "budget", job->budget_seconds, "doubtful",
-                                job->doubtful, "brief", job->brief, "hot", job->hot,
-                                "epilogues", job->epilogues),
+                                job->best_mhz, "budget", job->budget_seconds,
+                                "low_priority", job->low_priority, "short", job->is_short,
+                                "power_limited", job->power_limited, "epilogues",
+                                job->epilogues),
                       line);
 }
 
@@ -123,9 +124,9 @@ bool mmt_wire_read_job(const char *line, struct mmt_job *out, mmt_error *err)
     out->best_seconds = number(object, "best");
     out->best_mhz = number(object, "best_mhz");
     out->budget_seconds = number(object, "budget");
-    out->doubtful = json_is_true(json_object_get(object, "doubtful"));
-    out->brief = json_is_true(json_object_get(object, "brief"));
-    out->hot = json_is_true(json_object_get(object, "hot"));
+    out->low_priority = json_is_true(json_object_get(object, "low_priority"));
+    out->is_short = json_is_true(json_object_get(object, "short"));
+    out->power_limited = json_is_true(json_object_get(object, "power_limited"));
     out->epilogues = json_is_true(json_object_get(object, "epilogues"));
     bool good = (task == MMT_TASK_PROBE ||
                  !mmt_problem_parse(word(object, "problem"), &out->problem, err)) &&

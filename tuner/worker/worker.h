@@ -48,13 +48,13 @@ struct mmt_job {
     double budget_seconds; /* for timing one configuration */
     /* Probably far behind: verified at a smaller shape and run once; only where that is
      * not far behind, it is verified and timed like any other. */
-    bool doubtful;
+    bool low_priority;
     /* Found right before: timed with few samples on random data whose product nobody
      * knows; where it is to be verified nevertheless, then at a smaller shape. */
-    bool brief;
+    bool is_short;
     /* Finals of what computes so hard that it may run at the device's power limit: held
      * there, with longer samples. */
-    bool hot;
+    bool power_limited;
     bool epilogues; /* MMT_TASK_VERIFY: also each output, bias and activation */
 };
 
@@ -68,8 +68,8 @@ enum mmt_outcome {
     MMT_KILLED,  /* another process ended it, or the kernel for want of memory */
 };
 
-/* Whether a result may be a bad moment's as well as the kernel's fault. */
-static inline bool mmt_outcome_is_doubtful(enum mmt_outcome outcome)
+/* Whether a result may be the machine's fault as well as the kernel's. */
+static inline bool mmt_outcome_may_be_machine(enum mmt_outcome outcome)
 {
     return outcome == MMT_FAILED || outcome == MMT_HUNG || outcome == MMT_CRASHED;
 }
