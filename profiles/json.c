@@ -110,7 +110,7 @@ static mmt_status read_list(const struct reading *reading, const struct list *li
     return status;
 }
 
-/* Whether what was measured was a template, and with another text than now. */
+/* Whether what was measured was a template, and with another source than now. */
 static bool has_changed(const struct mmt_template *template, const char *now,
                         const struct mmt_config *config, const char *then)
 {

@@ -1,5 +1,5 @@
-/* Profiles: what was learned about one device, in memory and as JSON. The door of the
- * room `profiles`. The format is described in schema.json. */
+/* Profiles: what was learned about one device, in memory and as JSON. The public header
+ * of the module `profiles`. The format is described in schema.json. */
 #ifndef MMT_PROFILES_PROFILE_H
 #define MMT_PROFILES_PROFILE_H
 
@@ -75,8 +75,8 @@ struct mmt_entry {
 struct mmt_made_health {
     double hottest;          /* degrees Celsius */
     double slowest, fastest; /* clock, MHz */
-    int throttled;           /* results that were taken while it was slowed down */
-    char by[92];             /* what slowed it down, "thermal, power cap" */
+    int throttled;           /* results that were taken while it was throttled */
+    char by[92];             /* the reasons, "thermal, power cap" */
 };
 
 /* What pruning by estimate (tuner/model/pruning.h) rests on: the rank correlation of a

@@ -17,7 +17,7 @@ static mmt_status emit(const mmt_device *device, const struct mmt_config *config
     mmt_device_compiler_key(device, key);
     mmt_text_addf(key, "\n%s", mmt_text_string(source));
     if (key->failed)
-        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for a kernel's text");
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for a kernel's source");
     return MMT_OK;
 }
 
@@ -32,7 +32,7 @@ static void remember(const struct mmt_binary *binary, const char *key)
     mmt_cache_put(key, &stored);
 }
 
-/* Finds the binary of a text in the cache or makes it and puts it there. */
+/* Finds the binary of a source in the cache or makes it and puts it there. */
 static mmt_status build(mmt_device *device, const char *source, const char *key,
                         bool fresh, struct mmt_binary *binary, bool *cached,
                         mmt_error *err)
@@ -47,7 +47,7 @@ static mmt_status build(mmt_device *device, const char *source, const char *key,
 }
 
 /* OpenCL drivers compile through files of their own, in the same home: what they say of a
- * full disk reads like an error in the text. */
+ * full disk reads like an error in the source. */
 static mmt_status blame_disk(const mmt_device *device, mmt_status status, mmt_error *err)
 {
     mmt_error disk = { 0 };

@@ -1,5 +1,6 @@
-/* From a configuration to a launch. The door of the room `runtime`; the public half of it
- * (plans) is mmtune/mmtune.h. The tuner uses both, so that what is timed is what ships.
+/* From a configuration to a launch. The header of the module `runtime`; the public half
+ * of it (plans) is mmtune/mmtune.h. The tuner uses both, so that what is timed is what
+ * ships.
  */
 #ifndef MMT_RUNTIME_RUNTIME_H
 #define MMT_RUNTIME_RUNTIME_H

@@ -55,7 +55,7 @@ static bool is_refused(const struct mmt_config *config, const struct mmt_terms *
     return false;
 }
 
-/* Whether the device, the shape and the terms allow this configuration, settled. */
+/* Whether the device, the shape and the terms allow this configuration, resolved. */
 static bool allowed(const struct mmt_config *config, const mmt_problem *problem,
                     const struct mmt_caps *caps, const struct mmt_terms *terms)
 {
@@ -76,7 +76,7 @@ static bool allowed(const struct mmt_config *config, const mmt_problem *problem,
     return launches.workspace <= terms->max_workspace;
 }
 
-/* With fewer parts of k where the terms leave less workspace. */
+/* With fewer splits of k where the terms leave less workspace. */
 static struct mmt_config within(const struct mmt_config *config,
                                 const mmt_problem *problem, const struct mmt_caps *caps,
                                 const struct mmt_terms *terms)
@@ -85,7 +85,7 @@ static struct mmt_config within(const struct mmt_config *config,
                              terms ? terms->max_workspace : SIZE_MAX);
 }
 
-static struct mmt_config settled_within(const struct mmt_config *config,
+static struct mmt_config resolve_within(const struct mmt_config *config,
                                         const mmt_problem *problem,
                                         const struct mmt_caps *caps,
                                         const struct mmt_terms *terms)
@@ -98,7 +98,7 @@ static struct mmt_config settled_within(const struct mmt_config *config,
 static bool usable(const struct mmt_config *config, const mmt_problem *problem,
                    const struct mmt_caps *caps, const struct mmt_terms *terms)
 {
-    const struct mmt_config runs = settled_within(config, problem, caps, terms);
+    const struct mmt_config runs = resolve_within(config, problem, caps, terms);
     return allowed(&runs, problem, caps, terms);
 }
 
@@ -180,7 +180,7 @@ static double out_of_reach(const struct mmt_caps *caps)
     return caps->kind == MMT_CPU ? reach * reach : 4;
 }
 
-/* A correction that is trusted no more than this is left alone: to settle a kernel for
+/* A correction that is trusted no more than this is ignored: to resolve a kernel for
  * another problem, too, may take a fifth of a selection. */
 static const double least_trust = 0.05;
 
@@ -208,8 +208,9 @@ static double correction(const struct mmt_model *model,
     return mmt_config_equal(&kernel->config, &near->config) ? wrong : fmax(wrong, 0);
 }
 
-/* A kernel's text for operands of any alignment is another kernel. */
-static bool is_same_text(const struct mmt_entry *near, const mmt_problem *problem)
+/* A kernel's specialisation for operands of any alignment is another kernel. */
+static bool is_same_specialisation(const struct mmt_entry *near,
+                                   const mmt_problem *problem)
 {
     struct mmt_alignment unused;
     return mmt_config_may_align(&near->config, problem, &unused) ==
@@ -217,11 +218,11 @@ static bool is_same_text(const struct mmt_entry *near, const mmt_problem *proble
 }
 
 /* How much the nearest problem's time says about this one, 0 to 1; less where it is
- * another text's. */
+ * another specialisation's. */
 static double trust_in(const struct mmt_entry *near, const mmt_problem *problem)
 {
     double trust = exp2(-distance(&near->problem, problem) / (reach * reach));
-    return is_same_text(near, problem) ? trust : trust / 4;
+    return is_same_specialisation(near, problem) ? trust : trust / 4;
 }
 
 static void insert(struct mmt_ranked *ranked, int count, struct mmt_ranked next)
@@ -247,7 +248,7 @@ static int rank(const struct mmt_profile *profile, const mmt_problem *problem,
             !(kernel->right & mmt_kind_bit(problem)))
             continue;
         const struct mmt_config runs =
-            settled_within(&kernel->config, problem, caps, terms);
+            resolve_within(&kernel->config, problem, caps, terms);
         if (!allowed(&runs, problem, caps, terms))
             continue;
         const double seconds = mmt_cost_predict(model, kernel, &runs, problem, caps);
@@ -378,7 +379,7 @@ static void select_entry(const struct mmt_entry *entry, const mmt_problem *probl
 static double expected_of(const struct mmt_entry *near, const mmt_problem *problem,
                           const struct mmt_caps *caps, const struct mmt_terms *terms)
 {
-    const struct mmt_config runs = settled_within(&near->config, problem, caps, terms),
+    const struct mmt_config runs = resolve_within(&near->config, problem, caps, terms),
                             there =
                                 mmt_config_settle(&near->config, &near->problem, caps);
     if (!allowed(&runs, problem, caps, terms) ||
@@ -389,14 +390,14 @@ static double expected_of(const struct mmt_entry *near, const mmt_problem *probl
 }
 
 /* The nearest problem's kernel is not in the portfolio, but the problem is too near to
- * leave it, unless it should be slower here than one that was: a tile may just miss a
- * wave. Not where it would run its other text, whose time nobody knows. */
+ * leave it, unless it should be slower here than one that is: a tile may just miss a
+ * wave. Not where it would run its other specialisation, whose time nobody knows. */
 static bool stands_apart(const struct mmt_entry *near, const mmt_problem *problem,
                          const struct mmt_caps *caps, const struct mmt_terms *terms,
                          const struct mmt_ranked *ranked, int count)
 {
     if (!near || distance(&near->problem, problem) > reach * reach ||
-        !is_same_text(near, problem))
+        !is_same_specialisation(near, problem))
         return false;
     return !is_ranked(&near->config, ranked, count) &&
            expected_of(near, problem, caps, terms) <= ranked->seconds;

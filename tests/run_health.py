@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whole runs on a card that is not there and that is slowed down: run_health.py MMTUNE FAKES LIBRARIES
+"""Whole runs on a card that is not there and that is throttled: run_health.py MMTUNE FAKES LIBRARIES
 
 FAKES holds a CUDA driver whose kernels run on the host, NVRTC, and NVML in a folder of its
 own (tests/fake/card); LIBRARIES a cuBLASLt that does without a card, too (tests/fake)."""
@@ -130,7 +130,7 @@ def mmtune(*arguments):
 
 
 def notes(events):
-    return [e["text"] for e in events if e["event"] == "note" and "slowed down" in e["text"]]
+    return [e["text"] for e in events if e["event"] == "note" and "throttled" in e["text"]]
 
 
 def test_slowed_down():
@@ -156,7 +156,7 @@ def test_slowed_down():
                                         "throttled_by": "thermal"},
           f"profile: {profile['made']}")
     check("while tuning 1000 to 2000 MHz, at most 92 degrees Celsius" in said and
-          f"slowed down while {len(marked)} results were taken: thermal" in said, said)
+          f"throttled while {len(marked)} results were taken: thermal" in said, said)
 
 
 def test_cool():
@@ -166,7 +166,7 @@ def test_cool():
     check(not notes(events) and events[-1]["throttled"] == 0 and
           not any("throttled" in e for e in events[:-1]), f"{events}")
     check(profile["made"]["health"]["throttled"] == 0, f"{profile['made']}")
-    check("2000 to 2000 MHz" in said and "slowed" not in said, said)
+    check("2000 to 2000 MHz" in said and "throttled" not in said, said)
 
 
 def test_several():
@@ -188,7 +188,7 @@ def test_untold():
           not any(key in r for r in results for key in ("throttled", "clock_mhz", "celsius")),
           f"{results}")
     check(not notes(events) and "health" not in profile["made"], f"{profile['made']}")
-    check("MHz, at most" not in said and "slowed" not in said, said)
+    check("MHz, at most" not in said and "throttled" not in said, said)
 
 
 def test_bench():

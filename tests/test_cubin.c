@@ -1,5 +1,5 @@
 /* What device/cubin.c changes in machine code: the operands of double-precision
- * multiply-adds that it marks to be kept. The instructions are written out here, bit by
+ * FMAs that it marks to be kept. The instructions are written out here, bit by
  * bit; what NVRTC makes is looked at, too, where it is. */
 #include "device/cubin.h"
 #include "tests/test.h"
@@ -135,7 +135,7 @@ static const char products_text[] =
     "        out[36 * threadIdx.x + i] = sum[i / 6][i % 6];\n"
     "}\n";
 
-/* Multiply-adds that another one follows at once, and those of them that yield. A cubin's
+/* FMAs that another one follows at once, and those of them that yield. A cubin's
  * code begins at a multiple of 128 bytes. */
 static void count_runs(const struct mmt_binary *binary, int *runs, int *yielding)
 {

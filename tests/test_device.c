@@ -1,4 +1,4 @@
-/* The room `device`: its wrapper, the null device, and, where there is a GPU, CUDA.
+/* The module `device`: its wrapper, the null device, and, where there is a GPU, CUDA.
  * OpenCL has a test of its own. */
 #include "device/device.h"
 #include "device/cubin.h"
@@ -563,7 +563,7 @@ static void test_warnings(void)
     CHECK(strstr(why, "(C7511)") && !strchr(why, '\n'));
 }
 
-/* A null device has maps of nothing; OpenCL has none. */
+/* A null device has tensor maps of nothing; OpenCL has none. */
 static void test_tensor_map(void)
 {
     mmt_error err = { 0 };

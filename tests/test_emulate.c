@@ -1,7 +1,7 @@
 /* The tensor-core products of `mma` and `dmma` on the host, a block's threads taking
  * turns: every type on each generation of cards that multiplies it otherwise, all
- * transposes, both texts, odd sizes, parts of k, the whole epilogue. Data are whole
- * numbers, so results must be exact. Faults planted into the text must be found.
+ * transposes, both specialisations, odd sizes, split-K, the whole epilogue. Data are
+ * whole numbers, so results must be exact. Faults planted into the text must be found.
  *
  *     test_emulate [SM CONFIGURATION]      a configuration of any CUDA template, all
  * types
@@ -337,7 +337,7 @@ static const struct f64_fault {
     { "the last part of a tile is left out", "b + i < end &&", "b + i < end - 1 &&", 3 },
 };
 
-/* Those of storing to rows that begin anywhere, by simt_async. */
+/* Those of storing with unaligned leading dimensions, by simt_async. */
 static const struct fault store_faults[] = {
     { "sums are taken before they are handed on", "        MEET();\n        UNROLL",
       "        UNROLL", MMT_F32 },
@@ -403,7 +403,7 @@ static void check_default_in_digits(mmt_type type, const struct shape *shape,
     CHECK(mmt_config_in_digits(&selection.config, type) == (type != MMT_F32));
 }
 
-/* Without a profile another kernel is first, which packs rows that its copy engine cannot
+/* Without a profile another kernel is first, which packs rows that the TMA cannot
  * take; where there is no workspace for that, as beside a kernel that needs none, it is
  * this one. */
 static void check_default(void)

@@ -433,7 +433,7 @@ static void test_decided(struct mmt_journal *journal)
 }
 
 /* Tensor cores raise what f32 and i32 may reach, six products of bf16 or ten of bytes for
- * one; suites are made by what multiply-adds reach. */
+ * one; suites are made by what FMAs reach. */
 static void test_roofs(void)
 {
     struct mmt_tuning *t = plan(60, 0, MMT_F32);

@@ -197,7 +197,7 @@ static size_t count_on(unsigned sms, struct mmt_text *notes)
 }
 
 /* Makes of the journal's lines such as an older version wrote, which did not tell. */
-static void forget_settled(void)
+static void forget_resolved(void)
 {
     char name[sizeof path + 16];
     struct mmt_text text = { 0 };
@@ -215,8 +215,8 @@ static void forget_settled(void)
     mmt_text_finish(&text);
 }
 
-/* A result of a kernel that leaves knobs to the problem counts while these are settled as
- * they were, and where it tells how they were. */
+/* A result of a kernel that leaves knobs to the problem counts while these are resolved
+ * as they were, and where it tells how they were. */
 static void test_settled(void)
 {
     struct mmt_text same = { 0 }, other = { 0 }, untold = { 0 };
@@ -227,7 +227,7 @@ static void test_settled(void)
     mmt_text_finish(&same);
     mmt_text_finish(&other);
     CHECK(count_on(100, NULL) == 1);
-    forget_settled();
+    forget_resolved();
     CHECK(count_on(100, &untold) == 0);
     mmt_text_finish(&untold);
 }

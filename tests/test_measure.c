@@ -249,7 +249,7 @@ static void test_alone(struct mmt_session *session)
     }
 }
 
-/* ---- a device that is slowed down ------------------------------------------------ */
+/* ---- a device that is throttled -------------------------------------------------- */
 
 /* How the device fares from a batch of the planted clock on, until the next row's. */
 static const struct ail {
@@ -288,7 +288,7 @@ static void ail(mmt_device *device, struct mmt_session *session, struct planted 
 
 static const struct mmt_health fine = { .celsius = 50, .clock_mhz = 2000 };
 
-/* Nothing slows it down, from the first batch to the last: no word of it, and no time is
+/* Nothing throttles it, from the first batch to the last: no word of it, and no time is
  * taken twice. */
 static void test_healthy(mmt_device *device, struct mmt_session *session)
 {
@@ -335,7 +335,7 @@ static void test_slowed_down_between(mmt_device *device, struct mmt_session *ses
     CHECK(!it.health.throttled && it.health.clock_mhz == 2000);
 }
 
-/* The first time is slowed down, and eight batches of 20 ms, the first of which does not
+/* The first time is throttled, and eight batches of 20 ms, the first of which does not
  * count; a rest follows. `second` is the health of the second time, `seconds` what it
  * takes. */
 static struct mmt_measured time_twice(mmt_device *device, struct mmt_session *session,
@@ -357,7 +357,7 @@ static struct mmt_measured time_twice(mmt_device *device, struct mmt_session *se
     return it;
 }
 
-/* One that might win is timed again. The second time counts where nothing slowed it down,
+/* One that might win is timed again. The second time counts where nothing throttled it,
  * whatever it says, or where it is better. */
 static void test_timed_again(mmt_device *device, struct mmt_session *session)
 {

@@ -1,4 +1,4 @@
-/* The OpenCL backend on the first OpenCL device: text in, right answers out. */
+/* The OpenCL backend on the first OpenCL device: source in, right answers out. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 

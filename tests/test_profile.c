@@ -447,7 +447,7 @@ static void test_foreign(void)
     mmt_profile_free(profile);
 }
 
-/* A profile that says the times of another text: told, and kept. */
+/* A profile that says the times of another source: told, and left in. */
 static void test_changed(void)
 {
     struct mmt_profile *profile = full_profile();

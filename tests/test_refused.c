@@ -1,5 +1,5 @@
 /* Kernels that a driver refuses: plans take the next best, say so, and at last name what
- * was refused. The null device, told which texts to refuse. */
+ * was refused. The null device, told which sources to refuse. */
 #include <unistd.h>
 
 #include "runtime/runtime.h"
@@ -10,10 +10,11 @@ static char folder[] = "/tmp/mmtune-refused-XXXXXX";
 /* ---- a driver that refuses ------------------------------------------------------- */
 
 static struct {
-    const char *unless, *with; /* words of a text: it is taken, it is refused; or NULL */
-    int most;                  /* so many are refused */
+    const char *unless,
+        *with; /* words of a source: it is taken, it is refused; or NULL */
+    int most;  /* so many are refused */
     mmt_status status;
-    int asked; /* texts that it was handed */
+    int asked; /* sources that it was handed */
 } driver;
 
 static struct mmt_backend refusing;

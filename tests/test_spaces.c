@@ -197,7 +197,7 @@ int main(void)
 {
     static const char *const others[] = { "random", "local", "population" };
     static struct space space;
-    double lead[3] = { 0 }; /* logarithms of their times over ours */
+    double lead[3] = { 0 }; /* logarithms of our speed-ups over theirs */
 
     for (size_t i = 0; i < sizeof landscapes / sizeof *landscapes; i++) {
         make(&space, &landscapes[i], 1000 * i);

@@ -14,7 +14,7 @@ struct tally {
 };
 
 /* Only batches of what serves one product alone, and operands off any alignment of what
- * has no text for them, may be passed over. */
+ * has no specialisation for them, may be passed over. */
 static void check_idle(const struct mmt_trial_row *row)
 {
     const bool batch = row->shape.batch > 1, offset = row->flags & MMT_TRIAL_OFFSET;

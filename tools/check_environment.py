@@ -13,7 +13,7 @@ import re
 import sys
 import tempfile
 
-from check_includes import ROOMS, blank_comments
+from check_includes import MODULES, blank_comments
 
 TABLE = "docs/environment.md"
 READ = re.compile(r"(?<!\w)(secure_)?getenv\s*\(\s*([^)]*)\)")
@@ -32,8 +32,8 @@ def names_of(argument, text):
 
 def check(root):
     complaints, read = [], {}
-    for room in ROOMS:
-        for folder, _, files in os.walk(os.path.join(root, room)):
+    for module in MODULES:
+        for folder, _, files in os.walk(os.path.join(root, module)):
             for file in sorted(f for f in files if f.endswith((".c", ".h"))):
                 path = os.path.join(folder, file)
                 with open(path, encoding="utf-8") as f:

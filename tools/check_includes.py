@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Hold the arrows between rooms: check_includes.py ROOT
+"""Hold the arrows between modules: check_includes.py ROOT
 
-Every #include of a room must lead to a room that it may know. Prints each one that does
-not, as FILE:LINE, with the rooms that are allowed, and exits 1.
+Every #include of a module must lead to a module that it may know. Prints each one that does
+not, as FILE:LINE, with the modules that are allowed, and exits 1.
 
 check_includes.py --self-check plants wrong includes in a temporary tree and exits 1
 unless each of them, and nothing else, is found."""
@@ -15,7 +15,7 @@ import tempfile
 BELOW = ["runtime", "costmodel", "profiles", "generator", "templates", "device", "base", "include"]
 
 # Each module, and those that its files may include. A module of tuner/ has a path of two names.
-ROOMS = {
+MODULES = {
     "include": [],
     "base": ["include"],
     "templates": ["base", "include"],
@@ -49,7 +49,7 @@ OUTSIDE = [
     ("nvml.h", ["device/cuda*"]),
     ("CL/*", ["device/opencl*"]),
 ]
-# Headers of the house that name a vendor's types, and the only files that may see them.
+# Headers of the project that name a vendor's types, and the only files that may see them.
 PRIVATE = [
     ("device/cuda*.h", ["device/cuda*", "device/nvrtc*", "tests/*"]),
     ("device/opencl*.h", ["device/opencl*", "tests/*"]),
@@ -69,15 +69,15 @@ def blank_comments(text):
     return COMMENT.sub(blank, text)
 
 
-def room_of(path):
+def module_of(path):
     """The module that a file belongs to, or the folder of one that belongs to none."""
     words = path.split("/")
     inner = "/".join(words[:2])
-    return inner if inner in ROOMS else words[0]
+    return inner if inner in MODULES else words[0]
 
 
-def sources(root, room):
-    for folder, _, names in os.walk(os.path.join(root, room)):
+def sources(root, module):
+    for folder, _, names in os.walk(os.path.join(root, module)):
         for name in sorted(names):
             if name.endswith((".c", ".h", ".cl", ".cu", ".fn")):
                 yield os.path.relpath(os.path.join(folder, name), root)
@@ -88,10 +88,10 @@ def is_kernel_text(path):
 
 
 def file_of(root, path, name, quoted):
-    """The file of the house that an include leads to, or None where it leads out."""
+    """The file of the project that an include leads to, or None where it leads out."""
     beside = os.path.normpath(os.path.join(os.path.dirname(path), name))
     for inside in ([beside] if quoted else []) + [name, os.path.join("include", name)]:
-        if room_of(inside) in list(ROOMS) + FREE \
+        if module_of(inside) in list(MODULES) + FREE \
                 and os.path.isfile(os.path.join(root, inside)):
             return inside
     return None
@@ -106,19 +106,19 @@ def is_kept_from(path, name, table):
     return None
 
 
-def complaint_outside(path, room, name, quoted):
+def complaint_outside(path, module, name, quoted):
     why = is_kept_from(path, name, OUTSIDE)
     if why or any(fnmatch.fnmatch(name, pattern) for pattern, _ in OUTSIDE):
         return why
     if quoted:
-        return '"%s" is no file here; write it from the root, "room/file.h"' % name
-    if room == "include" and name not in PUBLIC_MAY:
+        return '"%s" is no file here; write it from the root, "module/file.h"' % name
+    if module == "include" and name not in PUBLIC_MAY:
         return "<%s> in a public header, which may include %s and <mmtune/...>" % (
             name, " and ".join("<%s>" % n for n in PUBLIC_MAY))
     return None
 
 
-def complaint(root, path, room, match):
+def complaint(root, path, module, match):
     if is_kernel_text(path):
         return "a kernel's text includes nothing: compilers at run time have no headers"
     name, quoted = match.group(1) or match.group(2), match.group(1) is not None
@@ -126,42 +126,42 @@ def complaint(root, path, room, match):
         return "an include that cannot be read: %s" % match.group(0).strip()
     target = file_of(root, path, name, quoted)
     if target is None:
-        return complaint_outside(path, room, name, quoted)
-    allowed = [room] + ROOMS[room]
-    if room_of(target) not in allowed:
-        return "%s may not know %s; allowed: %s" % (room, target, ", ".join(allowed))
+        return complaint_outside(path, module, name, quoted)
+    allowed = [module] + MODULES[module]
+    if module_of(target) not in allowed:
+        return "%s may not know %s; allowed: %s" % (module, target, ", ".join(allowed))
     return is_kept_from(path, target, PRIVATE)
 
 
-def check_file(root, path, room):
+def check_file(root, path, module):
     with open(os.path.join(root, path), encoding="utf-8") as f:
         text = blank_comments(f.read())
     for match in INCLUDE.finditer(text):
-        why = complaint(root, path, room, match)
+        why = complaint(root, path, module, match)
         if why:
             yield "%s:%d: %s" % (path, text.count("\n", 0, match.start()) + 1, why)
 
 
 def unknown_rooms(root):
     """Folders that the build knows and this page does not."""
-    known = {name.split("/")[0] for name in ROOMS}
+    known = {name.split("/")[0] for name in MODULES}
     for name in sorted(os.listdir(root)):
         if name not in known and name not in FREE \
                 and os.path.isfile(os.path.join(root, name, "meson.build")):
-            yield "%s/meson.build:1: %s is no room of tools/check_includes.py" % (name, name)
-    for room in sorted(known - set(ROOMS)):
-        for path in sources(root, room):
-            if room_of(path) not in ROOMS:
-                yield "%s:1: lies in no room of tools/check_includes.py" % path
+            yield "%s/meson.build:1: %s is no module of tools/check_includes.py" % (name, name)
+    for module in sorted(known - set(MODULES)):
+        for path in sources(root, module):
+            if module_of(path) not in MODULES:
+                yield "%s:1: lies in no module of tools/check_includes.py" % path
 
 
 def check(root):
     """All complaints, and how many files were read."""
     found, files = list(unknown_rooms(root)), 0
-    for room in ROOMS:
-        for path in sources(root, room):
+    for module in MODULES:
+        for path in sources(root, module):
             files += 1
-            found += check_file(root, path, room)
+            found += check_file(root, path, module)
     return found, files
 
 

@@ -167,7 +167,7 @@ class Row(NamedTuple):
     reason: str    # why not
     theirs: dict   # for each library: (microseconds or 0, why none)
     wrong: list    # who computed wrongly
-    slowed: str    # what slowed the device down
+    throttled: str    # what throttled the device
 
 
 def row_of(shape, problem):
@@ -615,7 +615,7 @@ def head(bench):
         told.append(f"The run: `mmtune --device {device['id']}`, a budget of {bench.budget}, from an empty user "
                     f"folder; it took {outcome['elapsed']:.0f} s: {outcome['tried']} candidates tried, "
                     f"{outcome['wrong']} wrong, {outcome['failed']} failed, "
-                    f"{outcome['throttled']} taken while the device was slowed down")
+                    f"{outcome['throttled']} taken while the device was throttled")
     told.append("Installed profiles: those of " + ("the installation alone" if bench.options.profiles == "none"
                                                     else "the source tree and of the installation"))
     return told
@@ -640,13 +640,13 @@ def table_lines(bench, table):
 
 
 def notes(bench, table):
-    yield "A speed-up is the library's time over ours, medians: above 1× mmtune is faster."
+    yield "A speed-up is mmtune's over the library, by medians: above 1× mmtune is faster."
     for line, reason in table.left_out.items():
         yield f"Left out: {line}: {reason}."
     for (line, state), rows in table.rows.items():
-        slowed = [row for row in rows if row.slowed]
-        if slowed:
-            yield f"{line}, {state}: {len(slowed)} shapes were timed while the device was slowed down ({slowed[0].slowed})."
+        throttled = [row for row in rows if row.throttled]
+        if throttled:
+            yield f"{line}, {state}: {len(throttled)} shapes were timed while the device was throttled ({throttled[0].throttled})."
         for name in names_of(rows):
             s = summarise(rows, name)
             if 0 < s.count < s.of and s.reason:
@@ -680,7 +680,7 @@ def csv_rows(table):
                 both = row.us and theirs
                 yield (*line, row.shape, state, name, f"{row.us:.3f}" if row.us else "",
                        f"{theirs:.3f}" if theirs else "", f"{theirs / row.us:.4f}" if both else "",
-                       row.kernel, row.reason or why or row.slowed)
+                       row.kernel, row.reason or why or row.throttled)
 
 
 def replace(path, text):

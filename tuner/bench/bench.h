@@ -30,7 +30,7 @@ struct mmt_bench_time {
     char what[1024];         /* which of its kernels was measured */
     struct mmt_summary time; /* seconds of one product */
     int samples;
-    double ratio;      /* its time over ours: above 1 where we are faster; 0: unknown */
+    double ratio;      /* mmtune's speed-up over it; 0: unknown */
     bool tie;          /* the confidence intervals of both times overlap */
     double difference; /* largest difference between an entry of its C and of ours */
 };
@@ -60,7 +60,7 @@ struct mmt_bench_pace {
     double
         trying; /* seconds that a library may try out and choose for; may be INFINITY */
     /* A session that stands already, of the only problem; NULL: each has its own. In it
-     * whole C are compared only where they are small, and on a device that is slowed down
+     * whole C are compared only where they are small, and on a device that is throttled
      * nobody runs isolated: both take longer than the rest. */
     struct mmt_session *session;
 };

@@ -46,7 +46,7 @@ static int help(void)
         "usage: mmtune bench [OPTION...]\n\n"
         "Times our kernels and other libraries' in turn, on the same random data, in\n"
         "buffers that are rotated past the last-level cache. Every answer is checked\n"
-        "before it is timed. A ratio is their time over ours: above 1, we are faster.\n\n"
+        "before it is timed. A ratio is mmtune's speed-up: above 1, it is faster.\n\n"
         "  -d, --device DEVICE     default: 0\n"
         "  --against LIST          of cublas,clblast,openblas, which must be there;\n"
         "                          or none; default: those that are there\n"

@@ -126,13 +126,13 @@ static bool any_tie(const struct mmt_bench *bench)
     return false;
 }
 
-/* ---- where ours is slower
+/* ---- where mmtune is slower
  * ---------------------------------------------------------------------------------
  */
 
 enum { MOST_LISTED = 5 };
 
-/* Fills `worst` with the problems on which ours is surely slower, the worst first;
+/* Fills `worst` with the problems on which mmtune is surely slower, the worst first;
  * returns how many there are, also of those that `worst` has no room for. */
 static int list_slower(const struct mmt_bench *bench, int contestant,
                        const struct mmt_bench_row *worst[MOST_LISTED])
@@ -181,6 +181,7 @@ void mmt_bench_print_means(const struct mmt_bench *bench)
         if (bench->contestants[i].way == 0)
             print_slower(bench, i);
     if (bench->num_contestants > 1)
-        printf("\nA ratio is their time over ours: above 1, mmtune is faster.%s\n",
-               any_tie(bench) ? " ~: a tie, the medians' 95 % intervals overlap." : "");
+        printf(
+            "\nA ratio is mmtune's speed-up over the other: above 1, it is faster.%s\n",
+            any_tie(bench) ? " ~: a tie, the medians' 95 % intervals overlap." : "");
 }

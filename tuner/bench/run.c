@@ -295,7 +295,7 @@ static void take_round(struct match *match, int round)
     watch(match);
 }
 
-/* A device that is slowed down: all begin again, each isolated for a while before a
+/* A device that is throttled: all begin again, each isolated for a while before a
  * sample.
  */
 static void start_over(struct match *match)

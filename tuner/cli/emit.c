@@ -35,7 +35,7 @@ static int help(void)
 {
     printf(
         "usage: mmtune emit CONFIGURATION [OPTION...]\n\n"
-        "Prints the source text of one configuration, such as 'simt TILE_M=128', which\n"
+        "Prints the source of one configuration, such as 'simt TILE_M=128', which\n"
         "compiles outside mmtune. Knobs that are not named have the values of the first\n"
         "starting point that serves the type.\n\n"
         "  --dialect cuda|opencl    default: what the template is written for\n"
@@ -44,7 +44,7 @@ static int help(void)
         "  --bias row|column        added to C; default: none\n"
         "  --activation NAME        relu, gelu, gelu_tanh or silu; default: none\n"
         "  --transposes nn|nt|tn|tt default: nn\n"
-        "  --unaligned              the text for operands of any alignment\n"
+        "  --unaligned              the source for operands of any alignment\n"
         "  --kind gpu|cpu           what it is to run on; default: the template's first\n"
         "  -o, --output FILE        instead of standard output\n");
     return MMT_EXIT_DONE;
@@ -79,7 +79,7 @@ static mmt_status read_transposes(const char *given, struct request *request,
         return status;
     if (bits & (bits - 1))
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "--transposes is '%s'; one text has one pair: nn, nt, tn or tt",
+                        "--transposes is '%s'; one source has one pair: nn, nt, tn or tt",
                         given);
     request->trans_a = bits & (MMT_TN | MMT_TT);
     request->trans_b = bits & (MMT_NT | MMT_TT);
@@ -130,7 +130,7 @@ static mmt_status fill_in(struct request *request, mmt_error *err)
     return MMT_OK;
 }
 
-/* The text is the same for every shape; a starting point may be for large ones. */
+/* The source is the same for every shape; a starting point may be for large ones. */
 static mmt_status make_problem(const struct request *request, mmt_problem *problem,
                                mmt_error *err)
 {

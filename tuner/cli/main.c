@@ -23,7 +23,7 @@ static const struct verb {
     { "suites", mmt_verb_suites, "list the suites of shapes", reads },
     { "templates", mmt_verb_templates, "list the kernels, their knobs, and what is legal",
       reads },
-    { "emit", mmt_verb_emit, "print the source text of one configuration", whole },
+    { "emit", mmt_verb_emit, "print the source of one configuration", whole },
     { "verify", mmt_verb_verify, "run every check on configurations", untouched },
     { "regret", mmt_verb_regret, "measure the regret on shapes never tuned", untouched },
     { "show", mmt_verb_show, "print a profile for people", reads },

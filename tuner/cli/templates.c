@@ -33,7 +33,7 @@ static int help(void)
 /* ---- counting ------------------------------------------------------------------------
  */
 
-/* Why configurations are refused: texts with a static lifetime, so pointers tell them
+/* Why configurations are refused: sentences with a static lifetime, so pointers tell them
  * apart but for equal words. */
 struct reason {
     const char *why;

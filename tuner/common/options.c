@@ -334,7 +334,7 @@ static bool read_extent(const char **string, int64_t *out)
     return !errno && *out >= 1 && *out <= MMT_MOST_DIMENSION;
 }
 
-/* Numbers with x between them, at most four; 0 where the text is anything else. */
+/* Numbers with x between them, at most four; 0 where the string is anything else. */
 static int read_extents(const char *at, int64_t extents[4])
 {
     int count = 0;

@@ -150,25 +150,25 @@ const char *mmt_journal_hash_of(struct mmt_journal *journal,
 }
 
 /* What ran where the configuration leaves knobs to the problem: "SHORT=rows SPLIT_K=4";
- * nothing where it leaves none. Templates come to settle them otherwise, and their texts
- * stay the same. */
+ * nothing where it leaves none. Templates come to resolve them otherwise, and their
+ * sources stay the same. */
 void mmt_journal_print_resolved(const struct mmt_journal *journal,
                                 const struct mmt_record *record, struct mmt_text *out)
 {
     const struct mmt_config *left = &record->config;
     char value[16];
-    const struct mmt_config settled =
+    const struct mmt_config resolved =
         mmt_config_settle(left, &record->problem, &journal->caps);
     for (int i = 0; i < left->template->num_knobs; i++)
-        if (settled.values[i] != left->values[i])
+        if (resolved.values[i] != left->values[i])
             mmt_text_addf(out, "%s%s=%s", out->length ? " " : "",
                           left->template->knobs[i].name,
-                          mmt_config_value(&settled, i, value));
+                          mmt_config_value(&resolved, i, value));
 }
 
 /* Finals that find a candidate wrong, failed or much slower are right about it, whoever
- * asks the journal from now on. What a hot device makes slower, or one that is slowed
- * down, disproves nothing. */
+ * asks the journal from now on. What a hot device makes slower, or one that is
+ * throttled, disproves nothing. */
 static void correct(struct mmt_journal *journal, const struct mmt_record *final)
 {
     static const double disproved = 1.2;
@@ -316,7 +316,7 @@ static mmt_status write_header(struct mmt_journal *journal, const struct mmt_cap
 static json_t *record_json(struct mmt_journal *journal, const struct mmt_record *record)
 {
     const struct mmt_result *r = &record->result;
-    struct mmt_text problem = { 0 }, config = { 0 }, settled = { 0 };
+    struct mmt_text problem = { 0 }, config = { 0 }, resolved = { 0 };
     mmt_problem_print(&record->problem, &problem);
     mmt_config_print(&record->config, &config);
     json_t *line =
@@ -326,10 +326,10 @@ static json_t *record_json(struct mmt_journal *journal, const struct mmt_record 
                   "status", mmt_outcome_name(r->outcome));
     mmt_text_finish(&problem);
     mmt_text_finish(&config);
-    mmt_journal_print_resolved(journal, record, &settled);
-    if (settled.length)
-        json_object_set_new(line, "settled", json_string(mmt_text_string(&settled)));
-    mmt_text_finish(&settled);
+    mmt_journal_print_resolved(journal, record, &resolved);
+    if (resolved.length)
+        json_object_set_new(line, "settled", json_string(mmt_text_string(&resolved)));
+    mmt_text_finish(&resolved);
     if (record->final)
         json_object_set_new(line, "final", json_true());
     if (record->calibration)

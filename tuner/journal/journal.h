@@ -34,7 +34,7 @@ struct mmt_journal;
 /* Opens or makes the journal of a profile's path, reads it up to its last whole line and
  * cuts off what is behind that. A journal of another device or format is
  * refused; `fresh` forgets whatever is there. Results of another compiler are left out,
- * of templates whose text has changed since, and of configurations that leave knobs to
+ * of templates whose source has changed since, and of configurations that leave knobs to
  * the problem and would be resolved otherwise today. NULL on failure. */
 struct mmt_journal *mmt_journal_open(const char *profile_path,
                                      const struct mmt_caps *caps, bool fresh,
@@ -70,7 +70,7 @@ const struct mmt_record *mmt_journal_records(const struct mmt_journal *journal,
 /* How many records and whole verifications there are. */
 size_t mmt_journal_count(const struct mmt_journal *journal);
 
-/* What was verified wholly, with the same texts and driver. */
+/* What was verified wholly, with the same sources and driver. */
 const struct mmt_record *mmt_journal_wholes(const struct mmt_journal *journal,
                                             size_t *count);
 

@@ -33,7 +33,7 @@ bool mmt_journal_keep(struct mmt_journal *journal, const struct mmt_record *reco
 void mmt_journal_drop_forgotten(struct mmt_journal *journal,
                                 const struct mmt_forget *forget);
 
-/* Of the template's text as it is now; belongs to the journal. */
+/* Of the template's source as it is now; belongs to the journal. */
 const char *mmt_journal_hash_of(struct mmt_journal *journal,
                                 const struct mmt_template *template);
 

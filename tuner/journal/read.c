@@ -10,10 +10,10 @@ static const char *word(const json_t *object, const char *key)
     return value ? value : "";
 }
 
-/* Whether a line's configuration would be settled today as it was then. A line that
+/* Whether a line's configuration would be resolved today as it was then. A line that
  * leaves knobs and does not tell, as those of older versions, may have run anything. */
-static bool is_settled_alike(const struct mmt_journal *journal, const json_t *line,
-                             const struct mmt_record *record)
+static bool is_resolved_alike(const struct mmt_journal *journal, const json_t *line,
+                              const struct mmt_record *record)
 {
     struct mmt_text now = { 0 };
     mmt_journal_print_resolved(journal, record, &now);
@@ -90,7 +90,7 @@ static enum verdict read_record(struct mmt_journal *journal, const json_t *line,
     if (strcmp(word(line, "template_hash"),
                mmt_journal_hash_of(journal, out->config.template)))
         return CHANGED;
-    return is_settled_alike(journal, line, out) ? RECORD : CHANGED;
+    return is_resolved_alike(journal, line, out) ? RECORD : CHANGED;
 }
 
 /* Reads whole lines; *whole gets the bytes that they take, *ours whether what follows

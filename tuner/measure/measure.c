@@ -14,7 +14,7 @@ static const double watch_seconds =
     1e-2;                              /* the device's health is asked for that often, */
 static const double watch_share = 10;  /* but for a tenth of the time at most */
 static const double contends = 1.1;    /* times slower than the best */
-static const useconds_t rest = 200000; /* for a device that was slowed down */
+static const useconds_t rest = 200000; /* for a device that was throttled */
 static const double lasts =
     0.25; /* a first execution that took that long was at work; loading took up to 0.16 */
 

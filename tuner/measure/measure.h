@@ -37,9 +37,9 @@ struct mmt_measured {
 
 /* Times one candidate. A candidate that is more than 2.5 times slower than the best gets
  * three samples, one that is surely slower no more than tell so. One
- * that was timed while something slowed the device down, and that might win at the best's
- * clock, is timed again after a rest: the second time counts where nothing slowed it
- * down, or where it is the better one. */
+ * that was timed while the device was throttled, and that might win at the best's
+ * clock, is timed again after a rest: the second time counts where it was not
+ * throttled, or where it is the better one. */
 mmt_status mmt_measure_candidate(struct mmt_session *session,
                                  const struct mmt_config *config,
                                  const struct mmt_measure_limits *limits,

@@ -15,7 +15,7 @@ enum { ROUNDS = 15, LEAST_ROUNDS = 4 };
 /* Seconds after which there are no more rounds than the least. */
 static const double enough = 1.5;
 
-/* ---- texts ----------------------------------------------------------------------- */
+/* ---- sources --------------------------------------------------------------------- */
 
 static const char copy_text[] = "KERNEL BLOCK_SIZE(256, 1)\n"
                                 "void probe(GLOBAL real4 *to, const GLOBAL real4 *from)\n"
@@ -88,7 +88,8 @@ static mmt_status write_text(const struct mmt_caps *caps, mmt_type type, const c
         mmt_text_addf(out, "%d", width);
     mmt_text_addf(out, " unit;\n%s", body);
     mmt_text_finish(&prelude);
-    return out->failed ? mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a text") : MMT_OK;
+    return out->failed ? mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a source")
+                       : MMT_OK;
 }
 
 /* ---- running --------------------------------------------------------------------- */
@@ -163,7 +164,7 @@ static mmt_status run_once(struct probe *p, double *seconds, mmt_error *err)
     return status ? status : mmt_mark_seconds(p->from, p->to, seconds, err);
 }
 
-/* Loads a text, with `bytes` of memory to write and to read, and runs it for the first
+/* Loads a source, with `bytes` of memory to write and to read, and runs it for the first
  * time, which counts for nothing. */
 static void open_probe(struct probe *p, mmt_device *device, mmt_type type,
                        const char *body, unsigned blocks, const size_t bytes[2])

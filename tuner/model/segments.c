@@ -72,7 +72,7 @@ struct cutting {
     const double *seconds;
     int kernels, samples;
     double best[MMT_MOST_RANGE_TIMES];
-    /* Of the first samples in so many parts: the least sum of slow-downs, and the part
+    /* Of the first samples in so many parts: the least sum of slowdowns, and the part
      * that ends there. */
     double least[MMT_MOST_SEGMENTS + 1][MMT_MOST_RANGE_TIMES + 1];
     struct mmt_part part[MMT_MOST_SEGMENTS + 1][MMT_MOST_RANGE_TIMES + 1];

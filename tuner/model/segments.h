@@ -22,7 +22,7 @@ struct mmt_part {
 };
 
 /* Cuts the samples into at most `most` parts, each with one kernel, so that the mean
- * slow-down against the best at each sample is least, with half a percent for
+ * slowdown against the best at each sample is least, with half a percent for
  * each part. `seconds` has a row of samples for each kernel; INFINITY: it does not serve
  * there. Of equals the first kernel counts. Returns how many parts; 0: no kernels serve
  * all. */
@@ -33,7 +33,7 @@ int mmt_range_divide(const double *seconds, int kernels, int samples, int most,
  * The multiple of the largest power of two, as tiles end there. */
 int64_t mmt_range_break(int64_t sample, int64_t next);
 
-/* The slow-down against the best that was timed which that part (0 to 1) of a segment's
+/* The slowdown against the best that was timed which that part (0 to 1) of a segment's
  * m, or with -1 of all, does not exceed: 0.02 for 2 %. 0 where none was timed. */
 double mmt_range_slow_down(const struct mmt_range *range, int segment, double part);
 

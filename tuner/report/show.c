@@ -91,7 +91,7 @@ static void print_health(const struct mmt_profile *profile)
         printf("  while tuning %.0f to %.0f MHz, at most %.0f degrees Celsius\n",
                health->slowest, health->fastest, health->hottest);
     if (health->throttled)
-        printf("  the device was slowed down while %d results were taken: %s\n",
+        printf("  the device was throttled while %d results were taken: %s\n",
                health->throttled, health->by);
 }
 
@@ -192,7 +192,7 @@ static void print_range(const struct mmt_range *range)
     printf("\n%s: at %d m, 95 %% are within %.1f %% of the best that was timed there\n",
            mmt_text_string(&name), range->num_times,
            100 * mmt_range_slow_down(range, -1, 0.95));
-    printf("  %10s  %10s  kernel\n", "m up to", "slow-down");
+    printf("  %10s  %10s  kernel\n", "m up to", "slowdown");
     for (int i = 0; i < range->num_segments; i++)
         print_segment(range, i);
     mmt_text_finish(&name);

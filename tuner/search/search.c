@@ -197,7 +197,7 @@ static bool propose_local(struct mmt_search *s, int *index)
     return mmt_search_random(s, index);
 }
 
-/* ---- the door -------------------------------------------------------------------- */
+/* ---- the public header ----------------------------------------------------------- */
 
 static const struct mmt_strategy local = { .name = "local", .propose = propose_local };
 static const struct mmt_strategy uniform = { .name = "random",

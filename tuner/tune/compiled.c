@@ -8,7 +8,7 @@
 #include "costmodel/costmodel.h"
 #include "tuner/tune/tune.h"
 
-/* Whether a configuration's texts are the same for both problems. */
+/* Whether a configuration's sources are the same for both problems. */
 static bool same_texts(const struct mmt_config *config, const mmt_problem *a,
                        const mmt_problem *b)
 {
@@ -22,8 +22,8 @@ static struct mmt_config seen_by_texts(const struct mmt_tuning *t,
                                        const mmt_problem *problem,
                                        const struct mmt_config *config)
 {
-    const struct mmt_config settled = mmt_config_settle(config, problem, &t->caps);
-    return mmt_config_in_text(&settled);
+    const struct mmt_config resolved = mmt_config_settle(config, problem, &t->caps);
+    return mmt_config_in_text(&resolved);
 }
 
 bool mmt_tune_is_built(const struct mmt_tuning *t, const mmt_problem *problem,

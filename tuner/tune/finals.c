@@ -359,7 +359,7 @@ static mmt_status meet(struct mmt_tuning *t, const struct mmt_record *group, int
 }
 
 /* Whether the winner turned out to be slower than what the next one is known for. While
- * the device is slowed down everybody does. */
+ * the device is throttled everybody does. */
 static bool is_beaten(const struct mmt_record *winner, const struct mmt_record *timed,
                       int at, int count)
 {

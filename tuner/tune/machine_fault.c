@@ -45,7 +45,7 @@ static void suspect(struct mmt_suspects *s, const struct mmt_record *record)
     s->naive = s->naive || (is_naive(record) && record->result.outcome != MMT_HUNG);
 }
 
-/* No kernel is at fault for that, even if smaller ones find room in between. */
+/* No kernel is at fault for that, even if smaller ones find space in between. */
 static bool wants_space(const char *reason)
 {
     return strstr(reason, strerror(ENOSPC)) || strstr(reason, strerror(EDQUOT));

@@ -267,7 +267,7 @@ void mmt_report_health(struct mmt_tuning *t, const struct mmt_result *result)
     mmt_tune_note_health(&t->health, result);
     if (first)
         mmt_report_note(t,
-                        "the device is slowed down (%s; %.0f MHz, %.0f degrees Celsius): "
+                        "the device is throttled (%s; %.0f MHz, %.0f degrees Celsius): "
                         "what is timed meanwhile may take longer",
                         result->throttled, result->clock_mhz, result->celsius);
 }
@@ -355,22 +355,22 @@ void mmt_report_winner(struct mmt_tuning *t, const struct mmt_record *winner)
          *problem = problem_text(&winner->problem);
     char buffer[32], part[32], seconds[32];
     double share = mmt_tune_roofline(t, &winner->problem) / time->median;
-    const char *slowed = winner->result.throttled;
+    const char *throttled = winner->result.throttled;
     if (t->options.json) {
         json_t *event = json_pack(
             "{s:s, s:f, s:s, s:s, s:f, s:f, s:f, s:f}", "event", "winner", "elapsed",
             mmt_now() - t->started, "problem", problem, "configuration", config,
             "seconds", time->median, "spread", time->spread, "gflops",
             rate(&winner->problem, time->median) / 1e9, "roofline", share);
-        if (*slowed)
-            json_object_set_new(event, "throttled", json_string(slowed));
+        if (*throttled)
+            json_object_set_new(event, "throttled", json_string(throttled));
         emit(event);
     } else {
         clear_line(t);
-        printf("%s: %s, %s%s%s%s: %s\n", problem,
-               mmt_print_seconds(time->median, seconds),
-               mmt_print_speed(&winner->problem, time->median, buffer),
-               percent(share, part), *slowed ? ", slowed down by " : "", slowed, config);
+        printf(
+            "%s: %s, %s%s%s%s: %s\n", problem, mmt_print_seconds(time->median, seconds),
+            mmt_print_speed(&winner->problem, time->median, buffer), percent(share, part),
+            *throttled ? ", throttled: " : "", throttled, config);
         fflush(stdout);
     }
     free(config);
@@ -571,7 +571,7 @@ void mmt_report_end(struct mmt_tuning *t)
             t->pool.killed, t->pool.killed == 1 ? " was" : "s were",
             t->pool.killed == 1 ? "it was" : "they were");
     if (t->health.throttled)
-        printf("the device was slowed down while %d results were taken: %s\n",
+        printf("the device was throttled while %d results were taken: %s\n",
                t->health.throttled, t->health.by);
     printf("profile: %s\njournal: %s\n", t->path, mmt_journal_path(t->journal));
     printf("use it:  cc prog.c $(pkg-config --cflags --libs mmtune)\n");

@@ -238,7 +238,7 @@ static bool is_to_be_timed(const struct ranging *r, int kernel, int sample, bool
             !is_behind(r, kernel, sample, 1));
 }
 
-/* Whether this run has not found the text right yet that serves the problem. */
+/* Whether this run has not found the specialisation right yet that serves the problem. */
 static bool is_to_be_checked(struct ranging *r, int kernel, const mmt_problem *problem)
 {
     const struct mmt_config runs =

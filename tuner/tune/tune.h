@@ -91,7 +91,7 @@ enum { MMT_MAX_TEMPLATES = 64 };
 struct mmt_built {
     mmt_problem problem;
     struct mmt_config config,
-        seen; /* as it is left to the problem; as its texts see it */
+        seen; /* as it is left to the problem; as its sources see it */
 };
 
 /* A range of m that is tuned: a few of its m are goals. */
@@ -309,18 +309,20 @@ bool mmt_tune_is_meant(const struct mmt_tuning *t, const struct mmt_template *te
 
 /* ---- what is compiled already --------------------------------------------------- */
 
-/* Notes that a configuration is compiled, in all texts that the problem needs. */
+/* Notes that a configuration is compiled, in all specialisations that the problem needs.
+ */
 void mmt_tune_add_built(struct mmt_tuning *t, const mmt_problem *problem,
                         const struct mmt_config *config);
 
 /* The same of what a compiler reports, unless that failed. Other reports say nothing. */
 void mmt_tune_note_built(struct mmt_tuning *t, const struct mmt_event *event);
 
-/* Whether it is; the problem may be another one that needs the same texts. */
+/* Whether it is; the problem may be another one that needs the same sources. */
 bool mmt_tune_is_built(const struct mmt_tuning *t, const mmt_problem *problem,
                        const struct mmt_config *config);
 
-/* Has an idle worker compile a configuration, in all texts that the problem needs. */
+/* Has an idle worker compile a configuration, in all specialisations that the problem
+ * needs. */
 void mmt_tune_compile(struct mmt_tuning *t, struct mmt_worker *worker,
                       const mmt_problem *problem, const struct mmt_config *config);
 
@@ -484,7 +486,7 @@ void mmt_report_result(struct mmt_tuning *t, const struct mmt_record *record,
 /* What a whole verification found; what is wrong, always. */
 void mmt_report_whole(struct mmt_tuning *t, const struct mmt_record *record);
 void mmt_report_calibration(struct mmt_tuning *t, const struct mmt_record *record);
-/* Notes how the device fared while a result was taken; says so when it is slowed down for
+/* Notes how the device fared while a result was taken; says so when it is throttled for
  * the first time. */
 void mmt_report_health(struct mmt_tuning *t, const struct mmt_result *result);
 /* That kernels cannot be stored, once a run: on standard error, or as an event. */

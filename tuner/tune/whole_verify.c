@@ -30,7 +30,7 @@ static void note_seconds(struct mmt_tuning *t, double seconds)
 }
 
 /* Outputs, biases and activations are verified with the first kernel of each template and
- * type: each of them compiles, and their text is the template's, not a kernel's own. */
+ * type: each of them compiles, and their source is the template's, not a kernel's own. */
 static bool is_first(const struct mmt_tuning *t, const mmt_problem *problem,
                      const struct mmt_config *config)
 {

@@ -199,16 +199,16 @@ const mmt_problem *mmt_session_problem(const struct mmt_session *session)
 
 /* ---- running --------------------------------------------------------------------- */
 
-mmt_status mmt_session_grow(struct mmt_session *session, struct mmt_room *room,
+mmt_status mmt_session_grow(struct mmt_session *session, struct mmt_growing *buffer,
                             size_t bytes, mmt_error *err)
 {
-    if (bytes <= room->size)
+    if (bytes <= buffer->size)
         return MMT_OK;
-    free_buffer(session->device, room->memory);
-    *room = (struct mmt_room){ 0 };
-    mmt_status status = mmt_buffer_create(session->device, bytes, &room->memory, err);
+    free_buffer(session->device, buffer->memory);
+    *buffer = (struct mmt_growing){ 0 };
+    mmt_status status = mmt_buffer_create(session->device, bytes, &buffer->memory, err);
     if (status == MMT_OK)
-        room->size = bytes;
+        buffer->size = bytes;
     return status;
 }
 
@@ -231,7 +231,7 @@ mmt_plan *mmt_session_plan(struct mmt_session *session, const struct mmt_config 
     options.configuration = mmt_text_string(&text);
     options.aligned_only = !offset;
     if (text.failed)
-        mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for a configuration's text");
+        mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for a configuration's name");
     else
         plan = mmt_plan_create(session->device, NULL, problem, &options, err);
     mmt_text_finish(&text);

@@ -15,7 +15,7 @@ struct mmt_copies {
 };
 
 /* Device memory that grows as it is needed; what is in it is lost then. */
-struct mmt_room {
+struct mmt_growing {
     mmt_operand memory;
     size_t size;
 };
@@ -40,7 +40,7 @@ struct mmt_session {
     mmt_queue queue;
     struct mmt_mark *from, *to;
     struct mmt_clock clock;
-    struct mmt_room workspace; /* grows to what the hungriest candidate asks */
+    struct mmt_growing workspace; /* grows to what the hungriest candidate asks */
 
     /* Random operands, rotated through while timing. */
     struct mmt_copies a, b, c;
@@ -67,7 +67,7 @@ struct mmt_session {
 
     /* Small problems with known answers. */
     struct mmt_trials trials;
-    struct mmt_room small_a, small_b, small_c, small_bias;
+    struct mmt_growing small_a, small_b, small_c, small_bias;
     mmt_operand scalars;
     unsigned char *small_back; /* one operand as it was read back */
     size_t small_back_size;
@@ -89,7 +89,7 @@ mmt_plan *mmt_session_plan(struct mmt_session *session, const struct mmt_config 
 mmt_args mmt_session_args(const struct mmt_session *session, int64_t copy);
 
 /* Makes room for so many bytes. */
-mmt_status mmt_session_grow(struct mmt_session *session, struct mmt_room *room,
+mmt_status mmt_session_grow(struct mmt_session *session, struct mmt_growing *buffer,
                             size_t bytes, mmt_error *err);
 
 #endif

@@ -150,12 +150,12 @@ mmt_status mmt_trial_scalars(struct mmt_session *session, const struct mmt_trial
 /* ---- operands -----------------------------------------------------------------------
  */
 
-/* One of a trial's operands on the device: in a room of the session, or in host memory at
- * the edge of a page. */
+/* One of a trial's operands on the device: in a buffer of the session, or in host memory
+ * at the edge of a page. */
 struct placed {
     const struct mmt_image *image;
-    struct mmt_room *room;
-    struct mmt_fence *fence; /* NULL: in the room */
+    struct mmt_growing *buffer;
+    struct mmt_fence *fence; /* NULL: in the buffer */
     size_t start;            /* of the matrix in the fence */
     mmt_operand operand;     /* the matrix */
 };
@@ -164,11 +164,11 @@ static mmt_status place_in_room(struct mmt_session *session, struct placed *plac
                                 mmt_error *err)
 {
     const struct mmt_image *image = placed->image;
-    mmt_status status = mmt_session_grow(session, placed->room, image->size, err);
+    mmt_status status = mmt_session_grow(session, placed->buffer, image->size, err);
     if (status == MMT_OK)
-        status = mmt_buffer_write(session->device, placed->room->memory, image->bytes,
+        status = mmt_buffer_write(session->device, placed->buffer->memory, image->bytes,
                                   image->size, err);
-    placed->operand = placed->room->memory;
+    placed->operand = placed->buffer->memory;
     placed->operand.offset += image->start;
     return status;
 }
@@ -219,8 +219,8 @@ static mmt_status read_back(struct mmt_session *session, const struct placed *pl
         session->small_back_size = image->size;
     }
     if (!placed->fence)
-        return mmt_buffer_read(session->device, session->small_back, placed->room->memory,
-                               image->size, err);
+        return mmt_buffer_read(session->device, session->small_back,
+                               placed->buffer->memory, image->size, err);
     memcpy(session->small_back, image->bytes, image->size);
     memcpy(session->small_back + image->start,
            mmt_fence_begin(placed->fence) + placed->start, image->end - image->start);
@@ -365,10 +365,10 @@ mmt_status mmt_trial_run(struct mmt_session *session, const mmt_plan *plan,
                          struct mmt_verdict *verdict, mmt_error *err)
 {
     struct placed placed[OPERANDS] = {
-        [A] = { .image = &trial->a, .room = &session->small_a },
-        [B] = { .image = &trial->b, .room = &session->small_b },
-        [C] = { .image = &trial->c, .room = &session->small_c },
-        [BIAS] = { .image = &trial->bias, .room = &session->small_bias },
+        [A] = { .image = &trial->a, .buffer = &session->small_a },
+        [B] = { .image = &trial->b, .buffer = &session->small_b },
+        [C] = { .image = &trial->c, .buffer = &session->small_c },
+        [BIAS] = { .image = &trial->bias, .buffer = &session->small_bias },
     };
     mmt_status status = MMT_OK;
 

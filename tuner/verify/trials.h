@@ -28,8 +28,8 @@ struct mmt_trial {
 
 enum mmt_fit {
     MMT_FIT,      /* *out is a problem that the configuration serves */
-    MMT_FIT_IDLE, /* nothing to check: the configuration has no such text, or serves no
-                   * batch of its own accord */
+    MMT_FIT_IDLE, /* nothing to check: the configuration has no such specialisation, or
+                   * serves no batch of its own accord */
     MMT_FIT_NONE, /* no shape was found */
 };
 

@@ -21,7 +21,7 @@
  *   scalars     alpha and beta stand in device memory
  *   in place    arrays of which B is C
  *   offset      all operands start one element off any alignment, where the configuration
- *               has a text for that
+ *               has a specialisation for that
  *   edges       sizes that no tile divides, alpha and beta at once
  *   gaps        the same, with NaN behind each row of A and B
  *   vectors     rows that begin at multiples of two elements alone, and of four
@@ -68,7 +68,7 @@ mmt_status mmt_verify_first(struct mmt_session *session, const struct mmt_config
 
 /* Every check: for a kernel that will serve problems that were not timed.
  * `epilogues`: also those of each output, bias and activation, of which each compiles two
- * texts. */
+ * sources. */
 mmt_status mmt_verify_whole(struct mmt_session *session, const struct mmt_config *config,
                             bool epilogues, struct mmt_verdict *out, mmt_error *err);
 

@@ -70,9 +70,9 @@ static mmt_status compile_variant(struct worker *w, const struct mmt_job *job,
     return status;
 }
 
-/* All texts that a plan may take: verifying needs the one for any alignment, whatever the
- * problem is. One that serves the problem with warnings is not worth timing, but may be
- * right. */
+/* All specialisations that a plan may take: verifying needs the one for any alignment,
+ * whatever the problem is. One that serves the problem with warnings is not worth timing,
+ * but may be right. */
 static mmt_status compile_variants(struct worker *w, const struct mmt_job *job,
                                    mmt_error *err)
 {
@@ -92,8 +92,9 @@ static mmt_status compile_variants(struct worker *w, const struct mmt_job *job,
 }
 
 /* Platforms that compile a part at the first launch keep that part in a cache on disk: a
- * launch of each text here saves it there, so that the measuring worker does not compile.
- * Operands that start one element off are for the text for any alignment. */
+ * launch of each kernel here saves it there, so that the measuring worker does not
+ * compile. Operands that start one element off are for the specialisation for any
+ * alignment. */
 static mmt_status launch_both(struct worker *w, const mmt_plan *plan, mmt_args *args,
                               mmt_type type, mmt_error *err)
 {

@@ -87,7 +87,7 @@ struct mmt_result {
     int registers, spill_bytes; /* -1: the platform does not tell */
     long long shared;
     double celsius, clock_mhz; /* the hottest and slowest meanwhile; 0: not told */
-    char throttled[64];        /* what slowed it down, "power cap"; "": nothing did */
+    char throttled[64];        /* the reasons, "power cap"; "": it was not */
 };
 
 struct mmt_reply {
