@@ -52,7 +52,8 @@ int mmt_cost_depth(const struct mmt_config *config, mmt_type type)
 }
 
 /* A matrix itself, or a tensor map of it. */
-static bool takes(const struct mmt_launch *launch, enum mmt_arg matrix, enum mmt_arg map)
+static bool takes_operand(const struct mmt_launch *launch, enum mmt_arg matrix,
+                          enum mmt_arg map)
 {
     for (const enum mmt_arg *arg = launch->args; *arg != MMT_ARG_END; arg++)
         if (*arg == matrix || *arg == map)
@@ -65,9 +66,9 @@ const struct mmt_launch *mmt_cost_multiplying(const struct mmt_launches *launche
     if (launches->count == 1)
         return &launches->launch[0];
     for (int i = 0; i < launches->count; i++)
-        if (takes(&launches->launch[i], MMT_ARG_A, MMT_ARG_MAP_A) &&
-            takes(&launches->launch[i], MMT_ARG_B, MMT_ARG_MAP_B) &&
-            takes(&launches->launch[i], MMT_ARG_C, MMT_ARG_MAP_C))
+        if (takes_operand(&launches->launch[i], MMT_ARG_A, MMT_ARG_MAP_A) &&
+            takes_operand(&launches->launch[i], MMT_ARG_B, MMT_ARG_MAP_B) &&
+            takes_operand(&launches->launch[i], MMT_ARG_C, MMT_ARG_MAP_C))
             return &launches->launch[i];
     return &launches->launch[0];
 }
@@ -77,7 +78,7 @@ static double least_of(double a, double b)
     return b < a ? b : a;
 }
 
-static int least(int a, size_t b)
+static int least_but_zero(int a, size_t b)
 {
     return a == 0 || b < (size_t) a ? (int) b : a;
 }
@@ -85,7 +86,7 @@ static int least(int a, size_t b)
 /* Blocks that fit on a multiprocessor by threads, shared memory and number. Where blocks
  * stay, it is their tiles that count, of which the next is under way before one is done:
  * any number seems to fit. */
-static int fitting(const struct mmt_launch *launch, const struct mmt_caps *caps)
+static int fitting_blocks(const struct mmt_launch *launch, const struct mmt_caps *caps)
 {
     const size_t threads =
         (size_t) launch->block[0] * launch->block[1] * launch->block[2];
@@ -96,11 +97,11 @@ static int fitting(const struct mmt_launch *launch, const struct mmt_caps *caps)
     if (launch->stays)
         return 0;
     if (caps->blocks_per_sm)
-        fit = least(fit, caps->blocks_per_sm);
+        fit = least_but_zero(fit, caps->blocks_per_sm);
     if (caps->threads_per_sm)
-        fit = least(fit, caps->threads_per_sm / threads);
+        fit = least_but_zero(fit, caps->threads_per_sm / threads);
     if (caps->shared_per_sm && launch->shared)
-        fit = least(fit, caps->shared_per_sm / launch->shared);
+        fit = least_but_zero(fit, caps->shared_per_sm / launch->shared);
     return fit;
 }
 
@@ -110,7 +111,7 @@ static double blocks_of(const struct mmt_launch *launch)
 }
 
 /* The next whole number: what ceil() finds, which without SSE 4.1 is a function. */
-static double up(double number)
+static double round_up(double number)
 {
     const double whole = (double) (int64_t) number;
     return whole < number ? whole + 1 : whole;
@@ -125,7 +126,7 @@ static double share_tiles(double tiles, double blocks, struct mmt_load *load)
     const double left = tiles - rounds * blocks;
     const double steps = load->steps;
 
-    load->steps = rounds * steps + up(left * steps / blocks);
+    load->steps = rounds * steps + round_up(left * steps / blocks);
     if (left <= 0)
         load->workspace = 0;
     return least_of(blocks, tiles * (steps > 1 ? steps : 1));
@@ -141,7 +142,7 @@ static bool breaks_sectors(const struct mmt_config *config, const mmt_problem *p
            problem->ldc * (int64_t) mmt_type_size(problem->out) % SECTOR != 0;
 }
 
-static double rounded(int64_t size, int step)
+static double round_to_step(int64_t size, int step)
 {
     return (double) ((size + step - 1) / step * step);
 }
@@ -149,9 +150,9 @@ static double rounded(int64_t size, int step)
 static void add_tiles(const mmt_problem *problem, const struct mmt_launches *launches,
                       double share, struct mmt_load *load)
 {
-    const double rows = rounded(problem->m, launches->tile_m) * share;
+    const double rows = round_to_step(problem->m, launches->tile_m) * share;
 
-    load->padded = rows * rounded(problem->n, launches->tile_n);
+    load->padded = rows * round_to_step(problem->n, launches->tile_n);
     load->edge = problem->n % launches->tile_n ? rows * launches->tile_n : 0;
 }
 
@@ -175,7 +176,7 @@ struct mmt_load mmt_cost_load(const struct mmt_config *resolved,
         .threads = (double) launch->block[0] * launch->block[1] * launch->block[2],
         .shared = (double) launch->shared,
         .unaligned = !mmt_config_may_align(resolved, problem, &alignment),
-        .fit = fitting(launch, caps),
+        .fit = fitting_blocks(launch, caps),
         .cycles =
             template->cycles ? template->cycles(resolved->values, problem, caps) : 0,
     };
@@ -183,7 +184,7 @@ struct mmt_load mmt_cost_load(const struct mmt_config *resolved,
     load.grid = blocks_of(launch);
     const double all =
         launch->tiles ? share_tiles((double) launch->tiles, load.grid, &load) : load.grid;
-    load.blocks = up(all / sms);
+    load.blocks = round_up(all / sms);
     const double share = (double) problem->batch * load.blocks / all;
     load.outputs = (double) problem->m * (double) problem->n * share;
     if (caps->kind == MMT_CPU) {

@@ -26,7 +26,7 @@ void mmt_json_warn(struct mmt_text *warnings, const char *format, ...)
 }
 
 /* UTF-8 may be cut in the middle: a character's rest is taken off with it. */
-static void shorten(char *text, size_t limit)
+static void shorten_text(char *text, size_t limit)
 {
     if (strlen(text) <= limit)
         return;
@@ -44,7 +44,7 @@ void mmt_json_show(const json_t *value, char *out, size_t size)
     }
     char *dump = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(9));
     if (dump)
-        shorten(dump, size - 1);
+        shorten_text(dump, size - 1);
     snprintf(out, size, "%s", dump ? dump : "?");
     free(dump);
     for (char *c = out; *c; c++)
@@ -505,7 +505,7 @@ static const struct {
     [MMT_FIELD_LIST] = { read_items, write_items },
 };
 
-static void join(char out[MAX_PATH_TEXT], const char *path, const char *key)
+static void join_path(char out[MAX_PATH_TEXT], const char *path, const char *key)
 {
     snprintf(out, MAX_PATH_TEXT, "%s%s%s", path, *path ? "." : "", key);
 }
@@ -523,7 +523,7 @@ static mmt_status read_field(struct mmt_place *at, const json_t *object, void *t
 }
 
 /* Whether a member that may lack does. */
-static bool lacks(const struct mmt_field *field, const void *from)
+static bool lacks_field(const struct mmt_field *field, const void *from)
 {
     static const char zeros[MMT_MOST_LACKING];
     if (field->kind == MMT_FIELD_OUT)
@@ -563,7 +563,7 @@ mmt_status mmt_fields_read(const struct mmt_field *fields, const json_t *object,
     }
     for (const struct mmt_field *field = fields; field->key; field++) {
         char name[MAX_PATH_TEXT];
-        join(name, path, field->key);
+        join_path(name, path, field->key);
         struct mmt_place at = { field, name, NULL, warnings, err };
         mmt_status status = read_field(&at, object, to);
         if (status)
@@ -577,11 +577,11 @@ mmt_status mmt_fields_write(const struct mmt_field *fields, json_t *object,
                             const char *path, const void *from, mmt_error *err)
 {
     for (const struct mmt_field *field = fields; field->key; field++) {
-        if (field->kind == MMT_FIELD_ELSEWHERE || lacks(field, from))
+        if (field->kind == MMT_FIELD_ELSEWHERE || lacks_field(field, from))
             continue;
 
         char name[MAX_PATH_TEXT];
-        join(name, path, field->key);
+        join_path(name, path, field->key);
         mmt_error why = { 0 };
         struct mmt_place at = { field, name, NULL, NULL, &why };
         json_t *value =

@@ -191,7 +191,7 @@ static mmt_status read_root(const struct reading *reading)
     return status;
 }
 
-static json_t *parse(const char *json, size_t length, mmt_error *err)
+static json_t *parse_json(const char *json, size_t length, mmt_error *err)
 {
     if (mmt_json_scan(json, length, err))
         return NULL;
@@ -210,7 +210,7 @@ static json_t *parse(const char *json, size_t length, mmt_error *err)
 
 struct mmt_profile *mmt_profile_read(const char *json, size_t length, mmt_error *err)
 {
-    json_t *root = parse(json, length, err);
+    json_t *root = parse_json(json, length, err);
     if (!root)
         return NULL;
 

@@ -16,8 +16,8 @@ bool mmt_caps_are_one(const struct mmt_caps *a, const struct mmt_caps *b)
 /* ---- families --------------------------------------------------------------------- */
 
 /* `kind`: a bit that a kernel of the model's portfolio must have; 0: any will do. */
-static bool serves(const struct mmt_profile *profile, const struct mmt_model *model,
-                   uint64_t kind)
+static bool serves_kind(const struct mmt_profile *profile, const struct mmt_model *model,
+                        uint64_t kind)
 {
     for (size_t i = 0; kind && i < profile->num_portfolio; i++) {
         const struct mmt_portfolio_kernel *kernel = &profile->portfolio[i];
@@ -36,7 +36,8 @@ static const struct mmt_model *find_model(const struct mmt_profile *profile,
     for (size_t i = 0; i < profile->num_models; i++) {
         const struct mmt_model *model = &profile->models[i];
         if (model->family == family && (!best || model->shapes > best->shapes) &&
-            (!kind || model->shapes >= MMT_FEWEST_SHAPES) && serves(profile, model, kind))
+            (!kind || model->shapes >= MMT_FEWEST_SHAPES) &&
+            serves_kind(profile, model, kind))
             best = model;
     }
     return best;

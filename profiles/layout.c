@@ -74,8 +74,8 @@ static void add_value(const json_t *value, struct mmt_text *text, size_t *line,
                       int depth);
 
 /* Whether the next item still fits on this line. */
-static bool fits(const char *key, const json_t *item, const struct mmt_text *text,
-                 size_t line)
+static bool fits_on_line(const char *key, const json_t *item, const struct mmt_text *text,
+                         size_t line)
 {
     struct mmt_text one = { 0 };
     add_key(key, &one);
@@ -93,7 +93,7 @@ static void add_filled(const json_t *value, struct mmt_text *text, size_t *line,
     const json_t *item = next_item(&items, &key);
     for (bool first = true; item; first = false) {
         mmt_text_add(text, first ? "" : ",");
-        if (!first && fits(key, item, text, *line))
+        if (!first && fits_on_line(key, item, text, *line))
             mmt_text_add(text, " ");
         else if (!first)
             break_line(text, line, depth + 1);

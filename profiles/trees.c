@@ -11,7 +11,7 @@ enum { NUMBERS = 2 * MMT_TREE_DEPTH + MMT_TREE_LEAVES };
 static const double leaf_unit = 1e-3;
 
 /* Numbers of a tree, which the caller has checked. */
-static void take(const double numbers[NUMBERS], struct mmt_tree *tree)
+static void take_tree(const double numbers[NUMBERS], struct mmt_tree *tree)
 {
     for (int i = 0; i < MMT_TREE_DEPTH; i++) {
         tree->feature[i] = (int) numbers[2 * i];
@@ -49,7 +49,7 @@ static mmt_status read_tree(const struct mmt_place *at, struct mmt_tree *tree)
         if (!bounds && !is_leaf(numbers[i]))
             return mmt_place_wrong(&item, "from -10000 to 10000");
     }
-    take(numbers, tree);
+    take_tree(numbers, tree);
     return MMT_OK;
 }
 _Static_assert(NUMBERS == 42 && MMT_NUM_FEATURES == 26, "as the messages say");

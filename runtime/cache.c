@@ -127,7 +127,7 @@ static const char *find_log(const struct mmt_text *file, const char *key, size_t
     return log;
 }
 
-static bool take(struct mmt_binary *binary, const char *log, size_t size)
+static bool take_binary(struct mmt_binary *binary, const char *log, size_t size)
 {
     const size_t length = strlen(log);
     binary->data = malloc(size);
@@ -157,7 +157,7 @@ bool mmt_cache_get(const char *key, struct mmt_binary *binary)
     name_of(key, name);
     if (mmt_file_read_own(folder, name, MAX_FILE, &file, NULL) == MMT_OK)
         log = find_log(&file, key, &size);
-    bool found = log && take(binary, log, size);
+    bool found = log && take_binary(binary, log, size);
     if (found) /* used now: the last to be removed */
         utimensat(folder, name, NULL, AT_SYMLINK_NOFOLLOW);
     mmt_text_finish(&file);
@@ -245,7 +245,7 @@ static struct cached *list_binaries(DIR *folder, size_t *count, off_t *total)
 }
 
 /* Removes the least recently used binaries until the rest is within the limit. */
-static void trim(int from, off_t limit)
+static void trim_folder(int from, off_t limit)
 {
     int own = openat(from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *folder = own < 0 ? NULL : fdopendir(own);
@@ -287,7 +287,8 @@ static void print_file(const char *key, const struct mmt_binary *binary,
 }
 
 /* Writes one file into the folder, which stays within its limit. */
-static mmt_status keep(const char *name, const struct mmt_text *file, mmt_error *err)
+static mmt_status write_entry(const char *name, const struct mmt_text *file,
+                              mmt_error *err)
 {
     mmt_error why = { 0 };
     off_t limit;
@@ -299,7 +300,7 @@ static mmt_status keep(const char *name, const struct mmt_text *file, mmt_error 
                      : mmt_file_replace_own(folder, name, file->data, file->length, &why);
     status = status ? fail_keeping(&why, err) : mmt_cache_limit(&limit, err);
     if (why.status == MMT_OK)
-        trim(folder, limit);
+        trim_folder(folder, limit);
     close(folder);
     return status;
 }
@@ -312,7 +313,7 @@ void mmt_cache_put(const char *key, const struct mmt_binary *binary)
 
     name_of(key, name);
     print_file(key, binary, &file);
-    keep(name, &file, &err);
+    write_entry(name, &file, &err);
     remember_trouble(err.text);
     mmt_text_finish(&file);
 }

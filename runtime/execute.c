@@ -20,7 +20,8 @@ static bool is_aligned(const struct mmt_plan *plan, mmt_operand operand, unsigne
     return start % bytes == 0;
 }
 
-static const struct mmt_kernel *pick(const struct mmt_plan *plan, const mmt_args *args)
+static const struct mmt_kernel *kernel_for_args(const struct mmt_plan *plan,
+                                                const mmt_args *args)
 {
     bool aligned = plan->aligned && is_aligned(plan, args->a, plan->alignment.a) &&
                    is_aligned(plan, args->b, plan->alignment.b) &&
@@ -84,7 +85,8 @@ static mmt_status check_workspace(const struct mmt_plan *plan, const mmt_args *a
                     args->workspace.offset);
 }
 
-static mmt_status check(const struct mmt_plan *plan, const mmt_args *args, mmt_error *err)
+static mmt_status check_args(const struct mmt_plan *plan, const mmt_args *args,
+                             mmt_error *err)
 {
     const mmt_problem *p = &plan->problem;
     mmt_type scalar = mmt_type_scalar(p->type);
@@ -104,10 +106,10 @@ static mmt_status check(const struct mmt_plan *plan, const mmt_args *args, mmt_e
     return check_scalars(plan, args, err);
 }
 
-static mmt_status run(const struct mmt_plan *plan, const mmt_args *args, mmt_queue queue,
-                      mmt_error *err)
+static mmt_status run_plan(const struct mmt_plan *plan, const mmt_args *args,
+                           mmt_queue queue, mmt_error *err)
 {
-    const struct mmt_kernel *kernel = pick(plan, args);
+    const struct mmt_kernel *kernel = kernel_for_args(plan, args);
     if (!kernel)
         return mmt_fail(
             err, MMT_ERROR_ARGUMENT,
@@ -164,8 +166,8 @@ mmt_status mmt_execute_unbounded(const mmt_plan *plan, const mmt_args *args,
         return MMT_OK;
     mmt_status status = read_args(&args, &own, err);
     if (!status)
-        status = check(plan, args, err);
-    return status ? status : run(plan, args, queue, err);
+        status = check_args(plan, args, err);
+    return status ? status : run_plan(plan, args, queue, err);
 }
 
 mmt_status mmt_execute(const mmt_plan *plan, const mmt_args *args, mmt_queue queue,
@@ -178,8 +180,8 @@ mmt_status mmt_execute(const mmt_plan *plan, const mmt_args *args, mmt_queue que
         return MMT_OK;
     mmt_status status = read_args(&args, &own, err);
     if (!status)
-        status = check(plan, args, err);
+        status = check_args(plan, args, err);
     if (status == MMT_OK)
         status = check_buffers(plan, args, err);
-    return status ? status : run(plan, args, queue, err);
+    return status ? status : run_plan(plan, args, queue, err);
 }

@@ -37,8 +37,8 @@ static bool is_known(const struct search *search, const struct stat *file)
     return false;
 }
 
-static mmt_status append(struct search *search, mmt_profile *profile,
-                         const struct stat *file, mmt_error *err)
+static mmt_status append_layer(struct search *search, mmt_profile *profile,
+                               const struct stat *file, mmt_error *err)
 {
     struct found *grown =
         reallocarray(search->found, search->count + 1, sizeof *search->found);
@@ -51,7 +51,7 @@ static mmt_status append(struct search *search, mmt_profile *profile,
 
 /* How unlike two GPUs of one architecture are; INFINITY where they are of two. CPUs with
  * the same instructions differ too much in their caches: there defaults are faster. */
-static double unlike(const struct mmt_caps *a, const struct mmt_caps *b)
+static double caps_distance(const struct mmt_caps *a, const struct mmt_caps *b)
 {
     if (strcmp(a->backend, b->backend) || a->kind != MMT_GPU || b->kind != MMT_GPU ||
         strcmp(a->architecture, b->architecture) || !*a->architecture || !a->sms ||
@@ -68,8 +68,8 @@ static void keep_kin(struct search *search, const char *path)
     mmt_profile *next = mmt_profile_load(path, NULL), *nearest = search->kin;
     char unused[512];
     if (next && next->num_models && mmt_profile_foreign(next, search->caps, unused) &&
-        unlike(&next->caps, search->caps) <
-            (nearest ? unlike(&nearest->caps, search->caps) : INFINITY)) {
+        caps_distance(&next->caps, search->caps) <
+            (nearest ? caps_distance(&nearest->caps, search->caps) : INFINITY)) {
         search->kin = next;
         next = nearest;
     }
@@ -89,7 +89,7 @@ static mmt_status add_file(struct search *search, const char *path, mmt_error *e
         return MMT_OK;
     }
     const bool foreign = mmt_profile_foreign(profile, search->caps, search->foreign);
-    mmt_status status = foreign ? MMT_OK : append(search, profile, &file, err);
+    mmt_status status = foreign ? MMT_OK : append_layer(search, profile, &file, err);
     if (foreign || status)
         mmt_profile_free(profile);
     return status;
@@ -228,7 +228,7 @@ static mmt_status add_kin(struct search *search, mmt_profile *all, mmt_error *er
 }
 
 /* As one; NULL and MMT_ERROR_NOT_FOUND where nothing is known. */
-static mmt_profile *combine(struct search *search, const char *id, mmt_error *err)
+static mmt_profile *combine_layers(struct search *search, const char *id, mmt_error *err)
 {
     mmt_profile *all = mmt_profile_create();
     mmt_status status =
@@ -271,7 +271,7 @@ mmt_profile *mmt_profile_find_for(const struct mmt_caps *caps, const char *id,
     mmt_profile_stem(search.caps, &search.stem);
     const mmt_status status = add_places(&search, err);
     if (!status)
-        profile = combine(&search, id, err);
+        profile = combine_layers(&search, id, err);
     search_finish(&search);
     return profile;
 }

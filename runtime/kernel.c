@@ -6,9 +6,9 @@
 
 /* ---- building -------------------------------------------------------------------- */
 
-static mmt_status emit(const mmt_device *device, const struct mmt_config *config,
-                       const struct mmt_variant *variant, struct mmt_text *source,
-                       struct mmt_text *key, mmt_error *err)
+static mmt_status emit_source(const mmt_device *device, const struct mmt_config *config,
+                              const struct mmt_variant *variant, struct mmt_text *source,
+                              struct mmt_text *key, mmt_error *err)
 {
     mmt_status status =
         mmt_emit(config, variant, device->caps.dialect, device->caps.kind, source, err);
@@ -22,7 +22,7 @@ static mmt_status emit(const mmt_device *device, const struct mmt_config *config
 }
 
 /* With what the compiler warned of: whoever builds it again is warned again. */
-static void remember(const struct mmt_binary *binary, const char *key)
+static void store_binary(const struct mmt_binary *binary, const char *key)
 {
     struct mmt_binary stored = *binary;
     char why[256];
@@ -33,16 +33,16 @@ static void remember(const struct mmt_binary *binary, const char *key)
 }
 
 /* Finds the binary of a source in the cache or makes it and puts it there. */
-static mmt_status build(mmt_device *device, const char *source, const char *key,
-                        bool fresh, struct mmt_binary *binary, bool *cached,
-                        mmt_error *err)
+static mmt_status build_binary(mmt_device *device, const char *source, const char *key,
+                               bool fresh, struct mmt_binary *binary, bool *cached,
+                               mmt_error *err)
 {
     *cached = !fresh && mmt_cache_get(key, binary);
     if (*cached)
         return MMT_OK;
     mmt_status status = mmt_device_compile(device, source, binary, err);
     if (status == MMT_OK)
-        remember(binary, key);
+        store_binary(binary, key);
     return status;
 }
 
@@ -66,10 +66,10 @@ mmt_status mmt_kernel_compile(mmt_device *device, const struct mmt_config *confi
     struct mmt_text source = { 0 }, key = { 0 };
     struct mmt_binary binary = { 0 };
     bool found = false;
-    mmt_status status = emit(device, config, variant, &source, &key, err);
+    mmt_status status = emit_source(device, config, variant, &source, &key, err);
 
     if (status == MMT_OK)
-        status = build(device, source.data, key.data, false, &binary, &found, err);
+        status = build_binary(device, source.data, key.data, false, &binary, &found, err);
     if (log && binary.log)
         mmt_text_add(log, binary.log);
     if (cached)
@@ -89,7 +89,7 @@ static mmt_status load_binary(mmt_device *device, const char *source, const char
 
     for (int tries = 0; tries < 2 && cached; tries++) {
         struct mmt_binary binary = { 0 };
-        status = build(device, source, key, tries > 0, &binary, &cached, err);
+        status = build_binary(device, source, key, tries > 0, &binary, &cached, err);
         if (status == MMT_OK) {
             status = mmt_module_load(device, &binary, module, err);
             if (status == MMT_OK)
@@ -102,8 +102,9 @@ static mmt_status load_binary(mmt_device *device, const char *source, const char
 
 /* What a source of the library's own follows from: to emit and hash it takes far longer.
  */
-static struct mmt_hash identify(const mmt_device *device, const struct mmt_config *config,
-                                const struct mmt_variant *variant)
+static struct mmt_hash identify_kernel(const mmt_device *device,
+                                       const struct mmt_config *config,
+                                       const struct mmt_variant *variant)
 {
     const struct mmt_config seen = mmt_config_in_text(config);
     const int of_variant[] = { variant->type,    variant->out,        variant->op,
@@ -124,18 +125,18 @@ static struct mmt_hash identify(const mmt_device *device, const struct mmt_confi
 
 /* What is loaded already, for another plan, is shared with it. Sources that are read from
  * a folder may change: they are known by themselves alone. */
-static mmt_status load(mmt_device *device, const struct mmt_config *config,
-                       const struct mmt_variant *variant, struct mmt_module **module,
-                       mmt_error *err)
+static mmt_status load_module(mmt_device *device, const struct mmt_config *config,
+                              const struct mmt_variant *variant,
+                              struct mmt_module **module, mmt_error *err)
 {
     const bool built_in = mmt_template_is_built_in();
-    struct mmt_hash id = identify(device, config, variant);
+    struct mmt_hash id = identify_kernel(device, config, variant);
     struct mmt_text source = { 0 }, key = { 0 };
 
     *module = built_in ? mmt_module_find(device, id) : NULL;
     if (*module)
         return MMT_OK;
-    mmt_status status = emit(device, config, variant, &source, &key, err);
+    mmt_status status = emit_source(device, config, variant, &source, &key, err);
     if (status == MMT_OK && !built_in) {
         id = mmt_hash_add(mmt_hash_start(), key.data, key.length);
         *module = mmt_module_find(device, id);
@@ -232,8 +233,8 @@ static mmt_status create_functions(struct mmt_kernel *kernel, mmt_error *err)
 }
 
 /* Memory that was never written has no numbers in it, which a checker is right to say. */
-static mmt_status zeroed(mmt_device *device, size_t bytes, mmt_operand *out,
-                         mmt_error *err)
+static mmt_status create_zeroed(mmt_device *device, size_t bytes, mmt_operand *out,
+                                mmt_error *err)
 {
     void *zeros = calloc(1, bytes);
     mmt_status status = zeros
@@ -292,8 +293,8 @@ static mmt_status warm_up(const struct mmt_kernel *kernel,
     const size_t after_c = ROOM + (size_t) mmt_problem_extent_c(&tiny.problem) *
                                       mmt_type_size(tiny.problem.out);
     const size_t workspace_at = (after_c / ROOM + 1) * ROOM;
-    mmt_status status =
-        zeroed(tiny.device, workspace_at + mmt_kernel_workspace(&tiny), &memory, err);
+    mmt_status status = create_zeroed(
+        tiny.device, workspace_at + mmt_kernel_workspace(&tiny), &memory, err);
     if (status != MMT_OK)
         return status;
     args.a = args.b = args.c = args.bias = args.workspace = memory;
@@ -321,7 +322,7 @@ mmt_status mmt_kernel_create(mmt_device *device, const struct mmt_config *given,
     kernel->device = device;
     kernel->problem = *problem;
     set_parts(kernel, &config);
-    status = load(device, &config, &variant, &kernel->module, err);
+    status = load_module(device, &config, &variant, &kernel->module, err);
     if (status == MMT_OK)
         status = create_functions(kernel, err);
     if (status == MMT_OK && device->caps.dialect == MMT_OPENCL_C)

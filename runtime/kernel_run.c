@@ -89,8 +89,8 @@ static struct mmt_tensor tensor_of(const struct stored *matrix, int64_t first,
 
 /* The copy of an operand of so many lines along k, in the workspace, where every part of
  * the batch has its turn, unless one copy serves all. */
-static struct stored packed(const mmt_problem *p, int64_t lines, const mmt_args *args,
-                            const struct mmt_box *box)
+static struct stored packed_box(const mmt_problem *p, int64_t lines, const mmt_args *args,
+                                const struct mmt_box *box)
 {
     const bool flat = box->packed == MMT_PACKED_FLAT;
     const mmt_type type =
@@ -120,7 +120,7 @@ static mmt_status add_map(struct values *v, const struct mmt_kernel *kernel,
     int i = (int) arg - MMT_ARG_MAP_A;
     const struct mmt_box *box = &launch->box[i];
     struct stored matrix =
-        box->packed ? packed(p, i ? p->n : p->m, args, box) : matrices[i];
+        box->packed ? packed_box(p, i ? p->n : p->m, args, box) : matrices[i];
     const int64_t matrices_of_one =
         box->packed == MMT_PACKED_DIGITS ? mmt_type_digits(p->type) : 1;
     struct mmt_tensor tensor =
@@ -200,9 +200,9 @@ static void add_argument(struct values *v, const struct mmt_kernel *kernel,
     }
 }
 
-static mmt_status gather(struct values *v, const struct mmt_kernel *kernel,
-                         const struct mmt_launch *launch, const mmt_args *args,
-                         int64_t first, int64_t batch, mmt_error *err)
+static mmt_status gather_values(struct values *v, const struct mmt_kernel *kernel,
+                                const struct mmt_launch *launch, const mmt_args *args,
+                                int64_t first, int64_t batch, mmt_error *err)
 {
     mmt_status status = MMT_OK;
 
@@ -233,7 +233,8 @@ static mmt_status run_part(const struct mmt_kernel *kernel,
     for (int i = 0; i < launches->count; i++) {
         const struct mmt_launch *launch = &launches->launch[i];
         struct values v;
-        mmt_status status = gather(&v, kernel, launch, args, first, part->batch, err);
+        mmt_status status =
+            gather_values(&v, kernel, launch, args, first, part->batch, err);
         if (status == MMT_OK)
             status =
                 mmt_function_launch(kernel->functions[i], launch->grid, v.value, v.count,

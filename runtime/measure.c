@@ -213,7 +213,7 @@ static mmt_status take_sample(struct measuring *m, struct candidate *it, mmt_err
     return MMT_OK;
 }
 
-static double median(const struct candidate *it)
+static double median_seconds(const struct candidate *it)
 {
     return it->samples[it->count / 2];
 }
@@ -224,7 +224,8 @@ static int find_fastest(const struct measuring *m)
     int best = -1;
     for (int i = 0; i < m->count; i++)
         if (m->candidates[i].count &&
-            (best < 0 || median(&m->candidates[i]) < median(&m->candidates[best])))
+            (best < 0 ||
+             median_seconds(&m->candidates[i]) < median_seconds(&m->candidates[best])))
             best = i;
     return best;
 }
@@ -336,9 +337,9 @@ static double least_seconds(const struct mmt_profile *profile, const mmt_problem
 }
 
 /* Why nothing can be measured now. */
-static mmt_status check(const struct mmt_plan_options *options, mmt_device *device,
-                        const struct mmt_profile *profile, const mmt_problem *problem,
-                        mmt_error *err)
+static mmt_status check_options(const struct mmt_plan_options *options,
+                                mmt_device *device, const struct mmt_profile *profile,
+                                const mmt_problem *problem, mmt_error *err)
 {
     const double budget = budget_of(options);
     const double least = least_seconds(profile, problem, &device->caps);
@@ -355,8 +356,8 @@ static mmt_status check(const struct mmt_plan_options *options, mmt_device *devi
     return MMT_OK;
 }
 
-static mmt_status measure(struct measuring *m, const mmt_plan_options *options,
-                          size_t most, mmt_error *err)
+static mmt_status measure_candidates(struct measuring *m, const mmt_plan_options *options,
+                                     size_t most, mmt_error *err)
 {
     mmt_status status = mmt_queue_create(m->device, &m->queue, err);
     if (!status)
@@ -371,7 +372,7 @@ static mmt_status measure(struct measuring *m, const mmt_plan_options *options,
     return status ? status : time_all(m, err);
 }
 
-static void finish(struct measuring *m)
+static void finish_measuring(struct measuring *m)
 {
     if (m->queue)
         mmt_finish(m->device, m->queue, NULL);
@@ -414,11 +415,11 @@ static struct mmt_entry make_entry(const struct measuring *m, const struct candi
     struct mmt_entry entry = {
         .problem = *m->problem,
         .config = it->config,
-        .time = { .median = median(it),
+        .time = { .median = median_seconds(it),
                   .spread =
                       (it->samples[3 * it->count / 4] - it->samples[it->count / 4]) / 2,
                   .samples = it->count },
-        .gflops = mmt_problem_flops(m->problem) / median(it) / 1e9,
+        .gflops = mmt_problem_flops(m->problem) / median_seconds(it) / 1e9,
         .layer = -1,
     };
     if (!mmt_template_hash(it->config.template, &hash, NULL))
@@ -434,9 +435,10 @@ static int count_timed(const struct measuring *m)
     return count;
 }
 
-static mmt_status conclude(const struct measuring *m, const struct mmt_profile *profile,
-                           const struct mmt_terms *terms, struct mmt_selection *selection,
-                           mmt_error *err)
+static mmt_status conclude_measuring(const struct measuring *m,
+                                     const struct mmt_profile *profile,
+                                     const struct mmt_terms *terms,
+                                     struct mmt_selection *selection, mmt_error *err)
 {
     const int best = find_fastest(m), timed = count_timed(m);
 
@@ -447,7 +449,7 @@ static mmt_status conclude(const struct measuring *m, const struct mmt_profile *
     const struct candidate *it = &m->candidates[best];
     selection->config = it->config;
     selection->why = MMT_SELECTION_MEASURED;
-    selection->seconds = median(it);
+    selection->seconds = median_seconds(it);
     selection->compared = timed;
     selection->layer = -1;
     if (!profile || !is_free(terms))
@@ -480,10 +482,10 @@ static mmt_status measure_in_turn(mmt_device *device, const struct mmt_profile *
     if (!status && m->count < 2)
         status = mmt_fail(err, MMT_ERROR_UNSUPPORTED, "no second kernel serves");
     if (!status)
-        status = measure(m, options, most, err);
+        status = measure_candidates(m, options, most, err);
     if (!status)
-        status = conclude(m, profile, terms, selection, err);
-    finish(m);
+        status = conclude_measuring(m, profile, terms, selection, err);
+    finish_measuring(m);
     free(m);
     return status;
 }
@@ -494,7 +496,7 @@ mmt_status mmt_measure_selection(mmt_device *device, const struct mmt_profile *p
                                  const mmt_plan_options *options,
                                  struct mmt_selection *selection, mmt_error *err)
 {
-    mmt_status status = check(options, device, profile, problem, err);
+    mmt_status status = check_options(options, device, profile, problem, err);
 
     if (status)
         return status;

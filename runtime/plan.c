@@ -110,9 +110,9 @@ static mmt_status build_any(struct mmt_plan *plan, const mmt_profile *profile,
 }
 
 /* `tried` gets the configuration, resolved, of which the kernel was built last. */
-static mmt_status build(struct mmt_plan *plan, const mmt_profile *profile,
-                        const mmt_plan_options *options, struct mmt_config *tried,
-                        mmt_error *err)
+static mmt_status build_kernels(struct mmt_plan *plan, const mmt_profile *profile,
+                                const mmt_plan_options *options, struct mmt_config *tried,
+                                mmt_error *err)
 {
     const struct mmt_config *config = &plan->selection.config;
     mmt_status status = MMT_OK;
@@ -205,7 +205,7 @@ static mmt_status select_and_build(struct mmt_plan *plan, const mmt_profile *pro
     while (status == MMT_OK) {
         struct mmt_config tried;
         mmt_error why = { 0 };
-        status = build(plan, profile, options, &tried, &why);
+        status = build_kernels(plan, profile, options, &tried, &why);
         if (status == MMT_OK)
             return MMT_OK;
         if (!options->configuration)
@@ -284,8 +284,8 @@ static void describe_refusals(const struct mmt_plan *plan, struct mmt_text *text
                       why);
 }
 
-static mmt_status describe(struct mmt_plan *plan, const mmt_profile *profile,
-                           mmt_error *err)
+static mmt_status describe_plan(struct mmt_plan *plan, const mmt_profile *profile,
+                                mmt_error *err)
 {
     struct mmt_text text = { 0 };
     char why[512];
@@ -368,7 +368,7 @@ mmt_plan *mmt_plan_create(mmt_device *device, const mmt_profile *profile,
                           mmt_plan_workspace(plan), options.max_workspace);
     if (status == MMT_OK) {
         count_bytes(plan);
-        status = describe(plan, profile, err);
+        status = describe_plan(plan, profile, err);
     }
     if (status != MMT_OK) {
         mmt_plan_free(plan);

@@ -11,24 +11,25 @@ static bool same_kind(const mmt_problem *a, const mmt_problem *b)
            !a->trans_b == !b->trans_b;
 }
 
-static double octaves(int64_t a, int64_t b)
+static double octaves_between(int64_t a, int64_t b)
 {
     return a == b ? 0 : log2((double) (a > 0 ? a : 1) / (double) (b > 0 ? b : 1));
 }
 
 /* How unlike two shapes are: squared distance of their logarithms, with a little for
  * leading dimensions and what is done to C that one of them does not share. */
-static double distance(const mmt_problem *a, const mmt_problem *b)
+static double problem_distance(const mmt_problem *a, const mmt_problem *b)
 {
-    double m = octaves(a->m, b->m), n = octaves(a->n, b->n), k = octaves(a->k, b->k);
-    double batch = octaves(a->batch, b->batch);
+    double m = octaves_between(a->m, b->m), n = octaves_between(a->n, b->n),
+           k = octaves_between(a->k, b->k);
+    double batch = octaves_between(a->batch, b->batch);
     int gaps = (a->lda != b->lda) + (a->ldb != b->ldb) + (a->ldc != b->ldc);
     int ends =
         (a->out != b->out) + (a->bias != b->bias) + (a->activation != b->activation);
     return m * m + n * n + k * k + batch * batch + 1e-3 * (gaps + ends);
 }
 
-static int bits(int64_t size)
+static int count_bits(int64_t size)
 {
     return size > 0 ? 64 - __builtin_clzll((unsigned long long) size) : 0;
 }
@@ -36,7 +37,7 @@ static int bits(int64_t size)
 /* What the octaves between two sizes are at least, squared. */
 static int octaves_apart(int64_t a, int64_t b)
 {
-    const int bits_apart = abs(bits(a) - bits(b));
+    const int bits_apart = abs(count_bits(a) - count_bits(b));
     return bits_apart > 1 ? (bits_apart - 1) * (bits_apart - 1) : 0;
 }
 
@@ -56,8 +57,8 @@ static bool is_refused(const struct mmt_config *config, const struct mmt_terms *
 }
 
 /* Whether the device, the shape and the terms allow this configuration, resolved. */
-static bool allowed(const struct mmt_config *config, const mmt_problem *problem,
-                    const struct mmt_caps *caps, const struct mmt_terms *terms)
+static bool is_allowed(const struct mmt_config *config, const mmt_problem *problem,
+                       const struct mmt_caps *caps, const struct mmt_terms *terms)
 {
     struct mmt_launches launches = { 0 };
 
@@ -77,9 +78,10 @@ static bool allowed(const struct mmt_config *config, const mmt_problem *problem,
 }
 
 /* With fewer splits of k where the terms leave less workspace. */
-static struct mmt_config within(const struct mmt_config *config,
-                                const mmt_problem *problem, const struct mmt_caps *caps,
-                                const struct mmt_terms *terms)
+static struct mmt_config within_terms(const struct mmt_config *config,
+                                      const mmt_problem *problem,
+                                      const struct mmt_caps *caps,
+                                      const struct mmt_terms *terms)
 {
     return mmt_config_within(config, problem, caps,
                              terms ? terms->max_workspace : SIZE_MAX);
@@ -90,16 +92,16 @@ static struct mmt_config resolve_within(const struct mmt_config *config,
                                         const struct mmt_caps *caps,
                                         const struct mmt_terms *terms)
 {
-    const struct mmt_config less = within(config, problem, caps, terms);
+    const struct mmt_config less = within_terms(config, problem, caps, terms);
     return mmt_config_settle(&less, problem, caps);
 }
 
 /* The same for one that may leave knobs to the problem. */
-static bool usable(const struct mmt_config *config, const mmt_problem *problem,
-                   const struct mmt_caps *caps, const struct mmt_terms *terms)
+static bool is_usable(const struct mmt_config *config, const mmt_problem *problem,
+                      const struct mmt_caps *caps, const struct mmt_terms *terms)
 {
     const struct mmt_config runs = resolve_within(config, problem, caps, terms);
-    return allowed(&runs, problem, caps, terms);
+    return is_allowed(&runs, problem, caps, terms);
 }
 
 /* The entry of this very problem, tuned here and usable; NULL where there is none. */
@@ -112,7 +114,7 @@ static const struct mmt_entry *find_tuned(const struct mmt_profile *profile,
         const struct mmt_entry *entry = &profile->entries[i];
         if (same_kind(&entry->problem, problem) &&
             mmt_problem_equal(&entry->problem, problem) && !entry->source[0] &&
-            usable(&entry->config, problem, caps, terms))
+            is_usable(&entry->config, problem, caps, terms))
             return entry;
     }
     return NULL;
@@ -128,7 +130,7 @@ static bool select_range(const struct mmt_profile *profile, const mmt_problem *p
         const struct mmt_range *range = &profile->ranges[i];
         const int at =
             same_kind(&range->problem, problem) ? mmt_range_find(range, problem) : -1;
-        if (at < 0 || !usable(&range->segments[at].config, problem, caps, terms))
+        if (at < 0 || !is_usable(&range->segments[at].config, problem, caps, terms))
             continue;
         *out = (struct mmt_selection){
             .config = range->segments[at].config,
@@ -157,8 +159,8 @@ static const struct mmt_entry *find_nearest(const struct mmt_profile *profile,
         if (!same_kind(&entry->problem, problem) || entry->source[0] ||
             least_distance(&entry->problem, problem) > least)
             continue;
-        double d = distance(&entry->problem, problem);
-        if (d < least && (!caps || usable(&entry->config, problem, caps, terms))) {
+        double d = problem_distance(&entry->problem, problem);
+        if (d < least && (!caps || is_usable(&entry->config, problem, caps, terms))) {
             least = d;
             best = entry;
         }
@@ -195,9 +197,9 @@ static const struct mmt_entry *find_telling(const struct mmt_profile *profile,
 /* What the time of the nearest problem tells of a kernel: how far its model was wrong
  * there (the logarithm), for the kernel that was the best; for another, how far its model
  * was too good to be true, as it was no faster than the best. */
-static double correction(const struct mmt_model *model,
-                         const struct mmt_portfolio_kernel *kernel,
-                         const struct mmt_entry *near, const struct mmt_caps *caps)
+static double correction_of(const struct mmt_model *model,
+                            const struct mmt_portfolio_kernel *kernel,
+                            const struct mmt_entry *near, const struct mmt_caps *caps)
 {
     const struct mmt_config there =
         mmt_config_settle(&kernel->config, &near->problem, caps);
@@ -221,11 +223,11 @@ static bool is_same_specialisation(const struct mmt_entry *near,
  * another specialisation's. */
 static double trust_in(const struct mmt_entry *near, const mmt_problem *problem)
 {
-    double trust = exp2(-distance(&near->problem, problem) / (reach * reach));
+    double trust = exp2(-problem_distance(&near->problem, problem) / (reach * reach));
     return is_same_specialisation(near, problem) ? trust : trust / 4;
 }
 
-static void insert(struct mmt_ranked *ranked, int count, struct mmt_ranked next)
+static void insert_ranked(struct mmt_ranked *ranked, int count, struct mmt_ranked next)
 {
     for (; count > 0 && ranked[count - 1].seconds > next.seconds; count--)
         ranked[count] = ranked[count - 1];
@@ -233,9 +235,9 @@ static void insert(struct mmt_ranked *ranked, int count, struct mmt_ranked next)
 }
 
 /* The kernels of the family that serve, by what the model expects of them. */
-static int rank(const struct mmt_profile *profile, const mmt_problem *problem,
-                const struct mmt_caps *caps, const struct mmt_terms *terms,
-                struct mmt_ranked ranked[MMT_MOST_RANKED])
+static int rank_portfolio(const struct mmt_profile *profile, const mmt_problem *problem,
+                          const struct mmt_caps *caps, const struct mmt_terms *terms,
+                          struct mmt_ranked ranked[MMT_MOST_RANKED])
 {
     const struct mmt_model *model =
         profile ? mmt_profile_model_for(profile, problem) : NULL;
@@ -249,10 +251,10 @@ static int rank(const struct mmt_profile *profile, const mmt_problem *problem,
             continue;
         const struct mmt_config runs =
             resolve_within(&kernel->config, problem, caps, terms);
-        if (!allowed(&runs, problem, caps, terms))
+        if (!is_allowed(&runs, problem, caps, terms))
             continue;
         const double seconds = mmt_cost_predict(model, kernel, &runs, problem, caps);
-        insert(ranked, count++, (struct mmt_ranked){ model, kernel, seconds });
+        insert_ranked(ranked, count++, (struct mmt_ranked){ model, kernel, seconds });
     }
     return count;
 }
@@ -268,9 +270,9 @@ static bool is_ranked(const struct mmt_config *config, const struct mmt_ranked *
 
 /* Corrects what is expected by the nearest entry, and orders anew: all kernels, or those
  * alone that may be the fastest then, as others' times only grow. */
-static void correct(struct mmt_ranked *ranked, int count, bool all,
-                    const struct mmt_entry *near, const mmt_problem *problem,
-                    const struct mmt_caps *caps)
+static void correct_ranking(struct mmt_ranked *ranked, int count, bool all,
+                            const struct mmt_entry *near, const mmt_problem *problem,
+                            const struct mmt_caps *caps)
 {
     const double trust = near ? trust_in(near, problem) : 0;
     struct mmt_ranked done[MMT_MOST_RANKED];
@@ -281,8 +283,9 @@ static void correct(struct mmt_ranked *ranked, int count, bool all,
         struct mmt_ranked next = ranked[i];
         if (all || i == 0 || next.seconds < done[0].seconds ||
             mmt_config_equal(&next.kernel->config, &near->config))
-            next.seconds *= exp(trust * correction(next.model, next.kernel, near, caps));
-        insert(done, i, next);
+            next.seconds *=
+                exp(trust * correction_of(next.model, next.kernel, near, caps));
+        insert_ranked(done, i, next);
     }
     memcpy(ranked, done, (size_t) count * sizeof *ranked);
 }
@@ -291,9 +294,9 @@ int mmt_select_rank(const struct mmt_profile *profile, const mmt_problem *proble
                     const struct mmt_caps *caps, const struct mmt_terms *terms,
                     struct mmt_ranked ranked[MMT_MOST_RANKED])
 {
-    const int count = rank(profile, problem, caps, terms, ranked);
+    const int count = rank_portfolio(profile, problem, caps, terms, ranked);
     const struct mmt_entry *near = find_telling(profile, problem);
-    correct(ranked, count, true, near, problem, caps);
+    correct_ranking(ranked, count, true, near, problem, caps);
     return count;
 }
 
@@ -310,9 +313,9 @@ static bool seed_within(const struct mmt_template *template, int seed,
     struct mmt_config config = { .template = template };
     memcpy(config.values, template->seeds[seed],
            (size_t) template->num_knobs * sizeof(int));
-    *out = within(&config, problem, caps, terms);
+    *out = within_terms(&config, problem, caps, terms);
     *resolved = mmt_config_settle(out, problem, caps);
-    return allowed(resolved, problem, caps, terms);
+    return is_allowed(resolved, problem, caps, terms);
 }
 
 /* The first of a template's starting points that is not estimated at more than another
@@ -382,7 +385,7 @@ static double expected_of(const struct mmt_entry *near, const mmt_problem *probl
     const struct mmt_config runs = resolve_within(&near->config, problem, caps, terms),
                             there =
                                 mmt_config_settle(&near->config, &near->problem, caps);
-    if (!allowed(&runs, problem, caps, terms) ||
+    if (!is_allowed(&runs, problem, caps, terms) ||
         mmt_config_refuse_settled(&there, &near->problem, caps))
         return INFINITY;
     return near->time.median * mmt_cost_estimate(&runs, problem, caps) /
@@ -396,7 +399,7 @@ static bool stands_apart(const struct mmt_entry *near, const mmt_problem *proble
                          const struct mmt_caps *caps, const struct mmt_terms *terms,
                          const struct mmt_ranked *ranked, int count)
 {
-    if (!near || distance(&near->problem, problem) > reach * reach ||
+    if (!near || problem_distance(&near->problem, problem) > reach * reach ||
         !is_same_specialisation(near, problem))
         return false;
     return !is_ranked(&near->config, ranked, count) &&
@@ -420,11 +423,11 @@ static bool select_measured(const struct mmt_profile *profile, const mmt_problem
 {
     struct mmt_entry entry;
     if (!profile || !mmt_profile_learned(profile, problem, &entry) ||
-        !usable(&entry.config, problem, caps, terms))
+        !is_usable(&entry.config, problem, caps, terms))
         return false;
     select_entry(&entry, problem, out);
     out->why = MMT_SELECTION_MEASURED;
-    out->config = within(&out->config, problem, caps, terms);
+    out->config = within_terms(&out->config, problem, caps, terms);
     return true;
 }
 
@@ -442,9 +445,9 @@ static mmt_status select_by(const struct mmt_profile *profile, const mmt_problem
         return MMT_OK;
     const bool in_range = !near && select_range(profile, problem, caps, terms, out);
     if (!near && !in_range) {
-        count = rank(profile, problem, caps, terms, ranked);
+        count = rank_portfolio(profile, problem, caps, terms, ranked);
         near = find_telling(profile, problem);
-        correct(ranked, count, false, near, problem, caps);
+        correct_ranking(ranked, count, false, near, problem, caps);
         if (!count) /* then it may be farther away */
             near = find_nearest(profile, problem, caps, terms, out_of_reach(caps));
     }
@@ -453,7 +456,7 @@ static mmt_status select_by(const struct mmt_profile *profile, const mmt_problem
     else if (near)
         select_entry(near, problem, out);
     if (out->config.template) {
-        out->config = within(&out->config, problem, caps, terms);
+        out->config = within_terms(&out->config, problem, caps, terms);
         return MMT_OK;
     }
     if (find_default(problem, caps, terms, &out->config))
@@ -561,7 +564,7 @@ int mmt_select_candidates(const struct mmt_profile *profile, const mmt_problem *
     out[count++] = selection.config;
     for (int i = 0; i < num_ranked && count < most; i++) {
         const struct mmt_config config =
-            within(&ranked[i].kernel->config, problem, caps, terms);
+            within_terms(&ranked[i].kernel->config, problem, caps, terms);
         if (ranked[i].seconds <= far_behind * ranked[0].seconds &&
             !is_listed(&config, out, count))
             out[count++] = config;

@@ -15,7 +15,7 @@ static void drop_known(struct mmt_profile *profile, const struct mmt_profile *tu
             mmt_profile_remove_entries(profile, &tuned->entries[i].problem, "");
 }
 
-static void sign(struct mmt_profile *profile, const struct mmt_caps *caps)
+static void sign_profile(struct mmt_profile *profile, const struct mmt_caps *caps)
 {
     profile->caps = *caps;
     snprintf(profile->made.version, sizeof profile->made.version, "%s", mmt_version());
@@ -38,8 +38,9 @@ static struct mmt_profile *load_measured(const char *path, const struct mmt_caps
     return profile;
 }
 
-static mmt_status store(const struct mmt_profile *learned, const struct mmt_caps *caps,
-                        const char *path, mmt_error *err)
+static mmt_status store_profile(const struct mmt_profile *learned,
+                                const struct mmt_caps *caps, const char *path,
+                                mmt_error *err)
 {
     struct mmt_text usual = { 0 };
     struct mmt_profile *profile = load_measured(path, caps, err);
@@ -52,7 +53,7 @@ static mmt_status store(const struct mmt_profile *learned, const struct mmt_caps
         drop_known(profile, tuned);
         mmt_profile_free(tuned);
         mmt_text_finish(&usual);
-        sign(profile, caps);
+        sign_profile(profile, caps);
         status = mmt_profile_save(profile, path, err);
     }
     mmt_profile_free(profile);
@@ -97,7 +98,7 @@ mmt_status mmt_profile_store(const mmt_profile *profile, const mmt_device *devic
     mmt_status status = find_place(&device->caps, &path, err);
     if (!status) {
         const int lock = lock_file(mmt_text_string(&path));
-        status = store(profile, &device->caps, mmt_text_string(&path), err);
+        status = store_profile(profile, &device->caps, mmt_text_string(&path), err);
         if (lock >= 0)
             close(lock);
     }

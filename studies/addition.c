@@ -37,7 +37,7 @@ static void arrays_free(struct arrays *x)
     free(x->check);
 }
 
-static void fill(struct arrays *x)
+static void fill_arrays(struct arrays *x)
 {
     for (int64_t i = 0; i < x->n; i++) {
         if (x->type == MMT_F64)
@@ -57,7 +57,7 @@ static mmt_status arrays_make(mmt_type type, int64_t n, struct arrays *out,
     *out = (struct arrays){ type,         n, malloc(bytes), malloc(bytes), malloc(bytes),
                             malloc(bytes) };
     if (out->a && out->b && out->c && out->check) {
-        fill(out);
+        fill_arrays(out);
         return MMT_OK;
     }
     arrays_free(out);
@@ -112,8 +112,8 @@ static mmt_status add_up(const struct mmt_study_options *options,
 
 /* ---- the paper's figures ---------------------------------------------------------- */
 
-static const struct mmt_paper_row *theirs(mmt_type type, int64_t n, const char *api,
-                                          const char *phase)
+static const struct mmt_paper_row *find_paper_row(mmt_type type, int64_t n,
+                                                  const char *api, const char *phase)
 {
     struct mmt_paper_row wanted = { .paper = "semenenko",
                                     .where = "Table 1.1",
@@ -208,7 +208,7 @@ static double with_copying(const struct mmt_phases *p)
     return p->write + p->kernel + p->read;
 }
 
-static double gain(const struct mmt_paper_row *row, double seconds)
+static double gain_of_row(const struct mmt_paper_row *row, double seconds)
 {
     return row && !row->suspect ? row->seconds / seconds : NAN;
 }
@@ -227,15 +227,16 @@ static void add_theirs(mmt_type type, const struct sum *sum, char suspect[64],
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const struct mmt_paper_row *their =
-            theirs(type, sum->n, all[i].api, all[i].phase);
+            find_paper_row(type, sum->n, all[i].api, all[i].phase);
         size_t used = strlen(suspect);
         row[all[i].column] = MMT_NUMBER(their_ms(their));
         if (their && their->suspect)
             snprintf(suspect + used, 64 - used, "%s%s", used ? ", " : "", all[i].phase);
     }
-    row[GAIN] = MMT_NUMBER(
-        gain(theirs(type, sum->n, "cuda", "total"), with_copying(&sum->phases)));
-    row[CPU_GAIN] = MMT_NUMBER(gain(theirs(type, sum->n, "cpu", "compute"), sum->cpu));
+    row[GAIN] = MMT_NUMBER(gain_of_row(find_paper_row(type, sum->n, "cuda", "total"),
+                                       with_copying(&sum->phases)));
+    row[CPU_GAIN] =
+        MMT_NUMBER(gain_of_row(find_paper_row(type, sum->n, "cpu", "compute"), sum->cpu));
     row[SUSPECT] = MMT_WORD(suspect);
 }
 
@@ -331,7 +332,7 @@ static double device_seconds(const struct sum *sum, bool copying)
 
 /* From where on the device stays ahead, straight lines between sizes on logarithmic axes;
  * 0 where it always is, NAN where it is behind at the end. */
-static double crossover(const struct sum *sums, int count, bool copying)
+static double find_crossover(const struct sum *sums, int count, bool copying)
 {
     double above = -1;
     for (int i = count - 1; i >= 0; i--) {
@@ -352,7 +353,7 @@ static void say_crossover(const struct mmt_study_options *options,
                           const struct sum *sums, int count)
 {
     for (int copying = 0; copying < 2; copying++) {
-        double n = crossover(sums, count, copying);
+        double n = find_crossover(sums, count, copying);
         const char *with = copying ? "with copying" : "computing alone";
         char told[80];
         if (isnan(n))
@@ -415,7 +416,7 @@ static mmt_status add_type(const struct mmt_study_options *options,
     return status;
 }
 
-static mmt_status run(const struct mmt_study_options *options, mmt_error *err)
+static mmt_status run_addition(const struct mmt_study_options *options, mmt_error *err)
 {
     struct mmt_study_device devices[MMT_STUDY_DEVICES] = { 0 };
     struct mmt_table table = mmt_table_start(
@@ -448,5 +449,5 @@ const struct mmt_study mmt_study_addition = {
              MMT_HEEDS_REPETITIONS | MMT_HEEDS_SECONDS,
     .ops = 1 << MMT_AXPBY,
     .types = 1 << MMT_F32 | 1 << MMT_F64 | 1 << MMT_I32,
-    .run = run,
+    .run = run_addition,
 };

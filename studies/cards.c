@@ -60,15 +60,16 @@ static struct reading reading_at(const struct mmt_profile *profile, int i)
 }
 
 /* Published figures are compared kernel by kernel; of what was tuned, the best counts. */
-static bool match(const struct mmt_profile *a, int i, const struct reading *x,
-                  const struct mmt_profile *b, int j, const struct reading *y)
+static bool match_readings(const struct mmt_profile *a, int i, const struct reading *x,
+                           const struct mmt_profile *b, int j, const struct reading *y)
 {
     bool published = i >= (int) a->num_entries && j >= (int) b->num_entries;
     return mmt_problem_equal(&x->problem, &y->problem) &&
            (!published || !strcmp(x->kernel, y->kernel));
 }
 
-static const char *verdict(const struct reading *x, const struct reading *y, double noise)
+static const char *verdict_on(const struct reading *x, const struct reading *y,
+                              double noise)
 {
     if (x->suspect || y->suspect)
         return "nothing: a figure is suspect";
@@ -93,7 +94,7 @@ static void add_pair(const struct reading *x, const struct reading *y,
         [DELTA] = MMT_NUMBER((x->seconds - y->seconds) * 1e6),
         [NOISE] = MMT_NUMBER(noise > 0 ? noise * 1e6 : NAN),
         [RATIO] = MMT_NUMBER(x->seconds / y->seconds),
-        [VERDICT] = MMT_WORD(verdict(x, y, noise)),
+        [VERDICT] = MMT_WORD(verdict_on(x, y, noise)),
     };
     mmt_table_add(table, row);
     mmt_text_finish(&problem);
@@ -160,7 +161,7 @@ static mmt_status show_pairs(const struct mmt_study_options *options,
     for (int i = 0; i < num_readings(a); i++)
         for (int j = 0; j < num_readings(b); j++) {
             struct reading x = reading_at(a, i), y = reading_at(b, j);
-            if (!match(a, i, &x, b, j, &y))
+            if (!match_readings(a, i, &x, b, j, &y))
                 continue;
             add_pair(&x, &y, &table);
             add_point(a, &x, i >= (int) a->num_entries, &curves);
@@ -217,7 +218,7 @@ static mmt_status show_differences(const struct mmt_study_options *options,
     return status;
 }
 
-static mmt_status run(const struct mmt_study_options *options, mmt_error *err)
+static mmt_status run_cards(const struct mmt_study_options *options, mmt_error *err)
 {
     if (options->num_words != 2)
         return mmt_fail(
@@ -242,5 +243,5 @@ const struct mmt_study mmt_study_cards = {
     .notes = "FILE is a profile, of a card that was tuned or of one that was published\n"
              "(share/mmtune/profiles/papers).\n",
     .heeds = MMT_HEEDS_WORDS,
-    .run = run,
+    .run = run_cards,
 };

@@ -45,8 +45,8 @@ struct dots {
 
 /* Whether the method ends here; else the two parameters of the next step. The first step
  * knows no dx. */
-static bool ends(const struct dots *d, int step, double least, double *alpha,
-                 double *beta, enum mmt_cg_end *end)
+static bool iteration_ends(const struct dots *d, int step, double least, double *alpha,
+                           double *beta, enum mmt_cg_end *end)
 {
     if (d->rr <= least) {
         *end = MMT_CG_SOLVED;
@@ -76,7 +76,7 @@ static bool ends(const struct dots *d, int step, double least, double *alpha,
     return true;
 }
 
-static double dot(int64_t n, const double *x, const double *y)
+static double dot_on_host(int64_t n, const double *x, const double *y)
 {
     double sum = 0;
     for (int64_t i = 0; i < n; i++)
@@ -84,19 +84,19 @@ static double dot(int64_t n, const double *x, const double *y)
     return sum;
 }
 
-static void times(int64_t n, const double *a, const double *x, double *y)
+static void multiply_on_host(int64_t n, const double *a, const double *x, double *y)
 {
     for (int64_t i = 0; i < n; i++)
-        y[i] = dot(n, a + i * n, x);
+        y[i] = dot_on_host(n, a + i * n, x);
 }
 
 double mmt_cg_residual(const struct mmt_cg_system *s, double *work)
 {
-    times(s->n, s->a, s->x, work);
+    multiply_on_host(s->n, s->a, s->x, work);
     for (int64_t i = 0; i < s->n; i++)
         work[i] -= s->b[i];
-    double size = dot(s->n, s->b, s->b);
-    return sqrt(dot(s->n, work, work) / (size > 0 ? size : 1));
+    double size = dot_on_host(s->n, s->b, s->b);
+    return sqrt(dot_on_host(s->n, work, work) / (size > 0 ? size : 1));
 }
 
 /* ---- one core --------------------------------------------------------------------- */
@@ -106,19 +106,20 @@ static void solve_host(const struct mmt_cg_system *s, int most, double tolerance
 {
     int64_t n = s->n;
     double *r = work, *dx = work + n, *ar = work + 2 * n, *adx = work + 3 * n;
-    double least = tolerance * tolerance * dot(n, s->b, s->b), alpha, beta;
+    double least = tolerance * tolerance * dot_on_host(n, s->b, s->b), alpha, beta;
 
     memset(dx, 0, (size_t) n * sizeof *dx);
     out->end = MMT_CG_STALLED;
     for (out->steps = 0; out->steps <= most; out->steps++) {
-        times(n, s->a, s->x, r);
+        multiply_on_host(n, s->a, s->x, r);
         for (int64_t i = 0; i < n; i++)
             r[i] -= s->b[i];
-        times(n, s->a, r, ar);
-        times(n, s->a, dx, adx);
-        struct dots d = { dot(n, r, r), dot(n, r, dx), dot(n, ar, r), dot(n, ar, dx),
-                          dot(n, adx, dx) };
-        if (ends(&d, out->steps, least, &alpha, &beta, &out->end))
+        multiply_on_host(n, s->a, r, ar);
+        multiply_on_host(n, s->a, dx, adx);
+        struct dots d = { dot_on_host(n, r, r), dot_on_host(n, r, dx),
+                          dot_on_host(n, ar, r), dot_on_host(n, ar, dx),
+                          dot_on_host(n, adx, dx) };
+        if (iteration_ends(&d, out->steps, least, &alpha, &beta, &out->end))
             return;
         if (out->steps == most)
             return;
@@ -171,7 +172,7 @@ static void close_solver(struct solver *s)
     mmt_study_timer_close(&s->timer);
 }
 
-static mmt_operand vector(const struct solver *s, int which)
+static mmt_operand vector_operand(const struct solver *s, int which)
 {
     mmt_operand operand = s->vectors;
     operand.offset += (size_t) which * (size_t) s->system->n * sizeof(double);
@@ -237,9 +238,9 @@ static mmt_status open_solver(struct solver *s, const struct mmt_study_device *d
     return status;
 }
 
-static mmt_status run(const struct solver *s, const mmt_plan *plan, double alpha,
-                      mmt_operand a, mmt_operand b, double beta, mmt_operand c,
-                      mmt_error *err)
+static mmt_status run_plan(const struct solver *s, const mmt_plan *plan, double alpha,
+                           mmt_operand a, mmt_operand b, double beta, mmt_operand c,
+                           mmt_error *err)
 {
     mmt_args args = mmt_args_defaults();
     args.alpha = alpha, args.beta = beta;
@@ -249,17 +250,19 @@ static mmt_status run(const struct solver *s, const mmt_plan *plan, double alpha
 }
 
 /* r = A x - b, then A r and A dx, then the dot products. */
-static mmt_status look(const struct solver *s, struct dots *out, mmt_error *err)
+static mmt_status read_dots(const struct solver *s, struct dots *out, mmt_error *err)
 {
     const mmt_operand none = { 0 };
     double d[DOTS];
-    mmt_status status = run(s, s->copy, 1, s->b, none, 0, vector(s, R), err);
+    mmt_status status = run_plan(s, s->copy, 1, s->b, none, 0, vector_operand(s, R), err);
     if (status == MMT_OK)
-        status = run(s, s->residual, 1, s->a, s->x, -1, vector(s, R), err);
+        status = run_plan(s, s->residual, 1, s->a, s->x, -1, vector_operand(s, R), err);
     if (status == MMT_OK)
-        status = run(s, s->images, 1, vector(s, R), s->a, 0, vector(s, AR), err);
+        status = run_plan(s, s->images, 1, vector_operand(s, R), s->a, 0,
+                          vector_operand(s, AR), err);
     if (status == MMT_OK)
-        status = run(s, s->dots, 1, vector(s, R), vector(s, R), 0, s->results, err);
+        status = run_plan(s, s->dots, 1, vector_operand(s, R), vector_operand(s, R), 0,
+                          s->results, err);
     if (status == MMT_OK)
         status = mmt_finish(s->device, s->timer.queue, err);
     if (status == MMT_OK)
@@ -270,13 +273,13 @@ static mmt_status look(const struct solver *s, struct dots *out, mmt_error *err)
 }
 
 /* dx = alpha dx + beta r; x = x + dx. */
-static mmt_status advance(const struct solver *s, double alpha, double beta,
-                          mmt_error *err)
+static mmt_status advance_iterate(const struct solver *s, double alpha, double beta,
+                                  mmt_error *err)
 {
-    mmt_status status =
-        run(s, s->update, alpha, vector(s, DX), vector(s, R), beta, vector(s, DX), err);
+    mmt_status status = run_plan(s, s->update, alpha, vector_operand(s, DX),
+                                 vector_operand(s, R), beta, vector_operand(s, DX), err);
     if (status == MMT_OK)
-        status = run(s, s->update, 1, s->x, vector(s, DX), 1, s->x, err);
+        status = run_plan(s, s->update, 1, s->x, vector_operand(s, DX), 1, s->x, err);
     return status;
 }
 
@@ -285,7 +288,7 @@ static mmt_status solve_device(struct solver *s, int most, double tolerance,
 {
     const struct mmt_cg_system *system = s->system;
     size_t bytes = (size_t) system->n * sizeof(double);
-    double least = tolerance * tolerance * dot(system->n, system->b, system->b);
+    double least = tolerance * tolerance * dot_on_host(system->n, system->b, system->b);
     double alpha, beta, *zeros = calloc(1, bytes);
     struct dots d;
     mmt_status status =
@@ -299,14 +302,14 @@ static mmt_status solve_device(struct solver *s, int most, double tolerance,
     if (status == MMT_OK)
         status = mmt_buffer_write(s->device, s->x, system->x, bytes, err);
     if (status == MMT_OK)
-        status = mmt_buffer_write(s->device, vector(s, DX), zeros, bytes, err);
+        status = mmt_buffer_write(s->device, vector_operand(s, DX), zeros, bytes, err);
     out->end = MMT_CG_STALLED;
     for (out->steps = 0; status == MMT_OK && out->steps <= most; out->steps++) {
-        status = look(s, &d, err);
+        status = read_dots(s, &d, err);
         if (status != MMT_OK || out->steps == most ||
-            ends(&d, out->steps, least, &alpha, &beta, &out->end))
+            iteration_ends(&d, out->steps, least, &alpha, &beta, &out->end))
             break;
-        status = advance(s, alpha, beta, err);
+        status = advance_iterate(s, alpha, beta, err);
     }
     if (status == MMT_OK)
         status = mmt_buffer_read(s->device, system->x, s->x, bytes, err);

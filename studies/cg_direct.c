@@ -6,7 +6,7 @@
 #include "studies/cg.h"
 #include "studies/cpu.h"
 
-static void exchange(double *x, double *y, int64_t count)
+static void exchange_rows(double *x, double *y, int64_t count)
 {
     for (int64_t i = 0; i < count; i++) {
         double kept = x[i];
@@ -18,7 +18,7 @@ static void exchange(double *x, double *y, int64_t count)
 /* Makes the n x n matrix in rows of `width` triangular, the rest of its rows with it.
  * Gives the logarithm of the determinant's size, since determinants overflow, and its
  * sign, 0 where it vanishes. */
-static double triangulate(int64_t n, int64_t width, double *a, double *sign)
+static double triangulate_matrix(int64_t n, int64_t width, double *a, double *sign)
 {
     double size = 0;
     *sign = 1;
@@ -32,7 +32,7 @@ static double triangulate(int64_t n, int64_t width, double *a, double *sign)
             return -INFINITY;
         }
         if (pivot != k)
-            exchange(a + k * width, a + pivot * width, width);
+            exchange_rows(a + k * width, a + pivot * width, width);
         *sign *= (pivot != k ? -1 : 1) * (a[k * width + k] < 0 ? -1 : 1);
         size += log(fabs(a[k * width + k]));
         for (int64_t i = k + 1; i < n; i++) {
@@ -44,26 +44,26 @@ static double triangulate(int64_t n, int64_t width, double *a, double *sign)
     return size;
 }
 
-static enum mmt_cg_end cramer(const struct mmt_cg_system *s, double *copy)
+static enum mmt_cg_end solve_by_cramer(const struct mmt_cg_system *s, double *copy)
 {
     int64_t n = s->n;
     size_t bytes = (size_t) (n * n) * sizeof *copy;
     double whole_sign, sign;
 
     memcpy(copy, s->a, bytes);
-    double whole = triangulate(n, n, copy, &whole_sign);
+    double whole = triangulate_matrix(n, n, copy, &whole_sign);
     for (int64_t column = 0; column < n && whole_sign != 0; column++) {
         memcpy(copy, s->a, bytes);
         for (int64_t i = 0; i < n; i++)
             copy[i * n + column] = s->b[i];
-        double part = triangulate(n, n, copy, &sign);
+        double part = triangulate_matrix(n, n, copy, &sign);
         s->x[column] = sign * whole_sign * exp(part - whole);
     }
     return whole_sign == 0 ? MMT_CG_SINGULAR : MMT_CG_SOLVED;
 }
 
 /* A and b side by side, then from the last row up. */
-static enum mmt_cg_end eliminate(const struct mmt_cg_system *s, double *copy)
+static enum mmt_cg_end solve_by_elimination(const struct mmt_cg_system *s, double *copy)
 {
     int64_t n = s->n, width = n + 1;
     double sign;
@@ -72,7 +72,7 @@ static enum mmt_cg_end eliminate(const struct mmt_cg_system *s, double *copy)
         memcpy(copy + i * width, s->a + i * n, (size_t) n * sizeof *copy);
         copy[i * width + n] = s->b[i];
     }
-    triangulate(n, width, copy, &sign);
+    triangulate_matrix(n, width, copy, &sign);
     for (int64_t i = n - 1; i >= 0 && sign != 0; i--) {
         double rest = copy[i * width + n];
         for (int64_t j = i + 1; j < n; j++)
@@ -101,11 +101,11 @@ static mmt_status solve(const struct mmt_cg_system *system,
 mmt_status mmt_cg_cramer(const struct mmt_cg_system *system, struct mmt_cg_result *out,
                          mmt_error *err)
 {
-    return solve(system, cramer, out, err);
+    return solve(system, solve_by_cramer, out, err);
 }
 
 mmt_status mmt_cg_eliminate(const struct mmt_cg_system *system, struct mmt_cg_result *out,
                             mmt_error *err)
 {
-    return solve(system, eliminate, out, err);
+    return solve(system, solve_by_elimination, out, err);
 }

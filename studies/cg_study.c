@@ -88,7 +88,7 @@ static mmt_status system_make(int64_t n, int64_t seed, struct system *out, mmt_e
     return MMT_OK;
 }
 
-static double distance(const struct system *s)
+static double distance_to_known(const struct system *s)
 {
     double gap = 0, size = 0;
     for (int64_t i = 0; i < s->n; i++) {
@@ -237,7 +237,7 @@ static void add_row(struct mmt_table *table, int method, const struct system *s,
         [END] = MMT_WORD(mmt_cg_end_name(result->end)),
         [STEPS] = MMT_NUMBER(method > HOST_CG ? NAN : result->steps),
         [RESIDUAL] = MMT_NUMBER(result->residual),
-        [ERROR] = MMT_NUMBER(distance(s)),
+        [ERROR] = MMT_NUMBER(distance_to_known(s)),
         [SECONDS] = MMT_NUMBER(result->seconds),
     };
     mmt_table_add(table, row);
@@ -262,9 +262,9 @@ static mmt_status solve_once(const struct mmt_study_device *device, int method,
 }
 
 /* The least time of a few, or of one that is long. */
-static mmt_status solve(const struct mmt_study_device *device, int method,
-                        const struct mmt_cg_system *system, struct mmt_cg_result *out,
-                        mmt_error *err)
+static mmt_status solve_system(const struct mmt_study_device *device, int method,
+                               const struct mmt_cg_system *system,
+                               struct mmt_cg_result *out, mmt_error *err)
 {
     double least = INFINITY, spent = 0;
     mmt_status status = MMT_OK;
@@ -315,7 +315,7 @@ static mmt_status solve_order(const struct mmt_study_options *options,
         struct mmt_cg_result result = { 0 };
         if (too_long(options, method, n, &history[method]))
             continue;
-        status = solve(device, method, &system, &result, err);
+        status = solve_system(device, method, &system, &result, err);
         if (status == MMT_ERROR_MEMORY) {
             mmt_study_say(options, "left out: %s, n = %" PRId64 ": %s",
                           methods[method].name, n, err->text);
@@ -326,10 +326,11 @@ static mmt_status solve_order(const struct mmt_study_options *options,
             break;
         history[method] = (struct history){ n, result.seconds };
         add_row(table, method, &s, &result);
-        if (result.end != MMT_CG_SOLVED || distance(&s) > 1e-6)
-            status = mmt_fail(
-                err, MMT_ERROR_DEVICE, "%s, n = %" PRId64 ": %s, x is wrong by %.2g",
-                methods[method].name, n, mmt_cg_end_name(result.end), distance(&s));
+        if (result.end != MMT_CG_SOLVED || distance_to_known(&s) > 1e-6)
+            status = mmt_fail(err, MMT_ERROR_DEVICE,
+                              "%s, n = %" PRId64 ": %s, x is wrong by %.2g",
+                              methods[method].name, n, mmt_cg_end_name(result.end),
+                              distance_to_known(&s));
     }
     system_free(&s);
     return status;
@@ -338,8 +339,8 @@ static mmt_status solve_order(const struct mmt_study_options *options,
 /* ---- slopes ------------------------------------------------------------------------ */
 
 /* Least squares of log t over log n; NAN with fewer than two points. */
-static double slope(const struct mmt_table *table, int method, double *least,
-                    double *most)
+static double slope_of_times(const struct mmt_table *table, int method, double *least,
+                             double *most)
 {
     double count = 0, x = 0, y = 0, xx = 0, xy = 0;
 
@@ -367,7 +368,7 @@ static mmt_status show_slopes(const struct mmt_study_options *options,
         mmt_table_start("slopes on logarithmic axes, by least squares", form, 4);
 
     for (int method = 0; method < METHODS; method++) {
-        double least, most, power = slope(table, method, &least, &most);
+        double least, most, power = slope_of_times(table, method, &least, &most);
         const struct mmt_cell row[] = { MMT_WORD(methods[method].name), MMT_NUMBER(least),
                                         MMT_NUMBER(most), MMT_NUMBER(power) };
         if (!isnan(power))
@@ -379,9 +380,9 @@ static mmt_status show_slopes(const struct mmt_study_options *options,
     return status;
 }
 
-static mmt_status report(const struct mmt_study_options *options,
-                         const struct mmt_study_device *device,
-                         const struct mmt_table *table, mmt_error *err)
+static mmt_status report_cg(const struct mmt_study_options *options,
+                            const struct mmt_study_device *device,
+                            const struct mmt_table *table, mmt_error *err)
 {
     char title[160];
     struct mmt_plot plot = { title, ORDER, SECONDS, { METHOD, -1 }, true, true };
@@ -394,7 +395,7 @@ static mmt_status report(const struct mmt_study_options *options,
     return status ? status : show_slopes(options, table, err);
 }
 
-static mmt_status run(const struct mmt_study_options *options, mmt_error *err)
+static mmt_status run_cg_study(const struct mmt_study_options *options, mmt_error *err)
 {
     struct mmt_study_device devices[MMT_STUDY_DEVICES] = { 0 };
     const int64_t *sizes = options->num_sizes ? options->sizes : usual_sizes;
@@ -424,7 +425,7 @@ static mmt_status run(const struct mmt_study_options *options, mmt_error *err)
                                 sizes[i])
                      : solve_order(options, &devices[0], sizes[i], history, &table, err);
     if (status == MMT_OK)
-        status = report(options, &devices[0], &table, err);
+        status = report_cg(options, &devices[0], &table, err);
     mmt_table_free(&table);
     mmt_study_close(devices);
     return status;
@@ -438,5 +439,5 @@ const struct mmt_study mmt_study_cg = {
     .heeds = MMT_HEEDS_DEVICES | MMT_HEEDS_SIZES | MMT_HEEDS_CPU | MMT_HEEDS_SEED,
     .ops = 1 << MMT_GEMM | 1 << MMT_AXPBY | 1 << MMT_DOT,
     .types = 1 << MMT_F64,
-    .run = run,
+    .run = run_cg_study,
 };

@@ -104,7 +104,7 @@ static void matrices_free(struct matrices *m)
     free(m->column);
 }
 
-static void set(const struct matrices *m, void *matrix, int64_t at, double value)
+static void set_element(const struct matrices *m, void *matrix, int64_t at, double value)
 {
     if (m->type == MMT_F64)
         ((double *) matrix)[at] = value;
@@ -114,7 +114,7 @@ static void set(const struct matrices *m, void *matrix, int64_t at, double value
         ((uint32_t *) matrix)[at] = (uint32_t) (int64_t) value;
 }
 
-static double get(const struct matrices *m, const void *matrix, int64_t at)
+static double get_element(const struct matrices *m, const void *matrix, int64_t at)
 {
     return m->type == MMT_F64   ? ((const double *) matrix)[at]
            : m->type == MMT_F32 ? ((const float *) matrix)[at]
@@ -129,7 +129,7 @@ static double random_number(uint64_t *state)
 
 /* semenenko (2): a_ij = i + j, b_ij = i - j from 1 on. The other papers give no data:
  * then numbers between -1/2 and 1/2, and whole ones from -1024 to 1024. */
-static void fill(const struct matrices *m, bool ramps, int64_t seed)
+static void fill_matrices(const struct matrices *m, bool ramps, int64_t seed)
 {
     uint64_t state = (uint64_t) seed;
     double scale = m->type == MMT_I32 ? 2048 : 1;
@@ -137,8 +137,8 @@ static void fill(const struct matrices *m, bool ramps, int64_t seed)
     for (int64_t i = 0; i < m->n; i++)
         for (int64_t j = 0; j < m->n; j++) {
             double a = random_number(&state), b = random_number(&state);
-            set(m, m->a, i * m->n + j, ramps ? (double) (i + j + 2) : a * scale);
-            set(m, m->b, i * m->n + j, ramps ? (double) (i - j) : b * scale);
+            set_element(m, m->a, i * m->n + j, ramps ? (double) (i + j + 2) : a * scale);
+            set_element(m, m->b, i * m->n + j, ramps ? (double) (i - j) : b * scale);
         }
 }
 
@@ -169,7 +169,8 @@ static bool is_right(const struct matrices *m, int64_t i, int64_t j)
     double u = m->type == MMT_F64 ? 0x1p-53 : 0x1p-24;
 
     for (int64_t k = 0; k < m->n; k++) {
-        double a = get(m, m->a, i * m->n + k), b = get(m, m->b, k * m->n + j);
+        double a = get_element(m, m->a, i * m->n + k),
+               b = get_element(m, m->b, k * m->n + j);
         sum += (long double) a * b;
         size += fabsl((long double) a * b);
         whole += (uint32_t) (int64_t) a * (uint32_t) (int64_t) b;
@@ -177,7 +178,8 @@ static bool is_right(const struct matrices *m, int64_t i, int64_t j)
     if (m->type == MMT_I32)
         return ((const uint32_t *) m->c)[i * m->n + j] == whole;
     double gamma = (double) m->n * u / (1 - (double) m->n * u);
-    return fabsl((long double) get(m, m->c, i * m->n + j) - sum) <= 2 * gamma * size;
+    return fabsl((long double) get_element(m, m->c, i * m->n + j) - sum) <=
+           2 * gamma * size;
 }
 
 static bool samples_are_right(const struct matrices *m, int64_t seed)
@@ -389,7 +391,7 @@ static mmt_status climb_size(struct mmt_ladder *ladder, mmt_type type, int64_t n
         status = matrices_make(type, n, &m, err);
         if (status != MMT_OK)
             return status;
-        fill(&m, !strcmp(ladder->paper->name, "semenenko"), o->seed);
+        fill_matrices(&m, !strcmp(ladder->paper->name, "semenenko"), o->seed);
         time_cpu(ladder, &m);
     }
     for (int r = 0; r < ladder->paper->num_rungs; r++)
@@ -433,7 +435,7 @@ static mmt_status climb_paper(struct mmt_ladder *ladder, mmt_error *err)
     return status;
 }
 
-static mmt_status run(const struct mmt_study_options *options, mmt_error *err)
+static mmt_status run_ladder(const struct mmt_study_options *options, mmt_error *err)
 {
     struct mmt_ladder ladder = { .options = options };
     size_t most = (size_t) mmt_ladder_num_papers * MMT_STUDY_SIZES * MMT_NUM_TYPES;
@@ -463,5 +465,5 @@ const struct mmt_study mmt_study_ladder = {
              MMT_HEEDS_SEED,
     .ops = 1 << MMT_GEMM,
     .types = 1 << MMT_F32 | 1 << MMT_F64 | 1 << MMT_I32,
-    .run = run,
+    .run = run_ladder,
 };

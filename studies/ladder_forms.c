@@ -44,7 +44,7 @@ __attribute__((format(printf, 3, 4))) static void add_column(struct form *form,
     form->columns[2 + form->count++] = (struct mmt_column){ name, units[kind], 4 };
 }
 
-static void start(struct form *form, const char *title, const char *key)
+static void start_form(struct form *form, const char *title, const char *key)
 {
     form->columns[0] = (struct mmt_column){ key, "", 0 };
     form->columns[1] = (struct mmt_column){ "whose", "", 0 };
@@ -52,7 +52,7 @@ static void start(struct form *form, const char *title, const char *key)
     form->table = mmt_table_start(title, form->columns, form->count + 3);
 }
 
-static double gain(enum kind kind, const struct figure *f)
+static double gain_of_figure(enum kind kind, const struct figure *f)
 {
     if (kind == PLAIN || (f->row && f->row->suspect))
         return NAN;
@@ -83,7 +83,7 @@ static void add_paper(struct form *form, struct mmt_cell key, const char *whose,
     for (int i = 0; i < form->count; i++) {
         size_t used = strlen(suspect);
         paper[i] = figures[i].paper;
-        gains[i] = gain(form->kinds[i], &figures[i]);
+        gains[i] = gain_of_figure(form->kinds[i], &figures[i]);
         any |= !isnan(paper[i]);
         compared |= !isnan(gains[i]);
         if (figures[i].row && figures[i].row->suspect && !isnan(paper[i]))
@@ -110,8 +110,8 @@ static void add_here(struct form *form, struct mmt_cell key, const struct figure
     add_words(form, key, "here", here, note);
 }
 
-static mmt_status finish(const struct mmt_ladder *ladder, struct form *form,
-                         const char *what, mmt_error *err)
+static mmt_status finish_form(const struct mmt_ladder *ladder, struct form *form,
+                              const char *what, mmt_error *err)
 {
     char name[96];
     snprintf(name, sizeof name, "ladder-%s-%s", ladder->paper->name, what);
@@ -124,7 +124,7 @@ static mmt_status finish(const struct mmt_ladder *ladder, struct form *form,
 
 /* ---- figures ---------------------------------------------------------------------- */
 
-static double rate(int64_t n, double seconds)
+static double gflops_of(int64_t n, double seconds)
 {
     return 2 * pow((double) n, 3) / seconds * 1e-9;
 }
@@ -143,9 +143,9 @@ static struct figure seconds_of(const struct mmt_climb *climb, double scale)
 static struct figure rate_of(const struct mmt_climb *climb)
 {
     struct figure f = seconds_of(climb, 1);
-    f.here = climb ? rate(climb->n, f.here) : NAN;
+    f.here = climb ? gflops_of(climb->n, f.here) : NAN;
     if (f.row)
-        f.paper = f.row->gflops > 0 ? f.row->gflops : rate(climb->n, f.paper);
+        f.paper = f.row->gflops > 0 ? f.row->gflops : gflops_of(climb->n, f.paper);
     return f;
 }
 
@@ -163,7 +163,7 @@ static struct figure cpu_figure(const struct mmt_ladder *ladder, mmt_type type, 
     return f;
 }
 
-static struct figure quotient(struct figure a, struct figure b)
+static struct figure quotient_of(struct figure a, struct figure b)
 {
     const struct mmt_paper_row *doubt = a.row && a.row->suspect ? a.row : b.row;
     return (struct figure){ a.here / b.here, a.paper / b.paper, doubt, 0 };
@@ -195,7 +195,7 @@ static void add_compared(const struct mmt_ladder *ladder, const struct mmt_rung 
     struct figure time = cpu_figure(ladder, type, n, MMT_CPU_AB, 1e3), one = time;
     int count = 0;
 
-    one.here = rate(n, time.here * 1e-3);
+    one.here = gflops_of(n, time.here * 1e-3);
     one.paper = one.row && one.row->gflops > 0 ? one.row->gflops : NAN;
     if (core)
         figures[count++] = time, figures[count++] = one;
@@ -205,9 +205,9 @@ static void add_compared(const struct mmt_ladder *ladder, const struct mmt_rung 
         figures[count++] = seconds_of(climb, 1e3);
         figures[count++] = p;
         if (core)
-            figures[count++] = quotient(p, one);
+            figures[count++] = quotient_of(p, one);
         if (d)
-            figures[count++] = quotient(first, p);
+            figures[count++] = quotient_of(first, p);
         first = d ? first : p;
     }
     add_here(form, MMT_NUMBER((double) n), figures);
@@ -225,12 +225,12 @@ static mmt_status show_compared(const struct mmt_ladder *ladder,
     snprintf(title, sizeof title, "%s%s%s: %s, %s, with copying", ladder->paper->name,
              rung->where[0] ? ", " : "", rung->where, rung->what, mmt_type_name(type));
     compare_columns(ladder, core, &form);
-    start(&form, title, "n");
+    start_form(&form, title, "n");
     for (int i = 0; i < ladder->num_sizes; i++)
         add_compared(ladder, rung, type, ladder->sizes[i], core, &form);
     snprintf(title, sizeof title, "%s-%s", rung->where[0] ? rung->where : rung->algorithm,
              mmt_type_name(type));
-    return finish(ladder, &form, title, err);
+    return finish_form(ladder, &form, title, err);
 }
 
 static mmt_status zatolokin_forms(const struct mmt_ladder *ladder, mmt_type type,
@@ -291,7 +291,7 @@ static mmt_status show_kernels(const struct mmt_ladder *ladder, mmt_type type, i
         add_column(&form, MS, "%" PRId64, ladder->sizes[i]);
     snprintf(title, sizeof title, "%s: %s on %s, time with copying for each n",
              ladder->paper->name, mmt_type_name(type), id);
-    start(&form, title, "kernel");
+    start_form(&form, title, "kernel");
     for (int r = 0; r < ladder->paper->num_rungs; r++)
         add_kernel(ladder, &ladder->paper->rungs[r], type, device, &form);
     for (int i = 0; i < form.count; i++)
@@ -299,7 +299,7 @@ static mmt_status show_kernels(const struct mmt_ladder *ladder, mmt_type type, i
     add_here(&form, MMT_WORD("one core, A*B"), core);
     add_paper(&form, MMT_WORD("one core, A*B"), "Core i7-7700", core);
     snprintf(title, sizeof title, "%s-%s", mmt_type_name(type), id);
-    return finish(ladder, &form, title, err);
+    return finish_form(ladder, &form, title, err);
 }
 
 static mmt_status kernel_forms(const struct mmt_ladder *ladder, mmt_type type,
@@ -332,7 +332,7 @@ static mmt_status gts250_cpu(const struct mmt_ladder *ladder, mmt_error *err)
             add_column(&form, SECONDS, "%s %s",
                        mmt_cpu_layout_name((enum mmt_cpu_layout) layout),
                        mmt_type_name(gts250_types[t]));
-    start(&form, "gts250, Table 1: one core (buffered: not in the paper)", "n");
+    start_form(&form, "gts250, Table 1: one core (buffered: not in the paper)", "n");
     for (int i = 0; i < ladder->num_sizes; i++) {
         struct figure figures[MOST_FIGURES];
         for (int at = 0; at < form.count; at++)
@@ -340,7 +340,7 @@ static mmt_status gts250_cpu(const struct mmt_ladder *ladder, mmt_error *err)
                 cpu_figure(ladder, gts250_types[at % 2], ladder->sizes[i], at / 2, 1);
         add_line(ladder, i, figures, &form);
     }
-    return finish(ladder, &form, "Table 1", err);
+    return finish_form(ladder, &form, "Table 1", err);
 }
 
 /* Time of the whole program, and what of it is not computing. */
@@ -366,7 +366,7 @@ static mmt_status gts250_times(const struct mmt_ladder *ladder, int device,
     snprintf(title, sizeof title,
              "gts250, Table 2: %s, the whole, and its overhead, which is not computing",
              ladder->devices[device].id);
-    start(&form, title, "n");
+    start_form(&form, title, "n");
     for (int i = 0; i < ladder->num_sizes; i++) {
         struct figure figures[MOST_FIGURES];
         for (int at = 0; at < 4; at++)
@@ -377,7 +377,7 @@ static mmt_status gts250_times(const struct mmt_ladder *ladder, int device,
         add_line(ladder, i, figures, &form);
     }
     snprintf(title, sizeof title, "Table 2 %s", ladder->devices[device].id);
-    return finish(ladder, &form, title, err);
+    return finish_form(ladder, &form, title, err);
 }
 
 static const struct mmt_paper_row *printed_speed_up(int64_t n)
@@ -405,7 +405,7 @@ static void speed_figures(const struct mmt_ladder *ladder, int device, int64_t n
                   c = seconds_of(mmt_ladder_find(ladder, &rungs[0], MMT_F32, n, device),
                                  1),
                   core = cpu_figure(ladder, MMT_F32, n, MMT_CPU_AB, 1),
-                  s = quotient(core, t);
+                  s = quotient_of(core, t);
 
     s.from = core.from;
     out[0] = rate_of(tiled);
@@ -429,13 +429,13 @@ static mmt_status gts250_speeds(const struct mmt_ladder *ladder, int device,
     add_column(&form, PLAIN, "E, S over the lanes");
     snprintf(title, sizeof title, "gts250, Tables 3 to 5: %s, the tiled kernel, f32",
              ladder->devices[device].id);
-    start(&form, title, "n");
+    start_form(&form, title, "n");
     for (int i = 0; i < ladder->num_sizes; i++) {
         speed_figures(ladder, device, ladder->sizes[i], figures);
         add_line(ladder, i, figures, &form);
     }
     snprintf(title, sizeof title, "Tables 3 4 5 %s", ladder->devices[device].id);
-    return finish(ladder, &form, title, err);
+    return finish_form(ladder, &form, title, err);
 }
 
 static mmt_status gts250_forms(const struct mmt_ladder *ladder, mmt_error *err)

@@ -9,22 +9,22 @@
 #include "studies/ladder.h"
 #include "tuner/common/suites.h"
 
-static double flops(int64_t n)
+static double flops_of_multiply(int64_t n)
 {
     return 2.0 * (double) n * (double) n * (double) n;
 }
 
 /* GFLOP/s; the papers' own where they print it, since their times are often cut. */
-static double rate(int64_t n, double seconds)
+static double gflops_of(int64_t n, double seconds)
 {
-    return seconds > 0 ? flops(n) / seconds * 1e-9 : NAN;
+    return seconds > 0 ? flops_of_multiply(n) / seconds * 1e-9 : NAN;
 }
 
 static double their_rate(const struct mmt_paper_row *theirs)
 {
     if (!theirs)
         return NAN;
-    return theirs->gflops > 0 ? theirs->gflops : rate(theirs->n, theirs->seconds);
+    return theirs->gflops > 0 ? theirs->gflops : gflops_of(theirs->n, theirs->seconds);
 }
 
 static double their_milliseconds(const struct mmt_paper_row *theirs)
@@ -79,7 +79,8 @@ static const char *doubt_of(const struct mmt_ladder *ladder,
     double peak = peak_of(ladder, climb, &clock_khz);
     double most = peak * (climb->type == MMT_F64 ? 2.05 : 1.05);
 
-    return climb->phases.marks > 0 && flops(climb->n) / climb->phases.marks > most
+    return climb->phases.marks > 0 &&
+                   flops_of_multiply(climb->n) / climb->phases.marks > most
                ? "faster than the peak"
                : mmt_phases_doubt(&climb->phases);
 }
@@ -179,13 +180,13 @@ static void fill_measured(const struct mmt_ladder *ladder, const struct mmt_clim
     row[TOTAL].number = p->total * 1e3;
     row[SPREAD].number = p->spread * 100;
     row[OVERHEAD].number = (1 - p->kernel / p->total) * 100;
-    row[RATE].number = rate(climb->n, p->total);
-    row[KERNEL_RATE].number = rate(climb->n, p->marks);
+    row[RATE].number = gflops_of(climb->n, p->total);
+    row[KERNEL_RATE].number = gflops_of(climb->n, p->marks);
     row[SPEED_UP].number = speed_up;
     row[BEST_SPEED_UP].number = best_cpu(ladder, climb) / p->total;
     row[EFFICIENCY].number = speed_up / mmt_ladder_lanes(ladder, climb);
     if (climb->theirs && !climb->theirs->suspect)
-        row[RATIO].number = rate(climb->n, p->total) / their_rate(climb->theirs);
+        row[RATIO].number = gflops_of(climb->n, p->total) / their_rate(climb->theirs);
     row[DOUBT] = MMT_WORD(doubt_of(ladder, climb));
 }
 
@@ -296,7 +297,7 @@ static void add_cpu(const struct mmt_ladder *ladder, mmt_type type, int64_t n,
             MMT_NUMBER(ours),
             MMT_NUMBER(cpu->runs[layout] || isnan(ours) ? NAN
                                                         : (double) cpu->from[layout]),
-            MMT_NUMBER(rate(n, ours)),
+            MMT_NUMBER(gflops_of(n, ours)),
             MMT_NUMBER(theirs),
             MMT_NUMBER(paper && paper->suspect ? NAN : theirs / ours),
         };
@@ -368,7 +369,7 @@ static mmt_status show_phases(const struct mmt_ladder *ladder, mmt_error *err)
 
 /* ---- what is suspect, and what was left out --------------------------------------- */
 
-static bool climbed(const struct mmt_ladder *ladder, const struct mmt_paper_row *row)
+static bool was_climbed(const struct mmt_ladder *ladder, const struct mmt_paper_row *row)
 {
     bool size = false;
     for (int i = 0; i < ladder->num_sizes; i++)
@@ -384,7 +385,7 @@ static void say_suspects(const struct mmt_ladder *ladder)
     const struct mmt_paper_row *rows = mmt_paper_rows(&count);
 
     for (int i = 0; i < count; i++) {
-        if (!rows[i].suspect || !climbed(ladder, &rows[i]))
+        if (!rows[i].suspect || !was_climbed(ladder, &rows[i]))
             continue;
         if (!said++)
             mmt_study_say(ladder->options, "\nof the paper's figures these are suspect, "

@@ -169,7 +169,7 @@ static mmt_status time_knot(struct rounds *r, struct grid *grid, int run, mmt_er
 }
 
 /* Small grids run more than once in a round. */
-static mmt_status visit(struct rounds *r, struct grid *grid, mmt_error *err)
+static mmt_status visit_grid(struct rounds *r, struct grid *grid, mmt_error *err)
 {
     double until = mmt_now() + VISIT_SECONDS;
     mmt_status status = MMT_OK;
@@ -218,7 +218,7 @@ static mmt_status time_rounds(struct rounds *r, mmt_error *err)
         for (int i = 0; i < r->count; i++) {
             if (mmt_study_interrupted() || time_is_over(r))
                 return MMT_OK;
-            mmt_status status = visit(r, &r->grids[r->order[i]], err);
+            mmt_status status = visit_grid(r, &r->grids[r->order[i]], err);
             if (status != MMT_OK)
                 return status;
         }
@@ -289,7 +289,7 @@ static mmt_status open_rounds(struct rounds *r, const int64_t *sizes, int count,
 
 /* ---- model against measurement ----------------------------------------------------- */
 
-static void learn(struct rounds *r, struct mmt_vector_costs *costs)
+static void learn_costs(struct rounds *r, struct mmt_vector_costs *costs)
 {
     struct mmt_vector_knot knots[MMT_VECTOR_KNOTS];
     int count = 0;
@@ -399,9 +399,10 @@ static void say_gaps(const struct mmt_study_options *options, const char *model,
                   gaps->all[count - 1] * 100);
 }
 
-static mmt_status report(const struct mmt_study_options *options, struct rounds *r,
-                         const struct mmt_vector_costs *costs, struct mmt_table *table,
-                         mmt_error *err)
+static mmt_status report_longvector(const struct mmt_study_options *options,
+                                    struct rounds *r,
+                                    const struct mmt_vector_costs *costs,
+                                    struct mmt_table *table, mmt_error *err)
 {
     static const char *const names[] = { "model of the paper", "model with levels" };
     char title[160];
@@ -477,12 +478,12 @@ static mmt_status show_all(const struct mmt_study_options *options, struct round
         "measured on other grids",
         columns, NUM);
 
-    learn(r, costs);
+    learn_costs(r, costs);
     mmt_status status = show_costs(options, costs, err);
     if (status == MMT_OK)
         status = show_levels(options, costs, err);
     if (status == MMT_OK)
-        status = report(options, r, costs, &table, err);
+        status = report_longvector(options, r, costs, &table, err);
     if (status == MMT_OK)
         say_limit(options, r);
     mmt_table_free(&table);
@@ -520,7 +521,7 @@ static mmt_status study_device(const struct mmt_study_options *options,
     return status;
 }
 
-static mmt_status run(const struct mmt_study_options *options, mmt_error *err)
+static mmt_status run_longvector(const struct mmt_study_options *options, mmt_error *err)
 {
     struct mmt_study_device devices[MMT_STUDY_DEVICES] = { 0 };
     double until = mmt_study_until(options);
@@ -557,5 +558,5 @@ const struct mmt_study mmt_study_longvector = {
     .heeds = MMT_HEEDS_DEVICES | MMT_HEEDS_TYPES | MMT_HEEDS_SIZES | MMT_HEEDS_SECONDS,
     .ops = 1 << MMT_AXPBY | 1 << MMT_HEAT2D,
     .types = 1 << MMT_F32,
-    .run = run,
+    .run = run_longvector,
 };

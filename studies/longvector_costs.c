@@ -10,7 +10,7 @@ enum { BATCH = 20, RUNS = 3, LEAST_POINTS = 24 };
 
 /* ---- calibration ------------------------------------------------------------------ */
 
-static int compare(const void *a, const void *b)
+static int compare_lengths(const void *a, const void *b)
 {
     double x = *(const double *) a, y = *(const double *) b;
     return (x > y) - (x < y);
@@ -18,7 +18,7 @@ static int compare(const void *a, const void *b)
 
 double mmt_median_of(double *values, int count)
 {
-    qsort(values, (size_t) count, sizeof *values, compare);
+    qsort(values, (size_t) count, sizeof *values, compare_lengths);
     return values[count / 2];
 }
 
@@ -146,17 +146,19 @@ int mmt_vector_fit(const struct mmt_vector_point *points, int count, size_t elem
 
 /* ---- the models -------------------------------------------------------------------- */
 
-static double operation(const struct mmt_vector_costs *costs, double each, int64_t length)
+static double operation_seconds(const struct mmt_vector_costs *costs, double each,
+                                int64_t length)
 {
     return costs->kernel + each * ceil((double) length / costs->streams);
 }
 
 /* Both additions and the saxpy, by the paper's model. */
-static double vectors(const struct mmt_vector_costs *costs, int64_t inner)
+static double vectors_seconds(const struct mmt_vector_costs *costs, int64_t inner)
 {
     int64_t second = mmt_scheme_second(inner);
-    return operation(costs, costs->add, mmt_scheme_first(inner)) +
-           operation(costs, costs->add, second) + operation(costs, costs->saxpy, second);
+    return operation_seconds(costs, costs->add, mmt_scheme_first(inner)) +
+           operation_seconds(costs, costs->add, second) +
+           operation_seconds(costs, costs->saxpy, second);
 }
 
 static double bytes_of(int64_t inner, size_t element)
@@ -178,7 +180,7 @@ static double look_up(const struct mmt_vector_curve *curve, double at)
     return y[i - 1] * pow(y[i] / y[i - 1], part);
 }
 
-static void append(struct mmt_vector_curve *curve, int64_t inner, double value)
+static void append_knot(struct mmt_vector_curve *curve, int64_t inner, double value)
 {
     curve->at[curve->count] = (double) inner;
     curve->value[curve->count++] = fmax(value, LEAST);
@@ -192,9 +194,10 @@ void mmt_vector_learn(struct mmt_vector_costs *costs, const struct mmt_vector_kn
     costs->level.count = costs->edge.count = costs->copies.count = 0;
     for (int i = 0; i < count; i++) {
         const struct mmt_vector_knot *knot = &knots[i];
-        append(&costs->level, knot->inner, knot->vectors / vectors(costs, knot->inner));
-        append(&costs->edge, knot->inner, knot->border);
-        append(&costs->copies, knot->inner, knot->copies);
+        append_knot(&costs->level, knot->inner,
+                    knot->vectors / vectors_seconds(costs, knot->inner));
+        append_knot(&costs->edge, knot->inner, knot->border);
+        append_knot(&costs->copies, knot->inner, knot->copies);
         bytes[i] = bytes_of(knot->inner, element), copies[i] = knot->copies;
         borders[i] = knot->border;
     }
@@ -208,7 +211,7 @@ void mmt_vector_learn(struct mmt_vector_costs *costs, const struct mmt_vector_kn
 double mmt_vector_predict(const struct mmt_vector_costs *costs, int64_t inner,
                           size_t element, int steps, bool levels)
 {
-    double three = vectors(costs, inner), n = (double) inner;
+    double three = vectors_seconds(costs, inner), n = (double) inner;
     if (levels)
         return look_up(&costs->copies, n) +
                steps * (look_up(&costs->level, n) * three + look_up(&costs->edge, n));
@@ -290,8 +293,9 @@ static mmt_status show_points(const struct mmt_study_options *options,
              mmt_type_name(type), mmt_device_caps(device->device)->name);
     for (int model = 0; model < 2; model++)
         for (int i = 0; i < count; i++) {
-            double seconds = model ? operation(costs, costs->add, points[i].length)
-                                   : points[i].seconds;
+            double seconds = model
+                                 ? operation_seconds(costs, costs->add, points[i].length)
+                                 : points[i].seconds;
             const struct mmt_cell row[] = { MMT_WORD(model ? "model" : "measured"),
                                             MMT_NUMBER((double) points[i].length),
                                             MMT_NUMBER(seconds * 1e6) };

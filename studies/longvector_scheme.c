@@ -89,7 +89,8 @@ mmt_status mmt_scheme_open(const struct mmt_study_device *device, mmt_type type,
     return status;
 }
 
-static mmt_operand at(const struct mmt_scheme *x, mmt_operand array, int64_t element)
+static mmt_operand operand_at(const struct mmt_scheme *x, mmt_operand array,
+                              int64_t element)
 {
     array.offset += (size_t) element * x->element;
     return array;
@@ -109,22 +110,25 @@ mmt_status mmt_scheme_vectors(const struct mmt_scheme *x, double keep, mmt_queue
                               mmt_error *err)
 {
     int64_t s = x->side;
-    mmt_status status = mmt_scheme_combine(x->add, 1, at(x, x->v, 1), 1, at(x, x->v, s),
-                                           at(x, x->t, 1), queue, err);
+    mmt_status status =
+        mmt_scheme_combine(x->add, 1, operand_at(x, x->v, 1), 1, operand_at(x, x->v, s),
+                           operand_at(x, x->t, 1), queue, err);
     if (status == MMT_OK)
-        status = mmt_scheme_combine(x->gather, 1, at(x, x->t, 1), 1, at(x, x->t, s + 2),
-                                    at(x, x->u, s + 1), queue, err);
+        status = mmt_scheme_combine(x->gather, 1, operand_at(x, x->t, 1), 1,
+                                    operand_at(x, x->t, s + 2),
+                                    operand_at(x, x->u, s + 1), queue, err);
     if (status == MMT_OK)
-        status = mmt_scheme_combine(x->step, MMT_SCHEME_ALPHA, at(x, x->u, s + 1), keep,
-                                    at(x, x->v, s + 1), at(x, x->v, s + 1), queue, err);
+        status = mmt_scheme_combine(x->step, MMT_SCHEME_ALPHA, operand_at(x, x->u, s + 1),
+                                    keep, operand_at(x, x->v, s + 1),
+                                    operand_at(x, x->v, s + 1), queue, err);
     return status;
 }
 
 mmt_status mmt_scheme_border(const struct mmt_scheme *x, mmt_queue queue, mmt_error *err)
 {
     const mmt_operand none = { 0 };
-    return mmt_scheme_combine(x->border, 0, none, 0, none, at(x, x->v, x->side - 1),
-                              queue, err);
+    return mmt_scheme_combine(x->border, 0, none, 0, none,
+                              operand_at(x, x->v, x->side - 1), queue, err);
 }
 
 /* ---- is it the heat equation? ----------------------------------------------------- */
@@ -190,7 +194,8 @@ static mmt_status run_fused(struct mmt_scheme *x, const struct mmt_study_timer *
 }
 
 /* The largest element, and with another field, the largest difference. */
-static double largest(mmt_type type, const void *x, const void *y, int64_t count)
+static double largest_difference(mmt_type type, const void *x, const void *y,
+                                 int64_t count)
 {
     double most = 0;
     for (int64_t i = 0; i < count; i++)
@@ -258,9 +263,9 @@ static mmt_status compare_size(mmt_type type, const struct mmt_study_device *dev
         mmt_scheme_close(&x);
     }
     if (status == MMT_OK)
-        *out = (struct apart){ largest(type, fields[0], fields[3], count),
-                               largest(type, fields[1], fields[3], count),
-                               largest(type, fields[2], NULL, count) };
+        *out = (struct apart){ largest_difference(type, fields[0], fields[3], count),
+                               largest_difference(type, fields[1], fields[3], count),
+                               largest_difference(type, fields[2], NULL, count) };
     for (int i = 0; i < 4; i++)
         free(fields[i]);
     return status;

@@ -15,7 +15,7 @@ const struct mmt_paper_row *mmt_paper_rows(int *count)
     return rows;
 }
 
-static bool fits(const char *word, const char *wanted)
+static bool fits_word(const char *word, const char *wanted)
 {
     return !wanted || !strcmp(word, wanted);
 }
@@ -23,10 +23,12 @@ static bool fits(const char *word, const char *wanted)
 const struct mmt_paper_row *mmt_paper_find(const struct mmt_paper_row *wanted)
 {
     for (int i = 0; i < NUM_ROWS; i++)
-        if (fits(rows[i].paper, wanted->paper) && fits(rows[i].where, wanted->where) &&
-            fits(rows[i].device, wanted->device) && fits(rows[i].api, wanted->api) &&
-            rows[i].type == wanted->type && fits(rows[i].algorithm, wanted->algorithm) &&
-            fits(rows[i].variant, wanted->variant) &&
+        if (fits_word(rows[i].paper, wanted->paper) &&
+            fits_word(rows[i].where, wanted->where) &&
+            fits_word(rows[i].device, wanted->device) &&
+            fits_word(rows[i].api, wanted->api) && rows[i].type == wanted->type &&
+            fits_word(rows[i].algorithm, wanted->algorithm) &&
+            fits_word(rows[i].variant, wanted->variant) &&
             (!wanted->n || rows[i].n == wanted->n))
             return &rows[i];
     return NULL;

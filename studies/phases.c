@@ -20,8 +20,8 @@ static void free_all(mmt_device *device, const struct buffers *buffers)
 
 /* Some OpenCL devices give a buffer its memory when it is used first, which a few bytes
  * bring about: else what kernels write would be allocated within their time. */
-static mmt_status allocate(mmt_device *device, size_t bytes, mmt_operand *out,
-                           mmt_error *err)
+static mmt_status allocate_buffer(mmt_device *device, size_t bytes, mmt_operand *out,
+                                  mmt_error *err)
 {
     static const char touch[64];
     mmt_status status = bytes ? mmt_buffer_create(device, bytes, out, err) : MMT_OK;
@@ -35,13 +35,13 @@ static mmt_status allocate_all(mmt_device *device, const struct mmt_phases_data 
                                size_t workspace, struct buffers *out, mmt_error *err)
 {
     *out = (struct buffers){ 0 };
-    mmt_status status = allocate(device, data->bytes_a, &out->a, err);
+    mmt_status status = allocate_buffer(device, data->bytes_a, &out->a, err);
     if (status == MMT_OK)
-        status = allocate(device, data->bytes_b, &out->b, err);
+        status = allocate_buffer(device, data->bytes_b, &out->b, err);
     if (status == MMT_OK)
-        status = allocate(device, data->bytes_c, &out->c, err);
+        status = allocate_buffer(device, data->bytes_c, &out->c, err);
     if (status == MMT_OK)
-        status = allocate(device, workspace, &out->workspace, err);
+        status = allocate_buffer(device, workspace, &out->workspace, err);
     return status;
 }
 
@@ -102,7 +102,8 @@ static mmt_status run_once(mmt_device *device, const mmt_plan *plan,
     return status;
 }
 
-static void add(struct mmt_phases *sum, const struct mmt_phases *one, double *squares)
+static void add_phases(struct mmt_phases *sum, const struct mmt_phases *one,
+                       double *squares)
 {
     sum->allocate += one->allocate;
     sum->write += one->write;
@@ -114,7 +115,7 @@ static void add(struct mmt_phases *sum, const struct mmt_phases *one, double *sq
     sum->repetitions++;
 }
 
-static void average(struct mmt_phases *sum, double squares)
+static void average_phases(struct mmt_phases *sum, double squares)
 {
     double count = sum->repetitions;
     sum->allocate /= count;
@@ -147,10 +148,10 @@ mmt_status mmt_phases_run(mmt_device *device, const mmt_plan *plan,
         if (i && seconds > 0 && mmt_now() - start > seconds)
             break;
         status = run_once(device, plan, data, &timer, &one, err);
-        add(out, &one, &squares);
+        add_phases(out, &one, &squares);
     }
     if (status == MMT_OK)
-        average(out, squares);
+        average_phases(out, squares);
     mmt_study_timer_close(&timer);
     return status;
 }

@@ -279,7 +279,7 @@ static void add_script(const struct mmt_table *table, const struct mmt_plot *plo
     mmt_text_finish(&curves);
 }
 
-static mmt_status draw(const char *script, mmt_error *err)
+static mmt_status draw_plot(const char *script, mmt_error *err)
 {
     char *words[] = { "gnuplot", (char *) script, NULL };
     pid_t child;
@@ -325,7 +325,7 @@ mmt_status mmt_plot_save(const struct mmt_table *table, const struct mmt_plot *p
     if (status == MMT_OK)
         status = mmt_file_replace(path.data, script.data, script.length, err);
     if (status == MMT_OK)
-        status = draw(path.data, err);
+        status = draw_plot(path.data, err);
     mmt_text_finish(&path);
     mmt_text_finish(&picture);
     mmt_text_finish(&script);

@@ -215,8 +215,8 @@ static const char *host_plane(const struct mmt_pyramid *p, const void *array,
     return (const char *) array + (size_t) plane * p->plane;
 }
 
-static mmt_status send(struct mmt_pyramid *p, struct slot *slot,
-                       const struct block *block, mmt_error *err)
+static mmt_status send_block(struct mmt_pyramid *p, struct slot *slot,
+                             const struct block *block, mmt_error *err)
 {
     size_t bytes = (size_t) (block->to - block->from) * p->plane;
     mmt_status status =
@@ -238,7 +238,7 @@ static mmt_operand plane_at(const struct mmt_pyramid *p, mmt_operand array, int6
 
 /* Queues the block's sweeps. Sweep j computes the planes that are still valid; a plane at
  * an end of the grid is given, and stays. Afterwards `ping` has the result. */
-static mmt_status sweep(struct mmt_pyramid *p, struct slot *slot, mmt_error *err)
+static mmt_status sweep_block(struct mmt_pyramid *p, struct slot *slot, mmt_error *err)
 {
     const struct block *b = &slot->block;
     int64_t low_step = b->from > 0, high_step = b->to < p->grid->planes;
@@ -264,7 +264,7 @@ static mmt_status sweep(struct mmt_pyramid *p, struct slot *slot, mmt_error *err
     return status;
 }
 
-static mmt_status receive(struct mmt_pyramid *p, struct slot *slot, mmt_error *err)
+static mmt_status receive_block(struct mmt_pyramid *p, struct slot *slot, mmt_error *err)
 {
     const struct block *b = &slot->block;
     char *to = (char *) host_plane(p, p->grid->next, b->first);
@@ -274,7 +274,7 @@ static mmt_status receive(struct mmt_pyramid *p, struct slot *slot, mmt_error *e
                            (size_t) (b->last - b->first) * p->plane, err);
 }
 
-static void count(struct mmt_pyramid *p, const struct block *b)
+static void count_block(struct mmt_pyramid *p, const struct block *b)
 {
     int64_t n = p->grid->side, planes = b->to - b->from;
     int64_t low_step = b->from > 0, high_step = b->to < p->grid->planes;
@@ -295,21 +295,21 @@ static void count(struct mmt_pyramid *p, const struct block *b)
 /* ---- all blocks ------------------------------------------------------------------- */
 
 /* One after the other. */
-static mmt_status walk(struct mmt_pyramid *p, mmt_error *err)
+static mmt_status walk_grid(struct mmt_pyramid *p, mmt_error *err)
 {
     struct slot *slot = &p->slots[0];
     mmt_status status = MMT_OK;
 
     for (int64_t first = 0; first < p->grid->planes && status == MMT_OK;) {
         struct block block = block_at(p, first);
-        status = send(p, slot, &block, err);
+        status = send_block(p, slot, &block, err);
         if (status == MMT_OK)
-            status = sweep(p, slot, err);
+            status = sweep_block(p, slot, err);
         if (status == MMT_OK)
             status = mmt_finish(p->device->device, p->timer.queue, err);
         if (status == MMT_OK)
-            status = receive(p, slot, err);
-        count(p, &block);
+            status = receive_block(p, slot, err);
+        count_block(p, &block);
         first = block.last;
     }
     return status;
@@ -319,23 +319,23 @@ static mmt_status walk(struct mmt_pyramid *p, mmt_error *err)
 static mmt_status walk_overlapped(struct mmt_pyramid *p, mmt_error *err)
 {
     struct block block = block_at(p, 0);
-    mmt_status status = send(p, &p->slots[0], &block, err);
+    mmt_status status = send_block(p, &p->slots[0], &block, err);
 
     for (int i = 0; status == MMT_OK && p->slots[i % 2].busy; i++) {
         struct slot *slot = &p->slots[i % 2], *other = &p->slots[(i + 1) % 2];
-        status = sweep(p, slot, err);
+        status = sweep_block(p, slot, err);
         if (status == MMT_OK && other->busy)
-            status = receive(p, other, err);
+            status = receive_block(p, other, err);
         block = slot->block;
-        count(p, &block);
+        count_block(p, &block);
         if (status == MMT_OK && block.last < p->grid->planes) {
             block = block_at(p, block.last);
-            status = send(p, other, &block, err);
+            status = send_block(p, other, &block, err);
         }
         if (status == MMT_OK)
             status = mmt_finish(p->device->device, p->timer.queue, err);
         if (status == MMT_OK && !other->busy)
-            status = receive(p, slot, err);
+            status = receive_block(p, slot, err);
     }
     return status;
 }
@@ -350,7 +350,7 @@ mmt_status mmt_pyramid_pass(struct mmt_pyramid *p, struct mmt_pyramid_counts *to
     p->interior = interior;
     p->slots[0].busy = p->slots[1].busy = false;
     double start = mmt_now();
-    mmt_status status = p->shape.overlap ? walk_overlapped(p, err) : walk(p, err);
+    mmt_status status = p->shape.overlap ? walk_overlapped(p, err) : walk_grid(p, err);
     total->seconds = mmt_now() - start;
     return status;
 }

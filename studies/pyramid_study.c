@@ -125,9 +125,9 @@ static mmt_status time_sweeps(const struct mmt_study_device *device,
     return status;
 }
 
-static mmt_status calibrate(const struct mmt_study_device *device,
-                            const struct mmt_pyramid_grid *grid, int64_t width,
-                            struct costs *out, mmt_error *err)
+static mmt_status calibrate_costs(const struct mmt_study_device *device,
+                                  const struct mmt_pyramid_grid *grid, int64_t width,
+                                  struct costs *out, mmt_error *err)
 {
     size_t bytes = (size_t) width * mmt_pyramid_bytes(grid) / (size_t) grid->planes;
     mmt_operand arrays[3] = { { 0 } };
@@ -153,8 +153,8 @@ static const char *const model_names[MODELS] = { "model of the paper",
                                                  "model with both ways" };
 
 /* Seconds of a pass by a model, for whole blocks. */
-static double predict(const struct costs *costs, int64_t planes, int64_t r, int64_t h,
-                      int model)
+static double predict_seconds(const struct costs *costs, int64_t planes, int64_t r,
+                              int64_t h, int model)
 {
     double blocks = ceil((double) (planes - 2 * h) / (double) (r - 2 * h));
     double copies = model == PAPER ? (double) (3 * r - 2 * h) * copy_of(costs)
@@ -310,8 +310,9 @@ static void add_rows(const struct mmt_pyramid_grid *grid, const struct costs *co
             continue;
         add_measured(table, "measured", &at->plain);
         for (int model = 0; model < MODELS; model++)
-            add_model(table, model_names[model], &at->plain,
-                      predict(costs, grid->planes, shape->width, shape->height, model));
+            add_model(
+                table, model_names[model], &at->plain,
+                predict_seconds(costs, grid->planes, shape->width, shape->height, model));
         if (at->overlapped.runs)
             add_measured(table, "overlapped", &at->overlapped);
     }
@@ -320,34 +321,37 @@ static void add_rows(const struct mmt_pyramid_grid *grid, const struct costs *co
 /* ---- what came of it --------------------------------------------------------------- */
 
 /* Seconds of one sweep; infinite where it was not measured. */
-static double each(const struct timed *timed)
+static double seconds_of_each(const struct timed *timed)
 {
     return timed->runs ? timed->counts.seconds / (double) timed->shape.height : INFINITY;
 }
 
 /* The attempt with the least time a sweep, plain or overlapped. */
-static const struct attempt *best(const struct attempt *attempts, int count,
-                                  bool overlapped)
+static const struct attempt *best_attempt(const struct attempt *attempts, int count,
+                                          bool overlapped)
 {
     const struct attempt *least = attempts;
     for (const struct attempt *at = attempts; at < attempts + count; at++)
-        if (overlapped ? each(&at->overlapped) < each(&least->overlapped)
-                       : each(&at->plain) < each(&least->plain))
+        if (overlapped
+                ? seconds_of_each(&at->overlapped) < seconds_of_each(&least->overlapped)
+                : seconds_of_each(&at->plain) < seconds_of_each(&least->plain))
             least = at;
     return least;
 }
 
 /* By a model, above height 1; NULL where there is none. */
-static const struct attempt *chosen(const struct mmt_pyramid_grid *grid,
-                                    const struct costs *costs,
-                                    const struct attempt *attempts, int count, int model)
+static const struct attempt *attempt_of_model(const struct mmt_pyramid_grid *grid,
+                                              const struct costs *costs,
+                                              const struct attempt *attempts, int count,
+                                              int model)
 {
     const struct attempt *least = NULL;
     double least_each = INFINITY;
     for (const struct attempt *at = attempts; at < attempts + count; at++) {
         int64_t h = at->plain.shape.height;
         double one =
-            predict(costs, grid->planes, at->plain.shape.width, h, model) / (double) h;
+            predict_seconds(costs, grid->planes, at->plain.shape.width, h, model) /
+            (double) h;
         if (h > 1 && at->plain.runs && one < least_each)
             least = at, least_each = one;
     }
@@ -358,7 +362,7 @@ static void say_choice(const struct mmt_study_options *options,
                        const struct mmt_pyramid_grid *grid, const struct costs *costs,
                        const struct attempt *attempts, int count)
 {
-    const struct timed *fastest = &best(attempts, count, false)->plain;
+    const struct timed *fastest = &best_attempt(attempts, count, false)->plain;
     int64_t width = attempts->plain.shape.width;
 
     mmt_study_say(options,
@@ -369,14 +373,14 @@ static void say_choice(const struct mmt_study_options *options,
                   costs->plane * 1e6,
                   sqrt(3 * (double) width * copy_of(costs) / costs->plane));
     for (int model = 0; model < MODELS; model++) {
-        const struct attempt *at = chosen(grid, costs, attempts, count, model);
+        const struct attempt *at = attempt_of_model(grid, costs, attempts, count, model);
         if (!at)
             break;
         mmt_study_say(options,
                       "the %s chooses h = %" PRId64
                       ", %.1f %% above the best that was measured, h = %" PRId64,
                       model_names[model], at->plain.shape.height,
-                      (each(&at->plain) / each(fastest) - 1) * 100,
+                      (seconds_of_each(&at->plain) / seconds_of_each(fastest) - 1) * 100,
                       fastest->shape.height);
     }
     if (width < 7)
@@ -389,8 +393,8 @@ static void say_choice(const struct mmt_study_options *options,
 static void say_overlap(const struct mmt_study_options *options,
                         const struct attempt *attempts, int count)
 {
-    const struct timed *plain = &best(attempts, count, false)->plain,
-                       *both = &best(attempts, count, true)->overlapped;
+    const struct timed *plain = &best_attempt(attempts, count, false)->plain,
+                       *both = &best_attempt(attempts, count, true)->overlapped;
     struct mmt_text equal = { 0 };
 
     if (!both->runs)
@@ -398,14 +402,14 @@ static void say_overlap(const struct mmt_study_options *options,
     for (const struct attempt *at = attempts; at < attempts + count; at++)
         if (at->overlapped.runs)
             mmt_text_addf(&equal, "%s%.2f (h = %" PRId64 ")", equal.length ? ", " : "",
-                          each(&at->plain) / each(&at->overlapped),
+                          seconds_of_each(&at->plain) / seconds_of_each(&at->overlapped),
                           at->plain.shape.height);
     mmt_study_say(options,
                   "copies beside computing, in as much memory, which halves the blocks: "
                   "%.2f times as fast where each has its best height, h = %" PRId64
                   " beside h = %" PRId64 "; at equal heights %s times",
-                  each(plain) / each(both), both->shape.height, plain->shape.height,
-                  mmt_text_string(&equal));
+                  seconds_of_each(plain) / seconds_of_each(both), both->shape.height,
+                  plain->shape.height, mmt_text_string(&equal));
     mmt_text_finish(&equal);
 }
 
@@ -431,9 +435,9 @@ static void say_limit(const struct mmt_study_options *options,
 
 /* Planes of a block in the memory that may be used, or an error that names what would
  * do. */
-static mmt_status widths(const struct mmt_study_options *options,
-                         const struct mmt_pyramid_grid *grid, int64_t *width,
-                         int64_t *half, mmt_error *err)
+static mmt_status choose_widths(const struct mmt_study_options *options,
+                                const struct mmt_pyramid_grid *grid, int64_t *width,
+                                int64_t *half, mmt_error *err)
 {
     int64_t bytes = (int64_t) mmt_pyramid_bytes(grid), plane = bytes / grid->planes;
     int64_t memory = options->memory ? options->memory : 3 * bytes / 4;
@@ -454,10 +458,12 @@ static mmt_status widths(const struct mmt_study_options *options,
     return MMT_OK;
 }
 
-static mmt_status report(const struct mmt_study_options *options,
-                         const struct mmt_study_device *device,
-                         const struct mmt_pyramid_grid *grid, const struct costs *costs,
-                         const struct attempt *attempts, int count, mmt_error *err)
+static mmt_status report_pyramid(const struct mmt_study_options *options,
+                                 const struct mmt_study_device *device,
+                                 const struct mmt_pyramid_grid *grid,
+                                 const struct costs *costs,
+                                 const struct attempt *attempts, int count,
+                                 mmt_error *err)
 {
     char title[128], over[160];
     struct mmt_plot plot = { over, HEIGHT, EACH, { SERIES, -1 }, false, false };
@@ -509,14 +515,14 @@ static mmt_status study_grid(const struct mmt_study_options *options,
     if (status != MMT_OK)
         return status;
 
-    status = widths(options, &grid, &width, &half, err);
+    status = choose_widths(options, &grid, &width, &half, err);
     int count = status == MMT_OK ? plan_attempts(side, width, half, attempts) : 0;
     if (status == MMT_OK)
-        status = calibrate(device, &grid, width, &costs, err);
+        status = calibrate_costs(device, &grid, width, &costs, err);
     if (status == MMT_OK)
         status = try_heights(device, &grid, until, attempts, count, err);
     if (status == MMT_OK)
-        status = report(options, device, &grid, &costs, attempts, count, err);
+        status = report_pyramid(options, device, &grid, &costs, attempts, count, err);
     mmt_pyramid_grid_free(&grid);
     return status;
 }
@@ -543,7 +549,8 @@ static mmt_status check_options(const struct mmt_study_options *options, mmt_typ
     return MMT_OK;
 }
 
-static mmt_status run(const struct mmt_study_options *options, mmt_error *err)
+static mmt_status run_pyramid_study(const struct mmt_study_options *options,
+                                    mmt_error *err)
 {
     struct mmt_study_device devices[MMT_STUDY_DEVICES] = { 0 };
     int64_t side = options->num_sizes ? options->sizes[0] : USUAL_SIDE;
@@ -572,5 +579,5 @@ const struct mmt_study mmt_study_pyramid = {
              MMT_HEEDS_SEED | MMT_HEEDS_SECONDS,
     .ops = 1 << MMT_JACOBI3D,
     .types = 1 << MMT_F32,
-    .run = run,
+    .run = run_pyramid_study,
 };

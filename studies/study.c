@@ -24,7 +24,7 @@ enum { NUM_STUDIES = sizeof studies / sizeof *studies };
 
 static volatile sig_atomic_t interrupted;
 
-static void interrupt(int number)
+static void note_interrupt(int number)
 {
     if (interrupted++)
         _Exit(MMT_EXIT_INTERRUPTED);
@@ -167,8 +167,8 @@ static void tell_profile(const struct mmt_study_options *options,
     mmt_text_finish(&lists[1]);
 }
 
-static mmt_status introduce(const struct mmt_study_options *options,
-                            const struct mmt_study_device *slot, mmt_error *err)
+static mmt_status introduce_device(const struct mmt_study_options *options,
+                                   const struct mmt_study_device *slot, mmt_error *err)
 {
     double step;
     struct mmt_text tuned = { 0 };
@@ -207,7 +207,7 @@ mmt_status mmt_study_open(const struct mmt_study_options *options,
                             "--device %s executes nothing; a study needs one that does",
                             slot->id);
         slot->profile = mmt_profile_find(slot->device, NULL);
-        mmt_status status = introduce(options, slot, err);
+        mmt_status status = introduce_device(options, slot, err);
         if (status != MMT_OK)
             return status;
     }
@@ -335,7 +335,7 @@ static int list_studies(void)
     return MMT_EXIT_DONE;
 }
 
-static int help(const struct mmt_study *study)
+static int print_study_help(const struct mmt_study *study)
 {
     printf("usage: mmtune study %s %s[OPTION...]\n\n%s.\n%s\n", study->name,
            study->heeds & MMT_HEEDS_WORDS ? "FILE FILE " : "", study->what, study->notes);
@@ -490,7 +490,7 @@ static int read_options(const struct mmt_study *study, int argc, char **argv,
         names[i] = table[i].option;
     while ((option = mmt_option_next(argc, argv, names)) != -1) {
         if (option == 'h')
-            return help(study);
+            return print_study_help(study);
         if (option == '?')
             return MMT_EXIT_USAGE;
         const struct option_help *found = find_option(option);
@@ -544,7 +544,7 @@ int mmt_verb_study(int argc, char **argv)
     if (code >= 0)
         return code;
 
-    signal(SIGINT, interrupt);
+    signal(SIGINT, note_interrupt);
     if (study->run(&options, &err))
         return mmt_failed_or_usage("study", &err);
     if (interrupted)

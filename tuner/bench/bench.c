@@ -162,8 +162,8 @@ static mmt_status list_problems(struct mmt_bench *bench,
 
 /* The CSV is whole after each problem, and one that cannot be written is told of before
  * the first. */
-static mmt_status walk(struct mmt_bench *bench, const struct mmt_bench_options *options,
-                       mmt_error *err)
+static mmt_status walk_problems(struct mmt_bench *bench,
+                                const struct mmt_bench_options *options, mmt_error *err)
 {
     const int all = bench->num_rows;
     mmt_status status = MMT_OK;
@@ -204,8 +204,8 @@ static bool went_well(const struct mmt_bench *bench, bool named)
     return timed;
 }
 
-static mmt_status prepare(struct mmt_bench *bench,
-                          const struct mmt_bench_options *options, mmt_error *err)
+static mmt_status prepare_bench(struct mmt_bench *bench,
+                                const struct mmt_bench_options *options, mmt_error *err)
 {
     bench->device = mmt_device_open(options->device, err);
     if (!bench->device)
@@ -245,9 +245,9 @@ int mmt_verb_bench(int argc, char **argv)
     for (int i = 0; i < bench.num_references; i++)
         bench.references[i].reference = options.references[i];
     mmt_hear_interrupts();
-    mmt_status status = prepare(&bench, &options, &err);
+    mmt_status status = prepare_bench(&bench, &options, &err);
     if (status == MMT_OK)
-        status = walk(&bench, &options, &err);
+        status = walk_problems(&bench, &options, &err);
     if (status == MMT_OK && options.json)
         status = mmt_bench_write_json(&bench, stdout, &err);
     code = status                             ? mmt_failed_or_usage(argv[0], &err)

@@ -46,7 +46,7 @@ static mmt_status read_file(const char *path, struct finding *out, mmt_error *er
 }
 
 /* Splits "NAME=VALUE NAME=VALUE" in place; PRECISION is no parameter of a kernel. */
-static bool split(struct finding *from, struct mmt_clblast_tuned *to)
+static bool split_finding(struct finding *from, struct mmt_clblast_tuned *to)
 {
     char *rest = from->parameters, *end;
 
@@ -66,7 +66,7 @@ static bool split(struct finding *from, struct mmt_clblast_tuned *to)
     return true;
 }
 
-static bool beaten(const struct finding *all, size_t count, size_t i)
+static bool is_beaten(const struct finding *all, size_t count, size_t i)
 {
     for (size_t j = 0; j < count; j++)
         if (j != i && !strcmp(all[j].kernel, all[i].kernel) &&
@@ -88,9 +88,9 @@ static mmt_status hand_over(struct finding *all, size_t count, char **paths,
     for (size_t i = 0; i < count && status == MMT_OK; i++)
         status = read_file(paths[i], &all[i], err);
     for (size_t i = 0; i < count && status == MMT_OK; i++) {
-        if (beaten(all, count, i))
+        if (is_beaten(all, count, i))
             continue;
-        if (!split(&all[i], &tuned))
+        if (!split_finding(&all[i], &tuned))
             return mmt_fail(err, MMT_ERROR_FORMAT,
                             "%s: best_parameters must read NAME=NUMBER NAME=NUMBER …",
                             paths[i]);

@@ -16,7 +16,8 @@ static json_t *problem_text(const mmt_problem *problem)
     return string;
 }
 
-static double gflops(const struct mmt_bench_row *row, const struct mmt_bench_time *time)
+static double gflops_of_row(const struct mmt_bench_row *row,
+                            const struct mmt_bench_time *time)
 {
     return mmt_problem_flops(&row->problem) / time->time.median / 1e9;
 }
@@ -43,7 +44,7 @@ static json_t *time_json(const struct mmt_bench_row *row,
                                   "low", t->low, "high", t->high, "lower_quartile",
                                   t->lower_quartile, "upper_quartile", t->upper_quartile,
                                   "samples", time->samples));
-    json_object_set_new(all, "gflops", json_real(gflops(row, time)));
+    json_object_set_new(all, "gflops", json_real(gflops_of_row(row, time)));
     if (time->ratio > 0) {
         json_object_set_new(all, "ratio", json_real(time->ratio));
         json_object_set_new(all, "tie", json_boolean(time->tie));
@@ -155,7 +156,7 @@ static void add_line(struct mmt_text *text, const struct mmt_bench_row *row,
     if (time->samples && !time->reason[0])
         mmt_text_addf(text, "%.9g,%.9g,%.9g,%.9g,%.9g,%d,%.6g,", t->median, t->low,
                       t->high, t->lower_quartile, t->upper_quartile, time->samples,
-                      gflops(row, time));
+                      gflops_of_row(row, time));
     else
         mmt_text_add(text, ",,,,,0,,");
     if (time->ratio > 0)

@@ -87,8 +87,8 @@ static double seconds_of(clockid_t clock)
     return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
 }
 
-static void multiply(const struct functions *call, const mmt_problem *p, const void *a,
-                     const void *b, void *c)
+static void call_gemm(const struct functions *call, const mmt_problem *p, const void *a,
+                      const void *b, void *c)
 {
     int trans_a = p->trans_a ? TRANSPOSED : AS_STORED;
     int trans_b = p->trans_b ? TRANSPOSED : AS_STORED;
@@ -111,15 +111,15 @@ static void multiply_copy(const struct child *child, int64_t number)
     size_t copy = (size_t) (number % now->copies), element = mmt_type_size(p->type);
 
     for (size_t z = 0; z < (size_t) p->batch; z++)
-        multiply(&child->call, p,
-                 child->a + copy * now->pitch_a + z * (size_t) p->stride_a * element,
-                 child->b + copy * now->pitch_b + z * (size_t) p->stride_b * element,
-                 child->c + copy * now->pitch_c + z * (size_t) p->stride_c * element);
+        call_gemm(&child->call, p,
+                  child->a + copy * now->pitch_a + z * (size_t) p->stride_a * element,
+                  child->b + copy * now->pitch_b + z * (size_t) p->stride_b * element,
+                  child->c + copy * now->pitch_c + z * (size_t) p->stride_c * element);
 }
 
 /* Waits until the threads have stopped spinning, seen from the time that the process
  * uses; a tenth of a second at most. */
-static void settle(void)
+static void rest_cores(void)
 {
     const struct timespec pause = { 0, 2000000 };
 
@@ -132,8 +132,9 @@ static void settle(void)
 }
 
 /* The first of several wakes the threads and is not counted. */
-static void run(const struct child *child, const struct mmt_openblas_request *request,
-                struct mmt_openblas_reply *reply)
+static void run_request(const struct child *child,
+                        const struct mmt_openblas_request *request,
+                        struct mmt_openblas_reply *reply)
 {
     if (request->count > 1)
         multiply_copy(child, request->first);
@@ -141,7 +142,7 @@ static void run(const struct child *child, const struct mmt_openblas_request *re
     for (int64_t i = 0; i < request->count; i++)
         multiply_copy(child, request->first + i);
     reply->seconds = seconds_of(CLOCK_MONOTONIC) - start;
-    settle();
+    rest_cores();
 }
 
 /* ---- memory
@@ -154,7 +155,7 @@ static void no_memory(struct mmt_openblas_reply *reply)
     snprintf(reply->text, sizeof reply->text, "no memory left for OpenBLAS's operands");
 }
 
-static void *allocate(size_t bytes)
+static void *allocate_bytes(size_t bytes)
 {
     return aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);
 }
@@ -167,9 +168,9 @@ static bool make_room(struct child *child, const struct mmt_openblas_request *re
     free(child->b);
     free(child->c);
     child->now = *request;
-    child->a = allocate(copies * request->pitch_a);
-    child->b = allocate(copies * request->pitch_b);
-    child->c = allocate(copies * request->pitch_c);
+    child->a = allocate_bytes(copies * request->pitch_a);
+    child->b = allocate_bytes(copies * request->pitch_b);
+    child->c = allocate_bytes(copies * request->pitch_c);
     if (child->c)
         memset(child->c, 0xff, copies * request->pitch_c);
     return child->a && child->b && child->c;
@@ -177,8 +178,9 @@ static bool make_room(struct child *child, const struct mmt_openblas_request *re
 
 /* Where memory is short, what follows the request cannot be read past, so the child
  * says so and ends. False where that, or the parent's end, is the end. */
-static bool prepare(struct child *child, const struct mmt_openblas_request *request,
-                    struct mmt_openblas_reply *reply)
+static bool prepare_operands(struct child *child,
+                             const struct mmt_openblas_request *request,
+                             struct mmt_openblas_reply *reply)
 {
     size_t copies = (size_t) request->copies;
 
@@ -195,8 +197,8 @@ static bool prepare(struct child *child, const struct mmt_openblas_request *requ
  * ---------------------------------------------------------------
  */
 
-static void probe(const struct child *child, mmt_type type,
-                  struct mmt_openblas_reply *reply)
+static void probe_type(const struct child *child, mmt_type type,
+                       struct mmt_openblas_reply *reply)
 {
     mmt_problem p,
         plain = mmt_gemm_problem(type, MMT_OPENBLAS_PROBE_SIDE, MMT_OPENBLAS_PROBE_SIDE,
@@ -205,16 +207,17 @@ static void probe(const struct child *child, mmt_type type,
     struct mmt_data data = { type, 1, 0, 0 };
     size_t elements = (size_t) mmt_problem_extent_a(&p);
     size_t bytes = elements * mmt_type_size(type);
-    char *a = allocate(bytes), *b = allocate(bytes), *c = allocate(bytes);
+    char *a = allocate_bytes(bytes), *b = allocate_bytes(bytes),
+         *c = allocate_bytes(bytes);
 
     if (a && b && c) {
         mmt_data_fill(&data, 0, a, elements);
         mmt_data_fill(&data, elements, b, elements);
-        multiply(&child->call, &p, a, b, c);
+        call_gemm(&child->call, &p, a, b, c);
         double start = seconds_of(CLOCK_MONOTONIC);
-        multiply(&child->call, &p, a, b, c);
+        call_gemm(&child->call, &p, a, b, c);
         reply->seconds = seconds_of(CLOCK_MONOTONIC) - start;
-        settle();
+        rest_cores();
     } else {
         no_memory(reply);
     }
@@ -227,7 +230,7 @@ static void probe(const struct child *child, mmt_type type,
  * -----------------------------------------------------------------------------------
  */
 
-static void load(struct child *child, struct mmt_openblas_reply *reply)
+static void load_openblas(struct child *child, struct mmt_openblas_reply *reply)
 {
     static const char *const files[] = {
         "libopenblas.so.0",
@@ -257,21 +260,22 @@ static void load(struct child *child, struct mmt_openblas_reply *reply)
              why);
 }
 
-static bool answer(struct child *child, const struct mmt_openblas_request *request)
+static bool answer_request(struct child *child,
+                           const struct mmt_openblas_request *request)
 {
     const mmt_problem *p = &request->problem;
     struct mmt_openblas_reply reply = { MMT_OK };
 
     switch (request->what) {
     case MMT_OPENBLAS_PROBE:
-        probe(child, p->type, &reply);
+        probe_type(child, p->type, &reply);
         break;
     case MMT_OPENBLAS_PREPARE:
-        if (!prepare(child, request, &reply))
+        if (!prepare_operands(child, request, &reply))
             return false;
         break;
     case MMT_OPENBLAS_RUN:
-        run(child, request, &reply);
+        run_request(child, request, &reply);
         break;
     case MMT_OPENBLAS_RESULT:
         break;
@@ -290,11 +294,11 @@ int mmt_verb_openblas(int argc, char **argv)
     struct mmt_openblas_reply ready = { MMT_OK };
 
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* one that hangs hears no end of its socket */
-    load(&child, &ready);
+    load_openblas(&child, &ready);
     if (!mmt_openblas_send(MMT_OPENBLAS_FD, &ready, sizeof ready) || ready.status)
         return MMT_EXIT_FAILED;
     while (mmt_openblas_receive(MMT_OPENBLAS_FD, &request, sizeof request))
-        if (!answer(&child, &request))
+        if (!answer_request(&child, &request))
             return MMT_EXIT_FAILED;
     return MMT_EXIT_DONE;
 }

@@ -40,7 +40,7 @@ static const struct option table[] = {
     { 0 },
 };
 
-static int help(void)
+static int print_bench_help(void)
 {
     printf(
         "usage: mmtune bench [OPTION...]\n\n"
@@ -240,7 +240,7 @@ int mmt_bench_read_options(int argc, char **argv, struct mmt_bench_options *out)
         if (option == '?')
             code = MMT_EXIT_USAGE;
         else if (option == 'h')
-            code = help();
+            code = print_bench_help();
         else if (read_option(option, out, &err))
             code = mmt_failed_or_usage(argv[0], &err);
     }

@@ -3,7 +3,8 @@
 
 #include <math.h>
 
-static double rate(const struct mmt_bench_row *row, const struct mmt_bench_time *time)
+static double rate_of_row(const struct mmt_bench_row *row,
+                          const struct mmt_bench_time *time)
 {
     return mmt_problem_flops(&row->problem) / time->time.median;
 }
@@ -43,7 +44,8 @@ static void print_time(const struct mmt_bench_row *row, const struct mmt_contest
     printf("  %-13s %10s +-%4.1f %%  %15s  %7s  %s\n", who->name,
            mmt_print_seconds(time->time.median, seconds),
            100 * spread / time->time.median,
-           mmt_print_rate(rate(row, time), row->problem.type, flops), ratio, time->what);
+           mmt_print_rate(rate_of_row(row, time), row->problem.type, flops), ratio,
+           time->what);
 }
 
 void mmt_bench_print_row(const struct mmt_bench *bench, const struct mmt_bench_row *row)

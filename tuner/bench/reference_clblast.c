@@ -84,8 +84,8 @@ static mmt_status open_clblast(mmt_device *device, void **out, mmt_error *err)
                     "CLBlast is not installed (%s): apt-get install libclblast1", why);
 }
 
-static mmt_status override(void *given, const struct mmt_clblast_tuned *tuned,
-                           mmt_error *err)
+static mmt_status override_clblast(void *given, const struct mmt_clblast_tuned *tuned,
+                                   mmt_error *err)
 {
     struct clblast *self = given;
     int code = self->call.CLBlastOverrideParameters(self->device, tuned->kernel,
@@ -102,28 +102,28 @@ static mmt_status override(void *given, const struct mmt_clblast_tuned *tuned,
 static mmt_status read_tuned(void *given, const char *folder, mmt_error *err)
 {
     struct clblast *self = given;
-    mmt_status status = mmt_clblast_tuned_each(folder, override, self, err);
+    mmt_status status = mmt_clblast_tuned_each(folder, override_clblast, self, err);
     if (status == MMT_OK)
         snprintf(self->parameters, sizeof self->parameters,
                  "the parameters that its own tuners wrote into %s", folder);
     return status;
 }
 
-static const char *refuse(void *self, const mmt_problem *problem)
+static const char *refuse_clblast(void *self, const mmt_problem *problem)
 {
     return problem->type == MMT_F32 || problem->type == MMT_F64
                ? NULL
                : "CLBlast is compared in f32 and f64 alone";
 }
 
-static mmt_status prepare(void *self, struct mmt_session *session, double seconds,
-                          mmt_error *err)
+static mmt_status prepare_clblast(void *self, struct mmt_session *session, double seconds,
+                                  mmt_error *err)
 {
     ((struct clblast *) self)->session = session;
     return MMT_OK;
 }
 
-static void forget(void *self)
+static void forget_clblast(void *self)
 {
     ((struct clblast *) self)->session = NULL;
 }
@@ -131,7 +131,7 @@ static void forget(void *self)
 /* ---- one product ---------------------------------------------------------------------
  */
 
-static struct _cl_mem *memory(mmt_operand operand)
+static struct _cl_mem *memory_of(mmt_operand operand)
 {
     return (struct _cl_mem *) (uintptr_t) operand.handle;
 }
@@ -141,7 +141,7 @@ static struct _cl_mem *memory(mmt_operand operand)
     ROW_MAJOR, p->trans_a ? TRANSPOSED : AS_STORED, p->trans_b ? TRANSPOSED : AS_STORED, \
         (size_t) p->m, (size_t) p->n, (size_t) p->k, 1
 #define OPERAND(x, ld)                                                                   \
-    memory(args->x), args->x.offset / mmt_type_size(p->type), (size_t) p->ld
+    memory_of(args->x), args->x.offset / mmt_type_size(p->type), (size_t) p->ld
 
 static int call_gemm(const struct functions *call, const mmt_problem *p,
                      const mmt_args *args, struct _cl_command_queue **queue)
@@ -182,20 +182,20 @@ static mmt_status queue_one(void *given, int way, const mmt_args *args, mmt_queu
     return MMT_OK;
 }
 
-static mmt_status run(void *given, int way, int64_t first, int64_t count, double *seconds,
-                      mmt_error *err)
+static mmt_status run_clblast(void *given, int way, int64_t first, int64_t count,
+                              double *seconds, mmt_error *err)
 {
     struct clblast *self = given;
     return mmt_reference_time(self->session, queue_one, self, way, first, count, seconds,
                               err);
 }
 
-static mmt_status result(void *self, void *c, mmt_error *err)
+static mmt_status read_clblast_result(void *self, void *c, mmt_error *err)
 {
     return mmt_reference_read(((struct clblast *) self)->session, c, err);
 }
 
-static void describe(void *given, int way, struct mmt_text *text)
+static void describe_clblast(void *given, int way, struct mmt_text *text)
 {
     const struct clblast *self = given;
     if (self->session)
@@ -208,7 +208,7 @@ static void describe(void *given, int way, struct mmt_text *text)
 }
 
 /* A shared library of it tells its version by its name alone. */
-static void version(void *given, struct mmt_text *text)
+static void print_clblast_version(void *given, struct mmt_text *text)
 {
     static const char stem[] = "libclblast.so.";
     const struct clblast *self = given;
@@ -233,12 +233,12 @@ const struct mmt_reference mmt_reference_clblast = {
     .ways = { "clblast" },
     .open = open_clblast,
     .read_tuned = read_tuned,
-    .refuse = refuse,
-    .prepare = prepare,
-    .forget = forget,
-    .run = run,
-    .result = result,
-    .describe = describe,
-    .version = version,
+    .refuse = refuse_clblast,
+    .prepare = prepare_clblast,
+    .forget = forget_clblast,
+    .run = run_clblast,
+    .result = read_clblast_result,
+    .describe = describe_clblast,
+    .version = print_clblast_version,
     .close = close_clblast,
 };

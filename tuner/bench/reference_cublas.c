@@ -40,8 +40,8 @@ struct cublas {
     int num_choices, best; /* choices that serve, in cuBLASLt's own order */
 };
 
-static mmt_status fail(const struct cublas *self, int code, const char *call,
-                       mmt_error *err)
+static mmt_status fail_call(const struct cublas *self, int code, const char *call,
+                            mmt_error *err)
 {
     return mmt_fail_native(
         err, code == MMT_LT_NOT_SUPPORTED ? MMT_ERROR_UNSUPPORTED : MMT_ERROR_DEVICE,
@@ -53,7 +53,7 @@ static mmt_status fail(const struct cublas *self, int code, const char *call,
     do {                                                                                 \
         int code_ = self->call.name(__VA_ARGS__);                                        \
         if (code_)                                                                       \
-            return fail(self, code_, #name, err);                                        \
+            return fail_call(self, code_, #name, err);                                   \
     } while (0)
 
 /* ---- opening
@@ -81,7 +81,7 @@ static mmt_status enter_context(struct cublas *self, mmt_error *err)
     return MMT_OK;
 }
 
-static mmt_status start(struct cublas *self, mmt_error *err)
+static mmt_status start_cublas(struct cublas *self, mmt_error *err)
 {
     mmt_status status = mmt_lt_open(&self->driver, &self->call, err);
     if (status == MMT_OK)
@@ -94,7 +94,7 @@ static mmt_status start(struct cublas *self, mmt_error *err)
     return MMT_OK;
 }
 
-static void forget(void *given)
+static void forget_cublas(void *given)
 {
     struct cublas *self = given;
 
@@ -119,7 +119,7 @@ static void close_cublas(void *given)
 {
     struct cublas *self = given;
 
-    forget(self);
+    forget_cublas(self);
     if (self->handle)
         self->call.cublasLtDestroy(self->handle);
     if (self->workspace.handle)
@@ -144,7 +144,7 @@ static mmt_status open_cublas(mmt_device *device, void **out, mmt_error *err)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for cuBLAS");
     self->device = device;
     self->ordinal = ordinal;
-    mmt_status status = start(self, err);
+    mmt_status status = start_cublas(self, err);
     if (status == MMT_OK)
         *out = self;
     else
@@ -152,7 +152,7 @@ static mmt_status open_cublas(mmt_device *device, void **out, mmt_error *err)
     return status;
 }
 
-static const char *refuse(void *self, const mmt_problem *problem)
+static const char *refuse_cublas(void *self, const mmt_problem *problem)
 {
     if (problem->type == MMT_I32)
         return "cuBLAS multiplies no 32-bit whole numbers";
@@ -315,7 +315,7 @@ static mmt_status ask_choices(struct cublas *self, mmt_error *err)
  * --------------------------------------------------------------------------
  */
 
-static void *address(mmt_operand operand)
+static void *address_of(mmt_operand operand)
 {
     return (void *) (uintptr_t) (operand.handle + operand.offset);
 }
@@ -329,10 +329,11 @@ static mmt_status queue_choice(void *given, int choice, const mmt_args *args,
 
     mmt_number_write(scalar, 1, &one);
     mmt_number_write(scalar, 0, &zero);
-    TRY(cublasLtMatmul, self->handle, self->descriptor, &one, address(args->b),
-        self->first, address(args->a), self->second, &zero, address(args->c),
-        self->product, address(args->c), self->product, self->choices[choice].algorithm,
-        address(self->workspace), workspace_bytes, stream);
+    TRY(cublasLtMatmul, self->handle, self->descriptor, &one, address_of(args->b),
+        self->first, address_of(args->a), self->second, &zero, address_of(args->c),
+        self->product, address_of(args->c), self->product,
+        self->choices[choice].algorithm, address_of(self->workspace), workspace_bytes,
+        stream);
     return MMT_OK;
 }
 
@@ -385,7 +386,7 @@ static void sample_trial(struct cublas *self, int choice, struct trial *trial)
     trial->median = mmt_stats_quantile(copy, trial->num_samples, 0.5);
 }
 
-static int fastest(const struct trial *trials, int count)
+static int fastest_trial(const struct trial *trials, int count)
 {
     int best = -1;
     for (int i = 0; i < count; i++)
@@ -408,13 +409,13 @@ static mmt_status choose_best(struct cublas *self, double seconds, mmt_error *er
         else
             trials[i].failed = true;
     for (int round = 0; round < TRIALS && mmt_now() < ends; round++) {
-        int best = fastest(trials, self->num_choices);
+        int best = fastest_trial(trials, self->num_choices);
         double limit = best < 0 ? 0 : hopeless * trials[best].median;
         for (int i = 0; i < self->num_choices; i++)
             if (!trials[i].failed && (round < 2 || trials[i].least <= limit))
                 sample_trial(self, i, &trials[i]);
     }
-    self->best = fastest(trials, self->num_choices);
+    self->best = fastest_trial(trials, self->num_choices);
     if (self->best < 0)
         return mmt_fail(err, MMT_ERROR_DEVICE,
                         "none of the %d algorithms that cuBLASLt proposes runs",
@@ -422,8 +423,8 @@ static mmt_status choose_best(struct cublas *self, double seconds, mmt_error *er
     return MMT_OK;
 }
 
-static mmt_status prepare(void *given, struct mmt_session *session, double seconds,
-                          mmt_error *err)
+static mmt_status prepare_cublas(void *given, struct mmt_session *session, double seconds,
+                                 mmt_error *err)
 {
     struct cublas *self = given;
 
@@ -444,8 +445,8 @@ static mmt_status prepare(void *given, struct mmt_session *session, double secon
 
 enum { WAY_FIRST, WAY_BEST };
 
-static mmt_status run(void *given, int way, int64_t first, int64_t count, double *seconds,
-                      mmt_error *err)
+static mmt_status run_cublas(void *given, int way, int64_t first, int64_t count,
+                             double *seconds, mmt_error *err)
 {
     struct cublas *self = given;
     int choice = way == WAY_FIRST ? 0 : self->best;
@@ -453,7 +454,7 @@ static mmt_status run(void *given, int way, int64_t first, int64_t count, double
                               seconds, err);
 }
 
-static mmt_status result(void *self, void *c, mmt_error *err)
+static mmt_status read_cublas_result(void *self, void *c, mmt_error *err)
 {
     return mmt_reference_read(((struct cublas *) self)->session, c, err);
 }
@@ -466,12 +467,12 @@ static void add_version(const struct cublas *self, const char *name,
                   version % 100);
 }
 
-static void version(void *self, struct mmt_text *text)
+static void print_cublas_version(void *self, struct mmt_text *text)
 {
     add_version(self, mmt_reference_cublas.title, text);
 }
 
-static void describe(void *given, int way, struct mmt_text *text)
+static void describe_cublas(void *given, int way, struct mmt_text *text)
 {
     struct cublas *self = given;
 
@@ -487,12 +488,12 @@ const struct mmt_reference mmt_reference_cublas = {
     .title = "cuBLAS",
     .ways = { "cublas first", "cublas best" },
     .open = open_cublas,
-    .refuse = refuse,
-    .prepare = prepare,
-    .forget = forget,
-    .run = run,
-    .result = result,
-    .describe = describe,
-    .version = version,
+    .refuse = refuse_cublas,
+    .prepare = prepare_cublas,
+    .forget = forget_cublas,
+    .run = run_cublas,
+    .result = read_cublas_result,
+    .describe = describe_cublas,
+    .version = print_cublas_version,
     .close = close_cublas,
 };

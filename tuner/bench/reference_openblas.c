@@ -95,7 +95,7 @@ static char **make_environment(const char *core, char settings[4][64])
 }
 
 /* It complains about core types that it does not know, which is no news. */
-static int spawn(const char *core, int inner, pid_t *pid)
+static int spawn_child(const char *core, int inner, pid_t *pid)
 {
     char *const argv[] = { "mmtune", "--openblas", NULL };
     char settings[4][64], **environment = make_environment(core, settings);
@@ -119,7 +119,7 @@ static int spawn(const char *core, int inner, pid_t *pid)
     return code;
 }
 
-static void stop(struct child *child)
+static void stop_child(struct child *child)
 {
     if (child->fd >= 0)
         close(child->fd);
@@ -132,35 +132,36 @@ static void stop(struct child *child)
     child->pid = 0;
 }
 
-static mmt_status died(struct child *child, mmt_error *err)
+static mmt_status child_died(struct child *child, mmt_error *err)
 {
-    stop(child);
+    stop_child(child);
     return mmt_fail(err, MMT_ERROR_DEVICE, "the process that runs OpenBLAS died");
 }
 
-static mmt_status receive(struct child *child, struct mmt_openblas_reply *reply,
-                          mmt_error *err)
+static mmt_status receive_reply(struct child *child, struct mmt_openblas_reply *reply,
+                                mmt_error *err)
 {
     if (!mmt_openblas_receive(child->fd, reply, sizeof *reply))
-        return died(child, err);
+        return child_died(child, err);
     return reply->status ? mmt_fail(err, reply->status, "%s", reply->text) : MMT_OK;
 }
 
-static mmt_status ask(struct child *child, const struct mmt_openblas_request *request,
-                      struct mmt_openblas_reply *reply, mmt_error *err)
+static mmt_status ask_child(struct child *child,
+                            const struct mmt_openblas_request *request,
+                            struct mmt_openblas_reply *reply, mmt_error *err)
 {
     if (child->fd < 0 || !mmt_openblas_send(child->fd, request, sizeof *request))
-        return died(child, err);
-    return receive(child, reply, err);
+        return child_died(child, err);
+    return receive_reply(child, reply, err);
 }
 
-static mmt_status start(struct child *child, const char *core, mmt_error *err)
+static mmt_status start_child(struct child *child, const char *core, mmt_error *err)
 {
     int pair[2] = { -1, -1 };
     int code = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) ? errno : 0;
 
     *child = (struct child){ .fd = pair[0] };
-    if (!code && (code = spawn(core, pair[1], &child->pid)))
+    if (!code && (code = spawn_child(core, pair[1], &child->pid)))
         child->pid = 0;
     if (pair[1] >= 0)
         close(pair[1]);
@@ -168,7 +169,7 @@ static mmt_status start(struct child *child, const char *core, mmt_error *err)
         return mmt_fail_native(err, MMT_ERROR_IO, code,
                                "cannot start a process for OpenBLAS: %s", strerror(code));
     struct mmt_openblas_reply hello = { MMT_OK };
-    mmt_status status = receive(child, &hello, err);
+    mmt_status status = receive_reply(child, &hello, err);
     memcpy(child->name, hello.core, sizeof child->name);
     memcpy(child->text, hello.text, sizeof child->text);
     return status;
@@ -193,25 +194,25 @@ static mmt_status start_all(struct openblas *self, int num_cores, mmt_error *err
 {
     for (int i = 0; i < num_cores; i++) {
         struct child child;
-        mmt_status status = start(&child, cores[i], i ? NULL : err);
+        mmt_status status = start_child(&child, cores[i], i ? NULL : err);
         if (status == MMT_OK && !is_known(self, child.name)) {
             self->children[self->num_children++] = child;
             continue;
         }
-        stop(&child);
+        stop_child(&child);
         if (i == 0)
             return status;
     }
     return MMT_OK;
 }
 
-static void probe(struct child *child, mmt_type type)
+static void probe_child(struct child *child, mmt_type type)
 {
     struct mmt_openblas_request request = { .what = MMT_OPENBLAS_PROBE,
                                             .problem = mmt_gemm_problem(type, 1, 1, 1) };
     struct mmt_openblas_reply reply;
 
-    if (ask(child, &request, &reply, NULL) != MMT_OK)
+    if (ask_child(child, &request, &reply, NULL) != MMT_OK)
         child->seconds[type] = INFINITY;
     else if (!(child->seconds[type] > 0) || reply.seconds < child->seconds[type])
         child->seconds[type] = reply.seconds;
@@ -232,11 +233,11 @@ static void probe_all(struct openblas *self)
     for (int round = 0; round < PROBES; round++)
         for (int i = 0; i < self->num_children; i++)
             for (mmt_type type = MMT_F32; type <= MMT_F64; type++)
-                probe(&self->children[i], type);
+                probe_child(&self->children[i], type);
     for (int i = 0; i < self->num_children; i++) {
         struct child *child = &self->children[i];
         if (child != best_for(self, MMT_F32) && child != best_for(self, MMT_F64))
-            stop(child);
+            stop_child(child);
     }
 }
 
@@ -248,7 +249,7 @@ static void close_openblas(void *given)
 {
     struct openblas *self = given;
     for (int i = 0; i < self->num_children; i++)
-        stop(&self->children[i]);
+        stop_child(&self->children[i]);
     free(self);
 }
 
@@ -283,7 +284,7 @@ static mmt_status open_plain(mmt_device *device, void **out, mmt_error *err)
     return open_with(device, 1, out, err);
 }
 
-static const char *refuse(void *self, const mmt_problem *problem)
+static const char *refuse_openblas(void *self, const mmt_problem *problem)
 {
     return problem->type == MMT_F32 || problem->type == MMT_F64
                ? NULL
@@ -311,14 +312,14 @@ static mmt_status send_copies(struct openblas *self, const struct mmt_copies *co
         status = mmt_buffer_read(device, bytes, from, copies->pitch, err);
         if (status == MMT_OK &&
             !mmt_openblas_send(self->current->fd, bytes, copies->pitch))
-            status = died(self->current, err);
+            status = child_died(self->current, err);
     }
     free(bytes);
     return status;
 }
 
-static mmt_status prepare(void *given, struct mmt_session *session, double seconds,
-                          mmt_error *err)
+static mmt_status prepare_openblas(void *given, struct mmt_session *session,
+                                   double seconds, mmt_error *err)
 {
     struct openblas *self = given;
     struct child *child = best_for(self, session->problem.type);
@@ -336,23 +337,23 @@ static mmt_status prepare(void *given, struct mmt_session *session, double secon
     };
     if (child->fd < 0 ||
         !mmt_openblas_send(child->fd, &self->problem, sizeof self->problem))
-        return died(child, err);
+        return child_died(child, err);
     mmt_status status = send_copies(self, &session->a, err);
     if (status == MMT_OK)
         status = send_copies(self, &session->b, err);
-    return status ? status : receive(child, &reply, err);
+    return status ? status : receive_reply(child, &reply, err);
 }
 
 /* The child keeps its copies until the next problem brings others. */
-static void forget(void *given)
+static void forget_openblas(void *given)
 {
     struct openblas *self = given;
     self->session = NULL;
     self->current = NULL;
 }
 
-static mmt_status run(void *given, int way, int64_t first, int64_t count, double *seconds,
-                      mmt_error *err)
+static mmt_status run_openblas(void *given, int way, int64_t first, int64_t count,
+                               double *seconds, mmt_error *err)
 {
     struct openblas *self = given;
     struct mmt_openblas_request request = self->problem;
@@ -361,12 +362,12 @@ static mmt_status run(void *given, int way, int64_t first, int64_t count, double
     request.what = MMT_OPENBLAS_RUN;
     request.first = first;
     request.count = count;
-    mmt_status status = ask(self->current, &request, &reply, err);
+    mmt_status status = ask_child(self->current, &request, &reply, err);
     *seconds = reply.seconds;
     return status;
 }
 
-static mmt_status result(void *given, void *c, mmt_error *err)
+static mmt_status read_openblas_result(void *given, void *c, mmt_error *err)
 {
     struct openblas *self = given;
     const mmt_problem *p = &self->problem.problem;
@@ -375,9 +376,9 @@ static mmt_status result(void *given, void *c, mmt_error *err)
     struct mmt_openblas_reply reply;
 
     request.what = MMT_OPENBLAS_RESULT;
-    mmt_status status = ask(self->current, &request, &reply, err);
+    mmt_status status = ask_child(self->current, &request, &reply, err);
     if (status == MMT_OK && !mmt_openblas_receive(self->current->fd, c, bytes))
-        status = died(self->current, err);
+        status = child_died(self->current, err);
     return status;
 }
 
@@ -393,7 +394,7 @@ static void describe_probes(const struct openblas *self, mmt_type type,
     mmt_text_addf(text, " GFLOP/s");
 }
 
-static void describe(void *given, int way, struct mmt_text *text)
+static void describe_openblas(void *given, int way, struct mmt_text *text)
 {
     struct openblas *self = given;
 
@@ -407,7 +408,7 @@ static void describe(void *given, int way, struct mmt_text *text)
 }
 
 /* Its introduction up to the number of threads. */
-static void version(void *given, struct mmt_text *text)
+static void print_openblas_version(void *given, struct mmt_text *text)
 {
     const char *hello = ((struct openblas *) given)->children[0].text;
     mmt_text_addf(text, "%.*s", (int) strcspn(hello, ","), hello);
@@ -416,8 +417,9 @@ static void version(void *given, struct mmt_text *text)
 #define AS_REFERENCE(how)                                                                \
     {                                                                                    \
         .name = "openblas", .title = "OpenBLAS", .ways = { "openblas" }, .open = how,    \
-        .refuse = refuse, .prepare = prepare, .forget = forget, .run = run,              \
-        .result = result, .describe = describe, .version = version,                      \
+        .refuse = refuse_openblas, .prepare = prepare_openblas,                          \
+        .forget = forget_openblas, .run = run_openblas, .result = read_openblas_result,  \
+        .describe = describe_openblas, .version = print_openblas_version,                \
         .close = close_openblas,                                                         \
     }
 const struct mmt_reference mmt_reference_openblas = AS_REFERENCE(open_openblas);

@@ -35,7 +35,7 @@ struct match {
     bool have_ours;
 };
 
-static void leave(struct lane *lane, const char *reason)
+static void leave_match(struct lane *lane, const char *reason)
 {
     snprintf(lane->time->reason, sizeof lane->time->reason, "%s", reason);
     lane->out = true;
@@ -52,8 +52,8 @@ static const void *entry_of(const mmt_problem *p, const void *c, int64_t z, int6
            (size_t) (z * p->stride_c + i * p->ldc + j) * mmt_type_size(p->out);
 }
 
-static mmt_status poison(struct mmt_session *session, unsigned char *bytes, size_t size,
-                         mmt_error *err)
+static mmt_status poison_output(struct mmt_session *session, unsigned char *bytes,
+                                size_t size, mmt_error *err)
 {
     memset(bytes, 0xff, size);
     return mmt_buffer_write(session->device, mmt_session_args(session, 0).c, bytes, size,
@@ -61,14 +61,14 @@ static mmt_status poison(struct mmt_session *session, unsigned char *bytes, size
 }
 
 /* One product on copy 0, over a C of NaN, read back into `c`. */
-static mmt_status compute(struct match *match, struct lane *lane, unsigned char *c,
-                          mmt_error *err)
+static mmt_status compute_lane(struct match *match, struct lane *lane, unsigned char *c,
+                               mmt_error *err)
 {
     const struct mmt_contestant *who = lane->contestant;
     const mmt_problem *p = &match->session->problem;
     size_t size = (size_t) mmt_problem_extent_c(p) * mmt_type_size(p->out);
     double seconds;
-    mmt_status status = poison(match->session, c, size, err);
+    mmt_status status = poison_output(match->session, c, size, err);
 
     if (status == MMT_OK)
         status = who->reference->run(who->self, who->way, 0, 1, &seconds, err);
@@ -166,14 +166,14 @@ static bool check_difference(struct match *match, struct lane *lane)
     return false;
 }
 
-static void check(struct match *match, struct lane *lane)
+static void check_lane(struct match *match, struct lane *lane)
 {
     bool is_ours = lane == match->lanes, right;
     unsigned char *c = is_ours ? match->ours : match->theirs;
     mmt_error err = { 0 };
 
-    if (compute(match, lane, c, &err)) {
-        leave(lane, err.text);
+    if (compute_lane(match, lane, c, &err)) {
+        leave_match(lane, err.text);
         return;
     }
     right = check_samples(match, lane, c);
@@ -187,14 +187,14 @@ static void check(struct match *match, struct lane *lane)
  * ------------------------------------------------------------------------------
  */
 
-static bool run(struct match *match, struct lane *lane, double *seconds)
+static bool run_lane(struct match *match, struct lane *lane, double *seconds)
 {
     const struct mmt_contestant *who = lane->contestant;
     int64_t *next = &match->session->next;
     mmt_error err = { 0 };
 
     if (who->reference->run(who->self, who->way, *next, lane->count, seconds, &err)) {
-        leave(lane, err.text);
+        leave_match(lane, err.text);
         return false;
     }
     *next += lane->count;
@@ -203,12 +203,12 @@ static bool run(struct match *match, struct lane *lane, double *seconds)
 }
 
 /* Finds how many products make a sample. */
-static void calibrate(struct match *match, struct lane *lane)
+static void calibrate_lane(struct match *match, struct lane *lane)
 {
     const double sample_seconds = match->bench->pace.sample_seconds;
     double seconds = 0;
 
-    for (lane->count = 1; run(match, lane, &seconds);) {
+    for (lane->count = 1; run_lane(match, lane, &seconds);) {
         if (seconds >= sample_seconds || lane->count == MOST_COUNT)
             break;
         double wanted = ceil(1.1 * sample_seconds / seconds * (double) lane->count);
@@ -226,7 +226,7 @@ static bool run_for(struct match *match, struct lane *lane, double lasting, doub
     int64_t count = 0;
 
     do {
-        if (!run(match, lane, &seconds))
+        if (!run_lane(match, lane, &seconds))
             return false;
         sum += seconds;
         count += lane->count;
@@ -276,7 +276,7 @@ static bool is_over(const struct match *match, int round)
 }
 
 /* Just after a round, before the device has come to rest. */
-static void watch(struct match *match)
+static void watch_device(struct match *match)
 {
     struct mmt_health now;
     if (!mmt_device_health(match->bench->device, &now))
@@ -292,7 +292,7 @@ static void take_round(struct match *match, int round)
 
     for (int i = 0; i < count; i++)
         take_sample(match, &match->lanes[round % 2 ? count - 1 - i : i]);
-    watch(match);
+    watch_device(match);
 }
 
 /* A device that is throttled: all begin again, each isolated for a while before a
@@ -323,7 +323,7 @@ static void sample_all(struct match *match)
  * ----------------------------------------------------------------------------
  */
 
-static void describe(struct lane *lane)
+static void describe_lane(struct lane *lane)
 {
     struct mmt_text text = { 0 };
     lane->contestant->reference->describe(lane->contestant->self, lane->contestant->way,
@@ -333,7 +333,7 @@ static void describe(struct lane *lane)
 }
 
 /* Ways of one library are prepared once, by its first. */
-static void prepare(struct match *match, int i)
+static void prepare_lane(struct match *match, int i)
 {
     struct lane *lane = &match->lanes[i];
     const struct mmt_contestant *who = lane->contestant;
@@ -341,17 +341,17 @@ static void prepare(struct match *match, int i)
     mmt_error err = { 0 };
 
     if (why)
-        leave(lane, why);
+        leave_match(lane, why);
     else if (who->way && match->lanes[i - 1].out)
-        leave(lane, match->lanes[i - 1].time->reason);
+        leave_match(lane, match->lanes[i - 1].time->reason);
     else if (!who->way && who->reference->prepare(who->self, match->session,
                                                   match->bench->pace.trying, &err))
-        leave(lane, err.text);
+        leave_match(lane, err.text);
     else
-        describe(lane);
+        describe_lane(lane);
 }
 
-static void conclude(struct match *match)
+static void conclude_match(struct match *match)
 {
     const struct mmt_bench_time *ours = match->lanes[0].time;
 
@@ -359,7 +359,7 @@ static void conclude(struct match *match)
         struct lane *lane = &match->lanes[i];
         struct mmt_bench_time *time = lane->time;
         if (!lane->out && time->samples < match->bench->pace.least_samples)
-            leave(lane, "interrupted");
+            leave_match(lane, "interrupted");
         if (lane->out)
             continue;
         time->time = mmt_stats_summarise(lane->samples, time->samples);
@@ -378,20 +378,20 @@ static bool is_checked(const struct match *match)
     return !match->bench->pace.session || size <= SMALL;
 }
 
-static void play(struct match *match)
+static void play_match(struct match *match)
 {
     int count = match->bench->num_contestants;
 
     for (int i = 0; i < count; i++)
-        prepare(match, i);
+        prepare_lane(match, i);
     for (int i = 0; i < count && is_checked(match); i++)
         if (!match->lanes[i].out)
-            check(match, &match->lanes[i]);
+            check_lane(match, &match->lanes[i]);
     for (int i = 0; i < count && !mmt_interrupted; i++)
         if (!match->lanes[i].out)
-            calibrate(match, &match->lanes[i]);
+            calibrate_lane(match, &match->lanes[i]);
     sample_all(match);
-    conclude(match);
+    conclude_match(match);
 }
 
 static bool make_match(struct match *match, struct mmt_bench_row *row, mmt_error *err)
@@ -434,7 +434,7 @@ void mmt_bench_measure(struct mmt_bench *bench, struct mmt_bench_row *row)
     mmt_error err = { 0 };
 
     if (make_match(&match, row, &err))
-        play(&match);
+        play_match(&match);
     else
         snprintf(row->reason, sizeof row->reason, "%s", err.text);
     for (int i = 0; i < bench->num_contestants; i++)

@@ -33,8 +33,9 @@ static struct mmt_bench_pace pace_for(double seconds, int contestants,
     return pace;
 }
 
-static mmt_status take(const struct mmt_bench *bench, const struct mmt_bench_row *row,
-                       struct mmt_yardstick_times *out, mmt_error *err)
+static mmt_status take_times(const struct mmt_bench *bench,
+                             const struct mmt_bench_row *row,
+                             struct mmt_yardstick_times *out, mmt_error *err)
 {
     for (int i = 0; i < bench->num_contestants; i++) {
         const struct mmt_bench_time *time = &row->times[i];
@@ -68,7 +69,7 @@ mmt_status mmt_yardstick_measure(const struct mmt_reference *reference, void *se
         bench.pace = pace_for(seconds, bench.num_contestants, session);
         row->problem = session->problem;
         mmt_bench_measure(&bench, row);
-        status = take(&bench, row, out, err);
+        status = take_times(&bench, row, out, err);
         bench.contestants[0].reference->close(bench.contestants[0].self);
     }
     mmt_text_finish(&name);

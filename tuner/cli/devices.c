@@ -11,7 +11,7 @@ static const struct option options[] = {
     { 0 },
 };
 
-static int help(void)
+static int print_devices_help(void)
 {
     printf(
         "usage: mmtune devices [--json]\n\n"
@@ -83,7 +83,7 @@ int mmt_verb_devices(int argc, char **argv)
         if (option == '?')
             return MMT_EXIT_USAGE;
         if (option == 'h')
-            return help();
+            return print_devices_help();
         json = true;
     }
     if (optind < argc)

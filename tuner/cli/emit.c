@@ -31,7 +31,7 @@ static const struct option options[] = {
     { 0 },
 };
 
-static int help(void)
+static int print_emit_help(void)
 {
     printf(
         "usage: mmtune emit CONFIGURATION [OPTION...]\n\n"
@@ -162,8 +162,8 @@ static mmt_status read_configuration(const char *words, struct request *request,
 }
 
 /* The words that are no options are one configuration, quoted or not. */
-static mmt_status emit(char **words, int count, struct request *request,
-                       struct mmt_text *text, mmt_error *err)
+static mmt_status emit_config(char **words, int count, struct request *request,
+                              struct mmt_text *text, mmt_error *err)
 {
     struct mmt_text all = { 0 };
     mmt_problem problem;
@@ -196,13 +196,13 @@ int mmt_verb_emit(int argc, char **argv)
         if (option == '?')
             return MMT_EXIT_USAGE;
         if (option == HELP)
-            return help();
+            return print_emit_help();
         if (read_option(option, &request, &err))
             return mmt_failed_or_usage(argv[0], &err);
     }
     if (optind == argc)
         return mmt_wrong_usage(argv[0], "which configuration? such as 'tiled TILE=32'");
-    mmt_status status = emit(argv + optind, argc - optind, &request, &text, &err);
+    mmt_status status = emit_config(argv + optind, argc - optind, &request, &text, &err);
     if (!status)
         status = write_text(&text, request.output, &err);
     mmt_text_finish(&text);

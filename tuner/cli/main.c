@@ -37,7 +37,7 @@ static const struct verb {
 
 enum { NUM_VERBS = sizeof verbs / sizeof *verbs };
 
-static const struct verb *find(const char *name)
+static const struct verb *find_verb(const char *name)
 {
     for (int i = 0; i < NUM_VERBS; i++)
         if (!strcmp(verbs[i].name, name))
@@ -45,7 +45,7 @@ static const struct verb *find(const char *name)
     return NULL;
 }
 
-static int help(void)
+static int print_help(void)
 {
     printf(
         "usage: mmtune [VERB] [OPTION...]\n\n"
@@ -81,13 +81,13 @@ static int tune_without_verb(int argc, char **argv)
     return mmt_verb_tune(argc, argv);
 }
 
-static int run(int argc, char **argv)
+static int run_verb(int argc, char **argv)
 {
     const char *first = argc > 1 ? argv[1] : "--help";
     mmt_error err = { 0 };
     off_t limit;
     if (!strcmp(first, "--help") || !strcmp(first, "-h") || !strcmp(first, "help"))
-        return help();
+        return print_help();
     if (!strcmp(first, "--version")) {
         printf("mmtune %s\n", mmt_version());
         return MMT_EXIT_DONE;
@@ -96,7 +96,7 @@ static int run(int argc, char **argv)
         fprintf(stderr, "mmtune: %s\n", err.text);
         return MMT_EXIT_USAGE;
     }
-    const struct verb *verb = find(first);
+    const struct verb *verb = find_verb(first);
     if (verb && verb->saved)
         mmt_answer_interrupts(verb->name, verb->saved);
     if (verb)
@@ -107,7 +107,7 @@ static int run(int argc, char **argv)
 /* What was printed into a full disk was not printed. */
 int main(int argc, char **argv)
 {
-    int status = run(argc, argv);
+    int status = run_verb(argc, argv);
     if (!fflush(stdout) && !ferror(stdout))
         return status;
     fprintf(stderr, "mmtune: standard output cannot be written\n");

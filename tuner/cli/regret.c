@@ -25,7 +25,7 @@ static const struct option options[] = {
     { 0 },
 };
 
-static int help(void)
+static int print_regret_help(void)
 {
     printf(
         "usage: mmtune regret [OPTION...]\n\n"
@@ -115,7 +115,7 @@ struct dice {
     uint64_t seed, next;
 };
 
-static double roll(struct dice *dice)
+static double roll_dice(struct dice *dice)
 {
     return (double) (mmt_data_noise(dice->seed, dice->next++) >> 11) /
            9007199254740992.0; /* 2^53 */
@@ -126,14 +126,14 @@ static mmt_problem draw_shape(struct dice *dice, const mmt_problem *kind, int64_
 {
     double part[3];
     for (int i = 0; i < 3; i++)
-        part[i] = roll(dice);
+        part[i] = roll_dice(dice);
     return mmt_fit_shape(kind, part, index);
 }
 
 /* What a device may be given: an execution at a quarter of its peak takes no more than a
  * second, and inputs, their copies and the output take half of its memory. */
-static bool affordable(const struct mmt_profile *profile, const struct mmt_caps *caps,
-                       const mmt_problem *problem)
+static bool is_affordable(const struct mmt_profile *profile, const struct mmt_caps *caps,
+                          const mmt_problem *problem)
 {
     double peak = profile->roofline.peak_flops[problem->type];
 
@@ -153,7 +153,7 @@ static mmt_problem next_shape(struct dice *dice, const struct mmt_profile *profi
     do
         problem = draw_shape(dice, kind, index);
     while (mmt_problem_normalise(&problem, &normal, NULL) != MMT_OK ||
-           !affordable(profile, caps, &normal));
+           !is_affordable(profile, caps, &normal));
     return normal;
 }
 
@@ -240,7 +240,7 @@ static const char *name_reason(const struct mmt_selection *selection)
     return words[selection->why];
 }
 
-static double regret(double seconds, double best)
+static double regret_of(double seconds, double best)
 {
     return fmax(seconds / best - 1, 0);
 }
@@ -288,9 +288,9 @@ static void report_shape(const struct request *request, const struct outcome *ou
                    ? mmt_print_seconds(out->selection.seconds, expected)
                    : "-",
                mmt_print_seconds(out->selected, selected),
-               100 * regret(out->selected, out->portfolio));
+               100 * regret_of(out->selected, out->portfolio));
         if (out->fresh > 0)
-            printf(" %7.1f %%", 100 * regret(out->selected, out->fresh));
+            printf(" %7.1f %%", 100 * regret_of(out->selected, out->fresh));
         printf("\n");
     }
     fflush(stdout);
@@ -299,7 +299,7 @@ static void report_shape(const struct request *request, const struct outcome *ou
     mmt_text_finish(&found);
 }
 
-static double mean(const double *regrets, int count)
+static double mean_regret(const double *regrets, int count)
 {
     double sum = 0;
     for (int i = 0; i < count; i++)
@@ -312,7 +312,7 @@ static void report_regrets(const struct request *request, const char *against,
 {
     if (!count)
         return;
-    double average = mean(regrets, count);
+    double average = mean_regret(regrets, count);
     double high = mmt_stats_quantile(regrets, count, 0.95);
     double most = mmt_stats_quantile(regrets, count, 1);
 
@@ -357,11 +357,12 @@ static int list_kinds(const struct request *request, const struct mmt_profile *p
     return count;
 }
 
-static void take(struct regrets *regrets, const struct outcome *out)
+static void take_outcome(struct regrets *regrets, const struct outcome *out)
 {
-    regrets->portfolio[regrets->num_portfolio++] = regret(out->selected, out->portfolio);
+    regrets->portfolio[regrets->num_portfolio++] =
+        regret_of(out->selected, out->portfolio);
     if (out->fresh > 0)
-        regrets->fresh[regrets->num_fresh++] = regret(out->selected, out->fresh);
+        regrets->fresh[regrets->num_fresh++] = regret_of(out->selected, out->fresh);
 }
 
 static mmt_status do_shapes(const struct request *request, struct mmt_tuning *t,
@@ -387,7 +388,7 @@ static mmt_status do_shapes(const struct request *request, struct mmt_tuning *t,
             break;
         if (status == MMT_OK) {
             report_shape(request, &out);
-            take(regrets, &out);
+            take_outcome(regrets, &out);
         } else {
             mmt_failed("regret", &failed);
             regrets->failed++;
@@ -398,8 +399,8 @@ static mmt_status do_shapes(const struct request *request, struct mmt_tuning *t,
     return MMT_OK;
 }
 
-static mmt_status prepare(const struct request *request, struct mmt_tuning *t,
-                          struct mmt_profile **profile, mmt_error *err)
+static mmt_status prepare_regret(const struct request *request, struct mmt_tuning *t,
+                                 struct mmt_profile **profile, mmt_error *err)
 {
     char why[512];
     t->options = (struct mmt_tune_options){ .device = request->device,
@@ -419,7 +420,7 @@ static mmt_status prepare(const struct request *request, struct mmt_tuning *t,
     return mmt_regret_open(t, *profile, err);
 }
 
-static int run(const struct request *request)
+static int run_regret(const struct request *request)
 {
     size_t room = (size_t) request->shapes;
     struct regrets regrets = { .portfolio = calloc(room, sizeof(double)),
@@ -432,7 +433,7 @@ static int run(const struct request *request)
     if (!regrets.portfolio || !regrets.fresh)
         status = mmt_fail(&err, MMT_ERROR_MEMORY, "no memory left for %zu shapes", room);
     if (status == MMT_OK)
-        status = prepare(request, &t, &profile, &err);
+        status = prepare_regret(request, &t, &profile, &err);
     if (status == MMT_OK)
         status = do_shapes(request, &t, profile, &regrets, &err);
     const int measured = regrets.num_portfolio;
@@ -459,7 +460,7 @@ int mmt_verb_regret(int argc, char **argv)
 
     while ((option = mmt_option_next(argc, argv, options)) != -1) {
         if (option == 'h')
-            return help();
+            return print_regret_help();
         if (option == '?')
             return MMT_EXIT_USAGE;
         if (read_option(option, &request, &err) != MMT_OK)
@@ -467,5 +468,5 @@ int mmt_verb_regret(int argc, char **argv)
     }
     if (optind < argc)
         return mmt_wrong_usage("regret", "'%s' is not wanted", argv[optind]);
-    return run(&request);
+    return run_regret(&request);
 }

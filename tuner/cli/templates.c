@@ -17,7 +17,7 @@ static const struct option options[] = {
     { 0 },
 };
 
-static int help(void)
+static int print_templates_help(void)
 {
     printf(
         "usage: mmtune templates [NAME...] [OPTION...]\n\n"
@@ -257,7 +257,7 @@ int mmt_verb_templates(int argc, char **argv)
         if (option == '?')
             return MMT_EXIT_USAGE;
         if (option == HELP)
-            return help();
+            return print_templates_help();
         if (read_option(option, &request, &err))
             return mmt_failed_or_usage(argv[0], &err);
     }

@@ -40,7 +40,7 @@ static const struct option options[] = {
     { 0 },
 };
 
-static int help(void)
+static int print_verify_help(void)
 {
     printf(
         "usage: mmtune verify [CONFIGURATION...] [OPTION...]\n\n"
@@ -170,8 +170,9 @@ static mmt_status read_configs(char **words, int count, struct request *request,
 
 /* ---- one configuration ----------------------------------------------------------- */
 
-static void say(const char *word, const mmt_problem *p, const struct mmt_config *config,
-                const char *check, const char *reason)
+static void say_check(const char *word, const mmt_problem *p,
+                      const struct mmt_config *config, const char *check,
+                      const char *reason)
 {
     struct mmt_text text = { 0 };
 
@@ -186,8 +187,8 @@ static void say(const char *word, const mmt_problem *p, const struct mmt_config 
     mmt_text_finish(&text);
 }
 
-static void count(struct run *run, const mmt_problem *problem,
-                  const struct mmt_config *config, const struct mmt_result *result)
+static void count_result(struct run *run, const mmt_problem *problem,
+                         const struct mmt_config *config, const struct mmt_result *result)
 {
     char checks[32];
     switch (result->outcome) {
@@ -195,20 +196,21 @@ static void count(struct run *run, const mmt_problem *problem,
         run->right++;
         run->checks += result->checks;
         snprintf(checks, sizeof checks, "%d checks", result->checks);
-        say("right", problem, config, checks, "");
+        say_check("right", problem, config, checks, "");
         return;
     case MMT_WRONG:
         run->wrong++;
-        say("WRONG", problem, config, "", result->reason);
+        say_check("WRONG", problem, config, "", result->reason);
         return;
     case MMT_HUNG:
     case MMT_CRASHED:
         run->failed++;
-        say("failed", problem, config, mmt_outcome_name(result->outcome), result->reason);
+        say_check("failed", problem, config, mmt_outcome_name(result->outcome),
+                  result->reason);
         return;
     default:
         run->failed++;
-        say("failed", problem, config, "", result->reason);
+        say_check("failed", problem, config, "", result->reason);
     }
 }
 
@@ -227,7 +229,7 @@ static void verify_one(struct run *run, const mmt_problem *problem,
     struct mmt_event event;
 
     if (!is_over(run) && mmt_pool_do(&run->t, &job, limit, &event))
-        count(run, problem, config, &event.reply.results[0]);
+        count_result(run, problem, config, &event.reply.results[0]);
 }
 
 /* ---- many ------------------------------------------------------------------------ */
@@ -478,7 +480,7 @@ static int read_options(int argc, char **argv, struct request *request)
         if (option == '?')
             return MMT_EXIT_USAGE;
         if (option == 'h')
-            return help();
+            return print_verify_help();
         if (read_option(option, request, &err) != MMT_OK)
             return mmt_wrong_usage(argv[0], "%s", err.text);
     }

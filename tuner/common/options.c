@@ -120,7 +120,7 @@ static bool next_piece(const char **list, char piece[32])
 }
 
 /* The word in small letters, cut to 31. */
-static void lower(const char *word, char out[32])
+static void lower_case(const char *word, char out[32])
 {
     snprintf(out, 32, "%s", word);
     for (char *at = out; *at; at++)
@@ -173,7 +173,7 @@ mmt_status mmt_option_type(const char *name, mmt_type *out, mmt_error *err)
 {
     struct mmt_text right = { 0 };
     char word[32];
-    lower(name, word);
+    lower_case(name, word);
     int type = find_type(word);
 
     if (type >= 0) {
@@ -304,7 +304,7 @@ mmt_status mmt_option_transposes(const char *list, unsigned *transposes, mmt_err
     while (next_piece(&list, piece)) {
         unsigned bit = 0;
         char word[32];
-        lower(piece, word);
+        lower_case(piece, word);
         for (int i = 0; i < 4; i++)
             if (!strcmp(word, names[i]))
                 bit = 1u << i;

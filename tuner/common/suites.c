@@ -214,7 +214,7 @@ static const struct option options[] = {
     { 0 },
 };
 
-static int help(void)
+static int print_suites_help(void)
 {
     printf(
         "usage: mmtune suites [--json]\n\n"
@@ -286,7 +286,7 @@ int mmt_verb_suites(int argc, char **argv)
         if (option == '?')
             return MMT_EXIT_USAGE;
         if (option == 'h')
-            return help();
+            return print_suites_help();
         json = true;
     }
     if (optind < argc)

@@ -12,8 +12,8 @@
 #include "base/file.h"
 #include "tuner/worker/worker.h"
 
-static mmt_status fail(const struct mmt_journal_file *file, const char *what,
-                       mmt_error *err)
+static mmt_status fail_file(const struct mmt_journal_file *file, const char *what,
+                            mmt_error *err)
 {
     int code = errno;
     return mmt_fail_native(err, MMT_ERROR_IO, code, "cannot %s the journal '%s': %s",
@@ -73,7 +73,7 @@ static bool is_at_path(const struct mmt_journal_file *file, bool *there, off_t *
     return *there && found.st_dev == ours.st_dev && found.st_ino == ours.st_ino;
 }
 
-static bool copy(int from, int to)
+static bool copy_file(int from, int to)
 {
     char chunk[1 << 16];
     off_t at = 0;
@@ -100,7 +100,7 @@ static mmt_status move_other(const struct mmt_journal_file *file, struct mmt_tex
                           "new one there",
                           file->path);
     else if (rename(file->path, mmt_text_string(aside)))
-        status = fail(file, "move what took the place of", err);
+        status = fail_file(file, "move what took the place of", err);
     mmt_lock_release(&lock);
     if (fd >= 0)
         close(fd);
@@ -118,16 +118,16 @@ static mmt_status write_anew(struct mmt_journal_file *file, bool there,
     mmt_status status = make_folder_of(file->path, err);
     mmt_text_addf(&beside, "%s.new-XXXXXX", file->path);
     if (!status && (fd = mkostemp(beside.data, O_APPEND | O_CLOEXEC)) < 0)
-        status = fail(file, "write anew", err);
-    if (!status && (!copy(file->fd, fd) || fchmod(fd, 0600)))
-        status = fail(file, "write anew", err);
+        status = fail_file(file, "write anew", err);
+    if (!status && (!copy_file(file->fd, fd) || fchmod(fd, 0600)))
+        status = fail_file(file, "write anew", err);
     if (!status && !file->lock.file &&
         mmt_lock_take(&lock, fd, file->path, &said) != MMT_LOCK_TAKEN)
-        status = fail(file, "lock", err);
+        status = fail_file(file, "lock", err);
     if (!status && there)
         status = move_other(file, &aside, err);
     if (!status && rename(beside.data, file->path))
-        status = fail(file, "write anew", err);
+        status = fail_file(file, "write anew", err);
     if (!status) {
         mmt_text_addf(notes,
                       "the journal '%s' was %s meanwhile; it is written anew%s%s%s\n",
@@ -162,7 +162,7 @@ static mmt_status write_whole(struct mmt_journal_file *file, const char *line,
     if (written > 0 && before >= 0 && ftruncate(file->fd, before))
         code = ENOSPC;
     errno = code;
-    return fail(file, "write", err);
+    return fail_file(file, "write", err);
 }
 
 mmt_status mmt_journal_file_append(struct mmt_journal_file *file, const char *line,
@@ -185,7 +185,7 @@ mmt_status mmt_journal_file_append(struct mmt_journal_file *file, const char *li
 mmt_status mmt_journal_file_cut(struct mmt_journal_file *file, size_t length,
                                 mmt_error *err)
 {
-    return ftruncate(file->fd, (off_t) length) ? fail(file, "shorten", err) : MMT_OK;
+    return ftruncate(file->fd, (off_t) length) ? fail_file(file, "shorten", err) : MMT_OK;
 }
 
 void mmt_journal_file_close(struct mmt_journal_file *file)

@@ -169,7 +169,7 @@ void mmt_journal_print_resolved(const struct mmt_journal *journal,
 /* Finals that find a candidate wrong, failed or much slower are right about it, whoever
  * asks the journal from now on. What a hot device makes slower, or one that is
  * throttled, disproves nothing. */
-static void correct(struct mmt_journal *journal, const struct mmt_record *final)
+static void correct_by_final(struct mmt_journal *journal, const struct mmt_record *final)
 {
     static const double disproved = 1.2;
     for (size_t i = 0; i < journal->count; i++) {
@@ -201,7 +201,7 @@ static bool is_refuted_by(const struct mmt_journal *journal,
            mmt_config_same_text(&a, &b);
 }
 
-static void refute(struct mmt_record *record, const struct mmt_record *whole)
+static void refute_record(struct mmt_record *record, const struct mmt_record *whole)
 {
     if (record->result.outcome != MMT_TIMED)
         return;
@@ -219,7 +219,7 @@ static bool keep_whole(struct mmt_journal *journal, const struct mmt_record *who
     journal->wholes[journal->num_wholes++] = *whole;
     for (size_t i = 0; i < journal->count; i++)
         if (is_refuted_by(journal, &journal->records[i], whole))
-            refute(&journal->records[i], whole);
+            refute_record(&journal->records[i], whole);
     return true;
 }
 
@@ -254,7 +254,7 @@ enum mmt_whole mmt_journal_whole(const struct mmt_journal *journal,
 static bool keep_record(struct mmt_journal *journal, const struct mmt_record *record)
 {
     if (record->final && !record->held)
-        correct(journal, record);
+        correct_by_final(journal, record);
     if (journal->count == journal->room) {
         size_t room = journal->room ? journal->room * 2 : 256;
         struct mmt_record *grown = realloc(journal->records, room * sizeof *grown);
@@ -267,7 +267,7 @@ static bool keep_record(struct mmt_journal *journal, const struct mmt_record *re
     *added = *record;
     for (size_t i = 0; i < journal->num_wholes; i++)
         if (is_refuted_by(journal, added, &journal->wholes[i]))
-            refute(added, &journal->wholes[i]);
+            refute_record(added, &journal->wholes[i]);
     return true;
 }
 
@@ -362,8 +362,8 @@ static json_t *record_json(struct mmt_journal *journal, const struct mmt_record 
 }
 
 /* The record as it is stored: which attempt it is, and what limit ended it. */
-static struct mmt_record number(const struct mmt_journal *journal,
-                                const struct mmt_record *record)
+static struct mmt_record number_attempt(const struct mmt_journal *journal,
+                                        const struct mmt_record *record)
 {
     const struct mmt_record *last =
         record->whole ? last_try(journal->wholes, journal->num_wholes, record)
@@ -378,7 +378,7 @@ static struct mmt_record number(const struct mmt_journal *journal,
 mmt_status mmt_journal_add(struct mmt_journal *journal, const struct mmt_record *record,
                            mmt_error *err)
 {
-    const struct mmt_record numbered = number(journal, record);
+    const struct mmt_record numbered = number_attempt(journal, record);
     mmt_status status = write_line(journal, record_json(journal, &numbered), err);
     if (!status && !mmt_journal_keep(journal, &numbered))
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a result");
@@ -388,7 +388,7 @@ mmt_status mmt_journal_add(struct mmt_journal *journal, const struct mmt_record 
 mmt_status mmt_journal_hold(struct mmt_journal *journal, const struct mmt_record *record,
                             mmt_error *err)
 {
-    struct mmt_record held = number(journal, record);
+    struct mmt_record held = number_attempt(journal, record);
     held.held = true;
     if (!keep_record(journal, &held))
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a result");
@@ -405,7 +405,7 @@ mmt_status mmt_journal_write_held(struct mmt_journal *journal, mmt_error *err)
         status = write_line(journal, record_json(journal, r), err);
         r->held = status != MMT_OK;
         if (r->final && !r->held)
-            correct(journal, r);
+            correct_by_final(journal, r);
     }
     return status;
 }
@@ -426,8 +426,8 @@ mmt_status mmt_journal_look(struct mmt_journal *journal, mmt_error *err)
     return mmt_journal_file_append(&journal->file, "", 0, &journal->notes, err);
 }
 
-static size_t drop(struct mmt_record *records, size_t count,
-                   const struct mmt_forget *forget)
+static size_t drop_forgotten(struct mmt_record *records, size_t count,
+                             const struct mmt_forget *forget)
 {
     size_t left = 0;
     for (size_t i = 0; i < count; i++)
@@ -439,8 +439,8 @@ static size_t drop(struct mmt_record *records, size_t count,
 void mmt_journal_drop_forgotten(struct mmt_journal *journal,
                                 const struct mmt_forget *forget)
 {
-    journal->count = drop(journal->records, journal->count, forget);
-    journal->num_wholes = drop(journal->wholes, journal->num_wholes, forget);
+    journal->count = drop_forgotten(journal->records, journal->count, forget);
+    journal->num_wholes = drop_forgotten(journal->wholes, journal->num_wholes, forget);
 }
 
 mmt_status mmt_journal_forget(struct mmt_journal *journal,
@@ -474,8 +474,8 @@ void mmt_journal_pass_over(struct mmt_journal *journal,
 
 /* ---- opening --------------------------------------------------------------------- */
 
-static mmt_status load(struct mmt_journal *journal, const struct mmt_caps *caps,
-                       bool fresh, mmt_error *err)
+static mmt_status load_journal(struct mmt_journal *journal, const struct mmt_caps *caps,
+                               bool fresh, mmt_error *err)
 {
     struct mmt_text text = { 0 };
     size_t whole = 0;
@@ -507,7 +507,7 @@ struct mmt_journal *mmt_journal_open(const char *profile_path,
     journal->file.fd = -1;
     journal->caps = *caps;
     if (!mmt_journal_file_open(&journal->file, &journal->is_new, &journal->notes, err) &&
-        !load(journal, caps, fresh, err))
+        !load_journal(journal, caps, fresh, err))
         return journal;
     mmt_journal_close(journal);
     return NULL;

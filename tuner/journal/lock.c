@@ -211,7 +211,7 @@ static bool is_left(const char *folder)
     return left;
 }
 
-static void sweep(const char *parent, const char *prefix)
+static void sweep_folder(const char *parent, const char *prefix)
 {
     const size_t length = strlen(prefix);
     DIR *folder = opendir(parent);
@@ -267,7 +267,7 @@ mmt_status mmt_own_folder_make(struct mmt_own_folder *folder, const char *parent
     mmt_status status = mmt_file_make_own_folder(parent, NULL, err);
     if (status)
         return status;
-    sweep(parent, prefix);
+    sweep_folder(parent, prefix);
     /* Under another name until it is locked, so that no sweep meets it without. */
     mmt_text_addf(&made, "%s/new-XXXXXX", parent);
     if (made.failed || !mkdtemp(made.data)) {

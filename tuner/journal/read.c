@@ -4,7 +4,7 @@
 
 #include "tuner/journal/journal_internal.h"
 
-static const char *word(const json_t *object, const char *key)
+static const char *word_of(const json_t *object, const char *key)
 {
     const char *value = json_string_value(json_object_get(object, key));
     return value ? value : "";
@@ -17,7 +17,7 @@ static bool is_resolved_alike(const struct mmt_journal *journal, const json_t *l
 {
     struct mmt_text now = { 0 };
     mmt_journal_print_resolved(journal, record, &now);
-    const bool alike = !strcmp(word(line, "settled"), mmt_text_string(&now));
+    const bool alike = !strcmp(word_of(line, "settled"), mmt_text_string(&now));
     mmt_text_finish(&now);
     return alike;
 }
@@ -31,20 +31,21 @@ static double read_number(const json_t *object, const char *key, double otherwis
 static mmt_status check_header(const struct mmt_journal *journal, const json_t *header,
                                const struct mmt_caps *caps, mmt_error *err)
 {
-    if (strcmp(word(header, "format"), mmt_journal_format))
+    if (strcmp(word_of(header, "format"), mmt_journal_format))
         return mmt_fail(err, MMT_ERROR_FORMAT,
                         "'%s' is no journal of this version of mmtune (its first line "
                         "should have \"format\": \"%s\"); --fresh starts a new one",
                         journal->file.path, mmt_journal_format);
-    if (strcmp(word(header, "backend"), caps->backend) ||
-        strcmp(word(header, "device"), caps->name) ||
-        strcmp(word(header, "architecture"), caps->architecture))
+    if (strcmp(word_of(header, "backend"), caps->backend) ||
+        strcmp(word_of(header, "device"), caps->name) ||
+        strcmp(word_of(header, "architecture"), caps->architecture))
         return mmt_fail(
             err, MMT_ERROR_FORMAT,
             "the journal '%s' is of another device, %s (%s, %s), not of %s "
             "(%s, %s); name another file with -o, or --fresh starts a new one",
-            journal->file.path, word(header, "device"), word(header, "backend"),
-            word(header, "architecture"), caps->name, caps->backend, caps->architecture);
+            journal->file.path, word_of(header, "device"), word_of(header, "backend"),
+            word_of(header, "architecture"), caps->name, caps->backend,
+            caps->architecture);
     return MMT_OK;
 }
 
@@ -52,7 +53,7 @@ static mmt_status check_header(const struct mmt_journal *journal, const json_t *
  * compiler than before, there is a new one. */
 static bool is_by_this_compiler(const json_t *header, const struct mmt_caps *caps)
 {
-    return !strcmp(word(header, "compiler"), caps->compiler);
+    return !strcmp(word_of(header, "compiler"), caps->compiler);
 }
 
 enum verdict { RECORD, UNREADABLE, CHANGED };
@@ -60,11 +61,11 @@ enum verdict { RECORD, UNREADABLE, CHANGED };
 static enum verdict read_record(struct mmt_journal *journal, const json_t *line,
                                 struct mmt_record *out)
 {
-    int outcome = mmt_outcome_parse(word(line, "status"));
+    int outcome = mmt_outcome_parse(word_of(line, "status"));
     *out = (struct mmt_record){ .earlier = true };
-    if (outcome < 0 || mmt_problem_parse(word(line, "problem"), &out->problem, NULL))
+    if (outcome < 0 || mmt_problem_parse(word_of(line, "problem"), &out->problem, NULL))
         return UNREADABLE;
-    if (mmt_config_parse(word(line, "configuration"), &out->config, NULL))
+    if (mmt_config_parse(word_of(line, "configuration"), &out->config, NULL))
         return CHANGED;
     out->final = json_is_true(json_object_get(line, "final"));
     out->calibration = json_is_true(json_object_get(line, "calibration"));
@@ -78,16 +79,17 @@ static enum verdict read_record(struct mmt_journal *journal, const json_t *line,
     out->result.celsius = read_number(line, "celsius", 0);
     out->result.clock_mhz = read_number(line, "clock_mhz", 0);
     snprintf(out->result.throttled, sizeof out->result.throttled, "%s",
-             word(line, "throttled"));
-    snprintf(out->result.reason, sizeof out->result.reason, "%s", word(line, "reason"));
+             word_of(line, "throttled"));
+    snprintf(out->result.reason, sizeof out->result.reason, "%s",
+             word_of(line, "reason"));
     out->whole = json_is_true(json_object_get(line, "whole"));
     out->attempt = (int) read_number(line, "attempt", 1);
     out->limit = read_number(line, "limit", 0);
     if (outcome == MMT_TIMED && !out->whole && !(out->result.time.median > 0))
         return UNREADABLE;
-    if (out->whole && strcmp(word(line, "driver"), journal->caps.driver))
+    if (out->whole && strcmp(word_of(line, "driver"), journal->caps.driver))
         return CHANGED;
-    if (strcmp(word(line, "template_hash"),
+    if (strcmp(word_of(line, "template_hash"),
                mmt_journal_hash_of(journal, out->config.template)))
         return CHANGED;
     return is_resolved_alike(journal, line, out) ? RECORD : CHANGED;

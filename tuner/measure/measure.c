@@ -78,7 +78,7 @@ static mmt_status queue_some(struct mmt_session *session, struct run *run, int64
 }
 
 /* Asked for while a batch runs: afterwards the device rests. */
-static void watch(struct mmt_session *session, struct run *run)
+static void watch_device(struct mmt_session *session, struct run *run)
 {
     struct mmt_health now;
     double at = mmt_now();
@@ -146,7 +146,7 @@ static mmt_status time_batch(struct mmt_session *session, struct run *run,
 
     mmt_status status = queue_batch(session, run, err);
     if (status == MMT_OK)
-        watch(session, run);
+        watch_device(session, run);
     if (status == MMT_OK)
         status = clock->read(clock->self, seconds, err);
     *seconds = fmax(*seconds / (double) run->launches,
@@ -204,7 +204,7 @@ static mmt_status warm_up(struct mmt_session *session, struct run *run,
 /* ---- sampling -------------------------------------------------------------------- */
 
 /* Whether this candidate has told enough. */
-static bool enough(struct run *run, const struct mmt_measure_limits *limits)
+static bool has_enough(struct run *run, const struct mmt_measure_limits *limits)
 {
     struct mmt_summary s = mmt_stats_summarise(run->samples, run->count);
     double best = limits->best_seconds;
@@ -252,11 +252,11 @@ static mmt_status take_sample(struct mmt_session *session, struct run *run,
     if (status != MMT_OK)
         return status;
     run->samples[run->count++] = seconds;
-    run->done = enough(run, limits);
+    run->done = has_enough(run, limits);
     return MMT_OK;
 }
 
-static void conclude(struct run *run, struct mmt_measured *out)
+static void conclude_run(struct run *run, struct mmt_measured *out)
 {
     struct mmt_summary s = mmt_stats_summarise(run->samples, run->count);
 
@@ -298,8 +298,8 @@ static mmt_status start_runs(struct mmt_session *session,
 }
 
 /* Executes them all in turn, for so long. */
-static mmt_status heat(struct mmt_session *session, struct run *runs, int count,
-                       double seconds, mmt_error *err)
+static mmt_status heat_device(struct mmt_session *session, struct run *runs, int count,
+                              double seconds, mmt_error *err)
 {
     const double ends = mmt_now() + seconds;
     double each;
@@ -335,9 +335,10 @@ static mmt_status sample_in_turn(struct mmt_session *session, struct run *runs, 
     return MMT_OK;
 }
 
-static mmt_status measure(struct mmt_session *session, const struct mmt_config *configs,
-                          int count, const struct mmt_measure_limits *limits,
-                          struct mmt_measured *out, mmt_error *err)
+static mmt_status measure_runs(struct mmt_session *session,
+                               const struct mmt_config *configs, int count,
+                               const struct mmt_measure_limits *limits,
+                               struct mmt_measured *out, mmt_error *err)
 {
     struct mmt_health now;
     struct run *runs = calloc((size_t) count, sizeof *runs);
@@ -347,11 +348,11 @@ static mmt_status measure(struct mmt_session *session, const struct mmt_config *
     mmt_device_health(session->device, &now); /* the first question costs no budget */
     mmt_status status = start_runs(session, configs, count, limits, runs, err);
     if (status == MMT_OK)
-        status = heat(session, runs, count, limits->heat_seconds, err);
+        status = heat_device(session, runs, count, limits->heat_seconds, err);
     if (status == MMT_OK)
         status = sample_in_turn(session, runs, count, limits, err);
     for (int i = 0; i < count && status == MMT_OK; i++)
-        conclude(&runs[i], &out[i]);
+        conclude_run(&runs[i], &out[i]);
     for (int i = 0; i < count; i++)
         mmt_plan_free(runs[i].plan);
     free(runs);
@@ -377,11 +378,11 @@ mmt_status mmt_measure_candidate(struct mmt_session *session,
     struct mmt_measure_limits limits = fill_limits(given);
     struct mmt_measured again;
 
-    mmt_status status = measure(session, config, 1, &limits, out, err);
+    mmt_status status = measure_runs(session, config, 1, &limits, out, err);
     if (status != MMT_OK || !out->health.throttled || !might_win(out, &limits))
         return status;
     usleep(rest);
-    status = measure(session, config, 1, &limits, &again, err);
+    status = measure_runs(session, config, 1, &limits, &again, err);
     if (status == MMT_OK &&
         (!again.health.throttled || again.time.median < out->time.median))
         *out = again;
@@ -396,5 +397,5 @@ mmt_status mmt_measure_group(struct mmt_session *session,
     struct mmt_measure_limits limits = fill_limits(given);
 
     limits.best_seconds = 0;
-    return measure(session, configs, count, &limits, out, err);
+    return measure_runs(session, configs, count, &limits, out, err);
 }

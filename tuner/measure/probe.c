@@ -121,7 +121,7 @@ static void close_probe(struct probe *p)
     mmt_module_free(p->module);
 }
 
-static mmt_status load(struct probe *p, const char *text, mmt_error *err)
+static mmt_status load_source(struct probe *p, const char *text, mmt_error *err)
 {
     static const unsigned block[3] = { BLOCK, 1, 1 };
     struct mmt_binary binary = { 0 };
@@ -133,7 +133,7 @@ static mmt_status load(struct probe *p, const char *text, mmt_error *err)
                   : mmt_function_create(p->module, "probe", block, 0, &p->function, err);
 }
 
-static mmt_status fill(struct probe *p, const size_t bytes[2], mmt_error *err)
+static mmt_status fill_buffers(struct probe *p, const size_t bytes[2], mmt_error *err)
 {
     mmt_status status = MMT_OK;
     for (int i = 0; !status && i < 2; i++) {
@@ -175,7 +175,7 @@ static void open_probe(struct probe *p, mmt_device *device, mmt_type type,
     *p = (struct probe){ .device = device, .blocks = blocks };
     p->status = write_text(mmt_device_caps(device), type, body, blocks, &text, &err);
     if (!p->status)
-        p->status = load(p, mmt_text_string(&text), &err);
+        p->status = load_source(p, mmt_text_string(&text), &err);
     if (!p->status)
         p->status = mmt_queue_create(device, &p->queue, &err);
     if (!p->status)
@@ -183,7 +183,7 @@ static void open_probe(struct probe *p, mmt_device *device, mmt_type type,
     if (!p->status)
         p->status = mmt_mark_create(device, &p->to, &err);
     if (!p->status)
-        p->status = fill(p, bytes, &err);
+        p->status = fill_buffers(p, bytes, &err);
     if (!p->status)
         p->status = run_once(p, &seconds, &err);
     if (p->status)

@@ -12,7 +12,7 @@ static const double above_told = 1.25;
 /* Of what must move, a GPU's caches may have a half. */
 static const double from_caches = 2;
 
-static int ascending(const void *left, const void *right)
+static int compare_peaks(const void *left, const void *right)
 {
     const double *a = left, *b = right;
     return (*a > *b) - (*a < *b);
@@ -23,14 +23,14 @@ void mmt_roofline_of_rounds(double *rates, int count, double *best, double *spre
     *best = *spread = 0;
     if (count == 0)
         return;
-    qsort(rates, (size_t) count, sizeof *rates, ascending);
+    qsort(rates, (size_t) count, sizeof *rates, compare_peaks);
     *best = rates[count - 1];
     const double median = (rates[(count - 1) / 2] + rates[count / 2]) / 2;
     if (*best > 0)
         *spread = 1 - median / *best;
 }
 
-static void add(double *into, double *spread, double from, double its_spread)
+static void add_peak(double *into, double *spread, double from, double its_spread)
 {
     if (from <= *into)
         return;
@@ -41,10 +41,10 @@ static void add(double *into, double *spread, double from, double its_spread)
 void mmt_roofline_add(struct mmt_roofline *into, const struct mmt_roofline *from)
 {
     for (int type = 0; type < MMT_NUM_TYPES; type++)
-        add(&into->peak_flops[type], &into->peak_spread[type], from->peak_flops[type],
-            from->peak_spread[type]);
-    add(&into->bandwidth, &into->bandwidth_spread, from->bandwidth,
-        from->bandwidth_spread);
+        add_peak(&into->peak_flops[type], &into->peak_spread[type],
+                 from->peak_flops[type], from->peak_spread[type]);
+    add_peak(&into->bandwidth, &into->bandwidth_spread, from->bandwidth,
+             from->bandwidth_spread);
 }
 
 static bool is_exact(const struct mmt_caps *caps)

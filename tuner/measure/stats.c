@@ -3,13 +3,13 @@
 
 #include "tuner/measure/stats.h"
 
-static int ascending(const void *a, const void *b)
+static int compare_samples(const void *a, const void *b)
 {
     double x = *(const double *) a, y = *(const double *) b;
     return (x > y) - (x < y);
 }
 
-static double between(const double *sorted, int count, double part)
+static double interpolate(const double *sorted, int count, double part)
 {
     double place = part * (count - 1);
     int below = (int) floor(place), above = below + 1 < count ? below + 1 : below;
@@ -19,8 +19,8 @@ static double between(const double *sorted, int count, double part)
 
 double mmt_stats_quantile(double *samples, int count, double part)
 {
-    qsort(samples, (size_t) count, sizeof *samples, ascending);
-    return between(samples, count, part);
+    qsort(samples, (size_t) count, sizeof *samples, compare_samples);
+    return interpolate(samples, count, part);
 }
 
 /* The largest r (from 1) such that fewer than r of `count` samples fall below the true
@@ -45,11 +45,11 @@ struct mmt_summary mmt_stats_summarise(double *samples, int count)
 {
     int rank = rank_of_interval(count);
 
-    qsort(samples, (size_t) count, sizeof *samples, ascending);
+    qsort(samples, (size_t) count, sizeof *samples, compare_samples);
     return (struct mmt_summary){
-        .median = between(samples, count, 0.5),
-        .lower_quartile = between(samples, count, 0.25),
-        .upper_quartile = between(samples, count, 0.75),
+        .median = interpolate(samples, count, 0.5),
+        .lower_quartile = interpolate(samples, count, 0.25),
+        .upper_quartile = interpolate(samples, count, 0.75),
         .low = samples[rank ? rank - 1 : 0],
         .high = samples[rank ? count - rank : count - 1],
         .confident = rank > 0,

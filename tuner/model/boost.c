@@ -69,14 +69,15 @@ static void fill_bins(struct boost *b, int feature)
     }
 }
 
-static void finish(struct boost *b)
+static void finish_boost(struct boost *b)
 {
     free(b->bins);
     free(b->left);
     free(b->leaf);
 }
 
-static bool prepare(struct boost *b, const struct mmt_boost_sample *samples, int count)
+static bool prepare_boost(struct boost *b, const struct mmt_boost_sample *samples,
+                          int count)
 {
     const size_t all = (size_t) count;
     float *values = malloc(all * sizeof *values);
@@ -96,13 +97,13 @@ static bool prepare(struct boost *b, const struct mmt_boost_sample *samples, int
 }
 
 /* What is explained where a leaf's samples get one value. */
-static double score(const struct sums *sums)
+static double score_of_sums(const struct sums *sums)
 {
     return sums->left * sums->left / (sums->weight + doubt);
 }
 
-static void collect(const struct boost *b, int feature, int leaves,
-                    struct sums sums[LEAVES][MOST_BINS])
+static void collect_sums(const struct boost *b, int feature, int leaves,
+                         struct sums sums[LEAVES][MOST_BINS])
 {
     const unsigned char *bins = b->bins + (size_t) feature * (size_t) b->count;
     memset(sums, 0, (size_t) leaves * sizeof *sums);
@@ -126,7 +127,7 @@ static double best_bound(struct sums sums[LEAVES][MOST_BINS], int leaves, int bo
             below.weight += sums[leaf][bin].weight, below.left += sums[leaf][bin].left;
             const struct sums above = { all.weight - below.weight,
                                         all.left - below.left };
-            explained[bin] += score(&below) + score(&above);
+            explained[bin] += score_of_sums(&below) + score_of_sums(&above);
         }
     }
     for (int bin = 0; bin < bounds; bin++)
@@ -136,7 +137,7 @@ static double best_bound(struct sums sums[LEAVES][MOST_BINS], int leaves, int bo
 }
 
 /* One more level: what explains most. */
-static double deepen(struct boost *b, int level, struct mmt_tree *tree)
+static double deepen_tree(struct boost *b, int level, struct mmt_tree *tree)
 {
     struct sums sums[LEAVES][MOST_BINS];
     const int leaves = 1 << level;
@@ -144,7 +145,7 @@ static double deepen(struct boost *b, int level, struct mmt_tree *tree)
     int bound = 0, feature = 0;
     for (int f = 0; f < MMT_NUM_FEATURES; f++) {
         int at = 0;
-        collect(b, f, leaves, sums);
+        collect_sums(b, f, leaves, sums);
         const double explained = best_bound(sums, leaves, b->num_bounds[f], &at);
         if (explained > most)
             most = explained, feature = f, bound = at;
@@ -189,8 +190,8 @@ mmt_status mmt_boost(const struct mmt_boost_sample *samples, int count,
     model->num_trees = 0;
     if (count <= 0)
         return MMT_OK;
-    if (!prepare(&b, samples, count)) {
-        finish(&b);
+    if (!prepare_boost(&b, samples, count)) {
+        finish_boost(&b);
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left to fit a model");
     }
     for (int i = 0; i < MMT_MOST_TREES; i++) {
@@ -199,12 +200,12 @@ mmt_status mmt_boost(const struct mmt_boost_sample *samples, int count,
         *tree = (struct mmt_tree){ 0 };
         memset(b.leaf, 0, (size_t) count);
         for (int level = 0; level < MMT_TREE_DEPTH; level++)
-            explained = deepen(&b, level, tree);
+            explained = deepen_tree(&b, level, tree);
         if (explained <= least_gain * loss_of(&b))
             break;
         set_leaves(&b, tree);
         model->num_trees++;
     }
-    finish(&b);
+    finish_boost(&b);
     return MMT_OK;
 }

@@ -332,8 +332,8 @@ static mmt_status fit_model(struct table *table, const struct mmt_caps *caps,
 
 /* What was not timed is expected: with the model's usual error on top, and no faster than
  * anything that was timed. */
-static double expected(const struct table *table, int row, int col,
-                       const struct mmt_model *model, const struct mmt_caps *caps)
+static double expected_seconds(const struct table *table, int row, int col,
+                               const struct mmt_model *model, const struct mmt_caps *caps)
 {
     const mmt_problem *problem = table->problems[col];
     const struct mmt_config resolved =
@@ -350,8 +350,8 @@ static double expected(const struct table *table, int row, int col,
 /* Completes the times for a selection; a kernel does not serve what it was not checked
  * for.
  */
-static void complete(struct table *table, const struct mmt_model *model,
-                     const struct mmt_caps *caps)
+static void complete_times(struct table *table, const struct mmt_model *model,
+                           const struct mmt_caps *caps)
 {
     for (int row = 0; row < table->rows; row++)
         for (int col = 0; col < table->cols; col++) {
@@ -359,7 +359,7 @@ static void complete(struct table *table, const struct mmt_model *model,
             if (!(table->right[row] & mmt_kind_bit(table->problems[col])))
                 *time = INFINITY;
             else if (isinf(*time))
-                *time = expected(table, row, col, model, caps);
+                *time = expected_seconds(table, row, col, model, caps);
         }
 }
 
@@ -411,7 +411,7 @@ static mmt_status fit_family(struct mmt_profile *profile, const struct mmt_profi
     if (!status && table.rows) {
         status = fit_model(&table, &profile->caps, model, err);
         if (!status)
-            complete(&table, model, &profile->caps);
+            complete_times(&table, model, &profile->caps);
         if (!status && known)
             status = keep_known(profile, known, &table, family, err);
         if (!status && !profile->num_portfolio)

@@ -7,7 +7,7 @@
 static const double along[3] = { 0.8191725133961645, 0.6710436067037893,
                                  0.5497004779019703 };
 
-static int64_t between(double part, double least, double most)
+static int64_t log_between(double part, double least, double most)
 {
     return (int64_t) (least * exp(part * log((most + 1) / least)));
 }
@@ -26,11 +26,11 @@ static int64_t round_up(int64_t size)
 
 /* Any number of tokens through a layer of a network; every third time the gradient of
  * its weights, whose k the tokens are. */
-static void layer(const double part[3], int64_t round, int64_t size[3])
+static void layer_shape(const double part[3], int64_t round, int64_t size[3])
 {
-    const int64_t tokens = between(part[0], 1, 8192);
-    const int64_t wide = round_to(between(part[1], 512, 32768), 128);
-    const int64_t deep = round_to(between(part[2], 512, 32768), 128);
+    const int64_t tokens = log_between(part[0], 1, 8192);
+    const int64_t wide = round_to(log_between(part[1], 512, 32768), 128);
+    const int64_t deep = round_to(log_between(part[2], 512, 32768), 128);
     const bool gradient = round % 3 == 2;
 
     size[0] = gradient ? wide : tokens;
@@ -39,24 +39,25 @@ static void layer(const double part[3], int64_t round, int64_t size[3])
 }
 
 /* All dimensions within two octaves. */
-static void block(const double part[3], int64_t size[3])
+static void block_shape(const double part[3], int64_t size[3])
 {
-    const double side = (double) between(part[0], 64, 8192);
+    const double side = (double) log_between(part[0], 64, 8192);
     for (int i = 0; i < 3; i++)
         size[i] = (int64_t) (side * (i ? exp2(2 * part[i] - 1) : 1));
 }
 
 /* One dimension is short, or long, each in turn. */
-static void skewed(const double part[3], int64_t round, int64_t size[3])
+static void skewed_shape(const double part[3], int64_t round, int64_t size[3])
 {
     const bool is_long = round % 2;
     for (int i = 0; i < 3; i++) {
         const bool odd_one = round / 2 % 3 == i;
         if (is_long)
-            size[i] =
-                odd_one ? between(part[i], 8192, 131072) : between(part[i], 16, 768);
+            size[i] = odd_one ? log_between(part[i], 8192, 131072)
+                              : log_between(part[i], 16, 768);
         else
-            size[i] = odd_one ? between(part[i], 1, 64) : between(part[i], 512, 16384);
+            size[i] =
+                odd_one ? log_between(part[i], 1, 64) : log_between(part[i], 512, 16384);
     }
 }
 
@@ -67,17 +68,17 @@ mmt_problem mmt_fit_shape(const mmt_problem *kind, const double part[3], int64_t
 
     switch (index % 4) {
     case 0:
-        layer(part, round, size);
+        layer_shape(part, round, size);
         break;
     case 1:
         for (int i = 0; i < 3; i++)
-            size[i] = between(part[i], 1, 16384);
+            size[i] = log_between(part[i], 1, 16384);
         break;
     case 2:
-        block(part, size);
+        block_shape(part, size);
         break;
     default:
-        skewed(part, round, size);
+        skewed_shape(part, round, size);
     }
     for (int i = 0; i < 3 && round % 2; i++)
         size[i] = round_up(size[i]);

@@ -17,7 +17,7 @@ void mmt_nnls_add(struct mmt_nnls *sums, const double x[N], double y, double wei
     }
 }
 
-static struct mmt_nnls scaled(const struct mmt_nnls *sums, double scale[N])
+static struct mmt_nnls scale_sums(const struct mmt_nnls *sums, double scale[N])
 {
     struct mmt_nnls out;
 
@@ -107,7 +107,7 @@ void mmt_nnls_solve(const struct mmt_nnls *sums, double p[N])
 {
     bool free[N] = { false };
     double scale[N], to[N];
-    struct mmt_nnls s = scaled(sums, scale);
+    struct mmt_nnls s = scale_sums(sums, scale);
 
     memset(p, 0, N * sizeof *p);
     for (int round = 0; round < MOST_ROUNDS; round++) {

@@ -17,7 +17,7 @@ struct selection {
     int *selected, count;
 };
 
-static double regret(const struct selection *selection, int row, int col)
+static double regret_of(const struct selection *selection, int row, int col)
 {
     const double time =
         selection->times[(size_t) row * (size_t) selection->cols + (size_t) col];
@@ -30,10 +30,10 @@ static double mean_regret(const struct selection *selection, int extra, int inst
 {
     double sum = 0;
     for (int col = 0; col < selection->cols; col++) {
-        double least = extra < 0 ? unserved : regret(selection, extra, col);
+        double least = extra < 0 ? unserved : regret_of(selection, extra, col);
         for (int i = 0; i < selection->count; i++)
             if (i != instead)
-                least = fmin(least, regret(selection, selection->selected[i], col));
+                least = fmin(least, regret_of(selection, selection->selected[i], col));
         sum += least;
     }
     return sum / selection->cols;
@@ -60,7 +60,7 @@ static int find_best(const struct selection *selection, int instead, double *mea
     return best;
 }
 
-static void grow(struct selection *selection, int most, double *mean)
+static void grow_portfolio(struct selection *selection, int most, double *mean)
 {
     while (selection->count < most) {
         const int row = find_best(selection, -1, mean);
@@ -71,7 +71,7 @@ static void grow(struct selection *selection, int most, double *mean)
 }
 
 /* Puts others in the places of some; false where no exchange helps. */
-static bool exchange(struct selection *selection, double *mean)
+static bool exchange_kernels(struct selection *selection, double *mean)
 {
     bool any = false;
     for (int i = 0; i < selection->count; i++) {
@@ -88,8 +88,8 @@ int mmt_fit_select(const double *times, const double *best, int rows, int cols, 
     enum { ROUNDS = 4 };
     struct selection selection = { times, best, rows, cols, selected, 0 };
     double mean = INFINITY;
-    grow(&selection, most, &mean);
-    for (int i = 0; i < ROUNDS && exchange(&selection, &mean); i++)
+    grow_portfolio(&selection, most, &mean);
+    for (int i = 0; i < ROUNDS && exchange_kernels(&selection, &mean); i++)
         ;
     return selection.count;
 }

@@ -32,9 +32,9 @@ static bool is_of(const struct mmt_record *r, const struct mmt_template *templat
            r->config.template == template && mmt_problem_equal(&r->problem, problem);
 }
 
-static bool collect(const struct mmt_journal *journal, const struct mmt_caps *caps,
-                    const struct mmt_template *template, const mmt_problem *problem,
-                    struct pairs *out)
+static bool collect_pairs(const struct mmt_journal *journal, const struct mmt_caps *caps,
+                          const struct mmt_template *template, const mmt_problem *problem,
+                          struct pairs *out)
 {
     size_t all;
     const struct mmt_record *records = mmt_journal_records(journal, &all);
@@ -51,7 +51,7 @@ static bool collect(const struct mmt_journal *journal, const struct mmt_caps *ca
     return true;
 }
 
-static void finish(struct pairs *pairs)
+static void finish_pairs(struct pairs *pairs)
 {
     free(pairs->estimates);
     free(pairs->seconds);
@@ -66,14 +66,15 @@ static bool is_first(const struct mmt_record *records, size_t place)
     return true;
 }
 
-static mmt_status judge(const struct mmt_journal *journal, struct mmt_profile *profile,
-                        const struct mmt_record *record, mmt_error *err)
+static mmt_status judge_record(const struct mmt_journal *journal,
+                               struct mmt_profile *profile,
+                               const struct mmt_record *record, mmt_error *err)
 {
     struct pairs pairs;
     struct mmt_pruning *pruning = NULL, fresh = { .type = record->problem.type };
     mmt_status status = MMT_OK;
-    if (!collect(journal, &profile->caps, record->config.template, &record->problem,
-                 &pairs))
+    if (!collect_pairs(journal, &profile->caps, record->config.template, &record->problem,
+                       &pairs))
         status = mmt_fail(err, MMT_ERROR_MEMORY, "no memory to judge estimates");
     snprintf(fresh.template, sizeof fresh.template, "%s", record->config.template->name);
     for (size_t i = 0; i < profile->num_pruning; i++)
@@ -92,7 +93,7 @@ static mmt_status judge(const struct mmt_journal *journal, struct mmt_profile *p
         pruning->samples += pairs.count;
         pruning->correlation = sum / pruning->samples;
     }
-    finish(&pairs);
+    finish_pairs(&pairs);
     return status;
 }
 
@@ -106,7 +107,7 @@ mmt_status mmt_pruning_judge(const struct mmt_journal *journal,
     for (size_t i = 0; !status && i < all; i++)
         if (is_of(&records[i], records[i].config.template, &records[i].problem) &&
             is_first(records, i))
-            status = judge(journal, profile, &records[i], err);
+            status = judge_record(journal, profile, &records[i], err);
     return status;
 }
 
@@ -123,7 +124,7 @@ static bool has_earned(const struct mmt_profile *profile, mmt_type type,
     return false;
 }
 
-static double least(const double *values, int count)
+static double least_value(const double *values, int count)
 {
     double result = INFINITY;
     for (int i = 0; i < count; i++)
@@ -139,13 +140,13 @@ double mmt_pruning_limit(const struct mmt_journal *journal,
     double limit = 0;
     if (!has_earned(profile, problem->type, template))
         return INFINITY;
-    if (!collect(journal, &profile->caps, template, problem, &pairs) ||
+    if (!collect_pairs(journal, &profile->caps, template, problem, &pairs) ||
         pairs.count < LEAST_SAMPLES)
         limit = INFINITY;
-    double best = least(pairs.seconds, pairs.count);
+    double best = least_value(pairs.seconds, pairs.count);
     for (int i = 0; i < pairs.count && isfinite(limit); i++)
         if (pairs.seconds[i] <= near * best)
             limit = fmax(limit, room * pairs.estimates[i]);
-    finish(&pairs);
+    finish_pairs(&pairs);
     return limit;
 }

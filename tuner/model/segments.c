@@ -95,7 +95,7 @@ static void find_best(struct cutting *c)
 
 /* The last of `parts` parts ends before the sample `end`: the kernel that it has and the
  * sample at which it begins. */
-static void cut(struct cutting *c, int parts, int end)
+static void cut_samples(struct cutting *c, int parts, int end)
 {
     double *least = &c->least[parts][end];
     *least = INFINITY;
@@ -138,7 +138,7 @@ int mmt_range_divide(const double *seconds, int kernels, int samples, int most,
     for (int parts = 1; parts <= most; parts++) {
         c.least[parts][0] = INFINITY;
         for (int end = 1; end <= samples; end++)
-            cut(&c, parts, end);
+            cut_samples(&c, parts, end);
     }
     const int number = choose_number(&c, most);
     for (int parts = number, end = samples; parts > 0; parts--) {

@@ -9,7 +9,7 @@
 
 /* ---- finding --------------------------------------------------------------------- */
 
-static struct mmt_both compare(struct mmt_group a, struct mmt_group b)
+static struct mmt_both compare_groups(struct mmt_group a, struct mmt_group b)
 {
     struct mmt_both both = { .group = { a, b } };
     for (int side = 0; side < 2; side++) {
@@ -29,7 +29,7 @@ static void add_only(struct mmt_diff *diff, int side, struct mmt_group group)
 }
 
 /* Walks both sorted lists at once. */
-static void merge(struct mmt_diff *diff)
+static void merge_groups(struct mmt_diff *diff)
 {
     size_t at[2] = { 0, 0 };
     while (at[0] < diff->rows[0].count || at[1] < diff->rows[1].count) {
@@ -42,7 +42,7 @@ static void merge(struct mmt_diff *diff)
                         ? -1
                         : mmt_problem_order(group[0].row->problem, group[1].row->problem);
         if (order == 0)
-            diff->both[diff->num_both++] = compare(group[0], group[1]);
+            diff->both[diff->num_both++] = compare_groups(group[0], group[1]);
         else
             add_only(diff, order > 0, group[order > 0]);
         at[0] += order <= 0 ? group[0].count : 0;
@@ -67,7 +67,7 @@ mmt_status mmt_diff_make(const struct mmt_profile *a, const struct mmt_profile *
         status = mmt_fail(err, MMT_ERROR_MEMORY, "out of memory");
         goto fail;
     }
-    merge(diff);
+    merge_groups(diff);
     return MMT_OK;
 
 fail:
@@ -151,7 +151,7 @@ static const struct option options[] = {
     { 0 },
 };
 
-static int help(void)
+static int print_diff_help(void)
 {
     printf(
         "usage: mmtune diff A.json B.json [--json]\n\n"
@@ -165,7 +165,7 @@ static int help(void)
     return MMT_EXIT_DONE;
 }
 
-static int run(const char *verb, char **paths, bool json)
+static int run_diff(const char *verb, char **paths, bool json)
 {
     mmt_error err = { 0 };
     struct mmt_profile *profile[2] = { NULL, NULL };
@@ -199,7 +199,7 @@ int mmt_verb_diff(int argc, char **argv)
         if (option == '?')
             return MMT_EXIT_USAGE;
         if (option == 'h')
-            return help();
+            return print_diff_help();
         json = true;
     }
     int count = argc - optind;
@@ -209,5 +209,5 @@ int mmt_verb_diff(int argc, char **argv)
                                count, count == 1 ? "file is" : "files are");
     if (count > 2)
         return mmt_wrong_usage(argv[0], "'%s' is one word too many", argv[optind + 2]);
-    return run(argv[0], argv + optind, json);
+    return run_diff(argv[0], argv + optind, json);
 }

@@ -9,7 +9,7 @@
 
 /* ---- for people ------------------------------------------------------------------ */
 
-static const char *mark(bool suspect)
+static const char *mark_of(bool suspect)
 {
     return suspect ? " *" : "";
 }
@@ -55,7 +55,7 @@ static void print_kernels(const struct mmt_both *both)
 static void print_ratio(const struct mmt_both *both)
 {
     double ratio = both->best[0]->seconds / both->best[1]->seconds;
-    const char *marked = mark(both->suspect[0] || both->suspect[1]);
+    const char *marked = mark_of(both->suspect[0] || both->suspect[1]);
     if (both->tie)
         printf("  best against best: a tie, %.3g times, within the spreads%s\n", ratio,
                marked);
@@ -93,10 +93,10 @@ static void print_cost(const struct mmt_both *both, int side)
         printf("  on %c, the best of %c was not timed\n", own, other);
     else if (mmt_rows_tie(best, others))
         printf("  on %c, the best of %c is as good, within the spreads%s\n", own, other,
-               mark(both->suspect[side]));
+               mark_of(both->suspect[side]));
     else
         printf("  on %c, the best of %c takes %.3g times as long as its own best%s\n",
-               own, other, others->seconds / best->seconds, mark(both->suspect[side]));
+               own, other, others->seconds / best->seconds, mark_of(both->suspect[side]));
 }
 
 static void print_both(const struct mmt_both *both)

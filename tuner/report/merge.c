@@ -152,8 +152,8 @@ static void merge_made(struct mmt_profile *into, const struct mmt_profile *from)
     mmt_roofline_add(&into->roofline, &from->roofline);
 }
 
-static mmt_status merge(struct mmt_profile *into, const struct mmt_profile *from,
-                        mmt_error *err)
+static mmt_status merge_profile(struct mmt_profile *into, const struct mmt_profile *from,
+                                mmt_error *err)
 {
     mmt_status status = MMT_OK;
     for (size_t i = 0; i < from->num_entries && !status; i++)
@@ -189,7 +189,8 @@ static mmt_status add_journal(struct mmt_fit_samples *samples, const char *path,
 }
 
 /* Selects the portfolios by all times of all journals. */
-static mmt_status fit(struct mmt_profile *into, char **paths, int count, mmt_error *err)
+static mmt_status fit_portfolios(struct mmt_profile *into, char **paths, int count,
+                                 mmt_error *err)
 {
     struct mmt_fit_samples samples = { 0 };
     mmt_status status = MMT_OK;
@@ -217,7 +218,7 @@ static const struct option options[] = {
     { 0 },
 };
 
-static int help(void)
+static int print_merge_help(void)
 {
     printf(
         "usage: mmtune merge A.json B.json [C.json...] [--fit] [--out FILE]\n\n"
@@ -238,7 +239,8 @@ static int help(void)
     return MMT_EXIT_DONE;
 }
 
-static mmt_status put(const struct mmt_profile *profile, const char *out, mmt_error *err)
+static mmt_status put_profile(const struct mmt_profile *profile, const char *out,
+                              mmt_error *err)
 {
     struct mmt_text text = { 0 };
     if (out)
@@ -258,12 +260,13 @@ static mmt_status merge_file(struct mmt_profile *into, const char *path, mmt_err
         return err->status;
     mmt_status status = mmt_profile_foreign(from, &into->caps, why)
                             ? mmt_fail(err, MMT_ERROR_ARGUMENT, "%s: %s", path, why)
-                            : merge(into, from, err);
+                            : merge_profile(into, from, err);
     mmt_profile_free(from);
     return status;
 }
 
-static int run(const char *verb, char **paths, int count, bool fits, const char *out)
+static int run_merge(const char *verb, char **paths, int count, bool fits,
+                     const char *out)
 {
     mmt_error err = { 0 };
     struct mmt_profile *all = mmt_profile_of(paths[0], NULL, &err);
@@ -275,9 +278,9 @@ static int run(const char *verb, char **paths, int count, bool fits, const char 
     for (int i = 1; i < count && !status; i++)
         status = merge_file(all, paths[i], &err);
     if (!status && fits)
-        status = fit(all, paths, count, &err);
+        status = fit_portfolios(all, paths, count, &err);
     if (!status)
-        status = put(all, out, &err);
+        status = put_profile(all, out, &err);
     mmt_profile_free(all);
     return status ? mmt_failed(verb, &err) : MMT_EXIT_DONE;
 }
@@ -290,7 +293,7 @@ int mmt_verb_merge(int argc, char **argv)
         if (option == '?')
             return MMT_EXIT_USAGE;
         if (option == 'h')
-            return help();
+            return print_merge_help();
         if (option == 'f')
             fits = true;
         else
@@ -300,5 +303,5 @@ int mmt_verb_merge(int argc, char **argv)
     if (count < 2)
         return mmt_wrong_usage(argv[0], "%d %s named; it must be two profiles or more",
                                count, count == 1 ? "file is" : "files are");
-    return run(argv[0], argv + optind, count, fits, out);
+    return run_merge(argv[0], argv + optind, count, fits, out);
 }

@@ -8,7 +8,7 @@
 
 /* ---- collecting ------------------------------------------------------------------ */
 
-static int compare(int64_t a, int64_t b)
+static int compare_sizes(int64_t a, int64_t b)
 {
     return (a > b) - (a < b);
 }
@@ -33,7 +33,7 @@ int mmt_problem_order(const mmt_problem *a, const mmt_problem *b)
     };
     int order = 0;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs && !order; i++)
-        order = compare(pairs[i][0], pairs[i][1]);
+        order = compare_sizes(pairs[i][0], pairs[i][1]);
     return order;
 }
 

@@ -20,7 +20,7 @@ static const struct option options[] = {
     { 0 },
 };
 
-static int help(void)
+static int print_show_help(void)
 {
     printf(
         "usage: mmtune show [FILE | --device DEVICE] [--json]\n"
@@ -406,8 +406,8 @@ static mmt_status check_shapes(const struct mmt_words *shapes, mmt_op op, mmt_er
     return status;
 }
 
-static int explain(const char *verb, const char *path, const char *device,
-                   const struct explain *asked)
+static int explain_shapes(const char *verb, const char *path, const char *device,
+                          const struct explain *asked)
 {
     bool types[MMT_NUM_TYPES] = { false };
     unsigned transposes = MMT_NN;
@@ -439,7 +439,7 @@ static int explain(const char *verb, const char *path, const char *device,
 
 /* ---- the verb -------------------------------------------------------------------- */
 
-static int show(const char *verb, const char *path, const char *device, bool json)
+static int show_profile(const char *verb, const char *path, const char *device, bool json)
 {
     mmt_error err = { 0 };
     struct mmt_rows rows;
@@ -496,7 +496,7 @@ static int read_options(int argc, char **argv, struct request *request)
         if (option == '?')
             return MMT_EXIT_USAGE;
         if (option == 'h')
-            return help();
+            return print_show_help();
         if (read_option(option, request, &err))
             return mmt_failed_or_usage(argv[0], &err);
     }
@@ -522,8 +522,8 @@ int mmt_verb_show(int argc, char **argv)
     int exit = read_options(argc, argv, &request);
     if (exit < 0)
         exit = request.asked.shapes.count
-                   ? explain(argv[0], request.path, request.device, &request.asked)
-                   : show(argv[0], request.path, request.device, request.json);
+                   ? explain_shapes(argv[0], request.path, request.device, &request.asked)
+                   : show_profile(argv[0], request.path, request.device, request.json);
     mmt_words_finish(&request.asked.shapes);
     return exit;
 }

@@ -59,7 +59,7 @@ struct mmt_model {
 /* ---- features -------------------------------------------------------------------- */
 
 /* Logarithms where all values are positive, else 0 to 2 over their range. */
-static double feature(const struct mmt_search_space *space, int knob, int value)
+static double feature_of(const struct mmt_search_space *space, int knob, int value)
 {
     const double *values = space->values[knob];
     double least = values[0], most = values[0];
@@ -89,7 +89,7 @@ static void compute_features(const struct mmt_search_space *space, struct mmt_mo
 {
     for (int i = 0; i < space->num_knobs; i++)
         for (int value = 0; value < space->num_values[i]; value++)
-            m->features[i][value] = (float) feature(space, i, value);
+            m->features[i][value] = (float) feature_of(space, i, value);
 }
 
 static int count_dimensions(const struct mmt_search_space *space)
@@ -102,7 +102,7 @@ static int count_dimensions(const struct mmt_search_space *space)
 
 /* ---- what is known --------------------------------------------------------------- */
 
-static void finish(struct mmt_search *search)
+static void finish_model(struct mmt_search *search)
 {
     struct mmt_model *m = search->model;
     if (!m)
@@ -130,13 +130,13 @@ static struct mmt_model *model_of(struct mmt_search *search)
     m->y = malloc(sizeof *m->y * MMT_SURROGATE_POINTS);
     m->pool = malloc(sizeof *m->pool * POOL);
     if (!m->surrogate || !m->x || !m->y || !m->pool)
-        finish(search);
+        finish_model(search);
     else
         compute_features(&search->space, m);
     return search->model;
 }
 
-static struct known *find(struct mmt_model *m, const int *index, int knobs)
+static struct known *find_known(struct mmt_model *m, const int *index, int knobs)
 {
     for (int i = m->count - 1; i >= 0; i--)
         if (!memcmp(m->points[i].index, index, sizeof *index * (size_t) knobs))
@@ -144,7 +144,7 @@ static struct known *find(struct mmt_model *m, const int *index, int knobs)
     return NULL;
 }
 
-static struct known *add(struct mmt_model *m, const int *index, int knobs)
+static struct known *add_known(struct mmt_model *m, const int *index, int knobs)
 {
     if (m->count == m->capacity) {
         int capacity = m->capacity ? 2 * m->capacity : 256;
@@ -187,7 +187,7 @@ static void order_by_time(struct mmt_model *m)
 }
 
 /* The fastest but for `rank` others. */
-static const struct known *ranked(const struct mmt_model *m, int rank)
+static const struct known *known_of_rank(const struct mmt_model *m, int rank)
 {
     return &m->points[m->fastest[rank].place];
 }
@@ -195,7 +195,7 @@ static const struct known *ranked(const struct mmt_model *m, int rank)
 /* ---- the model ------------------------------------------------------------------- */
 
 /* The slowest time that was measured stands for what was rejected. */
-static double slowest(const struct mmt_model *m)
+static double slowest_known(const struct mmt_model *m)
 {
     double worst = NAN;
     for (int i = 0; i < m->count; i++)
@@ -225,7 +225,7 @@ static void to_rows(struct mmt_search *search, struct mmt_model *m,
     }
 }
 
-static void learn(struct mmt_search *search, struct mmt_model *m, double worst)
+static void learn_scales(struct mmt_search *search, struct mmt_model *m, double worst)
 {
     int count = m->count < LEARN_FROM ? m->count : LEARN_FROM;
     if (m->told < m->learned_at + LEARN_EVERY + m->told / 16)
@@ -237,15 +237,15 @@ static void learn(struct mmt_search *search, struct mmt_model *m, double worst)
 
 /* Fits what is known, the fastest where there is more than the model can hold; in the
  * order in which it came, so that little has to be done again. */
-static void fit(struct mmt_search *search, struct mmt_model *m)
+static void fit_model(struct mmt_search *search, struct mmt_model *m)
 {
     struct place held[MMT_SURROGATE_POINTS];
     int count = m->count < MMT_SURROGATE_POINTS ? m->count : MMT_SURROGATE_POINTS;
-    double worst = slowest(m);
+    double worst = slowest_known(m);
 
     order_by_time(m);
-    m->log_best = ranked(m, 0)->log_seconds;
-    learn(search, m, worst);
+    m->log_best = known_of_rank(m, 0)->log_seconds;
+    learn_scales(search, m, worst);
     memcpy(held, m->fastest, sizeof *held * (size_t) count);
     qsort(held, (size_t) count, sizeof *held, earlier_first);
     to_rows(search, m, held, count, worst);
@@ -262,7 +262,8 @@ static double expected_improvement(double mean, double deviation)
 
 /* ---- candidates to choose from --------------------------------------------------- */
 
-static void pool(struct mmt_search *search, struct mmt_model *m, const int *index)
+static void pool_candidates(struct mmt_search *search, struct mmt_model *m,
+                            const int *index)
 {
     if (m->pooled < POOL && mmt_search_is_fresh(search, index))
         memcpy(m->pool[m->pooled++].index, index, sizeof m->pool->index);
@@ -279,7 +280,7 @@ static void pool_neighbours(struct mmt_search *search, struct mmt_model *m, int 
             if (value == old)
                 continue;
             index[knob] = value;
-            pool(search, m, index);
+            pool_candidates(search, m, index);
             if (pairs)
                 pool_neighbours(search, m, index, knob + 1, false);
         }
@@ -294,12 +295,13 @@ static void pool_mutants(struct mmt_search *search, struct mmt_model *m)
         good = m->count < 3 * LEADERS ? m->count : 3 * LEADERS;
 
     for (int i = 0; i < MUTANTS * 4; i++) {
-        memcpy(index, ranked(m, mmt_search_below(search, good))->index, sizeof index);
+        memcpy(index, known_of_rank(m, mmt_search_below(search, good))->index,
+               sizeof index);
         for (int change = 2 + mmt_search_below(search, 3); change > 0; change--) {
             int knob = mmt_search_below(search, search->space.num_knobs);
             index[knob] = mmt_search_below(search, search->space.num_values[knob]);
         }
-        pool(search, m, index);
+        pool_candidates(search, m, index);
     }
 }
 
@@ -313,7 +315,7 @@ static void fill_pool(struct mmt_search *search, struct mmt_model *m)
             memcpy(m->pool[m->pooled++].index, index, sizeof index);
     pool_mutants(search, m);
     for (int i = 0; i < LEADERS && i < m->count; i++) {
-        memcpy(index, ranked(m, i)->index, sizeof index);
+        memcpy(index, known_of_rank(m, i)->index, sizeof index);
         pool_neighbours(search, m, index, 0, i < PAIRS);
     }
 }
@@ -341,15 +343,15 @@ static void order_pool(struct mmt_search *search, struct mmt_model *m)
     qsort(m->pool, (size_t) m->pooled, sizeof *m->pool, most_promising_first);
 }
 
-static bool propose(struct mmt_search *search, int *index)
+static bool propose_by_model(struct mmt_search *search, int *index)
 {
     struct mmt_model *m = model_of(search);
     float x[MMT_SURROGATE_DIMENSIONS];
     double most = -1, mean, deviation;
 
-    if (!m || m->count < FIRST || isnan(slowest(m)))
+    if (!m || m->count < FIRST || isnan(slowest_known(m)))
         return mmt_search_random(search, index);
-    fit(search, m);
+    fit_model(search, m);
     fill_pool(search, m);
     order_pool(search, m);
     for (int i = 0; i < m->pooled && m->pool[i].promise > most; i++) {
@@ -364,10 +366,10 @@ static bool propose(struct mmt_search *search, int *index)
     return most >= 0 || mmt_search_random(search, index);
 }
 
-static bool given(struct mmt_search *search, const int *index)
+static bool is_given(struct mmt_search *search, const int *index)
 {
     struct mmt_model *m = model_of(search);
-    struct known *point = m ? add(m, index, search->space.num_knobs) : NULL;
+    struct known *point = m ? add_known(m, index, search->space.num_knobs) : NULL;
     float x[MMT_SURROGATE_DIMENSIONS];
     double loss, deviation;
 
@@ -382,14 +384,14 @@ static bool given(struct mmt_search *search, const int *index)
     return true;
 }
 
-static void told(struct mmt_search *search, const int *index, double seconds)
+static void tell_model(struct mmt_search *search, const int *index, double seconds)
 {
     struct mmt_model *m = model_of(search);
     if (!m)
         return;
-    struct known *point = find(m, index, search->space.num_knobs);
+    struct known *point = find_known(m, index, search->space.num_knobs);
     if (!point)
-        point = add(m, index, search->space.num_knobs);
+        point = add_known(m, index, search->space.num_knobs);
     if (!point)
         return;
     point->pending = false;
@@ -399,8 +401,8 @@ static void told(struct mmt_search *search, const int *index, double seconds)
 
 const struct mmt_strategy mmt_strategy_model = {
     .name = "model",
-    .propose = propose,
-    .given = given,
-    .told = told,
-    .finish = finish,
+    .propose = propose_by_model,
+    .given = is_given,
+    .told = tell_model,
+    .finish = finish_model,
 };

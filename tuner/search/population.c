@@ -63,14 +63,14 @@ static const struct member *any_of(struct mmt_search *s, const struct mmt_popula
 
 /* Half of the way to the best, and half of the difference of two others; what that leaves
  * between two values falls to either side by chance. */
-static int step(struct mmt_search *s, int from, int best, int difference, int count)
+static int step_value(struct mmt_search *s, int from, int best, int difference, int count)
 {
     int twice = 2 * from + (best - from) + difference;
     int to = (twice + mmt_search_below(s, 2)) / 2;
     return to < 0 ? 0 : to >= count ? count - 1 : to;
 }
 
-static void breed(struct mmt_search *s, const struct mmt_population *p, int *index)
+static void breed_point(struct mmt_search *s, const struct mmt_population *p, int *index)
 {
     const struct member *parent = &p->members[p->parent], *best = best_of(p);
     const struct member *a = any_of(s, p), *b = any_of(s, p);
@@ -83,11 +83,11 @@ static void breed(struct mmt_search *s, const struct mmt_population *p, int *ind
             index[k] = mmt_search_below(s, count);
         else if (k == sure || mmt_search_below(s, 100) < crossing)
             index[k] =
-                step(s, index[k], best->index[k], a->index[k] - b->index[k], count);
+                step_value(s, index[k], best->index[k], a->index[k] - b->index[k], count);
     }
 }
 
-static bool propose(struct mmt_search *s, int *index)
+static bool propose_by_population(struct mmt_search *s, int *index)
 {
     struct mmt_population *p = population_of(s);
     if (!p)
@@ -97,7 +97,7 @@ static bool propose(struct mmt_search *s, int *index)
         return mmt_search_random(s, index);
     p->parent = p->next++ % MEMBERS;
     for (int try = 0; try < TRIES; try++) {
-        breed(s, p, index);
+        breed_point(s, p, index);
         if (mmt_search_is_fresh(s, index))
             return true;
     }
@@ -106,7 +106,7 @@ static bool propose(struct mmt_search *s, int *index)
 
 /* ---- life and death -------------------------------------------------------------- */
 
-static bool given(struct mmt_search *s, const int *index)
+static bool is_given(struct mmt_search *s, const int *index)
 {
     struct mmt_population *p = population_of(s);
     for (int i = 0; p && i < MOST_UNDERWAY; i++) {
@@ -145,7 +145,7 @@ static void start_anew(struct mmt_population *p)
     p->idle = 0;
 }
 
-static void told(struct mmt_search *s, const int *index, double seconds)
+static void tell_population(struct mmt_search *s, const int *index, double seconds)
 {
     struct mmt_population *p = population_of(s);
     if (!p)
@@ -166,7 +166,7 @@ static void told(struct mmt_search *s, const int *index, double seconds)
         start_anew(p);
 }
 
-static void finish(struct mmt_search *s)
+static void finish_population(struct mmt_search *s)
 {
     free(s->population);
     s->population = NULL;
@@ -174,8 +174,8 @@ static void finish(struct mmt_search *s)
 
 const struct mmt_strategy mmt_strategy_population = {
     .name = "population",
-    .propose = propose,
-    .given = given,
-    .told = told,
-    .finish = finish,
+    .propose = propose_by_population,
+    .given = is_given,
+    .told = tell_population,
+    .finish = finish_population,
 };

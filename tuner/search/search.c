@@ -6,7 +6,7 @@
 
 /* ---- random numbers: xorshift64*, one stream a search ---------------------------- */
 
-static uint64_t draw(struct mmt_search *s)
+static uint64_t draw_number(struct mmt_search *s)
 {
     s->random ^= s->random >> 12;
     s->random ^= s->random << 25;
@@ -16,7 +16,7 @@ static uint64_t draw(struct mmt_search *s)
 
 int mmt_search_below(struct mmt_search *s, int limit)
 {
-    return (int) ((draw(s) >> 33) % (uint64_t) limit);
+    return (int) ((draw_number(s) >> 33) % (uint64_t) limit);
 }
 
 /* ---- what was given -------------------------------------------------------------- */
@@ -46,7 +46,7 @@ static bool is_seen(const struct mmt_search *s, const int *index)
     return s->seen.taken[slot_of(&s->seen, p)];
 }
 
-static bool grow(struct mmt_search_seen *seen)
+static bool grow_seen(struct mmt_search_seen *seen)
 {
     struct mmt_search_seen bigger = { .room = seen->room ? seen->room * 2 : 1024 };
     bigger.points = calloc(bigger.room, sizeof *bigger.points);
@@ -73,7 +73,7 @@ static bool grow(struct mmt_search_seen *seen)
  */
 static bool mark_seen(struct mmt_search *s, const int *index)
 {
-    if (s->seen.used * 2 >= s->seen.room && !grow(&s->seen))
+    if (s->seen.used * 2 >= s->seen.room && !grow_seen(&s->seen))
         return false;
     mmt_search_point p;
     to_point(s, index, p);
@@ -94,7 +94,7 @@ bool mmt_search_is_fresh(const struct mmt_search *s, const int *index)
 /* ---- exhaustive ------------------------------------------------------------------ */
 
 /* Steps to the next point, last knob fastest; false after the last. */
-static bool step(const struct mmt_search_space *space, int *index)
+static bool step_index(const struct mmt_search_space *space, int *index)
 {
     for (int i = space->num_knobs - 1; i >= 0; i--) {
         if (++index[i] < space->num_values[i])
@@ -108,7 +108,7 @@ static bool propose_exhaustive(struct mmt_search *s, int *index)
 {
     while (!s->swept) {
         memcpy(index, s->sweep, sizeof s->sweep);
-        s->swept = !step(&s->space, s->sweep);
+        s->swept = !step_index(&s->space, s->sweep);
         if (mmt_search_is_fresh(s, index))
             return true;
     }
@@ -129,7 +129,7 @@ bool mmt_search_try_random(struct mmt_search *s, int *index, int tries)
 }
 
 /* One knob to a neighbouring value, or, one time in three, two knobs to any value. */
-static void move(struct mmt_search *s, int *index)
+static void move_point(struct mmt_search *s, int *index)
 {
     int moves = mmt_search_below(s, 3) ? 1 : 2;
     for (int i = 0; i < moves; i++) {
@@ -148,7 +148,7 @@ static bool draw_seen(struct mmt_search *s, int *index)
     const struct mmt_search_seen *seen = &s->seen;
     if (seen->used == 0)
         return false;
-    size_t slot = (size_t) (draw(s) % seen->room);
+    size_t slot = (size_t) (draw_number(s) % seen->room);
     while (!seen->taken[slot])
         slot = (slot + 1) % seen->room;
     for (int i = 0; i < s->space.num_knobs; i++)
@@ -160,7 +160,7 @@ static bool draw_seen(struct mmt_search *s, int *index)
 static bool try_beside(struct mmt_search *s, int *index, int tries)
 {
     while (tries-- > 0 && draw_seen(s, index)) {
-        move(s, index);
+        move_point(s, index);
         if (mmt_search_is_fresh(s, index))
             return true;
     }
@@ -190,7 +190,7 @@ static bool propose_local(struct mmt_search *s, int *index)
         s->here_seconds = INFINITY, s->rejected = 0;
     for (int try = 0; try < 2000 && isfinite(s->here_seconds); try++) {
         memcpy(index, s->here, sizeof s->here);
-        move(s, index);
+        move_point(s, index);
         if (mmt_search_is_fresh(s, index))
             return true;
     }
@@ -221,7 +221,7 @@ static const struct {
 const char *const mmt_search_names[] = { "auto",   "model",      "population", "local",
                                          "random", "exhaustive", NULL };
 
-static const struct mmt_strategy *find(const char *name)
+static const struct mmt_strategy *find_strategy(const char *name)
 {
     for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++)
         if (!strcmp(strategies[i].name, name))
@@ -247,7 +247,7 @@ struct mmt_search *mmt_search_create(const char *strategy,
                                      const int (*start)[MMT_SEARCH_MAX_KNOBS],
                                      int num_start, mmt_error *err)
 {
-    const struct mmt_strategy *chosen = find(strategy);
+    const struct mmt_strategy *chosen = find_strategy(strategy);
     if (!chosen) {
         mmt_fail(err, MMT_ERROR_ARGUMENT,
                  "there is no search \"%s\"; there are auto, model, population, local, "
@@ -256,7 +256,7 @@ struct mmt_search *mmt_search_create(const char *strategy,
         return NULL;
     }
     struct mmt_search *s = calloc(1, sizeof *s);
-    if (!s || !grow(&s->seen) || !keep_start(s, start, num_start)) {
+    if (!s || !grow_seen(&s->seen) || !keep_start(s, start, num_start)) {
         mmt_search_free(s);
         mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a search");
         return NULL;
@@ -268,7 +268,7 @@ struct mmt_search *mmt_search_create(const char *strategy,
     return s;
 }
 
-static bool propose(struct mmt_search *s, int *index)
+static bool propose_exhaustively(struct mmt_search *s, int *index)
 {
     while (s->next_start < s->num_start) {
         memcpy(index, s->start[s->next_start++], sizeof *s->start);
@@ -280,7 +280,7 @@ static bool propose(struct mmt_search *s, int *index)
 
 bool mmt_search_ask(struct mmt_search *s, int *index)
 {
-    if (!propose(s, index) || !mark_seen(s, index))
+    if (!propose_exhaustively(s, index) || !mark_seen(s, index))
         return false;
     return !s->strategy->given || s->strategy->given(s, index);
 }

@@ -50,8 +50,8 @@ void mmt_surrogate_distances(const struct mmt_surrogate *s, const float *x, int 
 }
 
 /* Of the first points, rounded up to LANES, and a point. */
-static void covariances(const struct mmt_surrogate *s, const float *x, int stride,
-                        int count, float *out)
+static void find_covariances(const struct mmt_surrogate *s, const float *x, int stride,
+                             int count, float *out)
 {
     lanes square, alone;
     for (int i = 0; i < count; i += LANES) {
@@ -84,13 +84,13 @@ double mmt_surrogate_dot(const double *a, const double *b, int count)
 }
 
 /* Factors the covariance's rows from `same` on. */
-static void factorise(struct mmt_surrogate *s, int same, int count)
+static void factorise_rows(struct mmt_surrogate *s, int same, int count)
 {
     float k[MOST];
 
     for (int i = same; i < count; i++) {
         double *row = s->factor[i];
-        covariances(s, *s->x + i, MOST, i, k);
+        find_covariances(s, *s->x + i, MOST, i, k);
         for (int j = 0; j < i; j++)
             row[j] = (k[j] - mmt_surrogate_dot(row, s->factor[j], j)) / s->factor[j][j];
         row[i] = sqrt(fmax(1 + s->noise - mmt_surrogate_dot(row, row, i), 1e-9));
@@ -118,7 +118,7 @@ double mmt_surrogate_solve(struct mmt_surrogate *s, int same, int count)
 {
     double ones[MOST], *z = s->alpha, log_determinant = 0;
 
-    factorise(s, same, count);
+    factorise_rows(s, same, count);
     for (int i = 0; i < count; i++) {
         ones[i] = 1;
         z[i] = s->y[i];
@@ -135,7 +135,7 @@ double mmt_surrogate_solve(struct mmt_surrogate *s, int same, int count)
 }
 
 /* Puts a point into its place; false where it was there already. */
-static bool put(struct mmt_surrogate *s, int place, const float *x)
+static bool put_point(struct mmt_surrogate *s, int place, const float *x)
 {
     bool differs = place >= s->count;
     for (int d = 0; d < s->dimensions; d++) {
@@ -150,7 +150,7 @@ void mmt_surrogate_fit(struct mmt_surrogate *s, const float *x, const double *y,
 {
     int same = count;
     for (int i = count - 1; i >= 0; i--)
-        if (put(s, i, x + i * s->dimensions))
+        if (put_point(s, i, x + i * s->dimensions))
             same = i;
     s->y = y;
     s->count = count;
@@ -170,7 +170,7 @@ void mmt_surrogate_guess(const struct mmt_surrogate *s, const float *x, double *
 {
     float k[MOST], nearest = 0;
 
-    covariances(s, x, 1, s->count, k);
+    find_covariances(s, x, 1, s->count, k);
     *mean = s->mean;
     for (int i = 0; i < s->count; i++) {
         *mean += s->alpha[i] * k[i];
@@ -185,7 +185,7 @@ void mmt_surrogate_predict(const struct mmt_surrogate *s, const float *x, double
     float k[MOST];
     double z[MOST];
 
-    covariances(s, x, 1, s->count, k);
+    find_covariances(s, x, 1, s->count, k);
     for (int i = 0; i < s->count; i++)
         z[i] = k[i];
     *mean = s->mean + mmt_surrogate_dot(z, s->alpha, s->count);

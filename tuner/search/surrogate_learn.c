@@ -30,7 +30,7 @@ static double spread_of(const struct mmt_surrogate *s, int which)
                                         : noises.spread;
 }
 
-static void apply(struct mmt_surrogate *s)
+static void apply_scales(struct mmt_surrogate *s)
 {
     const double *scale = s->scales;
     for (int d = 0; d < s->dimensions; d++) {
@@ -45,13 +45,13 @@ void mmt_surrogate_forget(struct mmt_surrogate *s)
 {
     for (int i = 0; i < 2 * s->dimensions + 2; i++)
         s->scales[i] = usual_of(s, i);
-    apply(s);
+    apply_scales(s);
 }
 
 /* The logarithm of the scales' posterior, as they are. */
-static double posterior(struct mmt_surrogate *s)
+static double log_posterior(struct mmt_surrogate *s)
 {
-    apply(s);
+    apply_scales(s);
     double sum = mmt_surrogate_solve(s, 0, s->count);
     for (int i = 0; i < 2 * s->dimensions + 2; i++) {
         double off = (s->scales[i] - usual_of(s, i)) / spread_of(s, i);
@@ -137,7 +137,7 @@ static void climb(struct mmt_surrogate *s, double (*inverse)[MOST])
     for (int i = 0; i < count; i++)
         pace[i] = 0.3;
     while (rounds-- > 0) {
-        double here = posterior(s);
+        double here = log_posterior(s);
         if (here > most)
             memcpy(reached, s->scales, sizeof reached);
         most = fmax(most, here);
@@ -168,7 +168,7 @@ void mmt_surrogate_learn(struct mmt_surrogate *s, const float *x, const double *
     s->count = count;
     if (inverse)
         climb(s, inverse);
-    apply(s);
+    apply_scales(s);
     s->count = 0;
     free(inverse);
 }

@@ -134,7 +134,7 @@ static void find_nearest(const struct mmt_tuning *t, const mmt_problem *problem,
 }
 
 /* Seconds for a unit of the estimate there. */
-static double unit(const struct mmt_tuning *t, const struct mmt_record *record)
+static double estimate_unit(const struct mmt_tuning *t, const struct mmt_record *record)
 {
     return record->result.time.median /
            mmt_cost_estimate(&record->config, &record->problem, &t->caps);
@@ -142,21 +142,21 @@ static double unit(const struct mmt_tuning *t, const struct mmt_record *record)
 
 /* The estimate, corrected by how it erred on the nearest problem. Those that were never
  * timed err as others do, on average. */
-static void predict(const struct mmt_tuning *t, const mmt_problem *problem,
-                    struct ready *list, int count)
+static void predict_times(const struct mmt_tuning *t, const mmt_problem *problem,
+                          struct ready *list, int count)
 {
     double sum = 0;
     int known = 0;
     for (int i = 0; i < count; i++)
         if (list[i].nearest)
-            sum += log(unit(t, list[i].nearest)), known++;
+            sum += log(estimate_unit(t, list[i].nearest)), known++;
     double usual = known ? exp(sum / known) : 1;
     for (int i = 0; i < count; i++)
         list[i].seconds = mmt_cost_estimate(list[i].config, problem, &t->caps) *
-                          (list[i].nearest ? unit(t, list[i].nearest) : usual);
+                          (list[i].nearest ? estimate_unit(t, list[i].nearest) : usual);
 }
 
-static int sooner(const void *left, const void *right)
+static int compare_predicted(const void *left, const void *right)
 {
     const struct ready *a = left, *b = right;
     return (a->seconds > b->seconds) - (a->seconds < b->seconds);
@@ -186,8 +186,8 @@ int mmt_tune_list_ready(const struct mmt_tuning *t, const mmt_problem *problem,
     }
     if (list) {
         find_nearest(t, problem, list, count);
-        predict(t, problem, list, count);
-        qsort(list, (size_t) count, sizeof *list, sooner);
+        predict_times(t, problem, list, count);
+        qsort(list, (size_t) count, sizeof *list, compare_predicted);
     }
     while (listed < count && listed < most &&
            list[listed].seconds <= behind * list[0].seconds) {

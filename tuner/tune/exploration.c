@@ -16,7 +16,8 @@ static const double least_seconds = 0.3e-6;
 
 enum { MOST_SHAPES = 40 /* of a type and transposes */, ENOUGH_TRIES = 5 };
 
-static mmt_status add(struct mmt_tuning *t, const mmt_problem *problem, mmt_error *err)
+static mmt_status add_problem(struct mmt_tuning *t, const mmt_problem *problem,
+                              mmt_error *err)
 {
     size_t count = (size_t) t->num_goals + (size_t) t->num_explored;
     mmt_problem *grown = realloc(t->goals, (count + 1) * sizeof *grown);
@@ -61,7 +62,7 @@ static mmt_status add_shapes(struct mmt_tuning *t, const mmt_problem *kind, int 
         if (mmt_tune_is_goal(t, shape) || !is_suitable(t, shape) ||
             was_explored(t, shape))
             continue;
-        status = add(t, shape, err);
+        status = add_problem(t, shape, err);
         count--;
     }
     return status;

@@ -17,7 +17,7 @@ enum { MOST_FINALISTS = 8, MOST_GROUPS = 4 };
 
 /* ---- who takes part -------------------------------------------------------------- */
 
-static int faster(const void *left, const void *right)
+static int compare_times(const void *left, const void *right)
 {
     const struct mmt_record *a = left, *b = right;
     return (a->result.time.median > b->result.time.median) -
@@ -38,7 +38,7 @@ static struct mmt_record *list_timed(const struct mmt_tuning *t,
             mmt_problem_equal(&records[i].problem, problem))
             out[(*count)++] = records[i];
     if (out)
-        qsort(out, (size_t) *count, sizeof *out, faster);
+        qsort(out, (size_t) *count, sizeof *out, compare_times);
     return out;
 }
 
@@ -172,8 +172,9 @@ static void set_job(const struct mmt_tuning *t, const struct mmt_record *finalis
 }
 
 /* What fails, hangs or dies is held: it counts where another finalist does better. */
-static mmt_status keep(struct mmt_tuning *t, struct mmt_record *finalist,
-                       const struct mmt_result *result, bool last, mmt_error *err)
+static mmt_status record_finalist(struct mmt_tuning *t, struct mmt_record *finalist,
+                                  const struct mmt_result *result, bool last,
+                                  mmt_error *err)
 {
     finalist->result = *result;
     finalist->final = true;
@@ -202,7 +203,7 @@ static mmt_status time_together(struct mmt_tuning *t, struct mmt_record *finalis
             event.reply.results[0].outcome != MMT_KILLED;
     mmt_status status = MMT_OK;
     for (int i = 0; *done && !status && i < count; i++)
-        status = keep(t, &finalists[i], &event.reply.results[i], last, err);
+        status = record_finalist(t, &finalists[i], &event.reply.results[i], last, err);
     return status;
 }
 
@@ -237,7 +238,7 @@ static int sort_out(struct mmt_record *finalists, int count)
     for (int i = 0; i < count; i++)
         if (finalists[i].result.outcome == MMT_TIMED)
             finalists[left++] = finalists[i];
-    qsort(finalists, (size_t) left, sizeof *finalists, faster);
+    qsort(finalists, (size_t) left, sizeof *finalists, compare_times);
     return left;
 }
 
@@ -288,8 +289,9 @@ const struct mmt_record *mmt_tune_favourite(const struct mmt_record *sorted, int
 /* A round of the favourite and its nearest rival: the sum of both rounds decides, and in
  * a tie the favourite stays. Where both fall out they leave the list, and *count is less
  * by two. */
-static mmt_status confirm(struct mmt_tuning *t, struct mmt_record *sorted, int *count,
-                          double seconds, struct mmt_record *winner, mmt_error *err)
+static mmt_status confirm_winner(struct mmt_tuning *t, struct mmt_record *sorted,
+                                 int *count, double seconds, struct mmt_record *winner,
+                                 mmt_error *err)
 {
     const int favourite = (int) (mmt_tune_favourite(sorted, *count) - sorted);
     const int rival = favourite == 0;
@@ -316,7 +318,8 @@ static mmt_status confirm(struct mmt_tuning *t, struct mmt_record *sorted, int *
 }
 
 /* Compiled on all workers at once: what an earlier run found may have to be. */
-static void build(struct mmt_tuning *t, const struct mmt_record *finalists, int count)
+static void build_finalists(struct mmt_tuning *t, const struct mmt_record *finalists,
+                            int count)
 {
     struct mmt_config configs[MOST_FINALISTS + 1];
     for (int i = 0; i < count; i++)
@@ -324,10 +327,11 @@ static void build(struct mmt_tuning *t, const struct mmt_record *finalists, int 
     mmt_tune_build(t, &finalists[0].problem, configs, count, INFINITY);
 }
 
-static mmt_status hold(struct mmt_tuning *t, struct mmt_record *finalists, int *count,
-                       double ends, struct mmt_record *winner, mmt_error *err)
+static mmt_status hold_finals(struct mmt_tuning *t, struct mmt_record *finalists,
+                              int *count, double ends, struct mmt_record *winner,
+                              mmt_error *err)
 {
-    build(t, finalists, *count);
+    build_finalists(t, finalists, *count);
     double room = isfinite(ends) ? ends - mmt_now() : 10;
     double least = is_power_limited(t, finalists) ? 0.4 : 0.05;
     double seconds = fmin(fmax(room / (1.5 * *count + 4), least), 2);
@@ -336,16 +340,16 @@ static mmt_status hold(struct mmt_tuning *t, struct mmt_record *finalists, int *
         const int before = *count;
         *winner = *mmt_tune_favourite(finalists, *count);
         if (*count > 1 && !mmt_pool_interrupts())
-            status = confirm(t, finalists, count, seconds, winner, err);
+            status = confirm_winner(t, finalists, count, seconds, winner, err);
         confirmed = *count == before;
     }
     return status;
 }
 
 /* Finals of the next group, and of the winner so far, where there is one. */
-static mmt_status meet(struct mmt_tuning *t, const struct mmt_record *group, int count,
-                       double ends, struct mmt_record *winner, bool *found,
-                       mmt_error *err)
+static mmt_status time_finalists(struct mmt_tuning *t, const struct mmt_record *group,
+                                 int count, double ends, struct mmt_record *winner,
+                                 bool *found, mmt_error *err)
 {
     struct mmt_record field[MOST_FINALISTS + 1];
     int left = 0;
@@ -353,7 +357,7 @@ static mmt_status meet(struct mmt_tuning *t, const struct mmt_record *group, int
         field[left++] = *winner;
     memcpy(&field[left], group, (size_t) count * sizeof *group);
     left += count;
-    mmt_status status = hold(t, field, &left, ends, winner, err);
+    mmt_status status = hold_finals(t, field, &left, ends, winner, err);
     *found = left > 0;
     return status;
 }
@@ -398,7 +402,7 @@ mmt_status mmt_tune_finals(struct mmt_tuning *t, const mmt_problem *problem, dou
                     (!*found || (is_beaten(winner, timed, at, count) && i < MOST_GROUPS));
          i++) {
         group = mmt_tune_select_finalists(t, &timed[at], count - at);
-        status = meet(t, &timed[at], group, ends, winner, found, err);
+        status = time_finalists(t, &timed[at], group, ends, winner, found, err);
         at += group;
     }
     if (mmt_pool_interrupts() && at < count &&

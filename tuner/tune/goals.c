@@ -16,7 +16,7 @@ bool mmt_same_kind(const mmt_problem *a, const mmt_problem *b)
            a->trans_b == b->trans_b;
 }
 
-static bool serves(const struct mmt_tuning *t, mmt_type type)
+static bool serves_type(const struct mmt_tuning *t, mmt_type type)
 {
     return t->options.types[type] && (type != MMT_F64 || t->caps.f64);
 }
@@ -95,7 +95,7 @@ static mmt_status add_paddings(struct mmt_tuning *t, mmt_type type, unsigned tra
  * serves the others with what it finds. */
 static bool has_goals(const struct mmt_tuning *t, mmt_type type)
 {
-    return serves(t, type) &&
+    return serves_type(t, type) &&
            (t->options.some_types || t->options.op != MMT_GEMM ||
             !t->options.types[mmt_type_family(type)] || mmt_type_family(type) == type);
 }
@@ -291,7 +291,7 @@ static int weight_of(const struct mmt_tuning *t, int goal)
 }
 
 /* The part of t->goal in what is left. */
-static double share(const struct mmt_tuning *t)
+static double share_of_time(const struct mmt_tuning *t)
 {
     int left = 0;
     for (int i = t->goal; i < t->num_goals; i++)
@@ -327,12 +327,12 @@ double mmt_tune_share_time(const struct mmt_tuning *t)
         all += beside_search(t, &t->goals[i]);
     double part = all > 0 ? fmin(1, fmax(left, 0) / 2 / all) : 0;
     return now + part * beside_search(t, &t->goals[t->goal]) +
-           (left - part * all) * share(t);
+           (left - part * all) * share_of_time(t);
 }
 
 int64_t mmt_tune_share_candidates(const struct mmt_tuning *t)
 {
     return t->options.budget.candidates
-               ? (int64_t) ceil((double) t->candidates_left * share(t))
+               ? (int64_t) ceil((double) t->candidates_left * share_of_time(t))
                : INT64_MAX;
 }

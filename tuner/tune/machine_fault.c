@@ -35,7 +35,7 @@ static bool is_naive(const struct mmt_record *record)
     return !strcmp(record->config.template->name, "naive");
 }
 
-static void suspect(struct mmt_suspects *s, const struct mmt_record *record)
+static void suspect_machine(struct mmt_suspects *s, const struct mmt_record *record)
 {
     const bool alike = s->alike && is_alike(s->reason, record->result.reason);
     s->in_a_row++;
@@ -52,7 +52,7 @@ static bool wants_space(const char *reason)
 }
 
 /* What went before is the kernels' fault. */
-static mmt_status acquit(struct mmt_tuning *t, mmt_error *err)
+static mmt_status acquit_machine(struct mmt_tuning *t, mmt_error *err)
 {
     struct mmt_suspects *s = &t->suspects;
     s->in_a_row = s->alike = 0;
@@ -66,7 +66,7 @@ mmt_status mmt_tune_note_result(struct mmt_tuning *t, const struct mmt_record *r
     const enum mmt_outcome outcome = record->result.outcome;
     mmt_status status = MMT_OK;
     if (mmt_outcome_may_be_machine(outcome)) {
-        suspect(&t->suspects, record);
+        suspect_machine(&t->suspects, record);
         if (wants_space(record->result.reason))
             return MMT_OK;
         return mmt_journal_hold(t->journal, record, err);
@@ -74,7 +74,7 @@ mmt_status mmt_tune_note_result(struct mmt_tuning *t, const struct mmt_record *r
     if (outcome == MMT_TIMED || outcome == MMT_WRONG) {
         t->suspects.naive_is_odd = t->suspects.naive_is_odd || t->suspects.naive;
         t->suspects.well++;
-        status = acquit(t, err);
+        status = acquit_machine(t, err);
     }
     return status ? status : mmt_journal_add(t->journal, record, err);
 }
@@ -140,7 +140,8 @@ static void put_on_one_line(char *text)
         *at = ' ';
 }
 
-static mmt_status stop(struct mmt_tuning *t, struct mmt_result *naive, mmt_error *err)
+static mmt_status stop_at_machine(struct mmt_tuning *t, struct mmt_result *naive,
+                                  mmt_error *err)
 {
     struct mmt_text why = { 0 };
     const bool works = naive->outcome == MMT_TIMED; /* in a folder of its own */
@@ -174,7 +175,8 @@ mmt_status mmt_tune_ask_naive(struct mmt_tuning *t, mmt_error *err)
     struct mmt_text why = { 0 };
     const bool at_fault = naive.outcome != MMT_TIMED || mmt_tune_explain(t, &why);
     mmt_text_finish(&why);
-    return at_fault && !mmt_pool_interrupts() ? stop(t, &naive, err) : acquit(t, err);
+    return at_fault && !mmt_pool_interrupts() ? stop_at_machine(t, &naive, err)
+                                              : acquit_machine(t, err);
 }
 
 mmt_status mmt_tune_end_suspicion(struct mmt_tuning *t, mmt_error *err)
@@ -187,5 +189,6 @@ mmt_status mmt_tune_end_suspicion(struct mmt_tuning *t, mmt_error *err)
         return MMT_OK;
     }
     const bool ask = mmt_tune_suspects(t) || (!s->well && !s->naive_is_odd);
-    return ask && !mmt_pool_interrupts() ? mmt_tune_ask_naive(t, err) : acquit(t, err);
+    return ask && !mmt_pool_interrupts() ? mmt_tune_ask_naive(t, err)
+                                         : acquit_machine(t, err);
 }

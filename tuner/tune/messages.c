@@ -18,7 +18,7 @@ static const double on_terminal = 0.1, elsewhere = 10;
 
 /* ---- pieces ---------------------------------------------------------------------- */
 
-static void emit(json_t *event)
+static void emit_event(json_t *event)
 {
     json_dumpf(event, stdout, JSON_COMPACT);
     printf("\n");
@@ -47,7 +47,7 @@ static void clear_line(const struct mmt_tuning *t)
         printf("\r\033[K");
 }
 
-static double rate(const mmt_problem *problem, double seconds)
+static double rate_of(const mmt_problem *problem, double seconds)
 {
     return mmt_problem_flops(problem) / seconds;
 }
@@ -63,7 +63,7 @@ static const char *time_left(const struct mmt_tuning *t, char out[32])
     return out;
 }
 
-static const char *percent(double part, char out[32])
+static const char *print_percent(double part, char out[32])
 {
     out[0] = 0;
     if (part > 0)
@@ -123,11 +123,11 @@ void mmt_report_start(struct mmt_tuning *t)
     size_t known;
     mmt_journal_records(t->journal, &known);
     if (t->options.json) {
-        emit(json_pack("{s:s, s:s, s:s, s:o, s:f, s:I, s:s, s:I}", "event", "start",
-                       "device", t->caps.name, "id", t->id, "problems", problem_list(t),
-                       "seconds", t->options.budget.seconds, "candidates",
-                       (json_int_t) t->options.budget.candidates, "profile", t->path,
-                       "known", (json_int_t) known));
+        emit_event(json_pack("{s:s, s:s, s:s, s:o, s:f, s:I, s:s, s:I}", "event", "start",
+                             "device", t->caps.name, "id", t->id, "problems",
+                             problem_list(t), "seconds", t->options.budget.seconds,
+                             "candidates", (json_int_t) t->options.budget.candidates,
+                             "profile", t->path, "known", (json_int_t) known));
         mmt_report_journal(t);
         return;
     }
@@ -188,10 +188,10 @@ void mmt_report_problem(struct mmt_tuning *t)
     char *text = problem_text(&t->goals[t->goal]);
     t->last_status = mmt_now();
     if (t->options.json) {
-        emit(json_pack("{s:s, s:f, s:s, s:i, s:i}", "event",
-                       place.exploration ? "exploration" : "problem", "elapsed",
-                       mmt_now() - t->started, "problem", text, "number", place.number,
-                       "of", place.of));
+        emit_event(json_pack("{s:s, s:f, s:s, s:i, s:i}", "event",
+                             place.exploration ? "exploration" : "problem", "elapsed",
+                             mmt_now() - t->started, "problem", text, "number",
+                             place.number, "of", place.of));
     } else if (!isatty(1)) {
         struct mmt_text line = { 0 };
         add_place(t, &line);
@@ -234,7 +234,7 @@ static void tell_result(struct mmt_tuning *t, const char *event_name,
             json_object_set_new(event, "throttled", json_string(r->throttled));
         if (isfinite(best))
             json_object_set_new(event, "best", json_real(best));
-        emit(event);
+        emit_event(event);
     } else {
         clear_line(t);
         printf("%s: %s%s%s\n  %.*s\n", mmt_outcome_name(r->outcome), config,
@@ -251,8 +251,8 @@ void mmt_report_cache(struct mmt_tuning *t)
         return;
     t->cache_told = true;
     if (t->options.json) {
-        emit(json_pack("{s:s, s:f, s:s}", "event", "cache", "elapsed",
-                       mmt_now() - t->started, "text", t->pool.cache));
+        emit_event(json_pack("{s:s, s:f, s:s}", "event", "cache", "elapsed",
+                             mmt_now() - t->started, "text", t->pool.cache));
         return;
     }
     clear_line(t);
@@ -361,16 +361,17 @@ void mmt_report_winner(struct mmt_tuning *t, const struct mmt_record *winner)
             "{s:s, s:f, s:s, s:s, s:f, s:f, s:f, s:f}", "event", "winner", "elapsed",
             mmt_now() - t->started, "problem", problem, "configuration", config,
             "seconds", time->median, "spread", time->spread, "gflops",
-            rate(&winner->problem, time->median) / 1e9, "roofline", share);
+            rate_of(&winner->problem, time->median) / 1e9, "roofline", share);
         if (*throttled)
             json_object_set_new(event, "throttled", json_string(throttled));
-        emit(event);
+        emit_event(event);
     } else {
         clear_line(t);
-        printf(
-            "%s: %s, %s%s%s%s: %s\n", problem, mmt_print_seconds(time->median, seconds),
-            mmt_print_speed(&winner->problem, time->median, buffer), percent(share, part),
-            *throttled ? ", throttled: " : "", throttled, config);
+        printf("%s: %s, %s%s%s%s: %s\n", problem,
+               mmt_print_seconds(time->median, seconds),
+               mmt_print_speed(&winner->problem, time->median, buffer),
+               print_percent(share, part), *throttled ? ", throttled: " : "", throttled,
+               config);
         fflush(stdout);
     }
     free(config);
@@ -394,7 +395,7 @@ void mmt_report_yardstick(const struct mmt_tuning *t, const struct mmt_entry *en
     if (mmt_tune_has_yardstick(t, entry) && it->best > 0)
         json_object_set_new(event, "best", json_real(it->best));
     if (t->options.json && !t->options.quiet)
-        emit(event);
+        emit_event(event);
     else
         json_decref(event);
 }
@@ -407,7 +408,7 @@ void mmt_report_note(struct mmt_tuning *t, const char *format, ...)
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     if (t->options.json) {
-        emit(json_pack("{s:s, s:s}", "event", "note", "text", text));
+        emit_event(json_pack("{s:s, s:s}", "event", "note", "text", text));
         return;
     }
     clear_line(t);
@@ -488,7 +489,7 @@ static void emit_library(const struct mmt_tuning *t, const struct mmt_standing *
         json_object_set_new(event, "worst_problem", json_string(worst));
         free(worst);
     }
-    emit(event);
+    emit_event(event);
 }
 
 static void print_library(const struct mmt_tuning *t, const struct mmt_standing *standing)
@@ -551,11 +552,12 @@ void mmt_report_end(struct mmt_tuning *t)
     bool interrupted = mmt_pool_interrupts() > 0;
     if (t->options.json) {
         report_library(t);
-        emit(json_pack("{s:s, s:f, s:b, s:i, s:i, s:i, s:i, s:i, s:i, s:s}", "event",
-                       "end", "elapsed", mmt_now() - t->started, "interrupted",
-                       interrupted, "tried", c->tried, "skipped", c->skipped, "wrong",
-                       c->wrong, "failed", c->failed, "killed", t->pool.killed,
-                       "throttled", t->health.throttled, "profile", t->path));
+        emit_event(json_pack("{s:s, s:f, s:b, s:i, s:i, s:i, s:i, s:i, s:i, s:s}",
+                             "event", "end", "elapsed", mmt_now() - t->started,
+                             "interrupted", interrupted, "tried", c->tried, "skipped",
+                             c->skipped, "wrong", c->wrong, "failed", c->failed, "killed",
+                             t->pool.killed, "throttled", t->health.throttled, "profile",
+                             t->path));
         return;
     }
     clear_line(t);

@@ -70,7 +70,7 @@ static void keep_binaries(void)
 
 /* ---- starting and stopping ------------------------------------------------------- */
 
-static int cores(void)
+static int count_cores(void)
 {
     cpu_set_t set;
     int count = sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
@@ -93,7 +93,7 @@ mmt_status mmt_pool_start(struct mmt_tuning *t, bool without_compilers, mmt_erro
 {
     struct mmt_pool *pool = &t->pool;
     keep_binaries();
-    pool->cores = cores();
+    pool->cores = count_cores();
     pool->shared = t->caps.kind == MMT_CPU;
     int all = pool->shared || pool->cores == 1 ? pool->cores : pool->cores - 1;
     int compilers = without_compilers ? 0 : all;
@@ -146,8 +146,8 @@ int mmt_pool_busy(const struct mmt_pool *pool, enum mmt_role role)
     return busy;
 }
 
-static void replace(struct mmt_pool *pool, struct mmt_worker *worker,
-                    const struct mmt_result *death)
+static void replace_worker(struct mmt_pool *pool, struct mmt_worker *worker,
+                           const struct mmt_result *death)
 {
     mmt_error err = { 0 };
     mmt_worker_stop(worker);
@@ -162,8 +162,8 @@ static void replace(struct mmt_pool *pool, struct mmt_worker *worker,
 }
 
 /* True where a job has ended. A worker that dies without one is replaced silently. */
-static bool attend(struct mmt_pool *pool, struct mmt_worker *worker,
-                   struct mmt_event *event)
+static bool attend_worker(struct mmt_pool *pool, struct mmt_worker *worker,
+                          struct mmt_event *event)
 {
     bool had_job = worker->busy;
     event->job = worker->job;
@@ -174,18 +174,18 @@ static bool attend(struct mmt_pool *pool, struct mmt_worker *worker,
         if (*event->reply.cache)
             memcpy(pool->cache, event->reply.cache, sizeof pool->cache);
         if (event->reply.spoilt)
-            replace(pool, worker, NULL);
+            replace_worker(pool, worker, NULL);
         return true;
     case MMT_HEARD_DEATH:
         pool->killed += event->reply.results[0].outcome == MMT_KILLED;
-        replace(pool, worker, &event->reply.results[0]);
+        replace_worker(pool, worker, &event->reply.results[0]);
         return had_job;
     }
     return false;
 }
 
 /* Sleeps until something is heard or the nearest deadline. */
-static void doze(struct mmt_pool *pool, double until)
+static void wait_for_events(struct mmt_pool *pool, double until)
 {
     struct pollfd fds[MOST_WORKERS + 2];
     int count = 0;
@@ -206,11 +206,11 @@ bool mmt_pool_next(struct mmt_pool *pool, double until, struct mmt_event *event)
     int interrupted = interrupts;
     for (;;) {
         for (int i = 0; i < pool->count; i++)
-            if (attend(pool, &pool->workers[i], event))
+            if (attend_worker(pool, &pool->workers[i], event))
                 return true;
         if (pool->broken.status || interrupts != interrupted || mmt_now() >= until)
             return false;
-        doze(pool, until);
+        wait_for_events(pool, until);
         if (interrupts != interrupted)
             return false;
     }
@@ -264,7 +264,7 @@ bool mmt_pool_do(struct mmt_tuning *t, const struct mmt_job *job, double limit,
 
 /* ---- the naive kernel as if for the first time ------------------------------------ */
 
-static mmt_status restart(struct mmt_pool *pool)
+static mmt_status restart_measurer(struct mmt_pool *pool)
 {
     mmt_error err = { 0 };
     mmt_worker_stop(&pool->workers[0]);
@@ -289,7 +289,7 @@ static mmt_status restart_with_caches(struct mmt_pool *pool, const char *folder)
     setenv("XDG_CACHE_HOME", folder, 1);
     if (pool->folder.path)
         setenv("POCL_CACHE_DIR", folder, 1);
-    mmt_status status = restart(pool);
+    mmt_status status = restart_measurer(pool);
     set_or_unset("XDG_CACHE_HOME", before);
     if (pool->folder.path)
         setenv("POCL_CACHE_DIR", pool->folder.path, 1);
@@ -332,7 +332,7 @@ void mmt_pool_try_naive(struct mmt_tuning *t, struct mmt_result *out)
             snprintf(out->reason, sizeof out->reason, "%.*s", MMT_REASON_SIZE - 1,
                      t->pool.broken.text);
         if (!t->pool.broken.status)
-            restart(&t->pool);
+            restart_measurer(&t->pool);
         mmt_own_folder_remove(&folder);
     }
     mmt_text_finish(&parent);

@@ -313,7 +313,7 @@ mmt_status mmt_tune_fit(struct mmt_tuning *t, unsigned select, mmt_error *err)
 }
 
 /* Whether a list, "thermal, power cap", has that word. */
-static bool lists(const char *list, const char *word)
+static bool lists_word(const char *list, const char *word)
 {
     size_t length = strlen(word);
     for (const char *at = list; (at = strstr(at, word)); at += length)
@@ -333,7 +333,7 @@ void mmt_tune_note_health(struct mmt_made_health *health, const struct mmt_resul
     if (!*result->throttled)
         return;
     health->throttled++;
-    if (!lists(health->by, result->throttled))
+    if (!lists_word(health->by, result->throttled))
         snprintf(health->by + used, sizeof health->by - used, "%s%s", used ? ", " : "",
                  result->throttled);
 }
@@ -356,7 +356,7 @@ static void count_records(struct mmt_tuning *t)
 }
 
 /* Takes away the types and transposes that a kernel was found wrong for. */
-static void refute(const struct mmt_tuning *t, struct mmt_portfolio_kernel *kernel)
+static void refute_kernel(const struct mmt_tuning *t, struct mmt_portfolio_kernel *kernel)
 {
     size_t count;
     const struct mmt_record *wholes = mmt_journal_wholes(t->journal, &count);
@@ -384,7 +384,7 @@ void mmt_tune_drop_refuted(struct mmt_tuning *t)
     struct mmt_profile *p = t->profile;
     size_t left = 0;
     for (size_t i = 0; i < p->num_portfolio; i++) {
-        refute(t, &p->portfolio[i]);
+        refute_kernel(t, &p->portfolio[i]);
         if (p->portfolio[i].right)
             p->portfolio[left++] = p->portfolio[i];
     }

@@ -69,8 +69,8 @@ double mmt_tune_ranges_seconds(const struct mmt_tuning *t)
 
 /* ---- what the journal knows -------------------------------------------------------- */
 
-static struct ranging *begin(struct mmt_tuning *t, const struct mmt_tune_range *range,
-                             mmt_error *err)
+static struct ranging *begin_range(struct mmt_tuning *t,
+                                   const struct mmt_tune_range *range, mmt_error *err)
 {
     struct ranging *r = calloc(1, sizeof *r);
     if (!r) {
@@ -165,7 +165,7 @@ static void add_portfolio(struct ranging *r, int place)
     }
 }
 
-static int faster(const void *left, const void *right)
+static int compare_times(const void *left, const void *right)
 {
     const struct mmt_record *const *a = left, *const *b = right;
     return ((*a)->result.time.median > (*b)->result.time.median) -
@@ -184,7 +184,7 @@ static void add_next_best(struct ranging *r, const mmt_problem *problem)
         if (records[i].final && records[i].result.outcome == MMT_TIMED &&
             mmt_problem_equal(&records[i].problem, problem))
             finals[count++] = &records[i];
-    qsort(finals, (size_t) count, sizeof *finals, faster);
+    qsort(finals, (size_t) count, sizeof *finals, compare_times);
     for (int i = 0, before = r->count; i < count && r->count < before + NEXT_BEST; i++)
         add_kernel(r, &finals[i]->config);
 }
@@ -249,7 +249,8 @@ static bool is_to_be_checked(struct ranging *r, int kernel, const mmt_problem *p
 }
 
 /* False where nothing came of it, and nothing is known of the kernel. */
-static bool measure(struct ranging *r, int kernel, int sample, struct mmt_record *record)
+static bool measure_sample(struct ranging *r, int kernel, int sample,
+                           struct mmt_record *record)
 {
     const mmt_problem problem = problem_at(r, sample);
     const double best = best_at(r, sample);
@@ -282,7 +283,7 @@ static mmt_status time_once(struct ranging *r, int kernel, int sample, bool *aga
     struct mmt_record record;
     const struct mmt_result *result = &record.result;
     *again = false;
-    if (!measure(r, kernel, sample, &record))
+    if (!measure_sample(r, kernel, sample, &record))
         return MMT_OK;
     const bool timed = result->outcome == MMT_TIMED;
     r->out[kernel] = !timed && result->outcome != MMT_SKIPPED;
@@ -357,7 +358,7 @@ static void drop_unmet(struct ranging *r)
     r->samples = left;
 }
 
-static int divide(const struct ranging *r, struct mmt_part parts[MMT_MOST_SEGMENTS])
+static int divide_range(const struct ranging *r, struct mmt_part parts[MMT_MOST_SEGMENTS])
 {
     double seconds[MOST_KERNELS * MMT_MOST_RANGE_TIMES];
     for (int k = 0; k < r->count; k++)
@@ -383,8 +384,8 @@ static void add_segment(const struct ranging *r, const struct mmt_part *part,
                                      best_at(r, s) };
 }
 
-static mmt_status put(struct mmt_profile *profile, const struct mmt_range *range,
-                      mmt_error *err)
+static mmt_status put_range(struct mmt_profile *profile, const struct mmt_range *range,
+                            mmt_error *err)
 {
     for (size_t i = 0; i < profile->num_ranges; i++)
         if (mmt_range_same(&profile->ranges[i], range)) {
@@ -401,7 +402,7 @@ static mmt_status select_segments(struct mmt_tuning *t,
                                   struct mmt_range *out, mmt_error *err)
 {
     struct mmt_part parts[MMT_MOST_SEGMENTS];
-    struct ranging *r = begin(t, range, err);
+    struct ranging *r = begin_range(t, range, err);
     *out = (struct mmt_range){ .problem = range->problem };
     if (!r)
         return err->status;
@@ -409,18 +410,18 @@ static mmt_status select_segments(struct mmt_tuning *t,
     drop_unmet(r);
     const bool ends =
         r->samples && r->m[0] == range->problem.m && r->m[r->samples - 1] == range->m_to;
-    const int count = ends ? divide(r, parts) : 0;
+    const int count = ends ? divide_range(r, parts) : 0;
     for (int i = 0; i < count; i++)
         add_segment(r, &parts[i], out);
     free(r);
-    return count ? put(t->profile, out, err) : MMT_OK;
+    return count ? put_range(t->profile, out, err) : MMT_OK;
 }
 
 static mmt_status time_range(struct mmt_tuning *t, const struct mmt_tune_range *range,
                              double ends, mmt_error *err)
 {
     struct mmt_range selected;
-    struct ranging *r = begin(t, range, err);
+    struct ranging *r = begin_range(t, range, err);
     if (!r)
         return err->status;
     r->ends = ends;
@@ -474,7 +475,7 @@ static mmt_status verify_segment(struct mmt_tuning *t, const struct mmt_range *r
     return status;
 }
 
-static void tell(struct mmt_tuning *t, const struct mmt_range *range, int right)
+static void report_range(struct mmt_tuning *t, const struct mmt_range *range, int right)
 {
     struct mmt_text name = { 0 };
     mmt_range_print(range, &name);
@@ -506,7 +507,7 @@ static mmt_status verify_range(struct mmt_tuning *t, const struct mmt_tune_range
         }
     }
     if (!status && selected.num_segments)
-        tell(t, &selected, right);
+        report_range(t, &selected, right);
     else if (!status)
         mmt_report_note(t,
                         "the range up to m = %" PRId64 " has no kernels yet: both ends "

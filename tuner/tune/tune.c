@@ -56,7 +56,7 @@ static const struct option options[] = {
     { 0 },
 };
 
-static int help(void)
+static int print_tune_help(void)
 {
     struct mmt_text searches = { 0 };
     for (int i = 0; mmt_search_names[i]; i++)
@@ -242,7 +242,7 @@ static int read_options(int argc, char **argv, struct mmt_tune_options *o)
         if (option == '?')
             return MMT_EXIT_USAGE;
         if (option == HELP)
-            return help();
+            return print_tune_help();
         if (read_option(option, o, &err))
             return mmt_failed_or_usage(argv[0], &err);
     }
@@ -256,7 +256,7 @@ static int read_options(int argc, char **argv, struct mmt_tune_options *o)
 /* ---- the run --------------------------------------------------------------------- */
 
 /* A platform that cannot write its cache may hide its devices. */
-static mmt_status explain(const struct mmt_tuning *t, mmt_error *err)
+static mmt_status explain_device(const struct mmt_tuning *t, mmt_error *err)
 {
     const mmt_error said = *err;
     struct mmt_text why = { 0 };
@@ -288,7 +288,7 @@ mmt_status mmt_tune_find_device(struct mmt_tuning *t, mmt_error *err)
         mmt_device *device = mmt_device_open(name, err);
         if (!device) {
             free(list);
-            return explain(t, err);
+            return explain_device(t, err);
         }
         for (found = 0; found < count && strcmp(list[found].id, device->id); found++)
             ;
@@ -308,7 +308,7 @@ mmt_status mmt_tune_find_device(struct mmt_tuning *t, mmt_error *err)
 }
 
 /* Once a profile: it remembers. */
-static void probe(struct mmt_tuning *t)
+static void probe_roofline(struct mmt_tuning *t)
 {
     mmt_tune_set_roofline(t, &t->profile->roofline);
     if (t->roofline.bandwidth <= 0)
@@ -319,7 +319,7 @@ static void probe(struct mmt_tuning *t)
 /* Seconds of the budget that go into portfolios for other shapes: more where nobody named
  * any, less of a short one, and of a CPU's, whose compilers use them up; and no more than
  * makes a difference to so many types and transposes. */
-static double calibrating(const struct mmt_tuning *t)
+static double calibration_part(const struct mmt_tuning *t)
 {
     bool cpu = t->caps.kind == MMT_CPU;
     double named = t->options.shapes.count || t->options.suites ? 0.5 : 0.65;
@@ -333,7 +333,7 @@ static double calibrating(const struct mmt_tuning *t)
  * then begin with what is compiled and promises most. */
 static void share_time(struct mmt_tuning *t)
 {
-    const double seconds = isfinite(t->ends) ? calibrating(t) : 0;
+    const double seconds = isfinite(t->ends) ? calibration_part(t) : 0;
     t->portfolios_first = isfinite(t->ends) && !t->options.shapes.count &&
                           !t->options.suites && mmt_tune_knows_portfolios(t);
     t->goals_end = t->portfolios_first ? t->ends : t->ends - seconds;
@@ -375,7 +375,7 @@ static mmt_status open_journal(struct mmt_tuning *t, mmt_error *err)
     return fresh ? mmt_journal_forget(t->journal, &t->forget, err) : MMT_OK;
 }
 
-static mmt_status prepare(struct mmt_tuning *t, mmt_error *err)
+static mmt_status prepare_tuning(struct mmt_tuning *t, mmt_error *err)
 {
     mmt_status status = mmt_tune_find_device(t, err);
     if (!status)
@@ -401,7 +401,7 @@ static mmt_status prepare(struct mmt_tuning *t, mmt_error *err)
     if (!status)
         status = check_cache(t, err);
     if (!status)
-        probe(t);
+        probe_roofline(t);
     if (!status && t->pool.broken.status) {
         *err = t->pool.broken;
         status = err->status;
@@ -453,7 +453,7 @@ static void tell_journal(struct mmt_tuning *t)
                         t->path, t->profile->num_entries, mmt_journal_path(t->journal));
 }
 
-static mmt_status run(struct mmt_tuning *t, mmt_error *err)
+static mmt_status run_tuning(struct mmt_tuning *t, mmt_error *err)
 {
     mmt_status status = MMT_OK;
     mmt_report_start(t);
@@ -495,7 +495,7 @@ static mmt_status run(struct mmt_tuning *t, mmt_error *err)
     return status;
 }
 
-static void finish(struct mmt_tuning *t)
+static void finish_tuning(struct mmt_tuning *t)
 {
     mmt_pool_stop(&t->pool);
     mmt_journal_close(t->journal);
@@ -532,12 +532,12 @@ int mmt_verb_tune(int argc, char **argv)
         mmt_words_finish(&t.options.shapes);
         return code;
     }
-    mmt_status status = prepare(&t, &err);
+    mmt_status status = prepare_tuning(&t, &err);
     if (!status)
-        status = run(&t, &err);
+        status = run_tuning(&t, &err);
     code = status ? mmt_failed(argv[0], &err) : MMT_EXIT_DONE;
     if (mmt_pool_interrupts())
         code = end_interrupted(&t, argv[0]);
-    finish(&t);
+    finish_tuning(&t);
     return code;
 }

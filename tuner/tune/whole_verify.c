@@ -44,8 +44,9 @@ static bool is_first(const struct mmt_tuning *t, const mmt_problem *problem,
     return true;
 }
 
-static mmt_status verify(struct mmt_tuning *t, const mmt_problem *problem,
-                         const struct mmt_config *config, bool *done, mmt_error *err)
+static mmt_status verify_next_best(struct mmt_tuning *t, const mmt_problem *problem,
+                                   const struct mmt_config *config, bool *done,
+                                   mmt_error *err)
 {
     const struct mmt_job job = {
         .task = MMT_TASK_VERIFY,
@@ -87,7 +88,7 @@ mmt_status mmt_tune_verify_at(struct mmt_tuning *t, const mmt_problem *problem,
     mmt_status status = MMT_OK;
     *out = mmt_journal_whole(t->journal, problem, config);
     if (*out == MMT_WHOLE_UNKNOWN)
-        status = verify(t, problem, config, &done, err);
+        status = verify_next_best(t, problem, config, &done, err);
     if (!status && done)
         *out = mmt_journal_whole(t->journal, problem, config);
     if (!status && t->pool.broken.status) {

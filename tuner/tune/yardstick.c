@@ -26,7 +26,8 @@ static struct mmt_entry *find_entry(struct mmt_tuning *t, const mmt_problem *pro
 
 /* Does a job; false where nothing came of it. A library that is not there, or that breaks
  * the worker, is given up. */
-static bool ask(struct mmt_tuning *t, const struct mmt_job *job, struct mmt_event *event)
+static bool ask_worker(struct mmt_tuning *t, const struct mmt_job *job,
+                       struct mmt_event *event)
 {
     const struct mmt_result *result = &event->reply.results[0];
     const double limit = patience * mmt_tune_limit(t, &job->problem, job->best_seconds);
@@ -52,7 +53,7 @@ static bool has_library(struct mmt_tuning *t, const struct mmt_entry *entry)
 {
     const struct mmt_job job = job_for(t, entry);
     struct mmt_event event;
-    if (!t->library.name[0] && !t->library.why[0] && ask(t, &job, &event))
+    if (!t->library.name[0] && !t->library.why[0] && ask_worker(t, &job, &event))
         memcpy(t->library.name, event.reply.library, sizeof t->library.name);
     return t->library.name[0] && !t->library.why[0];
 }
@@ -70,8 +71,8 @@ static double least_seconds(const struct mmt_entry *entry)
     return (1 + MMT_MAX_WAYS) * MMT_YARDSTICK_LEAST * entry->time.median;
 }
 
-static void record(struct mmt_tuning *t, struct mmt_entry *entry,
-                   const struct mmt_reply *reply)
+static void record_times(struct mmt_tuning *t, struct mmt_entry *entry,
+                         const struct mmt_reply *reply)
 {
     struct mmt_yardstick *it = &entry->yardstick;
     *it = (struct mmt_yardstick){ .ours = reply->results[0].time.median,
@@ -84,16 +85,16 @@ static void record(struct mmt_tuning *t, struct mmt_entry *entry,
     t->library.taken++;
 }
 
-static void measure(struct mmt_tuning *t, struct mmt_entry *entry, double most)
+static void measure_library(struct mmt_tuning *t, struct mmt_entry *entry, double most)
 {
     struct mmt_job job = job_for(t, entry);
     struct mmt_event event;
     job.count = 1;
     job.configs[0] = entry->config;
     job.budget_seconds = fmin(most, MMT_YARDSTICK_SECONDS);
-    if (ask(t, &job, &event) && event.reply.results[0].outcome == MMT_TIMED &&
+    if (ask_worker(t, &job, &event) && event.reply.results[0].outcome == MMT_TIMED &&
         event.reply.results[1].outcome == MMT_TIMED)
-        record(t, entry, &event.reply);
+        record_times(t, entry, &event.reply);
 }
 
 void mmt_tune_yardstick(struct mmt_tuning *t, const mmt_problem *problem, double most)
@@ -103,6 +104,6 @@ void mmt_tune_yardstick(struct mmt_tuning *t, const mmt_problem *problem, double
         return;
     if (has_library(t, entry) && !mmt_tune_has_yardstick(t, entry) &&
         least_seconds(entry) <= most)
-        measure(t, entry, most);
+        measure_library(t, entry, most);
     mmt_report_yardstick(t, entry);
 }

@@ -74,8 +74,8 @@ static void fill_rounded(const struct mmt_data *data, uint64_t first, void *elem
                          (char *) elements + i * size);
 }
 
-static void compute(const struct mmt_data *data, uint64_t first, void *elements,
-                    size_t count)
+static void compute_elements(const struct mmt_data *data, uint64_t first, void *elements,
+                             size_t count)
 {
     if (data->whole)
         fill_whole(data, first, elements, count);
@@ -99,8 +99,8 @@ void mmt_data_fill(const struct mmt_data *data, uint64_t first, void *elements,
     size_t head = whole < MMT_DATA_PERIOD - start ? whole : MMT_DATA_PERIOD - start;
     char *out = elements;
 
-    compute(data, start, out, head);
-    compute(data, 0, out + head * size, whole - head);
+    compute_elements(data, start, out, head);
+    compute_elements(data, 0, out + head * size, whole - head);
     for (size_t done = whole; done < count; done += whole) {
         size_t now = count - done < whole ? count - done : whole;
         memcpy(out + done * size, out, now * size);

@@ -63,7 +63,7 @@ static void note_touch(int signal, siginfo_t *info, void *context)
     mprotect(fence->map, 2 * fence->guard + fence->size, PROT_READ | PROT_WRITE);
 }
 
-static void stand(struct mmt_fence *fence)
+static void close_fence(struct mmt_fence *fence)
 {
     if (num_standing++ == 0) {
         struct sigaction action = { .sa_sigaction = note_touch,
@@ -78,7 +78,7 @@ static void stand(struct mmt_fence *fence)
         }
 }
 
-static void fall(const struct mmt_fence *fence)
+static void open_fence(const struct mmt_fence *fence)
 {
     for (int i = 0; i < MOST_FENCES; i++)
         if (standing[i] == fence)
@@ -131,7 +131,7 @@ mmt_status mmt_fence_create(mmt_device *device, size_t bytes, size_t guard,
         free(fence);
         return status;
     }
-    stand(fence);
+    close_fence(fence);
     *out = fence;
     return MMT_OK;
 }
@@ -141,7 +141,7 @@ void mmt_fence_free(struct mmt_fence *fence)
     if (!fence)
         return;
     mmt_buffer_free(fence->device, fence->operand);
-    fall(fence);
+    open_fence(fence);
     munmap(fence->map, 2 * fence->guard + fence->size);
     free(fence);
 }

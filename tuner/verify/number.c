@@ -32,7 +32,7 @@ static uint32_t end_of(const struct format *f)
     return f->infinite ? last : last | ((1u << f->fraction) - 1);
 }
 
-static float decode(const struct format *f, uint32_t code)
+static float decode_number(const struct format *f, uint32_t code)
 {
     int bits = f->exponent + f->fraction;
     uint32_t rest = code & ((1u << bits) - 1), end = end_of(f);
@@ -64,7 +64,7 @@ static double power_of_two(int exponent)
 }
 
 /* Multiples of the last place are counted; a carry runs into the exponent by itself. */
-static uint32_t encode(const struct format *f, double value)
+static uint32_t encode_number(const struct format *f, double value)
 {
     int bits = f->exponent + f->fraction;
     uint32_t sign = signbit(value) ? 1u << bits : 0, end = end_of(f), code;
@@ -93,7 +93,7 @@ const float *mmt_number_table(mmt_type type)
         return NULL;
     for (uint32_t code = 0; !made[type] && code < 1u << (8 * size); code++)
         tables[type][code] =
-            type == MMT_I8 ? (float) (int8_t) code : decode(&formats[type], code);
+            type == MMT_I8 ? (float) (int8_t) code : decode_number(&formats[type], code);
     made[type] = true;
     return tables[type];
 }
@@ -161,7 +161,7 @@ void mmt_number_write(mmt_type type, double value, void *element)
     } else if (type == MMT_F32) {
         memcpy(element, &f32, sizeof f32);
     } else {
-        code = encode(&formats[type], value);
+        code = encode_number(&formats[type], value);
         if (type == MMT_TF32)
             code <<= 13;
         memcpy(element, &code, mmt_type_size(type));

@@ -10,7 +10,7 @@ struct line {
     int64_t first, step, period;
 };
 
-static int64_t place(const struct line *line, int64_t number)
+static int64_t place_on_line(const struct line *line, int64_t number)
 {
     int64_t at = line->first + number * line->step;
     return line->period && at >= line->period ? at % line->period : at;
@@ -50,7 +50,7 @@ static struct dot dot_f32(struct line a, struct line b, int64_t k)
     double sum = 0, size = 0;
 
     for (int64_t p = 0; p < k; p++) {
-        double product = (double) x[place(&a, p)] * y[place(&b, p)];
+        double product = (double) x[place_on_line(&a, p)] * y[place_on_line(&b, p)];
         sum += product;
         size += fabs(product);
     }
@@ -75,8 +75,8 @@ static struct dot dot_tf32(struct line a, struct line b, int64_t k)
 
     for (int64_t p = 0; p < k; p++) {
         int ties = 0;
-        double product = nearest_tf32(x[place(&a, p)], &ties);
-        product *= nearest_tf32(y[place(&b, p)], &ties);
+        double product = nearest_tf32(x[place_on_line(&a, p)], &ties);
+        product *= nearest_tf32(y[place_on_line(&b, p)], &ties);
         sum += product;
         size += fabs(product);
         in_ties += ties * fabs(product);
@@ -91,7 +91,8 @@ static struct dot dot_f64(struct line a, struct line b, int64_t k)
     long double sum = 0, size = 0;
 
     for (int64_t p = 0; p < k; p++) {
-        long double product = (long double) x[place(&a, p)] * y[place(&b, p)];
+        long double product =
+            (long double) x[place_on_line(&a, p)] * y[place_on_line(&b, p)];
         sum += product;
         size += fabsl(product);
     }
@@ -105,7 +106,8 @@ static struct dot dot_16_bits(struct line a, struct line b, int64_t k, const flo
     double sum = 0, size = 0;
 
     for (int64_t p = 0; p < k; p++) {
-        double product = (double) table[x[place(&a, p)]] * table[y[place(&b, p)]];
+        double product =
+            (double) table[x[place_on_line(&a, p)]] * table[y[place_on_line(&b, p)]];
         sum += product;
         size += fabs(product);
     }
@@ -119,7 +121,8 @@ static struct dot dot_8_bits(struct line a, struct line b, int64_t k, const floa
     double sum = 0, size = 0;
 
     for (int64_t p = 0; p < k; p++) {
-        double product = (double) table[x[place(&a, p)]] * table[y[place(&b, p)]];
+        double product =
+            (double) table[x[place_on_line(&a, p)]] * table[y[place_on_line(&b, p)]];
         sum += product;
         size += fabs(product);
     }
@@ -145,7 +148,7 @@ static uint32_t dot_i32(struct line a, struct line b, int64_t k)
     uint32_t sum = 0;
 
     for (int64_t p = 0; p < k; p++)
-        sum += x[place(&a, p)] * y[place(&b, p)];
+        sum += x[place_on_line(&a, p)] * y[place_on_line(&b, p)];
     return sum;
 }
 
@@ -156,7 +159,7 @@ static uint32_t dot_i8(struct line a, struct line b, int64_t k)
     uint32_t sum = 0;
 
     for (int64_t p = 0; p < k; p++)
-        sum += (uint32_t) (x[place(&a, p)] * y[place(&b, p)]);
+        sum += (uint32_t) (x[place_on_line(&a, p)] * y[place_on_line(&b, p)]);
     return sum;
 }
 
@@ -177,7 +180,7 @@ static const void *element_of_bias(const struct mmt_oracle *o, int64_t i, int64_
     return (const char *) o->bias + place * mmt_type_size(p->out);
 }
 
-static long double activate(mmt_activation activation, long double x)
+static long double apply_activation(mmt_activation activation, long double x)
 {
     switch (activation) {
     case MMT_ACTIVATION_NONE:
@@ -208,14 +211,15 @@ static long double sum_error(const mmt_problem *p, const struct dot *dot)
     return part * dot->size + 0x1.002p-10L * dot->ties;
 }
 
-static struct mmt_answer finish(const mmt_problem *p, long double x, long double bound)
+static struct mmt_answer finish_answer(const mmt_problem *p, long double x,
+                                       long double bound)
 {
     static const long double steepest = 1.13L;
     long double u = mmt_number_roundoff(mmt_type_scalar(p->type));
     long double v = mmt_number_roundoff(p->out);
     if (isinf(mmt_number_round(mmt_type_scalar(p->type), (double) x)))
         x = copysignl(INFINITY, x);
-    struct mmt_answer answer = { activate(p->activation, x), bound };
+    struct mmt_answer answer = { apply_activation(p->activation, x), bound };
 
     if (!isfinite(x)) /* what a smooth activation makes of -infinity is left to it */
         return (struct mmt_answer){ answer.value,
@@ -247,7 +251,8 @@ static struct mmt_answer complete_whole(const struct mmt_oracle *o, uint32_t sum
         value += (uint32_t) (int64_t) o->beta * whole_at(element_of_c(o, batch, i, j));
     if (p->bias)
         value += whole_at(element_of_bias(o, i, j));
-    return (struct mmt_answer){ .value = activate(p->activation, (int32_t) value) };
+    return (struct mmt_answer){ .value =
+                                    apply_activation(p->activation, (int32_t) value) };
 }
 
 static struct mmt_answer whole_entry(const struct mmt_oracle *o, struct line a,
@@ -262,8 +267,9 @@ static struct mmt_answer whole_entry(const struct mmt_oracle *o, struct line a,
 }
 
 /* An entry of floats whose sum over k is known; `size` of its products' sizes. */
-static struct mmt_answer complete(const struct mmt_oracle *o, const struct dot *dot,
-                                  int64_t batch, int64_t i, int64_t j)
+static struct mmt_answer complete_answer(const struct mmt_oracle *o,
+                                         const struct dot *dot, int64_t batch, int64_t i,
+                                         int64_t j)
 {
     const mmt_problem *p = o->problem;
     const mmt_type scalar = mmt_type_scalar(p->type);
@@ -273,9 +279,10 @@ static struct mmt_answer complete(const struct mmt_oracle *o, const struct dot *
         old = o->beta * mmt_number_read(p->out, element_of_c(o, batch, i, j));
     if (p->bias)
         bias = mmt_number_read(p->out, element_of_bias(o, i, j));
-    return finish(p, o->alpha * dot->sum + old + bias,
-                  fabs(o->alpha) * (sum_error(p, dot) + 4 * mmt_number_tiny(scalar)) +
-                      2 * u * (fabsl(old) + fabsl(bias)) + 4 * mmt_number_tiny(scalar));
+    return finish_answer(
+        p, o->alpha * dot->sum + old + bias,
+        fabs(o->alpha) * (sum_error(p, dot) + 4 * mmt_number_tiny(scalar)) +
+            2 * u * (fabsl(old) + fabsl(bias)) + 4 * mmt_number_tiny(scalar));
 }
 
 struct mmt_answer mmt_oracle_entry(const struct mmt_oracle *o, int64_t batch, int64_t i,
@@ -291,7 +298,7 @@ struct mmt_answer mmt_oracle_entry(const struct mmt_oracle *o, int64_t batch, in
         return whole_entry(o, a, b, batch, i, j);
     if (o->alpha != 0)
         dot = dot_of(p->type, a, b, p->k);
-    return complete(o, &dot, batch, i, j);
+    return complete_answer(o, &dot, batch, i, j);
 }
 
 /* ---- all entries, of whole numbers ----------------------------------------------------
@@ -309,7 +316,8 @@ static void read_lines(const struct mmt_oracle *o, int64_t batch, bool of_b,
             of_b ? line_of_b(o, batch, 0, i) : line_of_a(o, batch, i);
         for (int64_t l = 0; l < p->k; l++)
             *out++ = (int32_t) mmt_number_read(
-                p->type, (const char *) line.data + (size_t) place(&line, l) * element);
+                p->type,
+                (const char *) line.data + (size_t) place_on_line(&line, l) * element);
     }
 }
 
@@ -328,7 +336,7 @@ static struct mmt_answer whole_answer(const struct mmt_oracle *o, uint32_t sum,
     if (mmt_type_in(p->type, MMT_WHOLE_TYPES))
         return complete_whole(o, sum, batch, i, j);
     const struct dot dot = { (int32_t) sum, fabs((double) (int32_t) sum), 0 };
-    const struct mmt_answer answer = complete(o, &dot, batch, i, j);
+    const struct mmt_answer answer = complete_answer(o, &dot, batch, i, j);
     return exact ? mmt_oracle_exact(p, answer) : answer;
 }
 
@@ -447,7 +455,7 @@ static const void *part_at(const struct mmt_matrix *c, int64_t row, int64_t colu
 {
     struct line line = { c->data, c->first + row * c->ld, 1, c->period };
     return (const char *) c->data +
-           (size_t) place(&line, column) * mmt_type_size(c->type);
+           (size_t) place_on_line(&line, column) * mmt_type_size(c->type);
 }
 
 static uint64_t multiply_part(const int64_t *part, const uint64_t *x, int64_t count)

@@ -14,41 +14,41 @@ static double number_at(mmt_type type, const void *data, int64_t place)
 }
 
 /* Sums and products of two f32 that were rounded to a double before are still right. */
-static double rounded(mmt_type type, double value)
+static double round_number(mmt_type type, double value)
 {
     return type == MMT_F32 ? (float) value : value;
 }
 
-static double sum(mmt_type type, double a, double b)
+static double sum_of(mmt_type type, double a, double b)
 {
     if (type == MMT_I32)
         return (int32_t) ((uint32_t) (int64_t) a + (uint32_t) (int64_t) b);
-    return rounded(type, a + b);
+    return round_number(type, a + b);
 }
 
-static double product(mmt_type type, double a, double b)
+static double product_of(mmt_type type, double a, double b)
 {
     if (type == MMT_I32)
         return (int32_t) ((uint32_t) (int64_t) a * (uint32_t) (int64_t) b);
-    return rounded(type, a * b);
+    return round_number(type, a * b);
 }
 
 /* A scalar as the kernel gets it. */
-static double scalar(mmt_type type, double value)
+static double scalar_of(mmt_type type, double value)
 {
-    return rounded(type, value);
+    return round_number(type, value);
 }
 
 static struct mmt_answer array_entry(const struct mmt_oracle *o, int64_t a, int64_t b)
 {
     mmt_type type = o->problem->type;
-    double alpha = scalar(type, o->alpha), beta = scalar(type, o->beta);
+    double alpha = scalar_of(type, o->alpha), beta = scalar_of(type, o->beta);
     double x = alpha == 0 ? 0 : number_at(type, o->a, a);
     double y = beta == 0 ? 0 : number_at(type, o->b, b);
 
     if (type == MMT_I32)
         return (struct mmt_answer){
-            sum(type, product(type, alpha, x), product(type, beta, y)), 0
+            sum_of(type, product_of(type, alpha, x), product_of(type, beta, y)), 0
         };
     long double left = (long double) alpha * x, right = (long double) beta * y;
     long double u = mmt_number_roundoff(type);
@@ -59,33 +59,36 @@ static struct mmt_answer array_entry(const struct mmt_oracle *o, int64_t a, int6
                                                   mmt_number_tiny(type) };
 }
 
-static double neighbours(const struct mmt_oracle *o, int64_t at, int64_t step)
+static double neighbours_at(const struct mmt_oracle *o, int64_t at, int64_t step)
 {
     mmt_type type = o->problem->type;
-    return sum(type, number_at(type, o->a, at - step), number_at(type, o->a, at + step));
+    return sum_of(type, number_at(type, o->a, at - step),
+                  number_at(type, o->a, at + step));
 }
 
-static double heat(const struct mmt_oracle *o, int64_t at)
+static double heat_at(const struct mmt_oracle *o, int64_t at)
 {
     mmt_type type = o->problem->type;
     double here = number_at(type, o->a, at);
-    double around = sum(type, neighbours(o, at, o->problem->lda), neighbours(o, at, 1));
-    double change = sum(type, around, product(type, -4, here));
-    return sum(type, here, product(type, scalar(type, o->alpha), change));
+    double around =
+        sum_of(type, neighbours_at(o, at, o->problem->lda), neighbours_at(o, at, 1));
+    double change = sum_of(type, around, product_of(type, -4, here));
+    return sum_of(type, here, product_of(type, scalar_of(type, o->alpha), change));
 }
 
-static double sweep(const struct mmt_oracle *o, int64_t at, int64_t at_b)
+static double sweep_at(const struct mmt_oracle *o, int64_t at, int64_t at_b)
 {
     const mmt_problem *p = o->problem;
-    double around =
-        sum(p->type, neighbours(o, at, p->n * p->lda), neighbours(o, at, p->lda));
-    around = sum(p->type, around, neighbours(o, at, 1));
-    double out = product(p->type, scalar(p->type, o->alpha), around);
-    double beta = scalar(p->type, o->beta);
+    double around = sum_of(p->type, neighbours_at(o, at, p->n * p->lda),
+                           neighbours_at(o, at, p->lda));
+    around = sum_of(p->type, around, neighbours_at(o, at, 1));
+    double out = product_of(p->type, scalar_of(p->type, o->alpha), around);
+    double beta = scalar_of(p->type, o->beta);
 
     if (beta == 0)
         return out;
-    return sum(p->type, out, product(p->type, beta, number_at(p->type, o->b, at_b)));
+    return sum_of(p->type, out,
+                  product_of(p->type, beta, number_at(p->type, o->b, at_b)));
 }
 
 static bool is_border(int64_t i, int64_t size)
@@ -107,5 +110,5 @@ struct mmt_answer mmt_oracle_grid_entry(const struct mmt_oracle *o, int64_t batc
              : is_border(i / p->n, p->m) || is_border(i % p->n, p->n) ||
                    is_border(j, p->k))
         return (struct mmt_answer){ number_at(p->type, o->a, a), 0 };
-    return (struct mmt_answer){ flat ? heat(o, a) : sweep(o, a, b), 0 };
+    return (struct mmt_answer){ flat ? heat_at(o, a) : sweep_at(o, a, b), 0 };
 }

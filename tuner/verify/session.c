@@ -45,7 +45,7 @@ static mmt_status make_queue(struct mmt_session *session, mmt_error *err)
 /* ---- making and freeing ---------------------------------------------------------------
  */
 
-static mmt_status check(mmt_device *device, const mmt_problem *p, mmt_error *err)
+static mmt_status check_memory(mmt_device *device, const mmt_problem *p, mmt_error *err)
 {
     if (!strcmp(mmt_device_caps(device)->backend, "null"))
         return mmt_fail(err, MMT_ERROR_UNSUPPORTED,
@@ -75,7 +75,7 @@ static bool same_kind(const mmt_problem *a, mmt_problem b)
 #define TAKE(field) (to->field = from->field, memset(&from->field, 0, sizeof from->field))
 
 /* What an earlier session of the same kind made, and this one would make likewise. */
-static void inherit(struct mmt_session *to, struct mmt_session *from)
+static void inherit_memory(struct mmt_session *to, struct mmt_session *from)
 {
     if (from->device != to->device || from->seed != to->seed ||
         !same_kind(&from->problem, to->problem))
@@ -98,9 +98,9 @@ static void inherit(struct mmt_session *to, struct mmt_session *from)
 }
 
 /* Takes over what it can of `from`, which may be NULL and is freed. */
-static struct mmt_session *create(mmt_device *device, const mmt_problem *problem,
-                                  uint64_t seed, bool bare, struct mmt_session *from,
-                                  mmt_error *err)
+static struct mmt_session *create_session(mmt_device *device, const mmt_problem *problem,
+                                          uint64_t seed, bool bare,
+                                          struct mmt_session *from, mmt_error *err)
 {
     struct mmt_session *session = calloc(1, sizeof *session);
     mmt_status status;
@@ -115,9 +115,9 @@ static struct mmt_session *create(mmt_device *device, const mmt_problem *problem
     session->bare = bare;
     status = mmt_problem_normalise(problem, &session->problem, err);
     if (status == MMT_OK)
-        status = check(device, &session->problem, err);
+        status = check_memory(device, &session->problem, err);
     if (status == MMT_OK && from)
-        inherit(session, from);
+        inherit_memory(session, from);
     mmt_session_free(from);
     if (status == MMT_OK)
         status = make_queue(session, err);
@@ -135,20 +135,21 @@ static struct mmt_session *create(mmt_device *device, const mmt_problem *problem
 struct mmt_session *mmt_session_create(mmt_device *device, const mmt_problem *problem,
                                        uint64_t seed, mmt_error *err)
 {
-    return create(device, problem, seed, false, NULL, err);
+    return create_session(device, problem, seed, false, NULL, err);
 }
 
 struct mmt_session *mmt_session_create_bare(mmt_device *device,
                                             const mmt_problem *problem, uint64_t seed,
                                             mmt_error *err)
 {
-    return create(device, problem, seed, true, NULL, err);
+    return create_session(device, problem, seed, true, NULL, err);
 }
 
 struct mmt_session *mmt_session_follow(struct mmt_session *session,
                                        const mmt_problem *problem, mmt_error *err)
 {
-    return create(session->device, problem, session->seed, session->bare, session, err);
+    return create_session(session->device, problem, session->seed, session->bare, session,
+                          err);
 }
 
 static void free_buffer(mmt_device *device, mmt_operand buffer)

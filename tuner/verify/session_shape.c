@@ -62,8 +62,8 @@ static mmt_status no_memory(size_t bytes, mmt_error *err)
 
 /* Device memory from the beginning of a stream, a whole number of its periods at a time:
  * one is like the other. */
-static mmt_status fill(mmt_device *device, mmt_operand to, const struct mmt_data *data,
-                       size_t bytes, mmt_error *err)
+static mmt_status fill_operand(mmt_device *device, mmt_operand to,
+                               const struct mmt_data *data, size_t bytes, mmt_error *err)
 {
     size_t element = mmt_type_size(data->type), period = MMT_DATA_PERIOD * element;
     size_t chunk = CHUNK > period ? CHUNK / period * period : period;
@@ -120,7 +120,7 @@ static mmt_status make_copies(struct mmt_session *session, struct mmt_copies *co
         free_copies(session->device, copies);
         status = mmt_buffer_create(session->device, size, &copies->memory, err);
         if (status == MMT_OK)
-            status = fill(session->device, copies->memory, data, size, err);
+            status = fill_operand(session->device, copies->memory, data, size, err);
         copies->size = size;
     }
     copies->first = guard;
@@ -207,7 +207,7 @@ static void choose_samples(struct mmt_session *session)
 }
 
 /* A stream's elements in host memory; the caller frees them. */
-static void *take(const struct mmt_data *data, int64_t count, mmt_error *err)
+static void *take_numbers(const struct mmt_data *data, int64_t count, mmt_error *err)
 {
     size_t bytes = (size_t) (count ? count : 1) * mmt_type_size(data->type);
     void *elements = malloc(bytes);
@@ -231,17 +231,17 @@ static void *take_operand(const struct mmt_session *session, const struct mmt_da
                           int64_t count, mmt_error *err)
 {
     int64_t most = period_of(session) + MMT_MATRIX_PART;
-    return take(data, period_of(session) && count > most ? most : count, err);
+    return take_numbers(data, period_of(session) && count > most ? most : count, err);
 }
 
 /* A stream's elements in device memory. */
-static mmt_status upload(mmt_device *device, const struct mmt_data *data, int64_t count,
-                         mmt_operand *out, mmt_error *err)
+static mmt_status upload_data(mmt_device *device, const struct mmt_data *data,
+                              int64_t count, mmt_operand *out, mmt_error *err)
 {
     size_t bytes = (size_t) (count ? count : 1) * mmt_type_size(data->type);
     mmt_status status = mmt_buffer_create(device, bytes, out, err);
     if (status == MMT_OK)
-        status = fill(device, *out, data, bytes, err);
+        status = fill_operand(device, *out, data, bytes, err);
     return status;
 }
 
@@ -251,7 +251,7 @@ static mmt_status make_bias(struct mmt_session *session, int which, int whole,
     struct mmt_data data = bias_of(session, which, whole);
     int64_t length = length_of_bias(&session->problem);
 
-    return length ? upload(session->device, &data, length, out, err) : MMT_OK;
+    return length ? upload_data(session->device, &data, length, out, err) : MMT_OK;
 }
 
 static mmt_status make_samples(struct mmt_session *session, mmt_error *err)
@@ -262,7 +262,7 @@ static mmt_status make_samples(struct mmt_session *session, mmt_error *err)
                     data_bias = bias_of(session, SEED_BIAS, 0);
     void *a = take_operand(session, &data_a, mmt_problem_extent_a(p), err);
     void *b = a ? take_operand(session, &data_b, mmt_problem_extent_b(p), err) : NULL;
-    void *bias = b ? take(&data_bias, length_of_bias(p), err) : NULL;
+    void *bias = b ? take_numbers(&data_bias, length_of_bias(p), err) : NULL;
     struct mmt_oracle oracle = {
         .problem = p,
         .alpha = 1,
@@ -433,14 +433,16 @@ static mmt_status make_whole(struct mmt_session *session, mmt_error *err)
     mmt_status status = MMT_ERROR_MEMORY;
     void *a = take_operand(session, &data_a, size_a, err);
     void *b = a ? take_operand(session, &data_b, size_b, err) : NULL;
-    void *bias = b ? take(&data_bias, length_of_bias(p), err) : NULL;
+    void *bias = b ? take_numbers(&data_bias, length_of_bias(p), err) : NULL;
     if (bias) {
         status = p->op == MMT_GEMM ? make_sums(session, a, b, bias, err)
                                    : make_expected(session, a, b, err);
         if (status == MMT_OK)
-            status = upload(session->device, &data_a, size_a, &session->whole_a, err);
+            status =
+                upload_data(session->device, &data_a, size_a, &session->whole_a, err);
         if (status == MMT_OK)
-            status = upload(session->device, &data_b, size_b, &session->whole_b, err);
+            status =
+                upload_data(session->device, &data_b, size_b, &session->whole_b, err);
         if (status == MMT_OK)
             status = make_bias(session, SEED_WHOLE_BIAS, 3, &session->whole_bias, err);
     }

@@ -195,8 +195,9 @@ static mmt_status place_in_fence(struct mmt_session *session, struct placed *pla
     return MMT_OK;
 }
 
-static mmt_status place(struct mmt_session *session, const struct mmt_trial *trial,
-                        size_t align, struct placed *placed, mmt_error *err)
+static mmt_status place_operands(struct mmt_session *session,
+                                 const struct mmt_trial *trial, size_t align,
+                                 struct placed *placed, mmt_error *err)
 {
     const int flags = trial->row->flags;
     return flags & MMT_TRIAL_PAGES
@@ -373,7 +374,7 @@ mmt_status mmt_trial_run(struct mmt_session *session, const mmt_plan *plan,
     mmt_status status = MMT_OK;
 
     for (int i = 0; i < OPERANDS && status == MMT_OK; i++)
-        status = place(session, trial, align, &placed[i], err);
+        status = place_operands(session, trial, align, &placed[i], err);
     if (status == MMT_OK)
         status = execute_trial(session, plan, trial, placed, verdict, err);
     if (status == MMT_OK)

@@ -56,7 +56,8 @@ static struct range range_of(mmt_type type, bool of_b)
 }
 
 /* Element `index` of a stream over that range; this part of them is not 0. */
-static double ranged(struct range range, double density, uint64_t seed, uint64_t index)
+static double ranged_number(struct range range, double density, uint64_t seed,
+                            uint64_t index)
 {
     const uint64_t place = mmt_data_noise(seed, 2 * index);
     const uint64_t bits = mmt_data_noise(seed, 2 * index + 1);
@@ -85,8 +86,8 @@ static void fill_row(const struct filling *filling, uint64_t first, unsigned cha
     }
     for (int64_t j = 0; j < count; j++)
         mmt_number_write(filling->data.type,
-                         ranged(filling->range, filling->density, filling->data.seed,
-                                first + (uint64_t) j),
+                         ranged_number(filling->range, filling->density,
+                                       filling->data.seed, first + (uint64_t) j),
                          to + (size_t) j * element);
 }
 
@@ -146,7 +147,7 @@ static double large_number(mmt_type type)
 /* The k-th number that a trial of special values has in each operand. */
 enum { SPECIALS = 6 };
 
-static double special(mmt_type type, int which)
+static double special_number(mmt_type type, int which)
 {
     if (mmt_type_in(type, MMT_WHOLE_TYPES)) {
         const double half = type == MMT_I8 ? 128 : 0x1p31;
@@ -172,7 +173,7 @@ static void plant_specials(struct mmt_image *image, const struct layout *layout,
         const int64_t column =
             (SPECIALS - 1 - i) * (layout->columns - 1) / (SPECIALS - 1);
         const int64_t place = z * layout->stride + row * layout->ld + column;
-        mmt_number_write(type, special(type, i),
+        mmt_number_write(type, special_number(type, i),
                          image->bytes + image->start + (size_t) place * element);
     }
 }

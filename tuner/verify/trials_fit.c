@@ -27,8 +27,8 @@ static int64_t side_of(const struct mmt_side *side, int64_t tile, int64_t deep)
 /* The largest size up to `most` that has the side's remainder; where that is less than
  * half a tile, half and one; where a tile is larger, all of it, all but one or half and
  * one. */
-static int64_t cut(const struct mmt_side *side, int64_t wanted, int64_t tile,
-                   int64_t most)
+static int64_t cut_side(const struct mmt_side *side, int64_t wanted, int64_t tile,
+                        int64_t most)
 {
     if (wanted <= most)
         return wanted;
@@ -45,12 +45,13 @@ static int64_t cut(const struct mmt_side *side, int64_t wanted, int64_t tile,
  * what fills a tile, raised by tiles. */
 enum { CUTS = 10, RAISES = 8, CHANGES = CUTS + RAISES };
 
-static int64_t change(const struct mmt_side *side, int64_t tile, int64_t deep, int which)
+static int64_t change_side(const struct mmt_side *side, int64_t tile, int64_t deep,
+                           int which)
 {
     static const int64_t most[CUTS] = { INT64_MAX, 256, 128, 64, 32, 24, 16, 8, 4, 1 };
     const int64_t wanted = side_of(side, tile, deep);
     if (which < CUTS)
-        return cut(side, wanted, tile, most[which]);
+        return cut_side(side, wanted, tile, most[which]);
     if (which < CUTS + 2) {
         const int64_t size = which == CUTS ? tile / 2 + 1 : tile;
         return size > wanted ? size : wanted;
@@ -59,10 +60,11 @@ static int64_t change(const struct mmt_side *side, int64_t tile, int64_t deep, i
 }
 
 /* Whether `which` makes another side than those before it. */
-static bool changes(const struct mmt_side *side, int64_t tile, int64_t deep, int which)
+static bool count_changes(const struct mmt_side *side, int64_t tile, int64_t deep,
+                          int which)
 {
-    return which == 0 || change(side, tile, deep, which) !=
-                             change(side, tile, deep, which < CUTS ? which - 1 : 0);
+    return which == 0 || change_side(side, tile, deep, which) !=
+                             change_side(side, tile, deep, which < CUTS ? which - 1 : 0);
 }
 
 /* ---- layouts ----------------------------------------------------------------------- */
@@ -82,8 +84,8 @@ static struct gaps gaps_of(const struct mmt_trial_shape *shape)
 }
 
 /* `apart`: steps of an aligned gap. */
-static void widen(struct mmt_stored x, int64_t gap, int apart, size_t element,
-                  int64_t *ld, int64_t *stride)
+static void widen_rows(struct mmt_stored x, int64_t gap, int apart, size_t element,
+                       int64_t *ld, int64_t *stride)
 {
     const int64_t step = ROW_BYTES / (int64_t) element;
     const bool exists = x.rows || x.cols, aligned = gap == MMT_GAP_ALIGNED;
@@ -144,12 +146,12 @@ static bool make_problem(const struct mmt_trial_row *row, const struct sizes *si
             *side = 1;
     }
     p.batch = sizes->batch;
-    widen(mmt_op_stored(&p, MMT_OPERAND_A), sizes->gaps.a, 1, element, &p.lda,
-          &p.stride_a);
-    widen(mmt_op_stored(&p, MMT_OPERAND_B), sizes->gaps.b, 2, element, &p.ldb,
-          &p.stride_b);
-    widen(mmt_op_stored(&p, MMT_OPERAND_C), sizes->gaps.c, 3, result, &p.ldc,
-          &p.stride_c);
+    widen_rows(mmt_op_stored(&p, MMT_OPERAND_A), sizes->gaps.a, 1, element, &p.lda,
+               &p.stride_a);
+    widen_rows(mmt_op_stored(&p, MMT_OPERAND_B), sizes->gaps.b, 2, element, &p.ldb,
+               &p.stride_b);
+    widen_rows(mmt_op_stored(&p, MMT_OPERAND_C), sizes->gaps.c, 3, result, &p.ldc,
+               &p.stride_c);
     if (row->shape.shared == MMT_SHARED_A || row->shape.shared == MMT_SHARED_BOTH)
         p.stride_a = 0;
     if (row->shape.shared == MMT_SHARED_B || row->shape.shared == MMT_SHARED_BOTH)
@@ -172,7 +174,7 @@ struct search {
     mmt_problem *out;
 };
 
-static bool serves(const struct search *s, const struct sizes *sizes)
+static bool serves_sizes(const struct search *s, const struct sizes *sizes)
 {
     if (!make_problem(s->row, sizes, s->like, s->out))
         return false;
@@ -203,7 +205,7 @@ static bool serves_nearly(const struct search *s, const struct sizes *wanted)
                 sizes.batch = wanted->batch > batches[b] ? wanted->batch : batches[b];
                 sizes.gaps = g ? others[g - 1] : wanted->gaps;
                 sizes.n = round_up(wanted->n, vectors[v]);
-                if (serves(s, &sizes))
+                if (serves_sizes(s, &sizes))
                     return true;
             }
     return false;
@@ -211,7 +213,7 @@ static bool serves_nearly(const struct search *s, const struct sizes *wanted)
 
 /* Changes of the sides, the least ones first. Of m and n the one that `rows_first` says
  * is changed before the other. */
-static bool find(const struct search *s, bool rows_first)
+static bool find_sizes(const struct search *s, bool rows_first)
 {
     const struct mmt_trial_shape *shape = &s->row->shape;
     const struct mmt_side *sides[3] = { &shape->m, &shape->n, &shape->k };
@@ -226,8 +228,8 @@ static bool find(const struct search *s, bool rows_first)
                 int64_t size[3];
                 bool is_new = k < CHANGES;
                 for (int i = 0; i < 3 && is_new; i++) {
-                    is_new = changes(sides[i], s->tile[i], s->deep, which[i]);
-                    size[i] = change(sides[i], s->tile[i], s->deep, which[i]);
+                    is_new = count_changes(sides[i], s->tile[i], s->deep, which[i]);
+                    size[i] = change_side(sides[i], s->tile[i], s->deep, which[i]);
                 }
                 if (!is_new)
                     continue;
@@ -265,7 +267,7 @@ static bool refuses_batches(const struct search *s)
     struct search alone = *s;
     alone.row = &plain;
     alone.out = &problem;
-    if (!find(&alone, true))
+    if (!find_sizes(&alone, true))
         return false;
     problem.batch = 32;
     problem.stride_a = round_up(mmt_problem_extent_a(&problem), ROW_BYTES);
@@ -287,7 +289,7 @@ enum mmt_fit mmt_trial_fit(const struct mmt_trial_row *row,
     if (row->shape.batch > 1 && refuses_batches(&s))
         return MMT_FIT_IDLE;
     for (int round = 0; round < 2; round++) {
-        found = find(&s, rows_first);
+        found = find_sizes(&s, rows_first);
         if (found)
             set_tile(&s, out);
     }
@@ -312,11 +314,11 @@ mmt_problem mmt_trial_near(const mmt_problem *far)
     const size_t element = mmt_type_size(p.type), result = mmt_type_size(p.out);
     int64_t stride;
 
-    widen(mmt_op_stored(far, MMT_OPERAND_A), 0, 1, element, &p.lda, &stride);
+    widen_rows(mmt_op_stored(far, MMT_OPERAND_A), 0, 1, element, &p.lda, &stride);
     p.stride_a = far->stride_a ? stride : 0;
-    widen(mmt_op_stored(far, MMT_OPERAND_B), 0, 1, element, &p.ldb, &stride);
+    widen_rows(mmt_op_stored(far, MMT_OPERAND_B), 0, 1, element, &p.ldb, &stride);
     p.stride_b = far->stride_b ? stride : 0;
-    widen(mmt_op_stored(far, MMT_OPERAND_C), 0, 1, result, &p.ldc, &stride);
+    widen_rows(mmt_op_stored(far, MMT_OPERAND_C), 0, 1, result, &p.ldc, &stride);
     p.stride_c = far->stride_c ? stride : 0;
     return p;
 }

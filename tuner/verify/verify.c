@@ -325,9 +325,9 @@ static mmt_status check_shape(struct mmt_session *session,
 /* What the rows of a pass have. */
 enum pass { FIRST = MMT_TRIAL_FIRST, QUICK = MMT_TRIAL_QUICK, WHOLE = 0 };
 
-static mmt_status verify(struct mmt_session *session, const struct mmt_config *config,
-                         enum pass pass, bool epilogues, struct mmt_verdict *out,
-                         mmt_error *err)
+static mmt_status verify_pass(struct mmt_session *session,
+                              const struct mmt_config *config, enum pass pass,
+                              bool epilogues, struct mmt_verdict *out, mmt_error *err)
 {
     const char *refusal =
         mmt_config_refuse(config, &session->problem, mmt_device_caps(session->device));
@@ -348,7 +348,7 @@ mmt_status mmt_verify_first(struct mmt_session *session, const struct mmt_config
                             struct mmt_verdict *out, mmt_error *err)
 {
     mmt_error own;
-    return verify(session, config, FIRST, false, out, err ? err : &own);
+    return verify_pass(session, config, FIRST, false, out, err ? err : &own);
 }
 
 mmt_status mmt_verify_candidate(struct mmt_session *session,
@@ -356,12 +356,12 @@ mmt_status mmt_verify_candidate(struct mmt_session *session,
                                 mmt_error *err)
 {
     mmt_error own;
-    return verify(session, config, QUICK, false, out, err ? err : &own);
+    return verify_pass(session, config, QUICK, false, out, err ? err : &own);
 }
 
 mmt_status mmt_verify_whole(struct mmt_session *session, const struct mmt_config *config,
                             bool epilogues, struct mmt_verdict *out, mmt_error *err)
 {
     mmt_error own;
-    return verify(session, config, WHOLE, epilogues, out, err ? err : &own);
+    return verify_pass(session, config, WHOLE, epilogues, out, err ? err : &own);
 }

@@ -14,7 +14,7 @@
 
 /* ---- talking --------------------------------------------------------------------- */
 
-static void say(const struct mmt_text *line)
+static void say_line(const struct mmt_text *line)
 {
     for (size_t at = 0; at < line->length;) {
         ssize_t sent =
@@ -29,14 +29,14 @@ void mmt_worker_note(const char *word)
 {
     struct mmt_text line = { 0 };
     mmt_text_addf(&line, "{\"note\":\"%s\"}\n", word);
-    say(&line);
+    say_line(&line);
     mmt_text_finish(&line);
 }
 
 /* ---- jobs ------------------------------------------------------------------------ */
 
 /* What is checked, at whatever shape, is what will be timed. */
-static void settle(const struct worker *w, struct mmt_job *job)
+static void resolve_job(const struct worker *w, struct mmt_job *job)
 {
     for (int i = 0; i < job->count; i++)
         job->configs[i] = mmt_config_settle(&job->configs[i], &job->problem,
@@ -52,7 +52,7 @@ static void note_cache(struct mmt_reply *reply)
 }
 
 /* False where the worker should end. */
-static bool serve(struct worker *w, const char *line)
+static bool serve_job(struct worker *w, const char *line)
 {
     struct mmt_job job;
     struct mmt_reply reply = { .count = 1 };
@@ -60,7 +60,7 @@ static bool serve(struct worker *w, const char *line)
     mmt_error err = { 0 };
     mmt_status status;
     if (mmt_wire_read_job(line, &job, &err)) {
-        settle(w, &job);
+        resolve_job(w, &job);
         reply.count = job.count ? job.count : 1;
         status = mmt_worker_do(w, &job, &reply, &err);
     } else {
@@ -73,7 +73,7 @@ static bool serve(struct worker *w, const char *line)
     note_cache(&reply);
     if (!mmt_wire_write_reply(&reply, &answer))
         return false;
-    say(&answer);
+    say_line(&answer);
     mmt_text_finish(&answer);
     return !reply.spoilt;
 }
@@ -100,7 +100,7 @@ static void serve_all(struct worker *w)
     FILE *in = fdopen(MMT_WORKER_FD, "r");
     char *line = NULL;
     size_t room = 0;
-    while (in && getline(&line, &room, in) > 0 && serve(w, line))
+    while (in && getline(&line, &room, in) > 0 && serve_job(w, line))
         ;
     free(line);
 }

@@ -25,7 +25,7 @@ bool mmt_worker_spoils(mmt_status status)
 }
 
 /* A row of that length, and a leading dimension that is aligned as the other one is. */
-static int64_t alike(int64_t length, int64_t ld)
+static int64_t like_stride(int64_t length, int64_t ld)
 {
     enum { ALIGNED = 16 };
     return (length + ALIGNED - 1) / ALIGNED * ALIGNED + ld % ALIGNED;
@@ -45,9 +45,9 @@ static mmt_problem of_size(const mmt_problem *p, int64_t most, int64_t batch)
     other.lda = other.ldb = other.ldc = 0;
     other.stride_a = other.stride_b = other.stride_c = 0;
     if (p->op == MMT_GEMM) {
-        other.lda = alike(p->trans_a ? other.m : other.k, p->lda);
-        other.ldb = alike(p->trans_b ? other.k : other.n, p->ldb);
-        other.ldc = alike(other.n, p->ldc);
+        other.lda = like_stride(p->trans_a ? other.m : other.k, p->lda);
+        other.ldb = like_stride(p->trans_b ? other.k : other.n, p->ldb);
+        other.ldc = like_stride(other.n, p->ldc);
     }
     return other;
 }
@@ -157,8 +157,8 @@ static mmt_status compile_first(struct worker *w, const struct mmt_job *job,
     return status;
 }
 
-static mmt_status compile(struct worker *w, const struct mmt_job *job,
-                          struct mmt_reply *reply, mmt_error *err)
+static mmt_status compile_job(struct worker *w, const struct mmt_job *job,
+                              struct mmt_reply *reply, mmt_error *err)
 {
     reply->results[0] = (struct mmt_result){ .outcome = MMT_TIMED };
     return compile_first(w, job, err);
@@ -214,8 +214,9 @@ static mmt_status verify_first(struct mmt_session *session,
     return status;
 }
 
-static mmt_status verify(struct mmt_session *session, const struct mmt_config *config,
-                         struct mmt_result *result, mmt_error *err)
+static mmt_status verify_config(struct mmt_session *session,
+                                const struct mmt_config *config,
+                                struct mmt_result *result, mmt_error *err)
 {
     struct mmt_verdict verdict;
     mmt_worker_note("verify");
@@ -263,7 +264,7 @@ static mmt_status verify_smaller(struct worker *w, const struct mmt_job *job,
     if (!status)
         status = enter_smaller(w, &smaller, job->seed, err);
     if (!status)
-        status = verify(w->smaller, &job->configs[0], result, err);
+        status = verify_config(w->smaller, &job->configs[0], result, err);
     if (result->outcome == MMT_WRONG)
         leave_smaller(w);
     return status;
@@ -362,7 +363,7 @@ static mmt_status measure_one(struct worker *w, const struct mmt_job *job,
     if (!behind)
         status = time_candidate(w, job, &limits, result, err);
     if (!status && !behind && !job->is_short && job->verify[0] && is_near(job, result))
-        status = verify(w->session, &job->configs[0], result, err);
+        status = verify_config(w->session, &job->configs[0], result, err);
     if (!status && !job->is_short)
         ask_usage(w, job, &job->configs[0], result);
     return status;
@@ -372,7 +373,7 @@ static mmt_status measure_one(struct worker *w, const struct mmt_job *job,
 static mmt_status verify_one(struct worker *w, const struct mmt_job *job,
                              struct mmt_reply *reply, mmt_error *err)
 {
-    mmt_status status = compile(w, job, reply, err);
+    mmt_status status = compile_job(w, job, reply, err);
     if (!status)
         status = enter_session(w, job, err);
     return status ? status : verify_whole(w->session, job, &reply->results[0], err);
@@ -388,7 +389,7 @@ static mmt_status verify_finalists(struct worker *w, const struct mmt_job *job,
     for (int i = 0; i < job->count; i++) {
         struct mmt_result *result = &reply->results[i];
         mmt_error own = { 0 };
-        if (job->verify[i] && verify(w->session, &job->configs[i], result, &own)) {
+        if (job->verify[i] && verify_config(w->session, &job->configs[i], result, &own)) {
             mmt_worker_fail(result, &own);
             if (mmt_worker_spoils(own.status))
                 return *err = own, own.status;
@@ -414,8 +415,8 @@ static mmt_status compile_finalists(struct worker *w, const struct mmt_job *job,
     return status;
 }
 
-static mmt_status finals(struct worker *w, const struct mmt_job *job,
-                         struct mmt_reply *reply, mmt_error *err)
+static mmt_status time_finals(struct worker *w, const struct mmt_job *job,
+                              struct mmt_reply *reply, mmt_error *err)
 {
     struct mmt_config right[MMT_MAX_TOGETHER];
     struct mmt_measured measured[MMT_MAX_TOGETHER];
@@ -499,8 +500,8 @@ static mmt_status time_beside(struct worker *w, const struct mmt_job *job,
     return MMT_OK;
 }
 
-static mmt_status yardstick(struct worker *w, const struct mmt_job *job,
-                            struct mmt_reply *reply, mmt_error *err)
+static mmt_status time_yardstick(struct worker *w, const struct mmt_job *job,
+                                 struct mmt_reply *reply, mmt_error *err)
 {
     mmt_status status = open_library(w, err);
     if (status)
@@ -519,19 +520,19 @@ mmt_status mmt_worker_do(struct worker *w, const struct mmt_job *job,
 {
     switch (job->task) {
     case MMT_TASK_COMPILE:
-        return compile(w, job, reply, err);
+        return compile_job(w, job, reply, err);
     case MMT_TASK_MEASURE:
         return measure_one(w, job, reply, err);
     case MMT_TASK_VERIFY:
         return verify_one(w, job, reply, err);
     case MMT_TASK_FINALS:
-        return finals(w, job, reply, err);
+        return time_finals(w, job, reply, err);
     case MMT_TASK_PROBE:
         mmt_worker_note("probe");
         mmt_probe(w->device, &reply->roofline);
         return MMT_OK;
     case MMT_TASK_YARDSTICK:
-        return yardstick(w, job, reply, err);
+        return time_yardstick(w, job, reply, err);
     }
     return MMT_OK;
 }

@@ -43,12 +43,12 @@ static bool write_line(json_t *object, struct mmt_text *line)
     return !line->failed;
 }
 
-static double number(const json_t *object, const char *key)
+static double number_of(const json_t *object, const char *key)
 {
     return json_number_value(json_object_get(object, key));
 }
 
-static const char *word(const json_t *object, const char *key)
+static const char *word_of(const json_t *object, const char *key)
 {
     const char *value = json_string_value(json_object_get(object, key));
     return value ? value : "";
@@ -101,7 +101,7 @@ static bool read_configs(const json_t *list, struct mmt_job *out, mmt_error *err
         return !mmt_fail(err, MMT_ERROR_FORMAT, "%zu configurations in a job", count);
     for (size_t i = 0; i < count; i++) {
         const json_t *one = json_array_get(list, i);
-        if (mmt_config_parse(word(one, "configuration"), &out->configs[i], err))
+        if (mmt_config_parse(word_of(one, "configuration"), &out->configs[i], err))
             return false;
         out->verify[i] = json_is_true(json_object_get(one, "verify"));
     }
@@ -112,7 +112,7 @@ static bool read_configs(const json_t *list, struct mmt_job *out, mmt_error *err
 bool mmt_wire_read_job(const char *line, struct mmt_job *out, mmt_error *err)
 {
     json_t *object = json_loads(line, 0, NULL);
-    int task = find_word(task_names, NUM_TASKS, word(object, "task"));
+    int task = find_word(task_names, NUM_TASKS, word_of(object, "task"));
     *out = (struct mmt_job){ 0 };
     if (task < 0) {
         mmt_fail(err, MMT_ERROR_FORMAT, "a worker was sent what is no job");
@@ -121,15 +121,15 @@ bool mmt_wire_read_job(const char *line, struct mmt_job *out, mmt_error *err)
     }
     out->task = (enum mmt_task) task;
     out->seed = (uint64_t) json_integer_value(json_object_get(object, "seed"));
-    out->best_seconds = number(object, "best");
-    out->best_mhz = number(object, "best_mhz");
-    out->budget_seconds = number(object, "budget");
+    out->best_seconds = number_of(object, "best");
+    out->best_mhz = number_of(object, "best_mhz");
+    out->budget_seconds = number_of(object, "budget");
     out->low_priority = json_is_true(json_object_get(object, "low_priority"));
     out->is_short = json_is_true(json_object_get(object, "short"));
     out->power_limited = json_is_true(json_object_get(object, "power_limited"));
     out->epilogues = json_is_true(json_object_get(object, "epilogues"));
     bool good = (task == MMT_TASK_PROBE ||
-                 !mmt_problem_parse(word(object, "problem"), &out->problem, err)) &&
+                 !mmt_problem_parse(word_of(object, "problem"), &out->problem, err)) &&
                 read_configs(json_object_get(object, "configurations"), out, err);
     json_decref(object);
     return good;
@@ -185,8 +185,8 @@ static void read_roofline(const json_t *object, struct mmt_roofline *out)
 {
     read_numbers(json_object_get(object, "peaks"), out->peak_flops);
     read_numbers(json_object_get(object, "spreads"), out->peak_spread);
-    out->bandwidth = number(object, "bandwidth");
-    out->bandwidth_spread = number(object, "bandwidth_spread");
+    out->bandwidth = number_of(object, "bandwidth");
+    out->bandwidth_spread = number_of(object, "bandwidth_spread");
 }
 
 bool mmt_wire_write_reply(const struct mmt_reply *reply, struct mmt_text *line)
@@ -204,23 +204,23 @@ bool mmt_wire_write_reply(const struct mmt_reply *reply, struct mmt_text *line)
 
 static bool read_result(const json_t *object, struct mmt_result *out)
 {
-    int outcome = mmt_outcome_parse(word(object, "outcome"));
+    int outcome = mmt_outcome_parse(word_of(object, "outcome"));
     if (outcome < 0)
         return false;
     *out = (struct mmt_result){
         .outcome = (enum mmt_outcome) outcome,
-        .checks = (int) number(object, "checks"),
+        .checks = (int) number_of(object, "checks"),
         .checked = json_is_true(json_object_get(object, "checked")),
-        .time = { number(object, "median"), number(object, "spread"),
-                  (int) number(object, "samples") },
-        .registers = (int) number(object, "registers"),
-        .spill_bytes = (int) number(object, "spill_bytes"),
-        .shared = (long long) number(object, "shared"),
-        .celsius = number(object, "celsius"),
-        .clock_mhz = number(object, "clock_mhz"),
+        .time = { number_of(object, "median"), number_of(object, "spread"),
+                  (int) number_of(object, "samples") },
+        .registers = (int) number_of(object, "registers"),
+        .spill_bytes = (int) number_of(object, "spill_bytes"),
+        .shared = (long long) number_of(object, "shared"),
+        .celsius = number_of(object, "celsius"),
+        .clock_mhz = number_of(object, "clock_mhz"),
     };
-    snprintf(out->throttled, sizeof out->throttled, "%s", word(object, "throttled"));
-    make_plain(word(object, "reason"), out->reason);
+    snprintf(out->throttled, sizeof out->throttled, "%s", word_of(object, "throttled"));
+    make_plain(word_of(object, "reason"), out->reason);
     return true;
 }
 
@@ -235,8 +235,8 @@ bool mmt_wire_read_reply(const char *line, struct mmt_reply *out)
         good = good && read_result(json_array_get(results, (size_t) i), &out->results[i]);
     read_roofline(json_object_get(object, "roofline"), &out->roofline);
     out->spoilt = json_is_true(json_object_get(object, "spoilt"));
-    make_plain(word(object, "cache"), out->cache);
-    snprintf(out->library, sizeof out->library, "%s", word(object, "library"));
+    make_plain(word_of(object, "cache"), out->cache);
+    snprintf(out->library, sizeof out->library, "%s", word_of(object, "library"));
     json_decref(object);
     return good;
 }
@@ -244,7 +244,7 @@ bool mmt_wire_read_reply(const char *line, struct mmt_reply *out)
 bool mmt_wire_read_note(const char *line, char note[16])
 {
     json_t *object = json_loads(line, 0, NULL);
-    const char *said = word(object, "note");
+    const char *said = word_of(object, "note");
     bool good = *said != '\0';
     if (good)
         snprintf(note, 16, "%s", said);

@@ -27,7 +27,8 @@ enum { START_SECONDS = 120 };
 
 /* A process group of its own: Ctrl-C is the parent's to hear, and what a compiler starts
  * is killed with it. */
-static int spawn(const char *role, const char *device, int fd, int words_fd, pid_t *pid)
+static int spawn_worker(const char *role, const char *device, int fd, int words_fd,
+                        pid_t *pid)
 {
     char *const argv[] = { "mmtune", "--worker", (char *) role, (char *) device, NULL };
     posix_spawn_file_actions_t actions;
@@ -53,7 +54,7 @@ static int spawn(const char *role, const char *device, int fd, int words_fd, pid
 }
 
 /* Above the descriptors that the worker is given, so that no dup2 runs over another. */
-static int lift(int fd)
+static int lift_descriptor(int fd)
 {
     int lifted = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 10);
     if (fd >= 0)
@@ -65,9 +66,9 @@ mmt_status mmt_worker_start(struct mmt_worker *worker, mmt_error *err)
 {
     int pair[2] = { -1, -1 };
     int code = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) ? errno : 0;
-    int inner = lift(pair[1]);
+    int inner = lift_descriptor(pair[1]);
     worker->fd = pair[0];
-    worker->words_fd = lift(memfd_create("mmtune-worker", MFD_CLOEXEC));
+    worker->words_fd = lift_descriptor(memfd_create("mmtune-worker", MFD_CLOEXEC));
     worker->pid = 0;
     worker->ready = worker->busy = false;
     worker->deadline = mmt_now() + START_SECONDS;
@@ -75,8 +76,8 @@ mmt_status mmt_worker_start(struct mmt_worker *worker, mmt_error *err)
     if (!code && (inner < 0 || worker->words_fd < 0))
         code = errno;
     if (!code)
-        code = spawn(worker->role == MMT_COMPILER ? "compile" : "measure", worker->device,
-                     inner, worker->words_fd, &worker->pid);
+        code = spawn_worker(worker->role == MMT_COMPILER ? "compile" : "measure",
+                            worker->device, inner, worker->words_fd, &worker->pid);
     if (inner >= 0)
         close(inner);
     if (!code)
@@ -195,7 +196,8 @@ static bool has_ended(pid_t pid)
     return false;
 }
 
-static enum mmt_heard bury(struct mmt_worker *worker, bool ours, struct mmt_reply *reply)
+static enum mmt_heard bury_worker(struct mmt_worker *worker, bool ours,
+                                  struct mmt_reply *reply)
 {
     int status = 0;
     *reply = (struct mmt_reply){ .count = 1 };
@@ -212,7 +214,7 @@ static enum mmt_heard bury(struct mmt_worker *worker, bool ours, struct mmt_repl
 
 /* Making the data takes the host a while; a first run of a small problem takes no time.
  */
-static double patience(const struct mmt_worker *worker)
+static double patience_with(const struct mmt_worker *worker)
 {
     if (!strcmp(worker->phase, "data"))
         return 10 * worker->limit;
@@ -225,8 +227,8 @@ static double patience(const struct mmt_worker *worker)
 
 static enum mmt_heard end_hung(struct mmt_worker *worker, struct mmt_reply *reply)
 {
-    double limit = worker->ready ? patience(worker) : START_SECONDS;
-    bury(worker, true, reply);
+    double limit = worker->ready ? patience_with(worker) : START_SECONDS;
+    bury_worker(worker, true, reply);
     reply->results[0].outcome = MMT_HUNG;
     snprintf(reply->results[0].reason, sizeof reply->results[0].reason,
              "killed after %.1f seconds (phase %s)", limit, worker->phase);
@@ -256,7 +258,7 @@ static bool hear_line(struct mmt_worker *worker, const char *line,
         snprintf(worker->phase, sizeof worker->phase, "%s", note);
         worker->ready = true;
         worker->deaths = 0;
-        worker->deadline = worker->busy ? mmt_now() + patience(worker) : INFINITY;
+        worker->deadline = worker->busy ? mmt_now() + patience_with(worker) : INFINITY;
         return false;
     }
     if (!worker->busy || !mmt_wire_read_reply(line, reply))
@@ -287,6 +289,6 @@ enum mmt_heard mmt_worker_hear(struct mmt_worker *worker, struct mmt_reply *repl
     if (hear_lines(worker, reply))
         return MMT_HEARD_REPLY;
     if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
-        return bury(worker, false, reply);
+        return bury_worker(worker, false, reply);
     return mmt_now() > worker->deadline ? end_hung(worker, reply) : MMT_HEARD_NOTHING;
 }
