@@ -52,8 +52,8 @@ struct mmt_yardstick {
     char driver[64];  /* as mmt_caps has it */
     char date[32];    /* ISO 8601, UTC */
     double ours;      /* seconds, as are the next two */
-    double first;     /* the library's first choice: what a program gets that calls it */
-    double best;      /* its best of several choices; 0: it has one, or none was timed */
+    double first; /* the library's first algorithm: what a program gets that calls it */
+    double best;  /* its best of several algorithms; 0: it has one, or none was timed */
 };
 
 /* The best that was found for one problem. */
@@ -274,8 +274,8 @@ enum mmt_faster {
     MMT_FASTER_THEIRS,  /* or as fast, within the margin */
 };
 
-/* Whether the entry of a normalised problem beats the first choice of the library, by a
- * record of this driver and this version: as struct mmt_yardstick spells them. */
+/* Whether the entry of a normalised problem beats the first algorithm of the library, by
+ * a record of this driver and this version: as struct mmt_yardstick spells them. */
 enum mmt_faster mmt_profile_faster(const struct mmt_profile *profile,
                                    const mmt_problem *problem, const char *driver,
                                    const char *library);
@@ -314,8 +314,8 @@ mmt_status mmt_profile_take_family(struct mmt_profile *into,
 
 /* Adds what `from` knows and `into`, whose caps are the device's, does not: entries of
  * other problems, or of those whose entry the device refuses; ranges of other problems;
- * portfolios, each beside the others of its family; guides; the roofline where there is
- * none. So the profile that counts most is added first. */
+ * portfolios, each beside the others of its family; pruning records; the roofline where
+ * there is none. So the profile that counts most is added first. */
 mmt_status mmt_profile_add_layer(struct mmt_profile *into, const struct mmt_profile *from,
                                  mmt_error *err);
 

@@ -13,7 +13,7 @@
 
 #define TUNED                                                                            \
     {                                                                                    \
-        "", "tuned", NULL, "what mmtune chooses", NULL                                   \
+        "", "tuned", NULL, "what mmtune selects", NULL                                   \
     }
 
 static const struct mmt_rung zatolokin[] = {

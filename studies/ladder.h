@@ -10,10 +10,10 @@
 /* One kernel of one paper. */
 struct mmt_rung {
     const char *where;     /* the paper's table; "" where it has none for it */
-    const char *algorithm; /* as the papers' rows name it; "tuned": what mmtune chooses */
+    const char *algorithm; /* as the papers' rows name it; "tuned": what mmtune selects */
     const char *variant;   /* of the papers' rows */
     const char *what;      /* for people */
-    const char *configuration; /* %d is the block: n, but at most 1024; NULL: chosen */
+    const char *configuration; /* %d is the block: n, but at most 1024; NULL: selected */
 };
 
 struct mmt_ladder_paper {

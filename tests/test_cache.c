@@ -207,7 +207,7 @@ static void check_described(const char *words)
     mmt_plan *plan = mmt_plan_create(device, NULL, &problem, NULL, &err);
     if (CHECK(plan != NULL))
         mmt_plan_describe(plan, text, sizeof text);
-    CHECK((strstr(text, "not kept") != NULL) == (words != NULL));
+    CHECK((strstr(text, "not stored") != NULL) == (words != NULL));
     CHECK(!words || strstr(text, words));
     mmt_plan_free(plan);
     mmt_device_close(device);

@@ -250,7 +250,7 @@ static void test_order(void)
     CHECK(mmt_config_equal(&config, &small->config));
     /* What was found for a shape so near is not given up for the portfolio's kernels. */
     CHECK_EQ_INT(reason(profile, 1040, 1024, 1024, &config), MMT_SELECTION_NEAREST);
-    /* It was found for its text for aligned operands, which these are not. */
+    /* It was found for its specialisation for aligned operands, which these are not. */
     CHECK_EQ_INT(reason(profile, 1040, 1023, 1023, &config), MMT_SELECTION_COST);
     mmt_profile_free(profile);
 }

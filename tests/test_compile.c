@@ -368,7 +368,7 @@ static mmt_status look_up(const struct mmt_launch *launch, struct mmt_module *mo
     return status;
 }
 
-/* What the text is compiled for, and launched. */
+/* What the source is compiled for, and launched. */
 static mmt_status make_problem(const struct job *job, mmt_problem *out, mmt_error *err)
 {
     mmt_problem problem =

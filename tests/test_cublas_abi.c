@@ -34,10 +34,10 @@ SAME(MMT_LT_CONFIG_SWIZZLING, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING);
 SAME(MMT_LT_NOT_SUPPORTED, CUBLAS_STATUS_NOT_SUPPORTED);
 
 #define PLACE(ours, theirs)                                                              \
-    SAME(offsetof(struct mmt_lt_choice, ours),                                           \
+    SAME(offsetof(struct mmt_lt_heuristic, ours),                                        \
          offsetof(cublasLtMatmulHeuristicResult_t, theirs))
-SAME(sizeof(struct mmt_lt_choice), sizeof(cublasLtMatmulHeuristicResult_t));
-SAME(sizeof(((struct mmt_lt_choice *) 0)->algorithm), sizeof(cublasLtMatmulAlgo_t));
+SAME(sizeof(struct mmt_lt_heuristic), sizeof(cublasLtMatmulHeuristicResult_t));
+SAME(sizeof(((struct mmt_lt_heuristic *) 0)->algorithm), sizeof(cublasLtMatmulAlgo_t));
 PLACE(algorithm, algo);
 PLACE(workspace, workspaceSize);
 PLACE(state, state);

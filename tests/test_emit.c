@@ -1,5 +1,5 @@
-/* Emitted texts: the goldens, what cannot be emitted, the hash of a template's text, and
- * that what was embedded is what stands in the folder. */
+/* Emitted sources: the goldens, what cannot be emitted, the hash of a template's source,
+ * and that what was embedded is what stands in the folder. */
 #include <errno.h>
 #include <unistd.h>
 
@@ -27,8 +27,8 @@ static void fill_folder(const char *folder, const char *root)
     }
 }
 
-/* The texts' first line names the version, which a release changes; "VERSION" stands for
- * it. */
+/* The sources' first line names the version, which a release changes; "VERSION" stands
+ * for it. */
 static void hide_version(struct mmt_text *text)
 {
     struct mmt_text hidden = { 0 };
@@ -213,8 +213,8 @@ static void emit_first(const char *words, struct mmt_text *text)
         CHECK_OK(mmt_emit(&config, &variant, MMT_CUDA_CXX, MMT_GPU, text, &err), err);
 }
 
-/* Where the launch tells how many parts k has, all texts are one but, for some templates,
- * that for a whole k. */
+/* Where the launch tells how many splits k has, all sources are one but, for some
+ * templates, that for a whole k. */
 static void test_one_text(const char *template, bool also_for_one)
 {
     const char *const values[] = { "1", "2", "8", "64" };

@@ -1,7 +1,7 @@
 /* The tensor-core products of `mma` and `dmma` on the host, a block's threads taking
  * turns: every type on each generation of cards that multiplies it otherwise, all
  * transposes, both specialisations, odd sizes, split-K, the whole epilogue. Data are
- * whole numbers, so results must be exact. Faults planted into the text must be found.
+ * whole numbers, so results must be exact. Faults planted into the source must be found.
  *
  *     test_emulate [SM CONFIGURATION]      a configuration of any CUDA template, all
  * types
@@ -385,7 +385,7 @@ static void check_faults(void)
     mmt_device_close(device);
 }
 
-/* ---- who is chosen --------------------------------------------------------------- */
+/* ---- kernel selection ------------------------------------------------------------ */
 
 /* f32 and i32 have tensor cores, too, unless a program wants f32 plain. */
 static void check_default_in_digits(mmt_type type, const struct shape *shape,

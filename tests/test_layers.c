@@ -68,8 +68,8 @@ static void add_range(struct mmt_profile *profile, int64_t size, int64_t m_to, i
     CHECK_OK(mmt_profile_add_range(profile, &range, &err), err);
 }
 
-/* A portfolio of one kernel, for products whose operands stand as they are; chosen by so
- * many problems. */
+/* A portfolio of one kernel, for products whose operands stand as they are; selected by
+ * so many problems. */
 static void add_family(struct mmt_profile *profile, mmt_type family, int order,
                        int shapes)
 {
@@ -114,7 +114,7 @@ static void clear(void)
     CHECK(!system(command));
 }
 
-/* ---- what is chosen ------------------------------------------------------------------
+/* ---- what is selected ----------------------------------------------------------------
  */
 
 static mmt_profile *find(void)
@@ -126,7 +126,7 @@ static mmt_profile *find(void)
     return profile;
 }
 
-/* The order of the naive kernel that is chosen, and why. */
+/* The order of the naive kernel that is selected, and why. */
 static void check_choice(mmt_type type, int64_t size, int why, int order,
                          const char *place)
 {
@@ -267,7 +267,7 @@ static void test_kinds(void)
     mmt_profile_free(both);
 }
 
-/* A family's types share its model; a portfolio without one is not chosen from. */
+/* A family's types share its model; a portfolio without one is not selected from. */
 static void test_models(void)
 {
     struct mmt_profile *profile = begin("2026-01-01T00:00:00Z");

@@ -145,7 +145,7 @@ static void copy_templates(const char *root)
     mmt_text_finish(&from);
 }
 
-/* Puts the file with the fault in the place of the link; returns its text before. */
+/* Puts the file with the fault in the place of the link; returns its source before. */
 static struct mmt_text plant(const struct fault *fault)
 {
     struct mmt_text path = { 0 }, right = { 0 }, wrong = { 0 };

@@ -74,8 +74,8 @@ static void check_problem(mmt_device *device, void *self, const mmt_problem *pro
         check_way(self, session, 1);
         cublas->describe(self, 0, &first);
         cublas->describe(self, 1, &best);
-        CHECK_EQ_STR(mmt_text_string(&first), "choice 1 of 4");
-        CHECK_EQ_STR(mmt_text_string(&best), "choice 3 of 4");
+        CHECK_EQ_STR(mmt_text_string(&first), "algorithm 1 of 4");
+        CHECK_EQ_STR(mmt_text_string(&best), "algorithm 3 of 4");
     }
     cublas->forget(self);
     mmt_text_finish(&first);

@@ -67,9 +67,9 @@ static void test_again(void)
     }
 }
 
-/* A CPU of 64 GFLOP/s by its clock, and one of 20 % spread that reached 200: doubtful is
- * what is faster than 240, impossible the same. Where 20 were measured, what is faster
- * than 24 is doubtful, and 64 possible. */
+/* A CPU of 64 GFLOP/s by its clock, and one of 20 % spread that reached 200: implausible
+ * is what is faster than 240, impossible the same. Where 20 were measured, what is faster
+ * than 24 is implausible, and 64 possible. */
 static void test_bounds(void)
 {
     const mmt_problem p = product();

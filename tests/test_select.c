@@ -41,8 +41,8 @@ static void add(struct mmt_profile *profile, int64_t size, const char *config)
     CHECK_OK(mmt_profile_add_entry(profile, &entry, &err), err);
 }
 
-static const char *chosen(const struct mmt_profile *profile, const mmt_problem *problem,
-                          int *why)
+static const char *selected(const struct mmt_profile *profile, const mmt_problem *problem,
+                            int *why)
 {
     static char text[512];
     struct mmt_caps caps = gpu();
@@ -71,15 +71,17 @@ static void test_select(void)
 
     add(profile, 512, "tiled TILE=16");
     add(profile, 4096, "tiled TILE=32");
-    CHECK(strstr(chosen(profile, &exact, &why), "TILE=16") && why == MMT_SELECTION_EXACT);
-    CHECK(strstr(chosen(profile, &near, &why), "TILE=16") &&
+    CHECK(strstr(selected(profile, &exact, &why), "TILE=16") &&
+          why == MMT_SELECTION_EXACT);
+    CHECK(strstr(selected(profile, &near, &why), "TILE=16") &&
           why == MMT_SELECTION_NEAREST);
-    CHECK(strstr(chosen(profile, &far, &why), "TILE=32") && why == MMT_SELECTION_NEAREST);
-    CHECK(!strstr(chosen(profile, &beyond, &why), "tiled") &&
+    CHECK(strstr(selected(profile, &far, &why), "TILE=32") &&
+          why == MMT_SELECTION_NEAREST);
+    CHECK(!strstr(selected(profile, &beyond, &why), "tiled") &&
           why == MMT_SELECTION_DEFAULT);
-    chosen(profile, &other, &why);
+    selected(profile, &other, &why);
     CHECK(why == MMT_SELECTION_DEFAULT);
-    chosen(NULL, &exact, &why);
+    selected(NULL, &exact, &why);
     CHECK(why == MMT_SELECTION_DEFAULT);
     mmt_profile_free(profile);
 }
@@ -96,13 +98,13 @@ static void add_range(struct mmt_profile *profile)
     CHECK_OK(mmt_profile_add_range(profile, &range, &err), err);
 }
 
-/* The tile that is chosen for m, and why. */
+/* The tile that is selected for m, and why. */
 static void check_m(const struct mmt_profile *profile, int64_t m, const char *tile,
                     int wanted)
 {
     const mmt_problem problem = normal(MMT_F32, m, 512, 512);
     int why;
-    if (!CHECK(strstr(chosen(profile, &problem, &why), tile) && why == wanted))
+    if (!CHECK(strstr(selected(profile, &problem, &why), tile) && why == wanted))
         fprintf(stderr, "    m is %lld, the reason %d\n", (long long) m, why);
 }
 
@@ -127,7 +129,7 @@ static void test_select_range(void)
     check_m(profile, 1000, "TILE=32", MMT_SELECTION_RANGE);
     check_m(profile, 1001, "naive", MMT_SELECTION_NEAREST);
     wide.ldc = 1024;
-    chosen(profile, &wide, &why);
+    selected(profile, &wide, &why);
     CHECK(why == MMT_SELECTION_NEAREST);
 
     /* A kernel that the terms rule out is passed over. */
@@ -172,22 +174,23 @@ static void test_select_epilogue(void)
     int why;
 
     problem.out = MMT_F32;
-    CHECK(strstr(chosen(NULL, &problem, &why), "naive") && why == MMT_SELECTION_DEFAULT);
+    CHECK(strstr(selected(NULL, &problem, &why), "naive") &&
+          why == MMT_SELECTION_DEFAULT);
     add(profile, 512, "naive BLOCK_M=16");
     profile->entries[0].problem = plain;
-    CHECK(strstr(chosen(profile, &plain, &why), "BLOCK_M=16") &&
+    CHECK(strstr(selected(profile, &plain, &why), "BLOCK_M=16") &&
           why == MMT_SELECTION_EXACT);
-    CHECK(strstr(chosen(profile, &problem, &why), "BLOCK_M=16"));
+    CHECK(strstr(selected(profile, &problem, &why), "BLOCK_M=16"));
     CHECK(why == MMT_SELECTION_NEAREST);
     add(profile, 512, "naive BLOCK_M=32");
     profile->entries[1].problem = problem;
-    CHECK(strstr(chosen(profile, &problem, &why), "BLOCK_M=32"));
+    CHECK(strstr(selected(profile, &problem, &why), "BLOCK_M=32"));
     CHECK(why == MMT_SELECTION_EXACT);
 
     add(profile, 256, "tiled TILE=16");
     problem = normal(MMT_F32, 256, 256, 256);
     problem.bias = MMT_BIAS_ROW;
-    CHECK(!strstr(chosen(profile, &problem, &why), "tiled"));
+    CHECK(!strstr(selected(profile, &problem, &why), "tiled"));
     mmt_profile_free(profile);
 }
 
@@ -200,7 +203,7 @@ static void test_select_foreign_entries(void)
 
     add(profile, 512, "tiled TILE=16");
     strcpy(profile->entries[0].source, "another card");
-    chosen(profile, &problem, &why);
+    selected(profile, &problem, &why);
     CHECK(why == MMT_SELECTION_DEFAULT);
     mmt_profile_free(profile);
 }

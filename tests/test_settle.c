@@ -145,10 +145,10 @@ static struct mmt_config left_of(const char *named)
 }
 
 /* Threads that are left to the problem are those that a device can run, the same when
- * settled twice, and the alignment is what it was before. Adds its text to those that the
- * configuration has become, and returns how many there are. */
+ * resolved twice, and the alignment is what it was before. Adds its source to those that
+ * the configuration has become, and returns how many there are. */
 static int check_left(const struct mmt_config *left, const mmt_problem *problem,
-                      const struct mmt_caps *caps, struct mmt_config *texts, int count)
+                      const struct mmt_caps *caps, struct mmt_config *sources, int count)
 {
     const struct mmt_config once = mmt_config_settle(left, problem, caps);
     const struct mmt_config twice = mmt_config_settle(&once, problem, caps);
@@ -164,9 +164,9 @@ static int check_left(const struct mmt_config *left, const mmt_problem *problem,
     mmt_config_may_align(&once, problem, &after);
     CHECK(before.a == after.a && before.b == after.b && before.c == after.c);
     int i = 0;
-    while (i < count && !mmt_config_equal(&texts[i], &seen))
+    while (i < count && !mmt_config_equal(&sources[i], &seen))
         i++;
-    texts[i] = seen;
+    sources[i] = seen;
     return i == count ? count + 1 : count;
 }
 
@@ -193,7 +193,7 @@ static struct mmt_caps cpu(void)
 }
 
 /* Whatever the device, type, transposes and shape, whichever side is short; and of a
- * kernel there are few texts, which a calibration compiles all. */
+ * kernel there are few sources, which a calibration compiles all. */
 static void check_texts(const char *named, int most)
 {
     enum { SHAPES = 6 * 6 * 6 };
@@ -201,7 +201,7 @@ static void check_texts(const char *named, int most)
                   sizes[] = { 1, 20, 180, 601, 2505, 8000 };
     const mmt_type types[] = { MMT_F32, MMT_F64, MMT_I32 };
     const struct mmt_caps devices[] = { large_gpu(), small_gpu(), cpu() };
-    struct mmt_config texts[SHAPES];
+    struct mmt_config sources[SHAPES];
 
     for (int all = 0; all < 3 * 3 * 4; all++) {
         const struct mmt_caps *caps = &devices[all / 12];
@@ -215,7 +215,7 @@ static void check_texts(const char *named, int most)
             const mmt_problem problem =
                 product_of(type, transposes, rows ? shorter : longer,
                            rows ? longer : shorter, sizes[i / 36]);
-            count = check_left(&left, &problem, caps, texts, count);
+            count = check_left(&left, &problem, caps, sources, count);
         }
         CHECK(count <= most);
         CHECK(caps->kind == MMT_GPU ? count > 5 : count <= 8);
@@ -444,7 +444,7 @@ static void test_within(void)
 }
 
 /* What thin leaves to the problem is settled whatever the device, type and transposes, by
- * one of few texts; by the count within 3 % of the best of what was named before, on
+ * one of few sources; by the count within 3 % of the best of what was named before, on
  * average, and far ahead of each. Where k is too long it is refused all the same. */
 static void test_thin_suits(void)
 {
@@ -462,7 +462,7 @@ static void test_thin_suits(void)
     const int64_t sizes[] = { 1, 9, 70, 401, 1600, 6016 }, depths[] = { 1, 5, 8, 16 };
     const struct mmt_caps devices[] = { large_gpu(), small_gpu(), cpu() };
     const mmt_type types[] = { MMT_F32, MMT_F64, MMT_I32 };
-    struct mmt_config left, texts[SHAPES];
+    struct mmt_config left, sources[SHAPES];
     double behind = 0, ahead[NAMED] = { 0 };
     mmt_error err = { 0 };
 
@@ -478,7 +478,7 @@ static void test_thin_suits(void)
             const mmt_problem problem =
                 product_of(types[all / 4 % 3], all % 4, sizes[i % 6], sizes[i / 6 % 6],
                            depths[i / 36]);
-            count = check_left(&left, &problem, &devices[all / 12], texts, count);
+            count = check_left(&left, &problem, &devices[all / 12], sources, count);
         }
         CHECK(count <= MOST_TEXTS);
         CHECK((count > 4) == (all / 12 < 2));

@@ -42,7 +42,7 @@ struct mmt_lt_layout;
 struct mmt_lt_preference;
 
 /* cublasLtMatmulHeuristicResult_t */
-struct mmt_lt_choice {
+struct mmt_lt_heuristic {
     uint64_t algorithm[8];
     size_t workspace;
     int state;
@@ -78,13 +78,14 @@ struct mmt_lt_functions {
     int (*cublasLtMatmulAlgoGetHeuristic)(
         struct mmt_lt_handle *, struct mmt_lt_descriptor *, struct mmt_lt_layout *a,
         struct mmt_lt_layout *b, struct mmt_lt_layout *c, struct mmt_lt_layout *d,
-        struct mmt_lt_preference *, int wanted, struct mmt_lt_choice *, int *found);
+        struct mmt_lt_preference *, int wanted, struct mmt_lt_heuristic *, int *found);
     int (*cublasLtMatmulAlgoConfigSetAttribute)(uint64_t algorithm[8], int attribute,
                                                 const void *value, size_t size);
     int (*cublasLtMatmulAlgoCheck)(struct mmt_lt_handle *, struct mmt_lt_descriptor *,
                                    struct mmt_lt_layout *a, struct mmt_lt_layout *b,
                                    struct mmt_lt_layout *c, struct mmt_lt_layout *d,
-                                   const uint64_t algorithm[8], struct mmt_lt_choice *);
+                                   const uint64_t algorithm[8],
+                                   struct mmt_lt_heuristic *);
     int (*cublasLtMatmul)(struct mmt_lt_handle *, struct mmt_lt_descriptor *,
                           const void *alpha, const void *a, struct mmt_lt_layout *,
                           const void *b, struct mmt_lt_layout *, const void *beta,

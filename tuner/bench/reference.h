@@ -15,8 +15,8 @@ struct mmt_reference {
     const char *name;  /* as --against spells it */
     const char *title; /* as sentences have it, "cuBLAS" */
 
-    /* The ways in which one library is measured, such as its first choice and its best;
-     * as tables show them, with NULL behind the last. */
+    /* The ways in which one library is measured, such as its first algorithm and its
+     * best; as tables show them, with NULL behind the last. */
     const char *ways[MMT_MAX_WAYS + 1];
 
     /* Opens the library for a device. An error tells people what is missing. */

@@ -1,4 +1,4 @@
-/* cuBLASLt: its first heuristic choice with a workspace of 64 MiB, and the best of all
+/* cuBLASLt: its first heuristic with a workspace of 64 MiB, and the best of all
  * that it proposes with that or less. It proposes few for one limit (8, where this was
  * written), so it is asked for several, and each is also tried with its blocks walked the
  * other way.
@@ -16,9 +16,10 @@
 #include "tuner/verify/session_internal.h"
 #include "tuner/measure/stats.h"
 
-enum { MOST_CHOICES = 32, TRIALS = 5 };
+enum { MOST_HEURISTICS = 32, TRIALS = 5 };
 static const size_t workspace_bytes = (size_t) 64 << 20;
-static const double trial_seconds = 4e-3; /* one trial of a choice takes that at least */
+static const double trial_seconds =
+    4e-3;                           /* one trial of a heuristic takes that at least */
 static const double hopeless = 1.3; /* times slower than the best, twice: tried no more */
 
 struct cublas {
@@ -36,8 +37,8 @@ struct cublas {
     struct mmt_lt_descriptor *descriptor;
     struct mmt_lt_layout *first, *second, *product; /* our B, our A, C */
     struct mmt_lt_preference *preference;
-    struct mmt_lt_choice choices[MOST_CHOICES];
-    int num_choices, best; /* choices that serve, in cuBLASLt's own order */
+    struct mmt_lt_heuristic heuristics[MOST_HEURISTICS];
+    int num_heuristics, best; /* heuristics that serve, in cuBLASLt's own order */
 };
 
 static mmt_status fail_call(const struct cublas *self, int code, const char *call,
@@ -112,7 +113,7 @@ static void forget_cublas(void *given)
     self->product = self->second = self->first = NULL;
     self->descriptor = NULL;
     self->session = NULL;
-    self->num_choices = self->best = 0;
+    self->num_heuristics = self->best = 0;
 }
 
 static void close_cublas(void *given)
@@ -235,11 +236,11 @@ static mmt_status make_descriptor(struct cublas *self, mmt_error *err)
     return MMT_OK;
 }
 
-static bool is_known(const struct cublas *self, const struct mmt_lt_choice *choice)
+static bool is_known(const struct cublas *self, const struct mmt_lt_heuristic *heuristic)
 {
-    for (int i = 0; i < self->num_choices; i++)
-        if (!memcmp(self->choices[i].algorithm, choice->algorithm,
-                    sizeof choice->algorithm))
+    for (int i = 0; i < self->num_heuristics; i++)
+        if (!memcmp(self->heuristics[i].algorithm, heuristic->algorithm,
+                    sizeof heuristic->algorithm))
             return true;
     return false;
 }
@@ -247,7 +248,7 @@ static bool is_known(const struct cublas *self, const struct mmt_lt_choice *choi
 static mmt_status ask_within(struct cublas *self, uint64_t workspace, uint32_t reductions,
                              mmt_error *err)
 {
-    struct mmt_lt_choice found[MOST_CHOICES];
+    struct mmt_lt_heuristic found[MOST_HEURISTICS];
     int count = 0;
 
     TRY(cublasLtMatmulPreferenceSetAttribute, self->preference, MMT_LT_PREF_WORKSPACE,
@@ -255,21 +256,21 @@ static mmt_status ask_within(struct cublas *self, uint64_t workspace, uint32_t r
     TRY(cublasLtMatmulPreferenceSetAttribute, self->preference, MMT_LT_PREF_REDUCTIONS,
         &reductions, sizeof reductions);
     TRY(cublasLtMatmulAlgoGetHeuristic, self->handle, self->descriptor, self->first,
-        self->second, self->product, self->product, self->preference, MOST_CHOICES, found,
-        &count);
-    for (int i = 0; i < count && self->num_choices < MOST_CHOICES; i++)
+        self->second, self->product, self->product, self->preference, MOST_HEURISTICS,
+        found, &count);
+    for (int i = 0; i < count && self->num_heuristics < MOST_HEURISTICS; i++)
         if (found[i].state == 0 && found[i].workspace <= workspace &&
             !is_known(self, &found[i]))
-            self->choices[self->num_choices++] = found[i];
+            self->heuristics[self->num_heuristics++] = found[i];
     return MMT_OK;
 }
 
 static void add_other_walks(struct cublas *self)
 {
-    int proposed = self->num_choices;
+    int proposed = self->num_heuristics;
 
-    for (int i = 0; i < 2 * proposed && self->num_choices < MOST_CHOICES; i++) {
-        struct mmt_lt_choice other = self->choices[i / 2], checked;
+    for (int i = 0; i < 2 * proposed && self->num_heuristics < MOST_HEURISTICS; i++) {
+        struct mmt_lt_heuristic other = self->heuristics[i / 2], checked;
         uint32_t swizzled = i % 2;
         if (!self->call.cublasLtMatmulAlgoConfigSetAttribute(
                 other.algorithm, MMT_LT_CONFIG_SWIZZLING, &swizzled, sizeof swizzled) &&
@@ -279,12 +280,12 @@ static void add_other_walks(struct cublas *self)
                 self->product, other.algorithm, &checked) &&
             checked.state == 0 && checked.workspace <= workspace_bytes) {
             other.workspace = checked.workspace;
-            self->choices[self->num_choices++] = other;
+            self->heuristics[self->num_heuristics++] = other;
         }
     }
 }
 
-/* Its first choice is that of the first limit; for the others it may have none. */
+/* Its first heuristic is that of the first limit; for the others it may have none. */
 static mmt_status ask_choices(struct cublas *self, mmt_error *err)
 {
     static const struct {
@@ -305,7 +306,7 @@ static mmt_status ask_choices(struct cublas *self, mmt_error *err)
             i == 0)
             return mmt_fail_native(err, why.status, why.native, "%s", why.text);
     add_other_walks(self);
-    if (!self->num_choices)
+    if (!self->num_heuristics)
         return mmt_fail(err, MMT_ERROR_UNSUPPORTED,
                         "cuBLASLt proposes no algorithm for this problem");
     return MMT_OK;
@@ -320,8 +321,8 @@ static void *address_of(mmt_operand operand)
     return (void *) (uintptr_t) (operand.handle + operand.offset);
 }
 
-static mmt_status queue_choice(void *given, int choice, const mmt_args *args,
-                               mmt_queue stream, mmt_error *err)
+static mmt_status queue_heuristic(void *given, int heuristic, const mmt_args *args,
+                                  mmt_queue stream, mmt_error *err)
 {
     struct cublas *self = given;
     mmt_type scalar = mmt_type_scalar(self->session->problem.type);
@@ -332,12 +333,12 @@ static mmt_status queue_choice(void *given, int choice, const mmt_args *args,
     TRY(cublasLtMatmul, self->handle, self->descriptor, &one, address_of(args->b),
         self->first, address_of(args->a), self->second, &zero, address_of(args->c),
         self->product, address_of(args->c), self->product,
-        self->choices[choice].algorithm, address_of(self->workspace), workspace_bytes,
-        stream);
+        self->heuristics[heuristic].algorithm, address_of(self->workspace),
+        workspace_bytes, stream);
     return MMT_OK;
 }
 
-/* ---- the best choice
+/* ---- the best heuristic
  * -------------------------------------------------------------------------
  */
 
@@ -351,30 +352,30 @@ struct trial {
 
 /* Finds how many products make one sample. The very first loads the kernel, and its time
  * tells nothing. */
-static void start_trial(struct cublas *self, int choice, struct trial *trial)
+static void start_trial(struct cublas *self, int heuristic, struct trial *trial)
 {
     mmt_error err = { 0 };
     double seconds;
-    mmt_status status = mmt_reference_time(self->session, queue_choice, self, choice, 0,
-                                           1, &seconds, &err);
+    mmt_status status = mmt_reference_time(self->session, queue_heuristic, self,
+                                           heuristic, 0, 1, &seconds, &err);
 
     seconds = 0;
     for (int64_t count = 1; !status && seconds < trial_seconds && count <= 4096;
          count *= 2) {
-        status = mmt_reference_time(self->session, queue_choice, self, choice, 0, count,
-                                    &seconds, &err);
+        status = mmt_reference_time(self->session, queue_heuristic, self, heuristic, 0,
+                                    count, &seconds, &err);
         trial->count = count;
         trial->median = trial->least = seconds / (double) count;
     }
     trial->failed = status != MMT_OK;
 }
 
-static void sample_trial(struct cublas *self, int choice, struct trial *trial)
+static void sample_trial(struct cublas *self, int heuristic, struct trial *trial)
 {
     mmt_error err = { 0 };
     double seconds, copy[TRIALS];
 
-    if (mmt_reference_time(self->session, queue_choice, self, choice,
+    if (mmt_reference_time(self->session, queue_heuristic, self, heuristic,
                            trial->num_samples * trial->count, trial->count, &seconds,
                            &err)) {
         trial->failed = true;
@@ -395,31 +396,32 @@ static int fastest_trial(const struct trial *trials, int count)
     return best;
 }
 
-/* Every choice in turn, so that a change of the clock meets all alike. Where the time is
- * short the last ones are left out: cuBLASLt lists first what it expects to be fastest.
+/* Every heuristic in turn, so that a change of the clock meets all alike. Where the time
+ * is short the last ones are left out: cuBLASLt lists first what it expects to be
+ * fastest.
  */
 static mmt_status choose_best(struct cublas *self, double seconds, mmt_error *err)
 {
-    struct trial trials[MOST_CHOICES] = { { 0 } };
+    struct trial trials[MOST_HEURISTICS] = { { 0 } };
     const double ends = mmt_now() + seconds;
 
-    for (int i = 0; i < self->num_choices; i++)
+    for (int i = 0; i < self->num_heuristics; i++)
         if (i == 0 || mmt_now() < ends)
             start_trial(self, i, &trials[i]);
         else
             trials[i].failed = true;
     for (int round = 0; round < TRIALS && mmt_now() < ends; round++) {
-        int best = fastest_trial(trials, self->num_choices);
+        int best = fastest_trial(trials, self->num_heuristics);
         double limit = best < 0 ? 0 : hopeless * trials[best].median;
-        for (int i = 0; i < self->num_choices; i++)
+        for (int i = 0; i < self->num_heuristics; i++)
             if (!trials[i].failed && (round < 2 || trials[i].least <= limit))
                 sample_trial(self, i, &trials[i]);
     }
-    self->best = fastest_trial(trials, self->num_choices);
+    self->best = fastest_trial(trials, self->num_heuristics);
     if (self->best < 0)
         return mmt_fail(err, MMT_ERROR_DEVICE,
                         "none of the %d algorithms that cuBLASLt proposes runs",
-                        self->num_choices);
+                        self->num_heuristics);
     return MMT_OK;
 }
 
@@ -449,9 +451,9 @@ static mmt_status run_cublas(void *given, int way, int64_t first, int64_t count,
                              double *seconds, mmt_error *err)
 {
     struct cublas *self = given;
-    int choice = way == WAY_FIRST ? 0 : self->best;
-    return mmt_reference_time(self->session, queue_choice, self, choice, first, count,
-                              seconds, err);
+    int heuristic = way == WAY_FIRST ? 0 : self->best;
+    return mmt_reference_time(self->session, queue_heuristic, self, heuristic, first,
+                              count, seconds, err);
 }
 
 static mmt_status read_cublas_result(void *self, void *c, mmt_error *err)
@@ -479,8 +481,8 @@ static void describe_cublas(void *given, int way, struct mmt_text *text)
     if (!self->session)
         add_version(self, "cuBLASLt", text);
     else
-        mmt_text_addf(text, "choice %d of %d", way == WAY_FIRST ? 1 : self->best + 1,
-                      self->num_choices);
+        mmt_text_addf(text, "algorithm %d of %d", way == WAY_FIRST ? 1 : self->best + 1,
+                      self->num_heuristics);
 }
 
 const struct mmt_reference mmt_reference_cublas = {

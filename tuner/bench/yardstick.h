@@ -36,7 +36,7 @@ enum { MMT_YARDSTICK_LEAST = 6 };
 /* ---- what records add up to ---------------------------------------------------------
  */
 
-/* Speed-ups over the library's first choice. Start from {0}. */
+/* Speed-ups over the library's first algorithm. Start from {0}. */
 struct mmt_standing {
     const struct mmt_yardstick *any; /* one of the records; NULL: there is none */
     bool several;                    /* they are of several versions */

@@ -122,8 +122,8 @@ struct mmt_words {
 mmt_status mmt_option_shapes(const char *list, struct mmt_words *shapes, mmt_error *err);
 void mmt_words_finish(struct mmt_words *words);
 
-/* A problem of that shape, of which each of a batch has operands of its own. A wish and
- * transposes are left to the caller, who normalises it. */
+/* A problem of that shape, of which each of a batch has operands of its own. An epilogue
+ * and transposes are left to the caller, who normalises it. */
 mmt_problem mmt_shape_problem(mmt_op op, mmt_type type, const struct mmt_shape *shape);
 
 /* "axpby". */

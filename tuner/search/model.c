@@ -31,7 +31,7 @@ struct known {
     bool pending;
 };
 
-/* A point to choose from, and the most improvement that can be expected of it. */
+/* A candidate point, and the most improvement that can be expected of it. */
 struct candidate {
     int index[MMT_SEARCH_MAX_KNOBS];
     double promise;
@@ -260,7 +260,7 @@ static double expected_improvement(double mean, double deviation)
            deviation * exp(-z * z / 2) / sqrt(2 * M_PI);
 }
 
-/* ---- candidates to choose from --------------------------------------------------- */
+/* ---- candidates ------------------------------------------------------------------ */
 
 static void pool_candidates(struct mmt_search *search, struct mmt_model *m,
                             const int *index)
