@@ -133,7 +133,7 @@ def notes(events):
     return [e["text"] for e in events if e["event"] == "note" and "throttled" in e["text"]]
 
 
-def test_slowed_down():
+def test_throttled():
     events, results, profile, said = tune("hot", "6c", hot_after=2)
     timed = [r for r in results if r["status"] == "timed"]
     tried = [r for r in timed if not r.get("final") and not r.get("calibration")]
@@ -235,7 +235,7 @@ def test_alone():
 
 
 test_alone()
-test_slowed_down()
+test_throttled()
 test_cool()
 test_several()
 test_untold()
