@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/near.h"
+
 /* ---- spelling -------------------------------------------------------------------- */
 
 static const char *spell(const struct mmt_knob *knob, int which, char buffer[16])
@@ -38,41 +40,32 @@ void mmt_config_print(const struct mmt_config *config, struct mmt_text *text)
 const struct mmt_template *mmt_config_template(const char *name, mmt_error *err)
 {
     const struct mmt_template *found = mmt_template_find(mmt_alias_template(name));
-    struct mmt_text known = { 0 };
-    if (found)
-        return found;
-    for (int i = 0; mmt_templates[i]; i++)
-        mmt_text_addf(&known, "%s%s", i ? ", " : "", mmt_templates[i]->name);
-    mmt_fail(err, MMT_ERROR_ARGUMENT, "there is no template '%s'; there are %s", name,
-             mmt_text_string(&known));
-    mmt_text_finish(&known);
-    return NULL;
+    if (!found)
+        mmt_near_fail(err, name, mmt_template_names, "there are",
+                      "there is no template '%s'", name);
+    return found;
 }
 
 static mmt_status fail_knob(const struct mmt_template *template, const char *name,
                             mmt_error *err)
 {
-    struct mmt_text known = { 0 };
+    const char *names[MMT_MAX_KNOBS + 1] = { NULL };
     for (int i = 0; i < template->num_knobs; i++)
-        mmt_text_addf(&known, "%s%s", i ? ", " : "", template->knobs[i].name);
-    mmt_fail(err, MMT_ERROR_ARGUMENT, "%s has no knob '%s'; it has %s", template->name,
-             name, template->num_knobs ? mmt_text_string(&known) : "none");
-    mmt_text_finish(&known);
-    return MMT_ERROR_ARGUMENT;
+        names[i] = template->knobs[i].name;
+    return mmt_near_fail(err, name, names, "it has", "%s has no knob '%s'",
+                         template->name, name);
 }
 
 static mmt_status fail_value(const struct mmt_template *template,
                              const struct mmt_knob *knob, const char *value,
                              mmt_error *err)
 {
-    char buffer[16];
-    struct mmt_text known = { 0 };
+    char buffers[MMT_MAX_VALUES][16];
+    const char *names[MMT_MAX_VALUES + 1] = { NULL };
     for (int i = 0; i < knob->num_values; i++)
-        mmt_text_addf(&known, "%s%s", i ? ", " : "", spell(knob, i, buffer));
-    mmt_fail(err, MMT_ERROR_ARGUMENT, "%s of %s cannot be '%s'; it may be %s", knob->name,
-             template->name, value, mmt_text_string(&known));
-    mmt_text_finish(&known);
-    return MMT_ERROR_ARGUMENT;
+        names[i] = spell(knob, i, buffers[i]);
+    return mmt_near_fail(err, value, names, "it may be", "%s of %s cannot be '%s'",
+                         knob->name, template->name, value);
 }
 
 /* -1 where there is none of that name. */

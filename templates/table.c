@@ -27,10 +27,13 @@
 
 #define DECLARE(name) extern const struct mmt_template mmt_template_##name;
 #define ADDRESS(name) &mmt_template_##name,
+#define NAME(name)    #name,
 
 TEMPLATES(DECLARE)
 
 const struct mmt_template *const mmt_templates[] = { TEMPLATES(ADDRESS) NULL };
+
+const char *const mmt_template_names[] = { TEMPLATES(NAME) NULL };
 
 const struct mmt_template *mmt_template_find(const char *name)
 {

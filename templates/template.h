@@ -148,6 +148,9 @@ struct mmt_template {
  * that is meant for its kind and has a legal seed. Ends with NULL. */
 extern const struct mmt_template *const mmt_templates[];
 
+/* The names of them all, in the same order. Ends with NULL. */
+extern const char *const mmt_template_names[];
+
 /* NULL where there is none of that name. */
 const struct mmt_template *mmt_template_find(const char *name);
 

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/near.h"
 #include "base/problem.h"
 #include "tests/test.h"
 
@@ -34,6 +35,30 @@ static void test_text(void)
     CHECK_EQ_INT(text.length, 293);
     mmt_text_finish(&text);
     CHECK(!text.data && !text.failed && !text.capacity);
+}
+
+static void test_near(void)
+{
+    static const char *const names[] = { "gelu", "gelu_tanh", "squares", "--seed", NULL };
+    static const char *const none[] = { NULL };
+    mmt_error err;
+
+    CHECK_EQ_STR(mmt_near_find("sq", names), "squares"); /* begins it alone */
+    CHECK_EQ_STR(mmt_near_find("gel", names), "gelu");   /* begins two, is near one */
+    CHECK_EQ_STR(mmt_near_find("GELU_TAHN", names), "gelu_tanh");
+    CHECK_EQ_STR(mmt_near_find("--sead", names), "--seed");
+    CHECK_EQ_STR(mmt_near_find("scuarees", names), "squares");
+    CHECK(!mmt_near_find("sqarrees", names)); /* three edits */
+    CHECK(!mmt_near_find("", names) && !mmt_near_find("--", names));
+    CHECK(!mmt_near_find("x", names) && !mmt_near_find("gelu", none));
+    CHECK(!mmt_near_find("a_word_of_more_letters_than_any_name", names));
+
+    CHECK_FAILS(mmt_near_fail(&err, "sead", names, "there are", "no '%s'", "sead"), err,
+                MMT_ERROR_ARGUMENT,
+                "no 'sead' (did you mean '--seed'?); there are gelu, gelu_tanh, squares "
+                "and --seed");
+    CHECK_FAILS(mmt_near_fail(&err, "x", none, "it has", "no x"), err, MMT_ERROR_ARGUMENT,
+                "no x; it has none");
 }
 
 static void test_errors(void)
@@ -516,6 +541,7 @@ int main(void)
     if (!mkdtemp(scratch))
         SKIP("no folder can be made in /tmp: %s", strerror(errno));
     test_text();
+    test_near();
     test_errors();
     test_hash();
     test_replace();

@@ -76,12 +76,14 @@ static void test_set(void)
     CHECK(!mmt_config_equal(&config, &same));
 
     same = config;
-    CHECK_FAILS(mmt_config_set(&config, "COLS", "2", &err), err, MMT_ERROR_ARGUMENT,
-                "sample has no knob 'COLS'; it has ROWS, LAYOUT, DEPTH");
+    CHECK_FAILS(
+        mmt_config_set(&config, "COLS", "2", &err), err, MMT_ERROR_ARGUMENT,
+        "sample has no knob 'COLS' (did you mean 'ROWS'?); it has ROWS, LAYOUT and "
+        "DEPTH");
     CHECK_FAILS(mmt_config_set(&config, "ROWS", "3", &err), err, MMT_ERROR_ARGUMENT,
-                "ROWS of sample cannot be '3'; it may be 1, 2, 4, 8");
+                "ROWS of sample cannot be '3'; it may be 1, 2, 4 and 8");
     CHECK_FAILS(mmt_config_set(&config, "LAYOUT", "1", &err), err, MMT_ERROR_ARGUMENT,
-                "LAYOUT of sample cannot be '1'; it may be plain, pad, xor");
+                "LAYOUT of sample cannot be '1'; it may be plain, pad and xor");
     CHECK_FAILS(mmt_config_set(&config, "ROWS", "", &err), err, MMT_ERROR_ARGUMENT, "''");
     CHECK_FAILS(mmt_config_set(&config, "ROWS", "08", &err), err, MMT_ERROR_ARGUMENT,
                 "'08'");
@@ -158,6 +160,8 @@ static void test_parse_fails(void)
     const struct mmt_knob *knob = &template->knobs[0];
     char string[256], words[256];
 
+    for (int i = 0; mmt_templates[i]; i++)
+        CHECK_EQ_STR(mmt_template_names[i], mmt_templates[i]->name);
     fails_with("", "is empty");
     fails_with(" \t", "is empty");
     snprintf(words, sizeof(words), "there is no template 'nonesuch'; there are %s, ",
