@@ -19,6 +19,25 @@ def check(held, what):
     return held
 
 
+def expect(program, words, status, *said, env=None):
+    """Runs the program, checks its exit status and that it says all that; returns its stdout."""
+    done = subprocess.run([program, *words], capture_output=True, text=True, timeout=600, env=env)
+    both = done.stdout + done.stderr
+    wrong = [f"does not say {text!r}" for text in said if text not in both]
+    if done.returncode != status:
+        wrong.append(f"exit status is {done.returncode}, should be {status}")
+    check(not wrong, f"{os.path.basename(program)} {' '.join(words)}: {'; '.join(wrong)}\n{both}")
+    return done.stdout
+
+
+def write(folder, name, text):
+    """Writes a file; returns its path."""
+    path = os.path.join(folder, name)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+    return path
+
+
 def end(name, folder=None):
     """Says how many checks there were, and leaves: 0 where all held and there was one."""
     if folder:

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import termios
 
-from checks import check, end
+from checks import check, end, expect, write
 
 MMTUNE, ROOT = sys.argv[1:3]
 folder = tempfile.mkdtemp(prefix="mmtune-first-")
@@ -23,22 +23,7 @@ environment = dict(os.environ, XDG_DATA_HOME=folder + "/data")
 
 
 def run(words, status, *said, **variables):
-    """Runs the program; returns what it says on stdout."""
-    done = subprocess.run([MMTUNE, *words], capture_output=True, text=True, timeout=600,
-                          env=dict(environment, **variables))
-    both = done.stdout + done.stderr
-    wrong = [f"does not say {text!r}" for text in said if text not in both]
-    if done.returncode != status:
-        wrong.append(f"exit status is {done.returncode}, should be {status}")
-    check(not wrong, f"mmtune {' '.join(words)}: {'; '.join(wrong)}\n{both}")
-    return done.stdout
-
-
-def write(name, text):
-    path = os.path.join(folder, name)
-    with open(path, "w", encoding="utf-8") as f:
-        f.write(text)
-    return path
+    return expect(MMTUNE, words, status, *said, env=dict(environment, **variables))
 
 
 # ---- no device, no loader -----------------------------------------------------------------------
@@ -57,7 +42,7 @@ def test_without_device():
 
     # A file that is no library stands for the loader that is not there.
     os.mkdir(folder + "/loader")
-    write("loader/libOpenCL.so.1", "")
+    write(folder, "loader/libOpenCL.so.1", "")
     none = {"LD_LIBRARY_PATH": folder + "/loader"}
     run(["devices"], 1, "OpenCL's loader cannot be opened", "ocl-icd-libopencl1", install, **none)
     run(["--device", "opencl:0"], 1, "there is no opencl:0: OpenCL's loader cannot be opened", **none)
@@ -79,12 +64,12 @@ def test_words():
 
 def test_shapes():
     profile = os.path.join(ROOT, "tests/data/profiles/good/small.json")
-    path = write("shapes", "# a list\n64x64x64  # the first\n\n  32x48x64,16x16x16\r\n")
+    path = write(folder, "shapes", "# a list\n64x64x64  # the first\n\n  32x48x64,16x16x16\r\n")
     said = run(["show", profile, "--explain", f"8x8x8,@{path}"], 0)
     found = re.findall(r"gemm f32 nn (\d+x\d+x\d+)", said)
     check(list(dict.fromkeys(found)) == ["8x8x8", "64x64x64", "32x48x64", "16x16x16"],
           f"the shapes of a list and a file, in their order: {found}")
-    run(["show", profile, "--explain", "@" + write("wrong", "64x64x64\n64by64\n")], 2,
+    run(["show", profile, "--explain", "@" + write(folder, "wrong", "64x64x64\n64by64\n")], 2,
         "'64by64' is no shape")
 
 
