@@ -408,7 +408,7 @@ static mmt_status add_type(const struct mmt_study_options *options,
     struct mmt_table curves = mmt_table_start("", curve_columns, 3);
     mmt_status status = MMT_OK;
 
-    for (int d = 0; d < options->num_devices && status == MMT_OK; d++)
+    for (int d = 0; d < options->devices.count && status == MMT_OK; d++)
         status = add_device(options, &devices[d], type, d == 0, table, &curves, err);
     if (status == MMT_OK)
         status = draw_curves(options, devices, type, &curves, err);

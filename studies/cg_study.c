@@ -405,10 +405,10 @@ static mmt_status run_cg_study(const struct mmt_study_options *options, mmt_erro
         "the two-parameter method, elimination and Cramer's rule, tolerance 1e-10; least "
         "time of up to five",
         columns, NUM);
-    mmt_status status = options->num_devices > 1
+    mmt_status status = options->devices.count > 1
                             ? mmt_fail(err, MMT_ERROR_ARGUMENT,
                                        "--device names %d devices; this study takes one",
-                                       options->num_devices)
+                                       options->devices.count)
                             : mmt_study_open(options, devices, err);
     if (status == MMT_OK && !mmt_device_caps(devices[0].device)->f64)
         status = mmt_fail(err, MMT_ERROR_UNSUPPORTED,

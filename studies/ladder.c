@@ -381,7 +381,7 @@ static mmt_status climb_size(struct mmt_ladder *ladder, mmt_type type, int64_t n
     bool any = false;
     mmt_status status = MMT_OK;
 
-    for (int d = 0; d < o->num_devices; d++) {
+    for (int d = 0; d < o->devices.count; d++) {
         ask_memory(ladder, type, n, d, why[d]);
         any |= !why[d][0];
     }
@@ -395,7 +395,7 @@ static mmt_status climb_size(struct mmt_ladder *ladder, mmt_type type, int64_t n
         time_cpu(ladder, &m);
     }
     for (int r = 0; r < ladder->paper->num_rungs; r++)
-        for (int d = 0; d < o->num_devices && status == MMT_OK; d++)
+        for (int d = 0; d < o->devices.count && status == MMT_OK; d++)
             if (!mmt_study_interrupted())
                 status = climb_rung(ladder, &ladder->paper->rungs[r], &m, d, why[d], err);
     matrices_free(&m);
@@ -418,7 +418,7 @@ static mmt_status climb_paper(struct mmt_ladder *ladder, mmt_error *err)
     choose_sizes(ladder);
     ladder->num_climbs = 0;
     ladder->climbs = calloc((size_t) (ladder->num_sizes * MMT_NUM_TYPES) *
-                                (size_t) (ladder->paper->num_rungs * o->num_devices),
+                                (size_t) (ladder->paper->num_rungs * o->devices.count),
                             sizeof *ladder->climbs);
     if (!ladder->climbs)
         status = mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the ladder's results");

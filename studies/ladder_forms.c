@@ -177,7 +177,7 @@ static void compare_columns(const struct mmt_ladder *ladder, bool core, struct f
         add_column(form, MS, "t one core");
     if (core)
         add_column(form, GFLOPS, "P one core");
-    for (int d = 0; d < ladder->options->num_devices; d++) {
+    for (int d = 0; d < ladder->options->devices.count; d++) {
         const char *id = ladder->devices[d].id;
         add_column(form, MS, "t %s", id);
         add_column(form, GFLOPS, "P %s", id);
@@ -199,7 +199,7 @@ static void add_compared(const struct mmt_ladder *ladder, const struct mmt_rung 
     one.paper = one.row && one.row->gflops > 0 ? one.row->gflops : NAN;
     if (core)
         figures[count++] = time, figures[count++] = one;
-    for (int d = 0; d < ladder->options->num_devices; d++) {
+    for (int d = 0; d < ladder->options->devices.count; d++) {
         const struct mmt_climb *climb = mmt_ladder_find(ladder, rung, type, n, d);
         struct figure p = rate_of(climb);
         figures[count++] = seconds_of(climb, 1e3);
@@ -306,7 +306,7 @@ static mmt_status kernel_forms(const struct mmt_ladder *ladder, mmt_type type,
                                mmt_error *err)
 {
     mmt_status status = MMT_OK;
-    for (int d = 0; d < ladder->options->num_devices && status == MMT_OK; d++)
+    for (int d = 0; d < ladder->options->devices.count && status == MMT_OK; d++)
         status = show_kernels(ladder, type, d, err);
     return status;
 }
@@ -441,7 +441,7 @@ static mmt_status gts250_speeds(const struct mmt_ladder *ladder, int device,
 static mmt_status gts250_forms(const struct mmt_ladder *ladder, mmt_error *err)
 {
     mmt_status status = gts250_cpu(ladder, err);
-    for (int d = 0; d < ladder->options->num_devices && status == MMT_OK; d++) {
+    for (int d = 0; d < ladder->options->devices.count && status == MMT_OK; d++) {
         status = gts250_times(ladder, d, err);
         if (status == MMT_OK)
             status = gts250_speeds(ladder, d, err);

@@ -53,7 +53,7 @@ static double peak_of(const struct mmt_ladder *ladder, const struct mmt_climb *c
 {
     const char *name = mmt_device_caps(ladder->devices[climb->device].device)->name;
 
-    for (int d = 0; d < ladder->options->num_devices; d++) {
+    for (int d = 0; d < ladder->options->devices.count; d++) {
         const struct mmt_caps *caps = mmt_device_caps(ladder->devices[d].device);
         double peak = mmt_derived_peak(caps, climb->type);
         *clock_khz = caps->clock_khz;

@@ -536,10 +536,10 @@ static mmt_status run_longvector(const struct mmt_study_options *options, mmt_er
     if (status == MMT_OK && types != 1 << MMT_F32 && types != 1 << MMT_F64)
         status = mmt_fail(err, MMT_ERROR_ARGUMENT,
                           "--type must be f32 or f64, one of them, for heat");
-    if (status == MMT_OK && options->num_devices > 1)
+    if (status == MMT_OK && options->devices.count > 1)
         status = mmt_fail(err, MMT_ERROR_ARGUMENT,
                           "--device names %d devices; this study takes one",
-                          options->num_devices);
+                          options->devices.count);
     if (status == MMT_OK)
         status = mmt_study_open(options, devices, err);
     if (status == MMT_OK)

@@ -538,7 +538,7 @@ static mmt_status check_options(const struct mmt_study_options *options, mmt_typ
     if (types != 1u << *type)
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
                         "--type must be f32 or f64, one of them");
-    if (options->num_sizes > 1 || options->num_devices > 1)
+    if (options->num_sizes > 1 || options->devices.count > 1)
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
                         "this study takes one --device and one "
                         "of --sizes");

@@ -1,6 +1,7 @@
 #include "studies/study.h"
 
 #include <jansson.h>
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -9,6 +10,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/near.h"
 #include "profiles/profile.h"
 #include "studies/cpu.h"
 #include "studies/timer.h"
@@ -194,9 +196,9 @@ mmt_status mmt_study_open(const struct mmt_study_options *options,
                           struct mmt_study_device devices[MMT_STUDY_DEVICES],
                           mmt_error *err)
 {
-    for (int i = 0; i < options->num_devices; i++) {
+    for (int i = 0; i < options->devices.count; i++) {
         struct mmt_study_device *slot = &devices[i];
-        slot->device = mmt_device_open(options->device_names[i], err);
+        slot->device = mmt_device_open(options->devices.each[i], err);
         if (!slot->device)
             return MMT_ERROR_ARGUMENT;
         const struct mmt_caps *caps = mmt_device_caps(slot->device);
@@ -275,55 +277,6 @@ mmt_status mmt_study_types(const struct mmt_study_options *options, unsigned usu
 
 /* ---- help ------------------------------------------------------------------------- */
 
-enum { SIZES = 256, REPETITIONS, SECONDS, PAPER, CPU, MEMORY, SEED, OUT, JSON };
-
-static const struct option_help {
-    struct option option;
-    unsigned heeds; /* 0: every study does */
-    const char *what;
-} table[] = {
-    { { "device", required_argument, NULL, 'd' },
-      MMT_HEEDS_DEVICES,
-      "  -d, --device LIST     one or more, such as cuda:0,opencl:0; default: 0\n" },
-    { { "type", required_argument, NULL, 't' },
-      MMT_HEEDS_TYPES,
-      "  -t, --type LIST       of f32,f64,i32; default: as the paper has them\n" },
-    { { "sizes", required_argument, NULL, SIZES },
-      MMT_HEEDS_SIZES,
-      "  --sizes LIST          default: as the paper has them\n" },
-    { { "repetitions", required_argument, NULL, REPETITIONS },
-      MMT_HEEDS_REPETITIONS,
-      "  --repetitions N       default: as the paper has them\n" },
-    { { "seconds", required_argument, NULL, SECONDS },
-      MMT_HEEDS_SECONDS,
-      "  --seconds N           repeat one row for no longer, or measure no longer in "
-      "all\n"
-      "                        (longvector, pyramid); default: no limit\n" },
-    { { "paper", required_argument, NULL, PAPER },
-      MMT_HEEDS_PAPER,
-      "  --paper NAME          zatolokin, semenenko, gts250 or ustyuzhanin; default: "
-      "all\n" },
-    { { "cpu-seconds", required_argument, NULL, CPU },
-      MMT_HEEDS_CPU,
-      "  --cpu-seconds N       leave out what would take one core longer; default: "
-      "10\n" },
-    { { "memory", required_argument, NULL, MEMORY },
-      MMT_HEEDS_MEMORY,
-      "  --memory SIZE         of the device that may be used, such as 256M or 2G\n" },
-    { { "seed", required_argument, NULL, SEED },
-      MMT_HEEDS_SEED,
-      "  --seed N              of the data; default: 1\n" },
-    { { "out", required_argument, NULL, OUT },
-      0,
-      "  --out FOLDER          for CSV, JSON and SVG; default: study-NAME\n" },
-    { { "json", no_argument, NULL, JSON },
-      0,
-      "  --json                JSON lines, one a table\n" },
-    { { "help", no_argument, NULL, 'h' }, 0, "" },
-};
-
-enum { NUM_OPTIONS = sizeof table / sizeof *table };
-
 static int list_studies(void)
 {
     printf(
@@ -335,45 +288,28 @@ static int list_studies(void)
     return MMT_EXIT_DONE;
 }
 
-static int print_study_help(const struct mmt_study *study)
+static void describe(const struct mmt_study *study, struct mmt_text *about)
 {
-    printf("usage: mmtune study %s %s[OPTION...]\n\n%s.\n%s\n", study->name,
-           study->heeds & MMT_HEEDS_WORDS ? "FILE FILE " : "", study->what, study->notes);
-    for (int i = 0; i < NUM_OPTIONS; i++)
-        if (!table[i].heeds || study->heeds & table[i].heeds)
-            fputs(table[i].what, stdout);
-    return MMT_EXIT_DONE;
+    mmt_text_addf(about, "usage: mmtune study %s %s[OPTION...]\n\n%s.\n%s", study->name,
+                  study->heeds & MMT_HEEDS_WORDS ? "FILE FILE " : "", study->what,
+                  study->notes);
 }
 
 /* ---- the command line ------------------------------------------------------------- */
 
-/* Calls `take` with each piece of a list, which is cut in place. */
-static mmt_status each_piece(char *list, struct mmt_study_options *options,
-                             mmt_status (*take)(struct mmt_study_options *, char *piece,
-                                                mmt_error *),
-                             mmt_error *err)
+static mmt_status take_device(void *self, const char *piece, mmt_error *err)
 {
-    mmt_status status = MMT_OK;
-    for (char *piece; status == MMT_OK && (piece = strsep(&list, ","));)
-        status = take(options, piece, err);
-    return status;
-}
-
-static mmt_status take_device(struct mmt_study_options *options, char *piece,
-                              mmt_error *err)
-{
-    if (options->num_devices == MMT_STUDY_DEVICES)
+    struct mmt_words *devices = self;
+    if (devices->count == MMT_STUDY_DEVICES)
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "--device '%s' is one too many; there "
-                        "may be %d",
-                        piece, MMT_STUDY_DEVICES);
-    options->device_names[options->num_devices++] = piece;
-    return MMT_OK;
+                        "--device '%s' is one too many; there may be %d", piece,
+                        MMT_STUDY_DEVICES);
+    return mmt_words_take(devices, piece, err);
 }
 
-static mmt_status take_size(struct mmt_study_options *options, char *piece,
-                            mmt_error *err)
+static mmt_status take_size(void *self, const char *piece, mmt_error *err)
 {
+    struct mmt_study_options *options = self;
     if (options->num_sizes == MMT_STUDY_SIZES)
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
                         "--sizes '%s' is one too many; there may be %d", piece,
@@ -382,45 +318,8 @@ static mmt_status take_size(struct mmt_study_options *options, char *piece,
                              &options->sizes[options->num_sizes++], err);
 }
 
-static mmt_status read_paper(const char *word, const char **out, mmt_error *err)
-{
-    if (strcmp(word, "zatolokin") && strcmp(word, "semenenko") &&
-        strcmp(word, "gts250") && strcmp(word, "ustyuzhanin"))
-        return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "--paper is '%s'; it must be zatolokin, semenenko, gts250 or "
-                        "ustyuzhanin",
-                        word);
-    *out = word;
-    return MMT_OK;
-}
-
-/* "256M" is 256 * 2^20. */
-static mmt_status read_memory(const char *word, int64_t *out, mmt_error *err)
-{
-    char *end;
-    double value = strtod(word, &end);
-    const char *units = "KMGT", *unit = *end ? strchr(units, *end) : NULL;
-    if (unit) {
-        value *= (double) (1LL << 10 * (unit - units + 1));
-        end++;
-    }
-    if (end == word || *end || !(value >= 1) || value > 1e15)
-        return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "--memory is '%s'; it must be a size such as 256M or 2G", word);
-    *out = (int64_t) value;
-    return MMT_OK;
-}
-
-static mmt_status read_seconds(const char *name, const char *word, double *out,
-                               mmt_error *err)
-{
-    char *end;
-    *out = strtod(word, &end);
-    if (end == word || *end || !(*out >= 0) || *out > 1e6)
-        return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "%s is '%s'; it must be a number from 0 to 1000000", name, word);
-    return MMT_OK;
-}
+static const char *const papers[] = { "zatolokin", "semenenko", "gts250", "ustyuzhanin",
+                                      NULL };
 
 /* Sizes ascend, each once: times on one core are extended from the sizes below. */
 static void sort_sizes(struct mmt_study_options *o)
@@ -438,98 +337,111 @@ static void sort_sizes(struct mmt_study_options *o)
     o->num_sizes = kept;
 }
 
-static mmt_status read_option(int option, struct mmt_study_options *o, mmt_error *err)
-{
-    switch (option) {
-    case 'd':
-        return each_piece(optarg, o, take_device, err);
-    case 't':
-        o->some_types = true;
-        return mmt_option_types(optarg, o->types, err);
-    case SIZES:
-        return each_piece(optarg, o, take_size, err);
-    case REPETITIONS:
-        return mmt_option_number("--repetitions", optarg, 1, 100000, &o->repetitions,
-                                 err);
-    case PAPER:
-        return read_paper(optarg, &o->paper, err);
-    case CPU:
-        return read_seconds("--cpu-seconds", optarg, &o->cpu_seconds, err);
-    case SECONDS:
-        return read_seconds("--seconds", optarg, &o->seconds, err);
-    case MEMORY:
-        return read_memory(optarg, &o->memory, err);
-    case SEED:
-        return mmt_option_number("--seed", optarg, 0, INT64_MAX, &o->seed, err);
-    case OUT:
-        o->folder = optarg;
-        return MMT_OK;
-    default:
-        o->json = true;
-        return MMT_OK;
-    }
-}
+enum { MOST_TAKES = 11 };
 
-static const struct option_help *find_option(int value)
+/* The options that the study heeds; how many. */
+static size_t list_takes(unsigned heeds, struct mmt_study_options *o,
+                         struct mmt_take takes[MOST_TAKES])
 {
-    for (int i = 0; i < NUM_OPTIONS; i++)
-        if (table[i].option.val == value)
-            return &table[i];
-    return NULL;
+    const struct {
+        unsigned heeds; /* 0: every study does */
+        struct mmt_take take;
+    } all[MOST_TAKES] = {
+        { MMT_HEEDS_DEVICES,
+          { .option = MMT_OPTION_DEVICE,
+            .out = &o->devices,
+            .value = "LIST",
+            .what = "one or more, such as cuda:0,opencl:0; default: 0",
+            .each = take_device } },
+        { MMT_HEEDS_TYPES,
+          { .option = MMT_OPTION_TYPE,
+            .out = o->types,
+            .given = &o->some_types,
+            .what = "of f32, f64 and i32; default: as the paper has them" } },
+        { MMT_HEEDS_SIZES, { .option = MMT_OPTION_SIZES, .out = o, .each = take_size } },
+        { MMT_HEEDS_REPETITIONS,
+          { .option = MMT_OPTION_REPETITIONS, .out = &o->repetitions } },
+        { MMT_HEEDS_SECONDS,
+          { .option = MMT_OPTION_SECONDS,
+            .out = &o->seconds,
+            .what = "repeat one row for no longer, or measure no longer in all "
+                    "(longvector, pyramid); default: 0 s, no limit" } },
+        { MMT_HEEDS_PAPER,
+          { .option = MMT_OPTION_PAPER, .out = &o->paper, .words = papers } },
+        { MMT_HEEDS_CPU, { .option = MMT_OPTION_CPU_SECONDS, .out = &o->cpu_seconds } },
+        { MMT_HEEDS_MEMORY, { .option = MMT_OPTION_MEMORY, .out = &o->memory } },
+        { MMT_HEEDS_SEED, { .option = MMT_OPTION_SEED, .out = &o->seed } },
+        { 0,
+          { .option = MMT_OPTION_OUTPUT,
+            .out = &o->folder,
+            .value = "FOLDER",
+            .what = "for CSV, JSON and SVG; default: study-NAME" } },
+        { 0,
+          { .option = MMT_OPTION_JSON,
+            .out = &o->json,
+            .what = "JSON lines, one a table" } },
+    };
+    size_t count = 0;
+    for (int i = 0; i < MOST_TAKES; i++)
+        if (!all[i].heeds || all[i].heeds & heeds)
+            takes[count++] = all[i].take;
+    return count;
 }
 
 /* Returns -1, or the exit status where that was all there is to do. */
-static int read_options(const struct mmt_study *study, int argc, char **argv,
-                        struct mmt_study_options *options)
+static int read_options(const struct mmt_study *study, const char *name, int argc,
+                        char **argv, struct mmt_study_options *options)
 {
-    struct option names[NUM_OPTIONS + 1] = { 0 };
+    struct mmt_take takes[MOST_TAKES];
+    struct mmt_text about = { 0 };
     mmt_error err = { 0 };
-    int option;
-
-    for (int i = 0; i < NUM_OPTIONS; i++)
-        names[i] = table[i].option;
-    while ((option = mmt_option_next(argc, argv, names)) != -1) {
-        if (option == 'h')
-            return print_study_help(study);
-        if (option == '?')
-            return MMT_EXIT_USAGE;
-        const struct option_help *found = find_option(option);
-        if (found->heeds && !(study->heeds & found->heeds))
-            return mmt_wrong_usage("study", "%s does not heed --%s", study->name,
-                                   found->option.name);
-        if (read_option(option, options, &err))
-            return mmt_wrong_usage("study", "%s", err.text);
-    }
+    describe(study, &about);
+    const struct mmt_command command = {
+        .name = name,
+        .about = mmt_text_string(&about),
+        .takes = takes,
+        .num_takes = list_takes(study->heeds, options, takes),
+        .most_words = study->heeds & MMT_HEEDS_WORDS ? INT_MAX : 0,
+    };
+    int code = mmt_command_read(&command, argc, argv);
+    mmt_text_finish(&about);
     options->words = argv + optind;
     options->num_words = argc - optind;
-    if (options->num_words && !(study->heeds & MMT_HEEDS_WORDS))
-        return mmt_wrong_usage("study", "'%s' is one word too many", argv[optind]);
     sort_sizes(options);
-    if (!options->num_devices && study->heeds & MMT_HEEDS_DEVICES)
-        options->device_names[options->num_devices++] = "0";
-    return -1;
+    if (code < 0 && !options->devices.count && study->heeds & MMT_HEEDS_DEVICES &&
+        mmt_words_take(&options->devices, "0", &err))
+        code = mmt_failed(name, &err);
+    return code;
 }
 
 static const struct mmt_study *find_study(const char *name)
 {
-    struct mmt_text names = { 0 };
+    const char *names[NUM_STUDIES + 1] = { NULL };
+    mmt_error err;
     for (int i = 0; i < NUM_STUDIES; i++) {
-        if (!strcmp(studies[i]->name, name)) {
-            mmt_text_finish(&names);
+        if (!strcmp(studies[i]->name, name))
             return studies[i];
-        }
-        mmt_text_addf(&names, "%s%s", i ? ", " : "", studies[i]->name);
+        names[i] = studies[i]->name;
     }
-    mmt_wrong_usage("study", "there is no study '%s'; there are %s", name,
-                    mmt_text_string(&names));
-    mmt_text_finish(&names);
+    mmt_near_fail(&err, name, names, "there are", "there is no study '%s'", name);
+    mmt_wrong_usage("study", "%s", err.text);
     return NULL;
+}
+
+static int run_study(const struct mmt_study_options *options, const char *name)
+{
+    mmt_error err = { 0 };
+    signal(SIGINT, note_interrupt);
+    if (options->study->run(options, &err))
+        return mmt_failed_or_usage(name, &err);
+    if (interrupted)
+        return mmt_say_interrupted("study", "tables have what was measured until then");
+    return MMT_EXIT_DONE;
 }
 
 int mmt_verb_study(int argc, char **argv)
 {
-    char folder[64];
-    mmt_error err = { 0 };
+    char folder[64], name[64];
 
     if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
         return list_studies();
@@ -537,17 +449,13 @@ int mmt_verb_study(int argc, char **argv)
     if (!study)
         return MMT_EXIT_USAGE;
     snprintf(folder, sizeof folder, "study-%s", study->name);
+    snprintf(name, sizeof name, "study %s", study->name);
     struct mmt_study_options options = {
         .study = study, .folder = folder, .cpu_seconds = 10, .seed = 1
     };
-    int code = read_options(study, argc - 1, argv + 1, &options);
-    if (code >= 0)
-        return code;
-
-    signal(SIGINT, note_interrupt);
-    if (study->run(&options, &err))
-        return mmt_failed_or_usage("study", &err);
-    if (interrupted)
-        return mmt_say_interrupted("study", "tables have what was measured until then");
-    return MMT_EXIT_DONE;
+    int code = read_options(study, name, argc - 1, argv + 1, &options);
+    if (code < 0)
+        code = run_study(&options, name);
+    mmt_words_finish(&options.devices);
+    return code;
 }

@@ -14,8 +14,7 @@ struct mmt_study;
 /* What the command line said, with each study's defaults where it said nothing. */
 struct mmt_study_options {
     const struct mmt_study *study;
-    const char *device_names[MMT_STUDY_DEVICES];
-    int num_devices; /* at least 1, but for a study that needs none */
+    struct mmt_words devices; /* at least 1, but for a study that needs none */
     bool types[MMT_NUM_TYPES], some_types;
     int64_t sizes[MMT_STUDY_SIZES]; /* ascending, each once */
     int num_sizes;                  /* 0: as the paper has them */
@@ -32,7 +31,7 @@ struct mmt_study_options {
     int num_words;
 };
 
-/* The options that a study heeds, beside --out, --json and --help. */
+/* The options that a study heeds, beside --output, --json and --help. */
 enum {
     MMT_HEEDS_DEVICES = 1 << 0,
     MMT_HEEDS_TYPES = 1 << 1,

@@ -64,7 +64,7 @@ def run(name, device, folder, *words):
 def check_usage(device):
     for words, told in ((["ladders"], "no study"), (["ladder", "--sizes", "0"], "--sizes"),
                         (["ladder", "--paper", "knuth"], "zatolokin"),
-                        (["ladder", "--memory", "1G"], "does not heed"),
+                        (["ladder", "--memory", "1G"], "is not for study ladder"),
                         (["ladder", "--type", "bf16", "--device", device], "bf16"),
                         (["addition", "--device", "null"], "executes nothing"),
                         (["cards", "one.json"], "two profiles"),

@@ -47,21 +47,6 @@ static void test_spelling(void)
     CHECK_OK(mmt_option_shape("8x30x20", MMT_GEMM, &shape, &err), err);
 }
 
-/* The old word for packed leading dimensions is still read. */
-static void test_ld_padding(void)
-{
-    const char *const packed[] = { "packed", "tight" };
-    mmt_error err;
-    for (int i = 0; i < 2; i++) {
-        bool ld_padding[2] = { false, false };
-        CHECK_OK(mmt_option_ld_padding(packed[i], ld_padding, &err), err);
-        CHECK(ld_padding[0] && !ld_padding[1]);
-    }
-    bool ld_padding[2] = { false, false };
-    CHECK_FAILS(mmt_option_ld_padding("loose", ld_padding, &err), err, MMT_ERROR_ARGUMENT,
-                "'loose'; there are packed and odd");
-}
-
 /* ---- at which m ------------------------------------------------------------------ */
 
 static bool ascends(const int64_t *m, int count)
@@ -200,7 +185,6 @@ static void test_slow_down(void)
 int main(void)
 {
     test_spelling();
-    test_ld_padding();
     test_samples();
     test_break();
     test_divide();

@@ -91,7 +91,7 @@ run_one() {
     command="study $4 $(limits "$seconds" "$3" "$4")"
     mkdir -p "$out"
     # shellcheck disable=SC2086
-    timeout --signal=INT --kill-after=30 "$seconds" "$program" $command --out "$out" \
+    timeout --signal=INT --kill-after=30 "$seconds" "$program" $command --output "$out" \
         >"$out/$name.txt" 2>&1 || code=$?
     case $code in
     0) state="done" ;;

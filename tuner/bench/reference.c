@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/near.h"
 #include "tuner/verify/session_internal.h"
 
 const struct mmt_reference *const mmt_references[] = {
@@ -14,19 +15,21 @@ const struct mmt_reference *const mmt_references[] = {
     NULL,
 };
 
+const char *const *mmt_reference_words(void)
+{
+    static const char *names[sizeof mmt_references / sizeof *mmt_references];
+    for (int i = 0; mmt_references[i]; i++)
+        names[i] = mmt_references[i]->name;
+    return names;
+}
+
 const struct mmt_reference *mmt_reference_find(const char *name, mmt_error *err)
 {
-    struct mmt_text names = { 0 };
-    for (int i = 0; mmt_references[i]; i++) {
-        if (!strcmp(mmt_references[i]->name, name)) {
-            mmt_text_finish(&names);
+    for (int i = 0; mmt_references[i]; i++)
+        if (!strcmp(mmt_references[i]->name, name))
             return mmt_references[i];
-        }
-        mmt_text_addf(&names, "%s%s", i ? ", " : "", mmt_references[i]->name);
-    }
-    mmt_fail(err, MMT_ERROR_ARGUMENT, "--against does not know '%s'; there are %s", name,
-             mmt_text_string(&names));
-    mmt_text_finish(&names);
+    mmt_near_fail(err, name, mmt_reference_words(), "there are",
+                  "--against does not know '%s'", name);
     return NULL;
 }
 

@@ -68,6 +68,9 @@ extern const struct mmt_reference *const mmt_references[];
 /* NULL where there is none of that name; the error lists those there are. */
 const struct mmt_reference *mmt_reference_find(const char *name, mmt_error *err);
 
+/* The names of them all. Ends with NULL. */
+const char *const *mmt_reference_words(void);
+
 /* For references that put their work on the session's queue: one product. */
 typedef mmt_status mmt_reference_queue(void *self, int way, const mmt_args *args,
                                        mmt_queue queue, mmt_error *err);

@@ -5,21 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const struct option options[] = {
-    { "json", no_argument, NULL, 'j' },
-    { "help", no_argument, NULL, 'h' },
-    { 0 },
-};
-
-static int print_devices_help(void)
-{
-    printf(
-        "usage: mmtune devices [--json]\n\n"
-        "Lists the devices of this machine: CUDA first, then OpenCL GPUs, then OpenCL\n"
-        "CPUs. --device takes a number or an id. With --json, one JSON document.\n"
-        "Ends with 1 where there is no device.\n");
-    return MMT_EXIT_DONE;
-}
+static const char about[] =
+    "usage: mmtune devices [--json]\n\n"
+    "Lists the devices of this machine: CUDA first, then OpenCL GPUs, then OpenCL\n"
+    "CPUs. --device takes a number or an id. Ends with 1 where there is no device.\n";
 
 static void print_device(const struct mmt_device_info *info)
 {
@@ -79,15 +68,11 @@ static void say_none(void)
 int mmt_verb_devices(int argc, char **argv)
 {
     bool json = false;
-    for (int option; (option = mmt_option_next(argc, argv, options)) != -1;) {
-        if (option == '?')
-            return MMT_EXIT_USAGE;
-        if (option == 'h')
-            return print_devices_help();
-        json = true;
-    }
-    if (optind < argc)
-        return mmt_wrong_usage(argv[0], "'%s' is one word too many", argv[optind]);
+    const struct mmt_take takes[] = { { .option = MMT_OPTION_JSON, .out = &json } };
+    const struct mmt_command command = { argv[0], about, MMT_TAKES(takes), 0 };
+    const int code = mmt_command_read(&command, argc, argv);
+    if (code >= 0)
+        return code;
 
     struct mmt_device_info *list = NULL;
     struct mmt_text notes = { 0 };

@@ -2,53 +2,15 @@
 #include "base/file.h"
 #include "tuner/common/options.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    DIALECT = 'd',
-    TYPE = 't',
-    TRANSPOSES = 256,
-    OUT,
-    BIAS,
-    ACTIVATION,
-    UNALIGNED,
-    OUTPUT = 'o',
-    HELP = 'h',
-};
-
-static const struct option options[] = {
-    { "dialect", required_argument, NULL, DIALECT },
-    { "type", required_argument, NULL, TYPE },
-    { "transposes", required_argument, NULL, TRANSPOSES },
-    { "out", required_argument, NULL, OUT },
-    { "bias", required_argument, NULL, BIAS },
-    { "activation", required_argument, NULL, ACTIVATION },
-    { "unaligned", no_argument, NULL, UNALIGNED },
-    { "kind", required_argument, NULL, 'k' },
-    { "output", required_argument, NULL, OUTPUT },
-    { "help", no_argument, NULL, HELP },
-    { 0 },
-};
-
-static int print_emit_help(void)
-{
-    printf(
-        "usage: mmtune emit CONFIGURATION [OPTION...]\n\n"
-        "Prints the source of one configuration, such as 'simt TILE_M=128', which\n"
-        "compiles outside mmtune. Knobs that are not named have the values of the first\n"
-        "starting point that serves the type.\n\n"
-        "  --dialect cuda|opencl    default: what the template is written for\n"
-        "  --type TYPE              f32, bf16 and so on; default: f32\n"
-        "  --out TYPE               C's, where the type has a choice; default: its own\n"
-        "  --bias row|column        added to C; default: none\n"
-        "  --activation NAME        relu, gelu, gelu_tanh or silu; default: none\n"
-        "  --transposes nn|nt|tn|tt default: nn\n"
-        "  --unaligned              the source for operands of any alignment\n"
-        "  --kind gpu|cpu           what it is to run on; default: the template's first\n"
-        "  -o, --output FILE        instead of standard output\n");
-    return MMT_EXIT_DONE;
-}
+static const char about[] =
+    "usage: mmtune emit CONFIGURATION [OPTION...]\n\n"
+    "Prints the source text of one configuration, such as 'simt TILE_M=128', which\n"
+    "compiles outside mmtune. Knobs that are not named have the values of the first\n"
+    "starting point that serves the type.\n";
 
 struct request {
     struct mmt_config config;
@@ -59,59 +21,40 @@ struct request {
     const char *output;
 };
 
-static mmt_status read_word(const char *option, const char *given, const char *first,
-                            unsigned first_bit, const char *second, unsigned second_bit,
-                            unsigned *out, mmt_error *err)
+static mmt_status read_type(const struct mmt_take *take, const char *value,
+                            mmt_error *err)
 {
-    *out = !strcmp(given, first) ? first_bit : !strcmp(given, second) ? second_bit : 0;
-    if (*out)
-        return MMT_OK;
-    return mmt_fail(err, MMT_ERROR_ARGUMENT, "--%s is '%s'; it is %s or %s", option,
-                    given, first, second);
+    return mmt_option_type(value, take->out, err);
 }
 
-static mmt_status read_transposes(const char *given, struct request *request,
+static mmt_status read_transposes(const struct mmt_take *take, const char *value,
                                   mmt_error *err)
 {
+    struct request *request = take->out;
     unsigned bits;
-    mmt_status status = mmt_option_transposes(given, &bits, err);
+    mmt_status status = mmt_option_transposes(value, &bits, err);
     if (status)
         return status;
     if (bits & (bits - 1))
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "--transposes is '%s'; one source has one pair: nn, nt, tn or tt",
-                        given);
+                        "--transposes is '%s'; one text has one pair: nn, nt, tn or tt",
+                        value);
     request->trans_a = bits & (MMT_TN | MMT_TT);
     request->trans_b = bits & (MMT_NT | MMT_TT);
     return MMT_OK;
 }
 
-static mmt_status read_option(int option, struct request *request, mmt_error *err)
+static const char *const dialects[] = { "cuda", "opencl", NULL };
+static const char *const kinds[] = { "gpu", "cpu", NULL };
+
+/* Both have a bit for each, in this order. */
+static mmt_status read_bit(const struct mmt_take *take, const char *value, mmt_error *err)
 {
-    switch (option) {
-    case DIALECT:
-        return read_word("dialect", optarg, "cuda", MMT_CUDA_CXX, "opencl", MMT_OPENCL_C,
-                         &request->dialect, err);
-    case 'k':
-        return read_word("kind", optarg, "gpu", MMT_GPU, "cpu", MMT_CPU, &request->kind,
-                         err);
-    case TYPE:
-        return mmt_option_type(optarg, &request->type, err);
-    case TRANSPOSES:
-        return read_transposes(optarg, request, err);
-    case OUT:
-        return mmt_option_epilogue("out", optarg, &request->epilogue, err);
-    case BIAS:
-        return mmt_option_epilogue("bias", optarg, &request->epilogue, err);
-    case ACTIVATION:
-        return mmt_option_epilogue("activation", optarg, &request->epilogue, err);
-    case UNALIGNED:
-        request->unaligned = true;
-        return MMT_OK;
-    default:
-        request->output = optarg;
-        return MMT_OK;
-    }
+    int which = 0;
+    mmt_status status = mmt_option_choice(take, value, &which, err);
+    if (!status)
+        *(unsigned *) take->out = 1u << which;
+    return status;
 }
 
 /* The dialect and kind that were not asked for. */
@@ -187,19 +130,45 @@ static mmt_status write_text(const struct mmt_text *text, const char *output,
     return MMT_OK;
 }
 
+static int read_options(int argc, char **argv, struct request *request)
+{
+    const struct mmt_take takes[] = {
+        { .option = MMT_OPTION_DIALECT,
+          .out = &request->dialect,
+          .words = dialects,
+          .read = read_bit },
+        { .option = MMT_OPTION_TYPE,
+          .out = &request->type,
+          .value = "TYPE",
+          .what = "one of {}; default: f32",
+          .read = read_type },
+        { .option = MMT_OPTION_OUT, .out = &request->epilogue },
+        { .option = MMT_OPTION_BIAS, .out = &request->epilogue },
+        { .option = MMT_OPTION_ACTIVATION, .out = &request->epilogue },
+        { .option = MMT_OPTION_TRANSPOSES,
+          .out = request,
+          .value = "PAIR",
+          .what = "one of {}: A first, t is transposed; default: nn",
+          .read = read_transposes },
+        { .option = MMT_OPTION_UNALIGNED, .out = &request->unaligned },
+        { .option = MMT_OPTION_KIND,
+          .out = &request->kind,
+          .words = kinds,
+          .read = read_bit },
+        { .option = MMT_OPTION_OUTPUT, .out = &request->output },
+    };
+    const struct mmt_command command = { argv[0], about, MMT_TAKES(takes), INT_MAX };
+    return mmt_command_read(&command, argc, argv);
+}
+
 int mmt_verb_emit(int argc, char **argv)
 {
     struct request request = { .epilogue = MMT_EPILOGUE_NONE };
     struct mmt_text text = { 0 };
     mmt_error err = { 0 };
-    for (int option; (option = mmt_option_next(argc, argv, options)) != -1;) {
-        if (option == '?')
-            return MMT_EXIT_USAGE;
-        if (option == HELP)
-            return print_emit_help();
-        if (read_option(option, &request, &err))
-            return mmt_failed_or_usage(argv[0], &err);
-    }
+    const int code = read_options(argc, argv, &request);
+    if (code >= 0)
+        return code;
     if (optind == argc)
         return mmt_wrong_usage(argv[0], "which configuration? such as 'tiled TILE=32'");
     mmt_status status = emit_config(argv + optind, argc - optind, &request, &text, &err);

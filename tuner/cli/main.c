@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/near.h"
 #include "runtime/runtime.h"
 
 static const char reads[] = "it writes no file",
@@ -62,13 +63,13 @@ static int print_help(void)
 
 static int unknown_verb(const char *name)
 {
-    struct mmt_text names = { 0 };
-    for (int i = 0; i < NUM_VERBS; i++)
+    const char *names[NUM_VERBS + 1] = { NULL };
+    mmt_error err;
+    for (int i = 0, count = 0; i < NUM_VERBS; i++)
         if (verbs[i].what)
-            mmt_text_addf(&names, "%s%s", i ? ", " : "", verbs[i].name);
-    fprintf(stderr, "mmtune: there is no verb '%s'; there are %s\n", name,
-            mmt_text_string(&names));
-    mmt_text_finish(&names);
+            names[count++] = verbs[i].name;
+    mmt_near_fail(&err, name, names, "there are", "there is no verb '%s'", name);
+    fprintf(stderr, "mmtune: %s\n", err.text);
     return MMT_EXIT_USAGE;
 }
 

@@ -11,41 +11,11 @@
 #include "tuner/search/search.h"
 #include "tuner/measure/stats.h"
 
-enum { DEVICE = 'd', TYPE = 't', SHAPES = 256, SEED, BUDGET, PROFILE, JSON };
-
-static const struct option options[] = {
-    { "device", required_argument, NULL, DEVICE },
-    { "type", required_argument, NULL, TYPE },
-    { "shapes", required_argument, NULL, SHAPES },
-    { "seed", required_argument, NULL, SEED },
-    { "budget", required_argument, NULL, BUDGET },
-    { "profile", required_argument, NULL, PROFILE },
-    { "json", no_argument, NULL, JSON },
-    { "help", no_argument, NULL, 'h' },
-    { 0 },
-};
-
-static int print_regret_help(void)
-{
-    printf(
-        "usage: mmtune regret [OPTION...]\n\n"
-        "Measures the regret of kernel selection on shapes that were never tuned: how\n"
-        "much slower the kernel is that the library selects for random shapes than the\n"
-        "best of the profile's portfolio, and than the best that a fresh search "
-        "finds.\n\n"
-        "  -d, --device DEVICE  default: 0\n"
-        "  --profile FILE       default: the device's own\n"
-        "  -t, --type LIST      of f32,bf16 and so on; default: all of the "
-        "portfolio\n"
-        "  --shapes COUNT       default: 30\n"
-        "  --seed NUMBER        of the shapes and data; default: 1\n"
-        "  --budget COUNT       of candidates (20 or 20c) that a fresh search tries for\n"
-        "                       each shape; default: 20; 0: no fresh search\n"
-        "  --json               JSON lines, one an event: each shape and its times, "
-        "what\n"
-        "                       is noted on the way, then the regrets\n");
-    return MMT_EXIT_DONE;
-}
+static const char about[] =
+    "usage: mmtune regret [OPTION...]\n\n"
+    "Measures what is lost on shapes that were never tuned: the kernel that the\n"
+    "library would choose for random shapes, against the best of all kernels that\n"
+    "the profile keeps, and against the best that a fresh search finds.\n";
 
 struct request {
     const char *device, *profile;
@@ -75,37 +45,14 @@ struct regrets {
 };
 
 /* Candidates alone, as they are spelled everywhere, or plain. */
-static mmt_status read_budget(const char *string, int64_t *out, mmt_error *err)
+static mmt_status read_budget(const struct mmt_take *take, const char *value,
+                              mmt_error *err)
 {
     char plain[32];
-    size_t length = strlen(string);
-    bool marked = length > 1 && length < sizeof plain && string[length - 1] == 'c';
-    snprintf(plain, sizeof plain, "%.*s", marked ? (int) length - 1 : 31, string);
-    return mmt_option_number("budget", plain, 0, 100000, out, err);
-}
-
-static mmt_status read_option(int option, struct request *request, mmt_error *err)
-{
-    switch (option) {
-    case DEVICE:
-        request->device = optarg;
-        return MMT_OK;
-    case PROFILE:
-        request->profile = optarg;
-        return MMT_OK;
-    case JSON:
-        request->json = true;
-        return MMT_OK;
-    case TYPE:
-        request->types_given = true;
-        return mmt_option_types(optarg, request->types, err);
-    case SHAPES:
-        return mmt_option_number("shapes", optarg, 1, 100000, &request->shapes, err);
-    case BUDGET:
-        return read_budget(optarg, &request->budget, err);
-    default:
-        return mmt_option_number("seed", optarg, 0, INT64_MAX, &request->seed, err);
-    }
+    size_t length = strlen(value);
+    bool marked = length > 1 && length < sizeof plain && value[length - 1] == 'c';
+    snprintf(plain, sizeof plain, "%.*s", marked ? (int) length - 1 : 31, value);
+    return mmt_option_number("--budget", plain, 0, 100000, take->out, err);
 }
 
 /* ---- random shapes -------------------------------------------------------------------
@@ -455,18 +402,29 @@ static int run_regret(const struct request *request)
 int mmt_verb_regret(int argc, char **argv)
 {
     struct request request = { .shapes = 30, .seed = 1, .budget = 20 };
-    mmt_error err = { 0 };
-    int option;
-
-    while ((option = mmt_option_next(argc, argv, options)) != -1) {
-        if (option == 'h')
-            return print_regret_help();
-        if (option == '?')
-            return MMT_EXIT_USAGE;
-        if (read_option(option, &request, &err) != MMT_OK)
-            return mmt_failed_or_usage("regret", &err);
-    }
-    if (optind < argc)
-        return mmt_wrong_usage("regret", "'%s' is not wanted", argv[optind]);
-    return run_regret(&request);
+    const struct mmt_take takes[] = {
+        { .option = MMT_OPTION_DEVICE, .out = &request.device },
+        { .option = MMT_OPTION_PROFILE, .out = &request.profile },
+        { .option = MMT_OPTION_TYPE,
+          .out = request.types,
+          .given = &request.types_given,
+          .what = "of {}; default: all that the profile keeps" },
+        { .option = MMT_OPTION_SHAPES, .out = &request.shapes },
+        { .option = MMT_OPTION_SEED,
+          .out = &request.seed,
+          .what = "of the shapes and data; default: 1" },
+        { .option = MMT_OPTION_BUDGET,
+          .out = &request.budget,
+          .value = "COUNT",
+          .what = "of candidates, 20 or 20c, that a fresh search tries for each shape; "
+                  "default: 20; 0: no fresh search",
+          .read = read_budget },
+        { .option = MMT_OPTION_JSON,
+          .out = &request.json,
+          .what = "JSON lines, one an event: each shape and its times, what is noted on "
+                  "the way, then the losses" },
+    };
+    const struct mmt_command command = { argv[0], about, MMT_TAKES(takes), 0 };
+    const int code = mmt_command_read(&command, argc, argv);
+    return code >= 0 ? code : run_regret(&request);
 }

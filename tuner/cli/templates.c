@@ -2,33 +2,17 @@
 #include "tuner/common/options.h"
 
 #include <jansson.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEVICE = 'd', TYPE = 't', WHY = 'w', JSON = 'j', HELP = 'h', SAMPLES = 20000 };
+enum { SAMPLES = 20000 };
 
-static const struct option options[] = {
-    { "device", required_argument, NULL, DEVICE },
-    { "type", required_argument, NULL, TYPE },
-    { "why", no_argument, NULL, WHY },
-    { "json", no_argument, NULL, JSON },
-    { "help", no_argument, NULL, HELP },
-    { 0 },
-};
-
-static int print_templates_help(void)
-{
-    printf(
-        "usage: mmtune templates [NAME...] [OPTION...]\n\n"
-        "Lists the templates and their knobs, and with a device how many of their\n"
-        "configurations are legal on it.\n\n"
-        "  --device DEVICE   a number or id of `mmtune devices`\n"
-        "  --type LIST       count for these types (f32,bf16 and so on); default: f32\n"
-        "  --why             also why the others are not legal, and how many each\n"
-        "  --json            one JSON document\n");
-    return MMT_EXIT_DONE;
-}
+static const char about[] =
+    "usage: mmtune templates [NAME...] [OPTION...]\n\n"
+    "Lists the templates and their knobs, and with a device how many of their\n"
+    "configurations are legal on it.\n";
 
 /* ---- counting ------------------------------------------------------------------------
  */
@@ -218,13 +202,13 @@ static json_t *show_template(const struct mmt_template *template,
     return json;
 }
 
-static void show_all(char **names, int count, const struct request *request,
+static void show_all(const struct mmt_words *names, const struct request *request,
                      const struct mmt_caps *caps)
 {
     json_t *all = request->json ? json_array() : NULL;
-    for (int i = 0; count ? i < count : mmt_templates[i] != NULL; i++) {
+    for (int i = 0; names->count ? i < names->count : mmt_templates[i] != NULL; i++) {
         const struct mmt_template *template =
-            count ? mmt_template_find(names[i]) : mmt_templates[i];
+            names->count ? mmt_template_find(names->each[i]) : mmt_templates[i];
         json_t *one = show_template(template, request, caps);
         if (all)
             json_array_append_new(all, one);
@@ -236,41 +220,48 @@ static void show_all(char **names, int count, const struct request *request,
     json_decref(all);
 }
 
-static mmt_status read_option(int option, struct request *request, mmt_error *err)
+static mmt_status take_name(void *names, const char *name, mmt_error *err)
 {
-    if (option == TYPE)
-        return mmt_option_types(optarg, request->types, err);
-    if (option == DEVICE)
-        request->device = optarg;
-    else if (option == WHY)
-        request->why = true;
-    else
-        request->json = true;
-    return MMT_OK;
+    return mmt_config_template(name, err) ? mmt_words_take(names, name, err)
+                                          : err->status;
+}
+
+/* The words are lists of names. */
+static int show(const struct request *request, char **words, int count, const char *verb)
+{
+    struct mmt_words names = { 0 };
+    mmt_device *device = NULL;
+    mmt_error err = { 0 };
+    mmt_status status = MMT_OK;
+    for (int i = 0; i < count && !status; i++)
+        status = mmt_option_each(words[i], &names, take_name, &err);
+    if (!status && request->device && !(device = mmt_device_open(request->device, &err)))
+        status = err.status;
+    if (!status)
+        show_all(&names, request, device ? mmt_device_caps(device) : NULL);
+    mmt_device_close(device);
+    mmt_words_finish(&names);
+    return status ? mmt_failed_or_usage(verb, &err) : MMT_EXIT_DONE;
 }
 
 int mmt_verb_templates(int argc, char **argv)
 {
     struct request request = { .types = { [MMT_F32] = true } };
-    mmt_error err = { 0 };
-    for (int option; (option = mmt_option_next(argc, argv, options)) != -1;) {
-        if (option == '?')
-            return MMT_EXIT_USAGE;
-        if (option == HELP)
-            return print_templates_help();
-        if (read_option(option, &request, &err))
-            return mmt_failed_or_usage(argv[0], &err);
-    }
-    for (int i = optind; i < argc; i++)
-        if (!mmt_config_template(argv[i], &err))
-            return mmt_wrong_usage(argv[0], "%s", err.text);
+    const struct mmt_take takes[] = {
+        { .option = MMT_OPTION_DEVICE,
+          .out = &request.device,
+          .what = "a number or id of `mmtune devices`; default: none, with --why 0" },
+        { .option = MMT_OPTION_TYPE,
+          .out = request.types,
+          .what = "count for these: {}; default: f32" },
+        { .option = MMT_OPTION_WHY, .out = &request.why },
+        { .option = MMT_OPTION_JSON, .out = &request.json },
+    };
+    const struct mmt_command command = { argv[0], about, MMT_TAKES(takes), INT_MAX };
+    const int code = mmt_command_read(&command, argc, argv);
+    if (code >= 0)
+        return code;
     if (request.why && !request.device)
         request.device = "0";
-    mmt_device *device = NULL;
-    if (request.device && !(device = mmt_device_open(request.device, &err)))
-        return mmt_failed_or_usage(argv[0], &err);
-    show_all(argv + optind, argc - optind, &request,
-             device ? mmt_device_caps(device) : NULL);
-    mmt_device_close(device);
-    return MMT_EXIT_DONE;
+    return show(&request, argv + optind, argc - optind, argv[0]);
 }

@@ -4,82 +4,30 @@
 #include "tuner/verify/data.h"
 #include "tuner/tune/tune.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    DEVICE = 'd',
-    TYPE = 't',
-    SHAPE = 's',
-    TEMPLATE = 256,
-    OUT,
-    BIAS,
-    ACTIVATION,
-    TRANSPOSES,
-    SAMPLE,
-    SEED,
-    LIMIT,
-    OP,
-};
-
-static const struct option options[] = {
-    { "device", required_argument, NULL, DEVICE },
-    { "op", required_argument, NULL, OP },
-    { "template", required_argument, NULL, TEMPLATE },
-    { "type", required_argument, NULL, TYPE },
-    { "out", required_argument, NULL, OUT },
-    { "bias", required_argument, NULL, BIAS },
-    { "activation", required_argument, NULL, ACTIVATION },
-    { "transposes", required_argument, NULL, TRANSPOSES },
-    { "shape", required_argument, NULL, SHAPE },
-    { "sample", required_argument, NULL, SAMPLE },
-    { "seed", required_argument, NULL, SEED },
-    { "limit", required_argument, NULL, LIMIT },
-    { "help", no_argument, NULL, 'h' },
-    { 0 },
-};
-
-static int print_verify_help(void)
-{
-    printf(
-        "usage: mmtune verify [CONFIGURATION...] [OPTION...]\n\n"
-        "Runs every check that tuning makes before it times anything. Without a\n"
-        "configuration, such as 'tiled TILE=16', it takes the first starting point of\n"
-        "every template, or all of the template that is named, and some at random.\n\n"
-        "  -d, --device DEVICE      default: 0\n"
-        "  --op NAME                of gemm,axpby,dot,heat2d,jacobi3d; default: all "
-        "that\n"
-        "                           what is named computes\n"
-        "  --template NAME          of this template alone\n"
-        "  -t, --type LIST          of f32,f64,i32,bf16,f16,tf32,f8e4m3,f8e5m2,i8;\n"
-        "                           default: all that the device has\n"
-        "  --out TYPE               C's, where a type has a choice; default: its own\n"
-        "  --bias row|column        added to C; default: none\n"
-        "  --activation NAME        relu, gelu, gelu_tanh or silu; default: none\n"
-        "  --transposes LIST        of nn,nt,tn,tt; default: all\n"
-        "  -s, --shape LIST         of MxNxK[xB], or @FILE with one a line: where the\n"
-        "                           last checks are made, one after the other; default:\n"
-        "                           the first of some usual ones of the operation that "
-        "a\n"
-        "                           configuration serves\n"
-        "  --sample COUNT           configurations at random a template; default: 2\n"
-        "  --seed NUMBER            of the data and the choice; default: 1\n"
-        "  --limit SECONDS          for building, and for checking, one configuration;\n"
-        "                           default: 120\n");
-    return MMT_EXIT_DONE;
-}
+static const char about[] =
+    "usage: mmtune verify [CONFIGURATION...] [OPTION...]\n\n"
+    "Runs every check that tuning makes before it times anything. Without a\n"
+    "configuration, such as 'tiled TILE=16', it takes the first starting point of\n"
+    "every template, or all of the template that is named, and some at random.\n"
+    "@FILE has configurations, one a line.\n";
 
 struct request {
     const char *device;
     const struct mmt_template *template; /* NULL: all */
-    unsigned ops;                        /* a bit for each; 0: not given */
+    bool given_ops[MMT_NUM_OPS];
+    unsigned ops; /* a bit for each that is verified */
     bool types[MMT_NUM_TYPES];
     bool types_given;
     struct mmt_epilogue epilogue;
     unsigned transposes;
     struct mmt_words shapes; /* as they were given; none: the usual ones */
-    int64_t sample, seed, limit;
+    int64_t sample, seed;
+    double limit;               /* seconds */
     struct mmt_config *configs; /* those named */
     int num_configs;
 };
@@ -99,72 +47,54 @@ static bool is_over(const struct run *run)
 
 /* ---- reading the command line ---------------------------------------------------- */
 
-static mmt_status read_option(int option, struct request *request, mmt_error *err)
+static mmt_status add_config(struct request *request, const char *words, mmt_error *err)
 {
-    mmt_op op;
-    mmt_status status;
-    switch (option) {
-    case OP:
-        status = mmt_option_op(optarg, &op, err);
-        request->ops |= status == MMT_OK ? 1u << op : 0;
-        return status;
-    case DEVICE:
-        request->device = optarg;
-        return MMT_OK;
-    case TEMPLATE:
-        request->template = mmt_config_template(optarg, err);
-        return request->template ? MMT_OK : MMT_ERROR_NOT_FOUND;
-    case TYPE:
-        request->types_given = true;
-        return mmt_option_types(optarg, request->types, err);
-    case OUT:
-        return mmt_option_epilogue("out", optarg, &request->epilogue, err);
-    case BIAS:
-        return mmt_option_epilogue("bias", optarg, &request->epilogue, err);
-    case ACTIVATION:
-        return mmt_option_epilogue("activation", optarg, &request->epilogue, err);
-    case TRANSPOSES:
-        return mmt_option_transposes(optarg, &request->transposes, err);
-    case SHAPE:
-        return mmt_option_shapes(optarg, &request->shapes, err);
-    case SAMPLE:
-        return mmt_option_number("sample", optarg, 0, 1000000, &request->sample, err);
-    case LIMIT:
-        return mmt_option_number("limit", optarg, 1, 86400, &request->limit, err);
-    default:
-        return mmt_option_number("seed", optarg, 0, INT64_MAX, &request->seed, err);
-    }
+    const size_t count = (size_t) request->num_configs + 1;
+    struct mmt_config *grown = realloc(request->configs, count * sizeof *grown);
+    if (!grown)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for %zu configurations",
+                        count);
+    request->configs = grown;
+    return mmt_config_parse(words, &grown[request->num_configs++], err);
 }
 
-static mmt_status add_config(struct request *request, const struct mmt_text *words,
-                             mmt_error *err)
+/* The configuration whose words are being read. */
+struct reading {
+    struct request *request;
+    struct mmt_text text;
+};
+
+static mmt_status end_config(struct reading *reading, mmt_error *err)
 {
-    if (!words->length)
-        return MMT_OK;
-    return mmt_config_parse(mmt_text_string(words),
-                            &request->configs[request->num_configs++], err);
+    mmt_status status = MMT_OK;
+    if (reading->text.length)
+        status = add_config(reading->request, mmt_text_string(&reading->text), err);
+    mmt_text_finish(&reading->text);
+    return status;
 }
 
 /* A word without '=' in its beginning names a template, and so begins a configuration. */
+static mmt_status take_words(void *self, const char *words, mmt_error *err)
+{
+    struct reading *reading = self;
+    mmt_status status = MMT_OK;
+    words += strspn(words, " ");
+    if (words[strcspn(words, "= ")] != '=')
+        status = end_config(reading, err);
+    mmt_text_addf(&reading->text, "%s%s", reading->text.length ? " " : "", words);
+    return status;
+}
+
 static mmt_status read_configs(char **words, int count, struct request *request,
                                mmt_error *err)
 {
-    struct mmt_text text = { 0 };
+    struct reading reading = { .request = request };
     mmt_status status = MMT_OK;
-
-    request->configs = calloc((size_t) count + 1, sizeof *request->configs);
-    if (!request->configs)
-        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for %d words", count);
-    for (int i = 0; i < count && status == MMT_OK; i++) {
-        if (words[i][strcspn(words[i], "= ")] != '=') {
-            status = add_config(request, &text, err);
-            mmt_text_finish(&text);
-        }
-        mmt_text_addf(&text, "%s%s", text.length ? " " : "", words[i]);
-    }
-    if (status == MMT_OK)
-        status = add_config(request, &text, err);
-    mmt_text_finish(&text);
+    for (int i = 0; i < count && !status; i++)
+        status = mmt_option_each(words[i], &reading, take_words, err);
+    if (!status)
+        status = end_config(&reading, err);
+    mmt_text_finish(&reading.text);
     return status;
 }
 
@@ -217,7 +147,7 @@ static void count_result(struct run *run, const mmt_problem *problem,
 static void verify_one(struct run *run, const mmt_problem *problem,
                        const struct mmt_config *config)
 {
-    const double limit = (double) run->request->limit;
+    const double limit = run->request->limit;
     struct mmt_job job = {
         .task = MMT_TASK_VERIFY,
         .epilogues = true,
@@ -420,6 +350,8 @@ static mmt_status choose_ops(struct request *request, mmt_error *err)
 {
     struct mmt_shape shape;
     mmt_status status = MMT_OK;
+    for (int op = 0; op < MMT_NUM_OPS; op++)
+        request->ops |= (unsigned) request->given_ops[op] << op;
     if (request->template)
         request->ops = 1u << request->template->op;
     for (int i = 0; i < request->num_configs; i++)
@@ -475,15 +407,43 @@ static int verify_on_device(struct request *request, const char *verb)
 /* Returns -1 where there is something to verify, else the exit status. */
 static int read_options(int argc, char **argv, struct request *request)
 {
+    const struct mmt_take takes[] = {
+        { .option = MMT_OPTION_DEVICE, .out = &request->device },
+        { .option = MMT_OPTION_OP,
+          .out = request->given_ops,
+          .value = "LIST",
+          .what = "of {}; default: all that what is named computes",
+          .read = mmt_option_read_picks },
+        { .option = MMT_OPTION_TEMPLATE, .out = &request->template },
+        { .option = MMT_OPTION_TYPE,
+          .out = request->types,
+          .given = &request->types_given,
+          .what = "of {}; default: all that the device has" },
+        { .option = MMT_OPTION_OUT, .out = &request->epilogue },
+        { .option = MMT_OPTION_BIAS, .out = &request->epilogue },
+        { .option = MMT_OPTION_ACTIVATION, .out = &request->epilogue },
+        { .option = MMT_OPTION_TRANSPOSES,
+          .out = &request->transposes,
+          .what = "of {}: A first, t is transposed; default: all" },
+        { .option = MMT_OPTION_SHAPE,
+          .out = &request->shapes,
+          .what =
+              "of MxNxK or MxNxKxBATCH, where the last checks are made, one after the "
+              "other; default: the first of some usual ones of the operation that a "
+              "configuration serves" },
+        { .option = MMT_OPTION_SAMPLE, .out = &request->sample },
+        { .option = MMT_OPTION_SEED,
+          .out = &request->seed,
+          .what = "of the data and the choice; default: 1" },
+        { .option = MMT_OPTION_LIMIT,
+          .out = &request->limit,
+          .what = "for building, and for checking, one configuration; default: 120 s" },
+    };
+    const struct mmt_command command = { argv[0], about, MMT_TAKES(takes), INT_MAX };
+    const int code = mmt_command_read(&command, argc, argv);
     mmt_error err = { 0 };
-    for (int option; (option = mmt_option_next(argc, argv, options)) != -1;) {
-        if (option == '?')
-            return MMT_EXIT_USAGE;
-        if (option == 'h')
-            return print_verify_help();
-        if (read_option(option, request, &err) != MMT_OK)
-            return mmt_wrong_usage(argv[0], "%s", err.text);
-    }
+    if (code >= 0)
+        return code;
     if (request->template && optind < argc)
         return mmt_wrong_usage(argv[0], "either --template or configurations, not both");
     if (read_configs(argv + optind, argc - optind, request, &err) != MMT_OK ||

@@ -1,82 +1,18 @@
 /* What all verbs read from the command line, and the words in which they answer. */
-#include "tuner/common/options.h"
+#include "tuner/common/readers.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- options ------------------------------------------------------------------------
- */
+#include "base/near.h"
 
-static void add_letters(const struct option *options, char *letters)
-{
-    *letters++ = ':';
-    for (; options->name; options++) {
-        if (options->val < 'A' || options->val > 'z')
-            continue;
-        *letters++ = (char) options->val;
-        if (options->has_arg == required_argument)
-            *letters++ = ':';
-    }
-    *letters = '\0';
-}
-
-static const struct option *find_option(const struct option *options, int value)
-{
-    for (; options->name; options++)
-        if (options->val == value)
-            return options;
-    return NULL;
-}
-
-/* Adds the options that an unknown word begins, "--type, --template"; how many. */
-static int add_meant(const char *word, const struct option *options,
-                     struct mmt_text *names)
-{
-    size_t length = strcspn(word, "=");
-    int count = 0;
-    for (; options->name && length > 2; options++)
-        if (!strncmp(options->name, word + 2, length - 2))
-            mmt_text_addf(names, "%s--%s", count++ ? ", " : "", options->name);
-    return count;
-}
-
-/* getopt leaves the letter in optopt, 0 for an unknown word, or a known word's value. */
-static void say_wrong_option(const char *verb, const char *word,
-                             const struct option *options)
-{
-    const struct option *known = optopt ? find_option(options, optopt) : NULL;
-    struct mmt_text meant = { 0 };
-    if (known)
-        mmt_wrong_usage(verb, "option --%s takes no value, but '%s' gives one",
-                        known->name, word);
-    else if (optopt)
-        mmt_wrong_usage(verb, "there is no option -%c", optopt);
-    else if (add_meant(word, options, &meant) > 1)
-        mmt_wrong_usage(verb, "option %s stands for several: %s", word,
-                        mmt_text_string(&meant));
-    else
-        mmt_wrong_usage(verb, "there is no option %s", word);
-    mmt_text_finish(&meant);
-}
-
-int mmt_option_next(int argc, char **argv, const struct option *options)
-{
-    char letters[128];
-    add_letters(options, letters);
-    opterr = 0;
-    int value = getopt_long(argc, argv, letters, options, NULL);
-    const char *word = optind > 0 && optind <= argc ? argv[optind - 1] : "";
-    if (value == ':')
-        mmt_wrong_usage(argv[0], "option %s needs a value", word);
-    else if (value == '?')
-        say_wrong_option(argv[0], word, options);
-    return value == ':' ? '?' : value;
-}
+/* ---- errors ---------------------------------------------------------------------- */
 
 int mmt_wrong_usage(const char *verb, const char *format, ...)
 {
@@ -105,18 +41,105 @@ int mmt_failed_or_usage(const char *verb, const mmt_error *err)
 /* ---- lists --------------------------------------------------------------------------
  */
 
-/* Copies the next piece of a list into `piece`; false at the end. */
-static bool next_piece(const char **list, char piece[32])
+/* Cuts the list up in place. */
+static mmt_status take_pieces(char *list, void *self, mmt_piece_taker *take,
+                              mmt_error *err)
 {
-    if (!**list)
-        return false;
-    size_t length = strcspn(*list, ",");
-    snprintf(piece, 32, "%.*s", (int) length, *list);
-    *list += length;
-    if (**list == ',' && (*list)[1])
-        ++*list;
-    return true;
+    mmt_status status = MMT_OK;
+    for (char *piece; !status && (piece = strsep(&list, ","));)
+        status = take(self, piece, err);
+    return status;
 }
+
+/* Cuts off what stands behind '#', and blanks; returns where the rest begins. */
+static char *strip(char *line)
+{
+    line += strspn(line, " \t");
+    size_t length = strcspn(line, "#\r\n");
+    while (length && isspace((unsigned char) line[length - 1]))
+        length--;
+    line[length] = '\0';
+    return line;
+}
+
+static mmt_status take_lines(FILE *file, const char *path, void *self,
+                             mmt_piece_taker *take, mmt_error *err)
+{
+    char *line = NULL;
+    size_t size = 0;
+    bool any = false;
+    mmt_status status = MMT_OK;
+    while (!status && getline(&line, &size, file) >= 0) {
+        char *list = strip(line);
+        any |= *list != '\0';
+        if (*list)
+            status = take_pieces(list, self, take, err);
+    }
+    free(line);
+    if (!status && ferror(file))
+        return mmt_fail(err, MMT_ERROR_IO, "cannot read the list '%s': %s", path,
+                        strerror(errno));
+    if (!status && !any)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "the list '%s' names nothing; it must name one a line", path);
+    return status;
+}
+
+static mmt_status take_file(const char *path, void *self, mmt_piece_taker *take,
+                            mmt_error *err)
+{
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT, "cannot open the list '%s': %s", path,
+                        strerror(errno));
+    mmt_status status = take_lines(file, path, self, take, err);
+    fclose(file);
+    return status;
+}
+
+mmt_status mmt_option_each(const char *list, void *self, mmt_piece_taker *take,
+                           mmt_error *err)
+{
+    char *copy = strdup(list), *rest = copy;
+    mmt_status status = MMT_OK;
+    if (!copy)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for a list");
+    for (char *piece; !status && (piece = strsep(&rest, ","));)
+        status = piece[0] == '@' ? take_file(piece + 1, self, take, err)
+                                 : take(self, piece, err);
+    free(copy);
+    return status;
+}
+
+mmt_status mmt_words_take(void *self, const char *piece, mmt_error *err)
+{
+    struct mmt_words *words = self;
+    char **grown = realloc(words->each, ((size_t) words->count + 1) * sizeof *grown);
+    if (!grown)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for a list");
+    words->each = grown;
+    grown[words->count] = strdup(piece);
+    if (!grown[words->count])
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for a list");
+    words->count++;
+    return MMT_OK;
+}
+
+void mmt_words_finish(struct mmt_words *words)
+{
+    for (int i = 0; i < words->count; i++)
+        free(words->each[i]);
+    free(words->each);
+    *words = (struct mmt_words){ 0 };
+}
+
+mmt_status mmt_option_read_words(const struct mmt_take *take, const char *value,
+                                 mmt_error *err)
+{
+    return mmt_option_each(value, take->out, mmt_words_take, err);
+}
+
+/* ---- closed sets ----------------------------------------------------------------- */
 
 /* The word in small letters, cut to 31. */
 static void lower_case(const char *word, char out[32])
@@ -170,7 +193,6 @@ static int find_type(const char *word)
 
 mmt_status mmt_option_type(const char *name, mmt_type *out, mmt_error *err)
 {
-    struct mmt_text right = { 0 };
     char word[32];
     lower_case(name, word);
     int type = find_type(word);
@@ -182,92 +204,124 @@ mmt_status mmt_option_type(const char *name, mmt_type *out, mmt_error *err)
     if (!strcmp(word, "fp8") || !strcmp(word, "f8") || !strcmp(word, "float8"))
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
                         "'%s' is two types: f8e4m3 and f8e5m2; say which", name);
-    mmt_type_list(MMT_ALL_TYPES, &right);
-    mmt_fail(err, MMT_ERROR_ARGUMENT, "there is no type '%s'; there are %s", name,
-             mmt_text_string(&right));
-    mmt_text_finish(&right);
-    return MMT_ERROR_ARGUMENT;
+    return mmt_near_fail(err, word, mmt_type_words(), "there are",
+                         "there is no type '%s'", name);
 }
 
-mmt_status mmt_option_each(const char *list, void *self,
-                           mmt_status (*take)(void *self, const char *piece,
-                                              mmt_error *err),
-                           mmt_error *err)
+mmt_status mmt_option_choice(const struct mmt_take *take, const char *value, int *out,
+                             mmt_error *err)
 {
-    mmt_status status = MMT_OK;
-    char *copy = strdup(list), *rest = copy;
+    for (int i = 0; take->words[i]; i++)
+        if (!strcmp(take->words[i], value)) {
+            *out = i;
+            return MMT_OK;
+        }
+    return mmt_near_fail(err, value, take->words, "there are", "%s does not know '%s'",
+                         mmt_option_name(take->option), value);
+}
 
-    if (!copy)
-        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for a list");
-    for (char *piece; status == MMT_OK && (piece = strsep(&rest, ","));)
-        status = take(self, piece, err);
-    free(copy);
+mmt_status mmt_option_read_choice(const struct mmt_take *take, const char *value,
+                                  mmt_error *err)
+{
+    int which = 0;
+    mmt_status status = mmt_option_choice(take, value, &which, err);
+    if (!status)
+        *(const char **) take->out = take->words[which];
     return status;
 }
 
-static mmt_status take_ld_padding(void *self, const char *piece, mmt_error *err)
+/* A list and where its words go. */
+struct picks {
+    const struct mmt_take *take;
+    bool *picked; /* by a word's place among those of the option */
+};
+
+static mmt_status pick(void *self, const char *piece, mmt_error *err)
 {
-    bool *ld_padding = self, odd = !strcmp(piece, "odd");
-    if (!odd && strcmp(piece, "packed") && strcmp(piece, "tight"))
-        return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "--ld does not know '%s'; there are packed and odd", piece);
-    ld_padding[odd] = true;
-    return MMT_OK;
+    const struct picks *picks = self;
+    int which = 0;
+    mmt_status status = mmt_option_choice(picks->take, piece, &which, err);
+    if (!status)
+        picks->picked[which] = true;
+    return status;
 }
 
-mmt_status mmt_option_ld_padding(const char *list, bool ld_padding[2], mmt_error *err)
+mmt_status mmt_option_read_picks(const struct mmt_take *take, const char *value,
+                                 mmt_error *err)
 {
-    return mmt_option_each(list, ld_padding, take_ld_padding, err);
+    struct picks picks = { take, take->out };
+    return mmt_option_each(value, &picks, pick, err);
 }
 
-mmt_status mmt_option_types(const char *list, bool types[MMT_NUM_TYPES], mmt_error *err)
+static mmt_status take_type(void *self, const char *piece, mmt_error *err)
 {
-    char piece[32];
-    memset(types, 0, MMT_NUM_TYPES * sizeof *types);
-    if (!*list)
-        return mmt_fail(err, MMT_ERROR_ARGUMENT, "--type is empty; say f32, or more");
-    while (next_piece(&list, piece)) {
-        mmt_type type;
-        mmt_status status = mmt_option_type(piece, &type, err);
-        if (status)
-            return status;
+    bool *types = self;
+    mmt_type type;
+    mmt_status status = mmt_option_type(piece, &type, err);
+    if (!status)
         types[type] = true;
-    }
-    return MMT_OK;
+    return status;
 }
 
-static mmt_status read_word(const char *value, int (*parse)(const char *),
-                            const char *right, int *out, mmt_error *err)
+/* The last list counts, as with a value that is no list. */
+mmt_status mmt_option_read_types(const struct mmt_take *take, const char *value,
+                                 mmt_error *err)
 {
-    int found = parse(value);
-    if (found < 0)
-        return mmt_fail(err, MMT_ERROR_ARGUMENT, "there is no '%s'; there are %s", value,
-                        right);
-    *out = found;
-    return MMT_OK;
+    memset(take->out, 0, MMT_NUM_TYPES * sizeof(bool));
+    if (!*value)
+        return mmt_fail(err, MMT_ERROR_ARGUMENT, "--type is empty; say f32, or more");
+    return mmt_option_each(value, take->out, take_type, err);
 }
 
-mmt_status mmt_option_epilogue(const char *option, const char *value,
-                               struct mmt_epilogue *out, mmt_error *err)
+mmt_status mmt_option_read_op(const struct mmt_take *take, const char *value,
+                              mmt_error *err)
 {
     int found = 0;
-    mmt_type type;
-    mmt_status status;
-    if (!strcmp(option, "out")) {
-        status = mmt_option_type(value, &type, err);
-        if (!status)
-            out->out = (int) type;
-    } else if (!strcmp(option, "bias")) {
-        status = read_word(value, mmt_bias_parse, "none, row and column", &found, err);
-        if (!status)
-            out->bias = (mmt_bias) found;
-    } else {
-        status = read_word(value, mmt_activation_parse,
-                           "none, relu, gelu, gelu_tanh and silu", &found, err);
-        if (!status)
-            out->activation = (mmt_activation) found;
-    }
+    mmt_status status = mmt_option_choice(take, value, &found, err);
+    if (!status)
+        *(mmt_op *) take->out = (mmt_op) found;
     return status;
+}
+
+mmt_status mmt_option_read_out(const struct mmt_take *take, const char *value,
+                               mmt_error *err)
+{
+    struct mmt_epilogue *epilogue = take->out;
+    mmt_type type;
+    mmt_status status = mmt_option_type(value, &type, err);
+    if (!status)
+        epilogue->out = (int) type;
+    return status;
+}
+
+mmt_status mmt_option_read_bias(const struct mmt_take *take, const char *value,
+                                mmt_error *err)
+{
+    struct mmt_epilogue *epilogue = take->out;
+    int found = 0;
+    mmt_status status = mmt_option_choice(take, value, &found, err);
+    if (!status)
+        epilogue->bias = (mmt_bias) found;
+    return status;
+}
+
+mmt_status mmt_option_read_activation(const struct mmt_take *take, const char *value,
+                                      mmt_error *err)
+{
+    struct mmt_epilogue *epilogue = take->out;
+    int found = 0;
+    mmt_status status = mmt_option_choice(take, value, &found, err);
+    if (!status)
+        epilogue->activation = (mmt_activation) found;
+    return status;
+}
+
+mmt_status mmt_option_read_template(const struct mmt_take *take, const char *value,
+                                    mmt_error *err)
+{
+    const struct mmt_template **out = take->out;
+    *out = mmt_config_template(value, err);
+    return *out ? MMT_OK : MMT_ERROR_ARGUMENT;
 }
 
 void mmt_epilogue_apply(const struct mmt_epilogue *epilogue, mmt_problem *problem)
@@ -278,115 +332,35 @@ void mmt_epilogue_apply(const struct mmt_epilogue *epilogue, mmt_problem *proble
     problem->activation = epilogue->activation;
 }
 
+static mmt_status take_transposes(void *self, const char *piece, mmt_error *err)
+{
+    unsigned *transposes = self;
+    const char *const *names = mmt_transposes_words();
+    char word[32];
+    lower_case(piece, word);
+    for (int i = 0; names[i]; i++)
+        if (!strcmp(word, names[i])) {
+            *transposes |= 1u << i;
+            return MMT_OK;
+        }
+    return mmt_near_fail(err, piece, names, "there are", "there are no transposes '%s'",
+                         piece);
+}
+
 mmt_status mmt_option_transposes(const char *list, unsigned *transposes, mmt_error *err)
 {
-    static const char *const names[] = { "nn", "nt", "tn", "tt" };
-    char piece[32];
     *transposes = 0;
-    while (next_piece(&list, piece)) {
-        unsigned bit = 0;
-        char word[32];
-        lower_case(piece, word);
-        for (int i = 0; i < 4; i++)
-            if (!strcmp(word, names[i]))
-                bit = 1u << i;
-        if (!bit)
-            return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                            "there are no transposes '%s'; there are nn, nt, tn and tt",
-                            piece);
-        *transposes |= bit;
-    }
-    if (!*transposes)
-        return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "--transposes is empty; there are nn, nt, tn and tt");
-    return MMT_OK;
+    return mmt_option_each(list, transposes, take_transposes, err);
+}
+
+mmt_status mmt_option_read_transposes(const struct mmt_take *take, const char *value,
+                                      mmt_error *err)
+{
+    return mmt_option_transposes(value, take->out, err);
 }
 
 /* ---- numbers ------------------------------------------------------------------------
  */
-
-static mmt_status add_shape(void *self, const char *piece, mmt_error *err)
-{
-    struct mmt_words *words = self;
-    char **grown = realloc(words->each, ((size_t) words->count + 1) * sizeof *grown);
-    if (!grown)
-        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the shapes");
-    words->each = grown;
-    grown[words->count] = strdup(piece);
-    if (!grown[words->count])
-        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the shapes");
-    words->count++;
-    return MMT_OK;
-}
-
-/* A file's lines without what stands behind '#'; empty ones are passed over. */
-static mmt_status add_lines(FILE *file, const char *path, struct mmt_words *words,
-                            mmt_error *err)
-{
-    char *line = NULL;
-    size_t size = 0;
-    int before = words->count;
-    mmt_status status = MMT_OK;
-    while (!status && getline(&line, &size, file) >= 0) {
-        char *word = line + strspn(line, " \t");
-        size_t length = strcspn(word, "#\r\n");
-        while (length && isspace((unsigned char) word[length - 1]))
-            length--;
-        word[length] = '\0';
-        if (length)
-            status = mmt_option_each(word, words, add_shape, err);
-    }
-    free(line);
-    if (!status && ferror(file))
-        return mmt_fail(err, MMT_ERROR_IO, "cannot read %s: %s", path, strerror(errno));
-    if (!status && words->count == before)
-        return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "%s names no shape; it has one a line, such as 512x3000x1536",
-                        path);
-    return status;
-}
-
-static mmt_status add_shapes(void *self, const char *piece, mmt_error *err)
-{
-    if (piece[0] != '@')
-        return add_shape(self, piece, err);
-    FILE *file = fopen(piece + 1, "re");
-    if (!file)
-        return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "cannot open the list of shapes '%s': %s", piece + 1,
-                        strerror(errno));
-    mmt_status status = add_lines(file, piece + 1, self, err);
-    fclose(file);
-    return status;
-}
-
-mmt_status mmt_option_shapes(const char *list, struct mmt_words *shapes, mmt_error *err)
-{
-    return mmt_option_each(list, shapes, add_shapes, err);
-}
-
-void mmt_words_finish(struct mmt_words *words)
-{
-    for (int i = 0; i < words->count; i++)
-        free(words->each[i]);
-    free(words->each);
-    *words = (struct mmt_words){ 0 };
-}
-
-mmt_status mmt_option_op(const char *name, mmt_op *out, mmt_error *err)
-{
-    struct mmt_text names = { 0 };
-    int op = mmt_op_parse(name);
-    if (op >= 0) {
-        *out = (mmt_op) op;
-        return MMT_OK;
-    }
-    mmt_op_list(&names);
-    mmt_fail(err, MMT_ERROR_ARGUMENT, "there is no operation '%s'; there are %s", name,
-             mmt_text_string(&names));
-    mmt_text_finish(&names);
-    return MMT_ERROR_ARGUMENT;
-}
 
 mmt_status mmt_option_number(const char *name, const char *string, int64_t least,
                              int64_t most, int64_t *out, mmt_error *err)
@@ -402,31 +376,105 @@ mmt_status mmt_option_number(const char *name, const char *string, int64_t least
     return MMT_OK;
 }
 
-mmt_status mmt_option_budget(const char *string, struct mmt_budget *out, mmt_error *err)
+mmt_status mmt_option_read_count(const struct mmt_take *take, const char *value,
+                                 mmt_error *err)
 {
-    static const struct {
-        const char *unit;
-        double seconds; /* 0: candidates */
-    } units[] = { { "c", 0 }, { "s", 1 }, { "m", 60 }, { "min", 60 }, { "h", 3600 } };
+    return mmt_option_number(mmt_option_name(take->option), value, take->least,
+                             take->most, take->out, err);
+}
+
+struct unit {
+    const char *name;
+    double factor;
+};
+
+/* The factor of what stands behind a number; 0 where that is no unit. */
+static double find_unit(const char *end, const struct unit *units)
+{
+    for (; units->name; units++)
+        if (!strcmp(end, units->name))
+            return units->factor;
+    return 0;
+}
+
+static const struct unit times[] = { { "us", 1e-6 }, { "ms", 1e-3 }, { "s", 1 },
+                                     { "m", 60 },    { "min", 60 },  { "h", 3600 },
+                                     { NULL, 0 } };
+
+mmt_status mmt_option_read_seconds(const struct mmt_take *take, const char *value,
+                                   mmt_error *err)
+{
     char *end;
-    double value = strtod(string, &end);
-    bool right = end != string && value > 0 && value <= 1e9;
+    double seconds = strtod(value, &end);
+    const bool read = end != value;
+    seconds *= *end ? find_unit(end, times) : 1;
+    if (!read || (*end && find_unit(end, times) <= 0) ||
+        !(seconds >= (double) take->least && seconds <= (double) take->most))
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "%s is '%s'; it must be a time from %" PRId64 " s to %" PRId64
+                        " s, such as 20ms, 5 for seconds, or 2m",
+                        mmt_option_name(take->option), value, take->least, take->most);
+    *(double *) take->out = seconds;
+    return MMT_OK;
+}
+
+mmt_status mmt_option_read_bytes(const struct mmt_take *take, const char *value,
+                                 mmt_error *err)
+{
+    static const struct unit sizes[] = {
+        { "", 1 },         { "B", 1 },        { "K", 0x1p10 },   { "M", 0x1p20 },
+        { "G", 0x1p30 },   { "T", 0x1p40 },   { "KiB", 0x1p10 }, { "MiB", 0x1p20 },
+        { "GiB", 0x1p30 }, { "TiB", 0x1p40 }, { NULL, 0 },
+    };
+    char *end;
+    double bytes = strtod(value, &end);
+    const bool read = end != value;
+    bytes *= find_unit(end, sizes);
+    if (!read || !(bytes >= (double) take->least && bytes <= (double) take->most))
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "%s is '%s'; it must be a size such as 256M or 2GiB",
+                        mmt_option_name(take->option), value);
+    *(int64_t *) take->out = (int64_t) bytes;
+    return MMT_OK;
+}
+
+mmt_status mmt_option_read_budget(const struct mmt_take *take, const char *value,
+                                  mmt_error *err)
+{
+    struct mmt_budget *out = take->out;
+    char *end;
+    const double number = strtod(value, &end);
+    const bool right = end != value && number > 0 && number <= 1e9;
+    const bool counts = !strcmp(end, "c");
     *out = (struct mmt_budget){ 0 };
     if (right && !*end)
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
                         "--budget is '%s'; %s of what? Seconds are %ss, candidates %sc",
-                        string, string, string, string);
-    for (size_t i = 0; right && i < sizeof units / sizeof *units; i++) {
-        if (strcmp(end, units[i].unit) || (!units[i].seconds && value != floor(value)))
-            continue;
-        out->seconds = value * units[i].seconds;
-        out->candidates = units[i].seconds > 0 ? 0 : (int64_t) value;
-        return MMT_OK;
-    }
-    return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                    "--budget is '%s'; it is a time, such as 90s, 5m or 1h, or a whole "
-                    "number of candidates, such as 200c",
-                    string);
+                        value, value, value, value);
+    if (!right || (counts ? number != floor(number) : find_unit(end, times) <= 0))
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "--budget is '%s'; it is a time, such as 90s, 5m or 1h, or a "
+                        "whole number of candidates, such as 200c",
+                        value);
+    if (counts)
+        out->candidates = (int64_t) number;
+    else
+        out->seconds = number * find_unit(end, times);
+    return MMT_OK;
+}
+
+mmt_status mmt_option_read_flag(const struct mmt_take *take, const char *value,
+                                mmt_error *err)
+{
+    *(bool *) take->out = true;
+    return MMT_OK;
+}
+
+mmt_status mmt_option_read_word(const struct mmt_take *take, const char *value,
+                                mmt_error *err)
+{
+    *(const char **) take->out = value;
+    return MMT_OK;
 }
 
 /* ---- words for people ----------------------------------------------------------------

@@ -51,11 +51,96 @@ int mmt_verb_openblas(int argc, char **argv);
 
 /* ---- options --------------------------------------------------------------------- */
 
-/* The next option of a verb, by the table that ends with {0}; -1 after the last. Single
- * letters are those options whose `val` is a letter. What is unknown, lacks its value or
- * has one too many is said on stderr, and '?' is returned: the verb ends with
- * MMT_EXIT_USAGE. Words that are no options stay at argv[optind …] after the end. */
-int mmt_option_next(int argc, char **argv, const struct option *options);
+/* Every option of the program, in the order in which --help tells them: table.c has their
+ * names, letters, values and help. */
+enum mmt_option {
+    MMT_OPTION_DEVICE,
+    MMT_OPTION_PROFILE,
+    MMT_OPTION_OP,
+    MMT_OPTION_TYPE,
+    MMT_OPTION_OUT,
+    MMT_OPTION_BIAS,
+    MMT_OPTION_ACTIVATION,
+    MMT_OPTION_SHAPE,
+    MMT_OPTION_EXPLAIN,
+    MMT_OPTION_SUITE,
+    MMT_OPTION_SHAPES,
+    MMT_OPTION_SIZES,
+    MMT_OPTION_TRANSPOSES,
+    MMT_OPTION_LD,
+    MMT_OPTION_TEMPLATE,
+    MMT_OPTION_CONFIGURATION,
+    MMT_OPTION_SAMPLE,
+    MMT_OPTION_DIALECT,
+    MMT_OPTION_KIND,
+    MMT_OPTION_UNALIGNED,
+    MMT_OPTION_AGAINST,
+    MMT_OPTION_CLBLAST_TUNED,
+    MMT_OPTION_EFFORT,
+    MMT_OPTION_SEARCH,
+    MMT_OPTION_BUDGET,
+    MMT_OPTION_REPETITIONS,
+    MMT_OPTION_SECONDS,
+    MMT_OPTION_CPU_SECONDS,
+    MMT_OPTION_LIMIT,
+    MMT_OPTION_MEMORY,
+    MMT_OPTION_PAPER,
+    MMT_OPTION_SEED,
+    MMT_OPTION_WITH,
+    MMT_OPTION_FIT,
+    MMT_OPTION_WHY,
+    MMT_OPTION_OUTPUT,
+    MMT_OPTION_CSV,
+    MMT_OPTION_RESUME,
+    MMT_OPTION_FRESH,
+    MMT_OPTION_JSON,
+    MMT_OPTION_HELP,
+    MMT_NUM_OPTIONS,
+};
+
+struct mmt_take;
+
+/* Puts a value where `take` says. It is NULL for an option that takes none. Refuses with
+ * the value and what would be right. */
+typedef mmt_status mmt_reader(const struct mmt_take *take, const char *value,
+                              mmt_error *err);
+
+/* Takes one piece of a list. */
+typedef mmt_status mmt_piece_taker(void *self, const char *piece, mmt_error *err);
+
+/* One option as a verb takes it. Where a member is NULL, but for `out`, `given` and
+ * `each`, the table's serves. */
+struct mmt_take {
+    enum mmt_option option;
+    void *out;                /* where the value goes; readers.h has the types */
+    bool *given;              /* becomes true where the option is given; or NULL */
+    const char *value;        /* the word for the value, or its unit */
+    const char *what;         /* help, in which {} stands for the words */
+    const char *const *words; /* a closed set, that ends with NULL */
+    mmt_reader *read;
+    mmt_piece_taker *each; /* of a list, in place of `read`: gets `out` and a piece */
+    int64_t least, most;   /* of a number; where both are 0, the table's serve */
+};
+
+/* A command line: a verb, or a study. */
+struct mmt_command {
+    const char *name;  /* "tune", "study ladder" */
+    const char *about; /* help: usage, what it does, examples */
+    const struct mmt_take *takes;
+    size_t num_takes;
+    int most_words; /* that are no options */
+};
+
+/* The members takes and num_takes of an array. */
+#define MMT_TAKES(array) array, sizeof array / sizeof *array
+
+/* Reads the options of a command, or prints its help. Returns -1 where the command goes
+ * on, with the words that are no options at argv[optind …]; else the exit status. What is
+ * unknown, lacks its value, has one too many or is refused is said on stderr. */
+int mmt_command_read(const struct mmt_command *command, int argc, char **argv);
+
+/* "--type". */
+const char *mmt_option_name(enum mmt_option option);
 
 /* Says "mmtune VERB: …" on stderr and how to get help; returns MMT_EXIT_USAGE. */
 __attribute__((format(printf, 2, 3))) int mmt_wrong_usage(const char *verb,
@@ -67,10 +152,17 @@ int mmt_failed(const char *verb, const mmt_error *err);
 /* The same, but MMT_EXIT_USAGE for a value that can never be right. */
 int mmt_failed_or_usage(const char *verb, const mmt_error *err);
 
-/* Each refuses with the value and what would be right. Lists are separated by commas.
- * Types and transposes may be spelled as other programs do: fp16, half, double, NT. */
-mmt_status mmt_option_types(const char *list, bool types[MMT_NUM_TYPES], mmt_error *err);
+/* Each refuses with the value and what would be right. */
+
+/* Types may be spelled as other programs do: fp16, half, double. */
 mmt_status mmt_option_type(const char *name, mmt_type *out, mmt_error *err);
+
+/* Reads a list into bool[], by a word's place in the option's words. */
+mmt_reader mmt_option_read_picks;
+
+/* Where a value stands among the words of a closed set. */
+mmt_status mmt_option_choice(const struct mmt_take *take, const char *value, int *out,
+                             mmt_error *err);
 
 /* What --out, --bias and --activation ask for, by their last word. Starts as
  * MMT_EPILOGUE_NONE. */
@@ -83,19 +175,13 @@ struct mmt_epilogue {
     {                                                                                    \
         .out = -1                                                                        \
     }
-mmt_status mmt_option_epilogue(const char *option, const char *value,
-                               struct mmt_epilogue *out, mmt_error *err);
 void mmt_epilogue_apply(const struct mmt_epilogue *epilogue, mmt_problem *problem);
 
 enum { MMT_NN = 1 << 0, MMT_NT = 1 << 1, MMT_TN = 1 << 2, MMT_TT = 1 << 3 };
 mmt_status mmt_option_transposes(const char *list, unsigned *transposes, mmt_error *err);
 
-/* Leading dimensions of products: ld_padding[0] without padding ("packed"), ld_padding[1]
- * odd ones that leave no row but the first aligned. */
-mmt_status mmt_option_ld_padding(const char *list, bool ld_padding[2], mmt_error *err);
-
-/* Makes them odd, with matrices of a batch behind each other; the transposes are known,
- * and the problem is normalised later. */
+/* Makes leading dimensions odd, with matrices of a batch behind each other; the
+ * transposes are known, and the problem is normalised later. */
 void mmt_ld_padding_apply(mmt_problem *problem);
 
 /* The dimensions that the op has, "4096x4096x4096", or with a batch, "256x256x256x64"; a
@@ -112,40 +198,36 @@ mmt_status mmt_option_shape(const char *string, mmt_op op, struct mmt_shape *out
 mmt_status mmt_option_range(const char *string, mmt_op op, struct mmt_shape *out,
                             mmt_error *err);
 
-/* Adds the shapes of a list, as they are spelled: an operation decides what they mean. A
- * piece
- * @FILE stands for the lines of a file, of which '#' begins a comment. */
+/* Pieces of lists, as they are spelled. Starts as {0}; the caller finishes it. */
 struct mmt_words {
     char **each;
     int count;
 };
-mmt_status mmt_option_shapes(const char *list, struct mmt_words *shapes, mmt_error *err);
+
+/* Adds a piece to a struct mmt_words: for mmt_option_each. */
+mmt_piece_taker mmt_words_take;
 void mmt_words_finish(struct mmt_words *words);
 
 /* A problem of that shape, of which each of a batch has operands of its own. An epilogue
  * and transposes are left to the caller, who normalises it. */
 mmt_problem mmt_shape_problem(mmt_op op, mmt_type type, const struct mmt_shape *shape);
 
-/* "axpby". */
-mmt_status mmt_option_op(const char *name, mmt_op *out, mmt_error *err);
-
-/* A whole number between two limits. */
+/* A whole number between two limits; `name` is the option's. */
 mmt_status mmt_option_number(const char *name, const char *string, int64_t least,
                              int64_t most, int64_t *out, mmt_error *err);
 
-/* Calls `take` with each piece of a list, and stops at what it refuses. */
-mmt_status mmt_option_each(const char *list, void *self,
-                           mmt_status (*take)(void *self, const char *piece,
-                                              mmt_error *err),
+/* Calls `take` with each piece of a list, and stops at what it refuses. Pieces are
+ * separated by commas; a piece @FILE stands for the lines of a file, which are lists
+ * themselves, and of which '#' begins a comment. */
+mmt_status mmt_option_each(const char *list, void *self, mmt_piece_taker *take,
                            mmt_error *err);
 
-/* "90s", "5m", "1h" are times, "200c" counts candidates; a plain number could be either,
- * and is refused. */
+/* "20ms", "90s", "5m", "1h" are times, "200c" counts candidates; a plain number could be
+ * either, and is refused. */
 struct mmt_budget {
     double seconds;     /* 0: not limited by time */
     int64_t candidates; /* 0: not limited by number */
 };
-mmt_status mmt_option_budget(const char *string, struct mmt_budget *out, mmt_error *err);
 
 /* ---- words for people ------------------------------------------------------------ */
 

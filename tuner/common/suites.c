@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/near.h"
+
 #define BATCH(m_, n_, k_, batch_)                                                        \
     {                                                                                    \
         .m = m_, .n = n_, .k = k_, .batch = batch_                                       \
@@ -75,17 +77,22 @@ static const struct mmt_suite suites[] = {
 
 enum { NUM_SUITES = sizeof suites / sizeof *suites };
 
+const char *const *mmt_suite_words(void)
+{
+    static const char *names[NUM_SUITES + 2];
+    for (int i = 0; i < NUM_SUITES; i++)
+        names[i] = suites[i].name;
+    names[NUM_SUITES] = "default";
+    return names;
+}
+
 const struct mmt_suite *mmt_suite_find(const char *name, mmt_error *err)
 {
-    struct mmt_text names = { 0 };
-    for (int i = 0; i < NUM_SUITES; i++) {
+    for (int i = 0; i < NUM_SUITES; i++)
         if (!strcmp(suites[i].name, name))
             return &suites[i];
-        mmt_text_addf(&names, "%s, ", suites[i].name);
-    }
-    mmt_fail(err, MMT_ERROR_ARGUMENT, "there is no suite '%s'; there are %sdefault", name,
-             mmt_text_string(&names));
-    mmt_text_finish(&names);
+    mmt_near_fail(err, name, mmt_suite_words(), "there are", "there is no suite '%s'",
+                  name);
     return NULL;
 }
 
@@ -208,21 +215,10 @@ int mmt_suite_of_op(mmt_op op, size_t memory, struct mmt_shape out[MMT_DEFAULT_S
 
 /* ---- the verb -------------------------------------------------------------------- */
 
-static const struct option options[] = {
-    { "json", no_argument, NULL, 'j' },
-    { "help", no_argument, NULL, 'h' },
-    { 0 },
-};
-
-static int print_suites_help(void)
-{
-    printf(
-        "usage: mmtune suites [--json]\n\n"
-        "Lists the suites of shapes that `mmtune tune --suite NAME` takes, as MxNxK or\n"
-        "MxNxKxBATCH; out=f32 where C is of f32 if the type leaves a choice. With\n"
-        "--json, one JSON document.\n");
-    return MMT_EXIT_DONE;
-}
+static const char about[] =
+    "usage: mmtune suites [--json]\n\n"
+    "Lists the suites of shapes that `mmtune tune --suite LIST` takes, as MxNxK or\n"
+    "MxNxKxBATCH; out=f32 where C is of f32 if the type leaves a choice.\n";
 
 static void print_shape(const struct mmt_shape *shape, char out[96])
 {
@@ -282,15 +278,11 @@ static void print_json(void)
 int mmt_verb_suites(int argc, char **argv)
 {
     bool json = false;
-    for (int option; (option = mmt_option_next(argc, argv, options)) != -1;) {
-        if (option == '?')
-            return MMT_EXIT_USAGE;
-        if (option == 'h')
-            return print_suites_help();
-        json = true;
-    }
-    if (optind < argc)
-        return mmt_wrong_usage(argv[0], "'%s' is one word too many", argv[optind]);
+    const struct mmt_take takes[] = { { .option = MMT_OPTION_JSON, .out = &json } };
+    const struct mmt_command command = { argv[0], about, MMT_TAKES(takes), 0 };
+    const int code = mmt_command_read(&command, argc, argv);
+    if (code >= 0)
+        return code;
     if (json) {
         print_json();
         return MMT_EXIT_DONE;

@@ -15,6 +15,9 @@ struct mmt_suite {
  * not among them: it depends on the device. */
 const struct mmt_suite *mmt_suite_find(const char *name, mmt_error *err);
 
+/* The names of all suites, then "default". Ends with NULL. */
+const char *const *mmt_suite_words(void);
+
 enum { MMT_DEFAULT_SHAPES = 11 };
 
 /* The shapes of the suite "default" on a device that computes so many FLOP/s: a square

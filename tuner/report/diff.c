@@ -145,25 +145,13 @@ json_t *mmt_diff_knobs(const struct mmt_row *a, const struct mmt_row *b)
 
 /* ---- the verb -------------------------------------------------------------------- */
 
-static const struct option options[] = {
-    { "json", no_argument, NULL, 'j' },
-    { "help", no_argument, NULL, 'h' },
-    { 0 },
-};
-
-static int print_diff_help(void)
-{
-    printf(
-        "usage: mmtune diff A.json B.json [--json]\n\n"
-        "Compares two profiles. For each problem that both have: each side's best\n"
-        "kernel, the knobs that differ, the ratio of the times, and, where a side also\n"
-        "timed the other's best (`mmtune tune --with OTHER.json`), what it costs to use\n"
-        "that one. Times that differ by no more than their spreads are called a tie;\n"
-        "conclusions that rest on published figures that cannot be right are marked "
-        "*.\n"
-        "With --json, one JSON document.\n");
-    return MMT_EXIT_DONE;
-}
+static const char about[] =
+    "usage: mmtune diff A.json B.json [--json]\n\n"
+    "Compares two profiles. For each problem that both have: each side's best\n"
+    "kernel, the knobs that differ, the ratio of the times, and, where a side also\n"
+    "timed the other's best (`mmtune tune --with OTHER.json`), what it costs to use\n"
+    "that one. Times that differ by no more than their spreads are called a tie;\n"
+    "conclusions that rest on published figures that cannot be right are marked *.\n";
 
 static int run_diff(const char *verb, char **paths, bool json)
 {
@@ -195,19 +183,15 @@ done:
 int mmt_verb_diff(int argc, char **argv)
 {
     bool json = false;
-    for (int option; (option = mmt_option_next(argc, argv, options)) != -1;) {
-        if (option == '?')
-            return MMT_EXIT_USAGE;
-        if (option == 'h')
-            return print_diff_help();
-        json = true;
-    }
+    const struct mmt_take takes[] = { { .option = MMT_OPTION_JSON, .out = &json } };
+    const struct mmt_command command = { argv[0], about, MMT_TAKES(takes), 2 };
+    const int code = mmt_command_read(&command, argc, argv);
+    if (code >= 0)
+        return code;
     int count = argc - optind;
     if (count < 2)
         return mmt_wrong_usage(argv[0],
                                "%d %s named; it must be two profiles, A.json B.json",
                                count, count == 1 ? "file is" : "files are");
-    if (count > 2)
-        return mmt_wrong_usage(argv[0], "'%s' is one word too many", argv[optind + 2]);
     return run_diff(argv[0], argv + optind, json);
 }

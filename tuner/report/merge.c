@@ -1,6 +1,6 @@
 /* Profiles of one device as one: of several runs, or of several machines that have the
  * same card. */
-#include <getopt.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -211,33 +211,13 @@ static mmt_status fit_portfolios(struct mmt_profile *into, char **paths, int cou
 
 /* ---- the verb -------------------------------------------------------------------- */
 
-static const struct option options[] = {
-    { "out", required_argument, NULL, 'o' },
-    { "fit", no_argument, NULL, 'f' },
-    { "help", no_argument, NULL, 'h' },
-    { 0 },
-};
-
-static int print_merge_help(void)
-{
-    printf(
-        "usage: mmtune merge A.json B.json [C.json...] [--fit] [--out FILE]\n\n"
-        "Makes one profile of several of the same device: of runs on different types, "
-        "or\n"
-        "on machines that have the same card. Of each problem's kernels the fastest "
-        "stays,\n"
-        "with what the vendor's library took beside it, the newest of several records.\n"
-        "Of each family of types the portfolio for all other shapes is the one that "
-        "was\n"
-        "selected by the most of them.\n\n"
-        "  --fit           selects the portfolios anew, by all times in the journals "
-        "beside\n"
-        "                  the files\n"
-        "  -o, --out FILE  written whole or not at all; may be one of those that are "
-        "read\n"
-        "                  default: standard output\n");
-    return MMT_EXIT_DONE;
-}
+static const char about[] =
+    "usage: mmtune merge A.json B.json [C.json...] [OPTION...]\n\n"
+    "Makes one profile of several of the same device: of runs on different types, or\n"
+    "on machines that have the same card. Of each problem's kernels the fastest stays,\n"
+    "with what the vendor's library took beside it, the newest of several records.\n"
+    "Of each family of types the portfolio for all other shapes is the one that was\n"
+    "chosen by the most of them.\n";
 
 static mmt_status put_profile(const struct mmt_profile *profile, const char *out,
                               mmt_error *err)
@@ -289,16 +269,17 @@ int mmt_verb_merge(int argc, char **argv)
 {
     const char *out = NULL;
     bool fits = false;
-    for (int option; (option = mmt_option_next(argc, argv, options)) != -1;) {
-        if (option == '?')
-            return MMT_EXIT_USAGE;
-        if (option == 'h')
-            return print_merge_help();
-        if (option == 'f')
-            fits = true;
-        else
-            out = optarg;
-    }
+    const struct mmt_take takes[] = {
+        { .option = MMT_OPTION_FIT, .out = &fits },
+        { .option = MMT_OPTION_OUTPUT,
+          .out = &out,
+          .what = "written whole or not at all; may be one of those that are read; "
+                  "default: standard output" },
+    };
+    const struct mmt_command command = { argv[0], about, MMT_TAKES(takes), INT_MAX };
+    const int code = mmt_command_read(&command, argc, argv);
+    if (code >= 0)
+        return code;
     int count = argc - optind;
     if (count < 2)
         return mmt_wrong_usage(argv[0], "%d %s named; it must be two profiles or more",

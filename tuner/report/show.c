@@ -9,36 +9,15 @@
 #include "tuner/common/options.h"
 #include "tuner/bench/yardstick.h"
 
-static const struct option options[] = {
-    { "device", required_argument, NULL, 'd' },
-    { "json", no_argument, NULL, 'j' },
-    { "explain", required_argument, NULL, 'e' },
-    { "op", required_argument, NULL, 'p' },
-    { "type", required_argument, NULL, 't' },
-    { "transposes", required_argument, NULL, 'x' },
-    { "help", no_argument, NULL, 'h' },
-    { 0 },
-};
-
-static int print_show_help(void)
-{
-    printf(
-        "usage: mmtune show [FILE | --device DEVICE] [--json]\n"
-        "       mmtune show [FILE | --device DEVICE] --explain LIST [--type LIST]\n"
-        "                   [--transposes nn] [--op NAME]\n\n"
-        "Prints a profile: the device, how the profile was made, and for each problem\n"
-        "the best configuration, its time, its rate, its share of the roofline and how\n"
-        "much faster it is than the naive kernel and than the vendor's library, where\n"
-        "that was timed beside it; for each range of m its kernels, and by how much the\n"
-        "median m is slower than the best that was timed there. Without a file, the\n"
-        "profile of a device (0 where none is named). Published figures are shown with\n"
-        "their source; those that cannot be right are marked * and say why.\n\n"
-        "With --explain, which kernel the library selects for each shape of a list of\n"
-        "MxNxK, or of @FILE with one a line, why, and what is expected of each kernel\n"
-        "of the portfolio.\n\n"
-        "With --json, one JSON document.\n");
-    return MMT_EXIT_DONE;
-}
+static const char about[] =
+    "usage: mmtune show [FILE | --device DEVICE] [OPTION...]\n\n"
+    "Prints a profile: the device, how the profile was made, and for each problem\n"
+    "the best configuration, its time, its rate, its share of the roofline and how\n"
+    "much faster it is than the naive kernel and than the vendor's library, where\n"
+    "that was timed beside it; for each range of m its kernels, and by how much the\n"
+    "median m is slower than the best that was timed there. Without a file, the\n"
+    "profile of a device. Published figures are shown with their source; those that\n"
+    "cannot be right are marked * and say why.\n";
 
 /* ---- for people ------------------------------------------------------------------ */
 
@@ -370,23 +349,25 @@ static void print_programs(const struct mmt_rows *rows)
 
 struct explain {
     struct mmt_words shapes; /* none: nothing is to be explained */
-    const char *type, *transposes, *op;
+    mmt_op op;
+    bool types[MMT_NUM_TYPES];
+    unsigned transposes;
+    bool some_op, some_types, some_transposes; /* that were given */
 };
 
 /* The problems that are asked for: one of each type and transposes. */
-static mmt_status explain_all(const struct mmt_profile *profile, mmt_op op,
-                              const struct mmt_shape *shape,
-                              const bool types[MMT_NUM_TYPES], unsigned transposes,
+static mmt_status explain_all(const struct mmt_profile *profile,
+                              const struct explain *asked, const struct mmt_shape *shape,
                               struct mmt_text *text, mmt_error *err)
 {
     mmt_status status = MMT_OK;
 
     for (int i = 0; i < 4 * MMT_NUM_TYPES && status == MMT_OK; i++) {
         int type = i / 4, kind = i % 4;
-        if (!types[type] || !(transposes & 1u << kind))
+        if (!asked->types[type] || !(asked->transposes & 1u << kind))
             continue;
         mmt_problem normal;
-        mmt_problem problem = mmt_shape_problem(op, (mmt_type) type, shape);
+        mmt_problem problem = mmt_shape_problem(asked->op, (mmt_type) type, shape);
         problem.trans_a = 1 << kind == MMT_TN || 1 << kind == MMT_TT;
         problem.trans_b = 1 << kind == MMT_NT || 1 << kind == MMT_TT;
         status = mmt_problem_normalise(&problem, &normal, err);
@@ -409,17 +390,10 @@ static mmt_status check_shapes(const struct mmt_words *shapes, mmt_op op, mmt_er
 static int explain_shapes(const char *verb, const char *path, const char *device,
                           const struct explain *asked)
 {
-    bool types[MMT_NUM_TYPES] = { false };
-    unsigned transposes = MMT_NN;
     struct mmt_text text = { 0 };
     mmt_error err = { 0 };
-    mmt_op op;
 
-    if (mmt_option_op(asked->op ? asked->op : "gemm", &op, &err) != MMT_OK ||
-        check_shapes(&asked->shapes, op, &err) != MMT_OK ||
-        mmt_option_types(asked->type ? asked->type : "f32", types, &err) != MMT_OK ||
-        (asked->transposes &&
-         mmt_option_transposes(asked->transposes, &transposes, &err) != MMT_OK))
+    if (check_shapes(&asked->shapes, asked->op, &err) != MMT_OK)
         return mmt_wrong_usage(verb, "%s", err.text);
     struct mmt_profile *profile = mmt_profile_of(path, device, &err);
     if (!profile)
@@ -427,9 +401,9 @@ static int explain_shapes(const char *verb, const char *path, const char *device
     mmt_status status = MMT_OK;
     for (int i = 0; i < asked->shapes.count && status == MMT_OK; i++) {
         struct mmt_shape shape;
-        status = mmt_option_shape(asked->shapes.each[i], op, &shape, &err);
+        status = mmt_option_shape(asked->shapes.each[i], asked->op, &shape, &err);
         if (status == MMT_OK)
-            status = explain_all(profile, op, &shape, types, transposes, &text, &err);
+            status = explain_all(profile, asked, &shape, &text, &err);
     }
     printf("%s", mmt_text_string(&text));
     mmt_text_finish(&text);
@@ -464,53 +438,44 @@ struct request {
     bool json;
 };
 
-static mmt_status read_option(int option, struct request *request, mmt_error *err)
-{
-    switch (option) {
-    case 'd':
-        request->device = optarg;
-        return MMT_OK;
-    case 'e':
-        return mmt_option_shapes(optarg, &request->asked.shapes, err);
-    case 't':
-        request->asked.type = optarg;
-        return MMT_OK;
-    case 'x':
-        request->asked.transposes = optarg;
-        return MMT_OK;
-    case 'p':
-        request->asked.op = optarg;
-        return MMT_OK;
-    default:
-        request->json = true;
-        return MMT_OK;
-    }
-}
-
 /* Returns -1 where there is something to show, else the exit status. */
 static int read_options(int argc, char **argv, struct request *request)
 {
-    const struct explain *asked = &request->asked;
-    mmt_error err = { 0 };
-    for (int option; (option = mmt_option_next(argc, argv, options)) != -1;) {
-        if (option == '?')
-            return MMT_EXIT_USAGE;
-        if (option == 'h')
-            return print_show_help();
-        if (read_option(option, request, &err))
-            return mmt_failed_or_usage(argv[0], &err);
-    }
+    struct explain *asked = &request->asked;
+    const struct mmt_take takes[] = {
+        { .option = MMT_OPTION_DEVICE,
+          .out = &request->device,
+          .what =
+              "whose profile is shown, a number or id of `mmtune devices`; default: 0" },
+        { .option = MMT_OPTION_EXPLAIN, .out = &asked->shapes },
+        { .option = MMT_OPTION_OP,
+          .out = &asked->op,
+          .given = &asked->some_op,
+          .what = "what the shapes of --explain are of: {}; default: gemm" },
+        { .option = MMT_OPTION_TYPE,
+          .out = asked->types,
+          .given = &asked->some_types,
+          .what = "explain for these: {}; default: f32" },
+        { .option = MMT_OPTION_TRANSPOSES,
+          .out = &asked->transposes,
+          .given = &asked->some_transposes,
+          .what = "explain for these: {}; default: nn" },
+        { .option = MMT_OPTION_JSON, .out = &request->json },
+    };
+    const struct mmt_command command = { argv[0], about, MMT_TAKES(takes), 1 };
+    const int code = mmt_command_read(&command, argc, argv);
+    if (code >= 0)
+        return code;
     request->path = optind < argc ? argv[optind] : NULL;
     if (request->path && request->device)
         return mmt_wrong_usage(argv[0],
                                "there is a file, '%s', and --device %s; it must be "
                                "one of them",
                                request->path, request->device);
-    if (argc - optind > 1)
-        return mmt_wrong_usage(argv[0], "'%s' is one word too many", argv[optind + 1]);
     if (request->json && asked->shapes.count)
         return mmt_wrong_usage(argv[0], "--explain has no --json");
-    if (!asked->shapes.count && (asked->type || asked->transposes || asked->op))
+    if (!asked->shapes.count &&
+        (asked->some_types || asked->some_transposes || asked->some_op))
         return mmt_wrong_usage(argv[0],
                                "--type, --transposes and --op go with --explain");
     return -1;
@@ -518,7 +483,8 @@ static int read_options(int argc, char **argv, struct request *request)
 
 int mmt_verb_show(int argc, char **argv)
 {
-    struct request request = { 0 };
+    struct request request = { .asked = { .types = { [MMT_F32] = true },
+                                          .transposes = MMT_NN } };
     int exit = read_options(argc, argv, &request);
     if (exit < 0)
         exit = request.asked.shapes.count

@@ -69,7 +69,7 @@ static mmt_status add_goal(struct mmt_tuning *t, mmt_type type, unsigned transpo
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the list of problems");
     t->goals = grown;
     mmt_status status = mmt_problem_normalise(&problem, &t->goals[t->num_goals], err);
-    if (!status && !t->options.suites)
+    if (!status && !t->options.suites.count)
         status = check_fits(t, &t->goals[t->num_goals], err);
     for (int i = 0; !status && i < t->num_goals; i++)
         if (mmt_problem_equal(&t->goals[i], &t->goals[t->num_goals]))
@@ -197,9 +197,8 @@ static mmt_status add_default(struct mmt_tuning *t, mmt_error *err)
     return status;
 }
 
-static mmt_status add_suite(void *self, const char *name, mmt_error *err)
+static mmt_status add_suite(struct mmt_tuning *t, const char *name, mmt_error *err)
 {
-    struct mmt_tuning *t = self;
     const unsigned transposes = t->options.transposes ? t->options.transposes : MMT_NN;
     if (!strcmp(name, "default"))
         return add_default(t, err);
@@ -247,8 +246,10 @@ mmt_status mmt_tune_set_goals(struct mmt_tuning *t, mmt_error *err)
         else if (!status)
             status = add_goals(t, &shape, 1, transposes, err);
     }
-    if (!status && (o->suites || !o->shapes.count))
-        status = mmt_option_each(o->suites ? o->suites : "default", t, add_suite, err);
+    for (int i = 0; i < o->suites.count && !status; i++)
+        status = add_suite(t, o->suites.each[i], err);
+    if (!status && !o->suites.count && !o->shapes.count)
+        status = add_default(t, err);
     return status;
 }
 

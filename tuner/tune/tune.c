@@ -11,96 +11,11 @@
 #include "base/clock.h"
 #include "tuner/search/search.h"
 
-enum {
-    DEVICE = 'd',
-    OUTPUT = 'o',
-    HELP = 'h',
-    TYPE = 't',
-    SHAPE = 's',
-    BUDGET = 'b',
-    JSON = 'j',
-    SUITE = 256,
-    OP,
-    OUT,
-    TRANSPOSES,
-    LD,
-    TEMPLATE,
-    SEARCH,
-    SEED,
-    LIMIT,
-    WITH,
-    RESUME,
-    FRESH,
-};
-
-static const struct option options[] = {
-    { "device", required_argument, NULL, DEVICE },
-    { "op", required_argument, NULL, OP },
-    { "type", required_argument, NULL, TYPE },
-    { "shape", required_argument, NULL, SHAPE },
-    { "suite", required_argument, NULL, SUITE },
-    { "out", required_argument, NULL, OUT },
-    { "transposes", required_argument, NULL, TRANSPOSES },
-    { "ld", required_argument, NULL, LD },
-    { "template", required_argument, NULL, TEMPLATE },
-    { "search", required_argument, NULL, SEARCH },
-    { "budget", required_argument, NULL, BUDGET },
-    { "seed", required_argument, NULL, SEED },
-    { "limit", required_argument, NULL, LIMIT },
-    { "with", required_argument, NULL, WITH },
-    { "output", required_argument, NULL, OUTPUT },
-    { "resume", no_argument, NULL, RESUME },
-    { "fresh", no_argument, NULL, FRESH },
-    { "json", no_argument, NULL, JSON },
-    { "help", no_argument, NULL, HELP },
-    { 0 },
-};
-
-static int print_tune_help(void)
-{
-    struct mmt_text searches = { 0 };
-    for (int i = 0; mmt_search_names[i]; i++)
-        mmt_text_addf(&searches, "%s%s", i ? ", " : "", mmt_search_names[i]);
-    printf(
-        "usage: mmtune [tune] [OPTION...]\n\n"
-        "Tunes a device and writes what it learned into a profile. Run again, it goes "
-        "on\n"
-        "from the journal beside the profile. Ctrl-C finishes the candidate at hand and\n"
-        "writes; twice, it stops at once; nothing that was measured is lost.\n\n"
-        "  --device DEVICE      a number or id of `mmtune devices`; default: 0\n"
-        "  --op NAME            gemm,axpby,dot,heat2d,jacobi3d; default: gemm, or what\n"
-        "                       the template computes\n"
-        "  --type LIST          f32,f64,i32,bf16,f16,tf32,f8e4m3,f8e5m2,i8; default: "
-        "those\n"
-        "                       that the device computes well\n"
-        "  --out TYPE           C's, where a type has a choice; default: its own\n"
-        "  --shape LIST         of MxNxK, or MxNxKxBATCH for a batch; of axpby N or "
-        "MxN,\n"
-        "                       of dot K or MxK, of heat2d MxN; @FILE has one a line;\n"
-        "                       1-8192xNxK is a range of m: a few kernels serve each m\n"
-        "  --suite LIST         of those that `mmtune suites` lists\n"
-        "  --transposes LIST    nn,nt,tn,tt; default: nn\n"
-        "  --ld LIST            of tight,odd: leading dimensions without gap, or odd "
-        "ones\n"
-        "                       that leave no row of a product aligned; default: tight\n"
-        "  --template NAME      this template alone; see `mmtune templates`\n"
-        "  --search NAME        %s\n"
-        "  --budget BUDGET      a time, 90s, 5m or 1h, or candidates, 200c; default: 5m\n"
-        "  --seed NUMBER        of the search and of the data; default: 1\n"
-        "  --limit SECONDS      after which a candidate is killed; default: 5, and what "
-        "the\n"
-        "                       problem's size and the best so far add\n"
-        "  --with FILE          also measure another profile's winners here\n"
-        "  -o, --output FILE    the profile; default: the place where programs look\n"
-        "  --resume             go on from the journal (the default)\n"
-        "  --fresh              forget what was learned of these types, this op and\n"
-        "                       --template; FILE.before has the profile as it was until\n"
-        "                       the run ends\n"
-        "  --json               JSON lines, one an event\n",
-        mmt_text_string(&searches));
-    mmt_text_finish(&searches);
-    return MMT_EXIT_DONE;
-}
+static const char about[] =
+    "usage: mmtune [tune] [OPTION...]\n\n"
+    "Tunes a device and writes what it learned into a profile. Run again, it goes on\n"
+    "from the journal beside the profile. Ctrl-C finishes the candidate at hand and\n"
+    "writes; twice, it stops at once; nothing that was measured is lost.\n";
 
 /* ---- options --------------------------------------------------------------------- */
 
@@ -117,10 +32,11 @@ static mmt_status check_op(struct mmt_tune_options *o, mmt_error *err)
                         mmt_op_row(o->template->op)->name, name);
     if (o->template)
         o->op = o->template->op;
-    if (o->op != MMT_GEMM && o->suites && strcmp(o->suites, "default"))
-        return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "--suite %s is of products; give %s a --shape, or no suite",
-                        o->suites, name);
+    for (int i = 0; i < o->suites.count && o->op != MMT_GEMM; i++)
+        if (strcmp(o->suites.each[i], "default"))
+            return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                            "--suite %s is of products; give %s a --shape, or no suite",
+                            o->suites.each[i], name);
     if (o->op != MMT_GEMM && o->ld_padding[1])
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
                         "--ld odd is of products; %s has no leading dimensions", name);
@@ -138,94 +54,18 @@ static mmt_status check_op(struct mmt_tune_options *o, mmt_error *err)
     return status;
 }
 
-static mmt_status set_search(struct mmt_tune_options *o, mmt_error *err)
+static mmt_status take_suite(void *suites, const char *name, mmt_error *err)
 {
-    struct mmt_text names = { 0 };
-    for (int i = 0; mmt_search_names[i]; i++) {
-        if (!strcmp(mmt_search_names[i], optarg))
-            o->search = mmt_search_names[i];
-        mmt_text_addf(&names, "%s%s", i ? ", " : "", mmt_search_names[i]);
-    }
-    mmt_status status = MMT_OK;
-    if (!o->search || strcmp(o->search, optarg))
-        status =
-            mmt_fail(err, MMT_ERROR_ARGUMENT, "there is no search '%s'; there are %s",
-                     optarg, mmt_text_string(&names));
-    mmt_text_finish(&names);
-    return status;
+    return !strcmp(name, "default") || mmt_suite_find(name, err)
+               ? mmt_words_take(suites, name, err)
+               : err->status;
 }
 
-static mmt_status check_suite(void *self, const char *name, mmt_error *err)
+/* The last of --fresh and --resume counts. */
+static mmt_status read_resume(const struct mmt_take *take, const char *value,
+                              mmt_error *err)
 {
-    return !strcmp(name, "default") || mmt_suite_find(name, err) ? MMT_OK : err->status;
-}
-
-static mmt_status set_suites(struct mmt_tune_options *o, mmt_error *err)
-{
-    o->suites = optarg;
-    return mmt_option_each(optarg, NULL, check_suite, err);
-}
-
-static mmt_status set_template(struct mmt_tune_options *o, mmt_error *err)
-{
-    o->template = mmt_config_template(optarg, err);
-    return o->template ? MMT_OK : err->status;
-}
-
-static mmt_status set_limit(struct mmt_tune_options *o, mmt_error *err)
-{
-    int64_t seconds;
-    mmt_status status = mmt_option_number("--limit", optarg, 1, 3600, &seconds, err);
-    if (!status)
-        o->limit = (double) seconds;
-    return status;
-}
-
-static mmt_status read_option(int option, struct mmt_tune_options *o, mmt_error *err)
-{
-    switch (option) {
-    case TYPE:
-        o->some_types = true;
-        return mmt_option_types(optarg, o->types, err);
-    case OP:
-        o->some_op = true;
-        return mmt_option_op(optarg, &o->op, err);
-    case SHAPE:
-        return mmt_option_shapes(optarg, &o->shapes, err);
-    case SUITE:
-        return set_suites(o, err);
-    case OUT:
-        return mmt_option_epilogue("out", optarg, &o->epilogue, err);
-    case TRANSPOSES:
-        return mmt_option_transposes(optarg, &o->transposes, err);
-    case LD:
-        return mmt_option_ld_padding(optarg, o->ld_padding, err);
-    case TEMPLATE:
-        return set_template(o, err);
-    case SEARCH:
-        return set_search(o, err);
-    case BUDGET:
-        return mmt_option_budget(optarg, &o->budget, err);
-    case SEED:
-        return mmt_option_number("--seed", optarg, 0, INT64_MAX, &o->seed, err);
-    case LIMIT:
-        return set_limit(o, err);
-    case DEVICE:
-        o->device = optarg;
-        break;
-    case WITH:
-        o->with = optarg;
-        break;
-    case OUTPUT:
-        o->output = optarg;
-        break;
-    case RESUME:
-    case FRESH:
-        o->fresh = option == FRESH;
-        break;
-    default:
-        o->json = true;
-    }
+    *(bool *) take->out = false;
     return MMT_OK;
 }
 
@@ -238,18 +78,51 @@ static int read_options(int argc, char **argv, struct mmt_tune_options *o)
                                     .budget = { .seconds = 300 },
                                     .limit = 5,
                                     .seed = 1 };
-    for (int option; (option = mmt_option_next(argc, argv, options)) != -1;) {
-        if (option == '?')
-            return MMT_EXIT_USAGE;
-        if (option == HELP)
-            return print_tune_help();
-        if (read_option(option, o, &err))
-            return mmt_failed_or_usage(argv[0], &err);
-    }
+    const struct mmt_take takes[] = {
+        { .option = MMT_OPTION_DEVICE, .out = &o->device },
+        { .option = MMT_OPTION_OP,
+          .out = &o->op,
+          .given = &o->some_op,
+          .what = "what is computed: {}; default: gemm, or what the template computes" },
+        { .option = MMT_OPTION_TYPE,
+          .out = o->types,
+          .given = &o->some_types,
+          .what = "of {}; default: those that the device computes well" },
+        { .option = MMT_OPTION_OUT, .out = &o->epilogue },
+        { .option = MMT_OPTION_SHAPE,
+          .out = &o->shapes,
+          .what = "of MxNxK, or MxNxKxBATCH for a batch; of axpby N or MxN, of dot K or "
+                  "MxK, of heat2d MxN; 1-8192xNxK is a range of m: a few kernels serve "
+                  "each m" },
+        { .option = MMT_OPTION_SUITE,
+          .out = &o->suites,
+          .words = mmt_suite_words(),
+          .each = take_suite },
+        { .option = MMT_OPTION_TRANSPOSES, .out = &o->transposes },
+        { .option = MMT_OPTION_LD, .out = o->ld_padding },
+        { .option = MMT_OPTION_TEMPLATE, .out = &o->template },
+        { .option = MMT_OPTION_SEARCH, .out = &o->search, .words = mmt_search_names },
+        { .option = MMT_OPTION_BUDGET, .out = &o->budget },
+        { .option = MMT_OPTION_SEED,
+          .out = &o->seed,
+          .what = "of the search and of the data; default: 1" },
+        { .option = MMT_OPTION_LIMIT, .out = &o->limit },
+        { .option = MMT_OPTION_WITH, .out = &o->with },
+        { .option = MMT_OPTION_OUTPUT,
+          .out = &o->output,
+          .what = "the profile; default: the place where programs look" },
+        { .option = MMT_OPTION_RESUME, .out = &o->fresh, .read = read_resume },
+        { .option = MMT_OPTION_FRESH, .out = &o->fresh },
+        { .option = MMT_OPTION_JSON,
+          .out = &o->json,
+          .what = "JSON lines, one an event" },
+    };
+    const struct mmt_command command = { argv[0], about, MMT_TAKES(takes), 0 };
+    const int code = mmt_command_read(&command, argc, argv);
+    if (code >= 0)
+        return code;
     if (check_op(o, &err))
         return mmt_failed_or_usage(argv[0], &err);
-    if (optind < argc)
-        return mmt_wrong_usage(argv[0], "'%s' is one word too many", argv[optind]);
     return -1;
 }
 
@@ -322,7 +195,7 @@ static void probe_roofline(struct mmt_tuning *t)
 static double calibration_part(const struct mmt_tuning *t)
 {
     bool cpu = t->caps.kind == MMT_CPU;
-    double named = t->options.shapes.count || t->options.suites ? 0.5 : 0.65;
+    double named = t->options.shapes.count || t->options.suites.count ? 0.5 : 0.65;
     double share = cpu ? 0.18 : named, enough = cpu ? 120 : 60, most = cpu ? 240 : 120,
            budget = t->options.budget.seconds;
     return fmin(share * budget * fmin(1, budget / enough),
@@ -335,7 +208,7 @@ static void share_time(struct mmt_tuning *t)
 {
     const double seconds = isfinite(t->ends) ? calibration_part(t) : 0;
     t->portfolios_first = isfinite(t->ends) && !t->options.shapes.count &&
-                          !t->options.suites && mmt_tune_knows_portfolios(t);
+                          !t->options.suites.count && mmt_tune_knows_portfolios(t);
     t->goals_end = t->portfolios_first ? t->ends : t->ends - seconds;
     t->calibration_end = t->portfolios_first ? mmt_now() + seconds : t->ends;
 }
@@ -507,6 +380,7 @@ static void finish_tuning(struct mmt_tuning *t)
     free(t->built);
     free(t->path);
     mmt_words_finish(&t->options.shapes);
+    mmt_words_finish(&t->options.suites);
 }
 
 static int end_interrupted(const struct mmt_tuning *t, const char *verb)
@@ -530,6 +404,7 @@ int mmt_verb_tune(int argc, char **argv)
     int code = read_options(argc, argv, &t.options);
     if (code >= 0) {
         mmt_words_finish(&t.options.shapes);
+        mmt_words_finish(&t.options.suites);
         return code;
     }
     mmt_status status = prepare_tuning(&t, &err);

@@ -35,7 +35,7 @@ struct mmt_tune_options {
     mmt_op op;
     bool some_op;
     struct mmt_words shapes;             /* as they were given */
-    const char *suites;                  /* NULL: none was named */
+    struct mmt_words suites;             /* known ones */
     unsigned transposes;                 /* 0: none were named */
     bool ld_padding[2];                  /* leading dimensions: packed, odd */
     const struct mmt_template *template; /* NULL: all */
