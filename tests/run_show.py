@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
-"""What `mmtune show`, `diff` and `merge` print: run_show.py MMTUNE SOURCE_ROOT"""
+"""What `mmtune show`, `diff` and `merge` print: run_show.py MMTUNE SOURCE_ROOT BAD_PROFILES"""
 import json
 import os
 import subprocess
 import sys
 import tempfile
 
-MMTUNE, ROOT = sys.argv[1:3]
+MMTUNE, ROOT, BAD = sys.argv[1:4]
 GTX = os.path.join(ROOT, "profiles/papers/geforce-gtx-1060.json")
 QUADRO = os.path.join(ROOT, "profiles/papers/quadro-k5000.json")
 OWN = os.path.join(ROOT, "tests/data/profiles/good/small.json")
-BAD = os.path.join(ROOT, "tests/data/profiles/bad/")
 failures = []
 
 
@@ -43,8 +42,8 @@ run(["show", OWN], 0, "Testing", "sm_90a", "seed 18446744073709551615", "1 tried
     "portfolios for all other shapes", "f32: times of other shapes within 5 %, by 24 shapes")
 run(["show", QUADRO], 0, "published figures", "Semenenko", "extra column *", "268.4 GFLOP/s",
     "exactly one 1 ms timer tick", "Table 1.4")
-run(["show", BAD + "knob_range.json"], 0, "knobs.TILE is 17", "gemm f32 nt 64x48x32")
-run(["show", BAD + "format_newer.json"], 1, "its format is 2; this mmtune reads format 1")
+run(["show", BAD + "/knob_range.json"], 0, "knobs.TILE is 17", "gemm f32 nt 64x48x32")
+run(["show", BAD + "/format_newer.json"], 1, "its format is 2; this mmtune reads format 1")
 run(["show", "/nowhere/p.json"], 1, "/nowhere/p.json", "No such file")
 run(["show", OWN, "--device", "0"], 2, "one of them")
 run(["show", OWN, QUADRO], 2, "one word too many")
@@ -66,7 +65,7 @@ run(["diff", OWN, QUADRO], 0, "only in A", "only in B", "there is nothing to com
 run(["diff", OWN], 2, "1 file is named")
 run(["diff"], 2, "0 files are named")
 run(["diff", OWN, OWN, OWN], 2, "one word too many")
-run(["diff", OWN, BAD + "truncated.json"], 1, "truncated.json")
+run(["diff", OWN, BAD + "/truncated.json"], 1, "truncated.json")
 run(["diff", "--help"], 0, "usage: mmtune diff")
 
 shown = json.loads(run(["show", "--json", OWN], 0))

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Write the bad profiles: good/small.json, each with one thing wrong.
 
-    tests/data/profiles/make_bad.py
+    make_bad.py FOLDER
 
-bad/expected.txt gets a line for each: the file, "refused" or how many entries, kernels
-of portfolios and models are left ("1+2+2"), and what must be said of it.
+FOLDER/expected.txt gets a line for each: the file, "refused" or how many entries, kernels
+of portfolios and models are left ("1+2+2"), and what must be said of it. Profiles that
+were in the folder before are removed.
 """
 import copy
+import glob
 import json
 import os
 import sys
@@ -33,7 +35,7 @@ def text_of(profile):
 
 def bad(name, left, words, text):
     """One file of that text."""
-    with open(os.path.join(HERE, "bad", name + ".json"), "wb") as file:
+    with open(os.path.join(FOLDER, name + ".json"), "wb") as file:
         file.write(text if isinstance(text, bytes) else text.encode())
     EXPECTED.append(f"{name}.json\t{left}\t{words}\n")
 
@@ -84,7 +86,7 @@ def texts():
     good = text_of(SMALL)
     refused = "refused"
     bad("empty", refused, "expected near end of file", "")
-    bad("truncated", refused, "premature end of input near", good[:len(good) * 2 // 3])
+    bad("truncated", refused, "expected near end of file", good[:len(good) * 2 // 3])
     bad("trailing", refused, "end of file expected near 'x'", good + "x\n")
     bad("deep", refused, "is nested more than 16 deep",
         '{"format": 1, "entries": ' + "[" * 40 + "]" * 40 + "}\n")
@@ -291,7 +293,7 @@ def others():
            within(ENTRY, colour="red"))
     change("kept_old", "2+2+2", 'unknown key "kept", which is ignored',
            within((), kept=[{"type": "f32", "trans_a": False, "trans_b": False}]))
-    change("hash", "2+2+2", "template tiled has changed since it was measured for 1 entry",
+    change("hash", "2+2+2", "template tiled has changed since it was measured for 2 entries",
            within(ENTRY, template_hash="0"))
     change("citation_empty", "refused", "citation is empty; published figures must say whose "
            "they are", within((), citation=""), PAPER)
@@ -301,6 +303,8 @@ def others():
 
 
 def main():
+    for path in glob.glob(os.path.join(FOLDER, "*.json")):
+        os.remove(path)
     texts()
     heads()
     entries()
@@ -308,9 +312,12 @@ def main():
     portfolios()
     models()
     others()
-    with open(os.path.join(HERE, "bad/expected.txt"), "w", encoding="utf-8") as file:
+    with open(os.path.join(FOLDER, "expected.txt"), "w", encoding="utf-8") as file:
         file.write("".join(EXPECTED))
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    FOLDER = sys.argv[1]
     main()
