@@ -1,8 +1,8 @@
-/* The harness on trial. Each kernel of tests/bad is wrong in one way, in one line, and
- * must be rejected by the check that is meant for it, while the right twin is accepted.
- * Takes the place of the template tiled, from which it has the launch shape; those with a
- * bias and an activation that of naive. Of the other operations, the kernels that ship
- * are made wrong, in one place.
+/* The harness on trial. The kernels of tests/kernels/wrong, each fault of which is in one
+ * line, must be rejected by the check that is meant for the fault, and accepted without
+ * one. They take the place of the templates tiled and naive, from which they have the
+ * launch shape. Of the other operations, the kernels that ship are made wrong, in one
+ * place.
  *
  *     test_verify [DEVICE]
  *
@@ -19,11 +19,12 @@
 #include "tuner/verify/data.h"
 #include "tuner/verify/verify.h"
 
-struct bad {
+struct fault {
     const char *name, *check;
 };
 
-static const struct bad bad[] = {
+/* Of tiled.cl. */
+static const struct fault faults[] = {
     { "constant", "integers" },
     { "missing_barrier", "integers" },
     { "k_off_by_one", "integers" },
@@ -45,16 +46,16 @@ static const struct bad bad[] = {
     { NULL, NULL },
 };
 
-/* bf16, with a bias for each row and RELU. */
-static const struct bad fused[] = {
-    { "fused_bias_of_column", "integers" },
-    { "fused_not_activated", "integers" },
-    { "fused_activated_early", "integers" },
-    { "fused_adds_in_16_bits", "random" },
-    { "fused_bias_scaled", "alpha" },
-    { "fused_rounds_twice", "random" },
-    { "fused_cut_off", "random" },
-    { "fused_bias_in_batch", "batch" },
+/* Of naive.cl: bf16, with a bias for each row and RELU. */
+static const struct fault fused_faults[] = {
+    { "bias_of_column", "integers" },
+    { "not_activated", "integers" },
+    { "activated_early", "integers" },
+    { "adds_in_16_bits", "random" },
+    { "bias_scaled", "alpha" },
+    { "rounds_twice", "random" },
+    { "cut_off", "random" },
+    { "bias_in_batch", "batch" },
     { NULL, NULL },
 };
 
@@ -73,60 +74,41 @@ static void read_source(const char *name, struct mmt_text *text)
     mmt_text_finish(&path);
 }
 
-static void install(const char *from, const char *as)
+/* The lines come before the file's own. */
+static void install_behind(const char *lines, const char *from, const char *as)
 {
-    struct mmt_text text = { 0 }, path = { 0 };
+    struct mmt_text text = { 0 }, file = { 0 }, path = { 0 };
     mmt_error err = { 0 };
 
-    read_source(from, &text);
+    mmt_text_add(&text, lines);
+    read_source(from, &file);
+    mmt_text_add(&text, mmt_text_string(&file));
     mmt_text_addf(&path, "%s/%s", folder, as);
     CHECK_OK(mmt_file_replace(path.data, text.data, text.length, &err), err);
     mmt_text_finish(&text);
+    mmt_text_finish(&file);
     mmt_text_finish(&path);
 }
 
-/* In the place of both templates: the configuration says which is used. */
-static void install_kernel(const char *name)
+static void install(const char *from, const char *as)
 {
-    char from[128];
-    snprintf(from, sizeof from, "tests/bad/%s.cl", name);
-    install(from, "tiled.cl");
-    install(from, "naive.cl");
+    install_behind("", from, as);
+}
+
+/* Both kernels: the configuration says which is used. An empty fault: they are right. */
+static void install_fault(const char *fault)
+{
+    char define[64] = "";
+    if (fault[0])
+        snprintf(define, sizeof define, "#define FAULT_%s\n", fault);
+    install_behind(define, "tests/kernels/wrong/tiled.cl", "tiled.cl");
+    install_behind(define, "tests/kernels/wrong/naive.cl", "naive.cl");
 }
 
 static int remove_entry(const char *path, const struct stat *status, int kind,
                         struct FTW *where)
 {
     return remove(path);
-}
-
-/* How many lines differ; lines that only one of them has count, too. */
-static int lines_that_differ(const char *a, const char *b)
-{
-    int count = 0;
-
-    while (*a || *b) {
-        size_t length_a = strcspn(a, "\n"), length_b = strcspn(b, "\n");
-        count += length_a != length_b || strncmp(a, b, length_a);
-        a += length_a + (a[length_a] != 0);
-        b += length_b + (b[length_b] != 0);
-    }
-    return count;
-}
-
-static void test_one_line(const char *twin, const struct bad *list)
-{
-    struct mmt_text right = { 0 }, wrong = { 0 };
-    char name[128];
-
-    read_source(twin, &right);
-    for (int i = 0; list[i].name; i++) {
-        snprintf(name, sizeof name, "tests/bad/%s.cl", list[i].name);
-        read_source(name, &wrong);
-        CHECK_EQ_INT(lines_that_differ(right.data, wrong.data), 1);
-    }
-    mmt_text_finish(&right);
-    mmt_text_finish(&wrong);
 }
 
 /* ---- verdicts -------------------------------------------------------------------- */
@@ -177,7 +159,7 @@ static struct mmt_verdict judge_fused(struct mmt_session *session)
 
 static void test_right(mmt_device *device)
 {
-    install_kernel("right");
+    install_fault("");
     for (int i = 0; i < 12; i++) {
         if (i / 4 == MMT_F64 && !mmt_device_caps(device)->f64)
             continue;
@@ -204,7 +186,7 @@ static void test_fused_right(mmt_device *device)
         "gemm bf16 nn 60x200x3000 batch=3 bias=row",
     };
 
-    install_kernel("fused_right");
+    install_fault("");
     for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
         struct mmt_session *session = open_problem(device, problems[i]);
         struct mmt_verdict verdict = judge_fused(session);
@@ -214,12 +196,11 @@ static void test_fused_right(mmt_device *device)
     }
 }
 
-static void check_wrong(struct mmt_session *session, const struct bad *list,
-                        struct mmt_verdict (*judge_one)(struct mmt_session *),
-                        const char *twin)
+static void check_wrong(struct mmt_session *session, const struct fault *list,
+                        struct mmt_verdict (*judge_one)(struct mmt_session *))
 {
     for (int i = 0; list[i].name; i++) {
-        install_kernel(list[i].name);
+        install_fault(list[i].name);
         struct mmt_verdict verdict = judge_one(session);
         printf("%-22s %-10s %s\n", list[i].name, verdict.check, verdict.reason);
         CHECK(!verdict.right);
@@ -227,7 +208,7 @@ static void check_wrong(struct mmt_session *session, const struct bad *list,
         CHECK_EQ_STR(verdict.check, list[i].check);
     }
     /* One that is wrong leaves nothing behind that harms the next. */
-    install_kernel(twin);
+    install_fault("");
     CHECK(judge_one(session).right);
     mmt_session_free(session);
 }
@@ -235,9 +216,9 @@ static void check_wrong(struct mmt_session *session, const struct bad *list,
 static void test_wrong(mmt_device *device)
 {
     struct mmt_session *session = open_session(device, MMT_F32, 0, 0);
-    check_wrong(session, bad, judge, "right");
+    check_wrong(session, faults, judge);
     session = open_problem(device, "gemm bf16 nn 600x200x40 bias=row activation=relu");
-    check_wrong(session, fused, judge_fused, "fused_right");
+    check_wrong(session, fused_faults, judge_fused);
 }
 
 static struct mmt_session *follow(struct mmt_session *session, const char *spelled)
@@ -264,11 +245,11 @@ static void test_follow(mmt_device *device)
 
     for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
         session = follow(session, problems[i]);
-        install_kernel("right");
+        install_fault("");
         CHECK_EQ_STR(judge(session).reason, "");
-        install_kernel("beta_ignored");
+        install_fault("beta_ignored");
         CHECK_EQ_STR(judge(session).check, "beta");
-        install_kernel("far_rows");
+        install_fault("far_rows");
         CHECK_EQ_STR(judge(session).check,
                      mmt_session_problem(session)->m > 512 ? "shape" : "");
     }
@@ -505,8 +486,6 @@ int main(int argc, char **argv)
     install("templates/kernels/numbers.h", "numbers.h");
     setenv("MMTUNE_TEMPLATE_DIR", folder, 1);
 
-    test_one_line("tests/bad/right.cl", bad);
-    test_one_line("tests/bad/fused_right.cl", fused);
     test_right(device);
     test_fused_right(device);
     test_wrong(device);
