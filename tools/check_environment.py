@@ -61,12 +61,12 @@ def check(root):
 PLANTED = {
     "base/good.c": 'x = secure_getenv("GOOD"); // getenv("COMMENT")\n',
     "device/list.c": 'static const char *const all[] = { "ONE",\n "TWO" };\n y = secure_getenv(all[i]);\n',
-    "tuner/plain.c": 'x = getenv("PLAIN");\n',
-    "tuner/dark.c": "x = secure_getenv(name);\n",
+    "tuner/cli/plain.c": 'x = getenv("PLAIN");\n',
+    "tuner/cli/dark.c": "x = secure_getenv(name);\n",
     TABLE: "| `GOOD` | a |\n| `ONE` | a |\n| `PLAIN` | a |\n| `GONE` | a |\n| `ONE` | b |\n",
 }
-FOUND = ["tuner/plain.c:1: getenv; secure_getenv is needed",
-         "tuner/dark.c:1: 'name' does not tell which variable is read",
+FOUND = ["tuner/cli/plain.c:1: getenv; secure_getenv is needed",
+         "tuner/cli/dark.c:1: 'name' does not tell which variable is read",
          f"device/list.c:3: TWO has no row in {TABLE}",
          f"{TABLE}: nothing reads GONE", f"{TABLE}: ONE has two rows"]
 
