@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times of kernels on shapes for tests/judge.c, from journals or `mmtune regret --json`:
+"""Times of kernels on shapes for tests/bench/replay_selection.c, from journals or `mmtune regret --json`:
 
     record_times.py --type f32 --transposes nn --device "NVIDIA H200" JOURNAL... > times.txt
 

@@ -56,7 +56,7 @@ test_build() {
 # A minute of one core, beside the builds that follow.
 start_fuzz() {
     MMTUNE_FUZZ_SECONDS=${MMTUNE_FUZZ_SECONDS:-60} \
-        "$build/tests/fuzz_profile" tests/data/profiles/good/*.json >"$build/fuzz.txt" 2>&1 &
+        "$build/tests/unit/fuzz_profile" tests/data/profiles/good/*.json >"$build/fuzz.txt" 2>&1 &
     fuzz=$!
 }
 
@@ -71,7 +71,7 @@ step format check_format
 step tests test_build "$build"
 start_fuzz
 # libOpenCL and PoCL keep what they allocate until the process ends.
-export ASAN_OPTIONS=detect_leaks=1 LSAN_OPTIONS=suppressions=$PWD/tests/leaks.supp
+export ASAN_OPTIONS=detect_leaks=1 LSAN_OPTIONS=suppressions=$PWD/tests/support/leaks.supp
 # Mesa's Clover throws while it is loaded, before AddressSanitizer can take that.
 pocl=/etc/OpenCL/vendors/pocl.icd
 [ -f "$pocl" ] && export OCL_ICD_VENDORS=$pocl

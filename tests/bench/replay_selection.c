@@ -1,0 +1,353 @@
+/* Judges kernel selection from the portfolio by times that were recorded: no device is
+ * needed.
+ *
+ *     replay_selection [--splits N] [--fitted SHAPES] [--regrets] TIMES.txt...
+ *
+ * A file has the times of kernels on shapes (tools/record_times.py makes one from
+ * journals). Time and again some of the shapes are drawn to be fitted on, eight of them
+ * as goals, as a run of the tuner has them; then the library selects for the others.
+ * Prints its regret against the best kernel of the portfolio, and against the
+ * best of all: mean and 95th percentile; and fails where the file's marks are missed. */
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "costmodel/costmodel.h"
+#include "runtime/runtime.h"
+#include "tests/support/test.h"
+#include "tuner/model/fit.h"
+#include "tuner/measure/stats.h"
+
+enum { GOALS = 8, MOST_KERNELS = 128, MOST_SHAPES = 256, MOST_SPLITS = 100 };
+
+struct recorded {
+    struct mmt_config kernels[MOST_KERNELS];
+    mmt_problem shapes[MOST_SHAPES];
+    double seconds[MOST_SHAPES][MOST_KERNELS]; /* INFINITY: not known */
+    int num_kernels, num_shapes;
+    struct mmt_caps caps;
+    int fitted;      /* shapes, in each split */
+    double marks[4]; /* percent: mean and 95th percentile to portfolio, and to all; 0:
+                        none */
+};
+
+struct options {
+    int splits, fitted;
+    bool regrets;
+};
+
+/* What the splits of a file come to. */
+struct tally {
+    double portfolio[MOST_SPLITS * MOST_SHAPES], all[MOST_SPLITS * MOST_SHAPES];
+    int count, num_portfolio;
+    double residual, error; /* sums: of the kernels', and of squares */
+    int errors;
+};
+
+/* ---- reading --------------------------------------------------------------------- */
+
+static struct mmt_caps h200(void)
+{
+    return (struct mmt_caps){
+        .dialect = MMT_CUDA_CXX,
+        .kind = MMT_GPU,
+        .f64 = true,
+        .max_threads = 1024,
+        .max_block = { 1024, 1024, 64 },
+        .max_grid = { INT32_MAX, 65535, 65535 },
+        .shared = 232448,
+        .shared_per_sm = 233472,
+        .registers = 65536,
+        .registers_per_thread = 255,
+        .registers_per_sm = 65536,
+        .threads_per_sm = 2048,
+        .blocks_per_sm = 32,
+        .sms = 132,
+        .warp = 32,
+        .sm = 90,
+        .architecture = "sm_90a",
+        .backend = "cuda",
+        .cache = 50 << 20,
+    };
+}
+
+/* Two cores with AVX-512, through PoCL. */
+static struct mmt_caps pocl(void)
+{
+    return (struct mmt_caps){
+        .dialect = MMT_OPENCL_C,
+        .kind = MMT_CPU,
+        .f64 = true,
+        .max_threads = 4096,
+        .max_block = { 4096, 4096, 4096 },
+        .max_grid = { INT32_MAX, INT32_MAX, INT32_MAX },
+        .shared = 1 << 20,
+        .sms = 2,
+        .warp = 1,
+        .vector_bytes = 64,
+        .cache = 32 << 20,
+    };
+}
+
+static void add_kernel(struct recorded *r, const char *text)
+{
+    mmt_error err;
+    if (CHECK_OK(mmt_config_parse(text, &r->kernels[r->num_kernels], &err), err))
+        r->num_kernels++;
+}
+
+static void add_times(struct recorded *r, char *line)
+{
+    char problem[128];
+    mmt_error err;
+    const char *kind = strtok(line, " "), *transposes = strtok(NULL, " ");
+    snprintf(problem, sizeof problem, "gemm %s %s %s", kind, transposes,
+             strtok(NULL, " "));
+    if (!CHECK_OK(mmt_problem_parse(problem, &r->shapes[r->num_shapes], &err), err))
+        return;
+    for (int i = 0; i < r->num_kernels; i++) {
+        const char *word = strtok(NULL, " ");
+        double us = word ? atof(word) : 0;
+        r->seconds[r->num_shapes][i] = us > 0 ? us * 1e-6 : INFINITY;
+    }
+    r->num_shapes++;
+}
+
+static bool read_times(const char *path, struct recorded *r)
+{
+    static char line[4096];
+    FILE *file = fopen(path, "r");
+    *r = (struct recorded){ .caps = h200() };
+    if (!file) {
+        perror(path);
+        return false;
+    }
+    while (fgets(line, sizeof line, file)) {
+        line[strcspn(line, "\n")] = 0;
+        if (!strncmp(line, "kernel ", 7) && r->num_kernels < MOST_KERNELS)
+            add_kernel(r, line + 7);
+        else if (!strncmp(line, "times ", 6) && r->num_shapes < MOST_SHAPES)
+            add_times(r, line + 6);
+        else if (!strcmp(line, "device pocl"))
+            r->caps = pocl();
+        else if (!strncmp(line, "fitted ", 7))
+            r->fitted = atoi(line + 7);
+        else if (!strncmp(line, "marks ", 6))
+            sscanf(line + 6, "%lf %lf %lf %lf", &r->marks[0], &r->marks[1], &r->marks[2],
+                   &r->marks[3]);
+    }
+    fclose(file);
+    return CHECK(r->num_kernels > 1 && r->fitted >= MMT_FIT_LEAST_SHAPES &&
+                 r->num_shapes > r->fitted);
+}
+
+/* ---- one split ------------------------------------------------------------------- */
+
+static uint64_t state = 1;
+
+static int below(int limit)
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (int) ((state >> 33) % (unsigned) limit);
+}
+
+static void shuffle(int *order, int count)
+{
+    for (int i = 0; i < count; i++)
+        order[i] = i;
+    for (int i = count - 1; i > 0; i--) {
+        int j = below(i + 1), t = order[i];
+        order[i] = order[j], order[j] = t;
+    }
+}
+
+static int best_kernel(const struct recorded *r, int shape)
+{
+    int best = 0;
+    for (int i = 1; i < r->num_kernels; i++)
+        if (r->seconds[shape][i] < r->seconds[shape][best])
+            best = i;
+    return best;
+}
+
+static int find_kernel(const struct recorded *r, const struct mmt_config *config)
+{
+    int i = 0;
+    while (i < r->num_kernels && !mmt_config_equal(&r->kernels[i], config))
+        i++;
+    return i;
+}
+
+static void add_goal(struct mmt_profile *profile, const struct recorded *r, int shape)
+{
+    int best = best_kernel(r, shape);
+    struct mmt_entry entry = { .problem = r->shapes[shape], .config = r->kernels[best] };
+    mmt_error err;
+    entry.time.median = r->seconds[shape][best];
+    CHECK_OK(mmt_profile_add_entry(profile, &entry, &err), err);
+}
+
+/* A profile as the tuner would write it, of the first shapes in that order. */
+static struct mmt_profile *fit(const struct recorded *r, const int *order)
+{
+    static struct mmt_fit_sample samples[MOST_SHAPES * MOST_KERNELS];
+    struct mmt_profile *profile = mmt_profile_create();
+    size_t count = 0;
+    mmt_error err;
+
+    profile->caps = r->caps;
+    for (int at = 0; at < r->fitted; at++) {
+        int shape = order[at];
+        if (at < GOALS)
+            add_goal(profile, r, shape);
+        for (int i = 0; i < r->num_kernels; i++)
+            if (!isinf(r->seconds[shape][i]))
+                samples[count++] =
+                    (struct mmt_fit_sample){ .problem = r->shapes[shape],
+                                             .config = r->kernels[i],
+                                             .seconds = r->seconds[shape][i],
+                                             .checked = true };
+    }
+    CHECK_OK(mmt_fit_families(profile, 0, samples, count, &err), err);
+    return profile;
+}
+
+static void print_regret(const struct recorded *r, int shape,
+                         const struct mmt_selection *selection, double took,
+                         double portfolio, double best)
+{
+    struct mmt_text text = { 0 };
+    mmt_problem_print(&r->shapes[shape], &text);
+    mmt_text_addf(&text, ": %.2f of the portfolio's best, %.2f of the best; ",
+                  took / portfolio, took / best);
+    mmt_text_addf(&text, "%.2f us, expected %.2f, portfolio's best %.2f: ", took * 1e6,
+                  selection->seconds * 1e6, portfolio * 1e6);
+    mmt_config_print(&selection->config, &text);
+    printf("%s\n", mmt_text_string(&text));
+    mmt_text_finish(&text);
+}
+
+/* The best of the portfolio; what the model says of each goes into the tally. */
+static double best_of_portfolio(const struct recorded *r,
+                                const struct mmt_profile *profile, int shape,
+                                struct tally *tally)
+{
+    const mmt_problem *problem = &r->shapes[shape];
+    double best = INFINITY;
+    for (size_t i = 0; i < profile->num_portfolio; i++) {
+        const struct mmt_portfolio_kernel *k = &profile->portfolio[i];
+        const struct mmt_config resolved =
+            mmt_config_settle(&k->config, problem, &r->caps);
+        double seconds = r->seconds[shape][find_kernel(r, &k->config)];
+        best = fmin(best, seconds);
+        if (isinf(seconds) || mmt_config_refuse_settled(&resolved, problem, &r->caps))
+            continue;
+        double error =
+            log(mmt_cost_predict(&profile->models[0], k, &resolved, problem, &r->caps) /
+                seconds);
+        tally->error += error * error;
+        tally->errors++;
+    }
+    return best;
+}
+
+static void judge_shape(const struct recorded *r, const struct options *o,
+                        const struct mmt_profile *profile, int shape, struct tally *tally)
+{
+    struct mmt_selection selection;
+    mmt_error err;
+    CHECK_OK(mmt_select(profile, &r->shapes[shape], &r->caps, NULL, &selection, &err),
+             err);
+    int selected = find_kernel(r, &selection.config);
+    double took = selected < r->num_kernels ? r->seconds[shape][selected] : INFINITY;
+    if (isinf(took)) /* selected, but never timed there: nobody knows */
+        return;
+    const double portfolio = fmin(best_of_portfolio(r, profile, shape, tally), took);
+    double best = r->seconds[shape][best_kernel(r, shape)];
+    tally->portfolio[tally->count] = took / portfolio - 1;
+    tally->all[tally->count++] = took / best - 1;
+    if (o->regrets)
+        print_regret(r, shape, &selection, took, portfolio, best);
+}
+
+static void split(const struct recorded *r, const struct options *o, struct tally *tally)
+{
+    int order[MOST_SHAPES];
+    shuffle(order, r->num_shapes);
+    struct mmt_profile *profile = fit(r, order);
+    tally->num_portfolio += (int) profile->num_portfolio;
+    tally->residual += profile->models[0].residual;
+    for (int at = r->fitted; at < r->num_shapes; at++)
+        judge_shape(r, o, profile, order[at], tally);
+    mmt_profile_free(profile);
+}
+
+/* ---- all splits ------------------------------------------------------------------ */
+
+static void report(const char *against, double *regrets, int count, const double marks[2])
+{
+    double sum = 0;
+    for (int i = 0; i < count; i++)
+        sum += regrets[i];
+    double mean = 100 * sum / count,
+           high = 100 * mmt_stats_quantile(regrets, count, 0.95);
+    printf("  regret to the best of %s: mean %.2f %%, 95th percentile %.1f %%, worst "
+           "%.0f %%\n",
+           against, mean, high, 100 * mmt_stats_quantile(regrets, count, 1));
+    if (marks[0] > 0)
+        CHECK(mean <= marks[0] && high <= marks[1]);
+}
+
+static void judge(const char *path, const struct options *o)
+{
+    static struct recorded recorded;
+    static struct tally tally;
+    memset(&tally, 0, sizeof tally);
+    state = 1;
+    if (!read_times(path, &recorded))
+        return;
+    if (o->fitted > 0) { /* the marks are for the file's own number */
+        recorded.fitted = o->fitted;
+        memset(recorded.marks, 0, sizeof recorded.marks);
+    }
+    for (int i = 0; i < o->splits; i++)
+        split(&recorded, o, &tally);
+    printf("%s: %d kernels, %d shapes, %d of them fitted, %d times\n", path,
+           recorded.num_kernels, recorded.num_shapes, recorded.fitted, o->splits);
+    printf("  %.1f in the portfolio, residual %.3f, error on other shapes %.3f, %d "
+           "selections\n",
+           (double) tally.num_portfolio / o->splits, tally.residual / o->splits,
+           sqrt(tally.error / tally.errors), tally.count);
+    report("portfolio", tally.portfolio, tally.count, recorded.marks);
+    report("of all", tally.all, tally.count, recorded.marks + 2);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option options[] = {
+        { "splits", required_argument, NULL, 's' },
+        { "fitted", required_argument, NULL, 'f' },
+        { "regrets", no_argument, NULL, 'l' },
+        { 0 },
+    };
+    struct options o = { .splits = 60 };
+    for (int option; (option = getopt_long(argc, argv, "s:f:l", options, NULL)) != -1;) {
+        o.splits = option == 's' ? atoi(optarg) : o.splits;
+        o.fitted = option == 'f' ? atoi(optarg) : o.fitted;
+        o.regrets |= option == 'l';
+        if (option == '?')
+            return 2;
+    }
+    if (optind == argc || o.splits < 1 || o.splits > MOST_SPLITS) {
+        fprintf(stderr,
+                "usage: replay_selection [--splits 1-%d] [--fitted SHAPES] [--regrets] "
+                "TIMES.txt...\n",
+                MOST_SPLITS);
+        return 2;
+    }
+    for (; optind < argc; optind++)
+        judge(argv[optind], &o);
+    return test_end("replay_selection");
+}

@@ -1,0 +1,89 @@
+/* What a CUDA text finds where it runs on the host: the words that NVIDIA's compiler
+ * knows by itself. Stands before the text; the program that loads it runs a block's
+ * threads in turns (emulate.c). C++17. */
+
+/* C's alone: what C++ adds takes as long to read as the kernel. */
+#define _GLIBCXX_INCLUDE_NEXT_C_HEADERS
+#include <math.h>
+#undef _GLIBCXX_INCLUDE_NEXT_C_HEADERS
+#include <stdint.h>
+#include <string.h>
+#include <utility>
+
+#include "cuda/meet.h"
+#include "cuda_host_shim.h"
+
+#define __global__
+#define __device__
+#define __forceinline__ inline
+#define __restrict__
+#define __shared__   thread_local
+#define __align__(n) __attribute__((aligned(n)))
+#define __launch_bounds__(...)
+#define __syncthreads() emulate_barrier()
+#define __syncwarp()    emulate_warp(emulate_nothing, NULL)
+
+static void emulate_nothing(void *const brought[32]) {}
+
+static inline int min(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* Vectors stand at multiples of their size: a card ends a kernel that takes one
+ * elsewhere. */
+struct alignas(8) float2 {
+    float x, y;
+};
+struct alignas(16) float4 {
+    float x, y, z, w;
+};
+struct alignas(16) double2 {
+    double x, y;
+};
+
+template <class To, class From> To emulate_bits(From x)
+{
+    To bits;
+    static_assert(sizeof(bits) == sizeof(x), "as many bits");
+    memcpy(&bits, &x, sizeof(x));
+    return bits;
+}
+
+#define __float_as_uint(x) emulate_bits<unsigned>((float) (x))
+#define __uint_as_float(x) emulate_bits<float>((unsigned) (x))
+#define __fmul_rn(a, b)    ((float) ((a) * (b)))
+#define __dmul_rn(a, b)    ((double) ((a) * (b)))
+
+/* Shared memory as large as any block may ask for; its addresses begin at 0. */
+enum { EMULATED_SHARED = 227 * 1024 };
+extern "C" {
+alignas(1024) thread_local unsigned char mmt_shared[EMULATED_SHARED];
+}
+
+static inline unsigned __cvta_generic_to_shared(const void *at)
+{
+    return (unsigned) ((const unsigned char *) at - mmt_shared);
+}
+
+static inline void *__cvta_shared_to_generic(size_t at)
+{
+    return mmt_shared + at;
+}
+
+extern "C" void emulate_entry(void **args);
+extern "C" void *emulate_shared(void)
+{
+    return mmt_shared;
+}
+
+/* Calls a kernel as a driver does: args[i] points to the i-th parameter. */
+template <class... P, size_t... I>
+void emulate_call(void (*kernel)(P...), void **args, std::index_sequence<I...>)
+{
+    kernel(*(P *) args[I]...);
+}
+template <class... P> void emulate_call(void (*kernel)(P...), void **args)
+{
+    emulate_call(kernel, args, std::index_sequence_for<P...>());
+}

@@ -1,0 +1,185 @@
+#include "tests/emulation/cuda/texts.h"
+
+#include <dlfcn.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/text.h"
+#include "tests/emulation/cuda/emulate.h"
+
+static const char *plant_what, *plant_into;
+static int planted;
+
+void emulate_plant(const char *what, const char *into)
+{
+    plant_what = what, plant_into = into;
+    planted = 0;
+}
+
+int emulate_planted(void)
+{
+    return planted;
+}
+
+/* ---- texts ----------------------------------------------------------------------- */
+
+/* The text without the file of that name, which ends where another begins. */
+static void add_without(struct mmt_text *to, const char *text, const char *file)
+{
+    char line[64];
+    snprintf(line, sizeof(line), "#line 1 \"%s\"\n", file);
+    const char *begin = strstr(text, line);
+    const char *end = begin ? strstr(begin + 1, "#line 1 \"") : NULL;
+
+    if (end) {
+        mmt_text_addf(to, "%.*s#include \"cuda/%s\"\n", (int) (begin - text), text, file);
+        text = end;
+    }
+    mmt_text_add(to, text);
+}
+
+static void add_planted(struct mmt_text *to, const char *text)
+{
+    const char *at;
+    while (plant_what && (at = strstr(text, plant_what))) {
+        mmt_text_addf(to, "%.*s%s", (int) (at - text), text, plant_into);
+        text = at + strlen(plant_what);
+        planted++;
+    }
+    mmt_text_add(to, text);
+}
+
+/* What the host's compiler is given. */
+static void change_text(const char *source, struct mmt_text *out)
+{
+    struct mmt_text one = { 0 }, both = { 0 };
+    add_without(&one, source, "ptx.h");
+    add_without(&both, mmt_text_string(&one), "hopper.h");
+    add_planted(out, mmt_text_string(&both));
+    mmt_text_finish(&one);
+    mmt_text_finish(&both);
+}
+
+/* ---- libraries ------------------------------------------------------------------- */
+
+/* They stay open, and are found again by their text, entry and architecture. */
+struct library {
+    struct mmt_hash hash;
+    struct emulate_kernel kernel;
+};
+
+enum { MAX_LIBRARIES = 4096 };
+static struct library libraries[MAX_LIBRARIES];
+static int num_libraries;
+
+static mmt_status run_compiler(const char *source, const char *library, const char *entry,
+                               int sm, mmt_error *err)
+{
+    char define_entry[96], define_sm[48];
+    char *const arguments[] = {
+        MMT_HOST_CXX,
+        "-std=c++17",
+        "-O2",
+        "-w",
+        "-fsanitize=alignment,bounds,object-size",
+        "-fsanitize-undefined-trap-on-error",
+        "-fPIC",
+        "-shared",
+        "-I",
+        MMT_EMULATION,
+        "-include",
+        "cuda/cuda.h",
+        define_entry,
+        define_sm,
+        "-o",
+        (char *) library,
+        (char *) source,
+        NULL,
+    };
+    pid_t child;
+    int state;
+
+    snprintf(define_entry, sizeof(define_entry), "-DEMULATED_ENTRY=%s", entry);
+    snprintf(define_sm, sizeof(define_sm), "-D__CUDA_ARCH__=%d", 10 * sm);
+    if (posix_spawnp(&child, MMT_HOST_CXX, NULL, NULL, arguments, environ) ||
+        waitpid(child, &state, 0) != child || state)
+        return mmt_fail(err, MMT_ERROR_COMPILE,
+                        "%s does not build %s; its words are above", MMT_HOST_CXX,
+                        source);
+    return MMT_OK;
+}
+
+static mmt_status write_source(const char *path, const char *text, mmt_error *err)
+{
+    FILE *file = fopen(path, "w");
+    bool good = file && fputs(text, file) >= 0 &&
+                fputs("\nextern \"C\" void emulate_entry(void **args)\n"
+                      "{ emulate_call(EMULATED_ENTRY, args); }\n",
+                      file) >= 0;
+    if (file && fclose(file))
+        good = false;
+    return good ? MMT_OK : mmt_fail(err, MMT_ERROR_IO, "%s cannot be written", path);
+}
+
+static mmt_status build(struct library *library, const char *text, const char *entry,
+                        int sm, mmt_error *err)
+{
+    char folder[] = "/tmp/mmtune-emulate-XXXXXX", source[64], object[64];
+    mmt_status status;
+
+    if (!mkdtemp(folder))
+        return mmt_fail(err, MMT_ERROR_IO, "%s cannot be made", folder);
+    snprintf(source, sizeof(source), "%s/kernel.cc", folder);
+    snprintf(object, sizeof(object), "%s/kernel.so", folder);
+    status = write_source(source, text, err);
+    if (!status)
+        status = run_compiler(source, object, entry, sm, err);
+    void *handle = status ? NULL : dlopen(object, RTLD_NOW | RTLD_LOCAL);
+    if (!status && !handle)
+        status = mmt_fail(err, MMT_ERROR_COMPILE, "%s", dlerror());
+    if (handle) {
+        void *(*shared)(void) = (void *(*) (void) ) dlsym(handle, "emulate_shared");
+        library->kernel.entry = (emulate_entry *) dlsym(handle, "emulate_entry");
+        library->kernel.shared = shared();
+    }
+    unlink(source);
+    unlink(object);
+    rmdir(folder);
+    return status;
+}
+
+static mmt_status find_library(const char *text, const char *entry, int sm,
+                               struct emulate_kernel *out, mmt_error *err)
+{
+    struct mmt_hash hash = mmt_hash_start();
+    int i = 0;
+
+    hash = mmt_hash_add(hash, text, strlen(text));
+    hash = mmt_hash_add(hash, entry, strlen(entry));
+    hash = mmt_hash_add(hash, &sm, sizeof(sm));
+    while (i < num_libraries && memcmp(&libraries[i].hash, &hash, sizeof(hash)))
+        i++;
+    if (i == MAX_LIBRARIES)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "more than %d kernels", MAX_LIBRARIES);
+    libraries[i].hash = hash;
+    mmt_status status =
+        i < num_libraries ? MMT_OK : build(&libraries[i], text, entry, sm, err);
+    num_libraries += status == MMT_OK && i == num_libraries;
+    *out = libraries[i].kernel;
+    return status;
+}
+
+mmt_status emulate_build(const char *source, const char *entry, int sm,
+                         struct emulate_kernel *out, mmt_error *err)
+{
+    struct mmt_text text = { 0 };
+    change_text(source, &text);
+    mmt_status status = find_library(mmt_text_string(&text), entry, sm, out, err);
+    mmt_text_finish(&text);
+    return status;
+}

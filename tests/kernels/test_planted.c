@@ -1,0 +1,273 @@
+/* Faults planted into the kernels that ship, one for each kind of check that a whole
+ * verification makes beyond the quick one. Each must be found by the check that is meant
+ * for it. On the first OpenCL CPU device, which shows reads outside, too. */
+#include <dirent.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "tests/support/test.h"
+#include "tuner/verify/verify.h"
+
+#define NAIVE "naive ORDER=columns BLOCK_M=8 BLOCK_N=16"
+#define SMALL                                                                            \
+    "small TILE_M=16 TILE_N=32 TILE_K=8 THREAD_TILE_M=2 THREAD_TILE_N=4 MATRICES=2 "     \
+    "TURNS=1 VECTOR=4 "                                                                  \
+    "AHEAD=0 K_UNROLL=2 MIN_BLOCKS=1"
+#define THIN                                                                             \
+    "small_k THREADS_M=2 THREADS_N=16 THREAD_TILE_M=4 THREAD_TILE_N=4 C_VECTOR=4 "       \
+    "TILE_K=4"
+#define SIMT                                                                             \
+    "simt TILE_M=32 TILE_N=32 TILE_K=16 THREAD_TILE_M=4 THREAD_TILE_N=2 WARP_M=4 "       \
+    "WARP_N=8 "                                                                          \
+    "LANES=pairs C_VECTOR=2 REGISTER_STAGES=1 FMA_ORDER=rows RASTER_GROUP=1 "            \
+    "MIN_BLOCKS=1 SPLIT_K=1 "                                                            \
+    "TILE_SCHEDULER=data_parallel A_VECTOR=4 B_VECTOR=4 SHARED_LAYOUT=pad STAGES=1 "     \
+    "K_UNROLL=4"
+#define PANEL                                                                            \
+    "panel THREAD_TILE_M=4 THREAD_TILE_N=2 VECTOR=8 PANELS_M=2 PANELS_N=2 BLOCK_K=2048 " \
+    "K_UNROLL=1 "                                                                        \
+    "PACK_A=0 PACK_B=0"
+#define SPLIT     "split_naive BLOCK_M=8 BLOCK_N=16 SPLIT_K=4"
+#define AXPBY     "axpby THREADS=32 VECTOR=8 WORK=2"
+#define WIDE_HEAT "heat2d THREADS_M=1 THREADS_N=128 THREAD_TILE_M=4 VECTOR=8 SIDES=memory"
+#define HIGH_HEAT "heat2d THREADS_M=8 THREADS_N=8 THREAD_TILE_M=32 VECTOR=8 SIDES=memory"
+
+#define F32 "gemm f32 nn 60x50x40"
+
+static const struct fault {
+    const char *configuration, *problem, *file, *from, *to, *check;
+} faults[] = {
+    /* checks that were not run where a configuration refuses large shapes */
+    { SMALL, "gemm f32 nn 24x20x28 batch=96", "small.cl",
+      "return beta == 0 ? alpha * acc", "return beta == 0 ? acc", "alpha" },
+    { SMALL, "gemm f32 nn 24x20x28 batch=96", "small.cl", "if (scalars) {", "if (0) {",
+      "scalars" },
+    { SMALL, "gemm f32 nn 24x20x28 batch=96", "small.cl", "if (alpha == 0)",
+      "if (alpha == 12345)", "alpha zero" },
+    { THIN, "gemm f32 nn 60x50x13", "small_k.cl", "if (scalars) {", "if (0) {",
+      "scalars" },
+    { THIN, "gemm f32 nn 60x50x13", "small_k.cl", "if (alpha == 0)",
+      "if (alpha == 12345)", "alpha zero" },
+    { SMALL, "gemm f32 nn 24x20x28 batch=6", "small.cl",
+      "const int columns = matrix < batch ? n - column : 0;",
+      "const int columns = n - column;", "page edge" },
+    { AXPBY, "axpby f32 3x7001", "axpby.cl", "row * ldb", "row * ldc", "" },
+    { AXPBY, "axpby f32 3x7001", "axpby.cl", "ldb == n && ldc == n", "ldb == n", "" },
+    /* remainders */
+    { SIMT, F32, "simt.cl", "const bool whole = left >= TILE_K &&",
+      "const bool whole = left >= TILE_K - 1 &&", "remainders" },
+    { SMALL, "gemm f32 nn 24x20x28 batch=96", "small.cl", "if (count >= WIDE_C)",
+      "if (count >= WIDE_C - 1)", "guard" },
+    { PANEL, F32, "panel.cl", "j + VECTOR <= cols;", "j + VECTOR <= cols + 1;", "guard" },
+    { AXPBY, "axpby f32 3x7001", "axpby.cl", "if (at + VECTOR <= count)",
+      "if (at + VECTOR <= count + 1)", "guard" },
+    { WIDE_HEAT, "heat2d f32 40x90", "heat2d.cl", "tile_column + TILE_N < n",
+      "tile_column + TILE_N <= n", "remainders" },
+    { HIGH_HEAT, "heat2d f32 40x90", "heat2d.cl", "tile_row + TILE_M < m",
+      "tile_row + TILE_M <= m", "remainders" },
+    /* sums that are long */
+    { PANEL, F32, "panel.cl", "first == 0 ? beta : (real) 1", "beta", "deep k" },
+    { NAIVE, F32, "naive.cl", "for (int p = 0; p < k; p++)",
+      "for (int p = 0; p < (k > 4096 ? 4096 : k); p++)", "deep k" },
+    /* batches, shared operands, gaps */
+    { NAIVE, F32, "naive.cl", "a += a_start + BLOCK_Z * a_stride;",
+      "a += a_start + BLOCK_Z % 4 * a_stride;", "batch" },
+    { NAIVE, F32, "naive.cl", "a += a_start + BLOCK_Z * a_stride;",
+      "a += a_start + BLOCK_Z * (a_stride ? a_stride : m * k);", "batch" },
+    { NAIVE, F32, "naive.cl", "(wide) row * ldc + column",
+      "(wide) row * (ldc - n > 100 ? ldc - 1 : ldc) + column", "guard" },
+    /* scalars */
+    { NAIVE, "gemm f64 nn 60x50x40", "naive.cl", "real x = alpha * sum;",
+      "real x = (float) alpha * sum;", "odd scalars" },
+    { NAIVE, "gemm i32 nn 60x50x40", "naive.cl", "real x = alpha * sum;",
+      "real x = (short) alpha * sum;", "odd scalars" },
+    { NAIVE, F32, "naive.cl", "beta = scalars[scalars_start + 1];",
+      "beta = (int) scalars[scalars_start + 1];", "odd scalars" },
+    /* beyond 2^31 elements */
+    { NAIVE, F32, "naive.cl", "a += TRANS_A ? (wide) row : (wide) row * lda;",
+      "a += TRANS_A ? row : row * lda;", "far" },
+    { NAIVE, F32, "naive.cl", "store(c + (wide) row * ldc",
+      "store(c + (int) ((unsigned) row * (unsigned) ldc)", "far" },
+    { NAIVE, F32, "naive.cl", "c += c_start + BLOCK_Z * c_stride;",
+      "c += c_start + (int) (BLOCK_Z * c_stride);", "far" },
+    /* numbers that are not ordinary */
+    { NAIVE, F32, "naive.cl", "store(c + (wide) row * ldc + column, alpha, sum,",
+      "store(c + (wide) row * ldc + column, alpha, sum != sum ? 0 : sum,",
+      "special values" },
+    { NAIVE, F32, "naive.cl", "store(c + (wide) row * ldc + column, alpha, sum,",
+      "store(c + (wide) row * ldc + column, alpha, fabs(sum) < 1e-37f ? 0 : sum,",
+      "exponents" },
+    { NAIVE, F32, "naive.cl", "store(c + (wide) row * ldc + column, alpha, sum,",
+      "store(c + (wide) row * ldc + column, alpha, min(sum, 1e29f),", "exponents" },
+    /* outside */
+    { NAIVE, F32, "naive.cl", "    for (int p = 0; p < k; p++)",
+      "    if (k > 0 && a[k * step_a] == 12345) sum = 1;\n    for (int p = 0; p < k; "
+      "p++)",
+      "page edge" },
+    { SPLIT, F32, "split_naive.cl", "workspace[(wide) row * n + column] = sum;",
+      "workspace[(wide) row * n + column] = sum;\n"
+      "    if (row == m - 1 && column == n - 1 && BLOCK_Y == SPLIT_K - 1)\n"
+      "        workspace[(wide) row * n + column + 1] = 0;",
+      "guard" },
+    /* epilogues that the problem itself does not have */
+    { NAIVE, F32, "naive.cl", "bias_of(bias + bias_start, row, column)",
+      "bias_of(bias + bias_start, column, row)", "" },
+    { NAIVE, "gemm bf16 nn 60x50x40", "naive.cl", "*c = to_result(finish(x, bias));",
+      "*c = to_result(ACTIVATION == 4 ? x : finish(x, bias));", "" },
+};
+
+static char folder[] = "/tmp/mmtune-planted-XXXXXX";
+
+static void path_of(const char *name, struct mmt_text *path)
+{
+    mmt_text_addf(path, "%s/%s", folder, name);
+}
+
+static void copy_templates(const char *root)
+{
+    struct mmt_text from = { 0 };
+    mmt_text_addf(&from, "%s/templates/kernels", root);
+    DIR *directory = opendir(mmt_text_string(&from));
+    if (!CHECK(directory != NULL))
+        exit(1);
+    for (struct dirent *entry; (entry = readdir(directory));) {
+        struct mmt_text source = { 0 }, link = { 0 };
+        mmt_text_addf(&source, "%s/%s", mmt_text_string(&from), entry->d_name);
+        path_of(entry->d_name, &link);
+        if (entry->d_name[0] != '.')
+            CHECK(symlink(mmt_text_string(&source), mmt_text_string(&link)) == 0);
+        mmt_text_finish(&source);
+        mmt_text_finish(&link);
+    }
+    closedir(directory);
+    mmt_text_finish(&from);
+}
+
+/* Puts the file with the fault in the place of the link; returns its source before. */
+static struct mmt_text plant(const struct fault *fault)
+{
+    struct mmt_text path = { 0 }, right = { 0 }, wrong = { 0 };
+    mmt_error err = { 0 };
+
+    path_of(fault->file, &path);
+    CHECK_OK(mmt_file_read(mmt_text_string(&path), 1 << 20, &right, &err), err);
+    const char *at = strstr(mmt_text_string(&right), fault->from);
+    if (!at)
+        fprintf(stderr, "%s has no \"%s\"\n", fault->file, fault->from);
+    if (!CHECK(at != NULL))
+        exit(1);
+    mmt_text_add_bytes(&wrong, right.data, (size_t) (at - right.data));
+    mmt_text_addf(&wrong, "%s%s", fault->to, at + strlen(fault->from));
+    CHECK(unlink(mmt_text_string(&path)) == 0);
+    CHECK_OK(mmt_file_replace(mmt_text_string(&path), wrong.data, wrong.length, &err),
+             err);
+    mmt_text_finish(&path);
+    mmt_text_finish(&wrong);
+    return right;
+}
+
+static void restore(const struct fault *fault, struct mmt_text *right)
+{
+    struct mmt_text path = { 0 };
+    mmt_error err = { 0 };
+    path_of(fault->file, &path);
+    CHECK_OK(mmt_file_replace(mmt_text_string(&path), right->data, right->length, &err),
+             err);
+    mmt_text_finish(&path);
+    mmt_text_finish(right);
+}
+
+static struct mmt_verdict judge(mmt_device *device, const struct fault *fault)
+{
+    struct mmt_verdict verdict = { 0 };
+    struct mmt_config config;
+    mmt_problem problem;
+    mmt_error err = { 0 };
+
+    CHECK_OK(mmt_problem_parse(fault->problem, &problem, &err), err);
+    CHECK_OK(mmt_config_parse(fault->configuration, &config, &err), err);
+    struct mmt_session *session = mmt_session_create(device, &problem, 1, &err);
+    if (!session)
+        fprintf(stderr, "%s\n", err.text);
+    if (!CHECK(session != NULL))
+        return verdict;
+    CHECK_OK(mmt_verify_whole(session, &config, !fault->check[0], &verdict, &err), err);
+    mmt_session_free(session);
+    return verdict;
+}
+
+/* An empty check: any will do. What a fault stands in is right without it. */
+static void test_fault(mmt_device *device, const struct fault *fault)
+{
+    struct mmt_text right = plant(fault);
+    const struct mmt_verdict wrong = judge(device, fault);
+    printf("%-14s %-14s %s\n", fault->file, wrong.check, wrong.reason);
+    fflush(stdout);
+    CHECK(!wrong.right);
+    if (fault->check[0])
+        CHECK_EQ_STR(wrong.check, fault->check);
+    restore(fault, &right);
+}
+
+static void test_right(mmt_device *device)
+{
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        const bool again =
+            i && !strcmp(faults[i].configuration, faults[i - 1].configuration) &&
+            !strcmp(faults[i].problem, faults[i - 1].problem);
+        if (again)
+            continue;
+        const struct mmt_verdict verdict = judge(device, &faults[i]);
+        CHECK_EQ_STR(verdict.reason, "");
+        CHECK(verdict.right && verdict.checks > 20);
+    }
+}
+
+static void remove_folder(void)
+{
+    DIR *directory = opendir(folder);
+    for (struct dirent *entry; directory && (entry = readdir(directory));) {
+        struct mmt_text path = { 0 };
+        path_of(entry->d_name, &path);
+        if (entry->d_name[0] != '.')
+            unlink(mmt_text_string(&path));
+        mmt_text_finish(&path);
+    }
+    if (directory)
+        closedir(directory);
+    rmdir(folder);
+}
+
+int main(void)
+{
+    const char *root = getenv("MMT_SOURCE_ROOT");
+    struct mmt_device_info *list;
+    size_t count;
+    mmt_error err = { 0 };
+    const char *id = NULL;
+
+    CHECK_OK(mmt_device_list(&list, &count, NULL, &err), err);
+    for (size_t i = 0; i < count && !id; i++)
+        if (list[i].caps.kind == MMT_CPU)
+            id = list[i].id;
+    if (!id || !root) {
+        fprintf(stderr, "%s\n", id ? "MMT_SOURCE_ROOT is not set" : "no CPU device");
+        return 77;
+    }
+    if (!mkdtemp(folder))
+        return 1;
+    copy_templates(root);
+    setenv("MMTUNE_TEMPLATE_DIR", folder, 1);
+    mmt_device *device = mmt_device_open(id, &err);
+    if (!CHECK(device != NULL))
+        return 1;
+    test_right(device);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        test_fault(device, &faults[i]);
+    mmt_device_close(device);
+    free(list);
+    remove_folder();
+    return test_end("planted");
+}

@@ -1,5 +1,0 @@
-/* A header that does not stand alone: the test of the public headers must find it. */
-static inline size_t lacking(const mmt_problem *problem)
-{
-    return problem->size;
-}

@@ -1,0 +1,159 @@
+/* Cached selections are those that would be made anew: of profiles that learn,
+ * of other devices and other terms, and in many threads. */
+#include <pthread.h>
+#include <stdio.h>
+
+#include "device/device.h"
+#include "runtime/runtime.h"
+#include "tests/support/test.h"
+
+enum { PROBLEMS = 600, THREADS = 4 }; /* more than there are places */
+
+static struct mmt_profile *profile;
+static struct mmt_caps caps;
+static mmt_error err;
+
+static mmt_problem problem_of(int i)
+{
+    static const mmt_type types[] = { MMT_BF16, MMT_F32, MMT_F64 };
+    mmt_problem p = mmt_gemm_problem(types[i % 3], 1 + 37 * (i % 101), 256 + 64 * (i % 7),
+                                     512 * (1 + i % 5));
+    p.trans_b = i % 2;
+    p.ldb = p.trans_b ? p.k : p.n;
+    return p;
+}
+
+static bool is_same(const struct mmt_selection *a, const struct mmt_selection *b)
+{
+    return mmt_config_equal(&a->config, &b->config) && a->why == b->why &&
+           a->layer == b->layer && a->compared == b->compared && a->seconds == b->seconds;
+}
+
+/* Whether what is remembered, if anything, is what is selected anew. */
+static bool holds(const struct mmt_profile *by, const struct mmt_caps *device,
+                  const struct mmt_terms *terms, int i)
+{
+    const mmt_problem problem = problem_of(i);
+    struct mmt_selection again, anew;
+    mmt_error why = { 0 };
+    const mmt_status one = mmt_select_cached(by, &problem, device, terms, &again, &why);
+    const mmt_status other = mmt_select(by, &problem, device, terms, &anew, &why);
+    return one == other && (one || is_same(&again, &anew));
+}
+
+static int count_held(void)
+{
+    int held = 0;
+    for (int i = 0; i < PROBLEMS; i++)
+        held += holds(profile, &caps, NULL, i);
+    return held;
+}
+
+/* What differs in one thing alone has the same place. */
+static void test_kinds(void)
+{
+    struct mmt_caps half = caps;
+    const struct mmt_terms none = { .max_workspace = 0 };
+    const struct mmt_terms plain = { .max_workspace = SIZE_MAX, .plain_f32 = true };
+    int held = 0;
+
+    half.sms /= 2;
+    for (int i = 0; i < PROBLEMS; i++)
+        held += holds(profile, &caps, NULL, i) + holds(profile, &half, NULL, i) +
+                holds(NULL, &half, NULL, i) + holds(NULL, &caps, NULL, i) +
+                holds(profile, &caps, &none, i) + holds(profile, &caps, NULL, i) +
+                holds(profile, &caps, &plain, i) + holds(profile, &caps, NULL, i);
+    CHECK_EQ_INT(held, 8 * PROBLEMS);
+    CHECK_EQ_INT(count_held(), PROBLEMS);
+    CHECK_EQ_INT(count_held(), PROBLEMS);
+}
+
+/* The kernel that is refused may be the one that is remembered. */
+static void test_refused(void)
+{
+    const mmt_problem problem = problem_of(0);
+    struct mmt_selection first, next;
+    CHECK_OK(mmt_select_cached(profile, &problem, &caps, NULL, &first, &err), err);
+    const struct mmt_config refused = mmt_config_settle(&first.config, &problem, &caps);
+    const struct mmt_terms terms = { SIZE_MAX, false, &refused, 1 };
+    CHECK_OK(mmt_select_cached(profile, &problem, &caps, &terms, &next, &err), err);
+    CHECK(!mmt_config_equal(&next.config, &first.config));
+    CHECK_OK(mmt_select_cached(profile, &problem, &caps, NULL, &next, &err), err);
+    CHECK(mmt_config_equal(&next.config, &first.config));
+}
+
+static void test_learning(void)
+{
+    const mmt_problem problem = problem_of(0);
+    struct mmt_selection before, after;
+    struct mmt_entry entry = { .problem = problem, .time = { .median = 1e-6 } };
+
+    CHECK_OK(mmt_select_cached(profile, &problem, &caps, NULL, &before, &err), err);
+    CHECK_OK(mmt_config_parse_for("naive", &problem, &caps, &entry.config, &err), err);
+    CHECK_OK(mmt_profile_learn(profile, &entry, &err), err);
+    CHECK_OK(mmt_select_cached(profile, &problem, &caps, NULL, &after, &err), err);
+    CHECK(before.why != MMT_SELECTION_MEASURED && after.why == MMT_SELECTION_MEASURED);
+    CHECK(mmt_config_equal(&after.config, &entry.config));
+    CHECK_EQ_INT(count_held(), PROBLEMS);
+}
+
+/* What is being put together is selected from anew each time. */
+static void test_unfinished(void)
+{
+    struct mmt_profile *growing = mmt_profile_create();
+    const mmt_problem problem = problem_of(0);
+    struct mmt_selection before, after;
+    struct mmt_entry entry = { .problem = problem_of(1), .time = { .median = 1e-6 } };
+
+    CHECK_OK(mmt_config_parse_for("naive", &entry.problem, &caps, &entry.config, &err),
+             err);
+    CHECK_OK(mmt_profile_learn(growing, &entry, &err), err);
+    entry.problem = problem;
+    CHECK_OK(mmt_select_cached(growing, &problem, &caps, NULL, &before, &err), err);
+    CHECK_OK(mmt_config_parse_for("naive", &problem, &caps, &entry.config, &err), err);
+    CHECK_OK(mmt_profile_add_entry(growing, &entry, &err), err);
+    CHECK_OK(mmt_select_cached(growing, &problem, &caps, NULL, &after, &err), err);
+    CHECK(before.why == MMT_SELECTION_DEFAULT && after.why == MMT_SELECTION_EXACT);
+    mmt_profile_free(growing);
+}
+
+static void *hammer(void *unused)
+{
+    intptr_t held = 0;
+    for (int i = 0; i < PROBLEMS; i++)
+        held += holds(profile, &caps, NULL, i % 300);
+    return (void *) held;
+}
+
+static void test_threads(void)
+{
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        CHECK(!pthread_create(&threads[i], NULL, hammer, NULL));
+    for (int i = 0; i < THREADS; i++) {
+        void *held = NULL;
+        pthread_join(threads[i], &held);
+        CHECK_EQ_INT((int) (intptr_t) held, PROBLEMS);
+    }
+}
+
+int main(void)
+{
+    char path[4096];
+    mmt_device *device = mmt_device_open("null:sm_90a", &err);
+    snprintf(path, sizeof path, "%s/profiles/cuda-nvidia-h200.json", test_source_root());
+    profile = mmt_profile_load(path, &err);
+    if (!CHECK(device && profile)) {
+        fprintf(stderr, "%s\n", err.text);
+        return test_end("choices");
+    }
+    caps = device->caps;
+    test_kinds();
+    test_refused();
+    test_learning();
+    test_unfinished();
+    test_threads();
+    mmt_profile_free(profile);
+    mmt_device_close(device);
+    return test_end("choices");
+}

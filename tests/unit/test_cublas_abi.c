@@ -1,0 +1,123 @@
+/* What cublas_lt.h writes out, held against the toolkit's header: the values when this is
+ * compiled, the functions' types as well. */
+#include <stddef.h>
+
+#pragma GCC diagnostic ignored "-Wstrict-prototypes"
+#include <cublasLt.h>
+
+#include "tests/support/test.h"
+#include "tuner/bench/cublas_lt.h"
+
+#define SAME(ours, theirs) _Static_assert((int) (ours) == (int) (theirs), #theirs)
+SAME(MMT_LT_R_32F, CUDA_R_32F);
+SAME(MMT_LT_R_64F, CUDA_R_64F);
+SAME(MMT_LT_R_16F, CUDA_R_16F);
+SAME(MMT_LT_R_8I, CUDA_R_8I);
+SAME(MMT_LT_R_32I, CUDA_R_32I);
+SAME(MMT_LT_R_16BF, CUDA_R_16BF);
+SAME(MMT_LT_R_8F_E4M3, CUDA_R_8F_E4M3);
+SAME(MMT_LT_COMPUTE_32F, CUBLAS_COMPUTE_32F);
+SAME(MMT_LT_COMPUTE_64F, CUBLAS_COMPUTE_64F);
+SAME(MMT_LT_COMPUTE_32I, CUBLAS_COMPUTE_32I);
+SAME(MMT_LT_COMPUTE_TF32, CUBLAS_COMPUTE_32F_FAST_TF32);
+SAME(MMT_LT_OP_T, CUBLAS_OP_T);
+SAME(MMT_LT_DESC_TRANSA, CUBLASLT_MATMUL_DESC_TRANSA);
+SAME(MMT_LT_DESC_TRANSB, CUBLASLT_MATMUL_DESC_TRANSB);
+SAME(MMT_LT_LAYOUT_BATCH, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT);
+SAME(MMT_LT_LAYOUT_STRIDE, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);
+SAME(MMT_LT_PREF_WORKSPACE, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES);
+SAME(MMT_LT_PREF_REDUCTIONS, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK);
+SAME(MMT_LT_REDUCTION_COMPUTE, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
+SAME(MMT_LT_REDUCTION_OUTPUT, CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE);
+SAME(MMT_LT_ALL_REDUCTIONS, CUBLASLT_REDUCTION_SCHEME_MASK);
+SAME(MMT_LT_CONFIG_SWIZZLING, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING);
+SAME(MMT_LT_NOT_SUPPORTED, CUBLAS_STATUS_NOT_SUPPORTED);
+
+#define PLACE(ours, theirs)                                                              \
+    SAME(offsetof(struct mmt_lt_heuristic, ours),                                        \
+         offsetof(cublasLtMatmulHeuristicResult_t, theirs))
+SAME(sizeof(struct mmt_lt_heuristic), sizeof(cublasLtMatmulHeuristicResult_t));
+SAME(sizeof(((struct mmt_lt_heuristic *) 0)->algorithm), sizeof(cublasLtMatmulAlgo_t));
+PLACE(algorithm, algo);
+PLACE(workspace, workspaceSize);
+PLACE(state, state);
+PLACE(waves, wavesCount);
+
+/* The header's inlines apart, the functions are only named: their types are compared. */
+#define TAKES(name, ...)                                                                 \
+    _Static_assert(__builtin_types_compatible_p(__typeof__(&name), __VA_ARGS__), #name)
+TAKES(cublasLtCreate, cublasStatus_t (*)(cublasLtHandle_t *));
+TAKES(cublasLtMatmulDescCreate,
+      cublasStatus_t (*)(cublasLtMatmulDesc_t *, cublasComputeType_t, cudaDataType_t));
+TAKES(cublasLtMatmulDescSetAttribute,
+      cublasStatus_t (*)(cublasLtMatmulDesc_t, cublasLtMatmulDescAttributes_t,
+                         const void *, size_t));
+TAKES(cublasLtMatrixLayoutCreate,
+      cublasStatus_t (*)(cublasLtMatrixLayout_t *, cudaDataType, uint64_t, uint64_t,
+                         int64_t));
+TAKES(cublasLtMatrixLayoutSetAttribute,
+      cublasStatus_t (*)(cublasLtMatrixLayout_t, cublasLtMatrixLayoutAttribute_t,
+                         const void *, size_t));
+TAKES(cublasLtMatmulPreferenceSetAttribute,
+      cublasStatus_t (*)(cublasLtMatmulPreference_t, cublasLtMatmulPreferenceAttributes_t,
+                         const void *, size_t));
+TAKES(cublasLtMatmulAlgoGetHeuristic,
+      cublasStatus_t (*)(cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatrixLayout_t,
+                         cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                         cublasLtMatrixLayout_t, cublasLtMatmulPreference_t, int,
+                         cublasLtMatmulHeuristicResult_t *, int *));
+TAKES(cublasLtMatmulAlgoConfigSetAttribute,
+      cublasStatus_t (*)(cublasLtMatmulAlgo_t *, cublasLtMatmulAlgoConfigAttributes_t,
+                         const void *, size_t));
+TAKES(cublasLtMatmulAlgoCheck,
+      cublasStatus_t (*)(cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatrixLayout_t,
+                         cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                         cublasLtMatrixLayout_t, const cublasLtMatmulAlgo_t *,
+                         cublasLtMatmulHeuristicResult_t *));
+TAKES(cublasLtMatmul,
+      cublasStatus_t (*)(cublasLtHandle_t, cublasLtMatmulDesc_t, const void *,
+                         const void *, cublasLtMatrixLayout_t, const void *,
+                         cublasLtMatrixLayout_t, const void *, const void *,
+                         cublasLtMatrixLayout_t, void *, cublasLtMatrixLayout_t,
+                         const cublasLtMatmulAlgo_t *, void *, size_t, cudaStream_t));
+
+/* Descriptors are made without a GPU: attributes that we set read back as set. */
+static void check_descriptors(const struct mmt_lt_functions *call)
+{
+    struct mmt_lt_descriptor *descriptor = NULL;
+    struct mmt_lt_layout *layout = NULL;
+    struct mmt_lt_preference *preference = NULL;
+    int32_t transposed = MMT_LT_OP_T, batch = 7;
+    int64_t stride = 12345;
+    uint64_t workspace = (uint64_t) 64 << 20;
+
+    CHECK(!call->cublasLtMatmulDescCreate(&descriptor, MMT_LT_COMPUTE_64F, MMT_LT_R_64F));
+    CHECK(!call->cublasLtMatmulDescSetAttribute(descriptor, MMT_LT_DESC_TRANSA,
+                                                &transposed, sizeof transposed));
+    CHECK(!call->cublasLtMatmulDescSetAttribute(descriptor, MMT_LT_DESC_TRANSB,
+                                                &transposed, sizeof transposed));
+    CHECK(!call->cublasLtMatrixLayoutCreate(&layout, MMT_LT_R_64F, 30, 40, 31));
+    CHECK(!call->cublasLtMatrixLayoutSetAttribute(layout, MMT_LT_LAYOUT_BATCH, &batch,
+                                                  sizeof batch));
+    CHECK(!call->cublasLtMatrixLayoutSetAttribute(layout, MMT_LT_LAYOUT_STRIDE, &stride,
+                                                  sizeof stride));
+    CHECK(!call->cublasLtMatmulPreferenceCreate(&preference));
+    CHECK(!call->cublasLtMatmulPreferenceSetAttribute(preference, MMT_LT_PREF_WORKSPACE,
+                                                      &workspace, sizeof workspace));
+    CHECK(!call->cublasLtMatmulPreferenceDestroy(preference));
+    CHECK(!call->cublasLtMatrixLayoutDestroy(layout));
+    CHECK(!call->cublasLtMatmulDescDestroy(descriptor));
+}
+
+int main(void)
+{
+    struct mmt_lt_driver driver;
+    struct mmt_lt_functions functions;
+    mmt_error err = { 0 };
+
+    if (mmt_lt_open(&driver, &functions, &err))
+        SKIP("%s", err.text);
+    CHECK(functions.cublasLtGetVersion() >= 110000);
+    check_descriptors(&functions);
+    return test_end("cublas abi");
+}

@@ -1,0 +1,181 @@
+/* Comparing two profiles: who is best, by how much, and how sure that is. */
+#include <math.h>
+
+#include "tests/support/test.h"
+#include "tuner/report/diff.h"
+#include "tuner/common/options.h"
+
+static void add(struct mmt_profile *profile, int size, const char *config, double micros,
+                double spread, const char *source)
+{
+    struct mmt_entry entry = { .time = { micros * 1e-6, spread * 1e-6, 9 } };
+    mmt_problem asked = mmt_gemm_problem(MMT_F32, size, size, size);
+    mmt_error err = { 0 };
+    CHECK_OK(mmt_problem_normalise(&asked, &entry.problem, &err), err);
+    CHECK_OK(mmt_config_parse(config, &entry.config, &err), err);
+    strcpy(entry.source, source);
+    CHECK_OK(mmt_profile_add_entry(profile, &entry, &err), err);
+}
+
+#define PAD32  "tiled TILE=32 SHARED_LAYOUT=pad"
+#define SWAP32 "tiled TILE=32 SHARED_LAYOUT=swap"
+#define SWAP16 "tiled TILE=16 SHARED_LAYOUT=swap"
+#define NAIVE  "naive"
+
+/* Two cards. 64: one kernel on both, a tie. 128: different knobs, each timed on the
+ * other. 256: different templates, not tried. 512 and 1024: on one alone. */
+static struct mmt_profile *card(int which)
+{
+    struct mmt_profile *profile = mmt_profile_create();
+    strcpy(profile->caps.name, which ? "Second" : "First");
+    add(profile, which ? 512 : 1024, NAIVE, 1000, 0, "");
+    add(profile, 256, which ? NAIVE : PAD32, which ? 50 : 40, 1, "");
+    add(profile, 128, which ? SWAP16 : PAD32, which ? 10 : 20, 0.5, "");
+    add(profile, 128, which ? PAD32 : SWAP16, which ? 10.5 : 30, 0.5, "other.json");
+    add(profile, 64, SWAP32, which ? 5.5 : 5, 0.3, "");
+    return profile;
+}
+
+static bool lasts(const struct mmt_row *row, double micros)
+{
+    return row && fabs(row->seconds * 1e6 - micros) < 1e-6;
+}
+
+static void check_knobs(const struct mmt_both *both, const char *wanted)
+{
+    json_t *knobs = mmt_diff_knobs(both->best[0], both->best[1]);
+    char *text = json_dumps(knobs, JSON_COMPACT);
+    CHECK_EQ_STR(text, wanted);
+    free(text);
+    json_decref(knobs);
+}
+
+static void check_small(const struct mmt_both *both)
+{
+    CHECK_EQ_INT(both->best[0]->problem->m, 64);
+    CHECK(both->same && both->tie);
+    check_knobs(both, "[]");
+}
+
+static void check_middle(const struct mmt_both *both)
+{
+    CHECK_EQ_INT(both->best[0]->problem->m, 128);
+    CHECK(!both->same && !both->tie);
+    CHECK(lasts(both->best[0], 20) && lasts(both->best[1], 10));
+    CHECK(lasts(both->others_best[0], 30));
+    CHECK(lasts(both->others_best[1], 10.5));
+    CHECK(!mmt_rows_tie(both->best[0], both->others_best[0]));
+    CHECK(mmt_rows_tie(both->best[1], both->others_best[1]));
+    check_knobs(both, "[{\"name\":\"TILE\",\"a\":\"32\",\"b\":\"16\"},"
+                      "{\"name\":\"SHARED_LAYOUT\",\"a\":\"pad\",\"b\":\"swap\"}]");
+}
+
+static void check_large(const struct mmt_both *both)
+{
+    CHECK_EQ_INT(both->best[0]->problem->m, 256);
+    CHECK(!both->others_best[0] && !both->others_best[1]);
+    CHECK(!both->suspect[0] && !both->suspect[1]);
+    check_knobs(both, "[{\"name\":\"template\",\"a\":\"tiled\",\"b\":\"naive\"}]");
+}
+
+static void test_cards(void)
+{
+    struct mmt_profile *a = card(0), *b = card(1);
+    struct mmt_diff diff;
+    mmt_error err = { 0 };
+    CHECK_OK(mmt_diff_make(a, b, &diff, &err), err);
+    if (CHECK_EQ_INT(diff.num_both, 3)) {
+        check_small(&diff.both[0]);
+        check_middle(&diff.both[1]);
+        check_large(&diff.both[2]);
+    }
+    CHECK(diff.num_only[0] == 1 && diff.only[0][0].row->problem->m == 1024);
+    CHECK(diff.num_only[1] == 1 && diff.only[1][0].row->problem->m == 512);
+
+    struct mmt_wins wins[MMT_MAX_WINS];
+    CHECK_EQ_INT(mmt_diff_wins(&diff, 1, wins), 2);
+    CHECK_EQ_STR(wins[0].family, "tiled");
+    CHECK_EQ_INT(wins[0].count, 2);
+    mmt_diff_finish(&diff);
+    mmt_profile_free(a);
+    mmt_profile_free(b);
+}
+
+/* A kernel that was tried from elsewhere is no card's own best, even where it is faster.
+ */
+static void test_tried(void)
+{
+    struct mmt_profile *profile = mmt_profile_create();
+    struct mmt_rows rows;
+    mmt_error err = { 0 };
+    add(profile, 64, SWAP32, 5, 0, "");
+    add(profile, 64, PAD32, 4, 0, "other.json");
+    CHECK_OK(mmt_rows_collect(profile, &rows, &err), err);
+    struct mmt_group group = mmt_rows_group(&rows, 0);
+    CHECK_EQ_INT(group.count, 2);
+    CHECK(lasts(mmt_group_best(&group), 5));
+    mmt_rows_finish(&rows);
+    mmt_profile_free(profile);
+}
+
+static void test_empty(void)
+{
+    struct mmt_profile *a = mmt_profile_create(), *b = card(1);
+    struct mmt_diff diff;
+    mmt_error err = { 0 };
+    CHECK_OK(mmt_diff_make(a, b, &diff, &err), err);
+    CHECK(diff.num_both == 0 && diff.num_only[0] == 0 && diff.num_only[1] == 4);
+    mmt_diff_finish(&diff);
+    mmt_profile_free(a);
+    mmt_profile_free(b);
+}
+
+static struct mmt_profile *paper(const char *name)
+{
+    char path[1024];
+    mmt_error err = { 0 };
+    snprintf(path, sizeof path, "%s/profiles/papers/%s", test_source_root(), name);
+    struct mmt_profile *profile = mmt_profile_load(path, &err);
+    if (!CHECK(profile != NULL)) {
+        fprintf(stderr, "    %s\n", err.text);
+        exit(1);
+    }
+    return profile;
+}
+
+/* What the paper says of its two cards, and which of its figures that rests on. */
+static void test_papers(void)
+{
+    struct mmt_profile *gtx = paper("geforce-gtx-1060.json");
+    struct mmt_profile *quadro = paper("quadro-k5000.json");
+    struct mmt_diff diff;
+    mmt_error err = { 0 };
+    CHECK_OK(mmt_diff_make(gtx, quadro, &diff, &err), err);
+    CHECK_EQ_INT(diff.num_both, 3);
+    CHECK_EQ_INT(diff.num_only[0], 3);
+    for (size_t i = 0; i < diff.num_both; i++) {
+        const struct mmt_both *both = &diff.both[i];
+        CHECK_EQ_STR(both->best[0]->name, "index swap");
+        CHECK_EQ_STR(both->best[1]->name, "extra column");
+        CHECK(both->suspect[0]);
+        CHECK(both->suspect[1] == (both->best[1]->problem->m == 512));
+        check_knobs(both, "[{\"name\":\"SHARED_LAYOUT\",\"a\":\"swap\",\"b\":\"pad\"}]");
+    }
+    struct mmt_wins wins[MMT_MAX_WINS];
+    CHECK_EQ_INT(mmt_diff_wins(&diff, 0, wins), 1);
+    CHECK(wins[0].count == 3 && wins[0].suspect == 3);
+    CHECK_EQ_INT(mmt_diff_wins(&diff, 1, wins), 1);
+    CHECK(wins[0].count == 3 && wins[0].suspect == 1);
+    mmt_diff_finish(&diff);
+    mmt_profile_free(gtx);
+    mmt_profile_free(quadro);
+}
+
+int main(void)
+{
+    test_cards();
+    test_tried();
+    test_empty();
+    test_papers();
+    return test_end("diff");
+}

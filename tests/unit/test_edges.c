@@ -1,0 +1,206 @@
+/* What the programs of others do to us: a locale of their own, objects that are null,
+ * files that are none. */
+#include <fcntl.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "runtime/runtime.h"
+#include "tests/support/test.h"
+
+#include <mmtune/opencl.h>
+
+static char folder[] = "/tmp/mmtune-edges-XXXXXX";
+
+static const char *in_folder(const char *name)
+{
+    static char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+/* ---- locales --------------------------------------------------------------------- */
+
+/* What must be the same wherever a program comes from: a text, a path, a profile. */
+static void write_all(struct mmt_text *out)
+{
+    mmt_error err = { 0 };
+    struct mmt_text source = { 0 };
+    struct mmt_config config;
+    mmt_problem problem = mmt_gemm_problem(MMT_I32, 8, 8, 8);
+    struct mmt_variant variant = mmt_variant_of(&problem, true);
+    struct mmt_caps caps = { .backend = "cuda", .name = "III \xc4\xb0 Card" };
+    char form[8];
+
+    CHECK_OK(mmt_config_parse("naive", &config, &err), err);
+    CHECK_OK(mmt_emit(&config, &variant, MMT_CUDA_CXX, MMT_GPU, &source, &err), err);
+    mmt_text_add(out, mmt_text_string(&source));
+    mmt_text_finish(&source);
+    mmt_profile_path(&caps, out);
+    mmt_text_add(out, mmt_op_form(MMT_JACOBI3D, form));
+
+    struct mmt_profile *profile = mmt_profile_create();
+    profile->caps = caps;
+    profile->caps.dialect = MMT_CUDA_CXX;
+    profile->caps.kind = MMT_GPU;
+    profile->roofline.bandwidth = 1234.5678e9;
+    CHECK_OK(mmt_profile_print(profile, out, &err), err);
+    mmt_profile_free(profile);
+}
+
+static void test_reading_back(const struct mmt_text *all)
+{
+    mmt_error err = { 0 };
+    const char *json = strchr(strstr(mmt_text_string(all), "MxNxK"), '{');
+    struct mmt_profile *profile = mmt_profile_read(json, strlen(json), &err);
+    if (!CHECK(profile != NULL))
+        return;
+    CHECK(profile->roofline.bandwidth > 1234.5e9 &&
+          profile->roofline.bandwidth < 1234.6e9);
+    mmt_profile_free(profile);
+}
+
+/* Turkish has another capital of i, German writes 0,5, and of bytes from 0x80 on the two
+ * character sets think differently. */
+static void test_locales(void)
+{
+    static const char *const made[][2] = { { "tr_TR", "ISO-8859-9" },
+                                           { "tr_TR", "UTF-8" },
+                                           { "de_DE", "ISO-8859-1" } };
+    struct mmt_text plain = { 0 };
+    setenv("LOCPATH", folder, 1);
+    write_all(&plain);
+    CHECK(strstr(mmt_text_string(&plain), "#define TYPE_I32 1") != NULL);
+    CHECK(strstr(mmt_text_string(&plain), "/cuda-iii-card.json") != NULL);
+    for (int i = 0; i < 3; i++) {
+        char command[256], name[64];
+        struct mmt_text other = { 0 };
+        snprintf(name, sizeof name, "%s.%s", made[i][0], made[i][1]);
+        snprintf(command, sizeof command, "localedef -i %s -f %s %s/%s >%s/log 2>&1",
+                 made[i][0], made[i][1], folder, name, folder);
+        if (system(command) || !setlocale(LC_ALL, name)) {
+            fprintf(stderr, "left out: the locale %s cannot be made here\n", name);
+            continue;
+        }
+        write_all(&other);
+        CHECK_EQ_STR(mmt_text_string(&other), mmt_text_string(&plain));
+        test_reading_back(&other);
+        mmt_text_finish(&other);
+        setlocale(LC_ALL, "C");
+    }
+    mmt_text_finish(&plain);
+}
+
+/* ---- null ------------------------------------------------------------------------ */
+
+#define CHECK_NULL(call)                                                                 \
+    do {                                                                                 \
+        mmt_error err = { 0 };                                                           \
+        (void) (call);                                                                   \
+        CHECK_EQ_INT(err.status, MMT_ERROR_ARGUMENT);                                    \
+        CHECK(err.text[0] != '\0');                                                      \
+    } while (0)
+
+static void test_null(void)
+{
+    mmt_error err = { 0 };
+    mmt_operand buffer = { 0 };
+    mmt_args args = mmt_args_defaults();
+    mmt_problem problem = mmt_gemm_problem(MMT_F32, 8, 8, 8);
+    mmt_device *device = mmt_device_open("null", &err);
+    mmt_plan *plan = mmt_plan_create(device, NULL, &problem, NULL, &err);
+    if (!CHECK(plan != NULL))
+        return;
+    CHECK_NULL(mmt_profile_load(NULL, &err));
+    CHECK_NULL(mmt_profile_find(NULL, &err));
+    CHECK_NULL(mmt_plan_create(NULL, NULL, &problem, NULL, &err));
+    CHECK_NULL(mmt_plan_create(device, NULL, NULL, NULL, &err));
+    CHECK_NULL(mmt_execute(NULL, &args, NULL, &err));
+    CHECK_NULL(mmt_execute(plan, NULL, NULL, &err));
+    CHECK_NULL(mmt_execute(plan, &args, NULL, &err));
+    CHECK_NULL(mmt_buffer_create(NULL, 4, &buffer, &err));
+    CHECK_NULL(mmt_buffer_create(device, 4, NULL, &err));
+    CHECK_NULL(mmt_buffer_write(device, buffer, "x", 1, &err));
+    CHECK_NULL(mmt_finish(NULL, NULL, &err));
+    CHECK(mmt_opencl_device_id(NULL) == NULL && mmt_opencl_device_id(device) == NULL);
+    mmt_plan_free(NULL);
+    mmt_profile_free(NULL);
+    mmt_device_close(NULL);
+    mmt_plan_free(plan);
+    mmt_device_close(device);
+}
+
+/* ---- files that are none --------------------------------------------------------- */
+
+static void test_link(void)
+{
+    mmt_error err = { 0 };
+    struct mmt_text text = { 0 };
+    struct stat found;
+    char target[256], link_name[256];
+    snprintf(target, sizeof target, "%s", in_folder("target"));
+    snprintf(link_name, sizeof link_name, "%s", in_folder("link"));
+    CHECK_OK(mmt_file_replace(target, "old", 3, &err), err);
+    CHECK(!symlink("target", link_name));
+    CHECK_OK(mmt_file_replace(link_name, "new", 3, &err), err);
+    CHECK(!lstat(link_name, &found) && S_ISLNK(found.st_mode));
+    CHECK_OK(mmt_file_read(target, 100, &text, &err), err);
+    CHECK_EQ_STR(mmt_text_string(&text), "new");
+    mmt_text_finish(&text);
+}
+
+static void test_pipe(void)
+{
+    mmt_error err = { 0 };
+    struct stat found;
+    char name[256], got[8] = "";
+    snprintf(name, sizeof name, "%s", in_folder("pipe"));
+    CHECK(!mkfifo(name, 0600));
+    int reader = open(name, O_RDONLY | O_NONBLOCK);
+    CHECK_OK(mmt_file_replace(name, "through", 7, &err), err);
+    CHECK_EQ_INT(read(reader, got, 7), 7);
+    CHECK_EQ_STR(got, "through");
+    close(reader);
+    CHECK(!stat(name, &found) && S_ISFIFO(found.st_mode));
+}
+
+/* ---- configurations -------------------------------------------------------------- */
+
+/* A template's first starting point holds vectors that are too wide for f64. */
+static void test_starting_point(void)
+{
+    mmt_error err = { 0 };
+    struct mmt_config first, fit;
+    mmt_problem problem = mmt_gemm_problem(MMT_F64, 512, 512, 512);
+    struct mmt_caps caps = { .dialect = MMT_CUDA_CXX, .kind = MMT_GPU, .f64 = true };
+    CHECK_OK(mmt_problem_normalise(&problem, &problem, &err), err);
+    CHECK_OK(mmt_config_parse("simt", &first, &err), err);
+    CHECK(mmt_config_refuse(&first, &problem, &caps) != NULL);
+    CHECK_OK(mmt_config_parse_for("simt", &problem, &caps, &fit, &err), err);
+    CHECK(mmt_config_refuse(&fit, &problem, &caps) == NULL);
+    CHECK_OK(mmt_config_parse_for("simt A_VECTOR=4", &problem, &caps, &fit, &err), err);
+    CHECK(mmt_config_refuse(&fit, &problem, &caps) != NULL);
+    CHECK_FAILS(mmt_config_parse_for("simt A_VECTOR=3", &problem, &caps, &fit, &err), err,
+                MMT_ERROR_ARGUMENT, "A_VECTOR of simt cannot be '3'");
+}
+
+int main(void)
+{
+    char command[64];
+    if (!mkdtemp(folder))
+        return EXIT_FAILURE;
+    setenv("XDG_DATA_HOME", "/data", 1);
+    setenv("XDG_CACHE_HOME", folder, 1);
+    test_locales();
+    test_null();
+    test_link();
+    test_pipe();
+    test_starting_point();
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    CHECK(!system(command));
+    return test_end("edges");
+}

@@ -1,0 +1,289 @@
+/* The estimate that needs no measuring: that it rules nothing out before it has earned
+ * that, and then nothing that comes near the best. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "costmodel/costmodel.h"
+#include "runtime/runtime.h"
+#include "tests/support/test.h"
+#include "tuner/model/pruning.h"
+#include "tuner/tune/tune.h"
+
+enum { CANDIDATES = 120 };
+
+static char path[256];
+
+static struct mmt_caps gpu(void)
+{
+    return (struct mmt_caps){
+        .backend = "null",
+        .name = "Testing",
+        .architecture = "sm_90",
+        .compiler = "none",
+        .dialect = MMT_CUDA_CXX,
+        .kind = MMT_GPU,
+        .f64 = true,
+        .max_threads = 1024,
+        .max_block = { 1024, 1024, 64 },
+        .max_grid = { INT32_MAX, 65535, 65535 },
+        .shared = 232448,
+        .shared_per_sm = 233472,
+        .registers = 65536,
+        .registers_per_thread = 255,
+        .registers_per_sm = 65536,
+        .threads_per_sm = 2048,
+        .blocks_per_sm = 32,
+        .sms = 132,
+        .warp = 32,
+    };
+}
+
+static mmt_problem product(int64_t m, int64_t n, int64_t k)
+{
+    mmt_problem problem = mmt_gemm_problem(MMT_F32, m, n, k), normal;
+    mmt_error err;
+    CHECK_OK(mmt_problem_normalise(&problem, &normal, &err), err);
+    return normal;
+}
+
+static double uniform(void)
+{
+    static unsigned long long state = 7;
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    return (double) (state >> 11) * 0x1p-53;
+}
+
+static struct mmt_config any_config(const mmt_problem *problem,
+                                    const struct mmt_caps *caps)
+{
+    const struct mmt_template *template = mmt_template_find("simt");
+    struct mmt_config config;
+    do
+        mmt_space_at(template, (uint64_t) (uniform() * (double) mmt_space_size(template)),
+                     &config);
+    while (mmt_config_refuse(&config, problem, caps));
+    return config;
+}
+
+/* A journal of candidates whose times are the estimates, with some noise, or chance
+ * alone; as judged. */
+static struct mmt_journal *make_journal(struct mmt_profile *profile,
+                                        const mmt_problem *problem, bool telling)
+{
+    mmt_error err;
+    struct mmt_journal *journal = mmt_journal_open(path, &profile->caps, true, &err);
+    if (!CHECK(journal != NULL))
+        exit(test_end("guide"));
+    for (int i = 0; i < CANDIDATES; i++) {
+        struct mmt_record record = { .problem = *problem };
+        record.config = any_config(problem, &profile->caps);
+        double estimate = mmt_cost_estimate(&record.config, problem, &profile->caps);
+        CHECK(estimate > 0 && isfinite(estimate));
+        record.result.time.median =
+            telling ? 1e-9 * estimate * exp(0.2 * uniform()) : 1e-3 * (1 + uniform());
+        record.result.time.samples = 5;
+        CHECK_OK(mmt_journal_add(journal, &record, &err), err);
+    }
+    CHECK_OK(mmt_pruning_judge(journal, profile, &err), err);
+    return journal;
+}
+
+static double limit_of(const struct mmt_journal *journal,
+                       const struct mmt_profile *profile, const mmt_problem *problem)
+{
+    return mmt_pruning_limit(journal, profile, problem, mmt_template_find("simt"));
+}
+
+static void test_earned(void)
+{
+    struct mmt_profile *profile = mmt_profile_create();
+    mmt_problem problem = product(4096, 4096, 4096), other = product(512, 512, 512);
+    profile->caps = gpu();
+    struct mmt_journal *journal = make_journal(profile, &problem, true);
+    if (CHECK_EQ_INT(profile->num_pruning, 1)) {
+        CHECK(profile->pruning->correlation > 0.75);
+        CHECK_EQ_INT(profile->pruning->samples, CANDIDATES);
+    }
+    double limit = limit_of(journal, profile, &problem), best = INFINITY;
+    size_t count;
+    const struct mmt_record *records = mmt_journal_records(journal, &count);
+    for (size_t i = 0; i < count; i++)
+        best = fmin(best, records[i].result.time.median);
+    CHECK(isfinite(limit));
+    for (size_t i = 0; i < count; i++)
+        if (records[i].result.time.median <= 1.25 * best)
+            CHECK(mmt_cost_estimate(&records[i].config, &problem, &profile->caps) * 1.5 <=
+                  limit * (1 + 1e-12));
+    /* Nothing is known of another problem yet, and nothing of another template. */
+    CHECK(isinf(limit_of(journal, profile, &other)));
+    CHECK(
+        isinf(mmt_pruning_limit(journal, profile, &problem, mmt_template_find("tiled"))));
+    mmt_journal_close(journal);
+    mmt_profile_free(profile);
+}
+
+static void test_not_earned(void)
+{
+    struct mmt_profile *profile = mmt_profile_create();
+    mmt_problem problem = product(4096, 4096, 4096);
+    profile->caps = gpu();
+    struct mmt_journal *journal = make_journal(profile, &problem, false);
+    if (CHECK_EQ_INT(profile->num_pruning, 1))
+        CHECK(profile->pruning->correlation >= 0 && profile->pruning->correlation < 0.4);
+    CHECK(isinf(limit_of(journal, profile, &problem)));
+    mmt_journal_close(journal);
+    mmt_profile_free(profile);
+}
+
+static double estimate(const char *name, const mmt_problem *problem)
+{
+    struct mmt_caps caps = gpu();
+    struct mmt_config config;
+    mmt_error err;
+    CHECK_OK(mmt_config_parse(name, &config, &err), err);
+    CHECK(!mmt_config_refuse(&config, problem, &caps));
+    return mmt_cost_estimate(&config, problem, &caps);
+}
+
+/* What anybody would say without measuring. */
+static void test_sense(void)
+{
+    mmt_problem large = product(4096, 4096, 4096), thin = product(64, 64, 32768);
+    const char *one =
+        "simt TILE_M=64 TILE_N=64 TILE_K=16 THREAD_TILE_M=4 THREAD_TILE_N=4 WARP_M=8 "
+        "WARP_N=8 SPLIT_K=1";
+    const char *split =
+        "simt TILE_M=64 TILE_N=64 TILE_K=16 THREAD_TILE_M=4 THREAD_TILE_N=4 WARP_M=8 "
+        "WARP_N=8 SPLIT_K=64";
+    CHECK(estimate(one, &thin) > 8 * estimate(split, &thin));
+    CHECK(estimate("tiled TILE=16 WORK=1", &large) > 1.5 * estimate(one, &large));
+}
+
+static struct mmt_config untuned(const mmt_problem *problem, size_t max_workspace)
+{
+    struct mmt_caps caps = gpu();
+    struct mmt_selection selection = { 0 };
+    mmt_error err;
+    const struct mmt_terms terms = { .max_workspace = max_workspace };
+    CHECK_OK(mmt_select(NULL, problem, &caps, &terms, &selection, &err), err);
+    CHECK(selection.why == MMT_SELECTION_DEFAULT);
+    return selection.config;
+}
+
+/* What is packed first is not what multiplies: 64 x 64 tiles have work for more
+ * multiprocessors than 128 x 256 ones, whatever packing has. */
+static void test_packed(void)
+{
+    mmt_problem odd = product(1000, 1000, 1000);
+    struct mmt_caps caps = gpu();
+    strcpy(caps.architecture, "sm_90a");
+    odd.type = odd.out = MMT_BF16;
+    odd.lda = odd.ldb = odd.ldc = 1001;
+    const char *common = "wgmma PACK_A=1 PACK_B=1 EPILOGUE_STAGES=0 CLUSTER=1x1";
+    const char *tiles[] = { "TILE_M=128 TILE_N=256", "TILE_M=64 TILE_N=64 CONSUMERS=1" };
+    double estimates[2];
+    for (int i = 0; i < 2; i++) {
+        char name[160];
+        struct mmt_config config;
+        mmt_error err;
+        snprintf(name, sizeof name, "%s %s", common, tiles[i]);
+        CHECK_OK(mmt_config_parse(name, &config, &err), err);
+        CHECK(!mmt_config_refuse(&config, &odd, &caps));
+        estimates[i] = mmt_cost_estimate(&config, &odd, &caps);
+    }
+    CHECK(estimates[0] > 1.2 * estimates[1]);
+}
+
+/* Without a profile, the first starting point where there is work for all, and one that
+ * splits k where there is not, if it may have a workspace. */
+static void test_untuned(void)
+{
+    mmt_problem large = product(4096, 4096, 4096), thin = product(64, 64, 32768);
+    struct mmt_caps caps = gpu();
+    struct mmt_config config = untuned(&large, SIZE_MAX);
+    CHECK(!memcmp(config.values, config.template->seeds[0],
+                  (size_t) config.template->num_knobs * sizeof(int)));
+
+    struct mmt_config split = untuned(&thin, SIZE_MAX), whole = untuned(&thin, 0);
+    CHECK(split.template == config.template && whole.template == config.template);
+    CHECK(16 * mmt_cost_estimate(&split, &thin, &caps) <
+          mmt_cost_estimate(&whole, &thin, &caps));
+    struct mmt_launches launches = { 0 };
+    mmt_config_launch(&whole, &thin, &caps, &launches);
+    CHECK_EQ_INT(launches.workspace, 0);
+}
+
+/* Another problem may leave k whole that this one splits. */
+static bool is_same_text(const struct mmt_tuning *t, const mmt_problem *a,
+                         const mmt_problem *b, const struct mmt_config *config)
+{
+    const struct mmt_config x = mmt_config_settle(config, a, &t->caps);
+    const struct mmt_config y = mmt_config_settle(config, b, &t->caps);
+    return mmt_config_same_text(&x, &y);
+}
+
+/* What one problem had compiled is ready for the next one of its kind, and stands in the
+ * order of its times there, however wrong the estimate was. */
+static void test_ready(void)
+{
+    struct mmt_profile *profile = mmt_profile_create();
+    mmt_problem before = product(4096, 4096, 4096), now = product(4096, 2048, 4096);
+    mmt_problem other = now;
+    other.type = other.out = MMT_I32;
+    profile->caps = gpu();
+    struct mmt_journal *journal = make_journal(profile, &before, false);
+    struct mmt_tuning t = { .caps = profile->caps, .journal = journal };
+    size_t count;
+    const struct mmt_record *records = mmt_journal_records(journal, &count);
+    struct mmt_config ready[CANDIDATES];
+    CHECK_EQ_INT(mmt_tune_list_ready(&t, &now, ready, CANDIDATES), 0);
+    for (size_t i = 0; i < count; i++) {
+        mmt_tune_add_built(&t, &before, &records[i].config);
+        mmt_tune_add_built(&t, &before, &records[i].config); /* is there already */
+        CHECK(mmt_tune_is_built(&t, &now, &records[i].config) ==
+              is_same_text(&t, &before, &now, &records[i].config));
+        CHECK(!mmt_tune_is_built(&t, &other, &records[i].config));
+    }
+    CHECK(t.num_built <= CANDIDATES && t.num_built > CANDIDATES / 2);
+    CHECK_EQ_INT(mmt_tune_list_ready(&t, &before, ready, CANDIDATES), 0); /* all tried */
+    CHECK_EQ_INT(mmt_tune_list_ready(&t, &other, ready, CANDIDATES), 0);
+
+    int listed = mmt_tune_list_ready(&t, &now, ready, CANDIDATES);
+    CHECK(listed > 1 && listed <= t.num_built);
+    double last = 0, first = 0;
+    for (int i = 0; i < listed; i++) {
+        const struct mmt_record *timed = mmt_journal_find(journal, &before, &ready[i]);
+        double seconds = timed->result.time.median *
+                         mmt_cost_estimate(&ready[i], &now, &t.caps) /
+                         mmt_cost_estimate(&ready[i], &before, &t.caps);
+        CHECK(seconds >= last * (1 - 1e-12));
+        first = i ? first : seconds;
+        CHECK(seconds <= 2 * first * (1 + 1e-12));
+        last = seconds;
+    }
+    CHECK_EQ_INT(mmt_tune_list_ready(&t, &now, ready, 1), 1);
+    free(t.built);
+    mmt_journal_close(journal);
+    mmt_profile_free(profile);
+}
+
+int main(void)
+{
+    char folder[] = "/tmp/mmtune-test-guide-XXXXXX";
+    if (!mkdtemp(folder))
+        return 77;
+    snprintf(path, sizeof path, "%s/p.json", folder);
+    test_sense();
+    test_packed();
+    test_untuned();
+    test_earned();
+    test_not_earned();
+    test_ready();
+    char journal[300];
+    snprintf(journal, sizeof journal, "%s.journal", path);
+    unlink(journal);
+    rmdir(folder);
+    return test_end("guide");
+}

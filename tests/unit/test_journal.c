@@ -1,0 +1,598 @@
+/* The journal: what is written is read again, also where a crash cut it at any byte. And
+ * the lines between the tuner and its workers. */
+#include "tests/support/test.h"
+
+#include <unistd.h>
+
+#include "base/file.h"
+#include "tuner/journal/journal.h"
+
+static char path[256];
+static const struct mmt_caps caps = { .backend = "null",
+                                      .name = "Testing",
+                                      .architecture = "sm_90",
+                                      .compiler = "nvrtc 13.0" };
+
+static struct mmt_record make_record(int number)
+{
+    struct mmt_record record = { 0 };
+    mmt_problem problem = mmt_gemm_problem(MMT_F32, 64 + number, 48, 32);
+    mmt_error err;
+    CHECK_OK(mmt_problem_normalise(&problem, &record.problem, &err), err);
+    CHECK_OK(mmt_config_parse("tiled TILE=32", &record.config, &err), err);
+    record.result.outcome = (enum mmt_outcome)(number % 6);
+    if (number % 6)
+        snprintf(record.result.reason, sizeof record.result.reason,
+                 "\"%d\" was wrong,\nand so on", number);
+    if (record.result.outcome == MMT_TIMED)
+        record.result.time = (struct mmt_timing){ 1e-3 * (number + 1), 1e-5, 7 };
+    record.result.registers = record.result.outcome == MMT_TIMED ? 64 : -1;
+    record.result.spill_bytes = record.result.outcome == MMT_TIMED ? 0 : -1;
+    record.result.shared = record.result.outcome == MMT_TIMED ? 4096 : -1;
+    record.final = number == 6;
+    return record;
+}
+
+static bool same(const struct mmt_record *a, const struct mmt_record *b)
+{
+    return mmt_problem_equal(&a->problem, &b->problem) &&
+           mmt_config_equal(&a->config, &b->config) && a->final == b->final &&
+           a->result.outcome == b->result.outcome &&
+           !strcmp(a->result.reason, b->result.reason) &&
+           a->result.time.median == b->result.time.median &&
+           a->result.time.samples == b->result.time.samples &&
+           a->result.registers == b->result.registers &&
+           a->result.shared == b->result.shared;
+}
+
+enum { RECORDS = 8 };
+
+static void write_journal(void)
+{
+    mmt_error err;
+    struct mmt_journal *journal = mmt_journal_open(path, &caps, true, &err);
+    if (!CHECK(journal != NULL))
+        return;
+    for (int i = 0; i < RECORDS; i++) {
+        struct mmt_record record = make_record(i);
+        CHECK_OK(mmt_journal_add(journal, &record, &err), err);
+    }
+    CHECK(mmt_journal_open(path, &caps, false, &err) == NULL); /* it is locked */
+    CHECK(strstr(err.text, "another mmtune") != NULL);
+    mmt_journal_close(journal);
+}
+
+static void put(const char *bytes, size_t length)
+{
+    char name[300];
+    snprintf(name, sizeof name, "%s.journal", path);
+    FILE *file = fopen(name, "wb");
+    if (!CHECK(file != NULL))
+        return;
+    CHECK(fwrite(bytes, 1, length, file) == length);
+    CHECK(fclose(file) == 0);
+}
+
+static int whole_lines(const char *bytes, size_t length)
+{
+    int lines = 0;
+    for (size_t i = 0; i < length; i++)
+        lines += bytes[i] == '\n';
+    return lines;
+}
+
+/* Cut there, it has the results before the cut, and goes on behind them. */
+static void check_cut(const struct mmt_text *whole, size_t length)
+{
+    mmt_error err;
+    size_t count;
+    put(whole->data, length);
+    int lines = whole_lines(whole->data, length);
+    for (int pass = 0; pass < 2; pass++) {
+        struct mmt_journal *journal = mmt_journal_open(path, &caps, false, &err);
+        if (!CHECK(journal != NULL))
+            return;
+        const struct mmt_record *records = mmt_journal_records(journal, &count);
+        size_t wanted = (size_t) (lines > 0 ? lines - 1 : 0) + (size_t) pass;
+        CHECK(count == wanted);
+        for (size_t i = 0; i < count; i++) {
+            struct mmt_record should = make_record(i + 1 == count && pass ? 99 : (int) i);
+            CHECK(same(&records[i], &should));
+        }
+        struct mmt_record more = make_record(99);
+        CHECK(pass || mmt_journal_add(journal, &more, &err) == MMT_OK);
+        CHECK_EQ_STR(mmt_journal_notes(journal), "");
+        mmt_journal_close(journal);
+    }
+}
+
+static void test_cuts(void)
+{
+    struct mmt_text whole = { 0 };
+    char name[300];
+    mmt_error err;
+    snprintf(name, sizeof name, "%s.journal", path);
+    CHECK_OK(mmt_file_read(name, 1 << 20, &whole, &err), err);
+    for (size_t length = 0; length <= whole.length; length += length % 7 ? 1 : 5)
+        check_cut(&whole, length);
+    mmt_text_finish(&whole);
+}
+
+static void test_foreign(void)
+{
+    struct mmt_caps other = caps;
+    mmt_error err;
+    snprintf(other.name, sizeof other.name, "Riva 128");
+    write_journal();
+    CHECK(!mmt_journal_open(path, &other, false, &err) &&
+          strstr(err.text, "another device, Testing") && strstr(err.text, "--fresh"));
+    put("hello\n", 6);
+    CHECK(!mmt_journal_open(path, &caps, false, &err) && strstr(err.text, "--fresh"));
+    struct mmt_journal *journal = mmt_journal_open(path, &other, true, &err);
+    CHECK(journal != NULL);
+    mmt_journal_close(journal);
+}
+
+/* Lines that are whole but make no sense are left out, and that is said. */
+static void test_damaged(void)
+{
+    static const char *const lines[] = {
+        "{}", "[1,2", "null", "{\"status\":\"timed\"}", "{\"status\":\"fine\"}",
+    };
+    mmt_error err;
+    size_t count;
+    struct mmt_text text = { 0 };
+    char name[300];
+    write_journal();
+    snprintf(name, sizeof name, "%s.journal", path);
+    CHECK_OK(mmt_file_read(name, 1 << 20, &text, &err), err);
+    for (int i = 0; i < 5; i++)
+        mmt_text_addf(&text, "%s\n", lines[i]);
+    put(text.data, text.length);
+    struct mmt_journal *journal = mmt_journal_open(path, &caps, false, &err);
+    if (CHECK(journal != NULL)) {
+        mmt_journal_records(journal, &count);
+        CHECK_EQ_INT((long long) count, RECORDS);
+        CHECK(strstr(mmt_journal_notes(journal), "5 lines") != NULL);
+    }
+    mmt_journal_close(journal);
+    mmt_text_finish(&text);
+}
+
+/* How many results there are for a card of so many multiprocessors. */
+static size_t count_on(unsigned sms, struct mmt_text *notes)
+{
+    struct mmt_caps gpu = caps;
+    mmt_error err;
+    size_t count = 0;
+    gpu.dialect = MMT_CUDA_CXX;
+    gpu.kind = MMT_GPU;
+    gpu.max_threads = 1024;
+    gpu.shared = gpu.shared_per_sm = 98304;
+    gpu.registers = gpu.registers_per_sm = 65536;
+    gpu.threads_per_sm = 2048;
+    gpu.warp = 32;
+    gpu.sms = sms;
+    struct mmt_journal *journal = mmt_journal_open(path, &gpu, notes == NULL, &err);
+    if (!CHECK(journal != NULL))
+        return 0;
+    if (notes) {
+        mmt_journal_records(journal, &count);
+        mmt_text_add(notes, mmt_journal_notes(journal));
+    } else {
+        struct mmt_record record = make_record(0);
+        mmt_problem problem = mmt_gemm_problem(MMT_F32, 8, 64, 100000);
+        CHECK_OK(mmt_problem_normalise(&problem, &record.problem, &err), err);
+        CHECK_OK(mmt_config_parse("skinny SHORT=rows THREAD_TILE_SHORT=0 "
+                                  "THREAD_TILE_LONG=2 THREAD_TILE_K=8 "
+                                  "THREADS_LONG=0 THREADS_K=0 VECTOR=2 TILE_K=0 "
+                                  "SPLIT_K=0 MIN_BLOCKS=1",
+                                  &record.config, &err),
+                 err);
+        CHECK_OK(mmt_journal_add(journal, &record, &err), err);
+        count = 1;
+    }
+    mmt_journal_close(journal);
+    return count;
+}
+
+/* Makes of the journal's lines such as an older version wrote, which did not tell. */
+static void forget_resolved(void)
+{
+    char name[sizeof path + 16];
+    struct mmt_text text = { 0 };
+    mmt_error err;
+    snprintf(name, sizeof name, "%s.journal", path);
+    CHECK_OK(mmt_file_read(name, 1 << 20, &text, &err), err);
+    char *key = strstr(text.data, "\"settled\"");
+    if (CHECK(key != NULL))
+        memcpy(key, "\"unknown\"", strlen("\"unknown\""));
+    FILE *file = fopen(name, "w");
+    if (CHECK(file != NULL)) {
+        CHECK(fwrite(text.data, 1, text.length, file) == text.length);
+        fclose(file);
+    }
+    mmt_text_finish(&text);
+}
+
+/* A result of a kernel that leaves knobs to the problem counts while these are resolved
+ * as they were, and where it tells how they were. */
+static void test_settled(void)
+{
+    struct mmt_text same = { 0 }, other = { 0 }, untold = { 0 };
+    CHECK(count_on(100, NULL) == 1);
+    CHECK(count_on(100, &same) == 1 && count_on(2, &other) == 0);
+    CHECK_EQ_STR(mmt_text_string(&same), "");
+    CHECK(strstr(mmt_text_string(&other), "1 results") != NULL);
+    mmt_text_finish(&same);
+    mmt_text_finish(&other);
+    CHECK(count_on(100, NULL) == 1);
+    forget_resolved();
+    CHECK(count_on(100, &untold) == 0);
+    mmt_text_finish(&untold);
+}
+
+static void test_find(void)
+{
+    mmt_error err;
+    write_journal();
+    struct mmt_journal *journal = mmt_journal_open(path, &caps, false, &err);
+    if (!CHECK(journal != NULL))
+        return;
+    struct mmt_record there = make_record(3), absent = make_record(50),
+                      final = make_record(6);
+    const struct mmt_record *found =
+        mmt_journal_find(journal, &there.problem, &there.config);
+    CHECK(found && same(found, &there) && found->earlier);
+    CHECK(!mmt_journal_find(journal, &absent.problem, &absent.config));
+    CHECK(!mmt_journal_find(journal, &final.problem, &final.config));
+    mmt_journal_close(journal);
+}
+
+/* ---- what was verified wholly ----------------------------------------------------- */
+
+static struct mmt_record record_at(int k, const char *configuration,
+                                   enum mmt_outcome outcome, bool whole)
+{
+    struct mmt_record record = { .whole = whole };
+    mmt_problem problem = mmt_gemm_problem(MMT_F32, 64, 64, k);
+    mmt_error err;
+    CHECK_OK(mmt_problem_normalise(&problem, &record.problem, &err), err);
+    CHECK_OK(mmt_config_parse(configuration, &record.config, &err), err);
+    record.result.outcome = outcome;
+    if (outcome == MMT_TIMED && !whole)
+        record.result.time = (struct mmt_timing){ 1e-3, 1e-5, 7 };
+    if (outcome == MMT_WRONG)
+        snprintf(record.result.reason, sizeof record.result.reason, "deep: wrong");
+    return record;
+}
+
+static enum mmt_outcome outcome_of(const struct mmt_journal *journal, int k,
+                                   const char *configuration)
+{
+    const struct mmt_record asked = record_at(k, configuration, MMT_TIMED, false);
+    const struct mmt_record *found =
+        mmt_journal_find(journal, &asked.problem, &asked.config);
+    return CHECK(found != NULL) ? found->result.outcome : MMT_CRASHED;
+}
+
+static void check_wholes(const struct mmt_journal *journal)
+{
+    const struct mmt_record right = record_at(500, "tiled TILE=16", MMT_TIMED, true),
+                            wrong = record_at(32, "tiled TILE=32", MMT_TIMED, true);
+    size_t count, wholes;
+
+    mmt_journal_records(journal, &count);
+    mmt_journal_wholes(journal, &wholes);
+    CHECK(count == 4 && wholes == 2);
+    CHECK(mmt_journal_whole(journal, &right.problem, &right.config) == MMT_WHOLE_RIGHT);
+    CHECK(mmt_journal_whole(journal, &wrong.problem, &right.config) == MMT_WHOLE_UNKNOWN);
+    CHECK(mmt_journal_whole(journal, &wrong.problem, &wrong.config) == MMT_WHOLE_WRONG);
+    CHECK(outcome_of(journal, 32, "tiled TILE=16") == MMT_TIMED);
+    CHECK(outcome_of(journal, 32, "tiled TILE=32") == MMT_WRONG);
+    CHECK(outcome_of(journal, 48, "tiled TILE=32") == MMT_WRONG);
+    CHECK(outcome_of(journal, 32, "naive") == MMT_TIMED);
+}
+
+/* One that is wrong at a depth is wrong at any, whether it was timed before that was
+ * found or after; and all that holds in the next run, of the same driver. */
+static void test_wholes(void)
+{
+    struct mmt_caps newer = caps;
+    mmt_error err;
+    size_t count;
+    const struct mmt_record records[] = {
+        record_at(32, "tiled TILE=16", MMT_TIMED, false),
+        record_at(32, "tiled TILE=32", MMT_TIMED, false),
+        record_at(32, "naive", MMT_TIMED, false),
+        record_at(500, "tiled TILE=16", MMT_TIMED, true),
+        record_at(500, "tiled TILE=32", MMT_WRONG, true),
+        record_at(48, "tiled TILE=32", MMT_TIMED, false),
+    };
+    struct mmt_journal *journal = mmt_journal_open(path, &caps, true, &err);
+    for (size_t i = 0; i < sizeof records / sizeof *records; i++)
+        CHECK_OK(mmt_journal_add(journal, &records[i], &err), err);
+    check_wholes(journal);
+    mmt_journal_close(journal);
+    journal = mmt_journal_open(path, &caps, false, &err);
+    CHECK_EQ_STR(mmt_journal_notes(journal), "");
+    check_wholes(journal);
+    mmt_journal_close(journal);
+
+    snprintf(newer.driver, sizeof newer.driver, "newer");
+    journal = mmt_journal_open(path, &newer, false, &err);
+    mmt_journal_wholes(journal, &count);
+    CHECK(count == 0 && outcome_of(journal, 32, "tiled TILE=32") == MMT_TIMED);
+    mmt_journal_close(journal);
+}
+
+/* Finals are right about a candidate: what they find much slower, or not right, is so. */
+static void test_disproved(void)
+{
+    mmt_error err;
+    struct mmt_record fast = record_at(32, "tiled TILE=16", MMT_TIMED, false),
+                      wrong = record_at(32, "tiled TILE=32", MMT_TIMED, false),
+                      hot = record_at(32, "tiled TILE=8", MMT_TIMED, false);
+    struct mmt_record finals[] = { fast, wrong, hot };
+    struct mmt_journal *journal = mmt_journal_open(path, &caps, true, &err);
+
+    for (int i = 0; i < 3; i++) {
+        CHECK_OK(mmt_journal_add(journal, &finals[i], &err), err);
+        finals[i].final = true;
+        finals[i].result.time.median = 3e-3;
+    }
+    finals[1].result.outcome = MMT_WRONG;
+    snprintf(finals[2].result.throttled, 64, "thermal");
+    for (int i = 0; i < 3; i++)
+        CHECK_OK(mmt_journal_add(journal, &finals[i], &err), err);
+    for (int pass = 0; pass < 2; pass++) {
+        CHECK(mmt_journal_best(journal, &fast.problem) == 1e-3);
+        CHECK(
+            mmt_journal_find(journal, &fast.problem, &fast.config)->result.time.median ==
+            3e-3);
+        CHECK(outcome_of(journal, 32, "tiled TILE=32") == MMT_WRONG);
+        mmt_journal_close(journal);
+        journal = mmt_journal_open(path, &caps, false, &err);
+    }
+    mmt_journal_close(journal);
+}
+
+/* ---- a bad moment is not a property of a kernel ------------------------------------ */
+
+static struct mmt_journal *reopen(struct mmt_journal *journal, double limit)
+{
+    mmt_error err;
+    mmt_journal_close(journal);
+    journal = mmt_journal_open(path, &caps, false, &err);
+    CHECK(journal != NULL);
+    mmt_journal_set_limit(journal, limit);
+    return journal;
+}
+
+static void add(struct mmt_journal *journal, const struct mmt_record *record)
+{
+    mmt_error err;
+    CHECK_OK(mmt_journal_add(journal, record, &err), err);
+}
+
+static bool is_known(const struct mmt_journal *journal, const struct mmt_record *record)
+{
+    return mmt_journal_find(journal, &record->problem, &record->config) != NULL;
+}
+
+/* How often a result is taken, one each run, until it stands in the runs behind. */
+static int count_tries(enum mmt_outcome outcome, double first_limit, double limit)
+{
+    const struct mmt_record record = record_at(32, "tiled TILE=16", outcome, false);
+    mmt_error err;
+    struct mmt_journal *journal = mmt_journal_open(path, &caps, true, &err);
+    int tries = 0;
+    mmt_journal_set_limit(journal, first_limit);
+    for (; tries < 5 && !is_known(journal, &record); tries++) {
+        add(journal, &record);
+        CHECK(is_known(journal, &record)); /* in the run itself */
+        CHECK(mmt_journal_find_any(journal, &record.problem, &record.config) != NULL);
+        journal = reopen(journal, limit);
+        CHECK(mmt_journal_count_again(journal) == (size_t) !is_known(journal, &record));
+        CHECK(is_known(journal, &record) ==
+              (mmt_journal_find_any(journal, &record.problem, &record.config) != NULL));
+    }
+    mmt_journal_close(journal);
+    return tries;
+}
+
+static void test_again(void)
+{
+    CHECK(count_tries(MMT_WRONG, 5, 5) == 1);
+    CHECK(count_tries(MMT_SKIPPED, 5, 5) == 1);
+    CHECK(count_tries(MMT_TIMED, 5, 5) == 1);
+    CHECK(count_tries(MMT_FAILED, 5, 5) == 2);
+    CHECK(count_tries(MMT_CRASHED, 5, 5) == 2);
+    CHECK(count_tries(MMT_HUNG, 5, 5) == 2);
+    CHECK(count_tries(MMT_HUNG, 1, 5) == 2); /* the second one was under 5 */
+    CHECK(count_tries(MMT_KILLED, 5, 5) == 5);
+}
+
+/* Hung twice under a small limit, it has another try under a greater one. */
+static void test_limits(void)
+{
+    const struct mmt_record hung = record_at(32, "tiled TILE=16", MMT_HUNG, false),
+                            timed = record_at(32, "tiled TILE=16", MMT_TIMED, false);
+    mmt_error err;
+    struct mmt_journal *journal = mmt_journal_open(path, &caps, true, &err);
+    mmt_journal_set_limit(journal, 1);
+    add(journal, &hung);
+    journal = reopen(journal, 1);
+    add(journal, &hung);
+    journal = reopen(journal, 1);
+    CHECK(is_known(journal, &hung));
+    journal = reopen(journal, 5);
+    CHECK(!is_known(journal, &hung));
+    add(journal, &timed);
+    journal = reopen(journal, 9);
+    CHECK(outcome_of(journal, 32, "tiled TILE=16") == MMT_TIMED);
+    mmt_journal_close(journal);
+}
+
+/* A whole verification that hung refutes in its run alone; one that is wrong, for good.
+ */
+static void test_whole_again(void)
+{
+    const struct mmt_record timed = record_at(32, "tiled TILE=16", MMT_TIMED, false),
+                            hung = record_at(32, "tiled TILE=16", MMT_HUNG, true);
+    mmt_error err;
+    struct mmt_journal *journal = mmt_journal_open(path, &caps, true, &err);
+    for (int tries = 1; tries <= 2; tries++) {
+        if (tries == 1)
+            add(journal, &timed);
+        CHECK(mmt_journal_whole(journal, &timed.problem, &timed.config) ==
+              MMT_WHOLE_UNKNOWN);
+        CHECK(outcome_of(journal, 32, "tiled TILE=16") == MMT_TIMED);
+        add(journal, &hung);
+        CHECK(outcome_of(journal, 32, "tiled TILE=16") == MMT_WRONG);
+        journal = reopen(journal, 0);
+    }
+    CHECK(outcome_of(journal, 32, "tiled TILE=16") == MMT_WRONG);
+    CHECK(mmt_journal_whole(journal, &timed.problem, &timed.config) == MMT_WHOLE_WRONG);
+    mmt_journal_close(journal);
+}
+
+/* What is held is known, but in no file until it is written. */
+static void test_held(void)
+{
+    struct mmt_record timed = record_at(32, "tiled TILE=16", MMT_TIMED, false),
+                      dead = timed,
+                      failed = record_at(48, "tiled TILE=16", MMT_FAILED, false);
+    mmt_error err;
+    size_t count;
+    dead.final = true;
+    dead.result.outcome = MMT_CRASHED;
+    for (int write = 0; write < 2; write++) {
+        struct mmt_journal *journal = mmt_journal_open(path, &caps, true, &err);
+        add(journal, &timed);
+        CHECK_OK(mmt_journal_hold(journal, &failed, &err), err);
+        CHECK_OK(mmt_journal_hold(journal, &dead, &err), err);
+        CHECK(is_known(journal, &failed));
+        CHECK(outcome_of(journal, 32, "tiled TILE=16") == MMT_TIMED);
+        if (write)
+            CHECK_OK(mmt_journal_write_held(journal, &err), err);
+        CHECK(mmt_journal_drop_held(journal) == (write ? 0 : 2));
+        CHECK(is_known(journal, &failed) == write);
+        CHECK(outcome_of(journal, 32, "tiled TILE=16") ==
+              (write ? MMT_CRASHED : MMT_TIMED));
+        journal = reopen(journal, 0);
+        mmt_journal_records(journal, &count);
+        CHECK(count == (write ? 3 : 1));
+        mmt_journal_close(journal);
+    }
+}
+
+/* ---- a file that goes away -----------------------------------------------------------
+ */
+
+/* By whom it is replaced: nobody, a file, another run. */
+static void test_deleted(void)
+{
+    const struct mmt_record first = make_record(0), second = make_record(6);
+    char name[300], aside[320];
+    mmt_error err;
+    size_t count;
+    snprintf(name, sizeof name, "%s.journal", path);
+    snprintf(aside, sizeof aside, "%s.replaced", name);
+    for (int by = 0; by < 3; by++) {
+        struct mmt_journal *other = NULL,
+                           *journal = mmt_journal_open(path, &caps, true, &err);
+        CHECK(mmt_journal_is_new(journal) == (by == 1)); /* cleared up below */
+        add(journal, &first);
+        CHECK(!remove(name));
+        if (by == 1)
+            put("mine\n", 5);
+        if (by == 2)
+            other = mmt_journal_open(path, &caps, false, &err);
+        if (by == 2) {
+            CHECK(mmt_journal_add(journal, &second, &err) && strstr(err.text, "another"));
+            mmt_journal_close(other);
+            mmt_journal_close(journal);
+            continue;
+        }
+        CHECK_OK(mmt_journal_add(journal, &second, &err), err);
+        CHECK(strstr(mmt_journal_notes(journal), by ? "was replaced" : "was deleted"));
+        CHECK(!remove(name));
+        CHECK_OK(mmt_journal_look(journal, &err), err);
+        CHECK(!access(aside, F_OK) == (by == 1));
+        journal = reopen(journal, 0);
+        mmt_journal_records(journal, &count);
+        CHECK(count == 2 && !mmt_journal_is_new(journal));
+        mmt_journal_close(journal);
+        remove(aside);
+        if (by == 0)
+            remove(name);
+    }
+}
+
+static void test_wire(void)
+{
+    struct mmt_record record = make_record(0);
+    struct mmt_job job = { .task = MMT_TASK_FINALS,
+                           .problem = record.problem,
+                           .seed = 7,
+                           .count = 2,
+                           .configs = { record.config, record.config },
+                           .verify = { true, false },
+                           .best_seconds = 0.5,
+                           .best_mhz = 1980,
+                           .low_priority = true,
+                           .power_limited = true,
+                           .epilogues = true };
+    struct mmt_job back;
+    struct mmt_reply reply = { .count = 2, .spoilt = true }, heard;
+    struct mmt_text line = { 0 };
+    mmt_error err = { 0 };
+    CHECK(mmt_wire_write_job(&job, &line) && mmt_wire_read_job(line.data, &back, &err));
+    CHECK(back.task == job.task && back.count == 2 && back.verify[0] && !back.verify[1] &&
+          back.seed == 7 && back.best_seconds == 0.5 && back.best_mhz == 1980 &&
+          back.low_priority && back.power_limited && back.epilogues && !back.is_short &&
+          mmt_problem_equal(&back.problem, &job.problem) &&
+          mmt_config_equal(&back.configs[1], &job.configs[1]));
+    mmt_text_finish(&line);
+    reply.roofline = (struct mmt_roofline){ .peak_flops = { [MMT_I8] = 7e12 },
+                                            .peak_spread = { [MMT_I8] = 0.25 },
+                                            .bandwidth = 3e12,
+                                            .bandwidth_spread = 0.125 };
+    reply.results[0] = record.result;
+    reply.results[1] = make_record(1).result;
+    snprintf(reply.results[1].reason, MMT_REASON_SIZE, "not \xff UTF-8");
+    snprintf(reply.cache, sizeof reply.cache, "no room in \xff");
+    CHECK(mmt_wire_write_reply(&reply, &line) && mmt_wire_read_reply(line.data, &heard));
+    CHECK_EQ_STR(heard.cache, "no room in ?");
+    CHECK(heard.count == 2 && heard.spoilt &&
+          !memcmp(&heard.roofline, &reply.roofline, sizeof heard.roofline) &&
+          heard.results[0].time.median == record.result.time.median);
+    CHECK_EQ_STR(heard.results[1].reason, "not ? UTF-8");
+    mmt_text_finish(&line);
+    CHECK(!mmt_wire_read_job("{}", &back, &err) && !mmt_wire_read_job("x", &back, &err));
+    CHECK(!mmt_wire_read_reply("{}", &heard) && !mmt_wire_read_reply("", &heard));
+}
+
+int main(void)
+{
+    char name[300];
+    snprintf(path, sizeof path, "/tmp/mmtune-journal-%d", (int) getpid());
+    write_journal();
+    test_cuts();
+    test_foreign();
+    test_damaged();
+    test_settled();
+    test_find();
+    test_wholes();
+    test_disproved();
+    test_again();
+    test_limits();
+    test_whole_again();
+    test_held();
+    test_deleted();
+    test_wire();
+    snprintf(name, sizeof name, "%s.journal", path);
+    remove(name);
+    return test_end("journal");
+}

@@ -1,0 +1,510 @@
+/* Profiles as layers: what a user, a site and the installation know of a device counts
+ * together, and for one problem what was measured on this very device, then the newest.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "device/device.h"
+#include "runtime/runtime.h"
+#include "tests/support/test.h"
+
+static char folder[] = "/tmp/mmtune-layers-XXXXXX";
+static mmt_device *device;
+
+enum { USER, SITE, SHARED, PLACES };
+static const char *const places[PLACES] = { "user/mmtune", "site",
+                                            "shared/mmtune/profiles" };
+
+/* ---- making profiles ----------------------------------------------------------------
+ */
+
+static struct mmt_profile *begin(const char *date)
+{
+    struct mmt_profile *profile = mmt_profile_create();
+    profile->caps = device->caps;
+    snprintf(profile->made.date, sizeof profile->made.date, "%s", date);
+    return profile;
+}
+
+/* naive with another order of threads for each `order`. */
+static struct mmt_config naive(int order)
+{
+    struct mmt_config config;
+    mmt_error err = { 0 };
+    CHECK_OK(mmt_config_parse(order ? "naive ORDER=columns" : "naive ORDER=rows", &config,
+                              &err),
+             err);
+    return config;
+}
+
+static mmt_problem problem_of(mmt_type type, int64_t size)
+{
+    mmt_problem problem = mmt_gemm_problem(type, size, size, size);
+    mmt_error err = { 0 };
+    CHECK_OK(mmt_problem_normalise(&problem, &problem, &err), err);
+    return problem;
+}
+
+static void add_entry(struct mmt_profile *profile, mmt_type type, int64_t size, int order)
+{
+    mmt_error err = { 0 };
+    const struct mmt_entry entry = { .problem = problem_of(type, size),
+                                     .config = naive(order),
+                                     .time = { 1e-3, 1e-5, 5 },
+                                     .gflops = 1 };
+    CHECK_OK(mmt_profile_add_entry(profile, &entry, &err), err);
+}
+
+/* One kernel for all m up to `m_to` of products of that n and k. */
+static void add_range(struct mmt_profile *profile, int64_t size, int64_t m_to, int order)
+{
+    mmt_error err = { 0 };
+    const mmt_problem low = problem_of(MMT_F32, size);
+    const struct mmt_range range = { .problem = mmt_problem_with_m(&low, 1),
+                                     .num_segments = 1,
+                                     .segments = { { m_to, naive(order), "0" } } };
+    CHECK_OK(mmt_profile_add_range(profile, &range, &err), err);
+}
+
+/* A portfolio of one kernel, for products whose operands stand as they are; selected by
+ * so many problems. */
+static void add_family(struct mmt_profile *profile, mmt_type family, int order,
+                       int shapes)
+{
+    static struct mmt_model model;
+    mmt_error err = { 0 };
+    const mmt_problem kind = problem_of(family, 8);
+    const struct mmt_portfolio_kernel kernel = { .family = family,
+                                                 .config = naive(order),
+                                                 .right = mmt_kind_bit(&kind),
+                                                 .terms = { 1e-9, 1e-6 } };
+    model = (struct mmt_model){ .family = family, .shapes = shapes };
+    CHECK_OK(mmt_profile_add_portfolio_kernel(profile, &kernel, &err), err);
+    CHECK_OK(mmt_profile_add_model(profile, &model, &err), err);
+}
+
+static void path_of(int place, const char *end, struct mmt_text *path)
+{
+    mmt_text_addf(path, "%s/%s/", folder, places[place]);
+    mmt_profile_stem(&device->caps, path);
+    mmt_text_add(path, end);
+}
+
+static void put(int place, const char *end, struct mmt_profile *profile)
+{
+    struct mmt_text path = { 0 };
+    mmt_error err = { 0 };
+    path_of(place, end, &path);
+    CHECK_OK(mmt_profile_save(profile, mmt_text_string(&path), &err), err);
+    mmt_profile_free(profile);
+    mmt_text_finish(&path);
+}
+
+static void clear(void)
+{
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf %s/user %s/site %s/shared", folder, folder,
+             folder);
+    CHECK(!system(command));
+    snprintf(command, sizeof command,
+             "mkdir -p %s/user/mmtune %s/site %s/shared/mmtune/profiles", folder, folder,
+             folder);
+    CHECK(!system(command));
+}
+
+/* ---- what is selected ----------------------------------------------------------------
+ */
+
+static mmt_profile *find(void)
+{
+    mmt_error err = { 0 };
+    mmt_profile *profile = mmt_profile_find(device, &err);
+    if (!profile)
+        fprintf(stderr, "%s\n", err.text);
+    return profile;
+}
+
+/* The order of the naive kernel that is selected, and why. */
+static void check_choice(mmt_type type, int64_t size, int why, int order,
+                         const char *place)
+{
+    mmt_profile *profile = find();
+    const mmt_problem problem = problem_of(type, size);
+    const struct mmt_config wanted = naive(order);
+    struct mmt_selection selection;
+    mmt_error err = { 0 };
+    if (!CHECK(profile != NULL))
+        return;
+    CHECK_OK(mmt_select(profile, &problem, &device->caps, NULL, &selection, &err), err);
+    CHECK_EQ_INT(selection.why, why);
+    CHECK(mmt_config_equal(&selection.config, &wanted));
+    CHECK(selection.layer >= 0 && strstr(profile->layers[selection.layer].path, place));
+    mmt_profile_free(profile);
+}
+
+static bool near(double is, double wanted)
+{
+    return fabs(is - wanted) < 1e-6 * wanted;
+}
+
+/* ---- the tests -----------------------------------------------------------------------
+ */
+
+/* A user's minute of f32 hides neither what is installed for f64 nor for other shapes. */
+static void test_all_count(void)
+{
+    clear();
+    struct mmt_profile *user = begin("2026-03-01T00:00:00Z");
+    add_entry(user, MMT_F32, 512, 0);
+    add_family(user, MMT_F32, 0, 4);
+    put(USER, ".json", user);
+    struct mmt_profile *shared = begin("2026-01-01T00:00:00Z");
+    add_entry(shared, MMT_F64, 512, 1);
+    add_family(shared, MMT_F32, 1, 24);
+    put(SHARED, ".json", shared);
+    struct mmt_profile *site = begin("2026-02-01T00:00:00Z");
+    add_entry(site, MMT_I32, 512, 1);
+    put(SITE, "-more.json", site);
+
+    check_choice(MMT_F32, 512, MMT_SELECTION_EXACT, 0, "/user/");
+    check_choice(MMT_F64, 512, MMT_SELECTION_EXACT, 1, "/shared/");
+    check_choice(MMT_I32, 512, MMT_SELECTION_EXACT, 1, "/site/");
+    check_choice(MMT_F32, 8, MMT_SELECTION_COST, 1, "/shared/");
+}
+
+/* An entry of any layer counts before a range of any; of ranges of the same problems the
+ * newest; of others each counts. */
+static void test_ranges(void)
+{
+    clear();
+    struct mmt_profile *user = begin("2026-02-01T00:00:00Z");
+    add_range(user, 512, 600, 0);
+    put(USER, ".json", user);
+    struct mmt_profile *shared = begin("2026-01-01T00:00:00Z");
+    add_range(shared, 512, 600, 1);
+    add_range(shared, 256, 600, 1);
+    put(SHARED, ".json", shared);
+    check_choice(MMT_F32, 512, MMT_SELECTION_RANGE, 0, "/user/");
+    check_choice(MMT_F32, 256, MMT_SELECTION_RANGE, 1, "/shared/");
+
+    struct mmt_profile *site = begin("2025-01-01T00:00:00Z");
+    add_entry(site, MMT_F32, 512, 1);
+    put(SITE, ".json", site);
+    check_choice(MMT_F32, 512, MMT_SELECTION_EXACT, 1, "/site/");
+    mmt_profile *found = find();
+    if (CHECK(found != NULL))
+        CHECK_EQ_INT(found->num_ranges, 2);
+    mmt_profile_free(found);
+}
+
+/* Of portfolios that rest on as much the newest; of others the one that rests on more,
+ * however old. */
+static void test_families(void)
+{
+    clear();
+    struct mmt_profile *old = begin("2026-01-01T00:00:00Z");
+    add_family(old, MMT_F32, 0, 24);
+    put(USER, ".json", old);
+    struct mmt_profile *recent = begin("2026-02-01T00:00:00Z");
+    add_family(recent, MMT_F32, 1, 24);
+    put(SITE, ".json", recent);
+    check_choice(MMT_F32, 8, MMT_SELECTION_COST, 1, "/site/");
+    struct mmt_profile *larger = begin("2025-01-01T00:00:00Z");
+    add_family(larger, MMT_F32, 0, 25);
+    put(SHARED, ".json", larger);
+    check_choice(MMT_F32, 8, MMT_SELECTION_COST, 0, "/shared/");
+}
+
+/* Each family by itself, kernels and model together. */
+static void test_whole_families(void)
+{
+    clear();
+    struct mmt_profile *user = begin("2026-02-01T00:00:00Z");
+    add_family(user, MMT_F32, 0, 24);
+    add_family(user, MMT_F64, 0, 24);
+    put(USER, ".json", user);
+    struct mmt_profile *shared = begin("2026-01-01T00:00:00Z");
+    add_family(shared, MMT_F32, 1, 25);
+    add_family(shared, MMT_F64, 1, 23);
+    put(SHARED, ".json", shared);
+    check_choice(MMT_F32, 8, MMT_SELECTION_COST, 1, "/shared/");
+    check_choice(MMT_F64, 8, MMT_SELECTION_COST, 0, "/user/");
+    mmt_profile *both = find();
+    if (!CHECK(both != NULL))
+        return;
+    CHECK_EQ_INT(both->num_portfolio, 4);
+    CHECK_EQ_INT(both->num_models, 4);
+    CHECK_EQ_INT(mmt_profile_model(both, MMT_F32)->shapes, 25);
+    CHECK_EQ_INT(mmt_profile_model(both, MMT_F64)->shapes, 24);
+    CHECK(!mmt_profile_model(both, MMT_I32));
+    mmt_profile_free(both);
+}
+
+/* A portfolio that rests on more hides no type or transposes that it was not checked for.
+ */
+static void test_kinds(void)
+{
+    clear();
+    struct mmt_profile *user = begin("2026-02-01T00:00:00Z");
+    mmt_problem other = problem_of(MMT_F32, 8);
+    other.trans_b = 1;
+    add_family(user, MMT_F32, 0, 24);
+    user->portfolio[0].right |= mmt_kind_bit(&other);
+    put(USER, ".json", user);
+    struct mmt_profile *shared = begin("2026-01-01T00:00:00Z");
+    add_family(shared, MMT_F32, 1, 25);
+    put(SHARED, ".json", shared);
+    check_choice(MMT_F32, 8, MMT_SELECTION_COST, 1, "/shared/");
+    mmt_profile *both = find();
+    if (!CHECK(both != NULL))
+        return;
+    const struct mmt_model *model = mmt_profile_model_for(both, &other);
+    CHECK(model && model->shapes == 24);
+    other.trans_a = 1;
+    CHECK(!mmt_profile_model_for(both, &other));
+    mmt_profile_free(both);
+}
+
+/* A family's types share its model; a portfolio without one is not selected from. */
+static void test_models(void)
+{
+    struct mmt_profile *profile = begin("2026-01-01T00:00:00Z");
+    add_family(profile, MMT_BF16, 0, 24);
+    CHECK(mmt_profile_model(profile, MMT_F16) == profile->models);
+    CHECK(!mmt_profile_model(profile, MMT_F8E4M3));
+    profile->num_models = 0;
+    CHECK(!mmt_profile_model(profile, MMT_BF16));
+    clear();
+    put(USER, ".json", profile);
+    mmt_profile *found = find();
+    CHECK(found && found->num_portfolio == 0);
+    mmt_profile_free(found);
+}
+
+/* One problem in three files. */
+static void test_precedence(void)
+{
+    clear();
+    strcpy(device->caps.uuid, "0123");
+    struct mmt_profile *other = begin("2026-03-01T00:00:00Z");
+    strcpy(other->caps.uuid, "4567");
+    add_entry(other, MMT_F32, 512, 0);
+    put(USER, ".json", other);
+    check_choice(MMT_F32, 512, MMT_SELECTION_EXACT, 0, "/user/");
+
+    struct mmt_profile *own = begin("2026-01-01T00:00:00Z");
+    add_entry(own, MMT_F32, 512, 1);
+    put(SHARED, ".json", own);
+    check_choice(MMT_F32, 512, MMT_SELECTION_EXACT, 1, "/shared/");
+
+    own = begin("2026-02-01T00:00:00Z");
+    add_entry(own, MMT_F32, 512, 0);
+    put(SITE, ".json", own);
+    check_choice(MMT_F32, 512, MMT_SELECTION_EXACT, 0, "/site/");
+    device->caps.uuid[0] = 0;
+}
+
+/* What the library was found to take beside the entry that is executed: 1, or nothing. */
+static void check_first(int64_t size, double first)
+{
+    const mmt_problem problem = problem_of(MMT_F32, size);
+    mmt_profile *profile = find();
+    if (!CHECK(profile != NULL))
+        return;
+    const struct mmt_yardstick *it = mmt_profile_yardstick(profile, &problem);
+    CHECK(it ? it->first == first : first == 0);
+    mmt_profile_free(profile);
+}
+
+/* The library's times come with the entry beside which they were taken. */
+static void test_yardsticks(void)
+{
+    clear();
+    struct mmt_profile *user = begin("2026-03-01T00:00:00Z");
+    const struct mmt_yardstick one = { "cuBLAS 1", "", "", 1, 1, 0 },
+                               two = { "cuBLAS 1", "", "", 1, 2, 0 };
+    add_entry(user, MMT_F32, 512, 0);
+    add_entry(user, MMT_F32, 256, 0);
+    user->entries[0].yardstick = one;
+    put(USER, ".json", user);
+    struct mmt_profile *shared = begin("2026-01-01T00:00:00Z");
+    for (int i = 0; i < 3; i++) {
+        add_entry(shared, MMT_F32, 512 >> i, 1);
+        shared->entries[i].yardstick = two;
+    }
+    put(SHARED, ".json", shared);
+    check_first(512, 1);
+    check_first(256, 0);
+    check_first(128, 2);
+}
+
+/* What the device refuses hides nothing. */
+static void test_refused(void)
+{
+    clear();
+    struct mmt_profile *user = begin("2026-03-01T00:00:00Z");
+    add_entry(user, MMT_F32, 512, 0);
+    mmt_error err = { 0 };
+    CHECK_OK(
+        mmt_config_parse("naive BLOCK_M=32 BLOCK_N=32", &user->entries[0].config, &err),
+        err);
+    put(USER, ".json", user);
+    struct mmt_profile *shared = begin("2026-01-01T00:00:00Z");
+    add_entry(shared, MMT_F32, 512, 1);
+    put(SHARED, ".json", shared);
+    const unsigned threads = device->caps.max_threads;
+    device->caps.max_threads = 256;
+    check_choice(MMT_F32, 512, MMT_SELECTION_EXACT, 1, "/shared/");
+    device->caps.max_threads = threads;
+}
+
+/* A file that is broken, and one of another device of the same name. */
+static void test_broken(void)
+{
+    clear();
+    struct mmt_text path = { 0 };
+    mmt_error err = { 0 };
+    path_of(USER, ".json", &path);
+    CHECK_OK(mmt_file_replace(mmt_text_string(&path), "{", 1, &err), err);
+    CHECK(!mmt_profile_find(device, &err));
+    CHECK(err.status == MMT_ERROR_FORMAT && strstr(err.text, "/user/"));
+
+    struct mmt_profile *other = begin("2026-01-01T00:00:00Z");
+    other->caps.sms += 7;
+    add_entry(other, MMT_F64, 512, 1);
+    put(SITE, ".json", other);
+    struct mmt_profile *shared = begin("2026-01-01T00:00:00Z");
+    add_entry(shared, MMT_F32, 512, 1);
+    put(SHARED, ".json", shared);
+    mmt_profile *found = find();
+    CHECK(found && found->num_layers == 1 && found->num_entries == 1);
+    CHECK(found && strstr(mmt_profile_warnings(found), "/user/"));
+    mmt_profile_free(found);
+
+    clear();
+    other = begin("2026-01-01T00:00:00Z");
+    other->caps.sms += 7;
+    put(SITE, ".json", other);
+    CHECK(!mmt_profile_find(device, &err));
+    CHECK(err.status == MMT_ERROR_NOT_FOUND && strstr(err.text, "multiprocessors"));
+    mmt_text_finish(&path);
+}
+
+/* A plan says where its kernel is from, and under which driver it was measured. */
+static void test_told(void)
+{
+    clear();
+    struct mmt_profile *user = begin("2026-03-01T00:00:00Z");
+    strcpy(user->caps.driver, "1.2.3");
+    add_entry(user, MMT_F32, 512, 0);
+    put(USER, ".json", user);
+    struct mmt_profile *shared = begin("2026-01-01T00:00:00Z");
+    add_entry(shared, MMT_F64, 512, 1);
+    put(SHARED, ".json", shared);
+    mmt_profile *profile = find();
+    mmt_problem problem = problem_of(MMT_F32, 512);
+    mmt_error err = { 0 };
+    mmt_plan *plan = mmt_plan_create(device, profile, &problem, NULL, &err);
+    char text[2048] = "";
+    if (!CHECK(plan != NULL))
+        fprintf(stderr, "%s\n", err.text);
+    mmt_plan_describe(plan, text, sizeof text);
+    CHECK(strstr(text, "/user/mmtune/"));
+    CHECK(strstr(text, "measured under driver 1.2.3"));
+    mmt_plan_free(plan);
+    mmt_profile_free(profile);
+}
+
+/* Of a type of which nothing is known here, what the nearest device of the architecture
+ * has; its single problems tell nothing of this one. */
+static void test_kin(void)
+{
+    static const char *const names[] = { "Cousin", "Sister" };
+    const struct mmt_caps before = device->caps;
+    clear();
+    device->caps.sms = 16, device->caps.clock_khz = 2000000;
+    for (int i = 0; i < 2; i++) {
+        struct mmt_profile *kin = begin("2026-01-01T00:00:00Z");
+        struct mmt_text path = { 0 };
+        mmt_error err = { 0 };
+        snprintf(kin->caps.name, sizeof kin->caps.name, "%s", names[i]);
+        kin->caps.sms *= i ? 2 : 8, kin->caps.clock_khz /= i ? 2 : 1;
+        add_entry(kin, MMT_F64, 512, 1);
+        add_family(kin, MMT_F32, i, 24);
+        add_family(kin, MMT_F64, i, 24);
+        mmt_text_addf(&path, "%s/site/%s-%s.json", folder, kin->caps.backend, names[i]);
+        CHECK_OK(mmt_profile_save(kin, mmt_text_string(&path), &err), err);
+        mmt_profile_free(kin);
+        mmt_text_finish(&path);
+    }
+    check_choice(MMT_F64, 512, MMT_SELECTION_COST, 1, "Sister");
+    struct mmt_profile *user = begin("2026-03-01T00:00:00Z");
+    add_family(user, MMT_F32, 0, 4);
+    put(USER, ".json", user);
+    check_choice(MMT_F32, 512, MMT_SELECTION_COST, 1,
+                 "Sister"); /* few shapes serve none */
+    user = begin("2026-03-01T00:00:00Z");
+    add_family(user, MMT_F32, 0, 24);
+    put(USER, ".json", user);
+    check_choice(MMT_F32, 512, MMT_SELECTION_COST, 0, "/user/");
+    check_choice(MMT_F64, 512, MMT_SELECTION_COST, 1, "Sister");
+
+    mmt_profile *profile = find();
+    const mmt_problem problem = problem_of(MMT_F64, 512);
+    mmt_error err = { 0 };
+    char text[2048] = "";
+    mmt_plan *plan = mmt_plan_create(device, profile, &problem, NULL, &err);
+    mmt_plan_describe(plan, text, sizeof text);
+    CHECK(strstr(text, "found on Sister of the same architecture"));
+    mmt_plan_free(plan);
+    CHECK_EQ_INT((int) profile->num_portfolio, 2);
+    /* Half the clock there is half the time here; memory's rate is unknown. */
+    CHECK(near(profile->portfolio[1].terms[0], 0.5e-9) ||
+          near(profile->portfolio[0].terms[0], 0.5e-9));
+    mmt_profile_free(profile);
+
+    device->caps.kind = MMT_CPU;
+    profile = find();
+    CHECK(profile && profile->num_models == 1);
+    mmt_profile_free(profile);
+    strcpy(device->caps.architecture, "another");
+    CHECK(!mmt_profile_find(device, &err));
+    device->caps = before;
+}
+
+int main(void)
+{
+    char path[128];
+    mmt_error err = { 0 };
+    if (!mkdtemp(folder))
+        return 1;
+    snprintf(path, sizeof path, "%s/user", folder);
+    setenv("XDG_DATA_HOME", path, 1);
+    snprintf(path, sizeof path, "%s/none:relative:%s/site", folder, folder);
+    setenv("MMTUNE_PROFILE_PATH", path, 1);
+    snprintf(path, sizeof path, "%s/shared", folder);
+    setenv("XDG_DATA_DIRS", path, 1);
+    snprintf(path, sizeof path, "%s/cache", folder);
+    setenv("XDG_CACHE_HOME", path, 1);
+    device = mmt_device_open("null", &err);
+    if (!CHECK(device != NULL))
+        return 1;
+    test_all_count();
+    test_ranges();
+    test_families();
+    test_whole_families();
+    test_kinds();
+    test_models();
+    test_precedence();
+    test_yardsticks();
+    test_refused();
+    test_broken();
+    test_told();
+    test_kin();
+    mmt_device_close(device);
+    snprintf(path, sizeof path, "rm -rf %s", folder);
+    CHECK(!system(path));
+    return test_end("layers");
+}

@@ -1,0 +1,82 @@
+/* What mmt_execute refuses with OpenCL, before anything is queued. */
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+
+#include <mmtune/opencl.h>
+
+#include "tests/support/test.h"
+
+static mmt_device *device;
+static mmt_error err;
+
+enum { SIZE = 40, BYTES = SIZE * SIZE * (int) sizeof(float) };
+
+/* All that is wrong with it is told, and nothing is queued. */
+static void refuse(const mmt_plan *plan, mmt_args args, const char *words)
+{
+    CHECK_FAILS(mmt_execute(plan, &args, NULL, &err), err, MMT_ERROR_ARGUMENT, words);
+}
+
+static void test_operands(void)
+{
+    mmt_problem problem = mmt_gemm_problem(MMT_F32, SIZE, SIZE, SIZE);
+    mmt_plan_options options = mmt_plan_defaults();
+    mmt_args args = mmt_args_defaults(), wrong;
+    cl_context elsewhere = clCreateContext(
+        NULL, 1, (cl_device_id[]){ mmt_opencl_device_id(device) }, NULL, NULL, NULL);
+    cl_mem foreign = clCreateBuffer(elsewhere, CL_MEM_READ_WRITE, BYTES, NULL, NULL);
+
+    options.configuration = "split_naive";
+    mmt_plan *plan = mmt_plan_create(device, NULL, &problem, &options, &err);
+    options.configuration = "naive";
+    problem.bias = MMT_BIAS_ROW;
+    mmt_plan *biased = mmt_plan_create(device, NULL, &problem, &options, &err);
+    if (!CHECK(plan && biased)) {
+        fprintf(stderr, "%s\n", err.text);
+        return;
+    }
+    const size_t room = mmt_plan_workspace(plan);
+    CHECK_OK(mmt_buffer_create(device, BYTES, &args.a, &err), err);
+    CHECK_OK(mmt_buffer_create(device, BYTES, &args.b, &err), err);
+    CHECK_OK(mmt_buffer_create(device, BYTES, &args.c, &err), err);
+    CHECK_OK(mmt_buffer_create(device, room, &args.workspace, &err), err);
+    args.bias = args.a, args.bias.offset = BYTES - SIZE * (int) sizeof(float);
+    CHECK_OK(mmt_execute(plan, &args, NULL, &err), err);
+    CHECK_OK(mmt_finish(device, NULL, &err), err);
+
+    wrong = args, wrong.a.offset = 4;
+    refuse(plan, wrong, "A needs 6400 bytes from byte 4 on; its buffer has 6400");
+    wrong = args, wrong.b.offset = 2 * BYTES;
+    refuse(plan, wrong, "B needs 6400 bytes from byte 12800 on; its buffer has 6400");
+    wrong = args, wrong.c = mmt_opencl_operand(foreign, 0);
+    refuse(plan, wrong, "C is a buffer of another context");
+    wrong = args, wrong.bias.offset += 4;
+    refuse(biased, wrong, "bias needs 160 bytes");
+    wrong = args, wrong.workspace.offset = 256;
+    refuse(plan, wrong, "workspace needs");
+    wrong = args, wrong.scalars = args.a, wrong.scalars.offset = BYTES - 4;
+    refuse(plan, wrong, "scalars needs 8 bytes");
+    wrong = args, wrong.a.offset = 4, wrong.alpha = 0;
+    CHECK_OK(mmt_execute(plan, &wrong, NULL, &err), err);
+    CHECK_OK(mmt_finish(device, NULL, &err), err);
+
+    mmt_buffer_free(device, args.a);
+    mmt_buffer_free(device, args.b);
+    mmt_buffer_free(device, args.c);
+    mmt_buffer_free(device, args.workspace);
+    mmt_plan_free(plan);
+    mmt_plan_free(biased);
+    clReleaseMemObject(foreign);
+    clReleaseContext(elsewhere);
+}
+
+int main(void)
+{
+    device = mmt_device_open("opencl:0", &err);
+    if (!device && err.status == MMT_ERROR_NOT_FOUND)
+        SKIP("this machine has no OpenCL device");
+    if (CHECK(device))
+        test_operands();
+    mmt_device_close(device);
+    return test_end("operands");
+}

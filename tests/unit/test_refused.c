@@ -1,0 +1,195 @@
+/* Kernels that a driver refuses: plans take the next best, say so, and at last name what
+ * was refused. The null device, told which sources to refuse. */
+#include <unistd.h>
+
+#include "runtime/runtime.h"
+#include "tests/support/test.h"
+
+static char folder[] = "/tmp/mmtune-refused-XXXXXX";
+
+/* ---- a driver that refuses ------------------------------------------------------- */
+
+static struct {
+    const char *unless,
+        *with; /* words of a source: it is taken, it is refused; or NULL */
+    int most;  /* so many are refused */
+    mmt_status status;
+    int asked; /* sources that it was handed */
+} driver;
+
+static struct mmt_backend refusing;
+
+static bool is_refused(const char *text)
+{
+    if (driver.unless && strstr(text, driver.unless))
+        return false;
+    return (!driver.with || strstr(text, driver.with)) && driver.most-- > 0;
+}
+
+static mmt_status load(mmt_device *device, const struct mmt_binary *binary,
+                       struct mmt_module **out, mmt_error *err)
+{
+    char *text = strndup(binary->data, binary->size);
+    const bool refused = is_refused(text);
+
+    driver.asked++;
+    free(text);
+    if (!refused)
+        return mmt_backend_null.module_load(device, binary, out, err);
+    *err = (mmt_error){ .status = driver.status, .native = -5 };
+    strcpy(err->text, "too much for this driver\nand more");
+    return driver.status;
+}
+
+static mmt_device *open_refusing(const char *unless, const char *with, int most,
+                                 mmt_status status)
+{
+    mmt_error err;
+    mmt_device *device = mmt_device_open("null", &err);
+    if (!device) {
+        fprintf(stderr, "%s\n", err.text);
+        exit(1);
+    }
+    driver.unless = unless, driver.with = with;
+    driver.most = most, driver.status = status, driver.asked = 0;
+    refusing = mmt_backend_null;
+    refusing.module_load = load;
+    device->backend = &refusing;
+    return device;
+}
+
+/* ---- plans ----------------------------------------------------------------------- */
+
+static const mmt_problem *square(void)
+{
+    static mmt_problem problem;
+    problem = mmt_gemm_problem(MMT_F32, 500, 500, 500);
+    return &problem;
+}
+
+/* The configuration that a plan has, and its description; empty where there is none. */
+static void make_plan(mmt_device *device, const mmt_profile *profile, char config[512],
+                      char said[1024])
+{
+    struct mmt_text text = { 0 };
+    mmt_error err = { 0 };
+    mmt_plan *plan = mmt_plan_create(device, profile, square(), NULL, &err);
+
+    config[0] = said[0] = '\0';
+    if (plan) {
+        mmt_config_print(mmt_plan_config(plan), &text);
+        snprintf(config, 512, "%s", mmt_text_string(&text));
+        mmt_plan_describe(plan, said, 1024);
+    } else {
+        fprintf(stderr, "%s\n", err.text);
+    }
+    mmt_text_finish(&text);
+    mmt_plan_free(plan);
+}
+
+static void test_next_default(void)
+{
+    char usual[512], other[512], said[1024];
+    mmt_device *device = open_refusing(NULL, NULL, 0, MMT_ERROR_COMPILE);
+    make_plan(device, NULL, usual, said);
+    CHECK(!strstr(said, "refuses"));
+    mmt_device_close(device);
+
+    device = open_refusing(NULL, NULL, 2, MMT_ERROR_COMPILE); /* once made anew */
+    make_plan(device, NULL, other, said);
+    CHECK(other[0] && strcmp(usual, other) != 0);
+    usual[strcspn(usual, "=")] = '\0'; /* its knobs are said as they are resolved */
+    CHECK(strstr(said, "in place of one that the driver refuses: ") &&
+          strstr(strstr(said, "refuses: "), usual) &&
+          strstr(said, ": too much for this driver"));
+    CHECK(!strstr(said, "and more"));
+    mmt_device_close(device);
+}
+
+/* Whatever it is that a driver says of kernels. */
+static void test_at_last_naive(void)
+{
+    static const mmt_status all[] = { MMT_ERROR_COMPILE, MMT_ERROR_UNSUPPORTED,
+                                      MMT_ERROR_DEVICE };
+    char config[512], said[1024];
+
+    for (int i = 0; i < 3; i++) {
+        mmt_device *device = open_refusing("\"naive.cl\"", NULL, 100, all[i]);
+        make_plan(device, NULL, config, said);
+        CHECK(!strncmp(config, "naive ", 6));
+        CHECK(strstr(said, "in place of kernels that the driver refuses: "));
+        mmt_device_close(device);
+    }
+}
+
+static void add(mmt_profile *profile, int64_t size, const char *config)
+{
+    const mmt_problem given = mmt_gemm_problem(MMT_F32, size, size, size);
+    struct mmt_entry entry = { .time = { .median = 1e-3, .samples = 5 } };
+    mmt_error err;
+
+    CHECK_OK(mmt_problem_normalise(&given, &entry.problem, &err), err);
+    CHECK_OK(mmt_config_parse(config, &entry.config, &err), err);
+    CHECK_OK(mmt_profile_add_entry(profile, &entry, &err), err);
+}
+
+static void test_next_of_profile(void)
+{
+    char config[512], said[1024];
+    mmt_device *device = open_refusing(NULL, "#define BLOCK_M 16", 100, MMT_ERROR_DEVICE);
+    mmt_profile *profile = mmt_profile_create();
+
+    profile->caps = device->caps;
+    add(profile, 500, "naive BLOCK_M=16 BLOCK_N=8");
+    add(profile, 510, "naive BLOCK_M=32 BLOCK_N=8");
+    add(profile, 2000, "naive BLOCK_M=64 BLOCK_N=8");
+    make_plan(device, profile, config, said);
+    CHECK(strstr(config, "BLOCK_M=32"));
+    CHECK(strstr(said, "510x510x510") && strstr(said, "BLOCK_M=16 BLOCK_N=8: too much"));
+    mmt_profile_free(profile);
+    mmt_device_close(device);
+}
+
+static void test_nothing_left(void)
+{
+    mmt_device *device = open_refusing(NULL, NULL, 1000, MMT_ERROR_DEVICE);
+    mmt_error err = { 0 };
+
+    CHECK(!mmt_plan_create(device, NULL, square(), NULL, &err));
+    CHECK(err.status == MMT_ERROR_DEVICE && err.native == -5);
+    CHECK(strstr(err.text, "TILE_M=") && strstr(err.text, ": too much for this driver"));
+    CHECK(driver.asked > 2);
+    mmt_device_close(device);
+}
+
+/* What the caller named is not replaced, nor what failed for another reason. */
+static void test_not_replaced(void)
+{
+    mmt_plan_options options = mmt_plan_defaults();
+    mmt_device *device = open_refusing(NULL, NULL, 1000, MMT_ERROR_COMPILE);
+    mmt_error err = { 0 };
+
+    options.configuration = "tiled TILE=32";
+    CHECK(!mmt_plan_create(device, NULL, square(), &options, &err));
+    CHECK(err.status == MMT_ERROR_COMPILE && !strncmp(err.text, "too much", 8));
+    mmt_device_close(device);
+
+    device = open_refusing(NULL, NULL, 1000, MMT_ERROR_MEMORY);
+    CHECK(!mmt_plan_create(device, NULL, square(), NULL, &err));
+    CHECK(err.status == MMT_ERROR_MEMORY && driver.asked <= 2);
+    CHECK(strstr(err.text, "TILE_M=") && strstr(err.text, ": too much for this driver"));
+    mmt_device_close(device);
+}
+
+int main(void)
+{
+    if (!mkdtemp(folder))
+        return 1;
+    setenv("XDG_CACHE_HOME", folder, 1);
+    test_next_default();
+    test_at_last_naive();
+    test_next_of_profile();
+    test_nothing_left();
+    test_not_replaced();
+    return test_end("refused");
+}

@@ -1,0 +1,313 @@
+/* What the studies compute without a device: bank conflicts, the papers' own figures by
+ * their own formulas, a model of time learnt from a known one, tables. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/support/test.h"
+#include "studies/banks.h"
+#include "studies/cpu.h"
+#include "studies/longvector.h"
+#include "studies/papers.h"
+#include "studies/phases.h"
+#include "studies/table.h"
+
+/* Tiles of 32 x 32 take 32 turns, or one. */
+static void check_banks(void)
+{
+    CHECK(mmt_bank_turns(MMT_TILE_PLAIN, 32, 4) == 32);
+    CHECK(mmt_bank_turns(MMT_TILE_PAD, 32, 4) == 1);
+    CHECK(mmt_bank_turns(MMT_TILE_SWAP, 32, 4) == 1);
+    CHECK(mmt_bank_turns(MMT_TILE_PLAIN, 32, 8) == 16); /* half a warp at a time */
+    CHECK(mmt_bank_turns(MMT_TILE_PAD, 32, 8) == 1);
+    CHECK(mmt_bank_turns(MMT_TILE_SWAP, 32, 8) == 1);
+    CHECK(mmt_bank_turns(MMT_TILE_PLAIN, 16, 4) == 8);
+    CHECK(mmt_bank_turns(MMT_TILE_PAD, 16, 4) == 1);
+    CHECK(mmt_bank_turns(MMT_TILE_PLAIN, 8, 4) == 2);
+}
+
+/* R = 2 N^3 / T and P = V / t reproduce what is printed, up to the digits that are
+ * printed and the times that were cut; what does not fit is known as suspect. */
+static void check_rates(void)
+{
+    int count, tried = 0;
+    const struct mmt_paper_row *rows = mmt_paper_rows(&count);
+
+    for (int i = 0; i < count; i++) {
+        const struct mmt_paper_row *row = &rows[i];
+        if (row->seconds <= 0 || row->gflops <= 0)
+            continue;
+        double n = (double) row->n, rate = 2 * n * n * n / row->seconds * 1e-9;
+        bool fits =
+            fabs(rate / row->gflops - 1) < (strcmp(row->paper, "gts250") ? 0.31 : 0.005);
+        CHECK(fits || row->suspect);
+        tried++;
+    }
+    CHECK_EQ_INT(tried, 48);
+}
+
+/* The speed-ups of the GTS 250 paper are over its other kernel, not over the CPU: they
+ * are marked, and no row that is in doubt has a paper's word alone. */
+static void check_suspects(void)
+{
+    int count, suspects = 0, speed_ups = 0;
+    const struct mmt_paper_row *rows = mmt_paper_rows(&count);
+
+    CHECK(count == 166);
+    for (int i = 0; i < count; i++) {
+        suspects += rows[i].suspect != NULL;
+        if (!strcmp(rows[i].where, "Table 4 and Table 5")) {
+            CHECK(rows[i].suspect && rows[i].other > 1);
+            speed_ups++;
+        }
+    }
+    CHECK(suspects == 34);
+    CHECK(speed_ups == 4);
+    CHECK(!mmt_paper_find(&(struct mmt_paper_row){ .paper = "gts250", .n = 777 }));
+}
+
+/* All layouts give the same product, whole numbers wrapping as they must. */
+static void check_cpu(void)
+{
+    enum { N = 7 };
+    uint32_t a[N * N], b[N * N], at[N * N], bt[N * N], c[N * N], first[N * N], room[N];
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++) {
+            at[j * N + i] = a[i * N + j] = (uint32_t) i * 715827883u + (uint32_t) j;
+            bt[j * N + i] = b[i * N + j] = (uint32_t) i - (uint32_t) j * 1431655765u;
+        }
+    mmt_cpu_gemm(MMT_I32, MMT_CPU_AB, N, a, b, first, room);
+    CHECK(first[1] == a[0] * b[1] + a[1] * b[N + 1] + a[2] * b[2 * N + 1] +
+                          a[3] * b[3 * N + 1] + a[4] * b[4 * N + 1] +
+                          a[5] * b[5 * N + 1] + a[6] * b[6 * N + 1]);
+    mmt_cpu_gemm(MMT_I32, MMT_CPU_ATB, N, at, b, c, room);
+    CHECK(!memcmp(c, first, sizeof c));
+    mmt_cpu_gemm(MMT_I32, MMT_CPU_ABT, N, a, bt, c, room);
+    CHECK(!memcmp(c, first, sizeof c));
+    mmt_cpu_gemm(MMT_I32, MMT_CPU_BUFFERED, N, a, b, c, room);
+    CHECK(!memcmp(c, first, sizeof c));
+}
+
+/* semenenko's data, a_ij = i + j and b_ij = i - j from 1 on, have a closed form, which
+ * tells A B from B A. */
+static void check_closed_form(void)
+{
+    enum { N = 37 };
+    double a[N * N], b[N * N], c[N * N], room[N];
+    for (int i = 0; i < N * N; i++) {
+        a[i] = i / N + i % N + 2;
+        b[i] = i / N - i % N;
+    }
+    for (int layout = 0; layout < 2; layout++) {
+        mmt_cpu_gemm(MMT_F64, layout ? MMT_CPU_BUFFERED : MMT_CPU_AB, N, a, b, c, room);
+        for (int at = 0; at < N * N; at++) {
+            int i = at / N + 1, j = at % N + 1;
+            CHECK(c[at] ==
+                  N * (N + 1) * (2 * N + 1) / 6 + (i - j) * N * (N + 1) / 2 - N * i * j);
+        }
+    }
+}
+
+/* A launch that failed unseen takes no time; none takes longer than the host waits. */
+static void check_doubt(void)
+{
+    struct mmt_phases phases = { .kernel = 1e-3, .marks = 0.9e-3 };
+    CHECK(!*mmt_phases_doubt(&phases));
+    phases.marks = 0;
+    CHECK(!strcmp(mmt_phases_doubt(&phases), "no time passed"));
+    phases.marks = 1.2e-3;
+    CHECK(strstr(mmt_phases_doubt(&phases), "exceeds"));
+}
+
+/* Words that CSV and gnuplot would misread come back whole. */
+static void check_table(void)
+{
+    static const struct mmt_column columns[] = { { "kind, \"quoted\"", "", 0 },
+                                                 { "n", "", 0 },
+                                                 { "t", "ms", 3 } };
+    char folder[] = "/tmp/mmtune-study-XXXXXX", path[64], text[256] = "";
+    mmt_error err = { 0 };
+    struct mmt_table table = mmt_table_start("a title", columns, 3);
+    mmt_table_add(&table, (struct mmt_cell[]){ MMT_WORD("it's, so"), MMT_NUMBER(8),
+                                               MMT_NUMBER(0.125) });
+    mmt_table_add(&table,
+                  (struct mmt_cell[]){ MMT_WORD("b"), MMT_NUMBER(9), MMT_NUMBER(NAN) });
+
+    CHECK(mkdtemp(folder));
+    CHECK_OK(mmt_table_save(&table, folder, "t", &err), err);
+    snprintf(path, sizeof path, "%s/t.csv", folder);
+    FILE *file = fopen(path, "rb");
+    CHECK(file && fread(text, 1, sizeof text - 1, file) > 0);
+    CHECK(!strcmp(
+        text, "\"kind, \"\"quoted\"\"\",n,t (ms)\r\n\"it's, so\",8,0.125\r\nb,9,\r\n"));
+    fclose(file);
+    remove(path);
+    snprintf(path, sizeof path, "%s/t.json", folder);
+    remove(path);
+    rmdir(folder);
+    mmt_table_free(&table);
+
+    table = mmt_table_start("nowhere", columns, 3);
+    CHECK(mmt_table_save(&table, "/proc/nowhere", "t", &err) != MMT_OK && err.text[0]);
+    mmt_table_free(&table);
+}
+
+/* ---- longvector: a made-up device, whose times are known --------------------------- */
+
+/* 4 us for a launch and `each` for a round of 6000 elements. Beyond 1 MB of three arrays
+ * an operation takes longer, up to three times. `noise`: in turn less, none and more. */
+static double true_seconds(double each, int64_t length, double noise)
+{
+    static int turn;
+    double past = fmax(0, fmin(2, 12e-6 * (double) length - 1));
+    double seconds = 4e-6 + each * ceil((double) length / 6000) * (1 + past);
+    return seconds * (1 + (turn++ % 3 - 1) * noise);
+}
+
+/* The border takes a launch and 0.5 us for each of its rows. */
+static struct mmt_vector_knot knot_of_grid(int64_t inner, double noise)
+{
+    int64_t first = mmt_scheme_first(inner), second = mmt_scheme_second(inner);
+    return (struct mmt_vector_knot){
+        .inner = inner,
+        .vectors = true_seconds(2e-6, first, noise) + true_seconds(2e-6, second, noise) +
+                   true_seconds(1e-6, second, noise),
+        .border = 4e-6 + 0.5e-6 * (double) (inner + 1),
+        .copies = 1e-5 + 1e-10 * 4 * pow((double) inner + 2, 2),
+    };
+}
+
+static void check_vector_fit(void)
+{
+    struct mmt_vector_point points[MMT_VECTOR_POINTS];
+    struct mmt_vector_costs costs = { 0 };
+    int count = 0;
+
+    for (double length = 64; length < 3e6 && count < MMT_VECTOR_POINTS; length *= 1.1)
+        points[count++].length = (int64_t) length;
+    for (int i = 0; i < count; i++)
+        points[i].seconds = true_seconds(2e-6, points[i].length, 0.02);
+    int inside = mmt_vector_fit(points, count, 4, 1000000, &costs);
+    CHECK(inside < count && points[inside - 1].length * 12 < 800000 &&
+          points[inside].length * 12 >= 800000);
+    CHECK(fabs(costs.streams / 6000 - 1) < 0.03);
+    CHECK(fabs(costs.kernel / 4e-6 - 1) < 0.05 && fabs(costs.add / 2e-6 - 1) < 0.05);
+
+    for (int i = 0; i < count; i++) /* no launch, no rounds */
+        points[i].seconds = 1e-9 * (double) points[i].length;
+    CHECK(mmt_vector_fit(points, count, 4, 0, &costs) == count);
+    CHECK(costs.kernel < 1e-6);
+    CHECK(fabs(costs.add / costs.streams / 1e-9 - 1) < 0.05);
+}
+
+/* A large GPU: 5 us at any length to a million elements, then as the length. What its
+ * cache holds (50 MB, as it says) shows no cost of length, and seems to fall with it. */
+static double seconds_of_large(int64_t length, int turn)
+{
+    double noise = 1 + (turn % 3 - 1) * 0.05 - 1e-8 * fmin(1e6, (double) length);
+    return 5e-6 * noise * fmax(1, (double) length * 1e-6);
+}
+
+static void check_vector_launch_bound(void)
+{
+    struct mmt_vector_point points[MMT_VECTOR_POINTS];
+    struct mmt_vector_knot knots[MMT_VECTOR_KNOTS];
+    struct mmt_vector_costs costs = { 0 };
+    int count = 0, grids = 0;
+
+    for (double length = 64; length < 5e7 && count < MMT_VECTOR_POINTS; length *= 1.12)
+        points[count++].length = (int64_t) length;
+    for (int i = 0; i < count; i++)
+        points[i].seconds = seconds_of_large(points[i].length, i);
+    CHECK(mmt_vector_fit(points, count, 4, 15000000, &costs) == count);
+    CHECK(costs.add > 0 && costs.kernel >= 0);
+    CHECK(fabs(costs.add / costs.streams / 5e-12 - 1) < 0.2);
+
+    costs.saxpy = costs.add;
+    for (double inner = 9; inner < 7200; inner *= 1.2) {
+        double one = seconds_of_large(mmt_scheme_first((int64_t) inner), 1);
+        knots[grids++] =
+            (struct mmt_vector_knot){ (int64_t) inner, 3 * one, 5e-6, 1e-5 + one };
+    }
+    knots[0].border = 0; /* a coarse clock */
+    mmt_vector_learn(&costs, knots, grids, 4);
+    for (int i = 0; i < grids; i++)
+        CHECK(costs.level.value[i] > 0.3 && costs.level.value[i] < 3);
+    for (int64_t inner = 2; inner <= 7000; inner += 57) {
+        double true_seconds = seconds_of_large(mmt_scheme_first(inner), 1),
+               seconds = 50 * 3 * true_seconds;
+        for (int levels = 0; levels < 2; levels++)
+            CHECK(mmt_vector_predict(&costs, inner, 4, 50, levels) > 0.3 * seconds);
+    }
+
+    for (int i = 0; i < count; i++) /* nothing but launches, at all lengths */
+        points[i].seconds = 5e-6 * (1 - 1e-9 * (double) points[i].length);
+    mmt_vector_fit(points, count, 4, 0, &costs);
+    CHECK(costs.kernel > 4e-6 && costs.kernel < 6e-6 && costs.add >= 0);
+    costs.saxpy = costs.add;
+    mmt_vector_learn(&costs, knots, 1, 4);
+    CHECK(mmt_vector_predict(&costs, 7000, 4, 50, false) > 0);
+}
+
+/* Any beginning of the order is spread over all. */
+static void check_spread(void)
+{
+    int order[100], seen[100] = { 0 };
+    for (int count = 1; count <= 100; count += 9) {
+        mmt_study_spread(count, order);
+        CHECK(order[0] == count - 1);
+        for (int i = 0; i < count; i++)
+            CHECK(order[i] >= 0 && order[i] < count && ++seen[order[i]]);
+        for (int i = 0; i < count; i++)
+            CHECK(seen[i]-- == 1);
+    }
+}
+
+/* Grids that were not learnt from are predicted where memory is slower too, which the
+ * paper's constants cannot. */
+static void check_vector_levels(void)
+{
+    struct mmt_vector_costs costs = {
+        .kernel = 4e-6, .add = 2e-6, .saxpy = 1e-6, .streams = 6000
+    };
+    struct mmt_vector_knot knots[MMT_VECTOR_KNOTS];
+    double worst[2] = { 0 };
+    int count = 0;
+
+    for (double inner = 9; inner < 1200; inner *= 1.2)
+        knots[count++] = knot_of_grid((int64_t) inner, 0.01);
+    mmt_vector_learn(&costs, knots, count, 4);
+    CHECK(costs.level.count == count);
+    CHECK(fabs(costs.tau_fixed / 1e-5 - 1) < 0.01);
+    CHECK(fabs(costs.tau_byte / 1e-10 - 1) < 0.01);
+    for (int64_t inner = 10; inner <= 1000; inner += 7) {
+        struct mmt_vector_knot truth = knot_of_grid(inner, 0);
+        double seconds = truth.copies + 50 * (truth.vectors + truth.border);
+        for (int levels = 0; levels < 2; levels++) {
+            double model = mmt_vector_predict(&costs, inner, 4, 50, levels);
+            worst[levels] = fmax(worst[levels], fabs(model / seconds - 1));
+        }
+    }
+    CHECK(worst[1] < 0.05);
+    CHECK(worst[0] > 0.3);
+
+    mmt_vector_learn(&costs, knots, 1, 4); /* one grid's, everywhere */
+    CHECK(isfinite(mmt_vector_predict(&costs, 500, 4, 50, true)));
+}
+
+int main(void)
+{
+    check_vector_fit();
+    check_vector_launch_bound();
+    check_vector_levels();
+    check_spread();
+    check_banks();
+    check_rates();
+    check_suspects();
+    check_cpu();
+    check_closed_form();
+    check_doubt();
+    check_table();
+    return test_end("study");
+}
