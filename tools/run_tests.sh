@@ -2,10 +2,12 @@
 # All that must hold before a change lands: run_tests.sh BUILD
 #
 #   format     clang-format agrees with every C file (in a git checkout, where it is installed)
-#   tests      the suite as built
-#   sanitized  the suite's fast half under AddressSanitizer and UBSan, built with clang
-#   threads    the concurrent tests under ThreadSanitizer, on the null device
-#   fuzz       the profile reader, for a minute (MMTUNE_FUZZ_SECONDS changes that)
+#   tests      the tiers fast and full, as built
+#   sanitized  the suite sanitize under AddressSanitizer and UBSan, built with clang
+#   threads    the suite threads under ThreadSanitizer, on the null device
+#
+# Tests of the tiers slow and card, and benchmarks, are run by hand or at night
+# (CONTRIBUTING.md).
 #
 # Each step's own output comes as it runs; what failed is said once more after the last of
 # them, and the end is one line that counts them.
@@ -46,30 +48,16 @@ other_build() {
     test_build "$folder" "$@"
 }
 
+# One test more at a time than there are cores, as some of them wait.
 test_build() {
     local code=0
-    meson test -C "$1" --print-errorlogs "${@:2}" || code=$?
+    meson test -C "$1" --print-errorlogs --num-processes $(($(nproc) + 1)) "${@:2}" || code=$?
     [ "$code" = 0 ] || failed_builds+=("$1")
     return "$code"
 }
 
-# A minute of one core, beside the builds that follow.
-start_fuzz() {
-    MMTUNE_FUZZ_SECONDS=${MMTUNE_FUZZ_SECONDS:-60} \
-        "$build/tests/unit/fuzz_profile" tests/data/profiles/good/*.json >"$build/fuzz.txt" 2>&1 &
-    fuzz=$!
-}
-
-end_fuzz() {
-    local code=0
-    wait "$fuzz" || code=$?
-    cat "$build/fuzz.txt"
-    return "$code"
-}
-
 step format check_format
-step tests test_build "$build"
-start_fuzz
+step tests test_build "$build" --suite fast --suite full
 # libOpenCL and PoCL keep what they allocate until the process ends.
 export ASAN_OPTIONS=detect_leaks=1 LSAN_OPTIONS=suppressions=$PWD/tests/support/leaks.supp
 # Mesa's Clover throws while it is loaded, before AddressSanitizer can take that.
@@ -77,7 +65,6 @@ pocl=/etc/OpenCL/vendors/pocl.icd
 [ -f "$pocl" ] && export OCL_ICD_VENDORS=$pocl
 step sanitized other_build asan "-Db_sanitize=address,undefined" --suite sanitize
 step threads other_build tsan "-Db_sanitize=thread" --suite threads
-step fuzz end_fuzz
 
 for folder in "${failed_builds[@]}"; do
     printf '\n== what failed in %s\n' "$folder"

@@ -2,9 +2,11 @@
  * accesses outside a buffer, races that a missing barrier makes, and values that were
  * never written. Buffers end where their matrices end.
  *
- *     oclgrind_driver            runs itself under oclgrind, for each template and fault
- *     oclgrind_driver TEMPLATE   what it runs there
+ *     oclgrind_driver [--sample]            runs itself under oclgrind, for each
+ *                                           template and fault
+ *     oclgrind_driver [--sample] TEMPLATE   what it runs there
  *
+ * --sample takes each type of a template once, with transposes in turn.
  * The planted faults show that oclgrind would have spoken. */
 #include <errno.h>
 #include <spawn.h>
@@ -33,6 +35,7 @@ enum {
 };
 
 struct driver {
+    bool sample;
     mmt_device *device;
     const struct mmt_caps *caps;
     uint64_t random;
@@ -313,7 +316,8 @@ static bool serves(const struct driver *driver, const struct mmt_template *templ
     return template->types & 1u << type && (type != MMT_F64 || driver->caps->f64);
 }
 
-/* One configuration for each type and transpose that the template serves. */
+/* One configuration for each type and transpose that the template serves, or for each
+ * type. */
 static void check_template(struct driver *driver, const struct mmt_template *template)
 {
     const bool transposes = mmt_op_row(template->op)->transposes;
@@ -326,7 +330,8 @@ static void check_template(struct driver *driver, const struct mmt_template *tem
                                              .trans_a = transposes && i & 2,
                                              .trans_b = transposes && i & 1 };
         struct mmt_config config;
-        if (!serves(driver, template, variant.type))
+        if (!serves(driver, template, variant.type) ||
+            (driver->sample && i % 4 != i / 4 % 4))
             continue;
         if (choose(driver, template, &variant, &config)) {
             check_config(driver, &config, &variant);
@@ -344,7 +349,7 @@ static void check_template(struct driver *driver, const struct mmt_template *tem
 
 /* ---- under oclgrind -------------------------------------------------------------- */
 
-static int run_inside(const char *name)
+static int run_inside(const char *name, bool sample)
 {
     const struct mmt_template *template = mmt_template_find(name);
     const struct fault *fault = fault_of(name);
@@ -352,6 +357,7 @@ static int run_inside(const char *name)
     mmt_error err = { .text = "there is no template or fault of that name" };
     mmt_status status = MMT_OK;
 
+    driver.sample = sample;
     driver.device = mmt_device_open("opencl:0", &err);
     if (!driver.device || !strstr(mmt_device_name(driver.device), "Oclgrind")) {
         printf("opencl:0 is not oclgrind's: %s\n",
@@ -401,7 +407,7 @@ static void read_log(struct log *log)
 /* The exit status of this program under oclgrind, 77 where that is not installed. Without
  * optimisation, or oclgrind meets instructions that it cannot watch for values never
  * written. */
-static int run_under(char *program, const char *name, struct log *log)
+static int run_under(char *program, const char *name, bool sample, struct log *log)
 {
     char *words[] = { "oclgrind",
                       "--build-options",
@@ -414,7 +420,8 @@ static int run_under(char *program, const char *name, struct log *log)
                       "--log",
                       log->path,
                       program,
-                      (char *) name,
+                      sample ? "--sample" : (char *) name,
+                      sample ? (char *) name : NULL,
                       NULL };
     pid_t child;
     int state;
@@ -432,10 +439,10 @@ static int run_under(char *program, const char *name, struct log *log)
     return code == ENOENT ? 77 : ended && WIFEXITED(state) ? WEXITSTATUS(state) : 1;
 }
 
-static int examine_template(char *program, const char *name)
+static int examine_template(char *program, const char *name, bool sample)
 {
     struct log log;
-    int status = run_under(program, name, &log);
+    int status = run_under(program, name, sample, &log);
     if (status != 77 && log.text[0])
         printf("WRONG: oclgrind on %s:%s\n", name, log.text);
     return status ? status : log.text[0] != '\0';
@@ -444,7 +451,7 @@ static int examine_template(char *program, const char *name)
 static int examine_fault(char *program, const struct fault *fault)
 {
     struct log log;
-    int status = run_under(program, fault->name, &log);
+    int status = run_under(program, fault->name, false, &log);
     if (status)
         return status;
     bool seen = strstr(log.text, fault->words);
@@ -454,10 +461,11 @@ static int examine_fault(char *program, const struct fault *fault)
 
 int main(int argc, char **argv)
 {
+    const bool sample = argc > 1 && !strcmp(argv[1], "--sample");
     int worst = 0;
     setvbuf(stdout, NULL, _IOLBF, 0);
-    if (argc > 1)
-        return run_inside(argv[1]);
+    if (argc > 1 + sample)
+        return run_inside(argv[1 + sample], sample);
     for (int i = 0; i < NUM_FAULTS && worst != 77; i++) {
         int status = examine_fault(argv[0], &faults[i]);
         worst = status > worst ? status : worst;
@@ -465,7 +473,7 @@ int main(int argc, char **argv)
     for (int i = 0; mmt_templates[i] && worst != 77; i++) {
         if (!(mmt_templates[i]->dialects & MMT_OPENCL_C))
             continue;
-        int status = examine_template(argv[0], mmt_templates[i]->name);
+        int status = examine_template(argv[0], mmt_templates[i]->name, sample);
         worst = status > worst ? status : worst;
     }
     return worst;

@@ -3,8 +3,9 @@
  * transposes, and the shapes at which kernels go wrong. Data are whole numbers, so
  * results must be exact.
  *
- *     test_templates [--few] [DEVICE [TEMPLATE]]
+ *     test_templates [--sample | --few] [DEVICE [TEMPLATE]]
  *
+ * --sample takes each type once, with transposes in turn, and goes through no values.
  * --few is for simulators, which are slow and watch bounds: it takes one configuration of
  * each template, and leaves no room round the matrices in which a stray read could hide.
  */
@@ -21,6 +22,10 @@
 #include "tests/support/exact.h"
 
 enum { TRIES = 20000, DRAWS = 200, MAX_FAILURES = 20, MAX_TEMPLATES = 64, GUARD = 8192 };
+
+/* How much is tried of each template. */
+enum extent { ALL, SAMPLE, FEW };
+static const char *const extent_options[] = { NULL, "--sample", "--few" };
 
 struct run {
     mmt_device *device;
@@ -345,11 +350,14 @@ static struct mmt_variant variant_at(const struct mmt_template *template, int in
     return variant;
 }
 
-/* Each type and transpose once: a seed, or values that have not been seen, in turn. */
+/* Each type and transpose once, or of each type one: a seed, or values that have not been
+ * seen, in turn. */
 static void check_variants(struct run *run, const struct mmt_template *template,
-                           seen_values seen)
+                           enum extent extent, seen_values seen)
 {
     for (int i = 0, turn = 0; i < VARIANTS && run->failures < MAX_FAILURES; i++) {
+        if (extent == SAMPLE && i % 4 != i / 4 % 4)
+            continue;
         const struct mmt_variant variant = variant_at(template, i);
         const bool seed = (i + i / 2 + i / 4) % 2 == 0;
         struct mmt_config config = { .template = template };
@@ -437,11 +445,11 @@ static void check_once_wrong(struct run *run, const struct mmt_template *templat
 /* ---- devices --------------------------------------------------------------------- */
 
 /* One template on one device: the exit status of this process. */
-static int check_one(const char *id, const char *name, bool few)
+static int check_one(const char *id, const char *name, enum extent extent)
 {
     const struct mmt_template *template = mmt_template_find(name);
     mmt_error err = { 0 };
-    struct run run = { .device_id = id, .random = 1, .guard = few ? 0 : GUARD };
+    struct run run = { .device_id = id, .random = 1, .guard = extent == FEW ? 0 : GUARD };
 
     if (!template) {
         printf("there is no template '%s'\n", name);
@@ -453,12 +461,13 @@ static int check_one(const char *id, const char *name, bool few)
         return 77;
     }
     run.caps = mmt_device_caps(run.device);
-    if (few) {
+    if (extent == FEW) {
         check_seed(&run, template);
     } else {
         seen_values seen = { { false } };
-        check_variants(&run, template, seen);
-        check_values(&run, template, seen);
+        check_variants(&run, template, extent, seen);
+        if (extent == ALL)
+            check_values(&run, template, seen);
         check_once_wrong(&run, template);
     }
     printf("%s on %s: %d configurations, %d executions, %d wrong\n", name,
@@ -468,13 +477,17 @@ static int check_one(const char *id, const char *name, bool few)
 }
 
 /* The same in a process of its own, which a compiler that crashes ends alone. */
-static pid_t start_one(char *program, char *id, const char *name, bool few)
+static pid_t start_one(char *program, char *id, const char *name, enum extent extent)
 {
-    char *with_few[] = { program, "--few", id, (char *) name, NULL };
-    char *without[] = { program, id, (char *) name, NULL };
+    char *words[5] = { program };
+    int count = 1;
     pid_t child;
 
-    if (!posix_spawn(&child, program, NULL, NULL, few ? with_few : without, environ))
+    if (extent != ALL)
+        words[count++] = (char *) extent_options[extent];
+    words[count++] = id;
+    words[count] = (char *) name;
+    if (!posix_spawn(&child, program, NULL, NULL, words, environ))
         return child;
     printf("%s cannot be run again for %s on %s\n", program, name, id);
     return -1;
@@ -498,13 +511,13 @@ struct tally {
 };
 
 /* All templates at once, since most of the time goes into compiling. */
-static void check_device(char *program, char *id, bool few, struct tally *tally)
+static void check_device(char *program, char *id, enum extent extent, struct tally *tally)
 {
     pid_t children[MAX_TEMPLATES];
     int count = 0;
 
     for (; mmt_templates[count] && count < MAX_TEMPLATES; count++)
-        children[count] = start_one(program, id, mmt_templates[count]->name, few);
+        children[count] = start_one(program, id, mmt_templates[count]->name, extent);
     for (int i = 0; i < count; i++) {
         const int status = wait_for(children[i], id, mmt_templates[i]->name);
         tally->done += status != 77;
@@ -516,7 +529,7 @@ static void check_device(char *program, char *id, bool few, struct tally *tally)
     }
 }
 
-static void check_all_devices(char *program, bool few, struct tally *tally)
+static void check_all_devices(char *program, enum extent extent, struct tally *tally)
 {
     struct mmt_device_info *list = NULL;
     struct mmt_text notes = { 0 };
@@ -526,25 +539,33 @@ static void check_all_devices(char *program, bool few, struct tally *tally)
     if (mmt_device_list(&list, &count, &notes, &err))
         printf("devices cannot be listed: %s\n", err.text);
     for (size_t i = 0; i < count; i++)
-        check_device(program, list[i].id, few, tally);
+        check_device(program, list[i].id, extent, tally);
     printf("%s", mmt_text_string(&notes));
     mmt_text_finish(&notes);
     free(list);
 }
 
+static enum extent extent_of(const char *word)
+{
+    enum extent extent = FEW;
+    while (extent != ALL && (!word || strcmp(word, extent_options[extent])))
+        extent--;
+    return extent;
+}
+
 int main(int argc, char **argv)
 {
-    const bool few = argc > 1 && !strcmp(argv[1], "--few");
-    char **names = argv + 1 + few;
+    const enum extent extent = extent_of(argv[1]);
+    char **names = argv + (extent == ALL ? 1 : 2);
     struct tally tally = { 0 };
 
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (names[0] && names[1])
-        return check_one(names[0], names[1], few);
+        return check_one(names[0], names[1], extent);
     if (names[0])
-        check_device(argv[0], names[0], few, &tally);
+        check_device(argv[0], names[0], extent, &tally);
     else
-        check_all_devices(argv[0], few, &tally);
+        check_all_devices(argv[0], extent, &tally);
     if (!tally.done) {
         puts("skipped: no device opens on this machine");
         return 77;

@@ -153,8 +153,7 @@ static double seconds_of(clockid_t clock)
 
 struct fuzz_options fuzz_options(int argc, char **argv)
 {
-    const char *asked = getenv("MMTUNE_FUZZ_SECONDS");
-    struct fuzz_options options = { asked ? atof(asked) : 3, 1, 1 };
+    struct fuzz_options options = { 3, 1, 1 };
     for (; options.first + 1 < argc && argv[options.first][0] == '-'; options.first += 2)
         if (!strcmp(argv[options.first], "--seconds"))
             options.seconds = atof(argv[options.first + 1]);

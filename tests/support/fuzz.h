@@ -1,6 +1,6 @@
 /* Hands texts that nobody meant to a reader: mutations of a corpus, for some seconds.
  *
- *     PROGRAM [--seconds S] [--seed N] ...     3 s, or MMTUNE_FUZZ_SECONDS of them */
+ *     PROGRAM [--seconds S] [--seed N] ...     3 s */
 #ifndef MMT_TESTS_FUZZ_H
 #define MMT_TESTS_FUZZ_H
 

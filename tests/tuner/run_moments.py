@@ -2,7 +2,8 @@
 """Bad moments of the machine, from outside: run_moments.py MMTUNE PART [OPTION...]
 
   kills [N]      kill -9 at N random instants, half of them on workers; default: 10
-  full LIBRARY   a disk that is full at ten places; the library is fake/full_disk.c
+  full LIBRARY N a disk that is full at N places of a run, and under the cache alone; the
+                 library is emulation/fake/full_disk.c
   spaces         two PID namespaces share a cache and its folders; root alone can make them
   finals         workers that die in the finals
   words          Ctrl-C is answered by every verb; journals that are deleted
@@ -220,8 +221,9 @@ def test_full():
     total = calls()
     check(done.returncode == 0 and total > 50, f"with room it ends well: {done.returncode}, {total} calls")
     gone(device)
-    # All on one disk, at ten instants of the run.
-    places = [(f"at-{i}", "", i * total // 14) for i in range(10)]
+    # All on one disk, at instants of the run up to two thirds of its calls.
+    count = int(OPTIONS[1])
+    places = [(f"at-{i}", "", i * total * 2 // (3 * count)) for i in range(count)]
     # The cache alone: the compilers are the first to fail, the journal has room.
     places += [("compilers", "/cache", 60)]
     for name, under, after in places:

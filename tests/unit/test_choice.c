@@ -77,7 +77,7 @@ static void add_losses(const struct mmt_profile *profile, double *to_portfolio,
     }
 }
 
-/* Every round has kernels of its own; the last stay for the tests below. */
+/* Every round has kernels of its own. */
 static void test_regret(void)
 {
     enum { DEVICES = 10 };
@@ -364,9 +364,9 @@ static void test_explain(void)
     mmt_profile_free(profile);
 }
 
-int main(void)
+static void test_properties(void)
 {
-    test_regret();
+    synthetic_laws(laws);
     test_not_right();
     test_order();
     test_correction();
@@ -375,5 +375,15 @@ int main(void)
     test_apart_within_terms();
     test_explain();
     test_first_of_ranking();
+}
+
+/* test_choice [--statistics]: what choices lose by times that scatter, or what holds for
+ * each choice. */
+int main(int argc, char **argv)
+{
+    if (argc > 1 && !strcmp(argv[1], "--statistics"))
+        test_regret();
+    else
+        test_properties();
     return test_end("choice");
 }

@@ -377,11 +377,16 @@ static struct errors errors_of(const struct truth *truth, int shapes, double noi
     return errors;
 }
 
-/* A base cost comes back from its times; noise is averaged out. */
+/* A base cost comes back from its times. */
 static void test_recovers(const struct truth *truth)
 {
     const struct errors exact = errors_of(truth, 96, 0);
     CHECK(exact.residual < 0.05 && exact.unseen < 0.05);
+}
+
+/* Noise is averaged out. */
+static void test_noise(const struct truth *truth)
+{
     const struct errors noisy = errors_of(truth, 96, 0.05);
     CHECK(noisy.residual < 0.1 && noisy.unseen < 0.05);
 }
@@ -486,7 +491,17 @@ static void test_too_few(void)
     mmt_profile_free(profile);
 }
 
-int main(void)
+/* How well models learn from times that scatter. */
+static void test_statistics(void)
+{
+    const struct truth gpu = gpu_truth(0), cpu = cpu_truth();
+    test_noise(&gpu);
+    test_noise(&cpu);
+    test_disturbed();
+    test_learns();
+}
+
+static void test_properties(void)
 {
     test_nnls();
     test_nnls_optimal();
@@ -503,11 +518,18 @@ int main(void)
     const struct truth gpu = gpu_truth(0), cpu = cpu_truth();
     test_recovers(&gpu);
     test_recovers(&cpu);
-    test_disturbed();
-    test_learns();
     test_same();
     test_any_size(&gpu);
     test_any_size(&cpu);
     test_too_few();
+}
+
+/* test_cost [--statistics] */
+int main(int argc, char **argv)
+{
+    if (argc > 1 && !strcmp(argv[1], "--statistics"))
+        test_statistics();
+    else
+        test_properties();
     return test_end("cost");
 }
