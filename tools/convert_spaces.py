@@ -5,24 +5,52 @@
 
 A recorded space is the cache of an exhaustive run as the Auto-Tuning Association's benchmark
 hub publishes it (MIT licence). The compact form is text: a line that names the device, a line
-for each knob that has more than one value (name, values), and a line for each configuration
-(the index of each knob's value as one digit, the time in microseconds).
+for each knob that has more than one value (name, values), and a line for all configurations
+that have the same values of the first knobs: the index of each as one digit, then the times in
+microseconds of all values of the other knobs, the last knob's fastest. -N stands for N
+configurations that do not exist.
 """
 import gzip
+import itertools
 import json
 import os
 import sys
 
+FIRST = 5   # knobs that a line's configurations share
+
+
+def row(times, indices):
+    """The times at these indices; gaps as their negative length."""
+    missing = 0
+    for index in indices:
+        if index not in times:
+            missing += 1
+            continue
+        if missing:
+            yield "-%d" % missing
+            missing = 0
+        yield "%.1f" % times[index]
+
+
+def table(times, sizes):
+    """A line for each beginning that there is."""
+    digits = [[str(value) for value in range(size)] for size in sizes]
+    ends = ["".join(end) for end in itertools.product(*digits[FIRST:])]
+    for begin in itertools.product(*digits[:FIRST]):
+        words = list(row(times, ["".join(begin) + end for end in ends]))
+        if words:
+            yield " ".join(["".join(begin), *words])
+
 
 def compact(space):
-    knobs = [k for k in space["tune_params_keys"] if len(space["tune_params"][k]) > 1]
     values = space["tune_params"]
+    knobs = [k for k in space["tune_params_keys"] if len(values[k]) > 1]
     yield "space %s" % space["device_name"].replace(" ", "_")
     for knob in knobs:
         yield "knob %s %s" % (knob, " ".join(map(str, values[knob])))
-    for configuration in space["cache"].values():
-        index = "".join(str(values[k].index(configuration[k])) for k in knobs)
-        yield "%s %.1f" % (index, configuration["time"] * 1000)
+    times = {"".join(str(values[k].index(configuration[k])) for k in knobs): configuration["time"] * 1000
+             for configuration in space["cache"].values()}
+    yield from table(times, [len(values[k]) for k in knobs])
 
 
 def main(out, paths):
@@ -34,4 +62,5 @@ def main(out, paths):
             target.write("\n".join(lines) + "\n")
 
 
-main(sys.argv[1], sys.argv[2:])
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:])

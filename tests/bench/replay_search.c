@@ -64,14 +64,23 @@ static void make_room(struct space *space)
         exit(1);
 }
 
-static void add_time(struct space *space, const char *line)
+/* The first digits of a configuration, then the times of all that begin so, by rank; -N
+ * where there are no N configurations. */
+static void add_times(struct space *space, char *line)
 {
-    int index[MMT_SEARCH_MAX_KNOBS];
+    int index[MMT_SEARCH_MAX_KNOBS] = { 0 };
+    char *word = strtok(line, " \n");
     if (!space->times)
         make_room(space);
-    for (int i = 0; i < space->num_knobs; i++)
-        index[i] = line[i] - '0';
-    space->times[rank(space, index)] = strtof(line + space->num_knobs, NULL);
+    for (int i = 0; word[i]; i++)
+        index[i] = word[i] - '0';
+    size_t at = rank(space, index);
+    while ((word = strtok(NULL, " \n"))) {
+        const float time = strtof(word, NULL);
+        if (time > 0)
+            space->times[at] = time;
+        at += time > 0 ? 1 : (size_t) -time;
+    }
 }
 
 static void find_best(struct space *space)
@@ -84,21 +93,23 @@ static void find_best(struct space *space)
 
 static bool read_space(const char *path, struct space *space)
 {
-    char line[512];
+    char *line = NULL;
+    size_t room = 0;
     FILE *file = fopen(path, "r");
     *space = (struct space){ 0 };
     if (!file) {
         perror(path);
         return false;
     }
-    while (fgets(line, sizeof line, file)) {
+    while (getline(&line, &room, file) > 0) {
         if (!strncmp(line, "space ", 6))
             sscanf(line + 6, "%95s", space->name);
         else if (!strncmp(line, "knob ", 5))
             add_knob(space, line + 5);
         else
-            add_time(space, line);
+            add_times(space, line);
     }
+    free(line);
     fclose(file);
     find_best(space);
     return space->times != NULL;
