@@ -562,6 +562,11 @@ EXPECTED = {
 }
 
 
+# Seconds until a candidate counts as hung. Compiling one takes a fraction of a second, or some on a
+# machine that is busy.
+LIMIT = "8"
+
+
 def fate_of(configuration, kind):
     for knob, fates in EXPECTED.items():
         if knob in configuration + " ":
@@ -585,7 +590,7 @@ def plant(fault, *names):
 
 def tune_planted(device, kind):
     path = f"{folder}/{device.replace(':', '-')}.json"
-    run(["--device", device, "-o", path, *SMALL, "--budget", "13c", "--limit", "3", "--search",
+    run(["--device", device, "-o", path, *SMALL, "--budget", "13c", "--limit", LIMIT, "--search",
          "random"], 0)
     found = collections.Counter()
     for line in candidates(path):
@@ -604,7 +609,7 @@ def tune_planted(device, kind):
           f"the winner on {device} is one that is right: {winner}")
     # What failed, hung or crashed may be tried once more.
     known = len(candidates(path))
-    run(["--device", device, "-o", path, *SMALL, "--budget", "1c", "--limit", "3"], 0, "tried once more")
+    run(["--device", device, "-o", path, *SMALL, "--budget", "1c", "--limit", LIMIT], 0, "tried once more")
     check(len(candidates(path)) == known + 1, "one more candidate")
     check_unique(path)
     regret_planted(device, path)
@@ -614,7 +619,7 @@ def verify_planted(device, kind):
     """Each fault ends a candidate alone; the last one is verified after them all."""
     knobs = ["TILE=8 WORK=2 UNROLL_K=8", "TILE=32 WORK=8", "TILE=32 WORK=1", "TILE=16 WORK=2",
              "TILE=32 WORK=4 WORK_ALONG=columns", "TILE=32 WORK=4"]
-    shape = ["--type", "f32", "--transposes", "nn", "--shape", "96x80x64", "--limit", "3"]
+    shape = ["--type", "f32", "--transposes", "nn", "--shape", "96x80x64", "--limit", LIMIT]
     said = run(["verify", "--device", device, *shape, *(w for k in knobs for w in ("tiled", *k.split()))],
                1, "1 right, 1 wrong, 4 failed").split("\n")
     lines = [at for at, line in enumerate(said) if line.startswith(("right", "WRONG", "failed"))]
