@@ -32,7 +32,7 @@ check_format() {
     command -v clang-format >/dev/null || { echo "clang-format is not installed"; return 77; }
     git ls-files >/dev/null || { echo "this is no git checkout"; return 77; }
     # Headers of templates other than these are kernel text.
-    git ls-files '*.c' '*.h' | grep -v '^templates/kernels/' | xargs clang-format --dry-run -Werror
+    git ls-files '*.c' '*.h' '*.hpp' | grep -v '^templates/kernels/' | xargs clang-format --dry-run -Werror
 }
 
 # A second build of the same tree: name, meson options, then what to run there; no more than
