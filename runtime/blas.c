@@ -200,7 +200,7 @@ static mmt_status check_operand(mmt_device *device, const struct mmt_blas_matrix
 {
     const bool is_address = mmt_device_caps(device)->dialect == MMT_CUDA_CXX;
     const uint64_t start = operand.offset + (is_address ? operand.handle : 0);
-    mmt_error why = { 0 };
+    mmt_error why;
 
     mmt_status status = mmt_blas_check_start(x, !operand.handle, start, err);
     if (status || !x->used)

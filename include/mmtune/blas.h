@@ -151,8 +151,8 @@ typedef enum mmt_blas_number {
     MMT_BLAS_HANDLE
 } mmt_blas_number;
 
-/* The number of the argument that a product of this header refused, the first that is
- * wrong; 0 where the error is of another kind. The number is err->native, too. */
+/* The number of the argument that a product of this header refused; 0 where the error is
+ * of another kind. The number is err->native, too. */
 MMT_API int mmt_blas_argument(const mmt_error *err);
 
 #ifdef __cplusplus
