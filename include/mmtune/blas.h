@@ -5,8 +5,8 @@
  *                   m, n, k, 1, a, lda, b, ldb, 0, c, ldc, &err);
  *
  * Each call computes C = alpha op(A) op(B) + beta C, where op(A) is m x k, op(B) is k x n
- * and C is m x n. All of them are in the type's formats (mmt_type), C in the type itself,
- * for f8 in bf16, for i8 in i32. Other outputs, a bias or an activation need a plan.
+ * and C is m x n. A and B are of the type (mmt_type), and so is C, which for f8 is of
+ * bf16 and for i8 of i32. Other outputs, a bias or an activation need a plan.
  *
  * Rules of BLAS hold: where beta is 0, C is not read, whatever it holds; where alpha or k
  * is 0, A and B are not read and may be null; where m, n or the batch is 0, nothing is
