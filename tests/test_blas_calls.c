@@ -168,6 +168,24 @@ static void test_other_errors(const struct call *good)
     mmt_blas_free(NULL);
 }
 
+/* Options of a header that has a member more. */
+static void test_newer_options(void)
+{
+    struct {
+        mmt_blas_options known;
+        int64_t added;
+    } newer = { .added = 1 };
+
+    mmt_blas_options_init(&newer.known, sizeof newer);
+    CHECK(newer.known.size == sizeof newer && !newer.added);
+    mmt_blas *blas = mmt_blas_create(device, &newer.known, &err);
+    CHECK(blas);
+    mmt_blas_free(blas);
+    newer.added = 1;
+    CHECK(!mmt_blas_create(device, &newer.known, &err));
+    CHECK(err.status == MMT_ERROR_UNSUPPORTED && strstr(err.text, "mmt_blas_options"));
+}
+
 /* ---- plans that are kept -------------------------------------------------------------
  */
 
@@ -314,6 +332,7 @@ int main(void)
     test_whole(&good);
     test_batch(&good);
     test_other_errors(&good);
+    test_newer_options();
     test_bound(&good);
     test_swapped(&good);
     test_threads(&good, NULL);
