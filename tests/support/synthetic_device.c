@@ -93,7 +93,7 @@ struct mmt_config synthetic_config(const char *text)
 }
 
 struct mmt_portfolio_kernel synthetic_kernel(int tile_m, int tile_n, int work,
-                                           double gflops)
+                                             double gflops)
 {
     char text[256];
     snprintf(text, sizeof text,
@@ -129,7 +129,7 @@ uint64_t synthetic_all_transposes(mmt_type type)
 }
 
 double synthetic_seconds(const struct mmt_portfolio_kernel *like,
-                       const mmt_problem *problem, const struct mmt_caps *caps)
+                         const mmt_problem *problem, const struct mmt_caps *caps)
 {
     const struct mmt_config resolved = mmt_config_settle(&like->config, problem, caps);
     const struct mmt_view view = mmt_cost_view(&resolved, problem, caps);
@@ -137,7 +137,7 @@ double synthetic_seconds(const struct mmt_portfolio_kernel *like,
 }
 
 struct mmt_fit_sample synthetic_sample(const struct mmt_portfolio_kernel *like,
-                                     const mmt_problem *problem, double noise)
+                                       const mmt_problem *problem, double noise)
 {
     const struct mmt_caps caps = synthetic_gpu();
     const double seconds = synthetic_seconds(like, problem, &caps);
@@ -175,7 +175,7 @@ mmt_problem synthetic_kind(mmt_type type, int transposes)
 }
 
 struct mmt_portfolio_kernel synthetic_any_type(const struct mmt_portfolio_kernel *like,
-                                             int which)
+                                               int which)
 {
     struct mmt_portfolio_kernel kernel = *like;
     kernel.config = synthetic_config(which ? "naive ORDER=columns" : "naive ORDER=rows");

@@ -38,7 +38,7 @@ enum {
 
 /* The kernel of a tile of that size at so many GFLOP/s on a multiprocessor. */
 struct mmt_portfolio_kernel synthetic_kernel(int tile_m, int tile_n, int work,
-                                           double gflops);
+                                             double gflops);
 
 /* Kernels of twelve tiles, two of each, at speeds that are drawn. */
 enum { SYNTHETIC_KERNELS = 24 };
@@ -49,17 +49,17 @@ mmt_problem synthetic_kind(mmt_type type, int transposes);
 
 /* A kernel of bf16's family that has all types, of which there are two. */
 struct mmt_portfolio_kernel synthetic_any_type(const struct mmt_portfolio_kernel *like,
-                                             int which);
+                                               int which);
 
 /* mmt_kind_bit of each. */
 uint64_t synthetic_all_transposes(mmt_type type);
 
 /* What such a kernel takes for a problem that it serves. */
 double synthetic_seconds(const struct mmt_portfolio_kernel *like,
-                       const mmt_problem *problem, const struct mmt_caps *caps);
+                         const mmt_problem *problem, const struct mmt_caps *caps);
 
 /* The same on the GPU that is made up, times exp(noise * synthetic_normal()). */
 struct mmt_fit_sample synthetic_sample(const struct mmt_portfolio_kernel *like,
-                                     const mmt_problem *problem, double noise);
+                                       const mmt_problem *problem, double noise);
 
 #endif

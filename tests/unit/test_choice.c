@@ -366,7 +366,7 @@ static void test_explain(void)
 
 static void test_properties(void)
 {
-    synthetic_laws(laws);
+    synthetic_kernels(kernels);
     test_not_right();
     test_order();
     test_correction();

@@ -458,9 +458,9 @@ static void test_any_size(const struct truth *truth)
         const struct mmt_portfolio_kernel *kernel = &profile->portfolio[i];
         bool good = true;
         for (int s = 0; s < SIZES * SIZES * SIZES; s++) {
-            const mmt_problem problem =
-                synthetic_shape((int64_t) 1 << s % SIZES, (int64_t) 1 << s / SIZES % SIZES,
-                              (int64_t) 1 << s / SIZES / SIZES);
+            const mmt_problem problem = synthetic_shape((int64_t) 1 << s % SIZES,
+                                                        (int64_t) 1 << s / SIZES % SIZES,
+                                                        (int64_t) 1 << s / SIZES / SIZES);
             const double seconds = predict(truth, profile->models, kernel, &problem);
             good = good && isfinite(seconds) && seconds > 0;
         }

@@ -7,7 +7,7 @@
 #include <pthread.h>
 
 #include "runtime/blas.h"
-#include "tests/test.h"
+#include "tests/support/test.h"
 
 static mmt_device *device;
 static mmt_blas *blas;

@@ -9,7 +9,7 @@
 #include <mmtune/blas.h>
 
 #include "base/clock.h"
-#include "tests/test.h"
+#include "tests/support/test.h"
 #include "tuner/measure/stats.h"
 
 enum { SIZE = 64, CALLS = 100, TURNS = 301, OTHERS = 200 };

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "tests/test.h"
+#include "tests/support/test.h"
 
 template <class T> constexpr bool moves_alone()
 {
