@@ -26,13 +26,59 @@ const char *mmt_status_name(mmt_status status)
     return (size_t) status < count ? status_names[status] : "unknown status";
 }
 
+static const char *const argument_names[] = {
+    [MMT_ARGUMENT_NONE] = "",
+    [MMT_ARGUMENT_DEVICE] = "device",
+    [MMT_ARGUMENT_PROFILE] = "profile",
+    [MMT_ARGUMENT_PROBLEM] = "problem",
+    [MMT_ARGUMENT_PLAN] = "plan",
+    [MMT_ARGUMENT_ARGS] = "args",
+    [MMT_ARGUMENT_QUEUE] = "queue",
+    [MMT_ARGUMENT_SIZE] = "size",
+    [MMT_ARGUMENT_OP] = "op",
+    [MMT_ARGUMENT_TYPE] = "type",
+    [MMT_ARGUMENT_OUT] = "out",
+    [MMT_ARGUMENT_TRANS_A] = "trans_a",
+    [MMT_ARGUMENT_TRANS_B] = "trans_b",
+    [MMT_ARGUMENT_M] = "m",
+    [MMT_ARGUMENT_N] = "n",
+    [MMT_ARGUMENT_K] = "k",
+    [MMT_ARGUMENT_LDA] = "lda",
+    [MMT_ARGUMENT_LDB] = "ldb",
+    [MMT_ARGUMENT_LDC] = "ldc",
+    [MMT_ARGUMENT_BATCH] = "batch",
+    [MMT_ARGUMENT_STRIDE_A] = "stride_a",
+    [MMT_ARGUMENT_STRIDE_B] = "stride_b",
+    [MMT_ARGUMENT_STRIDE_C] = "stride_c",
+    [MMT_ARGUMENT_BIAS] = "bias",
+    [MMT_ARGUMENT_ACTIVATION] = "activation",
+    [MMT_ARGUMENT_A] = "A",
+    [MMT_ARGUMENT_B] = "B",
+    [MMT_ARGUMENT_C] = "C",
+    [MMT_ARGUMENT_ALPHA] = "alpha",
+    [MMT_ARGUMENT_BETA] = "beta",
+    [MMT_ARGUMENT_SCALARS] = "scalars",
+    [MMT_ARGUMENT_WORKSPACE] = "workspace",
+    [MMT_ARGUMENT_CONFIGURATION] = "configuration",
+    [MMT_ARGUMENT_EFFORT] = "effort",
+};
+
+const char *mmt_argument_name(mmt_argument argument)
+{
+    size_t count = sizeof(argument_names) / sizeof(argument_names[0]);
+    return (size_t) argument < count ? argument_names[argument] : "";
+}
+
 const char *mmt_version(void)
 {
     return EXPANDED_VERSION(MMT_VERSION_MAJOR, MMT_VERSION_MINOR, MMT_VERSION_PATCH);
 }
 
-static void fail(mmt_error *err, mmt_status status, int native, const char *format,
-                 va_list args)
+/* An error of 0.1 has the same size; its text ended where `argument` stands. */
+_Static_assert(sizeof(mmt_error) == 1032, "the caller's mmt_error has these bytes");
+
+static void fail(mmt_error *err, mmt_status status, int native, mmt_argument argument,
+                 const char *format, va_list args)
 {
     if (!err)
         return;
@@ -43,13 +89,14 @@ static void fail(mmt_error *err, mmt_status status, int native, const char *form
     memcpy(err->text, text, sizeof(text));
     err->status = status;
     err->native = native;
+    err->argument = argument;
 }
 
 mmt_status mmt_fail(mmt_error *err, mmt_status status, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    fail(err, status, 0, format, args);
+    fail(err, status, 0, MMT_ARGUMENT_NONE, format, args);
     va_end(args);
     return status;
 }
@@ -59,7 +106,24 @@ mmt_status mmt_fail_native(mmt_error *err, mmt_status status, int native,
 {
     va_list args;
     va_start(args, format);
-    fail(err, status, native, format, args);
+    fail(err, status, native, MMT_ARGUMENT_NONE, format, args);
     va_end(args);
+    return status;
+}
+
+mmt_status mmt_fail_argument(mmt_error *err, mmt_argument argument, const char *format,
+                             ...)
+{
+    va_list args;
+    va_start(args, format);
+    fail(err, MMT_ERROR_ARGUMENT, 0, argument, format, args);
+    va_end(args);
+    return MMT_ERROR_ARGUMENT;
+}
+
+mmt_status mmt_blame(mmt_error *err, mmt_status status, mmt_argument argument)
+{
+    if (err && status)
+        err->argument = argument;
     return status;
 }

@@ -17,4 +17,13 @@ __attribute__((format(printf, 4, 5))) mmt_status mmt_fail_native(mmt_error *err,
                                                                  int native,
                                                                  const char *format, ...);
 
+/* MMT_ERROR_ARGUMENT for this one. */
+__attribute__((format(printf, 3, 4))) mmt_status mmt_fail_argument(mmt_error *err,
+                                                                   mmt_argument argument,
+                                                                   const char *format,
+                                                                   ...);
+
+/* Adds to a failure that was filled in which argument it is about; returns status. */
+mmt_status mmt_blame(mmt_error *err, mmt_status status, mmt_argument argument);
+
 #endif

@@ -26,9 +26,10 @@ mmt_status mmt_struct_read(void *out, size_t known, size_t least, const void *in
 
     memcpy(&size, in, sizeof size);
     if (size < least || size > MOST)
-        return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "%s.size is %zu; it must be from %zu to %d: start from %s()",
-                        name, size, least, (int) MOST, start);
+        return mmt_fail_argument(
+            err, MMT_ARGUMENT_SIZE,
+            "%s.size is %zu; it must be from %zu to %d: start from %s()", name, size,
+            least, (int) MOST, start);
     for (size_t i = known; i < size; i++)
         if (bytes[i])
             return mmt_fail(

@@ -180,8 +180,8 @@ static mmt_status check_type(const mmt_problem *p, mmt_error *err)
     if (mmt_type_in(p->type, rows[p->op].types))
         return MMT_OK;
     mmt_type_list(rows[p->op].types, &right);
-    mmt_fail(err, MMT_ERROR_ARGUMENT, "type is %s; %s has %s", mmt_type_name(p->type),
-             rows[p->op].name, mmt_text_string(&right));
+    mmt_fail_argument(err, MMT_ARGUMENT_TYPE, "type is %s; %s has %s",
+                      mmt_type_name(p->type), rows[p->op].name, mmt_text_string(&right));
     mmt_text_finish(&right);
     return MMT_ERROR_ARGUMENT;
 }
@@ -189,20 +189,27 @@ static mmt_status check_type(const mmt_problem *p, mmt_error *err)
 static mmt_status check_extras(const mmt_problem *p, mmt_error *err)
 {
     const struct {
-        const char *name;
+        mmt_argument which;
         int value;
     } extras[] = {
-        { "trans_a", p->trans_a },
-        { "trans_b", p->trans_b },
-        { "bias", (int) p->bias },
-        { "activation", (int) p->activation },
+        { MMT_ARGUMENT_TRANS_A, p->trans_a },
+        { MMT_ARGUMENT_TRANS_B, p->trans_b },
+        { MMT_ARGUMENT_BIAS, (int) p->bias },
+        { MMT_ARGUMENT_ACTIVATION, (int) p->activation },
     };
     for (int i = 0; i < 4 && !rows[p->op].transposes; i++)
         if (extras[i].value)
-            return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                            "%s is %d; %s has none, it must be 0", extras[i].name,
-                            extras[i].value, rows[p->op].name);
+            return mmt_fail_argument(
+                err, extras[i].which, "%s is %d; %s has none, it must be 0",
+                mmt_argument_name(extras[i].which), extras[i].value, rows[p->op].name);
     return MMT_OK;
+}
+
+static mmt_argument argument_of(char letter)
+{
+    return letter == 'm'   ? MMT_ARGUMENT_M
+           : letter == 'n' ? MMT_ARGUMENT_N
+                           : MMT_ARGUMENT_K;
 }
 
 static mmt_status settle_dimension(mmt_problem *p, char letter, mmt_error *err)
@@ -212,16 +219,16 @@ static mmt_status settle_dimension(mmt_problem *p, char letter, mmt_error *err)
 
     if (!strchr(row->dimensions, letter)) {
         if (*value != 0 && *value != 1)
-            return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                            "%c is %" PRId64 "; %s has none, it must be 1", letter,
-                            *value, row->name);
+            return mmt_fail_argument(err, argument_of(letter),
+                                     "%c is %" PRId64 "; %s has none, it must be 1",
+                                     letter, *value, row->name);
         *value = 1;
     } else if (*value > 0 && *value < row->least) {
-        return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "%c is %" PRId64
-                        "; a grid of %s has a border and something inside "
-                        "it, so it must be at least %d",
-                        letter, *value, row->name, row->least);
+        return mmt_fail_argument(err, argument_of(letter),
+                                 "%c is %" PRId64
+                                 "; a grid of %s has a border and something inside "
+                                 "it, so it must be at least %d",
+                                 letter, *value, row->name, row->least);
     }
     return MMT_OK;
 }
@@ -229,10 +236,10 @@ static mmt_status settle_dimension(mmt_problem *p, char letter, mmt_error *err)
 static mmt_status check_layout(const mmt_problem *p, mmt_error *err)
 {
     if (rows[p->op].reads[MMT_OPERAND_B] == MMT_NEVER && (p->ldb || p->stride_b))
-        return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "ldb is %" PRId64 " and stride_b %" PRId64
-                        "; %s has no B, they must be 0",
-                        p->ldb, p->stride_b, rows[p->op].name);
+        return mmt_fail_argument(err, p->ldb ? MMT_ARGUMENT_LDB : MMT_ARGUMENT_STRIDE_B,
+                                 "ldb is %" PRId64 " and stride_b %" PRId64
+                                 "; %s has no B, they must be 0",
+                                 p->ldb, p->stride_b, rows[p->op].name);
     return MMT_OK;
 }
 

@@ -13,7 +13,8 @@
 
 /* One operand as it is stored. */
 struct matrix {
-    char name;   /* 'a', 'b', 'c' */
+    char name; /* 'a', 'b', 'c' */
+    mmt_argument ld_is, stride_is;
     size_t size; /* bytes of one element */
     int64_t rows, cols;
     int64_t *ld, *stride;
@@ -24,9 +25,15 @@ static void matrices_of(mmt_problem *p, struct matrix out[3])
     size_t input = mmt_type_size(p->type), output = mmt_type_size(p->out);
     struct mmt_stored s[3];
     mmt_op_row(p->op)->stored(p, s);
-    out[0] = (struct matrix){ 'a', input, s[0].rows, s[0].cols, &p->lda, &p->stride_a };
-    out[1] = (struct matrix){ 'b', input, s[1].rows, s[1].cols, &p->ldb, &p->stride_b };
-    out[2] = (struct matrix){ 'c', output, s[2].rows, s[2].cols, &p->ldc, &p->stride_c };
+    out[0] = (struct matrix){ 'a',     MMT_ARGUMENT_LDA, MMT_ARGUMENT_STRIDE_A,
+                              input,   s[0].rows,        s[0].cols,
+                              &p->lda, &p->stride_a };
+    out[1] = (struct matrix){ 'b',     MMT_ARGUMENT_LDB, MMT_ARGUMENT_STRIDE_B,
+                              input,   s[1].rows,        s[1].cols,
+                              &p->ldb, &p->stride_b };
+    out[2] = (struct matrix){ 'c',     MMT_ARGUMENT_LDC, MMT_ARGUMENT_STRIDE_C,
+                              output,  s[2].rows,        s[2].cols,
+                              &p->ldc, &p->stride_c };
 }
 
 static int64_t tight_stride(const struct matrix *x)
@@ -78,13 +85,13 @@ int64_t mmt_problem_extent_c(const mmt_problem *problem)
 static mmt_status check_kind(const mmt_problem *in, mmt_error *err)
 {
     if ((unsigned) in->op >= MMT_NUM_OPS)
-        return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "op is %d; it must be from %d (gemm) to %d (jacobi3d)",
-                        (int) in->op, MMT_GEMM, MMT_JACOBI3D);
+        return mmt_fail_argument(err, MMT_ARGUMENT_OP,
+                                 "op is %d; it must be from %d (gemm) to %d (jacobi3d)",
+                                 (int) in->op, MMT_GEMM, MMT_JACOBI3D);
     if ((unsigned) in->type >= MMT_NUM_TYPES)
-        return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "type is %d; it must be from %d (f32) to %d (i8)", (int) in->type,
-                        MMT_F32, MMT_I8);
+        return mmt_fail_argument(err, MMT_ARGUMENT_TYPE,
+                                 "type is %d; it must be from %d (f32) to %d (i8)",
+                                 (int) in->type, MMT_F32, MMT_I8);
     return MMT_OK;
 }
 
@@ -99,11 +106,13 @@ static mmt_status settle_output(mmt_problem *p, mmt_error *err)
         return MMT_OK;
     mmt_type_list(mmt_type_outputs(p->type), &right);
     if ((unsigned) p->out < MMT_NUM_TYPES)
-        mmt_fail(err, MMT_ERROR_ARGUMENT, "out is %s; for a product of %s there are %s",
-                 mmt_type_name(p->out), mmt_type_name(p->type), mmt_text_string(&right));
+        mmt_fail_argument(
+            err, MMT_ARGUMENT_OUT, "out is %s; for a product of %s there are %s",
+            mmt_type_name(p->out), mmt_type_name(p->type), mmt_text_string(&right));
     else
-        mmt_fail(err, MMT_ERROR_ARGUMENT, "out is %d; for a product of %s there are %s",
-                 (int) p->out, mmt_type_name(p->type), mmt_text_string(&right));
+        mmt_fail_argument(err, MMT_ARGUMENT_OUT,
+                          "out is %d; for a product of %s there are %s", (int) p->out,
+                          mmt_type_name(p->type), mmt_text_string(&right));
     mmt_text_finish(&right);
     return MMT_ERROR_ARGUMENT;
 }
@@ -111,38 +120,41 @@ static mmt_status settle_output(mmt_problem *p, mmt_error *err)
 static mmt_status check_epilogue(const mmt_problem *p, mmt_error *err)
 {
     if ((unsigned) p->bias >= MMT_NUM_BIASES)
-        return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "bias is %d; it must be from %d (none) to %d (column)",
-                        (int) p->bias, MMT_BIAS_NONE, MMT_BIAS_COLUMN);
+        return mmt_fail_argument(err, MMT_ARGUMENT_BIAS,
+                                 "bias is %d; it must be from %d (none) to %d (column)",
+                                 (int) p->bias, MMT_BIAS_NONE, MMT_BIAS_COLUMN);
     if ((unsigned) p->activation >= MMT_NUM_ACTIVATIONS)
-        return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "activation is %d; it must be from %d (none) to %d (silu)",
-                        (int) p->activation, MMT_ACTIVATION_NONE, MMT_SILU);
+        return mmt_fail_argument(
+            err, MMT_ARGUMENT_ACTIVATION,
+            "activation is %d; it must be from %d (none) to %d (silu)",
+            (int) p->activation, MMT_ACTIVATION_NONE, MMT_SILU);
     if (p->activation > MMT_RELU && mmt_type_in(p->type, MMT_WHOLE_TYPES))
-        return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "activation is %s; of whole numbers (%s) there is relu alone",
-                        mmt_activation_name(p->activation), mmt_type_name(p->type));
+        return mmt_fail_argument(
+            err, MMT_ARGUMENT_ACTIVATION,
+            "activation is %s; of whole numbers (%s) there is relu alone",
+            mmt_activation_name(p->activation), mmt_type_name(p->type));
     return MMT_OK;
 }
 
-static mmt_status check_dimension(const char *name, int64_t value, mmt_error *err)
+static mmt_status check_dimension(mmt_argument which, int64_t value, mmt_error *err)
 {
     if (value >= 0 && value <= MMT_MOST_DIMENSION)
         return MMT_OK;
-    return mmt_fail(err, MMT_ERROR_ARGUMENT, "%s is %" PRId64 "; it must be from 0 to %d",
-                    name, value, MMT_MOST_DIMENSION);
+    return mmt_fail_argument(err, which, "%s is %" PRId64 "; it must be from 0 to %d",
+                             mmt_argument_name(which), value, MMT_MOST_DIMENSION);
 }
 
 static mmt_status check_dimensions(const mmt_problem *p, mmt_error *err)
 {
-    mmt_status status = check_dimension("m", p->m, err);
+    mmt_status status = check_dimension(MMT_ARGUMENT_M, p->m, err);
     if (!status)
-        status = check_dimension("n", p->n, err);
+        status = check_dimension(MMT_ARGUMENT_N, p->n, err);
     if (!status)
-        status = check_dimension("k", p->k, err);
+        status = check_dimension(MMT_ARGUMENT_K, p->k, err);
     if (!status && p->batch < 0)
-        status = mmt_fail(err, MMT_ERROR_ARGUMENT,
-                          "batch is %" PRId64 "; it must not be negative", p->batch);
+        status =
+            mmt_fail_argument(err, MMT_ARGUMENT_BATCH,
+                              "batch is %" PRId64 "; it must not be negative", p->batch);
     return status;
 }
 
@@ -152,10 +164,10 @@ static mmt_status settle_ld(const struct matrix *x, mmt_error *err)
         *x->ld = x->cols;
     if (*x->ld >= x->cols && *x->ld <= MOST_LD)
         return MMT_OK;
-    return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                    "ld%c is %" PRId64 "; %c has rows of %" PRId64
-                    " elements, so it must be from there to %d, or 0 for no gap",
-                    x->name, *x->ld, x->name - 'a' + 'A', x->cols, MOST_LD);
+    return mmt_fail_argument(err, x->ld_is,
+                             "ld%c is %" PRId64 "; %c has rows of %" PRId64
+                             " elements, so it must be from there to %d, or 0 for no gap",
+                             x->name, *x->ld, x->name - 'a' + 'A', x->cols, MOST_LD);
 }
 
 /* The matrices of C stand one after the other, or side by side in wider rows. */
@@ -173,18 +185,19 @@ static bool overlaps(const struct matrix *c, int64_t batch)
 static mmt_status settle_stride(const struct matrix *x, int64_t batch, mmt_error *err)
 {
     if (*x->stride < 0)
-        return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "stride_%c is %" PRId64 "; it must not be negative", x->name,
-                        *x->stride);
+        return mmt_fail_argument(err, x->stride_is,
+                                 "stride_%c is %" PRId64 "; it must not be negative",
+                                 x->name, *x->stride);
     if (batch < 2)
         *x->stride = 0;
     else if (x->name == 'c' && *x->stride == 0)
         *x->stride = tight_stride(x);
     if (x->name == 'c' && overlaps(x, batch))
-        return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "stride_c is %" PRId64 ", with which the %" PRId64
-                        " matrices of C overlap; %" PRId64 " (or 0) leaves no gap",
-                        *x->stride, batch, tight_stride(x));
+        return mmt_fail_argument(err, x->stride_is,
+                                 "stride_c is %" PRId64 ", with which the %" PRId64
+                                 " matrices of C overlap; %" PRId64
+                                 " (or 0) leaves no gap",
+                                 *x->stride, batch, tight_stride(x));
     return MMT_OK;
 }
 
@@ -193,10 +206,10 @@ static mmt_status settle(const struct matrix *x, const mmt_problem *p, mmt_error
     int64_t extent;
     mmt_status status = settle_ld(x, err);
     if (!status && __builtin_mul_overflow(x->rows, *x->ld, &extent))
-        status = mmt_fail(err, MMT_ERROR_ARGUMENT,
-                          "%c has %" PRId64 " rows, %" PRId64
-                          " elements apart; it must end below 2^63 bytes",
-                          x->name - 'a' + 'A', x->rows, *x->ld);
+        status = mmt_fail_argument(err, x->ld_is,
+                                   "%c has %" PRId64 " rows, %" PRId64
+                                   " elements apart; it must end below 2^63 bytes",
+                                   x->name - 'a' + 'A', x->rows, *x->ld);
     if (!status)
         status = settle_stride(x, p->batch, err);
     if (!status && !extent_of(x, p->batch, &extent))
@@ -213,8 +226,8 @@ static mmt_status check_transposes(const mmt_problem *p, mmt_error *err)
     const int of[2] = { p->trans_a, p->trans_b };
     for (int i = 0; i < 2; i++)
         if (of[i] != 0 && of[i] != 1)
-            return mmt_fail(err, MMT_ERROR_ARGUMENT, "trans_%c is %d; it must be 0 or 1",
-                            "ab"[i], of[i]);
+            return mmt_fail_argument(err, i ? MMT_ARGUMENT_TRANS_B : MMT_ARGUMENT_TRANS_A,
+                                     "trans_%c is %d; it must be 0 or 1", "ab"[i], of[i]);
     return MMT_OK;
 }
 

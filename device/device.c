@@ -167,11 +167,11 @@ mmt_status mmt_buffer_create(mmt_device *device, size_t bytes, mmt_operand *buff
     return device->backend->buffer_create(device, bytes, buffer, err);
 }
 
-mmt_status mmt_buffer_check(mmt_device *device, mmt_operand operand, const char *name,
+mmt_status mmt_buffer_check(mmt_device *device, mmt_operand operand, mmt_argument which,
                             uint64_t bytes, mmt_error *err)
 {
     return device->backend->buffer_check
-               ? device->backend->buffer_check(device, operand, name, bytes, err)
+               ? device->backend->buffer_check(device, operand, which, bytes, err)
                : MMT_OK;
 }
 
@@ -211,7 +211,7 @@ mmt_status mmt_buffer_read(mmt_device *device, void *to, mmt_operand from, size_
 mmt_status mmt_finish(mmt_device *device, mmt_queue queue, mmt_error *err)
 {
     if (!device)
-        return mmt_fail(err, MMT_ERROR_ARGUMENT, "the device is null");
+        return mmt_fail_argument(err, MMT_ARGUMENT_DEVICE, "the device is null");
     return device->backend->finish(device, queue, err);
 }
 

@@ -46,9 +46,9 @@ mmt_status mmt_buffer_wrap(mmt_device *device, void *host, size_t bytes,
                            mmt_operand *buffer, mmt_error *err);
 
 /* Whether a buffer is one of the device's context and has that many bytes from the
- * operand's offset on; `name` is for the error. MMT_OK where the platform cannot tell:
+ * operand's offset on; `which` is for the error. MMT_OK where the platform cannot tell:
  * asking costs some nanoseconds with OpenCL, and far more with CUDA. */
-mmt_status mmt_buffer_check(mmt_device *device, mmt_operand operand, const char *name,
+mmt_status mmt_buffer_check(mmt_device *device, mmt_operand operand, mmt_argument which,
                             uint64_t bytes, mmt_error *err);
 
 /* ---- building -------------------------------------------------------------------------
@@ -274,7 +274,7 @@ struct mmt_backend {
 
     mmt_status (*buffer_wrap)(mmt_device *, void *, size_t, mmt_operand *,
                               mmt_error *); /* optional */
-    mmt_status (*buffer_check)(mmt_device *, mmt_operand, const char *, uint64_t,
+    mmt_status (*buffer_check)(mmt_device *, mmt_operand, mmt_argument, uint64_t,
                                mmt_error *);     /* optional */
     bool (*queue_hold)(mmt_device *, mmt_queue); /* optional, both or none */
     void (*queue_release)(mmt_device *);

@@ -79,7 +79,7 @@ mmt_status mmt_opencl_buffer_wrap(mmt_device *, void *, size_t, mmt_operand *,
                                   mmt_error *);
 void mmt_opencl_buffer_free(mmt_device *device, mmt_operand buffer);
 mmt_status mmt_opencl_buffer_check(mmt_device *device, mmt_operand operand,
-                                   const char *name, uint64_t bytes, mmt_error *err);
+                                   mmt_argument which, uint64_t bytes, mmt_error *err);
 mmt_status mmt_opencl_buffer_write(mmt_device *device, mmt_operand to, const void *from,
                                    size_t bytes, mmt_error *err);
 mmt_status mmt_opencl_buffer_read(mmt_device *device, void *to, mmt_operand from,

@@ -67,7 +67,7 @@ void mmt_opencl_buffer_free(mmt_device *device, mmt_operand buffer)
 
 /* A handle may belong to another buffer by now, so that nothing of it is remembered. */
 mmt_status mmt_opencl_buffer_check(mmt_device *device, mmt_operand operand,
-                                   const char *name, uint64_t bytes, mmt_error *err)
+                                   mmt_argument which, uint64_t bytes, mmt_error *err)
 {
     size_t size = 0;
     cl_context context = NULL;
@@ -76,17 +76,20 @@ mmt_status mmt_opencl_buffer_check(mmt_device *device, mmt_operand operand,
     if (!code)
         code =
             clGetMemObjectInfo(memory, CL_MEM_CONTEXT, sizeof(context), &context, NULL);
-    if (code)
-        return mmt_fail_native(err, MMT_ERROR_ARGUMENT, code, "%s is no cl_mem: %s (%d)",
-                               name, mmt_opencl_error_name(code), code);
+    if (code) {
+        mmt_fail_native(err, MMT_ERROR_ARGUMENT, code, "%s is no cl_mem: %s (%d)",
+                        mmt_argument_name(which), mmt_opencl_error_name(code), code);
+        return mmt_blame(err, MMT_ERROR_ARGUMENT, which);
+    }
     if (context != mmt_opencl_of(device)->context)
-        return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "%s is a buffer of another context than the device's", name);
+        return mmt_fail_argument(err, which,
+                                 "%s is a buffer of another context than the device's",
+                                 mmt_argument_name(which));
     if (operand.offset <= size && bytes <= size - operand.offset)
         return MMT_OK;
-    return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                    "%s needs %llu bytes from byte %zu on; its buffer has %zu", name,
-                    (unsigned long long) bytes, operand.offset, size);
+    return mmt_fail_argument(
+        err, which, "%s needs %llu bytes from byte %zu on; its buffer has %zu",
+        mmt_argument_name(which), (unsigned long long) bytes, operand.offset, size);
 }
 
 static mmt_status fail_copy(mmt_operand buffer, size_t bytes, const char *call,

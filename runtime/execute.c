@@ -42,15 +42,16 @@ static mmt_status check_scalars(const struct mmt_plan *plan, const mmt_args *arg
     if (!mmt_type_in(plan->problem.type, MMT_WHOLE_TYPES) || args->scalars.handle)
         return MMT_OK;
     if (!is_whole(args->alpha))
-        return mmt_fail(err, MMT_ERROR_ARGUMENT, "alpha is %g; %s needs a whole number",
-                        args->alpha, type);
+        return mmt_fail_argument(err, MMT_ARGUMENT_ALPHA,
+                                 "alpha is %g; %s needs a whole number", args->alpha,
+                                 type);
     if (!is_whole(args->beta))
-        return mmt_fail(err, MMT_ERROR_ARGUMENT, "beta is %g; %s needs a whole number",
-                        args->beta, type);
+        return mmt_fail_argument(err, MMT_ARGUMENT_BETA,
+                                 "beta is %g; %s needs a whole number", args->beta, type);
     return MMT_OK;
 }
 
-static mmt_status check_operand(const struct mmt_plan *plan, const char *name,
+static mmt_status check_operand(const struct mmt_plan *plan, mmt_argument which,
                                 mmt_operand operand, mmt_type type, bool needed,
                                 mmt_error *err)
 {
@@ -58,14 +59,14 @@ static mmt_status check_operand(const struct mmt_plan *plan, const char *name,
     uint64_t start = operand.offset;
 
     if (needed && !operand.handle)
-        return mmt_fail(err, MMT_ERROR_ARGUMENT, "%s is null, but this execution uses it",
-                        name);
+        return mmt_fail_argument(err, which, "%s is null, but this execution uses it",
+                                 mmt_argument_name(which));
     if (plan->device->caps.dialect == MMT_CUDA_CXX)
         start += operand.handle;
     if (start % element)
-        return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "%s starts at byte %llu; it must be a multiple of %zu", name,
-                        (unsigned long long) start, element);
+        return mmt_fail_argument(
+            err, which, "%s starts at byte %llu; it must be a multiple of %zu",
+            mmt_argument_name(which), (unsigned long long) start, element);
     return MMT_OK;
 }
 
@@ -77,12 +78,14 @@ static mmt_status check_workspace(const struct mmt_plan *plan, const mmt_args *a
     if (!needed || (args->workspace.handle && is_aligned(plan, args->workspace, 256)))
         return MMT_OK;
     if (!args->workspace.handle)
-        return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "workspace is null, but this plan needs %zu bytes of it", needed);
-    return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                    "the workspace's offset is %zu; it must start at a multiple of 256 "
-                    "bytes",
-                    args->workspace.offset);
+        return mmt_fail_argument(err, MMT_ARGUMENT_WORKSPACE,
+                                 "workspace is null, but this plan needs %zu bytes of it",
+                                 needed);
+    return mmt_fail_argument(
+        err, MMT_ARGUMENT_WORKSPACE,
+        "the workspace's offset is %zu; it must start at a multiple of 256 "
+        "bytes",
+        args->workspace.offset);
 }
 
 static mmt_status check_args(const struct mmt_plan *plan, const mmt_args *args,
@@ -95,11 +98,13 @@ static mmt_status check_args(const struct mmt_plan *plan, const mmt_args *args,
     bool b = mmt_op_needs(p, MMT_OPERAND_B, args->alpha, args->beta, unknown);
     mmt_status status;
 
-    if ((status = check_operand(plan, "A", args->a, p->type, a, err)) ||
-        (status = check_operand(plan, "B", args->b, p->type, b, err)) ||
-        (status = check_operand(plan, "C", args->c, p->out, true, err)) ||
-        (status = check_operand(plan, "bias", args->bias, p->out, p->bias, err)) ||
-        (status = check_operand(plan, "scalars", args->scalars, scalar, false, err)))
+    if ((status = check_operand(plan, MMT_ARGUMENT_A, args->a, p->type, a, err)) ||
+        (status = check_operand(plan, MMT_ARGUMENT_B, args->b, p->type, b, err)) ||
+        (status = check_operand(plan, MMT_ARGUMENT_C, args->c, p->out, true, err)) ||
+        (status =
+             check_operand(plan, MMT_ARGUMENT_BIAS, args->bias, p->out, p->bias, err)) ||
+        (status = check_operand(plan, MMT_ARGUMENT_SCALARS, args->scalars, scalar, false,
+                                err)))
         return status;
     if ((status = check_workspace(plan, args, err)))
         return status;
@@ -124,24 +129,25 @@ static mmt_status check_buffers(const struct mmt_plan *plan, const mmt_args *arg
     const mmt_problem *p = &plan->problem;
     const bool unknown = args->scalars.handle != 0;
     const struct {
-        const char *name;
+        mmt_argument which;
         mmt_operand operand;
         uint64_t bytes;
         bool used;
     } all[] = {
-        { "A", args->a, plan->bytes.a,
+        { MMT_ARGUMENT_A, args->a, plan->bytes.a,
           mmt_op_needs(p, MMT_OPERAND_A, args->alpha, args->beta, unknown) },
-        { "B", args->b, plan->bytes.b,
+        { MMT_ARGUMENT_B, args->b, plan->bytes.b,
           mmt_op_needs(p, MMT_OPERAND_B, args->alpha, args->beta, unknown) },
-        { "C", args->c, plan->bytes.c, true },
-        { "bias", args->bias, plan->bytes.bias, p->bias },
-        { "scalars", args->scalars, plan->bytes.scalars, unknown },
-        { "workspace", args->workspace, plan->bytes.workspace, plan->bytes.workspace },
+        { MMT_ARGUMENT_C, args->c, plan->bytes.c, true },
+        { MMT_ARGUMENT_BIAS, args->bias, plan->bytes.bias, p->bias },
+        { MMT_ARGUMENT_SCALARS, args->scalars, plan->bytes.scalars, unknown },
+        { MMT_ARGUMENT_WORKSPACE, args->workspace, plan->bytes.workspace,
+          plan->bytes.workspace },
     };
     mmt_status status = MMT_OK;
     for (int i = 0; i < (int) (sizeof all / sizeof *all) && !status; i++)
         if (all[i].used)
-            status = mmt_buffer_check(plan->device, all[i].operand, all[i].name,
+            status = mmt_buffer_check(plan->device, all[i].operand, all[i].which,
                                       all[i].bytes, err);
     return status;
 }
@@ -175,7 +181,8 @@ mmt_status mmt_execute(const mmt_plan *plan, const mmt_args *args, mmt_queue que
 {
     mmt_args own;
     if (!plan || !args)
-        return mmt_fail(err, MMT_ERROR_ARGUMENT, "mmt_execute needs a plan and mmt_args");
+        return mmt_fail_argument(err, plan ? MMT_ARGUMENT_ARGS : MMT_ARGUMENT_PLAN,
+                                 "mmt_execute needs a plan and mmt_args");
     if (!plan->any && !plan->aligned)
         return MMT_OK;
     mmt_status status = read_args(&args, &own, err);

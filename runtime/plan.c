@@ -26,8 +26,8 @@ static mmt_status read_options(const mmt_plan_options *given, mmt_plan_options *
     if (status)
         return status;
     if (out->effort != MMT_EFFORT_ESTIMATE && out->effort != MMT_EFFORT_MEASURE)
-        return mmt_fail(
-            err, MMT_ERROR_ARGUMENT,
+        return mmt_fail_argument(
+            err, MMT_ARGUMENT_EFFORT,
             "mmt_plan_options.effort is %d; it must be MMT_EFFORT_ESTIMATE or "
             "MMT_EFFORT_MEASURE",
             (int) out->effort);
@@ -61,19 +61,21 @@ static mmt_status select_kernel(struct mmt_plan *plan, const mmt_profile *profil
         mmt_status status = mmt_config_parse_for(options->configuration, &plan->problem,
                                                  caps, &plan->selection.config, err);
         if (status != MMT_OK)
-            return status;
+            return mmt_blame(err, status, MMT_ARGUMENT_CONFIGURATION);
         const char *refusal =
             mmt_config_refuse(&plan->selection.config, &plan->problem, caps);
         if (refusal)
-            return mmt_fail(err, MMT_ERROR_UNSUPPORTED, "%s cannot run %s: %s",
-                            caps->name, options->configuration, refusal);
-        plan->selection.config = mmt_config_within(
-            &plan->selection.config, &plan->problem, caps, options->max_workspace);
+            return mmt_blame(err,
+                             mmt_fail(err, MMT_ERROR_UNSUPPORTED, "%s cannot run %s: %s",
+                                      caps->name, options->configuration, refusal),
+                             MMT_ARGUMENT_CONFIGURATION);
+        plan->selection.config = mmt_config_within(&plan->selection.config, &plan->problem,
+                                                caps, options->max_workspace);
         return MMT_OK;
     }
     if (profile && !options->foreign_profile && mmt_profile_foreign(profile, caps, why))
-        return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "%s; set foreign_profile to use it all the same", why);
+        return mmt_fail_argument(err, MMT_ARGUMENT_PROFILE,
+                                 "%s; set foreign_profile to use it all the same", why);
     const struct mmt_terms terms = terms_of(plan, options);
     mmt_status status =
         mmt_select_cached(profile, &plan->problem, caps, &terms, &plan->selection, err);
@@ -350,8 +352,9 @@ mmt_plan *mmt_plan_create(mmt_device *device, const mmt_profile *profile,
         return NULL;
     }
     if (!device || !problem)
-        status = mmt_fail(err, MMT_ERROR_ARGUMENT,
-                          "mmt_plan_create needs a device and a problem");
+        status =
+            mmt_fail_argument(err, device ? MMT_ARGUMENT_PROBLEM : MMT_ARGUMENT_DEVICE,
+                              "mmt_plan_create needs a device and a problem");
     else
         status = mmt_problem_normalise(problem, &plan->problem, err);
     plan->device = device;

@@ -45,7 +45,7 @@ extern "C" {
 
 /* Versions before 1.0 may change the API from minor to minor; the soname says which. */
 #define MMT_VERSION_MAJOR 0
-#define MMT_VERSION_MINOR 1
+#define MMT_VERSION_MINOR 2
 #define MMT_VERSION_PATCH 0
 
 #if defined(__GNUC__)
@@ -68,17 +68,63 @@ typedef enum mmt_status {
     MMT_ERROR_IO,     /* reading or writing a file failed; `native` has errno */
 } mmt_status;
 
-/* What went wrong: filled by the function that failed, untouched by one that succeeds. */
+/* Which argument, or member of a struct, a failure is about. Numbers are never given to
+ * another one; later ones come at the end. */
+typedef enum mmt_argument {
+    MMT_ARGUMENT_NONE = 0, /* none, or several that are wrong together */
+    MMT_ARGUMENT_DEVICE,
+    MMT_ARGUMENT_PROFILE,
+    MMT_ARGUMENT_PROBLEM,
+    MMT_ARGUMENT_PLAN,
+    MMT_ARGUMENT_ARGS,
+    MMT_ARGUMENT_QUEUE,
+    MMT_ARGUMENT_SIZE, /* `size` of a struct */
+    MMT_ARGUMENT_OP,
+    MMT_ARGUMENT_TYPE,
+    MMT_ARGUMENT_OUT,
+    MMT_ARGUMENT_TRANS_A,
+    MMT_ARGUMENT_TRANS_B,
+    MMT_ARGUMENT_M,
+    MMT_ARGUMENT_N,
+    MMT_ARGUMENT_K,
+    MMT_ARGUMENT_LDA,
+    MMT_ARGUMENT_LDB,
+    MMT_ARGUMENT_LDC,
+    MMT_ARGUMENT_BATCH,
+    MMT_ARGUMENT_STRIDE_A,
+    MMT_ARGUMENT_STRIDE_B,
+    MMT_ARGUMENT_STRIDE_C,
+    MMT_ARGUMENT_BIAS, /* of a problem, or of an execution */
+    MMT_ARGUMENT_ACTIVATION,
+    MMT_ARGUMENT_A,
+    MMT_ARGUMENT_B,
+    MMT_ARGUMENT_C,
+    MMT_ARGUMENT_ALPHA,
+    MMT_ARGUMENT_BETA,
+    MMT_ARGUMENT_SCALARS,
+    MMT_ARGUMENT_WORKSPACE,
+    MMT_ARGUMENT_CONFIGURATION,
+    MMT_ARGUMENT_EFFORT,
+} mmt_argument;
+
+/* What went wrong: filled by the function that failed, untouched by one that succeeds.
+ * The caller owns it, so that its size and the places of its members never change:
+ * `argument` takes the last bytes of what was `text` in version 0.1, whose programs find
+ * their text as ever. */
 typedef struct mmt_error {
     mmt_status status;
     int native;      /* the driver's or the system's own code, 0 where there is none */
-    char text[1024]; /* one or more sentences for people, always terminated */
+    char text[1020]; /* one or more sentences for people, always terminated */
+    mmt_argument argument; /* where the failure is about one; else MMT_ARGUMENT_NONE */
 } mmt_error;
 
 /* A short constant name, such as "out of memory". */
 MMT_API const char *mmt_status_name(mmt_status status);
 
-/* "0.1.0": the version of the library that is loaded. */
+/* An argument as the sentences name it, such as "lda"; "" for none. */
+MMT_API const char *mmt_argument_name(mmt_argument argument);
+
+/* "0.2.0": the version of the library that is loaded. */
 MMT_API const char *mmt_version(void);
 
 /* ---- problems -------------------------------------------------------------------- */

@@ -60,6 +60,10 @@ int main(int argc, char **argv)
     problem.size = 8;
     CHECK(!mmt_plan_create(device, NULL, &problem, NULL, &err));
     CHECK(err.status == MMT_ERROR_ARGUMENT);
+#ifndef OLDER
+    CHECK(err.argument == MMT_ARGUMENT_SIZE);
+#endif
+    CHECK(sizeof err == 1032 && strlen(err.text) < 1020);
     problem.size = (size_t) -1;
     CHECK(!mmt_plan_create(device, NULL, &problem, NULL, &err));
     CHECK(err.status == MMT_ERROR_ARGUMENT);

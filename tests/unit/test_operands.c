@@ -12,9 +12,11 @@ static mmt_error err;
 enum { SIZE = 40, BYTES = SIZE * SIZE * (int) sizeof(float) };
 
 /* All that is wrong with it is told, and nothing is queued. */
-static void refuse(const mmt_plan *plan, mmt_args args, const char *words)
+static void refuse(const mmt_plan *plan, mmt_args args, mmt_argument which,
+                   const char *words)
 {
     CHECK_FAILS(mmt_execute(plan, &args, NULL, &err), err, MMT_ERROR_ARGUMENT, words);
+    CHECK_EQ_STR(mmt_argument_name(err.argument), mmt_argument_name(which));
 }
 
 static void test_operands(void)
@@ -45,17 +47,27 @@ static void test_operands(void)
     CHECK_OK(mmt_finish(device, NULL, &err), err);
 
     wrong = args, wrong.a.offset = 4;
-    refuse(plan, wrong, "A needs 6400 bytes from byte 4 on; its buffer has 6400");
+    refuse(plan, wrong, MMT_ARGUMENT_A,
+           "A needs 6400 bytes from byte 4 on; its buffer has 6400");
     wrong = args, wrong.b.offset = 2 * BYTES;
-    refuse(plan, wrong, "B needs 6400 bytes from byte 12800 on; its buffer has 6400");
+    refuse(plan, wrong, MMT_ARGUMENT_B,
+           "B needs 6400 bytes from byte 12800 on; its buffer has 6400");
     wrong = args, wrong.c = mmt_opencl_operand(foreign, 0);
-    refuse(plan, wrong, "C is a buffer of another context");
+    refuse(plan, wrong, MMT_ARGUMENT_C, "C is a buffer of another context");
     wrong = args, wrong.bias.offset += 4;
-    refuse(biased, wrong, "bias needs 160 bytes");
+    refuse(biased, wrong, MMT_ARGUMENT_BIAS, "bias needs 160 bytes");
     wrong = args, wrong.workspace.offset = 256;
-    refuse(plan, wrong, "workspace needs");
+    refuse(plan, wrong, MMT_ARGUMENT_WORKSPACE, "workspace needs");
     wrong = args, wrong.scalars = args.a, wrong.scalars.offset = BYTES - 4;
-    refuse(plan, wrong, "scalars needs 8 bytes");
+    refuse(plan, wrong, MMT_ARGUMENT_SCALARS, "scalars needs 8 bytes");
+    wrong = args, wrong.b.handle = 0;
+    refuse(plan, wrong, MMT_ARGUMENT_B, "B is null");
+    wrong = args, wrong.c.offset = 2;
+    refuse(plan, wrong, MMT_ARGUMENT_C, "C starts at byte 2");
+    wrong = args, wrong.workspace.handle = 0;
+    refuse(plan, wrong, MMT_ARGUMENT_WORKSPACE, "workspace is null");
+    wrong = args, wrong.size = 3;
+    refuse(plan, wrong, MMT_ARGUMENT_SIZE, "mmt_args.size is 3");
     wrong = args, wrong.a.offset = 4, wrong.alpha = 0;
     CHECK_OK(mmt_execute(plan, &wrong, NULL, &err), err);
     CHECK_OK(mmt_finish(device, NULL, &err), err);
