@@ -158,16 +158,24 @@ static mmt_status check_dimensions(const mmt_problem *p, mmt_error *err)
     return status;
 }
 
+/* Rows that are read alone may share elements; those of C may not. */
 static mmt_status settle_ld(const struct matrix *x, mmt_error *err)
 {
+    const char name = (char) (x->name - 'a' + 'A');
     if (*x->ld == 0)
         *x->ld = x->cols;
-    if (*x->ld >= x->cols && *x->ld <= MOST_LD)
-        return MMT_OK;
-    return mmt_fail_argument(err, x->ld_is,
-                             "ld%c is %" PRId64 "; %c has rows of %" PRId64
-                             " elements, so it must be from there to %d, or 0 for no gap",
-                             x->name, *x->ld, x->name - 'a' + 'A', x->cols, MOST_LD);
+    if (*x->ld < 0 || *x->ld > MOST_LD)
+        return mmt_fail_argument(err, x->ld_is,
+                                 "ld%c is %" PRId64
+                                 "; it must be from 1 to %d, or 0 for no gap",
+                                 x->name, *x->ld, MOST_LD);
+    if (x->name == 'c' && *x->ld < x->cols)
+        return mmt_fail_argument(err, x->ld_is,
+                                 "ldc is %" PRId64 "; %c has rows of %" PRId64
+                                 " elements, so it must be from there to %d, or 0 for no "
+                                 "gap",
+                                 *x->ld, name, x->cols, MOST_LD);
+    return MMT_OK;
 }
 
 /* The matrices of C stand one after the other, or side by side in wider rows. */
@@ -320,18 +328,24 @@ double mmt_problem_flops(const mmt_problem *problem)
            (double) problem->batch;
 }
 
+/* Rows, and matrices of a batch, may share elements, which are moved once. */
+static double elements_of(const struct matrix *x, int64_t batch)
+{
+    const double all = (double) x->rows * (double) x->cols *
+                       (double) (x->name == 'c' || *x->stride ? batch : 1);
+    int64_t extent;
+    return extent_of(x, batch, &extent) && (double) extent < all ? (double) extent : all;
+}
+
 double mmt_problem_bytes(const mmt_problem *p)
 {
-    const int64_t strides[3] = { p->stride_a, p->stride_b, p->stride_c };
-    const mmt_type types[3] = { p->type, p->type, p->out };
-    struct mmt_stored all[3];
+    mmt_problem copy = *p;
+    struct matrix all[3];
     double bytes = 0;
 
-    mmt_op_row(p->op)->stored(p, all);
+    matrices_of(&copy, all);
     for (int i = 0; i < 3; i++)
-        bytes += (double) all[i].rows * (double) all[i].cols *
-                 (double) mmt_type_size(types[i]) *
-                 (double) (i == 2 || strides[i] ? p->batch : 1);
+        bytes += elements_of(&all[i], p->batch) * (double) all[i].size;
     if (p->bias)
         bytes += (double) (p->bias == MMT_BIAS_ROW ? p->m : p->n) *
                  (double) mmt_type_size(p->out);

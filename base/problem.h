@@ -40,8 +40,8 @@ bool mmt_problem_equal(const mmt_problem *a, const mmt_problem *b);
  * the field is kept); the other ops' counts stand in op.c. */
 double mmt_problem_flops(const mmt_problem *problem);
 
-/* Fewest bytes that one execution moves: A, B and the bias read once, C written once
- * (beta = 0). */
+/* Fewest bytes that one execution moves: each element of A, B and the bias read once,
+ * also where rows or matrices of a batch share it, C written once (beta = 0). */
 double mmt_problem_bytes(const mmt_problem *problem);
 
 /* Elements from a matrix's first to one past its last, over the whole batch. */

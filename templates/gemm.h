@@ -173,11 +173,33 @@ static inline void mmt_gemm_share_runs(int64_t tiles, int area, const mmt_proble
 
 /* ---- operands that are copied first, as pack.h has it ---- */
 
-/* Whether the copy engine could take an operand's rows, if they begin where they may. */
-static inline bool mmt_gemm_rows_fit(mmt_type type, int64_t ld, int64_t stride)
+/* Whether rows of A, or B, share elements. The copy engine knows no such matrices. */
+static inline bool mmt_gemm_rows_overlap(const mmt_problem *p, bool is_b)
 {
-    const int64_t size = (int64_t) mmt_type_size(type);
-    return ld * size % 16 == 0 && stride * size % 16 == 0;
+    const int64_t columns =
+        is_b ? (p->trans_b ? p->k : p->n) : (p->trans_a ? p->m : p->k);
+    return (is_b ? p->ldb : p->lda) < columns;
+}
+
+/* Whether the copy engine could take the rows of A, or B, if they begin where they may.
+ */
+static inline bool mmt_gemm_rows_fit(const mmt_problem *p, bool is_b)
+{
+    const int64_t size = (int64_t) mmt_type_size(p->type);
+    return (is_b ? p->ldb : p->lda) * size % 16 == 0 &&
+           (is_b ? p->stride_b : p->stride_a) * size % 16 == 0 &&
+           !mmt_gemm_rows_overlap(p, is_b);
+}
+
+/* NULL where the copy engine takes A and B, each as it is stored or a copy of it. */
+static inline const char *mmt_gemm_refuse_overlap(const mmt_problem *p, bool copies_a,
+                                                  bool copies_b)
+{
+    if (!copies_a && mmt_gemm_rows_overlap(p, false))
+        return "rows of A overlap, which the copy engine cannot take: PACK_A must be 1";
+    if (!copies_b && mmt_gemm_rows_overlap(p, true))
+        return "rows of B overlap, which the copy engine cannot take: PACK_B must be 1";
+    return NULL;
 }
 
 enum { MMT_GEMM_PACK_BLOCK = 64, MMT_GEMM_PACK_THREADS = 256 };

@@ -178,11 +178,12 @@ static const char *reject(const int *v, const struct mmt_variant *variant,
 
 static const char *refuse(const int *v, const mmt_problem *p)
 {
-    if (v[PACK_A] && p->trans_a && mmt_gemm_rows_fit(p->type, p->lda, p->stride_a))
+    if (v[PACK_A] && p->trans_a && mmt_gemm_rows_fit(p, false))
         return "A is flat, and the copy engine takes its rows: PACK_A must be 0";
-    if (v[PACK_B] && !p->trans_b && mmt_gemm_rows_fit(p->type, p->ldb, p->stride_b))
+    if (v[PACK_B] && !p->trans_b && mmt_gemm_rows_fit(p, true))
         return "B is flat, and the copy engine takes its rows: PACK_B must be 0";
-    return mmt_simt_refuse(v, p);
+    const char *why = mmt_gemm_refuse_overlap(p, v[PACK_A], v[PACK_B]);
+    return why ? why : mmt_simt_refuse(v, p);
 }
 
 /* A tile of an operand, as it is stored. */

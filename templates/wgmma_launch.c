@@ -31,9 +31,8 @@ const char *mmt_wgmma_refuse(const int *v, const mmt_problem *p)
 
     if (p->type == MMT_F32 && p->k < LEAST_STEPS)
         return "FFMA is nearer to the exact product of f32 where k is less than 16";
-    if (!in_digits(p->type) && (v[PACK_A] || v[PACK_B]) &&
-        mmt_gemm_rows_fit(p->type, p->lda, p->stride_a) &&
-        mmt_gemm_rows_fit(p->type, p->ldb, p->stride_b))
+    if (!in_digits(p->type) && (v[PACK_A] || v[PACK_B]) && mmt_gemm_rows_fit(p, false) &&
+        mmt_gemm_rows_fit(p, true))
         return "the copy engine takes the rows of A and B as they are: PACK_A and PACK_B "
                "must be 0";
     if (v[EPILOGUE_STAGES] && p->n * (int64_t) mmt_type_size(p->out) % 16)
@@ -53,7 +52,9 @@ const char *mmt_wgmma_refuse(const int *v, const mmt_problem *p)
         return "TILE_SCHEDULER stream_k numbers the slots along k by an int, and these "
                "are more than "
                "2^20";
-    return mmt_gemm_refuse(clusters(v, p) * blocks_of_cluster(v));
+    const char *why = mmt_gemm_refuse_overlap(p, packs_a(v, p->type, p->trans_a),
+                                              packs_b(v, p->type, p->trans_b));
+    return why ? why : mmt_gemm_refuse(clusters(v, p) * blocks_of_cluster(v));
 }
 
 /* Whether blocks may share a tile through the workspace at all. */

@@ -219,9 +219,11 @@ typedef enum mmt_activation {
  * beta, bias and RELU alone), f32 for the others. Then C is rounded once, to the nearest
  * number of its type.
  *
- * A is stored m x k (lda >= k), or k x m when trans_a is set (lda >= m); B is stored k x
- * n (ldb >= n), or n x k when trans_b is set (ldb >= k); C is stored m x n (ldc >= n). A
- * leading dimension of 0 means "no gap". A batch of 0 means 1; strides are in elements
+ * A is stored m x k, or k x m when trans_a is set; B is stored k x n, or n x k when
+ * trans_b is set; C is stored m x n. A leading dimension is what the first elements of
+ * two rows are apart, in elements; 0 means "no gap". ldc is at least n. lda and ldb may
+ * be less than a row has elements, down to 1: rows overlap, as sliding windows over one
+ * array do. A batch of 0 means 1; strides are in elements
  * from one matrix of the batch to the next (0 for A or B: all share one matrix; 0 for C
  * with a batch over 1: no gap between the matrices). Where m or n is 0 there is
  * nothing to do; where k is 0, C = beta C. Each of m, n and k is at most

@@ -282,6 +282,10 @@ static void test_normalise_types(void)
           out.activation == MMT_GELU);
     CHECK(mmt_problem_extent_a(&out) == 21 && mmt_problem_extent_c(&out) == 15);
     CHECK(mmt_problem_bytes(&out) == (21 + 35) * 2 + (15 + 5) * 4);
+
+    CHECK_OK(mmt_problem_parse("gemm f32 nn 3x5x7 lda=2", &out, &err), err);
+    CHECK_EQ_INT(mmt_problem_extent_a(&out), 2 * 2 + 7);
+    CHECK(mmt_problem_bytes(&out) == (11 + 35 + 15) * 4);
     in.bias = MMT_BIAS_ROW;
     CHECK_OK(mmt_problem_normalise(&in, &in, &err), err);
     CHECK(mmt_problem_bytes(&in) == (21 + 35) * 2 + (15 + 3) * 4);
@@ -366,10 +370,8 @@ static void test_refused(void)
     REFUSE("n is 2147418113", p.n = 2147418113);
     REFUSE("k is 9223372036854775807", p.k = INT64_MAX);
     REFUSE("batch is -2", p.batch = -2);
-    REFUSE("lda is 29; A has rows of 30", p.lda = 29);
-    REFUSE("lda is 9; A has rows of 10", p.lda = 9, p.trans_a = 1);
-    REFUSE("ldb is -20", p.ldb = -20);
-    REFUSE("ldb is 29; B has rows of 30", p.ldb = 29, p.trans_b = 1);
+    REFUSE("lda is -1; it must be from 1", p.lda = -1);
+    REFUSE("ldb is -20; it must be from 1", p.ldb = -20);
     REFUSE("ldc is 2147483648", p.ldc = 2147483648);
     REFUSE("stride_a is -1", p.stride_a = -1);
     REFUSE("stride_b is -5", p.stride_b = -5, p.batch = 2);
@@ -400,6 +402,7 @@ static void test_spelling(void)
     round_trip("gemm f64 tn 1x2x3");
     round_trip("gemm i32 tt 0x0x0");
     round_trip("gemm f32 nt 3x4x5 lda=6 ldb=7 ldc=8");
+    round_trip("gemm f32 nn 3x4x5 lda=1 ldb=3");
     round_trip("gemm f32 nn 64x64x64 batch=100");
     round_trip("gemm f32 nn 64x64x64 lda=65 batch=100 stride_a=0 stride_c=5000");
     round_trip("gemm f32 nn 64x0x64 batch=2 stride_a=0");

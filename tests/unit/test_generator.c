@@ -268,6 +268,41 @@ static void test_suits(void)
     CHECK(!mmt_config_suits(&config, &f64, &hopper));
 }
 
+static const char *refusal_of(const char *configuration, const char *problem,
+                              const struct mmt_caps *caps)
+{
+    const mmt_problem p = problem_of(problem);
+    struct mmt_config config;
+    mmt_error err;
+
+    CHECK_OK(mmt_config_parse(configuration, &config, &err), err);
+    const char *why = mmt_config_refuse(&config, &p, caps);
+    return why ? why : "";
+}
+
+/* No tensor map has rows that overlap: they are packed, or another kernel serves. */
+static void test_overlap(void)
+{
+    struct mmt_caps hopper = gpu;
+    const char *as_stored = "wgmma TILE_M=128 TILE_N=128",
+               *packs = "wgmma TILE_M=128 TILE_N=128 PACK_A=1 PACK_B=1 STORE_SLOTS=0";
+
+    strcpy(hopper.architecture, "sm_90a");
+    hopper.sm = 90, hopper.shared = 232448, hopper.sms = 132;
+    CHECK_EQ_STR(refusal_of(as_stored, "gemm bf16 nn 512x512x512", &hopper), "");
+    CHECK(strstr(refusal_of(as_stored, "gemm bf16 nn 512x512x512 lda=8", &hopper),
+                 "rows of A overlap"));
+    CHECK(strstr(refusal_of(as_stored, "gemm bf16 nn 512x512x512 ldb=8", &hopper),
+                 "rows of B overlap"));
+    CHECK_EQ_STR(refusal_of(packs, "gemm bf16 nn 512x512x512 lda=8", &hopper), "");
+    CHECK(
+        strstr(refusal_of("simt_tma PACK_A=0", "gemm f32 tn 512x512x512 lda=8", &hopper),
+               "rows of A overlap"));
+    CHECK(
+        strstr(refusal_of("simt_tma PACK_B=0", "gemm f32 nn 512x512x512 ldb=8", &hopper),
+               "rows of B overlap"));
+}
+
 /* Copies of `b` matrices B beside those of A, in the workspace, and the launches. */
 static void check_copies(const char *problem, int b, int launches)
 {
@@ -512,6 +547,7 @@ int main(void)
     test_old_cards();
     test_suits();
     test_packed_once();
+    test_overlap();
     test_refuse();
     test_align();
     test_default();

@@ -52,7 +52,7 @@ static void test_counts(void)
     check(space, 11 * 8 + 5, 60, 60, 8 * 1 * 2 * 3, 720);
     mmt_problem shared = mmt_dot_problem(MMT_F32, 2, 10);
     shared.batch = 3, shared.stride_a = 10;
-    check(shared, 40, 20, 6, 120, (60 + 20 + 6) * 4);
+    check(shared, 40, 20, 6, 120, (40 + 20 + 6) * 4);
     mmt_problem apart = mmt_dot_problem(MMT_F32, 4, 10);
     apart.ldc = 3;
     check(apart, 40, 40, 10, 80, 84 * 4);
@@ -108,7 +108,7 @@ static void test_refused(void)
     REFUSE("heat2d has no B", mmt_heat2d_problem(MMT_F32, 4, 4), p.ldb = 4);
     REFUSE("heat2d has no B", mmt_heat2d_problem(MMT_F32, 4, 4), p.batch = 2,
            p.stride_b = 16);
-    REFUSE("lda is 3; A has rows of 4", mmt_dot_problem(MMT_F32, 4, 4), p.lda = 3);
+    REFUSE("lda is -3; it must be", mmt_dot_problem(MMT_F32, 4, 4), p.lda = -3);
     REFUSE("of C overlap", mmt_dot_problem(MMT_F32, 4, 4), p.batch = 2, p.stride_c = 2);
     REFUSE("must end below 2^63 bytes", mmt_jacobi3d_problem(MMT_F64, most, most, most));
     REFUSE("must end below 2^63 bytes", mmt_jacobi3d_problem(MMT_F64, most, most, 4),
