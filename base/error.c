@@ -61,6 +61,7 @@ static const char *const argument_names[] = {
     [MMT_ARGUMENT_WORKSPACE] = "workspace",
     [MMT_ARGUMENT_CONFIGURATION] = "configuration",
     [MMT_ARGUMENT_EFFORT] = "effort",
+    [MMT_ARGUMENT_EVENTS] = "events",
 };
 
 const char *mmt_argument_name(mmt_argument argument)

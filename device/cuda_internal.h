@@ -122,6 +122,6 @@ mmt_status mmt_cuda_tensor_map_encode(mmt_device *device, const struct mmt_tenso
                                       struct mmt_tensor_map *out, mmt_error *err);
 mmt_status mmt_cuda_launch(struct mmt_function *base, const unsigned grid[3],
                            const struct mmt_value *values, int num_values, unsigned order,
-                           mmt_queue queue, mmt_error *err);
+                           mmt_queue queue, struct mmt_events *events, mmt_error *err);
 
 #endif

@@ -344,7 +344,7 @@ static CUresult launch(const struct mmt_function *base, const unsigned grid[3],
  * map's bytes are the parameter. */
 mmt_status mmt_cuda_launch(struct mmt_function *function, const unsigned grid[3],
                            const struct mmt_value *values, int num_values, unsigned order,
-                           mmt_queue queue, mmt_error *err)
+                           mmt_queue queue, struct mmt_events *events, mmt_error *err)
 {
     void *parameters[MMT_MAX_KERNEL_VALUES];
     bool pushed;

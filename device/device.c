@@ -351,7 +351,8 @@ static mmt_status fail_grid(const mmt_device *device, const unsigned grid[3],
 
 mmt_status mmt_function_launch(struct mmt_function *function, const unsigned grid[3],
                                const struct mmt_value *values, int num_values,
-                               unsigned order, mmt_queue queue, mmt_error *err)
+                               unsigned order, mmt_queue queue, struct mmt_events *events,
+                               mmt_error *err)
 {
     const mmt_device *device = function->device;
     const unsigned *most = device->caps.max_grid;
@@ -361,7 +362,19 @@ mmt_status mmt_function_launch(struct mmt_function *function, const unsigned gri
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
                         "a launch with %d values; it may have from 0 to %d", num_values,
                         MMT_MAX_KERNEL_VALUES);
-    return device->backend->launch(function, grid, values, num_values, order, queue, err);
+    return device->backend->launch(function, grid, values, num_values, order, queue,
+                                   events, err);
+}
+
+/* A platform without the call has no events to wait for. */
+mmt_status mmt_events_end(mmt_device *device, struct mmt_events *events, mmt_queue queue,
+                          void **out, mmt_error *err)
+{
+    if (!device->backend->events_end)
+        return mmt_fail(err, MMT_ERROR_UNSUPPORTED,
+                        "%s has no events of OpenCL to wait for or to give",
+                        device->title);
+    return device->backend->events_end(device, events, queue, out, err);
 }
 
 /* A platform without the call has no copy engine. */

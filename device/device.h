@@ -176,11 +176,25 @@ enum mmt_order {
                           * PDL_WAIT, so that a device that can may begin it early */
 };
 
-/* Queues one launch. `grid` counts blocks, `order` is of MMT_ORDER_…. Never allocates,
- * never locks. */
+/* Events of OpenCL round an execution. Its first launch waits for those that are given,
+ * each later one for the launch ahead of it. */
+struct mmt_events {
+    unsigned count;
+    void *const *wait; /* cl_event, of the caller */
+    void *last;        /* of the launch that was queued last; NULL before the first */
+};
+
+/* Gives the event of all that was queued, a new one where that is nothing, to *out, which
+ * the caller releases; lets it go where `out` is NULL. */
+mmt_status mmt_events_end(mmt_device *device, struct mmt_events *events, mmt_queue queue,
+                          void **out, mmt_error *err);
+
+/* Queues one launch. `grid` counts blocks, `order` is of MMT_ORDER_…; `events` are NULL,
+ * or of OpenCL. Never allocates, never locks. */
 mmt_status mmt_function_launch(struct mmt_function *function, const unsigned grid[3],
                                const struct mmt_value *values, int num_values,
-                               unsigned order, mmt_queue queue, mmt_error *err);
+                               unsigned order, mmt_queue queue, struct mmt_events *events,
+                               mmt_error *err);
 
 /* ---- timing ---------------------------------------------------------------------------
  */
@@ -262,7 +276,7 @@ struct mmt_backend {
     mmt_status (*function_usage)(struct mmt_function *, struct mmt_usage *, mmt_error *);
     mmt_status (*launch)(struct mmt_function *, const unsigned grid[3],
                          const struct mmt_value *, int, enum mmt_order, mmt_queue,
-                         mmt_error *);
+                         struct mmt_events *, mmt_error *);
 
     mmt_status (*mark_create)(mmt_device *, struct mmt_mark **, mmt_error *);
     void (*mark_free)(struct mmt_mark *);
@@ -286,6 +300,8 @@ struct mmt_backend {
     void (*set_carveout)(struct mmt_function *const *, int); /* optional */
     mmt_status (*tensor_map_encode)(mmt_device *, const struct mmt_tensor *,
                                     struct mmt_tensor_map *, mmt_error *); /* optional */
+    mmt_status (*events_end)(mmt_device *, struct mmt_events *, mmt_queue, void **,
+                             mmt_error *); /* optional */
 };
 
 extern const struct mmt_backend mmt_backend_cuda, mmt_backend_opencl, mmt_backend_null;

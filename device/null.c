@@ -315,7 +315,8 @@ static mmt_status null_function_usage(struct mmt_function *function,
 
 static mmt_status null_launch(struct mmt_function *function, const unsigned grid[3],
                               const struct mmt_value *values, int num_values,
-                              unsigned order, mmt_queue queue, mmt_error *err)
+                              unsigned order, mmt_queue queue, struct mmt_events *events,
+                              mmt_error *err)
 {
     struct null_device *device = (struct null_device *) function->device;
     atomic_fetch_add_explicit(&device->launches, 1, memory_order_relaxed);

@@ -530,6 +530,7 @@ const struct mmt_backend mmt_backend_opencl = {
     .function_free = mmt_opencl_function_free,
     .function_usage = mmt_opencl_function_usage,
     .launch = mmt_opencl_launch,
+    .events_end = mmt_opencl_events_end,
     .mark_create = mmt_opencl_mark_create,
     .mark_free = mmt_opencl_mark_free,
     .mark_record = mmt_opencl_mark_record,

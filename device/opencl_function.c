@@ -250,31 +250,70 @@ static cl_int put_barrier(cl_command_queue queue)
     return clEnqueueBarrierWithWaitList(queue, 0, NULL, NULL);
 }
 
+/* What the launch waits for besides what its queue has. */
 static cl_int enqueue(const struct opencl_function *function, cl_kernel kernel,
-                      const unsigned grid[3], cl_command_queue queue)
+                      const unsigned grid[3], cl_command_queue queue,
+                      struct mmt_events *events)
 {
     size_t global[3], local[3];
     for (int i = 0; i < 3; i++) {
         local[i] = function->base.block[i];
         global[i] = grid[i] * local[i];
     }
-    return clEnqueueNDRangeKernel(queue, kernel, 3, NULL, global, local, 0, NULL, NULL);
+    if (!events)
+        return clEnqueueNDRangeKernel(queue, kernel, 3, NULL, global, local, 0, NULL,
+                                      NULL);
+
+    const cl_event ahead = events->last;
+    const cl_uint count = ahead ? 1 : events->count;
+    const cl_event *wait = ahead ? &ahead : (const cl_event *) events->wait;
+    cl_event event;
+    cl_int code = clEnqueueNDRangeKernel(queue, kernel, 3, NULL, global, local, count,
+                                         count ? wait : NULL, &event);
+    if (code)
+        return code;
+    events->last = event;
+    return ahead ? clReleaseEvent(ahead) : CL_SUCCESS;
 }
 
 mmt_status mmt_opencl_launch(struct mmt_function *base, const unsigned grid[3],
                              const struct mmt_value *values, int num_values,
-                             unsigned order, mmt_queue given, mmt_error *err)
+                             unsigned order, mmt_queue given, struct mmt_events *events,
+                             mmt_error *err)
 {
     struct opencl_function *function = of(base);
     cl_command_queue queue = mmt_opencl_queue_of(base->device, given);
-    cl_int code = order & MMT_ORDER_AFTER && given ? put_barrier(queue) : CL_SUCCESS;
+    const bool is_chained = events && events->last;
+    cl_int code =
+        order & MMT_ORDER_AFTER && given && !is_chained ? put_barrier(queue) : CL_SUCCESS;
     if (code)
         return mmt_opencl_fail(err, code, "clEnqueueBarrierWithWaitList");
 
     struct slot *slot = claim(function);
     mmt_status status = set_values(slot, values, num_values, err);
     if (!status)
-        code = enqueue(function, slot->kernel, grid, queue);
+        code = enqueue(function, slot->kernel, grid, queue, events);
     give_back(slot);
     return code ? mmt_opencl_fail(err, code, "clEnqueueNDRangeKernel") : status;
+}
+
+mmt_status mmt_opencl_events_end(mmt_device *device, struct mmt_events *events,
+                                 mmt_queue queue, void **out, mmt_error *err)
+{
+    cl_event event = events->last;
+    events->last = NULL;
+    if (!out) {
+        if (event)
+            clReleaseEvent(event);
+        return MMT_OK;
+    }
+    cl_int code = CL_SUCCESS;
+    if (!event)
+        code =
+            clEnqueueMarkerWithWaitList(mmt_opencl_queue_of(device, queue), events->count,
+                                        (const cl_event *) events->wait, &event);
+    if (code)
+        return mmt_opencl_fail(err, code, "clEnqueueMarkerWithWaitList");
+    *out = event;
+    return MMT_OK;
 }

@@ -69,7 +69,10 @@ mmt_status mmt_opencl_function_usage(struct mmt_function *function, struct mmt_u
                                      mmt_error *err);
 mmt_status mmt_opencl_launch(struct mmt_function *function, const unsigned grid[3],
                              const struct mmt_value *values, int num_values,
-                             unsigned order, mmt_queue queue, mmt_error *err);
+                             unsigned order, mmt_queue queue, struct mmt_events *events,
+                             mmt_error *err);
+mmt_status mmt_opencl_events_end(mmt_device *device, struct mmt_events *events,
+                                 mmt_queue queue, void **out, mmt_error *err);
 
 /* ---- opencl_queue.c: memory, queues, marks --------------------------------------- */
 

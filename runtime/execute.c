@@ -111,15 +111,15 @@ static mmt_status check_args(const struct mmt_plan *plan, const mmt_args *args,
     return check_scalars(plan, args, err);
 }
 
-static mmt_status run_plan(const struct mmt_plan *plan, const mmt_args *args,
-                           mmt_queue queue, mmt_error *err)
+static mmt_status run(const struct mmt_plan *plan, const mmt_args *args,
+                      const struct mmt_turn *turn, mmt_error *err)
 {
     const struct mmt_kernel *kernel = kernel_for_args(plan, args);
     if (!kernel)
         return mmt_fail(
             err, MMT_ERROR_ARGUMENT,
             "an operand is not aligned to 16 bytes, which aligned_only promised");
-    return mmt_kernel_run(kernel, args, queue, err);
+    return mmt_kernel_run(kernel, args, turn, err);
 }
 
 /* Whether the operands that are used lie in their buffers. */
@@ -167,28 +167,35 @@ static mmt_status read_args(const mmt_args **args, mmt_args *own, mmt_error *err
 mmt_status mmt_execute_unbounded(const mmt_plan *plan, const mmt_args *args,
                                  mmt_queue queue, mmt_error *err)
 {
+    const struct mmt_turn turn = { .queue = queue };
     mmt_args own;
-    if (!plan->any && !plan->aligned)
+    if (mmt_plan_is_empty(plan))
         return MMT_OK;
     mmt_status status = read_args(&args, &own, err);
     if (!status)
         status = check_args(plan, args, err);
-    return status ? status : run_plan(plan, args, queue, err);
+    return status ? status : run(plan, args, &turn, err);
 }
 
-mmt_status mmt_execute(const mmt_plan *plan, const mmt_args *args, mmt_queue queue,
-                       mmt_error *err)
+mmt_status mmt_execute_turn(const mmt_plan *plan, const mmt_args *args,
+                            const struct mmt_turn *turn, mmt_error *err)
 {
     mmt_args own;
     if (!plan || !args)
         return mmt_fail_argument(err, plan ? MMT_ARGUMENT_ARGS : MMT_ARGUMENT_PLAN,
                                  "mmt_execute needs a plan and mmt_args");
-    if (!plan->any && !plan->aligned)
+    if (mmt_plan_is_empty(plan))
         return MMT_OK;
     mmt_status status = read_args(&args, &own, err);
     if (!status)
         status = check_args(plan, args, err);
     if (status == MMT_OK)
         status = check_buffers(plan, args, err);
-    return status ? status : run_plan(plan, args, queue, err);
+    return status ? status : run(plan, args, turn, err);
+}
+
+mmt_status mmt_execute(const mmt_plan *plan, const mmt_args *args, mmt_queue queue,
+                       mmt_error *err)
+{
+    return mmt_execute_turn(plan, args, &(struct mmt_turn){ .queue = queue }, err);
 }

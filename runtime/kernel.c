@@ -301,7 +301,7 @@ static mmt_status warm_up(const struct mmt_kernel *kernel,
     args.a.offset = args.b.offset = ROOM / 2;
     args.c.offset = ROOM;
     args.workspace.offset = workspace_at;
-    status = mmt_kernel_run(&tiny, &args, NULL, err);
+    status = mmt_kernel_run(&tiny, &args, &(struct mmt_turn){ 0 }, err);
     if (status == MMT_OK)
         status = mmt_finish(tiny.device, NULL, err);
     mmt_buffer_free(tiny.device, memory);

@@ -217,17 +217,19 @@ static mmt_status gather_values(struct values *v, const struct mmt_kernel *kerne
 }
 
 /* Parts share the workspace, so that each comes after the one before. */
-static unsigned order_of(const struct mmt_launches *launches, int i, int64_t first)
+static unsigned order_of(const struct mmt_launches *launches, int i, bool shares)
 {
-    const bool after = i > 0 || (first > 0 && launches->workspace > 0);
+    const bool after = i > 0 || (shares && launches->workspace > 0);
     return (after ? MMT_ORDER_AFTER : MMT_ORDER_OF_QUEUE) |
            (launches->launch[i].waits ? MMT_ORDER_WAITS : MMT_ORDER_OF_QUEUE);
 }
 
 static mmt_status run_part(const struct mmt_kernel *kernel,
                            const struct mmt_kernel_part *part, int64_t first,
-                           const mmt_args *args, mmt_queue queue, mmt_error *err)
+                           const mmt_args *args, const struct mmt_turn *turn,
+                           mmt_error *err)
 {
+    const bool shares = first > 0 || turn->follows;
     const struct mmt_launches *launches = &part->launches;
 
     for (int i = 0; i < launches->count; i++) {
@@ -236,9 +238,9 @@ static mmt_status run_part(const struct mmt_kernel *kernel,
         mmt_status status =
             gather_values(&v, kernel, launch, args, first, part->batch, err);
         if (status == MMT_OK)
-            status =
-                mmt_function_launch(kernel->functions[i], launch->grid, v.value, v.count,
-                                    order_of(launches, i, first), queue, err);
+            status = mmt_function_launch(kernel->functions[i], launch->grid, v.value,
+                                         v.count, order_of(launches, i, shares),
+                                         turn->queue, turn->events, err);
         if (status != MMT_OK)
             return status;
     }
@@ -246,15 +248,15 @@ static mmt_status run_part(const struct mmt_kernel *kernel,
 }
 
 mmt_status mmt_kernel_run(const struct mmt_kernel *kernel, const mmt_args *args,
-                          mmt_queue queue, mmt_error *err)
+                          const struct mmt_turn *turn, mmt_error *err)
 {
     int64_t first = 0;
 
     for (int64_t i = 0; i < kernel->num_whole; i++, first += kernel->whole.batch) {
-        mmt_status status = run_part(kernel, &kernel->whole, first, args, queue, err);
+        mmt_status status = run_part(kernel, &kernel->whole, first, args, turn, err);
         if (status != MMT_OK)
             return status;
     }
-    return kernel->rest.batch ? run_part(kernel, &kernel->rest, first, args, queue, err)
+    return kernel->rest.batch ? run_part(kernel, &kernel->rest, first, args, turn, err)
                               : MMT_OK;
 }

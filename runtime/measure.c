@@ -158,7 +158,8 @@ static mmt_status queue_executions(struct measuring *m, const struct candidate *
     mmt_status status = mmt_mark_record(m->from, m->queue, err);
     for (int i = 0; i < count && !status; i++) {
         const mmt_args args = next_args(m);
-        status = mmt_kernel_run(it->kernel, &args, m->queue, err);
+        status = mmt_kernel_run(it->kernel, &args,
+                                &(struct mmt_turn){ .queue = m->queue }, err);
     }
     return status ? status : mmt_mark_record(m->to, m->queue, err);
 }

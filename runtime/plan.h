@@ -25,4 +25,14 @@ struct mmt_plan {
     char *description;
 };
 
+/* Whether there is nothing to compute. */
+static inline bool mmt_plan_is_empty(const struct mmt_plan *plan)
+{
+    return !plan->any && !plan->aligned;
+}
+
+/* mmt_execute, at its turn. */
+mmt_status mmt_execute_turn(const mmt_plan *plan, const mmt_args *args,
+                            const struct mmt_turn *turn, mmt_error *err);
+
 #endif

@@ -72,9 +72,16 @@ mmt_status mmt_kernel_usage(struct mmt_kernel *kernel, struct mmt_usage *out,
 /* Bytes of workspace an execution needs. */
 size_t mmt_kernel_workspace(const struct mmt_kernel *kernel);
 
+/* Where an execution is queued, and after what. */
+struct mmt_turn {
+    mmt_queue queue;
+    bool follows; /* what this thread queued before uses the same workspace */
+    struct mmt_events *events; /* OpenCL's, or NULL */
+};
+
 /* Queues all launches of one execution. args are checked. */
 mmt_status mmt_kernel_run(const struct mmt_kernel *kernel, const mmt_args *args,
-                          mmt_queue queue, mmt_error *err);
+                          const struct mmt_turn *turn, mmt_error *err);
 
 /* mmt_profile_find, without opening the device: `id` names it for people. */
 struct mmt_profile *mmt_profile_find_for(const struct mmt_caps *caps, const char *id,

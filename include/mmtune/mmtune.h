@@ -105,6 +105,7 @@ typedef enum mmt_argument {
     MMT_ARGUMENT_WORKSPACE,
     MMT_ARGUMENT_CONFIGURATION,
     MMT_ARGUMENT_EFFORT,
+    MMT_ARGUMENT_EVENTS,
 } mmt_argument;
 
 /* What went wrong: filled by the function that failed, untouched by one that succeeds.

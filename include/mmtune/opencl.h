@@ -12,6 +12,7 @@ struct _cl_context;
 struct _cl_device_id;
 struct _cl_mem;
 struct _cl_command_queue;
+struct _cl_event;
 
 /* Opens a device of the caller's context, which is retained until the device is closed.
  * A sub-device is a device like any other; what was tuned on the whole device does not
@@ -36,6 +37,23 @@ static inline mmt_queue mmt_opencl_queue(struct _cl_command_queue *queue)
 {
     return (mmt_queue) queue;
 }
+
+/* mmt_execute, which begins once the `num_events` events are done, and gives one that is
+ * done when all of the execution is. The queue may be NULL, the device's own, and it may
+ * be out-of-order: then nothing else orders the execution among what the queue has. The
+ * caller keeps `events` and releases *event by clReleaseEvent; `event` may be NULL. As
+ * with any command, the queue is flushed by the caller before another one waits for the
+ * event. Where there is nothing to compute, the event waits for the events alone, or
+ * where there are none for what the queue has.
+ *
+ * Errors: those of mmt_execute; MMT_ERROR_ARGUMENT, before anything is queued, for a null
+ * event and for a plan that is not of OpenCL. On failure *event is as it was. Threads: as
+ * mmt_execute. */
+MMT_API mmt_status mmt_opencl_execute(const mmt_plan *plan, const mmt_args *args,
+                                      struct _cl_command_queue *queue,
+                                      unsigned num_events,
+                                      struct _cl_event *const *events,
+                                      struct _cl_event **event, mmt_error *err);
 
 #ifdef __cplusplus
 }

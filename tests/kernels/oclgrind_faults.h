@@ -49,7 +49,7 @@ static mmt_status launch_fault(mmt_device *device, struct mmt_function *function
         return status;
     const struct mmt_value value = { MMT_VALUE_BUFFER, { .buffer = to.handle } };
     status = mmt_function_launch(function, (unsigned[]){ 1, 1, 1 }, &value, 1, false,
-                                 NULL, err);
+                                 NULL, NULL, err);
     if (!status)
         status = mmt_finish(device, NULL, err);
     mmt_buffer_free(device, to);

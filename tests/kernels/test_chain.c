@@ -113,7 +113,8 @@ static mmt_status run(struct chain *c, mmt_error *err)
         args.b = c->shape->left ? c->x[link % 2] : c->moved;
         args.c = c->x[(link + 1) % 2];
         args.workspace = c->workspace;
-        status = mmt_kernel_run(c->kernel, &args, c->queue, err);
+        status = mmt_kernel_run(c->kernel, &args, &(struct mmt_turn){ .queue = c->queue },
+                                err);
     }
     return status ? status : mmt_finish(c->device, c->queue, err);
 }

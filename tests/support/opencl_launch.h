@@ -86,7 +86,7 @@ static mmt_status add(struct mmt_function *function, mmt_operand to, int start,
                                         int_value(more) };
     const unsigned grid[3] = { (COUNT + BLOCK - 1) / BLOCK, 1, 1 };
     return mmt_function_launch(function, grid, values, 5,
-                               after ? MMT_ORDER_AFTER : MMT_ORDER_OF_QUEUE, queue,
+                               after ? MMT_ORDER_AFTER : MMT_ORDER_OF_QUEUE, queue, NULL,
                                error);
 }
 

@@ -37,7 +37,7 @@ static int launch(struct mmt_function *function)
     const int *carveout = dlsym(RTLD_DEFAULT, "fake_carveout");
     mmt_error err = { 0 };
     CHECK_OK(mmt_function_launch(function, (unsigned[]){ 1, 1, 1 }, &value, 1,
-                                 MMT_ORDER_OF_QUEUE, NULL, &err),
+                                 MMT_ORDER_OF_QUEUE, NULL, NULL, &err),
              err);
     return carveout ? *carveout : -2;
 }

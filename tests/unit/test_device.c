@@ -239,18 +239,18 @@ static void test_launch_counts(mmt_device *device, struct mmt_function *function
     struct mmt_value values[2] = { { .kind = MMT_VALUE_I32, .i32 = 1 } };
     const unsigned one[3] = { 1, 1, 1 }, none[3] = { 1, 0, 1 }, tall[3] = { 1, 65536, 1 };
     for (int i = 0; i < 5; i++)
-        CHECK_OK(
-            mmt_function_launch(function, one, values, 2, MMT_ORDER_AFTER, NULL, &err),
-            err);
-    CHECK_FAILS(
-        mmt_function_launch(function, none, values, 2, MMT_ORDER_OF_QUEUE, NULL, &err),
-        err, MMT_ERROR_UNSUPPORTED, "1 x 0 x 1");
-    CHECK_FAILS(
-        mmt_function_launch(function, tall, values, 2, MMT_ORDER_OF_QUEUE, NULL, &err),
-        err, MMT_ERROR_UNSUPPORTED, "65536");
-    CHECK_FAILS(
-        mmt_function_launch(function, one, values, 33, MMT_ORDER_OF_QUEUE, NULL, &err),
-        err, MMT_ERROR_ARGUMENT, "33 values");
+        CHECK_OK(mmt_function_launch(function, one, values, 2, MMT_ORDER_AFTER, NULL,
+                                     NULL, &err),
+                 err);
+    CHECK_FAILS(mmt_function_launch(function, none, values, 2, MMT_ORDER_OF_QUEUE, NULL,
+                                    NULL, &err),
+                err, MMT_ERROR_UNSUPPORTED, "1 x 0 x 1");
+    CHECK_FAILS(mmt_function_launch(function, tall, values, 2, MMT_ORDER_OF_QUEUE, NULL,
+                                    NULL, &err),
+                err, MMT_ERROR_UNSUPPORTED, "65536");
+    CHECK_FAILS(mmt_function_launch(function, one, values, 33, MMT_ORDER_OF_QUEUE, NULL,
+                                    NULL, &err),
+                err, MMT_ERROR_ARGUMENT, "33 values");
     CHECK_EQ_INT((long long) (mmt_null_launches(device) - before), 5);
 }
 
@@ -419,9 +419,9 @@ static void test_scale(mmt_device *device, struct mmt_module *module, mmt_queue 
         { .kind = MMT_VALUE_F32, .f32 = 2 },
         { .kind = MMT_VALUE_F64, .f64 = 0.5 },
     };
-    CHECK_OK(
-        mmt_function_launch(function, grid, values, 6, MMT_ORDER_OF_QUEUE, queue, &err),
-        err);
+    CHECK_OK(mmt_function_launch(function, grid, values, 6, MMT_ORDER_OF_QUEUE, queue,
+                                 NULL, &err),
+             err);
     CHECK_OK(mmt_finish(device, queue, &err), err);
     CHECK_OK(mmt_buffer_read(device, got, out, sizeof(got), &err), err);
     int wrong = 0;
@@ -450,7 +450,7 @@ static void test_large_shared(mmt_device *device, struct mmt_module *module)
         return;
     struct mmt_value value = { .kind = MMT_VALUE_BUFFER, .buffer = out.handle };
     CHECK_OK(mmt_function_launch(function, (unsigned[]){ 1, 1, 1 }, &value, 1,
-                                 MMT_ORDER_OF_QUEUE, NULL, &err),
+                                 MMT_ORDER_OF_QUEUE, NULL, NULL, &err),
              err);
     CHECK_OK(mmt_buffer_read(device, got, out, sizeof(got), &err), err);
     CHECK(got[0] == 3 && got[BLOCK - 1] == 3);

@@ -217,7 +217,7 @@ static void test_grid(void)
     const struct mmt_value value = buffer_value(to);
     int data[32 * BLOCKS], wrong = 0;
     CHECK_OK(mmt_function_launch(function, (unsigned[]){ 3, 2, 2 }, &value, 1,
-                                 MMT_ORDER_OF_QUEUE, NULL, &err),
+                                 MMT_ORDER_OF_QUEUE, NULL, NULL, &err),
              err);
     CHECK_OK(mmt_buffer_read(device, data, to, sizeof(data), &err), err);
     for (int i = 0; i < 32 * BLOCKS; i++)
@@ -313,7 +313,7 @@ static double time_spin(struct mmt_function *spin, mmt_operand data, int rounds,
     CHECK_OK(mmt_mark_record(marks[0], queue, &err), err);
     for (int i = 0; i < 4; i++)
         CHECK_OK(mmt_function_launch(spin, (unsigned[]){ 256, 1, 1 }, values, 2,
-                                     MMT_ORDER_OF_QUEUE, queue, &err),
+                                     MMT_ORDER_OF_QUEUE, queue, NULL, &err),
                  err);
     CHECK_OK(mmt_mark_record(marks[1], queue, &err), err);
     CHECK_OK(mmt_mark_seconds(marks[0], marks[1], &seconds, &err), err);

@@ -158,7 +158,7 @@ static mmt_status run_once(struct probe *p, double *seconds, mmt_error *err)
     mmt_status status = mmt_mark_record(p->from, p->queue, err);
     if (!status)
         status = mmt_function_launch(p->function, grid, values, 2, MMT_ORDER_OF_QUEUE,
-                                     p->queue, err);
+                                     p->queue, NULL, err);
     if (!status)
         status = mmt_mark_record(p->to, p->queue, err);
     return status ? status : mmt_mark_seconds(p->from, p->to, seconds, err);

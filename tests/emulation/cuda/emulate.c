@@ -89,7 +89,7 @@ static mmt_status function_usage(struct mmt_function *function, struct mmt_usage
 /* All parameters but maps stand at the start of the union. */
 static mmt_status launch(struct mmt_function *base, const unsigned grid[3],
                          const struct mmt_value *values, int num_values, unsigned order,
-                         mmt_queue queue, mmt_error *err)
+                         mmt_queue queue, struct mmt_events *events, mmt_error *err)
 {
     const struct emulated_function *function = (struct emulated_function *) base;
     void *args[MMT_MAX_KERNEL_VALUES];
