@@ -35,7 +35,7 @@ mmt_status mmt_opencl_execute(const mmt_plan *plan, const mmt_args *args,
             "the plan's device is %s; events are for a device of OpenCL",
             plan->device->title);
     if (!status)
-        status = mmt_execute_turn(plan, args, &turn, err);
+        status = mmt_execute_turn(plan, args, turn, err);
     if (!status && event)
         status = mmt_events_end(plan->device, &round, turn.queue, &last, err);
     else if (round.last)

@@ -73,14 +73,16 @@ static mmt_status check_operand(const struct mmt_plan *plan, mmt_argument which,
 static mmt_status check_workspace(const struct mmt_plan *plan, const mmt_args *args,
                                   mmt_error *err)
 {
-    size_t needed = mmt_plan_workspace(plan);
+    size_t needed = plan->bytes.workspace;
 
     if (!needed || (args->workspace.handle && is_aligned(plan, args->workspace, 256)))
         return MMT_OK;
     if (!args->workspace.handle)
-        return mmt_fail_argument(err, MMT_ARGUMENT_WORKSPACE,
-                                 "workspace is null, but this plan needs %zu bytes of it",
-                                 needed);
+        return mmt_fail_argument(
+            err, MMT_ARGUMENT_WORKSPACE,
+            "workspace is null, but this plan needs %zu bytes of it; with "
+            "own_workspace in its options it makes them itself",
+            needed);
     return mmt_fail_argument(
         err, MMT_ARGUMENT_WORKSPACE,
         "the workspace's offset is %zu; it must start at a multiple of 256 "
@@ -164,6 +166,19 @@ static mmt_status read_args(const mmt_args **args, mmt_args *own, mmt_error *err
     return status;
 }
 
+/* The plan's own workspace, where the caller gives none: then the execution comes after
+ * the one that had it last. */
+static void lend_workspace(const struct mmt_plan *plan, const mmt_args **args,
+                           mmt_args *own, struct mmt_turn *turn)
+{
+    if (!plan->workspace.handle || (*args)->workspace.handle)
+        return;
+    *own = **args;
+    own->workspace = plan->workspace;
+    *args = own;
+    turn->follows = true;
+}
+
 mmt_status mmt_execute_unbounded(const mmt_plan *plan, const mmt_args *args,
                                  mmt_queue queue, mmt_error *err)
 {
@@ -178,7 +193,7 @@ mmt_status mmt_execute_unbounded(const mmt_plan *plan, const mmt_args *args,
 }
 
 mmt_status mmt_execute_turn(const mmt_plan *plan, const mmt_args *args,
-                            const struct mmt_turn *turn, mmt_error *err)
+                            struct mmt_turn turn, mmt_error *err)
 {
     mmt_args own;
     if (!plan || !args)
@@ -187,15 +202,17 @@ mmt_status mmt_execute_turn(const mmt_plan *plan, const mmt_args *args,
     if (mmt_plan_is_empty(plan))
         return MMT_OK;
     mmt_status status = read_args(&args, &own, err);
-    if (!status)
-        status = check_args(plan, args, err);
+    if (status)
+        return status;
+    lend_workspace(plan, &args, &own, &turn);
+    status = check_args(plan, args, err);
     if (status == MMT_OK)
         status = check_buffers(plan, args, err);
-    return status ? status : run(plan, args, turn, err);
+    return status ? status : run(plan, args, &turn, err);
 }
 
 mmt_status mmt_execute(const mmt_plan *plan, const mmt_args *args, mmt_queue queue,
                        mmt_error *err)
 {
-    return mmt_execute_turn(plan, args, &(struct mmt_turn){ .queue = queue }, err);
+    return mmt_execute_turn(plan, args, (struct mmt_turn){ .queue = queue }, err);
 }

@@ -321,6 +321,14 @@ static mmt_status describe_plan(struct mmt_plan *plan, const mmt_profile *profil
     return MMT_OK;
 }
 
+/* Of each execution, whoever makes it. */
+static size_t workspace_of(const struct mmt_plan *plan)
+{
+    size_t aligned = plan->aligned ? mmt_kernel_workspace(plan->aligned) : 0;
+    size_t any = plan->any ? mmt_kernel_workspace(plan->any) : 0;
+    return aligned > any ? aligned : any;
+}
+
 static void count_bytes(struct mmt_plan *plan)
 {
     const mmt_problem *p = &plan->problem;
@@ -331,7 +339,20 @@ static void count_bytes(struct mmt_plan *plan)
     plan->bytes.c = (uint64_t) mmt_problem_extent_c(p) * out;
     plan->bytes.bias = (uint64_t) (p->bias == MMT_BIAS_ROW ? p->m : p->n) * out;
     plan->bytes.scalars = 2 * mmt_type_size(mmt_type_scalar(p->type));
-    plan->bytes.workspace = mmt_plan_workspace(plan);
+    plan->bytes.workspace = workspace_of(plan);
+}
+
+/* Others may be capturing graphs meanwhile. */
+static mmt_status make_workspace(struct mmt_plan *plan, const mmt_plan_options *options,
+                                 mmt_error *err)
+{
+    const size_t bytes = workspace_of(plan);
+    if (!options->own_workspace || !bytes)
+        return MMT_OK;
+    const int mode = mmt_thread_relax(plan->device);
+    mmt_status status = mmt_buffer_create(plan->device, bytes, &plan->workspace, err);
+    mmt_thread_restore(plan->device, mode);
+    return status;
 }
 
 static bool is_empty(const mmt_problem *p)
@@ -365,10 +386,12 @@ mmt_plan *mmt_plan_create(mmt_device *device, const mmt_profile *profile,
     if (status == MMT_OK && !is_empty(&plan->problem)) {
         status = select_and_build(plan, profile, &options, err);
     }
-    if (status == MMT_OK && mmt_plan_workspace(plan) > options.max_workspace)
+    if (status == MMT_OK && workspace_of(plan) > options.max_workspace)
         status = mmt_fail(err, MMT_ERROR_UNSUPPORTED,
                           "the kernel needs %zu bytes of workspace; max_workspace is %zu",
-                          mmt_plan_workspace(plan), options.max_workspace);
+                          workspace_of(plan), options.max_workspace);
+    if (status == MMT_OK)
+        status = make_workspace(plan, &options, err);
     if (status == MMT_OK) {
         count_bytes(plan);
         status = describe_plan(plan, profile, err);
@@ -385,17 +408,14 @@ void mmt_plan_free(mmt_plan *plan)
     if (!plan)
         return;
     drop_kernels(plan);
+    mmt_buffer_free(plan->device, plan->workspace);
     free(plan->description);
     free(plan);
 }
 
 size_t mmt_plan_workspace(const mmt_plan *plan)
 {
-    if (!plan)
-        return 0;
-    size_t aligned = plan->aligned ? mmt_kernel_workspace(plan->aligned) : 0;
-    size_t any = plan->any ? mmt_kernel_workspace(plan->any) : 0;
-    return aligned > any ? aligned : any;
+    return plan && !plan->workspace.handle ? plan->bytes.workspace : 0;
 }
 
 size_t mmt_plan_describe(const mmt_plan *plan, char *text, size_t size)

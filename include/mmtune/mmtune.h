@@ -375,7 +375,7 @@ MMT_API void mmt_profile_free(mmt_profile *profile);
 /* ---- plans ----------------------------------------------------------------------- */
 
 /* One problem bound to one built kernel. Immutable: any number of threads may execute one
- * plan at once, on as many queues. */
+ * plan at once, on as many queues; but see own_workspace. */
 typedef struct mmt_plan mmt_plan;
 
 /* How a kernel is selected where the profile does not have this very problem. */
@@ -407,6 +407,10 @@ typedef struct mmt_plan_options {
     size_t measure_bytes;   /* most device memory for it; default 0: a quarter */
     mmt_queue queue;        /* nothing is measured while this one is being captured, or a
                              * stream that the default stream waits for; default NULL */
+    int own_workspace; /* nonzero: the plan makes the workspace that it needs, once, and
+                        * frees it. Its executions then follow each other: all on one
+                        * queue, queued by one thread at a time. An execution with a
+                        * workspace of its own is free of that. Default 0 */
 } mmt_plan_options;
 
 MMT_API void mmt_plan_options_init(mmt_plan_options *out, size_t size);
@@ -426,7 +430,8 @@ MMT_API mmt_plan *mmt_plan_create(mmt_device *device, const mmt_profile *profile
                                   const mmt_problem *problem,
                                   const mmt_plan_options *options, mmt_error *err);
 
-/* Bytes of workspace that each execution in flight needs; often 0. */
+/* Bytes of workspace that each execution in flight needs from its caller; often 0, and
+ * always 0 where the plan has its own. */
 MMT_API size_t mmt_plan_workspace(const mmt_plan *plan);
 
 /* The configuration, why it was chosen, and which the driver refused, for people; and,
@@ -448,8 +453,8 @@ typedef struct mmt_args {
     double alpha, beta;  /* 1 and 0; beta = 0 never reads C. Ignored with scalars */
     mmt_operand scalars; /* device memory with alpha, then beta, in the scalar type; 0:
                           * none. Read when the launch runs, not when it is queued */
-    mmt_operand workspace; /* mmt_plan_workspace bytes, 256-byte aligned, for this
-                            * execution alone until it is done */
+    mmt_operand workspace; /* what the plan needs, 256-byte aligned, for this execution
+                            * alone until it is done; 0: none, or the plan's own */
     mmt_operand bias;      /* where the problem has one */
 } mmt_args;
 

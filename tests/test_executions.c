@@ -1,0 +1,120 @@
+/* Executions that share a plan, on an out-of-order queue: with the plan's own workspace,
+ * and as a list. */
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+
+#include <mmtune/opencl.h>
+
+#include "tests/test.h"
+
+static mmt_error err;
+static mmt_device *device;
+static cl_command_queue queue; /* out of order */
+
+enum { SIZE = 48, COUNT = SIZE * SIZE, BYTES = COUNT * (int) sizeof(float), MANY = 6 };
+
+/* Matrices, one after the other; all elements of the i-th are first + i. */
+static mmt_operand matrices_of(float first, int count)
+{
+    mmt_operand made = { 0, 0 };
+    const size_t bytes = (size_t) count * BYTES;
+    float *data = malloc(bytes);
+    if (!CHECK(data))
+        return made;
+    for (int i = 0; i < count * COUNT; i++)
+        data[i] = first + (float) (i / COUNT);
+    CHECK_OK(mmt_buffer_create(device, bytes, &made, &err), err);
+    CHECK_OK(mmt_buffer_write(device, made, data, bytes, &err), err);
+    free(data);
+    return made;
+}
+
+/* Of the matrix that begins so many matrices behind the operand. */
+static int count_wrong(mmt_operand matrix, int behind, float right)
+{
+    static float data[COUNT];
+    int wrong = 0;
+    matrix.offset += (size_t) behind * BYTES;
+    CHECK_OK(mmt_buffer_read(device, data, matrix, BYTES, &err), err);
+    for (int i = 0; i < COUNT; i++)
+        wrong += data[i] != right;
+    return wrong;
+}
+
+static mmt_plan *plan_with(const char *configuration, bool own)
+{
+    mmt_problem problem = mmt_gemm_problem(MMT_F32, SIZE, SIZE, SIZE);
+    mmt_plan_options options = mmt_plan_defaults();
+    options.configuration = configuration;
+    options.own_workspace = own;
+    mmt_plan *plan = mmt_plan_create(device, NULL, &problem, &options, &err);
+    if (!CHECK(plan))
+        fprintf(stderr, "%s\n", err.text);
+    return plan;
+}
+
+/* ---- a plan's own workspace ------------------------------------------------------ */
+
+static void test_own_workspace(void)
+{
+    mmt_plan *plan = plan_with("split_naive", true),
+             *needs = plan_with("split_naive", false);
+    mmt_args args = mmt_args_defaults();
+    mmt_operand c = matrices_of(-1, MANY);
+
+    if (!plan || !needs)
+        return;
+    CHECK(mmt_plan_workspace(plan) == 0 && mmt_plan_workspace(needs) > 0);
+    args.a = matrices_of(1, 1), args.b = matrices_of(1, 1), args.c = c;
+    for (int i = 0; i < MANY; i++, args.c.offset += BYTES) {
+        args.alpha = i + 1;
+        CHECK_OK(mmt_execute(plan, &args, mmt_opencl_queue(queue), &err), err);
+    }
+    args.c = c;
+    CHECK_FAILS(mmt_execute(needs, &args, NULL, &err), err, MMT_ERROR_ARGUMENT,
+                "own_workspace");
+    CHECK(!clFinish(queue));
+    for (int i = 0; i < MANY; i++)
+        CHECK_EQ_INT(count_wrong(c, i, (float) (SIZE * (i + 1))), 0);
+    mmt_buffer_free(device, args.a);
+    mmt_buffer_free(device, args.b);
+    mmt_buffer_free(device, c);
+    mmt_plan_free(plan);
+    mmt_plan_free(needs);
+}
+
+/* What a plan makes for itself counts, too. */
+static void test_cap(void)
+{
+    mmt_problem problem = mmt_gemm_problem(MMT_F32, SIZE, SIZE, SIZE);
+    mmt_plan_options options = mmt_plan_defaults();
+    options.configuration = "split_naive";
+    options.own_workspace = 1;
+    options.max_workspace = 16;
+    CHECK(!mmt_plan_create(device, NULL, &problem, &options, &err));
+    CHECK(err.status == MMT_ERROR_UNSUPPORTED && strstr(err.text, "max_workspace is 16"));
+}
+
+int main(void)
+{
+    cl_int code = CL_DEVICE_NOT_FOUND;
+    device = mmt_device_open("opencl:0", &err);
+    if (!device && err.status == MMT_ERROR_NOT_FOUND)
+        SKIP("this machine has no OpenCL device");
+    cl_device_id id = mmt_opencl_device_id(device);
+    mmt_device_close(device);
+    cl_context context = clCreateContext(NULL, 1, &id, NULL, NULL, &code);
+    device = context ? mmt_opencl_device(context, id, &err) : NULL;
+    queue = context ? clCreateCommandQueue(context, id,
+                                           CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &code)
+                    : NULL;
+    if (CHECK(device && queue)) {
+        test_own_workspace();
+        test_cap();
+        clReleaseCommandQueue(queue);
+    }
+    mmt_device_close(device);
+    if (context)
+        clReleaseContext(context);
+    return test_end("executions");
+}
