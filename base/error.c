@@ -62,6 +62,10 @@ static const char *const argument_names[] = {
     [MMT_ARGUMENT_CONFIGURATION] = "configuration",
     [MMT_ARGUMENT_EFFORT] = "effort",
     [MMT_ARGUMENT_EVENTS] = "events",
+    [MMT_ARGUMENT_COUNT] = "count",
+    [MMT_ARGUMENT_OFFSETS_A] = "offsets_a",
+    [MMT_ARGUMENT_OFFSETS_B] = "offsets_b",
+    [MMT_ARGUMENT_OFFSETS_C] = "offsets_c",
 };
 
 const char *mmt_argument_name(mmt_argument argument)

@@ -1,4 +1,5 @@
 /* Executing a plan: which of its kernels, and whether it may run. */
+#include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
 
@@ -113,17 +114,6 @@ static mmt_status check_args(const struct mmt_plan *plan, const mmt_args *args,
     return check_scalars(plan, args, err);
 }
 
-static mmt_status run(const struct mmt_plan *plan, const mmt_args *args,
-                      const struct mmt_turn *turn, mmt_error *err)
-{
-    const struct mmt_kernel *kernel = kernel_for_args(plan, args);
-    if (!kernel)
-        return mmt_fail(
-            err, MMT_ERROR_ARGUMENT,
-            "an operand is not aligned to 16 bytes, which aligned_only promised");
-    return mmt_kernel_run(kernel, args, turn, err);
-}
-
 /* Whether the operands that are used lie in their buffers. */
 static mmt_status check_buffers(const struct mmt_plan *plan, const mmt_args *args,
                                 mmt_error *err)
@@ -152,6 +142,20 @@ static mmt_status check_buffers(const struct mmt_plan *plan, const mmt_args *arg
             status = mmt_buffer_check(plan->device, all[i].operand, all[i].which,
                                       all[i].bytes, err);
     return status;
+}
+
+/* The kernel for the operands, where nothing is wrong with them. */
+static mmt_status choose_kernel(const struct mmt_plan *plan, const mmt_args *args,
+                                const struct mmt_kernel **kernel, mmt_error *err)
+{
+    mmt_status status = check_args(plan, args, err);
+    if (status)
+        return status;
+    *kernel = kernel_for_args(plan, args);
+    return *kernel ? MMT_OK
+                   : mmt_fail(err, MMT_ERROR_ARGUMENT,
+                              "an operand is not aligned to 16 bytes, which aligned_only "
+                              "promised");
 }
 
 /* Points *args to `own`, with all members, where the caller's header has others. */
@@ -183,18 +187,20 @@ mmt_status mmt_execute_unbounded(const mmt_plan *plan, const mmt_args *args,
                                  mmt_queue queue, mmt_error *err)
 {
     const struct mmt_turn turn = { .queue = queue };
+    const struct mmt_kernel *kernel;
     mmt_args own;
     if (mmt_plan_is_empty(plan))
         return MMT_OK;
     mmt_status status = read_args(&args, &own, err);
     if (!status)
-        status = check_args(plan, args, err);
-    return status ? status : run(plan, args, &turn, err);
+        status = choose_kernel(plan, args, &kernel, err);
+    return status ? status : mmt_kernel_run(kernel, args, &turn, err);
 }
 
 mmt_status mmt_execute_turn(const mmt_plan *plan, const mmt_args *args,
                             struct mmt_turn turn, mmt_error *err)
 {
+    const struct mmt_kernel *kernel;
     mmt_args own;
     if (!plan || !args)
         return mmt_fail_argument(err, plan ? MMT_ARGUMENT_ARGS : MMT_ARGUMENT_PLAN,
@@ -205,14 +211,146 @@ mmt_status mmt_execute_turn(const mmt_plan *plan, const mmt_args *args,
     if (status)
         return status;
     lend_workspace(plan, &args, &own, &turn);
-    status = check_args(plan, args, err);
+    status = choose_kernel(plan, args, &kernel, err);
     if (status == MMT_OK)
         status = check_buffers(plan, args, err);
-    return status ? status : run(plan, args, &turn, err);
+    return status ? status : mmt_kernel_run(kernel, args, &turn, err);
 }
 
 mmt_status mmt_execute(const mmt_plan *plan, const mmt_args *args, mmt_queue queue,
                        mmt_error *err)
 {
     return mmt_execute_turn(plan, args, (struct mmt_turn){ .queue = queue }, err);
+}
+
+/* ---- lists of executions --------------------------------------------------------- */
+
+/* The lists of mmt_execute_batch. */
+struct batch {
+    const mmt_plan *plan;
+    const mmt_args *args;
+    int64_t count;
+    const int64_t *offsets[3];
+    const double *alphas, *betas;
+};
+
+static mmt_status check_lists(const struct batch *batch, mmt_error *err)
+{
+    if (batch->count < 0)
+        return mmt_fail_argument(err, MMT_ARGUMENT_COUNT,
+                                 "count is %" PRId64 "; it must not be negative",
+                                 batch->count);
+    if (batch->count > 1 && !batch->offsets[MMT_OPERAND_C])
+        return mmt_fail_argument(err, MMT_ARGUMENT_OFFSETS_C,
+                                 "offsets_c is null, with which %" PRId64
+                                 " executions would store the same C",
+                                 batch->count);
+    if (batch->args->scalars.handle && (batch->alphas || batch->betas))
+        return mmt_fail_argument(err,
+                                 batch->alphas ? MMT_ARGUMENT_ALPHA : MMT_ARGUMENT_BETA,
+                                 "%s is a list although args has scalars in device "
+                                 "memory; it must be NULL",
+                                 batch->alphas ? "alphas" : "betas");
+    return MMT_OK;
+}
+
+static mmt_status move_operand(const struct batch *batch, int64_t i, enum mmt_which which,
+                               mmt_operand *operand, mmt_error *err)
+{
+    const mmt_problem *p = &batch->plan->problem;
+    const int64_t *offsets = batch->offsets[which];
+    const mmt_type type = which == MMT_OPERAND_C ? p->out : p->type;
+    size_t bytes;
+
+    if (!offsets)
+        return MMT_OK;
+    if (offsets[i] >= 0 &&
+        !__builtin_mul_overflow((size_t) offsets[i], mmt_type_size(type), &bytes) &&
+        !__builtin_add_overflow(operand->offset, bytes, &operand->offset))
+        return MMT_OK;
+    const mmt_argument argument = (mmt_argument) (MMT_ARGUMENT_OFFSETS_A + (int) which);
+    return mmt_fail_argument(err, argument,
+                             "%s is %" PRId64 " elements; it must be from 0 on, and end "
+                             "below 2^64 bytes",
+                             mmt_argument_name(argument), offsets[i]);
+}
+
+/* The arguments of the i-th execution. */
+static mmt_status make_args(const struct batch *batch, int64_t i, mmt_args *out,
+                            mmt_error *err)
+{
+    *out = *batch->args;
+    if (batch->alphas)
+        out->alpha = batch->alphas[i];
+    if (batch->betas)
+        out->beta = batch->betas[i];
+    mmt_status status = move_operand(batch, i, MMT_OPERAND_A, &out->a, err);
+    if (!status)
+        status = move_operand(batch, i, MMT_OPERAND_B, &out->b, err);
+    return status ? status : move_operand(batch, i, MMT_OPERAND_C, &out->c, err);
+}
+
+static mmt_status prepare(const struct batch *batch, int64_t i, mmt_args *args,
+                          const struct mmt_kernel **kernel, mmt_error *err)
+{
+    mmt_status status = make_args(batch, i, args, err);
+    return status ? status : choose_kernel(batch->plan, args, kernel, err);
+}
+
+/* An error says of which execution it speaks. */
+static mmt_status check_all(const struct batch *batch, mmt_error *err)
+{
+    const struct mmt_kernel *kernel;
+    mmt_status status = MMT_OK;
+    mmt_error why;
+    mmt_args args;
+    int64_t i;
+
+    for (i = 0; i < batch->count && !status; i++) {
+        status = prepare(batch, i, &args, &kernel, &why);
+        if (!status)
+            status = check_buffers(batch->plan, &args, &why);
+    }
+    if (!status)
+        return MMT_OK;
+    mmt_fail(err, status, "execution %" PRId64 " of %" PRId64 ": %s", i - 1, batch->count,
+             why.text);
+    return mmt_blame(err, status, why.argument);
+}
+
+static mmt_status run_all(const struct batch *batch, struct mmt_turn turn, mmt_error *err)
+{
+    const struct mmt_kernel *kernel;
+    mmt_status status = MMT_OK;
+    mmt_args args;
+
+    for (int64_t i = 0; i < batch->count && !status; i++, turn.follows = true) {
+        status = prepare(batch, i, &args, &kernel, err);
+        if (!status)
+            status = mmt_kernel_run(kernel, &args, &turn, err);
+    }
+    return status;
+}
+
+mmt_status mmt_execute_batch(const mmt_plan *plan, const mmt_args *args, int64_t count,
+                             const int64_t *offsets_a, const int64_t *offsets_b,
+                             const int64_t *offsets_c, const double *alphas,
+                             const double *betas, mmt_queue queue, mmt_error *err)
+{
+    struct batch batch = { plan,   args, count, { offsets_a, offsets_b, offsets_c },
+                           alphas, betas };
+    struct mmt_turn turn = { .queue = queue };
+    mmt_args own;
+
+    if (!plan || !args)
+        return mmt_fail_argument(err, plan ? MMT_ARGUMENT_ARGS : MMT_ARGUMENT_PLAN,
+                                 "mmt_execute_batch needs a plan and mmt_args");
+    mmt_status status = read_args(&batch.args, &own, err);
+    if (!status)
+        status = check_lists(&batch, err);
+    if (status || mmt_plan_is_empty(plan))
+        return status;
+    lend_workspace(plan, &batch.args, &own, &turn);
+    status = check_all(&batch, err);
+    return status ? status : run_all(&batch, turn, err);
 }

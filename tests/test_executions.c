@@ -95,6 +95,91 @@ static void test_cap(void)
     CHECK(err.status == MMT_ERROR_UNSUPPORTED && strstr(err.text, "max_workspace is 16"));
 }
 
+/* ---- lists of executions --------------------------------------------------------- */
+
+/* C_i = alpha_i A_(5 - i) B + beta_i C_i, with C_i = 10 + i; C stands backwards. */
+static void check_batch(const char *configuration)
+{
+    mmt_plan *plan = plan_with(configuration, false);
+    mmt_args args = mmt_args_defaults();
+    int64_t offsets_a[MANY], offsets_c[MANY];
+    double alphas[MANY], betas[MANY];
+
+    if (!plan)
+        return;
+    args.a = matrices_of(1, MANY), args.b = matrices_of(2, 1);
+    args.c = matrices_of(10, MANY);
+    if (mmt_plan_workspace(plan))
+        CHECK_OK(
+            mmt_buffer_create(device, mmt_plan_workspace(plan), &args.workspace, &err),
+            err);
+    for (int i = 0; i < MANY; i++) {
+        offsets_a[i] = (MANY - 1 - i) * COUNT;
+        offsets_c[i] = i * COUNT;
+        alphas[i] = i - 1, betas[i] = i % 2;
+    }
+    CHECK_OK(mmt_execute_batch(plan, &args, MANY, offsets_a, NULL, offsets_c, alphas,
+                               betas, mmt_opencl_queue(queue), &err),
+             err);
+    CHECK(!clFinish(queue));
+    for (int i = 0; i < MANY; i++)
+        CHECK_EQ_INT(
+            count_wrong(args.c, i,
+                        (float) ((i - 1) * (MANY - i) * 2 * SIZE + i % 2 * (10 + i))),
+            0);
+    const mmt_operand all[] = { args.a, args.b, args.c, args.workspace };
+    for (int i = 0; i < 4; i++)
+        mmt_buffer_free(device, all[i]);
+    mmt_plan_free(plan);
+}
+
+static void refuse(const mmt_plan *plan, const mmt_args *args, const int64_t *a,
+                   const int64_t *c, const double *alphas, mmt_argument which,
+                   const char *words)
+{
+    CHECK_FAILS(mmt_execute_batch(plan, args, 2, a, NULL, c, alphas, NULL, NULL, &err),
+                err, MMT_ERROR_ARGUMENT, words);
+    CHECK_EQ_STR(mmt_argument_name(err.argument), mmt_argument_name(which));
+}
+
+/* The first execution is right, and is not queued. */
+static void test_all_or_none(void)
+{
+    mmt_plan *plan = plan_with("naive", false);
+    mmt_args args = mmt_args_defaults();
+    const int64_t right[] = { 0, COUNT }, beyond[] = { 0, COUNT + 1 },
+                  negative[] = { 0, -1 }, far[] = { 0, INT64_MAX };
+    const double alphas[] = { 1, 2 };
+
+    if (!plan)
+        return;
+    args.a = matrices_of(1, 2), args.b = matrices_of(1, 1), args.c = matrices_of(-1, 2);
+    refuse(plan, &args, beyond, right, NULL, MMT_ARGUMENT_A, "execution 1 of 2: A needs");
+    refuse(plan, &args, right, beyond, NULL, MMT_ARGUMENT_C, "execution 1 of 2: C needs");
+    refuse(plan, &args, right, negative, NULL, MMT_ARGUMENT_OFFSETS_C, "offsets_c is -1");
+    refuse(plan, &args, far, right, NULL, MMT_ARGUMENT_OFFSETS_A, "offsets_a is");
+    refuse(plan, &args, right, NULL, NULL, MMT_ARGUMENT_OFFSETS_C, "offsets_c is null");
+    CHECK_FAILS(
+        mmt_execute_batch(plan, &args, -1, NULL, NULL, NULL, NULL, NULL, NULL, &err), err,
+        MMT_ERROR_ARGUMENT, "count is -1");
+    args.scalars = args.b;
+    refuse(plan, &args, right, right, alphas, MMT_ARGUMENT_ALPHA, "alphas is a list");
+    args.scalars.handle = 0;
+    CHECK_OK(mmt_execute_batch(plan, &args, 0, NULL, NULL, NULL, NULL, NULL, NULL, &err),
+             err);
+    CHECK_OK(mmt_finish(device, NULL, &err), err);
+    CHECK_EQ_INT(count_wrong(args.c, 0, -1), 0);
+
+    CHECK_OK(mmt_execute_batch(plan, &args, 1, NULL, NULL, NULL, NULL, NULL, NULL, &err),
+             err);
+    CHECK_OK(mmt_finish(device, NULL, &err), err);
+    CHECK_EQ_INT(count_wrong(args.c, 0, SIZE), 0);
+    mmt_buffer_free(device, args.a);
+    mmt_buffer_free(device, args.b);
+    mmt_buffer_free(device, args.c);
+    mmt_plan_free(plan);
+}
+
 int main(void)
 {
     cl_int code = CL_DEVICE_NOT_FOUND;
@@ -111,6 +196,9 @@ int main(void)
     if (CHECK(device && queue)) {
         test_own_workspace();
         test_cap();
+        check_batch("naive");
+        check_batch("split_naive");
+        test_all_or_none();
         clReleaseCommandQueue(queue);
     }
     mmt_device_close(device);

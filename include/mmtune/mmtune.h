@@ -106,6 +106,10 @@ typedef enum mmt_argument {
     MMT_ARGUMENT_CONFIGURATION,
     MMT_ARGUMENT_EFFORT,
     MMT_ARGUMENT_EVENTS,
+    MMT_ARGUMENT_COUNT,
+    MMT_ARGUMENT_OFFSETS_A,
+    MMT_ARGUMENT_OFFSETS_B,
+    MMT_ARGUMENT_OFFSETS_C,
 } mmt_argument;
 
 /* What went wrong: filled by the function that failed, untouched by one that succeeds.
@@ -480,6 +484,25 @@ static inline mmt_args mmt_args_defaults(void)
  * pointers are taken as they are. */
 MMT_API mmt_status mmt_execute(const mmt_plan *plan, const mmt_args *args,
                                mmt_queue queue, mmt_error *err);
+
+/* Puts `count` executions of a plan on the queue, for problems whose matrices stand
+ * anywhere in the same memory: a batch without a stride. Of execution i, A begins
+ * offsets_a[i] elements behind args->a, B and C alike, none of them negative; a list that
+ * is NULL leaves the operand where it is, which offsets_c may be for one execution alone.
+ * Its scalars are alphas[i] and betas[i]; NULL: those of args. Each of them is as many
+ * launches as one mmt_execute; bias, scalars in device memory and the workspace are
+ * shared. No two executions may write the same element of C, and none may read what
+ * another one writes. The lists are read before this returns. It allocates nothing and
+ * waits for nothing. Threads: as mmt_execute.
+ *
+ * MMT_ERROR_ARGUMENT, before any of them is queued: what mmt_execute refuses of one, with
+ * its number; a list of scalars where args has scalars; a negative count. Where the
+ * driver refuses a launch, those before it are on their way. */
+MMT_API mmt_status mmt_execute_batch(const mmt_plan *plan, const mmt_args *args,
+                                     int64_t count, const int64_t *offsets_a,
+                                     const int64_t *offsets_b, const int64_t *offsets_c,
+                                     const double *alphas, const double *betas,
+                                     mmt_queue queue, mmt_error *err);
 
 #ifdef __cplusplus
 }
