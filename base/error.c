@@ -66,6 +66,12 @@ static const char *const argument_names[] = {
     [MMT_ARGUMENT_OFFSETS_A] = "offsets_a",
     [MMT_ARGUMENT_OFFSETS_B] = "offsets_b",
     [MMT_ARGUMENT_OFFSETS_C] = "offsets_c",
+    [MMT_ARGUMENT_ROWS] = "rows",
+    [MMT_ARGUMENT_COLUMNS] = "columns",
+    [MMT_ARGUMENT_LD_HOST] = "ld_host",
+    [MMT_ARGUMENT_LD_DEVICE] = "ld_device",
+    [MMT_ARGUMENT_HOST] = "host",
+    [MMT_ARGUMENT_MATRIX] = "matrix",
 };
 
 const char *mmt_argument_name(mmt_argument argument)

@@ -90,6 +90,10 @@ mmt_status mmt_cuda_buffer_write(mmt_device *device, mmt_operand to, const void 
                                  size_t bytes, mmt_error *err);
 mmt_status mmt_cuda_buffer_read(mmt_device *device, void *to, mmt_operand from,
                                 size_t bytes, mmt_error *err);
+mmt_status mmt_cuda_matrix_write(mmt_device *device, mmt_operand to, const void *from,
+                                 const struct mmt_pitched *rows, mmt_error *err);
+mmt_status mmt_cuda_matrix_read(mmt_device *device, void *to, mmt_operand from,
+                                const struct mmt_pitched *rows, mmt_error *err);
 mmt_status mmt_cuda_finish(mmt_device *device, mmt_queue queue, mmt_error *err);
 
 mmt_status mmt_cuda_mark_create(mmt_device *device, struct mmt_mark **out,

@@ -69,6 +69,53 @@ mmt_status mmt_cuda_buffer_read(mmt_device *device, void *to, mmt_operand from,
                                   : mmt_cuda_fail(err, "read from a buffer", result);
 }
 
+/* A copy that has its addresses and their kinds of memory, of these rows. */
+static CUresult copy_rows(CUDA_MEMCPY2D *copy, const struct mmt_pitched *rows)
+{
+    const bool reads = copy->dstMemoryType == CU_MEMORYTYPE_HOST;
+    copy->srcPitch = reads ? rows->device_step : rows->host_step;
+    copy->dstPitch = reads ? rows->host_step : rows->device_step;
+    copy->WidthInBytes = rows->bytes;
+    copy->Height = rows->count;
+    return mmt_cu.cuMemcpy2D_v2(copy);
+}
+
+mmt_status mmt_cuda_matrix_write(mmt_device *device, mmt_operand to, const void *from,
+                                 const struct mmt_pitched *rows, mmt_error *err)
+{
+    CUDA_MEMCPY2D copy = {
+        .srcMemoryType = CU_MEMORYTYPE_HOST,
+        .srcHost = from,
+        .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+        .dstDevice = to.handle + to.offset,
+    };
+    bool pushed;
+    CUresult result = mmt_cuda_enter(device, &pushed);
+    if (result == CUDA_SUCCESS)
+        result = copy_rows(&copy, rows);
+    if (result == CUDA_SUCCESS)
+        result = mmt_cu.cuStreamSynchronize(NULL);
+    mmt_cuda_leave(pushed);
+    return result == CUDA_SUCCESS ? MMT_OK : mmt_cuda_fail(err, "write a matrix", result);
+}
+
+mmt_status mmt_cuda_matrix_read(mmt_device *device, void *to, mmt_operand from,
+                                const struct mmt_pitched *rows, mmt_error *err)
+{
+    CUDA_MEMCPY2D copy = {
+        .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+        .srcDevice = from.handle + from.offset,
+        .dstMemoryType = CU_MEMORYTYPE_HOST,
+        .dstHost = to,
+    };
+    bool pushed;
+    CUresult result = mmt_cuda_enter(device, &pushed);
+    if (result == CUDA_SUCCESS)
+        result = copy_rows(&copy, rows);
+    mmt_cuda_leave(pushed);
+    return result == CUDA_SUCCESS ? MMT_OK : mmt_cuda_fail(err, "read a matrix", result);
+}
+
 mmt_status mmt_cuda_finish(mmt_device *device, mmt_queue queue, mmt_error *err)
 {
     bool pushed;

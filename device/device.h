@@ -51,6 +51,12 @@ mmt_status mmt_buffer_wrap(mmt_device *device, void *host, size_t bytes,
 mmt_status mmt_buffer_check(mmt_device *device, mmt_operand operand, mmt_argument which,
                             uint64_t bytes, mmt_error *err);
 
+/* Rows of a matrix as they are copied: how many, the bytes of one, and those from row to
+ * row on the device and on the host. */
+struct mmt_pitched {
+    size_t count, bytes, device_step, host_step;
+};
+
 /* ---- building -------------------------------------------------------------------------
  */
 
@@ -263,6 +269,10 @@ struct mmt_backend {
     mmt_status (*buffer_write)(mmt_device *, mmt_operand, const void *, size_t,
                                mmt_error *);
     mmt_status (*buffer_read)(mmt_device *, void *, mmt_operand, size_t, mmt_error *);
+    mmt_status (*matrix_write)(mmt_device *, mmt_operand, const void *,
+                               const struct mmt_pitched *, mmt_error *);
+    mmt_status (*matrix_read)(mmt_device *, void *, mmt_operand,
+                              const struct mmt_pitched *, mmt_error *);
     mmt_status (*finish)(mmt_device *, mmt_queue, mmt_error *);
 
     void (*compiler_key)(const mmt_device *, struct mmt_text *);

@@ -204,6 +204,24 @@ static mmt_status null_buffer_read(mmt_device *device, void *to, mmt_operand fro
     return MMT_OK;
 }
 
+static mmt_status null_matrix_write(mmt_device *device, mmt_operand to, const void *from,
+                                    const struct mmt_pitched *rows, mmt_error *err)
+{
+    for (size_t i = 0; i < rows->count; i++)
+        memcpy((char *) address(to) + i * rows->device_step,
+               (const char *) from + i * rows->host_step, rows->bytes);
+    return MMT_OK;
+}
+
+static mmt_status null_matrix_read(mmt_device *device, void *to, mmt_operand from,
+                                   const struct mmt_pitched *rows, mmt_error *err)
+{
+    for (size_t i = 0; i < rows->count; i++)
+        memcpy((char *) to + i * rows->host_step,
+               (const char *) address(from) + i * rows->device_step, rows->bytes);
+    return MMT_OK;
+}
+
 static mmt_status null_finish(mmt_device *device, mmt_queue queue, mmt_error *err)
 {
     return MMT_OK;
@@ -388,6 +406,8 @@ const struct mmt_backend mmt_backend_null = {
     .buffer_free = null_buffer_free,
     .buffer_write = null_buffer_write,
     .buffer_read = null_buffer_read,
+    .matrix_write = null_matrix_write,
+    .matrix_read = null_matrix_read,
     .finish = null_finish,
     .compiler_key = null_compiler_key,
     .compile = null_compile,

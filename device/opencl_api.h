@@ -36,7 +36,9 @@ const char *mmt_opencl_api_open(void);
 #define clEnqueueMarkerWithWaitList  mmt_opencl_api.clEnqueueMarkerWithWaitList
 #define clEnqueueNDRangeKernel       mmt_opencl_api.clEnqueueNDRangeKernel
 #define clEnqueueReadBuffer          mmt_opencl_api.clEnqueueReadBuffer
+#define clEnqueueReadBufferRect      mmt_opencl_api.clEnqueueReadBufferRect
 #define clEnqueueWriteBuffer         mmt_opencl_api.clEnqueueWriteBuffer
+#define clEnqueueWriteBufferRect     mmt_opencl_api.clEnqueueWriteBufferRect
 #define clFinish                     mmt_opencl_api.clFinish
 #define clGetCommandQueueInfo        mmt_opencl_api.clGetCommandQueueInfo
 #define clGetContextInfo             mmt_opencl_api.clGetContextInfo

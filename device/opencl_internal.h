@@ -87,6 +87,10 @@ mmt_status mmt_opencl_buffer_write(mmt_device *device, mmt_operand to, const voi
                                    size_t bytes, mmt_error *err);
 mmt_status mmt_opencl_buffer_read(mmt_device *device, void *to, mmt_operand from,
                                   size_t bytes, mmt_error *err);
+mmt_status mmt_opencl_matrix_write(mmt_device *device, mmt_operand to, const void *from,
+                                   const struct mmt_pitched *rows, mmt_error *err);
+mmt_status mmt_opencl_matrix_read(mmt_device *device, void *to, mmt_operand from,
+                                  const struct mmt_pitched *rows, mmt_error *err);
 mmt_status mmt_opencl_finish(mmt_device *device, mmt_queue queue, mmt_error *err);
 
 mmt_status mmt_opencl_queue_create(mmt_device *device, mmt_queue *out, mmt_error *err);

@@ -126,6 +126,29 @@ mmt_status mmt_opencl_buffer_read(mmt_device *device, void *to, mmt_operand from
     return code ? fail_copy(from, bytes, "clEnqueueReadBuffer", code, err) : MMT_OK;
 }
 
+mmt_status mmt_opencl_matrix_write(mmt_device *device, mmt_operand to, const void *from,
+                                   const struct mmt_pitched *rows, mmt_error *err)
+{
+    const size_t there[3] = { to.offset, 0, 0 }, here[3] = { 0, 0, 0 };
+    const size_t region[3] = { rows->bytes, rows->count, 1 };
+    cl_int code = clEnqueueWriteBufferRect(
+        mmt_opencl_of(device)->queue, memory_of(to), CL_TRUE, there, here, region,
+        rows->device_step, 0, rows->host_step, 0, from, 0, NULL, NULL);
+    return code ? mmt_opencl_fail(err, code, "clEnqueueWriteBufferRect")
+                : mmt_opencl_finish(device, NULL, err); /* as after mmt_buffer_write */
+}
+
+mmt_status mmt_opencl_matrix_read(mmt_device *device, void *to, mmt_operand from,
+                                  const struct mmt_pitched *rows, mmt_error *err)
+{
+    const size_t there[3] = { from.offset, 0, 0 }, here[3] = { 0, 0, 0 };
+    const size_t region[3] = { rows->bytes, rows->count, 1 };
+    cl_int code = clEnqueueReadBufferRect(mmt_opencl_of(device)->queue, memory_of(from),
+                                          CL_TRUE, there, here, region, rows->device_step,
+                                          0, rows->host_step, 0, to, 0, NULL, NULL);
+    return code ? mmt_opencl_fail(err, code, "clEnqueueReadBufferRect") : MMT_OK;
+}
+
 /* ---- queues ---------------------------------------------------------------------- */
 
 mmt_status mmt_opencl_finish(mmt_device *device, mmt_queue queue, mmt_error *err)

@@ -110,6 +110,12 @@ typedef enum mmt_argument {
     MMT_ARGUMENT_OFFSETS_A,
     MMT_ARGUMENT_OFFSETS_B,
     MMT_ARGUMENT_OFFSETS_C,
+    MMT_ARGUMENT_ROWS,
+    MMT_ARGUMENT_COLUMNS,
+    MMT_ARGUMENT_LD_HOST,
+    MMT_ARGUMENT_LD_DEVICE,
+    MMT_ARGUMENT_HOST,
+    MMT_ARGUMENT_MATRIX,
 } mmt_argument;
 
 /* What went wrong: filled by the function that failed, untouched by one that succeeds.
@@ -336,6 +342,19 @@ MMT_API mmt_status mmt_buffer_write(mmt_device *device, mmt_operand to, const vo
                                     size_t bytes, mmt_error *err);
 MMT_API mmt_status mmt_buffer_read(mmt_device *device, void *to, mmt_operand from,
                                    size_t bytes, mmt_error *err);
+
+/* Copy a matrix of `rows` rows of `columns` elements between host and device, as
+ * mmt_buffer_write and mmt_buffer_read copy bytes. Leading dimensions, of the device's
+ * memory and of the host's, are in elements of the type; 0 means "no gap". What stands
+ * between the rows is left as it is. MMT_ERROR_ARGUMENT for a leading dimension below
+ * `columns` and, with OpenCL, for a buffer that is shorter than the matrix. A copy of no
+ * elements does nothing. Threads: as the device. */
+MMT_API mmt_status mmt_matrix_write(mmt_device *device, mmt_operand to, int64_t ld_device,
+                                    const void *from, int64_t ld_host, mmt_type type,
+                                    int64_t rows, int64_t columns, mmt_error *err);
+MMT_API mmt_status mmt_matrix_read(mmt_device *device, void *to, int64_t ld_host,
+                                   mmt_operand from, int64_t ld_device, mmt_type type,
+                                   int64_t rows, int64_t columns, mmt_error *err);
 
 /* Waits until all that was put on the queue is done. */
 MMT_API mmt_status mmt_finish(mmt_device *device, mmt_queue queue, mmt_error *err);

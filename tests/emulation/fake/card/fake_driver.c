@@ -221,6 +221,16 @@ EXPORT(CUresult) cuMemcpyHtoD(CUdeviceptr to, const void *from, size_t bytes)
     return CUDA_SUCCESS;
 }
 
+EXPORT(CUresult) cuMemcpy2D(const CUDA_MEMCPY2D *copy)
+{
+    const bool reads = copy->dstMemoryType == CU_MEMORYTYPE_HOST;
+    const char *from = reads ? (const char *) copy->srcDevice : copy->srcHost;
+    char *to = reads ? copy->dstHost : (char *) copy->dstDevice;
+    for (size_t i = 0; i < copy->Height; i++)
+        memcpy(to + i * copy->dstPitch, from + i * copy->srcPitch, copy->WidthInBytes);
+    return CUDA_SUCCESS;
+}
+
 EXPORT(CUresult) cuMemcpyDtoH(void *to, CUdeviceptr from, size_t bytes)
 {
     memcpy(to, (const void *) (uintptr_t) from, bytes);
