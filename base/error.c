@@ -61,6 +61,7 @@ static const char *const argument_names[] = {
     [MMT_ARGUMENT_WORKSPACE] = "workspace",
     [MMT_ARGUMENT_CONFIGURATION] = "configuration",
     [MMT_ARGUMENT_EFFORT] = "effort",
+    [MMT_ARGUMENT_F32_MODE] = "f32_mode",
     [MMT_ARGUMENT_EVENTS] = "events",
     [MMT_ARGUMENT_COUNT] = "count",
     [MMT_ARGUMENT_OFFSETS_A] = "offsets_a",

@@ -122,7 +122,7 @@ static mmt_status check_epilogue(const mmt_problem *p, mmt_error *err)
     if ((unsigned) p->bias >= MMT_NUM_BIASES)
         return mmt_fail_argument(err, MMT_ARGUMENT_BIAS,
                                  "bias is %d; it must be from %d (none) to %d (column)",
-                                 (int) p->bias, MMT_BIAS_NONE, MMT_BIAS_COLUMN);
+                                 (int) p->bias, MMT_BIAS_NONE, MMT_BIAS_N);
     if ((unsigned) p->activation >= MMT_NUM_ACTIVATIONS)
         return mmt_fail_argument(
             err, MMT_ARGUMENT_ACTIVATION,
@@ -273,7 +273,7 @@ mmt_problem mmt_problem_fold(const mmt_problem *problem)
     const bool rows_follow = p.stride_a == p.m * p.lda && p.stride_c == p.m * p.ldc;
 
     if (p.op != MMT_GEMM || p.batch < 2 || p.stride_b || p.trans_a || !rows_follow ||
-        p.bias == MMT_BIAS_ROW || p.m < 1 || p.batch > INT32_MAX / p.m)
+        p.bias == MMT_BIAS_M || p.m < 1 || p.batch > INT32_MAX / p.m)
         return p;
     p.m *= p.batch;
     p.batch = 1;
@@ -347,7 +347,7 @@ double mmt_problem_bytes(const mmt_problem *p)
     for (int i = 0; i < 3; i++)
         bytes += elements_of(&all[i], p->batch) * (double) all[i].size;
     if (p->bias)
-        bytes += (double) (p->bias == MMT_BIAS_ROW ? p->m : p->n) *
+        bytes += (double) (p->bias == MMT_BIAS_M ? p->m : p->n) *
                  (double) mmt_type_size(p->out);
     return bytes;
 }

@@ -54,7 +54,7 @@ mmt_type mmt_type_own_output(mmt_type type);
 bool mmt_type_has_choice(mmt_type type);
 
 /* "row", "gelu_tanh"; "none" for none; and back, or -1. */
-enum { MMT_NUM_BIASES = MMT_BIAS_COLUMN + 1, MMT_NUM_ACTIVATIONS = MMT_SILU + 1 };
+enum { MMT_NUM_BIASES = MMT_BIAS_N + 1, MMT_NUM_ACTIVATIONS = MMT_SILU + 1 };
 const char *mmt_bias_name(mmt_bias bias);
 const char *mmt_activation_name(mmt_activation activation);
 int mmt_bias_parse(const char *name);

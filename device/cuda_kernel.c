@@ -353,7 +353,8 @@ mmt_status mmt_cuda_launch(struct mmt_function *function, const unsigned grid[3]
                                                         : (void *) &values[i].buffer;
     CUresult result = mmt_cuda_enter(function->device, &pushed);
     if (result == CUDA_SUCCESS)
-        result = launch(function, grid, parameters, order & MMT_ORDER_WAITS, queue);
+        result =
+            launch(function, grid, parameters, order & MMT_ORDER_WAITS, (CUstream) queue);
     mmt_cuda_leave(pushed);
     return result == CUDA_SUCCESS ? MMT_OK
                                   : mmt_cuda_fail(err, "launch a kernel", result);

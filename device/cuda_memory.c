@@ -121,7 +121,7 @@ mmt_status mmt_cuda_finish(mmt_device *device, mmt_queue queue, mmt_error *err)
     bool pushed;
     CUresult result = mmt_cuda_enter(device, &pushed);
     if (result == CUDA_SUCCESS)
-        result = mmt_cu.cuStreamSynchronize(queue);
+        result = mmt_cu.cuStreamSynchronize((CUstream) queue);
     mmt_cuda_leave(pushed);
     return result == CUDA_SUCCESS ? MMT_OK
                                   : mmt_cuda_fail(err, "finish its work", result);
@@ -163,7 +163,8 @@ mmt_status mmt_cuda_mark_record(struct mmt_mark *mark, mmt_queue queue, mmt_erro
     bool pushed;
     CUresult result = mmt_cuda_enter(mark->device, &pushed);
     if (result == CUDA_SUCCESS)
-        result = mmt_cu.cuEventRecord(((struct cuda_mark *) mark)->event, queue);
+        result =
+            mmt_cu.cuEventRecord(((struct cuda_mark *) mark)->event, (CUstream) queue);
     mmt_cuda_leave(pushed);
     return result == CUDA_SUCCESS ? MMT_OK
                                   : mmt_cuda_fail(err, "record an event", result);
@@ -198,7 +199,7 @@ mmt_status mmt_cuda_queue_create(mmt_device *device, mmt_queue *out, mmt_error *
     mmt_cuda_leave(pushed);
     if (result != CUDA_SUCCESS)
         return mmt_cuda_fail(err, "make a stream", result);
-    *out = stream;
+    *out = (mmt_queue) stream;
     return MMT_OK;
 }
 
@@ -206,7 +207,7 @@ void mmt_cuda_queue_free(mmt_device *device, mmt_queue queue)
 {
     bool pushed;
     if (mmt_cuda_enter(device, &pushed) == CUDA_SUCCESS)
-        mmt_cu.cuStreamDestroy_v2(queue);
+        mmt_cu.cuStreamDestroy_v2((CUstream) queue);
     mmt_cuda_leave(pushed);
 }
 
@@ -226,7 +227,8 @@ bool mmt_cuda_queue_hold(mmt_device *base, mmt_queue queue)
     while (!sem_trywait(&device->released))
         continue; /* of a hold that the device never came to */
     if (mmt_cu.cuLaunchHostFunc && mmt_cuda_enter(base, &pushed) == CUDA_SUCCESS) {
-        result = mmt_cu.cuLaunchHostFunc(queue, wait_for_release, &device->released);
+        result = mmt_cu.cuLaunchHostFunc((CUstream) queue, wait_for_release,
+                                         &device->released);
         mmt_cuda_leave(pushed);
     }
     return result == CUDA_SUCCESS;
@@ -253,7 +255,7 @@ void mmt_cuda_queue_release(mmt_device *device)
 static bool captures(mmt_queue queue)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    CUresult result = mmt_cu.cuStreamIsCapturing(queue, &status);
+    CUresult result = mmt_cu.cuStreamIsCapturing((CUstream) queue, &status);
     return result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT ||
            (result == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE);
 }

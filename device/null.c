@@ -383,7 +383,7 @@ static mmt_status null_mark_seconds(struct mmt_mark *from, struct mmt_mark *to,
 /* Any address that is not NULL: queues hold nothing. */
 static mmt_status null_queue_create(mmt_device *device, mmt_queue *out, mmt_error *err)
 {
-    *out = device;
+    *out = (mmt_queue) device;
     return MMT_OK;
 }
 

@@ -161,14 +161,14 @@ mmt_status mmt_opencl_queue_create(mmt_device *base, mmt_queue *out, mmt_error *
 {
     struct opencl_device *device = mmt_opencl_of(base);
     cl_int code;
-    *out = clCreateCommandQueue(device->context, device->id, CL_QUEUE_PROFILING_ENABLE,
-                                &code);
+    *out = (mmt_queue) clCreateCommandQueue(device->context, device->id,
+                                            CL_QUEUE_PROFILING_ENABLE, &code);
     return *out ? MMT_OK : mmt_opencl_fail(err, code, "clCreateCommandQueue");
 }
 
 void mmt_opencl_queue_free(mmt_device *device, mmt_queue queue)
 {
-    clReleaseCommandQueue(queue);
+    clReleaseCommandQueue((cl_command_queue) queue);
 }
 
 /* ---- marks ----------------------------------------------------------------------- */
@@ -228,7 +228,7 @@ mmt_status mmt_opencl_mark_create(mmt_device *device, struct mmt_mark **out,
     struct opencl_mark *mark = calloc(1, sizeof(*mark));
     if (mark) {
         mark->base.device = device;
-        mark->by_host = !stamps_markers(queue);
+        mark->by_host = !stamps_markers((cl_command_queue) queue);
         *out = &mark->base;
     }
     mmt_opencl_queue_free(device, queue);

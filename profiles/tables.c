@@ -21,8 +21,8 @@ static const struct mmt_word dialects[] = { { MMT_CUDA_CXX, "cuda" },
                                             { 0 } };
 static const struct mmt_word kinds[] = { { MMT_GPU, "gpu" }, { MMT_CPU, "cpu" }, { 0 } };
 static const struct mmt_word biases[] = { { MMT_BIAS_NONE, "none" },
-                                          { MMT_BIAS_ROW, "row" },
-                                          { MMT_BIAS_COLUMN, "column" },
+                                          { MMT_BIAS_M, "row" },
+                                          { MMT_BIAS_N, "column" },
                                           { 0 } };
 static const struct mmt_word activations[] = {
     { MMT_ACTIVATION_NONE, "none" }, { MMT_RELU, "relu" }, { MMT_GELU, "gelu" },

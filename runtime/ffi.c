@@ -15,7 +15,7 @@ struct problem_0_1 {
 struct options_0_1 {
     size_t size, max_workspace;
     const char *configuration;
-    int foreign_profile, aligned_only, plain_f32;
+    int foreign_profile, aligned_only, f32_mode;
 };
 
 struct args_0_1 {

@@ -111,7 +111,7 @@ static void lay_out(struct measuring *m)
     m->b = m->a + round_up((size_t) mmt_problem_extent_a(p) * size);
     m->c = m->b + round_up((size_t) mmt_problem_extent_b(p) * size);
     m->bias = m->c + round_up((size_t) mmt_problem_extent_c(p) * out);
-    const int64_t biases = p->bias == MMT_BIAS_ROW ? p->m : p->bias ? p->n : 0;
+    const int64_t biases = p->bias == MMT_BIAS_M ? p->m : p->bias ? p->n : 0;
     m->pitch = m->bias + round_up((size_t) biases * out);
 }
 
@@ -407,7 +407,7 @@ static bool was_measured(const struct mmt_profile *profile, const mmt_problem *p
 /* What was found under narrower terms is not the best for others. */
 static bool is_free(const struct mmt_terms *terms)
 {
-    return terms->max_workspace == SIZE_MAX && !terms->plain_f32 && !terms->num_refused;
+    return terms->max_workspace == SIZE_MAX && !terms->strict_f32 && !terms->num_refused;
 }
 
 static struct mmt_entry make_entry(const struct measuring *m, const struct candidate *it)

@@ -25,6 +25,12 @@ static mmt_status read_options(const mmt_plan_options *given, mmt_plan_options *
                         given, "mmt_plan_options", "mmt_plan_defaults", err);
     if (status)
         return status;
+    if (out->f32_mode != MMT_F32_EMULATED && out->f32_mode != MMT_F32_STRICT)
+        return mmt_fail_argument(
+            err, MMT_ARGUMENT_F32_MODE,
+            "mmt_plan_options.f32_mode is %d; it must be MMT_F32_EMULATED or "
+            "MMT_F32_STRICT",
+            (int) out->f32_mode);
     if (out->effort != MMT_EFFORT_ESTIMATE && out->effort != MMT_EFFORT_MEASURE)
         return mmt_fail_argument(
             err, MMT_ARGUMENT_EFFORT,
@@ -37,8 +43,9 @@ static mmt_status read_options(const mmt_plan_options *given, mmt_plan_options *
 static struct mmt_terms terms_of(const struct mmt_plan *plan,
                                  const mmt_plan_options *options)
 {
-    return (struct mmt_terms){ options->max_workspace, options->plain_f32 != 0,
-                               plan->refused, plan->num_refused };
+    return (struct mmt_terms){ options->max_workspace,
+                               options->f32_mode == MMT_F32_STRICT, plan->refused,
+                               plan->num_refused };
 }
 
 /* This very problem was timed, or those round it. */
@@ -337,7 +344,7 @@ static void count_bytes(struct mmt_plan *plan)
     plan->bytes.a = (uint64_t) mmt_problem_extent_a(p) * size;
     plan->bytes.b = (uint64_t) mmt_problem_extent_b(p) * size;
     plan->bytes.c = (uint64_t) mmt_problem_extent_c(p) * out;
-    plan->bytes.bias = (uint64_t) (p->bias == MMT_BIAS_ROW ? p->m : p->n) * out;
+    plan->bytes.bias = (uint64_t) (p->bias == MMT_BIAS_M ? p->m : p->n) * out;
     plan->bytes.scalars = 2 * mmt_type_size(mmt_type_scalar(p->type));
     plan->bytes.workspace = workspace_of(plan);
 }

@@ -114,7 +114,7 @@ struct mmt_selection {
 /* What a program asks of a kernel besides the right answer. */
 struct mmt_terms {
     size_t max_workspace;             /* bytes; SIZE_MAX: any */
-    bool plain_f32;                   /* f32 by FFMA alone */
+    bool strict_f32;                  /* f32 by FFMA alone */
     const struct mmt_config *refused; /* by the driver: resolved, passed over */
     int num_refused;
 };

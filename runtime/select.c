@@ -68,7 +68,7 @@ static bool is_allowed(const struct mmt_config *config, const mmt_problem *probl
         return true;
     if (is_refused(config, terms))
         return false;
-    if (terms->plain_f32 && problem->type == MMT_F32 &&
+    if (terms->strict_f32 && problem->type == MMT_F32 &&
         mmt_config_in_digits(config, problem->type))
         return false;
     if (terms->max_workspace == SIZE_MAX)

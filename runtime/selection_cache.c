@@ -12,7 +12,7 @@ struct key {
     struct mmt_hash caps;
     mmt_problem problem;
     size_t max_workspace;
-    bool plain_f32;
+    bool strict_f32;
 };
 
 enum { PLACES = 512 };
@@ -34,7 +34,7 @@ static struct key key_of(const struct mmt_profile *profile, const mmt_problem *p
                        .caps = mmt_hash_add(mmt_hash_start(), caps, sizeof *caps),
                        .problem = *problem,
                        .max_workspace = terms ? terms->max_workspace : SIZE_MAX,
-                       .plain_f32 = terms && terms->plain_f32 };
+                       .strict_f32 = terms && terms->strict_f32 };
     if (terms && terms->num_refused)
         key.edition = 0;
     return key;
@@ -44,7 +44,7 @@ static bool is_same(const struct key *a, const struct key *b)
 {
     return a->edition == b->edition && a->caps.high == b->caps.high &&
            a->caps.low == b->caps.low && a->max_workspace == b->max_workspace &&
-           a->plain_f32 == b->plain_f32 && mmt_problem_equal(&a->problem, &b->problem);
+           a->strict_f32 == b->strict_f32 && mmt_problem_equal(&a->problem, &b->problem);
 }
 
 static unsigned place_of(const struct key *key)

@@ -56,7 +56,7 @@ static void test_other_ops(void)
     WRONG(MMT_ARGUMENT_TYPE, p.op = MMT_DOT);
     WRONG(MMT_ARGUMENT_N, (p.op = MMT_DOT, p.type = MMT_F32));
     WRONG(MMT_ARGUMENT_TRANS_B, (p.op = MMT_AXPBY, p.type = MMT_F32, p.trans_b = 1));
-    WRONG(MMT_ARGUMENT_BIAS, (p.op = MMT_AXPBY, p.type = MMT_F32, p.bias = MMT_BIAS_ROW));
+    WRONG(MMT_ARGUMENT_BIAS, (p.op = MMT_AXPBY, p.type = MMT_F32, p.bias = MMT_BIAS_M));
     WRONG(MMT_ARGUMENT_M, (p.op = MMT_HEAT2D, p.type = MMT_F32, p.m = 2, p.k = 1));
     WRONG(MMT_ARGUMENT_LDB, (p.op = MMT_HEAT2D, p.type = MMT_F32, p.ldb = 5, p.k = 1));
 }

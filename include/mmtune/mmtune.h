@@ -105,6 +105,7 @@ typedef enum mmt_argument {
     MMT_ARGUMENT_WORKSPACE,
     MMT_ARGUMENT_CONFIGURATION,
     MMT_ARGUMENT_EFFORT,
+    MMT_ARGUMENT_F32_MODE,
     MMT_ARGUMENT_EVENTS,
     MMT_ARGUMENT_COUNT,
     MMT_ARGUMENT_OFFSETS_A,
@@ -194,7 +195,8 @@ typedef enum mmt_op {
  *   i8        8 bits, signed                    mod 2^32     i32
  *
  * Matrix units may add up f8 with fewer bits than f32 has. How far C may be from the
- * exact product, type by type: docs/accuracy.md. */
+ * exact product, type by type: docs/accuracy.md. How f32 is multiplied, mmt_f32_mode
+ * says; by default tensor cores may emulate it. */
 typedef enum mmt_type {
     MMT_F32 = 0,
     MMT_F64,
@@ -207,12 +209,29 @@ typedef enum mmt_type {
     MMT_I8,
 } mmt_type;
 
-/* A vector that is added to C: one value for each row (m of them), or for each column (n
- * of them), in C's type; a batch shares it. */
+/* How products of f32 are computed. */
+typedef enum mmt_f32_mode {
+    MMT_F32_EMULATED = 0, /* the default: where they are of sm_90a, tensor cores may take
+                           * each number as three of bf16, six products for one. C is
+                           * then nearer to the exact product, and infinities and NaN are
+                           * where they would be; but of numbers below 2^-109 what is
+                           * below 2^-134 is lost */
+    MMT_F32_STRICT,       /* by multiply-adds of f32 alone */
+} mmt_f32_mode;
+
+/* Whether A or B is stored as the formula has it, or with rows and columns exchanged. 2
+ * is kept for the conjugate of complex types, and is refused. */
+typedef enum mmt_transpose {
+    MMT_N = 0,
+    MMT_T = 1,
+} mmt_transpose;
+
+/* A vector that is added to C, in C's type, named by the axis along which it runs; a
+ * batch shares it. */
 typedef enum mmt_bias {
     MMT_BIAS_NONE = 0,
-    MMT_BIAS_ROW,
-    MMT_BIAS_COLUMN,
+    MMT_BIAS_M, /* m values, one for each row */
+    MMT_BIAS_N, /* n values, one for each column */
 } mmt_bias;
 
 /* What is done to each element last. */
@@ -230,8 +249,8 @@ typedef enum mmt_activation {
  * beta, bias and RELU alone), f32 for the others. Then C is rounded once, to the nearest
  * number of its type.
  *
- * A is stored m x k, or k x m when trans_a is set; B is stored k x n, or n x k when
- * trans_b is set; C is stored m x n. A leading dimension is what the first elements of
+ * A is stored m x k, or k x m when trans_a is MMT_T; B is stored k x n, or n x k when
+ * trans_b is; C is stored m x n. A leading dimension is what the first elements of
  * two rows are apart, in elements; 0 means "no gap". ldc is at least n. lda and ldb may
  * be less than a row has elements, down to 1: rows overlap, as sliding windows over one
  * array do. A batch of 0 means 1; strides are in elements
@@ -244,7 +263,7 @@ typedef struct mmt_problem {
     size_t size; /* sizeof(mmt_problem): lets the struct grow */
     mmt_op op;
     mmt_type type;
-    int trans_a, trans_b;
+    mmt_transpose trans_a, trans_b;
     int64_t m, n, k;
     int64_t lda, ldb, ldc;
     int64_t batch;
@@ -299,14 +318,14 @@ static inline mmt_problem mmt_jacobi3d_problem(mmt_type type, int64_t m, int64_t
 
 /* ---- devices --------------------------------------------------------------------- */
 
-/* A device that was opened. Thread-safe: any number of threads may use one at a time,
- * but for closing it, which comes after everything made from it has been freed. */
+/* A device that was opened. Thread-safe: any number of threads may use the same device at
+ * the same time. Closing it comes last, once everything made from it has been freed. */
 typedef struct mmt_device mmt_device;
 
 /* A queue of the device's API (CUstream, cl_command_queue), made by the functions of
  * mmtune/cuda.h and mmtune/opencl.h. NULL is the device's own: CUDA's default stream, or
  * an in-order OpenCL queue that mmt_device_open made. */
-typedef void *mmt_queue;
+typedef struct mmt_queue_of_api *mmt_queue;
 
 /* Opens a device by its number in `mmtune devices` ("0"), or outright: "cuda:0",
  * "opencl:1", the id that is listed beside the number, which stays when another platform
@@ -415,16 +434,12 @@ typedef struct mmt_plan_options {
     size_t size;          /* sizeof(mmt_plan_options) */
     size_t max_workspace; /* bytes; 0 forbids kernels that need any; default: no cap */
     const char
-        *configuration;  /* use this one, as `mmtune` prints it; default NULL: choose */
-    int foreign_profile; /* nonzero: use the profile although another device made it */
-    int aligned_only;    /* nonzero: a promise that operands start at multiples of 16
-                          * bytes; spares the building of a second kernel */
-    int plain_f32;       /* nonzero: f32 by multiply-adds of f32 alone. Else tensor cores
-                          * may compute it, where they are of sm_90a: each number as three
-                          * of bf16, six products for one. C is then nearer to the exact
-                          * product, and infinities and NaN are where they would be; but
-                          * of numbers below 2^-109 what is below 2^-134 is lost */
-    mmt_effort effort;   /* default: MMT_EFFORT_ESTIMATE */
+        *configuration;    /* use this one, as `mmtune` prints it; default NULL: choose */
+    int foreign_profile;   /* nonzero: use the profile although another device made it */
+    int aligned_only;      /* nonzero: a promise that operands start at multiples of 16
+                            * bytes; spares the building of a second kernel */
+    mmt_f32_mode f32_mode; /* default: MMT_F32_EMULATED */
+    mmt_effort effort;     /* default: MMT_EFFORT_ESTIMATE */
     double measure_seconds; /* most that timing takes, apart from building kernels and
                              * writing random numbers; default 0: 0.05 */
     size_t measure_bytes;   /* most device memory for it; default 0: a quarter */

@@ -391,7 +391,7 @@ static void check_faults(void)
 static void check_default_in_digits(mmt_type type, const struct shape *shape,
                                     const struct mmt_caps *hopper)
 {
-    const struct mmt_terms plain = { .max_workspace = SIZE_MAX, .plain_f32 = true };
+    const struct mmt_terms plain = { .max_workspace = SIZE_MAX, .strict_f32 = true };
     const struct mmt_variant variant = variant_at(type, 0);
     const mmt_problem problem = make_problem(shape, &variant);
     struct mmt_selection selection;

@@ -150,7 +150,7 @@ static mmt_status create_scalars(struct exact *data, mmt_error *err)
 static mmt_status create_bias(struct exact *data, mmt_error *err)
 {
     const mmt_problem *p = &data->problem;
-    const int64_t length = p->bias == MMT_BIAS_ROW ? p->m : p->n;
+    const int64_t length = p->bias == MMT_BIAS_M ? p->m : p->n;
 
     data->bias =
         matrix(p->out, (struct mmt_stored){ 1, length }, length, 0, 1, &data->call);
@@ -257,7 +257,7 @@ static uint64_t answer(const struct exact *data, int64_t z, int64_t i, int64_t j
         sum += a->values[p->trans_a ? place(a, z, q, i) : place(a, z, i, q)] *
                b->values[rows_of_b ? place(b, z, row_of_b, q) : place(b, z, q, j)];
     if (p->bias)
-        added = bias->values[place(bias, 0, 0, p->bias == MMT_BIAS_ROW ? i : j)];
+        added = bias->values[place(bias, 0, 0, p->bias == MMT_BIAS_M ? i : j)];
     return (uint64_t) (int64_t) data->call.alpha * sum +
            (uint64_t) (int64_t) data->call.beta * c->values[place(c, z, i, j)] + added;
 }

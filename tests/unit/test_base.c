@@ -276,9 +276,9 @@ static void test_normalise_types(void)
     mmt_error err;
     mmt_problem out, in = mmt_gemm_problem(MMT_BF16, 3, 5, 7);
     CHECK(in.out == MMT_BF16 && mmt_gemm_problem(MMT_F8E5M2, 1, 1, 1).out == MMT_BF16);
-    in.out = MMT_F32, in.bias = MMT_BIAS_COLUMN, in.activation = MMT_GELU;
+    in.out = MMT_F32, in.bias = MMT_BIAS_N, in.activation = MMT_GELU;
     CHECK_OK(mmt_problem_normalise(&in, &out, &err), err);
-    CHECK(out.out == MMT_F32 && out.bias == MMT_BIAS_COLUMN &&
+    CHECK(out.out == MMT_F32 && out.bias == MMT_BIAS_N &&
           out.activation == MMT_GELU);
     CHECK(mmt_problem_extent_a(&out) == 21 && mmt_problem_extent_c(&out) == 15);
     CHECK(mmt_problem_bytes(&out) == (21 + 35) * 2 + (15 + 5) * 4);
@@ -286,7 +286,7 @@ static void test_normalise_types(void)
     CHECK_OK(mmt_problem_parse("gemm f32 nn 3x5x7 lda=2", &out, &err), err);
     CHECK_EQ_INT(mmt_problem_extent_a(&out), 2 * 2 + 7);
     CHECK(mmt_problem_bytes(&out) == (11 + 35 + 15) * 4);
-    in.bias = MMT_BIAS_ROW;
+    in.bias = MMT_BIAS_M;
     CHECK_OK(mmt_problem_normalise(&in, &in, &err), err);
     CHECK(mmt_problem_bytes(&in) == (21 + 35) * 2 + (15 + 3) * 4);
     CHECK(!mmt_problem_equal(&in, &out));

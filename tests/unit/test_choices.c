@@ -54,7 +54,7 @@ static void test_kinds(void)
 {
     struct mmt_caps half = caps;
     const struct mmt_terms none = { .max_workspace = 0 };
-    const struct mmt_terms plain = { .max_workspace = SIZE_MAX, .plain_f32 = true };
+    const struct mmt_terms plain = { .max_workspace = SIZE_MAX, .strict_f32 = true };
     int held = 0;
 
     half.sms /= 2;

@@ -83,7 +83,7 @@ static void test_goldens(const char *root)
     };
     struct mmt_variant fused = { .type = MMT_F8E4M3,
                                  .out = MMT_F16,
-                                 .bias = MMT_BIAS_ROW,
+                                 .bias = MMT_BIAS_M,
                                  .activation = MMT_GELU_TANH };
     struct mmt_config config = { &sample, { 4, 5, 16 } };
     struct mmt_template cuda = sample;

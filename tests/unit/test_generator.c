@@ -203,7 +203,7 @@ static void test_variant(void)
     problem = problem_of("gemm bf16 nn 8x8x8 out=f32 bias=column activation=silu");
     v = mmt_variant_of(&problem, true);
     CHECK(v.type == MMT_BF16 && v.out == MMT_F32);
-    CHECK(v.bias == MMT_BIAS_COLUMN && v.activation == MMT_SILU);
+    CHECK(v.bias == MMT_BIAS_N && v.activation == MMT_SILU);
 }
 
 static void test_reject(void)
@@ -223,7 +223,7 @@ static void test_reject(void)
 
     struct mmt_variant biased = f64, active = f64;
     struct mmt_template cuda = sample;
-    biased.bias = MMT_BIAS_ROW;
+    biased.bias = MMT_BIAS_M;
     active.activation = MMT_RELU;
     CHECK_EQ_STR(mmt_config_reject(&config, &biased, &gpu),
                  "the template serves neither bias nor activation");

@@ -96,7 +96,7 @@ static void test_refused(void)
     REFUSE("type is i8; jacobi3d has f32, f64", mmt_jacobi3d_problem(MMT_I8, 4, 4, 4));
     REFUSE("trans_a is 1; axpby has none", mmt_axpby_problem(MMT_F32, 4), p.trans_a = 1);
     REFUSE("bias is 1; dot has none", mmt_dot_problem(MMT_F32, 4, 4),
-           p.bias = MMT_BIAS_ROW);
+           p.bias = MMT_BIAS_M);
     REFUSE("activation is 1; heat2d has none", mmt_heat2d_problem(MMT_F32, 4, 4),
            p.activation = MMT_RELU);
     REFUSE("k is 2; axpby has none, it must be 1", mmt_axpby_problem(MMT_F32, 4),
@@ -202,7 +202,7 @@ static void test_fold(void)
     CHECK(mmt_problem_fold(&other).batch == 4);
     other = shared, other.trans_a = 1;
     CHECK(mmt_problem_fold(&other).batch == 4);
-    other = shared, other.bias = MMT_BIAS_ROW;
+    other = shared, other.bias = MMT_BIAS_M;
     CHECK(mmt_problem_fold(&other).batch == 4);
     other = shared, other.batch = INT32_MAX;
     CHECK(mmt_problem_fold(&other).batch == INT32_MAX);

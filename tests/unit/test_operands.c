@@ -31,7 +31,7 @@ static void test_operands(void)
     options.configuration = "split_naive";
     mmt_plan *plan = mmt_plan_create(device, NULL, &problem, &options, &err);
     options.configuration = "naive";
-    problem.bias = MMT_BIAS_ROW;
+    problem.bias = MMT_BIAS_M;
     mmt_plan *biased = mmt_plan_create(device, NULL, &problem, &options, &err);
     if (!CHECK(plan && biased)) {
         fprintf(stderr, "%s\n", err.text);

@@ -84,7 +84,7 @@ static void test_bad_arguments(mmt_device *device)
 static void test_bad_epilogue(mmt_device *device)
 {
     mmt_problem problem = mmt_gemm_problem(MMT_F8E4M3, 64, 64, 64);
-    problem.out = MMT_F16, problem.bias = MMT_BIAS_COLUMN, problem.activation = MMT_GELU;
+    problem.out = MMT_F16, problem.bias = MMT_BIAS_N, problem.activation = MMT_GELU;
     mmt_plan *plan = plan_of(device, &problem);
     mmt_args args = args_of(device, 64 * 64 * 4);
     mmt_error err;

@@ -172,7 +172,7 @@ static mmt_status queue_one(void *given, int way, const mmt_args *args, mmt_queu
 {
     struct clblast *self = given;
     const mmt_problem *p = &self->session->problem;
-    struct _cl_command_queue *cl_queue = queue;
+    struct _cl_command_queue *cl_queue = (struct _cl_command_queue *) queue;
     int code = p->batch > 1 ? call_batched(&self->call, p, args, &cl_queue)
                             : call_gemm(&self->call, p, args, &cl_queue);
 

@@ -176,7 +176,7 @@ static const void *element_of_c(const struct mmt_oracle *o, int64_t batch, int64
 static const void *element_of_bias(const struct mmt_oracle *o, int64_t i, int64_t j)
 {
     const mmt_problem *p = o->problem;
-    size_t place = (size_t) (p->bias == MMT_BIAS_ROW ? i : j);
+    size_t place = (size_t) (p->bias == MMT_BIAS_M ? i : j);
     return (const char *) o->bias + place * mmt_type_size(p->out);
 }
 

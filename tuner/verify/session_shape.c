@@ -44,7 +44,7 @@ static struct mmt_data bias_of(const struct mmt_session *session, int which, int
 
 static int64_t length_of_bias(const mmt_problem *p)
 {
-    return p->bias == MMT_BIAS_ROW ? p->m : p->bias == MMT_BIAS_COLUMN ? p->n : 0;
+    return p->bias == MMT_BIAS_M ? p->m : p->bias == MMT_BIAS_N ? p->n : 0;
 }
 
 static size_t round_up(size_t value, size_t step)
@@ -355,9 +355,9 @@ static void add_bias(struct mmt_session *session, const void *bias)
     for (int64_t i = 0; i < length; i++) {
         const char *at = (const char *) bias + (size_t) i * element;
         uint64_t value = (uint64_t) (int64_t) mmt_number_read(p->out, at);
-        if (p->bias == MMT_BIAS_COLUMN)
+        if (p->bias == MMT_BIAS_N)
             of_columns += value * session->weights[i];
-        for (int64_t z = 0; p->bias == MMT_BIAS_ROW && z < p->batch; z++)
+        for (int64_t z = 0; p->bias == MMT_BIAS_M && z < p->batch; z++)
             session->sums[z * p->m + i] += value * all;
     }
     for (int64_t i = 0; i < p->batch * p->m; i++)

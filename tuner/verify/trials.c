@@ -263,7 +263,7 @@ static mmt_status make_bias(struct mmt_trial *trial, int flags, uint64_t seed,
     const mmt_problem *p = &trial->problem;
     const struct filling filling = { .data = { p->out, mmt_data_noise(seed, 4),
                                                flags & MMT_TRIAL_RANDOM ? 0 : 3, 0 } };
-    int64_t count = p->bias == MMT_BIAS_ROW ? p->m : p->bias ? p->n : 0;
+    int64_t count = p->bias == MMT_BIAS_M ? p->m : p->bias ? p->n : 0;
     struct layout bias = { 1, 1, count, count, 0, count };
 
     mmt_status status =

@@ -134,11 +134,11 @@ static mmt_status run_epilogues(struct mmt_session *session,
     static const struct {
         mmt_bias bias;
         mmt_activation activation;
-    } fused[] = { { MMT_BIAS_ROW, MMT_RELU },
-                  { MMT_BIAS_COLUMN, MMT_GELU },
-                  { MMT_BIAS_ROW, MMT_GELU_TANH },
-                  { MMT_BIAS_COLUMN, MMT_SILU },
-                  { MMT_BIAS_COLUMN, MMT_ACTIVATION_NONE } };
+    } fused[] = { { MMT_BIAS_M, MMT_RELU },
+                  { MMT_BIAS_N, MMT_GELU },
+                  { MMT_BIAS_M, MMT_GELU_TANH },
+                  { MMT_BIAS_N, MMT_SILU },
+                  { MMT_BIAS_N, MMT_ACTIVATION_NONE } };
     enum { EPILOGUES = sizeof fused / sizeof *fused };
     mmt_type outputs[MMT_NUM_TYPES];
     const int count = list_outputs(session->problem.type, outputs);
