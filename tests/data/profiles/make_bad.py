@@ -199,7 +199,7 @@ def problems():
     def change_problem(name, words, edit):
         change("problem_" + name, "1+2+2", words, edit)
 
-    change_problem("lda", "entries[0].problem: lda is 8", within(PROBLEM, lda=8))
+    change_problem("ldc", "entries[0].problem: ldc is 8", within(PROBLEM, ldc=8))
     change_problem("large", "entries[0].problem: m is 3000000000",
                    within(PROBLEM, m=3000000000))
     change_problem("negative", which + ".m is -1; it must be a whole number",
