@@ -322,6 +322,36 @@ static inline mmt_problem mmt_jacobi3d_problem(mmt_type type, int64_t m, int64_t
  * the same time. Closing it comes last, once everything made from it has been freed. */
 typedef struct mmt_device mmt_device;
 
+typedef enum mmt_device_kind {
+    MMT_DEVICE_NONE = 0,
+    MMT_DEVICE_GPU,
+    MMT_DEVICE_CPU,
+} mmt_device_kind;
+
+/* The devices of this machine, as they were when it was made; opens none of them. Any
+ * number of threads may share a list. */
+typedef struct mmt_devices mmt_devices;
+
+/* All devices, in the order of their numbers in `mmtune devices`. A machine with none has
+ * an empty list. The caller frees it by mmt_devices_free. */
+MMT_API mmt_devices *mmt_devices_find(mmt_error *err);
+
+MMT_API size_t mmt_devices_count(const mmt_devices *devices);
+
+/* Of the device with that number, from 0 on: the id that opens it, "cuda:0"; its name,
+ * "NVIDIA H200"; what it is. "" and MMT_DEVICE_NONE beyond the end. The texts belong to
+ * the list. */
+MMT_API const char *mmt_devices_id(const mmt_devices *devices, size_t number);
+MMT_API const char *mmt_devices_name(const mmt_devices *devices, size_t number);
+MMT_API mmt_device_kind mmt_devices_kind(const mmt_devices *devices, size_t number);
+
+/* A sentence for each platform that is there but could not be asked, one a line; "" where
+ * all could. Belongs to the list. */
+MMT_API const char *mmt_devices_notes(const mmt_devices *devices);
+
+/* Frees a list; NULL is allowed. */
+MMT_API void mmt_devices_free(mmt_devices *devices);
+
 /* A queue of the device's API (CUstream, cl_command_queue), made by the functions of
  * mmtune/cuda.h and mmtune/opencl.h. NULL is the device's own: CUDA's default stream, or
  * an in-order OpenCL queue that mmt_device_open made. */
