@@ -240,6 +240,27 @@ static mmt_status name_layer(struct mmt_profile *profile, const char *path,
                               sizeof layer, err);
 }
 
+/* Reads a whole profile, which comes from a file of that name, or from memory. */
+static mmt_profile *read_named(const char *json, size_t length, const char *name,
+                               mmt_error *err)
+{
+    mmt_profile *profile = mmt_profile_read(json, length, err);
+    if (profile && !name_layer(profile, name, err)) {
+        mmt_profile_finish(profile);
+        return profile;
+    }
+    mmt_profile_free(profile);
+    return NULL;
+}
+
+mmt_profile *mmt_profile_parse(const char *text, size_t length, mmt_error *err)
+{
+    if (text)
+        return read_named(text, length, "memory", err);
+    mmt_fail(err, MMT_ERROR_ARGUMENT, "the text of a profile is NULL");
+    return NULL;
+}
+
 mmt_profile *mmt_profile_load(const char *path, mmt_error *err)
 {
     if (!path) {
@@ -251,15 +272,11 @@ mmt_profile *mmt_profile_load(const char *path, mmt_error *err)
         return NULL;
 
     mmt_error why = { 0 };
-    mmt_profile *profile = mmt_profile_read(mmt_text_string(&text), text.length, &why);
+    mmt_profile *profile = read_named(mmt_text_string(&text), text.length, path, &why);
     mmt_text_finish(&text);
-    if (profile && !name_layer(profile, path, &why)) {
-        mmt_profile_finish(profile);
-        return profile;
-    }
-    mmt_fail(err, why.status, "'%s' cannot be used: %s", path, why.text);
-    mmt_profile_free(profile);
-    return NULL;
+    if (!profile)
+        mmt_fail(err, why.status, "'%s' cannot be used: %s", path, why.text);
+    return profile;
 }
 
 /* ---- writing --------------------------------------------------------------------- */

@@ -283,3 +283,45 @@ mmt_profile *mmt_profile_find(const mmt_device *device, mmt_error *err)
     mmt_fail(err, MMT_ERROR_ARGUMENT, "mmt_profile_find needs a device");
     return NULL;
 }
+
+static mmt_status check_combined(const mmt_device *device,
+                                 const mmt_profile *const *profiles, size_t count,
+                                 mmt_error *err)
+{
+    char why[512];
+    if (!device)
+        return mmt_fail_argument(err, MMT_ARGUMENT_DEVICE,
+                                 "mmt_profile_combine needs a device");
+    if (!profiles || !count)
+        return mmt_fail_argument(err, MMT_ARGUMENT_PROFILE,
+                                 "mmt_profile_combine needs at least one profile");
+    for (size_t i = 0; i < count; i++) {
+        if (!profiles[i])
+            return mmt_fail_argument(err, MMT_ARGUMENT_PROFILE,
+                                     "profile %zu of %zu is NULL", i, count);
+        if (mmt_profile_foreign(profiles[i], &device->caps, why))
+            return mmt_fail_argument(err, MMT_ARGUMENT_PROFILE, "profile %zu of %zu: %s",
+                                     i, count, why);
+    }
+    return MMT_OK;
+}
+
+mmt_profile *mmt_profile_combine(const mmt_device *device,
+                                 const mmt_profile *const *profiles, size_t count,
+                                 mmt_error *err)
+{
+    mmt_status status = check_combined(device, profiles, count, err);
+    mmt_profile *all = status ? NULL : mmt_profile_create();
+    if (!status && !all)
+        status = mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for a profile");
+    if (all)
+        all->caps = device->caps;
+    for (size_t i = 0; i < count && !status; i++)
+        status = mmt_profile_add_layer(all, profiles[i], err);
+    if (!status) {
+        mmt_profile_finish(all);
+        return all;
+    }
+    mmt_profile_free(all);
+    return NULL;
+}

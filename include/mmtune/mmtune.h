@@ -430,6 +430,19 @@ MMT_API mmt_profile *mmt_profile_load(const char *path, mmt_error *err);
  * none. */
 MMT_API mmt_profile *mmt_profile_find(const mmt_device *device, mmt_error *err);
 
+/* Reads a profile from `length` bytes of memory, which the caller keeps: what is in a
+ * file, for programs that carry theirs along. Errors and warnings as mmt_profile_load. */
+MMT_API mmt_profile *mmt_profile_parse(const char *text, size_t length, mmt_error *err);
+
+/* Several profiles of this device as one of their own, as mmt_profile_find makes one of
+ * files: for one problem the entry of the first in the list that has one counts. They may
+ * be freed afterwards; what plans measured with them is not part of it.
+ * MMT_ERROR_ARGUMENT for no profile, one that is NULL or one of another device. Threads:
+ * any number may read the same profiles. */
+MMT_API mmt_profile *mmt_profile_combine(const mmt_device *device,
+                                         const mmt_profile *const *profiles, size_t count,
+                                         mmt_error *err);
+
 /* Writes what plans of this profile measured (MMT_EFFORT_MEASURE) into the user's folder,
  * beside the device's profile: later mmt_profile_find has it. Problems that were tuned
  * into that profile meanwhile are left out. Any number of processes may do so at once.

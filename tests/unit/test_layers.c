@@ -284,6 +284,67 @@ static void test_models(void)
 }
 
 /* One problem in three files. */
+/* What was printed into memory, as a program carries it along. */
+static mmt_profile *parsed(struct mmt_profile *profile)
+{
+    struct mmt_text text = { 0 };
+    mmt_error err = { 0 };
+    CHECK_OK(mmt_profile_print(profile, &text, &err), err);
+    mmt_profile *again = mmt_profile_parse(mmt_text_string(&text), text.length, &err);
+    if (!CHECK(again))
+        fprintf(stderr, "%s\n", err.text);
+    mmt_text_finish(&text);
+    mmt_profile_free(profile);
+    return again;
+}
+
+/* The first profile that has a problem counts, whatever their dates are. */
+static void test_combined(void)
+{
+    mmt_error err = { 0 };
+    struct mmt_profile *first = begin("2026-01-01T00:00:00Z"),
+                       *second = begin("2026-02-01T00:00:00Z");
+    add_entry(first, MMT_F32, 64, 0);
+    add_entry(second, MMT_F32, 64, 1);
+    add_entry(second, MMT_F32, 96, 1);
+    mmt_profile *both[] = { parsed(first), parsed(second) };
+    mmt_profile *all =
+        mmt_profile_combine(device, (const mmt_profile *const *) both, 2, &err);
+    mmt_profile_free(both[0]);
+    mmt_profile_free(both[1]);
+    if (CHECK(all)) {
+        CHECK_EQ_INT(all->num_entries, 2);
+        const mmt_problem sizes[] = { problem_of(MMT_F32, 64), problem_of(MMT_F32, 96) };
+        for (int i = 0; i < 2; i++) {
+            struct mmt_choice choice;
+            CHECK_OK(mmt_select(all, &sizes[i], &device->caps, NULL, &choice, &err), err);
+            const struct mmt_config right = naive(i);
+            CHECK(choice.why == MMT_CHOICE_EXACT && choice.layer == i &&
+                  mmt_config_equal(&choice.config, &right));
+        }
+    }
+    mmt_profile_free(all);
+}
+
+static void test_not_combined(void)
+{
+    mmt_error err = { 0 };
+    struct mmt_profile *foreign = begin("2026-01-01T00:00:00Z");
+    snprintf(foreign->caps.name, sizeof foreign->caps.name, "Another");
+    const mmt_profile *list[] = { foreign, NULL };
+
+    CHECK(!mmt_profile_combine(device, list, 1, &err));
+    CHECK(err.argument == MMT_ARGUMENT_PROFILE && strstr(err.text, "profile 0 of 1: "));
+    CHECK(!mmt_profile_combine(device, &list[1], 1, &err) && strstr(err.text, "is NULL"));
+    CHECK(!mmt_profile_combine(device, list, 0, &err) &&
+          strstr(err.text, "at least one"));
+    CHECK(!mmt_profile_combine(NULL, list, 1, &err));
+    CHECK(err.argument == MMT_ARGUMENT_DEVICE);
+    CHECK(!mmt_profile_parse(NULL, 1, &err) && err.status == MMT_ERROR_ARGUMENT);
+    CHECK(!mmt_profile_parse("{", 1, &err) && err.status == MMT_ERROR_FORMAT);
+    mmt_profile_free(foreign);
+}
+
 static void test_precedence(void)
 {
     clear();
@@ -497,6 +558,8 @@ int main(void)
     test_whole_families();
     test_kinds();
     test_models();
+    test_combined();
+    test_not_combined();
     test_precedence();
     test_yardsticks();
     test_refused();
