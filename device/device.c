@@ -1,5 +1,6 @@
 #include "device/device.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,6 +140,26 @@ const char *mmt_device_name(const mmt_device *device)
 const struct mmt_caps *mmt_device_caps(const mmt_device *device)
 {
     return &device->caps;
+}
+
+void mmt_device_set_log(mmt_device *device, mmt_log log, void *context)
+{
+    if (!device)
+        return;
+    device->log = log;
+    device->log_context = context;
+}
+
+void mmt_device_say(const mmt_device *device, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+    if (!device->log)
+        return;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    device->log(device->log_context, text);
 }
 
 /* ---- memory ---------------------------------------------------------------------- */

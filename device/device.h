@@ -21,6 +21,8 @@ struct mmt_device {
                                  * again, whatever other platforms are installed */
     char title[192];            /* "NVIDIA H200 (cuda:0)" */
     struct mmt_module *modules; /* that are shared, the one used last first */
+    mmt_log log;                /* NULL: nobody listens */
+    void *log_context;
 };
 
 /* One line of `mmtune devices`. */
@@ -35,6 +37,10 @@ struct mmt_device_info {
  * sentence for each platform that is there but could not be asked, one a line. */
 mmt_status mmt_device_list(struct mmt_device_info **list, size_t *count,
                            struct mmt_text *notes, mmt_error *err);
+
+/* Tells the device's log, if it has one, a sentence of less than 1 KiB. */
+__attribute__((format(printf, 2, 3))) void mmt_device_say(const mmt_device *device,
+                                                          const char *format, ...);
 
 const struct mmt_caps *mmt_device_caps(const mmt_device *device);
 

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "runtime/kernel_internal.h"
 
@@ -32,18 +33,32 @@ static void store_binary(const struct mmt_binary *binary, const char *key)
     mmt_cache_put(key, &stored);
 }
 
-/* Finds the binary of a source in the cache or makes it and puts it there. */
-static mmt_status build_binary(mmt_device *device, const char *source, const char *key,
-                               bool fresh, struct mmt_binary *binary, bool *cached,
-                               mmt_error *err)
+/* The title that a text begins with, as a comment of one line, and its length. */
+static const char *title_of(const char *source, int *length)
+{
+    const char *title = source + strspn(source, "/ ");
+    *length = (int) strcspn(title, "\n");
+    return title;
+}
+
+/* Finds the binary of a text in the cache or makes it and puts it there. */
+static mmt_status build(mmt_device *device, const char *source, const char *key,
+                        bool fresh, struct mmt_binary *binary, bool *cached,
+                        mmt_error *err)
 {
     *cached = !fresh && mmt_cache_get(key, binary);
     if (*cached)
         return MMT_OK;
+    const double before = mmt_now();
+    const char *title;
+    int length;
     mmt_status status = mmt_device_compile(device, source, binary, err);
-    if (status == MMT_OK)
-        store_binary(binary, key);
-    return status;
+    if (status)
+        return status;
+    title = title_of(source, &length);
+    mmt_device_say(device, "compiled in %.3f s: %.*s", mmt_now() - before, length, title);
+    store_binary(binary, key);
+    return MMT_OK;
 }
 
 /* OpenCL drivers compile through files of their own, in the same home: what they say of a
@@ -86,6 +101,8 @@ static mmt_status load_binary(mmt_device *device, const char *source, const char
 {
     mmt_status status = MMT_OK;
     bool cached = true;
+    int length;
+    const char *title = title_of(source, &length);
 
     for (int tries = 0; tries < 2 && cached; tries++) {
         struct mmt_binary binary = { 0 };
@@ -94,6 +111,11 @@ static mmt_status load_binary(mmt_device *device, const char *source, const char
             status = mmt_module_load(device, &binary, module, err);
             if (status == MMT_OK)
                 cached = false;
+            else if (cached)
+                mmt_device_say(device,
+                               "the driver refuses a kernel of the cache, which is "
+                               "compiled again: %.*s",
+                               length, title);
         }
         mmt_binary_finish(&binary);
     }

@@ -188,6 +188,7 @@ static void note_refusal(struct mmt_plan *plan, const struct mmt_config *tried,
     if (!plan->num_refused)
         plan->refusal = *why;
     plan->refused[plan->num_refused++] = *tried;
+    mmt_device_say(plan->device, "the driver refuses a kernel: %s", why->text);
     drop_kernels(plan);
 }
 

@@ -16,7 +16,8 @@
  *
  * Errors: every function that can fail takes, last, an mmt_error that the caller owns (or
  * NULL). Functions that return mmt_status return what they put there; functions that
- * return an object return NULL then. Nothing is printed, nothing aborts; NULL where an
+ * return an object return NULL then. Nothing is printed, nothing aborts (who wants to
+ * hear what is done unasked sets a log, mmt_device_set_log); NULL where an
  * object is needed is MMT_ERROR_ARGUMENT. What cannot fail answers NULL with 0 or an
  * empty text, and frees nothing.
  *
@@ -369,6 +370,18 @@ MMT_API void mmt_device_close(mmt_device *device);
 
 /* "NVIDIA H200 (cuda:0)". Belongs to the device. */
 MMT_API const char *mmt_device_name(const mmt_device *device);
+
+/* Takes a sentence of what the library does unasked; the text lives until it returns. It
+ * is called by the thread whose call it is about, several at a time where several threads
+ * make plans, and calls nothing of the library for this device. */
+typedef void (*mmt_log)(void *context, const char *text);
+
+/* From now on tells `log`, with that context, what is else said nowhere at the time: that
+ * a kernel was compiled, and how long that took in seconds; that the driver refuses one
+ * that was in the cache, or one that was chosen, so that another takes its place. NULL:
+ * nobody, as at first. Set before other threads use the device; the context outlives it.
+ */
+MMT_API void mmt_device_set_log(mmt_device *device, mmt_log log, void *context);
 
 /* ---- memory, for programs that have no CUDA or OpenCL of their own --------------------
  */

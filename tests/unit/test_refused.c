@@ -181,6 +181,53 @@ static void test_not_replaced(void)
     mmt_device_close(device);
 }
 
+/* ---- the log --------------------------------------------------------------------- */
+
+/* Adds a sentence as a line. */
+static void listen(void *context, const char *text)
+{
+    struct mmt_text *heard = context;
+    mmt_text_addf(heard, "%s\n", text);
+}
+
+static void plan_and_listen(int most, struct mmt_text *heard)
+{
+    char config[512], said[1024];
+    mmt_device *device = open_refusing(NULL, NULL, most, MMT_ERROR_COMPILE);
+
+    mmt_device_set_log(device, listen, heard);
+    make_plan(device, NULL, config, said);
+    mmt_device_set_log(device, NULL, NULL);
+    make_plan(device, NULL, config, said);
+    mmt_device_close(device);
+}
+
+/* In a cache of its own: first all is compiled, then nothing is, then what was cached is
+ * refused, and so is what is compiled in its place. */
+static void test_log(void)
+{
+    struct mmt_text first = { 0 }, second = { 0 }, third = { 0 };
+    char path[64];
+
+    snprintf(path, sizeof path, "%s/log", folder);
+    setenv("XDG_CACHE_HOME", path, 1);
+    plan_and_listen(0, &first);
+    CHECK(!strncmp(mmt_text_string(&first), "compiled in 0.", 14));
+    CHECK(strstr(mmt_text_string(&first), " s: mmtune ") &&
+          strstr(mmt_text_string(&first), "; f32 nn "));
+    plan_and_listen(0, &second);
+    CHECK_EQ_STR(mmt_text_string(&second), "");
+    plan_and_listen(2, &third);
+    const char *cached = strstr(mmt_text_string(&third), "the driver refuses a kernel of "
+                                                         "the cache"),
+               *compiled = cached ? strstr(cached, "\ncompiled in ") : NULL;
+    CHECK(compiled && strstr(compiled, "\nthe driver refuses a kernel: "));
+    mmt_device_set_log(NULL, listen, NULL);
+    mmt_text_finish(&first);
+    mmt_text_finish(&second);
+    mmt_text_finish(&third);
+}
+
 int main(void)
 {
     if (!mkdtemp(folder))
@@ -191,5 +238,6 @@ int main(void)
     test_next_of_profile();
     test_nothing_left();
     test_not_replaced();
+    test_log();
     return test_end("refused");
 }
