@@ -276,6 +276,16 @@ static cl_int enqueue(const struct opencl_function *function, cl_kernel kernel,
     return ahead ? clReleaseEvent(ahead) : CL_SUCCESS;
 }
 
+/* Events may be of another context, too; where there are none it is the queue that is. */
+static mmt_status fail_launch(cl_int code, const struct mmt_events *events,
+                              mmt_error *err)
+{
+    const bool by_queue = code == CL_INVALID_COMMAND_QUEUE ||
+                          (code == CL_INVALID_CONTEXT && !(events && events->count));
+    mmt_status status = mmt_opencl_fail(err, code, "clEnqueueNDRangeKernel");
+    return by_queue ? mmt_blame(err, status, MMT_ARGUMENT_QUEUE) : status;
+}
+
 mmt_status mmt_opencl_launch(struct mmt_function *base, const unsigned grid[3],
                              const struct mmt_value *values, int num_values,
                              unsigned order, mmt_queue given, struct mmt_events *events,
@@ -294,7 +304,7 @@ mmt_status mmt_opencl_launch(struct mmt_function *base, const unsigned grid[3],
     if (!status)
         code = enqueue(function, slot->kernel, grid, queue, events);
     give_back(slot);
-    return code ? mmt_opencl_fail(err, code, "clEnqueueNDRangeKernel") : status;
+    return code ? fail_launch(code, events, err) : status;
 }
 
 mmt_status mmt_opencl_events_end(mmt_device *device, struct mmt_events *events,

@@ -11,6 +11,16 @@ static mmt_error err;
 
 enum { SIZE = 40, BYTES = SIZE * SIZE * (int) sizeof(float) };
 
+/* A queue of another context is the driver's to refuse. */
+static void refuse_queue(const mmt_plan *plan, const mmt_args *args, cl_context elsewhere)
+{
+    cl_command_queue queue =
+        clCreateCommandQueue(elsewhere, mmt_opencl_device_id(device), 0, NULL);
+    CHECK(mmt_execute(plan, args, mmt_opencl_queue(queue), &err) != MMT_OK);
+    CHECK_EQ_STR(mmt_argument_name(err.argument), "queue");
+    clReleaseCommandQueue(queue);
+}
+
 /* All that is wrong with it is told, and nothing is queued. */
 static void refuse(const mmt_plan *plan, mmt_args args, mmt_argument which,
                    const char *words)
@@ -60,6 +70,7 @@ static void test_operands(void)
     refuse(plan, wrong, MMT_ARGUMENT_WORKSPACE, "workspace needs");
     wrong = args, wrong.scalars = args.a, wrong.scalars.offset = BYTES - 4;
     refuse(plan, wrong, MMT_ARGUMENT_SCALARS, "scalars needs 8 bytes");
+    refuse_queue(plan, &args, elsewhere);
     wrong = args, wrong.b.handle = 0;
     refuse(plan, wrong, MMT_ARGUMENT_B, "B is null");
     wrong = args, wrong.c.offset = 2;
