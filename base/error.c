@@ -73,6 +73,8 @@ static const char *const argument_names[] = {
     [MMT_ARGUMENT_LD_DEVICE] = "ld_device",
     [MMT_ARGUMENT_HOST] = "host",
     [MMT_ARGUMENT_MATRIX] = "matrix",
+    [MMT_ARGUMENT_LAYOUT] = "layout",
+    [MMT_ARGUMENT_HANDLE] = "handle",
 };
 
 const char *mmt_argument_name(mmt_argument argument)

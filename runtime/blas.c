@@ -6,9 +6,37 @@
 #include "base/problem.h"
 #include "runtime/blas.h"
 
+/* What each number of this header is in mmtune.h. */
+static const mmt_argument arguments[] = {
+    [MMT_BLAS_LAYOUT] = MMT_ARGUMENT_LAYOUT,
+    [MMT_BLAS_TRANS_A] = MMT_ARGUMENT_TRANS_A,
+    [MMT_BLAS_TRANS_B] = MMT_ARGUMENT_TRANS_B,
+    [MMT_BLAS_M] = MMT_ARGUMENT_M,
+    [MMT_BLAS_N] = MMT_ARGUMENT_N,
+    [MMT_BLAS_K] = MMT_ARGUMENT_K,
+    [MMT_BLAS_ALPHA] = MMT_ARGUMENT_ALPHA,
+    [MMT_BLAS_A] = MMT_ARGUMENT_A,
+    [MMT_BLAS_LDA] = MMT_ARGUMENT_LDA,
+    [MMT_BLAS_B] = MMT_ARGUMENT_B,
+    [MMT_BLAS_LDB] = MMT_ARGUMENT_LDB,
+    [MMT_BLAS_BETA] = MMT_ARGUMENT_BETA,
+    [MMT_BLAS_C] = MMT_ARGUMENT_C,
+    [MMT_BLAS_LDC] = MMT_ARGUMENT_LDC,
+    [MMT_BLAS_STRIDE_A] = MMT_ARGUMENT_STRIDE_A,
+    [MMT_BLAS_STRIDE_B] = MMT_ARGUMENT_STRIDE_B,
+    [MMT_BLAS_STRIDE_C] = MMT_ARGUMENT_STRIDE_C,
+    [MMT_BLAS_BATCH] = MMT_ARGUMENT_BATCH,
+    [MMT_BLAS_TYPE] = MMT_ARGUMENT_TYPE,
+    [MMT_BLAS_HANDLE] = MMT_ARGUMENT_HANDLE,
+};
+
 int mmt_blas_argument(const mmt_error *err)
 {
-    return err && err->status == MMT_ERROR_ARGUMENT ? err->native : 0;
+    if (err && err->status == MMT_ERROR_ARGUMENT && err->argument)
+        for (int i = MMT_BLAS_LAYOUT; i <= MMT_BLAS_HANDLE; i++)
+            if (arguments[i] == err->argument)
+                return i;
+    return 0;
 }
 
 /* ---- checking ---------------------------------------------------------------------- */
@@ -17,13 +45,13 @@ int mmt_blas_argument(const mmt_error *err)
 static mmt_status refuse(mmt_error *err, mmt_blas_number number, const char *name,
                          int64_t value, const char *right)
 {
-    return mmt_fail_native(err, MMT_ERROR_ARGUMENT, (int) number,
-                           "argument %d, %s, is %" PRId64 "; it must be %s", (int) number,
-                           name, value, right);
+    return mmt_fail_argument(err, arguments[number],
+                             "argument %d, %s, is %" PRId64 "; it must be %s",
+                             (int) number, name, value, right);
 }
 
 static mmt_status check_transpose(mmt_blas_number number, const char *name,
-                                  mmt_transpose value, mmt_error *err)
+                                  mmt_blas_transpose value, mmt_error *err)
 {
     if (value == MMT_NO_TRANSPOSE || value == MMT_TRANSPOSE ||
         value == MMT_CONJUGATE_TRANSPOSE)
@@ -53,10 +81,11 @@ static mmt_status check_scalar(mmt_blas_number number, const char *name, double 
 {
     if (!mmt_type_in(type, MMT_WHOLE_TYPES) || is_whole(value))
         return MMT_OK;
-    return mmt_fail_native(err, MMT_ERROR_ARGUMENT, (int) number,
-                           "argument %d, %s, is %g; for %s it must be a whole number, of "
-                           "2^53 at most",
-                           (int) number, name, value, mmt_type_name(type));
+    return mmt_fail_argument(
+        err, arguments[number],
+        "argument %d, %s, is %g; for %s it must be a whole number, of "
+        "2^53 at most",
+        (int) number, name, value, mmt_type_name(type));
 }
 
 /* All that does not depend on how matrices are stored. */
@@ -66,8 +95,8 @@ static mmt_status check_scalars(const mmt_blas *blas, const struct mmt_blas_call
     mmt_status status = MMT_OK;
 
     if (!blas)
-        return mmt_fail_native(
-            err, MMT_ERROR_ARGUMENT, MMT_BLAS_HANDLE,
+        return mmt_fail_argument(
+            err, arguments[MMT_BLAS_HANDLE],
             "the handle, mmt_blas, is null; mmt_blas_create makes one");
     if ((unsigned) call->type >= MMT_NUM_TYPES)
         return refuse(err, MMT_BLAS_TYPE, "type", call->type,
@@ -136,11 +165,11 @@ static mmt_status check_ld(const struct mmt_blas_matrix *x, const char *line,
 
     if (x->ld >= least && x->ld <= INT32_MAX)
         return MMT_OK;
-    return mmt_fail_native(err, MMT_ERROR_ARGUMENT, number,
-                           "argument %d, ld%c, is %" PRId64 "; %c has %s of %" PRId64
-                           " elements, so it must be from %" PRId64 " to %d",
-                           number, x->name - 'A' + 'a', x->ld, x->name, line, x->length,
-                           least, INT32_MAX);
+    return mmt_fail_argument(err, arguments[number],
+                             "argument %d, ld%c, is %" PRId64 "; %c has %s of %" PRId64
+                             " elements, so it must be from %" PRId64 " to %d",
+                             number, x->name - 'A' + 'a', x->ld, x->name, line, x->length,
+                             least, INT32_MAX);
 }
 
 /* From the first element to past the last; at most 2^62 elements of one matrix. */
@@ -156,12 +185,12 @@ static mmt_status count_bytes(struct mmt_blas_matrix *x, int64_t batch, mmt_erro
         x->bytes = (uint64_t) bytes;
         return MMT_OK;
     }
-    return mmt_fail_native(err, MMT_ERROR_ARGUMENT, x->stride_number,
-                           "argument %d, stride_%c, is %" PRId64
-                           "; it must be 0 or more, and the last of %" PRId64
-                           " matrices of %c end below 2^63 bytes",
-                           x->stride_number, x->name - 'A' + 'a', x->stride, batch,
-                           x->name);
+    return mmt_fail_argument(err, arguments[x->stride_number],
+                             "argument %d, stride_%c, is %" PRId64
+                             "; it must be 0 or more, and the last of %" PRId64
+                             " matrices of %c end below 2^63 bytes",
+                             x->stride_number, x->name - 'A' + 'a', x->stride, batch,
+                             x->name);
 }
 
 mmt_status mmt_blas_check(const mmt_blas *blas, const struct mmt_blas_call *call,
@@ -184,14 +213,14 @@ mmt_status mmt_blas_check_start(const struct mmt_blas_matrix *x, bool null,
                                 uint64_t start, mmt_error *err)
 {
     if (x->used && null)
-        return mmt_fail_native(err, MMT_ERROR_ARGUMENT, x->number,
-                               "argument %d, %c, is null, but this product uses it",
-                               x->number, x->name);
+        return mmt_fail_argument(err, arguments[x->number],
+                                 "argument %d, %c, is null, but this product uses it",
+                                 x->number, x->name);
     if (x->used && start % x->element)
-        return mmt_fail_native(err, MMT_ERROR_ARGUMENT, x->number,
-                               "argument %d, %c, starts at byte %" PRIu64
-                               "; it must be a multiple of %zu",
-                               x->number, x->name, start, x->element);
+        return mmt_fail_argument(err, arguments[x->number],
+                                 "argument %d, %c, starts at byte %" PRIu64
+                                 "; it must be a multiple of %zu",
+                                 x->number, x->name, start, x->element);
     return MMT_OK;
 }
 
@@ -205,18 +234,18 @@ static mmt_status check_operand(mmt_device *device, const struct mmt_blas_matrix
     mmt_status status = mmt_blas_check_start(x, !operand.handle, start, err);
     if (status || !x->used)
         return status;
-    const char name[] = { x->name, 0 };
-    status = mmt_buffer_check(device, operand, name, x->bytes, &why);
+    status = mmt_buffer_check(device, operand, arguments[x->number], x->bytes, &why);
     if (status)
-        mmt_fail_native(err, status, x->number, "argument %d: %s", x->number, why.text);
+        mmt_blame(err, mmt_fail(err, status, "argument %d: %s", x->number, why.text),
+                  arguments[x->number]);
     return status;
 }
 
 /* ---- calls ----------------------------------------------------------------------- */
 
 mmt_status mmt_gemm_batched(mmt_blas *blas, mmt_type type, mmt_layout layout,
-                            mmt_transpose trans_a, mmt_transpose trans_b, int64_t m,
-                            int64_t n, int64_t k, double alpha, mmt_operand a,
+                            mmt_blas_transpose trans_a, mmt_blas_transpose trans_b,
+                            int64_t m, int64_t n, int64_t k, double alpha, mmt_operand a,
                             int64_t lda, int64_t stride_a, mmt_operand b, int64_t ldb,
                             int64_t stride_b, double beta, mmt_operand c, int64_t ldc,
                             int64_t stride_c, int64_t batch, mmt_queue queue,
@@ -237,10 +266,10 @@ mmt_status mmt_gemm_batched(mmt_blas *blas, mmt_type type, mmt_layout layout,
 }
 
 mmt_status mmt_gemm(mmt_blas *blas, mmt_type type, mmt_layout layout,
-                    mmt_transpose trans_a, mmt_transpose trans_b, int64_t m, int64_t n,
-                    int64_t k, double alpha, mmt_operand a, int64_t lda, mmt_operand b,
-                    int64_t ldb, double beta, mmt_operand c, int64_t ldc, mmt_queue queue,
-                    mmt_error *err)
+                    mmt_blas_transpose trans_a, mmt_blas_transpose trans_b, int64_t m,
+                    int64_t n, int64_t k, double alpha, mmt_operand a, int64_t lda,
+                    mmt_operand b, int64_t ldb, double beta, mmt_operand c, int64_t ldc,
+                    mmt_queue queue, mmt_error *err)
 {
     return mmt_gemm_batched(blas, type, layout, trans_a, trans_b, m, n, k, alpha, a, lda,
                             0, b, ldb, 0, beta, c, ldc, 0, 1, queue, err);

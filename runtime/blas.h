@@ -12,7 +12,7 @@
 struct mmt_blas_call {
     mmt_type type;
     mmt_layout layout;
-    mmt_transpose trans_a, trans_b;
+    mmt_blas_transpose trans_a, trans_b;
     int64_t m, n, k;
     double alpha, beta;
     int64_t lda, ldb, ldc;

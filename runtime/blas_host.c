@@ -155,10 +155,10 @@ static mmt_status multiply(mmt_blas *blas, const struct mmt_blas_call *call,
 }
 
 mmt_status mmt_gemm_host(mmt_blas *blas, mmt_type type, mmt_layout layout,
-                         mmt_transpose trans_a, mmt_transpose trans_b, int64_t m,
-                         int64_t n, int64_t k, double alpha, const void *a, int64_t lda,
-                         const void *b, int64_t ldb, double beta, void *c, int64_t ldc,
-                         mmt_error *err)
+                         mmt_blas_transpose trans_a, mmt_blas_transpose trans_b,
+                         int64_t m, int64_t n, int64_t k, double alpha, const void *a,
+                         int64_t lda, const void *b, int64_t ldb, double beta, void *c,
+                         int64_t ldc, mmt_error *err)
 {
     const struct mmt_blas_call call = { type, layout, trans_a, trans_b, m, n, k, alpha,
                                         beta, lda,    ldb,     ldc,     0, 0, 0, 1 };

@@ -337,8 +337,9 @@ static mmt_status check_problem(const mmt_problem *problem, mmt_error *err)
 
     if (!status)
         return MMT_OK;
-    return mmt_fail_native(err, status, MMT_BLAS_STRIDE_C, "argument %d: %s",
-                           MMT_BLAS_STRIDE_C, why.text);
+    return mmt_blame(
+        err, mmt_fail(err, status, "argument %d: %s", MMT_BLAS_STRIDE_C, why.text),
+        MMT_ARGUMENT_STRIDE_C);
 }
 
 /* Makes the problem's plan, which the caller then uses. */

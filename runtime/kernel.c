@@ -42,7 +42,7 @@ static const char *title_of(const char *source, int *length)
 }
 
 /* Finds the binary of a text in the cache or makes it and puts it there. */
-static mmt_status build(mmt_device *device, const char *source, const char *key,
+static mmt_status build_binary(mmt_device *device, const char *source, const char *key,
                         bool fresh, struct mmt_binary *binary, bool *cached,
                         mmt_error *err)
 {

@@ -33,11 +33,11 @@ extern "C" {
 typedef enum mmt_layout { MMT_ROW_MAJOR = 101, MMT_COLUMN_MAJOR = 102 } mmt_layout;
 
 /* What op does. Values as above; all types are real, so that the last two are one. */
-typedef enum mmt_transpose {
+typedef enum mmt_blas_transpose {
     MMT_NO_TRANSPOSE = 111,
     MMT_TRANSPOSE = 112,
     MMT_CONJUGATE_TRANSPOSE = 113
-} mmt_transpose;
+} mmt_blas_transpose;
 
 /* ---- the handle ------------------------------------------------------------------ */
 
@@ -98,8 +98,8 @@ MMT_API void mmt_blas_free(mmt_blas *blas);
  * MMT_ERROR_ARGUMENT: one of the arguments is wrong, mmt_blas_argument says which, and
  * nothing was queued. Other errors are those of mmt_plan_create and mmt_execute. */
 MMT_API mmt_status mmt_gemm(mmt_blas *blas, mmt_type type, mmt_layout layout,
-                            mmt_transpose trans_a, mmt_transpose trans_b, int64_t m,
-                            int64_t n, int64_t k, double alpha, mmt_operand a,
+                            mmt_blas_transpose trans_a, mmt_blas_transpose trans_b,
+                            int64_t m, int64_t n, int64_t k, double alpha, mmt_operand a,
                             int64_t lda, mmt_operand b, int64_t ldb, double beta,
                             mmt_operand c, int64_t ldc, mmt_queue queue, mmt_error *err);
 
@@ -107,23 +107,23 @@ MMT_API mmt_status mmt_gemm(mmt_blas *blas, mmt_type type, mmt_layout layout,
  * for A or B: all share one matrix; for C with a batch over 1: no gap between the
  * matrices. Matrices of C may not overlap. Else as mmt_gemm. */
 MMT_API mmt_status mmt_gemm_batched(mmt_blas *blas, mmt_type type, mmt_layout layout,
-                                    mmt_transpose trans_a, mmt_transpose trans_b,
-                                    int64_t m, int64_t n, int64_t k, double alpha,
-                                    mmt_operand a, int64_t lda, int64_t stride_a,
-                                    mmt_operand b, int64_t ldb, int64_t stride_b,
-                                    double beta, mmt_operand c, int64_t ldc,
-                                    int64_t stride_c, int64_t batch, mmt_queue queue,
-                                    mmt_error *err);
+                                    mmt_blas_transpose trans_a,
+                                    mmt_blas_transpose trans_b, int64_t m, int64_t n,
+                                    int64_t k, double alpha, mmt_operand a, int64_t lda,
+                                    int64_t stride_a, mmt_operand b, int64_t ldb,
+                                    int64_t stride_b, double beta, mmt_operand c,
+                                    int64_t ldc, int64_t stride_c, int64_t batch,
+                                    mmt_queue queue, mmt_error *err);
 
 /* One product of matrices in host memory; returns when C is there. Nothing but C's
  * elements is written: what stands between its rows, or columns, stays. Matrices go to
  * the device and back by copies, which take device memory for this call; a CPU uses them
  * in place. It runs on the device's own queue. Else as mmt_gemm. */
 MMT_API mmt_status mmt_gemm_host(mmt_blas *blas, mmt_type type, mmt_layout layout,
-                                 mmt_transpose trans_a, mmt_transpose trans_b, int64_t m,
-                                 int64_t n, int64_t k, double alpha, const void *a,
-                                 int64_t lda, const void *b, int64_t ldb, double beta,
-                                 void *c, int64_t ldc, mmt_error *err);
+                                 mmt_blas_transpose trans_a, mmt_blas_transpose trans_b,
+                                 int64_t m, int64_t n, int64_t k, double alpha,
+                                 const void *a, int64_t lda, const void *b, int64_t ldb,
+                                 double beta, void *c, int64_t ldc, mmt_error *err);
 
 /* ---- wrong arguments --------------------------------------------------------------- */
 
@@ -152,7 +152,7 @@ typedef enum mmt_blas_number {
 } mmt_blas_number;
 
 /* The number of the argument that a product of this header refused; 0 where the error is
- * of another kind. The number is err->native, too. */
+ * of another kind. Made of err->argument. */
 MMT_API int mmt_blas_argument(const mmt_error *err);
 
 #ifdef __cplusplus

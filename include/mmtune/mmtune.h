@@ -118,6 +118,8 @@ typedef enum mmt_argument {
     MMT_ARGUMENT_LD_DEVICE,
     MMT_ARGUMENT_HOST,
     MMT_ARGUMENT_MATRIX,
+    MMT_ARGUMENT_LAYOUT, /* of mmtune/blas.h, as the next one */
+    MMT_ARGUMENT_HANDLE,
 } mmt_argument;
 
 /* What went wrong: filled by the function that failed, untouched by one that succeeds.

@@ -325,7 +325,7 @@ class blas
 
 /* mmt_gemm: puts one product of matrices in device memory on the queue. */
 inline void gemm(const blas &with, mmt_type type, mmt_layout layout,
-                 mmt_transpose trans_a, mmt_transpose trans_b, std::int64_t m,
+                 mmt_blas_transpose trans_a, mmt_blas_transpose trans_b, std::int64_t m,
                  std::int64_t n, std::int64_t k, double alpha, mmt_operand a,
                  std::int64_t lda, mmt_operand b, std::int64_t ldb, double beta,
                  mmt_operand c, std::int64_t ldc, mmt_queue queue = nullptr)
@@ -338,7 +338,7 @@ inline void gemm(const blas &with, mmt_type type, mmt_layout layout,
 
 /* mmt_gemm_batched: `batch` of them at once. */
 inline void gemm_batched(const blas &with, mmt_type type, mmt_layout layout,
-                         mmt_transpose trans_a, mmt_transpose trans_b, std::int64_t m,
+                         mmt_blas_transpose trans_a, mmt_blas_transpose trans_b, std::int64_t m,
                          std::int64_t n, std::int64_t k, double alpha, mmt_operand a,
                          std::int64_t lda, std::int64_t stride_a, mmt_operand b,
                          std::int64_t ldb, std::int64_t stride_b, double beta,
@@ -367,8 +367,8 @@ template <> struct type_of<std::int32_t> {
 /* mmt_gemm_host: one product of matrices in host memory, of float, double or int32_t.
  * Returns when C is there. */
 template <class T>
-void gemm(const blas &with, mmt_layout layout, mmt_transpose trans_a,
-          mmt_transpose trans_b, std::int64_t m, std::int64_t n, std::int64_t k,
+void gemm(const blas &with, mmt_layout layout, mmt_blas_transpose trans_a,
+          mmt_blas_transpose trans_b, std::int64_t m, std::int64_t n, std::int64_t k,
           double alpha, const T *a, std::int64_t lda, const T *b, std::int64_t ldb,
           double beta, T *c, std::int64_t ldc)
 {

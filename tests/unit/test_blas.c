@@ -20,7 +20,7 @@ enum where { ON_DEVICE, ON_HOST };
 struct product {
     mmt_type type;
     mmt_layout layout;
-    mmt_transpose trans_a, trans_b;
+    mmt_blas_transpose trans_a, trans_b;
     int m, n, k;
     double alpha, beta;
     int gap; /* elements beside what a leading dimension has to be */
@@ -104,7 +104,7 @@ static int place(const struct product *p, const struct stored *x, int i, int j)
     return is_column(p) ? i + j * x->ld : i * x->ld + j;
 }
 
-static double op_at(const struct product *p, const struct stored *x, mmt_transpose trans,
+static double op_at(const struct product *p, const struct stored *x, mmt_blas_transpose trans,
                     int start, int i, int j)
 {
     bool turned = trans != MMT_NO_TRANSPOSE;
@@ -301,7 +301,7 @@ static void test_copies(void)
 /* Nothing is done, and C stays as it is, whatever else is null. */
 static void test_empty(void)
 {
-    const mmt_transpose no = MMT_NO_TRANSPOSE;
+    const mmt_blas_transpose no = MMT_NO_TRANSPOSE;
     const mmt_operand none = { 0 };
     float c = 3;
     mmt_error err;

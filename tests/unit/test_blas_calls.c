@@ -25,7 +25,7 @@ struct call {
 static mmt_status call_batched(const struct call *c)
 {
     return mmt_gemm_batched(c->blas, (mmt_type) c->type, (mmt_layout) c->layout,
-                            (mmt_transpose) c->trans_a, (mmt_transpose) c->trans_b, c->m,
+                            (mmt_blas_transpose) c->trans_a, (mmt_blas_transpose) c->trans_b, c->m,
                             c->n, c->k, c->alpha, c->a, c->lda, c->stride_a, c->b, c->ldb,
                             c->stride_b, c->beta, c->c, c->ldc, c->stride_c, c->batch,
                             NULL, &err);
@@ -34,7 +34,7 @@ static mmt_status call_batched(const struct call *c)
 static mmt_status call_plain(const struct call *c)
 {
     return mmt_gemm(c->blas, (mmt_type) c->type, (mmt_layout) c->layout,
-                    (mmt_transpose) c->trans_a, (mmt_transpose) c->trans_b, c->m, c->n,
+                    (mmt_blas_transpose) c->trans_a, (mmt_blas_transpose) c->trans_b, c->m, c->n,
                     c->k, c->alpha, c->a, c->lda, c->b, c->ldb, c->beta, c->c, c->ldc,
                     NULL, &err);
 }
@@ -45,7 +45,7 @@ static mmt_status call_host(const struct call *c)
     char *a = (char *) (uintptr_t) c->a.handle, *b = (char *) (uintptr_t) c->b.handle;
     char *to = (char *) (uintptr_t) c->c.handle;
     return mmt_gemm_host(c->blas, (mmt_type) c->type, (mmt_layout) c->layout,
-                         (mmt_transpose) c->trans_a, (mmt_transpose) c->trans_b, c->m,
+                         (mmt_blas_transpose) c->trans_a, (mmt_blas_transpose) c->trans_b, c->m,
                          c->n, c->k, c->alpha, a ? a + c->a.offset : NULL, c->lda,
                          b ? b + c->b.offset : NULL, c->ldb, c->beta,
                          to ? to + c->c.offset : NULL, c->ldc, &err);
@@ -267,7 +267,7 @@ static void *call_often(void *argument)
 {
     struct worker *worker = argument;
     mmt_error own;
-    mmt_queue queue = &worker->number;
+    mmt_queue queue = (mmt_queue) &worker->number;
 
     pthread_barrier_wait(&start);
     for (int round = 0; round < ROUNDS; round++) {

@@ -24,7 +24,7 @@ static_assert(moves_alone<mmt::profile>(), "a profile moves");
 static_assert(moves_alone<mmt::plan>(), "a plan moves");
 static_assert(moves_alone<mmt::blas>(), "a handle moves");
 
-static const mmt_transpose no = MMT_NO_TRANSPOSE;
+static const mmt_blas_transpose no = MMT_NO_TRANSPOSE;
 
 /* ---- exceptions ----------------------------------------------------------------------
  */

@@ -316,11 +316,11 @@ static void test_combined(void)
         CHECK_EQ_INT(all->num_entries, 2);
         const mmt_problem sizes[] = { problem_of(MMT_F32, 64), problem_of(MMT_F32, 96) };
         for (int i = 0; i < 2; i++) {
-            struct mmt_choice choice;
-            CHECK_OK(mmt_select(all, &sizes[i], &device->caps, NULL, &choice, &err), err);
+            struct mmt_selection selection;
+            CHECK_OK(mmt_select(all, &sizes[i], &device->caps, NULL, &selection, &err), err);
             const struct mmt_config right = naive(i);
-            CHECK(choice.why == MMT_CHOICE_EXACT && choice.layer == i &&
-                  mmt_config_equal(&choice.config, &right));
+            CHECK(selection.why == MMT_SELECTION_EXACT && selection.layer == i &&
+                  mmt_config_equal(&selection.config, &right));
         }
     }
     mmt_profile_free(all);

@@ -190,7 +190,7 @@ static void test_select_epilogue(void)
     add(profile, 256, "tiled TILE=16");
     problem = normal(MMT_F32, 256, 256, 256);
     problem.bias = MMT_BIAS_M;
-    CHECK(!strstr(chosen(profile, &problem, &why), "tiled"));
+    CHECK(!strstr(selected(profile, &problem, &why), "tiled"));
     mmt_profile_free(profile);
 }
 

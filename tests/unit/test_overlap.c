@@ -1,7 +1,7 @@
 /* Rows of A and B that overlap, as sliding windows do: every template that the device can
  * launch, against the exact answer of a plain loop, with poison round the matrices. */
-#include "tests/exact.h"
-#include "tests/test.h"
+#include "tests/support/exact.h"
+#include "tests/support/test.h"
 
 #include "runtime/runtime.h"
 

@@ -5,7 +5,7 @@
 
 #include <mmtune/opencl.h>
 
-#include "tests/test.h"
+#include "tests/support/test.h"
 
 static mmt_error err;
 static mmt_device *device;

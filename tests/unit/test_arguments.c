@@ -1,7 +1,7 @@
 /* Which argument of a problem is refused, as a number beside the sentence. */
 #include "base/problem.h"
 
-#include "tests/test.h"
+#include "tests/support/test.h"
 
 /* C = A B, 4 x 5 x 6, as it is before one member of it is made wrong. */
 static mmt_problem sound(void)

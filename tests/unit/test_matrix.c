@@ -1,5 +1,5 @@
 /* Copies of matrices with leading dimensions, between host and device. */
-#include "tests/test.h"
+#include "tests/support/test.h"
 
 static mmt_error err;
 

@@ -1,5 +1,5 @@
 /* The public list of devices: each opens by its number and by its id. */
-#include "tests/test.h"
+#include "tests/support/test.h"
 
 static void test_each(const mmt_devices *devices, size_t number)
 {
