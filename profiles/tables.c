@@ -20,10 +20,9 @@ static const struct mmt_word dialects[] = { { MMT_CUDA_CXX, "cuda" },
                                             { MMT_OPENCL_C, "opencl" },
                                             { 0 } };
 static const struct mmt_word kinds[] = { { MMT_GPU, "gpu" }, { MMT_CPU, "cpu" }, { 0 } };
-static const struct mmt_word biases[] = { { MMT_BIAS_NONE, "none" },
-                                          { MMT_BIAS_M, "row" },
-                                          { MMT_BIAS_N, "column" },
-                                          { 0 } };
+static const struct mmt_word biases[] = {
+    { MMT_BIAS_NONE, "none" }, { MMT_BIAS_M, "row" }, { MMT_BIAS_N, "column" }, { 0 }
+};
 static const struct mmt_word activations[] = {
     { MMT_ACTIVATION_NONE, "none" }, { MMT_RELU, "relu" }, { MMT_GELU, "gelu" },
     { MMT_GELU_TANH, "gelu_tanh" },  { MMT_SILU, "silu" }, { 0 }

@@ -43,8 +43,8 @@ static const char *title_of(const char *source, int *length)
 
 /* Finds the binary of a text in the cache or makes it and puts it there. */
 static mmt_status build_binary(mmt_device *device, const char *source, const char *key,
-                        bool fresh, struct mmt_binary *binary, bool *cached,
-                        mmt_error *err)
+                               bool fresh, struct mmt_binary *binary, bool *cached,
+                               mmt_error *err)
 {
     *cached = !fresh && mmt_cache_get(key, binary);
     if (*cached)

@@ -76,8 +76,8 @@ static mmt_status select_kernel(struct mmt_plan *plan, const mmt_profile *profil
                              mmt_fail(err, MMT_ERROR_UNSUPPORTED, "%s cannot run %s: %s",
                                       caps->name, options->configuration, refusal),
                              MMT_ARGUMENT_CONFIGURATION);
-        plan->selection.config = mmt_config_within(&plan->selection.config, &plan->problem,
-                                                caps, options->max_workspace);
+        plan->selection.config = mmt_config_within(
+            &plan->selection.config, &plan->problem, caps, options->max_workspace);
         return MMT_OK;
     }
     if (profile && !options->foreign_profile && mmt_profile_foreign(profile, caps, why))

@@ -12,9 +12,10 @@ struct mmt_plan {
     mmt_problem problem;
     struct mmt_selection selection;
     struct mmt_alignment alignment; /* bytes that `aligned` asks of its operands */
-    struct mmt_kernel *aligned;     /* NULL where no specialisation assumes more than elements */
-    struct mmt_kernel *any;         /* NULL where the caller promised alignment */
-    mmt_operand workspace;          /* its own, where it was asked for and needs one */
+    struct mmt_kernel
+        *aligned;           /* NULL where no specialisation assumes more than elements */
+    struct mmt_kernel *any; /* NULL where the caller promised alignment */
+    mmt_operand workspace;  /* its own, where it was asked for and needs one */
     struct {
         uint64_t a, b, c, bias, scalars, workspace;
     } bytes;                                 /* that an execution uses of each operand */

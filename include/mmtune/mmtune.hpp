@@ -338,12 +338,13 @@ inline void gemm(const blas &with, mmt_type type, mmt_layout layout,
 
 /* mmt_gemm_batched: `batch` of them at once. */
 inline void gemm_batched(const blas &with, mmt_type type, mmt_layout layout,
-                         mmt_blas_transpose trans_a, mmt_blas_transpose trans_b, std::int64_t m,
-                         std::int64_t n, std::int64_t k, double alpha, mmt_operand a,
-                         std::int64_t lda, std::int64_t stride_a, mmt_operand b,
-                         std::int64_t ldb, std::int64_t stride_b, double beta,
-                         mmt_operand c, std::int64_t ldc, std::int64_t stride_c,
-                         std::int64_t batch, mmt_queue queue = nullptr)
+                         mmt_blas_transpose trans_a, mmt_blas_transpose trans_b,
+                         std::int64_t m, std::int64_t n, std::int64_t k, double alpha,
+                         mmt_operand a, std::int64_t lda, std::int64_t stride_a,
+                         mmt_operand b, std::int64_t ldb, std::int64_t stride_b,
+                         double beta, mmt_operand c, std::int64_t ldc,
+                         std::int64_t stride_c, std::int64_t batch,
+                         mmt_queue queue = nullptr)
 {
     mmt_error err;
     detail::check(mmt_gemm_batched(with.get(), type, layout, trans_a, trans_b, m, n, k,

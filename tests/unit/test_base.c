@@ -278,8 +278,7 @@ static void test_normalise_types(void)
     CHECK(in.out == MMT_BF16 && mmt_gemm_problem(MMT_F8E5M2, 1, 1, 1).out == MMT_BF16);
     in.out = MMT_F32, in.bias = MMT_BIAS_N, in.activation = MMT_GELU;
     CHECK_OK(mmt_problem_normalise(&in, &out, &err), err);
-    CHECK(out.out == MMT_F32 && out.bias == MMT_BIAS_N &&
-          out.activation == MMT_GELU);
+    CHECK(out.out == MMT_F32 && out.bias == MMT_BIAS_N && out.activation == MMT_GELU);
     CHECK(mmt_problem_extent_a(&out) == 21 && mmt_problem_extent_c(&out) == 15);
     CHECK(mmt_problem_bytes(&out) == (21 + 35) * 2 + (15 + 5) * 4);
 

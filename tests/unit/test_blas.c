@@ -104,8 +104,8 @@ static int place(const struct product *p, const struct stored *x, int i, int j)
     return is_column(p) ? i + j * x->ld : i * x->ld + j;
 }
 
-static double op_at(const struct product *p, const struct stored *x, mmt_blas_transpose trans,
-                    int start, int i, int j)
+static double op_at(const struct product *p, const struct stored *x,
+                    mmt_blas_transpose trans, int start, int i, int j)
 {
     bool turned = trans != MMT_NO_TRANSPOSE;
     return number_at(p->type, x,

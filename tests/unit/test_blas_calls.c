@@ -25,18 +25,18 @@ struct call {
 static mmt_status call_batched(const struct call *c)
 {
     return mmt_gemm_batched(c->blas, (mmt_type) c->type, (mmt_layout) c->layout,
-                            (mmt_blas_transpose) c->trans_a, (mmt_blas_transpose) c->trans_b, c->m,
-                            c->n, c->k, c->alpha, c->a, c->lda, c->stride_a, c->b, c->ldb,
-                            c->stride_b, c->beta, c->c, c->ldc, c->stride_c, c->batch,
-                            NULL, &err);
+                            (mmt_blas_transpose) c->trans_a,
+                            (mmt_blas_transpose) c->trans_b, c->m, c->n, c->k, c->alpha,
+                            c->a, c->lda, c->stride_a, c->b, c->ldb, c->stride_b, c->beta,
+                            c->c, c->ldc, c->stride_c, c->batch, NULL, &err);
 }
 
 static mmt_status call_plain(const struct call *c)
 {
     return mmt_gemm(c->blas, (mmt_type) c->type, (mmt_layout) c->layout,
-                    (mmt_blas_transpose) c->trans_a, (mmt_blas_transpose) c->trans_b, c->m, c->n,
-                    c->k, c->alpha, c->a, c->lda, c->b, c->ldb, c->beta, c->c, c->ldc,
-                    NULL, &err);
+                    (mmt_blas_transpose) c->trans_a, (mmt_blas_transpose) c->trans_b,
+                    c->m, c->n, c->k, c->alpha, c->a, c->lda, c->b, c->ldb, c->beta, c->c,
+                    c->ldc, NULL, &err);
 }
 
 /* Operands are pointers, from which their offsets are counted. */
@@ -45,8 +45,8 @@ static mmt_status call_host(const struct call *c)
     char *a = (char *) (uintptr_t) c->a.handle, *b = (char *) (uintptr_t) c->b.handle;
     char *to = (char *) (uintptr_t) c->c.handle;
     return mmt_gemm_host(c->blas, (mmt_type) c->type, (mmt_layout) c->layout,
-                         (mmt_blas_transpose) c->trans_a, (mmt_blas_transpose) c->trans_b, c->m,
-                         c->n, c->k, c->alpha, a ? a + c->a.offset : NULL, c->lda,
+                         (mmt_blas_transpose) c->trans_a, (mmt_blas_transpose) c->trans_b,
+                         c->m, c->n, c->k, c->alpha, a ? a + c->a.offset : NULL, c->lda,
                          b ? b + c->b.offset : NULL, c->ldb, c->beta,
                          to ? to + c->c.offset : NULL, c->ldc, &err);
 }

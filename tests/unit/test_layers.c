@@ -317,7 +317,8 @@ static void test_combined(void)
         const mmt_problem sizes[] = { problem_of(MMT_F32, 64), problem_of(MMT_F32, 96) };
         for (int i = 0; i < 2; i++) {
             struct mmt_selection selection;
-            CHECK_OK(mmt_select(all, &sizes[i], &device->caps, NULL, &selection, &err), err);
+            CHECK_OK(mmt_select(all, &sizes[i], &device->caps, NULL, &selection, &err),
+                     err);
             const struct mmt_config right = naive(i);
             CHECK(selection.why == MMT_SELECTION_EXACT && selection.layer == i &&
                   mmt_config_equal(&selection.config, &right));
