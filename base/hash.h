@@ -1,4 +1,4 @@
-/* FNV-1a, 128 bits wide: names files and recognises texts; guards against nothing
+/* FNV-1a, 128 bits wide: names files and recognises sources; guards against nothing
  * hostile. */
 #ifndef MMT_BASE_HASH_H
 #define MMT_BASE_HASH_H

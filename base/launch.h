@@ -22,11 +22,11 @@
  *                         the launch says
  *   MMT_ARG_BATCH         int: the matrices of this launch, for kernels of which a block
  *                         computes several
- *   MMT_ARG_PARTS         int: the launch's `parts`, for a kernel that adds them up
- *   MMT_ARG_MAP_A, _B, _C const __grid_constant__ struct of 128 bytes, aligned to 64:
- * what the copy engine of newer NVIDIA cards is told of the matrix as it is stored, in
- * three dimensions: along a row, down the rows, the batch. The launch states the box that
- * it moves at once
+ *   MMT_ARG_SPLITS         int: the launch's `parts`, for a kernel that adds them up
+ *   MMT_ARG_TENSOR_MAP_A, _B, _C const __grid_constant__ struct of 128 bytes, aligned to
+ * 64: what TMA of newer NVIDIA cards is told of the matrix as it is stored, in three
+ * dimensions: along a row, down the rows, the batch. The launch states the box that it
+ * moves at once
  *
  * Starts, leading dimensions and strides are in elements. */
 enum mmt_arg {
@@ -44,10 +44,10 @@ enum mmt_arg {
     MMT_ARG_WORKSPACE,
     MMT_ARG_SECOND,
     MMT_ARG_BATCH,
-    MMT_ARG_PARTS,
-    MMT_ARG_MAP_A,
-    MMT_ARG_MAP_B,
-    MMT_ARG_MAP_C,
+    MMT_ARG_SPLITS,
+    MMT_ARG_TENSOR_MAP_A,
+    MMT_ARG_TENSOR_MAP_B,
+    MMT_ARG_TENSOR_MAP_C,
 };
 
 /* What a map of A or B describes: the operand, or a copy of it in the workspace that an
@@ -56,11 +56,11 @@ enum mmt_packed {
     MMT_AS_STORED,
     MMT_PACKED_DEEP,   /* the rows of A or the columns of B, one after the other */
     MMT_PACKED_FLAT,   /* the columns of A or the rows of B, one after the other */
-    MMT_PACKED_DIGITS, /* of f32 and i32, deep: for each of the batch as many matrices as
+    MMT_PACKED_SLICES, /* of f32 and i32, deep: for each of the batch as many matrices as
                         * a number has digits */
 };
 
-/* What a copy engine moves at once: `inner` elements of each of `outer` rows. In shared
+/* What TMA moves at once: `inner` elements of each of `outer` rows. In shared
  * memory they stand row after row, in 16-byte pieces that are exchanged ("swizzled")
  * within that many bytes, the length of a row: 16 (as they are), 32, 64 or 128. */
 struct mmt_box {
@@ -80,21 +80,21 @@ struct mmt_launch {
     const char *entry;        /* the kernel's name in the text */
     const enum mmt_arg *args; /* ends with MMT_ARG_END */
     unsigned grid[3], block[3];
-    size_t workspace_at;   /* where MMT_ARG_WORKSPACE begins in the workspace, bytes */
-    size_t second_at;      /* the same of MMT_ARG_SECOND */
-    size_t shared;         /* bytes of dynamic shared memory (CUDA); also what an
-                            * OpenCL text declares as local memory */
-    struct mmt_box box[3]; /* of A, B and C, where there are maps of them */
-    unsigned cut;          /* of its blocks along x, those that pack an operand's edge */
-    int parts;             /* of k, whose sums are in the workspace: MMT_ARG_PARTS */
-    int64_t tiles; /* of C, where blocks that stay share them and cut the last of them
-                    * along k into equal runs; else 0 */
-    bool stays;    /* a block computes one tile after another, so that the grid may
-                    * be cut to what the device runs at once */
-    bool waits;    /* the kernel calls PDL_WAIT: where the device has words for that,
-                    * it may begin while what the queue has before it is at work */
-    bool as_wide;  /* its grid has as many blocks along x as that of the launch before it
-                    * once that is cut */
+    size_t workspace_at; /* where MMT_ARG_WORKSPACE begins in the workspace, bytes */
+    size_t second_workspace_at; /* the same of MMT_ARG_SECOND */
+    size_t shared;              /* bytes of dynamic shared memory (CUDA); also what an
+                                 * OpenCL text declares as local memory */
+    struct mmt_box box[3];      /* of A, B and C, where there are maps of them */
+    unsigned edge_blocks; /* of its blocks along x, those that pack an operand's edge */
+    int splits;           /* of k, whose sums are in the workspace: MMT_ARG_SPLITS */
+    int64_t tiles;   /* of C, where persistent blocks share them and cut the last of them
+                      * along k into equal runs; else 0 */
+    bool persistent; /* a block computes one tile after another, so that the grid may
+                      * be cut to what the device runs at once */
+    bool pdl_waits;  /* the kernel calls PDL_WAIT: where the device has words for that,
+                      * it may begin while what the queue has before it is at work */
+    bool grid_of_previous; /* its grid has as many blocks along x as that of the launch
+                            * before it once that is cut */
 };
 
 /* The launches of one execution, in order, each after the one before it is done. */

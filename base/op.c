@@ -212,7 +212,7 @@ static mmt_argument argument_of(char letter)
                            : MMT_ARGUMENT_K;
 }
 
-static mmt_status settle_dimension(mmt_problem *p, char letter, mmt_error *err)
+static mmt_status resolve_dimension(mmt_problem *p, char letter, mmt_error *err)
 {
     const struct mmt_op_row *row = &rows[p->op];
     int64_t *value = mmt_op_dimension(p, letter);
@@ -243,13 +243,13 @@ static mmt_status check_layout(const mmt_problem *p, mmt_error *err)
     return MMT_OK;
 }
 
-mmt_status mmt_op_settle(mmt_problem *problem, mmt_error *err)
+mmt_status mmt_op_resolve(mmt_problem *problem, mmt_error *err)
 {
     mmt_status status = check_type(problem, err);
     if (!status)
         status = check_extras(problem, err);
     for (const char *letter = "mnk"; *letter && !status; letter++)
-        status = settle_dimension(problem, *letter, err);
+        status = resolve_dimension(problem, *letter, err);
     return status ? status : check_layout(problem, err);
 }
 

@@ -61,7 +61,7 @@ mmt_problem mmt_op_problem(mmt_op op, mmt_type type, int64_t m, int64_t n, int64
 /* Refuses what the op does not do: a type, transposes, a dimension or an operand's layout
  * that it does not have, a grid without an inside. Sets dimensions that it does not have
  * to 1. */
-mmt_status mmt_op_settle(mmt_problem *problem, mmt_error *err);
+mmt_status mmt_op_resolve(mmt_problem *problem, mmt_error *err);
 
 /* Whether an execution with these scalars reads A or B; with `unknown` ones, it may. */
 bool mmt_op_needs(const mmt_problem *problem, enum mmt_which operand, double alpha,

@@ -95,7 +95,7 @@ static mmt_status check_kind(const mmt_problem *in, mmt_error *err)
     return MMT_OK;
 }
 
-static mmt_status settle_output(mmt_problem *p, mmt_error *err)
+static mmt_status resolve_output(mmt_problem *p, mmt_error *err)
 {
     struct mmt_text right = { 0 };
 
@@ -159,7 +159,7 @@ static mmt_status check_dimensions(const mmt_problem *p, mmt_error *err)
 }
 
 /* Rows that are read alone may share elements; those of C may not. */
-static mmt_status settle_ld(const struct matrix *x, mmt_error *err)
+static mmt_status resolve_ld(const struct matrix *x, mmt_error *err)
 {
     const char name = (char) (x->name - 'a' + 'A');
     if (*x->ld == 0)
@@ -190,7 +190,7 @@ static bool overlaps(const struct matrix *c, int64_t batch)
            width > *c->ld - c->cols;
 }
 
-static mmt_status settle_stride(const struct matrix *x, int64_t batch, mmt_error *err)
+static mmt_status resolve_stride(const struct matrix *x, int64_t batch, mmt_error *err)
 {
     if (*x->stride < 0)
         return mmt_fail_argument(err, x->stride_is,
@@ -209,17 +209,17 @@ static mmt_status settle_stride(const struct matrix *x, int64_t batch, mmt_error
     return MMT_OK;
 }
 
-static mmt_status settle(const struct matrix *x, const mmt_problem *p, mmt_error *err)
+static mmt_status resolve(const struct matrix *x, const mmt_problem *p, mmt_error *err)
 {
     int64_t extent;
-    mmt_status status = settle_ld(x, err);
+    mmt_status status = resolve_ld(x, err);
     if (!status && __builtin_mul_overflow(x->rows, *x->ld, &extent))
         status = mmt_fail_argument(err, x->ld_is,
                                    "%c has %" PRId64 " rows, %" PRId64
                                    " elements apart; it must end below 2^63 bytes",
                                    x->name - 'a' + 'A', x->rows, *x->ld);
     if (!status)
-        status = settle_stride(x, p->batch, err);
+        status = resolve_stride(x, p->batch, err);
     if (!status && !extent_of(x, p->batch, &extent))
         status = mmt_fail(
             err, MMT_ERROR_ARGUMENT,
@@ -254,14 +254,14 @@ mmt_status mmt_problem_normalise(const mmt_problem *in, mmt_problem *out, mmt_er
         return status;
 
     p.batch = p.batch ? p.batch : 1;
-    if ((status = settle_output(&p, err)) || (status = check_epilogue(&p, err)) ||
-        (status = mmt_op_settle(&p, err)))
+    if ((status = resolve_output(&p, err)) || (status = check_epilogue(&p, err)) ||
+        (status = mmt_op_resolve(&p, err)))
         return status;
 
     struct matrix all[3];
     matrices_of(&p, all);
     for (int i = 0; i < 3; i++)
-        if ((status = settle(&all[i], &p, err)))
+        if ((status = resolve(&all[i], &p, err)))
             return status;
     *out = p;
     return MMT_OK;

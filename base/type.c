@@ -53,12 +53,12 @@ size_t mmt_type_size(mmt_type type)
     return types[type].size;
 }
 
-int mmt_type_digits(mmt_type type)
+int mmt_type_slices(mmt_type type)
 {
     return type == MMT_F32 ? 3 : type == MMT_I32 ? 4 : 1;
 }
 
-mmt_type mmt_type_digit(mmt_type type)
+mmt_type mmt_type_slice(mmt_type type)
 {
     return type == MMT_F32 ? MMT_BF16 : type == MMT_I32 ? MMT_I8 : type;
 }

@@ -38,8 +38,8 @@ size_t mmt_type_size(mmt_type type);
 /* Digits that a number is taken apart into for tensor cores that do not take it whole,
  * and what each of them is: three of bf16, which add up to a number of f32, or the four
  * bytes of i32, of which only the size is told. Of other types one, the number itself. */
-int mmt_type_digits(mmt_type type);
-mmt_type mmt_type_digit(mmt_type type);
+int mmt_type_slices(mmt_type type);
+mmt_type mmt_type_slice(mmt_type type);
 
 /* Types of one family are computed by the same kernels in nearly the same time: bf16 and
  * f16, the types of 8 bits, and each other one alone. The first of the family. */

@@ -53,7 +53,7 @@ static double depth_of_split(const struct mmt_config *config, const mmt_problem 
                              double splits, double step)
 {
     double k = fmax((double) problem->k, 1);
-    if (problem->type == MMT_I32 && mmt_config_in_digits(config, MMT_I32))
+    if (problem->type == MMT_I32 && mmt_config_in_slices(config, MMT_I32))
         k = ceil(k / step) * step;
     return ceil(k / splits);
 }
@@ -113,12 +113,14 @@ static double on_gpu(const struct share *s, const struct mmt_load *load,
     double size = mmt_cost_element(config, problem->type), sms = fmax(caps->sms, 1);
     double passes = mmt_config_passes(config, problem->type);
     double digits =
-        mmt_config_in_digits(config, problem->type) ? mmt_type_digits(problem->type) : 1;
+        mmt_config_in_slices(config, problem->type) ? mmt_type_slices(problem->type) : 1;
     double products = digits * (digits + 1) / 2;
     double tiles = passes > 1 ? passes : digits; /* of an operand, for each step of k */
-    double lanes = or_else(config->template->macs, 128) * 4 / size / products;
+    double lanes =
+        or_else(config->template->fma_per_cycle_per_sm, 128) * 4 / size / products;
     double outputs = fmax(s->m * s->n / s->threads, 1);
-    double feeding = 1 + (config->template->macs ? 3 : 1.5) / sqrt(outputs);
+    double feeding =
+        1 + (config->template->fma_per_cycle_per_sm ? 3 : 1.5) / sqrt(outputs);
     double rounds = fmax(1, s->blocks / s->fit);
     double compute = s->blocks * s->m * s->n * s->k / lanes * feeding * s->spill;
     double fetch = s->blocks * (s->m + s->n) * s->k * size * tiles / l2_bytes;
@@ -146,7 +148,7 @@ double mmt_cost_estimate_load(const struct mmt_config *resolved,
 double mmt_cost_estimate(const struct mmt_config *given, const mmt_problem *problem,
                          const struct mmt_caps *caps)
 {
-    const struct mmt_config resolved = mmt_config_settle(given, problem, caps);
+    const struct mmt_config resolved = mmt_config_resolve(given, problem, caps);
     const struct mmt_load load = mmt_cost_load(&resolved, problem, caps);
     return mmt_cost_estimate_load(&resolved, problem, caps, &load);
 }

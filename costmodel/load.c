@@ -19,7 +19,7 @@ int mmt_cost_knob(const struct mmt_config *config, const char *name)
 
 int mmt_cost_element(const struct mmt_config *config, mmt_type type)
 {
-    return (int) mmt_type_size(mmt_config_in_digits(config, type) ? mmt_type_digit(type)
+    return (int) mmt_type_size(mmt_config_in_slices(config, type) ? mmt_type_slice(type)
                                                                   : type);
 }
 
@@ -66,9 +66,9 @@ const struct mmt_launch *mmt_cost_multiplying(const struct mmt_launches *launche
     if (launches->count == 1)
         return &launches->launch[0];
     for (int i = 0; i < launches->count; i++)
-        if (takes_operand(&launches->launch[i], MMT_ARG_A, MMT_ARG_MAP_A) &&
-            takes_operand(&launches->launch[i], MMT_ARG_B, MMT_ARG_MAP_B) &&
-            takes_operand(&launches->launch[i], MMT_ARG_C, MMT_ARG_MAP_C))
+        if (takes_operand(&launches->launch[i], MMT_ARG_A, MMT_ARG_TENSOR_MAP_A) &&
+            takes_operand(&launches->launch[i], MMT_ARG_B, MMT_ARG_TENSOR_MAP_B) &&
+            takes_operand(&launches->launch[i], MMT_ARG_C, MMT_ARG_TENSOR_MAP_C))
             return &launches->launch[i];
     return &launches->launch[0];
 }
@@ -94,7 +94,7 @@ static int fitting_blocks(const struct mmt_launch *launch, const struct mmt_caps
 
     if (caps->kind == MMT_CPU)
         return 1;
-    if (launch->stays)
+    if (launch->persistent)
         return 0;
     if (caps->blocks_per_sm)
         fit = least_but_zero(fit, caps->blocks_per_sm);
@@ -138,7 +138,7 @@ static bool breaks_sectors(const struct mmt_config *config, const mmt_problem *p
                            const struct mmt_alignment *alignment)
 {
     enum { SECTOR = 32, VECTOR = 16 };
-    return config->template->macs && alignment->c < VECTOR &&
+    return config->template->fma_per_cycle_per_sm && alignment->c < VECTOR &&
            problem->ldc * (int64_t) mmt_type_size(problem->out) % SECTOR != 0;
 }
 

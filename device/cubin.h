@@ -12,7 +12,7 @@ bool mmt_cubin_is(const void *data, size_t size);
 bool mmt_cubin_usage(const void *data, size_t size, const char *entry,
                      struct mmt_usage *out);
 
-/* Double-precision multiply-adds read three pairs of registers, and the register file of
+/* Double-precision FMAs read three pairs of registers, and the register file of
  * compute capability 9.0 gives two in the time. The third can be kept from the
  * instruction before, if that is marked so; but in a run of them ptxas lets another warp
  * go first every 12 cycles, and an instruction that does keeps nothing. Where one

@@ -1,4 +1,4 @@
-/* What the copy engine (TMA) is told of a matrix, for the CUDA backend. */
+/* What TMA (TMA) is told of a matrix, for the CUDA backend. */
 #include <string.h>
 
 #include "device/cuda_internal.h"
@@ -72,10 +72,9 @@ mmt_status mmt_cuda_tensor_map_encode(mmt_device *device, const struct mmt_tenso
     if (!tensor->address)
         return MMT_OK;
     if (!mmt_cu.cuTensorMapEncodeTiled)
-        return mmt_fail(
-            err, MMT_ERROR_UNSUPPORTED,
-            "this driver cannot describe a matrix to the copy engine; one for "
-            "CUDA 12.0 or newer can");
+        return mmt_fail(err, MMT_ERROR_UNSUPPORTED,
+                        "this driver cannot describe a matrix to TMA; one for "
+                        "CUDA 12.0 or newer can");
     CUresult result = mmt_cuda_enter(device, &pushed);
     if (result == CUDA_SUCCESS)
         result = mmt_cu.cuTensorMapEncodeTiled(
@@ -84,7 +83,7 @@ mmt_status mmt_cuda_tensor_map_encode(mmt_device *device, const struct mmt_tenso
             promotion(&tensor->box), CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     mmt_cuda_leave(pushed);
     if (result != CUDA_SUCCESS)
-        return mmt_cuda_fail(err, "describe a matrix to the copy engine", result);
+        return mmt_cuda_fail(err, "describe a matrix to TMA", result);
     repair(&map, step[1] * size[2]);
     memcpy(out, &map, sizeof(*out));
     return MMT_OK;

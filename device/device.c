@@ -398,12 +398,12 @@ mmt_status mmt_events_end(mmt_device *device, struct mmt_events *events, mmt_que
     return device->backend->events_end(device, events, queue, out, err);
 }
 
-/* A platform without the call has no copy engine. */
+/* A platform without the call has no TMA. */
 mmt_status mmt_tensor_map_encode(mmt_device *device, const struct mmt_tensor *tensor,
                                  struct mmt_tensor_map *out, mmt_error *err)
 {
     if (!device->backend->tensor_map_encode)
-        return mmt_fail(err, MMT_ERROR_UNSUPPORTED, "%s has no copy engine for tiles",
+        return mmt_fail(err, MMT_ERROR_UNSUPPORTED, "%s has no TMA for tiles",
                         device->title);
     return device->backend->tensor_map_encode(device, tensor, out, err);
 }

@@ -1,5 +1,5 @@
-/* Devices: text in, launches out. The door of the room `device`, which knows no template
- * and no profile.
+/* Devices: text in, launches out. The public header of the room `device`, which knows no
+ * template and no profile.
  *
  * Arguments are checked once, in device.c; backends assume that they are valid. */
 #ifndef MMT_DEVICE_DEVICE_H
@@ -137,7 +137,7 @@ void mmt_functions_set_carveout(struct mmt_function *const *functions, int count
 /* ---- launching ------------------------------------------------------------------------
  */
 
-/* A batch of matrices in memory, for a copy engine. Rows and matrices step by multiples
+/* A batch of matrices in memory, for TMA. Rows and matrices step by multiples
  * of 16 bytes, and the first begins at one. */
 struct mmt_tensor {
     mmt_type type;
@@ -151,7 +151,7 @@ struct mmt_tensor_map {
     _Alignas(64) uint64_t opaque[16];
 };
 
-/* Writes what a kernel passes to the copy engine. Never allocates, never locks.
+/* Writes what a kernel passes to TMA. Never allocates, never locks.
  * MMT_ERROR_UNSUPPORTED where the platform has no such engine. */
 mmt_status mmt_tensor_map_encode(mmt_device *device, const struct mmt_tensor *tensor,
                                  struct mmt_tensor_map *out, mmt_error *err);

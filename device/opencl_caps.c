@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- texts ----------------------------------------------------------------------------
+/* ---- sources
+ * ----------------------------------------------------------------------------
  */
 
 static void squeeze(char *text)
@@ -25,7 +26,7 @@ static void squeeze(char *text)
     *to = '\0';
 }
 
-/* Both texts are malloc'ed, and NULL where they cannot be had. */
+/* Both sources are malloc'ed, and NULL where they cannot be had. */
 static char *device_text(cl_device_id id, cl_device_info what)
 {
     size_t size = 0;

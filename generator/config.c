@@ -189,8 +189,8 @@ mmt_status mmt_config_parse_for(const char *string, const mmt_problem *problem,
     for (int i = 0; !status && i < out->template->num_seeds; i++) {
         if ((status = parse_with(string, i, &other, err)))
             break;
-        const bool serves = !mmt_config_refuse(&other, problem, caps);
-        if (serves || (!runs && !mmt_config_reject(&other, &variant, caps))) {
+        const bool serves = !mmt_config_check_problem(&other, problem, caps);
+        if (serves || (!runs && !mmt_config_check_device(&other, &variant, caps))) {
             *out = other;
             runs = true;
         }

@@ -76,7 +76,7 @@ static void add_knobs(const struct mmt_config *config, struct mmt_text *text)
         mmt_text_addf(text, "#define %s %d", knob->name, config->values[i]);
         if (knob->names)
             mmt_text_addf(text, "  // %s", mmt_config_value(config, i, buffer));
-        if (knob->counted && config->values[i] >= knob->counted)
+        if (knob->launch_time && config->values[i] >= knob->launch_time)
             mmt_text_add(text, "  // or more: the launch tells");
         mmt_text_add(text, "\n");
     }
@@ -124,8 +124,8 @@ mmt_status mmt_emit(const struct mmt_config *config, const struct mmt_variant *v
 
     const mmt_problem element = mmt_variant_element(variant);
     const struct mmt_caps any = { .kind = kind, .dialect = dialect };
-    const struct mmt_config settled = mmt_config_settle(config, &element, &any);
-    const struct mmt_config seen = mmt_config_in_text(&settled);
+    const struct mmt_config resolved = mmt_config_resolve(config, &element, &any);
+    const struct mmt_config seen = mmt_config_in_text(&resolved);
     add_title(&seen, variant, text);
     add_definitions(&seen, variant, kind, text);
     status = add_file(prelude_of(dialect), text, err);

@@ -1,4 +1,4 @@
-/* From a parameter space to source text. The door of the room `generator`. */
+/* From a parameter space to source text. The public header of the room `generator`. */
 #ifndef MMT_GENERATOR_GENERATOR_H
 #define MMT_GENERATOR_GENERATOR_H
 
@@ -47,22 +47,22 @@ struct mmt_variant mmt_variant_of(const mmt_problem *problem, bool aligned);
 /* The least problem of a variant: a C of one element, and a k of 1. */
 mmt_problem mmt_variant_element(const struct mmt_variant *variant);
 
-/* The configuration as it serves a normalised problem: knobs that are left to the problem
+/* The configuration as it serves a normalised problem: knobs that is auto
  * have the values that the template finds best for it. A text, a launch and a check are
  * always of such a one; files and people keep what was left. */
-struct mmt_config mmt_config_settle(const struct mmt_config *config,
-                                    const mmt_problem *problem,
-                                    const struct mmt_caps *caps);
+struct mmt_config mmt_config_resolve(const struct mmt_config *config,
+                                     const mmt_problem *problem,
+                                     const struct mmt_caps *caps);
 
 /* Whether matrix units compute this f32 or i32, each number as its digits (wgmma.cu). */
-bool mmt_config_in_digits(const struct mmt_config *config, mmt_type type);
+bool mmt_config_in_slices(const struct mmt_config *config, mmt_type type);
 
 /* How often it goes through k. */
 int mmt_config_passes(const struct mmt_config *config, mmt_type type);
 
-/* A settled configuration as its texts see it; and whether two that see the same share
- * their texts, whatever their launches are. */
-struct mmt_config mmt_config_in_text(const struct mmt_config *settled);
+/* A resolved configuration as its sources see it; and whether two that see the same share
+ * their sources, whatever their launches are. */
+struct mmt_config mmt_config_in_text(const struct mmt_config *resolved);
 bool mmt_config_same_text(const struct mmt_config *a, const struct mmt_config *b);
 
 /* The launches of one execution of a normalised problem that is not empty. */
@@ -70,38 +70,40 @@ void mmt_config_launch(const struct mmt_config *config, const mmt_problem *probl
                        const struct mmt_caps *caps, struct mmt_launches *out);
 
 /* The configuration itself, if it needs no more workspace than that for the problem; else
- * the same with the largest number, of those that are left to the problem and counted by
+ * the same with the largest number, of those that is auto and counted by
  * the launch, that does, or with the least. */
 struct mmt_config mmt_config_within(const struct mmt_config *config,
                                     const mmt_problem *problem,
                                     const struct mmt_caps *caps, size_t workspace);
 
-/* Whether a number that the launch counts is left to the problem. */
+/* Whether a number that the launch counts is auto. */
 bool mmt_config_leaves_count(const struct mmt_config *config, int knob);
 
 /* NULL if the device can run this configuration for this variant, else one sentence why
- * not: type, dialect, f64, then what the template says. What is left to the problem is as
+ * not: type, dialect, f64, then what the template says. What is auto is as
  * for a C of one element. */
-const char *mmt_config_reject(const struct mmt_config *config,
-                              const struct mmt_variant *variant,
-                              const struct mmt_caps *caps);
+const char *mmt_config_check_device(const struct mmt_config *config,
+                                    const struct mmt_variant *variant,
+                                    const struct mmt_caps *caps);
 
 /* Whether the device can run it for problems of that type and transposes: for some there
  * may be a specialisation for aligned operands alone. */
 bool mmt_config_suits(const struct mmt_config *config, const mmt_problem *kind,
                       const struct mmt_caps *caps);
 
-/* mmt_config_reject for one problem: also shape. */
-const char *mmt_config_refuse(const struct mmt_config *config, const mmt_problem *problem,
-                              const struct mmt_caps *caps);
+/* mmt_config_check_device for one problem: also shape. */
+const char *mmt_config_check_problem(const struct mmt_config *config,
+                                     const mmt_problem *problem,
+                                     const struct mmt_caps *caps);
 
-/* The same of one that is settled for it. */
-const char *mmt_config_refuse_settled(const struct mmt_config *settled,
+/* The same of one that is resolved for it. */
+const char *mmt_config_check_resolved(const struct mmt_config *resolved,
                                       const mmt_problem *problem,
                                       const struct mmt_caps *caps);
 
-/* Whether the problem's leading dimensions and batch strides allow the aligned text. The
- * pointers decide the rest, when executing. `alignment` gets what the text assumes. */
+/* Whether the problem's leading dimensions and batch strides allow the aligned source.
+ * The pointers decide the rest, when executing. `alignment` gets what the text assumes.
+ */
 bool mmt_config_may_align(const struct mmt_config *config, const mmt_problem *problem,
                           struct mmt_alignment *alignment);
 
@@ -147,7 +149,7 @@ const char *mmt_alias_value(const char *knob, const char *value);
 
 /* The whole text of one configuration: prelude, definitions, kernel file, with #line so
  * that a compiler's error names the file that a person has open. It compiles outside
- * mmtune. What is left to the problem is as for a C of one element: settle it before.
+ * mmtune. What is auto is as for a C of one element: resolve it before.
  * *text is replaced. */
 mmt_status mmt_emit(const struct mmt_config *config, const struct mmt_variant *variant,
                     enum mmt_dialect dialect, enum mmt_kind kind, struct mmt_text *text,

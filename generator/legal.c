@@ -37,9 +37,9 @@ mmt_problem mmt_variant_element(const struct mmt_variant *variant)
     };
 }
 
-bool mmt_config_in_digits(const struct mmt_config *config, mmt_type type)
+bool mmt_config_in_slices(const struct mmt_config *config, mmt_type type)
 {
-    return config->template->macs && mmt_type_digits(type) > 1;
+    return config->template->fma_per_cycle_per_sm && mmt_type_slices(type) > 1;
 }
 
 int mmt_config_passes(const struct mmt_config *config, mmt_type type)
@@ -47,37 +47,37 @@ int mmt_config_passes(const struct mmt_config *config, mmt_type type)
     return config->template->passes ? config->template->passes(config->values, type) : 1;
 }
 
-struct mmt_config mmt_config_settle(const struct mmt_config *config,
-                                    const mmt_problem *problem,
-                                    const struct mmt_caps *caps)
+struct mmt_config mmt_config_resolve(const struct mmt_config *config,
+                                     const mmt_problem *problem,
+                                     const struct mmt_caps *caps)
 {
-    struct mmt_config settled = *config;
-    if (config->template->settle)
-        config->template->settle(settled.values, problem, caps);
-    return settled;
+    struct mmt_config resolved = *config;
+    if (config->template->resolve)
+        config->template->resolve(resolved.values, problem, caps);
+    return resolved;
 }
 
-struct mmt_config mmt_config_in_text(const struct mmt_config *settled)
+struct mmt_config mmt_config_in_text(const struct mmt_config *resolved)
 {
-    struct mmt_config seen = *settled;
+    struct mmt_config seen = *resolved;
     for (int i = 0; i < seen.template->num_knobs; i++)
-        if (seen.template->knobs[i].counted &&
-            seen.values[i] > seen.template->knobs[i].counted)
-            seen.values[i] = seen.template->knobs[i].counted;
+        if (seen.template->knobs[i].launch_time &&
+            seen.values[i] > seen.template->knobs[i].launch_time)
+            seen.values[i] = seen.template->knobs[i].launch_time;
     return seen;
 }
 
 void mmt_config_launch(const struct mmt_config *config, const mmt_problem *problem,
                        const struct mmt_caps *caps, struct mmt_launches *out)
 {
-    const struct mmt_config settled = mmt_config_settle(config, problem, caps);
-    config->template->launch(settled.values, problem, caps, out);
+    const struct mmt_config resolved = mmt_config_resolve(config, problem, caps);
+    config->template->launch(resolved.values, problem, caps, out);
 }
 
 bool mmt_config_leaves_count(const struct mmt_config *config, int knob)
 {
     const struct mmt_knob *k = &config->template->knobs[knob];
-    return k->counted && k->fits && config->values[knob] == k->values[0];
+    return k->launch_time && k->automatic && config->values[knob] == k->values[0];
 }
 
 bool mmt_config_same_text(const struct mmt_config *a, const struct mmt_config *b)
@@ -101,12 +101,12 @@ struct mmt_config mmt_config_within(const struct mmt_config *config,
     struct mmt_config less = *config;
     if (workspace == SIZE_MAX)
         return less;
-    const struct mmt_config settled = mmt_config_settle(config, problem, caps);
+    const struct mmt_config resolved = mmt_config_resolve(config, problem, caps);
     for (int i = 0; i < config->template->num_knobs; i++) {
         const struct mmt_knob *knob = &config->template->knobs[i];
         int place = mmt_config_leaves_count(config, i) ? knob->num_values : 0;
         while (--place > 0 && workspace_of(&less, problem, caps) > workspace)
-            if (knob->values[place] < settled.values[i])
+            if (knob->values[place] < resolved.values[i])
                 less.values[i] = knob->values[place];
     }
     return less;
@@ -131,16 +131,16 @@ static const char *reject_template(const struct mmt_template *template,
     return NULL;
 }
 
-const char *mmt_config_reject(const struct mmt_config *config,
-                              const struct mmt_variant *variant,
-                              const struct mmt_caps *caps)
+const char *mmt_config_check_device(const struct mmt_config *config,
+                                    const struct mmt_variant *variant,
+                                    const struct mmt_caps *caps)
 {
     const char *why = reject_template(config->template, variant, caps);
     if (why)
         return why;
     const mmt_problem element = mmt_variant_element(variant);
-    const struct mmt_config settled = mmt_config_settle(config, &element, caps);
-    return config->template->reject(settled.values, variant, caps);
+    const struct mmt_config resolved = mmt_config_resolve(config, &element, caps);
+    return config->template->check_device(resolved.values, variant, caps);
 }
 
 bool mmt_config_suits(const struct mmt_config *config, const mmt_problem *kind,
@@ -148,38 +148,39 @@ bool mmt_config_suits(const struct mmt_config *config, const mmt_problem *kind,
 {
     const struct mmt_variant any = mmt_variant_of(kind, false),
                              aligned = mmt_variant_of(kind, true);
-    return !mmt_config_reject(config, &any, caps) ||
-           !mmt_config_reject(config, &aligned, caps);
+    return !mmt_config_check_device(config, &any, caps) ||
+           !mmt_config_check_device(config, &aligned, caps);
 }
 
-const char *mmt_config_refuse_settled(const struct mmt_config *settled,
+const char *mmt_config_check_resolved(const struct mmt_config *resolved,
                                       const mmt_problem *problem,
                                       const struct mmt_caps *caps)
 {
-    const struct mmt_template *template = settled->template;
+    const struct mmt_template *template = resolved->template;
 
-    /* Where there are two texts, the one for any alignment is the one that must do. */
-    bool aligned = !template->alignment || !mmt_config_has_any(settled, problem);
+    /* Where there are two sources, the one for any alignment is the one that must do. */
+    bool aligned = !template->alignment || !mmt_config_has_any(resolved, problem);
     struct mmt_variant variant = mmt_variant_of(problem, aligned);
     struct mmt_alignment unused;
     const char *why = reject_template(template, &variant, caps);
     if (!why)
-        why = template->reject(settled->values, &variant, caps);
+        why = template->check_device(resolved->values, &variant, caps);
     if (!why && template->aligned_only &&
-        !mmt_config_may_align(settled, problem, &unused))
+        !mmt_config_may_align(resolved, problem, &unused))
         why =
             "the template needs leading dimensions and strides that are multiples of 16 "
             "bytes";
-    if (!why && template->refuse)
-        why = template->refuse(settled->values, problem);
+    if (!why && template->check_problem)
+        why = template->check_problem(resolved->values, problem);
     return why;
 }
 
-const char *mmt_config_refuse(const struct mmt_config *config, const mmt_problem *problem,
-                              const struct mmt_caps *caps)
+const char *mmt_config_check_problem(const struct mmt_config *config,
+                                     const mmt_problem *problem,
+                                     const struct mmt_caps *caps)
 {
-    const struct mmt_config settled = mmt_config_settle(config, problem, caps);
-    return mmt_config_refuse_settled(&settled, problem, caps);
+    const struct mmt_config resolved = mmt_config_resolve(config, problem, caps);
+    return mmt_config_check_resolved(&resolved, problem, caps);
 }
 
 /* `alignment`: a power of two. */
@@ -230,10 +231,10 @@ bool mmt_config_meant(const struct mmt_template *template, const mmt_problem *pr
 {
     if (!serves(template, problem, caps))
         return false;
-    if (template->kinds & caps->kind)
-        return !template->worth || template->worth(problem);
+    if (template->preferred_on & caps->kind)
+        return !template->prefers || template->prefers(problem);
     for (int i = 0; mmt_templates[i]; i++)
-        if (mmt_templates[i]->kinds & caps->kind &&
+        if (mmt_templates[i]->preferred_on & caps->kind &&
             serves(mmt_templates[i], problem, caps))
             return false;
     return true;
@@ -247,7 +248,7 @@ static bool first_legal_seed(const struct mmt_template *template,
     for (int i = 0; i < template->num_seeds; i++) {
         memcpy(config.values, template->seeds[i],
                sizeof(int) * (size_t) template->num_knobs);
-        if (mmt_config_refuse(&config, problem, caps))
+        if (mmt_config_check_problem(&config, problem, caps))
             continue;
         *out = config;
         return true;
@@ -259,7 +260,7 @@ bool mmt_config_default(const mmt_problem *problem, const struct mmt_caps *caps,
                         struct mmt_config *out)
 {
     for (int i = 0; mmt_templates[i]; i++)
-        if (mmt_templates[i]->kinds & caps->kind &&
+        if (mmt_templates[i]->preferred_on & caps->kind &&
             first_legal_seed(mmt_templates[i], problem, caps, out))
             return true;
 

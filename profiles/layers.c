@@ -123,7 +123,7 @@ static bool has_entry(const struct mmt_profile *into, const struct mmt_entry *en
         if (!known->source[0] == !entry->source[0] &&
             mmt_problem_equal(&known->problem, &entry->problem) &&
             (!entry->source[0] || mmt_config_equal(&known->config, &entry->config)) &&
-            !mmt_config_refuse(&known->config, &known->problem, &into->caps))
+            !mmt_config_check_problem(&known->config, &known->problem, &into->caps))
             return true;
     }
     return false;

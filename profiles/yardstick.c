@@ -9,7 +9,7 @@ const struct mmt_yardstick *mmt_profile_yardstick(const struct mmt_profile *prof
     for (size_t i = 0; i < profile->num_entries; i++) {
         const struct mmt_entry *entry = &profile->entries[i];
         if (!entry->source[0] && mmt_problem_equal(&entry->problem, problem) &&
-            !mmt_config_refuse(&entry->config, problem, &profile->caps))
+            !mmt_config_check_problem(&entry->config, problem, &profile->caps))
             return entry->yardstick.library[0] ? &entry->yardstick : NULL;
     }
     return NULL;

@@ -45,7 +45,7 @@ static void print_ranked(const struct mmt_ranked *ranked, double first,
                          struct mmt_text *text)
 {
     const struct mmt_config resolved =
-        mmt_config_settle(&ranked->kernel->config, problem, caps);
+        mmt_config_resolve(&ranked->kernel->config, problem, caps);
     const struct mmt_load load = mmt_cost_load(&resolved, problem, caps);
 
     mmt_text_addf(text, "%12.1f us  %5.2f  %6.0f  %6.0f  ", ranked->seconds * 1e6,

@@ -199,9 +199,9 @@ static void set_parts(struct mmt_kernel *kernel, const struct mmt_config *config
 /* Blocks that stay are no more than run at once: more would wait for all of them. */
 static void cut_grid(struct mmt_launch *launch, unsigned resident)
 {
-    if (launch->stays && resident && launch->grid[0] > resident)
+    if (launch->persistent && resident && launch->grid[0] > resident)
         launch->grid[0] = resident;
-    if (launch->as_wide)
+    if (launch->grid_of_previous)
         launch->grid[0] = launch[-1].grid[0];
 }
 
@@ -213,7 +213,7 @@ size_t mmt_launch_spread(const struct mmt_launch *launch, const struct mmt_caps 
         (uint64_t) launch->grid[0] * launch->grid[1] * launch->grid[2];
     const uint64_t each = caps->sms ? (blocks + caps->sms - 1) / caps->sms : 0;
 
-    if (!launch->waits || !launch->shared || caps->sm < 90 || each > MOST_EACH ||
+    if (!launch->pdl_waits || !launch->shared || caps->sm < 90 || each > MOST_EACH ||
         each * caps->sms >= resident)
         return launch->shared;
     size_t apart = caps->shared_per_sm / (size_t) (each + 1);
@@ -290,7 +290,8 @@ static bool make_tiny(const struct mmt_config *config, const mmt_problem *proble
         const int64_t longest = tiny->m > tiny->n ? tiny->m : tiny->n;
         tiny->lda = (longest + WHOLE_VECTORS - 1) / WHOLE_VECTORS * WHOLE_VECTORS;
         tiny->ldb = tiny->ldc = tiny->lda;
-        if (!config->template->refuse || !config->template->refuse(config->values, tiny))
+        if (!config->template->check_problem ||
+            !config->template->check_problem(config->values, tiny))
             return true;
     }
     return false;
@@ -334,7 +335,7 @@ mmt_status mmt_kernel_create(mmt_device *device, const struct mmt_config *given,
                              const mmt_problem *problem, bool aligned,
                              struct mmt_kernel **out, mmt_error *err)
 {
-    const struct mmt_config config = mmt_config_settle(given, problem, &device->caps);
+    const struct mmt_config config = mmt_config_resolve(given, problem, &device->caps);
     struct mmt_variant variant = mmt_variant_of(problem, aligned);
     struct mmt_kernel *kernel = calloc(1, sizeof *kernel);
     mmt_status status;

@@ -94,7 +94,7 @@ static struct stored packed_box(const mmt_problem *p, int64_t lines, const mmt_a
 {
     const bool flat = box->packed == MMT_PACKED_FLAT;
     const mmt_type type =
-        box->packed == MMT_PACKED_DIGITS ? mmt_type_digit(p->type) : p->type;
+        box->packed == MMT_PACKED_SLICES ? mmt_type_slice(p->type) : p->type;
     const int64_t rows = flat ? p->k : lines, columns = flat ? lines : p->k;
     const int64_t per_piece = 16 / (int64_t) mmt_type_size(type);
     const int64_t ld = (columns + per_piece - 1) / per_piece * per_piece;
@@ -117,12 +117,12 @@ static mmt_status add_map(struct values *v, const struct mmt_kernel *kernel,
           p->stride_b },
         { args->c, p->out, p->m, p->n, p->ldc, p->stride_c },
     };
-    int i = (int) arg - MMT_ARG_MAP_A;
+    int i = (int) arg - MMT_ARG_TENSOR_MAP_A;
     const struct mmt_box *box = &launch->box[i];
     struct stored matrix =
         box->packed ? packed_box(p, i ? p->n : p->m, args, box) : matrices[i];
     const int64_t matrices_of_one =
-        box->packed == MMT_PACKED_DIGITS ? mmt_type_digits(p->type) : 1;
+        box->packed == MMT_PACKED_SLICES ? mmt_type_slices(p->type) : 1;
     struct mmt_tensor tensor =
         tensor_of(&matrix, box->packed ? 0 : first, batch * matrices_of_one, box);
 
@@ -185,17 +185,17 @@ static void add_argument(struct values *v, const struct mmt_kernel *kernel,
         add_workspace(v, kernel, args, launch->workspace_at);
         return;
     case MMT_ARG_SECOND:
-        add_workspace(v, kernel, args, launch->second_at);
+        add_workspace(v, kernel, args, launch->second_workspace_at);
         return;
     case MMT_ARG_BATCH:
         add_i32(v, batch);
         return;
-    case MMT_ARG_PARTS:
-        add_i32(v, launch->parts);
+    case MMT_ARG_SPLITS:
+        add_i32(v, launch->splits);
         return;
-    case MMT_ARG_MAP_A:
-    case MMT_ARG_MAP_B:
-    case MMT_ARG_MAP_C:
+    case MMT_ARG_TENSOR_MAP_A:
+    case MMT_ARG_TENSOR_MAP_B:
+    case MMT_ARG_TENSOR_MAP_C:
         return; /* these can fail: gather */
     }
 }
@@ -208,7 +208,7 @@ static mmt_status gather_values(struct values *v, const struct mmt_kernel *kerne
 
     v->count = 0;
     for (const enum mmt_arg *arg = launch->args; *arg != MMT_ARG_END && !status; arg++) {
-        if (*arg >= MMT_ARG_MAP_A && *arg <= MMT_ARG_MAP_C)
+        if (*arg >= MMT_ARG_TENSOR_MAP_A && *arg <= MMT_ARG_TENSOR_MAP_C)
             status = add_map(v, kernel, launch, *arg, args, first, batch, err);
         else
             add_argument(v, kernel, launch, *arg, args, first, batch);
@@ -221,7 +221,7 @@ static unsigned order_of(const struct mmt_launches *launches, int i, bool shares
 {
     const bool after = i > 0 || (shares && launches->workspace > 0);
     return (after ? MMT_ORDER_AFTER : MMT_ORDER_OF_QUEUE) |
-           (launches->launch[i].waits ? MMT_ORDER_WAITS : MMT_ORDER_OF_QUEUE);
+           (launches->launch[i].pdl_waits ? MMT_ORDER_WAITS : MMT_ORDER_OF_QUEUE);
 }
 
 static mmt_status run_part(const struct mmt_kernel *kernel,

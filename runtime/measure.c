@@ -266,7 +266,7 @@ static bool is_candidate(const struct measuring *m, const struct mmt_config *res
 {
     for (int i = 0; i < m->count; i++) {
         const struct mmt_config other =
-            mmt_config_settle(&m->candidates[i].config, m->problem, &m->device->caps);
+            mmt_config_resolve(&m->candidates[i].config, m->problem, &m->device->caps);
         if (mmt_config_equal(&other, resolved))
             return true;
     }
@@ -278,13 +278,13 @@ static void add_candidate(struct measuring *m, const struct mmt_config *config,
                           size_t most)
 {
     const struct mmt_caps *caps = &m->device->caps;
-    const struct mmt_config resolved = mmt_config_settle(config, m->problem, caps);
+    const struct mmt_config resolved = mmt_config_resolve(config, m->problem, caps);
     struct candidate *it = &m->candidates[m->count];
     struct mmt_alignment unused;
     struct mmt_variant variant = mmt_variant_of(m->problem, true);
     const bool aligned = mmt_config_may_align(config, m->problem, &unused) &&
                          mmt_config_has_aligned(config, m->problem) &&
-                         !mmt_config_reject(config, &variant, caps);
+                         !mmt_config_check_device(config, &variant, caps);
 
     if (is_candidate(m, &resolved) ||
         (!aligned && !mmt_config_has_any(config, m->problem)) ||

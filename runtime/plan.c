@@ -70,7 +70,7 @@ static mmt_status select_kernel(struct mmt_plan *plan, const mmt_profile *profil
         if (status != MMT_OK)
             return mmt_blame(err, status, MMT_ARGUMENT_CONFIGURATION);
         const char *refusal =
-            mmt_config_refuse(&plan->selection.config, &plan->problem, caps);
+            mmt_config_check_problem(&plan->selection.config, &plan->problem, caps);
         if (refusal)
             return mmt_blame(err,
                              mmt_fail(err, MMT_ERROR_UNSUPPORTED, "%s cannot run %s: %s",
@@ -110,7 +110,7 @@ static mmt_status build_any(struct mmt_plan *plan, const mmt_profile *profile,
         status =
             mmt_select_cached(profile, &odd, &plan->device->caps, &terms, &other, err);
         if (status == MMT_OK)
-            *tried = mmt_config_settle(&other.config, &odd, &plan->device->caps);
+            *tried = mmt_config_resolve(&other.config, &odd, &plan->device->caps);
     }
     if (status == MMT_OK)
         status = mmt_kernel_create(plan->device, &other.config, &plan->problem, false,
@@ -126,10 +126,10 @@ static mmt_status build_kernels(struct mmt_plan *plan, const mmt_profile *profil
     const struct mmt_config *config = &plan->selection.config;
     mmt_status status = MMT_OK;
 
-    *tried = mmt_config_settle(config, &plan->problem, &plan->device->caps);
+    *tried = mmt_config_resolve(config, &plan->problem, &plan->device->caps);
     struct mmt_variant variant = mmt_variant_of(&plan->problem, true);
     bool may_align = mmt_config_may_align(config, &plan->problem, &plan->alignment) &&
-                     !mmt_config_reject(config, &variant, &plan->device->caps);
+                     !mmt_config_check_device(config, &variant, &plan->device->caps);
     if (may_align && mmt_config_has_aligned(config, &plan->problem))
         status = mmt_kernel_create(plan->device, config, &plan->problem, true,
                                    &plan->aligned, err);
@@ -200,7 +200,7 @@ static mmt_status select_last(struct mmt_plan *plan)
     mmt_status status = mmt_config_parse_for("naive", &plan->problem, caps,
                                              &plan->selection.config, NULL);
     if (status == MMT_OK &&
-        mmt_config_refuse(&plan->selection.config, &plan->problem, caps))
+        mmt_config_check_problem(&plan->selection.config, &plan->problem, caps))
         status = MMT_ERROR_UNSUPPORTED;
     return status;
 }
@@ -303,7 +303,7 @@ static mmt_status describe_plan(struct mmt_plan *plan, const mmt_profile *profil
     mmt_problem_print(&plan->problem, &text);
     mmt_text_addf(&text, " on %s: ", plan->device->title);
     if (plan->aligned || plan->any) {
-        const struct mmt_config runs = mmt_config_settle(
+        const struct mmt_config runs = mmt_config_resolve(
             &plan->selection.config, &plan->problem, &plan->device->caps);
         mmt_config_print(&runs, &text);
         mmt_text_add(&text, "; ");

@@ -58,10 +58,10 @@ mmt_status mmt_kernel_create(mmt_device *device, const struct mmt_config *config
                              struct mmt_kernel **out, mmt_error *err);
 void mmt_kernel_free(struct mmt_kernel *kernel);
 
-/* The bytes of shared memory to launch with. Blocks that begin early (launch->waits) find
- * some multiprocessors free and others not, and would gather on the free ones: two on one
- * and none on the next take twice as long. Memory that nobody uses keeps more than their
- * share from fitting there. `resident`: how many run at once on all; 0: unknown. */
+/* The bytes of shared memory to launch with. Blocks that begin early (launch->pdl_waits)
+ * find some multiprocessors free and others not, and would gather on the free ones: two
+ * on one and none on the next take twice as long. Memory that nobody uses keeps more than
+ * their share from fitting there. `resident`: how many run at once on all; 0: unknown. */
 size_t mmt_launch_spread(const struct mmt_launch *launch, const struct mmt_caps *caps,
                          unsigned resident);
 

@@ -62,14 +62,14 @@ static bool is_allowed(const struct mmt_config *config, const mmt_problem *probl
 {
     struct mmt_launches launches = { 0 };
 
-    if (mmt_config_refuse_settled(config, problem, caps))
+    if (mmt_config_check_resolved(config, problem, caps))
         return false;
     if (!terms)
         return true;
     if (is_refused(config, terms))
         return false;
     if (terms->strict_f32 && problem->type == MMT_F32 &&
-        mmt_config_in_digits(config, problem->type))
+        mmt_config_in_slices(config, problem->type))
         return false;
     if (terms->max_workspace == SIZE_MAX)
         return true;
@@ -93,7 +93,7 @@ static struct mmt_config resolve_within(const struct mmt_config *config,
                                         const struct mmt_terms *terms)
 {
     const struct mmt_config less = within_terms(config, problem, caps, terms);
-    return mmt_config_settle(&less, problem, caps);
+    return mmt_config_resolve(&less, problem, caps);
 }
 
 /* The same for one that may leave knobs to the problem. */
@@ -202,8 +202,8 @@ static double correction_of(const struct mmt_model *model,
                             const struct mmt_entry *near, const struct mmt_caps *caps)
 {
     const struct mmt_config there =
-        mmt_config_settle(&kernel->config, &near->problem, caps);
-    if (near->time.median <= 0 || mmt_config_refuse_settled(&there, &near->problem, caps))
+        mmt_config_resolve(&kernel->config, &near->problem, caps);
+    if (near->time.median <= 0 || mmt_config_check_resolved(&there, &near->problem, caps))
         return 0;
     const double wrong = log(near->time.median / mmt_cost_predict(model, kernel, &there,
                                                                   &near->problem, caps));
@@ -314,7 +314,7 @@ static bool seed_within(const struct mmt_template *template, int seed,
     memcpy(config.values, template->seeds[seed],
            (size_t) template->num_knobs * sizeof(int));
     *out = within_terms(&config, problem, caps, terms);
-    *resolved = mmt_config_settle(out, problem, caps);
+    *resolved = mmt_config_resolve(out, problem, caps);
     return is_allowed(resolved, problem, caps, terms);
 }
 
@@ -384,9 +384,9 @@ static double expected_of(const struct mmt_entry *near, const mmt_problem *probl
 {
     const struct mmt_config runs = resolve_within(&near->config, problem, caps, terms),
                             there =
-                                mmt_config_settle(&near->config, &near->problem, caps);
+                                mmt_config_resolve(&near->config, &near->problem, caps);
     if (!is_allowed(&runs, problem, caps, terms) ||
-        mmt_config_refuse_settled(&there, &near->problem, caps))
+        mmt_config_check_resolved(&there, &near->problem, caps))
         return INFINITY;
     return near->time.median * mmt_cost_estimate(&runs, problem, caps) /
            mmt_cost_estimate(&there, &near->problem, caps);

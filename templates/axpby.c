@@ -30,17 +30,17 @@ static int64_t blocks(const int *v, const mmt_problem *p)
                    : p->m * mmt_gemm_pieces(p->n, stretch);
 }
 
-static const char *reject(const int *v, const struct mmt_variant *variant,
-                          const struct mmt_caps *caps)
+static const char *axpby_check_device(const int *v, const struct mmt_variant *variant,
+                                      const struct mmt_caps *caps)
 {
     if (v[WORK] * v[VECTOR] > 64)
         return "more than 64 elements of each array in a thread's registers";
-    return mmt_op_reject(v[VECTOR], v[THREADS], 1, 0, caps);
+    return mmt_op_check_device(v[VECTOR], v[THREADS], 1, 0, caps);
 }
 
-static const char *refuse(const int *v, const mmt_problem *problem)
+static const char *axpby_check_problem(const int *v, const mmt_problem *problem)
 {
-    return mmt_gemm_refuse(blocks(v, problem));
+    return mmt_gemm_check_problem(blocks(v, problem));
 }
 
 static struct mmt_tile axpby_tile(const int *v, const mmt_problem *p)
@@ -49,15 +49,15 @@ static struct mmt_tile axpby_tile(const int *v, const mmt_problem *p)
     return (struct mmt_tile){ 1, v[WORK] * v[THREADS] * v[VECTOR], 1, 1 };
 }
 
-static void launch(const int *v, const mmt_problem *problem, const struct mmt_caps *caps,
-                   struct mmt_launches *out)
+static void axpby_launch(const int *v, const mmt_problem *problem,
+                         const struct mmt_caps *caps, struct mmt_launches *out)
 {
     *out = (struct mmt_launches){ 0 };
     mmt_op_launch("mmt_axpby", args, v[THREADS], 1, blocks(v, problem), problem->batch,
                   out);
 }
 
-static struct mmt_alignment alignment(const int *v, const mmt_problem *problem)
+static struct mmt_alignment axpby_alignment(const int *v, const mmt_problem *problem)
 {
     unsigned bytes = mmt_op_vector_bytes(v[VECTOR], problem->type);
     return (struct mmt_alignment){ bytes, bytes, bytes };
@@ -69,15 +69,15 @@ const struct mmt_template mmt_template_axpby = {
     .op = MMT_AXPBY,
     .types = MMT_PLAIN_TYPES,
     .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,
-    .kinds = MMT_GPU | MMT_CPU,
+    .preferred_on = MMT_GPU | MMT_CPU,
     .file = "axpby.cl",
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,
-    .reject = reject,
-    .refuse = refuse,
+    .check_device = axpby_check_device,
+    .check_problem = axpby_check_problem,
     .tile = axpby_tile,
-    .launch = launch,
-    .alignment = alignment,
+    .launch = axpby_launch,
+    .alignment = axpby_alignment,
     .seeds = seeds,
     .num_seeds = sizeof(seeds) / sizeof(*seeds),
 };

@@ -10,16 +10,16 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
 
 static const int seeds[][MMT_MAX_KNOBS] = { { 128 }, { 32 }, { 512 } };
 
-static const char *reject(const int *v, const struct mmt_variant *variant,
-                          const struct mmt_caps *caps)
+static const char *block_dot_check_device(const int *v, const struct mmt_variant *variant,
+                                          const struct mmt_caps *caps)
 {
-    return mmt_gemm_reject(v[THREADS], 1,
-                           (size_t) v[THREADS] * mmt_type_size(variant->type), caps);
+    return mmt_gemm_check_device(
+        v[THREADS], 1, (size_t) v[THREADS] * mmt_type_size(variant->type), caps);
 }
 
-static const char *refuse(const int *v, const mmt_problem *problem)
+static const char *block_dot_check_problem(const int *v, const mmt_problem *problem)
 {
-    return mmt_gemm_refuse(problem->m * problem->n);
+    return mmt_gemm_check_problem(problem->m * problem->n);
 }
 
 static struct mmt_tile block_dot_tile(const int *v, const mmt_problem *p)
@@ -28,8 +28,8 @@ static struct mmt_tile block_dot_tile(const int *v, const mmt_problem *p)
     return (struct mmt_tile){ 1, 1, v[THREADS], v[THREADS] };
 }
 
-static void launch(const int *v, const mmt_problem *problem, const struct mmt_caps *caps,
-                   struct mmt_launches *out)
+static void block_dot_launch(const int *v, const mmt_problem *problem,
+                             const struct mmt_caps *caps, struct mmt_launches *out)
 {
     mmt_gemm_launch(v[THREADS], 1, problem->m * problem->n, problem->batch, out);
 }
@@ -43,10 +43,10 @@ const struct mmt_template mmt_template_block_dot = {
     .file = "block_dot.cl",
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,
-    .reject = reject,
-    .refuse = refuse,
+    .check_device = block_dot_check_device,
+    .check_problem = block_dot_check_problem,
     .tile = block_dot_tile,
-    .launch = launch,
+    .launch = block_dot_launch,
     .seeds = seeds,
     .num_seeds = sizeof(seeds) / sizeof(*seeds),
 };

@@ -20,15 +20,17 @@ static int64_t blocks(const int *v, const mmt_problem *problem)
     return mmt_gemm_pieces(problem->m, v[THREADS]) * problem->n;
 }
 
-static const char *reject(const int *v, const struct mmt_variant *variant,
-                          const struct mmt_caps *caps)
+static const char *col_cached_check_device(const int *v,
+                                           const struct mmt_variant *variant,
+                                           const struct mmt_caps *caps)
 {
-    return mmt_gemm_reject(v[THREADS], 1, v[CHUNK] * mmt_type_size(variant->type), caps);
+    return mmt_gemm_check_device(v[THREADS], 1, v[CHUNK] * mmt_type_size(variant->type),
+                                 caps);
 }
 
-static const char *refuse(const int *v, const mmt_problem *problem)
+static const char *col_cached_check_problem(const int *v, const mmt_problem *problem)
 {
-    return mmt_gemm_refuse(blocks(v, problem));
+    return mmt_gemm_check_problem(blocks(v, problem));
 }
 
 static struct mmt_tile col_cached_tile(const int *v, const mmt_problem *p)
@@ -37,8 +39,8 @@ static struct mmt_tile col_cached_tile(const int *v, const mmt_problem *p)
     return (struct mmt_tile){ v[THREADS], 1, 1, v[CHUNK] };
 }
 
-static void launch(const int *v, const mmt_problem *problem, const struct mmt_caps *caps,
-                   struct mmt_launches *out)
+static void col_cached_launch(const int *v, const mmt_problem *problem,
+                              const struct mmt_caps *caps, struct mmt_launches *out)
 {
     mmt_gemm_launch(v[THREADS], 1, blocks(v, problem), problem->batch, out);
 }
@@ -49,14 +51,14 @@ const struct mmt_template mmt_template_col_cached = {
     .op = MMT_GEMM,
     .types = MMT_PLAIN_TYPES,
     .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,
-    .kinds = MMT_GPU,
+    .preferred_on = MMT_GPU,
     .file = "col_cached.cl",
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,
-    .reject = reject,
-    .refuse = refuse,
+    .check_device = col_cached_check_device,
+    .check_problem = col_cached_check_problem,
     .tile = col_cached_tile,
-    .launch = launch,
+    .launch = col_cached_launch,
     .seeds = seeds,
     .num_seeds = sizeof(seeds) / sizeof(*seeds),
 };

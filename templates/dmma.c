@@ -43,10 +43,10 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
     [MIN_BLOCKS] = MMT_KNOB("MIN_BLOCKS", "least blocks on a multiprocessor", 1, 2, 3, 4),
     [CLUSTER] = MMT_KNOB("CLUSTER", "blocks that share a tile of C and their memory", 1,
                          2, 3, 4, 5, 6, 8),
-    [SPLIT_K] =
-        MMT_GEMM_KNOB_PARTS("clusters that share a tile of C", 2, false, MMT_GEMM_PARTS),
+    [SPLIT_K] = MMT_GEMM_KNOB_SPLITS("clusters that share a tile of C", 2, false,
+                                     MMT_GEMM_SPLITS),
     [SYNC] = { "SYNC",
-               "whose barriers hand stages on: the block's or the slots'",
+               "whose barriers hand stages on: the block's or the stages'",
                2,
                { BLOCK, SLOTS },
                sync_names },
@@ -209,28 +209,28 @@ static int blocks_n(const int *v)
     return v[TILE_N] / v[WARPS_N] / 8;
 }
 
-/* A cluster's block keeps its sums where the stages were. */
+/* A cluster's block keeps its accumulators where the stages were. */
 static size_t shared_bytes(const int *v)
 {
     enum { BARRIERS = 128 }; /* bytes that a stage's barriers take */
     const size_t tiles = sizeof(double) * v[TILE_K] * (v[TILE_M] + v[TILE_N]);
     const size_t stages = v[STAGES] * (tiles + (v[SYNC] == SLOTS ? BARRIERS : 0));
-    const size_t sums = sizeof(double) * v[TILE_M] * (v[TILE_N] + 8);
-    return v[CLUSTER] > 1 && sums > stages ? sums : stages;
+    const size_t accumulators = sizeof(double) * v[TILE_M] * (v[TILE_N] + 8);
+    return v[CLUSTER] > 1 && accumulators > stages ? accumulators : stages;
 }
 
-/* 32-bit registers that a thread cannot do without: sums, operands, and what addresses
- * and a loop take besides. */
+/* 32-bit registers that a thread cannot do without: accumulators, operands, and what
+ * addresses and a loop take besides. */
 static unsigned registers(const int *v)
 {
     enum { BESIDES = 30, WORDS = sizeof(double) / 4 };
-    const int sums = 2 * blocks_m(v) * blocks_n(v);
+    const int accumulators = 2 * blocks_m(v) * blocks_n(v);
     const int operands =
         blocks_m(v) * (v[REGISTER_STAGES] > 1 ? 2 : 1) + v[REGISTER_STAGES];
-    return WORDS * (sums + operands * mma_depth(v) / 4) + BESIDES;
+    return WORDS * (accumulators + operands * mma_depth(v) / 4) + BESIDES;
 }
 
-static const char *reject_shape(const int *v, const struct mmt_variant *variant)
+static const char *check_shape(const int *v, const struct mmt_variant *variant)
 {
     const int vector = variant->aligned ? 2 : 1;
     const int row_a = (variant->trans_a ? v[TILE_M] : v[TILE_K]) / vector;
@@ -256,7 +256,7 @@ static const char *reject_shape(const int *v, const struct mmt_variant *variant)
     return NULL;
 }
 
-static const char *reject_device(const int *v, const struct mmt_caps *caps)
+static const char *check_device(const int *v, const struct mmt_caps *caps)
 {
     if (caps->sm < 80)
         return "double precision on tensor cores needs sm_80 or newer";
@@ -273,23 +273,23 @@ static unsigned stay(const int *v, const struct mmt_caps *caps)
     return (caps->sms ? caps->sms : 1) * (unsigned) v[MIN_BLOCKS];
 }
 
-static const char *reject(const int *v, const struct mmt_variant *variant,
-                          const struct mmt_caps *caps)
+static const char *dmma_check_device(const int *v, const struct mmt_variant *variant,
+                                     const struct mmt_caps *caps)
 {
     enum { RESERVED = 1024 }; /* bytes of shared memory, of every block */
     const size_t shared = shared_bytes(v);
-    const char *why = reject_shape(v, variant);
+    const char *why = check_shape(v, variant);
     if (!why)
-        why = reject_device(v, caps);
+        why = check_device(v, caps);
     if (!why)
-        why = mmt_gemm_reject(threads(v), 1, shared, caps);
+        why = mmt_gemm_check_device(threads(v), 1, shared, caps);
     if (!why)
-        why = mmt_gemm_reject_resident(v[MIN_BLOCKS], threads(v), registers(v),
-                                       shared + RESERVED, caps);
+        why = mmt_gemm_check_resident(v[MIN_BLOCKS], threads(v), registers(v),
+                                      shared + RESERVED, caps);
     if (!why)
-        why = mmt_gemm_reject_parts(v[SPLIT_K], caps);
+        why = mmt_gemm_check_splits(v[SPLIT_K], caps);
     if (!why && v[TILE_SCHEDULER] == STREAM_K)
-        why = mmt_gemm_reject_runs(stay(v, caps), v[TILE_M] * v[TILE_N], caps);
+        why = mmt_gemm_check_stream_k(stay(v, caps), v[TILE_M] * v[TILE_N], caps);
     return why;
 }
 
@@ -298,16 +298,16 @@ static int64_t tiles(const int *v, const mmt_problem *p)
     return mmt_gemm_pieces(p->m, v[TILE_M]) * mmt_gemm_pieces(p->n, v[TILE_N]);
 }
 
-static const char *refuse(const int *v, const mmt_problem *problem)
+static const char *dmma_check_problem(const int *v, const mmt_problem *problem)
 {
     const int slices = v[CLUSTER] * v[SPLIT_K];
-    const char *why = mmt_gemm_refuse(tiles(v, problem));
+    const char *why = mmt_gemm_check_problem(tiles(v, problem));
 
     if (!why && slices > 1 && slices > mmt_gemm_pieces(problem->k, v[TILE_K]))
         why = "k is too short for that many slices: each needs one TILE_K at least";
     if (!why && v[TILE_SCHEDULER] == STREAM_K && problem->batch > 1)
         why = "TILE_SCHEDULER=stream_k is for one product; a batch has tiles enough";
-    return why ? why : mmt_gemm_refuse_parts(v[SPLIT_K], problem);
+    return why ? why : mmt_gemm_check_split_problem(v[SPLIT_K], problem);
 }
 
 static struct mmt_tile dmma_tile(const int *v, const mmt_problem *p)
@@ -316,23 +316,23 @@ static struct mmt_tile dmma_tile(const int *v, const mmt_problem *p)
     return (struct mmt_tile){ v[TILE_M], v[TILE_N], v[TILE_K], v[TILE_K] };
 }
 
-static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
-                   struct mmt_launches *out)
+static void dmma_launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
+                        struct mmt_launches *out)
 {
     const int64_t blocks = v[TILE_SCHEDULER] == STREAM_K ? stay(v, caps) : tiles(v, p);
 
     mmt_gemm_launch(threads(v), 1, blocks, p->batch, out);
     out->launch[0].args = mmt_gemm_workspace_args;
     out->launch[0].shared = shared_bytes(v);
-    out->launch[0].waits = true;
-    out->launch[0].stays = v[TILE_SCHEDULER] == PERSISTENT;
+    out->launch[0].pdl_waits = true;
+    out->launch[0].persistent = v[TILE_SCHEDULER] == PERSISTENT;
     mmt_gemm_split(v[SPLIT_K], p, out);
     out->launch[0].grid[1] *= (unsigned) v[CLUSTER];
     if (v[TILE_SCHEDULER] == STREAM_K)
-        mmt_gemm_share_runs(tiles(v, p), v[TILE_M] * v[TILE_N], p, out);
+        mmt_gemm_share_stream_k(tiles(v, p), v[TILE_M] * v[TILE_N], p, out);
 }
 
-static struct mmt_alignment alignment(const int *v, const mmt_problem *problem)
+static struct mmt_alignment dmma_alignment(const int *v, const mmt_problem *problem)
 {
     return (struct mmt_alignment){ 16, 16, 16 };
 }
@@ -344,18 +344,18 @@ const struct mmt_template mmt_template_dmma = {
     .types = 1 << MMT_F64,
     .fused = true,
     .dialects = MMT_CUDA_CXX,
-    .kinds = MMT_GPU,
-    .macs = 256,
+    .preferred_on = MMT_GPU,
+    .fma_per_cycle_per_sm = 256,
     .file = "dmma.cu",
     .helpers = { "ptx.h", "hopper.h", "split_k.h", "grid.h", "tiles.h", "stream_k.h",
                  "dmma_tile.h" },
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,
-    .reject = reject,
-    .refuse = refuse,
+    .check_device = dmma_check_device,
+    .check_problem = dmma_check_problem,
     .tile = dmma_tile,
-    .launch = launch,
-    .alignment = alignment,
+    .launch = dmma_launch,
+    .alignment = dmma_alignment,
     .seeds = seeds,
     .num_seeds = sizeof(seeds) / sizeof(seeds[0]),
 };

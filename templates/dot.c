@@ -43,18 +43,18 @@ static int64_t parts(const int *v, const mmt_problem *p)
     return chunks < 1 ? 1 : chunks < v[PARTS] ? chunks : v[PARTS];
 }
 
-static const char *reject(const int *v, const struct mmt_variant *variant,
-                          const struct mmt_caps *caps)
+static const char *dot_check_device(const int *v, const struct mmt_variant *variant,
+                                    const struct mmt_caps *caps)
 {
     if (v[WORK] * v[VECTOR] > 64)
         return "more than 64 elements of each vector in a thread's registers";
-    return mmt_op_reject(v[VECTOR], v[THREADS], v[ROWS],
-                         v[THREADS] * v[ROWS] * mmt_type_size(variant->type), caps);
+    return mmt_op_check_device(v[VECTOR], v[THREADS], v[ROWS],
+                               v[THREADS] * v[ROWS] * mmt_type_size(variant->type), caps);
 }
 
-static const char *refuse(const int *v, const mmt_problem *p)
+static const char *dot_check_problem(const int *v, const mmt_problem *p)
 {
-    return mmt_gemm_refuse(parts(v, p) * mmt_gemm_pieces(p->m, v[ROWS]));
+    return mmt_gemm_check_problem(parts(v, p) * mmt_gemm_pieces(p->m, v[ROWS]));
 }
 
 static struct mmt_tile dot_tile(const int *v, const mmt_problem *p)
@@ -63,8 +63,8 @@ static struct mmt_tile dot_tile(const int *v, const mmt_problem *p)
     return (struct mmt_tile){ v[ROWS], 1, v[THREADS] * v[VECTOR] * v[WORK], 1 };
 }
 
-static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
-                   struct mmt_launches *out)
+static void dot_launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
+                       struct mmt_launches *out)
 {
     int64_t groups = mmt_gemm_pieces(p->m, v[ROWS]), count = parts(v, p);
 
@@ -78,7 +78,7 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
         out->workspace = (size_t) (p->batch * p->m * count) * mmt_type_size(p->type);
 }
 
-static struct mmt_alignment alignment(const int *v, const mmt_problem *problem)
+static struct mmt_alignment dot_alignment(const int *v, const mmt_problem *problem)
 {
     unsigned bytes = mmt_op_vector_bytes(v[VECTOR], problem->type);
     return (struct mmt_alignment){ bytes, bytes,
@@ -91,15 +91,15 @@ const struct mmt_template mmt_template_dot = {
     .op = MMT_DOT,
     .types = MMT_PLAIN_TYPES,
     .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,
-    .kinds = MMT_GPU | MMT_CPU,
+    .preferred_on = MMT_GPU | MMT_CPU,
     .file = "dot.cl",
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,
-    .reject = reject,
-    .refuse = refuse,
+    .check_device = dot_check_device,
+    .check_problem = dot_check_problem,
     .tile = dot_tile,
-    .launch = launch,
-    .alignment = alignment,
+    .launch = dot_launch,
+    .alignment = dot_alignment,
     .seeds = seeds,
     .num_seeds = sizeof(seeds) / sizeof(*seeds),
 };

@@ -29,8 +29,8 @@ static inline int64_t mmt_gemm_pieces(int64_t size, int piece)
 }
 
 /* NULL if a block may have x times y threads and that many bytes of shared memory. */
-static inline const char *mmt_gemm_reject(int x, int y, size_t shared,
-                                          const struct mmt_caps *caps)
+static inline const char *mmt_gemm_check_device(int x, int y, size_t shared,
+                                                const struct mmt_caps *caps)
 {
     if (caps->max_threads && (unsigned) (x * y) > caps->max_threads)
         return "more threads than a block of this device may have";
@@ -46,17 +46,17 @@ static inline const char *mmt_gemm_reject(int x, int y, size_t shared,
 /* ---- blocks that share a tile of C, as tiles.h has it: the knob SPLIT_K -----
  */
 
-/* `seen`: what texts see at most; `left`: the first of the values, a 0, leaves the number
- * to the problem. */
-#define MMT_GEMM_KNOB_PARTS(what, seen, left, ...)                                       \
+/* `seen`: what sources see at most; `left`: the first of the values, a 0, leaves the
+ * number to the problem. */
+#define MMT_GEMM_KNOB_SPLITS(what, seen, left, ...)                                      \
     {                                                                                    \
-        "SPLIT_K", what, MMT_COUNT_VALUES(__VA_ARGS__), { __VA_ARGS__ }, .fits = left,   \
-                                                                         .counted = seen \
+        "SPLIT_K", what, MMT_COUNT_VALUES(__VA_ARGS__), { __VA_ARGS__ },                 \
+            .automatic = left, .launch_time = seen                                       \
     }
-#define MMT_GEMM_PARTS 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256
+#define MMT_GEMM_SPLITS 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256
 
-/* Partial sums stay in the cache until they are added up, and more blocks than that serve
- * no device. */
+/* Partial sums stay in the cache until they are added up, and more blocks than
+ * that serve no device. */
 enum { MMT_GEMM_MOST_PARTIAL = 1 << 24 };
 
 static inline int64_t mmt_gemm_partial_ld(const mmt_problem *p)
@@ -70,12 +70,13 @@ static inline double mmt_gemm_partial_sums(const mmt_problem *p)
     return (double) p->m * (double) mmt_gemm_partial_ld(p) * (double) p->batch;
 }
 
-/* NULL if `parts` parts of k are worth adding up; 1 always is. A k of fewer tiles leaves
+/* NULL if `parts` splits of k are worth adding up; 1 always is. A k of fewer tiles leaves
  * some of them empty, which is slow but right: so every check of a kernel meets it. */
-static inline const char *mmt_gemm_refuse_parts(int parts, const mmt_problem *p)
+static inline const char *mmt_gemm_check_split_problem(int parts, const mmt_problem *p)
 {
     return parts > 1 && mmt_gemm_partial_sums(p) * parts > MMT_GEMM_MOST_PARTIAL
-               ? "SPLIT_K makes more than 2^24 partial sums; C has tiles enough without"
+               ? "SPLIT_K makes more than 2^24 partial sums; C has tiles enough "
+                 "without"
                : NULL;
 }
 
@@ -91,9 +92,9 @@ static inline int mmt_gemm_sharers(int parts)
     return sharers;
 }
 
-static inline const char *mmt_gemm_reject_parts(int parts, const struct mmt_caps *caps)
+static inline const char *mmt_gemm_check_splits(int parts, const struct mmt_caps *caps)
 {
-    return parts > 1 && mmt_gemm_reject(MMT_GEMM_ADDERS, 1, 0, caps)
+    return parts > 1 && mmt_gemm_check_device(MMT_GEMM_ADDERS, 1, 0, caps)
                ? "SPLIT_K needs more threads to add its parts up than a block may have"
                : NULL;
 }
@@ -104,13 +105,13 @@ static inline void mmt_gemm_split(int parts, const mmt_problem *p,
                                   struct mmt_launches *out)
 {
     static const enum mmt_arg args[] = {
-        MMT_ARG_M,       MMT_ARG_N, MMT_ARG_PARTS,     MMT_ARG_ALPHA, MMT_ARG_BETA,
+        MMT_ARG_M,       MMT_ARG_N, MMT_ARG_SPLITS,    MMT_ARG_ALPHA, MMT_ARG_BETA,
         MMT_ARG_SCALARS, MMT_ARG_C, MMT_ARG_WORKSPACE, MMT_ARG_BIAS,  MMT_ARG_END,
     };
     const size_t size = mmt_type_size(p->type);
-    const int64_t sums = p->m * mmt_gemm_partial_ld(p);
+    const int64_t accumulators = p->m * mmt_gemm_partial_ld(p);
     const int width = MMT_GEMM_ADDERS / mmt_gemm_sharers(parts);
-    const int64_t blocks = mmt_gemm_pieces(sums, 16 / (int) size * width);
+    const int64_t blocks = mmt_gemm_pieces(accumulators, 16 / (int) size * width);
 
     if (parts == 1)
         return;
@@ -120,37 +121,38 @@ static inline void mmt_gemm_split(int parts, const mmt_problem *p,
         .args = args,
         .grid = { (unsigned) blocks, 1, (unsigned) p->batch },
         .block = { MMT_GEMM_ADDERS, 1, 1 },
-        .parts = parts,
-        .waits = true,
+        .splits = parts,
+        .pdl_waits = true,
     };
-    out->workspace = (size_t) (sums * p->batch * parts) * size;
+    out->workspace = (size_t) (accumulators * p->batch * parts) * size;
 }
 
-/* ---- blocks that stay and share what is left, as stream_k.h has it: the knob
+/* ---- persistent blocks and share what is left, as stream_k.h has it: the knob
  * TILE_SCHEDULER
  * -----
  */
 
 /* Sums of the two parts of each block's run, a tile each. */
-static inline int64_t mmt_gemm_run_sums(unsigned blocks, int area)
+static inline int64_t mmt_gemm_stream_k_sums(unsigned blocks, int area)
 {
     return (int64_t) blocks * 2 * area;
 }
 
-static inline const char *mmt_gemm_reject_runs(unsigned blocks, int area,
-                                               const struct mmt_caps *caps)
+static inline const char *mmt_gemm_check_stream_k(unsigned blocks, int area,
+                                                  const struct mmt_caps *caps)
 {
     enum { ADDERS_X = 32, ADDERS_Y = 8 };
-    if (mmt_gemm_run_sums(blocks, area) > MMT_GEMM_MOST_PARTIAL)
-        return "TILE_SCHEDULER=stream_k makes more than 2^24 partial sums; choose "
+    if (mmt_gemm_stream_k_sums(blocks, area) > MMT_GEMM_MOST_PARTIAL)
+        return "TILE_SCHEDULER=stream_k makes more than 2^24 partial sums; "
+               "choose "
                "smaller tiles";
-    return mmt_gemm_reject(ADDERS_X, ADDERS_Y, 0, caps);
+    return mmt_gemm_check_device(ADDERS_X, ADDERS_Y, 0, caps);
 }
 
 /* Adds the launch that adds up the parts of runs of the first launch of `out`, whose
  * blocks share so many tiles. */
-static inline void mmt_gemm_share_runs(int64_t tiles, int area, const mmt_problem *p,
-                                       struct mmt_launches *out)
+static inline void mmt_gemm_share_stream_k(int64_t tiles, int area, const mmt_problem *p,
+                                           struct mmt_launches *out)
 {
     enum { ADDERS_X = 32, ADDERS_Y = 8, BLOCKS_BESIDE = 8 };
     static const enum mmt_arg args[] = {
@@ -165,15 +167,15 @@ static inline void mmt_gemm_share_runs(int64_t tiles, int area, const mmt_proble
         .args = args,
         .grid = { blocks, BLOCKS_BESIDE, (unsigned) p->batch },
         .block = { ADDERS_X, ADDERS_Y, 1 },
-        .waits = true,
+        .pdl_waits = true,
     };
-    out->workspace =
-        (size_t) (mmt_gemm_run_sums(blocks, area) * p->batch) * mmt_type_size(p->type);
+    out->workspace = (size_t) (mmt_gemm_stream_k_sums(blocks, area) * p->batch) *
+                     mmt_type_size(p->type);
 }
 
 /* ---- operands that are copied first, as pack.h has it ---- */
 
-/* Whether rows of A, or B, share elements. The copy engine knows no such matrices. */
+/* Whether rows of A, or B, share elements. TMA knows no such matrices. */
 static inline bool mmt_gemm_rows_overlap(const mmt_problem *p, bool is_b)
 {
     const int64_t columns =
@@ -181,7 +183,7 @@ static inline bool mmt_gemm_rows_overlap(const mmt_problem *p, bool is_b)
     return (is_b ? p->ldb : p->lda) < columns;
 }
 
-/* Whether the copy engine could take the rows of A, or B, if they begin where they may.
+/* Whether TMA could take the rows of A, or B, if they begin where they may.
  */
 static inline bool mmt_gemm_rows_fit(const mmt_problem *p, bool is_b)
 {
@@ -191,14 +193,14 @@ static inline bool mmt_gemm_rows_fit(const mmt_problem *p, bool is_b)
            !mmt_gemm_rows_overlap(p, is_b);
 }
 
-/* NULL where the copy engine takes A and B, each as it is stored or a copy of it. */
-static inline const char *mmt_gemm_refuse_overlap(const mmt_problem *p, bool copies_a,
-                                                  bool copies_b)
+/* NULL where TMA takes A and B, each as it is stored or a copy of it. */
+static inline const char *mmt_gemm_check_overlap(const mmt_problem *p, bool copies_a,
+                                                 bool copies_b)
 {
     if (!copies_a && mmt_gemm_rows_overlap(p, false))
-        return "rows of A overlap, which the copy engine cannot take: PACK_A must be 1";
+        return "rows of A overlap, which TMA cannot take: PACK_A must be 1";
     if (!copies_b && mmt_gemm_rows_overlap(p, true))
-        return "rows of B overlap, which the copy engine cannot take: PACK_B must be 1";
+        return "rows of B overlap, which TMA cannot take: PACK_B must be 1";
     return NULL;
 }
 
@@ -222,7 +224,7 @@ static inline int64_t mmt_gemm_pack_whole(const mmt_problem *p, bool is_b)
  * that each matrix has its own. */
 static inline bool mmt_gemm_packs_once(const mmt_problem *p, enum mmt_packed how)
 {
-    return p->batch > 1 && !p->stride_b && how != MMT_PACKED_DIGITS;
+    return p->batch > 1 && !p->stride_b && how != MMT_PACKED_SLICES;
 }
 
 /* Makes room for a copy of A, or B, behind what is in the workspace. Returns where it
@@ -234,10 +236,10 @@ static inline size_t mmt_gemm_pack_room(const mmt_problem *p, bool is_b,
     const int64_t across = is_b ? p->n : p->m;
     const int64_t lines = how == MMT_PACKED_FLAT ? p->k : across;
     const int64_t length = how == MMT_PACKED_FLAT ? across : p->k;
-    const bool digits = how == MMT_PACKED_DIGITS;
-    const mmt_type type = digits ? mmt_type_digit(p->type) : p->type;
+    const bool slices = how == MMT_PACKED_SLICES;
+    const mmt_type type = slices ? mmt_type_slice(p->type) : p->type;
     const int64_t batch = is_b && mmt_gemm_packs_once(p, how) ? 1 : p->batch;
-    const int64_t matrices = batch * (digits ? mmt_type_digits(p->type) : 1);
+    const int64_t matrices = batch * (slices ? mmt_type_slices(p->type) : 1);
     const int64_t pieces = mmt_gemm_pieces(length * (int64_t) mmt_type_size(type), PIECE);
     const size_t at =
         (size_t) mmt_gemm_pieces((int64_t) out->workspace, LINE_OF_CACHE) * LINE_OF_CACHE;
@@ -283,15 +285,15 @@ static inline void mmt_gemm_pack(const mmt_problem *p, bool a, bool b,
         .grid = { (unsigned) blocks, 1, (unsigned) p->batch },
         .block = { MMT_GEMM_PACK_THREADS, 1, 1 },
         .workspace_at = at[!a],
-        .second_at = at[1],
-        .cut = (unsigned) (blocks - whole),
-        .waits = true,
+        .second_workspace_at = at[1],
+        .edge_blocks = (unsigned) (blocks - whole),
+        .pdl_waits = true,
     };
     const bool once = b && mmt_gemm_packs_once(p, how);
     if (once && a) {
         struct mmt_launch of_a = all;
         of_a.grid[0] = (unsigned) mmt_gemm_pack_blocks(p, false);
-        of_a.cut = (unsigned) (of_a.grid[0] - mmt_gemm_pack_whole(p, false));
+        of_a.edge_blocks = (unsigned) (of_a.grid[0] - mmt_gemm_pack_whole(p, false));
         out->launch[out->count++] = of_a;
     }
     out->launch[out->count] = all;
@@ -315,9 +317,9 @@ static inline void mmt_gemm_use_packed(struct mmt_box boxes[2], const mmt_proble
 
 /* NULL if a multiprocessor can hold that many blocks, whose threads have so many 32-bit
  * registers each. OpenCL has no word for it. */
-static inline const char *mmt_gemm_reject_resident(int blocks, int threads,
-                                                   unsigned registers, size_t shared,
-                                                   const struct mmt_caps *caps)
+static inline const char *mmt_gemm_check_resident(int blocks, int threads,
+                                                  unsigned registers, size_t shared,
+                                                  const struct mmt_caps *caps)
 {
     const unsigned all = (unsigned) (blocks * threads);
 
@@ -335,7 +337,7 @@ static inline const char *mmt_gemm_reject_resident(int blocks, int threads,
 }
 
 /* NULL if that many blocks can be numbered by an int. */
-static inline const char *mmt_gemm_refuse(int64_t blocks)
+static inline const char *mmt_gemm_check_problem(int64_t blocks)
 {
     return blocks > INT32_MAX ? "more blocks than a grid may have; choose larger ones"
                               : NULL;

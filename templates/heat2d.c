@@ -87,16 +87,16 @@ static size_t shared_bytes(const int *v, mmt_type type)
     return (size_t) (2 * v[THREADS_M] * line) * mmt_type_size(type);
 }
 
-static const char *reject(const int *v, const struct mmt_variant *variant,
-                          const struct mmt_caps *caps)
+static const char *heat2d_check_device(const int *v, const struct mmt_variant *variant,
+                                       const struct mmt_caps *caps)
 {
-    return mmt_op_reject(v[VECTOR], v[THREADS_N], v[THREADS_M],
-                         shared_bytes(v, variant->type), caps);
+    return mmt_op_check_device(v[VECTOR], v[THREADS_N], v[THREADS_M],
+                               shared_bytes(v, variant->type), caps);
 }
 
-static const char *refuse(const int *v, const mmt_problem *problem)
+static const char *heat2d_check_problem(const int *v, const mmt_problem *problem)
 {
-    return mmt_gemm_refuse(blocks(v, problem));
+    return mmt_gemm_check_problem(blocks(v, problem));
 }
 
 static struct mmt_tile heat2d_tile(const int *v, const mmt_problem *p)
@@ -106,15 +106,15 @@ static struct mmt_tile heat2d_tile(const int *v, const mmt_problem *p)
                               1, 1 };
 }
 
-static void launch(const int *v, const mmt_problem *problem, const struct mmt_caps *caps,
-                   struct mmt_launches *out)
+static void heat2d_launch(const int *v, const mmt_problem *problem,
+                          const struct mmt_caps *caps, struct mmt_launches *out)
 {
     *out = (struct mmt_launches){ 0 };
     mmt_op_launch("mmt_heat2d", args, v[THREADS_N], v[THREADS_M], blocks(v, problem),
                   problem->batch, out);
 }
 
-static struct mmt_alignment alignment(const int *v, const mmt_problem *problem)
+static struct mmt_alignment heat2d_alignment(const int *v, const mmt_problem *problem)
 {
     unsigned bytes = mmt_op_vector_bytes(v[VECTOR], problem->type);
     return (struct mmt_alignment){ bytes, (unsigned) mmt_type_size(problem->type),
@@ -127,15 +127,15 @@ const struct mmt_template mmt_template_heat2d = {
     .op = MMT_HEAT2D,
     .types = MMT_PLAIN_TYPES,
     .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,
-    .kinds = MMT_GPU | MMT_CPU,
+    .preferred_on = MMT_GPU | MMT_CPU,
     .file = "heat2d.cl",
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,
-    .reject = reject,
-    .refuse = refuse,
+    .check_device = heat2d_check_device,
+    .check_problem = heat2d_check_problem,
     .tile = heat2d_tile,
-    .launch = launch,
-    .alignment = alignment,
+    .launch = heat2d_launch,
+    .alignment = heat2d_alignment,
     .seeds = seeds,
     .num_seeds = sizeof(seeds) / sizeof(*seeds),
 };

@@ -65,21 +65,21 @@ static size_t shared_bytes(const int *v, mmt_type type)
     return (size_t) (2 * tile) * mmt_type_size(type);
 }
 
-static const char *reject(const int *v, const struct mmt_variant *variant,
-                          const struct mmt_caps *caps)
+static const char *jacobi3d_check_device(const int *v, const struct mmt_variant *variant,
+                                         const struct mmt_caps *caps)
 {
     if (v[UNROLL_M] > v[THREAD_TILE_M])
         return "more planes are unrolled than a block has";
-    return mmt_op_reject(v[VECTOR], v[THREADS_K], v[THREADS_N],
-                         shared_bytes(v, variant->type), caps);
+    return mmt_op_check_device(v[VECTOR], v[THREADS_K], v[THREADS_N],
+                               shared_bytes(v, variant->type), caps);
 }
 
-static const char *refuse(const int *v, const mmt_problem *p)
+static const char *jacobi3d_check_problem(const int *v, const mmt_problem *p)
 {
     int64_t planes = mmt_gemm_pieces(p->m, v[THREAD_TILE_M]), blocks;
     if (__builtin_mul_overflow(planes, blocks_of_plane(v, p), &blocks))
         blocks = INT64_MAX;
-    return mmt_gemm_refuse(blocks);
+    return mmt_gemm_check_problem(blocks);
 }
 
 static struct mmt_tile jacobi3d_tile(const int *v, const mmt_problem *p)
@@ -89,8 +89,8 @@ static struct mmt_tile jacobi3d_tile(const int *v, const mmt_problem *p)
                               1 };
 }
 
-static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
-                   struct mmt_launches *out)
+static void jacobi3d_launch(const int *v, const mmt_problem *p,
+                            const struct mmt_caps *caps, struct mmt_launches *out)
 {
     *out = (struct mmt_launches){ 0 };
     mmt_op_launch("mmt_jacobi3d", args, v[THREADS_K], v[THREADS_N],
@@ -98,7 +98,7 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
                   p->batch, out);
 }
 
-static struct mmt_alignment alignment(const int *v, const mmt_problem *problem)
+static struct mmt_alignment jacobi3d_alignment(const int *v, const mmt_problem *problem)
 {
     unsigned bytes = mmt_op_vector_bytes(v[VECTOR], problem->type);
     return (struct mmt_alignment){ bytes, bytes, bytes };
@@ -110,15 +110,15 @@ const struct mmt_template mmt_template_jacobi3d = {
     .op = MMT_JACOBI3D,
     .types = MMT_PLAIN_TYPES,
     .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,
-    .kinds = MMT_GPU | MMT_CPU,
+    .preferred_on = MMT_GPU | MMT_CPU,
     .file = "jacobi3d.cl",
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,
-    .reject = reject,
-    .refuse = refuse,
+    .check_device = jacobi3d_check_device,
+    .check_problem = jacobi3d_check_problem,
     .tile = jacobi3d_tile,
-    .launch = launch,
-    .alignment = alignment,
+    .launch = jacobi3d_launch,
+    .alignment = jacobi3d_alignment,
     .seeds = seeds,
     .num_seeds = sizeof(seeds) / sizeof(*seeds),
 };

@@ -129,8 +129,8 @@ static int held(const int *v, const struct mmt_variant *variant, int tile, bool 
     return tile * v[TILE_K_BYTES] / 4 / threads(v);
 }
 
-/* 32-bit registers that a thread cannot do without: sums, operands, and what addresses
- * and a loop take besides. */
+/* 32-bit registers that a thread cannot do without: accumulators, operands, and what
+ * addresses and a loop take besides. */
 static unsigned registers(const int *v, const struct mmt_variant *variant,
                           const struct mmt_caps *caps)
 {
@@ -138,8 +138,8 @@ static unsigned registers(const int *v, const struct mmt_variant *variant,
     const int blocks_m = v[TILE_M] / v[WARPS_M] / 16,
               blocks_n = v[TILE_N] / v[WARPS_N] / 8;
     const int operands = v[REGISTER_STAGES] * (4 * blocks_m + 2 * blocks_n);
-    const int sums = 4 * blocks_m * blocks_n * (v[PROMOTE] ? 2 : 1);
-    return (unsigned) (sums + operands +
+    const int accumulators = 4 * blocks_m * blocks_n * (v[PROMOTE] ? 2 : 1);
+    return (unsigned) (accumulators + operands +
                        held(v, variant, v[TILE_M], !variant->trans_a, caps) +
                        held(v, variant, v[TILE_N], variant->trans_b, caps) + BESIDES);
 }
@@ -151,8 +151,8 @@ static bool is_f8(mmt_type type)
     return type == MMT_F8E4M3 || type == MMT_F8E5M2;
 }
 
-static const char *reject_device(const struct mmt_variant *variant,
-                                 const struct mmt_caps *caps)
+static const char *check_device(const struct mmt_variant *variant,
+                                const struct mmt_caps *caps)
 {
     const bool old = variant->type == MMT_F16 || variant->type == MMT_I8;
 
@@ -166,7 +166,7 @@ static const char *reject_device(const struct mmt_variant *variant,
     return NULL;
 }
 
-static const char *reject_shape(const int *v, const struct mmt_variant *variant)
+static const char *check_shape(const int *v, const struct mmt_variant *variant)
 {
     const int beside_a = threads_beside(v, variant, v[TILE_M], !variant->trans_a);
     const int beside_b = threads_beside(v, variant, v[TILE_N], variant->trans_b);
@@ -174,7 +174,8 @@ static const char *reject_shape(const int *v, const struct mmt_variant *variant)
     if (v[TILE_M] % (16 * v[WARPS_M]) || v[TILE_N] % (16 * v[WARPS_N]))
         return "TILE_M and TILE_N must be multiples of 16 * WARPS";
     if (!v[PROMOTE] == is_f8(variant->type))
-        return "PROMOTE is for sums of 8-bit floating-point numbers, and they need it";
+        return "PROMOTE is for accumulators of 8-bit floating-point numbers, and they "
+               "need it";
     if (v[TILE_K_BYTES] / CHUNK % v[REGISTER_STAGES])
         return "TILE_K_BYTES must be a multiple of REGISTER_STAGES times 32";
     if (beside_a > threads(v) || beside_b > threads(v))
@@ -182,20 +183,20 @@ static const char *reject_shape(const int *v, const struct mmt_variant *variant)
     return NULL;
 }
 
-static const char *reject(const int *v, const struct mmt_variant *variant,
-                          const struct mmt_caps *caps)
+static const char *mma_check_device(const int *v, const struct mmt_variant *variant,
+                                    const struct mmt_caps *caps)
 {
     enum { RESERVED = 1024 }; /* bytes of shared memory, of every block */
     const size_t shared = shared_bytes(v);
-    const char *why = reject_device(variant, caps);
+    const char *why = check_device(variant, caps);
     if (!why)
-        why = reject_shape(v, variant);
+        why = check_shape(v, variant);
     if (!why)
-        why = mmt_gemm_reject(threads(v), 1, shared, caps);
+        why = mmt_gemm_check_device(threads(v), 1, shared, caps);
     if (!why)
-        why = mmt_gemm_reject_resident(v[MIN_BLOCKS], threads(v),
-                                       registers(v, variant, caps), shared + RESERVED,
-                                       caps);
+        why =
+            mmt_gemm_check_resident(v[MIN_BLOCKS], threads(v),
+                                    registers(v, variant, caps), shared + RESERVED, caps);
     return why;
 }
 
@@ -204,10 +205,10 @@ static int64_t tiles(const int *v, const mmt_problem *p)
     return mmt_gemm_pieces(p->m, v[TILE_M]) * mmt_gemm_pieces(p->n, v[TILE_N]);
 }
 
-static const char *refuse(const int *v, const mmt_problem *problem)
+static const char *mma_check_problem(const int *v, const mmt_problem *problem)
 {
-    const char *why = mmt_gemm_refuse(tiles(v, problem));
-    return why ? why : mmt_gemm_refuse_parts(v[SPLIT_K], problem);
+    const char *why = mmt_gemm_check_problem(tiles(v, problem));
+    return why ? why : mmt_gemm_check_split_problem(v[SPLIT_K], problem);
 }
 
 /* ---- launching --------------------------------------------------------------------- */
@@ -220,18 +221,18 @@ static void add_parts(const int *v, const mmt_problem *p, struct mmt_launches *o
         MMT_ARG_M, MMT_ARG_N,         MMT_ARG_ALPHA, MMT_ARG_BETA, MMT_ARG_SCALARS,
         MMT_ARG_C, MMT_ARG_WORKSPACE, MMT_ARG_BIAS,  MMT_ARG_END,
     };
-    const int64_t sums = p->m * mmt_gemm_partial_ld(p);
+    const int64_t accumulators = p->m * mmt_gemm_partial_ld(p);
 
     out->launch[out->count++] = (struct mmt_launch){
         .entry = "mmt_reduce_splits",
         .args = args,
-        .grid = { (unsigned) mmt_gemm_pieces(sums, PAIR * THREADS_ADD), 1,
+        .grid = { (unsigned) mmt_gemm_pieces(accumulators, PAIR * THREADS_ADD), 1,
                   (unsigned) p->batch },
         .block = { THREADS_ADD, 1, 1 },
-        .waits = true,
+        .pdl_waits = true,
     };
-    out->workspace =
-        (size_t) (sums * p->batch * v[SPLIT_K]) * mmt_type_size(mmt_type_scalar(p->type));
+    out->workspace = (size_t) (accumulators * p->batch * v[SPLIT_K]) *
+                     mmt_type_size(mmt_type_scalar(p->type));
 }
 
 static struct mmt_tile mma_tile(const int *v, const mmt_problem *p)
@@ -240,19 +241,19 @@ static struct mmt_tile mma_tile(const int *v, const mmt_problem *p)
     return (struct mmt_tile){ v[TILE_M], v[TILE_N], depth, depth };
 }
 
-static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
-                   struct mmt_launches *out)
+static void mma_launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
+                       struct mmt_launches *out)
 {
     mmt_gemm_launch(threads(v), 1, tiles(v, p), p->batch, out);
     out->launch[0].args = mmt_gemm_workspace_args;
     out->launch[0].grid[1] = (unsigned) v[SPLIT_K];
     out->launch[0].shared = shared_bytes(v);
-    out->launch[0].waits = true;
+    out->launch[0].pdl_waits = true;
     if (v[SPLIT_K] > 1)
         add_parts(v, p, out);
 }
 
-static struct mmt_alignment alignment(const int *v, const mmt_problem *problem)
+static struct mmt_alignment mma_alignment(const int *v, const mmt_problem *problem)
 {
     return (struct mmt_alignment){ 16, 16,
                                    PAIR * (unsigned) mmt_type_size(problem->out) };
@@ -267,17 +268,17 @@ const struct mmt_template mmt_template_mma = {
              1 << MMT_F8E5M2 | 1 << MMT_I8,
     .fused = true,
     .dialects = MMT_CUDA_CXX,
-    .kinds = MMT_GPU,
-    .macs = 512,
+    .preferred_on = MMT_GPU,
+    .fma_per_cycle_per_sm = 512,
     .file = "mma.cu",
     .helpers = { "ptx.h", "transpose.h", "stage.h", "grid.h" },
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,
-    .reject = reject,
-    .refuse = refuse,
+    .check_device = mma_check_device,
+    .check_problem = mma_check_problem,
     .tile = mma_tile,
-    .launch = launch,
-    .alignment = alignment,
+    .launch = mma_launch,
+    .alignment = mma_alignment,
     .seeds = seeds,
     .num_seeds = sizeof(seeds) / sizeof(seeds[0]),
 };

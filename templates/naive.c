@@ -39,15 +39,15 @@ static int64_t blocks(const int *v, const mmt_problem *problem)
            mmt_gemm_pieces(problem->n, v[BLOCK_N]);
 }
 
-static const char *reject(const int *v, const struct mmt_variant *variant,
-                          const struct mmt_caps *caps)
+static const char *naive_check_device(const int *v, const struct mmt_variant *variant,
+                                      const struct mmt_caps *caps)
 {
-    return mmt_gemm_reject(threads_x(v), threads_y(v), 0, caps);
+    return mmt_gemm_check_device(threads_x(v), threads_y(v), 0, caps);
 }
 
-static const char *refuse(const int *v, const mmt_problem *problem)
+static const char *naive_check_problem(const int *v, const mmt_problem *problem)
 {
-    return mmt_gemm_refuse(blocks(v, problem));
+    return mmt_gemm_check_problem(blocks(v, problem));
 }
 
 static struct mmt_tile naive_tile(const int *v, const mmt_problem *p)
@@ -56,8 +56,8 @@ static struct mmt_tile naive_tile(const int *v, const mmt_problem *p)
     return (struct mmt_tile){ v[BLOCK_M], v[BLOCK_N], 1, 1 };
 }
 
-static void launch(const int *v, const mmt_problem *problem, const struct mmt_caps *caps,
-                   struct mmt_launches *out)
+static void naive_launch(const int *v, const mmt_problem *problem,
+                         const struct mmt_caps *caps, struct mmt_launches *out)
 {
     mmt_gemm_launch(threads_x(v), threads_y(v), blocks(v, problem), problem->batch, out);
     out->launch[0].args = mmt_gemm_fused_args;
@@ -70,14 +70,14 @@ const struct mmt_template mmt_template_naive = {
     .types = MMT_ALL_TYPES,
     .fused = true,
     .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,
-    .kinds = MMT_GPU,
+    .preferred_on = MMT_GPU,
     .file = "naive.cl",
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,
-    .reject = reject,
-    .refuse = refuse,
+    .check_device = naive_check_device,
+    .check_problem = naive_check_problem,
     .tile = naive_tile,
-    .launch = launch,
+    .launch = naive_launch,
     .seeds = seeds,
     .num_seeds = sizeof(seeds) / sizeof(*seeds),
 };

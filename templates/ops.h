@@ -18,8 +18,8 @@ static inline void mmt_op_launch(const char *entry, const enum mmt_arg *args, in
 }
 
 /* NULL if a block may have that shape and shared memory, and a thread such vectors. */
-static inline const char *mmt_op_reject(int vector, int x, int y, size_t shared,
-                                        const struct mmt_caps *caps)
+static inline const char *mmt_op_check_device(int vector, int x, int y, size_t shared,
+                                              const struct mmt_caps *caps)
 {
     if (vector > 4 && caps->kind == MMT_GPU)
         return "vectors of more than 4 elements are for a CPU";
@@ -27,7 +27,7 @@ static inline const char *mmt_op_reject(int vector, int x, int y, size_t shared,
         return "vectors of up to 4 elements are for a GPU";
     if (shared > 48 << 10)
         return "more shared memory than a kernel may declare";
-    return mmt_gemm_reject(x, y, shared, caps);
+    return mmt_gemm_check_device(x, y, shared, caps);
 }
 
 /* Bytes that a whole vector of that many elements stands at: no load is longer. */

@@ -108,8 +108,8 @@ static int registers(const struct mmt_caps *caps)
     return caps->vector_bytes == 32 ? 16 : 32;
 }
 
-static const char *reject(const int *v, const struct mmt_variant *variant,
-                          const struct mmt_caps *caps)
+static const char *panel_check_device(const int *v, const struct mmt_variant *variant,
+                                      const struct mmt_caps *caps)
 {
     size_t vector = v[VECTOR] * mmt_type_size(variant->type);
 
@@ -127,7 +127,7 @@ static const char *reject(const int *v, const struct mmt_variant *variant,
     return NULL;
 }
 
-static const char *refuse(const int *v, const mmt_problem *p)
+static const char *panel_check_problem(const int *v, const mmt_problem *p)
 {
     if (v[PACK_B] && !p->trans_b && p->m <= v[THREAD_TILE_M])
         return "C is no higher than a register tile: B is read once, so that packing it "
@@ -135,7 +135,7 @@ static const char *refuse(const int *v, const mmt_problem *p)
     if (!v[PACK_A] && p->trans_a && p->n > width(v) * v[PANELS_N])
         return "every tile along n would read the transposed A across its rows: it must "
                "be packed";
-    return mmt_gemm_refuse(tiles(v, p));
+    return mmt_gemm_check_problem(tiles(v, p));
 }
 
 /* Matrices that are packed of a batch: one where all share it. */
@@ -162,8 +162,8 @@ static struct mmt_tile panel_tile(const int *v, const mmt_problem *p)
                               PACK_K, v[BLOCK_K] };
 }
 
-static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
-                   struct mmt_launches *out)
+static void panel_launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
+                         struct mmt_launches *out)
 {
     int64_t rows = mmt_gemm_pieces(p->m, v[THREAD_TILE_M]),
             cols = mmt_gemm_pieces(p->n, width(v));
@@ -187,7 +187,7 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
         out->workspace += (size_t) (count * cols * width(v)) * depth;
     }
     add(out, "mmt_gemm", gemm_args, tiles(v, p), 1, p->batch);
-    out->launch[out->count - 1].second_at = b_at;
+    out->launch[out->count - 1].second_workspace_at = b_at;
 }
 
 const struct mmt_template mmt_template_panel = {
@@ -198,14 +198,14 @@ const struct mmt_template mmt_template_panel = {
     .types = MMT_PLAIN_TYPES,
     .fused = true,
     .dialects = MMT_OPENCL_C,
-    .kinds = MMT_CPU,
+    .preferred_on = MMT_CPU,
     .file = "panel.cl",
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,
-    .reject = reject,
-    .refuse = refuse,
+    .check_device = panel_check_device,
+    .check_problem = panel_check_problem,
     .tile = panel_tile,
-    .launch = launch,
+    .launch = panel_launch,
     .seeds = seeds,
     .num_seeds = sizeof(seeds) / sizeof(*seeds),
 };

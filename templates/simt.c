@@ -23,7 +23,7 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
     [A_VECTOR] = MMT_KNOB("A_VECTOR", "elements of A per global load", 1, 2, 4),
     [B_VECTOR] = MMT_KNOB("B_VECTOR", "elements of B per global load", 1, 2, 4),
     [SHARED_LAYOUT] = { "SHARED_LAYOUT",
-                        "how a turned tile evades bank conflicts",
+                        "how a transposed tile evades bank conflicts",
                         4,
                         { PLAIN, PAD, SWAP, SWIZZLE },
                         layout_names },
@@ -32,7 +32,7 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
 };
 
 // clang-format off
-/* A knob that a row leaves out is 0, and SPLIT_K 0 is left to the problem. Those with vectors of 2 are
+/* A knob that a row leaves out is 0, and SPLIT_K 0 is auto. Those with vectors of 2 are
  * for double precision. */
 static const int seeds[][MMT_MAX_KNOBS] = {
     { [TILE_M] = 256, [TILE_N] = 128, [TILE_K] = 8, [THREAD_TILE_M] = 8, [THREAD_TILE_N] = 16, [WARP_M] = 4,
@@ -162,8 +162,8 @@ static int loads(const int *v, int tile, int vector)
     return (tile * v[TILE_K] / vector + threads - 1) / threads;
 }
 
-/* 32-bit registers that a thread cannot do without: sums, operands, the next tile, the
- * addresses it comes from, and what a loop takes besides. */
+/* 32-bit registers that a thread cannot do without: accumulators, operands, the next
+ * tile, the addresses it comes from, and what a loop takes besides. */
 static unsigned registers(const int *v, mmt_type type)
 {
     enum { BESIDES = 14, ADDRESS = 2 };
@@ -175,7 +175,7 @@ static unsigned registers(const int *v, mmt_type type)
            ADDRESS * (unsigned) (loads_a + loads_b) + BESIDES;
 }
 
-static const char *reject_tiles(const int *v, mmt_type type)
+static const char *check_tiles(const int *v, mmt_type type)
 {
     const int widest = mmt_simt_vector(type), banks = 128 / (int) mmt_type_size(type);
 
@@ -195,7 +195,7 @@ static const char *reject_tiles(const int *v, mmt_type type)
     return NULL;
 }
 
-static const char *reject_warp(const int *v, const struct mmt_caps *caps)
+static const char *check_warp(const int *v, const struct mmt_caps *caps)
 {
     const unsigned warp = (unsigned) mmt_simt_warp(v);
 
@@ -208,7 +208,7 @@ static const char *reject_warp(const int *v, const struct mmt_caps *caps)
 
 /* A CPU runs a block's threads one after the other, and what each computed before a
  * barrier waits on one stack, of 8 MiB as a rule: about twice what is counted here. */
-static const char *reject_on_cpu(const int *v, mmt_type type)
+static const char *check_on_cpu(const int *v, mmt_type type)
 {
     const int unrolled = mmt_simt_unrolled(v, v[K_UNROLL]);
 
@@ -223,32 +223,32 @@ static const char *reject_on_cpu(const int *v, mmt_type type)
     return NULL;
 }
 
-static const char *reject(const int *v, const struct mmt_variant *variant,
-                          const struct mmt_caps *caps)
+static const char *simt_check_device(const int *v, const struct mmt_variant *variant,
+                                     const struct mmt_caps *caps)
 {
     const mmt_type type = variant->type;
-    const char *why = mmt_simt_reject_shape(v, type);
+    const char *why = mmt_simt_check_shape(v, type);
     if (!why)
-        why = reject_tiles(v, type);
+        why = check_tiles(v, type);
     if (!why)
-        why = mmt_simt_reject_threads(v, caps);
+        why = mmt_simt_check_threads(v, caps);
     if (!why)
-        why = reject_warp(v, caps);
+        why = check_warp(v, caps);
     if (!why && caps->kind == MMT_CPU)
-        why = reject_on_cpu(v, type);
+        why = check_on_cpu(v, type);
     if (!why)
-        why = mmt_simt_reject_resident(
+        why = mmt_simt_check_resident(
             v, shared_bytes(v, type, variant->trans_a, variant->trans_b),
             registers(v, type), caps);
     return why;
 }
 
-static void settle(int *v, const mmt_problem *p, const struct mmt_caps *caps)
+static void simt_resolve(int *v, const mmt_problem *p, const struct mmt_caps *caps)
 {
     enum { IN_REGISTERS_AND_SHARED = 2 };
-    mmt_simt_settle(v, knobs, IN_REGISTERS_AND_SHARED,
-                    shared_bytes(v, p->type, p->trans_a, p->trans_b),
-                    registers(v, p->type), p, caps);
+    mmt_simt_resolve(v, knobs, IN_REGISTERS_AND_SHARED,
+                     shared_bytes(v, p->type, p->trans_a, p->trans_b),
+                     registers(v, p->type), p, caps);
 }
 
 static struct mmt_tile simt_tile(const int *v, const mmt_problem *p)
@@ -257,13 +257,13 @@ static struct mmt_tile simt_tile(const int *v, const mmt_problem *p)
     return (struct mmt_tile){ v[TILE_M], v[TILE_N], v[TILE_K], v[TILE_K] };
 }
 
-static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
-                   struct mmt_launches *out)
+static void simt_launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
+                        struct mmt_launches *out)
 {
     mmt_simt_launch(v, p, shared_bytes(v, p->type, p->trans_a, p->trans_b), caps, out);
 }
 
-static struct mmt_alignment alignment(const int *v, const mmt_problem *problem)
+static struct mmt_alignment simt_alignment(const int *v, const mmt_problem *problem)
 {
     const unsigned size = (unsigned) mmt_type_size(problem->type);
     return (struct mmt_alignment){ size * v[A_VECTOR], size * v[B_VECTOR],
@@ -277,18 +277,18 @@ const struct mmt_template mmt_template_simt = {
     .types = 1 << MMT_F32 | 1 << MMT_F64 | 1 << MMT_I32,
     .fused = true,
     .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,
-    .kinds = MMT_GPU,
+    .preferred_on = MMT_GPU,
     .file = "simt.cl",
     .helpers = { "split_k.h", "grid.h", "tiles.h", "stream_k.h", "vectors.h",
                  "register_tile.h" },
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,
-    .settle = settle,
-    .reject = reject,
-    .refuse = mmt_simt_refuse,
+    .resolve = simt_resolve,
+    .check_device = simt_check_device,
+    .check_problem = mmt_simt_check_problem,
     .tile = simt_tile,
-    .launch = launch,
-    .alignment = alignment,
+    .launch = simt_launch,
+    .alignment = simt_alignment,
     .seeds = seeds,
     .num_seeds = sizeof(seeds) / sizeof(seeds[0]),
 };

@@ -21,7 +21,8 @@ enum { DATA_PARALLEL, PERSISTENT, STREAM_K };
 enum { ROWS_ON, COLS_ON, ROWS_BACK, COLS_BACK, ACROSS, DOWN };
 
 static const char *const mmt_simt_lanes[] = { "rows", "columns", "pairs" };
-static const char *const mmt_simt_deals[] = { "data_parallel", "persistent", "stream_k" };
+static const char *const mmt_simt_schedulers[] = { "data_parallel", "persistent",
+                                                   "stream_k" };
 static const char *const mmt_simt_orders[] = {
     "rows",
     "columns",
@@ -42,28 +43,28 @@ static const char *const mmt_simt_orders[] = {
                 mmt_simt_lanes },                                                        \
     [C_VECTOR] = MMT_KNOB("C_VECTOR", "elements of C per global store", 1, 2, 4),        \
     [REGISTER_STAGES] = MMT_KNOB("REGISTER_STAGES", "steps whose operands are in registers", 1, 2),  \
-    [FMA_ORDER] = { "FMA_ORDER", "order of a step's multiply-adds", 6,                   \
+    [FMA_ORDER] = { "FMA_ORDER", "order of a step's FMAs", 6,                   \
                     { ROWS_ON, COLS_ON, ROWS_BACK, COLS_BACK, ACROSS, DOWN },            \
                     mmt_simt_orders },                                                   \
     [RASTER_GROUP] = MMT_KNOB("RASTER_GROUP", "rows of tiles that neighbouring blocks share", 1, 4, 8, \
                        16),                                                              \
     [MIN_BLOCKS] = MMT_KNOB("MIN_BLOCKS", "least blocks on a multiprocessor", 1, 2, 3,   \
                             4),                                                          \
-    [SPLIT_K] = MMT_GEMM_KNOB_PARTS("blocks that share a tile of C; 0: as suits it", 2,     \
-                                    true, 0, MMT_GEMM_PARTS),                            \
+    [SPLIT_K] = MMT_GEMM_KNOB_SPLITS("blocks that share a tile of C; 0: as suits it", 2,     \
+                                    true, 0, MMT_GEMM_SPLITS),                            \
     [TILE_SCHEDULER] = { "TILE_SCHEDULER",                                                                   \
                "a block's work: a tile, one after the other, or runs of the rest, too",      \
-               3, { DATA_PARALLEL, PERSISTENT, STREAM_K }, mmt_simt_deals }
+               3, { DATA_PARALLEL, PERSISTENT, STREAM_K }, mmt_simt_schedulers }
 
 /* All knobs of kernels whose tiles come through a ring in shared memory. */
 #define MMT_SIMT_RING_KNOBS                                                              \
     [TILE_M] = MMT_KNOB("TILE_M", "rows of C per block", 32, 64, 96, 128, 192, 256),     \
     [TILE_N] = MMT_KNOB("TILE_N", "columns of C per block", 32, 64, 96, 128, 192, 256),  \
-    [TILE_K] = MMT_KNOB("TILE_K", "depth of one slot of the ring", 8, 16, 32),           \
+    [TILE_K] = MMT_KNOB("TILE_K", "depth of one stage of the pipeline", 8, 16, 32),           \
     [THREAD_TILE_M] = MMT_KNOB("THREAD_TILE_M", "rows of C per thread", 2, 4, 6, 8, 12, 16),           \
     [THREAD_TILE_N] = MMT_KNOB("THREAD_TILE_N", "columns of C per thread", 2, 4, 6, 8, 12, 16),        \
     MMT_SIMT_KNOBS,                                                                      \
-    [STAGES] = MMT_KNOB("STAGES", "slots of the ring in shared memory", 2, 3, 4, 5)
+    [STAGES] = MMT_KNOB("STAGES", "stages of the pipeline in shared memory", 2, 3, 4, 5)
 // clang-format on
 
 static inline int mmt_simt_warp(const int *v)
@@ -88,7 +89,7 @@ static inline int mmt_simt_vector(mmt_type type)
     return 16 / (int) mmt_type_size(type);
 }
 
-/* 32-bit registers of a thread's sums and operands. */
+/* 32-bit registers of a thread's accumulators and operands. */
 static inline unsigned mmt_simt_registers(const int *v, mmt_type type)
 {
     const int words = (int) mmt_type_size(type) / 4;
@@ -96,7 +97,7 @@ static inline unsigned mmt_simt_registers(const int *v, mmt_type type)
     return (unsigned) (words * (v[THREAD_TILE_M] * v[THREAD_TILE_N] + operands));
 }
 
-static inline const char *mmt_simt_reject_shape(const int *v, mmt_type type)
+static inline const char *mmt_simt_check_shape(const int *v, mmt_type type)
 {
     if (v[TILE_M] % (v[WARP_M] * v[THREAD_TILE_M]) ||
         v[TILE_N] % (v[WARP_N] * v[THREAD_TILE_N]))
@@ -114,8 +115,8 @@ static inline const char *mmt_simt_reject_shape(const int *v, mmt_type type)
     return NULL;
 }
 
-static inline const char *mmt_simt_reject_threads(const int *v,
-                                                  const struct mmt_caps *caps)
+static inline const char *mmt_simt_check_threads(const int *v,
+                                                 const struct mmt_caps *caps)
 {
     const unsigned count = (unsigned) mmt_simt_threads(v);
 
@@ -146,7 +147,7 @@ static inline unsigned mmt_simt_stay(const int *v, const struct mmt_caps *caps)
     return (caps->sms ? caps->sms : 1) * (unsigned) v[MIN_BLOCKS];
 }
 
-static inline const char *mmt_simt_reject_parts(const int *v, const struct mmt_caps *caps)
+static inline const char *mmt_simt_check_splits(const int *v, const struct mmt_caps *caps)
 {
     if (v[TILE_SCHEDULER] != DATA_PARALLEL && v[SPLIT_K] > 1)
         return "TILE_SCHEDULER=persistent and TILE_SCHEDULER=stream_k need a SPLIT_K of "
@@ -155,15 +156,16 @@ static inline const char *mmt_simt_reject_parts(const int *v, const struct mmt_c
         return "TILE_SCHEDULER=persistent needs a platform that says how many blocks run "
                "at once";
     if (v[TILE_SCHEDULER] == STREAM_K)
-        return mmt_gemm_reject_runs(mmt_simt_stay(v, caps), v[TILE_M] * v[TILE_N], caps);
-    return mmt_gemm_reject_parts(v[SPLIT_K], caps);
+        return mmt_gemm_check_stream_k(mmt_simt_stay(v, caps), v[TILE_M] * v[TILE_N],
+                                       caps);
+    return mmt_gemm_check_splits(v[SPLIT_K], caps);
 }
 
 /* NULL if a multiprocessor can hold MIN_BLOCKS blocks of so much shared memory, whose
  * threads have so many registers. */
-static inline const char *mmt_simt_reject_resident(const int *v, size_t shared,
-                                                   unsigned registers,
-                                                   const struct mmt_caps *caps)
+static inline const char *mmt_simt_check_resident(const int *v, size_t shared,
+                                                  unsigned registers,
+                                                  const struct mmt_caps *caps)
 {
     const unsigned blocks = (unsigned) v[MIN_BLOCKS];
     const unsigned allowed = mmt_simt_registers_allowed(v, caps);
@@ -179,7 +181,7 @@ static inline const char *mmt_simt_reject_resident(const int *v, size_t shared,
     if (allowed && registers > allowed)
         return "sums, operands and the next tile take more registers than a thread may "
                "have";
-    return mmt_simt_reject_parts(v, caps);
+    return mmt_simt_check_splits(v, caps);
 }
 
 static inline int64_t mmt_simt_tiles(const int *v, const mmt_problem *p)
@@ -187,12 +189,12 @@ static inline int64_t mmt_simt_tiles(const int *v, const mmt_problem *p)
     return mmt_gemm_pieces(p->m, v[TILE_M]) * mmt_gemm_pieces(p->n, v[TILE_N]);
 }
 
-/* Leaves as many parts of k as suit the problem, where that is asked for. A step moves
+/* Leaves as many splits of k as suit the problem, where that is asked for. A step moves
  * two tiles to shared memory, which have `stages` places there. Blocks that stay share
  * what is left anyway. */
-static inline void mmt_simt_settle(int *v, const struct mmt_knob *knobs, int stages,
-                                   size_t shared, unsigned registers,
-                                   const mmt_problem *p, const struct mmt_caps *caps)
+static inline void mmt_simt_resolve(int *v, const struct mmt_knob *knobs, int stages,
+                                    size_t shared, unsigned registers,
+                                    const mmt_problem *p, const struct mmt_caps *caps)
 {
     /* Cycles in which a step's operands come, and those before and after all steps; bytes
      * that are multiplied, and that are stored, in a cycle. */
@@ -213,20 +215,20 @@ static inline void mmt_simt_settle(int *v, const struct mmt_knob *knobs, int sta
         .latency = (double) FETCH / stages,
         .block = AROUND + area * size / STORED,
         .adding = MMT_SPLIT_ADDING,
-        .sums = mmt_gemm_partial_sums(p) * size,
+        .accumulators = mmt_gemm_partial_sums(p) * size,
         .added = MMT_SPLIT_ADDED,
         .most = MMT_GEMM_MOST_PARTIAL / mmt_gemm_partial_sums(p),
     };
-    v[SPLIT_K] = mmt_split_parts(&split, &knobs[SPLIT_K], caps);
+    v[SPLIT_K] = mmt_split_count(&split, &knobs[SPLIT_K], caps);
 }
 
-static inline const char *mmt_simt_refuse(const int *v, const mmt_problem *p)
+static inline const char *mmt_simt_check_problem(const int *v, const mmt_problem *p)
 {
-    const char *why = mmt_gemm_refuse(mmt_simt_tiles(v, p));
+    const char *why = mmt_gemm_check_problem(mmt_simt_tiles(v, p));
 
     if (!why && v[TILE_SCHEDULER] == STREAM_K && p->batch > 1)
         why = "TILE_SCHEDULER=stream_k is for one product; a batch has tiles enough";
-    return why ? why : mmt_gemm_refuse_parts(v[SPLIT_K], p);
+    return why ? why : mmt_gemm_check_split_problem(v[SPLIT_K], p);
 }
 
 static inline void mmt_simt_launch(const int *v, const mmt_problem *p, size_t shared,
@@ -238,11 +240,11 @@ static inline void mmt_simt_launch(const int *v, const mmt_problem *p, size_t sh
     mmt_gemm_launch(mmt_simt_threads(v), 1, blocks, p->batch, out);
     out->launch[0].args = mmt_gemm_workspace_args;
     out->launch[0].shared = shared;
-    out->launch[0].waits = true;
-    out->launch[0].stays = v[TILE_SCHEDULER] == PERSISTENT;
+    out->launch[0].pdl_waits = true;
+    out->launch[0].persistent = v[TILE_SCHEDULER] == PERSISTENT;
     mmt_gemm_split(v[SPLIT_K], p, out);
     if (v[TILE_SCHEDULER] == STREAM_K)
-        mmt_gemm_share_runs(mmt_simt_tiles(v, p), v[TILE_M] * v[TILE_N], p, out);
+        mmt_gemm_share_stream_k(mmt_simt_tiles(v, p), v[TILE_M] * v[TILE_N], p, out);
 }
 
 #endif

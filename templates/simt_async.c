@@ -51,19 +51,20 @@ static size_t shared_bytes(const int *v, mmt_type type)
     return mmt_type_size(type) * v[STAGES] * v[TILE_K] * (v[TILE_M] + v[TILE_N]);
 }
 
-/* 32-bit registers that a thread cannot do without: sums, operands, and what a loop takes
- * besides. */
+/* 32-bit registers that a thread cannot do without: accumulators, operands, and what a
+ * loop takes besides. */
 static unsigned registers(const int *v, mmt_type type)
 {
     enum { BESIDES = 26 };
     return mmt_simt_registers(v, type) + BESIDES;
 }
 
-static const char *reject(const int *v, const struct mmt_variant *variant,
-                          const struct mmt_caps *caps)
+static const char *simt_async_check_device(const int *v,
+                                           const struct mmt_variant *variant,
+                                           const struct mmt_caps *caps)
 {
     const mmt_type type = variant->type;
-    const char *why = mmt_simt_reject_shape(v, type);
+    const char *why = mmt_simt_check_shape(v, type);
     if (caps->sm < 80)
         why = "asynchronous copies to shared memory need sm_80";
     if (!why && mmt_simt_unrolled(v, v[TILE_K]) > 4096)
@@ -71,19 +72,18 @@ static const char *reject(const int *v, const struct mmt_variant *variant,
               "outgrows the "
               "instruction cache";
     if (!why)
-        why = mmt_simt_reject_threads(v, caps);
+        why = mmt_simt_check_threads(v, caps);
     if (!why && mmt_simt_warp(v) != 32)
         why = "WARP_M * WARP_N must be 32, a warp of CUDA";
     if (!why)
-        why =
-            mmt_simt_reject_resident(v, shared_bytes(v, type), registers(v, type), caps);
+        why = mmt_simt_check_resident(v, shared_bytes(v, type), registers(v, type), caps);
     return why;
 }
 
-static void settle(int *v, const mmt_problem *p, const struct mmt_caps *caps)
+static void simt_async_resolve(int *v, const mmt_problem *p, const struct mmt_caps *caps)
 {
-    mmt_simt_settle(v, knobs, v[STAGES], shared_bytes(v, p->type), registers(v, p->type),
-                    p, caps);
+    mmt_simt_resolve(v, knobs, v[STAGES], shared_bytes(v, p->type), registers(v, p->type),
+                     p, caps);
 }
 
 static struct mmt_tile simt_async_tile(const int *v, const mmt_problem *p)
@@ -92,14 +92,14 @@ static struct mmt_tile simt_async_tile(const int *v, const mmt_problem *p)
     return (struct mmt_tile){ v[TILE_M], v[TILE_N], v[TILE_K], v[TILE_K] };
 }
 
-static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
-                   struct mmt_launches *out)
+static void simt_async_launch(const int *v, const mmt_problem *p,
+                              const struct mmt_caps *caps, struct mmt_launches *out)
 {
     mmt_simt_launch(v, p, shared_bytes(v, p->type), caps, out);
 }
 
 /* An operand whose memory runs along k is copied element by element. */
-static struct mmt_alignment alignment(const int *v, const mmt_problem *problem)
+static struct mmt_alignment simt_async_alignment(const int *v, const mmt_problem *problem)
 {
     enum { WHOLE = 16 };
     const unsigned size = (unsigned) mmt_type_size(problem->type);
@@ -115,18 +115,18 @@ const struct mmt_template mmt_template_simt_async = {
     .types = MMT_PLAIN_TYPES,
     .fused = true,
     .dialects = MMT_CUDA_CXX,
-    .kinds = MMT_GPU,
+    .preferred_on = MMT_GPU,
     .file = "simt_async.cu",
     .helpers = { "ptx.h", "split_k.h", "grid.h", "tiles.h", "stream_k.h", "vectors.h",
                  "register_tile.h" },
     .knobs = knobs,
     .num_knobs = RING_KNOBS,
-    .settle = settle,
-    .reject = reject,
-    .refuse = mmt_simt_refuse,
+    .resolve = simt_async_resolve,
+    .check_device = simt_async_check_device,
+    .check_problem = mmt_simt_check_problem,
     .tile = simt_async_tile,
-    .launch = launch,
-    .alignment = alignment,
+    .launch = simt_async_launch,
+    .alignment = simt_async_alignment,
     .seeds = seeds,
     .num_seeds = sizeof(seeds) / sizeof(seeds[0]),
 };

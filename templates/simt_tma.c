@@ -8,7 +8,7 @@ static const char *const load_names[] = { "free", "in_order" };
 
 static const struct mmt_knob knobs[NUM_KNOBS] = {
     MMT_SIMT_RING_KNOBS,
-    [PASSES] = MMT_KNOB("PASSES", "passes of the loop for a slot", 1, 2, 4),
+    [PASSES] = MMT_KNOB("PASSES", "passes of the loop for a stage", 1, 2, 4),
     [LOADS] = { "LOADS",
                 "order of loads from shared memory",
                 2,
@@ -95,12 +95,12 @@ static unsigned line_bytes(const int *v, mmt_type type)
     return (unsigned) v[TILE_K] * (unsigned) mmt_type_size(type);
 }
 
-/* Bytes of shared memory: the ring, and a barrier a slot. */
+/* Bytes of shared memory: the pipeline, and a barrier a stage. */
 static size_t shared_bytes(const int *v, mmt_type type)
 {
     enum { BARRIER = 8 };
-    const size_t slot = line_bytes(v, type) * (size_t) (v[TILE_M] + v[TILE_N]);
-    return (size_t) v[STAGES] * (slot + BARRIER);
+    const size_t stage = line_bytes(v, type) * (size_t) (v[TILE_M] + v[TILE_N]);
+    return (size_t) v[STAGES] * (stage + BARRIER);
 }
 
 /* Whether an operand's tile runs along k. */
@@ -114,8 +114,8 @@ static bool is_deep_b(const int *v, bool trans_b)
     return trans_b && !v[PACK_B];
 }
 
-/* 32-bit registers that a thread cannot do without: sums, operands, of which a deep one
- * has 16 bytes a line, and what a loop takes besides. */
+/* 32-bit registers that a thread cannot do without: accumulators, operands, of which a
+ * deep one has 16 bytes a line, and what a loop takes besides. */
 static unsigned registers(const int *v, const struct mmt_variant *variant)
 {
     enum { BESIDES = 20, WORDS_OF_PIECE = 4 };
@@ -128,7 +128,7 @@ static unsigned registers(const int *v, const struct mmt_variant *variant)
     return (unsigned) (words * v[THREAD_TILE_M] * v[THREAD_TILE_N] + a + b + BESIDES);
 }
 
-static const char *reject_deep(const int *v, const struct mmt_variant *variant)
+static const char *check_deep(const int *v, const struct mmt_variant *variant)
 {
     enum { PERIOD = 8 };
     const bool deep_a = is_deep_a(v, variant->trans_a);
@@ -138,26 +138,27 @@ static const char *reject_deep(const int *v, const struct mmt_variant *variant)
         (deep_b && v[WARP_N] * v[THREAD_TILE_N] % PERIOD))
         return "a warp must own a multiple of 8 lines of an operand that runs along k";
     if ((deep_a || deep_b) && v[PASSES] > 1)
-        return "an operand that runs along k has a slot's lines in one pass: PASSES must "
+        return "an operand that runs along k has a stage's lines in one pass: PASSES "
+               "must "
                "be 1";
     if (deep_b && v[C_VECTOR] > 1)
         return "where B runs along k a thread's columns are apart: C_VECTOR must be 1";
     return NULL;
 }
 
-static const char *reject(const int *v, const struct mmt_variant *variant,
-                          const struct mmt_caps *caps)
+static const char *simt_tma_check_device(const int *v, const struct mmt_variant *variant,
+                                         const struct mmt_caps *caps)
 {
     const mmt_type type = variant->type;
-    const char *why = mmt_simt_reject_shape(v, type);
+    const char *why = mmt_simt_check_shape(v, type);
 
     if (caps->sm < 90)
-        return "the copy engine comes with sm_90";
+        return "TMA comes with sm_90";
     if (!variant->aligned && !(v[PACK_A] && v[PACK_B]))
-        return "the copy engine takes operands that are aligned to 16 bytes: others need "
+        return "TMA takes operands that are aligned to 16 bytes: others need "
                "PACK_A and PACK_B";
     if (!why && line_bytes(v, type) > 128)
-        why = "TILE_K elements may be at most 128 bytes, which the copy engine exchanges";
+        why = "TILE_K elements may be at most 128 bytes, which TMA exchanges";
     if (!why && v[TILE_K] % (8 * v[PASSES]))
         why = "TILE_K must give each of PASSES a multiple of 8 steps";
     if (!why && mmt_simt_unrolled(v, v[TILE_K] / v[PASSES]) > 4096)
@@ -165,25 +166,25 @@ static const char *reject(const int *v, const struct mmt_variant *variant,
               "the loop "
               "outgrows the instruction cache";
     if (!why)
-        why = mmt_simt_reject_threads(v, caps);
+        why = mmt_simt_check_threads(v, caps);
     if (!why && mmt_simt_warp(v) != 32)
         why = "WARP_M * WARP_N must be 32, a warp of CUDA";
     if (!why)
-        why = reject_deep(v, variant);
+        why = check_deep(v, variant);
     if (!why)
-        why = mmt_simt_reject_resident(v, shared_bytes(v, type), registers(v, variant),
-                                       caps);
+        why = mmt_simt_check_resident(v, shared_bytes(v, type), registers(v, variant),
+                                      caps);
     return why;
 }
 
-static const char *refuse(const int *v, const mmt_problem *p)
+static const char *simt_tma_check_problem(const int *v, const mmt_problem *p)
 {
     if (v[PACK_A] && p->trans_a && mmt_gemm_rows_fit(p, false))
-        return "A is flat, and the copy engine takes its rows: PACK_A must be 0";
+        return "A is flat, and TMA takes its rows: PACK_A must be 0";
     if (v[PACK_B] && !p->trans_b && mmt_gemm_rows_fit(p, true))
-        return "B is flat, and the copy engine takes its rows: PACK_B must be 0";
-    const char *why = mmt_gemm_refuse_overlap(p, v[PACK_A], v[PACK_B]);
-    return why ? why : mmt_simt_refuse(v, p);
+        return "B is flat, and TMA takes its rows: PACK_B must be 0";
+    const char *why = mmt_gemm_check_overlap(p, v[PACK_A], v[PACK_B]);
+    return why ? why : mmt_simt_check_problem(v, p);
 }
 
 /* A tile of an operand, as it is stored. */
@@ -199,13 +200,13 @@ static struct mmt_box box(const int *v, mmt_type type, int tile, bool deep)
     };
 }
 
-static void settle(int *v, const mmt_problem *p, const struct mmt_caps *caps)
+static void simt_tma_resolve(int *v, const mmt_problem *p, const struct mmt_caps *caps)
 {
     const struct mmt_variant variant = { .type = p->type,
                                          .trans_a = p->trans_a != 0,
                                          .trans_b = p->trans_b != 0 };
-    mmt_simt_settle(v, knobs, v[STAGES], shared_bytes(v, p->type), registers(v, &variant),
-                    p, caps);
+    mmt_simt_resolve(v, knobs, v[STAGES], shared_bytes(v, p->type),
+                     registers(v, &variant), p, caps);
 }
 
 static struct mmt_tile simt_tma_tile(const int *v, const mmt_problem *p)
@@ -214,13 +215,22 @@ static struct mmt_tile simt_tma_tile(const int *v, const mmt_problem *p)
     return (struct mmt_tile){ v[TILE_M], v[TILE_N], v[TILE_K], v[TILE_K] };
 }
 
-static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
-                   struct mmt_launches *out)
+static void simt_tma_launch(const int *v, const mmt_problem *p,
+                            const struct mmt_caps *caps, struct mmt_launches *out)
 {
     static const enum mmt_arg args[] = {
-        MMT_ARG_MAP_A, MMT_ARG_MAP_B,     MMT_ARG_M,    MMT_ARG_N,
-        MMT_ARG_K,     MMT_ARG_ALPHA,     MMT_ARG_BETA, MMT_ARG_SCALARS,
-        MMT_ARG_C,     MMT_ARG_WORKSPACE, MMT_ARG_BIAS, MMT_ARG_END,
+        MMT_ARG_TENSOR_MAP_A,
+        MMT_ARG_TENSOR_MAP_B,
+        MMT_ARG_M,
+        MMT_ARG_N,
+        MMT_ARG_K,
+        MMT_ARG_ALPHA,
+        MMT_ARG_BETA,
+        MMT_ARG_SCALARS,
+        MMT_ARG_C,
+        MMT_ARG_WORKSPACE,
+        MMT_ARG_BIAS,
+        MMT_ARG_END,
     };
 
     struct mmt_launches behind; /* the product, and what follows */
@@ -240,7 +250,7 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
         out->launch[out->count++] = behind.launch[i];
 }
 
-static struct mmt_alignment alignment(const int *v, const mmt_problem *problem)
+static struct mmt_alignment simt_tma_alignment(const int *v, const mmt_problem *problem)
 {
     enum { WHOLE = 16 };
     const unsigned size = (unsigned) mmt_type_size(problem->type);
@@ -249,7 +259,8 @@ static struct mmt_alignment alignment(const int *v, const mmt_problem *problem)
 }
 
 /* Where a thread reads an operand along k, its lines come one by one, not in pieces. */
-static void define(const int *v, const struct mmt_variant *variant, struct mmt_text *text)
+static void simt_tma_define(const int *v, const struct mmt_variant *variant,
+                            struct mmt_text *text)
 {
     mmt_text_add(text, "#define PACK_FLAT 1\n");
     if (is_deep_a(v, variant->trans_a))
@@ -261,7 +272,7 @@ static void define(const int *v, const struct mmt_variant *variant, struct mmt_t
 /* Cards of sm_90 have tensor cores for f64, and smaller products leave too few tiles to
  * pay for packing: `simt` serves these as well, and a search that tried both found less.
  */
-static bool worth(const mmt_problem *p)
+static bool simt_tma_prefers(const mmt_problem *p)
 {
     enum { WIDE = 2048, DEEP = 512 };
     return p->type != MMT_F64 && p->m >= WIDE && p->n >= WIDE && p->k >= DEEP;
@@ -269,26 +280,26 @@ static bool worth(const mmt_problem *p)
 
 const struct mmt_template mmt_template_simt_tma = {
     .name = "simt_tma",
-    .what = "register tiles fed by the copy engine of sm_90, without tensor cores",
+    .what = "register tiles fed by TMA of sm_90, without tensor cores",
     .op = MMT_GEMM,
     .types = MMT_PLAIN_TYPES,
     .fused = true,
     .aligned_only = true,
     .dialects = MMT_CUDA_CXX,
-    .kinds = MMT_GPU,
-    .worth = worth,
+    .preferred_on = MMT_GPU,
+    .prefers = simt_tma_prefers,
     .file = "simt_tma.cu",
     .helpers = { "hopper.h", "pack.h", "split_k.h", "grid.h", "tiles.h", "stream_k.h",
                  "register_tile.h" },
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,
-    .settle = settle,
-    .reject = reject,
-    .refuse = refuse,
+    .resolve = simt_tma_resolve,
+    .check_device = simt_tma_check_device,
+    .check_problem = simt_tma_check_problem,
     .tile = simt_tma_tile,
-    .launch = launch,
-    .alignment = alignment,
-    .define = define,
+    .launch = simt_tma_launch,
+    .alignment = simt_tma_alignment,
+    .define = simt_tma_define,
     .seeds = seeds,
     .num_seeds = sizeof(seeds) / sizeof(seeds[0]),
 };

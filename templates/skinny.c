@@ -6,35 +6,35 @@ static const char *const sides[] = { "rows", "columns", "either" };
 
 static const struct mmt_knob knobs[NUM_KNOBS] = {
     [SHORT] = { "SHORT", "what C has few of", 3, { ROWS, COLUMNS, EITHER }, sides },
-    [THREAD_TILE_SHORT] = MMT_KNOB_LEFT(
+    [THREAD_TILE_SHORT] = MMT_KNOB_AUTO(
         "THREAD_TILE_SHORT",
         "elements of C per thread, short side; 0: all that fit, or as suits a block left",
         0, 1, 2, 4, 8, 16),
-    [THREAD_TILE_LONG] = MMT_KNOB_LEFT(
+    [THREAD_TILE_LONG] = MMT_KNOB_AUTO(
         "THREAD_TILE_LONG", "elements of C per thread, long side; 0: as suits it", 0, 1,
         2, 4, 8, 16),
     [THREAD_TILE_K] =
-        MMT_KNOB_LEFT("THREAD_TILE_K", "steps of k per thread at a time; 0: as suits it",
+        MMT_KNOB_AUTO("THREAD_TILE_K", "steps of k per thread at a time; 0: as suits it",
                       0, 1, 2, 4, 8, 16),
     [THREADS_LONG] =
-        MMT_KNOB_LEFT("THREADS_LONG", "threads along the long side; 0: as suits it", 0, 1,
+        MMT_KNOB_AUTO("THREADS_LONG", "threads along the long side; 0: as suits it", 0, 1,
                       2, 4, 8, 16, 32, 64, 128, 256),
-    [THREADS_K] = MMT_KNOB_LEFT("THREADS_K", "threads along k; 0: as suits it", 0, 1, 2,
+    [THREADS_K] = MMT_KNOB_AUTO("THREADS_K", "threads along k; 0: as suits it", 0, 1, 2,
                                 4, 8, 16, 32, 64, 128, 256),
     [VECTOR] = MMT_KNOB("VECTOR", "elements of the long operand per load", 1, 2, 4),
-    [TILE_K] = MMT_KNOB_LEFT(
+    [TILE_K] = MMT_KNOB_AUTO(
         "TILE_K", "depth of the short operand in shared memory; 0: as suits it", 0, 64,
         128, 256, 512, 1024, 2048, 4096),
-    [SPLIT_K] = MMT_GEMM_KNOB_PARTS(
-        "parts of k at most, each for blocks of its own; 0: as suits it", 1, true, 0, 1,
+    [SPLIT_K] = MMT_GEMM_KNOB_SPLITS(
+        "splits of k at most, each for blocks of its own; 0: as suits it", 1, true, 0, 1,
         2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64),
-    [MIN_BLOCKS] = MMT_KNOB_LEFT(
+    [MIN_BLOCKS] = MMT_KNOB_AUTO(
         "MIN_BLOCKS", "least blocks on a multiprocessor; 0: as its registers serve best",
         0, 1, 2, 3, 4, 6, 8),
 };
 
 // clang-format off
-/* A knob that a row leaves out is 0, which leaves it to the problem. The first two are for a CPU. Two
+/* A knob that a row leaves out is 0, which is auto. The first two are for a CPU. Two
  * leave all but the loads to the problem, one all but those and the blocks, one all but the work of a
  * thread. Of the others, timed on an H100 in f32, one is within 2 % of the best of 70 on average. */
 static const int seeds[][MMT_MAX_KNOBS] = {
@@ -87,7 +87,7 @@ static bool is_multiple(int number, int of)
     return (number & (of - 1)) == 0;
 }
 
-static const char *reject_pieces(const int *v, bool along, size_t size)
+static const char *check_pieces(const int *v, bool along, size_t size)
 {
     if (v[VECTOR] * size > 16)
         return "VECTOR may cover at most 16 bytes";
@@ -98,7 +98,7 @@ static const char *reject_pieces(const int *v, bool along, size_t size)
                "VECTOR";
     if (!is_multiple(v[TILE_K], v[THREADS_K] * v[THREAD_TILE_K]))
         return "TILE_K must be a multiple of THREADS_K * THREAD_TILE_K";
-    if (sums(v) * v[THREAD_TILE_K] > 1024)
+    if (accumulators(v) * v[THREAD_TILE_K] > 1024)
         return "THREAD_TILE_SHORT * THREAD_TILE_LONG * THREAD_TILE_K may be at most "
                "1024, or the loop "
                "outgrows "
@@ -107,8 +107,8 @@ static const char *reject_pieces(const int *v, bool along, size_t size)
 }
 
 /* Neighbouring threads should make whole warps and read whole sectors of memory. */
-static const char *reject_threads(const int *v, bool along, size_t size,
-                                  const struct mmt_caps *caps)
+static const char *check_threads(const int *v, bool along, size_t size,
+                                 const struct mmt_caps *caps)
 {
     enum { SECTOR = 32 };
     const int neighbours = along ? v[THREADS_K] : v[THREADS_LONG];
@@ -122,53 +122,53 @@ static const char *reject_threads(const int *v, bool along, size_t size,
 
 /* A CPU's compilers unroll without end, and keep what all threads of a block have in
  * registers on one stack. */
-static const char *reject_cpu(const int *v, size_t size)
+static const char *check_cpu(const int *v, size_t size)
 {
     enum { UNROLLED = 256, STACK = 1 << 20 };
 
-    if (sums(v) * v[THREAD_TILE_K] > UNROLLED)
+    if (accumulators(v) * v[THREAD_TILE_K] > UNROLLED)
         return "THREAD_TILE_SHORT * THREAD_TILE_LONG * THREAD_TILE_K may be at most 256 "
                "on a CPU, whose "
                "compilers take minutes over more";
-    if (size * (size_t) ((sums(v) + piece(v)) * threads(v)) > STACK)
+    if (size * (size_t) ((accumulators(v) + piece(v)) * threads(v)) > STACK)
         return "sums and pieces of a block may take at most 1 MiB on a CPU";
     return NULL;
 }
 
-const char *mmt_skinny_reject(const int *v, const struct mmt_variant *variant,
-                              const struct mmt_caps *caps)
+const char *mmt_skinny_check_device(const int *v, const struct mmt_variant *variant,
+                                    const struct mmt_caps *caps)
 {
     const size_t size = mmt_type_size(variant->type), shared = size * (size_t) pool(v);
     const bool along = along_k(v, variant->trans_a, variant->trans_b);
 
-    const char *why = reject_pieces(v, along, size);
+    const char *why = check_pieces(v, along, size);
     if (!why && lie_alike(variant->trans_a, variant->trans_b) && v[SHORT] != EITHER)
         why = "A and B lie alike: SHORT=either serves rows and columns";
     if (!why)
-        why = mmt_gemm_reject(threads(v), 1, shared, caps);
+        why = mmt_gemm_check_device(threads(v), 1, shared, caps);
     if (!why)
-        why = mmt_gemm_reject_resident(v[MIN_BLOCKS], threads(v), registers(v, size),
-                                       shared, caps);
+        why = mmt_gemm_check_resident(v[MIN_BLOCKS], threads(v), registers(v, size),
+                                      shared, caps);
     if (!why && caps->kind == MMT_GPU)
-        why = reject_threads(v, along, size, caps);
+        why = check_threads(v, along, size, caps);
     if (!why && caps->kind == MMT_CPU)
-        why = reject_cpu(v, size);
+        why = check_cpu(v, size);
     return why;
 }
 
-static void settle(int *v, const mmt_problem *p, const struct mmt_caps *caps)
+static void skinny_resolve(int *v, const mmt_problem *p, const struct mmt_caps *caps)
 {
-    mmt_skinny_settle(v, knobs, p, caps);
+    mmt_skinny_resolve(v, knobs, p, caps);
 }
 
-static const char *refuse(const int *v, const mmt_problem *p)
+static const char *skinny_check_problem(const int *v, const mmt_problem *p)
 {
     if (short_side(v, p) > LONGEST_SHORT)
         return rows_are_short(v, p) ? "m is more than 16: C has too many rows"
                                     : "n is more than 16: C has too many columns";
     if (v[THREAD_TILE_SHORT] >= 4 * short_side(v, p))
         return "three quarters of THREAD_TILE_SHORT would be idle";
-    return mmt_gemm_refuse(tiles(v, p));
+    return mmt_gemm_check_problem(tiles(v, p));
 }
 
 static struct mmt_tile skinny_tile(const int *v, const mmt_problem *p)
@@ -180,15 +180,15 @@ static struct mmt_tile skinny_tile(const int *v, const mmt_problem *p)
                               v[THREADS_K] * v[THREAD_TILE_K], v[TILE_K] };
 }
 
-static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
-                   struct mmt_launches *out)
+static void skinny_launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
+                          struct mmt_launches *out)
 {
     static const enum mmt_arg args[] = { MMT_ARG_M,         MMT_ARG_N,    MMT_ARG_K,
                                          MMT_ARG_ALPHA,     MMT_ARG_BETA, MMT_ARG_SCALARS,
                                          MMT_ARG_A,         MMT_ARG_B,    MMT_ARG_C,
                                          MMT_ARG_WORKSPACE, MMT_ARG_END };
     static const enum mmt_arg add_args[] = {
-        MMT_ARG_M,       MMT_ARG_N, MMT_ARG_PARTS,     MMT_ARG_ALPHA, MMT_ARG_BETA,
+        MMT_ARG_M,       MMT_ARG_N, MMT_ARG_SPLITS,    MMT_ARG_ALPHA, MMT_ARG_BETA,
         MMT_ARG_SCALARS, MMT_ARG_C, MMT_ARG_WORKSPACE, MMT_ARG_END,
     };
     const size_t size = mmt_type_size(p->type);
@@ -206,7 +206,7 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
         .grid = { (unsigned) tiles(v, p), (unsigned) not_empty, (unsigned) p->batch },
         .block = { (unsigned) threads(v), 1, 1 },
         .shared = size * (size_t) pool(v),
-        .waits = true,
+        .pdl_waits = true,
     };
     if (not_empty == 1)
         return;
@@ -215,13 +215,13 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
         .args = add_args,
         .grid = { (unsigned) mmt_gemm_pieces(cells, adders), 1, (unsigned) p->batch },
         .block = { MMT_GEMM_ADDERS, 1, 1 },
-        .parts = (int) not_empty,
-        .waits = true,
+        .splits = (int) not_empty,
+        .pdl_waits = true,
     };
     out->workspace = size * (size_t) (not_empty * p->batch * cells);
 }
 
-static struct mmt_alignment alignment(const int *v, const mmt_problem *problem)
+static struct mmt_alignment skinny_alignment(const int *v, const mmt_problem *problem)
 {
     const unsigned size = (unsigned) mmt_type_size(problem->type);
     const unsigned vector = size * (unsigned) v[VECTOR];
@@ -238,17 +238,17 @@ const struct mmt_template mmt_template_skinny = {
     .op = MMT_GEMM,
     .types = MMT_PLAIN_TYPES,
     .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,
-    .kinds = MMT_GPU | MMT_CPU,
+    .preferred_on = MMT_GPU | MMT_CPU,
     .file = "skinny.cl",
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,
-    .settle = settle,
+    .resolve = skinny_resolve,
     .cycles = mmt_skinny_cycles,
-    .reject = mmt_skinny_reject,
-    .refuse = refuse,
+    .check_device = mmt_skinny_check_device,
+    .check_problem = skinny_check_problem,
     .tile = skinny_tile,
-    .launch = launch,
-    .alignment = alignment,
+    .launch = skinny_launch,
+    .alignment = skinny_alignment,
     .seeds = seeds,
     .num_seeds = sizeof(seeds) / sizeof(*seeds),
 };

@@ -1,6 +1,6 @@
 /* skinny.cl as its host sees it: the knobs in the order in which that file names them,
  * and what it derives from them. For skinny.c, what cannot be and how it is launched, and
- * skinny_settle.c, what is left to the problem. */
+ * skinny_resolve.c, what is auto. */
 #ifndef MMT_TEMPLATES_SKINNY_H
 #define MMT_TEMPLATES_SKINNY_H
 
@@ -48,7 +48,7 @@ static inline int threads(const int *v)
     return v[THREADS_LONG] * v[THREADS_K];
 }
 
-static inline int sums(const int *v)
+static inline int accumulators(const int *v)
 {
     return v[THREAD_TILE_LONG] * v[THREAD_TILE_SHORT];
 }
@@ -58,11 +58,12 @@ static inline int piece(const int *v)
     return v[THREAD_TILE_LONG] * v[THREAD_TILE_K];
 }
 
-/* Elements of shared memory: for the short operand, and later for exchanged sums. */
+/* Elements of shared memory: for the short operand, and later for exchanged accumulators.
+ */
 static inline int pool(const int *v)
 {
     const int staged = v[THREAD_TILE_SHORT] * (v[TILE_K] + 4);
-    const int exchanged = v[THREADS_K] > 1 ? (sums(v) + 1) / 2 * threads(v) : 0;
+    const int exchanged = v[THREADS_K] > 1 ? (accumulators(v) + 1) / 2 * threads(v) : 0;
     return staged > exchanged ? staged : exchanged;
 }
 
@@ -70,7 +71,8 @@ static inline int pool(const int *v)
 static inline unsigned registers(const int *v, size_t size)
 {
     enum { BESIDES = 24 };
-    return (unsigned) (size / 4) * (unsigned) (sums(v) + piece(v) + v[VECTOR]) + BESIDES;
+    return (unsigned) (size / 4) * (unsigned) (accumulators(v) + piece(v) + v[VECTOR]) +
+           BESIDES;
 }
 
 static inline int64_t short_side(const int *v, const mmt_problem *p)
@@ -120,15 +122,15 @@ static inline int64_t parts(const int *v, int64_t k)
     return part > 0 ? mmt_gemm_pieces(steps, (int) part) : 1;
 }
 
-/* ---- what skinny.c and skinny_settle.c ask of each other -----------------------------
+/* ---- what skinny.c and skinny_resolve.c ask of each other -----------------------------
  */
 
-const char *mmt_skinny_reject(const int *v, const struct mmt_variant *variant,
-                              const struct mmt_caps *caps);
+const char *mmt_skinny_check_device(const int *v, const struct mmt_variant *variant,
+                                    const struct mmt_caps *caps);
 
 /* `knobs`: all of them, of which it takes the values of those that are left. */
-void mmt_skinny_settle(int *v, const struct mmt_knob *knobs, const mmt_problem *p,
-                       const struct mmt_caps *caps);
+void mmt_skinny_resolve(int *v, const struct mmt_knob *knobs, const mmt_problem *p,
+                        const struct mmt_caps *caps);
 
 /* Cycles that it should take, the first launch apart; 0 where nothing is known of the
  * device. */

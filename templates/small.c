@@ -118,19 +118,20 @@ static size_t shared_bytes(const int *v, const struct mmt_variant *variant)
     return mmt_type_size(variant->type) * (size_t) (v[MATRICES] * (a + b));
 }
 
-/* 32-bit registers that a thread cannot do without: sums, operands of one step, and its
- * part of the tiles that are on their way. */
+/* 32-bit registers that a thread cannot do without: accumulators, operands of one step,
+ * and its part of the tiles that are on their way. */
 static unsigned registers(const int *v, mmt_type type)
 {
     enum { BESIDES = 24 };
-    const int sums = v[THREAD_TILE_M] * v[THREAD_TILE_N];
+    const int accumulators = v[THREAD_TILE_M] * v[THREAD_TILE_N];
     const int operands = step(type) * (v[THREAD_TILE_M] + v[THREAD_TILE_N]);
     const int parts = (v[TILE_M] + v[TILE_N]) * v[TILE_K] / team(v);
     const int both = v[AHEAD] ? operands + parts : parts > operands ? parts : operands;
-    return (unsigned) mmt_type_size(type) / 4 * (unsigned) (sums + both) + BESIDES;
+    return (unsigned) mmt_type_size(type) / 4 * (unsigned) (accumulators + both) +
+           BESIDES;
 }
 
-static const char *reject_tile(const int *v, mmt_type type)
+static const char *check_tile(const int *v, mmt_type type)
 {
     if (v[TILE_M] > largest(type) || v[TILE_N] > largest(type))
         return "TILE_M and TILE_N may be at most 256 bytes of elements";
@@ -147,18 +148,18 @@ static const char *reject_tile(const int *v, mmt_type type)
     return NULL;
 }
 
-static const char *reject(const int *v, const struct mmt_variant *variant,
-                          const struct mmt_caps *caps)
+static const char *small_check_device(const int *v, const struct mmt_variant *variant,
+                                      const struct mmt_caps *caps)
 {
     const int threads = team(v) * v[MATRICES];
     const size_t shared = shared_bytes(v, variant);
 
-    const char *why = reject_tile(v, variant->type);
+    const char *why = check_tile(v, variant->type);
     if (!why)
-        why = mmt_gemm_reject(team(v), v[MATRICES], shared, caps);
+        why = mmt_gemm_check_device(team(v), v[MATRICES], shared, caps);
     if (!why)
-        why = mmt_gemm_reject_resident(v[MIN_BLOCKS], threads,
-                                       registers(v, variant->type), shared, caps);
+        why = mmt_gemm_check_resident(v[MIN_BLOCKS], threads, registers(v, variant->type),
+                                      shared, caps);
     if (!why && caps->kind == MMT_GPU && caps->warp && (unsigned) threads % caps->warp)
         why = "the block has no whole number of warps";
     return why;
@@ -175,7 +176,7 @@ static bool idle(int knob, int tile, int64_t side)
     return tile > knobs[knob].values[0] && tile >= 2 * side;
 }
 
-static const char *refuse(const int *v, const mmt_problem *p)
+static const char *small_check_problem(const int *v, const mmt_problem *p)
 {
     const int64_t side = p->m > p->n ? p->m : p->n;
 
@@ -196,8 +197,8 @@ static struct mmt_tile small_tile(const int *v, const mmt_problem *p)
     return (struct mmt_tile){ v[TILE_M], v[TILE_N], v[TILE_K], v[TILE_K] };
 }
 
-static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
-                   struct mmt_launches *out)
+static void small_launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
+                         struct mmt_launches *out)
 {
     static const enum mmt_arg args[] = {
         MMT_ARG_M, MMT_ARG_N, MMT_ARG_K, MMT_ARG_ALPHA, MMT_ARG_BETA, MMT_ARG_SCALARS,
@@ -210,10 +211,10 @@ static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *ca
                     mmt_gemm_pieces(p->batch, v[MATRICES] * v[TURNS]), out);
     out->launch[0].args = args;
     out->launch[0].shared = shared_bytes(v, &variant);
-    out->launch[0].waits = true;
+    out->launch[0].pdl_waits = true;
 }
 
-static struct mmt_alignment alignment(const int *v, const mmt_problem *problem)
+static struct mmt_alignment small_alignment(const int *v, const mmt_problem *problem)
 {
     const unsigned size = (unsigned) mmt_type_size(problem->type);
     const unsigned vector = size * (unsigned) v[VECTOR];
@@ -226,16 +227,16 @@ const struct mmt_template mmt_template_small = {
     .op = MMT_GEMM,
     .types = MMT_PLAIN_TYPES,
     .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,
-    .kinds = MMT_GPU,
+    .preferred_on = MMT_GPU,
     .file = "small.cl",
     .helpers = { "vectors.h" },
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,
-    .reject = reject,
-    .refuse = refuse,
+    .check_device = small_check_device,
+    .check_problem = small_check_problem,
     .tile = small_tile,
-    .launch = launch,
-    .alignment = alignment,
+    .launch = small_launch,
+    .alignment = small_alignment,
     .seeds = seeds,
     .num_seeds = sizeof(seeds) / sizeof(*seeds),
 };

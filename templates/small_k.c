@@ -4,17 +4,17 @@
 
 static const struct mmt_knob knobs[NUM_KNOBS] = {
     [THREADS_M] =
-        MMT_KNOB_LEFT("THREADS_M", "threads of a block down the tile; 0: as suits it", 0,
+        MMT_KNOB_AUTO("THREADS_M", "threads of a block down the tile; 0: as suits it", 0,
                       1, 2, 4, 8, 16),
     [THREADS_N] =
-        MMT_KNOB_LEFT("THREADS_N", "threads of a block across the tile; 0: as suits it",
+        MMT_KNOB_AUTO("THREADS_N", "threads of a block across the tile; 0: as suits it",
                       0, 16, 32, 64, 128),
-    [THREAD_TILE_M] = MMT_KNOB_LEFT(
+    [THREAD_TILE_M] = MMT_KNOB_AUTO(
         "THREAD_TILE_M", "rows of C per thread; 0: as suits it", 0, 1, 2, 4, 8, 16),
-    [THREAD_TILE_N] = MMT_KNOB_LEFT(
+    [THREAD_TILE_N] = MMT_KNOB_AUTO(
         "THREAD_TILE_N", "columns of C per thread; 0: as suits it", 0, 1, 2, 4, 8),
     [C_VECTOR] = MMT_KNOB("C_VECTOR", "elements of C per global store", 1, 2, 4),
-    [TILE_K] = MMT_KNOB_LEFT("TILE_K", "steps of k in shared memory; 0: as suits it", 0,
+    [TILE_K] = MMT_KNOB_AUTO("TILE_K", "steps of k in shared memory; 0: as suits it", 0,
                              4, 8, 16),
 };
 
@@ -45,8 +45,8 @@ static const int seeds[][MMT_MAX_KNOBS] = {
 };
 // clang-format on
 
-const char *mmt_small_k_reject(const int *v, const struct mmt_variant *variant,
-                               const struct mmt_caps *caps)
+const char *mmt_small_k_check_device(const int *v, const struct mmt_variant *variant,
+                                     const struct mmt_caps *caps)
 {
     enum { MOST_SUMS = 64, MOST_SHARE = 32, MOST_SHARED = 48 << 10, STACK = 1 << 20 };
     const size_t size = mmt_type_size(variant->type), shared = shared_bytes(v, size);
@@ -55,8 +55,9 @@ const char *mmt_small_k_reject(const int *v, const struct mmt_variant *variant,
         return "C_VECTOR may cover at most 16 bytes";
     if (v[THREAD_TILE_N] % v[C_VECTOR])
         return "THREAD_TILE_N must be a multiple of C_VECTOR";
-    if (sums(v) * size > MOST_SUMS * sizeof(float))
-        return "THREAD_TILE_M * THREAD_TILE_N sums may take at most 64 registers, so "
+    if (accumulators(v) * size > MOST_SUMS * sizeof(float))
+        return "THREAD_TILE_M * THREAD_TILE_N accumulators may take at most 64 "
+               "registers, so "
                "that many blocks "
                "fit on a multiprocessor";
     if (v[TILE_K] * (tile_m(v) + tile_n(v)) * size >
@@ -66,9 +67,9 @@ const char *mmt_small_k_reject(const int *v, const struct mmt_variant *variant,
         return "the stripes take more than 48 KiB of shared memory";
     if (caps->kind == MMT_GPU && (unsigned) threads(v) < caps->warp)
         return "the block has fewer threads than a warp";
-    if (caps->kind == MMT_CPU && size * (size_t) (sums(v) * threads(v)) > STACK)
+    if (caps->kind == MMT_CPU && size * (size_t) (accumulators(v) * threads(v)) > STACK)
         return "sums of a block may take at most 1 MiB on a CPU";
-    return mmt_gemm_reject(threads(v), 1, shared, caps);
+    return mmt_gemm_check_device(threads(v), 1, shared, caps);
 }
 
 static int64_t tiles(const int *v, const mmt_problem *p)
@@ -76,16 +77,16 @@ static int64_t tiles(const int *v, const mmt_problem *p)
     return mmt_gemm_pieces(p->m, tile_m(v)) * mmt_gemm_pieces(p->n, tile_n(v));
 }
 
-static void settle(int *v, const mmt_problem *p, const struct mmt_caps *caps)
+static void small_k_resolve(int *v, const mmt_problem *p, const struct mmt_caps *caps)
 {
-    mmt_small_k_settle(v, knobs, p, caps);
+    mmt_small_k_resolve(v, knobs, p, caps);
 }
 
-static const char *refuse(const int *v, const mmt_problem *p)
+static const char *small_k_check_problem(const int *v, const mmt_problem *p)
 {
     if (p->k > DEEPEST)
         return "k is more than 16: there is more to do than writing C";
-    return mmt_gemm_refuse(tiles(v, p));
+    return mmt_gemm_check_problem(tiles(v, p));
 }
 
 static struct mmt_tile small_k_tile(const int *v, const mmt_problem *p)
@@ -94,24 +95,25 @@ static struct mmt_tile small_k_tile(const int *v, const mmt_problem *p)
     return (struct mmt_tile){ tile_m(v), tile_n(v), v[TILE_K], v[TILE_K] };
 }
 
-static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
-                   struct mmt_launches *out)
+static void small_k_launch(const int *v, const mmt_problem *p,
+                           const struct mmt_caps *caps, struct mmt_launches *out)
 {
     (void) caps;
     mmt_gemm_launch(threads(v), 1, tiles(v, p), p->batch, out);
     out->launch[0].args = mmt_gemm_fused_args;
     out->launch[0].shared = shared_bytes(v, mmt_type_size(p->type));
-    out->launch[0].waits = true;
+    out->launch[0].pdl_waits = true;
 }
 
-static struct mmt_alignment alignment(const int *v, const mmt_problem *problem)
+static struct mmt_alignment small_k_alignment(const int *v, const mmt_problem *problem)
 {
     const unsigned size = (unsigned) mmt_type_size(problem->type);
     return (struct mmt_alignment){ size, size, size * (unsigned) v[C_VECTOR] };
 }
 
 /* The tile, which helpers ask for before the kernel's own file stands there. */
-static void define(const int *v, const struct mmt_variant *variant, struct mmt_text *text)
+static void small_k_define(const int *v, const struct mmt_variant *variant,
+                           struct mmt_text *text)
 {
     (void) variant;
     mmt_text_addf(text, "#define TILE_M %d\n#define TILE_N %d\n", tile_m(v), tile_n(v));
@@ -125,19 +127,19 @@ const struct mmt_template mmt_template_small_k = {
     .types = MMT_PLAIN_TYPES,
     .fused = true,
     .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,
-    .kinds = MMT_GPU,
+    .preferred_on = MMT_GPU,
     .file = "small_k.cl",
     .helpers = { "grid.h", "tiles.h" },
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,
-    .settle = settle,
+    .resolve = small_k_resolve,
     .cycles = mmt_small_k_cycles,
-    .reject = mmt_small_k_reject,
-    .refuse = refuse,
+    .check_device = mmt_small_k_check_device,
+    .check_problem = small_k_check_problem,
     .tile = small_k_tile,
-    .launch = launch,
-    .alignment = alignment,
-    .define = define,
+    .launch = small_k_launch,
+    .alignment = small_k_alignment,
+    .define = small_k_define,
     .seeds = seeds,
     .num_seeds = sizeof(seeds) / sizeof(seeds[0]),
 };

@@ -1,6 +1,6 @@
 /* small_k.cl as its host sees it: the knobs in the order in which that file names them,
  * and what it derives from them. For small_k.c, what cannot be and how it is launched,
- * and small_k_settle.c, what is left to the problem. */
+ * and small_k_resolve.c, what is auto. */
 #ifndef MMT_TEMPLATES_SMALL_K_H
 #define MMT_TEMPLATES_SMALL_K_H
 
@@ -26,7 +26,7 @@ static inline int tile_n(const int *v)
     return v[THREADS_N] * v[THREAD_TILE_N];
 }
 
-static inline int sums(const int *v)
+static inline int accumulators(const int *v)
 {
     return v[THREAD_TILE_M] * v[THREAD_TILE_N];
 }
@@ -38,16 +38,16 @@ static inline size_t shared_bytes(const int *v, size_t size)
     return size * (size_t) (v[TILE_K] * (tile_m(v) + tile_n(v) + 2 * APART));
 }
 
-/* ---- what small_k.c and small_k_settle.c ask of each other
+/* ---- what small_k.c and small_k_resolve.c ask of each other
  * --------------------------------
  */
 
-const char *mmt_small_k_reject(const int *v, const struct mmt_variant *variant,
-                               const struct mmt_caps *caps);
+const char *mmt_small_k_check_device(const int *v, const struct mmt_variant *variant,
+                                     const struct mmt_caps *caps);
 
 /* `knobs`: all of them, of which it takes the values of TILE_K. */
-void mmt_small_k_settle(int *v, const struct mmt_knob *knobs, const mmt_problem *p,
-                        const struct mmt_caps *caps);
+void mmt_small_k_resolve(int *v, const struct mmt_knob *knobs, const mmt_problem *p,
+                         const struct mmt_caps *caps);
 
 /* Cycles that it should take, the launch apart; 0 where nothing is known of the device.
  */

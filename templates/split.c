@@ -4,8 +4,8 @@
 
 #include "templates/gemm.h"
 
-/* Adding the parts up on a CPU: cycles of the launch; bytes of sums that a core takes in
- * a cycle. */
+/* Adding the parts up on a CPU: cycles of the launch; bytes of accumulators that a core
+ * takes in a cycle. */
 static const double adding_on_cpu = 40000, added_on_cpu = 4;
 
 /* Cycles in which a core does what a multiprocessor does in one. */
@@ -99,7 +99,8 @@ double mmt_split_cycles(const struct mmt_split *split, int parts,
     const double waves = mmt_split_waves(ceil(split->tiles * parts / sms),
                                          split->resident, run.latency, run.busy);
     const double adding =
-        parts > 1 ? split->adding + parts * split->sums / (sms * split->added) : 0;
+        parts > 1 ? split->adding + parts * split->accumulators / (sms * split->added)
+                  : 0;
     return split->ramp + bound(waves, split->memory) + adding;
 }
 
@@ -125,12 +126,12 @@ static int find_parts(const struct mmt_split *split, const struct mmt_knob *knob
     return parts;
 }
 
-int mmt_split_parts(const struct mmt_split *split, const struct mmt_knob *knob,
+int mmt_split_count(const struct mmt_split *split, const struct mmt_knob *knob,
                     const struct mmt_caps *caps)
 {
     enum { FULL = 64 }; /* blocks of a multiprocessor that leave nothing to be gained */
 
-    if (!caps->sms || mmt_gemm_reject_parts(2, caps) || split->tiles > FULL * caps->sms)
+    if (!caps->sms || mmt_gemm_check_splits(2, caps) || split->tiles > FULL * caps->sms)
         return 1;
     const struct mmt_split cores = for_cores(*split);
     return find_parts(caps->kind == MMT_CPU ? &cores : split, knob, caps);

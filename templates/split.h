@@ -1,5 +1,5 @@
 /* What a launch of blocks that each go along a part of k takes, and into how many parts k
- * is best cut: the knob SPLIT_K where it is left to the problem. */
+ * is best cut: the knob SPLIT_K where it is auto. */
 #ifndef MMT_TEMPLATES_SPLIT_H
 #define MMT_TEMPLATES_SPLIT_H
 
@@ -24,11 +24,11 @@ struct mmt_split {
     double memory;  /* cycles that memory takes to hand out the operands */
     double ramp;    /* cycles that this takes longer, whatever else is done meanwhile */
     double adding;  /* cycles of a further launch that adds parts up, and of its way to
-                     * the first one's sums; on a CPU that is known here */
-    double sums;    /* bytes that all blocks of a part leave in the workspace */
-    double added;   /* of these, what a multiprocessor leaves and adds up in a cycle; on a
-                     * CPU that is known here */
-    double most;    /* parts that it has room for */
+                     * the first one's accumulators; on a CPU that is known here */
+    double accumulators; /* bytes that all blocks of a part leave in the workspace */
+    double added; /* of these, what a multiprocessor leaves and adds up in a cycle; on a
+                   * CPU that is known here */
+    double most;  /* parts that it has room for */
 };
 
 /* Blocks that a multiprocessor has at a time, as far as is known; registers are those of
@@ -52,7 +52,7 @@ double mmt_split_cycles(const struct mmt_split *split, int parts,
 
 /* The knob's value that should take least: 1 where nothing is known of the device, or C
  * alone fills it. */
-int mmt_split_parts(const struct mmt_split *split, const struct mmt_knob *knob,
+int mmt_split_count(const struct mmt_split *split, const struct mmt_knob *knob,
                     const struct mmt_caps *caps);
 
 #endif

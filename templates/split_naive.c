@@ -7,7 +7,7 @@ enum { ADD_THREADS = 32 };
 static const struct mmt_knob knobs[NUM_KNOBS] = {
     [BLOCK_M] = MMT_KNOB("BLOCK_M", "rows of C per block", 4, 8, 16, 32),
     [BLOCK_N] = MMT_KNOB("BLOCK_N", "columns of C per block", 8, 16, 32, 64, 128),
-    [SPLIT_K] = MMT_KNOB("SPLIT_K", "parts of k", 2, 4, 8, 16, 32),
+    [SPLIT_K] = MMT_KNOB("SPLIT_K", "splits of k", 2, 4, 8, 16, 32),
 };
 
 static const int seeds[][MMT_MAX_KNOBS] = {
@@ -22,15 +22,16 @@ static int64_t blocks(const int *v, const mmt_problem *p)
     return mmt_gemm_pieces(p->m, v[BLOCK_M]) * mmt_gemm_pieces(p->n, v[BLOCK_N]);
 }
 
-static const char *reject(const int *v, const struct mmt_variant *variant,
-                          const struct mmt_caps *caps)
+static const char *split_naive_check_device(const int *v,
+                                            const struct mmt_variant *variant,
+                                            const struct mmt_caps *caps)
 {
-    return mmt_gemm_reject(v[BLOCK_N], v[BLOCK_M], 0, caps);
+    return mmt_gemm_check_device(v[BLOCK_N], v[BLOCK_M], 0, caps);
 }
 
-static const char *refuse(const int *v, const mmt_problem *problem)
+static const char *split_naive_check_problem(const int *v, const mmt_problem *problem)
 {
-    return mmt_gemm_refuse(blocks(v, problem));
+    return mmt_gemm_check_problem(blocks(v, problem));
 }
 
 static struct mmt_tile split_naive_tile(const int *v, const mmt_problem *p)
@@ -39,8 +40,8 @@ static struct mmt_tile split_naive_tile(const int *v, const mmt_problem *p)
     return (struct mmt_tile){ v[BLOCK_M], v[BLOCK_N], v[SPLIT_K], v[SPLIT_K] };
 }
 
-static void launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
-                   struct mmt_launches *out)
+static void split_naive_launch(const int *v, const mmt_problem *p,
+                               const struct mmt_caps *caps, struct mmt_launches *out)
 {
     static const enum mmt_arg args[] = {
         MMT_ARG_M, MMT_ARG_N, MMT_ARG_K,         MMT_ARG_ALPHA, MMT_ARG_SCALARS,
@@ -81,10 +82,10 @@ const struct mmt_template mmt_template_split_naive = {
     .file = "split_naive.cl",
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,
-    .reject = reject,
-    .refuse = refuse,
+    .check_device = split_naive_check_device,
+    .check_problem = split_naive_check_problem,
     .tile = split_naive_tile,
-    .launch = launch,
+    .launch = split_naive_launch,
     .seeds = seeds,
     .num_seeds = sizeof(seeds) / sizeof(*seeds),
 };

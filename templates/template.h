@@ -1,4 +1,5 @@
-/* A template: one kernel file and its knobs. The door of the room `templates`. */
+/* A template: one kernel file and its knobs. The public header of the room `templates`.
+ */
 #ifndef MMT_TEMPLATES_TEMPLATE_H
 #define MMT_TEMPLATES_TEMPLATE_H
 
@@ -20,9 +21,9 @@ struct mmt_knob {
     int num_values;
     int values[MMT_MAX_VALUES];
     const char *const *names;
-    bool fits; /* its first value leaves it to the problem, by the template's `settle` */
-    int counted; /* above 0: texts see no more than that, as their launch tells how much
-                  * it is, so that one text serves all of these values */
+    bool automatic;  /* its first value leaves it to the template's `resolve` */
+    int launch_time; /* above 0: sources see no more than that, as a kernel argument has
+                      * the value, so that one source serves all of these values */
 };
 
 #define MMT_COUNT_VALUES(...) (int) (sizeof((int[]){ __VA_ARGS__ }) / sizeof(int))
@@ -31,8 +32,8 @@ struct mmt_knob {
         name, what, MMT_COUNT_VALUES(__VA_ARGS__), { __VA_ARGS__ }, NULL, false, 0       \
     }
 
-/* The first of the values, a 0, leaves the knob to the problem. */
-#define MMT_KNOB_LEFT(name, what, ...)                                                   \
+/* The first of the values, a 0, is auto: resolved for each problem. */
+#define MMT_KNOB_AUTO(name, what, ...)                                                   \
     {                                                                                    \
         name, what, MMT_COUNT_VALUES(__VA_ARGS__), { __VA_ARGS__ }, NULL, true, 0        \
     }
@@ -56,8 +57,8 @@ struct mmt_variant {
                    * multiple of the template's `alignment`; else only at an element */
 };
 
-/* Bytes to which a template's aligned text assumes A, B and C (their first elements, and
- * through leading dimensions and strides every row) to be aligned. */
+/* Bytes to which a template's aligned source assumes A, B and C (their first elements,
+ * and through leading dimensions and strides every row) to be aligned. */
 struct mmt_alignment {
     unsigned a, b, c;
 };
@@ -71,7 +72,7 @@ struct mmt_tile {
 };
 
 /* `v` below is always the values of this template's knobs, in the knobs' order; but for
- * `settle` and `alignment`, none of them is left to the problem. */
+ * `resolve` and `alignment`, none of them is auto. */
 struct mmt_template {
     const char *name; /* "tiled" */
     const char *what; /* one sentence for people */
@@ -82,34 +83,35 @@ struct mmt_template {
                         * for any alignment: a plan takes another configuration's for
                         * operands that are not aligned */
     unsigned dialects; /* enum mmt_dialect bits */
-    unsigned kinds;    /* enum mmt_kind bits: where it is worth trying; 0: only
-                        * where somebody names it. It must be right everywhere its
-                        * dialects reach */
-    bool (*worth)(const mmt_problem *problem); /* optional: whether it is worth trying for
-                                                * such a problem where nobody names it; it
-                                                * is then chosen where it won, not for
-                                                * shapes that were never tuned */
-    int macs;         /* multiply-adds of four-byte elements that a multiprocessor does in
-                       * a cycle by this template's instruction, about; 0: 128 */
-    const char *file; /* "tiled.cl": the text, embedded under that name */
-    const char
-        *helpers[MMT_MAX_HELPERS]; /* optional: texts that kernels share, put before it */
+    unsigned preferred_on; /* enum mmt_kind bits: where it is worth trying; 0: only
+                            * where somebody names it. It must be right everywhere its
+                            * dialects reach */
+    bool (*prefers)(
+        const mmt_problem *problem); /* optional: whether it is worth trying for
+                                      * such a problem where nobody names it; it
+                                      * is then chosen where it won, not for
+                                      * shapes that were never tuned */
+    int fma_per_cycle_per_sm; /* of four-byte elements, by this template's instruction,
+                               * about; 0: 128 */
+    const char *file;         /* "tiled.cl": the text, embedded under that name */
+    const char *helpers[MMT_MAX_HELPERS]; /* optional: sources that kernels share, put
+                                             before it */
     const struct mmt_knob *knobs;
     int num_knobs;
 
-    /* Where knobs may be left to the problem: replaces such values by those that serve it
+    /* Where knobs may be auto: replaces such values by those that serve it
      * best, in no time. What is left alone, and done twice, stays as it is. */
-    void (*settle)(int *v, const mmt_problem *problem, const struct mmt_caps *caps);
+    void (*resolve)(int *v, const mmt_problem *problem, const struct mmt_caps *caps);
 
     /* NULL if a device with these limits can run these values for this variant, else one
      * sentence for people that says why not, with a static lifetime. Everything that a
      * launch could be refused for is said here. */
-    const char *(*reject)(const int *v, const struct mmt_variant *variant,
-                          const struct mmt_caps *caps);
+    const char *(*check_device)(const int *v, const struct mmt_variant *variant,
+                                const struct mmt_caps *caps);
 
     /* Optional. NULL if these values serve a problem of this shape, else one sentence why
      * not (a kernel for m <= 16, say). Where absent, every shape is served. */
-    const char *(*refuse)(const int *v, const mmt_problem *problem);
+    const char *(*check_problem)(const int *v, const mmt_problem *problem);
 
     /* The tile of these values for a problem of any shape. */
     struct mmt_tile (*tile)(const int *v, const mmt_problem *problem);
@@ -129,8 +131,8 @@ struct mmt_template {
     double (*cycles)(const int *v, const mmt_problem *problem,
                      const struct mmt_caps *caps);
 
-    /* Optional. Where absent, elements: then the aligned text is the only one. The same
-     * before and after `settle`. */
+    /* Optional. Where absent, elements: then the aligned source is the only one. The same
+     * before and after `resolve`. */
     struct mmt_alignment (*alignment)(const int *v, const mmt_problem *problem);
 
     /* Optional. Adds definitions that the preprocessor cannot compute, such as the list

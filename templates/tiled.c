@@ -63,18 +63,18 @@ static size_t shared_bytes(const int *v, mmt_type type)
     return 2 * (size_t) v[TILE] * line * mmt_type_size(type);
 }
 
-static const char *reject(const int *v, const struct mmt_variant *variant,
-                          const struct mmt_caps *caps)
+static const char *tiled_check_device(const int *v, const struct mmt_variant *variant,
+                                      const struct mmt_caps *caps)
 {
     if (v[UNROLL_K] > v[TILE])
         return "UNROLL_K is more than the TILE steps that the inner loop has";
-    return mmt_gemm_reject(threads_x(v), threads_y(v), shared_bytes(v, variant->type),
-                           caps);
+    return mmt_gemm_check_device(threads_x(v), threads_y(v),
+                                 shared_bytes(v, variant->type), caps);
 }
 
-static const char *refuse(const int *v, const mmt_problem *problem)
+static const char *tiled_check_problem(const int *v, const mmt_problem *problem)
 {
-    return mmt_gemm_refuse(blocks(v, problem));
+    return mmt_gemm_check_problem(blocks(v, problem));
 }
 
 static struct mmt_tile tiled_tile(const int *v, const mmt_problem *p)
@@ -83,8 +83,8 @@ static struct mmt_tile tiled_tile(const int *v, const mmt_problem *p)
     return (struct mmt_tile){ v[TILE], v[TILE], v[TILE], v[TILE] };
 }
 
-static void launch(const int *v, const mmt_problem *problem, const struct mmt_caps *caps,
-                   struct mmt_launches *out)
+static void tiled_launch(const int *v, const mmt_problem *problem,
+                         const struct mmt_caps *caps, struct mmt_launches *out)
 {
     mmt_gemm_launch(threads_x(v), threads_y(v), blocks(v, problem), problem->batch, out);
 }
@@ -95,14 +95,14 @@ const struct mmt_template mmt_template_tiled = {
     .op = MMT_GEMM,
     .types = MMT_PLAIN_TYPES,
     .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,
-    .kinds = MMT_GPU,
+    .preferred_on = MMT_GPU,
     .file = "tiled.cl",
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,
-    .reject = reject,
-    .refuse = refuse,
+    .check_device = tiled_check_device,
+    .check_problem = tiled_check_problem,
     .tile = tiled_tile,
-    .launch = launch,
+    .launch = tiled_launch,
     .seeds = seeds,
     .num_seeds = sizeof(seeds) / sizeof(*seeds),
 };

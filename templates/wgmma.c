@@ -18,8 +18,8 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
     [TILE_N] = MMT_KNOB("TILE_N", "columns of a tile", 8, 16, 32, 48, 64, 80, 96, 112,
                         128, 144, 160, 176, 192, 208, 224, 256),
     [TILE_K_BYTES] =
-        MMT_KNOB("TILE_K_BYTES", "depth of a slot along k, in bytes", 128, 256),
-    [STAGES] = MMT_KNOB("STAGES", "slots of the ring", 2, 3, 4, 5, 6, 7, 8, 10, 12),
+        MMT_KNOB("TILE_K_BYTES", "depth of a stage along k, in bytes", 128, 256),
+    [STAGES] = MMT_KNOB("STAGES", "stages of the pipeline", 2, 3, 4, 5, 6, 7, 8, 10, 12),
     [CONSUMERS] = MMT_KNOB("CONSUMERS", "warpgroups that multiply", 1, 2, 3),
     [SCHEDULE] = { "SCHEDULE",
                    "how warpgroups share the work",
@@ -33,8 +33,9 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
                   cluster_names },
     [CLUSTER_K] =
         MMT_KNOB("CLUSTER_K", "blocks of a cluster that share a tile", 1, 2, 4, 8),
-    [SPLIT_K] = MMT_GEMM_KNOB_PARTS("clusters that share a tile; 0: as suits it", 2, true,
-                                    0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128),
+    [SPLIT_K] =
+        MMT_GEMM_KNOB_SPLITS("clusters that share a tile; 0: as suits it", 2, true, 0, 1,
+                             2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128),
     [TILE_SCHEDULER] = { "TILE_SCHEDULER",
                          "how many clusters there are, and what each gets",
                          4,
@@ -49,15 +50,15 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
                               4, 6, 8, 12, 16, 32),
     [WGMMA_PENDING] =
         MMT_KNOB("WGMMA_PENDING", "slots the tensor cores may be behind", 0, 1),
-    [PROMOTE] = MMT_KNOB("PROMOTE", "f8, f32: slots summed before full precision; else 0",
-                         0, 1, 2, 4),
+    [PROMOTE] = MMT_KNOB(
+        "PROMOTE", "f8, f32: stages summed before full precision; else 0", 0, 1, 2, 4),
     [EPILOGUE_STAGES] = MMT_KNOB(
         "EPILOGUE_STAGES", "pieces of C in shared memory; 0: registers", 0, 1, 2, 4),
     [PROMOTION] = MMT_KNOB("L2_PROMOTION", "bytes that the L2 cache fetches at once", 0,
                            64, 128, 256),
     [TRANSPOSE_IN_REGISTERS] =
         MMT_KNOB("TRANSPOSE_IN_REGISTERS",
-                 "the left operand is turned on its way to registers", 0, 1),
+                 "the left operand is transposed on its way to registers", 0, 1),
     [OVERLAP_EPILOGUE] = MMT_KNOB("OVERLAP_EPILOGUE",
                                   "C is stored while the next tile is multiplied", 0, 1),
 };
@@ -70,10 +71,10 @@ static bool is_f8(mmt_type type)
     return type == MMT_F8E4M3 || type == MMT_F8E5M2;
 }
 
-static const char *reject_type(const int *v, const struct mmt_variant *variant)
+static const char *check_type(const int *v, const struct mmt_variant *variant)
 {
     if (!variant->aligned && !(v[PACK_A] && v[PACK_B]))
-        return "the copy engine takes operands that are aligned to 16 bytes alone: "
+        return "TMA takes operands that are aligned to 16 bytes alone: "
                "others "
                "need PACK_A and PACK_B";
     if ((v[PACK_A] || v[PACK_B]) && v[EPILOGUE_STAGES])
@@ -82,20 +83,22 @@ static const char *reject_type(const int *v, const struct mmt_variant *variant)
     if (mmt_type_in(variant->type, MMT_WHOLE_TYPES) && v[TILE_N] > 32 && v[TILE_N] % 16)
         return "wgmma of bytes has 8, 16, 24, 32 or a multiple of 16 columns";
     if (!v[PROMOTE] == (is_f8(variant->type) || variant->type == MMT_F32))
-        return "PROMOTE is for sums of f32 and of 8-bit floating-point numbers, and they "
+        return "PROMOTE is for accumulators of f32 and of 8-bit floating-point numbers, "
+               "and they "
                "need it";
     if (variant->type == MMT_F32 && (v[PROMOTE] != 1 || v[TILE_K_BYTES] != 128))
-        return "f32 promotes each slot, 64 steps of k, or would be less exact than FFMA: "
+        return "f32 promotes each stage, 64 steps of k, or would be less exact than "
+               "FFMA: "
                "PROMOTE must be 1 and TILE_K_BYTES 128";
-    if (in_digits(variant->type) && !(v[PACK_A] && v[PACK_B]))
+    if (in_slices(variant->type) && !(v[PACK_A] && v[PACK_B]))
         return "f32 is taken apart into three bf16 and i32 into four bytes on the way to "
                "the workspace: PACK_A and PACK_B must be 1";
     if (variant->type == MMT_I32 && !v[WGMMA_PENDING])
-        return "i32 lets the tensor cores be a slot behind: WGMMA_PENDING must be 1";
+        return "i32 lets the tensor cores be a stage behind: WGMMA_PENDING must be 1";
     return NULL;
 }
 
-static const char *reject_turn(const int *v, const struct mmt_variant *variant)
+static const char *check_transposition(const int *v, const struct mmt_variant *variant)
 {
     if (!v[TRANSPOSE_IN_REGISTERS])
         return NULL;
@@ -110,12 +113,12 @@ static const char *reject_turn(const int *v, const struct mmt_variant *variant)
                "warpgroup's at a "
                "time, and stores C from registers (EPILOGUE_STAGES 0)";
     if (v[PROMOTE] > 1)
-        return "TRANSPOSE_IN_REGISTERS of f8 promotes each slot: PROMOTE must be 1";
+        return "TRANSPOSE_IN_REGISTERS of f8 promotes each stage: PROMOTE must be 1";
     return NULL;
 }
 
 /* What only repeats another configuration is left out. */
-static const char *reject_deal(const int *v)
+static const char *check_scheduler(const int *v)
 {
     if (v[RASTER_ORDER] == HILBERT && v[RASTER_GROUP] != 1)
         return "RASTER_GROUP is for RASTER_ORDER rows and columns; with hilbert it must "
@@ -138,7 +141,7 @@ static const char *reject_deal(const int *v)
     return NULL;
 }
 
-static const char *reject_tile(const int *v, const struct mmt_variant *variant)
+static const char *check_tile(const int *v, const struct mmt_variant *variant)
 {
     const int blocks = v[TILE_M] / BLOCK_M, owners = consumers_of_a_tile(v);
     const int out = (int) mmt_type_size(variant->out);
@@ -158,7 +161,7 @@ static const char *reject_tile(const int *v, const struct mmt_variant *variant)
                "be 0";
     if (v[EPILOGUE_STAGES] >
         blocks / owners * v[TILE_N] / columns_of_piece(v, variant->out))
-        return "EPILOGUE_STAGES has more slots than a warpgroup has pieces of C";
+        return "EPILOGUE_STAGES has more stages than a warpgroup has pieces of C";
     if (v[OVERLAP_EPILOGUE] &&
         (out != 2 || v[SCHEDULE] != COOPERATIVE || !v[EPILOGUE_STAGES] || v[PROMOTE] ||
          v[TRANSPOSE_IN_REGISTERS] ||
@@ -172,13 +175,14 @@ static const char *reject_tile(const int *v, const struct mmt_variant *variant)
         return "PROMOTE 1 with WGMMA_PENDING 1 has parts for two blocks of 64 rows of a "
                "warpgroup's";
     if (blocks / owners > 1 && v[STAGES] < v[PROMOTE])
-        return "blocks of 64 rows below each other read PROMOTE slots in turn: STAGES "
+        return "blocks of 64 rows below each other read PROMOTE stages in turn: STAGES "
                "must be as many";
     return NULL;
 }
 
-/* The sums of a tile pass through the ring, each block's part of them in pairs. */
-static const char *reject_shared_tile(const int *v, const struct mmt_variant *variant)
+/* The accumulators of a tile pass through the pipeline, each block's part of them in
+ * pairs. */
+static const char *check_shared_tile(const int *v, const struct mmt_variant *variant)
 {
     const int ring = v[STAGES] * (tile_bytes(v, v[TILE_M], variant->type, true) +
                                   tile_bytes(v, v[TILE_N], variant->type, true));
@@ -188,26 +192,27 @@ static const char *reject_shared_tile(const int *v, const struct mmt_variant *va
     if (v[SCHEDULE] != COOPERATIVE || v[EPILOGUE_STAGES])
         return "blocks that share a tile (CLUSTER_K, SPLIT_K) are cooperative and store "
                "from registers (EPILOGUE_STAGES 0)";
-    if (v[CLUSTER_K] > 1 && sums(v) % (2 * v[CLUSTER_K]))
-        return "a thread's sums must give each of CLUSTER_K blocks whole pairs";
+    if (v[CLUSTER_K] > 1 && accumulators(v) % (2 * v[CLUSTER_K]))
+        return "a thread's accumulators must give each of CLUSTER_K blocks whole pairs";
     if (v[CLUSTER_K] > 1 && v[TILE_M] * v[TILE_N] * 4 > ring)
-        return "the sums of a tile do not fit into the ring, which CLUSTER_K needs";
+        return "the accumulators of a tile do not fit into the pipeline, which CLUSTER_K "
+               "needs";
     return NULL;
 }
 
-/* A multiprocessor's registers are dealt by role; sums leave room for the rest. An
- * instruction must do with what a thread has before they are dealt. */
-static const char *reject_registers(const int *v)
+/* A multiprocessor's registers are dealt by role; accumulators leave room for the rest.
+ * An instruction must do with what a thread has before they are dealt. */
+static const char *check_registers(const int *v)
 {
     if (v[CONSUMERS] == 3 && v[TILE_N] > 192)
         return "with three CONSUMERS an instruction has registers for a TILE_N up to 192";
     return registers_of_sums(v) > most_sums(v)
-               ? "the sums take more registers than a thread may have"
+               ? "the accumulators take more registers than a thread may have"
                : NULL;
 }
 
-static const char *reject(const int *v, const struct mmt_variant *variant,
-                          const struct mmt_caps *caps)
+static const char *wgmma_check_device(const int *v, const struct mmt_variant *variant,
+                                      const struct mmt_caps *caps)
 {
     size_t shared =
         shared_bytes(v, variant->type, variant->out, variant->trans_a, variant->trans_b);
@@ -215,11 +220,11 @@ static const char *reject(const int *v, const struct mmt_variant *variant,
 
     if (strcmp(caps->architecture, "sm_90a"))
         return "wgmma is an instruction of sm_90a alone";
-    if ((why = reject_type(v, variant)) || (why = reject_tile(v, variant)) ||
-        (why = reject_turn(v, variant)) || (why = reject_registers(v)) ||
-        (why = reject_shared_tile(v, variant)) || (why = reject_deal(v)))
+    if ((why = check_type(v, variant)) || (why = check_tile(v, variant)) ||
+        (why = check_transposition(v, variant)) || (why = check_registers(v)) ||
+        (why = check_shared_tile(v, variant)) || (why = check_scheduler(v)))
         return why;
-    return mmt_gemm_reject(threads(v), 1, shared, caps);
+    return mmt_gemm_check_device(threads(v), 1, shared, caps);
 }
 
 static struct mmt_tile wgmma_tile(const int *v, const mmt_problem *p)
@@ -229,7 +234,7 @@ static struct mmt_tile wgmma_tile(const int *v, const mmt_problem *p)
                               v[SWAP] ? v[TILE_M] : v[TILE_N], depth, depth };
 }
 
-static struct mmt_alignment alignment(const int *v, const mmt_problem *problem)
+static struct mmt_alignment wgmma_alignment(const int *v, const mmt_problem *problem)
 {
     unsigned element = (unsigned) mmt_type_size(problem->type);
     unsigned result = (unsigned) mmt_type_size(problem->out);
@@ -251,8 +256,9 @@ static void add_list(struct mmt_text *text, const char *before, const char *form
     mmt_text_add(text, after);
 }
 
-/* An instruction's names for its registers: the sums, then the operands. */
-static void define(const int *v, const struct mmt_variant *variant, struct mmt_text *text)
+/* An instruction's names for its registers: the accumulators, then the operands. */
+static void wgmma_define(const int *v, const struct mmt_variant *variant,
+                         struct mmt_text *text)
 {
     const int count = v[TILE_N] / 2;
     const bool whole = mmt_type_in(variant->type, MMT_WHOLE_TYPES);
@@ -272,9 +278,9 @@ static void define(const int *v, const struct mmt_variant *variant, struct mmt_t
     mmt_text_addf(text, "#define ADD_NAME \"%%%d\"\n", count + left + 1);
 }
 
-static void settle(int *v, const mmt_problem *problem, const struct mmt_caps *caps)
+static void wgmma_resolve(int *v, const mmt_problem *problem, const struct mmt_caps *caps)
 {
-    mmt_wgmma_settle(v, knobs, problem, caps);
+    mmt_wgmma_resolve(v, knobs, problem, caps);
 }
 
 const struct mmt_template mmt_template_wgmma = {
@@ -287,21 +293,21 @@ const struct mmt_template mmt_template_wgmma = {
     .fused = true,
     .aligned_only = true,
     .dialects = MMT_CUDA_CXX,
-    .kinds = MMT_GPU,
-    .macs = 1024,
+    .preferred_on = MMT_GPU,
+    .fma_per_cycle_per_sm = 1024,
     .file = "wgmma.cu",
     .helpers = { "hopper.h", "transpose.h", "wgmma_tile.h", "pack.h", "wgmma_scheduler.h",
                  "wgmma_store.h", "wgmma_accumulators.h" },
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,
-    .settle = settle,
-    .reject = reject,
-    .refuse = mmt_wgmma_refuse,
+    .resolve = wgmma_resolve,
+    .check_device = wgmma_check_device,
+    .check_problem = mmt_wgmma_check_problem,
     .tile = wgmma_tile,
     .launch = mmt_wgmma_launch,
     .passes = passes,
-    .alignment = alignment,
-    .define = define,
+    .alignment = wgmma_alignment,
+    .define = wgmma_define,
     .seeds = seeds,
     .num_seeds = sizeof(seeds) / sizeof(seeds[0]),
 };

@@ -2,7 +2,7 @@
 #include "templates/split.h"
 #include "templates/wgmma.h"
 
-enum { MOST_BYTES = 1 << 27 }; /* of sums in the workspace */
+enum { MOST_BYTES = 1 << 27 }; /* of accumulators in the workspace */
 
 /* ---- which shapes --------------------------------------------------------------------
  */
@@ -14,47 +14,48 @@ static int64_t clusters(const int *v, const mmt_problem *p)
            mmt_gemm_pieces(columns, v[TILE_N] * cluster_n(v));
 }
 
-/* Bytes of the sums of a cluster's tiles. */
+/* Bytes of the accumulators of a cluster's tiles. */
 static size_t sum_bytes(const int *v)
 {
     return (size_t) (cluster_m(v) * cluster_n(v) * v[TILE_M] * v[TILE_N]) * 4;
 }
 
-static int64_t slots(const int *v, const mmt_problem *p)
+static int64_t stages(const int *v, const mmt_problem *p)
 {
     return mmt_gemm_pieces(p->k, atom(p->type) * lines_deep(v)) * passes(v, p->type);
 }
 
-const char *mmt_wgmma_refuse(const int *v, const mmt_problem *p)
+const char *mmt_wgmma_check_problem(const int *v, const mmt_problem *p)
 {
     enum { MOST_CLUSTERS = 1024, MOST_SLOTS = 1 << 20, LEAST_STEPS = 16 };
 
     if (p->type == MMT_F32 && p->k < LEAST_STEPS)
         return "FFMA is nearer to the exact product of f32 where k is less than 16";
-    if (!in_digits(p->type) && (v[PACK_A] || v[PACK_B]) && mmt_gemm_rows_fit(p, false) &&
+    if (!in_slices(p->type) && (v[PACK_A] || v[PACK_B]) && mmt_gemm_rows_fit(p, false) &&
         mmt_gemm_rows_fit(p, true))
-        return "the copy engine takes the rows of A and B as they are: PACK_A and PACK_B "
+        return "TMA takes the rows of A and B as they are: PACK_A and PACK_B "
                "must be 0";
     if (v[EPILOGUE_STAGES] && p->n * (int64_t) mmt_type_size(p->out) % 16)
-        return "the copy engine stores rows of C whose length is a multiple of 16 bytes: "
+        return "TMA stores rows of C whose length is a multiple of 16 bytes: "
                "EPILOGUE_STAGES must be 0";
     if (v[SPLIT_K] > 1 &&
         (double) clusters(v, p) * (double) sum_bytes(v) * v[SPLIT_K] * (double) p->batch >
             MOST_BYTES)
-        return "SPLIT_K would leave more than 2^25 sums; C has tiles enough without";
+        return "SPLIT_K would leave more than 2^25 accumulators; C has tiles enough "
+               "without";
     if (v[TILE_SCHEDULER] == STREAM_K && p->batch > 1)
         return "TILE_SCHEDULER stream_k is for one product; a batch has tiles enough";
     if (v[TILE_SCHEDULER] == STREAM_K && clusters(v, p) > MOST_CLUSTERS)
         return "C has so many tiles that what TILE_SCHEDULER stream_k saves, a part of a "
                "round, is "
                "little";
-    if (v[TILE_SCHEDULER] == STREAM_K && slots(v, p) > MOST_SLOTS)
-        return "TILE_SCHEDULER stream_k numbers the slots along k by an int, and these "
+    if (v[TILE_SCHEDULER] == STREAM_K && stages(v, p) > MOST_SLOTS)
+        return "TILE_SCHEDULER stream_k numbers the stages along k by an int, and these "
                "are more than "
                "2^20";
-    const char *why = mmt_gemm_refuse_overlap(p, packs_a(v, p->type, p->trans_a),
-                                              packs_b(v, p->type, p->trans_b));
-    return why ? why : mmt_gemm_refuse(clusters(v, p) * blocks_of_cluster(v));
+    const char *why = mmt_gemm_check_overlap(p, packs_a(v, p->type, p->trans_a),
+                                             packs_b(v, p->type, p->trans_b));
+    return why ? why : mmt_gemm_check_problem(clusters(v, p) * blocks_of_cluster(v));
 }
 
 /* Whether blocks may share a tile through the workspace at all. */
@@ -76,7 +77,7 @@ static unsigned registers(const int *v, const struct mmt_caps *caps)
 static int find_parts(const int *v, const struct mmt_knob *knob, const mmt_problem *p,
                       const struct mmt_caps *caps)
 {
-    /* Cycles in which a slot's tiles come, those before and after all of them, and those
+    /* Cycles in which a stage's tiles come, those before and after all of them, and those
      * of adding up, which took longer behind these launches than behind others; bytes
      * that come, and that are stored, in a cycle; products of bytes in a cycle, as far as
      * tensor cores are kept busy. */
@@ -88,25 +89,25 @@ static int find_parts(const int *v, const struct mmt_knob *knob, const mmt_probl
     const int tiles = tiles_of_operand(v, p->type), products = tiles * (tiles + 1) / 2;
     const double multiplied =
         area * lines_deep(v) * atom(p->type) * size * products / MULTIPLIED;
-    const double sums =
+    const double accumulators =
         (double) clusters(v, p) * (double) sum_bytes(v) * (double) p->batch;
     const struct mmt_split split = {
         .tiles = (double) (clusters(v, p) * blocks_of_cluster(v)) * (double) p->batch,
-        .steps = (double) mmt_gemm_pieces(slots(v, p), v[CLUSTER_K]),
+        .steps = (double) mmt_gemm_pieces(stages(v, p), v[CLUSTER_K]),
         .resident = mmt_split_resident(threads(v), shared, registers(v, caps), caps),
         .step = coming > multiplied ? coming : multiplied,
         .latency = (double) FETCH / v[STAGES],
         .block = AROUND + area * 4 / STORED,
         .adding = ADDING,
-        .sums = sums,
+        .accumulators = accumulators,
         .added = MMT_SPLIT_ADDED,
-        .most = MOST_BYTES / sums,
+        .most = MOST_BYTES / accumulators,
     };
-    return mmt_split_parts(&split, knob, caps);
+    return mmt_split_count(&split, knob, caps);
 }
 
-void mmt_wgmma_settle(int *v, const struct mmt_knob *knobs, const mmt_problem *p,
-                      const struct mmt_caps *caps)
+void mmt_wgmma_resolve(int *v, const struct mmt_knob *knobs, const mmt_problem *p,
+                       const struct mmt_caps *caps)
 {
     if (!v[SPLIT_K])
         v[SPLIT_K] = may_split(v) ? find_parts(v, &knobs[SPLIT_K], p, caps) : 1;
@@ -174,19 +175,49 @@ static void add_product(const int *v, const mmt_problem *p, const struct mmt_cap
                         struct mmt_launches *out)
 {
     static const enum mmt_arg args[] = {
-        MMT_ARG_MAP_A, MMT_ARG_MAP_B, MMT_ARG_M,         MMT_ARG_N,
-        MMT_ARG_K,     MMT_ARG_ALPHA, MMT_ARG_BETA,      MMT_ARG_SCALARS,
-        MMT_ARG_C,     MMT_ARG_BIAS,  MMT_ARG_WORKSPACE, MMT_ARG_END,
+        MMT_ARG_TENSOR_MAP_A,
+        MMT_ARG_TENSOR_MAP_B,
+        MMT_ARG_M,
+        MMT_ARG_N,
+        MMT_ARG_K,
+        MMT_ARG_ALPHA,
+        MMT_ARG_BETA,
+        MMT_ARG_SCALARS,
+        MMT_ARG_C,
+        MMT_ARG_BIAS,
+        MMT_ARG_WORKSPACE,
+        MMT_ARG_END,
     };
     static const enum mmt_arg f32_args[] = {
-        MMT_ARG_MAP_A, MMT_ARG_MAP_B, MMT_ARG_M,         MMT_ARG_N,   MMT_ARG_K,
-        MMT_ARG_ALPHA, MMT_ARG_BETA,  MMT_ARG_SCALARS,   MMT_ARG_A,   MMT_ARG_B,
-        MMT_ARG_C,     MMT_ARG_BIAS,  MMT_ARG_WORKSPACE, MMT_ARG_END,
+        MMT_ARG_TENSOR_MAP_A,
+        MMT_ARG_TENSOR_MAP_B,
+        MMT_ARG_M,
+        MMT_ARG_N,
+        MMT_ARG_K,
+        MMT_ARG_ALPHA,
+        MMT_ARG_BETA,
+        MMT_ARG_SCALARS,
+        MMT_ARG_A,
+        MMT_ARG_B,
+        MMT_ARG_C,
+        MMT_ARG_BIAS,
+        MMT_ARG_WORKSPACE,
+        MMT_ARG_END,
     };
     static const enum mmt_arg store_args[] = {
-        MMT_ARG_MAP_A, MMT_ARG_MAP_B,     MMT_ARG_MAP_C, MMT_ARG_M,       MMT_ARG_N,
-        MMT_ARG_K,     MMT_ARG_ALPHA,     MMT_ARG_BETA,  MMT_ARG_SCALARS, MMT_ARG_C,
-        MMT_ARG_BIAS,  MMT_ARG_WORKSPACE, MMT_ARG_END,
+        MMT_ARG_TENSOR_MAP_A,
+        MMT_ARG_TENSOR_MAP_B,
+        MMT_ARG_TENSOR_MAP_C,
+        MMT_ARG_M,
+        MMT_ARG_N,
+        MMT_ARG_K,
+        MMT_ARG_ALPHA,
+        MMT_ARG_BETA,
+        MMT_ARG_SCALARS,
+        MMT_ARG_C,
+        MMT_ARG_BIAS,
+        MMT_ARG_WORKSPACE,
+        MMT_ARG_END,
     };
     const bool left = left_deep(v, p->type, p->trans_a, p->trans_b);
     const bool right = right_deep(v, p->type, p->trans_a, p->trans_b);
@@ -206,8 +237,8 @@ static void add_product(const int *v, const mmt_problem *p, const struct mmt_cap
         .workspace_at = out->workspace,
         .shared = shared_bytes(v, p->type, p->out, p->trans_a, p->trans_b),
         .box = { boxes[v[SWAP]], boxes[!v[SWAP]], result_box(v, p->out) },
-        .stays = !shares_tiles(v) && v[TILE_SCHEDULER] != DATA_PARALLEL,
-        .waits = true,
+        .persistent = !shares_tiles(v) && v[TILE_SCHEDULER] != DATA_PARALLEL,
+        .pdl_waits = true,
     };
 }
 
@@ -218,13 +249,13 @@ static void add_parts(const int *v, const mmt_problem *p, const struct mmt_caps 
 {
     enum { THREADS_ADD = 256, PAIRS_EACH = 4 };
     static const enum mmt_arg args[] = {
-        MMT_ARG_M,     MMT_ARG_N,         MMT_ARG_K,       MMT_ARG_PARTS,
+        MMT_ARG_M,     MMT_ARG_N,         MMT_ARG_K,       MMT_ARG_SPLITS,
         MMT_ARG_ALPHA, MMT_ARG_BETA,      MMT_ARG_SCALARS, MMT_ARG_C,
         MMT_ARG_BIAS,  MMT_ARG_WORKSPACE, MMT_ARG_END,
     };
     static const enum mmt_arg f32_args[] = {
-        MMT_ARG_M,    MMT_ARG_N,         MMT_ARG_K,   MMT_ARG_PARTS, MMT_ARG_ALPHA,
-        MMT_ARG_BETA, MMT_ARG_SCALARS,   MMT_ARG_A,   MMT_ARG_B,     MMT_ARG_C,
+        MMT_ARG_M,    MMT_ARG_N,         MMT_ARG_K,   MMT_ARG_SPLITS, MMT_ARG_ALPHA,
+        MMT_ARG_BETA, MMT_ARG_SCALARS,   MMT_ARG_A,   MMT_ARG_B,      MMT_ARG_C,
         MMT_ARG_BIAS, MMT_ARG_WORKSPACE, MMT_ARG_END,
     };
     const struct mmt_launch *product = &out->launch[out->count - 1];
@@ -241,10 +272,10 @@ static void add_parts(const int *v, const mmt_problem *p, const struct mmt_caps 
                   runs ? (unsigned) mmt_gemm_pieces(pairs, PAIRS_EACH * THREADS_ADD) : 1,
                   (unsigned) p->batch },
         .block = { THREADS_ADD, 1, 1 },
-        .parts = v[SPLIT_K],
+        .splits = v[SPLIT_K],
         .workspace_at = product->workspace_at,
-        .as_wide = runs,
-        .waits = true,
+        .grid_of_previous = runs,
+        .pdl_waits = true,
     };
     out->workspace += (size_t) (p->batch * parts) * sum_bytes(v);
 }
@@ -254,7 +285,7 @@ void mmt_wgmma_launch(const int *v, const mmt_problem *p, const struct mmt_caps 
 {
     const bool pack_a = packs_a(v, p->type, p->trans_a);
     const bool pack_b = packs_b(v, p->type, p->trans_b);
-    const enum mmt_packed how = in_digits(p->type) ? MMT_PACKED_DIGITS : MMT_PACKED_DEEP;
+    const enum mmt_packed how = in_slices(p->type) ? MMT_PACKED_SLICES : MMT_PACKED_DEEP;
     struct mmt_launch *product;
     size_t at[2] = { 0 };
 

@@ -130,7 +130,7 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     { [TILE_M] = 64, [TILE_N] = 64, [TILE_K_BYTES] = 128, [STAGES] = 8, [CONSUMERS] = 1,
       [SCHEDULE] = COOPERATIVE, [CLUSTER] = ALONE, [CLUSTER_K] = 1, [TILE_SCHEDULER] = PERSISTENT, [RASTER_ORDER] = ROWS,
       [RASTER_GROUP] = 8, [WGMMA_PENDING] = 1, [PROMOTION] = 128 },
-    /* tf32 with an operand that does not run along k, turned */
+    /* tf32 with an operand that does not run along k, transposed */
     { [SWAP] = 1, [TILE_M] = 128, [TILE_N] = 256, [TILE_K_BYTES] = 128, [STAGES] = 4, [CONSUMERS] = 2,
       [SCHEDULE] = COOPERATIVE, [CLUSTER] = BELOW, [CLUSTER_K] = 1, [SPLIT_K] = 1, [TILE_SCHEDULER] = PERSISTENT,
       [RASTER_ORDER] = ROWS, [RASTER_GROUP] = 8, [WGMMA_PENDING] = 1, [PROMOTION] = 128, [TRANSPOSE_IN_REGISTERS] = 1 },
@@ -159,7 +159,7 @@ static const int seeds[][MMT_MAX_KNOBS] = {
       [SCHEDULE] = COOPERATIVE, [CLUSTER] = ALONE, [CLUSTER_K] = 1, [SPLIT_K] = 1, [TILE_SCHEDULER] = PERSISTENT,
       [RASTER_ORDER] = ROWS, [RASTER_GROUP] = 8, [WGMMA_PENDING] = 1, [EPILOGUE_STAGES] = 2, [PROMOTION] = 128,
       [TRANSPOSE_IN_REGISTERS] = 1 },
-    /* i8, turned, and tf32 */
+    /* i8, transposed, and tf32 */
     { [SWAP] = 1, [TILE_M] = 256, [TILE_N] = 128, [TILE_K_BYTES] = 128, [STAGES] = 4, [CONSUMERS] = 2,
       [SCHEDULE] = COOPERATIVE, [CLUSTER] = BELOW, [CLUSTER_K] = 1, [SPLIT_K] = 1, [TILE_SCHEDULER] = PERSISTENT,
       [RASTER_ORDER] = ROWS, [RASTER_GROUP] = 8, [WGMMA_PENDING] = 1, [PROMOTION] = 128, [TRANSPOSE_IN_REGISTERS] = 1 },
@@ -175,7 +175,7 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     { [TILE_M] = 128, [TILE_N] = 64, [TILE_K_BYTES] = 128, [STAGES] = 8, [CONSUMERS] = 1,
       [SCHEDULE] = COOPERATIVE, [CLUSTER] = ALONE, [CLUSTER_K] = 1, [SPLIT_K] = 1, [TILE_SCHEDULER] = PERSISTENT,
       [RASTER_ORDER] = ROWS, [RASTER_GROUP] = 8, [WGMMA_PENDING] = 1, [PROMOTION] = 128, [TRANSPOSE_IN_REGISTERS] = 1 },
-    /* rows that the copy engine cannot take */
+    /* rows that TMA cannot take */
     { [PACK_A] = 1, [PACK_B] = 1, [TILE_M] = 128, [TILE_N] = 256, [TILE_K_BYTES] = 128, [STAGES] = 4,
       [CONSUMERS] = 2, [SCHEDULE] = COOPERATIVE, [CLUSTER] = ALONE, [CLUSTER_K] = 1, [SPLIT_K] = 1,
       [TILE_SCHEDULER] = PERSISTENT, [RASTER_ORDER] = ROWS, [RASTER_GROUP] = 8, [WGMMA_PENDING] = 1, [PROMOTION] = 128 },
@@ -329,7 +329,7 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     { [TILE_M] = 64, [TILE_N] = 64, [TILE_K_BYTES] = 128, [STAGES] = 8, [CONSUMERS] = 1,
       [SCHEDULE] = COOPERATIVE, [CLUSTER] = ALONE, [CLUSTER_K] = 1, [TILE_SCHEDULER] = PERSISTENT, [RASTER_ORDER] = ROWS,
       [RASTER_GROUP] = 8, [WGMMA_PENDING] = 1, [PROMOTE] = 4, [PROMOTION] = 128 },
-    /* f8, turned */
+    /* f8, transposed */
     { [SWAP] = 1, [TILE_M] = 128, [TILE_N] = 64, [TILE_K_BYTES] = 128, [STAGES] = 8, [CONSUMERS] = 1,
       [SCHEDULE] = COOPERATIVE, [CLUSTER] = ALONE, [CLUSTER_K] = 1, [SPLIT_K] = 1, [TILE_SCHEDULER] = PERSISTENT,
       [RASTER_ORDER] = ROWS, [RASTER_GROUP] = 8, [WGMMA_PENDING] = 1, [PROMOTE] = 1, [PROMOTION] = 128, [TRANSPOSE_IN_REGISTERS] = 1 },
@@ -403,7 +403,7 @@ static const int seeds[][MMT_MAX_KNOBS] = {
       [STAGES] = 5, [CONSUMERS] = 1, [SCHEDULE] = COOPERATIVE, [CLUSTER] = ALONE, [CLUSTER_K] = 1,
       [TILE_SCHEDULER] = PERSISTENT, [RASTER_ORDER] = ROWS, [RASTER_GROUP] = 8, [WGMMA_PENDING] = 1, [PROMOTE] = 1,
       [PROMOTION] = 128 },
-    /* i32 in passes, beside those for rows that the copy engine cannot take */
+    /* i32 in passes, beside those for rows that TMA cannot take */
     { [PACK_A] = 1, [PACK_B] = 1, [TILE_M] = 128, [TILE_N] = 256, [TILE_K_BYTES] = 128, [STAGES] = 4,
       [CONSUMERS] = 2, [SCHEDULE] = COOPERATIVE, [CLUSTER] = BELOW, [CLUSTER_K] = 1,
       [TILE_SCHEDULER] = PERSISTENT, [RASTER_ORDER] = ROWS, [RASTER_GROUP] = 8, [WGMMA_PENDING] = 1, [PROMOTION] = 128 },

@@ -239,10 +239,10 @@ static double best_of_portfolio(const struct recorded *r,
     for (size_t i = 0; i < profile->num_portfolio; i++) {
         const struct mmt_portfolio_kernel *k = &profile->portfolio[i];
         const struct mmt_config resolved =
-            mmt_config_settle(&k->config, problem, &r->caps);
+            mmt_config_resolve(&k->config, problem, &r->caps);
         double seconds = r->seconds[shape][find_kernel(r, &k->config)];
         best = fmin(best, seconds);
-        if (isinf(seconds) || mmt_config_refuse_settled(&resolved, problem, &r->caps))
+        if (isinf(seconds) || mmt_config_check_resolved(&resolved, problem, &r->caps))
             continue;
         double error =
             log(mmt_cost_predict(&profile->models[0], k, &resolved, problem, &r->caps) /

@@ -228,7 +228,7 @@ static int64_t depth_of(const struct mmt_variant *variant, int64_t tile)
 
 /* The smallest there is; a batch of odd sizes, aligned nowhere; one more and one less
  * than a block covers, beside a C that must not be read; and rows that all start at
- * aligned places, for the aligned text. */
+ * aligned places, for the aligned source. */
 static void check_config(struct driver *driver, const struct mmt_config *config,
                          const struct mmt_variant *variant)
 {
@@ -258,7 +258,7 @@ static void check_config(struct driver *driver, const struct mmt_config *config,
     printf("%s, %s, A %d B %d transposed\n", mmt_text_string(&words),
            mmt_type_name(variant->type), variant->trans_a, variant->trans_b);
     for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++)
-        if (!mmt_config_refuse(config, &checks[i].problem, driver->caps))
+        if (!mmt_config_check_problem(config, &checks[i].problem, driver->caps))
             check_problem(driver, mmt_text_string(&words), &checks[i].problem,
                           checks[i].call);
     mmt_text_finish(&words);
@@ -288,7 +288,7 @@ static bool draw(struct driver *driver, const struct mmt_template *template,
     for (int i = 0; i < DRAWS; i++) {
         driver->random = driver->random * 6364136223846793005u + 1442695040888963407u;
         mmt_space_at(template, (driver->random >> 24) % mmt_space_size(template), out);
-        if (!mmt_config_reject(out, variant, driver->caps) &&
+        if (!mmt_config_check_device(out, variant, driver->caps) &&
             is_small(driver, out, variant))
             return true;
     }

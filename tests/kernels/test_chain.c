@@ -158,7 +158,7 @@ static void check(mmt_device *device, mmt_queue queue, const struct mmt_config *
         (int64_t) shape->m * shape->n;
     if (!CHECK_OK(mmt_problem_normalise(&problem, &c.problem, &err), err) ||
         c.problem.out != type ||
-        mmt_config_refuse(config, &c.problem, mmt_device_caps(device)))
+        mmt_config_check_problem(config, &c.problem, mmt_device_caps(device)))
         return;
     mmt_config_print(config, &words);
     mmt_status status =
@@ -204,7 +204,7 @@ static void check_template(mmt_device *device, mmt_queue queue,
         struct mmt_config config = { .template = template };
         memcpy(config.values, template->seeds[i * step % template->num_seeds],
                sizeof config.values);
-        if (mmt_config_reject(&config, &variant, caps))
+        if (mmt_config_check_device(&config, &variant, caps))
             continue;
         done++;
         for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)

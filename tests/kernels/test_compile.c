@@ -155,7 +155,7 @@ static bool add_any(struct plan *plan, struct cover *cover,
     int most = -1;
     for (int tries = 0, found = 0; tries < TRIES && found < DRAWS; tries++) {
         draw_config(plan, template, &config);
-        if (mmt_config_reject(&config, variant, plan->caps))
+        if (mmt_config_check_device(&config, variant, plan->caps))
             continue;
         found++;
         int news = count_new(cover, &config);
@@ -191,7 +191,7 @@ static bool add_value(struct plan *plan, struct cover *cover,
             draw_config(plan, template, &config);
         config.values[knob] = value;
         if (!has_variant(template, &variant) ||
-            mmt_config_reject(&config, &variant, plan->caps))
+            mmt_config_check_device(&config, &variant, plan->caps))
             continue;
         add_job(plan, cover, &config, &variant);
         return true;
@@ -208,7 +208,7 @@ static bool is_for(struct plan *plan, const struct mmt_template *template, int k
         struct mmt_variant variant = variant_at(template, (int) draw(plan, NUM_VARIANTS));
         draw_config(plan, template, &config);
         config.values[knob] = value;
-        if (!mmt_config_reject(&config, &variant, caps))
+        if (!mmt_config_check_device(&config, &variant, caps))
             return true;
     }
     return false;
@@ -223,7 +223,8 @@ static bool is_for_others(struct plan *plan, const struct mmt_template *template
     cpu.kind = MMT_CPU;
     cpu.dialect = MMT_OPENCL_C;
     younger.sm = 89;
-    return (template->kinds & MMT_CPU && is_for(plan, template, knob, value, &cpu)) ||
+    return (template->preferred_on & MMT_CPU &&
+            is_for(plan, template, knob, value, &cpu)) ||
            (plan->caps->sm < younger.sm && is_for(plan, template, knob, value, &younger));
 }
 
@@ -252,7 +253,7 @@ static bool is_in_plan(const struct mmt_template *template, int type,
     for (int i = 0; i < template->num_seeds * 8; i++) {
         struct mmt_variant variant = variant_at(template, type * 8 + i % 8);
         memcpy(config.values, template->seeds[i / 8], sizeof(config.values));
-        if (!mmt_config_reject(&config, &variant, caps))
+        if (!mmt_config_check_device(&config, &variant, caps))
             return true;
     }
     return false;
@@ -387,7 +388,7 @@ static mmt_status make_problem(const struct job *job, mmt_problem *out, mmt_erro
     return mmt_problem_normalise(&problem, out, err);
 }
 
-static mmt_status look_up_all(mmt_device *device, const struct mmt_config *settled,
+static mmt_status look_up_all(mmt_device *device, const struct mmt_config *resolved,
                               const mmt_problem *problem, const struct mmt_binary *binary,
                               struct report *report, mmt_error *err)
 {
@@ -396,7 +397,7 @@ static mmt_status look_up_all(mmt_device *device, const struct mmt_config *settl
     mmt_status status = mmt_module_load(device, binary, &module, err);
     if (status != MMT_OK)
         return status;
-    mmt_config_launch(settled, problem, mmt_device_caps(device), &launches);
+    mmt_config_launch(resolved, problem, mmt_device_caps(device), &launches);
     for (int i = 0; i < launches.count && status == MMT_OK; i++)
         status = look_up(&launches.launch[i], module, report, err);
     mmt_module_free(module);
@@ -410,16 +411,16 @@ static void run_job(mmt_device *device, const struct job *job, struct report *re
     struct mmt_binary binary = { 0 };
     const struct mmt_caps *caps = mmt_device_caps(device);
     mmt_problem problem;
-    struct mmt_config settled = job->config;
+    struct mmt_config resolved = job->config;
     mmt_status status = make_problem(job, &problem, &err);
     if (status == MMT_OK) {
-        settled = mmt_config_settle(&job->config, &problem, caps);
-        status = mmt_emit(&settled, &job->variant, MMT_CUDA_CXX, MMT_GPU, &source, &err);
+        resolved = mmt_config_resolve(&job->config, &problem, caps);
+        status = mmt_emit(&resolved, &job->variant, MMT_CUDA_CXX, MMT_GPU, &source, &err);
     }
     if (status == MMT_OK)
         status = mmt_device_compile(device, mmt_text_string(&source), &binary, &err);
     if (status == MMT_OK)
-        status = look_up_all(device, &settled, &problem, &binary, report, &err);
+        status = look_up_all(device, &resolved, &problem, &binary, report, &err);
     if (!CHECK(status == MMT_OK))
         describe(job, caps->architecture,
                  status == MMT_ERROR_COMPILE && binary.log ? binary.log : err.text);

@@ -109,7 +109,7 @@ static void check_default(const struct synthetic *kind, const struct mmt_caps *c
     bool right = !mmt_select(NULL, problem, caps, NULL, &selection, &err);
 
     if (right) {
-        right = !mmt_config_refuse(&selection.config, problem, caps);
+        right = !mmt_config_check_problem(&selection.config, problem, caps);
         mmt_config_launch(&selection.config, problem, caps, &launches);
         for (int i = 0; i < launches.count; i++)
             right = right && fits(&launches.launch[i], caps);

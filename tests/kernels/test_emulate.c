@@ -198,7 +198,7 @@ static bool is_refused(mmt_device *device, const char *configuration,
     mmt_error err = { 0 };
     struct mmt_config config;
     CHECK_OK(mmt_config_parse(configuration, &config, &err), err);
-    return mmt_config_refuse(&config, problem, mmt_device_caps(device)) != NULL;
+    return mmt_config_check_problem(&config, problem, mmt_device_caps(device)) != NULL;
 }
 
 /* How many executions were wrong; `tell` says which. Few shapes may be refused. */
@@ -400,7 +400,7 @@ static void check_default_in_digits(mmt_type type, const struct shape *shape,
     CHECK_OK(mmt_select(NULL, &problem, hopper, NULL, &selection, &err), err);
     CHECK_EQ_STR(selection.config.template->name, "wgmma");
     CHECK_OK(mmt_select(NULL, &problem, hopper, &plain, &selection, &err), err);
-    CHECK(mmt_config_in_digits(&selection.config, type) == (type != MMT_F32));
+    CHECK(mmt_config_in_slices(&selection.config, type) == (type != MMT_F32));
 }
 
 /* Without a profile another kernel is first, which packs rows that the TMA cannot
@@ -444,7 +444,8 @@ static void check_given(int sm, const char *configuration)
     CHECK_OK(mmt_config_parse(configuration, &config, &err), err);
     for (int i = 0; i < 4 * MMT_NUM_TYPES && !test_failures; i++) {
         const struct mmt_variant variant = variant_at((mmt_type) (i / 4), i % 4);
-        const char *why = mmt_config_reject(&config, &variant, mmt_device_caps(device));
+        const char *why =
+            mmt_config_check_device(&config, &variant, mmt_device_caps(device));
         if (!why)
             CHECK_EQ_INT(count_wrong(device, configuration, &variant, true), 0);
         else if (i % 4 == 0)

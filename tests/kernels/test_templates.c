@@ -231,7 +231,7 @@ static void check_config(struct run *run, const struct mmt_config *config,
     mmt_config_print(config, &words);
     for (int s = 0; s < COUNT(shapes) && run->failures < MAX_FAILURES; s++) {
         const mmt_problem problem = make_problem(&shapes[s], variant, side_m, side_n);
-        if (!mmt_config_refuse(config, &problem, run->caps))
+        if (!mmt_config_check_problem(config, &problem, run->caps))
             check_shape(run, config, &problem, mmt_text_string(&words),
                         run->configurations + s, s ? 1 : COUNT(calls));
     }
@@ -275,7 +275,7 @@ static bool draw_config(struct run *run, const struct mmt_template *template,
             const int at = j == knob ? value : (int) draw(run, (unsigned) k->num_values);
             out->values[j] = k->values[at];
         }
-        if (!mmt_config_reject(out, variant, run->caps))
+        if (!mmt_config_check_device(out, variant, run->caps))
             return true;
     }
     return false;
@@ -318,7 +318,7 @@ static bool next_seed(const struct run *run, const struct mmt_template *template
     for (int i = 0; i < template->num_seeds; i++) {
         memcpy(out->values, template->seeds[(*turn)++ % template->num_seeds],
                sizeof(out->values));
-        if (!mmt_config_reject(out, variant, run->caps))
+        if (!mmt_config_check_device(out, variant, run->caps))
             return true;
     }
     return false;
@@ -369,7 +369,7 @@ static void check_variants(struct run *run, const struct mmt_template *template,
         } else if (i % 4 == 0) {
             printf("%s %s skipped on %s: %s\n", template->name,
                    mmt_type_name(variant.type), run->device_id,
-                   mmt_config_reject(&config, &variant, run->caps));
+                   mmt_config_check_device(&config, &variant, run->caps));
         }
     }
 }
@@ -436,7 +436,7 @@ static void check_once_wrong(struct run *run, const struct mmt_template *templat
             printf("WRONG: %s\n", err.text);
             run->failures++;
         } else if (config.template == template &&
-                   !mmt_config_reject(&config, &variant, run->caps)) {
+                   !mmt_config_check_device(&config, &variant, run->caps)) {
             check_config(run, &config, &variant);
         }
     }

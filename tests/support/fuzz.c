@@ -142,7 +142,7 @@ static void mutate(struct fuzz_input *input)
 
 /* ---- running --------------------------------------------------------------------- */
 
-enum { LEAST = 200 }; /* texts, however slow the machine */
+enum { LEAST = 200 }; /* sources, however slow the machine */
 
 static double seconds_of(clockid_t clock)
 {
@@ -185,8 +185,9 @@ bool fuzz(const char *what, const struct fuzz_input *corpus, size_t count,
         longest = took > longest ? took : longest;
     }
     free(input.bytes);
-    printf("fuzz: %s: seed %llu, %lu texts in %.0f s, %lu accepted, the slowest in %.1f "
-           "ms\n",
-           what, seed, tried, seconds, accepted, longest * 1e3);
+    printf(
+        "fuzz: %s: seed %llu, %lu sources in %.0f s, %lu accepted, the slowest in %.1f "
+        "ms\n",
+        what, seed, tried, seconds, accepted, longest * 1e3);
     return accepted > 10 && longest < 5;
 }

@@ -1,4 +1,4 @@
-/* Hands texts that nobody meant to a reader: mutations of a corpus, for some seconds.
+/* Hands sources that nobody meant to a reader: mutations of a corpus, for some seconds.
  *
  *     PROGRAM [--seconds S] [--seed N] ...     3 s */
 #ifndef MMT_TESTS_FUZZ_H
@@ -26,7 +26,8 @@ struct fuzz_options {
 struct fuzz_options fuzz_options(int argc, char **argv);
 
 /* `accepts` says whether it took a text, and ends the program where it did wrong. False
- * where too few texts were taken to tell anything, or one took seconds of a processor. */
+ * where too few sources were taken to tell anything, or one took seconds of a processor.
+ */
 bool fuzz(const char *what, const struct fuzz_input *corpus, size_t count,
           bool (*accepts)(const char *text, size_t size), double seconds,
           unsigned long long seed);

@@ -1,5 +1,5 @@
-/* The profile's reader against texts that nobody meant. What it accepts must be written,
- * read and written again the same.
+/* The profile's reader against sources that nobody meant. What it accepts must be
+ * written, read and written again the same.
  *
  *   clang: a libFuzzer target (MMT_LIBFUZZER), fuzz_profile CORPUS...
  *   else:  fuzz_profile [--seconds S] [--seed N] FILE..., which mutates the files */

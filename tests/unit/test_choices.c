@@ -74,7 +74,7 @@ static void test_refused(void)
     const mmt_problem problem = problem_of(0);
     struct mmt_selection first, next;
     CHECK_OK(mmt_select_cached(profile, &problem, &caps, NULL, &first, &err), err);
-    const struct mmt_config refused = mmt_config_settle(&first.config, &problem, &caps);
+    const struct mmt_config refused = mmt_config_resolve(&first.config, &problem, &caps);
     const struct mmt_terms terms = { SIZE_MAX, false, &refused, 1 };
     CHECK_OK(mmt_select_cached(profile, &problem, &caps, &terms, &next, &err), err);
     CHECK(!mmt_config_equal(&next.config, &first.config));

@@ -56,7 +56,7 @@ static void test_nnls_optimal(void)
 static struct mmt_load load_of(const struct mmt_config *config,
                                const mmt_problem *problem, const struct mmt_caps *caps)
 {
-    const struct mmt_config resolved = mmt_config_settle(config, problem, caps);
+    const struct mmt_config resolved = mmt_config_resolve(config, problem, caps);
     return mmt_cost_load(&resolved, problem, caps);
 }
 
@@ -131,13 +131,13 @@ static struct mmt_config with(const struct mmt_config *config, const char *knob,
     return other;
 }
 
-/* As many parts of k as the problem is served with, for each problem by itself. */
+/* As many splits of k as the problem is served with, for each problem by itself. */
 static void test_parts(const char *words, int64_t m, int64_t n, int64_t k)
 {
     struct mmt_caps caps = synthetic_gpu();
     struct mmt_config config = synthetic_config(words);
     mmt_problem problem = synthetic_shape(m, n, k);
-    const struct mmt_config resolved = mmt_config_settle(&config, &problem, &caps);
+    const struct mmt_config resolved = mmt_config_resolve(&config, &problem, &caps);
     const int parts = mmt_cost_knob(&resolved, "SPLIT_K");
     const struct mmt_config left = with(&config, "SPLIT_K", 0),
                             named = with(&config, "SPLIT_K", parts),
@@ -154,7 +154,7 @@ static void test_parts(const char *words, int64_t m, int64_t n, int64_t k)
           mmt_cost_estimate(&named, &problem, &caps));
 }
 
-/* The same of threads that are left to the problem, where a step's depth is theirs. */
+/* The same of threads that is auto, where a step's depth is theirs. */
 static void test_left(int64_t m, int64_t n, int64_t k)
 {
     struct mmt_caps caps = synthetic_gpu();
@@ -162,7 +162,7 @@ static void test_left(int64_t m, int64_t n, int64_t k)
         "skinny SHORT=columns THREAD_TILE_SHORT=0 THREAD_TILE_LONG=2 THREAD_TILE_K=8 "
         "THREADS_LONG=0 THREADS_K=0 VECTOR=2 TILE_K=0 SPLIT_K=0");
     mmt_problem problem = synthetic_shape(m, n, k);
-    const struct mmt_config resolved = mmt_config_settle(&left, &problem, &caps);
+    const struct mmt_config resolved = mmt_config_resolve(&left, &problem, &caps);
     const int depth = mmt_cost_depth(&left, MMT_F32);
     const int all = mmt_cost_depth(&resolved, MMT_F32);
     CHECK(depth == 8 && all > depth && all % depth == 0);
@@ -179,7 +179,7 @@ static void test_counted(void)
     const struct mmt_config config =
         synthetic_config("skinny SHORT=columns THREAD_TILE_SHORT=0");
     const mmt_problem problem = synthetic_shape(3000, 7, 7000);
-    const struct mmt_config resolved = mmt_config_settle(&config, &problem, &caps);
+    const struct mmt_config resolved = mmt_config_resolve(&config, &problem, &caps);
     const struct mmt_view view = mmt_cost_view(&resolved, &problem, &caps);
     const double cycles = mmt_cost_load(&resolved, &problem, &caps).cycles;
     CHECK(cycles > 0 && mmt_cost_estimate(&config, &problem, &caps) > cycles);
@@ -326,7 +326,7 @@ static double predict(const struct truth *truth, const struct mmt_model *model,
                       const mmt_problem *problem)
 {
     const struct mmt_config resolved =
-        mmt_config_settle(&kernel->config, problem, &truth->caps);
+        mmt_config_resolve(&kernel->config, problem, &truth->caps);
     return mmt_cost_predict(model, kernel, &resolved, problem, &truth->caps);
 }
 

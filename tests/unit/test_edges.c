@@ -179,11 +179,11 @@ static void test_starting_point(void)
     struct mmt_caps caps = { .dialect = MMT_CUDA_CXX, .kind = MMT_GPU, .f64 = true };
     CHECK_OK(mmt_problem_normalise(&problem, &problem, &err), err);
     CHECK_OK(mmt_config_parse("simt", &first, &err), err);
-    CHECK(mmt_config_refuse(&first, &problem, &caps) != NULL);
+    CHECK(mmt_config_check_problem(&first, &problem, &caps) != NULL);
     CHECK_OK(mmt_config_parse_for("simt", &problem, &caps, &fit, &err), err);
-    CHECK(mmt_config_refuse(&fit, &problem, &caps) == NULL);
+    CHECK(mmt_config_check_problem(&fit, &problem, &caps) == NULL);
     CHECK_OK(mmt_config_parse_for("simt A_VECTOR=4", &problem, &caps, &fit, &err), err);
-    CHECK(mmt_config_refuse(&fit, &problem, &caps) != NULL);
+    CHECK(mmt_config_check_problem(&fit, &problem, &caps) != NULL);
     CHECK_FAILS(mmt_config_parse_for("simt A_VECTOR=3", &problem, &caps, &fit, &err), err,
                 MMT_ERROR_ARGUMENT, "A_VECTOR of simt cannot be '3'");
 }

@@ -180,8 +180,8 @@ static void test_emit_embedded(const struct mmt_template *template,
     memcpy(config.values, template->seeds[0], sizeof(config.values));
     const mmt_problem element = mmt_variant_element(&variant);
     const struct mmt_caps caps = { .kind = MMT_GPU, .dialect = dialect };
-    const struct mmt_config settled = mmt_config_settle(&config, &element, &caps);
-    const struct mmt_config seen = mmt_config_in_text(&settled);
+    const struct mmt_config resolved = mmt_config_resolve(&config, &element, &caps);
+    const struct mmt_config seen = mmt_config_in_text(&resolved);
     const char *file = dialect == MMT_CUDA_CXX ? "prelude_cuda.h" : "prelude_opencl.h";
 
     CHECK_OK(mmt_emit(&config, &variant, dialect, MMT_GPU, &text, &err), err);

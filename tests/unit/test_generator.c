@@ -214,35 +214,36 @@ static void test_reject(void)
     struct mmt_caps single = gpu, caps = opencl_cpu();
     single.f64 = false;
 
-    CHECK(!mmt_config_reject(&config, &f64, &gpu) &&
-          !mmt_config_reject(&config, &f64, &caps));
-    CHECK_EQ_STR(mmt_config_reject(&config, &i32, &gpu),
+    CHECK(!mmt_config_check_device(&config, &f64, &gpu) &&
+          !mmt_config_check_device(&config, &f64, &caps));
+    CHECK_EQ_STR(mmt_config_check_device(&config, &i32, &gpu),
                  "the template does not serve this type");
-    CHECK_EQ_STR(mmt_config_reject(&config, &f64, &single),
+    CHECK_EQ_STR(mmt_config_check_device(&config, &f64, &single),
                  "the device has no double precision");
 
     struct mmt_variant biased = f64, active = f64;
     struct mmt_template cuda = sample;
     biased.bias = MMT_BIAS_M;
     active.activation = MMT_RELU;
-    CHECK_EQ_STR(mmt_config_reject(&config, &biased, &gpu),
+    CHECK_EQ_STR(mmt_config_check_device(&config, &biased, &gpu),
                  "the template serves neither bias nor activation");
-    CHECK_EQ_STR(mmt_config_reject(&config, &active, &gpu),
+    CHECK_EQ_STR(mmt_config_check_device(&config, &active, &gpu),
                  "the template serves neither bias nor activation");
     cuda.dialects = MMT_CUDA_CXX;
     cuda.fused = true;
     config.template = &cuda;
-    CHECK(!mmt_config_reject(&config, &f64, &gpu));
-    CHECK(!mmt_config_reject(&config, &biased, &gpu));
-    CHECK(!mmt_config_reject(&config, &active, &gpu));
-    CHECK_EQ_STR(mmt_config_reject(&config, &f64, &caps),
+    CHECK(!mmt_config_check_device(&config, &f64, &gpu));
+    CHECK(!mmt_config_check_device(&config, &biased, &gpu));
+    CHECK(!mmt_config_check_device(&config, &active, &gpu));
+    CHECK_EQ_STR(mmt_config_check_device(&config, &f64, &caps),
                  "the template is written for CUDA alone");
 
     caps = tiny(3);
     config.template = &sample;
-    CHECK_EQ_STR(mmt_config_reject(&config, &f64, &caps), "more rows than threads");
+    CHECK_EQ_STR(mmt_config_check_device(&config, &f64, &caps), "more rows than threads");
     config.values[LAYOUT] = 5;
-    CHECK_EQ_STR(mmt_config_reject(&config, &f64, &gpu), "xor is for any alignment");
+    CHECK_EQ_STR(mmt_config_check_device(&config, &f64, &gpu),
+                 "xor is for any alignment");
 }
 
 /* TMA takes rows that begin at multiples of 16 bytes: unpacked, `wgmma` has
@@ -260,7 +261,7 @@ static void test_suits(void)
         snprintf(text, sizeof text, "gemm bf16 %s 512x512x512", transposes[i]);
         const mmt_problem kind = problem_of(text);
         const struct mmt_variant any = mmt_variant_of(&kind, false);
-        CHECK(mmt_config_reject(&config, &any, &hopper));
+        CHECK(mmt_config_check_device(&config, &any, &hopper));
         CHECK(mmt_config_suits(&config, &kind, &hopper));
         CHECK(!mmt_config_suits(&config, &kind, &cpu));
     }
@@ -276,7 +277,7 @@ static const char *refusal_of(const char *configuration, const char *problem,
     mmt_error err;
 
     CHECK_OK(mmt_config_parse(configuration, &config, &err), err);
-    const char *why = mmt_config_refuse(&config, &p, caps);
+    const char *why = mmt_config_check_problem(&config, &p, caps);
     return why ? why : "";
 }
 
@@ -334,17 +335,18 @@ static void test_refuse(void)
     mmt_problem few = problem_of("gemm f32 nn 3x8x8"),
                 some = problem_of("gemm f32 nn 4x8x8");
     mmt_problem whole = problem_of("gemm i32 nn 4x8x8");
-    CHECK(!mmt_config_refuse(&config, &some, &gpu));
-    CHECK_EQ_STR(mmt_config_refuse(&config, &few, &gpu),
+    CHECK(!mmt_config_check_problem(&config, &some, &gpu));
+    CHECK_EQ_STR(mmt_config_check_problem(&config, &few, &gpu),
                  "fewer rows than a thread takes");
-    CHECK_EQ_STR(mmt_config_refuse(&config, &whole, &gpu),
+    CHECK_EQ_STR(mmt_config_check_problem(&config, &whole, &gpu),
                  "the template does not serve this type");
 
-    /* Without an alignment of its own, the aligned text is the only one. */
+    /* Without an alignment of its own, the aligned source is the only one. */
     struct mmt_template plain = sample;
     plain.alignment = NULL;
     config.template = &plain;
-    CHECK_EQ_STR(mmt_config_refuse(&config, &some, &gpu), "xor is for any alignment");
+    CHECK_EQ_STR(mmt_config_check_problem(&config, &some, &gpu),
+                 "xor is for any alignment");
 }
 
 static bool may_align(const struct mmt_template *template, const char *string)
@@ -386,7 +388,7 @@ static bool has_legal_seed(const struct mmt_template *template,
     struct mmt_config config = { .template = template };
     for (int i = 0; i < template->num_seeds; i++) {
         memcpy(config.values, template->seeds[i], sizeof(config.values));
-        if (!mmt_config_refuse(&config, problem, caps))
+        if (!mmt_config_check_problem(&config, problem, caps))
             return true;
     }
     return false;
@@ -395,7 +397,7 @@ static bool has_legal_seed(const struct mmt_template *template,
 static bool is_meant(const struct mmt_template *template, const mmt_problem *problem,
                      const struct mmt_caps *caps)
 {
-    return template->kinds & caps->kind && has_legal_seed(template, problem, caps);
+    return template->preferred_on & caps->kind && has_legal_seed(template, problem, caps);
 }
 
 /* The first template for the kind of device that serves the type; then whichever has a
@@ -413,7 +415,7 @@ static void test_default(void)
             mmt_problem_normalise(&p, &problem, NULL);
             if (!CHECK(mmt_config_default(&problem, devices[i], &config)))
                 continue;
-            CHECK(!mmt_config_refuse(&config, &problem, devices[i]));
+            CHECK(!mmt_config_check_problem(&config, &problem, devices[i]));
             const struct mmt_template *first = mmt_templates[0];
             for (int t = 0; first && !is_meant(first, &problem, devices[i]); t++)
                 first = mmt_templates[t];
@@ -501,9 +503,9 @@ static void check_knob(const struct mmt_template *template, const struct mmt_kno
 static void test_table(const struct mmt_template *template)
 {
     CHECK(mmt_template_find(template->name) == template);
-    CHECK(template->what && template->reject && template->launch);
+    CHECK(template->what && template->check_device && template->launch);
     CHECK(template->types && template->dialects);
-    CHECK(!(template->kinds & ~(unsigned) (MMT_GPU | MMT_CPU)));
+    CHECK(!(template->preferred_on & ~(unsigned) (MMT_GPU | MMT_CPU)));
     CHECK(template->num_knobs <= MMT_MAX_KNOBS && template->num_seeds >= 1);
     for (int i = 0; i < template->num_knobs; i++)
         check_knob(template, &template->knobs[i]);
@@ -531,7 +533,7 @@ static void test_old_cards(void)
         card.sm = sms[i];
         memcpy(config.values, template->seeds[0],
                (size_t) template->num_knobs * sizeof(int));
-        const char *why = mmt_config_reject(&config, &f32, &card);
+        const char *why = mmt_config_check_device(&config, &f32, &card);
         CHECK(sms[i] < 80 ? why && strstr(why, "need sm_80") : !why);
     }
 }

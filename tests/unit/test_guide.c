@@ -63,7 +63,7 @@ static struct mmt_config any_config(const mmt_problem *problem,
     do
         mmt_space_at(template, (uint64_t) (uniform() * (double) mmt_space_size(template)),
                      &config);
-    while (mmt_config_refuse(&config, problem, caps));
+    while (mmt_config_check_problem(&config, problem, caps));
     return config;
 }
 
@@ -143,7 +143,7 @@ static double estimate(const char *name, const mmt_problem *problem)
     struct mmt_config config;
     mmt_error err;
     CHECK_OK(mmt_config_parse(name, &config, &err), err);
-    CHECK(!mmt_config_refuse(&config, problem, &caps));
+    CHECK(!mmt_config_check_problem(&config, problem, &caps));
     return mmt_cost_estimate(&config, problem, &caps);
 }
 
@@ -190,7 +190,7 @@ static void test_packed(void)
         mmt_error err;
         snprintf(name, sizeof name, "%s %s", common, tiles[i]);
         CHECK_OK(mmt_config_parse(name, &config, &err), err);
-        CHECK(!mmt_config_refuse(&config, &odd, &caps));
+        CHECK(!mmt_config_check_problem(&config, &odd, &caps));
         estimates[i] = mmt_cost_estimate(&config, &odd, &caps);
     }
     CHECK(estimates[0] > 1.2 * estimates[1]);
@@ -219,8 +219,8 @@ static void test_untuned(void)
 static bool is_same_text(const struct mmt_tuning *t, const mmt_problem *a,
                          const mmt_problem *b, const struct mmt_config *config)
 {
-    const struct mmt_config x = mmt_config_settle(config, a, &t->caps);
-    const struct mmt_config y = mmt_config_settle(config, b, &t->caps);
+    const struct mmt_config x = mmt_config_resolve(config, a, &t->caps);
+    const struct mmt_config y = mmt_config_resolve(config, b, &t->caps);
     return mmt_config_same_text(&x, &y);
 }
 

@@ -204,7 +204,7 @@ static void forget_resolved(void)
     mmt_error err;
     snprintf(name, sizeof name, "%s.journal", path);
     CHECK_OK(mmt_file_read(name, 1 << 20, &text, &err), err);
-    char *key = strstr(text.data, "\"settled\"");
+    char *key = strstr(text.data, "\"resolved\"");
     if (CHECK(key != NULL))
         memcpy(key, "\"unknown\"", strlen("\"unknown\""));
     FILE *file = fopen(name, "w");
@@ -217,7 +217,7 @@ static void forget_resolved(void)
 
 /* A result of a kernel that leaves knobs to the problem counts while these are resolved
  * as they were, and where it tells how they were. */
-static void test_settled(void)
+static void test_resolved(void)
 {
     struct mmt_text same = { 0 }, other = { 0 }, untold = { 0 };
     CHECK(count_on(100, NULL) == 1);
@@ -582,7 +582,7 @@ int main(void)
     test_cuts();
     test_foreign();
     test_damaged();
-    test_settled();
+    test_resolved();
     test_find();
     test_wholes();
     test_disproved();

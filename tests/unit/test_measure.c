@@ -68,7 +68,7 @@ static struct mmt_config naive(void)
 }
 
 /* The clock says 10 ms whatever is done: after the first execution, warming up takes one
- * batch of one launch, six samples settle it. */
+ * batch of one launch, six samples resolve it. */
 static void test_steady(struct mmt_session *session)
 {
     struct planted planted = { .says = { 0.01 }, .count = 1 };

@@ -76,15 +76,15 @@ static void test_chain(const mmt_plan *plan, cl_command_queue_properties propert
         clCreateCommandQueue(context, mmt_opencl_device_id(device), properties, &code);
     cl_event gate = clCreateUserEvent(context, &code), first = NULL, second = NULL;
     const size_t room = mmt_plan_workspace(plan);
-    mmt_operand rooms[2] = { { 0, 0 }, { 0, 0 } };
+    mmt_operand modules[2] = { { 0, 0 }, { 0, 0 } };
     mmt_operand a = matrix_of(1), b = matrix_of(2), c = matrix_of(-1), d = matrix_of(-1);
     mmt_args args = mmt_args_defaults();
 
     for (int i = 0; i < 2 && room; i++)
-        CHECK_OK(mmt_buffer_create(device, room, &rooms[i], &err), err);
-    args.a = a, args.b = b, args.c = c, args.workspace = rooms[0];
+        CHECK_OK(mmt_buffer_create(device, room, &modules[i], &err), err);
+    args.a = a, args.b = b, args.c = c, args.workspace = modules[0];
     CHECK_OK(mmt_opencl_execute(plan, &args, queue, 1, &gate, &first, &err), err);
-    args.a = c, args.c = d, args.workspace = rooms[1];
+    args.a = c, args.c = d, args.workspace = modules[1];
     CHECK_OK(mmt_opencl_execute(plan, &args, queue, 1, &first, &second, &err), err);
     CHECK(first && second && first != second);
     CHECK(state(first) != CL_COMPLETE && state(second) != CL_COMPLETE);
@@ -94,7 +94,7 @@ static void test_chain(const mmt_plan *plan, cl_command_queue_properties propert
     CHECK(!clFinish(queue));
     CHECK(count_wrong(c, 2 * SIZE) == 0 && count_wrong(d, 4.0f * SIZE * SIZE) == 0);
 
-    const mmt_operand all[] = { a, b, c, d, rooms[0], rooms[1] };
+    const mmt_operand all[] = { a, b, c, d, modules[0], modules[1] };
     for (int i = 0; i < 6; i++)
         mmt_buffer_free(device, all[i]);
     clReleaseCommandQueue(queue);

@@ -232,7 +232,9 @@ static size_t fit(size_t shared)
 static void test_spread(void)
 {
     struct mmt_caps caps = gpu();
-    struct mmt_launch launch = { .grid = { 64, 2, 1 }, .shared = 40000, .waits = true };
+    struct mmt_launch launch = { .grid = { 64, 2, 1 },
+                                 .shared = 40000,
+                                 .pdl_waits = true };
     const unsigned five = 5 * 132; /* at once */
 
     caps.sm = 90;
@@ -248,9 +250,9 @@ static void test_spread(void)
     CHECK_EQ_INT(mmt_launch_spread(&launch, &caps, 0), 40000);
     launch.shared = 0; /* not a product */
     CHECK_EQ_INT(mmt_launch_spread(&launch, &caps, five), 0);
-    launch.shared = 40000, launch.waits = false;
+    launch.shared = 40000, launch.pdl_waits = false;
     CHECK_EQ_INT(mmt_launch_spread(&launch, &caps, five), 40000);
-    launch.waits = true, caps.sm = 86;
+    launch.pdl_waits = true, caps.sm = 86;
     CHECK_EQ_INT(mmt_launch_spread(&launch, &caps, five), 40000);
 }
 

@@ -47,7 +47,7 @@ static void try_rows(const struct mmt_config *config, const mmt_problem *like,
         switch (mmt_trial_fit(&rows[i], config, like, caps, &problem)) {
         case MMT_FIT:
             tally->fit++;
-            CHECK(mmt_config_refuse(config, &problem, caps) == NULL);
+            CHECK(mmt_config_check_problem(config, &problem, caps) == NULL);
             break;
         case MMT_FIT_IDLE:
             tally->idle++;
@@ -67,7 +67,7 @@ static bool is_legal(const struct mmt_config *config, const mmt_problem *like,
     struct mmt_variant variant = mmt_variant_of(like, true);
     const struct mmt_trial_row *first = mmt_trial_rows(like->op, &(int){ 0 });
     mmt_problem problem;
-    return !mmt_config_reject(config, &variant, caps) &&
+    return !mmt_config_check_device(config, &variant, caps) &&
            mmt_trial_fit(first, config, like, caps, &problem) != MMT_FIT_NONE;
 }
 

@@ -65,7 +65,7 @@ static mmt_status fill_in(struct request *request, mmt_error *err)
         request->dialect =
             template->dialects & MMT_CUDA_CXX ? MMT_CUDA_CXX : MMT_OPENCL_C;
     if (!request->kind)
-        request->kind = template->kinds == MMT_CPU ? MMT_CPU : MMT_GPU;
+        request->kind = template->preferred_on == MMT_CPU ? MMT_CPU : MMT_GPU;
     if (!(template->dialects & request->dialect))
         return mmt_fail(err, MMT_ERROR_UNSUPPORTED,
                         "the template %s is written for %s alone", template->name,

@@ -127,7 +127,7 @@ static int list_portfolio(const struct mmt_profile *profile, const struct mmt_ca
     for (size_t i = 0; i < profile->num_portfolio && count < MOST_COMPARED - 1; i++) {
         const struct mmt_portfolio_kernel *kernel = &profile->portfolio[i];
         if (kernel->right & mmt_kind_bit(p) &&
-            !mmt_config_refuse(&kernel->config, p, caps))
+            !mmt_config_check_problem(&kernel->config, p, caps))
             add_config(out->configs, &count, &kernel->config);
     }
     return count;

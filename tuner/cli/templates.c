@@ -68,7 +68,7 @@ static void take_census(const struct mmt_template *template, mmt_type type,
                          ? i
                          : (uint64_t) (part * (double) census->size),
                      &config);
-        const char *why = mmt_config_reject(&config, &variant, caps);
+        const char *why = mmt_config_check_device(&config, &variant, caps);
         if (why)
             count_reason(census, why);
         else
@@ -120,10 +120,10 @@ static void print_template(const struct mmt_template *template)
            template->dialects == MMT_CUDA_CXX   ? "CUDA"
            : template->dialects == MMT_OPENCL_C ? "OpenCL"
                                                 : "CUDA and OpenCL",
-           template->kinds == MMT_GPU   ? "meant for GPUs"
-           : template->kinds == MMT_CPU ? "meant for CPUs"
-           : template->kinds            ? "meant for GPUs and CPUs"
-                                        : "tried only where it is named");
+           template->preferred_on == MMT_GPU   ? "meant for GPUs"
+           : template->preferred_on == MMT_CPU ? "meant for CPUs"
+           : template->preferred_on            ? "meant for GPUs and CPUs"
+                                               : "tried only where it is named");
     for (int type = 0; type < MMT_NUM_TYPES; type++)
         if (template->types & 1u << type)
             printf(" %s", mmt_type_name(type));

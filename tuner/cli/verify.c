@@ -176,7 +176,8 @@ static int first_served(const struct mmt_config *config, const struct problems *
                         const struct mmt_caps *caps)
 {
     int i = 0;
-    while (i < problems->count && mmt_config_refuse(config, &problems->problem[i], caps))
+    while (i < problems->count &&
+           mmt_config_check_problem(config, &problems->problem[i], caps))
         i++;
     return i;
 }

@@ -158,7 +158,7 @@ void mmt_journal_print_resolved(const struct mmt_journal *journal,
     const struct mmt_config *left = &record->config;
     char value[16];
     const struct mmt_config resolved =
-        mmt_config_settle(left, &record->problem, &journal->caps);
+        mmt_config_resolve(left, &record->problem, &journal->caps);
     for (int i = 0; i < left->template->num_knobs; i++)
         if (resolved.values[i] != left->values[i])
             mmt_text_addf(out, "%s%s=%s", out->length ? " " : "",
@@ -195,8 +195,8 @@ static bool is_refuted_by(const struct mmt_journal *journal,
         record->config.template != whole->config.template || p->op != q->op ||
         p->type != q->type || p->trans_a != q->trans_a || p->trans_b != q->trans_b)
         return false;
-    const struct mmt_config a = mmt_config_settle(&record->config, p, &journal->caps);
-    const struct mmt_config b = mmt_config_settle(&whole->config, q, &journal->caps);
+    const struct mmt_config a = mmt_config_resolve(&record->config, p, &journal->caps);
+    const struct mmt_config b = mmt_config_resolve(&whole->config, q, &journal->caps);
     return mmt_config_equal(&record->config, &whole->config) ||
            mmt_config_same_text(&a, &b);
 }
@@ -328,7 +328,7 @@ static json_t *record_json(struct mmt_journal *journal, const struct mmt_record 
     mmt_text_finish(&config);
     mmt_journal_print_resolved(journal, record, &resolved);
     if (resolved.length)
-        json_object_set_new(line, "settled", json_string(mmt_text_string(&resolved)));
+        json_object_set_new(line, "resolved", json_string(mmt_text_string(&resolved)));
     mmt_text_finish(&resolved);
     if (record->final)
         json_object_set_new(line, "final", json_true());

@@ -17,7 +17,7 @@ static bool is_resolved_alike(const struct mmt_journal *journal, const json_t *l
 {
     struct mmt_text now = { 0 };
     mmt_journal_print_resolved(journal, record, &now);
-    const bool alike = !strcmp(word_of(line, "settled"), mmt_text_string(&now));
+    const bool alike = !strcmp(word_of(line, "resolved"), mmt_text_string(&now));
     mmt_text_finish(&now);
     return alike;
 }

@@ -195,9 +195,9 @@ static double weight_of(const struct table *table, int row, int col)
 static bool resolve_known(const struct table *table, int row, int col,
                           const struct mmt_caps *caps, struct mmt_config *resolved)
 {
-    *resolved = mmt_config_settle(table->configs[row], table->problems[col], caps);
+    *resolved = mmt_config_resolve(table->configs[row], table->problems[col], caps);
     return !isinf(table->times[index_of(table, row, col)]) &&
-           !mmt_config_refuse_settled(resolved, table->problems[col], caps);
+           !mmt_config_check_resolved(resolved, table->problems[col], caps);
 }
 
 /* How many times an estimate its known times are, in the mean of the logarithms. */
@@ -236,8 +236,8 @@ static void add_prior(const struct table *table, int row, const struct mmt_caps 
     for (int col = 0; col < table->cols; col++) {
         const mmt_problem *problem = table->problems[col];
         const struct mmt_config resolved =
-            mmt_config_settle(table->configs[row], problem, caps);
-        if (mmt_config_refuse_settled(&resolved, problem, caps))
+            mmt_config_resolve(table->configs[row], problem, caps);
+        if (mmt_config_check_resolved(&resolved, problem, caps))
             continue;
         const double expected = scale * mmt_cost_estimate(&resolved, problem, caps),
                      time = table->times[index_of(table, row, col)],
@@ -337,10 +337,10 @@ static double expected_seconds(const struct table *table, int row, int col,
 {
     const mmt_problem *problem = table->problems[col];
     const struct mmt_config resolved =
-        mmt_config_settle(table->configs[row], problem, caps);
+        mmt_config_resolve(table->configs[row], problem, caps);
     struct mmt_portfolio_kernel kernel = { .config = *table->configs[row] };
     memcpy(kernel.terms, table->terms[row], sizeof kernel.terms);
-    if (mmt_config_refuse_settled(&resolved, problem, caps))
+    if (mmt_config_check_resolved(&resolved, problem, caps))
         return INFINITY;
     return fmax(table->best[col],
                 mmt_cost_predict(model, &kernel, &resolved, problem, caps) *

@@ -92,7 +92,7 @@ static const struct mmt_specialisation *find_specialisation(
     const struct mmt_calibration *c, const struct mmt_calibration_kernel *p,
     const mmt_problem *problem)
 {
-    const struct mmt_config config = mmt_config_settle(&p->config, problem, &c->t->caps);
+    const struct mmt_config config = mmt_config_resolve(&p->config, problem, &c->t->caps);
     return mmt_calibration_find(p, &config);
 }
 
@@ -178,7 +178,7 @@ static void note_far(struct mmt_calibration *c, const mmt_problem *problem)
     for (int i = 0; i < c->count; i++) {
         const struct mmt_config *config = &c->kernels[i].config;
         const bool serves =
-            caps->kind == MMT_GPU && !mmt_config_refuse(config, problem, caps);
+            caps->kind == MMT_GPU && !mmt_config_check_problem(config, problem, caps);
         expected[i] = serves ? mmt_cost_estimate(config, problem, caps) : 0;
         least = serves ? fmin(least, expected[i]) : least;
     }
@@ -191,7 +191,7 @@ static bool has_to_time(const struct mmt_calibration *c, struct mmt_calibration_
                         const mmt_problem *shapes, int shape)
 {
     return !p->out && !p->far && p->behind[shape] == 0 && !(c->introduces && p->timed) &&
-           !mmt_config_refuse(&p->config, &shapes[shape], &c->t->caps) &&
+           !mmt_config_check_problem(&p->config, &shapes[shape], &c->t->caps) &&
            !mmt_calibration_is_hopeless(p, shapes, shape) &&
            is_ready(c, p, &shapes[shape]);
 }

@@ -21,7 +21,7 @@ struct mmt_specialisation {
 
 struct mmt_calibration_kernel {
     struct mmt_config config;
-    /* One, unless knobs are left to the problem. */
+    /* One, unless knobs is auto. */
     struct mmt_specialisation specialisations[MMT_MOST_SPECIALISATIONS];
     int num_specialisations;
     bool out;    /* it failed here: never again */

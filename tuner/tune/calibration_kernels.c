@@ -45,7 +45,8 @@ static bool launch_alike(const struct mmt_calibration *c, const struct mmt_confi
         return false;
     if (mmt_config_equal(a, b))
         return true;
-    if (mmt_config_refuse(a, c->kind, caps) || mmt_config_refuse(b, c->kind, caps))
+    if (mmt_config_check_problem(a, c->kind, caps) ||
+        mmt_config_check_problem(b, c->kind, caps))
         return false;
     mmt_config_launch(a, c->kind, caps, &x);
     mmt_config_launch(b, c->kind, caps, &y);
@@ -62,7 +63,7 @@ static bool launch_alike(const struct mmt_calibration *c, const struct mmt_confi
 static bool is_for_all_sorts(const struct mmt_calibration *c,
                              const struct mmt_template *template)
 {
-    return !template->worth || c->t->options.template == template;
+    return !template->prefers || c->t->options.template == template;
 }
 
 struct mmt_config mmt_calibration_leave_counts(const struct mmt_config *config)
@@ -70,7 +71,7 @@ struct mmt_config mmt_calibration_leave_counts(const struct mmt_config *config)
     struct mmt_config left = *config;
     for (int i = 0; i < left.template->num_knobs; i++) {
         const struct mmt_knob *knob = &left.template->knobs[i];
-        if (knob->counted && knob->fits)
+        if (knob->launch_time && knob->automatic)
             left.values[i] = knob->values[0];
     }
     return left;
@@ -98,16 +99,16 @@ static void add_specialisations(const struct mmt_calibration *c,
     struct mmt_config right = *config;
     mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
     if (on)
-        right = mmt_config_settle(config, on, caps);
-    if (!config->template->settle) {
+        right = mmt_config_resolve(config, on, caps);
+    if (!config->template->resolve) {
         add_specialisation(kernel, config, on != NULL);
         return;
     }
     mmt_calibration_shapes(c->t, c->kind, shapes);
     for (int i = 0; i < MMT_MOST_CALIBRATION_SHAPES; i++) {
         const mmt_problem *shape = &shapes[(c->start + i) % MMT_MOST_CALIBRATION_SHAPES];
-        const struct mmt_config spec = mmt_config_settle(&kernel->config, shape, caps);
-        if (!mmt_config_refuse(&spec, shape, caps))
+        const struct mmt_config spec = mmt_config_resolve(&kernel->config, shape, caps);
+        if (!mmt_config_check_problem(&spec, shape, caps))
             add_specialisation(kernel, &spec, on && mmt_config_same_text(&spec, &right));
     }
 }
@@ -394,7 +395,7 @@ static void estimate_seeds(const struct mmt_calibration *c,
         least[col] = INFINITY;
         for (int row = 0; row < count; row++) {
             double *time = &times[row * ESTIMATED_SHAPES + col];
-            *time = mmt_config_refuse(&seeds[row], &shapes[col], &c->t->caps)
+            *time = mmt_config_check_problem(&seeds[row], &shapes[col], &c->t->caps)
                         ? INFINITY
                         : mmt_cost_estimate(&seeds[row], &shapes[col], &c->t->caps);
             least[col] = fmin(least[col], *time);

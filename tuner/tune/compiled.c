@@ -22,7 +22,7 @@ static struct mmt_config seen_by_texts(const struct mmt_tuning *t,
                                        const mmt_problem *problem,
                                        const struct mmt_config *config)
 {
-    const struct mmt_config resolved = mmt_config_settle(config, problem, &t->caps);
+    const struct mmt_config resolved = mmt_config_resolve(config, problem, &t->caps);
     return mmt_config_in_text(&resolved);
 }
 
@@ -180,7 +180,7 @@ int mmt_tune_list_ready(const struct mmt_tuning *t, const mmt_problem *problem,
     for (int i = 0; list && i < t->num_built; i++) {
         const struct mmt_config *config = &t->built[i].config;
         if (is_first(t, i) && mmt_tune_is_built(t, problem, config) &&
-            !mmt_config_refuse(config, problem, &t->caps) &&
+            !mmt_config_check_problem(config, problem, &t->caps) &&
             !mmt_journal_find(t->journal, problem, config))
             list[count++] = (struct ready){ .config = config };
     }

@@ -103,7 +103,7 @@ static bool is_known(struct tuning_job *job, const struct mmt_config *config)
 static void add_extra(struct tuning_job *job, const struct mmt_config *config)
 {
     if (job->num_extras == MOST_EXTRAS || is_known(job, config) ||
-        mmt_config_refuse(config, job->problem, &job->t->caps))
+        mmt_config_check_problem(config, job->problem, &job->t->caps))
         return;
     job->extras[job->num_extras++] = *config;
 }
@@ -141,7 +141,7 @@ static bool find_known(const struct mmt_tuning *t, const mmt_problem *problem,
     mmt_error why;
     if (mmt_select(t->layers, problem, &t->caps, NULL, &selection, &why) ||
         !mmt_tune_is_meant(t, selection.config.template, problem) ||
-        mmt_config_refuse(&selection.config, problem, &t->caps))
+        mmt_config_check_problem(&selection.config, problem, &t->caps))
         return false;
     *out = selection.config;
     return true;

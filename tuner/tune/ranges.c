@@ -233,7 +233,7 @@ static bool is_to_be_timed(const struct ranging *r, int kernel, int sample, bool
 {
     const mmt_problem problem = problem_at(r, sample);
     return !r->out[kernel] && r->seconds[kernel][sample] == 0 &&
-           !mmt_config_refuse(&r->kernels[kernel], &problem, &r->t->caps) &&
+           !mmt_config_check_problem(&r->kernels[kernel], &problem, &r->t->caps) &&
            (goal || !is_behind(r, kernel, sample, -1) ||
             !is_behind(r, kernel, sample, 1));
 }
@@ -242,7 +242,7 @@ static bool is_to_be_timed(const struct ranging *r, int kernel, int sample, bool
 static bool is_to_be_checked(struct ranging *r, int kernel, const mmt_problem *problem)
 {
     const struct mmt_config runs =
-        mmt_config_settle(&r->kernels[kernel], problem, &r->t->caps);
+        mmt_config_resolve(&r->kernels[kernel], problem, &r->t->caps);
     const bool seen = r->checked[kernel] && mmt_config_same_text(&r->seen[kernel], &runs);
     r->seen[kernel] = runs;
     return !seen;

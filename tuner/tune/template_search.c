@@ -69,10 +69,10 @@ static bool to_index(const struct mmt_template *template, const int *values, int
 static struct mmt_config resolve_config(const struct mmt_template_search *search,
                                         const struct mmt_config *config)
 {
-    return mmt_config_settle(config, search->all->problem, &search->all->t->caps);
+    return mmt_config_resolve(config, search->all->problem, &search->all->t->caps);
 }
 
-/* The same kernel for this problem, with as much as possible left to the problem. */
+/* The same kernel for this problem, with as much as possible auto. */
 static struct mmt_config leave_auto(const struct mmt_template_search *search,
                                     const struct mmt_config *config)
 {
@@ -80,7 +80,7 @@ static struct mmt_config leave_auto(const struct mmt_template_search *search,
     struct mmt_config free = *config;
     for (int i = 0; i < search->template->num_knobs; i++) {
         const int held = free.values[i];
-        if (!search->template->knobs[i].fits)
+        if (!search->template->knobs[i].automatic)
             continue;
         free.values[i] = search->template->knobs[i].values[0];
         const struct mmt_config now = resolve_config(search, &free);
@@ -99,7 +99,7 @@ static bool is_legal(void *ctx, const int *index)
     struct mmt_config config;
     to_config(search, index, &config);
     const struct mmt_config free = leave_auto(search, &config);
-    return !mmt_config_refuse(&config, problem, caps) &&
+    return !mmt_config_check_problem(&config, problem, caps) &&
            mmt_config_equal(&free, &config) &&
            (isinf(search->limit) ||
             mmt_cost_estimate(&config, problem, caps) <= search->limit);
@@ -139,11 +139,11 @@ static int describe_launch(void *ctx, const int *index, double *out)
     return count;
 }
 
-/* To a search, what is left to the problem is as large as the problem makes it. */
+/* To a search, what is auto is as large as the problem makes it. */
 static double value_of(const struct mmt_template_search *search, int knob, int place)
 {
     struct mmt_config config = { .template = search->template };
-    if (!search->template->knobs[knob].fits)
+    if (!search->template->knobs[knob].automatic)
         return search->template->knobs[knob].values[place];
     memcpy(config.values, search->template->seeds[0], sizeof config.values);
     config.values[knob] = search->template->knobs[knob].values[place];

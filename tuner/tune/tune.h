@@ -90,8 +90,7 @@ enum { MMT_MAX_TEMPLATES = 64 };
 /* A configuration that was compiled in this run, for a problem. */
 struct mmt_built {
     mmt_problem problem;
-    struct mmt_config config,
-        seen; /* as it is left to the problem; as its sources see it */
+    struct mmt_config config, seen; /* as it is auto; as its sources see it */
 };
 
 /* A range of m that is tuned: a few of its m are goals. */

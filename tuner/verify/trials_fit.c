@@ -180,7 +180,7 @@ static bool serves_sizes(const struct search *s, const struct sizes *sizes)
         return false;
     const struct mmt_stored c = mmt_op_stored(s->out, MMT_OPERAND_C);
     return c.rows * c.cols * s->out->batch <= MOST_ELEMENTS &&
-           !mmt_config_refuse(s->config, s->out, s->caps);
+           !mmt_config_check_problem(s->config, s->out, s->caps);
 }
 
 /* The sizes with other gaps, columns of whole vectors, larger batches. Of A and B one may
@@ -243,7 +243,7 @@ static bool find_sizes(const struct search *s, bool rows_first)
 /* The tile depends on what is resolved for the problem, which depends on the tile. */
 static void set_tile(struct search *s, const mmt_problem *problem)
 {
-    const struct mmt_config resolved = mmt_config_settle(s->config, problem, s->caps);
+    const struct mmt_config resolved = mmt_config_resolve(s->config, problem, s->caps);
     const struct mmt_tile tile = resolved.template->tile(resolved.values, problem);
     const int sides[3] = { tile.m, tile.n, tile.k };
     for (int i = 0; i < 3; i++)
@@ -273,7 +273,7 @@ static bool refuses_batches(const struct search *s)
     problem.stride_a = round_up(mmt_problem_extent_a(&problem), ROW_BYTES);
     problem.stride_b = round_up(mmt_problem_extent_b(&problem), ROW_BYTES);
     problem.stride_c = round_up(mmt_problem_extent_c(&problem), ROW_BYTES);
-    return mmt_config_refuse(s->config, &problem, s->caps) != NULL;
+    return mmt_config_check_problem(s->config, &problem, s->caps) != NULL;
 }
 
 enum mmt_fit mmt_trial_fit(const struct mmt_trial_row *row,

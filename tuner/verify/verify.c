@@ -120,7 +120,7 @@ static mmt_status run_epilogue(struct mmt_session *session,
     const bool smooth = activation > MMT_RELU;
 
     if ((smooth && mmt_type_in(like.type, MMT_WHOLE_TYPES)) ||
-        mmt_config_reject(config, &variant, mmt_device_caps(session->device)))
+        mmt_config_check_device(config, &variant, mmt_device_caps(session->device)))
         return MMT_OK;
     return run_rows(session, config, &like, MMT_TRIAL_EPILOGUE, verdict, err);
 }
@@ -329,8 +329,8 @@ static mmt_status verify_pass(struct mmt_session *session,
                               const struct mmt_config *config, enum pass pass,
                               bool epilogues, struct mmt_verdict *out, mmt_error *err)
 {
-    const char *refusal =
-        mmt_config_refuse(config, &session->problem, mmt_device_caps(session->device));
+    const char *refusal = mmt_config_check_problem(config, &session->problem,
+                                                   mmt_device_caps(session->device));
 
     *out = (struct mmt_verdict){ .right = true };
     if (refusal)

@@ -39,8 +39,8 @@ void mmt_worker_note(const char *word)
 static void resolve_job(const struct worker *w, struct mmt_job *job)
 {
     for (int i = 0; i < job->count; i++)
-        job->configs[i] = mmt_config_settle(&job->configs[i], &job->problem,
-                                            mmt_device_caps(w->device));
+        job->configs[i] = mmt_config_resolve(&job->configs[i], &job->problem,
+                                             mmt_device_caps(w->device));
 }
 
 static void note_cache(struct mmt_reply *reply)

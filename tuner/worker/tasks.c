@@ -79,8 +79,9 @@ static mmt_status compile_variants(struct worker *w, const struct mmt_job *job,
     const struct mmt_config *config = &job->configs[0];
     struct mmt_variant aligned = mmt_variant_of(&job->problem, true);
     struct mmt_alignment alignment;
-    bool has_aligned = mmt_config_has_aligned(config, &job->problem) &&
-                       !mmt_config_reject(config, &aligned, mmt_device_caps(w->device));
+    bool has_aligned =
+        mmt_config_has_aligned(config, &job->problem) &&
+        !mmt_config_check_device(config, &aligned, mmt_device_caps(w->device));
     bool serves = has_aligned && mmt_config_may_align(config, &job->problem, &alignment);
     bool heeds = job->task == MMT_TASK_COMPILE;
     mmt_status status = MMT_OK;

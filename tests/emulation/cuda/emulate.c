@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "device/device.h"
-#include "tests/emulation/cuda/texts.h"
+#include "tests/emulation/cuda/sources.h"
 
 struct emulated_module {
     struct mmt_module base;
@@ -161,7 +161,7 @@ mmt_device *emulate_open(int sm, mmt_error *err)
     snprintf(device->caps.backend, sizeof(device->caps.backend), "%s", backend.name);
     device->caps.sm = sm;
     device->caps.sms =
-        3; /* so that blocks that stay have several tiles of small products */
+        3; /* so that persistent blocks have several tiles of small products */
     device->caps.shared = (sm < 80 ? 64 : sm == 80 || sm == 90 ? 163 : 99) * 1024;
     device->caps.shared_per_sm = device->caps.shared + (sm < 80 ? 0 : 1024);
     snprintf(device->caps.architecture, sizeof(device->caps.architecture), "sm_%d", sm);

@@ -1,5 +1,5 @@
-/* A device that runs CUDA texts on the host: the machine's C++ compiler builds them, and
- * a block's threads take turns. It is slow and knows nothing of time, but it shows
+/* A device that runs CUDA sources on the host: the machine's C++ compiler builds them,
+ * and a block's threads take turns. It is slow and knows nothing of time, but it shows
  * whether a kernel is right where there is no card that could run it.
  *
  * A text that says a word in PTX itself cannot be built; those words have to stand in
@@ -16,8 +16,8 @@ mmt_device *emulate_open(int sm, mmt_error *err);
 /* Gives it so many multiprocessors; it has three. */
 void emulate_widen(mmt_device *device, unsigned sms);
 
-/* From now on texts are changed before they are built: `what` becomes `into` wherever it
- * stands. NULL ends that. */
+/* From now on sources are changed before they are built: `what` becomes `into` wherever
+ * it stands. NULL ends that. */
 void emulate_plant(const char *what, const char *into);
 
 /* How often that was done. */

@@ -20,16 +20,17 @@ static const struct mmt_caps caps = {
 /* Few blocks stay, so that each has several tiles. */
 static unsigned width(const struct mmt_launch *launch)
 {
-    if (launch->as_wide)
+    if (launch->grid_of_previous)
         return width(launch - 1);
-    return launch->stays && launch->grid[0] > caps.sms ? caps.sms : launch->grid[0];
+    return launch->persistent && launch->grid[0] > caps.sms ? caps.sms : launch->grid[0];
 }
 
 static void print_launch(const struct mmt_launch *launch)
 {
     printf("%s %u %u %u %u %u %zu %zu %zu %d", launch->entry, width(launch),
            launch->grid[1], launch->grid[2], launch->block[0], launch->block[1],
-           launch->shared, launch->workspace_at, launch->second_at, launch->parts);
+           launch->shared, launch->workspace_at, launch->second_workspace_at,
+           launch->splits);
     for (int i = 0; i < 3; i++) {
         const struct mmt_box *box = &launch->box[i];
         printf(" %u %u %u %d %zu %d", box->inner, box->outer, box->swizzle,
@@ -49,7 +50,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: launches CONFIGURATION PROBLEM; %s\n", err.text);
         return 2;
     }
-    const char *why = mmt_config_refuse(&config, &p, &caps);
+    const char *why = mmt_config_check_problem(&config, &p, &caps);
     if (why) {
         fprintf(stderr, "%s: %s\n", argv[1], why);
         return 1;

@@ -90,7 +90,7 @@ def verify(tools, context, templates, seconds, texts=None):
 # ---- texts ------------------------------------------------------------------------------------
 
 def emulated(text):
-    """As tests/emulation/cuda/texts.c changes it: these files are put for those of the host."""
+    """As tests/emulation/cuda/sources.c changes it: these files are put for those of the host."""
     for file in ('ptx.h', 'hopper.h'):
         begin = text.find(f'#line 1 "{file}"\n')
         end = text.find('#line 1 "', begin + 1)

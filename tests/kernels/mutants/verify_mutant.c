@@ -18,7 +18,7 @@
 
 enum { RIGHT, WRONG, USAGE, NOT_BUILT, NOT_JUDGED };
 
-/* ---- texts ----------------------------------------------------------------------- */
+/* ---- sources ----------------------------------------------------------------------- */
 
 static const char *folder;
 static const struct mmt_backend *plain;
@@ -88,8 +88,9 @@ static int verify(mmt_device *device, const mmt_problem *problem, const char *wo
 
     if (status)
         return tell(status, NULL, &err);
-    config = mmt_config_settle(&config, problem, mmt_device_caps(device));
-    const char *refusal = mmt_config_refuse(&config, problem, mmt_device_caps(device));
+    config = mmt_config_resolve(&config, problem, mmt_device_caps(device));
+    const char *refusal =
+        mmt_config_check_problem(&config, problem, mmt_device_caps(device));
     if (refusal)
         return tell(mmt_fail(&err, MMT_ERROR_UNSUPPORTED, "it is refused: %s", refusal),
                     NULL, &err);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/emulation/cuda/texts.h"
+#include "tests/emulation/cuda/sources.h"
 #include "tests/emulation/fake/card/card.h"
 
 struct CUctx_st {

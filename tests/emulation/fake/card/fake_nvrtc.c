@@ -1,4 +1,4 @@
-/* NVRTC for cards whose driver takes texts: what it makes of one is the text. */
+/* NVRTC for cards whose driver takes sources: what it makes of one is the text. */
 #include <nvrtc.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
-/* Knobs that are left to the problem: what they become. */
+/* Knobs that is auto: what they become. */
 #include <math.h>
 
 #include "generator/generator.h"
 #include "tests/support/test.h"
 
-static int settled(const char *words, int64_t n, mmt_type type)
+static int resolved(const char *words, int64_t n, mmt_type type)
 {
     const struct mmt_caps caps = { .dialect = MMT_CUDA_CXX,
                                    .kind = MMT_GPU,
@@ -17,29 +17,29 @@ static int settled(const char *words, int64_t n, mmt_type type)
     mmt_error err = { 0 };
     CHECK_OK(mmt_problem_normalise(&problem, &problem, &err), err);
     CHECK_OK(mmt_config_parse(words, &config, &err), err);
-    const struct mmt_config once = mmt_config_settle(&config, &problem, &caps);
-    const struct mmt_config twice = mmt_config_settle(&once, &problem, &caps);
+    const struct mmt_config once = mmt_config_resolve(&config, &problem, &caps);
+    const struct mmt_config twice = mmt_config_resolve(&once, &problem, &caps);
     CHECK(mmt_config_equal(&once, &twice));
-    CHECK((mmt_config_refuse(&config, &problem, &caps) == NULL) ==
-          (mmt_config_refuse(&once, &problem, &caps) == NULL));
+    CHECK((mmt_config_check_problem(&config, &problem, &caps) == NULL) ==
+          (mmt_config_check_problem(&once, &problem, &caps) == NULL));
     return once.values[1];
 }
 
 /* THREAD_TILE_SHORT=0 of skinny covers the short side, as far as registers and shared
  * memory go; what is given stays. */
-static void test_settle(void)
+static void test_resolve(void)
 {
 #define SKINNY                                                                           \
     "skinny SHORT=columns THREAD_TILE_LONG=2 THREAD_TILE_K=4 THREADS_LONG=4 "            \
     "THREADS_K=32 "
-    CHECK_EQ_INT(settled(SKINNY "TILE_K=512 THREAD_TILE_SHORT=0", 1, MMT_F32), 1);
-    CHECK_EQ_INT(settled(SKINNY "TILE_K=512 THREAD_TILE_SHORT=0", 3, MMT_F32), 4);
-    CHECK_EQ_INT(settled(SKINNY "TILE_K=512 THREAD_TILE_SHORT=0", 16, MMT_F32), 16);
-    CHECK_EQ_INT(settled(SKINNY "TILE_K=512 THREAD_TILE_SHORT=0", 17, MMT_F32), 16);
-    CHECK_EQ_INT(settled(SKINNY "TILE_K=1024 THREAD_TILE_SHORT=0", 16, MMT_F32), 8);
-    CHECK_EQ_INT(settled(SKINNY "TILE_K=1024 VECTOR=2 THREAD_TILE_SHORT=0", 16, MMT_F64),
+    CHECK_EQ_INT(resolved(SKINNY "TILE_K=512 THREAD_TILE_SHORT=0", 1, MMT_F32), 1);
+    CHECK_EQ_INT(resolved(SKINNY "TILE_K=512 THREAD_TILE_SHORT=0", 3, MMT_F32), 4);
+    CHECK_EQ_INT(resolved(SKINNY "TILE_K=512 THREAD_TILE_SHORT=0", 16, MMT_F32), 16);
+    CHECK_EQ_INT(resolved(SKINNY "TILE_K=512 THREAD_TILE_SHORT=0", 17, MMT_F32), 16);
+    CHECK_EQ_INT(resolved(SKINNY "TILE_K=1024 THREAD_TILE_SHORT=0", 16, MMT_F32), 8);
+    CHECK_EQ_INT(resolved(SKINNY "TILE_K=1024 VECTOR=2 THREAD_TILE_SHORT=0", 16, MMT_F64),
                  4);
-    CHECK_EQ_INT(settled(SKINNY "TILE_K=512 THREAD_TILE_SHORT=2", 8, MMT_F32), 2);
+    CHECK_EQ_INT(resolved(SKINNY "TILE_K=512 THREAD_TILE_SHORT=2", 8, MMT_F32), 2);
 #undef SKINNY
 }
 
@@ -90,15 +90,15 @@ static int parts(const char *words, int64_t m, int64_t n, int64_t k)
     struct mmt_config config;
     mmt_error err = { 0 };
     CHECK_OK(mmt_config_parse(words, &config, &err), err);
-    const struct mmt_config once = mmt_config_settle(&config, &problem, &caps);
-    const struct mmt_config twice = mmt_config_settle(&once, &problem, &caps);
+    const struct mmt_config once = mmt_config_resolve(&config, &problem, &caps);
+    const struct mmt_config twice = mmt_config_resolve(&once, &problem, &caps);
     CHECK(mmt_config_equal(&once, &twice));
     return knob_of(&once, "SPLIT_K");
 }
 
 /* SPLIT_K=0 is 1 where C has tiles for all multiprocessors, and more the fewer it has and
- * the longer k is; what is given stays, and blocks that stay share k without. */
-static void test_settle_parts(void)
+ * the longer k is; what is given stays, and persistent blocks share k without. */
+static void test_resolve_splits(void)
 {
     const char *const words[] = { "simt SPLIT_K=0", "simt_async SPLIT_K=0",
                                   "simt_tma SPLIT_K=0" };
@@ -144,20 +144,20 @@ static struct mmt_config left_of(const char *named)
     return config;
 }
 
-/* Threads that are left to the problem are those that a device can run, the same when
+/* Threads that is auto are those that a device can run, the same when
  * resolved twice, and the alignment is what it was before. Adds its source to those that
  * the configuration has become, and returns how many there are. */
 static int check_left(const struct mmt_config *left, const mmt_problem *problem,
                       const struct mmt_caps *caps, struct mmt_config *sources, int count)
 {
-    const struct mmt_config once = mmt_config_settle(left, problem, caps);
-    const struct mmt_config twice = mmt_config_settle(&once, problem, caps);
+    const struct mmt_config once = mmt_config_resolve(left, problem, caps);
+    const struct mmt_config twice = mmt_config_resolve(&once, problem, caps);
     const struct mmt_config seen = mmt_config_in_text(&once);
     struct mmt_alignment before, after;
     CHECK(mmt_config_equal(&once, &twice));
     for (int i = 0; i < once.template->num_knobs; i++)
-        CHECK(!once.template->knobs[i].fits || once.values[i] > 0);
-    const char *why = mmt_config_refuse(left, problem, caps);
+        CHECK(!once.template->knobs[i].automatic || once.values[i] > 0);
+    const char *why = mmt_config_check_problem(left, problem, caps);
     if (!CHECK(!why))
         fprintf(stderr, "%s\n", why);
     mmt_config_may_align(left, problem, &before);
@@ -222,7 +222,7 @@ static void check_texts(const char *named, int most)
     }
 }
 
-static void test_settle_threads(void)
+static void test_resolve_threads(void)
 {
     check_texts("THREAD_TILE_LONG=2 THREAD_TILE_K=16 VECTOR=2", 50);
     check_texts("THREAD_TILE_LONG=0 THREAD_TILE_K=0 VECTOR=2", 100);
@@ -236,7 +236,7 @@ static int threads_k(const char *along, int transposes, int64_t m, int64_t n, in
     struct mmt_config left = left_of("THREAD_TILE_LONG=4 THREAD_TILE_K=8 VECTOR=4");
     mmt_error err = { 0 };
     CHECK_OK(mmt_config_set(&left, "THREADS_K", along, &err), err);
-    const struct mmt_config once = mmt_config_settle(&left, &problem, &caps);
+    const struct mmt_config once = mmt_config_resolve(&left, &problem, &caps);
     return knob_of(&once, "THREADS_K");
 }
 
@@ -263,7 +263,7 @@ static void test_threads_fit(void)
         struct mmt_config left = left_of("THREAD_TILE_LONG=4 THREAD_TILE_K=1 VECTOR=1");
         mmt_error err = { 0 };
         CHECK_OK(mmt_config_set(&left, "THREADS_K", named[i / 4], &err), err);
-        const struct mmt_config once = mmt_config_settle(&left, &problem, &caps);
+        const struct mmt_config once = mmt_config_resolve(&left, &problem, &caps);
         const int along = knob_of(&once, "THREADS_LONG");
         CHECK(along > 0 && along * knob_of(&once, "THREADS_K") <= 1024);
     }
@@ -272,7 +272,7 @@ static void test_threads_fit(void)
 static double cycles_of(const struct mmt_config *left, const mmt_problem *problem,
                         const struct mmt_caps *caps)
 {
-    const struct mmt_config runs = mmt_config_settle(left, problem, caps);
+    const struct mmt_config runs = mmt_config_resolve(left, problem, caps);
     return runs.template->cycles(runs.values, problem, caps);
 }
 
@@ -309,12 +309,12 @@ static void test_works_suit(void)
 
     const mmt_problem nine = product_of(MMT_F32, 1, 9, 1062, 206);
     struct mmt_config config = left_of("THREAD_TILE_LONG=2 THREAD_TILE_K=16 VECTOR=2");
-    const struct mmt_config left = mmt_config_settle(&config, &nine, &caps);
+    const struct mmt_config left = mmt_config_resolve(&config, &nine, &caps);
     CHECK(knob_of(&left, "THREAD_TILE_SHORT") < 16);
     mmt_error err = { 0 };
     CHECK_OK(mmt_config_set(&config, "THREADS_LONG", "8", &err), err);
     CHECK_OK(mmt_config_set(&config, "THREADS_K", "16", &err), err);
-    const struct mmt_config named = mmt_config_settle(&config, &nine, &caps);
+    const struct mmt_config named = mmt_config_resolve(&config, &nine, &caps);
     CHECK_EQ_INT(knob_of(&named, "THREAD_TILE_SHORT"), 16);
 }
 
@@ -368,8 +368,8 @@ static int tile_of(int64_t m, const char *threads_k)
     mmt_error err = { 0 };
     CHECK_OK(mmt_config_set(&left, "THREADS_LONG", "8", &err), err);
     CHECK_OK(mmt_config_set(&left, "THREADS_K", threads_k, &err), err);
-    const struct mmt_config once = mmt_config_settle(&left, &problem, &caps);
-    CHECK(!mmt_config_refuse(&once, &problem, &caps));
+    const struct mmt_config once = mmt_config_resolve(&left, &problem, &caps);
+    CHECK(!mmt_config_check_problem(&once, &problem, &caps));
     return knob_of(&once, "TILE_K");
 }
 
@@ -391,8 +391,8 @@ static int blocks_of(const char *threads_k, const char *work, const struct mmt_c
     CHECK_OK(mmt_config_set(&left, "THREAD_TILE_LONG", work, &err), err);
     CHECK_OK(mmt_config_set(&left, "THREADS_LONG", "8", &err), err);
     CHECK_OK(mmt_config_set(&left, "THREADS_K", threads_k, &err), err);
-    const struct mmt_config once = mmt_config_settle(&left, &problem, caps);
-    CHECK(!mmt_config_refuse(&once, &problem, caps));
+    const struct mmt_config once = mmt_config_resolve(&left, &problem, caps);
+    CHECK(!mmt_config_check_problem(&once, &problem, caps));
     return knob_of(&once, "MIN_BLOCKS");
 }
 
@@ -443,8 +443,8 @@ static void test_within(void)
     CHECK(mmt_config_equal(&within, &named));
 }
 
-/* What thin leaves to the problem is settled whatever the device, type and transposes, by
- * one of few sources; by the count within 3 % of the best of what was named before, on
+/* What thin leaves to the problem is resolved whatever the device, type and transposes,
+ * by one of few sources; by the count within 3 % of the best of what was named before, on
  * average, and far ahead of each. Where k is too long it is refused all the same. */
 static void test_thin_suits(void)
 {
@@ -506,21 +506,21 @@ static void test_thin_suits(void)
 
     /* Nothing to multiply is to be written all the same, by the count. */
     const mmt_problem empty = product(6000, 6000, 0);
-    const struct mmt_config writes = mmt_config_settle(&left, &empty, &caps);
-    CHECK(!mmt_config_refuse(&left, &empty, &caps) &&
+    const struct mmt_config writes = mmt_config_resolve(&left, &empty, &caps);
+    CHECK(!mmt_config_check_problem(&left, &empty, &caps) &&
           knob_of(&writes, "THREAD_TILE_M") > 1);
 
     const mmt_problem deep = product(100, 100, 17);
-    const struct mmt_config once = mmt_config_settle(&left, &deep, &caps);
-    CHECK(mmt_config_refuse(&left, &deep, &caps) &&
-          mmt_config_refuse(&once, &deep, &caps));
+    const struct mmt_config once = mmt_config_resolve(&left, &deep, &caps);
+    CHECK(mmt_config_check_problem(&left, &deep, &caps) &&
+          mmt_config_check_problem(&once, &deep, &caps));
 }
 
 int main(void)
 {
-    test_settle();
-    test_settle_parts();
-    test_settle_threads();
+    test_resolve();
+    test_resolve_splits();
+    test_resolve_threads();
     test_threads_suit();
     test_threads_fit();
     test_works_suit();
@@ -529,5 +529,5 @@ int main(void)
     test_blocks_fit();
     test_thin_suits();
     test_within();
-    return test_end("settle");
+    return test_end("resolve");
 }

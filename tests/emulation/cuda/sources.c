@@ -1,4 +1,4 @@
-#include "tests/emulation/cuda/texts.h"
+#include "tests/emulation/cuda/sources.h"
 
 #include <dlfcn.h>
 #include <spawn.h>
@@ -26,7 +26,7 @@ int emulate_planted(void)
     return planted;
 }
 
-/* ---- texts ----------------------------------------------------------------------- */
+/* ---- sources ----------------------------------------------------------------------- */
 
 /* The text without the file of that name, which ends where another begins. */
 static void add_without(struct mmt_text *to, const char *text, const char *file)

@@ -1,4 +1,4 @@
-/* CUDA texts built by the host's compiler. */
+/* CUDA sources built by the host's compiler. */
 #ifndef MMT_TESTS_EMULATE_TEXTS_H
 #define MMT_TESTS_EMULATE_TEXTS_H
 

@@ -23,7 +23,8 @@ static int resident(const int *v, size_t size, const struct mmt_caps *caps)
 {
     enum { BESIDES = 24, OF_A_COPY = 4, LEAST = 32, KEPT = 1024 };
     const unsigned registers =
-        (unsigned) size / 4 * (unsigned) (sums(v) + OF_A_COPY * (int) share(v)) + BESIDES;
+        (unsigned) size / 4 * (unsigned) (accumulators(v) + OF_A_COPY * (int) share(v)) +
+        BESIDES;
     return mmt_split_resident(threads(v), shared_bytes(v, size) + KEPT,
                               registers > LEAST ? registers : LEAST, caps);
 }
@@ -72,10 +73,10 @@ double mmt_small_k_cycles(const int *v, const mmt_problem *p, const struct mmt_c
     const double tiles = down * across * (double) p->batch;
     const double rounds = (double) mmt_gemm_pieces(p->k, v[TILE_K]);
     const double warps = (double) threads(v) / WARP;
-    const double waits = fetch * rounds + one_by_one * k * sums(v);
+    const double waits = fetch * rounds + one_by_one * k * accumulators(v);
     const double busy =
         thread * threads(v) +
-        words * warps * (copied * share(v) * rounds + multiplied * k * sums(v)) +
+        words * warps * (copied * share(v) * rounds + multiplied * k * accumulators(v)) +
         stored * stores(v, p) / tiles;
     const double memory = in_memory(v, p, down, across, caps);
     const double waves =
@@ -88,11 +89,11 @@ double mmt_small_k_cycles(const int *v, const mmt_problem *p, const struct mmt_c
            text * rows * v[THREAD_TILE_N];
 }
 
-/* ---- what is left to the problem ----------------------------------------------------
+/* ---- what is auto ----------------------------------------------------
  */
 
-/* Blocks of at most 16 sums a thread: with more, large products take longer than is
- * counted. */
+/* Blocks of at most 16 accumulators a thread: with more, large products take longer than
+ * is counted. */
 struct block {
     int threads_m, threads_n, work_m, work_n;
 };
@@ -127,10 +128,10 @@ static bool find_tile(int *v, const struct mmt_knob *depths, const mmt_problem *
     int best = 0;
 
     if (v[TILE_K])
-        return !mmt_small_k_reject(v, &variant, caps);
+        return !mmt_small_k_check_device(v, &variant, caps);
     for (int i = 1; i < depths->num_values && (!best || best < deep); i++) {
         v[TILE_K] = depths->values[i];
-        if (!mmt_small_k_reject(v, &variant, caps))
+        if (!mmt_small_k_check_device(v, &variant, caps))
             best = v[TILE_K];
     }
     v[TILE_K] = best ? best : depths->values[1];
@@ -144,8 +145,8 @@ static bool leaves_block(const int *v)
 
 /* The block with the least count, or the first that the device can run, where C is not
  * served or nothing is known to count by. */
-void mmt_small_k_settle(int *v, const struct mmt_knob *knobs, const mmt_problem *p,
-                        const struct mmt_caps *caps)
+void mmt_small_k_resolve(int *v, const struct mmt_knob *knobs, const mmt_problem *p,
+                         const struct mmt_caps *caps)
 {
     const struct block *blocks = v[C_VECTOR] > 2 ? wide : narrow;
     const bool counts = p->k <= DEEPEST && caps->sms && caps->kind == MMT_GPU;

@@ -1,5 +1,5 @@
 /* What skinny.cl leaves to the problem: a block's threads, how C's short side is cut, the
- * depth of a tile and the parts of k; and the count of cycles by which they are chosen.
+ * depth of a tile and the splits of k; and the count of cycles by which they are chosen.
  */
 #include <math.h>
 #include <string.h>
@@ -9,9 +9,9 @@
 
 enum { AT_ONCE = 8 }; /* loads that a thread has in flight as it stages */
 
-/* For what a kernel is settled, and what of a count any block has: the long operand's
+/* For what a kernel is resolved, and what of a count any block has: the long operand's
  * elements in a load, and bytes; bytes of all operands, and those that memory hands out
- * in a cycle; and sums that are left of a part of k. */
+ * in a cycle; and accumulators that are left of a part of k. */
 struct task {
     const struct mmt_knob *knobs; /* whose values are taken of those that are left */
     const mmt_problem *p;
@@ -98,12 +98,12 @@ static unsigned wanted_registers(const int *v, const struct task *task)
 
 /* Registers that a compiler gives it, and no more than leave room for MIN_BLOCKS blocks.
  * Left alone it takes far more than it has to: fitted to what NVRTC 13.0 took for 1100
- * texts (sm_90). */
+ * sources (sm_90). */
 static unsigned used_registers(const int *v, const struct task *task)
 {
     enum { BESIDES = 66, TOGETHER = 8 };
     const unsigned all = task->caps->registers;
-    const double numbers = 1.5 * sums(v) + piece(v);
+    const double numbers = 1.5 * accumulators(v) + piece(v);
     const unsigned free = BESIDES + (unsigned) (numbers * task->size / 4);
     const unsigned sharing = (unsigned) (threads(v) * v[MIN_BLOCKS]);
     const unsigned used = !all || free * sharing < all ? free : all / sharing;
@@ -139,15 +139,16 @@ static double step_of(const int *v, const struct task *task, double steps)
             (task->along ? from_shared * from_staged(v, task) : line * lines(v, task)));
 }
 
-/* What a launch puts on a GPU, its parts of k apart. The figures were fitted to 17000
+/* What a launch puts on a GPU, its splits of k apart. The figures were fitted to 17000
  * times on H200s and H100s (docs/cost-model.md). */
 static struct mmt_split split_of(const int *v, const struct task *task)
 {
     /* Cycles in which a step's elements come, and in which a round of staged ones does;
      * by which a step comes later for each of a thread's elements, and for each of its
-     * multiply-adds; how much of a step a block waits for alone. Cycles of a block's
-     * thread, and of a byte of sums that threads along k exchange. Bytes in a cycle of
-     * those that parts leave. How much of what is read again comes from memory. */
+     * FMAs; how much of a step a block waits for alone. Cycles of a block's
+     * thread, and of a byte of accumulators that threads along k exchange. Bytes in a
+     * cycle of those that parts leave. How much of what is read again comes from memory.
+     */
     enum { FETCH = 851, STAGE = 469, ADDING = 3700, AROUND_ON_CPU = 600 };
     static const double element = 5.94, one_by_one = 3.31, alone = 0.74, around = 1.71,
                         exchanged = 1 / 25.0, added = 2.78, again = 0.14;
@@ -169,7 +170,7 @@ static struct mmt_split split_of(const int *v, const struct task *task)
         .latency =
             tight * (FETCH + piece(v) * (element + one_by_one * v[THREAD_TILE_SHORT]) +
                      alone * step),
-        .block = (v[THREADS_K] > 1 ? size * sums(v) * all * exchanged : 0) +
+        .block = (v[THREADS_K] > 1 ? size * accumulators(v) * all * exchanged : 0) +
                  (task->caps->kind == MMT_CPU ? AROUND_ON_CPU : around * all),
         .round = (at_once < v[TILE_K] ? at_once : v[TILE_K]) /
                  (v[THREADS_K] * v[THREAD_TILE_K]),
@@ -177,7 +178,7 @@ static struct mmt_split split_of(const int *v, const struct task *task)
         .memory = per_byte * (task->operands + again * (across - 1) * task->long_bytes),
         .ramp = 20.1 * sqrt(per_byte * task->operands),
         .adding = ADDING,
-        .sums = task->left * size,
+        .accumulators = task->left * size,
         .added = added,
         .most = MMT_GEMM_MOST_PARTIAL / task->left,
     };
@@ -192,7 +193,7 @@ double mmt_skinny_cycles(const int *v, const mmt_problem *p, const struct mmt_ca
     return mmt_split_cycles(&split, (int) parts(v, p->k), caps);
 }
 
-/* ---- what is left to the problem --------------------------------------------------- */
+/* ---- what is auto --------------------------------------------------- */
 
 /* A step of a GPU, if each thread has two loads to do then: warps that meet often read
  * the same rows at a time. A CPU's threads stage one after the other. The knob has all
@@ -234,12 +235,12 @@ static void fill_with(int *v, const int *given, int work, const struct task *tas
 }
 
 /* NULL if the device can run that. */
-static const char *reject(const int *v, const struct task *task)
+static const char *skinny_resolve_check_device(const int *v, const struct task *task)
 {
     const struct mmt_variant variant = { .type = task->p->type,
                                          .trans_a = task->p->trans_a != 0,
                                          .trans_b = task->p->trans_b != 0 };
-    return mmt_skinny_reject(v, &variant, task->caps);
+    return mmt_skinny_check_device(v, &variant, task->caps);
 }
 
 /* Elements of C's short side that a thread has where it has all of them. */
@@ -261,7 +262,7 @@ static bool fill(int *v, const struct task *task)
 
     memcpy(given, v, sizeof given);
     fill_with(v, given, work, task);
-    while (reject(v, task)) {
+    while (skinny_resolve_check_device(v, task)) {
         if (given[THREAD_TILE_SHORT] || work == 1)
             return false;
         fill_with(v, given, work /= 2, task);
@@ -269,12 +270,12 @@ static bool fill(int *v, const struct task *task)
     return true;
 }
 
-/* A block where it is left to the problem: its threads, and what each takes of the long
+/* A block where it is auto: its threads, and what each takes of the long
  * operand at a time, a vector along C's long side where that is 0. Those along k exchange
- * their sums, of which there are more the wider C's short side is; but where its long
- * side is short, they alone make threads enough. Of 104 for 1200 problems each, by the
- * count and by how far each block's times are off it, these together serve nearly all;
- * the first comes first where nothing is known. */
+ * their accumulators, of which there are more the wider C's short side is; but where its
+ * long side is short, they alone make threads enough. Of 104 for 1200 problems each, by
+ * the count and by how far each block's times are off it, these together serve nearly
+ * all; the first comes first where nothing is known. */
 struct block {
     int threads_long, threads_k, long_side, k;
 };
@@ -362,9 +363,9 @@ static void try_block(struct search *search, const struct block *block, int work
     const struct mmt_split split = split_of(v, search->task);
     const int parts = v[SPLIT_K]
                           ? v[SPLIT_K]
-                          : mmt_split_parts(&split, &search->task->knobs[SPLIT_K], caps);
+                          : mmt_split_count(&split, &search->task->knobs[SPLIT_K], caps);
     const double takes = mmt_split_cycles(&split, parts, caps);
-    if (takes >= search->least || reject(v, search->task))
+    if (takes >= search->least || skinny_resolve_check_device(v, search->task))
         return;
     search->least = takes;
     memcpy(search->best, v, sizeof v);
@@ -372,7 +373,7 @@ static void try_block(struct search *search, const struct block *block, int work
 
 static bool is_too_large(const struct block *block, const struct mmt_caps *caps)
 {
-    return mmt_gemm_reject(block->threads_long * block->threads_k, 1, 0, caps);
+    return mmt_gemm_check_device(block->threads_long * block->threads_k, 1, 0, caps);
 }
 
 /* How much of C's short side a thread should about have: half, but where C is small. */
@@ -442,10 +443,10 @@ static bool may_choose(const int *v, const struct task *task)
 static int find_parts(const int *v, const struct task *task)
 {
     const struct mmt_split split = split_of(v, task);
-    return mmt_split_parts(&split, &task->knobs[SPLIT_K], task->caps);
+    return mmt_split_count(&split, &task->knobs[SPLIT_K], task->caps);
 }
 
-static void settle(int *v, const struct task *task)
+static void skinny_resolve_resolve(int *v, const struct task *task)
 {
     const bool chooses = may_choose(v, task);
 
@@ -462,19 +463,19 @@ static void settle(int *v, const struct task *task)
 }
 
 /* Where A and B lie alike, one text serves rows and columns. */
-static void settle_side(int *v, const mmt_problem *p)
+static void resolve_side(int *v, const mmt_problem *p)
 {
     if (v[SHORT] == EITHER && !lie_alike(p->trans_a != 0, p->trans_b != 0))
         v[SHORT] = p->m <= p->n ? ROWS : COLUMNS;
 }
 
-void mmt_skinny_settle(int *v, const struct mmt_knob *knobs, const mmt_problem *p,
-                       const struct mmt_caps *caps)
+void mmt_skinny_resolve(int *v, const struct mmt_knob *knobs, const mmt_problem *p,
+                        const struct mmt_caps *caps)
 {
-    settle_side(v, p);
+    resolve_side(v, p);
     if (!leaves_block(v) && !leaves_filling(v) && v[SPLIT_K])
         return;
     struct task task = task_of(v, p, caps);
     task.knobs = knobs;
-    settle(v, &task);
+    skinny_resolve_resolve(v, &task);
 }
