@@ -1,6 +1,6 @@
-/* What the files of the verb `tune` share: one run of the tuner.
+/* One run of the tuner, for the verb `tune`; `regret` and `verify` use pieces of it.
  *
- *   tune.c          the verb: its options, and the run from beginning to end
+ *   run.c      the run from beginning to end
  *   goals.c    which problems, and how the budget is shared among them
  *   pool.c     the worker processes, and Ctrl-C
  *   machine_fault.c  whether the machine is at fault, not the kernels
@@ -28,6 +28,7 @@
 
 /* ---- the run --------------------------------------------------------------------- */
 
+/* Words and strings are the caller's, and outlive the run. */
 struct mmt_tune_options {
     const char *device; /* NULL: "0" */
     bool types[MMT_NUM_TYPES], some_types;
@@ -144,6 +145,14 @@ struct mmt_tuning {
     int num_built;
     double last_status; /* mmt_now() when progress was last said */
 };
+
+/* Tunes by t->options, all else being zero, and writes the profile; tells on the way what
+ * happens. What was learned before an error or an interruption is written, too: see
+ * mmt_pool_interrupts(). One run a process at a time: it hears the process's signals. */
+mmt_status mmt_tune_run(struct mmt_tuning *t, mmt_error *err);
+
+/* Stops the workers and frees all but the options, after a run that failed as well. */
+void mmt_tune_finish(struct mmt_tuning *t);
 
 /* Fills t->id and t->caps by t->options.device without opening the device: a context in
  * this process would be one more beside the worker's. */

@@ -1,4 +1,4 @@
-/* mmtune tune */
+/* A run of the tuner, from its device to its report. */
 #include "tuner/tune/tune.h"
 
 #include <errno.h>
@@ -9,124 +9,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "tuner/search/search.h"
-
-static const char about[] =
-    "usage: mmtune [tune] [OPTION...]\n\n"
-    "Tunes a device and writes what it learned into a profile. Run again, it goes on\n"
-    "from the journal beside the profile. Ctrl-C finishes the candidate at hand and\n"
-    "writes; twice, it stops at once; nothing that was measured is lost.\n";
-
-/* ---- options --------------------------------------------------------------------- */
-
-/* What can be said of the shapes and the template once the operation is known. */
-static mmt_status check_op(struct mmt_tune_options *o, mmt_error *err)
-{
-    const char *name = mmt_op_row(o->op)->name;
-    struct mmt_shape shape = { .m = 1, .n = 1, .k = 1, .batch = 1 };
-    mmt_status status = MMT_OK;
-
-    if (o->template && o->some_op && o->template->op != o->op)
-        return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "--template %s computes %s, but --op is %s", o->template->name,
-                        mmt_op_row(o->template->op)->name, name);
-    if (o->template)
-        o->op = o->template->op;
-    for (int i = 0; i < o->suites.count && o->op != MMT_GEMM; i++)
-        if (strcmp(o->suites.each[i], "default"))
-            return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                            "--suite %s is of products; give %s a --shape, or no suite",
-                            o->suites.each[i], name);
-    if (o->op != MMT_GEMM && o->ld_padding[1])
-        return mmt_fail(err, MMT_ERROR_ARGUMENT,
-                        "--ld odd is of products; %s has no leading dimensions", name);
-    for (int i = 0; i < o->shapes.count && !status; i++) {
-        status = mmt_option_range(o->shapes.each[i], o->op, &shape, err);
-        if (!status && shape.m_to && o->ld_padding[1])
-            status = mmt_fail(err, MMT_ERROR_ARGUMENT,
-                              "--ld odd goes with single shapes; '%s' is a range of m, "
-                              "whose leading dimensions are packed",
-                              o->shapes.each[i]);
-        mmt_problem problem = mmt_shape_problem(o->op, MMT_F32, &shape);
-        if (!status)
-            status = mmt_problem_normalise(&problem, &problem, err);
-    }
-    return status;
-}
-
-static mmt_status take_suite(void *suites, const char *name, mmt_error *err)
-{
-    return !strcmp(name, "default") || mmt_suite_find(name, err)
-               ? mmt_words_take(suites, name, err)
-               : err->status;
-}
-
-/* The last of --fresh and --resume counts. */
-static mmt_status read_resume(const struct mmt_take *take, const char *value,
-                              mmt_error *err)
-{
-    *(bool *) take->out = false;
-    return MMT_OK;
-}
-
-/* Returns -1 where the run may begin, else the exit status. */
-static int read_options(int argc, char **argv, struct mmt_tune_options *o)
-{
-    mmt_error err = { 0 };
-    *o = (struct mmt_tune_options){ .epilogue = MMT_EPILOGUE_NONE,
-                                    .search = mmt_search_names[0],
-                                    .budget = { .seconds = 300 },
-                                    .limit = 5,
-                                    .seed = 1 };
-    const struct mmt_take takes[] = {
-        { .option = MMT_OPTION_DEVICE, .out = &o->device },
-        { .option = MMT_OPTION_OP,
-          .out = &o->op,
-          .given = &o->some_op,
-          .what = "what is computed: {}; default: gemm, or what the template computes" },
-        { .option = MMT_OPTION_TYPE,
-          .out = o->types,
-          .given = &o->some_types,
-          .what = "of {}; default: those that the device computes well" },
-        { .option = MMT_OPTION_OUT, .out = &o->epilogue },
-        { .option = MMT_OPTION_SHAPE,
-          .out = &o->shapes,
-          .what = "of MxNxK, or MxNxKxBATCH for a batch; of axpby N or MxN, of dot K or "
-                  "MxK, of heat2d MxN; 1-8192xNxK is a range of m: a few kernels serve "
-                  "each m" },
-        { .option = MMT_OPTION_SUITE,
-          .out = &o->suites,
-          .words = mmt_suite_words(),
-          .each = take_suite },
-        { .option = MMT_OPTION_TRANSPOSES, .out = &o->transposes },
-        { .option = MMT_OPTION_LD, .out = o->ld_padding },
-        { .option = MMT_OPTION_TEMPLATE, .out = &o->template },
-        { .option = MMT_OPTION_SEARCH, .out = &o->search, .words = mmt_search_names },
-        { .option = MMT_OPTION_BUDGET, .out = &o->budget },
-        { .option = MMT_OPTION_SEED,
-          .out = &o->seed,
-          .what = "of the search and of the data; default: 1" },
-        { .option = MMT_OPTION_LIMIT, .out = &o->limit },
-        { .option = MMT_OPTION_WITH, .out = &o->with },
-        { .option = MMT_OPTION_OUTPUT,
-          .out = &o->output,
-          .what = "the profile; default: the place where programs look" },
-        { .option = MMT_OPTION_RESUME, .out = &o->fresh, .read = read_resume },
-        { .option = MMT_OPTION_FRESH, .out = &o->fresh },
-        { .option = MMT_OPTION_JSON,
-          .out = &o->json,
-          .what = "JSON lines, one an event" },
-    };
-    const struct mmt_command command = { argv[0], about, MMT_TAKES(takes), 0 };
-    const int code = mmt_command_read(&command, argc, argv);
-    if (code >= 0)
-        return code;
-    if (check_op(o, &err))
-        return mmt_failed_or_usage(argv[0], &err);
-    return -1;
-}
-
-/* ---- the run --------------------------------------------------------------------- */
 
 /* A platform that cannot write its cache may hide its devices. */
 static mmt_status explain_device(const struct mmt_tuning *t, mmt_error *err)
@@ -368,7 +250,7 @@ static mmt_status run_tuning(struct mmt_tuning *t, mmt_error *err)
     return status;
 }
 
-static void finish_tuning(struct mmt_tuning *t)
+void mmt_tune_finish(struct mmt_tuning *t)
 {
     mmt_pool_stop(&t->pool);
     mmt_journal_close(t->journal);
@@ -379,40 +261,10 @@ static void finish_tuning(struct mmt_tuning *t)
     free(t->ranges);
     free(t->built);
     free(t->path);
-    mmt_words_finish(&t->options.shapes);
-    mmt_words_finish(&t->options.suites);
 }
 
-static int end_interrupted(const struct mmt_tuning *t, const char *verb)
+mmt_status mmt_tune_run(struct mmt_tuning *t, mmt_error *err)
 {
-    struct mmt_text saved = { 0 };
-    mmt_text_addf(&saved,
-                  "%d results of this run are saved in '%s'; the same command goes on",
-                  t->counts.tried, t->journal ? mmt_journal_path(t->journal) : "");
-    int code = mmt_say_interrupted(
-        verb, t->counts.tried
-                  ? mmt_text_string(&saved)
-                  : "no candidate was tried yet; the same command begins anew");
-    mmt_text_finish(&saved);
-    return code;
-}
-
-int mmt_verb_tune(int argc, char **argv)
-{
-    struct mmt_tuning t = { 0 };
-    mmt_error err = { 0 };
-    int code = read_options(argc, argv, &t.options);
-    if (code >= 0) {
-        mmt_words_finish(&t.options.shapes);
-        mmt_words_finish(&t.options.suites);
-        return code;
-    }
-    mmt_status status = prepare_tuning(&t, &err);
-    if (!status)
-        status = run_tuning(&t, &err);
-    code = status ? mmt_failed(argv[0], &err) : MMT_EXIT_DONE;
-    if (mmt_pool_interrupts())
-        code = end_interrupted(&t, argv[0]);
-    finish_tuning(&t);
-    return code;
+    const mmt_status status = prepare_tuning(t, err);
+    return status ? status : run_tuning(t, err);
 }
