@@ -470,13 +470,14 @@ static void test_ties(void)
 static struct mmt_tuning *plan_shape(double seconds, const char *shape)
 {
     static struct mmt_tuning t;
-    static char *each[1];
+    static struct mmt_shape range;
     mmt_error err;
-    each[0] = (char *) shape;
+    CHECK_OK(mmt_option_range(shape, MMT_GEMM, &range, &err), err);
     t = (struct mmt_tuning){ .options = { .epilogue = MMT_EPILOGUE_NONE,
                                           .budget = { .seconds = seconds },
                                           .transposes = MMT_NN | MMT_TN,
-                                          .shapes = { each, 1 } },
+                                          .shapes = &range,
+                                          .num_shapes = 1 },
                              .caps = hopper() };
     t.options.some_types = t.options.types[MMT_F32] = t.options.types[MMT_F64] = true;
     CHECK_OK(mmt_tune_set_goals(&t, &err), err);

@@ -1,4 +1,5 @@
 /* mmtune tune */
+#include <stdlib.h>
 #include <string.h>
 
 #include "tuner/search/search.h"
@@ -10,19 +11,28 @@ static const char about[] =
     "from the journal beside the profile. Ctrl-C finishes the candidate at hand and\n"
     "writes; twice, it stops at once; nothing that was measured is lost.\n";
 
-/* What can be said of the shapes and the template once the operation is known. */
-static mmt_status check_op(struct mmt_tune_options *o, mmt_error *err)
-{
-    const char *name = mmt_op_row(o->op)->name;
-    struct mmt_shape shape = { .m = 1, .n = 1, .k = 1, .batch = 1 };
-    mmt_status status = MMT_OK;
+struct request {
+    struct mmt_tune_options options; /* owns its shapes and suites */
+    struct mmt_words shapes;         /* as they were given */
+    bool some_op;                    /* --op was given */
+};
 
-    if (o->template && o->some_op && o->template->op != o->op)
+/* The op of the run: what --template computes, where one is named. */
+static mmt_status choose_op(struct request *request, mmt_error *err)
+{
+    struct mmt_tune_options *o = &request->options;
+    if (o->template && request->some_op && o->template->op != o->op)
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
                         "--template %s computes %s, but --op is %s", o->template->name,
-                        mmt_op_row(o->template->op)->name, name);
+                        mmt_op_row(o->template->op)->name, mmt_op_row(o->op)->name);
     if (o->template)
         o->op = o->template->op;
+    return MMT_OK;
+}
+
+static mmt_status check_suites(const struct mmt_tune_options *o, mmt_error *err)
+{
+    const char *name = mmt_op_row(o->op)->name;
     for (int i = 0; i < o->suites.count && o->op != MMT_GEMM; i++)
         if (strcmp(o->suites.each[i], "default"))
             return mmt_fail(err, MMT_ERROR_ARGUMENT,
@@ -31,17 +41,40 @@ static mmt_status check_op(struct mmt_tune_options *o, mmt_error *err)
     if (o->op != MMT_GEMM && o->ld_padding[1])
         return mmt_fail(err, MMT_ERROR_ARGUMENT,
                         "--ld odd is of products; %s has no leading dimensions", name);
-    for (int i = 0; i < o->shapes.count && !status; i++) {
-        status = mmt_option_range(o->shapes.each[i], o->op, &shape, err);
-        if (!status && shape.m_to && o->ld_padding[1])
-            status = mmt_fail(err, MMT_ERROR_ARGUMENT,
-                              "--ld odd goes with single shapes; '%s' is a range of m, "
-                              "whose leading dimensions are packed",
-                              o->shapes.each[i]);
-        mmt_problem problem = mmt_shape_problem(o->op, MMT_F32, &shape);
-        if (!status)
-            status = mmt_problem_normalise(&problem, &problem, err);
-    }
+    return MMT_OK;
+}
+
+static mmt_status read_shape(const struct mmt_tune_options *o, const char *given,
+                             struct mmt_shape *shape, mmt_error *err)
+{
+    mmt_status status = mmt_option_range(given, o->op, shape, err);
+    if (status)
+        return status;
+    if (shape->m_to && o->ld_padding[1])
+        return mmt_fail(err, MMT_ERROR_ARGUMENT,
+                        "--ld odd goes with single shapes; '%s' is a range of m, whose "
+                        "leading dimensions are packed",
+                        given);
+    mmt_problem problem = mmt_shape_problem(o->op, MMT_F32, shape);
+    return mmt_problem_normalise(&problem, &problem, err);
+}
+
+/* Shapes and suites can be read once the operation is known. */
+static mmt_status read_problems(struct request *request, mmt_error *err)
+{
+    struct mmt_tune_options *o = &request->options;
+    mmt_status status = choose_op(request, err);
+    if (!status)
+        status = check_suites(o, err);
+    if (status || !request->shapes.count)
+        return status;
+    o->shapes = calloc((size_t) request->shapes.count, sizeof *o->shapes);
+    if (!o->shapes)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for %d shapes",
+                        request->shapes.count);
+    o->num_shapes = request->shapes.count;
+    for (int i = 0; i < o->num_shapes && !status; i++)
+        status = read_shape(o, request->shapes.each[i], &o->shapes[i], err);
     return status;
 }
 
@@ -61,8 +94,9 @@ static mmt_status read_resume(const struct mmt_take *take, const char *value,
 }
 
 /* Returns -1 where the run may begin, else the exit status. */
-static int read_options(int argc, char **argv, struct mmt_tune_options *o)
+static int read_options(int argc, char **argv, struct request *request)
 {
+    struct mmt_tune_options *o = &request->options;
     mmt_error err = { 0 };
     *o = (struct mmt_tune_options){ .epilogue = MMT_EPILOGUE_NONE,
                                     .search = mmt_search_names[0],
@@ -73,7 +107,7 @@ static int read_options(int argc, char **argv, struct mmt_tune_options *o)
         { .option = MMT_OPTION_DEVICE, .out = &o->device },
         { .option = MMT_OPTION_OP,
           .out = &o->op,
-          .given = &o->some_op,
+          .given = &request->some_op,
           .what = "what is computed: {}; default: gemm, or what the template computes" },
         { .option = MMT_OPTION_TYPE,
           .out = o->types,
@@ -81,7 +115,7 @@ static int read_options(int argc, char **argv, struct mmt_tune_options *o)
           .what = "of {}; default: those that the device computes well" },
         { .option = MMT_OPTION_OUT, .out = &o->epilogue },
         { .option = MMT_OPTION_SHAPE,
-          .out = &o->shapes,
+          .out = &request->shapes,
           .what = "of MxNxK, or MxNxKxBATCH for a batch; of axpby N or MxN, of dot K or "
                   "MxK, of heat2d MxN; 1-8192xNxK is a range of m: a few kernels serve "
                   "each m" },
@@ -112,7 +146,7 @@ static int read_options(int argc, char **argv, struct mmt_tune_options *o)
     const int code = mmt_command_read(&command, argc, argv);
     if (code >= 0)
         return code;
-    if (check_op(o, &err))
+    if (read_problems(request, &err))
         return mmt_failed_or_usage(argv[0], &err);
     return -1;
 }
@@ -131,24 +165,26 @@ static int end_interrupted(const struct mmt_tuning *t, const char *verb)
     return code;
 }
 
-static int run_tuning(struct mmt_tuning *t, const char *verb)
+static int run_tuning(const struct mmt_tune_options *options, const char *verb)
 {
+    struct mmt_tuning t = { .options = *options };
     mmt_error err = { 0 };
-    const mmt_status status = mmt_tune_run(t, &err);
+    const mmt_status status = mmt_tune_run(&t, &err);
     int code = status ? mmt_failed(verb, &err) : MMT_EXIT_DONE;
     if (mmt_pool_interrupts())
-        code = end_interrupted(t, verb);
-    mmt_tune_finish(t);
+        code = end_interrupted(&t, verb);
+    mmt_tune_finish(&t);
     return code;
 }
 
 int mmt_verb_tune(int argc, char **argv)
 {
-    struct mmt_tuning t = { 0 };
-    int code = read_options(argc, argv, &t.options);
+    struct request request = { .some_op = false };
+    int code = read_options(argc, argv, &request);
     if (code < 0)
-        code = run_tuning(&t, argv[0]);
-    mmt_words_finish(&t.options.shapes);
-    mmt_words_finish(&t.options.suites);
+        code = run_tuning(&request.options, argv[0]);
+    mmt_words_finish(&request.shapes);
+    mmt_words_finish(&request.options.suites);
+    free(request.options.shapes);
     return code;
 }

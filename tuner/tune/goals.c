@@ -238,17 +238,12 @@ mmt_status mmt_tune_set_goals(struct mmt_tuning *t, mmt_error *err)
     const struct mmt_tune_options *o = &t->options;
     unsigned transposes = o->transposes ? o->transposes : MMT_NN;
     mmt_status status = MMT_OK;
-    for (int i = 0; i < o->shapes.count && !status; i++) {
-        struct mmt_shape shape;
-        status = mmt_option_range(o->shapes.each[i], o->op, &shape, err);
-        if (!status && shape.m_to)
-            status = add_ranges(t, &shape, transposes, err);
-        else if (!status)
-            status = add_goals(t, &shape, 1, transposes, err);
-    }
+    for (int i = 0; i < o->num_shapes && !status; i++)
+        status = o->shapes[i].m_to ? add_ranges(t, &o->shapes[i], transposes, err)
+                                   : add_goals(t, &o->shapes[i], 1, transposes, err);
     for (int i = 0; i < o->suites.count && !status; i++)
         status = add_suite(t, o->suites.each[i], err);
-    if (!status && !o->suites.count && !o->shapes.count)
+    if (!status && !o->suites.count && !o->num_shapes)
         status = add_default(t, err);
     return status;
 }

@@ -77,7 +77,7 @@ static void probe_roofline(struct mmt_tuning *t)
 static double calibration_part(const struct mmt_tuning *t)
 {
     bool cpu = t->caps.kind == MMT_CPU;
-    double named = t->options.shapes.count || t->options.suites.count ? 0.5 : 0.65;
+    double named = t->options.num_shapes || t->options.suites.count ? 0.5 : 0.65;
     double share = cpu ? 0.18 : named, enough = cpu ? 120 : 60, most = cpu ? 240 : 120,
            budget = t->options.budget.seconds;
     return fmin(share * budget * fmin(1, budget / enough),
@@ -89,7 +89,7 @@ static double calibration_part(const struct mmt_tuning *t)
 static void share_time(struct mmt_tuning *t)
 {
     const double seconds = isfinite(t->ends) ? calibration_part(t) : 0;
-    t->portfolios_first = isfinite(t->ends) && !t->options.shapes.count &&
+    t->portfolios_first = isfinite(t->ends) && !t->options.num_shapes &&
                           !t->options.suites.count && mmt_tune_knows_portfolios(t);
     t->goals_end = t->portfolios_first ? t->ends : t->ends - seconds;
     t->calibration_end = t->portfolios_first ? mmt_now() + seconds : t->ends;

@@ -28,14 +28,14 @@
 
 /* ---- the run --------------------------------------------------------------------- */
 
-/* Words and strings are the caller's, and outlive the run. */
+/* Lists and strings are the caller's, and outlive the run. */
 struct mmt_tune_options {
     const char *device; /* NULL: "0" */
     bool types[MMT_NUM_TYPES], some_types;
     struct mmt_epilogue epilogue;
     mmt_op op;
-    bool some_op;
-    struct mmt_words shapes;             /* as they were given */
+    struct mmt_shape *shapes; /* of the op, each a shape or a range of m */
+    int num_shapes;
     struct mmt_words suites;             /* known ones */
     unsigned transposes;                 /* 0: none were named */
     bool ld_padding[2];                  /* leading dimensions: packed, odd */
