@@ -216,11 +216,11 @@ static void test_untuned(void)
 }
 
 /* Another problem may leave k whole that this one splits. */
-static bool is_same_text(const struct mmt_tuning *t, const mmt_problem *a,
+static bool is_same_text(const struct mmt_run *run, const mmt_problem *a,
                          const mmt_problem *b, const struct mmt_config *config)
 {
-    const struct mmt_config x = mmt_config_resolve(config, a, &t->caps);
-    const struct mmt_config y = mmt_config_resolve(config, b, &t->caps);
+    const struct mmt_config x = mmt_config_resolve(config, a, &run->device.caps);
+    const struct mmt_config y = mmt_config_resolve(config, b, &run->device.caps);
     return mmt_config_same_text(&x, &y);
 }
 
@@ -234,37 +234,38 @@ static void test_ready(void)
     other.type = other.out = MMT_I32;
     profile->caps = gpu();
     struct mmt_journal *journal = make_journal(profile, &before, false);
-    struct mmt_tuning t = { .caps = profile->caps, .journal = journal };
+    struct mmt_run run = { .device.caps = profile->caps, .files.journal = journal };
     size_t count;
     const struct mmt_record *records = mmt_journal_records(journal, &count);
     struct mmt_config ready[CANDIDATES];
-    CHECK_EQ_INT(mmt_tune_list_ready(&t, &now, ready, CANDIDATES), 0);
+    CHECK_EQ_INT(mmt_tune_list_ready(&run, &now, ready, CANDIDATES), 0);
     for (size_t i = 0; i < count; i++) {
-        mmt_tune_add_built(&t, &before, &records[i].config);
-        mmt_tune_add_built(&t, &before, &records[i].config); /* is there already */
-        CHECK(mmt_tune_is_built(&t, &now, &records[i].config) ==
-              is_same_text(&t, &before, &now, &records[i].config));
-        CHECK(!mmt_tune_is_built(&t, &other, &records[i].config));
+        mmt_tune_add_built(&run, &before, &records[i].config);
+        mmt_tune_add_built(&run, &before, &records[i].config); /* is there already */
+        CHECK(mmt_tune_is_built(&run, &now, &records[i].config) ==
+              is_same_text(&run, &before, &now, &records[i].config));
+        CHECK(!mmt_tune_is_built(&run, &other, &records[i].config));
     }
-    CHECK(t.num_built <= CANDIDATES && t.num_built > CANDIDATES / 2);
-    CHECK_EQ_INT(mmt_tune_list_ready(&t, &before, ready, CANDIDATES), 0); /* all tried */
-    CHECK_EQ_INT(mmt_tune_list_ready(&t, &other, ready, CANDIDATES), 0);
+    CHECK(run.built.count <= CANDIDATES && run.built.count > CANDIDATES / 2);
+    CHECK_EQ_INT(mmt_tune_list_ready(&run, &before, ready, CANDIDATES),
+                 0); /* all tried */
+    CHECK_EQ_INT(mmt_tune_list_ready(&run, &other, ready, CANDIDATES), 0);
 
-    int listed = mmt_tune_list_ready(&t, &now, ready, CANDIDATES);
-    CHECK(listed > 1 && listed <= t.num_built);
+    int listed = mmt_tune_list_ready(&run, &now, ready, CANDIDATES);
+    CHECK(listed > 1 && listed <= run.built.count);
     double last = 0, first = 0;
     for (int i = 0; i < listed; i++) {
         const struct mmt_record *timed = mmt_journal_find(journal, &before, &ready[i]);
         double seconds = timed->result.time.median *
-                         mmt_cost_estimate(&ready[i], &now, &t.caps) /
-                         mmt_cost_estimate(&ready[i], &before, &t.caps);
+                         mmt_cost_estimate(&ready[i], &now, &run.device.caps) /
+                         mmt_cost_estimate(&ready[i], &before, &run.device.caps);
         CHECK(seconds >= last * (1 - 1e-12));
         first = i ? first : seconds;
         CHECK(seconds <= 2 * first * (1 + 1e-12));
         last = seconds;
     }
-    CHECK_EQ_INT(mmt_tune_list_ready(&t, &now, ready, 1), 1);
-    free(t.built);
+    CHECK_EQ_INT(mmt_tune_list_ready(&run, &now, ready, 1), 1);
+    free(run.built.list);
     mmt_journal_close(journal);
     mmt_profile_free(profile);
 }

@@ -119,21 +119,21 @@ static struct mmt_record record_of(const char *configuration, double seconds, bo
 }
 
 /* A run that goes on from a journal with these; its roofline is measured no more. */
-static struct mmt_tuning *go_on(const struct mmt_record *records, int count)
+static struct mmt_run *go_on(const struct mmt_record *records, int count)
 {
-    static struct mmt_tuning t;
+    static struct mmt_run run;
     const struct mmt_roofline roofline = of_peak(200e9, 0.2);
     mmt_error err = { 0 };
 
-    t = (struct mmt_tuning){ .caps = cpu, .probes = 100 };
-    t.journal = mmt_journal_open(path, &cpu, true, &err);
+    run = (struct mmt_run){ .device.caps = cpu, .limits.probes = 100 };
+    run.files.journal = mmt_journal_open(path, &cpu, true, &err);
     for (int i = 0; i < count; i++)
-        CHECK_OK(mmt_journal_add(t.journal, &records[i], &err), err);
-    mmt_journal_close(t.journal);
-    t.journal = mmt_journal_open(path, &cpu, false, &err);
-    CHECK(t.journal != NULL);
-    mmt_tune_set_roofline(&t, &roofline);
-    return &t;
+        CHECK_OK(mmt_journal_add(run.files.journal, &records[i], &err), err);
+    mmt_journal_close(run.files.journal);
+    run.files.journal = mmt_journal_open(path, &cpu, false, &err);
+    CHECK(run.files.journal != NULL);
+    mmt_tune_set_roofline(&run, &roofline);
+    return &run;
 }
 
 /* A measured time and one that is read meet the same bound, and both are told why. */
@@ -144,43 +144,46 @@ static void test_judged(void)
                                           record_of("tiled TILE=32", 0.02, false),
                                           record_of("tiled TILE=8", 0.9 * least, true),
                                           record_of("naive", 1.1 * least, false) };
-    struct mmt_tuning *t = go_on(records, 4);
+    struct mmt_run *run = go_on(records, 4);
     struct mmt_result measured = records[0].result, slow = records[3].result;
     size_t count;
 
-    CHECK_EQ_STR(mmt_journal_notes(t->journal), "");
-    mmt_tune_judge_journal(t);
-    const struct mmt_record *left = mmt_journal_records(t->journal, &count);
+    CHECK_EQ_STR(mmt_journal_notes(run->files.journal), "");
+    mmt_tune_judge_journal(run);
+    const struct mmt_record *left = mmt_journal_records(run->files.journal, &count);
     CHECK_EQ_INT(count, 2);
     CHECK(mmt_config_equal(&left[0].config, &records[1].config));
     CHECK(mmt_config_equal(&left[1].config, &records[3].config));
-    CHECK(strstr(mmt_journal_notes(t->journal), "2 results in "));
-    CHECK(strstr(mmt_journal_notes(t->journal),
+    CHECK(strstr(mmt_journal_notes(run->files.journal), "2 results in "));
+    CHECK(strstr(mmt_journal_notes(run->files.journal),
                  "passed over, the first of them because 0.001 us is faster than the "
                  "device can be"));
-    CHECK(mmt_journal_best(t->journal, &records[0].problem) == 1.1 * least);
+    CHECK(mmt_journal_best(run->files.journal, &records[0].problem) == 1.1 * least);
 
-    mmt_tune_judge(t, &records[0].problem, &measured);
+    mmt_tune_judge(run, &records[0].problem, &measured);
     CHECK(measured.outcome == MMT_FAILED);
     CHECK(strstr(measured.reason, "0.001 us is faster than the device can be: "));
     CHECK(strstr(measured.reason, "roofline of f32 being 200.0 GFLOP/s (spread 20.0 %)"));
-    mmt_tune_judge(t, &records[3].problem, &slow);
+    mmt_tune_judge(run, &records[3].problem, &slow);
     CHECK(slow.outcome == MMT_TIMED);
-    mmt_journal_close(t->journal);
+    mmt_journal_close(run->files.journal);
 }
 
 /* What a run measures counts, though clock and lanes promise more. */
 static void test_measured(void)
 {
     const struct mmt_roofline nothing = { 0 }, slow = of_peak(20e9, 0.2);
-    struct mmt_tuning t = { .caps = cpu };
+    struct mmt_run run = { .device.caps = cpu };
 
-    mmt_tune_set_roofline(&t, &nothing);
-    CHECK(t.roofline.peak_flops[MMT_F32] == 64e9 && t.ceiling[MMT_F32] == 64e9);
-    mmt_tune_set_roofline(&t, &slow);
-    CHECK(t.roofline.peak_flops[MMT_F32] == 20e9 && t.ceiling[MMT_F32] == 64e9);
-    CHECK(t.roofline.peak_spread[MMT_F32] == 0.2 && t.roofline.bandwidth == 1e10);
-    CHECK(t.roofline.peak_flops[MMT_F64] == 32e9);
+    mmt_tune_set_roofline(&run, &nothing);
+    CHECK(run.limits.roofline.peak_flops[MMT_F32] == 64e9 &&
+          run.limits.ceiling[MMT_F32] == 64e9);
+    mmt_tune_set_roofline(&run, &slow);
+    CHECK(run.limits.roofline.peak_flops[MMT_F32] == 20e9 &&
+          run.limits.ceiling[MMT_F32] == 64e9);
+    CHECK(run.limits.roofline.peak_spread[MMT_F32] == 0.2 &&
+          run.limits.roofline.bandwidth == 1e10);
+    CHECK(run.limits.roofline.peak_flops[MMT_F64] == 32e9);
 }
 
 int main(void)

@@ -145,28 +145,28 @@ static void take_times(int portfolio, int count, struct outcome *out)
     out->compared = count;
 }
 
-static mmt_status do_shape(const struct request *request, struct mmt_tuning *t,
+static mmt_status do_shape(const struct request *request, struct mmt_run *run,
                            const struct mmt_profile *profile, struct outcome *out,
                            mmt_error *err)
 {
     struct mmt_config fresh;
     bool found = false;
     mmt_status status =
-        mmt_select(profile, &out->problem, &t->caps, NULL, &out->selection, err);
+        mmt_select(profile, &out->problem, &run->device.caps, NULL, &out->selection, err);
     if (status != MMT_OK)
         return status;
-    int portfolio = list_portfolio(profile, &t->caps, out), count = portfolio;
+    int portfolio = list_portfolio(profile, &run->device.caps, out), count = portfolio;
 
     if (request->budget)
         status =
-            mmt_regret_search(t, &out->problem, request->budget, &fresh, &found, err);
+            mmt_regret_search(run, &out->problem, request->budget, &fresh, &found, err);
     if (found)
         add_config(out->configs, &count, &fresh);
     if (count > portfolio)
         out->found = fresh;
     if (status == MMT_OK)
         status =
-            mmt_regret_time(t, &out->problem, out->configs, count, out->seconds, err);
+            mmt_regret_time(run, &out->problem, out->configs, count, out->seconds, err);
     if (status != MMT_OK)
         return status;
     take_times(portfolio, count, out);
@@ -312,7 +312,7 @@ static void take_outcome(struct regrets *regrets, const struct outcome *out)
         regrets->fresh[regrets->num_fresh++] = regret_of(out->selected, out->fresh);
 }
 
-static mmt_status do_shapes(const struct request *request, struct mmt_tuning *t,
+static mmt_status do_shapes(const struct request *request, struct mmt_run *run,
                             const struct mmt_profile *profile, struct regrets *regrets,
                             mmt_error *err)
 {
@@ -324,13 +324,13 @@ static mmt_status do_shapes(const struct request *request, struct mmt_tuning *t,
         return mmt_fail(err, MMT_ERROR_NOT_FOUND,
                         "the profile has no portfolio of the types asked for; "
                         "`mmtune --device %s` finds some",
-                        t->id);
+                        run->device.id);
     report_head(request);
     for (int64_t i = 0; i < request->shapes && !mmt_pool_interrupts(); i++) {
-        struct outcome out = { .problem = next_shape(&dice, profile, &t->caps,
+        struct outcome out = { .problem = next_shape(&dice, profile, &run->device.caps,
                                                      &kinds[i % num_kinds], i) };
         mmt_error failed = { 0 };
-        mmt_status status = do_shape(request, t, profile, &out, &failed);
+        mmt_status status = do_shape(request, run, profile, &out, &failed);
         if (mmt_pool_interrupts())
             break;
         if (status == MMT_OK) {
@@ -346,25 +346,25 @@ static mmt_status do_shapes(const struct request *request, struct mmt_tuning *t,
     return MMT_OK;
 }
 
-static mmt_status prepare_regret(const struct request *request, struct mmt_tuning *t,
+static mmt_status prepare_regret(const struct request *request, struct mmt_run *run,
                                  struct mmt_profile **profile, mmt_error *err)
 {
     char why[512];
-    t->options = (struct mmt_tune_options){ .device = request->device,
-                                            .search = mmt_search_names[0],
-                                            .seed = request->seed,
-                                            .limit = 5,
-                                            .json = request->json,
-                                            .quiet = true };
-    mmt_status status = mmt_tune_find_device(t, err);
+    run->options = (struct mmt_tune_options){ .device = request->device,
+                                              .search = mmt_search_names[0],
+                                              .seed = request->seed,
+                                              .limit = 5,
+                                              .json = request->json,
+                                              .quiet = true };
+    mmt_status status = mmt_tune_find_device(run, err);
     if (status != MMT_OK)
         return status;
     *profile = mmt_profile_of(request->profile, request->device, err);
     if (!*profile)
         return err->status;
-    if (mmt_profile_foreign(*profile, &t->caps, why))
+    if (mmt_profile_foreign(*profile, &run->device.caps, why))
         return mmt_fail(err, MMT_ERROR_ARGUMENT, "%s", why);
-    return mmt_regret_open(t, *profile, err);
+    return mmt_regret_open(run, *profile, err);
 }
 
 static int run_regret(const struct request *request)
@@ -372,7 +372,7 @@ static int run_regret(const struct request *request)
     size_t room = (size_t) request->shapes;
     struct regrets regrets = { .portfolio = calloc(room, sizeof(double)),
                                .fresh = calloc(room, sizeof(double)) };
-    struct mmt_tuning t = { 0 };
+    struct mmt_run run = { 0 };
     struct mmt_profile *profile = NULL;
     mmt_error err = { 0 };
     mmt_status status = MMT_OK;
@@ -380,11 +380,11 @@ static int run_regret(const struct request *request)
     if (!regrets.portfolio || !regrets.fresh)
         status = mmt_fail(&err, MMT_ERROR_MEMORY, "no memory left for %zu shapes", room);
     if (status == MMT_OK)
-        status = prepare_regret(request, &t, &profile, &err);
+        status = prepare_regret(request, &run, &profile, &err);
     if (status == MMT_OK)
-        status = do_shapes(request, &t, profile, &regrets, &err);
+        status = do_shapes(request, &run, profile, &regrets, &err);
     const int measured = regrets.num_portfolio;
-    mmt_regret_close(&t);
+    mmt_regret_close(&run);
     mmt_profile_free(profile);
     free(regrets.portfolio);
     free(regrets.fresh);

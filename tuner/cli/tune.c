@@ -151,14 +151,15 @@ static int read_options(int argc, char **argv, struct request *request)
     return -1;
 }
 
-static int end_interrupted(const struct mmt_tuning *t, const char *verb)
+static int end_interrupted(const struct mmt_run *run, const char *verb)
 {
     struct mmt_text saved = { 0 };
     mmt_text_addf(&saved,
                   "%d results of this run are saved in '%s'; the same command goes on",
-                  t->counts.tried, t->journal ? mmt_journal_path(t->journal) : "");
+                  run->counts.tried,
+                  run->files.journal ? mmt_journal_path(run->files.journal) : "");
     int code = mmt_say_interrupted(
-        verb, t->counts.tried
+        verb, run->counts.tried
                   ? mmt_text_string(&saved)
                   : "no candidate was tried yet; the same command begins anew");
     mmt_text_finish(&saved);
@@ -167,13 +168,13 @@ static int end_interrupted(const struct mmt_tuning *t, const char *verb)
 
 static int run_tuning(const struct mmt_tune_options *options, const char *verb)
 {
-    struct mmt_tuning t = { .options = *options };
+    struct mmt_run run = { .options = *options };
     mmt_error err = { 0 };
-    const mmt_status status = mmt_tune_run(&t, &err);
+    const mmt_status status = mmt_tune_run(&run, &err);
     int code = status ? mmt_failed(verb, &err) : MMT_EXIT_DONE;
     if (mmt_pool_interrupts())
-        code = end_interrupted(&t, verb);
-    mmt_tune_finish(&t);
+        code = end_interrupted(&run, verb);
+    mmt_tune_finish(&run);
     return code;
 }
 

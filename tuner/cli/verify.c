@@ -35,14 +35,14 @@ struct request {
 /* What is asked, who does it, and what came of it. */
 struct run {
     const struct request *request;
-    struct mmt_tuning t; /* of which the device and one worker are used */
+    struct mmt_run tune; /* of which the device and one worker are used */
     int right, wrong, failed, skipped;
     int checks; /* that right configurations passed */
 };
 
 static bool is_over(const struct run *run)
 {
-    return mmt_pool_interrupts() || run->t.pool.broken.status;
+    return mmt_pool_interrupts() || run->tune.pool.broken.status;
 }
 
 /* ---- reading the command line ---------------------------------------------------- */
@@ -158,7 +158,7 @@ static void verify_one(struct run *run, const mmt_problem *problem,
     };
     struct mmt_event event;
 
-    if (!is_over(run) && mmt_pool_do(&run->t, &job, limit, &event))
+    if (!is_over(run) && mmt_pool_do(&run->tune, &job, limit, &event))
         count_result(run, problem, config, &event.reply.results[0]);
 }
 
@@ -192,7 +192,7 @@ static void verify_seeds(struct run *run, const struct problems *problems,
     for (int i = 0; i < template->num_seeds && (all || !found); i++) {
         struct mmt_config config = { .template = template };
         memcpy(config.values, template->seeds[i], sizeof template->seeds[i]);
-        const int first = first_served(&config, problems, &run->t.caps);
+        const int first = first_served(&config, problems, &run->tune.device.caps);
         found = first < problems->count;
         if (first == problems->at)
             verify_one(run, &problems->problem[first], &config);
@@ -214,7 +214,7 @@ static void verify_sample(struct run *run, const struct problems *problems,
         struct mmt_config config;
         uint64_t noise = mmt_data_noise((uint64_t) request->seed, (uint64_t) i);
         mmt_space_at(template, noise % size, &config);
-        if (first_served(&config, problems, &run->t.caps) != problems->at)
+        if (first_served(&config, problems, &run->tune.device.caps) != problems->at)
             continue;
         found++;
         verify_one(run, &problems->problem[problems->at], &config);
@@ -239,7 +239,7 @@ static void verify_named(struct run *run, const struct problems *problems)
     for (int i = 0; i < run->request->num_configs; i++) {
         const struct mmt_config *config = &run->request->configs[i];
         if (config->template->op == problems->problem->op &&
-            first_served(config, problems, &run->t.caps) % problems->count ==
+            first_served(config, problems, &run->tune.device.caps) % problems->count ==
                 problems->at)
             verify_one(run, &problems->problem[problems->at], config);
     }
@@ -341,8 +341,8 @@ static mmt_status verify_all(struct run *run, mmt_error *err)
     for (int op = 0; op < MMT_NUM_OPS && status == MMT_OK; op++)
         if (run->request->ops >> op & 1)
             status = verify_op(run, (mmt_op) op, err);
-    if (status == MMT_OK && run->t.pool.broken.status)
-        *err = run->t.pool.broken, status = err->status;
+    if (status == MMT_OK && run->tune.pool.broken.status)
+        *err = run->tune.pool.broken, status = err->status;
     return status;
 }
 
@@ -383,16 +383,16 @@ static void choose_types(struct request *request, const struct mmt_caps *caps)
 
 static int verify_on_device(struct request *request, const char *verb)
 {
-    struct run run = { .request = request, .t.options.device = request->device };
+    struct run run = { .request = request, .tune.options.device = request->device };
     mmt_error err = { 0 };
 
-    mmt_status status = mmt_tune_find_device(&run.t, &err);
+    mmt_status status = mmt_tune_find_device(&run.tune, &err);
     if (status == MMT_OK)
-        status = mmt_pool_start(&run.t, true, &err);
-    choose_types(request, &run.t.caps);
+        status = mmt_pool_start(&run.tune, true, &err);
+    choose_types(request, &run.tune.device.caps);
     if (status == MMT_OK)
         status = verify_all(&run, &err);
-    mmt_pool_stop(&run.t.pool);
+    mmt_pool_stop(&run.tune.pool);
     if (status != MMT_OK)
         return mmt_failed(verb, &err);
     printf("%s%d right, %d wrong, %d failed; %d cannot run on this device; %d checks\n",

@@ -20,7 +20,7 @@ static const struct pace {
 
 static bool is_over(const struct mmt_calibration *c)
 {
-    return mmt_pool_interrupts() || c->t->pool.broken.status || c->left <= 0 ||
+    return mmt_pool_interrupts() || c->run->pool.broken.status || c->left <= 0 ||
            mmt_now() >= c->ends;
 }
 
@@ -30,7 +30,7 @@ static bool is_over(const struct mmt_calibration *c)
 static bool is_compiled(const struct mmt_calibration *c,
                         const struct mmt_specialisation *spec)
 {
-    return spec->verified || mmt_tune_is_built(c->t, c->kind, &spec->config);
+    return spec->verified || mmt_tune_is_built(c->run, c->kind, &spec->config);
 }
 
 /* Whether a kernel's specialisation has to be compiled for it: another may have the same.
@@ -48,14 +48,14 @@ static void build_missing(struct mmt_calibration *c)
 {
     struct mmt_config missing[MMT_MOST_UNCOMPILED];
     const double now = mmt_now();
-    const int specialisations = c->t->pool.shared ? MMT_MOST_SPECIALISATIONS : 1;
+    const int specialisations = c->run->pool.shared ? MMT_MOST_SPECIALISATIONS : 1;
     int count = 0;
     for (int j = 0; j < specialisations; j++)
         for (int i = 0; i < c->count && count < MMT_MOST_UNCOMPILED; i++)
             if (j < c->kernels[i].num_specialisations &&
                 is_missing(c, i, &c->kernels[i].specialisations[j]))
                 missing[count++] = c->kernels[i].specialisations[j].config;
-    mmt_tune_build(c->t, c->kind, missing, count, now + (c->ends - now) / 3);
+    mmt_tune_build(c->run, c->kind, missing, count, now + (c->ends - now) / 3);
 }
 
 /* Gives idle compilers what is missing of so many specialisations of each kernel: the
@@ -64,12 +64,12 @@ static void compile_some(struct mmt_calibration *c, int specialisations)
 {
     struct mmt_worker *worker;
     for (; c->next < c->count * specialisations &&
-           (worker = mmt_pool_idle(&c->t->pool, MMT_COMPILER));
+           (worker = mmt_pool_idle(&c->run->pool, MMT_COMPILER));
          c->next++) {
         const int kernel = c->next % c->count, i = c->next / c->count;
         const struct mmt_calibration_kernel *p = &c->kernels[kernel];
         if (i < p->num_specialisations && is_missing(c, kernel, &p->specialisations[i]))
-            mmt_tune_compile(c->t, worker, c->kind, &p->specialisations[i].config);
+            mmt_tune_compile(c->run, worker, c->kind, &p->specialisations[i].config);
     }
 }
 
@@ -77,7 +77,7 @@ static void compile_some(struct mmt_calibration *c, int specialisations)
  * far as is known now, comes before what this one may do without. */
 static void compile_meanwhile(struct mmt_calibration *c)
 {
-    if (c->t->pool.shared)
+    if (c->run->pool.shared)
         return;
     for (struct mmt_calibration *at = c; at; at = at->ahead)
         compile_some(at, 1);
@@ -92,7 +92,8 @@ static const struct mmt_specialisation *find_specialisation(
     const struct mmt_calibration *c, const struct mmt_calibration_kernel *p,
     const mmt_problem *problem)
 {
-    const struct mmt_config config = mmt_config_resolve(&p->config, problem, &c->t->caps);
+    const struct mmt_config config =
+        mmt_config_resolve(&p->config, problem, &c->run->device.caps);
     return mmt_calibration_find(p, &config);
 }
 
@@ -118,12 +119,12 @@ static void note_verified(struct mmt_calibration *c, const struct mmt_config *co
 static mmt_status time_kernel(struct mmt_calibration *c, struct mmt_calibration_kernel *p,
                               const mmt_problem *problem, double *best, mmt_error *err)
 {
-    struct mmt_tuning *t = c->t;
+    struct mmt_run *run = c->run;
     const struct mmt_specialisation *spec = find_specialisation(c, p, problem);
     struct mmt_job job = {
         .task = MMT_TASK_MEASURE,
         .problem = *problem,
-        .seed = (uint64_t) t->options.seed,
+        .seed = (uint64_t) run->options.seed,
         .count = 1,
         .configs = { p->config },
         .verify = { !spec || !spec->verified },
@@ -132,7 +133,7 @@ static mmt_status time_kernel(struct mmt_calibration *c, struct mmt_calibration_
         .is_short = true,
     };
     struct mmt_event event;
-    if (!mmt_pool_do(t, &job, mmt_tune_limit(t, problem, *best), &event))
+    if (!mmt_pool_do(run, &job, mmt_tune_limit(run, problem, *best), &event))
         return MMT_OK;
     struct mmt_record record = { .problem = *problem,
                                  .config = p->config,
@@ -140,7 +141,7 @@ static mmt_status time_kernel(struct mmt_calibration *c, struct mmt_calibration_
                                  .calibration = true };
     if (record.result.outcome == MMT_KILLED)
         return MMT_OK;
-    mmt_tune_judge_anew(t, problem, &record.result);
+    mmt_tune_judge_anew(run, problem, &record.result);
     p->out = record.result.outcome != MMT_TIMED && record.result.outcome != MMT_SKIPPED;
     if (record.result.outcome == MMT_TIMED)
         p->took = record.result.time.median;
@@ -148,9 +149,9 @@ static mmt_status time_kernel(struct mmt_calibration *c, struct mmt_calibration_
         note_verified(c, &spec->config);
     *best = fmin(*best, p->took);
     c->left--;
-    mmt_report_calibration(t, &record);
-    mmt_status status = mmt_tune_note_result(t, &record, err);
-    return !status && mmt_tune_suspects(t) ? mmt_tune_ask_naive(t, err) : status;
+    mmt_report_calibration(run, &record);
+    mmt_status status = mmt_tune_note_result(run, &record, err);
+    return !status && mmt_tune_suspects(run) ? mmt_tune_ask_naive(run, err) : status;
 }
 
 /* The same, or what an earlier run has found. */
@@ -159,7 +160,7 @@ static mmt_status time_or_recall(struct mmt_calibration *c,
                                  const mmt_problem *problem, double *best, mmt_error *err)
 {
     const struct mmt_record *known =
-        mmt_journal_find_any(c->t->journal, problem, &p->config);
+        mmt_journal_find_any(c->run->files.journal, problem, &p->config);
     if (!known)
         return time_kernel(c, p, problem, best, err);
     if (known->result.outcome == MMT_TIMED)
@@ -173,7 +174,7 @@ static mmt_status time_or_recall(struct mmt_calibration *c,
 static void note_far(struct mmt_calibration *c, const mmt_problem *problem)
 {
     static const double hopeless = 8;
-    const struct mmt_caps *caps = &c->t->caps;
+    const struct mmt_caps *caps = &c->run->device.caps;
     double expected[MMT_MOST_CALIBRATION_KERNELS], least = INFINITY;
     for (int i = 0; i < c->count; i++) {
         const struct mmt_config *config = &c->kernels[i].config;
@@ -191,7 +192,7 @@ static bool has_to_time(const struct mmt_calibration *c, struct mmt_calibration_
                         const mmt_problem *shapes, int shape)
 {
     return !p->out && !p->far && p->behind[shape] == 0 && !(c->introduces && p->timed) &&
-           !mmt_config_check_problem(&p->config, &shapes[shape], &c->t->caps) &&
+           !mmt_config_check_problem(&p->config, &shapes[shape], &c->run->device.caps) &&
            !mmt_calibration_is_hopeless(p, shapes, shape) &&
            is_ready(c, p, &shapes[shape]);
 }
@@ -221,10 +222,11 @@ static mmt_status time_kernels(struct mmt_calibration *c, const mmt_problem *sha
 static bool is_affordable(const struct mmt_calibration *c, const mmt_problem *problem,
                           double seconds)
 {
-    double peak = c->t->roofline.peak_flops[problem->type],
-           memory = (double) c->t->caps.memory;
+    double peak = c->run->limits.roofline.peak_flops[problem->type],
+           memory = (double) c->run->device.caps.memory;
     if (memory > 0 &&
-        4 * mmt_problem_bytes(problem) + 2 * (double) c->t->caps.cache > memory / 4)
+        4 * mmt_problem_bytes(problem) + 2 * (double) c->run->device.caps.cache >
+            memory / 4)
         return false;
     return peak <= 0 || mmt_problem_flops(problem) / peak * 32 * c->count <= seconds;
 }
@@ -249,7 +251,7 @@ static mmt_status time_shapes(struct mmt_calibration *c, mmt_error *err)
     const double seconds = c->ends - mmt_now();
     mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
     mmt_status status = MMT_OK;
-    mmt_calibration_shapes(c->t, c->kind, shapes);
+    mmt_calibration_shapes(c->run, c->kind, shapes);
     for (int round = c->first ? 1 : 0; !status && round < 3; round++) {
         c->introduces = round == 0;
         status = go_round(c, shapes, seconds, err);
@@ -260,9 +262,9 @@ static mmt_status time_shapes(struct mmt_calibration *c, mmt_error *err)
 /* ---- all kinds ------------------------------------------------------------------- */
 
 /* Whether such a device has a portfolio of the type's family. */
-static bool knows_family(const struct mmt_tuning *t, mmt_type type)
+static bool knows_family(const struct mmt_run *run, mmt_type type)
 {
-    return t->layers && mmt_profile_model(t->layers, type);
+    return run->files.layers && mmt_profile_model(run->files.layers, type);
 }
 
 /* So many kernels that four dozen shapes fit into the time, or eight shapes into the
@@ -271,21 +273,21 @@ static bool knows_family(const struct mmt_tuning *t, mmt_type type)
  * known portfolio is timed whole, however few shapes that leaves to a kind. */
 static void set_sizes(struct mmt_calibration *c)
 {
-    const struct pace *pace = c->t->caps.kind == MMT_CPU ? &pace_cpu : &pace_gpu;
+    const struct pace *pace = c->run->device.caps.kind == MMT_CPU ? &pace_cpu : &pace_gpu;
     double seconds = isfinite(c->ends) ? c->ends - mmt_now() : 60;
     double room = (seconds - USUAL_SHAPES * pace->shape) /
                   (USUAL_SHAPES * pace->timing + pace->checking);
-    int compilers = c->t->pool.count - 1;
+    int compilers = c->run->pool.count - 1;
     if (c->left < INT64_MAX)
         room = (double) c->left / FEWEST_SHAPES;
     c->most =
         (int) fmin(fmax(room, c->left < INT64_MAX ? 3 : 6), MMT_MOST_CALIBRATION_KERNELS);
-    const double part = c->t->pool.shared ? 1.0 / 3 : 2.0 / 3;
+    const double part = c->run->pool.shared ? 1.0 / 3 : 2.0 / 3;
     c->most_uncompiled =
         (int) fmin(part * seconds / pace->compiling * compilers, MMT_MOST_UNCOMPILED);
     if (!c->first)
         c->most = MMT_MOST_CALIBRATION_KERNELS;
-    if (!c->t->pool.shared && (!c->first || knows_family(c->t, c->kind->type)))
+    if (!c->run->pool.shared && (!c->first || knows_family(c->run, c->kind->type)))
         c->most_uncompiled = MMT_MOST_UNCOMPILED; /* much is compiled ahead */
 }
 
@@ -333,20 +335,21 @@ static const struct part *find_part(const struct parts *parts, const mmt_problem
 }
 
 /* Goals open kinds; each is the first of its family or one more. */
-static void add_goals(const struct mmt_tuning *t, struct parts *parts)
+static void add_goals(const struct mmt_run *run, struct parts *parts)
 {
-    for (int i = 0; i < t->num_goals; i++) {
-        const mmt_problem *goal = &t->goals[i];
+    for (int i = 0; i < run->goals.count; i++) {
+        const mmt_problem *goal = &run->goals.list[i];
         if (goal->op != MMT_GEMM || find_part(parts, goal, true))
             continue;
-        const double weight = knows_family(t, goal->type) ? first_weight : finding_weight;
+        const double weight =
+            knows_family(run, goal->type) ? first_weight : finding_weight;
         parts->list[parts->count++] =
             (struct part){ *goal, true, weight_of(goal, weight) };
     }
 }
 
 /* A program that multiplies one way multiplies the other ways, too: gradients do. */
-static void add_others(const struct mmt_tuning *t, struct parts *parts)
+static void add_others(const struct mmt_run *run, struct parts *parts)
 {
     static const unsigned bits[] = { MMT_NN, MMT_NT, MMT_TN, MMT_TT };
     const int firsts = parts->count;
@@ -357,10 +360,10 @@ static void add_others(const struct mmt_tuning *t, struct parts *parts)
                 mmt_problem kind = mmt_gemm_problem((mmt_type) type, first->kind.m,
                                                     first->kind.n, first->kind.k);
                 kind.trans_a = transposes / 2, kind.trans_b = transposes % 2;
-                if (!t->options.types[type] ||
+                if (!run->options.types[type] ||
                     mmt_type_family(kind.type) != mmt_type_family(first->kind.type) ||
-                    (t->options.transposes &&
-                     !(t->options.transposes & bits[transposes])) ||
+                    (run->options.transposes &&
+                     !(run->options.transposes & bits[transposes])) ||
                     find_part(parts, &kind, false) ||
                     mmt_problem_normalise(&kind, &kind, NULL))
                     continue;
@@ -369,13 +372,13 @@ static void add_others(const struct mmt_tuning *t, struct parts *parts)
             }
 }
 
-static struct mmt_calibration *plan_part(struct mmt_tuning *t, const struct part *part,
+static struct mmt_calibration *plan_part(struct mmt_run *run, const struct part *part,
                                          double ends, int64_t left)
 {
     struct mmt_calibration *c = calloc(1, sizeof *c);
     if (!c)
         return NULL;
-    *c = (struct mmt_calibration){ .t = t,
+    *c = (struct mmt_calibration){ .run = run,
                                    .kind = &part->kind,
                                    .first = part->first,
                                    .start = part->start,
@@ -387,7 +390,7 @@ static struct mmt_calibration *plan_part(struct mmt_tuning *t, const struct part
 }
 
 /* Plans what comes behind a part, and links it: compilers do that in its order. */
-static struct mmt_calibration *plan_ahead(struct mmt_tuning *t, struct parts *parts,
+static struct mmt_calibration *plan_ahead(struct mmt_run *run, struct parts *parts,
                                           int part, double ends, int64_t left)
 {
     struct mmt_calibration *behind = NULL;
@@ -396,7 +399,7 @@ static struct mmt_calibration *plan_ahead(struct mmt_tuning *t, struct parts *pa
             continue;
         struct part *next = &parts->list[i];
         if (!next->ahead)
-            next->ahead = plan_part(t, next, ends, left);
+            next->ahead = plan_part(run, next, ends, left);
         if (next->ahead) {
             next->ahead->ahead = behind;
             behind = next->ahead;
@@ -405,60 +408,60 @@ static struct mmt_calibration *plan_ahead(struct mmt_tuning *t, struct parts *pa
     return behind;
 }
 
-static mmt_status calibrate_part(struct mmt_tuning *t, struct parts *parts, int number,
+static mmt_status calibrate_part(struct mmt_run *run, struct parts *parts, int number,
                                  double ends, int64_t left, mmt_error *err)
 {
     struct part *part = &parts->list[number];
     free(part->ahead); /* since then more is known */
     part->ahead = NULL;
-    struct mmt_calibration *c = plan_part(t, part, ends, left);
+    struct mmt_calibration *c = plan_part(run, part, ends, left);
     mmt_status status = MMT_OK;
     if (!c)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory to calibrate kernels");
     if (c->count > 0 && left >= FEWEST_TIMINGS) {
         build_missing(c);
-        if (!t->pool.shared)
-            c->ahead = plan_ahead(t, parts, number, ends, left);
+        if (!run->pool.shared)
+            c->ahead = plan_ahead(run, parts, number, ends, left);
         status = time_shapes(c, err);
     }
     free(c);
     if (!status)
-        status = mmt_tune_end_suspicion(t, err);
+        status = mmt_tune_end_suspicion(run, err);
     if (!status && part->first)
-        status = mmt_tune_fit(t, MMT_TYPE_BIT(mmt_type_family(part->kind.type)), err);
-    return status ? status : mmt_tune_save(t, false, err);
+        status = mmt_tune_fit(run, MMT_TYPE_BIT(mmt_type_family(part->kind.type)), err);
+    return status ? status : mmt_tune_save(run, false, err);
 }
 
 /* The first kinds of all families, then the others, each with its share of what is left.
  */
-mmt_status mmt_tune_calibrate(struct mmt_tuning *t, mmt_error *err)
+mmt_status mmt_tune_calibrate(struct mmt_run *run, mmt_error *err)
 {
     struct parts parts = { .count = 0 };
     double weights = 0;
     mmt_status status = MMT_OK;
-    add_goals(t, &parts);
-    add_others(t, &parts);
-    int64_t timings = TIMINGS_FOR_A_TRY * t->counts.tried;
+    add_goals(run, &parts);
+    add_others(run, &parts);
+    int64_t timings = TIMINGS_FOR_A_TRY * run->counts.tried;
     for (int i = 0; i < parts.count; i++) {
         weights += parts.list[i].weight;
         parts.list[i].start = parts.list[i].first ? 0 : i * APART;
     }
     for (int i = 0; !status && i < parts.count && !mmt_pool_interrupts(); i++) {
         const struct part *part = &parts.list[i];
-        const double now = mmt_now(), left = t->calibration_end - now;
+        const double now = mmt_now(), left = run->clock.calibration_end - now;
         const double share = part->weight / weights;
         const double ends = isfinite(left) ? now + left * share : INFINITY;
         const int64_t part_timings = (int64_t) ceil((double) timings * share);
         weights -= part->weight;
         timings -= part_timings;
-        status =
-            calibrate_part(t, &parts, i, ends,
-                           t->options.budget.candidates ? part_timings : INT64_MAX, err);
+        status = calibrate_part(run, &parts, i, ends,
+                                run->options.budget.candidates ? part_timings : INT64_MAX,
+                                err);
     }
     for (int i = 0; i < parts.count; i++)
         free(parts.list[i].ahead);
-    if (!status && t->pool.broken.status) {
-        *err = t->pool.broken;
+    if (!status && run->pool.broken.status) {
+        *err = run->pool.broken;
         status = err->status;
     }
     return status;

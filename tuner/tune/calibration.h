@@ -35,7 +35,7 @@ struct mmt_calibration_kernel {
 /* The calibration of one type and transposes: the first of a family selects its
  * portfolio, the others time that. */
 struct mmt_calibration {
-    struct mmt_tuning *t;
+    struct mmt_run *run;
     const mmt_problem *kind; /* any problem of it */
     bool first;              /* of its family */
     int start;               /* the first shape that is timed */
@@ -54,7 +54,7 @@ struct mmt_calibration {
 };
 
 /* The same shapes in every run, so that what is known need not be timed again. */
-void mmt_calibration_shapes(const struct mmt_tuning *t, const mmt_problem *kind,
+void mmt_calibration_shapes(const struct mmt_run *run, const mmt_problem *kind,
                             mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES]);
 
 /* Fills c->kernels. Of a family's first kind: winners, what is known of such a device,

@@ -24,10 +24,10 @@ enum {
 static const double behind = 2;
 
 /* Rounded, as a peak that was measured is not always the same. */
-void mmt_calibration_shapes(const struct mmt_tuning *t, const mmt_problem *kind,
+void mmt_calibration_shapes(const struct mmt_run *run, const mmt_problem *kind,
                             mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES])
 {
-    double peak = t->roofline.peak_flops[kind->type];
+    double peak = run->limits.roofline.peak_flops[kind->type];
     mmt_fit_shapes(kind, peak > 0 ? exp2(floor(log2(peak / 10))) : 1e9, shapes,
                    MMT_MOST_CALIBRATION_SHAPES);
 }
@@ -39,7 +39,7 @@ void mmt_calibration_shapes(const struct mmt_tuning *t, const mmt_problem *kind,
 static bool launch_alike(const struct mmt_calibration *c, const struct mmt_config *a,
                          const struct mmt_config *b)
 {
-    const struct mmt_caps *caps = &c->t->caps;
+    const struct mmt_caps *caps = &c->run->device.caps;
     struct mmt_launches x = { 0 }, y = { 0 };
     if (a->template != b->template)
         return false;
@@ -63,7 +63,7 @@ static bool launch_alike(const struct mmt_calibration *c, const struct mmt_confi
 static bool is_for_all_sorts(const struct mmt_calibration *c,
                              const struct mmt_template *template)
 {
-    return !template->prefers || c->t->options.template == template;
+    return !template->worth || c->run->options.template == template;
 }
 
 struct mmt_config mmt_calibration_leave_counts(const struct mmt_config *config)
@@ -95,7 +95,7 @@ static void add_specialisations(const struct mmt_calibration *c,
                                 struct mmt_calibration_kernel *kernel,
                                 const struct mmt_config *config, const mmt_problem *on)
 {
-    const struct mmt_caps *caps = &c->t->caps;
+    const struct mmt_caps *caps = &c->run->device.caps;
     struct mmt_config right = *config;
     mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
     if (on)
@@ -104,7 +104,7 @@ static void add_specialisations(const struct mmt_calibration *c,
         add_specialisation(kernel, config, on != NULL);
         return;
     }
-    mmt_calibration_shapes(c->t, c->kind, shapes);
+    mmt_calibration_shapes(c->run, c->kind, shapes);
     for (int i = 0; i < MMT_MOST_CALIBRATION_SHAPES; i++) {
         const mmt_problem *shape = &shapes[(c->start + i) % MMT_MOST_CALIBRATION_SHAPES];
         const struct mmt_config spec = mmt_config_resolve(&kernel->config, shape, caps);
@@ -184,7 +184,7 @@ static int compare_slowdown(const void *left, const void *right)
 static struct ranked *rank_candidates(const struct mmt_calibration *c, int *count)
 {
     size_t all;
-    const struct mmt_record *records = mmt_journal_records(c->t->journal, &all),
+    const struct mmt_record *records = mmt_journal_records(c->run->files.journal, &all),
                             *of = NULL;
     struct ranked *out = malloc((all + 1) * sizeof *out);
     double best = INFINITY;
@@ -195,7 +195,7 @@ static struct ranked *rank_candidates(const struct mmt_calibration *c, int *coun
             !mmt_same_kind(&r->problem, c->kind))
             continue;
         if (!of || !mmt_problem_equal(&of->problem, &r->problem))
-            best = mmt_journal_best(c->t->journal, &r->problem);
+            best = mmt_journal_best(c->run->files.journal, &r->problem);
         of = r;
         out[(*count)++] = (struct ranked){ r->result.time.median / best, r };
     }
@@ -212,14 +212,14 @@ static const mmt_problem *verified_on(const struct mmt_record *record)
 
 static void add_winners(struct mmt_calibration *c)
 {
-    for (int i = 0; i < c->t->num_goals; i++)
-        for (size_t e = 0; e < c->t->profile->num_entries; e++) {
-            const struct mmt_entry *entry = &c->t->profile->entries[e];
-            if (entry->source[0] || !mmt_same_kind(&c->t->goals[i], c->kind) ||
-                !mmt_problem_equal(&entry->problem, &c->t->goals[i]))
+    for (int i = 0; i < c->run->goals.count; i++)
+        for (size_t e = 0; e < c->run->files.profile->num_entries; e++) {
+            const struct mmt_entry *entry = &c->run->files.profile->entries[e];
+            if (entry->source[0] || !mmt_same_kind(&c->run->goals.list[i], c->kind) ||
+                !mmt_problem_equal(&entry->problem, &c->run->goals.list[i]))
                 continue;
             const struct mmt_record *record =
-                mmt_journal_find(c->t->journal, &entry->problem, &entry->config);
+                mmt_journal_find(c->run->files.journal, &entry->problem, &entry->config);
             if (record)
                 add_kernel(c, &entry->config, verified_on(record), true);
         }
@@ -230,7 +230,7 @@ static void add_winners(struct mmt_calibration *c)
 static void add_bests(struct mmt_calibration *c, const struct ranked *ranked, int count)
 {
     for (int i = 0; i < count && ranked[i].slowdown <= 1; i++)
-        if (!mmt_tune_is_goal(c->t, &ranked[i].record->problem))
+        if (!mmt_tune_is_goal(c->run, &ranked[i].record->problem))
             add_kernel(c, &ranked[i].record->config, verified_on(ranked[i].record), true);
 }
 
@@ -255,7 +255,7 @@ static void add_templates(struct mmt_calibration *c, const struct ranked *ranked
 static void add_missing(struct mmt_calibration *c, const struct mmt_config *seeds,
                         int count)
 {
-    for (int i = 0; i < count && c->t->caps.kind == MMT_GPU; i++) {
+    for (int i = 0; i < count && c->run->device.caps.kind == MMT_GPU; i++) {
         bool listed = false;
         for (int p = 0; p < c->count; p++)
             listed = listed || c->kernels[p].config.template == seeds[i].template;
@@ -267,8 +267,8 @@ static void add_missing(struct mmt_calibration *c, const struct mmt_config *seed
 /* Whether the kind can be computed by it at all, and is meant to be. */
 static bool is_possible(const struct mmt_calibration *c, const struct mmt_config *config)
 {
-    return mmt_tune_is_meant(c->t, config->template, c->kind) &&
-           mmt_config_suits(config, c->kind, &c->t->caps);
+    return mmt_tune_is_meant(c->run, config->template, c->kind) &&
+           mmt_config_suits(config, c->kind, &c->run->device.caps);
 }
 
 /* A portfolio of the family. */
@@ -284,8 +284,8 @@ static void add_portfolio(struct mmt_calibration *c, const struct mmt_profile *p
  * again, and so is what won for a problem. */
 static void add_known(struct mmt_calibration *c)
 {
-    const struct mmt_profile *known = c->t->layers;
-    add_portfolio(c, c->t->profile);
+    const struct mmt_profile *known = c->run->files.layers;
+    add_portfolio(c, c->run->files.profile);
     if (!known)
         return;
     add_portfolio(c, known);
@@ -307,11 +307,11 @@ static void add_defaults(struct mmt_calibration *c)
     struct mmt_config configs[ESTIMATED_SHAPES];
     int times[ESTIMATED_SHAPES] = { 0 }, count = 0;
 
-    mmt_calibration_shapes(c->t, c->kind, shapes);
+    mmt_calibration_shapes(c->run, c->kind, shapes);
     for (int i = 0; i < ESTIMATED_SHAPES; i++) {
         struct mmt_selection selection;
         int known = 0;
-        if (mmt_select(NULL, &shapes[i], &c->t->caps, NULL, &selection, NULL))
+        if (mmt_select(NULL, &shapes[i], &c->run->device.caps, NULL, &selection, NULL))
             continue;
         while (known < count && !mmt_config_equal(&configs[known], &selection.config))
             known++;
@@ -371,9 +371,9 @@ static int list_proposals(const struct mmt_calibration *c, struct mmt_config *ou
     mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
     struct mmt_template_searches searches;
     mmt_error why;
-    mmt_calibration_shapes(c->t, c->kind, shapes);
+    mmt_calibration_shapes(c->run, c->kind, shapes);
     for (int i = 0; i < PROPOSING_SHAPES && count < most; i++) {
-        if (mmt_searches_create(c->t, &shapes[i], &searches, &why))
+        if (mmt_searches_create(c->run, &shapes[i], &searches, &why))
             break;
         for (int n = 0; n < PROPOSALS && count < most; n++)
             if (mmt_searches_ask(&searches, &out[count]))
@@ -390,14 +390,15 @@ static void estimate_seeds(const struct mmt_calibration *c,
                            double *least)
 {
     mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
-    mmt_calibration_shapes(c->t, c->kind, shapes);
+    mmt_calibration_shapes(c->run, c->kind, shapes);
     for (int col = 0; col < ESTIMATED_SHAPES; col++) {
         least[col] = INFINITY;
         for (int row = 0; row < count; row++) {
             double *time = &times[row * ESTIMATED_SHAPES + col];
-            *time = mmt_config_check_problem(&seeds[row], &shapes[col], &c->t->caps)
-                        ? INFINITY
-                        : mmt_cost_estimate(&seeds[row], &shapes[col], &c->t->caps);
+            *time =
+                mmt_config_check_problem(&seeds[row], &shapes[col], &c->run->device.caps)
+                    ? INFINITY
+                    : mmt_cost_estimate(&seeds[row], &shapes[col], &c->run->device.caps);
             least[col] = fmin(least[col], *time);
         }
     }
@@ -485,7 +486,7 @@ bool mmt_calibration_is_hopeless(const struct mmt_calibration_kernel *kernel,
 /* Whether a portfolio of the family is known: with few others more shapes are timed. */
 static bool has_portfolio(const struct mmt_calibration *c)
 {
-    return c->t->layers && mmt_profile_model(c->t->layers, c->kind->type);
+    return c->run->files.layers && mmt_profile_model(c->run->files.layers, c->kind->type);
 }
 
 /* No more kernels than so many besides those that there are. */
@@ -517,10 +518,11 @@ static void add_first(struct mmt_calibration *c, const struct ranked *ranked, in
  * Where that was selected on few shapes, what was known before is not given up for it. */
 static void add_again(struct mmt_calibration *c, struct mmt_config *seeds)
 {
-    const struct mmt_model *model = mmt_profile_model(c->t->profile, c->kind->type);
-    add_portfolio(c, c->t->profile);
-    if (c->t->layers && (!model || model->shapes < FEW_SHAPES))
-        add_portfolio(c, c->t->layers);
+    const struct mmt_model *model =
+        mmt_profile_model(c->run->files.profile, c->kind->type);
+    add_portfolio(c, c->run->files.profile);
+    if (c->run->files.layers && (!model || model->shapes < FEW_SHAPES))
+        add_portfolio(c, c->run->files.layers);
     limit_count(c, MORE_THAN_PORTFOLIO);
     add_suggested(c, seeds, list_seeds(c, seeds, MOST_SEEDS));
 }

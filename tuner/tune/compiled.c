@@ -18,60 +18,61 @@ static bool same_texts(const struct mmt_config *config, const mmt_problem *a,
            mmt_config_has_any(config, a) == mmt_config_has_any(config, b);
 }
 
-static struct mmt_config seen_by_texts(const struct mmt_tuning *t,
+static struct mmt_config seen_by_texts(const struct mmt_run *run,
                                        const mmt_problem *problem,
                                        const struct mmt_config *config)
 {
-    const struct mmt_config resolved = mmt_config_resolve(config, problem, &t->caps);
+    const struct mmt_config resolved =
+        mmt_config_resolve(config, problem, &run->device.caps);
     return mmt_config_in_text(&resolved);
 }
 
-bool mmt_tune_is_built(const struct mmt_tuning *t, const mmt_problem *problem,
+bool mmt_tune_is_built(const struct mmt_run *run, const mmt_problem *problem,
                        const struct mmt_config *config)
 {
-    const struct mmt_config seen = seen_by_texts(t, problem, config);
-    for (int i = 0; i < t->num_built; i++)
-        if (mmt_config_equal(&t->built[i].seen, &seen) &&
-            same_texts(config, &t->built[i].problem, problem))
+    const struct mmt_config seen = seen_by_texts(run, problem, config);
+    for (int i = 0; i < run->built.count; i++)
+        if (mmt_config_equal(&run->built.list[i].seen, &seen) &&
+            same_texts(config, &run->built.list[i].problem, problem))
             return true;
     return false;
 }
 
-void mmt_tune_add_built(struct mmt_tuning *t, const mmt_problem *problem,
+void mmt_tune_add_built(struct mmt_run *run, const mmt_problem *problem,
                         const struct mmt_config *config)
 {
-    if (mmt_tune_is_built(t, problem, config))
+    if (mmt_tune_is_built(run, problem, config))
         return;
     struct mmt_built *grown =
-        realloc(t->built, ((size_t) t->num_built + 1) * sizeof *grown);
+        realloc(run->built.list, ((size_t) run->built.count + 1) * sizeof *grown);
     if (!grown) /* then it is compiled once more */
         return;
-    t->built = grown;
-    t->built[t->num_built++] =
-        (struct mmt_built){ *problem, *config, seen_by_texts(t, problem, config) };
+    run->built.list = grown;
+    run->built.list[run->built.count++] =
+        (struct mmt_built){ *problem, *config, seen_by_texts(run, problem, config) };
 }
 
 /* ---- compiling ------------------------------------------------------------------- */
 
-void mmt_tune_compile(struct mmt_tuning *t, struct mmt_worker *worker,
+void mmt_tune_compile(struct mmt_run *run, struct mmt_worker *worker,
                       const mmt_problem *problem, const struct mmt_config *config)
 {
     static const double most_seconds = 60;
     struct mmt_job job = {
         .task = MMT_TASK_COMPILE, .problem = *problem, .count = 1, .configs = { *config }
     };
-    mmt_worker_send(worker, &job, most_seconds, t->options.limit);
+    mmt_worker_send(worker, &job, most_seconds, run->options.limit);
 }
 
-void mmt_tune_note_built(struct mmt_tuning *t, const struct mmt_event *event)
+void mmt_tune_note_built(struct mmt_run *run, const struct mmt_event *event)
 {
     if (event->job.task == MMT_TASK_COMPILE && event->reply.count == 1 &&
         event->reply.results[0].outcome == MMT_TIMED)
-        mmt_tune_add_built(t, &event->job.problem, &event->job.configs[0]);
+        mmt_tune_add_built(run, &event->job.problem, &event->job.configs[0]);
 }
 
 /* Notes what was built; true where it is the end of one of those jobs. */
-static bool take_built(struct mmt_tuning *t, const struct mmt_event *event,
+static bool take_built(struct mmt_run *run, const struct mmt_event *event,
                        const mmt_problem *problem, const struct mmt_config *configs,
                        int count)
 {
@@ -79,30 +80,30 @@ static bool take_built(struct mmt_tuning *t, const struct mmt_event *event,
     int i = 0;
     if (event->job.task != MMT_TASK_COMPILE)
         return false;
-    mmt_tune_note_built(t, event);
+    mmt_tune_note_built(run, event);
     while (i < count && !mmt_config_equal(&configs[i], config))
         i++;
     return i < count && mmt_problem_equal(&event->job.problem, problem);
 }
 
-void mmt_tune_build(struct mmt_tuning *t, const mmt_problem *problem,
+void mmt_tune_build(struct mmt_run *run, const mmt_problem *problem,
                     const struct mmt_config *configs, int count, double ends)
 {
     struct mmt_worker *worker;
     struct mmt_event event;
     int next = 0, out = 0;
     do {
-        for (; next < count && (worker = mmt_pool_idle(&t->pool, MMT_COMPILER)); next++)
-            if (!mmt_tune_is_built(t, problem, &configs[next])) {
-                mmt_tune_compile(t, worker, problem, &configs[next]);
+        for (; next < count && (worker = mmt_pool_idle(&run->pool, MMT_COMPILER)); next++)
+            if (!mmt_tune_is_built(run, problem, &configs[next])) {
+                mmt_tune_compile(run, worker, problem, &configs[next]);
                 out++;
             }
         if ((out > 0 || next < count) &&
-            mmt_pool_next(&t->pool, fmin(ends, mmt_now() + 0.2), &event) &&
-            take_built(t, &event, problem, configs, count))
+            mmt_pool_next(&run->pool, fmin(ends, mmt_now() + 0.2), &event) &&
+            take_built(run, &event, problem, configs, count))
             out--; /* below 0 by one that was begun before: then that one was in time */
-    } while ((out > 0 || next < count) && t->pool.count > 1 && !t->pool.broken.status &&
-             !mmt_pool_interrupts() && mmt_now() < ends);
+    } while ((out > 0 || next < count) && run->pool.count > 1 &&
+             !run->pool.broken.status && !mmt_pool_interrupts() && mmt_now() < ends);
 }
 
 /* ---- what it should take --------------------------------------------------------- */
@@ -114,11 +115,11 @@ struct ready {
     double seconds;                   /* what it should take */
 };
 
-static void find_nearest(const struct mmt_tuning *t, const mmt_problem *problem,
+static void find_nearest(const struct mmt_run *run, const mmt_problem *problem,
                          struct ready *list, int count)
 {
     size_t all;
-    const struct mmt_record *records = mmt_journal_records(t->journal, &all);
+    const struct mmt_record *records = mmt_journal_records(run->files.journal, &all);
     for (size_t i = 0; i < all; i++) {
         const struct mmt_record *r = &records[i];
         if (r->result.outcome != MMT_TIMED || !mmt_same_kind(&r->problem, problem))
@@ -134,26 +135,26 @@ static void find_nearest(const struct mmt_tuning *t, const mmt_problem *problem,
 }
 
 /* Seconds for a unit of the estimate there. */
-static double estimate_unit(const struct mmt_tuning *t, const struct mmt_record *record)
+static double estimate_unit(const struct mmt_run *run, const struct mmt_record *record)
 {
     return record->result.time.median /
-           mmt_cost_estimate(&record->config, &record->problem, &t->caps);
+           mmt_cost_estimate(&record->config, &record->problem, &run->device.caps);
 }
 
 /* The estimate, corrected by how it erred on the nearest problem. Those that were never
  * timed err as others do, on average. */
-static void predict_times(const struct mmt_tuning *t, const mmt_problem *problem,
+static void predict_times(const struct mmt_run *run, const mmt_problem *problem,
                           struct ready *list, int count)
 {
     double sum = 0;
     int known = 0;
     for (int i = 0; i < count; i++)
         if (list[i].nearest)
-            sum += log(estimate_unit(t, list[i].nearest)), known++;
+            sum += log(estimate_unit(run, list[i].nearest)), known++;
     double usual = known ? exp(sum / known) : 1;
     for (int i = 0; i < count; i++)
-        list[i].seconds = mmt_cost_estimate(list[i].config, problem, &t->caps) *
-                          (list[i].nearest ? estimate_unit(t, list[i].nearest) : usual);
+        list[i].seconds = mmt_cost_estimate(list[i].config, problem, &run->device.caps) *
+                          (list[i].nearest ? estimate_unit(run, list[i].nearest) : usual);
 }
 
 static int compare_predicted(const void *left, const void *right)
@@ -163,30 +164,30 @@ static int compare_predicted(const void *left, const void *right)
 }
 
 /* Of those that leave knobs to the problem there are several, built for several. */
-static bool is_first(const struct mmt_tuning *t, int built)
+static bool is_first(const struct mmt_run *run, int built)
 {
     int i = 0;
-    while (!mmt_config_equal(&t->built[i].config, &t->built[built].config))
+    while (!mmt_config_equal(&run->built.list[i].config, &run->built.list[built].config))
         i++;
     return i == built;
 }
 
-int mmt_tune_list_ready(const struct mmt_tuning *t, const mmt_problem *problem,
+int mmt_tune_list_ready(const struct mmt_run *run, const mmt_problem *problem,
                         struct mmt_config *out, int most)
 {
     static const double behind = 2;
-    struct ready *list = malloc(((size_t) t->num_built + 1) * sizeof *list);
+    struct ready *list = malloc(((size_t) run->built.count + 1) * sizeof *list);
     int count = 0, listed = 0;
-    for (int i = 0; list && i < t->num_built; i++) {
-        const struct mmt_config *config = &t->built[i].config;
-        if (is_first(t, i) && mmt_tune_is_built(t, problem, config) &&
-            !mmt_config_check_problem(config, problem, &t->caps) &&
-            !mmt_journal_find(t->journal, problem, config))
+    for (int i = 0; list && i < run->built.count; i++) {
+        const struct mmt_config *config = &run->built.list[i].config;
+        if (is_first(run, i) && mmt_tune_is_built(run, problem, config) &&
+            !mmt_config_check_problem(config, problem, &run->device.caps) &&
+            !mmt_journal_find(run->files.journal, problem, config))
             list[count++] = (struct ready){ .config = config };
     }
     if (list) {
-        find_nearest(t, problem, list, count);
-        predict_times(t, problem, list, count);
+        find_nearest(run, problem, list, count);
+        predict_times(run, problem, list, count);
         qsort(list, (size_t) count, sizeof *list, compare_predicted);
     }
     while (listed < count && listed < most &&

@@ -16,31 +16,31 @@ static const double least_seconds = 0.3e-6;
 
 enum { MOST_SHAPES = 40 /* of a type and transposes */, ENOUGH_TRIES = 5 };
 
-static mmt_status add_problem(struct mmt_tuning *t, const mmt_problem *problem,
+static mmt_status add_problem(struct mmt_run *run, const mmt_problem *problem,
                               mmt_error *err)
 {
-    size_t count = (size_t) t->num_goals + (size_t) t->num_explored;
-    mmt_problem *grown = realloc(t->goals, (count + 1) * sizeof *grown);
+    size_t count = (size_t) run->goals.count + (size_t) run->exploration.count;
+    mmt_problem *grown = realloc(run->goals.list, (count + 1) * sizeof *grown);
     if (!grown)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the list of problems");
-    t->goals = grown;
-    t->goals[count] = *problem;
-    t->num_explored++;
+    run->goals.list = grown;
+    run->goals.list[count] = *problem;
+    run->exploration.count++;
     return MMT_OK;
 }
 
 /* Whether it takes long enough for kernels to differ, and not long to set up. */
-static bool is_suitable(const struct mmt_tuning *t, const mmt_problem *problem)
+static bool is_suitable(const struct mmt_run *run, const mmt_problem *problem)
 {
-    return mmt_tune_roofline(t, problem) > least_seconds &&
+    return mmt_tune_roofline(run, problem) > least_seconds &&
            mmt_tune_setting_up(problem) < data_seconds;
 }
 
 /* Whether an earlier run has searched there. */
-static bool was_explored(const struct mmt_tuning *t, const mmt_problem *problem)
+static bool was_explored(const struct mmt_run *run, const mmt_problem *problem)
 {
     size_t count;
-    const struct mmt_record *records = mmt_journal_records(t->journal, &count);
+    const struct mmt_record *records = mmt_journal_records(run->files.journal, &count);
     int tried = 0;
     for (size_t i = 0; i < count && tried < ENOUGH_TRIES; i++)
         tried += mmt_record_is_candidate(&records[i]) &&
@@ -51,18 +51,18 @@ static bool was_explored(const struct mmt_tuning *t, const mmt_problem *problem)
 /* So many of the kind's shapes from *next on, but those of earlier runs: they are spread
  * evenly, wherever one begins. Each kind has its own, as what wins for one is calibrated
  * for the others too. */
-static mmt_status add_shapes(struct mmt_tuning *t, const mmt_problem *kind, int count,
+static mmt_status add_shapes(struct mmt_run *run, const mmt_problem *kind, int count,
                              int *next, mmt_error *err)
 {
     mmt_problem shapes[MMT_MOST_CALIBRATION_SHAPES];
     mmt_status status = MMT_OK;
-    mmt_calibration_shapes(t, kind, shapes);
+    mmt_calibration_shapes(run, kind, shapes);
     for (int i = 0; !status && i < MMT_MOST_CALIBRATION_SHAPES && count > 0; i++) {
         const mmt_problem *shape = &shapes[(*next)++ % MMT_MOST_CALIBRATION_SHAPES];
-        if (mmt_tune_is_goal(t, shape) || !is_suitable(t, shape) ||
-            was_explored(t, shape))
+        if (mmt_tune_is_goal(run, shape) || !is_suitable(run, shape) ||
+            was_explored(run, shape))
             continue;
-        status = add_problem(t, shape, err);
+        status = add_problem(run, shape, err);
         count--;
     }
     return status;
@@ -70,56 +70,58 @@ static mmt_status add_shapes(struct mmt_tuning *t, const mmt_problem *kind, int 
 
 /* Whether a goal opens a kind for whose family such a device has no portfolio yet: one
  * that there is is timed again, and has what no goal calls for. */
-static bool needs_exploration(const struct mmt_tuning *t, int goal)
+static bool needs_exploration(const struct mmt_run *run, int goal)
 {
-    return mmt_tune_opens_kind(t, goal) &&
-           !(t->layers && mmt_profile_model(t->layers, t->goals[goal].type));
+    return mmt_tune_opens_kind(run, goal) &&
+           !(run->files.layers &&
+             mmt_profile_model(run->files.layers, run->goals.list[goal].type));
 }
 
-static int count_to_explore(const struct mmt_tuning *t)
+static int count_to_explore(const struct mmt_run *run)
 {
     int kinds = 0;
-    for (int i = 0; i < t->num_goals; i++)
-        kinds += needs_exploration(t, i);
+    for (int i = 0; i < run->goals.count; i++)
+        kinds += needs_exploration(run, i);
     return kinds;
 }
 
-bool mmt_tune_knows_portfolios(const struct mmt_tuning *t)
+bool mmt_tune_knows_portfolios(const struct mmt_run *run)
 {
-    return count_to_explore(t) == 0;
+    return count_to_explore(run) == 0;
 }
 
-mmt_status mmt_tune_plan_exploration(struct mmt_tuning *t, mmt_error *err)
+mmt_status mmt_tune_plan_exploration(struct mmt_run *run, mmt_error *err)
 {
-    const int kinds = count_to_explore(t);
+    const int kinds = count_to_explore(run);
     mmt_status status = MMT_OK;
     int next = 0;
 
-    t->exploration_end = t->goals_end;
-    if (!isfinite(t->ends) || t->caps.kind != MMT_GPU || kinds == 0)
+    run->clock.exploration_end = run->clock.goals_end;
+    if (!isfinite(run->clock.ends) || run->device.caps.kind != MMT_GPU || kinds == 0)
         return MMT_OK;
-    double seconds = share * (t->ends - t->goals_end) * kinds / mmt_tune_count_kinds(t);
+    double seconds = share * (run->clock.ends - run->clock.goals_end) * kinds /
+                     mmt_tune_count_kinds(run);
     int each = (int) fmin(seconds / shape_seconds / kinds, MOST_SHAPES);
-    t->exploration_end += each * kinds * shape_seconds;
-    for (int i = 0; !status && i < t->num_goals; i++) {
-        const mmt_problem kind = t->goals[i]; /* the list moves as it grows */
-        if (needs_exploration(t, i))
-            status = add_shapes(t, &kind, each, &next, err);
+    run->clock.exploration_end += each * kinds * shape_seconds;
+    for (int i = 0; !status && i < run->goals.count; i++) {
+        const mmt_problem kind = run->goals.list[i]; /* the list moves as it grows */
+        if (needs_exploration(run, i))
+            status = add_shapes(run, &kind, each, &next, err);
     }
     return status;
 }
 
-mmt_status mmt_tune_explore(struct mmt_tuning *t, mmt_error *err)
+mmt_status mmt_tune_explore(struct mmt_run *run, mmt_error *err)
 {
-    const int end = t->num_goals + t->num_explored;
+    const int end = run->goals.count + run->exploration.count;
     mmt_status status = MMT_OK;
-    for (; !status && t->goal < end && !mmt_pool_interrupts(); t->goal++) {
-        const mmt_problem problem = t->goals[t->goal];
-        double now = mmt_now(), left = t->exploration_end - now;
+    for (; !status && run->goals.at < end && !mmt_pool_interrupts(); run->goals.at++) {
+        const mmt_problem problem = run->goals.list[run->goals.at];
+        double now = mmt_now(), left = run->clock.exploration_end - now;
         if (left <= 0)
             break;
-        mmt_report_problem(t);
-        status = mmt_tune_search(t, &problem, now + left / (end - t->goal), err);
+        mmt_report_problem(run);
+        status = mmt_tune_search(run, &problem, now + left / (end - run->goals.at), err);
     }
     return status;
 }

@@ -25,11 +25,11 @@ static int compare_times(const void *left, const void *right)
 }
 
 /* All candidates of the problem with a time, the fastest first; malloc'ed, or NULL. */
-static struct mmt_record *list_timed(const struct mmt_tuning *t,
+static struct mmt_record *list_timed(const struct mmt_run *run,
                                      const mmt_problem *problem, int *count)
 {
     size_t all;
-    const struct mmt_record *records = mmt_journal_records(t->journal, &all);
+    const struct mmt_record *records = mmt_journal_records(run->files.journal, &all);
     struct mmt_record *out = malloc((all + 1) * sizeof *out);
     *count = 0;
     for (size_t i = 0; out && i < all; i++)
@@ -43,10 +43,11 @@ static struct mmt_record *list_timed(const struct mmt_tuning *t,
 }
 
 /* A problem that is entered, on a GPU, and whose arithmetic keeps it busy. */
-static bool is_power_limited(const struct mmt_tuning *t, const struct mmt_record *best)
+static bool is_power_limited(const struct mmt_run *run, const struct mmt_record *best)
 {
-    const double ceiling = t->ceiling[best->problem.type];
-    return t->goal < t->num_goals && t->caps.kind == MMT_GPU && ceiling > 0 &&
+    const double ceiling = run->limits.ceiling[best->problem.type];
+    return run->goals.at < run->goals.count && run->device.caps.kind == MMT_GPU &&
+           ceiling > 0 &&
            mmt_problem_flops(&best->problem) / ceiling > hard * best->result.time.median;
 }
 
@@ -76,10 +77,10 @@ static bool bring_forward(struct mmt_record *timed, int count, int at, double sl
     return false;
 }
 
-int mmt_tune_select_finalists(const struct mmt_tuning *t, struct mmt_record *timed,
+int mmt_tune_select_finalists(const struct mmt_run *run, struct mmt_record *timed,
                               int count)
 {
-    const bool power_limited = is_power_limited(t, timed);
+    const bool power_limited = is_power_limited(run, timed);
     const int most = power_limited ? MOST_FINALISTS : 5;
     const double slowest = behind * timed[0].result.time.median;
     int selected = 0;
@@ -96,12 +97,12 @@ int mmt_tune_select_finalists(const struct mmt_tuning *t, struct mmt_record *tim
 /* ---- what an earlier run has decided ---------------------------------------------- */
 
 /* The last time that a configuration was timed in finals; NULL: never. */
-static const struct mmt_record *last_final(const struct mmt_tuning *t,
+static const struct mmt_record *last_final(const struct mmt_run *run,
                                            const mmt_problem *problem,
                                            const struct mmt_config *config)
 {
     size_t i;
-    const struct mmt_record *r = mmt_journal_records(t->journal, &i);
+    const struct mmt_record *r = mmt_journal_records(run->files.journal, &i);
     while (i-- > 0)
         if (r[i].final && r[i].result.outcome == MMT_TIMED &&
             mmt_config_equal(&r[i].config, config) &&
@@ -118,13 +119,13 @@ static bool is_surely_faster(const struct mmt_result *a, const struct mmt_result
 
 /* The fastest of the finalists as far as is known: by their last finals, or by the time
  * that makes them finalists. */
-static struct mmt_record best_known(const struct mmt_tuning *t,
+static struct mmt_record best_known(const struct mmt_run *run,
                                     const struct mmt_record *finalists, int count)
 {
     struct mmt_record best = { .result.time.median = INFINITY };
     for (int i = 0; i < count; i++) {
         const struct mmt_record *last =
-            last_final(t, &finalists[i].problem, &finalists[i].config);
+            last_final(run, &finalists[i].problem, &finalists[i].config);
         const struct mmt_record *known = last ? last : &finalists[i];
         if (known->result.time.median < best.result.time.median)
             best = *known;
@@ -132,14 +133,14 @@ static struct mmt_record best_known(const struct mmt_tuning *t,
     return best;
 }
 
-bool mmt_tune_is_decided(const struct mmt_tuning *t, const struct mmt_record *finalists,
+bool mmt_tune_is_decided(const struct mmt_run *run, const struct mmt_record *finalists,
                          int count, struct mmt_record *winner)
 {
     const mmt_problem *problem = &finalists[0].problem;
-    const struct mmt_entry *entry = mmt_tune_winner(t, problem);
+    const struct mmt_entry *entry = mmt_tune_winner(run, problem);
     bool decided = false;
     for (int i = 0; entry && i < count; i++) {
-        const struct mmt_record *last = last_final(t, problem, &finalists[i].config);
+        const struct mmt_record *last = last_final(run, problem, &finalists[i].config);
         if (!finalists[i].earlier || !last)
             return false;
         if (mmt_config_equal(&entry->config, &finalists[i].config)) {
@@ -148,20 +149,20 @@ bool mmt_tune_is_decided(const struct mmt_tuning *t, const struct mmt_record *fi
         }
     }
     for (int i = 0; decided && i < count; i++)
-        decided = !is_surely_faster(&last_final(t, problem, &finalists[i].config)->result,
-                                    &winner->result);
+        decided = !is_surely_faster(
+            &last_final(run, problem, &finalists[i].config)->result, &winner->result);
     return decided;
 }
 
 /* ---- one round ------------------------------------------------------------------- */
 
-static void set_job(const struct mmt_tuning *t, const struct mmt_record *finalists,
+static void set_job(const struct mmt_run *run, const struct mmt_record *finalists,
                     int count, double seconds, struct mmt_job *job)
 {
     *job = (struct mmt_job){
         .task = MMT_TASK_FINALS,
         .problem = finalists[0].problem,
-        .seed = (uint64_t) t->options.seed,
+        .seed = (uint64_t) run->options.seed,
         .count = count,
         .budget_seconds = seconds,
     };
@@ -172,49 +173,49 @@ static void set_job(const struct mmt_tuning *t, const struct mmt_record *finalis
 }
 
 /* What fails, hangs or dies is held: it counts where another finalist does better. */
-static mmt_status record_finalist(struct mmt_tuning *t, struct mmt_record *finalist,
+static mmt_status record_finalist(struct mmt_run *run, struct mmt_record *finalist,
                                   const struct mmt_result *result, bool last,
                                   mmt_error *err)
 {
     finalist->result = *result;
     finalist->final = true;
     finalist->earlier = false;
-    mmt_tune_judge_anew(t, &finalist->problem, &finalist->result);
-    mmt_report_health(t, result);
+    mmt_tune_judge_anew(run, &finalist->problem, &finalist->result);
+    mmt_report_health(run, result);
     if (!mmt_outcome_may_be_machine(finalist->result.outcome))
-        return mmt_journal_add(t->journal, finalist, err);
-    return last ? mmt_journal_hold(t->journal, finalist, err) : MMT_OK;
+        return mmt_journal_add(run->files.journal, finalist, err);
+    return last ? mmt_journal_hold(run->files.journal, finalist, err) : MMT_OK;
 }
 
 /* Times them all in one job; *done is false where that job came to nothing. `last`: it is
  * not done once more. */
-static mmt_status time_together(struct mmt_tuning *t, struct mmt_record *finalists,
+static mmt_status time_together(struct mmt_run *run, struct mmt_record *finalists,
                                 int count, double seconds, bool last, bool *done,
                                 mmt_error *err)
 {
     struct mmt_job job;
     struct mmt_event event;
-    set_job(t, finalists, count, seconds, &job);
-    job.power_limited = is_power_limited(t, &finalists[0]);
+    set_job(run, finalists, count, seconds, &job);
+    job.power_limited = is_power_limited(run, &finalists[0]);
     double limit =
-        mmt_tune_limit(t, &job.problem, finalists[count - 1].result.time.median) +
+        mmt_tune_limit(run, &job.problem, finalists[count - 1].result.time.median) +
         4 * seconds * count;
-    *done = mmt_pool_do(t, &job, limit, &event) && event.reply.count == count &&
+    *done = mmt_pool_do(run, &job, limit, &event) && event.reply.count == count &&
             event.reply.results[0].outcome != MMT_KILLED;
     mmt_status status = MMT_OK;
     for (int i = 0; *done && !status && i < count; i++)
-        status = record_finalist(t, &finalists[i], &event.reply.results[i], last, err);
+        status = record_finalist(run, &finalists[i], &event.reply.results[i], last, err);
     return status;
 }
 
 /* Where one of them breaks the job, each has one of its own. */
-static mmt_status time_apart(struct mmt_tuning *t, struct mmt_record *finalists,
-                             int count, double seconds, mmt_error *err)
+static mmt_status time_apart(struct mmt_run *run, struct mmt_record *finalists, int count,
+                             double seconds, mmt_error *err)
 {
     mmt_status status = MMT_OK;
     for (int i = 0; !status && i < count && mmt_pool_interrupts() < 2; i++) {
         bool done;
-        status = time_together(t, &finalists[i], 1, seconds, true, &done, err);
+        status = time_together(run, &finalists[i], 1, seconds, true, &done, err);
         if (!done)
             finalists[i].result.outcome = MMT_FAILED;
     }
@@ -242,18 +243,18 @@ static int sort_out(struct mmt_record *finalists, int count)
     return left;
 }
 
-static mmt_status time_round(struct mmt_tuning *t, struct mmt_record *finalists,
+static mmt_status time_round(struct mmt_run *run, struct mmt_record *finalists,
                              int *count, double seconds, mmt_error *err)
 {
     bool done = false;
-    mmt_status status = time_together(t, finalists, *count, seconds, false, &done, err);
+    mmt_status status = time_together(run, finalists, *count, seconds, false, &done, err);
     if (!status && (!done || some_failed(finalists, *count)) &&
-        mmt_pool_interrupts() < 2 && !t->pool.broken.status) {
-        status = time_apart(t, finalists, *count, seconds, err);
+        mmt_pool_interrupts() < 2 && !run->pool.broken.status) {
+        status = time_apart(run, finalists, *count, seconds, err);
         done = true;
     }
-    if (!status && t->pool.broken.status) {
-        *err = t->pool.broken;
+    if (!status && run->pool.broken.status) {
+        *err = run->pool.broken;
         return err->status;
     }
     if (!status && !done && mmt_pool_interrupts() > 1) {
@@ -289,7 +290,7 @@ const struct mmt_record *mmt_tune_favourite(const struct mmt_record *sorted, int
 /* A round of the favourite and its nearest rival: the sum of both rounds decides, and in
  * a tie the favourite stays. Where both fall out they leave the list, and *count is less
  * by two. */
-static mmt_status confirm_winner(struct mmt_tuning *t, struct mmt_record *sorted,
+static mmt_status confirm_winner(struct mmt_run *run, struct mmt_record *sorted,
                                  int *count, double seconds, struct mmt_record *winner,
                                  mmt_error *err)
 {
@@ -299,7 +300,7 @@ static mmt_status confirm_winner(struct mmt_tuning *t, struct mmt_record *sorted
     double total[2] = { pair[0].result.time.median, pair[1].result.time.median };
     const struct mmt_config favoured = pair[0].config;
     int left = 2;
-    mmt_status status = time_round(t, pair, &left, seconds, err);
+    mmt_status status = time_round(run, pair, &left, seconds, err);
     if (status)
         return status;
     if (left == 0) {
@@ -318,36 +319,36 @@ static mmt_status confirm_winner(struct mmt_tuning *t, struct mmt_record *sorted
 }
 
 /* Compiled on all workers at once: what an earlier run found may have to be. */
-static void build_finalists(struct mmt_tuning *t, const struct mmt_record *finalists,
+static void build_finalists(struct mmt_run *run, const struct mmt_record *finalists,
                             int count)
 {
     struct mmt_config configs[MOST_FINALISTS + 1];
     for (int i = 0; i < count; i++)
         configs[i] = finalists[i].config;
-    mmt_tune_build(t, &finalists[0].problem, configs, count, INFINITY);
+    mmt_tune_build(run, &finalists[0].problem, configs, count, INFINITY);
 }
 
-static mmt_status hold_finals(struct mmt_tuning *t, struct mmt_record *finalists,
+static mmt_status hold_finals(struct mmt_run *run, struct mmt_record *finalists,
                               int *count, double ends, struct mmt_record *winner,
                               mmt_error *err)
 {
-    build_finalists(t, finalists, *count);
+    build_finalists(run, finalists, *count);
     double room = isfinite(ends) ? ends - mmt_now() : 10;
-    double least = is_power_limited(t, finalists) ? 0.4 : 0.05;
+    double least = is_power_limited(run, finalists) ? 0.4 : 0.05;
     double seconds = fmin(fmax(room / (1.5 * *count + 4), least), 2);
-    mmt_status status = time_round(t, finalists, count, seconds, err);
+    mmt_status status = time_round(run, finalists, count, seconds, err);
     for (bool confirmed = false; !status && !confirmed && *count > 0;) {
         const int before = *count;
         *winner = *mmt_tune_favourite(finalists, *count);
         if (*count > 1 && !mmt_pool_interrupts())
-            status = confirm_winner(t, finalists, count, seconds, winner, err);
+            status = confirm_winner(run, finalists, count, seconds, winner, err);
         confirmed = *count == before;
     }
     return status;
 }
 
 /* Finals of the next group, and of the winner so far, where there is one. */
-static mmt_status time_finalists(struct mmt_tuning *t, const struct mmt_record *group,
+static mmt_status time_finalists(struct mmt_run *run, const struct mmt_record *group,
                                  int count, double ends, struct mmt_record *winner,
                                  bool *found, mmt_error *err)
 {
@@ -357,7 +358,7 @@ static mmt_status time_finalists(struct mmt_tuning *t, const struct mmt_record *
         field[left++] = *winner;
     memcpy(&field[left], group, (size_t) count * sizeof *group);
     left += count;
-    mmt_status status = hold_finals(t, field, &left, ends, winner, err);
+    mmt_status status = hold_finals(run, field, &left, ends, winner, err);
     *found = left > 0;
     return status;
 }
@@ -373,51 +374,52 @@ static bool is_beaten(const struct mmt_record *winner, const struct mmt_record *
 
 /* What was timed before stands where nothing came of the finals, as far as it was not
  * found wrong in them. */
-static void let_stand(struct mmt_tuning *t, const mmt_problem *problem,
+static void let_stand(struct mmt_run *run, const mmt_problem *problem,
                       struct mmt_record *winner, bool *found)
 {
     int count;
-    struct mmt_record *timed = list_timed(t, problem, &count);
+    struct mmt_record *timed = list_timed(run, problem, &count);
     *found = timed && count > 0;
     if (*found)
-        *winner = best_known(t, timed, count);
+        *winner = best_known(run, timed, count);
     free(timed);
 }
 
-mmt_status mmt_tune_finals(struct mmt_tuning *t, const mmt_problem *problem, double ends,
+mmt_status mmt_tune_finals(struct mmt_run *run, const mmt_problem *problem, double ends,
                            struct mmt_record *winner, bool *found, mmt_error *err)
 {
     int count;
-    struct mmt_record *timed = list_timed(t, problem, &count);
+    struct mmt_record *timed = list_timed(run, problem, &count);
     if (!timed)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the finals");
     mmt_status status = MMT_OK;
-    int at = 0, group = count ? mmt_tune_select_finalists(t, timed, count) : 0;
+    int at = 0, group = count ? mmt_tune_select_finalists(run, timed, count) : 0;
     *found =
-        group && !mmt_pool_interrupts() && mmt_tune_is_decided(t, timed, group, winner);
+        group && !mmt_pool_interrupts() && mmt_tune_is_decided(run, timed, group, winner);
     at = *found ? count : 0;
     /* Where all finalists fall out, or turn out slower than the next ones are known for,
      * these come in. */
     for (int i = 0; !status && at < count && !mmt_pool_interrupts() &&
                     (!*found || (is_beaten(winner, timed, at, count) && i < MOST_GROUPS));
          i++) {
-        group = mmt_tune_select_finalists(t, &timed[at], count - at);
-        status = time_finalists(t, &timed[at], group, ends, winner, found, err);
+        group = mmt_tune_select_finalists(run, &timed[at], count - at);
+        status = time_finalists(run, &timed[at], group, ends, winner, found, err);
         at += group;
     }
     if (mmt_pool_interrupts() && at < count &&
         (!*found || is_beaten(winner, timed, at, count))) {
-        *winner = best_known(t, &timed[at], at ? 1 : group);
+        *winner = best_known(run, &timed[at], at ? 1 : group);
         *found = true;
     }
     if (*found && !status) {
-        status = mmt_journal_write_held(t->journal, err);
+        status = mmt_journal_write_held(run->files.journal, err);
     } else if (count) {
-        mmt_journal_drop_held(t->journal);
-        let_stand(t, problem, winner, found);
+        mmt_journal_drop_held(run->files.journal);
+        let_stand(run, problem, winner, found);
         if (*found && !status)
-            mmt_report_note(t, "no finalist could be timed again; what the search timed "
-                               "stands");
+            mmt_report_note(run,
+                            "no finalist could be timed again; what the search timed "
+                            "stands");
     }
     free(timed);
     return status;

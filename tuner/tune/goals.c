@@ -16,9 +16,9 @@ bool mmt_same_kind(const mmt_problem *a, const mmt_problem *b)
            a->trans_b == b->trans_b;
 }
 
-static bool serves_type(const struct mmt_tuning *t, mmt_type type)
+static bool serves_type(const struct mmt_run *run, mmt_type type)
 {
-    return t->options.types[type] && (type != MMT_F64 || t->caps.f64);
+    return run->options.types[type] && (type != MMT_F64 || run->device.caps.f64);
 }
 
 static double gib(double bytes)
@@ -27,7 +27,7 @@ static double gib(double bytes)
 }
 
 /* Inputs are there twice: random ones, and whole numbers. */
-static mmt_status check_fits(const struct mmt_tuning *t, const mmt_problem *p,
+static mmt_status check_fits(const struct mmt_run *run, const mmt_problem *p,
                              mmt_error *err)
 {
     double elements =
@@ -36,141 +36,142 @@ static mmt_status check_fits(const struct mmt_tuning *t, const mmt_problem *p,
                    (double) mmt_problem_extent_c(p) * (double) mmt_type_size(p->out);
     struct mmt_text name = { 0 };
 
-    if (!t->caps.memory || bytes <= (double) t->caps.memory)
+    if (!run->device.caps.memory || bytes <= (double) run->device.caps.memory)
         return MMT_OK;
     mmt_problem_print(p, &name);
     mmt_fail(err, MMT_ERROR_UNSUPPORTED,
              "%s takes %.1f GiB to tune; %s has %.1f GiB of memory",
-             mmt_text_string(&name), gib(bytes), t->caps.name,
-             gib((double) t->caps.memory));
+             mmt_text_string(&name), gib(bytes), run->device.caps.name,
+             gib((double) run->device.caps.memory));
     mmt_text_finish(&name);
     return MMT_ERROR_UNSUPPORTED;
 }
 
-static mmt_problem make_problem(const struct mmt_tuning *t, mmt_type type,
+static mmt_problem make_problem(const struct mmt_run *run, mmt_type type,
                                 unsigned transposes, const struct mmt_shape *shape)
 {
-    mmt_problem problem = mmt_shape_problem(t->options.op, type, shape);
+    mmt_problem problem = mmt_shape_problem(run->options.op, type, shape);
     problem.trans_a = (transposes & (MMT_TN | MMT_TT)) != 0;
     problem.trans_b = (transposes & (MMT_NT | MMT_TT)) != 0;
-    mmt_epilogue_apply(&t->options.epilogue, &problem);
+    mmt_epilogue_apply(&run->options.epilogue, &problem);
     return problem;
 }
 
-static mmt_status add_goal(struct mmt_tuning *t, mmt_type type, unsigned transposes,
+static mmt_status add_goal(struct mmt_run *run, mmt_type type, unsigned transposes,
                            const struct mmt_shape *shape, bool odd, mmt_error *err)
 {
-    mmt_problem problem = make_problem(t, type, transposes, shape);
+    mmt_problem problem = make_problem(run, type, transposes, shape);
     if (odd)
         mmt_ld_padding_apply(&problem);
-    mmt_problem *grown =
-        realloc(t->goals, ((size_t) t->num_goals + 1) * sizeof *t->goals);
+    mmt_problem *grown = realloc(run->goals.list, ((size_t) run->goals.count + 1) *
+                                                      sizeof *run->goals.list);
     if (!grown)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the list of problems");
-    t->goals = grown;
-    mmt_status status = mmt_problem_normalise(&problem, &t->goals[t->num_goals], err);
-    if (!status && !t->options.suites.count)
-        status = check_fits(t, &t->goals[t->num_goals], err);
-    for (int i = 0; !status && i < t->num_goals; i++)
-        if (mmt_problem_equal(&t->goals[i], &t->goals[t->num_goals]))
+    run->goals.list = grown;
+    mmt_status status =
+        mmt_problem_normalise(&problem, &run->goals.list[run->goals.count], err);
+    if (!status && !run->options.suites.count)
+        status = check_fits(run, &run->goals.list[run->goals.count], err);
+    for (int i = 0; !status && i < run->goals.count; i++)
+        if (mmt_problem_equal(&run->goals.list[i], &run->goals.list[run->goals.count]))
             return MMT_OK;
-    t->num_goals += status == MMT_OK;
+    run->goals.count += status == MMT_OK;
     return status;
 }
 
 /* Packed leading dimensions, unless odd ones alone were asked for. */
-static mmt_status add_paddings(struct mmt_tuning *t, mmt_type type, unsigned transposes,
+static mmt_status add_paddings(struct mmt_run *run, mmt_type type, unsigned transposes,
                                const struct mmt_shape *shape, mmt_error *err)
 {
-    const bool *ld_padding = t->options.ld_padding;
+    const bool *ld_padding = run->options.ld_padding;
     mmt_status status = MMT_OK;
     if (ld_padding[0] || !ld_padding[1])
-        status = add_goal(t, type, transposes, shape, false, err);
+        status = add_goal(run, type, transposes, shape, false, err);
     if (!status && ld_padding[1])
-        status = add_goal(t, type, transposes, shape, true, err);
+        status = add_goal(run, type, transposes, shape, true, err);
     return status;
 }
 
 /* A run that nobody told otherwise tunes the first type of each family by name, and
  * serves the others with what it finds. */
-static bool has_goals(const struct mmt_tuning *t, mmt_type type)
+static bool has_goals(const struct mmt_run *run, mmt_type type)
 {
-    return serves_type(t, type) &&
-           (t->options.some_types || t->options.op != MMT_GEMM ||
-            !t->options.types[mmt_type_family(type)] || mmt_type_family(type) == type);
+    return serves_type(run, type) &&
+           (run->options.some_types || run->options.op != MMT_GEMM ||
+            !run->options.types[mmt_type_family(type)] || mmt_type_family(type) == type);
 }
 
 /* Shape by shape, so that a run that is cut short has the first shapes of all types. */
-static mmt_status add_goals(struct mmt_tuning *t, const struct mmt_shape *shapes,
+static mmt_status add_goals(struct mmt_run *run, const struct mmt_shape *shapes,
                             int count, unsigned transposes, mmt_error *err)
 {
     mmt_status status = MMT_OK;
     for (unsigned bit = MMT_NN; !status && bit <= MMT_TT; bit <<= 1)
         for (int i = 0; !status && i < count; i++)
             for (int type = 0; !status && type < MMT_NUM_TYPES; type++)
-                if (transposes & bit && has_goals(t, (mmt_type) type))
-                    status = add_paddings(t, (mmt_type) type, bit, &shapes[i], err);
+                if (transposes & bit && has_goals(run, (mmt_type) type))
+                    status = add_paddings(run, (mmt_type) type, bit, &shapes[i], err);
     return status;
 }
 
-static int count_types(const struct mmt_tuning *t)
+static int count_types(const struct mmt_run *run)
 {
     int types = 0;
     for (int type = 0; type < MMT_NUM_TYPES; type++)
-        types += has_goals(t, (mmt_type) type);
+        types += has_goals(run, (mmt_type) type);
     return types;
 }
 
 /* Problems of each type that the budget has room for. */
-static double count_room(const struct mmt_tuning *t)
+static double count_room(const struct mmt_run *run)
 {
-    const struct mmt_budget *budget = &t->options.budget;
-    double least = t->caps.kind == MMT_CPU ? LEAST_SECONDS_CPU : LEAST_SECONDS;
+    const struct mmt_budget *budget = &run->options.budget;
+    double least = run->device.caps.kind == MMT_CPU ? LEAST_SECONDS_CPU : LEAST_SECONDS;
     double room = budget->seconds > 0 ? budget->seconds / least
                                       : (double) budget->candidates / LEAST_CANDIDATES;
-    return room / count_types(t);
+    return room / count_types(run);
 }
 
 /* ---- ranges of m ------------------------------------------------------------------- */
 
-static mmt_status add_range(struct mmt_tuning *t, mmt_type type, unsigned transposes,
+static mmt_status add_range(struct mmt_run *run, mmt_type type, unsigned transposes,
                             const struct mmt_shape *shape, mmt_error *err)
 {
-    mmt_problem problem = make_problem(t, type, transposes, shape);
+    mmt_problem problem = make_problem(run, type, transposes, shape);
     struct mmt_tune_range *grown =
-        realloc(t->ranges, ((size_t) t->num_ranges + 1) * sizeof *grown);
+        realloc(run->ranges.list, ((size_t) run->ranges.count + 1) * sizeof *grown);
     if (!grown)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the list of ranges");
-    t->ranges = grown;
-    struct mmt_tune_range *range = &grown[t->num_ranges];
+    run->ranges.list = grown;
+    struct mmt_tune_range *range = &grown[run->ranges.count];
     range->m_to = shape->m_to;
     mmt_status status = mmt_problem_normalise(&problem, &range->problem, err);
-    for (int i = 0; !status && i < t->num_ranges; i++)
-        if (mmt_problem_equal(&t->ranges[i].problem, &range->problem) &&
-            t->ranges[i].m_to == range->m_to)
+    for (int i = 0; !status && i < run->ranges.count; i++)
+        if (mmt_problem_equal(&run->ranges.list[i].problem, &range->problem) &&
+            run->ranges.list[i].m_to == range->m_to)
             return MMT_OK;
-    t->num_ranges += status == MMT_OK;
+    run->ranges.count += status == MMT_OK;
     return status;
 }
 
 /* A range of each type and transposes, and some of its m as goals: both ends and one
  * between them at least. */
-static mmt_status add_ranges(struct mmt_tuning *t, const struct mmt_shape *range,
+static mmt_status add_ranges(struct mmt_run *run, const struct mmt_shape *range,
                              unsigned transposes, mmt_error *err)
 {
     struct mmt_shape shapes[MMT_RANGE_GOALS];
     int64_t m[MMT_RANGE_GOALS];
-    const int most = (int) fmin(fmax(count_room(t), 3), MMT_RANGE_GOALS);
+    const int most = (int) fmin(fmax(count_room(run), 3), MMT_RANGE_GOALS);
     const int count = mmt_range_goals(range->m, range->m_to, most, m);
     for (int i = 0; i < count; i++) {
         shapes[i] = *range;
         shapes[i].m = m[i];
     }
-    mmt_status status = add_goals(t, shapes, count, transposes, err);
+    mmt_status status = add_goals(run, shapes, count, transposes, err);
     for (unsigned bit = MMT_NN; !status && bit <= MMT_TT; bit <<= 1)
         for (int type = 0; !status && type < MMT_NUM_TYPES; type++)
-            if (transposes & bit && has_goals(t, (mmt_type) type))
-                status = add_range(t, (mmt_type) type, bit, range, err);
+            if (transposes & bit && has_goals(run, (mmt_type) type))
+                status = add_range(run, (mmt_type) type, bit, range, err);
     return status;
 }
 
@@ -178,121 +179,123 @@ static mmt_status add_ranges(struct mmt_tuning *t, const struct mmt_shape *range
 
 /* As many shapes as the budget has room for; where it has room for all of them, also the
  * other transposes of the first product. */
-static mmt_status add_default(struct mmt_tuning *t, mmt_error *err)
+static mmt_status add_default(struct mmt_run *run, mmt_error *err)
 {
     struct mmt_shape shapes[MMT_DEFAULT_SHAPES];
-    const double room = count_room(t);
+    const double room = count_room(run);
     int count = (int) fmin(fmax(room, 1), MMT_DEFAULT_SHAPES);
-    unsigned transposes = t->options.transposes;
-    if (t->options.op != MMT_GEMM) {
-        int usual = mmt_suite_of_op(t->options.op, t->caps.memory, shapes);
-        return add_goals(t, shapes, count < usual ? count : usual, MMT_NN, err);
+    unsigned transposes = run->options.transposes;
+    if (run->options.op != MMT_GEMM) {
+        int usual = mmt_suite_of_op(run->options.op, run->device.caps.memory, shapes);
+        return add_goals(run, shapes, count < usual ? count : usual, MMT_NN, err);
     }
-    double measured = t->caps.sm ? 0 : t->roofline.peak_flops[MMT_F32];
-    mmt_suite_default(fmax(measured, mmt_derived_peak(&t->caps, MMT_F32)), shapes);
+    double measured = run->device.caps.sm ? 0 : run->limits.roofline.peak_flops[MMT_F32];
+    mmt_suite_default(fmax(measured, mmt_derived_peak(&run->device.caps, MMT_F32)),
+                      shapes);
     mmt_status status =
-        add_goals(t, shapes, count, transposes ? transposes : MMT_NN, err);
+        add_goals(run, shapes, count, transposes ? transposes : MMT_NN, err);
     if (!status && !transposes && room >= MMT_DEFAULT_SHAPES + 3)
-        status = add_goals(t, shapes, 1, MMT_NT | MMT_TN | MMT_TT, err);
+        status = add_goals(run, shapes, 1, MMT_NT | MMT_TN | MMT_TT, err);
     return status;
 }
 
-static mmt_status add_suite(struct mmt_tuning *t, const char *name, mmt_error *err)
+static mmt_status add_suite(struct mmt_run *run, const char *name, mmt_error *err)
 {
-    const unsigned transposes = t->options.transposes ? t->options.transposes : MMT_NN;
+    const unsigned transposes =
+        run->options.transposes ? run->options.transposes : MMT_NN;
     if (!strcmp(name, "default"))
-        return add_default(t, err);
+        return add_default(run, err);
     const struct mmt_suite *suite = mmt_suite_find(name, err);
-    return suite ? add_goals(t, suite->shapes, suite->count, transposes, err)
+    return suite ? add_goals(run, suite->shapes, suite->count, transposes, err)
                  : err->status;
 }
 
 /* Unless told, types for which the device has nothing but the plainest kernel are left
  * out, but for those of which every program makes use. */
-static bool is_usual(const struct mmt_tuning *t, mmt_type type)
+static bool is_usual(const struct mmt_run *run, mmt_type type)
 {
     mmt_problem problem = mmt_gemm_problem(type, 4096, 4096, 4096);
     struct mmt_config config;
     return mmt_type_in(type, MMT_PLAIN_TYPES) ||
-           (t->options.op == MMT_GEMM &&
+           (run->options.op == MMT_GEMM &&
             !mmt_problem_normalise(&problem, &problem, NULL) &&
-            mmt_config_default(&problem, &t->caps, &config) &&
+            mmt_config_default(&problem, &run->device.caps, &config) &&
             strcmp(config.template->name, "naive"));
 }
 
-mmt_status mmt_tune_choose_types(struct mmt_tuning *t, mmt_error *err)
+mmt_status mmt_tune_choose_types(struct mmt_run *run, mmt_error *err)
 {
-    if (t->options.some_types && t->options.types[MMT_F64] && !t->caps.f64)
+    if (run->options.some_types && run->options.types[MMT_F64] && !run->device.caps.f64)
         return mmt_fail(err, MMT_ERROR_UNSUPPORTED,
                         "%s has no double precision: --type f64 cannot be tuned",
-                        t->caps.name);
+                        run->device.caps.name);
     for (int type = 0; type < MMT_NUM_TYPES; type++) {
-        if (!t->options.some_types)
-            t->options.types[type] = is_usual(t, (mmt_type) type);
+        if (!run->options.some_types)
+            run->options.types[type] = is_usual(run, (mmt_type) type);
     }
     return MMT_OK;
 }
 
-mmt_status mmt_tune_set_goals(struct mmt_tuning *t, mmt_error *err)
+mmt_status mmt_tune_set_goals(struct mmt_run *run, mmt_error *err)
 {
-    const struct mmt_tune_options *o = &t->options;
+    const struct mmt_tune_options *o = &run->options;
     unsigned transposes = o->transposes ? o->transposes : MMT_NN;
     mmt_status status = MMT_OK;
     for (int i = 0; i < o->num_shapes && !status; i++)
-        status = o->shapes[i].m_to ? add_ranges(t, &o->shapes[i], transposes, err)
-                                   : add_goals(t, &o->shapes[i], 1, transposes, err);
+        status = o->shapes[i].m_to ? add_ranges(run, &o->shapes[i], transposes, err)
+                                   : add_goals(run, &o->shapes[i], 1, transposes, err);
     for (int i = 0; i < o->suites.count && !status; i++)
-        status = add_suite(t, o->suites.each[i], err);
+        status = add_suite(run, o->suites.each[i], err);
     if (!status && !o->suites.count && !o->num_shapes)
-        status = add_default(t, err);
+        status = add_default(run, err);
     return status;
 }
 
-bool mmt_tune_is_goal(const struct mmt_tuning *t, const mmt_problem *problem)
+bool mmt_tune_is_goal(const struct mmt_run *run, const mmt_problem *problem)
 {
-    for (int i = 0; i < t->num_goals; i++)
-        if (mmt_problem_equal(&t->goals[i], problem))
+    for (int i = 0; i < run->goals.count; i++)
+        if (mmt_problem_equal(&run->goals.list[i], problem))
             return true;
     return false;
 }
 
-static bool is_first(const struct mmt_tuning *t, int goal)
+static bool is_first(const struct mmt_run *run, int goal)
 {
     for (int i = 0; i < goal; i++)
-        if (mmt_same_kind(&t->goals[i], &t->goals[goal]))
+        if (mmt_same_kind(&run->goals.list[i], &run->goals.list[goal]))
             return false;
     return true;
 }
 
-bool mmt_tune_opens_kind(const struct mmt_tuning *t, int goal)
+bool mmt_tune_opens_kind(const struct mmt_run *run, int goal)
 {
-    return t->goals[goal].op == MMT_GEMM && is_first(t, goal);
+    return run->goals.list[goal].op == MMT_GEMM && is_first(run, goal);
 }
 
-int mmt_tune_count_kinds(const struct mmt_tuning *t)
+int mmt_tune_count_kinds(const struct mmt_run *run)
 {
     int kinds = 0;
-    for (int i = 0; i < t->num_goals; i++)
-        kinds += mmt_tune_opens_kind(t, i);
+    for (int i = 0; i < run->goals.count; i++)
+        kinds += mmt_tune_opens_kind(run, i);
     return kinds;
 }
 
 /* A type's first problem is searched from nothing, the others begin where it ended. */
-static int weight_of(const struct mmt_tuning *t, int goal)
+static int weight_of(const struct mmt_run *run, int goal)
 {
     for (int i = 0; i < goal; i++)
-        if (t->goals[i].type == t->goals[goal].type)
+        if (run->goals.list[i].type == run->goals.list[goal].type)
             return 1;
     return 2;
 }
 
-/* The part of t->goal in what is left. */
-static double share_of_time(const struct mmt_tuning *t)
+/* The part of run->goals.at in what is left. */
+static double share_of_time(const struct mmt_run *run)
 {
     int left = 0;
-    for (int i = t->goal; i < t->num_goals; i++)
-        left += weight_of(t, i);
-    return (double) weight_of(t, t->goal) / left;
+    for (int i = run->goals.at; i < run->goals.count; i++)
+        left += weight_of(run, i);
+    return (double) weight_of(run, run->goals.at) / left;
 }
 
 double mmt_tune_setting_up(const mmt_problem *problem)
@@ -302,33 +305,33 @@ double mmt_tune_setting_up(const mmt_problem *problem)
 
 /* Seconds beside its search: setting up, and on a GPU that its arithmetic keeps busy the
  * finals, which are held at the power limit. */
-static double beside_search(const struct mmt_tuning *t, const mmt_problem *problem)
+static double beside_search(const struct mmt_run *run, const mmt_problem *problem)
 {
     const double power_limited_finals = 1.3, shortest = 30e-6,
-                 peak = t->roofline.peak_flops[problem->type];
+                 peak = run->limits.roofline.peak_flops[problem->type];
     double compute = peak > 0 ? mmt_problem_flops(problem) / peak : 0;
-    bool power_limited = t->caps.kind == MMT_GPU && compute > shortest &&
-                         compute >= mmt_tune_roofline(t, problem);
+    bool power_limited = run->device.caps.kind == MMT_GPU && compute > shortest &&
+                         compute >= mmt_tune_roofline(run, problem);
     return mmt_tune_setting_up(problem) + (power_limited ? power_limited_finals : 0);
 }
 
 /* Each has its own time for what is beside its search, but no more than half of all goes
  * there; the rest is shared. */
-double mmt_tune_share_time(const struct mmt_tuning *t)
+double mmt_tune_share_time(const struct mmt_run *run)
 {
-    double now = mmt_now(), left = t->goals_end - now, all = 0;
+    double now = mmt_now(), left = run->clock.goals_end - now, all = 0;
     if (!isfinite(left))
         return INFINITY;
-    for (int i = t->goal; i < t->num_goals; i++)
-        all += beside_search(t, &t->goals[i]);
+    for (int i = run->goals.at; i < run->goals.count; i++)
+        all += beside_search(run, &run->goals.list[i]);
     double part = all > 0 ? fmin(1, fmax(left, 0) / 2 / all) : 0;
-    return now + part * beside_search(t, &t->goals[t->goal]) +
-           (left - part * all) * share_of_time(t);
+    return now + part * beside_search(run, &run->goals.list[run->goals.at]) +
+           (left - part * all) * share_of_time(run);
 }
 
-int64_t mmt_tune_share_candidates(const struct mmt_tuning *t)
+int64_t mmt_tune_share_candidates(const struct mmt_run *run)
 {
-    return t->options.budget.candidates
-               ? (int64_t) ceil((double) t->candidates_left * share_of_time(t))
+    return run->options.budget.candidates
+               ? (int64_t) ceil((double) run->clock.candidates_left * share_of_time(run))
                : INT64_MAX;
 }

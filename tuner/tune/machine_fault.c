@@ -52,36 +52,36 @@ static bool wants_space(const char *reason)
 }
 
 /* What went before is the kernels' fault. */
-static mmt_status acquit_machine(struct mmt_tuning *t, mmt_error *err)
+static mmt_status acquit_machine(struct mmt_run *run, mmt_error *err)
 {
-    struct mmt_suspects *s = &t->suspects;
+    struct mmt_suspects *s = &run->suspects;
     s->in_a_row = s->alike = 0;
     s->naive = false;
-    return mmt_journal_write_held(t->journal, err);
+    return mmt_journal_write_held(run->files.journal, err);
 }
 
-mmt_status mmt_tune_note_result(struct mmt_tuning *t, const struct mmt_record *record,
+mmt_status mmt_tune_note_result(struct mmt_run *run, const struct mmt_record *record,
                                 mmt_error *err)
 {
     const enum mmt_outcome outcome = record->result.outcome;
     mmt_status status = MMT_OK;
     if (mmt_outcome_may_be_machine(outcome)) {
-        suspect_machine(&t->suspects, record);
+        suspect_machine(&run->suspects, record);
         if (wants_space(record->result.reason))
             return MMT_OK;
-        return mmt_journal_hold(t->journal, record, err);
+        return mmt_journal_hold(run->files.journal, record, err);
     }
     if (outcome == MMT_TIMED || outcome == MMT_WRONG) {
-        t->suspects.naive_is_odd = t->suspects.naive_is_odd || t->suspects.naive;
-        t->suspects.well++;
-        status = acquit_machine(t, err);
+        run->suspects.naive_is_odd = run->suspects.naive_is_odd || run->suspects.naive;
+        run->suspects.well++;
+        status = acquit_machine(run, err);
     }
-    return status ? status : mmt_journal_add(t->journal, record, err);
+    return status ? status : mmt_journal_add(run->files.journal, record, err);
 }
 
-bool mmt_tune_suspects(const struct mmt_tuning *t)
+bool mmt_tune_suspects(const struct mmt_run *run)
 {
-    const struct mmt_suspects *s = &t->suspects;
+    const struct mmt_suspects *s = &run->suspects;
     return !s->naive_is_odd && (s->alike >= MOST_ALIKE || (s->naive && s->in_a_row > 2));
 }
 
@@ -108,7 +108,7 @@ static bool can_be_written(const char *folder)
     return good;
 }
 
-bool mmt_tune_explain(const struct mmt_tuning *t, struct mmt_text *why)
+bool mmt_tune_explain(const struct mmt_run *run, struct mmt_text *why)
 {
     const char *temporary = secure_getenv("TMPDIR");
     struct mmt_text cache = { 0 };
@@ -119,7 +119,7 @@ bool mmt_tune_explain(const struct mmt_tuning *t, struct mmt_text *why)
         mmt_text_finish(&cache);
         return true;
     }
-    const char *folders[] = { t->pool.folder.path, mmt_text_string(&cache),
+    const char *folders[] = { run->pool.folder.path, mmt_text_string(&cache),
                               temporary && *temporary ? temporary : "/tmp" };
     bool found = false;
     for (size_t i = 0; i < sizeof folders / sizeof *folders && !found; i++)
@@ -140,15 +140,15 @@ static void put_on_one_line(char *text)
         *at = ' ';
 }
 
-static mmt_status stop_at_machine(struct mmt_tuning *t, struct mmt_result *naive,
+static mmt_status stop_at_machine(struct mmt_run *run, struct mmt_result *naive,
                                   mmt_error *err)
 {
     struct mmt_text why = { 0 };
     const bool works = naive->outcome == MMT_TIMED; /* in a folder of its own */
-    const bool found = mmt_tune_explain(t, &why);
-    const size_t count = mmt_journal_drop_held(t->journal);
+    const bool found = mmt_tune_explain(run, &why);
+    const size_t count = mmt_journal_drop_held(run->files.journal);
     put_on_one_line(naive->reason);
-    t->suspects = (struct mmt_suspects){ .well = t->suspects.well };
+    run->suspects = (struct mmt_suspects){ .well = run->suspects.well };
     if (!works)
         mmt_text_addf(&why, "%s%.400s", found ? "; it says: " : "", naive->reason);
     if (count)
@@ -164,31 +164,31 @@ static mmt_status stop_at_machine(struct mmt_tuning *t, struct mmt_result *naive
 
 /* ---- asking ---------------------------------------------------------------------- */
 
-mmt_status mmt_tune_ask_naive(struct mmt_tuning *t, mmt_error *err)
+mmt_status mmt_tune_ask_naive(struct mmt_run *run, mmt_error *err)
 {
     struct mmt_result naive;
-    mmt_report_note(t,
+    mmt_report_note(run,
                     "%d kernels in a row failed: naive is built anew, to see whether the "
                     "machine is at fault",
-                    t->suspects.in_a_row ? t->suspects.in_a_row : 1);
-    mmt_pool_try_naive(t, &naive);
+                    run->suspects.in_a_row ? run->suspects.in_a_row : 1);
+    mmt_pool_try_naive(run, &naive);
     struct mmt_text why = { 0 };
-    const bool at_fault = naive.outcome != MMT_TIMED || mmt_tune_explain(t, &why);
+    const bool at_fault = naive.outcome != MMT_TIMED || mmt_tune_explain(run, &why);
     mmt_text_finish(&why);
-    return at_fault && !mmt_pool_interrupts() ? stop_at_machine(t, &naive, err)
-                                              : acquit_machine(t, err);
+    return at_fault && !mmt_pool_interrupts() ? stop_at_machine(run, &naive, err)
+                                              : acquit_machine(run, err);
 }
 
-mmt_status mmt_tune_end_suspicion(struct mmt_tuning *t, mmt_error *err)
+mmt_status mmt_tune_end_suspicion(struct mmt_run *run, mmt_error *err)
 {
-    const struct mmt_suspects *s = &t->suspects;
+    const struct mmt_suspects *s = &run->suspects;
     if (!s->in_a_row)
         return MMT_OK;
-    if (t->pool.broken.status) { /* no worker lives: that is the machine's fault */
-        mmt_journal_drop_held(t->journal);
+    if (run->pool.broken.status) { /* no worker lives: that is the machine's fault */
+        mmt_journal_drop_held(run->files.journal);
         return MMT_OK;
     }
-    const bool ask = mmt_tune_suspects(t) || (!s->well && !s->naive_is_odd);
-    return ask && !mmt_pool_interrupts() ? mmt_tune_ask_naive(t, err)
-                                         : acquit_machine(t, err);
+    const bool ask = mmt_tune_suspects(run) || (!s->well && !s->naive_is_odd);
+    return ask && !mmt_pool_interrupts() ? mmt_tune_ask_naive(run, err)
+                                         : acquit_machine(run, err);
 }

@@ -41,9 +41,9 @@ static char *config_text(const struct mmt_config *config)
 }
 
 /* Takes the changing line away. */
-static void clear_line(const struct mmt_tuning *t)
+static void clear_line(const struct mmt_run *run)
 {
-    if (isatty(1) && !t->options.json)
+    if (isatty(1) && !run->options.json)
         printf("\r\033[K");
 }
 
@@ -52,14 +52,15 @@ static double rate_of(const mmt_problem *problem, double seconds)
     return mmt_problem_flops(problem) / seconds;
 }
 
-static const char *time_left(const struct mmt_tuning *t, char out[32])
+static const char *time_left(const struct mmt_run *run, char out[32])
 {
-    double left = fmax(t->finish - mmt_now(), 0);
+    double left = fmax(run->clock.finish - mmt_now(), 0);
     if (isfinite(left))
         snprintf(out, 32, "%d:%02d left", (int) left / 60, (int) left % 60);
     else
         snprintf(out, 32, "%lld tries left",
-                 (long long) (t->candidates_left > 0 ? t->candidates_left : 0));
+                 (long long) (run->clock.candidates_left > 0 ? run->clock.candidates_left
+                                                             : 0));
     return out;
 }
 
@@ -73,67 +74,68 @@ static const char *print_percent(double part, char out[32])
 
 /* ---- the beginning --------------------------------------------------------------- */
 
-static json_t *problem_list(const struct mmt_tuning *t)
+static json_t *problem_list(const struct mmt_run *run)
 {
     json_t *list = json_array();
-    for (int i = 0; i < t->num_goals; i++) {
-        char *text = problem_text(&t->goals[i]);
+    for (int i = 0; i < run->goals.count; i++) {
+        char *text = problem_text(&run->goals.list[i]);
         json_array_append_new(list, json_string(text));
         free(text);
     }
     return list;
 }
 
-static void say_budget(const struct mmt_tuning *t)
+static void say_budget(const struct mmt_run *run)
 {
-    const struct mmt_budget *budget = &t->options.budget;
+    const struct mmt_budget *budget = &run->options.budget;
     if (budget->seconds > 0)
         printf("budget: %.0f seconds for %d problem%s, about %.0f for each\n",
-               budget->seconds, t->num_goals, t->num_goals == 1 ? "" : "s",
-               budget->seconds / t->num_goals);
+               budget->seconds, run->goals.count, run->goals.count == 1 ? "" : "s",
+               budget->seconds / run->goals.count);
     else
         printf("budget: %lld candidates for %d problem%s\n",
-               (long long) budget->candidates, t->num_goals,
-               t->num_goals == 1 ? "" : "s");
+               (long long) budget->candidates, run->goals.count,
+               run->goals.count == 1 ? "" : "s");
 }
 
-static void say_goals(const struct mmt_tuning *t)
+static void say_goals(const struct mmt_run *run)
 {
-    for (int i = 0; i < t->num_goals; i++) {
-        char *text = problem_text(&t->goals[i]);
+    for (int i = 0; i < run->goals.count; i++) {
+        char *text = problem_text(&run->goals.list[i]);
         printf("  %s\n", text);
         free(text);
     }
 }
 
 /* What a person waits for until mmt_report_start. */
-void mmt_report_prepare(const struct mmt_tuning *t)
+void mmt_report_prepare(const struct mmt_run *run)
 {
-    if (t->options.json)
+    if (run->options.json)
         return;
-    printf("preparing %s, some seconds: opening it, %s\n", t->caps.name,
-           t->profile->roofline.bandwidth > 0
+    printf("preparing %s, some seconds: opening it, %s\n", run->device.caps.name,
+           run->files.profile->roofline.bandwidth > 0
                ? "compiling the first candidates"
                : "compiling and timing probes of its roofline");
     fflush(stdout);
 }
 
-void mmt_report_start(struct mmt_tuning *t)
+void mmt_report_start(struct mmt_run *run)
 {
     size_t known;
-    mmt_journal_records(t->journal, &known);
-    if (t->options.json) {
+    mmt_journal_records(run->files.journal, &known);
+    if (run->options.json) {
         emit_event(json_pack("{s:s, s:s, s:s, s:o, s:f, s:I, s:s, s:I}", "event", "start",
-                             "device", t->caps.name, "id", t->id, "problems",
-                             problem_list(t), "seconds", t->options.budget.seconds,
-                             "candidates", (json_int_t) t->options.budget.candidates,
-                             "profile", t->path, "known", (json_int_t) known));
-        mmt_report_journal(t);
+                             "device", run->device.caps.name, "id", run->device.id,
+                             "problems", problem_list(run), "seconds",
+                             run->options.budget.seconds, "candidates",
+                             (json_int_t) run->options.budget.candidates, "profile",
+                             run->files.path, "known", (json_int_t) known));
+        mmt_report_journal(run);
         return;
     }
     struct mmt_text peak = { 0 };
-    const struct mmt_roofline *r = &t->roofline;
-    printf("device: %s (%s)", t->caps.name, t->id);
+    const struct mmt_roofline *r = &run->limits.roofline;
+    printf("device: %s (%s)", run->device.caps.name, run->device.id);
     mmt_roofline_print(r->peak_flops[MMT_F32], r->peak_spread[MMT_F32], MMT_F32, &peak);
     if (r->peak_flops[MMT_F32] > 0)
         printf(", f32 roofline %s", mmt_text_string(&peak));
@@ -142,24 +144,25 @@ void mmt_report_start(struct mmt_tuning *t)
         printf(", memory %.0f GB/s", r->bandwidth / 1e9);
     if (r->bandwidth_spread > 0)
         printf(" (spread %.1f %%)", 100 * r->bandwidth_spread);
-    printf("\nworkers: 1 that measures, %d that compile%s\n", t->pool.count - 1,
-           t->pool.shared ? " while it rests" : "");
-    say_budget(t);
-    say_goals(t);
+    printf("\nworkers: 1 that measures, %d that compile%s\n", run->pool.count - 1,
+           run->pool.shared ? " while it rests" : "");
+    say_budget(run);
+    say_goals(run);
     if (known)
-        printf("going on from %zu results in %s\n", known, mmt_journal_path(t->journal));
-    mmt_report_journal(t);
+        printf("going on from %zu results in %s\n", known,
+               mmt_journal_path(run->files.journal));
+    mmt_report_journal(run);
     fflush(stdout);
 }
 
-void mmt_report_journal(struct mmt_tuning *t)
+void mmt_report_journal(struct mmt_run *run)
 {
-    const char *notes = mmt_journal_notes(t->journal) + t->told;
-    if (!*notes || t->options.quiet)
+    const char *notes = mmt_journal_notes(run->files.journal) + run->files.told;
+    if (!*notes || run->options.quiet)
         return;
     const int length = (int) strlen(notes) - 1; /* without the last line's end */
-    t->told += (size_t) length + 1;
-    mmt_report_note(t, "%.*s", length, notes);
+    run->files.told += (size_t) length + 1;
+    mmt_report_note(run, "%.*s", length, notes);
 }
 
 /* Where a run is: at one of its goals, or at one of the shapes behind them. */
@@ -168,33 +171,34 @@ struct place {
     int number, of;
 };
 
-static struct place place_of(const struct mmt_tuning *t)
+static struct place place_of(const struct mmt_run *run)
 {
-    if (t->goal < t->num_goals)
-        return (struct place){ false, t->goal + 1, t->num_goals };
-    return (struct place){ true, t->goal - t->num_goals + 1, t->num_explored };
+    if (run->goals.at < run->goals.count)
+        return (struct place){ false, run->goals.at + 1, run->goals.count };
+    return (struct place){ true, run->goals.at - run->goals.count + 1,
+                           run->exploration.count };
 }
 
-static void add_place(const struct mmt_tuning *t, struct mmt_text *line)
+static void add_place(const struct mmt_run *run, struct mmt_text *line)
 {
-    struct place place = place_of(t);
+    struct place place = place_of(run);
     mmt_text_addf(line, "[%s%d/%d] ", place.exploration ? "other shapes, " : "",
                   place.number, place.of);
 }
 
-void mmt_report_problem(struct mmt_tuning *t)
+void mmt_report_problem(struct mmt_run *run)
 {
-    struct place place = place_of(t);
-    char *text = problem_text(&t->goals[t->goal]);
-    t->last_status = mmt_now();
-    if (t->options.json) {
+    struct place place = place_of(run);
+    char *text = problem_text(&run->goals.list[run->goals.at]);
+    run->clock.last_status = mmt_now();
+    if (run->options.json) {
         emit_event(json_pack("{s:s, s:f, s:s, s:i, s:i}", "event",
                              place.exploration ? "exploration" : "problem", "elapsed",
-                             mmt_now() - t->started, "problem", text, "number",
+                             mmt_now() - run->clock.started, "problem", text, "number",
                              place.number, "of", place.of));
     } else if (!isatty(1)) {
         struct mmt_text line = { 0 };
-        add_place(t, &line);
+        add_place(run, &line);
         printf("%s%s\n", mmt_text_string(&line), text);
         fflush(stdout);
         mmt_text_finish(&line);
@@ -212,20 +216,20 @@ static int terminal_width(void)
 
 /* As an event; on a terminal or in a file, only what is wrong or fails is worth a line.
  */
-static void tell_result(struct mmt_tuning *t, const char *event_name,
+static void tell_result(struct mmt_run *run, const char *event_name,
                         const struct mmt_record *record, double best)
 {
     const struct mmt_result *r = &record->result;
     bool bad = r->outcome != MMT_TIMED && r->outcome != MMT_SKIPPED;
-    if (t->options.quiet || (!t->options.json && !bad))
+    if (run->options.quiet || (!run->options.json && !bad))
         return;
     char *config = config_text(&record->config),
          *problem = problem_text(&record->problem);
-    if (t->options.json) {
+    if (run->options.json) {
         json_t *event =
             json_pack("{s:s, s:f, s:s, s:s, s:s}", "event", event_name, "elapsed",
-                      mmt_now() - t->started, "problem", problem, "configuration", config,
-                      "status", mmt_outcome_name(r->outcome));
+                      mmt_now() - run->clock.started, "problem", problem, "configuration",
+                      config, "status", mmt_outcome_name(r->outcome));
         if (*r->reason)
             json_object_set_new(event, "reason", json_string(r->reason));
         if (r->outcome == MMT_TIMED && !record->whole)
@@ -236,7 +240,7 @@ static void tell_result(struct mmt_tuning *t, const char *event_name,
             json_object_set_new(event, "best", json_real(best));
         emit_event(event);
     } else {
-        clear_line(t);
+        clear_line(run);
         printf("%s: %s%s%s\n  %.*s\n", mmt_outcome_name(r->outcome), config,
                record->whole ? ", verified at " : "", record->whole ? problem : "",
                (int) strcspn(r->reason, "\n"), r->reason);
@@ -245,48 +249,48 @@ static void tell_result(struct mmt_tuning *t, const char *event_name,
     free(problem);
 }
 
-void mmt_report_cache(struct mmt_tuning *t)
+void mmt_report_cache(struct mmt_run *run)
 {
-    if (t->cache_told || !*t->pool.cache)
+    if (run->pool.cache_told || !*run->pool.cache)
         return;
-    t->cache_told = true;
-    if (t->options.json) {
+    run->pool.cache_told = true;
+    if (run->options.json) {
         emit_event(json_pack("{s:s, s:f, s:s}", "event", "cache", "elapsed",
-                             mmt_now() - t->started, "text", t->pool.cache));
+                             mmt_now() - run->clock.started, "text", run->pool.cache));
         return;
     }
-    clear_line(t);
+    clear_line(run);
     fflush(stdout);
-    fprintf(stderr, "mmtune: %s\n", t->pool.cache);
+    fprintf(stderr, "mmtune: %s\n", run->pool.cache);
 }
 
-void mmt_report_health(struct mmt_tuning *t, const struct mmt_result *result)
+void mmt_report_health(struct mmt_run *run, const struct mmt_result *result)
 {
-    bool first = *result->throttled && !t->health.throttled;
-    mmt_report_cache(t);
-    mmt_tune_note_health(&t->health, result);
+    bool first = *result->throttled && !run->device.health.throttled;
+    mmt_report_cache(run);
+    mmt_tune_note_health(&run->device.health, result);
     if (first)
-        mmt_report_note(t,
+        mmt_report_note(run,
                         "the device is throttled (%s; %.0f MHz, %.0f degrees Celsius): "
                         "what is timed meanwhile may take longer",
                         result->throttled, result->clock_mhz, result->celsius);
 }
 
-void mmt_report_result(struct mmt_tuning *t, const struct mmt_record *record, double best)
+void mmt_report_result(struct mmt_run *run, const struct mmt_record *record, double best)
 {
-    mmt_report_health(t, &record->result);
-    mmt_report_journal(t);
-    tell_result(t, "result", record, best);
+    mmt_report_health(run, &record->result);
+    mmt_report_journal(run);
+    tell_result(run, "result", record, best);
 }
 
-void mmt_report_whole(struct mmt_tuning *t, const struct mmt_record *record)
+void mmt_report_whole(struct mmt_run *run, const struct mmt_record *record)
 {
-    tell_result(t, "verified", record, INFINITY);
+    tell_result(run, "verified", record, INFINITY);
 }
 
-static void show_line(struct mmt_tuning *t, const struct mmt_text *line)
+static void show_line(struct mmt_run *run, const struct mmt_text *line)
 {
-    t->last_status = mmt_now();
+    run->clock.last_status = mmt_now();
     if (isatty(1))
         printf("\r\033[K%.*s", terminal_width() - 1, mmt_text_string(line));
     else
@@ -294,41 +298,41 @@ static void show_line(struct mmt_tuning *t, const struct mmt_text *line)
     fflush(stdout);
 }
 
-static bool is_time_for_a_line(const struct mmt_tuning *t)
+static bool is_time_for_a_line(const struct mmt_run *run)
 {
-    return !t->options.json && !t->options.quiet &&
-           mmt_now() - t->last_status >= (isatty(1) ? on_terminal : elsewhere);
+    return !run->options.json && !run->options.quiet &&
+           mmt_now() - run->clock.last_status >= (isatty(1) ? on_terminal : elsewhere);
 }
 
-void mmt_report_calibration(struct mmt_tuning *t, const struct mmt_record *record)
+void mmt_report_calibration(struct mmt_run *run, const struct mmt_record *record)
 {
     struct mmt_text line = { 0 };
     char left[32];
-    mmt_report_health(t, &record->result);
-    tell_result(t, "calibration", record, INFINITY);
-    if (!is_time_for_a_line(t))
+    mmt_report_health(run, &record->result);
+    tell_result(run, "calibration", record, INFINITY);
+    if (!is_time_for_a_line(run))
         return;
-    mmt_text_addf(&line, "%s, what kernels cost on other shapes: ", time_left(t, left));
+    mmt_text_addf(&line, "%s, what kernels cost on other shapes: ", time_left(run, left));
     mmt_problem_print(&record->problem, &line);
-    show_line(t, &line);
+    show_line(run, &line);
     mmt_text_finish(&line);
 }
 
 /* What is short stands first: a terminal's width cuts the line off. */
-static void add_status(struct mmt_tuning *t, const struct mmt_config *trying, double best,
+static void add_status(struct mmt_run *run, const struct mmt_config *trying, double best,
                        struct mmt_text *line)
 {
-    const mmt_problem *problem = &t->goals[t->goal];
+    const mmt_problem *problem = &run->goals.list[run->goals.at];
     char buffer[32];
     char *name = problem_text(problem);
-    add_place(t, line);
-    mmt_text_addf(line, "%s, %s: ", time_left(t, buffer), strchr(name, ' ') + 1);
+    add_place(run, line);
+    mmt_text_addf(line, "%s, %s: ", time_left(run, buffer), strchr(name, ' ') + 1);
     free(name);
     if (isfinite(best))
         mmt_text_addf(line, "best %s (%.0f %%), ", mmt_print_speed(problem, best, buffer),
-                      100 * mmt_tune_roofline(t, problem) / best);
-    mmt_text_addf(line, "%d tried, %d skipped, %d wrong, %d failed", t->counts.tried,
-                  t->counts.skipped, t->counts.wrong, t->counts.failed);
+                      100 * mmt_tune_roofline(run, problem) / best);
+    mmt_text_addf(line, "%d tried, %d skipped, %d wrong, %d failed", run->counts.tried,
+                  run->counts.skipped, run->counts.wrong, run->counts.failed);
     if (!trying)
         return;
     char *config = config_text(trying);
@@ -336,37 +340,37 @@ static void add_status(struct mmt_tuning *t, const struct mmt_config *trying, do
     free(config);
 }
 
-void mmt_report_status(struct mmt_tuning *t, const struct mmt_config *trying, double best)
+void mmt_report_status(struct mmt_run *run, const struct mmt_config *trying, double best)
 {
     struct mmt_text line = { 0 };
-    if (!is_time_for_a_line(t))
+    if (!is_time_for_a_line(run))
         return;
-    if (!trying && mmt_now() - t->last_status < 1) /* nothing new but the time */
+    if (!trying && mmt_now() - run->clock.last_status < 1) /* nothing new but the time */
         return;
-    add_status(t, trying, best, &line);
-    show_line(t, &line);
+    add_status(run, trying, best, &line);
+    show_line(run, &line);
     mmt_text_finish(&line);
 }
 
-void mmt_report_winner(struct mmt_tuning *t, const struct mmt_record *winner)
+void mmt_report_winner(struct mmt_run *run, const struct mmt_record *winner)
 {
     const struct mmt_timing *time = &winner->result.time;
     char *config = config_text(&winner->config),
          *problem = problem_text(&winner->problem);
     char buffer[32], part[32], seconds[32];
-    double share = mmt_tune_roofline(t, &winner->problem) / time->median;
+    double share = mmt_tune_roofline(run, &winner->problem) / time->median;
     const char *throttled = winner->result.throttled;
-    if (t->options.json) {
+    if (run->options.json) {
         json_t *event = json_pack(
             "{s:s, s:f, s:s, s:s, s:f, s:f, s:f, s:f}", "event", "winner", "elapsed",
-            mmt_now() - t->started, "problem", problem, "configuration", config,
+            mmt_now() - run->clock.started, "problem", problem, "configuration", config,
             "seconds", time->median, "spread", time->spread, "gflops",
             rate_of(&winner->problem, time->median) / 1e9, "roofline", share);
         if (*throttled)
             json_object_set_new(event, "throttled", json_string(throttled));
         emit_event(event);
     } else {
-        clear_line(t);
+        clear_line(run);
         printf("%s: %s, %s%s%s%s: %s\n", problem,
                mmt_print_seconds(time->median, seconds),
                mmt_print_speed(&winner->problem, time->median, buffer),
@@ -378,40 +382,40 @@ void mmt_report_winner(struct mmt_tuning *t, const struct mmt_record *winner)
     free(problem);
 }
 
-void mmt_report_yardstick(const struct mmt_tuning *t, const struct mmt_entry *entry)
+void mmt_report_yardstick(const struct mmt_run *run, const struct mmt_entry *entry)
 {
     const struct mmt_yardstick *it = &entry->yardstick;
     char *problem = problem_text(&entry->problem);
     json_t *event = json_pack("{s:s, s:f, s:s}", "event", "yardstick", "elapsed",
-                              mmt_now() - t->started, "problem", problem);
+                              mmt_now() - run->clock.started, "problem", problem);
     free(problem);
-    if (t->library.why[0])
-        json_object_set_new(event, "reason", json_string(t->library.why));
-    if (mmt_tune_has_yardstick(t, entry)) {
+    if (run->library.why[0])
+        json_object_set_new(event, "reason", json_string(run->library.why));
+    if (mmt_tune_has_yardstick(run, entry)) {
         json_object_set_new(event, "library", json_string(it->library));
         json_object_set_new(event, "seconds", json_real(it->ours));
         json_object_set_new(event, "first", json_real(it->first));
     }
-    if (mmt_tune_has_yardstick(t, entry) && it->best > 0)
+    if (mmt_tune_has_yardstick(run, entry) && it->best > 0)
         json_object_set_new(event, "best", json_real(it->best));
-    if (t->options.json && !t->options.quiet)
+    if (run->options.json && !run->options.quiet)
         emit_event(event);
     else
         json_decref(event);
 }
 
-void mmt_report_note(struct mmt_tuning *t, const char *format, ...)
+void mmt_report_note(struct mmt_run *run, const char *format, ...)
 {
     char text[1200];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    if (t->options.json) {
+    if (run->options.json) {
         emit_event(json_pack("{s:s, s:s}", "event", "note", "text", text));
         return;
     }
-    clear_line(t);
+    clear_line(run);
     printf("%s\n", text);
     fflush(stdout);
 }
@@ -420,13 +424,13 @@ void mmt_report_note(struct mmt_tuning *t, const char *format, ...)
  * ----------------------------------------------------------------------------------------
  */
 
-const struct mmt_entry *mmt_tune_winner(const struct mmt_tuning *t,
+const struct mmt_entry *mmt_tune_winner(const struct mmt_run *run,
                                         const mmt_problem *problem)
 {
-    for (size_t i = 0; i < t->profile->num_entries; i++)
-        if (!t->profile->entries[i].source[0] &&
-            mmt_problem_equal(&t->profile->entries[i].problem, problem))
-            return &t->profile->entries[i];
+    for (size_t i = 0; i < run->files.profile->num_entries; i++)
+        if (!run->files.profile->entries[i].source[0] &&
+            mmt_problem_equal(&run->files.profile->entries[i].problem, problem))
+            return &run->files.profile->entries[i];
     return NULL;
 }
 
@@ -447,40 +451,40 @@ static void print_row(const struct mmt_entry *e)
     free(config);
 }
 
-static void print_table(const struct mmt_tuning *t)
+static void print_table(const struct mmt_run *run)
 {
     printf("\n%-34s %12s %10s %6s %8s  %s\n", "problem", "us",
-           t->options.op == MMT_GEMM ? "GFLOP/s" : "GB/s", "% roof", "x naive",
+           run->options.op == MMT_GEMM ? "GFLOP/s" : "GB/s", "% roof", "x naive",
            "configuration");
-    for (int i = 0; i < t->num_goals; i++) {
-        const struct mmt_entry *entry = mmt_tune_winner(t, &t->goals[i]);
+    for (int i = 0; i < run->goals.count; i++) {
+        const struct mmt_entry *entry = mmt_tune_winner(run, &run->goals.list[i]);
         if (entry)
             print_row(entry);
     }
 }
 
 /* Of the goals' records those of this library and driver. */
-static struct mmt_standing standing_of(const struct mmt_tuning *t)
+static struct mmt_standing standing_of(const struct mmt_run *run)
 {
     struct mmt_standing standing = { 0 };
-    for (int i = 0; i < t->num_goals; i++) {
-        const struct mmt_entry *entry = mmt_tune_winner(t, &t->goals[i]);
-        if (entry && mmt_tune_has_yardstick(t, entry))
+    for (int i = 0; i < run->goals.count; i++) {
+        const struct mmt_entry *entry = mmt_tune_winner(run, &run->goals.list[i]);
+        if (entry && mmt_tune_has_yardstick(run, entry))
             mmt_standing_add(&standing, entry);
     }
     return standing;
 }
 
-static void emit_library(const struct mmt_tuning *t, const struct mmt_standing *standing)
+static void emit_library(const struct mmt_run *run, const struct mmt_standing *standing)
 {
-    const char *title = mmt_yardstick_of(&t->caps)->title;
+    const char *title = mmt_yardstick_of(&run->device.caps)->title;
     json_t *event = json_pack("{s:s, s:f, s:s, s:i, s:i}", "event", "library", "elapsed",
-                              mmt_now() - t->started, "library",
-                              t->library.name[0] ? t->library.name : title, "problems",
-                              standing->count, "slower", standing->slower);
-    if (t->library.why[0]) {
-        json_object_set_new(event, "missing", json_boolean(t->library.missing));
-        json_object_set_new(event, "reason", json_string(t->library.why));
+                              mmt_now() - run->clock.started, "library",
+                              run->library.name[0] ? run->library.name : title,
+                              "problems", standing->count, "slower", standing->slower);
+    if (run->library.why[0]) {
+        json_object_set_new(event, "missing", json_boolean(run->library.missing));
+        json_object_set_new(event, "reason", json_string(run->library.why));
     }
     if (standing->count) {
         char *worst = problem_text(standing->worst_problem);
@@ -492,50 +496,50 @@ static void emit_library(const struct mmt_tuning *t, const struct mmt_standing *
     emit_event(event);
 }
 
-static void print_library(const struct mmt_tuning *t, const struct mmt_standing *standing)
+static void print_library(const struct mmt_run *run, const struct mmt_standing *standing)
 {
-    const char *title = mmt_yardstick_of(&t->caps)->title;
+    const char *title = mmt_yardstick_of(&run->device.caps)->title;
     struct mmt_text text = { 0 };
     if (standing->count) {
         mmt_standing_print(standing, &text);
         printf("%s\n", mmt_text_string(&text));
     }
-    if (t->library.missing)
+    if (run->library.missing)
         printf("%s was not found; its times are not beside ours\n", title);
-    else if (t->library.why[0])
-        printf("%s was asked no more: %s\n", title, t->library.why);
+    else if (run->library.why[0])
+        printf("%s was asked no more: %s\n", title, run->library.why);
     mmt_text_finish(&text);
 }
 
 /* How the goals compare with the vendor's library, or why they do not. */
-static void report_library(const struct mmt_tuning *t)
+static void report_library(const struct mmt_run *run)
 {
-    const struct mmt_standing standing = standing_of(t);
-    if (!t->library.name[0] && !t->library.why[0])
+    const struct mmt_standing standing = standing_of(run);
+    if (!run->library.name[0] && !run->library.why[0])
         return;
-    if (t->options.json)
-        emit_library(t, &standing);
+    if (run->options.json)
+        emit_library(run, &standing);
     else
-        print_library(t, &standing);
+        print_library(run, &standing);
 }
 
 /* Whether the run had goals of that family, and has no kernels for its other shapes. */
-static bool lacks_portfolio(const struct mmt_tuning *t, mmt_type family)
+static bool lacks_portfolio(const struct mmt_run *run, mmt_type family)
 {
     bool meant = false;
-    for (int i = 0; i < t->num_goals; i++)
-        meant |=
-            t->goals[i].op == MMT_GEMM && mmt_type_family(t->goals[i].type) == family;
-    return meant && !mmt_profile_serves_family(t->profile, family) &&
-           !(t->layers && mmt_profile_serves_family(t->layers, family));
+    for (int i = 0; i < run->goals.count; i++)
+        meant |= run->goals.list[i].op == MMT_GEMM &&
+                 mmt_type_family(run->goals.list[i].type) == family;
+    return meant && !mmt_profile_serves_family(run->files.profile, family) &&
+           !(run->files.layers && mmt_profile_serves_family(run->files.layers, family));
 }
 
-static void print_unserved(const struct mmt_tuning *t)
+static void print_unserved(const struct mmt_run *run)
 {
     struct mmt_text families = { 0 };
     for (int i = 0; i < MMT_NUM_TYPES; i++)
         if (mmt_type_family((mmt_type) i) == (mmt_type) i &&
-            lacks_portfolio(t, (mmt_type) i))
+            lacks_portfolio(run, (mmt_type) i))
             mmt_text_addf(&families, "%s%s", families.length ? ", " : "",
                           mmt_type_name((mmt_type) i));
     if (families.length)
@@ -546,36 +550,37 @@ static void print_unserved(const struct mmt_tuning *t)
     mmt_text_finish(&families);
 }
 
-void mmt_report_end(struct mmt_tuning *t)
+void mmt_report_end(struct mmt_run *run)
 {
-    const struct mmt_counts *c = &t->counts;
+    const struct mmt_counts *c = &run->counts;
     bool interrupted = mmt_pool_interrupts() > 0;
-    if (t->options.json) {
-        report_library(t);
+    if (run->options.json) {
+        report_library(run);
         emit_event(json_pack("{s:s, s:f, s:b, s:i, s:i, s:i, s:i, s:i, s:i, s:s}",
-                             "event", "end", "elapsed", mmt_now() - t->started,
+                             "event", "end", "elapsed", mmt_now() - run->clock.started,
                              "interrupted", interrupted, "tried", c->tried, "skipped",
                              c->skipped, "wrong", c->wrong, "failed", c->failed, "killed",
-                             t->pool.killed, "throttled", t->health.throttled, "profile",
-                             t->path));
+                             run->pool.killed, "throttled", run->device.health.throttled,
+                             "profile", run->files.path));
         return;
     }
-    clear_line(t);
-    print_table(t);
+    clear_line(run);
+    print_table(run);
     printf("\n%d tried, %d skipped, %d wrong, %d failed, in %.0f seconds%s\n", c->tried,
-           c->skipped, c->wrong, c->failed, mmt_now() - t->started,
+           c->skipped, c->wrong, c->failed, mmt_now() - run->clock.started,
            interrupted ? ", interrupted: the same command goes on" : "");
-    print_unserved(t);
-    report_library(t);
-    if (t->pool.killed)
+    print_unserved(run);
+    report_library(run);
+    if (run->pool.killed)
         printf(
             "%d worker%s killed from outside; what %s doing was done again, or will be\n",
-            t->pool.killed, t->pool.killed == 1 ? " was" : "s were",
-            t->pool.killed == 1 ? "it was" : "they were");
-    if (t->health.throttled)
+            run->pool.killed, run->pool.killed == 1 ? " was" : "s were",
+            run->pool.killed == 1 ? "it was" : "they were");
+    if (run->device.health.throttled)
         printf("the device was throttled while %d results were taken: %s\n",
-               t->health.throttled, t->health.by);
-    printf("profile: %s\njournal: %s\n", t->path, mmt_journal_path(t->journal));
+               run->device.health.throttled, run->device.health.by);
+    printf("profile: %s\njournal: %s\n", run->files.path,
+           mmt_journal_path(run->files.journal));
     printf("use it:  cc prog.c $(pkg-config --cflags --libs mmtune)\n");
     fflush(stdout);
 }

@@ -78,23 +78,23 @@ static int count_cores(void)
 }
 
 /* CUDA compiles without the card: a compiling worker then holds none of its memory. */
-static void name_device(const struct mmt_tuning *t, struct mmt_worker *worker)
+static void name_device(const struct mmt_run *run, struct mmt_worker *worker)
 {
-    if (worker->role == MMT_COMPILER && !strcmp(t->caps.backend, "cuda"))
+    if (worker->role == MMT_COMPILER && !strcmp(run->device.caps.backend, "cuda"))
         snprintf(worker->device, sizeof worker->device, "null:%.32s",
-                 t->caps.architecture);
+                 run->device.caps.architecture);
     else
-        snprintf(worker->device, sizeof worker->device, "%s", t->id);
+        snprintf(worker->device, sizeof worker->device, "%s", run->device.id);
 }
 
 /* A CPU that is measured computes on all cores, and nothing is compiled meanwhile; with
  * a GPU one core is left to the worker that measures. */
-mmt_status mmt_pool_start(struct mmt_tuning *t, bool without_compilers, mmt_error *err)
+mmt_status mmt_pool_start(struct mmt_run *run, bool without_compilers, mmt_error *err)
 {
-    struct mmt_pool *pool = &t->pool;
+    struct mmt_pool *pool = &run->pool;
     keep_binaries();
     pool->cores = count_cores();
-    pool->shared = t->caps.kind == MMT_CPU;
+    pool->shared = run->device.caps.kind == MMT_CPU;
     int all = pool->shared || pool->cores == 1 ? pool->cores : pool->cores - 1;
     int compilers = without_compilers ? 0 : all;
     hear_signals();
@@ -108,7 +108,7 @@ mmt_status mmt_pool_start(struct mmt_tuning *t, bool without_compilers, mmt_erro
     for (int i = 0; i < pool->count; i++) {
         pool->workers[i].role = i ? MMT_COMPILER : MMT_MEASURER;
         pool->workers[i].fd = pool->workers[i].words_fd = -1;
-        name_device(t, &pool->workers[i]);
+        name_device(run, &pool->workers[i]);
     }
     for (int i = 0; !status && i < pool->count; i++)
         status = mmt_worker_start(&pool->workers[i], err);
@@ -222,39 +222,39 @@ static bool given_up(const struct mmt_pool *pool)
 }
 
 /* Waits for the end of that job on that worker. */
-static bool wait_for(struct mmt_tuning *t, enum mmt_task task, struct mmt_event *event)
+static bool wait_for(struct mmt_run *run, enum mmt_task task, struct mmt_event *event)
 {
-    while (!given_up(&t->pool)) {
-        if (!mmt_pool_next(&t->pool, INFINITY, event))
+    while (!given_up(&run->pool)) {
+        if (!mmt_pool_next(&run->pool, INFINITY, event))
             continue;
         if (event->job.task == task)
             return true;
-        mmt_tune_note_built(t, event);
+        mmt_tune_note_built(run, event);
     }
     return false;
 }
 
-static struct mmt_worker *wait_for_idle(struct mmt_tuning *t, struct mmt_event *event)
+static struct mmt_worker *wait_for_idle(struct mmt_run *run, struct mmt_event *event)
 {
     struct mmt_worker *worker;
-    while (!(worker = mmt_pool_idle(&t->pool, MMT_MEASURER))) {
-        if (mmt_pool_next(&t->pool, mmt_now() + 0.1, event))
-            mmt_tune_note_built(t, event);
-        if (given_up(&t->pool))
+    while (!(worker = mmt_pool_idle(&run->pool, MMT_MEASURER))) {
+        if (mmt_pool_next(&run->pool, mmt_now() + 0.1, event))
+            mmt_tune_note_built(run, event);
+        if (given_up(&run->pool))
             return NULL;
     }
     return worker;
 }
 
-bool mmt_pool_do(struct mmt_tuning *t, const struct mmt_job *job, double limit,
+bool mmt_pool_do(struct mmt_run *run, const struct mmt_job *job, double limit,
                  struct mmt_event *event)
 {
     for (int kills = 0; kills < MOST_KILLS; kills++) {
-        struct mmt_worker *worker = wait_for_idle(t, event);
+        struct mmt_worker *worker = wait_for_idle(run, event);
         if (!worker)
             return false;
         mmt_worker_send(worker, job, limit, limit);
-        if (!wait_for(t, job->task, event))
+        if (!wait_for(run, job->task, event))
             return false;
         if (event->reply.results[0].outcome != MMT_KILLED)
             break;
@@ -297,10 +297,10 @@ static mmt_status restart_with_caches(struct mmt_pool *pool, const char *folder)
     return status;
 }
 
-static struct mmt_job naive_job(const struct mmt_tuning *t)
+static struct mmt_job naive_job(const struct mmt_run *run)
 {
     struct mmt_job job = { .task = MMT_TASK_MEASURE,
-                           .seed = (uint64_t) t->options.seed,
+                           .seed = (uint64_t) run->options.seed,
                            .count = 1,
                            .verify = { true },
                            .budget_seconds = 0.01 };
@@ -313,10 +313,10 @@ static struct mmt_job naive_job(const struct mmt_tuning *t)
     return job;
 }
 
-void mmt_pool_try_naive(struct mmt_tuning *t, struct mmt_result *out)
+void mmt_pool_try_naive(struct mmt_run *run, struct mmt_result *out)
 {
-    const double limit = fmax(60, 4 * t->options.limit);
-    const struct mmt_job job = naive_job(t);
+    const double limit = fmax(60, 4 * run->options.limit);
+    const struct mmt_job job = naive_job(run);
     struct mmt_own_folder folder;
     struct mmt_text parent = { 0 };
     struct mmt_event event;
@@ -325,14 +325,14 @@ void mmt_pool_try_naive(struct mmt_tuning *t, struct mmt_result *out)
     mmt_file_cache_folder(&parent);
     if (mmt_own_folder_make(&folder, mmt_text_string(&parent), "pocl", &err)) {
         snprintf(out->reason, sizeof out->reason, "%.*s", MMT_REASON_SIZE - 1, err.text);
-    } else if (!restart_with_caches(&t->pool, folder.path)) {
-        if (mmt_pool_do(t, &job, limit, &event))
+    } else if (!restart_with_caches(&run->pool, folder.path)) {
+        if (mmt_pool_do(run, &job, limit, &event))
             *out = event.reply.results[0];
-        else if (given_up(&t->pool))
+        else if (given_up(&run->pool))
             snprintf(out->reason, sizeof out->reason, "%.*s", MMT_REASON_SIZE - 1,
-                     t->pool.broken.text);
-        if (!t->pool.broken.status)
-            restart_measurer(&t->pool);
+                     run->pool.broken.text);
+        if (!run->pool.broken.status)
+            restart_measurer(&run->pool);
         mmt_own_folder_remove(&folder);
     }
     mmt_text_finish(&parent);

@@ -19,7 +19,7 @@ struct candidate {
 
 /* The tuning of one problem. */
 struct tuning_job {
-    struct mmt_tuning *t;
+    struct mmt_run *run;
     const mmt_problem *problem;
     struct mmt_template_searches searches;
     struct candidate list[MOST_UNDERWAY];
@@ -43,10 +43,10 @@ struct tuning_job {
     struct mmt_event held; /* that result */
 };
 
-double mmt_tune_limit(const struct mmt_tuning *t, const mmt_problem *problem, double best)
+double mmt_tune_limit(const struct mmt_run *run, const mmt_problem *problem, double best)
 {
     double host = mmt_problem_bytes(problem) / 200e6;
-    return t->options.limit + host + (isfinite(best) ? 20 * best : 0);
+    return run->options.limit + host + (isfinite(best) ? 20 * best : 0);
 }
 
 /* ---- candidates under way -------------------------------------------------------- */
@@ -97,13 +97,13 @@ static struct candidate *put_under_way(struct tuning_job *job,
 
 static bool is_known(struct tuning_job *job, const struct mmt_config *config)
 {
-    return mmt_journal_find(job->t->journal, job->problem, config) != NULL;
+    return mmt_journal_find(job->run->files.journal, job->problem, config) != NULL;
 }
 
 static void add_extra(struct tuning_job *job, const struct mmt_config *config)
 {
     if (job->num_extras == MOST_EXTRAS || is_known(job, config) ||
-        mmt_config_check_problem(config, job->problem, &job->t->caps))
+        mmt_config_check_problem(config, job->problem, &job->run->device.caps))
         return;
     job->extras[job->num_extras++] = *config;
 }
@@ -112,9 +112,9 @@ static void add_extra(struct tuning_job *job, const struct mmt_config *config)
 static void add_naive(struct tuning_job *job)
 {
     const struct mmt_template *naive = mmt_template_find("naive");
-    double rate = job->t->naive_rate[job->problem->type];
+    double rate = job->run->limits.naive_rate[job->problem->type];
     if (rate == 0) /* nothing is known yet: a hundredth of the peak */
-        rate = job->t->roofline.peak_flops[job->problem->type] / 100;
+        rate = job->run->limits.roofline.peak_flops[job->problem->type] / 100;
     double expected = rate > 0 ? mmt_problem_flops(job->problem) / rate : 0;
     double room = isfinite(job->ends) ? job->ends - mmt_now() : 600;
     if (!naive || expected > fmin(4, room / 20))
@@ -126,7 +126,7 @@ static void add_naive(struct tuning_job *job)
 
 static void add_others_winners(struct tuning_job *job)
 {
-    const struct mmt_profile *other = job->t->other;
+    const struct mmt_profile *other = job->run->files.other;
     for (size_t i = 0; other && i < other->num_entries; i++)
         if (mmt_problem_equal(&other->entries[i].problem, job->problem))
             add_extra(job, &other->entries[i].config);
@@ -134,14 +134,15 @@ static void add_others_winners(struct tuning_job *job)
 
 /* What a program gets before this run, of what was tuned or by default; false where that
  * is no candidate here. */
-static bool find_known(const struct mmt_tuning *t, const mmt_problem *problem,
+static bool find_known(const struct mmt_run *run, const mmt_problem *problem,
                        struct mmt_config *out)
 {
     struct mmt_selection selection;
     mmt_error why;
-    if (mmt_select(t->layers, problem, &t->caps, NULL, &selection, &why) ||
-        !mmt_tune_is_meant(t, selection.config.template, problem) ||
-        mmt_config_check_problem(&selection.config, problem, &t->caps))
+    if (mmt_select(run->files.layers, problem, &run->device.caps, NULL, &selection,
+                   &why) ||
+        !mmt_tune_is_meant(run, selection.config.template, problem) ||
+        mmt_config_check_problem(&selection.config, problem, &run->device.caps))
         return false;
     *out = selection.config;
     return true;
@@ -149,16 +150,16 @@ static bool find_known(const struct mmt_tuning *t, const mmt_problem *problem,
 
 /* No problem may be slower after this run: without a time of what is known there is no
  * winner. */
-static bool waits_for_known(const struct mmt_tuning *t, const mmt_problem *problem)
+static bool waits_for_known(const struct mmt_run *run, const mmt_problem *problem)
 {
     struct mmt_config known;
-    return find_known(t, problem, &known) &&
-           !mmt_journal_find(t->journal, problem, &known);
+    return find_known(run, problem, &known) &&
+           !mmt_journal_find(run->files.journal, problem, &known);
 }
 
 static void add_known(struct tuning_job *job)
 {
-    if (find_known(job->t, job->problem, &job->known))
+    if (find_known(job->run, job->problem, &job->known))
         add_extra(job, &job->known);
     job->waits = job->num_extras > 0;
 }
@@ -187,7 +188,7 @@ static bool propose_candidate(struct tuning_job *job)
     struct mmt_config config;
     while (next_proposal(job, &config)) {
         const struct mmt_record *known =
-            mmt_journal_find(job->t->journal, job->problem, &config);
+            mmt_journal_find(job->run->files.journal, job->problem, &config);
         if (known) {
             mmt_searches_tell(&job->searches, &config, &known->result);
         } else if (!find_candidate(job, &config)) {
@@ -206,7 +207,7 @@ static struct mmt_job measuring_request(const struct tuning_job *job,
     return (struct mmt_job){
         .task = MMT_TASK_MEASURE,
         .problem = *job->problem,
-        .seed = (uint64_t) job->t->options.seed,
+        .seed = (uint64_t) job->run->options.seed,
         .count = 1,
         .configs = { *config },
         .verify = { true },
@@ -219,8 +220,8 @@ static struct mmt_job measuring_request(const struct tuning_job *job,
 /* Whether a worker is at it already: one that was sent ahead. */
 static bool is_compiling(const struct tuning_job *job, const struct mmt_config *config)
 {
-    for (int i = 0; i < job->t->pool.count; i++) {
-        const struct mmt_worker *w = &job->t->pool.workers[i];
+    for (int i = 0; i < job->run->pool.count; i++) {
+        const struct mmt_worker *w = &job->run->pool.workers[i];
         if (w->busy && w->job.task == MMT_TASK_COMPILE &&
             mmt_problem_equal(&w->job.problem, job->problem) &&
             mmt_config_equal(&w->job.configs[0], config))
@@ -235,12 +236,12 @@ static void compile_own(struct tuning_job *job)
     struct candidate *next;
     for (int i = 0; i < MOST_UNDERWAY; i++)
         if (job->list[i].state == PROPOSED &&
-            mmt_tune_is_built(job->t, job->problem, &job->list[i].config))
+            mmt_tune_is_built(job->run, job->problem, &job->list[i].config))
             job->list[i].state = BUILT;
     while ((next = oldest_candidate(job, PROPOSED)) &&
-           (worker = mmt_pool_idle(&job->t->pool, MMT_COMPILER))) {
+           (worker = mmt_pool_idle(&job->run->pool, MMT_COMPILER))) {
         if (!is_compiling(job, &next->config))
-            mmt_tune_compile(job->t, worker, job->problem, &next->config);
+            mmt_tune_compile(job->run, worker, job->problem, &next->config);
         next->state = COMPILING;
         next->since = mmt_now();
     }
@@ -248,17 +249,19 @@ static void compile_own(struct tuning_job *job)
 
 /* ---- the next problem's first candidates ----------------------------------------- */
 
-static const mmt_problem *next_goal(const struct mmt_tuning *t)
+static const mmt_problem *next_goal(const struct mmt_run *run)
 {
-    return t->goal + 1 < t->num_goals + t->num_explored ? &t->goals[t->goal + 1] : NULL;
+    return run->goals.at + 1 < run->goals.count + run->exploration.count
+               ? &run->goals.list[run->goals.at + 1]
+               : NULL;
 }
 
 /* Whether what would be compiled from now on comes too late for this problem; but a short
  * share is not all spent on the next one. */
 static bool is_closing(const struct tuning_job *job)
 {
-    double last = fmin(job->t->compile_seconds, 0.3 * (job->ends - job->begun));
-    return next_goal(job->t) && job->found && !job->t->pool.shared &&
+    double last = fmin(job->run->pace.compile_seconds, 0.3 * (job->ends - job->begun));
+    return next_goal(job->run) && job->found && !job->run->pool.shared &&
            mmt_now() >= job->ends - last;
 }
 
@@ -267,8 +270,8 @@ static void look_ahead(struct tuning_job *job)
 {
     struct mmt_template_searches searches;
     mmt_error why;
-    job->num_ahead = find_known(job->t, next_goal(job->t), &job->ahead[0]);
-    if (mmt_searches_create(job->t, next_goal(job->t), &searches, &why))
+    job->num_ahead = find_known(job->run, next_goal(job->run), &job->ahead[0]);
+    if (mmt_searches_create(job->run, next_goal(job->run), &searches, &why))
         return;
     while (job->num_ahead < MOST_AHEAD &&
            mmt_searches_ask(&searches, &job->ahead[job->num_ahead]))
@@ -284,8 +287,8 @@ static void compile_ahead(struct tuning_job *job)
     if (job->num_ahead < 0)
         look_ahead(job);
     while (job->next_ahead < job->num_ahead &&
-           (worker = mmt_pool_idle(&job->t->pool, MMT_COMPILER)))
-        mmt_tune_compile(job->t, worker, next_goal(job->t),
+           (worker = mmt_pool_idle(&job->run->pool, MMT_COMPILER)))
+        mmt_tune_compile(job->run, worker, next_goal(job->run),
                          &job->ahead[job->next_ahead++]);
 }
 
@@ -306,7 +309,7 @@ static bool is_baseline(const struct mmt_config *config)
  * Where candidates are counted the search alone says what is tried. */
 static struct candidate *take_ready(struct tuning_job *job)
 {
-    if (job->t->pool.shared || job->t->options.budget.candidates || job->turns == 0)
+    if (job->run->pool.shared || job->run->options.budget.candidates || job->turns == 0)
         return NULL;
     for (;;) {
         while (job->next_ready < job->num_ready) {
@@ -318,18 +321,18 @@ static struct candidate *take_ready(struct tuning_job *job)
                 taken->state = BUILT;
             return taken;
         }
-        if (job->seen_built == job->t->num_built)
+        if (job->seen_built == job->run->built.count)
             return NULL;
-        job->seen_built = job->t->num_built;
+        job->seen_built = job->run->built.count;
         job->num_ready =
-            mmt_tune_list_ready(job->t, job->problem, job->ready, MOST_READY);
+            mmt_tune_list_ready(job->run, job->problem, job->ready, MOST_READY);
         job->next_ready = 0;
     }
 }
 
 static void start_measuring(struct tuning_job *job)
 {
-    struct mmt_worker *worker = mmt_pool_idle(&job->t->pool, MMT_MEASURER);
+    struct mmt_worker *worker = mmt_pool_idle(&job->run->pool, MMT_MEASURER);
     struct candidate *next = worker ? oldest_candidate(job, BUILT) : NULL;
     if (worker && !next)
         next = take_ready(job);
@@ -338,12 +341,12 @@ static void start_measuring(struct tuning_job *job)
     struct mmt_job request = measuring_request(job, &next->config);
     request.low_priority = is_baseline(&next->config) ||
                            mmt_searches_is_low_priority(&job->searches, &next->config);
-    double limit = mmt_tune_limit(job->t, job->problem, job->searches.best);
+    double limit = mmt_tune_limit(job->run, job->problem, job->searches.best);
     if (is_baseline(&next->config)) /* it is slow, and that is to be known */
         limit *= 4;
     mmt_worker_send(worker, &request, limit, limit);
     next->state = MEASURING;
-    mmt_report_status(job->t, &next->config, job->searches.best);
+    mmt_report_status(job->run, &next->config, job->searches.best);
 }
 
 /* A problem is not left without a time, nor with the plainest kernel's alone or without
@@ -352,7 +355,7 @@ static bool is_over(const struct tuning_job *job)
 {
     double ends = job->found && !job->waits ? job->ends : fmax(job->ends, job->last_end);
     return mmt_pool_interrupts() || job->left <= 0 || mmt_now() >= ends ||
-           job->t->pool.broken.status;
+           job->run->pool.broken.status;
 }
 
 /* Fills the list up; false where it stays empty. */
@@ -368,9 +371,9 @@ static bool fill_list(struct tuning_job *job)
  * machine is suspected nothing new is begun. */
 static bool hand_out(struct tuning_job *job)
 {
-    if (mmt_tune_suspects(job->t))
+    if (mmt_tune_suspects(job->run))
         return true;
-    bool shared = job->t->pool.shared;
+    bool shared = job->run->pool.shared;
     if (shared && job->measuring && !oldest_candidate(job, BUILT) &&
         !oldest_candidate(job, MEASURING))
         job->measuring = false;
@@ -379,7 +382,7 @@ static bool hand_out(struct tuning_job *job)
     if (!shared || !job->measuring)
         start_compiling(job);
     if (shared && !job->measuring && !oldest_candidate(job, PROPOSED) &&
-        !mmt_pool_busy(&job->t->pool, MMT_COMPILER))
+        !mmt_pool_busy(&job->run->pool, MMT_COMPILER))
         job->measuring = true;
     if (!shared || job->measuring)
         start_measuring(job);
@@ -404,11 +407,11 @@ void mmt_counts_add(struct mmt_counts *counts, enum mmt_outcome outcome)
 static bool probe_first(struct tuning_job *job, const struct mmt_event *event)
 {
     const struct mmt_job request = { .task = MMT_TASK_PROBE };
-    struct mmt_worker *worker = mmt_pool_idle(&job->t->pool, MMT_MEASURER);
+    struct mmt_worker *worker = mmt_pool_idle(&job->run->pool, MMT_MEASURER);
     if (!worker ||
-        !mmt_tune_is_exceeded(job->t, &event->job.problem, &event->reply.results[0]))
+        !mmt_tune_is_exceeded(job->run, &event->job.problem, &event->reply.results[0]))
         return false;
-    job->t->probes++;
+    job->run->limits.probes++;
     job->probing = true;
     job->held = *event;
     mmt_worker_send(worker, &request, MMT_PROBE_LIMIT, MMT_PROBE_LIMIT);
@@ -421,31 +424,31 @@ static const struct mmt_event *end_probe(struct tuning_job *job,
 {
     job->probing = false;
     if (probed->reply.results[0].outcome == MMT_TIMED)
-        mmt_tune_set_roofline(job->t, &probed->reply.roofline);
+        mmt_tune_set_roofline(job->run, &probed->reply.roofline);
     return &job->held;
 }
 
 static mmt_status record_result(struct tuning_job *job, const struct mmt_config *config,
                                 struct mmt_result *result, mmt_error *err)
 {
-    struct mmt_tuning *t = job->t;
-    mmt_tune_judge(t, job->problem, result);
+    struct mmt_run *run = job->run;
+    mmt_tune_judge(run, job->problem, result);
     struct mmt_record line = { .problem = *job->problem,
                                .config = *config,
                                .result = *result };
-    mmt_status status = mmt_tune_note_result(t, &line, err);
+    mmt_status status = mmt_tune_note_result(run, &line, err);
     if (status)
         return status;
-    mmt_counts_add(&t->counts, result->outcome);
+    mmt_counts_add(&run->counts, result->outcome);
     job->left--;
-    t->candidates_left--;
+    run->clock.candidates_left--;
     mmt_searches_tell(&job->searches, config, result);
     if (is_baseline(config) && result->outcome == MMT_TIMED)
-        t->naive_rate[job->problem->type] =
+        run->limits.naive_rate[job->problem->type] =
             mmt_problem_flops(job->problem) / result->time.median;
     job->found = job->found || (result->outcome == MMT_TIMED && !is_baseline(config));
     job->waits = job->waits && !mmt_config_equal(config, &job->known);
-    mmt_report_result(t, &line, job->searches.best);
+    mmt_report_result(run, &line, job->searches.best);
     return MMT_OK;
 }
 
@@ -465,13 +468,13 @@ static mmt_status take_result(struct tuning_job *job, const struct mmt_event *ev
                                       ? find_candidate(job, config)
                                       : NULL;
     if (built && !is_baseline(config))
-        mmt_tune_add_built(job->t, &event->job.problem, config);
+        mmt_tune_add_built(job->run, &event->job.problem, config);
     if (!candidate || event->reply.count != 1)
         return MMT_OK;
     if (built) {
         if (candidate->state == COMPILING) /* not built ahead, before its turn came */
-            job->t->compile_seconds +=
-                0.1 * (mmt_now() - candidate->since - job->t->compile_seconds);
+            job->run->pace.compile_seconds +=
+                0.1 * (mmt_now() - candidate->since - job->run->pace.compile_seconds);
         candidate->state = BUILT;
         return MMT_OK;
     }
@@ -500,21 +503,21 @@ static mmt_status run_tuning_job(struct tuning_job *job, mmt_error *err)
     struct mmt_event event;
     mmt_status status = MMT_OK;
     while (!status && !is_over(job) && hand_out(job)) {
-        if (mmt_tune_suspects(job->t) && is_at_rest(job))
-            status = mmt_tune_ask_naive(job->t, err);
-        else if (mmt_pool_next(&job->t->pool, mmt_now() + 0.2, &event))
+        if (mmt_tune_suspects(job->run) && is_at_rest(job))
+            status = mmt_tune_ask_naive(job->run, err);
+        else if (mmt_pool_next(&job->run->pool, mmt_now() + 0.2, &event))
             status = take_result(job, &event, err);
-        mmt_report_status(job->t, NULL, job->searches.best);
+        mmt_report_status(job->run, NULL, job->searches.best);
     }
     /* What is being measured is finished, unless there is no time even for that. */
     while (!status && oldest_candidate(job, MEASURING) && mmt_pool_interrupts() < 2 &&
-           !job->t->pool.broken.status)
-        if (mmt_pool_next(&job->t->pool, INFINITY, &event))
+           !job->run->pool.broken.status)
+        if (mmt_pool_next(&job->run->pool, INFINITY, &event))
             status = take_result(job, &event, err);
     if (!status)
-        status = mmt_tune_end_suspicion(job->t, err);
-    if (!status && job->t->pool.broken.status) {
-        *err = job->t->pool.broken;
+        status = mmt_tune_end_suspicion(job->run, err);
+    if (!status && job->run->pool.broken.status) {
+        *err = job->run->pool.broken;
         status = err->status;
     }
     return status;
@@ -526,24 +529,24 @@ static void set_budget(struct tuning_job *job, double ends)
     job->begun = mmt_now();
     job->ends = ends;
     job->budget = isfinite(room) ? fmin(fmax(room / 80, 0.03), 1) : 0.5;
-    job->last_end = isfinite(room) ? job->t->goals_end - 0.1 * room : INFINITY;
-    job->left = mmt_tune_share_candidates(job->t);
-    int compilers = job->t->pool.count - 1;
-    job->most = job->t->pool.shared ? compilers : compilers + 4;
+    job->last_end = isfinite(room) ? job->run->clock.goals_end - 0.1 * room : INFINITY;
+    job->left = mmt_tune_share_candidates(job->run);
+    int compilers = job->run->pool.count - 1;
+    job->most = job->run->pool.shared ? compilers : compilers + 4;
     if (job->most > MOST_UNDERWAY)
         job->most = MOST_UNDERWAY;
 }
 
-mmt_status mmt_tune_search(struct mmt_tuning *t, const mmt_problem *problem, double ends,
+mmt_status mmt_tune_search(struct mmt_run *run, const mmt_problem *problem, double ends,
                            mmt_error *err)
 {
     struct tuning_job *job = calloc(1, sizeof *job);
     if (!job)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory to tune a problem");
-    job->t = t;
+    job->run = run;
     job->problem = problem;
     job->num_ahead = -1;
-    mmt_status status = mmt_searches_create(t, problem, &job->searches, err);
+    mmt_status status = mmt_searches_create(run, problem, &job->searches, err);
     if (!status) {
         /* From the journal; and where there is nothing else, the baseline will do. */
         job->found =
@@ -560,33 +563,34 @@ mmt_status mmt_tune_search(struct mmt_tuning *t, const mmt_problem *problem, dou
     return status;
 }
 
-mmt_status mmt_tune_find(struct mmt_tuning *t, const mmt_problem *problem, double ends,
+mmt_status mmt_tune_find(struct mmt_run *run, const mmt_problem *problem, double ends,
                          struct mmt_record *winner, bool *found, mmt_error *err)
 {
     /* A fifth of the time is kept for the finals, which need no more than ten seconds. */
     double finals = fmin(0.2 * (ends - mmt_now()), 10);
     *found = false;
-    mmt_status status = mmt_tune_search(t, problem, ends - finals, err);
-    if (!status && mmt_pool_interrupts() < 2 && !waits_for_known(t, problem))
-        status = mmt_tune_finals(t, problem, ends, winner, found, err);
+    mmt_status status = mmt_tune_search(run, problem, ends - finals, err);
+    if (!status && mmt_pool_interrupts() < 2 && !waits_for_known(run, problem))
+        status = mmt_tune_finals(run, problem, ends, winner, found, err);
     return status;
 }
 
-mmt_status mmt_tune_problem(struct mmt_tuning *t, mmt_error *err)
+mmt_status mmt_tune_problem(struct mmt_run *run, mmt_error *err)
 {
-    const mmt_problem *problem = &t->goals[t->goal];
-    const double ends = mmt_tune_share_time(t);
-    const double yardstick = mmt_tune_yardstick_most(t, ends);
+    const mmt_problem *problem = &run->goals.list[run->goals.at];
+    const double ends = mmt_tune_share_time(run);
+    const double yardstick = mmt_tune_yardstick_most(run, ends);
     struct mmt_record winner;
     bool found;
-    mmt_report_problem(t);
-    mmt_status status = mmt_tune_find(
-        t, problem, ends - fmin(yardstick, MMT_YARDSTICK_SECONDS), &winner, &found, err);
+    mmt_report_problem(run);
+    mmt_status status =
+        mmt_tune_find(run, problem, ends - fmin(yardstick, MMT_YARDSTICK_SECONDS),
+                      &winner, &found, err);
     mmt_error own = { 0 }; /* what was timed before something broke stands */
-    mmt_status entered = found ? mmt_tune_enter(t, problem, &winner, &own) : MMT_OK;
+    mmt_status entered = found ? mmt_tune_enter(run, problem, &winner, &own) : MMT_OK;
     if (found && !entered) {
-        mmt_report_winner(t, &winner);
-        mmt_tune_yardstick(t, problem, yardstick);
+        mmt_report_winner(run, &winner);
+        mmt_tune_yardstick(run, problem, yardstick);
     }
     if (!status && entered)
         *err = own;

@@ -16,23 +16,23 @@
 
 /* Whether a profile stands there that was made on another such device: of a machine that
  * has the same home, and more cores, say. */
-static bool is_taken(const struct mmt_tuning *t, const char *path)
+static bool is_taken(const struct mmt_run *run, const char *path)
 {
     char why[512];
     struct mmt_profile *there = mmt_profile_load(path, NULL);
-    const bool taken = there && mmt_profile_foreign(there, &t->caps, why);
+    const bool taken = there && mmt_profile_foreign(there, &run->device.caps, why);
     mmt_profile_free(there);
     return taken;
 }
 
 /* <backend>-<device>.json, or <backend>-<device>-<multiprocessors>.json. */
-static void add_usual_path(const struct mmt_tuning *t, struct mmt_text *path)
+static void add_usual_path(const struct mmt_run *run, struct mmt_text *path)
 {
-    mmt_profile_path(&t->caps, path);
-    if (!is_taken(t, mmt_text_string(path)))
+    mmt_profile_path(&run->device.caps, path);
+    if (!is_taken(run, mmt_text_string(path)))
         return;
     path->length -= strlen(".json");
-    mmt_text_addf(path, "-%u.json", t->caps.sms);
+    mmt_text_addf(path, "-%u.json", run->device.caps.sms);
 }
 
 /* What -o names is the user's own affair; our folder is nobody else's. */
@@ -49,38 +49,38 @@ static mmt_status make_data_folder(mmt_error *err)
                : MMT_OK;
 }
 
-static mmt_status set_path(struct mmt_tuning *t, mmt_error *err)
+static mmt_status set_path(struct mmt_run *run, mmt_error *err)
 {
     struct mmt_text path = { 0 };
-    if (t->options.output)
-        mmt_text_add(&path, t->options.output);
+    if (run->options.output)
+        mmt_text_add(&path, run->options.output);
     else
-        add_usual_path(t, &path);
-    t->path = path.data;
+        add_usual_path(run, &path);
+    run->files.path = path.data;
     if (path.failed || !path.length)
         return mmt_fail(err, MMT_ERROR_ARGUMENT, "the profile's path is empty");
-    return t->options.output ? MMT_OK : make_data_folder(err);
+    return run->options.output ? MMT_OK : make_data_folder(err);
 }
 
 /* ---- --fresh ---------------------------------------------------------------------- */
 
-static void add_before(const struct mmt_tuning *t, struct mmt_text *path)
+static void add_before(const struct mmt_run *run, struct mmt_text *path)
 {
-    mmt_text_addf(path, "%s.before", t->path);
+    mmt_text_addf(path, "%s.before", run->files.path);
 }
 
 /* The profile as it was stands beside until a run ends whole; one that an earlier run
  * left there is the one that was whole. */
-static mmt_status keep_before(const struct mmt_tuning *t, mmt_error *err)
+static mmt_status keep_before(const struct mmt_run *run, mmt_error *err)
 {
     enum { MOST = 64 << 20 };
     struct mmt_text before = { 0 }, profile = { 0 };
     struct stat file;
     mmt_status status = MMT_OK;
-    add_before(t, &before);
-    if (!stat(t->path, &file) && S_ISREG(file.st_mode) &&
+    add_before(run, &before);
+    if (!stat(run->files.path, &file) && S_ISREG(file.st_mode) &&
         access(mmt_text_string(&before), F_OK)) {
-        status = mmt_file_read(t->path, MOST, &profile, err);
+        status = mmt_file_read(run->files.path, MOST, &profile, err);
         if (!status)
             status = mmt_file_replace(mmt_text_string(&before), mmt_text_string(&profile),
                                       profile.length, err);
@@ -90,10 +90,10 @@ static mmt_status keep_before(const struct mmt_tuning *t, mmt_error *err)
     return status;
 }
 
-void mmt_tune_drop_before(const struct mmt_tuning *t)
+void mmt_tune_drop_before(const struct mmt_run *run)
 {
     struct mmt_text before = { 0 };
-    add_before(t, &before);
+    add_before(run, &before);
     unlink(mmt_text_string(&before));
     mmt_text_finish(&before);
 }
@@ -134,22 +134,22 @@ static void forget_entries(struct mmt_profile *p, const struct mmt_forget *forge
 /* ---- what stands there ------------------------------------------------------------- */
 
 /* What stands at the path is gone on with; what cannot be is refused rather than lost. */
-static mmt_status load_earlier(struct mmt_tuning *t, mmt_error *err)
+static mmt_status load_earlier(struct mmt_run *run, mmt_error *err)
 {
     char why[512];
     mmt_error own = { 0 };
-    if (access(t->path, F_OK))
+    if (access(run->files.path, F_OK))
         return MMT_OK;
-    struct mmt_profile *earlier = mmt_profile_load(t->path, &own);
-    if (!earlier && t->options.fresh)
+    struct mmt_profile *earlier = mmt_profile_load(run->files.path, &own);
+    if (!earlier && run->options.fresh)
         return MMT_OK;
     if (!earlier)
         return mmt_fail_native(err, own.status, own.native,
                                "%s; name another file with -o, or --fresh replaces it",
                                own.text);
     const bool other =
-        earlier->citation[0] || mmt_profile_foreign(earlier, &t->caps, why);
-    if (other && t->options.fresh) {
+        earlier->citation[0] || mmt_profile_foreign(earlier, &run->device.caps, why);
+    if (other && run->options.fresh) {
         mmt_profile_free(earlier);
         return MMT_OK;
     }
@@ -157,64 +157,64 @@ static mmt_status load_earlier(struct mmt_tuning *t, mmt_error *err)
         mmt_fail(err, MMT_ERROR_FORMAT,
                  "'%s' %s; name another file with -o, or --fresh "
                  "replaces it",
-                 t->path, earlier->citation[0] ? "is a paper's profile" : why);
+                 run->files.path, earlier->citation[0] ? "is a paper's profile" : why);
         mmt_profile_free(earlier);
         return err->status;
     }
-    mmt_profile_free(t->profile);
-    t->profile = earlier;
-    if (t->options.fresh)
-        forget_entries(earlier, &t->forget);
-    if (!mmt_caps_are_one(&earlier->caps, &t->caps))
-        strcpy(t->caps.uuid, MMT_SEVERAL_CARDS);
+    mmt_profile_free(run->files.profile);
+    run->files.profile = earlier;
+    if (run->options.fresh)
+        forget_entries(earlier, &run->files.forget);
+    if (!mmt_caps_are_one(&earlier->caps, &run->device.caps))
+        strcpy(run->device.caps.uuid, MMT_SEVERAL_CARDS);
     return MMT_OK;
 }
 
-static mmt_status load_other(struct mmt_tuning *t, mmt_error *err)
+static mmt_status load_other(struct mmt_run *run, mmt_error *err)
 {
-    if (!t->options.with)
+    if (!run->options.with)
         return MMT_OK;
-    t->other = mmt_profile_load(t->options.with, err);
-    return t->other ? MMT_OK : err->status;
+    run->files.other = mmt_profile_load(run->options.with, err);
+    return run->files.other ? MMT_OK : err->status;
 }
 
-static void describe_run(struct mmt_tuning *t)
+static void describe_run(struct mmt_run *run)
 {
-    struct mmt_profile *p = t->profile;
+    struct mmt_profile *p = run->files.profile;
     snprintf(p->made.version, sizeof p->made.version, "%s", mmt_version());
     mmt_profile_now(p->made.date);
-    p->made.seed = (uint64_t) t->options.seed;
-    p->made.budget = t->options.budget.seconds;
-    p->caps = t->caps;
+    p->made.seed = (uint64_t) run->options.seed;
+    p->made.budget = run->options.budget.seconds;
+    p->caps = run->device.caps;
 }
 
-mmt_status mmt_tune_open_profile(struct mmt_tuning *t, mmt_error *err)
+mmt_status mmt_tune_open_profile(struct mmt_run *run, mmt_error *err)
 {
-    t->profile = mmt_profile_create();
-    if (!t->profile)
+    run->files.profile = mmt_profile_create();
+    if (!run->files.profile)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a profile");
-    mmt_status status = set_path(t, err);
-    if (!status && t->options.fresh)
-        status = keep_before(t, err);
+    mmt_status status = set_path(run, err);
+    if (!status && run->options.fresh)
+        status = keep_before(run, err);
     if (!status)
-        status = load_earlier(t, err);
+        status = load_earlier(run, err);
     if (!status)
-        status = load_other(t, err);
+        status = load_other(run, err);
     if (!status)
-        t->layers = mmt_profile_find_for(&t->caps, t->id, NULL);
+        run->files.layers = mmt_profile_find_for(&run->device.caps, run->device.id, NULL);
     if (!status)
-        status = mmt_file_may_replace(t->path, err);
+        status = mmt_file_may_replace(run->files.path, err);
     if (!status)
-        describe_run(t);
+        describe_run(run);
     return status;
 }
 
 /* ---- entering -------------------------------------------------------------------- */
 
-static double naive_seconds(const struct mmt_tuning *t, const mmt_problem *problem)
+static double naive_seconds(const struct mmt_run *run, const mmt_problem *problem)
 {
     size_t count;
-    const struct mmt_record *r = mmt_journal_records(t->journal, &count);
+    const struct mmt_record *r = mmt_journal_records(run->files.journal, &count);
     double least = INFINITY;
     for (size_t i = 0; i < count; i++)
         if (!strcmp(r[i].config.template->name, "naive") &&
@@ -223,7 +223,7 @@ static double naive_seconds(const struct mmt_tuning *t, const mmt_problem *probl
     return isfinite(least) ? least : 0;
 }
 
-static struct mmt_entry make_entry(const struct mmt_tuning *t,
+static struct mmt_entry make_entry(const struct mmt_run *run,
                                    const struct mmt_record *record, const char *source)
 {
     double seconds = record->result.time.median;
@@ -233,8 +233,8 @@ static struct mmt_entry make_entry(const struct mmt_tuning *t,
         .config = record->config,
         .time = record->result.time,
         .gflops = mmt_problem_flops(&record->problem) / seconds / 1e9,
-        .roofline = mmt_tune_roofline(t, &record->problem) / seconds,
-        .naive = naive_seconds(t, &record->problem),
+        .roofline = mmt_tune_roofline(run, &record->problem) / seconds,
+        .naive = naive_seconds(run, &record->problem),
     };
     snprintf(entry.source, sizeof entry.source, "%s", source);
     if (!mmt_template_hash(record->config.template, &hash, NULL))
@@ -243,46 +243,46 @@ static struct mmt_entry make_entry(const struct mmt_tuning *t,
 }
 
 /* The library's times beside the same kernel stay. */
-static void keep_yardstick(const struct mmt_tuning *t, struct mmt_entry *entry)
+static void keep_yardstick(const struct mmt_run *run, struct mmt_entry *entry)
 {
-    const struct mmt_entry *before = mmt_tune_winner(t, &entry->problem);
+    const struct mmt_entry *before = mmt_tune_winner(run, &entry->problem);
     if (before && mmt_config_equal(&before->config, &entry->config) &&
         !strcmp(before->template_hash, entry->template_hash))
         entry->yardstick = before->yardstick;
 }
 
-static mmt_status enter_others(struct mmt_tuning *t, const mmt_problem *problem,
+static mmt_status enter_others(struct mmt_run *run, const mmt_problem *problem,
                                mmt_error *err)
 {
     char source[64];
     mmt_status status = MMT_OK;
-    if (!t->other)
+    if (!run->files.other)
         return MMT_OK;
-    snprintf(source, sizeof source, "%.63s", t->other->caps.name);
-    mmt_profile_remove_entries(t->profile, problem, source);
-    for (size_t i = 0; !status && i < t->other->num_entries; i++) {
-        const struct mmt_entry *theirs = &t->other->entries[i];
+    snprintf(source, sizeof source, "%.63s", run->files.other->caps.name);
+    mmt_profile_remove_entries(run->files.profile, problem, source);
+    for (size_t i = 0; !status && i < run->files.other->num_entries; i++) {
+        const struct mmt_entry *theirs = &run->files.other->entries[i];
         if (theirs->source[0] || !mmt_problem_equal(&theirs->problem, problem))
             continue;
         const struct mmt_record *here =
-            mmt_journal_find(t->journal, problem, &theirs->config);
+            mmt_journal_find(run->files.journal, problem, &theirs->config);
         if (!here || here->result.outcome != MMT_TIMED)
             continue;
-        struct mmt_entry entry = make_entry(t, here, source);
-        status = mmt_profile_add_entry(t->profile, &entry, err);
+        struct mmt_entry entry = make_entry(run, here, source);
+        status = mmt_profile_add_entry(run->files.profile, &entry, err);
     }
     return status;
 }
 
-mmt_status mmt_tune_enter(struct mmt_tuning *t, const mmt_problem *problem,
+mmt_status mmt_tune_enter(struct mmt_run *run, const mmt_problem *problem,
                           const struct mmt_record *winner, mmt_error *err)
 {
-    struct mmt_entry entry = make_entry(t, winner, "");
-    keep_yardstick(t, &entry);
-    mmt_status status = mmt_profile_replace_entry(t->profile, &entry, err);
+    struct mmt_entry entry = make_entry(run, winner, "");
+    keep_yardstick(run, &entry);
+    mmt_status status = mmt_profile_replace_entry(run->files.profile, &entry, err);
     if (!status)
-        status = enter_others(t, problem, err);
-    return status ? status : mmt_tune_save(t, false, err);
+        status = enter_others(run, problem, err);
+    return status ? status : mmt_tune_save(run, false, err);
 }
 
 /* ---- saving
@@ -291,24 +291,25 @@ mmt_status mmt_tune_enter(struct mmt_tuning *t, const mmt_problem *problem,
 
 /* Selecting takes the better part of a second where a calibration has thousands of times:
  * between problems, a twentieth of the time at most. */
-static bool is_due(const struct mmt_tuning *t)
+static bool is_due(const struct mmt_run *run)
 {
-    return mmt_now() >= t->fitted_at + 20 * t->fit_seconds;
+    return mmt_now() >= run->pace.fitted_at + 20 * run->pace.fit_seconds;
 }
 
 /* The portfolio for shapes that were not tuned comes from all that was ever timed. */
-mmt_status mmt_tune_fit(struct mmt_tuning *t, unsigned select, mmt_error *err)
+mmt_status mmt_tune_fit(struct mmt_run *run, unsigned select, mmt_error *err)
 {
     struct mmt_fit_samples samples = { 0 };
     double began = mmt_now();
-    mmt_status status = mmt_fit_add_journal(&samples, t->journal, err);
+    mmt_status status = mmt_fit_add_journal(&samples, run->files.journal, err);
     if (!status)
-        status = mmt_fit_families(t->profile, select, samples.list, samples.count, err);
+        status = mmt_fit_families(run->files.profile, select, samples.list, samples.count,
+                                  err);
     if (!status)
-        mmt_fit_drop_partial(t->profile);
+        mmt_fit_drop_partial(run->files.profile);
     free(samples.list);
-    t->fitted_at = mmt_now();
-    t->fit_seconds = t->fitted_at - began;
+    run->pace.fitted_at = mmt_now();
+    run->pace.fit_seconds = run->pace.fitted_at - began;
     return status;
 }
 
@@ -338,28 +339,28 @@ void mmt_tune_note_health(struct mmt_made_health *health, const struct mmt_resul
                  result->throttled);
 }
 
-static void count_records(struct mmt_tuning *t)
+static void count_records(struct mmt_run *run)
 {
     size_t count;
-    const struct mmt_record *records = mmt_journal_records(t->journal, &count);
+    const struct mmt_record *records = mmt_journal_records(run->files.journal, &count);
     struct mmt_counts all = { 0 };
     for (size_t i = 0; i < count; i++)
         if (mmt_record_is_candidate(&records[i]))
             mmt_counts_add(&all, records[i].result.outcome);
-    t->profile->made.tried = all.tried;
-    t->profile->made.skipped = all.skipped;
-    t->profile->made.wrong = all.wrong;
-    t->profile->made.failed = all.failed;
-    t->profile->made.health = (struct mmt_made_health){ 0 };
+    run->files.profile->made.tried = all.tried;
+    run->files.profile->made.skipped = all.skipped;
+    run->files.profile->made.wrong = all.wrong;
+    run->files.profile->made.failed = all.failed;
+    run->files.profile->made.health = (struct mmt_made_health){ 0 };
     for (size_t i = 0; i < count; i++)
-        mmt_tune_note_health(&t->profile->made.health, &records[i].result);
+        mmt_tune_note_health(&run->files.profile->made.health, &records[i].result);
 }
 
 /* Takes away the types and transposes that a kernel was found wrong for. */
-static void refute_kernel(const struct mmt_tuning *t, struct mmt_portfolio_kernel *kernel)
+static void refute_kernel(const struct mmt_run *run, struct mmt_portfolio_kernel *kernel)
 {
     size_t count;
-    const struct mmt_record *wholes = mmt_journal_wholes(t->journal, &count);
+    const struct mmt_record *wholes = mmt_journal_wholes(run->files.journal, &count);
     for (size_t i = 0; i < count; i++)
         if (wholes[i].problem.op == MMT_GEMM && wholes[i].result.outcome == MMT_WRONG &&
             mmt_config_equal(&wholes[i].config, &kernel->config))
@@ -367,60 +368,61 @@ static void refute_kernel(const struct mmt_tuning *t, struct mmt_portfolio_kerne
 }
 
 /* Whether a kernel of a range was found wrong. */
-static bool is_refuted(const struct mmt_tuning *t, const struct mmt_range *range)
+static bool is_refuted(const struct mmt_run *run, const struct mmt_range *range)
 {
     for (int i = 0; i < range->num_segments; i++) {
         const mmt_problem last =
             mmt_problem_with_m(&range->problem, range->segments[i].m_to);
-        if (mmt_journal_whole(t->journal, &last, &range->segments[i].config) ==
+        if (mmt_journal_whole(run->files.journal, &last, &range->segments[i].config) ==
             MMT_WHOLE_WRONG)
             return true;
     }
     return false;
 }
 
-void mmt_tune_drop_refuted(struct mmt_tuning *t)
+void mmt_tune_drop_refuted(struct mmt_run *run)
 {
-    struct mmt_profile *p = t->profile;
+    struct mmt_profile *p = run->files.profile;
     size_t left = 0;
     for (size_t i = 0; i < p->num_portfolio; i++) {
-        refute_kernel(t, &p->portfolio[i]);
+        refute_kernel(run, &p->portfolio[i]);
         if (p->portfolio[i].right)
             p->portfolio[left++] = p->portfolio[i];
     }
     p->num_portfolio = left;
     left = 0;
     for (size_t i = 0; i < p->num_entries; i++)
-        if (mmt_journal_whole(t->journal, &p->entries[i].problem,
+        if (mmt_journal_whole(run->files.journal, &p->entries[i].problem,
                               &p->entries[i].config) != MMT_WHOLE_WRONG)
             p->entries[left++] = p->entries[i];
     p->num_entries = left;
     left = 0;
     for (size_t i = 0; i < p->num_ranges; i++)
-        if (!is_refuted(t, &p->ranges[i]))
+        if (!is_refuted(run, &p->ranges[i]))
             p->ranges[left++] = p->ranges[i];
     p->num_ranges = left;
 }
 
 /* Whether this run adds anything to the profile that stands there: one that tried nothing
  * leaves it alone, and one that timed nothing makes none. */
-static bool has_learned(const struct mmt_tuning *t)
+static bool has_learned(const struct mmt_run *run)
 {
-    return (mmt_journal_count(t->journal) > t->known || t->library.taken) &&
-           (t->profile->num_entries || t->profile->num_portfolio);
+    return (mmt_journal_count(run->files.journal) > run->files.known ||
+            run->library.taken) &&
+           (run->files.profile->num_entries || run->files.profile->num_portfolio);
 }
 
-mmt_status mmt_tune_save(struct mmt_tuning *t, bool last, mmt_error *err)
+mmt_status mmt_tune_save(struct mmt_run *run, bool last, mmt_error *err)
 {
-    struct mmt_profile *p = t->profile;
-    if (!has_learned(t))
+    struct mmt_profile *p = run->files.profile;
+    if (!has_learned(run))
         return MMT_OK;
-    p->roofline = t->roofline;
-    count_records(t);
-    mmt_status status = mmt_pruning_judge(t->journal, p, err);
-    if (!status && (last || is_due(t)))
-        status = mmt_tune_fit(t, 0, err);
+    p->roofline = run->limits.roofline;
+    count_records(run);
+    mmt_status status = mmt_pruning_judge(run->files.journal, p, err);
+    if (!status && (last || is_due(run)))
+        status = mmt_tune_fit(run, 0, err);
     if (!status)
-        mmt_tune_drop_refuted(t);
-    return status ? status : mmt_profile_save(p, t->path, err);
+        mmt_tune_drop_refuted(run);
+    return status ? status : mmt_profile_save(p, run->files.path, err);
 }

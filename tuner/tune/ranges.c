@@ -35,7 +35,7 @@ enum { MOST_TRIES = 3 };
 static const double hopeless = 1.5;
 
 struct ranging {
-    struct mmt_tuning *t;
+    struct mmt_run *run;
     const struct mmt_tune_range *range;
     int64_t m[MMT_MOST_RANGE_TIMES];
     int samples;
@@ -54,22 +54,22 @@ static mmt_problem problem_at(const struct ranging *r, int sample)
     return mmt_problem_with_m(&r->range->problem, r->m[sample]);
 }
 
-static double timing_of(const struct mmt_tuning *t)
+static double timing_of(const struct mmt_run *run)
 {
-    return t->caps.kind == MMT_CPU ? timing_cpu : timing_gpu;
+    return run->device.caps.kind == MMT_CPU ? timing_cpu : timing_gpu;
 }
 
-double mmt_tune_ranges_seconds(const struct mmt_tuning *t)
+double mmt_tune_ranges_seconds(const struct mmt_run *run)
 {
-    const double timing = MMT_MOST_RANGE_TIMES * MOST_PICKS * timing_of(t),
-                 verifying = 2 * USUAL_SEGMENTS * mmt_tune_whole_seconds(t);
-    return fmin(t->num_ranges * (timing + verifying),
-                t->num_ranges ? part_of_budget * t->options.budget.seconds : 0);
+    const double timing = MMT_MOST_RANGE_TIMES * MOST_PICKS * timing_of(run),
+                 verifying = 2 * USUAL_SEGMENTS * mmt_tune_whole_seconds(run);
+    return fmin(run->ranges.count * (timing + verifying),
+                run->ranges.count ? part_of_budget * run->options.budget.seconds : 0);
 }
 
 /* ---- what the journal knows -------------------------------------------------------- */
 
-static struct ranging *begin_range(struct mmt_tuning *t,
+static struct ranging *begin_range(struct mmt_run *run,
                                    const struct mmt_tune_range *range, mmt_error *err)
 {
     struct ranging *r = calloc(1, sizeof *r);
@@ -77,7 +77,7 @@ static struct ranging *begin_range(struct mmt_tuning *t,
         mmt_fail(err, MMT_ERROR_MEMORY, "no memory to time a range");
         return NULL;
     }
-    r->t = t;
+    r->run = run;
     r->range = range;
     r->most = MOST_KERNELS;
     r->samples = mmt_range_samples(range->problem.m, range->m_to, r->m);
@@ -124,11 +124,11 @@ static void take_time(struct ranging *r, int kernel, int sample,
 static void read_times(struct ranging *r, bool all)
 {
     size_t count;
-    const struct mmt_record *records = mmt_journal_records(r->t->journal, &count);
+    const struct mmt_record *records = mmt_journal_records(r->run->files.journal, &count);
     for (size_t i = 0; i < count; i++) {
         const struct mmt_record *record = &records[i];
         const int s = record->calibration ? find_sample(r, &record->problem) : -1;
-        if (s < 0 || !mmt_journal_stands(r->t->journal, record))
+        if (s < 0 || !mmt_journal_stands(r->run->files.journal, record))
             continue;
         if (all)
             add_kernel(r, &record->config);
@@ -145,7 +145,7 @@ static void add_winners(struct ranging *r)
 {
     for (int s = 0; s < r->samples; s++) {
         const mmt_problem problem = problem_at(r, s);
-        const struct mmt_entry *winner = mmt_tune_winner(r->t, &problem);
+        const struct mmt_entry *winner = mmt_tune_winner(r->run, &problem);
         if (!winner)
             continue;
         const struct mmt_config left = mmt_calibration_leave_counts(&winner->config);
@@ -160,7 +160,8 @@ static void add_portfolio(struct ranging *r, int place)
     struct mmt_ranked ranked[MMT_MOST_RANKED];
     for (int s = 0; s < r->samples; s++) {
         const mmt_problem problem = problem_at(r, s);
-        if (mmt_select_rank(r->t->profile, &problem, &r->t->caps, NULL, ranked) > place)
+        if (mmt_select_rank(r->run->files.profile, &problem, &r->run->device.caps, NULL,
+                            ranked) > place)
             add_kernel(r, &ranked[place].kernel->config);
     }
 }
@@ -178,7 +179,7 @@ static void add_next_best(struct ranging *r, const mmt_problem *problem)
     enum { MOST_FINALS = 64 };
     const struct mmt_record *finals[MOST_FINALS];
     size_t all;
-    const struct mmt_record *records = mmt_journal_records(r->t->journal, &all);
+    const struct mmt_record *records = mmt_journal_records(r->run->files.journal, &all);
     int count = 0;
     for (size_t i = 0; i < all && count < MOST_FINALS; i++)
         if (records[i].final && records[i].result.outcome == MMT_TIMED &&
@@ -192,7 +193,7 @@ static void add_next_best(struct ranging *r, const mmt_problem *problem)
 static void add_kernels(struct ranging *r)
 {
     const double room = isfinite(r->ends) ? r->ends - mmt_now() : INFINITY;
-    const double most = room / (r->samples * timing_of(r->t));
+    const double most = room / (r->samples * timing_of(r->run));
     r->most = (int) fmin(fmax(most, FEWEST_PICKS), MOST_PICKS);
     add_winners(r);
     add_portfolio(r, 0);
@@ -207,7 +208,7 @@ static void add_kernels(struct ranging *r)
 
 static bool is_over(const struct ranging *r)
 {
-    return mmt_pool_interrupts() || r->t->pool.broken.status || mmt_now() >= r->ends;
+    return mmt_pool_interrupts() || r->run->pool.broken.status || mmt_now() >= r->ends;
 }
 
 static double best_at(const struct ranging *r, int sample)
@@ -233,7 +234,7 @@ static bool is_to_be_timed(const struct ranging *r, int kernel, int sample, bool
 {
     const mmt_problem problem = problem_at(r, sample);
     return !r->out[kernel] && r->seconds[kernel][sample] == 0 &&
-           !mmt_config_check_problem(&r->kernels[kernel], &problem, &r->t->caps) &&
+           !mmt_config_check_problem(&r->kernels[kernel], &problem, &r->run->device.caps) &&
            (goal || !is_behind(r, kernel, sample, -1) ||
             !is_behind(r, kernel, sample, 1));
 }
@@ -242,7 +243,7 @@ static bool is_to_be_timed(const struct ranging *r, int kernel, int sample, bool
 static bool is_to_be_checked(struct ranging *r, int kernel, const mmt_problem *problem)
 {
     const struct mmt_config runs =
-        mmt_config_resolve(&r->kernels[kernel], problem, &r->t->caps);
+        mmt_config_resolve(&r->kernels[kernel], problem, &r->run->device.caps);
     const bool seen = r->checked[kernel] && mmt_config_same_text(&r->seen[kernel], &runs);
     r->seen[kernel] = runs;
     return !seen;
@@ -257,7 +258,7 @@ static bool measure_sample(struct ranging *r, int kernel, int sample,
     const struct mmt_job job = {
         .task = MMT_TASK_MEASURE,
         .problem = problem,
-        .seed = (uint64_t) r->t->options.seed,
+        .seed = (uint64_t) r->run->options.seed,
         .count = 1,
         .configs = { r->kernels[kernel] },
         .verify = { is_to_be_checked(r, kernel, &problem) },
@@ -266,13 +267,13 @@ static bool measure_sample(struct ranging *r, int kernel, int sample,
         .is_short = true,
     };
     struct mmt_event event;
-    if (!mmt_pool_do(r->t, &job, mmt_tune_limit(r->t, &problem, best), &event))
+    if (!mmt_pool_do(r->run, &job, mmt_tune_limit(r->run, &problem, best), &event))
         return false;
     *record = (struct mmt_record){ .problem = problem,
                                    .config = r->kernels[kernel],
                                    .result = event.reply.results[0],
                                    .calibration = true };
-    mmt_tune_judge_anew(r->t, &problem, &record->result);
+    mmt_tune_judge_anew(r->run, &problem, &record->result);
     return record->result.outcome != MMT_KILLED;
 }
 
@@ -290,9 +291,10 @@ static mmt_status time_once(struct ranging *r, int kernel, int sample, bool *aga
     r->checked[kernel] = timed;
     take_time(r, kernel, sample, result);
     *again = timed && result->time.spread > disturbed * result->time.median;
-    mmt_report_calibration(r->t, &record);
-    mmt_status status = mmt_tune_note_result(r->t, &record, err);
-    return !status && mmt_tune_suspects(r->t) ? mmt_tune_ask_naive(r->t, err) : status;
+    mmt_report_calibration(r->run, &record);
+    mmt_status status = mmt_tune_note_result(r->run, &record, err);
+    return !status && mmt_tune_suspects(r->run) ? mmt_tune_ask_naive(r->run, err)
+                                                : status;
 }
 
 static mmt_status time_kernel(struct ranging *r, int kernel, int sample, mmt_error *err)
@@ -315,7 +317,7 @@ static mmt_status time_sample(struct ranging *r, int sample, bool goal, mmt_erro
     for (int k = 0; k < r->count; k++)
         if (is_to_be_timed(r, k, sample, goal))
             configs[count++] = r->kernels[k];
-    mmt_tune_build(r->t, &problem, configs, count, r->ends);
+    mmt_tune_build(r->run, &problem, configs, count, r->ends);
     for (int k = 0; k < r->count && !status && !is_over(r); k++)
         if (is_to_be_timed(r, k, sample, goal))
             status = time_kernel(r, k, sample, err);
@@ -397,12 +399,11 @@ static mmt_status put_range(struct mmt_profile *profile, const struct mmt_range 
 
 /* Selects among all that was ever timed on the range. *out has no segments where both
  * ends were not met, or no kernels serve it all. */
-static mmt_status select_segments(struct mmt_tuning *t,
-                                  const struct mmt_tune_range *range,
+static mmt_status select_segments(struct mmt_run *run, const struct mmt_tune_range *range,
                                   struct mmt_range *out, mmt_error *err)
 {
     struct mmt_part parts[MMT_MOST_SEGMENTS];
-    struct ranging *r = begin_range(t, range, err);
+    struct ranging *r = begin_range(run, range, err);
     *out = (struct mmt_range){ .problem = range->problem };
     if (!r)
         return err->status;
@@ -414,14 +415,14 @@ static mmt_status select_segments(struct mmt_tuning *t,
     for (int i = 0; i < count; i++)
         add_segment(r, &parts[i], out);
     free(r);
-    return count ? put_range(t->profile, out, err) : MMT_OK;
+    return count ? put_range(run->files.profile, out, err) : MMT_OK;
 }
 
-static mmt_status time_range(struct mmt_tuning *t, const struct mmt_tune_range *range,
+static mmt_status time_range(struct mmt_run *run, const struct mmt_tune_range *range,
                              double ends, mmt_error *err)
 {
     struct mmt_range selected;
-    struct ranging *r = begin_range(t, range, err);
+    struct ranging *r = begin_range(run, range, err);
     if (!r)
         return err->status;
     r->ends = ends;
@@ -430,35 +431,37 @@ static mmt_status time_range(struct mmt_tuning *t, const struct mmt_tune_range *
     mmt_status status = time_samples(r, err);
     free(r);
     if (!status)
-        status = mmt_tune_end_suspicion(t, err);
-    return status ? status : select_segments(t, range, &selected, err);
+        status = mmt_tune_end_suspicion(run, err);
+    return status ? status : select_segments(run, range, &selected, err);
 }
 
-mmt_status mmt_tune_time_ranges(struct mmt_tuning *t, mmt_error *err)
+mmt_status mmt_tune_time_ranges(struct mmt_run *run, mmt_error *err)
 {
     mmt_status status = MMT_OK;
-    for (int i = 0; i < t->num_ranges && !status && !mmt_pool_interrupts(); i++) {
-        const double now = mmt_now(),
-                     left = part_of_timing * (t->ranges_end - now) / (t->num_ranges - i);
-        status =
-            time_range(t, &t->ranges[i], isfinite(left) ? now + left : INFINITY, err);
+    for (int i = 0; i < run->ranges.count && !status && !mmt_pool_interrupts(); i++) {
+        const double now = mmt_now(), left = part_of_timing *
+                                             (run->clock.ranges_end - now) /
+                                             (run->ranges.count - i);
+        status = time_range(run, &run->ranges.list[i],
+                            isfinite(left) ? now + left : INFINITY, err);
     }
-    if (!status && t->pool.broken.status) {
-        *err = t->pool.broken;
+    if (!status && run->pool.broken.status) {
+        *err = run->pool.broken;
         status = err->status;
     }
-    return status || !t->num_ranges ? status : mmt_tune_save(t, false, err);
+    return status || !run->ranges.count ? status : mmt_tune_save(run, false, err);
 }
 
 /* ---- verifying -------------------------------------------------------------------- */
 
-static bool may_verify(const struct mmt_tuning *t)
+static bool may_verify(const struct mmt_run *run)
 {
-    return !mmt_pool_interrupts() && mmt_now() + mmt_tune_whole_seconds(t) <= t->finish;
+    return !mmt_pool_interrupts() &&
+           mmt_now() + mmt_tune_whole_seconds(run) <= run->clock.finish;
 }
 
 /* Verifies a kernel at both ends of its segment. */
-static mmt_status verify_segment(struct mmt_tuning *t, const struct mmt_range *range,
+static mmt_status verify_segment(struct mmt_run *run, const struct mmt_range *range,
                                  int i, enum mmt_whole *out, mmt_error *err)
 {
     const struct mmt_segment *segment = &range->segments[i];
@@ -468,18 +471,18 @@ static mmt_status verify_segment(struct mmt_tuning *t, const struct mmt_range *r
     *out = MMT_WHOLE_RIGHT;
     for (int end = 0; end < 2 && !status && *out == MMT_WHOLE_RIGHT; end++) {
         const mmt_problem problem = mmt_problem_with_m(&range->problem, ends[end]);
-        *out = mmt_journal_whole(t->journal, &problem, &segment->config);
-        if (*out == MMT_WHOLE_UNKNOWN && may_verify(t))
-            status = mmt_tune_verify_at(t, &problem, &segment->config, out, err);
+        *out = mmt_journal_whole(run->files.journal, &problem, &segment->config);
+        if (*out == MMT_WHOLE_UNKNOWN && may_verify(run))
+            status = mmt_tune_verify_at(run, &problem, &segment->config, out, err);
     }
     return status;
 }
 
-static void report_range(struct mmt_tuning *t, const struct mmt_range *range, int right)
+static void report_range(struct mmt_run *run, const struct mmt_range *range, int right)
 {
     struct mmt_text name = { 0 };
     mmt_range_print(range, &name);
-    mmt_report_note(t,
+    mmt_report_note(run,
                     "%s: %d kernels, of which %d passed every check; at %d m, 95 %% are "
                     "within %.1f %% of the best that was timed there",
                     mmt_text_string(&name), range->num_segments, right, range->num_times,
@@ -488,7 +491,7 @@ static void report_range(struct mmt_tuning *t, const struct mmt_range *range, in
 }
 
 /* Selects again as long as a kernel turns out to be wrong. */
-static mmt_status verify_range(struct mmt_tuning *t, const struct mmt_tune_range *range,
+static mmt_status verify_range(struct mmt_run *run, const struct mmt_tune_range *range,
                                mmt_error *err)
 {
     struct mmt_range selected;
@@ -496,30 +499,30 @@ static mmt_status verify_range(struct mmt_tuning *t, const struct mmt_tune_range
     bool wrong = true;
     int right = 0;
     while (!status && wrong) {
-        status = select_segments(t, range, &selected, err);
+        status = select_segments(run, range, &selected, err);
         wrong = false;
         right = 0;
         for (int i = 0; i < selected.num_segments && !status && !wrong; i++) {
             enum mmt_whole found;
-            status = verify_segment(t, &selected, i, &found, err);
+            status = verify_segment(run, &selected, i, &found, err);
             wrong = found == MMT_WHOLE_WRONG;
             right += found == MMT_WHOLE_RIGHT;
         }
     }
     if (!status && selected.num_segments)
-        report_range(t, &selected, right);
+        report_range(run, &selected, right);
     else if (!status)
-        mmt_report_note(t,
+        mmt_report_note(run,
                         "the range up to m = %" PRId64 " has no kernels yet: both ends "
                         "must be timed, within a longer budget",
                         range->m_to);
     return status;
 }
 
-mmt_status mmt_tune_verify_ranges(struct mmt_tuning *t, mmt_error *err)
+mmt_status mmt_tune_verify_ranges(struct mmt_run *run, mmt_error *err)
 {
     mmt_status status = MMT_OK;
-    for (int i = 0; i < t->num_ranges && !status && !mmt_pool_interrupts(); i++)
-        status = verify_range(t, &t->ranges[i], err);
+    for (int i = 0; i < run->ranges.count && !status && !mmt_pool_interrupts(); i++)
+        status = verify_range(run, &run->ranges.list[i], err);
     return status;
 }

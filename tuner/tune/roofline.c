@@ -5,68 +5,71 @@
 
 enum { MOST_PROBES = 4 /* in a run, each about a second */ };
 
-void mmt_tune_set_roofline(struct mmt_tuning *t, const struct mmt_roofline *measured)
+void mmt_tune_set_roofline(struct mmt_run *run, const struct mmt_roofline *measured)
 {
-    mmt_roofline_add(&t->measured, measured);
-    t->roofline = t->measured;
-    mmt_roofline_derive(&t->roofline, &t->caps);
+    mmt_roofline_add(&run->limits.measured, measured);
+    run->limits.roofline = run->limits.measured;
+    mmt_roofline_derive(&run->limits.roofline, &run->device.caps);
     for (int type = 0; type < MMT_NUM_TYPES; type++)
-        t->ceiling[type] = mmt_roofline_ceiling(&t->roofline, &t->caps, (mmt_type) type);
+        run->limits.ceiling[type] = mmt_roofline_ceiling(
+            &run->limits.roofline, &run->device.caps, (mmt_type) type);
 }
 
-double mmt_tune_roofline(const struct mmt_tuning *t, const mmt_problem *problem)
+double mmt_tune_roofline(const struct mmt_run *run, const mmt_problem *problem)
 {
-    return mmt_roofline_seconds(&t->roofline, problem);
+    return mmt_roofline_seconds(&run->limits.roofline, problem);
 }
 
-void mmt_tune_probe(struct mmt_tuning *t)
+void mmt_tune_probe(struct mmt_run *run)
 {
     const struct mmt_job job = { .task = MMT_TASK_PROBE };
     struct mmt_event event;
-    t->probes++;
-    if (mmt_pool_do(t, &job, MMT_PROBE_LIMIT, &event) &&
+    run->limits.probes++;
+    if (mmt_pool_do(run, &job, MMT_PROBE_LIMIT, &event) &&
         event.reply.results[0].outcome == MMT_TIMED)
-        mmt_tune_set_roofline(t, &event.reply.roofline);
+        mmt_tune_set_roofline(run, &event.reply.roofline);
 }
 
 /* ---- judging ---------------------------------------------------------------------- */
 
-bool mmt_tune_is_exceeded(const struct mmt_tuning *t, const mmt_problem *problem,
+bool mmt_tune_is_exceeded(const struct mmt_run *run, const mmt_problem *problem,
                           const struct mmt_result *result)
 {
-    return result->outcome == MMT_TIMED && t->probes < MOST_PROBES &&
-           mmt_roofline_is_exceeded(&t->roofline, &t->caps, problem, result->time.median);
+    return result->outcome == MMT_TIMED && run->limits.probes < MOST_PROBES &&
+           mmt_roofline_is_exceeded(&run->limits.roofline, &run->device.caps, problem,
+                                    result->time.median);
 }
 
-static double least_known(const struct mmt_tuning *t, const mmt_problem *problem)
+static double least_known(const struct mmt_run *run, const mmt_problem *problem)
 {
-    return mmt_roofline_least(&t->roofline, &t->caps, problem);
+    return mmt_roofline_least(&run->limits.roofline, &run->device.caps, problem);
 }
 
-void mmt_tune_judge(const struct mmt_tuning *t, const mmt_problem *problem,
+void mmt_tune_judge(const struct mmt_run *run, const mmt_problem *problem,
                     struct mmt_result *result)
 {
     const mmt_type type = problem->type;
     struct mmt_text peak = { 0 };
-    if (result->outcome != MMT_TIMED || !(result->time.median < least_known(t, problem)))
+    if (result->outcome != MMT_TIMED ||
+        !(result->time.median < least_known(run, problem)))
         return;
-    mmt_roofline_print(t->roofline.peak_flops[type], t->roofline.peak_spread[type], type,
-                       &peak);
+    mmt_roofline_print(run->limits.roofline.peak_flops[type],
+                       run->limits.roofline.peak_spread[type], type, &peak);
     result->outcome = MMT_FAILED;
     snprintf(result->reason, sizeof result->reason,
              "%.4g us is faster than the device can be: %.4g us at best, its roofline of "
              "%s being %s; the clock or the kernel is broken",
-             1e6 * result->time.median, 1e6 * least_known(t, problem),
+             1e6 * result->time.median, 1e6 * least_known(run, problem),
              mmt_type_name(type), mmt_text_string(&peak));
     mmt_text_finish(&peak);
 }
 
-void mmt_tune_judge_anew(struct mmt_tuning *t, const mmt_problem *problem,
+void mmt_tune_judge_anew(struct mmt_run *run, const mmt_problem *problem,
                          struct mmt_result *result)
 {
-    if (mmt_tune_is_exceeded(t, problem, result))
-        mmt_tune_probe(t);
-    mmt_tune_judge(t, problem, result);
+    if (mmt_tune_is_exceeded(run, problem, result))
+        mmt_tune_probe(run);
+    mmt_tune_judge(run, problem, result);
 }
 
 static bool cannot_be(const void *self, const struct mmt_record *record, char *why,
@@ -78,14 +81,15 @@ static bool cannot_be(const void *self, const struct mmt_record *record, char *w
     return result.outcome != record->result.outcome;
 }
 
-void mmt_tune_judge_journal(struct mmt_tuning *t)
+void mmt_tune_judge_journal(struct mmt_run *run)
 {
     size_t count;
-    const struct mmt_record *records = mmt_journal_records(t->journal, &count);
+    const struct mmt_record *records = mmt_journal_records(run->files.journal, &count);
     size_t i = 0;
-    while (i < count && !mmt_tune_is_exceeded(t, &records[i].problem, &records[i].result))
+    while (i < count &&
+           !mmt_tune_is_exceeded(run, &records[i].problem, &records[i].result))
         i++;
     if (i < count)
-        mmt_tune_probe(t);
-    mmt_journal_pass_over(t->journal, cannot_be, t);
+        mmt_tune_probe(run);
+    mmt_journal_pass_over(run->files.journal, cannot_be, run);
 }

@@ -11,11 +11,11 @@
 #include "base/clock.h"
 
 /* A platform that cannot write its cache may hide its devices. */
-static mmt_status explain_device(const struct mmt_tuning *t, mmt_error *err)
+static mmt_status explain_device(const struct mmt_run *run, mmt_error *err)
 {
     const mmt_error said = *err;
     struct mmt_text why = { 0 };
-    if (mmt_tune_explain(t, &why))
+    if (mmt_tune_explain(run, &why))
         mmt_fail_native(err, said.status, said.native, "%s; %s", mmt_text_string(&why),
                         said.text);
     mmt_text_finish(&why);
@@ -29,9 +29,9 @@ static bool is_called(const struct mmt_device_info *info, const char *name)
     return !strcmp(name, number) || !strcmp(name, info->id);
 }
 
-mmt_status mmt_tune_find_device(struct mmt_tuning *t, mmt_error *err)
+mmt_status mmt_tune_find_device(struct mmt_run *run, mmt_error *err)
 {
-    const char *name = t->options.device ? t->options.device : "0";
+    const char *name = run->options.device ? run->options.device : "0";
     struct mmt_device_info *list = NULL;
     size_t count = 0, found;
     mmt_status status = mmt_device_list(&list, &count, NULL, err);
@@ -43,15 +43,15 @@ mmt_status mmt_tune_find_device(struct mmt_tuning *t, mmt_error *err)
         mmt_device *device = mmt_device_open(name, err);
         if (!device) {
             free(list);
-            return explain_device(t, err);
+            return explain_device(run, err);
         }
         for (found = 0; found < count && strcmp(list[found].id, device->id); found++)
             ;
         mmt_device_close(device);
     }
     if (found < count) {
-        t->caps = list[found].caps;
-        snprintf(t->id, sizeof t->id, "%s", list[found].id);
+        run->device.caps = list[found].caps;
+        snprintf(run->device.id, sizeof run->device.id, "%s", list[found].id);
     }
     free(list);
     if (found < count)
@@ -63,208 +63,220 @@ mmt_status mmt_tune_find_device(struct mmt_tuning *t, mmt_error *err)
 }
 
 /* Once a profile: it remembers. */
-static void probe_roofline(struct mmt_tuning *t)
+static void probe_roofline(struct mmt_run *run)
 {
-    mmt_tune_set_roofline(t, &t->profile->roofline);
-    if (t->roofline.bandwidth <= 0)
-        mmt_tune_probe(t);
-    mmt_tune_judge_journal(t);
+    mmt_tune_set_roofline(run, &run->files.profile->roofline);
+    if (run->limits.roofline.bandwidth <= 0)
+        mmt_tune_probe(run);
+    mmt_tune_judge_journal(run);
 }
 
 /* Seconds of the budget that go into portfolios for other shapes: more where nobody named
  * any, less of a short one, and of a CPU's, whose compilers use them up; and no more than
  * makes a difference to so many types and transposes. */
-static double calibration_part(const struct mmt_tuning *t)
+static double calibration_part(const struct mmt_run *run)
 {
-    bool cpu = t->caps.kind == MMT_CPU;
-    double named = t->options.num_shapes || t->options.suites.count ? 0.5 : 0.65;
+    bool cpu = run->device.caps.kind == MMT_CPU;
+    double named = run->options.num_shapes || run->options.suites.count ? 0.5 : 0.65;
     double share = cpu ? 0.18 : named, enough = cpu ? 120 : 60, most = cpu ? 240 : 120,
-           budget = t->options.budget.seconds;
+           budget = run->options.budget.seconds;
     return fmin(share * budget * fmin(1, budget / enough),
-                most * mmt_tune_count_kinds(t));
+                most * mmt_tune_count_kinds(run));
 }
 
 /* Where nobody named a shape and all portfolios are known, they are timed first: goals
  * then begin with what is compiled and promises most. */
-static void share_time(struct mmt_tuning *t)
+static void share_time(struct mmt_run *run)
 {
-    const double seconds = isfinite(t->ends) ? calibration_part(t) : 0;
-    t->portfolios_first = isfinite(t->ends) && !t->options.num_shapes &&
-                          !t->options.suites.count && mmt_tune_knows_portfolios(t);
-    t->goals_end = t->portfolios_first ? t->ends : t->ends - seconds;
-    t->calibration_end = t->portfolios_first ? mmt_now() + seconds : t->ends;
+    const double seconds = isfinite(run->clock.ends) ? calibration_part(run) : 0;
+    run->portfolios_first = isfinite(run->clock.ends) && !run->options.num_shapes &&
+                            !run->options.suites.count && mmt_tune_knows_portfolios(run);
+    run->clock.goals_end =
+        run->portfolios_first ? run->clock.ends : run->clock.ends - seconds;
+    run->clock.calibration_end =
+        run->portfolios_first ? mmt_now() + seconds : run->clock.ends;
 }
 
 /* Without a cache kernels are compiled again and again, which is said; but the driver of
  * a CPU compiles through files beside it, and makes nothing where no room is left. */
-static mmt_status check_cache(struct mmt_tuning *t, mmt_error *err)
+static mmt_status check_cache(struct mmt_run *run, mmt_error *err)
 {
     mmt_error why = { 0 };
     if (!mmt_cache_check(&why))
         return MMT_OK;
-    if (t->pool.shared && (why.native == ENOSPC || why.native == EDQUOT))
+    if (run->pool.shared && (why.native == ENOSPC || why.native == EDQUOT))
         return mmt_fail_native(err, why.status, why.native,
                                "%s; the driver of a CPU compiles through files there",
                                why.text);
-    snprintf(t->pool.cache, sizeof t->pool.cache, "%.*s", MMT_REASON_SIZE - 1, why.text);
+    snprintf(run->pool.cache, sizeof run->pool.cache, "%.*s", MMT_REASON_SIZE - 1,
+             why.text);
     return MMT_OK;
 }
 
-static void set_forget(struct mmt_tuning *t)
+static void set_forget(struct mmt_run *run)
 {
-    t->forget =
-        (struct mmt_forget){ .op = t->options.op, .template = t->options.template };
-    memcpy(t->forget.types, t->options.types, sizeof t->forget.types);
+    run->files.forget =
+        (struct mmt_forget){ .op = run->options.op, .template = run->options.template };
+    memcpy(run->files.forget.types, run->options.types, sizeof run->files.forget.types);
 }
 
 /* With --fresh one that cannot be gone on with is begun anew. */
-static mmt_status open_journal(struct mmt_tuning *t, mmt_error *err)
+static mmt_status open_journal(struct mmt_run *run, mmt_error *err)
 {
-    const bool fresh = t->options.fresh;
+    const bool fresh = run->options.fresh;
     mmt_error why = { 0 };
-    t->journal = mmt_journal_open(t->path, &t->caps, false, &why);
-    if (!t->journal && fresh && why.status == MMT_ERROR_FORMAT)
-        t->journal = mmt_journal_open(t->path, &t->caps, true, &why);
-    if (!t->journal)
+    run->files.journal =
+        mmt_journal_open(run->files.path, &run->device.caps, false, &why);
+    if (!run->files.journal && fresh && why.status == MMT_ERROR_FORMAT)
+        run->files.journal =
+            mmt_journal_open(run->files.path, &run->device.caps, true, &why);
+    if (!run->files.journal)
         return mmt_fail_native(err, why.status, why.native, "%s", why.text);
-    return fresh ? mmt_journal_forget(t->journal, &t->forget, err) : MMT_OK;
+    return fresh ? mmt_journal_forget(run->files.journal, &run->files.forget, err)
+                 : MMT_OK;
 }
 
-static mmt_status prepare_tuning(struct mmt_tuning *t, mmt_error *err)
+static mmt_status prepare_tuning(struct mmt_run *run, mmt_error *err)
 {
-    mmt_status status = mmt_tune_find_device(t, err);
+    mmt_status status = mmt_tune_find_device(run, err);
     if (!status)
-        status = mmt_tune_choose_types(t, err);
-    set_forget(t);
+        status = mmt_tune_choose_types(run, err);
+    set_forget(run);
     if (!status)
-        status = mmt_tune_open_profile(t, err);
+        status = mmt_tune_open_profile(run, err);
     if (!status)
-        status = open_journal(t, err);
+        status = open_journal(run, err);
     /* Where the profile is gone, all that the journal has is news to it. */
-    t->known = status || access(t->path, F_OK) ? 0 : mmt_journal_count(t->journal);
+    run->files.known = status || access(run->files.path, F_OK)
+                           ? 0
+                           : mmt_journal_count(run->files.journal);
     if (!status) {
-        mmt_journal_set_limit(t->journal, t->options.limit);
-        mmt_report_prepare(t);
+        mmt_journal_set_limit(run->files.journal, run->options.limit);
+        mmt_report_prepare(run);
     }
-    t->started = mmt_now();
-    t->ends =
-        t->options.budget.seconds > 0 ? t->started + t->options.budget.seconds : INFINITY;
-    t->candidates_left = t->options.budget.candidates;
-    t->compile_seconds = 1;
+    run->clock.started = mmt_now();
+    run->clock.ends = run->options.budget.seconds > 0
+                          ? run->clock.started + run->options.budget.seconds
+                          : INFINITY;
+    run->clock.candidates_left = run->options.budget.candidates;
+    run->pace.compile_seconds = 1;
     if (!status)
-        status = mmt_pool_start(t, false, err);
+        status = mmt_pool_start(run, false, err);
     if (!status)
-        status = check_cache(t, err);
+        status = check_cache(run, err);
     if (!status)
-        probe_roofline(t);
-    if (!status && t->pool.broken.status) {
-        *err = t->pool.broken;
+        probe_roofline(run);
+    if (!status && run->pool.broken.status) {
+        *err = run->pool.broken;
         status = err->status;
     }
     if (!status)
-        status = mmt_tune_set_goals(t, err);
-    t->finish = t->ends;
-    t->ends -= isfinite(t->ends) ? mmt_tune_reserve(t) : 0;
-    t->ranges_end = t->ends;
-    t->ends -= isfinite(t->ends) ? mmt_tune_ranges_seconds(t) : 0;
-    share_time(t);
-    return status ? status : mmt_tune_plan_exploration(t, err);
+        status = mmt_tune_set_goals(run, err);
+    run->clock.finish = run->clock.ends;
+    run->clock.ends -= isfinite(run->clock.ends) ? mmt_tune_reserve(run) : 0;
+    run->clock.ranges_end = run->clock.ends;
+    run->clock.ends -= isfinite(run->clock.ends) ? mmt_tune_ranges_seconds(run) : 0;
+    share_time(run);
+    return status ? status : mmt_tune_plan_exploration(run, err);
 }
 
 /* A run that was interrupted may well have had no time for a winner. */
-static mmt_status require_winner(const struct mmt_tuning *t, mmt_error *err)
+static mmt_status require_winner(const struct mmt_run *run, mmt_error *err)
 {
-    for (int i = 0; i < t->num_goals; i++)
-        if (mmt_tune_winner(t, &t->goals[i]))
+    for (int i = 0; i < run->goals.count; i++)
+        if (mmt_tune_winner(run, &run->goals.list[i]))
             return MMT_OK;
     if (mmt_pool_interrupts())
         return MMT_OK;
-    if (!t->counts.tried)
+    if (!run->counts.tried)
         return mmt_fail(err, MMT_ERROR_NOT_FOUND,
                         "the budget of %g s ended before a candidate was tried; a longer "
                         "one goes on from here",
-                        t->options.budget.seconds);
+                        run->options.budget.seconds);
     return mmt_fail(err, MMT_ERROR_COMPILE,
                     "none of %d candidates could be timed: %d skipped, %d wrong, %d "
                     "failed; '%s' tells why of each",
-                    t->counts.tried, t->counts.skipped, t->counts.wrong, t->counts.failed,
-                    mmt_journal_path(t->journal));
+                    run->counts.tried, run->counts.skipped, run->counts.wrong,
+                    run->counts.failed, mmt_journal_path(run->files.journal));
 }
 
 /* What the journal tells before anything is tried. */
-static void tell_journal(struct mmt_tuning *t)
+static void tell_journal(struct mmt_run *run)
 {
-    const size_t again = mmt_journal_count_again(t->journal);
+    const size_t again = mmt_journal_count_again(run->files.journal);
     if (again)
         mmt_report_note(
-            t,
+            run,
             "%zu candidates that failed, hung or crashed in an earlier run may "
             "be tried once more",
             again);
-    if (mmt_journal_is_new(t->journal) && t->profile->num_entries && !t->options.fresh)
-        mmt_report_note(t,
+    if (mmt_journal_is_new(run->files.journal) && run->files.profile->num_entries &&
+        !run->options.fresh)
+        mmt_report_note(run,
                         "'%s' has %zu entries, but its journal '%s' is missing: what is "
                         "tuned is searched from the beginning",
-                        t->path, t->profile->num_entries, mmt_journal_path(t->journal));
+                        run->files.path, run->files.profile->num_entries,
+                        mmt_journal_path(run->files.journal));
 }
 
-static mmt_status run_tuning(struct mmt_tuning *t, mmt_error *err)
+static mmt_status run_tuning(struct mmt_run *run, mmt_error *err)
 {
     mmt_status status = MMT_OK;
-    mmt_report_start(t);
-    mmt_report_cache(t);
-    tell_journal(t);
-    if (t->portfolios_first)
-        status = mmt_tune_calibrate(t, err);
-    for (t->goal = 0; !status && t->goal < t->num_goals && !mmt_pool_interrupts();
-         t->goal++)
-        status = mmt_tune_problem(t, err);
+    mmt_report_start(run);
+    mmt_report_cache(run);
+    tell_journal(run);
+    if (run->portfolios_first)
+        status = mmt_tune_calibrate(run, err);
+    for (run->goals.at = 0;
+         !status && run->goals.at < run->goals.count && !mmt_pool_interrupts();
+         run->goals.at++)
+        status = mmt_tune_problem(run, err);
     if (!status && !mmt_pool_interrupts())
-        status = mmt_tune_explore(t, err);
-    if (!status && !mmt_pool_interrupts() && !t->portfolios_first)
-        status = mmt_tune_calibrate(t, err);
+        status = mmt_tune_explore(run, err);
+    if (!status && !mmt_pool_interrupts() && !run->portfolios_first)
+        status = mmt_tune_calibrate(run, err);
     if (!status && !mmt_pool_interrupts())
-        status = mmt_tune_time_ranges(t, err);
+        status = mmt_tune_time_ranges(run, err);
     if (!status && !mmt_pool_interrupts())
-        status = mmt_tune_verify_winners(t, err);
+        status = mmt_tune_verify_winners(run, err);
     if (!status && !mmt_pool_interrupts())
-        status = mmt_tune_verify_ranges(t, err);
+        status = mmt_tune_verify_ranges(run, err);
     if (!status && !mmt_pool_interrupts())
-        status = mmt_tune_verify_portfolio(t, err);
+        status = mmt_tune_verify_portfolio(run, err);
     /* Whatever failed, what was learned before is written. */
     mmt_error own = { 0 };
-    mmt_status saved = mmt_journal_look(t->journal, &own);
-    mmt_report_journal(t);
+    mmt_status saved = mmt_journal_look(run->files.journal, &own);
+    mmt_report_journal(run);
     if (!saved)
-        saved = mmt_tune_save(t, true, &own);
+        saved = mmt_tune_save(run, true, &own);
     if (!status && saved) {
         *err = own;
         status = saved;
     }
     if (!status)
-        status = require_winner(t, err);
+        status = require_winner(run, err);
     if (!status && !mmt_pool_interrupts())
-        mmt_tune_drop_before(t);
+        mmt_tune_drop_before(run);
     if (!status)
-        mmt_report_end(t);
+        mmt_report_end(run);
     return status;
 }
 
-void mmt_tune_finish(struct mmt_tuning *t)
+void mmt_tune_finish(struct mmt_run *run)
 {
-    mmt_pool_stop(&t->pool);
-    mmt_journal_close(t->journal);
-    mmt_profile_free(t->profile);
-    mmt_profile_free(t->other);
-    mmt_profile_free(t->layers);
-    free(t->goals);
-    free(t->ranges);
-    free(t->built);
-    free(t->path);
+    mmt_pool_stop(&run->pool);
+    mmt_journal_close(run->files.journal);
+    mmt_profile_free(run->files.profile);
+    mmt_profile_free(run->files.other);
+    mmt_profile_free(run->files.layers);
+    free(run->goals.list);
+    free(run->ranges.list);
+    free(run->built.list);
+    free(run->files.path);
 }
 
-mmt_status mmt_tune_run(struct mmt_tuning *t, mmt_error *err)
+mmt_status mmt_tune_run(struct mmt_run *run, mmt_error *err)
 {
-    const mmt_status status = prepare_tuning(t, err);
-    return status ? status : run_tuning(t, err);
+    const mmt_status status = prepare_tuning(run, err);
+    return status ? status : run_tuning(run, err);
 }

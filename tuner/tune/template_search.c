@@ -69,7 +69,8 @@ static bool to_index(const struct mmt_template *template, const int *values, int
 static struct mmt_config resolve_config(const struct mmt_template_search *search,
                                         const struct mmt_config *config)
 {
-    return mmt_config_resolve(config, search->all->problem, &search->all->t->caps);
+    return mmt_config_resolve(config, search->all->problem,
+                             &search->all->run->device.caps);
 }
 
 /* The same kernel for this problem, with as much as possible auto. */
@@ -95,7 +96,7 @@ static bool is_legal(void *ctx, const int *index)
 {
     const struct mmt_template_search *search = ctx;
     const mmt_problem *problem = search->all->problem;
-    const struct mmt_caps *caps = &search->all->t->caps;
+    const struct mmt_caps *caps = &search->all->run->device.caps;
     struct mmt_config config;
     to_config(search, index, &config);
     const struct mmt_config free = leave_auto(search, &config);
@@ -111,7 +112,7 @@ static bool is_legal(void *ctx, const int *index)
 static int describe_launch(void *ctx, const int *index, double *out)
 {
     const struct mmt_template_search *search = ctx;
-    const struct mmt_caps *caps = &search->all->t->caps;
+    const struct mmt_caps *caps = &search->all->run->device.caps;
     struct mmt_config config;
     struct mmt_launches launches = { 0 };
     to_config(search, index, &config);
@@ -209,7 +210,8 @@ static int list_winners(const struct mmt_template_search *search, struct winner 
                         int most)
 {
     size_t all;
-    const struct mmt_record *records = mmt_journal_records(search->all->t->journal, &all);
+    const struct mmt_record *records =
+        mmt_journal_records(search->all->run->files.journal, &all);
     int count = 0;
     for (size_t i = 0; i < all; i++) {
         const struct mmt_record *r = &records[i];
@@ -236,7 +238,8 @@ static double estimate_start(struct mmt_template_search *search, const int *inde
     if (!is_legal(search, index))
         return INFINITY;
     to_config(search, index, &config);
-    return mmt_cost_estimate(&config, search->all->problem, &search->all->t->caps);
+    return mmt_cost_estimate(&config, search->all->problem,
+                             &search->all->run->device.caps);
 }
 
 /* The step, one knob to another value, after which the estimate is least; false where
@@ -268,7 +271,7 @@ static int better_starts(struct mmt_template_search *search,
                          int (*starts)[MMT_SEARCH_MAX_KNOBS], int count)
 {
     int first = count < MOST_BETTERED ? count : MOST_BETTERED;
-    if (search->all->t->caps.kind == MMT_CPU)
+    if (search->all->run->device.caps.kind == MMT_CPU)
         return count;
     for (int i = 0; i < first && count < MOST_LISTED; i++) {
         double expected = estimate_start(search, starts[i]);
@@ -291,7 +294,7 @@ static int sort_starts(struct mmt_template_search *search,
                        int (*starts)[MMT_SEARCH_MAX_KNOBS], int count)
 {
     double expected[MOST_LISTED], least = INFINITY;
-    double steps = search->all->t->caps.kind == MMT_CPU ? 1 : 3; /* an octave */
+    double steps = search->all->run->device.caps.kind == MMT_CPU ? 1 : 3; /* an octave */
     int worth = 0;
     for (int i = 0; i < count; i++)
         least = fmin(least, expected[i] = estimate_start(search, starts[i]));
@@ -316,7 +319,8 @@ static int sort_starts(struct mmt_template_search *search,
 static void set_prior(struct mmt_template_search *search, const struct winner *nearest)
 {
     static const double octaves = 4; /* at which it tells half as much */
-    double best = mmt_journal_best(search->all->t->journal, &nearest->record->problem);
+    double best =
+        mmt_journal_best(search->all->run->files.journal, &nearest->record->problem);
     search->prior = pow(best / nearest->record->result.time.median,
                         steepness * exp2(-nearest->distance / octaves));
 }
@@ -348,49 +352,52 @@ static int list_starts(struct mmt_template_search *search,
 
 static mmt_status start_search(struct mmt_template_search *search, mmt_error *err)
 {
-    const struct mmt_tuning *t = search->all->t;
+    const struct mmt_run *run = search->all->run;
     int starts[MOST_LISTED][MMT_SEARCH_MAX_KNOBS];
     search->best = search->limit = INFINITY;
     describe_space(search);
     int count = list_starts(search, starts);
     search->space_search = mmt_search_create(
-        t->options.search, &search->space,
-        (uint64_t) t->options.seed + (uint64_t) search->place, starts, count, err);
+        run->options.search, &search->space,
+        (uint64_t) run->options.seed + (uint64_t) search->place, starts, count, err);
     return search->space_search ? MMT_OK : err->status;
 }
 
-bool mmt_tune_is_meant(const struct mmt_tuning *t, const struct mmt_template *template,
+bool mmt_tune_is_meant(const struct mmt_run *run, const struct mmt_template *template,
                        const mmt_problem *problem)
 {
-    if (t->options.template && t->options.template != template)
+    if (run->options.template && run->options.template != template)
         return false;
-    if (t->options.template)
-        return template->dialects & t->caps.dialect &&
+    if (run->options.template)
+        return template->dialects & run->device.caps.dialect &&
                mmt_type_in(problem->type, template->types) && template->op == problem->op;
-    return mmt_config_meant(template, problem, &t->caps);
+    return mmt_config_meant(template, problem, &run->device.caps);
 }
 
 static void tell_journal(struct mmt_template_searches *searches)
 {
     size_t count;
-    const struct mmt_record *records = mmt_journal_records(searches->t->journal, &count);
+    const struct mmt_record *records =
+        mmt_journal_records(searches->run->files.journal, &count);
     for (size_t i = 0; i < count; i++)
         if (mmt_record_is_candidate(&records[i]) &&
-            mmt_journal_stands(searches->t->journal, &records[i]) &&
+            mmt_journal_stands(searches->run->files.journal, &records[i]) &&
             mmt_problem_equal(&records[i].problem, searches->problem))
             mmt_searches_tell(searches, &records[i].config, &records[i].result);
 }
 
-mmt_status mmt_searches_create(struct mmt_tuning *t, const mmt_problem *problem,
+mmt_status mmt_searches_create(struct mmt_run *run, const mmt_problem *problem,
                                struct mmt_template_searches *out, mmt_error *err)
 {
     mmt_status status = MMT_OK;
-    *out = (struct mmt_template_searches){ .t = t, .problem = problem, .best = INFINITY };
+    *out = (struct mmt_template_searches){ .run = run,
+                                           .problem = problem,
+                                           .best = INFINITY };
     out->list = calloc(MMT_MAX_TEMPLATES, sizeof *out->list);
     if (!out->list)
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the templates' spaces");
     for (int i = 0; !status && mmt_templates[i] && i < MMT_MAX_TEMPLATES; i++) {
-        if (!mmt_tune_is_meant(t, mmt_templates[i], problem))
+        if (!mmt_tune_is_meant(run, mmt_templates[i], problem))
             continue;
         struct mmt_template_search *search = &out->list[out->count++];
         *search = (struct mmt_template_search){ .all = out,
@@ -464,10 +471,10 @@ static struct mmt_template_search *most_promising(struct mmt_template_searches *
 /* Looked at anew now and then; an exhaustive search leaves nothing out. */
 static void set_limit(struct mmt_template_search *search)
 {
-    const struct mmt_tuning *t = search->all->t;
-    if (search->asked % 16 == 0 && strcmp(t->options.search, "exhaustive"))
-        search->limit = mmt_pruning_limit(t->journal, t->profile, search->all->problem,
-                                          search->template);
+    const struct mmt_run *run = search->all->run;
+    if (search->asked % 16 == 0 && strcmp(run->options.search, "exhaustive"))
+        search->limit = mmt_pruning_limit(run->files.journal, run->files.profile,
+                                          search->all->problem, search->template);
 }
 
 bool mmt_searches_ask(struct mmt_template_searches *searches, struct mmt_config *out)

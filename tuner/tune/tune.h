@@ -66,6 +66,7 @@ struct mmt_pool {
     int killed;                   /* workers that were killed from outside */
     struct mmt_own_folder folder; /* PoCL's cache while tuning, where it is ours */
     char cache[MMT_REASON_SIZE];  /* why kernels cannot be stored; "": they can */
+    bool cache_told;              /* that was said */
 };
 
 /* What failed in a row: the journal holds it until somebody is found to be at fault. */
@@ -100,124 +101,161 @@ struct mmt_tune_range {
     int64_t m_to;
 };
 
-struct mmt_tuning {
-    struct mmt_tune_options options;
+/* The device that is tuned, and how it fared in this run. */
+struct mmt_run_device {
+    char id[32]; /* "cuda:0" and the like */
     struct mmt_caps caps;
-    char id[32];
-    struct mmt_journal *journal;
-    struct mmt_profile *profile, *other;
-    struct mmt_profile *layers;   /* what is known of such a device; NULL: nothing */
-    char *path;                   /* of the profile */
-    struct mmt_own_folder folder; /* where a search leaves nothing, of its journal */
-    struct mmt_pool pool;
-    struct mmt_suspects suspects;
-    struct mmt_tune_library library;
-    size_t told; /* bytes of the journal's notes that were said */
-    mmt_problem *goals;
-    int num_goals, goal; /* how many there are, and which one is being tuned */
-    struct mmt_tune_range *ranges;
-    int num_ranges;
-    int num_explored;     /* problems behind them that are searched, but not entered */
-    double started, ends; /* mmt_now(); INFINITY: no limit */
-    double finish;        /* between `ends` and this the portfolio is verified */
-    double ranges_end;    /* between `ends` and this ranges are timed */
-    double whole_seconds; /* what verifying wholly takes, about; 0: none was */
-    /* Goals are tuned, then others explored, then portfolios are timed; where all of
-     * those are known, they come first. */
-    bool portfolios_first;
-    double goals_end, exploration_end, calibration_end;
-    int64_t candidates_left;
-    struct mmt_counts counts;
-    struct mmt_forget forget;      /* of options.fresh */
-    size_t known;                  /* the journal's records when the run began */
-    struct mmt_made_health health; /* of the device in this run */
-    bool cache_told;               /* it was said that kernels cannot be stored */
-    struct mmt_roofline measured,
-        roofline;                  /* the other: with what clock and lanes tell */
-    double ceiling[MMT_NUM_TYPES]; /* FLOP/s that nothing exceeds; 0: unknown */
-    int probes;                    /* how often this run has measured the roofline */
-    /* By type: what the naive template reaches, in FLOP/s; 0: unknown. */
-    double naive_rate[MMT_NUM_TYPES];
-    double fitted_at,
-        fit_seconds;        /* when the portfolio was selected last, and what it took */
-    double compile_seconds; /* what a candidate's compiling takes, about */
-    struct mmt_built *built;
-    int num_built;
-    double last_status; /* mmt_now() when progress was last said */
+    struct mmt_made_health health;
 };
 
-/* Tunes by t->options, all else being zero, and writes the profile; tells on the way what
- * happens. What was learned before an error or an interruption is written, too: see
+/* What the run reads and writes; it owns all of them. */
+struct mmt_run_files {
+    struct mmt_journal *journal;
+    size_t known; /* the journal's records when the run began */
+    size_t told;  /* bytes of the journal's notes that were said */
+    struct mmt_profile *profile;
+    struct mmt_profile *other;    /* of --with; NULL: none */
+    struct mmt_profile *layers;   /* what is known of such a device; NULL: nothing */
+    char *path;                   /* of the profile; malloc'ed */
+    struct mmt_own_folder folder; /* where a search leaves nothing, of its journal */
+    struct mmt_forget forget;     /* of options.fresh */
+};
+
+/* Times of mmt_now(), in seconds; INFINITY: no limit. In their order, but that known
+ * portfolios are calibrated before goals. */
+struct mmt_run_clock {
+    double started;
+    double goals_end, exploration_end, calibration_end;
+    double ends;             /* of all that is timed for shapes other than ranges */
+    double ranges_end;       /* from `ends` to this ranges are timed */
+    double finish;           /* from there to this kernels are verified wholly */
+    int64_t candidates_left; /* of a budget of candidates */
+    double last_status;      /* when progress was last said */
+};
+
+/* How long pieces of work take in this run, in seconds. */
+struct mmt_run_pace {
+    double whole_seconds;   /* verifying wholly, about; 0: none was */
+    double compile_seconds; /* a candidate's compiling, about */
+    double fitted_at;       /* mmt_now() when the portfolio was selected last */
+    double fit_seconds;     /* what that took */
+};
+
+/* What no kernel exceeds. */
+struct mmt_run_limits {
+    struct mmt_roofline measured;
+    struct mmt_roofline roofline;     /* the same, with what clock and lanes tell */
+    double ceiling[MMT_NUM_TYPES];    /* FLOP/s that nothing exceeds; 0: unknown */
+    double naive_rate[MMT_NUM_TYPES]; /* FLOP/s of the naive template; 0: unknown */
+    int probes;                       /* how often this run has measured the roofline */
+};
+
+/* Problems in the order in which they are tuned; malloc'ed, owned by the run. */
+struct mmt_run_problems {
+    mmt_problem *list;
+    int count, at; /* how many there are, and which one is being tuned */
+};
+
+/* One run. Zero but for its options before it begins. */
+struct mmt_run {
+    struct mmt_tune_options options; /* the caller's */
+    struct mmt_run_device device;
+    struct mmt_run_files files;
+    struct mmt_pool pool; /* mmt_pool_stop() */
+    struct mmt_suspects suspects;
+    struct mmt_run_clock clock;
+    struct mmt_run_pace pace;
+    struct mmt_run_limits limits;
+    struct mmt_tune_library library;
+    struct mmt_counts counts; /* candidates of this run */
+    struct mmt_run_problems goals;
+    struct {
+        int count; /* problems behind the goals that are searched, but not entered */
+    } exploration;
+    struct {
+        struct mmt_tune_range *list; /* malloc'ed, owned by the run */
+        int count;
+    } ranges;
+    struct {
+        struct mmt_built *list; /* malloc'ed, owned by the run */
+        int count;
+    } built;
+    bool portfolios_first; /* all are known: they are timed before the goals */
+};
+
+/* Tunes by run->options, all else being zero, and writes the profile; tells on the way
+ * what happens. What was learned before an error or an interruption is written, too: see
  * mmt_pool_interrupts(). One run a process at a time: it hears the process's signals. */
-mmt_status mmt_tune_run(struct mmt_tuning *t, mmt_error *err);
+mmt_status mmt_tune_run(struct mmt_run *run, mmt_error *err);
 
 /* Stops the workers and frees all but the options, after a run that failed as well. */
-void mmt_tune_finish(struct mmt_tuning *t);
+void mmt_tune_finish(struct mmt_run *run);
 
-/* Fills t->id and t->caps by t->options.device without opening the device: a context in
- * this process would be one more beside the worker's. */
-mmt_status mmt_tune_find_device(struct mmt_tuning *t, mmt_error *err);
+/* Fills run->device.id and run->device.caps by run->options.device without opening the
+ * device: a context in this process would be one more beside the worker's. */
+mmt_status mmt_tune_find_device(struct mmt_run *run, mmt_error *err);
 
 /* ---- times that cannot be (roofline.c) --------------------------------------- */
 
 /* Takes in what was measured, now or by an earlier run: the best of old and new counts.
- * Fills t->ceiling, too. */
-void mmt_tune_set_roofline(struct mmt_tuning *t, const struct mmt_roofline *measured);
+ * Fills run->limits.ceiling, too. */
+void mmt_tune_set_roofline(struct mmt_run *run, const struct mmt_roofline *measured);
 
 /* Seconds of a problem at the roofline; 0: unknown. */
-double mmt_tune_roofline(const struct mmt_tuning *t, const mmt_problem *problem);
+double mmt_tune_roofline(const struct mmt_run *run, const mmt_problem *problem);
 
 /* Measures the roofline: the worker that measures is idle. */
-void mmt_tune_probe(struct mmt_tuning *t);
+void mmt_tune_probe(struct mmt_run *run);
 
 /* Whether a result beats the roofline by more than its spread, and it may be measured
  * again for that: a few times a run. */
-bool mmt_tune_is_exceeded(const struct mmt_tuning *t, const mmt_problem *problem,
+bool mmt_tune_is_exceeded(const struct mmt_run *run, const mmt_problem *problem,
                           const struct mmt_result *result);
 
 /* Every time that counts for anything passes here, measured now or read from a journal.
  * What no device can be so fast for is MMT_FAILED, with the reason. */
-void mmt_tune_judge(const struct mmt_tuning *t, const mmt_problem *problem,
+void mmt_tune_judge(const struct mmt_run *run, const mmt_problem *problem,
                     struct mmt_result *result);
 
 /* The same, and before it measures the roofline again where the result asks for it. */
-void mmt_tune_judge_anew(struct mmt_tuning *t, const mmt_problem *problem,
+void mmt_tune_judge_anew(struct mmt_run *run, const mmt_problem *problem,
                          struct mmt_result *result);
 
 /* Takes out of the journal what an earlier run cannot have measured, and notes that. */
-void mmt_tune_judge_journal(struct mmt_tuning *t);
+void mmt_tune_judge_journal(struct mmt_run *run);
 
 /* ---- goals ----------------------------------------------------------------------- */
 
-/* Those that are asked for, or those that the device computes well: t->options.types. */
-mmt_status mmt_tune_choose_types(struct mmt_tuning *t, mmt_error *err);
+/* Those that are asked for, or those that the device computes well: run->options.types.
+ */
+mmt_status mmt_tune_choose_types(struct mmt_run *run, mmt_error *err);
 
-/* Fills t->goals. */
-mmt_status mmt_tune_set_goals(struct mmt_tuning *t, mmt_error *err);
+/* Fills run->goals.list. */
+mmt_status mmt_tune_set_goals(struct mmt_run *run, mmt_error *err);
 
-bool mmt_tune_is_goal(const struct mmt_tuning *t, const mmt_problem *problem);
+bool mmt_tune_is_goal(const struct mmt_run *run, const mmt_problem *problem);
 
 /* Whether two problems have the same op, type and transposes. */
 bool mmt_same_kind(const mmt_problem *a, const mmt_problem *b);
 
 /* Whether a goal is the first of a type and transposes, and how many of these there are.
  * Ops that memory bounds need no portfolio: the nearest shape tells enough. */
-bool mmt_tune_opens_kind(const struct mmt_tuning *t, int goal);
-int mmt_tune_count_kinds(const struct mmt_tuning *t);
+bool mmt_tune_opens_kind(const struct mmt_run *run, int goal);
+int mmt_tune_count_kinds(const struct mmt_run *run);
 
 /* Seconds that a problem's data, and their sums for verifying, take the host. */
 double mmt_tune_setting_up(const mmt_problem *problem);
 
-/* The share of the goal t->goal in what is left: a time when it ends, and a number of
- * candidates. */
-double mmt_tune_share_time(const struct mmt_tuning *t);
-int64_t mmt_tune_share_candidates(const struct mmt_tuning *t);
+/* The share of the goal run->goals.at in what is left: a time when it ends, and a number
+ * of candidates. */
+double mmt_tune_share_time(const struct mmt_run *run);
+int64_t mmt_tune_share_candidates(const struct mmt_run *run);
 
 /* ---- the pool -------------------------------------------------------------------- */
 
-/* One worker that measures on t->id and, unless `without_compilers`, those that compile
- * for it. */
-mmt_status mmt_pool_start(struct mmt_tuning *t, bool without_compilers, mmt_error *err);
+/* One worker that measures on run->device.id and, unless `without_compilers`, those that
+ * compile for it. */
+mmt_status mmt_pool_start(struct mmt_run *run, bool without_compilers, mmt_error *err);
 void mmt_pool_stop(struct mmt_pool *pool);
 
 /* How often the run was interrupted: once, it ends soon; twice, at once. */
@@ -239,44 +277,44 @@ bool mmt_pool_next(struct mmt_pool *pool, double until, struct mmt_event *event)
 /* Does one job on the measuring worker and waits for it, and notes what compilers report
  * meanwhile: false where that broke the pool, or the run was interrupted twice. A job
  * whose worker is killed from outside is done again, twice at most. */
-bool mmt_pool_do(struct mmt_tuning *t, const struct mmt_job *job, double limit,
+bool mmt_pool_do(struct mmt_run *run, const struct mmt_job *job, double limit,
                  struct mmt_event *event);
 
 /* Has the plainest kernel built and run as if for the first time: by a new process, whose
  * caches are an empty folder beside the usual ones. The worker that measures is idle; it
  * is another process afterwards. */
-void mmt_pool_try_naive(struct mmt_tuning *t, struct mmt_result *out);
+void mmt_pool_try_naive(struct mmt_run *run, struct mmt_result *out);
 
 /* ---- is the machine at fault? (machine_fault.c) -------------------------------------
  */
 
 /* Journals a candidate's or a calibration's result. One that may be a bad moment's is
  * held until another one goes well. */
-mmt_status mmt_tune_note_result(struct mmt_tuning *t, const struct mmt_record *record,
+mmt_status mmt_tune_note_result(struct mmt_run *run, const struct mmt_record *record,
                                 mmt_error *err);
 
 /* Whether so many failed alike, the naive kernel or ten in a row, that the machine may be
  * at fault. */
-bool mmt_tune_suspects(const struct mmt_tuning *t);
+bool mmt_tune_suspects(const struct mmt_run *run);
 
 /* Tries the naive kernel. Where it works the kernels are at fault: they are journalled.
  * Else none is, and the reason ends the run. The worker that measures is idle. */
-mmt_status mmt_tune_ask_naive(struct mmt_tuning *t, mmt_error *err);
+mmt_status mmt_tune_ask_naive(struct mmt_run *run, mmt_error *err);
 
 /* What is known of the machine that explains why kernels, or a device, fail: a folder
  * that compilers write into has no room. False: nothing is known. */
-bool mmt_tune_explain(const struct mmt_tuning *t, struct mmt_text *why);
+bool mmt_tune_explain(const struct mmt_run *run, struct mmt_text *why);
 
 /* At the end of a search: asks where one is suspected, or nothing has gone well in this
  * run; else journals what is held. */
-mmt_status mmt_tune_end_suspicion(struct mmt_tuning *t, mmt_error *err);
+mmt_status mmt_tune_end_suspicion(struct mmt_run *run, mmt_error *err);
 
 /* ---- template searches: one for each template of a problem ----------------------- */
 
 struct mmt_template_search;
 
 struct mmt_template_searches {
-    struct mmt_tuning *t;
+    struct mmt_run *run;
     const mmt_problem *problem;
     struct mmt_template_search *list;
     int count;
@@ -286,7 +324,7 @@ struct mmt_template_searches {
 };
 
 /* Starts a search for each template; tells them what the journal knows of the problem. */
-mmt_status mmt_searches_create(struct mmt_tuning *t, const mmt_problem *problem,
+mmt_status mmt_searches_create(struct mmt_run *run, const mmt_problem *problem,
                                struct mmt_template_searches *out, mmt_error *err);
 void mmt_searches_free(struct mmt_template_searches *searches);
 
@@ -312,72 +350,71 @@ void mmt_searches_tell(struct mmt_template_searches *searches,
 double mmt_tune_distance(const mmt_problem *a, const mmt_problem *b);
 
 /* Whether the run tries a template on such problems at all. */
-bool mmt_tune_is_meant(const struct mmt_tuning *t, const struct mmt_template *template,
+bool mmt_tune_is_meant(const struct mmt_run *run, const struct mmt_template *template,
                        const mmt_problem *problem);
 
 /* ---- what is compiled already --------------------------------------------------- */
 
 /* Notes that a configuration is compiled, in all specialisations that the problem needs.
  */
-void mmt_tune_add_built(struct mmt_tuning *t, const mmt_problem *problem,
+void mmt_tune_add_built(struct mmt_run *run, const mmt_problem *problem,
                         const struct mmt_config *config);
 
 /* The same of what a compiler reports, unless that failed. Other reports say nothing. */
-void mmt_tune_note_built(struct mmt_tuning *t, const struct mmt_event *event);
+void mmt_tune_note_built(struct mmt_run *run, const struct mmt_event *event);
 
 /* Whether it is; the problem may be another one that needs the same sources. */
-bool mmt_tune_is_built(const struct mmt_tuning *t, const mmt_problem *problem,
+bool mmt_tune_is_built(const struct mmt_run *run, const mmt_problem *problem,
                        const struct mmt_config *config);
 
 /* Has an idle worker compile a configuration, in all specialisations that the problem
  * needs. */
-void mmt_tune_compile(struct mmt_tuning *t, struct mmt_worker *worker,
+void mmt_tune_compile(struct mmt_run *run, struct mmt_worker *worker,
                       const mmt_problem *problem, const struct mmt_config *config);
 
 /* Compiles what is not built yet of these on all workers that compile, and waits for it,
  * until a time of mmt_now(). */
-void mmt_tune_build(struct mmt_tuning *t, const mmt_problem *problem,
+void mmt_tune_build(struct mmt_run *run, const mmt_problem *problem,
                     const struct mmt_config *configs, int count, double ends);
 
 /* What is compiled, serves the problem and was not tried on it, the most promising first
  * and none that is predicted to take twice its time; returns how many. */
-int mmt_tune_list_ready(const struct mmt_tuning *t, const mmt_problem *problem,
+int mmt_tune_list_ready(const struct mmt_run *run, const mmt_problem *problem,
                         struct mmt_config *out, int most);
 
 /* ---- the loop, and the finals ---------------------------------------------------- */
 
 /* Searches until a time of mmt_now(). */
-mmt_status mmt_tune_search(struct mmt_tuning *t, const mmt_problem *problem, double ends,
+mmt_status mmt_tune_search(struct mmt_run *run, const mmt_problem *problem, double ends,
                            mmt_error *err);
 
 /* Searches and holds the finals, until a time of mmt_now(). *found is false where nothing
  * serves the problem. */
-mmt_status mmt_tune_find(struct mmt_tuning *t, const mmt_problem *problem, double ends,
+mmt_status mmt_tune_find(struct mmt_run *run, const mmt_problem *problem, double ends,
                          struct mmt_record *winner, bool *found, mmt_error *err);
 
-/* Tunes t->goals[t->goal] and puts what it found into the profile. */
-mmt_status mmt_tune_problem(struct mmt_tuning *t, mmt_error *err);
+/* Tunes run->goals.list[run->goals.at] and puts what it found into the profile. */
+mmt_status mmt_tune_problem(struct mmt_run *run, mmt_error *err);
 
 /* Seconds that a phase of measuring may take. */
-double mmt_tune_limit(const struct mmt_tuning *t, const mmt_problem *problem,
-                      double best);
+double mmt_tune_limit(const struct mmt_run *run, const mmt_problem *problem, double best);
 
 /* Times the best of the journal against each other, within the time. Where an earlier run
  * has timed the same ones, what it entered stands. *found is false where nothing serves
  * the problem. */
-mmt_status mmt_tune_finals(struct mmt_tuning *t, const mmt_problem *problem, double ends,
+mmt_status mmt_tune_finals(struct mmt_run *run, const mmt_problem *problem, double ends,
                            struct mmt_record *winner, bool *found, mmt_error *err);
 
 /* Who takes part, of records of one problem, the fastest first: they come to the front,
  * and their number is returned. Those that are not far behind, five at most; but a device
  * that is power-limited ranks kernels in another order than one that is not, and there
  * eight take part, of more than two tiles where the fast ones have them. */
-int mmt_tune_select_finalists(const struct mmt_tuning *t, struct mmt_record *timed,
+int mmt_tune_select_finalists(const struct mmt_run *run, struct mmt_record *timed,
                               int count);
 
 /* Whether all finalists, of one problem, took part in finals of earlier runs, whose
  * winner the profile has: then *winner is that one, as it was timed last. */
-bool mmt_tune_is_decided(const struct mmt_tuning *t, const struct mmt_record *finalists,
+bool mmt_tune_is_decided(const struct mmt_run *run, const struct mmt_record *finalists,
                          int count, struct mmt_record *winner);
 
 /* The favourite among finalists, the fastest first: of those that tie with the fastest,
@@ -386,67 +423,67 @@ bool mmt_tune_is_decided(const struct mmt_tuning *t, const struct mmt_record *fi
 const struct mmt_record *mmt_tune_favourite(const struct mmt_record *sorted, int count);
 
 /* Whether such a device has a portfolio for the family of each goal. */
-bool mmt_tune_knows_portfolios(const struct mmt_tuning *t);
+bool mmt_tune_knows_portfolios(const struct mmt_run *run);
 
-/* Appends to t->goals the shapes of short searches once these are tuned, on a GPU
- * and where there is a limit of time: t->exploration_end. */
-mmt_status mmt_tune_plan_exploration(struct mmt_tuning *t, mmt_error *err);
+/* Appends to run->goals.list the shapes of short searches once these are tuned, on a GPU
+ * and where there is a limit of time: run->clock.exploration_end. */
+mmt_status mmt_tune_plan_exploration(struct mmt_run *run, mmt_error *err);
 
 /* Searches there. */
-mmt_status mmt_tune_explore(struct mmt_tuning *t, mmt_error *err);
+mmt_status mmt_tune_explore(struct mmt_run *run, mmt_error *err);
 
 /* Finds a portfolio for each family of the goals' types by times on further shapes, and
  * times it in the family's other types and transposes, in what is left of the time, or
  * twice as often as candidates were tried. */
-mmt_status mmt_tune_calibrate(struct mmt_tuning *t, mmt_error *err);
+mmt_status mmt_tune_calibrate(struct mmt_run *run, mmt_error *err);
 
 /* ---- ranges of m (ranges.c) --------------------------------------------------- */
 
 /* Seconds that are kept for timing kernels on the ranges and verifying them. */
-double mmt_tune_ranges_seconds(const struct mmt_tuning *t);
+double mmt_tune_ranges_seconds(const struct mmt_run *run);
 
 /* Times the winners of a range's goals, the next best, and what a portfolio has for it,
  * on many of its m; selects from them and puts the range into the profile. */
-mmt_status mmt_tune_time_ranges(struct mmt_tuning *t, mmt_error *err);
+mmt_status mmt_tune_time_ranges(struct mmt_run *run, mmt_error *err);
 
 /* Verifies each kernel wholly at both ends of its segment, as long as there is time; one
  * that is wrong is selected no more. */
-mmt_status mmt_tune_verify_ranges(struct mmt_tuning *t, mmt_error *err);
+mmt_status mmt_tune_verify_ranges(struct mmt_run *run, mmt_error *err);
 
 /* ---- the vendor's library beside ours (yardstick.c) ----------------------------
  */
 
 /* Seconds of the goal at hand that its yardstick may take at most, of those until `ends`;
  * 0: there is none for it. */
-double mmt_tune_yardstick_most(const struct mmt_tuning *t, double ends);
+double mmt_tune_yardstick_most(const struct mmt_run *run, double ends);
 
 /* Times the library beside a goal's winner, unless the profile's entry of it has that of
  * this driver and version, and puts the record into the entry. */
-void mmt_tune_yardstick(struct mmt_tuning *t, const mmt_problem *problem, double most);
+void mmt_tune_yardstick(struct mmt_run *run, const mmt_problem *problem, double most);
 
 /* Whether an entry has a record of the driver and the library of this run. */
-bool mmt_tune_has_yardstick(const struct mmt_tuning *t, const struct mmt_entry *entry);
+bool mmt_tune_has_yardstick(const struct mmt_run *run, const struct mmt_entry *entry);
 
 /* ---- verifying wholly (whole_verify.c) ----------------------------------------------
  */
 
 /* Verifies wholly, unless the journal knows. MMT_WHOLE_UNKNOWN: it came to nothing, as
  * the run was interrupted. */
-mmt_status mmt_tune_verify_at(struct mmt_tuning *t, const mmt_problem *problem,
+mmt_status mmt_tune_verify_at(struct mmt_run *run, const mmt_problem *problem,
                               const struct mmt_config *config, enum mmt_whole *out,
                               mmt_error *err);
 
 /* Verifies the winner of each problem; the next best takes the place of one that is
  * wrong. */
-mmt_status mmt_tune_verify_winners(struct mmt_tuning *t, mmt_error *err);
+mmt_status mmt_tune_verify_winners(struct mmt_run *run, mmt_error *err);
 
 /* What one takes, in seconds; and what of the budget is kept for the portfolio. */
-double mmt_tune_whole_seconds(const struct mmt_tuning *t);
-double mmt_tune_reserve(const struct mmt_tuning *t);
+double mmt_tune_whole_seconds(const struct mmt_run *run);
+double mmt_tune_reserve(const struct mmt_run *run);
 
 /* Verifies the portfolios, as long as there is time. What is wrong falls out; a family
  * that has nothing left gets other kernels. */
-mmt_status mmt_tune_verify_portfolio(struct mmt_tuning *t, mmt_error *err);
+mmt_status mmt_tune_verify_portfolio(struct mmt_run *run, mmt_error *err);
 
 /* ---- the profile
  * --------------------------------------------------------------------------------------
@@ -454,27 +491,27 @@ mmt_status mmt_tune_verify_portfolio(struct mmt_tuning *t, mmt_error *err);
 
 /* Reads what stands at the path, or starts an empty one; finds out whether the place can
  * be written to. */
-mmt_status mmt_tune_open_profile(struct mmt_tuning *t, mmt_error *err);
+mmt_status mmt_tune_open_profile(struct mmt_run *run, mmt_error *err);
 
 /* Puts a winner, and what was tried --with another profile, in the place of the problem's
  * earlier entries. */
-mmt_status mmt_tune_enter(struct mmt_tuning *t, const mmt_problem *problem,
+mmt_status mmt_tune_enter(struct mmt_run *run, const mmt_problem *problem,
                           const struct mmt_record *winner, mmt_error *err);
 
-/* Fits the models of t->profile to all that was timed, and selects the portfolios of the
- * families whose bits are in `select`, or that have none. */
-mmt_status mmt_tune_fit(struct mmt_tuning *t, unsigned select, mmt_error *err);
+/* Fits the models of run->files.profile to all that was timed, and selects the portfolios
+ * of the families whose bits are in `select`, or that have none. */
+mmt_status mmt_tune_fit(struct mmt_run *run, unsigned select, mmt_error *err);
 
 /* Removes what --fresh kept beside the profile: the run ended whole. */
-void mmt_tune_drop_before(const struct mmt_tuning *t);
+void mmt_tune_drop_before(const struct mmt_run *run);
 
 /* Takes out of the profile what was found wrong since it was entered. */
-void mmt_tune_drop_refuted(struct mmt_tuning *t);
+void mmt_tune_drop_refuted(struct mmt_run *run);
 
 /* Writes the profile, if this run has learned anything. The portfolio is
  * selected anew the `last` time, and before that as long as it takes little of the run.
  */
-mmt_status mmt_tune_save(struct mmt_tuning *t, bool last, mmt_error *err);
+mmt_status mmt_tune_save(struct mmt_run *run, bool last, mmt_error *err);
 
 /* Adds how the device fared while a result was taken. */
 void mmt_tune_note_health(struct mmt_made_health *health,
@@ -484,34 +521,32 @@ void mmt_tune_note_health(struct mmt_made_health *health,
  * --------------------------------------------------------------------------------------------
  */
 
-void mmt_report_prepare(const struct mmt_tuning *t);
-void mmt_report_start(struct mmt_tuning *t);
+void mmt_report_prepare(const struct mmt_run *run);
+void mmt_report_start(struct mmt_run *run);
 /* What the journal has to say that was not said yet. */
-void mmt_report_journal(struct mmt_tuning *t);
-void mmt_report_problem(struct mmt_tuning *t);
-void mmt_report_result(struct mmt_tuning *t, const struct mmt_record *record,
-                       double best);
+void mmt_report_journal(struct mmt_run *run);
+void mmt_report_problem(struct mmt_run *run);
+void mmt_report_result(struct mmt_run *run, const struct mmt_record *record, double best);
 /* What a whole verification found; what is wrong, always. */
-void mmt_report_whole(struct mmt_tuning *t, const struct mmt_record *record);
-void mmt_report_calibration(struct mmt_tuning *t, const struct mmt_record *record);
+void mmt_report_whole(struct mmt_run *run, const struct mmt_record *record);
+void mmt_report_calibration(struct mmt_run *run, const struct mmt_record *record);
 /* Notes how the device fared while a result was taken; says so when it is throttled for
  * the first time. */
-void mmt_report_health(struct mmt_tuning *t, const struct mmt_result *result);
+void mmt_report_health(struct mmt_run *run, const struct mmt_result *result);
 /* That kernels cannot be stored, once a run: on standard error, or as an event. */
-void mmt_report_cache(struct mmt_tuning *t);
+void mmt_report_cache(struct mmt_run *run);
 /* What is going on now; says it a few times a second at most. */
-void mmt_report_status(struct mmt_tuning *t, const struct mmt_config *trying,
-                       double best);
+void mmt_report_status(struct mmt_run *run, const struct mmt_config *trying, double best);
 /* What the vendor's library takes beside a winner, as an event alone. */
-void mmt_report_yardstick(const struct mmt_tuning *t, const struct mmt_entry *entry);
-void mmt_report_winner(struct mmt_tuning *t, const struct mmt_record *winner);
+void mmt_report_yardstick(const struct mmt_run *run, const struct mmt_entry *entry);
+void mmt_report_winner(struct mmt_run *run, const struct mmt_record *winner);
 
 /* The profile's entry of a problem, measured here; NULL: there is none. */
-const struct mmt_entry *mmt_tune_winner(const struct mmt_tuning *t,
+const struct mmt_entry *mmt_tune_winner(const struct mmt_run *run,
                                         const mmt_problem *problem);
-void mmt_report_end(struct mmt_tuning *t);
+void mmt_report_end(struct mmt_run *run);
 /* A sentence beside the figures. */
-__attribute__((format(printf, 2, 3))) void mmt_report_note(struct mmt_tuning *t,
+__attribute__((format(printf, 2, 3))) void mmt_report_note(struct mmt_run *run,
                                                            const char *format, ...);
 
 #endif

@@ -15,27 +15,27 @@ static const double time_for_epilogues = 60;
 
 /* ---- one verification ------------------------------------------------------------- */
 
-double mmt_tune_whole_seconds(const struct mmt_tuning *t)
+double mmt_tune_whole_seconds(const struct mmt_run *run)
 {
-    if (t->whole_seconds > 0)
-        return t->whole_seconds;
-    return t->caps.kind == MMT_CPU ? usual_cpu : usual_gpu;
+    if (run->pace.whole_seconds > 0)
+        return run->pace.whole_seconds;
+    return run->device.caps.kind == MMT_CPU ? usual_cpu : usual_gpu;
 }
 
-static void note_seconds(struct mmt_tuning *t, double seconds)
+static void note_seconds(struct mmt_run *run, double seconds)
 {
-    if (t->whole_seconds > 0)
-        seconds = t->whole_seconds + (seconds - t->whole_seconds) / 4;
-    t->whole_seconds = seconds;
+    if (run->pace.whole_seconds > 0)
+        seconds = run->pace.whole_seconds + (seconds - run->pace.whole_seconds) / 4;
+    run->pace.whole_seconds = seconds;
 }
 
 /* Outputs, biases and activations are verified with the first kernel of each template and
  * type: each of them compiles, and their source is the template's, not a kernel's own. */
-static bool is_first(const struct mmt_tuning *t, const mmt_problem *problem,
+static bool is_first(const struct mmt_run *run, const mmt_problem *problem,
                      const struct mmt_config *config)
 {
     size_t count;
-    const struct mmt_record *wholes = mmt_journal_wholes(t->journal, &count);
+    const struct mmt_record *wholes = mmt_journal_wholes(run->files.journal, &count);
     for (size_t i = 0; i < count; i++)
         if (wholes[i].config.template == config->template &&
             wholes[i].problem.type == problem->type &&
@@ -44,105 +44,108 @@ static bool is_first(const struct mmt_tuning *t, const mmt_problem *problem,
     return true;
 }
 
-static mmt_status verify_next_best(struct mmt_tuning *t, const mmt_problem *problem,
+static mmt_status verify_next_best(struct mmt_run *run, const mmt_problem *problem,
                                    const struct mmt_config *config, bool *done,
                                    mmt_error *err)
 {
     const struct mmt_job job = {
         .task = MMT_TASK_VERIFY,
         .problem = *problem,
-        .seed = (uint64_t) t->options.seed,
+        .seed = (uint64_t) run->options.seed,
         .count = 1,
         .configs = { *config },
-        .epilogues =
-            t->finish - mmt_now() > time_for_epilogues && is_first(t, problem, config),
+        .epilogues = run->clock.finish - mmt_now() > time_for_epilogues &&
+                     is_first(run, problem, config),
     };
     const double limit =
-        patience * mmt_tune_limit(t, problem, mmt_journal_best(t->journal, problem));
+        patience *
+        mmt_tune_limit(run, problem, mmt_journal_best(run->files.journal, problem));
     const double began = mmt_now();
     struct mmt_event event;
-    *done = mmt_pool_do(t, &job, limit, &event) &&
+    *done = mmt_pool_do(run, &job, limit, &event) &&
             event.reply.results[0].outcome != MMT_KILLED;
     if (!*done)
         return MMT_OK;
-    note_seconds(t, mmt_now() - began);
+    note_seconds(run, mmt_now() - began);
     struct mmt_record record = { .problem = *problem,
                                  .config = *config,
                                  .result = event.reply.results[0],
                                  .whole = true };
-    t->counts.wrong += record.result.outcome == MMT_WRONG;
-    mmt_report_whole(t, &record);
+    run->counts.wrong += record.result.outcome == MMT_WRONG;
+    mmt_report_whole(run, &record);
     mmt_status status = MMT_OK;
     if (mmt_outcome_may_be_machine(record.result.outcome))
-        status = mmt_tune_ask_naive(t, err);
+        status = mmt_tune_ask_naive(run, err);
     if (status)
         return status;
-    return mmt_journal_add(t->journal, &record, err);
+    return mmt_journal_add(run->files.journal, &record, err);
 }
 
-mmt_status mmt_tune_verify_at(struct mmt_tuning *t, const mmt_problem *problem,
+mmt_status mmt_tune_verify_at(struct mmt_run *run, const mmt_problem *problem,
                               const struct mmt_config *config, enum mmt_whole *out,
                               mmt_error *err)
 {
     bool done = true;
     mmt_status status = MMT_OK;
-    *out = mmt_journal_whole(t->journal, problem, config);
+    *out = mmt_journal_whole(run->files.journal, problem, config);
     if (*out == MMT_WHOLE_UNKNOWN)
-        status = verify_next_best(t, problem, config, &done, err);
+        status = verify_next_best(run, problem, config, &done, err);
     if (!status && done)
-        *out = mmt_journal_whole(t->journal, problem, config);
-    if (!status && t->pool.broken.status) {
-        *err = t->pool.broken;
+        *out = mmt_journal_whole(run->files.journal, problem, config);
+    if (!status && run->pool.broken.status) {
+        *err = run->pool.broken;
         status = err->status;
     }
     return status;
 }
 
 /* One more would not end in time. */
-static bool is_over(const struct mmt_tuning *t)
+static bool is_over(const struct mmt_run *run)
 {
-    return mmt_pool_interrupts() || mmt_now() + mmt_tune_whole_seconds(t) > t->finish;
+    return mmt_pool_interrupts() ||
+           mmt_now() + mmt_tune_whole_seconds(run) > run->clock.finish;
 }
 
 /* ---- winners ---------------------------------------------------------------------- */
 
 /* The next best takes the place of a winner that is wrong. */
-static mmt_status replace_winner(struct mmt_tuning *t, const mmt_problem *problem,
+static mmt_status replace_winner(struct mmt_run *run, const mmt_problem *problem,
                                  mmt_error *err)
 {
     struct mmt_record next;
     bool found;
-    mmt_tune_drop_refuted(t);
-    mmt_status status = mmt_tune_finals(t, problem, t->finish, &next, &found, err);
+    mmt_tune_drop_refuted(run);
+    mmt_status status =
+        mmt_tune_finals(run, problem, run->clock.finish, &next, &found, err);
     if (!status && found)
-        status = mmt_tune_enter(t, problem, &next, err);
+        status = mmt_tune_enter(run, problem, &next, err);
     if (!status && found)
-        mmt_report_winner(t, &next);
+        mmt_report_winner(run, &next);
     return status;
 }
 
-static mmt_status verify_winner(struct mmt_tuning *t, const mmt_problem *problem,
+static mmt_status verify_winner(struct mmt_run *run, const mmt_problem *problem,
                                 mmt_error *err)
 {
     enum mmt_whole found = MMT_WHOLE_WRONG;
     mmt_status status = MMT_OK;
-    while (!status && found == MMT_WHOLE_WRONG && !is_over(t)) {
-        const struct mmt_entry *winner = mmt_tune_winner(t, problem);
+    while (!status && found == MMT_WHOLE_WRONG && !is_over(run)) {
+        const struct mmt_entry *winner = mmt_tune_winner(run, problem);
         if (!winner)
             break;
         const struct mmt_config config = winner->config;
-        status = mmt_tune_verify_at(t, problem, &config, &found, err);
+        status = mmt_tune_verify_at(run, problem, &config, &found, err);
         if (!status && found == MMT_WHOLE_WRONG)
-            status = replace_winner(t, problem, err);
+            status = replace_winner(run, problem, err);
     }
     return status;
 }
 
-mmt_status mmt_tune_verify_winners(struct mmt_tuning *t, mmt_error *err)
+mmt_status mmt_tune_verify_winners(struct mmt_run *run, mmt_error *err)
 {
     mmt_status status = MMT_OK;
-    for (t->goal = 0; !status && t->goal < t->num_goals; t->goal++)
-        status = verify_winner(t, &t->goals[t->goal], err);
+    for (run->goals.at = 0; !status && run->goals.at < run->goals.count; run->goals.at++)
+        status = verify_winner(run, &run->goals.list[run->goals.at], err);
     return status;
 }
 
@@ -150,12 +153,12 @@ mmt_status mmt_tune_verify_winners(struct mmt_tuning *t, mmt_error *err)
 
 /* Of the problems of a type and transposes that a kernel of the portfolio was timed on,
  * the least; NULL: there is none. The checks choose their own shapes. */
-static const mmt_problem *least_problem(const struct mmt_tuning *t,
+static const mmt_problem *least_problem(const struct mmt_run *run,
                                         const struct mmt_portfolio_kernel *kernel,
                                         uint64_t kind)
 {
     size_t count;
-    const struct mmt_record *records = mmt_journal_records(t->journal, &count);
+    const struct mmt_record *records = mmt_journal_records(run->files.journal, &count);
     const mmt_problem *found = NULL;
     for (size_t i = 0; i < count; i++)
         if (records[i].result.outcome == MMT_TIMED && records[i].problem.op == MMT_GEMM &&
@@ -168,11 +171,11 @@ static const mmt_problem *least_problem(const struct mmt_tuning *t,
 
 /* Whether a whole verification at any problem of its type and transposes found it right.
  */
-static bool is_right(const struct mmt_tuning *t,
-                     const struct mmt_portfolio_kernel *kernel, uint64_t kind)
+static bool is_right(const struct mmt_run *run, const struct mmt_portfolio_kernel *kernel,
+                     uint64_t kind)
 {
     size_t count;
-    const struct mmt_record *wholes = mmt_journal_wholes(t->journal, &count);
+    const struct mmt_record *wholes = mmt_journal_wholes(run->files.journal, &count);
     for (size_t i = 0; i < count; i++)
         if (wholes[i].result.outcome == MMT_TIMED && wholes[i].problem.op == MMT_GEMM &&
             mmt_kind_bit(&wholes[i].problem) == kind &&
@@ -181,16 +184,16 @@ static bool is_right(const struct mmt_tuning *t,
     return false;
 }
 
-double mmt_tune_reserve(const struct mmt_tuning *t)
+double mmt_tune_reserve(const struct mmt_run *run)
 {
     const double all =
-        mmt_tune_count_kinds(t) * MMT_FIT_MOST_KERNELS * mmt_tune_whole_seconds(t);
-    return fmin(all, part_of_budget * t->options.budget.seconds);
+        mmt_tune_count_kinds(run) * MMT_FIT_MOST_KERNELS * mmt_tune_whole_seconds(run);
+    return fmin(all, part_of_budget * run->options.budget.seconds);
 }
 
 /* One after the other, a type and transposes of each kernel: the first that is not known
  * to be right. *more says that there are others left. */
-static mmt_status verify_next(struct mmt_tuning *t,
+static mmt_status verify_next(struct mmt_run *run,
                               const struct mmt_portfolio_kernel *kernel, bool *again,
                               bool *more, mmt_error *err)
 {
@@ -199,11 +202,11 @@ static mmt_status verify_next(struct mmt_tuning *t,
     uint64_t kinds = kernel->right;
     for (; kinds; kinds &= kinds - 1) {
         const uint64_t kind = kinds & -kinds;
-        const mmt_problem *problem = least_problem(t, kernel, kind);
-        if (!problem || is_right(t, kernel, kind))
+        const mmt_problem *problem = least_problem(run, kernel, kind);
+        if (!problem || is_right(run, kernel, kind))
             continue;
         const mmt_problem at = *problem; /* records move */
-        status = mmt_tune_verify_at(t, &at, &kernel->config, &found, err);
+        status = mmt_tune_verify_at(run, &at, &kernel->config, &found, err);
         break;
     }
     *again = *again || found == MMT_WHOLE_WRONG;
@@ -213,47 +216,50 @@ static mmt_status verify_next(struct mmt_tuning *t,
 
 /* Verifies the portfolios as they are; *again says that a kernel fell out of one, so that
  * the model is to be fitted anew. */
-static mmt_status verify_all(struct mmt_tuning *t, bool *again, mmt_error *err)
+static mmt_status verify_all(struct mmt_run *run, bool *again, mmt_error *err)
 {
     mmt_status status = MMT_OK;
     bool more = true;
     *again = false;
-    while (!status && more && !*again && !is_over(t)) {
+    while (!status && more && !*again && !is_over(run)) {
         more = false;
-        for (size_t i = 0; !status && i < t->profile->num_portfolio && !is_over(t); i++)
-            status = verify_next(t, &t->profile->portfolio[i], again, &more, err);
+        for (size_t i = 0;
+             !status && i < run->files.profile->num_portfolio && !is_over(run); i++)
+            status =
+                verify_next(run, &run->files.profile->portfolio[i], again, &more, err);
     }
     return status;
 }
 
 /* Says how much of the portfolio there was no time for. */
-static void tell_rest(struct mmt_tuning *t)
+static void tell_rest(struct mmt_run *run)
 {
     int count = 0, right = 0;
-    for (size_t i = 0; i < t->profile->num_portfolio; i++)
-        for (uint64_t kinds = t->profile->portfolio[i].right; kinds; kinds &= kinds - 1) {
-            right += is_right(t, &t->profile->portfolio[i], kinds & -kinds);
+    for (size_t i = 0; i < run->files.profile->num_portfolio; i++)
+        for (uint64_t kinds = run->files.profile->portfolio[i].right; kinds;
+             kinds &= kinds - 1) {
+            right += is_right(run, &run->files.profile->portfolio[i], kinds & -kinds);
             count++;
         }
     if (right < count)
         mmt_report_note(
-            t,
+            run,
             "%d of the %d kernels for other shapes, each type and transposes "
             "counted, passed every check, the others the quick ones; the next "
             "run goes on with them",
             right, count);
 }
 
-mmt_status mmt_tune_verify_portfolio(struct mmt_tuning *t, mmt_error *err)
+mmt_status mmt_tune_verify_portfolio(struct mmt_run *run, mmt_error *err)
 {
     bool again = true;
     mmt_status status = MMT_OK;
-    while (!status && again && !is_over(t)) {
-        status = mmt_tune_fit(t, 0, err);
+    while (!status && again && !is_over(run)) {
+        status = mmt_tune_fit(run, 0, err);
         if (!status)
-            status = verify_all(t, &again, err);
+            status = verify_all(run, &again, err);
     }
     if (!status)
-        tell_rest(t);
+        tell_rest(run);
     return status;
 }
