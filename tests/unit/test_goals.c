@@ -220,6 +220,12 @@ static void test_candidates(void)
 
 /* ---- exploration ----------------------------------------------------------------- */
 
+static void finish(struct mmt_run *run)
+{
+    free(run->goals.list);
+    free(run->exploration.list);
+}
+
 /* With so many seconds behind the goals, and what earlier runs have left in the journal;
  * returns how many shapes are searched there. */
 static int explore(struct mmt_run *run, double seconds, struct mmt_journal *journal)
@@ -246,21 +252,21 @@ static void test_exploration(struct mmt_journal *journal)
     CHECK_EQ_INT(explore(run, 135, journal) % kinds, 0);
     CHECK(run->exploration.count >= 8 * kinds);
     CHECK_EQ_INT(run->goals.count, goals);
-    for (int i = goals; i < goals + run->exploration.count; i++) {
+    for (int i = 0; i < run->exploration.count; i++) {
         int alike = 0;
-        for (int j = goals; j < goals + run->exploration.count; j++) {
-            alike += mmt_same_kind(&run->goals.list[i], &run->goals.list[j]);
-            CHECK(i == j || run->goals.list[i].m != run->goals.list[j].m ||
-                  run->goals.list[i].n != run->goals.list[j].n ||
-                  run->goals.list[i].k != run->goals.list[j].k);
+        for (int j = 0; j < run->exploration.count; j++) {
+            alike += mmt_same_kind(&run->exploration.list[i], &run->exploration.list[j]);
+            CHECK(i == j || run->exploration.list[i].m != run->exploration.list[j].m ||
+                  run->exploration.list[i].n != run->exploration.list[j].n ||
+                  run->exploration.list[i].k != run->exploration.list[j].k);
         }
         CHECK_EQ_INT(alike, run->exploration.count / kinds);
-        CHECK(!mmt_tune_is_goal(run, &run->goals.list[i]));
-        CHECK(mmt_tune_setting_up(&run->goals.list[i]) < 0.5);
-        CHECK(mmt_problem_flops(&run->goals.list[i]) > 1e6 ||
-              mmt_problem_bytes(&run->goals.list[i]) > 1e6);
+        CHECK(!mmt_tune_is_goal(run, &run->exploration.list[i]));
+        CHECK(mmt_tune_setting_up(&run->exploration.list[i]) < 0.5);
+        CHECK(mmt_problem_flops(&run->exploration.list[i]) > 1e6 ||
+              mmt_problem_bytes(&run->exploration.list[i]) > 1e6);
     }
-    free(run->goals.list);
+    finish(run);
 }
 
 /* Five candidates were tried at each of those shapes: the next run searches at others. */
@@ -282,23 +288,23 @@ static void test_next_exploration(struct mmt_journal *journal)
 {
     enum { MOST = 64 };
     struct mmt_run *run = plan(300, 0, MMT_F32);
-    const int goals = run->goals.count, before = explore(run, 135, journal);
+    const int before = explore(run, 135, journal);
     mmt_problem known[MOST];
     if (!CHECK(before > 0 && before <= MOST))
         return;
-    memcpy(known, run->goals.list + goals, (size_t) before * sizeof *known);
-    free(run->goals.list);
+    memcpy(known, run->exploration.list, (size_t) before * sizeof *known);
+    finish(run);
     try_all(journal, known, before);
 
     run = plan(300, 0, MMT_F32);
     const int after = explore(run, 135, journal);
     int again = 0;
     CHECK_EQ_INT(after, before);
-    for (int i = goals; i < goals + after; i++)
+    for (int i = 0; i < after; i++)
         for (int j = 0; j < before; j++)
-            again += mmt_problem_equal(&run->goals.list[i], &known[j]);
+            again += mmt_problem_equal(&run->exploration.list[i], &known[j]);
     CHECK_EQ_INT(again, 0);
-    free(run->goals.list);
+    finish(run);
 }
 
 /* Little time is for the goals, counted candidates too, and a CPU's compilers are slow.
@@ -309,13 +315,13 @@ static void test_no_exploration(struct mmt_journal *journal)
     CHECK_EQ_INT(explore(run, 6, journal), 0);
     run->device.caps.kind = MMT_CPU;
     CHECK_EQ_INT(explore(run, 135, journal), 0);
-    free(run->goals.list);
+    finish(run);
     run = plan(0, 60, MMT_F32);
     run->clock.ends = run->clock.goals_end = INFINITY;
     mmt_error err;
     CHECK_OK(mmt_tune_plan_exploration(run, &err), err);
     CHECK_EQ_INT(run->exploration.count, 0);
-    free(run->goals.list);
+    finish(run);
 }
 
 /* Nor is there any for a family of which such a device has a portfolio. */
@@ -327,10 +333,11 @@ static void test_known_family(struct mmt_journal *journal)
     run->files.layers = mmt_profile_create();
     CHECK(explore(run, 135, journal) > 0);
     CHECK_OK(mmt_profile_add_model(run->files.layers, &model, &err), err);
-    run->exploration.count = 0;
+    free(run->exploration.list);
+    run->exploration = (struct mmt_run_problems){ 0 };
     CHECK_EQ_INT(explore(run, 135, journal), 0);
     mmt_profile_free(run->files.layers);
-    free(run->goals.list);
+    finish(run);
 }
 
 /* ---- the finals ------------------------------------------------------------------ */

@@ -16,19 +16,6 @@ static const double least_seconds = 0.3e-6;
 
 enum { MOST_SHAPES = 40 /* of a type and transposes */, ENOUGH_TRIES = 5 };
 
-static mmt_status add_problem(struct mmt_run *run, const mmt_problem *problem,
-                              mmt_error *err)
-{
-    size_t count = (size_t) run->goals.count + (size_t) run->exploration.count;
-    mmt_problem *grown = realloc(run->goals.list, (count + 1) * sizeof *grown);
-    if (!grown)
-        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the list of problems");
-    run->goals.list = grown;
-    run->goals.list[count] = *problem;
-    run->exploration.count++;
-    return MMT_OK;
-}
-
 /* Whether it takes long enough for kernels to differ, and not long to set up. */
 static bool is_suitable(const struct mmt_run *run, const mmt_problem *problem)
 {
@@ -62,7 +49,7 @@ static mmt_status add_shapes(struct mmt_run *run, const mmt_problem *kind, int c
         if (mmt_tune_is_goal(run, shape) || !is_suitable(run, shape) ||
             was_explored(run, shape))
             continue;
-        status = add_problem(run, shape, err);
+        status = mmt_problems_add(&run->exploration, shape, err);
         count--;
     }
     return status;
@@ -103,25 +90,24 @@ mmt_status mmt_tune_plan_exploration(struct mmt_run *run, mmt_error *err)
                      mmt_tune_count_kinds(run);
     int each = (int) fmin(seconds / shape_seconds / kinds, MOST_SHAPES);
     run->clock.exploration_end += each * kinds * shape_seconds;
-    for (int i = 0; !status && i < run->goals.count; i++) {
-        const mmt_problem kind = run->goals.list[i]; /* the list moves as it grows */
+    for (int i = 0; !status && i < run->goals.count; i++)
         if (needs_exploration(run, i))
-            status = add_shapes(run, &kind, each, &next, err);
-    }
+            status = add_shapes(run, &run->goals.list[i], each, &next, err);
     return status;
 }
 
 mmt_status mmt_tune_explore(struct mmt_run *run, mmt_error *err)
 {
-    const int end = run->goals.count + run->exploration.count;
+    struct mmt_run_problems *all = &run->exploration;
     mmt_status status = MMT_OK;
-    for (; !status && run->goals.at < end && !mmt_pool_interrupts(); run->goals.at++) {
-        const mmt_problem problem = run->goals.list[run->goals.at];
+    for (all->at = 0; !status && all->at < all->count && !mmt_pool_interrupts();
+         all->at++) {
         double now = mmt_now(), left = run->clock.exploration_end - now;
         if (left <= 0)
             break;
         mmt_report_problem(run);
-        status = mmt_tune_search(run, &problem, now + left / (end - run->goals.at), err);
+        status = mmt_tune_search(run, &all->list[all->at],
+                                 now + left / (all->count - all->at), err);
     }
     return status;
 }

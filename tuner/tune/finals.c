@@ -42,12 +42,11 @@ static struct mmt_record *list_timed(const struct mmt_run *run,
     return out;
 }
 
-/* A problem that is entered, on a GPU, and whose arithmetic keeps it busy. */
+/* A problem on a GPU whose arithmetic keeps it busy. */
 static bool is_power_limited(const struct mmt_run *run, const struct mmt_record *best)
 {
     const double ceiling = run->limits.ceiling[best->problem.type];
-    return run->goals.at < run->goals.count && run->device.caps.kind == MMT_GPU &&
-           ceiling > 0 &&
+    return run->device.caps.kind == MMT_GPU && ceiling > 0 &&
            mmt_problem_flops(&best->problem) / ceiling > hard * best->result.time.median;
 }
 

@@ -57,26 +57,30 @@ static mmt_problem make_problem(const struct mmt_run *run, mmt_type type,
     return problem;
 }
 
+mmt_status mmt_problems_add(struct mmt_run_problems *problems, const mmt_problem *problem,
+                            mmt_error *err)
+{
+    mmt_problem *grown =
+        realloc(problems->list, ((size_t) problems->count + 1) * sizeof *grown);
+    if (!grown)
+        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the list of problems");
+    problems->list = grown;
+    grown[problems->count++] = *problem;
+    return MMT_OK;
+}
+
 static mmt_status add_goal(struct mmt_run *run, mmt_type type, unsigned transposes,
                            const struct mmt_shape *shape, bool odd, mmt_error *err)
 {
     mmt_problem problem = make_problem(run, type, transposes, shape);
     if (odd)
         mmt_ld_padding_apply(&problem);
-    mmt_problem *grown = realloc(run->goals.list, ((size_t) run->goals.count + 1) *
-                                                      sizeof *run->goals.list);
-    if (!grown)
-        return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for the list of problems");
-    run->goals.list = grown;
-    mmt_status status =
-        mmt_problem_normalise(&problem, &run->goals.list[run->goals.count], err);
+    mmt_status status = mmt_problem_normalise(&problem, &problem, err);
     if (!status && !run->options.suites.count)
-        status = check_fits(run, &run->goals.list[run->goals.count], err);
-    for (int i = 0; !status && i < run->goals.count; i++)
-        if (mmt_problem_equal(&run->goals.list[i], &run->goals.list[run->goals.count]))
-            return MMT_OK;
-    run->goals.count += status == MMT_OK;
-    return status;
+        status = check_fits(run, &problem, err);
+    if (status || mmt_tune_is_goal(run, &problem))
+        return status;
+    return mmt_problems_add(&run->goals, &problem, err);
 }
 
 /* Packed leading dimensions, unless odd ones alone were asked for. */
@@ -257,6 +261,24 @@ bool mmt_tune_is_goal(const struct mmt_run *run, const mmt_problem *problem)
         if (mmt_problem_equal(&run->goals.list[i], problem))
             return true;
     return false;
+}
+
+const mmt_problem *mmt_tune_current(const struct mmt_run *run)
+{
+    const struct mmt_run_problems *problems =
+        run->phase == MMT_PHASE_EXPLORATION ? &run->exploration : &run->goals;
+    return &problems->list[problems->at];
+}
+
+/* Behind the last goal the exploration begins. */
+const mmt_problem *mmt_tune_next(const struct mmt_run *run)
+{
+    const struct mmt_run_problems *goals = &run->goals, *others = &run->exploration;
+    const bool exploring = run->phase == MMT_PHASE_EXPLORATION;
+    if (!exploring && goals->at + 1 < goals->count)
+        return &goals->list[goals->at + 1];
+    const int next = exploring ? others->at + 1 : 0;
+    return next < others->count ? &others->list[next] : NULL;
 }
 
 static bool is_first(const struct mmt_run *run, int goal)

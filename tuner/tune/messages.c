@@ -165,37 +165,33 @@ void mmt_report_journal(struct mmt_run *run)
     mmt_report_note(run, "%.*s", length, notes);
 }
 
-/* Where a run is: at one of its goals, or at one of the shapes behind them. */
-struct place {
-    bool exploration;
-    int number, of;
-};
-
-static struct place place_of(const struct mmt_run *run)
+static bool is_exploring(const struct mmt_run *run)
 {
-    if (run->goals.at < run->goals.count)
-        return (struct place){ false, run->goals.at + 1, run->goals.count };
-    return (struct place){ true, run->goals.at - run->goals.count + 1,
-                           run->exploration.count };
+    return run->phase == MMT_PHASE_EXPLORATION;
+}
+
+static const struct mmt_run_problems *problems_of(const struct mmt_run *run)
+{
+    return is_exploring(run) ? &run->exploration : &run->goals;
 }
 
 static void add_place(const struct mmt_run *run, struct mmt_text *line)
 {
-    struct place place = place_of(run);
-    mmt_text_addf(line, "[%s%d/%d] ", place.exploration ? "other shapes, " : "",
-                  place.number, place.of);
+    const struct mmt_run_problems *problems = problems_of(run);
+    mmt_text_addf(line, "[%s%d/%d] ", is_exploring(run) ? "other shapes, " : "",
+                  problems->at + 1, problems->count);
 }
 
 void mmt_report_problem(struct mmt_run *run)
 {
-    struct place place = place_of(run);
-    char *text = problem_text(&run->goals.list[run->goals.at]);
+    const struct mmt_run_problems *problems = problems_of(run);
+    char *text = problem_text(mmt_tune_current(run));
     run->clock.last_status = mmt_now();
     if (run->options.json) {
         emit_event(json_pack("{s:s, s:f, s:s, s:i, s:i}", "event",
-                             place.exploration ? "exploration" : "problem", "elapsed",
+                             is_exploring(run) ? "exploration" : "problem", "elapsed",
                              mmt_now() - run->clock.started, "problem", text, "number",
-                             place.number, "of", place.of));
+                             problems->at + 1, "of", problems->count));
     } else if (!isatty(1)) {
         struct mmt_text line = { 0 };
         add_place(run, &line);
@@ -322,7 +318,7 @@ void mmt_report_calibration(struct mmt_run *run, const struct mmt_record *record
 static void add_status(struct mmt_run *run, const struct mmt_config *trying, double best,
                        struct mmt_text *line)
 {
-    const mmt_problem *problem = &run->goals.list[run->goals.at];
+    const mmt_problem *problem = mmt_tune_current(run);
     char buffer[32];
     char *name = problem_text(problem);
     add_place(run, line);

@@ -249,19 +249,12 @@ static void compile_own(struct tuning_job *job)
 
 /* ---- the next problem's first candidates ----------------------------------------- */
 
-static const mmt_problem *next_goal(const struct mmt_run *run)
-{
-    return run->goals.at + 1 < run->goals.count + run->exploration.count
-               ? &run->goals.list[run->goals.at + 1]
-               : NULL;
-}
-
 /* Whether what would be compiled from now on comes too late for this problem; but a short
  * share is not all spent on the next one. */
 static bool is_closing(const struct tuning_job *job)
 {
     double last = fmin(job->run->pace.compile_seconds, 0.3 * (job->ends - job->begun));
-    return next_goal(job->run) && job->found && !job->run->pool.shared &&
+    return mmt_tune_next(job->run) && job->found && !job->run->pool.shared &&
            mmt_now() >= job->ends - last;
 }
 
@@ -270,8 +263,8 @@ static void look_ahead(struct tuning_job *job)
 {
     struct mmt_template_searches searches;
     mmt_error why;
-    job->num_ahead = find_known(job->run, next_goal(job->run), &job->ahead[0]);
-    if (mmt_searches_create(job->run, next_goal(job->run), &searches, &why))
+    job->num_ahead = find_known(job->run, mmt_tune_next(job->run), &job->ahead[0]);
+    if (mmt_searches_create(job->run, mmt_tune_next(job->run), &searches, &why))
         return;
     while (job->num_ahead < MOST_AHEAD &&
            mmt_searches_ask(&searches, &job->ahead[job->num_ahead]))
@@ -288,7 +281,7 @@ static void compile_ahead(struct tuning_job *job)
         look_ahead(job);
     while (job->next_ahead < job->num_ahead &&
            (worker = mmt_pool_idle(&job->run->pool, MMT_COMPILER)))
-        mmt_tune_compile(job->run, worker, next_goal(job->run),
+        mmt_tune_compile(job->run, worker, mmt_tune_next(job->run),
                          &job->ahead[job->next_ahead++]);
 }
 
@@ -577,7 +570,7 @@ mmt_status mmt_tune_find(struct mmt_run *run, const mmt_problem *problem, double
 
 mmt_status mmt_tune_problem(struct mmt_run *run, mmt_error *err)
 {
-    const mmt_problem *problem = &run->goals.list[run->goals.at];
+    const mmt_problem *problem = mmt_tune_current(run);
     const double ends = mmt_tune_share_time(run);
     const double yardstick = mmt_tune_yardstick_most(run, ends);
     struct mmt_record winner;

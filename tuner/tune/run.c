@@ -219,36 +219,76 @@ static void tell_journal(struct mmt_run *run)
                         mmt_journal_path(run->files.journal));
 }
 
-static mmt_status run_tuning(struct mmt_run *run, mmt_error *err)
+/* ---- phases ------------------------------------------------------------------------ */
+
+static bool has_known_portfolios(const struct mmt_run *run)
+{
+    return run->portfolios_first;
+}
+
+static bool lacks_portfolios(const struct mmt_run *run)
+{
+    return !run->portfolios_first;
+}
+
+static bool has_ranges(const struct mmt_run *run)
+{
+    return run->ranges.count > 0;
+}
+
+static mmt_status tune_goals(struct mmt_run *run, mmt_error *err)
+{
+    struct mmt_run_problems *goals = &run->goals;
+    mmt_status status = MMT_OK;
+    for (goals->at = 0; !status && goals->at < goals->count && !mmt_pool_interrupts();
+         goals->at++)
+        status = mmt_tune_problem(run, err);
+    return status;
+}
+
+struct phase {
+    bool (*applies)(const struct mmt_run *run); /* NULL: always */
+    mmt_status (*run)(struct mmt_run *run, mmt_error *err);
+};
+
+static const struct phase phases[MMT_NUM_PHASES] = {
+    [MMT_PHASE_KNOWN_PORTFOLIOS] = { has_known_portfolios, mmt_tune_calibrate },
+    [MMT_PHASE_GOALS] = { NULL, tune_goals },
+    [MMT_PHASE_EXPLORATION] = { NULL, mmt_tune_explore },
+    [MMT_PHASE_CALIBRATION] = { lacks_portfolios, mmt_tune_calibrate },
+    [MMT_PHASE_RANGES] = { has_ranges, mmt_tune_time_ranges },
+    [MMT_PHASE_VERIFY_WINNERS] = { NULL, mmt_tune_verify_winners },
+    [MMT_PHASE_VERIFY_RANGES] = { has_ranges, mmt_tune_verify_ranges },
+    [MMT_PHASE_VERIFY_PORTFOLIO] = { NULL, mmt_tune_verify_portfolio },
+};
+
+static mmt_status run_phases(struct mmt_run *run, mmt_error *err)
 {
     mmt_status status = MMT_OK;
+    for (int i = 0; i < MMT_NUM_PHASES && !status && !mmt_pool_interrupts(); i++) {
+        run->phase = (enum mmt_run_phase) i;
+        if (!phases[i].applies || phases[i].applies(run))
+            status = phases[i].run(run, err);
+    }
+    return status;
+}
+
+static mmt_status save_at_end(struct mmt_run *run, mmt_error *err)
+{
+    const mmt_status status = mmt_journal_look(run->files.journal, err);
+    mmt_report_journal(run);
+    return status ? status : mmt_tune_save(run, true, err);
+}
+
+static mmt_status tune_and_save(struct mmt_run *run, mmt_error *err)
+{
     mmt_report_start(run);
     mmt_report_cache(run);
     tell_journal(run);
-    if (run->portfolios_first)
-        status = mmt_tune_calibrate(run, err);
-    for (run->goals.at = 0;
-         !status && run->goals.at < run->goals.count && !mmt_pool_interrupts();
-         run->goals.at++)
-        status = mmt_tune_problem(run, err);
-    if (!status && !mmt_pool_interrupts())
-        status = mmt_tune_explore(run, err);
-    if (!status && !mmt_pool_interrupts() && !run->portfolios_first)
-        status = mmt_tune_calibrate(run, err);
-    if (!status && !mmt_pool_interrupts())
-        status = mmt_tune_time_ranges(run, err);
-    if (!status && !mmt_pool_interrupts())
-        status = mmt_tune_verify_winners(run, err);
-    if (!status && !mmt_pool_interrupts())
-        status = mmt_tune_verify_ranges(run, err);
-    if (!status && !mmt_pool_interrupts())
-        status = mmt_tune_verify_portfolio(run, err);
+    mmt_status status = run_phases(run, err);
     /* Whatever failed, what was learned before is written. */
     mmt_error own = { 0 };
-    mmt_status saved = mmt_journal_look(run->files.journal, &own);
-    mmt_report_journal(run);
-    if (!saved)
-        saved = mmt_tune_save(run, true, &own);
+    const mmt_status saved = save_at_end(run, &own);
     if (!status && saved) {
         *err = own;
         status = saved;
@@ -270,6 +310,7 @@ void mmt_tune_finish(struct mmt_run *run)
     mmt_profile_free(run->files.other);
     mmt_profile_free(run->files.layers);
     free(run->goals.list);
+    free(run->exploration.list);
     free(run->ranges.list);
     free(run->built.list);
     free(run->files.path);
@@ -278,5 +319,5 @@ void mmt_tune_finish(struct mmt_run *run)
 mmt_status mmt_tune_run(struct mmt_run *run, mmt_error *err)
 {
     const mmt_status status = prepare_tuning(run, err);
-    return status ? status : run_tuning(run, err);
+    return status ? status : tune_and_save(run, err);
 }

@@ -156,6 +156,19 @@ struct mmt_run_problems {
     int count, at; /* how many there are, and which one is being tuned */
 };
 
+/* What a run does, in this order; each is passed over where it does not apply. */
+enum mmt_run_phase {
+    MMT_PHASE_KNOWN_PORTFOLIOS, /* calibration where all portfolios are known */
+    MMT_PHASE_GOALS,
+    MMT_PHASE_EXPLORATION,
+    MMT_PHASE_CALIBRATION,
+    MMT_PHASE_RANGES,
+    MMT_PHASE_VERIFY_WINNERS,
+    MMT_PHASE_VERIFY_RANGES,
+    MMT_PHASE_VERIFY_PORTFOLIO,
+    MMT_NUM_PHASES,
+};
+
 /* One run. Zero but for its options before it begins. */
 struct mmt_run {
     struct mmt_tune_options options; /* the caller's */
@@ -168,10 +181,9 @@ struct mmt_run {
     struct mmt_run_limits limits;
     struct mmt_tune_library library;
     struct mmt_counts counts; /* candidates of this run */
+    enum mmt_run_phase phase;
     struct mmt_run_problems goals;
-    struct {
-        int count; /* problems behind the goals that are searched, but not entered */
-    } exploration;
+    struct mmt_run_problems exploration; /* they are searched, but not entered */
     struct {
         struct mmt_tune_range *list; /* malloc'ed, owned by the run */
         int count;
@@ -245,6 +257,16 @@ int mmt_tune_count_kinds(const struct mmt_run *run);
 
 /* Seconds that a problem's data, and their sums for verifying, take the host. */
 double mmt_tune_setting_up(const mmt_problem *problem);
+
+/* The problem that is tuned now: a goal, or one of the exploration in that phase. */
+const mmt_problem *mmt_tune_current(const struct mmt_run *run);
+
+/* The one that comes next; NULL: none. */
+const mmt_problem *mmt_tune_next(const struct mmt_run *run);
+
+/* Appends a problem. */
+mmt_status mmt_problems_add(struct mmt_run_problems *problems, const mmt_problem *problem,
+                            mmt_error *err);
 
 /* The share of the goal run->goals.at in what is left: a time when it ends, and a number
  * of candidates. */
@@ -425,7 +447,7 @@ const struct mmt_record *mmt_tune_favourite(const struct mmt_record *sorted, int
 /* Whether such a device has a portfolio for the family of each goal. */
 bool mmt_tune_knows_portfolios(const struct mmt_run *run);
 
-/* Appends to run->goals.list the shapes of short searches once these are tuned, on a GPU
+/* Fills run->exploration: shapes of short searches once the goals are tuned, on a GPU
  * and where there is a limit of time: run->clock.exploration_end. */
 mmt_status mmt_tune_plan_exploration(struct mmt_run *run, mmt_error *err);
 
