@@ -63,7 +63,7 @@ static bool launch_alike(const struct mmt_calibration *c, const struct mmt_confi
 static bool is_for_all_sorts(const struct mmt_calibration *c,
                              const struct mmt_template *template)
 {
-    return !template->worth || c->run->options.template == template;
+    return !template->prefers || c->run->options.template == template;
 }
 
 struct mmt_config mmt_calibration_leave_counts(const struct mmt_config *config)
