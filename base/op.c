@@ -28,6 +28,13 @@ static void vectors_stored(const mmt_problem *p, struct mmt_stored out[3])
     out[MMT_OPERAND_C] = (struct mmt_stored){ p->m, 1 };
 }
 
+static void square_stored(const mmt_problem *p, struct mmt_stored out[3])
+{
+    out[MMT_OPERAND_A] = (struct mmt_stored){ p->n, p->k };
+    out[MMT_OPERAND_B] = (struct mmt_stored){ 0, 0 };
+    out[MMT_OPERAND_C] = (struct mmt_stored){ p->n, p->n };
+}
+
 static void plane_stored(const mmt_problem *p, struct mmt_stored out[3])
 {
     arrays_stored(p, out);
@@ -48,6 +55,11 @@ static void space_stored(const mmt_problem *p, struct mmt_stored out[3])
 static double product_flops(double m, double n, double k)
 {
     return 2 * m * n * k;
+}
+
+static double triangle_flops(double m, double n, double k)
+{
+    return n * (n + 1) * k;
 }
 
 static double arrays_flops(double m, double n, double k)
@@ -76,6 +88,7 @@ static const struct mmt_op_row rows[MMT_NUM_OPS] = {
                    .reads = { MMT_UNLESS_ALPHA_0, MMT_UNLESS_ALPHA_0 },
                    .sums = true,
                    .transposes = true,
+                   .product = true,
                    .stored = product_stored,
                    .flops = product_flops },
     [MMT_AXPBY] = { .name = "axpby",
@@ -115,6 +128,18 @@ static const struct mmt_op_row rows[MMT_NUM_OPS] = {
                        .beta = 1,
                        .stored = space_stored,
                        .flops = space_flops },
+    [MMT_SYRK] = { .name = "syrk",
+                   .what =
+                       "C = alpha A transposed(A) + beta C, on and below the diagonal",
+                   .dimensions = "nk",
+                   .example = "4096x1024",
+                   .types = MMT_PLAIN_TYPES,
+                   .reads = { MMT_UNLESS_ALPHA_0, MMT_NEVER },
+                   .sums = true,
+                   .product = true,
+                   .lower = true,
+                   .stored = square_stored,
+                   .flops = triangle_flops },
 };
 
 const struct mmt_op_row *mmt_op_row(mmt_op op)
@@ -127,6 +152,11 @@ struct mmt_stored mmt_op_stored(const mmt_problem *problem, enum mmt_which opera
     struct mmt_stored all[3];
     rows[problem->op].stored(problem, all);
     return all[operand];
+}
+
+int64_t mmt_op_computed(const mmt_problem *problem, int64_t row)
+{
+    return rows[problem->op].lower ? row + 1 : mmt_op_stored(problem, MMT_OPERAND_C).cols;
 }
 
 int mmt_op_parse(const char *name)

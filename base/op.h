@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/type.h"
 
-enum { MMT_NUM_OPS = MMT_JACOBI3D + 1 };
+enum { MMT_NUM_OPS = MMT_SYRK + 1 };
 
 enum mmt_which { MMT_OPERAND_A, MMT_OPERAND_B, MMT_OPERAND_C };
 
@@ -28,6 +28,8 @@ struct mmt_op_row {
     enum mmt_reads reads[2]; /* A and B */
     bool sums;       /* over k, times alpha: where either is 0, A and B are idle */
     bool transposes; /* of A and B; bias and activation, too */
+    bool product;    /* of matrices, which arithmetic bounds: of the others memory does */
+    bool lower;      /* of C, n x n, what is above the diagonal is left alone */
     int least;       /* in each dimension: a grid has an inside */
     double beta;     /* of a plain execution, with alpha = 1 */
     void (*stored)(const mmt_problem *problem, struct mmt_stored out[3]);
@@ -39,10 +41,14 @@ const struct mmt_op_row *mmt_op_row(mmt_op op);
 /* One operand as it is stored. */
 struct mmt_stored mmt_op_stored(const mmt_problem *problem, enum mmt_which operand);
 
+/* How many entries of a row of C as it is stored an execution computes, from the first
+ * on: the others are neither read nor written. */
+int64_t mmt_op_computed(const mmt_problem *problem, int64_t row);
+
 /* By name, or -1. */
 int mmt_op_parse(const char *name);
 
-/* Adds "gemm, axpby, dot, heat2d and jacobi3d". */
+/* Adds "gemm, axpby, …": all of them. */
 void mmt_op_list(struct mmt_text *text);
 
 /* m, n or k by its letter. */

@@ -85,9 +85,9 @@ int64_t mmt_problem_extent_c(const mmt_problem *problem)
 static mmt_status check_kind(const mmt_problem *in, mmt_error *err)
 {
     if ((unsigned) in->op >= MMT_NUM_OPS)
-        return mmt_fail_argument(err, MMT_ARGUMENT_OP,
-                                 "op is %d; it must be from %d (gemm) to %d (jacobi3d)",
-                                 (int) in->op, MMT_GEMM, MMT_JACOBI3D);
+        return mmt_fail_argument(
+            err, MMT_ARGUMENT_OP, "op is %d; it must be from %d (gemm) to %d (%s)",
+            (int) in->op, MMT_GEMM, MMT_NUM_OPS - 1, mmt_op_row(MMT_NUM_OPS - 1)->name);
     if ((unsigned) in->type >= MMT_NUM_TYPES)
         return mmt_fail_argument(err, MMT_ARGUMENT_TYPE,
                                  "type is %d; it must be from %d (f32) to %d (i8)",
@@ -328,11 +328,13 @@ double mmt_problem_flops(const mmt_problem *problem)
            (double) problem->batch;
 }
 
-/* Rows, and matrices of a batch, may share elements, which are moved once. */
-static double elements_of(const struct matrix *x, int64_t batch)
+/* Rows, and matrices of a batch, may share elements, which are moved once; of a `lower`
+ * matrix those above the diagonal are not moved. */
+static double elements_of(const struct matrix *x, bool lower, int64_t batch)
 {
-    const double all = (double) x->rows * (double) x->cols *
-                       (double) (x->name == 'c' || *x->stride ? batch : 1);
+    const double columns = lower ? ((double) x->cols + 1) / 2 : (double) x->cols;
+    const double all =
+        (double) x->rows * columns * (double) (x->name == 'c' || *x->stride ? batch : 1);
     int64_t extent;
     return extent_of(x, batch, &extent) && (double) extent < all ? (double) extent : all;
 }
@@ -345,7 +347,8 @@ double mmt_problem_bytes(const mmt_problem *p)
 
     matrices_of(&copy, all);
     for (int i = 0; i < 3; i++)
-        bytes += elements_of(&all[i], p->batch) * (double) all[i].size;
+        bytes += elements_of(&all[i], i == 2 && mmt_op_row(p->op)->lower, p->batch) *
+                 (double) all[i].size;
     if (p->bias)
         bytes += (double) (p->bias == MMT_BIAS_M ? p->m : p->n) *
                  (double) mmt_type_size(p->out);

@@ -28,8 +28,13 @@ static const struct mmt_word activations[] = {
     { MMT_GELU_TANH, "gelu_tanh" },  { MMT_SILU, "silu" }, { 0 }
 };
 static const struct mmt_word ops[] = {
-    { MMT_GEMM, "gemm" },     { MMT_AXPBY, "axpby" },       { MMT_DOT, "dot" },
-    { MMT_HEAT2D, "heat2d" }, { MMT_JACOBI3D, "jacobi3d" }, { 0 },
+    { MMT_GEMM, "gemm" },
+    { MMT_AXPBY, "axpby" },
+    { MMT_DOT, "dot" },
+    { MMT_HEAT2D, "heat2d" },
+    { MMT_JACOBI3D, "jacobi3d" },
+    { MMT_SYRK, "syrk" },
+    { 0 },
 };
 
 #define MAY_LACK .may_lack = true

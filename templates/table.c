@@ -23,7 +23,8 @@
     T(axpby)                                                                             \
     T(dot)                                                                               \
     T(heat2d)                                                                            \
-    T(jacobi3d)
+    T(jacobi3d)                                                                          \
+    T(syrk)
 
 #define DECLARE(name) extern const struct mmt_template mmt_template_##name;
 #define ADDRESS(name) &mmt_template_##name,

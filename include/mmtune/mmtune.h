@@ -154,6 +154,8 @@ MMT_API const char *mmt_version(void);
  *   DOT       C(i) = alpha sum_p A(i, p) B(i, p) + beta C(i)         A, B m x k, C m x 1
  *   HEAT2D    C = A + alpha ((N + S) + (W + E) - 4 A)                A, C m x n
  *   JACOBI3D  C = alpha (((D + U) + (N + S)) + (W + E)) + beta B     A, B, C m x n x k
+ *   SYRK      C(i, j) = alpha sum_p A(i, p) A(j, p) + beta C(i, j)   A n x k, C n x n
+ *             where j <= i
  *
  * AXPBY adds arrays: a plain one is a matrix of one row. C may be A or B itself, with the
  * same start, leading dimension and stride. Where a scalar is 0 its array is not read and
@@ -174,6 +176,10 @@ MMT_API const char *mmt_version(void);
  * and a grid that is computed in pieces has those of the whole. beta = 0 leaves the term
  * with B out, and B may be null. A grid has at least 3 elements in each direction. One of
  * m x n x k is m planes of n rows: element (i, j, l) stands at row i * n + j, column l.
+ *
+ * SYRK multiplies A by A transposed, a symmetric product, of which it computes and stores
+ * the lower triangle with the diagonal. The entries of C above the diagonal are neither
+ * read nor written; C has room for them. Where alpha or k is 0, A is not read.
  */
 typedef enum mmt_op {
     MMT_GEMM = 0,
@@ -181,6 +187,7 @@ typedef enum mmt_op {
     MMT_DOT,
     MMT_HEAT2D,
     MMT_JACOBI3D,
+    MMT_SYRK,
 } mmt_op;
 
 /* How numbers are stored, multiplied and added. A device without units for a type has a
@@ -289,7 +296,8 @@ static inline mmt_problem mmt_gemm_problem(mmt_type type, int64_t m, int64_t n, 
     return problem;
 }
 
-/* Arrays of n elements; m dot products of k elements each; grids. */
+/* Arrays of n elements; m dot products of k elements each; grids; A n x k times A
+ * transposed. */
 static inline mmt_problem mmt_axpby_problem(mmt_type type, int64_t n)
 {
     mmt_problem problem;
@@ -316,6 +324,13 @@ static inline mmt_problem mmt_jacobi3d_problem(mmt_type type, int64_t m, int64_t
 {
     mmt_problem problem;
     mmt_problem_init(&problem, sizeof problem, MMT_JACOBI3D, type, m, n, k);
+    return problem;
+}
+
+static inline mmt_problem mmt_syrk_problem(mmt_type type, int64_t n, int64_t k)
+{
+    mmt_problem problem;
+    mmt_problem_init(&problem, sizeof problem, MMT_SYRK, type, 1, n, k);
     return problem;
 }
 

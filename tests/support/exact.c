@@ -96,6 +96,15 @@ static bool number_elements(struct exact_matrix *x, int guard, uint64_t salt)
     return true;
 }
 
+/* What the op leaves alone of C is poison, too. */
+static void poison_rest(struct exact_matrix *c, const mmt_problem *p)
+{
+    for (int64_t z = 0; z < c->batch; z++)
+        for (int64_t i = 0; i < c->rows; i++)
+            for (int64_t j = mmt_op_computed(p, i); j < c->columns; j++)
+                c->inside[place(c, z, i, j)] = false;
+}
+
 /* The matrix in memory, as it is before the execution; malloc'ed. */
 static void *bytes_of(const struct exact_matrix *x, bool all_poison)
 {
@@ -131,6 +140,8 @@ static mmt_status create_matrix(struct exact *data, struct exact_matrix *x, uint
 {
     if (!number_elements(x, data->call.guard, salt))
         return mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a matrix on the host");
+    if (x == &data->c)
+        poison_rest(x, &data->problem);
     return upload(x, data->device, all_poison, err);
 }
 
@@ -245,9 +256,10 @@ static uint64_t grid_answer(const struct exact *data, int64_t z, int64_t i, int6
 static uint64_t answer(const struct exact *data, int64_t z, int64_t i, int64_t j)
 {
     const mmt_problem *p = &data->problem;
-    const struct exact_matrix *a = &data->a, *b = &data->b, *c = &data->c;
+    const struct exact_matrix *a = &data->a, *c = &data->c;
+    const struct exact_matrix *b = p->op == MMT_SYRK ? a : &data->b;
     const struct exact_matrix *bias = &data->bias;
-    const bool rows_of_b = p->trans_b || p->op == MMT_DOT;
+    const bool rows_of_b = p->trans_b || p->op == MMT_DOT || p->op == MMT_SYRK;
     const int64_t row_of_b = p->op == MMT_DOT ? i : j;
     uint64_t sum = 0, added = 0;
 
@@ -281,7 +293,7 @@ static bool check_elements(const struct exact *data, const void *got, char *why,
 
     for (int64_t z = 0; z < data->c.batch; z++)
         for (int64_t i = 0; i < data->c.rows; i++)
-            for (int64_t j = 0; j < data->c.columns; j++) {
+            for (int64_t j = 0; j < mmt_op_computed(&data->problem, i); j++) {
                 const size_t at = place(&data->c, z, i, j);
                 const double right = expected(&data->problem, answer(data, z, i, j));
                 if (get(type, got, at) == right)

@@ -35,7 +35,8 @@ struct exact {
 };
 
 /* Makes the operands of one execution of a normalised problem. Where C is not read, its
- * elements are poison; where A or B is not, it is absent.
+ * elements are poison, as are those that the op leaves alone; where A or B is not, it is
+ * absent.
  * `data` is to be freed also on failure. */
 mmt_status exact_create(struct exact *data, mmt_device *device,
                         const mmt_problem *problem, const struct exact_call *call,

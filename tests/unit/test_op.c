@@ -15,8 +15,9 @@ static void test_names(void)
     CHECK_EQ_INT(mmt_op_parse("axpy"), -1);
     CHECK_EQ_STR(mmt_op_form(MMT_DOT, form), "MxK");
     CHECK_EQ_STR(mmt_op_form(MMT_JACOBI3D, form), "MxNxK");
+    CHECK_EQ_STR(mmt_op_form(MMT_SYRK, form), "NxK");
     mmt_op_list(&list);
-    CHECK_EQ_STR(mmt_text_string(&list), "gemm, axpby, dot, heat2d and jacobi3d");
+    CHECK_EQ_STR(mmt_text_string(&list), "gemm, axpby, dot, heat2d, jacobi3d and syrk");
     mmt_text_finish(&list);
 }
 
@@ -43,6 +44,7 @@ static void test_counts(void)
     check(mmt_dot_problem(MMT_F32, 5, 100), 500, 500, 5, 1000, 4020);
     check(mmt_heat2d_problem(MMT_F32, 10, 20), 200, 0, 200, 7 * 8 * 18, 1600);
     check(mmt_jacobi3d_problem(MMT_I32, 5, 6, 7), 210, 210, 210, 8 * 3 * 4 * 5, 2520);
+    check(mmt_syrk_problem(MMT_F32, 10, 20), 200, 0, 100, 10 * 11 * 20, (200 + 55) * 4);
 
     mmt_problem rows = mmt_axpby_problem(MMT_F32, 10);
     rows.m = 3, rows.lda = 12, rows.ldc = 11, rows.batch = 2;
@@ -66,6 +68,8 @@ static void test_ends(void)
     check(mmt_heat2d_problem(MMT_F32, 0, 5), 0, 0, 0, 0, 0);
     check(mmt_jacobi3d_problem(MMT_F32, 0, 3, 3), 0, 0, 0, 0, 0);
     check(mmt_jacobi3d_problem(MMT_F32, 4, 3, 0), 0, 0, 0, 0, 0);
+    check(mmt_syrk_problem(MMT_F32, 0, 3), 0, 0, 0, 0, 0);
+    check(mmt_syrk_problem(MMT_F64, 3, 0), 0, 0, 9, 0, 48);
 
     int64_t side = 1 << 30;
     mmt_problem plane = mmt_heat2d_problem(MMT_I32, side, side), out;
@@ -108,6 +112,12 @@ static void test_refused(void)
     REFUSE("heat2d has no B", mmt_heat2d_problem(MMT_F32, 4, 4), p.ldb = 4);
     REFUSE("heat2d has no B", mmt_heat2d_problem(MMT_F32, 4, 4), p.batch = 2,
            p.stride_b = 16);
+    REFUSE("m is 4; syrk has none, it must be 1", mmt_syrk_problem(MMT_F32, 4, 4),
+           p.m = 4);
+    REFUSE("trans_a is 1; syrk has none", mmt_syrk_problem(MMT_F32, 4, 4), p.trans_a = 1);
+    REFUSE("syrk has no B", mmt_syrk_problem(MMT_F32, 4, 4), p.ldb = 4);
+    REFUSE("type is bf16; syrk has f32, f64 and i32", mmt_syrk_problem(MMT_BF16, 4, 4));
+    REFUSE("ldc is 3; C has rows of 4", mmt_syrk_problem(MMT_F32, 4, 2), p.ldc = 3);
     REFUSE("lda is -3; it must be", mmt_dot_problem(MMT_F32, 4, 4), p.lda = -3);
     REFUSE("of C overlap", mmt_dot_problem(MMT_F32, 4, 4), p.batch = 2, p.stride_c = 2);
     REFUSE("must end below 2^63 bytes", mmt_jacobi3d_problem(MMT_F64, most, most, most));
@@ -135,6 +145,7 @@ static void test_spelling(void)
     round_trip("dot f32 2x100 batch=3 stride_a=100 stride_b=0");
     round_trip("heat2d f64 1024x1024 ldc=1040");
     round_trip("jacobi3d f32 256x128x64 lda=80 batch=2");
+    round_trip("syrk f64 300x500 lda=512 ldc=304 batch=2");
 
     const struct {
         const char *string, *words;
@@ -144,6 +155,7 @@ static void test_spelling(void)
           "'nn' is no shape of axpby; it must be MxN, such as 1x512" },
         { "axpby f32 4", "'4' is no shape of axpby" },
         { "dot f32 4x4x4", "'4x4x4' is no shape of dot; it must be MxK" },
+        { "syrk f32 nn 4x4", "'nn' is no shape of syrk; it must be NxK" },
         { "jacobi3d f32 4x4", "it must be MxNxK, such as 256x256x256" },
         { "jacobi3d f32 9223372036854775807x9223372036854775807x4",
           "m is 922337203685477" },
@@ -174,8 +186,24 @@ static void test_needs(void)
     CHECK(needs(&add, MMT_OPERAND_B, 0, 1) && !needs(&add, MMT_OPERAND_B, 1, 0));
     CHECK(!needs(&dot, MMT_OPERAND_A, 1, 1));
     CHECK(needs(&heat, MMT_OPERAND_A, 0, 0) && !needs(&heat, MMT_OPERAND_B, 1, 1));
+    const mmt_problem triangle = mmt_syrk_problem(MMT_F32, 4, 4);
+    CHECK(needs(&triangle, MMT_OPERAND_A, 1, 0) &&
+          !needs(&triangle, MMT_OPERAND_A, 0, 1));
+    CHECK(!mmt_op_needs(&triangle, MMT_OPERAND_B, 1, 1, true));
     CHECK(needs(&sweep, MMT_OPERAND_A, 0, 0) && needs(&sweep, MMT_OPERAND_B, 0, 1));
     CHECK(!needs(&sweep, MMT_OPERAND_B, 1, 0));
+}
+
+/* A symmetric product has its lower triangle, other operations all that C stores. */
+static void test_computed(void)
+{
+    const mmt_problem triangle = mmt_syrk_problem(MMT_F32, 4, 9);
+    const mmt_problem product = mmt_gemm_problem(MMT_F32, 4, 6, 9);
+    const mmt_problem space = mmt_jacobi3d_problem(MMT_F32, 4, 6, 9);
+    CHECK_EQ_INT(mmt_op_computed(&triangle, 0), 1);
+    CHECK_EQ_INT(mmt_op_computed(&triangle, 3), 4);
+    CHECK_EQ_INT(mmt_op_computed(&product, 0), 6);
+    CHECK_EQ_INT(mmt_op_computed(&space, 23), 9);
 }
 
 /* One product of all rows, in the same memory; whatever keeps them apart keeps the batch.
@@ -212,6 +240,7 @@ int main(void)
 {
     test_names();
     test_counts();
+    test_computed();
     test_fold();
     test_ends();
     test_refused();

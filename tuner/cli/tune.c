@@ -117,8 +117,8 @@ static int read_options(int argc, char **argv, struct request *request)
         { .option = MMT_OPTION_SHAPE,
           .out = &request->shapes,
           .what = "of MxNxK, or MxNxKxBATCH for a batch; of axpby N or MxN, of dot K or "
-                  "MxK, of heat2d MxN; 1-8192xNxK is a range of m: a few kernels serve "
-                  "each m" },
+                  "MxK, of heat2d MxN, of syrk NxK; 1-8192xNxK is a range of m: a few "
+                  "kernels serve each m" },
         { .option = MMT_OPTION_SUITE,
           .out = &o->suites,
           .words = mmt_suite_words(),

@@ -315,6 +315,7 @@ static mmt_status verify_op(struct run *run, mmt_op op, mmt_error *err)
         [MMT_DOT] = { "5x100003" },
         [MMT_HEAT2D] = { "700x1500" },
         [MMT_JACOBI3D] = { "70x90x300" },
+        [MMT_SYRK] = { "300x500" },
     };
     const struct mmt_words *given = &run->request->shapes;
     struct shapes shapes = { .count = 0 };

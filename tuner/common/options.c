@@ -493,7 +493,7 @@ const char *mmt_print_seconds(double seconds, char buffer[32])
 
 const char *mmt_print_speed(const mmt_problem *problem, double seconds, char buffer[32])
 {
-    if (problem->op == MMT_GEMM)
+    if (mmt_op_row(problem->op)->product)
         return mmt_print_rate(mmt_problem_flops(problem) / seconds, problem->type,
                               buffer);
     snprintf(buffer, 32, "%.1f GB/s", mmt_problem_bytes(problem) / seconds / 1e9);

@@ -189,7 +189,7 @@ void mmt_suite_default(double flops, struct mmt_shape out[MMT_DEFAULT_SHAPES])
 }
 
 /* Arrays as paper 003 has them; grids, and vectors, that memory bounds, then smaller
- * ones. */
+ * ones; products of a square matrix, then smaller and deeper ones. */
 static const struct mmt_shape of_ops[MMT_NUM_OPS][MMT_DEFAULT_SHAPES] = {
     [MMT_AXPBY] = { SHAPE(1, 51200000, 1), SHAPE(1, 5120000, 1), SHAPE(1, 512000, 1),
                     SHAPE(1, 51200, 1) },
@@ -199,6 +199,8 @@ static const struct mmt_shape of_ops[MMT_NUM_OPS][MMT_DEFAULT_SHAPES] = {
                      SHAPE(1024, 1024, 1), SHAPE(256, 256, 1) },
     [MMT_JACOBI3D] = { SHAPE(512, 512, 512), SHAPE(256, 256, 256), SHAPE(128, 128, 128),
                        SHAPE(64, 64, 64) },
+    [MMT_SYRK] = { SHAPE(1, 4096, 4096), SHAPE(1, 2048, 2048), SHAPE(1, 1024, 1024),
+                   SHAPE(1, 256, 4096), SHAPE(1, 256, 256) },
 };
 
 int mmt_suite_of_op(mmt_op op, size_t memory, struct mmt_shape out[MMT_DEFAULT_SHAPES])

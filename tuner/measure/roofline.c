@@ -80,7 +80,7 @@ static double at_rate(double amount, double rate)
  * operations memory is a bound. */
 static bool is_bound_by_memory(const mmt_problem *problem)
 {
-    return problem->op != MMT_GEMM;
+    return !mmt_op_row(problem->op)->product;
 }
 
 double mmt_roofline_seconds(const struct mmt_roofline *roofline,

@@ -435,7 +435,7 @@ static void print_row(const struct mmt_entry *e)
     char *problem = problem_text(&e->problem), *config = config_text(&e->config);
     char part[16] = "-", gain[16] = "-";
     double speed = e->gflops;
-    if (e->problem.op != MMT_GEMM)
+    if (!mmt_op_row(e->problem.op)->product)
         speed = mmt_problem_bytes(&e->problem) / e->time.median / 1e9;
     if (e->roofline > 0)
         snprintf(part, sizeof part, "%.0f", 100 * e->roofline);
@@ -450,7 +450,7 @@ static void print_row(const struct mmt_entry *e)
 static void print_table(const struct mmt_run *run)
 {
     printf("\n%-34s %12s %10s %6s %8s  %s\n", "problem", "us",
-           run->options.op == MMT_GEMM ? "GFLOP/s" : "GB/s", "% roof", "x naive",
+           mmt_op_row(run->options.op)->product ? "GFLOP/s" : "GB/s", "% roof", "x naive",
            "configuration");
     for (int i = 0; i < run->goals.count; i++) {
         const struct mmt_entry *entry = mmt_tune_winner(run, &run->goals.list[i]);

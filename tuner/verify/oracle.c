@@ -25,13 +25,15 @@ static struct line line_of_a(const struct mmt_oracle *o, int64_t batch, int64_t 
                       : (struct line){ o->a, start + i * p->lda, 1, o->period };
 }
 
-/* Of a dot product, row i of B. */
+/* Of a dot product, row i of B; of a symmetric one, row j of A. */
 static struct line line_of_b(const struct mmt_oracle *o, int64_t batch, int64_t i,
                              int64_t j)
 {
     const mmt_problem *p = o->problem;
     int64_t start = batch * p->stride_b;
 
+    if (p->op == MMT_SYRK)
+        return line_of_a(o, batch, j);
     if (p->op == MMT_DOT)
         return (struct line){ o->b, start + i * p->ldb, 1, o->period };
     return p->trans_b ? (struct line){ o->b, start + j * p->ldb, 1, o->period }
@@ -291,6 +293,9 @@ struct mmt_answer mmt_oracle_entry(const struct mmt_oracle *o, int64_t batch, in
     const mmt_problem *p = o->problem;
     if (!mmt_op_row(p->op)->sums)
         return mmt_oracle_grid_entry(o, batch, i, j);
+    if (j >= mmt_op_computed(p, i))
+        return (struct mmt_answer){ mmt_number_read(p->out, element_of_c(o, batch, i, j)),
+                                    0 };
     struct line a = line_of_a(o, batch, i), b = line_of_b(o, batch, i, j);
     struct dot dot = { 0, 0, 0 };
 

@@ -41,7 +41,8 @@ struct mmt_answer {
     long double bound; /* of i32: 0 */
 };
 
-/* Entry (i, j) of a batch's C as it is stored: of jacobi3d, i counts all rows. */
+/* Entry (i, j) of a batch's C as it is stored: of jacobi3d, i counts all rows. One that
+ * the op leaves alone stays what it was; C then may not be NULL. */
 struct mmt_answer mmt_oracle_entry(const struct mmt_oracle *oracle, int64_t batch,
                                    int64_t i, int64_t j);
 

@@ -181,7 +181,6 @@ void mmt_session_free(struct mmt_session *session)
     free(session->small_back);
     free(session->weights);
     free(session->sums);
-    free(session->rows);
     free(session->back);
     free(session->expected);
     if (session->from)

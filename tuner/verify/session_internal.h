@@ -59,8 +59,7 @@ struct mmt_session {
     double zeros; /* part of them that is made 0, so that sums stay small */
     mmt_operand whole_a, whole_b, whole_bias;
     uint64_t *weights; /* n of them */
-    uint64_t *sums;    /* batch times m */
-    uint64_t *rows;    /* m, to compute in */
+    uint64_t *sums;    /* of each row of C, batch by batch */
     unsigned char *expected;
     unsigned char *back; /* C with its guards, as it was read back */
     size_t back_size;

@@ -184,6 +184,16 @@ static int64_t at_random(uint64_t seed, uint64_t index, int64_t below)
     return (int64_t) (mmt_data_noise(seed, index) % (uint64_t) below);
 }
 
+/* Above the diagonal stands nothing that is computed where only a triangle is. */
+static void mirror_sample(const mmt_problem *p, struct mmt_sample *sample)
+{
+    if (sample->j < mmt_op_computed(p, sample->i))
+        return;
+    const int64_t i = sample->i;
+    sample->i = sample->j;
+    sample->j = i;
+}
+
 static void choose_samples(struct mmt_session *session)
 {
     const mmt_problem *p = &session->problem;
@@ -204,6 +214,8 @@ static void choose_samples(struct mmt_session *session)
             .j = at_random(seed, 3 * i + 2, c.cols),
         };
     session->num_samples = count;
+    for (int i = 0; i < count; i++)
+        mirror_sample(p, &session->samples[i]);
 }
 
 /* A stream's elements in host memory; the caller frees them. */
@@ -342,6 +354,30 @@ static void multiply_weights(struct mmt_session *session, const void *a, const v
     }
 }
 
+/* The same of a symmetric product's lower triangle: A, and of B, which is A transposed,
+ * as many columns as the row of C has. `middle` has room for 2 k numbers. */
+static void multiply_triangle(struct mmt_session *session, const void *a,
+                              uint64_t *middle)
+{
+    const mmt_problem *p = &session->problem;
+    uint64_t *row_of_b = middle + p->k;
+    int64_t row, column;
+
+    for (int64_t z = 0; z < p->batch; z++) {
+        memset(middle, 0, (size_t) p->k * sizeof *middle);
+        for (int64_t i = 0; i < p->n; i++) {
+            struct mmt_matrix line =
+                matrix_of(session, a, z * p->stride_a + i * p->lda, 1, p->k, p->lda);
+            mmt_oracle_multiply(&line, true, session->weights + i, 3, row_of_b, &row,
+                                &column);
+            for (int64_t l = 0; l < p->k; l++)
+                middle[l] += row_of_b[l];
+            mmt_oracle_multiply(&line, false, middle, 3, session->sums + z * p->n + i,
+                                &row, &column);
+        }
+    }
+}
+
 /* What the bias adds to each row's sum. */
 static void add_bias(struct mmt_session *session, const void *bias)
 {
@@ -369,20 +405,23 @@ static mmt_status make_sums(struct mmt_session *session, const void *a, const vo
 {
     const mmt_problem *p = &session->problem;
     uint64_t seed = seed_of(session, SEED_WEIGHTS);
-    size_t numbers = (size_t) (p->n + p->batch * p->m + p->m + p->k);
-    uint64_t *middle = malloc(((size_t) p->k + 1) * sizeof *middle);
+    const int64_t rows = mmt_op_stored(p, MMT_OPERAND_C).rows;
+    size_t numbers = (size_t) (p->n + p->batch * rows + 2 * p->k);
+    uint64_t *middle = malloc((2 * (size_t) p->k + 1) * sizeof *middle);
 
     session->weights = malloc((size_t) p->n * sizeof(uint64_t));
-    session->sums = malloc((size_t) (p->batch * p->m) * sizeof(uint64_t));
-    session->rows = malloc((size_t) p->m * sizeof(uint64_t));
-    if (!middle || !session->weights || !session->sums || !session->rows) {
+    session->sums = malloc((size_t) (p->batch * rows) * sizeof(uint64_t));
+    if (!middle || !session->weights || !session->sums) {
         free(middle);
         return no_memory(numbers * sizeof(uint64_t), err);
     }
     /* Odd, so that one wrong entry in a row always shows. */
     for (int64_t j = 0; j < p->n; j++)
         session->weights[j] = mmt_data_noise(seed, (uint64_t) j) | 1;
-    multiply_weights(session, a, b, middle);
+    if (mmt_op_row(p->op)->lower)
+        multiply_triangle(session, a, middle);
+    else
+        multiply_weights(session, a, b, middle);
     add_bias(session, bias);
     free(middle);
     return MMT_OK;
@@ -435,8 +474,8 @@ static mmt_status make_whole(struct mmt_session *session, mmt_error *err)
     void *b = a ? take_operand(session, &data_b, size_b, err) : NULL;
     void *bias = b ? take_numbers(&data_bias, length_of_bias(p), err) : NULL;
     if (bias) {
-        status = p->op == MMT_GEMM ? make_sums(session, a, b, bias, err)
-                                   : make_expected(session, a, b, err);
+        status = mmt_op_row(p->op)->product ? make_sums(session, a, b, bias, err)
+                                            : make_expected(session, a, b, err);
         if (status == MMT_OK)
             status =
                 upload_data(session->device, &data_a, size_a, &session->whole_a, err);

@@ -333,6 +333,53 @@ static const struct mmt_trial_row jacobi3d[] = {
     { "far", SHAPE(3, 3, 70, ALIGNED, 3), 1, 1, MMT_TRIAL_FAR_BATCH },
 };
 
+/* ---- symmetric products: n x n of k ---------------------------------------------- */
+
+#define TRIANGLE     SHAPE(1, 192, 64, 0, 1)
+#define ODD_TRIANGLE SHAPE(1, 133, 77, 3, 1)
+#define TRIANGLE_WHOLE { SIZE(1), TILE(2, 0), TILE(1, 0), ALIGNED, 1 }
+#define TRIANGLE_LESS  { SIZE(1), TILE(3, -1), TILE(1, -1), ALIGNED, 1 }
+
+static const struct mmt_trial_row syrk[] = {
+    { "integers", TRIANGLE, 1, 0, QUICK },
+    { "poison", TRIANGLE, 1, 0, POISON | FIRST },
+    { "beta", TRIANGLE, 1, -1, QUICK },
+    { "alpha", TRIANGLE, 2, 0, QUICK },
+    { "scalars", TRIANGLE, 2, -1, SCALARS | QUICK },
+    { "alpha zero", TRIANGLE, 0, 2, NO_A | QUICK },
+    { "alpha zero", TRIANGLE, 0, 2, NO_A | SCALARS | QUICK },
+    { "offset", TRIANGLE, 1, 1, OFFSET | QUICK },
+    { "edges", ODD_TRIANGLE, 2, -1, ZERO_GAPS | FIRST },
+    { "gaps", ODD_TRIANGLE, 1, 1, QUICK },
+    { "random", ODD_TRIANGLE, 3, -5, RANDOM | QUICK },
+    { "small_k", SHAPE(1, 1, 1, 0, 1), 1, 0, POISON | QUICK },
+    { "small_k", SHAPE(1, 3, 200, 8, 1), 1, 1, QUICK },
+    { "short k", SHAPE(1, 67, 3, 8, 1), 2, 1, QUICK },
+    { "short k", SHAPE(1, 35, 1, 8, 1), 1, 0, POISON | QUICK },
+    { "short k", SHAPE(1, 35, 0, 8, 1), 1, 2, QUICK },
+    { "short k", SHAPE(1, 35, 0, 8, 1), 1, 0, POISON | QUICK },
+    { "batch", SHAPE(1, 40, 19, 8, 3), 1, 1, QUICK },
+    { "batch", SHAPE(1, 40, 19, 8, 3, SHARE_A), 1, 0, POISON | QUICK },
+    { "remainders", TRIANGLE_WHOLE, 1, 0, POISON | QUICK },
+    { "remainders", TRIANGLE_LESS, 2, -1, FIRST },
+    { "remainders", TRIANGLE_LESS, 1, 0, POISON | OFFSET },
+    { "remainders", { SIZE(1), TILE(1, 1), TILE(1, 1), ALIGNED, 1 }, 1, 0, POISON },
+    { "remainders", { SIZE(1), TILE(2, 1), TILE(2, 0), 41, 1 }, 1, 1, 0 },
+    { "remainders", { SIZE(1), TILE(3, 0), TILE(2, 1), ALIGNED, 1 }, 1, 1, 0 },
+    { "remainders", { SIZE(1), TILE(4, 1), DEEP(1), ALIGNED, 1 }, 1, 0, POISON },
+    { "odd scalars", ODD_TRIANGLE, ODD_ALPHA, ODD_BETA, 0 },
+    { "odd scalars", ODD_TRIANGLE, ODD_ALPHA, ODD_BETA, SCALARS },
+    { "batch", SHAPE(1, 33, 40, 41, 5), ODD_ALPHA, ODD_BETA, SCALARS },
+    { "exponents", ODD_TRIANGLE, 1, 0, RANGE | POISON },
+    { "special values", ODD_TRIANGLE, 1, 1, SPECIAL },
+    { "page edge", TRIANGLE_LESS, 2, -1, PAGE_END },
+    { "page edge", TRIANGLE_LESS, 2, -1, PAGE_BEGIN },
+    { "page edge", SHAPE(1, 1, 100, 0, 1), 1, 0, PAGE_END },
+    { "far", SHAPE(1, 5, 70, ALIGNED, 1), 1, 1, MMT_TRIAL_FAR_A },
+    { "far", SHAPE(1, 5, 70, ALIGNED, 1), 1, 1, MMT_TRIAL_FAR_C },
+    { "far", SHAPE(1, 5, 70, ALIGNED, 3), 1, 1, MMT_TRIAL_FAR_BATCH },
+};
+
 // clang-format on
 
 /* ---- all of them ----------------------------------------------------------------- */
@@ -348,7 +395,7 @@ static const struct {
 } tables[MMT_NUM_OPS] = {
     [MMT_GEMM] = TABLE(gemm),         [MMT_AXPBY] = TABLE(axpby),
     [MMT_DOT] = TABLE(dot),           [MMT_HEAT2D] = TABLE(heat2d),
-    [MMT_JACOBI3D] = TABLE(jacobi3d),
+    [MMT_JACOBI3D] = TABLE(jacobi3d), [MMT_SYRK] = TABLE(syrk),
 };
 
 const struct mmt_trial_row *mmt_trial_rows(mmt_op op, int *count)

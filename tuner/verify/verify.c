@@ -187,40 +187,44 @@ static bool same_sum(mmt_type type, uint64_t a, uint64_t b)
     return mmt_type_in(type, MMT_WHOLE_TYPES) ? (uint32_t) a == (uint32_t) b : a == b;
 }
 
-static void check_sums(struct mmt_session *session, int64_t batch,
-                       struct mmt_verdict *verdict)
+static void check_sum(struct mmt_session *session, int64_t batch, int64_t row,
+                      uint64_t right, struct mmt_verdict *verdict)
 {
     const mmt_problem *p = &session->problem;
-    size_t start =
-        MMT_SHAPE_GUARD + (size_t) (batch * p->stride_c) * mmt_type_size(p->out);
-    struct mmt_matrix c = { p->out, session->back + start, p->m, p->n, p->ldc };
-    const uint64_t *sums = session->sums + batch * p->m;
-    double limit = mmt_number_whole(p->out);
-    int64_t row, column;
+    const size_t place = (size_t) (batch * p->stride_c + row * p->ldc);
+    const struct mmt_matrix c = { p->out,
+                                  session->back + MMT_SHAPE_GUARD +
+                                      place * mmt_type_size(p->out),
+                                  1, mmt_op_computed(p, row), p->ldc };
+    int64_t first, column;
+    uint64_t sum;
 
-    if (!mmt_oracle_multiply(&c, false, session->weights, limit, session->rows, &row,
-                             &column)) {
-        const char *entry = (const char *) c.data +
-                            (size_t) (row * p->ldc + column) * mmt_type_size(p->out);
+    if (!mmt_oracle_multiply(&c, false, session->weights, mmt_number_whole(p->out), &sum,
+                             &first, &column)) {
+        const char *entry =
+            (const char *) c.data + (size_t) column * mmt_type_size(p->out);
         mmt_verdict_reject(verdict, "shape",
                            "C(%" PRId64 ", %" PRId64 ") of matrix %" PRId64
                            " is %.9Lg, should be a whole number",
                            row, column, batch, mmt_number_read(p->out, entry));
-        return;
+    } else if (!same_sum(p->type, sum, right)) {
+        mmt_verdict_reject(verdict, "shape",
+                           "row %" PRId64 " of C, matrix %" PRId64
+                           ": a random sum over it is not what the row of A and B give",
+                           row, batch);
     }
-    for (row = 0; row < p->m; row++)
-        if (!same_sum(p->type, session->rows[row], sums[row])) {
-            mmt_verdict_reject(
-                verdict, "shape",
-                "row %" PRId64 " of C, matrix %" PRId64
-                ": a random sum over it is not what the row of A and B give",
-                row, batch);
-            return;
-        }
 }
 
-/* Nothing but entries of C may have been written: takes those away and looks at the rest.
- */
+static void check_sums(struct mmt_session *session, int64_t batch,
+                       struct mmt_verdict *verdict)
+{
+    const int64_t rows = mmt_op_stored(&session->problem, MMT_OPERAND_C).rows;
+    for (int64_t i = 0; i < rows && verdict->right; i++)
+        check_sum(session, batch, i, session->sums[batch * rows + i], verdict);
+}
+
+/* Nothing but what is computed of C may have been written: takes that away and looks at
+ * the rest. */
 static void check_outside(struct mmt_session *session, struct mmt_verdict *verdict)
 {
     const mmt_problem *p = &session->problem;
@@ -231,14 +235,14 @@ static void check_outside(struct mmt_session *session, struct mmt_verdict *verdi
     for (int64_t z = 0; z < p->batch; z++)
         for (int64_t i = 0; i < stored.rows; i++)
             memset(c + (size_t) (z * p->stride_c + i * p->ldc) * element, 0xff,
-                   (size_t) stored.cols * element);
+                   (size_t) mmt_op_computed(p, i) * element);
     if (back[0] == 0xff && !memcmp(back, back + 1, size - 1))
         return;
     size_t place = 0;
     while (back[place] == 0xff)
         place++;
     mmt_verdict_reject(verdict, "guard",
-                       "byte %td from the first of C was written, which is not C's",
+                       "byte %td from the first of C was written, which is not computed",
                        (ptrdiff_t) place - MMT_SHAPE_GUARD);
 }
 
