@@ -272,6 +272,8 @@ static void test_follow(mmt_device *device)
 #define JACOBI3D                                                                         \
     "jacobi3d THREADS_N=2 THREADS_K=4 THREAD_TILE_M=4 UNROLL_M=1 SIDES=memory"
 
+#define SYRK "syrk TILE=16 WORK=4 UNROLL_K=4"
+
 static const struct mutant {
     const char *configuration, *problem, *from, *to, *check;
 } mutants[] = {
@@ -295,6 +297,14 @@ static const struct mutant {
     { JACOBI3D, "jacobi3d f32 20x30x90",
       "return ((below + above) + (north + south)) + (west + east)",
       "return (below + above) + ((north + south) + (west + east))", "random" },
+    { SYRK, "syrk f32 150x90", "row < n && column <= row", "row < n && column < n",
+      "guard" },
+    { SYRK, "syrk f32 150x90", "row < n && column <= row", "row < n && column < row",
+      "integers" },
+    { SYRK, "syrk f64 150x90", "pair - odd) * TILE", "pair) * TILE", "integers" },
+    { SYRK, "syrk f32 150x90", "beta == 0 ? alpha * sum :", "", "poison" },
+    { SYRK, "syrk f32 150x90", "if (alpha == 0)", "if (0)", "alpha zero" },
+    { SYRK, "syrk f32 150x90", "i < rows && p < depth", "i < rows", "gaps" },
 };
 
 /* Matrices of more than MMT_DATA_PERIOD elements, and a change that is wrong behind the
@@ -312,6 +322,10 @@ static const struct mutant far[] = {
       "if (row * lda > 1000003) alpha += alpha; c += c_start", "shape" },
     { JACOBI3D, "jacobi3d f32 110x100x101", "c += c_start",
       "if (first * n * lda > 1000003) alpha += alpha; c += c_start", "shape" },
+    { SYRK, "syrk f32 90x20000", "if (alpha == 0)",
+      "if ((wide) tile.row * lda > 1000003) alpha += alpha; if (alpha == 0)", "shape" },
+    { SYRK, "syrk i32 90x20000", "row < n && column <= row",
+      "row < n && (column <= row || row * 20000 > 1000003)", "guard" },
 };
 
 static void install_mutant(const char *file, const struct mutant *mutant)
@@ -351,7 +365,7 @@ static void test_mutants(mmt_device *device, const struct mutant *list, size_t c
     for (size_t i = 0; i < count; i++) {
         const struct mutant *m = &list[i];
         const char *template = m->configuration;
-        bool has_vector = strcmp(template, NAIVE);
+        bool has_vector = strcmp(template, NAIVE) && strcmp(template, SYRK);
         char name[32], configuration[128];
         if (strstr(m->problem, "f64") && !mmt_device_caps(device)->f64)
             continue;

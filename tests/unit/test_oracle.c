@@ -255,6 +255,20 @@ static void test_grids(void)
     CHECK(mmt_oracle_entry(&o, 0, 0, 0).value == 19);
 }
 
+/* Row i of A with row j of A, and above the diagonal what was there. */
+static void test_triangle(void)
+{
+    const float a[2][3] = { { 1, 2, 3 }, { 4, 5, 6 } },
+                c[2][2] = { { 7, NAN }, { 8, 9 } };
+    mmt_problem p = normal(mmt_syrk_problem(MMT_F32, 2, 3));
+    struct mmt_oracle o = { &p, 2, -1, a, NULL, c, NULL };
+    CHECK(mmt_oracle_entry(&o, 0, 0, 0).value == 2 * 14 - 7);
+    CHECK(mmt_oracle_entry(&o, 0, 1, 0).value == 2 * 32 - 8);
+    CHECK(mmt_oracle_entry(&o, 0, 1, 1).value == 2 * 77 - 9);
+    CHECK(isnan(mmt_oracle_entry(&o, 0, 0, 1).value));
+    CHECK(mmt_oracle_entry(&o, 0, 0, 1).bound == 0);
+}
+
 /* Row i of A with row i of B. */
 static void test_dot(void)
 {
@@ -456,6 +470,7 @@ int main(void)
     test_tf32();
     test_tf32_ties();
     test_grids();
+    test_triangle();
     test_dot();
     test_bound();
     for (int type = 0; type < MMT_NUM_TYPES; type++)

@@ -209,8 +209,9 @@ static mmt_status make_input(struct mmt_trial *trial, struct mmt_image *image,
     const int flags = trial->row->flags;
     const struct layout layout = layout_of(p, operand);
     const int filler = flags & MMT_TRIAL_ZERO_GAPS ? 0 : OUTSIDE;
-    const struct filling filling =
-        filling_of(p, p->type, flags, seed, operand == MMT_OPERAND_B);
+    /* A that is multiplied by itself has the lesser range */
+    const bool of_b = operand == MMT_OPERAND_B || mmt_op_row(p->op)->lower;
+    const struct filling filling = filling_of(p, p->type, flags, seed, of_b);
 
     mmt_status status =
         make_image(image, &layout, mmt_type_size(p->type), flags, filler, err);
