@@ -4,8 +4,8 @@
 enum { TILE, WORK, UNROLL_K, NUM_KNOBS };
 
 static const struct mmt_knob knobs[NUM_KNOBS] = {
-    [TILE] = MMT_KNOB("TILE", "rows and columns of C per block, and depth of one pass", 8,
-                      16, 32),
+    [TILE] = MMT_KNOB("TILE", "rows and columns of C per block, and depth of one pass", 1,
+                      4, 8, 16, 32),
     [WORK] = MMT_KNOB("WORK", "elements of C per thread, in one column", 1, 2, 4, 8),
     [UNROLL_K] = MMT_KNOB("UNROLL_K", "steps of the inner loop that are written out", 1,
                           4, 8, 16, 32),
@@ -19,6 +19,8 @@ static const int seeds[][MMT_MAX_KNOBS] = {
     { [TILE] = 16, [WORK] = 1, [UNROLL_K] = 4 },
     { [TILE] = 8, [WORK] = 2, [UNROLL_K] = 8 },
     { [TILE] = 8, [WORK] = 8, [UNROLL_K] = 1 },
+    { [TILE] = 4, [WORK] = 4, [UNROLL_K] = 4 },
+    { [TILE] = 1, [WORK] = 1, [UNROLL_K] = 1 },
 };
 
 static const enum mmt_arg args[] = {
@@ -37,6 +39,8 @@ static const char *reject(const int *v, const struct mmt_variant *variant,
                           const struct mmt_caps *caps)
 {
     const size_t elements = 2 * (size_t) v[TILE] * (size_t) (v[TILE] + 1);
+    if (v[WORK] > v[TILE])
+        return "a thread has more rows than a tile";
     if (v[UNROLL_K] > v[TILE])
         return "more steps are unrolled than a tile is deep";
     return mmt_gemm_reject(v[TILE], v[TILE] / v[WORK],

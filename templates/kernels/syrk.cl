@@ -113,6 +113,7 @@ void mmt_syrk(int n, int k, real alpha, real beta,
         BARRIER();
     }
 
+    BARRIER(); // without it PoCL 3.1 stores twice where k is 0 and TILE is 1
     const int column = tile.column + THREAD_X;
     c += c_start + BLOCK_Z * c_stride;
     UNROLL
