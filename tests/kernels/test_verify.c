@@ -301,7 +301,7 @@ static const struct mutant {
       "guard" },
     { SYRK, "syrk f32 150x90", "row < n && column <= row", "row < n && column < row",
       "integers" },
-    { SYRK, "syrk f64 150x90", "pair - odd) * TILE", "pair) * TILE", "integers" },
+    { SYRK, "syrk f64 150x90", "pair - odd) * TILE", "pair) * TILE", "edges" },
     { SYRK, "syrk f32 150x90", "beta == 0 ? alpha * sum :", "", "poison" },
     { SYRK, "syrk f32 150x90", "if (alpha == 0)", "if (0)", "alpha zero" },
     { SYRK, "syrk f32 150x90", "i < rows && p < depth", "i < rows", "gaps" },
