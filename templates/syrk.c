@@ -35,21 +35,21 @@ static int64_t blocks(const int *v, const mmt_problem *problem)
     return tiles * (tiles + 1) / 2;
 }
 
-static const char *reject(const int *v, const struct mmt_variant *variant,
-                          const struct mmt_caps *caps)
+static const char *syrk_check_device(const int *v, const struct mmt_variant *variant,
+                                     const struct mmt_caps *caps)
 {
     const size_t elements = 2 * (size_t) v[TILE] * (size_t) (v[TILE] + 1);
     if (v[WORK] > v[TILE])
         return "a thread has more rows than a tile";
     if (v[UNROLL_K] > v[TILE])
         return "more steps are unrolled than a tile is deep";
-    return mmt_gemm_reject(v[TILE], v[TILE] / v[WORK],
-                           elements * mmt_type_size(variant->type), caps);
+    return mmt_gemm_check_device(v[TILE], v[TILE] / v[WORK],
+                                 elements * mmt_type_size(variant->type), caps);
 }
 
-static const char *refuse(const int *v, const mmt_problem *problem)
+static const char *syrk_check_problem(const int *v, const mmt_problem *problem)
 {
-    return mmt_gemm_refuse(blocks(v, problem));
+    return mmt_gemm_check_problem(blocks(v, problem));
 }
 
 static struct mmt_tile syrk_tile(const int *v, const mmt_problem *p)
@@ -58,8 +58,8 @@ static struct mmt_tile syrk_tile(const int *v, const mmt_problem *p)
     return (struct mmt_tile){ 1, v[TILE], v[TILE], 1 };
 }
 
-static void launch(const int *v, const mmt_problem *problem, const struct mmt_caps *caps,
-                   struct mmt_launches *out)
+static void syrk_launch(const int *v, const mmt_problem *problem,
+                        const struct mmt_caps *caps, struct mmt_launches *out)
 {
     *out = (struct mmt_launches){ 0 };
     mmt_op_launch("mmt_syrk", args, v[TILE], v[TILE] / v[WORK], blocks(v, problem),
@@ -73,14 +73,14 @@ const struct mmt_template mmt_template_syrk = {
     .op = MMT_SYRK,
     .types = MMT_PLAIN_TYPES,
     .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,
-    .kinds = MMT_GPU | MMT_CPU,
+    .preferred_on = MMT_GPU | MMT_CPU,
     .file = "syrk.cl",
     .knobs = knobs,
     .num_knobs = NUM_KNOBS,
-    .reject = reject,
-    .refuse = refuse,
+    .check_device = syrk_check_device,
+    .check_problem = syrk_check_problem,
     .tile = syrk_tile,
-    .launch = launch,
+    .launch = syrk_launch,
     .seeds = seeds,
     .num_seeds = sizeof(seeds) / sizeof(*seeds),
 };
