@@ -1,6 +1,6 @@
 /* What a kernel puts on the device, and what that should take: before anything was
- * measured (estimate.c), and by a model that was fitted (predict.c). docs/cost-model.md
- * derives it; tuner/model/boost.c fits the model. */
+ * measured (estimate.c), and by a model that was fitted (predict.c).
+ * docs/lab/cost-model.md derives it; tuner/model/boost.c fits the model. */
 #ifndef MMT_COSTMODEL_COSTMODEL_H
 #define MMT_COSTMODEL_COSTMODEL_H
 

@@ -18,7 +18,7 @@ bool mmt_cubin_usage(const void *data, size_t size, const char *entry,
  * go first every 12 cycles, and an instruction that does keeps nothing. Where one
  * multiply-add follows another, at most a load from shared memory between them, this
  * keeps the warp on and marks the operands that both read. Results are the same, bit for
- * bit (docs/fp32-on-hopper.md, "f64 without tensor cores").
+ * bit (docs/lab/fp32-on-hopper.md, "f64 without tensor cores").
  *
  * NVIDIA documents neither mark. Where they are: Jia, Maggioni, Staiger and Scarpazza,
  * "Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking", 2018, on control

@@ -24,7 +24,7 @@ struct mmt_tree {
     float leaf[MMT_TREE_LEAVES]; /* natural logarithm of a factor */
 };
 
-/* What corrects the base costs of a family's kernels (docs/cost-model.md). */
+/* What corrects the base costs of a family's kernels (docs/lab/cost-model.md). */
 enum { MMT_MOST_TREES = 160 };
 struct mmt_model {
     mmt_type family;

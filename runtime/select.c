@@ -176,7 +176,8 @@ static const struct mmt_entry *find_nearest(const struct mmt_profile *profile,
 static const double reach = 0.5;
 
 /* Farther away a shape tells nothing of which kernel is fast: two octaves, squared; on a
- * CPU less, as the default is nearly as fast there (docs/measurements.md, "On a CPU"). */
+ * CPU less, as the default is nearly as fast there (docs/lab/measurements.md, "On a
+ * CPU"). */
 static double out_of_reach(const struct mmt_caps *caps)
 {
     return caps->kind == MMT_CPU ? reach * reach : 4;

@@ -140,7 +140,7 @@ static double step_of(const int *v, const struct task *task, double steps)
 }
 
 /* What a launch puts on a GPU, its splits of k apart. The figures were fitted to 17000
- * times on H200s and H100s (docs/cost-model.md). */
+ * times on H200s and H100s (docs/lab/cost-model.md). */
 static struct mmt_split split_of(const int *v, const struct task *task)
 {
     /* Cycles in which a step's elements come, and in which a round of staged ones does;

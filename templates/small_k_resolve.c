@@ -55,7 +55,7 @@ static double in_memory(const int *v, const mmt_problem *p, double down, double 
            (reached * mmt_split_memory_rate(caps));
 }
 
-/* The figures were fitted to 18000 times on H100s (docs/cost-model.md). */
+/* The figures were fitted to 18000 times on H100s (docs/lab/cost-model.md). */
 double mmt_small_k_cycles(const int *v, const mmt_problem *p, const struct mmt_caps *caps)
 {
     /* Cycles: in which a block begins and its last store leaves, in which a round of

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Hold docs/environment.md to the sources: check_environment.py ROOT
+"""Hold docs/reference/environment.md to the sources: check_environment.py ROOT
 
 Every variable that the library or the program reads has a row in the table, and every row is read
 somewhere. Each is read with secure_getenv, which finds nothing in a setuid program, and is named
@@ -15,7 +15,7 @@ import tempfile
 
 from check_includes import MODULES, blank_comments
 
-TABLE = "docs/environment.md"
+TABLE = "docs/reference/environment.md"
 READ = re.compile(r"(?<!\w)(secure_)?getenv\s*\(\s*([^)]*)\)")
 ROW = re.compile(r"^\| `([A-Z][A-Z0-9_]*)` \|", re.M)
 

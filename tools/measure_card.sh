@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures a device for docs/measurements.md, from nothing, in parts of a given length:
+# Measures a device for docs/lab/measurements.md, from nothing, in parts of a given length:
 #
 #   tools/measure_card.sh PROGRAM DEVICE FOLDER PART=SECONDS...
 #   tools/measure_card.sh build/tuner/mmtune cuda:0 card right=180 tune=540 bench=400

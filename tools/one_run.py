@@ -816,7 +816,7 @@ def read_options():
                         help="default: those of each list")
     parser.add_argument("--seconds", type=above_zero, default=0.1, help="for each library and shape; default: 0.1")
     parser.add_argument("--aim", type=aim, metavar="MEAN,WORST",
-                        help="speed-ups that are asked; default: by type, as docs/measurements.md has them")
+                        help="speed-ups that are asked; default: by type, as docs/lab/measurements.md has them")
     parser.add_argument("--mmtune", default=built if os.path.exists(built) else "mmtune", metavar="PROGRAM",
                         help="default: build/tuner/mmtune of this tree, or else the one on the path")
     parser.add_argument("--profiles", default=os.path.join(ROOT, "profiles"), metavar="FOLDER",

@@ -9,7 +9,7 @@ For the inner loop of multiply-adds it prints how many there are, how many other
 instructions stand there, the share of multiply-adds that find 0, 1 or 2 operands kept from
 the one before, how many find none and have all three in one bank, at how many the compiler
 lets another warp go first (such a one keeps nothing), and the cycles each takes by the model
-of docs/fp32-on-hopper.md: two banks of registers, odd and even, one read a cycle each, a
+of docs/lab/fp32-on-hopper.md: two banks of registers, odd and even, one read a cycle each, a
 queue two cycles deep. Waiting for memory and for barriers is not in it."""
 import argparse
 import re

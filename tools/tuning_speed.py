@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How fast a search finds something good: best so far against seconds, from journals.
 
-    tools/tuning_speed.py -o docs/tuning-speed-h200 --title "H200, f32 4096x4096x4096" \\
+    tools/tuning_speed.py -o docs/lab/tuning-speed-h200 --title "H200, f32 4096x4096x4096" \\
         [--problem "gemm f32 nn 4096x4096x4096"] [--best MICROSECONDS] NAME=JOURNAL...
 
 Writes OUT.csv (run, seconds since the journal was begun, best so far in microseconds, and

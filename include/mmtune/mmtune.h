@@ -205,7 +205,7 @@ typedef enum mmt_op {
  *   i8        8 bits, signed                    mod 2^32     i32
  *
  * Matrix units may add up f8 with fewer bits than f32 has. How far C may be from the
- * exact product, type by type: docs/accuracy.md. How f32 is multiplied, mmt_f32_mode
+ * exact product, type by type: docs/lab/accuracy.md. How f32 is multiplied, mmt_f32_mode
  * says; by default tensor cores may emulate it. */
 typedef enum mmt_type {
     MMT_F32 = 0,

@@ -1,4 +1,4 @@
-/* What a device reaches at most, and times that cannot be. docs/measuring.md says the
+/* What a device reaches at most, and times that cannot be. docs/lab/measuring.md says the
  * rule for people. */
 #ifndef MMT_TUNER_MEASURE_ROOFLINE_H
 #define MMT_TUNER_MEASURE_ROOFLINE_H

@@ -1,5 +1,6 @@
 /* What the times of a tuning teach about shapes that were not tuned: a portfolio of each
- * family's kernels, and a model that selects among them. docs/cost-model.md says how. */
+ * family's kernels, and a model that selects among them. docs/lab/cost-model.md says how.
+ */
 #ifndef MMT_TUNER_MODEL_FIT_H
 #define MMT_TUNER_MODEL_FIT_H
 

@@ -1,5 +1,6 @@
 /* Pruning by estimate. How well mmt_cost_estimate orders configurations is measured as
- * they are timed; only where it does well, the worst are not tried (docs/cost-model.md).
+ * they are timed; only where it does well, the worst are not tried
+ * (docs/lab/cost-model.md).
  */
 #ifndef MMT_TUNER_MODEL_PRUNING_H
 #define MMT_TUNER_MODEL_PRUNING_H

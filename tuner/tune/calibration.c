@@ -1,5 +1,6 @@
 /* A portfolio for each family of types: the best few kernels on shapes that are no goals,
- * in the family's first type and transposes, then in all others (docs/cost-model.md). */
+ * in the family's first type and transposes, then in all others (docs/lab/cost-model.md).
+ */
 #include <math.h>
 #include <stdlib.h>
 

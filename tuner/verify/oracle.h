@@ -16,7 +16,7 @@
  *   tf32   some 2^-10 of a product for each factor that lies in the middle between two
  *          numbers of tf32, as kernels may round that either way
  *   f8     at most 2^-8, min((k / 32 + 2) 2^-11, 2^-8): matrix units align the 32
- * products of a step and their sum to 13 bits or so (docs/measuring.md)
+ * products of a step and their sum to 13 bits or so (docs/lab/measuring.md)
  *
  * Steps and sweeps on grids have one right answer, to the last bit. */
 #ifndef MMT_TUNER_VERIFY_ORACLE_H

@@ -1,6 +1,6 @@
 /* Whether a candidate computes what it should. It is run through the public API, as a
- * program that links the library would run it. docs/measuring.md says why each check is
- * there. */
+ * program that links the library would run it. docs/lab/measuring.md says why each check
+ * is there. */
 #ifndef MMT_TUNER_VERIFY_VERIFY_H
 #define MMT_TUNER_VERIFY_VERIFY_H
 
