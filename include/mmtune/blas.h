@@ -57,6 +57,7 @@ typedef struct mmt_blas_options {
                                    * NULL: mmt_plan_defaults */
 } mmt_blas_options;
 
+/* Fills in the defaults: the `size` bytes that the caller's header knows. */
 MMT_API void mmt_blas_options_init(mmt_blas_options *out, size_t size);
 
 static inline mmt_blas_options mmt_blas_defaults(void)

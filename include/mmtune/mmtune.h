@@ -16,10 +16,9 @@
  *
  * Errors: every function that can fail takes, last, an mmt_error that the caller owns (or
  * NULL). Functions that return mmt_status return what they put there; functions that
- * return an object return NULL then. Nothing is printed, nothing aborts (who wants to
- * hear what is done unasked sets a log, mmt_device_set_log); NULL where an
- * object is needed is MMT_ERROR_ARGUMENT. What cannot fail answers NULL with 0 or an
- * empty text, and frees nothing.
+ * return an object return NULL then. Nothing is printed (but see mmt_device_set_log),
+ * nothing aborts; NULL where an object is needed is MMT_ERROR_ARGUMENT. What cannot fail
+ * answers NULL with 0 or an empty text, and frees nothing.
  *
  * Structs that begin with `size` grow at their ends. A library takes those of older
  * headers, whose missing members have their defaults, and of newer ones, as long as the
@@ -31,8 +30,7 @@
  * may use problems and profiles, and free nothing that came from a device. It may open
  * devices of its own where the parent has opened none before.
  *
- * This header needs no vendor's header; mmtune/cuda.h and mmtune/opencl.h name the
- * vendors' types, and need none of their headers either.
+ * Neither this header nor mmtune/cuda.h nor mmtune/opencl.h needs a vendor's header.
  */
 #ifndef MMTUNE_MMTUNE_H
 #define MMTUNE_MMTUNE_H
@@ -263,12 +261,11 @@ typedef enum mmt_activation {
  * trans_b is; C is stored m x n. A leading dimension is what the first elements of
  * two rows are apart, in elements; 0 means "no gap". ldc is at least n. lda and ldb may
  * be less than a row has elements, down to 1: rows overlap, as sliding windows over one
- * array do. A batch of 0 means 1; strides are in elements
- * from one matrix of the batch to the next (0 for A or B: all share one matrix; 0 for C
- * with a batch over 1: no gap between the matrices). Where m or n is 0 there is
- * nothing to do; where k is 0, C = beta C. Each of m, n and k is at most
- * 2^31 - 65536, a leading dimension at most 2^31 - 1; a matrix may have more elements
- * than that. */
+ * array do. A batch of 0 means 1; strides are in elements from one matrix of the batch to
+ * the next (0 for A or B: all share one matrix; 0 for C with a batch over 1: no gap
+ * between the matrices). Where m or n is 0 there is nothing to do; where k is 0,
+ * C = beta C. Each of m, n and k is at most 2^31 - 65536, a leading dimension at most
+ * 2^31 - 1; a matrix may have more elements than that. */
 typedef struct mmt_problem {
     size_t size; /* sizeof(mmt_problem): lets the struct grow */
     mmt_op op;
@@ -354,6 +351,7 @@ typedef struct mmt_devices mmt_devices;
  * an empty list. The caller frees it by mmt_devices_free. */
 MMT_API mmt_devices *mmt_devices_find(mmt_error *err);
 
+/* How many devices a list has. */
 MMT_API size_t mmt_devices_count(const mmt_devices *devices);
 
 /* Of the device with that number, from 0 on: the id that opens it, "cuda:0"; its name,
@@ -396,12 +394,10 @@ typedef void (*mmt_log)(void *context, const char *text);
 /* From now on tells `log`, with that context, what is else said nowhere at the time: that
  * a kernel was compiled, and how long that took in seconds; that the driver refuses one
  * that was in the cache, or one that was chosen, so that another takes its place. NULL:
- * nobody, as at first. Set before other threads use the device; the context outlives it.
- */
+ * nobody. Set before other threads use the device; the context outlives it. */
 MMT_API void mmt_device_set_log(mmt_device *device, mmt_log log, void *context);
 
-/* ---- memory, for programs that have no CUDA or OpenCL of their own --------------------
- */
+/* ---- memory, for programs without CUDA or OpenCL of their own -------------------- */
 
 /* Device memory as an operand: a CUdeviceptr, or a cl_mem, with an offset in bytes, which
  * is a multiple of the element's size. */
@@ -524,6 +520,7 @@ typedef struct mmt_plan_options {
                         * workspace of its own is free of that. Default 0 */
 } mmt_plan_options;
 
+/* Fills in the defaults: the `size` bytes that the caller's header knows. */
 MMT_API void mmt_plan_options_init(mmt_plan_options *out, size_t size);
 
 static inline mmt_plan_options mmt_plan_defaults(void)
@@ -569,6 +566,7 @@ typedef struct mmt_args {
     mmt_operand bias;      /* where the problem has one */
 } mmt_args;
 
+/* Fills in the defaults: the `size` bytes that the caller's header knows. */
 MMT_API void mmt_args_init(mmt_args *out, size_t size);
 
 static inline mmt_args mmt_args_defaults(void)
