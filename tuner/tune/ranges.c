@@ -234,7 +234,8 @@ static bool is_to_be_timed(const struct ranging *r, int kernel, int sample, bool
 {
     const mmt_problem problem = problem_at(r, sample);
     return !r->out[kernel] && r->seconds[kernel][sample] == 0 &&
-           !mmt_config_check_problem(&r->kernels[kernel], &problem, &r->run->device.caps) &&
+           !mmt_config_check_problem(&r->kernels[kernel], &problem,
+                                     &r->run->device.caps) &&
            (goal || !is_behind(r, kernel, sample, -1) ||
             !is_behind(r, kernel, sample, 1));
 }

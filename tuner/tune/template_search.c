@@ -70,7 +70,7 @@ static struct mmt_config resolve_config(const struct mmt_template_search *search
                                         const struct mmt_config *config)
 {
     return mmt_config_resolve(config, search->all->problem,
-                             &search->all->run->device.caps);
+                              &search->all->run->device.caps);
 }
 
 /* The same kernel for this problem, with as much as possible auto. */
