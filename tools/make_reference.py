@@ -52,6 +52,8 @@ def page_of(path):
         section = comment and SECTION.match(comment[0])
         if section:
             lines.append(f"## {section[1]}")
+        elif comment and "clang-format o" in comment[0]:
+            pass
         elif comment:
             lines.append(prose(comment))
         else:
