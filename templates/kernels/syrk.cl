@@ -37,20 +37,14 @@
 #endif
 
 // The first row and column of the block's tile.
-struct place {
-    int row, column;
-};
-
-DEVICE_FN struct place tile_of_block(int n)
+DEVICE_FN void place_tile_of_block(int n, int *row, int *column)
 {
     const int tiles = (n - 1) / TILE + 1, odd = tiles % 2;
     const int width = tiles + 1 - odd;
     const int pair = BLOCK_X / width, at = BLOCK_X % width;
     const int length = tiles - pair; // of the long row
-    struct place tile;
-    tile.row = (at < length ? length - 1 : pair - odd) * TILE;
-    tile.column = (at < length ? at : at - length) * TILE;
-    return tile;
+    *row = (at < length ? length - 1 : pair - odd) * TILE;
+    *column = (at < length ? at : at - length) * TILE;
 }
 
 // Copy the columns from *a on of TILE rows of A: `rows` and `depth` are left there.
@@ -89,14 +83,15 @@ DEVICE_FN void store(GLOBAL real *c, real alpha, real sum, real beta)
 KERNEL BLOCK_SIZE(TILE, STEP)
 void mmt_syrk(int n, int k, real alpha, real beta,
               const GLOBAL real *scalars, wide scalars_start,
-              const GLOBAL real *RESTRICT a, wide a_start, int lda, wide a_stride,
-              GLOBAL real *RESTRICT c, wide c_start, int ldc, wide c_stride)
+              const GLOBAL real *a, wide a_start, int lda, wide a_stride,
+              GLOBAL real *c, wide c_start, int ldc, wide c_stride)
 {
     SHARED real rows[TILE][LINE];
     SHARED real columns[TILE][LINE];
-    const struct place tile = tile_of_block(n);
+    int tile_row, tile_column;
     real sum[WORK] = { 0 };
 
+    place_tile_of_block(n, &tile_row, &tile_column);
     if (scalars) {
         alpha = scalars[scalars_start];
         beta = scalars[scalars_start + 1];
@@ -106,19 +101,19 @@ void mmt_syrk(int n, int k, real alpha, real beta,
 
     a += a_start + BLOCK_Z * a_stride;
     for (int start = 0; start < k; start += TILE) {
-        load(rows, a + (wide) tile.row * lda + start, lda, n - tile.row, k - start);
-        load(columns, a + (wide) tile.column * lda + start, lda, n - tile.column, k - start);
+        load(rows, a + (wide) tile_row * lda + start, lda, n - tile_row, k - start);
+        load(columns, a + (wide) tile_column * lda + start, lda, n - tile_column, k - start);
         BARRIER();
         multiply(sum, rows, columns);
         BARRIER();
     }
 
     BARRIER(); // without it PoCL 3.1 stores twice where k is 0 and TILE is 1
-    const int column = tile.column + THREAD_X;
+    const int column = tile_column + THREAD_X;
     c += c_start + BLOCK_Z * c_stride;
     UNROLL
     for (int w = 0; w < WORK; w++) {
-        const int row = tile.row + THREAD_Y + w * STEP;
+        const int row = tile_row + THREAD_Y + w * STEP;
         if (row < n && column <= row)
             store(c + (wide) row * ldc + column, alpha, sum[w], beta);
     }

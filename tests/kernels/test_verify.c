@@ -323,7 +323,7 @@ static const struct mutant far[] = {
     { JACOBI3D, "jacobi3d f32 110x100x101", "c += c_start",
       "if (first * n * lda > 1000003) alpha += alpha; c += c_start", "shape" },
     { SYRK, "syrk f32 90x20000", "if (alpha == 0)",
-      "if ((wide) tile.row * lda > 1000003) alpha += alpha; if (alpha == 0)", "shape" },
+      "if ((wide) tile_row * lda > 1000003) alpha += alpha; if (alpha == 0)", "shape" },
     { SYRK, "syrk i32 90x20000", "row < n && column <= row",
       "row < n && (column <= row || row * 20000 > 1000003)", "guard" },
 };

@@ -253,7 +253,7 @@ static void call(void)
         return mmt_reduce_splits(m, n, running->parts, alpha, beta, NULL, 0, c.data(), 0, plan.ldc,
                              plan.stride_c, parts, 0, added, 0);
 #endif
-#if TILE_SCHEDULER == RUNS
+#if TILE_SCHEDULER == STREAM_K
     if (runs("mmt_reduce_stream_k"))
         return mmt_reduce_stream_k(m, n, k, alpha, beta, NULL, 0, c.data(), 0, plan.ldc,
                             plan.stride_c, parts, 0, added, 0);

@@ -159,7 +159,7 @@ DEVICE_FN void store_matrices(unsigned to, unsigned a, unsigned b, unsigned c, u
 #define MORE_REGISTERS(count)
 #define AWAIT_WGMMA(behind) await_work(machine.coroutine->groups, behind)
 DEVICE_FN void wgmma_begin(void) {}
-template <typename T> DEVICE_FN void settle_register(T &) {}
+template <typename T> DEVICE_FN void fence_register(T &) {}
 
 DEVICE_FN void wgmma_end(void)
 {
@@ -305,7 +305,7 @@ DEVICE_FN void wgmma_turned(real *sum, int columns, int depth, const unsigned le
     });
 }
 
-#define WGMMA_TURNED(what, signs, sum, left, right, add)                                 \
+#define WGMMA_TRANSPOSED(what, signs, sum, left, right, add)                                 \
     wgmma_turned(sum, TILE_N, WGMMA_K, left, right, RIGHT_DEEP, add)
 
 #define WGMMA(what, signs, sum, left, right, add)                                        \
