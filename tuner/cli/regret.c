@@ -353,7 +353,7 @@ static mmt_status prepare_regret(const struct request *request, struct mmt_run *
     run->options = (struct mmt_tune_options){ .device = request->device,
                                               .search = mmt_search_names[0],
                                               .seed = request->seed,
-                                              .limit = 5,
+                                              .limit = 20,
                                               .json = request->json,
                                               .quiet = true };
     mmt_status status = mmt_tune_find_device(run, err);

@@ -30,7 +30,7 @@ CONTROL = {'if', 'for', 'while', 'else', 'do', 'switch', 'case', 'default', 'got
 BARRIERS = {'BARRIER', 'WARP_BARRIER', 'MEET', '__syncthreads', '__syncwarp', 'AWAIT_COPIES', 'barrier_wait',
             'barrier_arrive', 'arrive_when_copied', 'barrier_init', 'barrier_end', 'numbered_sync',
             'COMMIT_COPIES', 'commit_copies'}
-FLAGS = {'TRANS_A', 'TRANS_B', 'ALIGNED', 'TURN_A', 'TURN_B', 'aligned', 'turn', 'turned', 'last', 'whole',
+FLAGS = {'TRANS_A', 'TRANS_B', 'ALIGNED', 'TRANSPOSE_A', 'TRANSPOSE_B', 'aligned', 'turn', 'transposed', 'last', 'whole',
          'of_b', 'of_a', 'SIDE_BY_SIDE', 'DEVICE_IS_CPU'}
 COMPARE = {'<': ['<=', '>'], '<=': ['<', '>='], '>': ['>=', '<'], '>=': ['>', '<='], '==': ['!='],
            '!=': ['==']}
