@@ -49,7 +49,7 @@ class error : public std::runtime_error
         return native_;
     }
 
-    /* Of a product's wrong argument its number, an mmt_blas_number; else 0. */
+    /* Of a wrong argument its number among a product's, an mmt_blas_number; else 0. */
     int argument() const noexcept
     {
         return argument_;

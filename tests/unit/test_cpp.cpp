@@ -55,7 +55,7 @@ static void test_exceptions(const mmt::device &device)
     check_throws([] { mmt::profile::load("/nowhere/p.json"); }, MMT_ERROR_NOT_FOUND, 0,
                  "/nowhere/p.json");
     check_throws([&] { mmt::plan none(device, mmt_gemm_problem(MMT_F32, -1, 1, 1)); },
-                 MMT_ERROR_ARGUMENT, 0, "m is -1");
+                 MMT_ERROR_ARGUMENT, MMT_BLAS_M, "m is -1");
     check_throws(
         [&] { mmt::gemm(blas, MMT_ROW_MAJOR, no, no, 2, 2, 2, 1, x, 1, x, 2, 0, x, 2); },
         MMT_ERROR_ARGUMENT, MMT_BLAS_LDA, "argument 9, lda, is 1");

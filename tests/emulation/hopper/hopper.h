@@ -305,7 +305,7 @@ DEVICE_FN void wgmma_turned(real *sum, int columns, int depth, const unsigned le
     });
 }
 
-#define WGMMA_TRANSPOSED(what, signs, sum, left, right, add)                                 \
+#define WGMMA_TRANSPOSED(what, signs, sum, left, right, add)                             \
     wgmma_turned(sum, TILE_N, WGMMA_K, left, right, RIGHT_DEEP, add)
 
 #define WGMMA(what, signs, sum, left, right, add)                                        \
