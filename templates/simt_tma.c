@@ -14,8 +14,8 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
                 2,
                 { FREE, IN_ORDER },
                 load_names },
-    [PACK_A] = MMT_KNOB("PACK_A", "A may begin anywhere, and is copied flat first", 0, 1),
-    [PACK_B] = MMT_KNOB("PACK_B", "B may begin anywhere, and is copied flat first", 0, 1),
+    [PACK_A] = MMT_KNOB("PACK_A", "A may be unaligned, and is copied flat first", 0, 1),
+    [PACK_B] = MMT_KNOB("PACK_B", "B may be unaligned, and is copied flat first", 0, 1),
 };
 
 // clang-format off

@@ -12,8 +12,8 @@ static const char *const raster_names[] = { "rows", "columns", "hilbert" };
 
 static const struct mmt_knob knobs[NUM_KNOBS] = {
     [SWAP] = MMT_KNOB("SWAP", "compute the transpose of C", 0, 1),
-    [PACK_A] = MMT_KNOB("PACK_A", "A may begin anywhere, and is packed first", 0, 1),
-    [PACK_B] = MMT_KNOB("PACK_B", "B may begin anywhere, and is packed first", 0, 1),
+    [PACK_A] = MMT_KNOB("PACK_A", "A may be unaligned, and is packed first", 0, 1),
+    [PACK_B] = MMT_KNOB("PACK_B", "B may be unaligned, and is packed first", 0, 1),
     [TILE_M] = MMT_KNOB("TILE_M", "rows of a tile", 64, 128, 192, 256),
     [TILE_N] = MMT_KNOB("TILE_N", "columns of a tile", 8, 16, 32, 48, 64, 80, 96, 112,
                         128, 144, 160, 176, 192, 208, 224, 256),
@@ -78,7 +78,7 @@ static const char *check_type(const int *v, const struct mmt_variant *variant)
                "others "
                "need PACK_A and PACK_B";
     if ((v[PACK_A] || v[PACK_B]) && v[EPILOGUE_STAGES])
-        return "with PACK_A or PACK_B, C may begin anywhere and is stored by rows: "
+        return "with PACK_A or PACK_B, C may be unaligned and is stored by rows: "
                "EPILOGUE_STAGES must be 0";
     if (mmt_type_in(variant->type, MMT_WHOLE_TYPES) && v[TILE_N] > 32 && v[TILE_N] % 16)
         return "wgmma of bytes has 8, 16, 24, 32 or a multiple of 16 columns";

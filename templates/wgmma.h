@@ -150,7 +150,7 @@ static inline int columns_of_piece(const int *v, mmt_type out)
     return bytes / (int) mmt_type_size(out);
 }
 
-/* Bytes of shared memory through which accumulators go to rows of C that begin anywhere,
+/* Bytes of shared memory through which accumulators go to unaligned rows of C,
  * if the ring leaves so much; a warp has a patch of its own. */
 static inline int bytes_of_patches(const int *v, int ring)
 {

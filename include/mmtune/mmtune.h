@@ -199,7 +199,7 @@ typedef enum mmt_f32_mode {
                            * then nearer to the exact product, and infinities and NaN are
                            * where they would be; but of numbers below 2^-109 what is
                            * below 2^-134 is lost */
-    MMT_F32_STRICT,       /* by multiply-adds of f32 alone */
+    MMT_F32_STRICT,       /* by FMAs of f32 alone */
 } mmt_f32_mode;
 
 /* Whether A or B is stored as the formula has it, or with rows and columns exchanged. 2

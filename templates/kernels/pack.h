@@ -49,10 +49,10 @@ DEVICE_FN word bits_of(element x)
 #define LINES_APART  (THREADS_PACK / TILE_WORDS)   // between two that a thread writes words of
 
 #if SLICES > 1 && defined(TYPE_F32)
-// Of two numbers each third, the nearest to what those above it leave, which is exact: 24 bits are
+// Of two numbers each slice, the nearest to what those above it leave, which is exact: 24 bits are
 // three times 8. SCALE makes the least f32, 2^-149, the least normal bf16, so that nothing is lost
 // of small numbers: tensor cores take subnormal ones, but align products by the exponents as they
-// are stored. A number whose upper third is not finite then, just below 2^105 at least, has a NaN
+// are stored. A number whose upper slice is not finite then, just below 2^105 at least, has a NaN
 // among its bf16 slices.
 DEVICE_FN void words_of(word words[SLICES], const element *x)
 {
@@ -121,7 +121,7 @@ DEVICE_FN void pack_rows(word *to, int ld_to, wide apart, const element *from, i
 // word longer than a block, so that no two lanes of a warp write to one bank.
 typedef word word_tile[PACK_BLOCK][TILE_WORDS + 1];
 
-// A thread's words of the tile, element by element: rows may begin anywhere.
+// A thread's words of the tile, element by element: rows may be unaligned.
 DEVICE_FN void read_elements(word_tile tile[SLICES], const element *from, int ld, int lines,
                              int length, bool all)
 {

@@ -86,7 +86,7 @@
 #define LOADS 0               // loads from shared memory come 0 as the compiler has them, 1 in
 #endif                        // the source's order
 #ifndef PACK_A
-#define PACK_A 0              // 1: A may begin anywhere, and is copied so that it is flat
+#define PACK_A 0              // 1: A may be unaligned, and is copied so that it is flat
 #endif
 #ifndef PACK_B
 #define PACK_B 0              // 1: the same of B

@@ -41,7 +41,7 @@
 #define SWAP 0                // 1: compute the transpose of C
 #endif
 #ifndef PACK_A
-#define PACK_A 0              // 1: A may begin anywhere, and so its rows: it is packed
+#define PACK_A 0              // 1: A and its rows may be unaligned: it is packed
 #endif
 #ifndef PACK_B
 #define PACK_B 0              // 1: the same of B
@@ -184,7 +184,7 @@ DEVICE_FN job hear(const pipeline &pipe, unsigned number)
 // ---- the producer ---------------------------------------------------------------------
 
 // Fetch one of `parts` equal parts of the tile that begins at `line` and `depth`, for
-// that many blocks from the one of rank `first` on; of f32 that of each third. `z` is the matrix
+// that many blocks from the one of rank `first` on; of f32 that of each slice. `z` is the matrix
 // that the map has there: of the first slices, where there are several.
 DEVICE_FN void fetch(unsigned to, const tensor_map *map, int line, int depth, int z,
                      unsigned barrier, int part, int parts, int first, int tile,
@@ -304,7 +304,7 @@ DEVICE_FN void add_stages(real acc[GROWING][ACCUMULATORS], const problem &p, con
 // From what the tensor cores have summed up to full precision; of f32 without SCALE.
 DEVICE_FN void add_part(real acc[ACCUMULATORS], real part[1][ACCUMULATORS])
 {
-    settle(part);
+    fence_accumulators(part);
     UNROLL
     for (int s = 0; s < ACCUMULATORS; s++)
 #if defined(TYPE_F32)
@@ -469,7 +469,7 @@ DEVICE_FN void consume(real acc[BLOCKS_M][ACCUMULATORS], const problem &p, const
         shift(acc);
         add_stages(acc, p, pipe, left, right, number, done, next, true, false, lane);
         AWAIT_WGMMA(0);
-        settle(acc);
+        fence_accumulators(acc);
         done = next;
     }
 }
@@ -499,7 +499,7 @@ DEVICE_FN void consume_and_store(real acc[BLOCKS_M][ACCUMULATORS], const problem
         clear(acc);
         add_stages(acc, p, pipe, left, right, number, 0, depth, true, false, lane);
         AWAIT_WGMMA(0);
-        settle(acc);
+        fence_accumulators(acc);
         return;
     }
     UNROLL
@@ -512,7 +512,7 @@ DEVICE_FN void consume_and_store(real acc[BLOCKS_M][ACCUMULATORS], const problem
     }
     add_stages(acc, p, pipe, left, right, number, PARCEL_PIECES, depth, true, false, lane);
     AWAIT_WGMMA(0);
-    settle(acc);
+    fence_accumulators(acc);
 }
 #endif
 
@@ -559,7 +559,7 @@ DEVICE_FN void multiply_all(const problem &p, const pipeline &pipe, const output
             give_turn(group);
         if (!PROMOTE && !OVERLAP_EPILOGUE) {
             AWAIT_WGMMA(0);
-            settle(acc);
+            fence_accumulators(acc);
         }
         const job job = hear(pipe, number - 1);
         release(p, pipe, number - 1, lane);

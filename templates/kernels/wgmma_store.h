@@ -1,5 +1,5 @@
 // From sums to C in wgmma.cu: alpha, beta, bias and activation, and the ways to store what they
-// give: from registers, to rows that begin anywhere, or through shared memory.
+// give: from registers, to unaligned rows, or through shared memory.
 // wgmma_accumulators.h says which accumulators come here.
 
 // A piece of C on its way out: 64 rows of a tile and PIECE_N of its columns, which divide
@@ -209,9 +209,9 @@ DEVICE_FN void store_fours(real upper[ACCUMULATORS], real lower[ACCUMULATORS],
 }
 #endif
 
-// ---- to rows that begin anywhere --------------------------------------------------------
+// ---- to unaligned rows -----------------------------------------------------------------
 
-// A product whose operands may begin anywhere has a C that may, too: what eight rows share a store
+// A product whose operands may be unaligned has a C that may, too: what eight rows share a store
 // of would break the sectors of memory. So a warp's sums pass through a patch of shared memory of
 // its own, in which they change threads, and neighbouring threads store neighbours in C. A patch is
 //

@@ -13,7 +13,7 @@
 // Of f32 and i32 the tensor cores know nothing: their numbers are packed as slices (pack.h), f32
 // as three bf16, its bf16 slices, and i32 as its four bytes, and multiplied as on paper, but for
 // what is below the last place of f32 or above 2^32. A stage has three tiles of either operand of
-// f32, one of each third, and their six products are added up from the smallest on. The ten of
+// f32, one of each slice, and their six products are added up from the smallest on. The ten of
 // i32 are of four weights:
 //
 //      sum = ((((a3 b0 + a2 b1 + a1 b2 + a0 b3) << 8) + a2 b0 + a1 b1 + a0 b2) << 8) + ...
@@ -274,7 +274,7 @@ DEVICE_FN void fence_words(unsigned words[HALF][BLOCKS_M][4])
 }
 #endif
 
-DEVICE_FN void settle(real acc[GROWING][ACCUMULATORS])
+DEVICE_FN void fence_accumulators(real acc[GROWING][ACCUMULATORS])
 {
     UNROLL
     for (int s = 0; s < GROWING * ACCUMULATORS; s++)

@@ -2,7 +2,7 @@
 
 The words of the prelude and of hopper.h are replaced by those of tests/emulation/hopper, the text is
 compiled for the host, and the product of small whole numbers must come out exactly. Threads
-are coroutines in an order that lays races open; barriers, the copy engine and wgmma are done by
+are coroutines in an order that lays races open; barriers, TMA and wgmma are done by
 hand. Every template text is otherwise what ships. With --every, each Nth of the products and
 faults below is tried. With SAMPLES, so many configurations and shapes are drawn instead.
 """
@@ -38,7 +38,7 @@ PROMOTED = (WIDE, dict(TILE_M=256, TILE_N=128, PROMOTE=2), 'gemm f8e4m3 nt 600x2
 UNITS = (WIDE, dict(TILE_M=256, PROMOTE=1, STAGES=2), 'gemm f8e4m3 nt 600x272x640', 1, 1)
 TURNED = (WIDE, dict(SWAP=1, TRANSPOSE_IN_REGISTERS=1, WGMMA_PENDING=1, EPILOGUE_STAGES=0, TILE_M=256), 'gemm i8 nn 136x608x464', 2, 0)
 APART = dict(PACK_A=1, PACK_B=1, EPILOGUE_STAGES=0, STAGES=2, PROMOTE=1)   # f32 as three bf16
-THIRDS = (WIDE, APART, 'gemm f32 nn 136x136x200 lda=203', 2, -1)
+SLICES_OF_F32 = (WIDE, APART, 'gemm f32 nn 136x136x200 lda=203', 2, -1)
 MANY_PARTS = (SMALL, dict(SPLIT_K=12), 'gemm bf16 nn 72x40x1000', 1, 0)
 BYTES = dict(PACK_A=1, PACK_B=1, EPILOGUE_STAGES=0, STAGES=2)   # i32 as four of them, with a sum for each weight
 ONE = dict(BYTES, TILE_N=112, STAGES=3)   # or with one, in passes
@@ -50,7 +50,7 @@ BY_ROWS = (WIDE, dict(PACK_A=1, PACK_B=1, EPILOGUE_STAGES=0, TILE_N=80), 'gemm b
 BY_COLUMNS = (WIDE, dict(APART, SWAP=1, TILE_N=48), 'gemm f32 nt 101x200x72 ldc=202', 1, 0)
 THREE_PIECES = (WIDE, dict(TILE_N=96, EPILOGUE_STAGES=2), 'gemm f16 nt 840x600x200', 1, 0)
 CASES = [
-    THIRDS, WEIGHTS, PASSES, CUT_PASSES, TO_SUM_UP, MANY_PARTS, BY_ROWS, BY_COLUMNS, THREE_PIECES, SHARED, IN_TURN, IN_RUNS, PACKED, WHOLE, LATE, PROMOTED, UNITS, TURNED,
+    SLICES_OF_F32, WEIGHTS, PASSES, CUT_PASSES, TO_SUM_UP, MANY_PARTS, BY_ROWS, BY_COLUMNS, THREE_PIECES, SHARED, IN_TURN, IN_RUNS, PACKED, WHOLE, LATE, PROMOTED, UNITS, TURNED,
     (SMALL, dict(), 'gemm bf16 nn 72x40x136', 1, 0),
     (SMALL, dict(CLUSTER='2x1', CLUSTER_K=2), 'gemm bf16 nt 200x72x456', 1, 0),
     (SMALL, dict(CLUSTER='4x1', CLUSTER_K=2, SPLIT_K=2), 'gemm bf16 nn 200x72x456', 2, 1),
@@ -225,7 +225,7 @@ KINDS = 7
 FAULTS = [
     ('of small numbers a bit is lost', NEAR[0], '0x1p23f', '0x1p15f'),
     ('sums stay as large as numbers were made', NEAR[0], '1 / (SCALE * SCALE)', '1 / SCALE'),
-    ('two more products of thirds are left out', NEAR[5], 'l >= 0; l--, r++', 'l >= both / 2; l--, r++'),
+    ('two more products of slices are left out', NEAR[5], 'l >= 0; l--, r++', 'l >= both / 2; l--, r++'),
     ('sums overwrite what others still multiply', SHARED,
      '        numbered_sync(1, CONSUMERS * 128);', ''),
     ("a tile takes another's slots for its own", IN_TURN, '            await_turn(group);', ''),
@@ -274,11 +274,11 @@ FAULTS = [
      'take_words(back, tile, 0, at);'),
     ("a block's last tile stays in registers", LATE,
      'store_parcel(last, map_c, pieces, thread, group);', '(void) last;'),
-    ('a product of thirds is left out', THIRDS, 'l >= 0; l--, r++', 'l >= both / 2; l--, r++'),
-    ('thirds are multiplied with the wrong ones', THIRDS, ' r * (BYTES(TILE_N', ' l * (BYTES(TILE_N'),
-    ('a third is what the one above it was', THIRDS, '        low -= FLOAT_OF_BITS(words[slice_of_f32] << 16);', ''),
-    ('thirds are packed to one place', THIRDS, 'tile[slice], lines', 'tile[0], lines'),
-    ('what is not finite stays as it is', THIRDS, '!all_finite(sum[0], ALL_ACCUMULATORS)', 'false'),
+    ('a product of slices is left out', SLICES_OF_F32, 'l >= 0; l--, r++', 'l >= both / 2; l--, r++'),
+    ('slices are multiplied with the wrong ones', SLICES_OF_F32, ' r * (BYTES(TILE_N', ' l * (BYTES(TILE_N'),
+    ('a slice is what the one above it was', SLICES_OF_F32, '        low -= FLOAT_OF_BITS(words[slice_of_f32] << 16);', ''),
+    ('slices are packed to one place', SLICES_OF_F32, 'tile[slice], lines', 'tile[0], lines'),
+    ('what is not finite stays as it is', SLICES_OF_F32, '!all_finite(sum[0], ALL_ACCUMULATORS)', 'false'),
     ('a patch is stored before all have written it', BY_ROWS,
      '            WARP_BARRIER();\n            store_patch', '            store_patch'),
     ('a patch is written before all have stored it', BY_ROWS,

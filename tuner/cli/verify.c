@@ -436,7 +436,7 @@ static int read_options(int argc, char **argv, struct request *request)
         { .option = MMT_OPTION_SAMPLE, .out = &request->sample },
         { .option = MMT_OPTION_SEED,
           .out = &request->seed,
-          .what = "of the data and the choice; default: 1" },
+          .what = "of the data and of what is drawn; default: 1" },
         { .option = MMT_OPTION_LIMIT,
           .out = &request->limit,
           .what = "for building, and for checking, one configuration; default: 120 s" },

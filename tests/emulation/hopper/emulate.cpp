@@ -63,7 +63,7 @@ static int draw(void)
 }
 
 // Where numbers are taken apart, all of A and B have this factor, of which each digit has a part:
-// so a product has another one, but for what is below the thirds of f32 that are multiplied, and of
+// so a product has another one, but for what is below the slices of f32 that are multiplied, and of
 // i32 what 2^32 divides.
 #if defined(TYPE_F32) && !defined(THREAD_TILE_M)
 static const double fine = 1 + 0x1p-9 + 0x1p-18, of_product = 1 + 0x1p-8 + 3 * 0x1p-18;
@@ -324,7 +324,7 @@ static double product(long z, long i, long j, bool magnitudes)
     return sum * of_product;
 }
 
-// Whether C is right at that place: between rows, what it held before. Sums of thirds are rounded:
+// Whether C is right at that place: between rows, what it held before. Sums of slices are rounded:
 // by less than what the least product of them comes to.
 static bool is_right(long at)
 {

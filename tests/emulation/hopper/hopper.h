@@ -62,7 +62,7 @@ DEVICE_FN int cluster_rank(int blocks)
     return machine.coroutine->block->rank;
 }
 
-// ---- the copy engine
+// ---- TMA
 // --------------------------------------------------------------------
 
 DEVICE_FN void prefetch(const tensor_map *map) {}
@@ -208,7 +208,7 @@ typedef unsigned short staged;
 DEVICE_FN real STAGED_TO_REAL(staged x)
 {
     if ((x & 0x7f80) == 0 && (x & 0x7f) != 0)
-        give_up("a third is subnormal", x);
+        give_up("a slice is subnormal", x);
     return bf16_to_float(x);
 }
 #elif defined(TYPE_I32)
