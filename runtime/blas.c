@@ -1,6 +1,5 @@
 /* Calls in the manner of BLAS: their arguments, told by number where they are wrong. */
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 
 #include "base/problem.h"
@@ -71,15 +70,10 @@ static mmt_status check_dimension(mmt_blas_number number, const char *name, int6
     return refuse(err, number, name, value, right);
 }
 
-static bool is_whole(double value)
-{
-    return value == trunc(value) && fabs(value) <= 0x1p53;
-}
-
 static mmt_status check_scalar(mmt_blas_number number, const char *name, double value,
                                mmt_type type, mmt_error *err)
 {
-    if (!mmt_type_in(type, MMT_WHOLE_TYPES) || is_whole(value))
+    if (!mmt_type_in(type, MMT_WHOLE_TYPES) || mmt_scalar_is_whole(value))
         return MMT_OK;
     return mmt_fail_argument(
         err, arguments[number],

@@ -30,7 +30,7 @@ static const struct mmt_kernel *kernel_for_args(const struct mmt_plan *plan,
     return aligned ? plan->aligned : plan->any;
 }
 
-static bool is_whole(double value)
+bool mmt_scalar_is_whole(double value)
 {
     return value == trunc(value) && fabs(value) <= 9007199254740992.0; /* 2^53 */
 }
@@ -42,11 +42,11 @@ static mmt_status check_scalars(const struct mmt_plan *plan, const mmt_args *arg
 
     if (!mmt_type_in(plan->problem.type, MMT_WHOLE_TYPES) || args->scalars.handle)
         return MMT_OK;
-    if (!is_whole(args->alpha))
+    if (!mmt_scalar_is_whole(args->alpha))
         return mmt_fail_argument(err, MMT_ARGUMENT_ALPHA,
                                  "alpha is %g; %s needs a whole number", args->alpha,
                                  type);
-    if (!is_whole(args->beta))
+    if (!mmt_scalar_is_whole(args->beta))
         return mmt_fail_argument(err, MMT_ARGUMENT_BETA,
                                  "beta is %g; %s needs a whole number", args->beta, type);
     return MMT_OK;

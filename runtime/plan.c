@@ -192,7 +192,8 @@ static void note_refusal(struct mmt_plan *plan, const struct mmt_config *tried,
     drop_kernels(plan);
 }
 
-/* At last the kernel that asks least of a driver, if it was not refused. */
+/* At last the kernel that asks least of a driver, if it was not refused: naive, and of an
+ * op without it the last starting point of its last template. */
 static mmt_status select_last(struct mmt_plan *plan)
 {
     const struct mmt_caps *caps = &plan->device->caps;

@@ -187,6 +187,9 @@ mmt_status mmt_explain(const struct mmt_profile *profile, const mmt_problem *pro
 mmt_status mmt_execute_unbounded(const mmt_plan *plan, const mmt_args *args,
                                  mmt_queue queue, mmt_error *err);
 
+/* Whether alpha or beta is a whole number that a double holds exactly, at most 2^53. */
+bool mmt_scalar_is_whole(double value);
+
 /* The configuration that a plan uses. */
 const struct mmt_config *mmt_plan_config(const mmt_plan *plan);
 

@@ -263,10 +263,14 @@ bool mmt_tune_is_goal(const struct mmt_run *run, const mmt_problem *problem)
     return false;
 }
 
+const struct mmt_run_problems *mmt_tune_list(const struct mmt_run *run)
+{
+    return run->phase == MMT_PHASE_EXPLORATION ? &run->exploration : &run->goals;
+}
+
 const mmt_problem *mmt_tune_current(const struct mmt_run *run)
 {
-    const struct mmt_run_problems *problems =
-        run->phase == MMT_PHASE_EXPLORATION ? &run->exploration : &run->goals;
+    const struct mmt_run_problems *problems = mmt_tune_list(run);
     return &problems->list[problems->at];
 }
 

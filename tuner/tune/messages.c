@@ -170,21 +170,16 @@ static bool is_exploring(const struct mmt_run *run)
     return run->phase == MMT_PHASE_EXPLORATION;
 }
 
-static const struct mmt_run_problems *problems_of(const struct mmt_run *run)
-{
-    return is_exploring(run) ? &run->exploration : &run->goals;
-}
-
 static void add_place(const struct mmt_run *run, struct mmt_text *line)
 {
-    const struct mmt_run_problems *problems = problems_of(run);
+    const struct mmt_run_problems *problems = mmt_tune_list(run);
     mmt_text_addf(line, "[%s%d/%d] ", is_exploring(run) ? "other shapes, " : "",
                   problems->at + 1, problems->count);
 }
 
 void mmt_report_problem(struct mmt_run *run)
 {
-    const struct mmt_run_problems *problems = problems_of(run);
+    const struct mmt_run_problems *problems = mmt_tune_list(run);
     char *text = problem_text(mmt_tune_current(run));
     run->clock.last_status = mmt_now();
     if (run->options.json) {

@@ -258,7 +258,9 @@ int mmt_tune_count_kinds(const struct mmt_run *run);
 /* Seconds that a problem's data, and their sums for verifying, take the host. */
 double mmt_tune_setting_up(const mmt_problem *problem);
 
-/* The problem that is tuned now: a goal, or one of the exploration in that phase. */
+/* The list that the run is at, the exploration in its phase and else the goals; and the
+ * problem of it that is tuned now. */
+const struct mmt_run_problems *mmt_tune_list(const struct mmt_run *run);
 const mmt_problem *mmt_tune_current(const struct mmt_run *run);
 
 /* The one that comes next; NULL: none. */
