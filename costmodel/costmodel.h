@@ -29,16 +29,6 @@ struct mmt_load {
               * registers are not */
 };
 
-/* A knob's value by its name; 0 where the template has none of that name. */
-int mmt_cost_knob(const struct mmt_config *config, const char *name);
-
-/* Elements of k that the blocks of one row of blocks advance by in one step: what a
- * block's threads take at once, THREADS_K times THREAD_TILE_K; or TILE_K; or
- * TILE_K_BYTES; or TILE where a tile is as deep as it is wide; times CLUSTER_K and
- * SPLIT_K, whose splits run concurrently; 1 where the template has none of these knobs.
- */
-int mmt_cost_depth(const struct mmt_config *config, mmt_type type);
-
 /* Bytes of an operand's element where a multiprocessor has it: 2 of f32 that matrix units
  * compute. */
 int mmt_cost_element(const struct mmt_config *config, mmt_type type);

@@ -47,45 +47,41 @@ static void find_residency(struct share *s, const struct mmt_load *load, double 
     s->fit = fmax(s->fit, 1);
 }
 
-/* How deep a block's split of a tile is: of digits whole steps, as they are many times
+/* How deep a block's split of a tile is: of slices whole steps, as they are many times
  * the work (wgmma.cu). */
 static double depth_of_split(const struct mmt_config *config, const mmt_problem *problem,
-                             double splits, double step)
+                             const struct mmt_work *work)
 {
     double k = fmax((double) problem->k, 1);
     if (problem->type == MMT_I32 && mmt_config_in_slices(config, MMT_I32))
-        k = ceil(k / step) * step;
-    return ceil(k / splits);
+        k = ceil(k / work->step) * work->step;
+    return ceil(k / work->splits);
 }
 
 /* Tiles are dealt out whole, but for those that are cut into runs. */
 static struct share share_of(const struct mmt_config *config, const mmt_problem *problem,
                              const struct mmt_load *load, const struct mmt_caps *caps)
 {
+    const struct mmt_work work = mmt_config_work(config, problem->type);
     double size = mmt_cost_element(config, problem->type), sms = fmax(caps->sms, 1);
-    double splits = or_else(mmt_cost_knob(config, "SPLIT_K"), 1) *
-                    or_else(mmt_cost_knob(config, "CLUSTER_K"), 1);
-    double step = or_else(mmt_cost_knob(config, "TILE_K"),
-                          mmt_cost_depth(config, problem->type) / splits);
     double outputs = fmax(load->outputs / fmax(load->blocks, 1), 1);
     struct share s = {
-        .m = mmt_cost_knob(config, "TILE_M"),
-        .n = mmt_cost_knob(config, "TILE_N"),
-        .k = depth_of_split(config, problem, splits, fmax(step, 1)),
+        .m = work.m,
+        .n = work.n,
+        .k = depth_of_split(config, problem, &work),
         .blocks = load->blocks,
         .threads = load->threads,
-        .step = step,
-        .stages = or_else(mmt_cost_knob(config, "STAGES"), 2),
+        .step = work.step,
+        .stages = or_else(work.stages, 2),
     };
-    if (s.m > 0 && s.n > 0 && !mmt_cost_knob(config, "MATRICES")) {
-        bool swap = mmt_cost_knob(config, "SWAP");
-        double rows = (double) (swap ? problem->n : problem->m);
-        double columns = (double) (swap ? problem->m : problem->n);
-        double tiles = ceil(rows / s.m) * ceil(columns / s.n) * splits *
+    if (work.m > 0 && work.n > 0 && !work.batches) {
+        double rows = (double) (work.swap ? problem->n : problem->m);
+        double columns = (double) (work.swap ? problem->m : problem->n);
+        double tiles = ceil(rows / s.m) * ceil(columns / s.n) * work.splits *
                        (double) problem->batch / sms;
         s.blocks = load->tiles > 0 ? fmax(tiles, 1) : ceil(tiles);
     } else {
-        s.m = s.n = sqrt(outputs * splits);
+        s.m = s.n = sqrt(outputs * work.splits);
     }
     find_residency(&s, load, fmax(size, 4) / 4, caps);
     return s;
@@ -127,8 +123,8 @@ static double on_gpu(const struct share *s, const struct mmt_load *load,
     if (load->unaligned)
         fetch = fmax(fetch, one_by_one(s, size));
     double memory = (load->bytes + 2 * load->workspace) / sms / memory_bytes;
-    double wait = rounds * (ceil(passes * s->k / fmax(s->step, 1)) * latency / s->stages +
-                            around_tile);
+    double wait =
+        rounds * (ceil(passes * s->k / s->step) * latency / s->stages + around_tile);
     double most = cbrt(pow(compute, 3) + pow(fetch, 3) + pow(memory, 3) + pow(wait, 3));
     return most + launching * load->launches;
 }

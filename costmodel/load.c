@@ -1,54 +1,9 @@
 #include "costmodel/costmodel.h"
 
-#include <string.h>
-
-/* A knob's place by its name; -1 where the template has none of that name. */
-static int find_knob(const struct mmt_config *config, const char *name)
-{
-    for (int i = 0; i < config->template->num_knobs; i++)
-        if (!strcmp(config->template->knobs[i].name, name))
-            return i;
-    return -1;
-}
-
-int mmt_cost_knob(const struct mmt_config *config, const char *name)
-{
-    const int knob = find_knob(config, name);
-    return knob < 0 ? 0 : config->values[knob];
-}
-
 int mmt_cost_element(const struct mmt_config *config, mmt_type type)
 {
     return (int) mmt_type_size(mmt_config_in_slices(config, type) ? mmt_type_slice(type)
                                                                   : type);
-}
-
-/* What a block's threads take at once, 0 where no knobs say so; what is left to the
- * problem counts as one. */
-static int depth_of_threads(const struct mmt_config *config)
-{
-    const int threads = mmt_cost_knob(config, "THREADS_K");
-    const int work = mmt_cost_knob(config, "THREAD_TILE_K");
-    if (find_knob(config, "THREAD_TILE_K") < 0)
-        return 0;
-    return (threads > 0 ? threads : 1) * (work > 0 ? work : 1);
-}
-
-int mmt_cost_depth(const struct mmt_config *config, mmt_type type)
-{
-    int depth = depth_of_threads(config);
-    int splits = mmt_cost_knob(config, "SPLIT_K");
-    int cluster = mmt_cost_knob(config, "CLUSTER_K");
-
-    if (!depth)
-        depth = mmt_cost_knob(config, "TILE_K");
-    if (!depth)
-        depth = mmt_cost_knob(config, "TILE_K_BYTES") / mmt_cost_element(config, type);
-    if (!depth)
-        depth = mmt_cost_knob(config, "TILE");
-    return (depth > 0 ? depth : 1) *
-           (splits > 0 ? splits : 1) * /* 0 where they are left */
-           (cluster > 0 ? cluster : 1);
 }
 
 /* A matrix itself, or a tensor map of it. */
@@ -166,7 +121,8 @@ struct mmt_load mmt_cost_load(const struct mmt_config *resolved,
     template->launch(resolved->values, problem, caps, &launches);
     const struct mmt_launch *launch = mmt_cost_multiplying(&launches);
     const unsigned sms = caps->sms ? caps->sms : 1;
-    const int depth = mmt_cost_depth(resolved, problem->type);
+    const struct mmt_work work = mmt_config_work(resolved, problem->type);
+    const int depth = work.depth * work.splits;
     struct mmt_load load = {
         .launches = launches.count,
         .steps = (double) ((problem->k + depth - 1) / depth),

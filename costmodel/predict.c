@@ -50,11 +50,6 @@ static int place_of(const struct mmt_template *template)
     return place;
 }
 
-static double or_one(int value)
-{
-    return value > 0 ? value : 1;
-}
-
 static double tiles_along(int64_t size, int tile)
 {
     return (double) ((size + tile - 1) / tile);
@@ -65,6 +60,7 @@ static void set_features(const struct mmt_config *resolved, const mmt_problem *p
                          double estimate, float features[MMT_NUM_FEATURES])
 {
     const struct mmt_tile tile = resolved->template->tile(resolved->values, problem);
+    const struct mmt_work work = mmt_config_work(resolved, problem->type);
     const double sms = caps->sms ? caps->sms : 1, grid = load->grid / sms;
     const double area = tiles_along(problem->m, tile.m) * tile.m *
                         (tiles_along(problem->n, tile.n) * tile.n);
@@ -92,10 +88,9 @@ static void set_features(const struct mmt_config *resolved, const mmt_problem *p
     features[TRANS_B] = problem->trans_b != 0;
     features[TYPE] = (float) problem->type;
     features[TEMPLATE] = (float) place_of(resolved->template);
-    features[STAGES] = (float) mmt_cost_knob(resolved, "STAGES");
-    features[SPLITS] = log_of(or_one(mmt_cost_knob(resolved, "SPLIT_K")) *
-                              or_one(mmt_cost_knob(resolved, "CLUSTER_K")));
-    features[CLUSTER] = (float) mmt_cost_knob(resolved, "CLUSTER");
+    features[STAGES] = (float) work.stages;
+    features[SPLITS] = log_of(work.splits);
+    features[CLUSTER] = (float) work.cluster;
 }
 
 /* The terms of a kernel's base cost: what it takes for each of these. */

@@ -57,6 +57,9 @@ struct mmt_config mmt_config_resolve(const struct mmt_config *config,
 /* Whether matrix units compute this f32 or i32, each number as its digits (wgmma.cu). */
 bool mmt_config_in_slices(const struct mmt_config *config, mmt_type type);
 
+/* Its work; a knob that is auto counts as 1. */
+struct mmt_work mmt_config_work(const struct mmt_config *config, mmt_type type);
+
 /* How often it goes through k. */
 int mmt_config_passes(const struct mmt_config *config, mmt_type type);
 

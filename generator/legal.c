@@ -42,6 +42,19 @@ bool mmt_config_in_slices(const struct mmt_config *config, mmt_type type)
     return config->template->fma_per_cycle_per_sm && mmt_type_slices(type) > 1;
 }
 
+struct mmt_work mmt_config_work(const struct mmt_config *config, mmt_type type)
+{
+    const struct mmt_template *template = config->template;
+    struct mmt_config counted = *config;
+    if (!template->work)
+        return (struct mmt_work){ .depth = 1, .step = 1, .splits = 1 };
+    for (int i = 0; i < template->num_knobs; i++)
+        if (template->knobs[i].automatic &&
+            counted.values[i] == template->knobs[i].values[0])
+            counted.values[i] = 1;
+    return template->work(counted.values, type);
+}
+
 int mmt_config_passes(const struct mmt_config *config, mmt_type type)
 {
     return config->template->passes ? config->template->passes(config->values, type) : 1;

@@ -316,6 +316,20 @@ static struct mmt_tile dmma_tile(const int *v, const mmt_problem *p)
     return (struct mmt_tile){ v[TILE_M], v[TILE_N], v[TILE_K], v[TILE_K] };
 }
 
+static struct mmt_work dmma_work(const int *v, mmt_type type)
+{
+    (void) type;
+    return (struct mmt_work){
+        .m = v[TILE_M],
+        .n = v[TILE_N],
+        .depth = v[TILE_K],
+        .step = v[TILE_K],
+        .stages = v[STAGES],
+        .splits = v[SPLIT_K],
+        .cluster = v[CLUSTER],
+    };
+}
+
 static void dmma_launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
                         struct mmt_launches *out)
 {
@@ -354,6 +368,7 @@ const struct mmt_template mmt_template_dmma = {
     .check_device = dmma_check_device,
     .check_problem = dmma_check_problem,
     .tile = dmma_tile,
+    .work = dmma_work,
     .launch = dmma_launch,
     .alignment = dmma_alignment,
     .seeds = seeds,

@@ -241,6 +241,19 @@ static struct mmt_tile mma_tile(const int *v, const mmt_problem *p)
     return (struct mmt_tile){ v[TILE_M], v[TILE_N], depth, depth };
 }
 
+static struct mmt_work mma_work(const int *v, mmt_type type)
+{
+    const int depth = v[TILE_K_BYTES] / (int) mmt_type_size(type);
+    return (struct mmt_work){
+        .m = v[TILE_M],
+        .n = v[TILE_N],
+        .depth = depth,
+        .step = depth,
+        .stages = v[STAGES],
+        .splits = v[SPLIT_K],
+    };
+}
+
 static void mma_launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
                        struct mmt_launches *out)
 {
@@ -277,6 +290,7 @@ const struct mmt_template mmt_template_mma = {
     .check_device = mma_check_device,
     .check_problem = mma_check_problem,
     .tile = mma_tile,
+    .work = mma_work,
     .launch = mma_launch,
     .alignment = mma_alignment,
     .seeds = seeds,

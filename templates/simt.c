@@ -251,12 +251,6 @@ static void simt_resolve(int *v, const mmt_problem *p, const struct mmt_caps *ca
                      registers(v, p->type), p, caps);
 }
 
-static struct mmt_tile simt_tile(const int *v, const mmt_problem *p)
-{
-    (void) p;
-    return (struct mmt_tile){ v[TILE_M], v[TILE_N], v[TILE_K], v[TILE_K] };
-}
-
 static void simt_launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
                         struct mmt_launches *out)
 {
@@ -286,7 +280,8 @@ const struct mmt_template mmt_template_simt = {
     .resolve = simt_resolve,
     .check_device = simt_check_device,
     .check_problem = mmt_simt_check_problem,
-    .tile = simt_tile,
+    .tile = mmt_simt_tile,
+    .work = mmt_simt_work,
     .launch = simt_launch,
     .alignment = simt_alignment,
     .seeds = seeds,

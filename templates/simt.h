@@ -97,6 +97,25 @@ static inline unsigned mmt_simt_registers(const int *v, mmt_type type)
     return (unsigned) (words * (v[THREAD_TILE_M] * v[THREAD_TILE_N] + operands));
 }
 
+static inline struct mmt_tile mmt_simt_tile(const int *v, const mmt_problem *p)
+{
+    (void) p;
+    return (struct mmt_tile){ v[TILE_M], v[TILE_N], v[TILE_K], v[TILE_K] };
+}
+
+static inline struct mmt_work mmt_simt_work(const int *v, mmt_type type)
+{
+    (void) type;
+    return (struct mmt_work){
+        .m = v[TILE_M],
+        .n = v[TILE_N],
+        .depth = v[TILE_K],
+        .step = v[TILE_K],
+        .stages = v[STAGES],
+        .splits = v[SPLIT_K],
+    };
+}
+
 static inline const char *mmt_simt_check_shape(const int *v, mmt_type type)
 {
     if (v[TILE_M] % (v[WARP_M] * v[THREAD_TILE_M]) ||

@@ -86,12 +86,6 @@ static void simt_async_resolve(int *v, const mmt_problem *p, const struct mmt_ca
                      p, caps);
 }
 
-static struct mmt_tile simt_async_tile(const int *v, const mmt_problem *p)
-{
-    (void) p;
-    return (struct mmt_tile){ v[TILE_M], v[TILE_N], v[TILE_K], v[TILE_K] };
-}
-
 static void simt_async_launch(const int *v, const mmt_problem *p,
                               const struct mmt_caps *caps, struct mmt_launches *out)
 {
@@ -124,7 +118,8 @@ const struct mmt_template mmt_template_simt_async = {
     .resolve = simt_async_resolve,
     .check_device = simt_async_check_device,
     .check_problem = mmt_simt_check_problem,
-    .tile = simt_async_tile,
+    .tile = mmt_simt_tile,
+    .work = mmt_simt_work,
     .launch = simt_async_launch,
     .alignment = simt_async_alignment,
     .seeds = seeds,

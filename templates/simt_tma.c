@@ -209,12 +209,6 @@ static void simt_tma_resolve(int *v, const mmt_problem *p, const struct mmt_caps
                      registers(v, &variant), p, caps);
 }
 
-static struct mmt_tile simt_tma_tile(const int *v, const mmt_problem *p)
-{
-    (void) p;
-    return (struct mmt_tile){ v[TILE_M], v[TILE_N], v[TILE_K], v[TILE_K] };
-}
-
 static void simt_tma_launch(const int *v, const mmt_problem *p,
                             const struct mmt_caps *caps, struct mmt_launches *out)
 {
@@ -296,7 +290,8 @@ const struct mmt_template mmt_template_simt_tma = {
     .resolve = simt_tma_resolve,
     .check_device = simt_tma_check_device,
     .check_problem = simt_tma_check_problem,
-    .tile = simt_tma_tile,
+    .tile = mmt_simt_tile,
+    .work = mmt_simt_work,
     .launch = simt_tma_launch,
     .alignment = simt_tma_alignment,
     .define = simt_tma_define,

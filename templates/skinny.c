@@ -180,6 +180,16 @@ static struct mmt_tile skinny_tile(const int *v, const mmt_problem *p)
                               v[THREADS_K] * v[THREAD_TILE_K], v[TILE_K] };
 }
 
+static struct mmt_work skinny_work(const int *v, mmt_type type)
+{
+    (void) type;
+    return (struct mmt_work){
+        .depth = v[THREADS_K] * v[THREAD_TILE_K],
+        .step = v[TILE_K],
+        .splits = v[SPLIT_K],
+    };
+}
+
 static void skinny_launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
                           struct mmt_launches *out)
 {
@@ -247,6 +257,7 @@ const struct mmt_template mmt_template_skinny = {
     .check_device = mmt_skinny_check_device,
     .check_problem = skinny_check_problem,
     .tile = skinny_tile,
+    .work = skinny_work,
     .launch = skinny_launch,
     .alignment = skinny_alignment,
     .seeds = seeds,

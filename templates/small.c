@@ -197,6 +197,19 @@ static struct mmt_tile small_tile(const int *v, const mmt_problem *p)
     return (struct mmt_tile){ v[TILE_M], v[TILE_N], v[TILE_K], v[TILE_K] };
 }
 
+static struct mmt_work small_work(const int *v, mmt_type type)
+{
+    (void) type;
+    return (struct mmt_work){
+        .m = v[TILE_M],
+        .n = v[TILE_N],
+        .batches = true,
+        .depth = v[TILE_K],
+        .step = v[TILE_K],
+        .splits = 1,
+    };
+}
+
 static void small_launch(const int *v, const mmt_problem *p, const struct mmt_caps *caps,
                          struct mmt_launches *out)
 {
@@ -235,6 +248,7 @@ const struct mmt_template mmt_template_small = {
     .check_device = small_check_device,
     .check_problem = small_check_problem,
     .tile = small_tile,
+    .work = small_work,
     .launch = small_launch,
     .alignment = small_alignment,
     .seeds = seeds,

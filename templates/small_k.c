@@ -95,6 +95,12 @@ static struct mmt_tile small_k_tile(const int *v, const mmt_problem *p)
     return (struct mmt_tile){ tile_m(v), tile_n(v), v[TILE_K], v[TILE_K] };
 }
 
+static struct mmt_work small_k_work(const int *v, mmt_type type)
+{
+    (void) type;
+    return (struct mmt_work){ .depth = v[TILE_K], .step = v[TILE_K], .splits = 1 };
+}
+
 static void small_k_launch(const int *v, const mmt_problem *p,
                            const struct mmt_caps *caps, struct mmt_launches *out)
 {
@@ -137,6 +143,7 @@ const struct mmt_template mmt_template_small_k = {
     .check_device = mmt_small_k_check_device,
     .check_problem = small_k_check_problem,
     .tile = small_k_tile,
+    .work = small_k_work,
     .launch = small_k_launch,
     .alignment = small_k_alignment,
     .define = small_k_define,

@@ -40,6 +40,12 @@ static struct mmt_tile split_naive_tile(const int *v, const mmt_problem *p)
     return (struct mmt_tile){ v[BLOCK_M], v[BLOCK_N], v[SPLIT_K], v[SPLIT_K] };
 }
 
+static struct mmt_work split_naive_work(const int *v, mmt_type type)
+{
+    (void) type;
+    return (struct mmt_work){ .depth = 1, .step = 1, .splits = v[SPLIT_K] };
+}
+
 static void split_naive_launch(const int *v, const mmt_problem *p,
                                const struct mmt_caps *caps, struct mmt_launches *out)
 {
@@ -85,6 +91,7 @@ const struct mmt_template mmt_template_split_naive = {
     .check_device = split_naive_check_device,
     .check_problem = split_naive_check_problem,
     .tile = split_naive_tile,
+    .work = split_naive_work,
     .launch = split_naive_launch,
     .seeds = seeds,
     .num_seeds = sizeof(seeds) / sizeof(*seeds),

@@ -58,6 +58,12 @@ static struct mmt_tile syrk_tile(const int *v, const mmt_problem *p)
     return (struct mmt_tile){ 1, v[TILE], v[TILE], 1 };
 }
 
+static struct mmt_work syrk_work(const int *v, mmt_type type)
+{
+    (void) type;
+    return (struct mmt_work){ .depth = v[TILE], .step = v[TILE], .splits = 1 };
+}
+
 static void syrk_launch(const int *v, const mmt_problem *problem,
                         const struct mmt_caps *caps, struct mmt_launches *out)
 {
@@ -80,6 +86,7 @@ const struct mmt_template mmt_template_syrk = {
     .check_device = syrk_check_device,
     .check_problem = syrk_check_problem,
     .tile = syrk_tile,
+    .work = syrk_work,
     .launch = syrk_launch,
     .seeds = seeds,
     .num_seeds = sizeof(seeds) / sizeof(*seeds),

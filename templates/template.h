@@ -71,6 +71,18 @@ struct mmt_tile {
     int m, n, k, deep;
 };
 
+/* How a text cuts its work, as the model of time counts it (costmodel/costmodel.h). */
+struct mmt_work {
+    int m, n;  /* of a block's tile of C; 0 where the model has to share C out evenly */
+    bool swap; /* m runs along the columns of C */
+    bool batches; /* a block computes a tile of several products */
+    int depth;    /* elements of k that a block's threads take at once */
+    int step;     /* elements of k between two waits */
+    int stages;   /* pipeline stages; 0 where it has no pipeline */
+    int splits;   /* of k, that run concurrently; at least 1, as the two above */
+    int cluster;  /* its shape, as the template numbers it; 0 where it knows none */
+};
+
 /* `v` below is always the values of this template's knobs, in the knobs' order; but for
  * `resolve` and `alignment`, none of them is auto. */
 struct mmt_template {
@@ -115,6 +127,10 @@ struct mmt_template {
 
     /* The tile of these values for a problem of any shape. */
     struct mmt_tile (*tile)(const int *v, const mmt_problem *problem);
+
+    /* Optional. The work of these values, in which a 1 stands for what is auto; where
+     * absent, no tile, and k element by element. */
+    struct mmt_work (*work)(const int *v, mmt_type type);
 
     /* The launches of one execution of a normalised, non-empty problem (k may be 0):
      * writes all of *out. */

@@ -83,6 +83,12 @@ static struct mmt_tile tiled_tile(const int *v, const mmt_problem *p)
     return (struct mmt_tile){ v[TILE], v[TILE], v[TILE], v[TILE] };
 }
 
+static struct mmt_work tiled_work(const int *v, mmt_type type)
+{
+    (void) type;
+    return (struct mmt_work){ .depth = v[TILE], .step = v[TILE], .splits = 1 };
+}
+
 static void tiled_launch(const int *v, const mmt_problem *problem,
                          const struct mmt_caps *caps, struct mmt_launches *out)
 {
@@ -102,6 +108,7 @@ const struct mmt_template mmt_template_tiled = {
     .check_device = tiled_check_device,
     .check_problem = tiled_check_problem,
     .tile = tiled_tile,
+    .work = tiled_work,
     .launch = tiled_launch,
     .seeds = seeds,
     .num_seeds = sizeof(seeds) / sizeof(*seeds),

@@ -234,6 +234,21 @@ static struct mmt_tile wgmma_tile(const int *v, const mmt_problem *p)
                               v[SWAP] ? v[TILE_M] : v[TILE_N], depth, depth };
 }
 
+static struct mmt_work wgmma_work(const int *v, mmt_type type)
+{
+    const int depth = v[TILE_K_BYTES] / element_bytes(type);
+    return (struct mmt_work){
+        .m = v[TILE_M],
+        .n = v[TILE_N],
+        .swap = v[SWAP],
+        .depth = depth,
+        .step = depth,
+        .stages = v[STAGES],
+        .splits = v[SPLIT_K] * v[CLUSTER_K],
+        .cluster = v[CLUSTER],
+    };
+}
+
 static struct mmt_alignment wgmma_alignment(const int *v, const mmt_problem *problem)
 {
     unsigned element = (unsigned) mmt_type_size(problem->type);
@@ -304,6 +319,7 @@ const struct mmt_template mmt_template_wgmma = {
     .check_device = wgmma_check_device,
     .check_problem = mmt_wgmma_check_problem,
     .tile = wgmma_tile,
+    .work = wgmma_work,
     .launch = mmt_wgmma_launch,
     .passes = passes,
     .alignment = wgmma_alignment,

@@ -108,6 +108,13 @@ static void test_packed(void)
     CHECK(load_of(&config, &cut, &caps).steps == 4);
 }
 
+/* Elements of k that concurrent blocks advance by in a step. */
+static int depth_of(const struct mmt_config *config)
+{
+    const struct mmt_work work = mmt_config_work(config, MMT_F32);
+    return work.depth * work.splits;
+}
+
 /* A block's threads take 32 times 16 of k at once, however much they stage. */
 static void test_skinny(void)
 {
@@ -116,7 +123,7 @@ static void test_skinny(void)
         "skinny SHORT=columns THREAD_TILE_SHORT=1 THREAD_TILE_LONG=4 THREAD_TILE_K=16 "
         "THREADS_LONG=8 THREADS_K=32 VECTOR=4 TILE_K=2048 SPLIT_K=1");
     mmt_problem problem = synthetic_shape(4096, 1, 4096);
-    CHECK_EQ_INT(mmt_cost_depth(&config, MMT_F32), 512);
+    CHECK_EQ_INT(depth_of(&config), 512);
     CHECK(load_of(&config, &problem, &caps).steps == 8);
 }
 
@@ -132,21 +139,21 @@ static struct mmt_config with(const struct mmt_config *config, const char *knob,
 }
 
 /* As many splits of k as the problem is served with, for each problem by itself. */
-static void test_parts(const char *words, int64_t m, int64_t n, int64_t k)
+static void test_splits(const char *words, int64_t m, int64_t n, int64_t k)
 {
     struct mmt_caps caps = synthetic_gpu();
     struct mmt_config config = synthetic_config(words);
     mmt_problem problem = synthetic_shape(m, n, k);
     const struct mmt_config resolved = mmt_config_resolve(&config, &problem, &caps);
-    const int parts = mmt_cost_knob(&resolved, "SPLIT_K");
+    const int splits = mmt_config_work(&resolved, MMT_F32).splits;
     const struct mmt_config left = with(&config, "SPLIT_K", 0),
-                            named = with(&config, "SPLIT_K", parts),
+                            named = with(&config, "SPLIT_K", splits),
                             whole = with(&config, "SPLIT_K", 1);
-    const int depth = mmt_cost_depth(&whole, MMT_F32);
-    CHECK(parts > 1 && mmt_cost_depth(&named, MMT_F32) == depth * parts);
+    const int depth = depth_of(&whole);
+    CHECK(splits > 1 && depth_of(&named) == depth * splits);
     const struct mmt_load a = load_of(&left, &problem, &caps),
                           b = load_of(&named, &problem, &caps);
-    CHECK(a.launches == 2 && a.steps == ceil((double) k / (depth * parts)));
+    CHECK(a.launches == 2 && a.steps == ceil((double) k / (depth * splits)));
     CHECK(a.launches == b.launches && a.blocks == b.blocks && a.steps == b.steps &&
           a.workspace == b.workspace && a.outputs == b.outputs && a.padded == b.padded);
     CHECK(load_of(&whole, &problem, &caps).launches == 1);
@@ -163,8 +170,7 @@ static void test_left(int64_t m, int64_t n, int64_t k)
         "THREADS_LONG=0 THREADS_K=0 VECTOR=2 TILE_K=0 SPLIT_K=0");
     mmt_problem problem = synthetic_shape(m, n, k);
     const struct mmt_config resolved = mmt_config_resolve(&left, &problem, &caps);
-    const int depth = mmt_cost_depth(&left, MMT_F32);
-    const int all = mmt_cost_depth(&resolved, MMT_F32);
+    const int depth = depth_of(&left), all = depth_of(&resolved);
     CHECK(depth == 8 && all > depth && all % depth == 0);
     CHECK(load_of(&left, &problem, &caps).steps == ceil((double) k / all));
     CHECK(mmt_cost_estimate(&left, &problem, &caps) ==
@@ -508,9 +514,9 @@ static void test_properties(void)
     test_runs();
     test_packed();
     test_skinny();
-    test_parts("simt", 64, 64, 100000);
-    test_parts("simt TILE_M=64 TILE_N=64", 100, 300, 2000);
-    test_parts("skinny SHORT=columns", 1000, 5, 30000);
+    test_splits("simt", 64, 64, 100000);
+    test_splits("simt TILE_M=64 TILE_N=64", 100, 300, 2000);
+    test_splits("skinny SHORT=columns", 1000, 5, 30000);
     test_left(1000, 5, 30000);
     test_left(7000, 1, 300);
     test_counted();

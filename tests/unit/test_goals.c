@@ -368,6 +368,11 @@ static void enter(struct mmt_record entrants[ENTRANTS])
     entrants[11].result.time.median *= 2;
 }
 
+static int tile_m(const struct mmt_record *record)
+{
+    return mmt_config_work(&record->config, record->problem.type).m;
+}
+
 /* On a power-limited device another tile takes part before a fourth of the same; else the
  * five fastest do. */
 static void test_finalists(void)
@@ -378,17 +383,17 @@ static void test_finalists(void)
     enter(entrants);
     run->limits.ceiling[MMT_F32] = 66.9e12;
     CHECK_EQ_INT(mmt_tune_select_finalists(run, entrants, ENTRANTS), 8);
-    CHECK(mmt_cost_knob(&entrants[2].config, "TILE_M") == 128);
-    CHECK(mmt_cost_knob(&entrants[3].config, "TILE_M") == 256);
+    CHECK(tile_m(&entrants[2]) == 128);
+    CHECK(tile_m(&entrants[3]) == 256);
     for (int i = 4; i < 8; i++)
-        CHECK(mmt_cost_knob(&entrants[i].config, "TILE_M") == 128);
+        CHECK(tile_m(&entrants[i]) == 128);
     CHECK(entrants[11].result.time.median > 2 * entrants[0].result.time.median);
 
     enter(entrants);
     run->limits.ceiling[MMT_F32] = 669e12; /* a tenth of that: cool */
     CHECK_EQ_INT(mmt_tune_select_finalists(run, entrants, ENTRANTS), 5);
     for (int i = 0; i < 5; i++)
-        CHECK(mmt_cost_knob(&entrants[i].config, "TILE_M") == 128);
+        CHECK(tile_m(&entrants[i]) == 128);
     free(run->goals.list);
 }
 

@@ -50,8 +50,10 @@ static bool launch_alike(const struct mmt_calibration *c, const struct mmt_confi
         return false;
     mmt_config_launch(a, c->kind, caps, &x);
     mmt_config_launch(b, c->kind, caps, &y);
-    bool same = x.count == y.count &&
-                mmt_cost_depth(a, c->kind->type) == mmt_cost_depth(b, c->kind->type);
+    const struct mmt_work of_a = mmt_config_work(a, c->kind->type),
+                          of_b = mmt_config_work(b, c->kind->type);
+    bool same =
+        x.count == y.count && of_a.depth * of_a.splits == of_b.depth * of_b.splits;
     for (int i = 0; same && i < x.count; i++)
         same = !memcmp(x.launch[i].grid, y.launch[i].grid, sizeof x.launch[i].grid) &&
                !memcmp(x.launch[i].block, y.launch[i].block, sizeof x.launch[i].block);

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "costmodel/costmodel.h"
 #include "tuner/tune/tune.h"
 
 /* Closer than this is a tie; further behind than that is no finalist; and what reaches
@@ -50,11 +49,11 @@ static bool is_power_limited(const struct mmt_run *run, const struct mmt_record 
            mmt_problem_flops(&best->problem) / ceiling > hard * best->result.time.median;
 }
 
-static bool same_tile(const struct mmt_config *a, const struct mmt_config *b)
+static bool same_tile(const struct mmt_record *a, const struct mmt_record *b)
 {
-    return a->template == b->template &&
-           mmt_cost_knob(a, "TILE_M") == mmt_cost_knob(b, "TILE_M") &&
-           mmt_cost_knob(a, "TILE_N") == mmt_cost_knob(b, "TILE_N");
+    const struct mmt_work x = mmt_config_work(&a->config, a->problem.type),
+                          y = mmt_config_work(&b->config, b->problem.type);
+    return a->config.template == b->config.template && x.m == y.m && x.n == y.n;
 }
 
 /* Brings forward the first record that has the tile of fewer than SAME of those before
@@ -65,7 +64,7 @@ static bool bring_forward(struct mmt_record *timed, int count, int at, double sl
     for (int i = at; i < count && timed[i].result.time.median <= slowest; i++) {
         int same = 0;
         for (int j = 0; j < at; j++)
-            same += same_tile(&timed[i].config, &timed[j].config);
+            same += same_tile(&timed[i], &timed[j]);
         if (same >= SAME)
             continue;
         const struct mmt_record next = timed[i];
