@@ -430,7 +430,7 @@ static mmt_status calibrate_part(struct mmt_run *run, struct parts *parts, int n
         status = mmt_tune_end_suspicion(run, err);
     if (!status && part->first)
         status = mmt_tune_fit(run, MMT_TYPE_BIT(mmt_type_family(part->kind.type)), err);
-    return status ? status : mmt_tune_save(run, false, err);
+    return status ? status : mmt_tune_update(run, false, err);
 }
 
 /* The first kinds of all families, then the others, each with its share of what is left.

@@ -1,15 +1,10 @@
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/file.h"
-#include "tuner/model/fit.h"
-#include "tuner/model/pruning.h"
 #include "tuner/tune/tune.h"
 
 /* ---- opening --------------------------------------------------------------------- */
@@ -282,36 +277,11 @@ mmt_status mmt_tune_enter(struct mmt_run *run, const mmt_problem *problem,
     mmt_status status = mmt_profile_replace_entry(run->files.profile, &entry, err);
     if (!status)
         status = enter_others(run, problem, err);
-    return status ? status : mmt_tune_save(run, false, err);
+    return status ? status : mmt_tune_update(run, false, err);
 }
 
-/* ---- saving
- * --------------------------------------------------------------------------------------
+/* ---- saving --------------------------------------------------------------------------
  */
-
-/* Selecting takes the better part of a second where a calibration has thousands of times:
- * between problems, a twentieth of the time at most. */
-static bool is_due(const struct mmt_run *run)
-{
-    return mmt_now() >= run->pace.fitted_at + 20 * run->pace.fit_seconds;
-}
-
-/* The portfolio for shapes that were not tuned comes from all that was ever timed. */
-mmt_status mmt_tune_fit(struct mmt_run *run, unsigned select, mmt_error *err)
-{
-    struct mmt_fit_samples samples = { 0 };
-    double began = mmt_now();
-    mmt_status status = mmt_fit_add_journal(&samples, run->files.journal, err);
-    if (!status)
-        status = mmt_fit_families(run->files.profile, select, samples.list, samples.count,
-                                  err);
-    if (!status)
-        mmt_fit_drop_partial(run->files.profile);
-    free(samples.list);
-    run->pace.fitted_at = mmt_now();
-    run->pace.fit_seconds = run->pace.fitted_at - began;
-    return status;
-}
 
 /* Whether a list, "thermal, power cap", has that word. */
 static bool lists_word(const char *list, const char *word)
@@ -356,73 +326,9 @@ static void count_records(struct mmt_run *run)
         mmt_tune_note_health(&run->files.profile->made.health, &records[i].result);
 }
 
-/* Takes away the types and transposes that a kernel was found wrong for. */
-static void refute_kernel(const struct mmt_run *run, struct mmt_portfolio_kernel *kernel)
+mmt_status mmt_tune_save(struct mmt_run *run, mmt_error *err)
 {
-    size_t count;
-    const struct mmt_record *wholes = mmt_journal_wholes(run->files.journal, &count);
-    for (size_t i = 0; i < count; i++)
-        if (wholes[i].problem.op == MMT_GEMM && wholes[i].result.outcome == MMT_WRONG &&
-            mmt_config_equal(&wholes[i].config, &kernel->config))
-            kernel->right &= ~mmt_kind_bit(&wholes[i].problem);
-}
-
-/* Whether a kernel of a range was found wrong. */
-static bool is_refuted(const struct mmt_run *run, const struct mmt_range *range)
-{
-    for (int i = 0; i < range->num_segments; i++) {
-        const mmt_problem last =
-            mmt_problem_with_m(&range->problem, range->segments[i].m_to);
-        if (mmt_journal_whole(run->files.journal, &last, &range->segments[i].config) ==
-            MMT_WHOLE_WRONG)
-            return true;
-    }
-    return false;
-}
-
-void mmt_tune_drop_refuted(struct mmt_run *run)
-{
-    struct mmt_profile *p = run->files.profile;
-    size_t left = 0;
-    for (size_t i = 0; i < p->num_portfolio; i++) {
-        refute_kernel(run, &p->portfolio[i]);
-        if (p->portfolio[i].right)
-            p->portfolio[left++] = p->portfolio[i];
-    }
-    p->num_portfolio = left;
-    left = 0;
-    for (size_t i = 0; i < p->num_entries; i++)
-        if (mmt_journal_whole(run->files.journal, &p->entries[i].problem,
-                              &p->entries[i].config) != MMT_WHOLE_WRONG)
-            p->entries[left++] = p->entries[i];
-    p->num_entries = left;
-    left = 0;
-    for (size_t i = 0; i < p->num_ranges; i++)
-        if (!is_refuted(run, &p->ranges[i]))
-            p->ranges[left++] = p->ranges[i];
-    p->num_ranges = left;
-}
-
-/* Whether this run adds anything to the profile that stands there: one that tried nothing
- * leaves it alone, and one that timed nothing makes none. */
-static bool has_learned(const struct mmt_run *run)
-{
-    return (mmt_journal_count(run->files.journal) > run->files.known ||
-            run->library.taken) &&
-           (run->files.profile->num_entries || run->files.profile->num_portfolio);
-}
-
-mmt_status mmt_tune_save(struct mmt_run *run, bool last, mmt_error *err)
-{
-    struct mmt_profile *p = run->files.profile;
-    if (!has_learned(run))
-        return MMT_OK;
-    p->roofline = run->limits.roofline;
+    run->files.profile->roofline = run->limits.roofline;
     count_records(run);
-    mmt_status status = mmt_pruning_judge(run->files.journal, p, err);
-    if (!status && (last || is_due(run)))
-        status = mmt_tune_fit(run, 0, err);
-    if (!status)
-        mmt_tune_drop_refuted(run);
-    return status ? status : mmt_profile_save(p, run->files.path, err);
+    return mmt_profile_save(run->files.profile, run->files.path, err);
 }

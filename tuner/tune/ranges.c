@@ -450,7 +450,7 @@ mmt_status mmt_tune_time_ranges(struct mmt_run *run, mmt_error *err)
         *err = run->pool.broken;
         status = err->status;
     }
-    return status || !run->ranges.count ? status : mmt_tune_save(run, false, err);
+    return status || !run->ranges.count ? status : mmt_tune_update(run, false, err);
 }
 
 /* ---- verifying -------------------------------------------------------------------- */

@@ -277,7 +277,7 @@ static mmt_status save_at_end(struct mmt_run *run, mmt_error *err)
 {
     const mmt_status status = mmt_journal_look(run->files.journal, err);
     mmt_report_journal(run);
-    return status ? status : mmt_tune_save(run, true, err);
+    return status ? status : mmt_tune_update(run, true, err);
 }
 
 static mmt_status tune_and_save(struct mmt_run *run, mmt_error *err)

@@ -522,24 +522,29 @@ mmt_status mmt_tune_open_profile(struct mmt_run *run, mmt_error *err);
 mmt_status mmt_tune_enter(struct mmt_run *run, const mmt_problem *problem,
                           const struct mmt_record *winner, mmt_error *err);
 
-/* Fits the models of run->files.profile to all that was timed, and selects the portfolios
- * of the families whose bits are in `select`, or that have none. */
-mmt_status mmt_tune_fit(struct mmt_run *run, unsigned select, mmt_error *err);
-
 /* Removes what --fresh kept beside the profile: the run ended whole. */
 void mmt_tune_drop_before(const struct mmt_run *run);
 
-/* Takes out of the profile what was found wrong since it was entered. */
-void mmt_tune_drop_refuted(struct mmt_run *run);
-
-/* Writes the profile, if this run has learned anything. The portfolio is
- * selected anew the `last` time, and before that as long as it takes little of the run.
- */
-mmt_status mmt_tune_save(struct mmt_run *run, bool last, mmt_error *err);
+/* Writes the profile, with the counts of the journal. */
+mmt_status mmt_tune_save(struct mmt_run *run, mmt_error *err);
 
 /* Adds how the device fared while a result was taken. */
 void mmt_tune_note_health(struct mmt_made_health *health,
                           const struct mmt_result *result);
+
+/* ---- what the profile learns (fit.c) --------------------------------------------- */
+
+/* Fits the models of run->files.profile to all that was timed, and selects the portfolios
+ * of the families whose bits are in `select`, or that have none. */
+mmt_status mmt_tune_fit(struct mmt_run *run, unsigned select, mmt_error *err);
+
+/* Takes out of the profile what was found wrong since it was entered. */
+void mmt_tune_drop_refuted(struct mmt_run *run);
+
+/* Does all that for all times so far and writes the profile, if this run has learned
+ * anything. Models are fitted the `last` time, and before that as long as it takes little
+ * of the run. */
+mmt_status mmt_tune_update(struct mmt_run *run, bool last, mmt_error *err);
 
 /* ---- reports
  * --------------------------------------------------------------------------------------------
