@@ -146,11 +146,6 @@ static unsigned registers(const int *v, const struct mmt_variant *variant,
 
 /* ---- what cannot be ---------------------------------------------------------------- */
 
-static bool is_f8(mmt_type type)
-{
-    return type == MMT_F8E4M3 || type == MMT_F8E5M2;
-}
-
 static const char *check_device(const struct mmt_variant *variant,
                                 const struct mmt_caps *caps)
 {
@@ -161,7 +156,7 @@ static const char *check_device(const struct mmt_variant *variant,
     if (caps->sm < 80 && !old)
         return "sm_75 multiplies f16 and i8 on its tensor cores; the others need newer "
                "ones";
-    if (caps->sm < 89 && is_f8(variant->type))
+    if (caps->sm < 89 && mmt_type_in(variant->type, MMT_F8_TYPES))
         return "8-bit floating-point numbers on tensor cores need sm_89 or newer";
     return NULL;
 }
@@ -173,7 +168,7 @@ static const char *check_shape(const int *v, const struct mmt_variant *variant)
 
     if (v[TILE_M] % (16 * v[WARPS_M]) || v[TILE_N] % (16 * v[WARPS_N]))
         return "TILE_M and TILE_N must be multiples of 16 * WARPS";
-    if (!v[PROMOTE] == is_f8(variant->type))
+    if (!v[PROMOTE] == mmt_type_in(variant->type, MMT_F8_TYPES))
         return "PROMOTE is for accumulators of 8-bit floating-point numbers, and they "
                "need it";
     if (v[TILE_K_BYTES] / CHUNK % v[REGISTER_STAGES])

@@ -66,11 +66,6 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
 /* ---- what cannot be ------------------------------------------------------------------
  */
 
-static bool is_f8(mmt_type type)
-{
-    return type == MMT_F8E4M3 || type == MMT_F8E5M2;
-}
-
 static const char *check_type(const int *v, const struct mmt_variant *variant)
 {
     if (!variant->aligned && !(v[PACK_A] && v[PACK_B]))
@@ -82,7 +77,8 @@ static const char *check_type(const int *v, const struct mmt_variant *variant)
                "EPILOGUE_STAGES must be 0";
     if (mmt_type_in(variant->type, MMT_WHOLE_TYPES) && v[TILE_N] > 32 && v[TILE_N] % 16)
         return "wgmma of bytes has 8, 16, 24, 32 or a multiple of 16 columns";
-    if (!v[PROMOTE] == (is_f8(variant->type) || variant->type == MMT_F32))
+    if (!v[PROMOTE] ==
+        (mmt_type_in(variant->type, MMT_F8_TYPES) || variant->type == MMT_F32))
         return "PROMOTE is for accumulators of f32 and of 8-bit floating-point numbers, "
                "and they "
                "need it";
