@@ -4,23 +4,32 @@
 
 #define BIT MMT_TYPE_BIT
 
+/* All that is known of a type; what other libraries call it stands where they are used.
+ */
 static const struct {
     const char *name;
     size_t size;
-    mmt_type scalar, own_output;
+    mmt_type family, scalar, own_output;
     unsigned outputs;
+    int slices;
+    mmt_type slice;
+    struct mmt_type_format format;
 } types[MMT_NUM_TYPES] = {
-    [MMT_F32] = { "f32", 4, MMT_F32, MMT_F32, BIT(MMT_F32) },
-    [MMT_F64] = { "f64", 8, MMT_F64, MMT_F64, BIT(MMT_F64) },
-    [MMT_I32] = { "i32", 4, MMT_I32, MMT_I32, BIT(MMT_I32) },
-    [MMT_BF16] = { "bf16", 2, MMT_F32, MMT_BF16, BIT(MMT_F32) | BIT(MMT_BF16) },
-    [MMT_F16] = { "f16", 2, MMT_F32, MMT_F16, BIT(MMT_F32) | BIT(MMT_F16) },
-    [MMT_TF32] = { "tf32", 4, MMT_F32, MMT_F32, BIT(MMT_F32) },
-    [MMT_F8E4M3] = { "f8e4m3", 1, MMT_F32, MMT_BF16,
-                     BIT(MMT_F32) | BIT(MMT_BF16) | BIT(MMT_F16) },
-    [MMT_F8E5M2] = { "f8e5m2", 1, MMT_F32, MMT_BF16,
-                     BIT(MMT_F32) | BIT(MMT_BF16) | BIT(MMT_F16) },
-    [MMT_I8] = { "i8", 1, MMT_I32, MMT_I32, BIT(MMT_I32) },
+    // clang-format off
+    [MMT_F32] = { "f32", 4, MMT_F32, MMT_F32, MMT_F32, BIT(MMT_F32), 3, MMT_BF16, { 8, 23, true } },
+    [MMT_F64] = { "f64", 8, MMT_F64, MMT_F64, MMT_F64, BIT(MMT_F64), 1, MMT_F64, { 11, 52, true } },
+    [MMT_I32] = { "i32", 4, MMT_I32, MMT_I32, MMT_I32, BIT(MMT_I32), 4, MMT_I8, { 0 } },
+    [MMT_BF16] = { "bf16", 2, MMT_BF16, MMT_F32, MMT_BF16, BIT(MMT_F32) | BIT(MMT_BF16),
+                   1, MMT_BF16, { 8, 7, true } },
+    [MMT_F16] = { "f16", 2, MMT_BF16, MMT_F32, MMT_F16, BIT(MMT_F32) | BIT(MMT_F16),
+                  1, MMT_F16, { 5, 10, true } },
+    [MMT_TF32] = { "tf32", 4, MMT_TF32, MMT_F32, MMT_F32, BIT(MMT_F32), 1, MMT_TF32, { 8, 10, true } },
+    [MMT_F8E4M3] = { "f8e4m3", 1, MMT_F8E4M3, MMT_F32, MMT_BF16, BIT(MMT_F32) | BIT(MMT_BF16) | BIT(MMT_F16),
+                     1, MMT_F8E4M3, { 4, 3, false } },
+    [MMT_F8E5M2] = { "f8e5m2", 1, MMT_F8E4M3, MMT_F32, MMT_BF16, BIT(MMT_F32) | BIT(MMT_BF16) | BIT(MMT_F16),
+                     1, MMT_F8E5M2, { 5, 2, true } },
+    [MMT_I8] = { "i8", 1, MMT_F8E4M3, MMT_I32, MMT_I32, BIT(MMT_I32), 1, MMT_I8, { 0 } },
+    // clang-format on
 };
 
 const char *mmt_type_name(mmt_type type)
@@ -55,25 +64,22 @@ size_t mmt_type_size(mmt_type type)
 
 int mmt_type_slices(mmt_type type)
 {
-    return type == MMT_F32 ? 3 : type == MMT_I32 ? 4 : 1;
+    return types[type].slices;
 }
 
 mmt_type mmt_type_slice(mmt_type type)
 {
-    return type == MMT_F32 ? MMT_BF16 : type == MMT_I32 ? MMT_I8 : type;
+    return types[type].slice;
 }
 
 mmt_type mmt_type_family(mmt_type type)
 {
-    switch (type) {
-    case MMT_F16:
-        return MMT_BF16;
-    case MMT_F8E5M2:
-    case MMT_I8:
-        return MMT_F8E4M3;
-    default:
-        return type;
-    }
+    return types[type].family;
+}
+
+struct mmt_type_format mmt_type_format(mmt_type type)
+{
+    return types[type].format;
 }
 
 mmt_type mmt_type_scalar(mmt_type type)

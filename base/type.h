@@ -35,7 +35,7 @@ void mmt_type_list(unsigned set, struct mmt_text *text);
 /* Bytes of one element of A and B, or of C where the type is an output. */
 size_t mmt_type_size(mmt_type type);
 
-/* Digits that a number is taken apart into for tensor cores that do not take it whole,
+/* Slices that a number is taken apart into for tensor cores that do not take it whole,
  * and what each of them is: three of bf16, which add up to a number of f32, or the four
  * bytes of i32, of which only the size is told. Of other types one, the number itself. */
 int mmt_type_slices(mmt_type type);
@@ -44,6 +44,15 @@ mmt_type mmt_type_slice(mmt_type type);
 /* Types of one family are computed by the same kernels in nearly the same time: bf16 and
  * f16, the types of 8 bits, and each other one alone. The first of the family. */
 mmt_type mmt_type_family(mmt_type type);
+
+/* Bits of a floating-point number, from the highest: sign, exponent, fraction; tf32 is
+ * followed by 13 that do not count. The last exponent is infinity and NaN; where a type
+ * has no infinity, its last code alone is NaN. Whole types have no exponent, 0. */
+struct mmt_type_format {
+    int exponent, fraction;
+    bool infinite;
+};
+struct mmt_type_format mmt_type_format(mmt_type type);
 
 /* What it adds up in, and what alpha and beta are: f32, f64 or i32. */
 mmt_type mmt_type_scalar(mmt_type type);

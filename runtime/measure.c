@@ -58,27 +58,22 @@ static size_t round_up(size_t bytes)
     return (bytes + 255) / 256 * 256;
 }
 
-/* Numbers of every sign, from 1/2 to 1: power depends on the bits that change. */
+/* Numbers of every sign, from 1/2 to 1, or any whole ones: power depends on the bits that
+ * change. */
 static void fill_random(mmt_type type, void *out, size_t bytes)
 {
-    static const struct {
-        uint64_t keep, set;
-    } masks[MMT_NUM_TYPES] = {
-        [MMT_F32] = { 0x807fffff807fffff, 0x3f0000003f000000 },
-        [MMT_TF32] = { 0x807fffff807fffff, 0x3f0000003f000000 },
-        [MMT_F64] = { 0x800fffffffffffff, 0x3fe0000000000000 },
-        [MMT_BF16] = { 0x807f807f807f807f, 0x3f003f003f003f00 },
-        [MMT_F16] = { 0x83ff83ff83ff83ff, 0x3800380038003800 },
-        [MMT_F8E4M3] = { 0x8787878787878787, 0x3030303030303030 },
-        [MMT_F8E5M2] = { 0x8383838383838383, 0x3838383838383838 },
-        [MMT_I32] = { UINT64_MAX, 0 },
-        [MMT_I8] = { UINT64_MAX, 0 },
-    };
-    uint64_t state = 0x9e3779b97f4a7c15, *words = out;
+    const int bits = 8 * (int) mmt_type_size(type);
+    const uint64_t last = (1u << mmt_type_format(type).exponent) - 1;
+    uint64_t state = 0x9e3779b97f4a7c15, *words = out, keep = UINT64_MAX, set = 0;
 
+    for (int at = bits - 1 - mmt_type_format(type).exponent; last && at < 64;
+         at += bits) {
+        keep &= ~(last << at);
+        set |= (last / 2 - 1) << at;
+    }
     for (size_t i = 0; i < bytes / sizeof *words; i++) {
         state ^= state << 13, state ^= state >> 7, state ^= state << 17; /* xorshift64 */
-        words[i] = (state & masks[type].keep) | masks[type].set;
+        words[i] = (state & keep) | set;
     }
 }
 

@@ -465,6 +465,23 @@ static void test_parse_fails(void)
                     bad[i].words);
 }
 
+/* What one cell of a type's row says of another: a row that is left out fails. */
+static void check_row(mmt_type type)
+{
+    const mmt_type family = mmt_type_family(type), slice = mmt_type_slice(type);
+    const struct mmt_type_format format = mmt_type_format(type);
+    const int bits = 8 * (int) mmt_type_size(type);
+    CHECK(mmt_type_family(family) == family);
+    CHECK_EQ_INT(mmt_type_size(family), mmt_type_size(type));
+    CHECK(mmt_type_slices(type) > 1 ? mmt_type_size(slice) < mmt_type_size(type)
+                                    : mmt_type_slices(type) == 1 && slice == type);
+    if (mmt_type_in(type, MMT_WHOLE_TYPES))
+        CHECK(!format.exponent && !format.fraction);
+    else
+        CHECK_EQ_INT(1 + format.exponent + format.fraction,
+                     type == MMT_TF32 ? bits - 13 : bits);
+}
+
 static void test_types(void)
 {
     for (int i = 0; i < MMT_NUM_TYPES; i++)
@@ -481,6 +498,7 @@ static void test_types(void)
         CHECK(mmt_type_has_choice(type) ==
               !mmt_type_in(type, MMT_PLAIN_TYPES | 1 << MMT_TF32 | 1 << MMT_I8));
         CHECK(!(mmt_type_outputs(type) & MMT_F8_TYPES));
+        check_row(type);
     }
     for (int i = 0; i < MMT_NUM_BIASES; i++)
         CHECK_EQ_INT(mmt_bias_parse(mmt_bias_name((mmt_bias) i)), i);

@@ -173,6 +173,7 @@ static const char *refuse_cublas(void *self, const mmt_problem *problem)
 /* What cuBLASLt calls a type where it is stored, and how it is to compute with it: bf16
  * and f16 in f32, tf32 with leave to round f32 to it, f8 with its sums promoted to f32.
  */
+_Static_assert(MMT_NUM_TYPES == 9, "every type has a row, or is refused above");
 static const struct {
     int stored, compute;
 } kinds[MMT_NUM_TYPES] = {

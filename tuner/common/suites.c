@@ -123,6 +123,7 @@ static const struct lanes {
     { 120, 128, 2, 128, 512, 512, 256, 1024, 1024 },
 };
 
+_Static_assert(MMT_NUM_TYPES == 9, "every type has units in lanes_of");
 static double lanes_of(const struct lanes *card, mmt_type type)
 {
     const double lanes[MMT_NUM_TYPES] = {

@@ -6,33 +6,19 @@
 /* ---- floating point by its fields ----------------------------------------------------
  */
 
-/* Sign, exponent, fraction, from the highest bit. The last exponent is infinity and NaN;
- * where a type has no infinity, its last code alone is NaN. */
-struct format {
-    int exponent, fraction; /* bits */
-    bool infinite;
-};
-
-static const struct format formats[MMT_NUM_TYPES] = {
-    [MMT_F32] = { 8, 23, true },   [MMT_F64] = { 11, 52, true },
-    [MMT_BF16] = { 8, 7, true },   [MMT_F16] = { 5, 10, true },
-    [MMT_TF32] = { 8, 10, true },  [MMT_F8E4M3] = { 4, 3, false },
-    [MMT_F8E5M2] = { 5, 2, true },
-};
-
-static int bias_of(const struct format *f)
+static int bias_of(const struct mmt_type_format *f)
 {
     return (1 << (f->exponent - 1)) - 1;
 }
 
 /* The code of infinity, or of NaN where there is none, without its sign. */
-static uint32_t end_of(const struct format *f)
+static uint32_t end_of(const struct mmt_type_format *f)
 {
     uint32_t last = ((1u << f->exponent) - 1) << f->fraction;
     return f->infinite ? last : last | ((1u << f->fraction) - 1);
 }
 
-static float decode_number(const struct format *f, uint32_t code)
+static float decode_number(const struct mmt_type_format *f, uint32_t code)
 {
     int bits = f->exponent + f->fraction;
     uint32_t rest = code & ((1u << bits) - 1), end = end_of(f);
@@ -47,7 +33,7 @@ static float decode_number(const struct format *f, uint32_t code)
 }
 
 /* The exponent of a number, at least that of the smallest with a leading 1. */
-static int exponent_of(const struct format *f, double size)
+static int exponent_of(const struct mmt_type_format *f, double size)
 {
     uint64_t bits;
     memcpy(&bits, &size, sizeof bits);
@@ -64,7 +50,7 @@ static double power_of_two(int exponent)
 }
 
 /* Multiples of the last place are counted; a carry runs into the exponent by itself. */
-static uint32_t encode_number(const struct format *f, double value)
+static uint32_t encode_number(const struct mmt_type_format *f, double value)
 {
     int bits = f->exponent + f->fraction;
     uint32_t sign = signbit(value) ? 1u << bits : 0, end = end_of(f), code;
@@ -87,13 +73,14 @@ const float *mmt_number_table(mmt_type type)
 {
     static float tables[MMT_NUM_TYPES][1 << 16];
     static bool made[MMT_NUM_TYPES];
+    const struct mmt_type_format format = mmt_type_format(type);
     size_t size = mmt_type_size(type);
 
     if (size > 2)
         return NULL;
     for (uint32_t code = 0; !made[type] && code < 1u << (8 * size); code++)
         tables[type][code] =
-            type == MMT_I8 ? (float) (int8_t) code : decode_number(&formats[type], code);
+            type == MMT_I8 ? (float) (int8_t) code : decode_number(&format, code);
     made[type] = true;
     return tables[type];
 }
@@ -149,6 +136,7 @@ void mmt_number_read_all(mmt_type type, const void *elements, int64_t count, dou
 
 void mmt_number_write(mmt_type type, double value, void *element)
 {
+    const struct mmt_type_format format = mmt_type_format(type);
     uint32_t code;
     float f32 = (float) value;
     int32_t i32;
@@ -161,7 +149,7 @@ void mmt_number_write(mmt_type type, double value, void *element)
     } else if (type == MMT_F32) {
         memcpy(element, &f32, sizeof f32);
     } else {
-        code = encode_number(&formats[type], value);
+        code = encode_number(&format, value);
         if (type == MMT_TF32)
             code <<= 13;
         memcpy(element, &code, mmt_type_size(type));
@@ -180,17 +168,20 @@ double mmt_number_round(mmt_type type, double value)
 
 double mmt_number_roundoff(mmt_type type)
 {
-    return mmt_type_in(type, MMT_WHOLE_TYPES) ? 0 : ldexp(1, -formats[type].fraction - 1);
+    return mmt_type_in(type, MMT_WHOLE_TYPES)
+               ? 0
+               : ldexp(1, -mmt_type_format(type).fraction - 1);
 }
 
 long double mmt_number_tiny(mmt_type type)
 {
-    const struct format *f = &formats[type];
-    return mmt_type_in(type, MMT_WHOLE_TYPES) ? 0 : ldexpl(1, -bias_of(f) - f->fraction);
+    const struct mmt_type_format f = mmt_type_format(type);
+    return mmt_type_in(type, MMT_WHOLE_TYPES) ? 0 : ldexpl(1, -bias_of(&f) - f.fraction);
 }
 
 double mmt_number_whole(mmt_type type)
 {
-    return mmt_type_in(type, MMT_WHOLE_TYPES) ? 0x1p53
-                                              : ldexp(1, formats[type].fraction + 1);
+    return mmt_type_in(type, MMT_WHOLE_TYPES)
+               ? 0x1p53
+               : ldexp(1, mmt_type_format(type).fraction + 1);
 }

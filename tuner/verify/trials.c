@@ -28,31 +28,20 @@ static mmt_status make_image(struct mmt_image *image, const struct layout *layou
 
 /* ---- elements ---------------------------------------------------------------------- */
 
-/* Exponents that a type's elements have in a trial of its whole range: from its least
- * subnormal number to so large a one that no product overflows. Rounding to tf32 leaves
- * subnormal numbers to nobody. */
+/* Exponents that a floating-point type's elements have in a trial of its whole range:
+ * from its least subnormal number to so large a one that no product overflows. Rounding
+ * to tf32 leaves subnormal numbers to nobody. */
 struct range {
     int least, most;
 };
 
 static struct range range_of(mmt_type type, bool of_b)
 {
-    switch (type) {
-    case MMT_F64:
-        return (struct range){ -1074, of_b ? 100 : 900 };
-    case MMT_BF16:
-        return (struct range){ -133, of_b ? 20 : 100 };
-    case MMT_F16:
-        return (struct range){ -24, of_b ? 5 : 7 };
-    case MMT_F8E4M3:
-        return (struct range){ -9, of_b ? 5 : 7 };
-    case MMT_F8E5M2:
-        return (struct range){ -16, of_b ? 5 : 7 };
-    case MMT_TF32:
-        return (struct range){ -126, of_b ? 20 : 100 };
-    default:
-        return (struct range){ -149, of_b ? 20 : 100 };
-    }
+    const int exponent = mmt_type_format(type).exponent;
+    const int least = type == MMT_TF32 ? -126 : ilogbl(mmt_number_tiny(type)) + 1;
+    return (struct range){ least, exponent > 8    ? (of_b ? 100 : 900)
+                                  : exponent == 8 ? (of_b ? 20 : 100)
+                                                  : (of_b ? 5 : 7) };
 }
 
 /* Element `index` of a stream over that range; this part of them is not 0. */
@@ -131,17 +120,8 @@ static struct filling filling_of(const mmt_problem *p, mmt_type type, int flags,
  * numbers of every output. */
 static double large_number(mmt_type type)
 {
-    switch (type) {
-    case MMT_F64:
-        return 1e300;
-    case MMT_F16:
-    case MMT_F8E5M2:
-        return 0x1p12;
-    case MMT_F8E4M3:
-        return 240;
-    default:
-        return 1e30;
-    }
+    const int exponent = mmt_type_format(type).exponent;
+    return exponent > 8 ? 1e300 : exponent == 8 ? 1e30 : exponent == 5 ? 0x1p12 : 240;
 }
 
 /* The k-th number that a trial of special values has in each operand. */
