@@ -1,4 +1,4 @@
-/* What a device can do: the one description of a device that every room may read. */
+/* What a device can do: the one description of a device that every module may read. */
 #ifndef MMT_BASE_CAPS_H
 #define MMT_BASE_CAPS_H
 

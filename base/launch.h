@@ -22,7 +22,7 @@
  *                         the launch says
  *   MMT_ARG_BATCH         int: the matrices of this launch, for kernels of which a block
  *                         computes several
- *   MMT_ARG_SPLITS         int: the launch's `parts`, for a kernel that adds them up
+ *   MMT_ARG_SPLITS         int: the launch's `splits`, for a kernel that adds them up
  *   MMT_ARG_TENSOR_MAP_A, _B, _C const __grid_constant__ struct of 128 bytes, aligned to
  * 64: what TMA of newer NVIDIA cards is told of the matrix as it is stored, in three
  * dimensions: along a row, down the rows, the batch. The launch states the box that it
@@ -57,7 +57,7 @@ enum mmt_packed {
     MMT_PACKED_DEEP,   /* the rows of A or the columns of B, one after the other */
     MMT_PACKED_FLAT,   /* the columns of A or the rows of B, one after the other */
     MMT_PACKED_SLICES, /* of f32 and i32, deep: for each of the batch as many matrices as
-                        * a number has digits */
+                        * a number has slices */
 };
 
 /* What TMA moves at once: `inner` elements of each of `outer` rows. In shared

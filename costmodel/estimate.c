@@ -108,10 +108,10 @@ static double on_gpu(const struct share *s, const struct mmt_load *load,
                         around_tile = 1500;
     double size = mmt_cost_element(config, problem->type), sms = fmax(caps->sms, 1);
     double passes = mmt_config_passes(config, problem->type);
-    double digits =
+    double slices =
         mmt_config_in_slices(config, problem->type) ? mmt_type_slices(problem->type) : 1;
-    double products = digits * (digits + 1) / 2;
-    double tiles = passes > 1 ? passes : digits; /* of an operand, for each step of k */
+    double products = slices * (slices + 1) / 2;
+    double tiles = passes > 1 ? passes : slices; /* of an operand, for each step of k */
     double lanes =
         or_else(config->template->fma_per_cycle_per_sm, 128) * 4 / size / products;
     double outputs = fmax(s->m * s->n / s->threads, 1);

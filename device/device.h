@@ -1,5 +1,5 @@
-/* Devices: text in, launches out. The public header of the room `device`, which knows no
- * template and no profile.
+/* Devices: text in, launches out. The public header of the module `device`, which knows
+ * no template and no profile.
  *
  * Arguments are checked once, in device.c; backends assume that they are valid. */
 #ifndef MMT_DEVICE_DEVICE_H

@@ -1,4 +1,4 @@
-/* From a parameter space to source text. The public header of the room `generator`. */
+/* From a parameter space to source text. The public header of the module `generator`. */
 #ifndef MMT_GENERATOR_GENERATOR_H
 #define MMT_GENERATOR_GENERATOR_H
 
@@ -54,7 +54,7 @@ struct mmt_config mmt_config_resolve(const struct mmt_config *config,
                                      const mmt_problem *problem,
                                      const struct mmt_caps *caps);
 
-/* Whether matrix units compute this f32 or i32, each number as its digits (wgmma.cu). */
+/* Whether matrix units compute this f32 or i32, each number as its slices (wgmma.cu). */
 bool mmt_config_in_slices(const struct mmt_config *config, mmt_type type);
 
 /* Its work; a knob that is auto counts as 1. */

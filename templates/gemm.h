@@ -64,44 +64,45 @@ static inline int64_t mmt_gemm_partial_ld(const mmt_problem *p)
     return mmt_gemm_pieces(p->n, 4) * 4;
 }
 
-/* Sums that are left of each part of k. */
+/* Sums that are left of each split of k. */
 static inline double mmt_gemm_partial_sums(const mmt_problem *p)
 {
     return (double) p->m * (double) mmt_gemm_partial_ld(p) * (double) p->batch;
 }
 
-/* NULL if `parts` splits of k are worth adding up; 1 always is. A k of fewer tiles leaves
- * some of them empty, which is slow but right: so every check of a kernel meets it. */
-static inline const char *mmt_gemm_check_split_problem(int parts, const mmt_problem *p)
+/* NULL if `splits` splits of k are worth adding up; 1 always is. A k of fewer tiles
+ * leaves some of them empty, which is slow but right: so every check of a kernel meets
+ * it. */
+static inline const char *mmt_gemm_check_split_problem(int splits, const mmt_problem *p)
 {
-    return parts > 1 && mmt_gemm_partial_sums(p) * parts > MMT_GEMM_MOST_PARTIAL
+    return splits > 1 && mmt_gemm_partial_sums(p) * splits > MMT_GEMM_MOST_PARTIAL
                ? "SPLIT_K makes more than 2^24 partial sums; C has tiles enough "
                  "without"
                : NULL;
 }
 
-enum { MMT_GEMM_ADDERS = 128 }; /* threads of a block that adds parts up */
+enum { MMT_GEMM_ADDERS = 128 }; /* threads of a block that adds splits up */
 
-/* Of these, how many share an element's parts, eight each. */
-static inline int mmt_gemm_sharers(int parts)
+/* Of these, how many share an element's splits, eight each. */
+static inline int mmt_gemm_sharers(int splits)
 {
     enum { EACH = 8, MOST = 16 };
     int sharers = 1;
-    while (sharers < MOST && sharers * EACH < parts)
+    while (sharers < MOST && sharers * EACH < splits)
         sharers *= 2;
     return sharers;
 }
 
-static inline const char *mmt_gemm_check_splits(int parts, const struct mmt_caps *caps)
+static inline const char *mmt_gemm_check_splits(int splits, const struct mmt_caps *caps)
 {
-    return parts > 1 && mmt_gemm_check_device(MMT_GEMM_ADDERS, 1, 0, caps)
-               ? "SPLIT_K needs more threads to add its parts up than a block may have"
+    return splits > 1 && mmt_gemm_check_device(MMT_GEMM_ADDERS, 1, 0, caps)
+               ? "SPLIT_K needs more threads to add its splits up than a block may have"
                : NULL;
 }
 
-/* Splits the one launch of `out` into `parts` and adds the launch that adds them up, 16
+/* Splits the one launch of `out` into `splits` and adds the launch that adds them up, 16
  * bytes a thread. */
-static inline void mmt_gemm_split(int parts, const mmt_problem *p,
+static inline void mmt_gemm_split(int splits, const mmt_problem *p,
                                   struct mmt_launches *out)
 {
     static const enum mmt_arg args[] = {
@@ -110,21 +111,21 @@ static inline void mmt_gemm_split(int parts, const mmt_problem *p,
     };
     const size_t size = mmt_type_size(p->type);
     const int64_t accumulators = p->m * mmt_gemm_partial_ld(p);
-    const int width = MMT_GEMM_ADDERS / mmt_gemm_sharers(parts);
+    const int width = MMT_GEMM_ADDERS / mmt_gemm_sharers(splits);
     const int64_t blocks = mmt_gemm_pieces(accumulators, 16 / (int) size * width);
 
-    if (parts == 1)
+    if (splits == 1)
         return;
-    out->launch[0].grid[1] = (unsigned) parts;
+    out->launch[0].grid[1] = (unsigned) splits;
     out->launch[out->count++] = (struct mmt_launch){
         .entry = "mmt_reduce_splits",
         .args = args,
         .grid = { (unsigned) blocks, 1, (unsigned) p->batch },
         .block = { MMT_GEMM_ADDERS, 1, 1 },
-        .splits = parts,
+        .splits = splits,
         .pdl_waits = true,
     };
-    out->workspace = (size_t) (accumulators * p->batch * parts) * size;
+    out->workspace = (size_t) (accumulators * p->batch * splits) * size;
 }
 
 /* ---- persistent blocks and share what is left, as stream_k.h has it: the knob
@@ -220,7 +221,7 @@ static inline int64_t mmt_gemm_pack_whole(const mmt_problem *p, bool is_b)
     return (is_b ? p->n : p->m) / MMT_GEMM_PACK_BLOCK * (p->k / MMT_GEMM_PACK_BLOCK);
 }
 
-/* Whether one copy of B serves the whole batch. Digits are numbered with the batch, so
+/* Whether one copy of B serves the whole batch. Slices are numbered with the batch, so
  * that each matrix has its own. */
 static inline bool mmt_gemm_packs_once(const mmt_problem *p, enum mmt_packed how)
 {

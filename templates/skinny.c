@@ -202,33 +202,33 @@ static void skinny_launch(const int *v, const mmt_problem *p, const struct mmt_c
         MMT_ARG_SCALARS, MMT_ARG_C, MMT_ARG_WORKSPACE, MMT_ARG_END,
     };
     const size_t size = mmt_type_size(p->type);
-    const int64_t cells = p->m * p->n, not_empty = parts(v, p->k);
+    const int64_t cells = p->m * p->n, filled = filled_splits(v, p->k);
     const int along = v[THREADS_LONG] * v[THREAD_TILE_LONG];
-    const int adders = MMT_GEMM_ADDERS / mmt_gemm_sharers((int) not_empty);
+    const int adders = MMT_GEMM_ADDERS / mmt_gemm_sharers((int) filled);
     const bool rows = rows_are_short(v, p);
 
-    *out = (struct mmt_launches){ .count = not_empty > 1 ? 2 : 1,
+    *out = (struct mmt_launches){ .count = filled > 1 ? 2 : 1,
                                   .tile_m = rows ? v[THREAD_TILE_SHORT] : along,
                                   .tile_n = rows ? along : v[THREAD_TILE_SHORT] };
     out->launch[0] = (struct mmt_launch){
         .entry = "mmt_gemm",
         .args = args,
-        .grid = { (unsigned) tiles(v, p), (unsigned) not_empty, (unsigned) p->batch },
+        .grid = { (unsigned) tiles(v, p), (unsigned) filled, (unsigned) p->batch },
         .block = { (unsigned) threads(v), 1, 1 },
         .shared = size * (size_t) pool(v),
         .pdl_waits = true,
     };
-    if (not_empty == 1)
+    if (filled == 1)
         return;
     out->launch[1] = (struct mmt_launch){
         .entry = "add_parts",
         .args = add_args,
         .grid = { (unsigned) mmt_gemm_pieces(cells, adders), 1, (unsigned) p->batch },
         .block = { MMT_GEMM_ADDERS, 1, 1 },
-        .splits = (int) not_empty,
+        .splits = (int) filled,
         .pdl_waits = true,
     };
-    out->workspace = size * (size_t) (not_empty * p->batch * cells);
+    out->workspace = size * (size_t) (filled * p->batch * cells);
 }
 
 static struct mmt_alignment skinny_alignment(const int *v, const mmt_problem *problem)

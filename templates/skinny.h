@@ -114,12 +114,12 @@ static inline int64_t tiles(const int *v, const mmt_problem *p)
     return tiles_along(v, p) * tiles_across(v, p);
 }
 
-/* Parts of k that are not empty. */
-static inline int64_t parts(const int *v, int64_t k)
+/* Splits of k that are not empty. */
+static inline int64_t filled_splits(const int *v, int64_t k)
 {
     const int64_t steps = steps_of(v, k);
-    const int64_t part = mmt_gemm_pieces(steps, v[SPLIT_K]);
-    return part > 0 ? mmt_gemm_pieces(steps, (int) part) : 1;
+    const int64_t of_a_split = mmt_gemm_pieces(steps, v[SPLIT_K]);
+    return of_a_split > 0 ? mmt_gemm_pieces(steps, (int) of_a_split) : 1;
 }
 
 /* ---- what skinny.c and skinny_resolve.c ask of each other -----------------------------

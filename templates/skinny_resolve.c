@@ -11,7 +11,7 @@ enum { AT_ONCE = 8 }; /* loads that a thread has in flight as it stages */
 
 /* For what a kernel is resolved, and what of a count any block has: the long operand's
  * elements in a load, and bytes; bytes of all operands, and those that memory hands out
- * in a cycle; and accumulators that are left of a part of k. */
+ * in a cycle; and accumulators that are left of a split of k. */
 struct task {
     const struct mmt_knob *knobs; /* whose values are taken of those that are left */
     const mmt_problem *p;
@@ -147,7 +147,7 @@ static struct mmt_split split_of(const int *v, const struct task *task)
      * by which a step comes later for each of a thread's elements, and for each of its
      * FMAs; how much of a step a block waits for alone. Cycles of a block's
      * thread, and of a byte of accumulators that threads along k exchange. Bytes in a
-     * cycle of those that parts leave. How much of what is read again comes from memory.
+     * cycle of those that splits leave. How much of what is read again comes from memory.
      */
     enum { FETCH = 851, STAGE = 469, ADDING = 3700, AROUND_ON_CPU = 600 };
     static const double element = 5.94, one_by_one = 3.31, alone = 0.74, around = 1.71,
@@ -190,7 +190,7 @@ double mmt_skinny_cycles(const int *v, const mmt_problem *p, const struct mmt_ca
         return 0;
     const struct task task = task_of(v, p, caps);
     const struct mmt_split split = split_of(v, &task);
-    return mmt_split_cycles(&split, (int) parts(v, p->k), caps);
+    return mmt_split_cycles(&split, (int) filled_splits(v, p->k), caps);
 }
 
 /* ---- what is auto --------------------------------------------------- */
@@ -361,10 +361,10 @@ static void try_block(struct search *search, const struct block *block, int work
     set_block(v, block);
     fill_with(v, search->given, work, search->task);
     const struct mmt_split split = split_of(v, search->task);
-    const int parts = v[SPLIT_K]
-                          ? v[SPLIT_K]
-                          : mmt_split_count(&split, &search->task->knobs[SPLIT_K], caps);
-    const double takes = mmt_split_cycles(&split, parts, caps);
+    const int splits = v[SPLIT_K]
+                           ? v[SPLIT_K]
+                           : mmt_split_count(&split, &search->task->knobs[SPLIT_K], caps);
+    const double takes = mmt_split_cycles(&split, splits, caps);
     if (takes >= search->least || skinny_resolve_check_device(v, search->task))
         return;
     search->least = takes;

@@ -4,14 +4,14 @@
 
 #include "templates/gemm.h"
 
-/* Adding the parts up on a CPU: cycles of the launch; bytes of accumulators that a core
+/* Adding the splits up on a CPU: cycles of the launch; bytes of accumulators that a core
  * takes in a cycle. */
 static const double adding_on_cpu = 40000, added_on_cpu = 4;
 
 /* Cycles in which a core does what a multiprocessor does in one. */
 static const double core = 8;
 
-/* More parts must promise to save so much, as what is counted is not that exact. */
+/* More splits must promise to save so much, as what is counted is not that exact. */
 static const double worth = 0.98;
 
 double mmt_split_memory_rate(const struct mmt_caps *caps)
@@ -50,7 +50,7 @@ static double bound(double a, double b)
     return most * (1 + 0.26 * part * part * part);
 }
 
-/* What a part of k takes a block, however little runs beside it, and for how long it
+/* What a split of k takes a block, however little runs beside it, and for how long it
  * keeps the multiprocessor busy. */
 struct run {
     double latency, busy;
@@ -90,40 +90,40 @@ static struct mmt_split for_cores(struct mmt_split split)
     return split;
 }
 
-/* Of the busiest multiprocessor; the last part is the slowest. */
-double mmt_split_cycles(const struct mmt_split *split, int parts,
+/* Of the busiest multiprocessor; the last split is the slowest. */
+double mmt_split_cycles(const struct mmt_split *split, int splits,
                         const struct mmt_caps *caps)
 {
     const double sms = caps->sms;
-    const struct run run = run_of(split, ceil(split->steps / parts));
-    const double waves = mmt_split_waves(ceil(split->tiles * parts / sms),
+    const struct run run = run_of(split, ceil(split->steps / splits));
+    const double waves = mmt_split_waves(ceil(split->tiles * splits / sms),
                                          split->resident, run.latency, run.busy);
     const double adding =
-        parts > 1 ? split->adding + parts * split->accumulators / (sms * split->added)
-                  : 0;
+        splits > 1 ? split->adding + splits * split->accumulators / (sms * split->added)
+                   : 0;
     return split->ramp + bound(waves, split->memory) + adding;
 }
 
-static int find_parts(const struct mmt_split *split, const struct mmt_knob *knob,
-                      const struct mmt_caps *caps)
+static int find_splits(const struct mmt_split *split, const struct mmt_knob *knob,
+                       const struct mmt_caps *caps)
 {
     const double room = split->resident * (double) caps->sms / split->tiles;
     double best = mmt_split_cycles(split, 1, caps), before = split->steps;
-    int parts = 1;
+    int splits = 1;
 
     for (int i = 0; i < knob->num_values && knob->values[i] <= split->most; i++) {
         const int more = knob->values[i];
         const double steps = ceil(split->steps / more);
-        if (more < 2 || steps == before) /* further parts would be empty */
+        if (more < 2 || steps == before) /* further splits would be empty */
             continue;
         before = steps;
         const double now = mmt_split_cycles(split, more, caps);
         if (now < worth * best)
-            best = now, parts = more;
+            best = now, splits = more;
         else if (more > room)
             break; /* not all are there at a time */
     }
-    return parts;
+    return splits;
 }
 
 int mmt_split_count(const struct mmt_split *split, const struct mmt_knob *knob,
@@ -134,5 +134,5 @@ int mmt_split_count(const struct mmt_split *split, const struct mmt_knob *knob,
     if (!caps->sms || mmt_gemm_check_splits(2, caps) || split->tiles > FULL * caps->sms)
         return 1;
     const struct mmt_split cores = for_cores(*split);
-    return find_parts(caps->kind == MMT_CPU ? &cores : split, knob, caps);
+    return find_splits(caps->kind == MMT_CPU ? &cores : split, knob, caps);
 }

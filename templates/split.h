@@ -1,5 +1,5 @@
-/* What a launch of blocks that each go along a part of k takes, and into how many parts k
- * is best cut: the knob SPLIT_K where it is auto. */
+/* What a launch of blocks that each go along a split of k takes, and into how many k is
+ * best split: the knob SPLIT_K where it is auto. */
 #ifndef MMT_TEMPLATES_SPLIT_H
 #define MMT_TEMPLATES_SPLIT_H
 
@@ -23,12 +23,12 @@ struct mmt_split {
     double staging; /* cycles that such a round takes a block */
     double memory;  /* cycles that memory takes to hand out the operands */
     double ramp;    /* cycles that this takes longer, whatever else is done meanwhile */
-    double adding;  /* cycles of a further launch that adds parts up, and of its way to
+    double adding;  /* cycles of a further launch that adds splits up, and of its way to
                      * the first one's accumulators; on a CPU that is known here */
-    double accumulators; /* bytes that all blocks of a part leave in the workspace */
+    double accumulators; /* bytes that all blocks of a split leave in the workspace */
     double added; /* of these, what a multiprocessor leaves and adds up in a cycle; on a
                    * CPU that is known here */
-    double most;  /* parts that it has room for */
+    double most;  /* splits that it has room for */
 };
 
 /* Blocks that a multiprocessor has at a time, as far as is known; registers are those of
@@ -45,9 +45,9 @@ double mmt_split_waves(double blocks, int resident, double latency, double busy)
  * clock and bus, or where these are not known, as much for each as an H100's has. */
 double mmt_split_memory_rate(const struct mmt_caps *caps);
 
-/* Cycles that so many parts should take, with what adds them up and without the first
+/* Cycles that so many splits should take, with what adds them up and without the first
  * launch. Something must be known of the device: caps->sms. */
-double mmt_split_cycles(const struct mmt_split *split, int parts,
+double mmt_split_cycles(const struct mmt_split *split, int splits,
                         const struct mmt_caps *caps);
 
 /* The knob's value that should take least: 1 where nothing is known of the device, or C

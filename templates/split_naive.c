@@ -81,7 +81,8 @@ static void split_naive_launch(const int *v, const mmt_problem *p,
 
 const struct mmt_template mmt_template_split_naive = {
     .name = "split_naive",
-    .what = "one thread for each element of C and part of k, added up by a second launch",
+    .what =
+        "one thread for each element of C and split of k, added up by a second launch",
     .op = MMT_GEMM,
     .types = MMT_PLAIN_TYPES,
     .dialects = MMT_CUDA_CXX | MMT_OPENCL_C,

@@ -1,4 +1,4 @@
-/* A template: one kernel file and its knobs. The public header of the room `templates`.
+/* A template: one kernel file and its knobs. The public header of the module `templates`.
  */
 #ifndef MMT_TEMPLATES_TEMPLATE_H
 #define MMT_TEMPLATES_TEMPLATE_H

@@ -49,7 +49,7 @@ static const struct mmt_knob knobs[NUM_KNOBS] = {
     [RASTER_GROUP] = MMT_KNOB("RASTER_GROUP", "rows or columns dealt side by side", 1, 2,
                               4, 6, 8, 12, 16, 32),
     [WGMMA_PENDING] =
-        MMT_KNOB("WGMMA_PENDING", "slots the tensor cores may be behind", 0, 1),
+        MMT_KNOB("WGMMA_PENDING", "pipeline stages the tensor cores may be behind", 0, 1),
     [PROMOTE] = MMT_KNOB(
         "PROMOTE", "f8, f32: stages summed before full precision; else 0", 0, 1, 2, 4),
     [EPILOGUE_STAGES] = MMT_KNOB(

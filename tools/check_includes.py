@@ -142,7 +142,7 @@ def check_file(root, path, module):
             yield "%s:%d: %s" % (path, text.count("\n", 0, match.start()) + 1, why)
 
 
-def unknown_rooms(root):
+def unknown_modules(root):
     """Folders that the build knows and this page does not."""
     known = {name.split("/")[0] for name in MODULES}
     for name in sorted(os.listdir(root)):
@@ -157,7 +157,7 @@ def unknown_rooms(root):
 
 def check(root):
     """All complaints, and how many files were read."""
-    found, files = list(unknown_rooms(root)), 0
+    found, files = list(unknown_modules(root)), 0
     for module in MODULES:
         for path in sources(root, module):
             files += 1

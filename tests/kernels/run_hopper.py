@@ -28,7 +28,7 @@ IN_PASSES = (LANES, dict(TILE_K=32, PASSES=4, LOADS='in_order'), 'gemm f32 tn 40
 FLAT = (LANES, dict(), 'gemm f64 tn 40x72x104', 2, -1)
 SLICED = (LANES, dict(TILE_SCHEDULER='stream_k', TILE_M=128, TILE_N=128, THREAD_TILE_M=8, THREAD_TILE_N=8, WARP_M=8, WARP_N=4),
           'gemm f32 nn 264x101x72 ldb=104 bias=row', 1, -1)
-SHARED = (SMALL, dict(CLUSTER_K=4), 'gemm bf16 nn 72x40x840', 2, -1)   # ends in the first slot of the ring
+SHARED = (SMALL, dict(CLUSTER_K=4), 'gemm bf16 nn 72x40x840', 2, -1)   # ends in the first stage of the ring
 IN_TURN = (WIDE, dict(CLUSTER='1x2', SCHEDULE='pingpong'), 'gemm bf16 tt 600x200x456', 1, 0)
 IN_RUNS = (SMALL, dict(TILE_SCHEDULER='stream_k'), 'gemm bf16 nn 136x136x1000', 2, -1)
 PACKED = (SMALL, dict(PACK_A=1, PACK_B=1), 'gemm bf16 nn 72x41x137', 1, 0)
@@ -228,16 +228,16 @@ FAULTS = [
     ('two more products of slices are left out', NEAR[5], 'l >= 0; l--, r++', 'l >= both / 2; l--, r++'),
     ('sums overwrite what others still multiply', SHARED,
      '        numbered_sync(1, CONSUMERS * 128);', ''),
-    ("a tile takes another's slots for its own", IN_TURN, '            await_turn(group);', ''),
+    ("a tile takes another's stages for its own", IN_TURN, '            await_turn(group);', ''),
     ('nobody says where a tile begins', IN_TURN,
      '        tell(pipe, number, job);', ''),
     ('a run goes on where the last tile began', IN_RUNS, 'j > 0 ? 0 : begin % p.depth',
      'begin % p.depth'),
     ('parts of neighbouring tiles are in one place', IN_RUNS, 'w.part = p.cluster + w.tile;',
      'w.part = p.cluster;'),
-    ('slots are released before the rows below have read them', PROMOTED,
+    ('stages are released before the rows below have read them', PROMOTED,
      'again = i < BLOCKS_M - 1', 'again = false'),
-    ('a slot is released before its last rows are multiplied', UNITS,
+    ('a stage is released before its last rows are multiplied', UNITS,
      '    AWAIT_WGMMA(1);\n    if (block == BLOCKS_M - 1)\n'
      '        release(p, pipe, number + unit / BLOCKS_M, lane);',
      '    if (block == BLOCKS_M - 1)\n'
@@ -245,7 +245,7 @@ FAULTS = [
     ('a part is added while it is under way', UNITS, '    AWAIT_WGMMA(1);', '    AWAIT_WGMMA(2);'),
     ('units multiply to where the one before them did', UNITS,
      'pass_unit(acc, odd, even,', 'pass_unit(acc, odd, odd,'),
-    ('a slot is released while it is multiplied', LATE, '        AWAIT_WGMMA(WGMMA_PENDING);',
+    ('a stage is released while it is multiplied', LATE, '        AWAIT_WGMMA(WGMMA_PENDING);',
      '        AWAIT_WGMMA(WGMMA_PENDING + 1);'),
     ('a piece takes the place of one that has not gone out', LATE,
      'AWAIT_COPIES_OUT(EPILOGUE_STAGES - 1)', 'AWAIT_COPIES_OUT(EPILOGUE_STAGES)'),
@@ -259,18 +259,18 @@ FAULTS = [
     ('of many parts all but the first few are left out', MANY_PARTS, 'part < count; part', 'part < min(count, PARTS_EACH); part'),
     ('one part too few is added up', IN_RUNS, '- run + 1;', '- run;'),
     ('of a slice all but the first round are left out', SLICED, 'smaller(first + each, rounds)', 'first + 1'),
-    ('a slot is filled before all have read it', RING,
+    ('a stage is filled before all have read it', RING,
      '    shared_ready();\n    BARRIER();\n', ''),
-    ('a slot is filled with what it held', RING, 'STEPS + STAGES * TILE_K);',
+    ('a stage is filled with what it held', RING, 'STEPS + STAGES * TILE_K);',
      'STEPS + (STAGES - 1) * TILE_K);'),
     ('pieces stay where they are', RING, 'return line * TILE_K / BANKS % PIECES;', 'return 0;'),
-    ("a slot's last step has the first operands of it again", FLAT, 'a == STEPS / SPAN_A ? on_m', 'false ? on_m'),
-    ('a pass begins where the slot does', IN_PASSES, 'int on_m = PASS_M', 'int on_m = 0'),
+    ("a stage's last step has the first operands of it again", FLAT, 'a == STEPS / SPAN_A ? on_m', 'false ? on_m'),
+    ('a pass begins where the stage does', IN_PASSES, 'int on_m = PASS_M', 'int on_m = 0'),
     ('nobody waits for all threads to have read', IN_PASSES,
      '    numbered_sync(0, THREADS | (all & (unsigned) ld >> 31));', '    (void) all;'),
     ('words that came in another order are turned as the others are', TURNED,
      'turn(x, THREAD_X % 4 / 2);', 'turn(x);'),
-    ('a half of a slot has the words of the other', TURNED, 'take_words(back, tile, HALF, at);',
+    ('a half of a stage has the words of the other', TURNED, 'take_words(back, tile, HALF, at);',
      'take_words(back, tile, 0, at);'),
     ("a block's last tile stays in registers", LATE,
      'store_parcel(last, map_c, pieces, thread, group);', '(void) last;'),
@@ -289,7 +289,7 @@ FAULTS = [
     ("a patch's lower rows are written over its upper ones", BY_COLUMNS, '(SWAP ? i % 4 * 4 : 0)', '0'),
     ('nor is it summed up anew from parts', TO_SUM_UP, '        if (!all_finite(x, 2))',
      '        if (false)'),
-    ('a slot is released while its last products are under way', WEIGHTS, '        AWAIT_WGMMA(WGMMA_PENDING);',
+    ('a stage is released while its last products are under way', WEIGHTS, '        AWAIT_WGMMA(WGMMA_PENDING);',
      '        AWAIT_WGMMA(WGMMA_PENDING + 1);'),
     ('bytes stand as they were', WEIGHTS, '    turn(words);', ''),
     ('bytes are multiplied with the wrong ones', PASSES, '{ both - pass, pass }', '{ both - pass, both }'),

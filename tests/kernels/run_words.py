@@ -67,7 +67,7 @@ for kind, knobs in KERNELS:
         failures.append(f"{knobs}: no instruction reads registers")
     if writes:
         failures.append(f"{knobs}: {len(writes)} early writes, the first: {writes[0]}")
-    # Where sums are promoted, nothing is under way where a slot begins.
+    # Where sums are promoted, nothing is under way where a stage begins.
     for wait in WAITS["PROMOTE" in knobs:]:
         if wait not in source:
             failures.append(f"{knobs}: a wait that the test takes away is not there")

@@ -1,14 +1,14 @@
 /* How near to the exact product C must be where tensor cores multiply f32, and operands
  * that show it. For accuracy.c, on a card, and for hopper/emulate.cpp, on the host.
  *
- * With s slots of 64 steps in k, an element is near if it is no further from the exact
+ * With s stages of 64 steps in k, an element is near if it is no further from the exact
  * one than that of FFMA, or
  *
  *     |C - exact| <= 2^-24 (|exact| + (10 + s) |A| |B|) + (1 + s) 2^-150
  *
  * which is the last rounding; of the products what is left out, 1, and what each of a
- * slot's four instructions may cut off, 2, and a little of the lower thirds; and a
- * rounding for each slot, of subnormal sums half of 2^-149. FFMA rounds k times. Where
+ * stage's four instructions may cut off, 2, and a little of the lower thirds; and a
+ * rounding for each stage, of subnormal sums half of 2^-149. FFMA rounds k times. Where
  * |A| |B| is beyond the largest f32, C may be infinite or NaN: that depends on the order
  * of the sum.
  *

@@ -83,7 +83,7 @@ static int knob_of(const struct mmt_config *config, const char *name)
     return config->values[i];
 }
 
-static int parts(const char *words, int64_t m, int64_t n, int64_t k)
+static int splits(const char *words, int64_t m, int64_t n, int64_t k)
 {
     const struct mmt_caps caps = large_gpu();
     const mmt_problem problem = product(m, n, k);
@@ -103,30 +103,31 @@ static void test_resolve_splits(void)
     const char *const words[] = { "simt SPLIT_K=0", "simt_async SPLIT_K=0",
                                   "simt_tma SPLIT_K=0" };
     for (int i = 0; i < 3; i++) {
-        CHECK_EQ_INT(parts(words[i], 8192, 8192, 8192), 1);
-        CHECK_EQ_INT(parts(words[i], 64, 64, 16), 1);
-        CHECK_EQ_INT(parts(words[i], 64, 64, 0), 1);
-        const int some = parts(words[i], 500, 500, 4000);
-        const int many = parts(words[i], 64, 64, 100000);
+        CHECK_EQ_INT(splits(words[i], 8192, 8192, 8192), 1);
+        CHECK_EQ_INT(splits(words[i], 64, 64, 16), 1);
+        CHECK_EQ_INT(splits(words[i], 64, 64, 0), 1);
+        const int some = splits(words[i], 500, 500, 4000);
+        const int many = splits(words[i], 64, 64, 100000);
         CHECK(some > 1 && some < many);
         CHECK(many >= 64);
     }
 #define WGMMA "wgmma TILE_M=64 TILE_N=64 CONSUMERS=1 CLUSTER=1x1 SPLIT_K="
-    CHECK(parts(WGMMA "0 EPILOGUE_STAGES=0", 64, 64, 100000) >= 32);
-    CHECK_EQ_INT(parts(WGMMA "0 EPILOGUE_STAGES=0", 8192, 8192, 8192), 1);
-    CHECK_EQ_INT(parts(WGMMA "0 EPILOGUE_STAGES=0", 64, 64, 16), 1);
-    CHECK_EQ_INT(parts(WGMMA "0 EPILOGUE_STAGES=1", 64, 64, 100000), 1);
+    CHECK(splits(WGMMA "0 EPILOGUE_STAGES=0", 64, 64, 100000) >= 32);
+    CHECK_EQ_INT(splits(WGMMA "0 EPILOGUE_STAGES=0", 8192, 8192, 8192), 1);
+    CHECK_EQ_INT(splits(WGMMA "0 EPILOGUE_STAGES=0", 64, 64, 16), 1);
+    CHECK_EQ_INT(splits(WGMMA "0 EPILOGUE_STAGES=1", 64, 64, 100000), 1);
     CHECK_EQ_INT(
-        parts(WGMMA "0 EPILOGUE_STAGES=0 TILE_SCHEDULER=stream_k", 64, 64, 100000), 1);
-    CHECK_EQ_INT(parts(WGMMA "3 EPILOGUE_STAGES=0", 64, 64, 100000), 3);
+        splits(WGMMA "0 EPILOGUE_STAGES=0 TILE_SCHEDULER=stream_k", 64, 64, 100000), 1);
+    CHECK_EQ_INT(splits(WGMMA "3 EPILOGUE_STAGES=0", 64, 64, 100000), 3);
 #undef WGMMA
-    CHECK_EQ_INT(parts("simt SPLIT_K=12", 64, 64, 100000), 12);
-    CHECK_EQ_INT(parts("simt SPLIT_K=0 TILE_SCHEDULER=stream_k", 64, 64, 100000), 1);
+    CHECK_EQ_INT(splits("simt SPLIT_K=12", 64, 64, 100000), 12);
+    CHECK_EQ_INT(splits("simt SPLIT_K=0 TILE_SCHEDULER=stream_k", 64, 64, 100000), 1);
     CHECK_EQ_INT(
-        parts("skinny SHORT=columns THREAD_TILE_SHORT=0 SPLIT_K=0", 1 << 20, 4, 64), 1);
-    CHECK(parts("skinny SHORT=columns THREAD_TILE_SHORT=0 SPLIT_K=0", 200, 4, 50000) > 4);
-    CHECK(parts("skinny SHORT=columns THREAD_TILE_SHORT=4 SPLIT_K=0", 200, 4, 50000) ==
-          parts("skinny SHORT=columns THREAD_TILE_SHORT=0 SPLIT_K=0", 200, 4, 50000));
+        splits("skinny SHORT=columns THREAD_TILE_SHORT=0 SPLIT_K=0", 1 << 20, 4, 64), 1);
+    CHECK(splits("skinny SHORT=columns THREAD_TILE_SHORT=0 SPLIT_K=0", 200, 4, 50000) >
+          4);
+    CHECK(splits("skinny SHORT=columns THREAD_TILE_SHORT=4 SPLIT_K=0", 200, 4, 50000) ==
+          splits("skinny SHORT=columns THREAD_TILE_SHORT=0 SPLIT_K=0", 200, 4, 50000));
 }
 
 /* All that can be left, but for what is named. */
@@ -418,7 +419,7 @@ static size_t workspace_of(const struct mmt_config *config, const mmt_problem *p
     return launches.workspace;
 }
 
-/* Where the caller has less room than the parts need, there are fewer. */
+/* Where the caller has less room than the splits need, there are fewer. */
 static void test_within(void)
 {
     const struct mmt_caps caps = large_gpu();

@@ -319,7 +319,7 @@ static void test_packed(mmt_device *device)
     "PACK_A=1 "                                                                          \
     "PACK_B=1"
 
-/* The workspace has the digits of each number, three bf16 of f32 and four bytes of i32,
+/* The workspace has the slices of each number, three bf16 of f32 and four bytes of i32,
  * of every matrix of the batch. A row of 61 begins at multiples of 64 elements. */
 static void test_digits(mmt_device *device, mmt_type type, size_t bytes_of_number,
                         const char *configuration)
