@@ -1,5 +1,5 @@
 /* Which reason selects a kernel, entry by entry and range by range, and what a card has
- * room for; test_choice.c has the portfolios. */
+ * room for; test_kernel_selection.c has the portfolios. */
 #include "runtime/runtime.h"
 #include "tests/support/test.h"
 

@@ -190,5 +190,5 @@ int main(void)
     test_unserved();
     test_mean();
     test_useless();
-    return test_end("keep");
+    return test_end("retention");
 }

@@ -75,7 +75,7 @@ static struct mmt_journal *make_journal(struct mmt_profile *profile,
     mmt_error err;
     struct mmt_journal *journal = mmt_journal_open(path, &profile->caps, true, &err);
     if (!CHECK(journal != NULL))
-        exit(test_end("guide"));
+        exit(test_end("pruning"));
     for (int i = 0; i < CANDIDATES; i++) {
         struct mmt_record record = { .problem = *problem };
         record.config = any_config(problem, &profile->caps);
@@ -286,5 +286,5 @@ int main(void)
     snprintf(journal, sizeof journal, "%s.journal", path);
     unlink(journal);
     rmdir(folder);
-    return test_end("guide");
+    return test_end("pruning");
 }

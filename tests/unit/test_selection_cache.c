@@ -145,7 +145,7 @@ int main(void)
     profile = mmt_profile_load(path, &err);
     if (!CHECK(device && profile)) {
         fprintf(stderr, "%s\n", err.text);
-        return test_end("choices");
+        return test_end("selection cache");
     }
     caps = device->caps;
     test_kinds();
@@ -155,5 +155,5 @@ int main(void)
     test_threads();
     mmt_profile_free(profile);
     mmt_device_close(device);
-    return test_end("choices");
+    return test_end("selection cache");
 }

@@ -377,13 +377,13 @@ static void test_properties(void)
     test_first_of_ranking();
 }
 
-/* test_choice [--statistics]: what choices lose by times that scatter, or what holds for
- * each choice. */
+/* test_kernel_selection [--statistics]: what selections lose by times that scatter, or
+ * what holds for each selection. */
 int main(int argc, char **argv)
 {
     if (argc > 1 && !strcmp(argv[1], "--statistics"))
         test_regret();
     else
         test_properties();
-    return test_end("choice");
+    return test_end("kernel selection");
 }

@@ -1,4 +1,4 @@
-/* What a kernel selection costs the host: bench_choice PROFILE...
+/* What a kernel selection costs the host: bench_selection PROFILE...
  *
  * Any shapes of f32, all transposes in turn; of each the least of some tries, as what
  * else the machine does only adds to it. Nothing is remembered between them. */
@@ -18,7 +18,7 @@ static double now(void)
     return (double) at.tv_sec + 1e-9 * (double) at.tv_nsec;
 }
 
-static double choice_seconds(const mmt_profile *profile, const mmt_problem *problem)
+static double selection_seconds(const mmt_profile *profile, const mmt_problem *problem)
 {
     struct mmt_selection selection;
     double least = INFINITY;
@@ -55,7 +55,7 @@ int main(int argc, char **argv)
         }
         for (int s = 0; s < SHAPES; s++) {
             const mmt_problem problem = any_problem(s % 4);
-            const double seconds = choice_seconds(profile, &problem);
+            const double seconds = selection_seconds(profile, &problem);
             mean += seconds / SHAPES;
             worst = fmax(worst, seconds);
         }
