@@ -56,30 +56,41 @@ static bool is_known(const struct mmt_selection *selection)
            selection->why == MMT_SELECTION_RANGE;
 }
 
+static bool is_given(const struct mmt_plan *plan)
+{
+    return plan->selection.why == MMT_SELECTION_GIVEN;
+}
+
+/* Takes the caller's configuration, if it can run. */
+static mmt_status take_given(struct mmt_plan *plan, const struct mmt_config *given,
+                             const mmt_plan_options *options, mmt_error *err)
+{
+    const struct mmt_caps *caps = &plan->device->caps;
+    const char *refusal = mmt_config_check_problem(given, &plan->problem, caps);
+    struct mmt_text text = { 0 };
+
+    if (refusal) {
+        mmt_config_print(given, &text);
+        mmt_fail(err, MMT_ERROR_UNSUPPORTED, "%s cannot run %s: %s", caps->name,
+                 options->configuration ? options->configuration : mmt_text_string(&text),
+                 refusal);
+        mmt_text_finish(&text);
+        return mmt_blame(err, MMT_ERROR_UNSUPPORTED, MMT_ARGUMENT_CONFIGURATION);
+    }
+    plan->selection = (struct mmt_selection){
+        .config = mmt_config_within(given, &plan->problem, caps, options->max_workspace),
+        .why = MMT_SELECTION_GIVEN,
+        .layer = -1,
+    };
+    return MMT_OK;
+}
+
 static mmt_status select_kernel(struct mmt_plan *plan, const mmt_profile *profile,
                                 const mmt_plan_options *options, mmt_error *err)
 {
     const struct mmt_caps *caps = &plan->device->caps;
     char why[512];
 
-    if (options->configuration) {
-        plan->selection.why = MMT_SELECTION_GIVEN;
-        plan->selection.layer = -1;
-        mmt_status status = mmt_config_parse_for(options->configuration, &plan->problem,
-                                                 caps, &plan->selection.config, err);
-        if (status != MMT_OK)
-            return mmt_blame(err, status, MMT_ARGUMENT_CONFIGURATION);
-        const char *refusal =
-            mmt_config_check_problem(&plan->selection.config, &plan->problem, caps);
-        if (refusal)
-            return mmt_blame(err,
-                             mmt_fail(err, MMT_ERROR_UNSUPPORTED, "%s cannot run %s: %s",
-                                      caps->name, options->configuration, refusal),
-                             MMT_ARGUMENT_CONFIGURATION);
-        plan->selection.config = mmt_config_within(
-            &plan->selection.config, &plan->problem, caps, options->max_workspace);
-        return MMT_OK;
-    }
     if (profile && !options->foreign_profile && mmt_profile_foreign(profile, caps, why))
         return mmt_fail_argument(err, MMT_ARGUMENT_PROFILE,
                                  "%s; set foreign_profile to use it all the same", why);
@@ -218,7 +229,8 @@ static mmt_status select_last(struct mmt_plan *plan)
 static mmt_status select_and_build(struct mmt_plan *plan, const mmt_profile *profile,
                                    const mmt_plan_options *options, mmt_error *err)
 {
-    mmt_status status = select_kernel(plan, profile, options, err);
+    mmt_status status =
+        is_given(plan) ? MMT_OK : select_kernel(plan, profile, options, err);
 
     while (status == MMT_OK) {
         struct mmt_config tried;
@@ -226,9 +238,9 @@ static mmt_status select_and_build(struct mmt_plan *plan, const mmt_profile *pro
         status = build_kernels(plan, profile, options, &tried, &why);
         if (status == MMT_OK)
             return MMT_OK;
-        if (!options->configuration)
+        if (!is_given(plan))
             name_configuration(&tried, &why);
-        if (options->configuration || !is_refusal(status))
+        if (is_given(plan) || !is_refusal(status))
             return mmt_fail_native(err, status, why.native, "%s", why.text);
         if (plan->num_refused == MOST_REFUSED)
             break;
@@ -376,9 +388,40 @@ static bool is_empty(const mmt_problem *p)
     return mmt_problem_extent_c(p) == 0;
 }
 
-mmt_plan *mmt_plan_create(mmt_device *device, const mmt_profile *profile,
-                          const mmt_problem *problem, const mmt_plan_options *given,
-                          mmt_error *err)
+/* Selects and builds for what is not empty. `given`, or what the options name, is not
+ * folded: it serves that very problem. */
+static mmt_status fill_plan(struct mmt_plan *plan, const mmt_profile *profile,
+                            const struct mmt_config *given,
+                            const mmt_plan_options *options, mmt_error *err)
+{
+    struct mmt_config named;
+    mmt_status status = MMT_OK;
+
+    if (!given && !options->configuration)
+        plan->problem = mmt_problem_fold(&plan->problem);
+    if (is_empty(&plan->problem))
+        return MMT_OK;
+    if (options->configuration) {
+        status = mmt_config_parse_for(options->configuration, &plan->problem,
+                                      &plan->device->caps, &named, err);
+        if (status != MMT_OK)
+            return mmt_blame(err, status, MMT_ARGUMENT_CONFIGURATION);
+        given = &named;
+    }
+    if (given)
+        status = take_given(plan, given, options, err);
+    if (status == MMT_OK)
+        status = select_and_build(plan, profile, options, err);
+    if (status == MMT_OK && workspace_of(plan) > options->max_workspace)
+        status = mmt_fail(err, MMT_ERROR_UNSUPPORTED,
+                          "the kernel needs %zu bytes of workspace; max_workspace is %zu",
+                          workspace_of(plan), options->max_workspace);
+    return status ? status : make_workspace(plan, options, err);
+}
+
+static mmt_plan *create_plan(mmt_device *device, const mmt_profile *profile,
+                             const struct mmt_config *given, const mmt_problem *problem,
+                             const mmt_plan_options *how, mmt_error *err)
 {
     struct mmt_plan *plan = calloc(1, sizeof *plan);
     mmt_plan_options options;
@@ -396,18 +439,9 @@ mmt_plan *mmt_plan_create(mmt_device *device, const mmt_profile *profile,
         status = mmt_problem_normalise(problem, &plan->problem, err);
     plan->device = device;
     if (status == MMT_OK)
-        status = read_options(given, &options, err);
-    if (status == MMT_OK && !options.configuration)
-        plan->problem = mmt_problem_fold(&plan->problem);
-    if (status == MMT_OK && !is_empty(&plan->problem)) {
-        status = select_and_build(plan, profile, &options, err);
-    }
-    if (status == MMT_OK && workspace_of(plan) > options.max_workspace)
-        status = mmt_fail(err, MMT_ERROR_UNSUPPORTED,
-                          "the kernel needs %zu bytes of workspace; max_workspace is %zu",
-                          workspace_of(plan), options.max_workspace);
+        status = read_options(how, &options, err);
     if (status == MMT_OK)
-        status = make_workspace(plan, &options, err);
+        status = fill_plan(plan, profile, given, &options, err);
     if (status == MMT_OK) {
         count_bytes(plan);
         status = describe_plan(plan, profile, err);
@@ -417,6 +451,20 @@ mmt_plan *mmt_plan_create(mmt_device *device, const mmt_profile *profile,
         return NULL;
     }
     return plan;
+}
+
+mmt_plan *mmt_plan_create(mmt_device *device, const mmt_profile *profile,
+                          const mmt_problem *problem, const mmt_plan_options *options,
+                          mmt_error *err)
+{
+    return create_plan(device, profile, NULL, problem, options, err);
+}
+
+mmt_plan *mmt_plan_of(mmt_device *device, const struct mmt_config *config,
+                      const mmt_problem *problem, const mmt_plan_options *options,
+                      mmt_error *err)
+{
+    return create_plan(device, NULL, config, problem, options, err);
 }
 
 void mmt_plan_free(mmt_plan *plan)

@@ -190,6 +190,12 @@ mmt_status mmt_execute_unbounded(const mmt_plan *plan, const mmt_args *args,
 /* Whether alpha or beta is a whole number that a double holds exactly, at most 2^53. */
 bool mmt_scalar_is_whole(double value);
 
+/* mmt_plan_create without a profile, of that configuration: what ships runs, and what is
+ * timed. `options` name none. */
+mmt_plan *mmt_plan_of(mmt_device *device, const struct mmt_config *config,
+                      const mmt_problem *problem, const mmt_plan_options *options,
+                      mmt_error *err);
+
 /* The configuration that a plan uses. */
 const struct mmt_config *mmt_plan_config(const mmt_plan *plan);
 

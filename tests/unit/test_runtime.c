@@ -207,6 +207,24 @@ static void test_given_configuration(mmt_device *device)
     mmt_plan_free(plan);
 }
 
+/* The same without its spelling. */
+static void test_plan_of(mmt_device *device)
+{
+    const mmt_problem problem = mmt_gemm_problem(MMT_F32, 64, 64, 64);
+    struct mmt_config config;
+    mmt_error err = { 0 };
+
+    CHECK_OK(mmt_config_parse("tiled TILE=8 UNROLL_K=8", &config, &err), err);
+    mmt_plan *plan = mmt_plan_of(device, &config, &problem, NULL, &err);
+    if (CHECK_OK(plan ? MMT_OK : err.status, err))
+        CHECK(mmt_config_equal(mmt_plan_config(plan), &config));
+    mmt_plan_free(plan);
+    CHECK_OK(mmt_config_set(&config, "UNROLL_K", "32", &err), err);
+    CHECK(!mmt_plan_of(device, &config, &problem, NULL, &err));
+    CHECK(err.status == MMT_ERROR_UNSUPPORTED && strstr(err.text, "tiled TILE=8") &&
+          strstr(err.text, "UNROLL_K is more than the TILE steps"));
+}
+
 /* ---- many threads, one plan ------------------------------------------------------ */
 
 enum { THREADS = 8, TIMES = 2000 };
@@ -374,6 +392,7 @@ int main(void)
         test_empty(device);
         test_batch_split(device);
         test_given_configuration(device);
+        test_plan_of(device);
         test_threads(device);
     }
     mmt_device_close(device);

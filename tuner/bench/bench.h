@@ -74,8 +74,9 @@ struct mmt_bench {
     const char *profile_name;  /* its file; NULL: found in its usual place, or none */
     bool no_profile;           /* the defaults, whatever there is */
     const char *configuration; /* NULL: as the profile says */
-    mmt_effort effort;         /* of our plans */
-    const char *parameters;    /* a folder, for references that read it; or NULL */
+    const struct mmt_config *config; /* the same by itself, of one problem; NULL: none */
+    mmt_effort effort;               /* of our plans */
+    const char *parameters;          /* a folder, for references that read it; or NULL */
     struct mmt_bench_reference references[MMT_MOST_REFERENCES];
     int num_references;
     struct mmt_contestant contestants[MMT_MOST_CONTESTANTS];

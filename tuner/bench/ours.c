@@ -26,8 +26,11 @@ static mmt_status prepare_ours(void *given, struct mmt_session *session, double 
     self->session = session;
     options.configuration = self->bench->configuration;
     options.effort = self->bench->effort;
-    self->plan = mmt_plan_create(self->bench->device, self->bench->profile,
-                                 &session->problem, &options, err);
+    self->plan = self->bench->config
+                     ? mmt_plan_of(self->bench->device, self->bench->config,
+                                   &session->problem, &options, err)
+                     : mmt_plan_create(self->bench->device, self->bench->profile,
+                                       &session->problem, &options, err);
     if (!self->plan)
         return MMT_ERROR_UNSUPPORTED;
     return mmt_session_workspace(session, mmt_plan_workspace(self->plan),

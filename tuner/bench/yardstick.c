@@ -53,15 +53,12 @@ mmt_status mmt_yardstick_measure(const struct mmt_reference *reference, void *se
                                  const struct mmt_config *config, double seconds,
                                  struct mmt_yardstick_times *out, mmt_error *err)
 {
-    struct mmt_bench bench = { .device = session->device };
+    struct mmt_bench bench = { .device = session->device, .config = config };
     struct mmt_bench_row *row = calloc(1, sizeof *row);
-    struct mmt_text name = { 0 };
     mmt_status status =
         row ? MMT_OK : mmt_fail(err, MMT_ERROR_MEMORY, "no memory for a yardstick");
 
     *out = (struct mmt_yardstick_times){ 0 };
-    mmt_config_print(config, &name);
-    bench.configuration = mmt_text_string(&name);
     if (!status)
         status = mmt_bench_enter_ours(&bench, err);
     if (!status) {
@@ -72,7 +69,6 @@ mmt_status mmt_yardstick_measure(const struct mmt_reference *reference, void *se
         status = take_times(&bench, row, out, err);
         bench.contestants[0].reference->close(bench.contestants[0].self);
     }
-    mmt_text_finish(&name);
     free(row);
     return status;
 }

@@ -224,18 +224,9 @@ mmt_plan *mmt_session_plan(struct mmt_session *session, const struct mmt_config 
                            const mmt_problem *problem, bool offset, mmt_error *err)
 {
     mmt_plan_options options = mmt_plan_defaults();
-    struct mmt_text text = { 0 };
-    mmt_plan *plan = NULL;
 
-    mmt_config_print(config, &text);
-    options.configuration = mmt_text_string(&text);
     options.aligned_only = !offset;
-    if (text.failed)
-        mmt_fail(err, MMT_ERROR_MEMORY, "no memory left for a configuration's name");
-    else
-        plan = mmt_plan_create(session->device, NULL, problem, &options, err);
-    mmt_text_finish(&text);
-    return plan;
+    return mmt_plan_of(session->device, config, problem, &options, err);
 }
 
 static mmt_operand copy_of(const struct mmt_copies *copies, int64_t number)

@@ -132,14 +132,9 @@ static mmt_status launch_once(struct worker *w, const struct mmt_job *job, mmt_e
 {
     const mmt_problem *p = &job->problem;
     mmt_problem small = of_size(p, p->op == MMT_JACOBI3D ? 6 : 16, 1);
-    mmt_plan_options options = mmt_plan_defaults();
-    struct mmt_text name = { 0 };
-    mmt_config_print(&job->configs[0], &name);
-    options.configuration = mmt_text_string(&name);
-    mmt_plan *plan = mmt_plan_create(w->device, NULL, &small, &options, err);
+    mmt_plan *plan = mmt_plan_of(w->device, &job->configs[0], &small, NULL, err);
     mmt_status status = plan ? launch_small(w, plan, p->type, err) : err->status;
     mmt_plan_free(plan);
-    mmt_text_finish(&name);
     return status;
 }
 
@@ -275,21 +270,17 @@ static void ask_usage(struct worker *w, const struct mmt_job *job,
                       const struct mmt_config *config, struct mmt_result *result)
 {
     struct mmt_usage usage;
-    struct mmt_text name = { 0 };
     mmt_plan_options options = mmt_plan_defaults();
     result->registers = result->spill_bytes = -1;
     result->shared = -1;
-    mmt_config_print(config, &name);
-    options.configuration = mmt_text_string(&name);
     options.aligned_only = 1; /* another kernel is not to be compiled for that */
-    mmt_plan *plan = mmt_plan_create(w->device, NULL, &job->problem, &options, NULL);
+    mmt_plan *plan = mmt_plan_of(w->device, config, &job->problem, &options, NULL);
     if (plan && !mmt_kernel_usage(mmt_plan_kernel(plan), &usage, NULL)) {
         result->registers = usage.registers;
         result->spill_bytes = usage.spill_bytes;
         result->shared = usage.shared;
     }
     mmt_plan_free(plan);
-    mmt_text_finish(&name);
 }
 
 static void take_measured(const struct mmt_measured *measured, struct mmt_result *result)
